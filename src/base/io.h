@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Files. Every failure names the path and the system's reason: E_NOINPUT for a file that is not
+ * there, E_IO for a failed read, write or sync (a full disk among them), E_CANTCREATE for a file that cannot be made.
+ *
+ * Fault injection for tests: DLX_FAULT=write:N makes the Nth io_write of the process fail with ENOSPC;
+ * write:N+ makes every one from the Nth fail. DLX_CRASH_AT=POINT[#N] raises SIGKILL at the Nth
+ * io_crash_point(POINT). */
+#ifndef DLX_BASE_IO_H
+#define DLX_BASE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+/* The whole file into out (appended). */
+int io_read_file(const char *path, struct buf *out);
+
+/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. */
+struct io_map {
+	const uint8_t *data;
+	size_t size;
+	char *path;   /* owned */
+};
+int io_map_open(struct io_map *m, const char *path);
+void io_map_close(struct io_map *m);          /* a zeroed map is fine */
+
+/* A file being written under a temporary name beside its final one; visible only after commit. */
+struct io_file;
+int io_create(struct io_file **out, const char *path);
+int io_write(struct io_file *f, const void *p, size_t n);      /* all of n, or an error */
+int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n);
+uint64_t io_tell(const struct io_file *f);                     /* bytes appended so far */
+/* fsync, rename to the final name, fsync of the folder; frees f whatever the outcome. */
+int io_commit(struct io_file *f);
+/* Removes the temporary file and frees f. NULL is fine. */
+void io_discard(struct io_file *f);
+
+/* p, n as the whole content of path, by io_create .. io_commit. */
+int io_write_file(const char *path, const void *p, size_t n);
+
+int io_mkdirs(const char *path);              /* like mkdir -p */
+int io_sync_dir(const char *path);
+bool io_exists(const char *path);
+int io_remove_tree(const char *path);         /* like rm -r; a missing path is fine */
+char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */
+
+double io_seconds(void);                      /* monotonic clock */
+void io_crash_point(const char *point);
+
+#endif

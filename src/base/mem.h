@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Host memory with a count. Small allocations cannot fail from the caller's view: when the
+ * system has no memory left the process says so and exits with E_NOMEM's status. Large
+ * planned allocations (arenas of a plan) use mem_map, which returns NULL instead.
+ *
+ * mem_count() is the number of calls that obtained memory since start, over all threads. Tests
+ * compare it before and after a step: the steady step allocates nothing.
+ *
+ * Fault injection: DLX_FAULT=alloc:N makes the Nth mem_map fail. */
+#ifndef DLX_BASE_MEM_H
+#define DLX_BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+void *mem_alloc(size_t n);                 /* uninitialised; n = 0 gives a unique pointer */
+void *mem_calloc(size_t n, size_t size);   /* zeroed; overflow of n * size is fatal */
+void *mem_realloc(void *p, size_t n);
+char *mem_strdup(const char *s);
+void mem_free(void *p);                    /* NULL is fine */
+
+/* n bytes, 64-byte aligned at least, zeroed, huge pages asked for when large; NULL if refused. */
+void *mem_map(size_t n);
+void mem_unmap(void *p, size_t n);         /* n as given to mem_map; NULL is fine */
+
+uint64_t mem_count(void);
+/* Peak resident set of this process in bytes (0 where the system does not tell). */
+uint64_t mem_peak_resident(void);
+
+#endif
