@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From record files to batches: a dataset is the concatenation of one or more record files with equal
+ * array names, shapes and dtypes; a loader decodes, transforms and assembles batches on background threads into
+ * a ring of buffers allocated once.
+ *
+ * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the same for any number
+ * of threads, and a loader started at (epoch, batch) continues exactly as one that ran there. Validation loaders neither shuffle nor
+ * apply random transforms (a random crop becomes a centre crop).
+ *
+ * The training loop is the only caller; one thread. */
+#ifndef DLX_DATA_LOADER_H
+#define DLX_DATA_LOADER_H
+
+#include "config/schema.h"
+
+/* --- section 'data' of the config --- */
+
+struct data_config {
+	struct strings train;          /* paths or globs */
+	struct strings validation;
+	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
+	bool shuffle;
+	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
+	int64_t threads;               /* decode threads */
+	int64_t prefetch;              /* batches decoded ahead */
+};
+extern const struct field data_fields[];
+
+/* --- datasets --- */
+
+struct dataset;
+
+struct dataset_info {
+	int64_t samples;
+	struct shape input, target;              /* of one sample as stored, without the sample axis */
+	enum dtype input_dtype, target_dtype;
+	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
+	const char *const *classes;              /* names of the target's classes, or NULL */
+	int nclasses;
+	int64_t target_ignore;                   /* value that means "no label"; INT64_MIN if none is recorded */
+};
+
+/* Opens every file named by paths (globs expanded and sorted). E_NOINPUT for a missing file or a glob without a match
+ * (with the config place of the pattern), E_DATA for a damaged or foreign file or one that does not fit the first. */
+int dataset_open(struct dataset **out, const struct strings *paths);
+void dataset_free(struct dataset *d);
+const struct dataset_info *dataset_info(const struct dataset *d);
+/* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the sample's hash. Thread-safe. */
+int dataset_read(struct dataset *d, int64_t i, void *input, void *target);
+/* A hash of the identity of the data (file contents' hashes), for checkpoints: resuming on other data is refused. */
+uint64_t dataset_fingerprint(const struct dataset *d);
+/* Samples (or pixels) per class value 0..nclasses-1 of an integer target over the whole set, from the record's statistics
+ * where stored, else counted. */
+int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
+
+/* --- loaders --- */
+
+struct loader;
+
+struct loader_options {
+	const struct data_config *config;
+	bool training;                 /* shuffle and random transforms */
+	uint64_t seed;
+	int64_t batch_size;
+	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
+};
+
+struct batch {
+	int64_t n;                     /* samples in it: batch_size, or fewer for the last of an epoch */
+	int64_t epoch, index;          /* index of the batch within the epoch */
+	const float *input;            /* (n, C, [D,] H, W) */
+	const void *target;            /* (n, ...) of target_dtype */
+};
+
+/* Plans the transforms (errors carry their config place). d must outlive the loader. */
+int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
+void loader_free(struct loader *l);
+/* Shapes of one sample after the transforms. */
+const struct shape *loader_input_shape(const struct loader *l);
+const struct shape *loader_target_shape(const struct loader *l);
+int64_t loader_batches(const struct loader *l);                 /* per epoch */
+/* (Re)starts so that the next batch is `index` of `epoch`. Batches run on across epochs. */
+int loader_seek(struct loader *l, int64_t epoch, int64_t index);
+/* The next batch, valid until the next call; blocks until decoded. Decode errors arrive here. */
+int loader_next(struct loader *l, const struct batch **b);
+/* Seconds the caller has waited in loader_next so far. */
+double loader_wait_seconds(const struct loader *l);
+
+#endif
