@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A planned graph made ready to run: kernels planned, workspace booked, offsets turned into pointers; running it is a walk over
+ * an array.
+ *
+ *   exec_new     kernel plans, workspace, memory plan        (allocates)
+ *   exec_bind    pointers into an arena of exec_arena_bytes  (several execs that never run at once may share one arena)
+ *   exec_run     the walk                                    (allocates nothing) */
+#ifndef DLX_BACKEND_EXEC_H
+#define DLX_BACKEND_EXEC_H
+
+#include "backend/store.h"
+
+struct exec;
+
+/* g must have passed layout and sched; memplan runs in here, after the kernels have booked workspace. Refusals of kernels carry the
+ * layer's place. Borrows g, dev. */
+int exec_new(struct exec **out, struct graph *g, struct device *dev);
+void exec_free(struct exec *e);                       /* NULL is fine */
+size_t exec_arena_bytes(const struct exec *e);
+/* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store (store_add) first. */
+int exec_bind(struct exec *e, struct store *store, void *arena);
+
+/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order. On failure the context names node, layer and place. */
+int exec_run(struct exec *e, unsigned phases);
+#define EXEC_MICRO ((1u << PHASE_FORWARD) | (1u << PHASE_BACKWARD))
+#define EXEC_UPDATE (1u << PHASE_UPDATE)
+
+/* Host values into an input / out of any tensor that still holds its value, plain layout, converted to/from dtype t. */
+void exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
+void exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
+void *exec_pointer(const struct exec *e, tid t);
+
+/* What kernel a node got ("jit:avx512", ...), for --plan. */
+const char *exec_impl(const struct exec *e, nid n);
+
+/* Per-node wall time. on: start counting from zero. seconds[i] of node i, summed over `runs` runs. */
+void exec_profile(struct exec *e, bool on);
+const double *exec_profile_seconds(const struct exec *e);
+/* Called around each node when set: for traces. */
+void exec_set_hook(struct exec *e, void (*hook)(void *arg, const struct node *n, double t0, double t1), void *arg);
+
+#endif

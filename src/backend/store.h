@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The values that outlive a step: params and states, by name, in the physical layout the first plan chose. Several plans
+ * (training, evaluation, a short last batch) share one store. */
+#ifndef DLX_BACKEND_STORE_H
+#define DLX_BACKEND_STORE_H
+
+#include "backend/device.h"
+
+struct store_entry {
+	const char *name;
+	enum role role;              /* ROLE_PARAM or ROLE_STATE */
+	struct shape shape;
+	enum dtype dtype;            /* on the device */
+	struct layout layout;
+	struct init init;
+	void *data;
+	size_t bytes;
+};
+
+struct store;
+
+struct store *store_new(struct device *dev, uint64_t seed);
+void store_free(struct store *s);                 /* NULL is fine */
+/* Before pass_layout: gives the params and states of g the layouts the store has already. */
+void store_preset(const struct store *s, struct graph *g);
+/* After planning: makes an entry, initialised, for each param and state of g that is not there. A shape that differs is E_SHAPE.
+ * E_NOMEM with a table of what is needed if memory is refused. */
+int store_add(struct store *s, const struct graph *g);
+int store_count(const struct store *s);
+struct store_entry *store_at(const struct store *s, int i);           /* in order of first use */
+struct store_entry *store_find(const struct store *s, const char *name);   /* or NULL */
+/* Values in plain layout, converted to/from dtype t. */
+void store_get(const struct store_entry *e, enum dtype t, void *plain);
+void store_set(struct store_entry *e, enum dtype t, const void *plain);
+size_t store_bytes(const struct store *s, enum role role);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The intermediate representation: one static graph holds forward, backward, reductions and update.
+ *
+ * Invariants (graph_verify checks them after every pass):
+ *  - nodes and tensors live in the graph's arena, never move and are addressed by dense ids;
+ *  - a tensor has at most one producer; node[] is in a valid execution order at all times: every input
+ *    is produced before it is used (passes that insert nodes put them in the right place or call graph_sort);
+ *  - a tensor may alias another (`alias`): same storage. Update nodes write a new tensor that aliases the state they
+ *    replace (w' aliases w); every other reader of w runs before the node that produces w'. Views alias their input;
+ *  - params and states have no producer and a unique name; what a step leaves behind is exactly the storage of params and states.
+ *
+ * The graph is single-threaded and owns everything reachable from it. */
+#ifndef DLX_GRAPH_GRAPH_H
+#define DLX_GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/types.h"
+#include "graph/layout.h"
+
+typedef int32_t tid;     /* tensor id; NONE where there is none */
+typedef int32_t nid;     /* node id */
+#define NONE (-1)
+
+struct op;
+struct kplan;
+
+enum role {
+	ROLE_ACTIVATION,     /* made and consumed within a step */
+	ROLE_INPUT,          /* written by the host before a step: batch, labels, learning rate, step number */
+	ROLE_CONSTANT,       /* value known at build time (tensor.value) */
+	ROLE_PARAM,          /* trained; kept between steps */
+	ROLE_STATE           /* kept between steps, not trained: moments, running statistics, accumulators */
+};
+
+/* Which part of a step a node belongs to. With gradient accumulation, forward and backward run once for each micro-batch
+ * and update once. */
+enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_COUNT };
+
+/* How a param or state gets its first value. Random ones are keyed by (run seed, tensor name, row-major index), so they do not
+ * depend on layout, backend or rank. */
+enum init_kind {
+	INIT_CONSTANT,       /* a */
+	INIT_UNIFORM,        /* [-a, a) */
+	INIT_NORMAL          /* mean 0, standard deviation a */
+};
+struct init {
+	enum init_kind kind;
+	double a;
+};
+
+struct tensor {
+	tid id;
+	const char *name;            /* unique for params, states, inputs; else "layer:out" for messages */
+	struct shape shape;          /* logical, (N, C, [D,] H, W) order */
+	enum dtype dtype;
+	enum role role;
+	bool requires_grad;          /* a param, or depends on one */
+	bool output;                 /* read by the host after a step: its storage stays untouched to the end */
+	tid alias;                   /* shares the storage of this tensor, or NONE */
+	tid grad_of;                 /* the gradient of this param, so that it takes the param's layout; or NONE */
+	nid producer;                /* NONE for inputs, constants, params, states */
+	struct init init;            /* params, states */
+	const void *value;           /* constants: plain, of dtype; in the arena */
+	struct loc loc;
+	/* set by later passes */
+	struct layout layout;        /* layout */
+	int64_t offset;              /* memplan: bytes into the step arena; -1 if stored elsewhere (params, states, constants, inputs) */
+	int64_t bytes;               /* memplan */
+};
+
+struct node {
+	nid id;                      /* index in graph.node */
+	const struct op *op;
+	void *attr;                  /* op->attr_size bytes, or NULL */
+	int nin, nout;
+	tid *in;                     /* NONE for an absent optional input */
+	tid *out;                    /* NONE for an output nobody asked for, where the op allows it */
+	const char *name;            /* of the layer it stems from: "dense1/conv2" */
+	enum phase phase;
+	struct loc loc;              /* the YAML line that caused it; passes inherit it */
+};
+
+struct graph {
+	struct arena *arena;
+	struct node **node;          /* execution order; node[i]->id == i */
+	int nnode, node_cap;
+	struct tensor **tensor;
+	int ntensor, tensor_cap;
+	/* The context new nodes inherit: set by whoever emits. */
+	const char *cur_name;
+	struct loc cur_loc;
+	enum phase cur_phase;
+	/* Results of passes, for --plan. */
+	int64_t arena_bytes;         /* memplan: the step arena */
+	int64_t arena_lower_bound;   /* memplan: most bytes live at once */
+	nid arena_peak_node;
+};
+
+struct graph *graph_new(void);
+void graph_free(struct graph *g);              /* NULL is fine */
+
+/* --- building --- */
+
+struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype, const struct shape *s,
+                                const char *name);            /* name is copied */
+/* Params, states and inputs by unique name. Asking again for a name gives the same tensor; a different shape is E_SHAPE. */
+int graph_param(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
+                struct init init, tid *out);
+int graph_state(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
+                struct init init, tid *out);
+int graph_input(struct graph *g, const char *name, enum dtype dtype, const struct shape *s, tid *out);
+tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);  /* copied */
+tid graph_scalar(struct graph *g, double value);              /* an F32 constant of shape scalar; equal ones are shared */
+tid graph_find(const struct graph *g, const char *name);      /* param, state or input; or NONE */
+
+/* Appends a node of the named op: checks arity, copies attr (op->attr_size bytes; NULL: the defaults of the op's table), runs the
+ * op's shape rule, which makes the output tensors, and returns them in out[0..nout-1] (out may be NULL). A shape that does not fit is
+ * E_SHAPE placed at g->cur_loc, naming the layer and both shapes. requires_grad is derived from the inputs. */
+int graph_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in, int nout, tid *out);
+/* The common case of one output. */
+int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, const tid *in, tid *out);
+
+static inline struct tensor *graph_t(const struct graph *g, tid t) { return g->tensor[t]; }
+/* The tensor whose storage t uses: follows aliases. */
+tid graph_root(const struct graph *g, tid t);
+
+/* --- used by shape rules --- */
+
+/* Makes output i of n with this dtype and shape. */
+int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const struct shape *s);
+/* Makes output i an in-place new version of state/param input `in` (alias). */
+int graph_out_alias(struct graph *g, struct node *n, int i, int in);
+const struct shape *node_in_shape(const struct graph *g, const struct node *n, int i);
+const struct shape *node_out_shape(const struct graph *g, const struct node *n, int i);
+
+/* --- used by passes --- */
+
+/* Makes an unattached copy of context (name, loc, phase of `like`) current; restore with the returned value. */
+struct graph_context { const char *name; struct loc loc; enum phase phase; };
+struct graph_context graph_enter(struct graph *g, const struct node *like);
+void graph_leave(struct graph *g, struct graph_context saved);
+/* Replaces node[] by this permutation or subset (new ids are assigned; producers of dropped nodes' outputs become NONE). */
+void graph_reorder(struct graph *g, struct node **order, int n);
+/* Stable topological order that keeps the current one where it can and honours aliases. E_BUG-level: BUG on a cycle. */
+void graph_sort(struct graph *g);
+/* Every use of tensor `from` in nodes becomes `to` (except in node `except`, NONE for none); the output flag moves too. */
+void graph_replace(struct graph *g, tid from, tid to, nid except);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Learning-rate schedules: constant, step, multistep, polynomial, cosine, exponential, each with linear warm-up. The rate
+ * is a pure function of the step, so that a resumed run needs no state. Step 0 is the first update. */
+#ifndef DLX_OPTIM_SCHEDULE_H
+#define DLX_OPTIM_SCHEDULE_H
+
+#include "config/schema.h"
+
+extern const struct variant schedule_variants[];
+
+/* Lengths may be given in steps or epochs; what they come to is fixed here once. */
+struct schedule_context {
+	double base_rate;
+	int64_t total_steps, steps_per_epoch;
+};
+double schedule_rate(const struct variant_value *schedule, const struct schedule_context *c, int64_t step);
+
+#endif
