@@ -98,7 +98,7 @@ void err_give(struct err_record *in);
  *   PROGRAM: FILE:LINE:COL: TEXT
  *     LINE | the user's line
  *          | ^~~~
- *     in CONTEXT
+ *     CONTEXT                         (such as "while planning layer 'stem'")
  * (FILE:LINE:COL left out where unknown), then "... and N more" if total > n. */
 void err_print(FILE *out, const char *program);
 int err_exit_status(int code);           /* sysexits number; 0 for 0 */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The growable string, and the two JSON atoms every report needs. An empty buf points to a shared
+ * NUL that nobody writes; the first byte added moves it to memory of its own, doubled when full. */
+#include "base/buf.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+char buf_empty_[1];
+
+void buf_init(struct buf *b)
+{
+	*b = (struct buf)BUF_INIT;
+}
+
+void buf_release(struct buf *b)
+{
+	if (b->cap)
+		mem_free(b->data);
+	buf_init(b);
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+	if (b->cap)
+		b->data[0] = '\0';
+}
+
+void buf_reserve(struct buf *b, size_t more)
+{
+	size_t need, cap;
+
+	BUG_IF(more > PTRDIFF_MAX - b->len - 1, "buf of %zu + %zu bytes", b->len, more);
+	need = b->len + more + 1;
+	if (need <= b->cap)
+		return;
+	cap = b->cap * 2 > 64 ? b->cap * 2 : 64;
+	if (cap < need)
+		cap = need;
+	b->data = mem_realloc(b->cap ? b->data : NULL, cap);
+	b->cap = cap;
+	b->data[b->len] = '\0';
+}
+
+void buf_add(struct buf *b, const void *p, size_t n)
+{
+	if (n == 0)
+		return;
+	buf_reserve(b, n);
+	memcpy(b->data + b->len, p, n);
+	b->len += n;
+	b->data[b->len] = '\0';
+}
+
+void buf_puts(struct buf *b, const char *s)
+{
+	buf_add(b, s, strlen(s));
+}
+
+void buf_putc(struct buf *b, char c)
+{
+	buf_add(b, &c, 1);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(b, fmt, ap);
+	va_end(ap);
+}
+
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	BUG_IF(n < 0, "bad format '%s'", fmt);
+	buf_reserve(b, (size_t)n);
+	vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+	b->len += (size_t)n;
+}
+
+char *buf_detach(struct buf *b)
+{
+	char *s;
+
+	buf_reserve(b, 0);
+	s = b->data;
+	buf_init(b);
+	return s;
+}
+
+static void json_escape(struct buf *b, char c)
+{
+	static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
+	const char *at = strchr(from, c);
+
+	if (at)
+		buf_printf(b, "\\%c", to[at - from]);
+	else
+		buf_printf(b, "\\u%04x", (unsigned char)c);
+}
+
+void buf_json_string(struct buf *b, const char *s)
+{
+	buf_putc(b, '"');
+	while (*s) {
+		int n = utf8_length(s);
+		if (n == 0)
+			buf_puts(b, "\xEF\xBF\xBD");   /* U+FFFD */
+		else if ((unsigned char)*s < 0x20 || *s == '"' || *s == '\\' || *s == 0x7F)
+			json_escape(b, *s);
+		else
+			buf_add(b, s, (size_t)n);
+		s += n ? n : 1;
+	}
+	buf_putc(b, '"');
+}
+
+void buf_json_double(struct buf *b, double v)
+{
+	char text[32];
+
+	if (!isfinite(v)) {
+		buf_puts(b, "null");
+		return;
+	}
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	buf_puts(b, text);
+}

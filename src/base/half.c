@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The 16-bit floats by their bits: float16 is 1-5-10, bfloat16 is the upper half of a float32. Rounding to
+ * nearest even adds "half minus one, plus the last kept bit" before the cut, which carries into the exponent
+ * where it must. */
+#include "base/half.h"
+
+#include <string.h>
+
+static uint32_t bits_of(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+static float of_bits(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, sizeof f);
+	return f;
+}
+
+float half_to_float(uint16_t h)
+{
+	uint32_t sign = (uint32_t)(h & 0x8000) << 16;
+	uint32_t exp = h >> 10 & 0x1F, frac = h & 0x3FF;
+
+	if (exp == 0) {   /* zero or subnormal: frac * 2^-24, exact in a float */
+		float v = (float)frac * 0x1p-24f;
+		return of_bits(sign | bits_of(v));
+	}
+	if (exp == 31)
+		return of_bits(sign | 0x7F800000 | frac << 13);
+	return of_bits(sign | (exp + 112) << 23 | frac << 13);
+}
+
+/* u cut by `shift` bits, to nearest even. */
+static uint32_t round_shift(uint32_t u, int shift)
+{
+	return (u + (1u << (shift - 1)) - 1 + (u >> shift & 1)) >> shift;
+}
+
+uint16_t half_from_float(float f)
+{
+	uint32_t u = bits_of(f), sign = u >> 16 & 0x8000;
+
+	u &= 0x7FFFFFFF;
+	if (u > 0x7F800000)
+		return (uint16_t)(sign | 0x7E00 | (u >> 13 & 0x3FF));
+	if (u >= 0x477FF000)   /* 65520, halfway to the value after the largest: infinity */
+		return (uint16_t)(sign | 0x7C00);
+	if (u < 0x33000000)    /* below 2^-25, half the smallest subnormal */
+		return (uint16_t)sign;
+	if (u < 0x38800000) {  /* below 2^-14: subnormal, in units of 2^-24 */
+		int shift = 126 - (int)(u >> 23);
+		return (uint16_t)(sign | round_shift((u & 0x7FFFFF) | 0x800000, shift));
+	}
+	return (uint16_t)(sign | round_shift(u - (112u << 23), 13));
+}
+
+float bfloat_to_float(uint16_t b)
+{
+	return of_bits((uint32_t)b << 16);
+}
+
+uint16_t bfloat_from_float(float f)
+{
+	uint32_t u = bits_of(f);
+
+	if ((u & 0x7FFFFFFF) > 0x7F800000)
+		return (uint16_t)(u >> 16 | 0x40);   /* quiet, so that the cut leaves a NaN */
+	return (uint16_t)round_shift(u, 16);
+}

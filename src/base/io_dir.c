@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The folders' half of io.h: making, syncing and removing them, and joining names. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+static int fail(int code, const char *verb, const char *path)
+{
+	char reason[128];
+
+	return ERR(code, NULL, "cannot %s '%s': %s", verb, path, strerror_r(errno, reason, sizeof reason));
+}
+
+/* One folder. That another process made it meanwhile is as good. */
+static int make_one(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0777) == 0)
+		return 0;
+	if (errno == EEXIST) {
+		if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+			return 0;
+		errno = ENOTDIR;
+	}
+	return fail(errno == ENOSPC || errno == EDQUOT || errno == EIO ? E_IO : E_CANTCREATE, "create folder",
+	            path);
+}
+
+int io_mkdirs(const char *path)
+{
+	char *copy = mem_strdup(path);
+	int rc = 0;
+
+	for (char *p = copy + 1; *copy && *p && rc == 0; p++) {
+		if (*p != '/' || p[-1] == '/')
+			continue;
+		*p = '\0';
+		if (!io_exists(copy))   /* a parent that is there may refuse mkdir for reasons of its own */
+			rc = make_one(copy);
+		*p = '/';
+	}
+	if (rc == 0)
+		rc = make_one(path);
+	mem_free(copy);
+	return rc;
+}
+
+int io_sync_dir(const char *path)
+{
+	int fd, rc = 0;
+
+	do
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return fail(E_IO, "sync folder", path);
+	while (rc == 0 && fsync(fd) != 0) {
+		if (errno == EINVAL || errno == ENOTSUP)
+			break;   /* a file system that has no sync to offer */
+		if (errno != EINTR)
+			rc = fail(E_IO, "sync folder", path);
+	}
+	close(fd);
+	return rc;
+}
+
+bool io_exists(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	return remove(path) != 0 && errno != ENOENT ? -1 : 0;
+}
+
+int io_remove_tree(const char *path)
+{
+	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+		return fail(E_IO, "remove", path);
+	return 0;
+}
+
+char *io_join(const char *dir, const char *name)
+{
+	struct buf b = BUF_INIT;
+
+	if (*name != '/' && *dir) {
+		buf_puts(&b, dir);
+		if (b.data[b.len - 1] != '/')
+			buf_putc(&b, '/');
+	}
+	buf_puts(&b, name);
+	return buf_detach(&b);
+}

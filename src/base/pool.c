@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A ring of waiting jobs, one lock, three conditions: a job came, a place became free, all is done.
+ * Jobs are milliseconds long (a sample to decode, a chunk to compress), so one lock is no bottleneck. */
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct job {
+	void (*run)(void *);
+	void *arg;
+};
+
+struct pool {
+	pthread_mutex_t lock;
+	pthread_cond_t came, freed, idle;
+	struct job *ring;
+	int room, first, waiting;   /* ring: its size, the oldest job, how many */
+	int running;
+	bool ending;
+	int nthreads;               /* started */
+	pthread_t *thread;
+};
+
+/* Called and left with the lock held. */
+static void run_one(struct pool *p)
+{
+	struct job j = p->ring[p->first];
+
+	p->first = (p->first + 1) % p->room;
+	p->waiting--;
+	p->running++;
+	pthread_cond_signal(&p->freed);
+	pthread_mutex_unlock(&p->lock);
+	j.run(j.arg);
+	err_clear();   /* a job that failed has handed over its record by now */
+	pthread_mutex_lock(&p->lock);
+	p->running--;
+	if (p->running == 0 && p->waiting == 0)
+		pthread_cond_broadcast(&p->idle);
+}
+
+static void *worker(void *arg)
+{
+	struct pool *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	for (;;) {
+		while (p->waiting == 0 && !p->ending)
+			pthread_cond_wait(&p->came, &p->lock);
+		if (p->waiting == 0)
+			break;
+		run_one(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* Signals belong to the main thread: a new thread inherits the mask it is started under. */
+static int start_threads(struct pool *p, int n)
+{
+	sigset_t all, before;
+	int rc = 0;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (p->nthreads < n && rc == 0) {
+		rc = pthread_create(&p->thread[p->nthreads], NULL, worker, p);
+		if (rc == 0)
+			p->nthreads++;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc)
+		return ERR(E_UNAVAILABLE, NULL, "cannot start thread %d of %d: %s", p->nthreads + 1, n,
+		           strerror(rc));
+	return 0;
+}
+
+struct pool *pool_new(int nthreads, int queue)
+{
+	struct pool *p = mem_calloc(1, sizeof *p);
+
+	BUG_IF(nthreads < 1 || queue < 1, "pool of %d threads, %d places", nthreads, queue);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->came, NULL);
+	pthread_cond_init(&p->freed, NULL);
+	pthread_cond_init(&p->idle, NULL);
+	p->room = queue;
+	p->ring = mem_calloc((size_t)queue, sizeof *p->ring);
+	p->thread = mem_calloc((size_t)nthreads, sizeof *p->thread);
+	if (start_threads(p, nthreads) < 0) {
+		pool_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void pool_free(struct pool *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->ending = true;
+	pthread_cond_broadcast(&p->came);
+	pthread_mutex_unlock(&p->lock);
+	for (int i = 0; i < p->nthreads; i++)
+		pthread_join(p->thread[i], NULL);
+	pthread_cond_destroy(&p->idle);
+	pthread_cond_destroy(&p->freed);
+	pthread_cond_destroy(&p->came);
+	pthread_mutex_destroy(&p->lock);
+	mem_free(p->thread);
+	mem_free(p->ring);
+	mem_free(p);
+}
+
+void pool_add(struct pool *p, void (*run)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&p->lock);
+	while (p->waiting == p->room)
+		pthread_cond_wait(&p->freed, &p->lock);
+	p->ring[(p->first + p->waiting) % p->room] = (struct job){ run, arg };
+	p->waiting++;
+	pthread_cond_signal(&p->came);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pool_wait(struct pool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	while (p->waiting || p->running)
+		pthread_cond_wait(&p->idle, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+}

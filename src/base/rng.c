@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC11). The counter
+ * is (block, step), 64 bits each; the key is a mix of seed and stream which for one seed is a bijection of the
+ * stream, so that two streams of a run never share a sequence. */
+#include "base/rng.h"
+
+#include <math.h>
+
+void rng_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4])
+{
+	uint32_t k0 = key[0], k1 = key[1];
+	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
+
+	for (int round = 0; round < 10; round++) {
+		uint64_t p0 = (uint64_t)0xD2511F53 * c0;
+		uint64_t p1 = (uint64_t)0xCD9E8D57 * c2;
+		c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
+		c1 = (uint32_t)p1;
+		c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
+		c3 = (uint32_t)p0;
+		k0 += 0x9E3779B9;
+		k1 += 0xBB67AE85;
+	}
+	out[0] = c0;
+	out[1] = c1;
+	out[2] = c2;
+	out[3] = c3;
+}
+
+/* A bijection of 64 bits in which every input bit reaches every output bit (Stafford's mix 13). */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+	x = (x ^ x >> 27) * 0x94D049BB133111EB;
+	return x ^ x >> 31;
+}
+
+void rng_block(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint32_t out[4])
+{
+	uint64_t k = mix(mix(seed + 0x9E3779B97F4A7C15) ^ stream);
+	uint32_t key[2] = { (uint32_t)k, (uint32_t)(k >> 32) };
+	uint32_t counter[4] = { (uint32_t)block, (uint32_t)(block >> 32),
+	                        (uint32_t)step, (uint32_t)(step >> 32) };
+
+	rng_philox(key, counter, out);
+}
+
+uint32_t rng_u32(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
+{
+	uint32_t w[4];
+
+	rng_block(seed, stream, step, index / 4, w);
+	return w[index % 4];
+}
+
+static uint64_t join(const uint32_t *w)
+{
+	return (uint64_t)w[1] << 32 | w[0];
+}
+
+/* The upper 53 bits as a fraction: every value is a multiple of 2^-53. */
+static double fraction(uint64_t u)
+{
+	return (double)(u >> 11) * 0x1p-53;
+}
+
+double rng_uniform(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
+{
+	uint32_t w[4];
+
+	rng_block(seed, stream, step, index / 2, w);
+	return fraction(join(w + 2 * (index % 2)));
+}
+
+/* Box and Muller: one block gives the pair 2i, 2i + 1. */
+double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
+{
+	const double two_pi = 6.283185307179586477;
+	uint32_t w[4];
+	double radius, angle;
+
+	rng_block(seed, stream, step, index / 2, w);
+	radius = sqrt(-2.0 * log(1.0 - fraction(join(w))));   /* 1 - u: never log(0) */
+	angle = two_pi * fraction(join(w + 2));
+	return radius * (index % 2 ? sin(angle) : cos(angle));
+}
+
+/* Fisher and Yates. The index below i + 1 is the upper half of a 128-bit product: its bias, (i + 1) / 2^64,
+ * is beyond measuring. */
+void rng_permutation(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, int64_t *out)
+{
+	uint32_t w[4];
+
+	for (int64_t i = 0; i < n; i++)
+		out[i] = i;
+	for (int64_t i = n - 1; i > 0; i--) {
+		uint64_t u;
+		int64_t j, t;
+		rng_block(seed, stream, step, (uint64_t)i, w);
+		u = join(w);
+		j = (int64_t)((unsigned __int128)u * (uint64_t)(i + 1) >> 64);
+		t = out[i];
+		out[i] = out[j];
+		out[j] = t;
+	}
+}

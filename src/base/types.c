@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Element types by table, and conversion between any two of them: a block of source elements becomes doubles,
+ * the doubles become the target type. A double holds every value of every type but the large I64s. Elements are moved
+ * by memcpy, because data of a mapped file may stand at any address. */
+#include "base/types.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/half.h"
+
+#define BLOCK 256
+
+static const struct {
+	const char *name;
+	size_t size;
+} info[DTYPE_COUNT] = {
+#define X(id, name, size) { name, size },
+	DTYPE_LIST(X)
+#undef X
+};
+
+size_t dtype_size(enum dtype t)
+{
+	BUG_IF((unsigned)t >= DTYPE_COUNT, "element type %d", (int)t);
+	return info[t].size;
+}
+
+const char *dtype_name(enum dtype t)
+{
+	return (unsigned)t < DTYPE_COUNT ? info[t].name : "?";
+}
+
+int dtype_find(const char *name)
+{
+	for (int t = 0; t < DTYPE_COUNT; t++)
+		if (!strcmp(name, info[t].name))
+			return t;
+	return -1;
+}
+
+bool dtype_is_float(enum dtype t)
+{
+	return t == DTYPE_F32 || t == DTYPE_F64 || t == DTYPE_F16 || t == DTYPE_BF16;
+}
+
+/* v to nearest (ties to even) within [lo, hi]; NaN becomes 0. hi + 1 must be a double. */
+static double clamp(double v, double lo, double hi)
+{
+	v = rint(v);
+	if (!(v >= lo))
+		return v < lo ? lo : 0;
+	return v > hi ? hi : v;
+}
+
+static int64_t clamp_i64(double v)
+{
+	if (v >= 0x1p63)
+		return INT64_MAX;
+	return (int64_t)clamp(v, -0x1p63, 0x1p63);
+}
+
+/* Element k of src as `type`, by way of `expr` in v. */
+#define LOAD(type, expr)                                                \
+	for (int k = 0; k < n; k++) {                                       \
+		type v;                                                         \
+		memcpy(&v, src + (size_t)k * sizeof v, sizeof v);               \
+		out[k] = (double)(expr);                                        \
+	}                                                                   \
+	break
+
+static void load(enum dtype t, const char *src, int n, double *out)
+{
+	switch (t) {
+	case DTYPE_F32: LOAD(float, v);
+	case DTYPE_F64: LOAD(double, v);
+	case DTYPE_F16: LOAD(uint16_t, half_to_float(v));
+	case DTYPE_BF16: LOAD(uint16_t, bfloat_to_float(v));
+	case DTYPE_I8: LOAD(int8_t, v);
+	case DTYPE_U8: LOAD(uint8_t, v);
+	case DTYPE_I16: LOAD(int16_t, v);
+	case DTYPE_U16: LOAD(uint16_t, v);
+	case DTYPE_I32: LOAD(int32_t, v);
+	case DTYPE_I64: LOAD(int64_t, v);
+	case DTYPE_COUNT: BUG("element type %d", (int)t);
+	}
+}
+
+#define STORE(type, expr)                                               \
+	for (int k = 0; k < n; k++) {                                       \
+		double v = in[k];                                               \
+		type x = (type)(expr);                                          \
+		memcpy(dst + (size_t)k * sizeof x, &x, sizeof x);               \
+	}                                                                   \
+	break
+
+static void store(enum dtype t, char *dst, int n, const double *in)
+{
+	switch (t) {
+	case DTYPE_F32: STORE(float, v);
+	case DTYPE_F64: STORE(double, v);
+	case DTYPE_F16: STORE(uint16_t, half_from_float((float)v));
+	case DTYPE_BF16: STORE(uint16_t, bfloat_from_float((float)v));
+	case DTYPE_I8: STORE(int8_t, clamp(v, INT8_MIN, INT8_MAX));
+	case DTYPE_U8: STORE(uint8_t, clamp(v, 0, UINT8_MAX));
+	case DTYPE_I16: STORE(int16_t, clamp(v, INT16_MIN, INT16_MAX));
+	case DTYPE_U16: STORE(uint16_t, clamp(v, 0, UINT16_MAX));
+	case DTYPE_I32: STORE(int32_t, clamp(v, INT32_MIN, INT32_MAX));
+	case DTYPE_I64: STORE(int64_t, clamp_i64(v));
+	case DTYPE_COUNT: BUG("element type %d", (int)t);
+	}
+}
+
+double dtype_get(enum dtype t, const void *p, int64_t i)
+{
+	double v = 0;
+
+	load(t, (const char *)p + (size_t)i * dtype_size(t), 1, &v);
+	return v;
+}
+
+void dtype_set(enum dtype t, void *p, int64_t i, double v)
+{
+	store(t, (char *)p + (size_t)i * dtype_size(t), 1, &v);
+}
+
+void dtype_convert(enum dtype td, void *dst, enum dtype ts, const void *src, int64_t n)
+{
+	size_t sd = dtype_size(td), ss = dtype_size(ts);
+	double block[BLOCK];
+
+	if (td == ts) {
+		if (n > 0)
+			memcpy(dst, src, (size_t)n * sd);
+		return;
+	}
+	for (int64_t i = 0; i < n; i += BLOCK) {
+		int m = n - i < BLOCK ? (int)(n - i) : BLOCK;
+		load(ts, (const char *)src + (size_t)i * ss, m, block);
+		store(td, (char *)dst + (size_t)i * sd, m, block);
+	}
+}
+
+struct shape shape_of(int nd, const int64_t *d)
+{
+	struct shape s = { .nd = nd };
+
+	BUG_IF(nd < 0 || nd > MAXD, "shape of %d axes", nd);
+	if (nd)
+		memcpy(s.d, d, (size_t)nd * sizeof *d);
+	return s;
+}
+
+/* Too many elements to count become INT64_MAX, which no size check lets pass. */
+int64_t shape_count(const struct shape *s)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < s->nd; i++)
+		if (s->d[i] == 0)
+			return 0;
+	for (int i = 0; i < s->nd; i++)
+		if (__builtin_mul_overflow(n, s->d[i], &n))
+			return INT64_MAX;
+	return n;
+}
+
+bool shape_equal(const struct shape *a, const struct shape *b)
+{
+	if (a->nd != b->nd)
+		return false;
+	for (int i = 0; i < a->nd; i++)
+		if (a->d[i] != b->d[i])
+			return false;
+	return true;
+}
+
+const char *shape_text(const struct shape *s, char *buf)
+{
+	int at = 0;
+
+	if (s->nd == 0)
+		return strcpy(buf, "scalar");
+	for (int i = 0; i < s->nd; i++)
+		at += snprintf(buf + at, (size_t)(SHAPE_TEXT - at), i ? "x%lld" : "%lld", (long long)s->d[i]);
+	return buf;
+}
