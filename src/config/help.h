@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "config/schema.h"
 
-/* Every key below fields, as indented text: name, type, range, default, meaning. key: a dotted path
- * to show only that part (variants by their name: "optimizer.sgd.momentum"); NULL for all. E_USAGE with a
- * suggestion if there is no such key. */
+/* Every key below fields, as indented text: name, type, range, default, meaning. key: a dotted
+ * path to show only that part (variants by their name: "optimizer.sgd.momentum"); NULL for all.
+ * E_USAGE with a suggestion if there is no such key. */
 int help_text(struct buf *out, const struct field *fields, const char *key);
 /* The same as mdoc(7) source, one list, for the man page. */
 void help_mdoc(struct buf *out, const struct field *fields);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tables that say what a config section, an op's attributes or a schedule may contain. One row has the
- * key's name, type, range, default, choices, offset in the C struct and its documentation; parsing, checking,
- * "--help-config", the man page and did-you-mean all read the same row. YAML keys are the C field names.
+ * Tables that say what a config section, an op's attributes or a schedule may contain. One row has
+ * the key's name, type, range, default, choices, offset in the C struct and its documentation;
+ * parsing, checking, "--help-config", the man page and did-you-mean all read the same row. YAML
+ * keys are the C field names.
  *
  *   static const struct field fields[] = {
  *       FIELD_INT(struct conv, filters, "", 1, 1 << 20, "number of output channels"),   default "" = required
@@ -49,7 +50,8 @@ struct strings {
 	const struct loc *loc;     /* of each */
 };
 
-/* One of several shapes a section can have, chosen by its `type` key or by the single key of a tagged map. */
+/* One of several shapes a section can have, chosen by its `type` key or by the single key of a
+ * tagged map. */
 struct variant {
 	const char *name;              /* NULL ends the list */
 	const char *doc;
@@ -105,8 +107,9 @@ int schema_read(struct arena *a, const struct ynode *map, const struct field *fi
 int schema_read_variant(struct arena *a, const struct ynode *node, const struct variant *variants,
                         const char *what, struct variant_value *out);
 
-/* Reads a tagged entry, a map of one key that names the variant: {conv2d: {filters: 8}}, {roll: {axis: width}}, or just `flip`.
- * ignore: keys of the inner map that the caller reads itself (NULL-terminated), e.g. "name", "inputs". */
+/* Reads a tagged entry, a map of one key that names the variant: {conv2d: {filters: 8}}, {roll:
+ * {axis: width}}, or just `flip`. ignore: keys of the inner map that the caller reads itself
+ * (NULL-terminated), e.g. "name", "inputs". */
 int schema_read_tagged(struct arena *a, const struct ynode *node, const struct variant *variants,
                        const char *what, const char *const *ignore, struct variant_value *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The YAML file as a tree in which every key and value knows its line and column. The only file that
- * includes <yaml.h> is ytree.c. Rejected with a place: syntax errors, duplicate keys, several documents, keys that are not
- * scalars, tags. Anchors, aliases and merge keys ("<<") work; an alias shares the node of its anchor.
- * Nodes live in the tree's arena. */
+ * The YAML file as a tree in which every key and value knows its line and column. The only file
+ * that includes <yaml.h> is ytree.c. Rejected with a place: syntax errors, duplicate keys, several
+ * documents, keys that are not scalars, tags. Anchors, aliases and merge keys ("<<") work; an
+ * alias shares the node of its anchor. Nodes live in the tree's arena. */
 #ifndef DLX_CONFIG_YTREE_H
 #define DLX_CONFIG_YTREE_H
 
@@ -30,15 +30,16 @@ struct ynode {
 };
 
 /* Parses text (NUL-terminated) known to the user as `file` (kept for err_print). On failure every
- * mistake found is in the error record. */
+ * mistake found is in the error record, and *root is NULL only where the syntax is broken: a tree
+ * with, say, a duplicate key can still be read for further mistakes. */
 int ytree_parse(struct arena *a, const char *file, const char *text, struct ynode **root);
 int ytree_load(struct arena *a, const char *path, struct ynode **root);   /* E_NOINPUT if missing */
 
 /* The value under key of a map, or NULL. */
 struct ynode *ytree_find(const struct ynode *map, const char *key);
 struct ypair *ytree_pair(const struct ynode *map, const char *key);
-/* Applies one "--set KEY=VALUE": key is a dotted path, value is YAML; missing maps on the way are made. An index
- * ("layers.2.conv2d") addresses a sequence item. Errors are placed in "--set". */
+/* Applies one "--set KEY=VALUE": key is a dotted path, value is YAML; missing maps on the way are
+ * made. An index ("layers.2.conv2d") addresses a sequence item. Errors are placed in "--set". */
 int ytree_set(struct arena *a, struct ynode *root, const char *assignment);
 
 /* The tree as YAML (block style, flow style for short leaves), parsable back to the same tree. */
