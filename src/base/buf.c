@@ -139,6 +139,10 @@ void buf_json_double(struct buf *b, double v)
 		buf_puts(b, "null");
 		return;
 	}
+	if (v == rint(v) && fabs(v) < 1e15) {   /* 600, not 6e+02 */
+		buf_printf(b, "%.0f", v);
+		return;
+	}
 	for (int digits = 1; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, v);
 		if (strtod(text, NULL) == v)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The error record of a thread: raised, told more on the way out, handed over, dropped. err_print.c
- * shows it. Entries beyond ERR_MAX are counted, and a context or place meant for one of them is ignored rather
- * than given to an older entry. */
+ * The error record of a thread: raised, told more on the way out, handed over, dropped.
+ * err_print.c shows it. Entries beyond ERR_MAX are counted, and a context or place meant for one
+ * of them is ignored rather than given to an older entry. */
 #include "base/err.h"
 
 #include <stdarg.h>
@@ -93,8 +93,8 @@ static void entry_release(struct err_entry *e)
 		mem_free(e->context[i]);
 }
 
-/* Entries that were only counted came after all that are kept, so any cut drops them too; with nothing to
- * cut off they stay, because a full record's mark does not say whether they are older. */
+/* Entries that were only counted came after all that are kept, so any cut drops them too; with
+ * nothing to cut off they stay, because a full record's mark does not say whether they are older. */
 void err_truncate(int mark)
 {
 	BUG_IF(mark < 0, "error mark %d", mark);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The error record as the user sees it: the place, the text, the line with a caret, the context. Lines come
- * from texts kept by err_source_add, else from the file itself. A line is shown as cells, one for each character;
- * a tab becomes blanks up to the next multiple of TAB, so that line and caret agree on any terminal, and
- * what a terminal might obey becomes '?'. A long line is shown from a little before the caret. */
+ * The error record as the user sees it: the place, the text, the line with a caret, the context.
+ * Lines come from texts kept by err_source_add, else from the file itself. A line is shown as
+ * cells, one for each character; a tab becomes blanks up to the next multiple of TAB, so that line
+ * and caret agree on any terminal, and what a terminal might obey becomes '?'. A long line is
+ * shown from a little before the caret. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The environment is read at every call: the calls that ask are rare or followed by a system call, and a
- * test may so change the fault between two cases. */
+ * The environment is read at every call: the calls that ask are rare or followed by a system call,
+ * and a test may so change the fault between two cases. */
 #include "base/fault.h"
 
 #include <stdlib.h>

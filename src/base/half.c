@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The 16-bit floats by their bits: float16 is 1-5-10, bfloat16 is the upper half of a float32. Rounding to
- * nearest even adds "half minus one, plus the last kept bit" before the cut, which carries into the exponent
- * where it must. */
+ * The 16-bit floats by their bits: float16 is 1-5-10, bfloat16 is the upper half of a float32.
+ * Rounding to nearest even adds "half minus one, plus the last kept bit" before the cut, which
+ * carries into the exponent where it must. */
 #include "base/half.h"
 
 #include <string.h>

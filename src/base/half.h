@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * float16 and bfloat16 <-> float32, round to nearest even; NaN stays NaN, overflow becomes infinity. */
+ * float16 and bfloat16 <-> float32, round to nearest even; NaN stays NaN, overflow becomes
+ * infinity. */
 #ifndef DLX_BASE_HALF_H
 #define DLX_BASE_HALF_H
 

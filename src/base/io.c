@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files read whole or mapped, and files that appear complete or not at all: written under a temporary name
- * in the same folder, synced, renamed, and the folder synced, because the new name is an entry of the folder.
- * Every system call is repeated when a signal interrupts it. */
+ * Files read whole or mapped, and files that appear complete or not at all: written under a
+ * temporary name in the same folder, synced, renamed, and the folder synced, because the new name
+ * is an entry of the folder. Every system call is repeated when a signal interrupts it. */
 #include "base/io.h"
 
 #include <errno.h>

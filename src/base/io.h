@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Files. Every failure names the path and the system's reason: E_NOINPUT for a file that is not
- * there, E_IO for a failed read, write or sync (a full disk among them), E_CANTCREATE for a file that cannot be made.
+ * there, E_IO for a failed read, write or sync (a full disk among them), E_CANTCREATE for a file
+ * that cannot be made.
  *
- * Fault injection for tests: DLX_FAULT=write:N makes the Nth io_write of the process fail with ENOSPC;
- * write:N+ makes every one from the Nth fail. DLX_CRASH_AT=POINT[#N] raises SIGKILL at the Nth
- * io_crash_point(POINT). */
+ * Fault injection for tests: DLX_FAULT=write:N makes the Nth io_write of the process fail with
+ * ENOSPC; write:N+ makes every one from the Nth fail. DLX_CRASH_AT=POINT[#N] raises SIGKILL at the
+ * Nth io_crash_point(POINT). */
 #ifndef DLX_BASE_IO_H
 #define DLX_BASE_IO_H
 

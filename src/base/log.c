@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lines for the user on stderr. A line is put together first and written by one call under a lock, so
- * lines of several threads and ranks never mix. */
+ * Lines for the user on stderr. A line is put together first and written by one call under a lock,
+ * so lines of several threads and ranks never mix. */
 #include "base/log.h"
 
 #include <pthread.h>

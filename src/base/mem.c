@@ -90,7 +90,8 @@ static void *map_pages(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* The kernel backs only aligned 2 MiB ranges by huge pages: map too much, then give back both ends. */
+/* The kernel backs only aligned 2 MiB ranges by huge pages: map too much, then give back both
+ * ends. */
 static void *map_huge(size_t n)
 {
 	char *p = map_pages(n + HUGE_PAGE);

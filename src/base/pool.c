@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A ring of waiting jobs, one lock, three conditions: a job came, a place became free, all is done.
- * Jobs are milliseconds long (a sample to decode, a chunk to compress), so one lock is no bottleneck. */
+ * A ring of waiting jobs, one lock, three conditions: a job came, a place became free, all is
+ * done. Jobs are milliseconds long (a sample to decode, a chunk to compress), so one lock is no
+ * bottleneck. */
 #include "base/pool.h"
 
 #include <pthread.h>

@@ -14,8 +14,8 @@ struct pool;
 struct pool *pool_new(int nthreads, int queue);
 /* Finishes every job given, then ends the threads. NULL is fine. */
 void pool_free(struct pool *p);
-/* Blocks while the queue is full. run(arg) is called on one of the threads; arg must live until then.
- * May be called from any thread except one of the pool's own. */
+/* Blocks while the queue is full. run(arg) is called on one of the threads; arg must live until
+ * then. May be called from any thread except one of the pool's own. */
 void pool_add(struct pool *p, void (*run)(void *arg), void *arg);
 /* Blocks until every job given so far has run. */
 void pool_wait(struct pool *p);

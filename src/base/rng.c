@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC11). The counter
- * is (block, step), 64 bits each; the key is a mix of seed and stream which for one seed is a bijection of the
- * stream, so that two streams of a run never share a sequence. */
+ * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC11).
+ * The counter is (block, step), 64 bits each; the key is a mix of seed and stream which for one
+ * seed is a bijection of the stream, so that two streams of a run never share a sequence. */
 #include "base/rng.h"
 
 #include <math.h>
@@ -86,8 +86,8 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 	return radius * (index % 2 ? sin(angle) : cos(angle));
 }
 
-/* Fisher and Yates. The index below i + 1 is the upper half of a 128-bit product: its bias, (i + 1) / 2^64,
- * is beyond measuring. */
+/* Fisher and Yates. The index below i + 1 is the upper half of a 128-bit product: its bias, (i +
+ * 1) / 2^64, is beyond measuring. */
 void rng_permutation(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, int64_t *out)
 {
 	uint32_t w[4];

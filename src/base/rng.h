@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Counter-based random numbers: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11). The value is a pure
- * function of (seed, stream, step, index), so results never depend on rank, thread or order.
+ * Counter-based random numbers: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11). The value is a
+ * pure function of (seed, stream, step, index), so results never depend on rank, thread or order.
  * stream names the consumer: hash_name("dropout/3"). */
 #ifndef DLX_BASE_RNG_H
 #define DLX_BASE_RNG_H

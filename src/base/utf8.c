@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * UTF-8 by the table of well-formed byte sequences (Unicode 15, table 3-7): the second byte's range
- * depends on the first, which is what keeps out overlong forms, surrogates and values past U+10FFFF. */
+ * UTF-8 by the table of well-formed byte sequences (Unicode 15, table 3-7): the second byte's
+ * range depends on the first, which is what keeps out overlong forms, surrogates and values past
+ * U+10FFFF. */
 #include "base/utf8.h"
 
 struct row {
