@@ -170,12 +170,16 @@ static void add_entry(struct buf *out, const struct err_entry *e, const char *pr
 			buf_printf(out, ":%d", loc->col);
 		buf_puts(out, ": ");
 	}
-	buf_printf(out, "%s\n", e->text);
+	add_cells(out, e->text, 0, INT32_MAX);
+	buf_putc(out, '\n');
 	if (loc->file && loc->line > 0 &&
 	    (line_of_source(loc->file, loc->line, &line) || line_of_file(loc->file, loc->line, &line)))
 		add_excerpt(out, loc, line.data);
-	for (int i = 0; i < e->ncontext; i++)
-		buf_printf(out, "    %s\n", e->context[i]);
+	for (int i = 0; i < e->ncontext; i++) {
+		buf_puts(out, "    ");
+		add_cells(out, e->context[i], 0, INT32_MAX);
+		buf_putc(out, '\n');
+	}
 	buf_release(&line);
 }
 

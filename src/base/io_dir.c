@@ -20,20 +20,22 @@ static int fail(int code, const char *verb, const char *path)
 	return ERR(code, NULL, "cannot %s '%s': %s", verb, path, strerror_r(errno, reason, sizeof reason));
 }
 
-/* One folder. That another process made it meanwhile is as good. */
+/* One folder. One that is there is fine whatever mkdir says: it may complain of other things first. */
 static int make_one(const char *path)
 {
 	struct stat st;
+	int code, reason;
 
 	if (mkdir(path, 0777) == 0)
 		return 0;
-	if (errno == EEXIST) {
-		if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-			return 0;
+	code = errno == ENOSPC || errno == EDQUOT || errno == EIO ? E_IO : E_CANTCREATE;
+	if (errno == EEXIST)
 		errno = ENOTDIR;
-	}
-	return fail(errno == ENOSPC || errno == EDQUOT || errno == EIO ? E_IO : E_CANTCREATE, "create folder",
-	            path);
+	reason = errno;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	errno = reason;
+	return fail(code, "create folder", path);
 }
 
 int io_mkdirs(const char *path)
@@ -45,8 +47,7 @@ int io_mkdirs(const char *path)
 		if (*p != '/' || p[-1] == '/')
 			continue;
 		*p = '\0';
-		if (!io_exists(copy))   /* a parent that is there may refuse mkdir for reasons of its own */
-			rc = make_one(copy);
+		rc = make_one(copy);
 		*p = '/';
 	}
 	if (rc == 0)

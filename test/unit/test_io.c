@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * io.h: what is read is what was written, a file appears whole or not at all, and every failure
+ * has its code and names the path. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+static char dir[] = "/tmp/dlx-test-io-XXXXXX";
+
+/* dir/name, until the next call. */
+static const char *in_dir(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	return path;
+}
+
+static int entries(void)
+{
+	DIR *d = opendir(dir);
+	int n = -2;   /* . and .. */
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void assert_content(const char *path, const char *expected)
+{
+	struct buf b = BUF_INIT;
+
+	assert_int_equal(io_read_file(path, &b), 0);
+	assert_string_equal(b.data, expected);
+	buf_release(&b);
+}
+
+/* The newest error has this code and names this text. */
+static void assert_error(int rc, int code, const char *text)
+{
+	assert_int_equal(rc, code);
+	assert_true(err_count() > 0);
+	if (!strstr(err_get(err_count() - 1)->text, text))
+		fail_msg("'%s' does not have '%s'", err_get(err_count() - 1)->text, text);
+	err_clear();
+}
+
+static int start(void **state)
+{
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	return io_remove_tree(dir);
+}
+
+static void whole_files(void **state)
+{
+	struct buf b = BUF_INIT;
+	char *big = mem_calloc(1, 300000);
+	struct stat st;
+
+	assert_int_equal(io_write_file(in_dir("a"), "hello", 5), 0);
+	assert_int_equal(io_write_file(in_dir("a"), "hallo", 5), 0);
+	assert_content(in_dir("a"), "hallo");
+	stat(in_dir("a"), &st);
+	assert_int_equal(st.st_mode & 0400, 0400);
+	assert_int_equal(io_write_file(in_dir("a"), "", 0), 0);
+	assert_content(in_dir("a"), "");
+	memset(big, 'x', 299999);
+	assert_int_equal(io_write_file(in_dir("a"), big, 299999), 0);
+	buf_puts(&b, "before");
+	assert_int_equal(io_read_file(in_dir("a"), &b), 0);
+	assert_int_equal(b.len, 300005);
+	assert_string_equal(b.data + 6, big);
+	buf_release(&b);
+	mem_free(big);
+	assert_int_equal(entries(), 1);
+}
+
+static void maps(void **state)
+{
+	struct io_map m;
+
+	io_write_file(in_dir("m"), "mapped", 6);
+	assert_int_equal(io_map_open(&m, in_dir("m")), 0);
+	assert_int_equal(m.size, 6);
+	assert_memory_equal(m.data, "mapped", 6);
+	assert_string_equal(m.path, in_dir("m"));
+	io_map_close(&m);
+	io_map_close(&m);
+	io_write_file(in_dir("m"), "", 0);
+	assert_int_equal(io_map_open(&m, in_dir("m")), 0);
+	assert_non_null(m.data);
+	assert_int_equal(m.size, 0);
+	io_map_close(&m);
+	unlink(in_dir("m"));
+}
+
+static void nothing_to_read(void **state)
+{
+	struct buf b = BUF_INIT;
+	struct io_map m;
+
+	assert_error(io_read_file("/nonexistent/x", &b), E_NOINPUT, "'/nonexistent/x': No such file");
+	assert_error(io_read_file(dir, &b), E_NOINPUT, dir);
+	assert_error(io_map_open(&m, "/nonexistent/x"), E_NOINPUT, "'/nonexistent/x'");
+	assert_error(io_map_open(&m, dir), E_NOINPUT, "not a regular file");
+	mkfifo(in_dir("fifo"), 0600);
+	assert_error(io_map_open(&m, in_dir("fifo")), E_NOINPUT, "not a regular file");
+	unlink(in_dir("fifo"));
+	io_map_close(&m);
+	buf_release(&b);
+}
+
+static void visible_after_commit_only(void **state)
+{
+	struct io_file *f;
+
+	assert_int_equal(io_create(&f, in_dir("late")), 0);
+	assert_int_equal(io_write(f, "....body", 8), 0);
+	assert_int_equal(io_tell(f), 8);
+	assert_int_equal(io_write_at(f, 0, "head", 4), 0);
+	assert_int_equal(io_tell(f), 8);
+	assert_int_equal(io_write(f, "tail", 4), 0);
+	assert_false(io_exists(in_dir("late")));
+	assert_int_equal(io_commit(f), 0);
+	assert_content(in_dir("late"), "headbodytail");
+
+	io_create(&f, in_dir("late"));
+	io_write(f, "never", 5);
+	io_discard(f);
+	io_discard(NULL);
+	assert_content(in_dir("late"), "headbodytail");
+	unlink(in_dir("late"));
+}
+
+static void two_writers(void **state)
+{
+	struct io_file *f, *g;
+	int before = entries();
+
+	assert_int_equal(io_create(&f, in_dir("both")), 0);
+	assert_int_equal(io_create(&g, in_dir("both")), 0);
+	io_write(f, "f", 1);
+	io_write(g, "g", 1);
+	assert_int_equal(io_commit(g), 0);
+	assert_int_equal(io_commit(f), 0);
+	assert_content(in_dir("both"), "f");
+	unlink(in_dir("both"));
+	assert_int_equal(entries(), before);
+}
+
+static void cannot_create(void **state)
+{
+	struct io_file *f;
+
+	assert_error(io_create(&f, "/nonexistent/x"), E_CANTCREATE, "'/nonexistent/x'");
+	assert_null(f);
+	io_mkdirs(in_dir("folder/in"));
+	assert_error(io_write_file(in_dir("folder"), "x", 1), E_CANTCREATE, "folder");
+	assert_int_equal(io_remove_tree(in_dir("folder")), 0);
+	io_write_file(in_dir("file"), "x", 1);
+	assert_error(io_mkdirs(in_dir("file/sub")), E_CANTCREATE, "/file': Not a directory");
+	assert_error(io_mkdirs(in_dir("file")), E_CANTCREATE, "Not a directory");
+	unlink(in_dir("file"));
+}
+
+static void full_disk(void **state)
+{
+	struct io_file *f;
+	int before;
+
+	io_write_file(in_dir("good"), "old", 3);
+	before = entries();
+	setenv("DLX_FAULT", "write:1+", 1);
+	assert_error(io_write_file(in_dir("good"), "new", 3), E_IO, "No space left");
+	assert_int_equal(entries(), before);
+	assert_content(in_dir("good"), "old");
+	io_create(&f, in_dir("good"));
+	assert_error(io_write(f, "new", 3), E_IO, "good");
+	unsetenv("DLX_FAULT");
+	assert_int_equal(io_write(f, "more", 4), 0);
+	assert_error(io_commit(f), E_IO, "earlier write");   /* a caller that ignored it gets no file */
+	assert_content(in_dir("good"), "old");
+	assert_int_equal(entries(), before);
+	unlink(in_dir("good"));
+}
+
+static void a_fault_hits_its_call_only(void **state)
+{
+	setenv("DLX_FAULT", "write:1", 1);   /* long past: must not hit */
+	assert_int_equal(io_write_file(in_dir("w"), "x", 1), 0);
+	unsetenv("DLX_FAULT");
+	unlink(in_dir("w"));
+}
+
+static void folders(void **state)
+{
+	char *s;
+
+	assert_int_equal(io_mkdirs(in_dir("deep/b//c/")), 0);
+	assert_int_equal(io_mkdirs(in_dir("deep/b/c")), 0);
+	assert_true(io_exists(in_dir("deep/b/c")));
+	assert_int_equal(io_mkdirs("/"), 0);
+	io_write_file(in_dir("deep/b/file"), "x", 1);
+	assert_int_equal(symlink("/nonexistent", in_dir("deep/link")), 0);
+	assert_int_equal(io_sync_dir(in_dir("deep")), 0);
+	assert_error(io_sync_dir(in_dir("none")), E_IO, "none");
+	assert_int_equal(io_remove_tree(in_dir("deep")), 0);
+	assert_false(io_exists(in_dir("deep")));
+	assert_int_equal(io_remove_tree(in_dir("deep")), 0);
+	s = io_join("runs", "x");
+	assert_string_equal(s, "runs/x");
+	mem_free(s);
+	s = io_join("runs/", "x");
+	assert_string_equal(s, "runs/x");
+	mem_free(s);
+	s = io_join("runs", "/x");
+	assert_string_equal(s, "/x");
+	mem_free(s);
+	s = io_join("", "x");
+	assert_string_equal(s, "x");
+	mem_free(s);
+}
+
+/* The signal that ends a process which passes the point `times` times. */
+static int crash(const char *at, int times)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		setenv("DLX_CRASH_AT", at, 1);
+		for (int i = 0; i < times; i++) {
+			io_crash_point("ckpt");
+			io_crash_point("ckpt-renamed");
+		}
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void crash_points(void **state)
+{
+	assert_int_equal(crash("ckpt", 1), SIGKILL);
+	assert_int_equal(crash("ckpt#3", 3), SIGKILL);
+	assert_int_equal(crash("ckpt#3", 2), 0);
+	assert_int_equal(crash("ckp", 5), 0);
+	assert_int_equal(crash("ckpt-renamed#2", 2), SIGKILL);
+}
+
+static int hook_calls;
+
+static void hook(void *arg)
+{
+	hook_calls += *(int *)arg;
+}
+
+static void messages(void **state)
+{
+	int fd = dup(2), one = 1;
+	FILE *f = freopen(in_dir("log"), "w", stderr);
+
+	assert_non_null(f);
+	log_init("dlx-test", 3, 8);
+	log_hook(hook, &one);
+	warn("disk %d%% full", 99);
+	log_quiet(1);
+	note("not seen");
+	log_quiet(0);
+	log_init("dlx-test", 0, 1);
+	note("seen");
+	log_hook(NULL, NULL);
+	fflush(stderr);
+	dup2(fd, 2);
+	close(fd);
+	assert_content(in_dir("log"), "dlx-test: rank 3: warning: disk 99% full\ndlx-test: seen\n");
+	assert_int_equal(hook_calls, 2);
+	assert_string_equal(log_program(), "dlx-test");
+	unlink(in_dir("log"));
+}
+
+static void clock_runs(void **state)
+{
+	double t = io_seconds();
+
+	usleep(2000);
+	assert_true(io_seconds() - t >= 0.002 && io_seconds() - t < 60);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_files), cmocka_unit_test(maps), cmocka_unit_test(nothing_to_read),
+		cmocka_unit_test(visible_after_commit_only), cmocka_unit_test(two_writers),
+		cmocka_unit_test(cannot_create), cmocka_unit_test(full_disk),
+		cmocka_unit_test(a_fault_hits_its_call_only),
+		cmocka_unit_test(folders), cmocka_unit_test(crash_points), cmocka_unit_test(messages),
+		cmocka_unit_test(clock_runs),
+	};
+
+	return cmocka_run_group_tests(tests, start, end);
+}

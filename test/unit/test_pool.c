@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * pool.h: every job runs once, in order on one thread; waiting waits; freeing finishes the queue. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+
+#define JOBS 500
+
+static atomic_int ran[JOBS];
+static int order[JOBS];
+static atomic_int done;
+
+static void job(void *arg)
+{
+	int i = *(int *)arg;
+
+	ran[i]++;
+	if (i % 50 == 0)
+		usleep(1000);
+	order[atomic_fetch_add(&done, 1)] = i;
+}
+
+static void reset(int *number)
+{
+	done = 0;
+	for (int i = 0; i < JOBS; i++) {
+		number[i] = i;
+		ran[i] = 0;
+	}
+}
+
+static void every_job_runs_once(void **state)
+{
+	int number[JOBS];
+
+	for (int threads = 1; threads <= 4; threads++) {
+		struct pool *p = pool_new(threads, 7);
+		reset(number);
+		for (int i = 0; i < JOBS / 2; i++)
+			pool_add(p, job, &number[i]);
+		pool_wait(p);
+		assert_int_equal(done, JOBS / 2);
+		for (int i = JOBS / 2; i < JOBS; i++)
+			pool_add(p, job, &number[i]);
+		pool_free(p);
+		assert_int_equal(done, JOBS);
+		for (int i = 0; i < JOBS; i++) {
+			assert_int_equal(ran[i], 1);
+			if (threads == 1)
+				assert_int_equal(order[i], i);
+		}
+	}
+	pool_free(NULL);
+}
+
+static void idle(void **state)
+{
+	struct pool *p = pool_new(3, 1);
+
+	pool_wait(p);
+	pool_free(p);
+}
+
+struct result {
+	struct err_record record;
+	int term_blocked;
+};
+
+static void failing(void *arg)
+{
+	struct result *r = arg;
+	sigset_t mask;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	r->term_blocked = sigismember(&mask, SIGTERM);
+	ERR(E_DATA, NULL, "sample %d is broken", 3);
+	err_take(&r->record);
+	ERR(E_DATA, NULL, "nobody takes this one");
+}
+
+static void records_travel(void **state)
+{
+	struct pool *p = pool_new(1, 4);
+	struct result r;
+	sigset_t mask;
+
+	pool_add(p, failing, &r);
+	pool_free(p);
+	assert_int_equal(err_count(), 0);
+	err_give(&r.record);
+	assert_int_equal(err_count(), 1);
+	assert_string_equal(err_get(0)->text, "sample 3 is broken");
+	err_clear();
+	assert_int_equal(r.term_blocked, 1);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	assert_int_equal(sigismember(&mask, SIGTERM), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_job_runs_once), cmocka_unit_test(idle), cmocka_unit_test(records_travel),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
