@@ -92,6 +92,7 @@ struct graph {
 	struct loc cur_loc;
 	enum phase cur_phase;
 	/* Results of passes, for --plan. */
+	int backend;                 /* layout: whose kernels the layouts are for (enum backend); NONE before */
 	int64_t arena_bytes;         /* memplan: the step arena */
 	int64_t arena_lower_bound;   /* memplan: most bytes live at once */
 	nid arena_peak_node;

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What nodes cost: arithmetic by the op's own rule, traffic by the sizes of what goes in and out. */
+#include "graph/pass.h"
+
+static double tensor_bytes(const struct graph *g, tid t)
+{
+	const struct tensor *x;
+
+	if (t == NONE)
+		return 0;
+	x = g->tensor[t];
+	return (double)shape_count(&x->shape) * (double)dtype_size(x->dtype);
+}
+
+struct cost op_cost(const struct graph *g, const struct node *n)
+{
+	struct cost c = { 0 };
+
+	if (n->op->flags & OP_VIEW)
+		return c;                /* nothing runs */
+	for (int i = 0; i < n->nin; i++)
+		c.bytes += tensor_bytes(g, n->in[i]);
+	for (int i = 0; i < n->nout; i++)
+		c.bytes += tensor_bytes(g, n->out[i]);
+	if (n->op->cost)
+		n->op->cost(g, n, &c);
+	return c;
+}
+
+struct cost graph_cost(const struct graph *g, unsigned phases)
+{
+	struct cost sum = { 0 };
+
+	for (int i = 0; i < g->nnode; i++) {
+		if (!(phases >> g->node[i]->phase & 1))
+			continue;
+		struct cost c = op_cost(g, g->node[i]);
+		sum.flops += c.flops;
+		sum.bytes += c.bytes;
+	}
+	return sum;
+}
+
+int64_t kplan_in_elements(const struct kplan *k, int i)
+{
+	return layout_elements(&k->g->tensor[k->n->in[i]]->layout);
+}
+
+int64_t kplan_out_elements(const struct kplan *k, int i)
+{
+	return layout_elements(&k->g->tensor[k->n->out[i]]->layout);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The graph as a container: tensors by id, names, constants, and emitting nodes. Emitting is where an op's shape rule runs, so a
+ * graph that was built at all has shapes everywhere. Behind the public struct stand two hash tables: names of
+ * params, states and inputs to ids, and op names to records (the registry itself is a list). */
+#include "graph/graph.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "graph/attr.h"
+
+#define OP_CACHE 256             /* power of two */
+#define MANY_OUT 64              /* most outputs of an op whose shape rule says how many */
+
+struct graph_own {
+	struct graph g;              /* first: a graph is one of these */
+	tid *name;                   /* open addressing by hash of the name; NONE: free */
+	int name_cap, nname;         /* cap is a power of two */
+	tid *scalar;                 /* the shared F32 constants */
+	int nscalar, scalar_cap;
+	const struct op *op[OP_CACHE];
+};
+
+static struct graph_own *own(struct graph *g)
+{
+	return (struct graph_own *)g;
+}
+
+struct graph *graph_new(void)
+{
+	struct graph_own *o = mem_calloc(1, sizeof *o);
+
+	o->g.arena = arena_new();
+	o->g.arena_peak_node = NONE;
+	o->g.backend = NONE;
+	o->g.cur_name = "";
+	return &o->g;
+}
+
+void graph_free(struct graph *g)
+{
+	if (!g)
+		return;
+	arena_free(g->arena);
+	mem_free(g->node);
+	mem_free(g->tensor);
+	mem_free(own(g)->name);
+	mem_free(own(g)->scalar);
+	mem_free(own(g));
+}
+
+/* --- names --- */
+
+static int name_slot(const struct graph_own *o, const char *name)
+{
+	int mask = o->name_cap - 1, i = (int)(hash_name(name) & (uint64_t)mask);
+
+	while (o->name[i] != NONE && strcmp(o->g.tensor[o->name[i]]->name, name) != 0)
+		i = (i + 1) & mask;
+	return i;
+}
+
+static void name_grow(struct graph_own *o)
+{
+	tid *old = o->name;
+	int n = o->name_cap;
+
+	o->name_cap = n ? n * 2 : 64;
+	o->name = mem_alloc((size_t)o->name_cap * sizeof *o->name);
+	for (int i = 0; i < o->name_cap; i++)
+		o->name[i] = NONE;
+	for (int i = 0; i < n; i++)
+		if (old[i] != NONE)
+			o->name[name_slot(o, o->g.tensor[old[i]]->name)] = old[i];
+	mem_free(old);
+}
+
+static void name_add(struct graph_own *o, tid t)
+{
+	if (2 * (o->nname + 1) > o->name_cap)
+		name_grow(o);
+	o->name[name_slot(o, o->g.tensor[t]->name)] = t;
+	o->nname++;
+}
+
+tid graph_find(const struct graph *g, const char *name)
+{
+	const struct graph_own *o = (const struct graph_own *)g;
+
+	return o->nname ? o->name[name_slot(o, name)] : NONE;
+}
+
+/* --- tensors --- */
+
+struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype, const struct shape *s,
+                                const char *name)
+{
+	struct tensor *t = ARENA_NEW(g->arena, struct tensor);
+
+	if (g->ntensor == g->tensor_cap) {
+		g->tensor_cap = g->tensor_cap ? g->tensor_cap * 2 : 256;
+		g->tensor = mem_realloc(g->tensor, (size_t)g->tensor_cap * sizeof(struct tensor *));
+	}
+	t->id = g->ntensor;
+	t->name = arena_strdup(g->arena, name ? name : "");
+	t->shape = *s;
+	t->dtype = dtype;
+	t->role = role;
+	t->requires_grad = role == ROLE_PARAM;
+	t->alias = t->grad_of = NONE;
+	t->producer = NONE;
+	t->loc = g->cur_loc;
+	t->offset = -1;
+	g->tensor[g->ntensor++] = t;
+	return t;
+}
+
+/* A tensor the host or the store knows by name: made, or found again with the same properties. */
+static int named(struct graph *g, enum role role, const char *name, enum dtype dtype,
+                 const struct shape *s, struct init init, tid *out)
+{
+	tid t = graph_find(g, name);
+	char a[SHAPE_TEXT], b[SHAPE_TEXT];
+
+	if (t == NONE) {
+		struct tensor *x = graph_tensor_new(g, role, dtype, s, name);
+		x->init = init;
+		name_add(own(g), x->id);
+		*out = x->id;
+		return 0;
+	}
+	*out = t;
+	if (!shape_equal(&graph_t(g, t)->shape, s))
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' has shape %s here and %s before", name,
+		           shape_text(s, a), shape_text(&graph_t(g, t)->shape, b));
+	if (graph_t(g, t)->role != role || graph_t(g, t)->dtype != dtype)
+		return ERR(E_CONFIG, &g->cur_loc, "'%s' is used for two different things", name);
+	return 0;
+}
+
+int graph_param(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
+                struct init init, tid *out)
+{
+	return named(g, ROLE_PARAM, name, dtype, s, init, out);
+}
+
+int graph_state(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
+                struct init init, tid *out)
+{
+	return named(g, ROLE_STATE, name, dtype, s, init, out);
+}
+
+int graph_input(struct graph *g, const char *name, enum dtype dtype, const struct shape *s, tid *out)
+{
+	return named(g, ROLE_INPUT, name, dtype, s, (struct init){ 0 }, out);
+}
+
+tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value)
+{
+	struct tensor *t = graph_tensor_new(g, ROLE_CONSTANT, dtype, s, "constant");
+
+	t->value = arena_copy(g->arena, value, (size_t)shape_count(s) * dtype_size(dtype));
+	return t->id;
+}
+
+tid graph_scalar(struct graph *g, double value)
+{
+	struct graph_own *o = own(g);
+	struct shape s = { 0 };
+	float v = (float)value;
+
+	for (int i = 0; i < o->nscalar; i++)
+		if (!memcmp(g->tensor[o->scalar[i]]->value, &v, sizeof v))
+			return o->scalar[i];
+	if (o->nscalar == o->scalar_cap) {
+		o->scalar_cap = o->scalar_cap ? o->scalar_cap * 2 : 16;
+		o->scalar = mem_realloc(o->scalar, (size_t)o->scalar_cap * sizeof *o->scalar);
+	}
+	o->scalar[o->nscalar] = graph_constant(g, DTYPE_F32, &s, &v);
+	return o->scalar[o->nscalar++];
+}
+
+tid graph_root(const struct graph *g, tid t)
+{
+	while (g->tensor[t]->alias != NONE)
+		t = g->tensor[t]->alias;
+	return t;
+}
+
+/* --- nodes --- */
+
+static const struct op *find_op(struct graph *g, const char *name)
+{
+	const struct op **slot = &own(g)->op[hash_name(name) & (OP_CACHE - 1)];
+
+	if (!*slot || strcmp((*slot)->name, name) != 0)
+		*slot = op_find(name);
+	return *slot;
+}
+
+static int check_arity(struct graph *g, const struct op *op, int nin, const tid *in)
+{
+	if (nin < op->min_in)
+		return ERR(E_CONFIG, &g->cur_loc, "'%s' needs %s%d input%s, not %d", op->name,
+		           op->max_in > op->min_in ? "at least " : "", op->min_in, op->min_in == 1 ? "" : "s", nin);
+	if (nin > op->max_in)
+		return ERR(E_CONFIG, &g->cur_loc, "'%s' takes %s%d input%s, not %d", op->name,
+		           op->max_in > op->min_in ? "at most " : "", op->max_in, op->max_in == 1 ? "" : "s", nin);
+	for (int i = 0; i < nin; i++) {
+		BUG_IF(in[i] == NONE && i < op->min_in, "'%s' without its input %d", op->name, i);
+		BUG_IF(in[i] != NONE && (in[i] < 0 || in[i] >= g->ntensor), "'%s': no tensor %d", op->name, in[i]);
+	}
+	return 0;
+}
+
+static int make_attr(struct graph *g, const struct op *op, const void *attr, void **out)
+{
+	char what[80];
+
+	*out = NULL;
+	if (!op->attr_size)
+		return 0;
+	if (attr) {
+		*out = attr_copy(g->arena, op, attr);
+		return 0;
+	}
+	snprintf(what, sizeof what, "'%s'", op->name);
+	*out = arena_alloc(g->arena, op->attr_size);
+	return schema_read(g->arena, NULL, op->attrs, what, &g->cur_loc, *out);
+}
+
+static void node_append(struct graph *g, struct node *n)
+{
+	if (g->nnode == g->node_cap) {
+		g->node_cap = g->node_cap ? g->node_cap * 2 : 256;
+		g->node = mem_realloc(g->node, (size_t)g->node_cap * sizeof(struct node *));
+	}
+	g->node[g->nnode++] = n;
+}
+
+/* Outputs need a gradient if something differentiable that goes in does. */
+static bool wants_grad(const struct graph *g, const struct node *n)
+{
+	if (n->op->flags & (OP_NOGRAD | OP_UPDATE))
+		return false;
+	for (int i = 0; i < n->nin; i++) {
+		bool nondiff = i < 32 && (n->op->nondiff >> i & 1);
+		if (n->in[i] != NONE && !nondiff && g->tensor[n->in[i]]->requires_grad)
+			return true;
+	}
+	return false;
+}
+
+/* The current name, copied unless the node before has the same. */
+static const char *current_name(struct graph *g)
+{
+	const char *last = g->nnode ? g->node[g->nnode - 1]->name : "";
+
+	return !strcmp(last, g->cur_name) ? last : arena_strdup(g->arena, g->cur_name);
+}
+
+/* What follows from the op's flags and the inputs, once the shape rule has made the outputs. */
+static void finish_outputs(struct graph *g, struct node *n)
+{
+	bool grad = wants_grad(g, n);
+
+	for (int i = 0; i < n->nout; i++)
+		if (n->out[i] != NONE)
+			g->tensor[n->out[i]]->requires_grad = grad && dtype_is_float(g->tensor[n->out[i]]->dtype);
+	if (n->op->flags & OP_VIEW)
+		g->tensor[n->out[0]]->alias = n->in[0];
+}
+
+static struct node *node_new(struct graph *g, const struct op *op, int nin, const tid *in)
+{
+	struct node *n = ARENA_NEW(g->arena, struct node);
+
+	n->id = g->nnode;
+	n->op = op;
+	n->nin = nin;
+	n->in = arena_copy(g->arena, in, (size_t)nin * sizeof *in);
+	n->nout = op->nout < 0 ? 0 : op->nout;
+	n->out = ARENA_ARRAY(g->arena, tid, op->nout < 0 ? MANY_OUT : op->nout);
+	for (int i = 0; i < (op->nout < 0 ? MANY_OUT : op->nout); i++)
+		n->out[i] = NONE;
+	n->name = current_name(g);
+	n->phase = g->cur_phase;
+	n->loc = g->cur_loc;
+	return n;
+}
+
+int graph_emit(struct graph *g, const char *name, const void *attr, int nin, const tid *in, int nout, tid *out)
+{
+	const struct op *op = find_op(g, name);
+	int rc, ntensor = g->ntensor;
+	struct node *n;
+
+	if (!op)
+		return ERR(E_BUG, &g->cur_loc, "no op is called '%s'", name);
+	n = node_new(g, op, nin, in);
+	rc = check_arity(g, op, nin, in);
+	if (rc == 0)
+		rc = make_attr(g, op, attr, &n->attr);
+	if (rc == 0)
+		rc = op->shape(g, n);
+	if (rc < 0) {
+		g->ntensor = ntensor;    /* outputs a failed rule made already */
+		err_locate(rc, &g->cur_loc);
+		return err_context(rc, "in layer '%s' (op '%s')", g->cur_name, op->name);
+	}
+	node_append(g, n);
+	finish_outputs(g, n);
+	BUG_IF(out && nout > n->nout, "'%s' has %d outputs, %d asked for", name, n->nout, nout);
+	for (int i = 0; out && i < nout; i++)
+		out[i] = n->out[i];
+	return 0;
+}
+
+int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, const tid *in, tid *out)
+{
+	return graph_emit(g, op, attr, nin, in, 1, out);
+}
+
+/* --- used by shape rules --- */
+
+int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const struct shape *s)
+{
+	struct tensor *t;
+	char name[256];
+
+	BUG_IF(i < 0 || i >= (n->op->nout < 0 ? MANY_OUT : n->op->nout), "'%s' has no output %d", n->op->name, i);
+	for (int d = 0; d < s->nd; d++)
+		if (s->d[d] < 1)
+			return ERR(E_SHAPE, &g->cur_loc, "'%s' would have an output of size %" PRId64 " along axis %d",
+			           n->op->name, s->d[d], d);
+	if (shape_count(s) > INT64_MAX / 64)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' would have an output too large to count", n->op->name);
+	snprintf(name, sizeof name, i ? "%s:%s%d" : "%s:%s", n->name, n->op->name, i);
+	t = graph_tensor_new(g, ROLE_ACTIVATION, dtype, s, name);
+	t->producer = n->id;
+	n->out[i] = t->id;
+	if (i >= n->nout)
+		n->nout = i + 1;
+	return 0;
+}
+
+int graph_out_alias(struct graph *g, struct node *n, int i, int in)
+{
+	const struct tensor *t = g->tensor[n->in[in]];
+
+	TRY(graph_out(g, n, i, t->dtype, &t->shape));
+	g->tensor[n->out[i]]->alias = t->id;
+	return 0;
+}
+
+const struct shape *node_in_shape(const struct graph *g, const struct node *n, int i)
+{
+	return &g->tensor[n->in[i]]->shape;
+}
+
+const struct shape *node_out_shape(const struct graph *g, const struct node *n, int i)
+{
+	return &g->tensor[n->out[i]]->shape;
+}
