@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Replays the step: at each node the outputs and the workspace come alive among what is alive already, kept sorted by offset so that
+ * only neighbours need a look; then what was used for the last time dies. An output that takes over the buffer of a dying input is
+ * the one overlap allowed. */
+#include "graph/memcheck.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#define ALIGN 64
+
+struct span {
+	int64_t from, to;
+	tid t;                       /* or NONE: workspace */
+};
+
+struct replay {
+	const struct graph *g;
+	const struct memplan_workspace *ws;
+	nid *last;                   /* by root: last node that reads it; nnode if the host does */
+	struct span *live;           /* by rising offset */
+	int nlive;
+};
+
+static int bad(const struct graph *g, nid i, tid a, tid b, const char *rule)
+{
+	const struct node *n = g->node[i];
+
+	return ERR(E_BUG, &n->loc, "node %d '%s' of '%s': %s '%s', %s '%s'", i, n->op->name, n->name,
+	           a == NONE ? "workspace" : "tensor", a == NONE ? "" : g->tensor[a]->name, rule,
+	           b == NONE ? "" : g->tensor[b]->name);
+}
+
+static bool in_arena(const struct graph *g, tid t)
+{
+	return g->tensor[graph_root(g, t)]->role == ROLE_ACTIVATION;
+}
+
+static void find_last(struct replay *r)
+{
+	const struct graph *g = r->g;
+
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		for (int k = 0; k < n->nout; k++)
+			if (n->out[k] != NONE)
+				r->last[graph_root(g, n->out[k])] = i;
+		for (int k = 0; k < n->nin; k++)
+			if (n->in[k] != NONE)
+				r->last[graph_root(g, n->in[k])] = i;
+	}
+	for (int t = 0; t < g->ntensor; t++)
+		if (g->tensor[t]->output)
+			r->last[graph_root(g, t)] = g->nnode;
+}
+
+static void remove_dead(struct replay *r, nid i)
+{
+	int k = 0;
+
+	for (int j = 0; j < r->nlive; j++)
+		if (r->live[j].t != NONE && r->last[r->live[j].t] > i)
+			r->live[k++] = r->live[j];
+	r->nlive = k;
+}
+
+/* Whether out, made by n, may stand exactly where `on`, alive until n, stands. */
+static bool takes_over(const struct replay *r, const struct node *n, tid out, tid on)
+{
+	const struct graph *g = r->g;
+	bool input = false;
+
+	if (out == NONE || on == NONE || out != n->out[0] || r->last[on] != n->id)
+		return false;
+	if (g->tensor[out]->offset != g->tensor[on]->offset || g->tensor[out]->bytes != g->tensor[on]->bytes)
+		return false;
+	for (int k = 0; k < n->nin; k++) {
+		if (n->in[k] == NONE || graph_root(g, n->in[k]) != on)
+			continue;
+		if (k >= 32 || !(n->op->inplace >> k & 1))
+			return false;
+		if (!layout_equal(&g->tensor[n->in[k]]->layout, &g->tensor[out]->layout))
+			return false;
+		input = true;
+	}
+	return input;
+}
+
+/* Puts a span among the living; its neighbours must leave it room. The one it takes over dies at once. */
+static int add(struct replay *r, const struct node *n, struct span s)
+{
+	int lo = 0, hi = r->nlive;
+
+	while (lo < hi) {
+		int mid = (lo + hi) / 2;
+		if (r->live[mid].to <= s.from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < r->nlive && r->live[lo].from < s.to) {
+		if (!takes_over(r, n, s.t, r->live[lo].t))
+			return bad(r->g, n->id, s.t, r->live[lo].t, "overlaps the living");
+		r->live[lo] = s;
+		return 0;
+	}
+	memmove(r->live + lo + 1, r->live + lo, (size_t)(r->nlive - lo) * sizeof *r->live);
+	r->live[lo] = s;
+	r->nlive++;
+	return 0;
+}
+
+static int check_range(struct replay *r, const struct node *n, struct span s)
+{
+	if (s.from < 0 || s.from % ALIGN || s.to < s.from || s.to > r->g->arena_bytes)
+		return bad(r->g, n->id, s.t, NONE, "is misaligned or outside the arena");
+	return add(r, n, s);
+}
+
+static int check_node(struct replay *r, const struct node *n)
+{
+	const struct graph *g = r->g;
+
+	for (int k = 0; k < n->nout; k++) {
+		const struct tensor *x = n->out[k] == NONE ? NULL : g->tensor[n->out[k]];
+		if (!x || x->alias != NONE)
+			continue;
+		TRY(check_range(r, n, (struct span){ x->offset, x->offset + x->bytes, x->id }));
+	}
+	if (r->ws && r->ws->bytes && r->ws->bytes[n->id]) {
+		int64_t at = r->ws->offset[n->id];
+		TRY(check_range(r, n, (struct span){ at, at + (int64_t)r->ws->bytes[n->id], NONE }));
+	}
+	remove_dead(r, n->id);
+	return 0;
+}
+
+/* Sizes, and what must not be in the arena. */
+static int check_tensors(const struct graph *g)
+{
+	for (int t = 0; t < g->ntensor; t++) {
+		const struct tensor *x = g->tensor[t];
+		const struct tensor *root = g->tensor[graph_root(g, t)];
+		if (x->role == ROLE_ACTIVATION && x->producer == NONE)
+			continue;
+		if (x->bytes != tensor_buffer_bytes(g, t))
+			return ERR(E_BUG, &x->loc, "tensor %d '%s': bytes are not those of its layout", t, x->name);
+		if (in_arena(g, t) ? x->offset != root->offset || x->offset < 0 : x->offset != -1)
+			return ERR(E_BUG, &x->loc, "tensor %d '%s': stored in the wrong place", t, x->name);
+	}
+	return 0;
+}
+
+int memcheck(const struct graph *g, const struct memplan_workspace *ws)
+{
+	struct replay r = { .g = g, .ws = ws };
+	int rc = check_tensors(g);
+
+	r.last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *r.last);
+	r.live = mem_alloc(((size_t)g->ntensor + 2) * sizeof *r.live);
+	find_last(&r);
+	for (int i = 0; rc == 0 && i < g->nnode; i++)
+		rc = check_node(&r, g->node[i]);
+	mem_free(r.last);
+	mem_free(r.live);
+	return rc;
+}
