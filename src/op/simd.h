@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline
+ * and picks at load time, so one binary is fast everywhere; loops carry `#pragma omp simd`. The
+ * inlines below are branch-free float forms of exp, tanh and the logistic function that such loops
+ * vectorise, where calls of libm would not (polynomials of Cephes; within 3 ulp of libm's doubles,
+ * see test_ops.c). NaN stays NaN. */
+#ifndef DLX_OP_SIMD_H
+#define DLX_OP_SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* Sanitizers instrument the resolver that picks the clone, which runs before they are set up. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define SIMD_CLONES
+#endif
+
+/* Before a loop without dependences between turns. Clang vectorises by itself, and warns where
+ * asked to and unable. */
+#if defined(__clang__)
+#define SIMD_LOOP
+#else
+#define SIMD_LOOP _Pragma("omp simd")
+#endif
+
+#define SIMD_INLINE static inline __attribute__((always_inline))
+
+SIMD_INLINE uint32_t simd_bits(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+SIMD_INLINE float simd_float(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, sizeof f);
+	return f;
+}
+
+/* c ? a : b without a branch; c is 0 or 1. A ternary is turned into control flow where the compiler
+ * thinks that one side is cheap, and then the loop is not vectorised. */
+SIMD_INLINE float simd_select(int c, float a, float b)
+{
+	uint32_t m = 0u - (uint32_t)c;
+
+	return simd_float((simd_bits(a) & m) | (simd_bits(b) & ~m));
+}
+
+/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2. Adding 1.5 * 2^23 rounds to an integer and leaves it in the
+ * low bits. 2^n is applied in two halves, so that results near overflow and in the denormal range
+ * come out. */
+SIMD_INLINE float simd_exp(float x)
+{
+	const float magic = 12582912.0f;
+	float t, n, r, p;
+	int32_t k, h;
+
+	x = simd_select(x > 89.0f, 89.0f, x);
+	x = simd_select(x < -104.0f, -104.0f, x);
+	t = x * 1.44269504f + magic;
+	n = t - magic;
+	k = (int32_t)(simd_bits(t) - simd_bits(magic));
+	h = k >> 1;
+	r = x - n * 0.693359375f;
+	r = r + n * 2.12194440e-4f;
+	p = 1.9875691500e-4f;
+	p = p * r + 1.3981999507e-3f;
+	p = p * r + 8.3334519073e-3f;
+	p = p * r + 4.1665795894e-2f;
+	p = p * r + 1.6666665459e-1f;
+	p = p * r + 5.0000001201e-1f;
+	p = p * (r * r) + r + 1.0f;
+	return p * simd_float((uint32_t)(h + 127) << 23) * simd_float((uint32_t)(k - h + 127) << 23);
+}
+
+SIMD_INLINE float simd_tanh(float x)
+{
+	float a = simd_float(simd_bits(x) & 0x7FFFFFFFu);
+	float z = x * x, p, big;
+
+	p = -5.70498872745e-3f;
+	p = p * z + 2.06390887954e-2f;
+	p = p * z - 5.37397155531e-2f;
+	p = p * z + 1.33314422036e-1f;
+	p = p * z - 3.33332819422e-1f;
+	p = p * z * x + x;
+	big = 1.0f - 2.0f / (simd_exp(a + a) + 1.0f);
+	big = simd_float(simd_bits(big) | (simd_bits(x) & 0x80000000u));
+	return simd_select(a < 0.625f, p, big);
+}
+
+SIMD_INLINE float simd_sigmoid(float x)
+{
+	return 1.0f / (1.0f + simd_exp(-x));
+}
+
+#endif
