@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Element-wise functions of one tensor, and the gradients of the piecewise linear ones.
+ *
+ *   relu       max(x, 0)              dx = dy where y > 0
+ *   leaky_relu x, slope * x below 0   dx = dy, slope * dy where y <= 0
+ *   tanh       tanh x                 dx = dy (1 - y^2)
+ *   sigmoid    1 / (1 + e^-x)         dx = dy y (1 - y)
+ *   softplus   log(1 + e^x)           dx = dy sigmoid(x)
+ *   square     x^2                    dx = 2 x dy
+ *   sqrt       x^(1/2)                dx = dy / (2 y)
+ *   exp        e^x                    dx = dy y
+ *   log        ln x                   dx = dy / x
+ *
+ * Where the gradient can be had from the output it is, so that x need not be kept and the op can
+ * work in place. The gradients of the smooth functions are ordinary nodes and can be
+ * differentiated again; the piecewise linear ones have a gradient op that is linear in dy (its
+ * derivative by y is zero wherever it exists). A NaN goes through all of them. */
+#include <math.h>
+
+#include "base/err.h"
+#include "op/elementwise.h"
+#include "op/emit.h"
+#include "op/simd.h"
+#include "op/walk.h"
+
+/* --- attributes --- */
+
+/* Not negative: the sign of the output must tell that of the input. */
+static const struct field leaky_relu_fields[] = {
+	FIELD_FLOAT(struct leaky_relu_attr, slope, "0.01", 0, 1e6, "factor for negative values"),
+	FIELD_END
+};
+
+/* --- shape --- */
+
+static int leaky_relu_shape(struct graph *g, struct node *n)
+{
+	const struct leaky_relu_attr *at = n->attr;
+
+	if (!(at->slope >= 0))
+		return ERR(E_CONFIG, &g->cur_loc, "the slope of '%s' must not be negative, but is %g",
+		           n->op->name, at->slope);
+	return walk_shape(g, n);
+}
+
+/* --- grad --- */
+
+static int relu_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return graph_emit1(g, "relu_grad", NULL, 2, (tid[]){ n->out[0], dy[0] }, &dx[0]);
+}
+
+static int leaky_relu_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return graph_emit1(g, "leaky_relu_grad", n->attr, 2, (tid[]){ n->out[0], dy[0] }, &dx[0]);
+}
+
+/* Of relu_grad and leaky_relu_grad, linear in dy: the same mask or slope on the new gradient. */
+static int mask_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	dx[0] = NONE;
+	return graph_emit1(g, n->op->name, n->attr, 2, (tid[]){ n->in[0], dy[0] }, &dx[1]);
+}
+
+static int tanh_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+
+	TRY(emit_unary(g, "square", n->out[0], &t));
+	TRY(emit_scale(g, t, -1, 1, &t));
+	return emit_mul(g, dy[0], t, &dx[0]);
+}
+
+static int sigmoid_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+
+	TRY(emit_scale(g, n->out[0], -1, 1, &t));
+	TRY(emit_mul(g, n->out[0], t, &t));
+	return emit_mul(g, dy[0], t, &dx[0]);
+}
+
+static int softplus_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+
+	TRY(emit_unary(g, "sigmoid", n->in[0], &t));
+	return emit_mul(g, dy[0], t, &dx[0]);
+}
+
+static int square_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+
+	TRY(emit_mul(g, n->in[0], dy[0], &t));
+	return emit_scale(g, t, 2, 0, &dx[0]);
+}
+
+static int sqrt_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+
+	TRY(emit_div(g, dy[0], n->out[0], &t));
+	return emit_scale(g, t, 0.5, 0, &dx[0]);
+}
+
+static int exp_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return emit_mul(g, dy[0], n->out[0], &dx[0]);
+}
+
+static int log_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return emit_div(g, dy[0], n->in[0], &dx[0]);
+}
+
+/* --- kernels: one expression in v = x[i] for the reference and one for the CPU --- */
+
+#define UNARY(name, reference, cpu)                                                                \
+	static int name##_reference(const struct kplan *k, const struct kargs *a)                      \
+	{                                                                                              \
+		const double *x = a->in[0];                                                                \
+		double *y = a->out[0];                                                                     \
+		int64_t n = kplan_out_elements(k, 0);                                                      \
+		for (int64_t i = 0; i < n; i++) {                                                          \
+			double v = x[i];                                                                       \
+			y[i] = reference;                                                                      \
+		}                                                                                          \
+		return 0;                                                                                  \
+	}                                                                                              \
+	SIMD_CLONES                                                                                    \
+	static void name##_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi) \
+	{                                                                                              \
+		const float *x = a->in[0];                                                                 \
+		float *y = a->out[0];                                                                      \
+		SIMD_LOOP                                                                                  \
+		for (int64_t i = lo; i < hi; i++) {                                                        \
+			float v = x[i];                                                                        \
+			y[i] = cpu;                                                                            \
+		}                                                                                          \
+	}                                                                                              \
+	static int name##_cpu(const struct kplan *k, const struct kargs *a)                            \
+	{                                                                                              \
+		walk_run(k, a, kplan_out_elements(k, 0), name##_range);                                    \
+		return 0;                                                                                  \
+	}
+
+UNARY(relu, v < 0 ? 0 : v, v < 0 ? 0 : v)
+UNARY(tanh, tanh(v), simd_tanh(v))
+UNARY(sigmoid, 1 / (1 + exp(-v)), simd_sigmoid(v))
+UNARY(softplus, fmax(v, 0) + log1p(exp(-fabs(v))), fmaxf(v, 0) + log1pf(expf(-fabsf(v))))
+UNARY(square, v * v, v * v)
+UNARY(sqrt, sqrt(v), sqrtf(v))
+UNARY(exp, exp(v), simd_exp(v))
+UNARY(log, log(v), logf(v))
+
+static double slope_of(const struct kplan *k)
+{
+	return ((const struct leaky_relu_attr *)k->n->attr)->slope;
+}
+
+static int leaky_relu_reference(const struct kplan *k, const struct kargs *a)
+{
+	const double *x = a->in[0];
+	double *y = a->out[0], slope = slope_of(k);
+	int64_t n = kplan_out_elements(k, 0);
+
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] < 0 ? slope * x[i] : x[i];
+	return 0;
+}
+
+SIMD_CLONES
+static void leaky_relu_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+{
+	const float *x = a->in[0];
+	float *y = a->out[0], slope = (float)slope_of(k);
+
+	SIMD_LOOP
+	for (int64_t i = lo; i < hi; i++)
+		y[i] = simd_select(x[i] < 0, slope * x[i], x[i]);
+}
+
+static int leaky_relu_cpu(const struct kplan *k, const struct kargs *a)
+{
+	walk_run(k, a, kplan_out_elements(k, 0), leaky_relu_range);
+	return 0;
+}
+
+/* relu_grad and leaky_relu_grad: dx = y > 0 ? dy : slope * dy, the slope of relu being a true 0 (no
+ * 0 * infinity). */
+
+static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
+{
+	const double *y = a->in[0], *dy = a->in[1];
+	double *dx = a->out[0];
+	int64_t n = kplan_out_elements(k, 0);
+
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = y[i] > 0 ? dy[i] : 0;
+	return 0;
+}
+
+SIMD_CLONES
+static void relu_grad_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+{
+	const float *y = a->in[0], *dy = a->in[1];
+	float *dx = a->out[0];
+
+	SIMD_LOOP
+	for (int64_t i = lo; i < hi; i++)
+		dx[i] = simd_select(y[i] > 0, dy[i], 0);
+}
+
+static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
+{
+	walk_run(k, a, kplan_out_elements(k, 0), relu_grad_range);
+	return 0;
+}
+
+static int leaky_relu_grad_reference(const struct kplan *k, const struct kargs *a)
+{
+	const double *y = a->in[0], *dy = a->in[1];
+	double *dx = a->out[0], slope = slope_of(k);
+	int64_t n = kplan_out_elements(k, 0);
+
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = y[i] > 0 ? dy[i] : slope * dy[i];
+	return 0;
+}
+
+SIMD_CLONES
+static void leaky_relu_grad_range(const struct kplan *k, const struct kargs *a, int64_t lo,
+                                  int64_t hi)
+{
+	const float *y = a->in[0], *dy = a->in[1];
+	float *dx = a->out[0], slope = (float)slope_of(k);
+
+	SIMD_LOOP
+	for (int64_t i = lo; i < hi; i++)
+		dx[i] = simd_select(y[i] > 0, dy[i], slope * dy[i]);
+}
+
+static int leaky_relu_grad_cpu(const struct kplan *k, const struct kargs *a)
+{
+	walk_run(k, a, kplan_out_elements(k, 0), leaky_relu_grad_range);
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const smooth_samples[] = { "2x3x4x5", "7", "s", "1x3x5x2x3", "3x37", NULL };
+static const char *const kink_samples[] = {
+	"2x3x4x5:away", "7:away", "s:away", "1x3x5x2x3:away", "3x37:away", NULL
+};
+static const char *const positive_samples[] = {
+	"2x3x4x5:positive", "7:positive", "s:positive", "3x37:positive", NULL
+};
+static const char *const slope_samples[] = {
+	"2x3x4x5:away", "9:away; slope: 0.3", "s:away; slope: 0", "5x33:away; slope: 1.5", NULL
+};
+static const char *const relu_grad_samples[] = {
+	"2x3x4x5:away 2x3x4x5", "7:away 7", "s:away s", "3x37:away 3x37", NULL
+};
+static const char *const slope_grad_samples[] = {
+	"2x3x4x5:away 2x3x4x5", "9:away 9; slope: 0.3", "s:away s; slope: 0",
+	"5x33:away 5x33; slope: 1.5", NULL
+};
+
+/* --- records --- */
+
+/* KL_SAME where f(0) = 0, because walks include padding, which must stay zero. */
+#define KERNEL_ZERO(fn) { .layouts = KL_SAME, .run = fn }
+#define KERNEL_DENSE(fn) { .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn }
+
+#define RECORD(id, text, layouts_, samples_)                                                \
+	static const struct op op_##id = {                                                      \
+		.name = #id, .doc = text, .flags = OP_LAYER, .min_in = 1, .max_in = 1, .nout = 1,   \
+		.inplace = 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,            \
+		.kernel = {                                                                         \
+			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
+			[BACKEND_CPU] = layouts_(id##_cpu),                                             \
+		},                                                                                  \
+		.samples = samples_,                                                                \
+	}
+
+RECORD(relu, "max(x, 0)", KERNEL_ZERO, kink_samples);
+RECORD(tanh, "hyperbolic tangent", KERNEL_ZERO, smooth_samples);
+RECORD(sigmoid, "logistic function 1 / (1 + exp(-x))", KERNEL_DENSE, smooth_samples);
+RECORD(softplus, "log(1 + exp(x))", KERNEL_DENSE, smooth_samples);
+RECORD(square, "x squared", KERNEL_ZERO, smooth_samples);
+RECORD(sqrt, "square root", KERNEL_ZERO, positive_samples);
+RECORD(exp, "exponential function", KERNEL_DENSE, smooth_samples);
+RECORD(log, "natural logarithm", KERNEL_DENSE, positive_samples);
+
+static const struct op op_leaky_relu = {
+	.name = "leaky_relu",
+	.doc = "x, and slope * x where x is negative",
+	.flags = OP_LAYER,
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct leaky_relu_attr), .attrs = leaky_relu_fields,
+	.inplace = 1,
+	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .cost = walk_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
+		[BACKEND_CPU] = KERNEL_ZERO(leaky_relu_cpu),
+	},
+	.samples = slope_samples,
+};
+
+static const struct op op_relu_grad = {
+	.name = "relu_grad",
+	.doc = "gradient of relu from its output y and dy",
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.nondiff = 1, .inplace = 3,
+	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = relu_grad_reference },
+		[BACKEND_CPU] = KERNEL_ZERO(relu_grad_cpu),
+	},
+	.samples = relu_grad_samples,
+};
+
+static const struct op op_leaky_relu_grad = {
+	.name = "leaky_relu_grad",
+	.doc = "gradient of leaky_relu from its output y and dy",
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct leaky_relu_attr), .attrs = leaky_relu_fields,
+	.nondiff = 1, .inplace = 3,
+	.shape = leaky_relu_shape, .grad = mask_grad, .cost = walk_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_grad_reference },
+		[BACKEND_CPU] = KERNEL_ZERO(leaky_relu_grad_cpu),
+	},
+	.samples = slope_grad_samples,
+};
+
+OPSET(unary, &op_relu, &op_leaky_relu, &op_tanh, &op_sigmoid, &op_softplus,
+      &op_square, &op_sqrt, &op_exp, &op_log, &op_relu_grad, &op_leaky_relu_grad);
