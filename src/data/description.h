@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The description of a record file as JSON text. Private to the record writer and reader. */
+#ifndef DLX_DATA_DESCRIPTION_H
+#define DLX_DATA_DESCRIPTION_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "data/record.h"
+
+void description_write(struct buf *out, const struct record_info *i);
+/* Reads n bytes at text, which stand at byte `base` of `file`, into *i; strings and lists in a. E_DATA. */
+int description_read(struct arena *a, const char *file, size_t base, const char *text, size_t n,
+                     struct record_info *i);
+
+#endif
