@@ -39,7 +39,11 @@ struct dataset_info {
 	const char *const *classes;              /* names of the target's classes, or NULL */
 	int nclasses;
 	int64_t target_ignore;                   /* value that means "no label"; INT64_MIN if none is recorded */
+	int mask;                                /* the input channel that is not 0 where the others are valid; -1: none */
 };
+
+/* Of the valid values of one input channel; see record.h. */
+struct channel_stats;
 
 /* Opens every file named by paths (globs expanded and sorted). E_NOINPUT for a missing file or a glob without a match
  * (with the config place of the pattern), E_DATA for a damaged or foreign file or one that does not fit the first. */
@@ -53,6 +57,8 @@ uint64_t dataset_fingerprint(const struct dataset *d);
 /* Samples (or pixels) per class value 0..nclasses-1 of an integer target over the whole set, from the record's statistics
  * where stored, else counted. */
 int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
+/* One for each input channel, over all files. */
+const struct channel_stats *dataset_statistics(const struct dataset *d);
 
 /* --- loaders --- */
 
@@ -64,6 +70,9 @@ struct loader_options {
 	uint64_t seed;
 	int64_t batch_size;
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
+	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained with must also be what it is
+	 * validated with: the training set belongs here for every loader of a run. Needed in loader_new only. */
+	const struct dataset *statistics;
 };
 
 struct batch {

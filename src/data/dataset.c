@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Record files in a row as one set of samples. Everything that must agree between files is checked when they
+ * are opened; statistics and class counts are merged from the files' descriptions. */
+#include <glob.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "data/dataset.h"
+
+struct dataset {
+	struct arena *a;
+	int n, cap;
+	struct record **file;
+	int64_t *first;              /* of each file, its first sample; first[n] is the total */
+	struct dataset_info info;
+	struct channel_stats *stats;
+	pthread_mutex_t lock;        /* of idle */
+	struct dataset_scratch *idle;
+};
+
+struct dataset_scratch {
+	struct record_decoder *decoder;
+	uint8_t *raw;
+	struct dataset_scratch *next;
+};
+
+/* --- what files must agree on --- */
+
+static bool names_equal(const char *const *a, const char *const *b, int64_t n)
+{
+	if (!a || !b)
+		return a == b;
+	for (int64_t i = 0; i < n; i++)
+		if (strcmp(a[i], b[i]) != 0)
+			return false;
+	return true;
+}
+
+static int misfit(const struct record *r, const struct record *first, const char *what)
+{
+	return ERR(E_DATA, NULL, "'%s' does not fit '%s': other %s", record_path(r), record_path(first),
+	           what);
+}
+
+static int misfit_shape(const struct record *r, const struct record *first, const char *name,
+                        const struct record_array *a, const struct record_array *b)
+{
+	char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
+
+	return ERR(E_DATA, NULL, "'%s' does not fit '%s': %s is %s %s, expected %s %s", record_path(r),
+	           record_path(first), name, dtype_name(a->dtype), shape_text(&a->shape, ta),
+	           dtype_name(b->dtype), shape_text(&b->shape, tb));
+}
+
+static bool same_array(const struct record_array *a, const struct record_array *b)
+{
+	return a->dtype == b->dtype && shape_equal(&a->shape, &b->shape);
+}
+
+static int check_fit(const struct record *r, const struct record *first)
+{
+	const struct record_info *i = record_info(r), *f = record_info(first);
+
+	if (!same_array(&i->input, &f->input))
+		return misfit_shape(r, first, "input", &i->input, &f->input);
+	if (!same_array(&i->target, &f->target))
+		return misfit_shape(r, first, "target", &i->target, &f->target);
+	if (!names_equal(i->input.channels, f->input.channels, i->input.shape.d[0]))
+		return misfit(r, first, "input channels");
+	if (i->mask != f->mask)
+		return misfit(r, first, "mask channel");
+	if (i->ignore != f->ignore)
+		return misfit(r, first, "ignore value");
+	if ((i->classes || f->classes) &&
+	    (i->nclasses != f->nclasses || !names_equal(i->classes, f->classes, i->nclasses)))
+		return misfit(r, first, "classes");
+	return 0;
+}
+
+/* --- opening --- */
+
+static int add_file(struct dataset *d, const char *path)
+{
+	struct record *r;
+
+	TRY(record_open(&r, path));
+	if (d->n == d->cap) {
+		d->cap = d->cap ? 2 * d->cap : 8;
+		d->file = mem_realloc(d->file, (size_t)d->cap * sizeof(*d->file));
+	}
+	d->file[d->n++] = r;
+	return d->n > 1 ? check_fit(r, d->file[0]) : 0;
+}
+
+static int add_pattern(struct dataset *d, const char *pattern)
+{
+	glob_t g;
+	int rc = 0;
+
+	if (io_exists(pattern) || !strpbrk(pattern, "*?["))
+		return add_file(d, pattern);
+	switch (glob(pattern, 0, NULL, &g)) {
+	case 0:
+		for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++)
+			rc = add_file(d, g.gl_pathv[i]);
+		break;
+	case GLOB_NOMATCH:
+		rc = ERR(E_NOINPUT, NULL, "no file matches '%s'", pattern);
+		break;
+	default:
+		rc = ERR(E_IO, NULL, "cannot expand '%s'", pattern);
+	}
+	globfree(&g);
+	return rc;
+}
+
+static void merge_stats(struct channel_stats *m, const struct channel_stats *s)
+{
+	const double nm = (double)m->count, ns = (double)s->count, n = nm + ns, d = s->mean - m->mean;
+
+	if (s->count == 0)
+		return;
+	if (m->count == 0) {
+		*m = *s;
+		return;
+	}
+	m->std = sqrt((nm * m->std * m->std + ns * s->std * s->std + d * d * nm * ns / n) / n);
+	m->mean += d * ns / n;
+	m->min = fmin(m->min, s->min);
+	m->max = fmax(m->max, s->max);
+	m->count += s->count;
+}
+
+static void summarise(struct dataset *d)
+{
+	const struct record_info *i = record_info(d->file[0]);
+
+	d->stats = ARENA_ARRAY(d->a, struct channel_stats, i->input.nstats);
+	d->first = ARENA_ARRAY(d->a, int64_t, d->n + 1);
+	d->info = (struct dataset_info){
+		.input = i->input.shape, .target = i->target.shape,
+		.input_dtype = i->input.dtype, .target_dtype = i->target.dtype,
+		.input_channels = i->input.channels, .classes = i->classes,
+		.target_ignore = i->ignore, .mask = i->mask,
+	};
+	for (int c = 0; c < i->input.nstats; c++)
+		d->stats[c] = (struct channel_stats){0, NAN, NAN, NAN, NAN};
+	for (int k = 0; k < d->n; k++) {
+		const struct record_info *f = record_info(d->file[k]);
+
+		d->first[k + 1] = d->first[k] + f->samples;
+		if (f->nclasses > d->info.nclasses)
+			d->info.nclasses = f->nclasses;
+		for (int c = 0; c < i->input.nstats; c++)
+			merge_stats(&d->stats[c], &f->input.stats[c]);
+	}
+	d->info.samples = d->first[d->n];
+}
+
+int dataset_open(struct dataset **out, const struct strings *paths)
+{
+	struct dataset *d = mem_calloc(1, sizeof(*d));
+	int rc = 0;
+
+	*out = NULL;
+	d->a = arena_new();
+	pthread_mutex_init(&d->lock, NULL);
+	for (int i = 0; rc == 0 && i < paths->n; i++) {
+		rc = add_pattern(d, paths->v[i]);
+		if (rc < 0 && paths->loc)
+			err_locate(rc, &paths->loc[i]);
+	}
+	if (rc == 0 && d->n == 0)
+		rc = ERR(E_NOINPUT, NULL, "no record files are named");
+	if (rc < 0) {
+		dataset_free(d);
+		return rc;
+	}
+	summarise(d);
+	*out = d;
+	return 0;
+}
+
+void dataset_free(struct dataset *d)
+{
+	if (!d)
+		return;
+	while (d->idle) {
+		struct dataset_scratch *s = d->idle;
+
+		d->idle = s->next;
+		dataset_scratch_free(s);
+	}
+	for (int i = 0; i < d->n; i++)
+		record_free(d->file[i]);
+	mem_free(d->file);
+	pthread_mutex_destroy(&d->lock);
+	arena_free(d->a);
+	mem_free(d);
+}
+
+/* --- questions --- */
+
+const struct dataset_info *dataset_info(const struct dataset *d)
+{
+	return &d->info;
+}
+
+const struct channel_stats *dataset_statistics(const struct dataset *d)
+{
+	return d->stats;
+}
+
+uint64_t dataset_fingerprint(const struct dataset *d)
+{
+	uint64_t h = 0;
+
+	for (int i = 0; i < d->n; i++) {
+		const uint64_t f = record_hash(d->file[i]);
+
+		h = hash_bytes(&f, sizeof(f), h);
+	}
+	return h;
+}
+
+static int file_of(const struct dataset *d, int64_t i)
+{
+	int lo = 0, hi = d->n - 1;
+
+	while (lo < hi) {
+		const int mid = (lo + hi + 1) / 2;
+
+		if (d->first[mid] <= i)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within)
+{
+	const int f = file_of(d, i);
+
+	*within = i - d->first[f];
+	return record_path(d->file[f]);
+}
+
+/* --- samples --- */
+
+struct dataset_scratch *dataset_scratch_new(const struct dataset *d)
+{
+	struct dataset_scratch *s = mem_calloc(1, sizeof(*s));
+
+	s->decoder = record_decoder_new();
+	s->raw = mem_alloc(record_raw_bytes(record_info(d->file[0])));
+	return s;
+}
+
+void dataset_scratch_free(struct dataset_scratch *s)
+{
+	if (!s)
+		return;
+	record_decoder_free(s->decoder);
+	mem_free(s->raw);
+	mem_free(s);
+}
+
+int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
+                   const void **input, const void **target)
+{
+	const int f = file_of(d, i);
+
+	TRY(record_read(d->file[f], s->decoder, i - d->first[f], s->raw));
+	*input = s->raw;
+	*target = s->raw + record_target_offset(record_info(d->file[f]));
+	return 0;
+}
+
+static struct dataset_scratch *borrow(struct dataset *d)
+{
+	struct dataset_scratch *s;
+
+	pthread_mutex_lock(&d->lock);
+	s = d->idle;
+	if (s)
+		d->idle = s->next;
+	pthread_mutex_unlock(&d->lock);
+	return s ? s : dataset_scratch_new(d);
+}
+
+static void give_back(struct dataset *d, struct dataset_scratch *s)
+{
+	pthread_mutex_lock(&d->lock);
+	s->next = d->idle;
+	d->idle = s;
+	pthread_mutex_unlock(&d->lock);
+}
+
+int dataset_read(struct dataset *d, int64_t i, void *input, void *target)
+{
+	const struct record_info *info = record_info(d->file[0]);
+	struct dataset_scratch *s;
+	const void *in, *tg;
+	int rc;
+
+	BUG_IF(i < 0 || i >= d->info.samples, "sample %lld of %lld", (long long)i,
+	       (long long)d->info.samples);
+	s = borrow(d);
+	rc = dataset_decode(d, s, i, &in, &tg);
+	if (rc == 0 && input)
+		memcpy(input, in, record_input_bytes(info));
+	if (rc == 0 && target)
+		memcpy(target, tg, record_target_bytes(info));
+	give_back(d, s);
+	return rc;
+}
+
+/* --- class counts --- */
+
+static void add_counts(const struct record_info *i, int nclasses, int64_t *counts)
+{
+	for (int k = 0; k < nclasses && k < i->nclasses; k++)
+		counts[k] += i->class_counts[k];
+}
+
+static int count_file(struct dataset *d, int f, int nclasses, int64_t *counts)
+{
+	const int64_t n = shape_count(&d->info.target);
+	struct dataset_scratch *s = borrow(d);
+	const void *in, *tg;
+	int rc = 0;
+
+	for (int64_t i = d->first[f]; rc == 0 && i < d->first[f + 1]; i++) {
+		rc = dataset_decode(d, s, i, &in, &tg);
+		for (int64_t k = 0; rc == 0 && k < n; k++) {
+			const double v = dtype_get(d->info.target_dtype, tg, k);
+
+			if (v >= 0 && v < nclasses && v != (double)d->info.target_ignore)
+				counts[(int)v]++;
+		}
+	}
+	give_back(d, s);
+	return rc;
+}
+
+int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts)
+{
+	memset(counts, 0, (size_t)nclasses * sizeof(*counts));
+	if (dtype_is_float(d->info.target_dtype))
+		return ERR(E_DATA, NULL, "'%s': targets are %s, not class labels", record_path(d->file[0]),
+		           dtype_name(d->info.target_dtype));
+	for (int f = 0; f < d->n; f++) {
+		if (record_info(d->file[f])->class_counts)
+			add_counts(record_info(d->file[f]), nclasses, counts);
+		else
+			TRY(count_file(d, f, nclasses, counts));
+	}
+	return 0;
+}

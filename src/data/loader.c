@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Batches ahead of the training loop. A ring of slots, each a batch's buffers and one job for each sample; the
+ * loop takes the oldest slot and by asking for the next gives it back, which starts the batch after the last one in flight:
+ *
+ *        taken by the loop | decoded | being decoded | being decoded
+ *        slot k              k + 1     k + 2           k + 3           (mod prefetch + 1)
+ *
+ * The loop's thread alone walks the ring and the order of samples; a background thread touches only the slot of its job, its
+ * own scratch, and under the lock the slot's `pending` and error. */
+#include "data/loader.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "base/rng.h"
+#include "data/dataset.h"
+#include "data/transform.h"
+
+const struct field data_fields[] = {
+	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
+	FIELD_STRINGS(struct data_config, validation, NULL, "record files that are only evaluated"),
+	FIELD_(struct data_config, transforms, FT_NODE, NULL, 0, 0, NULL, NULL, data_transforms, 0,
+	       "what happens to each sample, in this order"),
+	FIELD_BOOL(struct data_config, shuffle, "true", "a new order of the training samples each epoch"),
+	FIELD_BOOL(struct data_config, keep_short_batch, "true",
+	           "the last batch of an epoch may have fewer samples; false: it is left out"),
+	FIELD_INT(struct data_config, threads, "2", 1, 256, "background threads that decode samples"),
+	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
+	FIELD_END
+};
+
+struct slot;
+
+struct job {                        /* one sample of one batch */
+	struct slot *slot;
+	int64_t at;                     /* in the batch */
+	int64_t sample;
+};
+
+struct slot {
+	struct loader *l;
+	struct batch batch;
+	float *input;
+	char *target;
+	struct job *job;
+	int64_t pending;                /* jobs not done; under the lock */
+	int rc;                         /* of the first sample that failed; under the lock */
+	int64_t failed_at;
+	struct err_record error;
+};
+
+struct worker {                     /* what a running job borrows */
+	struct dataset_scratch *decode;
+	struct transform_scratch *transform;
+	struct worker *next;
+};
+
+struct loader {
+	struct dataset *d;
+	struct transform_chain *chain;
+	bool training, shuffle;
+	uint64_t seed;
+	int64_t batch_size, samples, batches;
+	int64_t input_count, target_count;     /* elements of one sample */
+	int64_t *order;                        /* sample numbers in this epoch's order */
+	int64_t epoch, index;                  /* the batch to start next */
+	int nslots, head;                      /* head: the slot loader_next takes */
+	struct slot *slot;
+	bool taken;                            /* the slot before head is the caller's */
+	void *memory;
+	size_t bytes;
+	double waited;
+	struct pool *pool;
+	pthread_mutex_t lock;
+	pthread_cond_t done;                   /* some slot's pending became 0 */
+	struct worker *idle, *worker;
+	int nworkers;
+};
+
+/* --- background threads --- */
+
+static struct worker *borrow(struct loader *l)
+{
+	struct worker *w;
+
+	pthread_mutex_lock(&l->lock);
+	w = l->idle;
+	BUG_IF(!w, "more decode jobs at once than threads");
+	l->idle = w->next;
+	pthread_mutex_unlock(&l->lock);
+	return w;
+}
+
+/* Keeps the error of the sample that comes first in the batch, so that what is reported does not depend on timing. */
+static void keep_error(struct slot *s, const struct job *j, int rc)
+{
+	if (s->rc == 0 || j->at < s->failed_at) {
+		struct err_record mine;
+
+		err_take(&mine);
+		if (s->rc < 0)
+			err_give(&s->error);   /* to be dropped below */
+		s->error = mine;
+		s->rc = rc;
+		s->failed_at = j->at;
+	}
+	err_clear();
+}
+
+static void finish(struct loader *l, struct worker *w, const struct job *j, int rc)
+{
+	struct slot *s = j->slot;
+
+	pthread_mutex_lock(&l->lock);
+	if (rc < 0)
+		keep_error(s, j, rc);
+	w->next = l->idle;
+	l->idle = w;
+	if (--s->pending == 0)
+		pthread_cond_signal(&l->done);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void run_job(void *arg)
+{
+	const struct job *j = arg;
+	const struct slot *s = j->slot;
+	struct loader *l = s->l;
+	struct worker *w = borrow(l);
+	const void *input, *target;
+	int rc = dataset_decode(l->d, w->decode, j->sample, &input, &target);
+
+	if (rc == 0)
+		rc = transform_run(l->chain, w->transform, s->batch.epoch, j->sample, input, target,
+		                   s->input + j->at * l->input_count,
+		                   s->target + (size_t)(j->at * l->target_count) * sizeof(float));
+	finish(l, w, j, rc);
+}
+
+/* --- the ring --- */
+
+static void start_epoch(struct loader *l)
+{
+	if (l->shuffle)
+		rng_permutation(l->seed, hash_name("data.order"), (uint64_t)l->epoch, l->samples, l->order);
+}
+
+static void start_batch(struct loader *l, struct slot *s)
+{
+	const int64_t first = l->index * l->batch_size, left = l->samples - first;
+
+	s->batch.epoch = l->epoch;
+	s->batch.index = l->index;
+	s->batch.n = left < l->batch_size ? left : l->batch_size;
+	s->batch.input = s->input;
+	s->batch.target = s->target;
+	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
+	s->rc = 0;
+	for (int64_t i = 0; i < s->batch.n; i++) {
+		s->job[i].sample = l->order[first + i];
+		pool_add(l->pool, run_job, &s->job[i]);
+	}
+	if (++l->index == l->batches) {
+		l->index = 0;
+		l->epoch++;
+		start_epoch(l);
+	}
+}
+
+/* Waits for what is in flight and forgets it. */
+static void drain(struct loader *l)
+{
+	if (l->pool)
+		pool_wait(l->pool);
+	for (int i = 0; i < l->nslots; i++) {
+		const int mark = err_count();
+
+		if (l->slot[i].rc < 0)
+			err_give(&l->slot[i].error);
+		err_truncate(mark);
+		l->slot[i].rc = 0;
+	}
+}
+
+int loader_seek(struct loader *l, int64_t epoch, int64_t index)
+{
+	if (epoch < 0 || index < 0 || index >= l->batches)
+		return ERR(E_DATA, NULL, "no batch %lld of epoch %lld: an epoch has %lld batches",
+		           (long long)index, (long long)epoch, (long long)l->batches);
+	drain(l);
+	l->epoch = epoch;
+	l->index = index;
+	l->head = 0;
+	l->taken = false;
+	start_epoch(l);
+	for (int i = 0; i < l->nslots; i++)
+		start_batch(l, &l->slot[i]);
+	return 0;
+}
+
+int loader_next(struct loader *l, const struct batch **b)
+{
+	struct slot *s = &l->slot[l->head];
+	const double start = io_seconds();
+
+	*b = NULL;
+	if (l->taken)
+		start_batch(l, &l->slot[(l->head + l->nslots - 1) % l->nslots]);
+	l->taken = true;
+	l->head = (l->head + 1) % l->nslots;
+	pthread_mutex_lock(&l->lock);
+	while (s->pending > 0)
+		pthread_cond_wait(&l->done, &l->lock);
+	pthread_mutex_unlock(&l->lock);
+	l->waited += io_seconds() - start;
+	if (s->rc < 0) {
+		const int rc = s->rc;
+
+		s->rc = 0;
+		err_give(&s->error);
+		return rc;
+	}
+	*b = &s->batch;
+	return 0;
+}
+
+/* --- creation --- */
+
+#define ALIGNMENT 64
+
+/* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond counting. */
+static size_t array_bytes(int64_t batch_size, int64_t count)
+{
+	int64_t n;
+
+	if (__builtin_mul_overflow(batch_size, count, &n) || n > INT64_MAX / 8)
+		return 0;
+	return ((size_t)n * sizeof(float) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+static int check_sizes(struct loader *l)
+{
+	const size_t input = array_bytes(l->batch_size, l->input_count);
+	const size_t target = array_bytes(l->batch_size, l->target_count);
+
+	if (l->batches == 0)
+		return ERR(E_CONFIG, NULL, "%lld samples do not fill a batch of %lld, and keep_short_batch is false",
+		           (long long)l->samples, (long long)l->batch_size);
+	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || target == 0 ||
+	    __builtin_mul_overflow(input + target, (size_t)l->nslots, &l->bytes))
+		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory", (long long)l->batch_size);
+	return 0;
+}
+
+static int make_slots(struct loader *l)
+{
+	char *p = l->memory = mem_map(l->bytes);
+
+	if (!p)
+		return ERR(E_NOMEM, NULL, "no memory for %d batches of %lld samples (%zu bytes)", l->nslots,
+		           (long long)l->batch_size, l->bytes);
+	l->slot = mem_calloc((size_t)l->nslots, sizeof(*l->slot));
+	for (int i = 0; i < l->nslots; i++) {
+		struct slot *s = &l->slot[i];
+
+		s->l = l;
+		s->input = (float *)(void *)p;
+		p += array_bytes(l->batch_size, l->input_count);
+		s->target = p;
+		p += array_bytes(l->batch_size, l->target_count);
+		s->job = mem_calloc((size_t)l->batch_size, sizeof(*s->job));
+		for (int64_t k = 0; k < l->batch_size; k++)
+			s->job[k] = (struct job){s, k, 0};
+	}
+	return 0;
+}
+
+static void make_workers(struct loader *l, int n)
+{
+	l->nworkers = n;
+	l->worker = mem_calloc((size_t)n, sizeof(*l->worker));
+	for (int i = 0; i < n; i++) {
+		l->worker[i].decode = dataset_scratch_new(l->d);
+		l->worker[i].transform = transform_scratch_new(l->chain);
+		l->worker[i].next = l->idle;
+		l->idle = &l->worker[i];
+	}
+}
+
+static int build(struct loader *l, const struct loader_options *o)
+{
+	const struct transform_options t = {
+		.data = l->d, .statistics = o->statistics, .list = o->config->transforms,
+		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
+	};
+
+	TRY(transform_chain_new(&l->chain, &t));
+	l->input_count = shape_count(transform_input_shape(l->chain));
+	l->target_count = shape_count(transform_target_shape(l->chain));
+	TRY(check_sizes(l));
+	TRY(make_slots(l));
+	make_workers(l, (int)o->config->threads);
+	l->order = mem_calloc((size_t)l->samples, sizeof(*l->order));
+	for (int64_t i = 0; i < l->samples; i++)
+		l->order[i] = i;
+	l->pool = pool_new((int)o->config->threads, (int)(l->nslots * l->batch_size));
+	if (!l->pool)
+		return err_context(E_UNAVAILABLE, "starting the decode threads");
+	return loader_seek(l, 0, 0);
+}
+
+int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o)
+{
+	struct loader *l = mem_calloc(1, sizeof(*l));
+	int rc;
+
+	*out = NULL;
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->done, NULL);
+	l->d = d;
+	l->training = o->training;
+	l->shuffle = o->training && o->config->shuffle;
+	l->seed = o->seed;
+	l->batch_size = o->batch_size;
+	l->samples = dataset_info(d)->samples;
+	l->batches = l->samples / l->batch_size;
+	/* a validation set is always seen whole */
+	if ((o->config->keep_short_batch || !o->training) && l->samples % l->batch_size != 0)
+		l->batches++;
+	l->nslots = (int)o->config->prefetch + 1;
+	rc = build(l, o);
+	if (rc < 0)
+		loader_free(l);
+	else
+		*out = l;
+	return rc;
+}
+
+void loader_free(struct loader *l)
+{
+	if (!l)
+		return;
+	if (l->slot)
+		drain(l);
+	pool_free(l->pool);
+	for (int i = 0; i < l->nworkers; i++) {
+		dataset_scratch_free(l->worker[i].decode);
+		transform_scratch_free(l->worker[i].transform);
+	}
+	for (int i = 0; l->slot && i < l->nslots; i++)
+		mem_free(l->slot[i].job);
+	mem_free(l->worker);
+	mem_free(l->slot);
+	mem_free(l->order);
+	mem_unmap(l->memory, l->bytes);
+	transform_chain_free(l->chain);
+	pthread_cond_destroy(&l->done);
+	pthread_mutex_destroy(&l->lock);
+	mem_free(l);
+}
+
+/* --- questions --- */
+
+const struct shape *loader_input_shape(const struct loader *l)
+{
+	return transform_input_shape(l->chain);
+}
+
+const struct shape *loader_target_shape(const struct loader *l)
+{
+	return transform_target_shape(l->chain);
+}
+
+int64_t loader_batches(const struct loader *l)
+{
+	return l->batches;
+}
+
+double loader_wait_seconds(const struct loader *l)
+{
+	return l->waited;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Chains of transforms: plans the steps of `data.transforms` one after another and runs them on samples. The
+ * steps themselves are in transform_value.c and transform_space.c. */
+#include "data/transform.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/dataset.h"
+#include "data/transform_step.h"
+
+#define ROW(name, doc) \
+	{#name, doc, transform_##name##_fields, sizeof(struct name##_options)}
+
+const struct variant data_transforms[] = {
+	ROW(cast, "integers to the range 0 to 1: every channel divided by one number"),
+	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1"),
+	ROW(log1p, "log(1 + x), for quantities of many magnitudes such as rain"),
+	ROW(roll, "in training: a random cyclic shift along periodic axes"),
+	ROW(flip, "in training: a random mirror image along axes"),
+	ROW(crop, "a window: at random in training, else from the centre"),
+	ROW(pad, "evenly on both sides, to a multiple of a size"),
+	{NULL, NULL, NULL, 0},
+};
+
+/* In the order of data_transforms. */
+static const struct transform_op ops[] = {
+	{cast_plan, affine_run, false},
+	{normalize_plan, affine_run, false},
+	{log1p_plan, log1p_run, false},
+	{roll_plan, roll_run, true},
+	{flip_plan, flip_run, true},
+	{crop_plan, crop_run, false},
+	{pad_plan, pad_run, false},
+};
+
+struct transform_chain {
+	struct arena *a;
+	const struct dataset *data;
+	enum dtype input_dtype, target_dtype, stored_target;
+	int64_t stored_input_count, stored_target_count;
+	uint64_t seed;
+	int n;
+	struct step *step;
+	struct geometry last;
+	int64_t max_input, max_target, max_extent[3];
+	struct shape input, target;
+};
+
+struct transform_scratch {
+	struct frame f;
+	void *memory;
+	size_t bytes;
+};
+
+double frame_uniform(const struct frame *f, const struct step *s, int axis)
+{
+	const uint64_t index = ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
+
+	return rng_uniform(f->seed, hash_name("data.transforms"), (uint64_t)f->epoch, index);
+}
+
+/* --- the shapes a chain starts from --- */
+
+static struct geometry geometry_of(const struct dataset_info *i)
+{
+	struct geometry g = {.c = i->input.d[0], .d = {1, 1, 1}, .nspatial = i->input.nd - 1};
+	const int lead = i->target.nd - g.nspatial;   /* axes of the target before the spatial ones */
+
+	for (int k = 0; k < g.nspatial; k++)
+		g.d[3 - g.nspatial + k] = i->input.d[1 + k];
+	g.paired = g.nspatial > 0 && (lead == 0 || lead == 1);
+	for (int k = 0; g.paired && k < g.nspatial; k++)
+		g.paired = i->target.d[lead + k] == i->input.d[1 + k];
+	if (g.paired)
+		g.tc = lead == 1 ? i->target.d[0] : 1;
+	else
+		g.tc = shape_count(&i->target);
+	return g;
+}
+
+static int64_t points(const struct geometry *g)
+{
+	return g->d[0] * g->d[1] * g->d[2];
+}
+
+static int64_t target_count(const struct geometry *g)
+{
+	return g->paired ? g->tc * points(g) : g->tc;
+}
+
+static struct shape input_shape(const struct geometry *g)
+{
+	struct shape s = {.nd = 1 + g->nspatial, .d = {g->c}};
+
+	for (int k = 0; k < g->nspatial; k++)
+		s.d[1 + k] = g->d[3 - g->nspatial + k];
+	return s;
+}
+
+static struct shape target_shape(const struct geometry *g, const struct shape *stored)
+{
+	struct shape s = *stored;
+
+	for (int k = 0; g->paired && k < g->nspatial; k++)
+		s.d[s.nd - g->nspatial + k] = g->d[3 - g->nspatial + k];
+	return s;
+}
+
+static void start_plan(struct plan *p, struct arena *a, const struct transform_options *o)
+{
+	const struct dataset *source = o->statistics ? o->statistics : o->data;
+
+	p->a = a;
+	p->o = o;
+	p->info = dataset_info(o->data);
+	p->g = geometry_of(p->info);
+	p->stats = arena_copy(a, dataset_statistics(source), (size_t)p->g.c * sizeof(*p->stats));
+	p->channel_names = ARENA_ARRAY(a, const char *, p->g.c + 1);
+	for (int64_t c = 0; c < p->g.c; c++)
+		p->channel_names[c] = p->info->input_channels ? p->info->input_channels[c] : "";
+}
+
+/* --- planning --- */
+
+static int check_sets(const struct transform_options *o)
+{
+	const struct dataset_info *d = dataset_info(o->data);
+	const struct dataset_info *s = o->statistics ? dataset_info(o->statistics) : d;
+	int64_t within;
+
+	if (d->input.d[0] != s->input.d[0])
+		return ERR(E_DATA, NULL, "'%s' has %lld input channels, the training set has %lld",
+		           dataset_locate(o->data, 0, &within), (long long)d->input.d[0],
+		           (long long)s->input.d[0]);
+	if (o->target_dtype == DTYPE_I32 && dtype_is_float(d->target_dtype))
+		return ERR(E_DATA, NULL, "'%s': targets are %s fields, but the loss needs class labels",
+		           dataset_locate(o->data, 0, &within), dtype_name(d->target_dtype));
+	return 0;
+}
+
+static void extend(struct transform_chain *t, const struct geometry *g)
+{
+	const int64_t n = g->c * points(g), tn = target_count(g);
+
+	t->max_input = n > t->max_input ? n : t->max_input;
+	t->max_target = tn > t->max_target ? tn : t->max_target;
+	for (int k = 0; k < 3; k++)
+		t->max_extent[k] = g->d[k] > t->max_extent[k] ? g->d[k] : t->max_extent[k];
+}
+
+static int plan_step(struct transform_chain *t, struct plan *p, const struct ynode *entry, int number)
+{
+	struct step *s = &t->step[t->n];
+	struct variant_value v;
+
+	TRY(schema_read_tagged(p->a, entry, data_transforms, "transform", NULL, &v));
+	*s = (struct step){.op = &ops[v.v - data_transforms], .loc = v.loc, .number = number, .options = v.data,
+	                   .mask = -1, .before = p->g, .training = p->o->training};
+	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
+	s->after = p->g;
+	extend(t, &p->g);
+	if (p->o->training || !s->op->random)
+		t->n++;
+	return 0;
+}
+
+static int plan_list(struct transform_chain *t, struct plan *p, const struct ynode *list)
+{
+	int rc = 0;
+
+	if (!list || list->kind == Y_NULL)
+		return 0;
+	if (list->kind != Y_SEQ)
+		return ERR(E_CONFIG, &list->loc, "'transforms' must be a list, as in "
+		           "[{normalize: standard}, {roll: width}]");
+	t->step = ARENA_ARRAY(t->a, struct step, list->n + 1);
+	for (int i = 0; i < list->n; i++) {
+		const int one = plan_step(t, p, list->item[i], i);
+
+		rc = rc < 0 ? rc : one;
+	}
+	return rc;
+}
+
+int transform_chain_new(struct transform_chain **out, const struct transform_options *o)
+{
+	struct transform_chain *t = mem_calloc(1, sizeof(*t));
+	struct plan p = {0};
+	int rc = check_sets(o);
+
+	*out = NULL;
+	t->a = arena_new();
+	if (rc == 0) {
+		start_plan(&p, t->a, o);
+		extend(t, &p.g);
+		rc = plan_list(t, &p, o->list);
+	}
+	if (rc < 0) {
+		transform_chain_free(t);
+		return rc;
+	}
+	t->data = o->data;
+	t->input_dtype = p.info->input_dtype;
+	t->target_dtype = o->target_dtype;
+	t->stored_target = p.info->target_dtype;
+	t->stored_input_count = shape_count(&p.info->input);
+	t->stored_target_count = shape_count(&p.info->target);
+	t->seed = o->seed;
+	t->last = p.g;
+	t->input = input_shape(&p.g);
+	t->target = target_shape(&p.g, &p.info->target);
+	*out = t;
+	return 0;
+}
+
+void transform_chain_free(struct transform_chain *t)
+{
+	if (!t)
+		return;
+	arena_free(t->a);
+	mem_free(t);
+}
+
+const struct shape *transform_input_shape(const struct transform_chain *t)
+{
+	return &t->input;
+}
+
+const struct shape *transform_target_shape(const struct transform_chain *t)
+{
+	return &t->target;
+}
+
+/* --- running --- */
+
+struct transform_scratch *transform_scratch_new(const struct transform_chain *t)
+{
+	struct transform_scratch *s = mem_calloc(1, sizeof(*s));
+	const int64_t extent = t->max_extent[0] + t->max_extent[1] + t->max_extent[2];
+	int32_t *maps;
+
+	s->bytes = (size_t)(2 * t->max_input + 2 * t->max_target + 2 * extent) * 4;
+	s->memory = mem_alloc(s->bytes);
+	s->f.x = s->memory;
+	s->f.spare_x = s->f.x + t->max_input;
+	s->f.t = s->f.spare_x + t->max_input;
+	s->f.spare_t = s->f.spare_x + t->max_input + t->max_target;
+	maps = (int32_t *)(void *)(s->f.spare_x + t->max_input + 2 * t->max_target);
+	for (int k = 0; k < 3; k++) {
+		s->f.map[k] = maps;
+		s->f.target_map[k] = maps + extent;
+		maps += t->max_extent[k];
+	}
+	return s;
+}
+
+void transform_scratch_free(struct transform_scratch *s)
+{
+	if (!s)
+		return;
+	mem_free(s->memory);
+	mem_free(s);
+}
+
+int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
+                  int64_t sample, const void *input, const void *target, float *out_input,
+                  void *out_target)
+{
+	struct frame *f = &s->f;
+
+	f->seed = t->seed;
+	f->epoch = epoch;
+	f->sample = sample;
+	dtype_convert(DTYPE_F32, f->x, t->input_dtype, input, t->stored_input_count);
+	dtype_convert(t->target_dtype, f->t, t->stored_target, target, t->stored_target_count);
+	for (int i = 0; i < t->n; i++) {
+		int64_t within;
+		const int rc = t->step[i].op->run(&t->step[i], f);
+
+		if (rc < 0) {
+			const char *path = dataset_locate(t->data, sample, &within);
+
+			err_locate(rc, &t->step[i].loc);
+			return err_context(rc, "'%s', sample %lld", path, (long long)within);
+		}
+	}
+	memcpy(out_input, f->x, (size_t)(t->last.c * points(&t->last)) * sizeof(float));
+	memcpy(out_target, f->t, (size_t)target_count(&t->last) * sizeof(uint32_t));
+	return 0;
+}

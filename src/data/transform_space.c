@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Transforms of places: roll, flip, crop, pad. Each is separable, so it is three tables, one an axis, that
+ * say for each output index which input index it comes from (-1: none, fill). The same tables move the target. */
+#include <string.h>
+
+#include "base/err.h"
+#include "data/transform_step.h"
+
+static const char *const axis_names[] = {"depth", "height", "width", NULL};
+static const char *const mode_names[] = {"zeros", "edge", "wrap", NULL};
+enum { ZEROS, EDGE, WRAP };
+
+#define MAX_SAMPLE ((int64_t)1 << 40)
+
+const struct field transform_roll_fields[] = {
+	FIELD_(struct roll_options, axis, FT_STRINGS, "", 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
+	       "depth, height or width, or a list of them"),
+	FIELD_END
+};
+
+const struct field transform_flip_fields[] = {
+	FIELD_(struct flip_options, axis, FT_STRINGS, "", 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
+	       "depth, height or width, or a list of them; each is flipped on its own"),
+	FIELD_FLOAT(struct flip_options, probability, "0.5", 0, 1, "of a flip, per axis"),
+	FIELD_END
+};
+
+const struct field transform_crop_fields[] = {
+	FIELD_(struct crop_options, size, FT_INTS, "", 1, 1 << 30, NULL, NULL, NULL, FIELD_SHORTHAND,
+	       "of the window: one number, or one for each of [depth,] height, width"),
+	FIELD_END
+};
+
+const struct field transform_pad_fields[] = {
+	FIELD_(struct pad_options, multiple, FT_INTS, "", 1, 1 << 20, NULL, NULL, NULL, FIELD_SHORTHAND,
+	       "that the extents become: one number, or one for each of [depth,] height, width"),
+	FIELD_STRINGS(struct pad_options, mode, "zeros",
+	              "zeros, edge (repeat the border) or wrap (periodic); one, or one for each axis; "
+	              "class labels get the ignore value"),
+	FIELD_END
+};
+
+/* --- planning --- */
+
+static int check_spatial(const struct plan *p, const struct step *s)
+{
+	if (p->g.nspatial == 0)
+		return ERR(E_SHAPE, &s->loc, "the inputs have no spatial axes");
+	for (int k = 0; k < 3; k++)
+		if (p->g.d[k] > INT32_MAX)
+			return ERR(E_SHAPE, &s->loc, "an extent of %lld is too large", (long long)p->g.d[k]);
+	return 0;
+}
+
+static int find(const char *s, const char *const *names)
+{
+	for (int i = 0; names[i]; i++)
+		if (strcmp(names[i], s) == 0)
+			return i;
+	return -1;
+}
+
+static int choose_axes(const struct plan *p, struct step *s, const struct strings *axes)
+{
+	const int first = 3 - p->g.nspatial;
+	int rc = 0;
+
+	for (int i = 0; i < axes->n; i++) {
+		const struct loc *loc = axes->loc ? &axes->loc[i] : &s->loc;
+		const char *name = axes->v[i], *guess = did_you_mean(name, axis_names);
+		const int k = find(name, axis_names);
+
+		if (k < 0)
+			rc = ERR(E_CONFIG, loc, "unknown axis '%s'%s%s%s; expected depth, height or width", name,
+			         guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+		else if (k < first)
+			rc = ERR(E_SHAPE, loc, "the inputs have no axis '%s', only %d spatial axes", name,
+			         p->g.nspatial);
+		else if (s->on[k])
+			rc = ERR(E_CONFIG, loc, "axis '%s' is named twice", name);
+		else
+			s->on[k] = true;
+	}
+	return rc;
+}
+
+/* One number, or one for each spatial axis, to out[3]; axes that are not there get `absent`. */
+static int per_axis(const struct plan *p, const struct step *s, const struct ints *v, const char *key,
+                    int64_t absent, int64_t out[3])
+{
+	const int first = 3 - p->g.nspatial;
+
+	if (v->n != 1 && v->n != p->g.nspatial)
+		return ERR(E_SHAPE, &s->loc, "'%s' has %d numbers; the inputs have %d spatial axes", key, v->n,
+		           p->g.nspatial);
+	for (int k = 0; k < 3; k++)
+		out[k] = k < first ? absent : v->v[v->n == 1 ? 0 : k - first];
+	return 0;
+}
+
+int roll_plan(struct plan *p, struct step *s)
+{
+	const struct roll_options *o = s->options;
+
+	TRY(check_spatial(p, s));
+	return choose_axes(p, s, &o->axis);
+}
+
+int flip_plan(struct plan *p, struct step *s)
+{
+	const struct flip_options *o = s->options;
+
+	TRY(check_spatial(p, s));
+	return choose_axes(p, s, &o->axis);
+}
+
+int crop_plan(struct plan *p, struct step *s)
+{
+	const struct crop_options *o = s->options;
+	int64_t size[3];
+
+	TRY(check_spatial(p, s));
+	TRY(per_axis(p, s, &o->size, "size", 1, size));
+	for (int k = 0; k < 3; k++) {
+		if (size[k] > p->g.d[k])
+			return ERR(E_SHAPE, &s->loc, "a crop of %s %lld does not fit into %lld", axis_names[k],
+			           (long long)size[k], (long long)p->g.d[k]);
+		p->g.d[k] = size[k];
+	}
+	return 0;
+}
+
+static int pad_modes(struct plan *p, struct step *s, const struct strings *mode)
+{
+	const int first = 3 - p->g.nspatial;
+
+	if (mode->n != 1 && mode->n != p->g.nspatial)
+		return ERR(E_SHAPE, &s->loc, "'mode' has %d entries; the inputs have %d spatial axes", mode->n,
+		           p->g.nspatial);
+	for (int i = 0; i < mode->n; i++) {
+		const struct loc *loc = mode->loc ? &mode->loc[i] : &s->loc;
+		const int m = find(mode->v[i], mode_names);
+
+		if (m < 0)
+			return ERR(E_CONFIG, loc, "unknown mode '%s'; expected zeros, edge or wrap", mode->v[i]);
+		for (int k = first; k < 3; k++)
+			if (mode->n == 1 || k == first + i)
+				s->pad_mode[k] = m;
+	}
+	return 0;
+}
+
+/* Labels get the ignore value, so that what was made up is not learned; fields are padded as the input is. */
+static int pad_target(struct plan *p, struct step *s)
+{
+	s->target_repeats = p->o->target_dtype != DTYPE_I32;
+	if (s->target_repeats || !p->g.paired)
+		return 0;
+	if (p->info->target_ignore == RECORD_NO_IGNORE)
+		return ERR(E_CONFIG, &s->loc, "pad needs class labels with an ignore value, and the data records "
+		           "none (dlx-convert --ignore)");
+	if (p->info->target_ignore < INT32_MIN || p->info->target_ignore > INT32_MAX)
+		return ERR(E_CONFIG, &s->loc, "the ignore value %lld of the data does not fit 32 bits",
+		           (long long)p->info->target_ignore);
+	s->target_fill = (uint32_t)(int32_t)p->info->target_ignore;
+	return 0;
+}
+
+int pad_plan(struct plan *p, struct step *s)
+{
+	const struct pad_options *o = s->options;
+	int64_t multiple[3], total = p->g.c > p->g.tc ? p->g.c : p->g.tc;
+
+	TRY(check_spatial(p, s));
+	TRY(per_axis(p, s, &o->multiple, "multiple", 1, multiple));
+	TRY(pad_modes(p, s, &o->mode));
+	TRY(pad_target(p, s));
+	for (int k = 0; k < 3; k++) {
+		const int64_t n = p->g.d[k], to = (n + multiple[k] - 1) / multiple[k] * multiple[k];
+
+		if (to > INT32_MAX || __builtin_mul_overflow(total, to, &total) || total > MAX_SAMPLE)
+			return ERR(E_SHAPE, &s->loc, "padded to multiples of %lld the sample is too large",
+			           (long long)multiple[k]);
+		s->pad[k] = (to - n) / 2;
+		p->g.d[k] = to;
+	}
+	return 0;
+}
+
+/* --- running --- */
+
+#define ELEMENT 4   /* bytes: float or int32_t */
+
+static void gather_row(char *dst, const char *src, const int32_t *map, int64_t n, const void *fill)
+{
+	for (int64_t i = 0; i < n; i++)
+		memcpy(dst + i * ELEMENT, map && map[i] >= 0 ? src + (int64_t)map[i] * ELEMENT : fill, ELEMENT);
+}
+
+static void gather(void *out, const void *in, int64_t channels, const int64_t from[3],
+                   const int64_t to[3], int32_t *const map[3], uint32_t fill)
+{
+	const char *src = in;
+	char *dst = out;
+
+	for (int64_t row = 0; row < channels * to[0] * to[1]; row++, dst += to[2] * ELEMENT) {
+		const int64_t c = row / (to[0] * to[1]);
+		const int32_t z = map[0][row / to[1] % to[0]], y = map[1][row % to[1]];
+
+		if (z < 0 || y < 0)
+			gather_row(dst, NULL, NULL, to[2], &fill);
+		else
+			gather_row(dst, src + ((c * from[0] + z) * from[1] + y) * from[2] * ELEMENT, map[2], to[2],
+			           &fill);
+	}
+}
+
+static void move(const struct step *s, struct frame *f, int32_t *const target_map[3])
+{
+	const struct geometry *b = &s->before, *a = &s->after;
+	float *x = f->spare_x;
+	void *t = f->spare_t;
+
+	gather(x, f->x, b->c, b->d, a->d, f->map, 0);
+	f->spare_x = f->x;
+	f->x = x;
+	if (!b->paired)
+		return;
+	gather(t, f->t, b->tc, b->d, a->d, target_map, s->target_fill);
+	f->spare_t = f->t;
+	f->t = t;
+}
+
+static void map_shift(int32_t *map, int64_t from, int64_t to, int64_t start)
+{
+	for (int64_t i = 0; i < to; i++)
+		map[i] = (int32_t)((i + start) % from);
+}
+
+static int64_t random_below(const struct frame *f, const struct step *s, int axis, int64_t n)
+{
+	return (int64_t)(frame_uniform(f, s, axis) * (double)n);
+}
+
+int roll_run(const struct step *s, struct frame *f)
+{
+	for (int k = 0; k < 3; k++) {
+		const int64_t n = s->before.d[k];
+
+		map_shift(f->map[k], n, n, s->on[k] ? random_below(f, s, k, n) : 0);
+	}
+	move(s, f, f->map);
+	return 0;
+}
+
+int flip_run(const struct step *s, struct frame *f)
+{
+	const struct flip_options *o = s->options;
+
+	for (int k = 0; k < 3; k++) {
+		const int64_t n = s->before.d[k];
+		const bool flip = s->on[k] && frame_uniform(f, s, k) < o->probability;
+
+		for (int64_t i = 0; i < n; i++)
+			f->map[k][i] = (int32_t)(flip ? n - 1 - i : i);
+	}
+	move(s, f, f->map);
+	return 0;
+}
+
+int crop_run(const struct step *s, struct frame *f)
+{
+	for (int k = 0; k < 3; k++) {
+		const int64_t n = s->before.d[k], to = s->after.d[k], room = n - to;
+
+		map_shift(f->map[k], n, to, s->training ? random_below(f, s, k, room + 1) : room / 2);
+	}
+	move(s, f, f->map);
+	return 0;
+}
+
+static int32_t padded_source(int64_t i, int64_t n, int mode)
+{
+	if (i >= 0 && i < n)
+		return (int32_t)i;
+	switch (mode) {
+	case EDGE:
+		return (int32_t)(i < 0 ? 0 : n - 1);
+	case WRAP:
+		return (int32_t)((i % n + n) % n);
+	default:
+		return -1;
+	}
+}
+
+int pad_run(const struct step *s, struct frame *f)
+{
+	for (int k = 0; k < 3; k++) {
+		for (int64_t i = 0; i < s->after.d[k]; i++) {
+			const int64_t j = i - s->pad[k];
+
+			f->map[k][i] = padded_source(j, s->before.d[k], s->pad_mode[k]);
+			f->target_map[k][i] = s->target_repeats ? f->map[k][i]
+			                                        : padded_source(j, s->before.d[k], ZEROS);
+		}
+	}
+	move(s, f, f->target_map);
+	return 0;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a chain of transforms and its steps know of each other. Private to transform*.c. A step is planned against the
+ * state of the chain before it and changes that state to what holds after it. */
+#ifndef DLX_DATA_TRANSFORM_STEP_H
+#define DLX_DATA_TRANSFORM_STEP_H
+
+#include "base/arena.h"
+#include "data/record.h"
+#include "data/transform.h"
+
+/* A sample's axes: channels, then depth, height, width; those an array lacks are 1. */
+struct geometry {
+	int64_t c;                       /* channels of the input */
+	int64_t tc;                      /* of the target, or its number of elements if not paired */
+	int64_t d[3];
+	int nspatial;                    /* the last nspatial of d are real */
+	bool paired;                     /* the target has the input's spatial axes */
+};
+
+/* The state of the chain while it is planned. */
+struct plan {
+	struct arena *a;
+	const struct transform_options *o;
+	const struct dataset_info *info;
+	struct geometry g;
+	struct channel_stats *stats;     /* g.c of them; NaN where not known any more */
+	const char **channel_names;      /* g.c of them, NULL-terminated; "" where unnamed */
+};
+
+struct step {
+	const struct transform_op *op;
+	struct loc loc;
+	int number;                      /* in the list: separates the random streams */
+	const void *options;
+	struct geometry before, after;
+	/* value steps */
+	float *centre, *scale;           /* x = (x - centre) * scale, per channel */
+	bool *active;                    /* per channel */
+	int mask;                        /* input channel that tells what is valid; -1: none */
+	/* spatial steps */
+	bool on[3];                      /* axes that roll or flip */
+	int64_t pad[3];                  /* elements before the first */
+	int pad_mode[3];
+	bool target_repeats;             /* a padded target is filled as the input is, else with target_fill */
+	uint32_t target_fill;            /* bits of an element */
+	bool training;
+};
+
+/* One sample on its way. Two buffers of each array; steps that move data go from one to the other. */
+struct frame {
+	float *x, *spare_x;              /* (C, D, H, W) */
+	void *t, *spare_t;               /* int32_t or float */
+	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
+	uint64_t seed;
+	int64_t epoch, sample;
+};
+
+struct transform_op {
+	int (*plan)(struct plan *p, struct step *s);        /* sets s, changes p */
+	int (*run)(const struct step *s, struct frame *f);
+	bool random;                                        /* left out when not training */
+};
+
+/* --- options, as the user writes them --- */
+
+struct cast_options {
+	double divide;               /* NaN: the largest value of the stored integer type */
+};
+struct normalize_options {
+	int method;
+	struct strings channels;
+	const char *mask;
+	struct floats mean, std, min, max;
+};
+struct log1p_options {
+	struct strings channels;
+};
+struct roll_options {
+	struct strings axis;
+};
+struct flip_options {
+	struct strings axis;
+	double probability;
+};
+struct crop_options {
+	struct ints size;
+};
+struct pad_options {
+	struct ints multiple;
+	struct strings mode;
+};
+
+extern const struct field transform_cast_fields[], transform_normalize_fields[];
+extern const struct field transform_log1p_fields[], transform_roll_fields[];
+extern const struct field transform_flip_fields[], transform_crop_fields[], transform_pad_fields[];
+
+int cast_plan(struct plan *p, struct step *s);
+int normalize_plan(struct plan *p, struct step *s);
+int log1p_plan(struct plan *p, struct step *s);
+int affine_run(const struct step *s, struct frame *f);
+int log1p_run(const struct step *s, struct frame *f);
+int roll_plan(struct plan *p, struct step *s);
+int roll_run(const struct step *s, struct frame *f);
+int flip_plan(struct plan *p, struct step *s);
+int flip_run(const struct step *s, struct frame *f);
+int crop_plan(struct plan *p, struct step *s);
+int crop_run(const struct step *s, struct frame *f);
+int pad_plan(struct plan *p, struct step *s);
+int pad_run(const struct step *s, struct frame *f);
+
+/* --- for the steps --- */
+
+/* A random number in [0, 1) of (seed, epoch, sample, step, axis). */
+double frame_uniform(const struct frame *f, const struct step *s, int axis);
+
+#endif
