@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Datasets and loaders: files in a row, the order of samples, the same batches for any number of threads and after a seek, no
+ * memory obtained in the steady state, and errors that name file, sample and byte. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "data_fixture.h"
+
+#define A 4
+#define B 3
+#define N (A + B)
+
+static const char *const files[] = {"test_loader_a.tmp.dlx", "test_loader_b.tmp.dlx"};
+static struct arena *arena;
+
+static struct loader *start_loader(struct dataset *d, const char *yaml, bool training, int64_t batch,
+                                   int64_t threads, int64_t prefetch)
+{
+	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = threads,
+	                        .prefetch = prefetch};
+	const struct loader_options o = {.config = &c, .training = training, .seed = 5,
+	                                 .batch_size = batch, .target_dtype = DTYPE_I32};
+	struct loader *l;
+
+	if (yaml)
+		assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
+	assert_int_equal(loader_new(&l, d, &o), 0);
+	return l;
+}
+
+/* The number of the fixture's sample at place k of a batch. */
+static int sample_at(const struct batch *b, int k)
+{
+	return (int)b->input[k * 2 * POINTS + 1] / 100;
+}
+
+static uint64_t batch_hash(const struct batch *b)
+{
+	return hash_bytes(b->input, (size_t)b->n * 2 * POINTS * 4,
+	                  hash_bytes(b->target, (size_t)b->n * POINTS * 4, 0));
+}
+
+static void test_dataset(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	const struct dataset_info *i = dataset_info(d);
+	float input[2 * POINTS], expected[2 * POINTS];
+	uint8_t target[POINTS], label[POINTS];
+	int64_t counts[3];
+	double sum = 0;
+
+	assert_int_equal(i->samples, N);
+	assert_int_equal(i->mask, 1);
+	assert_int_equal(i->nclasses, 2);
+	assert_string_equal(i->input_channels[0], "wind");
+	for (int s = 0; s < N; s++) {
+		fixture_sample(s, expected, label);
+		assert_int_equal(dataset_read(d, s, input, target), 0);
+		assert_memory_equal(input, expected, sizeof(input));
+		assert_memory_equal(target, label, sizeof(target));
+		for (int k = 0; k < POINTS; k++)
+			sum += k % WIDTH ? expected[k] : 0;
+	}
+	assert_int_equal(dataset_class_counts(d, 3, counts), 0);
+	assert_int_equal(counts[0], N * 2 * (WIDTH - 1));
+	assert_int_equal(counts[2], 0);
+	assert_int_equal(dataset_statistics(d)[0].count, N * HEIGHT * (WIDTH - 1));
+	assert_true(fabs(dataset_statistics(d)[0].mean - sum / (N * HEIGHT * (WIDTH - 1))) < 1e-9);
+	dataset_free(d);
+}
+
+/* Statistics over two files are those of one file with all samples. */
+static void test_merged_statistics(void **state)
+{
+	static const char *const whole = "test_loader_whole.tmp.dlx";
+	struct dataset *d = fixture_open(files, 2), *one;
+
+	fixture_write(whole, N, 0);
+	one = fixture_open(&whole, 1);
+	assert_true(fabs(dataset_statistics(d)[0].std - dataset_statistics(one)[0].std) < 1e-9);
+	assert_true(dataset_statistics(d)[0].max == dataset_statistics(one)[0].max);
+	assert_int_not_equal(dataset_fingerprint(d), dataset_fingerprint(one));
+	dataset_free(one);
+	dataset_free(d);
+	unlink(whole);
+}
+
+static void test_glob_and_missing(void **state)
+{
+	static const char *const good = "test_loader_?.tmp.dlx";
+	const char *const none = "no-*.dlx", *const missing = "missing.dlx";
+	const struct loc loc = {"c.yaml", 3, 10, 4};
+	const struct strings s = {1, &none, &loc}, m = {1, &missing, &loc};
+	struct dataset *d = fixture_open(&good, 1);
+
+	assert_int_equal(dataset_info(d)->samples, N);
+	dataset_free(d);
+	assert_int_equal(dataset_open(&d, &s), E_NOINPUT);
+	assert_int_equal(err_get(0)->loc.line, 3);
+	err_clear();
+	expect_error(dataset_open(&d, &m), E_NOINPUT, "missing.dlx");
+}
+
+static void test_validation_order(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *l = start_loader(d, NULL, false, 3, 2, 2);
+	const struct batch *b;
+
+	assert_int_equal(loader_batches(l), 3);
+	for (int k = 0; k < 2 * 3; k++) {
+		assert_int_equal(loader_next(l, &b), 0);
+		assert_int_equal(b->epoch, k / 3);
+		assert_int_equal(b->index, k % 3);
+		assert_int_equal(b->n, k % 3 == 2 ? 1 : 3);
+		for (int i = 0; i < b->n; i++)
+			assert_int_equal(sample_at(b, i), k % 3 * 3 + i);
+	}
+	loader_free(l);
+	dataset_free(d);
+}
+
+static void test_training_order(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *l = start_loader(d, NULL, true, 2, 2, 1);
+	const struct batch *b;
+	int order[3][N], moved = 0;
+
+	for (int e = 0; e < 3; e++) {
+		int seen = 0, k = 0;
+
+		for (int i = 0; i < 4; i++) {
+			assert_int_equal(loader_next(l, &b), 0);
+			for (int j = 0; j < b->n; j++)
+				seen |= 1 << (order[e][k++] = sample_at(b, j));
+		}
+		assert_int_equal(k, N);
+		assert_int_equal(seen, (1 << N) - 1);
+		moved += e > 0 && memcmp(order[e], order[0], sizeof(order[0])) != 0;
+	}
+	assert_true(moved > 0);
+	loader_free(l);
+	dataset_free(d);
+}
+
+static const char random_chain[] = "[{normalize: standard}, {roll: width}, {flip: height}]";
+
+static void test_same_for_any_threads(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *one = start_loader(d, random_chain, true, 3, 1, 1);
+	struct loader *many = start_loader(d, random_chain, true, 3, 4, 5);
+	const struct batch *b, *c;
+
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(loader_next(one, &b), 0);
+		assert_int_equal(loader_next(many, &c), 0);
+		assert_int_equal(batch_hash(b), batch_hash(c));
+	}
+	loader_free(one);
+	loader_free(many);
+	dataset_free(d);
+}
+
+static void test_seek(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *l = start_loader(d, random_chain, true, 3, 2, 2);
+	const struct batch *b;
+	uint64_t want[9];
+
+	for (int i = 0; i < 9; i++) {
+		assert_int_equal(loader_next(l, &b), 0);
+		want[i] = batch_hash(b);
+	}
+	for (int i = 8; i >= 0; i--) {
+		assert_int_equal(loader_seek(l, i / 3, i % 3), 0);
+		assert_int_equal(loader_next(l, &b), 0);
+		assert_int_equal(b->epoch, i / 3);
+		assert_int_equal(batch_hash(b), want[i]);
+	}
+	expect_error(loader_seek(l, 0, 3), E_DATA, "3 batches");
+	loader_free(l);
+	dataset_free(d);
+}
+
+static void test_steady_state_allocates_nothing(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *l = start_loader(d, random_chain, true, 3, 2, 2);
+	const struct batch *b;
+	uint64_t before;
+
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(loader_next(l, &b), 0);
+	before = mem_count();
+	for (int i = 0; i < 300; i++)
+		assert_int_equal(loader_next(l, &b), 0);
+	assert_int_equal(mem_count(), before);
+	assert_true(loader_wait_seconds(l) >= 0);
+	loader_free(l);
+	dataset_free(d);
+}
+
+/* The validation set is scaled as the training set was. */
+static void test_training_statistics(void **state)
+{
+	struct dataset *train = fixture_open(files, 1), *val = fixture_open(files + 1, 1);
+	struct data_config c = {.keep_short_batch = true, .threads = 1, .prefetch = 1};
+	const struct loader_options o = {.config = &c, .batch_size = 1, .target_dtype = DTYPE_I32,
+	                                 .statistics = train};
+	const struct channel_stats *st = dataset_statistics(train);
+	const struct batch *b;
+	struct loader *l;
+
+	assert_int_equal(ytree_parse(arena, "t.yaml", "[{normalize: standard}]", &c.transforms), 0);
+	assert_int_equal(loader_new(&l, val, &o), 0);
+	assert_int_equal(loader_next(l, &b), 0);
+	assert_true(fabs(b->input[1] - (401 - st->mean) / st->std) < 1e-5);
+	loader_free(l);
+	dataset_free(train);
+	dataset_free(val);
+}
+
+static void test_short_batch_dropped(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct data_config c = {.threads = 1, .prefetch = 1};
+	struct loader_options o = {.config = &c, .training = true, .batch_size = 3, .target_dtype = DTYPE_I32};
+	struct loader *l;
+
+	assert_int_equal(loader_new(&l, d, &o), 0);
+	assert_int_equal(loader_batches(l), 2);
+	loader_free(l);
+	o.batch_size = 8;
+	expect_error(loader_new(&l, d, &o), E_CONFIG, "do not fill a batch");
+	assert_null(l);
+	dataset_free(d);
+}
+
+static void test_damage(void **state)
+{
+	static const char *const bad = "test_loader_bad.tmp.dlx";
+	struct buf file = BUF_INIT;
+	const struct batch *b;
+	struct dataset *d;
+	struct loader *l;
+
+	assert_int_equal(io_read_file(files[0], &file), 0);
+	file.data[30] ^= 1;
+	assert_int_equal(io_write_file(bad, file.data, file.len), 0);
+	d = fixture_open(&bad, 1);
+	l = start_loader(d, NULL, false, 2, 2, 2);
+	expect_error(loader_next(l, &b), E_DATA, "'test_loader_bad.tmp.dlx': sample 0 at byte 16");
+	assert_null(b);
+	assert_int_equal(loader_next(l, &b), 0);
+	assert_int_equal(sample_at(b, 0), 2);
+	loader_free(l);
+	l = start_loader(d, NULL, false, 2, 2, 2);   /* freed with the error still inside */
+	loader_free(l);
+	dataset_free(d);
+	buf_release(&file);
+	unlink(bad);
+}
+
+static void test_misfit(void **state)
+{
+	static const char *const both[] = {"test_loader_a.tmp.dlx", "test_loader_other.tmp.dlx"};
+	const struct record_info info = {
+		.input = {DTYPE_F32, {1, {2}}, NULL, 0, NULL}, .target = {DTYPE_I64, {0, {0}}, NULL, 0, NULL},
+		.mask = -1, .ignore = RECORD_NO_IGNORE,
+	};
+	const struct strings s = {2, both, NULL};
+	struct record_writer *w;
+	struct dataset *d;
+
+	assert_int_equal(record_create(&w, both[1], &info, 1), 0);
+	assert_int_equal(record_append(w, (float[]){1, 2}, &(int64_t){0}), 0);
+	assert_int_equal(record_commit(w), 0);
+	expect_error(dataset_open(&d, &s), E_DATA, "input is f32 2, expected f32 2x4x6");
+	unlink(both[1]);
+}
+
+static int start(void **state)
+{
+	fixture_write(files[0], A, 0);
+	fixture_write(files[1], B, A);
+	arena = arena_new();
+	return 0;
+}
+
+static int stop(void **state)
+{
+	arena_free(arena);
+	unlink(files[0]);
+	return unlink(files[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dataset),
+		cmocka_unit_test(test_merged_statistics),
+		cmocka_unit_test(test_glob_and_missing),
+		cmocka_unit_test(test_validation_order),
+		cmocka_unit_test(test_training_order),
+		cmocka_unit_test(test_same_for_any_threads),
+		cmocka_unit_test(test_seek),
+		cmocka_unit_test(test_steady_state_allocates_nothing),
+		cmocka_unit_test(test_training_statistics),
+		cmocka_unit_test(test_short_batch_dropped),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_misfit),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}

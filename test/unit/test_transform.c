@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Chains of transforms against what they are documented to do, element by element, and the messages for
+ * chains that cannot be. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "data/transform.h"
+#include "data_fixture.h"
+
+#define N 5
+
+static const char *const path = "test_transform.tmp.dlx";
+static struct dataset *set;
+static struct arena *arena;
+
+/* The chain of one sample, run once. */
+struct result {
+	struct transform_chain *chain;
+	struct shape in, tg;
+	float x[4 * POINTS];
+	int32_t t[4 * POINTS];
+};
+
+static int plan(struct transform_chain **out, const char *yaml, bool training, enum dtype target)
+{
+	struct transform_options o = {.data = set, .training = training, .seed = 7, .target_dtype = target};
+	struct ynode *root;
+
+	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
+	o.list = root;
+	return transform_chain_new(out, &o);
+}
+
+static struct result apply(const char *yaml, bool training, int64_t epoch, int64_t sample)
+{
+	struct result r;
+	struct transform_scratch *s;
+	float input[2 * POINTS];
+	uint8_t target[POINTS];
+	int rc = plan(&r.chain, yaml, training, DTYPE_I32);
+
+	if (rc < 0)
+		fail_msg("%s: %s", yaml, err_get(0)->text);
+	fixture_sample((int)sample, input, target);
+	r.in = *transform_input_shape(r.chain);
+	r.tg = *transform_target_shape(r.chain);
+	s = transform_scratch_new(r.chain);
+	assert_int_equal(transform_run(r.chain, s, epoch, sample, input, target, r.x, r.t), 0);
+	transform_scratch_free(s);
+	transform_chain_free(r.chain);
+	return r;
+}
+
+static void near(double got, double expected)
+{
+	if (!(fabs(got - expected) <= 1e-5 * (1 + fabs(expected))))
+		fail_msg("%.9g instead of %.9g", got, expected);
+}
+
+static void refuse(const char *yaml, int code, const char *part, int column)
+{
+	struct transform_chain *t;
+
+	assert_int_equal(plan(&t, yaml, true, DTYPE_I32), code);
+	assert_null(t);
+	if (err_get(0)->loc.col != column)
+		fail_msg("%s: column %d instead of %d (%s)", yaml, err_get(0)->loc.col, column, err_get(0)->text);
+	if (!strstr(err_get(0)->text, part))
+		fail_msg("%s: '%s' does not hold '%s'", yaml, err_get(0)->text, part);
+	err_clear();
+}
+
+static void test_none(void **state)
+{
+	const struct result r = apply("[]", true, 0, 1);
+
+	assert_int_equal(r.in.nd, 3);
+	assert_int_equal(r.tg.nd, 2);
+	near(r.x[2 * WIDTH + 3], 123);
+	assert_int_equal(r.t[0], 255);
+	assert_int_equal(r.t[WIDTH + 1], 1);
+}
+
+static void test_standard(void **state)
+{
+	const struct channel_stats *st = dataset_statistics(set);
+	const struct result r = apply("[{normalize: standard}]", false, 0, 3);
+
+	for (int i = 0; i < POINTS; i++) {
+		const double raw = 300 + i / WIDTH * 10 + i % WIDTH;
+
+		near(r.x[i], i % WIDTH ? (raw - st[0].mean) / st[0].std : 0);
+		near(r.x[POINTS + i], i % WIDTH != 0);
+	}
+}
+
+static void test_min_max(void **state)
+{
+	const struct result r = apply("[{normalize: {method: min_max, channels: wind}}]", false, 0, 2);
+	const struct result g = apply("[{normalize: {method: min_max, mask: null, channels: [0, valid], "
+	                              "min: [0, -1], max: [100, 1]}}]", false, 0, 2);
+
+	near(r.x[1], (201 - 1) / (435. - 1));
+	near(r.x[0], 0);
+	near(g.x[1], 2.01);
+	near(g.x[0], 0);
+	near(g.x[POINTS], 0.5);
+	near(g.x[POINTS + 1], 1);
+}
+
+/* Statistics follow the values through earlier transforms. */
+static void test_carried_statistics(void **state)
+{
+	const struct channel_stats *st = dataset_statistics(set);
+	const struct result a = apply("[{cast: 100}, {normalize: standard}]", false, 0, 1);
+	const struct result b = apply("[log1p, {normalize: min_max}]", false, 0, 1);
+
+	near(a.x[1], (101 - st[0].mean) / st[0].std);
+	near(b.x[1], (log(102) - log(2)) / (log(436) - log(2)));
+	near(b.x[0], 0);
+}
+
+static void test_log1p(void **state)
+{
+	const struct result r = apply("[{log1p: wind}]", false, 0, 1);
+
+	near(r.x[1], log(102));
+	near(r.x[POINTS + 1], 1);
+}
+
+/* What a roll by `shift` along the width makes of sample s. */
+static int shift_of(const struct result *r, int s)
+{
+	int shift = -1;
+
+	for (int x = 0; x < WIDTH; x++)
+		if (r->x[POINTS + x] == 0)
+			shift = x;
+	for (int i = 0; i < POINTS; i++) {
+		const int y = i / WIDTH, x = (i % WIDTH - shift + WIDTH) % WIDTH;
+
+		near(r->x[i], x ? 100 * s + 10 * y + x : 0);
+		assert_int_equal(r->t[i], x ? y % 2 : 255);
+	}
+	return shift;
+}
+
+static void test_roll(void **state)
+{
+	int seen[WIDTH] = {0}, shift, kinds = 0;
+
+	for (int64_t epoch = 0; epoch < 40; epoch++) {
+		const struct result r = apply("[{roll: width}]", true, epoch, 1);
+		const struct result again = apply("[{roll: {axis: [width]}}]", true, epoch, 1);
+
+		shift = shift_of(&r, 1);
+		assert_int_equal(shift_of(&again, 1), shift);
+		seen[shift]++;
+	}
+	for (int x = 0; x < WIDTH; x++)
+		kinds += seen[x] > 0;
+	assert_int_equal(kinds, WIDTH);
+}
+
+static void test_random_only_in_training(void **state)
+{
+	for (int64_t epoch = 0; epoch < 5; epoch++) {
+		const struct result r = apply("[{roll: [height, width]}, {flip: [height, width]}]", false, epoch, 2);
+
+		near(r.x[1], 201);
+		near(r.x[POINTS - 1], 235);
+	}
+}
+
+static void test_flip(void **state)
+{
+	const struct result r = apply("[{flip: {axis: width, probability: 1}}]", true, 0, 1);
+	const struct result h = apply("[{flip: {axis: height, probability: 1}}]", true, 0, 1);
+
+	near(r.x[0], 105);
+	assert_int_equal(r.t[WIDTH - 1], 255);
+	near(h.x[1], 131);
+	assert_int_equal(h.t[1], 1);
+}
+
+static void test_crop(void **state)
+{
+	const struct result c = apply("[{crop: [2, 4]}]", false, 0, 1);
+	int places = 0;
+
+	assert_int_equal(c.in.nd, 3);
+	assert_int_equal(c.in.d[1], 2);
+	assert_int_equal(c.in.d[2], 4);
+	assert_int_equal(c.tg.d[1], 4);
+	near(c.x[0], 111);
+	assert_int_equal(c.t[0], 1);
+	for (int64_t epoch = 0; epoch < 20; epoch++) {
+		const struct result r = apply("[{crop: {size: 3}}]", true, epoch, 1);
+		const int y = (int)(r.x[1] - 100) / 10, x = (int)(r.x[1] - 100) % 10;
+
+		near(r.x[3 + 1], 100 + 10 * (y + 1) + x);
+		assert_int_equal(r.t[1], y % 2);
+		places |= 1 << (y * 8 + x);
+	}
+	assert_true(__builtin_popcount((unsigned)places) > 4);
+}
+
+static void test_pad(void **state)
+{
+	const struct result z = apply("[{pad: 8}]", true, 0, 1);
+	const struct result m = apply("[{pad: {multiple: [6, 8], mode: [edge, wrap]}}]", true, 0, 1);
+
+	assert_int_equal(z.in.d[1], 8);
+	assert_int_equal(z.in.d[2], 8);
+	near(z.x[2 * 8 + 2], 101);
+	near(z.x[0], 0);
+	assert_int_equal(z.t[0], 255);
+	assert_int_equal(z.t[3 * 8 + 2], 1);
+	assert_int_equal(m.in.d[1], 6);
+	near(m.x[1 * 8 + 0], 105);        /* wrapped from the east */
+	near(m.x[0 * 8 + 2], 101);        /* repeated from the south */
+	near(m.x[5 * 8 + 2], 131);
+	near(m.x[1 * 8 + 7], 0);          /* x = 0 again */
+	assert_int_equal(m.t[1 * 8 + 0], 255);
+	assert_int_equal(m.t[2 * 8 + 2], 1);
+}
+
+static void test_field_targets(void **state)
+{
+	struct transform_chain *t;
+	struct transform_scratch *s;
+	float input[2 * POINTS], x[3 * POINTS], y[3 * POINTS];
+	uint8_t target[POINTS];
+
+	assert_int_equal(plan(&t, "[{pad: {multiple: [4, 8], mode: wrap}}]", true, DTYPE_F32), 0);
+	fixture_sample(1, input, target);
+	s = transform_scratch_new(t);
+	assert_int_equal(transform_run(t, s, 0, 0, input, target, x, y), 0);
+	near(y[8], 1);
+	near(y[1], 255);
+	transform_scratch_free(s);
+	transform_chain_free(t);
+}
+
+static void test_refusals(void **state)
+{
+	refuse("[{rol: width}]", E_CONFIG, "did you mean 'roll'", 3);
+	refuse("[{roll: widht}]", E_CONFIG, "did you mean 'width'", 9);
+	refuse("[{roll: depth}]", E_SHAPE, "no axis 'depth'", 9);
+	refuse("[{roll: [width, width]}]", E_CONFIG, "twice", 17);
+	refuse("[{crop: [5, 3]}]", E_SHAPE, "height 5 does not fit into 4", 3);
+	refuse("[{crop: [1, 2, 3]}]", E_SHAPE, "3 numbers", 3);
+	refuse("[{pad: {multiple: 4, mode: reflect}}]", E_CONFIG, "unknown mode 'reflect'", 28);
+	refuse("[{normalize: {method: standard, channels: [wint]}}]", E_CONFIG, "did you mean 'wind'", 44);
+	refuse("[{normalize: {method: standard, channels: [valid]}}]", E_CONFIG, "is the mask", 44);
+	refuse("[{normalize: {method: standard, mean: 3}}]", E_CONFIG, "together", 3);
+	refuse("[{normalize: {method: min_max, mean: 3, std: 2}}]", E_CONFIG, "'mean' does not belong", 3);
+	refuse("[{normalize: {method: min_max, min: 3, max: 2}}]", E_CONFIG, "above 'min'", 3);
+	refuse("[log1p, {normalize: standard}]", E_CONFIG, "not known here", 10);
+	refuse("[{log1p: 5}]", E_CONFIG, "no input channel '5'", 10);
+	refuse("roll", E_CONFIG, "must be a list", 1);
+}
+
+static void test_all_mistakes_at_once(void **state)
+{
+	struct transform_chain *t;
+
+	assert_int_equal(plan(&t, "[{crop: 9}, {roll: up}, {normalize: best}]", true, DTYPE_I32), E_SHAPE);
+	assert_int_equal(err_count(), 3);
+	err_clear();
+}
+
+static int start(void **state)
+{
+	fixture_write(path, N, 0);
+	set = fixture_open(&path, 1);
+	arena = arena_new();
+	return 0;
+}
+
+static int stop(void **state)
+{
+	dataset_free(set);
+	arena_free(arena);
+	return unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_none),
+		cmocka_unit_test(test_standard),
+		cmocka_unit_test(test_min_max),
+		cmocka_unit_test(test_carried_statistics),
+		cmocka_unit_test(test_log1p),
+		cmocka_unit_test(test_roll),
+		cmocka_unit_test(test_random_only_in_training),
+		cmocka_unit_test(test_flip),
+		cmocka_unit_test(test_crop),
+		cmocka_unit_test(test_pad),
+		cmocka_unit_test(test_field_targets),
+		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_all_mistakes_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, start, stop);
+}
