@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The safetensors format: u64 little-endian header length, a JSON header {name: {dtype, shape, data_offsets}}, raw data.
- * The reader accepts nothing that does not fit exactly: overlapping, out-of-range or misordered offsets, duplicate names, sizes that
- * contradict shapes, and trailing bytes are E_DATA with the file and the byte offset. */
+ * The safetensors format: u64 little-endian header length, a JSON header
+ * {name: {dtype, shape, data_offsets}}, raw data. The reader accepts nothing that does not fit
+ * exactly: overlapping, out-of-range or reversed offsets, gaps, duplicate names, sizes that
+ * contradict shapes, unknown keys and trailing bytes are E_DATA with the file and the byte offset.
+ * The header may list the tensors in any order, as the format allows. */
 #ifndef DLX_CKPT_SAFETENSORS_H
 #define DLX_CKPT_SAFETENSORS_H
 
@@ -15,23 +17,33 @@ struct st_tensor {
 	const char *name;
 	enum dtype dtype;
 	struct shape shape;
-	const void *data;          /* plain row-major, little-endian */
+	const void *data;          /* row-major, little-endian; any alignment once parsed */
 };
 
 struct st_file {
 	int n;
-	struct st_tensor *tensor;  /* in file order */
+	struct st_tensor *tensor;  /* in the order of their data */
 	int nmeta;
-	const char *const *meta;   /* __metadata__: key, value, key, value */
+	const char *const *meta;   /* __metadata__: key, value, ...; nmeta pairs */
 };
 
-/* Parses an image in memory; names and shapes go to a, data points into the image. file names it in errors. */
+/* Parses an image in memory; names and shapes go to a, data points into the image. file names it
+ * in errors. */
 int st_parse(struct st_file *out, struct arena *a, const char *file, const void *image, size_t size);
 const struct st_tensor *st_find(const struct st_file *f, const char *name);   /* or NULL */
 
-/* Header and data of n tensors into out. Tensors keep the order given. */
-void st_build(struct buf *out, const struct st_tensor *t, int n, const char *const *meta, int nmeta);
+/* Writers. Tensors keep the order given; names are UTF-8 and differ; nmeta counts pairs. */
+
+/* The header alone (length field included) into out; data follows it without gaps. Its size is a
+ * multiple of 8. */
+void st_build_header(struct buf *out, const struct st_tensor *t, int n,
+                     const char *const *meta, int nmeta);
+/* Header and data of n tensors into out. */
+void st_build(struct buf *out, const struct st_tensor *t, int n,
+              const char *const *meta, int nmeta);
 /* The same to a file, whole or not at all. */
-int st_write_file(const char *path, const struct st_tensor *t, int n, const char *const *meta, int nmeta);
+int st_write_file(const char *path, const struct st_tensor *t, int n,
+                  const char *const *meta, int nmeta);
+size_t st_bytes(const struct st_tensor *t);   /* of its data */
 
 #endif
