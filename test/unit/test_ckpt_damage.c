@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The checkpoint store when things go wrong: damaged files, full disks, killed processes. The rule
+ * is always the same: what loads is exactly what was saved, the old version or the new one, and
+ * nothing that needs a hand to tidy up is left. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "ckpt_fixture.h"
+
+static const char *const files[] = {
+	"manifest.json", "weights.safetensors.zst", "state.safetensors.zst"
+};
+#define NFILES 3
+
+static int setup(void **dir)
+{
+	*dir = fixture_dir();
+	return 0;
+}
+
+static int teardown(void **dir)
+{
+	fixture_remove(*dir);
+	err_clear();
+	return 0;
+}
+
+/* Not synced as io_write_file would: thousands of these are written. */
+static void put(const char *path, const void *p, size_t n)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(p, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* The version must be refused, with the file's name. */
+static void expect_refused(const char *folder, const char *file, const char *what, size_t at)
+{
+	struct ckpt_version *v;
+	int rc = ckpt_load(&v, "nowhere", folder);
+
+	if (rc != E_DATA)
+		fail_msg("%s: %s at %zu: loading gave %d", file, what, at, rc);
+	assert_null(v);
+	assert_true(err_count() >= 1);
+	assert_non_null(strstr(err_get(0)->text, file));
+	err_clear();
+}
+
+static void flip_file(const char *folder, const char *file)
+{
+	char *path = fixture_path(folder, file, NULL);
+	struct buf b = BUF_INIT;
+
+	assert_int_equal(io_read_file(path, &b), 0);
+	for (size_t i = 0; i < b.len; i++) {
+		b.data[i] = (char)(b.data[i] ^ 1 << i % 8);
+		put(path, b.data, b.len);
+		expect_refused(folder, file, "a flipped bit", i);
+		b.data[i] = (char)(b.data[i] ^ 1 << i % 8 ^ 0xff);
+		put(path, b.data, b.len);
+		expect_refused(folder, file, "an inverted byte", i);
+		b.data[i] = (char)(b.data[i] ^ 0xff);
+	}
+	put(path, b.data, b.len);
+	buf_release(&b);
+	mem_free(path);
+}
+
+static void cut_file(const char *folder, const char *file)
+{
+	char *path = fixture_path(folder, file, NULL);
+	struct buf b = BUF_INIT;
+
+	assert_int_equal(io_read_file(path, &b), 0);
+	for (size_t i = 0; i < b.len; i++) {
+		put(path, b.data, i);
+		expect_refused(folder, file, "a cut", i);
+	}
+	buf_putc(&b, '\0');
+	put(path, b.data, b.len);
+	expect_refused(folder, file, "a byte too many", b.len);
+	assert_int_equal(unlink(path), 0);
+	expect_refused(folder, file, "missing", 0);
+	put(path, b.data, b.len - 1);
+	buf_release(&b);
+	mem_free(path);
+}
+
+static void test_every_byte(void **state)
+{
+	struct ckpt_version *v;
+	char id[1][64], *folder;
+
+	assert_int_equal(fixture_save(*state, 3, 3, 1), 0);
+	assert_int_equal(fixture_ids(*state, id, 1), 1);
+	folder = fixture_path(*state, id[0], NULL);
+	for (int i = 0; i < NFILES; i++)
+		flip_file(folder, files[i]);
+	for (int i = 0; i < NFILES; i++)
+		cut_file(folder, files[i]);
+	assert_int_equal(ckpt_load(&v, *state, "auto"), 0);
+	assert_true(fixture_equal(v));
+	ckpt_version_free(v);
+	mem_free(folder);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+	struct buf b = BUF_INIT;
+
+	assert_int_equal(io_read_file(from, &b), 0);
+	put(to, b.data, b.len);
+	buf_release(&b);
+}
+
+/* Each file of the newer version replaced by the older one's, by its sibling, by all of the older. */
+static void test_swapped(void **state)
+{
+	struct ckpt_version *v;
+	char id[2][64], *old[NFILES], *new[NFILES], *keep = fixture_path(*state, ".keep", NULL);
+
+	assert_int_equal(fixture_save(*state, 3, 4, 2), 0);
+	assert_int_equal(fixture_ids(*state, id, 2), 2);
+	for (int i = 0; i < NFILES; i++) {
+		old[i] = fixture_path(*state, id[0], files[i]);
+		new[i] = fixture_path(*state, id[1], files[i]);
+	}
+	for (int i = 0; i < NFILES; i++)
+		for (int j = 0; j < NFILES; j++) {
+			copy_file(new[i], keep);
+			copy_file(i == j ? old[i] : new[j], new[i]);
+			assert_int_equal(ckpt_load(&v, *state, id[1]), E_DATA);
+			err_clear();
+			assert_int_equal(ckpt_load(&v, *state, "auto"), 0);
+			assert_string_equal(ckpt_version_id(v), id[0]);
+			ckpt_version_free(v);
+			copy_file(keep, new[i]);
+		}
+	for (int i = 0; i < NFILES; i++)
+		copy_file(old[i], new[i]);
+	assert_int_equal(ckpt_load(&v, *state, id[1]), E_DATA);
+	err_clear();
+	assert_int_equal(ckpt_load(&v, *state, id[0]), 0);
+	ckpt_version_free(v);
+	for (int i = 0; i < NFILES; i++) {
+		mem_free(old[i]);
+		mem_free(new[i]);
+	}
+	mem_free(keep);
+}
+
+/* Standard error of load_auto, as text. */
+static char *warnings_of(const char *dir, int *rc, struct ckpt_version **v)
+{
+	char *path = fixture_path(dir, ".stderr", NULL), *text;
+	struct buf b = BUF_INIT;
+	int saved = dup(STDERR_FILENO), fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	dup2(fd, STDERR_FILENO);
+	*rc = ckpt_load(v, dir, "auto");
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	close(fd);
+	assert_int_equal(io_read_file(path, &b), 0);
+	unlink(path);
+	mem_free(path);
+	text = buf_detach(&b);
+	return text;
+}
+
+static void test_auto(void **state)
+{
+	struct ckpt_version *v;
+	char id[3][64], *path, *text;
+	int rc;
+
+	assert_int_equal(fixture_save(*state, 3, 5, 3), 0);
+	assert_int_equal(fixture_ids(*state, id, 3), 3);
+	path = fixture_path(*state, id[2], files[1]);
+	assert_int_equal(truncate(path, 50), 0);
+	mem_free(path);
+	path = fixture_path(*state, id[1], files[0]);
+	put(path, "{}", 2);
+	mem_free(path);
+	text = warnings_of(*state, &rc, &v);
+	assert_int_equal(rc, 0);
+	assert_string_equal(ckpt_version_id(v), id[0]);
+	assert_true(fixture_equal(v));
+	ckpt_version_free(v);
+	assert_non_null(strstr(text, id[2]));
+	assert_non_null(strstr(text, files[1]));
+	assert_non_null(strstr(text, "50 bytes"));
+	assert_non_null(strstr(text, id[1]));
+	assert_int_equal(err_count(), 0);
+	mem_free(text);
+	/* Damaged versions are not deleted, and do not count as kept. */
+	assert_int_equal(fixture_save(*state, 6, 7, 1), 0);
+	path = fixture_path(*state, id[1], NULL);
+	assert_true(io_exists(path));
+	mem_free(path);
+	text = warnings_of(*state, &rc, &v);
+	assert_int_equal(rc, 0);
+	assert_int_equal(ckpt_version_state(v)->step, 7);
+	ckpt_version_free(v);
+	mem_free(text);
+}
+
+static void test_all_damaged(void **state)
+{
+	struct ckpt_version *v;
+	char id[1][64], *path, *text;
+	int rc;
+
+	assert_int_equal(fixture_save(*state, 3, 3, 1), 0);
+	assert_int_equal(fixture_ids(*state, id, 1), 1);
+	path = fixture_path(*state, id[0], files[2]);
+	assert_int_equal(unlink(path), 0);
+	mem_free(path);
+	text = warnings_of(*state, &rc, &v);
+	assert_int_equal(rc, E_DATA);
+	assert_null(v);
+	mem_free(text);
+}
+
+/* After anything at all: the newest version that loads is of step old or new, complete, and opening
+ * the store leaves nothing hidden behind. */
+static int64_t check_survivor(const char *dir, int64_t old, int64_t new)
+{
+	struct ckpt_config config = { .keep = { 1, 1 }, .compression = 1 };
+	struct ckpt_store *s;
+	struct ckpt_version *v;
+	int64_t step;
+	char id[4][64];
+
+	assert_int_equal(ckpt_load(&v, dir, "auto"), 0);
+	assert_non_null(v);
+	assert_true(fixture_equal(v));
+	step = ckpt_version_state(v)->step;
+	assert_true(step == old || step == new);
+	ckpt_version_free(v);
+	assert_int_equal(ckpt_open(&s, dir, &config), 0);
+	ckpt_close(s);
+	assert_int_equal(fixture_leftovers(dir), 0);
+	assert_in_range(fixture_ids(dir, id, 4), 1, 3);
+	return step;
+}
+
+/* The Nth write of the process fails, once or from then on, until N is past the last one. */
+static void fault_loop(const char *dir, const char *more)
+{
+	int64_t step = 10, n = 0;
+	int status;
+
+	assert_int_equal(fixture_save(dir, step, step, 1), 0);
+	do {
+		char fault[32];
+		snprintf(fault, sizeof fault, "write:%lld%s", (long long)++n, more);
+		status = fixture_spawn(dir, step + 1, "DLX_FAULT", fault);
+		assert_true(WIFEXITED(status));
+		if (WEXITSTATUS(status) != 0) {
+			assert_int_equal(WEXITSTATUS(status), 74);
+			assert_int_equal(fixture_leftovers(dir), 0);
+			assert_int_equal(check_survivor(dir, step, step), step);
+		}
+		assert_in_range(n, 1, 100);
+	} while (WEXITSTATUS(status) != 0);
+	assert_true(n > 3);   /* two files and the manifest have failed */
+	assert_int_equal(check_survivor(dir, step + 1, step + 1), step + 1);
+}
+
+static void test_write_fault(void **state)
+{
+	fault_loop(*state, "");
+}
+
+static void test_full_disk(void **state)
+{
+	fault_loop(*state, "+");
+}
+
+static void crash_loop(const char *dir, const char *point, bool new_visible)
+{
+	int64_t step = 31;
+	int n = 0, status;
+
+	assert_int_equal(fixture_save(dir, step - 1, step, 1), 0);
+	do {
+		char at[64];
+		snprintf(at, sizeof at, "%s#%d", point, ++n);
+		status = fixture_spawn(dir, step + 1, "DLX_CRASH_AT", at);
+		if (WIFSIGNALED(status)) {
+			assert_int_equal(WTERMSIG(status), SIGKILL);
+			assert_int_equal(check_survivor(dir, step, step + 1), new_visible ? step + 1 : step);
+		}
+		assert_in_range(n, 1, 100);
+	} while (WIFSIGNALED(status));
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_true(n > 1);   /* the point exists */
+	assert_int_equal(check_survivor(dir, step + 1, step + 1), step + 1);
+}
+
+/* Step 30 has the best metric and stays; step 31 is dropped when step 32 is durable. */
+static void test_crash(void **state)
+{
+	static const struct {
+		const char *point;
+		bool new_visible;
+	} points[] = {
+		{ "ckpt_staged", false },   { "ckpt_folder", false },  { "ckpt_frame", false },
+		{ "ckpt_file", false },     { "ckpt_manifest", false }, { "ckpt_renamed", true },
+		{ "ckpt_durable", true },   { "ckpt_hidden", true },   { "ckpt_removed", true },
+	};
+
+	for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+		char *dir = fixture_path(*state, points[i].point, NULL);
+		crash_loop(dir, points[i].point, points[i].new_visible);
+		mem_free(dir);
+	}
+}
+
+/* Killed while tidying up after a kill. */
+static void test_crash_in_cleaning(void **state)
+{
+	char *dir = fixture_path(*state, "x", NULL);
+	int status;
+
+	assert_int_equal(fixture_save(dir, 20, 20, 1), 0);
+	status = fixture_spawn(dir, 21, "DLX_CRASH_AT", "ckpt_manifest");
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(fixture_leftovers(dir), 1);
+	status = fixture_spawn(dir, 21, "DLX_CRASH_AT", "ckpt_cleaned");
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(check_survivor(dir, 20, 20), 20);
+	mem_free(dir);
+}
+
+/* A folder that cannot be written to: reported once, with path and reason, and training could go on. */
+static void test_unwritable(void **state)
+{
+	struct ckpt_config config = { .keep = { 1, 1 }, .compression = 1 };
+	char *dir = fixture_path(*state, "x", NULL), *away = fixture_path(*state, "y", NULL);
+	struct ckpt_store *s;
+	struct fixture f;
+
+	fixture_make(&f, 3);
+	assert_int_equal(ckpt_open(&s, dir, &config), 0);
+	assert_int_equal(ckpt_save(s, &f.state), 0);
+	assert_int_equal(ckpt_wait(s), 0);
+	assert_int_equal(rename(dir, away), 0);
+	put(dir, "", 0);
+	fixture_make(&f, 4);
+	assert_int_equal(ckpt_save(s, &f.state), 0);
+	assert_int_equal(ckpt_save(s, &f.state), E_CANTCREATE);
+	assert_non_null(strstr(err_get(0)->text, dir));
+	assert_int_equal(err_get(0)->ncontext, 1);
+	err_clear();
+	assert_int_equal(ckpt_wait(s), 0);
+	assert_int_equal(unlink(dir), 0);
+	assert_int_equal(rename(away, dir), 0);
+	fixture_make(&f, 5);
+	assert_int_equal(ckpt_save(s, &f.state), 0);
+	assert_int_equal(ckpt_wait(s), 0);
+	ckpt_close(s);
+	assert_int_equal(check_survivor(dir, 5, 5), 5);
+	mem_free(dir);
+	mem_free(away);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_every_byte, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_swapped, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_auto, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_all_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_write_fault, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crash, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_crash_in_cleaning, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unwritable, setup, teardown),
+	};
+
+	fixture_child(argc, argv);
+	log_init("test_ckpt_damage", 0, 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
