@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Fuzz target for what a checkpoint is read from: safetensors images and manifests. A manifest with
+ * a wrong hash is refused before it is parsed, so every input is also tried with its hash set right. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "ckpt/manifest.h"
+#include "ckpt/safetensors.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static volatile unsigned char sink;
+
+/* Every byte that the reader hands out is touched, so that a sanitizer sees a wrong pointer. */
+static void try_safetensors(const uint8_t *data, size_t size)
+{
+	struct arena *a = arena_new();
+	struct st_file f;
+
+	if (st_parse(&f, a, "input", data, size) == 0)
+		for (int i = 0; i < f.n; i++) {
+			const unsigned char *p = f.tensor[i].data;
+			for (size_t k = 0; k < st_bytes(&f.tensor[i]); k++)
+				sink ^= p[k];
+			if (!st_find(&f, f.tensor[i].name))
+				abort();
+		}
+	arena_free(a);
+}
+
+/* What is accepted must survive being written and read again. */
+static void try_manifest(const char *text, size_t size)
+{
+	struct arena *a = arena_new();
+	struct manifest m, again;
+	struct buf b = BUF_INIT;
+
+	if (manifest_parse(&m, a, "input", text, size) == 0) {
+		manifest_write(&b, &m);
+		if (manifest_parse(&again, a, "written", b.data, b.len) < 0 ||
+		    again.step != m.step || again.nscalars != m.nscalars)
+			abort();
+	}
+	buf_release(&b);
+	arena_free(a);
+}
+
+static void try_sealed(const char *text, size_t size)
+{
+	const size_t tail = 33, digits = 20;   /* ',\n  "hash": "', 16 digits, '"\n}\n' */
+	char *copy, hash[17];
+
+	if (size < tail)
+		return;
+	copy = malloc(size);
+	if (!copy)
+		return;
+	memcpy(copy, text, size);
+	memcpy(copy + size - tail, ",\n  \"hash\": \"", tail - digits);
+	snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hash_bytes(copy, size - tail, 0));
+	memcpy(copy + size - digits, hash, 16);
+	memcpy(copy + size - 4, "\"\n}\n", 4);
+	try_manifest(copy, size);
+	free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	try_safetensors(data, size);
+	try_manifest((const char *)data, size);
+	try_sealed((const char *)data, size);
+	err_clear();
+	return 0;
+}
