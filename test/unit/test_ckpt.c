@@ -108,6 +108,17 @@ static void test_none(void **state)
 	assert_int_equal(ckpt_load(&v, "/", *state), E_DATA);
 }
 
+static void load_as(const char *dir, const char *which, int64_t step)
+{
+	struct ckpt_version *v;
+
+	if (ckpt_load(&v, dir, which) < 0)
+		fail_msg("%s: %s", which, err_get(0)->text);
+	assert_int_equal(ckpt_version_state(v)->step, step);
+	assert_true(fixture_equal(v));
+	ckpt_version_free(v);
+}
+
 static void test_keep(void **state)
 {
 	struct ckpt_version *v;
@@ -124,7 +135,11 @@ static void test_keep(void **state)
 	assert_true(fixture_equal(v));
 	assert_int_equal(strncmp(ckpt_version_parent(v), "000000000008-", 13), 0);
 	ckpt_version_free(v);
-	/* A store opened anew knows the old versions; one step back is newer than what came further. */
+	/* One that goes back and on from there is newer than what came further. */
+	assert_int_equal(fixture_save(*state, 6, 6, 3), 0);
+	load_as(*state, "auto", 6);
+	assert_int_equal(fixture_ids(*state, id, 8), 4);
+	assert_int_equal(strncmp(id[2], "000000000008-", 13), 0);
 	assert_int_equal(fixture_save(*state, 6, 6, 1), 0);
 	assert_int_equal(fixture_ids(*state, id, 8), 2);
 	assert_int_equal(strncmp(id[0], "000000000005-", 13), 0);
@@ -146,17 +161,6 @@ static void test_same_again(void **state)
 	assert_int_equal(ckpt_load(&v, *state, "4"), E_USAGE);
 	assert_non_null(strstr(err_get(0)->text, id[0]));
 	assert_non_null(strstr(err_get(0)->text, id[1]));
-}
-
-static void load_as(const char *dir, const char *which, int64_t step)
-{
-	struct ckpt_version *v;
-
-	if (ckpt_load(&v, dir, which) < 0)
-		fail_msg("%s: %s", which, err_get(0)->text);
-	assert_int_equal(ckpt_version_state(v)->step, step);
-	assert_true(fixture_equal(v));
-	ckpt_version_free(v);
 }
 
 static void test_names(void **state)
