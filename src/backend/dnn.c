@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The bridge to oneDNN. A primitive descriptor is asked for with the layouts the caller has fixed
+ * and "any" for the rest; oneDNN answers with the layouts its best implementation wants. The first
+ * part of this file is the difference between the two C APIs (memory descriptors, creation of
+ * primitive descriptors), the second is common to both. */
+#include "backend/dnn.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <dnnl.h>
+#include <dnnl_debug.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#define MAXARG 4      /* arguments without scratchpad */
+
+struct dnn_prim {
+	dnnl_primitive_desc_t pd;
+	dnnl_primitive_t prim;                 /* NULL before prepare */
+	dnnl_memory_t mem[MAXARG + 1];         /* the last one in use is the scratchpad */
+	void *handle[MAXARG + 1];              /* what mem[] points at now */
+	dnnl_exec_arg_t exec[MAXARG + 1];
+	int arg[MAXARG];                       /* DNNL_ARG_* */
+	int narg, nexec;
+	size_t ws_bytes;
+};
+
+static struct {
+	pthread_once_t once;
+	dnnl_status_t status;
+	dnnl_engine_t engine;
+	dnnl_stream_t stream;
+	dnnl_primitive_attr_t attr;            /* scratch memory is the caller's */
+} lib = { .once = PTHREAD_ONCE_INIT };
+
+static int fail(dnnl_status_t st, const char *what)
+{
+	if (st == dnnl_success)
+		return 0;
+	return ERR(st == dnnl_out_of_memory ? E_NOMEM : E_UNSUPPORTED, NULL, "oneDNN: %s: %s", what,
+	           dnnl_status2str(st));
+}
+
+static dnnl_data_type_t data_type(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_F32: return dnnl_f32;
+	case DTYPE_F16: return dnnl_f16;
+	case DTYPE_BF16: return dnnl_bf16;
+	case DTYPE_I32: return dnnl_s32;
+	case DTYPE_I8: return dnnl_s8;
+	case DTYPE_U8: return dnnl_u8;
+	default: return dnnl_data_type_undef;
+	}
+}
+
+/* The dims rounded up to whole blocks. */
+static void padded_dims(const struct layout *l, int64_t *padded)
+{
+	for (int d = 0; d < l->nd; d++) {
+		int64_t block = 1;
+		for (int b = 0; b < l->nblk; b++)
+			if (l->blk_dim[b] == d)
+				block *= l->blk[b];
+		padded[d] = (l->dims[d] + block - 1) / block * block;
+	}
+}
+
+/* oneDNN's arrays have room for more axes than ours. */
+struct dims {
+	dnnl_dims_t v;
+};
+
+static struct dims dims_of(int nd, const int64_t *d)
+{
+	struct dims r = { { 0 } };
+	for (int i = 0; i < nd; i++)
+		r.v[i] = d[i];
+	return r;
+}
+
+/* What both APIs tell about a blocked descriptor. */
+struct md_view {
+	int nd, nblk;
+	const dnnl_dim_t *dims, *padded, *offsets, *stride, *blk, *idx;
+};
+
+static int view_to_layout(const struct md_view *v, struct layout *out)
+{
+	struct layout l = { .set = true, .nd = v->nd, .nblk = v->nblk };
+	if (v->nd < 1 || v->nd > MAXD || v->nblk > LAYOUT_MAXBLK)
+		return E_UNSUPPORTED;
+	for (int d = 0; d < v->nd; d++) {
+		l.dims[d] = v->dims[d];
+		l.stride[d] = v->stride[d];
+	}
+	for (int b = 0; b < v->nblk; b++) {
+		l.blk[b] = v->blk[b];
+		l.blk_dim[b] = (int8_t)v->idx[b];
+	}
+	int64_t padded[MAXD] = { 0 };
+	padded_dims(&l, padded);
+	for (int d = 0; d < v->nd; d++)
+		if (v->padded[d] != padded[d] || v->offsets[d] != 0)
+			return E_UNSUPPORTED;
+	*out = l;
+	return 0;
+}
+
+/* The convolution in oneDNN's terms: dilation 0 is dense, groups are an axis of the weights. */
+struct conv_dims {
+	int nd, wd;                            /* axes of x and y; of w */
+	dnnl_dims_t x, w, y, bias, stride, dilate, lo, hi;
+};
+
+/* --- what differs: a memory descriptor is a struct in v2 and a handle in v3 --- */
+#if DNNL_VERSION_MAJOR < 3
+
+struct md {
+	dnnl_memory_desc_t d;
+};
+#define MD(m) (&(m)->d)
+
+static void md_release(struct md *m)
+{
+	(void)m;
+}
+
+static dnnl_status_t md_any(struct md *m, int nd, const dnnl_dim_t *dims, dnnl_data_type_t t)
+{
+	return dnnl_memory_desc_init_by_tag(&m->d, nd, dims_of(nd, dims).v, t,
+	                                    dnnl_format_tag_any);
+}
+
+static dnnl_status_t md_strided(struct md *m, int nd, const dnnl_dim_t *dims, dnnl_data_type_t t,
+                                const dnnl_dim_t *stride)
+{
+	return dnnl_memory_desc_init_by_strides(&m->d, nd, dims_of(nd, dims).v, t,
+	                                        dims_of(nd, stride).v);
+}
+
+static dnnl_status_t md_blocked(struct md *m, const struct layout *l, dnnl_data_type_t t)
+{
+	dnnl_status_t st = md_strided(m, l->nd, l->dims, t, l->stride);
+	if (st != dnnl_success)
+		return st;
+	dnnl_blocking_desc_t *b = &m->d.format_desc.blocking;
+	padded_dims(l, m->d.padded_dims);
+	b->inner_nblks = l->nblk;
+	for (int i = 0; i < l->nblk; i++) {
+		b->inner_blks[i] = l->blk[i];
+		b->inner_idxs[i] = l->blk_dim[i];
+	}
+	return dnnl_success;
+}
+
+static int md_layout(const dnnl_memory_desc_t *d, struct layout *out)
+{
+	const dnnl_blocking_desc_t *b = &d->format_desc.blocking;
+	if (d->format_kind != dnnl_blocked || d->offset0 != 0 || d->extra.flags != 0)
+		return E_UNSUPPORTED;
+	struct md_view v = { d->ndims, b->inner_nblks, d->dims, d->padded_dims, d->padded_offsets,
+		             b->strides, b->inner_blks, b->inner_idxs };
+	return view_to_layout(&v, out);
+}
+
+static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
+                             const struct conv_dims *c, const struct md *x, const struct md *w,
+                             const struct md *bias, const struct md *y)
+{
+	const dnnl_memory_desc_t *b = bias ? MD(bias) : NULL;
+	dnnl_convolution_desc_t d;
+	dnnl_status_t st;
+	if (kind == CONV_FORWARD)
+		st = dnnl_dilated_convolution_forward_desc_init(
+			&d, dnnl_forward_training, dnnl_convolution_direct, MD(x), MD(w), b, MD(y),
+			c->stride, c->dilate, c->lo, c->hi);
+	else if (kind == CONV_BACKWARD_DATA)
+		st = dnnl_dilated_convolution_backward_data_desc_init(
+			&d, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride, c->dilate, c->lo,
+			c->hi);
+	else
+		st = dnnl_dilated_convolution_backward_weights_desc_init(
+			&d, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride, c->dilate,
+			c->lo, c->hi);
+	if (st != dnnl_success)
+		return st;
+	return dnnl_primitive_desc_create(pd, &d, lib.attr, lib.engine, NULL);
+}
+
+static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, const struct md *b,
+                               const struct md *bias, const struct md *c)
+{
+	dnnl_matmul_desc_t d;
+	dnnl_status_t st = dnnl_matmul_desc_init(&d, MD(a), MD(b), bias ? MD(bias) : NULL, MD(c));
+	if (st != dnnl_success)
+		return st;
+	return dnnl_primitive_desc_create(pd, &d, lib.attr, lib.engine, NULL);
+}
+
+#else
+
+struct md {
+	dnnl_memory_desc_t d;
+};
+#define MD(m) ((m)->d)
+
+static void md_release(struct md *m)
+{
+	if (m->d)
+		dnnl_memory_desc_destroy(m->d);
+	m->d = NULL;
+}
+
+static dnnl_status_t md_any(struct md *m, int nd, const dnnl_dim_t *dims, dnnl_data_type_t t)
+{
+	return dnnl_memory_desc_create_with_tag(&m->d, nd, dims_of(nd, dims).v, t,
+	                                        dnnl_format_tag_any);
+}
+
+static dnnl_status_t md_strided(struct md *m, int nd, const dnnl_dim_t *dims, dnnl_data_type_t t,
+                                const dnnl_dim_t *stride)
+{
+	return dnnl_memory_desc_create_with_strides(&m->d, nd, dims_of(nd, dims).v, t,
+	                                            dims_of(nd, stride).v);
+}
+
+static int md_layout(const_dnnl_memory_desc_t d, struct layout *out)
+{
+	const dnnl_dims_t *dims, *padded, *offsets, *stride, *blk, *idx;
+	dnnl_format_kind_t kind = dnnl_format_kind_undef;
+	dnnl_dim_t offset0 = 0;
+	int nd = 0, nblk = 0;
+	if (dnnl_memory_desc_query(d, dnnl_query_format_kind, &kind) || kind != dnnl_blocked
+	    || dnnl_memory_desc_query(d, dnnl_query_submemory_offset_s64, &offset0) || offset0
+	    || dnnl_memory_desc_query(d, dnnl_query_ndims_s32, &nd)
+	    || dnnl_memory_desc_query(d, dnnl_query_dims, &dims)
+	    || dnnl_memory_desc_query(d, dnnl_query_padded_dims, &padded)
+	    || dnnl_memory_desc_query(d, dnnl_query_padded_offsets, &offsets)
+	    || dnnl_memory_desc_query(d, dnnl_query_strides, &stride)
+	    || dnnl_memory_desc_query(d, dnnl_query_inner_nblks_s32, &nblk)
+	    || dnnl_memory_desc_query(d, dnnl_query_inner_blks, &blk)
+	    || dnnl_memory_desc_query(d, dnnl_query_inner_idxs, &idx))
+		return E_UNSUPPORTED;
+	struct md_view v = { nd, nblk, *dims, *padded, *offsets, *stride, *blk, *idx };
+	return view_to_layout(&v, out);
+}
+
+static bool same_blocks(const struct layout *a, const struct layout *b)
+{
+	return a->nd == b->nd && a->nblk == b->nblk
+	       && memcmp(a->stride, b->stride, sizeof a->stride) == 0
+	       && memcmp(a->blk, b->blk, sizeof a->blk) == 0
+	       && memcmp(a->blk_dim, b->blk_dim, sizeof a->blk_dim) == 0;
+}
+
+/* v3 makes blocked descriptors from tags only, so the tag that means this layout is looked for.
+ * Some hundred cheap calls, at plan time. */
+static dnnl_status_t md_blocked(struct md *m, const struct layout *l, dnnl_data_type_t t)
+{
+	const struct dims dims = dims_of(l->nd, l->dims);
+	for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; tag++) {
+		struct layout have;
+		if (dnnl_memory_desc_create_with_tag(&m->d, l->nd, dims.v, t,
+		                                     (dnnl_format_tag_t)tag) != dnnl_success) {
+			m->d = NULL;
+			continue;
+		}
+		if (md_layout(m->d, &have) == 0 && same_blocks(&have, l))
+			return dnnl_success;
+		md_release(m);
+	}
+	return dnnl_unimplemented;
+}
+
+static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
+                             const struct conv_dims *c, const struct md *x, const struct md *w,
+                             const struct md *bias, const struct md *y)
+{
+	const_dnnl_memory_desc_t b = bias ? MD(bias) : NULL;
+	if (kind == CONV_FORWARD)
+		return dnnl_convolution_forward_primitive_desc_create(
+			pd, lib.engine, dnnl_forward_training, dnnl_convolution_direct, MD(x), MD(w), b,
+			MD(y), c->stride, c->dilate, c->lo, c->hi, lib.attr);
+	if (kind == CONV_BACKWARD_DATA)
+		return dnnl_convolution_backward_data_primitive_desc_create(
+			pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride,
+			c->dilate, c->lo, c->hi, NULL, lib.attr);
+	return dnnl_convolution_backward_weights_primitive_desc_create(
+		pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride,
+		c->dilate, c->lo, c->hi, NULL, lib.attr);
+}
+
+static dnnl_status_t pd_matmul(dnnl_primitive_desc_t *pd, const struct md *a, const struct md *b,
+                               const struct md *bias, const struct md *c)
+{
+	return dnnl_matmul_primitive_desc_create(pd, lib.engine, MD(a), MD(b),
+	                                         bias ? MD(bias) : NULL, MD(c), lib.attr);
+}
+
+#endif
+/* --- common to both --- */
+
+static void lib_open(void)
+{
+	lib.status = dnnl_engine_create(&lib.engine, dnnl_cpu, 0);
+	if (lib.status == dnnl_success)
+		lib.status = dnnl_stream_create(&lib.stream, lib.engine, dnnl_stream_default_flags);
+	if (lib.status == dnnl_success)
+		lib.status = dnnl_primitive_attr_create(&lib.attr);
+	if (lib.status == dnnl_success)
+		lib.status = dnnl_primitive_attr_set_scratchpad_mode(lib.attr,
+		                                                     dnnl_scratchpad_mode_user);
+}
+
+static int lib_get(void)
+{
+	pthread_once(&lib.once, lib_open);
+	return fail(lib.status, "cannot start");
+}
+
+const char *dnn_describe(char *buf, size_t n)
+{
+	const dnnl_version_t *v = dnnl_version();
+	const char *isa = dnnl_cpu_isa2str(dnnl_get_effective_cpu_isa());
+	const char *prefix = "cpu_isa_";
+	if (strncmp(isa, prefix, strlen(prefix)) == 0)
+		isa += strlen(prefix);
+	snprintf(buf, n, "oneDNN %d.%d.%d %s", v->major, v->minor, v->patch, isa);
+	return buf;
+}
+
+static dnnl_status_t md_init(struct md *m, int nd, const dnnl_dim_t *dims, enum dtype t,
+                             const struct layout *l)
+{
+	if (!l)
+		return md_any(m, nd, dims, data_type(t));
+	if (l->nd != nd || memcmp(l->dims, dims, sizeof *dims * (size_t)nd) != 0)
+		return dnnl_invalid_arguments;
+	if (l->nblk == 0)
+		return md_strided(m, nd, dims, data_type(t), l->stride);
+	return md_blocked(m, l, data_type(t));
+}
+
+static dnnl_status_t md_dense(struct md *m, dnnl_dim_t n)
+{
+	dnnl_dim_t one = 1;
+	return md_strided(m, 1, &n, dnnl_f32, &one);
+}
+
+/* Takes pd. args: DNNL_ARG_* in the caller's order, 0 for one that is not there. */
+static struct dnn_prim *prim_make(dnnl_primitive_desc_t pd, int narg, const int *args)
+{
+	struct dnn_prim *p = mem_calloc(1, sizeof *p);
+	p->pd = pd;
+	for (int i = 0; i < narg; i++)
+		if (args[i])
+			p->arg[p->narg++] = args[i];
+	dnnl_dim_t bytes = 0;
+	dnnl_primitive_desc_query(pd, dnnl_query_memory_consumption_s64, 0, &bytes);
+	p->ws_bytes = (size_t)bytes;
+	return p;
+}
+
+static void conv_dims_init(struct conv_dims *c, const struct conv_geom *g)
+{
+	int wd = 0;
+	memset(c, 0, sizeof *c);
+	c->nd = g->ns + 2;
+	c->x[0] = c->y[0] = g->n;
+	c->x[1] = g->ci;
+	c->y[1] = c->bias[0] = g->co;
+	if (g->groups > 1)
+		c->w[wd++] = g->groups;
+	c->w[wd++] = g->co / g->groups;
+	c->w[wd++] = g->ci / g->groups;
+	for (int i = 0; i < g->ns; i++) {
+		c->x[i + 2] = g->in[i];
+		c->y[i + 2] = g->out[i];
+		c->w[wd++] = g->kernel[i];
+		c->stride[i] = g->stride[i];
+		c->dilate[i] = g->dilation[i] - 1;
+		c->lo[i] = g->pad_lo[i];
+		c->hi[i] = g->pad_hi[i];
+	}
+	c->wd = wd;
+}
+
+int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
+{
+	static const int args[][MAXARG] = {
+		{ DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST },
+		{ DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, 0, DNNL_ARG_DIFF_SRC },
+		{ DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS },
+	};
+	struct md x = { 0 }, w = { 0 }, y = { 0 }, bias = { 0 };
+	dnnl_primitive_desc_t pd = NULL;
+	struct conv_dims cd;
+	TRY(lib_get());
+	conv_dims_init(&cd, &c->geom);
+
+	dnnl_status_t st = md_init(&x, cd.nd, cd.x, DTYPE_F32, c->x);
+	if (st == dnnl_success)
+		st = md_init(&w, cd.wd, cd.w, DTYPE_F32, c->w);
+	if (st == dnnl_success)
+		st = md_init(&y, cd.nd, cd.y, DTYPE_F32, c->y);
+	if (st == dnnl_success)
+		st = md_dense(&bias, cd.bias[0]);
+	if (st == dnnl_success)
+		st = pd_conv(&pd, c->kind, &cd, &x, &w, c->bias ? &bias : NULL, &y);
+	md_release(&x);
+	md_release(&w);
+	md_release(&y);
+	md_release(&bias);
+	TRY(fail(st, "no implementation of this convolution"));
+
+	int arg[MAXARG];
+	memcpy(arg, args[c->kind], sizeof arg);
+	for (int i = 0; i < MAXARG; i++)
+		if (!c->bias && (arg[i] == DNNL_ARG_BIAS || arg[i] == DNNL_ARG_DIFF_BIAS))
+			arg[i] = 0;
+	*out = prim_make(pd, MAXARG, arg);
+	return 0;
+}
+
+int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
+{
+	const dnnl_dims_t ad = { m->m, m->k }, bd = { m->k, m->n }, cd = { m->m, m->n };
+	const dnnl_dims_t vd = { 1, m->n }, vs = { m->n, 1 };
+	struct md a = { 0 }, b = { 0 }, c = { 0 }, bias = { 0 };
+	dnnl_primitive_desc_t pd = NULL;
+	TRY(lib_get());
+	dnnl_status_t st = md_strided(&a, 2, ad, dnnl_f32, m->a_stride);
+	if (st == dnnl_success)
+		st = md_strided(&b, 2, bd, dnnl_f32, m->b_stride);
+	if (st == dnnl_success)
+		st = md_strided(&c, 2, cd, dnnl_f32, m->c_stride);
+	if (st == dnnl_success)
+		st = md_strided(&bias, 2, vd, dnnl_f32, vs);
+	if (st == dnnl_success)
+		st = pd_matmul(&pd, &a, &b, m->bias ? &bias : NULL, &c);
+	md_release(&a);
+	md_release(&b);
+	md_release(&c);
+	md_release(&bias);
+	TRY(fail(st, "no implementation of this matrix product"));
+	const int arg[] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, m->bias ? DNNL_ARG_BIAS : 0,
+		            DNNL_ARG_DST };
+	*out = prim_make(pd, MAXARG, arg);
+	return 0;
+}
+
+int dnn_reorder_new(struct dnn_prim **out, enum dtype type, const struct layout *from,
+                    const struct layout *to)
+{
+	struct md a = { 0 }, b = { 0 };
+	dnnl_primitive_desc_t pd = NULL;
+	TRY(lib_get());
+	if (data_type(type) == dnnl_data_type_undef)
+		return fail(dnnl_unimplemented, "no reorder of this element type");
+	dnnl_status_t st = md_init(&a, from->nd, from->dims, type, from);
+	if (st == dnnl_success)
+		st = md_init(&b, from->nd, from->dims, type, to);
+	if (st == dnnl_success)
+		st = dnnl_reorder_primitive_desc_create(&pd, MD(&a), lib.engine, MD(&b), lib.engine,
+		                                        lib.attr);
+	md_release(&a);
+	md_release(&b);
+	TRY(fail(st, "no implementation of this reorder"));
+	const int arg[] = { DNNL_ARG_FROM, DNNL_ARG_TO };
+	*out = prim_make(pd, 2, arg);
+	return 0;
+}
+
+const char *dnn_prim_impl(const struct dnn_prim *p)
+{
+	const char *impl = NULL;
+	if (dnnl_primitive_desc_query(p->pd, dnnl_query_impl_info_str, 0, &impl) != dnnl_success)
+		return "unknown";
+	return impl;
+}
+
+bool dnn_prim_is_reference(const struct dnn_prim *p)
+{
+	return strstr(dnn_prim_impl(p), "ref") != NULL;
+}
+
+int dnn_prim_layout(const struct dnn_prim *p, int i, struct layout *out)
+{
+	BUG_IF(i < 0 || i >= p->narg, "argument %d of %d", i, p->narg);
+	if (md_layout(dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md, p->arg[i]), out) < 0)
+		return ERR(E_UNSUPPORTED, NULL, "oneDNN: '%s' wants a layout that is not blocked",
+		           dnn_prim_impl(p));
+	return 0;
+}
+
+size_t dnn_prim_workspace(const struct dnn_prim *p)
+{
+	return p->ws_bytes;
+}
+
+static int add_memory(struct dnn_prim *p, int arg)
+{
+	int i = p->nexec;
+	TRY(fail(dnnl_memory_create(&p->mem[i],
+	                            dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md, arg),
+	                            lib.engine, DNNL_MEMORY_NONE),
+	         "cannot make a memory object"));
+	p->exec[i] = (dnnl_exec_arg_t){ arg, p->mem[i] };
+	p->nexec++;
+	return 0;
+}
+
+int dnn_prim_prepare(struct dnn_prim *p)
+{
+	if (p->prim)
+		return 0;
+	TRY(fail(dnnl_primitive_create(&p->prim, p->pd), "cannot make a primitive"));
+	for (int i = 0; i < p->narg; i++)
+		TRY(add_memory(p, p->arg[i]));
+	if (p->ws_bytes)
+		TRY(add_memory(p, DNNL_ARG_SCRATCHPAD));
+	return 0;
+}
+
+/* A plan's pointers are the same in every step, so after the first one this costs a comparison. */
+static int point_at(struct dnn_prim *p, int i, void *handle)
+{
+	if (p->handle[i] == handle)
+		return 0;
+	p->handle[i] = handle;
+	return fail(dnnl_memory_set_data_handle(p->mem[i], handle), "cannot use a buffer");
+}
+
+int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws)
+{
+	for (int i = 0; i < p->narg; i++)
+		TRY(point_at(p, i, arg[i]));
+	if (p->ws_bytes)
+		TRY(point_at(p, p->narg, ws));
+	TRY(fail(dnnl_primitive_execute(p->prim, lib.stream, p->nexec, p->exec), "execution failed"));
+	return fail(dnnl_stream_wait(lib.stream), "execution failed");
+}
+
+void dnn_prim_free(struct dnn_prim *p)
+{
+	if (!p)
+		return;
+	for (int i = 0; i < p->nexec; i++)
+		dnnl_memory_destroy(p->mem[i]);
+	if (p->prim)
+		dnnl_primitive_destroy(p->prim);
+	dnnl_primitive_desc_destroy(p->pd);
+	mem_free(p);
+}
