@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Products of matrices:
+ *
+ *   dense    y (N, O) = x (N, I) w (O, I)^T + b (O)
+ *   matmul   y (M, N) = a b, each optionally transposed: a is (M, K) or (K, M), b is (K, N) or (N, K)
+ *
+ * The gradients of both are matmuls and a sum, so they can be differentiated as often as one likes. */
+#include "op/dense.h"
+
+#include <inttypes.h>
+
+#include "backend/dnn.h"
+#include "base/err.h"
+#include "op/emit.h"
+
+/* --- attributes --- */
+
+static const struct field matmul_fields[] = {
+	FIELD_BOOL(struct matmul_attr, transpose_a, "false", "use a transposed"),
+	FIELD_BOOL(struct matmul_attr, transpose_b, "false", "use b transposed"),
+	FIELD_END
+};
+
+/* dense is matmul with b transposed. */
+static struct matmul_attr transposed(const struct node *n)
+{
+	const struct matmul_attr dense = { false, true };
+	return n->attr ? *(const struct matmul_attr *)n->attr : dense;
+}
+
+/* --- shape --- */
+
+static int check_inputs(const struct graph *g, const struct node *n)
+{
+	const enum dtype t = graph_t(g, n->in[0])->dtype;
+	for (int i = 0; i < n->nin; i++) {
+		const struct tensor *in = n->in[i] == NONE ? NULL : graph_t(g, n->in[i]);
+		if (in && (in->dtype != t || !dtype_is_float(t)))
+			return ERR(E_SHAPE, &g->cur_loc, "'%s' takes floats of one type, not %s and %s",
+			           n->op->name, dtype_name(t), dtype_name(in->dtype));
+	}
+	return 0;
+}
+
+static int shape(struct graph *g, struct node *n)
+{
+	const struct shape *a = node_in_shape(g, n, 0), *b = node_in_shape(g, n, 1);
+	const struct matmul_attr at = transposed(n);
+	char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
+	shape_text(a, ta);
+	shape_text(b, tb);
+
+	TRY(check_inputs(g, n));
+	if (a->nd != 2 || b->nd != 2)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: expected two matrices", n->op->name, ta,
+		           tb);
+	if (a->d[!at.transpose_a] != b->d[at.transpose_b])
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: %" PRId64 " columns do not fit %" PRId64
+		           " rows", n->op->name, ta, tb, a->d[!at.transpose_a], b->d[at.transpose_b]);
+	const struct shape y = { 2, { a->d[at.transpose_a], b->d[!at.transpose_b] } };
+	if (n->nin > 2 && n->in[2] != NONE) {
+		const struct shape *bias = node_in_shape(g, n, 2);
+		if (bias->nd != 1 || bias->d[0] != y.d[1])
+			return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: the bias is %s, expected %" PRId64
+			           " values", n->op->name, ta, tb, shape_text(bias, (char[SHAPE_TEXT]){ "" }),
+			           y.d[1]);
+	}
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
+}
+
+/* --- grad --- */
+
+static bool wants(const struct graph *g, const struct node *n, int i)
+{
+	return i < n->nin && n->in[i] != NONE && graph_t(g, n->in[i])->requires_grad;
+}
+
+static int emit_matmul(struct graph *g, tid a, bool ta, tid b, bool tb, tid *out)
+{
+	const struct matmul_attr at = { ta, tb };
+	return graph_emit1(g, "matmul", &at, 2, (tid[]){ a, b }, out);
+}
+
+/* With c = op(a) op(b): d op(a) = dc op(b)^T, d op(b) = op(a)^T dc; a transposed operand has the
+ * transposed gradient. */
+static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	const struct matmul_attr at = transposed(n);
+	const bool ta = at.transpose_a, tb = at.transpose_b;
+	const tid a = n->in[0], b = n->in[1];
+	for (int i = 0; i < n->nin; i++)
+		dx[i] = NONE;
+	if (wants(g, n, 0))
+		TRY(ta ? emit_matmul(g, b, tb, dy[0], true, &dx[0])
+		       : emit_matmul(g, dy[0], false, b, !tb, &dx[0]));
+	if (wants(g, n, 1))
+		TRY(tb ? emit_matmul(g, dy[0], true, a, ta, &dx[1])
+		       : emit_matmul(g, a, !ta, dy[0], false, &dx[1]));
+	return wants(g, n, 2) ? emit_sum(g, dy[0], 1u, false, &dx[2]) : 0;
+}
+
+/* --- cost --- */
+
+static struct dnn_matmul product(const struct graph *g, const struct node *n)
+{
+	const struct shape *a = node_in_shape(g, n, 0), *b = node_in_shape(g, n, 1);
+	const struct matmul_attr at = transposed(n);
+	const int ta = at.transpose_a, tb = at.transpose_b;
+	struct dnn_matmul p = { .m = a->d[ta], .k = a->d[!ta], .n = b->d[!tb] };
+	p.a_stride[ta] = a->d[1];
+	p.a_stride[!ta] = 1;
+	p.b_stride[tb] = b->d[1];
+	p.b_stride[!tb] = 1;
+	p.c_stride[0] = p.n;
+	p.c_stride[1] = 1;
+	p.bias = n->nin > 2 && n->in[2] != NONE;
+	return p;
+}
+
+static void cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	const struct dnn_matmul p = product(g, n);
+	c->flops += 2.0 * (double)p.m * (double)p.n * (double)p.k;
+}
+
+/* --- reference kernel --- */
+
+static int reference(const struct kplan *k, const struct kargs *args)
+{
+	const struct dnn_matmul p = product(k->g, k->n);
+	const double *a = args->in[0], *b = args->in[1], *bias = p.bias ? args->in[2] : NULL;
+	double *c = args->out[0];
+	for (int64_t i = 0; i < p.m; i++)
+		for (int64_t j = 0; j < p.n; j++) {
+			double sum = bias ? bias[j] : 0;
+			for (int64_t l = 0; l < p.k; l++)
+				sum += a[i * p.a_stride[0] + l * p.a_stride[1]]
+				       * b[l * p.b_stride[0] + j * p.b_stride[1]];
+			c[i * p.n + j] = sum;
+		}
+	return 0;
+}
+
+/* --- cpu kernel --- */
+
+static int cpu_plan(struct kplan *k)
+{
+	const struct dnn_matmul p = product(k->g, k->n);
+	const enum dtype t = graph_t(k->g, k->n->in[0])->dtype;
+	struct dnn_prim *prim = NULL;
+	if (t != DTYPE_F32)
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32, not %s", k->n->op->name,
+		           dtype_name(t));
+	TRY(dnn_matmul_new(&prim, &p));
+	k->state = prim;
+	TRY(dnn_prim_prepare(prim));
+	k->ws_bytes = dnn_prim_workspace(prim);
+	k->impl = arena_strdup(k->arena, dnn_prim_impl(prim));
+	return 0;
+}
+
+static int cpu_run(const struct kplan *k, const struct kargs *a)
+{
+	void *arg[4] = { a->in[0], a->in[1] };
+	int n = 2;
+	if (k->n->nin > 2 && k->n->in[2] != NONE)
+		arg[n++] = a->in[2];
+	arg[n] = a->out[0];
+	return dnn_prim_run(k->state, arg, a->ws);
+}
+
+static void cpu_free(struct kplan *k)
+{
+	dnn_prim_free(k->state);
+}
+
+#define KERNELS                                                                           \
+	{                                                                                 \
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },          \
+		[BACKEND_CPU] = { KL_PLAIN, NULL, cpu_plan, cpu_run, cpu_free },          \
+	}
+
+/* --- samples --- */
+
+static const char *const dense_samples[] = {
+	"4x5 3x5! 3!",
+	"1x17 16x17! 16!",
+	"3x1 48x1!",
+	"5x48 1x48! 1!",
+	"17x3 5x3",
+	NULL
+};
+
+static const char *const matmul_samples[] = {
+	"4x5 5x3",
+	"5x4 5x3 ; transpose_a: true",
+	"4x5 3x5 ; transpose_b: true",
+	"5x4 3x5 ; transpose_a: true, transpose_b: true",
+	"1x17 17x1",
+	"1x16 48x1 ; transpose_a: true, transpose_b: true",
+	"16x17 17x48!",
+	NULL
+};
+
+/* --- records --- */
+
+static const struct op dense = {
+	.name = "dense",
+	.doc = "product of x (N, I) with weights (O, I), plus an optional bias (O)",
+	.min_in = 2, .max_in = 3, .nout = 1,
+	.shape = shape, .grad = grad, .cost = cost,
+	.kernel = KERNELS,
+	.samples = dense_samples,
+};
+
+static const struct op matmul = {
+	.name = "matmul",
+	.doc = "product of two matrices, each optionally transposed",
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct matmul_attr), .attrs = matmul_fields,
+	.shape = shape, .grad = grad, .cost = cost,
+	.kernel = KERNELS,
+	.samples = matmul_samples,
+};
+
+OPSET(dense, &dense, &matmul);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copies that change how values are stored and not what they are:
+ *
+ *   reorder   another physical layout; the layout pass puts these where a kernel wants a tensor otherwise than it is
+ *   cast      another element type, rounding to nearest; integers saturate */
+#include "op/reorder.h"
+
+#include <string.h>
+
+#include "backend/device.h"
+#include "backend/dnn.h"
+#include "base/err.h"
+#include "op/regroup.h"
+
+/* --- attributes --- */
+
+#define X(id, name, size) name,
+static const char *const dtype_names[] = { DTYPE_LIST(X) NULL };
+#undef X
+
+static const struct field cast_fields[] = {
+	FIELD_ENUM(struct cast_attr, dtype, "", dtype_names, "element type of the result"),
+	FIELD_END
+};
+
+/* --- shape --- */
+
+static int reorder_shape(struct graph *g, struct node *n)
+{
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
+}
+
+static int cast_shape(struct graph *g, struct node *n)
+{
+	const struct cast_attr *at = n->attr;
+	if (at->dtype < 0 || at->dtype >= DTYPE_COUNT)
+		return ERR(E_SHAPE, &g->cur_loc, "'cast' of %s to an unknown element type",
+		           shape_text(node_in_shape(g, n, 0), (char[SHAPE_TEXT]){ "" }));
+	return graph_out(g, n, 0, (enum dtype)at->dtype, node_in_shape(g, n, 0));
+}
+
+/* --- grad --- */
+
+static int reorder_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	dx[0] = dy[0];
+	return 0;
+}
+
+static int cast_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	const struct cast_attr back = { (int)graph_t(g, n->in[0])->dtype };
+	dx[0] = NONE;
+	if (!dtype_is_float(graph_t(g, n->in[0])->dtype) || !dtype_is_float(graph_t(g, n->out[0])->dtype))
+		return 0;
+	return graph_emit1(g, "cast", &back, 1, dy, &dx[0]);
+}
+
+/* --- reorder: reference and cpu kernels --- */
+
+static enum dtype stored_type(const struct kplan *k, tid t)
+{
+	return device_dtype(k->dev, graph_t(k->g, t)->dtype);
+}
+
+static int reorder_reference(const struct kplan *k, const struct kargs *a)
+{
+	memcpy(a->out[0], a->in[0],
+	       (size_t)kplan_in_elements(k, 0) * dtype_size(stored_type(k, k->n->in[0])));
+	return 0;
+}
+
+/* The pass that inserts reorders sets both layouts; one that stands alone goes between row-major
+ * and channels-last. */
+static int reorder_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	const struct shape *s = node_in_shape(k->g, k->n, 0);
+	if (!in[0].set)
+		in[0] = layout_plain(s);
+	if (!out[0].set)
+		out[0] = layout_is_plain(&in[0], s) ? layout_native(s) : layout_plain(s);
+	return 0;
+}
+
+/* oneDNN's reorder, where it can express both sides; sets *out to NULL where it cannot. */
+static int plan_vendor(const struct layout *from, const struct layout *to, enum dtype t,
+                       struct dnn_prim **out)
+{
+	const int mark = err_count();
+	struct layout a = *from, b = *to;
+	*out = NULL;
+	if (a.nd + 1 == b.nd && !layout_split_first(from, to->dims[0], &a))
+		return 0;
+	if (b.nd + 1 == a.nd && !layout_split_first(to, from->dims[0], &b))
+		return 0;
+	if (a.nd != b.nd || memcmp(a.dims, b.dims, sizeof a.dims) != 0)
+		return 0;
+	int rc = dnn_reorder_new(out, t, &a, &b);
+	if (rc == 0 && dnn_prim_is_reference(*out)) {
+		dnn_prim_free(*out);
+		*out = NULL;
+	}
+	if (rc == E_UNSUPPORTED) {
+		err_truncate(mark);
+		rc = 0;
+	}
+	return rc;
+}
+
+static int reorder_plan(struct kplan *k)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	struct dnn_prim *p;
+	TRY(plan_vendor(&x->layout, &y->layout, stored_type(k, x->id), &p));
+	k->state = p;
+	k->impl = "loop";
+	if (!p)
+		return 0;
+	TRY(dnn_prim_prepare(p));
+	k->ws_bytes = dnn_prim_workspace(p);
+	k->impl = arena_strdup(k->arena, dnn_prim_impl(p));
+	return 0;
+}
+
+/* Element by element: for types and regroupings the library does not know. */
+static void reorder_loop(const struct layout *from, const struct layout *to, size_t size, int64_t count,
+                         const char *src, char *dst)
+{
+	if (to->nblk > 0)
+		memset(dst, 0, (size_t)layout_elements(to) * size);
+#pragma omp parallel for schedule(static)
+	for (int64_t i = 0; i < count; i++)
+		memcpy(dst + (size_t)layout_offset(to, i) * size,
+		       src + (size_t)layout_offset(from, i) * size, size);
+}
+
+static int reorder_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	if (k->state) {
+		void *const arg[] = { a->in[0], a->out[0] };
+		return dnn_prim_run(k->state, arg, a->ws);
+	}
+	reorder_loop(&x->layout, &y->layout, dtype_size(stored_type(k, x->id)), shape_count(&x->shape),
+	             a->in[0], a->out[0]);
+	return 0;
+}
+
+static void reorder_free(struct kplan *k)
+{
+	dnn_prim_free(k->state);
+}
+
+/* --- cast: one kernel for both --- */
+
+#define CHUNK 4096      /* elements converted by a thread at a time */
+
+static int cast_run(const struct kplan *k, const struct kargs *a)
+{
+	const enum dtype from = stored_type(k, k->n->in[0]), to = stored_type(k, k->n->out[0]);
+	const size_t fs = dtype_size(from), ts = dtype_size(to);
+	const int64_t count = kplan_out_elements(k, 0);
+	const char *x = a->in[0];
+	char *y = a->out[0];
+#pragma omp parallel for schedule(static)
+	for (int64_t i = 0; i < count; i += CHUNK) {
+		const int64_t n = count - i < CHUNK ? count - i : CHUNK;
+		dtype_convert(to, y + (size_t)i * ts, from, x + (size_t)i * fs, n);
+	}
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const reorder_samples[] = {
+	"2x3x4x5", "1x17x3x2x5!", "7x16x3", "5x4", "3", "s", "2x3x4x5:index9", NULL
+};
+
+static const char *const cast_samples[] = {
+	"2x3x4x5 ; dtype: f32", "17x5 ; dtype: bf16", "3x4 ; dtype: f16", "4x5:index7 ; dtype: f32",
+	"4x5:index7 ; dtype: i64", "s ; dtype: f64", NULL
+};
+
+/* --- records --- */
+
+static const struct op reorder = {
+	.name = "reorder",
+	.doc = "the same values in another physical layout",
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.shape = reorder_shape, .grad = reorder_grad,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reorder_reference },
+		[BACKEND_CPU] = { KL_CHOOSE, reorder_choose, reorder_plan, reorder_run, reorder_free },
+	},
+	.samples = reorder_samples,
+};
+
+static const struct op cast = {
+	.name = "cast",
+	.doc = "the same values as another element type",
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct cast_attr), .attrs = cast_fields,
+	.shape = cast_shape, .grad = cast_grad,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
+		[BACKEND_CPU] = { .layouts = KL_SAME, .run = cast_run },
+	},
+	.samples = cast_samples,
+};
+
+OPSET(reorder, &reorder, &cast);
