@@ -77,7 +77,8 @@ enum {
 	OP_VIEW = 4,        /* out[0] shares in[0]'s storage; no kernel runs. Both are row-major */
 	OP_RANDOM = 8,      /* uses the "random_key" input (see op/random.h) */
 	OP_NOGRAD = 16,     /* gradient ends here by design (metrics) */
-	OP_NODCE = 32       /* kept although nobody reads its outputs */
+	OP_NODCE = 32,      /* kept although nobody reads its outputs */
+	OP_ONCE = 64        /* a gradient op without a rule: differentiating it once more is refused, by design */
 };
 
 struct op {
