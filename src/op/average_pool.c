@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Mean over windows of one to three spatial axes (window.h). It divides by the size of the window
+ * (count_padding: padding counts as zeros), or by its part that is not padding.
+ *
+ * CPU: channels-last, a row of outputs (forward) or of inputs (backward) at a time, channels
+ * innermost. Backward gathers from the windows over each input, so rows do not share sums and any
+ * number of threads gives the same bits. */
+#include <string.h>
+
+#include "base/err.h"
+#include "op/simd.h"
+#include "op/window.h"
+
+#define COUNT_FIELD                                    \
+	FIELD_BOOL(struct pool, count_padding, "true", \
+	           "whether padding counts in the mean, as zeros")
+static const struct field fields[] = { POOL_FIELDS, COUNT_FIELD, FIELD_END };
+static const struct field grad_fields[] = { POOL_FIELDS, POOL_INPUT_FIELD, COUNT_FIELD, FIELD_END };
+
+/* 1 / the divisor in the window at o. */
+static double share(const struct window *w, const int64_t o[3])
+{
+	int64_t count = 1, first, last;
+	if (w->count_padding)
+		return 1.0 / (double)window_volume(w);
+	for (int a = 0; a < 3; a++) {
+		window_taps(w, a, o[a], &first, &last);
+		count *= last - first;
+	}
+	return 1.0 / (double)count;
+}
+
+/* --- shape --- */
+
+static int shape(struct graph *g, struct node *n)
+{
+	struct window w;
+	return window_forward_shape(g, n, &w);
+}
+
+static int grad_shape(struct graph *g, struct node *n)
+{
+	struct window w;
+	return window_backward_shape(g, n, &w);
+}
+
+/* --- grad --- */
+
+static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	struct pool at = window_grad_attr(g, n);
+	return dy[0] == NONE ? 0 : graph_emit1(g, "average_pool_grad", &at, 1, dy, &dx[0]);
+}
+
+static int grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	struct pool at = *(const struct pool *)n->attr;
+	at.input_size = (struct ints){ 0, NULL };
+	return dy[0] == NONE ? 0 : graph_emit1(g, "average_pool", &at, 1, dy, &dx[0]);
+}
+
+/* --- reference kernels --- */
+
+static double ref_share(const struct window *w, int64_t flat)
+{
+	int64_t count = 0;
+	for (int64_t t = 0; t < window_volume(w); t++)
+		count += w->count_padding || window_input(w, flat, t) >= 0;
+	return 1.0 / (double)count;
+}
+
+/* For each output o of each plane p. */
+#define EACH_WINDOW(w, p, o)                                \
+	for (int64_t p = 0; p < (w)->in.n * (w)->in.c; p++) \
+		for (int64_t o = 0; o < grid_points(&(w)->out); o++)
+
+static int ref_average_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const double *x = a->in[0];
+	double *y = a->out[0];
+	EACH_WINDOW (w, p, o) {
+		double sum = 0;
+		for (int64_t t = 0; t < window_volume(w); t++) {
+			int64_t i = window_input(w, o, t);
+			sum += i < 0 ? 0 : x[p * grid_points(&w->in) + i];
+		}
+		y[p * grid_points(&w->out) + o] = sum * ref_share(w, o);
+	}
+	return 0;
+}
+
+static int ref_average_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const double *dy = a->in[0];
+	double *dx = a->out[0];
+	memset(dx, 0, sizeof *dx * (size_t)(w->in.n * w->in.c * grid_points(&w->in)));
+	EACH_WINDOW (w, p, o)
+		for (int64_t t = 0; t < window_volume(w); t++) {
+			int64_t i = window_input(w, o, t);
+			if (i >= 0)
+				dx[p * grid_points(&w->in) + i] +=
+					dy[p * grid_points(&w->out) + o] * ref_share(w, o);
+		}
+	return 0;
+}
+
+/* --- cpu kernels --- */
+
+#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
+
+/* In elements, of a channels-last tensor. */
+static int64_t row_offset(const struct grid *g, int64_t n, int64_t d, int64_t h)
+{
+	return ((n * g->d[0] + d) * g->d[1] + h) * g->d[2] * g->c;
+}
+
+/* y += the sum of count pixels from x on. */
+SIMD_CLONES static void add_pixels(const float *x, int64_t c, int64_t count, float *y)
+{
+	for (; count > 0; count--, x += c)
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			y[j] += x[j];
+}
+
+SIMD_CLONES static void scale_pixel(float f, int64_t c, float *y)
+{
+#pragma omp simd
+	for (int64_t j = 0; j < c; j++)
+		y[j] *= f;
+}
+
+/* count pixels from dx on += f * dy. */
+SIMD_CLONES static void spread_pixel(const float *dy, float f, int64_t c, int64_t count, float *dx)
+{
+	for (; count > 0; count--, dx += c)
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			dx[j] += f * dy[j];
+}
+
+/* The mean of window o; x at batch element n. */
+static void average_window(const struct window *w, const float *x, const int64_t o[3], float *y)
+{
+	int64_t lo[3], hi[3], at[3], c = w->in.c;
+	for (int a = 0; a < 3; a++) {
+		window_taps(w, a, o[a], &lo[a], &hi[a]);
+		at[a] = o[a] * w->s[a] - w->lo[a];
+	}
+	memset(y, 0, sizeof *y * (size_t)c);
+	for (int64_t kd = lo[0]; kd < hi[0]; kd++)
+		for (int64_t kh = lo[1]; kh < hi[1]; kh++)
+			add_pixels(x + row_offset(&w->in, 0, at[0] + kd, at[1] + kh) +
+			                   (at[2] + lo[2]) * c,
+			           c, hi[2] - lo[2], y);
+	scale_pixel((float)share(w, o), c, y);
+}
+
+static int cpu_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const struct grid *g = &w->out;
+	int64_t rows = g->n * g->d[0] * g->d[1], length = g->d[2] * g->c;
+	const float *x = a->in[0];
+	float *y = a->out[0];
+#pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
+	for (int64_t i = 0; i < rows; i++)
+		for (int64_t ow = 0; ow < g->d[2]; ow++) {
+			int64_t o[3] = { i / g->d[1] % g->d[0], i % g->d[1], ow };
+			average_window(w, x + row_offset(&w->in, i / (g->d[0] * g->d[1]), 0, 0), o,
+			               y + i * length + ow * g->c);
+		}
+	return 0;
+}
+
+/* What the windows of output row (n, od, oh), at dy, give to the input row at dx. */
+static void spread_row(const struct window *w, const float *dy, int64_t od, int64_t oh, float *dx)
+{
+	int64_t first, last, c = w->in.c;
+	for (int64_t ow = 0; ow < w->out.d[2]; ow++, dy += c) {
+		int64_t o[3] = { od, oh, ow };
+		window_taps(w, 2, ow, &first, &last);
+		spread_pixel(dy, (float)share(w, o), c, last - first,
+		             dx + (ow * w->s[2] - w->lo[2] + first) * c);
+	}
+}
+
+static void grad_row(const struct window *w, const float *dy, int64_t n, int64_t d, int64_t h,
+                     float *dx)
+{
+	int64_t d0, d1, h0, h1;
+	memset(dx, 0, sizeof *dx * (size_t)(w->in.d[2] * w->in.c));
+	window_covers(w, 0, d, &d0, &d1);
+	window_covers(w, 1, h, &h0, &h1);
+	for (int64_t od = d0; od < d1; od++)
+		for (int64_t oh = h0; oh < h1; oh++)
+			spread_row(w, dy + row_offset(&w->out, n, od, oh), od, oh, dx);
+}
+
+static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const struct grid *g = &w->in;
+	int64_t rows = g->n * g->d[0] * g->d[1], length = g->d[2] * g->c;
+#pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
+	for (int64_t i = 0; i < rows; i++)
+		grad_row(w, a->in[0], i / (g->d[0] * g->d[1]), i / g->d[1] % g->d[0], i % g->d[1],
+		         (float *)a->out[0] + i * length);
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const samples[] = {
+	"2x3x8x6; kernel: 2",
+	"2x17x7x9; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, count_padding: false",
+	"1x1x5x7; kernel: [3, 2], stride: 1, pad_lo: [0, 1], pad_hi: [2, 0]",
+	"1x3x5x4x6; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 1, 0], count_padding: false",
+	"2x5x9; kernel: 3, stride: 2",
+	"2x48x16x18; kernel: 2",
+	NULL
+};
+static const char *const grad_samples[] = {
+	"2x3x4x3; kernel: 2, input_size: [8, 6]",
+	"2x17x4x5; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 9], count_padding: "
+	"false",
+	"1x3x3x4x3; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 2, 0], input_size: [5, 4, 6]",
+	NULL
+};
+
+/* --- records --- */
+
+static const struct op op_average_pool = {
+	.name = "average_pool",
+	.doc = "mean over windows",
+	.flags = OP_LAYER,
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct pool), .attrs = fields,
+	.shape = shape, .grad = grad, .cost = window_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_average_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run },
+	},
+	.samples = samples,
+};
+
+static const struct op op_average_pool_grad = {
+	.name = "average_pool_grad",
+	.doc = "gradient of average_pool",
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct pool), .attrs = grad_fields,
+	.shape = grad_shape, .grad = grad_grad, .cost = window_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan_grad,
+		                        .run = ref_average_grad_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run },
+	},
+	.samples = grad_samples,
+};
+
+OPSET(average_pool, &op_average_pool, &op_average_pool_grad);

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Maximum over windows of one to three spatial axes (window.h). Forward keeps the place in the
+ * window (row-major) of the maximum, the first of equal ones, for backward: 8 bits for windows of
+ * up to 256 places. NaN counts as larger than any number.
+ *
+ * CPU: channels-last, a row of outputs (forward) or of inputs (backward) at a time, channels
+ * innermost. Backward gathers from the windows over each input, so rows do not share sums and any
+ * number of threads gives the same bits. */
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "op/check.h"
+#include "op/simd.h"
+#include "op/window.h"
+
+static const struct field fields[] = { POOL_FIELDS, FIELD_END };
+static const struct field grad_fields[] = { POOL_FIELDS, POOL_INPUT_FIELD, FIELD_END };
+
+/* --- shape --- */
+
+static int shape(struct graph *g, struct node *n)
+{
+	struct window w;
+	TRY(window_forward_shape(g, n, &w));
+	struct shape y = grid_shape(&w.out);
+	return graph_out(g, n, 1, window_volume(&w) <= 256 ? DTYPE_U8 : DTYPE_I32, &y);
+}
+
+static int check_index(struct graph *g, const struct node *n, const struct window *w)
+{
+	struct shape y = grid_shape(&w->out);
+	if (graph_t(g, n->in[1])->dtype != DTYPE_U8)
+		TRY(check_dtype(g, n, 1, DTYPE_I32));
+	return check_shape(g, n, 1, &y);
+}
+
+static int grad_shape(struct graph *g, struct node *n)
+{
+	struct window w;
+	TRY(window_backward_shape(g, n, &w));
+	return check_index(g, n, &w);
+}
+
+static int gather_shape(struct graph *g, struct node *n)
+{
+	struct window w;
+	TRY(window_forward_shape(g, n, &w));
+	return check_index(g, n, &w);
+}
+
+/* --- grad --- */
+
+static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	struct pool at = window_grad_attr(g, n);
+	if (dy[0] == NONE)
+		return 0;
+	return graph_emit1(g, "max_pool_grad", &at, 2, (tid[]){ dy[0], n->out[1] }, &dx[0]);
+}
+
+static int gather_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	struct pool at = window_grad_attr(g, n);
+	if (dy[0] == NONE)
+		return 0;
+	return graph_emit1(g, "max_pool_grad", &at, 2, (tid[]){ dy[0], n->in[1] }, &dx[0]);
+}
+
+static int grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	struct pool at = *(const struct pool *)n->attr;
+	at.input_size = (struct ints){ 0, NULL };
+	if (dy[0] == NONE)
+		return 0;
+	return graph_emit1(g, "max_pool_gather", &at, 2, (tid[]){ dy[0], n->in[1] }, &dx[0]);
+}
+
+/* --- reference kernels --- */
+
+static enum dtype index_dtype(const struct kplan *k, tid t)
+{
+	return t == NONE ? DTYPE_U8 : graph_t(k->g, t)->dtype;
+}
+
+/* For each output o of each plane p. */
+#define EACH_WINDOW(w, p, o)                                \
+	for (int64_t p = 0; p < (w)->in.n * (w)->in.c; p++) \
+		for (int64_t o = 0; o < grid_points(&(w)->out); o++)
+
+static int ref_max_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const double *x = a->in[0];
+	double *y = a->out[0];
+	EACH_WINDOW (w, p, o) {
+		int64_t at = p * grid_points(&w->out) + o, best = -1;
+		for (int64_t t = 0; t < window_volume(w); t++) {
+			int64_t i = window_input(w, o, t);
+			double v = i < 0 ? 0 : x[p * grid_points(&w->in) + i];
+			if (i < 0 || (best >= 0 && !(v > y[at]) && !isnan(v)))
+				continue;
+			y[at] = v;
+			best = t;
+		}
+		if (a->out[1])
+			dtype_set(index_dtype(k, k->n->out[1]), a->out[1], at, (double)best);
+	}
+	return 0;
+}
+
+static int ref_max_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const double *dy = a->in[0];
+	double *dx = a->out[0];
+	memset(dx, 0, sizeof *dx * (size_t)(w->in.n * w->in.c * grid_points(&w->in)));
+	EACH_WINDOW (w, p, o) {
+		int64_t at = p * grid_points(&w->out) + o;
+		int64_t i = window_input(
+			w, o, (int64_t)dtype_get(index_dtype(k, k->n->in[1]), a->in[1], at));
+		if (i >= 0)
+			dx[p * grid_points(&w->in) + i] += dy[at];
+	}
+	return 0;
+}
+
+static int ref_gather_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const double *x = a->in[0];
+	double *y = a->out[0];
+	EACH_WINDOW (w, p, o) {
+		int64_t at = p * grid_points(&w->out) + o;
+		int64_t i = window_input(
+			w, o, (int64_t)dtype_get(index_dtype(k, k->n->in[1]), a->in[1], at));
+		y[at] = i < 0 ? 0 : x[p * grid_points(&w->in) + i];
+	}
+	return 0;
+}
+
+/* --- cpu kernels --- */
+
+#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
+#define TILE        256   /* channels whose places are kept at a time */
+
+/* A row: the innermost spatial axis at n, d, h. */
+struct row {
+	int64_t n, d, h;
+};
+
+static struct row row_of(const struct grid *g, int64_t i)
+{
+	return (struct row){ i / (g->d[1] * g->d[0]), i / g->d[1] % g->d[0], i % g->d[1] };
+}
+
+/* In elements, of a channels-last tensor. */
+static int64_t row_offset(const struct grid *g, int64_t n, int64_t d, int64_t h)
+{
+	return ((n * g->d[0] + d) * g->d[1] + h) * g->d[2] * g->c;
+}
+
+/* The part of a window's places in one input row: `count` pixels from x on, the first with number
+ * `place`. */
+SIMD_CLONES static void take_max(const float *x, int64_t c, int64_t tile, int32_t place,
+                                 int64_t count, bool fresh, float *y, int32_t *best)
+{
+	if (fresh) {
+		memcpy(y, x, sizeof *y * (size_t)tile);
+		for (int64_t j = 0; j < tile; j++)
+			best[j] = place;
+		x += c, place++, count--;
+	}
+	for (; count > 0; count--, x += c, place++)
+#pragma omp simd
+		for (int64_t j = 0; j < tile; j++) {
+			int t = (x[j] > y[j]) | (x[j] != x[j]);
+			y[j] = t ? x[j] : y[j];
+			best[j] = t ? place : best[j];
+		}
+}
+
+SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
+{
+#pragma omp simd
+	for (int64_t j = 0; j < n; j++)
+		out[j] = (uint8_t)best[j];
+}
+
+/* One window, channels [c0, c0 + tile). x at those channels of batch element n. */
+static void max_window(const struct window *w, const float *x, struct row r, int64_t ow,
+                       int64_t tile, float *y, int32_t *best)
+{
+	int64_t d0, d1, h0, h1, w0, w1,
+		at[3] = { r.d * w->s[0] - w->lo[0], r.h * w->s[1] - w->lo[1],
+		          ow * w->s[2] - w->lo[2] };
+	bool fresh = true;
+	window_taps(w, 0, r.d, &d0, &d1);
+	window_taps(w, 1, r.h, &h0, &h1);
+	window_taps(w, 2, ow, &w0, &w1);
+	for (int64_t kd = d0; kd < d1; kd++)
+		for (int64_t kh = h0; kh < h1; kh++, fresh = false)
+			take_max(x + row_offset(&w->in, 0, at[0] + kd, at[1] + kh) +
+			                 (at[2] + w0) * w->in.c,
+			         w->in.c, tile, (int32_t)((kd * w->k[1] + kh) * w->k[2] + w0),
+			         w1 - w0, fresh, y, best);
+}
+
+static void max_row(const struct window *w, const float *x, struct row r, float *y, uint8_t *index8,
+                    int32_t *index32)
+{
+	int32_t best[TILE];
+	int64_t c = w->in.c;
+	x += row_offset(&w->in, r.n, 0, 0);
+	for (int64_t ow = 0; ow < w->out.d[2]; ow++)
+		for (int64_t c0 = 0; c0 < c; c0 += TILE) {
+			int64_t tile = c - c0 < TILE ? c - c0 : TILE, at = ow * c + c0;
+			max_window(w, x + c0, r, ow, tile, y + at, best);
+			if (index8)
+				narrow(best, tile, index8 + at);
+			else if (index32)
+				memcpy(index32 + at, best, sizeof *best * (size_t)tile);
+		}
+}
+
+static int cpu_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const struct grid *o = &w->out;
+	bool wide = index_dtype(k, k->n->out[1]) != DTYPE_U8;
+	uint8_t *index8 = wide ? NULL : a->out[1];
+	int32_t *index32 = wide ? a->out[1] : NULL;
+	int64_t rows = o->n * o->d[0] * o->d[1], length = o->d[2] * o->c;
+#pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
+	for (int64_t i = 0; i < rows; i++)
+		max_row(w, a->in[0], row_of(o, i), (float *)a->out[0] + i * length,
+		        index8 ? index8 + i * length : NULL, index32 ? index32 + i * length : NULL);
+	return 0;
+}
+
+/* dx += dy where the maximum is at this place. */
+SIMD_CLONES static void give8(const float *dy, const uint8_t *index, int64_t c, int32_t place,
+                              int64_t count, float *dx)
+{
+	for (; count > 0; count--, dx += c, place++)
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			dx[j] += index[j] == place ? dy[j] : 0;
+}
+
+SIMD_CLONES static void give32(const float *dy, const int32_t *index, int64_t c, int32_t place,
+                               int64_t count, float *dx)
+{
+	for (; count > 0; count--, dx += c, place++)
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			dx[j] += index[j] == place ? dy[j] : 0;
+}
+
+/* What the windows of output row (r.n, od, oh) give to the input row at dx, at places `place` and
+ * on. */
+static void give_row(const struct window *w, const float *dy, const void *index, bool wide,
+                     int64_t at, int64_t place, float *dx)
+{
+	int64_t first, last, c = w->in.c;
+	for (int64_t ow = 0; ow < w->out.d[2]; ow++, at += c) {
+		window_taps(w, 2, ow, &first, &last);
+		float *to = dx + (ow * w->s[2] - w->lo[2] + first) * c;
+		if (wide)
+			give32(dy + at, (const int32_t *)index + at, c, (int32_t)(place + first),
+			       last - first, to);
+		else
+			give8(dy + at, (const uint8_t *)index + at, c, (int32_t)(place + first),
+			      last - first, to);
+	}
+}
+
+static void grad_row(const struct window *w, const float *dy, const void *index, bool wide,
+                     struct row r, float *dx)
+{
+	int64_t d0, d1, h0, h1;
+	memset(dx, 0, sizeof *dx * (size_t)(w->in.d[2] * w->in.c));
+	window_covers(w, 0, r.d, &d0, &d1);
+	window_covers(w, 1, r.h, &h0, &h1);
+	for (int64_t od = d0; od < d1; od++)
+		for (int64_t oh = h0; oh < h1; oh++) {
+			int64_t kd = r.d + w->lo[0] - od * w->s[0],
+				kh = r.h + w->lo[1] - oh * w->s[1];
+			give_row(w, dy, index, wide, row_offset(&w->out, r.n, od, oh),
+			         (kd * w->k[1] + kh) * w->k[2], dx);
+		}
+}
+
+static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const struct grid *in = &w->in;
+	bool wide = index_dtype(k, k->n->in[1]) != DTYPE_U8;
+	int64_t rows = in->n * in->d[0] * in->d[1], length = in->d[2] * in->c;
+#pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
+	for (int64_t i = 0; i < rows; i++)
+		grad_row(w, a->in[0], a->in[1], wide, row_of(in, i),
+		         (float *)a->out[0] + i * length);
+	return 0;
+}
+
+/* y[o] = x at the place index[o] of window o: only second derivatives need it, so it is plain. */
+static void gather_row(const struct window *w, const float *x, struct row r, enum dtype type,
+                       const void *index, int64_t at, float *y)
+{
+	for (int64_t i = 0; i < w->out.d[2] * w->out.c; i++) {
+		int64_t o = (r.d * w->out.d[1] + r.h) * w->out.d[2] + i / w->out.c;
+		int64_t from = window_input(w, o, (int64_t)dtype_get(type, index, at + i));
+		y[at + i] =
+			from < 0 ? 0
+				 : x[(r.n * grid_points(&w->in) + from) * w->in.c + i % w->out.c];
+	}
+}
+
+static int cpu_gather_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct window *w = k->state;
+	const struct grid *o = &w->out;
+	enum dtype type = index_dtype(k, k->n->in[1]);
+	int64_t rows = o->n * o->d[0] * o->d[1], length = o->d[2] * o->c;
+#pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
+	for (int64_t i = 0; i < rows; i++)
+		gather_row(w, a->in[0], row_of(o, i), type, a->in[1], i * length, a->out[0]);
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const samples[] = {
+	"2x3x8x6:distinct; kernel: 2",
+	"2x17x7x9:distinct; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x1x5x7:distinct; kernel: [3, 2], stride: 1, pad_lo: [0, 1], pad_hi: [2, 0]",
+	"1x3x5x4x6:distinct; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 1, 0]",
+	"2x5x9:distinct; kernel: 3, stride: 2",
+	"1x2x20x19:distinct; kernel: 17, stride: 3",
+	"2x48x16x18:distinct; kernel: 2",
+	"1x300x4x5:distinct; kernel: 2",
+	NULL
+};
+static const char *const grad_samples[] = {
+	"2x3x4x3 2x3x4x3:index4; kernel: 2, input_size: [8, 6]",
+	"2x17x4x5 2x17x4x5:index9; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 9]",
+	"1x3x3x4x3 1x3x3x4x3:index12; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 2, 0], "
+	"input_size: [5, 4, 6]",
+	NULL
+};
+static const char *const gather_samples[] = {
+	"2x3x8x6 2x3x4x3:index4; kernel: 2",
+	"2x17x7x9 2x17x4x5:index9; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1",
+	NULL
+};
+
+/* --- records --- */
+
+static const struct op op_max_pool = {
+	.name = "max_pool",
+	.doc = "maximum over windows",
+	.flags = OP_LAYER,
+	.min_in = 1, .max_in = 1, .nout = 2,
+	.attr_size = sizeof(struct pool), .attrs = fields,
+	.shape = shape, .grad = grad, .cost = window_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_max_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run },
+	},
+	.samples = samples,
+};
+
+static const struct op op_max_pool_grad = {
+	.name = "max_pool_grad",
+	.doc = "gradient of max_pool from dy and the places of the maxima",
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct pool), .attrs = grad_fields,
+	.nondiff = 2,
+	.shape = grad_shape, .grad = grad_grad, .cost = window_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan_grad,
+		                        .run = ref_max_grad_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run },
+	},
+	.samples = grad_samples,
+};
+
+static const struct op op_max_pool_gather = {
+	.name = "max_pool_gather",
+	.doc = "the inputs at given places of windows: the gradient of max_pool_grad",
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct pool), .attrs = fields,
+	.nondiff = 2,
+	.shape = gather_shape, .grad = gather_grad, .cost = NULL,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_gather_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_gather_run },
+	},
+	.samples = gather_samples,
+};
+
+OPSET(max_pool, &op_max_pool, &op_max_pool_grad, &op_max_pool_gather);
