@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * concat joins tensors along one axis, slice takes a range of one axis; each is the other's
+ * gradient (slice's by way of pad). Any element type.
+ *
+ * CPU: in memory order both are a matrix of runs: all that follows the axis is contiguous, and a
+ * row of a join is the runs of its inputs side by side. Rows are copied in parallel. */
+#include <string.h>
+
+#include "base/err.h"
+#include "op/check.h"
+#include "op/emit.h"
+#include "op/grid.h"
+#include "op/slice.h"
+
+struct concat {
+	int64_t axis;
+};
+static const struct field concat_fields[] = {
+	FIELD_INT(struct concat, axis, "1", 0, MAXD - 1, "the axis to join along; 1 is channels"),
+	FIELD_END
+};
+
+static const struct field slice_fields[] = {
+	FIELD_INT(struct slice, axis, "1", 0, MAXD - 1, "the axis to cut; 1 is channels"),
+	FIELD_INT(struct slice, begin, "0", 0, INT32_MAX, "first index that is kept"),
+	FIELD_INT(struct slice, size, "", 1, INT32_MAX, "how many are kept"),
+	FIELD_END
+};
+
+/* --- shape --- */
+
+/* Input i fits input 0 in all but the axis. */
+static int check_joins(struct graph *g, const struct node *n, int i, int64_t axis)
+{
+	struct shape a = *node_in_shape(g, n, 0), b = *node_in_shape(g, n, i);
+	char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
+	TRY(check_dtype(g, n, i, graph_t(g, n->in[0])->dtype));
+	shape_text(&a, ta);
+	shape_text(&b, tb);
+	a.d[axis] = b.d[axis] = 0;
+	if (shape_equal(&a, &b))
+		return 0;
+	return ERR(E_SHAPE, &g->cur_loc,
+	           "layer '%s': cannot join %s and %s along axis %lld: other axes differ ('%s' and "
+	           "'%s')",
+	           check_layer(n), ta, tb, (long long)axis, graph_t(g, n->in[0])->name,
+	           graph_t(g, n->in[i])->name);
+}
+
+static int concat_shape(struct graph *g, struct node *n)
+{
+	const struct concat *at = n->attr;
+	struct shape y = *node_in_shape(g, n, 0);
+	TRY(check_axis(g, n, at->axis, y.nd));
+	for (int i = 1; i < n->nin; i++) {
+		TRY(check_joins(g, n, i, at->axis));
+		y.d[at->axis] += node_in_shape(g, n, i)->d[at->axis];
+	}
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
+}
+
+static int slice_shape(struct graph *g, struct node *n)
+{
+	const struct slice *at = n->attr;
+	struct shape y = *node_in_shape(g, n, 0);
+	char text[SHAPE_TEXT];
+	TRY(check_axis(g, n, at->axis, y.nd));
+	if (at->begin + at->size > y.d[at->axis])
+		return ERR(E_SHAPE, &g->cur_loc,
+		           "layer '%s': cannot take %lld from index %lld on along axis %lld of %s",
+		           check_layer(n), (long long)at->size, (long long)at->begin,
+		           (long long)at->axis, shape_text(&y, text));
+	y.d[at->axis] = at->size;
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
+}
+
+/* --- grad --- */
+
+static int concat_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	struct slice at = { .axis = ((const struct concat *)n->attr)->axis };
+	if (dy[0] == NONE)
+		return 0;
+	for (int i = 0; i < n->nin; i++, at.begin += at.size) {
+		at.size = node_in_shape(g, n, i)->d[at.axis];
+		if (n->nin == 1)
+			dx[i] = dy[0];
+		else if (graph_t(g, n->in[i])->requires_grad)
+			TRY(graph_emit1(g, "slice", &at, 1, dy, &dx[i]));
+	}
+	return 0;
+}
+
+static int slice_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	const struct slice *at = n->attr;
+	const struct shape *x = node_in_shape(g, n, 0);
+	int64_t before[MAXD] = { 0 }, after[MAXD] = { 0 };
+	if (dy[0] == NONE)
+		return 0;
+	before[at->axis] = at->begin;
+	after[at->axis] = x->d[at->axis] - at->begin - at->size;
+	struct pad pad = { ints_make(g, x->nd, before), ints_make(g, x->nd, after), 0 };
+	return graph_emit1(g, "pad", &pad, 1, dy, &dx[0]);
+}
+
+/* --- reference kernels --- */
+
+static size_t element_bytes(const struct kplan *k)
+{
+	return dtype_size(graph_t(k->g, k->n->out[0])->dtype);
+}
+
+/* Copies element `from` of src to `to` of dst. */
+static void copy_one(void *dst, int64_t to, const void *src, int64_t from, size_t bytes)
+{
+	memcpy((char *)dst + (size_t)to * bytes, (const char *)src + (size_t)from * bytes, bytes);
+}
+
+static int ref_concat_run(const struct kplan *k, const struct kargs *a)
+{
+	int64_t axis = ((const struct concat *)k->n->attr)->axis, at = 0;
+	for (int i = 0; i < k->n->nin; i++) {
+		const struct shape *x = node_in_shape(k->g, k->n, i);
+		for (int64_t e = 0; e < shape_count(x); e++) {
+			int64_t index[MAXD];
+			grid_split(x, e, index);
+			index[axis] += at;
+			copy_one(a->out[0], grid_join(node_out_shape(k->g, k->n, 0), index),
+			         a->in[i], e, element_bytes(k));
+		}
+		at += x->d[axis];
+	}
+	return 0;
+}
+
+static int ref_slice_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct slice *at = k->n->attr;
+	const struct shape *y = node_out_shape(k->g, k->n, 0);
+	for (int64_t e = 0; e < shape_count(y); e++) {
+		int64_t index[MAXD];
+		grid_split(y, e, index);
+		index[at->axis] += at->begin;
+		copy_one(a->out[0], e, a->in[0], grid_join(node_in_shape(k->g, k->n, 0), index),
+		         element_bytes(k));
+	}
+	return 0;
+}
+
+/* --- cpu kernels --- */
+
+#define FORK_BYTES 65536 /* below this a fork costs more than it gains */
+
+/* Bytes from one index of the axis to the next, and how many rows there are, in memory order. */
+struct runs {
+	int64_t rows, unit;
+};
+
+static struct runs runs_of(const struct kplan *k, const struct shape *s, int64_t axis)
+{
+	struct runs r = { 1, (int64_t)element_bytes(k) };
+	int order[MAXD], i = 0;
+	grid_native_order(s, order);
+	for (; order[i] != axis; i++)
+		r.rows *= s->d[order[i]];
+	for (i++; i < s->nd; i++)
+		r.unit *= s->d[order[i]];
+	return r;
+}
+
+static int concat_plan(struct kplan *k)
+{
+	const struct concat *at = k->n->attr;
+	int64_t *length = k->state = ARENA_ARRAY(k->arena, int64_t, k->n->nin);
+	for (int i = 0; i < k->n->nin; i++) {
+		const struct shape *x = node_in_shape(k->g, k->n, i);
+		length[i] = x->d[at->axis] * runs_of(k, x, at->axis).unit;
+	}
+	return 0;
+}
+
+static int concat_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct concat *at = k->n->attr;
+	const struct shape *y = node_out_shape(k->g, k->n, 0);
+	struct runs r = runs_of(k, y, at->axis);
+	const int64_t *length = k->state;
+	int64_t total = r.unit * y->d[at->axis];
+#pragma omp parallel for schedule(static) if (r.rows * total > FORK_BYTES)
+	for (int64_t row = 0; row < r.rows; row++) {
+		char *to = (char *)a->out[0] + row * total;
+		for (int i = 0; i < k->n->nin; i++) {
+			memcpy(to, (const char *)a->in[i] + row * length[i], (size_t)length[i]);
+			to += length[i];
+		}
+	}
+	return 0;
+}
+
+static int slice_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct slice *at = k->n->attr;
+	const struct shape *x = node_in_shape(k->g, k->n, 0);
+	struct runs r = runs_of(k, x, at->axis);
+	int64_t total = r.unit * x->d[at->axis], length = r.unit * at->size;
+	const char *from = (const char *)a->in[0] + r.unit * at->begin;
+#pragma omp parallel for schedule(static) if (r.rows * length > FORK_BYTES)
+	for (int64_t row = 0; row < r.rows; row++)
+		memcpy((char *)a->out[0] + row * length, from + row * total, (size_t)length);
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const concat_samples[] = { "2x3x5x7 2x1x5x7 2x17x5x7",
+	                                      "1x3x2x3x5 1x48x2x3x5",
+	                                      "2x3x5x7 3x3x5x7; axis: 0",
+	                                      "2x3x5x7 2x3x2x7 2x3x1x7; axis: 2",
+	                                      "1x3x4x5x2 1x3x4x5x7; axis: 4",
+	                                      "4x3 4x5",
+	                                      "3 5; axis: 0",
+	                                      "2x3x4",
+	                                      "2x48x17x23 2x16x17x23",
+	                                      NULL };
+static const char *const slice_samples[] = { "2x17x5x7; begin: 3, size: 5",
+	                                     "2x3x5x7; axis: 2, begin: 1, size: 4",
+	                                     "3x2x3; axis: 0, begin: 2, size: 1",
+	                                     "1x5x2x3x4; axis: 4, size: 3",
+	                                     "4x9; begin: 8, size: 1",
+	                                     "2x48x23x21; begin: 16, size: 32",
+	                                     NULL };
+
+/* --- records --- */
+
+static const struct op op_concat = {
+	.name = "concat",
+	.doc = "joins tensors along one axis",
+	.flags = OP_LAYER,
+	.min_in = 1, .max_in = 1024, .nout = 1,
+	.attr_size = sizeof(struct concat), .attrs = concat_fields,
+	.shape = concat_shape, .grad = concat_grad,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_concat_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run },
+	},
+	.samples = concat_samples,
+};
+
+static const struct op op_slice = {
+	.name = "slice",
+	.doc = "a range of one axis",
+	.flags = OP_LAYER,
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct slice), .attrs = slice_fields,
+	.shape = slice_shape, .grad = slice_grad,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = slice_run },
+	},
+	.samples = slice_samples,
+};
+
+OPSET(concat, &op_concat, &op_slice);

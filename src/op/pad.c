@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * pad puts a border of one value around a tensor, on any axes; its gradient is a slice of each
+ * padded axis. Any element type.
+ *
+ * CPU: in memory order, axes that are not padded join the axis before them, so that the last one
+ * left is a long run: each row of the output is border, a copy, border, or all border. */
+#include <string.h>
+
+#include "base/err.h"
+#include "op/check.h"
+#include "op/grid.h"
+#include "op/slice.h"
+
+static const struct field fields[] = {
+	FIELD_INTS(struct pad, before, "", 0, INT32_MAX, "elements put before, one entry per axis"),
+	FIELD_INTS(struct pad, after, "", 0, INT32_MAX, "elements put after, one entry per axis"),
+	FIELD_FLOAT(struct pad, value, "0", -1e300, 1e300, "the value of the border"),
+	FIELD_END
+};
+
+/* --- shape --- */
+
+static int shape(struct graph *g, struct node *n)
+{
+	const struct pad *at = n->attr;
+	struct shape y = *node_in_shape(g, n, 0);
+	if (at->before.n != y.nd || at->after.n != y.nd)
+		return ERR(E_CONFIG, &g->cur_loc,
+		           "layer '%s': 'before' and 'after' of '%s' have %d and %d entries, "
+		           "expected %d: one per axis",
+		           check_layer(n), n->op->name, at->before.n, at->after.n, y.nd);
+	for (int i = 0; i < y.nd; i++)
+		y.d[i] += at->before.v[i] + at->after.v[i];
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
+}
+
+/* --- grad --- */
+
+static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	const struct pad *at = n->attr;
+	const struct shape *x = node_in_shape(g, n, 0);
+	tid t = dy[0];
+	for (int i = 0; t != NONE && i < x->nd; i++) {
+		struct slice cut = { i, at->before.v[i], x->d[i] };
+		if (at->before.v[i] || at->after.v[i])
+			TRY(graph_emit1(g, "slice", &cut, 1, &t, &t));
+	}
+	dx[0] = t;
+	return 0;
+}
+
+/* --- reference kernel --- */
+
+/* One element of the border. */
+static void border(const struct kplan *k, void *out)
+{
+	dtype_set(graph_t(k->g, k->n->out[0])->dtype, out, 0,
+	          ((const struct pad *)k->n->attr)->value);
+}
+
+static int ref_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct pad *at = k->n->attr;
+	const struct shape *x = node_in_shape(k->g, k->n, 0), *y = node_out_shape(k->g, k->n, 0);
+	size_t bytes = dtype_size(graph_t(k->g, k->n->out[0])->dtype);
+	for (int64_t e = 0; e < shape_count(y); e++) {
+		int64_t index[MAXD];
+		bool inside = true;
+		char *to = (char *)a->out[0] + (size_t)e * bytes;
+		grid_split(y, e, index);
+		for (int i = 0; i < y->nd; i++) {
+			index[i] -= at->before.v[i];
+			inside &= index[i] >= 0 && index[i] < x->d[i];
+		}
+		if (inside)
+			memcpy(to, (const char *)a->in[0] + (size_t)grid_join(x, index) * bytes,
+			       bytes);
+		else
+			border(k, to);
+	}
+	return 0;
+}
+
+/* --- cpu kernel --- */
+
+#define FORK_BYTES 65536 /* below this a fork costs more than it gains */
+
+/* The axes in memory order, joined; run: the last one. */
+struct box {
+	struct shape in, out;
+	int64_t before[MAXD];
+	int64_t rows;   /* of the output */
+	size_t bytes;   /* of an element */
+	uint64_t value; /* a border element, in its first bytes */
+};
+
+/* Appends an axis, or joins it to the one before. */
+static void box_add(struct box *b, int64_t size, int64_t before, int64_t after)
+{
+	int last = b->in.nd - 1;
+	if (last >= 0 && before == 0 && after == 0) {
+		b->in.d[last] *= size;
+		b->out.d[last] *= size;
+		b->before[last] *= size;
+		return;
+	}
+	b->in.d[++last] = size;
+	b->out.d[last] = before + size + after;
+	b->before[last] = before;
+	b->in.nd = b->out.nd = last + 1;
+}
+
+static int cpu_plan(struct kplan *k)
+{
+	const struct pad *at = k->n->attr;
+	const struct shape *x = node_in_shape(k->g, k->n, 0);
+	struct box *b = k->state = ARENA_NEW(k->arena, struct box);
+	int order[MAXD];
+	grid_native_order(x, order);
+	for (int i = 0; i < x->nd; i++)
+		box_add(b, x->d[order[i]], at->before.v[order[i]], at->after.v[order[i]]);
+	if (x->nd == 0)
+		box_add(b, 1, 0, 0);
+	b->rows = shape_count(&b->out) / b->out.d[b->out.nd - 1];
+	b->bytes = dtype_size(graph_t(k->g, k->n->out[0])->dtype);
+	border(k, &b->value);
+	return 0;
+}
+
+static void fill(const struct box *b, char *to, int64_t n)
+{
+	if (b->bytes == sizeof(uint32_t)) {
+		uint32_t v;
+		memcpy(&v, &b->value, sizeof v);
+		for (int64_t i = 0; i < n; i++)
+			((uint32_t *)(void *)to)[i] = v;
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		memcpy(to + (size_t)i * b->bytes, &b->value, b->bytes);
+}
+
+/* The input row under output row `row`, or -1. */
+static int64_t input_row(const struct box *b, int64_t row)
+{
+	int64_t at = 0, scale = 1;
+	for (int i = b->in.nd - 2; i >= 0; i--) {
+		int64_t x = row % b->out.d[i] - b->before[i];
+		row /= b->out.d[i];
+		if (x < 0 || x >= b->in.d[i])
+			return -1;
+		at += x * scale;
+		scale *= b->in.d[i];
+	}
+	return at;
+}
+
+static void pad_row(const struct box *b, int64_t row, const char *x, char *y)
+{
+	int last = b->in.nd - 1;
+	int64_t n = b->in.d[last], before = b->before[last], total = b->out.d[last],
+		from = input_row(b, row);
+	if (from < 0) {
+		fill(b, y, total);
+		return;
+	}
+	fill(b, y, before);
+	memcpy(y + (size_t)before * b->bytes, x + (size_t)(from * n) * b->bytes,
+	       (size_t)n * b->bytes);
+	fill(b, y + (size_t)(before + n) * b->bytes, total - before - n);
+}
+
+static int cpu_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct box *b = k->state;
+	size_t length = (size_t)b->out.d[b->out.nd - 1] * b->bytes;
+#pragma omp parallel for schedule(static) if ((size_t)b->rows * length > FORK_BYTES)
+	for (int64_t row = 0; row < b->rows; row++)
+		pad_row(b, row, a->in[0], (char *)a->out[0] + (size_t)row * length);
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const samples[] = {
+	"2x3x5x7; before: [0, 0, 1, 2], after: [0, 0, 3, 0]",
+	"2x17x3x4; before: [0, 5, 0, 0], after: [0, 2, 0, 0], value: 1.5",
+	"1x3x2x3x5; before: [1, 0, 1, 0, 2], after: [0, 1, 0, 1, 1], value: -2",
+	"4x5; before: [0, 1], after: [2, 0]",
+	"3; before: [1], after: [2]",
+	"2x3x2; before: [0, 0, 0], after: [0, 0, 0]",
+	"2x48x17x19; before: [0, 16, 0, 0], after: [0, 0, 0, 0]",
+	NULL
+};
+
+/* --- records --- */
+
+static const struct op op_pad = {
+	.name = "pad",
+	.doc = "a border of one value",
+	.flags = OP_LAYER,
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct pad), .attrs = fields,
+	.shape = shape, .grad = grad,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+	},
+	.samples = samples,
+};
+
+OPSET(pad, &op_pad);
