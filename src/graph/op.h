@@ -78,7 +78,8 @@ enum {
 	OP_RANDOM = 8,      /* uses the "random_key" input (see op/random.h) */
 	OP_NOGRAD = 16,     /* gradient ends here by design (metrics) */
 	OP_NODCE = 32,      /* kept although nobody reads its outputs */
-	OP_ONCE = 64        /* a gradient op without a rule: differentiating it once more is refused, by design */
+	OP_ONCE = 64,       /* a gradient op without a rule: differentiating it once more is refused, by design */
+	OP_COUNTED = 128    /* its flops are in published counts: convolutions and dense layers */
 };
 
 struct op {
@@ -90,6 +91,8 @@ struct op {
 	size_t attr_size;
 	const struct field *attrs;      /* NULL if attr_size is 0 */
 	unsigned nondiff;               /* bit i: input i has no gradient (labels, running statistics) */
+	unsigned diff_out;              /* bit i: output i carries gradient too; output 0 always does, the others not (saved for
+	                                   backward, counts) */
 	unsigned inplace;               /* bit i: out[0] may take over in[i]'s buffer if that is its last use (same layout and size) */
 
 	/* Checks input shapes and attributes, makes outputs with graph_out. Errors at g->cur_loc. Required. */

@@ -380,6 +380,7 @@ static const char *const grad_weight_samples[] = {
 static const struct op conv = {
 	.name = "conv",
 	.doc = "convolution of x (N, I, ...) with weights (O, I/groups, ...) and an optional bias (O)",
+	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct conv_attr), .attrs = conv_fields,
 	.shape = conv_shape, .grad = conv_grad, .cost = conv_cost,
@@ -393,6 +394,7 @@ static const struct op conv = {
 static const struct op conv_grad_input = {
 	.name = "conv_grad_input",
 	.doc = "gradient of conv to its input; with a bias (I): the transposed convolution",
+	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_input_fields,
 	.shape = grad_input_shape, .grad = grad_input_grad, .cost = grad_input_cost,
@@ -406,6 +408,7 @@ static const struct op conv_grad_input = {
 static const struct op conv_grad_weight = {
 	.name = "conv_grad_weight",
 	.doc = "gradients of conv to its weights and, if asked for, its bias",
+	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 2, .nout = -1,
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_weight_fields,
 	.shape = grad_weight_shape, .grad = grad_weight_grad, .cost = grad_weight_cost,

@@ -208,6 +208,7 @@ static const char *const matmul_samples[] = {
 static const struct op dense = {
 	.name = "dense",
 	.doc = "product of x (N, I) with weights (O, I), plus an optional bias (O)",
+	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.shape = shape, .grad = grad, .cost = cost,
 	.kernel = KERNELS,
@@ -217,6 +218,7 @@ static const struct op dense = {
 static const struct op matmul = {
 	.name = "matmul",
 	.doc = "product of two matrices, each optionally transposed",
+	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct matmul_attr), .attrs = matmul_fields,
 	.shape = shape, .grad = grad, .cost = cost,
