@@ -23,4 +23,8 @@ double device_measure_peak(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
 
+struct pass_env;
+/* The pass 'precision': gives every tensor the element type it has on env->dev, constants' values included. */
+int pass_precision(struct graph *g, struct pass_env *env);
+
 #endif

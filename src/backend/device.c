@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Opening a device by name, and the measured peak that utilisation figures refer to. */
+#include "backend/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "backend/cpu.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "graph/pass.h"
+
+static int thread_count(void)
+{
+#ifdef _OPENMP
+	return omp_get_max_threads();
+#else
+	return 1;
+#endif
+}
+
+/* The processor's name as Linux tells it, or "cpu". */
+static void cpu_name(char *out, size_t n)
+{
+	struct buf text = BUF_INIT;
+	snprintf(out, n, "cpu");
+	int mark = err_count();
+	if (io_read_file("/proc/cpuinfo", &text) == 0) {
+		const char *p = strstr(text.data, "model name");
+		if (p && (p = strchr(p, ':')) != NULL)
+			snprintf(out, n, "%.*s", (int)strcspn(p + 2, "\n"), p + 2);
+	}
+	err_truncate(mark);
+	buf_release(&text);
+}
+
+static int open_cpu(struct device *d)
+{
+	char cpu[64];
+	cpu_name(cpu, sizeof cpu);
+	snprintf(d->description, sizeof d->description, "%s, %d thread%s, oneDNN %s", cpu,
+	         d->threads, d->threads == 1 ? "" : "s", cpu_library_version());
+	return 0;
+}
+
+static int open_reference(struct device *d)
+{
+	snprintf(d->description, sizeof d->description, "plain C in float64, %d thread%s",
+	         d->threads, d->threads == 1 ? "" : "s");
+	return 0;
+}
+
+/* Says as exactly as can be told without the driver's library why there is no GPU to use. */
+static int open_cuda(struct device *d)
+{
+	struct stat st;
+	(void)d;
+	if (stat("/dev/nvidiactl", &st) != 0)
+		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': no NVIDIA driver is loaded on this machine; "
+		           "use 'device: cpu', or 'auto' to take what is there");
+	return ERR(E_UNAVAILABLE, NULL, "device 'cuda': this version of dlx has no CUDA kernels; "
+	           "use 'device: cpu'");
+}
+
+static const struct {
+	const char *name;
+	enum backend backend;
+	int (*open)(struct device *d);
+} kinds[] = {
+	{ "auto", BACKEND_CPU, open_cpu },
+	{ "cpu", BACKEND_CPU, open_cpu },
+	{ "cuda", BACKEND_CUDA, open_cuda },
+	{ "reference", BACKEND_REFERENCE, open_reference },
+};
+
+int device_open(struct device **out, const char *name)
+{
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		if (strcmp(kinds[i].name, name) != 0)
+			continue;
+		struct device *d = mem_calloc(1, sizeof *d);
+		d->backend = kinds[i].backend;
+		d->name = strcmp(name, "auto") == 0 ? "cpu" : kinds[i].name;
+		d->threads = thread_count();
+		int rc = kinds[i].open(d);
+		if (rc < 0) {
+			mem_free(d);
+			return rc;
+		}
+		*out = d;
+		return 0;
+	}
+	return ERR(E_USAGE, NULL, "unknown device '%s'; expected auto, cpu, cuda or reference", name);
+}
+
+void device_close(struct device *d)
+{
+	mem_free(d);
+}
+
+double device_measure_peak(struct device *d)
+{
+	if (d->peak_flops == 0 && d->backend == BACKEND_CPU)
+		d->peak_flops = cpu_measure_peak();
+	return d->peak_flops;
+}
+
+enum dtype device_dtype(const struct device *d, enum dtype t)
+{
+	return d->backend == BACKEND_REFERENCE && dtype_is_float(t) ? DTYPE_F64 : t;
+}
+
+int pass_precision(struct graph *g, struct pass_env *env)
+{
+	for (tid t = 0; t < g->ntensor; t++) {
+		struct tensor *x = graph_t(g, t);
+		enum dtype want = device_dtype(env->dev, x->dtype);
+		if (want == x->dtype)
+			continue;
+		if (x->role == ROLE_CONSTANT) {
+			int64_t n = shape_count(&x->shape);
+			void *v = arena_alloc(g->arena, (size_t)n * dtype_size(want));
+			dtype_convert(want, v, x->dtype, x->value, n);
+			x->value = v;
+		}
+		x->dtype = want;
+	}
+	return 0;
+}

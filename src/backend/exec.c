@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From a scheduled graph to an array of (kernel, pointers) and the walk over it. Every decision is made in exec_new: kernels choose
+ * their implementation and book workspace, the memory planner gives each tensor and each workspace an offset. exec_bind turns offsets into
+ * pointers; a step is exec_run.
+ *
+ * Where values stand: params and states in the store, constants and inputs in memory of the exec's own, everything else in the step arena. */
+#include "backend/exec.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "graph/pass.h"
+
+struct step {
+	int (*run)(const struct kplan *k, const struct kargs *a);
+	struct kplan *k;
+	struct kargs args;
+	unsigned phase_bit;
+};
+
+struct exec {
+	struct graph *g;
+	struct device *dev;
+	struct arena *arena;          /* plan lifetime */
+	struct kplan *plan;           /* by node id */
+	int64_t *ws_offset;           /* by node id */
+	struct step *step;            /* nodes that run */
+	int nstep;
+	void **pointer;               /* by tensor id, after bind */
+	void **own;                   /* inputs and constants: exec's own mappings, by tensor id */
+	double *seconds;              /* by node id */
+	bool profiling;
+	void (*hook)(void *arg, const struct node *n, double t0, double t1);
+	void *hook_arg;
+};
+
+static const struct kernel *kernel_of(const struct exec *e, const struct node *n)
+{
+	return &n->op->kernel[e->dev->backend];
+}
+
+static int plan_node(struct exec *e, struct node *n, struct kplan *k)
+{
+	const struct kernel *kernel = kernel_of(e, n);
+	*k = (struct kplan){ .g = e->g, .n = n, .dev = e->dev, .arena = e->arena };
+	if (n->op->flags & OP_VIEW)
+		return 0;
+	if (!kernel->run)
+		return ERR(E_UNSUPPORTED, &n->loc, "'%s': op '%s' has no kernel for device '%s'", n->name,
+		           n->op->name, e->dev->name);
+	if (kernel->plan)
+		TRYC(kernel->plan(k), "while planning '%s' (%s)", n->name, n->op->name);
+	return 0;
+}
+
+static int plan_memory(struct exec *e)
+{
+	size_t *ws = ARENA_ARRAY(e->arena, size_t, e->g->nnode);
+	e->ws_offset = ARENA_ARRAY(e->arena, int64_t, e->g->nnode);
+	for (int i = 0; i < e->g->nnode; i++)
+		ws[i] = e->plan[i].ws_bytes;
+	TRY(memplan(e->g, &(struct memplan_workspace){ ws, e->ws_offset }));
+	return graph_verify(e->g, STAGE_PLANNED);
+}
+
+static bool owned(const struct tensor *t)
+{
+	return t->alias == NONE && (t->role == ROLE_INPUT || t->role == ROLE_CONSTANT);
+}
+
+static size_t tensor_bytes(const struct tensor *t)
+{
+	return (size_t)layout_elements(&t->layout) * dtype_size(t->dtype);
+}
+
+/* Memory for inputs and constants; constants get their value. */
+static int make_own(struct exec *e)
+{
+	e->own = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
+	for (tid t = 0; t < e->g->ntensor; t++) {
+		const struct tensor *x = graph_t(e->g, t);
+		if (!owned(x))
+			continue;
+		e->own[t] = mem_map(tensor_bytes(x));
+		if (!e->own[t])
+			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name, tensor_bytes(x));
+		if (x->role == ROLE_CONSTANT)
+			layout_pack(&x->layout, &x->shape, x->dtype, e->own[t], x->dtype, x->value);
+	}
+	return 0;
+}
+
+int exec_new(struct exec **out, struct graph *g, struct device *dev)
+{
+	struct exec *e = mem_calloc(1, sizeof *e);
+	int rc = 0;
+	e->g = g;
+	e->dev = dev;
+	e->arena = arena_new();
+	e->plan = ARENA_ARRAY(e->arena, struct kplan, g->nnode);
+	for (int i = 0; i < g->nnode && rc == 0; i++)
+		rc = plan_node(e, g->node[i], &e->plan[i]);
+	if (rc == 0)
+		rc = plan_memory(e);
+	if (rc == 0)
+		rc = make_own(e);
+	if (rc < 0) {
+		exec_free(e);
+		return rc;
+	}
+	e->pointer = ARENA_ARRAY(e->arena, void *, g->ntensor);
+	e->seconds = ARENA_ARRAY(e->arena, double, g->nnode);
+	e->step = ARENA_ARRAY(e->arena, struct step, g->nnode);
+	*out = e;
+	return 0;
+}
+
+void exec_free(struct exec *e)
+{
+	if (!e)
+		return;
+	for (int i = 0; i < e->g->nnode; i++)
+		if (e->plan[i].n && kernel_of(e, e->plan[i].n)->free)
+			kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
+	for (tid t = 0; e->own && t < e->g->ntensor; t++)
+		if (e->own[t])
+			mem_unmap(e->own[t], tensor_bytes(graph_t(e->g, t)));
+	arena_free(e->arena);
+	mem_free(e);
+}
+
+size_t exec_arena_bytes(const struct exec *e)
+{
+	return (size_t)e->g->arena_bytes;
+}
+
+static void *locate(const struct exec *e, const struct store *store, char *arena, tid t)
+{
+	tid root = graph_root(e->g, t);
+	const struct tensor *x = graph_t(e->g, root);
+	if (x->role == ROLE_PARAM || x->role == ROLE_STATE)
+		return store_find(store, x->name)->data;
+	if (e->own[root])
+		return e->own[root];
+	return x->offset < 0 ? NULL : arena + x->offset;
+}
+
+static void **pointers(const struct exec *e, const tid *t, int n)
+{
+	void **p = ARENA_ARRAY(e->arena, void *, n + 1);
+	for (int i = 0; i < n; i++)
+		p[i] = t[i] == NONE ? NULL : e->pointer[t[i]];
+	return p;
+}
+
+int exec_bind(struct exec *e, struct store *store, void *arena)
+{
+	TRY(store_add(store, e->g));
+	for (tid t = 0; t < e->g->ntensor; t++)
+		e->pointer[t] = locate(e, store, arena, t);
+	e->nstep = 0;
+	for (int i = 0; i < e->g->nnode; i++) {
+		struct node *n = e->g->node[i];
+		if (n->op->flags & OP_VIEW)
+			continue;
+		void *ws = e->plan[i].ws_bytes ? (char *)arena + e->ws_offset[i] : NULL;
+		e->step[e->nstep++] = (struct step){
+			.run = kernel_of(e, n)->run, .k = &e->plan[i], .phase_bit = 1u << n->phase,
+			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws } };
+	}
+	return 0;
+}
+
+static int explain(int rc, const struct node *n)
+{
+	err_locate(rc, &n->loc);
+	return err_context(rc, "in %s node %d '%s'", n->op->name, n->id, n->name);
+}
+
+static int run_watched(struct exec *e, unsigned phases)
+{
+	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
+		if (!(s->phase_bit & phases))
+			continue;
+		double t0 = io_seconds();
+		int rc = s->run(s->k, &s->args);
+		double t1 = io_seconds();
+		if (rc < 0)
+			return explain(rc, s->k->n);
+		if (e->profiling)
+			e->seconds[s->k->n->id] += t1 - t0;
+		if (e->hook)
+			e->hook(e->hook_arg, s->k->n, t0, t1);
+	}
+	return 0;
+}
+
+int exec_run(struct exec *e, unsigned phases)
+{
+	if (e->profiling || e->hook)
+		return run_watched(e, phases);
+	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
+		int rc;
+		if ((s->phase_bit & phases) && (rc = s->run(s->k, &s->args)) < 0)
+			return explain(rc, s->k->n);
+	}
+	return 0;
+}
+
+void exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
+{
+	const struct tensor *x = graph_t(e->g, t);
+	layout_pack(&x->layout, &x->shape, x->dtype, e->pointer[t], type, plain);
+}
+
+void exec_read(const struct exec *e, tid t, enum dtype type, void *plain)
+{
+	const struct tensor *x = graph_t(e->g, t);
+	layout_unpack(&x->layout, &x->shape, type, plain, x->dtype, e->pointer[t]);
+}
+
+void *exec_pointer(const struct exec *e, tid t)
+{
+	return e->pointer[t];
+}
+
+const char *exec_impl(const struct exec *e, nid n)
+{
+	return e->plan[n].impl;
+}
+
+size_t exec_workspace(const struct exec *e, nid n)
+{
+	return e->plan[n].ws_bytes;
+}
+
+void exec_profile(struct exec *e, bool on)
+{
+	e->profiling = on;
+	memset(e->seconds, 0, sizeof *e->seconds * (size_t)e->g->nnode);
+}
+
+const double *exec_profile_seconds(const struct exec *e)
+{
+	return e->seconds;
+}
+
+void exec_set_hook(struct exec *e, void (*hook)(void *arg, const struct node *n, double t0, double t1),
+                   void *arg)
+{
+	e->hook = hook;
+	e->hook_arg = arg;
+}
