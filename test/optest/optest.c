@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every op, every sample, from the one string in its record:
+ *
+ *   shape       the op takes the sample and makes its outputs
+ *   gradient    the rule against central differences, in float64 on the reference kernels
+ *   cpu         forward and gradient on the CPU backend against the reference, inputs row-major and channels-last,
+ *               step arena filled with NaN before
+ *   twice       the same bits again from a differently poisoned arena
+ *
+ * Usage: optest [OP...]. Prints a line for each failure and "N passed, N failed" at the end. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/exec.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "graph/autodiff.h"
+#include "graph/pass.h"
+#include "op/sample.h"
+
+#define MAX_OUT 16
+#define FD_ELEMENTS 48          /* elements of each input that are perturbed */
+#define FD_STEP 1e-5
+#define FD_TOLERANCE 1e-6
+#define CPU_TOLERANCE 3e-5      /* of the largest magnitude in the tensor */
+
+static int passed, failed;
+static const char *cur_op, *cur_text, *cur_what;
+
+static void fail(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	printf("not ok - %s '%s' %s: ", cur_op, cur_text, cur_what);
+	vprintf(fmt, ap);
+	printf("\n");
+	va_end(ap);
+	if (err_count())
+		err_print(stdout, "  optest");
+	err_clear();
+	failed++;
+}
+
+/* One sample compiled for one device: the node, and the gradients of its inputs for given output gradients. */
+struct trial {
+	struct sample s;
+	struct device *dev;
+	struct exec *exec;
+	struct store *store;
+	void *arena;
+	size_t arena_bytes;
+	tid out[MAX_OUT];              /* outputs of the node; update outputs read back through their states */
+	int nout;
+	tid dy[MAX_OUT];               /* inputs of the graph, NONE where the output carries no gradient */
+	double *dy_value[MAX_OUT];
+	tid wrt[SAMPLE_MAX_IN];
+	int wrt_in[SAMPLE_MAX_IN];     /* which input each is */
+	int nwrt;
+	tid dx[SAMPLE_MAX_IN];
+};
+
+static void trial_release(struct trial *t)
+{
+	exec_free(t->exec);
+	store_free(t->store);
+	mem_unmap(t->arena, t->arena_bytes);
+	sample_release(&t->s);
+}
+
+static bool carries_gradient(const struct op *op, int i)
+{
+	return i == 0 || (op->diff_out >> i & 1);
+}
+
+/* Inputs that stand for output gradients, then autodiff. */
+static int add_gradient(struct trial *t)
+{
+	struct graph *g = t->s.g;
+	const struct op *op = t->s.node->op;
+	for (int i = 0; i < t->nout; i++) {
+		t->dy[i] = NONE;
+		if (t->out[i] == NONE || !carries_gradient(op, i))
+			continue;
+		const struct shape *s = &graph_t(g, t->out[i])->shape;
+		char name[16];
+		snprintf(name, sizeof name, "dy%d", i);
+		TRY(graph_input(g, name, DTYPE_F32, s, &t->dy[i]));
+		t->dy_value[i] = ARENA_ARRAY(g->arena, double, shape_count(s));
+		for (int64_t k = 0; k < shape_count(s); k++)
+			t->dy_value[i][k] = (float)rng_normal(99, (uint64_t)i, 0, (uint64_t)k);
+	}
+	for (int i = 0; i < t->s.nin; i++)
+		if (t->s.in[i] != NONE && graph_t(g, t->s.in[i])->requires_grad) {
+			t->wrt_in[t->nwrt] = i;
+			t->wrt[t->nwrt++] = t->s.in[i];
+		}
+	tid y[MAX_OUT], dy[MAX_OUT];
+	int ny = 0;
+	for (int i = 0; i < t->nout; i++)
+		if (t->dy[i] != NONE) {
+			y[ny] = t->out[i];
+			dy[ny++] = t->dy[i];
+		}
+	TRY(autodiff(g, ny, y, dy, t->nwrt, t->wrt, t->dx));
+	for (int i = 0; i < t->nwrt; i++)
+		if (t->dx[i] != NONE)
+			graph_t(g, t->dx[i])->output = true;
+	return 0;
+}
+
+static const struct pass passes[] = {
+	{ "precision", "", pass_precision, STAGE_BUILT },
+	{ "layout", "", pass_layout, STAGE_LAID_OUT },
+	{ "sched", "", pass_sched, STAGE_LAID_OUT },
+};
+
+static void set_native(struct trial *t)
+{
+	for (tid i = 0; i < t->s.g->ntensor; i++) {
+		struct tensor *x = graph_t(t->s.g, i);
+		if (x->role == ROLE_INPUT && x->shape.nd >= 3)
+			x->layout = layout_native(&x->shape);
+	}
+}
+
+static int compile(struct trial *t, const struct op *op, const char *text, struct device *dev,
+                   bool gradient, bool native)
+{
+	memset(t, 0, sizeof *t);
+	t->dev = dev;
+	TRY(sample_build(&t->s, op, text, 1));
+	struct graph *g = t->s.g;
+	t->nout = t->s.node->nout;
+	for (int i = 0; i < t->nout; i++) {
+		t->out[i] = t->s.node->out[i];
+		if (t->out[i] != NONE)
+			graph_t(g, t->out[i])->output = true;
+	}
+	if (gradient)
+		TRY(add_gradient(t));
+	if (native)
+		set_native(t);
+	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	TRY(pass_run(g, passes, 3, &env));
+	TRY(exec_new(&t->exec, g, dev));
+	t->store = store_new(dev, 1);
+	t->arena_bytes = exec_arena_bytes(t->exec) + 64;
+	t->arena = mem_map(t->arena_bytes);
+	return exec_bind(t->exec, t->store, t->arena);
+}
+
+static void set_input(struct trial *t, int i)
+{
+	struct tensor *x = graph_t(t->s.g, t->s.in[i]);
+	if (x->role == ROLE_INPUT)
+		exec_write(t->exec, t->s.in[i], DTYPE_F64, t->s.value[i]);
+	else
+		store_set(store_find(t->store, x->name), DTYPE_F64, t->s.value[i]);
+}
+
+static int run(struct trial *t, int poison)
+{
+	memset(t->arena, poison, exec_arena_bytes(t->exec));
+	for (int i = 0; i < t->s.nin; i++)
+		if (t->s.in[i] != NONE)
+			set_input(t, i);
+	for (int i = 0; i < t->nout; i++)
+		if (t->dy_value[i])
+			exec_write(t->exec, t->dy[i], DTYPE_F64, t->dy_value[i]);
+	return exec_run(t->exec, ~0u);
+}
+
+static double *read_tensor(struct trial *t, tid x)
+{
+	int64_t n = shape_count(&graph_t(t->s.g, x)->shape);
+	double *v = mem_alloc(sizeof *v * (size_t)(n + 1));
+	exec_read(t->exec, x, DTYPE_F64, v);
+	return v;
+}
+
+/* <y, dy> over the outputs that carry gradient. */
+static double objective(struct trial *t)
+{
+	double sum = 0;
+	for (int i = 0; i < t->nout; i++) {
+		if (!t->dy_value[i])
+			continue;
+		double *y = read_tensor(t, t->out[i]);
+		int64_t n = shape_count(&graph_t(t->s.g, t->out[i])->shape);
+		for (int64_t k = 0; k < n; k++)
+			sum += y[k] * t->dy_value[i][k];
+		mem_free(y);
+	}
+	return sum;
+}
+
+static int difference(struct trial *t, int input, int64_t k, double *slope)
+{
+	double *v = &t->s.value[input][k], saved = *v, plus, minus;
+	*v = saved + FD_STEP;
+	TRY(run(t, 0));
+	plus = objective(t);
+	*v = saved - FD_STEP;
+	TRY(run(t, 0));
+	minus = objective(t);
+	*v = saved;
+	*slope = (plus - minus) / (2 * FD_STEP);
+	return 0;
+}
+
+static int check_input_gradient(struct trial *t, int w)
+{
+	const struct shape *s = &graph_t(t->s.g, t->wrt[w])->shape;
+	int64_t n = shape_count(s), stride = n > FD_ELEMENTS ? n / FD_ELEMENTS : 1;
+	if (t->dx[w] == NONE) {
+		fail("no gradient for input %d, and it is not declared nondiff", t->wrt_in[w]);
+		return 0;
+	}
+	TRY(run(t, 0));
+	double *dx = read_tensor(t, t->dx[w]), scale = 1e-3;
+	for (int64_t k = 0; k < n; k++)
+		scale = fmax(scale, fabs(dx[k]));
+	for (int64_t k = 0; k < n; k += stride) {
+		double slope;
+		int rc = difference(t, t->wrt_in[w], k, &slope);
+		if (rc < 0) {
+			mem_free(dx);
+			return rc;
+		}
+		if (!(fabs(slope - dx[k]) <= FD_TOLERANCE * scale)) {
+			fail("input %d element %lld: gradient %.9g, difference %.9g", t->wrt_in[w],
+			     (long long)k, dx[k], slope);
+			break;
+		}
+	}
+	mem_free(dx);
+	return 0;
+}
+
+static void check_gradient(const struct op *op, const char *text, struct device *ref)
+{
+	struct trial t;
+	int before = failed;
+	cur_what = "gradient";
+	if (compile(&t, op, text, ref, true, false) < 0) {
+		fail("cannot compile");
+	} else {
+		if (t.nwrt == 0 && !(op->flags & (OP_NOGRAD | OP_UPDATE | OP_RANDOM)) && t.s.nin > 0)
+			fail("has a rule but no differentiable input");
+		for (int w = 0; w < t.nwrt; w++)
+			if (check_input_gradient(&t, w) < 0)
+				fail("run failed");
+	}
+	passed += failed == before;
+	trial_release(&t);
+}
+
+static void compare(struct trial *a, struct trial *b, tid ta, tid tb, const char *what, int index)
+{
+	int64_t n = shape_count(&graph_t(a->s.g, ta)->shape);
+	double *x = read_tensor(a, ta), *y = read_tensor(b, tb), scale = 1e-3;
+	for (int64_t k = 0; k < n; k++)
+		scale = fmax(scale, fabs(x[k]));
+	for (int64_t k = 0; k < n; k++)
+		if (!(fabs(x[k] - y[k]) <= CPU_TOLERANCE * scale)) {
+			fail("%s %d element %lld of %lld: reference %.9g, cpu %.9g", what, index, (long long)k,
+			     (long long)n, x[k], y[k]);
+			break;
+		}
+	mem_free(x);
+	mem_free(y);
+}
+
+/* All results of b as one block, to compare bits. */
+static void gather(struct trial *t, struct buf *out)
+{
+	for (int i = 0; i < t->nout + t->nwrt; i++) {
+		tid x = i < t->nout ? t->out[i] : t->dx[i - t->nout];
+		if (x == NONE)
+			continue;
+		double *v = read_tensor(t, x);
+		buf_add(out, v, sizeof *v * (size_t)shape_count(&graph_t(t->s.g, x)->shape));
+		mem_free(v);
+	}
+}
+
+static void check_twice(struct trial *t)
+{
+	struct buf first = BUF_INIT, second = BUF_INIT;
+	gather(t, &first);
+	if (run(t, 0x55) < 0)
+		fail("second run failed");
+	gather(t, &second);
+	if (first.len != second.len || memcmp(first.data, second.data, first.len) != 0)
+		fail("other bits on the second run, or a value that was not written");
+	buf_release(&first);
+	buf_release(&second);
+}
+
+static void check_cpu(const struct op *op, const char *text, struct device *ref, struct device *cpu,
+                      bool gradient, bool native)
+{
+	struct trial a, b = { 0 };
+	int before = failed;
+	cur_what = native ? "cpu, channels-last" : "cpu";
+	if (compile(&a, op, text, ref, gradient, false) < 0 ||
+	    compile(&b, op, text, cpu, gradient, native) < 0 || run(&a, 0) < 0 || run(&b, 0xff) < 0) {
+		fail("does not run");
+	} else {
+		for (int i = 0; i < a.nout; i++)
+			if (a.out[i] != NONE)
+				compare(&a, &b, a.out[i], b.out[i], "output", i);
+		for (int i = 0; i < a.nwrt; i++)
+			if (a.dx[i] != NONE)
+				compare(&a, &b, a.dx[i], b.dx[i], "gradient of input", a.wrt_in[i]);
+		check_twice(&b);
+	}
+	passed += failed == before;
+	trial_release(&a);
+	trial_release(&b);
+}
+
+static void check_op(const struct op *op, struct device *ref, struct device *cpu)
+{
+	bool gradient = op->grad != NULL;
+	cur_op = op->name;
+	cur_text = "";
+	cur_what = "record";
+	if (!op->samples || !op->samples[0])
+		fail("has no samples");
+	if (!op->doc || !op->doc[0])
+		fail("has no documentation");
+	if (!gradient && !(op->flags & (OP_NOGRAD | OP_UPDATE | OP_ONCE)) && op->max_in > 0)
+		fail("has no gradient rule and is not flagged OP_NOGRAD, OP_UPDATE or OP_ONCE");
+	for (const char *const *text = op->samples; text && *text; text++) {
+		cur_text = *text;
+		if (gradient)
+			check_gradient(op, *text, ref);
+		check_cpu(op, *text, ref, cpu, gradient, false);
+		check_cpu(op, *text, ref, cpu, gradient, true);
+	}
+}
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], name) == 0)
+			return true;
+	return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct device *ref, *cpu;
+	const struct op *op;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (device_open(&ref, "reference") < 0 || device_open(&cpu, "cpu") < 0) {
+		err_print(stderr, "optest");
+		return 1;
+	}
+	for (int i = 0; (op = op_at(i)) != NULL; i++)
+		if (wanted(op->name, argc, argv))
+			check_op(op, ref, cpu);
+	device_close(ref);
+	device_close(cpu);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}
