@@ -83,17 +83,33 @@ static int bad_character(struct builder *b)
 	           (unsigned)b->parser.problem_value);
 }
 
+/* Whether a mark is behind the last line: libyaml places what is missing at the end of the text there. */
+static bool behind_end(const struct builder *b, yaml_mark_t mark)
+{
+	const char *p = b->text;
+
+	for (size_t line = 0; p && line < mark.line; line++) {
+		p = strchr(p, '\n');
+		if (p)
+			p++;
+	}
+	return !p || !*p;
+}
+
 static int syntax_error(struct builder *b)
 {
 	const yaml_parser_t *p = &b->parser;
-	struct loc loc = place(b, p->problem_mark, p->problem_mark);
+	bool end = p->error != YAML_READER_ERROR && p->context && behind_end(b, p->problem_mark);
+	yaml_mark_t mark = end ? p->context_mark : p->problem_mark;
+	struct loc loc = place(b, mark, mark);
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return ERR(E_NOMEM, NULL, "no memory to parse '%s'", b->at.file ? b->at.file : "");
 	if (p->error == YAML_READER_ERROR)
 		return bad_character(b);
 	if (p->context)
-		return ERR(E_CONFIG, &loc, "syntax error %s: %s", p->context, p->problem);
+		return ERR(E_CONFIG, &loc, "syntax error %s: %s%s", p->context, p->problem,
+		           end ? " before the end of the text" : "");
 	return ERR(E_CONFIG, &loc, "syntax error: %s", p->problem ? p->problem : "not YAML");
 }
 

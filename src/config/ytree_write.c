@@ -59,6 +59,12 @@ static bool is_container(const struct ynode *n)
 	return (n->kind == Y_MAP || n->kind == Y_SEQ) && n->n > 0;
 }
 
+/* A tagged entry, {conv2d: {filters: 8}}: in a list it is written as people do, "- conv2d: {filters: 8}". */
+static bool is_tagged(const struct ynode *n)
+{
+	return n->kind == Y_MAP && n->n == 1;
+}
+
 static void write_block(struct buf *out, const struct ynode *n, int indent, bool first_here);
 
 /* A member's value after "key:" or "-": on this line if it fits, else in block style. */
@@ -74,7 +80,7 @@ static void write_value(struct buf *out, const struct ynode *v, int indent, bool
 		buf_putc(out, ' ');
 		write_flow(out, v, 0, SIZE_MAX);
 		buf_putc(out, '\n');
-	} else if (write_flow(&flow, v, FLOW_LEVELS, room)) {
+	} else if (!(in_seq && is_tagged(v)) && write_flow(&flow, v, FLOW_LEVELS, room)) {
 		buf_printf(out, " %s\n", flow.data);
 	} else if (in_seq) {   /* "- key: ..." */
 		buf_putc(out, ' ');
