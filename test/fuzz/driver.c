@@ -29,7 +29,7 @@ struct input {
 
 static struct input *inputs;
 static int ninputs;
-static int mutations = 1000;
+static int mutations = 3000;
 static const char *out_path;
 static int out_number = -1;
 
