@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The architecture, checked: a file under src/ includes only from its own folder and from folders before it in
+# src/LAYERS; a vendor's header is included only where its home is; every header compiles alone.
+#
+#     srcdir=DIR CC=cc test/lint/layers.sh        (make check sets both)
+set -u
+srcdir=${srcdir:-.}
+CC=${CC:-cc}
+build=$(pwd)
+cd "$srcdir" || exit 99
+failed=0
+
+folders=
+for d in src cuda data-tools; do
+	[ -d "$d" ] && folders="$folders $d"
+done
+
+# shellcheck disable=SC2086
+find $folders -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | sort | xargs awk '
+function complain(text) {
+	printf "%s:%d: %s\n", FILENAME, FNR, text
+	bad = 1
+}
+function home(pattern, folders,   n, f, i) {
+	vendors++
+	vendor[vendors] = pattern
+	where[vendors] = folders
+	n = split(folders, f, " ")
+	for (i = 1; i <= n; i++)
+		allowed[pattern, f[i]] = 1
+}
+BEGIN {
+	while ((getline line < "src/LAYERS") > 0)
+		if (line != "")
+			rank[line] = ++layers
+	if (!layers) {
+		print "src/LAYERS: no layers"
+		exit bad = 1
+	}
+	home("^yaml[.]h$", "config")
+	home("^zstd[a-z_]*[.]h$", "ckpt data")
+	home("^(mpi|nccl)[.]h$", "comm")
+	home("^(oneapi/.*|dnnl.*[.]h.*)$", "backend op")
+	home("^(cuda|cudnn|cublas|driver_types).*[.]h$", "backend op cuda")
+	home("^png[.]h$", "report data-tools")
+	home("^xxhash[.]h$", "base")
+}
+FNR == 1 {
+	n = split(FILENAME, part, "/")
+	in_src = part[1] == "src"
+	folder = in_src ? part[2] : part[1]
+	if (in_src && !(folder in rank) && !(folder in missing)) {
+		complain("the folder is not listed in src/LAYERS")
+		missing[folder] = 1
+	}
+}
+/^[ \t]*#[ \t]*include[ \t]*["<]/ {
+	quoted = $0 ~ /include[ \t]*"/
+	name = $0
+	sub(/^[^"<]*["<]/, "", name)
+	sub(/[">].*$/, "", name)
+	for (i = 1; i <= vendors; i++)
+		if (name ~ vendor[i] && !((vendor[i], folder) in allowed))
+			complain("<" name "> belongs to " where[i] ", not to " folder)
+	if (!quoted || !in_src || name == "config.h" || name ~ /^cuda\//)
+		next
+	if (name !~ /\//) {
+		complain("\"" name "\" must be included as \"folder/" name "\"")
+		next
+	}
+	to = name
+	sub(/\/.*$/, "", to)
+	if (!(to in rank))
+		complain("\"" name "\": no such layer")
+	else if (rank[to] > rank[folder])
+		complain("\"" name "\" is to the right of " folder " in src/LAYERS")
+}
+END { exit bad }
+' || failed=1
+
+# A vendor's header that this machine lacks says nothing about ours.
+lacks_vendor_header()
+{
+	for h in $(sed -n 's/^[ 	]*#[ 	]*include[ 	]*<\([^>]*\)>.*/\1/p' "$1"); do
+		echo "#include <$h>" | $CC -E -x c - >/dev/null 2>&1 || return 0
+	done
+	return 1
+}
+
+for h in $(find src -name '*.h' | sort); do
+	# shellcheck disable=SC2086
+	if ! errors=$(echo "#include \"${h#src/}\"" | $CC -std=c11 -D_GNU_SOURCE ${CPPFLAGS-} -Isrc \
+		-I"$build/src" -I"$build" -Wall -Wextra -Wno-unused-parameter -Werror -fsyntax-only -x c - 2>&1) &&
+		! lacks_vendor_header "$h"; then
+		echo "$h: does not compile alone:"
+		echo "$errors"
+		failed=1
+	fi
+done
+
+exit $failed

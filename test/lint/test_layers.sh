@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# layers.sh must find each kind of violation, and nothing in a clean tree.
+set -u
+lint=$(cd "${srcdir:-.}" && pwd)/test/lint/layers.sh
+tree=$(mktemp -d) || exit 99
+trap 'rm -rf "$tree"' EXIT
+failed=0
+
+fresh()
+{
+	rm -rf "$tree/src"
+	mkdir -p "$tree/src/base" "$tree/src/config" "$tree/src/comm"
+	printf 'base\nconfig\ncomm\n' >"$tree/src/LAYERS"
+	printf '#include <stddef.h>\nsize_t a(void);\n' >"$tree/src/base/a.h"
+	printf '#include "base/a.h"\n#include <yaml.h>\n' >"$tree/src/config/c.c"
+}
+
+# expect TEXT: the tree fails with TEXT in the output; with no TEXT it passes.
+expect()
+{
+	output=$(cd "$tree" && srcdir=. "$lint" 2>&1)
+	status=$?
+	if [ $# -eq 0 ] && [ $status -ne 0 ]; then
+		echo "a clean tree fails: $output"
+		failed=1
+	elif [ $# -eq 1 ] && { [ $status -eq 0 ] || ! echo "$output" | grep -qF -- "$1"; }; then
+		echo "not found: '$1' in: $output"
+		failed=1
+	fi
+	fresh
+}
+
+fresh
+expect
+echo '#  include "config/x.h"' >"$tree/src/base/b.c"
+expect 'src/base/b.c:1: "config/x.h" is to the right of base'
+echo '#include <mpi.h>' >"$tree/src/config/m.c"
+expect '<mpi.h> belongs to comm, not to config'
+echo '#include <oneapi/dnnl/dnnl.h>' >"$tree/src/comm/m.c"
+expect '<oneapi/dnnl/dnnl.h> belongs to backend op, not to comm'
+echo '#include "a.h"' >"$tree/src/base/b.c"
+expect '"a.h" must be included as "folder/a.h"'
+echo '#include "elsewhere/a.h"' >"$tree/src/base/b.c"
+expect '"elsewhere/a.h": no such layer'
+mkdir "$tree/src/new" && echo 'int x;' >"$tree/src/new/n.c"
+expect 'not listed in src/LAYERS'
+echo 'uint64_t f(void);' >"$tree/src/base/b.h"
+expect 'src/base/b.h: does not compile alone'
+exit $failed
