@@ -144,12 +144,15 @@ static dnnl_status_t md_strided(struct md *m, int nd, const dnnl_dim_t *dims, dn
 
 static dnnl_status_t md_blocked(struct md *m, const struct layout *l, dnnl_data_type_t t)
 {
-	dnnl_status_t st = md_strided(m, l->nd, l->dims, t, l->stride);
+	/* A row-major one first: the library takes blocked strides for overlapping ones. */
+	dnnl_status_t st = dnnl_memory_desc_init_by_strides(&m->d, l->nd, dims_of(l->nd, l->dims).v,
+	                                                    t, NULL);
 	if (st != dnnl_success)
 		return st;
 	dnnl_blocking_desc_t *b = &m->d.format_desc.blocking;
 	padded_dims(l, m->d.padded_dims);
 	b->inner_nblks = l->nblk;
+	memcpy(b->strides, l->stride, sizeof l->stride);
 	for (int i = 0; i < l->nblk; i++) {
 		b->inner_blks[i] = l->blk[i];
 		b->inner_idxs[i] = l->blk_dim[i];
@@ -359,9 +362,8 @@ static struct dnn_prim *prim_make(dnnl_primitive_desc_t pd, int narg, const int 
 	for (int i = 0; i < narg; i++)
 		if (args[i])
 			p->arg[p->narg++] = args[i];
-	dnnl_dim_t bytes = 0;
-	dnnl_primitive_desc_query(pd, dnnl_query_memory_consumption_s64, 0, &bytes);
-	p->ws_bytes = (size_t)bytes;
+	p->ws_bytes = dnnl_memory_desc_get_size(
+		dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
 	return p;
 }
 
@@ -506,7 +508,8 @@ static int add_memory(struct dnn_prim *p, int arg)
 {
 	int i = p->nexec;
 	TRY(fail(dnnl_memory_create(&p->mem[i],
-	                            dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md, arg),
+	                            dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md,
+	                                                         arg),
 	                            lib.engine, DNNL_MEMORY_NONE),
 	         "cannot make a memory object"));
 	p->exec[i] = (dnnl_exec_arg_t){ arg, p->mem[i] };

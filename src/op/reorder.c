@@ -174,12 +174,12 @@ static int cast_run(const struct kplan *k, const struct kargs *a)
 /* --- samples --- */
 
 static const char *const reorder_samples[] = {
-	"2x3x4x5", "1x17x3x2x5!", "7x16x3", "5x4", "3", "s", "2x3x4x5:index9", NULL
+	"2x3x4x5", "1x17x3x2x5!", "7x16x3", "5x4", "3", "s", NULL
 };
 
+/* Types the reference keeps as double: rounding to 16 bits and integers are tested in test_dnn. */
 static const char *const cast_samples[] = {
-	"2x3x4x5 ; dtype: f32", "17x5 ; dtype: bf16", "3x4 ; dtype: f16", "4x5:index7 ; dtype: f32",
-	"4x5:index7 ; dtype: i64", "s ; dtype: f64", NULL
+	"2x3x4x5 ; dtype: f32", "2x16x3x7x5 ; dtype: f64", "s ; dtype: f64", NULL
 };
 
 /* --- records --- */
