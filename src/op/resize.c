@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Resize of all spatial axes, nearest or linear (bilinear; trilinear for three axes). With in and
+ * out sizes of an axis, output o reads the input at
+ *   nearest                floor(o * in / out)
+ *   linear                 max(0, (o + 1/2) * in / out - 1/2)
+ *   linear, align_corners  o * (in - 1) / (out - 1), so that the corners map onto each other
+ * as torch.nn.functional.interpolate does. resize and resize_grad are linear maps, each the other's
+ * transpose and gradient.
+ *
+ * CPU: per axis a sparse matrix (for each index of the result: where from, how much), transposed
+ * for the gradient, which so is a gather too: no atomics, the same bits for any number of threads.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "op/check.h"
+#include "op/emit.h"
+#include "op/grid.h"
+#include "op/simd.h"
+
+enum mode { BILINEAR, NEAREST };
+static const char *const mode_names[] = { "bilinear", "nearest", NULL };
+
+struct resize {
+	struct ints size;
+	int mode;
+	bool align_corners;
+};
+
+static const struct field fields[] = {
+	FIELD_INTS(struct resize, size, "", 1, 1 << 24, "spatial size of the result"),
+	FIELD_ENUM(struct resize, mode, "bilinear", mode_names, "linear along each axis, or nearest"),
+	FIELD_BOOL(struct resize, align_corners, "false", "map corner onto corner (bilinear only)"),
+	FIELD_END
+};
+
+/* --- shape --- */
+
+/* The result's grid: input 0's with the spatial size of the attributes. */
+static int result_grid(struct graph *g, const struct node *n, struct grid *y)
+{
+	const struct resize *at = n->attr;
+	TRY(check_dtype(g, n, 0, DTYPE_F32));
+	TRY(check_rank(g, n, 0, 3, 5));
+	*y = grid_of(node_in_shape(g, n, 0));
+	if (at->align_corners && at->mode == NEAREST)
+		return ERR(E_CONFIG, &g->cur_loc,
+		           "layer '%s': 'align_corners' of '%s' goes with mode bilinear only",
+		           check_layer(n), n->op->name);
+	return grid_ints(&g->cur_loc, n, "size", &at->size, y->axes, 1, y->d);
+}
+
+static int shape(struct graph *g, struct node *n)
+{
+	struct grid y;
+	TRY(result_grid(g, n, &y));
+	struct shape s = grid_shape(&y);
+	return graph_out(g, n, 0, DTYPE_F32, &s);
+}
+
+/* --- grad --- */
+
+/* The other of the two ops, back to the size of the input. */
+static int emit_transpose_map(struct graph *g, const struct node *n, const char *op, const tid *dy,
+                              tid *dx)
+{
+	struct resize at = *(const struct resize *)n->attr;
+	const struct shape *x = node_in_shape(g, n, 0);
+	if (dy[0] == NONE)
+		return 0;
+	at.size = ints_make(g, x->nd - 2, x->d + 2);
+	return graph_emit1(g, op, &at, 1, dy, &dx[0]);
+}
+
+static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return emit_transpose_map(g, n, "resize_grad", dy, dx);
+}
+
+static int grad_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	return emit_transpose_map(g, n, "resize", dy, dx);
+}
+
+/* --- cost --- */
+
+static void cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	const struct shape *in = node_in_shape(g, n, 0), *out = node_out_shape(g, n, 0);
+	int64_t a = shape_count(in), b = shape_count(out);
+	c->flops = ((const struct resize *)n->attr)->mode == NEAREST
+	                   ? 0
+	                   : (double)(a > b ? a : b) * 2 * (1 << (in->nd - 2));
+}
+
+/* --- where an index reads --- */
+
+struct source {
+	int64_t i[2];
+	double w[2]; /* w[1] is 0 at the border and for nearest */
+};
+
+static struct source source_of(const struct resize *at, int64_t in, int64_t out, int64_t o)
+{
+	double x;
+	if (at->mode == NEAREST) {
+		/* in float32, as PyTorch has it: where o * in / out is nearly whole, that decides
+		 */
+		int64_t i = (int64_t)floorf((float)o * ((float)in / (float)out));
+		return (struct source){ { i < in ? i : in - 1, 0 }, { 1, 0 } };
+	}
+	if (at->align_corners)
+		x = out > 1 ? (double)o * (double)(in - 1) / (double)(out - 1) : 0;
+	else
+		x = fmax(0, ((double)o + 0.5) * (double)in / (double)out - 0.5);
+	int64_t i = (int64_t)x;
+	if (i >= in - 1)
+		return (struct source){ { in - 1, 0 }, { 1, 0 } };
+	return (struct source){ { i, i + 1 }, { 1 - (x - (double)i), x - (double)i } };
+}
+
+/* --- reference kernels --- */
+
+/* Calls visit for each (output, input, weight) of one plane, small being the size before resize. */
+static void each_pair(const struct resize *at, const struct grid *small, const struct grid *large,
+                      void (*visit)(void *arg, int64_t o, int64_t i, double w), void *arg)
+{
+	for (int64_t o = 0; o < grid_points(large); o++) {
+		int64_t c[3] = { o / (large->d[1] * large->d[2]), o / large->d[2] % large->d[1],
+			         o % large->d[2] };
+		struct source s[3];
+		for (int a = 0; a < 3; a++)
+			s[a] = source_of(at, small->d[a], large->d[a], c[a]);
+		for (int corner = 0; corner < 8; corner++) {
+			int d = corner >> 2, h = corner >> 1 & 1, w = corner & 1;
+			double weight = s[0].w[d] * s[1].w[h] * s[2].w[w];
+			if (weight != 0)
+				visit(arg, o,
+				      (s[0].i[d] * small->d[1] + s[1].i[h]) * small->d[2] +
+				              s[2].i[w],
+				      weight);
+		}
+	}
+}
+
+struct planes {
+	const double *from;
+	double *to;
+};
+
+static void pull(void *arg, int64_t o, int64_t i, double w)
+{
+	struct planes *p = arg;
+	p->to[o] += w * p->from[i];
+}
+
+static void push(void *arg, int64_t o, int64_t i, double w)
+{
+	struct planes *p = arg;
+	p->to[i] += w * p->from[o];
+}
+
+static int ref_any_run(const struct kplan *k, const struct kargs *a, bool transposed)
+{
+	struct grid x = grid_of(node_in_shape(k->g, k->n, 0)),
+		    y = grid_of(node_out_shape(k->g, k->n, 0));
+	struct planes p = { a->in[0], a->out[0] };
+	memset(p.to, 0, sizeof *p.to * (size_t)(y.n * y.c * grid_points(&y)));
+	for (int64_t i = 0; i < x.n * x.c;
+	     i++, p.from += grid_points(&x), p.to += grid_points(&y)) {
+		if (transposed)
+			each_pair(k->n->attr, &y, &x, push, &p);
+		else
+			each_pair(k->n->attr, &x, &y, pull, &p);
+	}
+	return 0;
+}
+
+static int ref_run(const struct kplan *k, const struct kargs *a)
+{
+	return ref_any_run(k, a, false);
+}
+
+static int ref_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	return ref_any_run(k, a, true);
+}
+
+/* --- cpu kernels --- */
+
+#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
+
+/* Entries first[i] .. first[i + 1] - 1 belong to index i of the result. */
+struct axis_map {
+	int64_t *first, *from;
+	float *w;
+};
+
+struct maps {
+	struct grid from, to;
+	struct axis_map axis[3];
+};
+
+static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
+{
+	return (struct axis_map){ ARENA_ARRAY(arena, int64_t, n + 1),
+		                  ARENA_ARRAY(arena, int64_t, entries + 1),
+		                  ARENA_ARRAY(arena, float, entries + 1) };
+}
+
+static struct axis_map map_make(struct arena *arena, const struct resize *at, int64_t in,
+                                int64_t out)
+{
+	struct axis_map m = map_new(arena, out, 2 * out);
+	int64_t e = 0;
+	for (int64_t o = 0; o < out; o++) {
+		struct source s = source_of(at, in, out, o);
+		m.first[o] = e;
+		for (int j = 0; j < 2; j++)
+			if (s.w[j] != 0) {
+				m.from[e] = s.i[j];
+				m.w[e++] = (float)s.w[j];
+			}
+	}
+	m.first[out] = e;
+	return m;
+}
+
+static struct axis_map map_transpose(struct arena *arena, const struct axis_map *m, int64_t in,
+                                     int64_t out)
+{
+	int64_t entries = m->first[out];
+	struct axis_map t = map_new(arena, in + 1, entries);
+	int64_t *next = t.first + 1; /* becomes the end of each index as it is filled */
+	for (int64_t e = 0; e < entries; e++)
+		next[m->from[e] + 1]++;
+	for (int64_t i = 1; i <= in; i++)
+		next[i] += next[i - 1];
+	for (int64_t o = 0; o < out; o++)
+		for (int64_t e = m->first[o]; e < m->first[o + 1]; e++) {
+			int64_t to = next[m->from[e]]++;
+			t.from[to] = o;
+			t.w[to] = m->w[e];
+		}
+	return t;
+}
+
+static int plan_any(struct kplan *k, bool transposed)
+{
+	struct maps *m = k->state = ARENA_NEW(k->arena, struct maps);
+	m->from = grid_of(node_in_shape(k->g, k->n, 0));
+	m->to = grid_of(node_out_shape(k->g, k->n, 0));
+	for (int a = 0; a < 3; a++) {
+		int64_t in = transposed ? m->to.d[a] : m->from.d[a],
+			out = transposed ? m->from.d[a] : m->to.d[a];
+		m->axis[a] = map_make(k->arena, k->n->attr, in, out);
+		if (transposed)
+			m->axis[a] = map_transpose(k->arena, &m->axis[a], in, out);
+	}
+	return 0;
+}
+
+static int cpu_plan(struct kplan *k)
+{
+	return plan_any(k, false);
+}
+
+static int cpu_grad_plan(struct kplan *k)
+{
+	return plan_any(k, true);
+}
+
+/* y (+)= weight * (the row x resized along its axis by m), n pixels of c. */
+SIMD_CLONES static void blend_row(const float *x, float weight, const struct axis_map *m, int64_t n,
+                                  int64_t c, bool add, float *y)
+{
+	for (int64_t i = 0; i < n; i++, y += c) {
+		int64_t e = m->first[i], end = m->first[i + 1];
+		if (!add && e == end)
+			memset(y, 0, sizeof *y * (size_t)c);
+		else if (!add) {
+			const float *p = x + m->from[e] * c;
+			float f = weight * m->w[e++];
+#pragma omp simd
+			for (int64_t j = 0; j < c; j++)
+				y[j] = f * p[j];
+		}
+		for (; e < end; e++) {
+			const float *p = x + m->from[e] * c;
+			float f = weight * m->w[e];
+#pragma omp simd
+			for (int64_t j = 0; j < c; j++)
+				y[j] += f * p[j];
+		}
+	}
+}
+
+/* Row h of slice d of the result; x at its batch element. */
+static void resize_row(const struct maps *m, const float *x, int64_t d, int64_t h, float *y)
+{
+	const struct axis_map *md = &m->axis[0], *mh = &m->axis[1];
+	bool add = false;
+	for (int64_t i = md->first[d]; i < md->first[d + 1]; i++)
+		for (int64_t j = mh->first[h]; j < mh->first[h + 1]; j++, add = true) {
+			int64_t row = md->from[i] * m->from.d[1] + mh->from[j];
+			blend_row(x + row * m->from.d[2] * m->from.c, md->w[i] * mh->w[j],
+			          &m->axis[2], m->to.d[2], m->to.c, add, y);
+		}
+	if (!add)
+		memset(y, 0, sizeof *y * (size_t)(m->to.d[2] * m->to.c));
+}
+
+static int cpu_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct maps *m = k->state;
+	const struct grid *g = &m->to;
+	int64_t rows = g->n * g->d[0] * g->d[1], length = g->d[2] * g->c,
+		element = grid_points(&m->from) * g->c;
+	int64_t work = element * g->n > rows * length ? element * g->n : rows * length;
+	const float *x = a->in[0];
+	float *y = a->out[0];
+#pragma omp parallel for schedule(static) if (work > FORK_FLOATS)
+	for (int64_t i = 0; i < rows; i++)
+		resize_row(m, x + i / (g->d[0] * g->d[1]) * element, i / g->d[1] % g->d[0],
+		           i % g->d[1], y + i * length);
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const samples[] = { "2x3x4x5; size: [7, 9]",
+	                               "2x17x7x5; size: [3, 11], align_corners: true",
+	                               "1x3x3x4x5; size: [6, 3, 7]",
+	                               "1x1x3x2x5; size: [5, 4, 1], align_corners: true",
+	                               "2x3x9x7; size: [4, 15], mode: nearest",
+	                               "1x3x2x5x3; size: [4, 3, 9], mode: nearest",
+	                               "2x5x6; size: 13",
+	                               "2x48x11x13; size: [22, 26]",
+	                               "1x3x1x1; size: [5, 6]",
+	                               NULL };
+static const char *const grad_samples[] = {
+	"2x3x7x9; size: [4, 5]",      "2x17x3x11; size: [7, 5], align_corners: true",
+	"1x3x6x3x7; size: [3, 4, 5]", "2x3x4x15; size: [9, 7], mode: nearest",
+	"2x48x22x26; size: [11, 13]",
+	NULL
+};
+
+/* --- records --- */
+
+static const struct op op_resize = {
+	.name = "resize",
+	.doc = "resamples the spatial axes to a given size",
+	.flags = OP_LAYER,
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct resize), .attrs = fields,
+	.shape = shape, .grad = grad, .cost = cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+	},
+	.samples = samples,
+};
+
+static const struct op op_resize_grad = {
+	.name = "resize_grad",
+	.doc = "gradient of resize; size: the size before it",
+	.min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct resize), .attrs = fields,
+	.shape = shape, .grad = grad_grad, .cost = cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_grad_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_grad_plan, .run = cpu_run },
+	},
+	.samples = grad_samples,
+};
+
+OPSET(resize, &op_resize, &op_resize_grad);
