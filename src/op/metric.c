@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Counts and sums from which metrics over a whole data set are made; float64, so that adding up is
+ * exact or nearly so. confusion        (C, C) counts, row = label, column = the class with the
+ * largest logit (the first of equal ones) absolute_error   {sum |prediction - target|, count}
+ *   square_error     {sum (prediction - target)^2, count} */
+#include "base/err.h"
+#include "op/check.h"
+#include "op/deviation.h"
+#include "op/grid.h"
+#include "op/labels.h"
+
+struct confusion {
+	int64_t ignore;
+};
+
+static const struct field fields[] = {
+	LABELS_IGNORE_FIELD(struct confusion),
+	FIELD_END
+};
+
+/* --- shape --- */
+
+static int confusion_shape(struct graph *g, struct node *n)
+{
+	TRY(labels_check(g, n));
+	int64_t c = node_in_shape(g, n, 0)->d[1];
+	struct shape counts = shape_of(2, (int64_t[]){ c, c });
+	return graph_out(g, n, 0, DTYPE_F64, &counts);
+}
+
+static int error_shape(struct graph *g, struct node *n)
+{
+	struct shape sums = shape_of(1, (int64_t[]){ 2 });
+	TRY(deviation_check(g, n));
+	return graph_out(g, n, 0, DTYPE_F64, &sums);
+}
+
+/* --- cost --- */
+
+static void confusion_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	c->flops = (double)shape_count(node_in_shape(g, n, 0));
+}
+
+/* --- kernels: what both have in common --- */
+
+static int confusion_plan(struct kplan *k)
+{
+	struct labels *l = k->state = ARENA_NEW(k->arena, struct labels);
+	labels_init(l, k, ((const struct confusion *)k->n->attr)->ignore);
+	k->ws_bytes = sizeof(int32_t) * (size_t)(l->rows * l->w);
+	return 0;
+}
+
+/* Counts the predicted classes guess[p] of all elements. */
+static int count(const struct kplan *k, const int32_t *y, const int32_t *guess, double *counts)
+{
+	const struct labels *l = k->state;
+	struct bad_labels bad = { 0 };
+	for (int64_t i = 0; i < l->classes * l->classes; i++)
+		counts[i] = 0;
+	for (int64_t r = 0; r < l->rows; r++) {
+		const int32_t *row = y + labels_row(l, r);
+		for (int64_t p = r * l->w, i = 0; i < l->w; i++, p++)
+			if (labels_valid(l, row[i * l->step], p, &bad))
+				counts[row[i * l->step] * l->classes + guess[p]]++;
+	}
+	return bad_labels_report(&bad, k, l);
+}
+
+/* --- reference kernels --- */
+
+static int ref_confusion_run(const struct kplan *k, const struct kargs *a)
+{
+	struct grid g = grid_of(node_in_shape(k->g, k->n, 0));
+	const double *x = a->in[0];
+	int32_t *guess = a->ws;
+	int64_t points = grid_points(&g);
+	for (int64_t p = 0; p < g.n * points; p++) {
+		const double *logits = x + p / points * g.c * points + p % points;
+		guess[p] = 0;
+		for (int64_t c = 1; c < g.c; c++)
+			if (logits[c * points] > logits[guess[p] * points])
+				guess[p] = (int32_t)c;
+	}
+	return count(k, a->in[1], guess, a->out[0]);
+}
+
+static int ref_error(const struct kplan *k, const struct kargs *a, enum deviation f)
+{
+	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
+	double *sums = a->out[0];
+	sums[0] = deviation_sum_reference(f, 0, a->in[0], a->in[1], n);
+	sums[1] = (double)n;
+	return 0;
+}
+
+static int ref_absolute_run(const struct kplan *k, const struct kargs *a)
+{
+	return ref_error(k, a, DEVIATION_ABSOLUTE);
+}
+
+static int ref_square_run(const struct kplan *k, const struct kargs *a)
+{
+	return ref_error(k, a, DEVIATION_SQUARE);
+}
+
+/* --- cpu kernels --- */
+
+#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
+
+static int32_t first_maximum(const float *x, int64_t c)
+{
+	int64_t best = 0;
+	for (int64_t j = 1; j < c; j++)
+		if (x[j] > x[best])
+			best = j;
+	return (int32_t)best;
+}
+
+static int confusion_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels *l = k->state;
+	const float *x = a->in[0];
+	int32_t *guess = a->ws;
+	int64_t n = l->rows * l->w;
+#pragma omp parallel for schedule(static) if (n * l->classes > FORK_FLOATS)
+	for (int64_t p = 0; p < n; p++)
+		guess[p] = first_maximum(x + p * l->classes, l->classes);
+	return count(k, a->in[1], guess, a->out[0]);
+}
+
+static int error_plan(struct kplan *k)
+{
+	k->ws_bytes = deviation_workspace(shape_count(node_in_shape(k->g, k->n, 0)));
+	return 0;
+}
+
+static int cpu_error(const struct kplan *k, const struct kargs *a, enum deviation f)
+{
+	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
+	double *sums = a->out[0];
+	sums[0] = deviation_sum(f, 0, a->in[0], a->in[1], n, a->ws);
+	sums[1] = (double)n;
+	return 0;
+}
+
+static int absolute_run(const struct kplan *k, const struct kargs *a)
+{
+	return cpu_error(k, a, DEVIATION_ABSOLUTE);
+}
+
+static int square_run(const struct kplan *k, const struct kargs *a)
+{
+	return cpu_error(k, a, DEVIATION_SQUARE);
+}
+
+/* --- samples --- */
+
+static const char *const confusion_samples[] = {
+	"2x4x5x7:distinct 2x5x7:labels4; ignore: 255", "2x17x3x4x5:distinct 2x3x4x5:index17",
+	"9x5:distinct 9:index5", "2x4x33x65:distinct 2x33x65:labels4; ignore: 255",
+	NULL
+};
+static const char *const error_samples[] = { "2x3x5x7 2x3x5x7", "4x1 4x1", "s s",
+	                                     "2x48x21x23 2x48x21x23", NULL };
+
+/* --- records --- */
+
+static const struct op op_confusion = {
+	.name = "confusion",
+	.doc = "counts of (label, predicted class)",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct confusion), .attrs = fields,
+	.nondiff = 3,
+	.shape = confusion_shape, .cost = confusion_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = confusion_plan,
+		                        .run = ref_confusion_run },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_plan,
+		                  .run = confusion_run },
+	},
+	.samples = confusion_samples,
+};
+
+static const struct op op_absolute_error = {
+	.name = "absolute_error",
+	.doc = "sum of absolute differences, and how many",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.nondiff = 3,
+	.shape = error_shape, .cost = deviation_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_absolute_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = absolute_run },
+	},
+	.samples = error_samples,
+};
+
+static const struct op op_square_error = {
+	.name = "square_error",
+	.doc = "sum of squared differences, and how many",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.nondiff = 3,
+	.shape = error_shape, .cost = deviation_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_square_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = square_run },
+	},
+	.samples = error_samples,
+};
+
+OPSET(metric, &op_confusion, &op_absolute_error, &op_square_error);
