@@ -198,7 +198,8 @@ static uint64_t get_u64(const unsigned char *p)
 	return v;
 }
 
-int st_parse(struct st_file *out, struct arena *a, const char *file, const void *image, size_t size)
+int st_parse(struct st_file *out, struct arena *a, const char *file,
+             const void *image, size_t size)
 {
 	struct reader r = { .file = file, .a = a };
 	const char *p = image;

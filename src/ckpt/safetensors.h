@@ -29,7 +29,8 @@ struct st_file {
 
 /* Parses an image in memory; names and shapes go to a, data points into the image. file names it
  * in errors. */
-int st_parse(struct st_file *out, struct arena *a, const char *file, const void *image, size_t size);
+int st_parse(struct st_file *out, struct arena *a, const char *file,
+             const void *image, size_t size);
 const struct st_tensor *st_find(const struct st_file *f, const char *name);   /* or NULL */
 
 /* Writers. Tensors keep the order given; names are UTF-8 and differ; nmeta counts pairs. */

@@ -178,6 +178,8 @@ int store_remove(const char *dir, const char *id)
 	to = io_join(dir, name.data);
 	if (rename(from, to) < 0)
 		rc = ERR(E_IO, NULL, "cannot rename '%s' to '%s': %s", from, to, strerror(errno));
+	if (rc == 0)
+		rc = io_sync_dir(dir);   /* else a power loss could undo the renaming, not the deletion */
 	io_crash_point("ckpt_hidden");
 	if (rc == 0)
 		rc = io_remove_tree(to);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fuzz target for what a checkpoint is read from: safetensors images and manifests. A manifest with
- * a wrong hash is refused before it is parsed, so every input is also tried with its hash set right. */
+ * Fuzz target for what a checkpoint is read from: safetensors images and manifests. A manifest
+ * with a wrong hash is refused before it is parsed, so every input is also tried with its hash set
+ * right. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -132,7 +132,7 @@ static void copy_file(const char *from, const char *to)
 	buf_release(&b);
 }
 
-/* Each file of the newer version replaced by the older one's, by its sibling, by all of the older. */
+/* Each file of the newer version replaced by the older one's and by its siblings; all replaced. */
 static void test_swapped(void **state)
 {
 	struct ckpt_version *v;
@@ -381,7 +381,7 @@ static void test_crash_in_cleaning(void **state)
 	mem_free(dir);
 }
 
-/* A folder that cannot be written to: reported once, with path and reason, and training could go on. */
+/* A folder that cannot be written to: reported once, with path and reason; training could go on. */
 static void test_unwritable(void **state)
 {
 	struct ckpt_config config = { .keep = { 1, 1 }, .compression = 1 };

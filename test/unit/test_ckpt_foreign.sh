@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A checkpoint as others see it: `zstd -d` of its files, and a safetensors reader that shares nothing
-# with ours. The values are those of ckpt_fixture.c.
+# A checkpoint as others see it: `zstd -d` of its files, and a safetensors reader that shares
+# nothing with ours. The values are those of ckpt_fixture.c.
 save=test/unit/test_ckpt_damage
 python=${PYTHON:-/usr/bin/python3}
 command -v zstd >/dev/null && command -v "$python" >/dev/null || exit 77
