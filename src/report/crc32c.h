@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * CRC-32C (Castagnoli), as TFRecord files use it. */
+#ifndef DLX_REPORT_CRC32C_H
+#define DLX_REPORT_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+uint32_t crc32c(const void *p, size_t n);
+/* Rotated and offset: TFRecord's way to store the CRC of data that may hold CRCs itself. */
+uint32_t crc32c_masked(const void *p, size_t n);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Lines are built in one buffer and appended without stdio. What a resumed run repeats is cut off
+ * by writing the lines that stay to a new file, which then takes the old one's place. */
+#include "report/jsonl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "ckpt/json.h"
+
+struct jsonl {
+	int fd;
+	char *path;
+	struct buf line;
+};
+
+/* --- resuming --- */
+
+/* Whether a whole line, given without its newline, is of a later step. */
+static bool later(const char *line, size_t n, int64_t step)
+{
+	struct arena *a = arena_new();
+	const struct json *v;
+	struct json *root;
+	int64_t at;
+	int mark = err_count();
+	bool is = false;
+
+	if (json_parse(&root, a, "line", 0, line, n) == 0 && (v = json_find(root, "step")))
+		is = json_int(v, &at) && at > step;
+	err_truncate(mark);
+	arena_free(a);
+	return is;
+}
+
+static void keep_lines(struct buf *out, const struct buf *in, int64_t step)
+{
+	const char *p = in->data, *end = in->data + in->len, *newline;
+
+	while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
+		if (!later(p, (size_t)(newline - p), step))
+			buf_add(out, p, (size_t)(newline - p) + 1);
+		p = newline + 1;
+	}
+}
+
+static int cut(const char *path, int64_t step)
+{
+	struct buf old = BUF_INIT, kept = BUF_INIT;
+	int rc = io_read_file(path, &old);
+
+	if (rc == 0) {
+		keep_lines(&kept, &old, step);
+		if (kept.len != old.len)
+			rc = io_write_file(path, kept.data, kept.len);
+	}
+	buf_release(&old);
+	buf_release(&kept);
+	return rc;
+}
+
+int jsonl_open(struct jsonl **out, const char *path, int64_t resume_step)
+{
+	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, fd;
+	struct jsonl *j;
+
+	*out = NULL;
+	if (resume_step == JSONL_FRESH)
+		flags |= O_TRUNC;
+	else if (io_exists(path))
+		TRY(cut(path, resume_step));
+	fd = open(path, flags, 0666);
+	if (fd < 0)
+		return ERR(E_CANTCREATE, NULL, "cannot create '%s': %s", path, strerror(errno));
+	j = mem_calloc(1, sizeof *j);
+	j->fd = fd;
+	j->path = mem_strdup(path);
+	buf_init(&j->line);
+	*out = j;
+	return 0;
+}
+
+void jsonl_close(struct jsonl *j)
+{
+	if (!j)
+		return;
+	close(j->fd);
+	buf_release(&j->line);
+	mem_free(j->path);
+	mem_free(j);
+}
+
+/* --- appending --- */
+
+static void begin(struct jsonl *j, const char *type, int64_t step)
+{
+	buf_clear(&j->line);
+	buf_printf(&j->line, "{\"type\": \"%s\", \"step\": %" PRId64, type, step);
+}
+
+static void put_integer(struct jsonl *j, const char *key, int64_t v)
+{
+	buf_printf(&j->line, ", \"%s\": %" PRId64, key, v);
+}
+
+static void put_number(struct jsonl *j, const char *key, double v)
+{
+	buf_printf(&j->line, ", \"%s\": ", key);
+	buf_json_double(&j->line, v);
+}
+
+static int end(struct jsonl *j)
+{
+	const char *p;
+	size_t left;
+
+	buf_puts(&j->line, "}\n");
+	p = j->line.data;
+	left = j->line.len;
+	while (left > 0) {
+		ssize_t n = write(j->fd, p, left);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return ERR(E_IO, NULL, "cannot write '%s': %s", j->path,
+			           strerror(n < 0 ? errno : ENOSPC));
+		p += n;
+		left -= (size_t)n;
+	}
+	return 0;
+}
+
+int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
+{
+	begin(j, "step", s->step);
+	put_integer(j, "epoch", s->epoch);
+	put_number(j, "loss", s->loss);
+	put_number(j, "learning_rate", s->learning_rate);
+	put_number(j, "samples_per_second", s->samples_per_second);
+	put_number(j, "seconds", s->seconds);
+	return end(j);
+}
+
+static void put_metric(struct buf *b, const struct jsonl_metric *m)
+{
+	buf_json_string(b, m->name);
+	buf_puts(b, m->list ? ": [" : ": ");
+	for (int i = 0; i < m->n; i++) {
+		if (i > 0)
+			buf_puts(b, ", ");
+		buf_json_double(b, m->value[i]);
+	}
+	if (m->list)
+		buf_putc(b, ']');
+}
+
+int jsonl_validation(struct jsonl *j, int64_t step, int64_t epoch, double loss,
+                     const struct jsonl_metric *metric, int nmetrics)
+{
+	begin(j, "validation", step);
+	put_integer(j, "epoch", epoch);
+	put_number(j, "loss", loss);
+	buf_puts(&j->line, ", \"metrics\": {");
+	for (int i = 0; i < nmetrics; i++) {
+		BUG_IF(!metric[i].list && metric[i].n != 1, "metric '%s' of %d numbers", metric[i].name,
+		       metric[i].n);
+		if (i > 0)
+			buf_puts(&j->line, ", ");
+		put_metric(&j->line, &metric[i]);
+	}
+	buf_putc(&j->line, '}');
+	return end(j);
+}
+
+int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds)
+{
+	begin(j, "checkpoint", step);
+	buf_puts(&j->line, ", \"id\": ");
+	buf_json_string(&j->line, id);
+	buf_printf(&j->line, ", \"bytes\": %" PRIu64, bytes);
+	put_number(j, "seconds", seconds);
+	return end(j);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * metrics.jsonl: what happened in a run, one JSON object a line, for programs to read while the
+ * run goes on. Each line is handed to the system by one write, so that a reader never sees half of
+ * one for long and a killed process loses none. Numbers that are not finite are written as null. */
+#ifndef DLX_REPORT_JSONL_H
+#define DLX_REPORT_JSONL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct jsonl;
+
+#define JSONL_FRESH (-1)   /* resume_step of a run that starts at its beginning: an empty file */
+
+/* Opens path for appending, made if missing. A resumed run cuts off what it is going to do again:
+ * the lines of steps after resume_step, and an unfinished last line; lines without a step stay.
+ * The file is replaced whole or not at all. E_CANTCREATE, E_IO. */
+int jsonl_open(struct jsonl **out, const char *path, int64_t resume_step);
+void jsonl_close(struct jsonl *j);   /* NULL is fine */
+
+/* Each of these appends one line, or returns E_IO; after the first they allocate nothing unless a
+ * line is longer than any before. */
+
+struct jsonl_step {
+	int64_t step, epoch;
+	double loss, learning_rate, samples_per_second, seconds;
+};
+int jsonl_step(struct jsonl *j, const struct jsonl_step *s);
+
+struct jsonl_metric {
+	const char *name;
+	int n;                 /* numbers in value */
+	bool list;             /* written as a list; else n is 1 */
+	const double *value;
+};
+int jsonl_validation(struct jsonl *j, int64_t step, int64_t epoch, double loss,
+                     const struct jsonl_metric *metric, int nmetrics);
+
+int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * metrics.jsonl: the lines byte by byte, and what a resumed run leaves of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "report/jsonl.h"
+
+struct place {
+	char dir[32];
+	char *path;
+};
+
+static int setup(void **state)
+{
+	struct place *p = mem_calloc(1, sizeof *p);
+
+	strcpy(p->dir, "jsonl-XXXXXX");
+	if (!mkdtemp(p->dir))
+		return -1;
+	p->path = io_join(p->dir, "metrics.jsonl");
+	*state = p;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct place *p = *state;
+
+	io_remove_tree(p->dir);
+	mem_free(p->path);
+	mem_free(p);
+	err_clear();
+	return 0;
+}
+
+static void expect(const char *path, const char *want)
+{
+	struct buf b = BUF_INIT;
+
+	assert_int_equal(io_read_file(path, &b), 0);
+	assert_string_equal(b.data, want);
+	buf_release(&b);
+}
+
+static void test_lines(void **state)
+{
+	const char *path = ((struct place *)*state)->path;
+	const double iou[] = { 0.8, 0.7, NAN }, mean = 0.75;
+	const struct jsonl_metric metrics[] = {
+		{ "mean_iou", 1, false, &mean }, { "iou", 3, true, iou }, { "none", 0, true, NULL },
+	};
+	struct jsonl *j;
+
+	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
+	assert_int_equal(jsonl_step(j, &(struct jsonl_step){ 10, 1, 0.41, 0.05, 8.1, 12.7 }), 0);
+	/* A line is there when the call returns. */
+	expect(path, "{\"type\": \"step\", \"step\": 10, \"epoch\": 1, \"loss\": 0.41, "
+	       "\"learning_rate\": 0.05, \"samples_per_second\": 8.1, \"seconds\": 12.7}\n");
+	jsonl_close(j);
+	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
+	assert_int_equal(jsonl_validation(j, 40, 5, INFINITY, metrics, 3), 0);
+	assert_int_equal(jsonl_validation(j, 41, 5, 0.5, NULL, 0), 0);
+	assert_int_equal(jsonl_checkpoint(j, 40, "000000000040-\"9f\"", UINT64_C(1) << 40, 0.2), 0);
+	jsonl_close(j);
+	expect(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"loss\": null, "
+	       "\"metrics\": {\"mean_iou\": 0.75, \"iou\": [0.8, 0.7, null], \"none\": []}}\n"
+	       "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"loss\": 0.5, \"metrics\": {}}\n"
+	       "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "
+	       "\"bytes\": 1099511627776, \"seconds\": 0.2}\n");
+}
+
+static void resume(const char *path, const char *before, int64_t step, const char *after)
+{
+	struct jsonl *j;
+
+	assert_int_equal(io_write_file(path, before, strlen(before)), 0);
+	assert_int_equal(jsonl_open(&j, path, step), 0);
+	expect(path, after);
+	assert_int_equal(jsonl_checkpoint(j, 9, "x", 1, 2), 0);
+	jsonl_close(j);
+}
+
+static void test_resume(void **state)
+{
+	const char *path = ((struct place *)*state)->path;
+	struct jsonl *j;
+
+	resume(path, "{\"step\": 1}\n{\"step\": 3}\n{\"step\": 2}\n{\"step\": 4}\n", 2,
+	       "{\"step\": 1}\n{\"step\": 2}\n");
+	resume(path, "{\"step\": 1}\n{\"step\": 2}\n", 2, "{\"step\": 1}\n{\"step\": 2}\n");
+	/* An unfinished line goes, whatever its step; what is no step line stays. */
+	resume(path, "{\"step\": 1}\n{\"step\": 2}", 5, "{\"step\": 1}\n");
+	resume(path, "note\n{}\n[9]\n\n{\"step\": \"9\"}\n{\"step\": 9, \"step\": 9}\n", 5,
+	       "note\n{}\n[9]\n\n{\"step\": \"9\"}\n{\"step\": 9, \"step\": 9}\n");
+	resume(path, "", 0, "");
+	resume(path, "{\"step\": 1}\n", 0, "");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(jsonl_open(&j, path, 7), 0);
+	jsonl_close(j);
+	expect(path, "");
+}
+
+static void test_errors(void **state)
+{
+	struct jsonl *j;
+
+	assert_int_equal(jsonl_open(&j, "/no/such/folder/x", JSONL_FRESH), E_CANTCREATE);
+	assert_null(j);
+	assert_non_null(strstr(err_get(0)->text, "'/no/such/folder/x'"));
+	err_clear();
+	if (access("/dev/full", W_OK) != 0)
+		skip();
+	assert_int_equal(jsonl_open(&j, "/dev/full", JSONL_FRESH), 0);
+	assert_int_equal(jsonl_checkpoint(j, 1, "x", 1, 2), E_IO);
+	assert_non_null(strstr(err_get(0)->text, "'/dev/full'"));
+	jsonl_close(j);
+}
+
+static void test_allocates_nothing(void **state)
+{
+	struct jsonl *j;
+	uint64_t before;
+
+	assert_int_equal(jsonl_open(&j, ((struct place *)*state)->path, JSONL_FRESH), 0);
+	assert_int_equal(jsonl_step(j, &(struct jsonl_step){ 1000, 1, 1.0 / 3, 1e-9, 2.0 / 3, 1 }), 0);
+	before = mem_count();
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(jsonl_step(j, &(struct jsonl_step){ i, 1, 0.5, 0.1, i, i }), 0);
+	assert_int_equal(mem_count(), before);
+	jsonl_close(j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_resume, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_allocates_nothing, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
