@@ -3,7 +3,8 @@
  * Offline memory allocation is strip packing and NP-hard; greedy orders do well on the nested lifetimes of training. Each strategy places
  * the items in one order, into the lowest or the tightest gap between those placed that are alive at the same time; the smallest arena
  * wins. Orders by time need only look at what is alive and are nearly linear; orders by size look at everything placed and run only
- * if the first ones missed the lower bound. */
+ * if the first ones missed the lower bound. What is then still missing is sought by bumping: the item on top of the arena goes first next
+ * time. The work is bounded by counting, not by a clock, so that the result is the same everywhere. */
 #include "graph/memplace.h"
 
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 #include "base/mem.h"
 
 #define NOWHERE INT64_MAX
+#define BUDGET 40000000          /* pairs of items the search may look at: some 50 ms */
 
 struct key {
 	int64_t a, b;                /* larger a first, then larger b, then smaller index */
@@ -105,46 +107,106 @@ static void expire(struct placed *p, const struct memitem *m, enum order order)
 	p->n = k;
 }
 
-/* One strategy: offsets into at[], returns the arena it needs, or NOWHERE as soon as it is no better than `best`. */
-static int64_t place(const struct memitem *item, int n, enum order order, bool tightest, int64_t best,
-                     struct key *key, struct placed *p, int64_t *at)
+struct search {
+	const struct memitem *item;
+	int n;
+	struct key *key;             /* the order at hand */
+	struct placed placed;
+	int64_t *at;                 /* offsets of the order at hand */
+	int64_t best, *best_at;
+	int *best_order;
+	int64_t budget;
+};
+
+/* Places the items in the order of key[]; keeps the result if it is the best so far. Gives up as soon as it is not. */
+static bool place(struct search *s, enum order order, bool tightest)
 {
 	int64_t peak = 0;
 
-	sort(item, n, order, key);
-	p->n = 0;
-	for (int k = 0; k < n; k++) {
-		struct memitem m = item[key[k].i];
-		expire(p, &m, order);
-		m.offset = find_gap(p, &m, tightest);
+	s->placed.n = 0;
+	for (int k = 0; k < s->n; k++) {
+		struct memitem m = s->item[s->key[k].i];
+		expire(&s->placed, &m, order);
+		s->budget -= s->placed.n;
+		if (s->budget < 0 && s->best != NOWHERE)
+			return false;
+		m.offset = find_gap(&s->placed, &m, tightest);
 		if (m.offset + m.size > peak)
 			peak = m.offset + m.size;
-		if (peak >= best)
-			return NOWHERE;
-		at[key[k].i] = m.offset;
-		insert(p, &m);
+		if (peak >= s->best)
+			return false;
+		s->at[s->key[k].i] = m.offset;
+		insert(&s->placed, &m);
 	}
-	return peak;
+	s->best = peak;
+	memcpy(s->best_at, s->at, (size_t)s->n * sizeof *s->at);
+	for (int k = 0; k < s->n; k++)
+		s->best_order[k] = s->key[k].i;
+	return true;
+}
+
+/* Where in the best order the item stands that reaches highest among those not tried; -1 if all were. */
+static int topmost(const struct search *s, const bool *tried)
+{
+	int64_t high = -1;
+	int top = -1;
+
+	for (int k = 0; k < s->n; k++) {
+		int i = s->best_order[k];
+		if (tried[i] || s->best_at[i] + s->item[i].size <= high)
+			continue;
+		high = s->best_at[i] + s->item[i].size;
+		top = k;
+	}
+	return top;
+}
+
+/* Starts again and again from the best order with the topmost item moved to the front, each time one that was not tried. */
+static void bump(struct search *s, int64_t lower_bound)
+{
+	bool *tried = mem_calloc((size_t)s->n, sizeof *tried);
+
+	while (s->best > lower_bound && s->budget > 0) {
+		int top = topmost(s, tried), to = 0;
+		if (top < 0)
+			break;
+		tried[s->best_order[top]] = true;
+		s->key[to++].i = s->best_order[top];
+		for (int k = 0; k < s->n; k++)
+			if (k != top)
+				s->key[to++].i = s->best_order[k];
+		s->budget -= s->n;
+		if (place(s, ORDERS, false))
+			memset(tried, 0, (size_t)s->n * sizeof *tried);
+	}
+	mem_free(tried);
 }
 
 int64_t memplace(struct memitem *item, int n, int64_t lower_bound)
 {
-	struct key *key = mem_alloc(((size_t)n + 1) * sizeof *key);
-	struct placed p = { .m = mem_alloc(((size_t)n + 1) * sizeof *p.m) };
-	int64_t *at = mem_alloc(((size_t)n + 1) * sizeof *at), best = NOWHERE;
+	struct search s = { .item = item, .n = n, .best = NOWHERE, .budget = BUDGET };
+	size_t room = (size_t)n + 1;
 
-	for (int s = 0; s < 2 * ORDERS && best > lower_bound; s++) {
-		int64_t peak = place(item, n, (enum order)(s / 2), s % 2, best, key, &p, at);
-		if (peak == NOWHERE)
-			continue;
-		best = peak;
-		for (int i = 0; i < n; i++)
-			item[i].offset = at[i];
+	if (n == 0)
+		return 0;
+	s.key = mem_alloc(room * sizeof *s.key);
+	s.placed.m = mem_alloc(room * sizeof *s.placed.m);
+	s.at = mem_alloc(room * sizeof *s.at);
+	s.best_at = mem_alloc(room * sizeof *s.best_at);
+	s.best_order = mem_alloc(room * sizeof *s.best_order);
+	for (int k = 0; k < 2 * ORDERS && s.best > lower_bound && s.budget > 0; k++) {
+		sort(item, n, (enum order)(k / 2), s.key);
+		place(&s, (enum order)(k / 2), k % 2);
 	}
-	mem_free(key);
-	mem_free(p.m);
-	mem_free(at);
-	return n ? best : 0;
+	bump(&s, lower_bound);
+	for (int i = 0; i < n; i++)
+		item[i].offset = s.best_at[i];
+	mem_free(s.key);
+	mem_free(s.placed.m);
+	mem_free(s.at);
+	mem_free(s.best_at);
+	mem_free(s.best_order);
+	return s.best;
 }
 
 int64_t memplace_lower_bound(const struct memitem *item, int n, int nnode, int *peak_node)
