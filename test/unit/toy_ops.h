@@ -235,6 +235,15 @@ static const struct op toy_accumulate = { .name = "accumulate", .flags = OP_UPDA
 static const struct op toy_plain_update = { .name = "plain_update", .flags = OP_UPDATE, .min_in = 1, .max_in = 1, .nout = 1,
                                             .shape = update_shape, TOY_KERNELS(KL_PLAIN) };
 
+/* Wrong on purpose: two new versions of one state. */
+static int double_update_shape(struct graph *g, struct node *n)
+{
+	TRY(graph_out_alias(g, n, 0, 0));
+	return graph_out_alias(g, n, 1, 0);
+}
+static const struct op toy_double_update = { .name = "double_update", .flags = OP_UPDATE, .min_in = 1, .max_in = 1, .nout = 2,
+                                             .shape = double_update_shape, TOY_KERNELS(KL_PLAIN) };
+
 /* --- conv: (x, w) -> y like x, native; w in blocks of 4 of axis 0. conv_grad_w: (x, dy, w's shape from in[2]) -> dw --- */
 
 static struct layout toy_blocked(const struct shape *s)
@@ -301,7 +310,7 @@ static const struct op toy_reorder = { .name = "reorder", .min_in = 1, .max_in =
 static const struct op *const toy_ops[] = {
 	&toy_add, &toy_multiply, &toy_relu, &toy_relu_grad, &toy_hard, &toy_metric, &toy_any, &toy_any_inplace, &toy_any_native, &toy_keep,
 	&toy_no_kernel, &toy_spread, &toy_sum, &toy_two, &toy_many, &toy_scale_op, &toy_fill_op, &toy_reshape, &toy_broadcast,
-	&toy_transpose, &toy_sgd, &toy_accumulate, &toy_plain_update, &toy_conv, &toy_conv_grad_w, &toy_lazy, &toy_reorder, NULL
+	&toy_transpose, &toy_sgd, &toy_accumulate, &toy_plain_update, &toy_double_update, &toy_conv, &toy_conv_grad_w, &toy_lazy, &toy_reorder, NULL
 };
 
 const struct op *op_at(int i)
