@@ -124,6 +124,15 @@ static int ones_like(struct graph *g, tid y, tid *out)
 	return graph_emit1(g, "fill", attr, 0, NULL, out);
 }
 
+/* A gradient of a param made in this walk says so, parts of a sum too, so that all take the param's layout. */
+static void mark_gradient(struct walk *w, tid t, tid d)
+{
+	struct tensor *x = w->g->tensor[d];
+
+	if (w->g->tensor[t]->role == ROLE_PARAM && x->producer >= w->nnode && x->grad_of == NONE)
+		x->grad_of = t;
+}
+
 /* Adds d to the gradient of t. */
 static int accumulate(struct walk *w, tid t, tid d)
 {
@@ -131,11 +140,13 @@ static int accumulate(struct walk *w, tid t, tid d)
 
 	if (!shape_equal(&g->tensor[d]->shape, &g->tensor[t]->shape))
 		return ERR(E_BUG, &g->cur_loc, "gradient of '%s' has another shape than the tensor", g->tensor[t]->name);
-	if (w->grad[t] == NONE) {
+	mark_gradient(w, t, d);
+	if (w->grad[t] == NONE)
 		w->grad[t] = d;
-		return 0;
-	}
-	return graph_emit1(g, "add", NULL, 2, (tid[]){ w->grad[t], d }, &w->grad[t]);
+	else
+		TRY(graph_emit1(g, "add", NULL, 2, (tid[]){ w->grad[t], d }, &w->grad[t]));
+	mark_gradient(w, t, w->grad[t]);
+	return 0;
 }
 
 static int seed(struct walk *w, int ny, const tid *y, const tid *dy)
@@ -214,15 +225,8 @@ int autodiff(struct graph *g, int ny, const tid *y, const tid *dy, int nx, const
 	rc = seed(&w, ny, y, dy);
 	for (int i = w.nnode - 1; rc == 0 && i >= 0; i--)
 		rc = walk_node(&w, g->node[i]);
-	for (int i = 0; rc == 0 && i < nx; i++) {
-		struct tensor *d;
+	for (int i = 0; rc == 0 && i < nx; i++)
 		dx[i] = w.grad[x[i]];
-		if (dx[i] == NONE)
-			continue;
-		d = g->tensor[dx[i]];
-		if (g->tensor[x[i]]->role == ROLE_PARAM && d->producer >= w.nnode && d->grad_of == NONE)
-			d->grad_of = x[i];
-	}
 	walk_release(&w);
 	return rc;
 }

@@ -35,10 +35,13 @@ struct pass {
 /* Runs the rows in order; after each: verify, dump if asked. Context "in pass 'fold'" is added to errors. */
 int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *env);
 
-int pass_fold(struct graph *g, struct pass_env *env);     /* constants: add 0, multiply by 1, scale 1, nodes of constants only */
+/* Identities: add 0, multiply by 1, scale of a scale, transposes and reshapes that join or do nothing. Output tensors stay. */
+int pass_fold(struct graph *g, struct pass_env *env);
 int pass_dce(struct graph *g, struct pass_env *env);      /* nodes whose outputs nobody reads; states, outputs and OP_NODCE are roots */
 int pass_layout(struct graph *g, struct pass_env *env);   /* physical layouts; inserts `reorder` nodes, each (tensor, layout) once */
-int pass_sched(struct graph *g, struct pass_env *env);    /* order: updates as soon as the last reader of the state has run */
+/* The order: updates as soon as the last reader of the state has run, so all phases must then be run by one walk; with gradient
+ * accumulation (a node named `accumulate`) the update phase stays behind forward and backward and can be run apart. */
+int pass_sched(struct graph *g, struct pass_env *env);
 int pass_memplan(struct graph *g, struct pass_env *env);  /* in-place and offsets. Workspace: see memplan_workspace */
 
 /* Bytes of t's buffer on the backend the layouts were chosen for: on the reference every float is F64. */
