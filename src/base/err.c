@@ -36,7 +36,8 @@ int err_raise(int code, const struct loc *loc, const char *src_file, int src_lin
 	struct err_entry *e;
 	va_list ap;
 
-	BUG_IF(code >= 0 || code <= -(int)ERR_END_, "error code %d raised at %s:%d", code, src_file, src_line);
+	BUG_IF(code >= 0 || code <= -(int)ERR_END_, "error code %d raised at %s:%d", code, src_file,
+	       src_line);
 	record.total++;
 	if (record.n == ERR_MAX)
 		return code;
@@ -94,7 +95,7 @@ static void entry_release(struct err_entry *e)
 }
 
 /* Entries that were only counted came after all that are kept, so any cut drops them too; with
- * nothing to cut off they stay, because a full record's mark does not say whether they are older. */
+ * nothing to cut off they stay: a full record's mark does not say whether they are older. */
 void err_truncate(int mark)
 {
 	BUG_IF(mark < 0, "error mark %d", mark);

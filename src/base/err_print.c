@@ -147,7 +147,8 @@ static void add_excerpt(struct buf *out, const struct loc *loc, const char *line
 	buf_putc(out, '\n');
 	if (loc->col <= 0)
 		return;
-	last = loc->len > 1 && loc->len < INT32_MAX - loc->col ? cell_of(line, loc->col + loc->len) : caret + 1;
+	last = loc->len > 1 && loc->len < INT32_MAX - loc->col ? cell_of(line, loc->col + loc->len)
+	                                                       : caret + 1;
 	if (last > from + WIDTH)
 		last = from + WIDTH;
 	buf_printf(out, "%*s | %*s^", gutter, "", caret - from, "");

@@ -29,7 +29,8 @@ static int fail(int code, const char *verb, const char *path)
 {
 	char reason[128];
 
-	return ERR(code, NULL, "cannot %s '%s': %s", verb, path, strerror_r(errno, reason, sizeof reason));
+	return ERR(code, NULL, "cannot %s '%s': %s", verb, path,
+	           strerror_r(errno, reason, sizeof reason));
 }
 
 static int open_retry(const char *path, int flags, mode_t mode)

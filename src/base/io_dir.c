@@ -17,10 +17,11 @@ static int fail(int code, const char *verb, const char *path)
 {
 	char reason[128];
 
-	return ERR(code, NULL, "cannot %s '%s': %s", verb, path, strerror_r(errno, reason, sizeof reason));
+	return ERR(code, NULL, "cannot %s '%s': %s", verb, path,
+	           strerror_r(errno, reason, sizeof reason));
 }
 
-/* One folder. One that is there is fine whatever mkdir says: it may complain of other things first. */
+/* One folder. One that is there is fine whatever mkdir says: it may complain of other things. */
 static int make_one(const char *path)
 {
 	struct stat st;

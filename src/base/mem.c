@@ -71,7 +71,7 @@ void mem_free(void *p)
 	free(p);
 }
 
-/* Whole pages, or whole huge pages when large, so that the end of the map can be a huge page too. */
+/* Whole pages, or whole huge pages when large, so that the map's end can be a huge page too. */
 static size_t map_size(size_t n)
 {
 	size_t unit = n >= HUGE_PAGE ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);

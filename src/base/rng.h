@@ -13,7 +13,8 @@ void rng_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4
 void rng_block(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint32_t out[4]);
 uint32_t rng_u32(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index);
 double rng_uniform(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index);  /* [0, 1) */
-double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index);   /* mean 0, variance 1 */
+/* Mean 0, variance 1. */
+double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index);
 /* A permutation of 0..n-1 in out, by (seed, stream, step). */
 void rng_permutation(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, int64_t *out);
 

@@ -186,6 +186,7 @@ const char *shape_text(const struct shape *s, char *buf)
 	if (s->nd == 0)
 		return strcpy(buf, "scalar");
 	for (int i = 0; i < s->nd; i++)
-		at += snprintf(buf + at, (size_t)(SHAPE_TEXT - at), i ? "x%lld" : "%lld", (long long)s->d[i]);
+		at += snprintf(buf + at, (size_t)(SHAPE_TEXT - at), i ? "x%lld" : "%lld",
+		               (long long)s->d[i]);
 	return buf;
 }

@@ -4,7 +4,7 @@
 #ifndef DLX_BASE_UTF8_H
 #define DLX_BASE_UTF8_H
 
-/* The length in bytes (1..4) of the well-formed character at s, 0 if there is none. s ends in NUL. */
+/* Bytes (1..4) of the well-formed character at s, 0 if there is none. s ends in NUL. */
 int utf8_length(const char *s);
 
 #endif

@@ -66,7 +66,8 @@ static void add_variants(struct buf *out, const struct variant *v, int indent)
 	}
 }
 
-static void add_row(struct buf *out, const struct field *f, int indent, size_t name_end, size_t type_end)
+static void add_row(struct buf *out, const struct field *f, int indent, size_t name_end,
+                    size_t type_end)
 {
 	size_t line = out->len;
 
@@ -92,7 +93,7 @@ static void add_table(struct buf *out, const struct field *fields, int indent)
 
 /* What a path has led to: a table's row, or a variant of the row before. */
 struct at {
-	const struct field *fields;        /* where the next word is looked up; NULL if nothing is below */
+	const struct field *fields;        /* where the next word is looked up; NULL: nothing below */
 	const struct variant *variants;    /* the types to look it up among first; NULL if none */
 	const struct field *row;           /* the row found last */
 	const struct variant *variant;     /* the variant found last, below row */

@@ -6,7 +6,7 @@
  * keys are the C field names.
  *
  *   static const struct field fields[] = {
- *       FIELD_INT(struct conv, filters, "", 1, 1 << 20, "number of output channels"),   default "" = required
+ *       FIELD_INT(struct conv, filters, "", 1, 1 << 20, "output channels"),   "" = required
  *       FIELD_ENUM(struct conv, padding, "valid", padding_names, "how the border is treated"),
  *       FIELD_END
  *   };
@@ -65,16 +65,19 @@ struct variant_value {
 };
 
 enum {
-	FIELD_NULLABLE = 1,     /* `null` allowed; see FT_* for what it reads as (INT: INT64_MIN, FLOAT: NaN) */
-	FIELD_SHORTHAND = 2     /* a section or tagged entry that is not a map sets this key: {normalize: min_max} */
+	FIELD_NULLABLE = 1,     /* `null` allowed: INT and BYTES read INT64_MIN, FLOAT
+	                         * and SECONDS NaN, ENUM -1, others NULL or empty */
+	FIELD_SHORTHAND = 2     /* a section or tagged entry that is not a map
+	                         * sets this key: {normalize: min_max} */
 };
 
 struct field {
 	const char *name;
 	enum field_type type;
 	size_t offset;
-	const char *dflt;                 /* YAML text; "" = required; NULL = absent (zero / NULL / empty) */
-	double min, max;                  /* FT_INT, FT_FLOAT, FT_INTS, FT_FLOATS, FT_BYTES, FT_SECONDS; inclusive */
+	const char *dflt;                 /* YAML; "" = required; NULL = absent (zero, NULL, empty) */
+	double min, max;                  /* of numbers, sizes, times and each item of a list;
+	                                   * inclusive; both 0: no limits */
 	const char *const *choices;       /* FT_ENUM: NULL-terminated */
 	const struct field *sub;          /* FT_SECTION */
 	const struct variant *variants;   /* FT_VARIANT */
@@ -117,7 +120,7 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in);
 struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);
 
-/* The name of names[] (NULL-terminated) nearest to s, or NULL if none is near enough to be meant. */
+/* The name of names[] (NULL-terminated) nearest to s, NULL if none is near enough to be meant. */
 const char *did_you_mean(const char *s, const char *const *names);
 
 #endif

@@ -59,10 +59,11 @@ static int unknown_key(const struct scope *s, const struct ypair *p)
 	for (const char *const *i = s->ignore; i && *i; i++)
 		suggest_offer(&near, *i);
 	if (near.best)
-		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s; did you mean '%s'?", p->key, s->what,
-		           near.best);
+		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s; did you mean '%s'?", p->key,
+		           s->what, near.best);
 	if (!s->fields || s->fields->type == FT_END)
-		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s, which takes no keys", p->key, s->what);
+		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s, which takes no keys", p->key,
+		           s->what);
 	return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s", p->key, s->what);
 }
 
@@ -93,7 +94,7 @@ static struct ynode *default_node(struct arena *a, const struct field *f, const 
 	return n;
 }
 
-/* Types whose defaults are constants: one that does not fit its own row is a mistake in the table. */
+/* Types whose defaults are constants: one that does not fit its row is a mistake in the table. */
 static bool constant_type(enum field_type t)
 {
 	return t != FT_PATH && t != FT_SECTION && t != FT_VARIANT && t != FT_NODE;
@@ -111,7 +112,8 @@ static int read_field(const struct scope *s, const struct field *f, const struct
 			memset(out, 0, sizeof(struct variant_value));
 			return 0;
 		}
-		return schema_read_variant(s->a, node, f->variants, arena_printf(s->a, "'%s'", f->name), out);
+		return schema_read_variant(s->a, node, f->variants, arena_printf(s->a, "'%s'", f->name),
+		                           out);
 	case FT_NODE:
 		*(const struct ynode **)out = node;
 		return 0;
@@ -121,7 +123,8 @@ static int read_field(const struct scope *s, const struct field *f, const struct
 }
 
 /* A row whose key is absent: its default, nothing, or a mistake at loc. */
-static int read_absent(const struct scope *s, const struct field *f, const struct loc *loc, void *out)
+static int read_absent(const struct scope *s, const struct field *f, const struct loc *loc,
+                       void *out)
 {
 	struct ynode *n;
 	int rc;
@@ -132,7 +135,7 @@ static int read_absent(const struct scope *s, const struct field *f, const struc
 	if (!f->dflt)
 		return 0;
 	if (!*f->dflt) {
-		if (f->type == FT_SECTION)   /* its rows get their defaults without a word: one mistake, one message */
+		if (f->type == FT_SECTION)   /* without a word: one mistake, one message */
 			schema_defaults(s->a, f->sub, out);
 		return ERR(E_CONFIG, loc, "missing key '%s' in %s", f->name, s->what);
 	}
@@ -157,7 +160,8 @@ static void replace_by_default(const struct scope *s, const struct field *f, voi
 	err_give(&kept);
 }
 
-static int read_rows(const struct scope *s, const struct ynode *map, const struct loc *loc, char *out)
+static int read_rows(const struct scope *s, const struct ynode *map, const struct loc *loc,
+                     char *out)
 {
 	int rc = 0;
 
@@ -173,7 +177,8 @@ static int read_rows(const struct scope *s, const struct ynode *map, const struc
 }
 
 /* node into out, where node may be absent, a map, or the value of the row that is the shorthand. */
-static int read_scope(const struct scope *s, const struct ynode *node, const struct loc *loc, void *out)
+static int read_scope(const struct scope *s, const struct ynode *node, const struct loc *loc,
+                      void *out)
 {
 	const struct field *brief = find_shorthand(s->fields);
 	struct ypair pair;
@@ -191,7 +196,8 @@ static int read_scope(const struct scope *s, const struct ynode *node, const str
 		map.loc = node->loc;
 		return read_rows(s, &map, &node->loc, out);
 	}
-	rc = ERR(E_CONFIG, &node->loc, "%s must be a map of keys, not %s", s->what, value_describe(s->a, node));
+	rc = ERR(E_CONFIG, &node->loc, "%s must be a map of keys, not %s", s->what,
+	         value_describe(s->a, node));
 	schema_defaults(s->a, s->fields, out);
 	return rc;
 }
@@ -215,8 +221,8 @@ void schema_defaults(struct arena *a, const struct field *fields, void *out)
 	err_give(&kept);
 }
 
-static int unknown_variant(struct arena *a, const struct variant *list, const char *what, const char *name,
-                           const struct loc *loc)
+static int unknown_variant(struct arena *a, const struct variant *list, const char *what,
+                           const char *name, const struct loc *loc)
 {
 	struct suggest near = { .word = name };
 	struct buf names = BUF_INIT;
@@ -228,17 +234,19 @@ static int unknown_variant(struct arena *a, const struct variant *list, const ch
 	}
 	name = value_excerpt(a, name);
 	if (near.best)
-		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s; did you mean '%s'?", name, what, near.best);
+		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s; did you mean '%s'?", name, what,
+		         near.best);
 	else
-		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s, which is one of: %s", name, what, names.data);
+		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s, which is one of: %s", name, what,
+		         names.data);
 	buf_release(&names);
 	return rc;
 }
 
 /* The variant called name into out; body may be NULL. */
-static int read_variant(struct arena *a, const struct variant *list, const char *what, const char *name,
-                        const struct loc *name_loc, const struct ynode *body, const char *const *ignore,
-                        struct variant_value *out)
+static int read_variant(struct arena *a, const struct variant *list, const char *what,
+                        const char *name, const struct loc *name_loc, const struct ynode *body,
+                        const char *const *ignore, struct variant_value *out)
 {
 	struct scope s = { .a = a, .siblings = list, .ignore = ignore };
 	const struct variant *v = list;
@@ -268,15 +276,17 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 	if (node->kind == Y_SCALAR)
 		return read_variant(a, variants, what, node->text, &node->loc, NULL, NULL, out);
 	if (node->kind != Y_MAP)
-		return ERR(E_CONFIG, &node->loc, "%s must be a map with the key 'type', or a type's name, not %s",
-		           what, value_describe(a, node));
+		return ERR(E_CONFIG, &node->loc,
+		           "%s must be a map with the key 'type', or a type's name, not %s", what,
+		           value_describe(a, node));
 	type = ytree_pair(node, "type");
 	if (!type)
 		return ERR(E_CONFIG, &node->loc, "missing key 'type' in %s", what);
 	if (type->value->kind != Y_SCALAR)
 		return ERR(E_CONFIG, &type->value->loc, "'type' of %s must be a name, not %s", what,
 		           value_describe(a, type->value));
-	return read_variant(a, variants, what, type->value->text, &type->value->loc, node, type_key, out);
+	return read_variant(a, variants, what, type->value->text, &type->value->loc, node, type_key,
+	                    out);
 }
 
 int schema_read_tagged(struct arena *a, const struct ynode *node, const struct variant *variants,
@@ -287,12 +297,13 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 	if (node->kind == Y_SCALAR)
 		return read_variant(a, variants, what, node->text, &node->loc, NULL, ignore, out);
 	if (node->kind != Y_MAP || node->n == 0)
-		return ERR(E_CONFIG, &node->loc, "%s must be a type's name or a map of one key, not %s", what,
-		           value_describe(a, node));
+		return ERR(E_CONFIG, &node->loc, "%s must be a type's name or a map of one key, not %s",
+		           what, value_describe(a, node));
 	if (node->n > 1)
 		return ERR(E_CONFIG, &node->pair[1].key_loc,
-		           "%s must be a map of one key, its type: '%s' is a second one (keys of '%s' go into its "
-		           "own map)", what, node->pair[1].key, node->pair[0].key);
-	return read_variant(a, variants, what, node->pair[0].key, &node->pair[0].key_loc, node->pair[0].value,
-	                    ignore, out);
+		           "%s must be a map of one key, its type: '%s' is a second one (keys of '%s' go "
+		           "into its own map)",
+		           what, node->pair[1].key, node->pair[0].key);
+	return read_variant(a, variants, what, node->pair[0].key, &node->pair[0].key_loc,
+	                    node->pair[0].value, ignore, out);
 }

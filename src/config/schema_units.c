@@ -24,8 +24,8 @@ static const struct unit byte_units[] = {
 };
 
 static const struct unit time_units[] = {
-	{ "", 1 }, { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 },
-	{ NULL, 0 }
+	{ "", 1 }, { "ms", 1e-3 }, { "s", 1 }, { "m", 60 }, { "min", 60 }, { "h", 3600 },
+	{ "d", 86400 }, { NULL, 0 }
 };
 
 static const struct unit time_keys[] = {
@@ -76,10 +76,10 @@ static int bad_time_key(const char *name, const struct ypair *p)
 	for (const struct unit *u = time_keys; u->name; u++)
 		suggest_offer(&near, u->name);
 	if (near.best)
-		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in '%s'; did you mean '%s'?", p->key, name,
-		           near.best);
-	return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in '%s', which takes seconds, minutes, hours, days",
-	           p->key, name);
+		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in '%s'; did you mean '%s'?", p->key,
+		           name, near.best);
+	return ERR(E_CONFIG, &p->key_loc,
+	           "unknown key '%s' in '%s', which takes seconds, minutes, hours, days", p->key, name);
 }
 
 int units_seconds_map(const char *name, const struct ynode *map, double *seconds)
@@ -118,7 +118,8 @@ static struct loc part_of(const struct ynode *n, size_t at, size_t len)
 }
 
 /* Appends the variable that starts at text[at] == '$'; sets *next to what follows it. */
-static int add_variable(struct arena *a, const struct ynode *n, size_t at, struct buf *out, size_t *next)
+static int add_variable(struct arena *a, const struct ynode *n, size_t at, struct buf *out,
+                        size_t *next)
 {
 	const char *s = n->text + at + 1, *value;
 	bool braces = *s == '{';
@@ -132,7 +133,8 @@ static int add_variable(struct arena *a, const struct ynode *n, size_t at, struc
 	total = 1 + len + 2 * (size_t)braces;
 	loc = part_of(n, at, total);
 	if (len == 0 || (braces && s[len] != '}'))
-		return ERR(E_CONFIG, &loc, "no variable's name after '$' in a path (write '$$' for a '$' itself)");
+		return ERR(E_CONFIG, &loc,
+		           "no variable's name after '$' in a path (write '$$' for a '$' itself)");
 	name = arena_copy(a, s, len + 1);
 	name[len] = '\0';
 	value = getenv(name);
@@ -143,7 +145,7 @@ static int add_variable(struct arena *a, const struct ynode *n, size_t at, struc
 	return 0;
 }
 
-/* ~ is replaced last, so that a path that was written out expanded means the same when read again. */
+/* ~ is replaced last, so that a path written out expanded means the same when read again. */
 static int expand_home(const struct ynode *n, struct buf *path)
 {
 	struct buf whole = BUF_INIT;

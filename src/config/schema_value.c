@@ -36,7 +36,8 @@ const char *value_describe(struct arena *a, const struct ynode *n)
 	case Y_MAP: return n->n ? "a map" : "an empty map";
 	case Y_SCALAR: break;
 	}
-	return arena_printf(a, n->quoted ? "the quoted string '%s'" : "'%s'", value_excerpt(a, n->text));
+	return arena_printf(a, n->quoted ? "the quoted string '%s'" : "'%s'",
+	                    value_excerpt(a, n->text));
 }
 
 static bool has_limits(const struct field *f)
@@ -68,13 +69,15 @@ const char *value_range(struct arena *a, const struct field *f)
 	return arena_printf(a, " of at most %s", number(a, f->max));
 }
 
-static int wrong_type(struct arena *a, const struct field *f, const struct ynode *n, const char *wanted)
+static int wrong_type(struct arena *a, const struct field *f, const struct ynode *n,
+                      const char *wanted)
 {
 	return ERR(E_CONFIG, &n->loc, "'%s' must be %s%s, not %s", f->name, wanted,
 	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n));
 }
 
-static int out_of_range(struct arena *a, const struct field *f, const struct ynode *n, const char *wanted)
+static int out_of_range(struct arena *a, const struct field *f, const struct ynode *n,
+                        const char *wanted)
 {
 	return ERR(E_CONFIG, &n->loc, "'%s' is out of range: %s, must be %s%s", f->name,
 	           value_excerpt(a, n->text), wanted, value_range(a, f));
@@ -153,7 +156,8 @@ static int bad_choice(struct arena *a, const struct field *f, const struct ynode
 	if (f->flags & FIELD_NULLABLE)
 		buf_puts(&names, ", null");
 	rc = ERR(E_CONFIG, &n->loc, "'%s' must be one of %s, not %s%s%s%s", f->name, names.data,
-	         value_describe(a, n), near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	         value_describe(a, n), near ? "; did you mean '" : "", near ? near : "",
+	         near ? "'?" : "");
 	buf_release(&names);
 	return rc;
 }

@@ -116,7 +116,8 @@ static struct ynode *write_field(struct arena *a, const struct field *f, const v
 	BUG("field '%s' has type %d", f->name, (int)f->type);
 }
 
-static void write_rows(struct arena *a, struct ynode *map, const struct field *fields, const char *in)
+static void write_rows(struct arena *a, struct ynode *map, const struct field *fields,
+                       const char *in)
 {
 	for (const struct field *f = fields; f && f->type != FT_END; f++) {
 		struct ynode *v;

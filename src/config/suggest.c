@@ -37,7 +37,8 @@ static int distance(const char *a, int na, const char *b, int nb)
 		for (int k = 1; k <= nb; k++) {
 			int cost = fold(a[i - 1]) != fold(b[k - 1]);
 			row[k] = least(last[k] + 1, row[k - 1] + 1, last[k - 1] + cost);
-			if (i > 1 && k > 1 && fold(a[i - 1]) == fold(b[k - 2]) && fold(a[i - 2]) == fold(b[k - 1]))
+			if (i > 1 && k > 1 && fold(a[i - 1]) == fold(b[k - 2]) &&
+			    fold(a[i - 2]) == fold(b[k - 1]))
 				row[k] = least(row[k], before[k - 2] + 1, row[k]);
 		}
 		t = before;

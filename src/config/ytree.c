@@ -19,7 +19,7 @@
 
 #define MAX_DEPTH 100
 #define MAX_NODES 200000
-#define MAX_KEY 200      /* libyaml's own limit for a key on one line is 1024 characters, escapes included */
+#define MAX_KEY 200      /* libyaml's own limit is 1024 characters, escapes included */
 
 struct anchor {
 	struct anchor *next;
@@ -83,7 +83,7 @@ static int bad_character(struct builder *b)
 	           (unsigned)b->parser.problem_value);
 }
 
-/* Whether a mark is behind the last line: libyaml places what is missing at the end of the text there. */
+/* Whether a mark is behind the last line, where libyaml places what is missing at the end. */
 static bool behind_end(const struct builder *b, yaml_mark_t mark)
 {
 	const char *p = b->text;
@@ -172,8 +172,8 @@ static struct ynode *build_alias(struct builder *b)
 		}
 	}
 	struct loc loc = event_loc(b);
-	mistake(b, ERR(E_CONFIG, &loc, "unknown anchor '%s' (it must stand before, and not around, its use)",
-	               name));
+	mistake(b, ERR(E_CONFIG, &loc,
+	               "unknown anchor '%s' (it must stand before, and not around, its use)", name));
 	return node_here(b, Y_NULL);
 }
 
@@ -286,7 +286,8 @@ static const struct ypair *seen_add(struct seen *s, const struct ypair *p)
 	return NULL;
 }
 
-static void keep_unique(struct builder *b, struct seen *seen, const struct pairs *from, struct ynode *map)
+static void keep_unique(struct builder *b, struct seen *seen, const struct pairs *from,
+                        struct ynode *map)
 {
 	for (int i = 0; i < from->n; i++) {
 		struct ypair *p = &map->pair[map->n];
@@ -294,8 +295,8 @@ static void keep_unique(struct builder *b, struct seen *seen, const struct pairs
 		*p = from->v[i];
 		first = seen_add(seen, p);
 		if (first)
-			mistake(b, ERR(E_CONFIG, &p->key_loc, "duplicate key '%s' (the first is in line %d)", p->key,
-			               first->key_loc.line));
+			mistake(b, ERR(E_CONFIG, &p->key_loc, "duplicate key '%s' (the first is in line %d)",
+			               p->key, first->key_loc.line));
 		else
 			map->n++;
 	}
@@ -328,7 +329,8 @@ static int check_merge(const struct ynode *v, size_t *count)
 	return 0;
 }
 
-static void finish_map(struct builder *b, const struct pairs *own, struct pairs *merges, struct ynode *map)
+static void finish_map(struct builder *b, const struct pairs *own, struct pairs *merges,
+                       struct ynode *map)
 {
 	size_t count = (size_t)own->n;
 	struct seen seen;

@@ -10,7 +10,7 @@
 #include "config/schema.h"
 #include "config/ytree_parse.h"
 
-#define TEXT_MAX (64 << 10)   /* then it starts anew: many small assignments are a test's, not a user's */
+#define TEXT_MAX (64 << 10)   /* then it starts anew: so many assignments are a test's */
 
 static struct buf said = BUF_INIT;
 static int lines;
@@ -41,7 +41,8 @@ static struct ynode **item_slot(struct ynode *seq, const char *word, const struc
 	if (!y_int(&index, &i) || strspn(word, "0123456789") != strlen(word))
 		*rc = ERR(E_CONFIG, loc, "'%s' must be an index: a list is here", word);
 	else if (i >= seq->n)
-		*rc = ERR(E_CONFIG, loc, "index %s is past the end: the list has %d item%s, counted from 0", word,
+		*rc = ERR(E_CONFIG, loc,
+		          "index %s is past the end: the list has %d item%s, counted from 0", word,
 		          seq->n, seq->n == 1 ? "" : "s");
 	else
 		return &seq->item[i];
@@ -62,7 +63,8 @@ static struct ynode **slot(struct arena *a, struct ynode *n, const char *word, b
 	if (n->kind == Y_SEQ)
 		return item_slot(n, word, loc, rc);
 	if (n->kind == Y_SCALAR) {
-		*rc = ERR(E_CONFIG, loc, "there is no key '%s' here: its parent is the value '%.60s'", word, n->text);
+		*rc = ERR(E_CONFIG, loc, "there is no key '%s' here: its parent is the value '%.60s'", word,
+		          n->text);
 		return NULL;
 	}
 	p = ytree_pair(n, word);
@@ -90,7 +92,8 @@ static struct ynode *shallow(struct arena *a, const struct ynode *n)
 }
 
 /* Follows path from root; *out is where the value goes. */
-static int walk(struct arena *a, struct ynode *root, char *path, const struct loc *start, struct ynode ***out)
+static int walk(struct arena *a, struct ynode *root, char *path, const struct loc *start,
+                struct ynode ***out)
 {
 	struct ynode *n = root, **s = NULL;
 	struct loc loc = *start;

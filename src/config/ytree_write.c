@@ -59,7 +59,7 @@ static bool is_container(const struct ynode *n)
 	return (n->kind == Y_MAP || n->kind == Y_SEQ) && n->n > 0;
 }
 
-/* A tagged entry, {conv2d: {filters: 8}}: in a list it is written as people do, "- conv2d: {filters: 8}". */
+/* A tagged entry: in a list it is written as people do, "- conv2d: {filters: 8}". */
 static bool is_tagged(const struct ynode *n)
 {
 	return n->kind == Y_MAP && n->n == 1;

@@ -39,8 +39,8 @@ static int now_number;
 static void fatal_signal(int sig)
 {
 	char text[512];
-	int n = snprintf(text, sizeof text, "\nfuzz: signal %d at input '%s', mutation %d\n", sig, now_path,
-	                 now_number);
+	int n = snprintf(text, sizeof text, "\nfuzz: signal %d at input '%s', mutation %d\n", sig,
+	                 now_path, now_number);
 
 	if (write(STDERR_FILENO, text, (size_t)n) < 0)
 		_exit(2);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fuzz target: any bytes as a config. Parsed; read by a schema with every field type, as a variant and as a tagged
- * entry; changed by its own first line as a "--set"; errors printed. What parses is written as YAML and must parse again
- * to a tree that is written the same; what the schema accepts must be accepted again when written. */
+ * Fuzz target: any bytes as a config. Parsed; read by a schema with every field type, as a variant
+ * and as a tagged entry; changed by its own first line as a "--set"; errors printed. What parses
+ * is written as YAML and must parse again to a tree that is written the same; what the schema
+ * accepts must be accepted again when written. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,9 @@ struct all {
 	struct variant_value optimizer;
 };
 
-#define ROW(m, t, d) { .name = #m, .type = t, .offset = offsetof(struct all, m), .dflt = d, .flags = FIELD_NULLABLE }
+#define ROW(m, t, d)                                                     \
+	{ .name = #m, .type = t, .offset = offsetof(struct all, m), .dflt = d, \
+	  .flags = FIELD_NULLABLE }
 
 static const struct field fields[] = {
 	FIELD_INT(struct all, batch_size, "1", 1, 4096, ""),
@@ -89,7 +92,8 @@ static struct ynode *rewrite(struct arena *a, const struct ynode *root)
 	struct ynode *again = NULL;
 
 	ytree_write(&once, root);
-	check(ytree_parse(a, "written", once.data, &again) == 0, "the tree as written does not parse", once.data);
+	check(ytree_parse(a, "written", once.data, &again) == 0, "the tree as written does not parse",
+	      once.data);
 	ytree_write(&twice, again);
 	check(!strcmp(once.data, twice.data), "written twice, it differs", once.data);
 	buf_clear(&twice);
@@ -108,7 +112,8 @@ static void read_all(struct arena *a, const struct ynode *root)
 
 	if (schema_read(a, root, fields, "'all'", &root->loc, &x) == 0) {
 		again = rewrite(a, schema_write(a, fields, &x));
-		check(schema_read(a, again, fields, "'all'", NULL, &y) == 0, "a config as written is refused", "");
+		check(schema_read(a, again, fields, "'all'", NULL, &y) == 0,
+		      "a config as written is refused", "");
 		check(x.batch_size == y.batch_size && x.memory == y.memory && x.padding == y.padding &&
 		      x.kernel.n == y.kernel.n && x.optimizer.v == y.optimizer.v && !strcmp(x.dir, y.dir),
 		      "a config as written differs", "");

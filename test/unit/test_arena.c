@@ -103,8 +103,11 @@ static void counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects_do_not_overlap), cmocka_unit_test(strings), cmocka_unit_test(a_map),
-		cmocka_unit_test(a_map_can_fail), cmocka_unit_test(counts),
+		cmocka_unit_test(objects_do_not_overlap),
+		cmocka_unit_test(strings),
+		cmocka_unit_test(a_map),
+		cmocka_unit_test(a_map_can_fail),
+		cmocka_unit_test(counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

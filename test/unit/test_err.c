@@ -69,7 +69,8 @@ static void contexts(void **state)
 	assert_int_equal(err_get(0)->ncontext, 2);
 	assert_string_equal(err_get(0)->context[0], "at depth 1");
 	assert_non_null(strstr(err_get(0)->src_file, "test_err.c"));
-	assert_prints("dlx-train: a.yaml:2:3: kernel 5 exceeds input 4\n    at depth 1\n    at depth 2\n");
+	assert_prints("dlx-train: a.yaml:2:3: kernel 5 exceeds input 4\n    at depth 1\n    at depth "
+	              "2\n");
 	fails(20);
 	assert_int_equal(err_get(0)->ncontext, ERR_CONTEXT);
 	err_clear();
@@ -149,7 +150,8 @@ static void hostile_texts(void **state)
 
 static void sorted_by_place(void **state)
 {
-	struct loc b2 = at("b", 2, 1, 1), b1 = at("b", 1, 9, 1), b1a = at("b", 1, 2, 1), a9 = at("a", 9, 1, 1);
+	struct loc b2 = at("b", 2, 1, 1), b1 = at("b", 1, 9, 1), b1a = at("b", 1, 2, 1);
+	struct loc a9 = at("a", 9, 1, 1);
 
 	ERR(E_IO, NULL, "first without place");
 	ERR(E_CONFIG, &b2, "three");
@@ -283,10 +285,17 @@ static void ends_of_the_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(codes), cmocka_unit_test(contexts), cmocka_unit_test(caret_under_the_word),
-		cmocka_unit_test(caret_in_odd_lines), cmocka_unit_test(hostile_texts),
-		cmocka_unit_test(sorted_by_place), cmocka_unit_test(lines_of_a_file), cmocka_unit_test(too_many),
-		cmocka_unit_test(recovery), cmocka_unit_test(handing_over), cmocka_unit_test(interned),
+		cmocka_unit_test(codes),
+		cmocka_unit_test(contexts),
+		cmocka_unit_test(caret_under_the_word),
+		cmocka_unit_test(caret_in_odd_lines),
+		cmocka_unit_test(hostile_texts),
+		cmocka_unit_test(sorted_by_place),
+		cmocka_unit_test(lines_of_a_file),
+		cmocka_unit_test(too_many),
+		cmocka_unit_test(recovery),
+		cmocka_unit_test(handing_over),
+		cmocka_unit_test(interned),
 		cmocka_unit_test(ends_of_the_process),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * help.h: the text is aligned and complete, a key picks its part, and the mdoc source has no word of a table that
- * could be taken for a request. */
+ * help.h: the text is aligned and complete, a key picks its part, and the mdoc source has no word
+ * of a table that could be taken for a request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +73,8 @@ static void text(void **state)
 		"        type: sgd  (stochastic gradient descent)\n"
 		"            momentum  number from 0 to 1 (default 0.9)  momentum factor\n"
 		"        type: none\n");
-	assert_help("train.epochs", "epochs  integer from 1 to 1000 (required)  passes over the data\n");
+	assert_help("train.epochs", "epochs  integer from 1 to 1000 (required)  passes over the "
+	                            "data\n");
 	assert_help("train.optimizer.sgd.momentum",
 	            "momentum  number from 0 to 1 (default 0.9)  momentum factor\n");
 	assert_help("train.optimizer.none", "optimizer:\n    type: none\n");
@@ -84,10 +85,11 @@ static void no_such_key(void **state)
 	struct buf b = BUF_INIT;
 
 	assert_int_equal(help_text(&b, top_fields, "trian.epochs"), E_USAGE);
-	assert_string_equal(err_get(0)->text, "there is no config key 'trian.epochs'; did you mean 'train'?");
+	assert_string_equal(err_get(0)->text, "there is no config key 'trian.epochs'; did you mean "
+	                                      "'train'?");
 	assert_int_equal(help_text(&b, top_fields, "train.optimizer.sdg"), E_USAGE);
-	assert_string_equal(err_get(1)->text,
-	                    "there is no config key 'train.optimizer.sdg'; did you mean 'train.optimizer.sgd'?");
+	assert_string_equal(err_get(1)->text, "there is no config key 'train.optimizer.sdg'; did you "
+	                                      "mean 'train.optimizer.sgd'?");
 	assert_int_equal(help_text(&b, top_fields, "name.x"), E_USAGE);
 	assert_string_equal(err_get(2)->text, "there is no config key 'name.x'");
 	assert_int_equal(help_text(&b, top_fields, "train..x"), E_USAGE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * pool.h: every job runs once, in order on one thread; waiting waits; freeing finishes the queue. */
+ * pool.h: every job runs once, in order on one thread; waiting waits; freeing ends all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,7 +110,9 @@ static void records_travel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_job_runs_once), cmocka_unit_test(idle), cmocka_unit_test(records_travel),
+		cmocka_unit_test(every_job_runs_once),
+		cmocka_unit_test(idle),
+		cmocka_unit_test(records_travel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,9 +146,13 @@ static void hashes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_answers), cmocka_unit_test(words_come_from_blocks),
-		cmocka_unit_test(every_argument_counts), cmocka_unit_test(uniform), cmocka_unit_test(normal),
-		cmocka_unit_test(permutation), cmocka_unit_test(hashes),
+		cmocka_unit_test(known_answers),
+		cmocka_unit_test(words_come_from_blocks),
+		cmocka_unit_test(every_argument_counts),
+		cmocka_unit_test(uniform),
+		cmocka_unit_test(normal),
+		cmocka_unit_test(permutation),
+		cmocka_unit_test(hashes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * schema.h: values of every type, every mistake with the place it is underlined at, defaults, variants and tagged
- * entries, and that a written struct reads back the same. */
+ * schema.h: values of every type, every mistake with the place it is underlined at, defaults,
+ * variants and tagged entries, and that a written struct reads back the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,8 +73,9 @@ struct all {
 	struct variant_value optimizer, extra;
 };
 
-#define ROW(m, t, d, lo, hi, fl) \
-	{ .name = #m, .type = t, .offset = offsetof(struct all, m), .dflt = d, .min = lo, .max = hi, .flags = fl }
+#define ROW(m, t, d, lo, hi, fl)                                                        \
+	{ .name = #m, .type = t, .offset = offsetof(struct all, m), .dflt = d, .min = lo,   \
+	  .max = hi, .flags = fl }
 
 static const struct field all_fields[] = {
 	FIELD_BOOL(struct all, flag, "true", "a flag"),
@@ -159,8 +160,10 @@ static void defaults(void **state)
 }
 
 static const char full[] =
-	"flag: false\ncount: 100\nlimit: 7\nsize: 1.5GB\nrate: 1e-4\nevery: {hours: 1, minutes: 30}\nmaybe: -0.5\n"
-	"name: 12\ndir: /a b/$$x\npadding: full\nborder: same\nkernel: 5\nweights: [0.5, 1]\nfiles: [a, 'b']\n"
+	"flag: false\ncount: 100\nlimit: 7\nsize: 1.5GB\nrate: 1e-4\n"
+	"every: {hours: 1, minutes: 30}\nmaybe: -0.5\n"
+	"name: 12\ndir: /a b/$$x\npadding: full\nborder: same\nkernel: 5\n"
+	"weights: [0.5, 1]\nfiles: [a, 'b']\n"
 	"section: minmax\nnode: {x: [1]}\noptimizer: {type: adam, beta2: 0.99}\nextra: none\n";
 
 static void values(void **state)
@@ -196,7 +199,8 @@ static void wrong(const char *line, int col, int len, const char *text)
 	buf_printf(&b, "count: 1\n%s\n", line);
 	assert_int_equal(read_all(b.data, &v), E_CONFIG);
 	if (err_count() != 1)
-		fail_msg("'%s': %d mistakes, the last '%s'", line, err_count(), err_get(err_count() - 1)->text);
+		fail_msg("'%s': %d mistakes, the last '%s'", line, err_count(),
+		         err_get(err_count() - 1)->text);
 	assert_string_equal(err_get(0)->text, text);
 	assert_int_equal(err_get(0)->loc.line, 2);
 	assert_int_equal(err_get(0)->loc.col, col);
@@ -204,7 +208,8 @@ static void wrong(const char *line, int col, int len, const char *text)
 	assert_int_equal(v.count, 1);
 	err_clear();
 	buf_release(&b);
-	if (strncmp(line, "section", 7) != 0 && strncmp(line, "extra", 5) != 0 && strncmp(line, "optim", 5) != 0)
+	if (strncmp(line, "section", 7) != 0 && strncmp(line, "extra", 5) != 0 &&
+	    strncmp(line, "optim", 5) != 0)
 		assert_defaults(&v);   /* what cannot be read has its default */
 }
 
@@ -214,8 +219,10 @@ static void wrong_keys(void **state)
 	wrong("Weigths: 1", 1, 7, "unknown key 'Weigths' in 'all'; did you mean 'weights'?");
 	wrong("zzz: 1", 1, 3, "unknown key 'zzz' in 'all'");
 	wrong("section: {axsi: 1}", 11, 4, "unknown key 'axsi' in 'section'; did you mean 'axis'?");
-	wrong("extra: {type: sgd, beta2: 1}", 20, 5, "unknown key 'beta2' in 'sgd' (it belongs to 'adam')");
-	wrong("extra: {type: sgd, tipe: 1}", 20, 4, "unknown key 'tipe' in 'sgd'; did you mean 'type'?");
+	wrong("extra: {type: sgd, beta2: 1}", 20, 5,
+	      "unknown key 'beta2' in 'sgd' (it belongs to 'adam')");
+	wrong("extra: {type: sgd, tipe: 1}", 20, 4,
+	      "unknown key 'tipe' in 'sgd'; did you mean 'type'?");
 	wrong("extra: {type: none, a: 1}", 21, 1, "unknown key 'a' in 'none', which takes no keys");
 	wrong("extra: {type: adam}", 15, 4, "missing key 'beta2' in 'adam'");
 	wrong("extra: adam", 8, 4, "missing key 'beta2' in 'adam'");
@@ -226,18 +233,21 @@ static void wrong_types(void **state)
 	wrong("flag: yes", 7, 3, "'flag' must be true or false, not 'yes'");
 	wrong("flag: 'true'", 7, 6, "'flag' must be true or false, not the quoted string 'true'");
 	wrong("limit: 1.5", 8, 3, "'limit' must be an integer or null, not '1.5'");
-	wrong("size: 5 apples", 7, 8, "'size' must be a size such as 4096, 512KiB or 1.5GB, not '5 apples'");
+	wrong("size: 5 apples", 7, 8,
+	      "'size' must be a size such as 4096, 512KiB or 1.5GB, not '5 apples'");
 	wrong("size: -5", 7, 2, "'size' must be a size such as 4096, 512KiB or 1.5GB, not '-5'");
 	wrong("rate: fast", 7, 4, "'rate' must be a number, not 'fast'");
 	wrong("rate: .nan", 7, 4, "'rate' must be a number, not '.nan'");
 	wrong("rate: null", 7, 4, "'rate' must be a number, not null");
 	wrong("rate: [1]", 7, 1, "'rate' must be a number, not a list");
-	wrong("every: soon", 8, 4, "'every' must be a time such as 90, 90s, 10m, 2h or {minutes: 10} or null, not 'soon'");
+	wrong("every: soon", 8, 4,
+	      "'every' must be a time such as 90, 90s, 10m, 2h or {minutes: 10} or null, not 'soon'");
 	wrong("every: {minute: 1}", 9, 6, "unknown key 'minute' in 'every'; did you mean 'minutes'?");
 	wrong("every: {minutes: x}", 18, 1, "'minutes' must be a number of at least 0");
 	wrong("name: {}", 7, 1, "'name' must be a string or null, not an empty map");
 	wrong("dir: null", 6, 4, "'dir' must be a path, not null");
-	wrong("padding: smae", 10, 4, "'padding' must be one of valid, same, full, not 'smae'; did you mean 'same'?");
+	wrong("padding: smae", 10, 4,
+	      "'padding' must be one of valid, same, full, not 'smae'; did you mean 'same'?");
 	wrong("padding: null", 10, 4, "'padding' must be one of valid, same, full, not null");
 	wrong("border: x", 9, 1, "'border' must be one of valid, same, full, null, not 'x'");
 	wrong("kernel: [3, x]", 13, 1, "'kernel' must be an integer, not 'x'");
@@ -245,11 +255,13 @@ static void wrong_types(void **state)
 	wrong("section: [1]", 10, 1, "'mode' must be a string, not a list");
 	wrong("optimizer: [1]", 12, 1,
 	      "'optimizer' must be a map with the key 'type', or a type's name, not a list");
-	wrong("extra: null", 8, 4, "'extra' must be a map with the key 'type', or a type's name, not null");
+	wrong("extra: null", 8, 4,
+	      "'extra' must be a map with the key 'type', or a type's name, not null");
 	wrong("extra: {momentum: 1}", 8, 1, "missing key 'type' in 'extra'");
 	wrong("extra: {type: [x]}", 15, 1, "'type' of 'extra' must be a name, not a list");
 	wrong("extra: sgdd", 8, 4, "unknown type 'sgdd' for 'extra'; did you mean 'sgd'?");
-	wrong("extra: {type: lamb}", 15, 4, "unknown type 'lamb' for 'extra', which is one of: sgd, adam, none");
+	wrong("extra: {type: lamb}", 15, 4,
+	      "unknown type 'lamb' for 'extra', which is one of: sgd, adam, none");
 }
 
 static void out_of_range(void **state)
@@ -265,7 +277,8 @@ static void out_of_range(void **state)
 	wrong("every: {days: 20000}", 8, 1,
 	      "'every' is out of range: 1.728e+09 seconds, must be a time from 0 to 1000000000");
 	assert_int_equal(read_all("count: 0", &v), E_CONFIG);
-	assert_string_equal(err_get(0)->text, "'count' is out of range: 0, must be an integer from 1 to 100");
+	assert_string_equal(err_get(0)->text, "'count' is out of range: 0, must be an integer from 1 "
+	                                      "to 100");
 	assert_int_equal(read_all("count: 1\nmaybe: .nan\nrate: .inf\n", &v), 0);
 	assert_true(isnan(v.maybe) && isinf(v.rate));
 }
@@ -344,8 +357,8 @@ static void tagged_entries(void **state)
 	bad_tagged("[flip]", 1, "a transform must be a type's name or a map of one key, not a list");
 	bad_tagged("null", 1, "a transform must be a type's name or a map of one key, not null");
 	bad_tagged("{flip: {}, name: x}", 12,
-	           "a transform must be a map of one key, its type: 'name' is a second one (keys of 'flip' go into its "
-	           "own map)");
+	           "a transform must be a map of one key, its type: 'name' is a second one (keys of "
+	           "'flip' go into its own map)");
 }
 
 static void paths(void **state)
@@ -361,9 +374,11 @@ static void paths(void **state)
 	assert_int_equal(read_all("count: 1\ndir: ~user/runs\n", &v), 0);
 	assert_string_equal(v.dir, "~user/runs");
 	wrong("dir: a/$DLX_TEST_NONE/b", 8, 14, "the environment variable 'DLX_TEST_NONE' is not set");
-	wrong("dir: 'a/${DLX_TEST_NONE}'", 9, 16, "the environment variable 'DLX_TEST_NONE' is not set");
+	wrong("dir: 'a/${DLX_TEST_NONE}'", 9, 16,
+	      "the environment variable 'DLX_TEST_NONE' is not set");
 	wrong("dir: a$", 7, 1, "no variable's name after '$' in a path (write '$$' for a '$' itself)");
-	wrong("dir: a${b", 7, 4, "no variable's name after '$' in a path (write '$$' for a '$' itself)");
+	wrong("dir: a${b", 7, 4,
+	      "no variable's name after '$' in a path (write '$$' for a '$' itself)");
 }
 
 static void seconds(void **state)
@@ -371,8 +386,10 @@ static void seconds(void **state)
 	static const struct {
 		const char *text;
 		double value;
-	} ok[] = { { "90", 90 }, { "1.5", 1.5 }, { "90s", 90 }, { "10m", 600 }, { "2h", 7200 }, { "1d", 86400 },
-	           { "250ms", 0.25 }, { "1e3", 1000 }, { "2 h", 7200 }, { "'10m'", 600 } };
+	} ok[] = {
+		{ "90", 90 }, { "1.5", 1.5 }, { "90s", 90 }, { "10m", 600 }, { "2h", 7200 },
+		{ "1d", 86400 }, { "250ms", 0.25 }, { "1e3", 1000 }, { "2 h", 7200 }, { "'10m'", 600 },
+	};
 
 	for (size_t i = 0; i < sizeof ok / sizeof ok[0]; i++) {
 		struct all v;
@@ -390,7 +407,8 @@ static bool equal(double x, double y)
 
 static void assert_same(const struct all *x, const struct all *y)
 {
-	assert_true(x->flag == y->flag && x->count == y->count && x->limit == y->limit && x->size == y->size);
+	assert_true(x->flag == y->flag && x->count == y->count && x->limit == y->limit &&
+	            x->size == y->size);
 	assert_true(equal(x->rate, y->rate) && equal(x->every, y->every) && equal(x->maybe, y->maybe));
 	assert_true(!x->name == !y->name && (!x->name || !strcmp(x->name, y->name)));
 	assert_string_equal(x->dir, y->dir);
@@ -414,10 +432,12 @@ static void assert_same(const struct all *x, const struct all *y)
 static void written_reads_back(void **state)
 {
 	static const char *const texts[] = {
-		full, "count: 1",
+		full,
+		"count: 1",
 		"{count: 1, name: 'null', files: ['1', 'true', '', 'a: b'], rate: 0.1, dir: $$a}",
 		"{count: 1, name: null, every: null, kernel: [], rate: 1e300, maybe: 0.3333333333333333}",
-		"{count: 1, optimizer: {type: sgd, momentum: 0.123456789012345, nesterov: true}, weights: [1e-9]}",
+		"{count: 1, optimizer: {type: sgd, momentum: 0.123456789012345, nesterov: true}, weights: "
+		"[1e-9]}",
 	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -442,7 +462,8 @@ static void suggestions(void **state)
 	assert_null(did_you_mean("padding", names));
 	assert_null(did_you_mean("l", names));
 	assert_null(did_you_mean("", names));
-	assert_null(did_you_mean("a very long word that is longer than the longest word that is looked at here", names));
+	assert_null(did_you_mean("a word that is longer than the longest that is looked at by this",
+	                         names));
 }
 
 int main(void)

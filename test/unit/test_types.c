@@ -37,7 +37,8 @@ static void integers_round_and_saturate(void **state)
 	assert_true(through(DTYPE_U8, -7) == 0 && through(DTYPE_U8, 300) == 255);
 	assert_true(through(DTYPE_I8, -200) == -128 && through(DTYPE_I8, 127.6) == 127);
 	assert_true(through(DTYPE_I16, 1e9) == 32767 && through(DTYPE_U16, 1e9) == 65535);
-	assert_true(through(DTYPE_I32, -1e300) == INT32_MIN && through(DTYPE_I32, INFINITY) == INT32_MAX);
+	assert_true(through(DTYPE_I32, -1e300) == INT32_MIN &&
+	            through(DTYPE_I32, INFINITY) == INT32_MAX);
 	assert_true(through(DTYPE_I64, 1e300) == 0x1p63 && through(DTYPE_I64, -1e300) == -0x1p63);
 	assert_true(through(DTYPE_I64, -5.4) == -5 && through(DTYPE_I64, 0x1p53) == 0x1p53);
 	for (int t = DTYPE_I8; t < DTYPE_COUNT; t++)
@@ -107,8 +108,12 @@ static void shapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names), cmocka_unit_test(integers_round_and_saturate), cmocka_unit_test(floats),
-		cmocka_unit_test(conversion), cmocka_unit_test(large_i64_are_copied), cmocka_unit_test(shapes),
+		cmocka_unit_test(names),
+		cmocka_unit_test(integers_round_and_saturate),
+		cmocka_unit_test(floats),
+		cmocka_unit_test(conversion),
+		cmocka_unit_test(large_i64_are_copied),
+		cmocka_unit_test(shapes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

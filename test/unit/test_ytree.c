@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * ytree.h: places of keys and values, every kind of mistake with its place, merge keys and aliases, --set, and that
- * what is written reads back as the same tree. */
+ * ytree.h: places of keys and values, every kind of mistake with its place, merge keys and
+ * aliases, --set, and that what is written reads back as the same tree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,7 +125,8 @@ static void mistakes(void **state)
 	                "4:3: a key must be a plain word, not an alias\n"
 	                "4:3: unknown anchor 'n' (it must stand before, and not around, its use)\n"
 	                "6:4: unknown anchor 'none' (it must stand before, and not around, its use)\n");
-	assert_mistakes("a: 1\n---\nb: 2\n", "2:1: a second document starts here; only one is allowed\n");
+	assert_mistakes("a: 1\n---\nb: 2\n", "2:1: a second document starts here; only one is "
+	                                     "allowed\n");
 	assert_mistakes("a: &x [1, *x]\n",
 	                "1:11: unknown anchor 'x' (it must stand before, and not around, its use)\n");
 	assert_mistakes("x: 1\n<<: 3\n", "2:5: '<<' takes a map or a list of maps\n");
@@ -291,16 +292,25 @@ static void round_trip(const char *text)
 static void round_trips(void **state)
 {
 	static const char *const texts[] = {
-		"", "x", "[]", "{}", "- - - a\n  - {}\n- []\n- - {b: 1, c: [2]}\n",
-		"a: b, c\nb: 'x: y'\nc: '#'\nd: \"tab\\tnewline\\n\\u0001\\u2028\\ufeff\"\ne: >\n  folded\n  text\n",
-		"a: '1'\nb: 'true'\nc: 'null'\nd: '~'\ne: ''\nf: ' x '\ng: '-'\nh: '- a'\ni: '?'\nj: '*x'\nk: '---'\n",
+		"",
+		"x",
+		"[]",
+		"{}",
+		"- - - a\n  - {}\n- []\n- - {b: 1, c: [2]}\n",
+		"a: b, c\nb: 'x: y'\nc: '#'\nd: \"tab\\tnewline\\n\\u0001\\u2028\\ufeff\"\ne: >\n  "
+		"folded\n  text\n",
+		"a: '1'\nb: 'true'\nc: 'null'\nd: '~'\ne: ''\nf: ' x '\ng: '-'\nh: '- a'\ni: '?'\nj: "
+		"'*x'\nk: '---'\n",
 		"'a b': 1\n'1': 2\nnull: 3\n'': 4\n'x: y': 5\n\"\\n\": 6\n'[': 7\n'<<': 8\n~: 9\n",
 		"a: plain text\n  over lines\n\n  and a gap\nb: x\\y\nc: 'it''s'\nd: http://h/x?y=z#w\n",
 		"\xC3\xA9: \xF0\x9F\x8C\x8D\n",
 		"deep: {a: {b: {c: {d: {e: [1, [2, [3, [4]]]]}}}}}\n",
-		"l:\n- conv2d: {filters: 32, kernel: 3, padding: same, name: a-rather-long-name, bias: false, g: 1}\n"
-		"- repeat:\n    times: 2\n    layers: [{batch_norm: {}}, relu, {conv2d: {filters: 32, kernel: 3}}]\n",
-		"a: -1\nb: +1\nc: -x\nd: .5\ne: '...'\nf: =\ng: '%'\nh: '@'\ni: -.5\nj: \"\\x7f\\x85\\xa0\"\n",
+		"l:\n- conv2d: {filters: 32, kernel: 3, padding: same, name: a-rather-long-name, bias: "
+		"false, g: 1}\n"
+		"- repeat:\n    times: 2\n    layers: [{batch_norm: {}}, relu, {conv2d: {filters: 32, "
+		"kernel: 3}}]\n",
+		"a: -1\nb: +1\nc: -x\nd: .5\ne: '...'\nf: =\ng: '%'\nh: '@'\ni: -.5\nj: "
+		"\"\\x7f\\x85\\xa0\"\n",
 	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -309,8 +319,9 @@ static void round_trips(void **state)
 
 static void styles(void **state)
 {
-	assert_yaml(parse("{model: {family: layers, input: {channels: 4, size: [32, 32]}, layers: [{conv2d: {filters: "
-	                  "32, kernel: 3}}, {relu: {}}]}, train: {epochs: 3}, empty: {}, none: null, list: []}"),
+	assert_yaml(parse("{model: {family: layers, input: {channels: 4, size: [32, 32]}, layers: "
+	                  "[{conv2d: {filters: 32, kernel: 3}}, {relu: {}}]}, "
+	                  "train: {epochs: 3}, empty: {}, none: null, list: []}"),
 	            "model:\n"
 	            "  family: layers\n"
 	            "  input: {channels: 4, size: [32, 32]}\n"
@@ -327,15 +338,18 @@ static void json(void **state)
 {
 	struct buf b = BUF_INIT;
 
-	ytree_write_json(&b, parse("a: [1, 0x10, 1.50, .inf, true, null, ~, x, '1', \"q\\\"\"]\nb: {}\nc: []\n"));
-	assert_string_equal(b.data, "{\"a\": [1, 16, 1.5, null, true, null, null, \"x\", \"1\", \"q\\\"\"], "
+	ytree_write_json(&b, parse("a: [1, 0x10, 1.50, .inf, true, null, ~, x, '1', \"q\\\"\"]\nb: "
+	                           "{}\nc: []\n"));
+	assert_string_equal(b.data, "{\"a\": [1, 16, 1.5, null, true, null, null, \"x\", \"1\", "
+	                            "\"q\\\"\"], "
 	                            "\"b\": {}, \"c\": []}");
 	buf_release(&b);
 }
 
 static void set(void **state)
 {
-	struct ynode *r = parse("base: &b {lr: 1, k: 2}\nopt: *b\nlayers: [{conv: {f: 1}}, relu]\nx: 1\n");
+	struct ynode *r = parse("base: &b {lr: 1, k: 2}\nopt: *b\nlayers: [{conv: {f: 1}}, relu]\nx: "
+	                        "1\n");
 
 	assert_int_equal(ytree_set(a, r, "opt.lr=[1, 2]"), 0);
 	assert_int_equal(ytree_set(a, r, "layers.0.conv.f=64"), 0);
