@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,6 +215,26 @@ static void a_fault_hits_its_call_only(void **state)
 	unlink(in_dir("w"));
 }
 
+/* With a limit on the file's size the kernel writes a part of what it is given, then refuses. */
+static void short_writes(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct rlimit limit = { 1000, 1000 };
+		struct io_file *f = NULL;
+		char data[1500] = { 0 };
+		signal(SIGXFSZ, SIG_IGN);
+		setrlimit(RLIMIT_FSIZE, &limit);
+		_exit(io_create(&f, in_dir("short")) == 0 && io_write(f, data, 900) == 0 &&
+		      io_write(f, data, sizeof data) == E_IO && io_commit(f) == E_IO ? 0 : 1);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	assert_false(io_exists(in_dir("short")));
+}
+
 static void folders(void **state)
 {
 	char *s;
@@ -316,7 +337,7 @@ int main(void)
 		cmocka_unit_test(visible_after_commit_only), cmocka_unit_test(two_writers),
 		cmocka_unit_test(cannot_create), cmocka_unit_test(full_disk),
 		cmocka_unit_test(a_fault_hits_its_call_only),
-		cmocka_unit_test(folders), cmocka_unit_test(crash_points), cmocka_unit_test(messages),
+		cmocka_unit_test(short_writes), cmocka_unit_test(folders), cmocka_unit_test(crash_points), cmocka_unit_test(messages),
 		cmocka_unit_test(clock_runs),
 	};
 
