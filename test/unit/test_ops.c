@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What one sample of one op cannot say: numbers of the optimizers over several steps, statistics
+ * of dropout, masks and sums in every layout, derivatives of derivatives, padding, the accuracy of
+ * simd.h, messages of shape rules. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "base/err.h"
+#include "base/rng.h"
+#include "graph/autodiff.h"
+#include "op/elementwise.h"
+#include "op/emit.h"
+#include "op/random.h"
+#include "op/simd.h"
+#include "op/update.h"
+#include "op_run.h"
+
+static const enum backend both[] = { BACKEND_REFERENCE, BACKEND_CPU };
+
+static double tolerance(enum backend b)
+{
+	return b == BACKEND_REFERENCE ? 1e-13 : 2e-6;
+}
+
+static tid input(struct graph *g, const char *name, int nd, const int64_t *d)
+{
+	struct shape s = shape_of(nd, d);
+	tid t;
+
+	assert_int_equal(graph_input(g, name, DTYPE_F32, &s, &t), 0);
+	return t;
+}
+#define SCALAR(g, name) input(g, name, 0, NULL)
+#define INPUT(g, name, ...)                                                     \
+	input(g, name, (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)),   \
+	      (int64_t[]){ __VA_ARGS__ })
+
+static tid state(struct graph *g, const char *name, int64_t n)
+{
+	struct shape s = shape_of(1, &n);
+	tid t;
+
+	assert_int_equal(graph_state(g, name, DTYPE_F32, &s, (struct init){ 0 }, &t), 0);
+	return t;
+}
+
+static void fill_normal(double *v, int64_t n, uint64_t stream)
+{
+	for (int64_t i = 0; i < n; i++)
+		v[i] = (double)(float)rng_normal(1, stream, 0, (uint64_t)i);
+}
+
+/* --- simd.h --- */
+
+SIMD_CLONES
+static void run_simd(int which, const float *x, float *y, int n)
+{
+	if (which == 0) {
+		SIMD_LOOP
+		for (int i = 0; i < n; i++)
+			y[i] = simd_exp(x[i]);
+	} else if (which == 1) {
+		SIMD_LOOP
+		for (int i = 0; i < n; i++)
+			y[i] = simd_tanh(x[i]);
+	} else {
+		SIMD_LOOP
+		for (int i = 0; i < n; i++)
+			y[i] = simd_sigmoid(x[i]);
+	}
+}
+
+static double exact(int which, double x)
+{
+	return which == 0 ? exp(x) : which == 1 ? tanh(x) : 1 / (1 + exp(-x));
+}
+
+/* Error in units in the last place of a float near the true value. */
+static double ulps(float got, double want)
+{
+	int e;
+
+	if (fabs(want) > 3.4028234e38)
+		return isinf(got) && (got > 0) == (want > 0) ? 0 : INFINITY;
+	frexp(want, &e);
+	return fabs((double)got - want) / ldexp(1, e - 24 < -149 ? -149 : e - 24);
+}
+
+#define BATCH 1024
+
+static double worst(int which, float lo, float hi)
+{
+	float x[BATCH], y[BATCH];
+	double most = 0;
+
+	for (uint64_t b = 0; b < 400; b++) {
+		for (int i = 0; i < BATCH; i++)
+			x[i] = lo + (hi - lo) * (float)rng_uniform(3, (uint64_t)which, b, (uint64_t)i);
+		run_simd(which, x, y, BATCH);
+		for (int i = 0; i < BATCH; i++)
+			most = fmax(most, ulps(y[i], exact(which, (double)x[i])));
+	}
+	return most;
+}
+
+static void test_simd(void **unused)
+{
+	float x[6] = { NAN, INFINITY, -INFINITY, 0, 100, -110 }, y[6];
+
+	assert_true(worst(0, -104, 89) <= 2);
+	assert_true(worst(0, -1, 1) <= 2);
+	assert_true(worst(1, -12, 12) <= 3);
+	assert_true(worst(1, -0.7f, 0.7f) <= 3);
+	assert_true(worst(2, -80, 80) <= 3);
+	assert_true(worst(2, -2, 2) <= 3);
+	run_simd(0, x, y, 6);
+	assert_true(isnan(y[0]) && isinf(y[1]) && y[2] == 0 && y[3] == 1 && isinf(y[4]) && y[5] == 0);
+	run_simd(1, x, y, 6);
+	assert_true(isnan(y[0]) && y[1] == 1 && y[2] == -1 && y[3] == 0 && y[4] == 1 && y[5] == -1);
+	run_simd(2, x, y, 6);
+	assert_true(isnan(y[0]) && y[1] == 1 && y[2] == 0 && y[3] == 0.5f && y[4] == 1 && y[5] == 0);
+}
+
+/* --- optimizers: three steps from the same place with grad_scale 0.5, against PyTorch's
+ * torch.optim in double --- */
+
+static const double weights[3] = { 1, -2, 0.5 };
+static const double gradients[3][3] = {
+	{ 0.1, -0.4, 0.25 }, { 0.3, 0.2, -0.5 }, { -0.6, 0.05, 0.75 }
+};
+
+static void check_close(const double *got, const double *want, int n, double tol)
+{
+	for (int i = 0; i < n; i++)
+		if (!(fabs(got[i] - want[i]) <= tol * fmax(1, fabs(want[i]))))
+			fail_msg("element %d: %.17g, expected %.17g", i, got[i], want[i]);
+}
+
+static void three_sgd_steps(enum backend b, const struct sgd_attr *at, double *w, double *v)
+{
+	const double rate = 0.1;
+
+	for (int step = 0; step < 3; step++) {
+		struct graph *g = graph_new();
+		tid in[5] = { state(g, "w", 3), INPUT(g, "g", 3), SCALAR(g, "lr"),
+		              at->momentum > 0 ? state(g, "v", 3) : NONE, graph_scalar(g, 0.5) };
+		tid out[2];
+		struct op_run r;
+		assert_int_equal(graph_emit(g, "sgd", at, 5, in, 2, out), 0);
+		op_run_init(&r, g, b, false);
+		op_run_set(&r, in[0], w);
+		op_run_set(&r, in[1], gradients[step]);
+		op_run_set(&r, in[2], &rate);
+		if (in[3] != NONE)
+			op_run_set(&r, in[3], v);
+		op_run_all(&r);
+		op_run_get(&r, out[0], w);
+		if (in[3] != NONE)
+			op_run_get(&r, out[1], v);
+		op_run_release(&r);
+		graph_free(g);
+	}
+}
+
+static void test_sgd(void **unused)
+{
+	static const struct {
+		struct sgd_attr at;
+		double want[3];
+	} c[] = {
+		{ { 0, false, 0, false }, { 1.01, -1.9925, 0.475 } },
+		{ { 0, false, 0.1, false }, { 0.9805485, -1.933396, 0.46014825 } },
+		{ { 0.9, false, 0, false }, { 0.98795, -1.9673, 0.476125 } },
+		{ { 0.9, false, 0.1, false }, { 0.9326685, -1.856716, 0.44853825 } },
+		{ { 0.9, true, 0, false }, { 0.999155, -1.96307, 0.4535125 } },
+		{ { 0.9, true, 0.1, false }, { 0.9211019115, -1.806542764, 0.41433564675 } },
+		{ { 0, false, 0.1, true }, { 0.9805485, -1.933396, 0.46014825 } },
+		{ { 0.9, false, 0.1, true }, { 0.9585435, -1.908376, 0.46138575 } },
+	};
+
+	for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+		for (int b = 0; b < 2; b++) {
+			double w[3], v[3] = { 0 };
+			memcpy(w, weights, sizeof w);
+			three_sgd_steps(both[b], &c[i].at, w, v);
+			check_close(w, c[i].want, 3, tolerance(both[b]));
+		}
+}
+
+static void three_adam_steps(enum backend b, const struct adam_attr *at, double *w)
+{
+	double m[3] = { 0 }, v[3] = { 0 };
+	const double rate = 0.1;
+
+	for (int64_t step = 0; step < 3; step++) {
+		struct graph *g = graph_new();
+		const struct shape scalar = { 0 };
+		tid in[7] = { state(g, "w", 3), INPUT(g, "g", 3), SCALAR(g, "lr"), NONE, state(g, "m", 3),
+		              state(g, "v", 3), graph_scalar(g, 0.5) };
+		double count = (double)step;
+		tid out[3];
+		struct op_run r;
+		assert_int_equal(graph_input(g, "step", DTYPE_I64, &scalar, &in[3]), 0);
+		assert_int_equal(graph_emit(g, "adam", at, 7, in, 3, out), 0);
+		op_run_init(&r, g, b, false);
+		op_run_set(&r, in[0], w);
+		op_run_set(&r, in[1], gradients[step]);
+		op_run_set(&r, in[2], &rate);
+		op_run_set(&r, in[3], &count);
+		op_run_set(&r, in[4], m);
+		op_run_set(&r, in[5], v);
+		op_run_all(&r);
+		op_run_get(&r, out[0], w);
+		op_run_get(&r, out[1], m);
+		op_run_get(&r, out[2], v);
+		op_run_release(&r);
+		graph_free(g);
+	}
+}
+
+static void test_adam(void **unused)
+{
+	static const struct {
+		struct adam_attr at;
+		double want[3];
+	} c[] = {
+		{ { 0.9, 0.999, 1e-8, 0, false },
+		  { 0.83167751324974915, -1.8600103254679805, 0.40228625209307339 } },
+		{ { 0.9, 0.999, 1e-8, 0.1, false },
+		  { 0.78041091152006625, -1.7364575730161509, 0.36694046626784116 } },
+		{ { 0.8, 0.9, 0.01, 0, false },
+		  { 0.86003676320082645, -1.8776258971509381, 0.41067092559579754 } },
+		{ { 0.9, 0.999, 1e-8, 0.1, true },
+		  { 0.80488429388865712, -1.8028646623912938, 0.38905964842535828 } },
+	};
+
+	for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+		for (int b = 0; b < 2; b++) {
+			double w[3];
+			memcpy(w, weights, sizeof w);
+			three_adam_steps(both[b], &c[i].at, w);
+			check_close(w, c[i].want, 3, tolerance(both[b]));
+		}
+}
+
+/* The first micro-batch overwrites whatever the accumulator holds. */
+static void test_accumulate(void **unused)
+{
+	const double old[3] = { NAN, 1, INFINITY }, grad[3] = { 1, 2, 3 };
+	const struct shape scalar = { 0 };
+
+	for (int b = 0; b < 2; b++) {
+		double got[3], index = 0;
+		struct graph *g = graph_new();
+		tid in[3] = { state(g, "acc", 3), INPUT(g, "g", 3), NONE }, out;
+		struct op_run r;
+		assert_int_equal(graph_input(g, "index", DTYPE_I64, &scalar, &in[2]), 0);
+		assert_int_equal(graph_emit1(g, "accumulate", NULL, 3, in, &out), 0);
+		op_run_init(&r, g, both[b], false);
+		op_run_set(&r, in[0], old);
+		op_run_set(&r, in[1], grad);
+		op_run_set(&r, in[2], &index);
+		op_run_all(&r);
+		op_run_get(&r, out, got);
+		check_close(got, grad, 3, 0);
+		index = 1;
+		op_run_set(&r, in[2], &index);
+		op_run_all(&r);
+		op_run_get(&r, out, got);
+		check_close(got, (double[]){ 2, 4, 6 }, 3, 0);
+		op_run_release(&r);
+		graph_free(g);
+	}
+}
+
+static void test_clip(void **unused)
+{
+	static const struct {
+		double a, b, max, want;
+	} c[] = {
+		{ 9, 16, 10, 1 }, { 9, 16, 5, 1 }, { 9, 16, 1, 0.2 }, { 0, 0, 1, 1 }, { NAN, 1, 1, NAN },
+	};
+
+	for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+		for (int b = 0; b < 2; b++) {
+			struct graph *g = graph_new();
+			const struct shape scalar = { 0 };
+			struct clip_factor_attr at = { c[i].max };
+			tid in[2], out;
+			double got;
+			struct op_run r;
+			assert_int_equal(graph_input(g, "a", DTYPE_F32, &scalar, &in[0]), 0);
+			assert_int_equal(graph_input(g, "b", DTYPE_F32, &scalar, &in[1]), 0);
+			assert_int_equal(graph_emit1(g, "clip_factor", &at, 2, in, &out), 0);
+			op_run_init(&r, g, both[b], false);
+			op_run_set(&r, in[0], &c[i].a);
+			op_run_set(&r, in[1], &c[i].b);
+			op_run_all(&r);
+			op_run_get(&r, out, &got);
+			assert_true(isnan(c[i].want) ? isnan(got) : fabs(got - c[i].want) < 1e-7);
+			op_run_release(&r);
+			graph_free(g);
+		}
+}
+
+/* --- dropout --- */
+
+static void dropout(enum backend b, bool native, struct shape s, double rate, int64_t step,
+                    const double *x, double *y)
+{
+	struct graph *g = graph_new();
+	struct dropout_attr at = { .rate = rate, .stream = 42 };
+	double key[2] = { 7, (double)step };
+	struct op_run r;
+	tid in[2], out;
+
+	in[0] = input(g, "x", s.nd, s.d);
+	assert_int_equal(random_key(g, &in[1]), 0);
+	assert_int_equal(graph_emit1(g, "dropout", &at, 2, in, &out), 0);
+	op_run_init(&r, g, b, native);
+	op_run_set(&r, in[0], x);
+	op_run_set(&r, in[1], key);
+	op_run_all(&r);
+	if (native)
+		assert_true(layout_is_native(&graph_t(g, out)->layout, &s));
+	op_run_get(&r, out, y);
+	op_run_release(&r);
+	graph_free(g);
+}
+
+#define DROP_COUNT (2 * 37 * 19 * 23)
+
+static void test_dropout(void **unused)
+{
+	static const double rates[] = { 0, 0.1, 0.5, 0.9 };
+	static double x[DROP_COUNT], y[DROP_COUNT], z[DROP_COUNT];
+	const struct shape s = shape_of(4, (int64_t[]){ 2, 37, 19, 23 });
+
+	for (int i = 0; i < DROP_COUNT; i++)
+		x[i] = 1;
+	for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+		double p = rates[k], kept = 0, spread = sqrt(p * (1 - p) * DROP_COUNT);
+		dropout(BACKEND_REFERENCE, false, s, p, 1, x, y);
+		for (int i = 0; i < DROP_COUNT; i++) {
+			assert_true(y[i] == 0 || fabs(y[i] - 1 / (1 - p)) < 1e-12);
+			kept += y[i] != 0;
+		}
+		assert_true(fabs(kept - (1 - p) * DROP_COUNT) <= 5 * spread);
+		dropout(BACKEND_CPU, false, s, p, 1, x, z);
+		check_close(z, y, DROP_COUNT, 1e-6);
+		dropout(BACKEND_CPU, true, s, p, 1, x, z);
+		check_close(z, y, DROP_COUNT, 1e-6);
+	}
+	dropout(BACKEND_CPU, true, s, 0.5, 2, x, y);        /* the next step draws another mask */
+	dropout(BACKEND_CPU, true, s, 0.5, 1, x, z);
+	assert_true(memcmp(y, z, sizeof y) != 0);
+}
+
+/* --- reductions large enough to be cut into parts --- */
+
+static void reduce(const char *op, enum backend b, bool native, struct shape s,
+                   const struct reduce_attr *at, const double *x, double *y)
+{
+	struct graph *g = graph_new();
+	struct op_run r;
+	tid in = input(g, "x", s.nd, s.d), out;
+
+	assert_int_equal(graph_emit1(g, op, strcmp(op, "sum_squares") ? at : NULL, 1, &in, &out), 0);
+	op_run_init(&r, g, b, native);
+	op_run_set(&r, in, x);
+	op_run_all(&r);
+	op_run_get(&r, out, y);
+	op_run_release(&r);
+	graph_free(g);
+}
+
+static void one_reduction(const char *op, struct shape s, const struct reduce_attr *at,
+                          const double *x, int n)
+{
+	static double want[1 << 16], got[1 << 16], again[1 << 16];
+
+	reduce(op, BACKEND_REFERENCE, false, s, at, x, want);
+	for (int native = 0; native < 2; native++) {
+#ifdef _OPENMP
+		omp_set_num_threads(1);
+#endif
+		reduce(op, BACKEND_CPU, native, s, at, x, got);
+		check_close(got, want, n, 3e-5);
+#ifdef _OPENMP
+		omp_set_num_threads(3);
+#endif
+		reduce(op, BACKEND_CPU, native, s, at, x, again);
+		assert_memory_equal(got, again, (size_t)n * sizeof *got);
+	}
+}
+
+static void test_large_reductions(void **unused)
+{
+	static const char *const ops[] = { "sum", "mean", "max", "sum_squares" };
+	static const int64_t axes[] = { 0, 2, 3, 1 };
+	static const struct {
+		int from, naxes, n;
+	} c[] = {
+		{ 0, 0, 1 }, { 0, 3, 70 }, { 1, 2, 210 }, { 3, 1, 3 * 33 * 41 },
+	};
+	struct shape s = shape_of(4, (int64_t[]){ 3, 70, 33, 41 });
+	int64_t n = shape_count(&s);
+	double *x = malloc((size_t)n * sizeof *x);
+
+	fill_normal(x, n, 5);
+	for (size_t o = 0; o < 4; o++)
+		for (size_t i = 0; i < 4; i++) {
+			struct reduce_attr at = { .axes = { c[i].naxes, axes + c[i].from }, .keep = i % 2 };
+			one_reduction(ops[o], s, &at, x, o == 3 ? 1 : c[i].n);
+		}
+	free(x);
+}
+
+/* A NaN anywhere is not lost by max. */
+static void test_max_nan(void **unused)
+{
+	const double x[4] = { 1, NAN, 3, 2 };
+	const struct shape s = shape_of(1, (int64_t[]){ 4 });
+	struct reduce_attr at = { { 0, NULL }, false };
+
+	for (int b = 0; b < 2; b++) {
+		double y = 0;
+		reduce("max", both[b], false, s, &at, x, &y);
+		assert_true(isnan(y));
+	}
+}
+
+/* --- broadcast: channels to channels-last needs no reorder on the way --- */
+
+static void test_broadcast_native(void **unused)
+{
+	struct graph *g = graph_new();
+	tid x = INPUT(g, "x", 1, 5, 1, 1), y;
+	struct shape s = shape_of(4, (int64_t[]){ 2, 5, 3, 4 });
+	double v[5] = { 1, 2, 3, 4, 5 }, got[120];
+	struct op_run r;
+
+	assert_int_equal(emit_broadcast(g, x, &s, &y), 0);
+	op_run_init(&r, g, BACKEND_CPU, false);
+	op_run_set(&r, x, v);
+	op_run_all(&r);
+	assert_true(layout_is_native(&graph_t(g, y)->layout, &s));
+	for (int i = 0; i < 120; i++)
+		assert_true(((float *)r.data[y])[i] == (float)v[i % 5]);
+	op_run_get(&r, y, got);
+	for (int i = 0; i < 120; i++)
+		assert_true(got[i] == v[i / 12 % 5]);
+	op_run_release(&r);
+	graph_free(g);
+}
+
+/* --- padding of blocked layouts --- */
+
+static struct layout blocked(int64_t rows, int64_t columns)
+{
+	struct layout l = { .set = true, .nd = 2, .dims = { rows, columns },
+	                    .stride = { (columns + 7) / 8 * 8, 8 }, .nblk = 1, .blk = { 8 },
+	                    .blk_dim = { 1 } };
+
+	return l;
+}
+
+/* Runs one op on blocked tensors of 3x5 (padded to 3x8); the buffer of the result must be zero
+ * where nothing is, or dense. */
+static void padded(const char *op, const void *attr, int nin, int nscalar)
+{
+	struct graph *g = graph_new();
+	struct layout l = blocked(3, 5);
+	double v[15], one = 1;
+	tid in[8], out[3];
+	struct op_run r;
+	const struct tensor *y;
+	const float *p;
+
+	for (int i = 0; i < nin; i++) {
+		char name[8];
+		struct shape s = shape_of(i < nin - nscalar ? 2 : 0, (int64_t[]){ 3, 5 });
+		snprintf(name, sizeof name, "x%d", i);
+		assert_int_equal(graph_state(g, name, DTYPE_F32, &s, (struct init){ 0 }, &in[i]), 0);
+	}
+	if (!strcmp(op, "sgd")) {              /* (w, g, lr, momentum) */
+		tid lr = in[3];
+		in[3] = in[2];
+		in[2] = lr;
+	}
+	assert_int_equal(graph_emit(g, op, attr, nin, in, 1, out), 0);
+	op_run_init(&r, g, BACKEND_CPU, false);
+	for (int i = 0; i < 15; i++)
+		v[i] = 1 + i;
+	for (int i = 0; i < nin; i++)
+		if (graph_t(g, in[i])->shape.nd)
+			op_run_set_as(&r, in[i], &l, v);
+		else
+			op_run_set(&r, in[i], &one);
+	op_run_all(&r);
+	y = graph_t(g, out[0]);
+	p = r.data[out[0]];
+	for (int i = 0; i < 24 && !layout_is_dense(&y->layout); i++)
+		if (i % 8 >= 5 && p[i] != 0)
+			fail_msg("'%s' wrote %g into padding", op, (double)p[i]);
+	op_run_release(&r);
+	graph_free(g);
+}
+
+static void test_padding(void **unused)
+{
+	struct scale_attr shift = { 2, 1 }, factor = { 2, 0 };
+	struct sgd_attr sgd = { 0.9, true, 0.1, false };
+
+	padded("add", NULL, 2, 0);
+	padded("divide", NULL, 2, 0);
+	padded("exp", NULL, 1, 0);
+	padded("sigmoid", NULL, 1, 0);
+	padded("softplus", NULL, 1, 0);
+	padded("log", NULL, 1, 0);
+	padded("sqrt", NULL, 1, 0);
+	padded("tanh", NULL, 1, 0);
+	padded("scale", &shift, 1, 0);
+	padded("scale", &factor, 1, 0);
+	padded("scale_by", NULL, 2, 1);
+	padded("sgd", &sgd, 4, 1);
+}
+
+/* --- derivatives of derivatives --- */
+
+#define NX 12
+
+/* A scalar made of x by differentiable ops of every kind. */
+static void chain(struct graph *g, int which, tid x, tid *f)
+{
+	const struct reduce_attr all = { { 0, NULL }, false };
+	const struct shape s = graph_t(g, x)->shape;
+	tid a, b, c;
+
+	switch (which) {
+	case 0:            /* sum tanh(x)^2 x */
+		emit_unary(g, "tanh", x, &a);
+		emit_unary(g, "square", a, &a);
+		emit_mul(g, a, x, &a);
+		break;
+	case 1:            /* softplus(x) / (1 + sigmoid(x)) */
+		emit_unary(g, "softplus", x, &a);
+		emit_unary(g, "sigmoid", x, &b);
+		emit_scale(g, b, 1, 1, &b);
+		emit_div(g, a, b, &a);
+		break;
+	case 2:            /* exp(x) sqrt(1 + x^2) - log(1 + x^2) */
+		emit_unary(g, "square", x, &b);
+		emit_scale(g, b, 1, 1, &b);
+		emit_unary(g, "exp", x, &a);
+		emit_unary(g, "sqrt", b, &c);
+		emit_mul(g, a, c, &a);
+		emit_unary(g, "log", b, &c);
+		emit_sub(g, a, c, &a);
+		break;
+	case 3:            /* (x - row mean)^3, mean and broadcast as a layer would */
+		assert_int_equal(graph_emit1(g, "mean",
+			&(struct reduce_attr){ ints_make(g, 1, (int64_t[]){ 1 }), true }, 1, &x, &b), 0);
+		emit_broadcast(g, b, &s, &b);
+		emit_sub(g, x, b, &a);
+		emit_unary(g, "square", a, &b);
+		emit_mul(g, a, b, &a);
+		break;
+	case 4:            /* x^T scaled by max x, leaky */
+		emit_transpose(g, x, (int[]){ 1, 0 }, &a);
+		assert_int_equal(graph_emit1(g, "max", &all, 1, &x, &b), 0);
+		graph_emit1(g, "leaky_relu", &(struct leaky_relu_attr){ 0.3 }, 1, &a, &a);
+		emit_unary(g, "square", a, &a);
+		graph_emit1(g, "scale_by", NULL, 2, (tid[]){ a, b }, &a);
+		break;
+	default:           /* relu(x) x^2 */
+		emit_unary(g, "relu", x, &a);
+		emit_unary(g, "square", x, &b);
+		emit_mul(g, a, b, &a);
+		break;
+	}
+	emit_sum(g, a, 3, false, f);
+}
+
+/* Values of the gradient of f at x, and of the gradient of <c, grad f>. */
+static void gradients_at(int which, enum backend b, const double *x, const double *c, double *d1,
+                         double *d2)
+{
+	struct graph *g = graph_new();
+	tid in = INPUT(g, "x", 3, 4), weight = INPUT(g, "c", 3, 4), f, g1, h, g2;
+	struct op_run r;
+
+	chain(g, which, in, &f);
+	assert_int_equal(autodiff(g, 1, &f, NULL, 1, &in, &g1), 0);
+	assert_int_equal(emit_mul(g, g1, weight, &h), 0);
+	assert_int_equal(emit_sum(g, h, 3, false, &h), 0);
+	assert_int_equal(autodiff(g, 1, &h, NULL, 1, &in, &g2), 0);
+	op_run_init(&r, g, b, false);
+	op_run_set(&r, in, x);
+	op_run_set(&r, weight, c);
+	op_run_all(&r);
+	op_run_get(&r, g1, d1);
+	op_run_get(&r, g2, d2);
+	op_run_release(&r);
+	graph_free(g);
+}
+
+static double dot(const double *a, const double *b)
+{
+	double s = 0;
+
+	for (int i = 0; i < NX; i++)
+		s += a[i] * b[i];
+	return s;
+}
+
+static void test_second_derivatives(void **unused)
+{
+	double x[NX], c[NX], d1[NX], d2[NX], lo[NX], hi[NX], scrap[NX], cpu1[NX], cpu2[NX];
+	const double h = 1e-5;
+
+	for (int which = 0; which < 6; which++) {
+		fill_normal(x, NX, 11);
+		fill_normal(c, NX, 12);
+		gradients_at(which, BACKEND_REFERENCE, x, c, d1, d2);
+		for (int i = 0; i < NX; i++) {
+			double keep = x[i], want;
+			x[i] = keep - h;
+			gradients_at(which, BACKEND_REFERENCE, x, c, lo, scrap);
+			x[i] = keep + h;
+			gradients_at(which, BACKEND_REFERENCE, x, c, hi, scrap);
+			x[i] = keep;
+			want = (dot(hi, c) - dot(lo, c)) / (2 * h);
+			if (!(fabs(d2[i] - want) <= 1e-7 * fmax(1, fabs(want))))
+				fail_msg("chain %d, element %d: %.12g, expected %.12g", which, i, d2[i], want);
+		}
+		gradients_at(which, BACKEND_CPU, x, c, cpu1, cpu2);
+		check_close(cpu1, d1, NX, 1e-5);
+		check_close(cpu2, d2, NX, 1e-5);
+	}
+}
+
+/* --- messages --- */
+
+static void refuses(struct graph *g, const char *op, const void *attr, int nin, const tid *in,
+                    const char *text)
+{
+	tid out[4];
+
+	assert_true(graph_emit(g, op, attr, nin, in, 0, out) < 0);
+	if (!strstr(err_get(0)->text, text))
+		fail_msg("'%s' lacks '%s'", err_get(0)->text, text);
+	err_clear();
+}
+
+static void test_messages(void **unused)
+{
+	struct graph *g = graph_new();
+	tid a = INPUT(g, "a", 2, 3), b = INPUT(g, "b", 3, 2), w = state(g, "w", 3);
+	struct reduce_attr axis = { ints_make(g, 1, (int64_t[]){ 2 }), false };
+	struct reduce_attr twice = { ints_make(g, 2, (int64_t[]){ 0, 0 }), false };
+	struct shape_attr s = { ints_make(g, 2, (int64_t[]){ 4, 3 }) };
+	struct shape_attr holes = { ints_make(g, 2, (int64_t[]){ -1, -1 }) };
+	struct shape_attr uneven = { ints_make(g, 2, (int64_t[]){ 4, -1 }) };
+	struct transpose_attr perm = { ints_make(g, 2, (int64_t[]){ 0, 0 }) };
+	struct dropout_attr rate = { .rate = 1 };
+	const tid sgd[] = { w, w, graph_scalar(g, 1) }, other[] = { w, a, graph_scalar(g, 1) };
+	struct sgd_attr momentum = { .momentum = 0.9 }, nesterov = { .nesterov = true };
+
+	refuses(g, "add", NULL, 2, (tid[]){ a, b }, 
+	        "'add' needs inputs of one shape, but has 2x3 and 3x2");
+	refuses(g, "sum", &axis, 1, &a, "'sum' over axis 2, but its input 2x3 has 2 axes");
+	refuses(g, "mean", &twice, 1, &a, "'mean' names axis 0 twice");
+	refuses(g, "broadcast", &s, 1, &a, "2x3 cannot be repeated to 4x3");
+	refuses(g, "reshape", &s, 1, &a, "2x3 of 6 elements cannot be reshaped to 4x3");
+	refuses(g, "reshape", &holes, 1, &a, "'reshape' can infer one axis, not two");
+	refuses(g, "reshape", &uneven, 1, &a, "cannot be reshaped");
+	refuses(g, "transpose", &perm, 1, &a, "'perm' must name each axis from 0 to 1 once");
+	refuses(g, "scale_by", NULL, 2, (tid[]){ a, b }, "the factor of 'scale_by' must be a scalar");
+	refuses(g, "dropout", &rate, 2, (tid[]){ a, b }, "must be from 0 to below 1, but is 1");
+	refuses(g, "sgd", &momentum, 3, sgd, "needs a momentum state");
+	refuses(g, "sgd", &nesterov, 3, sgd, "'nesterov' needs a 'momentum' above 0");
+	refuses(g, "sgd", NULL, 3, other, "the gradient of 'sgd' has shape 2x3");
+	graph_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_simd),
+		cmocka_unit_test(test_sgd),
+		cmocka_unit_test(test_adam),
+		cmocka_unit_test(test_accumulate),
+		cmocka_unit_test(test_clip),
+		cmocka_unit_test(test_dropout),
+		cmocka_unit_test(test_large_reductions),
+		cmocka_unit_test(test_max_nan),
+		cmocka_unit_test(test_broadcast_native),
+		cmocka_unit_test(test_padding),
+		cmocka_unit_test(test_second_derivatives),
+		cmocka_unit_test(test_messages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
