@@ -6,6 +6,11 @@
 #include "base/rng.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "base/simd.h"
+
+#define LANES 16                 /* blocks that rng_blocks computes side by side */
 
 void rng_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4])
 {
@@ -36,14 +41,69 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
+static uint64_t key_of(uint64_t seed, uint64_t stream)
+{
+	return mix(mix(seed + 0x9E3779B97F4A7C15) ^ stream);
+}
+
 void rng_block(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint32_t out[4])
 {
-	uint64_t k = mix(mix(seed + 0x9E3779B97F4A7C15) ^ stream);
+	uint64_t k = key_of(seed, stream);
 	uint32_t key[2] = { (uint32_t)k, (uint32_t)(k >> 32) };
 	uint32_t counter[4] = { (uint32_t)block, (uint32_t)(block >> 32),
 	                        (uint32_t)step, (uint32_t)(step >> 32) };
 
 	rng_philox(key, counter, out);
+}
+
+/* rng_philox for LANES counters (block + lane, step), one vector lane each. */
+SIMD_CLONES
+static void philox_lanes(uint64_t key, uint64_t block, uint64_t step, uint32_t *out)
+{
+	uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
+	uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+
+	SIMD_LOOP
+	for (int l = 0; l < LANES; l++) {
+		uint64_t b = block + (uint64_t)l;
+		c0[l] = (uint32_t)b;
+		c1[l] = (uint32_t)(b >> 32);
+		c2[l] = (uint32_t)step;
+		c3[l] = (uint32_t)(step >> 32);
+	}
+	for (int round = 0; round < 10; round++) {
+		SIMD_LOOP
+		for (int l = 0; l < LANES; l++) {
+			uint64_t p0 = (uint64_t)0xD2511F53 * c0[l];
+			uint64_t p1 = (uint64_t)0xCD9E8D57 * c2[l];
+			c0[l] = (uint32_t)(p1 >> 32) ^ c1[l] ^ k0;
+			c1[l] = (uint32_t)p1;
+			c2[l] = (uint32_t)(p0 >> 32) ^ c3[l] ^ k1;
+			c3[l] = (uint32_t)p0;
+		}
+		k0 += 0x9E3779B9;
+		k1 += 0xBB67AE85;
+	}
+	for (int l = 0; l < LANES; l++) {
+		out[4 * l] = c0[l];
+		out[4 * l + 1] = c1[l];
+		out[4 * l + 2] = c2[l];
+		out[4 * l + 3] = c3[l];
+	}
+}
+
+void rng_blocks(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, int n, uint32_t *out)
+{
+	uint64_t key = key_of(seed, stream);
+	uint32_t last[4 * LANES];
+	int i = 0;
+
+	for (; i + LANES <= n; i += LANES)
+		philox_lanes(key, block + (uint64_t)i, step, out + 4 * i);
+	if (i == n)
+		return;
+	philox_lanes(key, block + (uint64_t)i, step, last);
+	memcpy(out + 4 * i, last, (size_t)(n - i) * 4 * sizeof *last);
 }
 
 uint32_t rng_u32(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)

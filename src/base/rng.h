@@ -11,6 +11,9 @@
 void rng_philox(const uint32_t key[2], const uint32_t counter[4], uint32_t out[4]);
 /* Four 32-bit words for block `block` of (seed, stream, step). Words 4*block .. 4*block+3. */
 void rng_block(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, uint32_t out[4]);
+/* The words of n blocks from `block` on, many at a time: out holds 4 * n. */
+void rng_blocks(uint64_t seed, uint64_t stream, uint64_t step, uint64_t block, int n,
+                uint32_t *out);
 uint32_t rng_u32(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index);
 double rng_uniform(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index);  /* [0, 1) */
 /* Mean 0, variance 1. */

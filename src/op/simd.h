@@ -1,33 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline
- * and picks at load time, so one binary is fast everywhere; loops carry `#pragma omp simd`. The
- * inlines below are branch-free float forms of exp, tanh and the logistic function that such loops
- * vectorise, where calls of libm would not (polynomials of Cephes; within 3 ulp of libm's doubles,
- * see test_ops.c). NaN stays NaN. */
+ * Branch-free float forms of exp, tanh and the logistic function that loops vectorise, where calls
+ * of libm would not (polynomials of Cephes; within 3 units in the last place, see test_ops.c). NaN
+ * stays NaN. */
 #ifndef DLX_OP_SIMD_H
 #define DLX_OP_SIMD_H
 
 #include <stdint.h>
 #include <string.h>
 
-/* Sanitizers instrument the resolver that picks the clone, which runs before they are set up. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
-	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define SIMD_CLONES
-#endif
-
-/* Before a loop without dependences between turns. Clang vectorises by itself, and warns where
- * asked to and unable. */
-#if defined(__clang__)
-#define SIMD_LOOP
-#else
-#define SIMD_LOOP _Pragma("omp simd")
-#endif
-
-#define SIMD_INLINE static inline __attribute__((always_inline))
+#include "base/simd.h"
 
 SIMD_INLINE uint32_t simd_bits(float f)
 {

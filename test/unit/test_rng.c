@@ -44,6 +44,24 @@ static void words_come_from_blocks(void **state)
 	}
 }
 
+/* Any number of blocks, over the carry from the low to the high half of the counter too. */
+static void many_blocks(void **state)
+{
+	const uint64_t first[] = { 0, 5, 0xFFFFFFF8, 0xFFFFFFFFFFFFFFF0 };
+
+	for (int k = 0; k < 4; k++)
+		for (int n = 0; n < 50; n++) {
+			uint32_t w[4 * 50 + 1], one[4];
+			w[4 * n] = 12345;
+			rng_blocks(1, 2, (uint64_t)7 << 32, first[k], n, w);
+			assert_int_equal(w[4 * n], 12345);
+			for (int i = 0; i < n; i++) {
+				rng_block(1, 2, (uint64_t)7 << 32, first[k] + (uint64_t)i, one);
+				assert_memory_equal(w + 4 * i, one, sizeof one);
+			}
+		}
+}
+
 /* Each argument, its high half too, changes the words. */
 static void every_argument_counts(void **state)
 {
@@ -148,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_answers),
 		cmocka_unit_test(words_come_from_blocks),
+		cmocka_unit_test(many_blocks),
 		cmocka_unit_test(every_argument_counts),
 		cmocka_unit_test(uniform),
 		cmocka_unit_test(normal),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline and
+ * picks at load time, so that one binary is fast everywhere. */
+#ifndef DLX_BASE_SIMD_H
+#define DLX_BASE_SIMD_H
+
+/* Sanitizers instrument the resolver that picks the clone, which runs before they are set up. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define SIMD_CLONES
+#endif
+
+/* Before a loop without dependences between turns. Clang vectorises by itself, and warns where asked
+ * to and unable. */
+#if defined(__clang__)
+#define SIMD_LOOP
+#else
+#define SIMD_LOOP _Pragma("omp simd")
+#endif
+
+#define SIMD_INLINE static inline __attribute__((always_inline))
+
+#endif
