@@ -45,9 +45,13 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 
 /* --- the mask --- */
 
+/* Elements along the row-major order that are drawn together: at most 16 blocks of 4, wherever they
+ * start. */
+#define TILE 60
+
 struct mask {
 	uint64_t seed, stream, step;
-	uint64_t drop;           /* an element is dropped if its 32 bits are below this */
+	uint32_t drop;           /* an element is dropped if its 32 bits are below this */
 	double scale;            /* what the others are multiplied by */
 };
 
@@ -58,21 +62,26 @@ static struct mask mask_of(const struct kplan *k, const struct kargs *a)
 
 	return (struct mask){
 		.seed = (uint64_t)key[0], .step = (uint64_t)key[1], .stream = (uint64_t)at->stream,
-		.drop = (uint64_t)(at->rate * 0x1p32), .scale = 1 / (1 - at->rate),
+		.drop = (uint32_t)(at->rate * 0x1p32), .scale = 1 / (1 - at->rate),
 	};
 }
 
-/* The factors of elements index .. index + n - 1. */
+SIMD_CLONES
+static void factors(const uint32_t *word, uint32_t drop, float scale, int n, float *factor)
+{
+	SIMD_LOOP
+	for (int i = 0; i < n; i++)
+		factor[i] = simd_select(word[i] < drop, 0, scale);
+}
+
+/* The factors of elements index .. index + n - 1; n <= TILE. */
 static void mask_run(const struct mask *m, uint64_t index, int n, float *factor)
 {
-	uint32_t w[4];
+	uint32_t word[TILE + 4];
+	int skip = (int)(index % 4), blocks = (skip + n + 3) / 4;
 
-	for (int i = 0; i < n; i++) {
-		uint64_t at = index + (uint64_t)i;
-		if (i == 0 || at % 4 == 0)
-			rng_block(m->seed, m->stream, m->step, at / 4, w);
-		factor[i] = w[at % 4] < m->drop ? 0 : (float)m->scale;
-	}
+	rng_blocks(m->seed, m->stream, m->step, index / 4, blocks, word);
+	factors(word + skip, m->drop, (float)m->scale, n, factor);
 }
 
 /* --- reference kernel --- */
@@ -91,7 +100,6 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-#define TILE 64              /* elements along the row-major order */
 #define TILE_COLUMNS 16      /* channels that share a line of memory */
 
 static int choose(struct kplan *k, struct layout *in, struct layout *out)
