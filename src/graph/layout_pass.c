@@ -215,11 +215,12 @@ static int settle(struct choice *c, struct node *n)
 	return 0;
 }
 
-/* Before the walk: what the host writes and constants are row-major; params and states keep what a store gave them. */
+/* Before the walk: constants are row-major, and so is what the host writes unless it asked for another layout; params and states
+ * keep what a store gave them. */
 static void preset(struct graph *g)
 {
 	for (int t = 0; t < g->ntensor; t++)
-		if (g->tensor[t]->role == ROLE_INPUT || g->tensor[t]->role == ROLE_CONSTANT)
+		if ((g->tensor[t]->role == ROLE_INPUT && is_unset(g, t)) || g->tensor[t]->role == ROLE_CONSTANT)
 			g->tensor[t]->layout = layout_plain(&g->tensor[t]->shape);
 }
 
