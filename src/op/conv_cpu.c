@@ -151,7 +151,7 @@ static int choose(struct kplan *k, enum conv_kind kind, struct layout *in, struc
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
 	}
-	return ERR(E_UNSUPPORTED, &k->n->loc, "oneDNN has no implementation of this convolution");
+	return ERR(E_UNSUPPORTED, &k->n->loc, "oneDNN has no code for this convolution");
 }
 
 static const struct layout *tensor_layout(const struct kplan *k, tid t)
@@ -186,20 +186,81 @@ static int check_dtypes(const struct kplan *k)
 	return 0;
 }
 
+/* The ways to write an activation's layout down: where an axis has one element its stride says
+ * nothing, but oneDNN recognises layouts by all strides. */
+static int spellings(const struct layout *l, const struct shape *s, struct layout *out)
+{
+	int n = 0;
+	if (layout_is_native(l, s))
+		out[n++] = layout_native(s);
+	if (layout_is_plain(l, s))
+		out[n++] = layout_plain(s);
+	if (n == 0)
+		out[n++] = *l;
+	return n;
+}
+
+static int weight_argument(enum conv_kind kind)
+{
+	return kind == CONV_BACKWARD_WEIGHTS ? 2 : 1;
+}
+
+/* Keeps in *best what c makes if it is there and faster in kind than *best. w: what the weights
+ * have; if c leaves them open, oneDNN must come to the same. */
+static int improve(struct dnn_prim **best, const struct dnn_conv *c, const struct layout *w)
+{
+	const int mark = err_count();
+	struct dnn_prim *p = NULL;
+	struct layout got;
+	int rc = dnn_conv_new(&p, c);
+	if (rc == 0 && !c->w)
+		rc = dnn_prim_layout(p, weight_argument(c->kind), &got);
+	if (rc == E_UNSUPPORTED) {
+		err_truncate(mark);
+		rc = 0;
+	} else if (rc == 0 && (c->w || layout_equal(&got, w))
+	           && (!*best || (dnn_prim_is_reference(*best) && !dnn_prim_is_reference(p)))) {
+		struct dnn_prim *old = *best;
+		*best = p;
+		p = old;
+	}
+	dnn_prim_free(p);
+	return rc;
+}
+
+/* The best primitive for the layouts the tensors have now, over all ways to spell them. */
+static int find_prim(const struct kplan *k, struct dnn_conv *c, const struct slots *s,
+                     struct dnn_prim **out)
+{
+	const struct shape xs = conv_x_shape(&c->geom), ys = conv_y_shape(&c->geom);
+	struct layout x[2], y[2], w;
+	const int nx = spellings(s->x, &xs, x), ny = spellings(s->y, &ys, y);
+	if (!split_groups(s->w, &c->geom, &w))
+		return ERR(E_UNSUPPORTED, &k->n->loc, "the weights' layout has blocks across groups");
+	*out = NULL;
+	for (int i = 0; i < nx * ny * 2; i++) {
+		c->x = &x[i / 2 % nx];
+		c->y = &y[i / 2 / nx];
+		c->w = i % 2 ? NULL : &w;
+		if (!*out || dnn_prim_is_reference(*out))
+			TRY(improve(out, c, &w));
+	}
+	if (!*out)
+		return ERR(E_UNSUPPORTED, &k->n->loc, "oneDNN has no code for this convolution");
+	return 0;
+}
+
 static int plan(struct kplan *k, enum conv_kind kind)
 {
 	struct conv_kernel *ck = ARENA_NEW(k->arena, struct conv_kernel);
-	struct layout in[3] = { 0 }, out[2] = { 0 }, w;
+	struct layout in[3] = { 0 }, out[2] = { 0 };
 	const struct slots s = slots_of(kind, in, out);
-	struct dnn_conv c = { .kind = kind, .geom = conv_geom_get(k->g, k->n, kind),
-		              .x = s.x, .w = &w, .y = s.y };
+	struct dnn_conv c = { .kind = kind, .geom = conv_geom_get(k->g, k->n, kind) };
 
 	TRY(check_dtypes(k));
 	in[0] = *tensor_layout(k, k->n->in[0]);
 	in[1] = *tensor_layout(k, k->n->in[1]);
 	out[0] = *tensor_layout(k, k->n->out[0]);
-	if (!split_groups(s.w, &c.geom, &w))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "the weights' layout has blocks across groups");
 	k->state = ck;
 	ck->kind = kind;
 	ck->geom = c.geom;
@@ -207,7 +268,7 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	c.bias = ck->bias = has_bias(k->n, kind) && kind != CONV_BACKWARD_DATA;
 	if (ck->add_bias)
 		TRY(plan_bias(k, ck));
-	TRY(dnn_conv_new(&ck->prim, &c));
+	TRY(find_prim(k, &c, &s, &ck->prim));
 	TRY(dnn_prim_prepare(ck->prim));
 	k->ws_bytes = dnn_prim_workspace(ck->prim);
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(ck->prim));
