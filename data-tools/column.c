@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Finds the file and row of a sample, reads it, turns missing values into NaN. One file is open at a time,
+ * and each is checked against the first: a set of thousands may have one odd file. */
+#include "column.h"
+
+#include <glob.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+static void add_file(struct column *c, const char *path)
+{
+	c->file = mem_realloc(c->file, ((size_t)c->nfiles + 1) * sizeof(*c->file));
+	c->file[c->nfiles++] = mem_strdup(path);
+}
+
+static int expand(struct column *c, const char *path, bool *is_glob)
+{
+	glob_t g;
+	int rc;
+
+	*is_glob = false;
+	if (io_exists(path) || !strpbrk(path, "*?[")) {
+		add_file(c, path);
+		return 0;
+	}
+	*is_glob = true;
+	rc = glob(path, 0, NULL, &g);
+	for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++)
+		add_file(c, g.gl_pathv[i]);
+	globfree(&g);
+	if (rc == GLOB_NOMATCH)
+		return ERR(E_NOINPUT, NULL, "no file matches '%s'", path);
+	return rc ? ERR(E_IO, NULL, "cannot expand '%s'", path) : 0;
+}
+
+static struct shape without_first(const struct shape *s)
+{
+	return s->nd ? shape_of(s->nd - 1, s->d + 1) : *s;
+}
+
+/* What file f gives for a sample must be what the first file gave. */
+static int check_like_first(const struct column *c, int f)
+{
+	const struct source *s = c->source;
+	const struct shape sample = c->file_a_sample ? s->shape : without_first(&s->shape);
+	char got[SHAPE_TEXT], want[SHAPE_TEXT];
+
+	if (s->dtype != c->dtype)
+		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
+		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
+	if (!shape_equal(&sample, &c->sample))
+		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'", c->file[f], c->name,
+		           shape_text(&sample, got), shape_text(&c->sample, want), c->file[0]);
+	return 0;
+}
+
+static int open_file(struct column *c, int f)
+{
+	if (c->source && c->open_file == f)
+		return 0;
+	source_close(c->source);
+	c->source = NULL;
+	c->open_file = f;
+	TRY(source_open(&c->source, c->file[f], c->format, c->variable));
+	return c->name ? check_like_first(c, f) : 0;
+}
+
+/* What the first file says of the whole column. */
+static int take_first(struct column *c)
+{
+	const struct source *s;
+
+	TRY(open_file(c, 0));
+	s = c->source;
+	if (!c->file_a_sample && s->shape.nd < 1)
+		return source_bad(s, "a single value; not enough axes, the first must be the samples");
+	c->name = mem_strdup(s->name);
+	c->dtype = s->dtype;
+	c->packed = s->scale != 1 || s->offset != 0;
+	c->sample = c->file_a_sample ? s->shape : without_first(&s->shape);
+	if (c->sample.nd > 4)
+		return source_bad(s, "more than four axes a sample");
+	return 0;
+}
+
+static int count_samples(struct column *c)
+{
+	if (c->file_a_sample) {
+		c->samples = c->nfiles;
+		return 0;
+	}
+	c->first = mem_calloc((size_t)c->nfiles + 1, sizeof(*c->first));
+	for (int f = 0; f < c->nfiles; f++) {
+		TRY(open_file(c, f));
+		c->first[f + 1] = c->first[f] + c->source->shape.d[0];
+	}
+	c->samples = c->first[c->nfiles];
+	return 0;
+}
+
+int column_open(struct column *c, const char *path, const char *variable, const char *format,
+                bool concatenate, int nmissing, const double *missing)
+{
+	const int64_t limit = (int64_t)1 << 40;
+	bool is_glob;
+
+	memset(c, 0, sizeof(*c));
+	c->format = format;
+	c->variable = variable ? mem_strdup(variable) : NULL;
+	c->nmissing = nmissing;
+	c->missing = missing;
+	TRY(expand(c, path, &is_glob));
+	c->file_a_sample = is_glob && !concatenate;
+	TRY(take_first(c));
+	TRY(count_samples(c));
+	if (shape_count(&c->sample) > limit)
+		return source_bad(c->source, "more than 2^40 values a sample");
+	c->raw = mem_alloc((size_t)shape_count(&c->sample) * sizeof(double));
+	return 0;
+}
+
+void column_release(struct column *c)
+{
+	for (int i = 0; i < c->nfiles; i++)
+		mem_free(c->file[i]);
+	mem_free(c->file);
+	source_close(c->source);
+	mem_free(c->variable);
+	mem_free(c->name);
+	mem_free(c->first);
+	mem_free(c->raw);
+}
+
+/* A missing value is written down as a double and stored in the file's type: compare it as stored. */
+static void mark_missing(const struct column *c, double *v, int64_t n)
+{
+	const struct source *s = c->source;
+	const int count = c->nmissing >= 0 ? c->nmissing : s->nmissing;
+	const double *missing = c->nmissing >= 0 ? c->missing : s->missing;
+
+	for (int k = 0; k < count; k++) {
+		const double m = s->dtype == DTYPE_F32 ? (double)(float)missing[k] : missing[k];
+
+		for (int64_t i = 0; i < n; i++)
+			if (v[i] == m)
+				v[i] = NAN;
+	}
+	for (int64_t i = 0; i < n; i++)
+		if (!isfinite(v[i]))
+			v[i] = NAN;
+}
+
+int column_read(struct column *c, int64_t i, double *values)
+{
+	const int64_t n = shape_count(&c->sample);
+	int f = c->file_a_sample ? (int)i : 0;
+
+	while (!c->file_a_sample && i >= c->first[f + 1])
+		f++;
+	TRY(open_file(c, f));
+	if (c->file_a_sample)
+		TRY(source_read_all(c->source, c->raw));
+	else
+		TRY(source_read(c->source, i - c->first[f], 1, c->raw));
+	dtype_convert(DTYPE_F64, values, c->dtype, c->raw, n);
+	mark_missing(c, values, n);
+	for (int64_t k = 0; c->packed && k < n; k++)
+		values[k] = values[k] * c->source->scale + c->source->offset;
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One variable over all the files of one specification, as samples: rows of one array, one file a sample, or rows of
+ * several files one after the other. */
+#ifndef DLX_DATA_TOOLS_COLUMN_H
+#define DLX_DATA_TOOLS_COLUMN_H
+
+#include "source.h"
+
+struct column {
+	char **file;               /* sorted */
+	int nfiles;
+	bool file_a_sample;
+	const char *format;        /* of --format, or NULL */
+	char *variable;            /* as asked for, or NULL */
+	int nmissing;              /* as asked for; -1: the file's own */
+	const double *missing;
+	struct source *source;     /* the open file */
+	int open_file;
+	char *name;
+	enum dtype dtype;
+	bool packed;               /* scaled integers */
+	struct shape sample;       /* without the sample axis */
+	int64_t samples;
+	int64_t *first;            /* of each file, its first sample; NULL if file_a_sample */
+	void *raw;                 /* one sample as stored */
+	int64_t channels, channel; /* how many of the side's channels, and the first of them (side.c) */
+	bool transpose;            /* channels are the last axis (side.c) */
+};
+
+/* path may be a glob. variable NULL: the only one. */
+int column_open(struct column *c, const char *path, const char *variable, const char *format,
+                bool concatenate, int nmissing, const double *missing);
+void column_release(struct column *c);      /* a zeroed one is fine */
+/* Sample i in the order of the file's axes, missing values as NaN, packed ones unpacked. */
+int column_read(struct column *c, int64_t i, double *values);
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dlx-convert: scientific arrays to a record file. Reads the command line, opens the sources, and decides all types and
+ * shapes before a byte is written. The options are described in dlx-convert(1). */
+#include "convert.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "config.h"
+#include "config/schema.h"
+#include "select.h"
+
+static const char usage[] =
+	"usage: dlx-convert [OPTIONS] --input PATH[:NAME,...] --target PATH[:NAME,...] -o OUT.dlx";
+
+static int read_options(struct conversion *c, int argc, char **argv)
+{
+	const struct option_row rows[] = {
+		{"input", 'i', OPTION_TEXTS, &c->inputs, "SPEC", 0, 0, "variables that become input channels; repeatable"},
+		{"target", 't', OPTION_TEXTS, &c->targets, "SPEC", 0, 0, "variables that become the target; repeatable"},
+		{"output", 'o', OPTION_TEXT, &c->output, "FILE", 0, 0, "the record file to write"},
+		{"format", 'f', OPTION_TEXT, &c->format, "NAME", 0, 0, "netcdf, hdf5, npy, npz or idx, instead of by name"},
+		{"samples", 's', OPTION_TEXT, &c->samples, "LIST", 0, 0, "only these: 0,4,8:12; or all but these: !1,4"},
+		{"concatenate", 0, OPTION_FLAG, &c->concatenate, NULL, 0, 0, "the files of a glob hold many samples each"},
+		{"missing", 'm', OPTION_TEXT, &c->missing, "LIST", 0, 0, "missing values, instead of the files' own"},
+		{"validity-mask", 'v', OPTION_FLAG, &c->validity_mask, NULL, 0, 0,
+		 "add an input channel that is 1 where no input is missing"},
+		{"fill", 0, OPTION_FLOAT, &c->fill, "VALUE", 0, 0, "what missing values become (0)"},
+		{"classes", 'c', OPTION_TEXT, &c->classes, "EDGES", 0, 0, "turn the target into classes at these edges"},
+		{"labels", 0, OPTION_FLAG, &c->labels, NULL, 0, 0, "the target holds class numbers, though stored as floats"},
+		{"class-names", 0, OPTION_TEXT, &c->class_names, "LIST", 0, 0, "names of the classes"},
+		{"ignore", 0, OPTION_TEXT, &c->ignore_text, "LABEL", 0, 0, "the label that counts as none; missing targets get it"},
+		{"channel-names", 0, OPTION_TEXT, &c->channel_names, "LIST", 0, 0, "names of the input channels"},
+		{"input-layout", 0, OPTION_TEXT, &c->input_layout, "HOW", 0, 0, "channels: auto, stack, first or last axis"},
+		{"target-layout", 0, OPTION_TEXT, &c->target_layout, "HOW", 0, 0, "auto, stack, first, last or none"},
+		{"dtype", 0, OPTION_TEXT, &c->dtype, "TYPE", 0, 0, "of the stored input: f32 f64 f16 bf16 i8 u8 i16 ..."},
+		{"target-dtype", 0, OPTION_TEXT, &c->target_dtype, "TYPE", 0, 0, "of the stored target"},
+		{"level", 'l', OPTION_INT, &c->level, "N", 1, 19, "zstd compression level, 1 to 19 (3)"},
+		{"quiet", 'q', OPTION_FLAG, &c->quiet, NULL, 0, 0, "no summary at the end"},
+		{"help", 'h', OPTION_FLAG, &c->help, NULL, 0, 0, "this text"},
+		{"version", 0, OPTION_FLAG, &c->version, NULL, 0, 0, "the version"},
+		{NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
+	};
+
+	TRY(options_read(rows, &argc, argv));
+	if (c->help)
+		options_help(usage, rows);
+	if (c->version)
+		printf("dlx-convert %s\n", PACKAGE_VERSION);
+	if (c->help || c->version)
+		return 0;
+	if (argc > 1)
+		return ERR(E_USAGE, NULL, "unexpected argument '%s'; %s", argv[1], usage);
+	if (c->inputs.n == 0 || c->targets.n == 0 || !c->output)
+		return ERR(E_USAGE, NULL, "no %s given; %s",
+		           !c->output ? "--output" : c->inputs.n ? "--target" : "--input", usage);
+	return 0;
+}
+
+/* --- values of options --- */
+
+static int read_numbers(const char *option, const char *text, double **out)
+{
+	const char **piece;
+	const int n = split_commas(text, &piece);
+	int rc = n > 0 ? 0 : ERR(E_USAGE, NULL, "--%s: expected numbers", option);
+
+	*out = mem_calloc((size_t)n + 1, sizeof(**out));
+	for (int i = 0; i < n; i++) {
+		char *end;
+
+		(*out)[i] = strtod(piece[i], &end);
+		if (end == piece[i] || *end)
+			rc = ERR(E_USAGE, NULL, "--%s: '%s' is no number", option, piece[i]);
+	}
+	mem_free(piece);
+	return rc < 0 ? rc : n;
+}
+
+static int read_choice(const char *option, const char *text, const char *const *names, int *out)
+{
+	const char *guess;
+
+	*out = 0;
+	for (int i = 0; text && names[i]; i++) {
+		if (strcmp(names[i], text) == 0) {
+			*out = i;
+			return 0;
+		}
+	}
+	if (!text)
+		return 0;
+	guess = did_you_mean(text, names);
+	return ERR(E_USAGE, NULL, "--%s: unknown '%s'%s%s%s", option, text, guess ? "; did you mean '" : "",
+	           guess ? guess : "", guess ? "'?" : "");
+}
+
+static int read_dtype(const char *option, const char *text, enum dtype dflt, enum dtype *out)
+{
+	const int t = text ? dtype_find(text) : (int)dflt;
+
+	if (t < 0)
+		return ERR(E_USAGE, NULL, "--%s: unknown type '%s'; expected f32 f64 f16 bf16 i8 u8 i16 u16 i32 or i64",
+		           option, text);
+	*out = (enum dtype)t;
+	return 0;
+}
+
+static int read_edges(struct conversion *c)
+{
+	if (!c->classes)
+		return 0;
+	c->nedges = read_numbers("classes", c->classes, &c->edges);
+	TRY(c->nedges);
+	for (int i = 1; i < c->nedges; i++)
+		if (!(c->edges[i] > c->edges[i - 1]))
+			return ERR(E_USAGE, NULL, "--classes: edges must rise, but %g follows %g", c->edges[i],
+			           c->edges[i - 1]);
+	if (c->nedges >= RECORD_MAX_CLASSES)
+		return ERR(E_USAGE, NULL, "--classes: more than %d classes", RECORD_MAX_CLASSES);
+	return 0;
+}
+
+static int read_ignore(struct conversion *c)
+{
+	char *end;
+
+	c->ignore = RECORD_NO_IGNORE;
+	if (!c->ignore_text)
+		return 0;
+	errno = 0;
+	c->ignore = strtoll(c->ignore_text, &end, 10);
+	if (!*c->ignore_text || *end || errno || c->ignore == RECORD_NO_IGNORE)
+		return ERR(E_USAGE, NULL, "--ignore: '%s' is no whole number", c->ignore_text);
+	return 0;
+}
+
+/* --- the plan --- */
+
+static int open_sides(struct conversion *c)
+{
+	int missing = -1, input_layout, target_layout;
+
+	TRY(read_choice("input-layout", c->input_layout, layout_names, &input_layout));
+	TRY(read_choice("target-layout", c->target_layout, layout_names, &target_layout));
+	if (input_layout == LAYOUT_NONE)
+		return ERR(E_USAGE, NULL, "--input-layout: inputs always have a channel axis");
+	if (c->missing) {
+		missing = read_numbers("missing", c->missing, &c->missing_values);
+		TRY(missing);
+	}
+	c->input_options = (struct side_options){
+		.role = "input", .specs = &c->inputs, .format = c->format, .layout = (enum layout)input_layout,
+		.concatenate = c->concatenate, .nmissing = missing, .missing = c->missing_values,
+	};
+	c->target_options = c->input_options;
+	c->target_options.role = "target";
+	c->target_options.specs = &c->targets;
+	c->target_options.layout = (enum layout)target_layout;
+	TRY(side_open(&c->target, &c->target_options));
+	/* whether the target is made of labels is known only now; they have no channel axis */
+	c->labels |= c->nedges > 0 || !dtype_is_float(side_dtype(c->target));
+	if (c->labels) {
+		side_close(c->target);
+		c->target_options.labels = true;
+		TRY(side_open(&c->target, &c->target_options));
+	}
+	return side_open(&c->input, &c->input_options);
+}
+
+static int check_samples(const struct conversion *c)
+{
+	if (side_samples(c->input) != side_samples(c->target))
+		return ERR(E_DATA, NULL, "the input has %lld samples, the target has %lld",
+		           (long long)side_samples(c->input), (long long)side_samples(c->target));
+	return 0;
+}
+
+static int plan_input(struct conversion *c, struct arena *a)
+{
+	struct record_array *in = &c->info.input;
+	const int64_t n = side_channels(c->input);
+	const char **names = ARENA_ARRAY(a, const char *, n + 2), **given;
+	int given_n = 0;
+
+	TRY(read_dtype("dtype", c->dtype, side_dtype(c->input), &in->dtype));
+	in->shape = *side_shape(c->input);
+	for (int64_t i = 0; i < n; i++)
+		names[i] = side_channel_names(c->input)[i];
+	if (c->channel_names) {
+		given_n = split_commas(c->channel_names, &given);
+		for (int64_t i = 0; i < n && given_n == n; i++)
+			names[i] = arena_strdup(a, given[i]);
+		mem_free(given);
+		if (given_n != n)
+			return ERR(E_USAGE, NULL, "--channel-names: %d names for %lld channels", given_n, (long long)n);
+	}
+	c->info.mask = -1;
+	if (c->validity_mask) {
+		c->info.mask = (int)n;
+		names[n] = "validity";
+		in->shape.d[0]++;
+	}
+	in->channels = names;
+	return 0;
+}
+
+/* The narrowest type for classes and the ignore value. */
+static enum dtype label_dtype(const struct conversion *c)
+{
+	const bool ignore_fits = c->ignore == RECORD_NO_IGNORE || (c->ignore >= 0 && c->ignore <= UINT8_MAX);
+
+	if (c->nedges == 0 && !dtype_is_float(side_dtype(c->target)))
+		return side_dtype(c->target);
+	return c->nedges < UINT8_MAX && ignore_fits ? DTYPE_U8 : DTYPE_I32;
+}
+
+static int check_ignore(const struct conversion *c, enum dtype t)
+{
+	double slot;
+
+	if (c->ignore == RECORD_NO_IGNORE)
+		return 0;
+	if (!c->labels)
+		return ERR(E_USAGE, NULL, "--ignore belongs to class labels; the target is %s (--classes or --labels)",
+		           dtype_name(t));
+	dtype_set(t, &slot, 0, (double)c->ignore);
+	if (dtype_get(t, &slot, 0) != (double)c->ignore)
+		return ERR(E_USAGE, NULL, "--ignore: %lld does not fit %s; say --target-dtype", (long long)c->ignore,
+		           dtype_name(t));
+	if (c->info.nclasses > 0 && c->ignore >= 0 && c->ignore < c->info.nclasses)
+		return ERR(E_USAGE, NULL, "--ignore: %lld is the number of a class", (long long)c->ignore);
+	return 0;
+}
+
+static int plan_classes(struct conversion *c, struct arena *a)
+{
+	const char **given, **names;
+	int n;
+
+	c->info.nclasses = c->nedges ? c->nedges + 1 : 0;
+	if (!c->class_names)
+		return 0;
+	if (!c->labels)
+		return ERR(E_USAGE, NULL, "--class-names: the target has no classes (--classes or --labels)");
+	n = split_commas(c->class_names, &given);
+	names = ARENA_ARRAY(a, const char *, n + 1);
+	for (int i = 0; i < n; i++)
+		names[i] = arena_strdup(a, given[i]);
+	mem_free(given);
+	if (n < 1 || (c->nedges && n != c->nedges + 1))
+		return ERR(E_USAGE, NULL, "--class-names: %d names for %d classes", n, c->nedges + 1);
+	c->info.nclasses = n;
+	c->info.classes = names;
+	return 0;
+}
+
+static int plan_target(struct conversion *c, struct arena *a)
+{
+	struct record_array *t = &c->info.target;
+
+	t->shape = *side_shape(c->target);
+	TRY(read_dtype("target-dtype", c->target_dtype, c->labels ? label_dtype(c) : side_dtype(c->target),
+	               &t->dtype));
+	if (c->labels && dtype_is_float(t->dtype))
+		return ERR(E_USAGE, NULL, "--target-dtype: class labels need an integer type, not %s",
+		           dtype_name(t->dtype));
+	if (!c->labels && !dtype_is_float(t->dtype))
+		return ERR(E_USAGE, NULL, "--target-dtype: the target is a field; %s would make it class labels "
+		           "(--labels)", dtype_name(t->dtype));
+	if (!c->labels)
+		t->channels = side_channel_names(c->target);
+	TRY(plan_classes(c, a));
+	c->info.ignore = c->ignore;
+	return check_ignore(c, t->dtype);
+}
+
+static void plan_sources(struct conversion *c, struct arena *a)
+{
+	const char *const *in, *const *tg;
+	const int n = side_files(c->input, &in), m = side_files(c->target, &tg);
+	const char **all = ARENA_ARRAY(a, const char *, n + m);
+	int k = 0;
+
+	for (int i = 0; i < n + m; i++) {
+		const char *name = i < n ? in[i] : tg[i - n];
+		bool known = false;
+
+		for (int j = 0; j < k; j++)
+			known |= strcmp(all[j], name) == 0;
+		if (!known)
+			all[k++] = name;
+	}
+	c->info.sources = all;
+	c->info.nsources = k;
+	c->info.command = c->command;
+}
+
+static int plan(struct conversion *c, struct arena *a)
+{
+	TRY(read_edges(c));
+	TRY(read_ignore(c));
+	TRY(open_sides(c));
+	TRY(check_samples(c));
+	TRY(select_samples(c->samples, side_samples(c->input), &c->sample, &c->nsamples));
+	TRY(plan_input(c, a));
+	TRY(plan_target(c, a));
+	plan_sources(c, a);
+	return 0;
+}
+
+/* The command line as one text that a shell reads back. */
+static const char *command_text(struct arena *a, int argc, char **argv)
+{
+	struct buf b = BUF_INIT;
+	const char *text;
+
+	buf_puts(&b, "dlx-convert");
+	for (int i = 1; i < argc; i++) {
+		bool plain = argv[i][0] != '\0';
+
+		for (const char *p = argv[i]; *p; p++)
+			plain &= isalnum((unsigned char)*p) || strchr("-_./:,=+@%", *p);
+		buf_putc(&b, ' ');
+		if (!plain)
+			buf_putc(&b, '\'');
+		for (const char *p = argv[i]; *p; p++) {
+			if (*p == '\'')
+				buf_puts(&b, "'\\'");
+			buf_putc(&b, *p);
+		}
+		if (!plain)
+			buf_putc(&b, '\'');
+	}
+	text = arena_strdup(a, b.data);
+	buf_release(&b);
+	return text;
+}
+
+static void release(struct conversion *c)
+{
+	side_close(c->input);
+	side_close(c->target);
+	mem_free(c->inputs.v);
+	mem_free(c->targets.v);
+	mem_free(c->missing_values);
+	mem_free(c->edges);
+	mem_free(c->sample);
+}
+
+int main(int argc, char **argv)
+{
+	struct conversion c = {.level = 3};
+	struct arena *a = arena_new();
+	int rc;
+
+	log_init("dlx-convert", 0, 1);
+	c.command = command_text(a, argc, argv);
+	rc = read_options(&c, argc, argv);
+	if (rc == 0 && !c.help && !c.version) {
+		rc = plan(&c, a);
+		if (rc == 0)
+			rc = convert_run(&c);
+	}
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = ERR(E_IO, NULL, "cannot write to the standard output: %m");
+	if (rc < 0)
+		err_print(stderr, "dlx-convert");
+	release(&c);
+	arena_free(a);
+	return err_exit_status(rc);
+}

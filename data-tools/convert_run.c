@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Carries out a planned conversion: reads each sample as doubles with NaN where values are missing, makes the validity
+ * mask, the fill values and the classes, and hands it to the record writer. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "convert.h"
+
+struct run {
+	struct conversion *c;
+	struct record_writer *w;
+	double *input, *target;        /* (C, ...), NaN where missing */
+	void *input_out, *target_out;
+	int64_t filled_input, filled_target;
+};
+
+/* The last channel: 1 where all others have a value. */
+static void add_mask(const struct run *r)
+{
+	const struct shape *s = &r->c->info.input.shape;
+	const int64_t channels = s->d[0] - 1, points = shape_count(s) / s->d[0];
+	double *mask = r->input + channels * points;
+
+	for (int64_t i = 0; i < points; i++)
+		mask[i] = 1;
+	for (int64_t c = 0; c < channels; c++)
+		for (int64_t i = 0; i < points; i++)
+			if (isnan(r->input[c * points + i]))
+				mask[i] = 0;
+}
+
+static int64_t fill(double *v, int64_t n, double value)
+{
+	int64_t filled = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		if (!isnan(v[i]))
+			continue;
+		v[i] = value;
+		filled++;
+	}
+	return filled;
+}
+
+/* Class k has edge[k-1] <= v < edge[k]. */
+static double class_of(const struct conversion *c, double v)
+{
+	int k = 0;
+
+	while (k < c->nedges && v >= c->edges[k])
+		k++;
+	return k;
+}
+
+static int make_labels(const struct run *r, int64_t sample, int64_t n)
+{
+	const struct conversion *c = r->c;
+	int64_t missing = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		if (isnan(r->target[i])) {
+			missing++;
+			r->target[i] = (double)c->ignore;
+		} else if (c->nedges) {
+			r->target[i] = class_of(c, r->target[i]);
+		}
+	}
+	if (missing && c->ignore == RECORD_NO_IGNORE)
+		return ERR(E_DATA, NULL, "sample %lld of the target has %lld missing values; say what label they "
+		           "get, as in --ignore 255", (long long)sample, (long long)missing);
+	return 0;
+}
+
+static int convert_sample(struct run *r, int64_t sample)
+{
+	const struct conversion *c = r->c;
+	const struct record_info *i = &c->info;
+	const int64_t n = shape_count(&i->input.shape), tn = shape_count(&i->target.shape);
+
+	TRYC(side_read(c->input, sample, r->input), "in --input");
+	TRYC(side_read(c->target, sample, r->target), "in --target");
+	if (c->validity_mask)
+		add_mask(r);
+	r->filled_input += fill(r->input, n, c->fill);
+	if (dtype_is_float(i->target.dtype))
+		r->filled_target += fill(r->target, tn, c->fill);
+	else
+		TRY(make_labels(r, sample, tn));
+	dtype_convert(i->input.dtype, r->input_out, DTYPE_F64, r->input, n);
+	dtype_convert(i->target.dtype, r->target_out, DTYPE_F64, r->target, tn);
+	return record_append(r->w, r->input_out, r->target_out);
+}
+
+static void warn_filled(const struct run *r)
+{
+	const struct conversion *c = r->c;
+
+	if (r->filled_input && !c->validity_mask && !isnan(c->fill))
+		warn("%lld missing input values became %g and count in the statistics; --validity-mask keeps them "
+		     "apart", (long long)r->filled_input, c->fill);
+	if (r->filled_target)
+		warn("%lld missing target values became %g", (long long)r->filled_target, c->fill);
+}
+
+static void print_array(const char *name, const struct record_array *a)
+{
+	char text[SHAPE_TEXT];
+
+	printf("  %-7s %s %s", name, dtype_name(a->dtype), shape_text(&a->shape, text));
+	for (int64_t i = 0; a->channels && i < (a->shape.nd ? a->shape.d[0] : 1) && i < 16; i++)
+		printf("%s%s", i ? ", " : "  ", a->channels[i]);
+	printf("\n");
+}
+
+static int summary(const struct conversion *c)
+{
+	const struct record_info *i;
+	struct record *r;
+
+	TRY(record_open(&r, c->output));
+	i = record_info(r);
+	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", c->output, (long long)i->samples,
+	       (double)record_size(r) / 1048576, (double)record_raw_bytes(i) * (double)i->samples / 1048576);
+	print_array("input", &i->input);
+	print_array("target", &i->target);
+	for (int k = 0; i->class_counts && k < i->nclasses && k < 64; k++)
+		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? i->classes[k] : "",
+		       (long long)i->class_counts[k]);
+	if (i->class_counts)
+		printf("%s\n", i->nclasses > 64 ? ", ..." : "");
+	record_free(r);
+	return 0;
+}
+
+static void run_release(struct run *r)
+{
+	record_discard(r->w);
+	mem_free(r->input);
+	mem_free(r->target);
+	mem_free(r->input_out);
+	mem_free(r->target_out);
+}
+
+int convert_run(struct conversion *c)
+{
+	const struct record_info *i = &c->info;
+	const size_t n = (size_t)shape_count(&i->input.shape), tn = (size_t)shape_count(&i->target.shape);
+	struct record_writer *w;
+	struct run r = {.c = c};
+	int rc = record_create(&r.w, c->output, i, (int)c->level);
+
+	if (rc < 0)
+		return rc;
+	r.input = mem_calloc(n, sizeof(double));
+	r.target = mem_calloc(tn, sizeof(double));
+	r.input_out = mem_calloc(n, dtype_size(i->input.dtype));
+	r.target_out = mem_calloc(tn, dtype_size(i->target.dtype));
+	for (int64_t k = 0; rc == 0 && k < c->nsamples; k++)
+		rc = convert_sample(&r, c->sample[k]);
+	if (rc == 0) {
+		w = r.w;
+		r.w = NULL;
+		rc = record_commit(w);
+	}
+	if (rc == 0)
+		warn_filled(&r);
+	run_release(&r);
+	return rc == 0 && !c->quiet ? summary(c) : rc;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Puts the variables named on the command line side by side as channels. */
+#include "side.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "column.h"
+
+const char *const layout_names[] = {"auto", "stack", "first", "last", "none", NULL};
+
+struct side {
+	struct arena *a;
+	const struct side_options *o;
+	int n;
+	struct column *column;
+	int nfiles;
+	const char **file;
+	struct shape spatial, shape;
+	int64_t channels;
+	const char **channel_names;
+	enum dtype dtype;
+	double *values;            /* one sample of one column */
+};
+
+/* --- specifications --- */
+
+/* "PATH:A,B" in two; names is NULL if there are none. A path that exists as it stands has no names. */
+static void split_spec(struct arena *a, const char *spec, const char **path, const char **names)
+{
+	const char *colon = io_exists(spec) ? NULL : strrchr(spec, ':');
+
+	*path = spec;
+	*names = NULL;
+	if (!colon || colon == spec || !colon[1])
+		return;
+	*path = arena_printf(a, "%.*s", (int)(colon - spec), spec);
+	*names = colon + 1;
+}
+
+static int add_column(struct side *s, const char *path, const char *name)
+{
+	const struct side_options *o = s->o;
+
+	s->column = mem_realloc(s->column, ((size_t)s->n + 1) * sizeof(*s->column));
+	return column_open(&s->column[s->n++], path, name, o->format, o->concatenate, o->nmissing, o->missing);
+}
+
+static int add_spec(struct side *s, const char *spec)
+{
+	const char *path, *names, **name;
+	int n, rc = 0;
+
+	split_spec(s->a, spec, &path, &names);
+	s->file[s->nfiles++] = arena_strdup(s->a, path);
+	if (!names)
+		return add_column(s, path, NULL);
+	n = split_commas(names, &name);
+	for (int i = 0; rc == 0 && i < n; i++)
+		rc = add_column(s, path, name[i]);
+	mem_free(name);
+	return rc;
+}
+
+/* --- channels --- */
+
+static enum layout layout_of(const struct side *s, const struct column *c)
+{
+	const int nd = c->sample.nd;
+
+	if (s->o->layout != LAYOUT_AUTO)
+		return s->o->layout;
+	if (s->o->labels && s->n == 1)
+		return LAYOUT_NONE;
+	return nd >= 3 || (nd == 1 && s->n == 1) ? LAYOUT_FIRST : LAYOUT_STACK;
+}
+
+static int column_fault(const struct side *s, const struct column *c, const char *what)
+{
+	char text[SHAPE_TEXT];
+
+	return ERR(E_DATA, NULL, "'%s', '%s': %s; a sample is %s (--%s-layout)", c->file[0], c->name, what,
+	           shape_text(&c->sample, text), s->o->role);
+}
+
+/* Splits the sample's axes into channels and the rest. */
+static int place_column(struct side *s, struct column *c, struct shape *rest)
+{
+	const int nd = c->sample.nd;
+	const enum layout l = layout_of(s, c);
+
+	*rest = c->sample;
+	c->channels = 1;
+	if ((l == LAYOUT_FIRST || l == LAYOUT_LAST) && nd < 1)
+		return column_fault(s, c, "not enough axes for channels");
+	if (l == LAYOUT_NONE && s->n > 1)
+		return column_fault(s, c, "several variables need a channel axis");
+	if (l == LAYOUT_FIRST) {
+		c->channels = c->sample.d[0];
+		*rest = shape_of(nd - 1, c->sample.d + 1);
+	} else if (l == LAYOUT_LAST) {
+		c->channels = c->sample.d[nd - 1];
+		*rest = shape_of(nd - 1, c->sample.d);
+		c->transpose = true;
+	} else if (l == LAYOUT_NONE && (nd == 1 || nd >= 3) && c->sample.d[0] == 1) {
+		*rest = shape_of(nd - 1, c->sample.d + 1);   /* labels as (n, 1) or (n, 1, H, W) */
+	}
+	if (l != LAYOUT_NONE && rest->nd > 3)
+		return column_fault(s, c, "more than three axes besides channels");
+	c->channel = s->channels;
+	s->channels += c->channels;
+	return 0;
+}
+
+static int place_columns(struct side *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		struct column *c = &s->column[i];
+		char got[SHAPE_TEXT], want[SHAPE_TEXT];
+		struct shape rest;
+
+		TRY(place_column(s, c, &rest));
+		if (i == 0)
+			s->spatial = rest;
+		if (!shape_equal(&rest, &s->spatial))
+			return ERR(E_DATA, NULL, "shapes disagree: a sample of '%s' is %s, of '%s' %s",
+			           s->column[0].name, shape_text(&s->spatial, want), c->name,
+			           shape_text(&rest, got));
+		if (c->samples != s->column[0].samples)
+			return ERR(E_DATA, NULL, "'%s' has %lld samples, '%s' has %lld", s->column[0].name,
+			           (long long)s->column[0].samples, c->name, (long long)c->samples);
+	}
+	s->shape = s->spatial;
+	if (layout_of(s, &s->column[0]) == LAYOUT_NONE)
+		return 0;
+	s->shape.nd++;
+	s->shape.d[0] = s->channels;
+	for (int i = 0; i < s->spatial.nd; i++)
+		s->shape.d[i + 1] = s->spatial.d[i];
+	return 0;
+}
+
+static void name_channels(struct side *s)
+{
+	int64_t k = 0;
+
+	s->channel_names = ARENA_ARRAY(s->a, const char *, s->channels + 1);
+	for (int i = 0; i < s->n; i++) {
+		const struct column *c = &s->column[i];
+
+		for (int64_t j = 0; j < c->channels; j++)
+			s->channel_names[k++] = c->channels == 1 ? c->name
+			                        : arena_printf(s->a, "%s[%lld]", c->name, (long long)j);
+	}
+}
+
+/* Columns of one type keep it; packed, mixed and double values become f32, which training uses anyway. */
+static enum dtype common_dtype(const struct side *s)
+{
+	const enum dtype t = s->column[0].dtype;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->column[i].dtype != t || s->column[i].packed)
+			return DTYPE_F32;
+	return t == DTYPE_F64 ? DTYPE_F32 : t;
+}
+
+int side_open(struct side **out, const struct side_options *o)
+{
+	struct side *s = mem_calloc(1, sizeof(*s));
+	int rc = 0;
+
+	*out = NULL;
+	s->a = arena_new();
+	s->o = o;
+	s->file = ARENA_ARRAY(s->a, const char *, o->specs->n + 1);
+	for (int i = 0; rc == 0 && i < o->specs->n; i++)
+		rc = add_spec(s, o->specs->v[i]);
+	if (rc == 0)
+		rc = place_columns(s);
+	if (rc < 0) {
+		side_close(s);
+		return rc;
+	}
+	name_channels(s);
+	s->dtype = common_dtype(s);
+	s->values = mem_calloc((size_t)(s->channels * shape_count(&s->spatial)), sizeof(double));
+	*out = s;
+	return 0;
+}
+
+void side_close(struct side *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < s->n; i++)
+		column_release(&s->column[i]);
+	mem_free(s->column);
+	mem_free(s->values);
+	arena_free(s->a);
+	mem_free(s);
+}
+
+int64_t side_samples(const struct side *s)
+{
+	return s->column[0].samples;
+}
+
+const struct shape *side_shape(const struct side *s)
+{
+	return &s->shape;
+}
+
+int64_t side_channels(const struct side *s)
+{
+	return s->channels;
+}
+
+const char *const *side_channel_names(const struct side *s)
+{
+	return s->channel_names;
+}
+
+enum dtype side_dtype(const struct side *s)
+{
+	return s->dtype;
+}
+
+int side_files(const struct side *s, const char *const **paths)
+{
+	*paths = s->file;
+	return s->nfiles;
+}
+
+int side_read(struct side *s, int64_t i, double *values)
+{
+	const int64_t points = shape_count(&s->spatial);
+
+	for (int k = 0; k < s->n; k++) {
+		struct column *c = &s->column[k];
+		double *out = values + c->channel * points;
+
+		TRYC(column_read(c, i, c->transpose ? s->values : out), "reading sample %lld", (long long)i);
+		if (!c->transpose)
+			continue;
+		for (int64_t p = 0; p < points; p++)
+			for (int64_t j = 0; j < c->channels; j++)
+				out[j * points + p] = s->values[p * c->channels + j];
+	}
+	return 0;
+}

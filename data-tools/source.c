@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Chooses the format of a source file and holds what the formats share. */
+#include "source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "config/schema.h"
+
+static const struct source_format *const formats[] = {
+	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx,
+};
+#define NFORMATS (sizeof(formats) / sizeof(formats[0]))
+#define LISTED 40            /* variables named in a message */
+
+static bool ends_with(const char *s, const char *end)
+{
+	const size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && strcasecmp(s + n - m, end) == 0;
+}
+
+static const struct source_format *by_name(const char *name)
+{
+	for (size_t i = 0; i < NFORMATS; i++)
+		if (strcmp(formats[i]->name, name) == 0)
+			return formats[i];
+	return NULL;
+}
+
+static const struct source_format *by_extension(const char *path)
+{
+	for (size_t i = 0; i < NFORMATS; i++)
+		for (int k = 0; formats[i]->extensions[k]; k++)
+			if (ends_with(path, formats[i]->extensions[k]))
+				return formats[i];
+	return NULL;
+}
+
+static const struct source_format *by_content(const char *path)
+{
+	static const struct {
+		const char *magic;
+		size_t n;
+		const struct source_format *format;
+	} known[] = {
+		{"CDF", 3, &source_netcdf}, {"\x89HDF", 4, &source_hdf5}, {"\x93NUMPY", 6, &source_npy},
+		{"PK\x03\x04", 4, &source_npz}, {"\0\0", 2, &source_idx},
+	};
+	char head[8] = "xxxxxxxx";
+	FILE *f = fopen(path, "rb");
+	size_t n = 0;
+
+	if (f) {
+		n = fread(head, 1, sizeof(head), f);
+		fclose(f);
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (n >= known[i].n && memcmp(head, known[i].magic, known[i].n) == 0)
+			return known[i].format;
+	return NULL;
+}
+
+static int choose(const char *path, const char *format, const struct source_format **out)
+{
+	const char *names[NFORMATS + 1] = {NULL}, *guess;
+
+	for (size_t i = 0; i < NFORMATS; i++)
+		names[i] = formats[i]->name;
+	if (format) {
+		*out = by_name(format);
+		guess = did_you_mean(format, names);
+		if (!*out)
+			return ERR(E_USAGE, NULL, "unknown format '%s'%s%s%s; expected netcdf, hdf5, npy, npz or idx",
+			           format, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+		return 0;
+	}
+	*out = by_extension(path);
+	if (!*out)
+		*out = by_content(path);
+	if (!*out)
+		return ERR(E_DATA, NULL, "'%s': neither its name nor its first bytes tell the format; say --format",
+		           path);
+	return 0;
+}
+
+/* A missing file must be named as one, whatever its library would make of it. */
+static int check_readable(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+
+	if (!f)
+		return ERR(E_NOINPUT, NULL, "cannot open '%s': %m", path);
+	fclose(f);
+	return 0;
+}
+
+static int check_shape(const struct source *s)
+{
+	for (int i = 0; i < s->shape.nd; i++)
+		if (s->shape.d[i] < 1)
+			return source_bad(s, "an axis of no extent");
+	if (shape_count(&s->shape) > (int64_t)1 << 48)
+		return source_bad(s, "a shape of more than 2^48 values");
+	return 0;
+}
+
+int source_open(struct source **out, const char *path, const char *format, const char *variable)
+{
+	struct source *s;
+	int rc;
+
+	*out = NULL;
+	TRY(check_readable(path));
+	s = mem_calloc(1, sizeof(*s));
+	s->path = mem_strdup(path);
+	s->scale = 1;
+	rc = choose(path, format, &s->format);
+	if (rc == 0)
+		rc = s->format->open(s, variable);
+	if (rc == 0)
+		rc = check_shape(s);
+	if (rc < 0)
+		source_close(s);
+	else
+		*out = s;
+	return rc;
+}
+
+void source_close(struct source *s)
+{
+	if (!s)
+		return;
+	if (s->format && s->handle)
+		s->format->close(s);
+	mem_free(s->path);
+	mem_free(s->name);
+	mem_free(s);
+}
+
+int source_read(struct source *s, int64_t first, int64_t n, void *out)
+{
+	if (s->shape.nd < 1 || first < 0 || n < 1 || first > s->shape.d[0] - n)
+		return source_bad(s, "no such rows");
+	return s->format->read(s, first, n, out);
+}
+
+int source_read_all(struct source *s, void *out)
+{
+	return s->format->read(s, -1, 0, out);
+}
+
+/* --- for formats --- */
+
+int source_no_variable(const char *path, const char *wanted, const char *const *names, int n)
+{
+	const char **list = mem_calloc((size_t)n + 1, sizeof(*list)), *guess;
+	struct buf b = BUF_INIT;
+	int rc;
+
+	for (int i = 0; i < n; i++)
+		list[i] = names[i];
+	guess = wanted ? did_you_mean(wanted, list) : NULL;
+	for (int i = 0; i < n && i < LISTED; i++)
+		buf_printf(&b, "%s%s", i ? ", " : "", names[i]);
+	if (n > LISTED)
+		buf_printf(&b, " and %d more", n - LISTED);
+	if (wanted)
+		rc = ERR(E_NOINPUT, NULL, "'%s' has no variable '%s'%s%s%s; it has: %s", path, wanted,
+		         guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "",
+		         n ? b.data : "none");
+	else
+		rc = ERR(E_USAGE, NULL, "'%s' has %d variables; name those wanted, as in %s:NAME,NAME; it has: %s",
+		         path, n, path, n ? b.data : "none");
+	buf_release(&b);
+	mem_free(list);
+	return rc;
+}
+
+int source_bad(const struct source *s, const char *what)
+{
+	return ERR(E_DATA, NULL, "'%s'%s%s%s: %s", s->path, s->name ? ", '" : "", s->name ? s->name : "",
+	           s->name ? "'" : "", what);
+}
+
+void source_add_missing(struct source *s, double v)
+{
+	for (int i = 0; i < s->nmissing; i++)
+		if (s->missing[i] == v)
+			return;
+	if (s->nmissing < SOURCE_MISSING)
+		s->missing[s->nmissing++] = v;
+}
+
+char *source_stem(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *stem = mem_strdup(slash ? slash + 1 : path), *dot = strchr(stem + (*stem == '.'), '.');
+
+	if (dot)
+		*dot = '\0';
+	return stem;
+}
+
+void source_swap(void *p, size_t size, int64_t n)
+{
+	unsigned char *b = p;
+
+	for (int64_t i = 0; i < n; i++, b += size) {
+		for (size_t k = 0; k < size / 2; k++) {
+			const unsigned char t = b[k];
+
+			b[k] = b[size - 1 - k];
+			b[size - 1 - k] = t;
+		}
+	}
+}
+
+void source_copy_rows(const struct source *s, const void *data, int64_t first, int64_t n, void *out)
+{
+	const int64_t total = shape_count(&s->shape), row = s->shape.nd ? total / s->shape.d[0] : 1;
+	const size_t size = dtype_size(s->dtype);
+
+	if (first < 0)
+		memcpy(out, data, (size_t)total * size);
+	else
+		memcpy(out, (const char *)data + (size_t)(first * row) * size, (size_t)(n * row) * size);
+}
+
+bool source_fits(const struct shape *shape, size_t size, size_t have)
+{
+	const int64_t n = shape_count(shape);
+
+	return n >= 0 && (uint64_t)n <= have / size;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Variables of NetCDF files, classic or NetCDF-4, by the netCDF library. "GROUP/NAME" reaches into groups. */
+#include <netcdf.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "source.h"
+
+struct handle {
+	int file, group, var;
+	nc_type type;
+};
+
+static int nc_fail(const struct source *s, int rc)
+{
+	return ERR(rc == NC_ENOMEM ? E_NOMEM : E_DATA, NULL, "'%s'%s%s%s: netcdf: %s", s->path,
+	           s->name ? ", '" : "", s->name ? s->name : "", s->name ? "'" : "", nc_strerror(rc));
+}
+
+#define NC(call)                              \
+	do {                                      \
+		int nc_rc_ = (call);                  \
+		if (nc_rc_ != NC_NOERR)               \
+			return nc_fail(s, nc_rc_);        \
+	} while (0)
+
+/* Types beyond ours are read as the next that holds them; the library converts. */
+static int dtype_of(nc_type t)
+{
+	switch (t) {
+	case NC_FLOAT: return DTYPE_F32;
+	case NC_DOUBLE: return DTYPE_F64;
+	case NC_BYTE: return DTYPE_I8;
+	case NC_UBYTE: return DTYPE_U8;
+	case NC_SHORT: return DTYPE_I16;
+	case NC_USHORT: return DTYPE_U16;
+	case NC_INT: return DTYPE_I32;
+	case NC_UINT:
+	case NC_INT64:
+	case NC_UINT64: return DTYPE_I64;
+	default: return -1;
+	}
+}
+
+/* Whether variable v is a coordinate: named as its only axis. */
+static bool is_coordinate(int group, int v)
+{
+	char name[NC_MAX_NAME + 1] = "", dim[NC_MAX_NAME + 1] = "";
+	int nd, id[NC_MAX_VAR_DIMS];
+
+	if (nc_inq_varname(group, v, name) || nc_inq_varndims(group, v, &nd) || nd != 1)
+		return false;
+	return !nc_inq_vardimid(group, v, id) && !nc_inq_dimname(group, id[0], dim) && !strcmp(name, dim);
+}
+
+/* The variables that are data, for the choice of the only one and for messages. Returns how many; *only: one of them. */
+static int list_variables(const struct source *s, int group, const char *wanted, int *only, int *rc)
+{
+	char (*text)[NC_MAX_NAME + 1];
+	const char **names;
+	int total = 0, n = 0;
+
+	if (nc_inq_nvars(group, &total))
+		total = 0;
+	text = mem_calloc((size_t)total + 1, sizeof(*text));
+	names = mem_calloc((size_t)total + 1, sizeof(*names));
+	for (int v = 0; v < total; v++) {
+		if (is_coordinate(group, v) || nc_inq_varname(group, v, text[n]))
+			continue;
+		names[n] = text[n];
+		*only = v;
+		n++;
+	}
+	*rc = wanted || n != 1 ? source_no_variable(s->path, wanted, names, n) : 0;
+	mem_free(names);
+	mem_free(text);
+	return n;
+}
+
+static int find_variable(struct source *s, struct handle *h, const char *variable)
+{
+	const char *slash = variable ? strrchr(variable, '/') : NULL;
+	char name[NC_MAX_NAME + 1];
+	int rc = 0;
+
+	h->group = h->file;
+	if (slash && slash != variable) {
+		char *group = mem_strdup(variable);
+
+		group[slash - variable] = '\0';
+		if (nc_inq_grp_full_ncid(h->file, group, &h->group))
+			h->group = h->file;
+		else
+			variable = slash + 1;
+		mem_free(group);
+	}
+	if (!variable || nc_inq_varid(h->group, variable, &h->var))
+		list_variables(s, h->group, variable, &h->var, &rc);
+	TRY(rc);
+	NC(nc_inq_varname(h->group, h->var, name));
+	s->name = mem_strdup(name);
+	return 0;
+}
+
+static int read_shape(struct source *s, const struct handle *h)
+{
+	int id[NC_MAX_VAR_DIMS];
+
+	NC(nc_inq_varndims(h->group, h->var, &s->shape.nd));
+	if (s->shape.nd > MAXD)
+		return source_bad(s, "too many axes");
+	NC(nc_inq_vardimid(h->group, h->var, id));
+	for (int i = 0; i < s->shape.nd; i++) {
+		size_t n;
+
+		NC(nc_inq_dimlen(h->group, id[i], &n));
+		s->shape.d[i] = (int64_t)n;
+	}
+	return 0;
+}
+
+/* The first value of a numeric attribute; false if there is none. */
+static bool attribute(const struct handle *h, const char *name, double *v)
+{
+	nc_type t;
+	size_t n;
+	double values[8];
+
+	if (nc_inq_att(h->group, h->var, name, &t, &n) || n < 1 || n > 8 || t == NC_CHAR || t == NC_STRING)
+		return false;
+	if (nc_get_att_double(h->group, h->var, name, values))
+		return false;
+	*v = values[0];
+	return true;
+}
+
+static void read_attributes(struct source *s, const struct handle *h)
+{
+	double v;
+
+	if (attribute(h, "_FillValue", &v))
+		source_add_missing(s, v);
+	if (attribute(h, "missing_value", &v))
+		source_add_missing(s, v);
+	if (attribute(h, "scale_factor", &v))
+		s->scale = v;
+	if (attribute(h, "add_offset", &v))
+		s->offset = v;
+}
+
+static int open_netcdf(struct source *s, const char *variable)
+{
+	struct handle *h = mem_calloc(1, sizeof(*h));
+	int rc = nc_open(s->path, NC_NOWRITE, &h->file), t;
+
+	if (rc != NC_NOERR) {
+		mem_free(h);
+		return nc_fail(s, rc);
+	}
+	s->handle = h;
+	TRY(find_variable(s, h, variable));
+	TRY(read_shape(s, h));
+	NC(nc_inq_vartype(h->group, h->var, &h->type));
+	t = dtype_of(h->type);
+	if (t < 0)
+		return source_bad(s, "neither floats nor integers");
+	s->dtype = (enum dtype)t;
+	read_attributes(s, h);
+	return 0;
+}
+
+static int read_netcdf(struct source *s, int64_t first, int64_t n, void *out)
+{
+	const struct handle *h = s->handle;
+	size_t start[MAXD] = {0}, count[MAXD];
+
+	for (int i = 0; i < s->shape.nd; i++)
+		count[i] = (size_t)s->shape.d[i];
+	if (first >= 0) {
+		start[0] = (size_t)first;
+		count[0] = (size_t)n;
+	}
+	if (s->dtype == DTYPE_I64)
+		NC(nc_get_vara_longlong(h->group, h->var, start, count, out));
+	else
+		NC(nc_get_vara(h->group, h->var, start, count, out));
+	return 0;
+}
+
+static void close_netcdf(struct source *s)
+{
+	const struct handle *h = s->handle;
+
+	nc_close(h->file);
+	mem_free(s->handle);
+}
+
+static const char *const extensions[] = {".nc", ".nc4", ".cdf", NULL};
+
+const struct source_format source_netcdf = {"netcdf", extensions, open_netcdf, read_netcdf, close_netcdf};
