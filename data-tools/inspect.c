@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dlx-inspect: what a record file holds, as text or JSON; whether it is intact; its samples as pictures. Described
+ * in dlx-inspect(1). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "config.h"
+#include "data/record.h"
+#include "draw.h"
+#include "options.h"
+
+#define INDEX_LINES 8
+
+static const char usage[] = "usage: dlx-inspect [OPTIONS] FILE.dlx...";
+
+struct inspection {
+	bool verify, json, index, help, version;
+	struct draw_options draw;
+};
+
+static int read_options(struct inspection *o, int *argc, char **argv)
+{
+	const struct option_row rows[] = {
+		{"verify", 'v', OPTION_FLAG, &o->verify, NULL, 0, 0, "read every sample and check every hash"},
+		{"png", 'p', OPTION_TEXT, &o->draw.dir, "DIR", 0, 0, "draw samples into this folder, one picture each"},
+		{"samples", 's', OPTION_TEXT, &o->draw.samples, "LIST", 0, 0, "which to draw: 0,4,8:12 or !1,4 or : (:8)"},
+		{"zoom", 'z', OPTION_INT, &o->draw.zoom, "N", 1, 64, "pixels a point; default: maps of about 400 pixels"},
+		{"north-up", 'n', OPTION_FLAG, &o->draw.north_up, NULL, 0, 0, "draw the first row at the bottom"},
+		{"index", 0, OPTION_FLAG, &o->index, NULL, 0, 0, "list every sample, not only the first"},
+		{"json", 'j', OPTION_FLAG, &o->json, NULL, 0, 0, "one JSON object a file instead of text"},
+		{"help", 'h', OPTION_FLAG, &o->help, NULL, 0, 0, "this text"},
+		{"version", 0, OPTION_FLAG, &o->version, NULL, 0, 0, "the version"},
+		{NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
+	};
+
+	TRY(options_read(rows, argc, argv));
+	if (o->help)
+		options_help(usage, rows);
+	if (o->version)
+		printf("dlx-inspect %s\n", PACKAGE_VERSION);
+	if (!o->help && !o->version && *argc < 2)
+		return ERR(E_USAGE, NULL, "no file given; %s", usage);
+	if (o->draw.samples && !o->draw.dir)
+		return ERR(E_USAGE, NULL, "--samples chooses what --png draws; no --png given");
+	return 0;
+}
+
+/* --- text --- */
+
+static void print_array(const char *name, const struct record_array *a)
+{
+	char text[SHAPE_TEXT];
+
+	printf("  %-10s %s %s\n", name, dtype_name(a->dtype), shape_text(&a->shape, text));
+}
+
+static void print_stats(const struct record_info *i, const struct record_array *a, const char *title)
+{
+	if (a->nstats == 0)
+		return;
+	printf("\n  %-24s %12s %12s %12s %12s %12s\n", title, "valid", "min", "max", "mean", "std");
+	for (int c = 0; c < a->nstats; c++) {
+		const struct channel_stats *s = &a->stats[c];
+		char name[64];
+
+		snprintf(name, sizeof(name), "%d %s%s", c, a->channels ? a->channels[c] : "",
+		         a == &i->input && c == i->mask ? " (mask)" : "");
+		printf("  %-24s %12" PRId64, name, s->count);
+		if (s->count == 0)
+			printf(" %12s %12s %12s %12s\n", "-", "-", "-", "-");
+		else
+			printf(" %12.6g %12.6g %12.6g %12.6g\n", s->min, s->max, s->mean, s->std);
+	}
+}
+
+static void print_class(const char *name, int64_t count, int64_t total)
+{
+	printf("  %-24s %12" PRId64 " %7.2f %%\n", name, count, 100 * (double)count / (double)total);
+}
+
+static void print_classes(const struct record_info *i)
+{
+	const int64_t total = i->samples * shape_count(&i->target.shape);
+	char name[64];
+
+	if (!i->class_counts)
+		return;
+	printf("\n  %-24s %12s\n", "class", "count");
+	for (int k = 0; k < i->nclasses; k++) {
+		snprintf(name, sizeof(name), "%d %s", k, i->classes ? i->classes[k] : "");
+		print_class(name, i->class_counts[k], total);
+	}
+	if (i->ignore != RECORD_NO_IGNORE) {
+		snprintf(name, sizeof(name), "%" PRId64 " (ignored)", i->ignore);
+		print_class(name, i->ignored, total);
+	}
+}
+
+static void print_index(const struct record *r, bool all)
+{
+	const int64_t n = record_info(r)->samples;
+
+	printf("\n  %-8s %14s %12s %12s  %s\n", "sample", "byte", "compressed", "raw", "hash");
+	for (int64_t i = 0; i < n && (all || i < INDEX_LINES); i++) {
+		const struct record_entry e = record_entry_get(r, i);
+
+		printf("  %-8" PRId64 " %14" PRIu64 " %12" PRIu64 " %12" PRIu64 "  %016" PRIx64 "\n", i, e.offset,
+		       e.frame_bytes, e.raw_bytes, e.raw_hash);
+	}
+	if (!all && n > INDEX_LINES)
+		printf("  ... and %" PRId64 " more (--index)\n", n - INDEX_LINES);
+}
+
+static void print_text(const struct record *r, bool all)
+{
+	const struct record_info *i = record_info(r);
+	const double raw = (double)record_raw_bytes(i) * (double)i->samples;
+
+	printf("%s\n", record_path(r));
+	printf("  %-10s dlx record, version %d\n", "format", RECORD_VERSION);
+	printf("  %-10s %" PRId64 "\n", "samples", i->samples);
+	printf("  %-10s %" PRIu64 " bytes, %.1f %% of the raw samples\n", "size", record_size(r),
+	       100 * (double)record_size(r) / raw);
+	printf("  %-10s %016" PRIx64 "\n", "hash", record_hash(r));
+	print_array("input", &i->input);
+	print_array("target", &i->target);
+	for (int k = 0; k < i->nsources; k++)
+		printf("  %-10s %s\n", k ? "" : "made from", i->sources[k]);
+	if (i->command)
+		printf("  %-10s %s\n", "made by", i->command);
+	print_stats(i, &i->input, "input channel");
+	print_stats(i, &i->target, "target channel");
+	print_classes(i);
+	print_index(r, all);
+}
+
+/* --- JSON --- */
+
+static void print_json(const struct record *r, bool verified)
+{
+	struct buf b = BUF_INIT;
+	const int64_t n = record_info(r)->samples;
+	size_t len;
+	const char *text = record_description(r, &len);
+
+	buf_puts(&b, "{\"file\": ");
+	buf_json_string(&b, record_path(r));
+	buf_printf(&b, ", \"version\": %d, \"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\", \"verified\": %s, "
+	           "\"description\": ", RECORD_VERSION, record_size(r), record_hash(r), verified ? "true" : "null");
+	for (size_t k = 0; k < len; k++)       /* a newline in it is never inside a string */
+		buf_putc(&b, text[k] == '\n' ? ' ' : text[k]);
+	buf_puts(&b, ", \"index\": [");
+	for (int64_t i = 0; i < n; i++) {
+		const struct record_entry e = record_entry_get(r, i);
+
+		buf_printf(&b, "%s{\"offset\": %" PRIu64 ", \"frame_bytes\": %" PRIu64 ", \"raw_bytes\": %" PRIu64
+		           ", \"frame_hash\": \"%016" PRIx64 "\", \"raw_hash\": \"%016" PRIx64 "\"}", i ? ", " : "",
+		           e.offset, e.frame_bytes, e.raw_bytes, e.frame_hash, e.raw_hash);
+	}
+	buf_puts(&b, "]}\n");
+	fputs(b.data, stdout);
+	buf_release(&b);
+}
+
+/* --- the work --- */
+
+/* Every damaged sample is reported, not only the first. */
+static int verify(const struct record *r)
+{
+	const int64_t n = record_info(r)->samples;
+	struct record_decoder *d = record_decoder_new();
+	uint8_t *raw = mem_alloc(record_raw_bytes(record_info(r)));
+	int rc = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		const int one = record_read(r, d, i, raw);
+
+		rc = rc < 0 ? rc : one;
+	}
+	mem_free(raw);
+	record_decoder_free(d);
+	return rc;
+}
+
+static int draw(const struct record *r, const struct inspection *o)
+{
+	const struct record_info *i = record_info(r);
+	const int n = draw_samples(r, &o->draw);
+
+	TRY(n);
+	if (o->json)
+		return 0;
+	printf("\n  %d pictures in %s; panels row by row:", n, o->draw.dir);
+	for (int64_t c = 0; c < i->input.shape.d[0] && c < 16; c++)
+		printf(" %s", i->input.channels ? i->input.channels[c] : "input");
+	printf(", target\n");
+	return 0;
+}
+
+static int inspect(const char *path, const struct inspection *o)
+{
+	struct record *r;
+	int rc = record_open(&r, path);
+
+	if (rc < 0)
+		return rc;
+	if (!o->json)
+		print_text(r, o->index);
+	if (o->verify)
+		rc = verify(r);
+	if (rc == 0 && o->json)
+		print_json(r, o->verify);
+	if (rc == 0 && o->verify && !o->json)
+		printf("\n  verified: all hashes of %" PRId64 " samples match\n", record_info(r)->samples);
+	if (rc == 0 && o->draw.dir)
+		rc = draw(r, o);
+	record_free(r);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct inspection o = {0};
+	int rc;
+
+	log_init("dlx-inspect", 0, 1);
+	rc = read_options(&o, &argc, argv);
+	for (int i = 1; rc == 0 && !o.help && !o.version && i < argc; i++) {
+		if (i > 1 && !o.json)
+			printf("\n");
+		rc = inspect(argv[i], &o);
+	}
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = ERR(E_IO, NULL, "cannot write to the standard output: %m");
+	if (rc < 0)
+		err_print(stderr, "dlx-inspect");
+	return err_exit_status(rc);
+}
