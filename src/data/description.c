@@ -280,6 +280,8 @@ static void read_root(struct reader *r, const struct json *root, struct record_i
 	const struct json *target = read_array(r, root, "target", &i->target);
 	const struct json *command = json_find(root, "command");
 
+	if (!input || !target)
+		return;
 	i->samples = read_int(r, root, "samples", 1, INT64_MAX, "bad number of samples");
 	i->mask = json_find(input, "mask") ? (int)read_int(r, input, "mask", 0, INT32_MAX, "bad 'mask'") : -1;
 	read_classes(r, target, i);

@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "data/record.h"
+#include "data/record_format.h"
 
 #define N 3
 #define POINTS 12
@@ -241,6 +242,56 @@ static void test_messages(void **state)
 	unlink(path);
 }
 
+/* Replaces `from` in the description by `to` of the same length and makes the footer's hash right again. */
+static void rewrite(struct buf *file, const char *from, const char *to)
+{
+	uint8_t *p = (uint8_t *)file->data, *end = p + file->len - FOOTER_BYTES;
+	struct record_footer f;
+	char *at;
+
+	record_footer_read(end, &f);
+	at = memmem(p + f.description, f.index - f.description, from, strlen(from));
+	assert_non_null(at);
+	assert_int_equal(strlen(from), strlen(to));
+	memcpy(at, to, strlen(to));
+	f.hash = record_footer_hash(p, p + f.description, (size_t)(end - p) - f.description, end);
+	record_footer_put(end, &f);
+}
+
+/* A description that lies behind a right hash. */
+static void test_false_descriptions(void **state)
+{
+	static const struct {
+		const char *from, *to, *message;
+	} lies[] = {
+		{"\"input\"", "\"inpud\"", "no description"},
+		{"\"target\"", "\"tarxet\"", "no description"},
+		{"\"samples\": 3", "\"samples\": 4", "disagree"},
+		{"\"samples\": 3", "\"samples\": x", "byte"},
+		{"[3, 3, 4]", "[3, 3, 5]", "impossible size"},
+		{"[3, 3, 4]", "[0, 3, 4]", "below 1"},
+		{"[3, 3, 4]", "[3, 9, 9]", "impossible size"},
+		{"[3, 3, 4]", "3        ", "wrong length"},
+		{"\"f32\"", "\"f33\"", "dtype"},
+		{"\"mask\": 2", "\"mask\": 3", "mask"},
+		{"\"classes\": 2", "\"classes\": 3", "wrong length"},
+		{"\"count\": ", "\"cound\": ", "no count"},
+		{"\"cold\", \"mild\"", "\"cold\",      1", "expected a string"},
+	};
+
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		struct buf file = BUF_INIT;
+		struct record *r;
+
+		write_example(path);
+		assert_int_equal(io_read_file(path, &file), 0);
+		rewrite(&file, lies[i].from, lies[i].to);
+		expect_error(record_parse(&r, "lie", file.data, file.len), E_DATA, lies[i].message);
+		buf_release(&file);
+		unlink(path);
+	}
+}
+
 static void test_writer_refuses(void **state)
 {
 	struct record_info info = example();
@@ -300,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup(test_every_flip, clean),
 		cmocka_unit_test_setup(test_every_truncation, clean),
 		cmocka_unit_test_setup(test_messages, clean),
+		cmocka_unit_test_setup(test_false_descriptions, clean),
 		cmocka_unit_test_setup(test_writer_refuses, clean),
 		cmocka_unit_test_setup(test_labels, clean),
 	};
