@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From the config's `model` section to nodes of a graph. Each family is one file with a row in model_families: its keys, its
- * documentation and a build function that reads like the paper's table. A family only emits nodes; it never looks at data. */
+ * From the config's `model` section to nodes of a graph. Each family is one file with a row in
+ * families.h: its keys, its documentation and a build function that reads like the paper's table. A
+ * family only emits nodes; it never looks at data. */
 #ifndef DLX_MODEL_MODEL_H
 #define DLX_MODEL_MODEL_H
 
@@ -19,9 +20,11 @@ struct model_input {
 	int64_t classes;                   /* output channels; 0: taken from the data */       \
 	const char *init_from;             /* a .safetensors file, or NULL */
 extern const struct field model_input_fields[];
-#define MODEL_COMMON_FIELDS(s)                                                                         \
-	FIELD_SECTION(s, input, model_input_fields, "shape of one input sample; default: as in the data"), \
-	FIELD_INT(s, classes, "0", 0, 1 << 20, "output channels; 0: as many as the data has classes"),     \
+#define MODEL_COMMON_FIELDS(s)                                               \
+	FIELD_SECTION(s, input, model_input_fields,                              \
+	              "shape of one input sample; default: as in the data"),     \
+	FIELD_INT(s, classes, "0", 0, 1 << 20,                                   \
+	          "output channels; 0: as many as the data has classes"),        \
 	FIELD_PATH(s, init_from, NULL, "safetensors file with initial weights")
 struct model_common {
 	MODEL_COMMON
@@ -31,7 +34,7 @@ struct model_common {
 struct model_build {
 	struct graph *g;
 	struct arena *arena;
-	bool training;                     /* batch statistics and dropout, or running statistics and none */
+	bool training;       /* batch statistics and dropout, or running statistics and none */
 	tid input;                         /* (N, C, [D,] H, W) */
 	int64_t classes;
 	const void *config;                /* the family's struct */
@@ -45,10 +48,15 @@ struct family {
 	int (*build)(struct model_build *b, tid *out);
 };
 extern const struct family *const model_families[];      /* NULL-terminated */
-extern const struct variant model_variants[];            /* the same as schema rows, keyed by `family` */
+extern const struct variant model_variants[];            /* the same as schema rows */
 
-/* Builds the network named by m (a variant of model_variants) into g. input: graph tensor. *out: logits or prediction. */
-int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training, tid input,
-                int64_t classes, tid *out);
+/* Reads the `model` section, whose key `family` names the variant. what: as in schema_read. */
+int model_read(struct arena *a, const struct ynode *section, const char *what,
+               struct variant_value *out);
+
+/* Builds the network named by m (a variant of model_variants) into g. input: graph tensor.
+ * *out: logits or prediction, of `classes` channels. */
+int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training,
+                tid input, int64_t classes, tid *out);
 
 #endif

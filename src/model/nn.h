@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Layers with parameters, as families write them down. Each call names its parts under a dotted path, PyTorch's
- * names for what a layer owns ("PATH.weight", "PATH.bias", "PATH.running_mean"), sets the context for errors, and emits its nodes. */
+ * Layers with parameters, as families write them down. Each call names its parts under a dotted
+ * path, PyTorch's names for what a layer owns ("PATH.weight", "PATH.bias", "PATH.running_mean"),
+ * sets the context for errors, and emits its nodes. */
 #ifndef DLX_MODEL_NN_H
 #define DLX_MODEL_NN_H
 
@@ -10,32 +11,52 @@
 enum padding_kind { PADDING_VALID, PADDING_SAME, PADDING_EXPLICIT };
 
 /* How weights get their first values: `init` in layers and families. */
-enum weight_init { WI_HE_NORMAL, WI_HE_UNIFORM, WI_GLOROT_NORMAL, WI_GLOROT_UNIFORM, WI_LECUN_NORMAL, WI_LECUN_UNIFORM, WI_CONSTANT };
+enum weight_init {
+	WI_HE_NORMAL,
+	WI_HE_UNIFORM,
+	WI_GLOROT_NORMAL,
+	WI_GLOROT_UNIFORM,
+	WI_LECUN_NORMAL,
+	WI_LECUN_UNIFORM,
+	WI_CONSTANT
+};
 extern const char *const weight_init_names[];
 
 struct nn_conv {
 	int64_t filters;
-	int64_t kernel[3], stride[3], dilation[3];     /* 0 entries: 1; trailing axes as many as the input has */
-	int64_t pad_lo[3], pad_hi[3];                  /* PADDING_EXPLICIT */
-	int64_t groups;                                /* 0: 1 */
-	enum padding_kind padding;                     /* SAME: output = ceil(input / stride), the odd one at the end */
+	/* 0 entries: 1; as many as the input has spatial axes */
+	int64_t kernel[3], stride[3], dilation[3];
+	int64_t pad_lo[3], pad_hi[3]; /* PADDING_EXPLICIT */
+	int64_t groups;               /* 0: 1 */
+	enum padding_kind padding;    /* SAME: output = ceil(input / stride), the odd one at the end */
 	bool bias;
 	enum weight_init init;
-	double init_value;                             /* WI_CONSTANT; a gain for the others (0: 1) */
-	int64_t output_padding[3];                     /* transposed only */
+	double init_value;         /* WI_CONSTANT; a gain for the others (0: 1) */
+	int64_t output_padding[3]; /* transposed, not SAME: added to the output's size */
+	/* transposed, SAME: this size, at most stride - 1 smaller, in place of input * stride (0) */
+	int64_t output_size[3];
 };
 
-/* path is printf-style; x: (N, C, [D,] H, W). */
+/* x: (N, C, [D,] H, W). path is copied. Errors stand at b->loc. */
 int nn_conv(struct model_build *b, const char *path, const struct nn_conv *c, tid x, tid *y);
-int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_conv *c, tid x, tid *y);
-int nn_dense(struct model_build *b, const char *path, int64_t units, bool bias, enum weight_init init, tid x, tid *y);
+int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_conv *c, tid x,
+                      tid *y);
+int nn_dense(struct model_build *b, const char *path, int64_t units, bool bias,
+             enum weight_init init, tid x, tid *y);
 struct nn_batch_norm {
-	double eps, momentum;                          /* momentum: share of the new value (PyTorch) */
+	double eps, momentum; /* momentum: share of the new value (PyTorch) */
 	double gamma_init;
 };
-int nn_batch_norm(struct model_build *b, const char *path, const struct nn_batch_norm *c, tid x, tid *y);
-int nn_dropout(struct model_build *b, const char *path, double rate, tid x, tid *y);   /* x itself in evaluation */
-int nn_op(struct model_build *b, const char *path, const char *op, const void *attr, int nin, const tid *in, tid *y);
-int nn_pool(struct model_build *b, const char *path, const char *op, int64_t kernel, int64_t stride, tid x, tid *y);
+int nn_batch_norm(struct model_build *b, const char *path, const struct nn_batch_norm *c, tid x,
+                  tid *y);
+/* *y is x itself in evaluation. */
+int nn_dropout(struct model_build *b, const char *path, double rate, tid x, tid *y);
+/* Any op by its name; *y is its first output. attr: the op's struct, or NULL for its defaults. */
+int nn_op(struct model_build *b, const char *path, const char *op, const void *attr, int nin,
+          const tid *in, tid *y);
+/* max_pool or average_pool with the same kernel and stride on every axis. Windows cover the whole
+ * input: what is missing for the last one is padded at the end and not counted. */
+int nn_pool(struct model_build *b, const char *path, const char *op, int64_t kernel, int64_t stride,
+            tid x, tid *y);
 
 #endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * First values of weights as a bound or a standard deviation; the values themselves are drawn by
+ * the store. */
+#ifndef DLX_MODEL_INIT_H
+#define DLX_MODEL_INIT_H
+
+#include "model/nn.h"
+
+/* Incoming and outgoing connections of one unit of a weight (O, I, k...), counted as PyTorch does:
+ * I * prod(k), O * prod(k). */
+void init_fans(const struct shape *weight, double *fan_in, double *fan_out);
+/* value: the constant of WI_CONSTANT, a gain for the others (0: 1). */
+struct init init_weight(enum weight_init kind, double value, const struct shape *weight);
+struct init init_constant(double value);
+
+#endif
