@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kinds of layer that are more than one op, as rows of a table: keys, a check of what the keys'
+ * table cannot say, and a call of nn.h. Ops flagged OP_LAYER need no row: their attribute table is
+ * their row. */
+#include <string.h>
+
+#include "base/err.h"
+#include "model/op_attr.h"
+#include "model/layer.h"
+
+#define MAX_EXTENT (1 << 16) /* of a kernel, stride, dilation or padding */
+
+/* --- convolutions --- */
+
+struct conv_layer {
+	int64_t filters;
+	struct ints kernel, stride, dilation, output_padding;
+	struct ynode *padding;
+	int64_t groups;
+	bool bias;
+	int init;
+	double init_value;
+};
+
+#define CONV_FIELDS                                                                             \
+	FIELD_INT(struct conv_layer, filters, "", 1, 1 << 20, "output channels"),                   \
+	FIELD_INTS(struct conv_layer, kernel, "", 1, MAX_EXTENT, "size, one or one for each axis"), \
+	FIELD_INTS(struct conv_layer, stride, "1", 1, MAX_EXTENT,                                   \
+	           "step of the kernel, one or one for each axis"),                                 \
+	FIELD_INTS(struct conv_layer, dilation, "1", 1, MAX_EXTENT,                                 \
+	           "distance of kernel elements, one or one for each axis"),                        \
+	FIELD_NODE(struct conv_layer, padding, NULL,                                                \
+	           "valid (default), same, a number, one for each axis, or {before, after}"),       \
+	FIELD_INT(struct conv_layer, groups, "1", 1, 1 << 20, "independent groups of channels"),    \
+	FIELD_BOOL(struct conv_layer, bias, "true", "is a bias added to each output channel"),      \
+	FIELD_ENUM(struct conv_layer, init, "he_uniform", weight_init_names,                        \
+	           "first values of the weights"),                                                  \
+	FIELD_FLOAT(struct conv_layer, init_value, "0", -1e6, 1e6,                                  \
+	            "the value of init: constant; else a gain on the first values, 0: 1")
+
+static const struct field conv_fields[] = { CONV_FIELDS, FIELD_END };
+static const struct field transposed_fields[] = {
+	CONV_FIELDS,
+	FIELD_INTS(struct conv_layer, output_padding, "0", 0, MAX_EXTENT,
+	           "rows added to the end of the output: one number or one for each axis"),
+	FIELD_END
+};
+
+struct sides {
+	struct ints padding, before, after;
+};
+static const struct field both_sides_fields[] = {
+	FIELD_INTS(struct sides, padding, "", 0, MAX_EXTENT, "added on both sides of each axis"),
+	FIELD_END
+};
+static const struct field each_side_fields[] = {
+	FIELD_INTS(struct sides, before, "0", 0, MAX_EXTENT, "added before the first row of each axis"),
+	FIELD_INTS(struct sides, after, "0", 0, MAX_EXTENT, "added after the last row of each axis"),
+	FIELD_END
+};
+
+/* Where the entry's key stands, or the entry itself. */
+static const struct loc *key_loc(const struct ynode *map, const char *key, const struct loc *loc)
+{
+	const struct ynode *n = map && map->kind == Y_MAP ? ytree_find(map, key) : NULL;
+	return n ? &n->loc : loc;
+}
+
+/* One number for all axes or one for each. */
+static int spread(const char *key, const struct ints *list, int axes, const struct loc *loc,
+                  int64_t out[3])
+{
+	if (list->n > 1 && list->n != axes)
+		return ERR(E_CONFIG, loc, "'%s' has %d numbers; expected one, or one for each of %d axes",
+		           key, list->n, axes);
+	for (int i = 0; i < axes; i++)
+		out[i] = list->n == 0 ? 0 : list->v[list->n == 1 ? 0 : i];
+	return 0;
+}
+
+static bool is_word(const struct ynode *n, const char *word)
+{
+	return n->kind == Y_SCALAR && strcmp(n->text, word) == 0;
+}
+
+static int read_padding(struct arena *a, struct ynode *n, int axes, struct nn_conv *c)
+{
+	struct sides s = { 0 };
+	int64_t number;
+	c->padding = PADDING_VALID;
+	if (!n || n->kind == Y_NULL || is_word(n, "valid"))
+		return 0;
+	c->padding = PADDING_SAME;
+	if (is_word(n, "same"))
+		return 0;
+	c->padding = PADDING_EXPLICIT;
+	if (n->kind == Y_MAP) {
+		TRY(schema_read(a, n, each_side_fields, "'padding'", &n->loc, &s));
+	} else if (n->kind == Y_SEQ || y_int(n, &number)) {
+		struct ypair pair = { "padding", n->loc, n };
+		struct ynode map = { .kind = Y_MAP, .loc = n->loc, .text = "", .n = 1, .pair = &pair };
+		TRY(schema_read(a, &map, both_sides_fields, "'padding'", &n->loc, &s));
+		s.before = s.after = s.padding;
+	} else {
+		return ERR(
+			E_CONFIG, &n->loc,
+			"'padding' is '%s'; expected valid, same, a number, one for each axis, or {before, "
+			"after}",
+			n->text);
+	}
+	TRY(spread("padding", &s.before, axes, &n->loc, c->pad_lo));
+	return spread("padding", &s.after, axes, &n->loc, c->pad_hi);
+}
+
+static int to_nn_conv(struct arena *a, const struct conv_layer *l, int axes,
+                      const struct ynode *map, const struct loc *loc, struct nn_conv *c)
+{
+	*c = (struct nn_conv){ .filters = l->filters,
+		                   .groups = l->groups,
+		                   .bias = l->bias,
+		                   .init = (enum weight_init)l->init,
+		                   .init_value = l->init_value };
+	int rc = spread("kernel", &l->kernel, axes, key_loc(map, "kernel", loc), c->kernel);
+	int r = spread("stride", &l->stride, axes, key_loc(map, "stride", loc), c->stride);
+	rc = rc ? rc : r;
+	r = spread("dilation", &l->dilation, axes, key_loc(map, "dilation", loc), c->dilation);
+	rc = rc ? rc : r;
+	r = spread("output_padding", &l->output_padding, axes, key_loc(map, "output_padding", loc),
+	           c->output_padding);
+	rc = rc ? rc : r;
+	r = read_padding(a, l->padding, axes, c);
+	return rc ? rc : r;
+}
+
+static int axes_of(const char *kind)
+{
+	return strstr(kind, "3d") ? 3 : 2;
+}
+
+static int check_conv(struct arena *a, const char *kind, const struct ynode *map,
+                      const struct loc *loc, const void *data)
+{
+	struct nn_conv c;
+	TRY(to_nn_conv(a, data, axes_of(kind), map, loc, &c));
+	for (int i = 0; i < 3; i++)
+		if (c.padding == PADDING_SAME && c.output_padding[i])
+			return ERR(E_CONFIG, key_loc(map, "output_padding", loc),
+			           "'output_padding' needs 'padding' as numbers: with same, the output is "
+			           "input * stride");
+	return 0;
+}
+
+static int check_rank(struct model_build *b, const char *kind, int axes, tid x)
+{
+	char text[SHAPE_TEXT];
+	const struct shape *s = &graph_t(b->g, x)->shape;
+	if (s->nd == axes + 2)
+		return 0;
+	return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s", kind,
+	           axes == 2 ? "(N, C, H, W)" : "(N, C, D, H, W)", shape_text(s, text));
+}
+
+static int emit_conv(struct model_build *b, const char *path, const void *data, int axes,
+                     bool transposed, tid x, tid *y)
+{
+	static const char *const kinds[2][2] = { { "conv2d", "conv3d" },
+		                                     { "conv_transpose2d", "conv_transpose3d" } };
+	struct nn_conv c;
+	TRY(check_rank(b, kinds[transposed][axes - 2], axes, x));
+	TRY(to_nn_conv(b->arena, data, axes, NULL, &b->loc, &c));
+	return transposed ? nn_conv_transpose(b, path, &c, x, y) : nn_conv(b, path, &c, x, y);
+}
+
+static int emit_conv2d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return emit_conv(b, path, data, 2, false, x, y);
+}
+
+static int emit_conv3d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return emit_conv(b, path, data, 3, false, x, y);
+}
+
+static int emit_conv_transpose2d(struct model_build *b, const char *path, const void *data, tid x,
+                                 tid *y)
+{
+	return emit_conv(b, path, data, 2, true, x, y);
+}
+
+static int emit_conv_transpose3d(struct model_build *b, const char *path, const void *data, tid x,
+                                 tid *y)
+{
+	return emit_conv(b, path, data, 3, true, x, y);
+}
+
+/* --- dense, batch norm, dropout, flatten --- */
+
+struct dense_layer {
+	int64_t units;
+	bool bias;
+	int init;
+};
+static const struct field dense_fields[] = {
+	FIELD_INT(struct dense_layer, units, "", 1, 1 << 24, "output features"),
+	FIELD_BOOL(struct dense_layer, bias, "true", "is a bias added to each output"),
+	FIELD_ENUM(struct dense_layer, init, "he_uniform", weight_init_names,
+	           "first values of the weights"),
+	FIELD_END
+};
+
+static int emit_dense(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	const struct dense_layer *l = data;
+	return nn_dense(b, path, l->units, l->bias, (enum weight_init)l->init, x, y);
+}
+
+static const struct field batch_norm_fields[] = {
+	FIELD_FLOAT(struct nn_batch_norm, eps, "1e-5", 1e-12, 1, "added to the variance"),
+	FIELD_FLOAT(struct nn_batch_norm, momentum, "0.1", 0, 1,
+	            "share of the new batch in the running statistics"),
+	FIELD_FLOAT(struct nn_batch_norm, gamma_init, "1", -1e3, 1e3, "first value of the scale"),
+	FIELD_END
+};
+
+static int emit_batch_norm(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return nn_batch_norm(b, path, data, x, y);
+}
+
+struct dropout_layer {
+	double rate;
+};
+static const struct field dropout_fields[] = { FIELD_FLOAT(
+												   struct dropout_layer, rate, "0.5", 0, 0.99,
+												   "share of the values set to zero in training"),
+	                                           FIELD_END };
+
+static int emit_dropout(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	const struct dropout_layer *l = data;
+	return nn_dropout(b, path, l->rate, x, y);
+}
+
+static int emit_flatten(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	const struct shape *s = &graph_t(b->g, x)->shape;
+	struct op_attr t = op_attr_new(b->g->arena, "reshape");
+	int64_t to[2] = { s->d[0], shape_count(s) / s->d[0] };
+	op_attr_ints(&t, "shape", 2, to);
+	return nn_op(b, path, "reshape", t.data, 1, &x, y);
+}
+
+/* --- the table --- */
+
+#define CONV sizeof(struct conv_layer)
+static const struct layer_kind kinds[] = {
+	{ { "conv2d", "convolution over height and width", conv_fields, CONV },
+	  check_conv,
+	  emit_conv2d },
+	{ { "conv3d", "convolution over depth, height and width", conv_fields, CONV },
+	  check_conv,
+	  emit_conv3d },
+	{ { "conv_transpose2d", "transposed convolution over height and width", transposed_fields,
+	    CONV },
+	  check_conv,
+	  emit_conv_transpose2d },
+	{ { "conv_transpose3d", "transposed convolution over depth, height and width",
+	    transposed_fields, CONV },
+	  check_conv,
+	  emit_conv_transpose3d },
+	{ { "dense", "every output from every input", dense_fields, sizeof(struct dense_layer) },
+	  NULL,
+	  emit_dense },
+	{ { "batch_norm", "normalises each channel over the batch, then scales and shifts it",
+	    batch_norm_fields, sizeof(struct nn_batch_norm) },
+	  NULL,
+	  emit_batch_norm },
+	{ { "dropout", "sets a random share of the values to zero, in training only", dropout_fields,
+	    sizeof(struct dropout_layer) },
+	  NULL,
+	  emit_dropout },
+	{ { "flatten", "all axes but the first as one", NULL, 0 }, NULL, emit_flatten },
+};
+#define NKINDS ((int)(sizeof kinds / sizeof *kinds))
+
+const struct layer_kind *layer_kind_find(const char *name)
+{
+	for (int i = 0; i < NKINDS; i++)
+		if (strcmp(kinds[i].v.name, name) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+struct variant *layer_variants(struct arena *a, int more, int *n)
+{
+	int nops = 0;
+	while (op_at(nops))
+		nops++;
+	struct variant *v = ARENA_ARRAY(a, struct variant, NKINDS + nops + more + 1);
+	*n = 0;
+	for (int i = 0; i < NKINDS; i++)
+		v[(*n)++] = kinds[i].v;
+	for (int i = 0; i < nops; i++) {
+		const struct op *op = op_at(i);
+		if ((op->flags & OP_LAYER) && !layer_kind_find(op->name))
+			v[(*n)++] = (struct variant){ op->name, op->doc, op->attrs, op->attr_size };
+	}
+	return v;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A `layers` list made flat. Walks the YAML list; a block or a repeat is walked in its place, in a
+ * scope of its own.
+ *
+ *   layers:                          path             a reference looks for
+ *     - conv2d: {name: stem}         stem             "stem" in its own scope, then further out
+ *     - unit: {name: u}                               "previous": the layer before
+ *         - conv2d: {name: conv}     u.conv           "input": what came into the innermost list
+ *     - repeat: {times: 2, ...}
+ *         - relu                     repeat_0.0.relu_0  no name: its kind and a number
+ *
+ * The walk goes on after a mistake so that all are found; a layer that cannot be read still takes
+ * its place and name. */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "model/layer.h"
+
+#define MAX_LAYERS 10000
+
+struct repeat {
+	int64_t times;
+	struct ynode *layers;
+};
+static const struct field repeat_fields[] = {
+	FIELD_INT(struct repeat, times, "", 1, MAX_LAYERS, "how often"),
+	FIELD_NODE(struct repeat, layers, "", "the layers to repeat"), FIELD_END
+};
+
+/* Keys that every entry has beside those of its kind. */
+struct common {
+	const char *name;
+	struct strings inputs;
+};
+static const struct field common_fields[] = {
+	FIELD_STRING(struct common, name, NULL, "name of the layer, for references and parameters"),
+	FIELD_STRINGS(struct common, inputs, NULL,
+	              "names of the layers this one takes; default: previous"),
+	FIELD_END
+};
+static const char *const common_keys[] = { "name", "inputs", NULL };
+
+struct scope {
+	const struct scope *outer;
+	const char *prefix;  /* "u." */
+	const char *block;   /* the block being expanded, or NULL */
+	int input, previous; /* layers */
+	int *count;          /* of each variant, for made-up names */
+};
+
+/* A path and the layer whose output it means: a layer's own or, for a block or repeat, its last
+ * one's. */
+struct named {
+	const char *path;
+	int layer;
+};
+
+struct reader {
+	struct arena *arena;
+	struct variant *variant; /* kinds, ops, repeat, blocks */
+	int nvariant, first_block;
+	const struct ynode *blocks;
+	bool *block_used, *block_bad;
+	struct layer *layer;
+	int n, cap;
+	struct named *named;
+	int nnamed, named_cap;
+	bool *used; /* is the layer some layer's input */
+	int rc, mistakes; /* the first code; how many there were */
+};
+
+static void note(struct reader *r, int rc)
+{
+	r->mistakes += rc < 0;
+	if (r->rc == 0)
+		r->rc = rc;
+}
+
+/* --- names --- */
+
+static void *grown(struct arena *a, void *p, size_t size, int n, int *cap)
+{
+	if (n < *cap)
+		return p;
+	int more = *cap ? 2 * *cap : 64;
+	void *q = arena_alloc(a, size * (size_t)more);
+	if (n)
+		memcpy(q, p, size * (size_t)n);
+	*cap = more;
+	return q;
+}
+
+static const struct named *named_find(const struct reader *r, const char *path)
+{
+	for (int i = 0; i < r->nnamed; i++)
+		if (strcmp(r->named[i].path, path) == 0)
+			return &r->named[i];
+	return NULL;
+}
+
+static void named_add(struct reader *r, const char *path, int layer)
+{
+	r->named = grown(r->arena, r->named, sizeof *r->named, r->nnamed, &r->named_cap);
+	r->named[r->nnamed++] = (struct named){ path, layer };
+}
+
+static int check_name(const char *name, const struct loc *loc)
+{
+	if (strcmp(name, "previous") == 0 || strcmp(name, "input") == 0)
+		return ERR(E_CONFIG, loc, "'%s' cannot be a layer's name: it has a meaning in 'inputs'",
+		           name);
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
+			return ERR(E_CONFIG, loc,
+			           "'%s' cannot be a name; expected letters, digits, '_' and '-'", name);
+	if (!*name)
+		return ERR(E_CONFIG, loc, "a name cannot be empty");
+	return 0;
+}
+
+/* The entry's path, from its name or from its kind and a number ("relu_0"). */
+static const char *path_of(struct reader *r, struct scope *s, int variant, const char *name,
+                           const struct loc *loc)
+{
+	if (!name || check_name(name, loc) < 0) {
+		if (name)
+			note(r, E_CONFIG);
+		const char *kind = variant < 0 ? "layer" : r->variant[variant].name;
+		int number = variant < 0 ? r->n : s->count[variant]++;
+		name = arena_printf(r->arena, "%s_%d", kind, number);
+	}
+	const char *path = arena_printf(r->arena, "%s%s", s->prefix, name);
+	if (named_find(r, path))
+		note(r, ERR(E_CONFIG, loc, "there is another layer named '%s'", path));
+	return path;
+}
+
+static int unknown_reference(const struct reader *r, const struct scope *s, const char *name,
+                             const struct loc *loc)
+{
+	const char **names = ARENA_ARRAY(r->arena, const char *, r->nnamed + 3);
+	size_t prefix = strlen(s->prefix);
+	names[0] = "previous";
+	names[1] = "input";
+	for (int i = 0; i < r->nnamed; i++) {
+		const char *p = r->named[i].path;
+		names[2 + i] = strncmp(p, s->prefix, prefix) == 0 ? p + prefix : p;
+	}
+	const char *near = did_you_mean(name, names);
+	if (near)
+		return ERR(E_CONFIG, loc, "there is no layer '%s' before this one; did you mean '%s'?",
+		           name, near);
+	return ERR(E_CONFIG, loc, "there is no layer '%s' before this one", name);
+}
+
+static int resolve(const struct reader *r, const struct scope *s, const char *name,
+                   const struct loc *loc, int *layer)
+{
+	*layer = s->previous;
+	if (strcmp(name, "previous") == 0)
+		return 0;
+	*layer = s->input;
+	if (strcmp(name, "input") == 0)
+		return 0;
+	for (const struct scope *o = s; o; o = o->outer) {
+		const struct named *n = named_find(r, arena_printf(r->arena, "%s%s", o->prefix, name));
+		if (n) {
+			*layer = n->layer;
+			return 0;
+		}
+	}
+	return unknown_reference(r, s, name, loc);
+}
+
+/* --- one entry --- */
+
+struct entry {
+	struct variant_value value; /* .v NULL: could not be read */
+	int variant;                /* index, or -1 */
+	struct common common;
+	const struct ynode *map; /* its keys, or NULL */
+	struct loc loc, name_loc, inputs_loc;
+	const char *path;
+	int nin, *in;
+};
+
+static void read_common(struct reader *r, struct entry *e)
+{
+	struct ypair pair[2];
+	struct ynode map = { .kind = Y_MAP, .loc = e->loc, .text = "", .n = 0, .pair = pair };
+	e->name_loc = e->inputs_loc = e->loc;
+	for (int i = 0; e->map && common_keys[i]; i++) {
+		struct ypair *p = ytree_pair(e->map, common_keys[i]);
+		if (!p)
+			continue;
+		*(i == 0 ? &e->name_loc : &e->inputs_loc) = p->value->loc;
+		pair[map.n++] = *p;
+	}
+	note(r, schema_read(r->arena, &map, common_fields, "a layer", &e->loc, &e->common));
+}
+
+static void read_entry(struct reader *r, struct ynode *node, struct entry *e)
+{
+	*e = (struct entry){ .variant = -1, .loc = node->loc };
+	const struct ypair *tag = node->kind == Y_MAP && node->n == 1 ? &node->pair[0] : NULL;
+	if (tag) {
+		e->loc = tag->key_loc;
+		e->map = tag->value->kind == Y_MAP ? tag->value : NULL;
+	}
+	const char *name = tag ? tag->key : node->kind == Y_SCALAR ? node->text : NULL;
+	for (int i = 0; name && i < r->nvariant; i++)
+		if (strcmp(r->variant[i].name, name) == 0)
+			e->variant = i;
+	int rc = schema_read_tagged(r->arena, node, r->variant, "a layer", common_keys, &e->value);
+	if (rc < 0)
+		e->value.v = NULL;
+	note(r, rc);
+	read_common(r, e);
+}
+
+/* How many inputs the entry's kind takes. */
+static void arity(const struct reader *r, const struct entry *e, int *min, int *max)
+{
+	*min = *max = 1;
+	if (!e->value.v || e->variant >= r->first_block || layer_kind_find(e->value.v->name))
+		return;
+	const struct op *op = op_find(e->value.v->name);
+	if (op) {                                   /* else a repeat */
+		*min = op->min_in;
+		*max = op->max_in;
+	}
+}
+
+static int check_arity(const struct reader *r, const struct entry *e)
+{
+	int min, max, n = e->nin;
+	arity(r, e, &min, &max);
+	if (!e->value.v || (n >= min && n <= max))
+		return 0;
+	const char *kind = e->value.v->name;
+	if (min != max)
+		return ERR(E_CONFIG, &e->inputs_loc, "'%s' takes %d to %d inputs, but gets %d", kind, min,
+		           max, n);
+	if (e->common.inputs.n == 0)
+		return ERR(E_CONFIG, &e->inputs_loc,
+		           "'%s' takes %d inputs; name them as inputs: [NAME, previous]", kind, min);
+	return ERR(E_CONFIG, &e->inputs_loc, "'%s' takes %d input%s, but 'inputs' names %d", kind, min,
+	           min == 1 ? "" : "s", n);
+}
+
+static int resolve_inputs(struct reader *r, const struct scope *s, struct entry *e)
+{
+	const struct strings *names = &e->common.inputs;
+	int rc = 0;
+	e->nin = names->n ? names->n : 1;
+	e->in = ARENA_ARRAY(r->arena, int, e->nin);
+	e->in[0] = s->previous;
+	for (int i = 0; i < names->n; i++) {
+		int one = resolve(r, s, names->v[i], &names->loc[i], &e->in[i]);
+		rc = rc ? rc : one;
+	}
+	return rc ? rc : check_arity(r, e);
+}
+
+static int add_layer(struct reader *r, const struct entry *e, int *index)
+{
+	if (r->n >= MAX_LAYERS)
+		return ERR(E_CONFIG, &e->loc, "the list expands to more than %d layers", MAX_LAYERS);
+	int cap = r->cap;
+	r->layer = grown(r->arena, r->layer, sizeof *r->layer, r->n, &cap);
+	r->used = grown(r->arena, r->used, sizeof *r->used, r->n, &r->cap);
+	for (int i = 0; i < e->nin; i++)
+		if (e->in[i] != LAYER_INPUT)
+			r->used[e->in[i]] = true;
+	*index = r->n;
+	r->used[r->n] = false;
+	r->layer[r->n++] = (struct layer){ e->path, e->value, e->nin, e->in, e->loc };
+	return 0;
+}
+
+/* --- lists --- */
+
+static int read_list(struct reader *r, struct scope *s, const struct ynode *list);
+
+/* Walks list below e's path, in place of e. *last: the layer whose output it gives. */
+static int read_inner(struct reader *r, const struct scope *s, const struct entry *e,
+                      const char *path, int input, const struct ynode *list, int *last)
+{
+	struct scope inner = { .outer = s,
+		                   .prefix = arena_printf(r->arena, "%s.", path),
+		                   .input = input,
+		                   .previous = input,
+		                   .block = e->variant >= r->first_block ? e->value.v->name : NULL,
+		                   .count = ARENA_ARRAY(r->arena, int, r->nvariant) };
+	TRY(read_list(r, &inner, list));
+	*last = inner.previous;
+	return 0;
+}
+
+static int read_repeat(struct reader *r, const struct scope *s, const struct entry *e, int *last)
+{
+	const struct repeat *c = e->value.data;
+	int before = r->mistakes;
+	*last = e->in[0];
+	for (int64_t i = 0; i < c->times && r->mistakes == before; i++) /* a mistake is reported once */
+		TRY(read_inner(r, s, e, arena_printf(r->arena, "%s.%lld", e->path, (long long)i), *last,
+		               c->layers, last));
+	return 0;
+}
+
+static int read_block(struct reader *r, const struct scope *s, const struct entry *e, int *last)
+{
+	int i = e->variant - r->first_block, before = r->mistakes;
+	*last = e->in[0];
+	r->block_used[i] = true;
+	for (const struct scope *o = s; o; o = o->outer)
+		if (o->block && strcmp(o->block, e->value.v->name) == 0)
+			return ERR(E_CONFIG, &e->loc, "block '%s' contains itself", o->block);
+	if (r->block_bad[i])
+		return 0;
+	int rc = read_inner(r, s, e, e->path, e->in[0], r->blocks->pair[i].value, last);
+	r->block_bad[i] = rc < 0 || r->mistakes != before;
+	return rc;
+}
+
+static int read_layer(struct reader *r, const struct entry *e, int *last)
+{
+	const struct layer_kind *kind = e->value.v ? layer_kind_find(e->value.v->name) : NULL;
+	if (kind && kind->check)
+		note(r, kind->check(r->arena, e->value.v->name, e->map, &e->loc, e->value.data));
+	return add_layer(r, e, last);
+}
+
+static int read_list(struct reader *r, struct scope *s, const struct ynode *list)
+{
+	if (list->kind != Y_SEQ || list->n == 0)
+		return ERR(E_CONFIG, &list->loc, "expected a list of layers%s",
+		           list->kind == Y_SEQ ? ", but it is empty" : "");
+	for (int i = 0; i < list->n; i++) {
+		struct entry e;
+		int last = s->previous;
+		read_entry(r, list->item[i], &e);
+		e.path = path_of(r, s, e.variant, e.common.name, &e.name_loc);
+		note(r, resolve_inputs(r, s, &e));
+		if (e.value.v && e.variant >= r->first_block)
+			TRY(read_block(r, s, &e, &last));
+		else if (e.value.v && e.value.v->fields == repeat_fields)
+			TRY(read_repeat(r, s, &e, &last));
+		else
+			TRY(read_layer(r, &e, &last));
+		named_add(r, e.path, last);
+		s->previous = last;
+	}
+	return 0;
+}
+
+/* --- the whole --- */
+
+static int check_blocks(const struct reader *r)
+{
+	int rc = 0;
+	for (int i = 0; r->blocks && i < r->blocks->n; i++) {
+		const struct ypair *p = &r->blocks->pair[i];
+		int one = check_name(p->key, &p->key_loc);
+		for (int k = 0; one == 0 && k < r->first_block; k++)
+			if (strcmp(r->variant[k].name, p->key) == 0)
+				one = ERR(E_CONFIG, &p->key_loc, "block '%s' has the name of a layer", p->key);
+		rc = rc ? rc : one;
+	}
+	return rc;
+}
+
+static int reader_init(struct reader *r, struct arena *a, const struct layers *c)
+{
+	*r = (struct reader){ .arena = a, .blocks = c->blocks };
+	if (c->blocks && c->blocks->kind == Y_NULL)
+		r->blocks = NULL;
+	if (r->blocks && r->blocks->kind != Y_MAP)
+		return ERR(E_CONFIG, &c->blocks->loc, "expected a map of block names to lists of layers");
+	int nblocks = r->blocks ? r->blocks->n : 0, n;
+	r->variant = layer_variants(a, 1 + nblocks, &n);
+	r->variant[n++] = (struct variant){ "repeat", "a list of layers several times in a row",
+		                                repeat_fields, sizeof(struct repeat) };
+	r->first_block = n;
+	for (int i = 0; i < nblocks; i++)
+		r->variant[n++] = (struct variant){ r->blocks->pair[i].key, "a block of this model", NULL,
+			                                0 };
+	r->nvariant = n;
+	r->block_used = ARENA_ARRAY(a, bool, nblocks + 1);
+	r->block_bad = ARENA_ARRAY(a, bool, nblocks + 1);
+	return check_blocks(r);
+}
+
+static int unused(struct reader *r, int last)
+{
+	int rc = 0;
+	for (int i = 0; i < r->n; i++)
+		if (i != last && !r->used[i])
+			rc = ERR(E_CONFIG, &r->layer[i].loc,
+			         "no layer takes the output of '%s', and only the last layer is the model's",
+			         r->layer[i].path);
+	for (int i = 0; r->blocks && i < r->blocks->n; i++)
+		if (!r->block_used[i])
+			rc = ERR(E_CONFIG, &r->blocks->pair[i].key_loc, "block '%s' is not used",
+			         r->blocks->pair[i].key);
+	return rc;
+}
+
+int layer_list_read(struct arena *a, const struct layers *c, const struct loc *loc,
+                    struct layer_list *out)
+{
+	struct reader r;
+	TRY(reader_init(&r, a, c));
+	if (!c->layers)
+		return ERR(E_CONFIG, loc, "missing key 'layers'");
+	struct scope top = { .prefix = "",
+		                 .input = LAYER_INPUT,
+		                 .previous = LAYER_INPUT,
+		                 .count = ARENA_ARRAY(a, int, r.nvariant) };
+	note(&r, read_list(&r, &top, c->layers));
+	if (r.rc == 0)
+		r.rc = unused(&r, top.previous);
+	*out = (struct layer_list){ r.layer, r.n };
+	return r.rc;
+}

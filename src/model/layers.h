@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Keys of the `layers` family: a network written down layer by layer. */
+#ifndef DLX_MODEL_LAYERS_H
+#define DLX_MODEL_LAYERS_H
+
+#include "model/nn.h"
+
+struct layers {
+	MODEL_COMMON
+	struct ynode *layers; /* the list */
+	struct ynode *blocks; /* name -> list, or NULL */
+};
+
+extern const struct field layers_fields[];
+int layers_build(struct model_build *b, tid *out);
+
+#endif
