@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads the `model` section, finds the family it names, lets that emit its nodes and checks what
+ * came out. */
+#include <string.h>
+
+#include "base/err.h"
+#include "model/model.h"
+
+const struct field model_input_fields[] = { FIELD_INT(struct model_input, channels, "0", 0, 1 << 20,
+	                                                  "channels of the input; 0: as the data has"),
+	                                        FIELD_INTS(struct model_input, size, NULL, 1, 1 << 20,
+	                                                   "[height, width] or [depth, height, width]"),
+	                                        FIELD_END };
+
+/* The section as schema_read_variant wants it: with `type` for `family`. */
+static struct ynode *with_type(struct arena *a, const struct ynode *section)
+{
+	struct ynode *copy = arena_copy(a, section, sizeof *section);
+	copy->pair = arena_copy(a, section->pair, sizeof *section->pair * (size_t)section->n);
+	ytree_pair(copy, "family")->key = "type";
+	return copy;
+}
+
+int model_read(struct arena *a, const struct ynode *section, const char *what,
+               struct variant_value *out)
+{
+	*out = (struct variant_value){ .loc = section->loc };
+	if (section->kind != Y_MAP)
+		return ERR(E_CONFIG, &section->loc, "%s must be a map with the key 'family'", what);
+	const struct ypair *type = ytree_pair(section, "type");
+	if (type)
+		return ERR(E_CONFIG, &type->key_loc, "unknown key 'type' in %s; did you mean 'family'?",
+		           what);
+	if (!ytree_pair(section, "family"))
+		return ERR(E_CONFIG, &section->loc, "missing key 'family' in %s", what);
+	return schema_read_variant(a, with_type(a, section), model_variants, what, out);
+}
+
+static const struct family *family(const char *name)
+{
+	for (const struct family *const *f = model_families; *f; f++)
+		if (strcmp((*f)->name, name) == 0)
+			return *f;
+	BUG("there is no model family '%s'", name);
+}
+
+int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training,
+                tid input, int64_t classes, tid *out)
+{
+	struct model_build b = { .g = g,
+		                     .arena = a,
+		                     .training = training,
+		                     .input = input,
+		                     .classes = classes,
+		                     .config = m->data,
+		                     .loc = m->loc };
+	char text[SHAPE_TEXT];
+	if (classes < 1)
+		return ERR(E_CONFIG, &m->loc, "the number of output channels is not known; give 'classes'");
+	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	int rc = family(m->v->name)->build(&b, out);
+	graph_leave(g, saved);
+	TRY(rc);
+	const struct shape *s = &graph_t(g, *out)->shape;
+	if (s->nd < 2 || s->d[1] != classes)
+		return ERR(E_SHAPE, &m->loc, "the model's output is %s, but needs %lld channels (axis 1)",
+		           shape_text(s, text), (long long)classes);
+	return 0;
+}

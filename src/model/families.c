@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of model families, once as families and once as rows the config is read by. */
+#include "model/families.h"
+
+#define X(id, name, doc)                                                                  \
+	static const struct family family_##id = { name, doc, id##_fields, sizeof(struct id), \
+		                                       id##_build };
+FAMILIES(X)
+#undef X
+
+const struct family *const model_families[] = {
+#define X(id, name, doc) &family_##id,
+	FAMILIES(X)
+#undef X
+		NULL
+};
+
+const struct variant model_variants[] = {
+#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id) },
+	FAMILIES(X)
+#undef X
+		{ NULL, NULL, NULL, 0 }
+};

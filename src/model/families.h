@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The list of model families. A family is X(name in C, name in YAML, documentation); it has struct
+ * NAME, NAME_fields and NAME_build in NAME.h. */
+#ifndef DLX_MODEL_FAMILIES_H
+#define DLX_MODEL_FAMILIES_H
+
+#include "model/fcn.h"
+#include "model/layers.h"
+
+#define FAMILIES(X)                                                              \
+	X(fcn, "fcn", "FC-DenseNet, dense blocks in a U (Jegou 2017; Laanait 2019)") \
+	X(layers, "layers", "a list of layers with names, blocks and repeats")
+
+#endif
