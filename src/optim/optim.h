@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses, metrics and optimizers as graph: each emits nodes; nothing here runs during a step but the
- * learning-rate schedule, a pure function of the step number (schedule.h). */
+ * Losses, metrics and optimizers as graph: each emits nodes; nothing here runs during a step but
+ * the learning-rate schedule, a pure function of the step number (schedule.h). */
 #ifndef DLX_OPTIM_OPTIM_H
 #define DLX_OPTIM_OPTIM_H
 
@@ -10,31 +10,38 @@
 
 /* --- losses --- */
 
-extern const struct variant loss_variants[];    /* softmax_cross_entropy {class_weights, ignore}, mse, l1, huber {delta} */
+/* softmax_cross_entropy {class_weights, ignore}, mse, l1, huber {delta} */
+extern const struct variant loss_variants[];
 
 struct loss_out {
-	tid loss;              /* F32 scalar: the mean over what counts */
-	tid weight;            /* F32 scalar: what the mean was taken over, so that means of batches can be combined */
+	tid loss;   /* F32 scalar: the mean over what counts */
+	tid weight; /* F32 scalar: what it was taken over, so that means of batches can be combined */
 };
-/* True if the loss wants class labels (I32 (N, [D,] H, W)) rather than a field of the output's shape. */
+/* What the tables of keys cannot check (class_weights); errors are placed. Call it once the config
+ * is read. */
+int loss_check(const struct variant_value *loss);
+/* True if the loss wants class labels (I32 (N, [D,] H, W)) rather than a field of the output's
+ * shape. */
 bool loss_wants_labels(const struct variant_value *loss);
-/* ignore: the data's ignore value, used where the config has none (INT64_MIN: none). class_counts: of the training set, for
- * class_weights by frequency; may be NULL if not needed (loss_needs_class_counts). */
+/* ignore: the data's ignore value, used where the config has none (INT64_MIN: none). class_counts:
+ * of the training set, for class_weights by frequency; may be NULL if not needed
+ * (loss_needs_class_counts). */
 bool loss_needs_class_counts(const struct variant_value *loss);
-int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid target, int64_t ignore,
-              const int64_t *class_counts, struct loss_out *out);
+int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid target,
+              int64_t ignore, const int64_t *class_counts, struct loss_out *out);
 
 /* --- metrics: graph nodes that count, host code that finishes --- */
 
 struct metrics;
 struct metric_value {
-	const char *name;            /* "mean_iou" */
-	int n;                       /* 1, or one per class */
-	const double *v;             /* NaN where undefined (a class that never occurs) */
+	const char *name; /* "mean_iou" */
+	int n;            /* 1, or one per class */
+	const double *v;  /* NaN where undefined (a class that never occurs) */
 	bool larger_is_better;
 };
-extern const char *const metric_names[];     /* accuracy iou mean_iou mae mse */
-/* Emits what the named metrics need into g (an evaluation graph): outputs marked as such. labels: loss_wants_labels. */
+extern const char *const metric_names[]; /* accuracy iou mean_iou mae mse */
+/* Emits what the named metrics need into g (an evaluation graph): outputs marked as such. labels:
+ * loss_wants_labels. */
 int metrics_new(struct metrics **out, const struct strings *names, bool labels, int64_t classes);
 void metrics_free(struct metrics *m);
 int metrics_emit(struct metrics *m, struct graph *g, tid output, tid target, int64_t ignore,
@@ -42,22 +49,27 @@ int metrics_emit(struct metrics *m, struct graph *g, tid output, tid target, int
 void metrics_reset(struct metrics *m);
 /* Adds one batch: values[i] points to the host value (F64, plain) of outputs[i]. */
 void metrics_add(struct metrics *m, const double *const *values);
-/* The values over everything added since the reset, pooled over the set; count in *n. Valid until the next call. */
+/* The values over everything added since the reset, pooled over the set; count in *n. Valid until
+ * the next call. */
 const struct metric_value *metrics_values(struct metrics *m, int *n);
 
 /* --- optimizers --- */
 
-extern const struct variant optimizer_variants[];   /* sgd, adam */
+extern const struct variant optimizer_variants[]; /* sgd, adam */
 
 struct optim_input {
-	tid learning_rate;           /* F32 scalar input */
-	tid step;                    /* I64 scalar input: updates done so far, counting from 0 */
-	tid grad_scale;              /* F32 scalar that multiplies every gradient (norm clipping, accumulation), or NONE */
+	tid learning_rate; /* F32 scalar input */
+	tid step;          /* I64 scalar input: updates done so far, counting from 0 */
+	tid grad_scale;    /* F32 scalar that multiplies every gradient (clipping), or NONE */
 };
-/* Emits the update of every param: n params and their gradients. Moments become states named "PARAM.momentum", .... */
-int optim_emit(struct graph *g, const struct variant_value *optimizer, int n, const tid *param, const tid *grad,
-               const struct optim_input *in);
-double optim_learning_rate(const struct variant_value *optimizer);    /* the base rate for the schedule */
+/* Emits the update of every param: n params and their gradients. Moments become states named
+ * "PARAM.momentum", .... */
+int optim_emit(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
+               const tid *grad, const struct optim_input *in);
+/* As loss_check. */
+int optim_check(const struct variant_value *optimizer);
+/* The base rate for the schedule. */
+double optim_learning_rate(const struct variant_value *optimizer);
 /* Emits the factor min(1, max_norm / ||all gradients||) as an F32 scalar. */
 int clip_emit(struct graph *g, double max_norm, int n, const tid *grad, tid *factor);
 

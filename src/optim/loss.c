@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A loss is one op that gives the mean over what counts and what it counted. Class weights become a
+ * constant: given, or a power of each class's frequency in the training set, (count_c / count)^p
+ * with p = -1 for inverse_frequency and -1/2 for inverse_sqrt_frequency. Only their ratios matter,
+ * since the mean divides by the sum of weights. A class that never occurs gets weight 0. */
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "model/op_attr.h"
+#include "optim/optim.h"
+
+struct cross_entropy {
+	struct ynode *class_weights;
+	int64_t ignore;
+};
+struct huber {
+	double delta;
+};
+
+static const struct field cross_entropy_fields[] = {
+	FIELD_NODE(struct cross_entropy, class_weights, NULL,
+	           "none (default), a list, inverse_frequency, inverse_sqrt_frequency, or {power: P} "
+	           "of the frequency"),
+	FIELD_(struct cross_entropy, ignore, FT_INT, "null", INT32_MIN, INT32_MAX, NULL, NULL, NULL,
+	       FIELD_NULLABLE, "label that does not count; default: the data's"),
+	FIELD_END
+};
+static const struct field huber_fields[] = { FIELD_FLOAT(struct huber, delta, "1", 1e-12, 1e12,
+	                                                     "errors beyond this count linearly"),
+	                                         FIELD_END };
+
+const struct variant loss_variants[] = {
+	{ "softmax_cross_entropy",
+	  "softmax over channels, then the negative logarithm of the label's share",
+	  cross_entropy_fields, sizeof(struct cross_entropy) },
+	{ "mse", "mean of squared errors", NULL, 0 },
+	{ "l1", "mean of absolute errors", NULL, 0 },
+	{ "huber", "squared where small, linear where large", huber_fields, sizeof(struct huber) },
+	{ NULL, NULL, NULL, 0 }
+};
+
+static bool is_loss(const struct variant_value *loss, const char *name)
+{
+	return strcmp(loss->v->name, name) == 0;
+}
+
+bool loss_wants_labels(const struct variant_value *loss)
+{
+	return is_loss(loss, "softmax_cross_entropy");
+}
+
+/* --- class weights --- */
+
+struct class_weights {
+	struct floats list;
+	double power;
+};
+static const struct field power_fields[] = { FIELD_FLOAT(struct class_weights, power, "", -10, 10,
+	                                                     "weight = frequency to this power"),
+	                                         FIELD_END };
+static const struct field list_fields[] = { FIELD_(struct class_weights, list, FT_FLOATS, "", 0,
+	                                               1e12, NULL, NULL, NULL, 0,
+	                                               "weight of each class"),
+	                                        FIELD_END };
+
+static const struct {
+	const char *name;
+	double power;
+} powers[] = { { "none", 0 }, { "inverse_frequency", -1 }, { "inverse_sqrt_frequency", -0.5 } };
+#define NPOWERS (sizeof powers / sizeof *powers)
+
+static int unknown_weights(const struct ynode *n)
+{
+	const char *names[NPOWERS + 1] = { NULL };
+	for (size_t i = 0; i < NPOWERS; i++)
+		names[i] = powers[i].name;
+	const char *near = did_you_mean(n->text, names);
+	if (near)
+		return ERR(E_CONFIG, &n->loc, "'class_weights' is '%s'; did you mean '%s'?", n->text, near);
+	return ERR(E_CONFIG, &n->loc,
+	           "'class_weights' is '%s'; expected none, inverse_frequency, inverse_sqrt_frequency, "
+	           "a list or {power: P}",
+	           n->text);
+}
+
+static int read_weights(struct arena *a, struct ynode *n, struct class_weights *w)
+{
+	*w = (struct class_weights){ 0 };
+	if (!n || n->kind == Y_NULL || y_is_null(n))
+		return 0;
+	if (n->kind == Y_MAP)
+		return schema_read(a, n, power_fields, "'class_weights'", &n->loc, w);
+	if (n->kind == Y_SEQ) {
+		struct ypair pair = { "list", n->loc, n };
+		struct ynode map = { .kind = Y_MAP, .loc = n->loc, .text = "", .n = 1, .pair = &pair };
+		return schema_read(a, &map, list_fields, "'class_weights'", &n->loc, w);
+	}
+	for (size_t i = 0; i < NPOWERS; i++)
+		if (strcmp(n->text, powers[i].name) == 0) {
+			w->power = powers[i].power;
+			return 0;
+		}
+	return unknown_weights(n);
+}
+
+int loss_check(const struct variant_value *loss)
+{
+	if (!loss_wants_labels(loss))
+		return 0;
+	const struct cross_entropy *c = loss->data;
+	struct class_weights w;
+	struct arena *a = arena_new();
+	int rc = read_weights(a, c->class_weights, &w);
+	arena_free(a);
+	return rc;
+}
+
+bool loss_needs_class_counts(const struct variant_value *loss)
+{
+	if (!loss_wants_labels(loss))
+		return false;
+	const struct cross_entropy *c = loss->data;
+	struct class_weights w;
+	struct arena *a = arena_new();
+	int mark = err_count(), rc = read_weights(a, c->class_weights, &w);
+	err_truncate(mark); /* loss_check and loss_emit report it */
+	arena_free(a);
+	return rc == 0 && w.power != 0;
+}
+
+static int from_list(const struct ynode *n, const struct floats *list, int64_t classes, float *out)
+{
+	if (list->n != classes)
+		return ERR(E_CONFIG, &n->loc, "'class_weights' has %d numbers, but there are %lld classes",
+		           list->n, (long long)classes);
+	for (int i = 0; i < list->n; i++)
+		out[i] = (float)list->v[i];
+	return 0;
+}
+
+static int from_counts(const struct ynode *n, double power, const int64_t *counts, int64_t classes,
+                       float *out)
+{
+	double total = 0;
+	for (int64_t i = 0; i < classes; i++)
+		total += (double)counts[i];
+	if (total == 0)
+		return ERR(
+			E_DATA, &n->loc,
+			"'class_weights' by frequency needs labels, but the training set has none that count");
+	for (int64_t i = 0; i < classes; i++)
+		out[i] = counts[i] ? (float)pow((double)counts[i] / total, power) : 0;
+	return 0;
+}
+
+/* *weights: F32 (classes), or NONE. */
+static int emit_weights(struct graph *g, struct ynode *n, int64_t classes, const int64_t *counts,
+                        tid *weights)
+{
+	struct class_weights w;
+	struct shape s = shape_of(1, &classes);
+	float *v = ARENA_ARRAY(g->arena, float, classes);
+	TRY(read_weights(g->arena, n, &w));
+	*weights = NONE;
+	if (w.list.n == 0 && w.power == 0)
+		return 0;
+	BUG_IF(!w.list.n && !counts, "class weights by frequency without counts");
+	if (w.list.n)
+		TRY(from_list(n, &w.list, classes, v));
+	else
+		TRY(from_counts(n, w.power, counts, classes, v));
+	*weights = graph_constant(g, DTYPE_F32, &s, v);
+	return 0;
+}
+
+/* --- emission --- */
+
+static int emit_cross_entropy(struct graph *g, const struct variant_value *loss, tid output,
+                              tid target, int64_t ignore, const int64_t *counts,
+                              struct loss_out *out)
+{
+	const struct cross_entropy *c = loss->data;
+	struct op_attr t = op_attr_new(g->arena, "softmax_cross_entropy");
+	tid in[3] = { output, target, NONE }, made[3];
+	op_attr_int(&t, "ignore", c->ignore != INT64_MIN ? c->ignore : ignore);
+	TRY(emit_weights(g, c->class_weights, graph_t(g, output)->shape.d[1], counts, &in[2]));
+	TRY(graph_emit(g, "softmax_cross_entropy", t.data, in[2] == NONE ? 2 : 3, in, 2, made));
+	*out = (struct loss_out){ made[0], made[1] };
+	return 0;
+}
+
+static int emit_error(struct graph *g, const struct variant_value *loss, tid output, tid target,
+                      struct loss_out *out)
+{
+	static const char *const ops[][2] = { { "mse", "mse_loss" },
+		                                  { "l1", "l1_loss" },
+		                                  { "huber", "huber_loss" } };
+	tid in[2] = { output, target }, made[2];
+	int i = 0;
+	while (!is_loss(loss, ops[i][0]))
+		i++;
+	struct op_attr t = op_attr_new(g->arena, ops[i][1]);
+	if (is_loss(loss, "huber"))
+		op_attr_float(&t, "delta", ((const struct huber *)loss->data)->delta);
+	TRY(graph_emit(g, ops[i][1], t.data, 2, in, 2, made));
+	*out = (struct loss_out){ made[0], made[1] };
+	return 0;
+}
+
+int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid target,
+              int64_t ignore, const int64_t *class_counts, struct loss_out *out)
+{
+	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	char a[SHAPE_TEXT], b[SHAPE_TEXT];
+	g->cur_name = "loss";
+	g->cur_loc = loss->loc;
+	int rc = loss_wants_labels(loss)
+	             ? emit_cross_entropy(g, loss, output, target, ignore, class_counts, out)
+	             : emit_error(g, loss, output, target, out);
+	graph_leave(g, saved);
+	if (rc < 0)
+		return err_context(rc, "loss '%s' of the model's output %s and the target %s",
+		                   loss->v->name, shape_text(&graph_t(g, output)->shape, a),
+		                   shape_text(&graph_t(g, target)->shape, b));
+	return 0;
+}
