@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Metrics over a set in two halves: graph nodes count per batch, host code adds the counts up and
+ * finishes once, so that a value does not depend on how the set was cut into batches. All label
+ * metrics come from one confusion matrix.
+ *
+ *   accuracy    correct / counted              iou[c]  n_cc / (labelled c + predicted c - n_cc)
+ *   mean_iou    mean of iou over the classes that occur       mae, mse    sum of errors / count */
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "model/op_attr.h"
+#include "optim/optim.h"
+
+/* What a metric is counted by: an op with one F64 output. */
+enum source { CONFUSION, ABSOLUTE_ERROR, SQUARE_ERROR, NSOURCES };
+static const char *const source_op[NSOURCES] = { "confusion", "absolute_error", "square_error" };
+
+static void accuracy(struct metrics *m, struct metric_value *v, double *slot);
+static void iou(struct metrics *m, struct metric_value *v, double *slot);
+static void mean_iou(struct metrics *m, struct metric_value *v, double *slot);
+static void mae(struct metrics *m, struct metric_value *v, double *slot);
+static void mse(struct metrics *m, struct metric_value *v, double *slot);
+
+static const struct metric {
+	const char *name;
+	enum source source;
+	bool larger_is_better;
+	void (*finish)(struct metrics *m, struct metric_value *v, double *slot);
+} table[] = {
+	{ "accuracy", CONFUSION, true, accuracy }, { "iou", CONFUSION, true, iou },
+	{ "mean_iou", CONFUSION, true, mean_iou }, { "mae", ABSOLUTE_ERROR, false, mae },
+	{ "mse", SQUARE_ERROR, false, mse },
+};
+#define NMETRICS ((int)(sizeof table / sizeof *table))
+
+const char *const metric_names[] = { "accuracy", "iou", "mean_iou", "mae", "mse", NULL };
+
+struct metrics {
+	int n, which[NMETRICS]; /* rows of the table, in the order asked for */
+	bool used[NSOURCES];
+	int64_t classes;
+	double *sum[NSOURCES];         /* confusion: (C, C), row = label; errors: sum, count */
+	double scalar[NMETRICS], *iou; /* what values point to */
+	struct metric_value value[NMETRICS];
+};
+
+static int64_t source_size(const struct metrics *m, int source)
+{
+	return source == CONFUSION ? m->classes * m->classes : 2;
+}
+
+/* --- making --- */
+
+static const struct loc *place(const struct strings *names, int i)
+{
+	return names->loc ? &names->loc[i] : NULL;
+}
+
+static int choose(struct metrics *m, const struct strings *names, int i, bool labels)
+{
+	const char *name = names->v[i], *near = did_you_mean(name, metric_names);
+	int k = 0;
+	while (k < NMETRICS && strcmp(table[k].name, name) != 0)
+		k++;
+	if (k == NMETRICS && near)
+		return ERR(E_CONFIG, place(names, i), "unknown metric '%s'; did you mean '%s'?", name,
+		           near);
+	if (k == NMETRICS)
+		return ERR(E_CONFIG, place(names, i),
+		           "unknown metric '%s'; expected accuracy, iou, mean_iou, mae or mse", name);
+	if ((table[k].source == CONFUSION) != labels)
+		return ERR(E_CONFIG, place(names, i),
+		           labels ? "metric '%s' needs a field as target, but the loss has class labels"
+		                  : "metric '%s' needs class labels, but the loss has a field as target",
+		           name);
+	for (int j = 0; j < m->n; j++)
+		if (m->which[j] == k)
+			return ERR(E_CONFIG, place(names, i), "metric '%s' is named twice", name);
+	m->which[m->n++] = k;
+	m->used[table[k].source] = true;
+	return 0;
+}
+
+int metrics_new(struct metrics **out, const struct strings *names, bool labels, int64_t classes)
+{
+	struct metrics *m = mem_calloc(1, sizeof *m);
+	int rc = 0;
+	m->classes = classes;
+	for (int i = 0; i < names->n; i++) {
+		int one = choose(m, names, i, labels);
+		rc = rc ? rc : one;
+	}
+	if (rc < 0) {
+		metrics_free(m);
+		return rc;
+	}
+	for (int i = 0; i < NSOURCES; i++)
+		if (m->used[i])
+			m->sum[i] = mem_calloc((size_t)source_size(m, i), sizeof(double));
+	m->iou = mem_calloc((size_t)classes + 1, sizeof(double));
+	*out = m;
+	return 0;
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	for (int i = 0; i < NSOURCES; i++)
+		mem_free(m->sum[i]);
+	mem_free(m->iou);
+	mem_free(m);
+}
+
+/* --- the graph's half --- */
+
+static int emit(struct metrics *m, struct graph *g, tid output, tid target, int64_t ignore,
+                tid *outputs, int max, int *n)
+{
+	tid in[2] = { output, target };
+	*n = 0;
+	for (int i = 0; i < NSOURCES; i++) {
+		if (!m->used[i])
+			continue;
+		BUG_IF(*n == max, "more metric outputs than the caller has room for");
+		struct op_attr t = op_attr_new(g->arena, source_op[i]);
+		if (i == CONFUSION)
+			op_attr_int(&t, "ignore", ignore);
+		TRY(graph_emit1(g, source_op[i], t.data, 2, in, &outputs[*n]));
+		graph_t(g, outputs[(*n)++])->output = true;
+	}
+	return 0;
+}
+
+int metrics_emit(struct metrics *m, struct graph *g, tid output, tid target, int64_t ignore,
+                 tid *outputs, int max_outputs, int *noutputs)
+{
+	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	g->cur_name = "metrics";
+	int rc = emit(m, g, output, target, ignore, outputs, max_outputs, noutputs);
+	graph_leave(g, saved);
+	return rc;
+}
+
+/* --- the host's half --- */
+
+void metrics_reset(struct metrics *m)
+{
+	for (int i = 0; i < NSOURCES; i++)
+		if (m->used[i])
+			memset(m->sum[i], 0, sizeof(double) * (size_t)source_size(m, i));
+}
+
+void metrics_add(struct metrics *m, const double *const *values)
+{
+	int k = 0;
+	for (int i = 0; i < NSOURCES; i++) {
+		if (!m->used[i])
+			continue;
+		for (int64_t j = 0; j < source_size(m, i); j++)
+			m->sum[i][j] += values[k][j];
+		k++;
+	}
+}
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : NAN;
+}
+
+static void accuracy(struct metrics *m, struct metric_value *v, double *slot)
+{
+	const double *c = m->sum[CONFUSION];
+	double correct = 0, all = 0;
+	for (int64_t i = 0; i < m->classes * m->classes; i++)
+		all += c[i];
+	for (int64_t i = 0; i < m->classes; i++)
+		correct += c[i * m->classes + i];
+	*slot = ratio(correct, all);
+}
+
+static void iou(struct metrics *m, struct metric_value *v, double *slot)
+{
+	const double *c = m->sum[CONFUSION];
+	for (int64_t i = 0; i < m->classes; i++) {
+		double row = 0, column = 0, both = c[i * m->classes + i];
+		for (int64_t j = 0; j < m->classes; j++) {
+			row += c[i * m->classes + j];
+			column += c[j * m->classes + i];
+		}
+		m->iou[i] = ratio(both, row + column - both);
+	}
+	v->n = (int)m->classes;
+	v->v = m->iou;
+}
+
+static void mean_iou(struct metrics *m, struct metric_value *v, double *slot)
+{
+	double sum = 0, n = 0;
+	iou(m, v, slot);
+	for (int64_t i = 0; i < m->classes; i++)
+		if (!isnan(m->iou[i])) {
+			sum += m->iou[i];
+			n++;
+		}
+	*slot = ratio(sum, n);
+	v->n = 1;
+	v->v = slot;
+}
+
+static void mae(struct metrics *m, struct metric_value *v, double *slot)
+{
+	*slot = ratio(m->sum[ABSOLUTE_ERROR][0], m->sum[ABSOLUTE_ERROR][1]);
+}
+
+static void mse(struct metrics *m, struct metric_value *v, double *slot)
+{
+	*slot = ratio(m->sum[SQUARE_ERROR][0], m->sum[SQUARE_ERROR][1]);
+}
+
+const struct metric_value *metrics_values(struct metrics *m, int *n)
+{
+	for (int i = 0; i < m->n; i++) {
+		const struct metric *row = &table[m->which[i]];
+		m->value[i] = (struct metric_value){ row->name, 1, &m->scalar[i], row->larger_is_better };
+		row->finish(m, &m->value[i], &m->scalar[i]);
+	}
+	*n = m->n;
+	return m->value;
+}
