@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What losses, optimizers and clipping put into a graph: ops, attributes, states and their names,
+ * class weights; what they refuse. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "op/update.h"
+#include "optim/optim.h"
+
+struct fixture {
+	struct arena *a;
+	struct graph *g;
+	tid logits, labels, field;
+	tid param[2], grad[2];
+	struct optim_input in;
+};
+
+static void setup(struct fixture *f)
+{
+	struct shape scalar = { 0 }, w = { 4, { 8, 3, 3, 3 } }, b = { 1, { 8 } };
+	struct shape out = { 4, { 2, 4, 6, 5 } }, map = { 3, { 2, 6, 5 } };
+	struct init zero = { INIT_CONSTANT, 0 };
+	f->a = arena_new();
+	f->g = graph_new();
+	assert_int_equal(graph_param(f->g, "c.weight", DTYPE_F32, &w, zero, &f->param[0]), 0);
+	assert_int_equal(graph_param(f->g, "c.bias", DTYPE_F32, &b, zero, &f->param[1]), 0);
+	assert_int_equal(graph_input(f->g, "dw", DTYPE_F32, &w, &f->grad[0]), 0);
+	assert_int_equal(graph_input(f->g, "db", DTYPE_F32, &b, &f->grad[1]), 0);
+	assert_int_equal(graph_input(f->g, "lr", DTYPE_F32, &scalar, &f->in.learning_rate), 0);
+	assert_int_equal(graph_input(f->g, "step", DTYPE_I64, &scalar, &f->in.step), 0);
+	assert_int_equal(graph_input(f->g, "logits", DTYPE_F32, &out, &f->logits), 0);
+	assert_int_equal(graph_input(f->g, "field", DTYPE_F32, &out, &f->field), 0);
+	assert_int_equal(graph_input(f->g, "labels", DTYPE_I32, &map, &f->labels), 0);
+	f->in.grad_scale = NONE;
+	err_clear();
+}
+
+static void teardown(struct fixture *f)
+{
+	graph_free(f->g);
+	arena_free(f->a);
+	err_clear();
+}
+
+static struct variant_value read_as(struct fixture *f, const char *yaml,
+                                    const struct variant *variants)
+{
+	struct ynode *root;
+	struct variant_value v;
+	assert_int_equal(ytree_parse(f->a, "test.yaml", yaml, &root), 0);
+	assert_int_equal(schema_read_variant(f->a, root, variants, "'it'", &v), 0);
+	return v;
+}
+
+static const struct node *last(const struct fixture *f, const char *op)
+{
+	for (int i = f->g->nnode - 1; i >= 0; i--)
+		if (strcmp(f->g->node[i]->op->name, op) == 0)
+			return f->g->node[i];
+	fail_msg("no node '%s'", op);
+	return NULL;
+}
+
+/* --- optimizers --- */
+
+static void test_sgd(void **state)
+{
+	struct fixture f;
+	setup(&f);
+	struct variant_value v = read_as(&f, "{type: sgd, learning_rate: 0.5}", optimizer_variants);
+	assert_true(optim_learning_rate(&v) == 0.5);
+	assert_int_equal(optim_emit(f.g, &v, 2, f.param, f.grad, &f.in), 0);
+	assert_int_equal(f.g->nnode, 2);
+	assert_int_equal(graph_find(f.g, "c.weight.momentum"), NONE);
+	const struct node *n = f.g->node[0];
+	assert_int_equal(n->phase, PHASE_UPDATE);
+	assert_int_equal(n->in[0], f.param[0]);
+	assert_int_equal(graph_root(f.g, n->out[0]), f.param[0]);
+	assert_string_equal(n->name, "c.weight");
+	teardown(&f);
+}
+
+static void test_sgd_momentum(void **state)
+{
+	static const char yaml[] = "{type: sgd, momentum: 0.9, nesterov: true, weight_decay: 1e-4, "
+							   "decoupled: true}";
+	struct fixture f;
+	setup(&f);
+	struct variant_value v = read_as(&f, yaml, optimizer_variants);
+	assert_int_equal(optim_emit(f.g, &v, 2, f.param, f.grad, &f.in), 0);
+	tid m = graph_find(f.g, "c.bias.momentum");
+	assert_int_not_equal(m, NONE);
+	assert_int_equal(graph_t(f.g, m)->role, ROLE_STATE);
+	assert_int_equal(graph_t(f.g, m)->shape.d[0], 8);
+	assert_int_equal(graph_root(f.g, last(&f, "sgd")->out[1]), m);
+	const struct sgd_attr *a = last(&f, "sgd")->attr;
+	assert_true(a->momentum == 0.9 && a->nesterov && a->weight_decay == 1e-4 && a->decoupled);
+	teardown(&f);
+}
+
+static void test_adam(void **state)
+{
+	struct fixture f;
+	setup(&f);
+	struct variant_value v = read_as(&f, "{type: adam, beta2: 0.99, eps: 1e-6}",
+	                                 optimizer_variants);
+	assert_true(optim_learning_rate(&v) == 0.001);
+	assert_int_equal(clip_emit(f.g, 2.5, 2, f.grad, &f.in.grad_scale), 0);
+	assert_int_equal(optim_emit(f.g, &v, 2, f.param, f.grad, &f.in), 0);
+	assert_int_not_equal(graph_find(f.g, "c.weight.first_moment"), NONE);
+	assert_int_not_equal(graph_find(f.g, "c.weight.second_moment"), NONE);
+	const struct node *n = last(&f, "adam");
+	const struct adam_attr *a = n->attr;
+	assert_true(a->beta1 == 0.9 && a->beta2 == 0.99 && a->eps == 1e-6 && a->weight_decay == 0);
+	assert_int_equal(n->in[3], f.in.step);
+	assert_int_equal(n->in[6], f.in.grad_scale);
+	teardown(&f);
+}
+
+static void test_clip(void **state)
+{
+	struct fixture f;
+	tid factor;
+	setup(&f);
+	assert_int_equal(clip_emit(f.g, 2.5, 2, f.grad, &factor), 0);
+	const struct node *n = last(&f, "clip_factor");
+	assert_int_equal(n->nin, 2);
+	assert_int_equal(n->out[0], factor);
+	assert_int_equal(n->phase, PHASE_UPDATE);
+	assert_int_equal(graph_t(f.g, factor)->shape.nd, 0);
+	teardown(&f);
+}
+
+static void test_nesterov_needs_momentum(void **state)
+{
+	struct fixture f;
+	setup(&f);
+	struct variant_value v = read_as(&f, "{type: sgd, nesterov: true}", optimizer_variants);
+	assert_int_equal(optim_check(&v), E_CONFIG);
+	assert_non_null(strstr(err_get(0)->text, "'nesterov' needs a 'momentum'"));
+	assert_int_equal(err_get(0)->loc.line, 1);
+	teardown(&f);
+}
+
+/* --- losses --- */
+
+#define CE "{type: softmax_cross_entropy, class_weights: "
+
+static const float *weights(struct fixture *f, const char *yaml, const int64_t *counts)
+{
+	struct variant_value v = read_as(f, yaml, loss_variants);
+	struct loss_out out;
+	assert_true(loss_wants_labels(&v));
+	assert_int_equal(loss_check(&v), 0);
+	assert_int_equal(loss_needs_class_counts(&v), counts != NULL);
+	assert_int_equal(loss_emit(f->g, &v, f->logits, f->labels, 255, counts, &out), 0);
+	assert_int_equal(graph_t(f->g, out.loss)->shape.nd, 0);
+	assert_int_equal(graph_t(f->g, out.weight)->shape.nd, 0);
+	const struct node *n = last(f, "softmax_cross_entropy");
+	return n->nin > 2 && n->in[2] != NONE ? graph_t(f->g, n->in[2])->value : NULL;
+}
+
+static void close_to(const float *v, double a, double b, double c, double d)
+{
+	double want[4] = { a, b, c, d };
+	assert_non_null(v);
+	for (int i = 0; i < 4; i++)
+		if (!(fabs((double)v[i] - want[i]) < 1e-6 * (1 + want[i])))
+			fail_msg("weight %d is %.8g, expected %.8g", i, (double)v[i], want[i]);
+}
+
+static void test_class_weights(void **state)
+{
+	static const int64_t counts[4] = { 10, 40, 0, 50 };
+	struct fixture f;
+	setup(&f);
+	assert_null(weights(&f, "softmax_cross_entropy", NULL));
+	assert_null(weights(&f, CE "none}", NULL));
+	close_to(weights(&f, CE "[1, 2, 0.5, 3]}", NULL), 1, 2, 0.5, 3);
+	close_to(weights(&f, CE "inverse_frequency}", counts), 10, 2.5, 0, 2);
+	close_to(weights(&f, CE "inverse_sqrt_frequency}", counts), 3.16227766, 1.58113883, 0,
+	         1.41421356);
+	close_to(weights(&f, CE "{power: -0.125}}", counts), 1.33352143, 1.12135339, 0, 1.09050773);
+	teardown(&f);
+}
+
+static void test_field_losses(void **state)
+{
+	static const char *const yaml[] = { "mse", "l1", "{type: huber, delta: 2}" };
+	static const char *const op[] = { "mse_loss", "l1_loss", "huber_loss" };
+	struct fixture f;
+	setup(&f);
+	for (int i = 0; i < 3; i++) {
+		struct variant_value v = read_as(&f, yaml[i], loss_variants);
+		struct loss_out out;
+		assert_false(loss_wants_labels(&v));
+		assert_false(loss_needs_class_counts(&v));
+		assert_int_equal(loss_check(&v), 0);
+		assert_int_equal(loss_emit(f.g, &v, f.logits, f.field, INT64_MIN, NULL, &out), 0);
+		assert_int_equal(last(&f, op[i])->out[0], out.loss);
+		assert_int_equal(last(&f, op[i])->out[1], out.weight);
+	}
+	teardown(&f);
+}
+
+static void loss_refused(const char *yaml, bool field, const char *message)
+{
+	struct fixture f;
+	struct loss_out out;
+	bool found = false;
+	setup(&f);
+	struct variant_value v = read_as(&f, yaml, loss_variants);
+	tid target = field ? f.field : f.labels;
+	assert_true(loss_emit(f.g, &v, f.logits, target, 255, (int64_t[4]){ 0 }, &out) < 0);
+	for (int i = 0; i < err_count(); i++)
+		found |= strstr(err_get(i)->text, message) && err_get(i)->loc.line == 1;
+	if (!found)
+		fail_msg("%s: '%s'", yaml, err_count() ? err_get(0)->text : "no error");
+	teardown(&f);
+}
+
+static void test_losses_refused(void **state)
+{
+	loss_refused(CE "[1, 2]}", false, "2 numbers, but there are 4 classes");
+	loss_refused(CE "inverse}", false, "'class_weights' is 'inverse'");
+	loss_refused(CE "{pover: 1}}", false, "did you mean 'power'");
+	loss_refused(CE "[1, x, 1, 1]}", false, "'x'");
+	loss_refused(CE "inverse_frequency}", false, "has none that count");
+	loss_refused("softmax_cross_entropy", true, "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sgd),
+		cmocka_unit_test(test_sgd_momentum),
+		cmocka_unit_test(test_adam),
+		cmocka_unit_test(test_clip),
+		cmocka_unit_test(test_nesterov_needs_momentum),
+		cmocka_unit_test(test_class_weights),
+		cmocka_unit_test(test_field_losses),
+		cmocka_unit_test(test_losses_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

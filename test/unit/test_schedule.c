@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Learning-rate schedules against PyTorch's (torch.optim.lr_scheduler, base rate 0.1, read before
+ * each step) and against the formulas where PyTorch has none; what schedule_check refuses. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "optim/schedule.h"
+
+static int read_schedule(struct arena *a, const char *yaml, struct variant_value *out)
+{
+	struct ynode *root;
+	int rc = ytree_parse(a, "schedule.yaml", yaml, &root);
+	if (rc == 0)
+		rc = schema_read_variant(a, root, schedule_variants, "'schedule'", out);
+	return rc ? rc : schedule_check(out);
+}
+
+static double rate(const char *yaml, int64_t total, int64_t per_epoch, int64_t step)
+{
+	struct arena *a = arena_new();
+	struct variant_value v;
+	struct schedule_context c = { 0.1, total, per_epoch };
+	assert_int_equal(read_schedule(a, yaml, &v), 0);
+	double r = schedule_rate(&v, &c, step);
+	arena_free(a);
+	return r;
+}
+
+static const int64_t steps[] = { 0, 1, 9, 10, 29, 30, 50, 80, 99 };
+#define NSTEPS (sizeof steps / sizeof *steps)
+
+static const struct {
+	const char *yaml;
+	double rate[NSTEPS];
+} golden[] = {
+	/* StepLR(10, 0.5) */
+	{ "{type: step, every: 10, factor: 0.5}",
+	  { 0.1, 0.1, 0.1, 0.05, 0.025, 0.0125, 0.003125, 0.000390625, 0.0001953125 } },
+	/* MultiStepLR([30, 80], 0.1) */
+	{ "{type: multistep, milestones: [30, 80], factor: 0.1}",
+	  { 0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.001, 0.001 } },
+	/* ExponentialLR(0.99) */
+	{ "{type: exponential, rate: 0.99, every: 1}",
+	  { 0.1, 0.099, 0.09135172474836409, 0.09043820750088044, 0.0747172094331596, 0.073970037338828,
+	    0.06050060671375364, 0.04475232137638108, 0.03697296376497267 } },
+	/* PolynomialLR(100, 0.9) */
+	{ "{type: polynomial, power: 0.9}",
+	  { 0.1, 0.09909954834128343, 0.09186228693518995, 0.09095325760829624, 0.0734738020462546,
+	    0.07254178469372202, 0.053588673126814666, 0.02349237886176039, 0.0015848931924611158 } },
+	/* CosineAnnealingLR(100, eta_min=0.001) */
+	{ "{type: cosine, end: 0.01}",
+	  { 0.1, 0.09997557473810371, 0.09803453744100867, 0.09757729755661008, 0.08083889915582233,
+	    0.07959536998847742, 0.0505, 0.010453658778440095, 0.0010244252618962857 } },
+	/* LinearLR(0.2, 1, 10) */
+	{ "{type: constant, warmup: {steps: 10, start: 0.2}}",
+	  { 0.02, 0.028, 0.092, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 } },
+	/* ChainedScheduler(LinearLR(0.2, 1, 10), StepLR(10, 0.5)) */
+	{ "{type: step, every: {steps: 10}, factor: 0.5, warmup: {steps: 10, start: 0.2}}",
+	  { 0.02, 0.028, 0.092, 0.05, 0.025, 0.0125, 0.003125, 0.000390625, 0.0001953125 } },
+	/* SequentialLR(LinearLR(0.1, 1, 10), CosineAnnealingLR(90), [10]) */
+	{ "{type: cosine, warmup: 10}",
+	  { 0.01, 0.019, 0.091, 0.1, 0.08940053768033612, 0.08830222215594892, 0.058682408883346526,
+	    0.011697777844051103, 3.045864904521188e-05 } },
+};
+
+static void test_golden(void **state)
+{
+	for (size_t i = 0; i < sizeof golden / sizeof *golden; i++)
+		for (size_t k = 0; k < NSTEPS; k++) {
+			double r = rate(golden[i].yaml, 100, 10, steps[k]);
+			if (fabs(r - golden[i].rate[k]) > 1e-12)
+				fail_msg("%s at step %d: %.17g, expected %.17g", golden[i].yaml, (int)steps[k], r,
+				         golden[i].rate[k]);
+		}
+}
+
+static void test_epochs(void **state)
+{
+	static const char step2[] = "{type: step, every: {epochs: 2}, factor: 0.5}";
+	static const char multi[] = "{type: multistep, milestones: {epochs: [1, 2.5]}, factor: 0.5}";
+	assert_true(rate(step2, 80, 8, 15) == 0.1);
+	assert_true(rate(step2, 80, 8, 16) == 0.05);
+	assert_true(rate(multi, 80, 8, 19) == 0.05);
+	assert_true(rate(multi, 80, 8, 20) == 0.025);
+	assert_true(rate("{type: constant, warmup: {epochs: 0.5, start: 0}}", 80, 8, 2) == 0.05);
+	assert_true(rate("constant", 80, 8, 79) == 0.1);
+}
+
+/* Past the end, and where warm-up takes the whole run. */
+static void test_ends(void **state)
+{
+	assert_true(rate("polynomial", 100, 10, 100) == 0);
+	assert_true(rate("{type: polynomial, end: 0.25}", 100, 10, 1000) == 0.025);
+	assert_true(rate("{type: cosine, warmup: 200}", 100, 10, 200) == 0.1);
+	assert_true(fabs(rate("{type: polynomial, warmup: 50}", 100, 10, 75) - 0.05) < 1e-15);
+	for (int64_t t = 0; t < 300; t++)
+		assert_true(isfinite(rate("{type: cosine, warmup: {epochs: 15}}", 100, 10, t)));
+}
+
+static void refused(const char *yaml, const char *message)
+{
+	struct arena *a = arena_new();
+	struct variant_value v;
+	err_clear();
+	assert_int_equal(read_schedule(a, yaml, &v), E_CONFIG);
+	assert_non_null(strstr(err_get(0)->text, message));
+	assert_int_equal(err_get(0)->loc.line, 1);
+	err_clear();
+	arena_free(a);
+}
+
+static void test_refused(void **state)
+{
+	refused("{type: step}", "'every' needs a length");
+	refused("{type: step, every: {steps: 3, epochs: 1}}", "both 'steps' and 'epochs'");
+	refused("{type: multistep}", "'milestones' needs a length");
+	refused("{type: multistep, milestones: [30, 20]}", "must rise, but 20 follows 30");
+	refused("{type: multistep, milestones: {epochs: [1, 1]}}", "must rise");
+	refused("{type: exponential, rate: 0.9}", "'every' needs a length");
+	refused("{type: cosine, warmup: {steps: 3, epochs: 1}}", "'warmup' has both");
+	refused("{type: cosin}", "did you mean 'cosine'");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
