@@ -2,7 +2,7 @@
  *
  * The geometry of a convolution, resolved from attributes and shapes once and read by every
  * backend: y = x * w with x (N, I, in...), w (O, I/g, kernel...), y (N, O, out...). Axes beyond ns
- * are trivial (size 1, stride 1, no padding), so a loop over three spatial axes serves all ranks. */
+ * are trivial (size 1, stride 1, no padding), so a loop over three spatial axes serves all. */
 #ifndef DLX_BACKEND_CONV_GEOM_H
 #define DLX_BACKEND_CONV_GEOM_H
 

@@ -183,8 +183,8 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 			c->stride, c->dilate, c->lo, c->hi);
 	else if (kind == CONV_BACKWARD_DATA)
 		st = dnnl_dilated_convolution_backward_data_desc_init(
-			&d, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride, c->dilate, c->lo,
-			c->hi);
+			&d, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride, c->dilate,
+			c->lo, c->hi);
 	else
 		st = dnnl_dilated_convolution_backward_weights_desc_init(
 			&d, dnnl_convolution_direct, MD(x), MD(w), b, MD(y), c->stride, c->dilate,
@@ -286,8 +286,8 @@ static dnnl_status_t pd_conv(dnnl_primitive_desc_t *pd, enum conv_kind kind,
 	const_dnnl_memory_desc_t b = bias ? MD(bias) : NULL;
 	if (kind == CONV_FORWARD)
 		return dnnl_convolution_forward_primitive_desc_create(
-			pd, lib.engine, dnnl_forward_training, dnnl_convolution_direct, MD(x), MD(w), b,
-			MD(y), c->stride, c->dilate, c->lo, c->hi, lib.attr);
+			pd, lib.engine, dnnl_forward_training, dnnl_convolution_direct, MD(x),
+			MD(w), b, MD(y), c->stride, c->dilate, c->lo, c->hi, lib.attr);
 	if (kind == CONV_BACKWARD_DATA)
 		return dnnl_convolution_backward_data_primitive_desc_create(
 			pd, lib.engine, dnnl_convolution_direct, MD(x), MD(w), MD(y), c->stride,
@@ -493,7 +493,8 @@ bool dnn_prim_is_reference(const struct dnn_prim *p)
 int dnn_prim_layout(const struct dnn_prim *p, int i, struct layout *out)
 {
 	BUG_IF(i < 0 || i >= p->narg, "argument %d of %d", i, p->narg);
-	if (md_layout(dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md, p->arg[i]), out) < 0)
+	if (md_layout(dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md, p->arg[i]), out)
+	    < 0)
 		return ERR(E_UNSUPPORTED, NULL, "oneDNN: '%s' wants a layout that is not blocked",
 		           dnn_prim_impl(p));
 	return 0;
@@ -544,7 +545,8 @@ int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws)
 		TRY(point_at(p, i, arg[i]));
 	if (p->ws_bytes)
 		TRY(point_at(p, p->narg, ws));
-	TRY(fail(dnnl_primitive_execute(p->prim, lib.stream, p->nexec, p->exec), "execution failed"));
+	TRY(fail(dnnl_primitive_execute(p->prim, lib.stream, p->nexec, p->exec),
+		 "execution failed"));
 	return fail(dnnl_stream_wait(lib.stream), "execution failed");
 }
 

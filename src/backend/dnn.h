@@ -3,7 +3,7 @@
  * oneDNN behind a small C interface. Everything that differs between its C API v2 (Debian's 2.6)
  * and v3 stays in dnn.c, and so do its types: callers speak struct layout and plain pointers.
  *
- *   dnn_*_new        asks oneDNN for an implementation; layouts left open (NULL) are oneDNN's to choose
+ *   dnn_*_new        asks oneDNN for an implementation; layouts left open (NULL) are its to choose
  *   dnn_prim_layout  what it chose, if struct layout can say it
  *   dnn_prim_prepare generates code, makes the memory objects (may take milliseconds)
  *   dnn_prim_run     executes; allocates nothing of ours; scratch memory is the caller's
@@ -43,13 +43,14 @@ struct dnn_matmul {
 };
 int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m);
 
-/* Copies between two layouts over the same dims; padding of `to` becomes zero. Arguments: from, to. */
+/* Copies between two layouts over the same dims; padding of `to` becomes zero.
+ * Arguments: from, to. */
 int dnn_reorder_new(struct dnn_prim **out, enum dtype type, const struct layout *from,
                     const struct layout *to);
 
 /* The name of the implementation ("brgconv:avx512_core"); lives as long as p. */
 const char *dnn_prim_impl(const struct dnn_prim *p);
-/* True if oneDNN has only its reference code for this: correct, and about a thousand times slower. */
+/* True if oneDNN has only its reference code for this: correct, about a thousand times slower. */
 bool dnn_prim_is_reference(const struct dnn_prim *p);
 /* Layout of argument i; E_UNSUPPORTED if struct layout cannot say it. */
 int dnn_prim_layout(const struct dnn_prim *p, int i, struct layout *out);

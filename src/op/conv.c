@@ -3,10 +3,11 @@
  * Convolution (cross-correlation, as everywhere in this field) over one to three spatial axes, and
  * its two gradients:
  *
- *   conv              y[n,o,p]  = b[o] + sum_{i,t} x[n,i,q] w[o,i,t]        q = p stride + t dilation - pad_lo
+ *   conv              y[n,o,p]  = b[o] + sum_{i,t} x[n,i,q] w[o,i,t]
  *   conv_grad_input   dx[n,i,q] = b[i] + sum over (o,p,t) that reach q of dy[n,o,p] w[o,i,t]
  *   conv_grad_weight  dw[o,i,t] = sum_{n,p} x[n,i,q] dy[n,o,p],   dbias[o] = sum_{n,p} dy[n,o,p]
  *
+ * where q = p stride + t dilation - pad_lo is what tap t of the window at p reads of the input.
  * The middle one is also the transposed convolution (its bias is for that). The form <y, w, x> is
  * trilinear, so the gradient of each is made of the other two and can be differentiated again. */
 #include "op/conv.h"
@@ -21,13 +22,13 @@
 /* --- attributes --- */
 
 #define MAX_STEP (1 << 20)
-#define SHARED_FIELDS                                                                                  \
-	FIELD_INTS(struct conv_attr, stride, "1", 1, MAX_STEP, "step of the window, one or per axis"), \
-	FIELD_INTS(struct conv_attr, dilation, "1", 1, MAX_STEP,                                       \
-	           "distance between elements under the kernel; 1 is dense"),                          \
-	FIELD_INTS(struct conv_attr, pad_lo, "0", 0, MAX_STEP, "zeros before each axis"),              \
-	FIELD_INTS(struct conv_attr, pad_hi, "0", 0, MAX_STEP, "zeros after each axis"),               \
-	FIELD_INT(struct conv_attr, groups, "1", 1, INT32_MAX,                                         \
+#define INTS(m, dflt, min, doc) FIELD_INTS(struct conv_attr, m, dflt, min, MAX_STEP, doc)
+#define SHARED_FIELDS                                                               \
+	INTS(stride, "1", 1, "step of the window, one or per axis"),                \
+	INTS(dilation, "1", 1, "distance of elements under the kernel; 1: dense"),  \
+	INTS(pad_lo, "0", 0, "zeros before each axis"),                             \
+	INTS(pad_hi, "0", 0, "zeros after each axis"),                              \
+	FIELD_INT(struct conv_attr, groups, "1", 1, INT32_MAX,                      \
 	          "channel groups that do not see each other")
 
 static const struct field conv_fields[] = { SHARED_FIELDS, FIELD_END };
@@ -54,8 +55,9 @@ static int check_dtypes(const struct graph *g, const struct node *n)
 	for (int i = 0; i < n->nin; i++) {
 		const struct tensor *in = n->in[i] == NONE ? NULL : graph_t(g, n->in[i]);
 		if (in && (in->dtype != t || !dtype_is_float(t)))
-			return ERR(E_SHAPE, &g->cur_loc, "'%s' takes floats of one type, not %s and %s",
-			           n->op->name, dtype_name(t), dtype_name(in->dtype));
+			return ERR(E_SHAPE, &g->cur_loc,
+				   "'%s' takes floats of one type, not %s and %s", n->op->name,
+				   dtype_name(t), dtype_name(in->dtype));
 	}
 	return 0;
 }
@@ -123,7 +125,8 @@ static int emit_conv(struct graph *g, const struct conv_attr *at, tid x, tid w, 
 	return graph_emit1(g, "conv", &a, bias == NONE ? 2 : 3, in, y);
 }
 
-static int emit_grad_input(struct graph *g, const struct conv_attr *at, tid dy, tid w, tid x, tid *dx)
+static int emit_grad_input(struct graph *g, const struct conv_attr *at, tid dy, tid w, tid x,
+			   tid *dx)
 {
 	struct conv_attr a = *at;
 	a.input_size = spatial(g, &graph_t(g, x)->shape);
@@ -133,8 +136,8 @@ static int emit_grad_input(struct graph *g, const struct conv_attr *at, tid dy, 
 }
 
 /* db: NULL if not wanted. */
-static int emit_grad_weight(struct graph *g, const struct conv_attr *at, tid x, tid dy, tid w, tid *dw,
-                            tid *db)
+static int emit_grad_weight(struct graph *g, const struct conv_attr *at, tid x, tid dy, tid w,
+			    tid *dw, tid *db)
 {
 	struct conv_attr a = *at;
 	tid out[2] = { NONE, NONE };
@@ -201,7 +204,8 @@ static int grad_weight_grad(struct graph *g, const struct node *n, const tid *d,
 /* --- cost --- */
 
 /* Every tap is counted, those over the padding too, as the papers do. */
-static void count_flops(const struct graph *g, const struct node *n, enum conv_kind kind, struct cost *c)
+static void count_flops(const struct graph *g, const struct node *n, enum conv_kind kind,
+			struct cost *c)
 {
 	const struct conv_geom m = conv_geom_get(g, n, kind);
 	double flops = 2.0 * (double)m.n * (double)m.co * (double)(m.ci / m.groups);
@@ -238,7 +242,8 @@ static int64_t reach(const struct conv_geom *c, int64_t p, int64_t t)
 {
 	int64_t index = 0, step = 1;
 	for (int i = CONV_NS - 1; i >= 0; i--) {
-		int64_t at = p % c->out[i] * c->stride[i] + t % c->kernel[i] * c->dilation[i] - c->pad_lo[i];
+		int64_t at = p % c->out[i] * c->stride[i] + t % c->kernel[i] * c->dilation[i]
+			     - c->pad_lo[i];
 		if (at < 0 || at >= c->in[i])
 			return -1;
 		index += at * step;
@@ -267,7 +272,8 @@ static void correlate_plane(const struct conv_geom *c, enum conv_kind kind, doub
 		}
 }
 
-static void correlate(const struct conv_geom *c, enum conv_kind kind, double *x, double *w, double *y)
+static void correlate(const struct conv_geom *c, enum conv_kind kind, double *x, double *w,
+		      double *y)
 {
 	const int64_t ig = c->ci / c->groups, og = c->co / c->groups;
 	const int64_t nx = volume(c->in), nw = volume(c->kernel), ny = volume(c->out);
@@ -379,7 +385,7 @@ static const char *const grad_weight_samples[] = {
 
 static const struct op conv = {
 	.name = "conv",
-	.doc = "convolution of x (N, I, ...) with weights (O, I/groups, ...) and an optional bias (O)",
+	.doc = "convolution of x (N, I, ...) with weights (O, I/groups, ...) and perhaps a bias (O)",
 	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct conv_attr), .attrs = conv_fields,

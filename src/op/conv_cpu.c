@@ -181,8 +181,8 @@ static int check_dtypes(const struct kplan *k)
 {
 	for (int i = 0; i < k->n->nin; i++)
 		if (k->n->in[i] != NONE && graph_t(k->g, k->n->in[i])->dtype != DTYPE_F32)
-			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32, not %s", k->n->op->name,
-			           dtype_name(graph_t(k->g, k->n->in[i])->dtype));
+			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32, not %s",
+				   k->n->op->name, dtype_name(graph_t(k->g, k->n->in[i])->dtype));
 	return 0;
 }
 
@@ -236,7 +236,8 @@ static int find_prim(const struct kplan *k, struct dnn_conv *c, const struct slo
 	struct layout x[2], y[2], w;
 	const int nx = spellings(s->x, &xs, x), ny = spellings(s->y, &ys, y);
 	if (!split_groups(s->w, &c->geom, &w))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "the weights' layout has blocks across groups");
+		return ERR(E_UNSUPPORTED, &k->n->loc,
+			   "the weights' layout has blocks across groups");
 	*out = NULL;
 	for (int i = 0; i < nx * ny * 2; i++) {
 		c->x = &x[i / 2 % nx];

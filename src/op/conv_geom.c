@@ -32,12 +32,14 @@ static int spread(const struct graph *g, const struct node *n, const char *key, 
                   int ns, int64_t dflt, int64_t least, int64_t *out)
 {
 	if (v.n > 1 && v.n != ns)
-		return MISFIT("'%s' has %d values, expected one or one for each of the %d spatial axes", key,
-		              v.n, ns);
+		return MISFIT(
+			"'%s' has %d values, expected one or one for each of the %d spatial axes",
+			key, v.n, ns);
 	for (int i = 0; i < ns; i++) {
 		out[i] = v.n == 0 ? dflt : v.v[v.n == 1 ? 0 : i];
 		if (out[i] < least || out[i] > INT32_MAX)
-			return MISFIT("'%s' is %" PRId64 ", expected %" PRId64 " or more", key, out[i], least);
+			return MISFIT("'%s' is %" PRId64 ", expected %" PRId64 " or more", key,
+				      out[i], least);
 	}
 	return 0;
 }
@@ -70,8 +72,9 @@ static int read_window(const struct graph *g, const struct node *n, struct conv_
 static int check_groups(const struct graph *g, const struct node *n, const struct conv_geom *c)
 {
 	if (c->groups < 1 || c->ci % c->groups || c->co % c->groups)
-		return MISFIT("%" PRId64 " input and %" PRId64 " output channels cannot be split into %"
-		              PRId64 " groups", c->ci, c->co, c->groups);
+		return MISFIT("%" PRId64 " input and %" PRId64
+			      " output channels cannot be split into %" PRId64 " groups",
+			      c->ci, c->co, c->groups);
 	return 0;
 }
 
@@ -86,8 +89,10 @@ static int output_size(const struct graph *g, const struct node *n, struct conv_
 		wraps |= __builtin_add_overflow(extent, 1, &extent);
 		wraps |= __builtin_add_overflow(padded, c->in[i], &padded);
 		if (wraps || extent > padded)
-			return MISFIT("the kernel covers %" PRId64 " elements of spatial axis %d, but the padded "
-			              "input has only %" PRId64, wraps ? INT64_MAX : extent, i, padded);
+			return MISFIT("the kernel covers %" PRId64
+				      " elements of spatial axis %d, but the padded "
+				      "input has only %" PRId64,
+				      wraps ? INT64_MAX : extent, i, padded);
 		c->out[i] = (padded - extent) / c->stride[i] + 1;
 	}
 	return 0;
@@ -117,7 +122,8 @@ static int read_forward(const struct graph *g, const struct node *n, struct conv
 	TRY(check_groups(g, n, c));
 	if (w->d[1] != c->ci / c->groups)
 		return MISFIT("the weights take %" PRId64 " channels, but the input has %" PRId64
-		              " in each of %" PRId64 " groups", w->d[1], c->ci / c->groups, c->groups);
+			      " in each of %" PRId64 " groups",
+			      w->d[1], c->ci / c->groups, c->groups);
 	set_spatial(c->in, x);
 	set_spatial(c->kernel, w);
 	return output_size(g, n, c);
@@ -129,8 +135,9 @@ static int read_grad_input(const struct graph *g, const struct node *n, struct c
 	const struct shape *dy = node_in_shape(g, n, 0), *w = node_in_shape(g, n, 1);
 	c->co = dy->d[1];
 	if (__builtin_mul_overflow(w->d[1], c->groups, &c->ci) || w->d[0] != c->co)
-		return MISFIT("the weights make %" PRId64 " channels, but the gradient has %" PRId64,
-		              w->d[0], c->co);
+		return MISFIT("the weights make %" PRId64
+			      " channels, but the gradient has %" PRId64,
+			      w->d[0], c->co);
 	TRY(check_groups(g, n, c));
 	TRY(spread(g, n, "input_size", at->input_size, c->ns, 0, 1, c->in));
 	set_spatial(c->kernel, w);
@@ -187,7 +194,8 @@ struct conv_geom conv_geom_get(const struct graph *g, const struct node *n, enum
 	return c;
 }
 
-static struct shape make_shape(const struct conv_geom *c, int64_t a, int64_t b, const int64_t *spatial)
+static struct shape make_shape(const struct conv_geom *c, int64_t a, int64_t b,
+			       const int64_t *spatial)
 {
 	struct shape s = { .nd = c->ns + 2, .d = { a, b } };
 	for (int i = 0; i < c->ns; i++)

@@ -3,9 +3,9 @@
  * Products of matrices:
  *
  *   dense    y (N, O) = x (N, I) w (O, I)^T + b (O)
- *   matmul   y (M, N) = a b, each optionally transposed: a is (M, K) or (K, M), b is (K, N) or (N, K)
+ *   matmul   y (M, N) = a b, each perhaps transposed: a (M, K) or (K, M), b (K, N) or (N, K)
  *
- * The gradients of both are matmuls and a sum, so they can be differentiated as often as one likes. */
+ * The gradients of both are matmuls and a sum, so they can be differentiated again and again. */
 #include "op/dense.h"
 
 #include <inttypes.h>
@@ -37,8 +37,9 @@ static int check_inputs(const struct graph *g, const struct node *n)
 	for (int i = 0; i < n->nin; i++) {
 		const struct tensor *in = n->in[i] == NONE ? NULL : graph_t(g, n->in[i]);
 		if (in && (in->dtype != t || !dtype_is_float(t)))
-			return ERR(E_SHAPE, &g->cur_loc, "'%s' takes floats of one type, not %s and %s",
-			           n->op->name, dtype_name(t), dtype_name(in->dtype));
+			return ERR(E_SHAPE, &g->cur_loc,
+				   "'%s' takes floats of one type, not %s and %s", n->op->name,
+				   dtype_name(t), dtype_name(in->dtype));
 	}
 	return 0;
 }
@@ -53,18 +54,20 @@ static int shape(struct graph *g, struct node *n)
 
 	TRY(check_inputs(g, n));
 	if (a->nd != 2 || b->nd != 2)
-		return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: expected two matrices", n->op->name, ta,
-		           tb);
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: expected two matrices",
+			   n->op->name, ta, tb);
 	if (a->d[!at.transpose_a] != b->d[at.transpose_b])
-		return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: %" PRId64 " columns do not fit %" PRId64
-		           " rows", n->op->name, ta, tb, a->d[!at.transpose_a], b->d[at.transpose_b]);
+		return ERR(E_SHAPE, &g->cur_loc,
+			   "'%s' of %s and %s: %" PRId64 " columns do not fit %" PRId64 " rows",
+			   n->op->name, ta, tb, a->d[!at.transpose_a], b->d[at.transpose_b]);
 	const struct shape y = { 2, { a->d[at.transpose_a], b->d[!at.transpose_b] } };
 	if (n->nin > 2 && n->in[2] != NONE) {
 		const struct shape *bias = node_in_shape(g, n, 2);
 		if (bias->nd != 1 || bias->d[0] != y.d[1])
-			return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: the bias is %s, expected %" PRId64
-			           " values", n->op->name, ta, tb, shape_text(bias, (char[SHAPE_TEXT]){ "" }),
-			           y.d[1]);
+			return ERR(E_SHAPE, &g->cur_loc,
+				   "'%s' of %s and %s: the bias is %s, expected %" PRId64 " values",
+				   n->op->name, ta, tb, shape_text(bias, (char[SHAPE_TEXT]){ "" }),
+				   y.d[1]);
 	}
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
 }
@@ -150,8 +153,8 @@ static int cpu_plan(struct kplan *k)
 	const enum dtype t = graph_t(k->g, k->n->in[0])->dtype;
 	struct dnn_prim *prim = NULL;
 	if (t != DTYPE_F32)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32, not %s", k->n->op->name,
-		           dtype_name(t));
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32, not %s",
+			   k->n->op->name, dtype_name(t));
 	TRY(dnn_matmul_new(&prim, &p));
 	k->state = prim;
 	TRY(dnn_prim_prepare(prim));

@@ -2,7 +2,7 @@
  *
  * Copies that change how values are stored and not what they are:
  *
- *   reorder   another physical layout; the layout pass puts these where a kernel wants a tensor otherwise than it is
+ *   reorder   another physical layout; the layout pass puts one where a kernel wants another
  *   cast      another element type, rounding to nearest; integers saturate */
 #include "op/reorder.h"
 
@@ -52,7 +52,8 @@ static int cast_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 {
 	const struct cast_attr back = { (int)graph_t(g, n->in[0])->dtype };
 	dx[0] = NONE;
-	if (!dtype_is_float(graph_t(g, n->in[0])->dtype) || !dtype_is_float(graph_t(g, n->out[0])->dtype))
+	if (!dtype_is_float(graph_t(g, n->in[0])->dtype)
+	    || !dtype_is_float(graph_t(g, n->out[0])->dtype))
 		return 0;
 	return graph_emit1(g, "cast", &back, 1, dy, &dx[0]);
 }
@@ -124,8 +125,8 @@ static int reorder_plan(struct kplan *k)
 }
 
 /* Element by element: for types and regroupings the library does not know. */
-static void reorder_loop(const struct layout *from, const struct layout *to, size_t size, int64_t count,
-                         const char *src, char *dst)
+static void reorder_loop(const struct layout *from, const struct layout *to, size_t size,
+			 int64_t count, const char *src, char *dst)
 {
 	if (to->nblk > 0)
 		memset(dst, 0, (size_t)layout_elements(to) * size);
@@ -142,8 +143,8 @@ static int reorder_run(const struct kplan *k, const struct kargs *a)
 		void *const arg[] = { a->in[0], a->out[0] };
 		return dnn_prim_run(k->state, arg, a->ws);
 	}
-	reorder_loop(&x->layout, &y->layout, dtype_size(stored_type(k, x->id)), shape_count(&x->shape),
-	             a->in[0], a->out[0]);
+	reorder_loop(&x->layout, &y->layout, dtype_size(stored_type(k, x->id)),
+		     shape_count(&x->shape), a->in[0], a->out[0]);
 	return 0;
 }
 
@@ -191,7 +192,8 @@ static const struct op reorder = {
 	.shape = reorder_shape, .grad = reorder_grad,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reorder_reference },
-		[BACKEND_CPU] = { KL_CHOOSE, reorder_choose, reorder_plan, reorder_run, reorder_free },
+		[BACKEND_CPU] = { KL_CHOOSE, reorder_choose, reorder_plan, reorder_run,
+		                  reorder_free },
 	},
 	.samples = reorder_samples,
 };
