@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dnn.h: what oneDNN chooses can be said as a struct layout and given back, matrix products and
+ * reorders compute what loops do, padding comes out zero also from dirty buffers, and running
+ * allocates nothing of ours. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "backend/dnn.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+/* 5 output channels: every blocked layout has padding. */
+static struct dnn_conv some_conv(enum conv_kind kind, int64_t groups)
+{
+	struct dnn_conv c = { .kind = kind, .bias = kind != CONV_BACKWARD_DATA };
+	c.geom = (struct conv_geom){
+		.ns = 2, .n = 2, .ci = 3 * groups, .co = 5 * groups, .groups = groups,
+		.in = { 9, 8, 1 }, .kernel = { 3, 3, 1 }, .out = { 9, 8, 1 }, .stride = { 1, 1, 1 },
+		.dilation = { 1, 1, 1 }, .pad_lo = { 1, 1, 0 }, .pad_hi = { 1, 1, 0 },
+	};
+	return c;
+}
+
+static struct shape weights_shape(int64_t groups)
+{
+	const int64_t plain[] = { 5, 3, 3, 3 }, grouped[] = { groups, 5, 3, 3, 3 };
+	return groups > 1 ? shape_of(5, grouped) : shape_of(4, plain);
+}
+
+static int weights_argument(enum conv_kind kind)
+{
+	return kind == CONV_BACKWARD_WEIGHTS ? 2 : 1;
+}
+
+/* Asks for kind with channels-last activations and open weights. */
+static struct dnn_prim *open_conv(enum conv_kind kind, int64_t groups, struct layout *w)
+{
+	struct dnn_conv c = some_conv(kind, groups);
+	const int64_t xd[] = { 2, c.geom.ci, 9, 8 }, yd[] = { 2, c.geom.co, 9, 8 };
+	const struct shape xs = shape_of(4, xd), ys = shape_of(4, yd);
+	const struct layout x = layout_native(&xs), y = layout_native(&ys);
+	struct dnn_prim *p = NULL;
+	c.x = &x;
+	c.y = &y;
+	c.w = w->set ? w : NULL;
+	assert_int_equal(dnn_conv_new(&p, &c), 0);
+	assert_int_equal(dnn_prim_layout(p, weights_argument(kind), w), 0);
+	return p;
+}
+
+static void chosen_layouts_can_be_given_back(void **state)
+{
+	for (int kind = CONV_FORWARD; kind <= CONV_BACKWARD_WEIGHTS; kind++)
+		for (int64_t groups = 1; groups <= 3; groups++) {
+			struct layout w = { 0 }, again;
+			struct dnn_prim *p = open_conv((enum conv_kind)kind, groups, &w);
+			again = w;
+			struct dnn_prim *q = open_conv((enum conv_kind)kind, groups, &again);
+			assert_true(w.set && layout_equal(&w, &again));
+			assert_string_equal(dnn_prim_impl(p), dnn_prim_impl(q));
+			assert_false(dnn_prim_is_reference(q));
+			dnn_prim_free(p);
+			dnn_prim_free(q);
+		}
+}
+
+static float *floats(int64_t n, int fill)
+{
+	float *f = mem_map(sizeof *f * (size_t)n);
+	assert_non_null(f);
+	memset(f, fill, sizeof *f * (size_t)n);
+	for (int64_t i = 0; fill == 0 && i < n; i++)
+		f[i] = (float)(i * 7 % 11) - 5;
+	return f;
+}
+
+static void drop(float *f, int64_t n)
+{
+	mem_unmap(f, sizeof *f * (size_t)n);
+}
+
+/* Every element that belongs to no index is zero, every other one is a number. */
+static void check_padding(const struct layout *l, const struct shape *s, const float *f)
+{
+	const int64_t n = layout_elements(l), count = shape_count(s);
+	char *used = mem_calloc((size_t)n, 1);
+	for (int64_t i = 0; i < count; i++)
+		used[layout_offset(l, i)] = 1;
+	for (int64_t i = 0; i < n; i++)
+		assert_true(used[i] ? !isnan(f[i]) : f[i] == 0);
+	mem_free(used);
+}
+
+static void gradients_leave_padding_zero(void **state)
+{
+	for (int64_t groups = 1; groups <= 3; groups += 2) {
+		struct layout w = { 0 };
+		struct dnn_prim *p = open_conv(CONV_BACKWARD_WEIGHTS, groups, &w);
+		const struct shape ws = weights_shape(groups);
+		const int64_t nx = 2 * 3 * groups * 72, ny = 2 * 5 * groups * 72,
+			      nw = layout_elements(&w);
+		const int64_t nws = (int64_t)dnn_prim_workspace(p) / 4 + 1;
+		assert_int_equal(dnn_prim_prepare(p), 0);
+		float *x = floats(nx, 0), *dy = floats(ny, 0), *dw = floats(nw, 0xff);
+		float *db = floats(5 * groups, 0xff), *ws_mem = floats(nws, 0xff);
+		void *const arg[] = { x, dy, dw, db };
+		for (int run = 0; run < 2; run++) {
+			memset(dw, 0xff, sizeof *dw * (size_t)nw);
+			memset(ws_mem, 0xff, sizeof *ws_mem * (size_t)nws);
+			uint64_t before = mem_count();
+			assert_int_equal(dnn_prim_run(p, arg, ws_mem), 0);
+			assert_true(mem_count() == before);
+			check_padding(&w, &ws, dw);
+		}
+		drop(x, nx), drop(dy, ny), drop(dw, nw), drop(db, 5 * groups), drop(ws_mem, nws);
+		dnn_prim_free(p);
+	}
+}
+
+static void reorders_move_elements(void **state)
+{
+	struct layout w = { 0 };
+	dnn_prim_free(open_conv(CONV_FORWARD, 1, &w));
+	const struct shape s = weights_shape(1);
+	const struct layout plain = layout_plain(&s);
+	const int64_t n = shape_count(&s), nw = layout_elements(&w);
+	float *a = floats(n, 0), *b = floats(nw, 0xff), *want = floats(nw, 0xff),
+	      *back = floats(n, 0xff);
+	struct dnn_prim *to = NULL, *from = NULL;
+	assert_int_equal(dnn_reorder_new(&to, DTYPE_F32, &plain, &w), 0);
+	assert_int_equal(dnn_reorder_new(&from, DTYPE_F32, &w, &plain), 0);
+	assert_int_equal(dnn_prim_prepare(to), 0);
+	assert_int_equal(dnn_prim_prepare(from), 0);
+	assert_int_equal(dnn_prim_workspace(to) + dnn_prim_workspace(from), 0);
+	assert_int_equal(dnn_prim_run(to, (void *const[]){ a, b }, NULL), 0);
+	layout_pack(&w, &s, DTYPE_F32, want, DTYPE_F32, a);
+	assert_memory_equal(b, want, sizeof *b * (size_t)nw);
+	assert_int_equal(dnn_prim_run(from, (void *const[]){ b, back }, NULL), 0);
+	assert_memory_equal(a, back, sizeof *a * (size_t)n);
+	drop(a, n), drop(b, nw), drop(want, nw), drop(back, n);
+	dnn_prim_free(to);
+	dnn_prim_free(from);
+}
+
+/* Element (i, j) of the product by strides. */
+static double entry(const struct dnn_matmul *m, const float *a, const float *b, int64_t i,
+		    int64_t j)
+{
+	double sum = 0;
+	for (int64_t l = 0; l < m->k; l++)
+		sum += (double)a[i * m->a_stride[0] + l * m->a_stride[1]]
+		       * (double)b[l * m->b_stride[0] + j * m->b_stride[1]];
+	return sum;
+}
+
+static void products(void **state)
+{
+	enum { M = 7, N = 5, K = 19 };
+	for (int t = 0; t < 8; t++) {
+		const struct dnn_matmul m = {
+			.m = M, .n = N, .k = K, .bias = t & 4,
+			.a_stride = { t & 1 ? 1 : K, t & 1 ? M : 1 },
+			.b_stride = { t & 2 ? 1 : N, t & 2 ? K : 1 }, .c_stride = { N, 1 },
+		};
+		struct dnn_prim *p = NULL;
+		assert_int_equal(dnn_matmul_new(&p, &m), 0);
+		assert_int_equal(dnn_prim_prepare(p), 0);
+		const int64_t nws = (int64_t)dnn_prim_workspace(p) / 4 + 1;
+		float *a = floats(M * K, 0), *b = floats(K * N, 0), *c = floats(M * N, 0xff);
+		float *bias = floats(N, 0), *ws = floats(nws, 0xff);
+		void *arg[] = { a, b, m.bias ? bias : c, c };
+		assert_int_equal(dnn_prim_run(p, arg, ws), 0);
+		for (int i = 0; i < M; i++)
+			for (int j = 0; j < N; j++)
+				assert_true(fabs(entry(&m, a, b, i, j) + (m.bias ? bias[j] : 0)
+				                 - c[i * N + j]) < 1e-4);
+		drop(a, M * K), drop(b, K * N), drop(c, M * N), drop(bias, N), drop(ws, nws);
+		dnn_prim_free(p);
+	}
+}
+
+static void refusals_say_why(void **state)
+{
+	const int64_t d[] = { 4, 4 };
+	const struct shape s = shape_of(2, d);
+	const struct layout l = layout_plain(&s);
+	struct dnn_prim *p = NULL;
+	struct dnn_conv c = some_conv(CONV_FORWARD, 1);
+	assert_int_equal(dnn_reorder_new(&p, DTYPE_F64, &l, &l), E_UNSUPPORTED);
+	assert_int_equal(err_count(), 1);
+	c.x = &l;         /* a layout over other axes */
+	assert_int_equal(dnn_conv_new(&p, &c), E_UNSUPPORTED);
+	assert_null(p);
+	assert_non_null(strstr(err_get(1)->text, "oneDNN"));
+	err_clear();
+	dnn_prim_free(NULL);
+}
+
+static void describes_itself(void **state)
+{
+	char text[64], small[8];
+	assert_int_equal(strncmp(dnn_describe(text, sizeof text), "oneDNN ", 7), 0);
+	assert_int_equal(strlen(dnn_describe(small, sizeof small)), 7);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(chosen_layouts_can_be_given_back),
+		cmocka_unit_test(gradients_leave_padding_zero),
+		cmocka_unit_test(reorders_move_elements),
+		cmocka_unit_test(products),
+		cmocka_unit_test(refusals_say_why),
+		cmocka_unit_test(describes_itself),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
