@@ -63,7 +63,7 @@ static int read_options(struct conversion *c, int argc, char **argv)
 		return ERR(E_USAGE, NULL, "unexpected argument '%s'; %s", argv[1], usage);
 	if (c->inputs.n == 0 || c->targets.n == 0 || !c->output)
 		return ERR(E_USAGE, NULL, "no %s given; %s",
-		           !c->output ? "--output" : c->inputs.n ? "--target" : "--input", usage);
+		           !c->inputs.n ? "--input" : !c->targets.n ? "--target" : "--output", usage);
 	return 0;
 }
 

@@ -172,7 +172,7 @@ int source_no_variable(const char *path, const char *wanted, const char *const *
 		buf_printf(&b, " and %d more", n - LISTED);
 	if (wanted)
 		rc = ERR(E_NOINPUT, NULL, "'%s' has no variable '%s'%s%s%s; it has: %s", path, wanted,
-		         guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "",
+		         guess ? " (did you mean '" : "", guess ? guess : "", guess ? "'?)" : "",
 		         n ? b.data : "none");
 	else
 		rc = ERR(E_USAGE, NULL, "'%s' has %d variables; name those wanted, as in %s:NAME,NAME; it has: %s",

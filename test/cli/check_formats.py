@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""check_formats.py DLX-CONVERT DIR: every source format and option of dlx-convert against NumPy. DIR holds what
+make_sources wrote; NumPy and IDX files are made here."""
+import gzip
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+import dlxrecord
+
+program, folder = sys.argv[1:]
+rng = np.random.default_rng(3)
+
+
+def convert(*args):
+    subprocess.run([program, "--quiet", "-o", "out.dlx", *args], cwd=folder, check=True)
+    return dlxrecord.read(folder + "/out.dlx")
+
+
+def same(name, got, want):
+    want = np.asarray(want)
+    if got.shape != want.shape or not np.array_equal(got, want, equal_nan=got.dtype.kind == "f"):
+        sys.exit(f"{name}: got {got.shape} {got.dtype}\n{got}\nexpected {want.shape}\n{want}")
+
+
+t, y, x = np.meshgrid(np.arange(4), np.arange(3), np.arange(5), indexing="ij")
+value = (100 * t + 10 * y + x).astype(np.float32)
+present = x > 0
+kind = (t + y) % 3
+with_mask = np.stack([np.where(present, value, 0), -value, present], axis=1)
+
+for source in ("grid.nc", "grid4.nc"):
+    text, a, b = convert("-i", source + ":temp,wind", "--validity-mask", "-t", source + ":kind")
+    same(source, a, with_mask)
+    same(source, b, kind)
+    assert text["input"]["channels"] == ["temp", "wind", "validity"] and text["input"]["mask"] == 2
+    assert text["input"]["statistics"][0]["count"] == present.sum()
+    assert text["target"]["class_counts"] == [int((kind == k).sum()) for k in range(3)]
+    text, a, b = convert("-i", source + ":packed", "--fill", "-1", "-t", source + ":temp", "--samples", "!0,2")
+    same("packed", a, np.where(present, value * 0.5 + 10, -1)[[1, 3], None])
+    same("field target", b, np.where(present, value, -1)[[1, 3], None])
+    assert text["target"]["statistics"][0]["count"] == 30
+
+text, a, b = convert("-i", "grid.h5:fields/temp,fields/wind", "-m", "-999", "-v", "-t", "grid.h5:labels",
+                     "--class-names", "a,b,c")
+same("hdf5", a, with_mask)
+same("hdf5 labels", b, kind)
+assert text["target"]["class_names"] == ["a", "b", "c"] and text["target"]["dtype"] == "u8"
+text, a, b = convert("-i", "grid.h5:cube", "--input-layout", "last", "-t", "grid.h5:cube", "--samples=1:3")
+same("channels last", a, np.stack([value, 1000 + value], axis=1)[1:3])
+same("channels first", b, np.stack([value, 1000 + value], axis=-1)[1:3])
+text, a, b = convert("-i", "sample-*.h5:temp", "-t", "sample-*.h5:label", "--fill", "nan", "-m", "-999")
+same("a file a sample", a, np.where(present, value, np.nan)[:, None])
+same("a file a sample", b, kind)
+assert text["input"]["statistics"][0]["count"] == present.sum()
+text, a, b = convert("-i", "grid.nc:temp", "-t", "grid.nc:wind", "-c", "-200,-100,-13", "--ignore", "-1")
+same("classes", b, np.digitize(-value, [-200, -100, -13]))
+assert text["target"]["dtype"] == "i32" and text["target"]["ignore"] == -1
+text, a, b = convert("-i", "grid.nc:wind", "-t", "grid.nc:temp", "-c", "10,200", "--ignore", "255")
+same("missing classes", b, np.where(present, np.digitize(value, [10, 200]), 255))
+assert text["target"]["ignored"] == (~present).sum()
+
+# NumPy
+for dtype in ("<f4", ">f4", "<f8", "<f2", "|i1", "|u1", "<i2", ">u2", "<i4", ">i8", "<u4", ">u4", "?"):
+    v = rng.integers(0, 100, (6, 2, 3, 4)).astype(dtype)
+    np.save(folder + "/v.npy", v)
+    _, a, b = convert("-i", "v.npy", "-t", "v.npy", "--labels", "--target-dtype", "i64")
+    same("npy " + dtype, a, v.astype(a.dtype))
+    same("npy labels " + dtype, b, v.astype(np.int64))
+np.save(folder + "/x.npy", rng.normal(size=(6, 3)))
+for save in (np.savez, np.savez_compressed):
+    v, w = rng.normal(size=(6, 4, 5)).astype("f4"), rng.normal(size=(6, 4, 5)).astype("f4")
+    n = rng.integers(0, 4, (6, 1))
+    save(folder + "/z.npz", first=v, second=w, labels=n)
+    text, a, b = convert("-i", "z.npz:first,second", "-t", "z.npz:labels", "--channel-names", "p,q")
+    same(save.__name__, a, np.stack([v, w], axis=1))
+    same(save.__name__, b, n[:, 0])
+    assert text["input"]["channels"] == ["p", "q"] and text["target"]["shape"] == []
+text, a, b = convert("-i", "x.npy", "-t", "x.npy", "--dtype", "f64")
+same("vectors", a, np.load(folder + "/x.npy"))
+same("vectors", b, np.load(folder + "/x.npy").astype("f4"))
+text, a, b = convert("-i", "v.npy", "-i", "v.npy", "-t", "x.npy")
+assert text["input"]["shape"] == [4, 3, 4]
+np.save(folder + "/part-0.npy", v[:2])
+np.save(folder + "/part-1.npy", v[2:])
+text, a, b = convert("-i", "part-?.npy", "-t", "part-?.npy", "--concatenate", "--samples", "-1,1:3")
+same("concatenated", a, v[[1, 2, 5], None])
+same("concatenated", b, v[[1, 2, 5], None])
+
+# IDX
+images, digits = rng.integers(0, 255, (7, 4, 5)).astype("u1"), rng.integers(0, 10, 7).astype("u1")
+plain = struct.pack(">BBBBIII", 0, 0, 8, 3, 7, 4, 5) + images.tobytes()
+with open(folder + "/train-images-idx3-ubyte", "wb") as f:
+    f.write(plain)
+with gzip.open(folder + "/train-labels-idx1-ubyte.gz", "wb") as f:
+    f.write(struct.pack(">BBBBI", 0, 0, 8, 1, 7) + digits.tobytes())
+text, a, b = convert("-i", "train-images-idx3-ubyte", "-t", "train-labels-idx1-ubyte.gz")
+same("idx", a, images[:, None])
+same("idx labels", b, digits)
+floats = rng.normal(size=(7, 3)).astype(">f4")
+with open(folder + "/floats.idx", "wb") as f:
+    f.write(struct.pack(">BBBBII", 0, 0, 13, 2, 7, 3) + floats.tobytes())
+text, a, b = convert("-i", "floats.idx", "-t", "train-labels-idx1-ubyte.gz")
+same("idx floats", a, floats)

@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What dlx-convert and dlx-inspect say and exit with when something is wrong: each line of `expect` gives the exit
+# status, a part of the message, and the command. Nothing may be left behind by a conversion that failed.
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+PATH=$DLX_BUILD:$PATH
+failures=0
+
+expect() {
+	want=$1 text=$2
+	shift 2
+	"$@" >"$dir/stdout" 2>"$dir/stderr" </dev/null
+	got=$?
+	if [ $got -ne "$want" ]; then
+		echo "exit status $got instead of $want: $*"
+		sed 's/^/    /' "$dir/stderr"
+		failures=$((failures + 1))
+	elif ! cat "$dir/stdout" "$dir/stderr" | grep -qF -e "$text"; then
+		echo "no '$text' in what this prints: $*"
+		sed 's/^/    /' "$dir/stderr"
+		failures=$((failures + 1))
+	fi
+}
+
+"$DLX_BUILD/test/cli/make_sources" "$dir" || exit 1
+cd "$dir" || exit 99
+printf 'hello' >text.txt
+cp text.txt text.nc
+cp text.txt text.h5
+cp text.txt text.npz
+head -c 2000 grid.h5 >short.h5
+head -c 300 grid.nc >short.nc
+printf '\223NUMPY\001\000\106\000{"descr": 1}' >short.npy
+printf '\000\000\010\001\377\377\377\377abc' >short.idx
+printf 'PK\003\004 and nothing else that a zip has' >short.npz
+
+good="-i grid.nc:wind -t grid.nc:kind -o out.dlx"
+
+# the command line: 64
+expect 64 "no --input given" dlx-convert
+expect 64 "no --output given" dlx-convert -i a -t b
+expect 64 "did you mean '--samples'" dlx-convert --sample 3
+expect 64 "unknown option '-x'" dlx-convert -x
+expect 64 "--samples needs a value" dlx-convert --samples
+expect 64 "--help takes no value" dlx-convert --help=3
+expect 64 "unexpected argument 'grid.h5'" dlx-convert $good grid.h5
+expect 64 "--level: 'best'" dlx-convert $good --level best
+expect 64 "1 to 19" dlx-convert $good --level 20
+expect 64 "there is no sample 4; the input has 4" dlx-convert $good --samples 1,4
+expect 64 "cannot read '1,,2'" dlx-convert $good --samples 1,,2
+expect 64 "cannot read '3-5'" dlx-convert $good --samples 3-5
+expect 64 "cannot read ':3:0'" dlx-convert $good --samples :3:0
+expect 64 "leaves none" dlx-convert $good --samples '!:'
+expect 64 "edges must rise" dlx-convert $good --classes 3,2
+expect 64 "'warm' is no number" dlx-convert $good --classes warm
+expect 64 "2 names for 3 classes" dlx-convert $good --classes 1,2 --class-names a,b
+expect 64 "4 names for 1 channels" dlx-convert $good --channel-names a,b,c,d
+expect 64 "no whole number" dlx-convert $good --ignore none
+expect 64 "does not fit u8" dlx-convert $good --ignore 300 --target-dtype u8
+expect 64 "2 is the number of a class" dlx-convert $good --classes 1,2 --ignore 2
+expect 64 "belongs to class labels" dlx-convert -i grid.nc:wind -t grid.nc:temp -o out.dlx --ignore 3
+expect 64 "the target has no classes" dlx-convert -i grid.nc:wind -t grid.nc:temp -o out.dlx --class-names a
+expect 64 "would make it class labels" dlx-convert -i grid.nc:wind -t grid.nc:temp -o out.dlx --target-dtype u8
+expect 64 "labels need an integer type" dlx-convert $good --target-dtype f32
+expect 64 "unknown type 'f31'" dlx-convert $good --dtype f31
+expect 64 "did you mean 'first'" dlx-convert $good --input-layout frist
+expect 64 "did you mean 'netcdf'" dlx-convert $good --format netdcf
+expect 64 "has 4 variables; name those wanted" dlx-convert -i grid.h5 -t grid.nc:kind -o out.dlx
+expect 64 "cannot be chosen" dlx-convert -i short.idx:x -t grid.nc:kind -o out.dlx
+
+# files and variables that are not there: 66
+expect 66 "'no.nc'" dlx-convert -i no.nc:wind -t grid.nc:kind -o out.dlx
+expect 66 "no file matches 'no-*.h5'" dlx-convert -i 'no-*.h5' -t grid.nc:kind -o out.dlx
+expect 66 "no variable 'wint' (did you mean 'wind'?); it has: temp, wind, kind, packed" \
+	dlx-convert -i grid.nc:wint -t grid.nc:kind -o out.dlx
+expect 66 "no variable 'fields/tmp' (did you mean 'fields/temp'?)" \
+	dlx-convert -i grid.h5:fields/tmp -t grid.nc:kind -o out.dlx
+
+# data that is damaged, foreign or does not fit: 65
+expect 65 "netcdf" dlx-convert -i text.nc:wind -t grid.nc:kind -o out.dlx
+expect 65 "'short.nc'" dlx-convert -i short.nc:wind -t grid.nc:kind -o out.dlx
+expect 65 "not an HDF5 file" dlx-convert -i text.h5:wind -t grid.nc:kind -o out.dlx
+expect 65 "'short.h5'" dlx-convert -i short.h5:wind -t grid.nc:kind -o out.dlx
+expect 65 "damaged .npy header" dlx-convert -i short.npy -t grid.nc:kind -o out.dlx
+expect 65 "promises more values" dlx-convert -i short.idx -t grid.nc:kind -o out.dlx
+expect 65 "not a zip archive" dlx-convert -i text.npz:a -t grid.nc:kind -o out.dlx
+expect 65 "no directory at its end" dlx-convert -i short.npz:a -t grid.nc:kind -o out.dlx
+expect 65 "say --format" dlx-convert -i text.txt -t grid.nc:kind -o out.dlx
+expect 65 "neither floats nor integers" dlx-convert -i grid.nc:text -t grid.nc:kind -o out.dlx
+expect 65 "not enough axes" dlx-convert -i grid.nc:one -t grid.nc:kind -o out.dlx
+expect 65 "has 3 samples" dlx-convert -i 'sample-[0-2].h5:temp' -t grid.nc:kind -o out.dlx
+expect 65 "a sample of 'temp' is 3x5, of 'cube' 5x2" dlx-convert -i grid.nc:temp -i grid.h5:cube -t grid.nc:kind -o out.dlx
+expect 65 "5 missing values; say what label" \
+	dlx-convert -i grid.nc:wind -t grid.nc:temp --classes 5 --samples 0,1 --missing=-999,1,101,2 -o out.dlx
+expect 65 "is neither one of the 2 classes" dlx-convert $good --class-names a,b
+
+# output: 73, 74
+expect 73 "no/such/out.dlx" dlx-convert -i grid.nc:wind -t grid.nc:kind -o no/such/out.dlx
+expect 74 "out.dlx" env DLX_FAULT=write:2 dlx-convert $good
+for file in out* .out*; do
+	[ ! -e "$file" ] || { echo "left behind: $file"; failures=$((failures + 1)); }
+done
+
+# a record: intact, then damaged
+expect 0 "out.dlx: 4 samples" dlx-convert $good
+expect 0 "4 samples match" dlx-inspect --verify out.dlx
+expect 0 '"verified": true' dlx-inspect --verify --json out.dlx
+expect 0 "made by    dlx-convert -i grid.nc:wind" dlx-inspect out.dlx
+expect 0 "4 pictures" dlx-inspect --png maps --north-up out.dlx
+[ -s maps/sample-00003.png ] || { echo "no maps/sample-00003.png"; failures=$((failures + 1)); }
+head -c 700 out.dlx >cut.dlx
+cp out.dlx flip.dlx
+printf 'X' | dd of=flip.dlx bs=1 seek=50 conv=notrunc 2>/dev/null
+expect 65 "'cut.dlx': byte 692: truncated" dlx-inspect cut.dlx
+expect 0 "flip.dlx" dlx-inspect flip.dlx
+expect 65 "'flip.dlx': sample 0 at byte 16: damaged" dlx-inspect --verify flip.dlx
+expect 65 "a NetCDF file: convert it with dlx-convert" dlx-inspect grid.nc
+expect 65 "not a dlx record" dlx-inspect text.txt
+expect 66 "'no.dlx'" dlx-inspect no.dlx
+expect 64 "no file given" dlx-inspect
+expect 64 "did you mean '--verify'" dlx-inspect --verfy out.dlx
+expect 64 "no sample 9" dlx-inspect --png maps --samples 9 out.dlx
+expect 64 "no --png given" dlx-inspect --samples 1 out.dlx
+expect 0 "usage: dlx-inspect" dlx-inspect --help
+expect 0 "usage: dlx-convert" dlx-convert --help
+
+[ $failures -eq 0 ]

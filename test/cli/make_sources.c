@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * make_sources DIR: small NetCDF and HDF5 files for the tests of dlx-convert. Element (t, y, x) of `temp` is
+ * 100 t + 10 y + x, of `wind` its negative; `temp` is missing where x = 0 (-999); `kind` is t + y modulo 3. */
+#include <hdf5.h>
+#include <netcdf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define T 4
+#define Y 3
+#define X 5
+#define N (T * Y * X)
+
+static float temp[N], cube[N * 2];
+static double wind[N];
+static int kind[N];
+static short packed[N];
+static unsigned char labels[N];
+
+static void check(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "make_sources: %s failed\n", what);
+	exit(1);
+}
+
+static void fill(void)
+{
+	for (int i = 0; i < N; i++) {
+		const int t = i / (Y * X), y = i / X % Y, x = i % X, v = 100 * t + 10 * y + x;
+
+		temp[i] = x ? (float)v : -999;
+		wind[i] = -v;
+		kind[i] = (t + y) % 3;
+		labels[i] = (unsigned char)kind[i];
+		packed[i] = (short)(x ? v : -32768);
+		cube[2 * i] = (float)v;
+		cube[2 * i + 1] = (float)(1000 + v);
+	}
+}
+
+static void write_netcdf(const char *path, int flags)
+{
+	static const char *const axes[] = {"time", "lat", "lon"};
+	static const size_t extent[] = {T, Y, X};
+	static const float missing = -999;
+	static const short packed_missing = -32768;
+	static const double scale = 0.5, offset = 10;
+	int f, dim[3], coord, v[4];
+
+	check(!nc_create(path, NC_CLOBBER | flags, &f), "nc_create");
+	for (int i = 0; i < 3; i++) {
+		check(!nc_def_dim(f, axes[i], extent[i], &dim[i]), "nc_def_dim");
+		check(!nc_def_var(f, axes[i], NC_FLOAT, 1, &dim[i], &coord), "nc_def_var");
+	}
+	check(!nc_def_var(f, "temp", NC_FLOAT, 3, dim, &v[0]), "nc_def_var");
+	check(!nc_def_var(f, "wind", NC_DOUBLE, 3, dim, &v[1]), "nc_def_var");
+	check(!nc_def_var(f, "kind", NC_INT, 3, dim, &v[2]), "nc_def_var");
+	check(!nc_def_var(f, "packed", NC_SHORT, 3, dim, &v[3]), "nc_def_var");
+	check(!nc_def_var(f, "text", NC_CHAR, 1, dim, &coord), "nc_def_var");
+	check(!nc_def_var(f, "one", NC_FLOAT, 0, dim, &coord), "nc_def_var");
+	check(!nc_put_att_float(f, v[0], "_FillValue", NC_FLOAT, 1, &missing), "nc_put_att");
+	check(!nc_put_att_short(f, v[3], "_FillValue", NC_SHORT, 1, &packed_missing), "nc_put_att");
+	check(!nc_put_att_double(f, v[3], "scale_factor", NC_DOUBLE, 1, &scale), "nc_put_att");
+	check(!nc_put_att_double(f, v[3], "add_offset", NC_DOUBLE, 1, &offset), "nc_put_att");
+	check(!nc_enddef(f), "nc_enddef");
+	check(!nc_put_var_float(f, v[0], temp), "nc_put_var");
+	check(!nc_put_var_double(f, v[1], wind), "nc_put_var");
+	check(!nc_put_var_int(f, v[2], kind), "nc_put_var");
+	check(!nc_put_var_short(f, v[3], packed), "nc_put_var");
+	check(!nc_close(f), "nc_close");
+}
+
+static void put(hid_t f, const char *name, hid_t type, int nd, const hsize_t *d, const void *data)
+{
+	const hid_t space = H5Screate_simple(nd, d, NULL);
+	const hid_t set = H5Dcreate2(f, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+
+	check(set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0, name);
+	H5Dclose(set);
+	H5Sclose(space);
+}
+
+static void write_hdf5(const char *path)
+{
+	const hsize_t d[] = {T, Y, X, 2};
+	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	const hid_t group = H5Gcreate2(f, "fields", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+
+	put(f, "fields/temp", H5T_NATIVE_FLOAT, 3, d, temp);
+	put(f, "fields/wind", H5T_NATIVE_DOUBLE, 3, d, wind);
+	put(f, "cube", H5T_NATIVE_FLOAT, 4, d, cube);
+	put(f, "labels", H5T_NATIVE_UCHAR, 3, d, labels);
+	H5Gclose(group);
+	check(H5Fclose(f) >= 0, "H5Fclose");
+}
+
+/* One sample a file, as simulations write them. */
+static void write_sample(const char *path, int t)
+{
+	const hsize_t d[] = {Y, X};
+	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+
+	put(f, "temp", H5T_NATIVE_FLOAT, 2, d, temp + t * Y * X);
+	put(f, "label", H5T_NATIVE_UCHAR, 2, d, labels + t * Y * X);
+	check(H5Fclose(f) >= 0, "H5Fclose");
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+
+	check(argc == 2, "the command line: make_sources DIR");
+	fill();
+	snprintf(path, sizeof(path), "%s/grid.nc", argv[1]);
+	write_netcdf(path, 0);
+	snprintf(path, sizeof(path), "%s/grid4.nc", argv[1]);
+	write_netcdf(path, NC_NETCDF4);
+	snprintf(path, sizeof(path), "%s/grid.h5", argv[1]);
+	write_hdf5(path);
+	for (int t = 0; t < T; t++) {
+		snprintf(path, sizeof(path), "%s/sample-%d.h5", argv[1], t);
+		write_sample(path, t);
+	}
+	return 0;
+}
