@@ -125,4 +125,12 @@ expect 64 "no --png given" dlx-inspect --samples 1 out.dlx
 expect 0 "usage: dlx-inspect" dlx-inspect --help
 expect 0 "usage: dlx-convert" dlx-convert --help
 
+# each option of --help is in the man page, and no other
+for program in dlx-convert dlx-inspect; do
+	page=$DLX_SOURCE/man/$program.1
+	$program --help | sed -n 's/^  [-a-z, ]*--\([a-z-]*\).*/\1/p' | sort >in-help
+	sed -n 's/^\.It \(Fl .*\)/\1/p' "$page" | tr ' ' '\n' | sed -n 's/^-\([a-z-]*\).*/\1/p' | sort >in-page
+	cmp -s in-help in-page || { echo "$page and --help differ:"; diff in-help in-page; failures=$((failures + 1)); }
+done
+
 [ $failures -eq 0 ]
