@@ -37,7 +37,7 @@ void help_type(struct buf *out, const struct field *f)
 		for (int i = 0; f->choices[i]; i++)
 			buf_printf(out, "%s %s", i ? "," : "", f->choices[i]);
 	} else if (f->type == FT_VARIANT) {
-		buf_puts(out, "type");
+		buf_puts(out, variant_key(f->variants));
 		for (int i = 0; f->variants[i].name; i++)
 			buf_printf(out, "%s %s", i ? "," : "", f->variants[i].name);
 	} else {

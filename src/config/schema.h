@@ -57,7 +57,11 @@ struct variant {
 	const char *doc;
 	const struct field *fields;    /* may be NULL: no keys */
 	size_t size;                   /* of the C struct */
+	const char *key;               /* whose value names the variant; NULL: "type". Same in every row */
 };
+/* "type", or what the rows say. */
+const char *variant_key(const struct variant *variants);
+
 struct variant_value {
 	const struct variant *v;       /* NULL if nullable and absent */
 	const void *data;              /* the struct of v, read; in the arena */

@@ -265,10 +265,15 @@ static int read_variant(struct arena *a, const struct variant *list, const char 
 	return read_scope(&s, body, name_loc, data);
 }
 
+const char *variant_key(const struct variant *variants)
+{
+	return variants->key ? variants->key : "type";
+}
+
 int schema_read_variant(struct arena *a, const struct ynode *node, const struct variant *variants,
                         const char *what, struct variant_value *out)
 {
-	static const char *const type_key[] = { "type", NULL };
+	const char *key = variant_key(variants), *const key_list[] = { key, NULL };
 	const struct ypair *type;
 
 	memset(out, 0, sizeof *out);
@@ -279,13 +284,13 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 		return ERR(E_CONFIG, &node->loc,
 		           "%s must be a map with the key 'type', or a type's name, not %s", what,
 		           value_describe(a, node));
-	type = ytree_pair(node, "type");
+	type = ytree_pair(node, key);
 	if (!type)
-		return ERR(E_CONFIG, &node->loc, "missing key 'type' in %s", what);
+		return ERR(E_CONFIG, &node->loc, "missing key '%s' in %s", key, what);
 	if (type->value->kind != Y_SCALAR)
-		return ERR(E_CONFIG, &type->value->loc, "'type' of %s must be a name, not %s", what,
+		return ERR(E_CONFIG, &type->value->loc, "'%s' of %s must be a name, not %s", key, what,
 		           value_describe(a, type->value));
-	return read_variant(a, variants, what, type->value->text, &type->value->loc, node, type_key,
+	return read_variant(a, variants, what, type->value->text, &type->value->loc, node, key_list,
 	                    out);
 }
 

@@ -144,7 +144,7 @@ struct ynode *schema_write_variant(struct arena *a, const struct variant_value *
 	if (!in->v)
 		return ynode_new(a, Y_NULL);
 	map = ynode_new(a, Y_MAP);
-	ynode_add_pair(a, map, "type", ynode_string(a, in->v->name));
+	ynode_add_pair(a, map, variant_key(in->v), ynode_string(a, in->v->name));
 	write_rows(a, map, in->v->fields, in->data);
 	return map;
 }
