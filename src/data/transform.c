@@ -169,6 +169,29 @@ static int plan_step(struct transform_chain *t, struct plan *p, const struct yno
 	return 0;
 }
 
+static int not_a_list(const struct ynode *list)
+{
+	return ERR(E_CONFIG, &list->loc, "'transforms' must be a list, as in "
+	           "[{normalize: standard}, {roll: width}]");
+}
+
+int transform_check(struct arena *a, const struct ynode *list)
+{
+	struct variant_value v;
+	int rc = 0;
+
+	if (!list || list->kind == Y_NULL)
+		return 0;
+	if (list->kind != Y_SEQ)
+		return not_a_list(list);
+	for (int i = 0; i < list->n; i++) {
+		const int one = schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v);
+
+		rc = rc < 0 ? rc : one;
+	}
+	return rc;
+}
+
 static int plan_list(struct transform_chain *t, struct plan *p, const struct ynode *list)
 {
 	int rc = 0;
@@ -176,8 +199,7 @@ static int plan_list(struct transform_chain *t, struct plan *p, const struct yno
 	if (!list || list->kind == Y_NULL)
 		return 0;
 	if (list->kind != Y_SEQ)
-		return ERR(E_CONFIG, &list->loc, "'transforms' must be a list, as in "
-		           "[{normalize: standard}, {roll: width}]");
+		return not_a_list(list);
 	t->step = ARENA_ARRAY(t->a, struct step, list->n + 1);
 	for (int i = 0; i < list->n; i++) {
 		const int one = plan_step(t, p, list->item[i], i);

@@ -13,28 +13,11 @@ const struct field model_input_fields[] = { FIELD_INT(struct model_input, channe
 	                                                   "[height, width] or [depth, height, width]"),
 	                                        FIELD_END };
 
-/* The section as schema_read_variant wants it: with `type` for `family`. */
-static struct ynode *with_type(struct arena *a, const struct ynode *section)
-{
-	struct ynode *copy = arena_copy(a, section, sizeof *section);
-	copy->pair = arena_copy(a, section->pair, sizeof *section->pair * (size_t)section->n);
-	ytree_pair(copy, "family")->key = "type";
-	return copy;
-}
-
 int model_read(struct arena *a, const struct ynode *section, const char *what,
                struct variant_value *out)
 {
-	*out = (struct variant_value){ .loc = section->loc };
-	if (section->kind != Y_MAP)
-		return ERR(E_CONFIG, &section->loc, "%s must be a map with the key 'family'", what);
-	const struct ypair *type = ytree_pair(section, "type");
-	if (type)
-		return ERR(E_CONFIG, &type->key_loc, "unknown key 'type' in %s; did you mean 'family'?",
-		           what);
-	if (!ytree_pair(section, "family"))
-		return ERR(E_CONFIG, &section->loc, "missing key 'family' in %s", what);
-	return schema_read_variant(a, with_type(a, section), model_variants, what, out);
+	TRY(schema_read_variant(a, section, model_variants, what, out));
+	return model_check(a, out);
 }
 
 static const struct family *family(const char *name)
@@ -43,6 +26,15 @@ static const struct family *family(const char *name)
 		if (strcmp((*f)->name, name) == 0)
 			return *f;
 	BUG("there is no model family '%s'", name);
+}
+
+int model_check(struct arena *a, const struct variant_value *m)
+{
+	const struct family *f = family(m->v->name);
+	const struct model_common *c = m->data;
+	if (c->input.size.n > 3)
+		return ERR(E_CONFIG, &m->loc, "'input.size' has %d numbers; expected at most 3", c->input.size.n);
+	return f->check ? f->check(a, m->data, &m->loc) : 0;
 }
 
 int model_build(struct graph *g, struct arena *a, const struct variant_value *m, bool training,

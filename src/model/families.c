@@ -5,7 +5,7 @@
 
 #define X(id, name, doc)                                                                  \
 	static const struct family family_##id = { name, doc, id##_fields, sizeof(struct id), \
-		                                       id##_build };
+		                                       id##_check, id##_build };
 FAMILIES(X)
 #undef X
 
@@ -17,8 +17,8 @@ const struct family *const model_families[] = {
 };
 
 const struct variant model_variants[] = {
-#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id) },
+#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id), "family" },
 	FAMILIES(X)
 #undef X
-		{ NULL, NULL, NULL, 0 }
+		{ 0 }
 };

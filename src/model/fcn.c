@@ -194,13 +194,13 @@ static int transition_up(struct model_build *b, int i, tid added, tid skip, tid 
 	return concat(b, path(b, "up", i, "concat", -1), 2, (tid[]){ *y, skip }, y);
 }
 
-static int check(struct model_build *b)
+int fcn_check(struct arena *a, const void *config, const struct loc *loc)
 {
-	const struct fcn *c = config(b);
+	const struct fcn *c = config;
 	long long blocks = 2 * (long long)c->poolings + 1;
 	int n = c->layers_per_block.n;
 	if (n != 1 && n != blocks)
-		return ERR(E_CONFIG, &b->loc,
+		return ERR(E_CONFIG, loc,
 		           "'layers_per_block' has %d numbers, but %lld poolings make %lld blocks; "
 		           "give one number for each block or one for all",
 		           n, (long long)c->poolings, blocks);
@@ -212,7 +212,7 @@ int fcn_build(struct model_build *b, tid *out)
 	const struct fcn *c = config(b);
 	int poolings = (int)c->poolings;
 	tid x, added, skip[MAX_POOLINGS];
-	TRY(check(b));
+	TRY(fcn_check(b->arena, c, &b->loc));
 	TRY(conv(b, "conv_init", c->initial_filters ? c->initial_filters : c->growth,
 	         c->initial_kernel ? c->initial_kernel : c->kernel, c->initial_bias, b->input, &x));
 	TRY(relu(b, "relu_init", x, &x));

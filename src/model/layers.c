@@ -49,6 +49,12 @@ static int explain(const struct model_build *b, const struct layer_list *list,
 	return rc;
 }
 
+int layers_check(struct arena *a, const void *config, const struct loc *loc)
+{
+	struct layer_list list;
+	return layer_list_read(a, config, loc, &list);
+}
+
 int layers_build(struct model_build *b, tid *out)
 {
 	struct layer_list list;

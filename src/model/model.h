@@ -45,14 +45,18 @@ struct family {
 	const char *name, *doc;
 	const struct field *fields;
 	size_t size;
+	/* Optional. Mistakes that the table cannot see but no graph is needed for. */
+	int (*check)(struct arena *a, const void *config, const struct loc *loc);
 	int (*build)(struct model_build *b, tid *out);
 };
 extern const struct family *const model_families[];      /* NULL-terminated */
 extern const struct variant model_variants[];            /* the same as schema rows */
 
-/* Reads the `model` section, whose key `family` names the variant. what: as in schema_read. */
+/* Reads the `model` section, whose key `family` names the variant, and checks it. what: as in schema_read. */
 int model_read(struct arena *a, const struct ynode *section, const char *what,
                struct variant_value *out);
+/* What can be wrong with a section that its table accepts, found without a graph or data. */
+int model_check(struct arena *a, const struct variant_value *m);
 
 /* Builds the network named by m (a variant of model_variants) into g. input: graph tensor.
  * *out: logits or prediction, of `classes` channels. */
