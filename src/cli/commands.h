@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What each command of dlx-train does. Each returns 0 or an error; *status is preset to 0 and may be set to another exit status
+ * of a run that ended well (75: stopped with a checkpoint). */
+#ifndef DLX_CLI_COMMANDS_H
+#define DLX_CLI_COMMANDS_H
+
+#include "cli/options.h"
+
+int command_run(const struct options *o, int *status);
+
+#endif

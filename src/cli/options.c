@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One row an option: how it is written, what it takes, what it sets, what it does. */
+#include "cli/options.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "config/schema.h"
+
+enum argument { ARG_NONE, ARG_OPTIONAL, ARG_REQUIRED };
+
+struct option_row {
+	const char *name;                /* without dashes; one letter: "-x" */
+	enum argument argument;
+	const char *metavar;             /* shown in help; also after '=' */
+	int command;                     /* COMMAND_*, or -1: does not choose one */
+	size_t text_offset;              /* const char * that takes the argument; 0: none (command is the first member) */
+	const char *absent;              /* ARG_OPTIONAL: the value when none is given */
+	int (*apply)(struct options *o, const char *arg);   /* instead of text_offset */
+	const char *doc;
+};
+
+static int add_set(struct options *o, const char *arg)
+{
+	if (o->nset == OPTIONS_MAX_SET)
+		return ERR(E_USAGE, NULL, "more than %d '--set' options", OPTIONS_MAX_SET);
+	o->set[o->nset++] = arg;
+	return 0;
+}
+
+static int set_bench(struct options *o, const char *arg)
+{
+	char *end;
+	o->bench_steps = strtoll(arg, &end, 10);
+	if (*end || end == arg || o->bench_steps < 1 || o->bench_steps > 1000000)
+		return ERR(E_USAGE, NULL, "'--bench=%s': expected a number of steps from 1 to 1000000", arg);
+	return 0;
+}
+
+static int set_plan(struct options *o, const char *arg)
+{
+	if (strcmp(arg, "text") != 0 && strcmp(arg, "json") != 0 && strcmp(arg, "dot") != 0)
+		return ERR(E_USAGE, NULL, "'--plan=%s': expected text, json or dot", arg);
+	o->plan_format = arg;
+	return 0;
+}
+
+static int set_profile(struct options *o, const char *arg)
+{
+	(void)arg;
+	o->profile = true;
+	return 0;
+}
+
+static int set_quiet(struct options *o, const char *arg)
+{
+	(void)arg;
+	o->quiet = true;
+	return 0;
+}
+
+#define TEXT(m) offsetof(struct options, m)
+static const struct option_row rows[] = {
+	{ "check", ARG_NONE, NULL, COMMAND_CHECK, 0, NULL, NULL,
+	  "read the config and the data's headers, plan, and print a summary" },
+	{ "plan", ARG_OPTIONAL, "text|json|dot", COMMAND_PLAN, 0, "text", set_plan,
+	  "print the compiled plan: parameters, flops, memory, kernels, the effective config" },
+	{ "set", ARG_REQUIRED, "KEY=VALUE", -1, 0, NULL, add_set,
+	  "override one config value: a dotted path and a YAML value; may be repeated" },
+	{ "device", ARG_REQUIRED, "auto|cpu|cuda|reference", -1, TEXT(device), NULL, NULL, "override 'device'" },
+	{ "resume", ARG_OPTIONAL, "auto|ID|PATH", -1, TEXT(resume), "auto", NULL,
+	  "continue from the newest complete checkpoint, or the one named" },
+	{ "evaluate", ARG_NONE, NULL, COMMAND_EVALUATE, 0, NULL, NULL,
+	  "evaluate on data.validation; print the metrics table and one line of JSON" },
+	{ "predict", ARG_REQUIRED, "FILE", COMMAND_PREDICT, TEXT(file), NULL, NULL,
+	  "run the model on a record file; -o names a .npy file or a folder for pictures" },
+	{ "export", ARG_REQUIRED, "FILE", COMMAND_EXPORT, TEXT(file), NULL, NULL,
+	  "write the weights of the newest checkpoint (or the one of --resume) as safetensors; initial ones if there is none" },
+	{ "dump-step", ARG_REQUIRED, "DIR", COMMAND_DUMP_STEP, TEXT(file), NULL, NULL,
+	  "one training step on the first batch; loss, inputs, outputs, gradients and parameters as files" },
+	{ "bench", ARG_OPTIONAL, "N", COMMAND_BENCH, 0, "20", set_bench,
+	  "N timed steps on in-memory data after warm-up; one line of JSON" },
+	{ "profile", ARG_NONE, NULL, -1, 0, NULL, set_profile, "with --bench: also the time of each op, on standard error" },
+	{ "o", ARG_REQUIRED, "OUT", -1, TEXT(output), NULL, NULL, "where --predict writes" },
+	{ "dump", ARG_REQUIRED, "PASS", -1, TEXT(dump), NULL, NULL,
+	  "with --plan: print the graph after this pass, or after every one with 'all'" },
+	{ "quiet", ARG_NONE, NULL, -1, 0, NULL, set_quiet, "no progress and no notes; warnings and errors stay" },
+	{ "help-config", ARG_OPTIONAL, "KEY", COMMAND_HELP_CONFIG, TEXT(file), NULL, NULL,
+	  "every config key with type, range, default and meaning" },
+	{ "list-ops", ARG_NONE, NULL, COMMAND_LIST_OPS, 0, NULL, NULL, "the ops of the graph, one a line" },
+	{ "man-config", ARG_NONE, NULL, COMMAND_MAN_CONFIG, 0, NULL, NULL, "the key reference of dlx-config(5), as mdoc source" },
+	{ "help", ARG_NONE, NULL, COMMAND_HELP, 0, NULL, NULL, "this text" },
+	{ "version", ARG_NONE, NULL, COMMAND_VERSION, 0, NULL, NULL, "version, backends built in, library versions" },
+};
+#define NROWS ((int)(sizeof rows / sizeof *rows))
+
+static int unknown(const char *arg, size_t len)
+{
+	const char *names[NROWS + 1];
+	char name[64];
+	for (int i = 0; i < NROWS; i++)
+		names[i] = rows[i].name;
+	names[NROWS] = NULL;
+	snprintf(name, sizeof name, "%.*s", (int)len, arg);
+	while (name[0] == '-')
+		memmove(name, name + 1, strlen(name));
+	const char *near = did_you_mean(name, names);
+	return ERR(E_USAGE, NULL, "unknown option '%.*s'%s%s%s; see --help", (int)len, arg,
+	           near ? "; did you mean '--" : "", near ? near : "", near ? "'?" : "");
+}
+
+static const struct option_row *find(const char *arg, size_t *len)
+{
+	const char *name = arg + (arg[1] == '-' ? 2 : 1);
+	size_t n = strcspn(name, "=");
+	*len = (size_t)(name - arg) + n;
+	for (int i = 0; i < NROWS; i++)
+		if (strlen(rows[i].name) == n && strncmp(rows[i].name, name, n) == 0 &&
+		    (n == 1) == (arg[1] != '-'))
+			return &rows[i];
+	return NULL;
+}
+
+static int apply(struct options *o, const struct option_row *row, const char *arg)
+{
+	if (row->command >= 0) {
+		if (o->command != COMMAND_TRAIN && (int)o->command != row->command)
+			return ERR(E_USAGE, NULL, "'--%s' cannot be combined with another command", row->name);
+		o->command = (enum command)row->command;
+	}
+	if (row->apply)
+		return row->apply(o, arg);
+	if (row->text_offset)
+		*(const char **)((char *)o + row->text_offset) = arg;
+	return 0;
+}
+
+/* Options that take a required argument accept "--name=ARG" and "--name ARG"; optional ones "--name=ARG" alone. */
+static int one(struct options *o, int argc, char **argv, int *i)
+{
+	size_t len;
+	const char *arg = argv[*i];
+	const struct option_row *row = find(arg, &len);
+	if (!row)
+		return unknown(arg, len);
+	const char *value = arg[len] == '=' ? arg + len + 1 : NULL;
+	if (value && row->argument == ARG_NONE)
+		return ERR(E_USAGE, NULL, "option '%.*s' takes no value", (int)len, arg);
+	if (!value && row->argument == ARG_REQUIRED) {
+		if (*i + 1 >= argc)
+			return ERR(E_USAGE, NULL, "option '%s' needs a value: %s", arg, row->metavar);
+		value = argv[++*i];
+	}
+	if (value && !*value)
+		return ERR(E_USAGE, NULL, "option '%.*s' has an empty value", (int)len, arg);
+	return apply(o, row, value ? value : row->absent);
+}
+
+static int check(const struct options *o)
+{
+	bool standalone = o->command == COMMAND_HELP || o->command == COMMAND_VERSION ||
+	                  o->command == COMMAND_HELP_CONFIG || o->command == COMMAND_LIST_OPS ||
+	                  o->command == COMMAND_MAN_CONFIG;
+	if (!o->config && !standalone)
+		return ERR(E_USAGE, NULL, "no config file given; usage: dlx-train [OPTIONS] CONFIG.yaml; see --help");
+	if (o->command == COMMAND_PREDICT && !o->output)
+		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
+	if (o->output && o->command != COMMAND_PREDICT)
+		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
+	if (o->dump && o->command != COMMAND_PLAN)
+		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
+	if (o->profile && o->command != COMMAND_BENCH)
+		return ERR(E_USAGE, NULL, "'--profile' goes with '--bench'");
+	return 0;
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	*o = (struct options){ .command = COMMAND_TRAIN };
+	bool only_files = false;
+	for (int i = 1; i < argc; i++) {
+		if (!only_files && strcmp(argv[i], "--") == 0) {
+			only_files = true;
+		} else if (!only_files && argv[i][0] == '-' && argv[i][1]) {
+			TRY(one(o, argc, argv, &i));
+		} else if (o->config) {
+			return ERR(E_USAGE, NULL, "two config files: '%s' and '%s'", o->config, argv[i]);
+		} else {
+			o->config = argv[i];
+		}
+	}
+	return check(o);
+}
+
+void options_help(FILE *out, const char *program)
+{
+	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml\n\nTrains the network that CONFIG.yaml describes. Options:\n\n", program);
+	for (int i = 0; i < NROWS; i++) {
+		const struct option_row *r = &rows[i];
+		char left[80];
+		snprintf(left, sizeof left, "%s%s%s%s%s", r->name[1] ? "--" : "-", r->name,
+		         r->argument == ARG_OPTIONAL ? "[=" : r->argument == ARG_REQUIRED ? " " : "",
+		         r->argument ? r->metavar : "", r->argument == ARG_OPTIONAL ? "]" : "");
+		fprintf(out, "  %-34s %s\n", left, r->doc);
+	}
+	fprintf(out, "\nExit status: 0 done, 64 usage, 65 bad data, 66 input missing, 69 device unavailable, 70 bug,\n"
+	        "73 cannot write output, 74 i/o error, 75 stopped with a checkpoint (run again with --resume),\n"
+	        "78 config error. See dlx-train(1) and dlx-config(5).\n");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The command line as a table: "--help", the parser and the man page's check read the same rows. */
+#ifndef DLX_CLI_OPTIONS_H
+#define DLX_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum command {
+	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
+	COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
+	COMMAND_VERSION
+};
+
+#define OPTIONS_MAX_SET 64
+
+struct options {
+	enum command command;
+	const char *config;              /* the file */
+	const char *set[OPTIONS_MAX_SET];
+	int nset;
+	const char *device;
+	const char *resume;              /* NULL: not asked */
+	const char *plan_format;         /* text, json, dot */
+	const char *file;                /* of --predict, --export, --dump-step; key of --help-config */
+	const char *output;              /* -o */
+	const char *dump;                /* --dump=PASS */
+	int64_t bench_steps;
+	bool profile, quiet;
+};
+
+/* Fills o. E_USAGE with a text that names the option. */
+int options_parse(struct options *o, int argc, char **argv);
+void options_help(FILE *out, const char *program);
+
+#endif

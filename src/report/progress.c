@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The live line is redrawn in place with a carriage return and an erase; anything else that wants to be printed erases it
+ * first through the log hook and the next update draws it again. */
+#include "report/progress.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
+
+#define BAR_PERIOD 0.1
+#define LINE_PERIOD 10.0
+
+struct progress {
+	enum progress_mode mode;
+	double drawn_at;              /* 0: never */
+	bool live;                    /* a live line stands on the terminal */
+	struct buf line;              /* reused, so that a steady step allocates nothing */
+};
+
+static void erase(void *arg)
+{
+	struct progress *p = arg;
+	if (!p->live)
+		return;
+	fputs("\r\033[K", stdout);
+	fflush(stdout);
+	p->live = false;
+}
+
+struct progress *progress_new(enum progress_mode mode)
+{
+	struct progress *p = mem_calloc(1, sizeof *p);
+	if (mode == PROGRESS_AUTO)
+		mode = isatty(STDOUT_FILENO) ? PROGRESS_BAR : PROGRESS_LINES;
+	p->mode = mode;
+	buf_init(&p->line);
+	buf_reserve(&p->line, 512);
+	if (mode == PROGRESS_BAR)
+		log_hook(erase, p);
+	return p;
+}
+
+void progress_free(struct progress *p)
+{
+	if (!p)
+		return;
+	erase(p);
+	if (p->mode == PROGRESS_BAR)
+		log_hook(NULL, NULL);
+	buf_release(&p->line);
+	mem_free(p);
+}
+
+const char *seconds_text(double seconds, char *buf)
+{
+	long s = (long)(seconds + 0.5);
+	if (s < 60)
+		snprintf(buf, 32, "%ld s", s);
+	else if (s < 3600)
+		snprintf(buf, 32, "%ld:%02ld", s / 60, s % 60);
+	else
+		snprintf(buf, 32, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+	return buf;
+}
+
+static int columns(void)
+{
+	struct winsize w;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 100;
+}
+
+static void add_bar(struct buf *b, int64_t done, int64_t of, int width)
+{
+	int full = of > 0 ? (int)((double)done / (double)of * width) : 0;
+	buf_putc(b, '[');
+	for (int i = 0; i < width; i++)
+		buf_putc(b, i < full ? '=' : i == full ? '>' : ' ');
+	buf_puts(b, "] ");
+}
+
+static void describe(struct buf *b, const struct progress_state *s)
+{
+	char time[32];
+	if (s->epochs)
+		buf_printf(b, "epoch %lld/%lld  ", (long long)s->epoch, (long long)s->epochs);
+	buf_printf(b, "step %lld/%lld  loss %.4g  lr %.3g  %.3g samples/s", (long long)s->step,
+	           (long long)s->steps, s->loss, s->learning_rate, s->samples_per_second);
+	if (s->flops_per_second > 0)
+		buf_printf(b, "  %.3g TFLOP/s", s->flops_per_second / 1e12);
+	if (s->flops_per_second > 0 && s->peak_flops > 0)
+		buf_printf(b, " (%.0f %% of peak)", 100 * s->flops_per_second / s->peak_flops);
+	if (s->wait_share >= 0.05)
+		buf_printf(b, "  %.0f %% waiting for data", 100 * s->wait_share);
+	if (s->seconds_left >= 0)
+		buf_printf(b, "  %s left", seconds_text(s->seconds_left, time));
+}
+
+void progress_update(struct progress *p, const struct progress_state *s)
+{
+	double now = io_seconds(), period = p->mode == PROGRESS_BAR ? BAR_PERIOD : LINE_PERIOD;
+	if (p->mode == PROGRESS_NONE || (p->drawn_at > 0 && now - p->drawn_at < period))
+		return;
+	p->drawn_at = now;
+	buf_clear(&p->line);
+	if (p->mode == PROGRESS_BAR)
+		add_bar(&p->line, s->step, s->steps, 20);
+	describe(&p->line, s);
+	if (p->mode == PROGRESS_LINES) {
+		printf("%s\n", p->line.data);
+	} else {
+		printf("\r%.*s\033[K", columns() - 1, p->line.data);
+		p->live = true;
+	}
+	fflush(stdout);
+}
+
+void progress_say(struct progress *p, const char *fmt, ...)
+{
+	va_list ap;
+	if (p->mode == PROGRESS_NONE)
+		return;
+	erase(p);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+	fflush(stdout);
+}

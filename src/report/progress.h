@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a user sees while training: one live line on a terminal, or a plain line now and then in a batch log.
+ * Output goes to stdout; notes and warnings (stderr) clear the live line first. One thread. */
+#ifndef DLX_REPORT_PROGRESS_H
+#define DLX_REPORT_PROGRESS_H
+
+#include <stdint.h>
+
+enum progress_mode { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_LINES, PROGRESS_NONE };
+extern const char *const progress_names[];
+
+struct progress_state {
+	int64_t step, steps;          /* done, of */
+	int64_t epoch, epochs;        /* the current one, counting from 1; epochs 0: unknown */
+	double loss, learning_rate;
+	double samples_per_second;
+	double flops_per_second;      /* 0: not shown */
+	double peak_flops;            /* of the device; 0: unknown */
+	double wait_share;            /* of the time waited for data, 0..1; shown from 5 % */
+	double seconds_left;          /* < 0: unknown */
+};
+
+struct progress;
+
+struct progress *progress_new(enum progress_mode mode);
+void progress_free(struct progress *p);                 /* ends the live line; NULL is fine */
+/* Cheap: draws at most ten times a second (bar) or every ten seconds (lines). */
+void progress_update(struct progress *p, const struct progress_state *s);
+/* A line that stays: validation results, checkpoints. Shown in every mode but none. */
+void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* "1:02:03" or "2:03" or "47 s" into buf (at least 32 bytes); returns buf. */
+const char *seconds_text(double seconds, char *buf);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * "--bench": timed training steps on in-memory data after warm-up, as one line of JSON. */
+#ifndef DLX_TRAIN_BENCH_H
+#define DLX_TRAIN_BENCH_H
+
+#include "train/session.h"
+
+/* steps timed steps. Appends the line to out. s needs SESSION_TRAIN | SESSION_RUN. profile: also a table of the ops by time to stderr. */
+int bench(struct session *s, int64_t steps, bool profile, struct buf *out);
+
+#endif

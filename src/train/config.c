@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The root of the schema tables, and the checks that span sections. */
+#include "train/config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "data/transform.h"
+#include "model/model.h"
+#include "optim/optim.h"
+#include "optim/schedule.h"
+#include "report/progress.h"
+
+const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
+static const char *const precision_names[] = { "f32", NULL };
+
+static const struct field run_fields[] = {
+	FIELD_STRING(struct run_section, name, "run", "name of the run"),
+	FIELD_PATH(struct run_section, dir, NULL, "folder of the run's results; default: runs/NAME"),
+	FIELD_INT(struct run_section, seed, "1", 0, 9007199254740991.0,
+	          "seed of everything random: initial weights, order of samples, transforms, dropout"),
+	FIELD_END
+};
+
+static const struct field target_fields[] = {
+	FIELD_STRING(struct target_section, metric, NULL, "metric to watch; one of 'metrics', or loss"),
+	{ "at_least", FT_FLOAT, offsetof(struct target_section, at_least), "null", -INFINITY, INFINITY,
+	  NULL, NULL, NULL, FIELD_NULLABLE, "stop when the metric has reached this value" },
+	{ "at_most", FT_FLOAT, offsetof(struct target_section, at_most), "null", -INFINITY, INFINITY,
+	  NULL, NULL, NULL, FIELD_NULLABLE, "stop when the metric has come down to this value" },
+	FIELD_END
+};
+
+static const struct field validate_fields[] = {
+	FIELD_INT(struct validate_section, epochs, "1", 0, 1e9, "validate after every so many epochs; 0: never by epochs"),
+	FIELD_INT(struct validate_section, steps, "0", 0, 1e15, "validate after every so many steps; 0: never by steps"),
+	FIELD_END
+};
+
+static const struct field train_fields[] = {
+	FIELD_INT(struct train_section, epochs, "0", 0, 1e9, "passes over the training data; this or 'steps' is needed to train"),
+	FIELD_INT(struct train_section, steps, "0", 0, 1e15, "updates to make; with 'epochs' too, whichever ends first"),
+	FIELD_INT(struct train_section, batch_size, "1", 1, 1 << 24, "samples in a (micro-)batch of one rank"),
+	FIELD_INT(struct train_section, accumulate, "1", 1, 1 << 24,
+	          "micro-batches whose gradients are averaged for one update"),
+	{ "clip_norm", FT_FLOAT, offsetof(struct train_section, clip_norm), "null", 1e-30, 1e30, NULL, NULL, NULL,
+	  FIELD_NULLABLE, "largest Euclidean norm of all gradients together; larger ones are scaled down to it" },
+	FIELD_SECTION(struct train_section, validate, validate_fields, "when to evaluate on data.validation"),
+	FIELD_SECTION(struct train_section, target, target_fields, "stop early when a validation metric is good enough"),
+	FIELD_END
+};
+
+static const struct field precision_fields[] = {
+	FIELD_ENUM(struct precision_section, compute, "f32", precision_names, "element type of activations and arithmetic"),
+	FIELD_END
+};
+
+static const struct field report_fields[] = {
+	FIELD_ENUM(struct report_section, progress, "auto", progress_names,
+	           "bar: one live line; lines: a line now and then, for batch logs; none; auto: bar on a terminal, else lines"),
+	FIELD_INT(struct report_section, every, "10", 1, 1e9, "steps between 'step' lines in metrics.jsonl"),
+	FIELD_BOOL(struct report_section, tensorboard, "true", "also write a TensorBoard event file"),
+	FIELD_END
+};
+
+const struct field config_fields[] = {
+	FIELD_SECTION(struct run_config, run, run_fields, "the run and where its results go"),
+	FIELD_ENUM(struct run_config, device, "auto", device_names, "where to compute; cuda never falls back"),
+	FIELD_VARIANT(struct run_config, model, "", model_variants, "the network"),
+	FIELD_SECTION(struct run_config, data, data_fields, "record files and what happens to samples on the way"),
+	FIELD_VARIANT(struct run_config, loss, "", loss_variants, "what training minimises"),
+	FIELD_STRINGS(struct run_config, metrics, NULL, "what validation reports: accuracy, iou, mean_iou, mae, mse"),
+	FIELD_VARIANT(struct run_config, optimizer, "sgd", optimizer_variants, "how gradients change the weights"),
+	FIELD_VARIANT(struct run_config, schedule, "constant", schedule_variants, "the learning rate as a function of the step"),
+	FIELD_SECTION(struct run_config, precision, precision_fields, "number formats"),
+	FIELD_SECTION(struct run_config, train, train_fields, "the training loop"),
+	FIELD_SECTION(struct run_config, checkpoint, ckpt_fields, "when and what to save"),
+	FIELD_SECTION(struct run_config, report, report_fields, "progress, metrics and pictures"),
+	FIELD_END
+};
+
+/* Where the value of a dotted key stands, or the file's first place. */
+static const struct loc *place(const struct run_config *c, const char *section, const char *key)
+{
+	const struct ypair *p = ytree_pair(c->tree, section);
+	if (!p)
+		return &c->tree->loc;
+	const struct ypair *q = key && p->value->kind == Y_MAP ? ytree_pair(p->value, key) : NULL;
+	return q ? &q->value->loc : &p->key_loc;
+}
+
+static bool listed(const char *name, const char *const *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(v[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int check_metrics(const struct run_config *c)
+{
+	struct metrics *m;
+	TRY(metrics_new(&m, &c->metrics, loss_wants_labels(&c->loss), 1));
+	metrics_free(m);
+	return 0;
+}
+
+static int check_target(const struct run_config *c)
+{
+	const struct target_section *t = &c->train.target;
+	const struct loc *loc = place(c, "train", "target");
+	bool least = !isnan(t->at_least), most = !isnan(t->at_most);
+	if (!t->metric && !least && !most)
+		return 0;
+	if (!t->metric)
+		return ERR(E_CONFIG, loc, "'target' needs 'metric'");
+	if (least == most)
+		return ERR(E_CONFIG, loc, "'target' needs one of 'at_least' and 'at_most'");
+	if (strcmp(t->metric, "loss") == 0 || listed(t->metric, c->metrics.v, c->metrics.n))
+		return 0;
+	return ERR(E_CONFIG, loc, "target metric '%s' is not among 'metrics'", t->metric);
+}
+
+static void keep_first(int *rc, int one)
+{
+	if (*rc == 0)
+		*rc = one;
+}
+
+/* Whatever was read well is checked further, so that all mistakes are told at once. */
+static int check(const struct run_config *c)
+{
+	int rc = check_target(c);
+	keep_first(&rc, transform_check(c->arena, c->data.transforms));
+	if (c->model.v && c->model.data)
+		keep_first(&rc, model_check(c->arena, &c->model));
+	if (c->loss.v && c->loss.data) {
+		keep_first(&rc, loss_check(&c->loss));
+		keep_first(&rc, check_metrics(c));
+	}
+	if (c->optimizer.v && c->optimizer.data)
+		keep_first(&rc, optim_check(&c->optimizer));
+	if (c->schedule.v && c->schedule.data)
+		keep_first(&rc, schedule_check(&c->schedule));
+	if (c->data.train.n == 0)
+		keep_first(&rc, ERR(E_CONFIG, place(c, "data", NULL), "'data' needs 'train'"));
+	return rc;
+}
+
+int config_load(struct run_config **out, const char *path, int nset, const char *const *set)
+{
+	struct arena *a = arena_new();
+	struct run_config *c = ARENA_NEW(a, struct run_config);
+	c->arena = a;
+	c->file = str_intern(path);
+	int rc = ytree_load(a, path, &c->tree);
+	for (int i = 0; i < nset && c->tree; i++)
+		keep_first(&rc, ytree_set(a, c->tree, set[i]));
+	if (c->tree) {
+		keep_first(&rc, schema_read(a, c->tree, config_fields, "the config", &c->tree->loc, c));
+		keep_first(&rc, check(c));
+	}
+	if (rc < 0) {
+		config_free(c);
+		return rc;
+	}
+	if (!c->run.dir)
+		c->run.dir = arena_printf(a, "runs/%s", c->run.name);
+	*out = c;
+	return 0;
+}
+
+void config_free(struct run_config *c)
+{
+	if (c)
+		arena_free(c->arena);
+}
+
+struct ynode *config_effective(const struct run_config *c, struct arena *a)
+{
+	return schema_write(a, config_fields, c);
+}

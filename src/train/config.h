@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The whole config: the root table, made of the tables of the parts, and what one file comes to once read. */
+#ifndef DLX_TRAIN_CONFIG_H
+#define DLX_TRAIN_CONFIG_H
+
+#include "ckpt/ckpt.h"
+#include "config/schema.h"
+#include "data/loader.h"
+
+struct run_section {
+	const char *name, *dir;          /* dir NULL: runs/NAME */
+	int64_t seed;
+};
+
+struct target_section {
+	const char *metric;              /* NULL: train to the end */
+	double at_least, at_most;        /* one of them; the other is NaN */
+};
+
+struct validate_section {
+	int64_t epochs, steps;           /* after every so many; 0: not by this */
+};
+
+struct train_section {
+	int64_t epochs;                  /* 0 with steps given: as many as needed */
+	int64_t steps;                   /* 0: by epochs */
+	int64_t batch_size, accumulate;
+	double clip_norm;                /* NaN: off */
+	struct validate_section validate;
+	struct target_section target;
+};
+
+struct precision_section {
+	int compute;                     /* index in precision_names: f32 */
+};
+
+struct report_section {
+	int progress;                    /* enum progress_mode */
+	int64_t every;                   /* steps between lines of metrics.jsonl */
+	bool tensorboard;
+};
+
+struct run_config {
+	struct run_section run;
+	int device;                      /* index in device_names */
+	struct variant_value model;
+	struct data_config data;
+	struct variant_value loss;
+	struct strings metrics;
+	struct variant_value optimizer, schedule;
+	struct precision_section precision;
+	struct train_section train;
+	struct ckpt_config checkpoint;
+	struct report_section report;
+	/* not keys: */
+	const char *file;
+	struct arena *arena;
+	struct ynode *tree;              /* as written, with --set applied */
+};
+
+extern const struct field config_fields[];
+extern const char *const device_names[];
+
+/* Reads the file, applies the --set assignments, checks everything that can be known from the config alone. Every mistake
+ * found is in the error record. The config's memory is one arena. */
+int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
+void config_free(struct run_config *c);            /* NULL is fine */
+/* The effective config: every key with the value it has. */
+struct ynode *config_effective(const struct run_config *c, struct arena *a);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Counting over a planned graph and printing it. Nothing here changes anything. */
+#include "train/describe.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "graph/pass.h"
+
+/* --- counting --- */
+
+static bool is_entry(const struct tensor *t, enum role role)
+{
+	return t->role == role && t->alias == NONE;
+}
+
+static bool trainable(const struct plan *p, tid t)
+{
+	for (int i = 0; i < p->nparam; i++)
+		if (p->param[i] == t)
+			return true;
+	return false;
+}
+
+/* First and last node a storage is needed at. */
+static bool alive_at(const struct graph *g, tid root, nid at)
+{
+	bool before = false, after = false;
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		bool touches = false;
+		for (int k = 0; k < n->nout && !touches; k++)
+			touches = n->out[k] != NONE && graph_root(g, n->out[k]) == root;
+		for (int k = 0; k < n->nin && !touches; k++)
+			touches = n->in[k] != NONE && graph_root(g, n->in[k]) == root;
+		before = before || (touches && i <= at);
+		after = after || (touches && i >= at);
+	}
+	return before && (after || graph_t(g, root)->output);
+}
+
+void describe_memory(const struct plan *p, struct plan_memory *m)
+{
+	const struct graph *g = p->g;
+	memset(m, 0, sizeof *m);
+	for (tid t = 0; t < g->ntensor; t++) {
+		const struct tensor *x = graph_t(g, t);
+		m->parameters += is_entry(x, ROLE_PARAM) ? x->bytes : 0;
+		m->optimizer += is_entry(x, ROLE_STATE) ? x->bytes : 0;
+		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes : 0;
+		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE &&
+		    g->arena_peak_node != NONE && alive_at(g, t, g->arena_peak_node))
+			m->gradients += x->bytes;
+	}
+	if (g->arena_peak_node != NONE)
+		m->workspace = (int64_t)exec_workspace(p->exec, g->arena_peak_node);
+	m->activations = g->arena_bytes - m->workspace - m->gradients;
+	m->peak = m->parameters + m->optimizer + m->inputs + g->arena_bytes;
+}
+
+double describe_forward_flops(const struct plan *p)
+{
+	double sum = 0;
+	for (int i = 0; i < p->g->nnode; i++)
+		if (p->g->node[i]->phase == PHASE_FORWARD && (p->g->node[i]->op->flags & OP_COUNTED))
+			sum += op_cost(p->g, p->g->node[i]).flops;
+	return sum / (double)p->batch;
+}
+
+static int parameter_tensors(const struct plan *p, int64_t *elements, int64_t *trained)
+{
+	int n = 0;
+	*elements = *trained = 0;
+	for (tid t = 0; t < p->g->ntensor; t++) {
+		const struct tensor *x = graph_t(p->g, t);
+		if (!is_entry(x, ROLE_PARAM))
+			continue;
+		n++;
+		*elements += shape_count(&x->shape);
+		*trained += trainable(p, t) ? shape_count(&x->shape) : 0;
+	}
+	return n;
+}
+
+/* --- text --- */
+
+const char *count_text(int64_t n, char *buf)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%" PRId64, n), k = 0;
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0 && digits[i - 1] != '-')
+			buf[k++] = ',';
+		buf[k++] = digits[i];
+	}
+	buf[k] = '\0';
+	return buf;
+}
+
+static const char *scaled(double v, double unit, const char *const *names, char *buf)
+{
+	int i = 0;
+	while (v >= unit && names[i + 1]) {
+		v /= unit;
+		i++;
+	}
+	snprintf(buf, 32, i || v != (double)(int64_t)v ? "%.3g %s" : "%.0f %s", v, names[i]);
+	if (v >= 999.5)
+		snprintf(buf, 32, "%.0f %s", v, names[i]);
+	return buf;
+}
+
+const char *bytes_text(double bytes, char *buf)
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", NULL };
+	return scaled(bytes, 1024, names, buf);
+}
+
+static const char *flops_text(double flops, char *buf)
+{
+	static const char *const names[] = { "FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", NULL };
+	return scaled(flops, 1000, names, buf);
+}
+
+static void describe_model(const struct session *s, const struct plan *p, struct buf *out)
+{
+	char a[SHAPE_TEXT], b[SHAPE_TEXT], n[32], f[32], t[32];
+	int64_t elements, trained;
+	int tensors = parameter_tensors(p, &elements, &trained);
+	double flops = describe_forward_flops(p);
+	buf_printf(out, "device        %s\n", s->dev->description);
+	buf_printf(out, "model         %s: %s parameters in %d tensors\n", s->config->model.v->name,
+	           count_text(elements, n), tensors);
+	buf_printf(out, "input         %s    output %s\n", shape_text(&graph_t(p->g, p->input)->shape, a),
+	           shape_text(&graph_t(p->g, p->output)->shape, b));
+	buf_printf(out, "arithmetic    %s forward, %s training, each sample\n", flops_text(flops, f),
+	           flops_text(3 * flops, t));
+}
+
+static void describe_data(const struct session *s, struct buf *out)
+{
+	if (!s->train_set) {
+		buf_puts(out, "data          not there; planned for the config's 'model.input'\n");
+		return;
+	}
+	int64_t n = dataset_info(s->train_set)->samples;
+	buf_printf(out, "data          %" PRId64 " training samples, %" PRId64 " batches an epoch", n,
+	           loader_batches(s->train));
+	if (s->validation_set)
+		buf_printf(out, "; %" PRId64 " validation samples", dataset_info(s->validation_set)->samples);
+	buf_putc(out, '\n');
+}
+
+static void describe_memory_text(const struct plan *p, struct buf *out)
+{
+	struct plan_memory m;
+	char a[32], b[32], c[32], d[32], e[32], f[32], g[32];
+	describe_memory(p, &m);
+	buf_printf(out, "memory        %s: parameters %s, optimizer and running statistics %s, inputs %s,\n"
+	           "              activations %s, gradients %s, workspace %s", bytes_text((double)m.peak, a),
+	           bytes_text((double)m.parameters, b), bytes_text((double)m.optimizer, c),
+	           bytes_text((double)m.inputs, d), bytes_text((double)m.activations, e),
+	           bytes_text((double)m.gradients, f), bytes_text((double)m.workspace, g));
+	if (p->g->arena_peak_node != NONE)
+		buf_printf(out, " (fullest at node %d '%s')", p->g->arena_peak_node,
+		           p->g->node[p->g->arena_peak_node]->name);
+	buf_printf(out, "\n              arena %s for a lower bound of %s\n",
+	           bytes_text((double)p->g->arena_bytes, a), bytes_text((double)p->g->arena_lower_bound, b));
+}
+
+static void describe_largest_batch(const struct session *s, const struct plan *p, struct buf *out);
+
+static const struct plan *main_plan(const struct session *s)
+{
+	return s->train_plan[0] ? s->train_plan[0] : s->train_plan[1];
+}
+
+void describe_check(const struct session *s, struct buf *out)
+{
+	const struct plan *p = main_plan(s);
+	buf_printf(out, "config        %s: no mistakes found\n", s->config->file);
+	describe_model(s, p, out);
+	describe_data(s, out);
+	describe_memory_text(p, out);
+	describe_largest_batch(s, p, out);
+	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
+}
+
+static double host_memory(void)
+{
+	struct buf text = BUF_INIT;
+	double kib = 0;
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	buf_release(&text);
+	return 1024 * kib;
+}
+
+/* Activations grow with the batch; parameters do not. */
+static void describe_largest_batch(const struct session *s, const struct plan *p, struct buf *out)
+{
+	double fixed, have = host_memory(), each = (double)p->g->arena_bytes / (double)p->batch;
+	struct plan_memory m;
+	describe_memory(p, &m);
+	fixed = (double)(m.parameters + m.optimizer);
+	if (have > fixed && each > 0)
+		buf_printf(out, "largest batch about %.0f in the %.3g GiB available now\n", (have - fixed) / each,
+		           have / (1 << 30));
+	(void)s;
+}
+
+/* --- the nodes --- */
+
+static void describe_kernels(const struct plan *p, struct buf *out)
+{
+	static const char *const phases[] = { "forward", "backward", "update" };
+	buf_printf(out, "\n%5s  %-8s  %-26s %-30s %-18s %-8s %10s  %s\n", "node", "phase", "op", "layer", "output",
+	           "layout", "GFLOP", "kernel");
+	for (int i = 0; i < p->g->nnode; i++) {
+		const struct node *n = p->g->node[i];
+		char shape[SHAPE_TEXT] = "", layout[LAYOUT_TEXT] = "";
+		if (n->nout && n->out[0] != NONE) {
+			const struct tensor *t = graph_t(p->g, n->out[0]);
+			shape_text(&t->shape, shape);
+			layout_text(&t->layout, &t->shape, layout);
+		}
+		const char *impl = exec_impl(p->exec, i);
+		buf_printf(out, "%5d  %-8s  %-26s %-30s %-18s %-8s %10.4f  %s\n", i, phases[n->phase], n->op->name,
+		           n->name ? n->name : "", shape, layout, op_cost(p->g, n).flops / 1e9, impl ? impl : "");
+	}
+}
+
+void describe_text(const struct session *s, struct buf *out)
+{
+	struct arena *a = arena_new();
+	describe_check(s, out);
+	describe_kernels(main_plan(s), out);
+	buf_puts(out, "\neffective config:\n\n");
+	ytree_write(out, config_effective(s->config, a));
+	arena_free(a);
+}
+
+void describe_dot(const struct session *s, struct buf *out)
+{
+	graph_dump_dot(main_plan(s)->g, out);
+}
+
+void describe_json(const struct session *s, struct buf *out)
+{
+	const struct plan *p = main_plan(s);
+	struct arena *a = arena_new();
+	struct plan_memory m;
+	int64_t elements, trained;
+	int tensors = parameter_tensors(p, &elements, &trained);
+	double flops = describe_forward_flops(p);
+	describe_memory(p, &m);
+	buf_puts(out, "{\"model\": {\"family\": ");
+	buf_json_string(out, s->config->model.v->name);
+	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64 ", \"tensors\": %d},\n",
+	           elements, trained, tensors);
+	buf_printf(out, " \"flops\": {\"forward\": %.0f, \"training\": %.0f},\n", flops, 3 * flops);
+	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64 ", \"optimizer\": %"
+	           PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64 ", \"inputs\": %" PRId64
+	           ", \"peak\": %" PRId64 "},\n", m.parameters, m.gradients, m.optimizer, m.activations, m.workspace,
+	           m.inputs, m.peak);
+	buf_printf(out, " \"groups\": [],\n \"nodes\": %d, \"fingerprint\": \"%016" PRIx64 "\",\n \"config\": ",
+	           p->g->nnode, graph_fingerprint(p->g));
+	ytree_write_json(out, config_effective(s->config, a));
+	buf_puts(out, "}\n");
+	arena_free(a);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Batches' losses are combined by the weight each was a mean over; counts of the metrics add up. A short last batch runs
+ * on a plan of its own size. */
+#include "train/evaluate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+/* The metrics object that sums over the set: the full-size plan's. */
+static struct metrics *pooled(const struct session *s)
+{
+	return s->evaluate_plan[0]->metrics;
+}
+
+static int run_batch(struct session *s, const struct batch *b, double **values, double *sum, double *weight)
+{
+	struct plan *p = session_plan(s->evaluate_plan, b->n);
+	double loss, w;
+	plan_feed(p, s->config, b, NULL);
+	TRY(exec_run(p->exec, ~0u));
+	exec_read(p->exec, p->loss, DTYPE_F64, &loss);
+	exec_read(p->exec, p->loss_weight, DTYPE_F64, &w);
+	*sum += w > 0 ? loss * w : 0;
+	*weight += w;
+	for (int i = 0; i < p->nmetric; i++)
+		exec_read(p->exec, p->metric[i], DTYPE_F64, values[i]);
+	metrics_add(pooled(s), (const double *const *)values);
+	return 0;
+}
+
+static double **make_values(const struct plan *p, struct arena *a)
+{
+	double **v = ARENA_ARRAY(a, double *, p->nmetric + 1);
+	for (int i = 0; i < p->nmetric; i++)
+		v[i] = ARENA_ARRAY(a, double, shape_count(&graph_t(p->g, p->metric[i])->shape));
+	return v;
+}
+
+int evaluate(struct session *s, struct evaluation *out)
+{
+	struct arena *a = arena_new();
+	double **values = make_values(s->evaluate_plan[0], a);
+	double sum = 0, weight = 0, t0 = io_seconds();
+	int rc = loader_seek(s->validation, 0, 0);
+	metrics_reset(pooled(s));
+	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++) {
+		const struct batch *b;
+		rc = loader_next(s->validation, &b);
+		if (rc == 0)
+			rc = run_batch(s, b, values, &sum, &weight);
+	}
+	arena_free(a);
+	TRY(rc);
+	out->loss = weight > 0 ? sum / weight : NAN;
+	out->metric = metrics_values(pooled(s), &out->nmetric);
+	out->seconds = io_seconds() - t0;
+	return 0;
+}
+
+double evaluation_find(const struct evaluation *e, const char *name, bool *larger)
+{
+	*larger = false;
+	if (strcmp(name, "loss") == 0)
+		return e->loss;
+	for (int i = 0; i < e->nmetric; i++)
+		if (strcmp(e->metric[i].name, name) == 0) {
+			*larger = e->metric[i].larger_is_better;
+			return e->metric[i].v[0];
+		}
+	return NAN;
+}
+
+void evaluation_line(const struct evaluation *e, struct buf *out)
+{
+	buf_printf(out, "loss %.4f", e->loss);
+	for (int i = 0; i < e->nmetric; i++)
+		if (e->metric[i].n == 1)
+			buf_printf(out, "  %s %.4f", e->metric[i].name, e->metric[i].v[0]);
+}
+
+static void class_header(struct buf *out, const char *const *classes, int n)
+{
+	buf_printf(out, "%-14s", "");
+	for (int i = 0; i < n; i++) {
+		char number[32];
+		snprintf(number, sizeof number, "class %d", i);
+		buf_printf(out, " %12.12s", classes ? classes[i] : number);
+	}
+	buf_putc(out, '\n');
+}
+
+void evaluation_table(const struct evaluation *e, const char *const *classes, struct buf *out)
+{
+	buf_printf(out, "%-14s %12.4f\n", "loss", e->loss);
+	for (int i = 0; i < e->nmetric; i++)
+		if (e->metric[i].n == 1)
+			buf_printf(out, "%-14s %12.4f\n", e->metric[i].name, e->metric[i].v[0]);
+	for (int i = 0; i < e->nmetric; i++) {
+		const struct metric_value *m = &e->metric[i];
+		if (m->n == 1)
+			continue;
+		class_header(out, classes, m->n);
+		buf_printf(out, "%-14s", m->name);
+		for (int k = 0; k < m->n; k++)
+			buf_printf(out, " %12.4f", m->v[k]);
+		buf_putc(out, '\n');
+	}
+}
+
+void evaluation_json(const struct evaluation *e, struct buf *out)
+{
+	buf_puts(out, "\"loss\": ");
+	buf_json_double(out, e->loss);
+	buf_puts(out, ", \"metrics\": {");
+	for (int i = 0; i < e->nmetric; i++) {
+		const struct metric_value *m = &e->metric[i];
+		buf_printf(out, "%s\"%s\": %s", i ? ", " : "", m->name, m->n > 1 ? "[" : "");
+		for (int k = 0; k < m->n; k++) {
+			buf_puts(out, k ? ", " : "");
+			buf_json_double(out, m->v[k]);
+		}
+		buf_puts(out, m->n > 1 ? "]" : "");
+	}
+	buf_putc(out, '}');
+}

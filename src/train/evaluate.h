@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One pass over the validation set: the loss and the metrics of the whole set, whatever the batch size. */
+#ifndef DLX_TRAIN_EVALUATE_H
+#define DLX_TRAIN_EVALUATE_H
+
+#include "train/session.h"
+
+struct evaluation {
+	double loss;
+	const struct metric_value *metric;     /* valid until the next evaluation */
+	int nmetric;
+	double seconds;
+};
+
+/* Needs a validation set and bound plans. */
+int evaluate(struct session *s, struct evaluation *out);
+/* The value of a metric by name ("loss" too), NaN if it is not there; *larger: larger is better. */
+double evaluation_find(const struct evaluation *e, const char *name, bool *larger);
+/* "accuracy 0.912  mean_iou 0.85" on one line (single-valued metrics). */
+void evaluation_line(const struct evaluation *e, struct buf *out);
+/* A table with one row a metric and per-class columns named as in the data (classes may be NULL). */
+void evaluation_table(const struct evaluation *e, const char *const *classes, struct buf *out);
+/* {"loss": ..., "metrics": {...}} without the braces' surroundings: the members, for a line of JSON. */
+void evaluation_json(const struct evaluation *e, struct buf *out);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The same facts to every sink that is open. */
+#include "train/journal.h"
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "report/jsonl.h"
+#include "report/tfevents.h"
+
+#define MAX_METRICS 32
+
+struct journal {
+	struct jsonl *lines;
+	struct tfevents *events;      /* NULL: not asked for */
+};
+
+int journal_open(struct journal **out, const char *dir, bool tensorboard, int64_t resumed_step)
+{
+	struct journal *j = mem_calloc(1, sizeof *j);
+	char *path = io_join(dir, "metrics.jsonl");
+	int rc = jsonl_open(&j->lines, path, resumed_step > 0 ? resumed_step : JSONL_FRESH);
+	if (rc == 0 && tensorboard)
+		rc = tfevents_open(&j->events, dir, resumed_step > 0 ? resumed_step : TFEVENTS_FRESH);
+	mem_free(path);
+	if (rc < 0) {
+		journal_close(j);
+		return rc;
+	}
+	*out = j;
+	return 0;
+}
+
+void journal_close(struct journal *j)
+{
+	if (!j)
+		return;
+	jsonl_close(j->lines);
+	tfevents_close(j->events);
+	mem_free(j);
+}
+
+int journal_step(struct journal *j, const struct journal_step *s)
+{
+	struct jsonl_step line = { s->step, s->epoch, s->loss, s->learning_rate, s->samples_per_second, s->seconds };
+	TRY(jsonl_step(j->lines, &line));
+	if (!j->events)
+		return 0;
+	TRY(tfevents_scalar(j->events, s->step, "train/loss", s->loss));
+	TRY(tfevents_scalar(j->events, s->step, "train/learning_rate", s->learning_rate));
+	return tfevents_scalar(j->events, s->step, "train/samples_per_second", s->samples_per_second);
+}
+
+int journal_validation(struct journal *j, int64_t step, int64_t epoch, const struct evaluation *e)
+{
+	struct jsonl_metric m[MAX_METRICS];
+	int n = e->nmetric < MAX_METRICS ? e->nmetric : MAX_METRICS;
+	char tag[64];
+	for (int i = 0; i < n; i++)
+		m[i] = (struct jsonl_metric){ e->metric[i].name, e->metric[i].n, e->metric[i].n > 1, e->metric[i].v };
+	TRY(jsonl_validation(j->lines, step, epoch, e->loss, m, n));
+	if (!j->events)
+		return 0;
+	TRY(tfevents_scalar(j->events, step, "validation/loss", e->loss));
+	for (int i = 0; i < n; i++) {
+		if (m[i].list)
+			continue;
+		snprintf(tag, sizeof tag, "validation/%s", m[i].name);
+		TRY(tfevents_scalar(j->events, step, tag, m[i].value[0]));
+	}
+	return 0;
+}
+
+int journal_checkpoint(struct journal *j, const struct ckpt_done *d)
+{
+	return jsonl_checkpoint(j->lines, d->step, d->id, d->bytes, d->seconds);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a run writes down about itself: metrics.jsonl and, if asked, a TensorBoard event file, both in the run's folder.
+ * A resumed run cuts off what was written after the step it resumes from. */
+#ifndef DLX_TRAIN_JOURNAL_H
+#define DLX_TRAIN_JOURNAL_H
+
+#include "ckpt/ckpt.h"
+#include "train/evaluate.h"
+
+struct journal;
+
+/* resumed_step: lines of later steps are removed; 0 starts afresh. */
+int journal_open(struct journal **out, const char *dir, bool tensorboard, int64_t resumed_step);
+void journal_close(struct journal *j);                /* NULL is fine */
+
+struct journal_step {
+	int64_t step, epoch;
+	double loss, learning_rate, samples_per_second, seconds;
+};
+int journal_step(struct journal *j, const struct journal_step *s);
+int journal_validation(struct journal *j, int64_t step, int64_t epoch, const struct evaluation *e);
+int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One iteration = one update: `accumulate` micro-batches forward and backward, then the update. The clock (step, epoch,
+ * batch) says where training stands; everything between steps is decided from it. */
+#include "train/loop.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "graph/pass.h"
+#include "optim/schedule.h"
+#include "report/progress.h"
+#include "train/journal.h"
+#include "train/signals.h"
+
+struct loop {
+	struct session *s;
+	const struct run_config *c;
+	struct journal *journal;
+	struct progress *progress;
+	struct ckpt_store *ckpt;
+	struct clock clock;
+	struct schedule_context schedule;
+	int64_t batches;               /* per epoch */
+	int64_t epochs;                /* 0: by steps alone */
+	double start;                  /* io_seconds at the beginning of this run */
+	double seconds_before;         /* of earlier runs, from the checkpoint */
+	double saved_at;
+	double step_flops;             /* of a full micro-batch, forward to update */
+	/* Smoothed over about twenty steps. */
+	double step_seconds, wait_seconds;
+	int64_t saved_step;            /* -1: none in this run */
+	int64_t evaluated_step;
+	double metric;                 /* last value of the watched metric, larger is better */
+	struct train_result *result;
+};
+
+/* --- one step --- */
+
+static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, double *loss)
+{
+	struct plan *p = session_plan(l->s->train_plan, b->n);
+	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
+		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
+	plan_feed(p, l->c, b, &at);
+	TRY(exec_run(p->exec, micro + 1 == micros ? ~0u : EXEC_MICRO));
+	exec_read(p->exec, p->loss, DTYPE_F64, loss);
+	return 0;
+}
+
+/* How many micro-batches the next update is made of: fewer at the end of an epoch. */
+static int64_t micro_batches(const struct loop *l)
+{
+	int64_t left = l->batches - l->clock.batch;
+	return left < l->c->train.accumulate ? left : l->c->train.accumulate;
+}
+
+static int step(struct loop *l, double *loss, int64_t *samples)
+{
+	int64_t micros = micro_batches(l);
+	*loss = 0;
+	*samples = 0;
+	for (int64_t i = 0; i < micros; i++) {
+		const struct batch *b;
+		double one;
+		TRY(loader_next(l->s->train, &b));
+		TRY(forward_backward(l, b, i, micros, &one));
+		*loss += one / (double)micros;
+		*samples += b->n;
+	}
+	if (!isfinite(*loss))
+		return ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
+		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, l->clock.step);
+	l->clock.step++;
+	l->clock.batch += micros;
+	if (l->clock.batch == l->batches) {
+		l->clock.batch = 0;
+		l->clock.epoch++;
+	}
+	return 0;
+}
+
+/* --- between steps --- */
+
+static double elapsed(const struct loop *l)
+{
+	return l->seconds_before + io_seconds() - l->start;
+}
+
+static const char *watched_metric(const struct run_config *c)
+{
+	static const char *const preferred[] = { "mean_iou", "accuracy", "mae", "mse" };
+	if (c->train.target.metric)
+		return c->train.target.metric;
+	for (size_t k = 0; k < sizeof preferred / sizeof *preferred; k++)
+		for (int i = 0; i < c->metrics.n; i++)
+			if (strcmp(c->metrics.v[i], preferred[k]) == 0)
+				return preferred[k];
+	return "loss";
+}
+
+static bool target_reached(const struct run_config *c, const struct evaluation *e)
+{
+	const struct target_section *t = &c->train.target;
+	bool larger;
+	if (!t->metric)
+		return false;
+	double v = evaluation_find(e, t->metric, &larger);
+	return isnan(t->at_least) ? v <= t->at_most : v >= t->at_least;
+}
+
+static int validate(struct loop *l)
+{
+	struct evaluation *e = &l->result->evaluation;
+	struct buf line = BUF_INIT;
+	bool larger;
+	TRY(evaluate(l->s, e));
+	l->result->has_evaluation = true;
+	l->evaluated_step = l->clock.step;
+	double v = evaluation_find(e, watched_metric(l->c), &larger);
+	l->metric = larger ? v : -v;
+	if (!(l->metric <= l->clock.best))
+		l->clock.best = l->metric;
+	l->result->target_reached = target_reached(l->c, e);
+	evaluation_line(e, &line);
+	progress_say(l->progress, "step %" PRId64 "  epoch %" PRId64 "  validation: %s", l->clock.step,
+	             l->clock.epoch, line.data);
+	buf_release(&line);
+	return journal_validation(l->journal, l->clock.step, l->clock.epoch, e);
+}
+
+static bool validation_due(const struct loop *l)
+{
+	const struct validate_section *v = &l->c->train.validate;
+	if (!l->s->validation)
+		return false;
+	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
+	       (v->steps && l->clock.step % v->steps == 0);
+}
+
+static int save(struct loop *l)
+{
+	l->clock.seconds = elapsed(l);
+	l->saved_at = io_seconds();
+	l->saved_step = l->clock.step;
+	double metric = l->evaluated_step == l->clock.step ? l->metric : NAN;
+	return state_save(l->s, l->ckpt, &l->clock, watched_metric(l->c), metric);
+}
+
+static bool save_due(const struct loop *l)
+{
+	struct ckpt_clock now = { .step = l->clock.step, .epoch = l->clock.epoch,
+		.epoch_end = l->clock.batch == 0, .seconds = io_seconds() - l->saved_at };
+	return ckpt_due(&l->c->checkpoint, &now);
+}
+
+static int note_durable(struct loop *l)
+{
+	struct ckpt_done done;
+	while (ckpt_poll(l->ckpt, &done))
+		TRY(journal_checkpoint(l->journal, &done));
+	return 0;
+}
+
+/* A failed background save does not end training: older versions are intact, the next save tries again. */
+static int save_or_warn(struct loop *l)
+{
+	int mark = err_count();
+	if (save(l) == 0)
+		return 0;
+	for (int i = mark; i < err_count(); i++)
+		warn("%s; training goes on, the last good checkpoint is in place", err_get(i)->text);
+	err_truncate(mark);
+	return 0;
+}
+
+/* --- reporting --- */
+
+static void smooth(double *average, double value, int64_t n)
+{
+	double share = n < 20 ? 1.0 / (double)n : 0.05;
+	*average += share * (value - *average);
+}
+
+static bool finished(const struct loop *l)
+{
+	const struct train_section *t = &l->c->train;
+	return (t->epochs && l->clock.epoch >= t->epochs) || (t->steps && l->clock.step >= t->steps);
+}
+
+static void show(struct loop *l, double loss, int64_t samples, int64_t done)
+{
+	const struct device *dev = l->s->dev;
+	double batches = (double)samples / (double)l->c->train.batch_size;
+	struct progress_state p = {
+		.step = l->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
+		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
+		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
+		.samples_per_second = (double)samples / l->step_seconds,
+		.flops_per_second = batches * l->step_flops / l->step_seconds, .peak_flops = dev->peak_flops,
+		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1 };
+	if (done >= 3)
+		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - l->clock.step);
+	progress_update(l->progress, &p);
+}
+
+static int report(struct loop *l, double loss, int64_t samples)
+{
+	if (l->clock.step % l->c->report.every && !finished(l))
+		return 0;
+	struct journal_step line = { .step = l->clock.step,
+		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
+		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
+		.samples_per_second = (double)samples / l->step_seconds, .seconds = elapsed(l) };
+	return journal_step(l->journal, &line);
+}
+
+/* --- the loop --- */
+
+static int timed_step(struct loop *l, int64_t done)
+{
+	double loss, t0 = io_seconds(), w0 = loader_wait_seconds(l->s->train);
+	int64_t samples;
+	uint64_t allocations = mem_count();
+	TRY(step(l, &loss, &samples));
+	if (done > 2)
+		l->result->step_allocations += mem_count() - allocations;
+	smooth(&l->step_seconds, io_seconds() - t0, done);
+	smooth(&l->wait_seconds, loader_wait_seconds(l->s->train) - w0, done);
+	show(l, loss, samples, done);
+	return report(l, loss, samples);
+}
+
+static int run(struct loop *l)
+{
+	for (int64_t done = 1; !finished(l) && !l->result->target_reached; done++) {
+		TRY(timed_step(l, done));
+		if (validation_due(l))
+			TRY(validate(l));
+		if (save_due(l))
+			TRY(save_or_warn(l));
+		TRY(note_durable(l));
+		if (signals_pending()) {
+			l->result->stopped_by = signals_pending();
+			return 0;
+		}
+	}
+	if (l->s->validation && l->evaluated_step != l->clock.step)
+		TRY(validate(l));
+	return 0;
+}
+
+/* The state at the end is worth an error if it cannot be saved. */
+static int finish(struct loop *l)
+{
+	if (l->saved_step != l->clock.step)
+		TRY(save(l));
+	TRY(ckpt_wait(l->ckpt));
+	return note_durable(l);
+}
+
+static int write_effective_config(const struct run_config *c)
+{
+	struct buf text = BUF_INIT;
+	struct arena *a = arena_new();
+	char *path = io_join(c->run.dir, "config.yaml");
+	ytree_write(&text, config_effective(c, a));
+	int rc = io_write_file(path, text.data, text.len);
+	mem_free(path);
+	arena_free(a);
+	buf_release(&text);
+	return rc;
+}
+
+static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir)
+{
+	struct ckpt_version *v = NULL;
+	bool found = false;
+	char id[64];
+	if (o->resume) {
+		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
+		if (found)
+			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
+		else
+			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
+		return 0;
+	}
+	TRY(ckpt_load(&v, dir, "auto"));
+	if (!v)
+		return 0;
+	int64_t at = ckpt_version_state(v)->step;
+	ckpt_version_free(v);
+	return ERR(E_CANTCREATE, NULL, "'%s' holds a run already, with a checkpoint of step %" PRId64 "; continue it with "
+	           "--resume, choose another folder with --set run.dir=DIR, or remove it", l->c->run.dir, at);
+}
+
+static int open_run(struct loop *l, const struct train_options *o)
+{
+	const struct run_config *c = l->c;
+	char *dir = io_join(c->run.dir, "checkpoints");
+	int rc = io_mkdirs(c->run.dir);
+	if (rc == 0)
+		rc = resume_or_start(l, o, dir);
+	if (rc == 0)
+		rc = write_effective_config(c);
+	if (rc == 0)
+		rc = ckpt_open(&l->ckpt, dir, &c->checkpoint);
+	if (rc == 0)
+		rc = journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
+	mem_free(dir);
+	return rc;
+}
+
+static int plan_length(struct loop *l)
+{
+	const struct train_section *t = &l->c->train;
+	l->batches = loader_batches(l->s->train);
+	int64_t per_epoch = (l->batches + t->accumulate - 1) / t->accumulate;
+	l->schedule.base_rate = optim_learning_rate(&l->c->optimizer);
+	l->schedule.steps_per_epoch = per_epoch;
+	l->schedule.total_steps = t->steps;
+	if (t->epochs && (!t->steps || t->epochs * per_epoch < t->steps))
+		l->schedule.total_steps = t->epochs * per_epoch;
+	l->epochs = t->epochs;
+	if (!t->epochs && !t->steps)
+		return ERR(E_CONFIG, &l->c->tree->loc, "nothing says how long to train; give 'train.epochs' or 'train.steps'");
+	return 0;
+}
+
+static int prepare(struct loop *l, const struct train_options *o)
+{
+	const struct plan *p = l->s->train_plan[0];
+	TRY(plan_length(l));
+	TRY(open_run(l, o));
+	l->seconds_before = l->clock.seconds;
+	l->step_flops = graph_cost(p->g, ~0u).flops;
+	device_measure_peak(l->s->dev);
+	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
+}
+
+int train(struct session *s, const struct train_options *o, struct train_result *r)
+{
+	struct loop l = { .s = s, .c = s->config, .start = io_seconds(), .saved_at = io_seconds(),
+		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN };
+	memset(r, 0, sizeof *r);
+	l.progress = progress_new(o->progress);
+	signals_install();
+	int rc = prepare(&l, o);
+	if (rc == 0)
+		rc = run(&l);
+	if (rc == 0)
+		rc = finish(&l);
+	r->step = l.clock.step;
+	r->epoch = l.clock.epoch;
+	r->seconds = io_seconds() - l.start;
+	journal_close(l.journal);
+	ckpt_close(l.ckpt);
+	progress_free(l.progress);
+	return rc;
+}

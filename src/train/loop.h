@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The training loop: batches in, steps, and between steps whatever is due: validation, checkpoints, the end. */
+#ifndef DLX_TRAIN_LOOP_H
+#define DLX_TRAIN_LOOP_H
+
+#include "train/evaluate.h"
+#include "train/state.h"
+
+struct train_options {
+	const char *resume;            /* NULL: start; else as in ckpt_load ("auto": start if there is none) */
+	int progress;                  /* enum progress_mode */
+};
+
+struct train_result {
+	int64_t step, epoch;
+	double seconds;                /* wall time of this run, from train() on */
+	int stopped_by;                /* signal that ended it, 0 if training is complete */
+	bool target_reached;
+	bool has_evaluation;
+	struct evaluation evaluation;  /* the last one */
+	uint64_t step_allocations;     /* memory obtained by steps after the first two */
+};
+
+/* Trains s (opened with SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN). Leaves the newest state in a checkpoint, also
+ * when it was stopped. A run folder that holds checkpoints is refused unless resumed (E_CANTCREATE). */
+int train(struct session *s, const struct train_options *o, struct train_result *r);
+
+#endif

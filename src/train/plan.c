@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The compilation of one graph: the table of passes, and the three passes that know the config: build, gradients, update. */
+#include "train/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "graph/autodiff.h"
+#include "graph/pass.h"
+#include "model/model.h"
+#include "op/emit.h"
+#include "op/random.h"
+
+struct compilation {
+	const struct plan_request *r;
+	struct plan *p;
+};
+
+static struct shape batched(const struct shape *s, int64_t batch)
+{
+	struct shape out = { .nd = s->nd + 1, .d = { batch } };
+	memcpy(out.d + 1, s->d, sizeof *s->d * (size_t)s->nd);
+	return out;
+}
+
+static struct shape target_shape(const struct graph *g, const struct compilation *c)
+{
+	struct shape s = graph_t(g, c->p->output)->shape;
+	if (!c->r->data->target_unknown)
+		return batched(&c->r->data->target, c->r->batch);
+	if (loss_wants_labels(&c->r->config->loss) && s.nd > 1) {
+		s.nd--;
+		memmove(s.d + 1, s.d + 2, sizeof *s.d * (size_t)(s.nd - 1));
+	}
+	return s;
+}
+
+static int emit_loss(struct graph *g, struct compilation *c)
+{
+	const struct plan_request *r = c->r;
+	struct plan *p = c->p;
+	struct shape target = target_shape(g, c);
+	enum dtype dtype = loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
+	struct loss_out out;
+	TRY(graph_input(g, "target", dtype, &target, &p->target));
+	g->cur_name = "loss";
+	g->cur_loc = r->config->loss.loc;
+	TRY(loss_emit(g, &r->config->loss, p->output, p->target, r->data->ignore, r->data->class_counts, &out));
+	p->loss = out.loss;
+	p->loss_weight = out.weight;
+	graph_t(g, out.loss)->output = graph_t(g, out.weight)->output = true;
+	return 0;
+}
+
+static int emit_metrics(struct graph *g, struct compilation *c)
+{
+	const struct plan_request *r = c->r;
+	struct plan *p = c->p;
+	g->cur_name = "metrics";
+	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_wants_labels(&r->config->loss), r->data->classes));
+	return metrics_emit(p->metrics, g, p->output, p->target, r->data->ignore, p->metric, PLAN_METRICS,
+	                    &p->nmetric);
+}
+
+static int pass_build(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	const struct plan_request *r = c->r;
+	struct plan *p = c->p;
+	struct shape input = batched(&r->data->input, r->batch);
+	TRY(graph_input(g, "input", DTYPE_F32, &input, &p->input));
+	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, p->input, r->data->classes,
+	                &p->output));
+	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
+	if (p->mode == PLAN_PREDICT)
+		return 0;
+	TRY(emit_loss(g, c));
+	return p->mode == PLAN_EVALUATE ? emit_metrics(g, c) : 0;
+}
+
+static void collect_params(struct graph *g, struct plan *p)
+{
+	p->param = ARENA_ARRAY(g->arena, tid, g->ntensor);
+	p->grad = ARENA_ARRAY(g->arena, tid, g->ntensor);
+	for (tid t = 0; t < g->ntensor; t++)
+		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE)
+			p->param[p->nparam++] = t;
+}
+
+static int pass_autodiff(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	struct plan *p = c->p;
+	if (p->mode != PLAN_TRAIN)
+		return 0;
+	collect_params(g, p);
+	TRY(autodiff(g, 1, &p->loss, NULL, p->nparam, p->param, p->grad));
+	for (int i = 0; i < p->nparam; i++)
+		if (p->grad[i] == NONE)
+			return ERR(E_CONFIG, &graph_t(g, p->param[i])->loc, "the loss does not depend on '%s'",
+			           graph_t(g, p->param[i])->name);
+	for (int i = 0; i < p->nparam && c->r->keep_results; i++)
+		graph_t(g, p->grad[i])->output = true;
+	return 0;
+}
+
+/* Sums micro-batch gradients in states; the average is the updates' grad_scale. */
+static int emit_accumulation(struct graph *g, struct plan *p, const struct train_section *train, tid *grad)
+{
+	struct shape scalar = { 0 };
+	memcpy(grad, p->grad, sizeof *grad * (size_t)p->nparam);
+	if (train->accumulate == 1)
+		return 0;
+	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
+	TRY(graph_input(g, "gradient_average", DTYPE_F32, &scalar, &p->average));
+	g->cur_phase = PHASE_BACKWARD;
+	for (int i = 0; i < p->nparam; i++) {
+		struct tensor *w = graph_t(g, p->param[i]);
+		tid in[3] = { NONE, grad[i], p->micro };
+		g->cur_name = arena_printf(g->arena, "%s.gradient_sum", w->name);
+		g->cur_loc = w->loc;
+		TRY(graph_state(g, g->cur_name, DTYPE_F32, &w->shape, (struct init){ INIT_CONSTANT, 0 }, &in[0]));
+		graph_t(g, in[0])->grad_of = p->param[i];
+		TRY(graph_emit1(g, "accumulate", NULL, 3, in, &grad[i]));
+	}
+	return 0;
+}
+
+/* average * clip factor, either of which may be absent. The norm is that of the averaged gradient. */
+static int emit_grad_scale(struct graph *g, struct plan *p, const struct train_section *train,
+                           const tid *grad, tid *out)
+{
+	*out = p->average;
+	g->cur_phase = PHASE_UPDATE;
+	g->cur_name = "clip_norm";
+	if (isnan(train->clip_norm))
+		return 0;
+	tid factor;
+	if (p->average == NONE)
+		return clip_emit(g, train->clip_norm, p->nparam, grad, out);
+	tid *averaged = ARENA_ARRAY(g->arena, tid, p->nparam);
+	for (int i = 0; i < p->nparam; i++)
+		TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ grad[i], p->average }, &averaged[i]));
+	TRY(clip_emit(g, train->clip_norm, p->nparam, averaged, &factor));
+	return emit_mul(g, p->average, factor, out);
+}
+
+static int pass_update(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	const struct run_config *config = c->r->config;
+	struct plan *p = c->p;
+	struct optim_input in;
+	struct shape scalar = { 0 };
+	if (p->mode != PLAN_TRAIN)
+		return 0;
+	tid *grad = ARENA_ARRAY(g->arena, tid, p->nparam);
+	TRY(emit_accumulation(g, p, &config->train, grad));
+	TRY(emit_grad_scale(g, p, &config->train, grad, &in.grad_scale));
+	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
+	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &p->step));
+	in.learning_rate = p->learning_rate;
+	in.step = p->step;
+	g->cur_phase = PHASE_UPDATE;
+	g->cur_name = "optimizer";
+	g->cur_loc = config->optimizer.loc;
+	return optim_emit(g, &config->optimizer, p->nparam, p->param, grad, &in);
+}
+
+static int pass_preset(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	if (c->r->store)
+		store_preset(c->r->store, g);
+	return 0;
+}
+
+static const struct pass passes[] = {
+	{ "build", "the model, the loss and the metrics", pass_build, STAGE_BUILT },
+	{ "autodiff", "gradients of the parameters", pass_autodiff, STAGE_BUILT },
+	{ "update", "accumulation, clipping and the optimizer", pass_update, STAGE_BUILT },
+	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
+	{ "dce", "nodes nobody reads", pass_dce, STAGE_BUILT },
+	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
+	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },
+	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
+	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
+};
+#define NPASSES ((int)(sizeof passes / sizeof *passes))
+
+const struct pass *plan_passes(int *n)
+{
+	*n = NPASSES;
+	return passes;
+}
+
+int plan_new(struct plan **out, const struct plan_request *r)
+{
+	struct plan *p = mem_calloc(1, sizeof *p);
+	p->mode = r->mode;
+	p->batch = r->batch;
+	p->input = p->target = p->learning_rate = p->step = p->average = p->micro = NONE;
+	p->output = p->loss = p->loss_weight = NONE;
+	p->g = graph_new();
+	struct compilation c = { r, p };
+	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
+		.dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
+	int rc = pass_run(p->g, passes, NPASSES, &env);
+	if (rc == 0)
+		rc = exec_new(&p->exec, p->g, r->dev);
+	if (rc < 0) {
+		plan_free(p);
+		return rc;
+	}
+	p->random_key = graph_find(p->g, RANDOM_KEY);
+	*out = p;
+	return 0;
+}
+
+void plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	exec_free(p->exec);
+	metrics_free(p->metrics);
+	graph_free(p->g);
+	mem_free(p);
+}
+
+int64_t plan_parameters(const struct plan *p)
+{
+	int64_t n = 0;
+	for (tid t = 0; t < p->g->ntensor; t++) {
+		const struct tensor *x = graph_t(p->g, t);
+		if (x->role == ROLE_PARAM && x->alias == NONE)
+			n += shape_count(&x->shape);
+	}
+	return n;
+}
+
+static void feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
+{
+	int64_t key[2] = { c->run.seed, s->step * c->train.accumulate + s->micro };
+	double average = 1.0 / (double)s->micros;
+	if (p->random_key != NONE)
+		exec_write(p->exec, p->random_key, DTYPE_I64, key);
+	if (p->micro != NONE) {
+		exec_write(p->exec, p->micro, DTYPE_I64, &s->micro);
+		exec_write(p->exec, p->average, DTYPE_F64, &average);
+	}
+	exec_write(p->exec, p->learning_rate, DTYPE_F64, &s->rate);
+	exec_write(p->exec, p->step, DTYPE_I64, &s->step);
+}
+
+void plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
+{
+	enum dtype target = loss_wants_labels(&c->loss) ? DTYPE_I32 : DTYPE_F32;
+	exec_write(p->exec, p->input, DTYPE_F32, b->input);
+	if (p->target != NONE)
+		exec_write(p->exec, p->target, target, b->target);
+	if (step)
+		feed_step(p, c, step);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One compiled graph: from the config to an executor. Training, evaluation and prediction are plans of their own over one
+ * store; a short last batch has its own plan too, so that no node ever asks how many samples are real. */
+#ifndef DLX_TRAIN_PLAN_H
+#define DLX_TRAIN_PLAN_H
+
+#include "backend/exec.h"
+#include "optim/optim.h"
+#include "train/config.h"
+
+enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT };
+
+/* What is known of the data when planning. */
+struct plan_data {
+	struct shape input, target;      /* of one sample after the transforms */
+	bool target_unknown;             /* planning without data: the target is as the output asks */
+	int64_t classes;                 /* output channels */
+	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
+	const int64_t *class_counts;     /* of the training set; NULL if no class weights need them */
+};
+
+struct plan_request {
+	const struct run_config *config;
+	struct device *dev;
+	const struct store *store;       /* layouts that are fixed already */
+	const struct plan_data *data;
+	enum plan_mode mode;
+	int64_t batch;
+	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
+	const char *dump;                /* --dump=PASS */
+	bool dump_dot;
+};
+
+#define PLAN_METRICS 16
+
+struct plan {
+	enum plan_mode mode;
+	int64_t batch;
+	struct graph *g;
+	struct exec *exec;
+	/* Inputs the host writes; NONE where the plan has no such. */
+	tid input, target, learning_rate, step, average, micro, random_key;
+	/* Results. */
+	tid output, loss, loss_weight;
+	struct metrics *metrics;
+	tid metric[PLAN_METRICS];
+	int nmetric;
+	int nparam;
+	tid *param, *grad;               /* grad: before accumulation and clipping */
+};
+
+int plan_new(struct plan **out, const struct plan_request *r);
+void plan_free(struct plan *p);      /* NULL is fine */
+int64_t plan_parameters(const struct plan *p);     /* elements of all params */
+
+/* What a step needs beside its batch. */
+struct plan_step {
+	int64_t step;                    /* updates made so far */
+	int64_t micro, micros;           /* which micro-batch of how many */
+	double rate;                     /* learning rate */
+};
+/* Writes a batch (b->n == p->batch) and the step's scalars into the inputs p has. step may be NULL outside training. */
+void plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
+
+/* The table of passes, for --help and --dump. */
+const struct pass *plan_passes(int *n);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Runs prediction plans over the validation loader and hands each sample's output to a writer: one .npy array for all, or a
+ * picture for each. The largest logit is the predicted class. */
+#include "train/predict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "report/png.h"
+
+#define PREDICT_GAP 4          /* white rows between the two maps */
+
+/* One sample: output (channels, [depth,] height, width) and target as the loader gives it. */
+struct result {
+	int64_t index;
+	const struct shape *shape;       /* of output, without the sample axis */
+	const float *output;
+	const void *target;
+};
+
+struct writer {
+	struct session *s;
+	const char *out;
+	struct io_file *file;            /* .npy */
+	struct buf pixels;               /* pictures */
+	int (*write)(struct writer *w, const struct result *r);
+};
+
+/* --- .npy --- */
+
+/* Format version 1.0: the header's length with its ten leading bytes is a multiple of 64. */
+static int npy_header(struct io_file *f, int64_t samples, const struct shape *s)
+{
+	struct buf h = BUF_INIT;
+	uint8_t start[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0 };
+	buf_printf(&h, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" PRId64 ",", samples);
+	for (int i = 0; i < s->nd; i++)
+		buf_printf(&h, " %" PRId64 ",", s->d[i]);
+	buf_puts(&h, "), }");
+	while ((h.len + 1 + sizeof start) % 64)
+		buf_putc(&h, ' ');
+	buf_putc(&h, '\n');
+	start[8] = (uint8_t)(h.len & 0xff);
+	start[9] = (uint8_t)(h.len >> 8);
+	int rc = io_write(f, start, sizeof start);
+	if (rc == 0)
+		rc = io_write(f, h.data, h.len);
+	buf_release(&h);
+	return rc;
+}
+
+static int write_npy(struct writer *w, const struct result *r)
+{
+	return io_write(w->file, r->output, sizeof(float) * (size_t)shape_count(r->shape));
+}
+
+/* --- pictures --- */
+
+struct map {
+	int64_t height, width, points;   /* of the plane that is drawn: the middle one of a volume */
+	int64_t offset;                  /* of that plane */
+};
+
+static struct map plane(const struct shape *s)
+{
+	struct map m = { .height = 1, .width = s->d[s->nd - 1], .points = 1 };
+	if (s->nd >= 3)
+		m.height = s->d[s->nd - 2];
+	for (int i = 1; i < s->nd; i++)
+		m.points *= s->d[i];
+	if (s->nd >= 4)
+		m.offset = s->d[1] / 2 * m.height * m.width;
+	return m;
+}
+
+static int64_t largest(const float *v, int64_t channels, int64_t step)
+{
+	int64_t best = 0;
+	for (int64_t c = 1; c < channels; c++)
+		if (v[c * step] > v[best * step])
+			best = c;
+	return best;
+}
+
+/* Rows grow northward in most scientific grids and downward in pictures; samples are drawn as stored, first row at the bottom, like
+ * dlx-inspect does. */
+static uint8_t *pixel(struct buf *pixels, const struct map *m, int panel, int64_t y, int64_t x)
+{
+	int64_t row = panel * (m->height + PREDICT_GAP) + (m->height - 1 - y);
+	return (uint8_t *)pixels->data + 3 * (row * m->width + x);
+}
+
+static void draw_labels(struct writer *w, const struct result *r, const struct map *m, int64_t ignore)
+{
+	const int32_t *target = r->target;
+	for (int64_t y = 0; y < m->height; y++)
+		for (int64_t x = 0; x < m->width; x++) {
+			int64_t at = m->offset + y * m->width + x;
+			bool none = target[at] == ignore;
+			uint8_t *truth = pixel(&w->pixels, m, 1, y, x), *guess = pixel(&w->pixels, m, 0, y, x);
+			memcpy(truth, colour_missing, 3);
+			memcpy(guess, colour_missing, 3);
+			if (none)
+				continue;
+			colour_class(target[at], truth);
+			colour_class(largest(r->output + at, r->shape->d[0], m->points), guess);
+		}
+}
+
+static void draw_field(struct buf *pixels, const struct map *m, int panel, const float *v, double low, double high)
+{
+	for (int64_t y = 0; y < m->height; y++)
+		for (int64_t x = 0; x < m->width; x++) {
+			double f = v[m->offset + y * m->width + x];
+			colour_field(high > low ? (f - low) / (high - low) : 0.5, pixel(pixels, m, panel, y, x));
+		}
+}
+
+/* Both on the scale of the true field. */
+static void draw_fields(struct writer *w, const struct result *r, const struct map *m)
+{
+	const float *target = r->target;
+	double low = INFINITY, high = -INFINITY;
+	for (int64_t i = m->offset; i < m->offset + m->height * m->width; i++) {
+		low = fmin(low, target[i]);
+		high = fmax(high, target[i]);
+	}
+	draw_field(&w->pixels, m, 0, r->output, low, high);
+	draw_field(&w->pixels, m, 1, target, low, high);
+}
+
+static int write_picture(struct writer *w, const struct result *r)
+{
+	struct map m = plane(r->shape);
+	int64_t rows = 2 * m.height + PREDICT_GAP;
+	char name[64];
+	buf_clear(&w->pixels);
+	buf_reserve(&w->pixels, (size_t)(3 * rows * m.width));
+	memset(w->pixels.data, 255, (size_t)(3 * rows * m.width));
+	if (loss_wants_labels(&w->s->config->loss))
+		draw_labels(w, r, &m, dataset_info(w->s->validation_set)->target_ignore);
+	else
+		draw_fields(w, r, &m);
+	snprintf(name, sizeof name, "%06" PRId64 ".png", r->index);
+	char *path = io_join(w->out, name);
+	int rc = png_write_rgb(path, m.width, rows, (const uint8_t *)w->pixels.data);
+	mem_free(path);
+	return rc;
+}
+
+/* --- running --- */
+
+static int run_batch(struct writer *w, const struct batch *b, float *output, int64_t first)
+{
+	struct session *s = w->s;
+	struct plan *p = session_plan(s->predict_plan, b->n);
+	const struct shape *whole = &graph_t(p->g, p->output)->shape;
+	struct shape one = shape_of(whole->nd - 1, whole->d + 1);
+	int64_t each = shape_count(&one), target = shape_count(loader_target_shape(s->validation));
+	plan_feed(p, s->config, b, NULL);
+	TRY(exec_run(p->exec, ~0u));
+	exec_read(p->exec, p->output, DTYPE_F32, output);
+	for (int64_t i = 0; i < b->n; i++) {
+		struct result r = { first + i, &one, output + i * each, (const char *)b->target + 4 * i * target };
+		TRY(w->write(w, &r));
+	}
+	return 0;
+}
+
+static int run_all(struct writer *w, int64_t *written)
+{
+	struct session *s = w->s;
+	const struct plan *p = s->predict_plan[0];
+	float *output = mem_alloc(sizeof *output * (size_t)shape_count(&graph_t(p->g, p->output)->shape));
+	int rc = loader_seek(s->validation, 0, 0);
+	*written = 0;
+	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++) {
+		const struct batch *b;
+		rc = loader_next(s->validation, &b);
+		if (rc == 0)
+			rc = run_batch(w, b, output, *written);
+		if (rc == 0)
+			*written += b->n;
+	}
+	mem_free(output);
+	return rc;
+}
+
+static bool ends_in(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+	return n > m && strcmp(s + n - m, suffix) == 0;
+}
+
+static int predict_npy(struct writer *w, int64_t *written)
+{
+	const struct plan *p = w->s->predict_plan[0];
+	const struct shape *s = &graph_t(p->g, p->output)->shape;
+	struct shape one = shape_of(s->nd - 1, s->d + 1);
+	TRY(io_create(&w->file, w->out));
+	w->write = write_npy;
+	int rc = npy_header(w->file, dataset_info(w->s->validation_set)->samples, &one);
+	if (rc == 0)
+		rc = run_all(w, written);
+	if (rc == 0)
+		return io_commit(w->file);
+	io_discard(w->file);
+	return rc;
+}
+
+static int predict_pictures(struct writer *w, int64_t *written)
+{
+	const struct plan *p = w->s->predict_plan[0];
+	char text[SHAPE_TEXT];
+	const struct shape *s = &graph_t(p->g, p->output)->shape;
+	if (s->nd < 3 || s->nd - 2 != loader_target_shape(w->s->validation)->nd - !loss_wants_labels(&w->s->config->loss))
+		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o FILE.npy'",
+		           shape_text(s, text));
+	TRY(io_mkdirs(w->out));
+	w->write = write_picture;
+	return run_all(w, written);
+}
+
+int predict(struct session *s, const char *out, int64_t *written)
+{
+	struct writer w = { .s = s, .out = out, .pixels = BUF_INIT };
+	if (ends_in(out, ".nc") || ends_in(out, ".png"))
+		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy or a folder for pictures", out);
+	int rc = ends_in(out, ".npy") ? predict_npy(&w, written) : predict_pictures(&w, written);
+	buf_release(&w.pixels);
+	return rc;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Opening and closing a run. Order: data headers say the shapes, plans follow from them, then memory. */
+#include "train/session.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "model/model.h"
+
+/* With SESSION_NO_DATA: data that is not there is done without if the config says what it would be. */
+static bool plan_without_data(const struct session *s, const struct session_options *o, int rc)
+{
+	const struct model_common *m = s->config->model.data;
+	return rc == E_NOINPUT && (o->need & SESSION_NO_DATA) && m->input.channels && m->input.size.n && m->classes;
+}
+
+static int open_train_set(struct session *s, const struct session_options *o)
+{
+	int mark = err_count(), rc = dataset_open(&s->train_set, &s->config->data.train);
+	if (!plan_without_data(s, o, rc))
+		return rc;
+	err_truncate(mark);
+	note("planning without data, for the 'model.input' of the config");
+	return 0;
+}
+
+static int open_data(struct session *s, const struct session_options *o)
+{
+	const struct data_config *d = &s->config->data;
+	struct loc loc = { 0 };
+	struct strings given = { .n = o->data != NULL, .v = &o->data, .loc = &loc };
+	const struct strings *second = o->data ? &given : &d->validation;
+	TRY(open_train_set(s, o));
+	return s->train_set && second->n ? dataset_open(&s->validation_set, second) : 0;
+}
+
+static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training)
+{
+	struct loader_options o = { .config = &s->config->data, .training = training,
+		.seed = (uint64_t)s->config->run.seed, .batch_size = s->config->train.batch_size,
+		.statistics = s->train_set,
+		.target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+	return loader_new(out, set, &o);
+}
+
+/* `model.input`, where given, must say what the data says. */
+static int check_input(const struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	const struct shape *x = &s->data.input;
+	char text[SHAPE_TEXT];
+	bool fits = m->input.channels == 0 || m->input.channels == x->d[0];
+	if (m->input.size.n) {
+		fits = fits && m->input.size.n == x->nd - 1;
+		for (int i = 0; fits && i < m->input.size.n; i++)
+			fits = m->input.size.v[i] == x->d[i + 1];
+	}
+	if (fits)
+		return 0;
+	return ERR(E_SHAPE, &s->config->model.loc, "'model.input' does not fit the data, whose samples are %s "
+	           "after the transforms", shape_text(x, text));
+}
+
+static int64_t count_classes(const struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	const struct dataset_info *info = dataset_info(s->train_set);
+	if (m->classes)
+		return m->classes;
+	if (loss_wants_labels(&s->config->loss))
+		return info->nclasses;
+	return s->data.target.nd ? s->data.target.d[0] : 1;
+}
+
+/* What the config alone says of the data. */
+static void imagine_data(struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	s->data.input.nd = 1 + m->input.size.n;
+	s->data.input.d[0] = m->input.channels;
+	for (int i = 0; i < m->input.size.n; i++)
+		s->data.input.d[i + 1] = m->input.size.v[i];
+	s->data.target_unknown = true;
+	s->data.classes = m->classes;
+	s->data.ignore = INT64_MIN;
+	int64_t *counts = ARENA_ARRAY(s->config->arena, int64_t, m->classes);
+	for (int64_t i = 0; i < m->classes; i++)
+		counts[i] = 1;
+	s->data.class_counts = counts;
+}
+
+static int learn_data(struct session *s)
+{
+	if (!s->train_set) {
+		imagine_data(s);
+		return 0;
+	}
+	const struct run_config *c = s->config;
+	const struct dataset_info *info = dataset_info(s->train_set);
+	s->data.input = *loader_input_shape(s->train);
+	s->data.target = *loader_target_shape(s->train);
+	s->data.ignore = info->target_ignore;
+	s->data.classes = count_classes(s);
+	TRY(check_input(s));
+	if (s->data.classes < 1)
+		return ERR(E_CONFIG, &c->model.loc, "the data does not say how many classes it has; give 'model.classes'");
+	if (loss_needs_class_counts(&c->loss)) {
+		int64_t *counts = ARENA_ARRAY(c->arena, int64_t, s->data.classes);
+		TRY(dataset_class_counts(s->train_set, (int)s->data.classes, counts));
+		s->data.class_counts = counts;
+	}
+	return 0;
+}
+
+static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch,
+                     const struct session_options *o)
+{
+	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
+		.mode = mode, .batch = batch, .keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot };
+	TRY(plan_new(out, &r));
+	/* Fixes the layouts of params and states for the plans that follow. */
+	if (o->need & SESSION_RUN)
+		TRY(store_add(s->store, (*out)->g));
+	size_t bytes = exec_arena_bytes((*out)->exec);
+	if (bytes > s->arena_bytes)
+		s->arena_bytes = bytes;
+	return 0;
+}
+
+static int make_plans(struct session *s, struct plan *plans[2], enum plan_mode mode, int64_t samples,
+                      bool short_batch, const struct session_options *o)
+{
+	int64_t batch = s->config->train.batch_size, rest = samples % batch;
+	if (samples >= batch)
+		TRY(make_plan(s, &plans[0], mode, batch, o));
+	if (rest && short_batch && (o->need & SESSION_RUN))
+		TRY(make_plan(s, &plans[samples >= batch], mode, rest, o));
+	return 0;
+}
+
+static int plan_all(struct session *s, const struct session_options *o)
+{
+	const struct data_config *d = &s->config->data;
+	int64_t n = s->train_set ? dataset_info(s->train_set)->samples : s->config->train.batch_size;
+	bool keep = d->keep_short_batch;
+	if (n == 0 || (!keep && n < s->config->train.batch_size))
+		return ERR(E_CONFIG, &d->train.loc[0], "%lld training samples are less than one batch of %lld",
+		           (long long)n, (long long)s->config->train.batch_size);
+	if (o->need & SESSION_TRAIN)
+		TRY(make_plans(s, s->train_plan, PLAN_TRAIN, n, keep, o));
+	if (!s->validation)
+		return 0;
+	n = dataset_info(s->validation_set)->samples;
+	if (o->need & SESSION_EVALUATE)
+		TRY(make_plans(s, s->evaluate_plan, PLAN_EVALUATE, n, true, o));
+	if (o->need & SESSION_PREDICT)
+		TRY(make_plans(s, s->predict_plan, PLAN_PREDICT, n, true, o));
+	return 0;
+}
+
+static int bind_all(struct session *s)
+{
+	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0], s->evaluate_plan[1],
+		s->predict_plan[0], s->predict_plan[1] };
+	s->arena = mem_map(s->arena_bytes + 64);
+	if (!s->arena)
+		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
+		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i])
+			TRY(exec_bind(all[i]->exec, s->store, s->arena));
+	return 0;
+}
+
+static int open_all(struct session *s, const struct session_options *o)
+{
+	TRY(open_data(s, o));
+	TRY(device_open(&s->dev, o->device ? o->device : device_names[s->config->device]));
+	s->store = store_new(s->dev, (uint64_t)s->config->run.seed);
+	if (s->train_set)
+		TRY(open_loader(s, &s->train, s->train_set, true));
+	if (s->validation_set)
+		TRY(open_loader(s, &s->validation, s->validation_set, false));
+	TRY(learn_data(s));
+	TRY(plan_all(s, o));
+	return o->need & SESSION_RUN ? bind_all(s) : 0;
+}
+
+int session_open(struct session **out, struct run_config *config, const struct session_options *o)
+{
+	struct session *s = mem_calloc(1, sizeof *s);
+	s->config = config;
+	int rc = open_all(s, o);
+	if (rc < 0) {
+		session_close(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void session_close(struct session *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; i < 2; i++) {
+		plan_free(s->train_plan[i]);
+		plan_free(s->evaluate_plan[i]);
+		plan_free(s->predict_plan[i]);
+	}
+	mem_unmap(s->arena, s->arena_bytes + 64);
+	loader_free(s->train);
+	loader_free(s->validation);
+	dataset_free(s->train_set);
+	dataset_free(s->validation_set);
+	store_free(s->store);
+	device_close(s->dev);
+	config_free(s->config);
+	mem_free(s);
+}
+
+struct plan *session_plan(struct plan *const plans[2], int64_t n)
+{
+	for (int i = 0; i < 2; i++)
+		if (plans[i] && plans[i]->batch == n)
+			return plans[i];
+	BUG("no plan for a batch of %lld", (long long)n);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Everything one run needs, opened in one place: data, device, store, plans and the arena they share. What is opened
+ * depends on what is to be done: "--check" and "--plan" need no data beyond its header. */
+#ifndef DLX_TRAIN_SESSION_H
+#define DLX_TRAIN_SESSION_H
+
+#include "train/plan.h"
+
+struct session {
+	struct run_config *config;
+	struct device *dev;
+	struct store *store;
+	struct dataset *train_set, *validation_set;      /* validation_set NULL if none is configured */
+	struct loader *train, *validation;               /* both NULL if planned without data */
+	struct plan_data data;
+	/* Plans by batch size: the full one and that of a short last batch (NULL if there is none). */
+	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	void *arena;
+	size_t arena_bytes;
+};
+
+enum session_need {
+	SESSION_TRAIN = 1,         /* training plans and loader */
+	SESSION_EVALUATE = 2,      /* evaluation plans and loader, if the config has validation data */
+	SESSION_PREDICT = 4,       /* prediction plans over the validation loader */
+	SESSION_DUMP = 16,         /* gradients and outputs of training plans can be read after the step */
+	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */
+	SESSION_RUN = 8            /* memory bound, ready to run; without it only planned */
+};
+
+struct session_options {
+	unsigned need;
+	const char *device;        /* overrides the config's, or NULL */
+	const char *data;          /* a record file to take in place of data.validation, or NULL */
+	const char *dump;
+	bool dump_dot;
+};
+
+/* Takes config (freed by session_close). */
+int session_open(struct session **out, struct run_config *config, const struct session_options *o);
+void session_close(struct session *s);               /* NULL is fine */
+
+/* The plan of plans[2] for a batch of n samples. */
+struct plan *session_plan(struct plan *const plans[2], int64_t n);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * SIGINT, SIGTERM and SIGUSR1 ask the training loop to save and stop; a second one ends the process at once. */
+#ifndef DLX_TRAIN_SIGNALS_H
+#define DLX_TRAIN_SIGNALS_H
+
+void signals_install(void);
+int signals_pending(void);         /* the signal that came, or 0 */
+const char *signals_name(int sig);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The store's entries as checkpoint tensors. Entries are in order of first use, so files list tensors as the network does. */
+#include "train/state.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+/* Sums of micro-batch gradients mean nothing between steps. */
+static bool transient(const struct store_entry *e)
+{
+	static const char suffix[] = ".gradient_sum";
+	size_t n = strlen(e->name);
+	return n >= sizeof suffix && strcmp(e->name + n - (sizeof suffix - 1), suffix) == 0;
+}
+
+/* What a network needs to be used: its params and the states its own forward graph made (running statistics). */
+static bool is_weight(const struct store_entry *e)
+{
+	return e->role == ROLE_PARAM || strstr(e->name, ".running_") != NULL;
+}
+
+static struct ckpt_tensor *collect(struct session *s, struct arena *a, int *n)
+{
+	struct ckpt_tensor *t = ARENA_ARRAY(a, struct ckpt_tensor, store_count(s->store));
+	*n = 0;
+	for (int i = 0; i < store_count(s->store); i++) {
+		const struct store_entry *e = store_at(s->store, i);
+		if (transient(e))
+			continue;
+		void *plain = arena_alloc(a, (size_t)shape_count(&e->shape) * dtype_size(e->dtype));
+		store_get(e, e->dtype, plain);
+		t[(*n)++] = (struct ckpt_tensor){ e->name, e->dtype, e->shape, plain, is_weight(e) };
+	}
+	return t;
+}
+
+int state_save(struct session *s, struct ckpt_store *store, const struct clock *c, const char *metric_name,
+               double metric)
+{
+	struct arena *a = arena_new();
+	struct ckpt_scalar scalars[] = {
+		{ "batch", arena_printf(a, "%" PRId64, c->batch) },
+		{ "best", arena_printf(a, "%a", c->best) },
+		{ "seconds", arena_printf(a, "%a", c->seconds) },
+		{ "seed", arena_printf(a, "%" PRId64, s->config->run.seed) },
+		{ "batch_size", arena_printf(a, "%" PRId64, s->config->train.batch_size) },
+		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
+		{ "device", s->dev->name },
+	};
+	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
+		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars };
+	state.tensor = collect(s, a, &state.ntensors);
+	int rc = ckpt_save(store, &state);
+	arena_free(a);
+	return rc;
+}
+
+static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
+{
+	char want[SHAPE_TEXT], have[SHAPE_TEXT];
+	const struct ckpt_tensor *t = ckpt_version_find(v, e->name);
+	if (!t)
+		return ERR(E_CONFIG, NULL, "checkpoint '%s' has no tensor '%s' of this network", ckpt_version_id(v),
+		           e->name);
+	if (!shape_equal(&t->shape, &e->shape))
+		return ERR(E_CONFIG, NULL, "checkpoint '%s': tensor '%s' is %s there and %s in this network",
+		           ckpt_version_id(v), e->name, shape_text(&t->shape, have), shape_text(&e->shape, want));
+	store_set(e, t->dtype, t->data);
+	return 0;
+}
+
+static int refuse_foreign(const struct ckpt_version *v, const struct store *store)
+{
+	const struct ckpt_state *state = ckpt_version_state(v);
+	for (int i = 0; i < state->ntensors; i++)
+		if (!store_find(store, state->tensor[i].name))
+			return ERR(E_CONFIG, NULL, "checkpoint '%s' has a tensor '%s' that this network has not",
+			           ckpt_version_id(v), state->tensor[i].name);
+	return 0;
+}
+
+static int check_scalar(const struct ckpt_version *v, const char *name, const char *want, const char *what)
+{
+	const char *have = ckpt_version_scalar(v, name);
+	if (have && strcmp(have, want) == 0)
+		return 0;
+	return ERR(E_CONFIG, NULL, "checkpoint '%s' was made with %s %s, this run has %s; to continue from its weights "
+	           "alone give them as 'model.init_from'", ckpt_version_id(v), what, have ? have : "unknown", want);
+}
+
+static int check_scalars(struct session *s, const struct ckpt_version *v)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%" PRId64, s->config->run.seed);
+	TRY(check_scalar(v, "seed", text, "seed"));
+	snprintf(text, sizeof text, "%" PRId64, s->config->train.batch_size);
+	TRY(check_scalar(v, "batch_size", text, "batch size"));
+	snprintf(text, sizeof text, "%016" PRIx64, dataset_fingerprint(s->train_set));
+	return check_scalar(v, "data", text, "training data");
+}
+
+static int number(const struct ckpt_version *v, const char *name, double *out)
+{
+	const char *text = ckpt_version_scalar(v, name);
+	char *end;
+	if (!text)
+		return ERR(E_DATA, NULL, "checkpoint '%s' has no '%s'", ckpt_version_id(v), name);
+	*out = strtod(text, &end);
+	if (*end || end == text)
+		return ERR(E_DATA, NULL, "checkpoint '%s': bad '%s'", ckpt_version_id(v), name);
+	return 0;
+}
+
+static int restore(struct session *s, const struct ckpt_version *v, struct clock *c)
+{
+	double batch;
+	TRY(check_scalars(s, v));
+	TRY(refuse_foreign(v, s->store));
+	for (int i = 0; i < store_count(s->store); i++)
+		if (!transient(store_at(s->store, i)))
+			TRY(restore_entry(v, store_at(s->store, i)));
+	TRY(number(v, "batch", &batch));
+	TRY(number(v, "best", &c->best));
+	TRY(number(v, "seconds", &c->seconds));
+	c->step = ckpt_version_state(v)->step;
+	c->epoch = ckpt_version_state(v)->epoch;
+	c->batch = (int64_t)batch;
+	return 0;
+}
+
+int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64])
+{
+	struct ckpt_version *v;
+	TRY(ckpt_load(&v, dir, which));
+	*found = v != NULL;
+	if (!v)
+		return 0;
+	snprintf(id, 64, "%s", ckpt_version_id(v));
+	int rc = restore(s, v, c);
+	ckpt_version_free(v);
+	return rc;
+}
+
+int state_load_weights(struct store *store, const char *dir, const char *which, char id[64])
+{
+	struct ckpt_version *v;
+	int rc = 0;
+	TRY(ckpt_load(&v, dir, which));
+	if (!v)
+		return ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir);
+	snprintf(id, 64, "%s", ckpt_version_id(v));
+	for (int i = 0; i < store_count(store) && rc == 0; i++)
+		if (is_weight(store_at(store, i)))
+			rc = restore_entry(v, store_at(store, i));
+	ckpt_version_free(v);
+	return rc;
+}

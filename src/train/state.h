@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A run's complete state into a checkpoint and back: parameters, running statistics, moments, and the clock (step, epoch,
+ * position in the data). Schedules and random numbers are pure functions of the clock and the seed, so they need no state of their own. */
+#ifndef DLX_TRAIN_STATE_H
+#define DLX_TRAIN_STATE_H
+
+#include "train/session.h"
+
+struct clock {
+	int64_t step;              /* updates made */
+	int64_t epoch;             /* epochs finished */
+	int64_t batch;             /* batches of the current epoch used */
+	double best;               /* best metric so far, larger is better; NaN: none yet */
+	double seconds;            /* of training so far, over all its runs */
+};
+
+/* Stages a save (ckpt_save): returns when the copy is made. metric: for keep.best; NaN if none. */
+int state_save(struct session *s, struct ckpt_store *store, const struct clock *c, const char *metric_name,
+               double metric);
+/* which: as in ckpt_load. *found: false if "auto" found none. A checkpoint of another network, seed or data is refused with
+ * the difference named. */
+int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64]);
+/* Only parameters and running statistics, of the newest or named checkpoint: for evaluation, prediction and export. */
+int state_load_weights(struct store *store, const char *dir, const char *which, char id[64]);
+
+#endif
