@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Exit statuses and messages of dlx-train for mistakes a user makes.
+. "${DLX_SOURCE:?}/test/lib.sh"
+config=$DLX_SOURCE/test/train/tiny.yaml
+
+expect 64 "$train"
+says err 'no config file'
+expect 64 "$train" --chekc x.yaml
+says err "did you mean '--check'"
+expect 64 "$train" --plan=xml "$config"
+says err 'text, json or dot'
+expect 64 "$train" a.yaml b.yaml
+says err 'two config files'
+expect 64 "$train" --evaluate --check a.yaml
+expect 64 "$train" --set
+expect 64 "$train" --predict x.dlx "$config"
+says err "'-o OUT'"
+expect 66 "$train" nothere.yaml
+says err 'nothere.yaml'
+expect 66 "$train" --check "$config"
+says err 'data/coads-train.dlx'
+
+coads_data
+expect 0 "$train" --check "$config"
+says out 'no mistakes found'
+expect 69 "$train" --device cuda "$config"
+says err "'cuda'"
+expect 78 "$train" --set model.growht=3 "$config"
+says err "did you mean 'growth'"
+says err -- '--set'
+expect 78 "$train" --set train.batch_size=many "$config"
+
+# Every mistake at once, sorted by line, each with the line and a caret.
+cat >bad.yaml <<'Y'
+run: {name: bad}
+model:
+  family: layers
+  layers:
+    - conv2d: {fliters: 4, kernel: 3}
+loss: {type: mse}
+data: {train: data/coads-train.dlx}
+train: {epochs: -1, batch_size: 2}
+optimizer: {type: sgd, learning_rat: 0.1}
+Y
+expect 78 "$train" bad.yaml
+says err "bad.yaml:5:16: unknown key 'fliters' in 'conv2d'; did you mean 'filters'?"
+says err '~~~~'
+says err 'bad.yaml:8:17:'
+says err "did you mean 'learning_rate'"
+grep -o 'bad.yaml:[0-9]*' err | sort -c -t: -k2n || fail "errors are not sorted by line"
+
+# Damaged data.
+head -c 5000 data/coads-train.dlx >data/short.dlx
+expect 65 "$train" --set data.train=data/short.dlx "$config"
+says err 'data/short.dlx'
+echo hello >data/foreign.dlx
+expect 65 "$train" --set data.train=data/foreign.dlx "$config"
+says err 'data/foreign.dlx'
+
+# Nothing to write to.
+expect 73 "$train" --set run.dir=/proc/nowhere/run "$config"
+pass

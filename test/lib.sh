@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sourced by the test scripts. The runner sets DLX_BUILD and DLX_SOURCE; each script works in a folder of its own that is
+# removed if it passes. fail TEXT ends the test; skip TEXT ends it as skipped.
+
+set -u
+name=$(basename "$0" .sh)
+work=${DLX_BUILD:?}/test-work/$name
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 99
+
+train=$DLX_BUILD/dlx-train
+convert=$DLX_BUILD/dlx-convert
+inspect=$DLX_BUILD/dlx-inspect
+coads=${DLX_COADS:-/usr/share/ferret-vis/data/coads_climatology.cdf}
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+# expect STATUS COMMAND...: runs it with its output in ./out and ./err and checks the exit status.
+expect() {
+	expected_status=$1
+	shift
+	"$@" >out 2>err
+	got_status=$?
+	[ "$got_status" -eq "$expected_status" ] || {
+		cat out err
+		fail "exit status $got_status instead of $expected_status: $*"
+	}
+}
+
+# says FILE TEXT: FILE contains TEXT.
+says() {
+	grep -qF -e "$2" "$1" || {
+		cat "$1"
+		fail "'$1' does not say: $2"
+	}
+}
+
+# Makes data/coads-train.dlx and data/coads-validation.dlx from the COADS climatology.
+coads_data() {
+	[ -f "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
+	mkdir -p data
+	coads_convert() {
+		"$convert" --input "$coads:WSPD,UWND,VWND,SLP" --validity-mask --target "$coads:SST" --classes 10,20,27 \
+			--ignore 255 --samples "$1" -o "$2" >convert.log 2>&1 || {
+			cat convert.log
+			fail "cannot convert the COADS climatology"
+		}
+	}
+	coads_convert '!1,4,7,10' data/coads-train.dlx
+	coads_convert '1,4,7,10' data/coads-validation.dlx
+}
+
+# weights RUN: hash of the weights and the state of a run's newest checkpoint.
+newest_state() {
+	dir=$(find "$1/checkpoints" -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort | tail -n 1)
+	for f in "$dir"/*.safetensors.zst; do zstd -dc "$f"; done | sha256sum
+}
+
+pass() {
+	cd "$DLX_BUILD" && rm -rf "$work"
+	exit 0
+}

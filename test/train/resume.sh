@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A run that was stopped and resumed ends with the same bits as one that never stopped, wherever it was stopped, also in the middle
+# of an epoch and with accumulation.
+. "${DLX_SOURCE:?}/test/lib.sh"
+coads_data
+config=$DLX_SOURCE/test/train/tiny.yaml
+
+run() {
+	dir=$1
+	shift
+	expect 0 "$train" --set run.dir="$dir" "$@" "$config"
+}
+
+run runs/whole
+want=$(newest_state runs/whole)
+run runs/again
+[ "$(newest_state runs/again)" = "$want" ] || fail "the same run twice gave other bits"
+
+for stop in 1 3 4 7; do
+	run "runs/stop$stop" --set train.steps=$stop
+	run "runs/stop$stop" --resume
+	says out 'resuming from checkpoint'
+	[ "$(newest_state "runs/stop$stop")" = "$want" ] || fail "stopped after step $stop: other bits than the whole run"
+done
+
+run runs/accumulated --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=5
+run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=3
+run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=5 --resume
+[ "$(newest_state runs/accumulated)" = "$(newest_state runs/accumulated-stop)" ] || fail "accumulation: other bits"
+
+run runs/adam --set 'optimizer={type: adam, learning_rate: 0.01}' --set train.steps=5
+run runs/adam-stop --set 'optimizer={type: adam, learning_rate: 0.01}' --set train.steps=2
+run runs/adam-stop --set 'optimizer={type: adam, learning_rate: 0.01}' --set train.steps=5 --resume
+[ "$(newest_state runs/adam)" = "$(newest_state runs/adam-stop)" ] || fail "adam: other bits"
+
+# Another seed, batch size or network is refused with the difference named.
+expect 78 "$train" --set run.dir=runs/whole --set run.seed=4 --resume "$config"
+says err 'seed'
+expect 78 "$train" --set run.dir=runs/whole --set train.batch_size=2 --resume "$config"
+says err 'batch size'
+expect 78 "$train" --set run.dir=runs/whole --set model.growth=5 --set train.steps=20 --resume "$config"
+says err 'tensor'
+# A folder that holds a run is not overwritten.
+expect 73 "$train" --set run.dir=runs/whole "$config"
+says err '--resume'
+pass
