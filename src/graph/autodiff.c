@@ -12,8 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "graph/attr.h"
-
-#define STOPS (OP_NOGRAD | OP_UPDATE)
+#include "graph/derive.h"
 
 struct walk {
 	struct graph *g;
@@ -23,14 +22,6 @@ struct walk {
 	tid *grad;                   /* by tensor: the sum so far, or NONE */
 };
 
-/* Whether a gradient passes from the outputs of n to its input i. */
-static bool passes(const struct node *n, int i)
-{
-	if (n->in[i] == NONE || (n->op->flags & STOPS))
-		return false;
-	return i >= 32 || !(n->op->nondiff >> i & 1);
-}
-
 static void mark_from_x(const struct graph *g, int nx, const tid *x, bool *from)
 {
 	for (int i = 0; i < nx; i++)
@@ -39,10 +30,10 @@ static void mark_from_x(const struct graph *g, int nx, const tid *x, bool *from)
 		const struct node *n = g->node[i];
 		bool any = false;
 		for (int k = 0; k < n->nin; k++)
-			any |= passes(n, k) && from[n->in[k]];
+			any |= passes_gradient(n, k) && from[n->in[k]];
 		for (int k = 0; any && k < n->nout; k++)
-			if (n->out[k] != NONE)
-				from[n->out[k]] |= dtype_is_float(g->tensor[n->out[k]]->dtype);
+			if (carries_gradient(g, n, k))
+				from[n->out[k]] = true;
 	}
 }
 
@@ -54,9 +45,9 @@ static void mark_to_y(const struct graph *g, int ny, const tid *y, bool *to)
 		const struct node *n = g->node[i];
 		bool any = false;
 		for (int k = 0; k < n->nout; k++)
-			any |= n->out[k] != NONE && to[n->out[k]];
+			any |= carries_gradient(g, n, k) && to[n->out[k]];
 		for (int k = 0; any && k < n->nin; k++)
-			if (passes(n, k))
+			if (passes_gradient(n, k))
 				to[n->in[k]] = true;
 	}
 }
@@ -86,15 +77,8 @@ static void walk_release(struct walk *w)
 
 	for (int t = 0; t < w->ntensor; t++)
 		g->tensor[t]->requires_grad = w->saved[t];
-	for (int i = w->nnode; i < g->nnode; i++) {
-		const struct node *n = g->node[i];
-		bool any = false;
-		for (int k = 0; k < n->nin; k++)
-			any |= passes(n, k) && g->tensor[n->in[k]]->requires_grad;
-		for (int k = 0; k < n->nout; k++)
-			if (n->out[k] != NONE)
-				g->tensor[n->out[k]]->requires_grad = any && dtype_is_float(g->tensor[n->out[k]]->dtype);
-	}
+	for (int i = w->nnode; i < g->nnode; i++)
+		derive_requires_grad(g, g->node[i]);
 	mem_free(w->on);
 	mem_free(w->saved);
 	mem_free(w->grad);
@@ -178,12 +162,14 @@ static int differentiate(struct walk *w, const struct node *n, const tid *dy, ti
 {
 	struct graph *g = w->g;
 
+	if (!n->op->grad && (n->op->flags & OP_ONCE))
+		return ERR(E_UNSUPPORTED, &n->loc, "'%s' in layer '%s' has no second derivative", n->op->name, n->name);
 	if (!n->op->grad)
 		return ERR(E_UNSUPPORTED, &n->loc, "'%s' has no gradient rule, and layer '%s' is between the loss and "
 		           "something to train", n->op->name, n->name);
 	TRYC(n->op->grad(g, n, dy, dx), "in the gradient of '%s' in layer '%s'", n->op->name, n->name);
 	for (int i = 0; i < n->nin; i++)
-		if (dx[i] != NONE && passes(n, i) && w->on[n->in[i]])
+		if (dx[i] != NONE && passes_gradient(n, i) && w->on[n->in[i]])
 			TRY(accumulate(w, n->in[i], dx[i]));
 	return 0;
 }
@@ -196,7 +182,7 @@ static int walk_node(struct walk *w, const struct node *n)
 	int rc;
 
 	for (int i = 0; i < n->nin; i++)
-		wanted |= passes(n, i) && w->on[n->in[i]];
+		wanted |= passes_gradient(n, i) && w->on[n->in[i]];
 	for (int i = 0; i < n->nout; i++)
 		any |= n->out[i] != NONE && w->grad[n->out[i]] != NONE;
 	if (!wanted || !any)

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "graph/attr.h"
+#include "graph/derive.h"
 
 #define OP_CACHE 256             /* power of two */
 #define MANY_OUT 64              /* most outputs of an op whose shape rule says how many */
@@ -175,7 +176,7 @@ tid graph_scalar(struct graph *g, double value)
 	float v = (float)value;
 
 	for (int i = 0; i < o->nscalar; i++)
-		if (!memcmp(g->tensor[o->scalar[i]]->value, &v, sizeof v))
+		if (g->tensor[o->scalar[i]]->dtype == DTYPE_F32 && !memcmp(g->tensor[o->scalar[i]]->value, &v, sizeof v))
 			return o->scalar[i];
 	if (o->nscalar == o->scalar_cap) {
 		o->scalar_cap = o->scalar_cap ? o->scalar_cap * 2 : 16;
@@ -243,16 +244,19 @@ static void node_append(struct graph *g, struct node *n)
 	g->node[g->nnode++] = n;
 }
 
+bool passes_gradient(const struct node *n, int i)
+{
+	if (n->in[i] == NONE || (n->op->flags & (OP_NOGRAD | OP_UPDATE)))
+		return false;
+	return i >= 32 || !(n->op->nondiff >> i & 1);
+}
+
 /* Outputs need a gradient if something differentiable that goes in does. */
 static bool wants_grad(const struct graph *g, const struct node *n)
 {
-	if (n->op->flags & (OP_NOGRAD | OP_UPDATE))
-		return false;
-	for (int i = 0; i < n->nin; i++) {
-		bool nondiff = i < 32 && (n->op->nondiff >> i & 1);
-		if (n->in[i] != NONE && !nondiff && g->tensor[n->in[i]]->requires_grad)
+	for (int i = 0; i < n->nin; i++)
+		if (passes_gradient(n, i) && g->tensor[n->in[i]]->requires_grad)
 			return true;
-	}
 	return false;
 }
 
@@ -264,14 +268,26 @@ static const char *current_name(struct graph *g)
 	return !strcmp(last, g->cur_name) ? last : arena_strdup(g->arena, g->cur_name);
 }
 
-/* What follows from the op's flags and the inputs, once the shape rule has made the outputs. */
-static void finish_outputs(struct graph *g, struct node *n)
+bool carries_gradient(const struct graph *g, const struct node *n, int i)
+{
+	if (n->out[i] == NONE || !dtype_is_float(g->tensor[n->out[i]]->dtype))
+		return false;
+	return i == 0 || (i < 32 && (n->op->diff_out >> i & 1));
+}
+
+void derive_requires_grad(struct graph *g, const struct node *n)
 {
 	bool grad = wants_grad(g, n);
 
 	for (int i = 0; i < n->nout; i++)
 		if (n->out[i] != NONE)
-			g->tensor[n->out[i]]->requires_grad = grad && dtype_is_float(g->tensor[n->out[i]]->dtype);
+			g->tensor[n->out[i]]->requires_grad = grad && carries_gradient(g, n, i);
+}
+
+/* What follows from the op's flags and the inputs, once the shape rule has made the outputs. */
+static void finish_outputs(struct graph *g, struct node *n)
+{
+	derive_requires_grad(g, n);
 	if (n->op->flags & OP_VIEW)
 		g->tensor[n->out[0]]->alias = n->in[0];
 }

@@ -23,12 +23,7 @@ struct life {
 
 int64_t tensor_buffer_bytes(const struct graph *g, tid t)
 {
-	const struct tensor *x = g->tensor[t];
-	size_t size = dtype_size(x->dtype);
-
-	if (g->backend == BACKEND_REFERENCE && dtype_is_float(x->dtype))
-		size = dtype_size(DTYPE_F64);
-	return layout_elements(&x->layout) * (int64_t)size;
+	return layout_elements(&g->tensor[t]->layout) * (int64_t)dtype_size(g->tensor[t]->dtype);
 }
 
 static bool in_arena(const struct graph *g, tid t)

@@ -44,7 +44,7 @@ int pass_layout(struct graph *g, struct pass_env *env);   /* physical layouts; i
 int pass_sched(struct graph *g, struct pass_env *env);
 int pass_memplan(struct graph *g, struct pass_env *env);  /* in-place and offsets. Workspace: see memplan_workspace */
 
-/* Bytes of t's buffer on the backend the layouts were chosen for: on the reference every float is F64. */
+/* Bytes of t's buffer: what its layout holds, padding included. */
 int64_t tensor_buffer_bytes(const struct graph *g, tid t);
 
 /* Bytes of workspace node i needs, asked by memplan; set before pass_memplan by whoever planned the kernels. */

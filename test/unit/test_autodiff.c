@@ -192,6 +192,30 @@ static void test_missing_rule(void **state)
 	assert_non_null(strstr(toy_error(), "'layer5'"));
 	assert_true(graph_t(g, w)->requires_grad);
 	err_clear();
+	/* a gradient that has no gradient says so */
+	y = EMIT(g, "relu", w);
+	assert_int_equal(autodiff(g, 1, &y, NULL, 1, &w, &dw), 0);
+	y = EMIT(g, "sum", dw);
+	assert_int_equal(autodiff(g, 1, &y, (tid[]){ NONE }, 1, &w, &dw), E_UNSUPPORTED);
+	assert_non_null(strstr(toy_error(), "'relu_grad' in layer 'layer5' has no second derivative"));
+	err_clear();
+	graph_free(g);
+}
+
+/* Nothing flows through an output that does not carry gradient. */
+static void test_saved(void **state)
+{
+	struct graph *g = graph_new();
+	tid w = toy_param(g, "w", "3"), out[2], y, dw;
+
+	assert_int_equal(graph_emit(g, "saved", NULL, 1, &w, 2, out), 0);
+	assert_true(graph_t(g, out[0])->requires_grad && !graph_t(g, out[1])->requires_grad);
+	y = EMIT(g, "sum", out[1]);
+	assert_int_equal(autodiff(g, 1, &y, NULL, 1, &w, &dw), 0);
+	assert_int_equal(dw, NONE);
+	y = EMIT(g, "sum", EMIT(g, "multiply", out[0], out[1]));
+	assert_int_equal(autodiff(g, 1, &y, NULL, 1, &w, &dw), 0);
+	assert_int_equal(toy_producer(g, dw)->in[1], out[1]);        /* dy[1] was NONE */
 	graph_free(g);
 }
 
@@ -263,7 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values), cmocka_unit_test(test_only_wanted), cmocka_unit_test(test_context),
-		cmocka_unit_test(test_missing_rule), cmocka_unit_test(test_several), cmocka_unit_test(test_second),
+		cmocka_unit_test(test_missing_rule), cmocka_unit_test(test_saved), cmocka_unit_test(test_several), cmocka_unit_test(test_second),
 		cmocka_unit_test(test_order),
 	};
 

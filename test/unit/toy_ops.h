@@ -63,7 +63,7 @@ static int multiply_grad(struct graph *g, const struct node *n, const tid *dy, t
 static const struct op toy_multiply = { .name = "multiply", .min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = toy_same,
                                         .grad = multiply_grad, TOY_KERNELS(KL_SAME) };
 
-static const struct op toy_relu_grad = { .name = "relu_grad", .min_in = 2, .max_in = 2, .nout = 1, .inplace = 2, .shape = toy_same,
+static const struct op toy_relu_grad = { .name = "relu_grad", .flags = OP_ONCE, .min_in = 2, .max_in = 2, .nout = 1, .inplace = 2, .shape = toy_same,
                                          TOY_KERNELS(KL_SAME) };
 static int relu_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
@@ -122,8 +122,11 @@ static int two_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	dx[0] = dy[0] != NONE ? dy[0] : dy[1];
 	return 0;
 }
-static const struct op toy_two = { .name = "two", .min_in = 1, .max_in = 1, .nout = 2, .shape = two_shape, .grad = two_grad,
+static const struct op toy_two = { .name = "two", .min_in = 1, .max_in = 1, .nout = 2, .diff_out = 2, .shape = two_shape, .grad = two_grad,
                                    TOY_KERNELS(KL_SAME) };
+/* The same, but output 1 is only saved for backward. */
+static const struct op toy_saved = { .name = "saved", .min_in = 1, .max_in = 1, .nout = 2, .shape = two_shape, .grad = two_grad,
+                                     TOY_KERNELS(KL_SAME) };
 /* As many outputs as inputs; optional first output left out. */
 static int many_shape(struct graph *g, struct node *n)
 {
@@ -309,7 +312,7 @@ static const struct op toy_reorder = { .name = "reorder", .min_in = 1, .max_in =
 
 static const struct op *const toy_ops[] = {
 	&toy_add, &toy_multiply, &toy_relu, &toy_relu_grad, &toy_hard, &toy_metric, &toy_any, &toy_any_inplace, &toy_any_native, &toy_keep,
-	&toy_no_kernel, &toy_spread, &toy_sum, &toy_two, &toy_many, &toy_scale_op, &toy_fill_op, &toy_reshape, &toy_broadcast,
+	&toy_no_kernel, &toy_spread, &toy_sum, &toy_two, &toy_saved, &toy_many, &toy_scale_op, &toy_fill_op, &toy_reshape, &toy_broadcast,
 	&toy_transpose, &toy_sgd, &toy_accumulate, &toy_plain_update, &toy_double_update, &toy_conv, &toy_conv_grad_w, &toy_lazy, &toy_reorder, NULL
 };
 
