@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Generic access to op attributes by the rows of their table. A default is compared as text: the value printed the way the table
- * writes it, which is enough to keep dumps short. */
+ * Generic access to op attributes by the rows of their table. A default is compared as text: the
+ * value printed the way the table writes it, which is enough to keep dumps short. */
 #include "graph/attr.h"
 
 #include <inttypes.h>
@@ -43,10 +43,13 @@ static void member_copy(struct arena *a, const struct field *f, void *p)
 
 	switch (f->type) {
 	case FT_INTS:
-		ints->v = ints->n ? arena_copy(a, ints->v, (size_t)ints->n * sizeof *ints->v) : NULL;
+		ints->v =
+			ints->n ? arena_copy(a, ints->v, (size_t)ints->n * sizeof *ints->v) : NULL;
 		break;
 	case FT_FLOATS:
-		floats->v = floats->n ? arena_copy(a, floats->v, (size_t)floats->n * sizeof *floats->v) : NULL;
+		floats->v =
+			floats->n ? arena_copy(a, floats->v, (size_t)floats->n * sizeof *floats->v)
+				  : NULL;
 		break;
 	case FT_STRING:
 	case FT_PATH:
@@ -136,7 +139,8 @@ static bool is_default(const struct field *f, const char *text)
 	size_t n;
 
 	if (!d)
-		return !strcmp(text, "null") || !strcmp(text, "[]") || !strcmp(text, "0") || !strcmp(text, "false");
+		return !strcmp(text, "null") || !strcmp(text, "[]") || !strcmp(text, "0") ||
+		       !strcmp(text, "false");
 	if (!*d)
 		return false;
 	if (f->type == FT_FLOAT || f->type == FT_INT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of a node by name, through the op's table: passes of this folder know a few names ("factor", "perm") but no op's
- * structs. Also what copying, printing and hashing attributes share. */
+ * Attributes of a node by name, through the op's table: passes of this folder know a few names
+ * ("factor", "perm") but no op's structs. Also copying and printing of attributes. */
 #ifndef DLX_GRAPH_ATTR_H
 #define DLX_GRAPH_ATTR_H
 
@@ -12,7 +12,8 @@
 void *attr_find(const struct op *op, void *attr, const char *key, enum field_type type);
 /* A copy of attr in the arena; lists and strings are copied too. */
 void *attr_copy(struct arena *a, const struct op *op, const void *attr);
-/* Appends "key: value, key: value" in table order; only what differs from the table's defaults if `changed`. */
+/* Appends "key: value, key: value" in table order; only what differs from the table's defaults if
+ * `changed`. */
 void attr_text(struct buf *out, const struct op *op, const void *attr, bool changed);
 
 #endif

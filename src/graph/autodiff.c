@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reverse-mode differentiation. Two reachability sweeps find the tensors on a path from some x to some y; then the nodes are walked
- * backwards once. What arrives for a tensor is added up as it arrives, in the order of the walk, so that one partial sum is alive and
- * results do not depend on anything else. Gradient rules look at tensor.requires_grad to see what is wanted, so during the walk that flag means
- * "on a path"; afterwards it is put back, and derived anew for the nodes that were emitted. */
+ * Reverse-mode differentiation. Two reachability sweeps find the tensors on a path from some x to
+ * some y; then the nodes are walked backwards once. What arrives for a tensor is added up as it
+ * arrives, in the order of the walk, so that one partial sum is alive and results do not depend on
+ * anything else. Gradient rules look at tensor.requires_grad to see what is wanted, so during the
+ * walk that flag means "on a path"; afterwards it is put back, and derived anew for the nodes that
+ * were emitted. */
 #include "graph/autodiff.h"
 
 #include <inttypes.h>
@@ -16,7 +18,7 @@
 
 struct walk {
 	struct graph *g;
-	int nnode, ntensor;          /* the graph as it was: nodes emitted by the walk are not walked */
+	int nnode, ntensor; /* the graph as it was: nodes emitted by the walk are not walked */
 	bool *on;                    /* by tensor: on a path from some x to some y */
 	bool *saved;                 /* by tensor: its requires_grad */
 	tid *grad;                   /* by tensor: the sum so far, or NONE */
@@ -108,7 +110,8 @@ static int ones_like(struct graph *g, tid y, tid *out)
 	return graph_emit1(g, "fill", attr, 0, NULL, out);
 }
 
-/* A gradient of a param made in this walk says so, parts of a sum too, so that all take the param's layout. */
+/* A gradient of a param made in this walk says so, parts of a sum too, so that all take the param's
+ * layout. */
 static void mark_gradient(struct walk *w, tid t, tid d)
 {
 	struct tensor *x = w->g->tensor[d];
@@ -123,7 +126,8 @@ static int accumulate(struct walk *w, tid t, tid d)
 	struct graph *g = w->g;
 
 	if (!shape_equal(&g->tensor[d]->shape, &g->tensor[t]->shape))
-		return ERR(E_BUG, &g->cur_loc, "gradient of '%s' has another shape than the tensor", g->tensor[t]->name);
+		return ERR(E_BUG, &g->cur_loc, "gradient of '%s' has another shape than the tensor",
+		           g->tensor[t]->name);
 	mark_gradient(w, t, d);
 	if (w->grad[t] == NONE)
 		w->grad[t] = d;
@@ -163,11 +167,15 @@ static int differentiate(struct walk *w, const struct node *n, const tid *dy, ti
 	struct graph *g = w->g;
 
 	if (!n->op->grad && (n->op->flags & OP_ONCE))
-		return ERR(E_UNSUPPORTED, &n->loc, "'%s' in layer '%s' has no second derivative", n->op->name, n->name);
+		return ERR(E_UNSUPPORTED, &n->loc, "'%s' in layer '%s' has no second derivative",
+		           n->op->name, n->name);
 	if (!n->op->grad)
-		return ERR(E_UNSUPPORTED, &n->loc, "'%s' has no gradient rule, and layer '%s' is between the loss and "
-		           "something to train", n->op->name, n->name);
-	TRYC(n->op->grad(g, n, dy, dx), "in the gradient of '%s' in layer '%s'", n->op->name, n->name);
+		return ERR(E_UNSUPPORTED, &n->loc,
+		           "'%s' has no gradient rule, and layer '%s' is between the loss and "
+		           "something to train",
+		           n->op->name, n->name);
+	TRYC(n->op->grad(g, n, dy, dx), "in the gradient of '%s' in layer '%s'", n->op->name,
+	     n->name);
 	for (int i = 0; i < n->nin; i++)
 		if (dx[i] != NONE && passes_gradient(n, i) && w->on[n->in[i]])
 			TRY(accumulate(w, n->in[i], dx[i]));

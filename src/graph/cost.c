@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What nodes cost: arithmetic by the op's own rule, traffic by the sizes of what goes in and out. */
+ * What nodes cost: arithmetic by the op's own rule, traffic by the sizes of in- and outputs. */
 #include "graph/pass.h"
 
 static double tensor_bytes(const struct graph *g, tid t)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Drops nodes whose results nobody wants: one backward sweep marks what outputs, updates and OP_NODCE need. */
+ * Drops nodes whose results nobody wants: one backward sweep marks what outputs, updates and
+ * OP_NODCE need. */
 #include "base/mem.h"
 #include "graph/pass.h"
 

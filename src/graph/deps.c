@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The dependence edges of a graph in compressed rows, built by counting first and filling second. The storage edges
- * come from a list of readers for each version of a tensor; a view's readers read what it looks at. */
+ * The dependence edges of a graph in compressed rows, built by counting first and filling second.
+ * The storage edges come from a list of readers for each version of a tensor; a view's readers read
+ * what it looks at. */
 #include "graph/deps.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ tid version_of(const struct graph *g, tid t)
 {
 	for (;;) {
 		const struct tensor *x = g->tensor[t];
-		if (x->alias == NONE || x->producer == NONE || !(g->node[x->producer]->op->flags & OP_VIEW))
+		if (x->alias == NONE || x->producer == NONE ||
+		    !(g->node[x->producer]->op->flags & OP_VIEW))
 			return t;
 		t = x->alias;
 	}
@@ -20,7 +22,8 @@ tid version_of(const struct graph *g, tid t)
 
 bool overwrites(const struct graph *g, const struct node *n, int i)
 {
-	return n->out[i] != NONE && g->tensor[n->out[i]]->alias != NONE && !(n->op->flags & OP_VIEW);
+	return n->out[i] != NONE && g->tensor[n->out[i]]->alias != NONE &&
+	       !(n->op->flags & OP_VIEW);
 }
 
 /* Readers of each version: reader[first[t]] .. in order of the nodes. */

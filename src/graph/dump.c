@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The graph as text, one line a node, and as DOT. The text is the debugger and the format of golden tests: stable,
- * and without anything that depends on the machine.
+ * The graph as text, one line a node, and as DOT. The text is the debugger and the format of golden
+ * tests: stable, and without anything that depends on the machine.
  *
- *   12 backward conv_grad_weight{stride: [2, 2]} (%3:x 4x8x9x9 f32 native, %20 ...) -> %21:w.grad ... @64  stem/conv [c.yaml:12:5] */
+ *   12 backward conv_grad_weight{stride: [2, 2]} (%3 x 4x8x9x9 f32 native, %20 ...)
+ *      -> %21 8x8x3x3 f32 ABcd16b16a @64  stem/conv [c.yaml:12:5]               (on one line) */
 #include <inttypes.h>
 
 #include "base/buf.h"
@@ -82,7 +83,8 @@ void graph_dump_text(const struct graph *g, struct buf *out)
 	for (int i = 0; i < g->nnode; i++)
 		dump_node(g, g->node[i], out);
 	if (g->arena_bytes)
-		buf_printf(out, "arena %" PRId64 " bytes, lower bound %" PRId64 ", peak at node %d\n",
+		buf_printf(out,
+		           "arena %" PRId64 " bytes, lower bound %" PRId64 ", peak at node %d\n",
 		           g->arena_bytes, g->arena_lower_bound, g->arena_peak_node);
 }
 

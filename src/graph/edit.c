@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Changes to a graph that exists: contexts for the nodes a pass adds, new orders, replaced tensors. */
+ * Changes to a graph that exists: contexts for the nodes a pass adds, orders, replacements. */
 #include <string.h>
 
 #include "base/err.h"
@@ -44,7 +44,8 @@ void graph_reorder(struct graph *g, struct node **order, int n)
 	mem_free(old);
 }
 
-/* Kahn's algorithm with the current position as priority: the result is the current order wherever that is valid. */
+/* Kahn's algorithm with the current position as priority: the result is the current order wherever
+ * that is valid. */
 void graph_sort(struct graph *g)
 {
 	struct node **order = mem_alloc(((size_t)g->nnode + 1) * sizeof *order);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One number for a whole graph. Ranks compare it before they depend on each other; it covers what decides what they will do and nothing
- * that may differ between equal plans (addresses, file names, places). */
+ * One number for a whole graph. Ranks compare it before they depend on each other; it covers what
+ * decides what they will do and nothing that may differ between equal plans (addresses, file names,
+ * places). */
 #include <string.h>
 
 #include "base/hash.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Algebraic identities that gradient rules and builders leave behind: each row of the table names an op and what it can become. One walk
- * in order; the inputs of a node are replaced first, so that chains fold in one go. A rule either names a tensor that equals the
- * node's output, or changes the node to read from further up. What then has no reader is left to dead-code removal.
+ * Algebraic identities that gradient rules and builders leave behind: each row of the table names
+ * an op and what it can become. One walk in order; the inputs of a node are replaced first, so that
+ * chains fold in one go. A rule either names a tensor that equals the node's output, or changes the
+ * node to read from further up. What then has no reader is left to dead-code removal.
  *
- * What this folder does not fold on purpose: arithmetic on whole constant tensors (there are none worth it: class weights, scalars), and
- * anything that would keep a state's old value alive: a copy of a param or state may be read after the update, the original may not. */
+ * What this folder does not fold on purpose: arithmetic on whole constant tensors (there are none
+ * worth it: class weights, scalars), and anything that would keep a state's old value alive: a copy
+ * of a param or state may be read after the update, the original may not. */
 #include <string.h>
 
 #include "base/err.h"
@@ -86,24 +88,29 @@ static tid fold_multiply(struct fold *f, struct node *n)
 /* x - 0 and x / 1. */
 static tid fold_subtract(struct fold *f, struct node *n)
 {
-	return is_filled(f->g, n->in[1], 0) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
+	return is_filled(f->g, n->in[1], 0) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                 : NONE;
 }
 
 static tid fold_divide(struct fold *f, struct node *n)
 {
-	return is_filled(f->g, n->in[1], 1) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
+	return is_filled(f->g, n->in[1], 1) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                 : NONE;
 }
 
 /* x times a scalar that is 1: a loss gradient times the seed. */
 static tid fold_scale_by(struct fold *f, struct node *n)
 {
-	return is_filled(f->g, n->in[1], 1) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
+	return is_filled(f->g, n->in[1], 1) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                 : NONE;
 }
 
-/* Factor 1 and shift 0; a constant scalar; a scale of a scale nobody else reads: means, weight decay and loss factors pile up. */
+/* Factor 1 and shift 0; a constant scalar; a scale of a scale nobody else reads: means, weight
+ * decay and loss factors pile up. */
 static tid fold_scale(struct fold *f, struct node *n)
 {
-	double *factor = number(n, "factor"), *shift = number(n, "shift"), *inner_factor, *inner_shift;
+	double *factor = number(n, "factor"), *shift = number(n, "shift"), *inner_factor,
+	       *inner_shift;
 	const struct tensor *x = f->g->tensor[n->in[0]];
 	struct node *inner = made_by(f->g, n->in[0], "scale");
 
@@ -118,10 +125,12 @@ static tid fold_scale(struct fold *f, struct node *n)
 		*factor *= *inner_factor;
 		n->in[0] = inner->in[0];
 	}
-	return *factor == 1 && *shift == 0 && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
+	return *factor == 1 && *shift == 0 && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                : NONE;
 }
 
-/* A reshape to the same shape, or of a reshape: both are views, so looking through one is always possible. */
+/* A reshape to the same shape, or of a reshape: both are views, so looking through one is always
+ * possible. */
 static tid fold_reshape(struct fold *f, struct node *n)
 {
 	struct node *inner = made_by(f->g, n->in[0], "reshape");
@@ -168,9 +177,17 @@ static const struct {
 	const char *op;
 	tid (*fold)(struct fold *f, struct node *n);
 } rules[] = {
-	{ "add", fold_add }, { "subtract", fold_subtract }, { "multiply", fold_multiply }, { "divide", fold_divide },
-	{ "scale", fold_scale }, { "scale_by", fold_scale_by }, { "reshape", fold_reshape }, { "transpose", fold_transpose },
-	{ "broadcast", fold_unchanged }, { "slice", fold_unchanged }, { "cast", fold_unchanged },
+	{ "add", fold_add },
+	{ "subtract", fold_subtract },
+	{ "multiply", fold_multiply },
+	{ "divide", fold_divide },
+	{ "scale", fold_scale },
+	{ "scale_by", fold_scale_by },
+	{ "reshape", fold_reshape },
+	{ "transpose", fold_transpose },
+	{ "broadcast", fold_unchanged },
+	{ "slice", fold_unchanged },
+	{ "cast", fold_unchanged },
 };
 
 static tid apply(struct fold *f, struct node *n)

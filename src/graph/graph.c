@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The graph as a container: tensors by id, names, constants, and emitting nodes. Emitting is where an op's shape rule runs, so a
- * graph that was built at all has shapes everywhere. Behind the public struct stand two hash tables: names of
- * params, states and inputs to ids, and op names to records (the registry itself is a list). */
+ * The graph as a container: tensors by id, names, constants, and emitting nodes. Emitting is where
+ * an op's shape rule runs, so a graph that was built at all has shapes everywhere. Behind the
+ * public struct stand two hash tables: names of params, states and inputs to ids, and op names to
+ * records (the registry itself is a list). */
 #include "graph/graph.h"
 
 #include <inttypes.h>
@@ -98,8 +99,8 @@ tid graph_find(const struct graph *g, const char *name)
 
 /* --- tensors --- */
 
-struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype, const struct shape *s,
-                                const char *name)
+struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype,
+                                const struct shape *s, const char *name)
 {
 	struct tensor *t = ARENA_NEW(g->arena, struct tensor);
 
@@ -156,7 +157,8 @@ int graph_state(struct graph *g, const char *name, enum dtype dtype, const struc
 	return named(g, ROLE_STATE, name, dtype, s, init, out);
 }
 
-int graph_input(struct graph *g, const char *name, enum dtype dtype, const struct shape *s, tid *out)
+int graph_input(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
+                tid *out)
 {
 	return named(g, ROLE_INPUT, name, dtype, s, (struct init){ 0 }, out);
 }
@@ -176,7 +178,8 @@ tid graph_scalar(struct graph *g, double value)
 	float v = (float)value;
 
 	for (int i = 0; i < o->nscalar; i++)
-		if (g->tensor[o->scalar[i]]->dtype == DTYPE_F32 && !memcmp(g->tensor[o->scalar[i]]->value, &v, sizeof v))
+		if (g->tensor[o->scalar[i]]->dtype == DTYPE_F32 &&
+		    !memcmp(g->tensor[o->scalar[i]]->value, &v, sizeof v))
 			return o->scalar[i];
 	if (o->nscalar == o->scalar_cap) {
 		o->scalar_cap = o->scalar_cap ? o->scalar_cap * 2 : 16;
@@ -208,13 +211,16 @@ static int check_arity(struct graph *g, const struct op *op, int nin, const tid 
 {
 	if (nin < op->min_in)
 		return ERR(E_CONFIG, &g->cur_loc, "'%s' needs %s%d input%s, not %d", op->name,
-		           op->max_in > op->min_in ? "at least " : "", op->min_in, op->min_in == 1 ? "" : "s", nin);
+		           op->max_in > op->min_in ? "at least " : "", op->min_in,
+		           op->min_in == 1 ? "" : "s", nin);
 	if (nin > op->max_in)
 		return ERR(E_CONFIG, &g->cur_loc, "'%s' takes %s%d input%s, not %d", op->name,
-		           op->max_in > op->min_in ? "at most " : "", op->max_in, op->max_in == 1 ? "" : "s", nin);
+		           op->max_in > op->min_in ? "at most " : "", op->max_in,
+		           op->max_in == 1 ? "" : "s", nin);
 	for (int i = 0; i < nin; i++) {
 		BUG_IF(in[i] == NONE && i < op->min_in, "'%s' without its input %d", op->name, i);
-		BUG_IF(in[i] != NONE && (in[i] < 0 || in[i] >= g->ntensor), "'%s': no tensor %d", op->name, in[i]);
+		BUG_IF(in[i] != NONE && (in[i] < 0 || in[i] >= g->ntensor), "'%s': no tensor %d",
+		       op->name, in[i]);
 	}
 	return 0;
 }
@@ -310,7 +316,8 @@ static struct node *node_new(struct graph *g, const struct op *op, int nin, cons
 	return n;
 }
 
-int graph_emit(struct graph *g, const char *name, const void *attr, int nin, const tid *in, int nout, tid *out)
+int graph_emit(struct graph *g, const char *name, const void *attr, int nin, const tid *in,
+               int nout, tid *out)
 {
 	const struct op *op = find_op(g, name);
 	int rc, ntensor = g->ntensor;
@@ -349,13 +356,16 @@ int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const st
 	struct tensor *t;
 	char name[256];
 
-	BUG_IF(i < 0 || i >= (n->op->nout < 0 ? MANY_OUT : n->op->nout), "'%s' has no output %d", n->op->name, i);
+	BUG_IF(i < 0 || i >= (n->op->nout < 0 ? MANY_OUT : n->op->nout), "'%s' has no output %d",
+	       n->op->name, i);
 	for (int d = 0; d < s->nd; d++)
 		if (s->d[d] < 1)
-			return ERR(E_SHAPE, &g->cur_loc, "'%s' would have an output of size %" PRId64 " along axis %d",
+			return ERR(E_SHAPE, &g->cur_loc,
+			           "'%s' would have an output of size %" PRId64 " along axis %d",
 			           n->op->name, s->d[d], d);
 	if (shape_count(s) > INT64_MAX / 64)
-		return ERR(E_SHAPE, &g->cur_loc, "'%s' would have an output too large to count", n->op->name);
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' would have an output too large to count",
+		           n->op->name);
 	snprintf(name, sizeof name, i ? "%s:%s%d" : "%s:%s", n->name, n->op->name, i);
 	t = graph_tensor_new(g, ROLE_ACTIVATION, dtype, s, name);
 	t->producer = n->id;

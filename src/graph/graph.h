@@ -4,11 +4,14 @@
  *
  * Invariants (graph_verify checks them after every pass):
  *  - nodes and tensors live in the graph's arena, never move and are addressed by dense ids;
- *  - a tensor has at most one producer; node[] is in a valid execution order at all times: every input
- *    is produced before it is used (passes that insert nodes put them in the right place or call graph_sort);
- *  - a tensor may alias another (`alias`): same storage. Update nodes write a new tensor that aliases the state they
- *    replace (w' aliases w); every other reader of w runs before the node that produces w'. Views alias their input;
- *  - params and states have no producer and a unique name; what a step leaves behind is exactly the storage of params and states.
+ *  - a tensor has at most one producer; node[] is in a valid execution order at all times: every
+ *    input is produced before it is used (passes that insert nodes put them in the right place or
+ *    call graph_sort);
+ *  - a tensor may alias another (`alias`): same storage. Update nodes write a new tensor that
+ *    aliases the state they replace (w' aliases w); every other reader of w runs before the node
+ *    that produces w'. Views alias their input;
+ *  - params and states have no producer and a unique name; what a step leaves behind is exactly the
+ *    storage of params and states.
  *
  * The graph is single-threaded and owns everything reachable from it. */
 #ifndef DLX_GRAPH_GRAPH_H
@@ -27,18 +30,18 @@ struct kplan;
 
 enum role {
 	ROLE_ACTIVATION,     /* made and consumed within a step */
-	ROLE_INPUT,          /* written by the host before a step: batch, labels, learning rate, step number */
+	ROLE_INPUT,          /* written by the host before a step: batch, labels, learning rate */
 	ROLE_CONSTANT,       /* value known at build time (tensor.value) */
 	ROLE_PARAM,          /* trained; kept between steps */
-	ROLE_STATE           /* kept between steps, not trained: moments, running statistics, accumulators */
+	ROLE_STATE           /* kept, not trained: moments, running statistics, accumulators */
 };
 
-/* Which part of a step a node belongs to. With gradient accumulation, forward and backward run once for each micro-batch
- * and update once. */
+/* Which part of a step a node belongs to. With gradient accumulation, forward and backward run once
+ * for each micro-batch and update once. */
 enum phase { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_COUNT };
 
-/* How a param or state gets its first value. Random ones are keyed by (run seed, tensor name, row-major index), so they do not
- * depend on layout, backend or rank. */
+/* How a param or state gets its first value. Random ones are keyed by (run seed, tensor name,
+ * row-major index), so they do not depend on layout, backend or rank. */
 enum init_kind {
 	INIT_CONSTANT,       /* a */
 	INIT_UNIFORM,        /* [-a, a) */
@@ -51,21 +54,22 @@ struct init {
 
 struct tensor {
 	tid id;
-	const char *name;            /* unique for params, states, inputs; else "layer:out" for messages */
+	const char *name;            /* unique for params, states, inputs; else for messages */
 	struct shape shape;          /* logical, (N, C, [D,] H, W) order */
 	enum dtype dtype;
 	enum role role;
 	bool requires_grad;          /* a param, or depends on one */
-	bool output;                 /* read by the host after a step: its storage stays untouched to the end */
+	bool output;                 /* read by the host after a step: storage stays untouched */
 	tid alias;                   /* shares the storage of this tensor, or NONE */
-	tid grad_of;                 /* the gradient of this param, so that it takes the param's layout; or NONE */
+	tid grad_of;                 /* the gradient of this param: takes its layout; or NONE */
 	nid producer;                /* NONE for inputs, constants, params, states */
 	struct init init;            /* params, states */
 	const void *value;           /* constants: plain, of dtype; in the arena */
 	struct loc loc;
 	/* set by later passes */
 	struct layout layout;        /* layout */
-	int64_t offset;              /* memplan: bytes into the step arena; -1 if stored elsewhere (params, states, constants, inputs) */
+	int64_t offset;              /* memplan: bytes into the step arena; -1 if stored elsewhere
+	                                (params, states, constants, inputs) */
 	int64_t bytes;               /* memplan */
 };
 
@@ -75,7 +79,7 @@ struct node {
 	void *attr;                  /* op->attr_size bytes, or NULL */
 	int nin, nout;
 	tid *in;                     /* NONE for an absent optional input */
-	tid *out;                    /* NONE for an output nobody asked for, where the op allows it */
+	tid *out;                    /* NONE: nobody asked for it, and the op allows that */
 	const char *name;            /* of the layer it stems from: "dense1/conv2" */
 	enum phase phase;
 	struct loc loc;              /* the YAML line that caused it; passes inherit it */
@@ -92,7 +96,7 @@ struct graph {
 	struct loc cur_loc;
 	enum phase cur_phase;
 	/* Results of passes, for --plan. */
-	int backend;                 /* layout: whose kernels the layouts are for (enum backend); NONE before */
+	int backend;                 /* layout: enum backend the layouts are for; NONE before */
 	int64_t arena_bytes;         /* memplan: the step arena */
 	int64_t arena_lower_bound;   /* memplan: most bytes live at once */
 	nid arena_peak_node;
@@ -103,24 +107,31 @@ void graph_free(struct graph *g);              /* NULL is fine */
 
 /* --- building --- */
 
-struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype, const struct shape *s,
-                                const char *name);            /* name is copied */
-/* Params, states and inputs by unique name. Asking again for a name gives the same tensor; a different shape is E_SHAPE. */
+/* name is copied. */
+struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype,
+                                const struct shape *s, const char *name);
+/* Params, states and inputs by unique name. Asking again for a name gives the same tensor; a
+ * different shape is E_SHAPE. */
 int graph_param(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
                 struct init init, tid *out);
 int graph_state(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
                 struct init init, tid *out);
-int graph_input(struct graph *g, const char *name, enum dtype dtype, const struct shape *s, tid *out);
-tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);  /* copied */
-tid graph_scalar(struct graph *g, double value);              /* an F32 constant of shape scalar; equal ones are shared */
-tid graph_find(const struct graph *g, const char *name);      /* param, state or input; or NONE */
+int graph_input(struct graph *g, const char *name, enum dtype dtype, const struct shape *s,
+                tid *out);
+/* value is copied. */
+tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);
+tid graph_scalar(struct graph *g, double value);           /* F32 scalar; equal ones shared */
+tid graph_find(const struct graph *g, const char *name);   /* param, state or input; or NONE */
 
-/* Appends a node of the named op: checks arity, copies attr (op->attr_size bytes; NULL: the defaults of the op's table), runs the
- * op's shape rule, which makes the output tensors, and returns them in out[0..nout-1] (out may be NULL). A shape that does not fit is
- * E_SHAPE placed at g->cur_loc, naming the layer and both shapes. requires_grad is derived from the inputs. */
-int graph_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in, int nout, tid *out);
+/* Appends a node of the named op: checks arity, copies attr (lists and strings in it too; NULL: the
+ * defaults of the op's table), runs the op's shape rule, which makes the output tensors, and
+ * returns them in out[0..nout-1] (out may be NULL). A shape that does not fit is E_SHAPE placed at
+ * g->cur_loc, naming the layer and both shapes. requires_grad is derived from the inputs. */
+int graph_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in, int nout,
+               tid *out);
 /* The common case of one output. */
-int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, const tid *in, tid *out);
+int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, const tid *in,
+                tid *out);
 
 static inline struct tensor *graph_t(const struct graph *g, tid t) { return g->tensor[t]; }
 /* The tensor whose storage t uses: follows aliases. */
@@ -137,15 +148,18 @@ const struct shape *node_out_shape(const struct graph *g, const struct node *n, 
 
 /* --- used by passes --- */
 
-/* Makes an unattached copy of context (name, loc, phase of `like`) current; restore with the returned value. */
+/* Makes the context of `like` (name, loc, phase) current; restore with the returned value. */
 struct graph_context { const char *name; struct loc loc; enum phase phase; };
 struct graph_context graph_enter(struct graph *g, const struct node *like);
 void graph_leave(struct graph *g, struct graph_context saved);
-/* Replaces node[] by this permutation or subset (new ids are assigned; producers of dropped nodes' outputs become NONE). */
+/* Replaces node[] by this permutation or subset (new ids are assigned; producers of dropped nodes'
+ * outputs become NONE). */
 void graph_reorder(struct graph *g, struct node **order, int n);
-/* Stable topological order that keeps the current one where it can and honours aliases. E_BUG-level: BUG on a cycle. */
+/* Stable topological order that keeps the current one where it can and honours aliases. BUG on a
+ * cycle. */
 void graph_sort(struct graph *g);
-/* Every use of tensor `from` in nodes becomes `to` (except in node `except`, NONE for none); the output flag moves too. */
+/* Every use of tensor `from` in nodes becomes `to` (except in node `except`, NONE for none); the
+ * output flag moves too. */
 void graph_replace(struct graph *g, tid from, tid to, nid except);
 
 #endif

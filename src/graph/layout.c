@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Physical layouts. The offset of an element is a sum of one term for each axis (block digits included), so moving a tensor
- * is an odometer over the outer axes and a run along the innermost. Layouts are compared and walked in a normal form: axes of
- * extent 1 dropped, neighbours that are contiguous joined. Two layouts with the same normal form put every element in the same
- * place, however their axes are grouped. */
+ * Physical layouts. The offset of an element is a sum of one term for each axis (block digits
+ * included), so moving a tensor is an odometer over the outer axes and a run along the innermost.
+ * Layouts are compared and walked in a normal form: axes of extent 1 dropped, neighbours that are
+ * contiguous joined. Two layouts with the same normal form put every element in the same place,
+ * however their axes are grouped. */
 #include "graph/layout.h"
 
 #include <stdio.h>
@@ -196,7 +197,8 @@ int64_t layout_offset(const struct layout *l, int64_t flat)
 	return at;
 }
 
-/* Moves n elements of `size` bytes between a dense run and places base + i * step, or base + axis_offset(i) where the axis is blocked. */
+/* Moves n elements of `size` bytes between a dense run and places base + i * step, or base +
+ * axis_offset(i) where the axis is blocked. */
 struct walk {
 	struct layout l;             /* normal form, one axis at least */
 	bool blocked;                /* the innermost axis */
@@ -213,13 +215,15 @@ static int64_t place(const struct walk *w, int64_t i)
 static void scatter(const struct walk *w, char *base, int64_t from, int n, const char *run)
 {
 	for (int k = 0; k < n; k++)
-		memcpy(base + (size_t)place(w, from + k) * w->size, run + (size_t)k * w->size, w->size);
+		memcpy(base + (size_t)place(w, from + k) * w->size, run + (size_t)k * w->size,
+		       w->size);
 }
 
 static void gather(const struct walk *w, const char *base, int64_t from, int n, char *run)
 {
 	for (int k = 0; k < n; k++)
-		memcpy(run + (size_t)k * w->size, base + (size_t)place(w, from + k) * w->size, w->size);
+		memcpy(run + (size_t)k * w->size, base + (size_t)place(w, from + k) * w->size,
+		       w->size);
 }
 
 static struct walk walk_of(const struct layout *l, const struct shape *s, enum dtype laid)
@@ -333,7 +337,8 @@ static const char *blocked_text(const struct layout *l, char *buf)
 		buf[at++] = (char)((block_of(l, order[d]) > 1 ? 'A' : 'a') + order[d]);
 	buf[at] = '\0';
 	for (int k = 0; k < l->nblk && at < LAYOUT_TEXT - 1; k++)
-		at += snprintf(buf + at, (size_t)(LAYOUT_TEXT - at), "%lld%c", (long long)l->blk[k], 'a' + l->blk_dim[k]);
+		at += snprintf(buf + at, (size_t)(LAYOUT_TEXT - at), "%lld%c", (long long)l->blk[k],
+		               'a' + l->blk_dim[k]);
 	return buf;
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Physical layouts: where the element with a logical index stands in memory. A layout is strided and
- * blocked, which covers row-major, channels-last, slices of a larger buffer, and oneDNN's channel-blocked forms:
+ * Physical layouts: where the element with a logical index stands in memory. A layout is strided
+ * and blocked, which covers row-major, channels-last, slices of a larger buffer, and oneDNN's
+ * channel-blocked forms:
  *
  *   offset(i) = sum_d (i_d / B_d) * stride[d]  +  offset inside the block
  *
- * where B_d is the product of the inner blocks of axis d; inner blocks are dense, the last one innermost
- * ("ABcd16b16a": outer axes a b c d with strides, then 16 of b, then 16 of a).
+ * where B_d is the product of the inner blocks of axis d; inner blocks are dense, the last one
+ * innermost ("ABcd16b16a": outer axes a b c d with strides, then 16 of b, then 16 of a).
  *
- * dims may regroup the tensor's axes in row-major order: grouped convolution weights (O, I/g, kh, kw) have a layout over
- * (g, O/g, I/g, kh, kw). Axes are padded up to whole blocks; kernels keep the padding zero. Vendor-neutral on purpose: a plan
- * can be made, printed and compared without a device, and weights can be read by any code. */
+ * dims may regroup the tensor's axes in row-major order: grouped convolution weights (O, I/g, kh,
+ * kw) have a layout over (g, O/g, I/g, kh, kw). Axes are padded up to whole blocks; kernels keep
+ * the padding zero. Vendor-neutral on purpose: a plan can be made, printed and compared without a
+ * device, and weights can be read by any code. */
 #ifndef DLX_GRAPH_LAYOUT_H
 #define DLX_GRAPH_LAYOUT_H
 
@@ -29,15 +31,16 @@ struct layout {
 };
 
 struct layout layout_plain(const struct shape *s);       /* row-major */
-/* What activations use on CPU and GPU: channels-last for 3 axes and more ((N, C, ...) stored (N, ..., C)),
- * row-major below. */
+/* What activations use on CPU and GPU: channels-last for 3 axes and more ((N, C, ...) stored as
+ * (N, ..., C)), row-major below. */
 struct layout layout_native(const struct shape *s);
+/* Whether both put every element in the same place, however they group the axes. */
 bool layout_equal(const struct layout *a, const struct layout *b);
 bool layout_is_plain(const struct layout *l, const struct shape *s);
 bool layout_is_native(const struct layout *l, const struct shape *s);
 /* True if no element is padding and none is skipped: elements == product of the dims. */
 bool layout_is_dense(const struct layout *l);
-int64_t layout_elements(const struct layout *l);         /* elements the buffer must hold, padding included */
+int64_t layout_elements(const struct layout *l);   /* the buffer must hold, padding included */
 int64_t layout_offset(const struct layout *l, int64_t flat);   /* of the row-major index flat */
 /* Elements between plain src and laid-out dst and back, converting dtypes. pack zeroes padding. */
 void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chooses a physical layout for every tensor in one walk along the order: each node is asked what it wants, its outputs get that,
- * and an input that stands otherwise is reordered right before its first such use; later users of the same layout share the copy.
- * A param keeps what its first user wanted for the whole run: its gradient is offered the same layout, its moments follow in the
+ * Chooses a physical layout for every tensor in one walk along the order: each node is asked what
+ * it wants, its outputs get that, and an input that stands otherwise is reordered right before its
+ * first such use; later users of the same layout share the copy. A param keeps what its first user
+ * wanted for the whole run: its gradient is offered the same layout, its moments follow in the
  * update, and nothing is converted in a step. */
 #include <string.h>
 
@@ -47,8 +48,9 @@ static bool is_unset(const struct graph *g, tid t)
 
 /* --- wishes --- */
 
-/* The layout KL_SAME settles on: of the updated state in updates; else the one most of the sharing inputs have, first come first
- * served, gradients in their param's layout before others. Row-major if nobody has one. */
+/* The layout KL_SAME settles on: of the updated state in updates; else the one most of the sharing
+ * inputs have, first come first served, gradients in their param's layout before others. Row-major
+ * if nobody has one. */
 static struct layout shared_layout(const struct graph *g, const struct node *n)
 {
 	const struct layout *best = NULL;
@@ -61,7 +63,8 @@ static struct layout shared_layout(const struct graph *g, const struct node *n)
 		if (n->in[i] == NONE || is_unset(g, n->in[i]) || !layout_shares(g, n, n->in[i]))
 			continue;
 		for (int k = 0; k < n->nin; k++)
-			votes += n->in[k] != NONE && layout_equal(&g->tensor[n->in[k]]->layout, &g->tensor[n->in[i]]->layout);
+			votes += n->in[k] != NONE && layout_equal(&g->tensor[n->in[k]]->layout,
+			                                          &g->tensor[n->in[i]]->layout);
 		if (votes > best_votes) {
 			best = &g->tensor[n->in[i]]->layout;
 			best_votes = votes;
@@ -70,7 +73,8 @@ static struct layout shared_layout(const struct graph *g, const struct node *n)
 	return best ? *best : layout_plain(layout_shared_shape(g, n));
 }
 
-static void want_fixed(const struct graph *g, const struct node *n, enum kernel_layout kl, struct layout *in, struct layout *out)
+static void want_fixed(const struct graph *g, const struct node *n, enum kernel_layout kl,
+                       struct layout *in, struct layout *out)
 {
 	struct layout same = { 0 };
 
@@ -84,7 +88,8 @@ static void want_fixed(const struct graph *g, const struct node *n, enum kernel_
 		if (kl == KL_SAME && layout_shares(g, n, t))
 			*w = same;
 		else
-			*w = kl == KL_NATIVE ? layout_native(&g->tensor[t]->shape) : layout_plain(&g->tensor[t]->shape);
+			*w = kl == KL_NATIVE ? layout_native(&g->tensor[t]->shape)
+			                     : layout_plain(&g->tensor[t]->shape);
 	}
 }
 
@@ -103,7 +108,8 @@ static int want_chosen(struct choice *c, struct node *n, struct layout *in, stru
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		tid t = i < n->nin ? n->in[i] : n->out[i - n->nin];
 		if (t != NONE && !(i < n->nin ? in[i] : out[i - n->nin]).set)
-			return ERR(E_BUG, &n->loc, "'%s' chose no layout for tensor %d", n->op->name, t);
+			return ERR(E_BUG, &n->loc, "'%s' chose no layout for tensor %d",
+			           n->op->name, t);
 	}
 	return 0;
 }
@@ -134,7 +140,8 @@ static int ask(struct choice *c, struct node *n, struct layout **in, struct layo
 
 /* --- reorders --- */
 
-/* A copy of t in this layout that node n may use. One made in the update is too late for forward and backward. */
+/* A copy of t in this layout that node n may use. One made in the update is too late for forward
+ * and backward. */
 static tid find_copy(const struct choice *c, tid t, const struct layout *want, enum phase phase)
 {
 	for (int i = c->first_copy[t]; i != NONE; i = c->copy[i].next)
@@ -144,7 +151,8 @@ static tid find_copy(const struct choice *c, tid t, const struct layout *want, e
 	return NONE;
 }
 
-static int make_copy(struct choice *c, const struct node *n, tid t, const struct layout *want, tid *out)
+static int make_copy(struct choice *c, const struct node *n, tid t, const struct layout *want,
+                     tid *out)
 {
 	struct graph *g = c->g;
 	struct graph_context saved = graph_enter(g, n);
@@ -167,7 +175,8 @@ static int make_copy(struct choice *c, const struct node *n, tid t, const struct
 static bool is_updated(const struct graph *g, const struct node *n, tid t)
 {
 	for (int i = 0; i < n->nout; i++)
-		if (n->out[i] != NONE && g->tensor[n->out[i]]->alias == t && !(n->op->flags & OP_VIEW))
+		if (n->out[i] != NONE && g->tensor[n->out[i]]->alias == t &&
+		    !(n->op->flags & OP_VIEW))
 			return true;
 	return false;
 }
@@ -183,7 +192,8 @@ static int settle_input(struct choice *c, struct node *n, int i, const struct la
 	if (layout_equal(&t->layout, want))
 		return 0;
 	if (is_updated(g, n, t->id))
-		return ERR(E_BUG, &n->loc, "'%s' cannot update '%s' in the layout it has", n->op->name, t->name);
+		return ERR(E_BUG, &n->loc, "'%s' cannot update '%s' in the layout it has",
+		           n->op->name, t->name);
 	copy = find_copy(c, t->id, want, n->phase);
 	if (copy == NONE)
 		TRY(make_copy(c, n, t->id, want, &copy));
@@ -215,12 +225,13 @@ static int settle(struct choice *c, struct node *n)
 	return 0;
 }
 
-/* Before the walk: constants are row-major, and so is what the host writes unless it asked for another layout; params and states
- * keep what a store gave them. */
+/* Before the walk: constants are row-major, and so is what the host writes unless it asked for
+ * another layout; params and states keep what a store gave them. */
 static void preset(struct graph *g)
 {
 	for (int t = 0; t < g->ntensor; t++)
-		if ((g->tensor[t]->role == ROLE_INPUT && is_unset(g, t)) || g->tensor[t]->role == ROLE_CONSTANT)
+		if ((g->tensor[t]->role == ROLE_INPUT && is_unset(g, t)) ||
+		    g->tensor[t]->role == ROLE_CONSTANT)
 			g->tensor[t]->layout = layout_plain(&g->tensor[t]->shape);
 }
 
@@ -238,7 +249,8 @@ static int finish(struct choice *c)
 	for (int i = 0; i < g->nnode; i++) {
 		wrong = layout_mismatch(g, g->node[i], c->env->backend, &t);
 		if (wrong)
-			return ERR(E_BUG, &g->node[i]->loc, "node %d '%s': '%s' %s", i, g->node[i]->op->name, g->tensor[t]->name, wrong);
+			return ERR(E_BUG, &g->node[i]->loc, "node %d '%s': '%s' %s", i,
+			           g->node[i]->op->name, g->tensor[t]->name, wrong);
 	}
 	return 0;
 }

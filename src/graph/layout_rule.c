@@ -24,7 +24,8 @@ bool layout_shares(const struct graph *g, const struct node *n, tid t)
 
 /* The first tensor of n that passes `wrong`, inputs first; NONE if there is none. */
 static tid find_wrong(const struct graph *g, const struct node *n,
-                      bool (*wrong)(const struct graph *, const struct node *, const struct tensor *, const struct layout *),
+                      bool (*wrong)(const struct graph *, const struct node *,
+                                    const struct tensor *, const struct layout *),
                       const struct layout *shared)
 {
 	for (int i = 0; i < n->nin; i++)
@@ -36,17 +37,20 @@ static tid find_wrong(const struct graph *g, const struct node *n,
 	return NONE;
 }
 
-static bool not_plain(const struct graph *g, const struct node *n, const struct tensor *t, const struct layout *shared)
+static bool not_plain(const struct graph *g, const struct node *n, const struct tensor *t,
+                      const struct layout *shared)
 {
 	return !layout_is_plain(&t->layout, &t->shape);
 }
 
-static bool not_native(const struct graph *g, const struct node *n, const struct tensor *t, const struct layout *shared)
+static bool not_native(const struct graph *g, const struct node *n, const struct tensor *t,
+                       const struct layout *shared)
 {
 	return !layout_is_native(&t->layout, &t->shape);
 }
 
-static bool not_same(const struct graph *g, const struct node *n, const struct tensor *t, const struct layout *shared)
+static bool not_same(const struct graph *g, const struct node *n, const struct tensor *t,
+                     const struct layout *shared)
 {
 	if (layout_shares(g, n, t->id))
 		return !layout_equal(&t->layout, shared);
@@ -68,7 +72,9 @@ static const struct layout *any_shared(const struct graph *g, const struct node 
 const char *layout_mismatch(const struct graph *g, const struct node *n, enum backend b, tid *which)
 {
 	static const char *const text[] = {
-		[KL_PLAIN] = "is not row-major", [KL_SAME] = "has another layout than the rest", [KL_NATIVE] = "is not native",
+		[KL_PLAIN] = "is not row-major",
+		[KL_SAME] = "has another layout than the rest",
+		[KL_NATIVE] = "is not native",
 	};
 	enum kernel_layout kl = n->op->flags & OP_VIEW ? KL_PLAIN : n->op->kernel[b].layouts;
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Replays the step: at each node the outputs and the workspace come alive among what is alive already, kept sorted by offset so that
- * only neighbours need a look; then what was used for the last time dies. An output that takes over the buffer of a dying input is
- * the one overlap allowed. */
+ * Replays the step: at each node the outputs and the workspace come alive among what is alive
+ * already, kept sorted by offset so that only neighbours need a look; then what was used for the
+ * last time dies. An output that takes over the buffer of a dying input is the one overlap allowed.
+ */
 #include "graph/memcheck.h"
 
 #include <string.h>
@@ -29,9 +30,9 @@ static int bad(const struct graph *g, nid i, tid a, tid b, const char *rule)
 {
 	const struct node *n = g->node[i];
 
-	return ERR(E_BUG, &n->loc, "node %d '%s' of '%s': %s '%s', %s '%s'", i, n->op->name, n->name,
-	           a == NONE ? "workspace" : "tensor", a == NONE ? "" : g->tensor[a]->name, rule,
-	           b == NONE ? "" : g->tensor[b]->name);
+	return ERR(E_BUG, &n->loc, "node %d '%s' of '%s': %s '%s', %s '%s'", i, n->op->name,
+	           n->name, a == NONE ? "workspace" : "tensor", a == NONE ? "" : g->tensor[a]->name,
+	           rule, b == NONE ? "" : g->tensor[b]->name);
 }
 
 static bool in_arena(const struct graph *g, tid t)
@@ -75,7 +76,8 @@ static bool takes_over(const struct replay *r, const struct node *n, tid out, ti
 
 	if (out == NONE || on == NONE || out != n->out[0] || r->last[on] != n->id)
 		return false;
-	if (g->tensor[out]->offset != g->tensor[on]->offset || g->tensor[out]->bytes != g->tensor[on]->bytes)
+	if (g->tensor[out]->offset != g->tensor[on]->offset ||
+	    g->tensor[out]->bytes != g->tensor[on]->bytes)
 		return false;
 	for (int k = 0; k < n->nin; k++) {
 		if (n->in[k] == NONE || graph_root(g, n->in[k]) != on)
@@ -89,7 +91,8 @@ static bool takes_over(const struct replay *r, const struct node *n, tid out, ti
 	return input;
 }
 
-/* Puts a span among the living; its neighbours must leave it room. The one it takes over dies at once. */
+/* Puts a span among the living; its neighbours must leave it room. The one it takes over dies at
+ * once. */
 static int add(struct replay *r, const struct node *n, struct span s)
 {
 	int lo = 0, hi = r->nlive;
@@ -132,7 +135,8 @@ static int check_node(struct replay *r, const struct node *n)
 	}
 	if (r->ws && r->ws->bytes && r->ws->bytes[n->id]) {
 		int64_t at = r->ws->offset[n->id];
-		TRY(check_range(r, n, (struct span){ at, at + (int64_t)r->ws->bytes[n->id], NONE }));
+		TRY(check_range(r, n,
+		                (struct span){ at, at + (int64_t)r->ws->bytes[n->id], NONE }));
 	}
 	remove_dead(r, n->id);
 	return 0;
@@ -147,9 +151,11 @@ static int check_tensors(const struct graph *g)
 		if (x->role == ROLE_ACTIVATION && x->producer == NONE)
 			continue;
 		if (x->bytes != tensor_buffer_bytes(g, t))
-			return ERR(E_BUG, &x->loc, "tensor %d '%s': bytes are not those of its layout", t, x->name);
+			return ERR(E_BUG, &x->loc,
+			           "tensor %d '%s': bytes are not those of its layout", t, x->name);
 		if (in_arena(g, t) ? x->offset != root->offset || x->offset < 0 : x->offset != -1)
-			return ERR(E_BUG, &x->loc, "tensor %d '%s': stored in the wrong place", t, x->name);
+			return ERR(E_BUG, &x->loc, "tensor %d '%s': stored in the wrong place", t,
+			           x->name);
 	}
 	return 0;
 }

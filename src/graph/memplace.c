@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Offline memory allocation is strip packing and NP-hard; greedy orders do well on the nested lifetimes of training. Each strategy places
- * the items in one order, into the lowest or the tightest gap between those placed that are alive at the same time; the smallest arena
- * wins. Orders by time need only look at what is alive and are nearly linear; orders by size look at everything placed and run only
- * if the first ones missed the lower bound. What is then still missing is sought by bumping: the item on top of the arena goes first next
- * time. The work is bounded by counting, not by a clock, so that the result is the same everywhere. */
+ * Offline memory allocation is strip packing and NP-hard; greedy orders do well on the nested
+ * lifetimes of training. Each strategy places the items in one order, into the lowest or the
+ * tightest gap between those placed that are alive at the same time; the smallest arena wins.
+ * Orders by time need only look at what is alive and are nearly linear; orders by size look at
+ * everything placed and run only if the first ones missed the lower bound. What is then still
+ * missing is sought by bumping: the item on top of the arena goes first next time. The work is
+ * bounded by counting, not by a clock, so that the result is the same everywhere. */
 #include "graph/memplace.h"
 
 #include <stdbool.h>
@@ -118,7 +120,8 @@ struct search {
 	int64_t budget;
 };
 
-/* Places the items in the order of key[]; keeps the result if it is the best so far. Gives up as soon as it is not. */
+/* Places the items in the order of key[]; keeps the result if it is the best so far. Gives up as
+ * soon as it is not. */
 static bool place(struct search *s, enum order order, bool tightest)
 {
 	int64_t peak = 0;
@@ -145,7 +148,8 @@ static bool place(struct search *s, enum order order, bool tightest)
 	return true;
 }
 
-/* Where in the best order the item stands that reaches highest among those not tried; -1 if all were. */
+/* Where in the best order the item stands that reaches highest among those not tried; -1 if all
+ * were. */
 static int topmost(const struct search *s, const bool *tried)
 {
 	int64_t high = -1;
@@ -161,7 +165,8 @@ static int topmost(const struct search *s, const bool *tried)
 	return top;
 }
 
-/* Starts again and again from the best order with the topmost item moved to the front, each time one that was not tried. */
+/* Starts again and again from the best order with the topmost item moved to the front, each time
+ * one that was not tried. */
 static void bump(struct search *s, int64_t lower_bound)
 {
 	bool *tried = mem_calloc((size_t)s->n, sizeof *tried);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which buffer each tensor gets. Params, states, constants and inputs are stored elsewhere (offset -1), and so is what aliases them. All
- * else lives in the step arena from the node that makes it to the last one that reads it or a view of it. Where an op allows it, its output
- * takes over the buffer of an input that dies there. A node's workspace is a buffer that lives for that node. memplace.c then packs them.
+ * Which buffer each tensor gets. Params, states, constants and inputs are stored elsewhere (offset
+ * -1), and so is what aliases them. All else lives in the step arena from the node that makes it to
+ * the last one that reads it or a view of it. Where an op allows it, its output takes over the
+ * buffer of an input that dies there. A node's workspace is a buffer that lives for that node.
+ * memplace.c then packs them.
  *
- * With gradient accumulation forward and backward run several times before the update. A tensor made there and read in the update
- * is written anew each time, so the linear order of one pass is all that matters (the verifier sees to it that nothing flows from
- * the update back other than in states). */
+ * With gradient accumulation forward and backward run several times before the update. A tensor
+ * made there and read in the update is written anew each time, so the linear order of one pass is
+ * all that matters (the verifier sees to it that nothing flows from the update back other than in
+ * states). */
 #include <string.h>
 
 #include "base/err.h"
@@ -77,7 +80,7 @@ static bool takes_over(const struct op *op, int i)
 	return i < 32 && (op->inplace >> i & 1);
 }
 
-/* Whether node n may write its output 0 over its input i. l->buffer[] of earlier tensors is final. */
+/* Whether node n may write its output 0 over its input i (buffers of earlier tensors are final). */
 static bool may_reuse(const struct life *l, const struct node *n, int i)
 {
 	const struct graph *g = l->g;
@@ -90,7 +93,8 @@ static bool may_reuse(const struct life *l, const struct node *n, int i)
 	buffer = l->buffer[in->id];
 	if (l->last[buffer] != n->id || l->kept[buffer])
 		return false;
-	if (in->bytes != out->bytes || g->tensor[buffer]->bytes != out->bytes || in->dtype != out->dtype)
+	if (in->bytes != out->bytes || g->tensor[buffer]->bytes != out->bytes ||
+	    in->dtype != out->dtype)
 		return false;
 	if (!shape_equal(&in->shape, &out->shape) || !layout_equal(&in->layout, &out->layout))
 		return false;
@@ -110,7 +114,8 @@ static void plan_inplace(struct life *l)
 		for (int k = 0; k < n->nout; k++)
 			if (n->out[k] != NONE && g->tensor[n->out[k]]->alias != NONE)
 				l->buffer[n->out[k]] = l->buffer[g->tensor[n->out[k]]->alias];
-		if (!n->nout || n->out[0] == NONE || g->tensor[n->out[0]]->alias != NONE || !n->op->inplace)
+		if (!n->nout || n->out[0] == NONE || g->tensor[n->out[0]]->alias != NONE ||
+		    !n->op->inplace)
 			continue;
 		for (int k = 0; k < n->nin; k++) {
 			tid out = n->out[0], b;
@@ -130,8 +135,10 @@ static int64_t aligned(int64_t n)
 	return (n + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
 }
 
-/* The items to place: buffers by tensor id, then workspaces by node id. owner[k]: what item k belongs to. */
-static int collect(const struct life *l, const struct memplan_workspace *ws, struct memitem *item, int *owner)
+/* The items to place: buffers by tensor id, then workspaces by node id. owner[k]: what item k
+ * belongs to. */
+static int collect(const struct life *l, const struct memplan_workspace *ws, struct memitem *item,
+                   int *owner)
 {
 	const struct graph *g = l->g;
 	int n = 0;
@@ -159,14 +166,15 @@ static int check_sum(const struct graph *g, const struct memitem *item, int n)
 
 	for (int k = 0; k < n; k++)
 		if (item[k].size < 0 || item[k].size > INT64_MAX - sum)
-			return ERR(E_NOMEM, NULL, "the tensors of a step need more bytes than can be counted");
+			return ERR(E_NOMEM, NULL,
+			           "the tensors of a step need more bytes than can be counted");
 		else
 			sum += item[k].size;
 	return 0;
 }
 
-static void assign(const struct life *l, const struct memplan_workspace *ws, const struct memitem *item,
-                   const int *owner, int n)
+static void assign(const struct life *l, const struct memplan_workspace *ws,
+                   const struct memitem *item, const int *owner, int n)
 {
 	struct graph *g = l->g;
 

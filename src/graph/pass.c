@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a table of passes. Verification is always on: it costs microseconds a node, and a pass that breaks an invariant is
- * found by its name instead of by a wrong number a thousand steps later. */
+ * Runs a table of passes. Verification is always on: it costs microseconds a node, and a pass that
+ * breaks an invariant is found by its name instead of by a wrong number a thousand steps later. */
 #include "graph/pass.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ static void dump(const struct graph *g, const struct pass *p, const struct pass_
 {
 	struct buf text = BUF_INIT;
 
-	if (!env->dump || !env->dump_to || (strcmp(env->dump, "all") != 0 && strcmp(env->dump, p->name) != 0))
+	if (!env->dump || !env->dump_to ||
+	    (strcmp(env->dump, "all") != 0 && strcmp(env->dump, p->name) != 0))
 		return;
 	if (env->dump_dot)
 		graph_dump_dot(g, &text);
@@ -28,7 +29,7 @@ int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *
 	for (int i = 0; i < n; i++) {
 		const struct pass *p = &table[i];
 		TRYC(p->run(g, env), "in pass '%s'", p->name);
-		dump(g, p, env);         /* before verifying: a broken graph is what one wants to see */
+		dump(g, p, env); /* before verifying: a broken graph is what one wants to see */
 		TRYC(graph_verify(g, p->stage), "after pass '%s'", p->name);
 	}
 	return 0;

@@ -2,13 +2,15 @@
  *
  * The order of execution, in two steps that each only shorten lives of tensors.
  *
- * Hoist: forward and backward keep the order they were emitted in, which is the order of the layers and its reverse. Updates (and the
- * accumulation of gradients) move up to where their inputs are ready and every other reader of the state has run: the gradient is
- * consumed while it is in the cache, and its memory is free for the rest of backward. With accumulation, forward and backward run several
- * times before one update, so the update phase stays at the end; without it the phases interleave and must be run by one walk.
+ * Hoist: forward and backward keep the order they were emitted in, which is the order of the layers
+ * and its reverse. Updates (and the accumulation of gradients) move up to where their inputs are
+ * ready and every other reader of the state has run: the gradient is consumed while it is in the
+ * cache, and its memory is free for the rest of backward. With accumulation, forward and backward
+ * run several times before one update, so the update phase stays at the end; without it the phases
+ * interleave and must be run by one walk.
  *
- * Sink: a node whose inputs stay alive anyway moves down to its first use, so that its output takes no memory before. That is what
- * weight-decay terms and constants need after hoisting. */
+ * Sink: a node whose inputs stay alive anyway moves down to its first use, so that its output takes
+ * no memory before. That is what weight-decay terms and constants need after hoisting. */
 #include <limits.h>
 #include <string.h>
 
@@ -64,8 +66,8 @@ static void hoist(struct graph *g, bool apart)
 struct sink {
 	struct graph *g;
 	struct deps d;
-	int *anchor;                 /* by node: the node it stands in front of; itself if it stays */
-	int *head, *next;            /* by anchor: the nodes in front of it; by node: the next of those */
+	int *anchor;      /* by node: the node it stands in front of; itself if it stays */
+	int *head, *next; /* by anchor: the nodes in front of it; by node: the next of those */
 	int *last;                   /* by root tensor: largest anchor of its readers seen so far */
 };
 
@@ -86,7 +88,8 @@ static bool may_sink(const struct sink *s, int i, int at)
 	const struct graph *g = s->g;
 	const struct node *n = g->node[i];
 
-	if (at == i || (n->op->flags & (OP_UPDATE | OP_NODCE)) || (n->phase == PHASE_UPDATE) != (g->node[at]->phase == PHASE_UPDATE))
+	if (at == i || (n->op->flags & (OP_UPDATE | OP_NODCE)) ||
+	    (n->phase == PHASE_UPDATE) != (g->node[at]->phase == PHASE_UPDATE))
 		return false;
 	for (int k = 0; k < n->nin; k++) {
 		tid root = n->in[k] == NONE ? NONE : graph_root(g, n->in[k]);

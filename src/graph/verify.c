@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The invariants of graph.h, checked after every pass. Rules come in groups: tensors alone, nodes alone, order, storage, layouts,
- * memory (memcheck.c). The first broken one is reported as E_BUG with the node, the tensor and the rule. */
+ * The invariants of graph.h, checked after every pass. Rules come in groups: tensors alone, nodes
+ * alone, order, storage, layouts, memory (memcheck.c). The first broken one is reported as E_BUG
+ * with the node, the tensor and the rule. */
 #include <string.h>
 
 #include "base/err.h"
@@ -16,13 +17,14 @@
 
 static int bad_tensor(const struct tensor *t, const char *file, int line, const char *rule)
 {
-	return err_raise(E_BUG, &t->loc, file, line, "tensor %d '%s': %s", t->id, t->name ? t->name : "?", rule);
+	return err_raise(E_BUG, &t->loc, file, line, "tensor %d '%s': %s", t->id,
+	                 t->name ? t->name : "?", rule);
 }
 
 static int bad_node(const struct node *n, const char *file, int line, const char *rule)
 {
-	return err_raise(E_BUG, &n->loc, file, line, "node %d '%s' of '%s': %s", n->id, n->op ? n->op->name : "?",
-	                 n->name ? n->name : "?", rule);
+	return err_raise(E_BUG, &n->loc, file, line, "node %d '%s' of '%s': %s", n->id,
+	                 n->op ? n->op->name : "?", n->name ? n->name : "?", rule);
 }
 
 /* --- tensors --- */
@@ -60,12 +62,14 @@ static int check_tensor(const struct graph *g, int i)
 	if (t->producer != NONE && (t->producer < 0 || t->producer >= g->nnode))
 		BAD_TENSOR(t, "its producer is no node");
 	if (t->role != ROLE_ACTIVATION && (t->producer != NONE || t->alias != NONE))
-		BAD_TENSOR(t, "a param, state, input or constant has a producer or aliases something");
+		BAD_TENSOR(t,
+		           "a param, state, input or constant has a producer or aliases something");
 	if (t->role == ROLE_CONSTANT && !t->value)
 		BAD_TENSOR(t, "a constant without a value");
 	if (t->role == ROLE_ACTIVATION && t->producer == NONE && t->output)
 		BAD_TENSOR(t, "an output that no node makes");
-	if (t->grad_of != NONE && (!valid(g, t->grad_of) || g->tensor[t->grad_of]->role != ROLE_PARAM))
+	if (t->grad_of != NONE &&
+	    (!valid(g, t->grad_of) || g->tensor[t->grad_of]->role != ROLE_PARAM))
 		BAD_TENSOR(t, "the gradient of something that is no param");
 	if (t->grad_of != NONE && !shape_equal(&t->shape, &g->tensor[t->grad_of]->shape))
 		BAD_TENSOR(t, "a gradient has another shape than its param");
@@ -82,7 +86,8 @@ static int check_names(const struct graph *g)
 {
 	for (int i = 0; i < g->ntensor; i++)
 		if (is_named(g->tensor[i]) && graph_find(g, g->tensor[i]->name) != i)
-			BAD_TENSOR(g->tensor[i], "the name of a param, state or input is not unique");
+			BAD_TENSOR(g->tensor[i],
+			           "the name of a param, state or input is not unique");
 	return 0;
 }
 
@@ -125,7 +130,8 @@ static int check_order(const struct graph *g, const struct node *n)
 			BAD_NODE(n, "reads a tensor that nothing makes");
 		if (t->producer >= n->id)
 			BAD_NODE(n, "reads a tensor before it is made");
-		if (t->producer != NONE && g->node[t->producer]->phase == PHASE_UPDATE && n->phase != PHASE_UPDATE)
+		if (t->producer != NONE && g->node[t->producer]->phase == PHASE_UPDATE &&
+		    n->phase != PHASE_UPDATE)
 			BAD_NODE(n, "forward or backward reads what the update makes");
 	}
 	return 0;
@@ -191,7 +197,8 @@ static int check_alias(const struct graph *g, const struct tensor *t)
 	return 0;
 }
 
-/* After the aliases of nodes in order were found to point to inputs, made earlier, following them ends. */
+/* After the aliases of nodes in order were found to point to inputs, made earlier, following them
+ * ends. */
 static int check_update(const struct graph *g, const struct tensor *t)
 {
 	const struct tensor *old = g->tensor[t->alias], *root = g->tensor[graph_root(g, t->id)];
@@ -232,8 +239,9 @@ static int check_readers(const struct graph *g)
 		const struct node *n = bad = g->node[i];
 		for (int k = 0; k < n->nin && !rule; k++) {
 			nid by = n->in[k] == NONE ? NONE : killer[version_of(g, n->in[k])];
-			if (by != NONE && by != i && n->phase == PHASE_UPDATE && g->node[by]->phase != PHASE_UPDATE)
-				rule = "the update reads a state that forward or backward overwrites";
+			if (by != NONE && by != i && n->phase == PHASE_UPDATE &&
+			    g->node[by]->phase != PHASE_UPDATE)
+				rule = "the update reads what forward or backward overwrites";
 		}
 	}
 	mem_free(killer);
@@ -306,8 +314,8 @@ static int check_layouts(const struct graph *g)
 	for (int i = 0; i < g->nnode; i++) {
 		const char *rule = layout_mismatch(g, g->node[i], (enum backend)g->backend, &which);
 		if (rule)
-			return err_context(bad_node(g->node[i], __FILE__, __LINE__, rule), "tensor %d '%s'", which,
-			                   g->tensor[which]->name);
+			return err_context(bad_node(g->node[i], __FILE__, __LINE__, rule),
+			                   "tensor %d '%s'", which, g->tensor[which]->name);
 	}
 	return 0;
 }

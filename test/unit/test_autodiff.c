@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Differentiation: values against finite differences (by a tiny interpreter of the toy ops), second derivatives, and what must
- * not be emitted. */
+ * Differentiation: values against finite differences (by a tiny interpreter of the toy ops), second
+ * derivatives, and what must not be emitted. */
 #include "toy_ops.h"
 
 #include <math.h>
@@ -39,7 +39,8 @@ static void compute(struct values *s, const struct node *n)
 		else if (!strcmp(op, "relu_grad"))
 			y[i] = a[i] > 0 ? b[i] : 0;
 		else if (!strcmp(op, "scale"))
-			y[i] = a[i] * ((struct toy_scale *)n->attr)->factor + ((struct toy_scale *)n->attr)->shift;
+			y[i] = a[i] * ((struct toy_scale *)n->attr)->factor +
+			       ((struct toy_scale *)n->attr)->shift;
 		else if (!strcmp(op, "fill"))
 			y[i] = ((struct toy_fill *)n->attr)->value;
 		else if (!strcmp(op, "spread"))
@@ -57,7 +58,8 @@ static void values_run(struct values *s)
 	for (int t = 0; t < s->g->ntensor; t++)
 		if (graph_t(s->g, t)->role == ROLE_CONSTANT)
 			for (int64_t i = 0; i < elements(s->g, t); i++)
-				s->v[t][i] = dtype_get(graph_t(s->g, t)->dtype, graph_t(s->g, t)->value, i);
+				s->v[t][i] = dtype_get(graph_t(s->g, t)->dtype,
+				                       graph_t(s->g, t)->value, i);
 	for (int i = 0; i < s->g->nnode; i++)
 		compute(s, s->g->node[i]);
 }
@@ -70,7 +72,8 @@ static void values_init(struct values *s, const struct graph *g)
 	for (int t = 0; t < s->n; t++) {
 		s->v[t] = mem_calloc((size_t)elements(g, t), sizeof(double));
 		for (int64_t i = 0; i < elements(g, t); i++)
-			s->v[t][i] = 0.3 + 0.37 * (double)((i * 7 + t * 3) % 5) - 0.9 * (double)((i + t) % 2);
+			s->v[t][i] = 0.3 + 0.37 * (double)((i * 7 + t * 3) % 5) -
+			             0.9 * (double)((i + t) % 2);
 	}
 }
 
@@ -134,16 +137,18 @@ static void test_values(void **state)
 static void test_only_wanted(void **state)
 {
 	struct graph *g = graph_new();
-	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), v = toy_param(g, "v", "4"), y, d[3];
+	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), v = toy_param(g, "v", "4"), y,
+	    d[3];
 	int n;
 
 	y = EMIT(g, "sum", EMIT(g, "multiply", EMIT(g, "multiply", x, w), v));
-	EMIT(g, "hard", w);                              /* off the path: its missing rule does not matter */
+	EMIT(g, "hard", w); /* off the path: its missing rule does not matter */
 	EMIT(g, "metric", y);
 	n = g->nnode;
-	assert_int_equal(autodiff(g, 1, &y, NULL, 2, (tid[]){ w, toy_param(g, "unused", "4") }, d), 0);
+	assert_int_equal(autodiff(g, 1, &y, NULL, 2, (tid[]){ w, toy_param(g, "unused", "4") }, d),
+	                 0);
 	assert_int_equal(d[1], NONE);
-	assert_int_equal(g->nnode - n, 3);               /* spread, d(x * w), dw: nothing for v and x */
+	assert_int_equal(g->nnode - n, 3); /* spread, d(x * w), dw: nothing for v and x */
 	assert_true(graph_t(g, v)->requires_grad && graph_t(g, w)->requires_grad);
 	assert_true(graph_t(g, d[0])->requires_grad);    /* it depends on v */
 	/* x == y */
@@ -197,7 +202,8 @@ static void test_missing_rule(void **state)
 	assert_int_equal(autodiff(g, 1, &y, NULL, 1, &w, &dw), 0);
 	y = EMIT(g, "sum", dw);
 	assert_int_equal(autodiff(g, 1, &y, (tid[]){ NONE }, 1, &w, &dw), E_UNSUPPORTED);
-	assert_non_null(strstr(toy_error(), "'relu_grad' in layer 'layer5' has no second derivative"));
+	assert_non_null(
+		strstr(toy_error(), "'relu_grad' in layer 'layer5' has no second derivative"));
 	err_clear();
 	graph_free(g);
 }
@@ -237,7 +243,8 @@ static void test_several(void **state)
 	assert_int_equal(graph_verify(g, STAGE_BUILT), 0);
 	/* a vector y without dy: ones */
 	assert_int_equal(autodiff(g, 1, &y[1], NULL, 1, &out[0], &dw), 0);
-	assert_true(((struct toy_fill *)toy_producer(g, toy_producer(g, dw)->in[1])->attr)->value == 1);
+	assert_true(((struct toy_fill *)toy_producer(g, toy_producer(g, dw)->in[1])->attr)->value ==
+	            1);
 	/* the same y twice: the gradients add up */
 	tid twice[2] = { y[0], y[0] };
 	assert_int_equal(autodiff(g, 2, twice, NULL, 1, &out[1], &dw), 0);
@@ -245,7 +252,8 @@ static void test_several(void **state)
 	graph_free(g);
 }
 
-/* d/dw of sum((dy/dx)^2): the graph already holds backward nodes, and the new ones go on from there. */
+/* d/dw of sum((dy/dx)^2): the graph already holds backward nodes, and the new ones go on from
+ * there. */
 static void test_second(void **state)
 {
 	struct graph *g = graph_new();
@@ -286,9 +294,10 @@ static void test_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values), cmocka_unit_test(test_only_wanted), cmocka_unit_test(test_context),
-		cmocka_unit_test(test_missing_rule), cmocka_unit_test(test_saved), cmocka_unit_test(test_several), cmocka_unit_test(test_second),
-		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_values),  cmocka_unit_test(test_only_wanted),
+		cmocka_unit_test(test_context), cmocka_unit_test(test_missing_rule),
+		cmocka_unit_test(test_saved),   cmocka_unit_test(test_several),
+		cmocka_unit_test(test_second),  cmocka_unit_test(test_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

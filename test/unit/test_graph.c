@@ -100,10 +100,17 @@ static void test_emit_errors(void **state)
 	assert_string_equal(toy_error(), "'add' needs 2 inputs, not 1");
 	assert_int_equal(graph_emit1(g, "relu", NULL, 2, (tid[]){ x, y }, &out), E_CONFIG);
 	assert_string_equal(toy_error(), "'relu' takes 1 input, not 2");
-	assert_int_equal(graph_emit1(g, "reshape", NULL, 1, &x, &out), E_CONFIG);   /* shape is required */
+	assert_int_equal(graph_emit1(g, "reshape", NULL, 1, &x, &out),
+	                 E_CONFIG); /* shape is required */
 	assert_int_equal(graph_emit1(g, "no such op", NULL, 1, &x, &out), E_BUG);
-	assert_int_equal(graph_emit1(g, "fill", &(struct toy_fill){ 0, { 2, (int64_t[]){ 4, 0 } } }, 0, NULL, &out), E_SHAPE);
-	assert_int_equal(graph_emit1(g, "fill", &(struct toy_fill){ 0, { 2, (int64_t[]){ 1LL << 40, 1LL << 40 } } }, 0, NULL, &out), E_SHAPE);
+	assert_int_equal(graph_emit1(g, "fill", &(struct toy_fill){ 0, { 2, (int64_t[]){ 4, 0 } } },
+	                             0, NULL, &out),
+	                 E_SHAPE);
+	assert_int_equal(
+		graph_emit1(g, "fill",
+	                    &(struct toy_fill){ 0, { 2, (int64_t[]){ 1LL << 40, 1LL << 40 } } }, 0,
+	                    NULL, &out),
+		E_SHAPE);
 	assert_int_equal(g->nnode, 0);
 	assert_int_equal(g->ntensor, ntensor);
 	graph_free(g);
@@ -180,7 +187,8 @@ static void test_context(void **state)
 static void test_cost(void **state)
 {
 	struct graph *g = graph_new();
-	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"), y = EMIT(g, "conv", x, w);
+	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"),
+	    y = EMIT(g, "conv", x, w);
 	struct cost c = op_cost(g, toy_producer(g, y));
 
 	assert_true(c.flops == 2 * 144);
@@ -198,8 +206,9 @@ static void test_cost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_named), cmocka_unit_test(test_constants), cmocka_unit_test(test_emit),
-		cmocka_unit_test(test_emit_errors), cmocka_unit_test(test_edit), cmocka_unit_test(test_context),
+		cmocka_unit_test(test_named), cmocka_unit_test(test_constants),
+		cmocka_unit_test(test_emit),  cmocka_unit_test(test_emit_errors),
+		cmocka_unit_test(test_edit),  cmocka_unit_test(test_context),
 		cmocka_unit_test(test_cost),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Physical layouts by brute force: offsets against the formula of layout.h, packing against offsets. */
+ * Physical layouts by brute force: offsets against the formula of layout.h, packing against
+ * offsets. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -48,23 +49,39 @@ static void sample(int i, struct shape *s, struct layout *l)
 	case 2: *s = dims(4, 2, 3, 4, 5, 0, 0); *l = layout_plain(s); break;
 	case 3: *s = dims(4, 2, 3, 4, 5, 0, 0); *l = layout_native(s); break;
 	case 4: *s = dims(5, 2, 3, 4, 2, 3, 0); *l = layout_native(s); break;
-	case 5: *s = dims(4, 2, 21, 3, 3, 0, 0); *l = blocked(s, 1, (int64_t[]){ 8 }, (int[]){ 1 }); break;
-	case 6: *s = dims(4, 35, 18, 3, 3, 0, 0); *l = blocked(s, 2, (int64_t[]){ 16, 16 }, (int[]){ 1, 0 }); break;
-	case 7: *s = dims(4, 32, 32, 1, 1, 0, 0); *l = blocked(s, 3, (int64_t[]){ 4, 16, 4 }, (int[]){ 1, 0, 1 }); break;
+	case 5:
+		*s = dims(4, 2, 21, 3, 3, 0, 0);
+		*l = blocked(s, 1, (int64_t[]){ 8 }, (int[]){ 1 });
+		break;
+	case 6:
+		*s = dims(4, 35, 18, 3, 3, 0, 0);
+		*l = blocked(s, 2, (int64_t[]){ 16, 16 }, (int[]){ 1, 0 });
+		break;
+	case 7:
+		*s = dims(4, 32, 32, 1, 1, 0, 0);
+		*l = blocked(s, 3, (int64_t[]){ 4, 16, 4 }, (int[]){ 1, 0, 1 });
+		break;
 	case 8: *s = dims(4, 1, 1, 5, 6, 0, 0); *l = layout_native(s); break;
-	case 9:                              /* grouped weights (8, 3, 2, 2) as (4, 2, 3, 2, 2), blocks of 2 of the second axis */
+	case 9: /* grouped weights (8, 3, 2, 2) as (4, 2, 3, 2, 2), axis 1 in blocks */
 		*s = dims(5, 4, 2, 3, 2, 2, 0);
 		*l = blocked(s, 1, (int64_t[]){ 2 }, (int[]){ 1 });
 		*s = dims(4, 8, 3, 2, 2, 0, 0);
 		break;
-	case 10:                             /* channels 2..4 of a channels-last buffer of 9 channels */
+	case 10: /* channels 2..4 of a channels-last buffer of 9 channels */
 		*s = dims(4, 2, 3, 4, 5, 0, 0);
-		*l = (struct layout){ .set = true, .nd = 4, .dims = { 2, 3, 4, 5 }, .stride = { 180, 1, 45, 9 } };
+		*l = (struct layout){
+			.set = true, .nd = 4, .dims = { 2, 3, 4, 5 }, .stride = { 180, 1, 45, 9 }
+		};
 		break;
 	case 11: *s = dims(2, 300, 700, 0, 0, 0, 0);
-		*l = (struct layout){ .set = true, .nd = 2, .dims = { 300, 700 }, .stride = { 1, 300 } };
+		*l = (struct layout){
+			.set = true, .nd = 2, .dims = { 300, 700 }, .stride = { 1, 300 }
+		};
 		break;
-	default: *s = dims(2, 3, 601, 0, 0, 0, 0); *l = blocked(s, 1, (int64_t[]){ 16 }, (int[]){ 1 }); break;
+	default:
+		*s = dims(2, 3, 601, 0, 0, 0, 0);
+		*l = blocked(s, 1, (int64_t[]){ 16 }, (int[]){ 1 });
+		break;
 	}
 }
 
@@ -123,7 +140,8 @@ static void test_pack(void **state)
 		struct layout l;
 		sample(i, &s, &l);
 		int64_t n = shape_count(&s), room = layout_elements(&l), filled = 0;
-		double *plain = mem_calloc((size_t)n, sizeof *plain), *back = mem_calloc((size_t)n, sizeof *back);
+		double *plain = mem_calloc((size_t)n, sizeof *plain),
+		       *back = mem_calloc((size_t)n, sizeof *back);
 		float *laid = mem_alloc((size_t)room * sizeof *laid);
 		for (int64_t k = 0; k < n; k++)
 			plain[k] = (double)k + 1;
@@ -135,7 +153,8 @@ static void test_pack(void **state)
 		for (int64_t k = 0; k < room; k++)
 			filled += laid[k] > 0;
 		assert_int_equal(filled, n);
-		for (int64_t k = 0; k < room; k++)   /* padding is zero; what a slice skips is not touched */
+		/* padding is zero; what a slice skips is not touched */
+		for (int64_t k = 0; k < room; k++)
 			assert_true(laid[k] > 0 || (l.nblk ? laid[k] == 0 : laid[k] == -1));
 		layout_unpack(&l, &s, DTYPE_F64, back, DTYPE_F32, laid);
 		assert_memory_equal(plain, back, (size_t)n * sizeof *plain);
@@ -170,7 +189,8 @@ static void test_pack_types(void **state)
 
 static void test_equal(void **state)
 {
-	struct shape s = dims(4, 2, 3, 1, 1, 0, 0), t = dims(4, 1, 3, 4, 5, 0, 0), u = dims(4, 8, 3, 2, 2, 0, 0);
+	struct shape s = dims(4, 2, 3, 1, 1, 0, 0), t = dims(4, 1, 3, 4, 5, 0, 0),
+		     u = dims(4, 8, 3, 2, 2, 0, 0);
 	struct layout a = layout_plain(&s), b = layout_native(&s), unset = { 0 };
 
 	assert_true(layout_equal(&a, &b));       /* one pixel: no difference */
@@ -208,8 +228,10 @@ static void test_equal(void **state)
 
 static void test_text(void **state)
 {
-	static const char *const want[SAMPLES] = { "plain", "plain", "plain", "native", "native", "aBcd8b", "ABcd16b16a", "ABcd4b16a4b",
-	                                           "plain", "aBcde2b", "acdb", "ba", "aB16b" };
+	static const char *const want[SAMPLES] = { "plain",  "plain",   "plain",      "native",
+		                                   "native", "aBcd8b",  "ABcd16b16a", "ABcd4b16a4b",
+		                                   "plain",  "aBcde2b", "acdb",       "ba",
+		                                   "aB16b" };
 	char buf[LAYOUT_TEXT];
 
 	for (int i = 0; i < SAMPLES; i++) {
@@ -232,8 +254,9 @@ static void test_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_offsets), cmocka_unit_test(test_pack), cmocka_unit_test(test_pack_types),
-		cmocka_unit_test(test_equal), cmocka_unit_test(test_text),
+		cmocka_unit_test(test_offsets),    cmocka_unit_test(test_pack),
+		cmocka_unit_test(test_pack_types), cmocka_unit_test(test_equal),
+		cmocka_unit_test(test_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The memory planner by properties on random graphs: what is alive at once does not overlap, everything is aligned and inside, outputs
- * take over inputs only where the op allows it, and the arena is close to the lower bound. The checks here are brute force
- * over all pairs and share nothing with memplan.c or memcheck.c. */
+ * The memory planner by properties on random graphs: what is alive at once does not overlap,
+ * everything is aligned and inside, outputs take over inputs only where the op allows it, and the
+ * arena is close to the lower bound. The checks here are brute force over all pairs and share
+ * nothing with memplan.c or memcheck.c. */
 #include "toy_ops.h"
 
 #include <stdio.h>
@@ -81,11 +82,13 @@ static struct graph *random_graph(int n)
 	return g;
 }
 
-/* A network of n layers and its gradient: activations of shrinking and growing size, joined across like a U. */
+/* A network of n layers and its gradient: activations of shrinking and growing size, joined across
+ * like a U. */
 static struct graph *training_graph(int n, bool joined)
 {
 	struct graph *g = graph_new();
-	tid *h = mem_alloc((size_t)n * sizeof *h), *w = mem_alloc((size_t)n * sizeof *w), y, *dw = mem_alloc((size_t)n * sizeof *dw);
+	tid *h = mem_alloc((size_t)n * sizeof *h), *w = mem_alloc((size_t)n * sizeof *w), y,
+	    *dw = mem_alloc((size_t)n * sizeof *dw);
 	char name[24], size[40];
 
 	h[0] = toy_input(g, "x", "2x8x32x32");
@@ -98,7 +101,8 @@ static struct graph *training_graph(int n, bool joined)
 		struct shape s = toy_dims(size);
 		tid x = toy_emit(g, "broadcast", &(struct toy_shape){ { 4, s.d } }, 1, &h[i - 1]);
 		x = EMIT(g, "conv", x, w[i]);
-		if (joined && i > n / 2 && shape_equal(&graph_t(g, x)->shape, &graph_t(g, h[n - i])->shape))
+		if (joined && i > n / 2 &&
+		    shape_equal(&graph_t(g, x)->shape, &graph_t(g, h[n - i])->shape))
 			x = EMIT(g, "add", x, h[n - i]);
 		h[i] = EMIT(g, "relu", x);
 	}
@@ -111,7 +115,9 @@ static struct graph *training_graph(int n, bool joined)
 		d = EMIT(g, "relu_grad", h[i], d);
 		dw[i] = EMIT(g, "conv_grad_w", h[i], d, w[i]);
 		graph_t(g, dw[i])->grad_of = w[i];
-		d = toy_emit(g, "broadcast", &(struct toy_shape){ { 4, graph_t(g, h[i - 1])->shape.d } }, 1, (tid[]){ EMIT(g, "conv", d, w[i]) });
+		d = toy_emit(g, "broadcast",
+		             &(struct toy_shape){ { 4, graph_t(g, h[i - 1])->shape.d } }, 1,
+		             (tid[]){ EMIT(g, "conv", d, w[i]) });
 	}
 	g->cur_phase = PHASE_UPDATE;
 	for (int i = 1; i < n; i++)
@@ -132,18 +138,20 @@ struct buffer {
 
 static void lives(const struct graph *g, tid t, struct buffer *b)
 {
-	*b = (struct buffer){ graph_t(g, t)->offset, graph_t(g, t)->offset + graph_t(g, t)->bytes, graph_t(g, t)->producer,
-	                      graph_t(g, t)->producer, t };
+	*b = (struct buffer){ graph_t(g, t)->offset, graph_t(g, t)->offset + graph_t(g, t)->bytes,
+		              graph_t(g, t)->producer, graph_t(g, t)->producer, t };
 	for (int i = 0; i < g->nnode; i++)
 		for (int k = 0; k < g->node[i]->nin; k++)
-			if (g->node[i]->in[k] != NONE && graph_root(g, g->node[i]->in[k]) == t && i > b->end)
+			if (g->node[i]->in[k] != NONE && graph_root(g, g->node[i]->in[k]) == t &&
+			    i > b->end)
 				b->end = i;
 	for (int s = 0; s < g->ntensor; s++)
 		if (graph_t(g, s)->output && graph_root(g, s) == t)
 			b->end = g->nnode;
 }
 
-/* b's tensor is output 0 of the node where a's dies, and the op may overwrite every input that shows a. */
+/* b's tensor is output 0 of the node where a's dies, and the op may overwrite every input that
+ * shows a. */
 static bool legal_inplace(const struct graph *g, const struct buffer *a, const struct buffer *b)
 {
 	const struct node *n = g->node[b->start];
@@ -172,7 +180,8 @@ static int check_pairs(const struct graph *g, const struct memplan_workspace *ws
 			continue;
 		}
 		assert_int_equal(x->offset, root->offset);
-		assert_true(x->offset >= 0 && x->offset % 64 == 0 && x->offset + x->bytes <= g->arena_bytes);
+		assert_true(x->offset >= 0 && x->offset % 64 == 0 &&
+		            x->offset + x->bytes <= g->arena_bytes);
 		if (root == x)
 			lives(g, t, &b[n++]);
 	}
@@ -180,14 +189,17 @@ static int check_pairs(const struct graph *g, const struct memplan_workspace *ws
 		if (!ws->bytes[i])
 			continue;
 		assert_true(ws->offset[i] % 64 == 0);
-		b[n++] = (struct buffer){ ws->offset[i], ws->offset[i] + (int64_t)ws->bytes[i], i, i, NONE };
+		b[n++] = (struct buffer){ ws->offset[i], ws->offset[i] + (int64_t)ws->bytes[i], i,
+			                  i, NONE };
 		assert_true(b[n - 1].to <= g->arena_bytes);
 	}
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < n; j++) {
-			if (i == j || b[i].start > b[j].end || b[j].start > b[i].end || b[i].from >= b[j].to || b[j].from >= b[i].to)
+			if (i == j || b[i].start > b[j].end || b[j].start > b[i].end ||
+			    b[i].from >= b[j].to || b[j].from >= b[i].to)
 				continue;
-			if (b[i].t != NONE && b[j].t != NONE && (legal_inplace(g, &b[i], &b[j]) || legal_inplace(g, &b[j], &b[i])))
+			if (b[i].t != NONE && b[j].t != NONE &&
+			    (legal_inplace(g, &b[i], &b[j]) || legal_inplace(g, &b[j], &b[i])))
 				taken++;
 			else
 				fail_msg("buffers %d and %d overlap", b[i].t, b[j].t);
@@ -216,8 +228,9 @@ static void report(const char *what, double *ratio, int n, int inplace)
 		worst = ratio[i] > worst ? ratio[i] : worst;
 		over += ratio[i] > 1.02;
 	}
-	print_message("%s: arena / lower bound: mean %.4f, worst %.4f, above 1.02: %d of %d; %d in place\n", what, sum / n, worst, over, n,
-	              inplace);
+	print_message(
+		"%s: arena / lower bound: mean %.4f, worst %.4f, over 1.02: %d of %d, %d in place\n",
+		what, sum / n, worst, over, n, inplace);
 	assert_true(worst <= 1.15);
 }
 
@@ -266,7 +279,8 @@ static void test_training(void **state)
 	report("training", ratio, 24, inplace);
 }
 
-/* By hand: a chain of relus is one buffer; a second reader, an output or a param in the way makes two. */
+/* By hand: a chain of relus is one buffer; a second reader, an output or a param in the way makes
+ * two. */
 static void test_inplace(void **state)
 {
 	for (int variant = 0; variant < 5; variant++) {
@@ -287,7 +301,8 @@ static void test_inplace(void **state)
 		check_pairs(g, NULL);
 		assert_int_equal(g->arena_bytes, variant == 1 ? 768 : variant == 2 ? 512 : 256);
 		assert_int_equal(graph_t(g, x)->offset, -1);
-		assert_int_equal(graph_t(g, c)->offset == graph_t(g, b)->offset, variant == 0 || variant >= 3);
+		assert_int_equal(graph_t(g, c)->offset == graph_t(g, b)->offset,
+		                 variant == 0 || variant >= 3);
 		graph_free(g);
 	}
 }
@@ -317,7 +332,11 @@ static void test_classes(void **state)
 /* Packing alone: exact where an optimum is known, and always at least the bound. */
 static void test_place(void **state)
 {
-	struct memitem stack[] = { { 0, 9, 64, 0 }, { 1, 8, 128, 0 }, { 2, 7, 64, 0 }, { 3, 4, 256, 0 }, { 5, 6, 256, 0 } };
+	struct memitem stack[] = { { 0, 9, 64, 0 },
+		                   { 1, 8, 128, 0 },
+		                   { 2, 7, 64, 0 },
+		                   { 3, 4, 256, 0 },
+		                   { 5, 6, 256, 0 } };
 	int peak;
 
 	assert_int_equal(memplace_lower_bound(stack, 5, 10, &peak), 512);
@@ -338,9 +357,11 @@ static void test_place(void **state)
 		got = memplace(m, n, bound);
 		assert_true(got >= bound);
 		for (int i = 0; i < n; i++) {
-			assert_true(m[i].offset >= 0 && m[i].offset % 64 == 0 && m[i].offset + m[i].size <= got);
+			assert_true(m[i].offset >= 0 && m[i].offset % 64 == 0 &&
+			            m[i].offset + m[i].size <= got);
 			for (int j = 0; j < i; j++)
-				assert_true(m[i].end < m[j].start || m[j].end < m[i].start || m[i].offset + m[i].size <= m[j].offset ||
+				assert_true(m[i].end < m[j].start || m[j].end < m[i].start ||
+				            m[i].offset + m[i].size <= m[j].offset ||
 				            m[j].offset + m[j].size <= m[i].offset);
 		}
 		assert_int_equal(memplace(again, n, bound), got);
@@ -373,16 +394,16 @@ static void test_large(void **state)
 	lay_out(g, BACKEND_CPU);
 	t0 = seconds();
 	assert_int_equal(memplan(g, NULL), 0);
-	print_message("10000 random nodes: memplan %.3f s, arena / lower bound %.4f\n", seconds() - t0,
-	              (double)g->arena_bytes / (double)g->arena_lower_bound);
+	print_message("10000 random nodes: memplan %.3f s, arena / lower bound %.4f\n",
+	              seconds() - t0, (double)g->arena_bytes / (double)g->arena_lower_bound);
 	assert_int_equal(graph_verify(g, STAGE_PLANNED), 0);
 	graph_free(g);
 	g = training_graph(1000, true);
 	lay_out(g, BACKEND_CPU);
 	t0 = seconds();
 	assert_int_equal(memplan(g, NULL), 0);
-	print_message("a network of %d nodes: memplan %.3f s, arena / lower bound %.4f\n", g->nnode, seconds() - t0,
-	              (double)g->arena_bytes / (double)g->arena_lower_bound);
+	print_message("a network of %d nodes: memplan %.3f s, arena / lower bound %.4f\n", g->nnode,
+	              seconds() - t0, (double)g->arena_bytes / (double)g->arena_lower_bound);
 	assert_int_equal(graph_verify(g, STAGE_PLANNED), 0);
 	graph_free(g);
 }
@@ -390,8 +411,9 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_place), cmocka_unit_test(test_inplace), cmocka_unit_test(test_classes),
-		cmocka_unit_test(test_random), cmocka_unit_test(test_training), cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_place),    cmocka_unit_test(test_inplace),
+		cmocka_unit_test(test_classes),  cmocka_unit_test(test_random),
+		cmocka_unit_test(test_training), cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_large),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The passes one by one on small graphs, the runner, dumps, fingerprints, and all of them on ten thousand nodes. */
+ * The passes one by one on small graphs, the runner, dumps, fingerprints, and all of them on ten
+ * thousand nodes. */
 #include "toy_ops.h"
 
 #include <stdio.h>
@@ -58,7 +59,8 @@ static void test_fold_identities(void **state)
 {
 	for (int i = 0; i < 12; i++) {
 		struct graph *g = graph_new();
-		tid x = EMIT(g, "hard", toy_input(g, "x", "2x3")), s = EMIT(g, "sum", x), t = NONE, want = x;
+		tid x = EMIT(g, "hard", toy_input(g, "x", "2x3")), s = EMIT(g, "sum", x), t = NONE,
+		    want = x;
 		switch (i) {
 		case 0: t = EMIT(g, "add", x, fill(g, 0, "2x3")); break;
 		case 1: t = EMIT(g, "add", fill(g, 0, "2x3"), x); break;
@@ -68,9 +70,15 @@ static void test_fold_identities(void **state)
 		case 5: t = scale(g, scale(g, x, 4, 0), 0.25, 0); break;
 		case 6: t = reshape(g, reshape(g, x, "6"), "2x3"); break;
 		case 7: t = reshape(g, x, "2x3"); break;
-		case 8: t = transpose(g, transpose(g, x, 2, (int64_t[]){ 1, 0 }), 2, (int64_t[]){ 1, 0 }); break;
+		case 8:
+			t = transpose(g, transpose(g, x, 2, (int64_t[]){ 1, 0 }), 2,
+			              (int64_t[]){ 1, 0 });
+			break;
 		case 9: t = transpose(g, x, 2, (int64_t[]){ 0, 1 }); break;
-		case 10: t = toy_emit(g, "broadcast", &(struct toy_shape){ { 2, (int64_t[]){ 2, 3 } } }, 1, &x); break;
+		case 10:
+			t = toy_emit(g, "broadcast",
+			             &(struct toy_shape){ { 2, (int64_t[]){ 2, 3 } } }, 1, &x);
+			break;
 		case 11: t = EMIT(g, "multiply", graph_scalar(g, 1), s); want = s; break;
 		}
 		assert_int_equal(folded(g, t), want);
@@ -84,7 +92,8 @@ static void test_fold_not(void **state)
 {
 	for (int i = 0; i < 10; i++) {
 		struct graph *g = graph_new();
-		tid x = EMIT(g, "hard", toy_input(g, "x", "2x2")), w = toy_param(g, "w", "2x2"), t = NONE;
+		tid x = EMIT(g, "hard", toy_input(g, "x", "2x2")), w = toy_param(g, "w", "2x2"),
+		    t = NONE;
 		switch (i) {
 		case 0: t = EMIT(g, "add", x, fill(g, 1, "2x2")); break;
 		case 1: t = EMIT(g, "multiply", x, fill(g, 0, "2x2")); break;
@@ -92,9 +101,9 @@ static void test_fold_not(void **state)
 		case 3: t = scale(g, x, 2, 0); break;
 		case 4: t = transpose(g, x, 2, (int64_t[]){ 1, 0 }); break;
 		case 5: t = reshape(g, x, "4"); break;
-		case 6: t = EMIT(g, "add", w, fill(g, 0, "2x2")); break;         /* a copy of a param */
-		case 7: t = scale(g, reshape(g, w, "4"), 1, 0); break;           /* through a view */
-		case 8:                                                          /* a tensor the host reads */
+		case 6: t = EMIT(g, "add", w, fill(g, 0, "2x2")); break; /* a copy of a param */
+		case 7: t = scale(g, reshape(g, w, "4"), 1, 0); break;   /* through a view */
+		case 8: /* a tensor the host reads */
 			t = scale(g, x, 1, 0);
 			graph_t(g, t)->output = true;
 			break;
@@ -124,7 +133,8 @@ static void test_fold_joins(void **state)
 	t = folded(g, t);
 	assert_int_equal(toy_producer(g, t)->in[0], s);
 	/* 2x3x5 -> 3x5x2 -> 5x2x3 in one step */
-	t = folded(g, transpose(g, transpose(g, x, 3, (int64_t[]){ 1, 2, 0 }), 3, (int64_t[]){ 1, 2, 0 }));
+	t = folded(g, transpose(g, transpose(g, x, 3, (int64_t[]){ 1, 2, 0 }), 3,
+	                        (int64_t[]){ 1, 2, 0 }));
 	p = toy_producer(g, t)->attr;
 	assert_true(p->perm.v[0] == 2 && p->perm.v[1] == 0 && p->perm.v[2] == 1);
 	assert_int_equal(toy_producer(g, t)->in[0], x);
@@ -185,7 +195,8 @@ static const char *layout_of(const struct graph *g, tid t)
 static void test_layout(void **state)
 {
 	struct graph *g = graph_new();
-	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x4"), m = toy_state(g, "m", "8x4"), h, y, flat, dw, w2, m2;
+	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x4"),
+	    m = toy_state(g, "m", "8x4"), h, y, flat, dw, w2, m2;
 
 	h = EMIT(g, "relu", EMIT(g, "conv", x, w));
 	h = EMIT(g, "add", h, EMIT(g, "conv", x, w));
@@ -203,7 +214,8 @@ static void test_layout(void **state)
 	assert_string_equal(layout_of(g, x), "plain");
 	assert_string_equal(layout_of(g, h), "native");
 	assert_string_equal(layout_of(g, flat), "plain");
-	/* the param got what its first user wanted; gradient, moment and new versions follow without a reorder */
+	/* the param got what its first user wanted; gradient, moment and new versions follow
+	 * without a reorder */
 	assert_string_equal(layout_of(g, w), "Ab4a");
 	assert_string_equal(layout_of(g, dw), "Ab4a");
 	assert_string_equal(layout_of(g, m), "Ab4a");
@@ -217,7 +229,8 @@ static void test_layout(void **state)
 	const struct node *view = toy_producer(g, flat);
 	assert_string_equal(toy_producer(g, view->in[0])->op->name, "reorder");
 	assert_int_equal(graph_t(g, flat)->alias, view->in[0]);
-	assert_int_equal(toy_producer(g, view->in[0])->id, view->id - 1);    /* right before its first use */
+	assert_int_equal(toy_producer(g, view->in[0])->id,
+	                 view->id - 1); /* right before its first use */
 	graph_free(g);
 }
 
@@ -241,11 +254,12 @@ static void test_layout_preset(void **state)
 	graph_free(g);
 }
 
-/* Element-wise ops take the layout most of their inputs have; scalars beside them stay row-major. */
+/* Element-wise ops take the layout most of their inputs have; scalars stay row-major. */
 static void test_layout_same(void **state)
 {
 	struct graph *g = graph_new();
-	tid x = toy_input(g, "x", "2x8x3x3"), n = EMIT(g, "any_native", x), p = EMIT(g, "any", x), s = EMIT(g, "sum", n), sp, a;
+	tid x = toy_input(g, "x", "2x8x3x3"), n = EMIT(g, "any_native", x), p = EMIT(g, "any", x),
+	    s = EMIT(g, "sum", n), sp, a;
 
 	a = EMIT(g, "add", EMIT(g, "relu", n), p);
 	sp = EMIT(g, "spread", s, a);
@@ -257,7 +271,7 @@ static void test_layout_same(void **state)
 	graph_free(g);
 }
 
-/* A copy made in the update is no use to backward, even if the update stands earlier in the order. */
+/* A copy made in the update is no use to backward, even if it stands earlier. */
 static void test_layout_phases(void **state)
 {
 	struct graph *g = graph_new();
@@ -325,7 +339,8 @@ static void test_layout_reference(void **state)
 static struct graph *trained(int n, bool accumulated, tid *update)
 {
 	struct graph *g = graph_new();
-	tid *w = mem_alloc((size_t)n * sizeof *w), *dw = mem_alloc((size_t)n * sizeof *dw), y = toy_input(g, "x", "64");
+	tid *w = mem_alloc((size_t)n * sizeof *w), *dw = mem_alloc((size_t)n * sizeof *dw),
+	    y = toy_input(g, "x", "64");
 	char name[20];
 
 	for (int i = 0; i < n; i++) {
@@ -386,7 +401,8 @@ static void test_sched_accumulation(void **state)
 		if (g->node[i]->phase == PHASE_UPDATE)
 			seen = 1;
 		assert_true(!seen || g->node[i]->phase == PHASE_UPDATE);
-		if (!strcmp(g->node[i]->op->name, "accumulate"))     /* gradients do not wait for the end */
+		if (!strcmp(g->node[i]->op->name,
+		            "accumulate")) /* gradients do not wait for the end */
 			assert_int_equal(graph_t(g, g->node[i]->in[1])->producer, i - 1);
 	}
 	run(g, 4, 5);
@@ -410,11 +426,13 @@ static void test_sched_memory(void **state)
 	}
 }
 
-/* A copy that only backward wants, of something that lives till then, is made late; one whose input dies there is not. */
+/* A copy that only backward wants, of something that lives till then, is made late; one whose input
+ * dies there is not. */
 static void test_sched_sinks(void **state)
 {
 	struct graph *g = graph_new();
-	tid x = EMIT(g, "hard", toy_input(g, "x", "64")), copy = scale(g, x, 2, 0), h = EMIT(g, "hard", x), kept = scale(g, h, 2, 0), y = x;
+	tid x = EMIT(g, "hard", toy_input(g, "x", "64")), copy = scale(g, x, 2, 0),
+	    h = EMIT(g, "hard", x), kept = scale(g, h, 2, 0), y = x;
 
 	for (int i = 0; i < 5; i++)
 		y = EMIT(g, "relu", i ? y : x);
@@ -436,7 +454,8 @@ static int broken(struct graph *g, struct pass_env *env)
 
 static void test_runner(void **state)
 {
-	static const struct pass bad[] = { { "dce", "", pass_dce, STAGE_BUILT }, { "broken", "", broken, STAGE_BUILT } };
+	static const struct pass bad[] = { { "dce", "", pass_dce, STAGE_BUILT },
+		                           { "broken", "", broken, STAGE_BUILT } };
 	struct graph *g = trained(1, false, NULL);
 	struct pass_env env = { .backend = BACKEND_CPU, .dump = "all" };
 	char text[8192];
@@ -471,38 +490,51 @@ static void test_dump(void **state)
 	g->cur_name = "";
 	g->cur_loc.file = NULL;
 	EMIT(g, "sgd", w, dw);
-	assert_int_equal(graph_emit(g, "many", NULL, 2, (tid[]){ graph_scalar(g, 0.5), x }, 0, NULL), 0);
+	assert_int_equal(
+		graph_emit(g, "many", NULL, 2, (tid[]){ graph_scalar(g, 0.5), x }, 0, NULL), 0);
 	graph_dump_text(g, &b);
-	assert_string_equal(b.data,
-	                    "input %0 x 2x8x3x3 f32\n"
-	                    "param %1 w 8x8 f32\n"
-	                    "constant %7 scalar f32 = 0.5\n"
-	                    "0 forward conv{} (%0 x 2x8x3x3 f32, %1 w 8x8 f32) -> %2 2x8x3x3 f32  stem/conv [net.yaml:12:5]\n"
-	                    "1 forward scale{factor: 2} (%2 2x8x3x3 f32) -> %3 2x8x3x3 f32  stem/conv [net.yaml:12:5]\n"
-	                    "2 forward reshape{shape: [144]} (%3 2x8x3x3 f32) -> %4=%3 144 f32 output  stem/conv [net.yaml:12:5]\n"
-	                    "3 forward any{} (%1 w 8x8 f32) -> %5 8x8 f32  stem/conv [net.yaml:12:5]\n"
-	                    "4 update sgd{} (%1 w 8x8 f32, %5 8x8 f32) -> %6=%1 8x8 f32\n"
-	                    "5 update many{} (%7 scalar f32, %0 x 2x8x3x3 f32) -> -, %8 2x8x3x3 f32\n");
+	assert_string_equal(
+		b.data,
+		"input %0 x 2x8x3x3 f32\n"
+		"param %1 w 8x8 f32\n"
+		"constant %7 scalar f32 = 0.5\n"
+		"0 forward conv{} (%0 x 2x8x3x3 f32, %1 w 8x8 f32) "
+		"-> %2 2x8x3x3 f32  stem/conv [net.yaml:12:5]\n"
+		"1 forward scale{factor: 2} (%2 2x8x3x3 f32) "
+		"-> %3 2x8x3x3 f32  stem/conv [net.yaml:12:5]\n"
+		"2 forward reshape{shape: [144]} (%3 2x8x3x3 f32) "
+		"-> %4=%3 144 f32 output  stem/conv [net.yaml:12:5]\n"
+		"3 forward any{} (%1 w 8x8 f32) -> %5 8x8 f32  stem/conv [net.yaml:12:5]\n"
+		"4 update sgd{} (%1 w 8x8 f32, %5 8x8 f32) -> %6=%1 8x8 f32\n"
+		"5 update many{} (%7 scalar f32, %0 x 2x8x3x3 f32) -> -, %8 2x8x3x3 f32\n");
 	buf_clear(&b);
 	run(g, 1, NPASS);
 	graph_dump_text(g, &b);
-	assert_string_equal(b.data,
-	                    "input %0 x 2x8x3x3 f32 plain\n"
-	                    "param %1 w 8x8 f32 Ab4a\n"
-	                    "constant %7 scalar f32 plain = 0.5\n"
-	                    "0 forward reorder{} (%0 x 2x8x3x3 f32 plain) -> %9 2x8x3x3 f32 native @0  stem/conv [net.yaml:12:5]\n"
-	                    "1 forward conv{} (%9 2x8x3x3 f32 native @0, %1 w 8x8 f32 Ab4a) -> %2 2x8x3x3 f32 native @576  "
-	                    "stem/conv [net.yaml:12:5]\n"
-	                    "2 forward scale{factor: 2} (%2 2x8x3x3 f32 native @576) -> %3 2x8x3x3 f32 native @576  "
-	                    "stem/conv [net.yaml:12:5]\n"
-	                    "3 forward reorder{} (%3 2x8x3x3 f32 native @576) -> %10 2x8x3x3 f32 plain @0  stem/conv [net.yaml:12:5]\n"
-	                    "4 forward reshape{shape: [144]} (%10 2x8x3x3 f32 plain @0) -> %4=%10 144 f32 plain @0 output  "
-	                    "stem/conv [net.yaml:12:5]\n"
-	                    "5 forward reorder{} (%1 w 8x8 f32 Ab4a) -> %11 8x8 f32 plain @576  stem/conv [net.yaml:12:5]\n"
-	                    "6 forward any{} (%11 8x8 f32 plain @576) -> %5 8x8 f32 plain @832  stem/conv [net.yaml:12:5]\n"
-	                    "7 update reorder{} (%5 8x8 f32 plain @832) -> %12 8x8 f32 Ab4a @576\n"
-	                    "8 update sgd{} (%1 w 8x8 f32 Ab4a, %12 8x8 f32 Ab4a @576) -> %6=%1 8x8 f32 Ab4a\n"
-	                    "arena 1152 bytes, lower bound 1152, peak at node 1\n");
+	assert_string_equal(
+		b.data,
+		"input %0 x 2x8x3x3 f32 plain\n"
+		"param %1 w 8x8 f32 Ab4a\n"
+		"constant %7 scalar f32 plain = 0.5\n"
+		"0 forward reorder{} (%0 x 2x8x3x3 f32 plain) "
+		"-> %9 2x8x3x3 f32 native @0  stem/conv [net.yaml:12:5]\n"
+		"1 forward conv{} (%9 2x8x3x3 f32 native @0, %1 w 8x8 f32 Ab4a) "
+		"-> %2 2x8x3x3 f32 native @576  "
+		"stem/conv [net.yaml:12:5]\n"
+		"2 forward scale{factor: 2} (%2 2x8x3x3 f32 native @576) "
+		"-> %3 2x8x3x3 f32 native @576  "
+		"stem/conv [net.yaml:12:5]\n"
+		"3 forward reorder{} (%3 2x8x3x3 f32 native @576) "
+		"-> %10 2x8x3x3 f32 plain @0  stem/conv [net.yaml:12:5]\n"
+		"4 forward reshape{shape: [144]} (%10 2x8x3x3 f32 plain @0) "
+		"-> %4=%10 144 f32 plain @0 output  "
+		"stem/conv [net.yaml:12:5]\n"
+		"5 forward reorder{} (%1 w 8x8 f32 Ab4a) "
+		"-> %11 8x8 f32 plain @576  stem/conv [net.yaml:12:5]\n"
+		"6 forward any{} (%11 8x8 f32 plain @576) "
+		"-> %5 8x8 f32 plain @832  stem/conv [net.yaml:12:5]\n"
+		"7 update reorder{} (%5 8x8 f32 plain @832) -> %12 8x8 f32 Ab4a @576\n"
+		"8 update sgd{} (%1 w 8x8 f32 Ab4a, %12 8x8 f32 Ab4a @576) -> %6=%1 8x8 f32 Ab4a\n"
+		"arena 1152 bytes, lower bound 1152, peak at node 1\n");
 	buf_clear(&b);
 	graph_dump_dot(g, &b);
 	assert_non_null(strstr(b.data, "digraph plan {\n"));
@@ -516,7 +548,8 @@ static void test_dump(void **state)
 /* Equal plans have equal prints; whatever decides what is computed changes it. */
 static void test_fingerprint(void **state)
 {
-	struct graph *g = trained(4, false, NULL), *same = trained(4, false, NULL), *other = trained(5, false, NULL);
+	struct graph *g = trained(4, false, NULL), *same = trained(4, false, NULL),
+		     *other = trained(5, false, NULL);
 	uint64_t a, b;
 
 	assert_true(graph_fingerprint(g) == graph_fingerprint(same));
@@ -556,12 +589,24 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fold_identities), cmocka_unit_test(test_fold_not), cmocka_unit_test(test_fold_joins),
-		cmocka_unit_test(test_fold_chain), cmocka_unit_test(test_dce), cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_layout_preset), cmocka_unit_test(test_layout_same), cmocka_unit_test(test_layout_phases),
-		cmocka_unit_test(test_layout_errors), cmocka_unit_test(test_layout_reference), cmocka_unit_test(test_sched_hoists),
-		cmocka_unit_test(test_sched_accumulation), cmocka_unit_test(test_sched_memory), cmocka_unit_test(test_sched_sinks),
-		cmocka_unit_test(test_runner), cmocka_unit_test(test_dump), cmocka_unit_test(test_fingerprint),
+		cmocka_unit_test(test_fold_identities),
+		cmocka_unit_test(test_fold_not),
+		cmocka_unit_test(test_fold_joins),
+		cmocka_unit_test(test_fold_chain),
+		cmocka_unit_test(test_dce),
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_layout_preset),
+		cmocka_unit_test(test_layout_same),
+		cmocka_unit_test(test_layout_phases),
+		cmocka_unit_test(test_layout_errors),
+		cmocka_unit_test(test_layout_reference),
+		cmocka_unit_test(test_sched_hoists),
+		cmocka_unit_test(test_sched_accumulation),
+		cmocka_unit_test(test_sched_memory),
+		cmocka_unit_test(test_sched_sinks),
+		cmocka_unit_test(test_runner),
+		cmocka_unit_test(test_dump),
+		cmocka_unit_test(test_fingerprint),
 		cmocka_unit_test(test_large),
 	};
 

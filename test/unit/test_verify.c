@@ -8,7 +8,8 @@ static struct graph *good(enum stage stage)
 {
 	struct pass_env env = { .backend = BACKEND_CPU };
 	struct graph *g = graph_new();
-	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"), s = toy_state(g, "s", "2x8x3x3"), h, y, dw;
+	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"),
+	    s = toy_state(g, "s", "2x8x3x3"), h, y, dw;
 
 	h = EMIT(g, "relu", EMIT(g, "conv", x, w));
 	EMIT(g, "accumulate", s, h);
@@ -62,7 +63,11 @@ BREAK(producer_range) { out_of(g, "conv")->producer = g->nnode; }
 BREAK(param_producer) { named(g, "w")->producer = 0; }
 BREAK(state_alias) { named(g, "s")->alias = 0; }
 BREAK(no_value) { graph_t(g, graph_scalar(g, 77))->value = NULL; }
-BREAK(lost_output) { graph_tensor_new(g, ROLE_ACTIVATION, DTYPE_F32, &g->tensor[0]->shape, "lost")->output = true; }
+BREAK(lost_output)
+{
+	graph_tensor_new(g, ROLE_ACTIVATION, DTYPE_F32, &g->tensor[0]->shape, "lost")->output =
+		true;
+}
 BREAK(grad_of) { out_of(g, "conv")->grad_of = graph_find(g, "x"); }
 BREAK(grad_shape) { out_of(g, "sum")->grad_of = graph_find(g, "w"); }
 BREAK(twice_named) { graph_tensor_new(g, ROLE_PARAM, DTYPE_F32, &g->tensor[1]->shape, "w"); }
@@ -77,7 +82,12 @@ BREAK(no_input) { find(g, "conv")->in[1] = NONE; }
 BREAK(bad_input) { find(g, "conv")->in[1] = g->ntensor; }
 BREAK(bad_output) { find(g, "conv")->out[0] = g->ntensor; }
 BREAK(two_producers) { find(g, "relu")->out[0] = find(g, "conv")->out[0]; }
-BREAK(orphan) { find(g, "sum")->in[0] = graph_tensor_new(g, ROLE_ACTIVATION, DTYPE_F32, &g->tensor[0]->shape, "nobody's")->id; }
+BREAK(orphan)
+{
+	find(g, "sum")->in[0] =
+		graph_tensor_new(g, ROLE_ACTIVATION, DTYPE_F32, &g->tensor[0]->shape, "nobody's")
+			->id;
+}
 BREAK(order)
 {
 	struct node *a = g->node[0], *b = g->node[1];
@@ -86,18 +96,28 @@ BREAK(order)
 	g->node[1] = a, a->id = 1, graph_t(g, a->out[0])->producer = 1;
 }
 BREAK(update_flows_back) { find(g, "relu_grad")->phase = PHASE_UPDATE; }
-BREAK(not_made) { struct tensor *t = graph_tensor_new(g, ROLE_ACTIVATION, DTYPE_F32, &g->tensor[0]->shape, "?"); t->producer = 0; }
+BREAK(not_made)
+{
+	struct tensor *t =
+		graph_tensor_new(g, ROLE_ACTIVATION, DTYPE_F32, &g->tensor[0]->shape, "?");
+	t->producer = 0;
+}
 BREAK(alias_range) { out_of(g, "reshape")->alias = g->ntensor; }
 BREAK(alias_other) { out_of(g, "sgd")->alias = graph_find(g, "s"); }
 BREAK(alias_type) { out_of(g, "sgd")->dtype = DTYPE_I32; }
 BREAK(alias_relu) { out_of(g, "relu")->alias = find(g, "relu")->in[0]; }
 BREAK(alias_shape) { out_of(g, "sgd")->shape = toy_dims("64"); }
-BREAK(update_of_activation) { struct node *n = find(g, "sgd"); out_of(g, "sgd")->alias = n->in[0] = n->in[1]; }
+BREAK(update_of_activation)
+{
+	struct node *n = find(g, "sgd");
+	out_of(g, "sgd")->alias = n->in[0] = n->in[1];
+}
 BREAK(view_alias) { out_of(g, "reshape")->alias = NONE; }
 BREAK(late_reader) { g->cur_phase = PHASE_UPDATE; EMIT(g, "relu", graph_find(g, "w")); }
 BREAK(late_view)
 {
-	tid w = graph_find(g, "w"), v = toy_emit(g, "reshape", &(struct toy_shape){ { 1, (int64_t[]){ 64 } } }, 1, &w);
+	tid w = graph_find(g, "w"),
+	    v = toy_emit(g, "reshape", &(struct toy_shape){ { 1, (int64_t[]){ 64 } } }, 1, &w);
 	struct node **order = malloc((size_t)g->nnode * sizeof *order);
 
 	/* the view before the update, its reader after */
@@ -110,7 +130,8 @@ BREAK(late_view)
 BREAK(overwritten_twice) { EMIT(g, "double_update", toy_state(g, "v", "4")); }
 BREAK(update_through_view)
 {
-	tid s = toy_state(g, "v", "4"), v = toy_emit(g, "reshape", &(struct toy_shape){ { 2, (int64_t[]){ 2, 2 } } }, 1, &s);
+	tid s = toy_state(g, "v", "4"),
+	    v = toy_emit(g, "reshape", &(struct toy_shape){ { 2, (int64_t[]){ 2, 2 } } }, 1, &s);
 
 	EMIT(g, "sgd", v, v);
 }
@@ -130,20 +151,48 @@ static const struct {
 	const char *rule;
 	void (*break_it)(struct graph *g);
 } built[] = {
-	{ "id is not its index", tensor_id }, { "has no name", tensor_name }, { "unknown element type", dtype }, { "unknown role", role },
-	{ "number of axes", axes }, { "an axis is empty", empty }, { "too many elements", huge }, { "its producer is no node", producer_range },
-	{ "has a producer or aliases", param_producer }, { "has a producer or aliases", state_alias }, { "without a value", no_value },
-	{ "an output that no node makes", lost_output }, { "no param", grad_of }, { "another shape than its param", grad_shape },
-	{ "is not unique", twice_named }, { "has no op", no_op }, { "id is not its index", node_id }, { "has no name", node_name },
-	{ "wrong number of inputs", nin }, { "wrong number of outputs", nout }, { "attributes are missing", no_attr },
-	{ "unknown phase", phase }, { "an input is missing", no_input }, { "an input is missing", bad_input },
-	{ "an output is no tensor", bad_output }, { "has another producer", two_producers }, { "that nothing makes", orphan },
-	{ "before it is made", order }, { "reads what the update makes", update_flows_back }, { "does not make it", not_made },
-	{ "aliases no tensor", alias_range }, { "does not read", alias_other }, { "another type or size", alias_type },
-	{ "neither view nor update", alias_relu }, { "changes the shape", alias_shape }, { "neither param nor state", update_of_activation },
-	{ "does not alias its input", view_alias }, { "overwritten before", late_reader }, { "overwritten before", late_view },
-	{ "overwrites a state twice", overwritten_twice }, { "through a view", update_through_view },
-	{ "forward or backward overwrites", read_in_update },
+	{ "id is not its index", tensor_id },
+	{ "has no name", tensor_name },
+	{ "unknown element type", dtype },
+	{ "unknown role", role },
+	{ "number of axes", axes },
+	{ "an axis is empty", empty },
+	{ "too many elements", huge },
+	{ "its producer is no node", producer_range },
+	{ "has a producer or aliases", param_producer },
+	{ "has a producer or aliases", state_alias },
+	{ "without a value", no_value },
+	{ "an output that no node makes", lost_output },
+	{ "no param", grad_of },
+	{ "another shape than its param", grad_shape },
+	{ "is not unique", twice_named },
+	{ "has no op", no_op },
+	{ "id is not its index", node_id },
+	{ "has no name", node_name },
+	{ "wrong number of inputs", nin },
+	{ "wrong number of outputs", nout },
+	{ "attributes are missing", no_attr },
+	{ "unknown phase", phase },
+	{ "an input is missing", no_input },
+	{ "an input is missing", bad_input },
+	{ "an output is no tensor", bad_output },
+	{ "has another producer", two_producers },
+	{ "that nothing makes", orphan },
+	{ "before it is made", order },
+	{ "reads what the update makes", update_flows_back },
+	{ "does not make it", not_made },
+	{ "aliases no tensor", alias_range },
+	{ "does not read", alias_other },
+	{ "another type or size", alias_type },
+	{ "neither view nor update", alias_relu },
+	{ "changes the shape", alias_shape },
+	{ "neither param nor state", update_of_activation },
+	{ "does not alias its input", view_alias },
+	{ "overwritten before", late_reader },
+	{ "overwritten before", late_view },
+	{ "overwrites a state twice", overwritten_twice },
+	{ "through a view", update_through_view },
+	{ "what forward or backward overwrites", read_in_update },
 };
 
 static void expect(struct graph *g, enum stage stage, const char *rule)
@@ -182,9 +231,15 @@ static const struct {
 	const char *rule;
 	void (*break_it)(struct graph *g);
 } laid_out[] = {
-	{ "has no layout", no_layout }, { "no backend", no_backend }, { "too many axes or blocks", many_blocks },
-	{ "bad extent", bad_extent }, { "bad block", bad_block }, { "another size than the shape", other_size },
-	{ "on top of each other", on_top }, { "than the state it replaces", update_layout }, { "another layout than the rest", same_layout },
+	{ "has no layout", no_layout },
+	{ "no backend", no_backend },
+	{ "too many axes or blocks", many_blocks },
+	{ "bad extent", bad_extent },
+	{ "bad block", bad_block },
+	{ "another size than the shape", other_size },
+	{ "on top of each other", on_top },
+	{ "than the state it replaces", update_layout },
+	{ "another layout than the rest", same_layout },
 	{ "is not row-major", plain_view },
 };
 
@@ -207,7 +262,7 @@ BREAK(in_no_arena) { out_of(g, "conv")->offset = -1; }
 BREAK(state_in_arena) { named(g, "s")->offset = 0; }
 BREAK(view_elsewhere) { out_of(g, "reshape")->offset += 64; }
 BREAK(bytes) { out_of(g, "conv")->bytes -= 4; }
-/* The second relu's input is read again by accumulate's neighbour in backward: no op may write over it. */
+/* relu_grad may not write over its first input. */
 BREAK(overlap)
 {
 	struct node *n = find(g, "relu_grad");
@@ -219,9 +274,13 @@ static const struct {
 	const char *rule;
 	void (*break_it)(struct graph *g);
 } planned[] = {
-	{ "misaligned", misaligned }, { "outside the arena", outside }, { "stored in the wrong place", in_no_arena },
-	{ "stored in the wrong place", state_in_arena }, { "stored in the wrong place", view_elsewhere },
-	{ "not those of its layout", bytes }, { "overlaps the living", overlap },
+	{ "misaligned", misaligned },
+	{ "outside the arena", outside },
+	{ "stored in the wrong place", in_no_arena },
+	{ "stored in the wrong place", state_in_arena },
+	{ "stored in the wrong place", view_elsewhere },
+	{ "not those of its layout", bytes },
+	{ "overlaps the living", overlap },
 };
 
 static void test_planned(void **state)
@@ -255,7 +314,10 @@ static void test_allowed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_built), cmocka_unit_test(test_laid_out), cmocka_unit_test(test_planned), cmocka_unit_test(test_allowed),
+		cmocka_unit_test(test_built),
+		cmocka_unit_test(test_laid_out),
+		cmocka_unit_test(test_planned),
+		cmocka_unit_test(test_allowed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

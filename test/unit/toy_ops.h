@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A dozen small ops for tests of the graph folder, with the registry that finds them (a program that includes this does not link
- * op/table.o). Kernels never run here: only shapes, gradients, layouts and flags matter. */
+ * A dozen small ops for tests of the graph folder, with the registry that finds them (a program
+ * that includes this does not link op/table.o). Kernels never run here: only shapes, gradients,
+ * layouts and flags matter. */
 #ifndef DLX_TEST_TOY_OPS_H
 #define DLX_TEST_TOY_OPS_H
 
@@ -31,7 +32,8 @@ static int toy_same(struct graph *g, struct node *n)
 
 	for (int i = 1; i < n->nin; i++)
 		if (!shape_equal(node_in_shape(g, n, i), node_in_shape(g, n, 0)))
-			return ERR(E_SHAPE, NULL, "inputs of shapes %s and %s", shape_text(node_in_shape(g, n, 0), a),
+			return ERR(E_SHAPE, NULL, "inputs of shapes %s and %s",
+			           shape_text(node_in_shape(g, n, 0), a),
 			           shape_text(node_in_shape(g, n, i), b));
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
@@ -50,47 +52,73 @@ static int add_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	dx[0] = dx[1] = dy[0];
 	return 0;
 }
-static const struct op toy_add = { .name = "add", .min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = toy_same, .grad = add_grad,
-                                   TOY_KERNELS(KL_SAME) };
+static const struct op toy_add = {
+	.name = "add", .min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = toy_same,
+	.grad = add_grad, TOY_KERNELS(KL_SAME)
+};
 
 static int multiply_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	for (int i = 0; i < 2; i++)
 		if (graph_t(g, n->in[i])->requires_grad)
-			TRY(graph_emit1(g, "multiply", NULL, 2, (tid[]){ dy[0], n->in[1 - i] }, &dx[i]));
+			TRY(graph_emit1(g, "multiply", NULL, 2, (tid[]){ dy[0], n->in[1 - i] },
+			                &dx[i]));
 	return 0;
 }
-static const struct op toy_multiply = { .name = "multiply", .min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = toy_same,
-                                        .grad = multiply_grad, TOY_KERNELS(KL_SAME) };
+static const struct op toy_multiply = {
+	.name = "multiply", .min_in = 2, .max_in = 2, .nout = 1, .inplace = 3, .shape = toy_same,
+	.grad = multiply_grad, TOY_KERNELS(KL_SAME)
+};
 
-static const struct op toy_relu_grad = { .name = "relu_grad", .flags = OP_ONCE, .min_in = 2, .max_in = 2, .nout = 1, .inplace = 2, .shape = toy_same,
-                                         TOY_KERNELS(KL_SAME) };
+static const struct op toy_relu_grad = {
+	.name = "relu_grad", .flags = OP_ONCE, .min_in = 2, .max_in = 2, .nout = 1, .inplace = 2,
+	.shape = toy_same, TOY_KERNELS(KL_SAME)
+};
 static int relu_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	return graph_emit1(g, "relu_grad", NULL, 2, (tid[]){ n->out[0], dy[0] }, &dx[0]);
 }
-static const struct op toy_relu = { .name = "relu", .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1, .shape = toy_same, .grad = relu_grad,
-                                    TOY_KERNELS(KL_SAME) };
+static const struct op toy_relu = {
+	.name = "relu", .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1, .shape = toy_same,
+	.grad = relu_grad, TOY_KERNELS(KL_SAME)
+};
 
 /* Without a gradient rule, and without a gradient. */
-static const struct op toy_hard = { .name = "hard", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same, TOY_KERNELS(KL_SAME) };
-static const struct op toy_metric = { .name = "metric", .flags = OP_NOGRAD, .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_scalar,
-                                      TOY_KERNELS(KL_PLAIN) };
+static const struct op toy_hard = {
+	.name = "hard", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same,
+	TOY_KERNELS(KL_SAME)
+};
+static const struct op toy_metric = {
+	.name = "metric", .flags = OP_NOGRAD, .min_in = 1, .max_in = 1, .nout = 1,
+	.shape = toy_scalar, TOY_KERNELS(KL_PLAIN)
+};
 
-/* --- any: one output like in[0] from 1 .. 4 inputs of any shapes, row-major; any_native: channels-last --- */
+/* --- any: one output like in[0] from 1 .. 4 inputs of any shapes, row-major; any_native:
+ * channels-last --- */
 
 static int any_shape(struct graph *g, struct node *n)
 {
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
-static const struct op toy_any = { .name = "any", .min_in = 1, .max_in = 4, .nout = 1, .shape = any_shape, TOY_KERNELS(KL_PLAIN) };
-static const struct op toy_any_inplace = { .name = "any_inplace", .min_in = 1, .max_in = 4, .nout = 1, .inplace = 1, .shape = any_shape,
-                                           TOY_KERNELS(KL_PLAIN) };
-static const struct op toy_any_native = { .name = "any_native", .min_in = 1, .max_in = 4, .nout = 1, .shape = any_shape,
-                                          TOY_KERNELS(KL_NATIVE) };
-static const struct op toy_keep = { .name = "keep", .flags = OP_NODCE, .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same,
-                                    TOY_KERNELS(KL_PLAIN) };
-static const struct op toy_no_kernel = { .name = "no_kernel", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same };
+static const struct op toy_any = {
+	.name = "any", .min_in = 1, .max_in = 4, .nout = 1, .shape = any_shape,
+	TOY_KERNELS(KL_PLAIN)
+};
+static const struct op toy_any_inplace = {
+	.name = "any_inplace", .min_in = 1, .max_in = 4, .nout = 1, .inplace = 1,
+	.shape = any_shape, TOY_KERNELS(KL_PLAIN)
+};
+static const struct op toy_any_native = {
+	.name = "any_native", .min_in = 1, .max_in = 4, .nout = 1, .shape = any_shape,
+	TOY_KERNELS(KL_NATIVE)
+};
+static const struct op toy_keep = {
+	.name = "keep", .flags = OP_NODCE, .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same,
+	TOY_KERNELS(KL_PLAIN)
+};
+static const struct op toy_no_kernel = {
+	.name = "no_kernel", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same
+};
 
 /* --- sum: scalar; its gradient is a scalar spread out --- */
 
@@ -99,14 +127,18 @@ static int spread_shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F32, node_in_shape(g, n, 1));
 }
 /* (scalar, like) */
-static const struct op toy_spread = { .name = "spread", .min_in = 2, .max_in = 2, .nout = 1, .nondiff = 2, .shape = spread_shape,
-                                      TOY_KERNELS(KL_SAME) };
+static const struct op toy_spread = {
+	.name = "spread", .min_in = 2, .max_in = 2, .nout = 1, .nondiff = 2,
+	.shape = spread_shape, TOY_KERNELS(KL_SAME)
+};
 static int sum_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	return graph_emit1(g, "spread", NULL, 2, (tid[]){ dy[0], n->in[0] }, &dx[0]);
 }
-static const struct op toy_sum = { .name = "sum", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_scalar, .grad = sum_grad,
-                                   TOY_KERNELS(KL_SAME) };
+static const struct op toy_sum = {
+	.name = "sum", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_scalar, .grad = sum_grad,
+	TOY_KERNELS(KL_SAME)
+};
 
 /* --- two: x -> two outputs like x; its rule takes absent gradients --- */
 
@@ -122,11 +154,15 @@ static int two_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	dx[0] = dy[0] != NONE ? dy[0] : dy[1];
 	return 0;
 }
-static const struct op toy_two = { .name = "two", .min_in = 1, .max_in = 1, .nout = 2, .diff_out = 2, .shape = two_shape, .grad = two_grad,
-                                   TOY_KERNELS(KL_SAME) };
+static const struct op toy_two = {
+	.name = "two", .min_in = 1, .max_in = 1, .nout = 2, .diff_out = 2, .shape = two_shape,
+	.grad = two_grad, TOY_KERNELS(KL_SAME)
+};
 /* The same, but output 1 is only saved for backward. */
-static const struct op toy_saved = { .name = "saved", .min_in = 1, .max_in = 1, .nout = 2, .shape = two_shape, .grad = two_grad,
-                                     TOY_KERNELS(KL_SAME) };
+static const struct op toy_saved = {
+	.name = "saved", .min_in = 1, .max_in = 1, .nout = 2, .shape = two_shape,
+	.grad = two_grad, TOY_KERNELS(KL_SAME)
+};
 /* As many outputs as inputs; optional first output left out. */
 static int many_shape(struct graph *g, struct node *n)
 {
@@ -134,7 +170,10 @@ static int many_shape(struct graph *g, struct node *n)
 		TRY(graph_out(g, n, i, DTYPE_F32, node_in_shape(g, n, i)));
 	return 0;
 }
-static const struct op toy_many = { .name = "many", .min_in = 1, .max_in = 8, .nout = -1, .shape = many_shape, TOY_KERNELS(KL_PLAIN) };
+static const struct op toy_many = {
+	.name = "many", .min_in = 1, .max_in = 8, .nout = -1, .shape = many_shape,
+	TOY_KERNELS(KL_PLAIN)
+};
 
 /* --- with attributes --- */
 
@@ -152,9 +191,11 @@ static int scale_grad(struct graph *g, const struct node *n, const tid *dy, tid 
 
 	return graph_emit1(g, "scale", &(struct toy_scale){ a->factor, 0 }, 1, dy, &dx[0]);
 }
-static const struct op toy_scale_op = { .name = "scale", .min_in = 1, .max_in = 1, .nout = 1, .attr_size = sizeof(struct toy_scale),
-                                        .attrs = toy_scale_fields, .inplace = 1, .shape = toy_same, .grad = scale_grad,
-                                        TOY_KERNELS(KL_SAME) };
+static const struct op toy_scale_op = {
+	.name = "scale", .min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct toy_scale), .attrs = toy_scale_fields, .inplace = 1,
+	.shape = toy_same, .grad = scale_grad, TOY_KERNELS(KL_SAME)
+};
 
 struct toy_fill {
 	double value;
@@ -172,8 +213,10 @@ static int fill_shape(struct graph *g, struct node *n)
 
 	return graph_out(g, n, 0, DTYPE_F32, &s);
 }
-static const struct op toy_fill_op = { .name = "fill", .nout = 1, .attr_size = sizeof(struct toy_fill), .attrs = toy_fill_fields,
-                                       .shape = fill_shape, TOY_KERNELS(KL_SAME) };
+static const struct op toy_fill_op = {
+	.name = "fill", .nout = 1, .attr_size = sizeof(struct toy_fill), .attrs = toy_fill_fields,
+	.shape = fill_shape, TOY_KERNELS(KL_SAME)
+};
 
 struct toy_shape {
 	struct ints shape;
@@ -191,8 +234,10 @@ static int reshape_shape(struct graph *g, struct node *n)
 		return ERR(E_SHAPE, &g->cur_loc, "another number of elements");
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
-static const struct op toy_reshape = { .name = "reshape", .flags = OP_VIEW, .min_in = 1, .max_in = 1, .nout = 1,
-                                       .attr_size = sizeof(struct toy_shape), .attrs = toy_reshape_fields, .shape = reshape_shape };
+static const struct op toy_reshape = {
+	.name = "reshape", .flags = OP_VIEW, .min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct toy_shape), .attrs = toy_reshape_fields, .shape = reshape_shape
+};
 static int broadcast_shape(struct graph *g, struct node *n)
 {
 	const struct toy_shape *a = n->attr;
@@ -200,8 +245,11 @@ static int broadcast_shape(struct graph *g, struct node *n)
 
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
-static const struct op toy_broadcast = { .name = "broadcast", .min_in = 1, .max_in = 1, .nout = 1, .attr_size = sizeof(struct toy_shape),
-                                         .attrs = toy_reshape_fields, .shape = broadcast_shape, TOY_KERNELS(KL_PLAIN) };
+static const struct op toy_broadcast = {
+	.name = "broadcast", .min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct toy_shape), .attrs = toy_reshape_fields,
+	.shape = broadcast_shape, TOY_KERNELS(KL_PLAIN)
+};
 
 struct toy_perm {
 	struct ints perm;
@@ -219,8 +267,11 @@ static int transpose_shape(struct graph *g, struct node *n)
 		s.d[i] = node_in_shape(g, n, 0)->d[a->perm.v[i]];
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
-static const struct op toy_transpose = { .name = "transpose", .min_in = 1, .max_in = 1, .nout = 1, .attr_size = sizeof(struct toy_perm),
-                                         .attrs = toy_transpose_fields, .shape = transpose_shape, TOY_KERNELS(KL_PLAIN) };
+static const struct op toy_transpose = {
+	.name = "transpose", .min_in = 1, .max_in = 1, .nout = 1,
+	.attr_size = sizeof(struct toy_perm), .attrs = toy_transpose_fields,
+	.shape = transpose_shape, TOY_KERNELS(KL_PLAIN)
+};
 
 /* --- updates --- */
 
@@ -229,14 +280,20 @@ static int update_shape(struct graph *g, struct node *n)
 	return graph_out_alias(g, n, 0, 0);
 }
 /* (w@, g) -> w' */
-static const struct op toy_sgd = { .name = "sgd", .flags = OP_UPDATE, .min_in = 2, .max_in = 3, .nout = 1, .shape = update_shape,
-                                   TOY_KERNELS(KL_SAME) };
+static const struct op toy_sgd = {
+	.name = "sgd", .flags = OP_UPDATE, .min_in = 2, .max_in = 3, .nout = 1,
+	.shape = update_shape, TOY_KERNELS(KL_SAME)
+};
 /* (acc@, g) -> acc' */
-static const struct op toy_accumulate = { .name = "accumulate", .flags = OP_UPDATE, .min_in = 2, .max_in = 2, .nout = 1,
-                                          .shape = update_shape, TOY_KERNELS(KL_SAME) };
+static const struct op toy_accumulate = {
+	.name = "accumulate", .flags = OP_UPDATE, .min_in = 2, .max_in = 2, .nout = 1,
+	.shape = update_shape, TOY_KERNELS(KL_SAME)
+};
 /* (w@) -> w', row-major only */
-static const struct op toy_plain_update = { .name = "plain_update", .flags = OP_UPDATE, .min_in = 1, .max_in = 1, .nout = 1,
-                                            .shape = update_shape, TOY_KERNELS(KL_PLAIN) };
+static const struct op toy_plain_update = {
+	.name = "plain_update", .flags = OP_UPDATE, .min_in = 1, .max_in = 1, .nout = 1,
+	.shape = update_shape, TOY_KERNELS(KL_PLAIN)
+};
 
 /* Wrong on purpose: two new versions of one state. */
 static int double_update_shape(struct graph *g, struct node *n)
@@ -244,10 +301,13 @@ static int double_update_shape(struct graph *g, struct node *n)
 	TRY(graph_out_alias(g, n, 0, 0));
 	return graph_out_alias(g, n, 1, 0);
 }
-static const struct op toy_double_update = { .name = "double_update", .flags = OP_UPDATE, .min_in = 1, .max_in = 1, .nout = 2,
-                                             .shape = double_update_shape, TOY_KERNELS(KL_PLAIN) };
+static const struct op toy_double_update = {
+	.name = "double_update", .flags = OP_UPDATE, .min_in = 1, .max_in = 1, .nout = 2,
+	.shape = double_update_shape, TOY_KERNELS(KL_PLAIN)
+};
 
-/* --- conv: (x, w) -> y like x, native; w in blocks of 4 of axis 0. conv_grad_w: (x, dy, w's shape from in[2]) -> dw --- */
+/* --- conv: (x, w) -> y like x, native; w in blocks of 4 of axis 0. conv_grad_w: (x, dy, w's shape
+ * from in[2]) -> dw --- */
 
 static struct layout toy_blocked(const struct shape *s)
 {
@@ -275,17 +335,21 @@ static int conv_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 	if (graph_t(g, n->in[0])->requires_grad)
 		TRY(graph_emit1(g, "conv", NULL, 2, (tid[]){ dy[0], n->in[1] }, &dx[0]));
 	if (graph_t(g, n->in[1])->requires_grad)
-		TRY(graph_emit1(g, "conv_grad_w", NULL, 3, (tid[]){ n->in[0], dy[0], n->in[1] }, &dx[1]));
+		TRY(graph_emit1(g, "conv_grad_w", NULL, 3, (tid[]){ n->in[0], dy[0], n->in[1] },
+		                &dx[1]));
 	return 0;
 }
-#define TOY_CHOOSE(f) .kernel = { [BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = toy_run }, \
-                                  [BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = (f), .run = toy_run } }
+#define TOY_CHOOSE(f)                                                                              \
+	.kernel = { [BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = toy_run },                 \
+		    [BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = (f), .run = toy_run } }
 static void conv_cost(const struct graph *g, const struct node *n, struct cost *c)
 {
 	c->flops += 2.0 * (double)shape_count(node_out_shape(g, n, 0));
 }
-static const struct op toy_conv = { .name = "conv", .min_in = 2, .max_in = 2, .nout = 1, .shape = any_shape, .grad = conv_grad,
-                                    .cost = conv_cost, TOY_CHOOSE(conv_choose) };
+static const struct op toy_conv = {
+	.name = "conv", .min_in = 2, .max_in = 2, .nout = 1, .shape = any_shape,
+	.grad = conv_grad, .cost = conv_cost, TOY_CHOOSE(conv_choose)
+};
 static int conv_grad_w_shape(struct graph *g, struct node *n)
 {
 	return graph_out(g, n, 0, DTYPE_F32, node_in_shape(g, n, 2));
@@ -300,20 +364,31 @@ static int conv_grad_w_choose(struct kplan *k, struct layout *in, struct layout 
 		out[0] = layout_plain(node_out_shape(k->g, k->n, 0));
 	return 0;
 }
-static const struct op toy_conv_grad_w = { .name = "conv_grad_w", .min_in = 3, .max_in = 3, .nout = 1, .shape = conv_grad_w_shape,
-                                           TOY_CHOOSE(conv_grad_w_choose) };
+static const struct op toy_conv_grad_w = {
+	.name = "conv_grad_w", .min_in = 3, .max_in = 3, .nout = 1, .shape = conv_grad_w_shape,
+	TOY_CHOOSE(conv_grad_w_choose)
+};
 static int lazy_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	return 0;
 }
 /* Forgets to choose its output. */
-static const struct op toy_lazy = { .name = "lazy", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same, TOY_CHOOSE(lazy_choose) };
-static const struct op toy_reorder = { .name = "reorder", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same, TOY_CHOOSE(lazy_choose) };
+static const struct op toy_lazy = {
+	.name = "lazy", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same,
+	TOY_CHOOSE(lazy_choose)
+};
+static const struct op toy_reorder = {
+	.name = "reorder", .min_in = 1, .max_in = 1, .nout = 1, .shape = toy_same,
+	TOY_CHOOSE(lazy_choose)
+};
 
 static const struct op *const toy_ops[] = {
-	&toy_add, &toy_multiply, &toy_relu, &toy_relu_grad, &toy_hard, &toy_metric, &toy_any, &toy_any_inplace, &toy_any_native, &toy_keep,
-	&toy_no_kernel, &toy_spread, &toy_sum, &toy_two, &toy_saved, &toy_many, &toy_scale_op, &toy_fill_op, &toy_reshape, &toy_broadcast,
-	&toy_transpose, &toy_sgd, &toy_accumulate, &toy_plain_update, &toy_double_update, &toy_conv, &toy_conv_grad_w, &toy_lazy, &toy_reorder, NULL
+	&toy_add,       &toy_multiply,    &toy_relu,        &toy_relu_grad,    &toy_hard,
+	&toy_metric,    &toy_any,         &toy_any_inplace, &toy_any_native,   &toy_keep,
+	&toy_no_kernel, &toy_spread,      &toy_sum,         &toy_two,          &toy_saved,
+	&toy_many,      &toy_scale_op,    &toy_fill_op,     &toy_reshape,      &toy_broadcast,
+	&toy_transpose, &toy_sgd,         &toy_accumulate,  &toy_plain_update, &toy_double_update,
+	&toy_conv,      &toy_conv_grad_w, &toy_lazy,        &toy_reorder,      NULL
 };
 
 const struct op *op_at(int i)
@@ -353,7 +428,8 @@ static inline tid toy_param(struct graph *g, const char *name, const char *dims)
 	struct shape s = toy_dims(dims);
 	tid t = NONE;
 
-	assert_int_equal(graph_param(g, name, DTYPE_F32, &s, (struct init){ INIT_NORMAL, 0.1 }, &t), 0);
+	assert_int_equal(graph_param(g, name, DTYPE_F32, &s, (struct init){ INIT_NORMAL, 0.1 }, &t),
+	                 0);
 	return t;
 }
 static inline tid toy_state(struct graph *g, const char *name, const char *dims)
@@ -361,17 +437,21 @@ static inline tid toy_state(struct graph *g, const char *name, const char *dims)
 	struct shape s = toy_dims(dims);
 	tid t = NONE;
 
-	assert_int_equal(graph_state(g, name, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &t), 0);
+	assert_int_equal(graph_state(g, name, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &t),
+	                 0);
 	return t;
 }
-static inline tid toy_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in)
+static inline tid toy_emit(struct graph *g, const char *op, const void *attr, int nin,
+                           const tid *in)
 {
 	tid out = NONE;
 
 	assert_int_equal(graph_emit1(g, op, attr, nin, in, &out), 0);
 	return out;
 }
-#define EMIT(g, op, ...) toy_emit((g), (op), NULL, (int)(sizeof((tid[]){ __VA_ARGS__ }) / sizeof(tid)), (tid[]){ __VA_ARGS__ })
+#define EMIT(g, op, ...)                                                                           \
+	toy_emit((g), (op), NULL, (int)(sizeof((tid[]){ __VA_ARGS__ }) / sizeof(tid)),             \
+	         (tid[]){ __VA_ARGS__ })
 
 static inline const struct node *toy_producer(const struct graph *g, tid t)
 {
