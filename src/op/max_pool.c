@@ -143,7 +143,7 @@ static int ref_gather_run(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernels --- */
 
 #define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
-#define TILE        256   /* channels whose places are kept at a time */
+#define PLACES      2048  /* of maxima kept at a time */
 
 /* A row: the innermost spatial axis at n, d, h. */
 struct row {
@@ -161,24 +161,49 @@ static int64_t row_offset(const struct grid *g, int64_t n, int64_t d, int64_t h)
 	return ((n * g->d[0] + d) * g->d[1] + h) * g->d[2] * g->c;
 }
 
+/* The larger of *y and v with its place. */
+SIMD_INLINE void larger(float v, int32_t place, float *y, int32_t *best)
+{
+	int t = (v > *y) | (v != v);
+	*y = t ? v : *y;
+	*best = t ? place : *best;
+}
+
 /* The part of a window's places in one input row: `count` pixels from x on, the first with number
- * `place`. */
+ * `place`. fresh: y and best hold nothing yet. */
 SIMD_CLONES static void take_max(const float *x, int64_t c, int64_t tile, int32_t place,
                                  int64_t count, bool fresh, float *y, int32_t *best)
 {
-	if (fresh) {
+	int64_t k = fresh;
+	if (fresh && count > 1) {
+		k = 2;
+#pragma omp simd
+		for (int64_t j = 0; j < tile; j++) {
+			float m = x[j];
+			int32_t b = place;
+			larger(x[c + j], place + 1, &m, &b);
+			y[j] = m;
+			best[j] = b;
+		}
+	} else if (fresh) {
 		memcpy(y, x, sizeof *y * (size_t)tile);
 		for (int64_t j = 0; j < tile; j++)
 			best[j] = place;
-		x += c, place++, count--;
 	}
-	for (; count > 0; count--, x += c, place++)
+	for (; k + 2 <= count; k += 2)
 #pragma omp simd
 		for (int64_t j = 0; j < tile; j++) {
-			int t = (x[j] > y[j]) | (x[j] != x[j]);
-			y[j] = t ? x[j] : y[j];
-			best[j] = t ? place : best[j];
+			float m = y[j];
+			int32_t b = best[j];
+			larger(x[k * c + j], place + (int32_t)k, &m, &b);
+			larger(x[(k + 1) * c + j], place + (int32_t)k + 1, &m, &b);
+			y[j] = m;
+			best[j] = b;
 		}
+	for (; k < count; k++)
+#pragma omp simd
+		for (int64_t j = 0; j < tile; j++)
+			larger(x[k * c + j], place + (int32_t)k, &y[j], &best[j]);
 }
 
 SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
@@ -207,20 +232,24 @@ static void max_window(const struct window *w, const float *x, struct row r, int
 			         w1 - w0, fresh, y, best);
 }
 
+/* Places are kept for some pixels, or some channels of one, at a time, so that they are narrowed in
+ * long runs. */
 static void max_row(const struct window *w, const float *x, struct row r, float *y, uint8_t *index8,
                     int32_t *index32)
 {
-	int32_t best[TILE];
-	int64_t c = w->in.c;
+	int32_t best[PLACES];
+	int64_t c = w->in.c, tile = c < PLACES ? c : PLACES, group = PLACES / tile;
 	x += row_offset(&w->in, r.n, 0, 0);
-	for (int64_t ow = 0; ow < w->out.d[2]; ow++)
-		for (int64_t c0 = 0; c0 < c; c0 += TILE) {
-			int64_t tile = c - c0 < TILE ? c - c0 : TILE, at = ow * c + c0;
-			max_window(w, x + c0, r, ow, tile, y + at, best);
+	for (int64_t ow = 0; ow < w->out.d[2]; ow += group)
+		for (int64_t c0 = 0; c0 < c; c0 += tile) {
+			int64_t n = c - c0 < tile ? c - c0 : tile, at = ow * c + c0;
+			int64_t pixels = w->out.d[2] - ow < group ? w->out.d[2] - ow : group;
+			for (int64_t p = 0; p < pixels; p++)
+				max_window(w, x + c0, r, ow + p, n, y + at + p * n, best + p * n);
 			if (index8)
-				narrow(best, tile, index8 + at);
+				narrow(best, pixels * n, index8 + at);
 			else if (index32)
-				memcpy(index32 + at, best, sizeof *best * (size_t)tile);
+				memcpy(index32 + at, best, sizeof *best * (size_t)(pixels * n));
 		}
 }
 
@@ -341,6 +370,7 @@ static const char *const samples[] = {
 	"1x2x20x19:distinct; kernel: 17, stride: 3",
 	"2x48x16x18:distinct; kernel: 2",
 	"1x300x4x5:distinct; kernel: 2",
+	"1x2049x2x3:distinct; kernel: [2, 1]",
 	NULL
 };
 static const char *const grad_samples[] = {
