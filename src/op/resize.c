@@ -272,15 +272,68 @@ static int cpu_grad_plan(struct kplan *k)
 	return plan_any(k, true);
 }
 
-/* y (+)= weight * (the row x resized along its axis by m), n pixels of c. */
-SIMD_CLONES static void blend_row(const float *x, float weight, const struct axis_map *m, int64_t n,
-                                  int64_t c, bool add, float *y)
+/* Rows of the input that go into a row of the result, two at a time, and their weights. */
+struct pair {
+	const float *a, *b;
+	float fa, fb;
+};
+
+/* y = or y += two pixels of both rows, or one. */
+SIMD_INLINE void mix_two(const struct pair *r, int64_t i0, float w0, int64_t i1, float w1,
+                         int64_t c, bool add, float *y)
+{
+	const float *a0 = r->a + i0 * c, *a1 = r->a + i1 * c, *b0 = r->b + i0 * c,
+		    *b1 = r->b + i1 * c;
+	float fa0 = r->fa * w0, fa1 = r->fa * w1, fb0 = r->fb * w0, fb1 = r->fb * w1;
+	if (add)
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			y[j] += (fa0 * a0[j] + fa1 * a1[j]) + (fb0 * b0[j] + fb1 * b1[j]);
+	else
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			y[j] = (fa0 * a0[j] + fa1 * a1[j]) + (fb0 * b0[j] + fb1 * b1[j]);
+}
+
+SIMD_INLINE void mix_one(const struct pair *r, int64_t i, float w, int64_t c, bool add, float *y)
+{
+	const float *a = r->a + i * c, *b = r->b + i * c;
+	float fa = r->fa * w, fb = r->fb * w;
+	if (add)
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			y[j] += fa * a[j] + fb * b[j];
+	else
+#pragma omp simd
+		for (int64_t j = 0; j < c; j++)
+			y[j] = fa * a[j] + fb * b[j];
+}
+
+/* y = or y += the two rows resized along their axis by m: n pixels of c. */
+SIMD_CLONES static void blend_pair(struct pair r, const struct axis_map *m, int64_t n, int64_t c,
+                                   bool keep, float *y)
 {
 	for (int64_t i = 0; i < n; i++, y += c) {
 		int64_t e = m->first[i], end = m->first[i + 1];
+		bool add = keep;
 		if (!add && e == end)
 			memset(y, 0, sizeof *y * (size_t)c);
-		else if (!add) {
+		for (; e + 2 <= end; e += 2, add = true)
+			mix_two(&r, m->from[e], m->w[e], m->from[e + 1], m->w[e + 1], c, add, y);
+		if (e < end)
+			mix_one(&r, m->from[e], m->w[e], c, add, y);
+	}
+}
+
+/* The same for one row. */
+SIMD_CLONES static void blend_row(const float *x, float weight, const struct axis_map *m, int64_t n,
+                                  int64_t c, bool keep, float *y)
+{
+	for (int64_t i = 0; i < n; i++, y += c) {
+		int64_t e = m->first[i], end = m->first[i + 1];
+		if (!keep && e == end) {
+			memset(y, 0, sizeof *y * (size_t)c);
+		} else if (!keep) {
 			const float *p = x + m->from[e] * c;
 			float f = weight * m->w[e++];
 #pragma omp simd
@@ -301,14 +354,23 @@ SIMD_CLONES static void blend_row(const float *x, float weight, const struct axi
 static void resize_row(const struct maps *m, const float *x, int64_t d, int64_t h, float *y)
 {
 	const struct axis_map *md = &m->axis[0], *mh = &m->axis[1];
-	bool add = false;
+	int64_t length = m->from.d[2] * m->from.c;
+	struct pair r = { NULL, NULL, 0, 0 };
+	bool keep = false;
 	for (int64_t i = md->first[d]; i < md->first[d + 1]; i++)
-		for (int64_t j = mh->first[h]; j < mh->first[h + 1]; j++, add = true) {
-			int64_t row = md->from[i] * m->from.d[1] + mh->from[j];
-			blend_row(x + row * m->from.d[2] * m->from.c, md->w[i] * mh->w[j],
-			          &m->axis[2], m->to.d[2], m->to.c, add, y);
+		for (int64_t j = mh->first[h]; j < mh->first[h + 1]; j++) {
+			r.b = r.a, r.fb = r.fa;
+			r.a = x + (md->from[i] * m->from.d[1] + mh->from[j]) * length;
+			r.fa = md->w[i] * mh->w[j];
+			if (!r.b)
+				continue;
+			blend_pair(r, &m->axis[2], m->to.d[2], m->to.c, keep, y);
+			r.a = NULL;
+			keep = true;
 		}
-	if (!add)
+	if (r.a)
+		blend_row(r.a, r.fa, &m->axis[2], m->to.d[2], m->to.c, keep, y);
+	else if (!keep)
 		memset(y, 0, sizeof *y * (size_t)(m->to.d[2] * m->to.c));
 }
 
