@@ -220,6 +220,7 @@ static const char *const samples[] = {
 	"1x1x5x7; kernel: [3, 2], stride: 1, pad_lo: [0, 1], pad_hi: [2, 0]",
 	"1x3x5x4x6; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 1, 0], count_padding: false",
 	"2x5x9; kernel: 3, stride: 2",
+	"1x3x8x11; kernel: 2, stride: [3, 4], pad_lo: 1",
 	"2x48x16x18; kernel: 2",
 	NULL
 };

@@ -143,7 +143,7 @@ static int ref_gather_run(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernels --- */
 
 #define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
-#define PLACES      2048  /* of maxima kept at a time */
+#define PLACES      512   /* of maxima kept at a time */
 
 /* A row: the innermost spatial axis at n, d, h. */
 struct row {
@@ -367,10 +367,12 @@ static const char *const samples[] = {
 	"1x1x5x7:distinct; kernel: [3, 2], stride: 1, pad_lo: [0, 1], pad_hi: [2, 0]",
 	"1x3x5x4x6:distinct; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 1, 0]",
 	"2x5x9:distinct; kernel: 3, stride: 2",
+	"1x3x8x11:distinct; kernel: 2, stride: [3, 4], pad_lo: 1",
 	"1x2x20x19:distinct; kernel: 17, stride: 3",
 	"2x48x16x18:distinct; kernel: 2",
 	"1x300x4x5:distinct; kernel: 2",
-	"1x2049x2x3:distinct; kernel: [2, 1]",
+	"1x513x2x3:distinct; kernel: [2, 1]",
+	"1x200x1x263:distinct; kernel: [1, 257], stride: 3",
 	NULL
 };
 static const char *const grad_samples[] = {

@@ -40,6 +40,9 @@ int window_init(struct window *w, const struct loc *loc, const struct node *n,
 		memcpy(w->s, w->k, sizeof w->s);
 	for (int a = 0; a < 3; a++)
 		TRY(window_axis(loc, n, w, a));
+	if (window_volume(w) > INT32_MAX)
+		return ERR(E_CONFIG, loc, "layer '%s': the window of '%s' has more than %d places",
+		           check_layer(n), n->op->name, INT32_MAX);
 	return 0;
 }
 

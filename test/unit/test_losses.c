@@ -252,6 +252,7 @@ static void test_max_pool(void **state)
 	assert_string_equal(error_text(), "layer 'sample': kernel 4 of 'max_pool' exceeds the "
 	                                  "input's size 3 (3 with padding)");
 	assert_refused("max_pool", "3x3; kernel: 2", E_SHAPE);
+	assert_refused("max_pool", "1x1x9x9; kernel: 65536, pad_lo: 65535", E_CONFIG);
 	assert_refused("max_pool", "1x1x3x3", E_CONFIG);
 }
 
