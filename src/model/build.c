@@ -20,7 +20,7 @@ int model_read(struct arena *a, const struct ynode *section, const char *what,
 	return model_check(a, out);
 }
 
-static const struct family *family(const char *name)
+static const struct family *family_get(const char *name)
 {
 	for (const struct family *const *f = model_families; *f; f++)
 		if (strcmp((*f)->name, name) == 0)
@@ -30,7 +30,7 @@ static const struct family *family(const char *name)
 
 int model_check(struct arena *a, const struct variant_value *m)
 {
-	const struct family *f = family(m->v->name);
+	const struct family *f = family_get(m->v->name);
 	const struct model_common *c = m->data;
 	if (c->input.size.n > 3)
 		return ERR(E_CONFIG, &m->loc, "'input.size' has %d numbers; expected at most 3", c->input.size.n);
@@ -51,7 +51,7 @@ int model_build(struct graph *g, struct arena *a, const struct variant_value *m,
 	if (classes < 1)
 		return ERR(E_CONFIG, &m->loc, "the number of output channels is not known; give 'classes'");
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
-	int rc = family(m->v->name)->build(&b, out);
+	int rc = family_get(m->v->name)->build(&b, out);
 	graph_leave(g, saved);
 	TRY(rc);
 	const struct shape *s = &graph_t(g, *out)->shape;

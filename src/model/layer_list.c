@@ -181,6 +181,7 @@ struct entry {
 	int variant;                /* index, or -1 */
 	struct common common;
 	const struct ynode *map; /* its keys, or NULL */
+	bool named_inputs;       /* has it the key `inputs` */
 	struct loc loc, name_loc, inputs_loc;
 	const char *path;
 	int nin, *in;
@@ -197,6 +198,7 @@ static void read_common(struct reader *r, struct entry *e)
 			continue;
 		*(i == 0 ? &e->name_loc : &e->inputs_loc) = p->value->loc;
 		pair[map.n++] = *p;
+		e->named_inputs |= i == 1;
 	}
 	note(r, schema_read(r->arena, &map, common_fields, "a layer", &e->loc, &e->common));
 }
@@ -243,7 +245,7 @@ static int check_arity(const struct reader *r, const struct entry *e)
 	if (min != max)
 		return ERR(E_CONFIG, &e->inputs_loc, "'%s' takes %d to %d inputs, but gets %d", kind, min,
 		           max, n);
-	if (e->common.inputs.n == 0)
+	if (!e->named_inputs)
 		return ERR(E_CONFIG, &e->inputs_loc,
 		           "'%s' takes %d inputs; name them as inputs: [NAME, previous]", kind, min);
 	return ERR(E_CONFIG, &e->inputs_loc, "'%s' takes %d input%s, but 'inputs' names %d", kind, min,
@@ -254,8 +256,8 @@ static int resolve_inputs(struct reader *r, const struct scope *s, struct entry 
 {
 	const struct strings *names = &e->common.inputs;
 	int rc = 0;
-	e->nin = names->n ? names->n : 1;
-	e->in = ARENA_ARRAY(r->arena, int, e->nin);
+	e->nin = e->named_inputs ? names->n : 1;
+	e->in = ARENA_ARRAY(r->arena, int, e->nin + 1);
 	e->in[0] = s->previous;
 	for (int i = 0; i < names->n; i++) {
 		int one = resolve(r, s, names->v[i], &names->loc[i], &e->in[i]);
