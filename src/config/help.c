@@ -57,7 +57,7 @@ static void add_table(struct buf *out, const struct field *fields, int indent);
 static void add_variants(struct buf *out, const struct variant *v, int indent)
 {
 	for (; v->name; v++) {
-		buf_printf(out, "%*stype: %s", indent, "", v->name);
+		buf_printf(out, "%*s%s: %s", indent, "", variant_key(v), v->name);
 		if (v->doc)
 			buf_printf(out, "  (%s)", v->doc);
 		buf_putc(out, '\n');

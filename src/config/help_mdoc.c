@@ -51,7 +51,7 @@ static void add_variants(struct buf *out, const struct variant *v)
 {
 	buf_puts(out, ".Bl -tag -width Ds\n");
 	for (; v->name; v++) {
-		buf_puts(out, ".It Cm type : ");
+		buf_printf(out, ".It Cm %s : ", variant_key(v));
 		add_argument(out, v->name);
 		buf_putc(out, '\n');
 		add_sentence(out, v->doc);
