@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Finds the file and row of a sample, reads it, turns missing values into NaN. One file is open at a time,
- * and each is checked against the first: a set of thousands may have one odd file. */
+ * Finds the file and row of a sample, reads it, turns missing values into NaN. One file is open
+ * at a time, and each is checked against the first: a set of thousands may have one odd file. */
 #include "column.h"
 
 #include <glob.h>
@@ -54,8 +54,8 @@ static int check_like_first(const struct column *c, int f)
 		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
 		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
 	if (!shape_equal(&sample, &c->sample))
-		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'", c->file[f], c->name,
-		           shape_text(&sample, got), shape_text(&c->sample, want), c->file[0]);
+		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'", c->file[f],
+		           c->name, shape_text(&sample, got), shape_text(&c->sample, want), c->file[0]);
 	return 0;
 }
 
@@ -136,7 +136,8 @@ void column_release(struct column *c)
 	mem_free(c->raw);
 }
 
-/* A missing value is written down as a double and stored in the file's type: compare it as stored. */
+/* A missing value is written down as a double and stored in the file's type: compare it as
+ * stored. */
 static void mark_missing(const struct column *c, double *v, int64_t n)
 {
 	const struct source *s = c->source;

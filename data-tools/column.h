@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One variable over all the files of one specification, as samples: rows of one array, one file a sample, or rows of
- * several files one after the other. */
+ * One variable over all the files of one specification, as samples: rows of one array, one file
+ * a sample, or rows of several files one after the other. */
 #ifndef DLX_DATA_TOOLS_COLUMN_H
 #define DLX_DATA_TOOLS_COLUMN_H
 

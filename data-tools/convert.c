@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-convert: scientific arrays to a record file. Reads the command line, opens the sources, and decides all types and
- * shapes before a byte is written. The options are described in dlx-convert(1). */
+ * dlx-convert: scientific arrays to a record file. Reads the command line, opens the sources,
+ * and decides all types and shapes before a byte is written. The options are described in
+ * dlx-convert(1). */
 #include "convert.h"
 
 #include <ctype.h>
@@ -26,24 +27,37 @@ static const char usage[] =
 static int read_options(struct conversion *c, int argc, char **argv)
 {
 	const struct option_row rows[] = {
-		{"input", 'i', OPTION_TEXTS, &c->inputs, "SPEC", 0, 0, "variables that become input channels; repeatable"},
-		{"target", 't', OPTION_TEXTS, &c->targets, "SPEC", 0, 0, "variables that become the target; repeatable"},
+		{"input", 'i', OPTION_TEXTS, &c->inputs, "SPEC", 0, 0,
+		 "variables that become input channels; repeatable"},
+		{"target", 't', OPTION_TEXTS, &c->targets, "SPEC", 0, 0,
+		 "variables that become the target; repeatable"},
 		{"output", 'o', OPTION_TEXT, &c->output, "FILE", 0, 0, "the record file to write"},
-		{"format", 'f', OPTION_TEXT, &c->format, "NAME", 0, 0, "netcdf, hdf5, npy, npz or idx, instead of by name"},
-		{"samples", 's', OPTION_TEXT, &c->samples, "LIST", 0, 0, "only these: 0,4,8:12; or all but these: !1,4"},
-		{"concatenate", 0, OPTION_FLAG, &c->concatenate, NULL, 0, 0, "the files of a glob hold many samples each"},
-		{"missing", 'm', OPTION_TEXT, &c->missing, "LIST", 0, 0, "missing values, instead of the files' own"},
+		{"format", 'f', OPTION_TEXT, &c->format, "NAME", 0, 0,
+		 "netcdf, hdf5, npy, npz or idx, instead of by name"},
+		{"samples", 's', OPTION_TEXT, &c->samples, "LIST", 0, 0,
+		 "only these: 0,4,8:12; or all but these: !1,4"},
+		{"concatenate", 0, OPTION_FLAG, &c->concatenate, NULL, 0, 0,
+		 "the files of a glob hold many samples each"},
+		{"missing", 'm', OPTION_TEXT, &c->missing, "LIST", 0, 0,
+		 "missing values, instead of the files' own"},
 		{"validity-mask", 'v', OPTION_FLAG, &c->validity_mask, NULL, 0, 0,
 		 "add an input channel that is 1 where no input is missing"},
 		{"fill", 0, OPTION_FLOAT, &c->fill, "VALUE", 0, 0, "what missing values become (0)"},
-		{"classes", 'c', OPTION_TEXT, &c->classes, "EDGES", 0, 0, "turn the target into classes at these edges"},
-		{"labels", 0, OPTION_FLAG, &c->labels, NULL, 0, 0, "the target holds class numbers, though stored as floats"},
+		{"classes", 'c', OPTION_TEXT, &c->classes, "EDGES", 0, 0,
+		 "turn the target into classes at these edges"},
+		{"labels", 0, OPTION_FLAG, &c->labels, NULL, 0, 0,
+		 "the target holds class numbers, though stored as floats"},
 		{"class-names", 0, OPTION_TEXT, &c->class_names, "LIST", 0, 0, "names of the classes"},
-		{"ignore", 0, OPTION_TEXT, &c->ignore_text, "LABEL", 0, 0, "the label that counts as none; missing targets get it"},
-		{"channel-names", 0, OPTION_TEXT, &c->channel_names, "LIST", 0, 0, "names of the input channels"},
-		{"input-layout", 0, OPTION_TEXT, &c->input_layout, "HOW", 0, 0, "channels: auto, stack, first or last axis"},
-		{"target-layout", 0, OPTION_TEXT, &c->target_layout, "HOW", 0, 0, "auto, stack, first, last or none"},
-		{"dtype", 0, OPTION_TEXT, &c->dtype, "TYPE", 0, 0, "of the stored input: f32 f64 f16 bf16 i8 u8 i16 ..."},
+		{"ignore", 0, OPTION_TEXT, &c->ignore_text, "LABEL", 0, 0,
+		 "the label that counts as none; missing targets get it"},
+		{"channel-names", 0, OPTION_TEXT, &c->channel_names, "LIST", 0, 0,
+		 "names of the input channels"},
+		{"input-layout", 0, OPTION_TEXT, &c->input_layout, "HOW", 0, 0,
+		 "channels: auto, stack, first or last axis"},
+		{"target-layout", 0, OPTION_TEXT, &c->target_layout, "HOW", 0, 0,
+		 "auto, stack, first, last or none"},
+		{"dtype", 0, OPTION_TEXT, &c->dtype, "TYPE", 0, 0,
+		 "of the stored input: f32 f64 f16 bf16 i8 u8 i16 ..."},
 		{"target-dtype", 0, OPTION_TEXT, &c->target_dtype, "TYPE", 0, 0, "of the stored target"},
 		{"level", 'l', OPTION_INT, &c->level, "N", 1, 19, "zstd compression level, 1 to 19 (3)"},
 		{"quiet", 'q', OPTION_FLAG, &c->quiet, NULL, 0, 0, "no summary at the end"},
@@ -101,8 +115,8 @@ static int read_choice(const char *option, const char *text, const char *const *
 	if (!text)
 		return 0;
 	guess = did_you_mean(text, names);
-	return ERR(E_USAGE, NULL, "--%s: unknown '%s'%s%s%s", option, text, guess ? "; did you mean '" : "",
-	           guess ? guess : "", guess ? "'?" : "");
+	return ERR(E_USAGE, NULL, "--%s: unknown '%s'%s%s%s", option, text,
+	           guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
 }
 
 static int read_dtype(const char *option, const char *text, enum dtype dflt, enum dtype *out)
@@ -110,7 +124,8 @@ static int read_dtype(const char *option, const char *text, enum dtype dflt, enu
 	const int t = text ? dtype_find(text) : (int)dflt;
 
 	if (t < 0)
-		return ERR(E_USAGE, NULL, "--%s: unknown type '%s'; expected f32 f64 f16 bf16 i8 u8 i16 u16 i32 or i64",
+		return ERR(E_USAGE, NULL,
+		           "--%s: unknown type '%s'; expected f32 f64 f16 bf16 i8 u8 i16 u16 i32 or i64",
 		           option, text);
 	*out = (enum dtype)t;
 	return 0;
@@ -160,8 +175,13 @@ static int open_sides(struct conversion *c)
 		TRY(missing);
 	}
 	c->input_options = (struct side_options){
-		.role = "input", .specs = &c->inputs, .format = c->format, .layout = (enum layout)input_layout,
-		.concatenate = c->concatenate, .nmissing = missing, .missing = c->missing_values,
+	    .role = "input",
+	    .specs = &c->inputs,
+	    .format = c->format,
+	    .layout = (enum layout)input_layout,
+	    .concatenate = c->concatenate,
+	    .nmissing = missing,
+	    .missing = c->missing_values,
 	};
 	c->target_options = c->input_options;
 	c->target_options.role = "target";
@@ -203,7 +223,8 @@ static int plan_input(struct conversion *c, struct arena *a)
 			names[i] = arena_strdup(a, given[i]);
 		mem_free(given);
 		if (given_n != n)
-			return ERR(E_USAGE, NULL, "--channel-names: %d names for %lld channels", given_n, (long long)n);
+			return ERR(E_USAGE, NULL, "--channel-names: %d names for %lld channels", given_n,
+			           (long long)n);
 	}
 	c->info.mask = -1;
 	if (c->validity_mask) {
@@ -218,7 +239,8 @@ static int plan_input(struct conversion *c, struct arena *a)
 /* The narrowest type for classes and the ignore value. */
 static enum dtype label_dtype(const struct conversion *c)
 {
-	const bool ignore_fits = c->ignore == RECORD_NO_IGNORE || (c->ignore >= 0 && c->ignore <= UINT8_MAX);
+	const bool ignore_fits =
+	    c->ignore == RECORD_NO_IGNORE || (c->ignore >= 0 && c->ignore <= UINT8_MAX);
 
 	if (c->nedges == 0 && !dtype_is_float(side_dtype(c->target)))
 		return side_dtype(c->target);
@@ -232,12 +254,13 @@ static int check_ignore(const struct conversion *c, enum dtype t)
 	if (c->ignore == RECORD_NO_IGNORE)
 		return 0;
 	if (!c->labels)
-		return ERR(E_USAGE, NULL, "--ignore belongs to class labels; the target is %s (--classes or --labels)",
+		return ERR(E_USAGE, NULL,
+		           "--ignore belongs to class labels; the target is %s (--classes or --labels)",
 		           dtype_name(t));
 	dtype_set(t, &slot, 0, (double)c->ignore);
 	if (dtype_get(t, &slot, 0) != (double)c->ignore)
-		return ERR(E_USAGE, NULL, "--ignore: %lld does not fit %s; say --target-dtype", (long long)c->ignore,
-		           dtype_name(t));
+		return ERR(E_USAGE, NULL, "--ignore: %lld does not fit %s; say --target-dtype",
+		           (long long)c->ignore, dtype_name(t));
 	if (c->info.nclasses > 0 && c->ignore >= 0 && c->ignore < c->info.nclasses)
 		return ERR(E_USAGE, NULL, "--ignore: %lld is the number of a class", (long long)c->ignore);
 	return 0;
@@ -252,7 +275,8 @@ static int plan_classes(struct conversion *c, struct arena *a)
 	if (!c->class_names)
 		return 0;
 	if (!c->labels)
-		return ERR(E_USAGE, NULL, "--class-names: the target has no classes (--classes or --labels)");
+		return ERR(E_USAGE, NULL,
+		           "--class-names: the target has no classes (--classes or --labels)");
 	n = split_commas(c->class_names, &given);
 	names = ARENA_ARRAY(a, const char *, n + 1);
 	for (int i = 0; i < n; i++)
@@ -270,14 +294,16 @@ static int plan_target(struct conversion *c, struct arena *a)
 	struct record_array *t = &c->info.target;
 
 	t->shape = *side_shape(c->target);
-	TRY(read_dtype("target-dtype", c->target_dtype, c->labels ? label_dtype(c) : side_dtype(c->target),
-	               &t->dtype));
+	TRY(read_dtype("target-dtype", c->target_dtype,
+	               c->labels ? label_dtype(c) : side_dtype(c->target), &t->dtype));
 	if (c->labels && dtype_is_float(t->dtype))
 		return ERR(E_USAGE, NULL, "--target-dtype: class labels need an integer type, not %s",
 		           dtype_name(t->dtype));
 	if (!c->labels && !dtype_is_float(t->dtype))
-		return ERR(E_USAGE, NULL, "--target-dtype: the target is a field; %s would make it class labels "
-		           "(--labels)", dtype_name(t->dtype));
+		return ERR(E_USAGE, NULL,
+		           "--target-dtype: the target is a field; %s would make it class labels "
+		           "(--labels)",
+		           dtype_name(t->dtype));
 	if (!c->labels)
 		t->channels = side_channel_names(c->target);
 	TRY(plan_classes(c, a));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-convert in two halves: convert.c turns the command line into this plan, convert_run.c carries it out. */
+ * dlx-convert in two halves: convert.c turns the command line into this plan, convert_run.c
+ * carries it out. */
 #ifndef DLX_DATA_TOOLS_CONVERT_H
 #define DLX_DATA_TOOLS_CONVERT_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Carries out a planned conversion: reads each sample as doubles with NaN where values are missing, makes the validity
- * mask, the fill values and the classes, and hands it to the record writer. */
+ * Carries out a planned conversion: reads each sample as doubles with NaN where values are
+ * missing, makes the validity mask, the fill values and the classes, and hands it to the record
+ * writer. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,8 +73,10 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 		}
 	}
 	if (missing && c->ignore == RECORD_NO_IGNORE)
-		return ERR(E_DATA, NULL, "sample %lld of the target has %lld missing values; say what label they "
-		           "get, as in --ignore 255", (long long)sample, (long long)missing);
+		return ERR(E_DATA, NULL,
+		           "sample %lld of the target has %lld missing values; say what label they "
+		           "get, as in --ignore 255",
+		           (long long)sample, (long long)missing);
 	return 0;
 }
 
@@ -102,8 +105,10 @@ static void warn_filled(const struct run *r)
 	const struct conversion *c = r->c;
 
 	if (r->filled_input && !c->validity_mask && !isnan(c->fill))
-		warn("%lld missing input values became %g and count in the statistics; --validity-mask keeps them "
-		     "apart", (long long)r->filled_input, c->fill);
+		warn("%lld missing input values became %g and count in the statistics; --validity-mask "
+		     "keeps them "
+		     "apart",
+		     (long long)r->filled_input, c->fill);
 	if (r->filled_target)
 		warn("%lld missing target values became %g", (long long)r->filled_target, c->fill);
 }
@@ -126,7 +131,8 @@ static int summary(const struct conversion *c)
 	TRY(record_open(&r, c->output));
 	i = record_info(r);
 	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", c->output, (long long)i->samples,
-	       (double)record_size(r) / 1048576, (double)record_raw_bytes(i) * (double)i->samples / 1048576);
+	       (double)record_size(r) / 1048576,
+	       (double)record_raw_bytes(i) * (double)i->samples / 1048576);
 	print_array("input", &i->input);
 	print_array("target", &i->target);
 	for (int k = 0; i->class_counts && k < i->nclasses && k < 64; k++)
@@ -150,7 +156,8 @@ static void run_release(struct run *r)
 int convert_run(struct conversion *c)
 {
 	const struct record_info *i = &c->info;
-	const size_t n = (size_t)shape_count(&i->input.shape), tn = (size_t)shape_count(&i->target.shape);
+	const size_t n = (size_t)shape_count(&i->input.shape),
+	             tn = (size_t)shape_count(&i->target.shape);
 	struct record_writer *w;
 	struct run r = {.c = c};
 	int rc = record_create(&r.w, c->output, i, (int)c->level);

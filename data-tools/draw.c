@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Draws samples: a field's colours span its mean plus and minus 2.5 deviations, so that one outlier does not
- * flatten the rest; points that the mask excludes and ignored labels are grey. */
+ * Draws samples: a field's colours span its mean plus and minus 2.5 deviations, so that one
+ * outlier does not flatten the rest; points that the mask excludes and ignored labels are grey. */
 #include "draw.h"
 
 #include <math.h>
@@ -87,14 +87,15 @@ static int plan_canvas(struct canvas *c)
 	add_panels(c, &i->input, 1, false);
 	add_panels(c, &i->target, target_lead(i), true);
 	if (c->n == 0)
-		return ERR(E_DATA, NULL, "'%s': samples have no two-dimensional maps to draw", record_path(c->r));
+		return ERR(E_DATA, NULL, "'%s': samples have no two-dimensional maps to draw",
+		           record_path(c->r));
 	c->columns = (int)ceil(sqrt((double)c->n));
 	c->zoom = c->o->zoom ? c->o->zoom : c->w < PANEL ? (PANEL + c->w / 2) / c->w : 1;
 	c->width = c->columns * (c->w * c->zoom + GAP) + GAP;
 	c->height = (c->n + c->columns - 1) / c->columns * (c->h * c->zoom + GAP) + GAP;
 	if (c->w > 1 << 20 || c->h > 1 << 20 || c->width > INT32_MAX / 3 / c->height)
-		return ERR(E_DATA, NULL, "'%s': a picture of %lld x %lld pixels is too large", record_path(c->r),
-		           (long long)c->width, (long long)c->height);
+		return ERR(E_DATA, NULL, "'%s': a picture of %lld x %lld pixels is too large",
+		           record_path(c->r), (long long)c->width, (long long)c->height);
 	c->pixels = mem_alloc((size_t)(3 * c->width * c->height));
 	c->raw = mem_alloc(record_raw_bytes(i));
 	c->decoder = record_decoder_new();
@@ -171,7 +172,8 @@ static int draw_sample(struct canvas *c, int64_t sample)
 static int draw_all(struct canvas *c, int *drawn)
 {
 	int64_t *list, n;
-	int rc = select_samples(c->o->samples ? c->o->samples : ":8", record_info(c->r)->samples, &list, &n);
+	int rc =
+	    select_samples(c->o->samples ? c->o->samples : ":8", record_info(c->r)->samples, &list, &n);
 
 	for (int64_t i = 0; rc == 0 && i < n; i++, (*drawn)++)
 		rc = draw_sample(c, list[i]);

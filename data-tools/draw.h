@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples of a record as pictures, one a sample: every input channel and the target side by side in a grid, row by row.
- * Of volumes the middle slice is drawn. */
+ * Samples of a record as pictures, one a sample: every input channel and the target side by
+ * side in a grid, row by row. Of volumes the middle slice is drawn. */
 #ifndef DLX_DATA_TOOLS_DRAW_H
 #define DLX_DATA_TOOLS_DRAW_H
 
@@ -14,7 +14,8 @@ struct draw_options {
 	bool north_up;               /* row 0 at the bottom */
 };
 
-/* Writes DIR/sample-NNNNN.png and returns how many, or an error. E_DATA if there is nothing to draw. */
+/* Writes DIR/sample-NNNNN.png and returns how many, or an error. E_DATA if there is nothing to
+ * draw. */
 int draw_samples(const struct record *r, const struct draw_options *o);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-inspect: what a record file holds, as text or JSON; whether it is intact; its samples as pictures. Described
- * in dlx-inspect(1). */
+ * dlx-inspect: what a record file holds, as text or JSON; whether it is intact; its samples as
+ * pictures. Described in dlx-inspect(1). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,11 +29,16 @@ struct inspection {
 static int read_options(struct inspection *o, int *argc, char **argv)
 {
 	const struct option_row rows[] = {
-		{"verify", 'v', OPTION_FLAG, &o->verify, NULL, 0, 0, "read every sample and check every hash"},
-		{"png", 'p', OPTION_TEXT, &o->draw.dir, "DIR", 0, 0, "draw samples into this folder, one picture each"},
-		{"samples", 's', OPTION_TEXT, &o->draw.samples, "LIST", 0, 0, "which to draw: 0,4,8:12 or !1,4 or : (:8)"},
-		{"zoom", 'z', OPTION_INT, &o->draw.zoom, "N", 1, 64, "pixels a point; default: maps of about 400 pixels"},
-		{"north-up", 'n', OPTION_FLAG, &o->draw.north_up, NULL, 0, 0, "draw the first row at the bottom"},
+		{"verify", 'v', OPTION_FLAG, &o->verify, NULL, 0, 0,
+		 "read every sample and check every hash"},
+		{"png", 'p', OPTION_TEXT, &o->draw.dir, "DIR", 0, 0,
+		 "draw samples into this folder, one picture each"},
+		{"samples", 's', OPTION_TEXT, &o->draw.samples, "LIST", 0, 0,
+		 "which to draw: 0,4,8:12 or !1,4 or : (:8)"},
+		{"zoom", 'z', OPTION_INT, &o->draw.zoom, "N", 1, 64,
+		 "pixels a point; default: maps of about 400 pixels"},
+		{"north-up", 'n', OPTION_FLAG, &o->draw.north_up, NULL, 0, 0,
+		 "draw the first row at the bottom"},
 		{"index", 0, OPTION_FLAG, &o->index, NULL, 0, 0, "list every sample, not only the first"},
 		{"json", 'j', OPTION_FLAG, &o->json, NULL, 0, 0, "one JSON object a file instead of text"},
 		{"help", 'h', OPTION_FLAG, &o->help, NULL, 0, 0, "this text"},
@@ -62,7 +67,8 @@ static void print_array(const char *name, const struct record_array *a)
 	printf("  %-10s %s %s\n", name, dtype_name(a->dtype), shape_text(&a->shape, text));
 }
 
-static void print_stats(const struct record_info *i, const struct record_array *a, const char *title)
+static void print_stats(const struct record_info *i, const struct record_array *a,
+                        const char *title)
 {
 	if (a->nstats == 0)
 		return;
@@ -112,8 +118,8 @@ static void print_index(const struct record *r, bool all)
 	for (int64_t i = 0; i < n && (all || i < INDEX_LINES); i++) {
 		const struct record_entry e = record_entry_get(r, i);
 
-		printf("  %-8" PRId64 " %14" PRIu64 " %12" PRIu64 " %12" PRIu64 "  %016" PRIx64 "\n", i, e.offset,
-		       e.frame_bytes, e.raw_bytes, e.raw_hash);
+		printf("  %-8" PRId64 " %14" PRIu64 " %12" PRIu64 " %12" PRIu64 "  %016" PRIx64 "\n", i,
+		       e.offset, e.frame_bytes, e.raw_bytes, e.raw_hash);
 	}
 	if (!all && n > INDEX_LINES)
 		printf("  ... and %" PRId64 " more (--index)\n", n - INDEX_LINES);
@@ -153,17 +159,22 @@ static void print_json(const struct record *r, bool verified)
 
 	buf_puts(&b, "{\"file\": ");
 	buf_json_string(&b, record_path(r));
-	buf_printf(&b, ", \"version\": %d, \"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64 "\", \"verified\": %s, "
-	           "\"description\": ", RECORD_VERSION, record_size(r), record_hash(r), verified ? "true" : "null");
+	buf_printf(&b,
+	           ", \"version\": %d, \"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64
+	           "\", \"verified\": %s, "
+	           "\"description\": ",
+	           RECORD_VERSION, record_size(r), record_hash(r), verified ? "true" : "null");
 	for (size_t k = 0; k < len; k++)       /* a newline in it is never inside a string */
 		buf_putc(&b, text[k] == '\n' ? ' ' : text[k]);
 	buf_puts(&b, ", \"index\": [");
 	for (int64_t i = 0; i < n; i++) {
 		const struct record_entry e = record_entry_get(r, i);
 
-		buf_printf(&b, "%s{\"offset\": %" PRIu64 ", \"frame_bytes\": %" PRIu64 ", \"raw_bytes\": %" PRIu64
-		           ", \"frame_hash\": \"%016" PRIx64 "\", \"raw_hash\": \"%016" PRIx64 "\"}", i ? ", " : "",
-		           e.offset, e.frame_bytes, e.raw_bytes, e.frame_hash, e.raw_hash);
+		buf_printf(&b,
+		           "%s{\"offset\": %" PRIu64 ", \"frame_bytes\": %" PRIu64
+		           ", \"raw_bytes\": %" PRIu64 ", \"frame_hash\": \"%016" PRIx64
+		           "\", \"raw_hash\": \"%016" PRIx64 "\"}",
+		           i ? ", " : "", e.offset, e.frame_bytes, e.raw_bytes, e.frame_hash, e.raw_hash);
 	}
 	buf_puts(&b, "]}\n");
 	fputs(b.data, stdout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads the command line by a table of options. "--name value", "--name=value", "-o value" and "-ovalue" are
- * accepted; "--" ends the options; a lone "-" is an argument. */
+ * Reads the command line by a table of options. "--name value", "--name=value", "-o value" and
+ * "-ovalue" are accepted; "--" ends the options; a lone "-" is an argument. */
 #include "options.h"
 
 #include <errno.h>
@@ -43,8 +43,8 @@ static int store_int(const struct option_row *row, const char *value)
 	errno = 0;
 	v = strtoll(value, &end, 10);
 	if (!*value || *end || errno || v < row->min || v > row->max)
-		return ERR(E_USAGE, NULL, "--%s: '%s' is no whole number from %lld to %lld", row->name, value,
-		           row->min, row->max);
+		return ERR(E_USAGE, NULL, "--%s: '%s' is no whole number from %lld to %lld", row->name,
+		           value, row->min, row->max);
 	*(int64_t *)row->out = v;
 	return 0;
 }
@@ -152,7 +152,8 @@ void options_help(const char *usage, const struct option_row *rows)
 			snprintf(letter, sizeof(letter), "-%c, ", r->letter);
 		snprintf(left, sizeof(left), "%s--%s%s%s", letter, r->name, r->arg ? " " : "",
 		         r->arg ? r->arg : "");
-		printf("  %-26s %s%s\n", left, strlen(left) > 26 ? "\n                             " : "", r->doc);
+		printf("  %-26s %s%s\n", left, strlen(left) > 26 ? "\n                             " : "",
+		       r->doc);
 	}
 }
 

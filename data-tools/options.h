@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Command-line options of the data tools as a table: one row has the name, the argument's name, the documentation and
- * where the value goes. Reading, "--help" and did-you-mean use the same rows. */
+ * Command-line options of the data tools as a table: one row has the name, the argument's name,
+ * the documentation and where the value goes. Reading, "--help" and did-you-mean use the same
+ * rows. */
 #ifndef DLX_DATA_TOOLS_OPTIONS_H
 #define DLX_DATA_TOOLS_OPTIONS_H
 
@@ -31,7 +32,8 @@ struct option_row {
 	const char *doc;
 };
 
-/* Takes the options out of argv, leaving the other arguments in front and *argc their number. E_USAGE. */
+/* Takes the options out of argv, leaving the other arguments in front and *argc their number.
+ * E_USAGE. */
 int options_read(const struct option_row *rows, int *argc, char **argv);
 /* To stdout: usage, then a line for each row. */
 void options_help(const char *usage, const struct option_row *rows);

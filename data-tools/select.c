@@ -13,8 +13,10 @@
 
 static int malformed(const char *text)
 {
-	return ERR(E_USAGE, NULL, "--samples: cannot read '%s'; expected numbers and ranges as in 0,4,8:12 or "
-	           "!1,4", text);
+	return ERR(E_USAGE, NULL,
+	           "--samples: cannot read '%s'; expected numbers and ranges as in 0,4,8:12 or "
+	           "!1,4",
+	           text);
 }
 
 /* An optional whole number at *p. */

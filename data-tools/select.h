@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * "--samples SELECTION": "1,4,7:10" chooses, "!1,4" all but those; START:END[:STEP] as in Python, END excluded,
- * either may be left out; negative numbers count from the end. */
+ * "--samples SELECTION": "1,4,7:10" chooses, "!1,4" all but those; START:END[:STEP] as in
+ * Python, END excluded, either may be left out; negative numbers count from the end. */
 #ifndef DLX_DATA_TOOLS_SELECT_H
 #define DLX_DATA_TOOLS_SELECT_H
 
 #include <stdint.h>
 
-/* The chosen of 0..n-1, ascending, each once, in *out (mem_free) and *count. text NULL: all. E_USAGE. */
+/* The chosen of 0..n-1, ascending, each once, in *out (mem_free) and *count. text NULL: all.
+ * E_USAGE. */
 int select_samples(const char *text, int64_t n, int64_t **out, int64_t *count);
 
 #endif

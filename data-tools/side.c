@@ -29,7 +29,8 @@ struct side {
 
 /* --- specifications --- */
 
-/* "PATH:A,B" in two; names is NULL if there are none. A path that exists as it stands has no names. */
+/* "PATH:A,B" in two; names is NULL if there are none. A path that exists as it stands has no
+ * names. */
 static void split_spec(struct arena *a, const char *spec, const char **path, const char **names)
 {
 	const char *colon = io_exists(spec) ? NULL : strrchr(spec, ':');
@@ -47,7 +48,8 @@ static int add_column(struct side *s, const char *path, const char *name)
 	const struct side_options *o = s->o;
 
 	s->column = mem_realloc(s->column, ((size_t)s->n + 1) * sizeof(*s->column));
-	return column_open(&s->column[s->n++], path, name, o->format, o->concatenate, o->nmissing, o->missing);
+	return column_open(&s->column[s->n++], path, name, o->format, o->concatenate, o->nmissing,
+	                   o->missing);
 }
 
 static int add_spec(struct side *s, const char *spec)
@@ -83,8 +85,8 @@ static int column_fault(const struct side *s, const struct column *c, const char
 {
 	char text[SHAPE_TEXT];
 
-	return ERR(E_DATA, NULL, "'%s', '%s': %s; a sample is %s (--%s-layout)", c->file[0], c->name, what,
-	           shape_text(&c->sample, text), s->o->role);
+	return ERR(E_DATA, NULL, "'%s', '%s': %s; a sample is %s (--%s-layout)", c->file[0], c->name,
+	           what, shape_text(&c->sample, text), s->o->role);
 }
 
 /* Splits the sample's axes into channels and the rest. */
@@ -158,7 +160,8 @@ static void name_channels(struct side *s)
 	}
 }
 
-/* Columns of one type keep it; packed, mixed and double values become f32, which training uses anyway. */
+/* Columns of one type keep it; packed, mixed and double values become f32, which training uses
+ * anyway. */
 static enum dtype common_dtype(const struct side *s)
 {
 	const enum dtype t = s->column[0].dtype;
@@ -244,7 +247,8 @@ int side_read(struct side *s, int64_t i, double *values)
 		struct column *c = &s->column[k];
 		double *out = values + c->channel * points;
 
-		TRYC(column_read(c, i, c->transpose ? s->values : out), "reading sample %lld", (long long)i);
+		TRYC(column_read(c, i, c->transpose ? s->values : out), "reading sample %lld",
+		     (long long)i);
 		if (!c->transpose)
 			continue;
 		for (int64_t p = 0; p < points; p++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One side of a record, the input or the target, put together from the variables of source files: which file and row
- * a sample is in, which channels it gives, which of its values are missing. */
+ * One side of a record, the input or the target, put together from the variables of source
+ * files: which file and row a sample is in, which channels it gives, which of its values are
+ * missing. */
 #ifndef DLX_DATA_TOOLS_SIDE_H
 #define DLX_DATA_TOOLS_SIDE_H
 
@@ -24,7 +25,7 @@ struct side_options {
 	enum layout layout;
 	bool labels;                       /* class labels: no channel axis unless asked for */
 	bool concatenate;                  /* the files of a glob have a sample axis each */
-	int nmissing;                      /* given by the user: instead of the files' own; -1: not given */
+	int nmissing;                      /* of the user, instead of the files' own; -1: not given */
 	const double *missing;
 };
 
@@ -34,11 +35,13 @@ struct side;
 int side_open(struct side **out, const struct side_options *o);
 void side_close(struct side *s);       /* NULL is fine */
 int64_t side_samples(const struct side *s);
-const struct shape *side_shape(const struct side *s);              /* of a sample: (C, ...), or (...) without a channel axis */
+/* Of a sample: (C, ...), or (...) without a channel axis. */
+const struct shape *side_shape(const struct side *s);
 int64_t side_channels(const struct side *s);
 /* A name for each channel: the variable's, with a number if it gives several. */
 const char *const *side_channel_names(const struct side *s);
-enum dtype side_dtype(const struct side *s);                       /* the narrowest that holds all variables' values */
+/* The type of all variables if they have one; else f32. */
+enum dtype side_dtype(const struct side *s);
 int side_files(const struct side *s, const char *const **paths);   /* as the user named them */
 /* Sample i, missing values as NaN, channels first. */
 int side_read(struct side *s, int64_t i, double *values);

@@ -76,15 +76,17 @@ static int choose(const char *path, const char *format, const struct source_form
 		*out = by_name(format);
 		guess = did_you_mean(format, names);
 		if (!*out)
-			return ERR(E_USAGE, NULL, "unknown format '%s'%s%s%s; expected netcdf, hdf5, npy, npz or idx",
-			           format, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+			return ERR(E_USAGE, NULL,
+			           "unknown format '%s'%s%s%s; expected netcdf, hdf5, npy, npz or idx", format,
+			           guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
 		return 0;
 	}
 	*out = by_extension(path);
 	if (!*out)
 		*out = by_content(path);
 	if (!*out)
-		return ERR(E_DATA, NULL, "'%s': neither its name nor its first bytes tell the format; say --format",
+		return ERR(E_DATA, NULL,
+		           "'%s': neither its name nor its first bytes tell the format; say --format",
 		           path);
 	return 0;
 }
@@ -175,8 +177,9 @@ int source_no_variable(const char *path, const char *wanted, const char *const *
 		         guess ? " (did you mean '" : "", guess ? guess : "", guess ? "'?)" : "",
 		         n ? b.data : "none");
 	else
-		rc = ERR(E_USAGE, NULL, "'%s' has %d variables; name those wanted, as in %s:NAME,NAME; it has: %s",
-		         path, n, path, n ? b.data : "none");
+		rc = ERR(E_USAGE, NULL,
+		         "'%s' has %d variables; name those wanted, as in %s:NAME,NAME; it has: %s", path,
+		         n, path, n ? b.data : "none");
 	buf_release(&b);
 	mem_free(list);
 	return rc;
@@ -184,8 +187,8 @@ int source_no_variable(const char *path, const char *wanted, const char *const *
 
 int source_bad(const struct source *s, const char *what)
 {
-	return ERR(E_DATA, NULL, "'%s'%s%s%s: %s", s->path, s->name ? ", '" : "", s->name ? s->name : "",
-	           s->name ? "'" : "", what);
+	return ERR(E_DATA, NULL, "'%s'%s%s%s: %s", s->path, s->name ? ", '" : "",
+	           s->name ? s->name : "", s->name ? "'" : "", what);
 }
 
 void source_add_missing(struct source *s, double v)

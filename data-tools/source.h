@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One array of one foreign file, whatever the format: its type and shape, which values mean "missing", and its
- * rows along the first axis. A format is one source_*.c and one row of the table in source.c. */
+ * One array of one foreign file, whatever the format: its type and shape, which values mean
+ * "missing", and its rows along the first axis. A format is one source_*.c and one row of the
+ * table in source.c. */
 #ifndef DLX_DATA_TOOLS_SOURCE_H
 #define DLX_DATA_TOOLS_SOURCE_H
 
@@ -12,28 +13,31 @@
 struct source {
 	const struct source_format *format;
 	char *path;
-	char *name;                          /* of the variable; the file's stem where the format has no names */
+	char *name;                          /* of the variable; the file's stem if it has none */
 	enum dtype dtype;                    /* of the values as read */
 	struct shape shape;                  /* all axes */
 	int nmissing;
 	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, missing_value */
-	double scale, offset;                /* packed data: value = stored * scale + offset; 1 and 0 otherwise */
+	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */
 	void *handle;                        /* the format's */
 };
 
 struct source_format {
 	const char *name;                    /* of --format */
 	const char *const *extensions;
-	/* Opens variable (NULL: the only one) of s->path: sets name, dtype, shape, missing, scale, offset, handle. */
+	/* Opens variable (NULL: the only one) of s->path: sets name, dtype, shape, missing, scale,
+	 * offset, handle. */
 	int (*open)(struct source *s, const char *variable);
-	/* n rows along the first axis from `first`; first = -1: the whole array. Bounds are checked by the caller. */
+	/* n rows along the first axis from `first`; first = -1: the whole array. Bounds are checked
+	 * by the caller. */
 	int (*read)(struct source *s, int64_t first, int64_t n, void *out);
 	void (*close)(struct source *s);     /* handle may be NULL */
 };
 
 extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx;
 
-/* format: a name, or NULL: by the extension, then by the first bytes. E_USAGE, E_NOINPUT, E_DATA. */
+/* format: a name, or NULL: by the extension, then by the first bytes. E_USAGE, E_NOINPUT,
+ * E_DATA. */
 int source_open(struct source **out, const char *path, const char *format, const char *variable);
 void source_close(struct source *s);     /* NULL is fine */
 /* Rows first .. first+n of the first axis, in the source's dtype. */
@@ -43,7 +47,8 @@ int source_read_all(struct source *s, void *out);
 
 /* --- for formats --- */
 
-/* The error for a variable that is not there (wanted), or not said although there are several (wanted NULL). */
+/* The error for a variable that is not there (wanted), or not said although there are several
+ * (wanted NULL). */
 int source_no_variable(const char *path, const char *wanted, const char *const *names, int n);
 int source_bad(const struct source *s, const char *what);      /* E_DATA, names file and variable */
 void source_add_missing(struct source *s, double v);
@@ -52,9 +57,11 @@ char *source_stem(const char *path);
 /* n elements of `size` bytes from big to little endian, in place. */
 void source_swap(void *p, size_t size, int64_t n);
 /* Rows of an array that lies in memory. */
-void source_copy_rows(const struct source *s, const void *data, int64_t first, int64_t n, void *out);
+void source_copy_rows(const struct source *s, const void *data, int64_t first, int64_t n,
+                      void *out);
 
-/* Whether an array of that shape and element size lies within `have` bytes: headers promise anything. */
+/* Whether an array of that shape and element size lies within `have` bytes: headers promise
+ * anything. */
 bool source_fits(const struct shape *shape, size_t size, size_t have);
 
 

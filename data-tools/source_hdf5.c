@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Datasets of HDF5 files by the HDF5 library; names are paths inside the file. Attributes _FillValue,
- * missing_value, scale_factor and add_offset mean what they do in NetCDF. */
+ * Datasets of HDF5 files by the HDF5 library; names are paths inside the file. Attributes
+ * _FillValue, missing_value, scale_factor and add_offset mean what they do in NetCDF. */
 #include <hdf5.h>
 #include <string.h>
 
@@ -47,7 +47,8 @@ static void names_release(struct names *names)
 	mem_free(names->v);
 }
 
-/* Anything the library converts to a type of ours: half floats become f32, unsigned 32 and 64 bits i64. */
+/* Anything the library converts to a type of ours: half floats become f32, unsigned 32 and 64
+ * bits i64. */
 static int dtype_of(hid_t type, hid_t *memory)
 {
 	const size_t size = H5Tget_size(type);

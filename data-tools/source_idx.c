@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * IDX files, plain or gzipped: the format of MNIST and its successors. Two zero bytes, a type, the number of axes, big-endian
- * extents, big-endian values. */
+ * IDX files, plain or gzipped: the format of MNIST and its successors. Two zero bytes, a type,
+ * the number of axes, big-endian extents, big-endian values. */
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
@@ -66,7 +66,8 @@ static int parse(struct source *s, struct buf *b)
 	s->dtype = (enum dtype)t;
 	s->shape.nd = p[3];
 	for (int i = 0; i < s->shape.nd; i++)
-		s->shape.d[i] = (int64_t)p[4 + 4 * i] << 24 | p[5 + 4 * i] << 16 | p[6 + 4 * i] << 8 | p[7 + 4 * i];
+		s->shape.d[i] =
+		    (int64_t)p[4 + 4 * i] << 24 | p[5 + 4 * i] << 16 | p[6 + 4 * i] << 8 | p[7 + 4 * i];
 	size = dtype_size(s->dtype);
 	if (!source_fits(&s->shape, size, b->len - start))
 		return source_bad(s, "truncated: the header promises more values than there are");
@@ -80,8 +81,8 @@ static int open_idx(struct source *s, const char *variable)
 	struct buf *b;
 
 	if (variable)
-		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen", s->path,
-		           variable);
+		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen",
+		           s->path, variable);
 	s->handle = b = mem_alloc(sizeof(*b));
 	buf_init(b);
 	TRY(read_file(s, b));

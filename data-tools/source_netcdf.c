@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Variables of NetCDF files, classic or NetCDF-4, by the netCDF library. "GROUP/NAME" reaches into groups. */
+ * Variables of NetCDF files, classic or NetCDF-4, by the netCDF library. "GROUP/NAME" reaches
+ * into groups. */
 #include <netcdf.h>
 #include <string.h>
 
@@ -53,10 +54,12 @@ static bool is_coordinate(int group, int v)
 
 	if (nc_inq_varname(group, v, name) || nc_inq_varndims(group, v, &nd) || nd != 1)
 		return false;
-	return !nc_inq_vardimid(group, v, id) && !nc_inq_dimname(group, id[0], dim) && !strcmp(name, dim);
+	return !nc_inq_vardimid(group, v, id) && !nc_inq_dimname(group, id[0], dim) &&
+	       !strcmp(name, dim);
 }
 
-/* The variables that are data, for the choice of the only one and for messages. Returns how many; *only: one of them. */
+/* The variables that are data, for the choice of the only one and for messages. Returns how
+ * many; *only: one of them. */
 static int list_variables(const struct source *s, int group, const char *wanted, int *only, int *rc)
 {
 	char (*text)[NC_MAX_NAME + 1];
@@ -129,7 +132,8 @@ static bool attribute(const struct handle *h, const char *name, double *v)
 	size_t n;
 	double values[8];
 
-	if (nc_inq_att(h->group, h->var, name, &t, &n) || n < 1 || n > 8 || t == NC_CHAR || t == NC_STRING)
+	if (nc_inq_att(h->group, h->var, name, &t, &n) || n < 1 || n > 8 || t == NC_CHAR ||
+	    t == NC_STRING)
 		return false;
 	if (nc_get_att_double(h->group, h->var, name, values))
 		return false;
@@ -200,4 +204,5 @@ static void close_netcdf(struct source *s)
 
 static const char *const extensions[] = {".nc", ".nc4", ".cdf", NULL};
 
-const struct source_format source_netcdf = {"netcdf", extensions, open_netcdf, read_netcdf, close_netcdf};
+const struct source_format source_netcdf = {"netcdf", extensions, open_netcdf, read_netcdf,
+                                            close_netcdf};

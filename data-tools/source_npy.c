@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NumPy arrays: .npy files, mapped, and .npz files, which are zip archives of them. The zip's central directory is
- * read; members may be stored or deflated, with 64-bit sizes. All lengths are checked against the file. */
+ * NumPy arrays: .npy files, mapped, and .npz files, which are zip archives of them. The zip's
+ * central directory is read; members may be stored or deflated, with 64-bit sizes. All lengths
+ * are checked against the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +52,9 @@ static int read_descr(struct source *s, const char *header)
 		const char *code;
 		int dtype;
 	} types[] = {
-		{"f2", DTYPE_F16}, {"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i1", DTYPE_I8}, {"u1", DTYPE_U8},
-		{"b1", DTYPE_U8}, {"i2", DTYPE_I16}, {"u2", DTYPE_U16}, {"i4", DTYPE_I32}, {"i8", DTYPE_I64},
-		{"u4", DTYPE_I64}, {"u8", DTYPE_I64},
+	    {"f2", DTYPE_F16}, {"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i1", DTYPE_I8},
+	    {"u1", DTYPE_U8},  {"b1", DTYPE_U8},  {"i2", DTYPE_I16}, {"u2", DTYPE_U16},
+	    {"i4", DTYPE_I32}, {"i8", DTYPE_I64}, {"u4", DTYPE_I64}, {"u8", DTYPE_I64},
 	};
 	const char *p = dict_value(header, "descr");
 	struct handle *h = s->handle;
@@ -132,8 +133,8 @@ static int open_npy(struct source *s, const char *variable)
 	struct handle *h;
 
 	if (variable)
-		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen", s->path,
-		           variable);
+		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen",
+		           s->path, variable);
 	s->handle = h = mem_calloc(1, sizeof(*h));
 	s->name = source_stem(s->path);
 	TRY(io_map_open(&h->map, s->path));
@@ -352,7 +353,8 @@ static int open_npz(struct source *s, const char *variable)
 	return rc;
 }
 
-static const char *const npy_extensions[] = {".npy", NULL}, *const npz_extensions[] = {".npz", NULL};
+static const char *const npy_extensions[] = {".npy", NULL}, *const npz_extensions[] = {".npz",
+                                                                                       NULL};
 
 const struct source_format source_npy = {"npy", npy_extensions, open_npy, read_npy, close_npy};
 const struct source_format source_npz = {"npz", npz_extensions, open_npz, read_npy, close_npy};

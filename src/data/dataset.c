@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Record files in a row as one set of samples. Everything that must agree between files is checked when they
- * are opened; statistics and class counts are merged from the files' descriptions. */
+ * Record files in a row as one set of samples. Everything that must agree between files is
+ * checked when they are opened; statistics and class counts are merged from the files'
+ * descriptions. */
 #include <glob.h>
 #include <math.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading samples of a dataset with scratch memory that is made once. Private to data/; the public part of struct dataset is
- * in loader.h. */
+ * Reading samples of a dataset with scratch memory that is made once. Private to data/; the
+ * public part of struct dataset is in loader.h. */
 #ifndef DLX_DATA_DATASET_H
 #define DLX_DATA_DATASET_H
 
@@ -13,8 +13,8 @@ struct dataset_scratch;
 struct dataset_scratch *dataset_scratch_new(const struct dataset *d);
 void dataset_scratch_free(struct dataset_scratch *s);                /* NULL is fine */
 
-/* Decodes and verifies sample i; *input and *target then point into s, until its next use. Thread-safe with a scratch for each
- * thread. Allocates nothing. */
+/* Decodes and verifies sample i; *input and *target then point into s, until its next use.
+ * Thread-safe with a scratch for each thread. Allocates nothing. */
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target);
 /* The file that holds sample i, for messages, and the sample's number in it. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The description of a record file, written and read. The reader treats the text as hostile: kinds, ranges
- * and the numbers of names and statistics are all checked against the shapes. Keys it does not know are skipped, so that
- * a later minor addition does not need a new version. */
+ * The description of a record file, written and read. The reader treats the text as hostile:
+ * kinds, ranges and the numbers of names and statistics are all checked against the shapes.
+ * Keys it does not know are skipped, so that a later minor addition does not need a new
+ * version. */
 #include "data/description.h"
 
 #include <math.h>
@@ -125,7 +126,8 @@ static int64_t read_int(struct reader *r, const struct json *parent, const char 
 	return v;
 }
 
-/* A list under key: absent gives NULL; present, it must be an array of n members (any number if n < 0). */
+/* A list under key: absent gives NULL; present, it must be an array of n members (any number if
+ * n < 0). */
 static const struct json *read_list(struct reader *r, const struct json *parent, const char *key,
                                     int64_t n)
 {
@@ -283,7 +285,8 @@ static void read_root(struct reader *r, const struct json *root, struct record_i
 	if (!input || !target)
 		return;
 	i->samples = read_int(r, root, "samples", 1, INT64_MAX, "bad number of samples");
-	i->mask = json_find(input, "mask") ? (int)read_int(r, input, "mask", 0, INT32_MAX, "bad 'mask'") : -1;
+	i->mask =
+	    json_find(input, "mask") ? (int)read_int(r, input, "mask", 0, INT32_MAX, "bad 'mask'") : -1;
 	read_classes(r, target, i);
 	if (!r->why && record_info_fault(i))
 		fault(r, root, record_info_fault(i));

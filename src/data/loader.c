@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches ahead of the training loop. A ring of slots, each a batch's buffers and one job for each sample; the
- * loop takes the oldest slot and by asking for the next gives it back, which starts the batch after the last one in flight:
+ * Batches ahead of the training loop. A ring of slots, each a batch's buffers and one job for
+ * each sample; the loop takes the oldest slot and by asking for the next gives it back, which
+ * starts the batch after the last one in flight:
  *
  *        taken by the loop | decoded | being decoded | being decoded
  *        slot k              k + 1     k + 2           k + 3           (mod prefetch + 1)
  *
- * The loop's thread alone walks the ring and the order of samples; a background thread touches only the slot of its job, its
- * own scratch, and under the lock the slot's `pending` and error. */
+ * The loop's thread alone walks the ring and the order of samples; a background thread touches
+ * only the slot of its job, its own scratch, and under the lock the slot's `pending` and error. */
 #include "data/loader.h"
 
 #include <pthread.h>
@@ -27,7 +28,8 @@ const struct field data_fields[] = {
 	FIELD_STRINGS(struct data_config, validation, NULL, "record files that are only evaluated"),
 	FIELD_(struct data_config, transforms, FT_NODE, NULL, 0, 0, NULL, NULL, data_transforms, 0,
 	       "what happens to each sample, in this order"),
-	FIELD_BOOL(struct data_config, shuffle, "true", "a new order of the training samples each epoch"),
+	FIELD_BOOL(struct data_config, shuffle, "true",
+	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
 	           "the last batch of an epoch may have fewer samples; false: it is left out"),
 	FIELD_INT(struct data_config, threads, "2", 1, 256, "background threads that decode samples"),
@@ -97,7 +99,8 @@ static struct worker *borrow(struct loader *l)
 	return w;
 }
 
-/* Keeps the error of the sample that comes first in the batch, so that what is reported does not depend on timing. */
+/* Keeps the error of the sample that comes first in the batch, so that what is reported does
+ * not depend on timing. */
 static void keep_error(struct slot *s, const struct job *j, int rc)
 {
 	if (s->rc == 0 || j->at < s->failed_at) {
@@ -234,7 +237,8 @@ int loader_next(struct loader *l, const struct batch **b)
 
 #define ALIGNMENT 64
 
-/* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond counting. */
+/* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond
+ * counting. */
 static size_t array_bytes(int64_t batch_size, int64_t count)
 {
 	int64_t n;
@@ -250,11 +254,13 @@ static int check_sizes(struct loader *l)
 	const size_t target = array_bytes(l->batch_size, l->target_count);
 
 	if (l->batches == 0)
-		return ERR(E_CONFIG, NULL, "%lld samples do not fill a batch of %lld, and keep_short_batch is false",
+		return ERR(E_CONFIG, NULL,
+		           "%lld samples do not fill a batch of %lld, and keep_short_batch is false",
 		           (long long)l->samples, (long long)l->batch_size);
 	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || target == 0 ||
 	    __builtin_mul_overflow(input + target, (size_t)l->nslots, &l->bytes))
-		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory", (long long)l->batch_size);
+		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",
+		           (long long)l->batch_size);
 	return 0;
 }
 

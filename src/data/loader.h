@@ -39,7 +39,7 @@ struct dataset_info {
 	const char *const *classes;              /* names of the target's classes, or NULL */
 	int nclasses;
 	int64_t target_ignore;                   /* value that means "no label"; INT64_MIN if none is recorded */
-	int mask;                                /* the input channel that is not 0 where the others are valid; -1: none */
+	int mask;                                /* input channel, not 0 where others are valid; -1 */
 };
 
 /* Of the valid values of one input channel; see record.h. */
@@ -70,8 +70,9 @@ struct loader_options {
 	uint64_t seed;
 	int64_t batch_size;
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
-	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained with must also be what it is
-	 * validated with: the training set belongs here for every loader of a run. Needed in loader_new only. */
+	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained
+	 * with must also be what it is validated with: the training set belongs here for every loader
+	 * of a run. Needed in loader_new only. */
 	const struct dataset *statistics;
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the writer and the reader of record files share: sizes of a sample's parts, the checks of a
- * description, and the fixed parts as bytes. The extents come from a file, so every product is checked before it is used. */
+ * What the writer and the reader of record files share: sizes of a sample's parts, the checks
+ * of a description, and the fixed parts as bytes. The extents come from a file, so every
+ * product is checked before it is used. */
 #include "data/record.h"
 
 #include <string.h>

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The record file: samples of two arrays, `input` and `target`, each sample one zstd frame. Also described in dlx-record(5).
+ * The record file: samples of two arrays, `input` and `target`, each sample one zstd frame.
+ * Also described in dlx-record(5).
  *
  *   0           magic "DLXREC\r\n" | u32 version (1) | u32 zero               16 bytes
- *   16          frame 0 | frame 1 | ... | frame n-1                           zstd, with content checksum, back to back
+ *   16          frame 0 | frame 1 | ... | frame n-1     zstd with content checksum, back to back
  *   D           description: one JSON object, padded with spaces so that I is a multiple of 8
  *   I           index: n entries of 40 bytes
- *                 u64 offset | u64 frame bytes | u64 raw bytes | u64 XXH3 of the frame | u64 XXH3 of the raw bytes
+ *                 u64 offset | u64 frame bytes | u64 raw bytes |
+ *                 u64 XXH3 of the frame | u64 XXH3 of the raw bytes
  *   size - 48   footer: u64 D | u64 I | u64 n | u64 size of the file |
- *                 u64 XXH3 of (bytes 0-15, description, index, first 32 bytes of the footer) | magic "DLXEND\r\n"
+ *                 u64 XXH3 of (bytes 0-15, description, index, first 32 bytes of the footer) |
+ *                 magic "DLXEND\r\n"
  *
- * All integers and values are little-endian. Raw bytes of a sample: the input in row-major order, zeros to a multiple of 8, the
- * target. The description stands behind the frames because it holds the statistics, known only then; the file is still
- * written in one pass and opened by reading its end. There are no gaps: each byte belongs to exactly one part and each part to a hash,
- * so any truncation or flipped bit is found.
+ * All integers and values are little-endian. Raw bytes of a sample: the input in row-major
+ * order, zeros to a multiple of 8, the target. The description stands behind the frames because
+ * it holds the statistics, known only then; the file is still written in one pass and opened by
+ * reading its end. There are no gaps: each byte belongs to exactly one part and each part to a
+ * hash, so any truncation or flipped bit is found.
  *
- * Statistics count valid values: finite and, where the description names a mask channel, at points where that channel is
- * not 0. (The mask channel itself is counted everywhere.)
+ * Statistics count valid values: finite and, where the description names a mask channel, at
+ * points where that channel is not 0. (The mask channel itself is counted everywhere.)
  *
- * A reader may be shared by threads; each brings its own decoder. A writer belongs to one thread. */
+ * A reader may be shared by threads; each brings its own decoder. A writer belongs to one
+ * thread. */
 #ifndef DLX_DATA_RECORD_H
 #define DLX_DATA_RECORD_H
 
@@ -35,20 +40,20 @@ struct channel_stats {
 
 struct record_array {
 	enum dtype dtype;
-	struct shape shape;                   /* of one sample: (C, [D,] H, W), or (H, W) and () for class labels */
+	struct shape shape;                   /* of a sample: (C, [D,] H, W); labels: (H, W), () */
 	const char *const *channels;          /* names, shape.d[0] of them, or NULL */
-	int nstats;                           /* shape.d[0] for inputs; for targets of a float type too, else 0 */
+	int nstats;                           /* shape.d[0]; 0 for targets of an integer type */
 	const struct channel_stats *stats;
 };
 
 struct record_info {
 	int64_t samples;
 	struct record_array input, target;
-	int mask;                             /* the input channel that is not 0 where the others are valid; -1: none */
-	int64_t ignore;                       /* value of integer targets that means "no label", or RECORD_NO_IGNORE */
-	int nclasses;                         /* integer targets: names if given, and counts; 0: unknown */
+	int mask;                             /* input channel, not 0 where others are valid; -1 */
+	int64_t ignore;                       /* the "no label" of integer targets */
+	int nclasses;                         /* of integer targets; 0: unknown */
 	const char *const *classes;           /* names, or NULL */
-	const int64_t *class_counts;          /* how often each class occurs, nclasses of them; NULL if not counted */
+	const int64_t *class_counts;          /* how often each occurs; NULL: not counted */
 	int64_t ignored;                      /* how often `ignore` occurs */
 	int nsources;
 	const char *const *sources;           /* the files it was made from */
@@ -60,15 +65,18 @@ size_t record_input_bytes(const struct record_info *i);
 size_t record_target_bytes(const struct record_info *i);
 size_t record_target_offset(const struct record_info *i);
 size_t record_raw_bytes(const struct record_info *i);
-/* Checks what both sides must agree on: ranks, extents, numbers of names, overflow. NULL if all is well, else what is wrong. */
+/* Checks what both sides must agree on: ranks, extents, numbers of names, overflow. NULL if all
+ * is well, else what is wrong. */
 const char *record_info_fault(const struct record_info *i);
 
 /* --- writing --- */
 
 struct record_writer;
 
-/* Starts a file under a temporary name. info: all but samples, statistics and counts; copied. level: zstd's, 1 to 19. */
-int record_create(struct record_writer **out, const char *path, const struct record_info *info, int level);
+/* Starts a file under a temporary name. info: all but samples, statistics and counts; copied.
+ * level: zstd's, 1 to 19. */
+int record_create(struct record_writer **out, const char *path, const struct record_info *info,
+                  int level);
 /* Compresses and appends one sample, plain arrays of info's shapes and types. */
 int record_append(struct record_writer *w, const void *input, const void *target);
 /* Writes description, index and footer and makes the file visible. Frees w whatever the outcome. */
@@ -86,9 +94,11 @@ struct record_entry {
 	uint64_t frame_hash, raw_hash;
 };
 
-/* Maps the file and checks everything but the frames. E_NOINPUT, or E_DATA with file and byte offset. */
+/* Maps the file and checks everything but the frames. E_NOINPUT, or E_DATA with file and byte
+ * offset. */
 int record_open(struct record **out, const char *path);
-/* The same for an image in memory, which must outlive the record; name stands for the path in messages. */
+/* The same for an image in memory, which must outlive the record; name stands for the path in
+ * messages. */
 int record_parse(struct record **out, const char *name, const void *image, size_t size);
 void record_free(struct record *r);                                   /* NULL is fine */
 const struct record_info *record_info(const struct record *r);
@@ -102,7 +112,8 @@ const char *record_description(const struct record *r, size_t *n);
 
 struct record_decoder *record_decoder_new(void);
 void record_decoder_free(struct record_decoder *d);                   /* NULL is fine */
-/* Sample i into raw (record_raw_bytes). Both hashes are checked; E_DATA with file, sample and byte. */
+/* Sample i into raw (record_raw_bytes). Both hashes are checked; E_DATA with file, sample and
+ * byte. */
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The fixed parts of a record file as bytes; private to its writer and reader. See record.h for the drawing. */
+ * The fixed parts of a record file as bytes; private to its writer and reader. See record.h for
+ * the drawing. */
 #ifndef DLX_DATA_RECORD_FORMAT_H
 #define DLX_DATA_RECORD_FORMAT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opens a record file from its end: footer, its hash over all but the frames, description, index; then
- * samples by index. No number of the file is used before it is checked, even behind a matching hash: a hostile file can
- * have one. */
+ * Opens a record file from its end: footer, its hash over all but the frames, description,
+ * index; then samples by index. No number of the file is used before it is checked, even behind
+ * a matching hash: a hostile file can have one. */
 #include <string.h>
 #include <zstd.h>
 
@@ -14,7 +14,8 @@
 #include "data/record.h"
 #include "data/record_format.h"
 
-/* zstd codes a block of at most 128 KiB in at least 4 bytes: no frame holds more than this times its size. */
+/* zstd codes a block of at most 128 KiB in at least 4 bytes: no frame holds more than this
+ * times its size. */
 #define MAX_EXPANSION 32768
 
 struct record {
@@ -87,7 +88,8 @@ static int check_footer(struct record *r)
 	struct record_footer *f = &r->footer;
 
 	if (memcmp(p + FOOTER_BYTES - MAGIC_BYTES, RECORD_END_MAGIC, MAGIC_BYTES) != 0)
-		return bad(r, r->size - MAGIC_BYTES, "truncated or damaged: no footer at the end of the file");
+		return bad(r, r->size - MAGIC_BYTES,
+		           "truncated or damaged: no footer at the end of the file");
 	record_footer_read(p, f);
 	if (f->size != r->size)
 		return ERR(E_DATA, NULL, "'%s': byte %llu: the footer says %llu bytes, the file has %llu",

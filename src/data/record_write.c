@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes a record file in one pass: each sample is packed, measured, hashed and compressed as it comes; the
- * description with the statistics, the index and the footer follow at the end. Means and variances are merged sample by sample
- * (Chan, Golub, LeVeque 1983), so their error does not grow with the number of samples. */
+ * Writes a record file in one pass: each sample is packed, measured, hashed and compressed as
+ * it comes; the description with the statistics, the index and the footer follow at the end.
+ * Means and variances are merged sample by sample (Chan, Golub, LeVeque 1983), so their error
+ * does not grow with the number of samples. */
 #include <math.h>
 #include <string.h>
 #include <zstd.h>
@@ -151,7 +152,8 @@ static void moments_merge(struct moments *m, const struct moments *s)
 	m->n += s->n;
 }
 
-/* n values, those where mask (if any) is not 0 and that are finite. Two passes: sum, then squared deviations. */
+/* n values, those where mask (if any) is not 0 and that are finite. Two passes: sum, then
+ * squared deviations. */
 static void moments_add(struct moments *m, const double *v, const double *mask, int64_t n)
 {
 	struct moments s = {.min = INFINITY, .max = -INFINITY};
@@ -174,8 +176,8 @@ static void moments_add(struct moments *m, const double *v, const double *mask, 
 	moments_merge(m, &s);
 }
 
-static void measure_array(struct record_writer *w, const struct record_array *a, const uint8_t *data,
-                          struct moments *m, int mask)
+static void measure_array(struct record_writer *w, const struct record_array *a,
+                          const uint8_t *data, struct moments *m, int mask)
 {
 	const int64_t points = points_of(a);
 	const size_t bytes = (size_t)points * dtype_size(a->dtype);

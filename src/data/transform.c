@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chains of transforms: plans the steps of `data.transforms` one after another and runs them on samples. The
- * steps themselves are in transform_value.c and transform_space.c. */
+ * Chains of transforms: plans the steps of `data.transforms` one after another and runs them on
+ * samples. The steps themselves are in transform_value.c and transform_space.c. */
 #include "data/transform.h"
 
 #include <string.h>
@@ -59,7 +59,8 @@ struct transform_scratch {
 
 double frame_uniform(const struct frame *f, const struct step *s, int axis)
 {
-	const uint64_t index = ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
+	const uint64_t index =
+	    ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
 
 	return rng_uniform(f->seed, hash_name("data.transforms"), (uint64_t)f->epoch, index);
 }
@@ -153,13 +154,15 @@ static void extend(struct transform_chain *t, const struct geometry *g)
 		t->max_extent[k] = g->d[k] > t->max_extent[k] ? g->d[k] : t->max_extent[k];
 }
 
-static int plan_step(struct transform_chain *t, struct plan *p, const struct ynode *entry, int number)
+static int plan_step(struct transform_chain *t, struct plan *p, const struct ynode *entry,
+                     int number)
 {
 	struct step *s = &t->step[t->n];
 	struct variant_value v;
 
 	TRY(schema_read_tagged(p->a, entry, data_transforms, "transform", NULL, &v));
-	*s = (struct step){.op = &ops[v.v - data_transforms], .loc = v.loc, .number = number, .options = v.data,
+	*s = (struct step){.op = &ops[v.v - data_transforms], .loc = v.loc, .number = number,
+	                   .options = v.data,
 	                   .mask = -1, .before = p->g, .training = p->o->training};
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
 	s->after = p->g;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The list `data.transforms`: what happens to a sample between the record file and the batch. A chain is planned once
- * (options read, shapes followed, statistics carried along, every mistake reported with its place) and then
- * run on samples by any number of threads, each with a scratch of its own.
+ * The list `data.transforms`: what happens to a sample between the record file and the batch. A
+ * chain is planned once (options read, shapes followed, statistics carried along, every mistake
+ * reported with its place) and then run on samples by any number of threads, each with a
+ * scratch of its own.
  *
- * Inputs are float32 from the start. Value transforms (cast, normalize, log1p) change the input only. Spatial ones (roll, flip, crop,
- * pad) move the input's last axes and, if the target ends in the same extents, the target with them; any other target (a label, a
- * vector) stays. Random ones act in training only; a random crop becomes a centre crop.
+ * Inputs are float32 from the start. Value transforms (cast, normalize, log1p) change the input
+ * only. Spatial ones (roll, flip, crop, pad) move the input's last axes and, if the target ends
+ * in the same extents, the target with them; any other target (a label, a vector) stays. Random
+ * ones act in training only; a random crop becomes a centre crop.
  *
- * Statistics are those of the stored data and are carried through the transforms before: after {cast: 255}, `normalize` knows
- * the divided mean. Through log1p only minimum and maximum can be carried. */
+ * Statistics are those of the stored data and are carried through the transforms before: after
+ * {cast: 255}, `normalize` knows the divided mean. Through log1p only minimum and maximum can
+ * be carried. */
 #ifndef DLX_DATA_TRANSFORM_H
 #define DLX_DATA_TRANSFORM_H
 
@@ -32,7 +35,8 @@ struct transform_options {
 	enum dtype target_dtype;
 };
 
-/* Reports all mistakes it finds (E_CONFIG, E_SHAPE), each with its place. o is borrowed for the call only. */
+/* Reports all mistakes it finds (E_CONFIG, E_SHAPE), each with its place. o is borrowed for the
+ * call only. */
 int transform_chain_new(struct transform_chain **out, const struct transform_options *o);
 void transform_chain_free(struct transform_chain *t);                 /* NULL is fine */
 /* Of a sample after the last transform. */
@@ -41,8 +45,8 @@ const struct shape *transform_target_shape(const struct transform_chain *t);
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
-/* From the stored arrays to the batch's. Random choices are a function of (seed, epoch, sample). E_DATA if the
- * values do not suit a transform. Allocates nothing unless it fails. */
+/* From the stored arrays to the batch's. Random choices are a function of (seed, epoch,
+ * sample). E_DATA if the values do not suit a transform. Allocates nothing unless it fails. */
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
                   int64_t sample, const void *input, const void *target, float *out_input,
                   void *out_target);

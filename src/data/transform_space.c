@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transforms of places: roll, flip, crop, pad. Each is separable, so it is three tables, one an axis, that
- * say for each output index which input index it comes from (-1: none, fill). The same tables move the target. */
+ * Transforms of places: roll, flip, crop, pad. Each is separable, so it is three tables, one an
+ * axis, that say for each output index which input index it comes from (-1: none, fill). The
+ * same tables move the target. */
 #include <string.h>
 
 #include "base/err.h"
@@ -72,8 +73,8 @@ static int choose_axes(const struct plan *p, struct step *s, const struct string
 		const int k = find(name, axis_names);
 
 		if (k < 0)
-			rc = ERR(E_CONFIG, loc, "unknown axis '%s'%s%s%s; expected depth, height or width", name,
-			         guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+			rc = ERR(E_CONFIG, loc, "unknown axis '%s'%s%s%s; expected depth, height or width",
+			         name, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
 		else if (k < first)
 			rc = ERR(E_SHAPE, loc, "the inputs have no axis '%s', only %d spatial axes", name,
 			         p->g.nspatial);
@@ -86,14 +87,14 @@ static int choose_axes(const struct plan *p, struct step *s, const struct string
 }
 
 /* One number, or one for each spatial axis, to out[3]; axes that are not there get `absent`. */
-static int per_axis(const struct plan *p, const struct step *s, const struct ints *v, const char *key,
-                    int64_t absent, int64_t out[3])
+static int per_axis(const struct plan *p, const struct step *s, const struct ints *v,
+                    const char *key, int64_t absent, int64_t out[3])
 {
 	const int first = 3 - p->g.nspatial;
 
 	if (v->n != 1 && v->n != p->g.nspatial)
-		return ERR(E_SHAPE, &s->loc, "'%s' has %d numbers; the inputs have %d spatial axes", key, v->n,
-		           p->g.nspatial);
+		return ERR(E_SHAPE, &s->loc, "'%s' has %d numbers; the inputs have %d spatial axes", key,
+		           v->n, p->g.nspatial);
 	for (int k = 0; k < 3; k++)
 		out[k] = k < first ? absent : v->v[v->n == 1 ? 0 : k - first];
 	return 0;
@@ -136,14 +137,15 @@ static int pad_modes(struct plan *p, struct step *s, const struct strings *mode)
 	const int first = 3 - p->g.nspatial;
 
 	if (mode->n != 1 && mode->n != p->g.nspatial)
-		return ERR(E_SHAPE, &s->loc, "'mode' has %d entries; the inputs have %d spatial axes", mode->n,
-		           p->g.nspatial);
+		return ERR(E_SHAPE, &s->loc, "'mode' has %d entries; the inputs have %d spatial axes",
+		           mode->n, p->g.nspatial);
 	for (int i = 0; i < mode->n; i++) {
 		const struct loc *loc = mode->loc ? &mode->loc[i] : &s->loc;
 		const int m = find(mode->v[i], mode_names);
 
 		if (m < 0)
-			return ERR(E_CONFIG, loc, "unknown mode '%s'; expected zeros, edge or wrap", mode->v[i]);
+			return ERR(E_CONFIG, loc, "unknown mode '%s'; expected zeros, edge or wrap",
+			           mode->v[i]);
 		for (int k = first; k < 3; k++)
 			if (mode->n == 1 || k == first + i)
 				s->pad_mode[k] = m;
@@ -151,14 +153,16 @@ static int pad_modes(struct plan *p, struct step *s, const struct strings *mode)
 	return 0;
 }
 
-/* Labels get the ignore value, so that what was made up is not learned; fields are padded as the input is. */
+/* Labels get the ignore value, so that what was made up is not learned; fields are padded as
+ * the input is. */
 static int pad_target(struct plan *p, struct step *s)
 {
 	s->target_repeats = p->o->target_dtype != DTYPE_I32;
 	if (s->target_repeats || !p->g.paired)
 		return 0;
 	if (p->info->target_ignore == RECORD_NO_IGNORE)
-		return ERR(E_CONFIG, &s->loc, "pad needs class labels with an ignore value, and the data records "
+		return ERR(E_CONFIG, &s->loc,
+		           "pad needs class labels with an ignore value, and the data records "
 		           "none (dlx-convert --ignore)");
 	if (p->info->target_ignore < INT32_MIN || p->info->target_ignore > INT32_MAX)
 		return ERR(E_CONFIG, &s->loc, "the ignore value %lld of the data does not fit 32 bits",
@@ -195,7 +199,8 @@ int pad_plan(struct plan *p, struct step *s)
 static void gather_row(char *dst, const char *src, const int32_t *map, int64_t n, const void *fill)
 {
 	for (int64_t i = 0; i < n; i++)
-		memcpy(dst + i * ELEMENT, map && map[i] >= 0 ? src + (int64_t)map[i] * ELEMENT : fill, ELEMENT);
+		memcpy(dst + i * ELEMENT, map && map[i] >= 0 ? src + (int64_t)map[i] * ELEMENT : fill,
+		       ELEMENT);
 }
 
 static void gather(void *out, const void *in, int64_t channels, const int64_t from[3],
@@ -211,8 +216,8 @@ static void gather(void *out, const void *in, int64_t channels, const int64_t fr
 		if (z < 0 || y < 0)
 			gather_row(dst, NULL, NULL, to[2], &fill);
 		else
-			gather_row(dst, src + ((c * from[0] + z) * from[1] + y) * from[2] * ELEMENT, map[2], to[2],
-			           &fill);
+			gather_row(dst, src + ((c * from[0] + z) * from[1] + y) * from[2] * ELEMENT, map[2],
+			           to[2], &fill);
 	}
 }
 

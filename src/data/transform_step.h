@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a chain of transforms and its steps know of each other. Private to transform*.c. A step is planned against the
- * state of the chain before it and changes that state to what holds after it. */
+ * What a chain of transforms and its steps know of each other. Private to transform*.c. A step
+ * is planned against the state of the chain before it and changes that state to what holds
+ * after it. */
 #ifndef DLX_DATA_TRANSFORM_STEP_H
 #define DLX_DATA_TRANSFORM_STEP_H
 
@@ -42,12 +43,13 @@ struct step {
 	bool on[3];                      /* axes that roll or flip */
 	int64_t pad[3];                  /* elements before the first */
 	int pad_mode[3];
-	bool target_repeats;             /* a padded target is filled as the input is, else with target_fill */
+	bool target_repeats;             /* pad: as the input does, else target_fill */
 	uint32_t target_fill;            /* bits of an element */
 	bool training;
 };
 
-/* One sample on its way. Two buffers of each array; steps that move data go from one to the other. */
+/* One sample on its way. Two buffers of each array; steps that move data go from one to the
+ * other. */
 struct frame {
 	float *x, *spare_x;              /* (C, D, H, W) */
 	void *t, *spare_t;               /* int32_t or float */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transforms of values: cast, normalize, log1p. The first two are x = (x - centre) * scale per channel;
- * where a mask channel says that a point is not valid, the result is 0 whatever stood there, so that missing points are
- * neutral after standardising. The subtraction comes first: folded into one multiply-add it would lose digits of
- * quantities such as pressure, whose mean is large against their deviation. */
+ * Transforms of values: cast, normalize, log1p. The first two are x = (x - centre) * scale per
+ * channel; where a mask channel says that a point is not valid, the result is 0 whatever stood
+ * there, so that missing points are neutral after standardising. The subtraction comes first:
+ * folded into one multiply-add it would lose digits of quantities such as pressure, whose mean
+ * is large against their deviation. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,12 +24,14 @@ const struct field transform_cast_fields[] = {
 };
 
 const struct field transform_normalize_fields[] = {
-	FIELD_(struct normalize_options, method, FT_ENUM, "", 0, 0, methods, NULL, NULL, FIELD_SHORTHAND,
-	       "standard: (x - mean) / std; min_max: (x - min) / (max - min)"),
+	FIELD_(struct normalize_options, method, FT_ENUM, "", 0, 0, methods, NULL, NULL,
+	       FIELD_SHORTHAND, "standard: (x - mean) / std; min_max: (x - min) / (max - min)"),
 	FIELD_STRINGS(struct normalize_options, channels, NULL,
 	              "names or numbers of the channels; absent: all but the mask"),
-	FIELD_(struct normalize_options, mask, FT_STRING, "auto", 0, 0, NULL, NULL, NULL, FIELD_NULLABLE,
-	       "channel that is 0 where the others are missing; they become 0 there; auto: as the record says"),
+	FIELD_(struct normalize_options, mask, FT_STRING, "auto", 0, 0, NULL, NULL, NULL,
+	       FIELD_NULLABLE,
+	       "channel that is 0 where the others are missing; they become 0 there; auto: as the "
+	       "record says"),
 	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300,
 	             "instead of the training set's: one for each channel, or one for all"),
 	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "likewise"),
@@ -38,8 +41,8 @@ const struct field transform_normalize_fields[] = {
 };
 
 const struct field transform_log1p_fields[] = {
-	FIELD_(struct log1p_options, channels, FT_STRINGS, NULL, 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "names or numbers of the channels; absent: all but the mask"),
+	FIELD_(struct log1p_options, channels, FT_STRINGS, NULL, 0, 0, NULL, NULL, NULL,
+	       FIELD_SHORTHAND, "names or numbers of the channels; absent: all but the mask"),
 	FIELD_END
 };
 
@@ -149,7 +152,8 @@ struct pair {
 	const char *low_name, *high_name;
 };
 
-static int check_given(const struct step *s, const struct pair *given, const struct pair *other, int n)
+static int check_given(const struct step *s, const struct pair *given, const struct pair *other,
+                       int n)
 {
 	const struct normalize_options *o = s->options;
 
@@ -177,7 +181,8 @@ static int normalize_mask(struct plan *p, const struct step *s)
 }
 
 /* centre and scale of one channel from the statistics; a constant channel becomes 0. */
-static int from_stats(const struct plan *p, const struct step *s, int64_t c, double *centre, double *scale)
+static int from_stats(const struct plan *p, const struct step *s, int64_t c, double *centre,
+                      double *scale)
 {
 	const struct normalize_options *o = s->options;
 	const struct channel_stats *st = &p->stats[c];
@@ -190,7 +195,8 @@ static int from_stats(const struct plan *p, const struct step *s, int64_t c, dou
 		return 0;
 	}
 	if (!isfinite(*centre) || !isfinite(width))
-		return ERR(E_CONFIG, &s->loc, "the %s of channel %lld '%s' is not known here%s; give it as '%s'",
+		return ERR(E_CONFIG, &s->loc,
+		           "the %s of channel %lld '%s' is not known here%s; give it as '%s'",
 		           o->method == STANDARD ? "mean and deviation" : "range", (long long)c,
 		           p->channel_names[c], o->method == STANDARD ? " (after log1p it cannot be)" : "",
 		           o->method == STANDARD ? "mean' and 'std" : "min' and 'max");
@@ -198,7 +204,8 @@ static int from_stats(const struct plan *p, const struct step *s, int64_t c, dou
 	return 0;
 }
 
-static int normalize_channel(struct plan *p, struct step *s, const struct pair *given, int64_t c, int k)
+static int normalize_channel(struct plan *p, struct step *s, const struct pair *given, int64_t c,
+                             int k)
 {
 	const struct normalize_options *o = s->options;
 	const int i = given->low->n == 1 ? 0 : k;
@@ -274,7 +281,8 @@ int log1p_plan(struct plan *p, struct step *s)
 		if (!s->active[c])
 			continue;
 		if (st->count > 0 && st->min <= -1)
-			return ERR(E_CONFIG, &s->loc, "log1p needs values above -1; channel %lld '%s' goes down to %g",
+			return ERR(E_CONFIG, &s->loc,
+			           "log1p needs values above -1; channel %lld '%s' goes down to %g",
 			           (long long)c, p->channel_names[c], st->min);
 		st->min = log1p(st->min);
 		st->max = log1p(st->max);

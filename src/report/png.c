@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes PNG files by libpng's memory interface, so that a file appears whole or not at all, and computes
- * colours in Oklab (Ottosson 2020), a space in which equal distances look about equal. Colours outside sRGB lose chroma until
- * they are inside. */
+ * Writes PNG files by libpng's memory interface, so that a file appears whole or not at all,
+ * and computes colours in Oklab (Ottosson 2020), a space in which equal distances look about
+ * equal. Colours outside sRGB lose chroma until they are inside. */
 #include "report/png.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * make_sources DIR: small NetCDF and HDF5 files for the tests of dlx-convert. Element (t, y, x) of `temp` is
- * 100 t + 10 y + x, of `wind` its negative; `temp` is missing where x = 0 (-999); `kind` is t + y modulo 3. */
+ * make_sources DIR: small NetCDF and HDF5 files for the tests of dlx-convert. Element (t, y, x)
+ * of `temp` is 100 t + 10 y + x, of `wind` its negative; `temp` is missing where x = 0 (-999);
+ * `kind` is t + y modulo 3. */
 #include <hdf5.h>
 #include <netcdf.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fuzz target: any bytes as a record file. Each input is read as it is, which the hashes almost always
- * refuse, and once more with its magics, size and hashes made right, so that all checks behind them are reached. */
+ * Fuzz target: any bytes as a record file. Each input is read as it is, which the hashes almost
+ * always refuse, and once more with its magics, size and hashes made right, so that all checks
+ * behind them are reached. */
 #include <stdint.h>
 #include <string.h>
 

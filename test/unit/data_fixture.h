@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A small record file for the tests of data/: inputs (2, 4, 6) of which channel 1 is the validity mask, targets (4, 6) of two
- * classes. Input element (0, y, x) of sample s is 100 s + 10 y + x; points with x = 0 are missing (input 0, target 255). */
+ * A small record file for the tests of data/: inputs (2, 4, 6) of which channel 1 is the
+ * validity mask, targets (4, 6) of two classes. Input element (0, y, x) of sample s is 100 s +
+ * 10 y + x; points with x = 0 are missing (input 0, target 255). */
 #ifndef DLX_TEST_DATA_FIXTURE_H
 #define DLX_TEST_DATA_FIXTURE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Datasets and loaders: files in a row, the order of samples, the same batches for any number of threads and after a seek, no
- * memory obtained in the steady state, and errors that name file, sample and byte. */
+ * Datasets and loaders: files in a row, the order of samples, the same batches for any number
+ * of threads and after a seek, no memory obtained in the steady state, and errors that name
+ * file, sample and byte. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +23,8 @@
 static const char *const files[] = {"test_loader_a.tmp.dlx", "test_loader_b.tmp.dlx"};
 static struct arena *arena;
 
-static struct loader *start_loader(struct dataset *d, const char *yaml, bool training, int64_t batch,
-                                   int64_t threads, int64_t prefetch)
+static struct loader *start_loader(struct dataset *d, const char *yaml, bool training,
+                                   int64_t batch, int64_t threads, int64_t prefetch)
 {
 	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = threads,
 	                        .prefetch = prefetch};
@@ -236,7 +237,8 @@ static void test_short_batch_dropped(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
 	struct data_config c = {.threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .training = true, .batch_size = 3, .target_dtype = DTYPE_I32};
+	struct loader_options o = {
+		.config = &c, .training = true, .batch_size = 3, .target_dtype = DTYPE_I32};
 	struct loader *l;
 
 	assert_int_equal(loader_new(&l, d, &o), 0);
@@ -277,8 +279,10 @@ static void test_misfit(void **state)
 {
 	static const char *const both[] = {"test_loader_a.tmp.dlx", "test_loader_other.tmp.dlx"};
 	const struct record_info info = {
-		.input = {DTYPE_F32, {1, {2}}, NULL, 0, NULL}, .target = {DTYPE_I64, {0, {0}}, NULL, 0, NULL},
-		.mask = -1, .ignore = RECORD_NO_IGNORE,
+		.input = {DTYPE_F32, {1, {2}}, NULL, 0, NULL},
+		.target = {DTYPE_I64, {0, {0}}, NULL, 0, NULL},
+		.mask = -1,
+		.ignore = RECORD_NO_IGNORE,
 	};
 	const struct strings s = {2, both, NULL};
 	struct record_writer *w;

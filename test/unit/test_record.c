@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Record files: what goes in comes out, statistics are right, and every truncation and every flipped bit of
- * a file is found. */
+ * Record files: what goes in comes out, statistics are right, and every truncation and every
+ * flipped bit of a file is found. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -225,7 +225,8 @@ static void test_messages(void **state)
 
 	expect_error(record_open(&r, "no-such-file.dlx"), E_NOINPUT, "no-such-file.dlx");
 	expect_error(record_parse(&r, "a.nc", "CDF\x01 and more", 13), E_DATA, "dlx-convert");
-	expect_error(record_parse(&r, "a.txt", "hello", 5), E_DATA, "'a.txt': byte 0: not a dlx record");
+	expect_error(record_parse(&r, "a.txt", "hello", 5), E_DATA,
+	             "'a.txt': byte 0: not a dlx record");
 	expect_error(record_parse(&r, "empty", "", 0), E_DATA, "not a dlx record");
 	write_example(path);
 	assert_int_equal(io_read_file(path, &file), 0);
@@ -242,7 +243,8 @@ static void test_messages(void **state)
 	unlink(path);
 }
 
-/* Replaces `from` in the description by `to` of the same length and makes the footer's hash right again. */
+/* Replaces `from` in the description by `to` of the same length and makes the footer's hash
+ * right again. */
 static void rewrite(struct buf *file, const char *from, const char *to)
 {
 	uint8_t *p = (uint8_t *)file->data, *end = p + file->len - FOOTER_BYTES;

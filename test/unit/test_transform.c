@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Chains of transforms against what they are documented to do, element by element, and the messages for
- * chains that cannot be. */
+ * Chains of transforms against what they are documented to do, element by element, and the
+ * messages for chains that cannot be. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ struct result {
 
 static int plan(struct transform_chain **out, const char *yaml, bool training, enum dtype target)
 {
-	struct transform_options o = {.data = set, .training = training, .seed = 7, .target_dtype = target};
+	struct transform_options o = {
+		.data = set, .training = training, .seed = 7, .target_dtype = target};
 	struct ynode *root;
 
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
@@ -71,7 +72,8 @@ static void refuse(const char *yaml, int code, const char *part, int column)
 	assert_int_equal(plan(&t, yaml, true, DTYPE_I32), code);
 	assert_null(t);
 	if (err_get(0)->loc.col != column)
-		fail_msg("%s: column %d instead of %d (%s)", yaml, err_get(0)->loc.col, column, err_get(0)->text);
+		fail_msg("%s: column %d instead of %d (%s)", yaml, err_get(0)->loc.col, column,
+		         err_get(0)->text);
 	if (!strstr(err_get(0)->text, part))
 		fail_msg("%s: '%s' does not hold '%s'", yaml, err_get(0)->text, part);
 	err_clear();
@@ -104,8 +106,10 @@ static void test_standard(void **state)
 static void test_min_max(void **state)
 {
 	const struct result r = apply("[{normalize: {method: min_max, channels: wind}}]", false, 0, 2);
-	const struct result g = apply("[{normalize: {method: min_max, mask: null, channels: [0, valid], "
-	                              "min: [0, -1], max: [100, 1]}}]", false, 0, 2);
+	const struct result g =
+		apply("[{normalize: {method: min_max, mask: null, channels: [0, valid], "
+	          "min: [0, -1], max: [100, 1]}}]",
+	          false, 0, 2);
 
 	near(r.x[1], (201 - 1) / (435. - 1));
 	near(r.x[0], 0);
@@ -172,7 +176,8 @@ static void test_roll(void **state)
 static void test_random_only_in_training(void **state)
 {
 	for (int64_t epoch = 0; epoch < 5; epoch++) {
-		const struct result r = apply("[{roll: [height, width]}, {flip: [height, width]}]", false, epoch, 2);
+		const struct result r =
+			apply("[{roll: [height, width]}, {flip: [height, width]}]", false, epoch, 2);
 
 		near(r.x[1], 201);
 		near(r.x[POINTS - 1], 235);
@@ -258,10 +263,12 @@ static void test_refusals(void **state)
 	refuse("[{crop: [5, 3]}]", E_SHAPE, "height 5 does not fit into 4", 3);
 	refuse("[{crop: [1, 2, 3]}]", E_SHAPE, "3 numbers", 3);
 	refuse("[{pad: {multiple: 4, mode: reflect}}]", E_CONFIG, "unknown mode 'reflect'", 28);
-	refuse("[{normalize: {method: standard, channels: [wint]}}]", E_CONFIG, "did you mean 'wind'", 44);
+	refuse("[{normalize: {method: standard, channels: [wint]}}]", E_CONFIG, "did you mean 'wind'",
+	       44);
 	refuse("[{normalize: {method: standard, channels: [valid]}}]", E_CONFIG, "is the mask", 44);
 	refuse("[{normalize: {method: standard, mean: 3}}]", E_CONFIG, "together", 3);
-	refuse("[{normalize: {method: min_max, mean: 3, std: 2}}]", E_CONFIG, "'mean' does not belong", 3);
+	refuse("[{normalize: {method: min_max, mean: 3, std: 2}}]", E_CONFIG, "'mean' does not belong",
+	       3);
 	refuse("[{normalize: {method: min_max, min: 3, max: 2}}]", E_CONFIG, "above 'min'", 3);
 	refuse("[log1p, {normalize: standard}]", E_CONFIG, "not known here", 10);
 	refuse("[{log1p: 5}]", E_CONFIG, "no input channel '5'", 10);
@@ -272,7 +279,8 @@ static void test_all_mistakes_at_once(void **state)
 {
 	struct transform_chain *t;
 
-	assert_int_equal(plan(&t, "[{crop: 9}, {roll: up}, {normalize: best}]", true, DTYPE_I32), E_SHAPE);
+	assert_int_equal(plan(&t, "[{crop: 9}, {roll: up}, {normalize: best}]", true, DTYPE_I32),
+	                 E_SHAPE);
 	assert_int_equal(err_count(), 3);
 	err_clear();
 }
