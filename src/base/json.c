@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 struct parser {
 	struct arena *a;
@@ -134,28 +135,8 @@ static int escape(struct parser *p, char **w)
 	return 0;
 }
 
-/* Bytes of the UTF-8 sequence at s (n bytes left), or 0: overlong forms, surrogates and values
- * above U+10FFFF are no UTF-8. */
-static int utf8_length(const unsigned char *s, size_t n)
-{
-	static const unsigned smallest[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-	int len = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	unsigned c;
-
-	if (s[0] >= 0xf8)
-		return 0;
-	if (len < 2 || (size_t)len > n)
-		return len == 1;
-	c = s[0] & (0x7fu >> len);
-	for (int i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3fu);
-	}
-	return c < smallest[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) ? 0 : len;
-}
-
-/* The cursor stands on the opening quote. The decoded text is never longer than the written one. */
+/* The cursor stands on the opening quote. The decoded text is never longer than the written one;
+ * the closing quote ends a broken UTF-8 sequence as a NUL would. */
 static int string(struct parser *p, const char **out)
 {
 	size_t start = p->pos++, end = p->pos;
@@ -167,16 +148,16 @@ static int string(struct parser *p, const char **out)
 		return fail(p, start, "a string without an end");
 	text = w = arena_alloc(p->a, end - start);
 	while (!accept(p, '"')) {
-		const unsigned char *s = (const unsigned char *)p->text + p->pos;
+		const char *s = p->text + p->pos;
 		int len;
 
 		if (accept(p, '\\')) {
 			TRY(escape(p, &w));
 			continue;
 		}
-		if (*s < 0x20)
+		if ((unsigned char)*s < 0x20)
 			return fail(p, p->pos, "a control character in a string");
-		len = utf8_length(s, p->size - p->pos);
+		len = utf8_length(s);
 		if (!len)
 			return fail(p, p->pos, "a string that is not UTF-8");
 		memcpy(w, s, (size_t)len);

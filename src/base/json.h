@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A strict reader of JSON (RFC 8259) for record files, checkpoint manifests and safetensors headers. Refused,
+ * A strict reader of JSON (RFC 8259) for record files, checkpoint manifests and the like. Refused,
  * with the byte offset: duplicate member names, text that is not UTF-8, U+0000, nesting deeper than
  * JSON_DEPTH, more than JSON_VALUES values, anything after the value but white space. Everything
  * lives in the caller's arena. */

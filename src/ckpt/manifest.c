@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "ckpt/json.h"
+#include "base/json.h"
 
 #define FORMAT "dlx checkpoint 1"
 #define TAIL_HEAD ",\n  \"hash\": \""

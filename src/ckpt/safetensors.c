@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
-#include "ckpt/json.h"
 
 #define PREFIX 8                       /* the length field */
 #define MAX_HEADER 100000000           /* the format's own limit */

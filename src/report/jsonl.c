@@ -12,8 +12,8 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json.h"
 #include "base/mem.h"
-#include "ckpt/json.h"
 
 struct jsonl {
 	int fd;

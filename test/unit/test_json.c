@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "ckpt/json.h"
+#include "base/json.h"
 
 /* In memory of the exact size, so that sanitizers see a read beyond it. */
 static int parse(struct json **out, struct arena *a, const char *text)
