@@ -54,10 +54,12 @@ static size_t longest_type(const struct field *f)
 
 static void add_table(struct buf *out, const struct field *fields, int indent);
 
-static void add_variants(struct buf *out, const struct variant *v, int indent)
+/* What may stand below row f: v and those after it. */
+static void add_variants(struct buf *out, const struct field *f, const struct variant *v, int indent)
 {
-	for (; v->name; v++) {
-		buf_printf(out, "%*s%s: %s", indent, "", variant_key(v), v->name);
+	for (; v && v->name; v++) {
+		buf_printf(out, "%*s", indent, "");
+		help_heading(out, f, v);
 		if (v->doc)
 			buf_printf(out, "  (%s)", v->doc);
 		buf_putc(out, '\n');
@@ -70,6 +72,7 @@ static void add_row(struct buf *out, const struct field *f, int indent, size_t n
                     size_t type_end)
 {
 	size_t line = out->len;
+	struct arena *a = arena_new();
 
 	buf_printf(out, "%*s%s", indent, "", f->name);
 	pad(out, &line, name_end);
@@ -78,8 +81,8 @@ static void add_row(struct buf *out, const struct field *f, int indent, size_t n
 	buf_printf(out, "%s\n", f->doc ? f->doc : "");
 	if (f->type == FT_SECTION)
 		add_table(out, f->sub, indent + 4);
-	if (f->type == FT_VARIANT)
-		add_variants(out, f->variants, indent + 4);
+	add_variants(out, f, field_variants(f, a), indent + 4);
+	arena_free(a);
 }
 
 static void add_table(struct buf *out, const struct field *fields, int indent)
@@ -93,8 +96,9 @@ static void add_table(struct buf *out, const struct field *fields, int indent)
 
 /* What a path has led to: a table's row, or a variant of the row before. */
 struct at {
+	struct arena *arena;               /* of lists of entries */
 	const struct field *fields;        /* where the next word is looked up; NULL: nothing below */
-	const struct variant *variants;    /* the types to look it up among first; NULL if none */
+	const struct variant *variants;    /* types or entries to look it up among first, or NULL */
 	const struct field *row;           /* the row found last */
 	const struct variant *variant;     /* the variant found last, below row */
 };
@@ -104,15 +108,15 @@ static bool step(struct at *at, const char *word, struct suggest *near)
 	for (const struct variant *v = at->variants; v && v->name; v++) {
 		suggest_offer(near, v->name);
 		if (!strcmp(v->name, word)) {
-			*at = (struct at){ .fields = v->fields, .row = at->row, .variant = v };
+			*at = (struct at){ .arena = at->arena, .fields = v->fields, .row = at->row, .variant = v };
 			return true;
 		}
 	}
 	for (const struct field *f = at->fields; f && f->type != FT_END; f++) {
 		suggest_offer(near, f->name);
 		if (!strcmp(f->name, word)) {
-			*at = (struct at){ .fields = f->type == FT_SECTION ? f->sub : NULL,
-			                   .variants = f->type == FT_VARIANT ? f->variants : NULL, .row = f };
+			*at = (struct at){ .arena = at->arena, .fields = f->type == FT_SECTION ? f->sub : NULL,
+			                   .variants = field_variants(f, at->arena), .row = f };
 			return true;
 		}
 	}
@@ -137,28 +141,33 @@ static int follow(struct at *at, const char *whole, char *key)
 	return 0;
 }
 
+static void add_part(struct buf *out, const struct at *at)
+{
+	if (at->variant) {
+		struct variant one[2] = { *at->variant, { 0 } };
+		buf_printf(out, "%s:\n", at->row->name);
+		add_variants(out, at->row, one, 4);
+	} else {
+		struct field one[2] = { *at->row, FIELD_END };
+		add_table(out, one, 0);
+	}
+}
+
 int help_text(struct buf *out, const struct field *fields, const char *key)
 {
-	struct at at = { .fields = fields };
+	struct at at = { .arena = arena_new(), .fields = fields };
 	struct buf copy = BUF_INIT;
-	int rc;
+	int rc = 0;
 
 	if (!key || !*key) {
 		add_table(out, fields, 0);
-		return 0;
-	}
-	buf_puts(&copy, key);
-	rc = follow(&at, key, copy.data);
-	buf_release(&copy);
-	if (rc < 0)
-		return rc;
-	if (at.variant) {
-		struct variant one[2] = { *at.variant, { 0 } };
-		buf_printf(out, "%s:\n", at.row->name);
-		add_variants(out, one, 4);
 	} else {
-		struct field one[2] = { *at.row, FIELD_END };
-		add_table(out, one, 0);
+		buf_puts(&copy, key);
+		rc = follow(&at, key, copy.data);
+		if (rc == 0)
+			add_part(out, &at);
 	}
-	return 0;
+	buf_release(&copy);
+	arena_free(at.arena);
+	return rc;
 }

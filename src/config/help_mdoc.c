@@ -47,13 +47,24 @@ static void add_sentence(struct buf *out, const char *s)
 
 static void add_list(struct buf *out, const struct field *fields);
 
-static void add_variants(struct buf *out, const struct variant *v)
+static void add_heading(struct buf *out, const struct field *f, const struct variant *v)
 {
+	struct buf text = BUF_INIT;
+
+	help_heading(&text, f, v);
+	buf_puts(out, ".It Cm ");
+	add_argument(out, text.data);
+	buf_putc(out, '\n');
+	buf_release(&text);
+}
+
+static void add_variants(struct buf *out, const struct field *f, const struct variant *v)
+{
+	if (!v || !v->name)
+		return;
 	buf_puts(out, ".Bl -tag -width Ds\n");
 	for (; v->name; v++) {
-		buf_printf(out, ".It Cm %s : ", variant_key(v));
-		add_argument(out, v->name);
-		buf_putc(out, '\n');
+		add_heading(out, f, v);
 		add_sentence(out, v->doc);
 		if (v->fields && v->fields->type != FT_END)
 			add_list(out, v->fields);
@@ -64,6 +75,7 @@ static void add_variants(struct buf *out, const struct variant *v)
 static void add_row(struct buf *out, const struct field *f)
 {
 	struct buf type = BUF_INIT;
+	struct arena *a = arena_new();
 
 	help_type(&type, f);
 	buf_puts(out, ".It Cm ");
@@ -74,8 +86,8 @@ static void add_row(struct buf *out, const struct field *f)
 	buf_release(&type);
 	if (f->type == FT_SECTION && f->sub->type != FT_END)
 		add_list(out, f->sub);
-	if (f->type == FT_VARIANT)
-		add_variants(out, f->variants);
+	add_variants(out, f, field_variants(f, a));
+	arena_free(a);
 }
 
 static void add_list(struct buf *out, const struct field *fields)

@@ -19,7 +19,7 @@ static const char *const names[] = {
 	[FT_BYTES] = "size (512KiB, 2GB)",
 	[FT_SECONDS] = "time (90s, 10m, {hours: 2})",
 	[FT_SECTION] = "section",
-	[FT_NODE] = "see its own part",
+	[FT_NODE] = "value",
 };
 
 static void add_limits(struct buf *out, const struct field *f)
@@ -28,6 +28,14 @@ static void add_limits(struct buf *out, const struct field *f)
 
 	buf_puts(out, value_range(a, f));
 	arena_free(a);
+}
+
+void help_heading(struct buf *out, const struct field *f, const struct variant *v)
+{
+	if (f->type == FT_VARIANT)
+		buf_printf(out, "%s: %s", variant_key(f->variants), v->name);
+	else
+		buf_printf(out, "- %s", v->name);
 }
 
 void help_type(struct buf *out, const struct field *f)
@@ -40,6 +48,8 @@ void help_type(struct buf *out, const struct field *f)
 		buf_puts(out, variant_key(f->variants));
 		for (int i = 0; f->variants[i].name; i++)
 			buf_printf(out, "%s %s", i ? "," : "", f->variants[i].name);
+	} else if (f->type == FT_NODE && (f->variants || f->entries)) {
+		buf_puts(out, "list of entries");
 	} else {
 		buf_puts(out, names[f->type]);
 		add_limits(out, f);

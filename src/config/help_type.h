@@ -7,6 +7,8 @@
 #include "base/buf.h"
 #include "config/schema.h"
 
+/* How an entry of the row's list or a type of the row is headed: "- roll", "type: sgd". */
+void help_heading(struct buf *out, const struct field *f, const struct variant *v);
 /* "integer from 1 to 64 (default 3)", "section", "one of same, valid (required)". */
 void help_type(struct buf *out, const struct field *f);
 

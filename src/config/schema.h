@@ -32,7 +32,8 @@ enum field_type {
 	FT_BYTES,     /* int64_t: 4096, 512KiB, 8GiB, 1.5GB */
 	FT_SECONDS,   /* double: 90, "90s", "10m", "2h", or {minutes: 10} */
 	FT_SECTION,   /* the struct sub describes, embedded at offset */
-	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent) */
+	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent). With variants or
+	               * entries it is a list of tagged entries, which only the help needs to know */
 	FT_VARIANT    /* struct variant_value: a map with `type: NAME`, or just NAME */
 };
 
@@ -84,13 +85,16 @@ struct field {
 	                                   * inclusive; both 0: no limits */
 	const char *const *choices;       /* FT_ENUM: NULL-terminated */
 	const struct field *sub;          /* FT_SECTION */
-	const struct variant *variants;   /* FT_VARIANT */
+	const struct variant *variants;   /* FT_VARIANT; FT_NODE: what may stand in the list */
 	unsigned flags;
 	const char *doc;                  /* one line: lower case, no final stop */
+	const struct variant *(*entries)(struct arena *a);   /* FT_NODE: variants, made when needed */
 };
+/* What stands below a row: its variants, its entries, or NULL. */
+const struct variant *field_variants(const struct field *f, struct arena *a);
 
 #define FIELD_(s, m, t, d, lo, hi, ch, sub_, var, fl, doc_) \
-	{ #m, t, offsetof(s, m), d, lo, hi, ch, sub_, var, fl, doc_ }
+	{ #m, t, offsetof(s, m), d, lo, hi, ch, sub_, var, fl, doc_, NULL }
 #define FIELD_BOOL(s, m, d, doc)           FIELD_(s, m, FT_BOOL, d, 0, 0, NULL, NULL, NULL, 0, doc)
 #define FIELD_INT(s, m, d, lo, hi, doc)    FIELD_(s, m, FT_INT, d, lo, hi, NULL, NULL, NULL, 0, doc)
 #define FIELD_FLOAT(s, m, d, lo, hi, doc)  FIELD_(s, m, FT_FLOAT, d, lo, hi, NULL, NULL, NULL, 0, doc)
@@ -102,8 +106,11 @@ struct field {
 #define FIELD_STRINGS(s, m, d, doc)        FIELD_(s, m, FT_STRINGS, d, 0, 0, NULL, NULL, NULL, 0, doc)
 #define FIELD_SECTION(s, m, fields, doc)   FIELD_(s, m, FT_SECTION, NULL, 0, 0, NULL, fields, NULL, 0, doc)
 #define FIELD_NODE(s, m, d, doc)           FIELD_(s, m, FT_NODE, d, 0, 0, NULL, NULL, NULL, 0, doc)
+#define FIELD_LIST(s, m, d, vars, doc)     FIELD_(s, m, FT_NODE, d, 0, 0, NULL, NULL, vars, 0, doc)
+#define FIELD_LIST_OF(s, m, d, make, doc_) \
+	{ #m, FT_NODE, offsetof(s, m), d, 0, 0, NULL, NULL, NULL, 0, doc_, make }
 #define FIELD_VARIANT(s, m, d, vars, doc)  FIELD_(s, m, FT_VARIANT, d, 0, 0, NULL, NULL, vars, 0, doc)
-#define FIELD_END { NULL, FT_END, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL }
+#define FIELD_END { NULL, FT_END, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, NULL }
 
 /* Reads map (NULL or Y_NULL: an empty one) into *out by the table. what names the thing in messages
  * ("'conv2d'", "section 'train'"); loc is where it stands, for "missing key" errors. */

@@ -265,6 +265,11 @@ static int read_variant(struct arena *a, const struct variant *list, const char 
 	return read_scope(&s, body, name_loc, data);
 }
 
+const struct variant *field_variants(const struct field *f, struct arena *a)
+{
+	return f->entries ? f->entries(a) : f->variants;
+}
+
 const char *variant_key(const struct variant *variants)
 {
 	return variants->key ? variants->key : "type";

@@ -29,6 +29,21 @@ static const struct variant optimizers[] = {
 	{ "none", NULL, NULL, 0 },
 	{ 0 }
 };
+static const struct variant *made_entries(struct arena *a)
+{
+	struct variant *v = ARENA_ARRAY(a, struct variant, 2);
+	v[0] = optimizers[0];
+	return v;
+}
+struct lists {
+	struct ynode *steps, *layers;
+};
+static const struct field list_fields[] = {
+	FIELD_LIST(struct lists, steps, NULL, optimizers, "in this order"),
+	FIELD_LIST_OF(struct lists, layers, "", made_entries, "one after another"),
+	FIELD_END
+};
+
 static const char *const modes[] = { "fast", "exact", NULL };
 
 struct train {
@@ -80,6 +95,28 @@ static void text(void **state)
 	assert_help("train.optimizer.none", "optimizer:\n    type: none\n");
 }
 
+static void lists(void **state)
+{
+	struct buf b = BUF_INIT;
+
+	assert_int_equal(help_text(&b, list_fields, NULL), 0);
+	assert_string_equal(b.data,
+		"steps   list of entries             in this order\n"
+		"    - sgd  (stochastic gradient descent)\n"
+		"        momentum  number from 0 to 1 (default 0.9)  momentum factor\n"
+		"    - none\n"
+		"layers  list of entries (required)  one after another\n"
+		"    - sgd  (stochastic gradient descent)\n"
+		"        momentum  number from 0 to 1 (default 0.9)  momentum factor\n");
+	b.len = 0;
+	assert_int_equal(help_text(&b, list_fields, "layers.sgd.momentum"), 0);
+	assert_string_equal(b.data, "momentum  number from 0 to 1 (default 0.9)  momentum factor\n");
+	b.len = 0;
+	help_mdoc(&b, list_fields);
+	assert_non_null(strstr(b.data, "List of entries (required).\n.Bl -tag -width Ds\n.It Cm \"\\&- sgd\"\n"));
+	buf_release(&b);
+}
+
 static void no_such_key(void **state)
 {
 	struct buf b = BUF_INIT;
@@ -122,14 +159,14 @@ static void mdoc(void **state)
 		"The update rule.\n"
 		"Type sgd, none (default sgd).\n"
 		".Bl -tag -width Ds\n"
-		".It Cm type : \"\\&sgd\"\n"
+		".It Cm \"\\&type: sgd\"\n"
 		"Stochastic gradient descent.\n"
 		".Bl -tag -width Ds\n"
 		".It Cm \"\\&momentum\"\n"
 		"Momentum factor.\n"
 		"Number from 0 to 1 (default 0.9).\n"
 		".El\n"
-		".It Cm type : \"\\&none\"\n"
+		".It Cm \"\\&type: none\"\n"
 		".El\n"
 		".El\n"
 		".El\n");
@@ -157,7 +194,7 @@ static void mandoc_accepts_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text), cmocka_unit_test(no_such_key), cmocka_unit_test(mdoc),
+		cmocka_unit_test(text), cmocka_unit_test(lists), cmocka_unit_test(no_such_key), cmocka_unit_test(mdoc),
 		cmocka_unit_test(mandoc_accepts_it),
 	};
 
