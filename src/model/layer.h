@@ -25,6 +25,9 @@ const struct layer_kind *layer_kind_find(const char *name);
  */
 struct variant *layer_variants(struct arena *a, int more, int *n);
 
+/* What may stand in a list: all layers and `repeat`; for the help. */
+const struct variant *layer_entries(struct arena *a);
+
 /* --- the expanded list --- */
 
 #define LAYER_INPUT (-1) /* in place of a layer: the model's input */

@@ -29,6 +29,9 @@ static const struct field repeat_fields[] = {
 	FIELD_NODE(struct repeat, layers, "", "the layers to repeat"), FIELD_END
 };
 
+static const struct variant repeat_variant = { "repeat", "a list of layers several times in a row",
+	                                           repeat_fields, sizeof(struct repeat) };
+
 /* Keys that every entry has beside those of its kind. */
 struct common {
 	const char *name;
@@ -374,6 +377,14 @@ static int check_blocks(const struct reader *r)
 	return rc;
 }
 
+const struct variant *layer_entries(struct arena *a)
+{
+	int n;
+	struct variant *v = layer_variants(a, 1, &n);
+	v[n] = repeat_variant;
+	return v;
+}
+
 static int reader_init(struct reader *r, struct arena *a, const struct layers *c)
 {
 	*r = (struct reader){ .arena = a, .blocks = c->blocks };
@@ -383,8 +394,7 @@ static int reader_init(struct reader *r, struct arena *a, const struct layers *c
 		return ERR(E_CONFIG, &c->blocks->loc, "expected a map of block names to lists of layers");
 	int nblocks = r->blocks ? r->blocks->n : 0, n;
 	r->variant = layer_variants(a, 1 + nblocks, &n);
-	r->variant[n++] = (struct variant){ "repeat", "a list of layers several times in a row",
-		                                repeat_fields, sizeof(struct repeat) };
+	r->variant[n++] = repeat_variant;
 	r->first_block = n;
 	for (int i = 0; i < nblocks; i++)
 		r->variant[n++] = (struct variant){ r->blocks->pair[i].key, "a block of this model", NULL,

@@ -9,9 +9,8 @@
 
 const struct field layers_fields[] = {
 	MODEL_COMMON_FIELDS(struct layers),
-	FIELD_NODE(
-		struct layers, layers, "",
-		"the layers, each {KIND: {KEYS, name, inputs}} or KIND; also repeat: {times, layers}"),
+	FIELD_LIST_OF(struct layers, layers, "", layer_entries,
+	              "the layers, each {KIND: {KEYS, name, inputs}} or KIND"),
 	FIELD_NODE(struct layers, blocks, NULL, "lists of layers by name, each usable as a layer"),
 	FIELD_END
 };
