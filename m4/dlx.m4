@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# How configure finds things. Each macro leaves one line for the closing table in a shell variable of its own and
+# never stops: what is missing is gathered in dlx_missing, so that one run of configure names all of it.
+
+# DLX_MISSING(WHAT, DEBIAN-PACKAGE)
+AC_DEFUN([DLX_MISSING], [AS_VAR_APPEND([dlx_missing], ["
+    $1 (Debian: $2)"])])
+
+# DLX_PACKAGE(NAME, PKG-CONFIG-MODULE, WHAT, DEBIAN-PACKAGE): a required library. Sets NAME_CFLAGS, NAME_LIBS,
+# have_NAME to its version.
+AC_DEFUN([DLX_PACKAGE], [
+PKG_CHECK_MODULES([$1], [$2],
+	[have_$1=`$PKG_CONFIG --modversion "$2" | sed q`],
+	[have_$1=missing; DLX_MISSING([$3], [$4])])
+])
+
+# DLX_HEADER_VERSION(VARIABLE, HEADER, EXPRESSION, [FLAGS], [COMPILER]): VARIABLE becomes the macros of EXPRESSION, such
+# as X_MAJOR.X_MINOR, with their values, or empty if there is no such header.
+AC_DEFUN([DLX_HEADER_VERSION], [
+AC_LANG_CONFTEST([AC_LANG_SOURCE([[#include <$2>
+dlx_version $3]])])
+$1=`m4_default([$5], [$CC]) -E -P $CPPFLAGS $4 conftest.c 2>/dev/null | sed -n '/^dlx_version/,$p' |
+	sed 's/^dlx_version//' | tr -d ' "()\n'`
+AS_CASE([$$1], [[*[A-Z]*]], [$1=])
+rm -f conftest.c
+])
+
+# DLX_WITH(NAME, TEXT): --with-NAME=yes|no|DIR; sets with_NAME, "auto" if it was not given.
+AC_DEFUN([DLX_WITH], [
+AC_ARG_WITH([$1], [AS_HELP_STRING([--with-$1@<:@=yes|no|DIR@:>@], [$2])], [], [with_$1=auto])
+AS_CASE([$with_$1], [yes|no|auto|/*], [],
+	[AC_MSG_ERROR([--with-$1=$with_$1: expected yes, no or an absolute folder])])
+])
+
+# DLX_REQUIRED(NAME, WHERE-IT-WAS-SOUGHT): the outcome "not found" is an error if the user asked for NAME.
+AC_DEFUN([DLX_REQUIRED], [
+AS_CASE([$with_$1], [no|auto], [], [AC_MSG_ERROR([--with-$1=$with_$1 was given, but $2])])
+])
+
+# Sets have_cuda to the version and NVCC, CUDA_HOME to where it is.
+AC_DEFUN([DLX_CUDA], [
+DLX_WITH([cuda], [the CUDA toolkit; default: taken if it is there])
+AC_ARG_VAR([NVCC], [the CUDA compiler])
+have_cuda=no
+AS_CASE([$with_cuda],
+	[no], [NVCC=],
+	[/*], [AC_PATH_PROG([NVCC], [nvcc], [], [$with_cuda/bin])],
+	[AC_PATH_PROG([NVCC], [nvcc], [], [$PATH:${CUDA_HOME:-/usr/local/cuda}/bin:/usr/local/cuda/bin:/opt/cuda/bin])])
+AS_IF([test -n "$NVCC"], [
+	have_cuda=`"$NVCC" --version 2>/dev/null | sed -n 's/.*release .*, V\(@<:@0-9.@:>@*\).*/\1/p'`
+	AS_IF([test -z "$have_cuda"], [have_cuda=no])
+])
+AS_IF([test "$have_cuda" = no],
+	[AS_IF([test "$with_cuda" != no], [DLX_REQUIRED([cuda], [no working nvcc was found (set NVCC or give its folder)])])],
+	[AS_CASE([$with_cuda], [/*], [CUDA_HOME=$with_cuda], [CUDA_HOME=`dirname "$NVCC"`; CUDA_HOME=`dirname "$CUDA_HOME"`])])
+])
+
+# cuDNN and NCCL, beside CUDA or where the compiler looks: have_cudnn, have_nccl.
+AC_DEFUN([DLX_CUDA_LIBRARIES], [
+DLX_WITH([nccl], [NVIDIA's collectives; default: taken if they are there])
+have_cudnn=no
+have_nccl=no
+AS_IF([test "$have_cuda" != no], [
+	AC_MSG_CHECKING([for cuDNN])
+	DLX_HEADER_VERSION([have_cudnn], [cudnn_version.h],
+		[CUDNN_MAJOR.CUDNN_MINOR.CUDNN_PATCHLEVEL], ["-I$CUDA_HOME/include"])
+	AS_IF([test -z "$have_cudnn"], [have_cudnn=no])
+	AC_MSG_RESULT([$have_cudnn])
+	AS_IF([test "$with_nccl" != no], [
+		AC_MSG_CHECKING([for NCCL])
+		dlx_nccl_flags="-I$CUDA_HOME/include"
+		AS_CASE([$with_nccl], [/*], [dlx_nccl_flags="-I$with_nccl/include $dlx_nccl_flags"])
+		DLX_HEADER_VERSION([have_nccl], [nccl.h], [NCCL_MAJOR.NCCL_MINOR.NCCL_PATCH], [$dlx_nccl_flags])
+		AS_IF([test -z "$have_nccl"], [have_nccl=no])
+		AC_MSG_RESULT([$have_nccl])
+	])
+])
+AS_IF([test "$have_nccl" = no && test "$with_nccl" != no],
+	[DLX_REQUIRED([nccl], [nccl.h was not found (it also needs CUDA)])])
+])
+
+# have_mpi becomes "MPICH 4.0.2", "Open MPI 4.1.4" or "MPI 3.1"; MPICC its compiler.
+AC_DEFUN([DLX_MPI], [
+DLX_WITH([mpi], [MPI; default: taken if mpicc is there])
+AC_ARG_VAR([MPICC], [the MPI compiler wrapper])
+have_mpi=no
+AS_CASE([$with_mpi],
+	[no], [MPICC=],
+	[/*], [AC_PATH_PROG([MPICC], [mpicc], [], [$with_mpi/bin])],
+	[AC_PATH_PROG([MPICC], [mpicc])])
+AS_IF([test -n "$MPICC"], [
+	AC_MSG_CHECKING([which MPI])
+	DLX_HEADER_VERSION([dlx_mpich], [mpi.h], [MPICH_VERSION], [], ["$MPICC"])
+	DLX_HEADER_VERSION([dlx_openmpi], [mpi.h],
+		[OMPI_MAJOR_VERSION.OMPI_MINOR_VERSION.OMPI_RELEASE_VERSION], [], ["$MPICC"])
+	DLX_HEADER_VERSION([dlx_mpi], [mpi.h], [MPI_VERSION.MPI_SUBVERSION], [], ["$MPICC"])
+	AS_IF([test -n "$dlx_mpich"], [have_mpi="MPICH $dlx_mpich"],
+		[test -n "$dlx_openmpi"], [have_mpi="Open MPI $dlx_openmpi"],
+		[test -n "$dlx_mpi"], [have_mpi="MPI $dlx_mpi"])
+	AC_MSG_RESULT([$have_mpi])
+])
+AS_IF([test "$have_mpi" = no && test "$with_mpi" != no],
+	[DLX_REQUIRED([mpi], [no working mpicc was found (set MPICC or give its folder)])])
+])
+
+# oneDNN by pkg-config, or its header and library where the compiler looks. Sets DNNL_CFLAGS, DNNL_LIBS, have_DNNL.
+AC_DEFUN([DLX_ONEDNN], [
+PKG_CHECK_MODULES([DNNL], [dnnl], [], [
+	DNNL_CFLAGS=
+	DNNL_LIBS=-ldnnl
+])
+AC_MSG_CHECKING([for oneDNN])
+DLX_HEADER_VERSION([have_DNNL], [oneapi/dnnl/dnnl_version.h],
+	[DNNL_VERSION_MAJOR.DNNL_VERSION_MINOR.DNNL_VERSION_PATCH], [$DNNL_CFLAGS])
+dlx_save_libs=$LIBS
+LIBS="$DNNL_LIBS $LIBS"
+AC_LINK_IFELSE([AC_LANG_PROGRAM([[const void *dnnl_version(void);]], [[return !dnnl_version();]])],
+	[], [have_DNNL=])
+LIBS=$dlx_save_libs
+AS_IF([test -z "$have_DNNL"], [have_DNNL=missing; DLX_MISSING([oneDNN], [libdnnl-dev])])
+AC_MSG_RESULT([$have_DNNL])
+AS_CASE([$have_DNNL], [missing|2.*|3.*], [],
+	[AC_MSG_ERROR([oneDNN $have_DNNL is not supported: 2.x or 3.x is needed])])
+])
+
+# DLX_FLAG(VARIABLE, FLAG): adds FLAG if the compiler takes it without a word.
+AC_DEFUN([DLX_FLAG], [
+AC_MSG_CHECKING([whether $CC takes $2])
+dlx_save_cflags=$CFLAGS
+CFLAGS="$CFLAGS -Werror $2"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes]); $1="$$1 $2"], [AC_MSG_RESULT([no])])
+CFLAGS=$dlx_save_cflags
+])
