@@ -62,7 +62,8 @@ sed '/^data:/,$!d' whole.yaml >>part.yaml
 expect 0 "$train" --check part.yaml
 
 mkdir wrong
-sed 's/{filters: 16/{fliters: 16/' whole.yaml >wrong/model.yaml
+ln -s ../train.dlx ../validation.dlx wrong
+sed 's/learning_rate:/learning_rat:/' whole.yaml >wrong/model.yaml
 cd wrong || exit 99
 expect 78 "$train" --check model.yaml
 block "$(head -n 1 err)" >shown
