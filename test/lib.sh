@@ -60,6 +60,15 @@ coads_data() {
 	coads_convert '1,4,7,10' data/coads-validation.dlx
 }
 
+# Sets $python to one that has torch and numpy.
+find_python() {
+	export PYTHONDONTWRITEBYTECODE=1
+	for python in ${PYTHON:-} /usr/bin/python3 python3; do
+		"$python" -c 'import numpy, torch' 2>/dev/null && return
+	done
+	skip "no Python with torch and numpy (packages python3-torch, python3-numpy)"
+}
+
 # weights RUN: hash of the weights and the state of a run's newest checkpoint.
 newest_state() {
 	dir=$(find "$1/checkpoints" -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort | tail -n 1)
