@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What every file must keep to: 600 lines a file and 100 lines a function in C, no notes to self in place of work,
+# What every file must keep to: 600 lines a file (800 for a test) and 100 lines a function in C, no notes to self in place of work,
 # the licence's line at the top, no blanks at the end of a line. A function is what stands between '{' and '}' in the
 # first column.
 #
@@ -26,8 +26,9 @@ function complain(line, text) {
 	bad = 1
 }
 function close_file() {
-	if (file != "" && is_c && lines > 600) {
-		printf "%s: %d lines; 600 is the limit\n", file, lines
+	limit = file ~ /^test\// ? 800 : 600
+	if (file != "" && is_c && lines > limit) {
+		printf "%s: %d lines; %d is the limit\n", file, lines, limit
 		bad = 1
 	}
 	if (file != "" && licensed && !spdx) {

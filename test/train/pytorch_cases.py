@@ -98,7 +98,7 @@ UPWARD = """
 - square: {inputs: [b_act], name: bb}
 - subtract: {inputs: [bc, bb]}
 - scale: {factor: 0.5, shift: 0.25, inputs: [c], name: half}
-- add: {inputs: [subtract1, half], name: d}
+- add: {inputs: [subtract_0, half], name: d}
 - slice: {axis: 2, begin: 1, size: 5}
 - resize: {size: [10, 12], mode: bilinear, align_corners: true}
 - scale: {factor: 0.1}

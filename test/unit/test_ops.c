@@ -676,7 +676,7 @@ static void test_messages(void **unused)
 	const tid sgd[] = { w, w, graph_scalar(g, 1) }, other[] = { w, a, graph_scalar(g, 1) };
 	struct sgd_attr momentum = { .momentum = 0.9 }, nesterov = { .nesterov = true };
 
-	refuses(g, "add", NULL, 2, (tid[]){ a, b }, 
+	refuses(g, "add", NULL, 2, (tid[]){ a, b },
 	        "'add' needs inputs of one shape, but has 2x3 and 3x2");
 	refuses(g, "sum", &axis, 1, &a, "'sum' over axis 2, but its input 2x3 has 2 axes");
 	refuses(g, "mean", &twice, 1, &a, "'mean' names axis 0 twice");
