@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "ckpt/pack.h"
 #include "ckpt/safetensors.h"
-#include "ckpt/store.h"
+#include "ckpt/version_list.h"
 
 struct ckpt_version {
 	struct arena *a;

@@ -24,7 +24,7 @@
 #include "base/pool.h"
 #include "ckpt/pack.h"
 #include "ckpt/safetensors.h"
-#include "ckpt/store.h"
+#include "ckpt/version_list.h"
 
 /* The staged copy of one state. Buffers grow to the largest state and are used again. */
 struct stage {
@@ -94,7 +94,7 @@ static int open_store(struct ckpt_store *s)
 {
 	TRY(make_folder(s->dir));
 	TRY(lock_store(s));
-	TRY(store_clean(s->dir));
+	TRY(version_clean(s->dir));
 	TRY(version_list_read(&s->versions, s->dir));
 	s->pool = pool_new(1, 1);
 	if (!s->pool)
@@ -347,7 +347,7 @@ static void drop_expired(struct ckpt_store *s)
 	int i, mark = err_count();
 
 	while ((i = version_list_expired(&s->versions, &s->config.keep)) >= 0) {
-		if (store_remove(s->dir, s->versions.v[i].id) < 0) {
+		if (version_remove(s->dir, s->versions.v[i].id) < 0) {
 			warn("an old checkpoint stays: %s",
 			     err_count() > mark ? err_get(mark)->text : s->versions.v[i].id);
 			err_truncate(mark);

@@ -9,6 +9,13 @@
 set -u
 cd "${srcdir:-.}" || exit 99
 
+# An archive's members have no folders, so that two of one name are hard to tell apart in it.
+twice=$(find src -name '*.c' | sed 's,.*/,,' | sort | uniq -d)
+[ -z "$twice" ] || {
+	echo "two files of src have the name:" $twice
+	exit 1
+}
+
 roots=
 for d in src data-tools cuda test man m4 configs .ci; do
 	[ -d "$d" ] && roots="$roots $d"

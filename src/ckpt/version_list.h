@@ -2,8 +2,8 @@
  *
  * The folder of versions, as reader and writer see it: which versions there are, in what order,
  * which of them the keep policy drops. Names that start with a dot are never versions. */
-#ifndef DLX_CKPT_STORE_H
-#define DLX_CKPT_STORE_H
+#ifndef DLX_CKPT_VERSION_LIST_H
+#define DLX_CKPT_VERSION_LIST_H
 
 #include "ckpt/manifest.h"
 
@@ -30,9 +30,9 @@ int version_list_expired(const struct version_list *l, const struct ckpt_keep *k
 void version_list_remove(struct version_list *l, int i);
 
 /* Renames folder id of dir to a hidden name, then deletes it: never half there. */
-int store_remove(const char *dir, const char *id);
+int version_remove(const char *dir, const char *id);
 /* Removes what interrupted saves and deletions left behind. */
-int store_clean(const char *dir);
+int version_clean(const char *dir);
 
 /* The hidden names. */
 #define STORE_TMP ".tmp-"

@@ -3,7 +3,7 @@
  * Listing, ordering, expiring and deleting versions. What counts as a version is its name alone;
  * its order comes from the serial number in its manifest, so that a run which went back to an older
  * step and trained on from there is the newest, not the one that had come further. */
-#include "ckpt/store.h"
+#include "ckpt/version_list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -168,7 +168,7 @@ int version_list_expired(const struct version_list *l, const struct ckpt_keep *k
 
 /* --- deleting --- */
 
-int store_remove(const char *dir, const char *id)
+int version_remove(const char *dir, const char *id)
 {
 	char *from = io_join(dir, id), *to;
 	struct buf name = BUF_INIT;
@@ -196,7 +196,7 @@ static bool leftover(const char *name)
 	       strncmp(name, STORE_DEL, strlen(STORE_DEL)) == 0;
 }
 
-int store_clean(const char *dir)
+int version_clean(const char *dir)
 {
 	DIR *d = opendir(dir);
 	struct dirent *e;
