@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "graph/memcheck.h"
 #include "graph/memplace.h"
 #include "graph/pass.h"
 
@@ -206,6 +207,7 @@ int memplan(struct graph *g, const struct memplan_workspace *ws)
 		g->arena_lower_bound = memplace_lower_bound(item, n, g->nnode, &g->arena_peak_node);
 		g->arena_bytes = memplace(item, n, g->arena_lower_bound);
 		assign(&l, ws, item, owner, n);
+		rc = ws ? memcheck(g, ws) : 0;   /* graph_verify does not know of workspaces */
 	}
 	life_release(&l);
 	mem_free(item);

@@ -10,7 +10,10 @@
  * interleave and must be run by one walk.
  *
  * Sink: a node whose inputs stay alive anyway moves down to its first use, so that its output takes
- * no memory before. That is what weight-decay terms and constants need after hoisting. */
+ * no memory before. That is what weight-decay terms and constants need after hoisting.
+ *
+ * Tried and left out: list scheduling that prefers what frees more than it makes. On U-shaped dense
+ * networks the peak stays where it is (309 MiB of 309 for configs/coads-fcn.yaml). */
 #include <limits.h>
 #include <string.h>
 
