@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The contract between the graph and its ops. One record per op; one file per op family holds everything about it:
- * attributes, documentation, shape rule, gradient rule, cost, kernels for every backend, test samples. The file ends with
- * OPSET(file_name, &op1, &op2, ...); the build lists the files once, in Makefile.am (OPS), and makes src/op/table.inc from it.
+ * The contract between the graph and its ops. One record per op; one file per op family holds
+ * everything about it: attributes, documentation, shape rule, gradient rule, cost, kernels for
+ * every backend, test samples. The file ends with OPSET(file_name, &op1, &op2, ...); the build
+ * lists the files once, in Makefile.am (OPS), and makes src/op/table.inc from it.
  *
- * Fixed order inside an op file: purpose and maths - attribute struct and table - shape - grad - cost - reference kernel - cpu
- * kernel - cuda region - samples - records - OPSET. */
+ * Fixed order inside an op file: purpose and maths - attribute struct and table - shape - grad -
+ * cost - reference kernel - cpu kernel - cuda region - samples - records - OPSET. */
 #ifndef DLX_GRAPH_OP_H
 #define DLX_GRAPH_OP_H
 
@@ -26,7 +27,7 @@ struct kplan {
 	struct arena *arena;         /* plan lifetime: descriptors, index tables */
 	void *state;                 /* the kernel's own */
 	size_t ws_bytes;             /* workspace booked; arrives in run, 64-byte aligned */
-	const char *impl;            /* for --plan: "brgconv:avx512" ; NULL: the op's name says it all */
+	const char *impl;            /* for --plan: "brgconv:avx512"; NULL: the name says it */
 };
 
 /* What arrives at run time. in/out have nin/nout entries, NULL where the node has NONE. */
@@ -36,22 +37,26 @@ struct kargs {
 	void *ws;
 };
 
-/* Which physical layouts a kernel takes. The layout pass inserts reorder nodes where tensors differ. */
+/* Which physical layouts a kernel takes. The layout pass inserts reorder nodes where tensors
+ * differ. */
 enum kernel_layout {
 	KL_PLAIN,    /* every tensor row-major */
-	KL_SAME,     /* element-wise: tensors with out[0]'s shape (in[0]'s if there is no output of that shape) share one layout, any
-	                layout; the kernel walks kplan_elements() flat, padding included. Other tensors (scalars, ...) are row-major */
-	KL_NATIVE,   /* every tensor in layout_native of its shape: channels-last for 3 axes and more */
+	KL_SAME,     /* element-wise: tensors with out[0]'s shape (in[0]'s if no input has that)
+	                share one layout, any; the kernel walks kplan_*_elements() flat,
+	                padding included. Other tensors (scalars, ...) are row-major */
+	KL_NATIVE,   /* every tensor in layout_native of its shape */
 	KL_CHOOSE    /* the kernel says: choose() below */
 };
 
 struct kernel {
 	enum kernel_layout layouts;
-	/* KL_CHOOSE, required: fills the wanted layout of each input and output. On entry in[i] holds what the tensor has now (unset if nobody
-	 * chose yet: a param before its first use) and out[i] is unset, except that of a gradient (tensor.grad_of) whose param has a layout: then that one.
-	 * Writing what is there already avoids a reorder. */
+	/* KL_CHOOSE, required: fills the wanted layout of each input and output. On entry in[i]
+	 * holds what the tensor has now (unset if nobody chose yet: a param before its first use)
+	 * and out[i] is unset, except that of a gradient (tensor.grad_of) whose param has a layout:
+	 * then that one. Writing what is there already avoids a reorder. */
 	int (*choose)(struct kplan *k, struct layout *in, struct layout *out);
-	/* Optional. Layouts are final. Makes descriptors, books workspace; may refuse with E_UNSUPPORTED and a reason. */
+	/* Optional. Layouts are final. Makes descriptors, books workspace; may refuse with
+	 * E_UNSUPPORTED and a reason. */
 	int (*plan)(struct kplan *k);
 	/* Required. No allocation, no choice. Returns 0 or an error. */
 	int (*run)(const struct kplan *k, const struct kargs *a);
@@ -72,13 +77,13 @@ struct cost {
 /* --- the record --- */
 
 enum {
-	OP_LAYER = 1,       /* may stand in a `layers` list under its own name; takes previous (or `inputs`) */
+	OP_LAYER = 1,       /* may stand in a `layers` list; takes the one before or `inputs` */
 	OP_UPDATE = 2,      /* writes state in place; has no gradient by design */
 	OP_VIEW = 4,        /* out[0] shares in[0]'s storage; no kernel runs. Both are row-major */
 	OP_RANDOM = 8,      /* uses the "random_key" input (see op/random.h) */
 	OP_NOGRAD = 16,     /* gradient ends here by design (metrics) */
 	OP_NODCE = 32,      /* kept although nobody reads its outputs */
-	OP_ONCE = 64,       /* a gradient op without a rule: differentiating it once more is refused, by design */
+	OP_ONCE = 64,       /* a gradient op without a rule: a second derivative is refused */
 	OP_COUNTED = 128    /* its flops are in published counts: convolutions and dense layers */
 };
 
@@ -87,29 +92,36 @@ struct op {
 	const char *doc;                /* one line */
 	unsigned flags;
 	int min_in, max_in;             /* inputs; optional ones are NONE or left off */
-	int nout;                       /* outputs; -1: as many as the shape rule makes (n->nout is set by it) */
+	int nout;                       /* outputs; -1: as many as the shape rule makes */
 	size_t attr_size;
 	const struct field *attrs;      /* NULL if attr_size is 0 */
-	unsigned nondiff;               /* bit i: input i has no gradient (labels, running statistics) */
-	unsigned diff_out;              /* bit i: output i carries gradient too; output 0 always does, the others not (saved for
-	                                   backward, counts) */
-	unsigned inplace;               /* bit i: out[0] may take over in[i]'s buffer if that is its last use (same layout and size) */
+	unsigned nondiff;               /* bit i: input i has no gradient (labels, statistics) */
+	unsigned diff_out;              /* bit i: output i carries gradient too; output 0 always
+	                                   does, the others not (saved for backward, counts) */
+	unsigned inplace;               /* bit i: out[0] may take over in[i]'s buffer at its last
+	                                   use (same type, shape and layout) */
 
-	/* Checks input shapes and attributes, makes outputs with graph_out. Errors at g->cur_loc. Required. */
+	/* Checks input shapes and attributes, makes outputs with graph_out. Errors at g->cur_loc.
+	 * Required. */
 	int (*shape)(struct graph *g, struct node *n);
-	/* Emits nodes that compute the gradient. dy[i]: gradient of output i, or NONE. Fills dx[i] for inputs whose tensor
-	 * requires_grad (NONE: zero or not differentiable). NULL: no rule. */
+	/* Emits nodes that compute the gradient. dy[i]: gradient of output i, or NONE. Fills dx[i]
+	 * for inputs whose tensor requires_grad (NONE: zero or not differentiable). NULL: no rule. */
 	int (*grad)(struct graph *g, const struct node *n, const tid *dy, tid *dx);
-	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no arithmetic worth counting. */
+	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
+	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);
 
 	struct kernel kernel[BACKEND_COUNT];
-	/* Test and bench samples, NULL-terminated; at least one for every op. Grammar (op/sample.h):
-	 *   "INPUT INPUT ... ; key: value, key: value"     attributes as the inside of a YAML flow map
+	/* Test and bench samples, NULL-terminated; at least one for every op. Grammar
+	 * (op/sample.h):
+	 *   "INPUT INPUT ... ; key: value, key: value"   attributes as inside a YAML flow map
 	 *   INPUT = SHAPE[:KIND]   SHAPE = 2x3x9x9 | s (scalar) | - (absent)
-	 *   KIND  = normal (default) | positive (0.5..1.5) | away (0.2 < |x| < 1.5: no kink nearby) | distinct (all values differ by 0.05 at least)
-	 *         | indexK (i32 in 0..K-1) | labelsK (i32 in 0..K-1, some 255) | key (random_key) | one (1.0) | zero
-	 *         A trailing '!' makes the input a param (weights), '@' a state (updated in place). */
+	 *   KIND  = normal (default) | positive (0.5..1.5)
+	 *         | away (0.2 < |x| < 1.5: no kink nearby)
+	 *         | distinct (all values differ by 0.05 at least)
+	 *         | indexK (i32 in 0..K-1) | labelsK (i32 in 0..K-1, some 255)
+	 *         | key (random_key) | one (1.0) | zero
+	 * A trailing '!' makes the input a param (weights), '@' a state (updated in place). */
 	const char *const *samples;
 };
 
