@@ -271,6 +271,8 @@ static const char *current_name(struct graph *g)
 {
 	const char *last = g->nnode ? g->node[g->nnode - 1]->name : "";
 
+	if (!g->cur_name)
+		return "";
 	return !strcmp(last, g->cur_name) ? last : arena_strdup(g->arena, g->cur_name);
 }
 
@@ -334,7 +336,7 @@ int graph_emit(struct graph *g, const char *name, const void *attr, int nin, con
 	if (rc < 0) {
 		g->ntensor = ntensor;    /* outputs a failed rule made already */
 		err_locate(rc, &g->cur_loc);
-		return err_context(rc, "in layer '%s' (op '%s')", g->cur_name, op->name);
+		return err_context(rc, "in layer '%s' (op '%s')", n->name, op->name);
 	}
 	node_append(g, n);
 	finish_outputs(g, n);

@@ -2,87 +2,9 @@
  *
  * Differentiation: values against finite differences (by a tiny interpreter of the toy ops), second
  * derivatives, and what must not be emitted. */
-#include "toy_ops.h"
+#include "toy_eval.h"
 
 #include <math.h>
-
-#include "base/mem.h"
-
-/* --- a tiny interpreter: every tensor is a vector of doubles --- */
-
-struct values {
-	const struct graph *g;
-	double **v;
-	int n;
-};
-
-static int64_t elements(const struct graph *g, tid t)
-{
-	return shape_count(&graph_t(g, t)->shape);
-}
-
-static void compute(struct values *s, const struct node *n)
-{
-	const struct graph *g = s->g;
-	const char *op = n->op->name;
-	const double *a = n->nin ? s->v[n->in[0]] : NULL, *b = n->nin > 1 ? s->v[n->in[1]] : NULL;
-	double *y = s->v[n->out[0]];
-	int64_t m = elements(g, n->out[0]), in = n->nin ? elements(g, n->in[0]) : 0;
-
-	for (int64_t i = 0; i < m; i++) {
-		if (!strcmp(op, "add"))
-			y[i] = a[i] + b[i];
-		else if (!strcmp(op, "multiply"))
-			y[i] = a[i] * b[i];
-		else if (!strcmp(op, "relu"))
-			y[i] = a[i] > 0 ? a[i] : 0;
-		else if (!strcmp(op, "relu_grad"))
-			y[i] = a[i] > 0 ? b[i] : 0;
-		else if (!strcmp(op, "scale"))
-			y[i] = a[i] * ((struct toy_scale *)n->attr)->factor +
-			       ((struct toy_scale *)n->attr)->shift;
-		else if (!strcmp(op, "fill"))
-			y[i] = ((struct toy_fill *)n->attr)->value;
-		else if (!strcmp(op, "spread"))
-			y[i] = a[0];
-		else if (!strcmp(op, "sum"))
-			for (int64_t k = 0; k < in; k++)
-				y[0] = k ? y[0] + a[k] : a[k];
-		else
-			fail_msg("no interpreter for '%s'", op);
-	}
-}
-
-static void values_run(struct values *s)
-{
-	for (int t = 0; t < s->g->ntensor; t++)
-		if (graph_t(s->g, t)->role == ROLE_CONSTANT)
-			for (int64_t i = 0; i < elements(s->g, t); i++)
-				s->v[t][i] = dtype_get(graph_t(s->g, t)->dtype,
-				                       graph_t(s->g, t)->value, i);
-	for (int i = 0; i < s->g->nnode; i++)
-		compute(s, s->g->node[i]);
-}
-
-static void values_init(struct values *s, const struct graph *g)
-{
-	s->g = g;
-	s->n = g->ntensor;
-	s->v = mem_calloc((size_t)s->n, sizeof *s->v);
-	for (int t = 0; t < s->n; t++) {
-		s->v[t] = mem_calloc((size_t)elements(g, t), sizeof(double));
-		for (int64_t i = 0; i < elements(g, t); i++)
-			s->v[t][i] = 0.3 + 0.37 * (double)((i * 7 + t * 3) % 5) -
-			             0.9 * (double)((i + t) % 2);
-	}
-}
-
-static void values_release(struct values *s)
-{
-	for (int t = 0; t < s->n; t++)
-		mem_free(s->v[t]);
-	mem_free(s->v);
-}
 
 /* dx against central differences of the scalar y. */
 static void check_gradient(const struct graph *g, tid y, tid x, tid dx)

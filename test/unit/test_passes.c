@@ -1,187 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The passes one by one on small graphs, the runner, dumps, fingerprints, and all of them on ten
- * thousand nodes. */
-#include "toy_ops.h"
+ * Layout and scheduling on small graphs and random ones, the runner, dumps, fingerprints, and all
+ * passes on ten thousand nodes. (Folding: test_fold.c, memory: test_memplan.c.) */
+#include "toy_passes.h"
 
 #include <stdio.h>
 #include <time.h>
 
 #include "base/mem.h"
-
-static const struct pass compile[] = {
-	{ "fold", "", pass_fold, STAGE_BUILT },        { "dce", "", pass_dce, STAGE_BUILT },
-	{ "layout", "", pass_layout, STAGE_LAID_OUT }, { "sched", "", pass_sched, STAGE_LAID_OUT },
-	{ "memplan", "", pass_memplan, STAGE_PLANNED },
-};
-#define NPASS ((int)(sizeof compile / sizeof *compile))
-
-static void run(struct graph *g, int from, int to)
-{
-	struct pass_env env = { .backend = BACKEND_CPU };
-
-	if (pass_run(g, compile + from, to - from, &env) < 0)
-		fail_msg("%s (%s)", toy_error(), err_get(err_count() - 1)->context[0]);
-}
-
-static tid scale(struct graph *g, tid x, double factor, double shift)
-{
-	return toy_emit(g, "scale", &(struct toy_scale){ factor, shift }, 1, &x);
-}
-static tid fill(struct graph *g, double value, const char *dims)
-{
-	struct shape s = toy_dims(dims);
-
-	return toy_emit(g, "fill", &(struct toy_fill){ value, { s.nd, s.d } }, 0, NULL);
-}
-static tid reshape(struct graph *g, tid x, const char *dims)
-{
-	struct shape s = toy_dims(dims);
-
-	return toy_emit(g, "reshape", &(struct toy_shape){ { s.nd, s.d } }, 1, &x);
-}
-static tid transpose(struct graph *g, tid x, int n, const int64_t *perm)
-{
-	return toy_emit(g, "transpose", &(struct toy_perm){ { n, perm } }, 1, &x);
-}
-
-/* --- fold --- */
-
-/* What stands behind the input of the keep node that reads t, after fold and dead-code removal. */
-static tid folded(struct graph *g, tid t)
-{
-	EMIT(g, "keep", t);
-	run(g, 0, 2);
-	return g->node[g->nnode - 1]->in[0];
-}
-
-static void test_fold_identities(void **state)
-{
-	for (int i = 0; i < 12; i++) {
-		struct graph *g = graph_new();
-		tid x = EMIT(g, "hard", toy_input(g, "x", "2x3")), s = EMIT(g, "sum", x), t = NONE,
-		    want = x;
-		switch (i) {
-		case 0: t = EMIT(g, "add", x, fill(g, 0, "2x3")); break;
-		case 1: t = EMIT(g, "add", fill(g, 0, "2x3"), x); break;
-		case 2: t = EMIT(g, "multiply", x, fill(g, 1, "2x3")); break;
-		case 3: t = EMIT(g, "multiply", fill(g, 1, "2x3"), x); break;
-		case 4: t = scale(g, x, 1, 0); break;
-		case 5: t = scale(g, scale(g, x, 4, 0), 0.25, 0); break;
-		case 6: t = reshape(g, reshape(g, x, "6"), "2x3"); break;
-		case 7: t = reshape(g, x, "2x3"); break;
-		case 8:
-			t = transpose(g, transpose(g, x, 2, (int64_t[]){ 1, 0 }), 2,
-			              (int64_t[]){ 1, 0 });
-			break;
-		case 9: t = transpose(g, x, 2, (int64_t[]){ 0, 1 }); break;
-		case 10:
-			t = toy_emit(g, "broadcast",
-			             &(struct toy_shape){ { 2, (int64_t[]){ 2, 3 } } }, 1, &x);
-			break;
-		case 11: t = EMIT(g, "multiply", graph_scalar(g, 1), s); want = s; break;
-		}
-		assert_int_equal(folded(g, t), want);
-		assert_int_equal(g->nnode, want == s ? 3 : 2);   /* hard (and sum), keep */
-		graph_free(g);
-	}
-}
-
-/* Near misses stay. */
-static void test_fold_not(void **state)
-{
-	for (int i = 0; i < 10; i++) {
-		struct graph *g = graph_new();
-		tid x = EMIT(g, "hard", toy_input(g, "x", "2x2")), w = toy_param(g, "w", "2x2"),
-		    t = NONE;
-		switch (i) {
-		case 0: t = EMIT(g, "add", x, fill(g, 1, "2x2")); break;
-		case 1: t = EMIT(g, "multiply", x, fill(g, 0, "2x2")); break;
-		case 2: t = scale(g, x, 1, 1); break;
-		case 3: t = scale(g, x, 2, 0); break;
-		case 4: t = transpose(g, x, 2, (int64_t[]){ 1, 0 }); break;
-		case 5: t = reshape(g, x, "4"); break;
-		case 6: t = EMIT(g, "add", w, fill(g, 0, "2x2")); break; /* a copy of a param */
-		case 7: t = scale(g, reshape(g, w, "4"), 1, 0); break;   /* through a view */
-		case 8: /* a tensor the host reads */
-			t = scale(g, x, 1, 0);
-			graph_t(g, t)->output = true;
-			break;
-		case 9: t = scale(g, EMIT(g, "sgd", w, x), 1, 0); break;
-		}
-		assert_int_equal(folded(g, t), t);
-		graph_free(g);
-	}
-}
-
-static void test_fold_joins(void **state)
-{
-	struct graph *g = graph_new();
-	tid x = EMIT(g, "hard", toy_input(g, "x", "2x3x5")), t, s;
-	struct toy_scale *a;
-	struct toy_perm *p;
-
-	/* 3 (2 x + 1) + 4 = 6 x + 7 */
-	t = folded(g, scale(g, scale(g, x, 2, 1), 3, 4));
-	a = toy_producer(g, t)->attr;
-	assert_true(a->factor == 6 && a->shift == 7);
-	assert_int_equal(toy_producer(g, t)->in[0], x);
-	/* not where the inner one is read elsewhere too */
-	s = scale(g, x, 5, 0);
-	t = scale(g, s, 7, 0);
-	EMIT(g, "keep", s);
-	t = folded(g, t);
-	assert_int_equal(toy_producer(g, t)->in[0], s);
-	/* 2x3x5 -> 3x5x2 -> 5x2x3 in one step */
-	t = folded(g, transpose(g, transpose(g, x, 3, (int64_t[]){ 1, 2, 0 }), 3,
-	                        (int64_t[]){ 1, 2, 0 }));
-	p = toy_producer(g, t)->attr;
-	assert_true(p->perm.v[0] == 2 && p->perm.v[1] == 0 && p->perm.v[2] == 1);
-	assert_int_equal(toy_producer(g, t)->in[0], x);
-	assert_int_equal(graph_t(g, t)->shape.d[0], 5);
-	/* a view of a view looks at the bottom */
-	t = folded(g, reshape(g, reshape(g, x, "6x5"), "30"));
-	assert_int_equal(graph_t(g, t)->alias, x);
-	/* scalars are computed */
-	t = folded(g, scale(g, scale(g, graph_scalar(g, 3), 2, 1), 2, 0));
-	assert_int_equal(t, graph_scalar(g, 14));
-	graph_free(g);
-}
-
-/* A folded gradient hands its param on, and a chain of identities folds in one run. */
-static void test_fold_chain(void **state)
-{
-	struct graph *g = graph_new();
-	tid x = EMIT(g, "hard", toy_input(g, "x", "8")), w = toy_param(g, "w", "8"), t = x;
-
-	for (int i = 0; i < 50; i++)
-		t = scale(g, EMIT(g, "add", t, fill(g, 0, "8")), 1, 0);
-	graph_t(g, t)->grad_of = w;
-	assert_int_equal(folded(g, t), x);
-	assert_int_equal(graph_t(g, x)->grad_of, w);
-	graph_free(g);
-}
-
-/* --- dce --- */
-
-static void test_dce(void **state)
-{
-	struct graph *g = graph_new();
-	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), a, out[2];
-
-	a = EMIT(g, "relu", x);
-	EMIT(g, "relu", EMIT(g, "relu", a));             /* nobody reads it */
-	EMIT(g, "keep", EMIT(g, "hard", x));             /* kept by its flag */
-	EMIT(g, "sgd", w, EMIT(g, "add", x, x));         /* kept as an update */
-	assert_int_equal(graph_emit(g, "two", NULL, 1, &x, 2, out), 0);
-	graph_t(g, EMIT(g, "sum", out[1]))->output = true;
-	run(g, 1, 2);
-	assert_int_equal(g->nnode, 6);
-	assert_int_equal(toy_count(g, "relu"), 0);
-	assert_int_equal(graph_t(g, a)->producer, NONE);
-	assert_string_equal(g->node[0]->op->name, "hard");   /* the order stays */
-	graph_free(g);
-}
 
 /* --- layout --- */
 
@@ -232,6 +58,81 @@ static void test_layout(void **state)
 	assert_int_equal(toy_producer(g, view->in[0])->id,
 	                 view->id - 1); /* right before its first use */
 	graph_free(g);
+}
+
+/* Random graphs: without the reorders everyone reads what it read before, no reorder is there
+ * twice, and the verifier is content. */
+static struct graph *random_images(int n)
+{
+	static const char *const op[] = { "any", "any_native", "relu", "add", "conv", "any" };
+	struct graph *g = graph_new();
+	tid x = toy_input(g, "x", "2x8x3x3"), w = toy_param(g, "w", "8x8"),
+	    flat = toy_param(g, "f", "144");
+	tid t[60] = { EMIT(g, "hard", x), reshape(g, flat, "2x8x3x3"),
+		      toy_param(g, "v", "2x8x3x3") };
+
+	for (int i = 3; i < n; i++) {
+		int kind = dice(6);
+		tid a = t[dice(i)], b = kind == 4 ? w : t[dice(i)];
+		if (kind == 5)
+			b = EMIT(g, "hard", reshape(g, b, "16x9"));
+		t[i] = kind == 2 ? EMIT(g, "relu", a) : EMIT(g, op[kind], a, b);
+	}
+	graph_t(g, t[n - 1])->output = true;
+	g->cur_phase = PHASE_UPDATE;
+	EMIT(g, "sgd", w, toy_state(g, "m", "8x8"));
+	EMIT(g, "sgd", t[2], t[n - 1]);
+	return g;
+}
+
+/* The tensor behind reorders. */
+static tid behind(const struct graph *g, tid t)
+{
+	while (graph_t(g, t)->producer != NONE && !strcmp(toy_producer(g, t)->op->name, "reorder"))
+		t = toy_producer(g, t)->in[0];
+	return t;
+}
+
+static void check_no_twins(const struct graph *g)
+{
+	for (int i = 0; i < g->nnode; i++)
+		for (int j = 0; j < i; j++) {
+			const struct node *a = g->node[i], *b = g->node[j];
+			if (strcmp(a->op->name, "reorder") || strcmp(b->op->name, "reorder"))
+				continue;
+			if (a->in[0] == b->in[0] &&
+			    (a->phase == PHASE_UPDATE) == (b->phase == PHASE_UPDATE))
+				assert_false(layout_equal(&graph_t(g, a->out[0])->layout,
+				                          &graph_t(g, b->out[0])->layout));
+			assert_true(behind(g, a->in[0]) == a->in[0]);
+		}
+}
+
+static void test_layout_random(void **state)
+{
+	struct node *node[400];
+	tid in[400][4];
+	int reorders = 0;
+
+	for (int run_ = 0; run_ < 100; run_++) {
+		struct graph *g = random_images(4 + run_ / 2);
+		int n = g->nnode;
+		for (int i = 0; i < n; i++) {
+			node[i] = g->node[i];
+			memcpy(in[i], g->node[i]->in, (size_t)g->node[i]->nin * sizeof(tid));
+		}
+		run(g, 2, 3);
+		reorders += g->nnode - n;
+		for (int i = 0; i < n; i++) {
+			assert_true(i == 0 || node[i]->id > node[i - 1]->id);
+			for (int k = 0; k < node[i]->nin; k++)
+				assert_int_equal(behind(g, node[i]->in[k]), in[i][k]);
+		}
+		check_no_twins(g);
+		run(g, 3, 5);
+		graph_free(g);
+	}
+	assert_true(reorders > 100);
 }
 
 /* Layouts from a store are kept, and who wants another one gets a copy. */
@@ -589,24 +490,13 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fold_identities),
-		cmocka_unit_test(test_fold_not),
-		cmocka_unit_test(test_fold_joins),
-		cmocka_unit_test(test_fold_chain),
-		cmocka_unit_test(test_dce),
-		cmocka_unit_test(test_layout),
-		cmocka_unit_test(test_layout_preset),
-		cmocka_unit_test(test_layout_same),
-		cmocka_unit_test(test_layout_phases),
-		cmocka_unit_test(test_layout_errors),
-		cmocka_unit_test(test_layout_reference),
-		cmocka_unit_test(test_sched_hoists),
-		cmocka_unit_test(test_sched_accumulation),
-		cmocka_unit_test(test_sched_memory),
-		cmocka_unit_test(test_sched_sinks),
-		cmocka_unit_test(test_runner),
-		cmocka_unit_test(test_dump),
-		cmocka_unit_test(test_fingerprint),
+		cmocka_unit_test(test_layout), cmocka_unit_test(test_layout_preset),
+		cmocka_unit_test(test_layout_random), cmocka_unit_test(test_layout_same),
+		cmocka_unit_test(test_layout_phases), cmocka_unit_test(test_layout_errors),
+		cmocka_unit_test(test_layout_reference), cmocka_unit_test(test_sched_hoists),
+		cmocka_unit_test(test_sched_accumulation), cmocka_unit_test(test_sched_memory),
+		cmocka_unit_test(test_sched_sinks), cmocka_unit_test(test_runner),
+		cmocka_unit_test(test_dump), cmocka_unit_test(test_fingerprint),
 		cmocka_unit_test(test_large),
 	};
 
