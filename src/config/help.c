@@ -63,6 +63,8 @@ static void add_variants(struct buf *out, const struct field *f, const struct va
 		if (v->doc)
 			buf_printf(out, "  (%s)", v->doc);
 		buf_putc(out, '\n');
+		for (const struct preset *p = v->presets; p && p->name; p++)
+			buf_printf(out, "%*svariant: %s  %s\n", indent + 4, "", p->name, p->doc);
 		if (v->fields)
 			add_table(out, v->fields, indent + 4);
 	}

@@ -58,6 +58,20 @@ static void add_heading(struct buf *out, const struct field *f, const struct var
 	buf_release(&text);
 }
 
+static void add_presets(struct buf *out, const struct preset *p)
+{
+	if (!p)
+		return;
+	buf_puts(out, ".Bl -tag -width Ds\n");
+	for (; p->name; p++) {
+		buf_puts(out, ".It Cm variant : ");
+		add_argument(out, p->name);
+		buf_putc(out, '\n');
+		add_sentence(out, p->doc);
+	}
+	buf_puts(out, ".El\n");
+}
+
 static void add_variants(struct buf *out, const struct field *f, const struct variant *v)
 {
 	if (!v || !v->name)
@@ -66,6 +80,7 @@ static void add_variants(struct buf *out, const struct field *f, const struct va
 	for (; v->name; v++) {
 		add_heading(out, f, v);
 		add_sentence(out, v->doc);
+		add_presets(out, v->presets);
 		if (v->fields && v->fields->type != FT_END)
 			add_list(out, v->fields);
 	}

@@ -53,12 +53,21 @@ struct strings {
 
 /* One of several shapes a section can have, chosen by its `type` key or by the single key of a
  * tagged map. */
+struct preset;
 struct variant {
 	const char *name;              /* NULL ends the list */
 	const char *doc;
 	const struct field *fields;    /* may be NULL: no keys */
 	size_t size;                   /* of the C struct */
 	const char *key;               /* whose value names the variant; NULL: "type". Same in every row */
+	const struct preset *presets;  /* NULL: none */
+};
+/* Values for some of a variant's keys under one name, chosen by the key `variant`: what a publication
+ * fixes. Keys that the user gives win. */
+struct preset {
+	const char *name;              /* NULL ends the list */
+	const char *doc;
+	const char *yaml;              /* the inside of a flow map: "growth: 32, kernel: 5" */
 };
 /* "type", or what the rows say. */
 const char *variant_key(const struct variant *variants);
@@ -66,6 +75,7 @@ const char *variant_key(const struct variant *variants);
 struct variant_value {
 	const struct variant *v;       /* NULL if nullable and absent */
 	const void *data;              /* the struct of v, read; in the arena */
+	const char *preset;            /* the value of `variant`, or NULL */
 	struct loc loc;
 };
 

@@ -243,20 +243,84 @@ static int unknown_variant(struct arena *a, const struct variant *list, const ch
 	return rc;
 }
 
+/* --- presets --- */
+
+static int find_preset(const struct preset *list, const struct ynode *name,
+                       const struct preset **out)
+{
+	struct suggest near = { .word = name->text };
+	struct buf names = BUF_INIT;
+	int rc;
+
+	for (const struct preset *p = list; p->name; p++) {
+		if (name->kind == Y_SCALAR && strcmp(p->name, name->text) == 0) {
+			*out = p;
+			buf_release(&names);
+			return 0;
+		}
+		suggest_offer(&near, p->name);
+		buf_printf(&names, "%s%s", p == list ? "" : ", ", p->name);
+	}
+	if (name->kind != Y_SCALAR)
+		rc = ERR(E_CONFIG, &name->loc, "'variant' must be one of: %s", names.data);
+	else if (near.best)
+		rc = ERR(E_CONFIG, &name->loc, "unknown variant '%s'; did you mean '%s'?", name->text,
+		         near.best);
+	else
+		rc = ERR(E_CONFIG, &name->loc, "unknown variant '%s', which is one of: %s", name->text,
+		         names.data);
+	buf_release(&names);
+	return rc;
+}
+
+/* body with the preset's values for the keys that it does not give. */
+static int apply_preset(struct arena *a, const struct variant *v, const struct ynode **body,
+                        const char **name)
+{
+	const struct ypair *chosen = *body && (*body)->kind == Y_MAP ? ytree_pair(*body, "variant") : NULL;
+	const struct preset *p = NULL;
+	struct ynode *values, *all;
+
+	if (!chosen || y_is_null(chosen->value))
+		return 0;
+	TRY(find_preset(v->presets, chosen->value, &p));
+	*name = p->name;
+	BUG_IF(ytree_parse(a, p->name, arena_printf(a, "{%s}", p->yaml), &values) < 0,
+	       "preset '%s' of '%s' is not YAML", p->name, v->name);
+	all = arena_copy(a, *body, sizeof **body);
+	all->pair = ARENA_ARRAY(a, struct ypair, (*body)->n + values->n);
+	memcpy(all->pair, (*body)->pair, sizeof *all->pair * (size_t)all->n);
+	for (int i = 0; i < values->n; i++)
+		if (!ytree_pair(*body, values->pair[i].key)) {
+			all->pair[all->n] = values->pair[i];
+			all->pair[all->n++].key_loc = chosen->value->loc;
+		}
+	*body = all;
+	return 0;
+}
+
 /* The variant called name into out; body may be NULL. */
 static int read_variant(struct arena *a, const struct variant *list, const char *what,
                         const char *name, const struct loc *name_loc, const struct ynode *body,
                         const char *const *ignore, struct variant_value *out)
 {
-	struct scope s = { .a = a, .siblings = list, .ignore = ignore };
+	const char *ignored[8] = { 0 };
+	struct scope s = { .a = a, .siblings = list, .ignore = ignored };
 	const struct variant *v = list;
 	void *data;
+	int n = 0;
 
+	for (; ignore && ignore[n]; n++)
+		ignored[n] = ignore[n];
 	out->loc = *name_loc;
 	while (v->name && strcmp(v->name, name) != 0)
 		v++;
 	if (!v->name)
 		return unknown_variant(a, list, what, name, name_loc);
+	if (v->presets) {
+		ignored[n] = "variant";
+		TRY(apply_preset(a, v, &body, &out->preset));
+	}
 	s.fields = v->fields;
 	s.what = arena_printf(a, "'%s'", v->name);
 	data = arena_alloc(a, v->size);

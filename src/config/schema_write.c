@@ -145,6 +145,8 @@ struct ynode *schema_write_variant(struct arena *a, const struct variant_value *
 		return ynode_new(a, Y_NULL);
 	map = ynode_new(a, Y_MAP);
 	ynode_add_pair(a, map, variant_key(in->v), ynode_string(a, in->v->name));
+	if (in->preset)
+		ynode_add_pair(a, map, "variant", ynode_string(a, in->preset));
 	write_rows(a, map, in->v->fields, in->data);
 	return map;
 }

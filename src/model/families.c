@@ -17,7 +17,7 @@ const struct family *const model_families[] = {
 };
 
 const struct variant model_variants[] = {
-#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id), "family" },
+#define X(id, name, doc) { name, doc, id##_fields, sizeof(struct id), "family", id##_presets },
 	FAMILIES(X)
 #undef X
 		{ 0 }

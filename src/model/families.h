@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The list of model families. A family is X(name in C, name in YAML, documentation); it has struct
- * NAME, NAME_fields, NAME_check and NAME_build in NAME.h. */
+ * NAME, NAME_fields, NAME_presets, NAME_check and NAME_build in NAME.h. */
 #ifndef DLX_MODEL_FAMILIES_H
 #define DLX_MODEL_FAMILIES_H
 

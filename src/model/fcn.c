@@ -65,6 +65,14 @@ const struct field fcn_fields[] = {
 	FIELD_END
 };
 
+const struct preset fcn_presets[] = {
+	{ "pool_avg", "the production network of Laanait et al. 2019; also the defaults",
+	  "growth: 256, kernel: 5, poolings: 3, layers_per_block: [1, 2, 4, 3, 4, 2, 1], "
+	  "pooling: average, transition_up_kernel: 1, batch_norm: transition_down, gamma_init: 0.1, "
+	  "initial_bias: true, output_bias: false, width_multiple: 8, init: he_uniform" },
+	{ 0 }
+};
+
 /* --- parts --- */
 
 static const struct fcn *config(const struct model_build *b)

@@ -28,6 +28,7 @@ struct fcn {
 };
 
 extern const struct field fcn_fields[];
+extern const struct preset fcn_presets[];
 int fcn_check(struct arena *a, const void *config, const struct loc *loc);
 int fcn_build(struct model_build *b, tid *out);
 

@@ -13,6 +13,7 @@ struct layers {
 };
 
 extern const struct field layers_fields[];
+#define layers_presets NULL        /* every key is the user's */
 int layers_check(struct arena *a, const void *config, const struct loc *loc);
 int layers_build(struct model_build *b, tid *out);
 

@@ -466,13 +466,64 @@ static void suggestions(void **state)
 	                         names));
 }
 
+struct dish {
+	int64_t salt, pepper;
+};
+static const struct field dish_fields[] = {
+	FIELD_INT(struct dish, salt, "1", 0, 99, "grains"),
+	FIELD_INT(struct dish, pepper, "2", 0, 99, "grains"),
+	FIELD_END
+};
+static const struct preset dish_presets[] = { { "hot", "much pepper", "salt: 5, pepper: 50" }, { 0 } };
+static const struct variant dishes[] = {
+	{ "soup", "a soup", dish_fields, sizeof(struct dish), "kind", dish_presets },
+	{ "bread", "bread", dish_fields, sizeof(struct dish), "kind", NULL },
+	{ 0 }
+};
+
+static int read_dish(struct arena *a, const char *yaml, struct variant_value *v)
+{
+	struct ynode *root;
+
+	err_clear();
+	assert_int_equal(ytree_parse(a, "d.yaml", yaml, &root), 0);
+	return schema_read_variant(a, root, dishes, "'dish'", v);
+}
+
+/* A preset fills the keys that are not given, and comes back in the effective config. */
+static void presets(void **state)
+{
+	struct arena *a = arena_new();
+	struct variant_value v;
+	const struct dish *d;
+
+	(void)state;
+	assert_int_equal(read_dish(a, "{kind: soup, variant: hot, salt: 7}", &v), 0);
+	d = v.data;
+	assert_int_equal(d->salt, 7);
+	assert_int_equal(d->pepper, 50);
+	assert_string_equal(v.preset, "hot");
+	assert_string_equal(ytree_find(schema_write_variant(a, &v), "variant")->text, "hot");
+	assert_int_equal(read_dish(a, "{kind: soup}", &v), 0);
+	d = v.data;
+	assert_int_equal(d->pepper, 2);
+	assert_null(v.preset);
+	assert_int_equal(read_dish(a, "{kind: soup, variant: hat}", &v), E_CONFIG);
+	assert_string_equal(err_get(0)->text, "unknown variant 'hat'; did you mean 'hot'?");
+	assert_int_equal(err_get(0)->loc.col, 23);
+	assert_int_equal(read_dish(a, "{kind: soup, variant: [hot]}", &v), E_CONFIG);
+	assert_int_equal(read_dish(a, "{kind: bread, variant: hot}", &v), E_CONFIG);
+	err_clear();
+	arena_free(a);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(defaults), T(values), T(wrong_keys), T(wrong_types), T(out_of_range), T(several_at_once),
 		T(a_full_record_keeps_its_entries), T(tagged_entries), T(paths), T(seconds),
-		T(written_reads_back), T(suggestions),
+		T(written_reads_back), T(suggestions), T(presets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
