@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fuzz target for the readers of foreign files that are our own: .npy, .npz and IDX, plain or gzipped. The
- * readers take paths, so each input goes through a file in memory. */
+ * Fuzz target for the readers of foreign files that are our own: .npy, .npz and IDX, plain or
+ * gzipped. The readers take paths, so each input goes through a file in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
