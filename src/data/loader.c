@@ -29,7 +29,7 @@ const struct field data_fields[] = {
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms, "what happens to each sample, in this order"),
 	FIELD_BOOL(struct data_config, shuffle, "true", "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
-	           "the last batch of an epoch may have fewer samples; false: it is left out"),
+	           "the last batch of an epoch may have fewer samples; false: training leaves it out"),
 	FIELD_INT(struct data_config, threads, "2", 1, 256, "background threads that decode samples"),
 	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
 	FIELD_END
