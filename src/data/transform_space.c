@@ -74,7 +74,8 @@ static int choose_axes(const struct plan *p, struct step *s, const struct string
 
 		if (k < 0)
 			rc = ERR(E_CONFIG, loc, "unknown axis '%s'%s%s%s; expected depth, height or width",
-			         name, guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+			         name, guess ? " (did you mean '" : "", guess ? guess : "",
+			         guess ? "'?)" : "");
 		else if (k < first)
 			rc = ERR(E_SHAPE, loc, "the inputs have no axis '%s', only %d spatial axes", name,
 			         p->g.nspatial);

@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "data/transform_step.h"
+
+#define LISTED 20   /* channel names in a message */
 
 static const char *const methods[] = {"standard", "min_max", NULL};
 enum { STANDARD, MIN_MAX };
@@ -48,10 +51,24 @@ const struct field transform_log1p_fields[] = {
 
 /* --- channels --- */
 
-/* The channel called text, or numbered so; -1 with an error at loc. */
-static int channel_find(const struct plan *p, const char *text, const struct loc *loc)
+static int no_channel(const struct plan *p, const char *text, const struct loc *loc)
 {
 	const char *guess = did_you_mean(text, p->channel_names);
+	struct buf names = BUF_INIT;
+	int rc;
+
+	for (int64_t c = 0; p->info->input_channels && c < p->g.c && c < LISTED; c++)
+		buf_printf(&names, "%s %s", c ? "," : ":", p->channel_names[c]);
+	rc = ERR(E_CONFIG, loc, "no input channel '%s'%s%s%s; there are %lld%s%s", text,
+	         guess ? " (did you mean '" : "", guess ? guess : "", guess ? "'?)" : "",
+	         (long long)p->g.c, names.data, names.len && p->g.c > LISTED ? ", ..." : "");
+	buf_release(&names);
+	return rc;
+}
+
+/* The channel called text, or numbered so; or an error at loc. */
+static int channel_find(const struct plan *p, const char *text, const struct loc *loc)
+{
 	char *end;
 	long long v;
 
@@ -62,9 +79,7 @@ static int channel_find(const struct plan *p, const char *text, const struct loc
 	v = strtoll(text, &end, 10);
 	if (*text && !*end && errno == 0 && v >= 0 && v < p->g.c)
 		return (int)v;
-	ERR(E_CONFIG, loc, "no input channel '%s'%s%s%s; there are %lld", text,
-	    guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "", (long long)p->g.c);
-	return -1;
+	return no_channel(p, text, loc);
 }
 
 static void start_value_step(struct plan *p, struct step *s, int mask)
@@ -89,7 +104,7 @@ static int choose_channels(struct plan *p, struct step *s, const struct strings 
 		const int c = channel_find(p, names->v[i], loc);
 
 		if (c < 0)
-			rc = E_CONFIG;
+			rc = c;
 		else if (c == s->mask)
 			rc = ERR(E_CONFIG, loc, "channel '%s' is the mask", names->v[i]);
 		else
@@ -169,15 +184,19 @@ static int check_given(const struct step *s, const struct pair *given, const str
 	return 0;
 }
 
-static int normalize_mask(struct plan *p, const struct step *s)
+/* The mask channel, -1 for none, or an error. */
+static int normalize_mask(struct plan *p, const struct step *s, int *mask)
 {
 	const struct normalize_options *o = s->options;
 
+	*mask = -1;
 	if (!o->mask)
-		return -1;
+		return 0;
 	if (strcmp(o->mask, "auto") == 0)
-		return p->info->mask;
-	return channel_find(p, o->mask, &s->loc);
+		*mask = p->info->mask;
+	else
+		TRY(*mask = channel_find(p, o->mask, &s->loc));
+	return 0;
 }
 
 /* centre and scale of one channel from the statistics; a constant channel becomes 0. */
@@ -195,11 +214,11 @@ static int from_stats(const struct plan *p, const struct step *s, int64_t c, dou
 		return 0;
 	}
 	if (!isfinite(*centre) || !isfinite(width))
-		return ERR(E_CONFIG, &s->loc,
-		           "the %s of channel %lld '%s' is not known here%s; give it as '%s'",
-		           o->method == STANDARD ? "mean and deviation" : "range", (long long)c,
-		           p->channel_names[c], o->method == STANDARD ? " (after log1p it cannot be)" : "",
-		           o->method == STANDARD ? "mean' and 'std" : "min' and 'max");
+		return ERR(E_CONFIG, &s->loc, "%s of channel %lld '%s' %s; say %s",
+		           o->method == STANDARD ? "mean and deviation" : "the range", (long long)c,
+		           p->channel_names[c],
+		           o->method == STANDARD ? "are not known after log1p" : "is not known",
+		           o->method == STANDARD ? "'mean' and 'std'" : "'min' and 'max'");
 	*scale = width > 0 ? 1 / width : 1;
 	return 0;
 }
@@ -231,12 +250,9 @@ int normalize_plan(struct plan *p, struct step *s)
 	const struct pair moments = {&o->mean, &o->std, "mean", "std"};
 	const struct pair range = {&o->min, &o->max, "min", "max"};
 	const struct pair *given = o->method == STANDARD ? &moments : &range;
-	const int mark = err_count();
-	const int mask = normalize_mask(p, s);
-	int n, k = 0;
+	int mask, n, k = 0;
 
-	if (err_count() > mark)
-		return E_CONFIG;
+	TRY(normalize_mask(p, s, &mask));
 	start_value_step(p, s, mask);
 	n = choose_channels(p, s, &o->channels);
 	TRY(n);

@@ -270,7 +270,7 @@ static void test_refusals(void **state)
 	refuse("[{normalize: {method: min_max, mean: 3, std: 2}}]", E_CONFIG, "'mean' does not belong",
 	       3);
 	refuse("[{normalize: {method: min_max, min: 3, max: 2}}]", E_CONFIG, "above 'min'", 3);
-	refuse("[log1p, {normalize: standard}]", E_CONFIG, "not known here", 10);
+	refuse("[log1p, {normalize: standard}]", E_CONFIG, "are not known after log1p", 10);
 	refuse("[{log1p: 5}]", E_CONFIG, "no input channel '5'", 10);
 	refuse("roll", E_CONFIG, "must be a list", 1);
 }
