@@ -254,6 +254,79 @@ static void test_field_targets(void **state)
 	transform_chain_free(t);
 }
 
+#define VOLUME (2 * 3 * 4)
+
+/* A set of one volume (1, 2, 3, 4) with element 100 z + 10 y + x and a target of the given shape. */
+static struct dataset *volume_set(const char *file, struct shape target, const float *values)
+{
+	const struct record_info info = {
+		.input = {DTYPE_F32, {4, {1, 2, 3, 4}}, NULL, 0, NULL},
+		.target = {DTYPE_F32, target, NULL, 0, NULL},
+		.mask = -1, .ignore = RECORD_NO_IGNORE,
+	};
+	struct record_writer *w;
+	float input[VOLUME];
+
+	for (int i = 0; i < VOLUME; i++)
+		input[i] = (float)(100 * (i / 12) + 10 * (i / 4 % 3) + i % 4);
+	assert_int_equal(record_create(&w, file, &info, 1), 0);
+	assert_int_equal(record_append(w, input, values), 0);
+	assert_int_equal(record_commit(w), 0);
+	return fixture_open(&file, 1);
+}
+
+/* Runs a chain on sample 0 of d; returns the target's shape. */
+static struct shape run_volume(struct dataset *d, const char *yaml, float *x, float *t)
+{
+	struct transform_options o = {.data = d, .training = true, .target_dtype = DTYPE_F32};
+	struct transform_chain *c;
+	struct transform_scratch *s;
+	struct ynode *root;
+	struct shape shape;
+	float input[VOLUME], target[2 * VOLUME];
+
+	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
+	o.list = root;
+	assert_int_equal(transform_chain_new(&c, &o), 0);
+	assert_int_equal(dataset_read(d, 0, input, target), 0);
+	s = transform_scratch_new(c);
+	assert_int_equal(transform_run(c, s, 0, 0, input, target, x, t), 0);
+	shape = *transform_target_shape(c);
+	transform_scratch_free(s);
+	transform_chain_free(c);
+	return shape;
+}
+
+/* Fields of two channels move with the volume; a vector stays. */
+static void test_volumes(void **state)
+{
+	static const char yaml[] = "[{flip: {axis: [depth, width], probability: 1}}, {pad: [4, 1, 6]}]";
+	static const char *const file = "test_volume.tmp.dlx";
+	float values[2 * VOLUME], x[4 * 3 * 6], t[2 * 4 * 3 * 6];
+	struct shape shape;
+	struct dataset *d;
+
+	for (int i = 0; i < 2 * VOLUME; i++)
+		values[i] = (float)(-i);
+	d = volume_set(file, (struct shape){4, {2, 2, 3, 4}}, values);
+	shape = run_volume(d, yaml, x, t);
+	assert_int_equal(shape.d[1], 4);
+	assert_int_equal(shape.d[2], 3);
+	assert_int_equal(shape.d[3], 6);
+	near(x[1 * 18 + 2 * 6 + 1], 123);                       /* z 1, y 2, x 3 comes first */
+	near(x[2 * 18 + 2 * 6 + 4], 20);
+	near(x[0], 0);
+	near(t[72 + 1 * 18 + 2 * 6 + 1], -(VOLUME + 12 + 8 + 3));
+	dataset_free(d);
+	d = volume_set(file, (struct shape){1, {3}}, values);
+	shape = run_volume(d, yaml, x, t);
+	assert_int_equal(shape.nd, 1);
+	near(x[1 * 18 + 2 * 6 + 1], 123);
+	near(t[2], -2);
+	dataset_free(d);
+	unlink(file);
+}
+
 static void test_refusals(void **state)
 {
 	refuse("[{rol: width}]", E_CONFIG, "did you mean 'roll'", 3);
@@ -314,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_crop),
 		cmocka_unit_test(test_pad),
 		cmocka_unit_test(test_field_targets),
+		cmocka_unit_test(test_volumes),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_all_mistakes_at_once),
 	};
