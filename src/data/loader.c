@@ -26,8 +26,10 @@
 const struct field data_fields[] = {
 	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
 	FIELD_STRINGS(struct data_config, validation, NULL, "record files that are only evaluated"),
-	FIELD_LIST(struct data_config, transforms, NULL, data_transforms, "what happens to each sample, in this order"),
-	FIELD_BOOL(struct data_config, shuffle, "true", "a new order of the training samples each epoch"),
+	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
+	           "what happens to each sample, in this order"),
+	FIELD_BOOL(struct data_config, shuffle, "true",
+	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
 	           "the last batch of an epoch may have fewer samples; false: training leaves it out"),
 	FIELD_INT(struct data_config, threads, "2", 1, 256, "background threads that decode samples"),

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From record files to batches: a dataset is the concatenation of one or more record files with equal
- * array names, shapes and dtypes; a loader decodes, transforms and assembles batches on background threads into
- * a ring of buffers allocated once.
+ * From record files to batches: a dataset is the concatenation of one or more record files with
+ * equal array names, shapes and dtypes; a loader decodes, transforms and assembles batches on
+ * background threads into a ring of buffers allocated once.
  *
- * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the same for any number
- * of threads, and a loader started at (epoch, batch) continues exactly as one that ran there. Validation loaders neither shuffle nor
- * apply random transforms (a random crop becomes a centre crop).
+ * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the
+ * same for any number of threads, and a loader started at (epoch, batch) continues exactly as
+ * one that ran there. Validation loaders neither shuffle nor apply random transforms (a random
+ * crop becomes a centre crop).
  *
  * The training loop is the only caller; one thread. */
 #ifndef DLX_DATA_LOADER_H
@@ -38,24 +39,27 @@ struct dataset_info {
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
 	const char *const *classes;              /* names of the target's classes, or NULL */
 	int nclasses;
-	int64_t target_ignore;                   /* value that means "no label"; INT64_MIN if none is recorded */
+	int64_t target_ignore;                   /* value of "no label"; INT64_MIN: none */
 	int mask;                                /* input channel, not 0 where others are valid; -1 */
 };
 
 /* Of the valid values of one input channel; see record.h. */
 struct channel_stats;
 
-/* Opens every file named by paths (globs expanded and sorted). E_NOINPUT for a missing file or a glob without a match
- * (with the config place of the pattern), E_DATA for a damaged or foreign file or one that does not fit the first. */
+/* Opens every file named by paths (globs expanded and sorted). E_NOINPUT for a missing file or
+ * a glob without a match (with the config place of the pattern), E_DATA for a damaged or
+ * foreign file or one that does not fit the first. */
 int dataset_open(struct dataset **out, const struct strings *paths);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
-/* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the sample's hash. Thread-safe. */
+/* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
+ * sample's hash. Thread-safe. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);
-/* A hash of the identity of the data (file contents' hashes), for checkpoints: resuming on other data is refused. */
+/* A hash of the identity of the data (file contents' hashes), for checkpoints: resuming on
+ * other data is refused. */
 uint64_t dataset_fingerprint(const struct dataset *d);
-/* Samples (or pixels) per class value 0..nclasses-1 of an integer target over the whole set, from the record's statistics
- * where stored, else counted. */
+/* Samples (or pixels) per class value 0..nclasses-1 of an integer target over the whole set,
+ * from the record's statistics where stored, else counted. */
 int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
 /* One for each input channel, over all files. */
 const struct channel_stats *dataset_statistics(const struct dataset *d);
@@ -77,7 +81,7 @@ struct loader_options {
 };
 
 struct batch {
-	int64_t n;                     /* samples in it: batch_size, or fewer for the last of an epoch */
+	int64_t n;                     /* samples: batch_size, or fewer at an epoch's end */
 	int64_t epoch, index;          /* index of the batch within the epoch */
 	const float *input;            /* (n, C, [D,] H, W) */
 	const void *target;            /* (n, ...) of target_dtype */

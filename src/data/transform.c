@@ -188,7 +188,8 @@ int transform_check(struct arena *a, const struct ynode *list)
 	if (list->kind != Y_SEQ)
 		return not_a_list(list);
 	for (int i = 0; i < list->n; i++) {
-		const int one = schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v);
+		const int one =
+			schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v);
 
 		rc = rc < 0 ? rc : one;
 	}

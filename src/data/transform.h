@@ -20,7 +20,8 @@
 
 extern const struct variant data_transforms[];
 
-/* Whether the entries of the list (may be NULL) are written as their tables say, found without data. Reports every mistake. */
+/* Whether the entries of the list (may be NULL) are written as their tables say, found without
+ * data. Reports every mistake. */
 int transform_check(struct arena *a, const struct ynode *list);
 
 struct transform_chain;

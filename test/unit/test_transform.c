@@ -256,7 +256,8 @@ static void test_field_targets(void **state)
 
 #define VOLUME (2 * 3 * 4)
 
-/* A set of one volume (1, 2, 3, 4) with element 100 z + 10 y + x and a target of the given shape. */
+/* A set of one volume (1, 2, 3, 4) with element 100 z + 10 y + x and a target of the given
+ * shape. */
 static struct dataset *volume_set(const char *file, struct shape target, const float *values)
 {
 	const struct record_info info = {
