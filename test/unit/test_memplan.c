@@ -84,7 +84,7 @@ static struct graph *random_graph(int n)
 
 /* A network of n layers and its gradient: activations of shrinking and growing size, joined across
  * like a U. */
-static struct graph *training_graph(int n, bool joined)
+static struct graph *training_graph(int n, bool joined, bool accumulated)
 {
 	struct graph *g = graph_new();
 	tid *h = mem_alloc((size_t)n * sizeof *h), *w = mem_alloc((size_t)n * sizeof *w), y,
@@ -119,9 +119,13 @@ static struct graph *training_graph(int n, bool joined)
 		             &(struct toy_shape){ { 4, graph_t(g, h[i - 1])->shape.d } }, 1,
 		             (tid[]){ EMIT(g, "conv", d, w[i]) });
 	}
+	for (int i = 1; accumulated && i < n; i++) {
+		snprintf(name, sizeof name, "sum%d", i);
+		dw[i] = EMIT(g, "accumulate", toy_state(g, name, "8x8x3x3"), dw[i]);
+	}
 	g->cur_phase = PHASE_UPDATE;
 	for (int i = 1; i < n; i++)
-		EMIT(g, "sgd", w[i], dw[i]);
+		EMIT(g, "sgd", w[i], EMIT(g, "relu", dw[i]));
 	mem_free(h);
 	mem_free(w);
 	mem_free(dw);
@@ -208,6 +212,61 @@ static int check_pairs(const struct graph *g, const struct memplan_workspace *ws
 	return taken / 2;
 }
 
+/* --- what a step does to memory: every 64 bytes know who wrote them last --- */
+
+#define SCRIBBLE (-2)
+
+struct memory {
+	const struct graph *g;
+	const struct memplan_workspace *ws;
+	tid *owner;
+};
+
+static void stamp(struct memory *m, int64_t offset, int64_t bytes, tid owner)
+{
+	for (int64_t k = offset / 64; k < (offset + bytes + 63) / 64; k++)
+		m->owner[k] = owner;
+}
+
+static void check_stamp(const struct memory *m, tid t)
+{
+	const struct tensor *x = graph_t(m->g, graph_root(m->g, t));
+
+	for (int64_t k = x->offset / 64; x->offset >= 0 && k < (x->offset + x->bytes + 63) / 64;
+	     k++)
+		if (m->owner[k] != x->id)
+			fail_msg("tensor %d was overwritten by %d", x->id, m->owner[k]);
+}
+
+/* Workspace is scribbled on before the inputs are read, and outputs are written after. */
+static void replay_node(struct memory *m, const struct node *n)
+{
+	if (m->ws && m->ws->bytes[n->id])
+		stamp(m, m->ws->offset[n->id], (int64_t)m->ws->bytes[n->id], SCRIBBLE);
+	for (int k = 0; k < n->nin; k++)
+		if (n->in[k] != NONE)
+			check_stamp(m, n->in[k]);
+	for (int k = 0; k < n->nout; k++)
+		if (n->out[k] != NONE && graph_t(m->g, n->out[k])->offset >= 0)
+			stamp(m, graph_t(m->g, n->out[k])->offset, graph_t(m->g, n->out[k])->bytes,
+			      graph_root(m->g, n->out[k]));
+}
+
+/* Three steps: forward and backward `micros` times, the last time together with the update. */
+static void replay(const struct graph *g, const struct memplan_workspace *ws, int micros)
+{
+	struct memory m = { g, ws, mem_calloc((size_t)g->arena_bytes / 64 + 1, sizeof(tid)) };
+
+	for (int run = 0; run < 3 * micros; run++)
+		for (int i = 0; i < g->nnode; i++)
+			if (g->node[i]->phase != PHASE_UPDATE || run % micros == micros - 1)
+				replay_node(&m, g->node[i]);
+	for (int t = 0; t < g->ntensor; t++)
+		if (graph_t(g, t)->output)
+			check_stamp(&m, t);
+	mem_free(m.owner);
+}
+
 static void lay_out(struct graph *g, enum backend backend)
 {
 	struct pass_env env = { .backend = backend };
@@ -250,10 +309,12 @@ static void test_random(void **state)
 			bytes[i] = dice(3) ? 0 : (size_t)dice(4000);
 		assert_int_equal(memplan(g, &ws), 0);
 		inplace += check_pairs(g, &ws);
+		replay(g, &ws, 1);
 		assert_int_equal(memcheck(g, &ws), 0);
 		int32_t busy = NONE;
 		for (int i = 0; i < g->nnode; i++)
-			if (bytes[i] && g->node[i]->nin && graph_t(g, g->node[i]->in[0])->offset >= 0)
+			if (bytes[i] && g->node[i]->nin &&
+			    graph_t(g, g->node[i]->in[0])->offset >= 0)
 				busy = i;
 		if (busy != NONE) {              /* a workspace on top of an input is noticed */
 			int64_t at = offset[busy];
@@ -279,10 +340,11 @@ static void test_training(void **state)
 	int inplace = 0;
 
 	for (int run = 0; run < 24; run++) {
-		struct graph *g = training_graph(4 + 3 * run, run % 2);
+		struct graph *g = training_graph(4 + 3 * run, run % 2, run % 3 == 0);
 		lay_out(g, BACKEND_CPU);
 		assert_int_equal(memplan(g, NULL), 0);
 		inplace += check_pairs(g, NULL);
+		replay(g, NULL, run % 3 ? 1 : 4);
 		assert_int_equal(graph_verify(g, STAGE_PLANNED), 0);
 		ratio[run] = (double)g->arena_bytes / (double)g->arena_lower_bound;
 		graph_free(g);
@@ -316,6 +378,23 @@ static void test_inplace(void **state)
 		                 variant == 0 || variant >= 3);
 		graph_free(g);
 	}
+}
+
+/* The same size is not enough: elements must stand where they stood. */
+static void test_inplace_layout(void **state)
+{
+	struct graph *g = graph_new();
+	tid x = EMIT(g, "any_native", toy_input(g, "x", "2x8x3x3")), y = EMIT(g, "flip", x);
+
+	graph_t(g, y)->output = true;
+	lay_out(g, BACKEND_CPU);
+	assert_int_equal(memplan(g, NULL), 0);
+	assert_int_equal(graph_t(g, x)->bytes, graph_t(g, y)->bytes);
+	assert_int_not_equal(graph_t(g, x)->offset, graph_t(g, y)->offset);
+	graph_t(g, y)->offset = graph_t(g, x)->offset;
+	assert_int_equal(graph_verify(g, STAGE_PLANNED), E_BUG);
+	err_clear();
+	graph_free(g);
 }
 
 /* What host and store own is not in the arena and never overwritten, through views too. */
@@ -409,7 +488,7 @@ static void test_large(void **state)
 	              seconds() - t0, (double)g->arena_bytes / (double)g->arena_lower_bound);
 	assert_int_equal(graph_verify(g, STAGE_PLANNED), 0);
 	graph_free(g);
-	g = training_graph(1000, true);
+	g = training_graph(1000, true, false);
 	lay_out(g, BACKEND_CPU);
 	t0 = seconds();
 	assert_int_equal(memplan(g, NULL), 0);
@@ -423,6 +502,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_place),    cmocka_unit_test(test_inplace),
+		cmocka_unit_test(test_inplace_layout),
 		cmocka_unit_test(test_classes),  cmocka_unit_test(test_random),
 		cmocka_unit_test(test_training), cmocka_unit_test(test_too_large),
 		cmocka_unit_test(test_large),

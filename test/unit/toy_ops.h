@@ -368,6 +368,17 @@ static const struct op toy_conv_grad_w = {
 	.name = "conv_grad_w", .min_in = 3, .max_in = 3, .nout = 1, .shape = conv_grad_w_shape,
 	TOY_CHOOSE(conv_grad_w_choose)
 };
+/* Channels-last in, row-major out: the same bytes, and yet not to be written over. */
+static int flip_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	in[0] = layout_native(node_in_shape(k->g, k->n, 0));
+	out[0] = layout_plain(node_out_shape(k->g, k->n, 0));
+	return 0;
+}
+static const struct op toy_flip = {
+	.name = "flip", .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1, .shape = toy_same,
+	TOY_CHOOSE(flip_choose)
+};
 static int lazy_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	return 0;
@@ -388,7 +399,7 @@ static const struct op *const toy_ops[] = {
 	&toy_no_kernel, &toy_spread,      &toy_sum,         &toy_two,          &toy_saved,
 	&toy_many,      &toy_scale_op,    &toy_fill_op,     &toy_reshape,      &toy_broadcast,
 	&toy_transpose, &toy_sgd,         &toy_accumulate,  &toy_plain_update, &toy_double_update,
-	&toy_conv,      &toy_conv_grad_w, &toy_lazy,        &toy_reorder,      NULL
+	&toy_conv,      &toy_conv_grad_w, &toy_flip, &toy_lazy,        &toy_reorder,      NULL
 };
 
 const struct op *op_at(int i)
