@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Dropout (Srivastava et al., JMLR 15, 2014), inverted: y = x / (1 - rate) where a random number
- * says keep, else 0. The number of an element is a pure function of run seed, layer (stream), step
- * and row-major index, so the mask depends on neither layout, thread nor rank and is not stored:
- * the gradient is the same op on dy, which draws the same mask again. */
+ * says keep, else 0. That number is a pure function of run seed, layer (stream), step and the
+ * element's place in the channels-last order, so the mask depends on neither layout, thread nor
+ * rank and is not stored: the gradient is the same op on dy, which draws the same mask again.
+ *
+ * CPU: channels-last, so that elements are drawn in the order in which they lie. */
+#include <math.h>
+
 #include "base/err.h"
 #include "base/rng.h"
 #include "op/elementwise.h"
@@ -45,139 +49,103 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 
 /* --- the mask --- */
 
-/* Elements along the row-major order that are drawn together: at most 16 blocks of 4, wherever they
- * start. */
-#define TILE 60
+#define LEVELS 65536         /* 16 random bits an element */
 
 struct mask {
 	uint64_t seed, stream, step;
-	uint32_t drop;           /* an element is dropped if its 32 bits are below this */
-	double scale;            /* what the others are multiplied by */
+	uint32_t drop;           /* an element is dropped if its 16 bits are below this */
+	double scale;            /* what the others are multiplied by, so that the mean stays exactly */
 };
 
 static struct mask mask_of(const struct kplan *k, const struct kargs *a)
 {
 	const struct dropout_attr *at = k->n->attr;
 	const int64_t *key = a->in[1];
+	uint32_t drop = (uint32_t)lrint(at->rate * LEVELS);
 
+	drop = drop < LEVELS ? drop : LEVELS - 1;
 	return (struct mask){
 		.seed = (uint64_t)key[0], .step = (uint64_t)key[1], .stream = (uint64_t)at->stream,
-		.drop = (uint32_t)(at->rate * 0x1p32), .scale = 1 / (1 - at->rate),
+		.drop = drop, .scale = LEVELS / (double)(LEVELS - drop),
 	};
-}
-
-SIMD_CLONES
-static void factors(const uint32_t *word, uint32_t drop, float scale, int n, float *factor)
-{
-	SIMD_LOOP
-	for (int i = 0; i < n; i++)
-		factor[i] = simd_select(word[i] < drop, 0, scale);
-}
-
-/* The factors of elements index .. index + n - 1; n <= TILE. */
-static void mask_run(const struct mask *m, uint64_t index, int n, float *factor)
-{
-	uint32_t word[TILE + 4];
-	int skip = (int)(index % 4), blocks = (skip + n + 3) / 4;
-
-	rng_blocks(m->seed, m->stream, m->step, index / 4, blocks, word);
-	factors(word + skip, m->drop, (float)m->scale, n, factor);
 }
 
 /* --- reference kernel --- */
 
+/* The element of row-major index i as it is numbered: (N, C, ...) in the order (N, ..., C). */
+static uint64_t number(const struct shape *s, int64_t i)
+{
+	int64_t channels = s->nd < 3 ? 1 : s->d[1];
+	int64_t places = s->nd < 3 ? 1 : shape_count(s) / (s->d[0] * channels);
+	int64_t n = i / (channels * places), c = i / places % channels, p = i % places;
+
+	return (uint64_t)((n * places + p) * channels + c);
+}
+
 static int reference(const struct kplan *k, const struct kargs *a)
 {
 	struct mask m = mask_of(k, a);
+	const struct shape *s = node_in_shape(k->g, k->n, 0);
 	const double *x = a->in[0];
 	double *y = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
 
-	for (int64_t i = 0; i < n; i++)
-		y[i] = rng_u32(m.seed, m.stream, m.step, (uint64_t)i) < m.drop ? 0 : m.scale * x[i];
+	for (int64_t i = 0; i < n; i++) {
+		uint64_t at = number(s, i);
+		uint32_t word = rng_u32(m.seed, m.stream, m.step, at / 2);
+		uint32_t bits = at % 2 ? word >> 16 : word & 0xffff;
+		y[i] = bits < m.drop ? 0 : m.scale * x[i];
+	}
 	return 0;
 }
 
-/* --- cpu kernels --- */
-
-#define TILE_COLUMNS 16      /* channels that share a line of memory */
+/* --- cpu kernel --- */
 
 static int choose(struct kplan *k, struct layout *in, struct layout *out)
 {
-	const struct shape *s = node_in_shape(k->g, k->n, 0);
-
-	if (!in[0].set || !layout_is_plain(&in[0], s))
-		in[0] = layout_native(s);
+	in[0] = out[0] = layout_native(node_in_shape(k->g, k->n, 0));
 	in[1] = layout_plain(node_in_shape(k->g, k->n, 1));
-	out[0] = in[0];
 	return 0;
 }
 
-/* y = factor * x where factor is not 0: what is dropped may be infinite. */
+#define TILE 256             /* elements drawn together; a block of the generator serves 8 */
+
+/* What is dropped may be infinite. The lower half of a word is the first of its two elements. */
 SIMD_CLONES
-static void apply(float *y, const float *x, const float *factor, int n)
+static void apply(const struct mask *m, const uint32_t *word, const float *x, float *y, int n)
 {
+	const uint32_t drop = m->drop;
+	const float scale = (float)m->scale;
+	uint32_t bits[TILE];
+
+	SIMD_LOOP
+	for (int i = 0; i < TILE / 2; i++) {
+		bits[2 * i] = word[i] & 0xffff;
+		bits[2 * i + 1] = word[i] >> 16;
+	}
 	SIMD_LOOP
 	for (int i = 0; i < n; i++)
-		y[i] = simd_select(factor[i] > 0, factor[i] * x[i], 0);
+		y[i] = simd_select(bits[i] < drop, 0, scale * x[i]);
 }
 
-static void plain_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+/* lo is a multiple of 8. */
+static void range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
 {
 	struct mask m = mask_of(k, a);
 	const float *x = a->in[0];
-	float *y = a->out[0], factor[TILE];
+	float *y = a->out[0];
+	uint32_t word[TILE / 2] = { 0 };
 
 	for (int64_t i = lo; i < hi; i += TILE) {
 		int n = hi - i < TILE ? (int)(hi - i) : TILE;
-		mask_run(&m, (uint64_t)i, n, factor);
-		apply(y + i, x + i, factor, n);
+		rng_blocks(m.seed, m.stream, m.step, (uint64_t)i / 8, (n + 7) / 8, word);
+		apply(&m, word, x + i, y + i, n);
 	}
-}
-
-/* Channels-last (N, P, C) of logical (N, C, P): a tile of P x C, its mask drawn along P and turned.
- * */
-static void native_tile(const struct mask *m, const float *x, float *y, int64_t n, int64_t channels,
-                        int64_t places, int64_t c0, int64_t p0)
-{
-	int nc = channels - c0 < TILE_COLUMNS ? (int)(channels - c0) : TILE_COLUMNS;
-	int np = places - p0 < TILE ? (int)(places - p0) : TILE;
-	float run[TILE], factor[TILE][TILE_COLUMNS];
-
-	for (int c = 0; c < nc; c++) {
-		mask_run(m, (uint64_t)((n * channels + c0 + c) * places + p0), np, run);
-		for (int p = 0; p < np; p++)
-			factor[p][c] = run[p];
-	}
-	for (int p = 0; p < np; p++) {
-		int64_t at = (n * places + p0 + p) * channels + c0;
-		apply(y + at, x + at, factor[p], nc);
-	}
-}
-
-static void native_run(const struct kplan *k, const struct kargs *a)
-{
-	const struct shape *s = node_in_shape(k->g, k->n, 0);
-	struct mask m = mask_of(k, a);
-	int64_t channels = s->d[1], places = shape_count(s) / (s->d[0] * channels);
-	int64_t across = (channels + TILE_COLUMNS - 1) / TILE_COLUMNS;
-	int64_t along = (places + TILE - 1) / TILE;
-	int64_t tiles = s->d[0] * across * along;
-
-#pragma omp parallel for schedule(static) if (tiles > 4)
-	for (int64_t i = 0; i < tiles; i++)
-		native_tile(&m, a->in[0], a->out[0], i / (across * along), channels, places,
-		            i % across * TILE_COLUMNS, i / across % along * TILE);
 }
 
 static int cpu(const struct kplan *k, const struct kargs *a)
 {
-	const struct tensor *x = graph_t(k->g, k->n->in[0]);
-
-	if (layout_is_plain(&x->layout, &x->shape))
-		walk_run(k, a, shape_count(&x->shape), plain_range);
-	else
-		native_run(k, a);
+	walk_run(k, a, kplan_out_elements(k, 0), range);
 	return 0;
 }
 
