@@ -16,6 +16,13 @@ twice=$(find src -name '*.c' | sed 's,.*/,,' | sort | uniq -d)
 	exit 1
 }
 
+# A script that cannot be run is a test that fails, in a release if not here.
+locked=$(find test data-tools -name '*.sh' ! -name lib.sh ! -perm -u+x)
+[ -z "$locked" ] || {
+	echo "not executable: $locked"
+	exit 1
+}
+
 roots=
 for d in src data-tools cuda test man m4 configs .ci; do
 	[ -d "$d" ] && roots="$roots $d"
