@@ -22,6 +22,7 @@ fail() {
 
 skip() {
 	echo "SKIP: $*"
+	cd "$DLX_BUILD" && rm -rf "$work"
 	exit 77
 }
 
