@@ -7,5 +7,7 @@
 const char *cpu_library_version(void);      /* oneDNN's, "2.6.3" */
 /* float32 flop/s of a matrix multiplication that fits in the cache, all threads; takes about 50 ms. */
 double cpu_measure_peak(void);
+/* Bytes a second of reading two arrays and writing a third that do not fit in the caches, all threads; about 50 ms. */
+double cpu_measure_bandwidth(void);
 
 #endif

@@ -113,6 +113,13 @@ double device_measure_peak(struct device *d)
 	return d->peak_flops;
 }
 
+double device_measure_bandwidth(struct device *d)
+{
+	if (d->bandwidth == 0 && d->backend == BACKEND_CPU)
+		d->bandwidth = cpu_measure_bandwidth();
+	return d->bandwidth;
+}
+
 enum dtype device_dtype(const struct device *d, enum dtype t)
 {
 	return d->backend == BACKEND_REFERENCE && dtype_is_float(t) ? DTYPE_F64 : t;

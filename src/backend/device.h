@@ -13,6 +13,7 @@ struct device {
 	char description[128];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
 	double peak_flops;           /* measured by device_measure_peak; 0 before */
+	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had; never a fallback. */
@@ -20,6 +21,8 @@ int device_open(struct device **out, const char *name);
 void device_close(struct device *d);             /* NULL is fine */
 /* float32 matrix-multiply rate in flop/s, measured once (about 50 ms). */
 double device_measure_peak(struct device *d);
+/* Memory bandwidth in bytes/s, measured once (about 50 ms). */
+double device_measure_bandwidth(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
 

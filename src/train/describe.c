@@ -177,6 +177,23 @@ static const struct plan *main_plan(const struct session *s)
 	return s->train_plan[0] ? s->train_plan[0] : s->train_plan[1];
 }
 
+/* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
+static void describe_prediction(const struct session *s, const struct plan *p, struct buf *out)
+{
+	double peak = device_measure_peak(s->dev), rate = device_measure_bandwidth(s->dev);
+	double counted = 0, rest = 0;
+	if (peak <= 0 || rate <= 0)
+		return;
+	for (int i = 0; i < p->g->nnode; i++) {
+		struct cost c = op_cost(p->g, p->g->node[i]);
+		double t = c.flops / peak > c.bytes / rate ? c.flops / peak : c.bytes / rate;
+		*(p->g->node[i]->op->flags & OP_COUNTED ? &counted : &rest) += t;
+	}
+	buf_printf(out, "predicted     %.3g s a step at best: convolutions and dense layers %.3g, the rest %.3g\n"
+	           "              (measured just now: %.3g GFLOP/s, %.3g GB/s)\n", counted + rest, counted, rest,
+	           peak / 1e9, rate / 1e9);
+}
+
 void describe_check(const struct session *s, struct buf *out)
 {
 	const struct plan *p = main_plan(s);
@@ -218,22 +235,35 @@ static void describe_largest_batch(const struct session *s, const struct plan *p
 
 /* --- the nodes --- */
 
+/* Where an output stands in the step arena; "state" for what is updated in place. */
+static void describe_place(const struct graph *g, tid t, char offset[24], char bytes[24])
+{
+	const struct tensor *root = graph_t(g, graph_root(g, t));
+	if (root->offset < 0)
+		snprintf(offset, 24, "state");
+	else
+		snprintf(offset, 24, "%" PRId64, root->offset);
+	snprintf(bytes, 24, "%" PRId64, root->bytes);
+}
+
 static void describe_kernels(const struct plan *p, struct buf *out)
 {
 	static const char *const phases[] = { "forward", "backward", "update" };
-	buf_printf(out, "\n%5s  %-8s  %-26s %-30s %-18s %-8s %10s  %s\n", "node", "phase", "op", "layer", "output",
-	           "layout", "GFLOP", "kernel");
+	buf_printf(out, "\n%5s  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10s  %s\n", "node", "phase", "op", "layer",
+	           "output", "layout", "offset", "bytes", "GFLOP", "kernel");
 	for (int i = 0; i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
-		char shape[SHAPE_TEXT] = "", layout[LAYOUT_TEXT] = "";
+		char shape[SHAPE_TEXT] = "", layout[LAYOUT_TEXT] = "", offset[24] = "", bytes[24] = "";
 		if (n->nout && n->out[0] != NONE) {
 			const struct tensor *t = graph_t(p->g, n->out[0]);
 			shape_text(&t->shape, shape);
 			layout_text(&t->layout, &t->shape, layout);
+			describe_place(p->g, n->out[0], offset, bytes);
 		}
 		const char *impl = exec_impl(p->exec, i);
-		buf_printf(out, "%5d  %-8s  %-26s %-30s %-18s %-8s %10.4f  %s\n", i, phases[n->phase], n->op->name,
-		           n->name ? n->name : "", shape, layout, op_cost(p->g, n).flops / 1e9, impl ? impl : "");
+		buf_printf(out, "%5d  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10.4f  %s\n", i, phases[n->phase],
+		           n->op->name, n->name ? n->name : "", shape, layout, offset, bytes,
+		           op_cost(p->g, n).flops / 1e9, impl ? impl : "");
 	}
 }
 
@@ -241,6 +271,7 @@ void describe_text(const struct session *s, struct buf *out)
 {
 	struct arena *a = arena_new();
 	describe_check(s, out);
+	describe_prediction(s, main_plan(s), out);
 	describe_kernels(main_plan(s), out);
 	buf_puts(out, "\neffective config:\n\n");
 	ytree_write(out, config_effective(s->config, a));
