@@ -44,7 +44,7 @@ static struct session *open_run(const char *device, const char *tag)
 {
 	char text[4096], path[128];
 	struct run_config *c;
-	struct session *s;
+	struct session *s = NULL;
 	struct session_options o = { .need = SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN };
 	snprintf(text, sizeof text, config_text, folder, tag, device, folder, folder);
 	snprintf(path, sizeof path, "%s/t.dlx", folder);
