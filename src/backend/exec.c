@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a scheduled graph to an array of (kernel, pointers) and the walk over it. Every decision is made in exec_new: kernels choose
- * their implementation and book workspace, the memory planner gives each tensor and each workspace an offset. exec_bind turns offsets into
- * pointers; a step is exec_run.
+ * From a scheduled graph to an array of (kernel, pointers) and the walk over it. Every decision is
+ * made in exec_new: kernels choose their implementation and book workspace, the memory planner gives
+ * each tensor and each workspace an offset. exec_bind gives values their memory and turns offsets
+ * into pointers, so a plan that is only looked at takes none. A step is exec_run.
  *
  * Where values stand: params and states in the store, constants and inputs in memory of the exec's own, everything else in the step arena. */
 #include "backend/exec.h"
@@ -105,8 +106,6 @@ int exec_new(struct exec **out, struct graph *g, struct device *dev)
 		rc = plan_node(e, g->node[i], &e->plan[i]);
 	if (rc == 0)
 		rc = plan_memory(e);
-	if (rc == 0)
-		rc = make_own(e);
 	if (rc < 0) {
 		exec_free(e);
 		return rc;
@@ -159,6 +158,8 @@ static void **pointers(const struct exec *e, const tid *t, int n)
 int exec_bind(struct exec *e, struct store *store, void *arena)
 {
 	TRY(store_add(store, e->g));
+	if (!e->own)
+		TRY(make_own(e));
 	for (tid t = 0; t < e->g->ntensor; t++)
 		e->pointer[t] = locate(e, store, arena, t);
 	e->nstep = 0;

@@ -18,7 +18,8 @@ struct exec;
 int exec_new(struct exec **out, struct graph *g, struct device *dev);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
-/* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store (store_add) first. */
+/* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store (store_add)
+ * and makes room for inputs and constants first. */
 int exec_bind(struct exec *e, struct store *store, void *arena);
 
 /* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order. On failure the context names node, layer and place. */
