@@ -47,6 +47,8 @@ void op_attr_int(struct op_attr *t, const char *key, int64_t v)
 		*(int64_t *)p = v;
 	else if (f->type == FT_BOOL)
 		*(bool *)p = v != 0;
+	else if (f->type == FT_ENUM)
+		*(int *)p = (int)v;
 	else
 		BUG("attribute '%s' of op '%s' is not an integer", key, t->op->name);
 }

@@ -17,7 +17,8 @@ struct op_attr {
 
 /* The defaults of the named op's table; required keys start as zero or empty. */
 struct op_attr op_attr_new(struct arena *a, const char *op);
-void op_attr_int(struct op_attr *t, const char *key, int64_t v); /* integers and booleans */
+/* Integers, booleans, and the index of a choice. */
+void op_attr_int(struct op_attr *t, const char *key, int64_t v);
 void op_attr_float(struct op_attr *t, const char *key, double v);
 void op_attr_ints(struct op_attr *t, const char *key, int n, const int64_t *v); /* copied */
 /* Has the op this key? */

@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Softmax cross-entropy of logits x (N, C, ...) against labels y (N, ...), as
- * torch.nn.functional.cross_entropy(x, y, weight, ignore_index) has it:
- *   loss = sum_p w[y_p] (lse_p - x_p[y_p]) / W,   W = sum_p w[y_p],   lse_p = log sum_c exp x_p[c]
- * over the elements p that are not ignored; w is 1 without class weights. The second output is W,
- * the third lse, kept for dx_p[c] = dloss w[y_p] (exp(x_p[c] - lse_p) - [c = y_p]) / W. Where W is
- * 0 (every element ignored) loss and gradient are 0. A label that is neither a class nor ignored
- * stops the run.
+ * Softmax cross-entropy of logits x (N, C, ...) against labels y (N, ...), weighted by class and, for
+ * gamma > 0, by how wrong the network is (focal loss, Lin et al. 2017, arXiv:1708.02002):
+ *
+ *   loss = scale / W  sum_p w[y_p] (1 - q_p)^gamma e_p
+ *   e_p = lse_p - x_p[y_p] = -log q_p,   lse_p = log sum_c exp x_p[c]
+ *
+ * over the elements p that are not ignored; w is 1 without class weights. The second output is what
+ * the loss is a mean over, so that losses of batches can be combined:
+ *
+ *   reduction    W                    second output
+ *   mean         sum_p w[y_p]         W                   as torch.nn.functional.cross_entropy
+ *   mean_pixels  how many p           W                   the weights scale the loss
+ *   sum          1                    N
+ *
+ * The third is lse, kept for
+ *   dx_p[c] = dloss scale / W  w[y_p] F_p (exp(x_p[c] - lse_p) - [c = y_p]),
+ *   F_p = (1 - q_p)^gamma + gamma q_p (1 - q_p)^(gamma - 1) e_p.
+ * Where W is 0 (every element ignored) loss and gradient are 0. A label that is neither a class nor
+ * ignored stops the run.
  *
  * CPU: a row of elements at a time, one double sum a row, added in order. Few classes: exp runs
  * over elements and classes alike. */
+#include "op/loss.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -18,12 +32,22 @@
 #include "op/labels.h"
 #include "op/simd.h"
 
+const char *const loss_reduction_names[] = {
+	[LOSS_MEAN] = "mean", [LOSS_MEAN_PIXELS] = "mean_pixels", [LOSS_SUM] = "sum", NULL
+};
+
 struct loss {
 	int64_t ignore;
+	int reduction; /* enum loss_reduction */
+	double scale, gamma;
 };
 
 static const struct field fields[] = {
 	LABELS_IGNORE_FIELD(struct loss),
+	FIELD_ENUM(struct loss, reduction, "mean", loss_reduction_names,
+	           "what the sum is divided by"),
+	FIELD_FLOAT(struct loss, scale, "1", -1e12, 1e12, "factor on the loss"),
+	FIELD_FLOAT(struct loss, gamma, "0", 0, 100, "focal loss: power of 1 - q; 0: cross-entropy"),
 	FIELD_END
 };
 
@@ -91,15 +115,50 @@ struct part {
 	struct bad_labels bad;
 };
 
+static const struct loss *config(const struct kplan *k)
+{
+	return k->n->attr;
+}
+
 static int plan(struct kplan *k)
 {
 	struct labels *l = k->state = ARENA_NEW(k->arena, struct labels);
-	labels_init(l, k, ((const struct loss *)k->n->attr)->ignore);
+	labels_init(l, k, config(k)->ignore);
 	k->ws_bytes = sizeof(struct part) * (size_t)l->rows;
 	return 0;
 }
 
-/* The rows added up, in order. */
+/* (1 - q)^gamma for e = -log q. */
+static double focus(double gamma, double e)
+{
+	if (gamma == 0)
+		return 1;
+	return e > 0 ? pow(-expm1(-e), gamma) : 0;
+}
+
+/* F above. As q goes to 1 so does e / (1 - q), and F to 0. */
+static double focus_slope(double gamma, double e)
+{
+	if (gamma == 0)
+		return 1;
+	return e > 0 ? focus(gamma, e) * (1 + gamma * exp(-e) * e / -expm1(-e)) : 0;
+}
+
+/* What one counted element of class weight w adds to W. */
+static double share(const struct loss *c, double w)
+{
+	return c->reduction == LOSS_MEAN ? w : 1;
+}
+
+/* Factor on the gradient of each element. */
+static double gradient_factor(const struct loss *c, double weight, double dloss)
+{
+	if (c->reduction == LOSS_SUM)
+		return c->scale * dloss;
+	return weight != 0 ? c->scale * dloss / weight : 0;
+}
+
+/* The rows added up, in order; loss and weight as the outputs have them. */
 static int join(const struct kplan *k, const struct part *part, struct part *sum)
 {
 	const struct labels *l = k->state;
@@ -109,8 +168,11 @@ static int join(const struct kplan *k, const struct part *part, struct part *sum
 		sum->weight += part[r].weight;
 		bad_labels_add(&sum->bad, &part[r].bad);
 	}
-	if (sum->weight != 0)
+	if (config(k)->reduction == LOSS_SUM)
+		sum->weight = (double)l->shape.d[0];
+	else if (sum->weight != 0)
 		sum->loss /= sum->weight;
+	sum->loss *= config(k)->scale;
 	return bad_labels_report(&sum->bad, k, l);
 }
 
@@ -154,9 +216,9 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 				lse[p] = v;
 			if (!labels_valid(l, y[p], p, &part[r].bad))
 				continue;
-			double w = weights ? weights[y[p]] : 1;
-			part[r].loss += w * (v - x[logit(k, p, y[p])]);
-			part[r].weight += w;
+			double w = weights ? weights[y[p]] : 1, e = v - x[logit(k, p, y[p])];
+			part[r].loss += w * focus(config(k)->gamma, e) * e;
+			part[r].weight += share(config(k), w);
 		}
 	}
 	TRY(join(k, part, &sum));
@@ -170,13 +232,14 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 	const struct labels *l = k->state;
 	const double *x = a->in[0], *lse = a->in[2], *weights = class_weights(k, a, 5);
 	const int32_t *y = a->in[1];
-	double *dx = a->out[0], weight = *(const double *)a->in[3],
-	       dloss = *(const double *)a->in[4];
+	double *dx = a->out[0],
+	       each = gradient_factor(config(k), *(const double *)a->in[3], *(const double *)a->in[4]);
 	struct bad_labels bad = { 0 };
 	for (int64_t p = 0; p < l->rows * l->w; p++) {
 		double f = 0;
-		if (labels_valid(l, y[p], p, &bad) && weight != 0)
-			f = (weights ? weights[y[p]] : 1) * dloss / weight;
+		if (labels_valid(l, y[p], p, &bad))
+			f = (weights ? weights[y[p]] : 1) * each
+			    * focus_slope(config(k)->gamma, lse[p] - x[logit(k, p, y[p])]);
 		for (int64_t c = 0; c < l->classes; c++)
 			dx[logit(k, p, c)] =
 				f == 0 ? 0 : f * (exp(x[logit(k, p, c)] - lse[p]) - (c == y[p]));
@@ -188,7 +251,7 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 
 #define FORK_FLOATS 4096 /* below this a fork costs more than it gains */
 #define NARROW      64   /* classes up to which elements are done together */
-#define TOGETHER    1024 /* floats */
+#define TOGETHER    1024 /* floats, or elements of a gradient */
 
 /* max and log sum exp(x - max) of n elements with few classes. */
 SIMD_CLONES static void narrow_sums(const float *x, int64_t n, int64_t c, float *max,
@@ -228,8 +291,9 @@ SIMD_CLONES static void wide_sums(const float *x, int64_t c, float *max, float *
 }
 
 /* Elements at .. at + n of a row: x at the first, label y[i * step]. */
-static void loss_part(const struct labels *l, const float *x, const int32_t *y,
-                      const float *weights, int64_t at, int64_t n, float *lse, struct part *part)
+static void loss_part(const struct labels *l, const struct loss *c, const float *x,
+                      const int32_t *y, const float *weights, int64_t at, int64_t n, float *lse,
+                      struct part *part)
 {
 	float max[TOGETHER], log_sum[TOGETHER];
 	if (l->classes <= NARROW)
@@ -242,21 +306,23 @@ static void loss_part(const struct labels *l, const float *x, const int32_t *y,
 			lse[p] = max[p] + log_sum[p];
 		if (!labels_valid(l, label, at + p, &part->bad))
 			continue;
-		float w = weights ? weights[label] : 1;
-		part->loss += (double)(w * (max[p] - x[p * l->classes + label] + log_sum[p]));
-		part->weight += w;
+		float w = weights ? weights[label] : 1,
+		      e = max[p] - x[p * l->classes + label] + log_sum[p];
+		part->loss += (double)(w * e) * focus(c->gamma, (double)e);
+		part->weight += share(c, (double)w);
 	}
 }
 
-static void loss_row(const struct labels *l, const float *x, const int32_t *y, const float *weights,
-                     int64_t row, float *lse, struct part *part)
+static void loss_row(const struct labels *l, const struct loss *c, const float *x,
+                     const int32_t *y, const float *weights, int64_t row, float *lse,
+                     struct part *part)
 {
 	int64_t block = l->classes <= NARROW ? TOGETHER / l->classes : 1;
 	*part = (struct part){ 0 };
 	for (int64_t i = 0; i < l->w; i += block) {
 		int64_t n = l->w - i < block ? l->w - i : block, at = row * l->w + i;
-		loss_part(l, x + at * l->classes, y + labels_row(l, row) + i * l->step, weights, at,
-		          n, lse ? lse + at : NULL, part);
+		loss_part(l, c, x + at * l->classes, y + labels_row(l, row) + i * l->step, weights,
+		          at, n, lse ? lse + at : NULL, part);
 	}
 }
 
@@ -266,7 +332,8 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	struct part *part = a->ws, sum;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
 	for (int64_t r = 0; r < l->rows; r++)
-		loss_row(l, a->in[0], a->in[1], class_weights(k, a, 2), r, a->out[2], &part[r]);
+		loss_row(l, config(k), a->in[0], a->in[1], class_weights(k, a, 2), r, a->out[2],
+		         &part[r]);
 	TRY(join(k, part, &sum));
 	*(float *)a->out[0] = (float)sum.loss;
 	*(float *)a->out[1] = (float)sum.weight;
@@ -295,32 +362,51 @@ static void scale_element(float f, int64_t c, int64_t label, float *dx)
 	dx[label] -= f;
 }
 
-/* One row of the gradient; f: dloss / W. */
-static void grad_row(const struct labels *l, const float *x, const int32_t *y, const float *lse,
-                     const float *weights, float f, int64_t row, float *dx, struct bad_labels *bad)
+/* What elements at .. at + n of a row are multiplied by. Read before dx, which may be x, is made. */
+static void factors(const struct kplan *k, const struct kargs *a, const int32_t *y, float each,
+                    int64_t at, int64_t n, float *f, struct bad_labels *bad)
 {
-	int64_t at = row * l->w, c = l->classes;
-	y += labels_row(l, row);
-	softmax(x + at * c, lse + at, l->w, c, dx + at * c);
-	for (int64_t p = 0; p < l->w; p++) {
-		int32_t label = y[p * l->step];
-		bool valid = labels_valid(l, label, at + p, bad);
-		scale_element(valid ? f * (weights ? weights[label] : 1) : 0, c, label,
-		              dx + (at + p) * c);
+	const struct labels *l = k->state;
+	const float *x = a->in[0], *lse = a->in[2], *weights = class_weights(k, a, 5);
+	double gamma = config(k)->gamma;
+	for (int64_t i = 0, p = at; i < n; i++, p++) {
+		int32_t label = y[i * l->step];
+		f[i] = labels_valid(l, label, p, bad) ? each : 0;
+		if (f[i] != 0 && weights)
+			f[i] *= weights[label];
+		if (f[i] != 0 && gamma != 0)
+			f[i] *= (float)focus_slope(gamma, (double)(lse[p] - x[p * l->classes + label]));
+	}
+}
+
+/* One row of the gradient; each: factor on every element. */
+static void grad_row(const struct kplan *k, const struct kargs *a, float each, int64_t row,
+                     struct bad_labels *bad)
+{
+	const struct labels *l = k->state;
+	const float *x = a->in[0], *lse = a->in[2];
+	float *dx = a->out[0], f[TOGETHER];
+	int64_t c = l->classes;
+	for (int64_t i = 0; i < l->w; i += TOGETHER) {
+		int64_t n = l->w - i < TOGETHER ? l->w - i : TOGETHER, at = row * l->w + i;
+		const int32_t *y = (const int32_t *)a->in[1] + labels_row(l, row) + i * l->step;
+		factors(k, a, y, each, at, n, f, bad);
+		softmax(x + at * c, lse + at, n, c, dx + at * c);
+		for (int64_t p = 0; p < n; p++)
+			scale_element(f[p], c, y[p * l->step], dx + (at + p) * c);
 	}
 }
 
 static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
-	float weight = *(const float *)a->in[3], dloss = *(const float *)a->in[4],
-	      f = weight != 0 ? dloss / weight : 0;
+	float each = (float)gradient_factor(config(k), (double)*(const float *)a->in[3],
+	                                    (double)*(const float *)a->in[4]);
 	struct part *part = a->ws, sum;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
 	for (int64_t r = 0; r < l->rows; r++) {
 		part[r] = (struct part){ 0 };
-		grad_row(l, a->in[0], a->in[1], a->in[2], class_weights(k, a, 5), f, r, a->out[0],
-		         &part[r].bad);
+		grad_row(k, a, each, r, &part[r].bad);
 	}
 	return join(k, part, &sum);
 }
@@ -334,6 +420,11 @@ static const char *const samples[] = { "2x4x5x7 2x5x7:labels4; ignore: 255",
 	                               "3x100 3:index100 -",
 	                               "2x5x7 2x7:labels5 5:positive; ignore: 255",
 	                               "2x4x33x65 2x33x65:labels4; ignore: 255",
+	                               "2x3x5x7 2x5x7:labels3 3:positive; ignore: 255, "
+	                               "reduction: mean_pixels, scale: 0.5",
+	                               "2x3x5x7 2x5x7:index3 3:positive; reduction: sum, scale: 0.1",
+	                               "2x4x5x7 2x5x7:labels4; ignore: 255, gamma: 2",
+	                               "3x70 3:index70 70:positive; gamma: 0.5, reduction: sum",
 	                               NULL };
 static const char *const grad_samples[] = {
 	"2x4x5x7 2x5x7:labels4 2x5x7 s:positive s; ignore: 255",
@@ -341,6 +432,8 @@ static const char *const grad_samples[] = {
 	"3x100 3:index100 3 s:one s",
 	"2x3x4 2x4:index3 2x4 s:zero s",
 	"2x4x33x65 2x33x65:labels4 2x33x65 s:positive s 4:positive; ignore: 255",
+	"2x3x5x7 2x5x7:labels3 2x5x7 s:positive s 3:positive; ignore: 255, reduction: sum, scale: 0.1",
+	"2x3x5x7 2x5x7:index3 2x5x7:positive s:positive s; reduction: mean_pixels, gamma: 1.5",
 	NULL
 };
 
@@ -348,7 +441,7 @@ static const char *const grad_samples[] = {
 
 static const struct op op_softmax_cross_entropy = {
 	.name = "softmax_cross_entropy",
-	.doc = "mean cross-entropy of softmax(logits) against labels, optionally weighted by class",
+	.doc = "cross-entropy or focal loss of softmax(logits) against labels, weighted by class",
 	.min_in = 2, .max_in = 3, .nout = 3,
 	.attr_size = sizeof(struct loss), .attrs = fields,
 	.nondiff = 6,

@@ -2,43 +2,76 @@
  *
  * A loss is one op that gives the mean over what counts and what it counted. Class weights become a
  * constant: given, or a power of each class's frequency in the training set, (count_c / count)^p
- * with p = -1 for inverse_frequency and -1/2 for inverse_sqrt_frequency. Only their ratios matter,
- * since the mean divides by the sum of weights. A class that never occurs gets weight 0. */
+ * with p = -1 for inverse_frequency and -1/2 for inverse_sqrt_frequency. A class that never occurs
+ * gets weight 0. Under `reduction: mean`, which divides by the sum of weights, only their ratios
+ * matter; otherwise `normalize` does: it makes them add up to 1. */
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "model/op_attr.h"
+#include "op/loss.h"
 #include "optim/optim.h"
 
 struct cross_entropy {
 	struct ynode *class_weights;
+	bool normalize;
 	int64_t ignore;
+	int reduction; /* enum loss_reduction */
+	double scale;
+	double gamma, alpha; /* focal alone */
 };
 struct huber {
 	double delta;
 };
 
-static const struct field cross_entropy_fields[] = {
-	FIELD_NODE(struct cross_entropy, class_weights, NULL,
-	           "none (default), a list, inverse_frequency, inverse_sqrt_frequency, or {power: P} "
-	           "of the frequency"),
-	FIELD_(struct cross_entropy, ignore, FT_INT, "null", INT32_MIN, INT32_MAX, NULL, NULL, NULL,
-	       FIELD_NULLABLE, "label that does not count; default: the data's"),
+#define CROSS_ENTROPY_FIELDS                                                                       \
+	FIELD_NODE(struct cross_entropy, class_weights, NULL,                                      \
+	           "none (default), a list, inverse_frequency, inverse_sqrt_frequency, or "        \
+	           "{power: P} of the frequency"),                                                 \
+	FIELD_BOOL(struct cross_entropy, normalize, "false",                                       \
+	           "divide the class weights by their sum"),                                       \
+	FIELD_(struct cross_entropy, ignore, FT_INT, "null", INT32_MIN, INT32_MAX, NULL, NULL,     \
+	       NULL, FIELD_NULLABLE, "label that does not count; default: the data's"),            \
+	FIELD_ENUM(struct cross_entropy, reduction, "mean", loss_reduction_names,                  \
+	           "mean: divide by the sum of the weights of what counts, as PyTorch does; "      \
+	           "mean_pixels: by how many elements count; sum: by nothing"),                    \
+	FIELD_FLOAT(struct cross_entropy, scale, "1", 1e-12, 1e12, "factor on the loss")
+
+static const struct field cross_entropy_fields[] = { CROSS_ENTROPY_FIELDS, FIELD_END };
+static const struct field focal_fields[] = {
+	CROSS_ENTROPY_FIELDS,
+	FIELD_FLOAT(struct cross_entropy, gamma, "2", 0, 100,
+	            "power of 1 - share; 0: softmax_cross_entropy"),
+	FIELD_FLOAT(struct cross_entropy, alpha, "1", 1e-12, 1e12,
+	            "factor on the loss; for one of each class use class_weights"),
 	FIELD_END
 };
 static const struct field huber_fields[] = { FIELD_FLOAT(struct huber, delta, "1", 1e-12, 1e12,
 	                                                     "errors beyond this count linearly"),
 	                                         FIELD_END };
 
+/* What publications weighted climate data's three classes with. */
+static const struct preset cross_entropy_presets[] = {
+	{ "sc18", "of Kurth et al. 2018: summed over pixels and samples, times 0.1",
+	  "class_weights: inverse_sqrt_frequency, normalize: true, reduction: sum, scale: 0.1" },
+	{ "mlperf-deepcam", "of MLPerf HPC's DeepCAM",
+	  "class_weights: {power: -0.125}, reduction: mean_pixels" },
+	{ 0 }
+};
+
 const struct variant loss_variants[] = {
 	{ "softmax_cross_entropy",
 	  "softmax over channels, then the negative logarithm of the label's share",
-	  cross_entropy_fields, sizeof(struct cross_entropy) },
-	{ "mse", "mean of squared errors", NULL, 0 },
-	{ "l1", "mean of absolute errors", NULL, 0 },
-	{ "huber", "squared where small, linear where large", huber_fields, sizeof(struct huber) },
-	{ NULL, NULL, NULL, 0 }
+	  cross_entropy_fields, sizeof(struct cross_entropy), NULL, cross_entropy_presets },
+	{ "focal",
+	  "softmax_cross_entropy where an element counts (1 - share)^gamma times (Lin et al. 2017)",
+	  focal_fields, sizeof(struct cross_entropy), NULL, NULL },
+	{ "mse", "mean of squared errors", NULL, 0, NULL, NULL },
+	{ "l1", "mean of absolute errors (MAE)", NULL, 0, NULL, NULL },
+	{ "huber", "squared where small, linear where large", huber_fields, sizeof(struct huber),
+	  NULL, NULL },
+	{ 0 }
 };
 
 static bool is_loss(const struct variant_value *loss, const char *name)
@@ -48,7 +81,7 @@ static bool is_loss(const struct variant_value *loss, const char *name)
 
 bool loss_wants_labels(const struct variant_value *loss)
 {
-	return is_loss(loss, "softmax_cross_entropy");
+	return is_loss(loss, "softmax_cross_entropy") || is_loss(loss, "focal");
 }
 
 /* --- class weights --- */
@@ -155,10 +188,20 @@ static int from_counts(const struct ynode *n, double power, const int64_t *count
 	return 0;
 }
 
-/* *weights: F32 (classes), or NONE. */
-static int emit_weights(struct graph *g, struct ynode *n, int64_t classes, const int64_t *counts,
-                        tid *weights)
+static void normalize(float *v, int64_t n)
 {
+	double sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)v[i];
+	for (int64_t i = 0; i < n && sum > 0; i++)
+		v[i] = (float)((double)v[i] / sum);
+}
+
+/* *weights: F32 (classes), or NONE. */
+static int emit_weights(struct graph *g, const struct cross_entropy *c, int64_t classes,
+                        const int64_t *counts, tid *weights)
+{
+	struct ynode *n = c->class_weights;
 	struct class_weights w;
 	struct shape s = shape_of(1, &classes);
 	float *v = ARENA_ARRAY(g->arena, float, classes);
@@ -171,6 +214,8 @@ static int emit_weights(struct graph *g, struct ynode *n, int64_t classes, const
 		TRY(from_list(n, &w.list, classes, v));
 	else
 		TRY(from_counts(n, w.power, counts, classes, v));
+	if (c->normalize)
+		normalize(v, classes);
 	*weights = graph_constant(g, DTYPE_F32, &s, v);
 	return 0;
 }
@@ -184,8 +229,12 @@ static int emit_cross_entropy(struct graph *g, const struct variant_value *loss,
 	const struct cross_entropy *c = loss->data;
 	struct op_attr t = op_attr_new(g->arena, "softmax_cross_entropy");
 	tid in[3] = { output, target, NONE }, made[3];
+	bool focal = is_loss(loss, "focal");
 	op_attr_int(&t, "ignore", c->ignore != INT64_MIN ? c->ignore : ignore);
-	TRY(emit_weights(g, c->class_weights, graph_t(g, output)->shape.d[1], counts, &in[2]));
+	op_attr_int(&t, "reduction", c->reduction);
+	op_attr_float(&t, "scale", focal ? c->scale * c->alpha : c->scale);
+	op_attr_float(&t, "gamma", focal ? c->gamma : 0);
+	TRY(emit_weights(g, c, graph_t(g, output)->shape.d[1], counts, &in[2]));
 	TRY(graph_emit(g, "softmax_cross_entropy", t.data, in[2] == NONE ? 2 : 3, in, 2, made));
 	*out = (struct loss_out){ made[0], made[1] };
 	return 0;

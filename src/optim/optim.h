@@ -10,12 +10,14 @@
 
 /* --- losses --- */
 
-/* softmax_cross_entropy {class_weights, ignore}, mse, l1, huber {delta} */
+/* softmax_cross_entropy {class_weights, normalize, ignore, reduction, scale}, focal {the same, gamma,
+ * alpha}, mse, l1, huber {delta} */
 extern const struct variant loss_variants[];
 
 struct loss_out {
-	tid loss;   /* F32 scalar: the mean over what counts */
-	tid weight; /* F32 scalar: what it was taken over, so that means of batches can be combined */
+	tid loss;   /* F32 scalar: the mean over what counts, or the sum over the batch */
+	tid weight; /* F32 scalar: what it was taken over, so that means of batches can be combined; of a
+	             * sum, the samples in the batch */
 };
 /* What the tables of keys cannot check (class_weights); errors are placed. Call it once the config
  * is read. */

@@ -33,6 +33,21 @@ def labels(weight=None):
     return loss
 
 
+def focal(weight, gamma, reduction, scale):
+    """As in the paper, element by element; gamma 0 is the weighted cross-entropy of SC18 and MLPerf."""
+
+    def loss(output, target):
+        w = torch.tensor(weight, dtype=output.dtype)
+        counted = target != IGNORE
+        label = torch.where(counted, target, torch.zeros_like(target))
+        share = F.softmax(output, 1).gather(1, label.unsqueeze(1)).squeeze(1)
+        each = w[label] * (1 - share) ** gamma * -torch.log(share) * counted
+        by = {"sum": 1, "mean_pixels": counted.sum(), "mean": (w[label] * counted).sum()}
+        return scale * each.sum() / by[reduction]
+
+    return loss
+
+
 def sgd(**keys):
     return lambda parameters: torch.optim.SGD(parameters, **keys)
 
@@ -190,4 +205,22 @@ CASES = {
         "config": "loss: {type: huber, delta: 0.7}\noptimizer: {type: sgd, learning_rate: 0.1}",
         "loss": lambda y, t: F.huber_loss(y, t, delta=0.7), "optimizer": sgd(lr=0.1),
     },
+}
+
+
+def segment_under(config, loss):
+    return {**CASES["segment"], "loss": loss, "optimizer": sgd(lr=0.1),
+            "config": f"loss: {config}\noptimizer: {{type: sgd, learning_rate: 0.1}}"}
+
+
+PLAIN = "class_weights: [0.5, 2.0, 1.0, 3.0]"
+CASES |= {
+    "segment-sum": segment_under(
+        f"{{type: softmax_cross_entropy, {PLAIN}, reduction: sum, scale: 0.001}}", focal(WEIGHTS, 0, "sum", 0.001)),
+    "segment-pixels": segment_under(
+        f"{{type: softmax_cross_entropy, {PLAIN}, normalize: true, reduction: mean_pixels}}",
+        focal([w / sum(WEIGHTS) for w in WEIGHTS], 0, "mean_pixels", 1)),
+    "segment-focal": segment_under(f"{{type: focal, {PLAIN}, alpha: 0.25}}", focal(WEIGHTS, 2, "mean", 0.25)),
+    "segment-focal-pixels": segment_under(
+        "{type: focal, gamma: 1.5, reduction: mean_pixels, scale: 2}", focal([1.0] * 4, 1.5, "mean_pixels", 2)),
 }

@@ -189,7 +189,53 @@ static void test_class_weights(void **state)
 	close_to(weights(&f, CE "inverse_sqrt_frequency}", counts), 3.16227766, 1.58113883, 0,
 	         1.41421356);
 	close_to(weights(&f, CE "{power: -0.125}}", counts), 1.33352143, 1.12135339, 0, 1.09050773);
+	close_to(weights(&f, CE "[1, 2, 0.5, 1.5], normalize: true}", NULL), 0.2, 0.4, 0.1, 0.3);
+	close_to(weights(&f, CE "inverse_frequency, normalize: true}", counts), 10 / 14.5, 2.5 / 14.5, 0,
+	         2 / 14.5);
 	teardown(&f);
+}
+
+/* The numbers of the publications, from the frequencies they give. */
+static void test_published_weights(void **state)
+{
+	/* 0.991, 0.0266 and 0.13 squared */
+	static const int64_t sc18[4] = { 982081000, 707560, 16900000, 0 };
+	static const int64_t deepcam[4] = { 98626782, 45787, 1327431, 0 };
+	struct fixture f;
+	setup(&f);
+	close_to(weights(&f, "{type: softmax_cross_entropy, variant: sc18}", sc18), 0.0217966,
+	         0.8120462, 0.1661572, 0);
+	close_to(weights(&f, "{type: softmax_cross_entropy, variant: mlperf-deepcam}", deepcam),
+	         1.00172991, 2.61461122, 1.71641975, 0);
+	teardown(&f);
+}
+
+/* What a loss section comes to in the op's attributes. */
+static void test_label_loss_attributes(void **state)
+{
+	static const struct {
+		const char *yaml, *text;
+	} cases[] = {
+		{ "softmax_cross_entropy", "ignore: 255\nreduction: mean\nscale: 1\ngamma: 0\n" },
+		{ "{type: softmax_cross_entropy, reduction: mean_pixels, scale: 4}",
+		  "ignore: 255\nreduction: mean_pixels\nscale: 4\ngamma: 0\n" },
+		{ "{type: softmax_cross_entropy, variant: sc18, class_weights: none, scale: 0.25}",
+		  "ignore: 255\nreduction: sum\nscale: 0.25\ngamma: 0\n" },
+		{ "focal", "ignore: 255\nreduction: mean\nscale: 1\ngamma: 2\n" },
+		{ "{type: focal, gamma: 0.5, alpha: 0.25, scale: 8, reduction: sum}",
+		  "ignore: 255\nreduction: sum\nscale: 2\ngamma: 0.5\n" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct fixture f;
+		struct buf text = BUF_INIT;
+		setup(&f);
+		assert_null(weights(&f, cases[i].yaml, NULL));
+		const struct node *n = last(&f, "softmax_cross_entropy");
+		ytree_write(&text, schema_write(f.g->arena, n->op->attrs, n->attr));
+		assert_string_equal(text.data, cases[i].text);
+		buf_release(&text);
+		teardown(&f);
+	}
 }
 
 static void test_field_losses(void **state)
@@ -246,6 +292,8 @@ int main(void)
 		cmocka_unit_test(test_clip),
 		cmocka_unit_test(test_nesterov_needs_momentum),
 		cmocka_unit_test(test_class_weights),
+		cmocka_unit_test(test_published_weights),
+		cmocka_unit_test(test_label_loss_attributes),
 		cmocka_unit_test(test_field_losses),
 		cmocka_unit_test(test_losses_refused),
 	};

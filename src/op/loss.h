@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the sum of a loss over labels is divided by (loss.c has the formulas), for whoever emits it. */
+#ifndef DLX_OP_LOSS_H
+#define DLX_OP_LOSS_H
+
+enum loss_reduction { LOSS_MEAN, LOSS_MEAN_PIXELS, LOSS_SUM };
+extern const char *const loss_reduction_names[];
+
+#endif
