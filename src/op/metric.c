@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Counts and sums from which metrics over a whole data set are made; float64, so that adding up is
- * exact or nearly so. confusion        (C, C) counts, row = label, column = the class with the
- * largest logit (the first of equal ones) absolute_error   {sum |prediction - target|, count}
+ * exact or nearly so. The predicted class is that of the largest logit, the first of equal ones.
+ *   confusion        (C, C) counts, row = label, column = predicted class
+ *   iou_per_sample   {sum over samples of their mean IoU, samples}; in a sample a class that is
+ *                    neither labelled nor predicted has IoU 1 (MLPerf HPC's DeepCAM). A sample
+ *                    whose every label is ignored is left out
+ *   absolute_error   {sum |prediction - target|, count}
  *   square_error     {sum (prediction - target)^2, count} */
 #include "base/err.h"
 #include "op/check.h"
@@ -29,11 +33,22 @@ static int confusion_shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F64, &counts);
 }
 
-static int error_shape(struct graph *g, struct node *n)
+static int two_sums(struct graph *g, struct node *n)
 {
 	struct shape sums = shape_of(1, (int64_t[]){ 2 });
-	TRY(deviation_check(g, n));
 	return graph_out(g, n, 0, DTYPE_F64, &sums);
+}
+
+static int per_sample_shape(struct graph *g, struct node *n)
+{
+	TRY(labels_check(g, n));
+	return two_sums(g, n);
+}
+
+static int error_shape(struct graph *g, struct node *n)
+{
+	TRY(deviation_check(g, n));
+	return two_sums(g, n);
 }
 
 /* --- cost --- */
@@ -53,29 +68,85 @@ static int confusion_plan(struct kplan *k)
 	return 0;
 }
 
-/* Counts the predicted classes guess[p] of all elements. */
-static int count(const struct kplan *k, const int32_t *y, const int32_t *guess, double *counts)
+/* The counts of one sample follow the guesses. */
+static size_t counts_offset(const struct labels *l)
+{
+	return (sizeof(int32_t) * (size_t)(l->rows * l->w) + 7) / 8 * 8;
+}
+
+static int per_sample_plan(struct kplan *k)
+{
+	TRY(confusion_plan(k));
+	const struct labels *l = k->state;
+	k->ws_bytes = counts_offset(l) + sizeof(double) * (size_t)(l->classes * l->classes);
+	return 0;
+}
+
+/* Adds the predicted classes guess[p] of elements from .. to to the counts. */
+static void count(const struct labels *l, const int32_t *y, const int32_t *guess, int64_t from,
+                  int64_t to, double *counts, struct bad_labels *bad)
+{
+	for (int64_t p = from; p < to;) {
+		const int32_t *row = y + labels_row(l, p / l->w);
+		for (int64_t i = p % l->w; i < l->w && p < to; i++, p++)
+			if (labels_valid(l, row[i * l->step], p, bad))
+				counts[row[i * l->step] * l->classes + guess[p]]++;
+	}
+}
+
+static void clear(double *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		v[i] = 0;
+}
+
+static int count_all(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
 	struct bad_labels bad = { 0 };
-	for (int64_t i = 0; i < l->classes * l->classes; i++)
-		counts[i] = 0;
-	for (int64_t r = 0; r < l->rows; r++) {
-		const int32_t *row = y + labels_row(l, r);
-		for (int64_t p = r * l->w, i = 0; i < l->w; i++, p++)
-			if (labels_valid(l, row[i * l->step], p, &bad))
-				counts[row[i * l->step] * l->classes + guess[p]]++;
+	clear(a->out[0], l->classes * l->classes);
+	count(l, a->in[1], a->ws, 0, l->rows * l->w, a->out[0], &bad);
+	return bad_labels_report(&bad, k, l);
+}
+
+/* Mean over the classes of one sample's IoU. counted: is there a label at all? */
+static double sample_iou(const double *counts, int64_t classes, bool *counted)
+{
+	double sum = 0;
+	*counted = false;
+	for (int64_t c = 0; c < classes; c++) {
+		double either = -counts[c * classes + c];
+		for (int64_t j = 0; j < classes; j++)
+			either += counts[c * classes + j] + counts[j * classes + c];
+		*counted = *counted || either > 0;
+		sum += either > 0 ? counts[c * classes + c] / either : 1;
+	}
+	return sum / (double)classes;
+}
+
+static int count_samples(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels *l = k->state;
+	double *sums = a->out[0], *counts = (double *)(void *)((char *)a->ws + counts_offset(l));
+	int64_t samples = l->shape.d[0], each = l->rows * l->w / samples;
+	struct bad_labels bad = { 0 };
+	sums[0] = sums[1] = 0;
+	for (int64_t i = 0; i < samples; i++) {
+		bool counted;
+		clear(counts, l->classes * l->classes);
+		count(l, a->in[1], a->ws, i * each, (i + 1) * each, counts, &bad);
+		double iou = sample_iou(counts, l->classes, &counted);
+		sums[0] += counted ? iou : 0;
+		sums[1] += counted;
 	}
 	return bad_labels_report(&bad, k, l);
 }
 
 /* --- reference kernels --- */
 
-static int ref_confusion_run(const struct kplan *k, const struct kargs *a)
+static void ref_guess(const struct kplan *k, const double *x, int32_t *guess)
 {
 	struct grid g = grid_of(node_in_shape(k->g, k->n, 0));
-	const double *x = a->in[0];
-	int32_t *guess = a->ws;
 	int64_t points = grid_points(&g);
 	for (int64_t p = 0; p < g.n * points; p++) {
 		const double *logits = x + p / points * g.c * points + p % points;
@@ -84,7 +155,18 @@ static int ref_confusion_run(const struct kplan *k, const struct kargs *a)
 			if (logits[c * points] > logits[guess[p] * points])
 				guess[p] = (int32_t)c;
 	}
-	return count(k, a->in[1], guess, a->out[0]);
+}
+
+static int ref_confusion_run(const struct kplan *k, const struct kargs *a)
+{
+	ref_guess(k, a->in[0], a->ws);
+	return count_all(k, a);
+}
+
+static int ref_per_sample_run(const struct kplan *k, const struct kargs *a)
+{
+	ref_guess(k, a->in[0], a->ws);
+	return count_samples(k, a);
 }
 
 static int ref_error(const struct kplan *k, const struct kargs *a, enum deviation f)
@@ -119,16 +201,24 @@ static int32_t first_maximum(const float *x, int64_t c)
 	return (int32_t)best;
 }
 
-static int confusion_run(const struct kplan *k, const struct kargs *a)
+static void guess(const struct labels *l, const float *x, int32_t *guess)
 {
-	const struct labels *l = k->state;
-	const float *x = a->in[0];
-	int32_t *guess = a->ws;
 	int64_t n = l->rows * l->w;
 #pragma omp parallel for schedule(static) if (n * l->classes > FORK_FLOATS)
 	for (int64_t p = 0; p < n; p++)
 		guess[p] = first_maximum(x + p * l->classes, l->classes);
-	return count(k, a->in[1], guess, a->out[0]);
+}
+
+static int confusion_run(const struct kplan *k, const struct kargs *a)
+{
+	guess(k->state, a->in[0], a->ws);
+	return count_all(k, a);
+}
+
+static int per_sample_run(const struct kplan *k, const struct kargs *a)
+{
+	guess(k->state, a->in[0], a->ws);
+	return count_samples(k, a);
 }
 
 static int error_plan(struct kplan *k)
@@ -185,6 +275,23 @@ static const struct op op_confusion = {
 	.samples = confusion_samples,
 };
 
+static const struct op op_iou_per_sample = {
+	.name = "iou_per_sample",
+	.doc = "sum over samples of the mean IoU of their classes, and how many",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct confusion), .attrs = fields,
+	.nondiff = 3,
+	.shape = per_sample_shape, .cost = confusion_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = per_sample_plan,
+		                        .run = ref_per_sample_run },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose,
+		                  .plan = per_sample_plan, .run = per_sample_run },
+	},
+	.samples = confusion_samples,
+};
+
 static const struct op op_absolute_error = {
 	.name = "absolute_error",
 	.doc = "sum of absolute differences, and how many",
@@ -213,4 +320,4 @@ static const struct op op_square_error = {
 	.samples = error_samples,
 };
 
-OPSET(metric, &op_confusion, &op_absolute_error, &op_square_error);
+OPSET(metric, &op_confusion, &op_iou_per_sample, &op_absolute_error, &op_square_error);

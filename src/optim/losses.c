@@ -84,6 +84,12 @@ bool loss_wants_labels(const struct variant_value *loss)
 	return is_loss(loss, "softmax_cross_entropy") || is_loss(loss, "focal");
 }
 
+int64_t loss_ignore(const struct variant_value *loss, int64_t data)
+{
+	const struct cross_entropy *c = loss->data;
+	return loss_wants_labels(loss) && c->ignore != INT64_MIN ? c->ignore : data;
+}
+
 /* --- class weights --- */
 
 struct class_weights {
@@ -230,7 +236,7 @@ static int emit_cross_entropy(struct graph *g, const struct variant_value *loss,
 	struct op_attr t = op_attr_new(g->arena, "softmax_cross_entropy");
 	tid in[3] = { output, target, NONE }, made[3];
 	bool focal = is_loss(loss, "focal");
-	op_attr_int(&t, "ignore", c->ignore != INT64_MIN ? c->ignore : ignore);
+	op_attr_int(&t, "ignore", loss_ignore(loss, ignore));
 	op_attr_int(&t, "reduction", c->reduction);
 	op_attr_float(&t, "scale", focal ? c->scale * c->alpha : c->scale);
 	op_attr_float(&t, "gamma", focal ? c->gamma : 0);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Metrics over a set in two halves: graph nodes count per batch, host code adds the counts up and
- * finishes once, so that a value does not depend on how the set was cut into batches. All label
- * metrics come from one confusion matrix.
+ * finishes once, so that a value does not depend on how the set was cut into batches. The pooled
+ * label metrics come from one confusion matrix.
  *
  *   accuracy    correct / counted              iou[c]  n_cc / (labelled c + predicted c - n_cc)
- *   mean_iou    mean of iou over the classes that occur       mae, mse    sum of errors / count */
+ *   mean_iou    mean of iou over the classes that occur       mae, mse    sum of errors / count
+ *   mean_iou_per_sample    mean over samples of each one's mean_iou, in which absent classes count
+ *                          as 1 (op/metric.c): far more lenient where classes are rare */
 #include <math.h>
 #include <string.h>
 
@@ -15,12 +17,20 @@
 #include "optim/optim.h"
 
 /* What a metric is counted by: an op with one F64 output. */
-enum source { CONFUSION, ABSOLUTE_ERROR, SQUARE_ERROR, NSOURCES };
-static const char *const source_op[NSOURCES] = { "confusion", "absolute_error", "square_error" };
+enum source { CONFUSION, SAMPLE_IOU, ABSOLUTE_ERROR, SQUARE_ERROR, NSOURCES };
+static const char *const source_op[NSOURCES] = { "confusion", "iou_per_sample", "absolute_error",
+	                                             "square_error" };
+
+static bool counts_labels(enum source s)
+{
+	return s == CONFUSION || s == SAMPLE_IOU;
+}
+
 
 static void accuracy(struct metrics *m, struct metric_value *v, double *slot);
 static void iou(struct metrics *m, struct metric_value *v, double *slot);
 static void mean_iou(struct metrics *m, struct metric_value *v, double *slot);
+static void sample_iou(struct metrics *m, struct metric_value *v, double *slot);
 static void mae(struct metrics *m, struct metric_value *v, double *slot);
 static void mse(struct metrics *m, struct metric_value *v, double *slot);
 
@@ -31,18 +41,19 @@ static const struct metric {
 	void (*finish)(struct metrics *m, struct metric_value *v, double *slot);
 } table[] = {
 	{ "accuracy", CONFUSION, true, accuracy }, { "iou", CONFUSION, true, iou },
-	{ "mean_iou", CONFUSION, true, mean_iou }, { "mae", ABSOLUTE_ERROR, false, mae },
-	{ "mse", SQUARE_ERROR, false, mse },
+	{ "mean_iou", CONFUSION, true, mean_iou }, { "mean_iou_per_sample", SAMPLE_IOU, true, sample_iou },
+	{ "mae", ABSOLUTE_ERROR, false, mae },     { "mse", SQUARE_ERROR, false, mse },
 };
 #define NMETRICS ((int)(sizeof table / sizeof *table))
 
-const char *const metric_names[] = { "accuracy", "iou", "mean_iou", "mae", "mse", NULL };
+const char *const metric_names[] = { "accuracy", "iou", "mean_iou", "mean_iou_per_sample", "mae",
+	                                 "mse", NULL };
 
 struct metrics {
 	int n, which[NMETRICS]; /* rows of the table, in the order asked for */
 	bool used[NSOURCES];
 	int64_t classes;
-	double *sum[NSOURCES];         /* confusion: (C, C), row = label; errors: sum, count */
+	double *sum[NSOURCES];         /* confusion: (C, C), row = label; others: sum, count */
 	double scalar[NMETRICS], *iou; /* what values point to */
 	struct metric_value value[NMETRICS];
 };
@@ -70,8 +81,10 @@ static int choose(struct metrics *m, const struct strings *names, int i, bool la
 		           near);
 	if (k == NMETRICS)
 		return ERR(E_CONFIG, place(names, i),
-		           "unknown metric '%s'; expected accuracy, iou, mean_iou, mae or mse", name);
-	if ((table[k].source == CONFUSION) != labels)
+		           "unknown metric '%s'; expected accuracy, iou, mean_iou, "
+		           "mean_iou_per_sample, mae or mse",
+		           name);
+	if (counts_labels(table[k].source) != labels)
 		return ERR(E_CONFIG, place(names, i),
 		           labels ? "metric '%s' needs a field as target, but the loss has class labels"
 		                  : "metric '%s' needs class labels, but the loss has a field as target",
@@ -127,7 +140,7 @@ static int emit(struct metrics *m, struct graph *g, tid output, tid target, int6
 			continue;
 		BUG_IF(*n == max, "more metric outputs than the caller has room for");
 		struct op_attr t = op_attr_new(g->arena, source_op[i]);
-		if (i == CONFUSION)
+		if (counts_labels((enum source)i))
 			op_attr_int(&t, "ignore", ignore);
 		TRY(graph_emit1(g, source_op[i], t.data, 2, in, &outputs[*n]));
 		graph_t(g, outputs[(*n)++])->output = true;
@@ -209,6 +222,11 @@ static void mean_iou(struct metrics *m, struct metric_value *v, double *slot)
 	*slot = ratio(sum, n);
 	v->n = 1;
 	v->v = slot;
+}
+
+static void sample_iou(struct metrics *m, struct metric_value *v, double *slot)
+{
+	*slot = ratio(m->sum[SAMPLE_IOU][0], m->sum[SAMPLE_IOU][1]);
 }
 
 static void mae(struct metrics *m, struct metric_value *v, double *slot)

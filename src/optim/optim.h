@@ -25,6 +25,8 @@ int loss_check(const struct variant_value *loss);
 /* True if the loss wants class labels (I32 (N, [D,] H, W)) rather than a field of the output's
  * shape. */
 bool loss_wants_labels(const struct variant_value *loss);
+/* The label that does not count: the loss's own, else the data's. INT64_MIN: none. */
+int64_t loss_ignore(const struct variant_value *loss, int64_t data);
 /* ignore: the data's ignore value, used where the config has none (INT64_MIN: none). class_counts:
  * of the training set, for class_weights by frequency; may be NULL if not needed
  * (loss_needs_class_counts). */
@@ -41,7 +43,7 @@ struct metric_value {
 	const double *v;  /* NaN where undefined (a class that never occurs) */
 	bool larger_is_better;
 };
-extern const char *const metric_names[]; /* accuracy iou mean_iou mae mse */
+extern const char *const metric_names[]; /* accuracy iou mean_iou mean_iou_per_sample mae mse */
 /* Emits what the named metrics need into g (an evaluation graph): outputs marked as such. labels:
  * loss_wants_labels. */
 int metrics_new(struct metrics **out, const struct strings *names, bool labels, int64_t classes);

@@ -94,7 +94,7 @@ static double elapsed(const struct loop *l)
 
 static const char *watched_metric(const struct run_config *c)
 {
-	static const char *const preferred[] = { "mean_iou", "accuracy", "mae", "mse" };
+	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "accuracy", "mae", "mse" };
 	if (c->train.target.metric)
 		return c->train.target.metric;
 	for (size_t k = 0; k < sizeof preferred / sizeof *preferred; k++)

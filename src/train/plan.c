@@ -61,8 +61,8 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	struct plan *p = c->p;
 	g->cur_name = "metrics";
 	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_wants_labels(&r->config->loss), r->data->classes));
-	return metrics_emit(p->metrics, g, p->output, p->target, r->data->ignore, p->metric, PLAN_METRICS,
-	                    &p->nmetric);
+	return metrics_emit(p->metrics, g, p->output, p->target, loss_ignore(&r->config->loss, r->data->ignore),
+	                    p->metric, PLAN_METRICS, &p->nmetric);
 }
 
 static int pass_build(struct graph *g, struct pass_env *env)

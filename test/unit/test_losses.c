@@ -176,6 +176,27 @@ static void test_bad_label(void **state)
 	}
 }
 
+/* Three classes. Sample 0: iou 1/2, 1/2 and absent; sample 1: 1, 0 (predicted alone), 1/3; sample 2
+ * is ignored throughout. */
+static void test_iou_per_sample(void **state)
+{
+	static const double logits[3 * 3 * 4] = { 1, 1, 0, 0, /**/ 0, 0, 1, 1, /**/ 0, 0, 0, 0,
+		                                  1, 0, 0, 0, /**/ 0, 1, 1, 0, /**/ 0, 0, 0, 1,
+		                                  1, 0, 0, 0, /**/ 0, 1, 1, 0, /**/ 0, 0, 0, 1 };
+	static const double labels[3 * 4] = { 0, 9, 0, 1, 0, 2, 2, 2, 9, 9, 9, 9 };
+	static const double want[2] = { (0.5 + 0.5 + 1) / 3 + (1 + 0 + 1.0 / 3) / 3, 2 };
+	for (int k = 0; k < 4; k++) {
+		struct op_run r;
+		op_run_init(&r, devices[k / 2], "iou_per_sample", "3x3x2x2 3x2x2:index3; ignore: 9",
+		            k % 2);
+		op_run_set(&r, 0, logits);
+		op_run_set(&r, 1, labels);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), want, 2, 1e-12);
+		op_run_release(&r);
+	}
+}
+
 static void test_confusion(void **state)
 {
 	static const double logits[2 * 3 * 4] = { 5, 0, 0, 1, /**/ 1, 2, 0, 1, /**/ 0, 0, 3, 1,
@@ -412,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_cross_entropy),
 		cmocka_unit_test(test_bad_label),
 		cmocka_unit_test(test_confusion),
+		cmocka_unit_test(test_iou_per_sample),
 		cmocka_unit_test(test_refused_losses),
 		cmocka_unit_test(test_regression_losses),
 		cmocka_unit_test(test_resize),

@@ -74,6 +74,24 @@ static void test_false_class(void **state)
 	metrics_free(m);
 }
 
+/* Sums over samples and how many; a matrix, where both kinds are asked for, comes first. */
+static void test_per_sample(void **state)
+{
+	static const char *const names[] = { "mean_iou_per_sample", "accuracy" };
+	static const double matrix[4] = { 1, 0, 0, 3 }, a[2] = { 1.5, 2 }, b[2] = { 0.25, 1 };
+	struct metrics *m = make(true, 2, 2, names);
+	int n;
+	metrics_add(m, (const double *const[]){ matrix, a });
+	metrics_add(m, (const double *const[]){ matrix, b });
+	const struct metric_value *v = metrics_values(m, &n);
+	assert_int_equal(n, 2);
+	assert_string_equal(v[0].name, "mean_iou_per_sample");
+	close_to(v[0].v[0], 1.75 / 3);
+	assert_true(v[0].larger_is_better);
+	close_to(v[1].v[0], 1);
+	metrics_free(m);
+}
+
 /* Values arrive as absolute, then square, in whatever order the metrics were named. */
 static void test_errors_of_fields(void **state)
 {
@@ -106,6 +124,7 @@ static void test_refused(void **state)
 	refused(true, 1, (const char *const[]){ "mean_iuo" }, "did you mean 'mean_iou'");
 	refused(true, 1, (const char *const[]){ "mae" }, "needs a field");
 	refused(false, 1, (const char *const[]){ "accuracy" }, "needs class labels");
+	refused(false, 1, (const char *const[]){ "mean_iou_per_sample" }, "needs class labels");
 	refused(true, 2, (const char *const[]){ "iou", "iou" }, "twice");
 }
 
@@ -133,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_false_class),
+		cmocka_unit_test(test_per_sample),
 		cmocka_unit_test(test_errors_of_fields),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_emit),
