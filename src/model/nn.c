@@ -120,7 +120,7 @@ static int conv_emit(struct model_build *b, const char *path, const struct nn_co
 	tid in[3] = { x, NONE, NONE };
 	TRY(param(b, path, "weight", &w, init_weight(c->init, c->init_value, &w), &in[1]));
 	if (c->bias)
-		TRY(vector_param(b, path, "bias", c->filters, 0, &in[2]));
+		TRY(vector_param(b, path, "bias", c->filters, c->bias_value, &in[2]));
 	return graph_emit1(b->g, t->op->name, t->data, c->bias ? 3 : 2, in, y);
 }
 
@@ -176,8 +176,8 @@ int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_c
 
 /* --- dense --- */
 
-int nn_dense(struct model_build *b, const char *path, int64_t units, bool bias,
-             enum weight_init init, tid x, tid *y)
+int nn_dense_layer(struct model_build *b, const char *path, const struct nn_dense *c, tid x,
+                   tid *y)
 {
 	const struct shape *s = shape(b, x);
 	char text[SHAPE_TEXT];
@@ -187,12 +187,19 @@ int nn_dense(struct model_build *b, const char *path, int64_t units, bool bias,
 		           "'%s': a dense layer needs (N, features), but its input is %s; put 'flatten' or "
 		           "'global_average' before it",
 		           path, shape_text(s, text));
-	struct shape w = { .nd = 2, .d = { units, s->d[1] } };
+	struct shape w = { .nd = 2, .d = { c->units, s->d[1] } };
 	tid in[3] = { x, NONE, NONE };
-	TRY(param(b, path, "weight", &w, init_weight(init, 0, &w), &in[1]));
-	if (bias)
-		TRY(vector_param(b, path, "bias", units, 0, &in[2]));
-	return graph_emit1(b->g, "dense", NULL, bias ? 3 : 2, in, y);
+	TRY(param(b, path, "weight", &w, init_weight(c->init, c->init_value, &w), &in[1]));
+	if (c->bias)
+		TRY(vector_param(b, path, "bias", c->units, c->bias_value, &in[2]));
+	return graph_emit1(b->g, "dense", NULL, c->bias ? 3 : 2, in, y);
+}
+
+int nn_dense(struct model_build *b, const char *path, int64_t units, bool bias,
+             enum weight_init init, tid x, tid *y)
+{
+	struct nn_dense c = { .units = units, .bias = bias, .init = init };
+	return nn_dense_layer(b, path, &c, x, y);
 }
 
 /* --- batch norm --- */

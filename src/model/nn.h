@@ -32,6 +32,7 @@ struct nn_conv {
 	bool bias;
 	enum weight_init init;
 	double init_value;         /* WI_CONSTANT; a gain for the others (0: 1) */
+	double bias_value;         /* first value of the bias */
 	int64_t output_padding[3]; /* transposed, not SAME: added to the output's size */
 	/* transposed, SAME: this size, at most stride - 1 smaller, in place of input * stride (0) */
 	int64_t output_size[3];
@@ -43,6 +44,15 @@ int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_c
                       tid *y);
 int nn_dense(struct model_build *b, const char *path, int64_t units, bool bias,
              enum weight_init init, tid x, tid *y);
+struct nn_dense {
+	int64_t units;
+	bool bias;
+	enum weight_init init;
+	double init_value, bias_value; /* as in nn_conv */
+};
+/* nn_dense with all there is to say. */
+int nn_dense_layer(struct model_build *b, const char *path, const struct nn_dense *c, tid x,
+                   tid *y);
 struct nn_batch_norm {
 	double eps, momentum; /* momentum: share of the new value (PyTorch) */
 	double gamma_init;
