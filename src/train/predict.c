@@ -13,7 +13,8 @@
 #include "base/mem.h"
 #include "report/png.h"
 
-#define PREDICT_GAP 4          /* white rows between the two maps */
+#define PREDICT_GAP 2          /* white rows between the two maps, in grid points */
+#define PREDICT_WIDTH 720      /* small grids are drawn with several pixels a point, up to about this */
 
 /* One sample: output (channels, [depth,] height, width) and target as the loader gives it. */
 struct result {
@@ -27,7 +28,7 @@ struct writer {
 	struct session *s;
 	const char *out;
 	struct io_file *file;            /* .npy */
-	struct buf pixels;               /* pictures */
+	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	int (*write)(struct writer *w, const struct result *r);
 };
 
@@ -134,10 +135,21 @@ static void draw_fields(struct writer *w, const struct result *r, const struct m
 	draw_field(&w->pixels, m, 1, target, low, high);
 }
 
+/* Each point of small becomes a square of scale pixels. */
+static void enlarge(const struct buf *small, int64_t width, int64_t rows, int64_t scale, struct buf *large)
+{
+	buf_clear(large);
+	buf_reserve(large, (size_t)(3 * rows * width * scale * scale));
+	uint8_t *to = (uint8_t *)large->data;
+	for (int64_t y = 0; y < rows * scale; y++)
+		for (int64_t x = 0; x < width * scale; x++, to += 3)
+			memcpy(to, small->data + 3 * (y / scale * width + x / scale), 3);
+}
+
 static int write_picture(struct writer *w, const struct result *r)
 {
 	struct map m = plane(r->shape);
-	int64_t rows = 2 * m.height + PREDICT_GAP;
+	int64_t rows = 2 * m.height + PREDICT_GAP, scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
 	char name[64];
 	buf_clear(&w->pixels);
 	buf_reserve(&w->pixels, (size_t)(3 * rows * m.width));
@@ -146,9 +158,10 @@ static int write_picture(struct writer *w, const struct result *r)
 		draw_labels(w, r, &m, dataset_info(w->s->validation_set)->target_ignore);
 	else
 		draw_fields(w, r, &m);
+	enlarge(&w->pixels, m.width, rows, scale, &w->large);
 	snprintf(name, sizeof name, "%06" PRId64 ".png", r->index);
 	char *path = io_join(w->out, name);
-	int rc = png_write_rgb(path, m.width, rows, (const uint8_t *)w->pixels.data);
+	int rc = png_write_rgb(path, m.width * scale, rows * scale, (const uint8_t *)w->large.data);
 	mem_free(path);
 	return rc;
 }
@@ -228,10 +241,11 @@ static int predict_pictures(struct writer *w, int64_t *written)
 
 int predict(struct session *s, const char *out, int64_t *written)
 {
-	struct writer w = { .s = s, .out = out, .pixels = BUF_INIT };
+	struct writer w = { .s = s, .out = out, .pixels = BUF_INIT, .large = BUF_INIT };
 	if (ends_in(out, ".nc") || ends_in(out, ".png"))
 		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy or a folder for pictures", out);
 	int rc = ends_in(out, ".npy") ? predict_npy(&w, written) : predict_pictures(&w, written);
 	buf_release(&w.pixels);
+	buf_release(&w.large);
 	return rc;
 }
