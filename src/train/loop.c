@@ -195,15 +195,19 @@ static bool finished(const struct loop *l)
 
 static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 {
-	const struct device *dev = l->s->dev;
+	struct device *dev = l->s->dev;
 	double batches = (double)samples / (double)l->c->train.batch_size;
 	struct progress_state p = {
 		.step = l->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
 		.samples_per_second = (double)samples / l->step_seconds,
-		.flops_per_second = batches * l->step_flops / l->step_seconds, .peak_flops = dev->peak_flops,
+		.flops_per_second = batches * l->step_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1 };
+	/* Measured while the machine did other work too, the peak may have come out too low. */
+	if (p.flops_per_second > dev->peak_flops && dev->peak_flops > 0)
+		dev->peak_flops = p.flops_per_second;
+	p.peak_flops = dev->peak_flops;
 	if (done >= 3)
 		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - l->clock.step);
 	progress_update(l->progress, &p);
