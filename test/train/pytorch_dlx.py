@@ -21,24 +21,25 @@ def run(program, *arguments):
     return done.stdout
 
 
-def make_data(path, samples, inputs, target, classes=None, ignore=255, seed=0):
-    """Random samples as a record file; returns inputs and targets. A target with classes has some ignored labels
-    where it has an extent."""
+def random_data(samples, inputs, target, classes=None, ignore=255, seed=0):
+    """Inputs and targets. A target with classes has some ignored labels where it has an extent."""
     r = numpy.random.default_rng(seed)
     x = r.standard_normal((samples, *inputs)).astype("f4")
-    options = []
-    if classes:
-        y = r.integers(0, classes, (samples, *target)).astype("u1")
-        if target:
-            y[r.random(y.shape) < 0.1] = ignore
-        y.flat[0] = classes - 1  # which says how many there are
-        options = ["--ignore", str(ignore)]
-    else:
-        y = r.standard_normal((samples, *target)).astype("f4")
+    if not classes:
+        return x, r.standard_normal((samples, *target)).astype("f4")
+    y = r.integers(0, classes, (samples, *target)).astype("u1")
+    if target:
+        y[r.random(y.shape) < 0.1] = ignore
+    y.flat[0] = classes - 1  # which says how many there are
+    return x, y
+
+
+def write_data(path, x, y, ignore=255):
+    """x and y as the record file PATH.dlx."""
     numpy.save(path + "-x.npy", x)
     numpy.save(path + "-y.npy", y)
+    options = ["--ignore", str(ignore)] if y.dtype == "u1" else []
     run("dlx-convert", "--quiet", "--input", path + "-x.npy", "--target", path + "-y.npy", *options, "-o", path + ".dlx")
-    return x, y
 
 
 def tensors(path):
