@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Initialisers that keep the variance of what flows through a layer. A weight gets variance
- * gain^2 * v: He (2015) takes v = 2 / fan_in, LeCun (1998) 1 / fan_in, Glorot (2010)
- * 2 / (fan_in + fan_out). A uniform distribution on [-a, a) has variance a^2 / 3. */
+ * gain^2 * v: He (2015) takes v = 2 / fan_in, or 2 / fan_out for the variance of gradients instead,
+ * LeCun (1998) 1 / fan_in, Glorot (2010) 2 / (fan_in + fan_out). A uniform distribution on [-a, a)
+ * has variance a^2 / 3. */
 #include <math.h>
 
 #include "model/init.h"
 
 const char *const weight_init_names[] = {
-	[WI_HE_NORMAL] = "he_normal",         [WI_HE_UNIFORM] = "he_uniform",
+	[WI_HE_NORMAL] = "he_normal",
+	[WI_HE_NORMAL_FAN_OUT] = "he_normal_fan_out",
+	[WI_HE_UNIFORM] = "he_uniform",
 	[WI_GLOROT_NORMAL] = "glorot_normal", [WI_GLOROT_UNIFORM] = "glorot_uniform",
 	[WI_LECUN_NORMAL] = "lecun_normal",   [WI_LECUN_UNIFORM] = "lecun_uniform",
 	[WI_CONSTANT] = "constant",           NULL
@@ -44,6 +47,7 @@ struct init init_weight(enum weight_init kind, double value, const struct shape 
 	init_fans(weight, &in, &out);
 	switch (kind) {
 	case WI_HE_NORMAL: return normal(gain * 2 / in);
+	case WI_HE_NORMAL_FAN_OUT: return normal(gain * 2 / out);
 	case WI_HE_UNIFORM: return uniform(gain * 2 / in);
 	case WI_GLOROT_NORMAL: return normal(gain * 2 / (in + out));
 	case WI_GLOROT_UNIFORM: return uniform(gain * 2 / (in + out));

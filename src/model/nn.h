@@ -13,6 +13,7 @@ enum padding_kind { PADDING_VALID, PADDING_SAME, PADDING_EXPLICIT };
 /* How weights get their first values: `init` in layers and families. */
 enum weight_init {
 	WI_HE_NORMAL,
+	WI_HE_NORMAL_FAN_OUT,
 	WI_HE_UNIFORM,
 	WI_GLOROT_NORMAL,
 	WI_GLOROT_UNIFORM,

@@ -369,10 +369,12 @@ static void test_init(void **state)
 		enum init_kind is;
 	} t[] = { { WI_HE_NORMAL, INIT_NORMAL },     { WI_HE_UNIFORM, INIT_UNIFORM },
 		      { WI_GLOROT_NORMAL, INIT_NORMAL }, { WI_GLOROT_UNIFORM, INIT_UNIFORM },
-		      { WI_LECUN_NORMAL, INIT_NORMAL },  { WI_LECUN_UNIFORM, INIT_UNIFORM } };
+		      { WI_LECUN_NORMAL, INIT_NORMAL },  { WI_LECUN_UNIFORM, INIT_UNIFORM },
+		      { WI_HE_NORMAL_FAN_OUT, INIT_NORMAL } };
 	double want[] = { sqrt(2 / in),         sqrt(6 / in), sqrt(2 / (in + out)),
-		              sqrt(6 / (in + out)), sqrt(1 / in), sqrt(3 / in) };
-	for (int i = 0; i < 6; i++) {
+		              sqrt(6 / (in + out)), sqrt(1 / in), sqrt(3 / in),
+		              sqrt(2 / out) };
+	for (int i = 0; i < 7; i++) {
 		struct init a = init_weight(t[i].kind, 0, &w), b = init_weight(t[i].kind, 0.5, &w);
 		assert_int_equal(a.kind, t[i].is);
 		assert_true(fabs(a.a - want[i]) < 1e-15);
