@@ -56,6 +56,14 @@ static int load_entry(struct store_entry *e, const struct st_file *f, const char
 	return 0;
 }
 
+/* PyTorch's batch norm counts its batches, for a kind of running statistics that dlx does not have. */
+static bool is_counter(const char *name)
+{
+	static const char end[] = "num_batches_tracked";
+	size_t n = strlen(name);
+	return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
+}
+
 static int load_all(struct session *s, const struct st_file *f, const char *path)
 {
 	int rc = 0, one;
@@ -63,7 +71,7 @@ static int load_all(struct session *s, const struct st_file *f, const char *path
 		if (exported(store_at(s->store, i)) && (one = load_entry(store_at(s->store, i), f, path)) < 0)
 			rc = one;
 	for (int i = 0; i < f->n; i++)
-		if (!store_find(s->store, f->tensor[i].name))
+		if (!store_find(s->store, f->tensor[i].name) && !is_counter(f->tensor[i].name))
 			rc = ERR(E_DATA, NULL, "'%s': tensor '%s' has no place in this network", path, f->tensor[i].name);
 	return rc;
 }
