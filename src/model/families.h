@@ -5,10 +5,13 @@
 #ifndef DLX_MODEL_FAMILIES_H
 #define DLX_MODEL_FAMILIES_H
 
+#include "model/cosmoflow.h"
 #include "model/fcn.h"
 #include "model/layers.h"
 
 #define FAMILIES(X)                                                              \
+	X(cosmoflow, "cosmoflow",                                                    \
+	  "CosmoFlow, parameters of the universe from a cube of it (Mathuriya 2018)") \
 	X(fcn, "fcn", "FC-DenseNet, dense blocks in a U (Jegou 2017; Laanait 2019)") \
 	X(layers, "layers", "a list of layers with names, blocks and repeats")
 
