@@ -11,79 +11,9 @@
 
 #include <cmocka.h>
 
-#include "base/err.h"
-#include "model/nn.h"
-
-struct net {
-	struct arena *a;
-	struct graph *g;
-	tid out;
-};
-
-static int build_as(struct net *n, const char *yaml, int64_t channels, int64_t side,
-                    int64_t classes)
-{
-	struct ynode *root;
-	struct variant_value v;
-	tid in;
-	struct shape s = { 5, { 2, channels, side, side, side } };
-	*n = (struct net){ .a = arena_new(), .g = graph_new() };
-	err_clear();
-	assert_int_equal(ytree_parse(n->a, "model.yaml", yaml, &root), 0);
-	int rc = model_read(n->a, root, "'model'", &v);
-	if (rc < 0)
-		return rc;
-	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &s, &in), 0);
-	return model_build(n->g, n->a, &v, true, in, classes, &n->out);
-}
-
-static void build(struct net *n, const char *yaml, int64_t channels, int64_t side, int64_t classes)
-{
-	int rc = build_as(n, yaml, channels, side, classes);
-	if (rc < 0)
-		fail_msg("%s: %s", yaml, err_get(0)->text);
-}
-
-static void release(struct net *n)
-{
-	graph_free(n->g);
-	arena_free(n->a);
-	err_clear();
-}
-
-static const struct node *node_of(const struct net *n, const char *name)
-{
-	for (int i = 0; i < n->g->nnode; i++)
-		if (n->g->node[i]->name && strcmp(n->g->node[i]->name, name) == 0)
-			return n->g->node[i];
-	return NULL;
-}
+#include "zoo_net.h"
 
 /* --- counts --- */
-
-struct counts {
-	int64_t parameters, tensors;
-	double conv, dense; /* forward flops of one sample */
-};
-
-static struct counts count(const struct net *n)
-{
-	struct counts c = { 0 };
-	for (int i = 0; i < n->g->ntensor; i++)
-		if (n->g->tensor[i]->role == ROLE_PARAM) {
-			c.parameters += shape_count(&n->g->tensor[i]->shape);
-			c.tensors++;
-		}
-	for (int i = 0; i < n->g->nnode; i++) {
-		const struct node *node = n->g->node[i];
-		double flops = op_cost(n->g, node).flops / 2; /* two samples */
-		if (strcmp(node->op->name, "conv") == 0)
-			c.conv += flops;
-		else if (strcmp(node->op->name, "dense") == 0)
-			c.dense += flops;
-	}
-	return c;
-}
 
 #define V(name) "{family: cosmoflow, variant: " name "}"
 #define W(name, more) "{family: cosmoflow, variant: " name ", " more "}"
@@ -114,45 +44,16 @@ static void test_published_counts(void **state)
 	};
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		struct net n;
-		build(&n, t[i].yaml, t[i].channels, t[i].side, t[i].classes);
-		struct counts got = count(&n);
+		net_build(&n, t[i].yaml, t[i].channels, t[i].side, t[i].classes);
+		struct counts got = net_count(&n);
 		if (got.parameters != t[i].want.parameters || got.tensors != t[i].want.tensors ||
 		    got.conv != t[i].want.conv || got.dense != t[i].want.dense)
 			fail_msg("%s: %lld parameters, %lld tensors, %.0f + %.0f flops", t[i].yaml,
 			         (long long)got.parameters, (long long)got.tensors, got.conv, got.dense);
 		const struct shape *s = &graph_t(n.g, n.out)->shape;
 		assert_true(s->nd == 2 && s->d[0] == 2 && s->d[1] == t[i].classes);
-		release(&n);
+		net_release(&n);
 	}
-}
-
-/* --- layers --- */
-
-struct row {
-	const char *name;
-	int64_t channels, side;
-};
-
-static void check_rows(const char *yaml, int64_t channels, int64_t side, const struct row *row)
-{
-	struct net n;
-	build(&n, yaml, channels, side, 4);
-	for (; row->name; row++) {
-		const struct node *node = node_of(&n, row->name);
-		if (row->side == 0) {
-			if (node)
-				fail_msg("%s has '%s'", yaml, row->name);
-			continue;
-		}
-		if (!node)
-			fail_msg("%s has no '%s'", yaml, row->name);
-		const struct shape *s = &graph_t(n.g, node->out[0])->shape;
-		for (int a = 2; a < 5; a++)
-			if (s->d[1] != row->channels || s->d[a] != row->side)
-				fail_msg("%s '%s': %lld of %lld", yaml, row->name, (long long)s->d[1],
-				         (long long)s->d[a]);
-	}
-	release(&n);
 }
 
 static void test_sizes(void **state)
@@ -178,13 +79,13 @@ static void test_sizes(void **state)
 	static const struct row v1[] = { { "conv1", 16, 127 }, { "pool1", 16, 63 }, { "pool2", 16, 31 },
 		                             { "pool3", 16, 15 },  { "pool4", 16, 7 },  { "pool5", 16, 3 },
 		                             { 0 } };
-	check_rows(V("sc18"), 1, 128, sc18);
-	check_rows(V("lbann-2020"), 4, 128, oyama128);
-	check_rows(V("lbann-2020"), 4, 256, oyama256);
-	check_rows(V("lbann-2020"), 4, 512, oyama512);
-	check_rows(V("mlperf"), 4, 128, mlperf);
-	check_rows(V("mlperf-v0.7"), 4, 128, mlperf);
-	check_rows(W("mlperf-v0.7", "padding: valid, filters: 16, max_filters: 16"), 4, 128, v1);
+	net_rows(V("sc18"), 1, 128, sc18);
+	net_rows(V("lbann-2020"), 4, 128, oyama128);
+	net_rows(V("lbann-2020"), 4, 256, oyama256);
+	net_rows(V("lbann-2020"), 4, 512, oyama512);
+	net_rows(V("mlperf"), 4, 128, mlperf);
+	net_rows(V("mlperf-v0.7"), 4, 128, mlperf);
+	net_rows(W("mlperf-v0.7", "padding: valid, filters: 16, max_filters: 16"), 4, 128, v1);
 }
 
 /* --- first values, order of layers --- */
@@ -206,69 +107,52 @@ static bool starts_at(const struct net *n, const char *name, double value)
 static void test_first_values(void **state)
 {
 	struct net n;
-	build(&n, V("sc18"), 1, 128, 3);
+	net_build(&n, V("sc18"), 1, 128, 3);
 	assert_true(starts_at(&n, "conv1.bias", 0.1) && starts_at(&n, "fc3.bias", 0.1));
 	assert_int_equal(init_of(&n, "conv1.weight").kind, INIT_UNIFORM);
 	assert_true(fabs(init_of(&n, "conv1.weight").a - sqrt(6.0 / (27 + 16 * 27))) < 1e-12);
-	release(&n);
-	build(&n, V("lbann-2023"), 4, 128, 4);
+	net_release(&n);
+	net_build(&n, V("lbann-2023"), 4, 128, 4);
 	assert_true(starts_at(&n, "fc3.weight", 0) && starts_at(&n, "fc3.bias", 0));
 	assert_int_equal(init_of(&n, "fc2.weight").kind, INIT_NORMAL);
-	release(&n);
-	build(&n, V("mlperf"), 4, 128, 4);
+	net_release(&n);
+	net_build(&n, V("mlperf"), 4, 128, 4);
 	assert_true(starts_at(&n, "conv5.bias", 0));
 	assert_int_equal(init_of(&n, "fc3.weight").kind, INIT_UNIFORM);
-	release(&n);
-}
-
-static const char *feeds(const struct net *n, const char *name)
-{
-	const struct node *node = node_of(n, name);
-	assert_non_null(node);
-	nid from = graph_t(n->g, node->in[0])->producer;
-	return from == NONE ? "" : n->g->node[from]->name;
+	net_release(&n);
 }
 
 static void test_dropout_and_output(void **state)
 {
 	struct net n;
-	build(&n, V("lbann-2020"), 4, 128, 4);
-	assert_string_equal(feeds(&n, "fc1"), "dropout1");
-	assert_string_equal(feeds(&n, "fc3"), "dropout3");
-	assert_string_equal(feeds(&n, "dropout3"), "fc_act2");
-	assert_string_equal(feeds(&n, "flatten"), "act7");
-	assert_null(node_of(&n, "tanh"));
-	release(&n);
-	build(&n, V("mlperf"), 4, 128, 4);
-	assert_string_equal(feeds(&n, "fc1"), "flatten");
-	assert_string_equal(feeds(&n, "flatten"), "channels_last");
-	assert_string_equal(feeds(&n, "fc3"), "dropout2");
-	assert_string_equal(feeds(&n, "tanh"), "fc3");
-	assert_string_equal(feeds(&n, "output_scale"), "tanh");
-	release(&n);
-	build(&n, W("lbann-2023", "batch_norm: true"), 4, 128, 4);
-	assert_string_equal(feeds(&n, "act1"), "norm1");
+	net_build(&n, V("lbann-2020"), 4, 128, 4);
+	assert_string_equal(net_feeds(&n, "fc1"), "dropout1");
+	assert_string_equal(net_feeds(&n, "fc3"), "dropout3");
+	assert_string_equal(net_feeds(&n, "dropout3"), "fc_act2");
+	assert_string_equal(net_feeds(&n, "flatten"), "act7");
+	assert_null(net_node(&n, "tanh"));
+	net_release(&n);
+	net_build(&n, V("mlperf"), 4, 128, 4);
+	assert_string_equal(net_feeds(&n, "fc1"), "flatten");
+	assert_string_equal(net_feeds(&n, "flatten"), "channels_last");
+	assert_string_equal(net_feeds(&n, "fc3"), "dropout2");
+	assert_string_equal(net_feeds(&n, "tanh"), "fc3");
+	assert_string_equal(net_feeds(&n, "output_scale"), "tanh");
+	net_release(&n);
+	net_build(&n, W("lbann-2023", "batch_norm: true"), 4, 128, 4);
+	assert_string_equal(net_feeds(&n, "act1"), "norm1");
 	assert_int_equal(graph_find(n.g, "conv1.bias"), NONE);
-	release(&n);
-}
-
-static void refused(const char *yaml, int64_t side, const char *why)
-{
-	struct net n;
-	assert_true(build_as(&n, yaml, 4, side, 4) < 0);
-	if (!strstr(err_get(0)->text, why))
-		fail_msg("%s: %s", yaml, err_get(0)->text);
-	release(&n);
+	net_release(&n);
 }
 
 static void test_refused(void **state)
 {
-	refused(W("mlperf", "kernel: [3, 3]"), 128, "'kernel' has 2 numbers for 5 convolutions");
-	refused(W("lbann-2023", "stride: [1, 1]"), 128, "'stride' has 2 numbers for 5 convolutions");
-	refused(W("mlperf", "pool_padding: 2"), 128, "must be less than 'pool_kernel'");
-	refused(V("sc18"), 64, "");
-	refused(V("mlperf"), 16, "");
-	refused(V("mlpref"), 128, "mlperf");
+	net_refused(W("mlperf", "kernel: [3, 3]"), 4, 128, "'kernel' has 2 numbers for 5 convolutions");
+	net_refused(W("lbann-2023", "stride: [1, 1]"), 4, 128, "'stride' has 2 numbers for 5 convolutions");
+	net_refused(W("mlperf", "pool_padding: 2"), 4, 128, "must be less than 'pool_kernel'");
+	net_refused(V("sc18"), 4, 64, "");
+	net_refused(V("mlperf"), 4, 16, "");
+	net_refused(V("mlpref"), 4, 128, "mlperf");
 }
 
 int main(void)

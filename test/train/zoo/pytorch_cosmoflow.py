@@ -129,7 +129,7 @@ CASES = [
 
 
 def main():
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     check = dlx.Comparison()
     for case, (inputs, classes) in CASES:
         x, y = dlx.make_data(case.name, 2 * case.batch + 1, inputs, (classes,))
