@@ -45,8 +45,8 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 		rc = state_load_weights(s->store, dir, o->resume ? o->resume : "auto", id);
 		if (rc == 0)
 			note("weights of checkpoint %s", id);
-	} else if (m->init_from) {
-		rc = exchange_init_from(s, m->init_from);
+	} else if (m->init_from.file) {
+		rc = exchange_init_from(s, &m->init_from);
 	}
 	mem_free(dir);
 	return rc;
@@ -82,7 +82,7 @@ static void print_result(const struct session *s, const struct train_result *r)
 static int initial_weights(const struct options *o, struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-	return m->init_from && !o->resume ? exchange_init_from(s, m->init_from) : 0;
+	return m->init_from.file && !o->resume ? exchange_init_from(s, &m->init_from) : 0;
 }
 
 static int run_train(const struct options *o, int *status)

@@ -13,6 +13,15 @@ const struct field model_input_fields[] = { FIELD_INT(struct model_input, channe
 	                                                   "[height, width] or [depth, height, width]"),
 	                                        FIELD_END };
 
+const struct field init_from_fields[] = {
+	FIELD_(struct init_from, file, FT_PATH, NULL, 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
+	       "safetensors file, PyTorch's names and layouts"),
+	FIELD_BOOL(struct init_from, strict, "true",
+	           "a tensor that is missing, extra or of another shape is an error; false: load what "
+	           "fits and say what was skipped"),
+	FIELD_END
+};
+
 int model_read(struct arena *a, const struct ynode *section, const char *what,
                struct variant_value *out)
 {

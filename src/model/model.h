@@ -14,18 +14,24 @@ struct model_input {
 	struct ints size;                  /* [height, width] or [depth, height, width] */
 };
 
+struct init_from {
+	const char *file;                  /* safetensors, or NULL */
+	bool strict;                       /* exactly the network's tensors, or whatever fits */
+};
+
 /* The keys every family has, first in its struct and table. */
 #define MODEL_COMMON                                                                     \
 	struct model_input input;          /* channels 0 / size empty: taken from the data */  \
 	int64_t classes;                   /* output channels; 0: taken from the data */       \
-	const char *init_from;             /* a .safetensors file, or NULL */
-extern const struct field model_input_fields[];
+	struct init_from init_from;
+extern const struct field model_input_fields[], init_from_fields[];
 #define MODEL_COMMON_FIELDS(s)                                               \
 	FIELD_SECTION(s, input, model_input_fields,                              \
 	              "shape of one input sample; default: as in the data"),     \
 	FIELD_INT(s, classes, "0", 0, 1 << 20,                                   \
 	          "output channels; 0: as many as the data has classes"),        \
-	FIELD_PATH(s, init_from, NULL, "safetensors file with initial weights")
+	FIELD_SECTION(s, init_from, init_from_fields,                            \
+	              "initial weights: a safetensors file, or these keys")
 struct model_common {
 	MODEL_COMMON
 };

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/safetensors.h"
 #include "optim/schedule.h"
@@ -41,51 +42,136 @@ int exchange_export(struct session *s, const char *path)
 
 /* --- init_from --- */
 
-static int load_entry(struct store_entry *e, const struct st_file *f, const char *path)
+enum misfit { MISSING, EXTRA, MISSHAPEN, NMISFITS };
+
+/* What a file and the network have in common, and what not. */
+struct match {
+	struct arena *arena;
+	const char *file;
+	int wanted, nfit, nmisfit;
+	struct store_entry **entry; /* the fitting ones, and the tensors for them */
+	const struct st_tensor **tensor;
+	enum misfit *kind;
+	const char **name, **why; /* name alone; the whole sentence */
+};
+
+static void misfit(struct match *m, enum misfit kind, const char *name, const char *why)
+{
+	m->kind[m->nmisfit] = kind;
+	m->name[m->nmisfit] = name;
+	m->why[m->nmisfit++] = why;
+}
+
+static void match_entry(struct match *m, const struct st_file *f, struct store_entry *e)
 {
 	char want[SHAPE_TEXT], have[SHAPE_TEXT];
 	const struct st_tensor *t = st_find(f, e->name);
-	if (!t && e->role != ROLE_PARAM)
-		return 0;
-	if (!t)
-		return ERR(E_DATA, NULL, "'%s' has no tensor '%s' (%s)", path, e->name, shape_text(&e->shape, want));
-	if (!shape_equal(&t->shape, &e->shape))
-		return ERR(E_DATA, NULL, "'%s': tensor '%s' is %s, the network's is %s", path, e->name,
-		           shape_text(&t->shape, have), shape_text(&e->shape, want));
-	store_set(e, t->dtype, t->data);
+	shape_text(&e->shape, want);
+	m->wanted++;
+	if (!t) {
+		misfit(m, MISSING, e->name, arena_printf(m->arena, "has no tensor '%s' (%s)", e->name, want));
+		return;
+	}
+	shape_text(&t->shape, have);
+	if (shape_equal(&t->shape, &e->shape) && dtype_is_float(t->dtype)) {
+		m->entry[m->nfit] = e;
+		m->tensor[m->nfit++] = t;
+		return;
+	}
+	misfit(m, MISSHAPEN, arena_printf(m->arena, "%s (%s of %s, not %s)", e->name, have, dtype_name(t->dtype), want),
+	       arena_printf(m->arena, "tensor '%s' is %s of %s, the network's is %s", e->name, have,
+	                    dtype_name(t->dtype), want));
+}
+
+/* Counts of batches that PyTorch keeps beside running statistics; they are used by nothing. */
+static bool is_batch_count(const char *name)
+{
+	const char *last = strrchr(name, '.');
+	return strcmp(last ? last + 1 : name, "num_batches_tracked") == 0;
+}
+
+static void match_tensor(struct match *m, const struct store *store, const struct st_tensor *t)
+{
+	const struct store_entry *e = store_find(store, t->name);
+	if ((e && exported(e)) || is_batch_count(t->name))
+		return;
+	misfit(m, EXTRA, t->name, arena_printf(m->arena, "tensor '%s' has no place in this network", t->name));
+}
+
+static void match_all(struct match *m, const struct store *store, const struct st_file *f)
+{
+	int n = store_count(store), max = n + f->n;
+	m->entry = ARENA_ARRAY(m->arena, struct store_entry *, n);
+	m->tensor = ARENA_ARRAY(m->arena, const struct st_tensor *, n);
+	m->kind = ARENA_ARRAY(m->arena, enum misfit, max);
+	m->name = ARENA_ARRAY(m->arena, const char *, max);
+	m->why = ARENA_ARRAY(m->arena, const char *, max);
+	for (int i = 0; i < n; i++)
+		if (exported(store_at(store, i)))
+			match_entry(m, f, store_at(store, i));
+	for (int i = 0; i < f->n; i++)
+		match_tensor(m, store, &f->tensor[i]);
+}
+
+/* Each misfit is an error of its own as long as there is room for entries; the last one has the rest. */
+static int refuse(const struct match *m)
+{
+	int room = ERR_MAX - err_count(), own = m->nmisfit <= room ? m->nmisfit : room - 1;
+	struct buf rest = BUF_INIT;
+	for (int i = 0; i < own; i++)
+		ERR(E_DATA, NULL, "'%s': %s", m->file, m->why[i]);
+	for (int i = own; i < m->nmisfit; i++)
+		buf_printf(&rest, "%s%s", i > own ? "; " : "", m->why[i]);
+	if (own < m->nmisfit)
+		ERR(E_DATA, NULL, "'%s': and %d more: %s", m->file, m->nmisfit - own, rest.data);
+	buf_release(&rest);
+	return err_context(E_DATA, "to load what fits: model.init_from: {file: %s, strict: false}", m->file);
+}
+
+static void note_skipped(const struct match *m)
+{
+	static const char *const what[] = {
+		[MISSING] = "not in the file (first values kept)",
+		[EXTRA] = "in the file alone",
+		[MISSHAPEN] = "of another shape or type",
+	};
+	for (int k = 0; k < NMISFITS; k++) {
+		struct buf names = BUF_INIT;
+		int n = 0;
+		for (int i = 0; i < m->nmisfit; i++)
+			if (m->kind[i] == (enum misfit)k)
+				buf_printf(&names, "%s%s", n++ ? ", " : "", m->name[i]);
+		if (n)
+			note("'%s': skipped %d tensor%s %s: %s", m->file, n, n == 1 ? "" : "s", what[k], names.data);
+		buf_release(&names);
+	}
+}
+
+static int load_matching(const struct match *m, bool strict)
+{
+	if (strict && m->nmisfit)
+		return refuse(m);
+	if (m->nfit == 0)
+		return ERR(E_DATA, NULL, "'%s': none of its tensors fits this network", m->file);
+	for (int i = 0; i < m->nfit; i++)
+		store_set(m->entry[i], m->tensor[i]->dtype, m->tensor[i]->data);
+	note("'%s': loaded %d of the network's %d tensors", m->file, m->nfit, m->wanted);
+	note_skipped(m);
 	return 0;
 }
 
-/* PyTorch's batch norm counts its batches, for a kind of running statistics that dlx does not have. */
-static bool is_counter(const char *name)
-{
-	static const char end[] = "num_batches_tracked";
-	size_t n = strlen(name);
-	return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
-}
-
-static int load_all(struct session *s, const struct st_file *f, const char *path)
-{
-	int rc = 0, one;
-	for (int i = 0; i < store_count(s->store); i++)
-		if (exported(store_at(s->store, i)) && (one = load_entry(store_at(s->store, i), f, path)) < 0)
-			rc = one;
-	for (int i = 0; i < f->n; i++)
-		if (!store_find(s->store, f->tensor[i].name) && !is_counter(f->tensor[i].name))
-			rc = ERR(E_DATA, NULL, "'%s': tensor '%s' has no place in this network", path, f->tensor[i].name);
-	return rc;
-}
-
-int exchange_init_from(struct session *s, const char *path)
+int exchange_init_from(struct session *s, const struct init_from *from)
 {
 	struct io_map map;
 	struct st_file f;
-	TRY(io_map_open(&map, path));
-	struct arena *a = arena_new();
-	int rc = st_parse(&f, a, path, map.data, map.size);
-	if (rc == 0)
-		rc = load_all(s, &f, path);
-	arena_free(a);
+	TRY(io_map_open(&map, from->file));
+	struct match m = { .arena = arena_new(), .file = from->file };
+	int rc = st_parse(&f, m.arena, from->file, map.data, map.size);
+	if (rc == 0) {
+		match_all(&m, s->store, &f);
+		rc = load_matching(&m, from->strict);
+	}
+	arena_free(m.arena);
 	io_map_close(&map);
 	return rc;
 }

@@ -4,13 +4,15 @@
 #ifndef DLX_TRAIN_EXCHANGE_H
 #define DLX_TRAIN_EXCHANGE_H
 
+#include "model/model.h"
 #include "train/session.h"
 
 /* Params and running statistics of the store, in the network's order, float32. */
 int exchange_export(struct session *s, const char *path);
-/* Sets params (and running statistics, where the file has them) from `model.init_from`. Every missing, extra or misshapen
- * tensor is an error entry of its own. */
-int exchange_init_from(struct session *s, const char *path);
+/* Sets params and running statistics from a file. strict: every missing, extra or misshapen tensor is an
+ * error entry of its own (E_DATA) and nothing is set; else they are skipped and named in notes. PyTorch's
+ * num_batches_tracked are passed over. */
+int exchange_init_from(struct session *s, const struct init_from *from);
 /* One training step on the first batch into folder dir: loss.json, inputs, outputs, gradients and parameters (after the update).
  * s needs SESSION_TRAIN | SESSION_RUN | SESSION_DUMP. */
 int exchange_dump_step(struct session *s, const char *dir);
