@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "graph/pass.h"
+#include "op/conv_geom.h"
 
 /* --- counting --- */
 
@@ -60,28 +61,58 @@ void describe_memory(const struct plan *p, struct plan_memory *m)
 	m->peak = m->parameters + m->optimizer + m->inputs + g->arena_bytes;
 }
 
+static bool counted(const struct node *n)
+{
+	return n->phase == PHASE_FORWARD && n->op->flags & OP_COUNTED;
+}
+
 double describe_forward_flops(const struct plan *p)
 {
 	double sum = 0;
 	for (int i = 0; i < p->g->nnode; i++)
-		if (p->g->node[i]->phase == PHASE_FORWARD && (p->g->node[i]->op->flags & OP_COUNTED))
+		if (counted(p->g->node[i]))
 			sum += op_cost(p->g, p->g->node[i]).flops;
 	return sum / (double)p->batch;
 }
 
+/* How much more positions a convolution has when it is dense on a grid folded d times: TensorFlow 1 padded
+ * each dilated axis to a multiple of d, moved the d * d phases into the batch and ran a dense convolution,
+ * whose count the SC18 paper quotes. */
+static double space_to_batch_factor(const struct graph *g, const struct node *n)
+{
+	double factor = 1;
+	if (strcmp(n->op->name, "conv") != 0)
+		return 1;
+	struct conv_geom c = conv_geom_get(g, n, CONV_FORWARD);
+	for (int a = 0; a < c.ns; a++) {
+		int64_t d = c.dilation[a], padded = c.in[a] + c.pad_lo[a] + c.pad_hi[a];
+		if (d > 1)
+			factor *= (double)((padded + d - 1) / d * d) / (double)c.out[a];
+	}
+	return factor;
+}
+
+double describe_space_to_batch_flops(const struct plan *p)
+{
+	double sum = 0;
+	for (int i = 0; i < p->g->nnode; i++)
+		if (counted(p->g->node[i]))
+			sum += op_cost(p->g, p->g->node[i]).flops * space_to_batch_factor(p->g, p->g->node[i]);
+	return sum / (double)p->batch;
+}
+
+/* Counts elements; returns how many tensors are trained. */
 static int parameter_tensors(const struct plan *p, int64_t *elements, int64_t *trained)
 {
-	int n = 0;
 	*elements = *trained = 0;
 	for (tid t = 0; t < p->g->ntensor; t++) {
 		const struct tensor *x = graph_t(p->g, t);
 		if (!is_entry(x, ROLE_PARAM))
 			continue;
-		n++;
 		*elements += shape_count(&x->shape);
 		*trained += trainable(p, t) ? shape_count(&x->shape) : 0;
 	}
-	return n;
+	return p->nparam;
 }
 
 /* --- text --- */
@@ -131,8 +162,11 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	int tensors = parameter_tensors(p, &elements, &trained);
 	double flops = describe_forward_flops(p);
 	buf_printf(out, "device        %s\n", s->dev->description);
-	buf_printf(out, "model         %s: %s parameters in %d tensors\n", s->config->model.v->name,
-	           count_text(elements, n), tensors);
+	buf_printf(out, "model         %s: %s parameters in %d tensors", s->config->model.v->name,
+	           count_text(trained, n), tensors);
+	if (trained < elements)
+		buf_printf(out, ", and %s that nothing trains", count_text(elements - trained, n));
+	buf_putc(out, '\n');
 	buf_printf(out, "input         %s    output %s\n", shape_text(&graph_t(p->g, p->input)->shape, a),
 	           shape_text(&graph_t(p->g, p->output)->shape, b));
 	buf_printf(out, "arithmetic    %s forward, %s training, each sample\n", flops_text(flops, f),
@@ -283,6 +317,17 @@ void describe_dot(const struct session *s, struct buf *out)
 	graph_dump_dot(main_plan(s)->g, out);
 }
 
+/* The second count is there if a dilated convolution is. */
+static void describe_flops_json(const struct plan *p, struct buf *out)
+{
+	double flops = describe_forward_flops(p), folded = describe_space_to_batch_flops(p);
+	buf_printf(out, " \"flops\": {\"forward\": %.0f, \"training\": %.0f", flops, 3 * flops);
+	if (folded != flops)
+		buf_printf(out, ", \"forward_space_to_batch\": %.0f, \"training_space_to_batch\": %.0f", folded,
+		           3 * folded);
+	buf_puts(out, "},\n");
+}
+
 void describe_json(const struct session *s, struct buf *out)
 {
 	const struct plan *p = main_plan(s);
@@ -290,13 +335,12 @@ void describe_json(const struct session *s, struct buf *out)
 	struct plan_memory m;
 	int64_t elements, trained;
 	int tensors = parameter_tensors(p, &elements, &trained);
-	double flops = describe_forward_flops(p);
 	describe_memory(p, &m);
 	buf_puts(out, "{\"model\": {\"family\": ");
 	buf_json_string(out, s->config->model.v->name);
 	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64 ", \"tensors\": %d},\n",
 	           elements, trained, tensors);
-	buf_printf(out, " \"flops\": {\"forward\": %.0f, \"training\": %.0f},\n", flops, 3 * flops);
+	describe_flops_json(p, out);
 	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64 ", \"optimizer\": %"
 	           PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64 ", \"inputs\": %" PRId64
 	           ", \"peak\": %" PRId64 "},\n", m.parameters, m.gradients, m.optimizer, m.activations, m.workspace,

@@ -15,6 +15,9 @@ struct plan_memory {
 void describe_memory(const struct plan *p, struct plan_memory *m);
 /* Flops of one sample as publications count them: convolutions and dense layers, forward. */
 double describe_forward_flops(const struct plan *p);
+/* The same where dilated convolutions are counted as run by space-to-batch: that is the 14.41 TFLOP that
+ * Kurth et al. 2018 give for DeepLabv3+. Equal to the former without such convolutions. */
+double describe_space_to_batch_flops(const struct plan *p);
 
 void describe_check(const struct session *s, struct buf *out);      /* one screen */
 void describe_text(const struct session *s, struct buf *out);       /* the whole plan */

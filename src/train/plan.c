@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "graph/autodiff.h"
 #include "graph/pass.h"
@@ -90,6 +92,25 @@ static void collect_params(struct graph *g, struct plan *p)
 			p->param[p->nparam++] = t;
 }
 
+/* Published networks have layers whose output nobody reads. Their params exist but are not trained. */
+static int drop_dead_params(struct graph *g, struct plan *p, const struct run_config *config)
+{
+	struct buf names = BUF_INIT;
+	int n = 0, all = p->nparam;
+	for (int i = 0; i < all; i++)
+		if (p->grad[i] == NONE) {
+			buf_printf(&names, "%s%s", i > n ? ", " : "", graph_t(g, p->param[i])->name);
+		} else {
+			p->param[n] = p->param[i];
+			p->grad[n++] = p->grad[i];
+		}
+	p->nparam = n;
+	if (n < all && p->batch == config->train.batch_size) /* once, though a short batch has a plan too */
+		note("not trained, since the loss does not depend on them: %s", names.data);
+	buf_release(&names);
+	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc, "the loss depends on no parameter of the model");
+}
+
 static int pass_autodiff(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
@@ -98,10 +119,7 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 		return 0;
 	collect_params(g, p);
 	TRY(autodiff(g, 1, &p->loss, NULL, p->nparam, p->param, p->grad));
-	for (int i = 0; i < p->nparam; i++)
-		if (p->grad[i] == NONE)
-			return ERR(E_CONFIG, &graph_t(g, p->param[i])->loc, "the loss does not depend on '%s'",
-			           graph_t(g, p->param[i])->name);
+	TRY(drop_dead_params(g, p, c->r->config));
 	for (int i = 0; i < p->nparam && c->r->keep_results; i++)
 		graph_t(g, p->grad[i])->output = true;
 	return 0;
