@@ -8,8 +8,16 @@
 #include "config/help_type.h"
 
 /* s with backslashes escaped, and a control character that would start a line disarmed. */
+/* mdoc wants each sentence on a line of its own. */
+static bool between_sentences(const char *s)
+{
+	return s[0] == ' ' && s[-1] == '.' && s[1] >= 'A' && s[1] <= 'Z';
+}
+
 static void add_text(struct buf *out, const char *s)
 {
+	const char *first = s;
+
 	if (out->data[out->len - 1] == '\n' && (*s == '.' || *s == '\''))
 		buf_puts(out, "\\&");
 	for (; *s; s++) {
@@ -19,6 +27,8 @@ static void add_text(struct buf *out, const char *s)
 			buf_puts(out, "\\(dq");
 		else if (*s == '\n')
 			buf_putc(out, ' ');
+		else if (s > first && between_sentences(s))
+			buf_putc(out, '\n');
 		else
 			buf_putc(out, *s);
 	}
