@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "zoo_net.h"
+#include "volume_net.h"
 
 /* --- counts --- */
 

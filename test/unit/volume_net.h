@@ -2,8 +2,8 @@
  *
  * A model section built on a cube of two samples, for tests of the zoo's networks on volumes: what it
  * counts, how large its layers' outputs are, what feeds what. */
-#ifndef TEST_ZOO_NET_H
-#define TEST_ZOO_NET_H
+#ifndef TEST_VOLUME_NET_H
+#define TEST_VOLUME_NET_H
 
 #include <setjmp.h>
 #include <stdarg.h>
