@@ -8,13 +8,15 @@
 #include "model/cosmoflow.h"
 #include "model/fcn.h"
 #include "model/layers.h"
+#include "model/resnet.h"
 #include "model/unet3d.h"
 
-#define FAMILIES(X)                                                              \
-	X(cosmoflow, "cosmoflow",                                                    \
+#define FAMILIES(X)                                                                \
+	X(cosmoflow, "cosmoflow",                                                      \
 	  "CosmoFlow, parameters of the universe from a cube of it (Mathuriya 2018)")  \
-	X(fcn, "fcn", "FC-DenseNet, dense blocks in a U (Jegou 2017; Laanait 2019)") \
-	X(layers, "layers", "a list of layers with names, blocks and repeats")       \
+	X(fcn, "fcn", "FC-DenseNet, dense blocks in a U (Jegou 2017; Laanait 2019)")   \
+	X(layers, "layers", "a list of layers with names, blocks and repeats")         \
+	X(resnet, "resnet", "ResNet v1.5 for classification, torchvision's (He 2015)") \
 	X(unet3d, "unet3d", "3D U-Net, labels for volumes (Cicek 2016; Oyama 2020)")
 
 #endif

@@ -62,16 +62,16 @@ def step(config, *options):
 
 class Comparison:
     """Collects the largest relative error (largest difference over largest value) and all that exceed a tolerance.
-    A tensor that is all but zero is compared on the scale of 1e-6 of its group's largest value."""
+    A tensor that is all but zero is compared on the scale of a share of its group's largest value, the floor."""
 
     def __init__(self):
         self.bad, self.compared = [], 0
 
-    def tensors(self, what, ours, theirs, tolerance):
+    def tensors(self, what, ours, theirs, tolerance, floor=1e-6):
         if set(ours) != set(theirs):
             self.bad.append(f"{what}: names differ: {sorted(set(ours) ^ set(theirs))}")
             return
-        floor = 1e-6 * max(float(t.abs().max()) for t in theirs.values()) + 1e-30
+        floor = floor * max(float(t.abs().max()) for t in theirs.values()) + 1e-30
         worst, where = 0.0, ""
         for name, t in theirs.items():
             o, t = ours[name].double(), t.detach().double()

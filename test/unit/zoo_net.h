@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For tests of model families: a network built from its section of a config, and counting in it. */
+#ifndef DLX_TEST_ZOO_NET_H
+#define DLX_TEST_ZOO_NET_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "graph/pass.h"
+#include "model/model.h"
+
+struct net {
+	struct arena *a;
+	struct graph *g;
+	tid in, out;
+};
+
+/* The model section `yaml` on an input of this shape. Returns model_build's code. */
+static inline int net_try(struct net *n, const char *yaml, bool training, int64_t classes,
+                          struct shape in)
+{
+	struct ynode *root;
+	struct variant_value v;
+	*n = (struct net){ .a = arena_new(), .g = graph_new() };
+	err_clear();
+	assert_int_equal(ytree_parse(n->a, "model.yaml", yaml, &root), 0);
+	int rc = model_read(n->a, root, "'model'", &v);
+	if (rc < 0)
+		return rc;
+	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &in, &n->in), 0);
+	return model_build(n->g, n->a, &v, training, n->in, classes, &n->out);
+}
+
+static inline void net_new(struct net *n, const char *yaml, int64_t classes, struct shape in)
+{
+	if (net_try(n, yaml, true, classes, in) < 0)
+		fail_msg("%s: %s", yaml, err_get(0)->text);
+}
+
+static inline void net_release(struct net *n)
+{
+	graph_free(n->g);
+	arena_free(n->a);
+	err_clear();
+}
+
+/* Parameters and the tensors that hold them. */
+static inline int64_t net_parameters(const struct net *n, int *tensors)
+{
+	int64_t sum = 0;
+	*tensors = 0;
+	for (int i = 0; i < n->g->ntensor; i++)
+		if (n->g->tensor[i]->role == ROLE_PARAM) {
+			sum += shape_count(&n->g->tensor[i]->shape);
+			++*tensors;
+		}
+	return sum;
+}
+
+/* Of convolutions and dense layers. */
+static inline double net_flops(const struct net *n)
+{
+	double sum = 0;
+	for (int i = 0; i < n->g->nnode; i++)
+		if (n->g->node[i]->op->flags & OP_COUNTED)
+			sum += op_cost(n->g, n->g->node[i]).flops;
+	return sum;
+}
+
+static inline const struct tensor *net_param(const struct net *n, const char *name)
+{
+	tid t = graph_find(n->g, name);
+	if (t == NONE)
+		fail_msg("no parameter '%s'", name);
+	return graph_t(n->g, t);
+}
+
+static inline void net_assert_shape(const char *what, const struct shape *s, struct shape want)
+{
+	char a[SHAPE_TEXT], b[SHAPE_TEXT];
+	if (!shape_equal(s, &want))
+		fail_msg("%s: shape %s, expected %s", what, shape_text(s, a), shape_text(&want, b));
+}
+
+static inline void net_assert_param(const struct net *n, const char *name, struct shape want)
+{
+	net_assert_shape(name, &net_param(n, name)->shape, want);
+}
+
+/* The first output of the node that a layer emitted for op. */
+static inline void net_assert_layer(const struct net *n, const char *layer, const char *op,
+                                    struct shape want)
+{
+	for (int i = 0; i < n->g->nnode; i++) {
+		const struct node *x = n->g->node[i];
+		if (strcmp(x->name, layer) == 0 && strcmp(x->op->name, op) == 0) {
+			net_assert_shape(layer, node_out_shape(n->g, x, 0), want);
+			return;
+		}
+	}
+	fail_msg("no '%s' in layer '%s'", op, layer);
+}
+
+#endif
