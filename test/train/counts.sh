@@ -29,4 +29,25 @@ END
 expect 0 "$train" --plan=json aspp.yaml
 says out '"parameters": 14155776, "trainable_parameters": 14155776, "tensors": 3}'
 says out '"flops": {"forward": 391378894848, "training": 1174136684544, "forward_space_to_batch": 818090606592, "training_space_to_batch": 2454271819776}'
+
+# The input alone would be 2 GiB; planning it takes no memory for tensors.
+cat >volume.yaml <<'END'
+model:
+  family: layers
+  input: {channels: 4, size: [512, 512, 512]}
+  classes: 3
+  layers:
+    - conv3d: {filters: 16, kernel: 3, padding: same}
+    - relu
+    - conv3d: {filters: 3, kernel: 1}
+data: {train: none.dlx}
+loss: softmax_cross_entropy
+train: {steps: 1}
+END
+limited() (
+	ulimit -v 1048576 && "$train" "$@"
+)
+limited --version >out 2>err || skip "the program does not start in 1 GiB of address space (sanitizers?)"
+expect 0 limited --plan=json volume.yaml
+says out '"parameters": 1795,'
 pass
