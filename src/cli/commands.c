@@ -177,7 +177,7 @@ static int run_predict(const struct options *o, int *status)
 static int run_export(const struct options *o, int *status)
 {
 	struct session *s;
-	TRY(open_session(o, SESSION_TRAIN | SESSION_RUN, &s));
+	TRY(open_session(o, SESSION_TRAIN | SESSION_RUN | SESSION_NO_DATA, &s));
 	int rc = load_weights(o, s, false);
 	if (rc == 0)
 		rc = exchange_export(s, o->file);

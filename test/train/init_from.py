@@ -165,6 +165,13 @@ def encoder(w):
     same("the rest", first, out, set(out) - set(body))
 
 
+def without_data(w):
+    write("w.safetensors", w)
+    sizes = "--set", "model.input={channels: 3, size: [6, 8]}", "--set", "model.classes=4"
+    out, _ = export("net", "--set", "data.train=nowhere.dlx", *sizes, "--set", "model.init_from=w.safetensors")
+    same("without data", w, out)
+
+
 def damaged(w):
     write("w.safetensors", w)
     with open("w.safetensors", "rb") as f:
@@ -186,6 +193,7 @@ def main():
     refuses(w)
     skips(first, w)
     encoder(w)
+    without_data(w)
     damaged(w)
 
 
