@@ -76,7 +76,7 @@ static const struct option_row rows[] = {
 	{ "evaluate", ARG_NONE, NULL, COMMAND_EVALUATE, 0, NULL, NULL,
 	  "evaluate on data.validation; print the metrics table and one line of JSON" },
 	{ "predict", ARG_REQUIRED, "FILE", COMMAND_PREDICT, TEXT(file), NULL, NULL,
-	  "run the model on a record file; -o names a .npy file or a folder for pictures" },
+	  "run the model on a record file; -o names a .npy or .nc file or a folder for pictures" },
 	{ "export", ARG_REQUIRED, "FILE", COMMAND_EXPORT, TEXT(file), NULL, NULL,
 	  "write the weights of the newest checkpoint (or the one of --resume) as safetensors; initial ones if there is none" },
 	{ "dump-step", ARG_REQUIRED, "DIR", COMMAND_DUMP_STEP, TEXT(file), NULL, NULL,

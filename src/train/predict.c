@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs prediction plans over the validation loader and hands each sample's output to a writer: one .npy array for all, or a
- * picture for each. The largest logit is the predicted class. */
+ * Runs prediction plans over the validation loader and hands each sample's output to a writer: one array for all (.npy, .nc), or
+ * a picture for each. The largest logit is the predicted class. */
 #include "train/predict.h"
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "report/netcdf_file.h"
 #include "report/png.h"
 
 #define PREDICT_GAP 2          /* white rows between the two maps, in grid points */
@@ -28,6 +29,7 @@ struct writer {
 	struct session *s;
 	const char *out;
 	struct io_file *file;            /* .npy */
+	struct netcdf_file *nc;          /* .nc */
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	int (*write)(struct writer *w, const struct result *r);
 };
@@ -58,6 +60,11 @@ static int npy_header(struct io_file *f, int64_t samples, const struct shape *s)
 static int write_npy(struct writer *w, const struct result *r)
 {
 	return io_write(w->file, r->output, sizeof(float) * (size_t)shape_count(r->shape));
+}
+
+static int write_nc(struct writer *w, const struct result *r)
+{
+	return netcdf_write(w->nc, r->index, r->output);
 }
 
 /* --- pictures --- */
@@ -226,13 +233,30 @@ static int predict_npy(struct writer *w, int64_t *written)
 	return rc;
 }
 
+static int predict_nc(struct writer *w, int64_t *written)
+{
+	const struct plan *p = w->s->predict_plan[0];
+	const struct shape *s = &graph_t(p->g, p->output)->shape;
+	struct shape one = shape_of(s->nd - 1, s->d + 1);
+	const struct dataset_info *info = dataset_info(w->s->train_set);
+	bool named = loss_wants_labels(&w->s->config->loss) && info->nclasses == one.d[0];
+	TRY(netcdf_create(&w->nc, w->out, "prediction", dataset_info(w->s->validation_set)->samples, &one,
+	                  named ? info->classes : NULL));
+	w->write = write_nc;
+	int rc = run_all(w, written);
+	if (rc == 0)
+		return netcdf_commit(w->nc);
+	netcdf_discard(w->nc);
+	return rc;
+}
+
 static int predict_pictures(struct writer *w, int64_t *written)
 {
 	const struct plan *p = w->s->predict_plan[0];
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
 	if (s->nd < 3 || s->nd - 2 != loader_target_shape(w->s->validation)->nd - !loss_wants_labels(&w->s->config->loss))
-		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o FILE.npy'",
+		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o FILE.npy' or '-o FILE.nc'",
 		           shape_text(s, text));
 	TRY(io_mkdirs(w->out));
 	w->write = write_picture;
@@ -242,9 +266,10 @@ static int predict_pictures(struct writer *w, int64_t *written)
 int predict(struct session *s, const char *out, int64_t *written)
 {
 	struct writer w = { .s = s, .out = out, .pixels = BUF_INIT, .large = BUF_INIT };
-	if (ends_in(out, ".nc") || ends_in(out, ".png"))
-		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy or a folder for pictures", out);
-	int rc = ends_in(out, ".npy") ? predict_npy(&w, written) : predict_pictures(&w, written);
+	if (ends_in(out, ".png"))
+		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy or .nc, or a folder for pictures", out);
+	int rc = ends_in(out, ".npy") ? predict_npy(&w, written)
+	       : ends_in(out, ".nc") ? predict_nc(&w, written) : predict_pictures(&w, written);
 	buf_release(&w.pixels);
 	buf_release(&w.large);
 	return rc;

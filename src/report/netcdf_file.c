@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A thin layer over libnetcdf that keeps dlx's promises: errors name the path, and a file is there whole or not at all. */
+#include "report/netcdf_file.h"
+
+#include <fcntl.h>
+#include <netcdf.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+struct netcdf_file {
+	char *path, *temporary;
+	int nc, var;
+	struct shape shape;             /* of one sample */
+	bool open;
+};
+
+static int fail(const struct netcdf_file *f, int code, int status)
+{
+	return ERR(code, NULL, "cannot write '%s': %s", f->path, nc_strerror(status));
+}
+
+static int define_dimensions(struct netcdf_file *f, int64_t samples, int dims[MAXD + 1])
+{
+	static const char *const spatial[] = { "width", "height", "depth" };
+	int status = nc_def_dim(f->nc, "sample", (size_t)samples, &dims[0]);
+	for (int i = 0; i < f->shape.nd && status == NC_NOERR; i++) {
+		char name[16];
+		if (i == 0)
+			snprintf(name, sizeof name, "channel");
+		else if (f->shape.nd - 1 - i < 3)
+			snprintf(name, sizeof name, "%s", spatial[f->shape.nd - 1 - i]);
+		else
+			snprintf(name, sizeof name, "axis%d", i);
+		status = nc_def_dim(f->nc, name, (size_t)f->shape.d[i], &dims[i + 1]);
+	}
+	return status;
+}
+
+static int describe_channels(struct netcdf_file *f, const char *const *channels)
+{
+	struct buf names = BUF_INIT;
+	for (int64_t i = 0; channels && i < f->shape.d[0]; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", channels[i]);
+	int status = names.len ? nc_put_att_text(f->nc, f->var, "channels", names.len, names.data) : NC_NOERR;
+	buf_release(&names);
+	return status;
+}
+
+static int define(struct netcdf_file *f, const char *name, int64_t samples, const char *const *channels)
+{
+	int dims[MAXD + 1], status = define_dimensions(f, samples, dims);
+	if (status == NC_NOERR)
+		status = nc_def_var(f->nc, name, NC_FLOAT, f->shape.nd + 1, dims, &f->var);
+	if (status == NC_NOERR)
+		status = describe_channels(f, channels);
+	return status == NC_NOERR ? nc_enddef(f->nc) : status;
+}
+
+int netcdf_create(struct netcdf_file **out, const char *path, const char *name, int64_t samples,
+                  const struct shape *s, const char *const *channels)
+{
+	struct netcdf_file *f = mem_calloc(1, sizeof *f);
+	struct buf temporary = BUF_INIT;
+	buf_printf(&temporary, "%s.tmp-%ld", path, (long)getpid());
+	f->path = mem_strdup(path);
+	f->temporary = buf_detach(&temporary);
+	f->shape = *s;
+	int status = nc_create(f->temporary, NC_NETCDF4 | NC_CLOBBER, &f->nc);
+	f->open = status == NC_NOERR;
+	if (f->open)
+		status = define(f, name, samples, channels);
+	if (status != NC_NOERR) {
+		int rc = fail(f, E_CANTCREATE, status);
+		netcdf_discard(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+int netcdf_write(struct netcdf_file *f, int64_t i, const float *v)
+{
+	size_t start[MAXD + 1] = { (size_t)i }, count[MAXD + 1] = { 1 };
+	for (int k = 0; k < f->shape.nd; k++)
+		count[k + 1] = (size_t)f->shape.d[k];
+	int status = nc_put_vara_float(f->nc, f->var, start, count, v);
+	return status == NC_NOERR ? 0 : fail(f, E_IO, status);
+}
+
+/* The library closes without a sync of its own. */
+static int sync_and_rename(struct netcdf_file *f)
+{
+	int fd = open(f->temporary, O_RDONLY | O_CLOEXEC);
+	bool synced = fd >= 0 && fsync(fd) == 0;
+	if (fd >= 0)
+		close(fd);
+	if (!synced || rename(f->temporary, f->path) != 0)
+		return ERR(E_IO, NULL, "cannot write '%s': %m", f->path);
+	const char *slash = strrchr(f->path, '/');
+	char *dir = slash ? mem_strdup(f->path) : mem_strdup(".");
+	if (slash)
+		dir[slash == f->path ? 1 : slash - f->path] = '\0';
+	int rc = io_sync_dir(dir);
+	mem_free(dir);
+	return rc;
+}
+
+int netcdf_commit(struct netcdf_file *f)
+{
+	int status = nc_close(f->nc);
+	f->open = false;
+	int rc = status == NC_NOERR ? sync_and_rename(f) : fail(f, E_IO, status);
+	netcdf_discard(f);
+	return rc;
+}
+
+void netcdf_discard(struct netcdf_file *f)
+{
+	if (!f)
+		return;
+	if (f->open)
+		nc_close(f->nc);
+	unlink(f->temporary);
+	mem_free(f->path);
+	mem_free(f->temporary);
+	mem_free(f);
+}

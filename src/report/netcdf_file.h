@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One array of samples as a netCDF-4 file: dimensions sample, channel, then depth, height, width as many as there are. Written
+ * under a temporary name beside its final one; visible only after netcdf_commit. The only file that includes <netcdf.h> is netcdf_file.c. */
+#ifndef DLX_REPORT_NETCDF_FILE_H
+#define DLX_REPORT_NETCDF_FILE_H
+
+#include "base/types.h"
+
+struct netcdf_file;
+
+/* A float32 variable `name` of samples x s; channels: names of s->d[0] channels, or NULL. E_CANTCREATE. */
+int netcdf_create(struct netcdf_file **out, const char *path, const char *name, int64_t samples,
+                  const struct shape *s, const char *const *channels);
+/* Sample i, plain. E_IO. */
+int netcdf_write(struct netcdf_file *f, int64_t i, const float *v);
+/* Frees f whatever the outcome. E_IO. */
+int netcdf_commit(struct netcdf_file *f);
+void netcdf_discard(struct netcdf_file *f);      /* NULL is fine */
+
+#endif
