@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of cast, for whoever emits it. */
+ * Attributes of cast, for whoever emits it, and the loop of reorder that has no library behind it. */
 #ifndef DLX_OP_REORDER_H
 #define DLX_OP_REORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct cast_attr {
 	int dtype;           /* enum dtype of the result */
 };
+
+/* n samples of 4-byte elements, (c, s) stored, to (s, c), or back. */
+void reorder_turn(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back);
 
 #endif
