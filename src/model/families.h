@@ -6,6 +6,7 @@
 #define DLX_MODEL_FAMILIES_H
 
 #include "model/cosmoflow.h"
+#include "model/deepcam.h"
 #include "model/deeplab.h"
 #include "model/fcn.h"
 #include "model/layers.h"
@@ -16,6 +17,7 @@
 #define FAMILIES(X)                                                                      \
 	X(cosmoflow, "cosmoflow",                                                            \
 	  "CosmoFlow, parameters of the universe from a cube of it (Mathuriya 2018)")        \
+	X(deepcam, "deepcam", "DeepLabv3+ on an Xception encoder, of MLPerf HPC")            \
 	X(deeplab, "deeplabv3+", "pyramid of dilations on a ResNet (Chen 2018; Kurth 2018)") \
 	X(fcn, "fcn", "FC-DenseNet, dense blocks in a U (Jegou 2017; Laanait 2019)")         \
 	X(layers, "layers", "a list of layers with names, blocks and repeats")               \

@@ -133,6 +133,140 @@ class DeepLab(nn.Module):
         return self.logits(x)
 
 
+# --- DeepCAM of MLPerf HPC, with widths 4, 6, 8, 8, 12, 16, 16, 20 and 8, 6 for 256, 48; rates 1, 2, 3; one middle block ---
+
+
+class Wrapped(nn.Module):
+    """Batch norm under the name that the reference has for it."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.bn = nn.BatchNorm2d(n)
+
+    def forward(self, x):
+        return self.bn(x)
+
+
+class Separable(nn.Module):
+    def __init__(self, inputs, filters, stride=1, rate=1):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, inputs, 3, stride, rate, rate, groups=inputs, bias=False)
+        self.pointwise = nn.Conv2d(inputs, filters, 1, bias=False)
+
+    def forward(self, x):
+        return self.pointwise(self.conv1(x))
+
+
+class Block(nn.Module):
+    def __init__(self, inputs, widths, stride=1, extra=False, relu=True):
+        super().__init__()
+        layers, last = [], inputs
+        for w in widths:
+            layers += [Separable(last, w), Wrapped(w), nn.ReLU()]
+            last = w
+        layers.pop()
+        if extra:
+            layers.append(Separable(last, last, stride))
+        self.rep, self.relu = nn.Sequential(*layers), relu
+        if inputs != last or stride > 1:
+            self.skip = nn.Conv2d(inputs, last, 1, stride, bias=False)
+            self.skipbn = Wrapped(last)
+
+    def forward(self, x):
+        y = self.rep(x) + (self.skipbn(self.skip(x)) if hasattr(self, "skip") else x)
+        return F.relu(y) if self.relu else y
+
+
+class Xception(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(CHANNELS, 4, 3, 2, 1, bias=False), Wrapped(4)
+        self.conv2, self.bn2 = nn.Conv2d(4, 6, 3, 1, 1, bias=False), Wrapped(6)
+        self.block1 = Block(6, [8, 8], 2, True, False)
+        self.block2 = Block(8, [8, 8], 2, True)
+        self.block3 = Block(8, [12, 12], 2, True)
+        self.block4 = Block(12, [12, 12, 12])
+        self.block5 = Block(12, [12, 16], 1, True, False)
+        self.conv3, self.bn3 = Separable(16, 16, 1, 2), Wrapped(16)
+        self.conv4, self.bn4 = Separable(16, 16, 1, 2), Wrapped(16)
+        self.conv5, self.bn5 = Separable(16, 20, 1, 2), Wrapped(20)
+
+
+class Affine(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weights, self.bias = nn.Parameter(torch.ones(n, 1, 1)), nn.Parameter(torch.zeros(n, 1, 1))
+
+    def forward(self, x):
+        return self.weights * x + self.bias
+
+
+class Pyramid(nn.Module):
+    def __init__(self, inputs, a):
+        super().__init__()
+        for i in range(4):
+            kernel = 3 if i else 1
+            self.add_module(f"aspp{i + 1}", nn.ModuleDict({
+                "atrous_convolution": nn.Conv2d(inputs, a, kernel, 1, i, max(i, 1), bias=False), "bn": Wrapped(a)}))
+        self.global_avg_pool = nn.ModuleDict({"global_average_pool": nn.Sequential(
+            nn.AdaptiveAvgPool2d(1), nn.Conv2d(inputs, a, 1, bias=False), Affine(a), nn.ReLU())})
+        self.conv, self.bn = nn.Conv2d(5 * a, a, 1, bias=False), Wrapped(a)
+
+    def forward(self, x):
+        parts = []
+        for i in range(4):
+            branch = getattr(self, f"aspp{i + 1}")
+            parts.append(F.relu(branch["bn"](branch["atrous_convolution"](x))))
+        mean = self.global_avg_pool["global_average_pool"](x)
+        parts.append(mean.expand(-1, -1, *x.shape[2:]))
+        return F.relu(self.bn(self.conv(torch.cat(parts, 1))))
+
+
+class DeepCam(nn.Module):
+    def __init__(self, raw=False):
+        super().__init__()
+        a, low = 8, 6
+        self.raw = raw
+
+        def up(filters):
+            return nn.ConvTranspose2d(a, filters, 3, 2, 1, bias=False)
+
+        def conv(inputs):
+            return nn.Conv2d(inputs, a, 3, padding=1, bias=False)
+
+        self.xception_features = Xception()
+        self.bottleneck = Pyramid(20, a)
+        self.conv2, self.bn2 = nn.Conv2d(8, low, 1, bias=False), Wrapped(low)
+        self.upsample = nn.ModuleDict({
+            "deconv1": nn.Sequential(up(a), Wrapped(a), nn.ReLU(), up(a), Wrapped(a), nn.ReLU()),
+            "conv1": nn.Sequential(conv(a + low), Wrapped(a), nn.ReLU(), conv(a), Wrapped(a), nn.ReLU(), nn.Conv2d(a, a, 1)),
+            "deconv2": nn.Sequential(up(a), Wrapped(a), nn.ReLU()),
+            "last_deconv": nn.Sequential(up(CLASSES))})
+
+    def up(self, layers, x, size):
+        """Each transposed convolution makes what its output_padding, 1 for an even size, says."""
+        for layer in layers:
+            x = layer(x, output_size=size.pop()) if isinstance(layer, nn.ConvTranspose2d) else layer(x)
+        return x
+
+    def forward(self, image):
+        e, size = self.xception_features, [image.shape[2:]]
+        x = F.relu(e.bn1(e.conv1(image)))
+        size.append(x.shape[2:])
+        x = e.block1(F.relu(e.bn2(e.conv2(x))))
+        size.append(x.shape[2:])
+        low = x if self.raw else F.relu(x)
+        x = e.block2(F.relu(x))
+        size.append(x.shape[2:])
+        x = e.block5(e.block4(e.block3(x)))
+        for i in (3, 4, 5):
+            x = F.relu(getattr(e, f"bn{i}")(getattr(e, f"conv{i}")(x)))
+        low = F.relu(self.bn2(self.conv2(low)))
+        x = self.up(self.upsample["deconv1"], self.bottleneck(x), size)
+        x = self.upsample["conv1"](torch.cat([x, low], 1))
+        return self.up(self.upsample["last_deconv"], self.up(self.upsample["deconv2"], x, size), size)
+
+
 # --- comparison ---
 
 
@@ -176,19 +310,24 @@ def loss_of(output, target):
     return F.cross_entropy(output, target.long(), torch.tensor(WEIGHTS, dtype=torch.float64), ignore_index=IGNORE)
 
 
-def compare_gradients(check, ours, theirs):
+def compare_gradients(check, ours, theirs, exact):
     """Batch norm takes what does not change from image to image back out, so that some biases have all but no gradient:
-    those are compared on the scale of a thousandth of the largest."""
+    those are compared on the scale of a thousandth of the largest. The gradient of the image level's convolution is what
+    is left over by a batch norm over as many values as there are images; in float32 that is no more than two digits."""
     largest = max(float(t.abs().max()) for t in theirs.values())
     scale = {n: max(float(t.abs().max()), 1e-3 * largest) for n, t in theirs.items()}
     names = sorted(theirs)
+
+    def allowed(name):
+        return 1e-2 if name == "aspp.image.conv.weight" and not exact else EXACT
+
     if names != sorted(ours):
         check.bad.append(f"gradients: names differ: {sorted(set(names) ^ set(ours))}")
         return
     errors = {n: float((ours[n].double() - theirs[n]).abs().max()) / scale[n] for n in names}
     worst = max(names, key=errors.get)
     check.compared += len(names)
-    check.bad += [f"gradient of '{n}': relative error {errors[n]:.2e}" for n in names if not errors[n] <= EXACT]
+    check.bad += [f"gradient of '{n}': relative error {errors[n]:.2e}" for n in names if not errors[n] <= allowed(n)]
     print(f"    gradients              {len(names):3} tensors, largest relative error {errors[worst]:.1e} ({worst})")
 
 
@@ -205,7 +344,8 @@ def one_step(check, config, options, model):
     parameters = dict(model.named_parameters())
     check.numbers("loss", ours["loss"], float(value), EXACT)
     check.tensors("output", ours["outputs"], {"output": output}, EXACT)
-    compare_gradients(check, ours["gradients"], {n: p.grad.clone() for n, p in parameters.items() if p.grad is not None})
+    theirs = {n: p.grad.clone() for n, p in parameters.items() if p.grad is not None}
+    compare_gradients(check, ours["gradients"], theirs, "reference" in options)
     sgd(model).step()
     check.tensors("parameters", ours["parameters"], parameters, EXACT)
 
@@ -238,7 +378,8 @@ DEEPLAB = [  # options and the network; without batch norm nothing can be calmed
     (["decoder=deconv", "alignment=pytorch"], lambda: DeepLab("deconv", alignment="pytorch")),
     (["decoder=bilinear", "postnorm=false"], lambda: DeepLab("bilinear", postnorm=False)),
 ]
-NETWORKS = {"deeplab": DEEPLAB}
+DEEPCAM = [(["low_level=rectified"], lambda: DeepCam()), (["low_level=raw"], lambda: DeepCam(True))]
+NETWORKS = {"deeplab": DEEPLAB, "deepcam": DEEPCAM}
 
 
 def main():
