@@ -45,6 +45,7 @@ BEGIN {
 	home("^(oneapi/.*|dnnl.*[.]h.*)$", "backend op")
 	home("^(cuda|cudnn|cublas|driver_types).*[.]h$", "backend op cuda")
 	home("^png[.]h$", "report data-tools")
+	home("^netcdf[.]h$", "report data-tools")
 	home("^xxhash[.]h$", "base")
 }
 FNR == 1 {
