@@ -3,7 +3,7 @@
  * The resnet family against torchvision's networks: counts, names, shapes, first values. */
 #include <math.h>
 
-#include "zoo_net.h"
+#include "zoo_image.h"
 
 #define IMAGES(n, c, h, w) ((struct shape){ 4, { n, c, h, w } })
 #define VECTOR(n)          ((struct shape){ 1, { n } })

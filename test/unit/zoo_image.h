@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For tests of model families: a network built from its section of a config, and counting in it. */
-#ifndef DLX_TEST_ZOO_NET_H
-#define DLX_TEST_ZOO_NET_H
+ * For tests of model families on images: a network built from its section of a config, and counting
+ * in it. */
+#ifndef TEST_ZOO_IMAGE_H
+#define TEST_ZOO_IMAGE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
