@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * 3D U-Net: labels for every point of a volume (Cicek et al. 2016, arXiv:1606.06650), with padding so
- * that input and output have one size, as Oyama et al. 2020 (arXiv:2007.12856) trained it. With
+ * 3D U-Net: labels for every point of a volume (Cicek et al. 2016, arXiv:1606.06650), with padding
+ * so that input and output have one size, as Oyama et al. 2020 (arXiv:2007.12856) trained it. With
  * f = filters and three levels:
  *
  *   down1 (f, 2f) ------------------------ skip ----------------------- up1 (2f, 2f)  output
@@ -10,7 +10,8 @@
  *                           pool  bottom (8f, 16f)  deconv3
  *
  *   (a, b)   twice: conv 3 [batch norm] leaky relu, to a and then to b filters
- *   pool     max 2/2           deconv   transposed conv 2/2 that keeps its filters; the skip follows
+ *   pool     max 2/2
+ *   deconv   transposed conv 2/2 that keeps its filters; the skip is put behind them
  *
  * Any size works: a pool covers an odd last plane by a smaller window, and a deconv produces the
  * skip's size. */
