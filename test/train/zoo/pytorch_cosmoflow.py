@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pytorch_volumes import Case, compare_curve, compare_step, dlx
+from pytorch_volumes import Case, compare_curve, compare_step, dlx, make_data
 
 
 class Network(nn.Module):
@@ -132,7 +132,7 @@ def main():
     torch.set_num_threads(1)
     check = dlx.Comparison()
     for case, (inputs, classes) in CASES:
-        x, y = dlx.make_data(case.name, 2 * case.batch + 1, inputs, (classes,))
+        x, y = make_data(case, inputs, (classes,))
         for device in ["reference", "cpu"]:
             compare_step(check, case, device)
         compare_curve(check, case, "cpu", x, y)

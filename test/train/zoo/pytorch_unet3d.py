@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pytorch_volumes import Case, compare_curve, compare_step, dlx
+from pytorch_volumes import Case, compare_curve, compare_step, dlx, make_data
 
 IGNORE, CLASSES = 255, 3
 
@@ -79,7 +79,7 @@ def main():
     check = dlx.Comparison()
     size = (16, 13, 10)
     for case in CASES:
-        x, y = dlx.make_data(case.name, 2 * case.batch + 1, (1, *size), size, CLASSES, IGNORE)
+        x, y = make_data(case, (1, *size), size, CLASSES, IGNORE)
         for device in ["reference", "cpu"]:
             compare_step(check, case, device)
         if not case.options:

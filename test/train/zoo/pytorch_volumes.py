@@ -45,6 +45,13 @@ class Case:
         return t.long() if self.labels else t.double()
 
 
+def make_data(case, inputs, target, classes=None, ignore=255):
+    """Two batches and a short one as the case's record file; returns inputs and targets."""
+    x, y = dlx.random_data(2 * case.batch + 1, inputs, target, classes, ignore)
+    dlx.write_data(case.name, x, y, ignore)
+    return x, y
+
+
 def state(model):
     return {n: v for n, v in model.state_dict().items() if not n.endswith("num_batches_tracked")}
 
