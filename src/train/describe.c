@@ -25,36 +25,46 @@ static bool trainable(const struct plan *p, tid t)
 	return false;
 }
 
-/* First and last node a storage is needed at. */
-static bool alive_at(const struct graph *g, tid root, nid at)
+static void mark_touched(const struct graph *g, const struct node *n, bool *touched)
 {
-	bool before = false, after = false;
+	for (int k = 0; k < n->nin; k++)
+		if (n->in[k] != NONE)
+			touched[graph_root(g, n->in[k])] = true;
+	for (int k = 0; k < n->nout; k++)
+		if (n->out[k] != NONE)
+			touched[graph_root(g, n->out[k])] = true;
+}
+
+/* By tensor: is its storage needed while node `at` runs, being touched by then and again from then on. */
+static bool *alive_at(const struct graph *g, nid at, struct arena *a)
+{
+	bool *before = ARENA_ARRAY(a, bool, g->ntensor + 1), *after = ARENA_ARRAY(a, bool, g->ntensor + 1);
 	for (int i = 0; i < g->nnode; i++) {
-		const struct node *n = g->node[i];
-		bool touches = false;
-		for (int k = 0; k < n->nout && !touches; k++)
-			touches = n->out[k] != NONE && graph_root(g, n->out[k]) == root;
-		for (int k = 0; k < n->nin && !touches; k++)
-			touches = n->in[k] != NONE && graph_root(g, n->in[k]) == root;
-		before = before || (touches && i <= at);
-		after = after || (touches && i >= at);
+		if (i <= at)
+			mark_touched(g, g->node[i], before);
+		if (i >= at)
+			mark_touched(g, g->node[i], after);
 	}
-	return before && (after || graph_t(g, root)->output);
+	for (tid t = 0; t < g->ntensor; t++)
+		before[t] = before[t] && (after[t] || graph_t(g, t)->output);
+	return before;
 }
 
 void describe_memory(const struct plan *p, struct plan_memory *m)
 {
 	const struct graph *g = p->g;
+	struct arena *a = arena_new();
+	const bool *alive = g->arena_peak_node != NONE ? alive_at(g, g->arena_peak_node, a) : NULL;
 	memset(m, 0, sizeof *m);
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
 		m->parameters += is_entry(x, ROLE_PARAM) ? x->bytes : 0;
 		m->optimizer += is_entry(x, ROLE_STATE) ? x->bytes : 0;
 		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes : 0;
-		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE &&
-		    g->arena_peak_node != NONE && alive_at(g, t, g->arena_peak_node))
+		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE && alive && alive[t])
 			m->gradients += x->bytes;
 	}
+	arena_free(a);
 	if (g->arena_peak_node != NONE)
 		m->workspace = (int64_t)exec_workspace(p->exec, g->arena_peak_node);
 	m->activations = g->arena_bytes - m->workspace - m->gradients;
