@@ -46,6 +46,20 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	return loader_new(out, set, &o);
 }
 
+/* Plans are made for the training samples' shapes, and the other set's samples are fed to them. */
+static int check_second_set(const struct session *s, const struct session_options *o)
+{
+	char have[2][SHAPE_TEXT], want[2][SHAPE_TEXT];
+	const struct shape *x = loader_input_shape(s->validation), *y = loader_target_shape(s->validation);
+	const struct shape *train_x = loader_input_shape(s->train), *train_y = loader_target_shape(s->train);
+	if (shape_equal(x, train_x) && shape_equal(y, train_y))
+		return 0;
+	return ERR(E_DATA, o->data ? NULL : &s->config->data.validation.loc[0],
+	           "'%s' does not fit the training data: after the transforms its inputs are %s and its targets %s, "
+	           "not %s and %s", o->data ? o->data : s->config->data.validation.v[0], shape_text(x, have[0]),
+	           shape_text(y, have[1]), shape_text(train_x, want[0]), shape_text(train_y, want[1]));
+}
+
 /* `model.input`, where given, must say what the data says. */
 static int check_input(const struct session *s)
 {
@@ -182,8 +196,10 @@ static int open_all(struct session *s, const struct session_options *o)
 	s->store = store_new(s->dev, (uint64_t)s->config->run.seed);
 	if (s->train_set)
 		TRY(open_loader(s, &s->train, s->train_set, true));
-	if (s->validation_set)
+	if (s->validation_set) {
 		TRY(open_loader(s, &s->validation, s->validation_set, false));
+		TRY(check_second_set(s, o));
+	}
 	TRY(learn_data(s));
 	TRY(plan_all(s, o));
 	return o->need & SESSION_RUN ? bind_all(s) : 0;

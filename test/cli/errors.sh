@@ -29,7 +29,7 @@ expect 69 "$train" --device cuda "$config"
 says err "'cuda'"
 expect 78 "$train" --set model.growht=3 "$config"
 says err "did you mean 'growth'"
-says err -- '--set'
+says err '--set'
 expect 78 "$train" --set train.batch_size=many "$config"
 
 # Every mistake at once, sorted by line, each with the line and a caret.
@@ -58,6 +58,23 @@ says err 'data/short.dlx'
 echo hello >data/foreign.dlx
 expect 65 "$train" --set data.train=data/foreign.dlx "$config"
 says err 'data/foreign.dlx'
+
+# Sets of four samples that are all zero, with sides of 16 and of 8 points.
+zeros() {
+	printf "\\0\\0\\010\\003\\0\\0\\0\\004\\0\\0\\0\\$2\\0\\0\\0\\$2" >"$1.idx"
+	head -c "$3" /dev/zero >>"$1.idx"
+	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1.idx" --class-names none,some -o "$1.dlx"
+}
+zeros side16 020 1024
+zeros side8 010 256
+tiny() { "$train" --set data.train=side16.dlx --set data.transforms=[] --set train.steps=1 "$@" "$config"; }
+
+# A second set whose samples are not like the training set's.
+expect 65 tiny --set data.validation=side8.dlx
+says err "'side8.dlx' does not fit the training data"
+expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/zeros
+expect 65 tiny --set run.dir=runs/zeros --set data.validation=null --predict side8.dlx -o out.npy
+says err "'side8.dlx' does not fit the training data"
 
 # Nothing to write to.
 expect 73 "$train" --set run.dir=/proc/nowhere/run "$config"
