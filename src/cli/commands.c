@@ -72,7 +72,7 @@ static void print_result(const struct session *s, const struct train_result *r)
 		           r->target_reached ? "target reached" : "done", r->step, r->epoch, seconds_text(r->seconds, time));
 	if (r->has_evaluation) {
 		buf_puts(&out, "\nvalidation\n");
-		evaluation_table(&r->evaluation, dataset_info(s->train_set)->classes, &out);
+		evaluation_table(&r->evaluation, dataset_info(s->train_set), &out);
 	}
 	buf_printf(&out, "\nresults in %s: config.yaml metrics.jsonl checkpoints/%s\n", dir,
 	           s->config->report.tensorboard ? " events.out.tfevents.*" : "");
@@ -150,7 +150,7 @@ static int run_evaluate(const struct options *o, int *status)
 	if (rc == 0)
 		rc = evaluate(s, &e);
 	if (rc == 0) {
-		evaluation_table(&e, dataset_info(s->train_set)->classes, &out);
+		evaluation_table(&e, dataset_info(s->train_set), &out);
 		buf_puts(&out, "{\"type\": \"validation\", ");
 		evaluation_json(&e, &out);
 		buf_puts(&out, "}\n");

@@ -83,18 +83,19 @@ void evaluation_line(const struct evaluation *e, struct buf *out)
 			buf_printf(out, "  %s %.4f", e->metric[i].name, e->metric[i].v[0]);
 }
 
-static void class_header(struct buf *out, const char *const *classes, int n)
+/* `model.classes` may be more than the data has names for. */
+static void class_header(struct buf *out, const struct dataset_info *data, int n)
 {
 	buf_printf(out, "%-14s", "");
 	for (int i = 0; i < n; i++) {
 		char number[32];
 		snprintf(number, sizeof number, "class %d", i);
-		buf_printf(out, " %12.12s", classes ? classes[i] : number);
+		buf_printf(out, " %12.12s", data->classes && i < data->nclasses ? data->classes[i] : number);
 	}
 	buf_putc(out, '\n');
 }
 
-void evaluation_table(const struct evaluation *e, const char *const *classes, struct buf *out)
+void evaluation_table(const struct evaluation *e, const struct dataset_info *data, struct buf *out)
 {
 	buf_printf(out, "%-14s %12.4f\n", "loss", e->loss);
 	for (int i = 0; i < e->nmetric; i++)
@@ -104,7 +105,7 @@ void evaluation_table(const struct evaluation *e, const char *const *classes, st
 		const struct metric_value *m = &e->metric[i];
 		if (m->n == 1)
 			continue;
-		class_header(out, classes, m->n);
+		class_header(out, data, m->n);
 		buf_printf(out, "%-14s", m->name);
 		for (int k = 0; k < m->n; k++)
 			buf_printf(out, " %12.4f", m->v[k]);

@@ -76,6 +76,10 @@ expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/zeros
 expect 65 tiny --set run.dir=runs/zeros --set data.validation=null --predict side8.dlx -o out.npy
 says err "'side8.dlx' does not fit the training data"
 
+# More output channels than the data has names for.
+expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/classes --set model.classes=4
+says out 'class 3'
+
 # Nothing to write to.
 expect 73 "$train" --set run.dir=/proc/nowhere/run "$config"
 pass
