@@ -216,11 +216,6 @@ static void describe_memory_text(const struct plan *p, struct buf *out)
 
 static void describe_largest_batch(const struct session *s, const struct plan *p, struct buf *out);
 
-static const struct plan *main_plan(const struct session *s)
-{
-	return s->train_plan[0] ? s->train_plan[0] : s->train_plan[1];
-}
-
 /* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
 static void describe_prediction(const struct session *s, const struct plan *p, struct buf *out)
 {
@@ -240,7 +235,7 @@ static void describe_prediction(const struct session *s, const struct plan *p, s
 
 void describe_check(const struct session *s, struct buf *out)
 {
-	const struct plan *p = main_plan(s);
+	const struct plan *p = s->train_plan[0];
 	buf_printf(out, "config        %s: no mistakes found\n", s->config->file);
 	describe_model(s, p, out);
 	describe_data(s, out);
@@ -315,8 +310,8 @@ void describe_text(const struct session *s, struct buf *out)
 {
 	struct arena *a = arena_new();
 	describe_check(s, out);
-	describe_prediction(s, main_plan(s), out);
-	describe_kernels(main_plan(s), out);
+	describe_prediction(s, s->train_plan[0], out);
+	describe_kernels(s->train_plan[0], out);
 	buf_puts(out, "\neffective config:\n\n");
 	ytree_write(out, config_effective(s->config, a));
 	arena_free(a);
@@ -324,7 +319,7 @@ void describe_text(const struct session *s, struct buf *out)
 
 void describe_dot(const struct session *s, struct buf *out)
 {
-	graph_dump_dot(main_plan(s)->g, out);
+	graph_dump_dot(s->train_plan[0]->g, out);
 }
 
 /* The second count is there if a dilated convolution is. */
@@ -340,7 +335,7 @@ static void describe_flops_json(const struct plan *p, struct buf *out)
 
 void describe_json(const struct session *s, struct buf *out)
 {
-	const struct plan *p = main_plan(s);
+	const struct plan *p = s->train_plan[0];
 	struct arena *a = arena_new();
 	struct plan_memory m;
 	int64_t elements, trained;

@@ -31,7 +31,7 @@ struct loop {
 	double start;                  /* io_seconds at the beginning of this run */
 	double seconds_before;         /* of earlier runs, from the checkpoint */
 	double saved_at;
-	double step_flops;             /* of a full micro-batch, forward to update */
+	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
 	int64_t saved_step;            /* -1: none in this run */
@@ -196,13 +196,12 @@ static bool finished(const struct loop *l)
 static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 {
 	struct device *dev = l->s->dev;
-	double batches = (double)samples / (double)l->c->train.batch_size;
 	struct progress_state p = {
 		.step = l->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
 		.samples_per_second = (double)samples / l->step_seconds,
-		.flops_per_second = batches * l->step_flops / l->step_seconds,
+		.flops_per_second = (double)samples * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1 };
 	/* Measured while the machine did other work too, the peak may have come out too low. */
 	if (p.flops_per_second > dev->peak_flops && dev->peak_flops > 0)
@@ -342,7 +341,7 @@ static int prepare(struct loop *l, const struct train_options *o)
 	TRY(plan_length(l));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
-	l->step_flops = graph_cost(p->g, ~0u).flops;
+	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	device_measure_peak(l->s->dev);
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }

@@ -144,13 +144,14 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 	return 0;
 }
 
+/* Where nothing is run, one plan shows what there is to see. */
 static int make_plans(struct session *s, struct plan *plans[2], enum plan_mode mode, int64_t samples,
                       bool short_batch, const struct session_options *o)
 {
 	int64_t batch = s->config->train.batch_size, rest = samples % batch;
 	if (samples >= batch)
 		TRY(make_plan(s, &plans[0], mode, batch, o));
-	if (rest && short_batch && (o->need & SESSION_RUN))
+	if (rest && short_batch && (samples < batch || (o->need & SESSION_RUN)))
 		TRY(make_plan(s, &plans[samples >= batch], mode, rest, o));
 	return 0;
 }

@@ -14,7 +14,8 @@ struct session {
 	struct dataset *train_set, *validation_set;      /* validation_set NULL if none is configured */
 	struct loader *train, *validation;               /* both NULL if planned without data */
 	struct plan_data data;
-	/* Plans by batch size: the full one and that of a short last batch (NULL if there is none). */
+	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that of a short last batch (NULL if
+	 * there is none). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
 	void *arena;
 	size_t arena_bytes;

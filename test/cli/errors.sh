@@ -80,6 +80,11 @@ says err "'side8.dlx' does not fit the training data"
 expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/classes --set model.classes=4
 says out 'class 3'
 
+# Less data than one batch.
+expect 0 tiny --set data.validation=null --set train.batch_size=5 --plan
+says out '4 training samples, 1 batches an epoch'
+expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
+
 # Nothing to write to.
 expect 73 "$train" --set run.dir=/proc/nowhere/run "$config"
 pass
