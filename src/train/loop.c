@@ -147,9 +147,10 @@ static int save(struct loop *l)
 {
 	l->clock.seconds = elapsed(l);
 	l->saved_at = io_seconds();
-	l->saved_step = l->clock.step;
 	double metric = l->evaluated_step == l->clock.step ? l->metric : NAN;
-	return state_save(l->s, l->ckpt, &l->clock, watched_metric(l->c), metric);
+	TRY(state_save(l->s, l->ckpt, &l->clock, watched_metric(l->c), metric));
+	l->saved_step = l->clock.step;
+	return 0;
 }
 
 static bool save_due(const struct loop *l)
@@ -167,16 +168,19 @@ static int note_durable(struct loop *l)
 	return 0;
 }
 
-/* A failed background save does not end training: older versions are intact, the next save tries again. */
-static int save_or_warn(struct loop *l)
+/* A failed save does not end training: older versions are intact, the next save tries again. */
+static void warn_unsaved(int mark)
 {
-	int mark = err_count();
-	if (save(l) == 0)
-		return 0;
 	for (int i = mark; i < err_count(); i++)
 		warn("%s; training goes on, the last good checkpoint is in place", err_get(i)->text);
 	err_truncate(mark);
-	return 0;
+}
+
+static void save_or_warn(struct loop *l)
+{
+	int mark = err_count();
+	if (save(l) < 0)
+		warn_unsaved(mark);
 }
 
 /* --- reporting --- */
@@ -246,7 +250,7 @@ static int run(struct loop *l)
 		if (validation_due(l))
 			TRY(validate(l));
 		if (save_due(l))
-			TRY(save_or_warn(l));
+			save_or_warn(l);
 		TRY(note_durable(l));
 		if (signals_pending()) {
 			l->result->stopped_by = signals_pending();
@@ -258,11 +262,15 @@ static int run(struct loop *l)
 	return 0;
 }
 
-/* The state at the end is worth an error if it cannot be saved. */
+/* The state at the end is worth an error if it cannot be saved; that an earlier save failed is not. */
 static int finish(struct loop *l)
 {
-	if (l->saved_step != l->clock.step)
+	int mark = err_count();
+	if (l->saved_step != l->clock.step) {
+		if (ckpt_wait(l->ckpt) < 0)
+			warn_unsaved(mark);
 		TRY(save(l));
+	}
 	TRY(ckpt_wait(l->ckpt));
 	return note_durable(l);
 }
