@@ -51,7 +51,7 @@ const struct field deepcam_fields[] = {
 };
 
 const struct preset deepcam_presets[] = {
-	{ "mlperf", "the reference of MLPerf HPC; also the defaults. Its one bias starts at zero, its "
+	{ "mlperf", "the reference of MLPerf HPC; also the defaults; its one bias starts at zero, its "
 	            "restriction to 768 x 1152 pixels is not copied",
 	  "widths: [32, 64, 128, 256, 728, 1024, 1536, 2048], middle_blocks: 16, rates: [6, 12, 18], "
 	  "aspp_filters: 256, low_level_filters: 48, low_level: rectified, eps: 1e-5, momentum: 0.1" },

@@ -52,6 +52,9 @@ const struct field deeplab_fields[] = {
 	           "false: a multiplication with norm_factor wherever batch norm would be"),
 	FIELD_FLOAT(struct deeplab, norm_factor, "0.5", 1e-6, 1e6,
 	            "stands in for batch norm when batch_norm is false"),
+	FIELD_BOOL(struct deeplab, image_affine, "false",
+	           "a trained scale and shift of each channel in place of the image level's batch norm, "
+	           "which a batch of one image has no variance for"),
 	FIELD_BOOL(struct deeplab, preact_relu, "true",
 	           "has the pre-activation of a unit a ReLU; false in the published runs without batch "
 	           "norm"),
@@ -79,10 +82,10 @@ const struct field deeplab_fields[] = {
 const struct preset deeplab_presets[] = {
 	{ "sc18", "Kurth et al. 2018 with batch norm, its unread last one among the parameters; weight "
 	          "decay and dropout, which had no effect there, are left out",
-	  SC18 "batch_norm: true, preact_relu: true, postnorm: true" },
+	  SC18 "batch_norm: true, image_affine: false, preact_relu: true, postnorm: true" },
 	{ "sc18-no-batch-norm", "Kurth et al. 2018 as its convergence runs had it: a factor of 0.5 for "
 	                        "each batch norm, no ReLU in pre-activations",
-	  SC18 "batch_norm: false, preact_relu: false, postnorm: false" },
+	  SC18 "batch_norm: false, image_affine: false, preact_relu: false, postnorm: false" },
 	{ 0 }
 };
 
@@ -262,7 +265,17 @@ static int image_level(struct model_build *b, tid x, tid *y)
 	op_attr_int(&keep, "keep", true);
 	op_attr_ints(&size, "shape", full.nd, full.d);
 	TRY(nn_op(b, "aspp.image.mean", "global_average", keep.data, 1, &x, y));
-	TRY(conv_norm_relu(b, "aspp.image", &c, *y, y));
+	if (config(b)->image_affine) {
+		struct nn_conv affine = linear_layer(b, c.filters, 1);
+		affine.groups = c.filters;
+		affine.init = WI_CONSTANT;
+		affine.init_value = 1;
+		TRY(nn_conv(b, "aspp.image.conv", &c, *y, y));
+		TRY(nn_conv(b, "aspp.image.norm", &affine, *y, y));
+		TRY(relu(b, "aspp.image.relu", *y, y));
+	} else {
+		TRY(conv_norm_relu(b, "aspp.image", &c, *y, y));
+	}
 	return nn_op(b, "aspp.image.broadcast", "broadcast", size.data, 1, y, y);
 }
 

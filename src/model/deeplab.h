@@ -16,7 +16,7 @@ struct deeplab {
 	int decoder;       /* enum deeplab_decoder */
 	int64_t filters, aspp_filters, low_level_filters;
 	struct ints rates; /* three */
-	bool batch_norm, preact_relu, postnorm;
+	bool batch_norm, image_affine, preact_relu, postnorm;
 	double norm_factor, eps, momentum;
 	int alignment;             /* enum deeplab_alignment */
 	int init, decoder_init;    /* enum weight_init */

@@ -66,7 +66,7 @@ class Unit(nn.Module):
 
 
 class DeepLab(nn.Module):
-    def __init__(self, decoder="deconv1x", batch_norm=True, alignment="tensorflow", units=(3, 4, 6, 3), postnorm=True):
+    def __init__(self, decoder="deconv1x", batch_norm=True, alignment="tensorflow", units=(3, 4, 6, 3), postnorm=True, affine=False):
         super().__init__()
         self.decoder_kind, self.alignment = decoder, alignment
         norm = (lambda n: nn.BatchNorm2d(n, momentum=3e-4)) if batch_norm else (lambda n: Stand())
@@ -83,6 +83,8 @@ class DeepLab(nn.Module):
             self.postnorm = norm(width)
         self.aspp = nn.ModuleDict({"point": ConvNorm(norm, width, a), "image": ConvNorm(norm, width, a),
                                    "merge": ConvNorm(norm, 5 * a, a)})
+        if affine:
+            self.aspp["image"].norm = nn.Conv2d(a, a, 1, groups=a)
         for i, rate in enumerate((1, 2, 3)):
             self.aspp[f"rate{i + 1}"] = ConvNorm(norm, width, a, 3, 1, rate)
         self.low_level = ConvNorm(norm, w, low)
@@ -376,7 +378,7 @@ DEEPLAB = [  # options and the network; without batch norm nothing can be calmed
     (["variant=sc18"], lambda: DeepLab()),
     (["variant=sc18-no-batch-norm"], lambda: DeepLab(batch_norm=False)),
     (["decoder=deconv", "alignment=pytorch"], lambda: DeepLab("deconv", alignment="pytorch")),
-    (["decoder=bilinear", "postnorm=false"], lambda: DeepLab("bilinear", postnorm=False)),
+    (["decoder=bilinear", "postnorm=false", "image_affine=true"], lambda: DeepLab("bilinear", postnorm=False, affine=True)),
 ]
 DEEPCAM = [(["low_level=rectified"], lambda: DeepCam()), (["low_level=raw"], lambda: DeepCam(True))]
 NETWORKS = {"deeplab": DEEPLAB, "deepcam": DEEPCAM}
