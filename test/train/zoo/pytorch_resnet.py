@@ -83,7 +83,7 @@ def main():
     torch.set_num_threads(2)
     torch.manual_seed(0)
     check = zoo.dlx.Comparison()
-    x, y = zoo.dlx.make_data("resnet", 3 * BATCH, (3, SIZE, SIZE), (), CLASSES)
+    x, y = zoo.make_data("resnet", 3 * BATCH, (3, SIZE, SIZE), (), CLASSES)
     for depth, device in ((18, "reference"), (18, "cpu"), (50, "cpu")):
         print(f"  depth {depth}, {device}")
         options = ["--device", device, "--set", f"model.depth={depth}"]
