@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "train/signals.h"
 
 /* The metrics object that sums over the set: the full-size plan's. */
 static struct metrics *pooled(const struct session *s)
@@ -50,7 +51,7 @@ int evaluate(struct session *s, struct evaluation *out)
 	metrics_reset(pooled(s));
 	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++) {
 		const struct batch *b;
-		rc = loader_next(s->validation, &b);
+		rc = signals_pending() ? E_STOPPED : loader_next(s->validation, &b);
 		if (rc == 0)
 			rc = run_batch(s, b, values, &sum, &weight);
 	}

@@ -119,7 +119,10 @@ static int validate(struct loop *l)
 	struct evaluation *e = &l->result->evaluation;
 	struct buf line = BUF_INIT;
 	bool larger;
-	TRY(evaluate(l->s, e));
+	int rc = evaluate(l->s, e);
+	if (rc == E_STOPPED)
+		return 0; /* made up for when the run is resumed */
+	TRY(rc);
 	l->result->has_evaluation = true;
 	l->evaluated_step = l->clock.step;
 	double v = evaluation_find(e, watched_metric(l->c), &larger);
@@ -243,8 +246,18 @@ static int timed_step(struct loop *l, int64_t done)
 	return report(l, loss, samples);
 }
 
+/* The validation that a signal cut short; without it the run would not know that it reached its target. */
+static int validate_late(struct loop *l)
+{
+	if (l->clock.step == 0 || !isnan(l->clock.metric) || !validation_due(l))
+		return 0;
+	l->saved_step = -1; /* worth a checkpoint that knows its metric */
+	return validate(l);
+}
+
 static int run(struct loop *l)
 {
+	TRY(validate_late(l));
 	for (int64_t done = 1; !finished(l) && !l->result->target_reached; done++) {
 		TRY(timed_step(l, done));
 		if (validation_due(l))
@@ -259,6 +272,8 @@ static int run(struct loop *l)
 	}
 	if (l->s->validation && l->evaluated_step != l->clock.step)
 		TRY(validate(l));
+	if (l->s->validation && l->evaluated_step != l->clock.step)
+		l->result->stopped_by = signals_pending();
 	return 0;
 }
 
@@ -295,6 +310,7 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 	char id[64];
 	if (o->resume) {
 		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
+		l->saved_step = found ? l->clock.step : -1;
 		if (found)
 			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
 		else
@@ -357,7 +373,8 @@ static int prepare(struct loop *l, const struct train_options *o)
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN };
+		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN,
+		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
 	l.progress = progress_new(o->progress);
 	signals_install();

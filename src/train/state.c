@@ -131,6 +131,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	c->step = ckpt_version_state(v)->step;
 	c->epoch = ckpt_version_state(v)->epoch;
 	c->batch = (int64_t)batch;
+	c->metric = ckpt_version_state(v)->metric;
 	return 0;
 }
 

@@ -12,6 +12,7 @@ struct clock {
 	int64_t epoch;             /* epochs finished */
 	int64_t batch;             /* batches of the current epoch used */
 	double best;               /* best metric so far, larger is better; NaN: none yet */
+	double metric;             /* state_load: of the validation at this step; NaN: none was made */
 	double seconds;            /* of training so far, over all its runs */
 };
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# SIGTERM, SIGINT and SIGUSR1 save and exit 75; resuming then gives the bits of an uninterrupted run. SIGKILL at any moment leaves
+# SIGTERM, SIGINT, SIGUSR1 and SIGHUP save and exit 75; resuming then gives the bits of an uninterrupted run. SIGKILL at any moment leaves
 # a run that resumes.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
@@ -27,13 +27,47 @@ interrupted() {
 	status=$?
 }
 
-for sig in TERM INT USR1; do
+for sig in TERM INT USR1 HUP; do
 	interrupted runs/$sig $sig '"step": 5,'
 	[ $status -eq 75 ] || { cat out err; fail "SIG$sig: exit status $status instead of 75"; }
 	says out '--resume'
 	expect 0 "$train" --set run.dir=runs/$sig --set train.steps=$steps --resume "$config"
 	[ "$(newest_state runs/$sig)" = "$want" ] || fail "SIG$sig and resume: other bits than the whole run"
 done
+
+# A validation is not waited for, but made up for.
+validation=data/coads-validation.dlx
+many=$validation
+for i in 1 2 3 4 5; do many=$many,$many; done
+"$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
+	--set "data.validation=[$many]" "$config" >out 2>err &
+pid=$!
+tries=0
+until grep -q '"step": 1,' runs/validate/metrics.jsonl 2>/dev/null; do
+	tries=$((tries + 1))
+	[ $tries -lt 2000 ] || { cat out err; fail "no first step"; }
+	sleep 0.01
+done
+kill -s TERM $pid
+wait $pid
+[ $? -eq 75 ] || { cat out err; fail "SIGTERM while validating: not 75"; }
+grep -q '"validation"' runs/validate/metrics.jsonl && fail "SIGTERM waited for the validation"
+expect 0 "$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
+	--resume "$config"
+grep -q '"validation", "step": 1,' runs/validate/metrics.jsonl || fail "the validation of step 1 was not made up for"
+
+# Nobody reads the progress any more: training goes on, and says at its end that it could not say so.
+{
+	"$train" --set run.dir=runs/pipe --set train.steps=$steps "$config" 2>err
+	echo $? >status
+} | head -n 1 >/dev/null
+[ "$(cat status)" -eq 74 ] || { cat err; fail "closed pipe: exit status $(cat status) instead of 74"; }
+[ "$(newest_state runs/pipe)" = "$want" ] || fail "closed pipe: other bits than the whole run"
+
+# Resuming what is complete saves nothing anew.
+before=$(ls runs/whole/checkpoints)
+expect 0 "$train" --set run.dir=runs/whole --set train.steps=$steps --resume "$config"
+[ "$(ls runs/whole/checkpoints)" = "$before" ] || fail "resuming a complete run saved it again"
 
 # Writing happens in the background and may take a while on a busy disk.
 interrupted runs/KILL KILL '"type": "checkpoint"'
