@@ -303,11 +303,12 @@ static int write_effective_config(const struct run_config *c)
 	return rc;
 }
 
-static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir)
+/* id: the checkpoint that the run goes on from, "" if none. */
+static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir, char id[64])
 {
 	struct ckpt_version *v = NULL;
 	bool found = false;
-	char id[64];
+	id[0] = '\0';
 	if (o->resume) {
 		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
 		l->saved_step = found ? l->clock.step : -1;
@@ -329,14 +330,16 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 static int open_run(struct loop *l, const struct train_options *o)
 {
 	const struct run_config *c = l->c;
-	char *dir = io_join(c->run.dir, "checkpoints");
+	char *dir = io_join(c->run.dir, "checkpoints"), id[64];
 	int rc = io_mkdirs(c->run.dir);
 	if (rc == 0)
-		rc = resume_or_start(l, o, dir);
+		rc = resume_or_start(l, o, dir, id);
 	if (rc == 0)
 		rc = write_effective_config(c);
 	if (rc == 0)
 		rc = ckpt_open(&l->ckpt, dir, &c->checkpoint);
+	if (rc == 0)
+		ckpt_set_parent(l->ckpt, id);
 	if (rc == 0)
 		rc = journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
 	mem_free(dir);

@@ -23,6 +23,8 @@ for stop in 1 3 4 7; do
 	run "runs/stop$stop" --resume
 	says out 'resuming from checkpoint'
 	[ "$(newest_state "runs/stop$stop")" = "$want" ] || fail "stopped after step $stop: other bits than the whole run"
+	[ "$(grep -l '"parent": "0*'$stop- runs/stop$stop/checkpoints/*/manifest.json | wc -l)" -eq 1 ] ||
+		fail "stopped after step $stop: the resumed run's checkpoint does not name its parent"
 done
 
 run runs/accumulated --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=5
