@@ -126,6 +126,9 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 		if (!transient(store_at(s->store, i)))
 			TRY(restore_entry(v, store_at(s->store, i)));
 	TRY(number(v, "batch", &batch));
+	if (!(batch >= 0 && batch < (double)loader_batches(s->train)))
+		return ERR(E_DATA, NULL, "checkpoint '%s' is of batch %g of an epoch of %" PRId64, ckpt_version_id(v), batch,
+		           loader_batches(s->train));
 	TRY(number(v, "best", &c->best));
 	TRY(number(v, "seconds", &c->seconds));
 	c->step = ckpt_version_state(v)->step;
