@@ -15,10 +15,14 @@
  * its environment before main, hence a second start; where that fails, all is as it was. */
 static void limit_spinning(char **argv)
 {
+	char path[4096];               /* by its own name, which is what ps and pkill go by */
 	if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
 		return;
-	if (setenv("GOMP_SPINCOUNT", "5000", 1) == 0)
-		execv("/proc/self/exe", argv);
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	if (n < 0 || setenv("GOMP_SPINCOUNT", "5000", 1) != 0)
+		return;
+	path[n] = '\0';
+	execv(path, argv);
 }
 
 /* Output that could not be written (a full disk, a closed pipe) is an error too. */
