@@ -138,7 +138,7 @@ int store_add(struct store *s, const struct graph *g)
 		}
 		e = ARENA_NEW(s->arena, struct store_entry);
 		*e = (struct store_entry){ .name = arena_strdup(s->arena, x->name), .role = x->role,
-			.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init };
+			.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use };
 		e->bytes = (size_t)layout_elements(&e->layout) * dtype_size(e->dtype);
 		e->data = mem_map(e->bytes);
 		if (!e->data)
@@ -169,6 +169,11 @@ void store_get(const struct store_entry *e, enum dtype t, void *plain)
 void store_set(struct store_entry *e, enum dtype t, const void *plain)
 {
 	layout_pack(&e->layout, &e->shape, e->dtype, e->data, t, plain);
+}
+
+bool store_is_weight(const struct store_entry *e)
+{
+	return e->role == ROLE_PARAM || e->use == STATE_OF_NETWORK;
 }
 
 size_t store_bytes(const struct store *s, enum role role)

@@ -14,6 +14,7 @@ struct store_entry {
 	enum dtype dtype;            /* on the device */
 	struct layout layout;
 	struct init init;
+	enum state_use use;          /* of a state */
 	void *data;
 	size_t bytes;
 };
@@ -33,6 +34,8 @@ struct store_entry *store_find(const struct store *s, const char *name);   /* or
 /* Values in plain layout, converted to/from dtype t. */
 void store_get(const struct store_entry *e, enum dtype t, void *plain);
 void store_set(struct store_entry *e, enum dtype t, const void *plain);
+/* Whether the network itself needs it, trained or not: params and running statistics. */
+bool store_is_weight(const struct store_entry *e);
 size_t store_bytes(const struct store *s, enum role role);
 
 #endif

@@ -52,6 +52,13 @@ struct init {
 	double a;
 };
 
+/* What a state is for, and so which files it belongs in. */
+enum state_use {
+	STATE_OF_TRAINING,   /* moments: in checkpoints, so that training goes on */
+	STATE_OF_NETWORK,    /* running statistics: a weight like a param, in exports too */
+	STATE_OF_STEP,       /* sums over micro-batches: nothing outside a step, in no file */
+};
+
 struct tensor {
 	tid id;
 	const char *name;            /* unique for params, states, inputs; else for messages */
@@ -64,6 +71,7 @@ struct tensor {
 	tid grad_of;                 /* the gradient of this param: takes its layout; or NONE */
 	nid producer;                /* NONE for inputs, constants, params, states */
 	struct init init;            /* params, states */
+	enum state_use use;          /* states */
 	const void *value;           /* constants: plain, of dtype; in the arena */
 	struct loc loc;
 	/* set by later passes */

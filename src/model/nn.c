@@ -208,8 +208,10 @@ static int running(struct model_build *b, const char *path, const char *leaf, in
                    double value, tid *out)
 {
 	struct shape s = shape_of(1, &channels);
-	return graph_state(b->g, arena_printf(b->arena, "%s.%s", path, leaf), DTYPE_F32, &s,
-	                   init_constant(value), out);
+	TRY(graph_state(b->g, arena_printf(b->arena, "%s.%s", path, leaf), DTYPE_F32, &s,
+	                init_constant(value), out));
+	graph_t(b->g, *out)->use = STATE_OF_NETWORK;
+	return 0;
 }
 
 /* running' = (1 - momentum) * running + momentum * factor * value */

@@ -12,11 +12,6 @@
 #include "ckpt/safetensors.h"
 #include "optim/schedule.h"
 
-static bool exported(const struct store_entry *e)
-{
-	return e->role == ROLE_PARAM || strstr(e->name, ".running_") != NULL;
-}
-
 static int write_store(struct session *s, const char *path, bool params_only)
 {
 	struct arena *a = arena_new();
@@ -24,7 +19,7 @@ static int write_store(struct session *s, const char *path, bool params_only)
 	int n = 0;
 	for (int i = 0; i < store_count(s->store); i++) {
 		const struct store_entry *e = store_at(s->store, i);
-		if (params_only ? e->role != ROLE_PARAM : !exported(e))
+		if (params_only ? e->role != ROLE_PARAM : !store_is_weight(e))
 			continue;
 		float *plain = ARENA_ARRAY(a, float, shape_count(&e->shape));
 		store_get(e, DTYPE_F32, plain);
@@ -93,7 +88,7 @@ static bool is_batch_count(const char *name)
 static void match_tensor(struct match *m, const struct store *store, const struct st_tensor *t)
 {
 	const struct store_entry *e = store_find(store, t->name);
-	if ((e && exported(e)) || is_batch_count(t->name))
+	if ((e && store_is_weight(e)) || is_batch_count(t->name))
 		return;
 	misfit(m, EXTRA, t->name, arena_printf(m->arena, "tensor '%s' has no place in this network", t->name));
 }
@@ -107,7 +102,7 @@ static void match_all(struct match *m, const struct store *store, const struct s
 	m->name = ARENA_ARRAY(m->arena, const char *, max);
 	m->why = ARENA_ARRAY(m->arena, const char *, max);
 	for (int i = 0; i < n; i++)
-		if (exported(store_at(store, i)))
+		if (store_is_weight(store_at(store, i)))
 			match_entry(m, f, store_at(store, i));
 	for (int i = 0; i < f->n; i++)
 		match_tensor(m, store, &f->tensor[i]);

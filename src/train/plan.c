@@ -144,6 +144,7 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
 		g->cur_loc = w->loc;
 		TRY(graph_state(g, g->cur_name, DTYPE_F32, &w->shape, (struct init){ INIT_CONSTANT, 0 }, &in[0]));
 		graph_t(g, in[0])->grad_of = p->param[i];
+		graph_t(g, in[0])->use = STATE_OF_STEP;
 		TRY(graph_emit1(g, "accumulate", NULL, 3, in, &grad[i]));
 	}
 	return 0;

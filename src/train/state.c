@@ -11,31 +11,17 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-/* Sums of micro-batch gradients mean nothing between steps. */
-static bool transient(const struct store_entry *e)
-{
-	static const char suffix[] = ".gradient_sum";
-	size_t n = strlen(e->name);
-	return n >= sizeof suffix && strcmp(e->name + n - (sizeof suffix - 1), suffix) == 0;
-}
-
-/* What a network needs to be used: its params and the states its own forward graph made (running statistics). */
-static bool is_weight(const struct store_entry *e)
-{
-	return e->role == ROLE_PARAM || strstr(e->name, ".running_") != NULL;
-}
-
 static struct ckpt_tensor *collect(struct session *s, struct arena *a, int *n)
 {
 	struct ckpt_tensor *t = ARENA_ARRAY(a, struct ckpt_tensor, store_count(s->store));
 	*n = 0;
 	for (int i = 0; i < store_count(s->store); i++) {
 		const struct store_entry *e = store_at(s->store, i);
-		if (transient(e))
+		if (e->use == STATE_OF_STEP)
 			continue;
 		void *plain = arena_alloc(a, (size_t)shape_count(&e->shape) * dtype_size(e->dtype));
 		store_get(e, e->dtype, plain);
-		t[(*n)++] = (struct ckpt_tensor){ e->name, e->dtype, e->shape, plain, is_weight(e) };
+		t[(*n)++] = (struct ckpt_tensor){ e->name, e->dtype, e->shape, plain, store_is_weight(e) };
 	}
 	return t;
 }
@@ -123,7 +109,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	TRY(check_scalars(s, v));
 	TRY(refuse_foreign(v, s->store));
 	for (int i = 0; i < store_count(s->store); i++)
-		if (!transient(store_at(s->store, i)))
+		if (store_at(s->store, i)->use != STATE_OF_STEP)
 			TRY(restore_entry(v, store_at(s->store, i)));
 	TRY(number(v, "batch", &batch));
 	if (!(batch >= 0 && batch < (double)loader_batches(s->train)))
@@ -160,7 +146,7 @@ int state_load_weights(struct store *store, const char *dir, const char *which, 
 		return ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir);
 	snprintf(id, 64, "%s", ckpt_version_id(v));
 	for (int i = 0; i < store_count(store) && rc == 0; i++)
-		if (is_weight(store_at(store, i)))
+		if (store_is_weight(store_at(store, i)))
 			rc = restore_entry(v, store_at(store, i));
 	ckpt_version_free(v);
 	return rc;
