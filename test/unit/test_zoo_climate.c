@@ -102,7 +102,8 @@ static void test_deeplab(void **state)
 	rows(DEEPLAB(""), 33, 51, odd);
 	rows(DEEPLAB(", alignment: pytorch"), 33, 51, odd);
 	rows(DEEPLAB(", backbone: resnet101, decoder: bilinear, postnorm: false"), 33, 51, plain);
-	rows(DEEPLAB(", image_affine: true"), 1, 1, (struct row[]){ { "block4.2.add", 2048, 1, 1 }, { 0 } });
+	rows(DEEPLAB(", image_affine: true"), 1, 1,
+	     (struct row[]){ { "block4.2.add", 2048, 1, 1 }, { 0 } });
 }
 
 static void test_without_batch_norm(void **state)
@@ -136,7 +137,8 @@ static void test_deepcam(void **state)
 		                              { 0 } };
 	rows(DEEPCAM(""), 96, 144, even);
 	rows(DEEPCAM(", low_level: raw"), 33, 51, odd);
-	rows(DEEPCAM(", middle_blocks: 0"), 33, 51, (struct row[]){ { X "block4.skip", 1024, 3, 4 }, { 0 } });
+	rows(DEEPCAM(", middle_blocks: 0"), 33, 51,
+	     (struct row[]){ { X "block4.skip", 1024, 3, 4 }, { 0 } });
 }
 
 /* The low level is taken before block1's ReLU, or after. */

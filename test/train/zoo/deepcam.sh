@@ -8,7 +8,7 @@ config=$DLX_SOURCE/configs/deepcam-mlperf.yaml
 
 expect 0 "$train" --plan=json "$config"
 says out '"parameters": 56454720, "trainable_parameters": 56454720, "tensors": 301}'
-says out '"forward": 655337666560, "training": 1966012999680}'
+says out '"forward": 655337666560, "training": 1966012999680'
 expect 0 "$train" --plan=json --set 'model.input.size=[101, 130]' "$config"
 says out '"parameters": 56454720'
 expect 78 "$train" --plan --set 'model.widths=[1, 2]' "$config"
