@@ -219,23 +219,13 @@ static int unit(struct model_build *b, const char *path, int64_t filters, int64_
 	return nn_op(b, join(b, path, "add"), "add", NULL, 2, sum, y);
 }
 
-/* The parameters of a batch norm whose output nothing reads. */
-static int postnorm(struct model_build *b, tid x)
-{
-	tid unread;
-	TRY(norm(b, "postnorm", x, &unread));
-	graph_t(b->g, graph_find(b->g, "postnorm.weight"))->requires_grad = false;
-	graph_t(b->g, graph_find(b->g, "postnorm.bias"))->requires_grad = false;
-	return 0;
-}
-
 /* half, low_level: what the decoder sees of it, at a half and a quarter of the input's
  * resolution. */
 static int encoder(struct model_build *b, tid *half, tid *low_level, tid *y)
 {
 	const struct deeplab *c = config(b);
 	struct nn_conv stem = linear_layer(b, c->filters, 7);
-	tid x, first;
+	tid x, first, unread;
 	for (int i = 0; i < 3; i++)
 		stem.stride[i] = 2;
 	TRY(nn_conv(b, "conv1", &stem, b->input, half));
@@ -249,7 +239,7 @@ static int encoder(struct model_build *b, tid *half, tid *low_level, tid *y)
 				*low_level = first;
 		}
 	*y = x;
-	return c->postnorm && c->batch_norm ? postnorm(b, x) : 0;
+	return c->postnorm && c->batch_norm ? norm(b, "postnorm", x, &unread) : 0;
 }
 
 /* --- pyramid and decoder --- */

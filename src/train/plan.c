@@ -83,14 +83,12 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	return p->mode == PLAN_EVALUATE ? emit_metrics(g, c) : 0;
 }
 
-/* The parameters that are trained: a model takes requires_grad from those it only keeps. */
 static void collect_params(struct graph *g, struct plan *p)
 {
 	p->param = ARENA_ARRAY(g->arena, tid, g->ntensor);
 	p->grad = ARENA_ARRAY(g->arena, tid, g->ntensor);
 	for (tid t = 0; t < g->ntensor; t++)
-		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE &&
-		    graph_t(g, t)->requires_grad)
+		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE)
 			p->param[p->nparam++] = t;
 }
 
