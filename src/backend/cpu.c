@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The measured ceiling that utilisation figures refer to: oneDNN's own sgemm, warm, best of several. */
+ * The measured ceilings that predictions and utilisation figures refer to: a triad over large arrays, and
+ * oneDNN's own sgemm, warm, best of several. */
 #include "backend/cpu.h"
 
 #include <dnnl.h>
-#include <stdio.h>
 
 #include "base/io.h"
 #include "base/mem.h"
-
-const char *cpu_library_version(void)
-{
-	static char text[32];
-	const dnnl_version_t *v = dnnl_version();
-	snprintf(text, sizeof text, "%d.%d.%d", v->major, v->minor, v->patch);
-	return text;
-}
 
 #define TRIAD (8 << 20)       /* floats in each array: 32 MiB */
 

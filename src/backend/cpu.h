@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the CPU backend says about itself: the library that does its convolutions and the rate it can reach. */
+ * The rates that the processor can reach, measured. */
 #ifndef DLX_BACKEND_CPU_H
 #define DLX_BACKEND_CPU_H
 
-const char *cpu_library_version(void);      /* oneDNN's, "2.6.3" */
 /* float32 flop/s of a matrix multiplication that fits in the cache, all threads; takes about 50 ms. */
 double cpu_measure_peak(void);
 /* Bytes a second of reading two arrays and writing a third that do not fit in the caches, all threads; about 50 ms. */

@@ -13,6 +13,7 @@
 #endif
 
 #include "backend/cpu.h"
+#include "backend/dnn.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -35,8 +36,10 @@ static void cpu_name(char *out, size_t n)
 	int mark = err_count();
 	if (io_read_file("/proc/cpuinfo", &text) == 0) {
 		const char *p = strstr(text.data, "model name");
-		if (p && (p = strchr(p, ':')) != NULL)
-			snprintf(out, n, "%.*s", (int)strcspn(p + 2, "\n"), p + 2);
+		if (p && (p = strchr(p, ':')) != NULL) {
+			p += 1 + strspn(p + 1, " \t");
+			snprintf(out, n, "%.*s", (int)strcspn(p, "\n"), p);
+		}
 	}
 	err_truncate(mark);
 	buf_release(&text);
@@ -44,10 +47,10 @@ static void cpu_name(char *out, size_t n)
 
 static int open_cpu(struct device *d)
 {
-	char cpu[64];
+	char cpu[64], library[48];
 	cpu_name(cpu, sizeof cpu);
-	snprintf(d->description, sizeof d->description, "%s, %d thread%s, oneDNN %s", cpu,
-	         d->threads, d->threads == 1 ? "" : "s", cpu_library_version());
+	snprintf(d->description, sizeof d->description, "%s, %d thread%s, %s", cpu, d->threads,
+	         d->threads == 1 ? "" : "s", dnn_describe(library, sizeof library));
 	return 0;
 }
 

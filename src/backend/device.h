@@ -10,7 +10,7 @@
 struct device {
 	enum backend backend;
 	const char *name;            /* "cpu" */
-	char description[128];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
+	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
 	double peak_flops;           /* measured by device_measure_peak; 0 before */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */

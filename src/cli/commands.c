@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "backend/cpu.h"
+#include "backend/dnn.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -21,7 +21,6 @@
 #include "train/exchange.h"
 #include "train/loop.h"
 #include "train/predict.h"
-
 
 /* --- opening --- */
 
@@ -241,7 +240,8 @@ static int run_list_ops(const struct options *o, int *status)
 
 static int run_version(const struct options *o, int *status)
 {
-	printf("dlx-train %s\nbackends: cpu (oneDNN %s), reference\n", PACKAGE_VERSION, cpu_library_version());
+	char library[48];
+	printf("dlx-train %s\nbackends: cpu (%s), reference\n", PACKAGE_VERSION, dnn_describe(library, sizeof library));
 	return 0;
 }
 
