@@ -24,8 +24,7 @@
 #define READ_STEP ((size_t)64 << 10)
 #define WRITE_STEP ((size_t)1 << 30)   /* Linux moves at most 2 GiB - 4 KiB by one call */
 
-/* Raises what errno says about path: "cannot <verb> '<path>': <reason>". */
-static int fail(int code, const char *verb, const char *path)
+int io_fail(int code, const char *verb, const char *path)
 {
 	char reason[128];
 
@@ -60,7 +59,7 @@ int io_read_file(const char *path, struct buf *out)
 	ssize_t n;
 
 	if (fd < 0)
-		return fail(open_code(), "open", path);
+		return io_fail(open_code(), "open", path);
 	do {
 		buf_reserve(out, READ_STEP);
 		n = read(fd, out->data + out->len, READ_STEP);
@@ -69,7 +68,7 @@ int io_read_file(const char *path, struct buf *out)
 	} while (n > 0 || (n < 0 && errno == EINTR));
 	out->data[out->len] = '\0';
 	if (n < 0) {
-		int rc = fail(errno == EISDIR ? E_NOINPUT : E_IO, "read", path);
+		int rc = io_fail(errno == EISDIR ? E_NOINPUT : E_IO, "read", path);
 		close(fd);
 		return rc;
 	}
@@ -83,7 +82,7 @@ static int map_fd(struct io_map *m, int fd, const char *path)
 	void *p;
 
 	if (fstat(fd, &st) != 0)
-		return fail(E_IO, "read", path);
+		return io_fail(E_IO, "read", path);
 	if (!S_ISREG(st.st_mode))
 		return ERR(E_NOINPUT, NULL, "cannot read '%s': it is not a regular file", path);
 	m->size = (size_t)st.st_size;
@@ -93,7 +92,7 @@ static int map_fd(struct io_map *m, int fd, const char *path)
 	}
 	p = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
-		return fail(errno == ENOMEM ? E_NOMEM : E_IO, "map", path);
+		return io_fail(errno == ENOMEM ? E_NOMEM : E_IO, "map", path);
 	m->data = p;
 	return 0;
 }
@@ -105,7 +104,7 @@ int io_map_open(struct io_map *m, const char *path)
 	memset(m, 0, sizeof *m);
 	fd = open_retry(path, O_RDONLY | O_NONBLOCK, 0);   /* a FIFO is to be refused, not waited for */
 	if (fd < 0)
-		return fail(open_code(), "open", path);
+		return io_fail(open_code(), "open", path);
 	rc = map_fd(m, fd, path);
 	close(fd);
 	if (rc < 0) {
@@ -151,7 +150,7 @@ int io_create(struct io_file **out, const char *path)
 		fd = open_retry(name.data, O_RDWR | O_CREAT | O_EXCL, 0666);
 	} while (fd < 0 && errno == EEXIST && ++tries < 1000);
 	if (fd < 0) {
-		int rc = fail(create_code(), "create", path);
+		int rc = io_fail(create_code(), "create", path);
 		buf_release(&name);
 		return rc;
 	}
@@ -186,7 +185,7 @@ int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n)
 			if (k == 0)
 				errno = ENOSPC;
 			f->failed = true;
-			return fail(E_IO, "write", f->path);
+			return io_fail(E_IO, "write", f->path);
 		}
 		s += k;
 		at += (uint64_t)k;
@@ -247,13 +246,13 @@ static int commit(struct io_file *f)
 	if (f->failed)
 		return ERR(E_IO, NULL, "'%s' is not kept: an earlier write to it failed", f->path);
 	if (sync_fd(f->fd) != 0)
-		return fail(E_IO, "sync", f->path);
+		return io_fail(E_IO, "sync", f->path);
 	rc = close(f->fd);
 	f->fd = -1;
 	if (rc != 0 && errno != EINTR)
-		return fail(E_IO, "write", f->path);
+		return io_fail(E_IO, "write", f->path);
 	if (rename(f->temporary, f->path) != 0)
-		return fail(create_code(), "create", f->path);
+		return io_fail(create_code(), "create", f->path);
 	folder_of(&folder, f->path);
 	rc = io_sync_dir(folder.data);
 	buf_release(&folder);
@@ -290,6 +289,24 @@ int io_write_file(const char *path, const void *p, size_t n)
 		return rc;
 	}
 	return io_commit(f);
+}
+
+int io_append(int fd, const char *path, const void *p, size_t n)
+{
+	const char *s = p;
+
+	while (n > 0) {
+		ssize_t k = write(fd, s, n);
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k == 0)
+			errno = ENOSPC;
+		if (k <= 0)
+			return io_fail(E_IO, "write", path);
+		s += k;
+		n -= (size_t)k;
+	}
+	return 0;
 }
 
 double io_seconds(void)

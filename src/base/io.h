@@ -16,6 +16,9 @@
 
 #include "base/buf.h"
 
+/* Raises code with what errno says: "cannot VERB 'PATH': REASON"; returns it. */
+int io_fail(int code, const char *verb, const char *path);
+
 /* The whole file into out (appended). */
 int io_read_file(const char *path, struct buf *out);
 
@@ -41,6 +44,9 @@ void io_discard(struct io_file *f);
 
 /* p, n as the whole content of path, by io_create .. io_commit. */
 int io_write_file(const char *path, const void *p, size_t n);
+
+/* All of n bytes to a descriptor that was opened to append; path is for the message. */
+int io_append(int fd, const char *path, const void *p, size_t n);
 
 int io_mkdirs(const char *path);              /* like mkdir -p */
 int io_sync_dir(const char *path);

@@ -5,21 +5,12 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-
-static int fail(int code, const char *verb, const char *path)
-{
-	char reason[128];
-
-	return ERR(code, NULL, "cannot %s '%s': %s", verb, path,
-	           strerror_r(errno, reason, sizeof reason));
-}
 
 /* One folder. One that is there is fine whatever mkdir says: it may complain of other things. */
 static int make_one(const char *path)
@@ -36,7 +27,7 @@ static int make_one(const char *path)
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return 0;
 	errno = reason;
-	return fail(code, "create folder", path);
+	return io_fail(code, "create folder", path);
 }
 
 int io_mkdirs(const char *path)
@@ -65,12 +56,12 @@ int io_sync_dir(const char *path)
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0)
-		return fail(E_IO, "sync folder", path);
+		return io_fail(E_IO, "sync folder", path);
 	while (rc == 0 && fsync(fd) != 0) {
 		if (errno == EINVAL || errno == ENOTSUP)
 			break;   /* a file system that has no sync to offer */
 		if (errno != EINTR)
-			rc = fail(E_IO, "sync folder", path);
+			rc = io_fail(E_IO, "sync folder", path);
 	}
 	close(fd);
 	return rc;
@@ -91,7 +82,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 int io_remove_tree(const char *path)
 {
 	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
-		return fail(E_IO, "remove", path);
+		return io_fail(E_IO, "remove", path);
 	return 0;
 }
 

@@ -105,7 +105,7 @@ int version_list_read(struct version_list *out, const char *dir)
 	if (!d && errno == ENOENT)
 		return 0;
 	if (!d)
-		return ERR(E_IO, NULL, "cannot read folder '%s': %s", dir, strerror(errno));
+		return io_fail(E_IO, "read folder", dir);
 	while ((e = readdir(d)))
 		if (valid_name(e->d_name))
 			read_version(out, dir, e->d_name);
@@ -203,7 +203,7 @@ int version_clean(const char *dir)
 	int rc = 0;
 
 	if (!d)
-		return ERR(E_IO, NULL, "cannot read folder '%s': %s", dir, strerror(errno));
+		return io_fail(E_IO, "read folder", dir);
 	while (rc == 0 && (e = readdir(d))) {
 		char *path;
 		if (!leftover(e->d_name))

@@ -71,7 +71,7 @@ static int lock_store(struct ckpt_store *s)
 {
 	s->lock_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->lock_fd < 0)
-		return ERR(E_IO, NULL, "cannot open folder '%s': %s", s->dir, strerror(errno));
+		return io_fail(E_IO, "open folder", s->dir);
 	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
 		return ERR(E_UNAVAILABLE, NULL, "another process saves its checkpoints in '%s'", s->dir);
 	return 0;

@@ -4,7 +4,6 @@
  * by writing the lines that stay to a new file, which then takes the old one's place. */
 #include "report/jsonl.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
@@ -78,7 +77,7 @@ int jsonl_open(struct jsonl **out, const char *path, int64_t resume_step)
 		TRY(cut(path, resume_step));
 	fd = open(path, flags, 0666);
 	if (fd < 0)
-		return ERR(E_CANTCREATE, NULL, "cannot create '%s': %s", path, strerror(errno));
+		return io_fail(E_CANTCREATE, "create", path);
 	j = mem_calloc(1, sizeof *j);
 	j->fd = fd;
 	j->path = mem_strdup(path);
@@ -118,23 +117,8 @@ static void put_number(struct jsonl *j, const char *key, double v)
 
 static int end(struct jsonl *j)
 {
-	const char *p;
-	size_t left;
-
 	buf_puts(&j->line, "}\n");
-	p = j->line.data;
-	left = j->line.len;
-	while (left > 0) {
-		ssize_t n = write(j->fd, p, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return ERR(E_IO, NULL, "cannot write '%s': %s", j->path,
-			           strerror(n < 0 ? errno : ENOSPC));
-		p += n;
-		left -= (size_t)n;
-	}
-	return 0;
+	return io_append(j->fd, j->path, j->line.data, j->line.len);
 }
 
 int jsonl_step(struct jsonl *j, const struct jsonl_step *s)

@@ -4,7 +4,6 @@
  * first, into buffers that are used again. */
 #include "report/tfevents.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <time.h>
@@ -93,25 +92,13 @@ static void begin(struct tfevents *t, int64_t step)
 static int end(struct tfevents *t)
 {
 	struct buf *r = &t->record;
-	const char *p;
-	size_t left;
 
 	buf_clear(r);
 	put_little_endian(r, t->event.len, 8);
 	put_little_endian(r, crc32c_masked(r->data, 8), 4);
 	buf_add(r, t->event.data, t->event.len);
 	put_little_endian(r, crc32c_masked(t->event.data, t->event.len), 4);
-	for (p = r->data, left = r->len; left > 0;) {
-		ssize_t n = write(t->fd, p, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return ERR(E_IO, NULL, "cannot write '%s': %s", t->path,
-			           strerror(n < 0 ? errno : ENOSPC));
-		p += n;
-		left -= (size_t)n;
-	}
-	return 0;
+	return io_append(t->fd, t->path, r->data, r->len);
 }
 
 static int put_version(struct tfevents *t)
@@ -174,7 +161,7 @@ int tfevents_open(struct tfevents **out, const char *dir, int64_t resume_step)
 	t->path = file_name(dir);
 	t->fd = open(t->path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 	if (t->fd < 0)
-		rc = ERR(E_CANTCREATE, NULL, "cannot create '%s': %s", t->path, strerror(errno));
+		rc = io_fail(E_CANTCREATE, "create", t->path);
 	if (rc == 0)
 		rc = put_version(t);
 	if (rc == 0 && resume_step >= 0)
