@@ -8,9 +8,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -137,6 +139,9 @@ static int read_edges(struct conversion *c)
 		return 0;
 	c->nedges = read_numbers("classes", c->classes, &c->edges);
 	TRY(c->nedges);
+	for (int i = 0; i < c->nedges; i++)
+		if (isnan(c->edges[i]))
+			return ERR(E_USAGE, NULL, "--classes: an edge must be a number");
 	for (int i = 1; i < c->nedges; i++)
 		if (!(c->edges[i] > c->edges[i - 1]))
 			return ERR(E_USAGE, NULL, "--classes: edges must rise, but %g follows %g", c->edges[i],
@@ -222,6 +227,10 @@ static int plan_input(struct conversion *c, struct arena *a)
 		for (int64_t i = 0; i < n && given_n == n; i++)
 			names[i] = arena_strdup(a, given[i]);
 		mem_free(given);
+		for (int64_t i = 0; i < n && given_n == n; i++)
+			for (int64_t j = 0; j < i; j++)
+				if (strcmp(names[i], names[j]) == 0)
+					return ERR(E_USAGE, NULL, "--channel-names: '%s' is there twice", names[i]);
 		if (given_n != n)
 			return ERR(E_USAGE, NULL, "--channel-names: %d names for %lld channels", given_n,
 			           (long long)n);
@@ -311,6 +320,20 @@ static int plan_target(struct conversion *c, struct arena *a)
 	return check_ignore(c, t->dtype);
 }
 
+/* The output is renamed into place at the end, and would take the place of what it was made from. */
+static int check_output(const struct conversion *c)
+{
+	struct stat out, in;
+
+	if (stat(c->output, &out) != 0)
+		return 0;
+	for (int i = 0; i < c->info.nsources; i++)
+		if (stat(c->info.sources[i], &in) == 0 && in.st_dev == out.st_dev &&
+		    in.st_ino == out.st_ino)
+			return ERR(E_USAGE, NULL, "--output: '%s' is also a source", c->output);
+	return 0;
+}
+
 static void plan_sources(struct conversion *c, struct arena *a)
 {
 	const char *const *in, *const *tg;
@@ -342,7 +365,7 @@ static int plan(struct conversion *c, struct arena *a)
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
 	plan_sources(c, a);
-	return 0;
+	return check_output(c);
 }
 
 /* The command line as one text that a shell reads back. */

@@ -18,7 +18,7 @@ struct run {
 	struct record_writer *w;
 	double *input, *target;        /* (C, ...), NaN where missing */
 	void *input_out, *target_out;
-	int64_t filled_input, filled_target;
+	int64_t filled_input, filled_target, rounded;
 };
 
 /* The last channel: 1 where all others have a value. */
@@ -80,6 +80,26 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 	return 0;
 }
 
+/* What a value becomes in a narrower type: rounded, which is counted, but never another number. */
+static int narrow(struct run *r, const struct record_array *a, void *to, const double *v, int64_t n, int64_t sample)
+{
+	const bool integer = !dtype_is_float(a->dtype), labels = integer && a == &r->c->info.target;
+
+	dtype_convert(a->dtype, to, DTYPE_F64, v, n);
+	for (int64_t i = 0; i < n; i++) {
+		const double is = dtype_get(a->dtype, to, i);
+
+		if (is == v[i] || isnan(v[i]))
+			continue;
+		if (isinf(is) || (integer && (fabs(is - v[i]) >= 1 || labels)))
+			return ERR(E_DATA, NULL, "sample %lld of the %s has a value %g, which does not fit %s; see %s",
+			           (long long)sample, a == &r->c->info.target ? "target" : "input", v[i],
+			           dtype_name(a->dtype), a == &r->c->info.target ? "--target-dtype" : "--dtype");
+		r->rounded += integer;
+	}
+	return 0;
+}
+
 static int convert_sample(struct run *r, int64_t sample)
 {
 	const struct conversion *c = r->c;
@@ -95,8 +115,8 @@ static int convert_sample(struct run *r, int64_t sample)
 		r->filled_target += fill(r->target, tn, c->fill);
 	else
 		TRY(make_labels(r, sample, tn));
-	dtype_convert(i->input.dtype, r->input_out, DTYPE_F64, r->input, n);
-	dtype_convert(i->target.dtype, r->target_out, DTYPE_F64, r->target, tn);
+	TRY(narrow(r, &i->input, r->input_out, r->input, n, sample));
+	TRY(narrow(r, &i->target, r->target_out, r->target, tn, sample));
 	return record_append(r->w, r->input_out, r->target_out);
 }
 
@@ -109,6 +129,8 @@ static void warn_filled(const struct run *r)
 		     "keeps them "
 		     "apart",
 		     (long long)r->filled_input, c->fill);
+	if (r->rounded)
+		warn("%lld values were rounded to whole numbers", (long long)r->rounded);
 	if (r->filled_target)
 		warn("%lld missing target values became %g", (long long)r->filled_target, c->fill);
 }

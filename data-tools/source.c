@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <strings.h>
 
 #include "base/buf.h"
@@ -96,10 +97,14 @@ static int check_readable(const char *path)
 {
 	FILE *f = fopen(path, "rb");
 
+	struct stat st;
+	bool regular;
+
 	if (!f)
 		return ERR(E_NOINPUT, NULL, "cannot open '%s': %m", path);
+	regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
 	fclose(f);
-	return 0;
+	return regular ? 0 : ERR(E_NOINPUT, NULL, "cannot read '%s': it is not a regular file", path);
 }
 
 static int check_shape(const struct source *s)

@@ -53,9 +53,15 @@ expect 64 "cannot read '3-5'" dlx-convert $good --samples 3-5
 expect 64 "cannot read ':3:0'" dlx-convert $good --samples :3:0
 expect 64 "leaves none" dlx-convert $good --samples '!:'
 expect 64 "edges must rise" dlx-convert $good --classes 3,2
+expect 64 "an edge must be a number" dlx-convert $good --classes 1,nan
 expect 64 "'warm' is no number" dlx-convert $good --classes warm
 expect 64 "2 names for 3 classes" dlx-convert $good --classes 1,2 --class-names a,b
 expect 64 "4 names for 1 channels" dlx-convert $good --channel-names a,b,c,d
+expect 64 "'a' is there twice" dlx-convert -i grid.nc:wind,temp -t grid.nc:kind -o out.dlx --channel-names a,a
+cp grid.nc same.nc
+ln same.nc link.nc
+expect 64 "'link.nc' is also a source" dlx-convert -i same.nc:wind -t grid.nc:kind -o link.nc
+cmp -s grid.nc same.nc || { echo "a source was overwritten"; failures=$((failures + 1)); }
 expect 64 "no whole number" dlx-convert $good --ignore none
 expect 64 "does not fit u8" dlx-convert $good --ignore 300 --target-dtype u8
 expect 64 "2 is the number of a class" dlx-convert $good --classes 1,2 --ignore 2
@@ -71,6 +77,8 @@ expect 64 "cannot be chosen" dlx-convert -i short.idx:x -t grid.nc:kind -o out.d
 
 # files and variables that are not there: 66
 expect 66 "'no.nc'" dlx-convert -i no.nc:wind -t grid.nc:kind -o out.dlx
+expect 66 "not a regular file" dlx-convert -i /dev/zero -t grid.nc:kind -o out.dlx
+expect 66 "not a regular file" dlx-convert -i . -t grid.nc:kind -o out.dlx
 expect 66 "no file matches 'no-*.h5'" dlx-convert -i 'no-*.h5' -t grid.nc:kind -o out.dlx
 expect 66 "no variable 'wint' (did you mean 'wind'?); it has: temp, wind, kind, packed" \
 	dlx-convert -i grid.nc:wint -t grid.nc:kind -o out.dlx
@@ -94,6 +102,10 @@ expect 65 "a sample of 'temp' is 3x5, of 'cube' 5x2" dlx-convert -i grid.nc:temp
 expect 65 "5 missing values; say what label" \
 	dlx-convert -i grid.nc:wind -t grid.nc:temp --classes 5 --samples 0,1 --missing=-999,1,101,2 -o out.dlx
 expect 65 "is neither one of the 2 classes" dlx-convert $good --class-names a,b
+expect 65 "sample 0 of the input has a value -1, which does not fit u8" \
+	dlx-convert -i grid.nc:wind -t grid.nc:kind -o out.dlx --dtype u8
+expect 65 "sample 3 of the input has a value -300, which does not fit i8; see --dtype" \
+	dlx-convert -i grid.nc:wind -t grid.nc:kind -o out.dlx --samples 3 --dtype i8
 
 # output: 73, 74
 expect 73 "no/such/out.dlx" dlx-convert -i grid.nc:wind -t grid.nc:kind -o no/such/out.dlx
