@@ -31,6 +31,10 @@ static int open_session(const struct options *o, unsigned need, struct session *
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	TRY(config_load(&c, o->config, o->nset, o->set));
+	if (o->command == COMMAND_TRAIN && config_check_length(c) < 0) {
+		config_free(c);
+		return E_CONFIG;
+	}
 	return session_open(s, c, &so);
 }
 

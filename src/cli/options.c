@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "config/schema.h"
+#include "graph/pass.h"
+#include "train/plan.h"
 
 enum argument { ARG_NONE, ARG_OPTIONAL, ARG_REQUIRED };
 
@@ -159,6 +162,24 @@ static int one(struct options *o, int argc, char **argv, int *i)
 	return apply(o, row, value ? value : row->absent);
 }
 
+static int check_dump(const char *pass)
+{
+	const char *names[32] = { "all" };
+	int n;
+	const struct pass *p = plan_passes(&n);
+	for (int i = 0; i < n && i < 30; i++)
+		names[i + 1] = p[i].name;
+	for (int i = 0; names[i]; i++)
+		if (strcmp(names[i], pass) == 0)
+			return 0;
+	struct buf list = BUF_INIT;
+	for (int i = 0; names[i]; i++)
+		buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	int rc = ERR(E_USAGE, NULL, "'--dump=%s': there is no such pass; expected one of: %s", pass, list.data);
+	buf_release(&list);
+	return rc;
+}
+
 static int check(const struct options *o)
 {
 	bool standalone = o->command == COMMAND_HELP || o->command == COMMAND_VERSION ||
@@ -172,6 +193,8 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
 	if (o->dump && o->command != COMMAND_PLAN)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
+	if (o->dump)
+		TRY(check_dump(o->dump));
 	if (o->profile && o->command != COMMAND_BENCH)
 		return ERR(E_USAGE, NULL, "'--profile' goes with '--bench'");
 	return 0;

@@ -351,7 +351,7 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 		return read_variant(a, variants, what, node->text, &node->loc, NULL, NULL, out);
 	if (node->kind != Y_MAP)
 		return ERR(E_CONFIG, &node->loc,
-		           "%s must be a map with the key 'type', or a type's name, not %s", what,
+		           "%s must be a map with the key '%s', or a name that it may have, not %s", what, key,
 		           value_describe(a, node));
 	type = ytree_pair(node, key);
 	if (!type)

@@ -366,3 +366,24 @@ int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts)
 	}
 	return 0;
 }
+
+int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore, int64_t *label,
+                               const char **file)
+{
+	int64_t sum = 0;
+
+	for (int f = 0; f < d->n; f++) {
+		const struct record_info *i = record_info(d->file[f]);
+
+		for (int64_t k = nclasses; i->class_counts && k < i->nclasses; k++) {
+			if (k == ignore || i->class_counts[k] == 0)
+				continue;
+			if (sum == 0 || k < *label) {
+				*label = k;
+				*file = record_path(d->file[f]);
+			}
+			sum += i->class_counts[k];
+		}
+	}
+	return sum;
+}

@@ -65,7 +65,8 @@ int model_build(struct graph *g, struct arena *a, const struct variant_value *m,
 	TRY(rc);
 	const struct shape *s = &graph_t(g, *out)->shape;
 	if (s->nd < 2 || s->d[1] != classes)
-		return ERR(E_SHAPE, &m->loc, "the model's output is %s, but needs %lld channels (axis 1)",
+		return ERR(E_SHAPE, &m->loc, "the model's output is %s, but needs %lld channels (axis 1), as "
+		           "'model.classes' or the data says",
 		           shape_text(s, text), (long long)classes);
 	return 0;
 }

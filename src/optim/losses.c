@@ -124,6 +124,14 @@ static int unknown_weights(const struct ynode *n)
 	           n->text);
 }
 
+static int refuse_all_zero(const struct ynode *n, const struct floats *list)
+{
+	for (int i = 0; i < list->n; i++)
+		if (list->v[i] != 0)
+			return 0;
+	return ERR(E_CONFIG, &n->loc, "'class_weights' has no number above 0, so nothing would count");
+}
+
 static int read_weights(struct arena *a, struct ynode *n, struct class_weights *w)
 {
 	*w = (struct class_weights){ 0 };
@@ -134,7 +142,8 @@ static int read_weights(struct arena *a, struct ynode *n, struct class_weights *
 	if (n->kind == Y_SEQ) {
 		struct ypair pair = { "list", n->loc, n };
 		struct ynode map = { .kind = Y_MAP, .loc = n->loc, .text = "", .n = 1, .pair = &pair };
-		return schema_read(a, &map, list_fields, "'class_weights'", &n->loc, w);
+		TRY(schema_read(a, &map, list_fields, "'class_weights'", &n->loc, w));
+		return refuse_all_zero(n, &w->list);
 	}
 	for (size_t i = 0; i < NPOWERS; i++)
 		if (strcmp(n->text, powers[i].name) == 0) {

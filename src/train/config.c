@@ -125,6 +125,16 @@ static int check_target(const struct run_config *c)
 	return ERR(E_CONFIG, loc, "target metric '%s' is not among 'metrics'", t->metric);
 }
 
+/* The one mistake that the table does not see. */
+static int check_train_data(const struct run_config *c)
+{
+	const struct ypair *data = ytree_pair(c->tree, "data");
+	const struct ypair *train = data && data->value->kind == Y_MAP ? ytree_pair(data->value, "train") : NULL;
+	if (!train || train->value->kind != Y_SEQ || train->value->n > 0)
+		return 0;
+	return ERR(E_CONFIG, &train->value->loc, "'train' is empty; expected at least one file");
+}
+
 static void keep_first(int *rc, int one)
 {
 	if (*rc == 0)
@@ -146,8 +156,7 @@ static int check(const struct run_config *c)
 		keep_first(&rc, optim_check(&c->optimizer));
 	if (c->schedule.v && c->schedule.data)
 		keep_first(&rc, schedule_check(&c->schedule));
-	if (c->data.train.n == 0)
-		keep_first(&rc, ERR(E_CONFIG, place(c, "data", NULL), "'data' needs 'train'"));
+	keep_first(&rc, check_train_data(c));
 	return rc;
 }
 
@@ -172,6 +181,13 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 		c->run.dir = arena_printf(a, "runs/%s", c->run.name);
 	*out = c;
 	return 0;
+}
+
+int config_check_length(const struct run_config *c)
+{
+	if (c->train.epochs || c->train.steps)
+		return 0;
+	return ERR(E_CONFIG, place(c, "train", NULL), "nothing says how long to train; give 'train.epochs' or 'train.steps'");
 }
 
 void config_free(struct run_config *c)

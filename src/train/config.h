@@ -65,6 +65,8 @@ extern const char *const device_names[];
 /* Reads the file, applies the --set assignments, checks everything that can be known from the config alone. Every mistake
  * found is in the error record. The config's memory is one arena. */
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
+/* What only training needs. */
+int config_check_length(const struct run_config *c);
 void config_free(struct run_config *c);            /* NULL is fine */
 /* The effective config: every key with the value it has. */
 struct ynode *config_effective(const struct run_config *c, struct arena *a);

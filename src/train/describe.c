@@ -236,7 +236,9 @@ static void describe_prediction(const struct session *s, const struct plan *p, s
 void describe_check(const struct session *s, struct buf *out)
 {
 	const struct plan *p = s->train_plan[0];
-	buf_printf(out, "config        %s: no mistakes found\n", s->config->file);
+	buf_printf(out, "config        %s: no mistakes found%s\n", s->config->file,
+	           s->config->train.epochs || s->config->train.steps ? ""
+	           : "; to train it needs 'train.epochs' or 'train.steps'");
 	describe_model(s, p, out);
 	describe_data(s, out);
 	describe_memory_text(p, out);

@@ -357,9 +357,7 @@ static int plan_length(struct loop *l)
 	if (t->epochs && (!t->steps || t->epochs * per_epoch < t->steps))
 		l->schedule.total_steps = t->epochs * per_epoch;
 	l->epochs = t->epochs;
-	if (!t->epochs && !t->steps)
-		return ERR(E_CONFIG, &l->c->tree->loc, "nothing says how long to train; give 'train.epochs' or 'train.steps'");
-	return 0;
+	return config_check_length(l->c);
 }
 
 static int prepare(struct loop *l, const struct train_options *o)

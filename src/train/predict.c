@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "report/netcdf_file.h"
 #include "report/png.h"
@@ -31,6 +32,7 @@ struct writer {
 	struct io_file *file;            /* .npy */
 	struct netcdf_file *nc;          /* .nc */
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
+	bool labels, truth;              /* pictures: of classes; below the prediction, the file's target */
 	int (*write)(struct writer *w, const struct result *r);
 };
 
@@ -105,18 +107,16 @@ static uint8_t *pixel(struct buf *pixels, const struct map *m, int panel, int64_
 
 static void draw_labels(struct writer *w, const struct result *r, const struct map *m, int64_t ignore)
 {
-	const int32_t *target = r->target;
+	const int32_t *target = w->truth ? r->target : NULL;
 	for (int64_t y = 0; y < m->height; y++)
 		for (int64_t x = 0; x < m->width; x++) {
 			int64_t at = m->offset + y * m->width + x;
-			bool none = target[at] == ignore;
-			uint8_t *truth = pixel(&w->pixels, m, 1, y, x), *guess = pixel(&w->pixels, m, 0, y, x);
-			memcpy(truth, colour_missing, 3);
-			memcpy(guess, colour_missing, 3);
-			if (none)
-				continue;
-			colour_class(target[at], truth);
-			colour_class(largest(r->output + at, r->shape->d[0], m->points), guess);
+			bool none = target && target[at] == ignore;
+			colour_class(largest(r->output + at, r->shape->d[0], m->points), pixel(&w->pixels, m, 0, y, x));
+			if (target)
+				colour_class(target[at], pixel(&w->pixels, m, 1, y, x));
+			for (int panel = 0; none && panel < 2; panel++)
+				memcpy(pixel(&w->pixels, m, panel, y, x), colour_missing, 3);
 		}
 }
 
@@ -129,17 +129,18 @@ static void draw_field(struct buf *pixels, const struct map *m, int panel, const
 		}
 }
 
-/* Both on the scale of the true field. */
+/* Both on the scale of the true field, if it is known. */
 static void draw_fields(struct writer *w, const struct result *r, const struct map *m)
 {
-	const float *target = r->target;
+	const float *target = w->truth ? r->target : r->output;
 	double low = INFINITY, high = -INFINITY;
 	for (int64_t i = m->offset; i < m->offset + m->height * m->width; i++) {
 		low = fmin(low, target[i]);
 		high = fmax(high, target[i]);
 	}
 	draw_field(&w->pixels, m, 0, r->output, low, high);
-	draw_field(&w->pixels, m, 1, target, low, high);
+	if (w->truth)
+		draw_field(&w->pixels, m, 1, target, low, high);
 }
 
 /* Each point of small becomes a square of scale pixels. */
@@ -156,13 +157,13 @@ static void enlarge(const struct buf *small, int64_t width, int64_t rows, int64_
 static int write_picture(struct writer *w, const struct result *r)
 {
 	struct map m = plane(r->shape);
-	int64_t rows = 2 * m.height + PREDICT_GAP, scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
+	int64_t rows = w->truth ? 2 * m.height + PREDICT_GAP : m.height, scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
 	char name[64];
 	buf_clear(&w->pixels);
 	buf_reserve(&w->pixels, (size_t)(3 * rows * m.width));
 	memset(w->pixels.data, 255, (size_t)(3 * rows * m.width));
-	if (loss_wants_labels(&w->s->config->loss))
-		draw_labels(w, r, &m, dataset_info(w->s->validation_set)->target_ignore);
+	if (w->labels)
+		draw_labels(w, r, &m, loss_ignore(&w->s->config->loss, dataset_info(w->s->validation_set)->target_ignore));
 	else
 		draw_fields(w, r, &m);
 	enlarge(&w->pixels, m.width, rows, scale, &w->large);
@@ -250,14 +251,33 @@ static int predict_nc(struct writer *w, int64_t *written)
 	return rc;
 }
 
+/* Can the file's target be drawn beside an output of shape s (N, C, [D,] H, W)? It need not fit: nothing is computed with it. */
+static bool target_fits(const struct session *s, bool labels, const struct shape *out)
+{
+	const struct shape *t = loader_target_shape(s->validation);
+	int skip = labels ? 2 : 1;
+	if (labels && dtype_is_float(dataset_info(s->validation_set)->target_dtype))
+		return false;
+	if (t->nd != out->nd - skip)
+		return false;
+	for (int i = 0; i < t->nd; i++)
+		if (t->d[i] != out->d[i + skip])
+			return false;
+	return true;
+}
+
 static int predict_pictures(struct writer *w, int64_t *written)
 {
 	const struct plan *p = w->s->predict_plan[0];
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
-	if (s->nd < 3 || s->nd - 2 != loader_target_shape(w->s->validation)->nd - !loss_wants_labels(&w->s->config->loss))
+	if (s->nd < 3)
 		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o FILE.npy' or '-o FILE.nc'",
 		           shape_text(s, text));
+	w->labels = loss_wants_labels(&w->s->config->loss);
+	w->truth = target_fits(w->s, w->labels, s);
+	if (!w->truth)
+		note("the targets of the file do not fit the output; pictures show the prediction alone");
 	TRY(io_mkdirs(w->out));
 	w->write = write_picture;
 	return run_all(w, written);

@@ -37,12 +37,16 @@ static int open_data(struct session *s, const struct session_options *o)
 	return s->train_set && second->n ? dataset_open(&s->validation_set, second) : 0;
 }
 
-static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training)
+static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
+                       bool predict)
 {
+	/* Whatever the target is, a prediction does not need it. */
+	bool labels = loss_wants_labels(&s->config->loss) &&
+	              !(predict && dtype_is_float(dataset_info(set)->target_dtype));
 	struct loader_options o = { .config = &s->config->data, .training = training,
 		.seed = (uint64_t)s->config->run.seed, .batch_size = s->config->train.batch_size,
 		.statistics = s->train_set,
-		.target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32 };
 	return loader_new(out, set, &o);
 }
 
@@ -52,7 +56,7 @@ static int check_second_set(const struct session *s, const struct session_option
 	char have[2][SHAPE_TEXT], want[2][SHAPE_TEXT];
 	const struct shape *x = loader_input_shape(s->validation), *y = loader_target_shape(s->validation);
 	const struct shape *train_x = loader_input_shape(s->train), *train_y = loader_target_shape(s->train);
-	if (shape_equal(x, train_x) && shape_equal(y, train_y))
+	if (shape_equal(x, train_x) && (o->need & SESSION_PREDICT || shape_equal(y, train_y)))
 		return 0;
 	return ERR(E_DATA, o->data ? NULL : &s->config->data.validation.loc[0],
 	           "'%s' does not fit the training data: after the transforms its inputs are %s and its targets %s, "
@@ -104,6 +108,46 @@ static void imagine_data(struct session *s)
 	for (int64_t i = 0; i < m->classes; i++)
 		counts[i] = 1;
 	s->data.class_counts = counts;
+}
+
+/* Labels that are no class are found when a batch has them; what the headers say is found before training. */
+static int check_labels(const struct session *s, const struct dataset *set, const struct loc *loc)
+{
+	int64_t ignore = loss_ignore(&s->config->loss, s->data.ignore), label;
+	const char *file;
+	int64_t n = set ? dataset_foreign_labels(set, s->data.classes, ignore, &label, &file) : 0;
+	if (n == 0)
+		return 0;
+	return ERR(E_DATA, loc, "'%s' has the label %lld, but the network's classes are 0..%lld; targets with such labels: %lld",
+	           file, (long long)label, (long long)s->data.classes - 1, (long long)n);
+}
+
+/* A grid of integers without an axis of channels is labels. */
+static int refuse_labels(const struct session *s, const struct dataset *set, const struct loc *loc)
+{
+	const struct dataset_info *i = dataset_info(set);
+	char text[SHAPE_TEXT];
+	bool grid = i->target.nd > 0 && i->target.nd == i->input.nd - 1;
+	for (int k = 0; k < i->target.nd && grid; k++)
+		grid = i->target.d[k] == i->input.d[k + 1];
+	if (!grid || dtype_is_float(i->target_dtype))
+		return 0;
+	return ERR(E_DATA, loc, "targets are class labels (%s %s), but the loss '%s' needs fields with an axis of channels",
+	           dtype_name(i->target_dtype), shape_text(&i->target, text), s->config->loss.v->name);
+}
+
+static int check_targets(const struct session *s, const struct session_options *o)
+{
+	const struct data_config *d = &s->config->data;
+	if (!s->train_set)
+		return 0;
+	if (!loss_wants_labels(&s->config->loss))
+		return refuse_labels(s, s->train_set, &d->train.loc[0]);
+	if (o->need & SESSION_TRAIN)
+		TRY(check_labels(s, s->train_set, &d->train.loc[0]));
+	if (o->need & SESSION_PREDICT || !s->validation_set)
+		return 0;
+	return check_labels(s, s->validation_set, &d->validation.loc[0]);
 }
 
 static int learn_data(struct session *s)
@@ -196,12 +240,13 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(device_open(&s->dev, o->device ? o->device : device_names[s->config->device]));
 	s->store = store_new(s->dev, (uint64_t)s->config->run.seed);
 	if (s->train_set)
-		TRY(open_loader(s, &s->train, s->train_set, true));
+		TRY(open_loader(s, &s->train, s->train_set, true, false));
 	if (s->validation_set) {
-		TRY(open_loader(s, &s->validation, s->validation_set, false));
+		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT));
 		TRY(check_second_set(s, o));
 	}
 	TRY(learn_data(s));
+	TRY(check_targets(s, o));
 	TRY(plan_all(s, o));
 	return o->need & SESSION_RUN ? bind_all(s) : 0;
 }

@@ -32,6 +32,21 @@ says err "did you mean 'growth'"
 says err '--set'
 expect 78 "$train" --set train.batch_size=many "$config"
 
+expect 64 "$train" --plan --dump=folt "$config"
+says err 'there is no such pass'
+expect 78 "$train" --set run.dir=runs/none --set train.steps=0 "$config"
+says err 'how long to train'
+[ ! -e runs/none ] || fail "a run that cannot be has a folder"
+expect 0 "$train" --check --set train.steps=0 "$config"
+says out "to train it needs 'train.epochs'"
+
+# What the headers say does not fit is found before training: labels that are no class, labels for a loss of fields.
+expect 65 "$train" --check --set model.classes=3 "$config"
+says err "'data/coads-train.dlx' has the label 3, but the network's classes are 0..2"
+expect 0 "$train" --check --set model.classes=3 --set loss.ignore=3 --set data.validation=null "$config"
+expect 65 "$train" --check --set loss=mse --set 'metrics=[mse]' "$config"
+says err 'targets are class labels (u8 90x180)'
+
 # Every mistake at once, sorted by line, each with the line and a caret.
 cat >bad.yaml <<'Y'
 run: {name: bad}

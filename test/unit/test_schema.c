@@ -254,9 +254,9 @@ static void wrong_types(void **state)
 	wrong("files: [a, [b]]", 12, 1, "'files' must be a string, not a list");
 	wrong("section: [1]", 10, 1, "'mode' must be a string, not a list");
 	wrong("optimizer: [1]", 12, 1,
-	      "'optimizer' must be a map with the key 'type', or a type's name, not a list");
+	      "'optimizer' must be a map with the key 'type', or a name that it may have, not a list");
 	wrong("extra: null", 8, 4,
-	      "'extra' must be a map with the key 'type', or a type's name, not null");
+	      "'extra' must be a map with the key 'type', or a name that it may have, not null");
 	wrong("extra: {momentum: 1}", 8, 1, "missing key 'type' in 'extra'");
 	wrong("extra: {type: [x]}", 15, 1, "'type' of 'extra' must be a name, not a list");
 	wrong("extra: sgdd", 8, 4, "unknown type 'sgdd' for 'extra'; did you mean 'sgd'?");
