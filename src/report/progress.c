@@ -20,6 +20,8 @@ const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
 
 #define BAR_PERIOD 0.1
 #define LINE_PERIOD 10.0
+#define BAR_WIDTH 20
+#define BAR_COLUMNS 80            /* narrower terminals have no room for a bar beside the numbers */
 
 struct progress {
 	enum progress_mode mode;
@@ -77,7 +79,7 @@ const char *seconds_text(double seconds, char *buf)
 static int columns(void)
 {
 	struct winsize w;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 20 ? w.ws_col : 100;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 100;
 }
 
 static void add_bar(struct buf *b, int64_t done, int64_t of, int width)
@@ -89,10 +91,10 @@ static void add_bar(struct buf *b, int64_t done, int64_t of, int width)
 	buf_puts(b, "] ");
 }
 
-static void describe(struct buf *b, const struct progress_state *s)
+static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 {
 	char time[32];
-	if (s->epochs)
+	if (s->epochs && !narrow)
 		buf_printf(b, "epoch %lld/%lld  ", (long long)s->epoch, (long long)s->epochs);
 	buf_printf(b, "step %lld/%lld  loss %.4g  lr %.3g  %.3g samples/s", (long long)s->step,
 	           (long long)s->steps, s->loss, s->learning_rate, s->samples_per_second);
@@ -113,9 +115,10 @@ void progress_update(struct progress *p, const struct progress_state *s)
 		return;
 	p->drawn_at = now;
 	buf_clear(&p->line);
-	if (p->mode == PROGRESS_BAR)
-		add_bar(&p->line, s->step, s->steps, 20);
-	describe(&p->line, s);
+	bool narrow = p->mode == PROGRESS_BAR && columns() < BAR_COLUMNS;
+	if (p->mode == PROGRESS_BAR && !narrow)
+		add_bar(&p->line, s->step, s->steps, BAR_WIDTH);
+	describe(&p->line, s, narrow);
 	if (p->mode == PROGRESS_LINES) {
 		printf("%s\n", p->line.data);
 	} else {

@@ -34,6 +34,7 @@ struct loop {
 	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
+	bool safe;                     /* a complete checkpoint is on disk */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
 	double metric;                 /* last value of the watched metric, larger is better */
@@ -166,8 +167,10 @@ static bool save_due(const struct loop *l)
 static int note_durable(struct loop *l)
 {
 	struct ckpt_done done;
-	while (ckpt_poll(l->ckpt, &done))
+	while (ckpt_poll(l->ckpt, &done)) {
+		l->safe = true;
 		TRY(journal_checkpoint(l->journal, &done));
+	}
 	return 0;
 }
 
@@ -311,6 +314,7 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 	id[0] = '\0';
 	if (o->resume) {
 		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
+		l->safe = found;
 		l->saved_step = found ? l->clock.step : -1;
 		if (found)
 			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
@@ -384,6 +388,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		rc = run(&l);
 	if (rc == 0)
 		rc = finish(&l);
+	if (rc == E_IO && l.safe)
+		err_context(rc, "the last good checkpoint in '%s' is in place; continue with --resume", l.c->run.dir);
 	r->step = l.clock.step;
 	r->epoch = l.clock.epoch;
 	r->seconds = io_seconds() - l.start;

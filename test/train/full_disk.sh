@@ -16,6 +16,10 @@ while [ $n -le 40 ]; do
 	status=$?
 	[ $status -eq 0 ] && break
 	[ $status -eq 74 ] || { cat out err; fail "write $n failing: exit status $status instead of 74"; }
+	grep -q 'the last good checkpoint' err || {
+		cat out err
+		fail "write $n failing: nothing is said of the last good checkpoint"
+	}
 	[ "$(newest_state runs/a)" = "$good" ] || fail "write $n failing: the good checkpoint is gone"
 	failures=$((failures + 1))
 	n=$((n + 1))
