@@ -109,6 +109,19 @@ static int check_metrics(const struct run_config *c)
 	return 0;
 }
 
+/* A metric with one value, and the limit on the side it moves to. */
+static int check_target_metric(const struct target_section *t, const struct loc *loc)
+{
+	static const char *const falling[] = { "loss", "mae", "mse" };
+	bool falls = listed(t->metric, falling, 3);
+	if (strcmp(t->metric, "iou") == 0)
+		return ERR(E_CONFIG, loc, "target metric 'iou' has a value for each class; use 'mean_iou'");
+	if (falls == isnan(t->at_most))
+		return ERR(E_CONFIG, loc, "target metric '%s' %s as a network gets better; give '%s'", t->metric,
+		           falls ? "falls" : "rises", falls ? "at_most" : "at_least");
+	return 0;
+}
+
 static int check_target(const struct run_config *c)
 {
 	const struct target_section *t = &c->train.target;
@@ -121,7 +134,7 @@ static int check_target(const struct run_config *c)
 	if (least == most)
 		return ERR(E_CONFIG, loc, "'target' needs one of 'at_least' and 'at_most'");
 	if (strcmp(t->metric, "loss") == 0 || listed(t->metric, c->metrics.v, c->metrics.n))
-		return 0;
+		return check_target_metric(t, loc);
 	return ERR(E_CONFIG, loc, "target metric '%s' is not among 'metrics'", t->metric);
 }
 
