@@ -83,8 +83,8 @@ static int bad_character(struct builder *b)
 	           (unsigned)b->parser.problem_value);
 }
 
-/* Whether a mark is behind the last line, where libyaml places what is missing at the end. */
-static bool behind_end(const struct builder *b, yaml_mark_t mark)
+/* The text from the mark's line on; NULL if there is no such line. */
+static const char *line_at(const struct builder *b, yaml_mark_t mark)
 {
 	const char *p = b->text;
 
@@ -93,7 +93,23 @@ static bool behind_end(const struct builder *b, yaml_mark_t mark)
 		if (p)
 			p++;
 	}
+	return p;
+}
+
+/* Whether a mark is behind the last line, where libyaml places what is missing at the end. */
+static bool behind_end(const struct builder *b, yaml_mark_t mark)
+{
+	const char *p = line_at(b, mark);
+
 	return !p || !*p;
+}
+
+/* Whether a mark is at a tab with nothing but spaces before it. */
+static bool tab_indents(const struct builder *b, yaml_mark_t mark)
+{
+	const char *p = line_at(b, mark);
+
+	return p && strspn(p, " ") == mark.column && p[mark.column] == '\t';
 }
 
 static int syntax_error(struct builder *b)
@@ -107,6 +123,8 @@ static int syntax_error(struct builder *b)
 		return ERR(E_NOMEM, NULL, "no memory to parse '%s'", b->at.file ? b->at.file : "");
 	if (p->error == YAML_READER_ERROR)
 		return bad_character(b);
+	if (tab_indents(b, p->problem_mark))
+		return ERR(E_CONFIG, &loc, "a tab cannot indent in YAML; use spaces");
 	if (p->context)
 		return ERR(E_CONFIG, &loc, "syntax error %s: %s%s", p->context, p->problem,
 		           end ? " before the end of the text" : "");
@@ -479,6 +497,8 @@ int ytree_parse(struct arena *a, const char *file, const char *text, struct ynod
 {
 	struct loc at = { str_intern(file), 1, 1, 1 };
 
+	if (strncmp(text, "\xEF\xBB\xBF", 3) == 0) /* libyaml would count a byte-order mark as a column */
+		text += 3;
 	err_source_add(file, text);
 	return ytree_parse_at(a, &at, false, text, root);
 }

@@ -419,6 +419,10 @@ static void loading(void **state)
 	io_write_file(path, "a: 1\n", 5);
 	assert_int_equal(ytree_load(a, path, &r), 0);
 	assert_string_equal(ytree_find(r, "a")->loc.file, path);
+	io_write_file(path, "\xEF\xBB\xBF" "a: {b: 1}\r\nc: 2\r\n", 20);
+	assert_int_equal(ytree_load(a, path, &r), 0);
+	assert_int_equal(ytree_pair(r, "a")->key_loc.col, 1);
+	assert_int_equal(ytree_pair(r, "c")->key_loc.line, 2);
 	io_write_file(path, "a: \0\n", 5);
 	assert_int_equal(ytree_load(a, path, &r), E_CONFIG);
 	assert_null(r);
