@@ -34,8 +34,6 @@ struct exec {
 	void **own;                   /* inputs and constants: exec's own mappings, by tensor id */
 	double *seconds;              /* by node id */
 	bool profiling;
-	void (*hook)(void *arg, const struct node *n, double t0, double t1);
-	void *hook_arg;
 };
 
 static const struct kernel *kernel_of(const struct exec *e, const struct node *n)
@@ -181,28 +179,24 @@ static int explain(int rc, const struct node *n)
 	return err_context(rc, "in %s node %d '%s'", n->op->name, n->id, n->name);
 }
 
-static int run_watched(struct exec *e, unsigned phases)
+static int run_timed(struct exec *e, unsigned phases)
 {
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		if (!(s->phase_bit & phases))
 			continue;
 		double t0 = io_seconds();
 		int rc = s->run(s->k, &s->args);
-		double t1 = io_seconds();
+		e->seconds[s->k->n->id] += io_seconds() - t0;
 		if (rc < 0)
 			return explain(rc, s->k->n);
-		if (e->profiling)
-			e->seconds[s->k->n->id] += t1 - t0;
-		if (e->hook)
-			e->hook(e->hook_arg, s->k->n, t0, t1);
 	}
 	return 0;
 }
 
 int exec_run(struct exec *e, unsigned phases)
 {
-	if (e->profiling || e->hook)
-		return run_watched(e, phases);
+	if (e->profiling)
+		return run_timed(e, phases);
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		int rc;
 		if ((s->phase_bit & phases) && (rc = s->run(s->k, &s->args)) < 0)
@@ -247,11 +241,4 @@ void exec_profile(struct exec *e, bool on)
 const double *exec_profile_seconds(const struct exec *e)
 {
 	return e->seconds;
-}
-
-void exec_set_hook(struct exec *e, void (*hook)(void *arg, const struct node *n, double t0, double t1),
-                   void *arg)
-{
-	e->hook = hook;
-	e->hook_arg = arg;
 }

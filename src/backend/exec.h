@@ -39,7 +39,5 @@ size_t exec_workspace(const struct exec *e, nid n);   /* bytes */
 /* Per-node wall time. on: start counting from zero. seconds[i] of node i, summed over `runs` runs. */
 void exec_profile(struct exec *e, bool on);
 const double *exec_profile_seconds(const struct exec *e);
-/* Called around each node when set: for traces. */
-void exec_set_hook(struct exec *e, void (*hook)(void *arg, const struct node *n, double t0, double t1), void *arg);
 
 #endif

@@ -124,6 +124,16 @@ static int check_same(const struct store_entry *e, const struct tensor *t)
 	           shape_text(&t->shape, a), shape_text(&e->shape, b));
 }
 
+/* Of all params, or all states. */
+static size_t bytes_of(const struct store *s, enum role role)
+{
+	size_t sum = 0;
+	for (int i = 0; i < s->n; i++)
+		if (s->entry[i]->role == role)
+			sum += s->entry[i]->bytes;
+	return sum;
+}
+
 int store_add(struct store *s, const struct graph *g)
 {
 	for (tid t = 0; t < g->ntensor; t++) {
@@ -143,8 +153,8 @@ int store_add(struct store *s, const struct graph *g)
 		e->data = mem_map(e->bytes);
 		if (!e->data)
 			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes), after %zu bytes of parameters "
-			           "and %zu bytes of state", x->name, e->bytes, store_bytes(s, ROLE_PARAM),
-			           store_bytes(s, ROLE_STATE));
+			           "and %zu bytes of state", x->name, e->bytes, bytes_of(s, ROLE_PARAM),
+			           bytes_of(s, ROLE_STATE));
 		initialise(e, s->seed);
 		insert(s, e);
 	}
@@ -174,13 +184,4 @@ void store_set(struct store_entry *e, enum dtype t, const void *plain)
 bool store_is_weight(const struct store_entry *e)
 {
 	return e->role == ROLE_PARAM || e->use == STATE_OF_NETWORK;
-}
-
-size_t store_bytes(const struct store *s, enum role role)
-{
-	size_t sum = 0;
-	for (int i = 0; i < s->n; i++)
-		if (s->entry[i]->role == role)
-			sum += s->entry[i]->bytes;
-	return sum;
 }

@@ -36,6 +36,5 @@ void store_get(const struct store_entry *e, enum dtype t, void *plain);
 void store_set(struct store_entry *e, enum dtype t, const void *plain);
 /* Whether the network itself needs it, trained or not: params and running statistics. */
 bool store_is_weight(const struct store_entry *e);
-size_t store_bytes(const struct store *s, enum role role);
 
 #endif

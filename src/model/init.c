@@ -17,7 +17,9 @@ const char *const weight_init_names[] = {
 	[WI_CONSTANT] = "constant",           NULL
 };
 
-void init_fans(const struct shape *w, double *fan_in, double *fan_out)
+/* Incoming and outgoing connections of one unit of a weight (O, I, k...), counted as PyTorch does:
+ * I * prod(k), O * prod(k). */
+static void count_fans(const struct shape *w, double *fan_in, double *fan_out)
 {
 	double receptive = 1;
 	for (int i = 2; i < w->nd; i++)
@@ -44,7 +46,7 @@ static struct init normal(double variance)
 struct init init_weight(enum weight_init kind, double value, const struct shape *weight)
 {
 	double in, out, gain = value != 0 ? value * value : 1;
-	init_fans(weight, &in, &out);
+	count_fans(weight, &in, &out);
 	switch (kind) {
 	case WI_HE_NORMAL: return normal(gain * 2 / in);
 	case WI_HE_NORMAL_FAN_OUT: return normal(gain * 2 / out);

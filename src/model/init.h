@@ -7,9 +7,6 @@
 
 #include "model/nn.h"
 
-/* Incoming and outgoing connections of one unit of a weight (O, I, k...), counted as PyTorch does:
- * I * prod(k), O * prod(k). */
-void init_fans(const struct shape *weight, double *fan_in, double *fan_out);
 /* value: the constant of WI_CONSTANT, a gain for the others (0: 1). */
 struct init init_weight(enum weight_init kind, double value, const struct shape *weight);
 struct init init_constant(double value);

@@ -14,11 +14,6 @@ static int emit_binary(struct graph *g, const char *op, tid a, tid b, tid *out)
 	return graph_emit1(g, op, NULL, 2, in, out);
 }
 
-int emit_add(struct graph *g, tid a, tid b, tid *out)
-{
-	return emit_binary(g, "add", a, b, out);
-}
-
 int emit_sub(struct graph *g, tid a, tid b, tid *out)
 {
 	return emit_binary(g, "subtract", a, b, out);

@@ -6,7 +6,6 @@
 
 #include "graph/op.h"
 
-int emit_add(struct graph *g, tid a, tid b, tid *out);
 int emit_sub(struct graph *g, tid a, tid b, tid *out);
 int emit_mul(struct graph *g, tid a, tid b, tid *out);
 int emit_div(struct graph *g, tid a, tid b, tid *out);

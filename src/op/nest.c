@@ -73,7 +73,8 @@ void nest_at(const struct nest *t, int64_t i, int64_t *x, int64_t *y)
 	}
 }
 
-bool layout_is_strided(const struct layout *l, const struct shape *s)
+/* Whether l is a set of strides over the axes of s: no blocks, no regrouping. */
+static bool is_strided(const struct layout *l, const struct shape *s)
 {
 	if (!l->set || l->nblk || l->nd != s->nd)
 		return false;
@@ -88,7 +89,7 @@ struct layout strided_layout(const struct graph *g, tid t)
 	const struct tensor *x = graph_t(g, t);
 	struct layout native = layout_native(&x->shape);
 
-	if (layout_is_strided(&x->layout, &x->shape))
+	if (is_strided(&x->layout, &x->shape))
 		return x->layout;
 	BUG_IF(!layout_equal(&x->layout, &native), "tensor '%s' has an unexpected layout", x->name);
 	return native;
@@ -98,8 +99,8 @@ void strided_choose(const struct kplan *k, struct layout *in, struct layout *out
 {
 	const struct shape *x = node_in_shape(k->g, k->n, 0), *y = node_out_shape(k->g, k->n, 0);
 
-	if (!layout_is_strided(in, x))
+	if (!is_strided(in, x))
 		*in = layout_native(x);
-	if (!layout_is_strided(out, y) || !layout_is_dense(out))
+	if (!is_strided(out, y) || !layout_is_dense(out))
 		*out = layout_native(y);
 }

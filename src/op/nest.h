@@ -22,8 +22,6 @@ void nest_pop(struct nest *t);
 /* Offsets of the element that is number i of the nest. */
 void nest_at(const struct nest *t, int64_t i, int64_t *x, int64_t *y);
 
-/* Whether l is a set of strides over the axes of s: no blocks, no regrouping. */
-bool layout_is_strided(const struct layout *l, const struct shape *s);
 /* For choose(): *in stays if it is strided, else becomes native. *out stays if it is strided
  * without gaps, else becomes native. */
 void strided_choose(const struct kplan *k, struct layout *in, struct layout *out);

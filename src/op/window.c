@@ -27,7 +27,8 @@ static int window_axis(const struct loc *loc, const struct node *n, struct windo
 	return 0;
 }
 
-int window_init(struct window *w, const struct loc *loc, const struct node *n,
+/* The windows of node n, whose attributes are a struct pool, over the input `in`. Errors at loc. */
+static int init(struct window *w, const struct loc *loc, const struct node *n,
                 const struct grid *in)
 {
 	const struct pool *at = n->attr;
@@ -46,13 +47,14 @@ int window_init(struct window *w, const struct loc *loc, const struct node *n,
 	return 0;
 }
 
-int window_init_grad(struct window *w, const struct loc *loc, const struct node *n,
+/* The windows of a gradient node, whose input 0 has the pooled shape dy. */
+static int init_grad(struct window *w, const struct loc *loc, const struct node *n,
                      const struct shape *dy)
 {
 	const struct pool *at = n->attr;
 	struct grid in = grid_of(dy), out = in;
 	TRY(grid_ints(loc, n, "input_size", &at->input_size, in.axes, 1, in.d));
-	TRY(window_init(w, loc, n, &in));
+	TRY(init(w, loc, n, &in));
 	if (memcmp(w->out.d, out.d, sizeof out.d) == 0)
 		return 0;
 	char text[SHAPE_TEXT];
@@ -100,7 +102,7 @@ int window_forward_shape(struct graph *g, struct node *n, struct window *w)
 	TRY(check_dtype(g, n, 0, DTYPE_F32));
 	TRY(check_rank(g, n, 0, 3, 5));
 	struct grid in = grid_of(node_in_shape(g, n, 0));
-	TRY(window_init(w, &g->cur_loc, n, &in));
+	TRY(init(w, &g->cur_loc, n, &in));
 	struct shape y = grid_shape(&w->out);
 	return graph_out(g, n, 0, DTYPE_F32, &y);
 }
@@ -109,7 +111,7 @@ int window_backward_shape(struct graph *g, struct node *n, struct window *w)
 {
 	TRY(check_dtype(g, n, 0, DTYPE_F32));
 	TRY(check_rank(g, n, 0, 3, 5));
-	TRY(window_init_grad(w, &g->cur_loc, n, node_in_shape(g, n, 0)));
+	TRY(init_grad(w, &g->cur_loc, n, node_in_shape(g, n, 0)));
 	struct shape x = grid_shape(&w->in);
 	return graph_out(g, n, 0, DTYPE_F32, &x);
 }
@@ -135,11 +137,11 @@ int window_plan(struct kplan *k)
 {
 	struct grid in = grid_of(node_in_shape(k->g, k->n, 0));
 	k->state = ARENA_NEW(k->arena, struct window);
-	return window_init(k->state, &k->n->loc, k->n, &in);
+	return init(k->state, &k->n->loc, k->n, &in);
 }
 
 int window_plan_grad(struct kplan *k)
 {
 	k->state = ARENA_NEW(k->arena, struct window);
-	return window_init_grad(k->state, &k->n->loc, k->n, node_in_shape(k->g, k->n, 0));
+	return init_grad(k->state, &k->n->loc, k->n, node_in_shape(k->g, k->n, 0));
 }

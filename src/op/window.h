@@ -30,12 +30,6 @@ struct window {
 	bool count_padding;
 };
 
-/* The windows of node n, whose attributes are a struct pool, over the input `in`. Errors at loc. */
-int window_init(struct window *w, const struct loc *loc, const struct node *n,
-                const struct grid *in);
-/* The windows of a gradient node, whose input 0 has the pooled shape dy. */
-int window_init_grad(struct window *w, const struct loc *loc, const struct node *n,
-                     const struct shape *dy);
 int64_t window_volume(const struct window *w);
 
 /* Positions [*first, *last) of window o along axis a that lie on the input. */

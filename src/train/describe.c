@@ -12,6 +12,13 @@
 
 /* --- counting --- */
 
+/* Memory of one plan in bytes. activations, gradients and workspace are what is alive at the fullest node. */
+struct plan_memory {
+	int64_t parameters, optimizer, gradients, activations, workspace;
+	int64_t inputs;
+	int64_t peak;              /* everything together */
+};
+
 static bool is_entry(const struct tensor *t, enum role role)
 {
 	return t->role == role && t->alias == NONE;
@@ -50,7 +57,7 @@ static bool *alive_at(const struct graph *g, nid at, struct arena *a)
 	return before;
 }
 
-void describe_memory(const struct plan *p, struct plan_memory *m)
+static void measure_memory(const struct plan *p, struct plan_memory *m)
 {
 	const struct graph *g = p->g;
 	struct arena *a = arena_new();
@@ -102,7 +109,9 @@ static double space_to_batch_factor(const struct graph *g, const struct node *n)
 	return factor;
 }
 
-double describe_space_to_batch_flops(const struct plan *p)
+/* The flops of one sample where dilated convolutions are counted as run by space-to-batch: that is the
+ * 14.41 TFLOP that Kurth et al. 2018 give for DeepLabv3+. The plain count without such convolutions. */
+static double space_to_batch_flops(const struct plan *p)
 {
 	double sum = 0;
 	for (int i = 0; i < p->g->nnode; i++)
@@ -127,7 +136,8 @@ static int parameter_tensors(const struct plan *p, int64_t *elements, int64_t *t
 
 /* --- text --- */
 
-const char *count_text(int64_t n, char *buf)
+/* "12,345"; buf of 32 bytes, like those of all *_text. */
+static const char *count_text(int64_t n, char *buf)
 {
 	char digits[24];
 	int len = snprintf(digits, sizeof digits, "%" PRId64, n), k = 0;
@@ -153,7 +163,7 @@ static const char *scaled(double v, double unit, const char *const *names, char 
 	return buf;
 }
 
-const char *bytes_text(double bytes, char *buf)
+static const char *bytes_text(double bytes, char *buf)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", NULL };
 	return scaled(bytes, 1024, names, buf);
@@ -197,11 +207,11 @@ static void describe_data(const struct session *s, struct buf *out)
 	buf_putc(out, '\n');
 }
 
-static void describe_memory_text(const struct plan *p, struct buf *out)
+static void describe_memory(const struct plan *p, struct buf *out)
 {
 	struct plan_memory m;
 	char a[32], b[32], c[32], d[32], e[32], f[32], g[32];
-	describe_memory(p, &m);
+	measure_memory(p, &m);
 	buf_printf(out, "memory        %s: parameters %s, optimizer and running statistics %s, inputs %s,\n"
 	           "              activations %s, gradients %s, workspace %s", bytes_text((double)m.peak, a),
 	           bytes_text((double)m.parameters, b), bytes_text((double)m.optimizer, c),
@@ -214,8 +224,6 @@ static void describe_memory_text(const struct plan *p, struct buf *out)
 	           bytes_text((double)p->g->arena_bytes, a), bytes_text((double)p->g->arena_lower_bound, b));
 }
 
-static void describe_largest_batch(const struct session *s, const struct plan *p, struct buf *out);
-
 /* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
 static void describe_prediction(const struct session *s, const struct plan *p, struct buf *out)
 {
@@ -226,11 +234,40 @@ static void describe_prediction(const struct session *s, const struct plan *p, s
 	for (int i = 0; i < p->g->nnode; i++) {
 		struct cost c = op_cost(p->g, p->g->node[i]);
 		double t = c.flops / peak > c.bytes / rate ? c.flops / peak : c.bytes / rate;
-		*(p->g->node[i]->op->flags & OP_COUNTED ? &counted : &rest) += t;
+		if (p->g->node[i]->op->flags & OP_COUNTED)
+			counted += t;
+		else
+			rest += t;
 	}
 	buf_printf(out, "predicted     %.3g s a step at best: convolutions and dense layers %.3g, the rest %.3g\n"
 	           "              (measured just now: %.3g GFLOP/s, %.3g GB/s)\n", counted + rest, counted, rest,
 	           peak / 1e9, rate / 1e9);
+}
+
+/* What the machine has to give now, by its own account; 0 if it does not say. */
+static double host_memory(void)
+{
+	double kib = 0;
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return 1024 * kib;
+}
+
+/* Activations grow with the batch; parameters do not. */
+static void describe_largest_batch(const struct plan *p, struct buf *out)
+{
+	double fixed, have = host_memory(), each = (double)p->g->arena_bytes / (double)p->batch;
+	struct plan_memory m;
+	measure_memory(p, &m);
+	fixed = (double)(m.parameters + m.optimizer);
+	if (have > fixed && each > 0)
+		buf_printf(out, "largest batch about %.0f in the %.3g GiB available now\n", (have - fixed) / each,
+		           have / (1 << 30));
 }
 
 void describe_check(const struct session *s, struct buf *out)
@@ -241,37 +278,9 @@ void describe_check(const struct session *s, struct buf *out)
 	           : "; to train it needs 'train.epochs' or 'train.steps'");
 	describe_model(s, p, out);
 	describe_data(s, out);
-	describe_memory_text(p, out);
-	describe_largest_batch(s, p, out);
+	describe_memory(p, out);
+	describe_largest_batch(p, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
-}
-
-static double host_memory(void)
-{
-	struct buf text = BUF_INIT;
-	double kib = 0;
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128];
-	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	buf_release(&text);
-	return 1024 * kib;
-}
-
-/* Activations grow with the batch; parameters do not. */
-static void describe_largest_batch(const struct session *s, const struct plan *p, struct buf *out)
-{
-	double fixed, have = host_memory(), each = (double)p->g->arena_bytes / (double)p->batch;
-	struct plan_memory m;
-	describe_memory(p, &m);
-	fixed = (double)(m.parameters + m.optimizer);
-	if (have > fixed && each > 0)
-		buf_printf(out, "largest batch about %.0f in the %.3g GiB available now\n", (have - fixed) / each,
-		           have / (1 << 30));
-	(void)s;
 }
 
 /* --- the nodes --- */
@@ -327,7 +336,7 @@ void describe_dot(const struct session *s, struct buf *out)
 /* The second count is there if a dilated convolution is. */
 static void describe_flops_json(const struct plan *p, struct buf *out)
 {
-	double flops = describe_forward_flops(p), folded = describe_space_to_batch_flops(p);
+	double flops = describe_forward_flops(p), folded = space_to_batch_flops(p);
 	buf_printf(out, " \"flops\": {\"forward\": %.0f, \"training\": %.0f", flops, 3 * flops);
 	if (folded != flops)
 		buf_printf(out, ", \"forward_space_to_batch\": %.0f, \"training_space_to_batch\": %.0f", folded,
@@ -342,7 +351,7 @@ void describe_json(const struct session *s, struct buf *out)
 	struct plan_memory m;
 	int64_t elements, trained;
 	int tensors = parameter_tensors(p, &elements, &trained);
-	describe_memory(p, &m);
+	measure_memory(p, &m);
 	buf_puts(out, "{\"model\": {\"family\": ");
 	buf_json_string(out, s->config->model.v->name);
 	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64 ", \"tensors\": %d},\n",

@@ -210,12 +210,6 @@ static const struct pass passes[] = {
 };
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
 
-const struct pass *plan_passes(int *n)
-{
-	*n = NPASSES;
-	return passes;
-}
-
 int plan_new(struct plan **out, const struct plan_request *r)
 {
 	struct plan *p = mem_calloc(1, sizeof *p);
@@ -247,17 +241,6 @@ void plan_free(struct plan *p)
 	metrics_free(p->metrics);
 	graph_free(p->g);
 	mem_free(p);
-}
-
-int64_t plan_parameters(const struct plan *p)
-{
-	int64_t n = 0;
-	for (tid t = 0; t < p->g->ntensor; t++) {
-		const struct tensor *x = graph_t(p->g, t);
-		if (x->role == ROLE_PARAM && x->alias == NONE)
-			n += shape_count(&x->shape);
-	}
-	return n;
 }
 
 static void feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)

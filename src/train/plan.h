@@ -52,7 +52,6 @@ struct plan {
 
 int plan_new(struct plan **out, const struct plan_request *r);
 void plan_free(struct plan *p);      /* NULL is fine */
-int64_t plan_parameters(const struct plan *p);     /* elements of all params */
 
 /* What a step needs beside its batch. */
 struct plan_step {
@@ -62,8 +61,5 @@ struct plan_step {
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars into the inputs p has. step may be NULL outside training. */
 void plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
-
-/* The table of passes, for --help and --dump. */
-const struct pass *plan_passes(int *n);
 
 #endif

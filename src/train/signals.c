@@ -42,14 +42,3 @@ int signals_pending(void)
 {
 	return pending;
 }
-
-const char *signals_name(int sig)
-{
-	switch (sig) {
-	case SIGINT:  return "SIGINT";
-	case SIGTERM: return "SIGTERM";
-	case SIGUSR1: return "SIGUSR1";
-	case SIGHUP:  return "SIGHUP";
-	}
-	return "signal";
-}

@@ -7,6 +7,5 @@
 
 void signals_install(void);
 int signals_pending(void);         /* the signal that came, or 0 */
-const char *signals_name(int sig);
 
 #endif
