@@ -43,14 +43,14 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 {
 	const struct model_common *m = s->config->model.data;
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
-	int rc = 0;
-	if (checkpoint_needed || o->resume || io_exists(dir)) {
-		rc = state_load_weights(s->store, dir, o->resume ? o->resume : "auto", id);
-		if (rc == 0)
-			note("weights of checkpoint %s", id);
-	} else if (m->init_from.file) {
+	bool found;
+	int rc = state_load_weights(s->store, dir, o->resume ? o->resume : "auto", &found, id);
+	if (rc == 0 && found)
+		note("weights of checkpoint %s", id);
+	else if (rc == 0 && (checkpoint_needed || o->resume))
+		rc = ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir);
+	else if (rc == 0 && m->init_from.file)
 		rc = exchange_init_from(s, &m->init_from);
-	}
 	mem_free(dir);
 	return rc;
 }

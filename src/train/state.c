@@ -137,13 +137,14 @@ int state_load(struct session *s, const char *dir, const char *which, struct clo
 	return rc;
 }
 
-int state_load_weights(struct store *store, const char *dir, const char *which, char id[64])
+int state_load_weights(struct store *store, const char *dir, const char *which, bool *found, char id[64])
 {
 	struct ckpt_version *v;
 	int rc = 0;
 	TRY(ckpt_load(&v, dir, which));
+	*found = v != NULL;
 	if (!v)
-		return ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir);
+		return 0;
 	snprintf(id, 64, "%s", ckpt_version_id(v));
 	for (int i = 0; i < store_count(store) && rc == 0; i++)
 		if (store_is_weight(store_at(store, i)))

@@ -22,7 +22,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 /* which: as in ckpt_load. *found: false if "auto" found none. A checkpoint of another network, seed or data is refused with
  * the difference named. */
 int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64]);
-/* Only parameters and running statistics, of the newest or named checkpoint: for evaluation, prediction and export. */
-int state_load_weights(struct store *store, const char *dir, const char *which, char id[64]);
+/* Only parameters and running statistics, for evaluation, prediction and export; which and *found as in state_load. */
+int state_load_weights(struct store *store, const char *dir, const char *which, bool *found, char id[64]);
 
 #endif

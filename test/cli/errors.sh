@@ -100,6 +100,12 @@ expect 0 tiny --set data.validation=null --set train.batch_size=5 --plan
 says out '4 training samples, 1 batches an epoch'
 expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
 
+# A run that ended before its first checkpoint: its weights are the initial ones, unless a checkpoint is asked for.
+mkdir -p runs/begun/checkpoints
+expect 0 tiny --set data.validation=null --set run.dir=runs/begun --export begun.safetensors
+expect 66 tiny --set data.validation=null --set run.dir=runs/begun --resume --export begun.safetensors
+says err 'train first'
+
 # Nothing to write to.
 expect 73 "$train" --set run.dir=/proc/nowhere/run "$config"
 pass
