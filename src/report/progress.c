@@ -5,6 +5,7 @@
 #include "report/progress.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,7 @@ const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
 struct progress {
 	enum progress_mode mode;
 	double drawn_at;              /* 0: never */
-	bool live;                    /* a live line stands on the terminal */
+	atomic_bool live;             /* a live line stands on the terminal; other threads' warnings erase it */
 	struct buf line;              /* reused, so that a steady step allocates nothing */
 };
 
