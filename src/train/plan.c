@@ -210,6 +210,12 @@ static const struct pass passes[] = {
 };
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
 
+const struct pass *plan_passes(int *n)
+{
+	*n = NPASSES;
+	return passes;
+}
+
 int plan_new(struct plan **out, const struct plan_request *r)
 {
 	struct plan *p = mem_calloc(1, sizeof *p);
