@@ -339,9 +339,9 @@ static int open_run(struct loop *l, const struct train_options *o)
 	if (rc == 0)
 		rc = resume_or_start(l, o, dir, id);
 	if (rc == 0)
-		rc = write_effective_config(c);
+		rc = ckpt_open(&l->ckpt, dir, &c->checkpoint); /* refuses a folder that another process trains in */
 	if (rc == 0)
-		rc = ckpt_open(&l->ckpt, dir, &c->checkpoint);
+		rc = write_effective_config(c);
 	if (rc == 0)
 		ckpt_set_parent(l->ckpt, id);
 	if (rc == 0)

@@ -48,6 +48,10 @@ until grep -q '"step": 1,' runs/validate/metrics.jsonl 2>/dev/null; do
 	[ $tries -lt 2000 ] || { cat out err; fail "no first step"; }
 	sleep 0.01
 done
+cp runs/validate/config.yaml config.before
+"$train" --set run.dir=runs/validate --set train.steps=5 "$config" >out2 2>err2
+[ $? -eq 69 ] || { cat out2 err2; fail "a second process in the run's folder: not 69"; }
+cmp -s runs/validate/config.yaml config.before || fail "a second process overwrote the run's config.yaml"
 kill -s TERM $pid
 wait $pid
 [ $? -eq 75 ] || { cat out err; fail "SIGTERM while validating: not 75"; }
