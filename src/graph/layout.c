@@ -144,6 +144,37 @@ bool layout_is_native(const struct layout *l, const struct shape *s)
 	return layout_equal(l, &p);
 }
 
+struct layout layout_slice(const struct shape *s, int64_t stride)
+{
+	struct layout l = layout_native(s);
+
+	for (int d = 0; d < l.nd; d++)
+		if (d != 1)
+			l.stride[d] = l.stride[d] / s->d[1] * stride;
+	return l;
+}
+
+bool layout_rows(const struct layout *l, const struct shape *s, struct layout_rows *out)
+{
+	int64_t stride = 0;
+
+	if (s->nd < 2 || l->nd != s->nd || l->nblk)
+		return false;
+	for (int d = s->nd - 1; d >= 0 && !stride; d--)    /* of the innermost axis with a step */
+		if (d != 1 && s->d[d] > 1) {
+			struct layout dense = layout_native(s);
+			stride = l->stride[d] / (dense.stride[d] / s->d[1]);
+		}
+	stride = stride ? stride : s->d[1];
+	if (stride < s->d[1])
+		return false;
+	struct layout want = layout_slice(s, stride);
+	if (!layout_equal(l, &want))
+		return false;
+	*out = (struct layout_rows){ shape_count(s) / s->d[1], s->d[1], stride };
+	return true;
+}
+
 static int64_t count(const struct layout *l)
 {
 	int64_t n = 1;

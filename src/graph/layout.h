@@ -38,6 +38,15 @@ struct layout layout_native(const struct shape *s);
 bool layout_equal(const struct layout *a, const struct layout *b);
 bool layout_is_plain(const struct layout *l, const struct shape *s);
 bool layout_is_native(const struct layout *l, const struct shape *s);
+/* Channels-last pixels that may stand apart: (N, C, ...) as `rows` rows of C neighbouring channels,
+ * `stride` elements from one row to the next. A slice of the channels of a larger channels-last
+ * buffer is such a layout; a native one is where stride == C. Two axes and more. */
+struct layout_rows {
+	int64_t rows, c, stride;
+};
+bool layout_rows(const struct layout *l, const struct shape *s, struct layout_rows *out);
+/* That layout: native, but for `stride` elements from pixel to pixel. */
+struct layout layout_slice(const struct shape *s, int64_t stride);
 /* True if no element is padding and none is skipped: elements == product of the dims. */
 bool layout_is_dense(const struct layout *l);
 int64_t layout_elements(const struct layout *l);   /* the buffer must hold, padding included */

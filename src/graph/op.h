@@ -61,6 +61,13 @@ struct kernel {
 	/* Required. No allocation, no choice. Returns 0 or an error. */
 	int (*run)(const struct kplan *k, const struct kargs *a);
 	void (*free)(struct kplan *k);   /* optional */
+	/* KL_NATIVE, KL_SAME: bit i: in[i] (out[i]) may be a slice of the channels of a larger
+	 * channels-last buffer too (layout_slice); the kernel goes by layout_rows of its tensors.
+	 * The views pass makes use of it; every other tensor is as `layouts` says. */
+	unsigned slice_in, slice_out;
+	/* The same for KL_CHOOSE, where it depends on the node: whether in[i] (out[i]) may become a
+	 * slice after all; asked when layouts are chosen, before plan(). NULL: never. */
+	bool (*takes_slice)(const struct kplan *k, bool output, int i);
 };
 
 /* Elements of the tensor's buffer, padding included (its layout is final). */

@@ -226,6 +226,32 @@ static void test_equal(void **state)
 	assert_false(layout_equal(&a, &b));
 }
 
+static void test_rows(void **state)
+{
+	struct shape s = dims(4, 2, 3, 4, 5, 0, 0), one = dims(4, 1, 3, 1, 1, 0, 0),
+		     flat = dims(2, 6, 3, 0, 0, 0, 0), vector = dims(1, 3, 0, 0, 0, 0, 0);
+	struct layout l = layout_slice(&s, 7), n = layout_native(&s), p = layout_plain(&s);
+	struct layout_rows r;
+
+	assert_true(layout_rows(&l, &s, &r));
+	assert_true(r.rows == 40 && r.c == 3 && r.stride == 7);
+	assert_int_equal(layout_offset(&l, 1 * 60 + 2 * 20 + 3 * 5 + 4), 7 * (20 + 3 * 5 + 4) + 2);
+	assert_false(layout_is_native(&l, &s));
+	assert_true(layout_rows(&n, &s, &r) && r.stride == 3);
+	assert_false(layout_rows(&p, &s, &r));
+	l.stride[0]++;                            /* samples not where the last pixel ends */
+	assert_false(layout_rows(&l, &s, &r));
+	l = layout_slice(&one, 9);                /* a single pixel has no distance */
+	assert_true(layout_rows(&l, &one, &r) && r.rows == 1);
+	l = layout_slice(&flat, 5);
+	assert_true(layout_rows(&l, &flat, &r) && r.rows == 6 && r.stride == 5);
+	l = layout_plain(&vector);
+	assert_false(layout_rows(&l, &vector, &r));
+	l = n;
+	l.nblk = 1, l.blk[0] = 16, l.blk_dim[0] = 1;
+	assert_false(layout_rows(&l, &s, &r));
+}
+
 static void test_text(void **state)
 {
 	static const char *const want[SAMPLES] = { "plain",  "plain",   "plain",      "native",
@@ -256,7 +282,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offsets),    cmocka_unit_test(test_pack),
 		cmocka_unit_test(test_pack_types), cmocka_unit_test(test_equal),
-		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text),       cmocka_unit_test(test_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
