@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of codes that can compute a convolution on the CPU. Each says which convolutions it
+ * takes, in which layouts, and how long it thinks it needs; the dispatcher (conv_cpu.c) takes the
+ * cheapest, when layouts are chosen and once more when they are final. Nothing is measured: an
+ * estimate is a function of geometry and layouts, so that every run decides alike and gives the
+ * same bits. It is for two AVX-512 cores, whatever the machine has; only ratios matter.
+ *
+ * The weights take the layout that conv_dnn wants at their first use, whatever code runs there;
+ * other codes read and write any layout (weights are small), and choose those of x and y. */
+#ifndef DLX_OP_CONV_CODE_H
+#define DLX_OP_CONV_CODE_H
+
+#include "backend/conv_geom.h"
+#include "graph/op.h"
+
+/* One convolution. x, w, y are the layouts of the tensors that the geometry calls so; of the
+ * result and of weights at their first use they are unset until a code has chosen. */
+struct conv_task {
+	enum conv_kind kind;
+	struct conv_geom geom;
+	bool bias;               /* there is one: added to the result, or its gradient made */
+	enum dtype dtype;        /* of the node's first input */
+	const struct node *n;
+	struct layout x, w, y;
+};
+
+struct conv_code {
+	const char *name;
+	/* 1 and the layouts it wants in t, 0 if it does not take this convolution, or an error. */
+	int (*choose)(struct conv_task *t);
+	double (*seconds)(const struct conv_task *t);    /* estimate, in the task's layouts */
+	/* Layouts are final. 1 and k->state (which begins with a struct conv_kernel), k->ws_bytes,
+	 * k->impl; 0 if it does not take these layouts; or an error. */
+	int (*plan)(struct kplan *k, const struct conv_task *t);
+	int (*run)(const struct kplan *k, const struct kargs *a);
+	void (*free)(struct kplan *k);                   /* optional */
+};
+
+struct conv_kernel {
+	const struct conv_code *code;
+	enum conv_kind kind;
+};
+
+/* Arguments by the geometry's names; bias NULL: none. */
+struct conv_args {
+	void *x, *w, *y, *bias;
+};
+struct conv_args conv_args_get(enum conv_kind kind, const struct kplan *k, const struct kargs *a);
+
+/* Multiply-adds, those with padding included. */
+double conv_macs(const struct conv_geom *c);
+
+extern const struct conv_code conv_dnn;
+
+#endif
