@@ -106,7 +106,38 @@ int device_open(struct device **out, const char *name)
 
 void device_close(struct device *d)
 {
+	if (d && d->driver)
+		d->driver->close(d);
 	mem_free(d);
+}
+
+void *device_alloc(struct device *d, size_t bytes)
+{
+	return d->driver ? d->driver->alloc(d, bytes) : mem_map(bytes);
+}
+
+void device_free(struct device *d, void *p, size_t bytes)
+{
+	if (p && d->driver)
+		d->driver->free(d, p, bytes);
+	else
+		mem_unmap(p, bytes);
+}
+
+int device_put(struct device *d, void *to, const void *host, size_t bytes)
+{
+	if (d->driver)
+		return d->driver->put(d, to, host, bytes);
+	memcpy(to, host, bytes);
+	return 0;
+}
+
+int device_get(struct device *d, void *host, const void *from, size_t bytes)
+{
+	if (d->driver)
+		return d->driver->get(d, host, from, bytes);
+	memcpy(host, from, bytes);
+	return 0;
 }
 
 double device_measure_peak(struct device *d)

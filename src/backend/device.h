@@ -7,8 +7,32 @@
 
 #include "graph/op.h"
 
+struct device;
+
+/* What a device with a memory of its own can do. Calls are in order with what kernels were given to do before; failures carry the
+ * driver's reason. */
+struct device_driver {
+	void *(*alloc)(struct device *d, size_t bytes);      /* zeroed; NULL if refused */
+	void (*free)(struct device *d, void *p, size_t bytes);
+	void *(*alloc_host)(struct device *d, size_t bytes); /* the host's, which it copies from without delay */
+	void (*free_host)(struct device *d, void *p, size_t bytes);
+	/* From alloc_host memory, which must stay as it is until the next get or finish. */
+	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
+	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
+	int (*get)(struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
+	int (*finish)(struct device *d);                     /* waits for all; errors of kernels appear here at the latest */
+	/* A walk over kernels recorded once and run as one piece. */
+	int (*record)(struct device *d);
+	int (*recorded)(struct device *d, void **out);
+	int (*replay)(struct device *d, void *recording);
+	void (*forget)(struct device *d, void *recording);
+	void (*close)(struct device *d);
+};
+
 struct device {
 	enum backend backend;
+	const struct device_driver *driver;      /* NULL: kernels work in the host's memory */
+	void *state;                 /* the driver's own */
 	const char *name;            /* "cpu" */
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
@@ -19,6 +43,12 @@ struct device {
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had; never a fallback. */
 int device_open(struct device **out, const char *name);
 void device_close(struct device *d);             /* NULL is fine */
+/* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */
+void *device_alloc(struct device *d, size_t bytes);
+void device_free(struct device *d, void *p, size_t bytes);       /* NULL is fine */
+/* Copies to and from it. In host memory they are memcpy. */
+int device_put(struct device *d, void *to, const void *host, size_t bytes);
+int device_get(struct device *d, void *host, const void *from, size_t bytes);
 /* float32 matrix-multiply rate in flop/s, measured once (about 50 ms). */
 double device_measure_peak(struct device *d);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */

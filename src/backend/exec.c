@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "backend/transfer.h"
 #include "graph/pass.h"
 
 struct step {
@@ -31,7 +32,10 @@ struct exec {
 	struct step *step;            /* nodes that run */
 	int nstep;
 	void **pointer;               /* by tensor id, after bind */
-	void **own;                   /* inputs and constants: exec's own mappings, by tensor id */
+	void **own;                   /* inputs and constants: exec's own memory, by tensor id */
+	void **staged;                /* a device's inputs: the host's copy, by tensor id; else NULL */
+	void *recording[1 << PHASE_COUNT];   /* what the device recorded, by mask of phases */
+	bool running;                 /* given to the device and not waited for */
 	double *seconds;              /* by node id */
 	bool profiling;
 };
@@ -79,17 +83,35 @@ static size_t tensor_bytes(const struct tensor *t)
 static int make_own(struct exec *e)
 {
 	e->own = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
+	e->staged = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
 	for (tid t = 0; t < e->g->ntensor; t++) {
 		const struct tensor *x = graph_t(e->g, t);
 		if (!owned(x))
 			continue;
-		e->own[t] = mem_map(tensor_bytes(x));
-		if (!e->own[t])
+		e->own[t] = device_alloc(e->dev, tensor_bytes(x));
+		if (e->own[t] && e->dev->driver && x->role == ROLE_INPUT)
+			e->staged[t] = e->dev->driver->alloc_host(e->dev, tensor_bytes(x));
+		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]))
 			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name, tensor_bytes(x));
 		if (x->role == ROLE_CONSTANT)
-			layout_pack(&x->layout, &x->shape, x->dtype, e->own[t], x->dtype, x->value);
+			TRY(transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->own[t] },
+			                   x->dtype, x->value));
 	}
 	return 0;
+}
+
+static void free_own(struct exec *e)
+{
+	for (tid t = 0; e->own && t < e->g->ntensor; t++) {
+		size_t bytes = e->own[t] ? tensor_bytes(graph_t(e->g, t)) : 0;
+		if (e->own[t])
+			device_free(e->dev, e->own[t], bytes);
+		if (e->staged[t])
+			e->dev->driver->free_host(e->dev, e->staged[t], bytes);
+	}
+	for (int i = 0; i < 1 << PHASE_COUNT; i++)
+		if (e->recording[i])
+			e->dev->driver->forget(e->dev, e->recording[i]);
 }
 
 int exec_new(struct exec **out, struct graph *g, struct device *dev)
@@ -122,9 +144,7 @@ void exec_free(struct exec *e)
 	for (int i = 0; i < e->g->nnode; i++)
 		if (e->plan[i].n && kernel_of(e, e->plan[i].n)->free)
 			kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
-	for (tid t = 0; e->own && t < e->g->ntensor; t++)
-		if (e->own[t])
-			mem_unmap(e->own[t], tensor_bytes(graph_t(e->g, t)));
+	free_own(e);
 	arena_free(e->arena);
 	mem_free(e);
 }
@@ -186,6 +206,8 @@ static int run_timed(struct exec *e, unsigned phases)
 			continue;
 		double t0 = io_seconds();
 		int rc = s->run(s->k, &s->args);
+		if (rc == 0 && e->dev->driver)
+			rc = e->dev->driver->finish(e->dev);
 		e->seconds[s->k->n->id] += io_seconds() - t0;
 		if (rc < 0)
 			return explain(rc, s->k->n);
@@ -193,10 +215,8 @@ static int run_timed(struct exec *e, unsigned phases)
 	return 0;
 }
 
-int exec_run(struct exec *e, unsigned phases)
+static int walk(struct exec *e, unsigned phases)
 {
-	if (e->profiling)
-		return run_timed(e, phases);
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		int rc;
 		if ((s->phase_bit & phases) && (rc = s->run(s->k, &s->args)) < 0)
@@ -205,16 +225,45 @@ int exec_run(struct exec *e, unsigned phases)
 	return 0;
 }
 
-void exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
+/* The first walk over these phases records what it gives to the device; from then on it is given as one piece. */
+static int run_recorded(struct exec *e, unsigned phases)
 {
-	const struct tensor *x = graph_t(e->g, t);
-	layout_pack(&x->layout, &x->shape, x->dtype, e->pointer[t], type, plain);
+	const struct device_driver *driver = e->dev->driver;
+	void **recording = &e->recording[phases & ((1u << PHASE_COUNT) - 1)];
+	if (!*recording) {
+		TRY(driver->record(e->dev));
+		int rc = walk(e, phases);
+		int ended = driver->recorded(e->dev, recording);
+		TRY(rc < 0 ? rc : ended);
+	}
+	e->running = true;
+	return driver->replay(e->dev, *recording);
 }
 
-void exec_read(const struct exec *e, tid t, enum dtype type, void *plain)
+int exec_run(struct exec *e, unsigned phases)
+{
+	if (e->profiling)
+		return run_timed(e, phases);
+	return e->dev->driver ? run_recorded(e, phases) : walk(e, phases);
+}
+
+int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
-	layout_unpack(&x->layout, &x->shape, type, plain, x->dtype, e->pointer[t]);
+	if (!e->staged[t])
+		return transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] },
+		                      type, plain);
+	if (e->running)                       /* it may still be copying from there */
+		TRY(e->dev->driver->finish(e->dev));
+	e->running = false;
+	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
+	return e->dev->driver->put_later(e->dev, e->pointer[t], e->staged[t], tensor_bytes(x));
+}
+
+int exec_read(const struct exec *e, tid t, enum dtype type, void *plain)
+{
+	const struct tensor *x = graph_t(e->g, t);
+	return transfer_read(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] }, type, plain);
 }
 
 void *exec_pointer(const struct exec *e, tid t)

@@ -27,10 +27,11 @@ int exec_run(struct exec *e, unsigned phases);
 #define EXEC_MICRO ((1u << PHASE_FORWARD) | (1u << PHASE_BACKWARD))
 #define EXEC_UPDATE (1u << PHASE_UPDATE)
 
-/* Host values into an input / out of any tensor that still holds its value, plain layout, converted to/from dtype t. */
-void exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
-void exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
-void *exec_pointer(const struct exec *e, tid t);
+/* Host values into an input / out of any tensor that still holds its value, plain layout, converted to/from dtype t. Only a device
+ * with a memory of its own can fail. */
+int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
+int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
+void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory */
 
 /* What kernel a node got ("jit:avx512", ...), for --plan. */
 const char *exec_impl(const struct exec *e, nid n);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "backend/transfer.h"
 
 struct store {
 	struct device *dev;
@@ -35,7 +36,7 @@ void store_free(struct store *s)
 	if (!s)
 		return;
 	for (int i = 0; i < s->n; i++)
-		mem_unmap(s->entry[i]->data, s->entry[i]->bytes);
+		device_free(s->dev, s->entry[i]->data, s->entry[i]->bytes);
 	mem_free(s->entry);
 	mem_free(s->bucket);
 	arena_free(s->arena);
@@ -76,12 +77,12 @@ static void insert(struct store *s, struct store_entry *e)
 	}
 }
 
-static void initialise(struct store_entry *e, uint64_t seed)
+static int initialise(struct store_entry *e, uint64_t seed)
 {
 	int64_t n = shape_count(&e->shape);
 	uint64_t stream = hash_name(e->name);
 	if (e->init.kind == INIT_CONSTANT && e->init.a == 0)
-		return;                  /* fresh mappings are zero */
+		return 0;                /* fresh memory is zero */
 	double *v = mem_alloc(sizeof *v * (size_t)n);
 	for (int64_t i = 0; i < n; i++) {
 		switch (e->init.kind) {
@@ -96,8 +97,9 @@ static void initialise(struct store_entry *e, uint64_t seed)
 			break;
 		}
 	}
-	store_set(e, DTYPE_F64, v);
+	int rc = store_set(e, DTYPE_F64, v);
 	mem_free(v);
+	return rc;
 }
 
 static bool persistent(const struct tensor *t)
@@ -148,15 +150,15 @@ int store_add(struct store *s, const struct graph *g)
 		}
 		e = ARENA_NEW(s->arena, struct store_entry);
 		*e = (struct store_entry){ .name = arena_strdup(s->arena, x->name), .role = x->role,
-			.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use };
+			.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use, .dev = s->dev };
 		e->bytes = (size_t)layout_elements(&e->layout) * dtype_size(e->dtype);
-		e->data = mem_map(e->bytes);
+		e->data = device_alloc(s->dev, e->bytes);
 		if (!e->data)
 			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes), after %zu bytes of parameters "
 			           "and %zu bytes of state", x->name, e->bytes, bytes_of(s, ROLE_PARAM),
 			           bytes_of(s, ROLE_STATE));
-		initialise(e, s->seed);
 		insert(s, e);
+		TRY(initialise(e, s->seed));
 	}
 	return 0;
 }
@@ -171,14 +173,14 @@ struct store_entry *store_at(const struct store *s, int i)
 	return s->entry[i];
 }
 
-void store_get(const struct store_entry *e, enum dtype t, void *plain)
+int store_get(const struct store_entry *e, enum dtype t, void *plain)
 {
-	layout_unpack(&e->layout, &e->shape, t, plain, e->dtype, e->data);
+	return transfer_read(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data }, t, plain);
 }
 
-void store_set(struct store_entry *e, enum dtype t, const void *plain)
+int store_set(struct store_entry *e, enum dtype t, const void *plain)
 {
-	layout_pack(&e->layout, &e->shape, e->dtype, e->data, t, plain);
+	return transfer_write(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data }, t, plain);
 }
 
 bool store_is_weight(const struct store_entry *e)

@@ -15,7 +15,8 @@ struct store_entry {
 	struct layout layout;
 	struct init init;
 	enum state_use use;          /* of a state */
-	void *data;
+	struct device *dev;
+	void *data;                  /* in the device's memory */
 	size_t bytes;
 };
 
@@ -31,9 +32,9 @@ int store_add(struct store *s, const struct graph *g);
 int store_count(const struct store *s);
 struct store_entry *store_at(const struct store *s, int i);           /* in order of first use */
 struct store_entry *store_find(const struct store *s, const char *name);   /* or NULL */
-/* Values in plain layout, converted to/from dtype t. */
-void store_get(const struct store_entry *e, enum dtype t, void *plain);
-void store_set(struct store_entry *e, enum dtype t, const void *plain);
+/* Values in plain layout, converted to/from dtype t. Only a device with a memory of its own can fail. */
+int store_get(const struct store_entry *e, enum dtype t, void *plain);
+int store_set(struct store_entry *e, enum dtype t, const void *plain);
 /* Whether the network itself needs it, trained or not: params and running statistics. */
 bool store_is_weight(const struct store_entry *e);
 

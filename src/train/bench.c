@@ -22,8 +22,7 @@ static int load(struct session *s, struct plan **used)
 	TRY(loader_seek(s->train, 0, 0));
 	TRY(loader_next(s->train, &b));
 	*used = session_plan(s->train_plan, b->n);
-	plan_feed(*used, s->config, b, &(struct plan_step){ .micros = 1 });
-	return 0;
+	return plan_feed(*used, s->config, b, &(struct plan_step){ .micros = 1 });
 }
 
 static int by_value(const void *a, const void *b)

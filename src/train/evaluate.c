@@ -22,14 +22,14 @@ static int run_batch(struct session *s, const struct batch *b, double **values, 
 {
 	struct plan *p = session_plan(s->evaluate_plan, b->n);
 	double loss, w;
-	plan_feed(p, s->config, b, NULL);
+	TRY(plan_feed(p, s->config, b, NULL));
 	TRY(exec_run(p->exec, ~0u));
-	exec_read(p->exec, p->loss, DTYPE_F64, &loss);
-	exec_read(p->exec, p->loss_weight, DTYPE_F64, &w);
+	TRY(exec_read(p->exec, p->loss, DTYPE_F64, &loss));
+	TRY(exec_read(p->exec, p->loss_weight, DTYPE_F64, &w));
 	*sum += w > 0 ? loss * w : 0;
 	*weight += w;
 	for (int i = 0; i < p->nmetric; i++)
-		exec_read(p->exec, p->metric[i], DTYPE_F64, values[i]);
+		TRY(exec_read(p->exec, p->metric[i], DTYPE_F64, values[i]));
 	metrics_add(pooled(s), (const double *const *)values);
 	return 0;
 }

@@ -16,16 +16,17 @@ static int write_store(struct session *s, const char *path, bool params_only)
 {
 	struct arena *a = arena_new();
 	struct st_tensor *t = ARENA_ARRAY(a, struct st_tensor, store_count(s->store));
-	int n = 0;
-	for (int i = 0; i < store_count(s->store); i++) {
+	int n = 0, rc = 0;
+	for (int i = 0; i < store_count(s->store) && rc == 0; i++) {
 		const struct store_entry *e = store_at(s->store, i);
 		if (params_only ? e->role != ROLE_PARAM : !store_is_weight(e))
 			continue;
 		float *plain = ARENA_ARRAY(a, float, shape_count(&e->shape));
-		store_get(e, DTYPE_F32, plain);
+		rc = store_get(e, DTYPE_F32, plain);
 		t[n++] = (struct st_tensor){ e->name, DTYPE_F32, e->shape, plain };
 	}
-	int rc = st_write_file(path, t, n, NULL, 0);
+	if (rc == 0)
+		rc = st_write_file(path, t, n, NULL, 0);
 	arena_free(a);
 	return rc;
 }
@@ -149,7 +150,7 @@ static int load_matching(const struct match *m, bool strict)
 	if (m->nfit == 0)
 		return ERR(E_DATA, NULL, "'%s': none of its tensors fits this network", m->file);
 	for (int i = 0; i < m->nfit; i++)
-		store_set(m->entry[i], m->tensor[i]->dtype, m->tensor[i]->data);
+		TRY(store_set(m->entry[i], m->tensor[i]->dtype, m->tensor[i]->data));
 	note("'%s': loaded %d of the network's %d tensors", m->file, m->nfit, m->wanted);
 	note_skipped(m);
 	return 0;
@@ -178,15 +179,17 @@ static int write_tensors(const struct plan *p, const char *dir, const char *file
 {
 	struct arena *a = arena_new();
 	struct st_tensor *out = ARENA_ARRAY(a, struct st_tensor, n);
-	for (int i = 0; i < n; i++) {
+	int rc = 0;
+	for (int i = 0; i < n && rc == 0; i++) {
 		const struct tensor *x = graph_t(p->g, t[i]);
 		enum dtype type = x->dtype == DTYPE_I32 ? DTYPE_I32 : DTYPE_F32;
 		void *plain = arena_alloc(a, (size_t)shape_count(&x->shape) * dtype_size(type));
-		exec_read(p->exec, t[i], type, plain);
+		rc = exec_read(p->exec, t[i], type, plain);
 		out[i] = (struct st_tensor){ name[i], type, x->shape, plain };
 	}
 	char *path = io_join(dir, file);
-	int rc = st_write_file(path, out, n, NULL, 0);
+	if (rc == 0)
+		rc = st_write_file(path, out, n, NULL, 0);
 	mem_free(path);
 	arena_free(a);
 	return rc;
@@ -195,9 +198,9 @@ static int write_tensors(const struct plan *p, const char *dir, const char *file
 static int write_loss(const struct plan *p, const char *dir)
 {
 	double loss;
+	TRY(exec_read(p->exec, p->loss, DTYPE_F64, &loss));
 	struct buf text = BUF_INIT;
 	char *path = io_join(dir, "loss.json");
-	exec_read(p->exec, p->loss, DTYPE_F64, &loss);
 	buf_puts(&text, "{\"loss\": ");
 	buf_json_double(&text, loss);
 	buf_puts(&text, "}\n");
@@ -217,7 +220,7 @@ static int run_first_batch(struct session *s, struct plan **used)
 	TRY(loader_seek(s->train, 0, 0));
 	TRY(loader_next(s->train, &b));
 	*used = session_plan(s->train_plan, b->n);
-	plan_feed(*used, c, b, &at);
+	TRY(plan_feed(*used, c, b, &at));
 	return exec_run((*used)->exec, ~0u);
 }
 

@@ -48,10 +48,9 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	struct plan *p = session_plan(l->s->train_plan, b->n);
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
-	plan_feed(p, l->c, b, &at);
+	TRY(plan_feed(p, l->c, b, &at));
 	TRY(exec_run(p->exec, micro + 1 == micros ? ~0u : EXEC_MICRO));
-	exec_read(p->exec, p->loss, DTYPE_F64, loss);
-	return 0;
+	return exec_read(p->exec, p->loss, DTYPE_F64, loss);
 }
 
 /* How many micro-batches the next update is made of: fewer at the end of an epoch. */

@@ -249,26 +249,25 @@ void plan_free(struct plan *p)
 	mem_free(p);
 }
 
-static void feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
+static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
 {
 	int64_t key[2] = { c->run.seed, s->step * c->train.accumulate + s->micro };
 	double average = 1.0 / (double)s->micros;
 	if (p->random_key != NONE)
-		exec_write(p->exec, p->random_key, DTYPE_I64, key);
+		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
 	if (p->micro != NONE) {
-		exec_write(p->exec, p->micro, DTYPE_I64, &s->micro);
-		exec_write(p->exec, p->average, DTYPE_F64, &average);
+		TRY(exec_write(p->exec, p->micro, DTYPE_I64, &s->micro));
+		TRY(exec_write(p->exec, p->average, DTYPE_F64, &average));
 	}
-	exec_write(p->exec, p->learning_rate, DTYPE_F64, &s->rate);
-	exec_write(p->exec, p->step, DTYPE_I64, &s->step);
+	TRY(exec_write(p->exec, p->learning_rate, DTYPE_F64, &s->rate));
+	return exec_write(p->exec, p->step, DTYPE_I64, &s->step);
 }
 
-void plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
+int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
 {
 	enum dtype target = loss_wants_labels(&c->loss) ? DTYPE_I32 : DTYPE_F32;
-	exec_write(p->exec, p->input, DTYPE_F32, b->input);
+	TRY(exec_write(p->exec, p->input, DTYPE_F32, b->input));
 	if (p->target != NONE)
-		exec_write(p->exec, p->target, target, b->target);
-	if (step)
-		feed_step(p, c, step);
+		TRY(exec_write(p->exec, p->target, target, b->target));
+	return step ? feed_step(p, c, step) : 0;
 }

@@ -60,7 +60,7 @@ struct plan_step {
 	double rate;                     /* learning rate */
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars into the inputs p has. step may be NULL outside training. */
-void plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
+int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
 
 /* The table of passes, so that --dump=PASS can be checked. */
 const struct pass *plan_passes(int *n);

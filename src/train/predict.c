@@ -183,9 +183,9 @@ static int run_batch(struct writer *w, const struct batch *b, float *output, int
 	const struct shape *whole = &graph_t(p->g, p->output)->shape;
 	struct shape one = shape_of(whole->nd - 1, whole->d + 1);
 	int64_t each = shape_count(&one), target = shape_count(loader_target_shape(s->validation));
-	plan_feed(p, s->config, b, NULL);
+	TRY(plan_feed(p, s->config, b, NULL));
 	TRY(exec_run(p->exec, ~0u));
-	exec_read(p->exec, p->output, DTYPE_F32, output);
+	TRY(exec_read(p->exec, p->output, DTYPE_F32, output));
 	for (int64_t i = 0; i < b->n; i++) {
 		struct result r = { first + i, &one, output + i * each, (const char *)b->target + 4 * i * target };
 		TRY(w->write(w, &r));

@@ -224,7 +224,7 @@ static int bind_all(struct session *s)
 {
 	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0], s->evaluate_plan[1],
 		s->predict_plan[0], s->predict_plan[1] };
-	s->arena = mem_map(s->arena_bytes + 64);
+	s->arena = device_alloc(s->dev, s->arena_bytes + 64);
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
 		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
@@ -273,12 +273,13 @@ void session_close(struct session *s)
 		plan_free(s->evaluate_plan[i]);
 		plan_free(s->predict_plan[i]);
 	}
-	mem_unmap(s->arena, s->arena_bytes + 64);
 	loader_free(s->train);
 	loader_free(s->validation);
 	dataset_free(s->train_set);
 	dataset_free(s->validation_set);
 	store_free(s->store);
+	if (s->dev)
+		device_free(s->dev, s->arena, s->arena_bytes + 64);
 	device_close(s->dev);
 	config_free(s->config);
 	mem_free(s);

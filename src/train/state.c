@@ -11,19 +11,20 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-static struct ckpt_tensor *collect(struct session *s, struct arena *a, int *n)
+static int collect(struct session *s, struct arena *a, const struct ckpt_tensor **out, int *n)
 {
 	struct ckpt_tensor *t = ARENA_ARRAY(a, struct ckpt_tensor, store_count(s->store));
 	*n = 0;
+	*out = t;
 	for (int i = 0; i < store_count(s->store); i++) {
 		const struct store_entry *e = store_at(s->store, i);
 		if (e->use == STATE_OF_STEP)
 			continue;
 		void *plain = arena_alloc(a, (size_t)shape_count(&e->shape) * dtype_size(e->dtype));
-		store_get(e, e->dtype, plain);
+		TRY(store_get(e, e->dtype, plain));
 		t[(*n)++] = (struct ckpt_tensor){ e->name, e->dtype, e->shape, plain, store_is_weight(e) };
 	}
-	return t;
+	return 0;
 }
 
 int state_save(struct session *s, struct ckpt_store *store, const struct clock *c, const char *metric_name,
@@ -41,8 +42,9 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 	};
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
 		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars };
-	state.tensor = collect(s, a, &state.ntensors);
-	int rc = ckpt_save(store, &state);
+	int rc = collect(s, a, &state.tensor, &state.ntensors);
+	if (rc == 0)
+		rc = ckpt_save(store, &state);
 	arena_free(a);
 	return rc;
 }
@@ -57,8 +59,7 @@ static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
 	if (!shape_equal(&t->shape, &e->shape))
 		return ERR(E_CONFIG, NULL, "checkpoint '%s': tensor '%s' is %s there and %s in this network",
 		           ckpt_version_id(v), e->name, shape_text(&t->shape, have), shape_text(&e->shape, want));
-	store_set(e, t->dtype, t->data);
-	return 0;
+	return store_set(e, t->dtype, t->data);
 }
 
 static int refuse_foreign(const struct ckpt_version *v, const struct store *store)
