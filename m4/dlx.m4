@@ -80,6 +80,39 @@ AS_IF([test "$have_nccl" = no && test "$with_nccl" != no],
 	[DLX_REQUIRED([nccl], [nccl.h was not found (it also needs CUDA)])])
 ])
 
+# The GPU backend is built if CUDA and cuDNN are there: use_cuda, the conditional HAVE_CUDA, CUDA_CPPFLAGS, CUDA_LIBS, NVCCFLAGS.
+# cuDNN and cuBLASLt are not linked, but loaded when a GPU is used.
+AC_DEFUN([DLX_CUDA_BUILD], [
+AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST],
+	[GPU architectures to generate code for, separated by commas @<:@80,90,100@:>@; the last one as PTX too])],
+	[CUDA_ARCH=$withval], [CUDA_ARCH=80,90,100])
+AS_CASE([$CUDA_ARCH], [*[[!0-9af,]]*|''|,*|*,|*,,*], [AC_MSG_ERROR([--with-cuda-arch=$CUDA_ARCH: numbers such as 80,90 were expected])])
+use_cuda=no
+AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
+	use_cuda=yes
+	dlx_gencode=
+	for a in `echo "$CUDA_ARCH" | tr , ' '`; do
+		dlx_gencode="$dlx_gencode -gencode arch=compute_$a,code=sm_$a"
+		dlx_last=$a
+	done
+	NVCCFLAGS="-O3 -std=c++17 -ccbin ${CXX:-g++} $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
+	CUDA_CPPFLAGS="-DHAVE_CUDA -isystem $CUDA_HOME/include"
+	dlx_cuda_lib=$CUDA_HOME/lib64
+	AS_IF([test -d "$dlx_cuda_lib"], [], [dlx_cuda_lib=$CUDA_HOME/lib])
+	CUDA_LIBS="-L$dlx_cuda_lib -lcudart_static -ldl -lrt"
+	AC_MSG_CHECKING([whether nvcc makes code for $CUDA_ARCH])
+	echo '__global__ void k() {}' > conftest.cu
+	AS_IF(["$NVCC" $NVCCFLAGS -c conftest.cu -o conftest.o >&AS_MESSAGE_LOG_FD 2>&1], [AC_MSG_RESULT([yes])],
+		[AC_MSG_RESULT([no])
+		AC_MSG_ERROR([nvcc cannot generate code for --with-cuda-arch=$CUDA_ARCH (see config.log)])])
+	rm -f conftest.cu conftest.o
+])
+AC_SUBST([NVCCFLAGS])
+AC_SUBST([CUDA_CPPFLAGS])
+AC_SUBST([CUDA_LIBS])
+AM_CONDITIONAL([HAVE_CUDA], [test "$use_cuda" = yes])
+])
+
 # have_mpi becomes "MPICH 4.0.2", "Open MPI 4.1.4" or "MPI 3.1"; MPICC its compiler.
 AC_DEFUN([DLX_MPI], [
 DLX_WITH([mpi], [MPI; default: taken if mpicc is there])

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
 #include "backend/cpu.h"
+#include "backend/cuda.h"
 #include "backend/dnn.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -61,16 +61,15 @@ static int open_reference(struct device *d)
 	return 0;
 }
 
-/* Says as exactly as can be told without the driver's library why there is no GPU to use. */
 static int open_cuda(struct device *d)
 {
-	struct stat st;
+#ifdef HAVE_CUDA
+	return cuda_open(d);
+#else
 	(void)d;
-	if (stat("/dev/nvidiactl", &st) != 0)
-		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': no NVIDIA driver is loaded on this machine; "
-		           "use 'device: cpu', or 'auto' to take what is there");
-	return ERR(E_UNAVAILABLE, NULL, "device 'cuda': this version of dlx has no CUDA kernels; "
-	           "use 'device: cpu'");
+	return ERR(E_UNAVAILABLE, NULL, "device 'cuda': this dlx was built without CUDA; build it with the CUDA "
+	           "toolkit and cuDNN installed, or use 'device: cpu'");
+#endif
 }
 
 static const struct {

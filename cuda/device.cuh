@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the .cu files share: loads and stores of every float type as float32, vectors of them, and the shape of a launch. */
+#ifndef DLX_CUDA_DEVICE_CUH
+#define DLX_CUDA_DEVICE_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "cuda/kernels.h"
+
+/* enum dtype without its header, which is C; backend/cuda.c checks that they agree. */
+enum { T_F32 = K_TYPE_F32, T_F64 = K_TYPE_F64, T_F16 = K_TYPE_F16, T_BF16 = K_TYPE_BF16, T_I8 = K_TYPE_I8,
+       T_U8 = K_TYPE_U8, T_I32 = K_TYPE_I32, T_I64 = K_TYPE_I64 };
+
+__device__ __forceinline__ float as_float(float v) { return v; }
+__device__ __forceinline__ float as_float(__half v) { return __half2float(v); }
+__device__ __forceinline__ float as_float(__nv_bfloat16 v) { return __bfloat162float(v); }
+
+template <typename T> __device__ __forceinline__ T from_float(float v);
+template <> __device__ __forceinline__ float from_float<float>(float v) { return v; }
+template <> __device__ __forceinline__ __half from_float<__half>(float v) { return __float2half_rn(v); }
+template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v) { return __float2bfloat16_rn(v); }
+
+/* 16 bytes of elements. */
+template <typename T> struct alignas(16) pack {
+	static constexpr int N = 16 / sizeof(T);
+	T v[N];
+};
+
+constexpr int THREADS = 256;
+
+static inline int blocks_for(int64_t n, int64_t each)
+{
+	int64_t b = (n + each - 1) / each;
+	return b < 1 ? 1 : b > 0x7fffffff ? 0x7fffffff : (int)b;
+}
+
+/* Runs the statement with T the element type that `type` names; returns an error for one that is no float. */
+#define FLOAT_TYPES(type, T, ...)                                                        \
+	switch (type) {                                                                  \
+	case T_F32: { using T = float; __VA_ARGS__; break; }                             \
+	case T_F16: { using T = __half; __VA_ARGS__; break; }                            \
+	case T_BF16: { using T = __nv_bfloat16; __VA_ARGS__; break; }                    \
+	default: return cudaErrorInvalidValue;                                           \
+	}
+
+#endif

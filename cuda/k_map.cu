@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Element-wise kernels: bound by memory, so each thread moves 16 bytes at a time where the pointers allow it. The function is a
+ * template argument; parameters travel in it. */
+#include "cuda/device.cuh"
+
+/* --- the functions --- */
+
+struct relu { __device__ float operator()(float x) const { return fmaxf(x, 0.0f) + (x != x ? x : 0.0f); } };
+struct leaky { float a; __device__ float operator()(float x) const { return x < 0 ? a * x : x; } };
+struct hyperbolic { __device__ float operator()(float x) const { return tanhf(x); } };
+struct logistic { __device__ float operator()(float x) const { return 1.0f / (1.0f + expf(-x)); } };
+struct softplus { __device__ float operator()(float x) const { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); } };
+struct squared { __device__ float operator()(float x) const { return x * x; } };
+struct root { __device__ float operator()(float x) const { return sqrtf(x); } };
+struct exponential { __device__ float operator()(float x) const { return expf(x); } };
+struct logarithm { __device__ float operator()(float x) const { return logf(x); } };
+struct affine { float a, b; __device__ float operator()(float x) const { return fmaf(a, x, b); } };
+struct by_scalar { const float *f; __device__ float operator()(float x) const { return x * __ldg(f); } };
+
+struct plus { __device__ float operator()(float x, float y) const { return x + y; } };
+struct minus { __device__ float operator()(float x, float y) const { return x - y; } };
+struct times { __device__ float operator()(float x, float y) const { return x * y; } };
+struct over { __device__ float operator()(float x, float y) const { return x / y; } };
+struct relu_back { __device__ float operator()(float y, float dy) const { return y > 0 ? dy : 0.0f; } };
+struct leaky_back { float a; __device__ float operator()(float y, float dy) const { return y < 0 ? a * dy : dy; } };
+
+/* --- kernels --- */
+
+template <typename T, typename F>
+__global__ void map1(int64_t n, const T *x, T *y, F f)
+{
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, packs = n / pack<T>::N;
+	if (i < packs) {
+		pack<T> p = reinterpret_cast<const pack<T> *>(x)[i];
+#pragma unroll
+		for (int k = 0; k < pack<T>::N; k++)
+			p.v[k] = from_float<T>(f(as_float(p.v[k])));
+		reinterpret_cast<pack<T> *>(y)[i] = p;
+	} else if ((i = packs * pack<T>::N + (i - packs)) < n) {
+		y[i] = from_float<T>(f(as_float(x[i])));
+	}
+}
+
+template <typename T, typename F>
+__global__ void map2(int64_t n, const T *x, const T *y, T *z, F f)
+{
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, packs = n / pack<T>::N;
+	if (i < packs) {
+		pack<T> p = reinterpret_cast<const pack<T> *>(x)[i], q = reinterpret_cast<const pack<T> *>(y)[i];
+#pragma unroll
+		for (int k = 0; k < pack<T>::N; k++)
+			p.v[k] = from_float<T>(f(as_float(p.v[k]), as_float(q.v[k])));
+		reinterpret_cast<pack<T> *>(z)[i] = p;
+	} else if ((i = packs * pack<T>::N + (i - packs)) < n) {
+		z[i] = from_float<T>(f(as_float(x[i]), as_float(y[i])));
+	}
+}
+
+/* Packs, then up to N - 1 single elements. */
+template <typename T> static int grid(int64_t n)
+{
+	return blocks_for(n / pack<T>::N + n % pack<T>::N, THREADS);
+}
+
+template <typename F>
+static int run1(void *stream, int type, int64_t n, const void *x, void *y, F f)
+{
+	if (n == 0)
+		return 0;
+	FLOAT_TYPES(type, T, (map1<T, F><<<grid<T>(n), THREADS, 0, (cudaStream_t)stream>>>(n, (const T *)x, (T *)y, f)))
+	return cudaGetLastError();
+}
+
+template <typename F>
+static int run2(void *stream, int type, int64_t n, const void *x, const void *y, void *z, F f)
+{
+	if (n == 0)
+		return 0;
+	FLOAT_TYPES(type, T, (map2<T, F><<<grid<T>(n), THREADS, 0, (cudaStream_t)stream>>>(n, (const T *)x, (const T *)y,
+	                                                                                   (T *)z, f)))
+	return cudaGetLastError();
+}
+
+/* --- launchers --- */
+
+int k_unary(void *stream, enum k_unary op, int type, int64_t n, float a, float b, const void *x, void *y)
+{
+	switch (op) {
+	case K_RELU: return run1(stream, type, n, x, y, relu{});
+	case K_LEAKY_RELU: return run1(stream, type, n, x, y, leaky{ a });
+	case K_TANH: return run1(stream, type, n, x, y, hyperbolic{});
+	case K_SIGMOID: return run1(stream, type, n, x, y, logistic{});
+	case K_SOFTPLUS: return run1(stream, type, n, x, y, softplus{});
+	case K_SQUARE: return run1(stream, type, n, x, y, squared{});
+	case K_SQRT: return run1(stream, type, n, x, y, root{});
+	case K_EXP: return run1(stream, type, n, x, y, exponential{});
+	case K_LOG: return run1(stream, type, n, x, y, logarithm{});
+	case K_SCALE: return run1(stream, type, n, x, y, affine{ a, b });
+	}
+	return cudaErrorInvalidValue;
+}
+
+int k_binary(void *stream, enum k_binary op, int type, int64_t n, float a, const void *x, const void *y, void *z)
+{
+	switch (op) {
+	case K_ADD: return run2(stream, type, n, x, y, z, plus{});
+	case K_SUBTRACT: return run2(stream, type, n, x, y, z, minus{});
+	case K_MULTIPLY: return run2(stream, type, n, x, y, z, times{});
+	case K_DIVIDE: return run2(stream, type, n, x, y, z, over{});
+	case K_RELU_GRAD: return run2(stream, type, n, x, y, z, relu_back{});
+	case K_LEAKY_RELU_GRAD: return run2(stream, type, n, x, y, z, leaky_back{ a });
+	}
+	return cudaErrorInvalidValue;
+}
+
+int k_scale_by(void *stream, int type, int64_t n, const void *x, const float *factor, void *y)
+{
+	return run1(stream, type, n, x, y, by_scalar{ factor });
+}
+
+/* --- fill and cast, of all types --- */
+
+template <typename T> struct convert {
+	template <typename S> static __device__ T of(S v) { return (T)v; }
+	static __device__ T of(__half v) { return (T)__half2float(v); }
+	static __device__ T of(__nv_bfloat16 v) { return (T)__bfloat162float(v); }
+};
+template <> struct convert<__half> {
+	template <typename S> static __device__ __half of(S v) { return __float2half_rn(convert<float>::of(v)); }
+};
+template <> struct convert<__nv_bfloat16> {
+	template <typename S> static __device__ __nv_bfloat16 of(S v) { return __float2bfloat16_rn(convert<float>::of(v)); }
+};
+
+template <typename S, typename T> __global__ void cast(int64_t n, const S *x, T *y)
+{
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] = convert<T>::of(x[i]);
+}
+
+template <typename T> __global__ void fill(int64_t n, double value, T *y)
+{
+	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] = convert<T>::of(value);
+}
+
+#define ALL_TYPES(type, T, ...)                                                          \
+	switch (type) {                                                                  \
+	case T_F32: { using T = float; __VA_ARGS__; break; }                             \
+	case T_F64: { using T = double; __VA_ARGS__; break; }                            \
+	case T_F16: { using T = __half; __VA_ARGS__; break; }                            \
+	case T_BF16: { using T = __nv_bfloat16; __VA_ARGS__; break; }                    \
+	case T_I8: { using T = int8_t; __VA_ARGS__; break; }                             \
+	case T_U8: { using T = uint8_t; __VA_ARGS__; break; }                            \
+	case T_I32: { using T = int32_t; __VA_ARGS__; break; }                           \
+	case T_I64: { using T = int64_t; __VA_ARGS__; break; }                           \
+	default: return cudaErrorInvalidValue;                                           \
+	}
+
+template <typename S> static int cast_from(cudaStream_t stream, int to, int64_t n, const S *x, void *y)
+{
+	ALL_TYPES(to, T, (cast<S, T><<<blocks_for(n, THREADS), THREADS, 0, stream>>>(n, x, (T *)y)))
+	return cudaGetLastError();
+}
+
+int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y)
+{
+	if (n == 0)
+		return 0;
+	ALL_TYPES(from, S, return cast_from<S>((cudaStream_t)stream, to, n, (const S *)x, y))
+	return cudaErrorInvalidValue;
+}
+
+int k_fill(void *stream, int type, int64_t n, double value, void *y)
+{
+	if (n == 0)
+		return 0;
+	ALL_TYPES(type, T, (fill<T><<<blocks_for(n, THREADS), THREADS, 0, (cudaStream_t)stream>>>(n, value, (T *)y)))
+	return cudaGetLastError();
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Device code behind a C ABI. A launcher enqueues its kernel on the stream (a cudaStream_t) and returns the runtime's status, 0 for
+ * success; it never waits and never allocates. Pointers are the device's. `type` is an enum dtype of base/types.h: kernels
+ * compute in float32 whatever they load and store. */
+#ifndef DLX_CUDA_KERNELS_H
+#define DLX_CUDA_KERNELS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16, K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
+
+/* --- element by element (k_map.cu): n elements, padding included; y may be x --- */
+
+enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG, K_SCALE };
+/* a, b: parameters: the slope of leaky_relu; factor and shift of scale. */
+int k_unary(void *stream, enum k_unary op, int type, int64_t n, float a, float b, const void *x, void *y);
+
+enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD };
+/* Gradients: x is the output y of the function, y is dy. */
+int k_binary(void *stream, enum k_binary op, int type, int64_t n, float a, const void *x, const void *y, void *z);
+
+/* y = x * *factor, a float32 scalar on the device. */
+int k_scale_by(void *stream, int type, int64_t n, const void *x, const float *factor, void *y);
+int k_fill(void *stream, int type, int64_t n, double value, void *y);
+/* Any two of f32, f16, bf16, i32, i64, u8, f64. */
+int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

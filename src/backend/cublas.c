@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The bridge to cuBLASLt, which thinks in column-major matrices: a row-major product c = a b is computed as c' = b' a', so its A is
+ * our b and its B our a. The heuristics' first answer is taken, without measuring: the same problem gets the same kernel in every
+ * process. */
+#include "backend/cublas.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include <cublasLt.h>
+
+#include "backend/cuda.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#define STRING_(x) #x
+#define STRING(x) STRING_(x)
+#define LIBRARY "libcublasLt.so." STRING(CUBLAS_VER_MAJOR)
+
+#define FUNCTIONS(X) \
+	X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetStatusString) X(cublasLtMatmul) \
+	X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) \
+	X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) \
+	X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) \
+	X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)
+
+static struct {
+#define X(name) __typeof__(name) *name;
+	FUNCTIONS(X)
+#undef X
+	void *library;
+} lib;
+
+static int load(void)
+{
+	if (lib.library)
+		return 0;
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return ERR(E_UNAVAILABLE, NULL, "cuBLASLt cannot be loaded: %s; install the CUDA libraries or name "
+		           "their folder in LD_LIBRARY_PATH", dlerror());
+#define X(name)                                                                                                  \
+	*(void **)&lib.name = dlsym(library, #name);                                                             \
+	if (!lib.name)                                                                                           \
+		return ERR(E_UNAVAILABLE, NULL, "'%s' has no function '%s'", LIBRARY, #name);
+	FUNCTIONS(X)
+#undef X
+	lib.library = library;
+	return 0;
+}
+
+static int check(cublasStatus_t status, const char *what)
+{
+	if (status == CUBLAS_STATUS_SUCCESS)
+		return 0;
+	return ERR(status == CUBLAS_STATUS_ALLOC_FAILED ? E_NOMEM : E_UNSUPPORTED, NULL, "cuBLASLt: %s: %s", what,
+	           lib.cublasLtGetStatusString(status));
+}
+
+int cublas_open(void **handle)
+{
+	cublasLtHandle_t h = NULL;
+	TRY(load());
+	TRY(check(lib.cublasLtCreate(&h), "cannot start"));
+	*handle = h;
+	return 0;
+}
+
+void cublas_close(void *handle)
+{
+	if (handle)
+		lib.cublasLtDestroy(handle);
+}
+
+struct cublas_plan {
+	cublasLtHandle_t handle;
+	struct device *dev;
+	cublasLtMatmulDesc_t desc;
+	cublasLtMatrixLayout_t a, b, c;          /* in cuBLAS's order: A is our b */
+	cublasLtMatmulAlgo_t algo;
+	bool bias;
+	size_t ws_bytes;
+};
+
+static cudaDataType_t data_type(enum dtype t)
+{
+	switch (t) {
+	case DTYPE_F16: return CUDA_R_16F;
+	case DTYPE_BF16: return CUDA_R_16BF;
+	default: return CUDA_R_32F;
+	}
+}
+
+/* A row-major (rows, columns) matrix as cuBLAS's column-major (columns, rows): not transposed if its rows are contiguous. */
+static cublasStatus_t layout(cublasLtMatrixLayout_t *out, enum dtype t, int64_t rows, int64_t columns,
+                             const int64_t *stride, cublasOperation_t *op)
+{
+	bool plain = stride[1] == 1 && (stride[0] >= columns || rows == 1);
+	*op = plain ? CUBLAS_OP_N : CUBLAS_OP_T;
+	int64_t ld = plain ? stride[0] : stride[1];
+	uint64_t r = (uint64_t)(plain ? columns : rows), c = (uint64_t)(plain ? rows : columns);
+	if (ld < (int64_t)r)
+		ld = (int64_t)r;         /* a single column has no distance */
+	return lib.cublasLtMatrixLayoutCreate(out, data_type(t), r, c, ld);
+}
+
+static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul *m)
+{
+	const cublasComputeType_t compute = m->type == DTYPE_F32 && m->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+	                                                                     : CUBLAS_COMPUTE_32F;
+	const cublasLtEpilogue_t epilogue = m->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+	const cudaDataType_t f32 = CUDA_R_32F;
+	cublasOperation_t opa, opb, opc;
+	cublasStatus_t s = lib.cublasLtMatmulDescCreate(&p->desc, compute, CUDA_R_32F);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = layout(&p->a, m->type, m->k, m->n, m->b_stride, &opa);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = layout(&p->b, m->type, m->m, m->k, m->a_stride, &opb);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = layout(&p->c, m->type, m->m, m->n, m->c_stride, &opc);
+	if (s == CUBLAS_STATUS_SUCCESS && opc != CUBLAS_OP_N)
+		s = CUBLAS_STATUS_NOT_SUPPORTED;
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSA, &opa, sizeof opa);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSB, &opb, sizeof opb);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+	if (s == CUBLAS_STATUS_SUCCESS && m->bias)
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &f32, sizeof f32);
+	return s;
+}
+
+static cublasStatus_t choose(struct cublas_plan *p, size_t ws_limit)
+{
+	cublasLtMatmulPreference_t want = NULL;
+	cublasLtMatmulHeuristicResult_t found = { 0 };
+	int n = 0;
+	cublasStatus_t s = lib.cublasLtMatmulPreferenceCreate(&want);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = lib.cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &ws_limit,
+		                                             sizeof ws_limit);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, p->c, p->c, want, 1, &found, &n);
+	if (want)
+		lib.cublasLtMatmulPreferenceDestroy(want);
+	if (s == CUBLAS_STATUS_SUCCESS && n == 0)
+		s = CUBLAS_STATUS_NOT_SUPPORTED;
+	p->algo = found.algo;
+	p->ws_bytes = found.workspaceSize;
+	return s;
+}
+
+int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit)
+{
+	void *handle;
+	TRY(cuda_cublas(d, &handle));
+	struct cublas_plan *p = mem_calloc(1, sizeof *p);
+	p->handle = handle;
+	p->dev = d;
+	p->bias = m->bias;
+	cublasStatus_t s = describe(p, m);
+	if (s == CUBLAS_STATUS_SUCCESS)
+		s = choose(p, ws_limit);
+	int rc = check(s, "no kernel for this matrix product");
+	if (rc < 0)
+		cublas_plan_free(p);
+	else
+		*out = p;
+	return rc;
+}
+
+size_t cublas_plan_workspace(const struct cublas_plan *p)
+{
+	return p->ws_bytes;
+}
+
+int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws)
+{
+	const float one = 1, zero = 0;
+	if (p->bias)
+		TRY(check(lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+		                                             sizeof bias), "setting the bias"));
+	return check(lib.cublasLtMatmul(p->handle, p->desc, &one, b, p->a, a, p->b, &zero, c, p->c, c, p->c, &p->algo,
+	                                ws, p->ws_bytes, cuda_stream(p->dev)), "running a matrix product");
+}
+
+void cublas_plan_free(struct cublas_plan *p)
+{
+	if (!p)
+		return;
+	if (p->desc)
+		lib.cublasLtMatmulDescDestroy(p->desc);
+	if (p->a)
+		lib.cublasLtMatrixLayoutDestroy(p->a);
+	if (p->b)
+		lib.cublasLtMatrixLayoutDestroy(p->b);
+	if (p->c)
+		lib.cublasLtMatrixLayoutDestroy(p->c);
+	mem_free(p);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The CUDA device: memory, copies, one stream, and a step recorded as a CUDA graph. The runtime is linked statically and looks for
+ * the driver itself, so the same program starts where there is none.
+ *
+ * Kernels are asynchronous. What fails on the GPU shows at the next call that waits, and stays: after such an error the context is
+ * lost, so it is told once, with what was being done, and the run ends. */
+#include "backend/cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <cuda_runtime_api.h>
+
+#include "backend/cublas.h"
+#include "backend/cudnn.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "cuda/kernels.h"
+
+_Static_assert((int)DTYPE_F32 == K_TYPE_F32 && (int)DTYPE_F64 == K_TYPE_F64 && (int)DTYPE_F16 == K_TYPE_F16 &&
+               (int)DTYPE_BF16 == K_TYPE_BF16 && (int)DTYPE_I8 == K_TYPE_I8 && (int)DTYPE_U8 == K_TYPE_U8 &&
+               (int)DTYPE_I32 == K_TYPE_I32 && (int)DTYPE_I64 == K_TYPE_I64, "cuda/kernels.h numbers types otherwise");
+
+#define KEPT_BLOCK (1 << 20)
+
+/* Small tables that plans keep on the device. */
+struct kept {
+	struct kept *next;
+	char *memory;
+	size_t used, size;
+};
+
+struct cuda {
+	int ordinal;
+	struct cudaDeviceProp properties;
+	cudaStream_t stream;
+	struct kept *kept;
+	void *cudnn, *cublas;
+};
+
+static struct cuda *cuda_of(const struct device *d)
+{
+	return d->state;
+}
+
+void *cuda_stream(const struct device *d)
+{
+	return cuda_of(d)->stream;
+}
+
+int cuda_multiprocessors(const struct device *d)
+{
+	return cuda_of(d)->properties.multiProcessorCount;
+}
+
+int cuda_arch(const struct device *d)
+{
+	return cuda_of(d)->properties.major * 10 + cuda_of(d)->properties.minor;
+}
+
+int cuda_check(int status, const char *what)
+{
+	if (status == cudaSuccess)
+		return 0;
+	cudaGetLastError();      /* or the next call would report it again, unless it is there to stay */
+	return ERR(status == cudaErrorMemoryAllocation ? E_NOMEM : E_UNAVAILABLE, NULL, "CUDA: %s: %s", what,
+	           cudaGetErrorString((cudaError_t)status));
+}
+
+int cuda_launched(const struct kplan *k, int status)
+{
+	if (status == cudaSuccess)
+		return 0;
+	return ERR(E_UNAVAILABLE, &k->n->loc, "CUDA: kernel of '%s' (%s): %s", k->n->name, k->n->op->name,
+	           cudaGetErrorString((cudaError_t)status));
+}
+
+/* --- memory --- */
+
+static void *alloc(struct device *d, size_t bytes)
+{
+	void *p = NULL;
+	if (cudaMalloc(&p, bytes ? bytes : 1) != cudaSuccess ||
+	    cudaMemsetAsync(p, 0, bytes, cuda_of(d)->stream) != cudaSuccess) {
+		cudaGetLastError();
+		cudaFree(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void release(struct device *d, void *p, size_t bytes)
+{
+	(void)bytes;
+	cudaStreamSynchronize(cuda_of(d)->stream);
+	cudaFree(p);
+}
+
+static void *alloc_host(struct device *d, size_t bytes)
+{
+	void *p = NULL;
+	(void)d;
+	if (cudaHostAlloc(&p, bytes ? bytes : 1, cudaHostAllocDefault) != cudaSuccess) {
+		cudaGetLastError();
+		return NULL;
+	}
+	return p;
+}
+
+static void free_host(struct device *d, void *p, size_t bytes)
+{
+	(void)bytes;
+	cudaStreamSynchronize(cuda_of(d)->stream);
+	cudaFreeHost(p);
+}
+
+static int finish(struct device *d)
+{
+	return cuda_check(cudaStreamSynchronize(cuda_of(d)->stream), "waiting for the GPU");
+}
+
+static int put_later(struct device *d, void *to, const void *host, size_t bytes)
+{
+	return cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, cuda_of(d)->stream),
+	                  "copying to the GPU");
+}
+
+static int put(struct device *d, void *to, const void *host, size_t bytes)
+{
+	TRY(put_later(d, to, host, bytes));
+	return finish(d);
+}
+
+static int get(struct device *d, void *host, const void *from, size_t bytes)
+{
+	TRY(cuda_check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, cuda_of(d)->stream),
+	               "copying from the GPU"));
+	return finish(d);
+}
+
+int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
+{
+	struct cuda *c = cuda_of(k->dev);
+	size_t need = (bytes + 255) / 256 * 256;
+	struct kept *b = c->kept;
+	if (!b || b->size - b->used < need) {
+		b = mem_calloc(1, sizeof *b);
+		b->size = need > KEPT_BLOCK ? need : KEPT_BLOCK;
+		int rc = cuda_check(cudaMalloc((void **)&b->memory, b->size), "memory for tables of kernels");
+		if (rc < 0) {
+			mem_free(b);
+			return rc;
+		}
+		b->next = c->kept;
+		c->kept = b;
+	}
+	*out = b->memory + b->used;
+	b->used += need;
+	return put(k->dev, *out, host, bytes);
+}
+
+/* --- the step as one graph --- */
+
+static int record(struct device *d)
+{
+	/* Thread-local: threads that decode data may use the runtime meanwhile. */
+	return cuda_check(cudaStreamBeginCapture(cuda_of(d)->stream, cudaStreamCaptureModeThreadLocal),
+	                  "recording the step");
+}
+
+static int recorded(struct device *d, void **out)
+{
+	cudaGraph_t graph = NULL;
+	cudaGraphExec_t exec = NULL;
+	*out = NULL;
+	TRY(cuda_check(cudaStreamEndCapture(cuda_of(d)->stream, &graph), "recording the step"));
+	int rc = cuda_check(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded step");
+	cudaGraphDestroy(graph);
+	*out = exec;
+	return rc;
+}
+
+static int replay(struct device *d, void *recording)
+{
+	return cuda_check(cudaGraphLaunch(recording, cuda_of(d)->stream), "running the step");
+}
+
+static void forget(struct device *d, void *recording)
+{
+	cudaStreamSynchronize(cuda_of(d)->stream);
+	cudaGraphExecDestroy(recording);
+}
+
+/* --- opening and closing --- */
+
+static void close_device(struct device *d)
+{
+	struct cuda *c = cuda_of(d);
+	cudnn_close(c->cudnn);
+	cublas_close(c->cublas);
+	while (c->kept) {
+		struct kept *next = c->kept->next;
+		cudaFree(c->kept->memory);
+		mem_free(c->kept);
+		c->kept = next;
+	}
+	if (c->stream)
+		cudaStreamDestroy(c->stream);
+	mem_free(c);
+}
+
+static const struct device_driver driver = {
+	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
+	.put_later = put_later, .put = put, .get = get, .finish = finish,
+	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
+};
+
+int cuda_cudnn(struct device *d, void **handle)
+{
+	struct cuda *c = cuda_of(d);
+	if (!c->cudnn)
+		TRY(cudnn_open(&c->cudnn, c->stream));
+	*handle = c->cudnn;
+	return 0;
+}
+
+int cuda_cublas(struct device *d, void **handle)
+{
+	struct cuda *c = cuda_of(d);
+	if (!c->cublas)
+		TRY(cublas_open(&c->cublas));
+	*handle = c->cublas;
+	return 0;
+}
+
+/* Why there is no GPU, as a sentence with a remedy. */
+static int explain_absence(cudaError_t status)
+{
+	int driver_version = 0, runtime = 0;
+	cudaDriverGetVersion(&driver_version);
+	cudaRuntimeGetVersion(&runtime);
+	cudaGetLastError();
+	if (status == cudaErrorInsufficientDriver && driver_version > 0)
+		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver is too old: it knows CUDA up to %d.%d, "
+		           "this dlx was built with %d.%d; install a newer driver, or build dlx with an older toolkit",
+		           driver_version / 1000, driver_version % 100 / 10, runtime / 1000, runtime % 100 / 10);
+	if (status == cudaErrorNoDevice)
+		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver shows no GPU to this process; look at "
+		           "nvidia-smi, CUDA_VISIBLE_DEVICES and what the job asked for, or use 'device: cpu'");
+	if (driver_version == 0)
+		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': no NVIDIA driver is loaded on this machine; use "
+		           "'device: cpu', or 'auto' to take what is there");
+	return cuda_check((int)status, "looking for a GPU");
+}
+
+static void describe(struct device *d)
+{
+	const struct cudaDeviceProp *p = &cuda_of(d)->properties;
+	snprintf(d->description, sizeof d->description, "%.100s, %.0f GiB, compute capability %d.%d", p->name,
+	         (double)p->totalGlobalMem / (1 << 30), p->major, p->minor);
+}
+
+int cuda_open(struct device *d)
+{
+	int n = 0;
+	cudaError_t status = cudaGetDeviceCount(&n);
+	if (status != cudaSuccess || n == 0)
+		return explain_absence(status != cudaSuccess ? status : cudaErrorNoDevice);
+	struct cuda *c = mem_calloc(1, sizeof *c);
+	d->state = c;
+	int rc = cuda_check(cudaSetDevice(c->ordinal), "choosing the GPU");
+	if (rc == 0)
+		rc = cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal), "asking for the GPU's properties");
+	if (rc == 0)
+		rc = cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream");
+	if (rc == 0) {
+		d->driver = &driver;
+		describe(d);
+	} else {
+		mem_free(c);
+		d->state = NULL;
+	}
+	return rc;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The CUDA device for the rest of dlx: what opens it, and what kernels need of it. One process drives one GPU through one stream
+ * of computation; the libraries behind it (cuDNN, cuBLASLt) are loaded when the first kernel asks for them, so that a machine
+ * without a GPU, or a network without convolutions, does not wait for them. No header of CUDA is needed to include this. */
+#ifndef DLX_BACKEND_CUDA_H
+#define DLX_BACKEND_CUDA_H
+
+#include "backend/device.h"
+
+#ifdef HAVE_CUDA
+
+/* For device_open. E_UNAVAILABLE: no driver, one too old, no GPU, or none that this build has code for. */
+int cuda_open(struct device *d);
+
+/* The stream kernels run on (a cudaStream_t). */
+void *cuda_stream(const struct device *d);
+int cuda_multiprocessors(const struct device *d);
+/* Compute capability: 90 for 9.0. */
+int cuda_arch(const struct device *d);
+/* An error code of the runtime as an error of ours; 0 for success. what: "copying to the GPU". */
+int cuda_check(int status, const char *what);
+/* What a run function returns: the status of a launcher in cuda/kernels.h, told with the node's place. */
+int cuda_launched(const struct kplan *k, int status);
+
+/* Plan time: memory that the kernel's plan keeps on the device, holding these bytes. It is freed with the device. */
+int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out);
+
+/* The libraries' handles, opened at the first call: cudnnHandle_t, cublasLtHandle_t. E_UNAVAILABLE says which file was looked for
+ * where. */
+int cuda_cudnn(struct device *d, void **handle);
+int cuda_cublas(struct device *d, void **handle);
+
+#endif
+#endif
