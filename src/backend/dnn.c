@@ -12,21 +12,9 @@
 #include <dnnl.h>
 #include <dnnl_debug.h>
 
+#include "backend/dnn_code.h"
 #include "base/err.h"
 #include "base/mem.h"
-
-#define MAXARG 4      /* arguments without scratchpad */
-
-struct dnn_prim {
-	dnnl_primitive_desc_t pd;
-	dnnl_primitive_t prim;                 /* NULL before prepare */
-	dnnl_memory_t mem[MAXARG + 1];         /* the last one in use is the scratchpad */
-	void *handle[MAXARG + 1];              /* what mem[] points at now */
-	dnnl_exec_arg_t exec[MAXARG + 1];
-	int arg[MAXARG];                       /* DNNL_ARG_* */
-	int narg, nexec;
-	size_t ws_bytes;
-};
 
 static struct {
 	pthread_once_t once;
@@ -35,14 +23,6 @@ static struct {
 	dnnl_stream_t stream;
 	dnnl_primitive_attr_t attr;            /* scratch memory is the caller's */
 } lib = { .once = PTHREAD_ONCE_INIT };
-
-static int fail(dnnl_status_t st, const char *what)
-{
-	if (st == dnnl_success)
-		return 0;
-	return ERR(st == dnnl_out_of_memory ? E_NOMEM : E_UNSUPPORTED, NULL, "oneDNN: %s: %s", what,
-	           dnnl_status2str(st));
-}
 
 static dnnl_data_type_t data_type(enum dtype t)
 {
@@ -322,7 +302,7 @@ static void lib_open(void)
 static int lib_get(void)
 {
 	pthread_once(&lib.once, lib_open);
-	return fail(lib.status, "cannot start");
+	return dnn_fail(lib.status, "cannot start");
 }
 
 const char *dnn_describe(char *buf, size_t n)
@@ -354,19 +334,6 @@ static dnnl_status_t md_dense(struct md *m, dnnl_dim_t n)
 	return md_strided(m, 1, &n, dnnl_f32, &one);
 }
 
-/* Takes pd. args: DNNL_ARG_* in the caller's order, 0 for one that is not there. */
-static struct dnn_prim *prim_make(dnnl_primitive_desc_t pd, int narg, const int *args)
-{
-	struct dnn_prim *p = mem_calloc(1, sizeof *p);
-	p->pd = pd;
-	for (int i = 0; i < narg; i++)
-		if (args[i])
-			p->arg[p->narg++] = args[i];
-	p->ws_bytes = dnnl_memory_desc_get_size(
-		dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0));
-	return p;
-}
-
 static void conv_dims_init(struct conv_dims *c, const struct conv_geom *g)
 {
 	int wd = 0;
@@ -391,19 +358,32 @@ static void conv_dims_init(struct conv_dims *c, const struct conv_geom *g)
 	c->wd = wd;
 }
 
-int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
-{
-	static const int args[][MAXARG] = {
-		{ DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST },
-		{ DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, 0, DNNL_ARG_DIFF_SRC },
-		{ DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS },
-	};
-	struct md x = { 0 }, w = { 0 }, y = { 0 }, bias = { 0 };
-	dnnl_primitive_desc_t pd = NULL;
-	struct conv_dims cd;
-	TRY(lib_get());
-	conv_dims_init(&cd, &c->geom);
+/* What a convolution's code depends on, and so what it is found again by. */
+struct conv_key {
+	enum { KEY_CONV = 1, KEY_MATMUL, KEY_REORDER } what;
+	struct dnn_conv c;                     /* without its pointers */
+	struct layout x, w, y;
+};
 
+static void conv_key_init(struct conv_key *k, const struct dnn_conv *c)
+{
+	memset(k, 0, sizeof *k);
+	k->what = KEY_CONV;
+	memcpy(&k->c, c, sizeof *c);
+	k->c.x = k->c.w = k->c.y = NULL;
+	if (c->x)
+		memcpy(&k->x, c->x, sizeof k->x);
+	if (c->w)
+		memcpy(&k->w, c->w, sizeof k->w);
+	if (c->y)
+		memcpy(&k->y, c->y, sizeof k->y);
+}
+
+static dnnl_status_t conv_pd(dnnl_primitive_desc_t *pd, const struct dnn_conv *c)
+{
+	struct md x = { 0 }, w = { 0 }, y = { 0 }, bias = { 0 };
+	struct conv_dims cd;
+	conv_dims_init(&cd, &c->geom);
 	dnnl_status_t st = md_init(&x, cd.nd, cd.x, DTYPE_F32, c->x);
 	if (st == dnnl_success)
 		st = md_init(&w, cd.wd, cd.w, DTYPE_F32, c->w);
@@ -412,29 +392,69 @@ int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 	if (st == dnnl_success)
 		st = md_dense(&bias, cd.bias[0]);
 	if (st == dnnl_success)
-		st = pd_conv(&pd, c->kind, &cd, &x, &w, c->bias ? &bias : NULL, &y);
+		st = pd_conv(pd, c->kind, &cd, &x, &w, c->bias ? &bias : NULL, &y);
 	md_release(&x);
 	md_release(&w);
 	md_release(&y);
 	md_release(&bias);
-	TRY(fail(st, "no implementation of this convolution"));
+	return st;
+}
 
-	int arg[MAXARG];
+/* The kernel that was offered open layouts asks again with those it was answered. */
+static void remember_answer(struct dnn_code *code, struct conv_key *k)
+{
+	static const int x[] = { DNNL_ARG_SRC, DNNL_ARG_DIFF_SRC, DNNL_ARG_SRC };
+	static const int w[] = { DNNL_ARG_WEIGHTS, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_WEIGHTS };
+	static const int y[] = { DNNL_ARG_DST, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_DST };
+	const int arg[] = { x[k->c.kind], w[k->c.kind], y[k->c.kind] };
+	struct layout *const of[] = { &k->x, &k->w, &k->y };
+	bool open = false;
+	for (int i = 0; i < 3; i++) {
+		if (of[i]->set)
+			continue;
+		open = true;
+		if (md_layout(dnnl_primitive_desc_query_md(code->pd, dnnl_query_exec_arg_md, arg[i]),
+		              of[i]) < 0)
+			return;
+	}
+	if (open && !dnn_code_find(k, sizeof *k))
+		dnn_code_alias(k, sizeof *k, code);
+}
+
+int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
+{
+	static const int args[][DNN_MAXARG] = {
+		{ DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST },
+		{ DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, 0, DNNL_ARG_DIFF_SRC },
+		{ DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS },
+	};
+	struct conv_key key;
+	TRY(lib_get());
+	conv_key_init(&key, c);
+	struct dnn_code *code = dnn_code_find(&key, sizeof key);
+	if (!code) {
+		dnnl_primitive_desc_t pd = NULL;
+		dnnl_status_t st = conv_pd(&pd, c);
+		code = dnn_code_add(&key, sizeof key, pd, st);
+		if (st == dnnl_success)
+			remember_answer(code, &key);
+	}
+	TRY(dnn_fail(code->status, "no implementation of this convolution"));
+
+	int arg[DNN_MAXARG];
 	memcpy(arg, args[c->kind], sizeof arg);
-	for (int i = 0; i < MAXARG; i++)
+	for (int i = 0; i < DNN_MAXARG; i++)
 		if (!c->bias && (arg[i] == DNNL_ARG_BIAS || arg[i] == DNNL_ARG_DIFF_BIAS))
 			arg[i] = 0;
-	*out = prim_make(pd, MAXARG, arg);
+	*out = dnn_prim_make(code, lib.engine, lib.stream, DNN_MAXARG, arg);
 	return 0;
 }
 
-int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
+static dnnl_status_t matmul_pd(dnnl_primitive_desc_t *pd, const struct dnn_matmul *m)
 {
 	const dnnl_dims_t ad = { m->m, m->k }, bd = { m->k, m->n }, cd = { m->m, m->n };
 	const dnnl_dims_t vd = { 1, m->n }, vs = { m->n, 1 };
 	struct md a = { 0 }, b = { 0 }, c = { 0 }, bias = { 0 };
-	dnnl_primitive_desc_t pd = NULL;
-	TRY(lib_get());
 	dnnl_status_t st = md_strided(&a, 2, ad, dnnl_f32, m->a_stride);
 	if (st == dnnl_success)
 		st = md_strided(&b, 2, bd, dnnl_f32, m->b_stride);
@@ -443,121 +463,79 @@ int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
 	if (st == dnnl_success)
 		st = md_strided(&bias, 2, vd, dnnl_f32, vs);
 	if (st == dnnl_success)
-		st = pd_matmul(&pd, &a, &b, m->bias ? &bias : NULL, &c);
+		st = pd_matmul(pd, &a, &b, m->bias ? &bias : NULL, &c);
 	md_release(&a);
 	md_release(&b);
 	md_release(&c);
 	md_release(&bias);
-	TRY(fail(st, "no implementation of this matrix product"));
+	return st;
+}
+
+int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
+{
+	struct { int what; struct dnn_matmul m; } key;
+	TRY(lib_get());
+	memset(&key, 0, sizeof key);
+	key.what = KEY_MATMUL;
+	memcpy(&key.m, m, sizeof *m);
+	struct dnn_code *code = dnn_code_find(&key, sizeof key);
+	if (!code) {
+		dnnl_primitive_desc_t pd = NULL;
+		dnnl_status_t st = matmul_pd(&pd, m);
+		code = dnn_code_add(&key, sizeof key, pd, st);
+	}
+	TRY(dnn_fail(code->status, "no implementation of this matrix product"));
 	const int arg[] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, m->bias ? DNNL_ARG_BIAS : 0,
 		            DNNL_ARG_DST };
-	*out = prim_make(pd, MAXARG, arg);
+	*out = dnn_prim_make(code, lib.engine, lib.stream, DNN_MAXARG, arg);
 	return 0;
+}
+
+static dnnl_status_t reorder_pd(dnnl_primitive_desc_t *pd, enum dtype type, const struct layout *from,
+                                const struct layout *to)
+{
+	struct md a = { 0 }, b = { 0 };
+	dnnl_status_t st = md_init(&a, from->nd, from->dims, type, from);
+	if (st == dnnl_success)
+		st = md_init(&b, from->nd, from->dims, type, to);
+	if (st == dnnl_success)
+		st = dnnl_reorder_primitive_desc_create(pd, MD(&a), lib.engine, MD(&b), lib.engine,
+		                                        lib.attr);
+	md_release(&a);
+	md_release(&b);
+	return st;
 }
 
 int dnn_reorder_new(struct dnn_prim **out, enum dtype type, const struct layout *from,
                     const struct layout *to)
 {
-	struct md a = { 0 }, b = { 0 };
-	dnnl_primitive_desc_t pd = NULL;
+	struct { int what, type; struct layout from, to; } key;
 	TRY(lib_get());
 	if (data_type(type) == dnnl_data_type_undef)
-		return fail(dnnl_unimplemented, "no reorder of this element type");
-	dnnl_status_t st = md_init(&a, from->nd, from->dims, type, from);
-	if (st == dnnl_success)
-		st = md_init(&b, from->nd, from->dims, type, to);
-	if (st == dnnl_success)
-		st = dnnl_reorder_primitive_desc_create(&pd, MD(&a), lib.engine, MD(&b), lib.engine,
-		                                        lib.attr);
-	md_release(&a);
-	md_release(&b);
-	TRY(fail(st, "no implementation of this reorder"));
+		return dnn_fail(dnnl_unimplemented, "no reorder of this element type");
+	memset(&key, 0, sizeof key);
+	key.what = KEY_REORDER;
+	key.type = (int)type;
+	memcpy(&key.from, from, sizeof *from);
+	memcpy(&key.to, to, sizeof *to);
+	struct dnn_code *code = dnn_code_find(&key, sizeof key);
+	if (!code) {
+		dnnl_primitive_desc_t pd = NULL;
+		dnnl_status_t st = reorder_pd(&pd, type, from, to);
+		code = dnn_code_add(&key, sizeof key, pd, st);
+	}
+	TRY(dnn_fail(code->status, "no implementation of this reorder"));
 	const int arg[] = { DNNL_ARG_FROM, DNNL_ARG_TO };
-	*out = prim_make(pd, 2, arg);
+	*out = dnn_prim_make(code, lib.engine, lib.stream, 2, arg);
 	return 0;
-}
-
-const char *dnn_prim_impl(const struct dnn_prim *p)
-{
-	const char *impl = NULL;
-	if (dnnl_primitive_desc_query(p->pd, dnnl_query_impl_info_str, 0, &impl) != dnnl_success)
-		return "unknown";
-	return impl;
-}
-
-bool dnn_prim_is_reference(const struct dnn_prim *p)
-{
-	return strstr(dnn_prim_impl(p), "ref") != NULL;
 }
 
 int dnn_prim_layout(const struct dnn_prim *p, int i, struct layout *out)
 {
 	BUG_IF(i < 0 || i >= p->narg, "argument %d of %d", i, p->narg);
-	if (md_layout(dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md, p->arg[i]), out)
+	if (md_layout(dnnl_primitive_desc_query_md(p->code->pd, dnnl_query_exec_arg_md, p->arg[i]), out)
 	    < 0)
 		return ERR(E_UNSUPPORTED, NULL, "oneDNN: '%s' wants a layout that is not blocked",
 		           dnn_prim_impl(p));
 	return 0;
-}
-
-size_t dnn_prim_workspace(const struct dnn_prim *p)
-{
-	return p->ws_bytes;
-}
-
-static int add_memory(struct dnn_prim *p, int arg)
-{
-	int i = p->nexec;
-	TRY(fail(dnnl_memory_create(&p->mem[i],
-	                            dnnl_primitive_desc_query_md(p->pd, dnnl_query_exec_arg_md,
-	                                                         arg),
-	                            lib.engine, DNNL_MEMORY_NONE),
-	         "cannot make a memory object"));
-	p->exec[i] = (dnnl_exec_arg_t){ arg, p->mem[i] };
-	p->nexec++;
-	return 0;
-}
-
-int dnn_prim_prepare(struct dnn_prim *p)
-{
-	if (p->prim)
-		return 0;
-	TRY(fail(dnnl_primitive_create(&p->prim, p->pd), "cannot make a primitive"));
-	for (int i = 0; i < p->narg; i++)
-		TRY(add_memory(p, p->arg[i]));
-	if (p->ws_bytes)
-		TRY(add_memory(p, DNNL_ARG_SCRATCHPAD));
-	return 0;
-}
-
-/* A plan's pointers are the same in every step, so after the first one this costs a comparison. */
-static int point_at(struct dnn_prim *p, int i, void *handle)
-{
-	if (p->handle[i] == handle)
-		return 0;
-	p->handle[i] = handle;
-	return fail(dnnl_memory_set_data_handle(p->mem[i], handle), "cannot use a buffer");
-}
-
-int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws)
-{
-	for (int i = 0; i < p->narg; i++)
-		TRY(point_at(p, i, arg[i]));
-	if (p->ws_bytes)
-		TRY(point_at(p, p->narg, ws));
-	TRY(fail(dnnl_primitive_execute(p->prim, lib.stream, p->nexec, p->exec),
-		 "execution failed"));
-	return fail(dnnl_stream_wait(lib.stream), "execution failed");
-}
-
-void dnn_prim_free(struct dnn_prim *p)
-{
-	if (!p)
-		return;
-	for (int i = 0; i < p->nexec; i++)
-		dnnl_memory_destroy(p->mem[i]);
-	if (p->prim)
-		dnnl_primitive_destroy(p->prim);
-	dnnl_primitive_desc_destroy(p->pd);
-	mem_free(p);
 }

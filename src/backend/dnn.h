@@ -5,8 +5,12 @@
  *
  *   dnn_*_new        asks oneDNN for an implementation; layouts left open (NULL) are its to choose
  *   dnn_prim_layout  what it chose, if struct layout can say it
- *   dnn_prim_prepare generates code, makes the memory objects (may take milliseconds)
+ *   dnn_prim_prepare says that it will be run: makes the memory objects, asks for code
+ *   dnn_generate     generates what was asked for, on all threads (milliseconds each)
  *   dnn_prim_run     executes; allocates nothing of ours; scratch memory is the caller's
+ *
+ * Whoever asks for what was asked for before is given the same code: a network has many layers alike,
+ * and its evaluation has those of its training. Code lives as long as the process.
  *
  * Planning and running belong to one thread; the parallel part is oneDNN's OpenMP. The number of
  * threads must not change between new and run: scratch memory is sized for it. */
@@ -57,6 +61,8 @@ int dnn_prim_layout(const struct dnn_prim *p, int i, struct layout *out);
 size_t dnn_prim_workspace(const struct dnn_prim *p);      /* bytes of scratch memory for run */
 
 int dnn_prim_prepare(struct dnn_prim *p);
+/* All code that is wanted and not there yet. */
+int dnn_generate(void);
 /* arg: one pointer per argument, 64-byte aligned; ws: dnn_prim_workspace bytes. */
 int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws);
 void dnn_prim_free(struct dnn_prim *p);                   /* NULL is fine */

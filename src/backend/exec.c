@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "backend/dnn.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -190,7 +191,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena)
 			.run = kernel_of(e, n)->run, .k = &e->plan[i], .phase_bit = 1u << n->phase,
 			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws } };
 	}
-	return 0;
+	return dnn_generate();
 }
 
 static int explain(int rc, const struct node *n)

@@ -16,12 +16,14 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+static int64_t batch = 2;
+
 /* 5 output channels: every blocked layout has padding. */
 static struct dnn_conv some_conv(enum conv_kind kind, int64_t groups)
 {
 	struct dnn_conv c = { .kind = kind, .bias = kind != CONV_BACKWARD_DATA };
 	c.geom = (struct conv_geom){
-		.ns = 2, .n = 2, .ci = 3 * groups, .co = 5 * groups, .groups = groups,
+		.ns = 2, .n = batch, .ci = 3 * groups, .co = 5 * groups, .groups = groups,
 		.in = { 9, 8, 1 }, .kernel = { 3, 3, 1 }, .out = { 9, 8, 1 }, .stride = { 1, 1, 1 },
 		.dilation = { 1, 1, 1 }, .pad_lo = { 1, 1, 0 }, .pad_hi = { 1, 1, 0 },
 	};
@@ -43,7 +45,7 @@ static int weights_argument(enum conv_kind kind)
 static struct dnn_prim *open_conv(enum conv_kind kind, int64_t groups, struct layout *w)
 {
 	struct dnn_conv c = some_conv(kind, groups);
-	const int64_t xd[] = { 2, c.geom.ci, 9, 8 }, yd[] = { 2, c.geom.co, 9, 8 };
+	const int64_t xd[] = { batch, c.geom.ci, 9, 8 }, yd[] = { batch, c.geom.co, 9, 8 };
 	const struct shape xs = shape_of(4, xd), ys = shape_of(4, yd);
 	const struct layout x = layout_native(&xs), y = layout_native(&ys);
 	struct dnn_prim *p = NULL;
@@ -55,6 +57,7 @@ static struct dnn_prim *open_conv(enum conv_kind kind, int64_t groups, struct la
 	return p;
 }
 
+/* Of another batch, since code for what was asked with open layouts is remembered by those it chose. */
 static void chosen_layouts_can_be_given_back(void **state)
 {
 	for (int kind = CONV_FORWARD; kind <= CONV_BACKWARD_WEIGHTS; kind++)
@@ -62,7 +65,9 @@ static void chosen_layouts_can_be_given_back(void **state)
 			struct layout w = { 0 }, again;
 			struct dnn_prim *p = open_conv((enum conv_kind)kind, groups, &w);
 			again = w;
+			batch = 3;
 			struct dnn_prim *q = open_conv((enum conv_kind)kind, groups, &again);
+			batch = 2;
 			assert_true(w.set && layout_equal(&w, &again));
 			assert_string_equal(dnn_prim_impl(p), dnn_prim_impl(q));
 			assert_false(dnn_prim_is_reference(q));
@@ -108,6 +113,7 @@ static void gradients_leave_padding_zero(void **state)
 			      nw = layout_elements(&w);
 		const int64_t nws = (int64_t)dnn_prim_workspace(p) / 4 + 1;
 		assert_int_equal(dnn_prim_prepare(p), 0);
+		assert_int_equal(dnn_generate(), 0);
 		float *x = floats(nx, 0), *dy = floats(ny, 0), *dw = floats(nw, 0xff);
 		float *db = floats(5 * groups, 0xff), *ws_mem = floats(nws, 0xff);
 		void *const arg[] = { x, dy, dw, db };
@@ -203,6 +209,29 @@ static void refusals_say_why(void **state)
 	dnn_prim_free(NULL);
 }
 
+/* One question, two users at different places, one of whom goes first. */
+static void equal_questions_share_code(void **state)
+{
+	const struct dnn_matmul m = { .m = 3, .n = 3, .k = 3, .a_stride = { 3, 1 }, .b_stride = { 3, 1 },
+		.c_stride = { 3, 1 } };
+	struct dnn_prim *p[2];
+	float *a = floats(9, 0), *b = floats(9, 0), *c[2] = { floats(9, 0xff), floats(9, 0xff) };
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(dnn_matmul_new(&p[i], &m), 0);
+		assert_int_equal(dnn_prim_prepare(p[i]), 0);
+	}
+	assert_ptr_equal(dnn_prim_impl(p[0]), dnn_prim_impl(p[1]));
+	const int64_t nws = (int64_t)dnn_prim_workspace(p[0]) / 4 + 1;
+	float *ws = floats(nws, 0xff);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(dnn_prim_run(p[i], (void *const[]){ a, b, c[i] }, ws), 0);
+		dnn_prim_free(p[i]);
+	}
+	assert_memory_equal(c[0], c[1], 9 * sizeof *a);
+	assert_false(isnan(c[1][8]));
+	drop(a, 9), drop(b, 9), drop(c[0], 9), drop(c[1], 9), drop(ws, nws);
+}
+
 static void describes_itself(void **state)
 {
 	char text[64], small[8];
@@ -218,6 +247,7 @@ int main(void)
 		cmocka_unit_test(reorders_move_elements),
 		cmocka_unit_test(products),
 		cmocka_unit_test(refusals_say_why),
+		cmocka_unit_test(equal_questions_share_code),
 		cmocka_unit_test(describes_itself),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

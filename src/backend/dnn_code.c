@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A hash table by the bytes of the question. Nothing is ever taken out: a process plans one network or a few. Code is
+ * generated for all of a plan at once, since oneDNN's generators are serial but do not disturb each other. */
+#include "backend/dnn_code.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+struct slot {
+	uint64_t hash;
+	size_t n;                        /* 0: free */
+	void *key;
+	struct dnn_code *code;
+};
+
+static struct {
+	struct slot *slot;               /* open addressing */
+	size_t nslot, used;              /* nslot: a power of two */
+	struct dnn_code *first;          /* all code, newest first */
+} cache;
+
+static struct slot *probe(const void *key, size_t n, uint64_t hash)
+{
+	size_t mask = cache.nslot - 1, i = (size_t)hash & mask;
+	for (; cache.slot[i].n; i = (i + 1) & mask)
+		if (cache.slot[i].hash == hash && cache.slot[i].n == n && memcmp(cache.slot[i].key, key, n) == 0)
+			break;
+	return &cache.slot[i];
+}
+
+static void grow(void)
+{
+	struct slot *old = cache.slot;
+	size_t n = cache.nslot;
+	cache.nslot = n ? 2 * n : 256;
+	cache.slot = mem_calloc(cache.nslot, sizeof *cache.slot);
+	for (size_t i = 0; i < n; i++)
+		if (old[i].n)
+			*probe(old[i].key, old[i].n, old[i].hash) = old[i];
+	mem_free(old);
+}
+
+struct dnn_code *dnn_code_find(const void *key, size_t n)
+{
+	return cache.nslot ? probe(key, n, hash_bytes(key, n, 0))->code : NULL;
+}
+
+void dnn_code_alias(const void *key, size_t n, struct dnn_code *code)
+{
+	uint64_t hash = hash_bytes(key, n, 0);
+	if (2 * (cache.used + 1) > cache.nslot)
+		grow();
+	struct slot *s = probe(key, n, hash);
+	*s = (struct slot){ hash, n, mem_alloc(n), code };
+	memcpy(s->key, key, n);
+	cache.used++;
+}
+
+struct dnn_code *dnn_code_add(const void *key, size_t n, dnnl_primitive_desc_t pd, dnnl_status_t st)
+{
+	struct dnn_code *code = mem_calloc(1, sizeof *code);
+	code->status = st;
+	code->pd = pd;
+	code->next = cache.first;
+	cache.first = code;
+	dnn_code_alias(key, n, code);
+	return code;
+}
+
+/* Those that want code, in *list; returns how many. */
+static int collect(struct dnn_code ***list)
+{
+	int n = 0, k = 0;
+	for (struct dnn_code *c = cache.first; c; c = c->next)
+		n += c->wanted && !c->prim;
+	*list = mem_alloc(sizeof **list * ((size_t)n + 1));
+	for (struct dnn_code *c = cache.first; c; c = c->next)
+		if (c->wanted && !c->prim)
+			(*list)[k++] = c;
+	return n;
+}
+
+dnnl_status_t dnn_code_generate(void)
+{
+	struct dnn_code **list;
+	int n = collect(&list), bad = dnnl_success;
+#pragma omp parallel for schedule(dynamic) if (n > 1)
+	for (int i = 0; i < n; i++) {
+		dnnl_status_t st = dnnl_primitive_create(&list[i]->prim, list[i]->pd);
+		if (st != dnnl_success) {
+#pragma omp atomic write
+			bad = st;
+		}
+	}
+	mem_free(list);
+	return (dnnl_status_t)bad;
+}
