@@ -17,7 +17,8 @@
 #include "graph/derive.h"
 
 #define OP_CACHE 256             /* power of two */
-#define MANY_OUT 64              /* most outputs of an op whose shape rule says how many */
+#define MANY_OUT 64              /* outputs of an op whose shape rule says how many: as many as it has
+                                    inputs, and this many at least */
 
 struct graph_own {
 	struct graph g;              /* first: a graph is one of these */
@@ -300,6 +301,13 @@ static void finish_outputs(struct graph *g, struct node *n)
 		g->tensor[n->out[0]]->alias = n->in[0];
 }
 
+static int most_outputs(const struct op *op, int nin)
+{
+	if (op->nout >= 0)
+		return op->nout;
+	return nin > MANY_OUT ? nin : MANY_OUT;
+}
+
 static struct node *node_new(struct graph *g, const struct op *op, int nin, const tid *in)
 {
 	struct node *n = ARENA_NEW(g->arena, struct node);
@@ -309,8 +317,8 @@ static struct node *node_new(struct graph *g, const struct op *op, int nin, cons
 	n->nin = nin;
 	n->in = arena_copy(g->arena, in, (size_t)nin * sizeof *in);
 	n->nout = op->nout < 0 ? 0 : op->nout;
-	n->out = ARENA_ARRAY(g->arena, tid, op->nout < 0 ? MANY_OUT : op->nout);
-	for (int i = 0; i < (op->nout < 0 ? MANY_OUT : op->nout); i++)
+	n->out = ARENA_ARRAY(g->arena, tid, most_outputs(op, nin));
+	for (int i = 0; i < most_outputs(op, nin); i++)
 		n->out[i] = NONE;
 	n->name = current_name(g);
 	n->phase = g->cur_phase;
@@ -358,7 +366,7 @@ int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const st
 	struct tensor *t;
 	char name[256];
 
-	BUG_IF(i < 0 || i >= (n->op->nout < 0 ? MANY_OUT : n->op->nout), "'%s' has no output %d",
+	BUG_IF(i < 0 || i >= most_outputs(n->op, n->nin), "'%s' has no output %d",
 	       n->op->name, i);
 	for (int d = 0; d < s->nd; d++)
 		if (s->d[d] < 1)

@@ -4,22 +4,37 @@
 #ifndef DLX_OP_UPDATE_H
 #define DLX_OP_UPDATE_H
 
-#include <stdbool.h>
+#include "config/schema.h"
 
-struct sgd_attr {
-	double momentum;
-	bool nesterov;
-	double weight_decay;
+/* The inputs of an optimizer's node before its groups; all but the first may be NONE. */
+enum {
+	DESCENT_RATE,                /* F32 scalar */
+	DESCENT_STEP,                /* I64 scalar: updates made so far */
+	DESCENT_SCALE,               /* F32 scalar that multiplies every gradient */
+	DESCENT_APPLY,               /* F32 scalar: 0 if the step is to be left out */
+	DESCENT_TRUST,               /* F32, one number for each group: multiplies its gradient */
+	DESCENT_HEAD
+};
+
+/* What may differ from parameter to parameter: a list, one number for all, or none. First in the
+ * attributes of every optimizer. */
+struct each_attr {
+	struct floats weight_decay, rate_factor;
 	bool decoupled;              /* decay the weights themselves rather than the gradient */
+	bool direction;              /* output u + decay w rather than the new weights */
+};
+struct sgd_attr {
+	struct each_attr each;
+	double momentum;
+	bool nesterov, rate_inside;
 };
 struct adam_attr {
+	struct each_attr each;
 	double beta1, beta2, eps;
-	double weight_decay;
-	bool decoupled;
 };
 struct ema_update_attr {
 	double momentum;             /* share of the new value */
-	double factor;              /* multiplies the new value: n / (n - 1) for an unbiased variance */
+	double factor;               /* multiplies the new value: n / (n - 1) for an unbiased variance */
 };
 struct clip_factor_attr {
 	double max_norm;

@@ -61,20 +61,39 @@ const struct metric_value *metrics_values(struct metrics *m, int *n);
 
 extern const struct variant optimizer_variants[]; /* sgd, adam */
 
+/* Parameters that are updated together: bundle k is first[k] .. first[k + 1] - 1. */
+struct bundles {
+	int n, nparam;
+	int *first;
+	tid *param, *grad;
+	const tid *network;  /* the params in the order they were given in */
+};
+/* Sorts n parameters by when their gradients are ready, and cuts them into bundles. In the graph's
+ * arena. */
+struct bundles *bundles_new(struct graph *g, int n, const tid *param, const tid *grad);
+/* Nodes emitted next are of bundle k: named after its first parameter, with `what` added. */
+void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *what);
+/* A state of param p's shape, named "P.LEAF", zero at first. */
+int bundles_state(struct graph *g, tid p, const char *leaf, tid *out);
+/* All of them, in the network's order, which is that of checkpoints. */
+int bundles_states(struct graph *g, const struct bundles *b, int n, const char *const *leaf);
+/* Sums over micro-batches, in states; b->grad becomes the sums. micro: I64 scalar, which one it is. */
+int accumulate_emit(struct graph *g, struct bundles *b, tid micro);
+
 struct optim_input {
 	tid learning_rate; /* F32 scalar input */
 	tid step;          /* I64 scalar input: updates done so far, counting from 0 */
 	tid grad_scale;    /* F32 scalar that multiplies every gradient (clipping), or NONE */
 };
-/* Emits the update of every param: n params and their gradients. Moments become states named
- * "PARAM.momentum", .... */
-int optim_emit(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
-               const tid *grad, const struct optim_input *in);
+/* Emits the update of every param. Moments become states named "PARAM.momentum", .... */
+int optim_emit(struct graph *g, const struct variant_value *optimizer, const struct bundles *b,
+               const struct optim_input *in);
 /* As loss_check. */
 int optim_check(const struct variant_value *optimizer);
 /* The base rate for the schedule. */
 double optim_learning_rate(const struct variant_value *optimizer);
-/* Emits the factor min(1, max_norm / ||all gradients||) as an F32 scalar. */
-int clip_emit(struct graph *g, double max_norm, int n, const tid *grad, tid *factor);
+/* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm that of all gradients times scale; scale
+ * may be NONE. */
+int clip_emit(struct graph *g, double max_norm, const struct bundles *b, tid scale, tid *factor);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Optimizers as graph: one update node for each parameter, which writes the parameter and its
+ * Optimizers as graph: one update node for each bundle of parameters, which writes them and their
  * moments in place. Moments are states named after the parameter ("conv.weight.momentum"), zero at
  * first. */
 #include <string.h>
 
 #include "base/err.h"
-#include "model/op_attr.h"
+#include "op/update.h"
 #include "optim/optim.h"
 
 struct sgd {
@@ -69,67 +69,73 @@ int optim_check(const struct variant_value *o)
 	return 0;
 }
 
-/* A state of p's shape, named "P.leaf". */
-static int moment(struct graph *g, tid p, const char *leaf, tid *out)
+/* What an optimizer's node is made of. */
+struct rule {
+	const char *op;
+	const void *attr;
+	int nmoment;
+	const char *const *moment;
+};
+
+static struct each_attr each(struct graph *g, double weight_decay, bool decoupled)
 {
-	const struct tensor *t = graph_t(g, p);
-	return graph_state(g, arena_printf(g->arena, "%s.%s", t->name, leaf), t->dtype, &t->shape,
-	                   (struct init){ INIT_CONSTANT, 0 }, out);
+	double *decay = arena_copy(g->arena, &weight_decay, sizeof weight_decay);
+	return (struct each_attr){ .weight_decay = { weight_decay > 0, decay }, .decoupled = decoupled };
 }
 
-static struct op_attr sgd_attr(struct graph *g, const struct sgd *c)
+static struct rule sgd_rule(struct graph *g, const struct sgd *c)
 {
-	struct op_attr t = op_attr_new(g->arena, "sgd");
-	op_attr_float(&t, "momentum", c->momentum);
-	op_attr_int(&t, "nesterov", c->nesterov);
-	op_attr_float(&t, "weight_decay", c->weight_decay);
-	op_attr_int(&t, "decoupled", c->decoupled);
-	return t;
+	static const char *const moment[] = { "momentum" };
+	struct sgd_attr *at = ARENA_NEW(g->arena, struct sgd_attr);
+	at->each = each(g, c->weight_decay, c->decoupled);
+	at->momentum = c->momentum;
+	at->nesterov = c->nesterov;
+	return (struct rule){ "sgd", at, c->momentum > 0, moment };
 }
 
-static struct op_attr adam_attr(struct graph *g, const struct adam *c)
+static struct rule adam_rule(struct graph *g, const struct adam *c)
 {
-	struct op_attr t = op_attr_new(g->arena, "adam");
-	op_attr_float(&t, "beta1", c->beta1);
-	op_attr_float(&t, "beta2", c->beta2);
-	op_attr_float(&t, "eps", c->eps);
-	op_attr_float(&t, "weight_decay", c->weight_decay);
-	op_attr_int(&t, "decoupled", c->decoupled);
-	return t;
+	static const char *const moment[] = { "first_moment", "second_moment" };
+	struct adam_attr *at = ARENA_NEW(g->arena, struct adam_attr);
+	at->each = each(g, c->weight_decay, c->decoupled);
+	at->beta1 = c->beta1;
+	at->beta2 = c->beta2;
+	at->eps = c->eps;
+	return (struct rule){ "adam", at, 2, moment };
 }
 
-static int emit_sgd(struct graph *g, const struct op_attr *t, bool momentum, tid w, tid grad,
-                    const struct optim_input *in)
+static int emit_bundle(struct graph *g, const struct rule *r, const struct bundles *b, int k,
+                       const struct optim_input *in)
 {
-	tid arg[5] = { w, grad, in->learning_rate, NONE, in->grad_scale }, out[2];
-	if (momentum)
-		TRY(moment(g, w, "momentum", &arg[3]));
-	return graph_emit(g, "sgd", t->data, 5, arg, 2, out);
+	int n = b->first[k + 1] - b->first[k], each = 2 + r->nmoment;
+	tid *arg = ARENA_ARRAY(g->arena, tid, DESCENT_HEAD + n * each);
+	arg[DESCENT_RATE] = in->learning_rate;
+	arg[DESCENT_STEP] = in->step;
+	arg[DESCENT_SCALE] = in->grad_scale;
+	arg[DESCENT_APPLY] = arg[DESCENT_TRUST] = NONE;
+	for (int i = 0; i < n; i++) {
+		tid *member = arg + DESCENT_HEAD + i * each;
+		member[0] = b->param[b->first[k] + i];
+		member[1] = b->grad[b->first[k] + i];
+		for (int m = 0; m < r->nmoment; m++)
+			TRY(bundles_state(g, member[0], r->moment[m], &member[2 + m]));
+	}
+	return graph_emit(g, r->op, r->attr, DESCENT_HEAD + n * each, arg, 0, NULL);
 }
 
-static int emit_adam(struct graph *g, const struct op_attr *t, tid w, tid grad,
-                     const struct optim_input *in)
-{
-	tid arg[7] = { w, grad, in->learning_rate, in->step, NONE, NONE, in->grad_scale }, out[3];
-	TRY(moment(g, w, "first_moment", &arg[4]));
-	TRY(moment(g, w, "second_moment", &arg[5]));
-	return graph_emit(g, "adam", t->data, 7, arg, 3, out);
-}
-
-int optim_emit(struct graph *g, const struct variant_value *o, int n, const tid *param,
-               const tid *grad, const struct optim_input *in)
+int optim_emit(struct graph *g, const struct variant_value *o, const struct bundles *b,
+               const struct optim_input *in)
 {
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
-	struct op_attr t = is_sgd(o) ? sgd_attr(g, o->data) : adam_attr(g, o->data);
+	struct rule r = is_sgd(o) ? sgd_rule(g, o->data) : adam_rule(g, o->data);
 	int rc = optim_check(o);
+	if (rc == 0)
+		rc = bundles_states(g, b, r.nmoment, r.moment);
 	g->cur_phase = PHASE_UPDATE;
-	for (int i = 0; i < n && rc == 0; i++) {
-		const struct tensor *w = graph_t(g, param[i]);
-		g->cur_name = w->name;
-		g->cur_loc = w->loc.file ? w->loc : o->loc;
-		rc = is_sgd(o) ? emit_sgd(g, &t, ((const struct sgd *)o->data)->momentum > 0, param[i],
-		                          grad[i], in)
-		               : emit_adam(g, &t, param[i], grad[i], in);
+	for (int k = 0; k < b->n && rc == 0; k++) {
+		g->cur_loc = o->loc;
+		bundles_enter(g, b, k, "");
+		rc = emit_bundle(g, &r, b, k, in);
 	}
 	graph_leave(g, saved);
 	return rc;

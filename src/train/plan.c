@@ -13,7 +13,6 @@
 #include "graph/autodiff.h"
 #include "graph/pass.h"
 #include "model/model.h"
-#include "op/emit.h"
 #include "op/random.h"
 
 struct compilation {
@@ -126,45 +125,15 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 }
 
 /* Sums micro-batch gradients in states; the average is the updates' grad_scale. */
-static int emit_accumulation(struct graph *g, struct plan *p, const struct train_section *train, tid *grad)
+static int emit_accumulation(struct graph *g, struct plan *p, const struct train_section *train,
+                             struct bundles *b)
 {
 	struct shape scalar = { 0 };
-	memcpy(grad, p->grad, sizeof *grad * (size_t)p->nparam);
 	if (train->accumulate == 1)
 		return 0;
 	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
 	TRY(graph_input(g, "gradient_average", DTYPE_F32, &scalar, &p->average));
-	g->cur_phase = PHASE_BACKWARD;
-	for (int i = 0; i < p->nparam; i++) {
-		struct tensor *w = graph_t(g, p->param[i]);
-		tid in[3] = { NONE, grad[i], p->micro };
-		g->cur_name = arena_printf(g->arena, "%s.gradient_sum", w->name);
-		g->cur_loc = w->loc;
-		TRY(graph_state(g, g->cur_name, DTYPE_F32, &w->shape, (struct init){ INIT_CONSTANT, 0 }, &in[0]));
-		graph_t(g, in[0])->grad_of = p->param[i];
-		graph_t(g, in[0])->use = STATE_OF_STEP;
-		TRY(graph_emit1(g, "accumulate", NULL, 3, in, &grad[i]));
-	}
-	return 0;
-}
-
-/* average * clip factor, either of which may be absent. The norm is that of the averaged gradient. */
-static int emit_grad_scale(struct graph *g, struct plan *p, const struct train_section *train,
-                           const tid *grad, tid *out)
-{
-	*out = p->average;
-	g->cur_phase = PHASE_UPDATE;
-	g->cur_name = "clip_norm";
-	if (isnan(train->clip_norm))
-		return 0;
-	tid factor;
-	if (p->average == NONE)
-		return clip_emit(g, train->clip_norm, p->nparam, grad, out);
-	tid *averaged = ARENA_ARRAY(g->arena, tid, p->nparam);
-	for (int i = 0; i < p->nparam; i++)
-		TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ grad[i], p->average }, &averaged[i]));
-	TRY(clip_emit(g, train->clip_norm, p->nparam, averaged, &factor));
-	return emit_mul(g, p->average, factor, out);
+	return accumulate_emit(g, b, p->micro);
 }
 
 static int pass_update(struct graph *g, struct pass_env *env)
@@ -172,21 +141,20 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	struct compilation *c = env->user;
 	const struct run_config *config = c->r->config;
 	struct plan *p = c->p;
-	struct optim_input in;
 	struct shape scalar = { 0 };
 	if (p->mode != PLAN_TRAIN)
 		return 0;
-	tid *grad = ARENA_ARRAY(g->arena, tid, p->nparam);
-	TRY(emit_accumulation(g, p, &config->train, grad));
-	TRY(emit_grad_scale(g, p, &config->train, grad, &in.grad_scale));
+	struct bundles *b = bundles_new(g, p->nparam, p->param, p->grad);
+	TRY(emit_accumulation(g, p, &config->train, b));
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
 	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &p->step));
-	in.learning_rate = p->learning_rate;
-	in.step = p->step;
+	struct optim_input in = { p->learning_rate, p->step, p->average };
+	if (!isnan(config->train.clip_norm))
+		TRY(clip_emit(g, config->train.clip_norm, b, p->average, &in.grad_scale));
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = "optimizer";
 	g->cur_loc = config->optimizer.loc;
-	return optim_emit(g, &config->optimizer, p->nparam, p->param, grad, &in);
+	return optim_emit(g, &config->optimizer, b, &in);
 }
 
 static int pass_preset(struct graph *g, struct pass_env *env)

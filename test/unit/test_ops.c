@@ -151,20 +151,23 @@ static void three_sgd_steps(enum backend b, const struct sgd_attr *at, double *w
 
 	for (int step = 0; step < 3; step++) {
 		struct graph *g = graph_new();
-		tid in[5] = { state(g, "w", 3), INPUT(g, "g", 3), SCALAR(g, "lr"),
-		              at->momentum > 0 ? state(g, "v", 3) : NONE, graph_scalar(g, 0.5) };
-		tid out[2];
+		bool moving = at->momentum > 0;
+		tid in[DESCENT_HEAD + 3] = { SCALAR(g, "lr"), NONE, graph_scalar(g, 0.5), NONE, NONE,
+		                             state(g, "w", 3), INPUT(g, "g", 3), NONE };
+		tid out[2], *member = in + DESCENT_HEAD;
 		struct op_run r;
-		assert_int_equal(graph_emit(g, "sgd", at, 5, in, 2, out), 0);
+		if (moving)
+			member[2] = state(g, "v", 3);
+		assert_int_equal(graph_emit(g, "sgd", at, DESCENT_HEAD + 2 + moving, in, 1 + moving, out), 0);
 		op_run_init(&r, g, b, false);
-		op_run_set(&r, in[0], w);
-		op_run_set(&r, in[1], gradients[step]);
-		op_run_set(&r, in[2], &rate);
-		if (in[3] != NONE)
-			op_run_set(&r, in[3], v);
+		op_run_set(&r, in[DESCENT_RATE], &rate);
+		op_run_set(&r, member[0], w);
+		op_run_set(&r, member[1], gradients[step]);
+		if (moving)
+			op_run_set(&r, member[2], v);
 		op_run_all(&r);
 		op_run_get(&r, out[0], w);
-		if (in[3] != NONE)
+		if (moving)
 			op_run_get(&r, out[1], v);
 		op_run_release(&r);
 		graph_free(g);
@@ -174,24 +177,29 @@ static void three_sgd_steps(enum backend b, const struct sgd_attr *at, double *w
 static void test_sgd(void **unused)
 {
 	static const struct {
-		struct sgd_attr at;
+		double momentum;
+		bool nesterov;
+		double decay;
+		bool decoupled;
 		double want[3];
 	} c[] = {
-		{ { 0, false, 0, false }, { 1.01, -1.9925, 0.475 } },
-		{ { 0, false, 0.1, false }, { 0.9805485, -1.933396, 0.46014825 } },
-		{ { 0.9, false, 0, false }, { 0.98795, -1.9673, 0.476125 } },
-		{ { 0.9, false, 0.1, false }, { 0.9326685, -1.856716, 0.44853825 } },
-		{ { 0.9, true, 0, false }, { 0.999155, -1.96307, 0.4535125 } },
-		{ { 0.9, true, 0.1, false }, { 0.9211019115, -1.806542764, 0.41433564675 } },
-		{ { 0, false, 0.1, true }, { 0.9805485, -1.933396, 0.46014825 } },
-		{ { 0.9, false, 0.1, true }, { 0.9585435, -1.908376, 0.46138575 } },
+		{ 0, false, 0, false, { 1.01, -1.9925, 0.475 } },
+		{ 0, false, 0.1, false, { 0.9805485, -1.933396, 0.46014825 } },
+		{ 0.9, false, 0, false, { 0.98795, -1.9673, 0.476125 } },
+		{ 0.9, false, 0.1, false, { 0.9326685, -1.856716, 0.44853825 } },
+		{ 0.9, true, 0, false, { 0.999155, -1.96307, 0.4535125 } },
+		{ 0.9, true, 0.1, false, { 0.9211019115, -1.806542764, 0.41433564675 } },
+		{ 0, false, 0.1, true, { 0.9805485, -1.933396, 0.46014825 } },
+		{ 0.9, false, 0.1, true, { 0.9585435, -1.908376, 0.46138575 } },
 	};
 
 	for (size_t i = 0; i < sizeof c / sizeof *c; i++)
 		for (int b = 0; b < 2; b++) {
 			double w[3], v[3] = { 0 };
+			struct sgd_attr at = { .momentum = c[i].momentum, .nesterov = c[i].nesterov,
+				.each = { .weight_decay = { 1, &c[i].decay }, .decoupled = c[i].decoupled } };
 			memcpy(w, weights, sizeof w);
-			three_sgd_steps(both[b], &c[i].at, w, v);
+			three_sgd_steps(both[b], &at, w, v);
 			check_close(w, c[i].want, 3, tolerance(both[b]));
 		}
 }
@@ -204,20 +212,21 @@ static void three_adam_steps(enum backend b, const struct adam_attr *at, double 
 	for (int64_t step = 0; step < 3; step++) {
 		struct graph *g = graph_new();
 		const struct shape scalar = { 0 };
-		tid in[7] = { state(g, "w", 3), INPUT(g, "g", 3), SCALAR(g, "lr"), NONE, state(g, "m", 3),
-		              state(g, "v", 3), graph_scalar(g, 0.5) };
+		tid in[DESCENT_HEAD + 4] = { SCALAR(g, "lr"), NONE, graph_scalar(g, 0.5), NONE, NONE,
+		                             state(g, "w", 3), INPUT(g, "g", 3), state(g, "m", 3),
+		                             state(g, "v", 3) };
 		double count = (double)step;
-		tid out[3];
+		tid out[3], *member = in + DESCENT_HEAD;
 		struct op_run r;
-		assert_int_equal(graph_input(g, "step", DTYPE_I64, &scalar, &in[3]), 0);
-		assert_int_equal(graph_emit(g, "adam", at, 7, in, 3, out), 0);
+		assert_int_equal(graph_input(g, "step", DTYPE_I64, &scalar, &in[DESCENT_STEP]), 0);
+		assert_int_equal(graph_emit(g, "adam", at, DESCENT_HEAD + 4, in, 3, out), 0);
 		op_run_init(&r, g, b, false);
-		op_run_set(&r, in[0], w);
-		op_run_set(&r, in[1], gradients[step]);
-		op_run_set(&r, in[2], &rate);
-		op_run_set(&r, in[3], &count);
-		op_run_set(&r, in[4], m);
-		op_run_set(&r, in[5], v);
+		op_run_set(&r, in[DESCENT_RATE], &rate);
+		op_run_set(&r, in[DESCENT_STEP], &count);
+		op_run_set(&r, member[0], w);
+		op_run_set(&r, member[1], gradients[step]);
+		op_run_set(&r, member[2], m);
+		op_run_set(&r, member[3], v);
 		op_run_all(&r);
 		op_run_get(&r, out[0], w);
 		op_run_get(&r, out[1], m);
@@ -230,24 +239,27 @@ static void three_adam_steps(enum backend b, const struct adam_attr *at, double 
 static void test_adam(void **unused)
 {
 	static const struct {
-		struct adam_attr at;
+		double beta1, beta2, eps, decay;
+		bool decoupled;
 		double want[3];
 	} c[] = {
-		{ { 0.9, 0.999, 1e-8, 0, false },
+		{ 0.9, 0.999, 1e-8, 0, false,
 		  { 0.83167751324974915, -1.8600103254679805, 0.40228625209307339 } },
-		{ { 0.9, 0.999, 1e-8, 0.1, false },
+		{ 0.9, 0.999, 1e-8, 0.1, false,
 		  { 0.78041091152006625, -1.7364575730161509, 0.36694046626784116 } },
-		{ { 0.8, 0.9, 0.01, 0, false },
+		{ 0.8, 0.9, 0.01, 0, false,
 		  { 0.86003676320082645, -1.8776258971509381, 0.41067092559579754 } },
-		{ { 0.9, 0.999, 1e-8, 0.1, true },
+		{ 0.9, 0.999, 1e-8, 0.1, true,
 		  { 0.80488429388865712, -1.8028646623912938, 0.38905964842535828 } },
 	};
 
 	for (size_t i = 0; i < sizeof c / sizeof *c; i++)
 		for (int b = 0; b < 2; b++) {
 			double w[3];
+			struct adam_attr at = { .beta1 = c[i].beta1, .beta2 = c[i].beta2, .eps = c[i].eps,
+				.each = { .weight_decay = { 1, &c[i].decay }, .decoupled = c[i].decoupled } };
 			memcpy(w, weights, sizeof w);
-			three_adam_steps(both[b], &c[i].at, w);
+			three_adam_steps(both[b], &at, w);
 			check_close(w, c[i].want, 3, tolerance(both[b]));
 		}
 }
@@ -261,19 +273,19 @@ static void test_accumulate(void **unused)
 	for (int b = 0; b < 2; b++) {
 		double got[3], index = 0;
 		struct graph *g = graph_new();
-		tid in[3] = { state(g, "acc", 3), INPUT(g, "g", 3), NONE }, out;
+		tid in[3] = { NONE, state(g, "acc", 3), INPUT(g, "g", 3) }, out;
 		struct op_run r;
-		assert_int_equal(graph_input(g, "index", DTYPE_I64, &scalar, &in[2]), 0);
+		assert_int_equal(graph_input(g, "index", DTYPE_I64, &scalar, &in[0]), 0);
 		assert_int_equal(graph_emit1(g, "accumulate", NULL, 3, in, &out), 0);
 		op_run_init(&r, g, both[b], false);
-		op_run_set(&r, in[0], old);
-		op_run_set(&r, in[1], grad);
-		op_run_set(&r, in[2], &index);
+		op_run_set(&r, in[1], old);
+		op_run_set(&r, in[2], grad);
+		op_run_set(&r, in[0], &index);
 		op_run_all(&r);
 		op_run_get(&r, out, got);
 		check_close(got, grad, 3, 0);
 		index = 1;
-		op_run_set(&r, in[2], &index);
+		op_run_set(&r, in[0], &index);
 		op_run_all(&r);
 		op_run_get(&r, out, got);
 		check_close(got, (double[]){ 2, 4, 6 }, 3, 0);
@@ -285,9 +297,10 @@ static void test_accumulate(void **unused)
 static void test_clip(void **unused)
 {
 	static const struct {
-		double a, b, max, want;
+		double scale, a, b, max, want;
 	} c[] = {
-		{ 9, 16, 10, 1 }, { 9, 16, 5, 1 }, { 9, 16, 1, 0.2 }, { 0, 0, 1, 1 }, { NAN, 1, 1, NAN },
+		{ 1, 9, 16, 10, 1 },     { 1, 9, 16, 5, 1 },     { 1, 9, 16, 1, 0.2 },  { 1, 0, 0, 1, 1 },
+		{ 1, NAN, 1, 1, NAN },   { 0.5, 9, 16, 1, 0.2 }, { 0.25, 9, 16, 2, 0.25 },
 	};
 
 	for (size_t i = 0; i < sizeof c / sizeof *c; i++)
@@ -295,15 +308,15 @@ static void test_clip(void **unused)
 			struct graph *g = graph_new();
 			const struct shape scalar = { 0 };
 			struct clip_factor_attr at = { c[i].max };
-			tid in[2], out;
+			tid in[3] = { graph_scalar(g, c[i].scale) }, out;
 			double got;
 			struct op_run r;
-			assert_int_equal(graph_input(g, "a", DTYPE_F32, &scalar, &in[0]), 0);
-			assert_int_equal(graph_input(g, "b", DTYPE_F32, &scalar, &in[1]), 0);
-			assert_int_equal(graph_emit1(g, "clip_factor", &at, 2, in, &out), 0);
+			assert_int_equal(graph_input(g, "a", DTYPE_F32, &scalar, &in[1]), 0);
+			assert_int_equal(graph_input(g, "b", DTYPE_F32, &scalar, &in[2]), 0);
+			assert_int_equal(graph_emit1(g, "clip_factor", &at, 3, in, &out), 0);
 			op_run_init(&r, g, both[b], false);
-			op_run_set(&r, in[0], &c[i].a);
-			op_run_set(&r, in[1], &c[i].b);
+			op_run_set(&r, in[1], &c[i].a);
+			op_run_set(&r, in[2], &c[i].b);
 			op_run_all(&r);
 			op_run_get(&r, out, &got);
 			assert_true(isnan(c[i].want) ? isnan(got) : fabs(got - c[i].want) < 1e-7);
@@ -492,12 +505,12 @@ static void padded(const char *op, const void *attr, int nin, int nscalar)
 		snprintf(name, sizeof name, "x%d", i);
 		assert_int_equal(graph_state(g, name, DTYPE_F32, &s, (struct init){ 0 }, &in[i]), 0);
 	}
-	if (!strcmp(op, "sgd")) {              /* (w, g, lr, momentum) */
-		tid lr = in[3];
-		in[3] = in[2];
-		in[2] = lr;
+	if (!strcmp(op, "sgd")) {              /* the head, then (w, g, momentum) */
+		tid arg[] = { in[3], NONE, NONE, NONE, NONE, in[0], in[1], in[2] };
+		assert_int_equal(graph_emit(g, op, attr, 8, arg, 1, out), 0);
+	} else {
+		assert_int_equal(graph_emit(g, op, attr, nin, in, 1, out), 0);
 	}
-	assert_int_equal(graph_emit(g, op, attr, nin, in, 1, out), 0);
 	op_run_init(&r, g, BACKEND_CPU, false);
 	for (int i = 0; i < 15; i++)
 		v[i] = 1 + i;
@@ -519,7 +532,8 @@ static void padded(const char *op, const void *attr, int nin, int nscalar)
 static void test_padding(void **unused)
 {
 	struct scale_attr shift = { 2, 1 }, factor = { 2, 0 };
-	struct sgd_attr sgd = { 0.9, true, 0.1, false };
+	double decay = 0.1;
+	struct sgd_attr sgd = { { .weight_decay = { 1, &decay } }, 0.9, true, false };
 
 	padded("add", NULL, 2, 0);
 	padded("divide", NULL, 2, 0);
@@ -673,7 +687,10 @@ static void test_messages(void **unused)
 	struct shape_attr uneven = { ints_make(g, 2, (int64_t[]){ 4, -1 }) };
 	struct transpose_attr perm = { ints_make(g, 2, (int64_t[]){ 0, 0 }) };
 	struct dropout_attr rate = { .rate = 1 };
-	const tid sgd[] = { w, w, graph_scalar(g, 1) }, other[] = { w, a, graph_scalar(g, 1) };
+	const tid lr = graph_scalar(g, 1);
+	const tid sgd[] = { lr, NONE, NONE, NONE, NONE, w, w }, other[] = { lr, NONE, NONE, NONE, NONE, w, a };
+	const tid trusted[] = { lr, NONE, NONE, NONE, w, w, w };
+	struct sgd_attr two = { { .weight_decay = { 2, (double[]){ 1, 2 } } }, 0, false, false };
 	struct sgd_attr momentum = { .momentum = 0.9 }, nesterov = { .nesterov = true };
 
 	refuses(g, "add", NULL, 2, (tid[]){ a, b },
@@ -687,9 +704,12 @@ static void test_messages(void **unused)
 	refuses(g, "transpose", &perm, 1, &a, "'perm' must name each axis from 0 to 1 once");
 	refuses(g, "scale_by", NULL, 2, (tid[]){ a, b }, "the factor of 'scale_by' must be a scalar");
 	refuses(g, "dropout", &rate, 2, (tid[]){ a, b }, "must be from 0 to below 1, but is 1");
-	refuses(g, "sgd", &momentum, 3, sgd, "needs a momentum state");
-	refuses(g, "sgd", &nesterov, 3, sgd, "'nesterov' needs a 'momentum' above 0");
-	refuses(g, "sgd", NULL, 3, other, "the gradient of 'sgd' has shape 2x3");
+	refuses(g, "sgd", &momentum, 7, sgd, "'sgd' takes 5 inputs and groups of 3, but has 7");
+	refuses(g, "sgd", &nesterov, 7, sgd, "'nesterov' needs a 'momentum' above 0");
+	refuses(g, "sgd", &two, 7, sgd, "'weight_decay' of 'sgd' has 2 numbers for 1 parameters");
+	refuses(g, "sgd", NULL, 7, other, "the gradient of 'sgd' has shape 2x3");
+	refuses(g, "sgd", NULL, 7, trusted, "one number for each of 1 parameters, but has shape 3");
+	refuses(g, "sgd", NULL, 5, sgd, "'sgd' takes 5 inputs and groups of 2, but has 5");
 	graph_free(g);
 }
 

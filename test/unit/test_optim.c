@@ -20,6 +20,7 @@ struct fixture {
 	struct graph *g;
 	tid logits, labels, field;
 	tid param[2], grad[2];
+	struct bundles *bundles;
 	struct optim_input in;
 };
 
@@ -40,6 +41,7 @@ static void setup(struct fixture *f)
 	assert_int_equal(graph_input(f->g, "field", DTYPE_F32, &out, &f->field), 0);
 	assert_int_equal(graph_input(f->g, "labels", DTYPE_I32, &map, &f->labels), 0);
 	f->in.grad_scale = NONE;
+	f->bundles = bundles_new(f->g, 2, f->param, f->grad);
 	err_clear();
 }
 
@@ -77,14 +79,15 @@ static void test_sgd(void **state)
 	setup(&f);
 	struct variant_value v = read_as(&f, "{type: sgd, learning_rate: 0.5}", optimizer_variants);
 	assert_true(optim_learning_rate(&v) == 0.5);
-	assert_int_equal(optim_emit(f.g, &v, 2, f.param, f.grad, &f.in), 0);
-	assert_int_equal(f.g->nnode, 2);
+	assert_int_equal(optim_emit(f.g, &v, f.bundles, &f.in), 0);
+	assert_int_equal(f.g->nnode, 1);
 	assert_int_equal(graph_find(f.g, "c.weight.momentum"), NONE);
 	const struct node *n = f.g->node[0];
 	assert_int_equal(n->phase, PHASE_UPDATE);
-	assert_int_equal(n->in[0], f.param[0]);
+	assert_int_equal(n->in[DESCENT_HEAD], f.param[0]);
 	assert_int_equal(graph_root(f.g, n->out[0]), f.param[0]);
-	assert_string_equal(n->name, "c.weight");
+	assert_int_equal(graph_root(f.g, n->out[1]), f.param[1]);
+	assert_string_equal(n->name, "c.weight and 1 more");
 	teardown(&f);
 }
 
@@ -95,14 +98,15 @@ static void test_sgd_momentum(void **state)
 	struct fixture f;
 	setup(&f);
 	struct variant_value v = read_as(&f, yaml, optimizer_variants);
-	assert_int_equal(optim_emit(f.g, &v, 2, f.param, f.grad, &f.in), 0);
+	assert_int_equal(optim_emit(f.g, &v, f.bundles, &f.in), 0);
 	tid m = graph_find(f.g, "c.bias.momentum");
 	assert_int_not_equal(m, NONE);
 	assert_int_equal(graph_t(f.g, m)->role, ROLE_STATE);
 	assert_int_equal(graph_t(f.g, m)->shape.d[0], 8);
-	assert_int_equal(graph_root(f.g, last(&f, "sgd")->out[1]), m);
+	assert_int_equal(graph_root(f.g, last(&f, "sgd")->out[3]), m);
 	const struct sgd_attr *a = last(&f, "sgd")->attr;
-	assert_true(a->momentum == 0.9 && a->nesterov && a->weight_decay == 1e-4 && a->decoupled);
+	assert_true(a->momentum == 0.9 && a->nesterov && a->each.weight_decay.v[0] == 1e-4 &&
+	            a->each.decoupled);
 	teardown(&f);
 }
 
@@ -113,15 +117,42 @@ static void test_adam(void **state)
 	struct variant_value v = read_as(&f, "{type: adam, beta2: 0.99, eps: 1e-6}",
 	                                 optimizer_variants);
 	assert_true(optim_learning_rate(&v) == 0.001);
-	assert_int_equal(clip_emit(f.g, 2.5, 2, f.grad, &f.in.grad_scale), 0);
-	assert_int_equal(optim_emit(f.g, &v, 2, f.param, f.grad, &f.in), 0);
+	assert_int_equal(clip_emit(f.g, 2.5, f.bundles, NONE, &f.in.grad_scale), 0);
+	assert_int_equal(optim_emit(f.g, &v, f.bundles, &f.in), 0);
 	assert_int_not_equal(graph_find(f.g, "c.weight.first_moment"), NONE);
 	assert_int_not_equal(graph_find(f.g, "c.weight.second_moment"), NONE);
 	const struct node *n = last(&f, "adam");
 	const struct adam_attr *a = n->attr;
-	assert_true(a->beta1 == 0.9 && a->beta2 == 0.99 && a->eps == 1e-6 && a->weight_decay == 0);
-	assert_int_equal(n->in[3], f.in.step);
-	assert_int_equal(n->in[6], f.in.grad_scale);
+	assert_true(a->beta1 == 0.9 && a->beta2 == 0.99 && a->eps == 1e-6 && a->each.weight_decay.n == 0);
+	assert_int_equal(n->in[DESCENT_STEP], f.in.step);
+	assert_int_equal(n->in[DESCENT_SCALE], f.in.grad_scale);
+	teardown(&f);
+}
+
+/* In the order in which gradients are ready; a megabyte each, what is larger alone. */
+static void test_bundles(void **state)
+{
+	static const int64_t size[] = { 10, 200000, 100000, 300000, 20 };
+	static const int order[] = { 4, 2, 1, 3, 0 }, first[] = { 0, 2, 3, 4, 5 };
+	struct fixture f;
+	tid param[5], grad[5];
+	setup(&f);
+	for (int i = 0; i < 5; i++) {
+		struct shape s = { 1, { size[i] } };
+		char name[8];
+		snprintf(name, sizeof name, "p%d", i);
+		assert_int_equal(graph_param(f.g, name, DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 },
+		                             &param[i]), 0);
+	}
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(graph_emit1(f.g, "relu", NULL, 1, &param[order[i]], &grad[order[i]]), 0);
+	struct bundles *b = bundles_new(f.g, 5, param, grad);
+	assert_int_equal(b->n, 4);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(b->param[i], param[order[i]]);
+		assert_int_equal(b->grad[i], grad[order[i]]);
+		assert_int_equal(b->first[i], first[i]);
+	}
 	teardown(&f);
 }
 
@@ -130,7 +161,7 @@ static void test_clip(void **state)
 	struct fixture f;
 	tid factor;
 	setup(&f);
-	assert_int_equal(clip_emit(f.g, 2.5, 2, f.grad, &factor), 0);
+	assert_int_equal(clip_emit(f.g, 2.5, f.bundles, NONE, &factor), 0);
 	const struct node *n = last(&f, "clip_factor");
 	assert_int_equal(n->nin, 2);
 	assert_int_equal(n->out[0], factor);
@@ -289,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_sgd),
 		cmocka_unit_test(test_sgd_momentum),
 		cmocka_unit_test(test_adam),
+		cmocka_unit_test(test_bundles),
 		cmocka_unit_test(test_clip),
 		cmocka_unit_test(test_nesterov_needs_momentum),
 		cmocka_unit_test(test_class_weights),

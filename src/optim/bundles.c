@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parameters in the order in which backward finishes their gradients, cut into bundles that are
+ * updated by one node each: of about a megabyte, so that gradients are used while they are in the
+ * cache and their memory is free again soon after. What is larger stands alone. */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "optim/optim.h"
+
+#define BUNDLE_BYTES (1 << 20)
+
+struct ready {
+	nid at;                      /* makes the gradient */
+	int i;
+};
+
+static int by_ready(const void *x, const void *y)
+{
+	const struct ready *a = x, *b = y;
+	return a->at != b->at ? (a->at > b->at) - (a->at < b->at) : a->i - b->i;
+}
+
+static int64_t bytes_of(const struct graph *g, tid t)
+{
+	const struct tensor *x = graph_t(g, t);
+	return shape_count(&x->shape) * (int64_t)dtype_size(x->dtype);
+}
+
+static void cut(struct bundles *b, const struct graph *g)
+{
+	int64_t sum = 0;
+	for (int i = 0; i < b->nparam; i++) {
+		int64_t bytes = bytes_of(g, b->param[i]);
+		if (i == 0 || sum + bytes > BUNDLE_BYTES) {
+			b->first[b->n++] = i;
+			sum = 0;
+		}
+		sum += bytes;
+	}
+	b->first[b->n] = b->nparam;
+}
+
+struct bundles *bundles_new(struct graph *g, int n, const tid *param, const tid *grad)
+{
+	struct bundles *b = ARENA_NEW(g->arena, struct bundles);
+	struct ready *r = mem_alloc(((size_t)n + 1) * sizeof *r);
+	b->nparam = n;
+	b->network = arena_copy(g->arena, param, (size_t)n * sizeof *param);
+	b->param = ARENA_ARRAY(g->arena, tid, n);
+	b->grad = ARENA_ARRAY(g->arena, tid, n);
+	b->first = ARENA_ARRAY(g->arena, int, n + 1);
+	for (int i = 0; i < n; i++)
+		r[i] = (struct ready){ graph_t(g, grad[i])->producer, i };
+	qsort(r, (size_t)n, sizeof *r, by_ready);
+	for (int i = 0; i < n; i++) {
+		b->param[i] = param[r[i].i];
+		b->grad[i] = grad[r[i].i];
+	}
+	mem_free(r);
+	cut(b, g);
+	return b;
+}
+
+void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *what)
+{
+	const struct tensor *w = graph_t(g, b->param[b->first[k]]);
+	int more = b->first[k + 1] - b->first[k] - 1;
+	g->cur_name = more ? arena_printf(g->arena, "%s%s and %d more", w->name, what, more)
+	                   : arena_printf(g->arena, "%s%s", w->name, what);
+	if (w->loc.file)
+		g->cur_loc = w->loc;
+}
+
+int bundles_state(struct graph *g, tid p, const char *leaf, tid *out)
+{
+	const struct tensor *t = graph_t(g, p);
+	return graph_state(g, arena_printf(g->arena, "%s.%s", t->name, leaf), t->dtype, &t->shape,
+	                   (struct init){ INIT_CONSTANT, 0 }, out);
+}
+
+int bundles_states(struct graph *g, const struct bundles *b, int n, const char *const *leaf)
+{
+	tid unused;
+	for (int i = 0; i < b->nparam; i++)
+		for (int m = 0; m < n; m++)
+			TRY(bundles_state(g, b->network[i], leaf[m], &unused));
+	return 0;
+}
+
+static int emit_sum(struct graph *g, struct bundles *b, int k, tid micro)
+{
+	int first = b->first[k], n = b->first[k + 1] - first;
+	tid *in = ARENA_ARRAY(g->arena, tid, 1 + 2 * n);
+	in[0] = micro;
+	for (int i = 0; i < n; i++) {
+		tid *sum = &in[1 + 2 * i];
+		TRY(bundles_state(g, b->param[first + i], "gradient_sum", sum));
+		graph_t(g, *sum)->grad_of = b->param[first + i];
+		graph_t(g, *sum)->use = STATE_OF_STEP;
+		in[2 + 2 * i] = b->grad[first + i];
+	}
+	return graph_emit(g, "accumulate", NULL, 1 + 2 * n, in, n, b->grad + first);
+}
+
+int accumulate_emit(struct graph *g, struct bundles *b, tid micro)
+{
+	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	int rc = bundles_states(g, b, 1, (const char *[]){ "gradient_sum" });
+	g->cur_phase = PHASE_BACKWARD;
+	for (int k = 0; k < b->n && rc == 0; k++) {
+		bundles_enter(g, b, k, ".gradient_sum");
+		rc = emit_sum(g, b, k, micro);
+	}
+	graph_leave(g, saved);
+	return rc;
+}
