@@ -4,6 +4,20 @@
 #ifndef DLX_CUDA_DEVICE_CUH
 #define DLX_CUDA_DEVICE_CUH
 
+#ifdef DLX_CUDA_EMULATED
+#include "test/gpu/emulate.h"
+#else
+#define LAUNCH(kernel, grid, block, shared, stream, ...)                                 \
+	do {                                                                             \
+		auto kernel_ = (kernel);                                                 \
+		kernel_<<<(grid), (block), (shared), (cudaStream_t)(stream)>>>(__VA_ARGS__); \
+	} while (0)
+/* Shared memory whose size the launch gives. */
+#define SHARED_DYNAMIC(type, name)                                                       \
+	extern __shared__ __align__(16) char shared_bytes_[];                            \
+	type *name = reinterpret_cast<type *>(shared_bytes_)
+#endif
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

@@ -6,7 +6,7 @@
 
 /* --- the functions --- */
 
-struct relu { __device__ float operator()(float x) const { return fmaxf(x, 0.0f) + (x != x ? x : 0.0f); } };
+struct relu { __device__ float operator()(float x) const { return x < 0 ? 0.0f : x; } };
 struct leaky { float a; __device__ float operator()(float x) const { return x < 0 ? a * x : x; } };
 struct hyperbolic { __device__ float operator()(float x) const { return tanhf(x); } };
 struct logistic { __device__ float operator()(float x) const { return 1.0f / (1.0f + expf(-x)); } };
@@ -68,7 +68,7 @@ static int run1(void *stream, int type, int64_t n, const void *x, void *y, F f)
 {
 	if (n == 0)
 		return 0;
-	FLOAT_TYPES(type, T, (map1<T, F><<<grid<T>(n), THREADS, 0, (cudaStream_t)stream>>>(n, (const T *)x, (T *)y, f)))
+	FLOAT_TYPES(type, T, LAUNCH((map1<T, F>), grid<T>(n), THREADS, 0, stream, n, (const T *)x, (T *)y, f))
 	return cudaGetLastError();
 }
 
@@ -77,8 +77,7 @@ static int run2(void *stream, int type, int64_t n, const void *x, const void *y,
 {
 	if (n == 0)
 		return 0;
-	FLOAT_TYPES(type, T, (map2<T, F><<<grid<T>(n), THREADS, 0, (cudaStream_t)stream>>>(n, (const T *)x, (const T *)y,
-	                                                                                   (T *)z, f)))
+	FLOAT_TYPES(type, T, LAUNCH((map2<T, F>), grid<T>(n), THREADS, 0, stream, n, (const T *)x, (const T *)y, (T *)z, f))
 	return cudaGetLastError();
 }
 
@@ -162,7 +161,7 @@ template <typename T> __global__ void fill(int64_t n, double value, T *y)
 
 template <typename S> static int cast_from(cudaStream_t stream, int to, int64_t n, const S *x, void *y)
 {
-	ALL_TYPES(to, T, (cast<S, T><<<blocks_for(n, THREADS), THREADS, 0, stream>>>(n, x, (T *)y)))
+	ALL_TYPES(to, T, LAUNCH((cast<S, T>), blocks_for(n, THREADS), THREADS, 0, stream, n, x, (T *)y))
 	return cudaGetLastError();
 }
 
@@ -178,6 +177,6 @@ int k_fill(void *stream, int type, int64_t n, double value, void *y)
 {
 	if (n == 0)
 		return 0;
-	ALL_TYPES(type, T, (fill<T><<<blocks_for(n, THREADS), THREADS, 0, (cudaStream_t)stream>>>(n, value, (T *)y)))
+	ALL_TYPES(type, T, LAUNCH(fill<T>, blocks_for(n, THREADS), THREADS, 0, stream, n, value, (T *)y))
 	return cudaGetLastError();
 }

@@ -95,7 +95,7 @@ AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 		dlx_gencode="$dlx_gencode -gencode arch=compute_$a,code=sm_$a"
 		dlx_last=$a
 	done
-	NVCCFLAGS="-O3 -std=c++17 -ccbin ${CXX:-g++} $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
+	NVCCFLAGS="-O3 -std=c++17 -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
 	CUDA_CPPFLAGS="-DHAVE_CUDA -isystem $CUDA_HOME/include"
 	dlx_cuda_lib=$CUDA_HOME/lib64
 	AS_IF([test -d "$dlx_cuda_lib"], [], [dlx_cuda_lib=$CUDA_HOME/lib])

@@ -4,6 +4,7 @@
  * differentiated again; what has to be repeated to a common shape is so by an explicit
  * `broadcast`. */
 #include "base/err.h"
+#include "op/cuda.h"
 #include "op/emit.h"
 #include "op/simd.h"
 #include "op/walk.h"
@@ -80,6 +81,15 @@ BINARY(subtract, -)
 BINARY(multiply, *)
 BINARY(divide, /)
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+CUDA_BINARY(add_cuda, K_ADD, 0)
+CUDA_BINARY(subtract_cuda, K_SUBTRACT, 0)
+CUDA_BINARY(multiply_cuda, K_MULTIPLY, 0)
+CUDA_BINARY(divide_cuda, K_DIVIDE, 0)
+#endif
+
 /* --- samples --- */
 
 static const char *const samples[] = {
@@ -91,9 +101,9 @@ static const char *const divide_samples[] = {
 
 /* --- records --- */
 
-#define KERNEL_ZERO(fn) { .layouts = KL_SAME, .run = fn }
+#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn
 /* 0 / 0: padding must not be walked. */
-#define KERNEL_DENSE(fn) { .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn }
+#define KERNEL_DENSE(fn) .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn
 
 #define RECORD(id, text, layouts_, samples_)                                                \
 	static const struct op op_##id = {                                                      \
@@ -101,7 +111,8 @@ static const char *const divide_samples[] = {
 		.inplace = 3, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,            \
 		.kernel = {                                                                         \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
-			[BACKEND_CPU] = layouts_(id##_cpu),                                             \
+			[BACKEND_CPU] = { layouts_(id##_cpu) },                                         \
+			CUDA_KERNEL(layouts_(id##_cuda))                                                \
 		},                                                                                  \
 		.samples = samples_,                                                                \
 	}

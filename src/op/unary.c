@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "op/elementwise.h"
+#include "op/cuda.h"
 #include "op/emit.h"
 #include "op/simd.h"
 #include "op/walk.h"
@@ -248,6 +249,22 @@ static int leaky_relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+CUDA_UNARY(relu_cuda, K_RELU, 0, 0)
+CUDA_UNARY(leaky_relu_cuda, K_LEAKY_RELU, (float)slope_of(k), 0)
+CUDA_UNARY(tanh_cuda, K_TANH, 0, 0)
+CUDA_UNARY(sigmoid_cuda, K_SIGMOID, 0, 0)
+CUDA_UNARY(softplus_cuda, K_SOFTPLUS, 0, 0)
+CUDA_UNARY(square_cuda, K_SQUARE, 0, 0)
+CUDA_UNARY(sqrt_cuda, K_SQRT, 0, 0)
+CUDA_UNARY(exp_cuda, K_EXP, 0, 0)
+CUDA_UNARY(log_cuda, K_LOG, 0, 0)
+CUDA_BINARY(relu_grad_cuda, K_RELU_GRAD, 0)
+CUDA_BINARY(leaky_relu_grad_cuda, K_LEAKY_RELU_GRAD, (float)slope_of(k))
+#endif
+
 /* --- samples --- */
 
 static const char *const smooth_samples[] = { "2x3x4x5", "7", "s", "1x3x5x2x3", "3x37", NULL };
@@ -271,8 +288,8 @@ static const char *const slope_grad_samples[] = {
 /* --- records --- */
 
 /* KL_SAME where f(0) = 0, because walks include padding, which must stay zero. */
-#define KERNEL_ZERO(fn) { .layouts = KL_SAME, .run = fn }
-#define KERNEL_DENSE(fn) { .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn }
+#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn
+#define KERNEL_DENSE(fn) .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn
 
 #define RECORD(id, text, layouts_, samples_)                                                \
 	static const struct op op_##id = {                                                      \
@@ -280,7 +297,8 @@ static const char *const slope_grad_samples[] = {
 		.inplace = 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,            \
 		.kernel = {                                                                         \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
-			[BACKEND_CPU] = layouts_(id##_cpu),                                             \
+			[BACKEND_CPU] = { layouts_(id##_cpu) },                                         \
+			CUDA_KERNEL(layouts_(id##_cuda))                                                \
 		},                                                                                  \
 		.samples = samples_,                                                                \
 	}
@@ -304,7 +322,8 @@ static const struct op op_leaky_relu = {
 	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
-		[BACKEND_CPU] = KERNEL_ZERO(leaky_relu_cpu),
+		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_cpu) },
+		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_cuda))
 	},
 	.samples = slope_samples,
 };
@@ -317,7 +336,8 @@ static const struct op op_relu_grad = {
 	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = relu_grad_reference },
-		[BACKEND_CPU] = KERNEL_ZERO(relu_grad_cpu),
+		[BACKEND_CPU] = { KERNEL_ZERO(relu_grad_cpu) },
+		CUDA_KERNEL(KERNEL_ZERO(relu_grad_cuda))
 	},
 	.samples = relu_grad_samples,
 };
@@ -331,7 +351,8 @@ static const struct op op_leaky_relu_grad = {
 	.shape = leaky_relu_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_grad_reference },
-		[BACKEND_CPU] = KERNEL_ZERO(leaky_relu_grad_cpu),
+		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_grad_cpu) },
+		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_grad_cuda))
 	},
 	.samples = slope_grad_samples,
 };

@@ -8,7 +8,8 @@
  *               step arena filled with NaN before
  *   twice       the same bits again from a differently poisoned arena
  *
- * Usage: optest [OP...]. Prints a line for each failure and "N passed, N failed" at the end. */
+ * Usage: optest [--device=cpu|cuda] [OP...]: the device compared with the reference is the CPU unless another is named; ops
+ * without a kernel there are left out and counted. Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@
 #define FD_TOLERANCE 1e-6
 #define CPU_TOLERANCE 3e-5      /* of the largest magnitude in the tensor */
 
-static int passed, failed;
+static int passed, failed, skipped;
 static const char *cur_op, *cur_text, *cur_what;
 
 static void fail(const char *fmt, ...)
@@ -67,7 +68,8 @@ static void trial_release(struct trial *t)
 {
 	exec_free(t->exec);
 	store_free(t->store);
-	mem_unmap(t->arena, t->arena_bytes);
+	if (t->dev)
+		device_free(t->dev, t->arena, t->arena_bytes);
 	sample_release(&t->s);
 }
 
@@ -149,7 +151,7 @@ static int compile(struct trial *t, const struct op *op, const char *text, struc
 	TRY(exec_new(&t->exec, g, dev));
 	t->store = store_new(dev, 1);
 	t->arena_bytes = exec_arena_bytes(t->exec) + 64;
-	t->arena = mem_map(t->arena_bytes);
+	t->arena = device_alloc(t->dev, t->arena_bytes);
 	return exec_bind(t->exec, t->store, t->arena);
 }
 
@@ -162,9 +164,19 @@ static void set_input(struct trial *t, int i)
 		store_set(store_find(t->store, x->name), DTYPE_F64, t->s.value[i]);
 }
 
+static int fill_arena(struct trial *t, int poison)
+{
+	size_t n = exec_arena_bytes(t->exec);
+	void *p = mem_alloc(n);
+	memset(p, poison, n);
+	int rc = device_put(t->dev, t->arena, p, n);
+	mem_free(p);
+	return rc;
+}
+
 static int run(struct trial *t, int poison)
 {
-	memset(t->arena, poison, exec_arena_bytes(t->exec));
+	TRY(fill_arena(t, poison));
 	for (int i = 0; i < t->s.nin; i++)
 		if (t->s.in[i] != NONE)
 			set_input(t, i);
@@ -282,8 +294,8 @@ static void compare(struct trial *a, struct trial *b, tid ta, tid tb, const char
 		scale = fmax(scale, fabs(x[k]));
 	for (int64_t k = 0; k < n; k++)
 		if (!(fabs(x[k] - y[k]) <= allowed * scale)) {
-			fail("%s %d element %lld of %lld: reference %.9g, cpu %.9g", what, index, (long long)k,
-			     (long long)n, x[k], y[k]);
+			fail("%s %d element %lld of %lld: reference %.9g, %s %.9g", what, index, (long long)k,
+			     (long long)n, x[k], b->dev->name, y[k]);
 			break;
 		}
 	mem_free(x);
@@ -321,7 +333,7 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 {
 	struct trial a, b = { 0 };
 	int before = failed;
-	cur_what = native ? "cpu, channels-last" : "cpu";
+	cur_what = native ? "device, channels-last" : "device";
 	if (compile(&a, op, text, ref, gradient, false) < 0 ||
 	    compile(&b, op, text, cpu, gradient, native) < 0 || run(&a, 0) < 0 || run(&b, 0xff) < 0) {
 		fail("does not run");
@@ -339,9 +351,24 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 	trial_release(&b);
 }
 
+/* Whether all that a sample's graph consists of has a kernel on the device. */
+static bool has_kernels(const struct op *op, const char *text, struct device *ref, struct device *dev, bool gradient)
+{
+	struct trial t;
+	bool all = true;
+	if (compile(&t, op, text, ref, gradient, false) == 0)
+		for (int i = 0; i < t.s.g->nnode; i++) {
+			const struct op *o = t.s.g->node[i]->op;
+			all = all && (o->flags & OP_VIEW || o->kernel[dev->backend].run);
+		}
+	trial_release(&t);
+	return all;
+}
+
 static void check_op(const struct op *op, struct device *ref, struct device *cpu)
 {
 	bool gradient = op->grad != NULL;
+	const bool other = cpu->backend != BACKEND_CPU;
 	cur_op = op->name;
 	cur_text = "";
 	cur_what = "record";
@@ -353,8 +380,12 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 		fail("has no gradient rule and is not flagged OP_NOGRAD, OP_UPDATE or OP_ONCE");
 	for (const char *const *text = op->samples; text && *text; text++) {
 		cur_text = *text;
-		if (gradient)
+		if (gradient && !other)
 			check_gradient(op, *text, ref);
+		if (other && !has_kernels(op, *text, ref, cpu, gradient)) {
+			skipped++;
+			continue;
+		}
 		check_cpu(op, *text, ref, cpu, gradient, false);
 		check_cpu(op, *text, ref, cpu, gradient, true);
 	}
@@ -362,18 +393,24 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 
 static bool wanted(const char *name, int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
+	for (int i = 0; i < argc; i++)
 		if (strcmp(argv[i], name) == 0)
 			return true;
-	return argc == 1;
+	return argc == 0;
 }
 
 int main(int argc, char **argv)
 {
 	struct device *ref, *cpu;
 	const struct op *op;
+	const char *name = "cpu";
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (device_open(&ref, "reference") < 0 || device_open(&cpu, "cpu") < 0) {
+	argc--, argv++;
+	if (argc && strncmp(argv[0], "--device=", 9) == 0) {
+		name = argv[0] + 9;
+		argc--, argv++;
+	}
+	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0) {
 		err_print(stderr, "optest");
 		return 1;
 	}
@@ -382,6 +419,8 @@ int main(int argc, char **argv)
 			check_op(op, ref, cpu);
 	device_close(ref);
 	device_close(cpu);
+	if (skipped)
+		printf("%d samples left out: the device has no kernel for them\n", skipped);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }

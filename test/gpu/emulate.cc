@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The machine behind emulate.h: fibers for the threads of a block, a stream that runs at once or records, and those functions of
+ * the CUDA runtime that backend/cuda.c calls, on host memory. */
+#include "emulate.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <ucontext.h>
+
+namespace emulate {
+
+place at;
+char *dynamic_shared;
+
+namespace {
+
+enum state { READY, AT_BARRIER, AT_EXCHANGE, DONE };
+constexpr size_t STACK = 64 << 10;
+
+struct fiber {
+	ucontext_t context;
+	std::vector<char> stack;
+	state now;
+	uint3 thread;
+	int index;
+};
+
+std::vector<fiber> fibers;
+std::vector<uint64_t> slot;         /* of the exchange, by thread */
+ucontext_t scheduler;
+fiber *running;
+const std::function<void()> *body;
+
+void enter()
+{
+	(*body)();
+	running->now = DONE;
+	swapcontext(&running->context, &scheduler);
+}
+
+void yield(state s)
+{
+	fiber *me = running;
+	me->now = s;
+	swapcontext(&me->context, &scheduler);
+	at.thread = me->thread;
+}
+
+void start(fiber &f, int index)
+{
+	f.index = index;
+	f.thread = { (unsigned)index % at.block_size.x, (unsigned)index / at.block_size.x % at.block_size.y,
+		     (unsigned)index / (at.block_size.x * at.block_size.y) };
+	f.now = READY;
+	if (f.stack.empty())
+		f.stack.resize(STACK);
+	getcontext(&f.context);
+	f.context.uc_stack.ss_sp = f.stack.data();
+	f.context.uc_stack.ss_size = f.stack.size();
+	f.context.uc_link = nullptr;
+	makecontext(&f.context, enter, 0);
+}
+
+void resume(fiber &f)
+{
+	running = &f;
+	at.thread = f.thread;
+	swapcontext(&scheduler, &f.context);
+}
+
+/* Runs the threads of one warp until none is ready; releases those that wait for an exchange once all that live do. */
+void run_warp(int first, int end)
+{
+	for (bool again = true; again;) {
+		int waiting = 0, alive = 0;
+		for (int i = first; i < end; i++)
+			if (fibers[i].now == READY)
+				resume(fibers[i]);
+		for (int i = first; i < end; i++) {
+			alive += fibers[i].now != DONE;
+			waiting += fibers[i].now == AT_EXCHANGE;
+		}
+		again = waiting > 0;
+		if (waiting && waiting != alive) {
+			fprintf(stderr, "emulate: a warp's threads do not meet: %d of %d at a shuffle\n", waiting, alive);
+			abort();
+		}
+		for (int i = first; i < end && waiting; i++)
+			if (fibers[i].now == AT_EXCHANGE)
+				fibers[i].now = READY;
+	}
+}
+
+void run_block(int n)
+{
+	for (int i = 0; i < n; i++)
+		start(fibers[i], i);
+	for (bool again = true; again;) {
+		for (int first = 0; first < n; first += 32)
+			run_warp(first, first + 32 < n ? first + 32 : n);
+		again = false;
+		for (int i = 0; i < n; i++)
+			if (fibers[i].now == AT_BARRIER) {
+				fibers[i].now = READY;
+				again = true;
+			}
+	}
+}
+
+void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &f)
+{
+	const size_t n = (size_t)block.x * block.y * block.z;
+	std::vector<char> memory(shared + 16, (char)0xcd);
+	if (n > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 || grid.z > 65535 || shared > 48 << 10) {
+		fprintf(stderr, "emulate: a launch no GPU takes: %u x %u x %u blocks of %zu threads, %zu bytes\n", grid.x,
+		        grid.y, grid.z, n, shared);
+		abort();
+	}
+	if (fibers.size() < n)
+		fibers.resize(n);
+	slot.assign(n, 0);
+	body = &f;
+	at.block_size = block;
+	at.grid_size = grid;
+	dynamic_shared = memory.data();
+	for (unsigned z = 0; z < grid.z; z++)
+		for (unsigned y = 0; y < grid.y; y++)
+			for (unsigned x = 0; x < grid.x; x++) {
+				at.block = { x, y, z };
+				run_block((int)n);
+			}
+}
+
+std::vector<std::function<void()>> *recording;
+
+} /* namespace */
+
+int lane()
+{
+	return running->index % 32;
+}
+
+void sync_block()
+{
+	yield(AT_BARRIER);
+}
+
+uint64_t exchange(uint64_t mine, int from_lane)
+{
+	const int warp = running->index / 32 * 32;
+	slot[running->index] = mine;
+	yield(AT_EXCHANGE);
+	uint64_t theirs = slot[(size_t)(warp + from_lane) < slot.size() ? warp + from_lane : running->index];
+	yield(AT_EXCHANGE);      /* nobody writes before all have read */
+	return theirs;
+}
+
+static void submit(std::function<void()> work)
+{
+	if (recording)
+		recording->push_back(std::move(work));
+	else
+		work();
+}
+
+void launch(dim3 grid, dim3 block, size_t shared, void *stream, std::function<void()> f)
+{
+	(void)stream;
+	submit([=] { run_grid(grid, block, shared, f); });
+}
+
+} /* namespace emulate */
+
+/* --- the runtime --- */
+
+extern "C" {
+
+/* For fakes of the libraries: work in the order of the stream. */
+void emulate_submit(void (*work)(void *), void *argument)
+{
+	emulate::submit([=] { work(argument); });
+}
+
+cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
+cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+const char *cudaGetErrorString(cudaError_t) { return "an error of the emulation"; }
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
+{
+	memset(p, 0, sizeof *p);
+	snprintf(p->name, sizeof p->name, "emulated GPU");
+	p->totalGlobalMem = (size_t)4 << 30;
+	p->major = 9;
+	p->multiProcessorCount = 4;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { *s = (cudaStream_t)malloc(1); return cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t s) { free(s); return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+/* Memory as an allocator gives it: aligned, and never zero by luck. */
+cudaError_t cudaMalloc(void **p, size_t n)
+{
+	*p = aligned_alloc(256, (n + 255) / 256 * 256);
+	if (!*p)
+		return cudaErrorMemoryAllocation;
+	memset(*p, 0xdb, n);
+	return cudaSuccess;
+}
+cudaError_t cudaFree(void *p) { free(p); return cudaSuccess; }
+cudaError_t cudaHostAlloc(void **p, size_t n, unsigned) { return cudaMalloc(p, n); }
+cudaError_t cudaFreeHost(void *p) { free(p); return cudaSuccess; }
+
+cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t)
+{
+	emulate::submit([=] { memset(p, v, n); });
+	return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind, cudaStream_t)
+{
+	emulate::submit([=] { memcpy(to, from, n); });
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t, enum cudaStreamCaptureMode)
+{
+	emulate::recording = new std::vector<std::function<void()>>;
+	return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g)
+{
+	*g = (cudaGraph_t)emulate::recording;
+	emulate::recording = nullptr;
+	return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long)
+{
+	*e = (cudaGraphExec_t)g;
+	return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
+{
+	delete (std::vector<std::function<void()>> *)e;
+	return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t)
+{
+	for (auto &work : *(std::vector<std::function<void()>> *)e)
+		work();
+	return cudaSuccess;
+}
+
+} /* extern "C" */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Device code on the host: cuda/ *.cu compiled by a C++ compiler, each thread of a block a fiber, blocks one after another. It
+ * says whether a kernel's arithmetic, indices, barriers and shuffles are right on any machine; it says nothing about speed, nor
+ * about races between blocks. Included by cuda/device.cuh when DLX_CUDA_EMULATED is defined. */
+#ifndef DLX_TEST_GPU_EMULATE_H
+#define DLX_TEST_GPU_EMULATE_H
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#include <cuda_runtime_api.h>
+#include <vector_functions.h>
+
+#undef __global__
+#define __global__
+#undef __device__
+#define __device__
+#undef __shared__
+#define __shared__ static          /* one block at a time: its threads share it */
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+#define __ldg(p) (*(p))
+
+namespace emulate {
+struct place {
+	uint3 thread, block;
+	dim3 block_size, grid_size;
+};
+extern place at;
+
+/* Runs body for every thread of the grid, now, or, while the stream records, at every replay. */
+void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
+/* The barrier of the block. */
+void sync_block();
+/* Every lane gives 8 bytes and reads those of another lane of its warp. */
+uint64_t exchange(uint64_t mine, int from_lane);
+int lane();
+extern char *dynamic_shared;
+}
+
+#define threadIdx (emulate::at.thread)
+#define blockIdx (emulate::at.block)
+#define blockDim (emulate::at.block_size)
+#define gridDim (emulate::at.grid_size)
+#define warpSize 32
+
+static inline void __syncthreads() { emulate::sync_block(); }
+static inline void __syncwarp(unsigned mask = ~0u) { (void)mask; emulate::exchange(0, emulate::lane()); }
+static inline void __threadfence() {}
+
+template <typename T> static inline T emulate_shuffle(T v, int from)
+{
+	uint64_t bits = 0;
+	static_assert(sizeof v <= 8, "");
+	memcpy(&bits, &v, sizeof v);
+	bits = emulate::exchange(bits, from);
+	memcpy(&v, &bits, sizeof v);
+	return v;
+}
+template <typename T> static inline T __shfl_xor_sync(unsigned, T v, int mask, int width = 32)
+{
+	(void)width;
+	return emulate_shuffle(v, emulate::lane() ^ mask);
+}
+template <typename T> static inline T __shfl_down_sync(unsigned, T v, int by, int width = 32)
+{
+	(void)width;
+	return emulate_shuffle(v, emulate::lane() + by < 32 ? emulate::lane() + by : emulate::lane());
+}
+template <typename T> static inline T __shfl_sync(unsigned, T v, int from, int width = 32)
+{
+	(void)width;
+	return emulate_shuffle(v, from & 31);
+}
+template <typename T> static inline T atomicAdd(T *p, T v)
+{
+	T old = *p;
+	*p = old + v;
+	return old;
+}
+template <typename T> static inline T min(T a, T b) { return a < b ? a : b; }
+template <typename T> static inline T max(T a, T b) { return a > b ? a : b; }
+static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+#define __expf(x) std::exp((float)(x))      /* libm has functions of these names */
+#define __logf(x) std::log((float)(x))
+static inline float __fdividef(float a, float b) { return a / b; }
+static inline uint32_t __umulhi(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+static inline float __uint_as_float(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+static inline uint32_t __float_as_uint(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
+static inline int __float_as_int(float f) { int u; memcpy(&u, &f, 4); return u; }
+static inline float __int_as_float(int u) { float f; memcpy(&f, &u, 4); return f; }
+
+#define LAUNCH(kernel, grid, block, shared, stream, ...)                                                     \
+	do {                                                                                                 \
+		auto kernel_ = (kernel);                                                                     \
+		emulate::launch((grid), (block), (shared), (stream), [=] { kernel_(__VA_ARGS__); });         \
+	} while (0)
+/* Memory whose size the launch gives. */
+#define SHARED_DYNAMIC(type, name) type *name = (type *)emulate::dynamic_shared
+
+#endif

@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Every op with a kernel for the GPU, its device code run on the host, against the reference.
+. "${DLX_SOURCE:?}/test/lib.sh"
+"${DLX_BUILD:?}/test/gpu/optest_emulated" --device=cuda "$@" || fail "GPU kernels differ from the reference"
+pass
