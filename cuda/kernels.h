@@ -30,6 +30,24 @@ int k_fill(void *stream, int type, int64_t n, double value, void *y);
 /* Any two of f32, f16, bf16, i32, i64, u8, f64. */
 int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y);
 
+/* --- strided copies (k_copy.cu) --- */
+
+#define K_AXES 6
+struct k_copy {
+	int nd;
+	int64_t d[K_AXES], in[K_AXES], out[K_AXES];      /* extents; distances in units */
+};
+/* unit: bytes that move as one: 1, 2, 4, 8 or 16; x and y are aligned to it. */
+int k_copy(void *stream, int unit, const struct k_copy *c, const void *x, void *y);
+
+/* --- channels of channels-last tensors (k_channels.cu) --- */
+
+/* y[row][channel] += bias[channel], in place; stride: elements from row to row. */
+int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const float *bias, void *y);
+/* sum[channel] over the rows, float32, in a fixed order. ws: k_channels_workspace bytes. */
+int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const void *x, float *sum, void *ws);
+int64_t k_channels_workspace(int64_t rows, int64_t c);
+
 #ifdef __cplusplus
 }
 #endif

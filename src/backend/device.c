@@ -92,6 +92,7 @@ int device_open(struct device **out, const char *name)
 		d->backend = kinds[i].backend;
 		d->name = strcmp(name, "auto") == 0 ? "cpu" : kinds[i].name;
 		d->threads = thread_count();
+		d->deterministic = true;
 		int rc = kinds[i].open(d);
 		if (rc < 0) {
 			mem_free(d);

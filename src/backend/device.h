@@ -36,6 +36,8 @@ struct device {
 	const char *name;            /* "cpu" */
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
+	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
+	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
 	double peak_flops;           /* measured by device_measure_peak; 0 before */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 };

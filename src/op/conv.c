@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "op/conv_cpu.h"
+#include "op/conv_cuda.h"
 #include "op/conv_geom.h"
 #include "op/emit.h"
 
@@ -393,6 +394,7 @@ static const struct op conv = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_reference },
 		[BACKEND_CPU] = CONV_CPU(conv),
+		CONV_CUDA(conv)
 	},
 	.samples = conv_samples,
 };
@@ -407,6 +409,7 @@ static const struct op conv_grad_input = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_input_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_input),
+		CONV_CUDA(conv_grad_input)
 	},
 	.samples = grad_input_samples,
 };
@@ -422,6 +425,7 @@ static const struct op conv_grad_weight = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_weight_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_weight),
+		CONV_CUDA(conv_grad_weight)
 	},
 	.samples = grad_weight_samples,
 };

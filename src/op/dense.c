@@ -6,10 +6,12 @@
  *   matmul   y (M, N) = a b, each perhaps transposed: a (M, K) or (K, M), b (K, N) or (N, K)
  *
  * The gradients of both are matmuls and a sum, so they can be differentiated again and again. */
+#include "op/cuda.h"
 #include "op/dense.h"
 
 #include <inttypes.h>
 
+#include "backend/cublas.h"
 #include "backend/dnn.h"
 #include "base/err.h"
 #include "op/emit.h"
@@ -178,10 +180,44 @@ static void cpu_free(struct kplan *k)
 	dnn_prim_free(k->state);
 }
 
+/* --- cuda kernel --- */
+
+#ifdef HAVE_CUDA
+#define WORKSPACE_LIMIT ((size_t)32 << 20)      /* what NVIDIA advises for Hopper */
+
+static int cuda_plan(struct kplan *k)
+{
+	const struct dnn_matmul p = product(k->g, k->n);
+	const struct cublas_matmul m = { p.m, p.n, p.k, { p.a_stride[0], p.a_stride[1] },
+		{ p.b_stride[0], p.b_stride[1] }, { p.c_stride[0], p.c_stride[1] },
+		graph_t(k->g, k->n->in[0])->dtype, p.bias, k->dev->tf32 };
+	struct cublas_plan *plan = NULL;
+	TRY(cublas_matmul_new(&plan, k->dev, &m, WORKSPACE_LIMIT));
+	k->state = plan;
+	k->ws_bytes = cublas_plan_workspace(plan);
+	k->impl = "cublaslt";
+	return 0;
+}
+
+static int cuda_run(const struct kplan *k, const struct kargs *a)
+{
+	const void *bias = k->n->nin > 2 ? a->in[2] : NULL;
+	TRYC(cublas_plan_run(k->state, a->in[0], a->in[1], bias, a->out[0], a->ws), "in '%s'", k->n->name);
+	return 0;
+}
+
+static void cuda_free(struct kplan *k)
+{
+	cublas_plan_free(k->state);
+}
+#endif
+
 #define KERNELS                                                                           \
 	{                                                                                 \
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },          \
 		[BACKEND_CPU] = { KL_PLAIN, NULL, cpu_plan, cpu_run, cpu_free },          \
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = cuda_plan, .run = cuda_run,      \
+		            .free = cuda_free)                                            \
 	}
 
 /* --- samples --- */

@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 #include "op/check.h"
+#include "op/copy_cuda.h"
+#include "op/cuda.h"
 #include "op/grid.h"
 #include "op/slice.h"
 
@@ -182,6 +184,23 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernel: the border everywhere, then the inside --- */
+
+#ifdef HAVE_CUDA
+static int cuda_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct pad *at = k->n->attr;
+	const struct tensor *y = graph_t(k->g, k->n->out[0]);
+	const int64_t *stride = cuda_strides(k, y->id);
+	int64_t first = 0;
+	for (int i = 0; i < y->shape.nd; i++)
+		first += at->before.v[i] * stride[i];
+	TRY(cuda_launched(k, k_fill(cuda_stream(k->dev), (int)y->dtype, kplan_out_elements(k, 0), at->value, a->out[0])));
+	return cuda_copy(k, node_in_shape(k->g, k->n, 0), cuda_strides(k, k->n->in[0]), stride, dtype_size(y->dtype),
+	                 a->in[0], (char *)a->out[0] + (size_t)first * dtype_size(y->dtype));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const samples[] = {
@@ -207,6 +226,7 @@ static const struct op op_pad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_check_strided, .run = cuda_run)
 	},
 	.samples = samples,
 };

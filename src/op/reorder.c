@@ -11,6 +11,8 @@
 #include "backend/device.h"
 #include "backend/dnn.h"
 #include "base/err.h"
+#include "op/copy_cuda.h"
+#include "op/cuda.h"
 #include "op/regroup.h"
 
 /* --- attributes --- */
@@ -228,6 +230,23 @@ static int cast_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int reorder_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_copy(k, node_out_shape(k->g, k->n, 0), cuda_strides(k, k->n->in[0]),
+	                 cuda_strides(k, k->n->out[0]), dtype_size(graph_t(k->g, k->n->in[0])->dtype), a->in[0],
+	                 a->out[0]);
+}
+
+static int cast_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_launched(k, k_cast(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0),
+	                               kplan_out_elements(k, 0), a->in[0], a->out[0]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const reorder_samples[] = {
@@ -250,6 +269,8 @@ static const struct op reorder = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reorder_reference },
 		[BACKEND_CPU] = { KL_CHOOSE, reorder_choose, reorder_plan, reorder_run,
 		                  reorder_free },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reorder_choose, .plan = cuda_check_strided,
+		            .run = reorder_cuda)
 	},
 	.samples = reorder_samples,
 };
@@ -263,6 +284,7 @@ static const struct op cast = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = cast_run },
+		CUDA_KERNEL(.layouts = KL_SAME, .run = cast_cuda)
 	},
 	.samples = cast_samples,
 };

@@ -4,6 +4,7 @@
  * (s * x, s a scalar tensor) and fill (a tensor of one value, made when it is needed rather than
  * stored). */
 #include "base/err.h"
+#include "op/cuda.h"
 #include "op/elementwise.h"
 #include "op/emit.h"
 #include "op/simd.h"
@@ -190,6 +191,32 @@ static int fill_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int scale_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct scale_attr *at = k->n->attr;
+
+	return cuda_launched(k, k_unary(cuda_stream(k->dev), K_SCALE, cuda_out_type(k, 0), kplan_out_elements(k, 0),
+	                                (float)at->factor, (float)at->shift, a->in[0], a->out[0]));
+}
+
+static int scale_by_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_launched(k, k_scale_by(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
+	                                   a->in[0], a->in[1], a->out[0]));
+}
+
+static int fill_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct fill_attr *at = k->n->attr;
+
+	return cuda_launched(k, k_fill(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0), at->value,
+	                               a->out[0]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const scale_samples[] = {
@@ -215,6 +242,7 @@ static const struct op op_scale = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda)
 	},
 	.samples = scale_samples,
 };
@@ -228,6 +256,7 @@ static const struct op op_scale_by = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_by_reference },
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu },
+		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda)
 	},
 	.samples = scale_by_samples,
 };
@@ -242,6 +271,7 @@ static const struct op op_fill = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = fill_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cuda)
 	},
 	.samples = fill_samples,
 };

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "op/copy_cuda.h"
+#include "op/cuda.h"
 #include "op/elementwise.h"
 #include "op/emit.h"
 #include "op/nest.h"
@@ -279,6 +281,32 @@ static int copy_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int copy_cuda(const struct kplan *k, const struct kargs *a, source_axis *source)
+{
+	const struct shape *s = node_out_shape(k->g, k->n, 0);
+	const int64_t *from = cuda_strides(k, k->n->in[0]);
+	int64_t in[MAXD] = { 0 };
+
+	for (int i = 0; i < s->nd; i++)
+		in[i] = source(k, i) == NONE ? 0 : from[source(k, i)];
+	return cuda_copy(k, s, in, cuda_strides(k, k->n->out[0]), dtype_size(graph_t(k->g, k->n->out[0])->dtype),
+	                 a->in[0], a->out[0]);
+}
+
+static int broadcast_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return copy_cuda(k, a, broadcast_axis);
+}
+
+static int transpose_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return copy_cuda(k, a, transpose_axis);
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const broadcast_samples[] = {
@@ -308,6 +336,7 @@ static const struct op op_broadcast = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = broadcast_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = broadcast_plan,
 		                  .run = copy_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = broadcast_cuda)
 	},
 	.samples = broadcast_samples,
 };
@@ -322,6 +351,7 @@ static const struct op op_transpose = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = transpose_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = transpose_plan,
 		                  .run = copy_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = transpose_cuda)
 	},
 	.samples = transpose_samples,
 };

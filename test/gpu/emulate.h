@@ -93,11 +93,14 @@ static inline uint32_t __float_as_uint(float f) { uint32_t u; memcpy(&u, &f, 4);
 static inline int __float_as_int(float f) { int u; memcpy(&u, &f, 4); return u; }
 static inline float __int_as_float(int u) { float f; memcpy(&f, &u, 4); return f; }
 
-#define LAUNCH(kernel, grid, block, shared, stream, ...)                                                     \
-	do {                                                                                                 \
-		auto kernel_ = (kernel);                                                                     \
-		emulate::launch((grid), (block), (shared), (stream), [=] { kernel_(__VA_ARGS__); });         \
-	} while (0)
+/* Arguments are taken by value when the launch is made, as on a GPU. */
+template <typename K, typename... A>
+static void emulate_launch(K kernel, dim3 grid, dim3 block, size_t shared, void *stream, A... argument)
+{
+	emulate::launch(grid, block, shared, stream, [=] { kernel(argument...); });
+}
+#define LAUNCH(kernel, grid, block, shared, stream, ...) \
+	emulate_launch((kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)
 /* Memory whose size the launch gives. */
 #define SHARED_DYNAMIC(type, name) type *name = (type *)emulate::dynamic_shared
 
