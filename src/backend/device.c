@@ -17,7 +17,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "graph/pass.h"
 
 static int thread_count(void)
 {
@@ -159,20 +158,25 @@ enum dtype device_dtype(const struct device *d, enum dtype t)
 	return d->backend == BACKEND_REFERENCE && dtype_is_float(t) ? DTYPE_F64 : t;
 }
 
-int pass_precision(struct graph *g, struct pass_env *env)
+static int refuse_bf16(const struct device *d, enum dnn_bf16 support, bool emulate)
 {
-	for (tid t = 0; t < g->ntensor; t++) {
-		struct tensor *x = graph_t(g, t);
-		enum dtype want = device_dtype(env->dev, x->dtype);
-		if (want == x->dtype)
-			continue;
-		if (x->role == ROLE_CONSTANT) {
-			int64_t n = shape_count(&x->shape);
-			void *v = arena_alloc(g->arena, (size_t)n * dtype_size(want));
-			dtype_convert(want, v, x->dtype, x->value, n);
-			x->value = v;
-		}
-		x->dtype = want;
-	}
+	if (support == DNN_BF16_NATIVE || (support == DNN_BF16_EMULATED && emulate))
+		return 0;
+	if (support == DNN_BF16_EMULATED)
+		return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in bf16: this processor, or what the environment lets "
+		           "oneDNN use of it, has neither avx512_bf16 nor amx_bf16; with 'precision.allow_emulation: true' "
+		           "it is done by float32 instructions, slower than f32", d->name);
+	return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in bf16: this processor, or what the environment lets oneDNN "
+	           "use of it, has neither avx512_bf16 nor amx_bf16, nor the avx512bw to emulate them", d->name);
+}
+
+int device_set_compute(struct device *d, enum dtype t, bool emulate)
+{
+	if (t == DTYPE_F16 && d->backend == BACKEND_CPU)
+		return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in fp16: oneDNN has no training code in it for "
+		           "processors; 'bf16' takes as many bytes and needs no loss scale", d->name);
+	if (t == DTYPE_BF16 && d->backend == BACKEND_CPU)
+		TRY(refuse_bf16(d, dnn_bf16_support(), emulate));
+	d->compute = t;
 	return 0;
 }

@@ -38,6 +38,7 @@ struct device {
 	int threads;
 	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
 	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
+	enum dtype compute;          /* of activations and products: F32 or BF16 */
 	double peak_flops;           /* measured by device_measure_peak; 0 before */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 };
@@ -58,8 +59,8 @@ double device_measure_bandwidth(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
 
-struct pass_env;
-/* The pass 'precision': gives every tensor the element type it has on env->dev, constants' values included. */
-int pass_precision(struct graph *g, struct pass_env *env);
+/* Makes the device compute in t: F32, BF16 or F16. E_UNAVAILABLE with the reason if it cannot; emulate: slower than F32 will do.
+ * The reference device takes all and stays with F64. */
+int device_set_compute(struct device *d, enum dtype t, bool emulate);
 
 #endif

@@ -316,6 +316,18 @@ const char *dnn_describe(char *buf, size_t n)
 	return buf;
 }
 
+static bool has_isa(dnnl_cpu_isa_t isa)
+{
+	return ((unsigned)dnnl_get_effective_cpu_isa() & (unsigned)isa) == (unsigned)isa;
+}
+
+enum dnn_bf16 dnn_bf16_support(void)
+{
+	if (has_isa(dnnl_cpu_isa_avx512_core_bf16))
+		return DNN_BF16_NATIVE;
+	return has_isa(dnnl_cpu_isa_avx512_core) ? DNN_BF16_EMULATED : DNN_BF16_NONE;
+}
+
 static dnnl_status_t md_init(struct md *m, int nd, const dnnl_dim_t *dims, enum dtype t,
                              const struct layout *l)
 {
@@ -384,11 +396,11 @@ static dnnl_status_t conv_pd(dnnl_primitive_desc_t *pd, const struct dnn_conv *c
 	struct md x = { 0 }, w = { 0 }, y = { 0 }, bias = { 0 };
 	struct conv_dims cd;
 	conv_dims_init(&cd, &c->geom);
-	dnnl_status_t st = md_init(&x, cd.nd, cd.x, DTYPE_F32, c->x);
+	dnnl_status_t st = md_init(&x, cd.nd, cd.x, c->x_type, c->x);
 	if (st == dnnl_success)
-		st = md_init(&w, cd.wd, cd.w, DTYPE_F32, c->w);
+		st = md_init(&w, cd.wd, cd.w, c->w_type, c->w);
 	if (st == dnnl_success)
-		st = md_init(&y, cd.nd, cd.y, DTYPE_F32, c->y);
+		st = md_init(&y, cd.nd, cd.y, c->y_type, c->y);
 	if (st == dnnl_success)
 		st = md_dense(&bias, cd.bias[0]);
 	if (st == dnnl_success)
@@ -455,11 +467,11 @@ static dnnl_status_t matmul_pd(dnnl_primitive_desc_t *pd, const struct dnn_matmu
 	const dnnl_dims_t ad = { m->m, m->k }, bd = { m->k, m->n }, cd = { m->m, m->n };
 	const dnnl_dims_t vd = { 1, m->n }, vs = { m->n, 1 };
 	struct md a = { 0 }, b = { 0 }, c = { 0 }, bias = { 0 };
-	dnnl_status_t st = md_strided(&a, 2, ad, dnnl_f32, m->a_stride);
+	dnnl_status_t st = md_strided(&a, 2, ad, data_type(m->a_type), m->a_stride);
 	if (st == dnnl_success)
-		st = md_strided(&b, 2, bd, dnnl_f32, m->b_stride);
+		st = md_strided(&b, 2, bd, data_type(m->b_type), m->b_stride);
 	if (st == dnnl_success)
-		st = md_strided(&c, 2, cd, dnnl_f32, m->c_stride);
+		st = md_strided(&c, 2, cd, data_type(m->c_type), m->c_stride);
 	if (st == dnnl_success)
 		st = md_strided(&bias, 2, vd, dnnl_f32, vs);
 	if (st == dnnl_success)
@@ -491,13 +503,14 @@ int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
 	return 0;
 }
 
-static dnnl_status_t reorder_pd(dnnl_primitive_desc_t *pd, enum dtype type, const struct layout *from,
+static dnnl_status_t reorder_pd(dnnl_primitive_desc_t *pd, enum dtype from_type,
+                                const struct layout *from, enum dtype to_type,
                                 const struct layout *to)
 {
 	struct md a = { 0 }, b = { 0 };
-	dnnl_status_t st = md_init(&a, from->nd, from->dims, type, from);
+	dnnl_status_t st = md_init(&a, from->nd, from->dims, from_type, from);
 	if (st == dnnl_success)
-		st = md_init(&b, from->nd, from->dims, type, to);
+		st = md_init(&b, from->nd, from->dims, to_type, to);
 	if (st == dnnl_success)
 		st = dnnl_reorder_primitive_desc_create(pd, MD(&a), lib.engine, MD(&b), lib.engine,
 		                                        lib.attr);
@@ -506,22 +519,23 @@ static dnnl_status_t reorder_pd(dnnl_primitive_desc_t *pd, enum dtype type, cons
 	return st;
 }
 
-int dnn_reorder_new(struct dnn_prim **out, enum dtype type, const struct layout *from,
-                    const struct layout *to)
+int dnn_reorder_new(struct dnn_prim **out, enum dtype from_type, const struct layout *from,
+                    enum dtype to_type, const struct layout *to)
 {
-	struct { int what, type; struct layout from, to; } key;
+	struct { int what, from_type, to_type; struct layout from, to; } key;
 	TRY(lib_get());
-	if (data_type(type) == dnnl_data_type_undef)
+	if (data_type(from_type) == dnnl_data_type_undef || data_type(to_type) == dnnl_data_type_undef)
 		return dnn_fail(dnnl_unimplemented, "no reorder of this element type");
 	memset(&key, 0, sizeof key);
 	key.what = KEY_REORDER;
-	key.type = (int)type;
+	key.from_type = (int)from_type;
+	key.to_type = (int)to_type;
 	memcpy(&key.from, from, sizeof *from);
 	memcpy(&key.to, to, sizeof *to);
 	struct dnn_code *code = dnn_code_find(&key, sizeof key);
 	if (!code) {
 		dnnl_primitive_desc_t pd = NULL;
-		dnnl_status_t st = reorder_pd(&pd, type, from, to);
+		dnnl_status_t st = reorder_pd(&pd, from_type, from, to_type, to);
 		code = dnn_code_add(&key, sizeof key, pd, st);
 	}
 	TRY(dnn_fail(code->status, "no implementation of this reorder"));

@@ -22,10 +22,10 @@
 
 struct dnn_prim;
 
-/* A float32 convolution. x, w, y: layouts of the input, the weights, the output (or of the
- * gradients of their shapes); NULL: open. With groups > 1 that of w is over (g, O/g, I/g,
- * kernel...). Biases are dense vectors. Arguments, in the order of dnn_prim_run and
- * dnn_prim_layout:
+/* A convolution. x, w, y: layouts of the input, the weights, the output (or of the gradients of
+ * their shapes); NULL: open. With groups > 1 that of w is over (g, O/g, I/g, kernel...). Types are
+ * f32, or bf16 for what is read and either for what is written; sums are f32. Biases are dense
+ * vectors in f32. Arguments, in the order of dnn_prim_run and dnn_prim_layout:
  *   forward           x, w, [bias], y
  *   backward data     dy, w, dx
  *   backward weights  x, dy, dw, [dbias] */
@@ -34,23 +34,25 @@ struct dnn_conv {
 	struct conv_geom geom;
 	bool bias;
 	const struct layout *x, *w, *y;
+	enum dtype x_type, w_type, y_type;
 };
 /* All of these: 0, or E_UNSUPPORTED with oneDNN's reason, or E_NOMEM. */
 int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c);
 
-/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], float32, element strides in rows and columns.
- * Arguments: a, b, [bias], c. */
+/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], element strides in rows and columns. a and b are f32
+ * or both bf16, c is either, the bias f32. Arguments: a, b, [bias], c. */
 struct dnn_matmul {
 	int64_t m, n, k;
 	int64_t a_stride[2], b_stride[2], c_stride[2];
+	enum dtype a_type, b_type, c_type;
 	bool bias;
 };
 int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m);
 
-/* Copies between two layouts over the same dims; padding of `to` becomes zero.
+/* Copies between two layouts over the same dims, and two types; padding of `to` becomes zero.
  * Arguments: from, to. */
-int dnn_reorder_new(struct dnn_prim **out, enum dtype type, const struct layout *from,
-                    const struct layout *to);
+int dnn_reorder_new(struct dnn_prim **out, enum dtype from_type, const struct layout *from,
+                    enum dtype to_type, const struct layout *to);
 
 /* The name of the implementation ("brgconv:avx512_core"); lives as long as p. */
 const char *dnn_prim_impl(const struct dnn_prim *p);
@@ -66,6 +68,10 @@ int dnn_generate(void);
 /* arg: one pointer per argument, 64-byte aligned; ws: dnn_prim_workspace bytes. */
 int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws);
 void dnn_prim_free(struct dnn_prim *p);                   /* NULL is fine */
+
+/* How far this processor goes with bf16: not at all, by taking float32 instructions, or by its own. */
+enum dnn_bf16 { DNN_BF16_NONE, DNN_BF16_EMULATED, DNN_BF16_NATIVE };
+enum dnn_bf16 dnn_bf16_support(void);
 
 /* "oneDNN 2.6.3 avx512_core_bf16": library version and the instruction set it uses here. buf of n
  * bytes; returns buf. */

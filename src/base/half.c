@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/simd.h"
+
 static uint32_t bits_of(float f)
 {
 	uint32_t u;
@@ -73,4 +75,27 @@ uint16_t bfloat_from_float(float f)
 	if ((u & 0x7FFFFFFF) > 0x7F800000)
 		return (uint16_t)(u >> 16 | 0x40);   /* quiet, so that the cut leaves a NaN */
 	return (uint16_t)round_shift(u, 16);
+}
+
+/* Through integers of the same size, which loops vectorise where memcpy of a float would not. */
+SIMD_CLONES
+void bfloat_to_floats(float *dst, const uint16_t *src, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++) {
+		union { uint32_t u; float f; } v = { (uint32_t)src[i] << 16 };
+		dst[i] = v.f;
+	}
+}
+
+SIMD_CLONES
+void bfloat_from_floats(uint16_t *dst, const float *src, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++) {
+		union { float f; uint32_t u; } v = { src[i] };
+		const uint32_t u = v.u, nan = 0u - (uint32_t)((u & 0x7FFFFFFF) > 0x7F800000);
+		const uint32_t rounded = (u + 0x7FFF + (u >> 16 & 1)) >> 16;
+		dst[i] = (uint16_t)((rounded & ~nan) | ((u >> 16 | 0x40) & nan));
+	}
 }

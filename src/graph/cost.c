@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What nodes cost: arithmetic by the op's own rule, traffic by the sizes of in- and outputs. */
+ * What nodes cost: arithmetic by the op's own rule, traffic by the sizes of in- and outputs; and what
+ * kernels ask of their node. */
 #include "graph/pass.h"
 
 static double tensor_bytes(const struct graph *g, tid t)
@@ -40,6 +41,11 @@ struct cost graph_cost(const struct graph *g, unsigned phases)
 		sum.bytes += c.bytes;
 	}
 	return sum;
+}
+
+bool kernel_takes_bf16(const struct kernel *k, bool output, int i)
+{
+	return (output ? k->bf16_out : k->bf16_in) >> (i < 31 ? i : 31) & 1;
 }
 
 int64_t kplan_in_elements(const struct kplan *k, int i)

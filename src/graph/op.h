@@ -48,6 +48,13 @@ enum kernel_layout {
 	KL_CHOOSE    /* the kernel says: choose() below */
 };
 
+/* How a kernel goes about bf16 where the device computes in it. */
+enum kernel_bf16 {
+	KB_EACH,     /* each of the tensors that may be bf16 is, or is f32 */
+	KB_ALIKE,    /* all of them are, or none: bytes are copied */
+	KB_FASTER    /* asks for it: all such inputs are bf16, each such output is or is f32; or all f32 */
+};
+
 struct kernel {
 	enum kernel_layout layouts;
 	/* KL_CHOOSE, required: fills the wanted layout of each input and output. On entry in[i]
@@ -68,7 +75,14 @@ struct kernel {
 	/* The same for KL_CHOOSE, where it depends on the node: whether in[i] (out[i]) may become a
 	 * slice after all; asked when layouts are chosen, before plan(). NULL: never. */
 	bool (*takes_slice)(const struct kplan *k, bool output, int i);
+	/* Bit i: in[i] (out[i]) may be bf16; bit 31 says it of all from there on. Other floats are
+	 * f32, and the pass that chooses types (op/precision.h) puts casts where tensors differ. */
+	unsigned bf16_in, bf16_out;
+	enum kernel_bf16 bf16;
 };
+
+/* Whether the kernel takes in[i] (out[i], if output) as bf16. */
+bool kernel_takes_bf16(const struct kernel *k, bool output, int i);
 
 /* Elements of the tensor's buffer, padding included (its layout is final). */
 int64_t kplan_in_elements(const struct kplan *k, int i);

@@ -101,9 +101,10 @@ static const char *const divide_samples[] = {
 
 /* --- records --- */
 
-#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn
+#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn, .bf16_in = 3, .bf16_out = 1
 /* 0 / 0: padding must not be walked. */
-#define KERNEL_DENSE(fn) .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn
+#define KERNEL_DENSE(fn) \
+	.layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn, .bf16_in = 3, .bf16_out = 1
 
 #define RECORD(id, text, layouts_, samples_)                                                \
 	static const struct op op_##id = {                                                      \

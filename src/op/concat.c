@@ -243,7 +243,8 @@ static const struct op op_concat = {
 	.shape = concat_shape, .grad = concat_grad,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_concat_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run,
+		                  .bf16_in = ~0u, .bf16_out = 1, .bf16 = KB_ALIKE },
 	},
 	.samples = concat_samples,
 };
@@ -257,7 +258,8 @@ static const struct op op_slice = {
 	.shape = slice_shape, .grad = slice_grad,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = slice_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = slice_run,
+		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
 	},
 	.samples = slice_samples,
 };

@@ -20,7 +20,8 @@ struct conv_task {
 	enum conv_kind kind;
 	struct conv_geom geom;
 	bool bias;               /* there is one: added to the result, or its gradient made */
-	enum dtype dtype;        /* of the node's first input */
+	enum dtype dtype;        /* of what is multiplied: f32 or bf16 */
+	enum dtype result;       /* f32; of bf16 products, except gradients of weights, bf16 too */
 	const struct node *n;
 	struct layout x, w, y;
 };

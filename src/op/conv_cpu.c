@@ -70,6 +70,7 @@ static struct conv_task task_of(const struct kplan *k, enum conv_kind kind)
 				   .geom = conv_geom_get(k->g, k->n, kind),
 				   .bias = has_bias(k->n, kind),
 				   .dtype = graph_t(k->g, k->n->in[0])->dtype,
+				   .result = graph_t(k->g, k->n->out[0])->dtype,
 				   .n = k->n };
 }
 

@@ -15,6 +15,12 @@ int conv_grad_weight_plan(struct kplan *k);
 int conv_run(const struct kplan *k, const struct kargs *a);              /* all three */
 void conv_free(struct kplan *k);
 
-#define CONV_CPU(name) { KL_CHOOSE, name##_choose, name##_plan, conv_run, conv_free }
+/* writes: outputs that may be bf16. The gradients of weights and biases are f32. */
+#define CONV_CPU(name, writes)                                                               \
+	{                                                                                    \
+		.layouts = KL_CHOOSE, .choose = name##_choose, .plan = name##_plan,          \
+		.run = conv_run, .free = conv_free,                                          \
+		.bf16_in = 3, .bf16_out = writes, .bf16 = KB_FASTER,                         \
+	}
 
 #endif

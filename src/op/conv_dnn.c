@@ -15,6 +15,7 @@
  *   3 -> 48, 7x7 / 2        0.10 / 0.58 / 0.19        0.11 / 0.58 / 0.13    reference code, > 40 */
 #include "backend/dnn.h"
 #include "base/err.h"
+#include "base/half.h"
 #include "op/conv_code.h"
 #include "op/conv_geom.h"
 #include "op/regroup.h"
@@ -24,6 +25,7 @@ struct dnn_kernel {
 	struct dnn_prim *prim;
 	struct conv_geom geom;
 	bool add_bias;            /* backward data with a bias: we add it */
+	bool half;                /* add_bias: the result is bf16 */
 	int64_t rows, inner;      /* add_bias: the result is rows x channels x inner */
 };
 
@@ -83,9 +85,13 @@ static int read_layouts(const struct dnn_prim *p, const struct dnn_conv *c, stru
 /* The bias of backward data is not oneDNN's. */
 static struct dnn_conv conv_of(const struct conv_task *t)
 {
-	return (struct dnn_conv){ .kind = t->kind,
-				  .geom = t->geom,
-				  .bias = t->bias && t->kind != CONV_BACKWARD_DATA };
+	struct dnn_conv c = { .kind = t->kind,
+			      .geom = t->geom,
+			      .bias = t->bias && t->kind != CONV_BACKWARD_DATA };
+	c.x_type = t->kind == CONV_BACKWARD_DATA ? t->result : t->dtype;
+	c.w_type = t->kind == CONV_BACKWARD_WEIGHTS ? t->result : t->dtype;
+	c.y_type = t->kind == CONV_FORWARD ? t->result : t->dtype;
+	return c;
 }
 
 /* 1 if oneDNN has good code for this candidate (t's layouts are filled then), 0 if not, or an
@@ -150,7 +156,8 @@ static double seconds(const struct conv_task *t)
 		                       [CONV_BACKWARD_WEIGHTS] = 290e9 };
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
 	const bool slow = is_slice(&t->x, &xs) || is_slice(&t->y, &ys);
-	return 2 * conv_macs(&t->geom) / (slow ? 0.5e9 : rate[t->kind]);
+	const double faster = t->dtype == DTYPE_BF16 ? 2 : 1;
+	return 2 * conv_macs(&t->geom) / (slow ? 0.5e9 : faster * rate[t->kind]);
 }
 
 /* Rows, channels and inner of the result, to which the bias is added. */
@@ -171,12 +178,16 @@ static int plan_bias(struct dnn_kernel *ck, const struct conv_task *t)
 	return 0;
 }
 
+/* f32, or bf16 in the two that are multiplied. */
 static int check_dtypes(const struct kplan *k)
 {
-	for (int i = 0; i < k->n->nin; i++)
-		if (k->n->in[i] != NONE && graph_t(k->g, k->n->in[i])->dtype != DTYPE_F32)
-			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32, not %s",
-				   k->n->op->name, dtype_name(graph_t(k->g, k->n->in[i])->dtype));
+	const enum dtype first = graph_t(k->g, k->n->in[0])->dtype;
+	for (int i = 0; i < k->n->nin; i++) {
+		const enum dtype t = k->n->in[i] == NONE ? DTYPE_F32 : graph_t(k->g, k->n->in[i])->dtype;
+		if (i < 2 ? t != first || (t != DTYPE_F32 && t != DTYPE_BF16) : t != DTYPE_F32)
+			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32 or bf16, not %s",
+				   k->n->op->name, dtype_name(t));
+	}
 	return 0;
 }
 
@@ -248,6 +259,7 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	k->state = ck;
 	ck->base = (struct conv_kernel){ &conv_dnn, t->kind };
 	ck->geom = t->geom;
+	ck->half = t->result == DTYPE_BF16;
 	ck->add_bias = t->bias && t->kind == CONV_BACKWARD_DATA;
 	if (ck->add_bias)
 		TRY(plan_bias(ck, t));
@@ -274,6 +286,28 @@ static void add_bias(const struct dnn_kernel *ck, float *restrict y, const float
 	}
 }
 
+#define STAGE 256      /* elements in f32 at a time */
+
+/* n values of a row in bf16, from `at` on, += the biases of their channels. */
+static void add_bias_half(uint16_t *row, const float *b, int64_t at, int64_t n, int64_t inner)
+{
+	float t[STAGE];
+	bfloat_to_floats(t, row + at, n);
+	for (int64_t i = 0; i < n; i++)
+		t[i] += b[inner == 1 ? at + i : (at + i) / inner];
+	bfloat_from_floats(row + at, t, n);
+}
+
+static void add_biases_half(const struct dnn_kernel *ck, uint16_t *y, const float *b)
+{
+	const int64_t length = ck->geom.ci * ck->inner;
+#pragma omp parallel for schedule(static)
+	for (int64_t r = 0; r < ck->rows; r++)
+		for (int64_t i = 0; i < length; i += STAGE)
+			add_bias_half(y + r * length, b, i, length - i < STAGE ? length - i : STAGE,
+			              ck->inner);
+}
+
 static int run(const struct kplan *k, const struct kargs *a)
 {
 	const struct dnn_kernel *ck = k->state;
@@ -286,7 +320,9 @@ static int run(const struct kplan *k, const struct kargs *a)
 		break;
 	case CONV_BACKWARD_DATA:
 		rc = dnn_prim_run(ck->prim, (void *[]){ p.y, p.w, p.x }, a->ws);
-		if (rc == 0 && ck->add_bias)
+		if (rc == 0 && ck->add_bias && ck->half)
+			add_biases_half(ck, p.x, p.bias);
+		else if (rc == 0 && ck->add_bias)
 			add_bias(ck, p.x, p.bias);
 		break;
 	case CONV_BACKWARD_WEIGHTS:

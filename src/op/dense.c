@@ -151,12 +151,14 @@ static int reference(const struct kplan *k, const struct kargs *args)
 
 static int cpu_plan(struct kplan *k)
 {
-	const struct dnn_matmul p = product(k->g, k->n);
-	const enum dtype t = graph_t(k->g, k->n->in[0])->dtype;
+	struct dnn_matmul p = product(k->g, k->n);
 	struct dnn_prim *prim = NULL;
-	if (t != DTYPE_F32)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32, not %s",
-			   k->n->op->name, dtype_name(t));
+	p.a_type = graph_t(k->g, k->n->in[0])->dtype;
+	p.b_type = graph_t(k->g, k->n->in[1])->dtype;
+	p.c_type = graph_t(k->g, k->n->out[0])->dtype;
+	if (p.a_type != DTYPE_F32 && p.a_type != DTYPE_BF16)
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32 or bf16, not %s",
+			   k->n->op->name, dtype_name(p.a_type));
 	TRY(dnn_matmul_new(&prim, &p));
 	k->state = prim;
 	TRY(dnn_prim_prepare(prim));
@@ -215,7 +217,9 @@ static void cuda_free(struct kplan *k)
 #define KERNELS                                                                           \
 	{                                                                                 \
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },          \
-		[BACKEND_CPU] = { KL_PLAIN, NULL, cpu_plan, cpu_run, cpu_free },          \
+		[BACKEND_CPU] = { .layouts = KL_PLAIN, .plan = cpu_plan, .run = cpu_run,  \
+		                  .free = cpu_free, .bf16_in = 3, .bf16_out = 1,          \
+		                  .bf16 = KB_FASTER },                                    \
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = cuda_plan, .run = cuda_run,      \
 		            .free = cuda_free)                                            \
 	}

@@ -36,7 +36,7 @@ static int shape(struct graph *g, struct node *n)
 		           "%g", at->rate);
 	if (key->dtype != DTYPE_I64 || shape_count(&key->shape) != 2)
 		return ERR(E_SHAPE, &g->cur_loc, "the key of 'dropout' must be two i64 values");
-	return graph_out(g, n, 0, DTYPE_F32, node_in_shape(g, n, 0));
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 
 /* --- grad --- */
@@ -168,7 +168,8 @@ static const struct op op_dropout = {
 	.shape = shape, .grad = grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
-		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .run = cpu },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .run = cpu,
+		                  .bf16_in = 1, .bf16_out = 1 },
 	},
 	.samples = samples,
 };

@@ -140,6 +140,13 @@ static void fill(const struct box *b, char *to, int64_t n)
 			((uint32_t *)(void *)to)[i] = v;
 		return;
 	}
+	if (b->bytes == sizeof(uint16_t)) {
+		uint16_t v;
+		memcpy(&v, &b->value, sizeof v);
+		for (int64_t i = 0; i < n; i++)
+			((uint16_t *)(void *)to)[i] = v;
+		return;
+	}
 	for (int64_t i = 0; i < n; i++)
 		memcpy(to + (size_t)i * b->bytes, &b->value, b->bytes);
 }
@@ -225,7 +232,8 @@ static const struct op op_pad = {
 	.shape = shape, .grad = grad,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,
+		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_check_strided, .run = cuda_run)
 	},
 	.samples = samples,

@@ -11,6 +11,7 @@
 #include "backend/device.h"
 #include "backend/dnn.h"
 #include "base/err.h"
+#include "base/half.h"
 #include "op/copy_cuda.h"
 #include "op/cuda.h"
 #include "op/regroup.h"
@@ -94,9 +95,10 @@ struct reorder_plan {
 };
 
 /* oneDNN's reorder, where it can express both sides; sets *out to NULL where it cannot. */
-static int plan_vendor(const struct layout *from, const struct layout *to, enum dtype t,
-                       struct dnn_prim **out)
+static int plan_vendor(const struct tensor *x, const struct tensor *y, enum dtype from_type,
+                       enum dtype to_type, struct dnn_prim **out)
 {
+	const struct layout *from = &x->layout, *to = &y->layout;
 	const int mark = err_count();
 	struct layout a = *from, b = *to;
 	*out = NULL;
@@ -106,7 +108,7 @@ static int plan_vendor(const struct layout *from, const struct layout *to, enum 
 		return 0;
 	if (a.nd != b.nd || memcmp(a.dims, b.dims, sizeof a.dims) != 0)
 		return 0;
-	int rc = dnn_reorder_new(out, t, &a, &b);
+	int rc = dnn_reorder_new(out, from_type, &a, to_type, &b);
 	if (rc == 0 && dnn_prim_is_reference(*out)) {
 		dnn_prim_free(*out);
 		*out = NULL;
@@ -144,7 +146,7 @@ static int reorder_plan(struct kplan *k)
 	enum dtype t = stored_type(k, x->id);
 	k->state = p;
 	p->way = way(x, y, dtype_size(t));
-	TRY(plan_vendor(&x->layout, &y->layout, t, &p->prim));
+	TRY(plan_vendor(x, y, t, t, &p->prim));
 	prefer_turn(p);
 	k->impl = p->way == LOOP ? "loop" : "turn";
 	if (!p->prim)
@@ -211,9 +213,19 @@ static void reorder_free(struct kplan *k)
 		dnn_prim_free(p->prim);
 }
 
-/* --- cast: one kernel for both --- */
+/* --- cast --- */
 
 #define CHUNK 4096      /* elements converted by a thread at a time */
+
+static void convert(enum dtype to, void *y, enum dtype from, const void *x, int64_t n)
+{
+	if (from == DTYPE_F32 && to == DTYPE_BF16)
+		bfloat_from_floats(y, x, n);
+	else if (from == DTYPE_BF16 && to == DTYPE_F32)
+		bfloat_to_floats(y, x, n);
+	else
+		dtype_convert(to, y, from, x, n);
+}
 
 static int cast_run(const struct kplan *k, const struct kargs *a)
 {
@@ -222,11 +234,115 @@ static int cast_run(const struct kplan *k, const struct kargs *a)
 	const int64_t count = kplan_out_elements(k, 0);
 	const char *x = a->in[0];
 	char *y = a->out[0];
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count > 4 * CHUNK)
 	for (int64_t i = 0; i < count; i += CHUNK) {
 		const int64_t n = count - i < CHUNK ? count - i : CHUNK;
-		dtype_convert(to, y + (size_t)i * ts, from, x + (size_t)i * fs, n);
+		convert(to, y + (size_t)i * ts, from, x + (size_t)i * fs, n);
 	}
+	return 0;
+}
+
+/* What node n's kernel wants of its input (output) t, given the layouts known so far. False if it
+ * takes row-major things only or says nothing. */
+static int wish_of(const struct kplan *k, const struct node *n, bool output, tid t, struct layout *l)
+{
+	const struct kernel *kernel = &n->op->kernel[k->dev->backend];
+	struct kplan other = { .g = k->g, .n = n, .dev = k->dev, .arena = k->arena };
+	struct layout *w = ARENA_ARRAY(k->arena, struct layout, n->nin + n->nout);
+	if (kernel->layouts != KL_CHOOSE || !kernel->run)
+		return 0;
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i] != NONE)
+			w[i] = graph_t(k->g, n->in[i])->layout;
+	TRY(kernel->choose(&other, w, w + n->nin));
+	for (int i = 0; i < n->nin && !output; i++)
+		if (n->in[i] == t)
+			*l = w[i];
+	for (int i = 0; i < n->nout && output; i++)
+		if (n->out[i] == t)
+			*l = w[n->nin + i];
+	return 0;
+}
+
+/* Of the kernel that makes the gradient of param t, so that an update reads what it wrote. */
+static int gradient_wish(const struct kplan *k, tid t, struct layout *l)
+{
+	for (tid i = 0; i < k->g->ntensor && !l->set; i++) {
+		const struct tensor *x = graph_t(k->g, i);
+		if (x->grad_of == t && x->producer != NONE)
+			TRY(wish_of(k, k->g->node[x->producer], true, i, l));
+	}
+	return 0;
+}
+
+static int reader_wish(const struct kplan *k, struct layout *l)
+{
+	const tid t = k->n->out[0];
+	for (int i = k->n->id + 1; i < k->g->nnode; i++)
+		for (int j = 0; j < k->g->node[i]->nin; j++)
+			if (k->g->node[i]->in[j] == t)
+				return wish_of(k, k->g->node[i], false, t, l);
+	return 0;
+}
+
+/* A param and its copy of another type may differ in layout too, since a conversion reads and writes
+ * everything anyhow: the copy has that of its first reader, the param that of its gradient. */
+static int cast_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]);
+	if (x->role == ROLE_PARAM) {
+		TRY(reader_wish(k, &out[0]));
+		if (!in[0].set)
+			TRY(gradient_wish(k, x->id, &in[0]));
+	}
+	if (!in[0].set)
+		in[0] = out[0].set ? out[0] : layout_plain(&x->shape);
+	if (!out[0].set)
+		out[0] = in[0];
+	return 0;
+}
+
+/* The plan's prim stays NULL where nothing moves or oneDNN does not know the types. */
+static int cast_plan(struct kplan *k)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	struct reorder_plan *p = ARENA_NEW(k->arena, struct reorder_plan);
+	k->state = p;
+	if (layout_equal(&x->layout, &y->layout))
+		return 0;
+	TRY(plan_vendor(x, y, x->dtype, y->dtype, &p->prim));
+	k->impl = "loop";
+	if (!p->prim)
+		return 0;
+	TRY(dnn_prim_prepare(p->prim));
+	k->ws_bytes = dnn_prim_workspace(p->prim);
+	k->impl = arena_strdup(k->arena, dnn_prim_impl(p->prim));
+	return 0;
+}
+
+/* Element by element, where layouts differ and oneDNN cannot. */
+static void cast_loop(const struct tensor *x, const struct tensor *y, const char *src, char *dst)
+{
+	const size_t fs = dtype_size(x->dtype), ts = dtype_size(y->dtype);
+	const int64_t count = shape_count(&x->shape);
+	if (y->layout.nblk > 0)
+		memset(dst, 0, (size_t)layout_elements(&y->layout) * ts);
+#pragma omp parallel for schedule(static)
+	for (int64_t i = 0; i < count; i++)
+		convert(y->dtype, dst + (size_t)layout_offset(&y->layout, i) * ts, x->dtype,
+		        src + (size_t)layout_offset(&x->layout, i) * fs, 1);
+}
+
+static int cast_cpu(const struct kplan *k, const struct kargs *a)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	const struct reorder_plan *p = k->state;
+	void *const arg[] = { a->in[0], a->out[0] };
+	if (p->prim)
+		return dnn_prim_run(p->prim, arg, a->ws);
+	if (layout_equal(&x->layout, &y->layout))
+		return cast_run(k, a);
+	cast_loop(x, y, a->in[0], a->out[0]);
 	return 0;
 }
 
@@ -267,8 +383,9 @@ static const struct op reorder = {
 	.shape = reorder_shape, .grad = reorder_grad,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reorder_reference },
-		[BACKEND_CPU] = { KL_CHOOSE, reorder_choose, reorder_plan, reorder_run,
-		                  reorder_free },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reorder_choose, .plan = reorder_plan,
+		                  .run = reorder_run, .free = reorder_free,
+		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reorder_choose, .plan = cuda_check_strided,
 		            .run = reorder_cuda)
 	},
@@ -283,7 +400,8 @@ static const struct op cast = {
 	.shape = cast_shape, .grad = cast_grad,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
-		[BACKEND_CPU] = { .layouts = KL_SAME, .run = cast_run },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = cast_choose, .plan = cast_plan,
+		                  .run = cast_cpu, .free = reorder_free, .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_SAME, .run = cast_cuda)
 	},
 	.samples = cast_samples,

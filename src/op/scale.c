@@ -34,7 +34,7 @@ static int scale_by_shape(struct graph *g, struct node *n)
 	TRY(node_want_float(g, n, 0, "input"));
 	TRY(node_want_float(g, n, 1, "factor"));
 	TRY(node_want_scalar(g, n, 1, "factor"));
-	return graph_out(g, n, 0, DTYPE_F32, node_in_shape(g, n, 0));
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 
 static int fill_shape(struct graph *g, struct node *n)
@@ -241,7 +241,8 @@ static const struct op op_scale = {
 	.shape = walk_shape, .grad = scale_grad, .cost = scale_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_reference },
-		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu,
+		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda)
 	},
 	.samples = scale_samples,
@@ -255,7 +256,7 @@ static const struct op op_scale_by = {
 	.shape = scale_by_shape, .grad = scale_by_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_by_reference },
-		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu },
+		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu, .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda)
 	},
 	.samples = scale_by_samples,

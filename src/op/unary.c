@@ -288,8 +288,9 @@ static const char *const slope_grad_samples[] = {
 /* --- records --- */
 
 /* KL_SAME where f(0) = 0, because walks include padding, which must stay zero. */
-#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn
-#define KERNEL_DENSE(fn) .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn
+#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn, .bf16_in = 3, .bf16_out = 1
+#define KERNEL_DENSE(fn) \
+	.layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn, .bf16_in = 1, .bf16_out = 1
 
 #define RECORD(id, text, layouts_, samples_)                                                \
 	static const struct op op_##id = {                                                      \

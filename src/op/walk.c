@@ -6,6 +6,7 @@
 #include "op/walk.h"
 
 #include "base/err.h"
+#include "op/stage.h"
 
 #define PIECE 8192            /* elements: 32 KiB of float32 */
 #define SERIAL_PIECES 4
@@ -19,7 +20,7 @@ int node_want_float(const struct graph *g, const struct node *n, int i, const ch
 {
 	enum dtype t = graph_t(g, n->in[i])->dtype;
 
-	if (t == DTYPE_F32)
+	if (t == DTYPE_F32 || t == DTYPE_BF16)
 		return 0;
 	return ERR(E_SHAPE, &g->cur_loc, "'%s' works on f32, but its %s is %s", n->op->name, what,
 	           dtype_name(t));
@@ -47,6 +48,15 @@ int node_want_like(const struct graph *g, const struct node *n, int i, int like,
 	           n->op->name, shape_text(s, a), shape_text(t, b));
 }
 
+/* bf16 among the inputs: then the result is so, too. */
+static enum dtype result_type(const struct graph *g, const struct node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (graph_t(g, n->in[i])->dtype == DTYPE_BF16)
+			return DTYPE_BF16;
+	return DTYPE_F32;
+}
+
 int walk_shape(struct graph *g, struct node *n)
 {
 	for (int i = 0; i < n->nin; i++) {
@@ -57,7 +67,7 @@ int walk_shape(struct graph *g, struct node *n)
 			return ERR(E_SHAPE, &g->cur_loc, "'%s' needs inputs of one shape, but has %s and %s",
 			           n->op->name, shape_text(first, a), shape_text(s, b));
 	}
-	return graph_out(g, n, 0, DTYPE_F32, node_in_shape(g, n, 0));
+	return graph_out(g, n, 0, result_type(g, n), node_in_shape(g, n, 0));
 }
 
 bool grad_wanted(const struct graph *g, const struct node *n, int i)
@@ -108,13 +118,14 @@ int walk_choose_any(struct kplan *k, struct layout *in, struct layout *out)
 
 void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_range *range)
 {
+	const struct stage stage = stage_of(k, range);
 	int64_t pieces = (n + PIECE - 1) / PIECE;
 
 	if (pieces <= SERIAL_PIECES) {
-		range(k, a, 0, n);
+		stage_range(&stage, a, 0, n);
 		return;
 	}
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < pieces; i++)
-		range(k, a, i * PIECE, i + 1 < pieces ? (i + 1) * PIECE : n);
+		stage_range(&stage, a, i * PIECE, i + 1 < pieces ? (i + 1) * PIECE : n);
 }

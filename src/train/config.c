@@ -15,7 +15,8 @@
 #include "report/progress.h"
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
-static const char *const precision_names[] = { "f32", NULL };
+static const char *const precision_names[] = { "f32", "bf16", "fp16", NULL };
+static const enum dtype precision_types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
 
 static const struct field run_fields[] = {
 	FIELD_STRING(struct run_section, name, "run", "name of the run"),
@@ -54,7 +55,10 @@ static const struct field train_fields[] = {
 };
 
 static const struct field precision_fields[] = {
-	FIELD_ENUM(struct precision_section, compute, "f32", precision_names, "element type of activations and arithmetic"),
+	FIELD_ENUM(struct precision_section, compute, "f32", precision_names,
+	           "element type of activations, their gradients and products; weights, sums, statistics, losses and updates are f32"),
+	FIELD_BOOL(struct precision_section, allow_emulation, "false",
+	           "compute in a type that the processor has no instructions for, too: slower than f32, for comparisons"),
 	FIELD_END
 };
 
@@ -83,8 +87,12 @@ const struct field config_fields[] = {
 	FIELD_END
 };
 
-/* Where the value of a dotted key stands, or the file's first place. */
-static const struct loc *place(const struct run_config *c, const char *section, const char *key)
+enum dtype config_compute(const struct run_config *c)
+{
+	return precision_types[c->precision.compute];
+}
+
+const struct loc *config_place(const struct run_config *c, const char *section, const char *key)
 {
 	const struct ypair *p = ytree_pair(c->tree, section);
 	if (!p)
@@ -125,7 +133,7 @@ static int check_target_metric(const struct target_section *t, const struct loc 
 static int check_target(const struct run_config *c)
 {
 	const struct target_section *t = &c->train.target;
-	const struct loc *loc = place(c, "train", "target");
+	const struct loc *loc = config_place(c, "train", "target");
 	bool least = !isnan(t->at_least), most = !isnan(t->at_most);
 	if (!t->metric && !least && !most)
 		return 0;
@@ -200,7 +208,7 @@ int config_check_length(const struct run_config *c)
 {
 	if (c->train.epochs || c->train.steps)
 		return 0;
-	return ERR(E_CONFIG, place(c, "train", NULL), "nothing says how long to train; give 'train.epochs' or 'train.steps'");
+	return ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give 'train.epochs' or 'train.steps'");
 }
 
 void config_free(struct run_config *c)

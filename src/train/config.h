@@ -32,7 +32,8 @@ struct train_section {
 };
 
 struct precision_section {
-	int compute;                     /* index in precision_names: f32 */
+	int compute;                     /* see config_compute */
+	bool allow_emulation;
 };
 
 struct report_section {
@@ -67,6 +68,9 @@ extern const char *const device_names[];
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
 /* What only training needs. */
 int config_check_length(const struct run_config *c);
+/* Where the value of a dotted key stands, or the file's first place. */
+const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
+enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16 */
 void config_free(struct run_config *c);            /* NULL is fine */
 /* The effective config: every key with the value it has. */
 struct ynode *config_effective(const struct run_config *c, struct arena *a);

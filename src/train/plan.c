@@ -13,6 +13,7 @@
 #include "graph/autodiff.h"
 #include "graph/pass.h"
 #include "model/model.h"
+#include "op/precision.h"
 #include "op/random.h"
 
 struct compilation {

@@ -234,10 +234,18 @@ static int bind_all(struct session *s)
 	return 0;
 }
 
+static int open_device(struct session *s, const struct session_options *o)
+{
+	const struct run_config *c = s->config;
+	TRY(device_open(&s->dev, o->device ? o->device : device_names[c->device]));
+	int rc = device_set_compute(s->dev, config_compute(c), c->precision.allow_emulation);
+	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
+}
+
 static int open_all(struct session *s, const struct session_options *o)
 {
 	TRY(open_data(s, o));
-	TRY(device_open(&s->dev, o->device ? o->device : device_names[s->config->device]));
+	TRY(open_device(s, o));
 	s->store = store_new(s->dev, (uint64_t)s->config->run.seed);
 	if (s->train_set)
 		TRY(open_loader(s, &s->train, s->train_set, true, false));

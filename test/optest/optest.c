@@ -6,6 +6,7 @@
  *   gradient    the rule against central differences, in float64 on the reference kernels
  *   cpu         forward and gradient on the CPU backend against the reference, inputs row-major and channels-last,
  *               step arena filled with NaN before
+ *   bf16        the same with the CPU computing in bf16, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
  *
  * Usage: optest [--device=cpu|cuda] [OP...]: the device compared with the reference is the CPU unless another is named; ops
@@ -17,10 +18,12 @@
 
 #include "backend/exec.h"
 #include "base/err.h"
+#include "base/half.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "graph/autodiff.h"
 #include "graph/pass.h"
+#include "op/precision.h"
 #include "op/sample.h"
 
 #define MAX_OUT 16
@@ -28,6 +31,7 @@
 #define FD_STEP 1e-5
 #define FD_TOLERANCE 1e-6
 #define CPU_TOLERANCE 3e-5      /* of the largest magnitude in the tensor */
+#define BF16_TOLERANCE 1e-2     /* where tensors on the way there are bf16 */
 
 static int passed, failed, skipped;
 static const char *cur_op, *cur_text, *cur_what;
@@ -114,12 +118,6 @@ static int add_gradient(struct trial *t)
 	return 0;
 }
 
-static const struct pass passes[] = {
-	{ "precision", "", pass_precision, STAGE_BUILT },
-	{ "layout", "", pass_layout, STAGE_LAID_OUT },
-	{ "sched", "", pass_sched, STAGE_LAID_OUT },
-};
-
 static void set_native(struct trial *t)
 {
 	for (tid i = 0; i < t->s.g->ntensor; i++) {
@@ -128,6 +126,89 @@ static void set_native(struct trial *t)
 			x->layout = layout_native(&x->shape);
 	}
 }
+
+/* --- bf16: as much of the graph as the kernels take, without casts --- */
+
+static bool is_half(const struct graph *g, tid t)
+{
+	return t != NONE && graph_t(g, t)->dtype == DTYPE_BF16;
+}
+
+/* Whether the node takes its tensors as they are; if not, those at fault become f32. */
+static bool settle_half(struct graph *g, const struct node *n)
+{
+	const struct kernel *k = &n->op->kernel[BACKEND_CPU];
+	bool view = n->op->flags & OP_VIEW, alike = view || k->bf16 != KB_EACH, all = true, settled = true;
+	for (int i = 0; i < n->nin + n->nout; i++) {
+		bool out = i >= n->nin, takes = view || kernel_takes_bf16(k, out, out ? i - n->nin : i);
+		tid t = out ? n->out[i - n->nin] : n->in[i];
+		if (is_half(g, t) && !takes) {
+			graph_t(g, t)->dtype = DTYPE_F32;
+			settled = false;
+		}
+		all &= t == NONE || !takes || is_half(g, t) || (out && k->bf16 == KB_FASTER);
+	}
+	for (int i = 0; i < n->nin + n->nout && alike && !all; i++) {
+		tid t = i < n->nin ? n->in[i] : n->out[i - n->nin];
+		if (is_half(g, t)) {
+			graph_t(g, t)->dtype = DTYPE_F32;
+			settled = false;
+		}
+	}
+	return settled;
+}
+
+static int pass_half(struct graph *g, struct pass_env *env)
+{
+	bool settled = false;
+	for (tid t = 0; t < g->ntensor && env->dev->compute == DTYPE_BF16; t++)
+		if (graph_t(g, t)->dtype == DTYPE_F32 && graph_t(g, t)->role != ROLE_CONSTANT)
+			graph_t(g, t)->dtype = DTYPE_BF16;
+	while (!settled) {
+		settled = true;
+		for (int i = 0; i < g->nnode; i++)
+			settled &= settle_half(g, g->node[i]);
+	}
+	return 0;
+}
+
+static bool takes_part(const struct op *op)
+{
+	return op->kernel[BACKEND_CPU].bf16_in || op->kernel[BACKEND_CPU].bf16_out;
+}
+
+static void round_values(double *v, int64_t n)
+{
+	for (int64_t k = 0; k < n; k++)
+		v[k] = (double)bfloat_to_float(bfloat_from_float((float)v[k]));
+}
+
+/* The reference gets the values that the other reads. */
+static void round_inputs(struct trial *ref, struct trial *half)
+{
+	const struct graph *g = half->s.g;
+	for (int i = 0; i < half->s.nin; i++)
+		if (is_half(g, half->s.in[i])) {
+			round_values(ref->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
+			round_values(half->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
+		}
+	for (int i = 0; i < half->nout; i++)
+		if (half->dy_value[i] && is_half(g, half->dy[i])) {
+			round_values(ref->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
+			round_values(half->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
+		}
+}
+
+static int pass_types(struct graph *g, struct pass_env *env)
+{
+	return env->backend == BACKEND_REFERENCE ? pass_precision(g, env) : pass_half(g, env);
+}
+
+static const struct pass passes[] = {
+	{ "precision", "", pass_types, STAGE_BUILT },
+	{ "layout", "", pass_layout, STAGE_LAID_OUT },
+	{ "sched", "", pass_sched, STAGE_LAID_OUT },
+};
 
 static int compile(struct trial *t, const struct op *op, const char *text, struct device *dev,
                    bool gradient, bool native)
@@ -279,17 +360,11 @@ static void check_gradient(const struct op *op, const char *text, struct device 
 	trial_release(&t);
 }
 
-/* Half precisions keep fewer digits than the reference's doubles. */
-static double tolerance(enum dtype t)
-{
-	return t == DTYPE_BF16 ? 8e-3 : t == DTYPE_F16 ? 1e-3 : CPU_TOLERANCE;
-}
-
 static void compare(struct trial *a, struct trial *b, tid ta, tid tb, const char *what, int index)
 {
 	int64_t n = shape_count(&graph_t(a->s.g, ta)->shape);
 	double *x = read_tensor(a, ta), *y = read_tensor(b, tb), scale = 1e-3;
-	double allowed = tolerance(graph_t(b->s.g, tb)->dtype);
+	double allowed = b->dev->compute == DTYPE_BF16 ? BF16_TOLERANCE : CPU_TOLERANCE;
 	for (int64_t k = 0; k < n; k++)
 		scale = fmax(scale, fabs(x[k]));
 	for (int64_t k = 0; k < n; k++)
@@ -333,9 +408,12 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 {
 	struct trial a, b = { 0 };
 	int before = failed;
-	cur_what = native ? "device, channels-last" : "device";
+	bool half = cpu->compute == DTYPE_BF16;
+	cur_what = half ? native ? "bf16, channels-last" : "bf16" : native ? "device, channels-last" : "device";
 	if (compile(&a, op, text, ref, gradient, false) < 0 ||
-	    compile(&b, op, text, cpu, gradient, native) < 0 || run(&a, 0) < 0 || run(&b, 0xff) < 0) {
+	    compile(&b, op, text, cpu, gradient, native) < 0) {
+		fail("does not compile");
+	} else if (round_inputs(&a, &b), run(&a, 0) < 0 || run(&b, 0xff) < 0) {
 		fail("does not run");
 	} else {
 		for (int i = 0; i < a.nout; i++)
@@ -365,7 +443,7 @@ static bool has_kernels(const struct op *op, const char *text, struct device *re
 	return all;
 }
 
-static void check_op(const struct op *op, struct device *ref, struct device *cpu)
+static void check_op(const struct op *op, struct device *ref, struct device *cpu, struct device *half)
 {
 	bool gradient = op->grad != NULL;
 	const bool other = cpu->backend != BACKEND_CPU;
@@ -388,6 +466,8 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 		}
 		check_cpu(op, *text, ref, cpu, gradient, false);
 		check_cpu(op, *text, ref, cpu, gradient, true);
+		for (int native = 0; native < 2 && half && takes_part(op); native++)
+			check_cpu(op, *text, ref, half, gradient, native);
 	}
 }
 
@@ -401,7 +481,7 @@ static bool wanted(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct device *ref, *cpu;
+	struct device *ref, *cpu, *half;
 	const struct op *op;
 	const char *name = "cpu";
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -410,15 +490,22 @@ int main(int argc, char **argv)
 		name = argv[0] + 9;
 		argc--, argv++;
 	}
-	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0) {
+	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0 || device_open(&half, "cpu") < 0) {
 		err_print(stderr, "optest");
 		return 1;
 	}
+	if (device_set_compute(half, DTYPE_BF16, true) < 0) {
+		printf("# no bf16 here\n");
+		err_clear();
+		device_close(half);
+		half = NULL;
+	}
 	for (int i = 0; (op = op_at(i)) != NULL; i++)
 		if (wanted(op->name, argc, argv))
-			check_op(op, ref, cpu);
+			check_op(op, ref, cpu, half);
 	device_close(ref);
 	device_close(cpu);
+	device_close(half);
 	if (skipped)
 		printf("%d samples left out: the device has no kernel for them\n", skipped);
 	printf("%d passed, %d failed\n", passed, failed);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "graph/autodiff.h"
 #include "graph/pass.h"
+#include "op/precision.h"
 
 static const struct pass passes[] = {
 	{ "precision", "", pass_precision, STAGE_BUILT },

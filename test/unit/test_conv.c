@@ -21,6 +21,7 @@
 #include "op/conv.h"
 #include "op/dense.h"
 #include "op/emit.h"
+#include "op/precision.h"
 #include "op/reorder.h"
 #include "op/sample.h"
 

@@ -140,8 +140,8 @@ static void reorders_move_elements(void **state)
 	float *a = floats(n, 0), *b = floats(nw, 0xff), *want = floats(nw, 0xff),
 	      *back = floats(n, 0xff);
 	struct dnn_prim *to = NULL, *from = NULL;
-	assert_int_equal(dnn_reorder_new(&to, DTYPE_F32, &plain, &w), 0);
-	assert_int_equal(dnn_reorder_new(&from, DTYPE_F32, &w, &plain), 0);
+	assert_int_equal(dnn_reorder_new(&to, DTYPE_F32, &plain, DTYPE_F32, &w), 0);
+	assert_int_equal(dnn_reorder_new(&from, DTYPE_F32, &w, DTYPE_F32, &plain), 0);
 	assert_int_equal(dnn_prim_prepare(to), 0);
 	assert_int_equal(dnn_prim_prepare(from), 0);
 	assert_int_equal(dnn_prim_workspace(to) + dnn_prim_workspace(from), 0);
@@ -199,7 +199,7 @@ static void refusals_say_why(void **state)
 	const struct layout l = layout_plain(&s);
 	struct dnn_prim *p = NULL;
 	struct dnn_conv c = some_conv(CONV_FORWARD, 1);
-	assert_int_equal(dnn_reorder_new(&p, DTYPE_F64, &l, &l), E_UNSUPPORTED);
+	assert_int_equal(dnn_reorder_new(&p, DTYPE_F64, &l, DTYPE_F64, &l), E_UNSUPPORTED);
 	assert_int_equal(err_count(), 1);
 	c.x = &l;         /* a layout over other axes */
 	assert_int_equal(dnn_conv_new(&p, &c), E_UNSUPPORTED);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "base/half.h"
 
@@ -77,9 +78,33 @@ static void bfloat(void **state)
 	assert_int_equal(bfloat_from_float(3.4028235e38f), 0x7F80);
 }
 
+/* Every upper half of a float with lower halves around the ties. */
+static void many_at_once(void **state)
+{
+	static const uint16_t low[] = { 0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF };
+	static float f[65536], back[65536];
+	static uint16_t h[65536];
+
+	for (size_t k = 0; k < sizeof low / sizeof *low; k++) {
+		for (uint32_t i = 0; i < 65536; i++) {
+			uint32_t u = i << 16 | low[k];
+			memcpy(&f[i], &u, sizeof u);
+		}
+		bfloat_from_floats(h, f, 65536);
+		bfloat_to_floats(back, h, 65536);
+		for (uint32_t i = 0; i < 65536; i++) {
+			float one = bfloat_to_float(h[i]);
+			assert_int_equal(h[i], bfloat_from_float(f[i]));
+			assert_memory_equal(&back[i], &one, sizeof one);
+		}
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(half), cmocka_unit_test(bfloat) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(half), cmocka_unit_test(bfloat), cmocka_unit_test(many_at_once),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

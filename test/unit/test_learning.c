@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "backend/dnn.h"
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -19,6 +20,7 @@
 #include "graph/autodiff.h"
 #include "graph/pass.h"
 #include "model/model.h"
+#include "op/precision.h"
 #include "op/random.h"
 #include "optim/optim.h"
 
@@ -176,7 +178,7 @@ struct story {
 	double first, second, last, evaluated, accuracy;
 };
 
-static struct story teach(const char *device)
+static struct story teach(const char *device, enum dtype compute, uint64_t seed)
 {
 	static float x[N * C * H * W];
 	static int32_t y[N * H * W];
@@ -188,7 +190,8 @@ static struct story teach(const char *device)
 	int n;
 	make_data(x, y);
 	ok(device_open(&dev, device));
-	struct store *store = store_new(dev, 7);
+	ok(device_set_compute(dev, compute, true));
+	struct store *store = store_new(dev, seed);
 	build(&train, true);
 	plan(&train, dev, store);
 	build(&eval, false);
@@ -213,7 +216,7 @@ static struct story teach(const char *device)
 
 static void test_learns(void **state)
 {
-	struct story a = teach("reference"), b = teach("cpu");
+	struct story a = teach("reference", DTYPE_F32, 7), b = teach("cpu", DTYPE_F32, 7);
 	assert_true(a.first > 0.5 && a.first < 5);
 	assert_true(a.last < 0.5 * a.first);
 	assert_true(a.accuracy > 0.8);
@@ -223,10 +226,32 @@ static void test_learns(void **state)
 	assert_true(fabs(a.accuracy - b.accuracy) < 0.05);
 }
 
+/* The first loss, the last and the accuracy in bf16 are as far from those in float32 as other initial weights are, at most. */
+static void test_learns_in_bf16(void **state)
+{
+	enum { SEEDS = 4 };
+	struct story f[SEEDS], h;
+	double first = 0, last = 0, lowest = 1;
+	if (dnn_bf16_support() == DNN_BF16_NONE)
+		skip();
+	h = teach("cpu", DTYPE_BF16, 7);
+	for (int i = 0; i < SEEDS; i++) {
+		f[i] = teach("cpu", DTYPE_F32, 7 + (uint64_t)i);
+		first = fmax(first, fabs(f[i].first - f[0].first));
+		last = fmax(last, fabs(f[i].last - f[0].last));
+		lowest = fmin(lowest, f[i].accuracy);
+	}
+	assert_true(h.first != f[0].first);       /* else it was not bf16 */
+	assert_true(fabs(h.first - f[0].first) < 0.1 * first);
+	assert_true(fabs(h.last - f[0].last) <= last);
+	assert_true(h.accuracy >= lowest - 0.02);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_learns),
+		cmocka_unit_test(test_learns_in_bf16),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
