@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Batch normalisation: shape rules and reference loops, which go channel by channel over row-major
+ * tensors (N, C, points) in double. */
+#include "op/norm.h"
+
+#include <math.h>
+
+#include "base/err.h"
+#include "op/check.h"
+#include "op/grid.h"
+
+/* --- shape rules --- */
+
+static int input_shape(struct graph *g, struct node *n, int i, bool like)
+{
+	TRY(check_dtype(g, n, i, DTYPE_F32));
+	return like ? check_equal(g, n, 0, i) : check_vector(g, n, i, node_in_shape(g, n, 0)->d[1]);
+}
+
+int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out)
+{
+	TRY(check_dtype(g, n, 0, DTYPE_F32));
+	TRY(check_rank(g, n, 0, 2, 5));
+	for (int i = 1; i < n->nin; i++)
+		if (n->in[i] != NONE)
+			TRY(input_shape(g, n, i, like_in >> i & 1));
+	struct shape x = *node_in_shape(g, n, 0), c = shape_of(1, &x.d[1]);
+	for (int i = 0; i < n->op->nout; i++)
+		TRY(graph_out(g, n, i, DTYPE_F32, like_out >> i & 1 ? &x : &c));
+	return 0;
+}
+
+int norm_batch_shape(struct graph *g, struct node *n, unsigned like_in)
+{
+	TRY(norm_shape(g, n, like_in, 1));
+	const struct shape *x = node_in_shape(g, n, 0);
+	char text[SHAPE_TEXT];
+	if (shape_count(x) / x->d[1] >= 2)
+		return 0;
+	return ERR(E_SHAPE, &g->cur_loc,
+	           "layer '%s': '%s' of %s has one value per channel, which has no variance; use a "
+	           "larger batch",
+	           check_layer(n), n->op->name, shape_text(x, text));
+}
+
+/* --- cost --- */
+
+void norm_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	c->flops = 8.0 * (double)shape_count(node_in_shape(g, n, 0));
+}
+
+void norm_inference_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	c->flops = 2.0 * (double)shape_count(node_in_shape(g, n, 0));
+}
+
+/* --- reference kernels --- */
+
+/* x (N, C, points) in row-major order. */
+struct planes {
+	int64_t n, c, points;
+};
+
+static struct planes planes_of(const struct kplan *k)
+{
+	struct grid x = grid_of(node_in_shape(k->g, k->n, 0));
+	return (struct planes){ x.n, x.c, grid_points(&x) };
+}
+
+#define EACH_VALUE(p, c_, i)                                                              \
+	for (int64_t n_ = 0; n_ < (p).n; n_++)                                            \
+		for (int64_t i = (n_ * (p).c + (c_)) * (p).points, end_ = i + (p).points; \
+		     i < end_; i++)
+
+static double activate(struct norm_act f, double z)
+{
+	return f.on && z < 0 ? f.slope * z : z;
+}
+
+static void apply(struct planes p, int64_t c, struct norm_act f, const double *x, double mean,
+                  double a, double b, const double *residual, double *y)
+{
+	EACH_VALUE (p, c, i)
+		y[i] = activate(f, (x[i] - mean) * a + b + (residual ? residual[i] : 0));
+}
+
+static const double *optional(const struct kplan *k, const struct kargs *a, int i)
+{
+	return i >= 0 && i < k->n->nin ? a->in[i] : NULL;
+}
+
+int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                           struct norm_act f)
+{
+	struct planes p = planes_of(k);
+	const double *x = a->in[0], *gamma = a->in[1], *beta = a->in[2];
+	double *mean = a->out[1], *rstd = a->out[2], *variance = a->out[3],
+	       count = (double)(p.n * p.points);
+	for (int64_t c = 0; c < p.c; c++) {
+		double sum = 0, squares = 0;
+		EACH_VALUE (p, c, i)
+			sum += x[i];
+		double m = sum / count;
+		EACH_VALUE (p, c, i)
+			squares += (x[i] - m) * (x[i] - m);
+		double r = 1 / sqrt(squares / count + eps);
+		apply(p, c, f, x, m, gamma[c] * r, beta[c], optional(k, a, 3), a->out[0]);
+		if (mean)
+			mean[c] = m;
+		if (rstd)
+			rstd[c] = r;
+		if (variance)
+			variance[c] = squares / count;
+	}
+	return 0;
+}
+
+int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
+                             struct norm_act f)
+{
+	struct planes p = planes_of(k);
+	const double *gamma = a->in[1], *beta = a->in[2], *mean = a->in[3], *variance = a->in[4];
+	for (int64_t c = 0; c < p.c; c++)
+		apply(p, c, f, a->in[0], mean[c], gamma[c] / sqrt(variance[c] + eps), beta[c],
+		      optional(k, a, 5), a->out[0]);
+	return 0;
+}
+
+/* One channel's view of the gradient kernel's tensors. */
+struct channel {
+	const double *x, *dy, *second, *y;
+	double mean, rstd, gamma, beta;
+	struct norm_act f;
+};
+
+/* The gradient of z at element i. */
+static double masked(const struct channel *c, int64_t i)
+{
+	double dz = c->dy[i] + (c->second ? c->second[i] : 0);
+	double sign = c->y ? c->y[i] : (c->x[i] - c->mean) * c->rstd * c->gamma + c->beta;
+	return c->f.on && !(sign > 0) ? (c->f.slope != 0 ? c->f.slope * dz : 0) : dz;
+}
+
+int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g)
+{
+	struct planes p = planes_of(k);
+	const double *gamma = a->in[g->gamma], *beta = optional(k, a, g->beta),
+		     *mean = a->in[g->mean], *rstd = a->in[g->rstd],
+		     *addend = optional(k, a, g->addend);
+	double *dx = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2],
+	       *dz = g->masked < 0 ? NULL : a->out[g->masked], count = (double)(p.n * p.points);
+	for (int64_t c = 0; c < p.c; c++) {
+		struct channel ch = { a->in[g->x], a->in[g->dy], optional(k, a, g->second),
+			optional(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
+		double db = 0, dg = 0;
+		EACH_VALUE (p, c, i) {
+			db += masked(&ch, i);
+			dg += masked(&ch, i) * (ch.x[i] - mean[c]) * rstd[c];
+		}
+		EACH_VALUE (p, c, i) {
+			double xhat = (ch.x[i] - mean[c]) * rstd[c], d = masked(&ch, i);
+			dx[i] = gamma[c] * rstd[c] * (d - db / count - xhat * dg / count) +
+			        (addend ? addend[i] : 0);
+			if (dz)
+				dz[i] = d;
+		}
+		dgamma[c] = dg;
+		dbeta[c] = db;
+	}
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What batch normalisation and its fused forms share: shape rules, reference loops, and CPU loops.
+ *
+ * A fused form is  y = f((x - mean) * rstd * gamma + beta [+ residual])  with f(z) = z where z >= 0
+ * and slope * z below. The gradient of z is that of y times f'(z), whose sign is had from z itself,
+ * computed again from x, or from y: f keeps signs. */
+#ifndef DLX_OP_NORM_H
+#define DLX_OP_NORM_H
+
+#include "graph/op.h"
+
+/* f: none, or with this slope below zero (0: relu). */
+struct norm_act {
+	bool on;
+	double slope;
+};
+
+/* --- shape rules --- */
+
+/* x is input 0, float32 of 2 to 5 axes. Input (output) i has its shape where bit i of like_in
+ * (like_out) is set and else is a vector of its channels. Makes the outputs. */
+int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out);
+/* The same for the forms that take the batch's statistics: a channel needs two values. */
+int norm_batch_shape(struct graph *g, struct node *n, unsigned like_in);
+
+/* --- cost --- */
+
+void norm_cost(const struct graph *g, const struct node *n, struct cost *c);
+void norm_inference_cost(const struct graph *g, const struct node *n, struct cost *c);
+
+/* --- kernels ---
+ *
+ * Inputs and outputs, the same for plain and fused forms (a fused one may end in a residual):
+ *   forward    x, gamma, beta [, residual]                 -> y, mean, rstd, variance
+ *   inference  x, gamma, beta, mean, variance [, residual] -> y */
+
+int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                           struct norm_act f);
+int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
+                             struct norm_act f);
+
+/* Where the sign of z comes from. */
+enum norm_mask { NORM_ALL, NORM_FROM_X, NORM_FROM_Y };
+
+/* Gradients. Indices of the node's inputs; -1 or an absent input: none. Outputs 0, 1, 2 are dx,
+ * dgamma, dbeta. */
+struct norm_grad {
+	int x, dy, gamma, mean, rstd;
+	int beta;                /* NORM_FROM_X */
+	int y;                   /* NORM_FROM_Y */
+	int addend;              /* added to dx */
+	int second;              /* added to dy */
+	int masked;              /* output: the gradient of z, which is the residual's; or -1 */
+	struct norm_act f;
+};
+int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+
+/* CPU kernels: tensors are native or slices of channels, any mixture. NORM_FROM_Y needs `masked`. */
+int norm_plan(struct kplan *k);
+int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,
+                       struct norm_act f);
+int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
+
+#endif
