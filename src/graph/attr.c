@@ -20,6 +20,33 @@ void *attr_find(const struct op *op, void *attr, const char *key, enum field_typ
 	return NULL;
 }
 
+static size_t member_size(enum field_type t)
+{
+	switch (t) {
+	case FT_BOOL: return sizeof(bool);
+	case FT_INT:
+	case FT_BYTES: return sizeof(int64_t);
+	case FT_FLOAT:
+	case FT_SECONDS: return sizeof(double);
+	case FT_ENUM: return sizeof(int);
+	case FT_INTS: return sizeof(struct ints);
+	case FT_FLOATS: return sizeof(struct floats);
+	case FT_STRINGS: return sizeof(struct strings);
+	default: return sizeof(const char *);     /* FT_STRING, FT_PATH: the rest is no attribute */
+	}
+}
+
+bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const void *from_attr)
+{
+	for (const struct field *f = from->attrs; f && f->type != FT_END; f++) {
+		void *p = attr_find(to, to_attr, f->name, f->type);
+		if (!p)
+			return false;
+		memcpy(p, (const char *)from_attr + f->offset, member_size(f->type));
+	}
+	return true;
+}
+
 static const char *string_copy(struct arena *a, const char *s)
 {
 	return s ? arena_strdup(a, s) : NULL;

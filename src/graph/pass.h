@@ -41,6 +41,8 @@ int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *
 int pass_fold(struct graph *g, struct pass_env *env);
 /* Drops nodes whose outputs nobody reads; updates, outputs and OP_NODCE are roots. */
 int pass_dce(struct graph *g, struct pass_env *env);
+/* Nodes that env->backend has one kernel for become one node; what the host reads stays. */
+int pass_fuse(struct graph *g, struct pass_env *env);
 /* Physical layouts; inserts `reorder` nodes, each (tensor, layout) once. Sets g->backend. */
 int pass_layout(struct graph *g, struct pass_env *env);
 /* The order: updates as soon as the last reader of the state has run, so all phases must then be

@@ -172,6 +172,7 @@ static const struct pass passes[] = {
 	{ "update", "accumulation, clipping and the optimizer", pass_update, STAGE_BUILT },
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
 	{ "dce", "nodes nobody reads", pass_dce, STAGE_BUILT },
+	{ "fuse", "nodes that the device has one kernel for", pass_fuse, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },
 	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pass `fuse` on graphs of real ops: what becomes one node and what must not, where the new node
+ * stands, and that the values stay what they were, forward and backward. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* after those four */
+#include <cmocka.h>
+
+#include "backend/exec.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "graph/autodiff.h"
+#include "graph/pass.h"
+#include "op/elementwise.h"
+#include "op/random.h"
+
+/* A small network under construction: an image and what is made of it. */
+struct net {
+	struct graph *g;
+	tid x, r;                    /* two images that need a gradient */
+	int norms;
+};
+
+static const struct shape image = { 4, { 2, 5, 4, 3 } }, channels = { 1, { 5 } };
+
+static tid emit(struct net *n, const char *op, const void *attr, int nin, const tid *in)
+{
+	tid out;
+
+	if (graph_emit1(n->g, op, attr, nin, in, &out) < 0)
+		fail_msg("%s: %s", op, err_get(0)->text);
+	return out;
+}
+#define EMIT(n, op, ...)                                                                     \
+	emit(n, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)), (tid[]){ __VA_ARGS__ })
+
+static tid param(struct net *n, const char *name, const struct shape *s, double value)
+{
+	tid t;
+
+	assert_int_equal(graph_param(n->g, name, DTYPE_F32, s,
+	                             (struct init){ value != 0 ? INIT_CONSTANT : INIT_NORMAL,
+	                                            value != 0 ? value : 1 }, &t), 0);
+	return t;
+}
+
+static tid vector(struct net *n, const char *leaf, double value)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "norm%d.%s", n->norms, leaf);
+	return param(n, name, &channels, value);
+}
+
+static tid norm(struct net *n, tid x)
+{
+	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1);
+
+	n->norms++;
+	return EMIT(n, "batch_norm", x, gamma, beta);
+}
+
+static tid inference(struct net *n, tid x)
+{
+	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1),
+	    mean = vector(n, "mean", 0.3), variance = vector(n, "variance", 2);
+
+	n->norms++;
+	return EMIT(n, "batch_norm_inference", x, gamma, beta, mean, variance);
+}
+
+static tid leaky(struct net *n, tid x)
+{
+	return emit(n, "leaky_relu", &(struct leaky_relu_attr){ 0.3 }, 1, &x);
+}
+
+/* --- networks --- */
+
+static tid build_relu(struct net *n) { return EMIT(n, "relu", norm(n, n->x)); }
+static tid build_leaky(struct net *n) { return leaky(n, norm(n, n->x)); }
+
+static tid build_residual(struct net *n)
+{
+	return EMIT(n, "relu", EMIT(n, "add", norm(n, n->x), n->r));
+}
+
+/* Two normalised branches, the second of which is made later. */
+static tid build_projection(struct net *n)
+{
+	tid a = norm(n, n->x);
+
+	return EMIT(n, "relu", EMIT(n, "add", a, norm(n, EMIT(n, "tanh", n->r))));
+}
+
+/* The output goes two ways, so its gradient is a sum. */
+static tid build_blocks(struct net *n)
+{
+	tid y = EMIT(n, "relu", EMIT(n, "add", norm(n, n->x), n->r));
+
+	return EMIT(n, "relu", EMIT(n, "add", norm(n, EMIT(n, "tanh", y)), y));
+}
+
+/* The input goes two ways: the gradient of the normalised one is added to the other's. */
+static tid build_two_readers(struct net *n)
+{
+	return EMIT(n, "add", EMIT(n, "relu", norm(n, n->x)), EMIT(n, "tanh", n->x));
+}
+
+static tid build_two_readers_plain(struct net *n)
+{
+	return EMIT(n, "add", EMIT(n, "tanh", norm(n, n->x)), EMIT(n, "tanh", n->x));
+}
+
+static tid build_inference(struct net *n) { return EMIT(n, "relu", inference(n, n->x)); }
+static tid build_inference_leaky(struct net *n) { return leaky(n, inference(n, n->x)); }
+
+static tid build_inference_residual(struct net *n)
+{
+	return EMIT(n, "relu", EMIT(n, "add", n->r, inference(n, n->x)));
+}
+
+/* Somebody else wants the normalised tensor. */
+static tid build_read_twice(struct net *n)
+{
+	tid y = norm(n, n->x);
+
+	return EMIT(n, "add", EMIT(n, "relu", y), EMIT(n, "tanh", y));
+}
+
+static tid build_output(struct net *n)
+{
+	tid y = norm(n, n->x);
+
+	graph_t(n->g, y)->output = true;
+	return EMIT(n, "relu", y);
+}
+
+/* The sum goes on without activation. */
+static tid build_sum_read(struct net *n)
+{
+	tid e = EMIT(n, "add", norm(n, n->x), n->r);
+
+	return EMIT(n, "multiply", EMIT(n, "relu", e), EMIT(n, "tanh", e));
+}
+
+/* What is added is made from the statistics of the same batch: no order could be found. */
+static tid build_statistics(struct net *n)
+{
+	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1), out[4], mean;
+	int64_t dims[] = { 1, 5, 1, 1 }, full[] = { 2, 5, 4, 3 };
+
+	assert_int_equal(graph_emit(n->g, "batch_norm", NULL, 3, (tid[]){ n->x, gamma, beta }, 4,
+	                            out), 0);
+	mean = emit(n, "reshape", &(struct shape_attr){ { 4, dims } }, 1, &out[1]);
+	mean = emit(n, "broadcast", &(struct shape_attr){ { 4, full } }, 1, &mean);
+	return EMIT(n, "relu", EMIT(n, "add", out[0], mean));
+}
+
+static const struct {
+	tid (*build)(struct net *n);
+	bool backward;
+	const char *there, *gone;    /* "op op": at least one, none of these after the pass */
+} nets[] = {
+	{ build_relu, true, "batch_norm_relu batch_norm_relu_grad",
+	  "batch_norm relu batch_norm_grad relu_grad" },
+	{ build_leaky, true, "batch_norm_relu batch_norm_relu_grad",
+	  "batch_norm leaky_relu batch_norm_grad leaky_relu_grad" },
+	{ build_residual, true, "batch_norm_relu batch_norm_add_relu_grad",
+	  "batch_norm relu add batch_norm_grad relu_grad" },
+	{ build_projection, true, "batch_norm_relu batch_norm_add_relu_grad batch_norm_grad",
+	  "relu add relu_grad" },
+	{ build_blocks, true, "batch_norm_relu batch_norm_add_relu_grad",
+	  "batch_norm relu add relu_grad batch_norm_grad" },
+	{ build_two_readers, true, "batch_norm_relu_grad add", "relu relu_grad batch_norm" },
+	{ build_two_readers_plain, true, "batch_norm_grad add", "" },
+	{ build_inference, false, "batch_norm_inference_relu", "relu batch_norm_inference" },
+	{ build_inference_leaky, false, "batch_norm_inference_relu",
+	  "leaky_relu batch_norm_inference" },
+	{ build_inference_residual, false, "batch_norm_inference_relu",
+	  "relu add batch_norm_inference" },
+	{ build_read_twice, true, "batch_norm relu relu_grad batch_norm_grad", "batch_norm_relu" },
+	{ build_output, true, "batch_norm relu relu_grad batch_norm_grad", "batch_norm_relu" },
+	{ build_sum_read, true, "batch_norm add relu", "batch_norm_relu" },
+	{ build_statistics, false, "batch_norm add relu", "batch_norm_relu" },
+};
+#define NNETS ((int)(sizeof nets / sizeof *nets))
+
+static int count(const struct graph *g, const char *op, size_t length)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->nnode; i++)
+		n += strlen(g->node[i]->op->name) == length &&
+		     !memcmp(g->node[i]->op->name, op, length);
+	return n;
+}
+
+static void check_ops(const struct graph *g, const char *list, bool there)
+{
+	for (; *list; list += strspn(list, " ")) {
+		size_t length = strcspn(list, " ");
+		int n = count(g, list, length);
+		if (there ? n == 0 : n > 0)
+			fail_msg("%d of %.*s", n, (int)length, list);
+		list += length;
+	}
+}
+
+/* --- running --- */
+
+static const struct pass passes[] = {
+	{ "fold", "", pass_fold, STAGE_BUILT },         { "dce", "", pass_dce, STAGE_BUILT },
+	{ "fuse", "", pass_fuse, STAGE_BUILT },         { "precision", "", pass_precision, STAGE_BUILT },
+	{ "layout", "", pass_layout, STAGE_LAID_OUT },  { "sched", "", pass_sched, STAGE_LAID_OUT },
+};
+
+#define MAX_RESULT 32
+
+struct result {
+	tid t[MAX_RESULT];           /* y, then gradients of the params */
+	int n;
+};
+
+static struct graph *build(int i, struct result *r)
+{
+	struct net n = { .g = graph_new() };
+	tid y, w, loss, wrt[MAX_RESULT], dx[MAX_RESULT];
+	int params = 0;
+
+	n.g->cur_name = "net";
+	n.x = param(&n, "x", &image, 0);
+	n.r = param(&n, "r", &image, 0);
+	y = nets[i].build(&n);
+	r->n = 0;
+	r->t[r->n++] = y;
+	if (nets[i].backward) {
+		w = param(&n, "w", &image, 0);
+		loss = EMIT(&n, "sum", EMIT(&n, "multiply", y, w));
+		for (tid t = 0; t < n.g->ntensor; t++)
+			if (graph_t(n.g, t)->role == ROLE_PARAM)
+				wrt[params++] = t;
+		n.g->cur_phase = PHASE_BACKWARD;
+		assert_int_equal(autodiff(n.g, 1, &loss, NULL, params, wrt, dx), 0);
+		for (int k = 0; k < params; k++)
+			if (dx[k] != NONE)
+				r->t[r->n++] = dx[k];
+	}
+	for (int k = 0; k < r->n; k++)
+		graph_t(n.g, r->t[k])->output = true;
+	return n.g;
+}
+
+/* Runs it on the CPU, with the pass or without; the results one after another. */
+static double *values(int i, bool fuse, int *n)
+{
+	struct result r;
+	struct graph *g = build(i, &r);
+	struct device *dev;
+	struct exec *e;
+	struct store *store;
+	double *out = NULL;
+	void *arena;
+	struct pass table[6];
+	int rc, at = 0;
+
+	assert_int_equal(device_open(&dev, "cpu"), 0);
+	for (size_t p = 0; p < 6; p++)
+		if (fuse || strcmp(passes[p].name, "fuse") != 0)
+			table[at++] = passes[p];
+	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	rc = pass_run(g, table, at, &env);
+	if (rc < 0)
+		fail_msg("network %d: %s", i, err_get(0)->text);
+	assert_int_equal(exec_new(&e, g, dev), 0);
+	store = store_new(dev, 1);
+	arena = mem_map(exec_arena_bytes(e) + 64);
+	memset(arena, 0xFF, exec_arena_bytes(e));
+	assert_int_equal(exec_bind(e, store, arena), 0);
+	assert_int_equal(exec_run(e, ~0u), 0);
+	*n = 0;
+	for (int k = 0; k < r.n; k++) {
+		int size = (int)shape_count(&graph_t(g, r.t[k])->shape);
+		out = realloc(out, sizeof *out * (size_t)(*n + size));
+		exec_read(e, r.t[k], DTYPE_F64, out + *n);
+		*n += size;
+	}
+	mem_unmap(arena, exec_arena_bytes(e) + 64);
+	exec_free(e);
+	store_free(store);
+	graph_free(g);
+	device_close(dev);
+	return out;
+}
+
+/* --- tests --- */
+
+static void test_matches(void **state)
+{
+	for (int i = 0; i < NNETS; i++) {
+		struct result r;
+		struct graph *g = build(i, &r);
+		struct pass_env env = { .backend = BACKEND_CPU };
+		if (pass_run(g, passes, 3, &env) < 0)
+			fail_msg("network %d: %s", i, err_get(0)->text);
+		check_ops(g, nets[i].there, true);
+		check_ops(g, nets[i].gone, false);
+		for (int k = 0; k < r.n; k++)        /* tensors the host knows stay made */
+			assert_true(graph_t(g, r.t[k])->producer != NONE);
+		graph_free(g);
+	}
+}
+
+static void test_values(void **state)
+{
+	for (int i = 0; i < NNETS; i++) {
+		int n, m;
+		double *a = values(i, false, &n), *b = values(i, true, &m);
+		assert_int_equal(n, m);
+		for (int k = 0; k < n; k++)
+			if (!(fabs(a[k] - b[k]) <= 2e-6 * (1 + fabs(a[k]))))
+				fail_msg("network %d, value %d of %d: %g and %g", i, k, n, a[k], b[k]);
+		free(a);
+		free(b);
+	}
+}
+
+/* The reference backend runs the graph as it is. */
+static void test_backend(void **state)
+{
+	struct result r;
+	struct graph *g = build(0, &r);
+	struct pass_env env = { .backend = BACKEND_REFERENCE };
+	uint64_t before;
+
+	assert_int_equal(pass_run(g, passes, 2, &env), 0);
+	before = graph_fingerprint(g);
+	assert_int_equal(pass_run(g, passes + 2, 1, &env), 0);
+	assert_int_equal(graph_fingerprint(g), before);
+	graph_free(g);
+}
+
+/* A residual block whose residual is made late, with what updates the running mean before it. */
+static struct net late_residual(tid (*activate)(struct net *n, tid x), tid *y, tid *updated)
+{
+	struct net n = { .g = graph_new() };
+	double eps = 0.25;
+	tid running, out[4];
+
+	n.x = param(&n, "x", &image, 0);
+	n.r = param(&n, "r", &image, 0);
+	assert_int_equal(graph_state(n.g, "running", DTYPE_F32, &channels,
+	                             (struct init){ INIT_CONSTANT, 0 }, &running), 0);
+	n.g->cur_name = "first";
+	n.g->cur_loc = (struct loc){ .file = "net.yaml", .line = 7, .col = 3 };
+	assert_int_equal(graph_emit(n.g, "batch_norm", &eps, 3,
+	                            (tid[]){ n.x, vector(&n, "gamma", 1), vector(&n, "beta", 1) },
+	                            4, out), 0);
+	*updated = EMIT(&n, "ema_update", running, out[1]);
+	n.g->cur_name = "second";
+	n.g->cur_loc.line = 8;
+	*y = activate(&n, EMIT(&n, "add", out[0], EMIT(&n, "tanh", n.r)));
+	graph_t(n.g, *y)->output = true;
+	return n;
+}
+
+static tid relu(struct net *n, tid x) { return EMIT(n, "relu", x); }
+
+/* Name, phase and place are the normalisation's, attributes carry over, and what reads the statistics
+ * stands behind the new node. */
+static void test_context(void **state)
+{
+	tid y, updated;
+	struct net n = late_residual(relu, &y, &updated);
+	struct pass_env env = { .backend = BACKEND_CPU };
+	const struct node *fused;
+
+	assert_int_equal(pass_run(n.g, passes + 2, 1, &env), 0);
+	assert_int_equal(n.g->nnode, 3);
+	fused = n.g->node[1];
+	assert_string_equal(n.g->node[0]->op->name, "tanh");
+	assert_string_equal(fused->op->name, "batch_norm_relu");
+	assert_string_equal(fused->name, "first");
+	assert_int_equal(fused->loc.line, 7);
+	assert_int_equal(fused->phase, PHASE_FORWARD);
+	assert_true(*(const double *)fused->attr == 0.25);
+	assert_int_equal(fused->out[0], y);
+	assert_int_equal(graph_t(n.g, updated)->producer, 2);
+	graph_free(n.g);
+}
+
+/* There is no row for leaky relu with a residual, nor for a chain that changes phase. */
+static void test_no_row(void **state)
+{
+	tid y, updated;
+	struct net n = late_residual(leaky, &y, &updated);
+	struct pass_env env = { .backend = BACKEND_CPU };
+
+	assert_int_equal(pass_run(n.g, passes + 2, 1, &env), 0);
+	assert_int_equal(n.g->nnode, 5);
+	graph_free(n.g);
+	n = late_residual(relu, &y, &updated);
+	n.g->node[n.g->nnode - 1]->phase = PHASE_BACKWARD;
+	assert_int_equal(pass_run(n.g, passes + 2, 1, &env), 0);
+	assert_int_equal(n.g->nnode, 5);
+	graph_free(n.g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_matches),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_backend),
+		cmocka_unit_test(test_context),
+		cmocka_unit_test(test_no_row),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
