@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "graph/autodiff.h"
 #include "graph/pass.h"
+#include "op/precision.h"
 #include "op/elementwise.h"
 #include "op/random.h"
 
