@@ -39,6 +39,7 @@ struct device {
 	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
 	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
 	enum dtype compute;          /* of activations and products: F32 or BF16 */
+	bool direct;                 /* convolutions without minimal filtering (precision.winograd: false) */
 	double peak_flops;           /* measured by device_measure_peak; 0 before */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 };

@@ -23,6 +23,7 @@ struct conv_task {
 	enum dtype dtype;        /* of what is multiplied: f32 or bf16 */
 	enum dtype result;       /* f32; of bf16 products, except gradients of weights, bf16 too */
 	const struct node *n;
+	const struct device *dev;
 	struct layout x, w, y;
 };
 
@@ -53,5 +54,9 @@ struct conv_args conv_args_get(enum conv_kind kind, const struct kplan *k, const
 double conv_macs(const struct conv_geom *c);
 
 extern const struct conv_code conv_dnn;
+#if defined(__x86_64__)
+#define CONV_HAS_WINOGRAD
+extern const struct conv_code conv_winograd;
+#endif
 
 #endif

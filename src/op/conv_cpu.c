@@ -14,7 +14,12 @@
 #include "op/conv_geom.h"
 
 /* The first one takes all that can be computed, and says what the weights look like. */
-static const struct conv_code *const codes[] = { &conv_dnn };
+static const struct conv_code *const codes[] = {
+	&conv_dnn,
+#ifdef CONV_HAS_WINOGRAD
+	&conv_winograd,
+#endif
+};
 #define NCODE ((int)(sizeof codes / sizeof *codes))
 
 /* Where a node keeps what the geometry calls x, w, y and bias: an index into its inputs and, from
@@ -71,7 +76,7 @@ static struct conv_task task_of(const struct kplan *k, enum conv_kind kind)
 				   .bias = has_bias(k->n, kind),
 				   .dtype = graph_t(k->g, k->n->in[0])->dtype,
 				   .result = graph_t(k->g, k->n->out[0])->dtype,
-				   .n = k->n };
+				   .n = k->n, .dev = k->dev };
 }
 
 static double seconds(const struct conv_code *c, const struct conv_task *t)

@@ -59,6 +59,8 @@ static const struct field precision_fields[] = {
 	           "element type of activations, their gradients and products; weights, sums, statistics, losses and updates are f32"),
 	FIELD_BOOL(struct precision_section, allow_emulation, "false",
 	           "compute in a type that the processor has no instructions for, too: slower than f32, for comparisons"),
+	FIELD_BOOL(struct precision_section, winograd, "true",
+	           "let 3x3 and 5x5 convolutions use minimal filtering where it is faster; see PRECISION"),
 	FIELD_END
 };
 

@@ -34,6 +34,7 @@ struct train_section {
 struct precision_section {
 	int compute;                     /* see config_compute */
 	bool allow_emulation;
+	bool winograd;
 };
 
 struct report_section {

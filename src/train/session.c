@@ -246,6 +246,7 @@ static int open_all(struct session *s, const struct session_options *o)
 {
 	TRY(open_data(s, o));
 	TRY(open_device(s, o));
+	s->dev->direct = !s->config->precision.winograd;
 	s->store = store_new(s->dev, (uint64_t)s->config->run.seed);
 	if (s->train_set)
 		TRY(open_loader(s, &s->train, s->train_set, true, false));

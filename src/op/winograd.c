@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Minimal filtering: blocks, offsets, workspace; where tiles stand. */
+#include "op/winograd.h"
+
+#include "op/conv_geom.h"
+
+#if defined(__x86_64__)
+
+static int64_t up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+bool wino_has_cpu(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
+}
+
+const struct wino_form *wino_form_find(const struct conv_geom *c)
+{
+	const int64_t r = c->kernel[0];
+	if (c->ns != 2 || c->groups != 1 || c->kernel[1] != r || c->stride[0] != 1 ||
+	    c->stride[1] != 1)
+		return NULL;
+	for (int i = 0; i < wino_nform; i++)
+		if (wino_forms[i].r == r)
+			return &wino_forms[i];
+	return NULL;
+}
+
+/* --- plan --- */
+
+/* Offsets along one axis of the weights; `step`: of its neighbours in row-major order. */
+static int32_t *offsets(const struct layout *l, int64_t n, int64_t step, bool reversed,
+                        struct arena *arena)
+{
+	int32_t *at = ARENA_ARRAY(arena, int32_t, up(n, WINO_PANEL) * WINO_PANEL);
+	for (int64_t i = 0; i < n; i++)
+		at[i] = (int32_t)layout_offset(l, (reversed ? n - 1 - i : i) * step);
+	return at;
+}
+
+static void find_weights(struct wino *w, const struct conv_geom *c, const struct layout *l,
+                         struct arena *arena)
+{
+	const int64_t taps = c->kernel[0] * c->kernel[1];
+	const bool back = w->kind == CONV_BACKWARD_DATA;
+	const int32_t *o = offsets(l, c->co, c->ci * taps, false, arena);
+	const int32_t *i = offsets(l, c->ci, taps, false, arena);
+	w->tap = offsets(l, taps, 1, back, arena);
+	w->at_i = back ? o : i;
+	w->at_o = back ? i : o;
+	w->w_elements = layout_elements(l);
+	w->w_padded = !layout_is_dense(l);
+}
+
+static void find_sizes(struct wino *w, const struct conv_geom *c)
+{
+	const bool back = w->kind == CONV_BACKWARD_DATA;
+	w->n = c->n;
+	w->ci = back ? c->co : c->ci;
+	w->co = back ? c->ci : c->co;
+	w->ntile = c->n;
+	for (int i = 0; i < 2; i++) {
+		const int64_t d = c->dilation[i];
+		w->in[i] = back ? c->out[i] : c->in[i];
+		w->out[i] = back ? c->in[i] : c->out[i];
+		w->pad[i] = back ? (c->kernel[i] - 1) * d - c->pad_lo[i] : c->pad_lo[i];
+		w->dilation[i] = d;
+		w->tiles[i] = up(up(w->out[i], d), w->form->m);
+		w->ntile *= w->tiles[i] * d;
+	}
+	w->nchunk = up(w->ci, WINO_K);
+	w->npanel = up(w->co, WINO_PANEL);
+}
+
+/* Blocks as large as the second level cache holds, but eight at least for the threads. */
+static void find_blocks(struct wino *w)
+{
+	const int64_t most = w->form->alpha == 8 ? 28 : 56;
+	int64_t size = least(most, up(up(w->ntile, 8), 14) * 14);
+	w->nblock = up(w->ntile, size);
+	w->block = up(w->ntile, w->nblock);
+	w->group = w->nchunk == 1 ? 1 : least(w->npanel, 2);
+	w->ngroup = w->nchunk == 1 ? 1 : up(w->npanel, w->group);
+}
+
+/* Blocks of WINO_K tiles; their sums are split into segments where channels are few. */
+static void find_segments(struct wino *w)
+{
+	const int64_t tasks = w->nchunk * w->npanel;
+	w->block = WINO_K;
+	w->nblock = up(w->ntile, w->block);
+	w->nsegment = least(up(32, tasks), up(w->nblock, 4));
+	w->segment = up(w->nblock, w->nsegment);
+	w->nsegment = up(w->nblock, w->segment);
+}
+
+void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom *c,
+               enum conv_kind kind, const struct layout *l, int64_t x_px, int64_t y_px, int threads,
+               struct arena *arena)
+{
+	*w = (struct wino){ .form = f, .kind = kind, .x_px = x_px, .y_px = y_px,
+	                    .threads = threads };
+	find_sizes(w, c);
+	find_weights(w, c, l, arena);
+	if (kind == CONV_BACKWARD_WEIGHTS)
+		find_segments(w);
+	else
+		find_blocks(w);
+}
+
+/* --- where tiles stand --- */
+
+struct grid {
+	const int64_t *size;
+	int64_t px, pad[2];
+	int extent;
+};
+
+static struct grid grid_x(const struct wino *w)
+{
+	return (struct grid){ w->in, w->x_px, { w->pad[0], w->pad[1] }, w->form->alpha };
+}
+
+static struct grid grid_y(const struct wino *w)
+{
+	return (struct grid){ w->out, w->y_px, { 0, 0 }, w->form->m };
+}
+
+/* Which of the pixels at, at + d, ... lie in 0 .. size - 1. */
+static void inside(int64_t at, int64_t d, int64_t size, int extent, int *from, int *to)
+{
+	const int64_t a = at < 0 ? up(-at, d) : 0, b = at < size ? up(size - at, d) : 0;
+	*to = (int)least(b, extent);
+	*from = (int)least(a, *to);
+}
+
+static void spots(const struct wino *w, const struct grid *g, int64_t first, int64_t count,
+                  struct wino_spot *s)
+{
+	const int64_t dy = w->dilation[0], dx = w->dilation[1], m = w->form->m;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t t = first + i;
+		const int64_t tx = t % w->tiles[1], ty = (t /= w->tiles[1]) % w->tiles[0];
+		const int64_t sx = (t /= w->tiles[0]) % dx, sy = (t /= dx) % dy;
+		const int64_t y = ty * m * dy + sy - g->pad[0], x = tx * m * dx + sx - g->pad[1];
+		s[i].at = ((t / dy * g->size[0] + y) * g->size[1] + x) * g->px;
+		inside(y, dy, g->size[0], g->extent, &s[i].span.row0, &s[i].span.row1);
+		inside(x, dx, g->size[1], g->extent, &s[i].span.col0, &s[i].span.col1);
+	}
+}
+
+void wino_spots_x(const struct wino *w, int64_t first, int64_t count, struct wino_spot *s)
+{
+	const struct grid g = grid_x(w);
+	spots(w, &g, first, count, s);
+}
+
+void wino_spots_y(const struct wino *w, int64_t first, int64_t count, struct wino_spot *s)
+{
+	const struct grid g = grid_y(w);
+	spots(w, &g, first, count, s);
+}
+
+static struct wino_pixels pixels(const struct wino *w, const struct grid *g, int64_t channels)
+{
+	return (struct wino_pixels){ .row = g->size[1] * g->px * w->dilation[0],
+	                             .col = g->px * w->dilation[1],
+	                             .lanes = channels < WINO_LANES ? (1u << channels) - 1
+	                                                            : 0xFFFF };
+}
+
+struct wino_pixels wino_pixels_x(const struct wino *w, int64_t channel)
+{
+	const struct grid g = grid_x(w);
+	return pixels(w, &g, w->ci - channel);
+}
+
+struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel)
+{
+	const struct grid g = grid_y(w);
+	return pixels(w, &g, w->co - channel);
+}
+
+/* --- estimate --- */
+
+/* Cycles of a core: transforms by vector of 16 channels, products at the rate they reach. */
+struct costs {
+	double input, output, gradient, weights;
+};
+
+static const struct costs costs6 = { 90, 80, 70, 250 }, costs8 = { 200, 180, 150, 450 };
+
+#define CYCLES 4.2e9          /* a second */
+#define PRODUCTS 1.7          /* vectors a cycle */
+
+double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind)
+{
+	const struct costs *k = f->alpha == 6 ? &costs6 : &costs8;
+	struct wino w = { .form = f, .kind = kind };
+	find_sizes(&w, c);
+	const double vi = (double)up(w.ci, WINO_LANES), vo = (double)up(w.co, WINO_LANES);
+	const double tiles = (double)w.ntile, ci = (double)w.ci, panels = (double)w.npanel;
+	const double positions = f->alpha * f->alpha;
+	double cycles = tiles * positions * ci * vo / PRODUCTS;
+	if (kind == CONV_BACKWARD_WEIGHTS)
+		cycles += tiles * (k->input * vi * panels + k->gradient * vo * (double)w.nchunk);
+	else
+		cycles += tiles * (k->input * vi * (w.nchunk > 1 ? (double)up(w.npanel, 2) : 1)
+		                   + k->output * vo);
+	cycles += k->weights * ci * vo;
+	return 10e-6 + cycles / 2 / CYCLES;
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Convolutions by minimal filtering (Winograd; Lavin and Gray 2016) with AVX-512, over two spatial
+ * axes: tiles of alpha x alpha inputs and the weights are transformed, multiplied position by
+ * position (a small matrix product over the channels for each of the alpha^2 positions) and
+ * transformed back to m x m outputs. That takes (m r / alpha)^2 times fewer multiplications. The
+ * gradient to the input is a convolution too; that to the weights multiplies transformed inputs by
+ * transformed output gradients, sums over tiles and comes back to r x r.
+ *
+ * A thread takes a block of tiles through all three steps, with everything of it in its second
+ * level cache. Sums run over pieces of WINO_K channels (tiles), which are then added: as a chain of
+ * that length rounds, whatever the number of channels. No sum depends on the number of threads. */
+#ifndef DLX_OP_WINOGRAD_H
+#define DLX_OP_WINOGRAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "backend/conv_geom.h"
+#include "base/arena.h"
+#include "graph/layout.h"
+
+#define WINO_K 32            /* channels (tiles) of one sum */
+#define WINO_LANES 16        /* channels of a vector */
+#define WINO_ALPHA 8         /* largest alpha */
+
+/* What of a tile lies inside the image: rows [row0, row1), columns [col0, col1). */
+struct wino_span {
+	int row0, row1, col0, col1;
+};
+
+/* Pixels of one tile and up to 16 channels of them. */
+struct wino_pixels {
+	int64_t row, col;            /* elements from row to row, from column to column */
+	struct wino_span span;
+	unsigned lanes;              /* mask of the channels that exist */
+};
+
+/* The transforms of F(m x m, r x r), 16 channels of one tile each. pos: elements between the
+ * values of neighbouring positions. Rows and columns outside the span read as 0. */
+struct wino_form {
+	const char *name;
+	int m, r, alpha;
+	void (*input)(const float *x, const struct wino_pixels *p, float *v, int64_t pos);
+	void (*output)(const float *v, int64_t pos, const float *bias, float *y,
+	               const struct wino_pixels *p);
+	void (*gradient)(const float *dy, const struct wino_pixels *p, float *v, int64_t pos);
+	/* w: r * r vectors of 16 (taps) one after another, so is dw. */
+	void (*weights)(const float *w, float *v, int64_t pos);
+	void (*weight_gradient)(const float *v, int64_t pos, float *dw);
+};
+
+extern const struct wino_form wino_forms[];
+extern const int wino_nform;
+
+/* c[rows][16 nv] = (add: +=) a[rows][k] b[k][16 nv]; a has WINO_K elements from row to row. */
+void wino_multiply(int rows, int nv, int k, const float *a, const float *b, float *c, bool add);
+/* c[rows][16 nv] = (add: +=) a[k][rows]^T b[k][16 nv]; a likewise. */
+void wino_multiply_transposed(int rows, int nv, int k, const float *a, const float *b, float *c,
+                              bool add);
+
+/* --- one convolution --- */
+
+#define WINO_PANEL (2 * WINO_LANES)    /* output channels of one matrix product */
+#define WINO_BLOCK 64                  /* most tiles a block */
+
+/* y = x * w in the direction that is computed: for the gradient to the input x is dy and y is dx.
+ * Activations are channels-last with x_px (y_px) elements from pixel to pixel. */
+struct wino {
+	const struct wino_form *form;
+	enum conv_kind kind;
+	int64_t n, ci, co;
+	int64_t in[2], out[2], pad[2], dilation[2];
+	int64_t x_px, y_px;
+	int64_t tiles[2], ntile;          /* of a sub-grid (dilated: every d-th pixel); all */
+	const int32_t *tap, *at_i, *at_o; /* a weight stands at tap[t] + at_i[i] + at_o[o] */
+	int64_t w_elements;
+	bool w_padded;                    /* the weights' layout has padding, to be kept zero */
+	int64_t block, nblock;            /* tiles a block; blocks */
+	int64_t nchunk, npanel;           /* WINO_K input, WINO_PANEL output channels */
+	int64_t group, ngroup;            /* forward: panels that a block computes at once */
+	int64_t segment, nsegment;        /* weight gradient: blocks that are summed in one go */
+	int threads;
+};
+
+/* Whether this machine has the instructions. */
+bool wino_has_cpu(void);
+/* The form for this geometry, or NULL if minimal filtering does not apply. */
+const struct wino_form *wino_form_find(const struct conv_geom *c);
+/* Estimate for two cores. */
+double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind);
+/* l: layout of the weights (O, I, r, r). */
+void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom *c,
+               enum conv_kind kind, const struct layout *l, int64_t x_px, int64_t y_px, int threads,
+               struct arena *arena);
+/* Forward and gradient to the input; with the workspace they need, in bytes. bias: NULL if there is none. */
+void wino_run(const struct wino *w, const float *x, const float *weights, const float *bias, float *y,
+              float *ws);
+size_t wino_workspace(const struct wino *w);
+/* dbias: NULL if not wanted. */
+void wino_run_weights(const struct wino *w, const float *x, const float *dy, float *dw, float *dbias,
+                      float *ws);
+size_t wino_weights_workspace(const struct wino *w);
+
+/* --- between its files --- */
+
+/* Elements between positions of a matrix with so many rows and columns: off the powers of two, or
+ * all positions would fall into the same few sets of the first level cache. */
+static inline int64_t wino_pos(int64_t rows, int64_t columns)
+{
+	return rows * columns + WINO_LANES;
+}
+
+static inline int wino_thread(void)
+{
+#ifdef _OPENMP
+	return omp_get_thread_num();
+#else
+	return 0;
+#endif
+}
+
+/* A tile of the block: where its first pixel stands (if inside), and what of it exists. */
+struct wino_spot {
+	int64_t at;
+	struct wino_span span;
+};
+
+/* Of the tiles first .. first + count - 1, the alpha x alpha pixels of x, or the m x m of y. */
+void wino_spots_x(const struct wino *w, int64_t first, int64_t count, struct wino_spot *s);
+void wino_spots_y(const struct wino *w, int64_t first, int64_t count, struct wino_spot *s);
+struct wino_pixels wino_pixels_x(const struct wino *w, int64_t channel);
+struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel);
+/* Transforms `channels` channels from `channel` on: v[position][count][WINO_K]. */
+void wino_input_block(const struct wino *w, const float *x, int64_t channel, int64_t channels,
+                      const struct wino_spot *s, int64_t count, float *v);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Minimal filtering, gradient to the weights: a task has one segment of the tiles, WINO_K input and
+ * WINO_PANEL output channels. It sums the products of transformed inputs and transformed output
+ * gradients in its second level cache and transforms them back; the segments' sums are added in
+ * order at the end. The gradient of the bias needs no pass of its own: an output gradient evaluated
+ * at the point 1 of both axes is the sum of its tile. */
+#include "op/winograd_simd.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+
+#define AT_ONE(alpha) ((alpha) + 1)      /* the position of point 1 of both axes */
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Partial sums of a task: WINO_K x 2 vectors of all taps, then the bias. */
+static int64_t task_elements(const struct wino *w)
+{
+	return WINO_K * WINO_PANEL * w->form->r * w->form->r + WINO_PANEL;
+}
+
+static int64_t matrix_elements(const struct wino *w)
+{
+	return w->form->alpha * w->form->alpha * wino_pos(WINO_K, WINO_K);
+}
+
+static int64_t partial_elements(const struct wino *w)
+{
+	return w->nsegment * w->nchunk * w->npanel * task_elements(w);
+}
+
+size_t wino_weights_workspace(const struct wino *w)
+{
+	return (size_t)(partial_elements(w) + 3 * matrix_elements(w) * w->threads) * sizeof(float);
+}
+
+struct task {
+	const struct wino *w;
+	const float *x, *dy;
+	int64_t chunk, panel;
+	int64_t channels;         /* of the chunk */
+	int nv;                   /* vectors of the panel */
+	float *v, *z, *sum;       /* of this thread */
+	float *partial;
+};
+
+static void gradient_block(const struct task *t, const struct wino_spot *s, int64_t count)
+{
+	const struct wino *w = t->w;
+	const int64_t pos = wino_pos(WINO_K, t->nv * WINO_LANES);
+	for (int64_t i = 0; i < count; i++)
+		for (int j = 0; j < t->nv; j++) {
+			const int64_t o = t->panel * WINO_PANEL + j * WINO_LANES;
+			struct wino_pixels p = wino_pixels_y(w, o);
+			p.span = s[i].span;
+			w->form->gradient(t->dy + (s[i].at + o), &p,
+			                  t->z + (i * t->nv + j) * WINO_LANES, pos);
+		}
+}
+
+static void add_block(const struct task *t, int64_t block, bool add)
+{
+	const struct wino *w = t->w;
+	const int width = t->nv * WINO_LANES, alpha = w->form->alpha;
+	const int64_t first = block * WINO_K, count = least(WINO_K, w->ntile - first);
+	const int64_t pos = wino_pos(WINO_K, width), one = AT_ONE(alpha) * pos;
+	struct wino_spot s[WINO_K];
+
+	wino_spots_x(w, first, count, s);
+	wino_input_block(w, t->x, t->chunk * WINO_K, t->channels, s, count, t->v);
+	wino_spots_y(w, first, count, s);
+	gradient_block(t, s, count);
+	for (int64_t p = 0; p < alpha * alpha; p++)
+		wino_multiply_transposed((int)t->channels, t->nv, (int)count,
+		                         t->v + p * wino_pos(WINO_K, WINO_K), t->z + p * pos,
+		                         t->sum + p * pos, add);
+	if (t->chunk > 0)
+		return;
+	float *bias = t->partial + task_elements(w) - WINO_PANEL;
+	for (int64_t i = 0; i < count; i++)
+		for (int j = 0; j < width; j++)
+			bias[j] = t->z[one + i * width + j] + (add || i > 0 ? bias[j] : 0);
+}
+
+static void finish(const struct task *t)
+{
+	const int64_t taps = t->w->form->r * t->w->form->r;
+	for (int64_t i = 0; i < t->channels; i++)
+		for (int j = 0; j < t->nv; j++)
+			t->w->form->weight_gradient(t->sum + (i * t->nv + j) * WINO_LANES,
+			                            wino_pos(WINO_K, t->nv * WINO_LANES),
+			                            t->partial + (i * 2 + j) * taps * WINO_LANES);
+}
+
+static void run_task(struct task *t, int64_t segment)
+{
+	const struct wino *w = t->w;
+	const int64_t first = segment * w->segment, end = least(first + w->segment, w->nblock);
+	t->channels = least(WINO_K, w->ci - t->chunk * WINO_K);
+	t->nv = w->co - t->panel * WINO_PANEL > WINO_LANES ? 2 : 1;
+	for (int64_t b = first; b < end; b++)
+		add_block(t, b, b > first);
+	finish(t);
+}
+
+/* --- the sum of the segments --- */
+
+WINO_TARGET static void scatter(const struct wino *w, int64_t i, int64_t o, int64_t tap, vec v,
+                                float *dw)
+{
+	const __mmask16 lanes = (__mmask16)wino_pixels_y(w, o).lanes;
+	const __m512i at = _mm512_loadu_si512(w->at_o + o);
+	_mm512_mask_i32scatter_ps(dw + w->at_i[i] + w->tap[tap], lanes, at, v, 4);
+}
+
+/* The taps from input channel i to 16 output channels; from: those of the first segment. */
+WINO_TARGET static void sum_segments(const struct wino *w, const float *from, int64_t i, int64_t o,
+                                     float *dw)
+{
+	const int64_t step = w->nchunk * w->npanel * task_elements(w);
+	for (int64_t t = 0; t < w->form->r * w->form->r; t++) {
+		vec v = _mm512_loadu_ps(from + t * WINO_LANES);
+		for (int64_t s = 1; s < w->nsegment; s++)
+			v = _mm512_add_ps(v, _mm512_loadu_ps(from + s * step + t * WINO_LANES));
+		scatter(w, i, o, t, v, dw);
+	}
+}
+
+static void sum_weights(const struct wino *w, const float *partial, float *dw)
+{
+	const int64_t vecs = (w->co + WINO_LANES - 1) / WINO_LANES, n = vecs * w->ci;
+	const int64_t taps = w->form->r * w->form->r;
+#pragma omp parallel for schedule(static) num_threads(w->threads)
+	for (int64_t k = 0; k < n; k++) {
+		const int64_t o = k % vecs * WINO_LANES, i = k / vecs;
+		const int64_t task = i / WINO_K * w->npanel + o / WINO_PANEL;
+		const int64_t at = i % WINO_K * 2 + o / WINO_LANES % 2;
+		sum_segments(w, partial + task * task_elements(w) + at * taps * WINO_LANES, i, o,
+		             dw);
+	}
+}
+
+static void sum_bias(const struct wino *w, const float *partial, float *dbias)
+{
+	const int64_t size = task_elements(w);
+	for (int64_t o = 0; o < w->co; o++) {
+		const float *p = partial + (o / WINO_PANEL + 1) * size - WINO_PANEL + o % WINO_PANEL;
+		float sum = 0;
+		for (int64_t s = 0; s < w->nsegment; s++)
+			sum += p[s * w->nchunk * w->npanel * size];
+		dbias[o] = sum;
+	}
+}
+
+void wino_run_weights(const struct wino *w, const float *x, const float *dy, float *dw, float *dbias,
+                      float *ws)
+{
+	const int64_t tasks = w->nsegment * w->nchunk * w->npanel;
+	float *own = ws + partial_elements(w);
+	if (w->w_padded)
+		memset(dw, 0, (size_t)w->w_elements * sizeof *dw);
+#pragma omp parallel for schedule(dynamic) num_threads(w->threads)
+	for (int64_t i = 0; i < tasks; i++) {
+		float *v = own + wino_thread() * 3 * matrix_elements(w);
+		struct task t = { .w = w, .x = x, .dy = dy, .partial = ws + i * task_elements(w) };
+		t.chunk = i / w->npanel % w->nchunk;
+		t.panel = i % w->npanel;
+		t.v = v;
+		t.z = v + matrix_elements(w);
+		t.sum = t.z + matrix_elements(w);
+		run_task(&t, i / w->npanel / w->nchunk);
+	}
+	sum_weights(w, ws, dw);
+	if (dbias)
+		sum_bias(w, ws, dbias);
+}
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Convolutions by minimal filtering against sums in double precision: all directions and forms, odd
+ * sizes and channels, paddings, dilation, slices of wider activations, weights in blocked and
+ * row-major layouts; the same bits for any number of threads; the error that dlx-config(5) states. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "op/conv_code.h"
+#include "op/conv_geom.h"
+#include "op/winograd.h"
+
+#ifdef CONV_HAS_WINOGRAD
+
+#define GAP 5                 /* channels of others between a slice's pixels */
+
+struct problem {
+	struct conv_geom c;
+	bool slice, blocked;
+	struct layout wl;
+	int64_t nx, nw, ny;
+	int64_t x_px, y_px;
+	float *x, *w, *y, *bias;
+};
+
+static float *values(int64_t n, uint64_t what)
+{
+	float *v = aligned_alloc(64, (size_t)(n * 4 + 127) / 64 * 64);
+	for (int64_t i = 0; i < n; i++)
+		v[i] = (float)rng_normal(5, what, 0, (uint64_t)i);
+	return v;
+}
+
+/* OIhw16i16o: as oneDNN has it, padded to whole blocks. */
+static struct layout blocked_weights(const struct shape *s)
+{
+	const int64_t k = s->d[2] * s->d[3], bi = (s->d[1] + 15) / 16;
+	return (struct layout){ .set = true, .nd = 4,
+		                .dims = { s->d[0], s->d[1], s->d[2], s->d[3] },
+		                .stride = { bi * k * 256, k * 256, s->d[3] * 256, 256 },
+		                .nblk = 2, .blk = { 16, 16 }, .blk_dim = { 1, 0 } };
+}
+
+static void problem_init(struct problem *p)
+{
+	const struct conv_geom *c = &p->c;
+	const struct shape ws = conv_w_shape(c);
+	p->wl = p->blocked ? blocked_weights(&ws) : layout_plain(&ws);
+	p->x_px = c->ci + (p->slice ? GAP : 0);
+	p->y_px = c->co + (p->slice ? GAP : 0);
+	p->nx = c->n * c->in[0] * c->in[1] * p->x_px;
+	p->ny = c->n * c->out[0] * c->out[1] * p->y_px;
+	p->nw = layout_elements(&p->wl);
+	p->x = values(p->nx, 1);
+	p->y = values(p->ny, 2);
+	p->bias = values(c->ci > c->co ? c->ci : c->co, 3);
+	float *plain = values(shape_count(&ws), 4);
+	p->w = values(p->nw, 5);
+	layout_pack(&p->wl, &ws, DTYPE_F32, p->w, DTYPE_F32, plain);
+	free(plain);
+}
+
+static void problem_release(struct problem *p)
+{
+	free(p->x);
+	free(p->w);
+	free(p->y);
+	free(p->bias);
+}
+
+static struct conv_geom geometry(int64_t n, int64_t ci, int64_t co, int64_t h, int64_t w, int64_t r,
+                                 int64_t d, int64_t pad)
+{
+	struct conv_geom c = { .ns = 2, .n = n, .ci = ci, .co = co, .groups = 1, .in = { h, w, 1 },
+		               .kernel = { r, r, 1 }, .stride = { 1, 1, 1 }, .dilation = { d, d, 1 },
+		               .pad_lo = { pad, pad / 2 }, .pad_hi = { pad / 2, pad }, .out = { 1, 1, 1 } };
+	for (int i = 0; i < 2; i++)
+		c.out[i] = c.in[i] + c.pad_lo[i] + c.pad_hi[i] - (r - 1) * d;
+	return c;
+}
+
+/* --- the sums --- */
+
+static float *x_at(const struct problem *p, int64_t n, int64_t y, int64_t x)
+{
+	const struct conv_geom *c = &p->c;
+	if (y < 0 || x < 0 || y >= c->in[0] || x >= c->in[1])
+		return NULL;
+	return p->x + ((n * c->in[0] + y) * c->in[1] + x) * p->x_px;
+}
+
+static float *y_at(const struct problem *p, int64_t n, int64_t y, int64_t x)
+{
+	const struct conv_geom *c = &p->c;
+	if (y < 0 || x < 0 || y >= c->out[0] || x >= c->out[1])
+		return NULL;
+	return p->y + ((n * c->out[0] + y) * c->out[1] + x) * p->y_px;
+}
+
+static int64_t w_index(const struct problem *p, int64_t o, int64_t i, int64_t t)
+{
+	return layout_offset(&p->wl, (o * p->c.ci + i) * p->c.kernel[0] * p->c.kernel[1] + t);
+}
+
+/* One pixel of y from x, for output channel o; of x from y (back) for input channel o. */
+static double exact_pixel(const struct problem *p, bool back, int64_t n, int64_t y, int64_t x,
+                          int64_t o)
+{
+	const struct conv_geom *c = &p->c;
+	const int64_t r = c->kernel[0], channels = back ? c->co : c->ci;
+	double sum = p->bias[o];
+	for (int64_t t = 0; t < r * r; t++) {
+		const int64_t dy = t / r * c->dilation[0] - c->pad_lo[0];
+		const int64_t dx = t % r * c->dilation[1] - c->pad_lo[1];
+		const float *v = back ? y_at(p, n, y - dy, x - dx) : x_at(p, n, y + dy, x + dx);
+		for (int64_t i = 0; i < channels && v; i++)
+			sum += (double)v[i] * (double)p->w[back ? w_index(p, i, o, t)
+			                                        : w_index(p, o, i, t)];
+	}
+	return sum;
+}
+
+static double exact_weight(const struct problem *p, int64_t o, int64_t i, int64_t t)
+{
+	const struct conv_geom *c = &p->c;
+	const int64_t r = c->kernel[0];
+	double sum = 0;
+	for (int64_t k = 0; k < c->n * c->out[0] * c->out[1]; k++) {
+		const int64_t x = k % c->out[1], y = k / c->out[1] % c->out[0];
+		const int64_t n = k / c->out[1] / c->out[0];
+		const float *v = x_at(p, n, y + t / r * c->dilation[0] - c->pad_lo[0],
+		                      x + t % r * c->dilation[1] - c->pad_lo[1]);
+		if (v)
+			sum += (double)v[i] * (double)y_at(p, n, y, x)[o];
+	}
+	return sum;
+}
+
+static double exact_bias(const struct problem *p, int64_t o)
+{
+	const struct conv_geom *c = &p->c;
+	double sum = 0;
+	for (int64_t k = 0; k < c->n * c->out[0] * c->out[1]; k++)
+		sum += (double)p->y[k * p->y_px + o];
+	return sum;
+}
+
+/* --- against them --- */
+
+struct error {
+	double largest, error;
+};
+
+static void compare(struct error *e, double got, double want)
+{
+	e->largest = fmax(e->largest, fabs(want));
+	e->error = isnan(got) ? INFINITY : fmax(e->error, fabs(got - want));
+}
+
+/* Every `step`th pixel and channel; the rest of a slice must be as it was. */
+static double pixel_error(const struct problem *p, bool back, const float *got, int64_t step)
+{
+	const struct conv_geom *c = &p->c;
+	const int64_t *size = back ? c->in : c->out, px = back ? p->x_px : p->y_px;
+	const int64_t channels = back ? c->ci : c->co;
+	struct error e = { 0 };
+	for (int64_t k = 0; k < c->n * size[0] * size[1] * px; k++) {
+		const int64_t o = k % px, at = k / px;
+		if (o >= channels)
+			assert_true(got[k] == -1);
+		else if (k % step == 0)
+			compare(&e, (double)got[k],
+			        exact_pixel(p, back, at / size[1] / size[0], at / size[1] % size[0],
+			                    at % size[1], o));
+	}
+	return e.error / e.largest;
+}
+
+static double weight_error(const struct problem *p, const float *dw, const float *dbias, int64_t step)
+{
+	const struct conv_geom *c = &p->c;
+	const struct shape s = conv_w_shape(c);
+	const int64_t taps = c->kernel[0] * c->kernel[1], n = shape_count(&s);
+	struct error e = { 0 }, b = { 0 };
+	for (int64_t k = 0; k < n; k += step)
+		compare(&e, (double)dw[layout_offset(&p->wl, k)],
+		        exact_weight(p, k / taps / c->ci, k / taps % c->ci, k % taps));
+	for (int64_t o = 0; o < c->co; o++)
+		compare(&b, (double)dbias[o], exact_bias(p, o));
+	assert_true(b.error / b.largest < 1e-5);
+	double sum = 0, own = 0;                  /* padding is zero */
+	for (int64_t k = 0; k < p->nw; k++)
+		sum += fabs((double)dw[k]);
+	for (int64_t k = 0; k < n; k++)
+		own += fabs((double)dw[layout_offset(&p->wl, k)]);
+	assert_true(fabs(sum - own) <= 1e-9 * own);
+	return e.error / e.largest;
+}
+
+/* What the kernel makes, on so many threads. Memory that it does not write is -1. */
+static float *result(const struct problem *p, enum conv_kind kind, int threads, float *dbias)
+{
+	const bool back = kind == CONV_BACKWARD_DATA, weights = kind == CONV_BACKWARD_WEIGHTS;
+	const int64_t n = weights ? p->nw : back ? p->nx : p->ny;
+	struct arena *arena = arena_new();
+	struct wino w;
+	float *out = values(n, 6);
+	for (int64_t i = 0; i < n; i++)
+		out[i] = -1;
+	wino_init(&w, wino_form_find(&p->c), &p->c, kind, &p->wl, back ? p->y_px : p->x_px,
+	          back ? p->x_px : p->y_px, threads, arena);
+	size_t bytes = weights ? wino_weights_workspace(&w) : wino_workspace(&w);
+	float *ws = aligned_alloc(64, (bytes + 63) / 64 * 64);
+	memset(ws, 0xFF, bytes);
+	if (weights)
+		wino_run_weights(&w, p->x, p->y, out, dbias, ws);
+	else
+		wino_run(&w, back ? p->y : p->x, p->w, p->bias, out, ws);
+	free(ws);
+	arena_free(arena);
+	return out;
+}
+
+static double largest_error(const struct problem *p, enum conv_kind kind, int64_t step)
+{
+	float *db[2] = { values(p->c.co, 7), values(p->c.co, 8) };
+	float *one = result(p, kind, 1, db[0]), *two = result(p, kind, 2, db[1]);
+	const bool weights = kind == CONV_BACKWARD_WEIGHTS;
+	const int64_t n = weights ? p->nw : kind == CONV_BACKWARD_DATA ? p->nx : p->ny;
+	double e;
+	assert_memory_equal(one, two, (size_t)n * sizeof *one);
+	if (weights) {
+		assert_memory_equal(db[0], db[1], (size_t)p->c.co * sizeof **db);
+		e = weight_error(p, one, db[0], step);
+	} else {
+		e = pixel_error(p, kind == CONV_BACKWARD_DATA, one, step);
+	}
+	free(one);
+	free(two);
+	free(db[0]);
+	free(db[1]);
+	return e;
+}
+
+static void check(const struct conv_geom *c, bool slice, bool blocked, int64_t step, double bound)
+{
+	for (int kind = CONV_FORWARD; kind <= CONV_BACKWARD_WEIGHTS; kind++) {
+		struct problem p = { .c = *c, .slice = slice, .blocked = blocked };
+		problem_init(&p);
+		const double e = largest_error(&p, kind, step);
+		if (!(e < bound))
+			fail_msg("%dx%d, kind %d, %d -> %d, slice %d, blocked %d: error %g",
+			         (int)c->kernel[0], (int)c->kernel[0], kind, (int)c->ci, (int)c->co,
+			         slice, blocked, e);
+		problem_release(&p);
+	}
+}
+
+/* Padding is (pad, pad / 2) before and (pad / 2, pad) after: 0, less than, as much as and more than
+ * the kernel reaches. */
+static void odd_sizes(void **state)
+{
+	static const struct {
+		int64_t n, ci, co, h, w, d, pad;
+	} t[] = {
+		{ 1, 1, 1, 7, 6, 1, 0 },      { 2, 3, 17, 9, 11, 1, 2 },   { 1, 33, 12, 13, 10, 1, 4 },
+		{ 1, 16, 48, 10, 9, 1, 1 },   { 2, 20, 33, 11, 23, 2, 4 }, { 1, 70, 16, 15, 14, 3, 6 },
+		{ 1, 37, 70, 30, 31, 1, 2 },  { 1, 4, 5, 5, 5, 1, 9 },
+	};
+	if (!wino_has_cpu())
+		skip();
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		for (int64_t r = 3; r <= 5; r += 2) {
+			const struct conv_geom c = geometry(t[i].n, t[i].ci, t[i].co, t[i].h, t[i].w, r,
+			                                    t[i].d, t[i].pad);
+			if (c.out[0] < 1 || c.out[1] < 1)
+				continue;
+			check(&c, i % 2, i / 2 % 2, 1, 1e-5);
+		}
+}
+
+/* Many blocks and segments, and all channels that dlx-config(5) speaks of. */
+static void stated_errors(void **state)
+{
+	if (!wino_has_cpu())
+		skip();
+	struct conv_geom c = geometry(1, 512, 40, 40, 40, 3, 1, 2);
+	check(&c, false, true, 97, 4e-6);
+	c = geometry(1, 512, 40, 40, 40, 5, 1, 4);
+	check(&c, false, true, 97, 1e-5);
+	c = geometry(2, 12, 12, 90, 91, 3, 1, 2);
+	check(&c, false, false, 11, 4e-6);
+	c = geometry(2, 12, 12, 90, 91, 5, 1, 4);
+	check(&c, true, false, 11, 1e-5);
+}
+
+/* Geometries it must leave to others. */
+static void refusals(void **state)
+{
+	struct conv_geom c = geometry(1, 8, 8, 9, 9, 3, 1, 2);
+	assert_non_null(wino_form_find(&c));
+	c.stride[1] = 2;
+	assert_null(wino_form_find(&c));
+	c = geometry(1, 8, 8, 9, 9, 3, 1, 2);
+	c.groups = 2;
+	assert_null(wino_form_find(&c));
+	c = geometry(1, 8, 8, 9, 9, 7, 1, 2);
+	assert_null(wino_form_find(&c));
+	c = geometry(1, 8, 8, 9, 9, 3, 1, 2);
+	c.kernel[1] = 5;
+	assert_null(wino_form_find(&c));
+	c = geometry(1, 8, 8, 9, 9, 3, 1, 2);
+	c.ns = 3;
+	assert_null(wino_form_find(&c));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(odd_sizes),
+		cmocka_unit_test(stated_errors),
+		cmocka_unit_test(refusals),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+	return 77;
+}
+
+#endif
