@@ -21,6 +21,21 @@
 #define SIMD_LOOP _Pragma("omp simd")
 #endif
 
+/* Before a loop with a constant number of turns, to be unrolled in full. */
+#if defined(__clang__)
+#define SIMD_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define SIMD_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+/* Where functions may be compiled for AVX-512 by a target attribute, to be called after asking the
+ * CPU. */
+#if defined(__GNUC__) && defined(__x86_64__)
+#define SIMD_AVX512 1
+#else
+#define SIMD_AVX512 0
+#endif
+
 #define SIMD_INLINE static inline __attribute__((always_inline))
 
 #endif

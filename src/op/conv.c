@@ -379,6 +379,14 @@ static const char *const grad_weight_samples[] = {
 	"1x6x5x5 1x4x5x5 ; groups: 2, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"1x3x4x4x5 1x5x2x3x3 ; kernel: [3, 2, 3], bias: true",
 	"1x5x7 1x16x4 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"3x20x10x9 3x37x10x9 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"1x19x20x23 1x5x20x23 ; kernel: 1, bias: true",
+	"1x70x13x5 1x3x13x5 ; kernel: 1, bias: true",
+	"2x3x23x21 2x18x12x11 ; stride: 2, pad_lo: 3, pad_hi: [3, 3], kernel: 7, bias: true",
+	"1x17x11x10 1x48x11x10 ; dilation: 4, pad_lo: 4, pad_hi: 4, kernel: 3",
+	"1x9x6x200 1x33x3x100 ; stride: 2, pad_lo: [1, 2], pad_hi: [1, 1], kernel: [3, 4]",
+	"2x2x5x6x7 2x20x5x6x7 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"2x16x4x6x4 2x16x2x3x2 ; stride: 2, kernel: 2",
 	NULL
 };
 

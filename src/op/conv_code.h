@@ -37,6 +37,7 @@ struct conv_code {
 	int (*plan)(struct kplan *k, const struct conv_task *t);
 	int (*run)(const struct kplan *k, const struct kargs *a);
 	void (*free)(struct kplan *k);                   /* optional */
+	bool slices;             /* x and y may be slices of the channels of larger buffers */
 };
 
 struct conv_kernel {
@@ -53,7 +54,7 @@ struct conv_args conv_args_get(enum conv_kind kind, const struct kplan *k, const
 /* Multiply-adds, those with padding included. */
 double conv_macs(const struct conv_geom *c);
 
-extern const struct conv_code conv_dnn;
+extern const struct conv_code conv_dnn, conv_direct_weights;
 #if defined(__x86_64__)
 #define CONV_HAS_WINOGRAD
 extern const struct conv_code conv_winograd;

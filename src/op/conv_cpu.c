@@ -15,7 +15,7 @@
 
 /* The first one takes all that can be computed, and says what the weights look like. */
 static const struct conv_code *const codes[] = {
-	&conv_dnn,
+	&conv_dnn, &conv_direct_weights,
 #ifdef CONV_HAS_WINOGRAD
 	&conv_winograd,
 #endif
@@ -127,6 +127,32 @@ static int choose(struct kplan *k, enum conv_kind kind, struct layout *in, struc
 	return 0;
 }
 
+/* --- slices --- */
+
+#define COPY_RATE 15e9         /* bytes a second, from a slice to a tensor of its own */
+
+static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output, int i)
+{
+	const struct slots s = slots_of(kind, k->n);
+	const int slot = output ? k->n->nin + i : i;
+	struct conv_task t = task_of(k, kind);
+	double least = INFINITY, sliced = INFINITY;
+
+	if (slot != s.x && slot != s.y)
+		return false;
+	t.x = graph_t(k->g, tensor_at(k->n, s.x))->layout;
+	t.w = graph_t(k->g, tensor_at(k->n, s.w))->layout;
+	t.y = graph_t(k->g, tensor_at(k->n, s.y))->layout;
+	for (int c = 0; c < NCODE; c++) {
+		const double time = seconds(codes[c], &t);
+		least = fmin(least, time);
+		if (codes[c]->slices)
+			sliced = fmin(sliced, time);
+	}
+	const struct shape *shape = &graph_t(k->g, tensor_at(k->n, slot))->shape;
+	return sliced <= least + (double)shape_count(shape) * sizeof(float) / COPY_RATE;
+}
+
 /* --- when they are final --- */
 
 /* Tries the codes in the order of their estimates. */
@@ -184,6 +210,21 @@ int conv_grad_input_choose(struct kplan *k, struct layout *in, struct layout *ou
 int conv_grad_weight_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	return choose(k, CONV_BACKWARD_WEIGHTS, in, out);
+}
+
+bool conv_takes_slice(const struct kplan *k, bool output, int i)
+{
+	return takes_slice(k, CONV_FORWARD, output, i);
+}
+
+bool conv_grad_input_takes_slice(const struct kplan *k, bool output, int i)
+{
+	return takes_slice(k, CONV_BACKWARD_DATA, output, i);
+}
+
+bool conv_grad_weight_takes_slice(const struct kplan *k, bool output, int i)
+{
+	return takes_slice(k, CONV_BACKWARD_WEIGHTS, output, i);
 }
 
 int conv_plan(struct kplan *k)

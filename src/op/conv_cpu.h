@@ -9,6 +9,10 @@
 int conv_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_input_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_weight_choose(struct kplan *k, struct layout *in, struct layout *out);
+/* Whether a code that can read (write) a slice is fast enough to save the copy. */
+bool conv_takes_slice(const struct kplan *k, bool output, int i);
+bool conv_grad_input_takes_slice(const struct kplan *k, bool output, int i);
+bool conv_grad_weight_takes_slice(const struct kplan *k, bool output, int i);
 int conv_plan(struct kplan *k);
 int conv_grad_input_plan(struct kplan *k);
 int conv_grad_weight_plan(struct kplan *k);
@@ -20,6 +24,7 @@ void conv_free(struct kplan *k);
 	{                                                                                    \
 		.layouts = KL_CHOOSE, .choose = name##_choose, .plan = name##_plan,          \
 		.run = conv_run, .free = conv_free,                                          \
+		.takes_slice = name##_takes_slice,                                           \
 		.bf16_in = 3, .bf16_out = writes, .bf16 = KB_FASTER,                         \
 	}
 

@@ -11,6 +11,8 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/exec.h"
@@ -19,6 +21,7 @@
 #include "graph/autodiff.h"
 #include "graph/pass.h"
 #include "op/conv.h"
+#include "op/conv_tile.h"
 #include "op/dense.h"
 #include "op/emit.h"
 #include "op/precision.h"
@@ -238,6 +241,54 @@ static void no_reference_code(void **state)
 	device_close(dev);
 }
 
+/* One run of a gradient of weights with so many threads: its bits, and what code made it. */
+static const char *weights_bits(const char *text, int threads, float *dw)
+{
+	static char impl[40];
+	struct sample s = { 0 };
+	omp_set_num_threads(threads);
+	struct device *dev = open_device("cpu");
+	assert_int_equal(sample_build(&s, op_find("conv_grad_weight"), text, 1), 0);
+	const tid out = s.node->out[0];
+	graph_t(s.g, out)->output = true;
+	struct ready r = make_ready(s.g, dev);
+	for (int i = 0; i < s.nin; i++)
+		exec_write(r.exec, s.in[i], DTYPE_F64, s.value[i]);
+	assert_int_equal(exec_run(r.exec, ~0u), 0);
+	exec_read(r.exec, out, DTYPE_F32, dw);
+	for (nid n = 0; n < s.g->nnode; n++)
+		if (strcmp(s.g->node[n]->op->name, "conv_grad_weight") == 0)
+			snprintf(impl, sizeof impl, "%s", exec_impl(r.exec, n));
+	drop_ready(&r);
+	sample_release(&s);
+	device_close(dev);
+	return impl;
+}
+
+/* Sums are cut by shape: in chunks of pixels here, in groups of tiles there. */
+static void same_bits_with_any_threads(void **state)
+{
+	static const char *const samples[] = {
+		"2x20x40x30 2x20x40x30 ; pad_lo: 1, pad_hi: 1, kernel: 3",
+		"1x200x6x5 1x130x6x5 ; pad_lo: 1, pad_hi: 1, kernel: 3",
+		"1x3x40x40 1x32x20x20 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3",
+	};
+	static float one[240000], other[240000];
+	const int threads = omp_get_max_threads();
+	setenv("DLX_CONV", "direct", 1);
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+		const char *impl = weights_bits(samples[i], 1, one);
+		if (tile_supported())
+			assert_string_equal(impl, "direct:avx512");
+		for (int n = 2; n < 5; n++) {
+			weights_bits(samples[i], n, other);
+			assert_memory_equal(one, other, sizeof one);
+		}
+	}
+	unsetenv("DLX_CONV");
+	omp_set_num_threads(threads);
+}
+
 /* cast rounds as dtype_set does; values come back through another cast. */
 static void casts_round(void **state)
 {
@@ -327,6 +378,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes_and_refusals), cmocka_unit_test(huge_sizes),
 		cmocka_unit_test(second_derivatives),  cmocka_unit_test(no_reference_code),
+		cmocka_unit_test(same_bits_with_any_threads),
 		cmocka_unit_test(casts_round),         cmocka_unit_test(reorders_of_any_type),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
