@@ -47,6 +47,25 @@ bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const
 	return true;
 }
 
+static bool member_equal(enum field_type t, const void *a, const void *b)
+{
+	const struct ints *p = a, *q = b;
+
+	if (t == FT_INTS)
+		return p->n == q->n && !(p->n && memcmp(p->v, q->v, (size_t)p->n * sizeof *p->v));
+	return !memcmp(a, b, member_size(t));
+}
+
+bool attr_agree(const struct op *a, void *a_attr, const struct op *b, void *b_attr)
+{
+	for (const struct field *f = a->attrs; f && f->type != FT_END; f++) {
+		const void *p = attr_find(b, b_attr, f->name, f->type);
+		if (p && !member_equal(f->type, (const char *)a_attr + f->offset, p))
+			return false;
+	}
+	return true;
+}
+
 static const char *string_copy(struct arena *a, const char *s)
 {
 	return s ? arena_strdup(a, s) : NULL;

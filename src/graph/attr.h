@@ -15,6 +15,8 @@ void *attr_copy(struct arena *a, const struct op *op, const void *attr);
 /* Gives the members of to_attr the values that members of from_attr have under the same keys; lists
  * are shared. False if a key of `from` is not one of `to`. */
 bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const void *from_attr);
+/* Whether keys of both have the same values (texts: are the same object). */
+bool attr_agree(const struct op *a, void *a_attr, const struct op *b, void *b_attr);
 /* Appends "key: value, key: value" in table order; only what differs from the table's defaults if
  * `changed`. */
 void attr_text(struct buf *out, const struct op *op, const void *attr, bool changed);

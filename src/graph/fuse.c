@@ -9,8 +9,8 @@
  *   to     p q u = batch_norm_relu_grad x d g b m s
  *
  * The last term of `from` is looked for; the others are found as producers of what is known by
- * then. A tensor that `to` does not make must have no reader but the nodes replaced, and attributes
- * carry over by their names. The operands of add may be swapped: the one made later is tried first,
+ * then. A tensor that `to` does not make must have no reader but the nodes replaced. Attributes carry
+ * over by their names, and those of one name must agree in `given` and `from`. The operands of add may be swapped: the one made later is tried first,
  * so that of two that fit the sum is made where its last summand is.
  *
  * The new node stands where the last replaced one stood. What was in between and depends on the
@@ -59,6 +59,11 @@ static const struct rule rules[] = {
 	{ CPU, "z m s v = batch_norm_relu x g b r",
 	  "t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
 	  "p q u t = batch_norm_add_relu_grad x d g m s z" },
+	/* relu and dropout: the gradient needs the output only, then nobody may need relu's */
+	{ CPU, NULL, "z = relu x ; y = dropout z k", "y z = relu_dropout x k" },
+	{ CPU, "y z = relu_dropout x k", "e = dropout d k ; t = relu_grad z e",
+	  "t = relu_dropout_grad y d" },
+	{ CPU, NULL, "y z = relu_dropout x k", "y = relu_dropout x k" },
 	/* sums of gradients: the last summand is added to the others where they lie */
 	{ CPU, NULL, "p q u = batch_norm_relu_grad x d g b m s ; o = add p a",
 	  "o q u = batch_norm_relu_grad x d g b m s a" },
@@ -138,7 +143,7 @@ struct fuse {
 struct match {
 	const struct pattern *p;
 	tid bind[LETTERS];           /* UNBOUND: nothing yet */
-	struct node *node[MAX_TERMS];
+	struct node *node[MAX_TERMS], *given[MAX_TERMS];
 	unsigned swap;               /* bit k: the operands of the k-th add the other way round */
 	int adds;
 };
@@ -204,7 +209,7 @@ static bool find(const struct graph *g, struct match *m, struct node *last)
 			return false;
 	}
 	for (int k = p->ngiven - 1; k >= 0; k--) {
-		n = producer_of(g, m, &p->given[k]);
+		n = m->given[k] = producer_of(g, m, &p->given[k]);
 		if (!n || !unify(g, m, &p->given[k], n))
 			return false;
 	}
@@ -259,6 +264,22 @@ static bool is_of_one_type(const struct graph *g, const struct match *m)
 		first = first ? first : t;
 		if (t->dtype != first->dtype)
 			return false;
+	}
+	return true;
+}
+
+/* Whether attributes of one name have one value in all nodes. */
+static bool agrees(const struct match *m)
+{
+	const struct pattern *p = m->p;
+
+	for (int k = 0; k < p->nfrom; k++) {
+		const struct node *a = m->node[k];
+		for (int i = 0; i < p->nfrom + p->ngiven; i++) {
+			const struct node *b = i < p->nfrom ? m->node[i] : m->given[i - p->nfrom];
+			if (!attr_agree(a->op, a->attr, b->op, b->attr))
+				return false;
+		}
 	}
 	return true;
 }
@@ -388,6 +409,8 @@ static int make_node(struct fuse *f, const struct match *m, const void *attr, st
 		       "output %d of '%s' is not what it replaces", i, to->op);
 		(*out)->out[i] = t;
 	}
+	for (int i = to->nout; i < (*out)->nout; i++)    /* nobody asks for it */
+		(*out)->out[i] = NONE;
 	g->ntensor = ntensor;
 	return 0;
 }
@@ -426,7 +449,7 @@ static int apply(struct fuse *f, const struct pattern *p, int last, bool *done)
 
 	for (m.swap = 0; m.swap < 1u << MAX_TERMS; m.swap++) {
 		if (find(f->g, &m, f->g->node[last]) && is_private(f, &m) &&
-		    is_of_one_type(f->g, &m))
+		    is_of_one_type(f->g, &m) && agrees(&m))
 			break;
 		if (m.swap + 1 >= 1u << m.adds)
 			return 0;

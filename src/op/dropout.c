@@ -5,8 +5,13 @@
  * element's place in the channels-last order, so the mask depends on neither layout, thread nor
  * rank and is not stored: the gradient is the same op on dy, which draws the same mask again.
  *
- * CPU: channels-last, so that elements are drawn in the order in which they lie. */
+ * relu_dropout is both in one pass (made by the pass `fuse`). Its output tells where x was positive
+ * and kept, so its gradient draws nothing: dx = dy / (1 - rate) where y > 0, else 0.
+ *
+ * CPU: channels-last, so that elements are drawn in the order in which they lie; rows of a slice of
+ * channels are gathered to tiles and scattered again. */
 #include <math.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/rng.h"
@@ -39,12 +44,25 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 
+/* y and, for whoever else wants it, relu(x). */
+static int relu_shape(struct graph *g, struct node *n)
+{
+	TRY(shape(g, n));
+	return graph_out(g, n, 1, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
+}
+
 /* --- grad --- */
 
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	dx[1] = NONE;
 	return graph_emit1(g, "dropout", n->attr, 2, (tid[]){ dy[0], n->in[1] }, &dx[0]);
+}
+
+static int relu_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	dx[1] = NONE;
+	return graph_emit1(g, "relu_dropout_grad", n->attr, 2, (tid[]){ n->out[0], dy[0] }, &dx[0]);
 }
 
 /* --- the mask --- */
@@ -57,20 +75,29 @@ struct mask {
 	double scale;            /* what the others are multiplied by, so that the mean stays exactly */
 };
 
-static struct mask mask_of(const struct kplan *k, const struct kargs *a)
+static struct mask fixed_mask(const struct kplan *k)
 {
 	const struct dropout_attr *at = k->n->attr;
-	const int64_t *key = a->in[1];
 	uint32_t drop = (uint32_t)lrint(at->rate * LEVELS);
 
 	drop = drop < LEVELS ? drop : LEVELS - 1;
 	return (struct mask){
-		.seed = (uint64_t)key[0], .step = (uint64_t)key[1], .stream = (uint64_t)at->stream,
-		.drop = drop, .scale = LEVELS / (double)(LEVELS - drop),
+		.stream = (uint64_t)at->stream, .drop = drop,
+		.scale = LEVELS / (double)(LEVELS - drop),
 	};
 }
 
-/* --- reference kernel --- */
+static struct mask mask_of(const struct kplan *k, const struct kargs *a)
+{
+	const int64_t *key = a->in[1];
+	struct mask m = fixed_mask(k);
+
+	m.seed = (uint64_t)key[0];
+	m.step = (uint64_t)key[1];
+	return m;
+}
+
+/* --- reference kernels --- */
 
 /* The element of row-major index i as it is numbered: (N, C, ...) in the order (N, ..., C). */
 static uint64_t number(const struct shape *s, int64_t i)
@@ -82,6 +109,14 @@ static uint64_t number(const struct shape *s, int64_t i)
 	return (uint64_t)((n * places + p) * channels + c);
 }
 
+static bool is_dropped(const struct mask *m, const struct shape *s, int64_t i)
+{
+	uint64_t at = number(s, i);
+	uint32_t word = rng_u32(m->seed, m->stream, m->step, at / 2);
+
+	return (at % 2 ? word >> 16 : word & 0xffff) < m->drop;
+}
+
 static int reference(const struct kplan *k, const struct kargs *a)
 {
 	struct mask m = mask_of(k, a);
@@ -90,25 +125,107 @@ static int reference(const struct kplan *k, const struct kargs *a)
 	double *y = a->out[0];
 	int64_t n = kplan_out_elements(k, 0);
 
+	for (int64_t i = 0; i < n; i++)
+		y[i] = is_dropped(&m, s, i) ? 0 : m.scale * x[i];
+	return 0;
+}
+
+static int relu_reference(const struct kplan *k, const struct kargs *a)
+{
+	struct mask m = mask_of(k, a);
+	const struct shape *s = node_in_shape(k->g, k->n, 0);
+	const double *x = a->in[0];
+	double *y = a->out[0], *z = a->out[1];
+	int64_t n = kplan_out_elements(k, 0);
+
 	for (int64_t i = 0; i < n; i++) {
-		uint64_t at = number(s, i);
-		uint32_t word = rng_u32(m.seed, m.stream, m.step, at / 2);
-		uint32_t bits = at % 2 ? word >> 16 : word & 0xffff;
-		y[i] = bits < m.drop ? 0 : m.scale * x[i];
+		double v = x[i] < 0 ? 0 : x[i];
+		y[i] = is_dropped(&m, s, i) ? 0 : m.scale * v;
+		if (z)
+			z[i] = v;
 	}
 	return 0;
 }
 
-/* --- cpu kernel --- */
-
-static int choose(struct kplan *k, struct layout *in, struct layout *out)
+static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
 {
-	in[0] = out[0] = layout_native(node_in_shape(k->g, k->n, 0));
-	in[1] = layout_plain(node_in_shape(k->g, k->n, 1));
+	struct mask m = fixed_mask(k);
+	const double *y = a->in[0], *dy = a->in[1];
+	double *dx = a->out[0];
+	int64_t n = kplan_out_elements(k, 0);
+
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = y[i] > 0 ? m.scale * dy[i] : 0;
 	return 0;
 }
 
-#define TILE 256             /* elements drawn together; a block of the generator serves 8 */
+/* --- cpu kernels --- */
+
+#define TILE 512             /* elements drawn together; a block of the generator serves 8 */
+
+/* How tensors of the node lie: rows of c elements, stride apart. One row if dense. */
+struct rows {
+	int64_t c, in[2], out[2];
+};
+
+static int choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	for (int i = 0; i < k->n->nin; i++)
+		in[i] = layout_native(node_in_shape(k->g, k->n, i));
+	for (int i = 0; i < k->n->nout; i++)
+		if (k->n->out[i] != NONE)
+			out[i] = layout_native(node_out_shape(k->g, k->n, i));
+	return 0;
+}
+
+/* bf16 is widened by runs of neighbours. */
+static bool takes_slice(const struct kplan *k, bool output, int i)
+{
+	return graph_t(k->g, output ? k->n->out[i] : k->n->in[i])->dtype == DTYPE_F32;
+}
+
+static int64_t stride_of(const struct kplan *k, tid t, int64_t c)
+{
+	struct layout_rows rows;
+
+	if (t == NONE || !layout_rows(&graph_t(k->g, t)->layout, &graph_t(k->g, t)->shape, &rows))
+		return c;
+	return rows.stride;
+}
+
+static int plan(struct kplan *k)
+{
+	struct rows *r = k->state = ARENA_NEW(k->arena, struct rows);
+	const struct shape *s = node_in_shape(k->g, k->n, 0);
+
+	r->c = s->nd < 2 ? shape_count(s) : s->d[1];
+	for (int i = 0; i < 2; i++) {
+		r->in[i] = stride_of(k, k->n->in[i], r->c);
+		r->out[i] = i < k->n->nout ? stride_of(k, k->n->out[i], r->c) : r->c;
+	}
+	return 0;
+}
+
+/* Copies elements i .. i + n of rows `stride` apart to or from a dense run. */
+static void move(float *rows, int64_t c, int64_t stride, int64_t i, int n, float *run, bool gather)
+{
+	for (int at = 0; at < n;) {
+		int64_t row = (i + at) / c, from = (i + at) % c;
+		int length = c - from < n - at ? (int)(c - from) : n - at;
+		float *p = rows + row * stride + from;
+		memcpy(gather ? run + at : p, gather ? p : run + at, sizeof *p * (size_t)length);
+		at += length;
+	}
+}
+
+/* Elements i .. i + n as a dense run: where they lie, or gathered into `room`. */
+static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, int n, float *room)
+{
+	if (stride == c)
+		return p + i;
+	move((float *)p, c, stride, i, n, room, true);
+	return room;
+}
 
 /* What is dropped may be infinite. The lower half of a word is the first of its two elements. */
 SIMD_CLONES
@@ -128,24 +245,105 @@ static void apply(const struct mask *m, const uint32_t *word, const float *x, fl
 		y[i] = simd_select(bits[i] < drop, 0, scale * x[i]);
 }
 
-/* lo is a multiple of 8. */
-static void range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+SIMD_CLONES
+static void positive(const float *x, float *z, int n)
 {
+	SIMD_LOOP
+	for (int i = 0; i < n; i++)
+		z[i] = simd_select(x[i] < 0, 0, x[i]);
+}
+
+SIMD_CLONES
+static void scale_positive(float scale, const float *y, const float *dy, float *dx, int n)
+{
+	SIMD_LOOP
+	for (int i = 0; i < n; i++)
+		dx[i] = simd_select(y[i] > 0, scale * dy[i], 0);
+}
+
+/* Of output o: where a tile is to be made, and putting it in its place. */
+static float *tile(const struct kargs *a, const struct rows *r, int o, int64_t i, float *room)
+{
+	return r->out[o] == r->c ? (float *)a->out[o] + i : room;
+}
+
+static void store(const struct kargs *a, const struct rows *r, int o, int64_t i, int n, float *run)
+{
+	if (r->out[o] != r->c)
+		move(a->out[o], r->c, r->out[o], i, n, run, false);
+}
+
+/* lo is a multiple of 8. */
+static void drop_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi,
+                       bool relu)
+{
+	const struct rows *r = k->state;
 	struct mask m = mask_of(k, a);
-	const float *x = a->in[0];
-	float *y = a->out[0];
 	uint32_t word[TILE / 2] = { 0 };
+	float gathered[TILE], made[TILE], rectified[TILE];
 
 	for (int64_t i = lo; i < hi; i += TILE) {
 		int n = hi - i < TILE ? (int)(hi - i) : TILE;
+		const float *x = fetch(a->in[0], r->c, r->in[0], i, n, gathered);
+		float *y = tile(a, r, 0, i, made);
 		rng_blocks(m.seed, m.stream, m.step, (uint64_t)i / 8, (n + 7) / 8, word);
-		apply(&m, word, x + i, y + i, n);
+		if (relu) {
+			float *z = a->out[1] ? tile(a, r, 1, i, rectified) : rectified;
+			positive(x, z, n);
+			if (a->out[1])
+				store(a, r, 1, i, n, z);
+			x = z;
+		}
+		apply(&m, word, x, y, n);
+		store(a, r, 0, i, n, y);
 	}
+}
+
+static void range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+{
+	drop_range(k, a, lo, hi, false);
+}
+
+static void relu_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+{
+	drop_range(k, a, lo, hi, true);
+}
+
+static void relu_grad_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)
+{
+	const struct rows *r = k->state;
+	float scale = (float)fixed_mask(k).scale, room[3][TILE];
+
+	for (int64_t i = lo; i < hi; i += TILE) {
+		int n = hi - i < TILE ? (int)(hi - i) : TILE;
+		const float *y = fetch(a->in[0], r->c, r->in[0], i, n, room[0]);
+		const float *dy = fetch(a->in[1], r->c, r->in[1], i, n, room[1]);
+		float *dx = tile(a, r, 0, i, room[2]);
+		scale_positive(scale, y, dy, dx, n);
+		store(a, r, 0, i, n, dx);
+	}
+}
+
+static int64_t elements(const struct kplan *k)
+{
+	return shape_count(node_out_shape(k->g, k->n, 0));
 }
 
 static int cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_run(k, a, kplan_out_elements(k, 0), range);
+	walk_run(k, a, elements(k), range);
+	return 0;
+}
+
+static int relu_cpu(const struct kplan *k, const struct kargs *a)
+{
+	walk_run(k, a, elements(k), relu_range);
+	return 0;
+}
+
+static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
+{
+	walk_run(k, a, elements(k), relu_grad_range);
 	return 0;
 }
 
@@ -156,7 +354,25 @@ static const char *const samples[] = {
 	"2x33x67 2:key; rate: 0.1", "7 2:key; rate: 0", "s 2:key", NULL
 };
 
-/* --- record --- */
+static const char *const relu_samples[] = {
+	"2x3x4x5:away 2:key", "3x37:away 2:key; rate: 0.25, stream: 7",
+	"1x19x3x5x5:away 2:key; rate: 0.9, stream: -3", "2x33x67:away 2:key; rate: 0.1",
+	"7:away 2:key; rate: 0", "s:away 2:key", NULL
+};
+static const char *const relu_grad_samples[] = {
+	"2x3x4x5:away 2x3x4x5", "3x37:away 3x37; rate: 0.25", "1x19x3x5x5:away 1x19x3x5x5; rate: 0.9",
+	"2x33x67:away 2x33x67; rate: 0.1", "7:away 7; rate: 0", "s:away s", NULL
+};
+
+/* --- records --- */
+
+#define KERNELS(id, in, out)                                                           \
+	.kernel = {                                                                    \
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##reference },   \
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, \
+		                  .run = id##cpu, .takes_slice = takes_slice,          \
+		                  .bf16_in = in, .bf16_out = out },                    \
+	}
 
 static const struct op op_dropout = {
 	.name = "dropout",
@@ -166,12 +382,32 @@ static const struct op op_dropout = {
 	.attr_size = sizeof(struct dropout_attr), .attrs = fields,
 	.nondiff = 2, .inplace = 1,
 	.shape = shape, .grad = grad, .cost = walk_cost,
-	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
-		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .run = cpu,
-		                  .bf16_in = 1, .bf16_out = 1 },
-	},
+	KERNELS(, 1, 1),
 	.samples = samples,
 };
 
-OPSET(dropout, &op_dropout);
+static const struct op op_relu_dropout = {
+	.name = "relu_dropout",
+	.doc = "dropout of relu(x), and relu(x): (x, key) -> y, z",
+	.flags = OP_RANDOM,
+	.min_in = 2, .max_in = 2, .nout = 2,
+	.attr_size = sizeof(struct dropout_attr), .attrs = fields,
+	.nondiff = 2, .inplace = 1,
+	.shape = relu_shape, .grad = relu_grad, .cost = walk_cost,
+	KERNELS(relu_, 1, 3),
+	.samples = relu_samples,
+};
+
+static const struct op op_relu_dropout_grad = {
+	.name = "relu_dropout_grad",
+	.doc = "gradient of relu_dropout from its output y and dy",
+	.flags = OP_ONCE,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct dropout_attr), .attrs = fields,
+	.nondiff = 1, .inplace = 3,
+	.shape = walk_shape, .cost = walk_cost,
+	KERNELS(relu_grad_, 3, 1),
+	.samples = relu_grad_samples,
+};
+
+OPSET(dropout, &op_dropout, &op_relu_dropout, &op_relu_dropout_grad);

@@ -16,8 +16,8 @@
 #include "base/rng.h"
 #include "graph/autodiff.h"
 #include "graph/pass.h"
-#include "op/precision.h"
 #include "op/elementwise.h"
+#include "op/precision.h"
 #include "op/random.h"
 
 /* A small network under construction: an image and what is made of it. */
@@ -125,6 +125,25 @@ static tid build_inference_residual(struct net *n)
 	return EMIT(n, "relu", EMIT(n, "add", n->r, inference(n, n->x)));
 }
 
+static tid dropout(struct net *n, tid x, int64_t stream)
+{
+	struct dropout_attr at = { 0.4, stream };
+	tid key;
+
+	assert_int_equal(random_key(n->g, &key), 0);
+	return emit(n, "dropout", &at, 2, (tid[]){ x, key });
+}
+
+static tid build_dropout(struct net *n) { return dropout(n, EMIT(n, "relu", n->x), 7); }
+
+/* relu's output goes elsewhere too: one node that makes both. */
+static tid build_dropout_read(struct net *n)
+{
+	tid z = EMIT(n, "relu", n->x);
+
+	return EMIT(n, "add", dropout(n, z, 7), EMIT(n, "tanh", z));
+}
+
 /* Somebody else wants the normalised tensor. */
 static tid build_read_twice(struct net *n)
 {
@@ -184,6 +203,8 @@ static const struct {
 	  "leaky_relu batch_norm_inference" },
 	{ build_inference_residual, false, "batch_norm_inference_relu",
 	  "relu add batch_norm_inference" },
+	{ build_dropout, true, "relu_dropout relu_dropout_grad", "relu relu_grad dropout" },
+	{ build_dropout_read, true, "relu_dropout relu_grad dropout", "relu relu_dropout_grad" },
 	{ build_read_twice, true, "batch_norm relu relu_grad batch_norm_grad", "batch_norm_relu" },
 	{ build_output, true, "batch_norm relu relu_grad batch_norm_grad", "batch_norm_relu" },
 	{ build_sum_read, true, "batch_norm add relu", "batch_norm_relu" },
@@ -282,6 +303,8 @@ static double *values(int i, bool fuse, int *n)
 	arena = mem_map(exec_arena_bytes(e) + 64);
 	memset(arena, 0xFF, exec_arena_bytes(e));
 	assert_int_equal(exec_bind(e, store, arena), 0);
+	if (graph_find(g, RANDOM_KEY) != NONE)
+		exec_write(e, graph_find(g, RANDOM_KEY), DTYPE_I64, (int64_t[]){ 5, 9 });
 	assert_int_equal(exec_run(e, ~0u), 0);
 	*n = 0;
 	for (int k = 0; k < r.n; k++) {
@@ -411,6 +434,26 @@ static void test_no_row(void **state)
 	graph_free(n.g);
 }
 
+/* What looks like a gradient of dropout but draws other numbers is not one. */
+static void test_other_stream(void **state)
+{
+	for (int64_t stream = 7; stream < 9; stream++) {
+		struct net n = { .g = graph_new() };
+		struct pass_env env = { .backend = BACKEND_CPU };
+		tid z, y, t, d;
+		n.x = param(&n, "x", &image, 0);
+		d = param(&n, "d", &image, 0);
+		z = EMIT(&n, "relu", n.x);
+		y = dropout(&n, z, 7);
+		t = EMIT(&n, "relu_grad", z, dropout(&n, d, stream));
+		graph_t(n.g, y)->output = graph_t(n.g, t)->output = true;
+		assert_int_equal(pass_run(n.g, passes + 2, 1, &env), 0);
+		assert_int_equal(count(n.g, "relu_dropout_grad", 17), stream == 7);
+		assert_int_equal(count(n.g, "relu_dropout", 12), 1);
+		graph_free(n.g);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_backend),
 		cmocka_unit_test(test_context),
 		cmocka_unit_test(test_no_row),
+		cmocka_unit_test(test_other_stream),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation and its fused forms where tensors are slices of the channels of a larger
+ * Batch normalisation, dropout and their fused forms where tensors are slices of the channels of a larger
  * buffer: the same bits as with tensors of their own, and nothing written beside them. Also in
  * place, over every input that allows it. */
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static struct place place_new(struct graph *g, tid t, bool sliced)
 	x->layout = sliced ? layout_slice(&x->shape, x->shape.d[1] + GAP)
 	                   : layout_native(&x->shape);
 	p.elements = layout_elements(&x->layout) + (sliced ? GAP : 0);
-	p.buffer = malloc(sizeof *p.buffer * (size_t)p.elements);
+	p.buffer = malloc(sizeof(double) * (size_t)p.elements);   /* the random key is of that size */
 	for (int64_t i = 0; i < p.elements; i++)
 		p.buffer[i] = CANARY;
 	p.data = p.buffer + (sliced ? FIRST : 0);
@@ -73,7 +73,7 @@ static void run(const struct op *op, const char *text, unsigned in_mask, unsigne
 			continue;
 		const struct tensor *t = graph_t(s.g, s.in[i]);
 		in[i] = place_new(s.g, s.in[i], may_slice(&s, s.in[i], in_mask, i));
-		layout_pack(&t->layout, &t->shape, DTYPE_F32, in[i].data, DTYPE_F64, s.value[i]);
+		layout_pack(&t->layout, &t->shape, t->dtype, in[i].data, DTYPE_F64, s.value[i]);
 		in_p[i] = in[i].data;
 	}
 	for (int i = 0; i < s.node->nout; i++) {
@@ -125,7 +125,7 @@ static void compare(const struct op *op, const char *text, unsigned in, unsigned
 static const char *const names[] = {
 	"batch_norm", "batch_norm_grad", "batch_norm_inference", "batch_norm_inference_grad",
 	"batch_norm_relu", "batch_norm_relu_grad", "batch_norm_inference_relu",
-	"batch_norm_add_relu_grad"
+	"batch_norm_add_relu_grad", "dropout", "relu_dropout", "relu_dropout_grad"
 };
 #define NNAMES (sizeof names / sizeof *names)
 
@@ -138,12 +138,21 @@ static int inputs_of(const char *text)
 	return n;
 }
 
+/* Which tensors may be slices; where the kernel is asked, all that are not vectors. */
+static unsigned slices(const struct op *op, bool output)
+{
+	const struct kernel *k = &op->kernel[BACKEND_CPU];
+
+	if (k->takes_slice)
+		return ~0u;
+	return output ? k->slice_out : k->slice_in;
+}
+
 static void test_slices(void **state)
 {
 	for (size_t i = 0; i < NNAMES; i++) {
 		const struct op *op = op_find(names[i]);
-		unsigned in = op->kernel[BACKEND_CPU].slice_in,
-			 out = op->kernel[BACKEND_CPU].slice_out;
+		unsigned in = slices(op, false), out = slices(op, true);
 		for (const char *const *t = op->samples; *t; t++) {
 			compare(op, *t, in, out, -1);
 			compare(op, *t, 1, 0, -1);
@@ -156,7 +165,7 @@ static void test_in_place(void **state)
 {
 	for (size_t i = 0; i < NNAMES; i++) {
 		const struct op *op = op_find(names[i]);
-		unsigned in = op->kernel[BACKEND_CPU].slice_in;
+		unsigned in = slices(op, false);
 		for (const char *const *t = op->samples; *t; t++)
 			for (int k = 0; k < inputs_of(*t); k++)
 				if (op->inplace >> k & 1) {
