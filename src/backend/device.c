@@ -123,6 +123,16 @@ void device_free(struct device *d, void *p, size_t bytes)
 		mem_unmap(p, bytes);
 }
 
+#define PART ((size_t)16 << 20)
+
+void device_populate(struct device *d, void *p, size_t bytes)
+{
+	size_t parts = d->driver ? 0 : (bytes + PART - 1) / PART;
+#pragma omp parallel for schedule(static, 1)
+	for (size_t i = 0; i < parts; i++)
+		mem_populate((char *)p + i * PART, bytes - i * PART < PART ? bytes - i * PART : PART);
+}
+
 int device_put(struct device *d, void *to, const void *host, size_t bytes)
 {
 	if (d->driver)

@@ -50,6 +50,9 @@ void device_close(struct device *d);             /* NULL is fine */
 /* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */
 void *device_alloc(struct device *d, size_t bytes);
 void device_free(struct device *d, void *p, size_t bytes);       /* NULL is fine */
+/* Host memory: the system zeroes it at first use, which would cost the first step more than its arithmetic; here all threads do
+ * so, part by part in turn, and spread it over the nodes of a large machine. */
+void device_populate(struct device *d, void *p, size_t bytes);
 /* Copies to and from it. In host memory they are memcpy. */
 int device_put(struct device *d, void *to, const void *host, size_t bytes);
 int device_get(struct device *d, void *host, const void *from, size_t bytes);

@@ -81,24 +81,37 @@ static int initialise(struct store_entry *e, uint64_t seed)
 {
 	int64_t n = shape_count(&e->shape);
 	uint64_t stream = hash_name(e->name);
+	if (!e->dev->driver)
+		mem_populate(e->data, e->bytes);
 	if (e->init.kind == INIT_CONSTANT && e->init.a == 0)
 		return 0;                /* fresh memory is zero */
 	double *v = mem_alloc(sizeof *v * (size_t)n);
+	if (e->init.kind == INIT_UNIFORM)
+		rng_uniforms(seed, stream, 0, n, v);
+	else if (e->init.kind == INIT_NORMAL)
+		rng_normals(seed, stream, 0, n, v);
 	for (int64_t i = 0; i < n; i++) {
 		switch (e->init.kind) {
-		case INIT_CONSTANT:
-			v[i] = e->init.a;
-			break;
-		case INIT_UNIFORM:
-			v[i] = e->init.a * (2 * rng_uniform(seed, stream, 0, (uint64_t)i) - 1);
-			break;
-		case INIT_NORMAL:
-			v[i] = e->init.a * rng_normal(seed, stream, 0, (uint64_t)i);
-			break;
+		case INIT_CONSTANT: v[i] = e->init.a; break;
+		case INIT_UNIFORM: v[i] = e->init.a * (2 * v[i] - 1); break;
+		case INIT_NORMAL: v[i] = e->init.a * v[i]; break;
 		}
 	}
 	int rc = store_set(e, DTYPE_F64, v);
 	mem_free(v);
+	return rc;
+}
+
+/* Where each value stands among the random numbers is known, so who draws it does not matter. On a device of its own memory
+ * one thread does: there values pass through a buffer, and may fail to. */
+static int initialise_from(struct store *s, int first)
+{
+	int rc = 0;
+#pragma omp parallel for schedule(dynamic) reduction(min : rc) if (!s->dev->driver)
+	for (int i = first; i < s->n; i++) {
+		int one = rc < 0 ? rc : initialise(s->entry[i], s->seed);
+		rc = one < rc ? one : rc;
+	}
 	return rc;
 }
 
@@ -136,8 +149,25 @@ static size_t bytes_of(const struct store *s, enum role role)
 	return sum;
 }
 
+static int add_entry(struct store *s, const struct tensor *x)
+{
+	struct store_entry *e = ARENA_NEW(s->arena, struct store_entry);
+	*e = (struct store_entry){ .name = arena_strdup(s->arena, x->name), .role = x->role,
+		.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use,
+		.dev = s->dev };
+	e->bytes = (size_t)layout_elements(&e->layout) * dtype_size(e->dtype);
+	e->data = device_alloc(s->dev, e->bytes);
+	if (!e->data)
+		return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes), after %zu bytes of parameters "
+		           "and %zu bytes of state", x->name, e->bytes, bytes_of(s, ROLE_PARAM),
+		           bytes_of(s, ROLE_STATE));
+	insert(s, e);
+	return 0;
+}
+
 int store_add(struct store *s, const struct graph *g)
 {
+	const int before = s->n;
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
 		if (!persistent(x) || x->alias != NONE)
@@ -148,19 +178,9 @@ int store_add(struct store *s, const struct graph *g)
 			BUG_IF(!layout_equal(&e->layout, &x->layout), "'%s': two plans, two layouts", x->name);
 			continue;
 		}
-		e = ARENA_NEW(s->arena, struct store_entry);
-		*e = (struct store_entry){ .name = arena_strdup(s->arena, x->name), .role = x->role,
-			.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use, .dev = s->dev };
-		e->bytes = (size_t)layout_elements(&e->layout) * dtype_size(e->dtype);
-		e->data = device_alloc(s->dev, e->bytes);
-		if (!e->data)
-			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes), after %zu bytes of parameters "
-			           "and %zu bytes of state", x->name, e->bytes, bytes_of(s, ROLE_PARAM),
-			           bytes_of(s, ROLE_STATE));
-		insert(s, e);
-		TRY(initialise(e, s->seed));
+		TRY(add_entry(s, x));
 	}
-	return 0;
+	return initialise_from(s, before);
 }
 
 int store_count(const struct store *s)

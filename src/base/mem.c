@@ -123,6 +123,16 @@ void *mem_map(size_t n)
 	return p;
 }
 
+void mem_populate(void *p, size_t n)
+{
+#ifdef MADV_POPULATE_WRITE
+	madvise(p, map_size(n), MADV_POPULATE_WRITE);   /* a wish too */
+#else
+	(void)p;
+	(void)n;
+#endif
+}
+
 void mem_unmap(void *p, size_t n)
 {
 	if (p && munmap(p, map_size(n)) != 0)

@@ -135,17 +135,150 @@ double rng_uniform(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index
 	return fraction(join(w + 2 * (index % 2)));
 }
 
-/* Box and Muller: one block gives the pair 2i, 2i + 1. */
+/* --- normal --- */
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF     /* as gcc does in ISO C: the same bits with and without vectors */
+#endif
+
+static uint64_t bits_of(double x)
+{
+	uint64_t b;
+
+	memcpy(&b, &x, sizeof b);
+	return b;
+}
+
+static double of_bits(uint64_t b)
+{
+	double x;
+
+	memcpy(&x, &b, sizeof x);
+	return x;
+}
+
+/* The natural logarithm of a positive normal number, to 1e-15: x = 2^e m with m around 1, and the series of
+ * log((1 + f) / (1 - f)). Written out, as are sine and cosine below, because a compiler makes vectors of it, and
+ * because libraries differ in the last bit. */
+SIMD_INLINE double log_of(double x)
+{
+	uint64_t b = bits_of(x);
+	int32_t e = (int32_t)(b >> 52) - 1023;
+	double m = of_bits((b & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000);
+	double big = m > 1.4142135623730951 ? 1.0 : 0.0, f, z, p;
+
+	m -= big * 0.5 * m;
+	f = (m - 1) / (m + 1);
+	z = f * f;
+	p = 1.0 / 19 + z / 21;
+	p = 1.0 / 17 + z * p;
+	p = 1.0 / 15 + z * p;
+	p = 1.0 / 13 + z * p;
+	p = 1.0 / 11 + z * p;
+	p = 1.0 / 9 + z * p;
+	p = 1.0 / 7 + z * p;
+	p = 1.0 / 5 + z * p;
+	p = 1.0 / 3 + z * p;
+	return (e + big) * 0.6931471805599453 + 2 * (f + f * z * p);
+}
+
+/* Sine and cosine of 2 pi a, 0 <= a < 1: the nearest quarter turn and the series of what is left, at most pi / 4. */
+SIMD_INLINE void turn_of(double a, double *sine, double *cosine)
+{
+	int32_t q = (int32_t)(4 * a + 0.5);
+	double x = 6.283185307179586477 * (a - 0.25 * q), z = x * x, s, c, t;
+
+	s = -1.0 / 1307674368000 + z / 355687428096000;
+	s = 1.0 / 6227020800 + z * s;
+	s = -1.0 / 39916800 + z * s;
+	s = 1.0 / 362880 + z * s;
+	s = -1.0 / 5040 + z * s;
+	s = 1.0 / 120 + z * s;
+	s = -1.0 / 6 + z * s;
+	s = x + x * z * s;
+	c = 1.0 / 20922789888000;
+	c = -1.0 / 87178291200 + z * c;
+	c = 1.0 / 479001600 + z * c;
+	c = -1.0 / 3628800 + z * c;
+	c = 1.0 / 40320 + z * c;
+	c = -1.0 / 720 + z * c;
+	c = 1.0 / 24 + z * c;
+	c = -0.5 + z * c;
+	c = 1 + z * c;
+	t = q & 1 ? c : s;
+	*cosine = q & 1 ? s : c;
+	*sine = q & 2 ? -t : t;
+	*cosine = (q + 1) & 2 ? -*cosine : *cosine;
+}
+
+/* Box and Muller: the two words of a block give the pair 2i, 2i + 1. */
+SIMD_INLINE void pair_of(uint64_t u, uint64_t v, double *even, double *odd)
+{
+	double radius = sqrt(-2.0 * log_of(1.0 - fraction(u)));   /* 1 - u: never log(0) */
+
+	turn_of(fraction(v), odd, even);
+	*even *= radius;
+	*odd *= radius;
+}
+
 double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 {
-	const double two_pi = 6.283185307179586477;
 	uint32_t w[4];
-	double radius, angle;
+	double z[2];
 
 	rng_block(seed, stream, step, index / 2, w);
-	radius = sqrt(-2.0 * log(1.0 - fraction(join(w))));   /* 1 - u: never log(0) */
-	angle = two_pi * fraction(join(w + 2));
-	return radius * (index % 2 ? sin(angle) : cos(angle));
+	pair_of(join(w), join(w + 2), &z[0], &z[1]);
+	return z[index % 2];
+}
+
+#define RUN 128                  /* blocks at a time */
+
+SIMD_CLONES
+static void normals(const uint32_t *restrict w, int n, double *restrict out)
+{
+	double even[RUN], odd[RUN];
+
+	SIMD_LOOP
+	for (int i = 0; i < n; i++)
+		pair_of((uint64_t)w[4 * i + 1] << 32 | w[4 * i], (uint64_t)w[4 * i + 3] << 32 | w[4 * i + 2],
+		        &even[i], &odd[i]);
+	for (int i = 0; i < n; i++) {
+		out[2 * i] = even[i];
+		out[2 * i + 1] = odd[i];
+	}
+}
+
+SIMD_CLONES
+static void uniforms(const uint32_t *restrict w, int n, double *restrict out)
+{
+	SIMD_LOOP
+	for (int i = 0; i < 2 * n; i++)
+		out[i] = fraction((uint64_t)w[2 * i + 1] << 32 | w[2 * i]);
+}
+
+/* All values of their blocks; the last of an odd count is cut off. */
+static void fill(void (*values)(const uint32_t *w, int n, double *out), uint64_t seed, uint64_t stream,
+                 uint64_t step, int64_t n, double *out)
+{
+	uint32_t w[4 * RUN];
+	double v[2 * RUN];
+
+	for (int64_t i = 0; i < n; i += 2 * RUN) {
+		int take = n - i < 2 * RUN ? (int)(n - i) : 2 * RUN, blocks = (take + 1) / 2;
+		rng_blocks(seed, stream, step, (uint64_t)i / 2, blocks, w);
+		values(w, blocks, v);
+		memcpy(out + i, v, (size_t)take * sizeof *v);
+	}
+}
+
+void rng_uniforms(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, double *out)
+{
+	fill(uniforms, seed, stream, step, n, out);
+}
+
+void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, double *out)
+{
+	fill(normals, seed, stream, step, n, out);
 }
 
 /* Fisher and Yates. The index below i + 1 is the upper half of a 128-bit product: its bias, (i +

@@ -220,7 +220,7 @@ static int plan_all(struct session *s, const struct session_options *o)
 	return 0;
 }
 
-static int bind_all(struct session *s)
+static int bind_all(struct session *s, const struct session_options *o)
 {
 	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0], s->evaluate_plan[1],
 		s->predict_plan[0], s->predict_plan[1] };
@@ -231,6 +231,8 @@ static int bind_all(struct session *s)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
 			TRY(exec_bind(all[i]->exec, s->store, s->arena));
+	if (!(o->need & SESSION_NO_DATA))       /* an export runs no step */
+		device_populate(s->dev, s->arena, s->arena_bytes);
 	return 0;
 }
 
@@ -257,7 +259,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(learn_data(s));
 	TRY(check_targets(s, o));
 	TRY(plan_all(s, o));
-	return o->need & SESSION_RUN ? bind_all(s) : 0;
+	return o->need & SESSION_RUN ? bind_all(s, o) : 0;
 }
 
 int session_open(struct session **out, struct run_config *config, const struct session_options *o)

@@ -114,6 +114,36 @@ static void normal(void **state)
 	assert_true(fabs(pairs / n) < 0.03);
 }
 
+/* As the library's logarithm, sine and cosine say. */
+static void normal_of_uniforms(void **state)
+{
+	for (uint64_t i = 0; i < 20000; i++) {
+		double radius = sqrt(-2 * log(1 - rng_uniform(1, 2, 3, 2 * i)));
+		double angle = 2 * M_PI * rng_uniform(1, 2, 3, 2 * i + 1);
+		assert_true(fabs(rng_normal(1, 2, 3, 2 * i) - radius * cos(angle)) < 1e-14);
+		assert_true(fabs(rng_normal(1, 2, 3, 2 * i + 1) - radius * sin(angle)) < 1e-14);
+	}
+}
+
+/* Same bits one by one and many at a time. */
+static void many_values(void **state)
+{
+	static const int64_t counts[] = { 0, 1, 2, 255, 256, 257, 1000, 4001 };
+	double v[4002];
+
+	for (int k = 0; k < 8; k++) {
+		int64_t n = counts[k];
+		v[n] = 5;
+		rng_normals(1, 2, 3, n, v);
+		for (int64_t i = 0; i < n; i++)
+			assert_true(v[i] == rng_normal(1, 2, 3, (uint64_t)i));
+		rng_uniforms(1, 2, 3, n, v);
+		for (int64_t i = 0; i < n; i++)
+			assert_true(v[i] == rng_uniform(1, 2, 3, (uint64_t)i));
+		assert_true(v[n] == 5);
+	}
+}
+
 static void permutation(void **state)
 {
 	int64_t sizes[] = { 0, 1, 2, 1000 }, p[1000], q[1000];
@@ -170,6 +200,8 @@ int main(void)
 		cmocka_unit_test(every_argument_counts),
 		cmocka_unit_test(uniform),
 		cmocka_unit_test(normal),
+		cmocka_unit_test(normal_of_uniforms),
+		cmocka_unit_test(many_values),
 		cmocka_unit_test(permutation),
 		cmocka_unit_test(hashes),
 	};
