@@ -55,6 +55,8 @@ int io_remove_tree(const char *path);         /* like rm -r; a missing path is f
 char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */
 
 double io_seconds(void);                      /* monotonic clock */
+/* Seconds since this process was started, to a hundredth; 0 where the system does not tell. */
+double io_process_age(void);
 void io_crash_point(const char *point);
 
 #endif

@@ -188,10 +188,20 @@ static int run_export(const struct options *o, int *status)
 	return rc;
 }
 
+/* For what looks at steps, which data made up in memory serves as well. */
+static int open_for_steps(const struct options *o, unsigned need, struct session **s)
+{
+	unsigned synthetic = o->synthetic ? SESSION_SYNTHETIC : 0;
+	int rc = open_session(o, need | SESSION_TRAIN | SESSION_RUN | synthetic, s);
+	if (rc == E_NOINPUT && !synthetic)
+		err_context(rc, "'--synthetic' does without data");
+	return rc;
+}
+
 static int run_dump_step(const struct options *o, int *status)
 {
 	struct session *s;
-	TRY(open_session(o, SESSION_TRAIN | SESSION_RUN | SESSION_DUMP, &s));
+	TRY(open_for_steps(o, SESSION_DUMP, &s));
 	int rc = load_weights(o, s, false);
 	if (rc == 0)
 		rc = exchange_dump_step(s, o->file);
@@ -203,7 +213,7 @@ static int run_bench(const struct options *o, int *status)
 {
 	struct session *s;
 	struct buf out = BUF_INIT;
-	TRY(open_session(o, SESSION_TRAIN | SESSION_RUN, &s));
+	TRY(open_for_steps(o, 0, &s));
 	int rc = bench(s, o->bench_steps, o->profile, &out);
 	print(&out);
 	session_close(s);

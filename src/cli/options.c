@@ -58,6 +58,13 @@ static int set_profile(struct options *o, const char *arg)
 	return 0;
 }
 
+static int set_synthetic(struct options *o, const char *arg)
+{
+	(void)arg;
+	o->synthetic = true;
+	return 0;
+}
+
 static int set_quiet(struct options *o, const char *arg)
 {
 	(void)arg;
@@ -86,6 +93,8 @@ static const struct option_row rows[] = {
 	  "one training step on the first batch; loss, inputs, outputs, gradients and parameters as files" },
 	{ "bench", ARG_OPTIONAL, "N", COMMAND_BENCH, 0, "20", set_bench,
 	  "N timed steps on in-memory data after warm-up; one line of JSON" },
+	{ "synthetic", ARG_NONE, NULL, -1, 0, NULL, set_synthetic,
+	  "with --bench or --dump-step: made-up data of the config's model.input and model.classes" },
 	{ "profile", ARG_NONE, NULL, -1, 0, NULL, set_profile, "with --bench: also the time of each op, on standard error" },
 	{ "o", ARG_REQUIRED, "OUT", -1, TEXT(output), NULL, NULL, "where --predict writes" },
 	{ "dump", ARG_REQUIRED, "PASS", -1, TEXT(dump), NULL, NULL,
@@ -195,6 +204,8 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
 	if (o->dump)
 		TRY(check_dump(o->dump));
+	if (o->synthetic && o->command != COMMAND_BENCH && o->command != COMMAND_DUMP_STEP)
+		return ERR(E_USAGE, NULL, "'--synthetic' goes with '--bench' or '--dump-step'");
 	if (o->profile && o->command != COMMAND_BENCH)
 		return ERR(E_USAGE, NULL, "'--profile' goes with '--bench'");
 	return 0;

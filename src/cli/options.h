@@ -28,7 +28,7 @@ struct options {
 	const char *output;              /* -o */
 	const char *dump;                /* --dump=PASS */
 	int64_t bench_steps;
-	bool profile, quiet;
+	bool synthetic, profile, quiet;
 };
 
 /* Fills o. E_USAGE with a text that names the option. */

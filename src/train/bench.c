@@ -12,17 +12,14 @@
 #include "base/mem.h"
 #include "graph/pass.h"
 #include "train/describe.h"
+#include "train/synthetic.h"
 
 #define WARM_UP 3
 
 /* The learning rate is 0, so that the weights stay what they are. */
 static int load(struct session *s, struct plan **used)
 {
-	const struct batch *b;
-	TRY(loader_seek(s->train, 0, 0));
-	TRY(loader_next(s->train, &b));
-	*used = session_plan(s->train_plan, b->n);
-	return plan_feed(*used, s->config, b, &(struct plan_step){ .micros = 1 });
+	return session_feed_first(s, &(struct plan_step){ .micros = 1 }, used);
 }
 
 static int by_value(const void *a, const void *b)
@@ -84,13 +81,16 @@ static void print_ops(const struct plan *p, double all)
 		        100 * t[k].seconds / all, t[k].flops / t[k].seconds / 1e9);
 }
 
-static int time_steps(struct plan *p, int64_t steps, double *seconds)
+/* *first: from the start of the process to the end of the first step. */
+static int time_steps(struct plan *p, int64_t steps, double *seconds, double *first)
 {
 	for (int64_t i = -WARM_UP; i < steps; i++) {
 		double t0 = io_seconds();
 		TRY(exec_run(p->exec, ~0u));
 		if (i >= 0)
 			seconds[i] = io_seconds() - t0;
+		if (i == -WARM_UP)
+			*first = io_process_age();
 	}
 	return 0;
 }
@@ -99,9 +99,10 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out)
 {
 	struct plan *p;
 	struct shares share;
+	double first = 0;
 	TRY(load(s, &p));
 	double *t = mem_alloc(sizeof *t * (size_t)steps);
-	int rc = time_steps(p, steps, t);
+	int rc = time_steps(p, steps, t, &first);
 	if (rc == 0)
 		rc = phase_shares(p, &share);
 	if (rc == 0) {
@@ -109,9 +110,9 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out)
 		double median = t[steps / 2], flops = 3 * describe_forward_flops(p) * (double)p->batch;
 		buf_printf(out, "{\"samples_per_second\": %.4f, \"tflops\": %.4f, \"step_median\": %.6f, \"step_min\": %.6f, "
 		           "\"step_max\": %.6f, \"steps\": %" PRId64 ", \"batch\": %" PRId64 ", \"peak_memory\": %" PRIu64
-		           ", \"phases\": {\"forward\": %.4f, \"backward\": %.4f, \"update\": %.4f}}\n",
+		           ", \"first_step\": %.2f, \"phases\": {\"forward\": %.4f, \"backward\": %.4f, \"update\": %.4f}}\n",
 		           (double)p->batch / median, flops / median / 1e12, median, t[0], t[steps - 1], steps, p->batch,
-		           mem_peak_resident(), share.phase[PHASE_FORWARD] / share.all,
+		           mem_peak_resident(), first, share.phase[PHASE_FORWARD] / share.all,
 		           share.phase[PHASE_BACKWARD] / share.all, share.phase[PHASE_UPDATE] / share.all);
 		if (profile)
 			print_ops(p, share.all);

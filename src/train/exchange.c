@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "ckpt/safetensors.h"
 #include "optim/schedule.h"
+#include "train/synthetic.h"
 
 static int write_store(struct session *s, const char *path, bool params_only)
 {
@@ -212,15 +213,12 @@ static int write_loss(const struct plan *p, const char *dir)
 
 static int run_first_batch(struct session *s, struct plan **used)
 {
-	const struct batch *b;
 	const struct run_config *c = s->config;
 	struct schedule_context sc = { .base_rate = optim_learning_rate(&c->optimizer),
-		.total_steps = c->train.steps ? c->train.steps : 1, .steps_per_epoch = loader_batches(s->train) };
+		.total_steps = c->train.steps ? c->train.steps : 1,
+		.steps_per_epoch = s->train ? loader_batches(s->train) : 1 };
 	struct plan_step at = { .micros = 1, .rate = schedule_rate(&c->schedule, &sc, 0) };
-	TRY(loader_seek(s->train, 0, 0));
-	TRY(loader_next(s->train, &b));
-	*used = session_plan(s->train_plan, b->n);
-	TRY(plan_feed(*used, c, b, &at));
+	TRY(session_feed_first(s, &at, used));
 	return exec_run((*used)->exec, ~0u);
 }
 

@@ -17,8 +17,20 @@ static bool plan_without_data(const struct session *s, const struct session_opti
 	return rc == E_NOINPUT && (o->need & SESSION_NO_DATA) && m->input.channels && m->input.size.n && m->classes;
 }
 
+/* Data that is made up takes its shape from the config alone. */
+static int check_declared(const struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	if (m->input.channels && m->input.size.n && m->classes)
+		return 0;
+	return ERR(E_CONFIG, &s->config->model.loc, "'--synthetic' makes data as the config declares it: "
+	           "'model.input' with channels and size, and 'model.classes'");
+}
+
 static int open_train_set(struct session *s, const struct session_options *o)
 {
+	if (o->need & SESSION_SYNTHETIC)
+		return check_declared(s);
 	int mark = err_count(), rc = dataset_open(&s->train_set, &s->config->data.train);
 	if (!plan_without_data(s, o, rc))
 		return rc;

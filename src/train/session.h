@@ -12,7 +12,7 @@ struct session {
 	struct device *dev;
 	struct store *store;
 	struct dataset *train_set, *validation_set;      /* validation_set NULL if none is configured */
-	struct loader *train, *validation;               /* both NULL if planned without data */
+	struct loader *train, *validation;               /* both NULL without data */
 	struct plan_data data;
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that of a short last batch (NULL if
 	 * there is none). */
@@ -27,6 +27,7 @@ enum session_need {
 	SESSION_PREDICT = 4,       /* prediction plans over the validation loader */
 	SESSION_DUMP = 16,         /* gradients and outputs of training plans can be read after the step */
 	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */
+	SESSION_SYNTHETIC = 64,    /* the same, and do not look for data at all */
 	SESSION_RUN = 8            /* memory bound, ready to run; without it only planned */
 };
 

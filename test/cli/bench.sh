@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# --bench and --dump-step on data made up in memory, and what they say where that cannot be.
+. "${DLX_SOURCE:?}/test/lib.sh"
+
+# bench SETTING... CONFIG: one timed step of a run whose data does not exist.
+bench() {
+	"$train" --quiet --bench=1 --set train.batch_size=2 "$@"
+}
+cat >labels.yaml <<END
+run: {name: labels, seed: 3}
+model:
+  family: layers
+  input: {channels: 3, size: [8, 6]}
+  classes: 4
+  layers: [{conv2d: {filters: 4, kernel: 3, padding: same}}]
+data:
+  train: nowhere.dlx
+  transforms: [{normalize: {method: standard}}]
+loss: {type: softmax_cross_entropy, class_weights: inverse_frequency}
+train: {steps: 1}
+END
+sed -e 's/{type: soft.*/{type: mse}/' -e 's/: labels/: fields/' labels.yaml >fields.yaml
+
+for kind in labels fields; do
+	expect 0 bench --synthetic $kind.yaml
+	for key in samples_per_second tflops step_median step_min step_max steps batch peak_memory first_step phases; do
+		says out "\"$key\": "
+	done
+	says out '"batch": 2'
+done
+
+expect 66 bench labels.yaml
+says err "cannot open 'nowhere.dlx'"
+says err "'--synthetic' does without data"
+expect 78 bench --synthetic --set model.input=null labels.yaml
+says err "'--synthetic' makes data as the config declares it: 'model.input' with channels and size, and 'model.classes'"
+expect 64 "$train" --synthetic labels.yaml
+says err "'--synthetic' goes with '--bench' or '--dump-step'"
+
+# The same batch from the same seed alone; labels of every class, inputs of mean 0 and variance 1.
+for seed in 3 3 4; do
+	expect 0 "$train" --quiet --dump-step step --synthetic --set train.batch_size=64 --set run.seed=$seed labels.yaml
+	sha256sum <step/inputs.safetensors >>sums
+done
+[ "$(sed -n 1p sums)" = "$(sed -n 2p sums)" ] || fail "another batch from the same seed"
+[ "$(sed -n 1p sums)" != "$(sed -n 3p sums)" ] || fail "the same batch from another seed"
+find_python
+expect 0 "$python" - "$DLX_SOURCE/test/train" <<'END'
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from safetensors_read import read
+
+batch = read("step/inputs.safetensors")
+assert batch["input"].shape == (64, 3, 8, 6) and batch["target"].shape == (64, 8, 6)
+assert abs(batch["input"].mean()) < 0.05 and abs(batch["input"].std() - 1) < 0.05
+assert sorted({*batch["target"].flat}) == [0, 1, 2, 3]
+END
+pass
