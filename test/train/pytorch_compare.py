@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 import pytorch_cases
 import pytorch_dlx as dlx
-from pytorch_fcn import FCDenseNet
+from networks.fcn import FCDenseNet
 
 TOLERANCE = {"reference": 1e-5, "cpu": 1e-4}
 UPDATE_TOLERANCE = 1e-6

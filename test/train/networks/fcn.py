@@ -21,6 +21,11 @@ DEFAULTS = {
     "output_kernel": 1,
     "width_multiple": 8,
 }
+# The keys of configs/coads-fcn.yaml.
+DEMO = {
+    "initial_filters": 24, "initial_kernel": 3, "growth": 12, "kernel": 3, "layers_per_block": [2, 3, 3, 4, 3, 3, 2],
+    "transition_up_kernel": 3, "batch_norm": "all", "dropout": 0,
+}
 
 
 def conv(inputs, filters, kernel, bias=False):
@@ -48,7 +53,7 @@ class DenseBlock(nn.Module):
             y = F.dropout(y, self.dropout, self.training)
             added.append(y)
             x = torch.cat([x, y], 1)
-        return x, torch.cat(added, 1)
+        return x, added
 
 
 class Down(nn.Module):
@@ -127,6 +132,6 @@ class FCDenseNet(nn.Module):
             x = getattr(self, f"down_{i}")(x)
         x, added = getattr(self, f"dense_{self.poolings}")(x)
         for i in range(self.poolings):
-            x = getattr(self, f"up_{i}")(added, skips.pop())
+            x = getattr(self, f"up_{i}")(torch.cat(added, 1), skips.pop())
             x, added = getattr(self, f"dense_{self.poolings + 1 + i}")(x)
         return self.conv_output(x)
