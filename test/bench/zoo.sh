@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The comparison of the zoo with PyTorch runs and prints its lines, and the networks that it compares are the same ones. No
+# time is judged.
+. "${DLX_SOURCE:?}/test/lib.sh"
+find_python
+zoo() {
+	"$python" "$DLX_SOURCE/test/bench/zoo" --tiny --threads 1 "$@"
+}
+expect 0 zoo --check --networks demo,tiramisu,fc-densenet103,cosmoflow-mlperf,cosmoflow-lbann,unet3d
+says out '303152 parameters'
+says out '7801315 parameters'
+
+expect 0 zoo --networks demo,cosmoflow-mlperf --types float32,bf16 --modes channels-last,contiguous --repetitions 1 \
+	--seconds 0 --json zoo.json
+says out 'geometric mean of 2, float32'
+grep -q '^demo  *bf16' out || fail "nothing about bf16"
+"$python" - <<'END' || fail "zoo.json is not as expected"
+import json
+
+result = json.load(open("zoo.json"))
+rows = [r for r in result["rows"] if r["type"] == "float32"]
+assert [r["network"] for r in rows] == ["demo", "cosmoflow-mlperf"]
+for r in rows:
+    assert r["samples_ratio"] > 0 and r["memory_ratio"] > 0 and r["first_ratio"] > 0
+    assert len(r["dlx_runs"]) == len(r["peer_runs"]) == 1 and r["mode"] in ("channels-last", "contiguous")
+END
+expect 2 zoo --networks demos
+says err "'demos' is none of tiramisu"
+expect 1 zoo --networks demo --build /nowhere
+says err 'zoo: '
+pass
