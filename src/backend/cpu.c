@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The measured ceilings that predictions and utilisation figures refer to: a triad over large arrays, and
- * oneDNN's own sgemm, warm, best of several. */
+ * The measured ceilings that predictions and utilisation figures refer to: a triad over large arrays, oneDNN's own sgemm,
+ * and for bfloat16 a chain of the processor's dot products, each warm and the best of several. */
 #include "backend/cpu.h"
 
 #include <dnnl.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
 
 #include "base/io.h"
 #include "base/mem.h"
@@ -58,3 +61,59 @@ double cpu_measure_peak(void)
 	mem_unmap(m, 3 * bytes);
 	return best;
 }
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define CHAINS 16             /* independent sums, enough to hide the latency of one */
+#define TURNS (1 << 16)
+#define FLOPS (TURNS * CHAINS * 64.0)
+#define EACH(f) \
+	f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
+/* Named one by one, so that they stay in registers. */
+#define START(k) __m512 s##k = _mm512_set1_ps(k);
+#define TURN(k) s##k = _mm512_dpbf16_ps(s##k, a, b);
+#define ADD(k) all += _mm512_reduce_add_ps(s##k);
+
+__attribute__((target("avx512f,avx512bf16"))) static float dot_products(void)
+{
+	__m512bh a = (__m512bh)_mm512_set1_epi32(0x3c003c00), b = (__m512bh)_mm512_set1_epi32(0x3c013c01);
+	float all = 0;
+	EACH(START)
+	for (int i = 0; i < TURNS; i++) {
+		EACH(TURN)
+	}
+	EACH(ADD)
+	return all;
+}
+
+/* All threads; how many there were. The sums are returned so that nobody leaves them out. */
+static int all_dot_products(float *sum)
+{
+	int threads = 0;
+	float s = 0;
+#pragma omp parallel reduction(+ : threads, s)
+	{
+		s += dot_products();
+		threads++;
+	}
+	*sum = s;
+	return threads;
+}
+
+double cpu_measure_peak_bf16(void)
+{
+	double best = 0;
+	if (!__builtin_cpu_supports("avx512bf16"))
+		return 0;
+	for (int i = 0; i < 10; i++) {
+		float sum;
+		double t0 = io_seconds(), flops = FLOPS * all_dot_products(&sum), rate = flops / (io_seconds() - t0);
+		best = rate > best && sum > 0 ? rate : best;
+	}
+	return best;
+}
+#else
+double cpu_measure_peak_bf16(void)
+{
+	return 0;
+}
+#endif

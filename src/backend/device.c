@@ -149,11 +149,15 @@ int device_get(struct device *d, void *host, const void *from, size_t bytes)
 	return 0;
 }
 
-double device_measure_peak(struct device *d)
+double device_measure_peak(struct device *d, enum dtype type)
 {
 	if (d->peak_flops == 0 && d->backend == BACKEND_CPU)
 		d->peak_flops = cpu_measure_peak();
-	return d->peak_flops;
+	if (type != DTYPE_BF16)
+		return d->peak_flops;
+	if (d->peak_bf16 == 0 && d->backend == BACKEND_CPU)
+		d->peak_bf16 = cpu_measure_peak_bf16();
+	return d->peak_bf16 > 0 ? d->peak_bf16 : d->peak_flops;
 }
 
 double device_measure_bandwidth(struct device *d)

@@ -40,7 +40,8 @@ struct device {
 	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
 	enum dtype compute;          /* of activations and products: F32 or BF16 */
 	bool direct;                 /* convolutions without minimal filtering (precision.winograd: false) */
-	double peak_flops;           /* measured by device_measure_peak; 0 before */
+	double peak_flops;           /* in float32, measured by device_measure_peak; 0 before */
+	double peak_bf16;            /* the same in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 };
 
@@ -56,8 +57,9 @@ void device_populate(struct device *d, void *p, size_t bytes);
 /* Copies to and from it. In host memory they are memcpy. */
 int device_put(struct device *d, void *to, const void *host, size_t bytes);
 int device_get(struct device *d, void *host, const void *from, size_t bytes);
-/* float32 matrix-multiply rate in flop/s, measured once (about 50 ms). */
-double device_measure_peak(struct device *d);
+/* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 of that type's own instruction, or float32's where
+ * there is none. */
+double device_measure_peak(struct device *d, enum dtype type);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */
 double device_measure_bandwidth(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */

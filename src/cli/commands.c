@@ -212,9 +212,11 @@ static int run_dump_step(const struct options *o, int *status)
 static int run_bench(const struct options *o, int *status)
 {
 	struct session *s;
-	struct buf out = BUF_INIT;
+	struct buf out = BUF_INIT, tables = BUF_INIT;
 	TRY(open_for_steps(o, 0, &s));
-	int rc = bench(s, o->bench_steps, o->profile, &out);
+	int rc = bench(s, o->bench_steps, o->profile, &out, &tables);
+	fwrite(tables.data, 1, tables.len, stderr);
+	buf_release(&tables);
 	print(&out);
 	session_close(s);
 	return rc;

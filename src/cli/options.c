@@ -95,7 +95,7 @@ static const struct option_row rows[] = {
 	  "N timed steps on in-memory data after warm-up; one line of JSON" },
 	{ "synthetic", ARG_NONE, NULL, -1, 0, NULL, set_synthetic,
 	  "with --bench or --dump-step: made-up data of the config's model.input and model.classes" },
-	{ "profile", ARG_NONE, NULL, -1, 0, NULL, set_profile, "with --bench: also the time of each op, on standard error" },
+	{ "profile", ARG_NONE, NULL, -1, 0, NULL, set_profile, "with --bench: also each node's time against its roofline, on standard error and in the JSON" },
 	{ "o", ARG_REQUIRED, "OUT", -1, TEXT(output), NULL, NULL, "where --predict writes" },
 	{ "dump", ARG_REQUIRED, "PASS", -1, TEXT(dump), NULL, NULL,
 	  "with --plan: print the graph after this pass, or after every one with 'all'" },

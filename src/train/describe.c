@@ -227,7 +227,7 @@ static void describe_memory(const struct plan *p, struct buf *out)
 /* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
 static void describe_prediction(const struct session *s, const struct plan *p, struct buf *out)
 {
-	double peak = device_measure_peak(s->dev), rate = device_measure_bandwidth(s->dev);
+	double peak = device_measure_peak(s->dev, DTYPE_F32), rate = device_measure_bandwidth(s->dev);
 	double counted = 0, rest = 0;
 	if (peak <= 0 || rate <= 0)
 		return;

@@ -370,7 +370,7 @@ static int prepare(struct loop *l, const struct train_options *o)
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
-	device_measure_peak(l->s->dev);
+	device_measure_peak(l->s->dev, DTYPE_F32);
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }
 

@@ -24,7 +24,7 @@ rows = [r for r in result["rows"] if r["type"] == "float32"]
 assert [r["network"] for r in rows] == ["demo", "cosmoflow-mlperf"]
 for r in rows:
     assert r["samples_ratio"] > 0 and r["memory_ratio"] > 0 and r["first_ratio"] > 0
-    assert len(r["dlx_runs"]) == len(r["peer_runs"]) == 1 and r["mode"] in ("channels-last", "contiguous")
+    assert len(r["dlx_runs"]) == len(r["peer_runs"]) == 1 and r["layout"] in ("channels-last", "contiguous")
 END
 expect 2 zoo --networks demos
 says err "'demos' is none of tiramisu"

@@ -39,7 +39,7 @@ def precision(torch, job):
 
 
 def memory_format(torch, job, network):
-    if job["mode"] == "contiguous":
+    if job["layout"] == "contiguous":
         return torch.contiguous_format
     return torch.channels_last_3d if len(network.size) == 3 else torch.channels_last
 
@@ -61,7 +61,7 @@ def measure(job):
         with precision(torch, job):
             return network.loss(model(x), target)
 
-    if job["mode"] == "compiled":
+    if job["compiled"]:
         forward = torch.compile(forward)
 
     def step():

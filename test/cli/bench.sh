@@ -31,6 +31,13 @@ for kind in labels fields; do
 	says out '"batch": 2'
 done
 
+# The profile: tables on standard error, and in the line.
+expect 0 bench --synthetic --profile labels.yaml
+says err 'through memory'
+says err '2 convolutions'
+says err 'conv_grad_weight (1)'
+cp out profile.json
+
 expect 66 bench labels.yaml
 says err "cannot open 'nowhere.dlx'"
 says err "'--synthetic' does without data"
@@ -48,6 +55,7 @@ done
 [ "$(sed -n 1p sums)" != "$(sed -n 3p sums)" ] || fail "the same batch from another seed"
 find_python
 expect 0 "$python" - "$DLX_SOURCE/test/train" <<'END'
+import json
 import sys
 
 sys.path.insert(0, sys.argv[1])
@@ -57,5 +65,21 @@ batch = read("step/inputs.safetensors")
 assert batch["input"].shape == (64, 3, 8, 6) and batch["target"].shape == (64, 8, 6)
 assert abs(batch["input"].mean()) < 0.05 and abs(batch["input"].std() - 1) < 0.05
 assert sorted({*batch["target"].flat}) == [0, 1, 2, 3]
+
+profile = json.load(open("profile.json"))["profile"]
+assert profile["rates"]["bytes"] > 0 and profile["rates"]["f32"] > 0 and profile["rates"]["bf16"] > 0
+assert profile["convolutions"] <= profile["step"] and profile["reorders"] <= profile["step"]
+for rows in (profile["ops"], profile["nodes"]):
+    assert [r["lost"] for r in rows] == sorted((r["lost"] for r in rows), reverse=True)
+    for r in rows:
+        assert abs(r["seconds"] - r["bound"] - r["lost"]) <= 1e-9 + 1e-9 * r["seconds"]
+        assert r["bound"] >= 0.99 * max(r["flops"] / profile["rates"]["f32"], 0)
+    assert abs(sum(r["seconds"] for r in rows) + profile["between_nodes"] - profile["step"]) < 1e-6
+by_kind = {r["op"]: r for r in profile["ops"]}
+for op, r in by_kind.items():
+    nodes = [n for n in profile["nodes"] if n["op"] == op]
+    assert r["nodes"] == len(nodes) and abs(r["flops"] - sum(n["flops"] for n in nodes)) < 1
+assert by_kind["conv"]["flops"] == 2 * 2 * 4 * 8 * 6 * 3 * 9
+assert {n["phase"] for n in profile["nodes"]} == {"forward", "backward", "update"}
 END
 pass
