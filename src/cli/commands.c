@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "report/progress.h"
 #include "train/bench.h"
+#include "train/bench_op.h"
 #include "train/describe.h"
 #include "train/exchange.h"
 #include "train/loop.h"
@@ -222,6 +223,15 @@ static int run_bench(const struct options *o, int *status)
 	return rc;
 }
 
+static int run_bench_op(const struct options *o, int *status)
+{
+	struct buf out = BUF_INIT;
+	struct bench_op_options b = { o->file, o->config, o->device, o->compute };
+	int rc = bench_op(&b, &out);
+	print(&out);
+	return rc;
+}
+
 /* --- help --- */
 
 static int run_help(const struct options *o, int *status)
@@ -270,6 +280,7 @@ static int (*const commands[])(const struct options *o, int *status) = {
 	[COMMAND_EXPORT] = run_export,
 	[COMMAND_DUMP_STEP] = run_dump_step,
 	[COMMAND_BENCH] = run_bench,
+	[COMMAND_BENCH_OP] = run_bench_op,
 	[COMMAND_HELP] = run_help,
 	[COMMAND_HELP_CONFIG] = run_help_config,
 	[COMMAND_LIST_OPS] = run_list_ops,

@@ -93,6 +93,9 @@ static const struct option_row rows[] = {
 	  "one training step on the first batch; loss, inputs, outputs, gradients and parameters as files" },
 	{ "bench", ARG_OPTIONAL, "N", COMMAND_BENCH, 0, "20", set_bench,
 	  "N timed steps on in-memory data after warm-up; one line of JSON" },
+	{ "bench-op", ARG_REQUIRED, "OP", COMMAND_BENCH_OP, TEXT(file), NULL, NULL,
+	  "time one op against its roofline, on the inputs given in the config's place: --bench-op relu 8x64x56x56" },
+	{ "compute", ARG_REQUIRED, "f32|bf16", -1, TEXT(compute), NULL, NULL, "with --bench-op: the type to compute in" },
 	{ "synthetic", ARG_NONE, NULL, -1, 0, NULL, set_synthetic,
 	  "with --bench or --dump-step: made-up data of the config's model.input and model.classes" },
 	{ "profile", ARG_NONE, NULL, -1, 0, NULL, set_profile, "with --bench: also each node's time against its roofline, on standard error and in the JSON" },
@@ -193,7 +196,7 @@ static int check(const struct options *o)
 {
 	bool standalone = o->command == COMMAND_HELP || o->command == COMMAND_VERSION ||
 	                  o->command == COMMAND_HELP_CONFIG || o->command == COMMAND_LIST_OPS ||
-	                  o->command == COMMAND_MAN_CONFIG;
+	                  o->command == COMMAND_MAN_CONFIG || o->command == COMMAND_BENCH_OP;
 	if (!o->config && !standalone)
 		return ERR(E_USAGE, NULL, "no config file given; usage: dlx-train [OPTIONS] CONFIG.yaml; see --help");
 	if (o->command == COMMAND_PREDICT && !o->output)
@@ -204,6 +207,10 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
 	if (o->dump)
 		TRY(check_dump(o->dump));
+	if (o->compute && o->command != COMMAND_BENCH_OP)
+		return ERR(E_USAGE, NULL, "'--compute' goes with '--bench-op'; a config has 'precision.compute'");
+	if (o->nset && o->command == COMMAND_BENCH_OP)
+		return ERR(E_USAGE, NULL, "'--set' is for configs; '--bench-op' has none");
 	if (o->synthetic && o->command != COMMAND_BENCH && o->command != COMMAND_DUMP_STEP)
 		return ERR(E_USAGE, NULL, "'--synthetic' goes with '--bench' or '--dump-step'");
 	if (o->profile && o->command != COMMAND_BENCH)
@@ -220,6 +227,9 @@ int options_parse(struct options *o, int argc, char **argv)
 			only_files = true;
 		} else if (!only_files && argv[i][0] == '-' && argv[i][1]) {
 			TRY(one(o, argc, argv, &i));
+		} else if (o->config && o->command == COMMAND_BENCH_OP) {
+			return ERR(E_USAGE, NULL, "two samples: '%s' and '%s'; several inputs are one argument, in quotes", o->config,
+			           argv[i]);
 		} else if (o->config) {
 			return ERR(E_USAGE, NULL, "two config files: '%s' and '%s'", o->config, argv[i]);
 		} else {

@@ -10,7 +10,7 @@
 
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
-	COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
+	COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP, COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
 	COMMAND_VERSION
 };
 
@@ -18,14 +18,15 @@ enum command {
 
 struct options {
 	enum command command;
-	const char *config;              /* the file */
+	const char *config;              /* the file; the sample of --bench-op */
 	const char *set[OPTIONS_MAX_SET];
 	int nset;
 	const char *device;
 	const char *resume;              /* NULL: not asked */
 	const char *plan_format;         /* text, json, dot */
-	const char *file;                /* of --predict, --export, --dump-step; key of --help-config */
+	const char *file;                /* of --predict, --export, --dump-step; key of --help-config; op of --bench-op */
 	const char *output;              /* -o */
+	const char *compute;             /* of --bench-op */
 	const char *dump;                /* --dump=PASS */
 	int64_t bench_steps;
 	bool synthetic, profile, quiet;

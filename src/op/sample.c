@@ -12,6 +12,8 @@
 
 enum value_kind { V_NORMAL, V_POSITIVE, V_AWAY, V_DISTINCT, V_INDEX, V_LABELS, V_KEY, V_ONE, V_ZERO };
 
+#define MAX_VALUES ((int64_t)1 << 28)
+
 struct spec {
 	bool absent;
 	struct shape shape;
@@ -50,6 +52,10 @@ static int parse_shape(char *p, struct shape *s)
 			return ERR(E_USAGE, NULL, "bad shape");
 		s->d[s->nd++] = atoll(d);
 	}
+	int64_t count = 1;
+	for (int i = 0; i < s->nd; i++)
+		if (__builtin_mul_overflow(count, s->d[i], &count) || count > MAX_VALUES)
+			return ERR(E_USAGE, NULL, "an input of more than %lld values", (long long)MAX_VALUES);
 	return 0;
 }
 
@@ -128,6 +134,8 @@ static int parse_attrs(struct graph *g, const struct op *op, const char *text, v
 {
 	struct ynode *map;
 	*attr = NULL;
+	if (!op->attr_size && text[strspn(text, " ")])
+		return ERR(E_USAGE, NULL, "'%s' has no attributes, but ';' is followed by '%s'", op->name, text);
 	if (!op->attr_size)
 		return 0;
 	*attr = arena_alloc(g->arena, op->attr_size);

@@ -46,6 +46,39 @@ says err "'--synthetic' makes data as the config declares it: 'model.input' with
 expect 64 "$train" --synthetic labels.yaml
 says err "'--synthetic' goes with '--bench' or '--dump-step'"
 
+# One op alone.
+expect 0 "$train" --bench-op conv '2x3x5x6 5x3x3x3! 5!'
+says err 'of its roofline'
+mv out op.json
+expect 0 "$train" --quiet --device cpu --bench-op=conv '2x3x5x6 5x3x3x3! 5!; stride: [2]'
+[ ! -s err ] || fail "--quiet prints a note"
+if "$train" --quiet --compute bf16 --device cpu --bench-op=conv '2x3x5x6 5x3x3x3! 5!' >out 2>err; then
+	says out '"compute": "bf16"'
+else
+	says err 'cannot compute in bf16'
+fi
+expect 0 "$train" --bench-op adam 's:positive s:index5 - - - 3x5! 3x5 3x5@ 3x5:positive@'
+# refuses TEXT OP SAMPLE...: status 64, or another one from the op itself.
+refuses() {
+	says_what=$1
+	shift
+	"$train" --bench-op "$@" >out 2>err && fail "takes $*"
+	says err "$says_what"
+}
+refuses "there is no such op; did you mean 'relu'?" rellu 3
+refuses "'--bench-op=relu' needs a sample of inputs and attributes, such as '" relu
+refuses "several inputs are one argument, in quotes" conv 2x3x5x6 5x3x3x3!
+refuses "unknown kind of values 'foo'" relu 9:foo
+refuses "'relu' has no attributes" relu '9; slope: 3'
+refuses "unknown key 'strid'" conv '2x3x5x6 5x3x3x3!; strid: 2'
+refuses "in the sample '3x3'; one of conv is '" conv 3x3
+refuses 'an input of more than 268435456 values' relu 99999999999x99999999999
+refuses 'nothing runs' reshape '3; shape: [3]'
+refuses "'--compute=f64': expected f32 or bf16" relu 3 --compute f64
+refuses "'--set' is for configs" relu 3 --set run.seed=1
+expect 64 "$train" --check --compute bf16 labels.yaml
+says err "'--compute' goes with '--bench-op'"
+
 # The same batch from the same seed alone; labels of every class, inputs of mean 0 and variance 1.
 for seed in 3 3 4; do
 	expect 0 "$train" --quiet --dump-step step --synthetic --set train.batch_size=64 --set run.seed=$seed labels.yaml
@@ -65,6 +98,10 @@ batch = read("step/inputs.safetensors")
 assert batch["input"].shape == (64, 3, 8, 6) and batch["target"].shape == (64, 8, 6)
 assert abs(batch["input"].mean()) < 0.05 and abs(batch["input"].std() - 1) < 0.05
 assert sorted({*batch["target"].flat}) == [0, 1, 2, 3]
+
+op = json.load(open("op.json"))
+assert op["flops"] == 2 * 2 * 5 * 3 * 4 * 3 * 9 and op["runs"] >= 5 and op["kernel"]
+assert 0 < op["min"] <= op["seconds"] <= op["max"] and op["bound"] > 0
 
 profile = json.load(open("profile.json"))["profile"]
 assert profile["rates"]["bytes"] > 0 and profile["rates"]["f32"] > 0 and profile["rates"]["bf16"] > 0

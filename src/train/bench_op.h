@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * "--bench-op": one op, alone, on inputs of any shape, against its roofline. */
+#ifndef DLX_TRAIN_BENCH_OP_H
+#define DLX_TRAIN_BENCH_OP_H
+
+#include "base/buf.h"
+#include "base/types.h"
+
+struct bench_op_options {
+	const char *op;
+	const char *sample;      /* inputs and attributes, as in the ops' own (graph/op.h); NULL is an error */
+	const char *device;      /* NULL: auto */
+	const char *compute;     /* f32, bf16; NULL: f32 */
+};
+
+/* Appends one line of JSON to out; a note says the same. */
+int bench_op(const struct bench_op_options *o, struct buf *out);
+
+#endif
