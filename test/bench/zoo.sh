@@ -29,5 +29,5 @@ END
 expect 2 zoo --networks demos
 says err "'demos' is none of tiramisu"
 expect 1 zoo --networks demo --build /nowhere
-says err 'zoo: '
+says err "zoo: cannot run '/nowhere/dlx-train': No such file"
 pass
