@@ -48,6 +48,8 @@ void help_type(struct buf *out, const struct field *f)
 		buf_puts(out, variant_key(f->variants));
 		for (int i = 0; f->variants[i].name; i++)
 			buf_printf(out, "%s %s", i ? "," : "", f->variants[i].name);
+	} else if (f->type == FT_SECTIONS) {
+		buf_puts(out, "list of maps");
 	} else if (f->type == FT_NODE && (f->variants || f->entries)) {
 		buf_puts(out, "list of entries");
 	} else {

@@ -34,7 +34,8 @@ enum field_type {
 	FT_SECTION,   /* the struct sub describes, embedded at offset */
 	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent). With variants or
 	               * entries it is a list of tagged entries, which only the help needs to know */
-	FT_VARIANT    /* struct variant_value: a map with `type: NAME`, or just NAME */
+	FT_VARIANT,   /* struct variant_value: a map with `type: NAME`, or just NAME */
+	FT_SECTIONS   /* struct sections: a list of maps, each of the keys of the one row of variants */
 };
 
 struct ints {
@@ -48,6 +49,12 @@ struct floats {
 struct strings {
 	int n;
 	const char *const *v;
+	const struct loc *loc;     /* of each */
+};
+
+struct sections {
+	int n;
+	const void *v;             /* structs of variants[0].size */
 	const struct loc *loc;     /* of each */
 };
 
@@ -120,6 +127,7 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 #define FIELD_LIST_OF(s, m, d, make, doc_) \
 	{ #m, FT_NODE, offsetof(s, m), d, 0, 0, NULL, NULL, NULL, 0, doc_, make }
 #define FIELD_VARIANT(s, m, d, vars, doc)  FIELD_(s, m, FT_VARIANT, d, 0, 0, NULL, NULL, vars, 0, doc)
+#define FIELD_SECTIONS(s, m, row, doc)     FIELD_(s, m, FT_SECTIONS, NULL, 0, 0, NULL, NULL, row, 0, doc)
 #define FIELD_END { NULL, FT_END, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, NULL }
 
 /* Reads map (NULL or Y_NULL: an empty one) into *out by the table. what names the thing in messages

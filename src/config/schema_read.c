@@ -97,7 +97,31 @@ static struct ynode *default_node(struct arena *a, const struct field *f, const 
 /* Types whose defaults are constants: one that does not fit its row is a mistake in the table. */
 static bool constant_type(enum field_type t)
 {
-	return t != FT_PATH && t != FT_SECTION && t != FT_VARIANT && t != FT_NODE;
+	return t != FT_PATH && t != FT_SECTION && t != FT_VARIANT && t != FT_NODE && t != FT_SECTIONS;
+}
+
+static int read_sections(struct arena *a, const struct field *f, const struct ynode *node, void *out)
+{
+	const struct variant *row = f->variants;
+	struct sections *s = out;
+	int rc = 0;
+
+	*s = (struct sections){ 0 };
+	if (y_is_null(node))
+		return 0;
+	if (node->kind != Y_SEQ)
+		return ERR(E_CONFIG, &node->loc, "'%s' must be a list of maps, not %s", f->name,
+		           value_describe(a, node));
+	char *v = arena_alloc(a, row->size * ((size_t)node->n + 1));
+	struct loc *loc = ARENA_ARRAY(a, struct loc, node->n + 1);
+	for (int i = 0; i < node->n; i++) {
+		const struct ynode *item = node->item[i];
+		const char *what = arena_printf(a, "an entry of '%s'", f->name);
+		loc[i] = item->loc;
+		rc = first_code(rc, schema_read(a, item, row->fields, what, &item->loc, v + (size_t)i * row->size));
+	}
+	*s = (struct sections){ node->n, v, loc };
+	return rc;
 }
 
 /* key_loc: where the key stands, for what is missing below it. */
@@ -114,6 +138,8 @@ static int read_field(const struct scope *s, const struct field *f, const struct
 		}
 		return schema_read_variant(s->a, node, f->variants, arena_printf(s->a, "'%s'", f->name),
 		                           out);
+	case FT_SECTIONS:
+		return read_sections(s->a, f, node, out);
 	case FT_NODE:
 		*(const struct ynode **)out = node;
 		return 0;

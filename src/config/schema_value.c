@@ -270,6 +270,7 @@ static const struct {
 	[FT_SECTION] = { NULL, 0 },
 	[FT_NODE] = { NULL, sizeof(struct ynode *) },
 	[FT_VARIANT] = { NULL, sizeof(struct variant_value) },
+	[FT_SECTIONS] = { NULL, sizeof(struct sections) },
 };
 
 void value_zero(const struct field *f, void *out)
@@ -287,6 +288,8 @@ bool value_is_zero(const struct field *f, const void *in)
 		return ((const struct floats *)in)->n == 0;
 	if (f->type == FT_STRINGS)
 		return ((const struct strings *)in)->n == 0;
+	if (f->type == FT_SECTIONS)
+		return ((const struct sections *)in)->n == 0;
 	if (f->type == FT_VARIANT)
 		return ((const struct variant_value *)in)->v == NULL;
 	return f->type != FT_SECTION && !memcmp(in, zero, types[f->type].size);

@@ -80,6 +80,17 @@ static struct ynode *write_list(struct arena *a, const struct field *f, const vo
 	return seq;
 }
 
+static struct ynode *write_sections(struct arena *a, const struct field *f, const void *in)
+{
+	const struct sections *s = in;
+	const struct variant *row = f->variants;
+	struct ynode *seq = ynode_new(a, Y_SEQ);
+
+	for (int i = 0; i < s->n; i++)
+		ynode_add_item(a, seq, schema_write(a, row->fields, (const char *)s->v + (size_t)i * row->size));
+	return seq;
+}
+
 static struct ynode *write_field(struct arena *a, const struct field *f, const void *in)
 {
 	int choice;
@@ -106,6 +117,8 @@ static struct ynode *write_field(struct arena *a, const struct field *f, const v
 		return write_list(a, f, in);
 	case FT_SECTION:
 		return schema_write(a, f->sub, in);
+	case FT_SECTIONS:
+		return write_sections(a, f, in);
 	case FT_NODE:
 		return *(struct ynode *const *)in;
 	case FT_VARIANT:

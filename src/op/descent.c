@@ -6,6 +6,8 @@
  *   sgd      as PyTorch's: v = m v + d; u = v (nesterov: d + m v)
  *            rate_inside, as in You, Gitman, Ginsburg (2017): v = m v + lr d; w -= v
  *   adam     Kingma, Ba: Adam (ICLR 2015), bias-corrected by step + 1: u = m^ / (sqrt(v^) + eps)
+ *   rmsprop  Tieleman, Hinton (2012): v = a v + (1 - a) d^2; u = d / (sqrt(v) + eps), or
+ *            d / sqrt(v + eps); with momentum u = b = m b + that
  *
  * and then w -= lr u, or with decoupled decay (Loshchilov, Hutter: AdamW, ICLR 2019) w -= lr (u + wd w).
  * `direction` gives u + wd w in place of the new w, for those who want to know how long it is before
@@ -53,10 +55,21 @@ static const struct field adam_fields[] = {
 	FIELD_END
 };
 
+static const struct field rmsprop_fields[] = {
+	FIELD_FLOAT(struct rmsprop_attr, alpha, "0.99", 0, 0.9999999, "decay of the mean of squared gradients"),
+	FIELD_FLOAT(struct rmsprop_attr, eps, "1e-8", 1e-30, 1e6, "added to the root of the mean of squares"),
+	FIELD_FLOAT(struct rmsprop_attr, momentum, "0", 0, 1, "share of the previous update that is kept"),
+	FIELD_BOOL(struct rmsprop_attr, eps_inside, "false", "eps is added under the root"),
+	DESCENT_FIELDS(struct rmsprop_attr),
+	FIELD_END
+};
+
 /* Members of a group, inputs and outputs alike but for G. */
 enum { W, G, M, V };
 static const char *const sgd_member[] = { "weight", "gradient", "momentum" };
 static const char *const adam_member[] = { "weight", "gradient", "first moment", "second moment" };
+
+static const char *const rmsprop_member[] = { "weight", "gradient", "mean of squares", "momentum" };
 
 static struct bundle_form sgd_form(const struct node *n)
 {
@@ -69,6 +82,13 @@ static struct bundle_form sgd_form(const struct node *n)
 static struct bundle_form adam_form(const struct node *n)
 {
 	return (struct bundle_form){ DESCENT_HEAD, 4, 3, adam_member };
+}
+
+static struct bundle_form rmsprop_form(const struct node *n)
+{
+	bool b = ((const struct rmsprop_attr *)n->attr)->momentum > 0;
+
+	return (struct bundle_form){ DESCENT_HEAD, 3 + b, 2 + b, rmsprop_member };
 }
 
 /* --- shape --- */
@@ -158,6 +178,11 @@ static int adam_shape(struct graph *g, struct node *n)
 	return descent_shape(g, n, adam_form(n), &((const struct adam_attr *)n->attr)->each);
 }
 
+static int rmsprop_shape(struct graph *g, struct node *n)
+{
+	return descent_shape(g, n, rmsprop_form(n), &((const struct rmsprop_attr *)n->attr)->each);
+}
+
 /* --- cost --- */
 
 static void descent_cost(const struct graph *g, const struct node *n, struct cost *c, int flops)
@@ -182,6 +207,11 @@ static void adam_cost(const struct graph *g, const struct node *n, struct cost *
 	descent_cost(g, n, c, 12);
 }
 
+static void rmsprop_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	descent_cost(g, n, c, 8);
+}
+
 /* --- layouts --- */
 
 static int sgd_choose(struct kplan *k, struct layout *in, struct layout *out)
@@ -192,6 +222,11 @@ static int sgd_choose(struct kplan *k, struct layout *in, struct layout *out)
 static int adam_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	return bundle_choose(k, adam_form(k->n), in, out);
+}
+
+static int rmsprop_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	return bundle_choose(k, rmsprop_form(k->n), in, out);
 }
 
 /* --- kernels that exist in double and in float: one text for both --- */
@@ -319,6 +354,41 @@ static void adam_factors(const struct kplan *k, const struct kargs *a)
 ADAM(adam_range_reference, double, sqrt, NO_CLONES)
 ADAM(adam_range, float, sqrtf, SIMD_CLONES)
 
+/* u into to, which the momentum then works on; alone it is the end of it. */
+#define RMSPROP(name, real, root_of, CLONES)                                                       \
+	CLONES                                                                                         \
+	static void name(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)  \
+	{                                                                                              \
+		const struct rmsprop_attr *at = k->n->attr;                                                \
+		const struct coefficients_##real c = coefficients_##real(k, a, &at->each, t);              \
+		bool moving = at->momentum > 0;                                                            \
+		void *const *in = a->in + DESCENT_HEAD + t * (3 + moving);                                 \
+		void *const *out = a->out + t * (2 + moving);                                              \
+		const real *w = in[W], *g = in[G];                                                         \
+		real *to = out[0], *v = out[1], *b = moving ? out[2] : NULL;                               \
+		real keep = (real)at->alpha, take = (real)(1 - at->alpha), m = (real)at->momentum;         \
+		real under = at->eps_inside ? (real)at->eps : 0, beside = at->eps_inside ? 0 : (real)at->eps; \
+		if (moving) {                                                                              \
+			SIMD_LOOP                                                                              \
+			for (int64_t i = lo; i < hi; i++) {                                                    \
+				real d = (g[i] * c.scale + c.coupled * w[i]) * c.trust;                            \
+				v[i] = keep * v[i] + take * d * d;                                                 \
+				b[i] = m * b[i] + d / (root_of(v[i] + under) + beside);                            \
+				to[i] = w[i] * c.keep - c.rate * b[i];                                             \
+			}                                                                                      \
+		} else {                                                                                   \
+			SIMD_LOOP                                                                              \
+			for (int64_t i = lo; i < hi; i++) {                                                    \
+				real d = (g[i] * c.scale + c.coupled * w[i]) * c.trust;                            \
+				v[i] = keep * v[i] + take * d * d;                                                 \
+				to[i] = w[i] * c.keep - c.rate * (d / (root_of(v[i] + under) + beside));           \
+			}                                                                                      \
+		}                                                                                          \
+	}
+
+RMSPROP(rmsprop_range_reference, double, sqrt, NO_CLONES)
+RMSPROP(rmsprop_range, float, sqrtf, SIMD_CLONES)
+
 /* --- plan and run --- */
 
 static int sgd_plan(struct kplan *k)
@@ -330,6 +400,11 @@ static int adam_plan(struct kplan *k)
 {
 	k->ws_bytes = sizeof(struct adam_factors);
 	return bundle_plan(k, adam_form(k->n));
+}
+
+static int rmsprop_plan(struct kplan *k)
+{
+	return bundle_plan(k, rmsprop_form(k->n));
 }
 
 /* Whether the step is to be made. The flag is a float on the CPU, a double in the reference. */
@@ -356,6 +431,8 @@ RUN(sgd_reference, sgd_range_reference, (void)0)
 RUN(sgd_cpu, sgd_range, (void)0)
 RUN(adam_reference, adam_range_reference, adam_factors(k, a))
 RUN(adam_cpu, adam_range, adam_factors(k, a))
+RUN(rmsprop_reference, rmsprop_range_reference, (void)0)
+RUN(rmsprop_cpu, rmsprop_range, (void)0)
 
 /* --- samples: (rate, step, scale, apply, trust), then the groups --- */
 
@@ -388,6 +465,15 @@ static const char *const adam_samples[] = {
 	"s:positive s:index5 - - - 3x5 3x5 3x5@ 3x5:positive@; weight_decay: 0.1, decoupled: true, "
 	"direction: true",
 	NULL
+};
+
+static const char *const rmsprop_samples[] = {
+	"s:positive - - - - 3x5! 3x5 3x5:positive@",
+	"s:positive - s:positive s:one 2:positive 4x3x3x3! 4x3x3x3 4x3x3x3:positive@ 7! 7 7:positive@; "
+	"alpha: 0.9, eps: 0.01, eps_inside: true, weight_decay: [0.1, 0]",
+	"s:positive - - - - 37! 37 37:zero@ 37@ 91x173! 91x173 91x173:positive@ 91x173@; momentum: 0.9, "
+	"weight_decay: 0.1, decoupled: true",
+	"s:positive - - s:zero - 3x5! 3x5 3x5:positive@", NULL
 };
 
 /* --- records --- */
@@ -424,4 +510,19 @@ static const struct op op_adam = {
 	.samples = adam_samples,
 };
 
-OPSET(descent, &op_sgd, &op_adam);
+static const struct op op_rmsprop = {
+	.name = "rmsprop",
+	.doc = "RMSProp: (lr, -, grad_scale?, apply?, trust?, (w, g, v, b?)...) -> (w', v', b'?)...",
+	.flags = OP_UPDATE,
+	.min_in = 1, .max_in = INT_MAX, .nout = -1,
+	.attr_size = sizeof(struct rmsprop_attr), .attrs = rmsprop_fields,
+	.shape = rmsprop_shape, .cost = rmsprop_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = rmsprop_plan, .run = rmsprop_reference },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_plan,
+		                  .run = rmsprop_cpu },
+	},
+	.samples = rmsprop_samples,
+};
+
+OPSET(descent, &op_sgd, &op_adam, &op_rmsprop);

@@ -32,6 +32,11 @@ struct adam_attr {
 	struct each_attr each;
 	double beta1, beta2, eps;
 };
+struct rmsprop_attr {
+	struct each_attr each;
+	double alpha, eps, momentum;
+	bool eps_inside;
+};
 struct ema_update_attr {
 	double momentum;             /* share of the new value */
 	double factor;               /* multiplies the new value: n / (n - 1) for an unbiased variance */

@@ -4,6 +4,7 @@
  * updated by one node each: of about a megabyte, so that gradients are used while they are in the
  * cache and their memory is free again soon after. What is larger stands alone. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -12,14 +13,41 @@
 #define BUNDLE_BYTES (1 << 20)
 
 struct ready {
-	nid at;                      /* makes the gradient */
-	int i;
+	nid together, at;            /* all of its kin have their gradients; it has its own */
+	int kin, i;                  /* first of those it goes with; itself */
 };
 
 static int by_ready(const void *x, const void *y)
 {
 	const struct ready *a = x, *b = y;
+	if (a->together != b->together)
+		return a->together > b->together ? 1 : -1;
+	if (a->kin != b->kin)
+		return a->kin > b->kin ? 1 : -1;
 	return a->at != b->at ? (a->at > b->at) - (a->at < b->at) : a->i - b->i;
+}
+
+static bool are_kin(const struct variant_value *o, const char *a, const char *b)
+{
+	size_t n = optim_prefix(o, a);
+	return optim_prefix(o, b) == n && strncmp(a, b, n) == 0;
+}
+
+/* r: in the network's order, in which kin stand near each other but not always side by side. */
+static void find_kin(const struct graph *g, const struct variant_value *o, int n, const tid *param,
+                     struct ready *r)
+{
+	for (int i = 0; i < n; i++) {
+		const char *name = graph_t(g, param[i])->name;
+		r[i].kin = i;
+		for (int k = 0; k < i && r[i].kin == i && optim_prefix(o, name) < strlen(name); k++)
+			if (r[k].kin == k && are_kin(o, name, graph_t(g, param[k])->name))
+				r[i].kin = k;
+		struct ready *head = &r[r[i].kin];
+		head->together = r[i].at > head->together ? r[i].at : head->together;
+	}
+	for (int i = 0; i < n; i++)
+		r[i].together = r[r[i].kin].together;
 }
 
 static int64_t bytes_of(const struct graph *g, tid t)
@@ -28,11 +56,14 @@ static int64_t bytes_of(const struct graph *g, tid t)
 	return shape_count(&x->shape) * (int64_t)dtype_size(x->dtype);
 }
 
-static void cut(struct bundles *b, const struct graph *g)
+/* Before a new kind, if the kin that follow would make it too large. */
+static void cut(struct bundles *b, const struct graph *g, const struct ready *r)
 {
 	int64_t sum = 0;
-	for (int i = 0; i < b->nparam; i++) {
-		int64_t bytes = bytes_of(g, b->param[i]);
+	for (int i = 0, next; i < b->nparam; i = next) {
+		int64_t bytes = 0;
+		for (next = i; next < b->nparam && r[next].kin == r[i].kin; next++)
+			bytes += bytes_of(g, b->param[next]);
 		if (i == 0 || sum + bytes > BUNDLE_BYTES) {
 			b->first[b->n++] = i;
 			sum = 0;
@@ -42,7 +73,8 @@ static void cut(struct bundles *b, const struct graph *g)
 	b->first[b->n] = b->nparam;
 }
 
-struct bundles *bundles_new(struct graph *g, int n, const tid *param, const tid *grad)
+struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
+                            const tid *grad)
 {
 	struct bundles *b = ARENA_NEW(g->arena, struct bundles);
 	struct ready *r = mem_alloc(((size_t)n + 1) * sizeof *r);
@@ -51,15 +83,18 @@ struct bundles *bundles_new(struct graph *g, int n, const tid *param, const tid 
 	b->param = ARENA_ARRAY(g->arena, tid, n);
 	b->grad = ARENA_ARRAY(g->arena, tid, n);
 	b->first = ARENA_ARRAY(g->arena, int, n + 1);
-	for (int i = 0; i < n; i++)
-		r[i] = (struct ready){ graph_t(g, grad[i])->producer, i };
+	for (int i = 0; i < n; i++) {
+		nid at = graph_t(g, grad[i])->producer;
+		r[i] = (struct ready){ at, at, i, i };
+	}
+	find_kin(g, optimizer, n, param, r);
 	qsort(r, (size_t)n, sizeof *r, by_ready);
 	for (int i = 0; i < n; i++) {
 		b->param[i] = param[r[i].i];
 		b->grad[i] = grad[r[i].i];
 	}
+	cut(b, g, r);
 	mem_free(r);
-	cut(b, g);
 	return b;
 }
 

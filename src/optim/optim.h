@@ -59,7 +59,7 @@ const struct metric_value *metrics_values(struct metrics *m, int *n);
 
 /* --- optimizers --- */
 
-extern const struct variant optimizer_variants[]; /* sgd, adam */
+extern const struct variant optimizer_variants[]; /* sgd, adam, lamb, rmsprop */
 
 /* Parameters that are updated together: bundle k is first[k] .. first[k + 1] - 1. */
 struct bundles {
@@ -68,9 +68,10 @@ struct bundles {
 	tid *param, *grad;
 	const tid *network;  /* the params in the order they were given in */
 };
-/* Sorts n parameters by when their gradients are ready, and cuts them into bundles. In the graph's
- * arena. */
-struct bundles *bundles_new(struct graph *g, int n, const tid *param, const tid *grad);
+/* Sorts n parameters by when their gradients are ready, and cuts them into bundles, none of which
+ * parts what the optimizer (NULL: any) must see together. In the graph's arena. */
+struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
+                            const tid *grad);
 /* Nodes emitted next are of bundle k: named after its first parameter, with `what` added. */
 void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *what);
 /* A state of param p's shape, named "P.LEAF", zero at first. */
@@ -90,6 +91,9 @@ int optim_emit(struct graph *g, const struct variant_value *optimizer, const str
                const struct optim_input *in);
 /* As loss_check. */
 int optim_check(const struct variant_value *optimizer);
+/* The length of the start of a parameter's name that it has in common with those whose updates depend
+ * on its own. */
+size_t optim_prefix(const struct variant_value *optimizer, const char *name);
 /* The base rate for the schedule. */
 double optim_learning_rate(const struct variant_value *optimizer);
 /* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm that of all gradients times scale; scale

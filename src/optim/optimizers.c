@@ -2,141 +2,360 @@
  *
  * Optimizers as graph: one update node for each bundle of parameters, which writes them and their
  * moments in place. Moments are states named after the parameter ("conv.weight.momentum"), zero at
- * first. */
+ * first.
+ *
+ * A trust ratio is two nodes more: the norms of the bundle's weights and gradients, and the ratio, which
+ * the update multiplies its gradients by. On the update it is four: the optimizer gives its direction
+ * (descent.c), whose norms make the ratio of the plain descent along it. LAMB is Adam's direction with
+ * decoupled decay and the ratio |w| / |direction|. */
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "op/trust.h"
 #include "op/update.h"
-#include "optim/optim.h"
+#include "optim/settings.h"
 
 struct sgd {
-	double learning_rate, momentum;
+	struct optimizer common;
+	double momentum;
 	bool nesterov;
-	double weight_decay;
 	bool decoupled;
 };
 struct adam {
-	double learning_rate, beta1, beta2, eps, weight_decay;
+	struct optimizer common;
+	double beta1, beta2, eps;
 	bool decoupled;
 };
+struct lamb {
+	struct optimizer common;
+	double beta1, beta2, eps;
+};
+struct rmsprop {
+	struct optimizer common;
+	double alpha, eps, momentum;
+	bool eps_inside, decoupled;
+};
+
+#define MOMENTUM(s) FIELD_FLOAT(s, momentum, "0", 0, 1, "share of the last update that is kept")
+#define BETAS(s)                                                                                   \
+	FIELD_FLOAT(s, beta1, "0.9", 0, 0.9999999, "memory of the mean gradient"),                     \
+	FIELD_FLOAT(s, beta2, "0.999", 0, 0.9999999, "memory of the mean squared gradient")
+#define EPS(s, eps_) FIELD_FLOAT(s, eps, eps_, 1e-30, 1, "added to the root of the mean squared gradient")
+#define DECOUPLED(s, doc) FIELD_BOOL(s, decoupled, "false", doc)
 
 static const struct field sgd_fields[] = {
-	FIELD_FLOAT(struct sgd, learning_rate, "0.01", 0, 1e6, "base rate; the schedule multiplies it"),
-	FIELD_FLOAT(struct sgd, momentum, "0", 0, 1, "share of the last update that is kept"),
+	OPTIMIZER_RATE(struct sgd, "0.01"),
+	MOMENTUM(struct sgd),
 	FIELD_BOOL(struct sgd, nesterov, "false", "Nesterov's form of momentum"),
-	FIELD_FLOAT(struct sgd, weight_decay, "0", 0, 1e6, "pull of every weight towards zero"),
-	FIELD_BOOL(struct sgd, decoupled, "false",
-	           "decay the weights themselves, not through the gradient"),
+	OPTIMIZER_DECAY(struct sgd, "0"),
+	DECOUPLED(struct sgd, "decay the weights themselves, not through the gradient"),
+	OPTIMIZER_TRUST(struct sgd),
+	OPTIMIZER_GROUPS(struct sgd),
 	FIELD_END
 };
 static const struct field adam_fields[] = {
-	FIELD_FLOAT(struct adam, learning_rate, "0.001", 0, 1e6,
-	            "base rate; the schedule multiplies it"),
-	FIELD_FLOAT(struct adam, beta1, "0.9", 0, 0.9999999, "memory of the mean gradient"),
-	FIELD_FLOAT(struct adam, beta2, "0.999", 0, 0.9999999, "memory of the mean squared gradient"),
-	FIELD_FLOAT(struct adam, eps, "1e-8", 1e-30, 1,
-	            "added to the root of the mean squared gradient"),
-	FIELD_FLOAT(struct adam, weight_decay, "0", 0, 1e6, "pull of every weight towards zero"),
-	FIELD_BOOL(struct adam, decoupled, "false",
-	           "decay the weights themselves, not through the gradient (AdamW)"),
+	OPTIMIZER_RATE(struct adam, "0.001"),
+	BETAS(struct adam),
+	EPS(struct adam, "1e-8"),
+	OPTIMIZER_DECAY(struct adam, "0"),
+	DECOUPLED(struct adam, "decay the weights themselves, not through the gradient (AdamW)"),
+	OPTIMIZER_TRUST(struct adam),
+	OPTIMIZER_GROUPS(struct adam),
+	FIELD_END
+};
+static const struct field lamb_fields[] = {
+	OPTIMIZER_RATE(struct lamb, "0.001"),
+	BETAS(struct lamb),
+	EPS(struct lamb, "1e-6"),
+	OPTIMIZER_DECAY(struct lamb, "0.01"),
+	OPTIMIZER_GROUPS(struct lamb),
+	FIELD_END
+};
+static const struct field rmsprop_fields[] = {
+	OPTIMIZER_RATE(struct rmsprop, "0.01"),
+	FIELD_FLOAT(struct rmsprop, alpha, "0.99", 0, 0.9999999, "memory of the mean squared gradient"),
+	EPS(struct rmsprop, "1e-8"),
+	FIELD_BOOL(struct rmsprop, eps_inside, "false", "eps is added under the root"),
+	MOMENTUM(struct rmsprop),
+	OPTIMIZER_DECAY(struct rmsprop, "0"),
+	DECOUPLED(struct rmsprop, "decay the weights themselves, not through the gradient"),
+	OPTIMIZER_TRUST(struct rmsprop),
+	OPTIMIZER_GROUPS(struct rmsprop),
 	FIELD_END
 };
 
+enum { SGD, ADAM, LAMB, RMSPROP };
 const struct variant optimizer_variants[] = {
-	{ "sgd", "stochastic gradient descent, with momentum and weight decay", sgd_fields,
-	  sizeof(struct sgd) },
-	{ "adam", "Adam (Kingma 2015), AdamW with decoupled weight decay", adam_fields,
-	  sizeof(struct adam) },
+	{ .name = "sgd", .doc = "stochastic gradient descent, with momentum and weight decay",
+	  .fields = sgd_fields, .size = sizeof(struct sgd) },
+	{ .name = "adam", .doc = "Adam (Kingma 2015), AdamW with decoupled weight decay",
+	  .fields = adam_fields, .size = sizeof(struct adam) },
+	{ .name = "lamb", .doc = "LAMB (You et al. 2020): AdamW whose steps are as long as the weights of their tensor",
+	  .fields = lamb_fields, .size = sizeof(struct lamb) },
+	{ .name = "rmsprop", .doc = "RMSProp (Tieleman, Hinton 2012)",
+	  .fields = rmsprop_fields, .size = sizeof(struct rmsprop) },
 	{ NULL, NULL, NULL, 0 }
 };
 
-static bool is_sgd(const struct variant_value *o)
+static int kind_of(const struct variant_value *o)
 {
-	return strcmp(o->v->name, "sgd") == 0;
+	return (int)(o->v - optimizer_variants);
+}
+
+static const struct optimizer *common(const struct variant_value *o)
+{
+	return o->data;
 }
 
 double optim_learning_rate(const struct variant_value *o)
 {
-	return is_sgd(o) ? ((const struct sgd *)o->data)->learning_rate
-	                 : ((const struct adam *)o->data)->learning_rate;
+	return common(o)->learning_rate;
 }
 
 int optim_check(const struct variant_value *o)
 {
 	const struct sgd *c = o->data;
-	if (is_sgd(o) && c->nesterov && c->momentum == 0)
+	if (kind_of(o) == SGD && c->nesterov && c->momentum == 0)
 		return ERR(E_CONFIG, &o->loc, "'nesterov' needs a 'momentum' above 0");
-	return 0;
+	return settings_check(common(o), kind_of(o) == SGD, &o->loc);
 }
 
-/* What an optimizer's node is made of. */
+/* --- rules: what an optimizer's node is made of --- */
+
 struct rule {
 	const char *op;
-	const void *attr;
+	struct each_attr *attr;      /* the op's attributes, which begin so */
 	int nmoment;
 	const char *const *moment;
+	const struct trust *trust;   /* NULL: none */
 };
-
-static struct each_attr each(struct graph *g, double weight_decay, bool decoupled)
-{
-	double *decay = arena_copy(g->arena, &weight_decay, sizeof weight_decay);
-	return (struct each_attr){ .weight_decay = { weight_decay > 0, decay }, .decoupled = decoupled };
-}
 
 static struct rule sgd_rule(struct graph *g, const struct sgd *c)
 {
 	static const char *const moment[] = { "momentum" };
 	struct sgd_attr *at = ARENA_NEW(g->arena, struct sgd_attr);
-	at->each = each(g, c->weight_decay, c->decoupled);
+	const struct variant *trust = c->common.trust.v;
 	at->momentum = c->momentum;
 	at->nesterov = c->nesterov;
-	return (struct rule){ "sgd", at, c->momentum > 0, moment };
+	at->each.decoupled = c->decoupled;
+	at->rate_inside = trust && strcmp(trust->name, "lars") == 0;
+	return (struct rule){ "sgd", &at->each, c->momentum > 0, moment, c->common.trust.data };
 }
+
+static const char *const adam_moment[] = { "first_moment", "second_moment" };
 
 static struct rule adam_rule(struct graph *g, const struct adam *c)
 {
-	static const char *const moment[] = { "first_moment", "second_moment" };
 	struct adam_attr *at = ARENA_NEW(g->arena, struct adam_attr);
-	at->each = each(g, c->weight_decay, c->decoupled);
 	at->beta1 = c->beta1;
 	at->beta2 = c->beta2;
 	at->eps = c->eps;
-	return (struct rule){ "adam", at, 2, moment };
+	at->each.decoupled = c->decoupled;
+	return (struct rule){ "adam", &at->each, 2, adam_moment, c->common.trust.data };
 }
 
-static int emit_bundle(struct graph *g, const struct rule *r, const struct bundles *b, int k,
-                       const struct optim_input *in)
+static struct rule lamb_rule(struct graph *g, const struct lamb *c)
 {
-	int n = b->first[k + 1] - b->first[k], each = 2 + r->nmoment;
-	tid *arg = ARENA_ARRAY(g->arena, tid, DESCENT_HEAD + n * each);
-	arg[DESCENT_RATE] = in->learning_rate;
-	arg[DESCENT_STEP] = in->step;
-	arg[DESCENT_SCALE] = in->grad_scale;
-	arg[DESCENT_APPLY] = arg[DESCENT_TRUST] = NONE;
-	for (int i = 0; i < n; i++) {
-		tid *member = arg + DESCENT_HEAD + i * each;
-		member[0] = b->param[b->first[k] + i];
-		member[1] = b->grad[b->first[k] + i];
-		for (int m = 0; m < r->nmoment; m++)
-			TRY(bundles_state(g, member[0], r->moment[m], &member[2 + m]));
+	static const struct trust trust = { .eta = 1, .zero = 1, .mode = TRUST_SCALE, .of = OF_UPDATE };
+	struct adam_attr *at = ARENA_NEW(g->arena, struct adam_attr);
+	at->beta1 = c->beta1;
+	at->beta2 = c->beta2;
+	at->eps = c->eps;
+	at->each.decoupled = true;
+	return (struct rule){ "adam", &at->each, 2, adam_moment, &trust };
+}
+
+static struct rule rmsprop_rule(struct graph *g, const struct rmsprop *c)
+{
+	static const char *const moment[] = { "mean_square", "momentum" };
+	struct rmsprop_attr *at = ARENA_NEW(g->arena, struct rmsprop_attr);
+	at->alpha = c->alpha;
+	at->eps = c->eps;
+	at->momentum = c->momentum;
+	at->eps_inside = c->eps_inside;
+	at->each.decoupled = c->decoupled;
+	return (struct rule){ "rmsprop", &at->each, 1 + (c->momentum > 0), moment, c->common.trust.data };
+}
+
+static struct rule rule_of(struct graph *g, const struct variant_value *o)
+{
+	switch (kind_of(o)) {
+	case SGD: return sgd_rule(g, o->data);
+	case ADAM: return adam_rule(g, o->data);
+	case LAMB: return lamb_rule(g, o->data);
+	default: return rmsprop_rule(g, o->data);
 	}
-	return graph_emit(g, r->op, r->attr, DESCENT_HEAD + n * each, arg, 0, NULL);
+}
+
+/* --- one bundle --- */
+
+struct job {
+	struct graph *g;
+	const struct bundles *b;
+	const struct optim_input *in;
+	struct rule rule;
+	const struct setting *setting;   /* of all params, in the bundles' order */
+	int first, n;                    /* the bundle at hand */
+};
+
+/* A list of one number for each parameter, or for all alike; none where it is `absent`. */
+static struct floats list(const struct job *j, size_t member, double absent)
+{
+	double *v = ARENA_ARRAY(j->g->arena, double, j->n);
+	bool alike = true;
+	for (int i = 0; i < j->n; i++) {
+		v[i] = *(const double *)((const char *)&j->setting[j->first + i] + member);
+		alike &= v[i] == v[0];
+	}
+	return (struct floats){ alike ? v[0] != absent : j->n, v };
+}
+#define LIST(j, member, absent) list(j, offsetof(struct setting, member), absent)
+
+static const char *name_of(const struct job *j, int i)
+{
+	return graph_t(j->g, j->b->param[j->first + i])->name;
+}
+
+/* Which parameters share a ratio; -1: this one has none. */
+static struct ints layers(const struct job *j)
+{
+	int per = j->rule.trust->per;
+	int64_t *v = ARENA_ARRAY(j->g->arena, int64_t, j->n);
+	for (int i = 0; i < j->n; i++) {
+		size_t n = settings_prefix(name_of(j, i), per);
+		v[i] = j->setting[j->first + i].trust ? i : -1;
+		for (int k = 0; k < i && v[i] == i; k++)
+			if (v[k] >= 0 && settings_prefix(name_of(j, k), per) == n &&
+			    strncmp(name_of(j, i), name_of(j, k), n) == 0)
+				v[i] = v[k];
+	}
+	return (struct ints){ j->n, v };
+}
+
+static bool has_trust(const struct job *j)
+{
+	bool any = false;
+	for (int i = 0; i < j->n; i++)
+		any |= j->setting[j->first + i].trust;
+	return j->rule.trust && any;
+}
+
+/* The ratios of the bundle's parameters to what[], gradients (times scale) or updates. */
+static int emit_trust(const struct job *j, const tid *what, tid scale, tid *out)
+{
+	const struct trust *t = j->rule.trust;
+	bool on_gradient = t->of == OF_GRADIENT && !j->rule.attr->decoupled;
+	struct floats decay = on_gradient ? LIST(j, weight_decay, 0) : (struct floats){ 0 }, none = { 0 };
+	struct norms_attr norms = { t->decay == DECAY_WITHIN ? decay : none };
+	struct trust_ratio_attr ratio = { t->eta, t->eps, t->least, t->zero, t->mode == TRUST_CLIP,
+		t->limit == LIMIT_RATE, t->decay == DECAY_WITHIN ? none : decay, LIST(j, rate_factor, 1), layers(j) };
+	tid *in = ARENA_ARRAY(j->g->arena, tid, 1 + 2 * j->n), both[2] = { NONE, j->in->learning_rate };
+	in[0] = scale;
+	for (int i = 0; i < j->n; i++) {
+		in[1 + 2 * i] = j->b->param[j->first + i];
+		in[2 + 2 * i] = what[i];
+	}
+	TRY(graph_emit1(j->g, "norms", &norms, 1 + 2 * j->n, in, &both[0]));
+	return graph_emit1(j->g, "trust_ratio", &ratio, 2, both, out);
+}
+
+/* The optimizer's node; its direction into u where that is asked for. */
+static int emit_rule(const struct job *j, tid trust, tid *u)
+{
+	const struct rule *r = &j->rule;
+	int each = 2 + r->nmoment, nin = DESCENT_HEAD + j->n * each;
+	tid *arg = ARENA_ARRAY(j->g->arena, tid, nin);
+	tid *out = ARENA_ARRAY(j->g->arena, tid, j->n * (1 + r->nmoment));
+	arg[DESCENT_RATE] = j->in->learning_rate;
+	arg[DESCENT_STEP] = j->in->step;
+	arg[DESCENT_SCALE] = j->in->grad_scale;
+	arg[DESCENT_APPLY] = NONE;
+	arg[DESCENT_TRUST] = trust;
+	for (int i = 0; i < j->n; i++) {
+		tid *member = arg + DESCENT_HEAD + i * each;
+		member[0] = j->b->param[j->first + i];
+		member[1] = j->b->grad[j->first + i];
+		for (int m = 0; m < r->nmoment; m++)
+			TRY(bundles_state(j->g, member[0], r->moment[m], &member[2 + m]));
+	}
+	r->attr->weight_decay = LIST(j, weight_decay, 0);
+	r->attr->rate_factor = LIST(j, rate_factor, 1);
+	r->attr->direction = u != NULL;
+	TRY(graph_emit(j->g, r->op, r->attr, nin, arg, j->n * (1 + r->nmoment), out));
+	for (int i = 0; u && i < j->n; i++)
+		u[i] = out[i * (1 + r->nmoment)];
+	return 0;
+}
+
+/* w -= rate trust u. */
+static int emit_descent(const struct job *j, tid trust, const tid *u)
+{
+	struct sgd_attr at = { .each = { .rate_factor = LIST(j, rate_factor, 1) } };
+	int nin = DESCENT_HEAD + 2 * j->n;
+	tid *arg = ARENA_ARRAY(j->g->arena, tid, nin);
+	arg[DESCENT_RATE] = j->in->learning_rate;
+	arg[DESCENT_STEP] = arg[DESCENT_SCALE] = arg[DESCENT_APPLY] = NONE;
+	arg[DESCENT_TRUST] = trust;
+	for (int i = 0; i < j->n; i++) {
+		arg[DESCENT_HEAD + 2 * i] = j->b->param[j->first + i];
+		arg[DESCENT_HEAD + 2 * i + 1] = u[i];
+	}
+	return graph_emit(j->g, "sgd", &at, nin, arg, 0, NULL);
+}
+
+static int emit_bundle(const struct job *j)
+{
+	tid trust = NONE, *u = ARENA_ARRAY(j->g->arena, tid, j->n);
+	if (!has_trust(j))
+		return emit_rule(j, NONE, NULL);
+	if (j->rule.trust->of == OF_GRADIENT) {
+		TRY(emit_trust(j, j->b->grad + j->first, j->in->grad_scale, &trust));
+		return emit_rule(j, trust, NULL);
+	}
+	TRY(emit_rule(j, NONE, u));
+	TRY(emit_trust(j, u, NONE, &trust));
+	return emit_descent(j, trust, u);
+}
+
+static int emit_all(struct job *j, const struct variant_value *o)
+{
+	struct setting *setting;
+	TRY(optim_check(o));
+	TRY(settings_of(j->g, common(o), j->b->nparam, j->b->param, &setting));
+	TRY(bundles_states(j->g, j->b, j->rule.nmoment, j->rule.moment));
+	j->setting = setting;
+	for (int k = 0; k < j->b->n; k++) {
+		j->g->cur_loc = o->loc;
+		bundles_enter(j->g, j->b, k, "");
+		j->first = j->b->first[k];
+		j->n = j->b->first[k + 1] - j->first;
+		TRY(emit_bundle(j));
+	}
+	return 0;
 }
 
 int optim_emit(struct graph *g, const struct variant_value *o, const struct bundles *b,
                const struct optim_input *in)
 {
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
-	struct rule r = is_sgd(o) ? sgd_rule(g, o->data) : adam_rule(g, o->data);
-	int rc = optim_check(o);
-	if (rc == 0)
-		rc = bundles_states(g, b, r.nmoment, r.moment);
+	struct job j = { .g = g, .b = b, .in = in, .rule = rule_of(g, o) };
 	g->cur_phase = PHASE_UPDATE;
-	for (int k = 0; k < b->n && rc == 0; k++) {
-		g->cur_loc = o->loc;
-		bundles_enter(g, b, k, "");
-		rc = emit_bundle(g, &r, b, k, in);
-	}
+	int rc = emit_all(&j, o);
 	graph_leave(g, saved);
 	return rc;
+}
+
+/* --- bundles --- */
+
+static int per_of(const struct variant_value *o)
+{
+	const struct trust *t = o ? common(o)->trust.data : NULL;
+	return t ? t->per : PER_TENSOR;
+}
+
+/* What must not be cut apart: those that share a ratio. */
+size_t optim_prefix(const struct variant_value *o, const char *name)
+{
+	return settings_prefix(name, per_of(o));
 }

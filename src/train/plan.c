@@ -145,7 +145,7 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	struct shape scalar = { 0 };
 	if (p->mode != PLAN_TRAIN)
 		return 0;
-	struct bundles *b = bundles_new(g, p->nparam, p->param, p->grad);
+	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad);
 	TRY(emit_accumulation(g, p, &config->train, b));
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
 	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &p->step));

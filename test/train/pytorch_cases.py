@@ -181,7 +181,7 @@ CASES = {
     "segment": {
         "layers": SEGMENT, "forward": segment, "input": (3, 12, 17), "target": (11, 17), "classes": 4,
         "config": "loss: {type: softmax_cross_entropy, class_weights: [0.5, 2.0, 1.0, 3.0]}\n"
-                  "optimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9, weight_decay: 0.01}",
+                  "optimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9, weight_decay: 0.01, exempt: none}",
         "loss": labels(WEIGHTS), "optimizer": sgd(lr=0.1, momentum=0.9, weight_decay=0.01),
     },
     "upward": {
@@ -191,13 +191,13 @@ CASES = {
     },
     "upward-l1": {
         "layers": UPWARD, "forward": upward, "input": (3, 10, 12), "target": (2, 6, 11),
-        "config": "loss: {type: l1}\noptimizer: {type: adam, learning_rate: 0.01, weight_decay: 0.1}",
+        "config": "loss: {type: l1}\noptimizer: {type: adam, learning_rate: 0.01, weight_decay: 0.1, exempt: none}",
         "loss": F.l1_loss, "optimizer": adam(lr=0.01, weight_decay=0.1),
     },
     "volume": {
         "layers": VOLUME, "forward": volume, "input": (2, 7, 9, 10), "target": (), "classes": 5,
         "config": "loss: {type: softmax_cross_entropy}\n"
-                  "optimizer: {type: adam, learning_rate: 0.01, weight_decay: 0.1, decoupled: true, beta1: 0.8}",
+                  "optimizer: {type: adam, learning_rate: 0.01, weight_decay: 0.1, exempt: none, decoupled: true, beta1: 0.8}",
         "loss": labels(), "optimizer": adam(torch.optim.AdamW, lr=0.01, weight_decay=0.1, betas=(0.8, 0.999)),
     },
     "perceptron": {

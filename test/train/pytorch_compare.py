@@ -102,7 +102,7 @@ FCN_SIZE = {"fcn-demo": (14, 19)}
 CHANNELS, CLASSES = 5, 4
 LABELS = "loss: {type: softmax_cross_entropy}\n"
 # An eps that is not small, so that the update is not just the sign of gradients that are nearly zero.
-ADAM = "optimizer: {type: adam, learning_rate: 0.003, weight_decay: 1.0e-4, decoupled: true, eps: 1.0e-3}\n"
+ADAM = "optimizer: {type: adam, learning_rate: 0.003, weight_decay: 1.0e-4, exempt: none, decoupled: true, eps: 1.0e-3}\n"
 
 
 def adamw(parameters):
@@ -221,7 +221,7 @@ def curves(check, devices):
     for device in devices:
         print(f"  20 steps of sgd, {device}")
         loss_curve(check, device, "optimizer: {type: sgd, learning_rate: 0.05, momentum: 0.9, nesterov: true, "
-                                  "weight_decay: 1.0e-3}\n", sgd)
+                                  "weight_decay: 1.0e-3, exempt: none}\n", sgd)
         print(f"  20 steps of adamw, {device}")
         loss_curve(check, device, ADAM, adamw)
 

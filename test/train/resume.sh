@@ -32,10 +32,20 @@ run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --s
 run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=5 --resume
 [ "$(newest_state runs/accumulated)" = "$(newest_state runs/accumulated-stop)" ] || fail "accumulation: other bits"
 
-run runs/adam --set 'optimizer={type: adam, learning_rate: 0.01}' --set train.steps=5
-run runs/adam-stop --set 'optimizer={type: adam, learning_rate: 0.01}' --set train.steps=2
-run runs/adam-stop --set 'optimizer={type: adam, learning_rate: 0.01}' --set train.steps=5 --resume
-[ "$(newest_state runs/adam)" = "$(newest_state runs/adam-stop)" ] || fail "adam: other bits"
+# optimizer NAME CONFIG SETTING...: five steps, and two and three.
+optimizer() {
+	name=$1
+	shift
+	run "runs/$name" "$@" --set train.steps=5
+	run "runs/$name-stop" "$@" --set train.steps=2
+	run "runs/$name-stop" "$@" --set train.steps=5 --resume
+	[ "$(newest_state "runs/$name")" = "$(newest_state "runs/$name-stop")" ] || fail "$name: other bits"
+}
+optimizer adam --set 'optimizer={type: adam, learning_rate: 0.01}'
+optimizer lars --set 'optimizer={type: sgd, momentum: 0.9, trust: lars}'
+optimizer rmsprop --set 'optimizer={type: rmsprop, momentum: 0.9, learning_rate: 0.001}'
+optimizer larc --set 'optimizer={type: adam, trust: {type: larc, variant: stemdl}}' --set train.accumulate=2
+optimizer lamb --set 'optimizer={type: lamb, learning_rate: 0.01}'
 
 # Another seed, batch size or network is refused with the difference named.
 expect 78 "$train" --set run.dir=runs/whole --set run.seed=4 --resume "$config"

@@ -21,6 +21,7 @@
 #include "op/emit.h"
 #include "op/random.h"
 #include "op/simd.h"
+#include "op/trust.h"
 #include "op/update.h"
 #include "op_run.h"
 
@@ -320,6 +321,69 @@ static void test_clip(void **unused)
 			op_run_all(&r);
 			op_run_get(&r, out, &got);
 			assert_true(isnan(c[i].want) ? isnan(got) : fabs(got - c[i].want) < 1e-7);
+			op_run_release(&r);
+			graph_free(g);
+		}
+}
+
+/* Weights (3, 4), gradient (0.6, 0.8) times 0.5, decay 0.1. */
+static void test_norms(void **unused)
+{
+	const double w[2] = { 3, 4 }, d[2] = { 0.6, 0.8 }, decay = 0.1;
+
+	for (int b = 0; b < 2; b++) {
+		struct graph *g = graph_new();
+		struct norms_attr at = { { 1, &decay } };
+		tid in[3] = { graph_scalar(g, 0.5), INPUT(g, "w", 2), INPUT(g, "d", 2) }, out;
+		double got[2];
+		struct op_run r;
+		assert_int_equal(graph_emit1(g, "norms", &at, 3, in, &out), 0);
+		op_run_init(&r, g, both[b], false);
+		op_run_set(&r, in[1], w);
+		op_run_set(&r, in[2], d);
+		op_run_all(&r);
+		op_run_get(&r, out, got);
+		check_close(got, (double[]){ 5, 1 }, 2, 1e-6);   /* |(0.3 + 0.3, 0.4 + 0.4)| */
+		op_run_release(&r);
+		graph_free(g);
+	}
+}
+
+static void test_trust_ratio(void **unused)
+{
+	static const struct {
+		double w, g, eta, eps, least, zero;
+		bool clip, by_rate;
+		double decay, want;
+	} c[] = {                                                   /* at a rate of 0.1 */
+		{ 5, 0.5, 0.01, 0, 0, 1, false, false, 0, 0.1 },        /* LARS: 0.01 * 5 / 0.5 */
+		{ 5, 0.5, 0.01, 0, 0, 1, false, false, 0.1, 0.05 },     /* 0.05 / (0.5 + 0.1 * 5) */
+		{ 5, 0.5, 1, 0, 0, 1, false, false, 0, 10 },            /* LAMB */
+		{ 5, 0.5, 0.02, 0, 0, 1, true, true, 0.3, 0.5 },        /* Apex: 0.1 / (0.5 + 1.5) of the rate */
+		{ 5, 0.5, 0.001, 0, 0, 1, true, true, 0, 0.1 }, { 5, 0.5, 0.001, 0.5, 0, 1, true, true, 0, 0.05 },
+		{ 5, 0.5, 0.002, 0, 0, 6.25e-5, true, false, 0, 0.02 }, /* SC18: against one */
+		{ 5, 0.0005, 0.002, 0, 0, 6.25e-5, true, false, 0, 1 },
+		{ 0, 0.5, 0.002, 0, 0, 6.25e-5, true, false, 0, 6.25e-5 }, { 5, 0, 0.01, 0, 0, 1, false, false, 0.1, 1 },
+		{ 0, 0.5, 0.002, 1e-7, 1e-7, NAN, true, true, 0, 1e-7 }, /* OpenSeq2Seq */
+		{ 5, 500, 0.001, 1e-6, 1e-4, NAN, true, false, 0, 1e-4 }, /* stemdl: 1e-5 at least 1e-4 */
+		{ 0, 0, 0.001, 0, 0, NAN, true, false, 0, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof c / sizeof *c; i++)
+		for (int b = 0; b < 2; b++) {
+			struct graph *g = graph_new();
+			double norms[2] = { c[i].w, c[i].g }, got;
+			struct trust_ratio_attr at = { .eta = c[i].eta, .eps = c[i].eps, .least = c[i].least,
+				.zero = c[i].zero, .clip = c[i].clip, .by_rate = c[i].by_rate,
+				.decay = { 1, &c[i].decay } };
+			tid in[2] = { INPUT(g, "n", 2, 1), graph_scalar(g, 0.1) }, out;
+			struct op_run r;
+			assert_int_equal(graph_emit1(g, "trust_ratio", &at, 2, in, &out), 0);
+			op_run_init(&r, g, both[b], false);
+			op_run_set(&r, in[0], norms);
+			op_run_all(&r);
+			op_run_get(&r, out, &got);
+			check_close(&got, &c[i].want, 1, 1e-7);
 			op_run_release(&r);
 			graph_free(g);
 		}
@@ -719,6 +783,8 @@ int main(void)
 		cmocka_unit_test(test_simd),
 		cmocka_unit_test(test_sgd),
 		cmocka_unit_test(test_adam),
+		cmocka_unit_test(test_norms),
+		cmocka_unit_test(test_trust_ratio),
 		cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_clip),
 		cmocka_unit_test(test_dropout),

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What every optimizer's section has: rate, decay, trust, and groups of parameters that are treated
+ * in their own way; and what it comes to for a parameter. */
+#ifndef DLX_OPTIM_SETTINGS_H
+#define DLX_OPTIM_SETTINGS_H
+
+#include "optim/optim.h"
+
+enum trust_mode { TRUST_SCALE, TRUST_CLIP };
+enum trust_limit { LIMIT_RATE, LIMIT_ONE };
+enum trust_of { OF_GRADIENT, OF_UPDATE };
+enum trust_decay { DECAY_BESIDE, DECAY_WITHIN };
+enum trust_per { PER_TENSOR, PER_LAYER, PER_BLOCK };
+
+struct trust {
+	double eta, eps, least, zero;
+	int mode, limit, of, decay, per;
+};
+
+/* First in every optimizer's struct. */
+struct optimizer {
+	double learning_rate, weight_decay;
+	int exempt;
+	struct variant_value trust;
+	struct sections groups;
+};
+
+extern const char *const exempt_names[];
+extern const struct variant trust_variants[];
+extern const struct variant group_row[];
+
+/* Rows of struct s, whose member `common` is a struct optimizer; trust is left to those that have one. */
+#define COMMON_(s, m, t, d, lo, hi, ch, var, fl, doc) \
+	{ #m, t, offsetof(s, common) + offsetof(struct optimizer, m), d, lo, hi, ch, NULL, var, fl, doc, NULL }
+#define OPTIMIZER_RATE(s, rate) \
+	COMMON_(s, learning_rate, FT_FLOAT, rate, 0, 1e6, NULL, NULL, 0, "base rate; the schedule multiplies it")
+#define OPTIMIZER_DECAY(s, decay) \
+	COMMON_(s, weight_decay, FT_FLOAT, decay, 0, 1e6, NULL, NULL, 0, "pull of every weight towards zero")
+#define OPTIMIZER_TRUST(s)                                                                         \
+	COMMON_(s, trust, FT_VARIANT, "null", 0, 0, NULL, trust_variants, FIELD_NULLABLE,              \
+	        "rates by layer, from the norms of weights and gradients")
+#define OPTIMIZER_GROUPS(s)                                                                        \
+	COMMON_(s, exempt, FT_ENUM, "vectors", 0, 0, exempt_names, NULL, 0,                            \
+	        "what has neither weight decay nor trust ratio: vectors (biases, scales and shifts of " \
+	        "normalisation) or none"),                                                             \
+	COMMON_(s, groups, FT_SECTIONS, NULL, 0, 0, NULL, group_row, 0,                                \
+	        "parameters treated in their own way; the first entry that matches counts")
+
+/* What the tables cannot check. */
+int settings_check(const struct optimizer *o, bool sgd, const struct loc *loc);
+
+/* How one parameter is updated. */
+struct setting {
+	double weight_decay, rate_factor;
+	bool trust;
+};
+/* Of each of n params, in an array of the graph's arena. A group that matches none is E_CONFIG. */
+int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param, struct setting **out);
+/* The length of the part of a parameter's name that those it shares a trust ratio with begin with. */
+size_t settings_prefix(const char *name, int per);
+
+#endif
