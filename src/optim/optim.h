@@ -81,10 +81,26 @@ int bundles_states(struct graph *g, const struct bundles *b, int n, const char *
 /* Sums over micro-batches, in states; b->grad becomes the sums. micro: I64 scalar, which one it is. */
 int accumulate_emit(struct graph *g, struct bundles *b, tid micro);
 
+extern const struct variant loss_scale_variants[]; /* none, static, dynamic, logmax */
+
+struct loss_scaling {
+	tid state, scale, inverse; /* the gradient of the loss; what gradients are multiplied by */
+	tid step;                  /* I64 scalar: updates made, without those that overflowed */
+};
+bool loss_scaling_wanted(const struct variant_value *v);
+/* As loss_check. */
+int loss_scaling_check(const struct variant_value *v);
+/* Before backward. step: I64 scalar, steps so far. */
+int loss_scaling_emit(struct graph *g, const struct variant_value *v, tid step, struct loss_scaling *out);
+/* After it. *apply: F32 scalar, 0 if a gradient is not finite. */
+int loss_scaling_update(struct graph *g, const struct variant_value *v, const struct bundles *b,
+                        const struct loss_scaling *s, tid *apply);
+
 struct optim_input {
 	tid learning_rate; /* F32 scalar input */
 	tid step;          /* I64 scalar input: updates done so far, counting from 0 */
 	tid grad_scale;    /* F32 scalar that multiplies every gradient (clipping), or NONE */
+	tid apply;         /* F32 scalar: 0 if nothing is to be updated; or NONE */
 };
 /* Emits the update of every param. Moments become states named "PARAM.momentum", .... */
 int optim_emit(struct graph *g, const struct variant_value *optimizer, const struct bundles *b,

@@ -270,7 +270,7 @@ static int emit_rule(const struct job *j, tid trust, tid *u)
 	arg[DESCENT_RATE] = j->in->learning_rate;
 	arg[DESCENT_STEP] = j->in->step;
 	arg[DESCENT_SCALE] = j->in->grad_scale;
-	arg[DESCENT_APPLY] = NONE;
+	arg[DESCENT_APPLY] = j->in->apply;
 	arg[DESCENT_TRUST] = trust;
 	for (int i = 0; i < j->n; i++) {
 		tid *member = arg + DESCENT_HEAD + i * each;
@@ -295,7 +295,8 @@ static int emit_descent(const struct job *j, tid trust, const tid *u)
 	int nin = DESCENT_HEAD + 2 * j->n;
 	tid *arg = ARENA_ARRAY(j->g->arena, tid, nin);
 	arg[DESCENT_RATE] = j->in->learning_rate;
-	arg[DESCENT_STEP] = arg[DESCENT_SCALE] = arg[DESCENT_APPLY] = NONE;
+	arg[DESCENT_STEP] = arg[DESCENT_SCALE] = NONE;
+	arg[DESCENT_APPLY] = j->in->apply;
 	arg[DESCENT_TRUST] = trust;
 	for (int i = 0; i < j->n; i++) {
 		arg[DESCENT_HEAD + 2 * i] = j->b->param[j->first + i];

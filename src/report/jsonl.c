@@ -129,6 +129,10 @@ int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
 	put_number(j, "learning_rate", s->learning_rate);
 	put_number(j, "samples_per_second", s->samples_per_second);
 	put_number(j, "seconds", s->seconds);
+	if (s->loss_scale > 0) {
+		put_number(j, "loss_scale", s->loss_scale);
+		put_integer(j, "skipped", s->skipped);
+	}
 	return end(j);
 }
 

@@ -25,6 +25,8 @@ void jsonl_close(struct jsonl *j);   /* NULL is fine */
 struct jsonl_step {
 	int64_t step, epoch;
 	double loss, learning_rate, samples_per_second, seconds;
+	double loss_scale;     /* 0: none, and neither of the two is written */
+	int64_t skipped;       /* steps left out so far */
 };
 int jsonl_step(struct jsonl *j, const struct jsonl_step *s);
 

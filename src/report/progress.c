@@ -103,6 +103,8 @@ static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 		buf_printf(b, "  %.3g TFLOP/s", s->flops_per_second / 1e12);
 	if (s->flops_per_second > 0 && s->peak_flops > 0)
 		buf_printf(b, " (%.0f %% of peak)", 100 * s->flops_per_second / s->peak_flops);
+	if (s->skipped > 0)
+		buf_printf(b, "  %lld skipped", (long long)s->skipped);
 	if (s->wait_share >= 0.05)
 		buf_printf(b, "  %.0f %% waiting for data", 100 * s->wait_share);
 	if (s->seconds_left >= 0)

@@ -18,6 +18,7 @@ struct progress_state {
 	double flops_per_second;      /* 0: not shown */
 	double peak_flops;            /* of the device; 0: unknown */
 	double wait_share;            /* of the time waited for data, 0..1; shown from 5 % */
+	int64_t skipped;              /* steps left out; shown if there are any */
 	double seconds_left;          /* < 0: unknown */
 };
 

@@ -61,6 +61,8 @@ static const struct field precision_fields[] = {
 	           "compute in a type that the processor has no instructions for, too: slower than f32, for comparisons"),
 	FIELD_BOOL(struct precision_section, winograd, "true",
 	           "let 3x3 and 5x5 convolutions use minimal filtering where it is faster; see PRECISION"),
+	FIELD_VARIANT(struct precision_section, loss_scale, "none", loss_scale_variants,
+	              "keeps small gradients from vanishing in 16 bits; a step that overflows is left out"),
 	FIELD_END
 };
 
@@ -179,6 +181,8 @@ static int check(const struct run_config *c)
 		keep_first(&rc, optim_check(&c->optimizer));
 	if (c->schedule.v && c->schedule.data)
 		keep_first(&rc, schedule_check(&c->schedule));
+	if (c->precision.loss_scale.v && c->precision.loss_scale.data)
+		keep_first(&rc, loss_scaling_check(&c->precision.loss_scale));
 	keep_first(&rc, check_train_data(c));
 	return rc;
 }

@@ -32,6 +32,7 @@ struct train_section {
 };
 
 struct precision_section {
+	struct variant_value loss_scale;
 	int compute;                     /* see config_compute */
 	bool allow_emulation;
 	bool winograd;

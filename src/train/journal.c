@@ -43,7 +43,8 @@ void journal_close(struct journal *j)
 
 int journal_step(struct journal *j, const struct journal_step *s)
 {
-	struct jsonl_step line = { s->step, s->epoch, s->loss, s->learning_rate, s->samples_per_second, s->seconds };
+	struct jsonl_step line = { s->step, s->epoch, s->loss, s->learning_rate, s->samples_per_second, s->seconds,
+		s->loss_scale, s->skipped };
 	TRY(jsonl_step(j->lines, &line));
 	if (!j->events)
 		return 0;

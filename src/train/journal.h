@@ -17,6 +17,8 @@ void journal_close(struct journal *j);                /* NULL is fine */
 struct journal_step {
 	int64_t step, epoch;
 	double loss, learning_rate, samples_per_second, seconds;
+	double loss_scale;             /* 0: none */
+	int64_t skipped;
 };
 int journal_step(struct journal *j, const struct journal_step *s);
 int journal_validation(struct journal *j, int64_t step, int64_t epoch, const struct evaluation *e);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "graph/pass.h"
+#include "op/loss_scale.h"
 #include "optim/schedule.h"
 #include "report/progress.h"
 #include "train/journal.h"
@@ -31,6 +32,7 @@ struct loop {
 	double start;                  /* io_seconds at the beginning of this run */
 	double seconds_before;         /* of earlier runs, from the checkpoint */
 	double saved_at;
+	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
@@ -50,6 +52,8 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
 	TRY(plan_feed(p, l->c, b, &at));
 	TRY(exec_run(p->exec, micro + 1 == micros ? ~0u : EXEC_MICRO));
+	if (p->scaling.state != NONE)
+		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
 	return exec_read(p->exec, p->loss, DTYPE_F64, loss);
 }
 
@@ -211,7 +215,8 @@ static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
 		.samples_per_second = (double)samples / l->step_seconds,
 		.flops_per_second = (double)samples * l->sample_flops / l->step_seconds,
-		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1 };
+		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
+		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
 	/* Measured while the machine did other work too, the peak may have come out too low. */
 	if (p.flops_per_second > dev->peak_flops && dev->peak_flops > 0)
 		dev->peak_flops = p.flops_per_second;
@@ -228,7 +233,8 @@ static int report(struct loop *l, double loss, int64_t samples)
 	struct journal_step line = { .step = l->clock.step,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
-		.samples_per_second = (double)samples / l->step_seconds, .seconds = elapsed(l) };
+		.samples_per_second = (double)samples / l->step_seconds, .seconds = elapsed(l),
+		.loss_scale = l->scaling[LOSS_SCALE_NOW], .skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
 	return journal_step(l->journal, &line);
 }
 

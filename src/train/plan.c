@@ -14,6 +14,7 @@
 #include "graph/pass.h"
 #include "model/model.h"
 #include "op/precision.h"
+#include "op/emit.h"
 #include "op/random.h"
 
 struct compilation {
@@ -111,6 +112,20 @@ static int drop_dead_params(struct graph *g, struct plan *p, const struct run_co
 	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc, "the loss depends on no parameter of the model");
 }
 
+/* The inputs of the step, and what it is scaled by. */
+static int emit_loss_scale(struct graph *g, struct compilation *c)
+{
+	const struct variant_value *v = &c->r->config->precision.loss_scale;
+	struct shape scalar = { 0 };
+	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &c->p->step));
+	if (!loss_scaling_wanted(v))
+		return 0;
+	g->cur_name = "loss_scale";
+	g->cur_loc = v->loc;
+	g->cur_phase = PHASE_FORWARD;
+	return loss_scaling_emit(g, v, c->p->step, &c->p->scaling);
+}
+
 static int pass_autodiff(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
@@ -118,10 +133,10 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	if (p->mode != PLAN_TRAIN)
 		return 0;
 	collect_params(g, p);
-	TRY(autodiff(g, 1, &p->loss, NULL, p->nparam, p->param, p->grad));
+	TRY(emit_loss_scale(g, c));
+	tid scale = p->scaling.scale;
+	TRY(autodiff(g, 1, &p->loss, scale == NONE ? NULL : &scale, p->nparam, p->param, p->grad));
 	TRY(drop_dead_params(g, p, c->r->config));
-	for (int i = 0; i < p->nparam && c->r->keep_results; i++)
-		graph_t(g, p->grad[i])->output = true;
 	return 0;
 }
 
@@ -137,6 +152,38 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
 	return accumulate_emit(g, b, p->micro);
 }
 
+/* Gradients that can be read after the step are those of the loss itself. */
+static int keep_gradients(struct graph *g, struct compilation *c)
+{
+	struct plan *p = c->p;
+	tid inverse = p->scaling.inverse;
+	g->cur_phase = PHASE_BACKWARD;
+	for (int i = 0; i < p->nparam && c->r->keep_results; i++) {
+		if (inverse != NONE)
+			TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ p->grad[i], inverse }, &p->grad[i]));
+		graph_t(g, p->grad[i])->output = true;
+	}
+	return 0;
+}
+
+/* Undoes the scale, and finds out whether it was too large. */
+static int emit_unscaling(struct graph *g, struct plan *p, const struct run_config *config, struct bundles *b,
+                          struct optim_input *in)
+{
+	if (p->scaling.state == NONE)
+		return 0;
+	g->cur_phase = PHASE_UPDATE;
+	g->cur_name = "loss_scale";
+	g->cur_loc = config->precision.loss_scale.loc;
+	in->step = p->scaling.step;
+	TRY(loss_scaling_update(g, &config->precision.loss_scale, b, &p->scaling, &in->apply));
+	if (p->average == NONE)
+		in->grad_scale = p->scaling.inverse;
+	else
+		TRY(emit_mul(g, p->average, p->scaling.inverse, &in->grad_scale));
+	return 0;
+}
+
 static int pass_update(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
@@ -148,10 +195,11 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad);
 	TRY(emit_accumulation(g, p, &config->train, b));
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
-	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &p->step));
-	struct optim_input in = { p->learning_rate, p->step, p->average };
+	struct optim_input in = { p->learning_rate, p->step, p->average, NONE };
+	TRY(keep_gradients(g, c));
+	TRY(emit_unscaling(g, p, config, b, &in));
 	if (!isnan(config->train.clip_norm))
-		TRY(clip_emit(g, config->train.clip_norm, b, p->average, &in.grad_scale));
+		TRY(clip_emit(g, config->train.clip_norm, b, in.grad_scale, &in.grad_scale));
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = "optimizer";
 	g->cur_loc = config->optimizer.loc;
@@ -193,6 +241,7 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	p->batch = r->batch;
 	p->input = p->target = p->learning_rate = p->step = p->average = p->micro = NONE;
 	p->output = p->loss = p->loss_weight = NONE;
+	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->g = graph_new();
 	struct compilation c = { r, p };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,

@@ -43,6 +43,7 @@ struct plan {
 	tid input, target, learning_rate, step, average, micro, random_key;
 	/* Results. */
 	tid output, loss, loss_weight;
+	struct loss_scaling scaling;     /* state NONE: no loss scaling */
 	struct metrics *metrics;
 	tid metric[PLAN_METRICS];
 	int nmetric;

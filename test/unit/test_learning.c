@@ -66,7 +66,7 @@ static struct variant_value variant(struct arena *a, const char *yaml,
 static void emit_update(struct run *r)
 {
 	struct variant_value o = variant(r->a, optimizer_yaml, optimizer_variants);
-	struct optim_input in = { r->rate, r->step, NONE };
+	struct optim_input in = { r->rate, r->step, NONE, NONE };
 	struct shape scalar = { 0 };
 	tid param[MAX_PARAMS], grad[MAX_PARAMS];
 	int n = 0;

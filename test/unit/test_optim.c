@@ -40,7 +40,7 @@ static void setup(struct fixture *f)
 	assert_int_equal(graph_input(f->g, "logits", DTYPE_F32, &out, &f->logits), 0);
 	assert_int_equal(graph_input(f->g, "field", DTYPE_F32, &out, &f->field), 0);
 	assert_int_equal(graph_input(f->g, "labels", DTYPE_I32, &map, &f->labels), 0);
-	f->in.grad_scale = NONE;
+	f->in.grad_scale = f->in.apply = NONE;
 	f->bundles = bundles_new(f->g, NULL, 2, f->param, f->grad);
 	err_clear();
 }
