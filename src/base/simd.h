@@ -5,10 +5,16 @@
 #ifndef DLX_BASE_SIMD_H
 #define DLX_BASE_SIMD_H
 
-/* Sanitizers instrument the resolver that picks the clone, which runs before they are set up. */
+/* Conversions of 16-bit elements need more than the first set of AVX-512: that is the level v4, which
+ * compilers before GCC 12 cannot ask the processor for.
+ * Sanitizers instrument the resolver that picks the clone, which runs before they are set up. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if __GNUC__ >= 12
+#define SIMD_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
 #define SIMD_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
 #else
 #define SIMD_CLONES
 #endif
