@@ -166,7 +166,8 @@ static const struct op op_batch_norm = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = cpu,
-		                  .slice_in = X, .slice_out = X },
+		                  .slice_in = X, .slice_out = X,
+		                  .bf16_in = X, .bf16_out = X, .bf16 = KB_ALIKE },
 	},
 	.samples = samples,
 };
@@ -181,7 +182,8 @@ static const struct op op_batch_norm_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = grad_cpu,
-		                  .slice_in = X | DY | ADDEND, .slice_out = X },
+		                  .slice_in = X | DY | ADDEND, .slice_out = X,
+		                  .bf16_in = X | DY | ADDEND, .bf16_out = X, .bf16 = KB_ALIKE },
 	},
 	.samples = grad_samples,
 };
@@ -196,7 +198,8 @@ static const struct op op_batch_norm_inference = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = inference_reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = inference_cpu,
-		                  .slice_in = X, .slice_out = X },
+		                  .slice_in = X, .slice_out = X,
+		                  .bf16_in = X, .bf16_out = X, .bf16 = KB_ALIKE },
 	},
 	.samples = inference_samples,
 };
@@ -212,7 +215,8 @@ static const struct op op_batch_norm_inference_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = inference_grad_reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = inference_grad_cpu,
-		                  .slice_in = X | DY, .slice_out = X },
+		                  .slice_in = X | DY, .slice_out = X,
+		                  .bf16_in = X | DY, .bf16_out = X, .bf16 = KB_ALIKE },
 	},
 	.samples = inference_grad_samples,
 };

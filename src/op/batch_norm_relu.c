@@ -171,7 +171,8 @@ static const char *const add_grad_samples[] = {
 	.kernel = {                                                                       \
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##reference },      \
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = id##cpu, \
-		                  .slice_in = in, .slice_out = out },                     \
+		                  .slice_in = in, .slice_out = out,                       \
+		                  .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE },     \
 	}
 
 static const struct op op_batch_norm_relu = {

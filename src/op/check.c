@@ -19,6 +19,11 @@ int check_dtype(struct graph *g, const struct node *n, int i, enum dtype t)
 	           check_layer(n), n->op->name, dtype_name(t), i, dtype_name(have));
 }
 
+int check_float(struct graph *g, const struct node *n, int i)
+{
+	return graph_t(g, n->in[i])->dtype == DTYPE_BF16 ? 0 : check_dtype(g, n, i, DTYPE_F32);
+}
+
 int check_rank(struct graph *g, const struct node *n, int i, int lo, int hi)
 {
 	const struct shape *s = node_in_shape(g, n, i);

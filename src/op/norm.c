@@ -14,20 +14,24 @@
 
 static int input_shape(struct graph *g, struct node *n, int i, bool like)
 {
-	TRY(check_dtype(g, n, i, DTYPE_F32));
+	TRY(like ? check_float(g, n, i) : check_dtype(g, n, i, DTYPE_F32));
 	return like ? check_equal(g, n, 0, i) : check_vector(g, n, i, node_in_shape(g, n, 0)->d[1]);
 }
 
 int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out)
 {
-	TRY(check_dtype(g, n, 0, DTYPE_F32));
+	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 2, 5));
 	for (int i = 1; i < n->nin; i++)
 		if (n->in[i] != NONE)
 			TRY(input_shape(g, n, i, like_in >> i & 1));
 	struct shape x = *node_in_shape(g, n, 0), c = shape_of(1, &x.d[1]);
+	enum dtype t = graph_t(g, n->in[0])->dtype;
 	for (int i = 0; i < n->op->nout; i++)
-		TRY(graph_out(g, n, i, DTYPE_F32, like_out >> i & 1 ? &x : &c));
+		if (like_out >> i & 1)
+			TRY(graph_out(g, n, i, t, &x));
+		else
+			TRY(graph_out(g, n, i, DTYPE_F32, &c));
 	return 0;
 }
 

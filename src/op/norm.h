@@ -56,7 +56,8 @@ struct norm_grad {
 };
 int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
 
-/* CPU kernels: tensors are native or slices of channels, any mixture. NORM_FROM_Y needs `masked`. */
+/* CPU kernels: tensors are native or slices of channels, any mixture, and
+ * f32 or all bf16. NORM_FROM_Y needs `masked`. */
 int norm_plan(struct kplan *k);
 int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,

@@ -31,15 +31,16 @@ struct blocks {
 	int64_t rows, c;                  /* the matrix */
 	int64_t block, n;                 /* rows in a block, blocks */
 	int64_t in[MAX_IN], out[MAX_OUT]; /* elements from row to row */
+	bool half;                        /* the matrices are bf16, all of them */
 };
 
 /* Rows of a tensor; p is NULL where the tensor is absent. */
 struct source {
-	const float *p;
+	const void *p;
 	int64_t stride;
 };
 struct sink {
-	float *p;
+	void *p;
 	int64_t stride;
 };
 
@@ -83,6 +84,7 @@ int norm_plan(struct kplan *k)
 	const struct shape *x = node_in_shape(k->g, k->n, 0);
 	struct blocks *b = k->state = ARENA_NEW(k->arena, struct blocks);
 	b->c = x->d[1];
+	b->half = graph_t(k->g, k->n->in[0])->dtype == DTYPE_BF16;
 	b->rows = shape_count(x) / b->c;
 	b->block = block_of(b->rows, b->c);
 	b->n = (b->rows + b->block - 1) / b->block;
@@ -142,25 +144,27 @@ struct statistics {
 	void *ws;
 };
 
-/* s1 = sum (x - shift), s2 = sum (x - shift)^2 over the rows, with the shift chosen here. */
-SIMD_CLONES static void sum_rows(const float *x, int64_t stride, int64_t rows, int64_t c,
-                                 float *part)
+/* s1 = sum (x - shift), s2 = sum (x - shift)^2 over the rows from lo on, with the shift chosen
+ * here. */
+SIMD_INLINE void sum_rows(struct source x, bool half, int64_t lo, int64_t rows, int64_t c,
+                          float *part)
 {
 	float *shift = part, *s1 = part + c, *s2 = part + 2 * c;
-	int64_t head = rows < SHIFT_ROWS ? rows : SHIFT_ROWS, r = 0;
+	int64_t head = rows < SHIFT_ROWS ? rows : SHIFT_ROWS, r = 0, s = x.stride;
 	float share = 1.0f / (float)head;
 	memset(part, 0, sizeof *part * 3 * (size_t)c);
 	for (int64_t i = 0; i < head; i++)
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++)
-			shift[j] += x[i * stride + j] * share;
+			shift[j] += simd_get(x.p, half, (lo + i) * s + j) * share;
 	for (; r + 4 <= rows; r += 4) {
-		const float *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride,
-			    *x3 = x2 + stride;
+		const int64_t at = (lo + r) * s;
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float m = shift[j], d0 = x0[j] - m, d1 = x1[j] - m, d2 = x2[j] - m,
-			      d3 = x3[j] - m;
+			float m = shift[j], d0 = simd_get(x.p, half, at + j) - m,
+			      d1 = simd_get(x.p, half, at + s + j) - m,
+			      d2 = simd_get(x.p, half, at + 2 * s + j) - m,
+			      d3 = simd_get(x.p, half, at + 3 * s + j) - m;
 			s1[j] += (d0 + d1) + (d2 + d3);
 			s2[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
 		}
@@ -168,10 +172,22 @@ SIMD_CLONES static void sum_rows(const float *x, int64_t stride, int64_t rows, i
 	for (; r < rows; r++)
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float d = x[r * stride + j] - shift[j];
+			float d = simd_get(x.p, half, (lo + r) * s + j) - shift[j];
 			s1[j] += d;
 			s2[j] += d * d;
 		}
+}
+
+SIMD_CLONES static void sum_rows_full(struct source x, int64_t lo, int64_t rows, int64_t c,
+                                      float *part)
+{
+	sum_rows(x, false, lo, rows, c, part);
+}
+
+SIMD_CLONES static void sum_rows_half(struct source x, int64_t lo, int64_t rows, int64_t c,
+                                      float *part)
+{
+	sum_rows(x, true, lo, rows, c, part);
 }
 
 static void sum_block(const void *arg, int64_t i)
@@ -179,8 +195,8 @@ static void sum_block(const void *arg, int64_t i)
 	const struct statistics *s = arg;
 	const struct blocks *b = s->b;
 	int64_t lo = block_begin(b, i);
-	sum_rows(s->x.p + lo * s->x.stride, s->x.stride, block_end(b, i) - lo, b->c,
-	         block_part(b, s->ws, i));
+	(b->half ? sum_rows_half : sum_rows_full)(s->x, lo, block_end(b, i) - lo, b->c,
+	                                          block_part(b, s->ws, i));
 }
 
 SIMD_CLONES static void add_means(const float *part, int64_t c, double rows, int64_t lo, int64_t hi,
@@ -248,49 +264,48 @@ SIMD_INLINE uint32_t keep_of(const struct norm_act *f)
 	return f->slope != 0 ? 0xFFFFFFFFu : 0;
 }
 
-SIMD_INLINE void map_rows(const struct map *m, bool f, bool residual, int64_t lo, int64_t hi)
+SIMD_INLINE void map_rows(const struct map *m, bool half, bool f, bool residual, int64_t lo,
+                          int64_t hi)
 {
 	const float *mean = m->mean, *a = m->scale, *b = m->beta, slope = (float)m->f.slope;
 	const uint32_t keep = keep_of(&m->f);
 	const int64_t c = m->b->c;
 	for (int64_t i = lo; i < hi; i++) {
-		const float *x = m->x.p + i * m->x.stride;
-		const float *q = residual ? m->residual.p + i * m->residual.stride : x;
-		float *y = m->y.p + i * m->y.stride;
+		const int64_t x = i * m->x.stride, q = i * m->residual.stride, y = i * m->y.stride;
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float z = (x[j] - mean[j]) * a[j] + b[j];
-			z = residual ? z + q[j] : z;
-			y[j] = f ? simd_select(z < 0, kept(slope * z, keep), z) : z;
+			float z = (simd_get(m->x.p, half, x + j) - mean[j]) * a[j] + b[j];
+			z = residual ? z + simd_get(m->residual.p, half, q + j) : z;
+			z = f ? simd_select(z < 0, kept(slope * z, keep), z) : z;
+			simd_put(m->y.p, half, y + j, z);
 		}
 	}
 }
 
-SIMD_CLONES static void map_plain(const struct map *m, int64_t lo, int64_t hi)
-{
-	map_rows(m, false, false, lo, hi);
-}
-
-SIMD_CLONES static void map_activated(const struct map *m, int64_t lo, int64_t hi)
-{
-	map_rows(m, true, false, lo, hi);
-}
-
-SIMD_CLONES static void map_residual(const struct map *m, int64_t lo, int64_t hi)
-{
-	map_rows(m, true, true, lo, hi);
-}
+#define MAP(name, f, residual)                                                               \
+	SIMD_CLONES static void name##_full(const struct map *m, int64_t lo, int64_t hi)      \
+	{                                                                                    \
+		map_rows(m, false, f, residual, lo, hi);                                     \
+	}                                                                                    \
+	SIMD_CLONES static void name##_half(const struct map *m, int64_t lo, int64_t hi)      \
+	{                                                                                    \
+		map_rows(m, true, f, residual, lo, hi);                                      \
+	}
+MAP(map_plain, false, false)
+MAP(map_activated, true, false)
+MAP(map_residual, true, true)
 
 static void map_block(const void *arg, int64_t i)
 {
 	const struct map *m = arg;
+	const bool half = m->b->half;
 	int64_t lo = block_begin(m->b, i), hi = block_end(m->b, i);
 	if (!m->f.on)
-		map_plain(m, lo, hi);
+		(half ? map_plain_half : map_plain_full)(m, lo, hi);
 	else if (!m->residual.p)
-		map_activated(m, lo, hi);
+		(half ? map_activated_half : map_activated_full)(m, lo, hi);
 	else
-		map_residual(m, lo, hi);
+		(half ? map_residual_half : map_residual_full)(m, lo, hi);
 }
 
 /* --- forward --- */
@@ -356,8 +371,8 @@ SIMD_INLINE float masked(enum norm_mask mask, float dy, float d, float a, float 
 }
 
 /* Four rows at a time, or one: `step` is a constant to the compiler. */
-SIMD_INLINE void sum_gradient_step(const struct gradient *g, enum norm_mask mask, bool second,
-                                   int step, int64_t row, float *s1, float *s2)
+SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool half, enum norm_mask mask,
+                                   bool second, int step, int64_t row, float *s1, float *s2)
 {
 	const float *mean = g->mean, *a = g->scale, *b = mask == NORM_FROM_X ? g->beta : a;
 	const float slope = (float)g->f.slope;
@@ -366,15 +381,14 @@ SIMD_INLINE void sum_gradient_step(const struct gradient *g, enum norm_mask mask
 	const int64_t c = g->b->c, xs = g->x.stride, es = g->dy.stride;
 	const int64_t fs = second ? g->second.stride : 0, ys = from_y ? g->y.stride : 0;
 	const int64_t os = from_y ? g->masked.stride : 0;
-	const float *x = g->x.p + row * xs, *e = g->dy.p + row * es;
-	const float *f = second ? g->second.p + row * fs : e, *y = from_y ? g->y.p + row * ys : x;
-	float *o = from_y ? g->masked.p + row * os : NULL;
+	const void *y = from_y ? g->y.p : g->x.p;
+#define AT(of, q, stride) simd_get(of, half, (row + (q)) * (stride) + j)
 #define TERM(q)                                                                            \
-	float d##q = x[q * xs + j] - m, e##q = e[q * es + j];                              \
-	e##q = second ? e##q + f[q * fs + j] : e##q;                                       \
-	e##q = masked(mask, e##q, d##q, a[j], b[j], y[q * ys + j], slope, keep);           \
+	float d##q = AT(g->x.p, q, xs) - m, e##q = AT(g->dy.p, q, es);                     \
+	e##q = second ? e##q + AT(g->second.p, q, fs) : e##q;                              \
+	e##q = masked(mask, e##q, d##q, a[j], b[j], AT(y, q, ys), slope, keep);            \
 	if (from_y)                                                                        \
-		o[q * os + j] = e##q
+		simd_put(g->masked.p, half, (row + (q)) * os + j, e##q)
 	if (step == 4) {
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
@@ -396,42 +410,46 @@ SIMD_INLINE void sum_gradient_step(const struct gradient *g, enum norm_mask mask
 		}
 	}
 #undef TERM
+#undef AT
 }
 
-SIMD_INLINE void sum_gradient_rows(const struct gradient *g, enum norm_mask mask, bool second,
-                                   int64_t lo, int64_t hi, float *part)
+SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool half, enum norm_mask mask,
+                                   bool second, int64_t lo, int64_t hi, float *part)
 {
 	float *s1 = part + g->b->c, *s2 = part + 2 * g->b->c;
 	memset(s1, 0, sizeof *s1 * 2 * (size_t)g->b->c);
 	for (; lo + 4 <= hi; lo += 4)
-		sum_gradient_step(g, mask, second, 4, lo, s1, s2);
+		sum_gradient_step(g, half, mask, second, 4, lo, s1, s2);
 	for (; lo < hi; lo++)
-		sum_gradient_step(g, mask, second, 1, lo, s1, s2);
+		sum_gradient_step(g, half, mask, second, 1, lo, s1, s2);
 }
 
-#define SUM_GRADIENT(name, mask, second)                                                       \
+typedef void sum_gradient(const struct gradient *g, int64_t lo, int64_t hi, float *part);
+
+#define SUM_GRADIENT(name, half, mask, second)                                                 \
 	SIMD_CLONES static void name(const struct gradient *g, int64_t lo, int64_t hi, float *part) \
 	{                                                                                      \
-		sum_gradient_rows(g, mask, second, lo, hi, part);                              \
+		sum_gradient_rows(g, half, mask, second, lo, hi, part);                        \
 	}
-SUM_GRADIENT(sum_all, NORM_ALL, false)
-SUM_GRADIENT(sum_from_x, NORM_FROM_X, false)
-SUM_GRADIENT(sum_from_y, NORM_FROM_Y, false)
-SUM_GRADIENT(sum_two_from_y, NORM_FROM_Y, true)
+SUM_GRADIENT(sum_all, false, NORM_ALL, false)
+SUM_GRADIENT(sum_from_x, false, NORM_FROM_X, false)
+SUM_GRADIENT(sum_from_y, false, NORM_FROM_Y, false)
+SUM_GRADIENT(sum_two_from_y, false, NORM_FROM_Y, true)
+SUM_GRADIENT(sum_all_half, true, NORM_ALL, false)
+SUM_GRADIENT(sum_from_x_half, true, NORM_FROM_X, false)
+SUM_GRADIENT(sum_from_y_half, true, NORM_FROM_Y, false)
+SUM_GRADIENT(sum_two_from_y_half, true, NORM_FROM_Y, true)
 
 static void sum_gradient_block(const void *arg, int64_t i)
 {
+	static sum_gradient *const sums[][2] = {
+		{ sum_all, sum_all_half }, { sum_from_x, sum_from_x_half },
+		{ sum_from_y, sum_from_y_half }, { sum_two_from_y, sum_two_from_y_half },
+	};
 	const struct gradient *g = arg;
-	int64_t lo = block_begin(g->b, i), hi = block_end(g->b, i);
-	float *part = block_part(g->b, g->ws, i);
-	if (g->mask == NORM_ALL)
-		sum_all(g, lo, hi, part);
-	else if (g->mask == NORM_FROM_X)
-		sum_from_x(g, lo, hi, part);
-	else if (!g->second.p)
-		sum_from_y(g, lo, hi, part);
-	else
-		sum_two_from_y(g, lo, hi, part);
+	int which = g->mask == NORM_ALL ? 0 : g->mask == NORM_FROM_X ? 1 : g->second.p ? 3 : 2;
+	sums[which][g->b->half](g, block_begin(g->b, i), block_end(g->b, i),
+	                        block_part(g->b, g->ws, i));
 }
 
 SIMD_CLONES static void add_sums(const float *part, int64_t c, int64_t lo, int64_t hi, double *sum)
@@ -464,8 +482,8 @@ static void gradient_sums(const struct gradient *g)
 
 /* --- dx = dz * scale - ((x - mean) * k2 + k1) [+ addend] --- */
 
-SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool from_x, bool addend, int64_t lo,
-                                     int64_t hi)
+SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool half, bool from_x, bool addend,
+                                     int64_t lo, int64_t hi)
 {
 	const float *mean = g->mean, *a = g->scale, *b = from_x ? g->beta : a, *k1 = g->k1,
 		    *k2 = g->k2, slope = (float)g->f.slope;
@@ -473,37 +491,45 @@ SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool from_x, bool
 	const enum norm_mask mask = from_x ? NORM_FROM_X : NORM_ALL;
 	const int64_t c = g->b->c;
 	for (int64_t i = lo; i < hi; i++) {
-		const float *x = g->x.p + i * g->x.stride, *dy = g->dy.p + i * g->dy.stride;
-		const float *q = addend ? g->addend.p + i * g->addend.stride : x;
-		float *dx = g->dx.p + i * g->dx.stride;
+		const int64_t x = i * g->x.stride, dy = i * g->dy.stride, dx = i * g->dx.stride,
+			      q = i * g->addend.stride;
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float d = x[j] - mean[j];
-			float e = masked(mask, dy[j], d, a[j], b[j], 0, slope, keep);
+			float d = simd_get(g->x.p, half, x + j) - mean[j];
+			float e = simd_get(g->dy.p, half, dy + j);
+			e = masked(mask, e, d, a[j], b[j], 0, slope, keep);
 			float v = e * a[j] - (d * k2[j] + k1[j]);
-			dx[j] = addend ? v + q[j] : v;
+			v = addend ? v + simd_get(g->addend.p, half, q + j) : v;
+			simd_put(g->dx.p, half, dx + j, v);
 		}
 	}
 }
 
-#define INPUT_GRADIENT(name, from_x, addend)                                           \
+typedef void input_gradient(const struct gradient *g, int64_t lo, int64_t hi);
+
+#define INPUT_GRADIENT(name, half, from_x, addend)                                     \
 	SIMD_CLONES static void name(const struct gradient *g, int64_t lo, int64_t hi) \
 	{                                                                              \
-		input_gradient_rows(g, from_x, addend, lo, hi);                        \
+		input_gradient_rows(g, half, from_x, addend, lo, hi);                  \
 	}
-INPUT_GRADIENT(input_all, false, false)
-INPUT_GRADIENT(input_all_added, false, true)
-INPUT_GRADIENT(input_from_x, true, false)
-INPUT_GRADIENT(input_from_x_added, true, true)
+INPUT_GRADIENT(input_all, false, false, false)
+INPUT_GRADIENT(input_all_added, false, false, true)
+INPUT_GRADIENT(input_from_x, false, true, false)
+INPUT_GRADIENT(input_from_x_added, false, true, true)
+INPUT_GRADIENT(input_all_half, true, false, false)
+INPUT_GRADIENT(input_all_added_half, true, false, true)
+INPUT_GRADIENT(input_from_x_half, true, true, false)
+INPUT_GRADIENT(input_from_x_added_half, true, true, true)
 
 static void input_gradient_block(const void *arg, int64_t i)
 {
+	static input_gradient *const gradients[2][2][2] = {
+		{ { input_all, input_all_half }, { input_all_added, input_all_added_half } },
+		{ { input_from_x, input_from_x_half }, { input_from_x_added, input_from_x_added_half } },
+	};
 	const struct gradient *g = arg;
-	int64_t lo = block_begin(g->b, i), hi = block_end(g->b, i);
-	if (g->mask == NORM_FROM_X)
-		(g->addend.p ? input_from_x_added : input_from_x)(g, lo, hi);
-	else
-		(g->addend.p ? input_all_added : input_all)(g, lo, hi);
+	gradients[g->mask == NORM_FROM_X][g->addend.p != NULL][g->b->half](
+		g, block_begin(g->b, i), block_end(g->b, i));
 }
 
 int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)

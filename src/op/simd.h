@@ -27,6 +27,29 @@ SIMD_INLINE float simd_float(uint32_t u)
 	return f;
 }
 
+/* Element i of floats, or of bfloat16s: half is a constant where this is used in a loop. Rounding is
+ * as in base/half.h. */
+SIMD_INLINE float simd_get(const void *p, int half, int64_t i)
+{
+	return half ? simd_float((uint32_t)((const uint16_t *)p)[i] << 16) : ((const float *)p)[i];
+}
+
+SIMD_INLINE uint16_t simd_bfloat(float f)
+{
+	uint32_t u = simd_bits(f), nan = 0u - (uint32_t)((u & 0x7FFFFFFF) > 0x7F800000);
+	uint32_t rounded = (u + 0x7FFF + (u >> 16 & 1)) >> 16;
+
+	return (uint16_t)((rounded & ~nan) | ((u >> 16 | 0x40) & nan));
+}
+
+SIMD_INLINE void simd_put(void *p, int half, int64_t i, float f)
+{
+	if (half)
+		((uint16_t *)p)[i] = simd_bfloat(f);
+	else
+		((float *)p)[i] = f;
+}
+
 /* c ? a : b without a branch; c is 0 or 1. A ternary is turned into control flow where the compiler
  * thinks that one side is cheap, and then the loop is not vectorised. */
 SIMD_INLINE float simd_select(int c, float a, float b)
