@@ -81,15 +81,17 @@ static void find_sizes(struct wino *w, const struct conv_geom *c)
 	w->npanel = up(w->co, WINO_PANEL);
 }
 
-/* Blocks as large as the second level cache holds, but eight at least for the threads. */
+/* Eight panels at once if there are as many, so that inputs are transformed once or twice only, and
+ * as many tiles as leave their products (about) in the second level cache; but eight blocks at least
+ * for the threads. */
 static void find_blocks(struct wino *w)
 {
-	const int64_t most = w->form->alpha == 8 ? 28 : 56;
-	int64_t size = least(most, up(up(w->ntile, 8), 14) * 14);
+	w->group = w->nchunk == 1 ? 1 : up(w->npanel, up(w->npanel, 8));
+	w->ngroup = w->nchunk == 1 ? 1 : up(w->npanel, w->group);
+	const int64_t most = (w->form->alpha == 8 ? 28 : 56) / (w->group > 4 ? 2 : 1);
+	const int64_t size = least(most, up(up(w->ntile, 8), 14) * 14);
 	w->nblock = up(w->ntile, size);
 	w->block = up(w->ntile, w->nblock);
-	w->group = w->nchunk == 1 ? 1 : least(w->npanel, 2);
-	w->ngroup = w->nchunk == 1 ? 1 : up(w->npanel, w->group);
 }
 
 /* Blocks of WINO_K tiles; their sums are split into segments where channels are few. */
@@ -192,15 +194,24 @@ struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel)
 
 /* --- estimate --- */
 
-/* Cycles of a core: transforms by vector of 16 channels, products at the rate they reach. */
+/* Cycles of a core for the transforms of 16 channels of a tile (a weight). */
 struct costs {
 	double input, output, gradient, weights;
 };
 
-static const struct costs costs6 = { 90, 80, 70, 250 }, costs8 = { 200, 180, 150, 450 };
+static const struct costs costs6 = { 250, 150, 150, 250 }, costs8 = { 300, 200, 200, 450 };
 
 #define CYCLES 4.2e9          /* a second */
-#define PRODUCTS 1.7          /* vectors a cycle */
+#define OVERHEAD 10e-6        /* seconds: two parallel regions */
+
+/* Vectors that the products multiply in a cycle: best with two vectors of outputs and transformed
+ * weights that stay in the second level cache. */
+static double product_rate(const struct wino *w, double u_bytes)
+{
+	if (w->co <= WINO_LANES)
+		return 1.2;
+	return u_bytes > 4e6 ? 1.4 : 1.7;
+}
 
 double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind)
 {
@@ -208,16 +219,15 @@ double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum c
 	struct wino w = { .form = f, .kind = kind };
 	find_sizes(&w, c);
 	const double vi = (double)up(w.ci, WINO_LANES), vo = (double)up(w.co, WINO_LANES);
-	const double tiles = (double)w.ntile, ci = (double)w.ci, panels = (double)w.npanel;
-	const double positions = f->alpha * f->alpha;
-	double cycles = tiles * positions * ci * vo / PRODUCTS;
+	const double ci = (double)w.ci, positions = f->alpha * f->alpha;
+	const double u_bytes = 4 * positions * ci * vo * WINO_LANES;
+	double tile = positions * ci * vo / product_rate(&w, u_bytes);
 	if (kind == CONV_BACKWARD_WEIGHTS)
-		cycles += tiles * (k->input * vi * panels + k->gradient * vo * (double)w.nchunk);
+		tile += k->input * vi * (double)w.npanel + k->gradient * vo * (double)w.nchunk;
 	else
-		cycles += tiles * (k->input * vi * (w.nchunk > 1 ? (double)up(w.npanel, 2) : 1)
-		                   + k->output * vo);
-	cycles += k->weights * ci * vo;
-	return 10e-6 + cycles / 2 / CYCLES;
+		tile += k->input * vi * (double)up(w.npanel, 8) + k->output * vo;
+	const double cycles = tile * (double)w.ntile + k->weights * ci * vo;
+	return OVERHEAD + cycles / 2 / CYCLES + u_bytes / (u_bytes > 16e6 ? 10e9 : 50e9);
 }
 
 #endif

@@ -42,14 +42,18 @@ struct wino_pixels {
 };
 
 /* The transforms of F(m x m, r x r), 16 channels of one tile each. pos: elements between the
- * values of neighbouring positions. Rows and columns outside the span read as 0. */
+ * values of neighbouring positions. Rows and columns outside the span read as 0. next: the tile
+ * that will be wanted after this one, to be fetched meanwhile (its pixels stand too far apart for
+ * the processor to guess them). */
 struct wino_form {
 	const char *name;
 	int m, r, alpha;
-	void (*input)(const float *x, const struct wino_pixels *p, float *v, int64_t pos);
+	void (*input)(const float *x, const float *next, const struct wino_pixels *p, float *v,
+	              int64_t pos);
 	void (*output)(const float *v, int64_t pos, const float *bias, float *y,
 	               const struct wino_pixels *p);
-	void (*gradient)(const float *dy, const struct wino_pixels *p, float *v, int64_t pos);
+	void (*gradient)(const float *dy, const float *next, const struct wino_pixels *p, float *v,
+	                 int64_t pos);
 	/* w: r * r vectors of 16 (taps) one after another, so is dw. */
 	void (*weights)(const float *w, float *v, int64_t pos);
 	void (*weight_gradient)(const float *v, int64_t pos, float *dw);

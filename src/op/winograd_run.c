@@ -111,7 +111,9 @@ void wino_input_block(const struct wino *w, const float *x, int64_t channel, int
 		for (int64_t c = 0; c < channels; c += WINO_LANES) {
 			struct wino_pixels p = wino_pixels_x(w, channel + c);
 			p.span = s[t].span;
-			w->form->input(x + (s[t].at + channel + c), &p, v + t * WINO_K + c, pos);
+			w->form->input(x + (s[t].at + channel + c),
+			               x + (s[t + 1 < count ? t + 1 : t].at + channel + c), &p,
+			               v + t * WINO_K + c, pos);
 		}
 }
 

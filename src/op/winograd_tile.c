@@ -20,12 +20,15 @@ WINO_INLINE __mmask16 pixel_mask(const struct wino_pixels *p, bool all, int i, i
 	return (__mmask16)p->lanes;
 }
 
-WINO_INLINE void load_column(int size, const float *x, const struct wino_pixels *p, bool all, int j,
-                             vec *d)
+WINO_INLINE void load_column(int size, const float *x, const float *next,
+                             const struct wino_pixels *p, bool all, int j, vec *d)
 {
 	WINO_UNROLL
-	for (int i = 0; i < size; i++)
-		d[i] = _mm512_maskz_loadu_ps(pixel_mask(p, all, i, j), x + i * p->row + j * p->col);
+	for (int i = 0; i < size; i++) {
+		const int64_t at = i * p->row + j * p->col;
+		d[i] = _mm512_maskz_loadu_ps(pixel_mask(p, all, i, j), x + at);
+		_mm_prefetch((const char *)(next + at), _MM_HINT_T0);
+	}
 }
 
 WINO_INLINE void store_row(int n, const vec *t, float *v, int64_t pos)
@@ -35,12 +38,12 @@ WINO_INLINE void store_row(int n, const vec *t, float *v, int64_t pos)
 		_mm512_store_ps(v + j * pos, t[j]);
 }
 
-WINO_INLINE void input_tile(int alpha, const float *x, const struct wino_pixels *p, bool all,
-                            float *v, int64_t pos)
+WINO_INLINE void input_tile(int alpha, const float *x, const float *next,
+                            const struct wino_pixels *p, bool all, float *v, int64_t pos)
 {
 	vec t[WINO_ALPHA][WINO_ALPHA], d[WINO_ALPHA], o[WINO_ALPHA];
 	for (int j = 0; j < alpha; j++) {
-		load_column(alpha, x, p, all, j, d);
+		load_column(alpha, x, next, p, all, j, d);
 		basis(alpha, d, o);
 		WINO_UNROLL
 		for (int i = 0; i < alpha; i++)
@@ -52,20 +55,21 @@ WINO_INLINE void input_tile(int alpha, const float *x, const struct wino_pixels 
 	}
 }
 
-WINO_INLINE void input(int alpha, const float *x, const struct wino_pixels *p, float *v, int64_t pos)
+WINO_INLINE void input(int alpha, const float *x, const float *next, const struct wino_pixels *p,
+                       float *v, int64_t pos)
 {
 	if (whole(&p->span, alpha))
-		input_tile(alpha, x, p, true, v, pos);
+		input_tile(alpha, x, next, p, true, v, pos);
 	else
-		input_tile(alpha, x, p, false, v, pos);
+		input_tile(alpha, x, next, p, false, v, pos);
 }
 
-WINO_INLINE void gradient_tile(int alpha, int m, const float *x, const struct wino_pixels *p,
-                               bool all, float *v, int64_t pos)
+WINO_INLINE void gradient_tile(int alpha, int m, const float *x, const float *next,
+                               const struct wino_pixels *p, bool all, float *v, int64_t pos)
 {
 	vec t[WINO_ALPHA][WINO_ALPHA], d[WINO_ALPHA], o[WINO_ALPHA];
 	for (int j = 0; j < m; j++) {
-		load_column(m, x, p, all, j, d);
+		load_column(m, x, next, p, all, j, d);
 		evaluate(alpha, m, false, d, o);
 		WINO_UNROLL
 		for (int i = 0; i < alpha; i++)
@@ -77,13 +81,13 @@ WINO_INLINE void gradient_tile(int alpha, int m, const float *x, const struct wi
 	}
 }
 
-WINO_INLINE void gradient(int alpha, int m, const float *x, const struct wino_pixels *p, float *v,
-                          int64_t pos)
+WINO_INLINE void gradient(int alpha, int m, const float *x, const float *next,
+                          const struct wino_pixels *p, float *v, int64_t pos)
 {
 	if (whole(&p->span, m))
-		gradient_tile(alpha, m, x, p, true, v, pos);
+		gradient_tile(alpha, m, x, next, p, true, v, pos);
 	else
-		gradient_tile(alpha, m, x, p, false, v, pos);
+		gradient_tile(alpha, m, x, next, p, false, v, pos);
 }
 
 /* From alpha x alpha to n x n. */
@@ -147,20 +151,22 @@ WINO_INLINE void weight_gradient(int alpha, int r, const float *v, int64_t pos, 
 }
 
 #define FORM(m_, r_)                                                                              \
-	WINO_TARGET static void input_##m_##_##r_(const float *x, const struct wino_pixels *p,    \
-	                                          float *v, int64_t pos)                          \
+	WINO_TARGET static void input_##m_##_##r_(const float *x, const float *next,              \
+	                                          const struct wino_pixels *p, float *v,          \
+	                                          int64_t pos)                                    \
 	{                                                                                         \
-		input(m_ + r_ - 1, x, p, v, pos);                                                 \
+		input(m_ + r_ - 1, x, next, p, v, pos);                                           \
 	}                                                                                         \
 	WINO_TARGET static void output_##m_##_##r_(const float *v, int64_t pos, const float *b,   \
 	                                           float *y, const struct wino_pixels *p)         \
 	{                                                                                         \
 		output(m_ + r_ - 1, m_, v, pos, b, y, p);                                         \
 	}                                                                                         \
-	WINO_TARGET static void gradient_##m_##_##r_(const float *x, const struct wino_pixels *p, \
-	                                             float *v, int64_t pos)                       \
+	WINO_TARGET static void gradient_##m_##_##r_(const float *x, const float *next,           \
+	                                             const struct wino_pixels *p, float *v,       \
+	                                             int64_t pos)                                 \
 	{                                                                                         \
-		gradient(m_ + r_ - 1, m_, x, p, v, pos);                                          \
+		gradient(m_ + r_ - 1, m_, x, next, p, v, pos);                                    \
 	}                                                                                         \
 	WINO_TARGET static void weights_##m_##_##r_(const float *w, float *v, int64_t pos)        \
 	{                                                                                         \

@@ -58,7 +58,8 @@ static void gradient_block(const struct task *t, const struct wino_spot *s, int6
 			const int64_t o = t->panel * WINO_PANEL + j * WINO_LANES;
 			struct wino_pixels p = wino_pixels_y(w, o);
 			p.span = s[i].span;
-			w->form->gradient(t->dy + (s[i].at + o), &p,
+			w->form->gradient(t->dy + (s[i].at + o),
+			                  t->dy + (s[i + 1 < count ? i + 1 : i].at + o), &p,
 			                  t->z + (i * t->nv + j) * WINO_LANES, pos);
 		}
 }
