@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "backend/transfer.h"
 #include "graph/pass.h"
+#include "graph/windows.h"
 
 struct step {
 	int (*run)(const struct kplan *k, const struct kargs *a);
@@ -50,7 +51,7 @@ static int plan_node(struct exec *e, struct node *n, struct kplan *k)
 {
 	const struct kernel *kernel = kernel_of(e, n);
 	*k = (struct kplan){ .g = e->g, .n = n, .dev = e->dev, .arena = e->arena };
-	if (n->op->flags & OP_VIEW)
+	if (!node_runs(e->g, n))
 		return 0;
 	if (!kernel->run)
 		return ERR(E_UNSUPPORTED, &n->loc, "'%s': op '%s' has no kernel for device '%s'", n->name,
@@ -163,7 +164,7 @@ static void *locate(const struct exec *e, const struct store *store, char *arena
 		return store_find(store, x->name)->data;
 	if (e->own[root])
 		return e->own[root];
-	return x->offset < 0 ? NULL : arena + x->offset;
+	return x->offset < 0 ? NULL : arena + graph_t(e->g, t)->offset;
 }
 
 static void **pointers(const struct exec *e, const tid *t, int n)
@@ -184,7 +185,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena)
 	e->nstep = 0;
 	for (int i = 0; i < e->g->nnode; i++) {
 		struct node *n = e->g->node[i];
-		if (n->op->flags & OP_VIEW)
+		if (!node_runs(e->g, n))
 			continue;
 		void *ws = e->plan[i].ws_bytes ? (char *)arena + e->ws_offset[i] : NULL;
 		e->step[e->nstep++] = (struct step){

@@ -3,6 +3,7 @@
  * What nodes cost: arithmetic by the op's own rule, traffic by the sizes of in- and outputs; and what
  * kernels ask of their node. */
 #include "graph/pass.h"
+#include "graph/windows.h"
 
 static double tensor_bytes(const struct graph *g, tid t)
 {
@@ -18,8 +19,8 @@ struct cost op_cost(const struct graph *g, const struct node *n)
 {
 	struct cost c = { 0 };
 
-	if (n->op->flags & OP_VIEW)
-		return c;                /* nothing runs */
+	if (!node_runs(g, n))
+		return c;
 	for (int i = 0; i < n->nin; i++)
 		c.bytes += tensor_bytes(g, n->in[i]);
 	for (int i = 0; i < n->nout; i++)
@@ -48,12 +49,17 @@ bool kernel_takes_bf16(const struct kernel *k, bool output, int i)
 	return (output ? k->bf16_out : k->bf16_in) >> (i < 31 ? i : 31) & 1;
 }
 
+static int64_t elements(const struct tensor *t)
+{
+	return t->window == NONE ? layout_elements(&t->layout) : shape_count(&t->shape);
+}
+
 int64_t kplan_in_elements(const struct kplan *k, int i)
 {
-	return layout_elements(&k->g->tensor[k->n->in[i]]->layout);
+	return elements(k->g->tensor[k->n->in[i]]);
 }
 
 int64_t kplan_out_elements(const struct kplan *k, int i)
 {
-	return layout_elements(&k->g->tensor[k->n->out[i]]->layout);
+	return elements(k->g->tensor[k->n->out[i]]);
 }

@@ -115,7 +115,7 @@ struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtyp
 	t->dtype = dtype;
 	t->role = role;
 	t->requires_grad = role == ROLE_PARAM;
-	t->alias = t->grad_of = NONE;
+	t->alias = t->grad_of = t->window = NONE;
 	t->producer = NONE;
 	t->loc = g->cur_loc;
 	t->offset = -1;
@@ -194,7 +194,7 @@ tid graph_root(const struct graph *g, tid t)
 {
 	while (g->tensor[t]->alias != NONE)
 		t = g->tensor[t]->alias;
-	return t;
+	return g->tensor[t]->window == NONE ? t : g->tensor[t]->window;
 }
 
 /* --- nodes --- */

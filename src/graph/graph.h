@@ -10,6 +10,8 @@
  *  - a tensor may alias another (`alias`): same storage. Update nodes write a new tensor that
  *    aliases the state they replace (w' aliases w); every other reader of w runs before the node
  *    that produces w'. Views alias their input;
+ *  - a tensor may be a window of another (`window`, graph/windows.h): some channels of its buffer, so
+ *    that joining and cutting need no copy;
  *  - params and states have no producer and a unique name; what a step leaves behind is exactly the
  *    storage of params and states.
  *
@@ -76,6 +78,8 @@ struct tensor {
 	struct loc loc;
 	/* set by later passes */
 	struct layout layout;        /* layout */
+	tid window;                  /* views: stands in this tensor's buffer (graph/windows.h), or NONE */
+	int64_t window_at;           /* there from this channel on */
 	int64_t offset;              /* memplan: bytes into the step arena; -1 if stored elsewhere
 	                                (params, states, constants, inputs) */
 	int64_t bytes;               /* memplan */
@@ -142,7 +146,7 @@ int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, cons
                 tid *out);
 
 static inline struct tensor *graph_t(const struct graph *g, tid t) { return g->tensor[t]; }
-/* The tensor whose storage t uses: follows aliases. */
+/* The tensor whose storage t uses, wholly or in part: follows aliases and windows. */
 tid graph_root(const struct graph *g, tid t);
 
 /* --- used by shape rules --- */

@@ -375,11 +375,15 @@ static const char *blocked_text(const struct layout *l, char *buf)
 
 const char *layout_text(const struct layout *l, const struct shape *s, char *buf)
 {
+	struct layout_rows rows;
+
 	if (!l->set)
 		return strcpy(buf, "?");
 	if (layout_is_plain(l, s))
 		return strcpy(buf, "plain");
 	if (layout_is_native(l, s))
 		return strcpy(buf, "native");
+	if (layout_rows(l, s, &rows))
+		return strcpy(buf, "slice");
 	return blocked_text(l, buf);
 }

@@ -57,7 +57,7 @@ void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, v
 void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                    enum dtype ts, const void *src);
 #define LAYOUT_TEXT 64
-/* "plain", "native" or the blocked form ("ABcd16b16a") into buf; returns buf. */
+/* "plain", "native", "slice" or the blocked form ("ABcd16b16a") into buf; returns buf. */
 const char *layout_text(const struct layout *l, const struct shape *s, char *buf);
 
 #endif

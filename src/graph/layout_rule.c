@@ -43,30 +43,68 @@ static bool not_plain(const struct graph *g, const struct node *n, const struct 
 	return !layout_is_plain(&t->layout, &t->shape);
 }
 
+/* What t's layout would be if it stood alone. */
+static struct layout alone(const struct tensor *t)
+{
+	return t->window == NONE ? t->layout : layout_native(&t->shape);
+}
+
 static bool not_native(const struct graph *g, const struct node *n, const struct tensor *t,
                        const struct layout *shared)
 {
-	return !layout_is_native(&t->layout, &t->shape);
+	struct layout l = alone(t);
+
+	return !layout_is_native(&l, &t->shape);
 }
 
 static bool not_same(const struct graph *g, const struct node *n, const struct tensor *t,
                      const struct layout *shared)
 {
+	struct layout l = alone(t);
+
 	if (layout_shares(g, n, t->id))
-		return !layout_equal(&t->layout, shared);
+		return !layout_equal(&l, shared);
 	return !layout_is_plain(&t->layout, &t->shape);
 }
 
-/* The layout of any tensor that shares. */
-static const struct layout *any_shared(const struct graph *g, const struct node *n)
+/* The layout of any tensor that shares; unset if none does. */
+static struct layout any_shared(const struct graph *g, const struct node *n)
 {
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE && layout_shares(g, n, n->in[i]))
-			return &g->tensor[n->in[i]]->layout;
+			return alone(g->tensor[n->in[i]]);
 	for (int i = 0; i < n->nout; i++)
 		if (n->out[i] != NONE && layout_shares(g, n, n->out[i]))
-			return &g->tensor[n->out[i]]->layout;
-	return NULL;
+			return alone(g->tensor[n->out[i]]);
+	return (struct layout){ 0 };
+}
+
+bool kernel_takes_window(const struct graph *g, const struct node *n, enum backend b, bool output,
+                         int i)
+{
+	const struct kernel *k = &n->op->kernel[b];
+	int64_t first;
+
+	if ((n->op->flags & OP_VIEW) || (n->op->part && !n->op->part(g, n, output ? 0 : i, &first)))
+		return false;
+	if (k->layouts == KL_SAME && !layout_shares(g, n, output ? n->out[i] : n->in[i]))
+		return false;
+	if (k->layouts != KL_SAME && k->layouts != KL_NATIVE)
+		return false;
+	return (output ? k->slice_out : k->slice_in) >> (i < 31 ? i : 31) & 1;
+}
+
+/* A window where the kernel takes none; NONE if there is none. */
+static tid wrong_window(const struct graph *g, const struct node *n, enum backend b)
+{
+	for (int i = 0; i < n->nin + n->nout; i++) {
+		bool output = i >= n->nin;
+		tid t = output ? n->out[i - n->nin] : n->in[i];
+		if (t != NONE && g->tensor[t]->window != NONE &&
+		    !kernel_takes_window(g, n, b, output, output ? i - n->nin : i))
+			return t;
+	}
+	return NONE;
 }
 
 const char *layout_mismatch(const struct graph *g, const struct node *n, enum backend b, tid *which)
@@ -77,12 +115,18 @@ const char *layout_mismatch(const struct graph *g, const struct node *n, enum ba
 		[KL_NATIVE] = "is not native",
 	};
 	enum kernel_layout kl = n->op->flags & OP_VIEW ? KL_PLAIN : n->op->kernel[b].layouts;
+	struct layout shared;
 
 	switch (kl) {
 	case KL_PLAIN: *which = find_wrong(g, n, not_plain, NULL); break;
 	case KL_NATIVE: *which = find_wrong(g, n, not_native, NULL); break;
-	case KL_SAME: *which = find_wrong(g, n, not_same, any_shared(g, n)); break;
-	case KL_CHOOSE: *which = NONE; break;
+	case KL_SAME:
+		shared = any_shared(g, n);
+		*which = find_wrong(g, n, not_same, &shared);
+		break;
+	case KL_CHOOSE: *which = NONE; return NULL;
 	}
+	if (*which == NONE && (*which = wrong_window(g, n, b)) != NONE)
+		return "is a window, which the kernel does not take";
 	return *which == NONE ? NULL : text[kl];
 }

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "graph/windows.h"
 
 #define ALIGN 64
 
@@ -22,6 +23,7 @@ struct replay {
 	const struct graph *g;
 	const struct memplan_workspace *ws;
 	nid *last;                   /* by root: last node that reads it; nnode if the host does */
+	bool *made;                  /* by root: alive, or was; windows come before what they are in */
 	struct span *live;           /* by rising offset */
 	int nlive;
 };
@@ -131,6 +133,10 @@ static int check_node(struct replay *r, const struct node *n)
 		const struct tensor *x = n->out[k] == NONE ? NULL : g->tensor[n->out[k]];
 		if (!x || x->alias != NONE)
 			continue;
+		x = g->tensor[graph_root(g, x->id)];
+		if (r->made[x->id])
+			continue;
+		r->made[x->id] = true;
 		TRY(check_range(r, n, (struct span){ x->offset, x->offset + x->bytes, x->id }));
 	}
 	if (r->ws && r->ws->bytes && r->ws->bytes[n->id]) {
@@ -153,7 +159,8 @@ static int check_tensors(const struct graph *g)
 		if (x->bytes != tensor_buffer_bytes(g, t))
 			return ERR(E_BUG, &x->loc,
 			           "tensor %d '%s': bytes are not those of its layout", t, x->name);
-		if (in_arena(g, t) ? x->offset != root->offset || x->offset < 0 : x->offset != -1)
+		if (in_arena(g, t) ? x->offset != root->offset + window_offset(g, t) || x->offset < 0
+		                   : x->offset != -1)
 			return ERR(E_BUG, &x->loc, "tensor %d '%s': stored in the wrong place", t,
 			           x->name);
 	}
@@ -166,11 +173,13 @@ int memcheck(const struct graph *g, const struct memplan_workspace *ws)
 	int rc = check_tensors(g);
 
 	r.last = mem_alloc(((size_t)g->ntensor + 1) * sizeof *r.last);
+	r.made = mem_calloc((size_t)g->ntensor + 1, sizeof *r.made);
 	r.live = mem_alloc(((size_t)g->ntensor + 2) * sizeof *r.live);
 	find_last(&r);
 	for (int i = 0; rc == 0 && i < g->nnode; i++)
 		rc = check_node(&r, g->node[i]);
 	mem_free(r.last);
+	mem_free(r.made);
 	mem_free(r.live);
 	return rc;
 }

@@ -17,10 +17,13 @@
 #include "graph/memcheck.h"
 #include "graph/memplace.h"
 #include "graph/pass.h"
+#include "graph/windows.h"
 
 struct life {
 	struct graph *g;
 	tid *buffer;                 /* by tensor: the tensor whose buffer it lives in */
+	int *first;                  /* by buffer: first node that writes to it: a window may be made
+	                                before the tensor it is a window of */
 	int *last;                   /* by buffer: last node that touches it */
 	bool *kept;                  /* by buffer: read by the host after the step */
 };
@@ -43,12 +46,13 @@ static void life_init(struct life *l, struct graph *g)
 
 	l->g = g;
 	l->buffer = mem_alloc(n * sizeof *l->buffer);
+	l->first = mem_alloc(n * sizeof *l->first);
 	l->last = mem_alloc(n * sizeof *l->last);
 	l->kept = mem_calloc(n, sizeof *l->kept);
 	for (int t = 0; t < g->ntensor; t++) {
 		struct tensor *x = g->tensor[t];
 		l->buffer[t] = graph_root(g, t);
-		l->last[t] = x->producer;
+		l->first[t] = l->last[t] = x->producer;
 		x->offset = -1;
 		x->bytes = x->layout.set ? tensor_buffer_bytes(g, t) : 0;
 	}
@@ -57,9 +61,14 @@ static void life_init(struct life *l, struct graph *g)
 		for (int k = 0; k < n->nin; k++)
 			if (n->in[k] != NONE)
 				l->last[l->buffer[n->in[k]]] = i;
-		for (int k = 0; k < n->nout; k++)
-			if (n->out[k] != NONE)
-				l->last[l->buffer[n->out[k]]] = i;
+		for (int k = 0; k < n->nout; k++) {
+			tid b = n->out[k] == NONE ? NONE : l->buffer[n->out[k]];
+			if (b == NONE)
+				continue;
+			l->last[b] = i;
+			if (i < l->first[b])
+				l->first[b] = i;
+		}
 	}
 	for (int t = 0; t < g->ntensor; t++) {
 		if (!g->tensor[t]->output)
@@ -72,6 +81,7 @@ static void life_init(struct life *l, struct graph *g)
 static void life_release(struct life *l)
 {
 	mem_free(l->buffer);
+	mem_free(l->first);
 	mem_free(l->last);
 	mem_free(l->kept);
 }
@@ -89,6 +99,8 @@ static bool may_reuse(const struct life *l, const struct node *n, int i)
 	tid buffer;
 
 	if (n->in[i] == NONE || !takes_over(n->op, i) || !in_arena(g, n->in[i]))
+		return false;
+	if (out->window != NONE || l->first[out->id] < n->id)    /* has its place already */
 		return false;
 	in = g->tensor[n->in[i]];
 	buffer = l->buffer[in->id];
@@ -111,10 +123,14 @@ static void plan_inplace(struct life *l)
 
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
-		/* Views made earlier in this walk may look at a buffer that was taken over. */
-		for (int k = 0; k < n->nout; k++)
-			if (n->out[k] != NONE && g->tensor[n->out[k]]->alias != NONE)
-				l->buffer[n->out[k]] = l->buffer[g->tensor[n->out[k]]->alias];
+		/* Views and windows may look at a buffer that was taken over. */
+		for (int k = 0; k < n->nout; k++) {
+			const struct tensor *x = n->out[k] == NONE ? NULL : g->tensor[n->out[k]];
+			if (x && x->alias != NONE)
+				l->buffer[x->id] = l->buffer[x->alias];
+			else if (x && x->window != NONE)
+				l->buffer[x->id] = l->buffer[x->window];
+		}
 		if (!n->nout || n->out[0] == NONE || g->tensor[n->out[0]]->alias != NONE ||
 		    !n->op->inplace)
 			continue;
@@ -148,7 +164,7 @@ static int collect(const struct life *l, const struct memplan_workspace *ws, str
 		const struct tensor *x = g->tensor[t];
 		if (l->buffer[t] != t || !in_arena(g, t))
 			continue;
-		item[n] = (struct memitem){ x->producer, l->last[t], aligned(x->bytes), -1 };
+		item[n] = (struct memitem){ l->first[t], l->last[t], aligned(x->bytes), -1 };
 		owner[n++] = t;
 	}
 	for (int i = 0; ws && ws->bytes && i < g->nnode; i++) {
@@ -189,7 +205,7 @@ static void assign(const struct life *l, const struct memplan_workspace *ws,
 	}
 	for (int t = 0; t < g->ntensor; t++)
 		if (in_arena(g, t))
-			g->tensor[t]->offset = g->tensor[l->buffer[t]]->offset;
+			g->tensor[t]->offset = g->tensor[l->buffer[t]]->offset + window_offset(g, t);
 }
 
 int memplan(struct graph *g, const struct memplan_workspace *ws)

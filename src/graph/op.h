@@ -68,7 +68,7 @@ struct kernel {
 	/* Required. No allocation, no choice. Returns 0 or an error. */
 	int (*run)(const struct kplan *k, const struct kargs *a);
 	void (*free)(struct kplan *k);   /* optional */
-	/* KL_NATIVE, KL_SAME: bit i: in[i] (out[i]) may be a slice of the channels of a larger
+	/* KL_NATIVE, KL_SAME: bit i (31: and all after it): in[i] (out[i]) may be a slice of the channels of a larger
 	 * channels-last buffer too (layout_slice); the kernel goes by layout_rows of its tensors.
 	 * The views pass makes use of it; every other tensor is as `layouts` says. */
 	unsigned slice_in, slice_out;
@@ -84,7 +84,7 @@ struct kernel {
 /* Whether the kernel takes in[i] (out[i], if output) as bf16. */
 bool kernel_takes_bf16(const struct kernel *k, bool output, int i);
 
-/* Elements of the tensor's buffer, padding included (its layout is final). */
+/* Elements of the tensor's buffer, padding included (its layout is final); of a window its own. */
 int64_t kplan_in_elements(const struct kplan *k, int i);
 int64_t kplan_out_elements(const struct kplan *k, int i);
 
@@ -105,7 +105,9 @@ enum {
 	OP_NOGRAD = 16,     /* gradient ends here by design (metrics) */
 	OP_NODCE = 32,      /* kept although nobody reads its outputs */
 	OP_ONCE = 64,       /* a gradient op without a rule: a second derivative is refused */
-	OP_COUNTED = 128    /* its flops are in published counts: convolutions and dense layers */
+	OP_COUNTED = 128,   /* its flops are in published counts: convolutions and dense layers */
+	OP_JOIN = 256,      /* its inputs are parts of out[0] (see `part`) */
+	OP_CUT = 512        /* its out[0] is a part of in[0] */
 };
 
 struct op {
@@ -128,6 +130,9 @@ struct op {
 	/* Emits nodes that compute the gradient. dy[i]: gradient of output i, or NONE. Fills dx[i]
 	 * for inputs whose tensor requires_grad (NONE: zero or not differentiable). NULL: no rule. */
 	int (*grad)(struct graph *g, const struct node *n, const tid *dy, tid *dx);
+	/* OP_JOIN, OP_CUT: whether in[i] (out[0], i is 0) is a range of channels of the whole, and
+	 * which is its first. The kernel copies those that are not in place (window_in_place). */
+	bool (*part)(const struct graph *g, const struct node *n, int i, int64_t *first);
 	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
 	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);

@@ -45,6 +45,8 @@ int pass_dce(struct graph *g, struct pass_env *env);
 int pass_fuse(struct graph *g, struct pass_env *env);
 /* Physical layouts; inserts `reorder` nodes, each (tensor, layout) once. Sets g->backend. */
 int pass_layout(struct graph *g, struct pass_env *env);
+/* Joins and cuts of channels without copies: tensors become windows (graph/windows.h). */
+int pass_views(struct graph *g, struct pass_env *env);
 /* The order: updates as soon as the last reader of the state has run, so all phases must then be
  * run by one walk; with gradient accumulation (a node named `accumulate`) the update phase stays
  * behind forward and backward and can be run apart. */

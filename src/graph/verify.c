@@ -11,6 +11,7 @@
 #include "graph/layout_rule.h"
 #include "graph/memcheck.h"
 #include "graph/pass.h"
+#include "graph/windows.h"
 
 #define BAD_TENSOR(t, ...) return bad_tensor((t), __FILE__, __LINE__, __VA_ARGS__)
 #define BAD_NODE(n, ...) return bad_node((n), __FILE__, __LINE__, __VA_ARGS__)
@@ -351,8 +352,10 @@ int graph_verify(const struct graph *g, enum stage stage)
 	TRY(check_nodes(g));
 	TRY(check_producers(g));
 	TRY(check_storage(g));
-	if (stage >= STAGE_LAID_OUT)
+	if (stage >= STAGE_LAID_OUT) {
 		TRY(check_layouts(g));
+		TRY(windows_check(g));
+	}
 	if (stage >= STAGE_PLANNED)
 		TRY(memcheck(g, NULL));
 	return 0;

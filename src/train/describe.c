@@ -292,8 +292,8 @@ static void describe_place(const struct graph *g, tid t, char offset[24], char b
 	if (root->offset < 0)
 		snprintf(offset, 24, "state");
 	else
-		snprintf(offset, 24, "%" PRId64, root->offset);
-	snprintf(bytes, 24, "%" PRId64, root->bytes);
+		snprintf(offset, 24, "%" PRId64, graph_t(g, t)->offset);
+	snprintf(bytes, 24, "%" PRId64, graph_t(g, t)->bytes);
 }
 
 static void describe_kernels(const struct plan *p, struct buf *out)
