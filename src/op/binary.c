@@ -72,7 +72,7 @@ static int divide_grad(struct graph *g, const struct node *n, const tid *dy, tid
 	}                                                                                              \
 	static int name##_cpu(const struct kplan *k, const struct kargs *a)                            \
 	{                                                                                              \
-		walk_run(k, a, kplan_out_elements(k, 0), name##_range);                                    \
+		walk_windows(k, a, name##_range);                                                          \
 		return 0;                                                                                  \
 	}
 
@@ -112,7 +112,7 @@ static const char *const divide_samples[] = {
 		.inplace = 3, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,            \
 		.kernel = {                                                                         \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
-			[BACKEND_CPU] = { layouts_(id##_cpu) },                                         \
+			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_WINDOWS },                           \
 			CUDA_KERNEL(layouts_(id##_cuda))                                                \
 		},                                                                                  \
 		.samples = samples_,                                                                \

@@ -4,10 +4,12 @@
  * gradient (slice's by way of pad). Any element type.
  *
  * CPU: in memory order both are a matrix of runs: all that follows the axis is contiguous, and a
- * row of a join is the runs of its inputs side by side. Rows are copied in parallel. */
+ * row of a join is the runs of its inputs side by side. Rows are copied in parallel, parts that are
+ * windows of the whole and stand in place already (graph/windows.h) are not. */
 #include <string.h>
 
 #include "base/err.h"
+#include "graph/windows.h"
 #include "op/check.h"
 #include "op/emit.h"
 #include "op/grid.h"
@@ -73,6 +75,23 @@ static int slice_shape(struct graph *g, struct node *n)
 		           (long long)at->axis, shape_text(&y, text));
 	y.d[at->axis] = at->size;
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
+}
+
+/* --- parts --- */
+
+static bool concat_part(const struct graph *g, const struct node *n, int i, int64_t *first)
+{
+	*first = 0;
+	for (int k = 0; k < i; k++)
+		*first += node_in_shape(g, n, k)->d[1];
+	return ((const struct concat *)n->attr)->axis == 1;
+}
+
+static bool slice_part(const struct graph *g, const struct node *n, int i, int64_t *first)
+{
+	const struct slice *at = n->attr;
+	*first = at->begin;
+	return at->axis == 1;
 }
 
 /* --- grad --- */
@@ -153,6 +172,19 @@ static int ref_slice_run(const struct kplan *k, const struct kargs *a)
 
 #define FORK_BYTES 65536 /* below this a fork costs more than it gains */
 
+/* One part in bytes: a row of it in the part's buffer and in the whole's. */
+struct copy {
+	int part;                      /* of a concat: which input */
+	int64_t length, stride, at;    /* at: in a row of the whole */
+};
+
+struct copies {
+	int64_t rows, stride;          /* of the whole */
+	int64_t bytes;
+	int n;
+	struct copy *copy;
+};
+
 /* Bytes from one index of the axis to the next, and how many rows there are, in memory order. */
 struct runs {
 	int64_t rows, unit;
@@ -170,45 +202,72 @@ static struct runs runs_of(const struct kplan *k, const struct shape *s, int64_t
 	return r;
 }
 
+/* From one row of t to the next. */
+static int64_t row_stride(const struct kplan *k, tid t, int64_t axis)
+{
+	const struct tensor *x = graph_t(k->g, t);
+	if (x->window != NONE)
+		return graph_t(k->g, x->window)->shape.d[1] * (int64_t)element_bytes(k);
+	return x->shape.d[axis] * runs_of(k, &x->shape, axis).unit;
+}
+
+static void add_copy(struct kplan *k, struct copies *c, int i, tid part, int64_t axis, int64_t first)
+{
+	const struct shape *s = &graph_t(k->g, part)->shape;
+	const struct runs r = runs_of(k, s, axis);
+	const int64_t length = s->d[axis] * r.unit;
+	if (window_in_place(k->g, k->n, i))
+		return;
+	c->rows = r.rows;
+	c->bytes += r.rows * length;
+	c->copy[c->n++] = (struct copy){ i, length, row_stride(k, part, axis), first * r.unit };
+}
+
 static int concat_plan(struct kplan *k)
 {
 	const struct concat *at = k->n->attr;
-	int64_t *length = k->state = ARENA_ARRAY(k->arena, int64_t, k->n->nin);
+	struct copies *c = k->state = ARENA_NEW(k->arena, struct copies);
+	int64_t first = 0;
+	c->copy = ARENA_ARRAY(k->arena, struct copy, k->n->nin);
+	c->stride = row_stride(k, k->n->out[0], at->axis);
 	for (int i = 0; i < k->n->nin; i++) {
-		const struct shape *x = node_in_shape(k->g, k->n, i);
-		length[i] = x->d[at->axis] * runs_of(k, x, at->axis).unit;
+		add_copy(k, c, i, k->n->in[i], at->axis, first);
+		first += node_in_shape(k->g, k->n, i)->d[at->axis];
 	}
 	return 0;
 }
 
 static int concat_run(const struct kplan *k, const struct kargs *a)
 {
-	const struct concat *at = k->n->attr;
-	const struct shape *y = node_out_shape(k->g, k->n, 0);
-	struct runs r = runs_of(k, y, at->axis);
-	const int64_t *length = k->state;
-	int64_t total = r.unit * y->d[at->axis];
-#pragma omp parallel for schedule(static) if (r.rows * total > FORK_BYTES)
-	for (int64_t row = 0; row < r.rows; row++) {
-		char *to = (char *)a->out[0] + row * total;
-		for (int i = 0; i < k->n->nin; i++) {
-			memcpy(to, (const char *)a->in[i] + row * length[i], (size_t)length[i]);
-			to += length[i];
-		}
+	const struct copies *c = k->state;
+#pragma omp parallel for schedule(static) if (c->bytes > FORK_BYTES)
+	for (int64_t row = 0; row < c->rows; row++) {
+		char *to = (char *)a->out[0] + row * c->stride;
+		for (const struct copy *p = c->copy; p < c->copy + c->n; p++)
+			memcpy(to + p->at, (const char *)a->in[p->part] + row * p->stride,
+			       (size_t)p->length);
 	}
+	return 0;
+}
+
+static int slice_plan(struct kplan *k)
+{
+	const struct slice *at = k->n->attr;
+	struct copies *c = k->state = ARENA_NEW(k->arena, struct copies);
+	c->copy = ARENA_NEW(k->arena, struct copy);
+	c->stride = row_stride(k, k->n->in[0], at->axis);
+	add_copy(k, c, 0, k->n->out[0], at->axis, at->begin);
 	return 0;
 }
 
 static int slice_run(const struct kplan *k, const struct kargs *a)
 {
-	const struct slice *at = k->n->attr;
-	const struct shape *x = node_in_shape(k->g, k->n, 0);
-	struct runs r = runs_of(k, x, at->axis);
-	int64_t total = r.unit * x->d[at->axis], length = r.unit * at->size;
-	const char *from = (const char *)a->in[0] + r.unit * at->begin;
-#pragma omp parallel for schedule(static) if (r.rows * length > FORK_BYTES)
-	for (int64_t row = 0; row < r.rows; row++)
-		memcpy((char *)a->out[0] + row * length, from + row * total, (size_t)length);
+	const struct copies *c = k->state;
+	const struct copy *p = c->copy;
+#pragma omp parallel for schedule(static) if (c->bytes > FORK_BYTES)
+	for (int64_t row = 0; row < c->rows; row++)
+		memcpy((char *)a->out[0] + row * p->stride,
+		       (const char *)a->in[0] + row * c->stride + p->at, (size_t)p->length);
 	return 0;
 }
 
@@ -237,13 +296,14 @@ static const char *const slice_samples[] = { "2x17x5x7; begin: 3, size: 5",
 static const struct op op_concat = {
 	.name = "concat",
 	.doc = "joins tensors along one axis",
-	.flags = OP_LAYER,
+	.flags = OP_LAYER | OP_JOIN,
 	.min_in = 1, .max_in = 1024, .nout = 1,
 	.attr_size = sizeof(struct concat), .attrs = concat_fields,
-	.shape = concat_shape, .grad = concat_grad,
+	.shape = concat_shape, .grad = concat_grad, .part = concat_part,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_concat_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run,
+		                  .slice_in = ~0u, .slice_out = 1,
 		                  .bf16_in = ~0u, .bf16_out = 1, .bf16 = KB_ALIKE },
 	},
 	.samples = concat_samples,
@@ -252,13 +312,14 @@ static const struct op op_concat = {
 static const struct op op_slice = {
 	.name = "slice",
 	.doc = "a range of one axis",
-	.flags = OP_LAYER,
+	.flags = OP_LAYER | OP_CUT,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct slice), .attrs = slice_fields,
-	.shape = slice_shape, .grad = slice_grad,
+	.shape = slice_shape, .grad = slice_grad, .part = slice_part,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = slice_run,
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = slice_plan, .run = slice_run,
+		                  .slice_in = 1, .slice_out = 1,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
 	},
 	.samples = slice_samples,

@@ -143,7 +143,7 @@ static int log_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	}                                                                                              \
 	static int name##_cpu(const struct kplan *k, const struct kargs *a)                            \
 	{                                                                                              \
-		walk_run(k, a, kplan_out_elements(k, 0), name##_range);                                    \
+		walk_windows(k, a, name##_range);                                                          \
 		return 0;                                                                                  \
 	}
 
@@ -185,7 +185,7 @@ static void leaky_relu_range(const struct kplan *k, const struct kargs *a, int64
 
 static int leaky_relu_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_run(k, a, kplan_out_elements(k, 0), leaky_relu_range);
+	walk_windows(k, a, leaky_relu_range);
 	return 0;
 }
 
@@ -216,7 +216,7 @@ static void relu_grad_range(const struct kplan *k, const struct kargs *a, int64_
 
 static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_run(k, a, kplan_out_elements(k, 0), relu_grad_range);
+	walk_windows(k, a, relu_grad_range);
 	return 0;
 }
 
@@ -245,7 +245,7 @@ static void leaky_relu_grad_range(const struct kplan *k, const struct kargs *a, 
 
 static int leaky_relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_run(k, a, kplan_out_elements(k, 0), leaky_relu_grad_range);
+	walk_windows(k, a, leaky_relu_grad_range);
 	return 0;
 }
 
@@ -298,7 +298,7 @@ static const char *const slope_grad_samples[] = {
 		.inplace = 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,            \
 		.kernel = {                                                                         \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
-			[BACKEND_CPU] = { layouts_(id##_cpu) },                                         \
+			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_WINDOWS },                           \
 			CUDA_KERNEL(layouts_(id##_cuda))                                                \
 		},                                                                                  \
 		.samples = samples_,                                                                \
@@ -323,7 +323,7 @@ static const struct op op_leaky_relu = {
 	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
-		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_cpu) },
+		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_cpu), WALK_WINDOWS },
 		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_cuda))
 	},
 	.samples = slope_samples,
@@ -337,7 +337,7 @@ static const struct op op_relu_grad = {
 	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = relu_grad_reference },
-		[BACKEND_CPU] = { KERNEL_ZERO(relu_grad_cpu) },
+		[BACKEND_CPU] = { KERNEL_ZERO(relu_grad_cpu), WALK_WINDOWS },
 		CUDA_KERNEL(KERNEL_ZERO(relu_grad_cuda))
 	},
 	.samples = relu_grad_samples,
@@ -352,7 +352,7 @@ static const struct op op_leaky_relu_grad = {
 	.shape = leaky_relu_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_grad_reference },
-		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_grad_cpu) },
+		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_grad_cpu), WALK_WINDOWS },
 		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_grad_cuda))
 	},
 	.samples = slope_grad_samples,

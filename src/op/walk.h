@@ -40,5 +40,13 @@ int walk_choose_any(struct kplan *k, struct layout *in, struct layout *out);
 /* Calls range on pieces of [0, n), in parallel if n is large. Pieces start at multiples of 16. */
 typedef void walk_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi);
 void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_range *range);
+/* The same over the elements of out[0] for kernels whose tensors of that shape may be windows: their
+ * `plan` is walk_plan, or calls it and leaves k->state alone. */
+int walk_plan(struct kplan *k);
+void walk_windows(const struct kplan *k, const struct kargs *a, walk_range *range);
+/* For takes_slice: every channels-last tensor of out[0]'s shape may become a window. */
+bool walk_takes_slice(const struct kplan *k, bool output, int i);
+#define WALK_WINDOWS                                                                      \
+	.plan = walk_plan, .slice_in = ~0u, .slice_out = ~0u, .takes_slice = walk_takes_slice
 
 #endif

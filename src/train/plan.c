@@ -224,6 +224,7 @@ static const struct pass passes[] = {
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },
 	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
+	{ "views", "joined and cut channels in one buffer", pass_views, STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
 };
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
