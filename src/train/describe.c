@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/host.h"
 #include "graph/pass.h"
 #include "op/conv_geom.h"
 
@@ -244,30 +245,17 @@ static void describe_prediction(const struct session *s, const struct plan *p, s
 	           peak / 1e9, rate / 1e9);
 }
 
-/* What the machine has to give now, by its own account; 0 if it does not say. */
-static double host_memory(void)
-{
-	double kib = 0;
-	FILE *f = fopen("/proc/meminfo", "r");
-	char line[128];
-	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "MemAvailable: %lf kB", &kib) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return 1024 * kib;
-}
-
 /* Activations grow with the batch; parameters do not. */
 static void describe_largest_batch(const struct plan *p, struct buf *out)
 {
-	double fixed, have = host_memory(), each = (double)p->g->arena_bytes / (double)p->batch;
+	const char *by;
+	double fixed, have = (double)host_memory(&by), each = (double)p->g->arena_bytes / (double)p->batch;
 	struct plan_memory m;
 	measure_memory(p, &m);
 	fixed = (double)(m.parameters + m.optimizer);
 	if (have > fixed && each > 0)
-		buf_printf(out, "largest batch about %.0f in the %.3g GiB available now\n", (have - fixed) / each,
-		           have / (1 << 30));
+		buf_printf(out, "largest batch about %.0f in the %.3g GiB that the %s offers now\n", (have - fixed) / each,
+		           have / (1 << 30), by);
 }
 
 void describe_check(const struct session *s, struct buf *out)

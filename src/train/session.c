@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/host.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/model.h"
@@ -185,12 +186,43 @@ static int learn_data(struct session *s)
 	return 0;
 }
 
+/* Bytes of params and states that the plan adds to the store. */
+static int64_t store_bytes(const struct session *s, const struct graph *g)
+{
+	int64_t sum = 0;
+	for (tid t = 0; t < g->ntensor; t++) {
+		const struct tensor *x = graph_t(g, t);
+		if ((x->role == ROLE_PARAM || x->role == ROLE_STATE) && x->alias == NONE && !store_find(s->store, x->name))
+			sum += x->bytes;
+	}
+	return sum;
+}
+
+/* A plan that does not fit is refused now, not killed by the system in its first step. */
+static int check_memory(const struct session *s, const struct plan *p)
+{
+	const char *by;
+	int64_t have = host_memory(&by), fixed = store_bytes(s, p->g), step = (int64_t)exec_arena_bytes(p->exec);
+	double mib = 1 << 20;
+	if (s->dev->driver || have == 0 || (fixed <= have && step <= have - fixed))
+		return 0;
+	int64_t fits = have > fixed ? (int64_t)((double)(have - fixed) / ((double)step / (double)p->batch)) : 0;
+	return ERR(E_NOMEM, config_place(s->config, "train", "batch_size"),
+	           "a step of %lld samples needs %.0f MiB (%.0f for parameters and the optimizer, %.0f for activations and "
+	           "workspace), but the %s offers %.0f MiB; make 'train.batch_size' smaller%s (with 'train.accumulate' larger), "
+	           "or the samples, or run where there is more memory", (long long)p->batch, (double)(fixed + step) / mib,
+	           (double)fixed / mib, (double)step / mib, by, (double)have / mib,
+	           fits > 0 && fits < p->batch ? arena_printf(s->config->arena, " (about %lld fit)", (long long)fits) : "");
+}
+
 static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch,
                      const struct session_options *o)
 {
 	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
 		.mode = mode, .batch = batch, .keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot };
 	TRY(plan_new(out, &r));
+	if ((o->need & SESSION_RUN) && !(o->need & SESSION_NO_DATA))
+		TRY(check_memory(s, *out));
 	/* Fixes the layouts of params and states for the plans that follow. */
 	if (o->need & SESSION_RUN)
 		TRY(store_add(s->store, (*out)->g));

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reads /proc/meminfo and the files of control groups. A group's limit bounds all groups below it, so the way up to the root is
+ * walked; in a container the group's path may not be there, and the root then is the container's own. What a group uses
+ * already is not subtracted: most of it is files' pages, which give way. */
+#include "base/host.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static FILE *open_file(const char *path)
+{
+	char full[1200];
+	const char *root = getenv("DLX_HOST_ROOT");
+	int n = snprintf(full, sizeof full, "%s%s", root ? root : "", path);
+	return n < (int)sizeof full ? fopen(full, "r") : NULL;
+}
+
+/* A number alone in a file; 0 if there is none ("max"). */
+static int64_t number_in(const char *path)
+{
+	FILE *f = open_file(path);
+	int64_t n = 0;
+	if (!f)
+		return 0;
+	if (fscanf(f, "%" SCNd64, &n) != 1 || n < 0)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* The least limit from this group up to the root. */
+static int64_t group_limit(const char *mount, const char *group, const char *file)
+{
+	char path[1024], at[512];
+	int64_t least = 0;
+	snprintf(at, sizeof at, "%s", strcmp(group, "/") == 0 ? "" : group);
+	for (;;) {
+		char *slash = strrchr(at, '/');
+		snprintf(path, sizeof path, "%s%s/%s", mount, at, file);
+		least = less(least, number_in(path));
+		if (!slash)
+			return least;
+		*slash = '\0';
+	}
+}
+
+static int64_t limit_of_groups(void)
+{
+	FILE *f = open_file("/proc/self/cgroup");
+	char line[600], group[500];
+	int64_t least = 0;
+	while (f && fgets(line, sizeof line, f)) {
+		char *v1 = strstr(line, ":memory:");
+		if (sscanf(line, "0::%499[^\n]", group) == 1)
+			least = less(least, group_limit("/sys/fs/cgroup", group, "memory.max"));
+		else if (v1 && sscanf(v1, ":memory:%499[^\n]", group) == 1)
+			least = less(least, group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
+	}
+	if (f)
+		fclose(f);
+	return least;
+}
+
+static int64_t available(void)
+{
+	FILE *f = open_file("/proc/meminfo");
+	char line[128];
+	int64_t kib = 0;
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "MemAvailable: %" SCNd64 " kB", &kib) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kib > 0 && kib < INT64_MAX / 1024 ? kib * 1024 : 0;
+}
+
+int64_t host_memory(const char **by)
+{
+	int64_t machine = available(), groups = limit_of_groups();
+	*by = groups && (machine == 0 || groups < machine) ? "control group" : "machine";
+	return less(machine, groups);
+}

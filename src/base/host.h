@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What this machine offers to this process. DLX_HOST_ROOT=DIR, for tests, stands before /proc and /sys. */
+#ifndef DLX_BASE_HOST_H
+#define DLX_BASE_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of memory: what the machine says is available now, and no more than the limit of any control group (v1 and v2) that
+ * this process is in. 0 where nothing says. by: "machine" or "control group", whichever is less. */
+int64_t host_memory(const char **by);
+
+#endif

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A plan that does not fit in the memory there is ends before it runs, with what would fit.
+. "${DLX_SOURCE:?}/test/lib.sh"
+coads_data
+cp "$DLX_SOURCE/test/train/tiny.yaml" .
+mkdir -p host/proc/self host/sys/fs/cgroup
+echo 'MemAvailable: 100 kB' >host/proc/meminfo
+DLX_HOST_ROOT=$PWD/host
+export DLX_HOST_ROOT
+expect 69 "$train" tiny.yaml
+says err 'tiny.yaml:24:31: a step of 3 samples needs'
+says err 'but the machine offers 0 MiB'
+says err "make 'train.batch_size' smaller"
+echo 'MemAvailable: 99000000 kB' >host/proc/meminfo
+echo '0::/' >host/proc/self/cgroup
+echo 200000 >host/sys/fs/cgroup/memory.max
+expect 69 "$train" tiny.yaml
+says err 'the control group offers 0 MiB'
+echo max >host/sys/fs/cgroup/memory.max
+expect 0 "$train" --set train.steps=1 tiny.yaml
+pass

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * host.h on made-up /proc and /sys: control groups of both versions, limits further up, containers, none at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/host.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+static char root[64];
+
+static void file(const char *path, const char *text)
+{
+	char full[256];
+	snprintf(full, sizeof full, "%s%s", root, path);
+	*strrchr(full, '/') = '\0';
+	assert_int_equal(io_mkdirs(full), 0);
+	full[strlen(full)] = '/';
+	assert_int_equal(io_write_file(full, text, strlen(text)), 0);
+}
+
+static int start(void **state)
+{
+	snprintf(root, sizeof root, "/tmp/dlx-host-%ld", (long)getpid());
+	setenv("DLX_HOST_ROOT", root, 1);
+	return io_mkdirs(root);
+}
+
+static int end(void **state)
+{
+	return io_remove_tree(root);
+}
+
+static void says(int64_t bytes, const char *by)
+{
+	const char *who;
+	assert_true(host_memory(&who) == bytes);
+	if (bytes)
+		assert_string_equal(who, by);
+}
+
+static void nothing_known(void **state)
+{
+	says(0, NULL);
+}
+
+static void machine(void **state)
+{
+	file("/proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    4000 kB\n");
+	file("/proc/self/cgroup", "0::/a/b\n");
+	file("/sys/fs/cgroup/a/b/memory.max", "max\n");
+	says(4000 * 1024, "machine");
+	file("/sys/fs/cgroup/a/b/memory.max", "99000000\n");
+	says(4000 * 1024, "machine");
+}
+
+static void version_2(void **state)
+{
+	file("/proc/meminfo", "MemAvailable:    4000 kB\n");
+	file("/proc/self/cgroup", "0::/a/b\n");
+	file("/sys/fs/cgroup/a/b/memory.max", "3000000\n");
+	says(3000000, "control group");
+	file("/sys/fs/cgroup/a/memory.max", "2000000\n");
+	says(2000000, "control group");
+}
+
+static void version_1(void **state)
+{
+	file("/proc/self/cgroup", "4:cpu,cpuacct:/job\n9:memory:/job/7\n");
+	file("/sys/fs/cgroup/memory/job/7/memory.limit_in_bytes", "9223372036854771712\n");
+	file("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1000000\n");
+	says(1000000, "control group");
+}
+
+static void container(void **state)
+{
+	file("/proc/self/cgroup", "0::/\n");
+	file("/sys/fs/cgroup/memory.max", "5000000\n");
+	says(5000000, "control group");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nothing_known, start, end),
+		cmocka_unit_test_setup_teardown(machine, start, end),
+		cmocka_unit_test_setup_teardown(version_2, start, end),
+		cmocka_unit_test_setup_teardown(version_1, start, end),
+		cmocka_unit_test_setup_teardown(container, start, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
