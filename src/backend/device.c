@@ -15,17 +15,39 @@
 #include "backend/cuda.h"
 #include "backend/dnn.h"
 #include "base/err.h"
+#include "base/host.h"
 #include "base/io.h"
 #include "base/mem.h"
 
+#ifdef _OPENMP
+/* A positive number in the environment, or 0. */
+static int number_from(const char *name)
+{
+	const char *text = getenv(name);
+	long n = text ? strtol(text, NULL, 10) : 0;
+	return n > 0 && n < INT32_MAX ? (int)n : 0;
+}
+
+/* What OMP_NUM_THREADS says; else the processors this process may run on, and no more than its control group or the job's share of
+ * a host (srun does not bind by itself everywhere) allows. */
 static int thread_count(void)
 {
-#ifdef _OPENMP
-	return omp_get_max_threads();
-#else
-	return 1;
-#endif
+	const int limit[] = { host_processor_quota(), number_from("SLURM_CPUS_PER_TASK") };
+	int n = omp_get_num_procs();
+	if (getenv("OMP_NUM_THREADS"))
+		return omp_get_max_threads();
+	for (int i = 0; i < 2; i++)
+		if (limit[i] && limit[i] < n)
+			n = limit[i];
+	omp_set_num_threads(n);
+	return n;
 }
+#else
+static int thread_count(void)
+{
+	return 1;
+}
+#endif
 
 /* The processor's name as Linux tells it, or "cpu". */
 static void cpu_name(char *out, size_t n)

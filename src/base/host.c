@@ -6,6 +6,7 @@
 #include "base/host.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,76 @@ static int64_t limit_of_groups(void)
 	if (f)
 		fclose(f);
 	return least;
+}
+
+/* Processors by the files of one group: v2 has "QUOTA PERIOD" in one, v1 a file each; 0 for no limit. */
+static int64_t quota_of(const char *folder, bool v2)
+{
+	char path[1100];
+	int64_t quota = 0, period = 0;
+	if (v2) {
+		snprintf(path, sizeof path, "%s/cpu.max", folder);
+		FILE *f = open_file(path);
+		if (f && fscanf(f, "%" SCNd64 " %" SCNd64, &quota, &period) != 2)
+			quota = 0;
+		if (f)
+			fclose(f);
+	} else {
+		snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+		quota = number_in(path);
+		snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+		period = number_in(path);
+	}
+	if (quota <= 0 || period <= 0)
+		return 0;
+	return quota < period ? 1 : quota / period;
+}
+
+/* The least of a group and of those above it. */
+static int64_t quota_upwards(const char *mount, const char *group, bool v2)
+{
+	char folder[1024], at[512];
+	int64_t least = 0;
+	snprintf(at, sizeof at, "%s", strcmp(group, "/") == 0 ? "" : group);
+	for (;;) {
+		char *slash = strrchr(at, '/');
+		snprintf(folder, sizeof folder, "%s%s", mount, at);
+		least = less(least, quota_of(folder, v2));
+		if (!slash)
+			return least;
+		*slash = '\0';
+	}
+}
+
+/* Whether a line of /proc/self/cgroup is v1's of the controller cpu ("4:cpu,cpuacct:/job"); where its group begins. */
+static const char *cpu_group(char *line)
+{
+	char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL;
+	if (!group)
+		return NULL;
+	*group++ = '\0';
+	group[strcspn(group, "\n")] = '\0';
+	for (char *n = strtok(names + 1, ","); n; n = strtok(NULL, ","))
+		if (strcmp(n, "cpu") == 0)
+			return group;
+	return NULL;
+}
+
+int host_processor_quota(void)
+{
+	FILE *f = open_file("/proc/self/cgroup");
+	char line[600], group[500];
+	int64_t least = 0;
+	while (f && fgets(line, sizeof line, f)) {
+		const char *v1;
+		if (sscanf(line, "0::%499[^\n]", group) == 1)
+			least = less(least, quota_upwards("/sys/fs/cgroup", group, true));
+		else if ((v1 = cpu_group(line)) != NULL)
+			least = less(least, quota_upwards("/sys/fs/cgroup/cpu", v1, false));
+	}
+	if (f)
+		fclose(f);
+	return least > INT32_MAX ? 0 : (int)least;
 }
 
 static int64_t available(void)

@@ -11,4 +11,8 @@
  * this process is in. 0 where nothing says. by: "machine" or "control group", whichever is less. */
 int64_t host_memory(const char **by);
 
+/* Whole processors that the control groups (v1 and v2) let this process use at a time, at least 1; 0 where nothing limits it.
+ * More threads than that would stand still together for the rest of each period. */
+int host_processor_quota(void);
+
 #endif

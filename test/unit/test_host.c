@@ -88,6 +88,33 @@ static void container(void **state)
 	says(5000000, "control group");
 }
 
+static void processors(void **state)
+{
+	assert_int_equal(host_processor_quota(), 0);
+	file("/proc/self/cgroup", "0::/a/b\n");
+	file("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+	assert_int_equal(host_processor_quota(), 0);
+	file("/sys/fs/cgroup/a/b/cpu.max", "350000 100000\n");
+	assert_int_equal(host_processor_quota(), 3);       /* whole ones */
+	file("/sys/fs/cgroup/a/cpu.max", "200000 100000\n");
+	assert_int_equal(host_processor_quota(), 2);
+	file("/sys/fs/cgroup/cpu.max", "50000 100000\n");
+	assert_int_equal(host_processor_quota(), 1);
+	file("/sys/fs/cgroup/cpu.max", "nonsense\n");
+	assert_int_equal(host_processor_quota(), 2);
+}
+
+static void processors_version_1(void **state)
+{
+	file("/proc/self/cgroup", "9:memory:/job\n5:cpuset:/job\n4:cpu,cpuacct:/job/7\n");
+	file("/sys/fs/cgroup/cpu/job/7/cpu.cfs_quota_us", "-1\n");
+	file("/sys/fs/cgroup/cpu/job/7/cpu.cfs_period_us", "100000\n");
+	assert_int_equal(host_processor_quota(), 0);
+	file("/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "800000\n");
+	file("/sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+	assert_int_equal(host_processor_quota(), 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +123,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(version_2, start, end),
 		cmocka_unit_test_setup_teardown(version_1, start, end),
 		cmocka_unit_test_setup_teardown(container, start, end),
+		cmocka_unit_test_setup_teardown(processors, start, end),
+		cmocka_unit_test_setup_teardown(processors_version_1, start, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
