@@ -6,7 +6,8 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 for code in dnn direct winograd; do
 	for threads in 1 2; do
-		OMP_NUM_THREADS=$threads DLX_CONV=$code "$DLX_BUILD/test/optest/optest" conv conv_grad_input conv_grad_weight >out ||
+		OMP_NUM_THREADS=$threads DLX_CONV=$code "$DLX_BUILD/test/optest/optest" --kernels \
+			conv conv_grad_input conv_grad_weight >out ||
 			fail "with DLX_CONV=$code on $threads threads: $(cat out)"
 	done
 done

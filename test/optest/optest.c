@@ -9,8 +9,9 @@
  *   bf16        the same with the CPU computing in bf16, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
  *
- * Usage: optest [--device=cpu|cuda] [OP...]: the device compared with the reference is the CPU unless another is named; ops
- * without a kernel there are left out and counted. Prints a line for each failure and "N passed, N failed" at the end. */
+ * Usage: optest [--device=cpu|cuda] [--kernels] [OP...]: the device compared with the reference is the CPU unless another is
+ * named; ops without a kernel there are left out and counted. --kernels leaves out the check of gradient rules, which is slow
+ * and the same for all kernels. Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@
 #define BF16_TOLERANCE 1e-2     /* where tensors on the way there are bf16 */
 
 static int passed, failed, skipped;
+static bool kernels_only;
 static const char *cur_op, *cur_text, *cur_what;
 
 static void fail(const char *fmt, ...)
@@ -458,7 +460,7 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 		fail("has no gradient rule and is not flagged OP_NOGRAD, OP_UPDATE or OP_ONCE");
 	for (const char *const *text = op->samples; text && *text; text++) {
 		cur_text = *text;
-		if (gradient && !other)
+		if (gradient && !other && !kernels_only)
 			check_gradient(op, *text, ref);
 		if (other && !has_kernels(op, *text, ref, cpu, gradient)) {
 			skipped++;
@@ -488,6 +490,10 @@ int main(int argc, char **argv)
 	argc--, argv++;
 	if (argc && strncmp(argv[0], "--device=", 9) == 0) {
 		name = argv[0] + 9;
+		argc--, argv++;
+	}
+	if (argc && strcmp(argv[0], "--kernels") == 0) {
+		kernels_only = true;
 		argc--, argv++;
 	}
 	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0 || device_open(&half, "cpu") < 0) {
