@@ -6,7 +6,6 @@
 #include "base/host.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,20 +36,37 @@ static int64_t less(int64_t a, int64_t b)
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* The least limit from this group up to the root. */
-static int64_t group_limit(const char *mount, const char *group, const char *file)
+/* The least of what `limit` reads in the folder of this group and of those above it, up to the root. */
+static int64_t least_upwards(const char *mount, const char *group, int64_t (*limit)(const char *folder))
 {
-	char path[1024], at[512];
+	char folder[1024], at[512];
 	int64_t least = 0;
 	snprintf(at, sizeof at, "%s", strcmp(group, "/") == 0 ? "" : group);
 	for (;;) {
 		char *slash = strrchr(at, '/');
-		snprintf(path, sizeof path, "%s%s/%s", mount, at, file);
-		least = less(least, number_in(path));
+		snprintf(folder, sizeof folder, "%s%s", mount, at);
+		least = less(least, limit(folder));
 		if (!slash)
 			return least;
 		*slash = '\0';
 	}
+}
+
+static int64_t number_of(const char *folder, const char *file)
+{
+	char path[1100];
+	snprintf(path, sizeof path, "%s/%s", folder, file);
+	return number_in(path);
+}
+
+static int64_t memory_v2(const char *folder)
+{
+	return number_of(folder, "memory.max");
+}
+
+static int64_t memory_v1(const char *folder)
+{
+	return number_of(folder, "memory.limit_in_bytes");
 }
 
 static int64_t limit_of_groups(void)
@@ -61,52 +77,39 @@ static int64_t limit_of_groups(void)
 	while (f && fgets(line, sizeof line, f)) {
 		char *v1 = strstr(line, ":memory:");
 		if (sscanf(line, "0::%499[^\n]", group) == 1)
-			least = less(least, group_limit("/sys/fs/cgroup", group, "memory.max"));
+			least = less(least, least_upwards("/sys/fs/cgroup", group, memory_v2));
 		else if (v1 && sscanf(v1, ":memory:%499[^\n]", group) == 1)
-			least = less(least, group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
+			least = less(least, least_upwards("/sys/fs/cgroup/memory", group, memory_v1));
 	}
 	if (f)
 		fclose(f);
 	return least;
 }
 
-/* Processors by the files of one group: v2 has "QUOTA PERIOD" in one, v1 a file each; 0 for no limit. */
-static int64_t quota_of(const char *folder, bool v2)
+static int64_t whole_processors(int64_t quota, int64_t period)
 {
-	char path[1100];
-	int64_t quota = 0, period = 0;
-	if (v2) {
-		snprintf(path, sizeof path, "%s/cpu.max", folder);
-		FILE *f = open_file(path);
-		if (f && fscanf(f, "%" SCNd64 " %" SCNd64, &quota, &period) != 2)
-			quota = 0;
-		if (f)
-			fclose(f);
-	} else {
-		snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
-		quota = number_in(path);
-		snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
-		period = number_in(path);
-	}
 	if (quota <= 0 || period <= 0)
 		return 0;
 	return quota < period ? 1 : quota / period;
 }
 
-/* The least of a group and of those above it. */
-static int64_t quota_upwards(const char *mount, const char *group, bool v2)
+/* "QUOTA PERIOD", or "max PERIOD" where nothing limits. */
+static int64_t processors_v2(const char *folder)
 {
-	char folder[1024], at[512];
-	int64_t least = 0;
-	snprintf(at, sizeof at, "%s", strcmp(group, "/") == 0 ? "" : group);
-	for (;;) {
-		char *slash = strrchr(at, '/');
-		snprintf(folder, sizeof folder, "%s%s", mount, at);
-		least = less(least, quota_of(folder, v2));
-		if (!slash)
-			return least;
-		*slash = '\0';
-	}
+	char path[1100];
+	int64_t quota = 0, period = 0;
+	snprintf(path, sizeof path, "%s/cpu.max", folder);
+	FILE *f = open_file(path);
+	if (f && fscanf(f, "%" SCNd64 " %" SCNd64, &quota, &period) != 2)
+		quota = 0;
+	if (f)
+		fclose(f);
+	return whole_processors(quota, period);
+}
+
+static int64_t processors_v1(const char *folder)
+{
+	return whole_processors(number_of(folder, "cpu.cfs_quota_us"), number_of(folder, "cpu.cfs_period_us"));
 }
 
 /* Whether a line of /proc/self/cgroup is v1's of the controller cpu ("4:cpu,cpuacct:/job"); where its group begins. */
@@ -131,9 +134,9 @@ int host_processor_quota(void)
 	while (f && fgets(line, sizeof line, f)) {
 		const char *v1;
 		if (sscanf(line, "0::%499[^\n]", group) == 1)
-			least = less(least, quota_upwards("/sys/fs/cgroup", group, true));
+			least = less(least, least_upwards("/sys/fs/cgroup", group, processors_v2));
 		else if ((v1 = cpu_group(line)) != NULL)
-			least = less(least, quota_upwards("/sys/fs/cgroup/cpu", v1, false));
+			least = less(least, least_upwards("/sys/fs/cgroup/cpu", v1, processors_v1));
 	}
 	if (f)
 		fclose(f);
