@@ -5,12 +5,12 @@
  * process. */
 #include "backend/cublas.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include <cublasLt.h>
 
 #include "backend/cuda.h"
+#include "backend/library.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -29,24 +29,17 @@ static struct {
 #define X(name) __typeof__(name) *name;
 	FUNCTIONS(X)
 #undef X
-	void *library;
+	bool loaded;
 } lib;
 
 static int load(void)
 {
-	if (lib.library)
-		return 0;
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return ERR(E_UNAVAILABLE, NULL, "cuBLASLt cannot be loaded: %s; install the CUDA libraries or name "
-		           "their folder in LD_LIBRARY_PATH", dlerror());
-#define X(name)                                                                                                  \
-	*(void **)&lib.name = dlsym(library, #name);                                                             \
-	if (!lib.name)                                                                                           \
-		return ERR(E_UNAVAILABLE, NULL, "'%s' has no function '%s'", LIBRARY, #name);
-	FUNCTIONS(X)
+#define X(name) { #name, (void **)&lib.name },
+	static const struct library_function functions[] = { FUNCTIONS(X) };
 #undef X
-	lib.library = library;
+	if (!lib.loaded)
+		TRY(library_open(LIBRARY, "cuBLASLt", functions, sizeof functions / sizeof *functions));
+	lib.loaded = true;
 	return 0;
 }
 

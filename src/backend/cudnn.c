@@ -8,13 +8,13 @@
  * The library is several hundred megabytes, so it is opened when the first convolution is planned. */
 #include "backend/cudnn.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <cudnn.h>
 
 #include "backend/cuda.h"
+#include "backend/library.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -34,24 +34,17 @@ static struct {
 #define X(name) __typeof__(name) *name;
 	FUNCTIONS(X)
 #undef X
-	void *library;
+	bool loaded;
 } lib;
 
 static int load(void)
 {
-	if (lib.library)
-		return 0;
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-	if (!library)
-		return ERR(E_UNAVAILABLE, NULL, "cuDNN cannot be loaded: %s; install cuDNN 9 or name its folder in "
-		           "LD_LIBRARY_PATH", dlerror());
-#define X(name)                                                                                                  \
-	*(void **)&lib.name = dlsym(library, #name);                                                             \
-	if (!lib.name)                                                                                           \
-		return ERR(E_UNAVAILABLE, NULL, "'%s' has no function '%s'; cuDNN 9 is needed", LIBRARY, #name);
-	FUNCTIONS(X)
+#define X(name) { #name, (void **)&lib.name },
+	static const struct library_function functions[] = { FUNCTIONS(X) };
 #undef X
-	lib.library = library;
+	if (!lib.loaded)
+		TRY(library_open(LIBRARY, "cuDNN 9", functions, sizeof functions / sizeof *functions));
+	lib.loaded = true;
 	return 0;
 }
 

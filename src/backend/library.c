@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dlopen with an error that says what to do. */
+#include "backend/library.h"
+
+#include <dlfcn.h>
+
+#include "base/err.h"
+
+int library_open(const char *file, const char *what, const struct library_function *f, size_t n)
+{
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return ERR(E_UNAVAILABLE, NULL, "%s cannot be loaded: %s; install it or name its folder in "
+		           "LD_LIBRARY_PATH", what, dlerror());
+	for (size_t i = 0; i < n; i++) {
+		*f[i].pointer = dlsym(library, f[i].name);
+		if (!*f[i].pointer)
+			return ERR(E_UNAVAILABLE, NULL, "'%s' has no function '%s'; %s is needed", file, f[i].name, what);
+	}
+	return 0;
+}
