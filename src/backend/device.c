@@ -163,6 +163,11 @@ int device_put(struct device *d, void *to, const void *host, size_t bytes)
 	return 0;
 }
 
+int device_prepare(struct device *d)
+{
+	return d->backend == BACKEND_CPU ? dnn_generate() : 0;
+}
+
 int device_get(struct device *d, void *host, const void *from, size_t bytes)
 {
 	if (d->driver)

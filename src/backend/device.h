@@ -57,6 +57,8 @@ void device_populate(struct device *d, void *p, size_t bytes);
 /* Copies to and from it. In host memory they are memcpy. */
 int device_put(struct device *d, void *to, const void *host, size_t bytes);
 int device_get(struct device *d, void *host, const void *from, size_t bytes);
+/* After kernels were planned, before they run: what their libraries put off until then (oneDNN's code, on all threads at once). */
+int device_prepare(struct device *d);
 /* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 of that type's own instruction, or float32's where
  * there is none. */
 double device_measure_peak(struct device *d, enum dtype type);

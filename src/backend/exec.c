@@ -5,16 +5,16 @@
  * each tensor and each workspace an offset. exec_bind gives values their memory and turns offsets
  * into pointers, so a plan that is only looked at takes none. A step is exec_run.
  *
- * Where values stand: params and states in the store, constants and inputs in memory of the exec's own, everything else in the step arena. */
+ * Where values stand: params and states in the store, constants and inputs in memory of the exec's
+ * own, everything else in the step arena. */
 #include "backend/exec.h"
 
 #include <string.h>
 
-#include "backend/dnn.h"
+#include "backend/transfer.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "backend/transfer.h"
 #include "graph/pass.h"
 #include "graph/windows.h"
 
@@ -192,7 +192,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena)
 			.run = kernel_of(e, n)->run, .k = &e->plan[i], .phase_bit = 1u << n->phase,
 			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws } };
 	}
-	return dnn_generate();
+	return device_prepare(e->dev);
 }
 
 static int explain(int rc, const struct node *n)
