@@ -10,8 +10,9 @@
  *
  * The last term of `from` is looked for; the others are found as producers of what is known by
  * then. A tensor that `to` does not make must have no reader but the nodes replaced. Attributes carry
- * over by their names, and those of one name must agree in `given` and `from`. The operands of add may be swapped: the one made later is tried first,
- * so that of two that fit the sum is made where its last summand is.
+ * over by their names, and those of one name must agree in `given` and `from`. The operands of add
+ * may be swapped: the one made later is tried first, so that of two that fit the sum is made where
+ * its last summand is.
  *
  * The new node stands where the last replaced one stood. What was in between and depends on the
  * replaced nodes moves behind it, so that the order stays valid; a row does not apply if the new
