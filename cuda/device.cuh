@@ -23,10 +23,6 @@
 
 #include "cuda/kernels.h"
 
-/* enum dtype without its header, which is C; backend/cuda.c checks that they agree. */
-enum { T_F32 = K_TYPE_F32, T_F64 = K_TYPE_F64, T_F16 = K_TYPE_F16, T_BF16 = K_TYPE_BF16, T_I8 = K_TYPE_I8,
-       T_U8 = K_TYPE_U8, T_I32 = K_TYPE_I32, T_I64 = K_TYPE_I64 };
-
 __device__ __forceinline__ float as_float(float v) { return v; }
 __device__ __forceinline__ float as_float(__half v) { return __half2float(v); }
 __device__ __forceinline__ float as_float(__nv_bfloat16 v) { return __bfloat162float(v); }
@@ -53,9 +49,9 @@ static inline int blocks_for(int64_t n, int64_t each)
 /* Runs the statement with T the element type that `type` names; returns an error for one that is no float. */
 #define FLOAT_TYPES(type, T, ...)                                                        \
 	switch (type) {                                                                  \
-	case T_F32: { using T = float; __VA_ARGS__; break; }                             \
-	case T_F16: { using T = __half; __VA_ARGS__; break; }                            \
-	case T_BF16: { using T = __nv_bfloat16; __VA_ARGS__; break; }                    \
+	case K_TYPE_F32: { using T = float; __VA_ARGS__; break; }                             \
+	case K_TYPE_F16: { using T = __half; __VA_ARGS__; break; }                            \
+	case K_TYPE_BF16: { using T = __nv_bfloat16; __VA_ARGS__; break; }                    \
 	default: return cudaErrorInvalidValue;                                           \
 	}
 

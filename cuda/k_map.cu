@@ -148,14 +148,14 @@ template <typename T> __global__ void fill(int64_t n, double value, T *y)
 
 #define ALL_TYPES(type, T, ...)                                                          \
 	switch (type) {                                                                  \
-	case T_F32: { using T = float; __VA_ARGS__; break; }                             \
-	case T_F64: { using T = double; __VA_ARGS__; break; }                            \
-	case T_F16: { using T = __half; __VA_ARGS__; break; }                            \
-	case T_BF16: { using T = __nv_bfloat16; __VA_ARGS__; break; }                    \
-	case T_I8: { using T = int8_t; __VA_ARGS__; break; }                             \
-	case T_U8: { using T = uint8_t; __VA_ARGS__; break; }                            \
-	case T_I32: { using T = int32_t; __VA_ARGS__; break; }                           \
-	case T_I64: { using T = int64_t; __VA_ARGS__; break; }                           \
+	case K_TYPE_F32: { using T = float; __VA_ARGS__; break; }                             \
+	case K_TYPE_F64: { using T = double; __VA_ARGS__; break; }                            \
+	case K_TYPE_F16: { using T = __half; __VA_ARGS__; break; }                            \
+	case K_TYPE_BF16: { using T = __nv_bfloat16; __VA_ARGS__; break; }                    \
+	case K_TYPE_I8: { using T = int8_t; __VA_ARGS__; break; }                             \
+	case K_TYPE_U8: { using T = uint8_t; __VA_ARGS__; break; }                            \
+	case K_TYPE_I32: { using T = int32_t; __VA_ARGS__; break; }                           \
+	case K_TYPE_I64: { using T = int64_t; __VA_ARGS__; break; }                           \
 	default: return cudaErrorInvalidValue;                                           \
 	}
 

@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+/* enum dtype without its header; backend/cuda.c checks that they agree. */
 enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16, K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
 
 /* --- element by element (k_map.cu): n elements, padding included; y may be x --- */
