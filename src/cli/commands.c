@@ -45,7 +45,9 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	const struct model_common *m = s->config->model.data;
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
 	bool found;
-	int rc = state_load_weights(s->store, dir, o->resume ? o->resume : "auto", &found, id);
+	/* A step is one of training, which is about the last weights. */
+	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !o->last_weights;
+	int rc = state_load_weights(s->store, dir, o->resume ? o->resume : "auto", averaged, &found, id);
 	if (rc == 0 && found)
 		note("weights of checkpoint %s", id);
 	else if (rc == 0 && (checkpoint_needed || o->resume))

@@ -72,6 +72,14 @@ static int set_quiet(struct options *o, const char *arg)
 	return 0;
 }
 
+static int set_weights(struct options *o, const char *arg)
+{
+	if (strcmp(arg, "average") != 0 && strcmp(arg, "last") != 0)
+		return ERR(E_USAGE, NULL, "'--weights=%s': expected average or last", arg);
+	o->last_weights = strcmp(arg, "last") == 0;
+	return 0;
+}
+
 #define TEXT(m) offsetof(struct options, m)
 static const struct option_row rows[] = {
 	{ "check", ARG_NONE, NULL, COMMAND_CHECK, 0, NULL, NULL,
@@ -89,6 +97,8 @@ static const struct option_row rows[] = {
 	  "run the model on a record file; -o names a .npy or .nc file or a folder for pictures" },
 	{ "export", ARG_REQUIRED, "FILE", COMMAND_EXPORT, TEXT(file), NULL, NULL,
 	  "write the weights of the newest checkpoint (or the one of --resume) as safetensors; initial ones if there is none" },
+	{ "weights", ARG_REQUIRED, "average|last", -1, 0, NULL, set_weights,
+	  "with --evaluate, --predict and --export of a run with 'optimizer.average': which weights; default: average" },
 	{ "dump-step", ARG_REQUIRED, "DIR", COMMAND_DUMP_STEP, TEXT(file), NULL, NULL,
 	  "one training step on the first batch; loss, inputs, outputs, gradients and parameters as files" },
 	{ "bench", ARG_OPTIONAL, "N", COMMAND_BENCH, 0, "20", set_bench,

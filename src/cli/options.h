@@ -30,6 +30,7 @@ struct options {
 	const char *dump;                /* --dump=PASS */
 	int64_t bench_steps;
 	bool synthetic, profile, quiet;
+	bool last_weights;               /* --weights=last */
 };
 
 /* Fills o. E_USAGE with a text that names the option. */

@@ -98,6 +98,13 @@ tid graph_find(const struct graph *g, const char *name)
 	return o->nname ? o->name[name_slot(o, name)] : NONE;
 }
 
+void graph_rename(struct graph *g, tid t, const char *name)
+{
+	BUG_IF(graph_find(g, name) != NONE, "two tensors named '%s'", name);
+	graph_t(g, t)->name = name;
+	name_add(own(g), t);
+}
+
 /* --- tensors --- */
 
 struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtype,

@@ -134,6 +134,8 @@ int graph_input(struct graph *g, const char *name, enum dtype dtype, const struc
 tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);
 tid graph_scalar(struct graph *g, double value);           /* F32 scalar; equal ones shared */
 tid graph_find(const struct graph *g, const char *name);   /* param, state or input; or NONE */
+/* Gives a param, state or input another name, which must be nobody's and live as long as the graph. */
+void graph_rename(struct graph *g, tid t, const char *name);
 
 /* Appends a node of the named op: checks arity, copies attr (lists and strings in it too; NULL: the
  * defaults of the op's table), runs the op's shape rule, which makes the output tensors, and

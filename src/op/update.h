@@ -41,6 +41,12 @@ struct ema_update_attr {
 	double momentum;             /* share of the new value */
 	double factor;               /* multiplies the new value: n / (n - 1) for an unbiased variance */
 };
+extern const char *const average_warmup_names[];
+struct weight_average_attr {
+	double decay;
+	int warmup;                  /* index in average_warmup_names */
+	int64_t start;
+};
 struct clip_factor_attr {
 	double max_norm;
 };

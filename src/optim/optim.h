@@ -110,6 +110,9 @@ int optim_check(const struct variant_value *optimizer);
 /* The length of the start of a parameter's name that it has in common with those whose updates depend
  * on its own. */
 size_t optim_prefix(const struct variant_value *optimizer, const char *name);
+/* Whether it keeps moving averages of the parameters, as states "PARAM.average". */
+#define AVERAGE_LEAF "average"
+bool optim_averages(const struct variant_value *optimizer);
 /* The base rate for the schedule. */
 double optim_learning_rate(const struct variant_value *optimizer);
 /* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm that of all gradients times scale; scale

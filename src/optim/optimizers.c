@@ -113,6 +113,11 @@ double optim_learning_rate(const struct variant_value *o)
 	return common(o)->learning_rate;
 }
 
+bool optim_averages(const struct variant_value *o)
+{
+	return !isnan(common(o)->average.decay);
+}
+
 int optim_check(const struct variant_value *o)
 {
 	const struct sgd *c = o->data;
@@ -196,7 +201,7 @@ struct job {
 	const struct optim_input *in;
 	struct rule rule;
 	const struct setting *setting;   /* of all params, in the bundles' order */
-	int first, n;                    /* the bundle at hand */
+	int k, first, n;                 /* the bundle at hand */
 };
 
 /* A list of one number for each parameter, or for all alike; none where it is `absent`. */
@@ -260,8 +265,8 @@ static int emit_trust(const struct job *j, const tid *what, tid scale, tid *out)
 	return graph_emit1(j->g, "trust_ratio", &ratio, 2, both, out);
 }
 
-/* The optimizer's node; its direction into u where that is asked for. */
-static int emit_rule(const struct job *j, tid trust, tid *u)
+/* The optimizer's node: the new weights into w, or, where that is asked for, the direction into u. */
+static int emit_rule(const struct job *j, tid trust, tid *u, tid *w)
 {
 	const struct rule *r = &j->rule;
 	int each = 2 + r->nmoment, nin = DESCENT_HEAD + j->n * each;
@@ -283,13 +288,13 @@ static int emit_rule(const struct job *j, tid trust, tid *u)
 	r->attr->rate_factor = LIST(j, rate_factor, 1);
 	r->attr->direction = u != NULL;
 	TRY(graph_emit(j->g, r->op, r->attr, nin, arg, j->n * (1 + r->nmoment), out));
-	for (int i = 0; u && i < j->n; i++)
-		u[i] = out[i * (1 + r->nmoment)];
+	for (int i = 0; i < j->n; i++)
+		(u ? u : w)[i] = out[i * (1 + r->nmoment)];
 	return 0;
 }
 
 /* w -= rate trust u. */
-static int emit_descent(const struct job *j, tid trust, const tid *u)
+static int emit_descent(const struct job *j, tid trust, const tid *u, tid *w)
 {
 	struct sgd_attr at = { .each = { .rate_factor = LIST(j, rate_factor, 1) } };
 	int nin = DESCENT_HEAD + 2 * j->n;
@@ -302,21 +307,44 @@ static int emit_descent(const struct job *j, tid trust, const tid *u)
 		arg[DESCENT_HEAD + 2 * i] = j->b->param[j->first + i];
 		arg[DESCENT_HEAD + 2 * i + 1] = u[i];
 	}
-	return graph_emit(j->g, "sgd", &at, nin, arg, 0, NULL);
+	return graph_emit(j->g, "sgd", &at, nin, arg, j->n, w);
 }
 
-static int emit_bundle(const struct job *j)
+static int emit_update(const struct job *j, tid *w)
 {
 	tid trust = NONE, *u = ARENA_ARRAY(j->g->arena, tid, j->n);
 	if (!has_trust(j))
-		return emit_rule(j, NONE, NULL);
+		return emit_rule(j, NONE, NULL, w);
 	if (j->rule.trust->of == OF_GRADIENT) {
 		TRY(emit_trust(j, j->b->grad + j->first, j->in->grad_scale, &trust));
-		return emit_rule(j, trust, NULL);
+		return emit_rule(j, trust, NULL, w);
 	}
-	TRY(emit_rule(j, NONE, u));
+	TRY(emit_rule(j, NONE, u, NULL));
 	TRY(emit_trust(j, u, NONE, &trust));
-	return emit_descent(j, trust, u);
+	return emit_descent(j, trust, u, w);
+}
+
+/* Right behind the update, while the bundle is in the cache. */
+static int emit_average(const struct job *j, const struct average *c, const tid *w)
+{
+	struct weight_average_attr at = { c->decay, c->warmup, c->start };
+	int nin = 2 + 2 * j->n;
+	tid *in = ARENA_ARRAY(j->g->arena, tid, nin);
+	in[0] = j->in->step;
+	in[1] = j->in->apply;
+	for (int i = 0; i < j->n; i++) {
+		in[2 + 2 * i] = w[i];
+		TRY(bundles_state(j->g, j->b->param[j->first + i], AVERAGE_LEAF, &in[3 + 2 * i]));
+	}
+	bundles_enter(j->g, j->b, j->k, "." AVERAGE_LEAF);
+	return graph_emit(j->g, "weight_average", &at, nin, in, 0, NULL);
+}
+
+static int emit_bundle(const struct job *j, const struct average *average)
+{
+	tid *w = ARENA_ARRAY(j->g->arena, tid, j->n);
+	TRY(emit_update(j, w));
+	return isnan(average->decay) ? 0 : emit_average(j, average, w);
 }
 
 static int emit_all(struct job *j, const struct variant_value *o)
@@ -325,13 +353,16 @@ static int emit_all(struct job *j, const struct variant_value *o)
 	TRY(optim_check(o));
 	TRY(settings_of(j->g, common(o), j->b->nparam, j->b->param, &setting));
 	TRY(bundles_states(j->g, j->b, j->rule.nmoment, j->rule.moment));
+	if (optim_averages(o))
+		TRY(bundles_states(j->g, j->b, 1, (const char *[]){ AVERAGE_LEAF }));
 	j->setting = setting;
 	for (int k = 0; k < j->b->n; k++) {
 		j->g->cur_loc = o->loc;
 		bundles_enter(j->g, j->b, k, "");
+		j->k = k;
 		j->first = j->b->first[k];
 		j->n = j->b->first[k + 1] - j->first;
-		TRY(emit_bundle(j));
+		TRY(emit_bundle(j, &common(o)->average));
 	}
 	return 0;
 }

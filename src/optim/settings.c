@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "op/update.h"
 
 /* --- tables --- */
 
@@ -82,6 +83,16 @@ static const struct field group_fields[] = {
 const struct variant group_row[] = {
 	{ .name = "group", .doc = "parameters by name", .fields = group_fields, .size = sizeof(struct group) },
 	{ NULL }
+};
+
+const struct field average_fields[] = {
+	FIELD_(struct average, decay, FT_FLOAT, "null", 0, 0.9999999999, NULL, NULL, NULL,
+	       FIELD_NULLABLE | FIELD_SHORTHAND, "share of the average that each update keeps; null: no average"),
+	FIELD_ENUM(struct average, warmup, "bias", average_warmup_names,
+	           "of the average: bias, corrected as Adam's moments are; ramp, the decay rises as (1 + t) / (10 + t); "
+	           "none, the initial weights count in full"),
+	FIELD_INT(struct average, start, "0", 0, 1e15, "updates before the average begins; until then it is the weights"),
+	FIELD_END
 };
 
 /* --- the contract --- */

@@ -19,16 +19,24 @@ struct trust {
 };
 
 /* First in every optimizer's struct. */
+struct average {
+	double decay;                /* NaN: no averages */
+	int warmup;
+	int64_t start;
+};
+
 struct optimizer {
 	double learning_rate, weight_decay;
 	int exempt;
 	struct variant_value trust;
 	struct sections groups;
+	struct average average;
 };
 
 extern const char *const exempt_names[];
 extern const struct variant trust_variants[];
 extern const struct variant group_row[];
+extern const struct field average_fields[];
 
 /* Rows of struct s, whose member `common` is a struct optimizer; trust is left to those that have one. */
 #define COMMON_(s, m, t, d, lo, hi, ch, var, fl, doc) \
@@ -45,7 +53,9 @@ extern const struct variant group_row[];
 	        "what has neither weight decay nor trust ratio: vectors (biases, scales and shifts of " \
 	        "normalisation) or none"),                                                             \
 	COMMON_(s, groups, FT_SECTIONS, NULL, 0, 0, NULL, group_row, 0,                                \
-	        "parameters treated in their own way; the first entry that matches counts")
+	        "parameters treated in their own way; the first entry that matches counts"),             \
+	{ "average", FT_SECTION, offsetof(s, common) + offsetof(struct optimizer, average), NULL, 0, 0, NULL, \
+	  average_fields, NULL, 0, "moving average of the weights, for evaluation; see AVERAGED WEIGHTS", NULL }
 
 /* What the tables cannot check. */
 int settings_check(const struct optimizer *o, bool sgd, const struct loc *loc);

@@ -325,11 +325,11 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
 		else
 			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
-		return 0;
+		return found ? 0 : state_begin_averages(l->s->store);
 	}
 	TRY(ckpt_load(&v, dir, "auto"));
 	if (!v)
-		return 0;
+		return state_begin_averages(l->s->store);
 	int64_t at = ckpt_version_state(v)->step;
 	ckpt_version_free(v);
 	return ERR(E_CANTCREATE, NULL, "'%s' holds a run already, with a checkpoint of step %" PRId64 "; continue it with "

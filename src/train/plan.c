@@ -206,6 +206,23 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	return optim_emit(g, &config->optimizer, b, &in);
 }
 
+/* Networks that are not trained take the averages that training keeps, where the store has them. */
+static int pass_average(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	if (c->p->mode == PLAN_TRAIN || !c->r->store || !optim_averages(&c->r->config->optimizer))
+		return 0;
+	for (tid t = 0; t < g->ntensor; t++) {
+		struct tensor *x = graph_t(g, t);
+		if (x->role != ROLE_PARAM || x->alias != NONE)
+			continue;
+		const char *name = arena_printf(g->arena, "%s." AVERAGE_LEAF, x->name);
+		if (store_find(c->r->store, name))
+			graph_rename(g, t, name);
+	}
+	return 0;
+}
+
 static int pass_preset(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
@@ -222,6 +239,7 @@ static const struct pass passes[] = {
 	{ "dce", "nodes nobody reads", pass_dce, STAGE_BUILT },
 	{ "fuse", "nodes that the device has one kernel for", pass_fuse, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
+	{ "average", "averaged weights in place of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },
 	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
 	{ "views", "joined and cut channels in one buffer", pass_views, STAGE_LAID_OUT },

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 static int collect(struct session *s, struct arena *a, const struct ckpt_tensor **out, int *n)
@@ -49,10 +50,9 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 	return rc;
 }
 
-static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
+static int restore_from(const struct ckpt_version *v, const struct ckpt_tensor *t, struct store_entry *e)
 {
 	char want[SHAPE_TEXT], have[SHAPE_TEXT];
-	const struct ckpt_tensor *t = ckpt_version_find(v, e->name);
 	if (!t)
 		return ERR(E_CONFIG, NULL, "checkpoint '%s' has no tensor '%s' of this network", ckpt_version_id(v),
 		           e->name);
@@ -60,6 +60,59 @@ static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
 		return ERR(E_CONFIG, NULL, "checkpoint '%s': tensor '%s' is %s there and %s in this network",
 		           ckpt_version_id(v), e->name, shape_text(&t->shape, have), shape_text(&e->shape, want));
 	return store_set(e, t->dtype, t->data);
+}
+
+static int restore_entry(const struct ckpt_version *v, struct store_entry *e)
+{
+	return restore_from(v, ckpt_version_find(v, e->name), e);
+}
+
+static const char *average_of(struct arena *a, const struct store_entry *e)
+{
+	return arena_printf(a, "%s." AVERAGE_LEAF, e->name);
+}
+
+/* What was not trained has no average. */
+static int restore_averages(const struct ckpt_version *v, struct store *store)
+{
+	struct arena *a = arena_new();
+	int n = 0, rc = 0;
+	for (int i = 0; i < store_count(store) && rc == 0; i++) {
+		struct store_entry *e = store_at(store, i);
+		const struct ckpt_tensor *t = e->role == ROLE_PARAM ? ckpt_version_find(v, average_of(a, e)) : NULL;
+		if (!t)
+			continue;
+		rc = restore_from(v, t, e);
+		n++;
+	}
+	arena_free(a);
+	if (n == 0)
+		note("checkpoint %s has no averaged weights; the last ones are used", ckpt_version_id(v));
+	return rc;
+}
+
+static int copy_entry(const struct store_entry *from, struct store_entry *to)
+{
+	void *plain = mem_alloc((size_t)shape_count(&from->shape) * dtype_size(from->dtype));
+	int rc = store_get(from, from->dtype, plain);
+	if (rc == 0)
+		rc = store_set(to, from->dtype, plain);
+	mem_free(plain);
+	return rc;
+}
+
+int state_begin_averages(struct store *store)
+{
+	struct arena *a = arena_new();
+	int rc = 0;
+	for (int i = 0; i < store_count(store) && rc == 0; i++) {
+		const struct store_entry *e = store_at(store, i);
+		struct store_entry *average = e->role == ROLE_PARAM ? store_find(store, average_of(a, e)) : NULL;
+		if (average)
+			rc = copy_entry(e, average);
+	}
+	arena_free(a);
+	return rc;
 }
 
 static int refuse_foreign(const struct ckpt_version *v, const struct store *store)
@@ -138,7 +191,8 @@ int state_load(struct session *s, const char *dir, const char *which, struct clo
 	return rc;
 }
 
-int state_load_weights(struct store *store, const char *dir, const char *which, bool *found, char id[64])
+int state_load_weights(struct store *store, const char *dir, const char *which, bool averaged, bool *found,
+                       char id[64])
 {
 	struct ckpt_version *v;
 	int rc = 0;
@@ -150,6 +204,8 @@ int state_load_weights(struct store *store, const char *dir, const char *which, 
 	for (int i = 0; i < store_count(store) && rc == 0; i++)
 		if (store_is_weight(store_at(store, i)))
 			rc = restore_entry(v, store_at(store, i));
+	if (averaged && rc == 0)
+		rc = restore_averages(v, store);
 	ckpt_version_free(v);
 	return rc;
 }

@@ -22,7 +22,11 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 /* which: as in ckpt_load. *found: false if "auto" found none. A checkpoint of another network, seed or data is refused with
  * the difference named. */
 int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64]);
-/* Only parameters and running statistics, for evaluation, prediction and export; which and *found as in state_load. */
-int state_load_weights(struct store *store, const char *dir, const char *which, bool *found, char id[64]);
+/* Only parameters and running statistics, for evaluation, prediction and export; which and *found as in state_load. averaged:
+ * the averages of parameters in their place, where the checkpoint has any. */
+int state_load_weights(struct store *store, const char *dir, const char *which, bool averaged, bool *found,
+                       char id[64]);
+/* The averages of a run that begins: the parameters themselves. */
+int state_begin_averages(struct store *store);
 
 #endif

@@ -220,10 +220,42 @@ CASES = {
 TRAIN = {"lamb-all": "clip_norm: 0.5"}
 
 
+def bias(k):
+    """The shares of k weights in the average, written as what they shall come to: weights that fall by 0.9."""
+    return 0.1 / (1 - 0.9**k)
+
+
+# name: (setting, the optimizer it goes with, what is averaged first, share of the newest weights by updates averaged)
+AVERAGES = {
+    "average-bias": ("0.9", "adamw", 0, bias),
+    "average-ramp": ("{decay: 0.8, warmup: ramp, start: 5}", "groups", 5, lambda k: 1 - min(0.8, (1 + k) / (10 + k))),
+    "average-none": ("{decay: 0.95, warmup: none}", "larc-update", 0, lambda k: 0.05),
+}
+for name, (setting, base, _, _) in AVERAGES.items():
+    CASES[name] = (CASES[base][0][:-1] + f", average: {setting}}}", CASES[base][1])
+
+
+class Average:
+    def __init__(self, name, p):
+        _, _, self.start, self.share = AVERAGES[name]
+        self.t, self.value = 0, {n: v.detach().clone() for n, v in p.items()}
+
+    def update(self, p):
+        self.t += 1
+        for n, v in p.items():
+            share = self.share(self.t - self.start) if self.t > self.start else 1.0
+            self.value[n] = (1 - share) * self.value[n] + share * v.detach()
+
+
 def losses(directory):
     with open(directory + "/metrics.jsonl") as f:
         lines = [json.loads(line) for line in f]
     return [line["loss"] for line in lines if line["type"] == "step"]
+
+
+def exported(options, config, p, *more):
+    dlx.run("dlx-train", *options, *more, "--export", "trained.safetensors", config)
+    return {n: v for n, v in dlx.tensors("trained.safetensors").items() if n in p}
 
 
 def curve(check, name, device, x, y):
@@ -237,18 +269,24 @@ def curve(check, name, device, x, y):
          if "running" not in n}
     dlx.run("dlx-train", *options, config)
     update, theirs = make(p), []
+    average = Average(name, p) if name in AVERAGES else None
     for _ in range(STEPS):
         loss = F.mse_loss(forward(x, p), y)
         gradients = torch.autograd.grad(loss, list(p.values()))
         theirs.append(float(loss))
         update.step(dict(zip(p, (g.clone() for g in gradients))))
+        if average:
+            average.update(p)
     print(f"  {name}, {device}: loss {theirs[0]:.4f} -> {theirs[-1]:.4f}")
     assert theirs[-1] < theirs[0] and len(set(theirs)) == STEPS
     check.numbers("loss curve", losses(directory), theirs, TOLERANCE[device])
-    dlx.run("dlx-train", *options, "--export", "trained.safetensors", config)
-    trained = {n: v for n, v in dlx.tensors("trained.safetensors").items() if n in p}
     # Checkpoints of the reference hold doubles, exports floats.
-    check.tensors("trained weights", trained, p, max(1e-5, 10 * TOLERANCE[device]))
+    tolerance = max(1e-5, 10 * TOLERANCE[device])
+    check.tensors("trained weights", exported(options, config, p, "--weights=last"), p, tolerance)
+    if average:
+        check.tensors("averaged weights", exported(options, config, p), average.value, tolerance)
+        apart = max(float((p[n] - average.value[n]).detach().abs().max()) for n in p)
+        assert apart > 1e-4, "the average shows nothing that the last weights do not"
 
 
 def main():
