@@ -10,7 +10,7 @@
 #include <cublasLt.h>
 
 #include "backend/cuda.h"
-#include "backend/library.h"
+#include "base/library.h"
 #include "base/err.h"
 #include "base/mem.h"
 

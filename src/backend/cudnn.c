@@ -14,7 +14,7 @@
 #include <cudnn.h>
 
 #include "backend/cuda.h"
-#include "backend/library.h"
+#include "base/library.h"
 #include "base/err.h"
 #include "base/mem.h"
 

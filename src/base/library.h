@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Libraries that are opened when they are first needed: hundreds of megabytes that most runs on a CPU never touch. */
-#ifndef DLX_BACKEND_LIBRARY_H
-#define DLX_BACKEND_LIBRARY_H
+#ifndef DLX_BASE_LIBRARY_H
+#define DLX_BASE_LIBRARY_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * dlopen with an error that says what to do. */
-#include "backend/library.h"
+#include "base/library.h"
 
 #include <dlfcn.h>
 
