@@ -113,10 +113,12 @@ AC_SUBST([CUDA_LIBS])
 AM_CONDITIONAL([HAVE_CUDA], [test "$use_cuda" = yes])
 ])
 
-# have_mpi becomes "MPICH 4.0.2", "Open MPI 4.1.4" or "MPI 3.1"; MPICC its compiler.
+# have_mpi becomes "MPICH 4.0.2", "Open MPI 4.1.4" or "MPI 3.1"; MPICC its compiler, which only says where things are: MPI_CPPFLAGS is
+# where mpi.h is, DLX_MPI_LIBRARY the file that is opened when a launcher has started several processes.
 AC_DEFUN([DLX_MPI], [
 DLX_WITH([mpi], [MPI; default: taken if mpicc is there])
 AC_ARG_VAR([MPICC], [the MPI compiler wrapper])
+AC_CHECK_TOOL([READELF], [readelf])
 have_mpi=no
 AS_CASE([$with_mpi],
 	[no], [MPICC=],
@@ -133,8 +135,41 @@ AS_IF([test -n "$MPICC"], [
 		[test -n "$dlx_mpi"], [have_mpi="MPI $dlx_mpi"])
 	AC_MSG_RESULT([$have_mpi])
 ])
+MPI_CPPFLAGS=
+AS_IF([test "$have_mpi" != no], [DLX_MPI_FILE])
 AS_IF([test "$have_mpi" = no && test "$with_mpi" != no],
 	[DLX_REQUIRED([mpi], [no working mpicc was found (set MPICC or give its folder)])])
+AC_SUBST([MPI_CPPFLAGS])
+AM_CONDITIONAL([HAVE_MPI], [test "$have_mpi" != no])
+])
+
+# The name that a program linked by mpicc asks the loader for, with its folder if the wrapper names one that the loader may not know.
+AC_DEFUN([DLX_MPI_FILE], [
+AC_MSG_CHECKING([for the library of $have_mpi])
+dlx_mpi_library=
+dlx_mpi_show=`"$MPICC" -show 2>/dev/null`
+echo 'int MPI_Finalize(void); int main(void) { return MPI_Finalize(); }' > conftest.c
+AS_IF(["$MPICC" -o conftest$EXEEXT conftest.c >&AS_MESSAGE_LOG_FD 2>&1], [
+	dlx_mpi_library=`"${READELF:-readelf}" -d conftest$EXEEXT 2>/dev/null | sed -n 's/.*(NEEDED).*\@<:@\(lib@<:@^@:>@@:>@*mpi@<:@^@:>@@:>@*\)@:>@.*/\1/p' | sed q`
+])
+rm -f conftest.c conftest$EXEEXT
+for a in $dlx_mpi_show; do
+	AS_CASE([$a],
+		[-I*], [MPI_CPPFLAGS="$MPI_CPPFLAGS -isystem `echo "$a" | sed 's/^-I//'`"],
+		[-L/usr/lib|-L/usr/lib/*-linux-*|-L/lib|-L/lib64|-L/usr/lib64], [],
+		[-L*], [
+			dlx_folder=`echo "$a" | sed 's/^-L//'`
+			AS_IF([test -f "$dlx_folder/$dlx_mpi_library"], [dlx_mpi_library=$dlx_folder/$dlx_mpi_library])
+		])
+done
+AS_IF([test -n "$dlx_mpi_library"], [
+	AC_DEFINE_UNQUOTED([DLX_MPI_NAME], ["$have_mpi"], [the MPI whose mpi.h was compiled against])
+	AC_DEFINE_UNQUOTED([DLX_MPI_LIBRARY], ["$dlx_mpi_library"], [file of the MPI library, opened late])
+	AC_MSG_RESULT([$dlx_mpi_library])
+], [
+	have_mpi=no
+	AC_MSG_RESULT([none: $MPICC does not link with a shared library])
+])
 ])
 
 # oneDNN by pkg-config, or its header and library where the compiler looks. Sets DNNL_CFLAGS, DNNL_LIBS, have_DNNL.

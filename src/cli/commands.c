@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "comm/comm.h"
 #include "config/help.h"
 #include "config.h"
 #include "model/model.h"
@@ -270,6 +271,7 @@ static int run_version(const struct options *o, int *status)
 {
 	char library[48];
 	printf("dlx-train %s\nbackends: cpu (%s), reference\n", PACKAGE_VERSION, dnn_describe(library, sizeof library));
+	printf("ranks: %s\n", comm_library() ? comm_library() : "no MPI");
 	return 0;
 }
 

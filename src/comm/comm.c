@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Opening, and the collectives of set-up over those of world.c. Each is counted on the host's board before
+ * it begins; when one takes too long, whoever has counted less is missing. */
+#include "comm/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "comm/launched.h"
+#include "comm/ranks_text.h"
+#include "comm/world.h"
+
+#define TIMEOUT 300            /* seconds, until comm_set_timeout */
+#define GRACE 2                /* seconds for the rank that prints, before the others end it */
+#define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed; it may drop the rest */
+
+/* --- opening --- */
+
+static int open_board(struct comm *c)
+{
+	struct board *b = &c->state->board;
+	void *seats;
+	TRY(world_share(c, board_bytes(c->local_size), &c->state->board_memory, &seats));
+	*b = (struct board){ seats, c->state->local, 0, c->local_rank, c->host_name };
+	board_sit(b);
+	TRY(world_host_barrier(c));
+	b->n = c->local_size;
+	return 0;
+}
+
+static int join(struct comm *c, const struct launched *by)
+{
+	if (!by->interface)
+		return ERR(E_UNAVAILABLE, NULL, "srun started %d tasks without an interface by which they could meet; "
+		           "add '--mpi=pmi2', or start them by mpiexec", by->size);
+	TRY(world_join(c, by));
+	return c->state->world ? open_board(c) : 0;
+}
+
+static void release(struct comm *c)
+{
+	struct comm_state *s = c->state;
+	mem_free(s->local);
+	mem_free(s->host_of);
+	mem_free(s->host_name);
+	mem_free(s);
+	mem_free(c);
+}
+
+int comm_open(struct comm **out)
+{
+	struct comm *c = mem_calloc(1, sizeof *c);
+	struct launched by;
+	int rc = 0;
+	*c = (struct comm){ .size = 1, .local_size = 1, .hosts = 1, .timeout = TIMEOUT };
+	c->state = mem_calloc(1, sizeof *c->state);
+	gethostname(c->host_name, sizeof c->host_name - 1);
+	launched_find(&by);
+	if (by.by && by.size != 1)
+		rc = join(c, &by);
+	if (rc < 0) {
+		release(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+void comm_close(struct comm *c)
+{
+	if (!c)
+		return;
+	if (c->state->world) {
+		comm_barrier(c, "the end");
+		c->state->board.n = 0;
+		world_unshare(c->state->board_memory);
+		world_leave(c->state->world);
+	}
+	release(c);
+}
+
+void comm_set_timeout(struct comm *c, double seconds)
+{
+	c->timeout = seconds;
+}
+
+const char *comm_library(void)
+{
+	return world_library();
+}
+
+struct comm_counts comm_counts(const struct comm *c)
+{
+	return c->state->counts;
+}
+
+bool comm_prints(const struct comm *c)
+{
+	return c->state->printer == c->rank;
+}
+
+_Noreturn void comm_abort(struct comm *c, int status)
+{
+	fflush(NULL);
+	if (!c->state->world)
+		exit(status);
+	nanosleep(&(struct timespec){ comm_prints(c) ? 0 : GRACE, FORWARD }, NULL);
+	world_abort(c->state->world, status);
+}
+
+/* --- collectives --- */
+
+/* The first of those who are there speaks; who is elsewhere is not known here. */
+static void name_missing(struct comm *c, struct buf *out, int64_t mine)
+{
+	struct comm_state *s = c->state;
+	int *here = mem_calloc((size_t)c->local_size, sizeof *here), n = 0, missing = 0;
+	char who[160], what[BOARD_TEXT];
+	for (int i = 0; i < c->local_size; i++) {
+		if (atomic_load(&s->board.seat[i].entered) >= mine) {
+			here[n++] = s->local[i];
+			continue;
+		}
+		board_what(&s->board, i, what);
+		buf_printf(out, "%s%s is missing, last seen at '%s'", missing++ ? "; " : "",
+		           board_who(&s->board, i, who, sizeof who), what);
+	}
+	if (!missing)
+		buf_printf(out, "no rank of host %s is missing, but ranks of other hosts", c->host_name);
+	buf_puts(out, n == 1 ? "; rank " : "; ranks ");
+	ranks_text(out, here, n);
+	buf_printf(out, " of host %s wait%s", c->host_name, n == 1 ? "s" : "");
+	s->printer = here[0];
+	mem_free(here);
+}
+
+static void give_up(struct comm *c, const char *what)
+{
+	struct board_seat *mine = &c->state->board.seat[c->local_rank];
+	struct buf text = BUF_INIT;
+	if (c->state->board.n)
+		name_missing(c, &text, atomic_load(&mine->entered));
+	ERR(E_UNAVAILABLE, NULL, "the ranks do not meet for %s: %s for %.1f s", what,
+	    text.len ? text.data : "nothing is known of the others", (double)(board_now() - mine->since) * 1e-9);
+	buf_release(&text);
+	if (comm_prints(c))
+		err_print(stderr, log_program());
+	comm_abort(c, err_exit_status(E_UNAVAILABLE));
+}
+
+static bool enter(struct comm *c, const char *what)
+{
+	if (!c->state->world)
+		return false;
+	c->state->counts.setup_collectives++;
+	board_enter(&c->state->board, what);
+	return true;
+}
+
+void comm_broadcast(struct comm *c, void *p, size_t bytes, int root, const char *what)
+{
+	if (enter(c, what) && world_broadcast(c, p, bytes, root) != 0)
+		give_up(c, what);
+}
+
+void comm_all_gather(struct comm *c, const void *mine, size_t bytes, void *all, const char *what)
+{
+	if (c->size == 1 && bytes > 0)
+		memmove(all, mine, bytes);
+	if (enter(c, what) && world_all_gather(c, mine, bytes, all) != 0)
+		give_up(c, what);
+}
+
+void comm_barrier(struct comm *c, const char *what)
+{
+	if (enter(c, what) && world_barrier(c) != 0)
+		give_up(c, what);
+}
+
+void comm_sum(struct comm *c, double *v, int64_t n, const char *what)
+{
+	if (c->size == 1)
+		return;
+	double *all = mem_alloc((size_t)c->size * (size_t)n * sizeof *all);
+	comm_all_gather(c, v, (size_t)n * sizeof *v, all, what);
+	memcpy(v, all, (size_t)n * sizeof *v);
+	for (int r = 1; r < c->size; r++)
+		for (int64_t i = 0; i < n; i++)
+			v[i] += all[r * n + i];
+	mem_free(all);
+}
+
+void comm_max(struct comm *c, double *v, int64_t n, const char *what)
+{
+	if (c->size == 1)
+		return;
+	double *all = mem_alloc((size_t)c->size * (size_t)n * sizeof *all);
+	comm_all_gather(c, v, (size_t)n * sizeof *v, all, what);
+	for (int r = 0; r < c->size; r++)
+		for (int64_t i = 0; i < n; i++)
+			v[i] = v[i] < all[r * n + i] ? all[r * n + i] : v[i];
+	mem_free(all);
+}
+
+/* --- agreement --- */
+
+#define STORY 400
+
+static void first_line(char out[STORY], int rc)
+{
+	snprintf(out, STORY, "%s", err_name(rc));
+	if (err_count() > 0) {
+		const struct err_entry *e = err_get(0);
+		if (e->loc.file)
+			snprintf(out, STORY, "%s:%d:%d: %s", e->loc.file, e->loc.line, e->loc.col, e->text);
+		else
+			snprintf(out, STORY, "%s", e->text);
+	}
+}
+
+int comm_agree(struct comm *c, int rc, const char *what)
+{
+	int *all = mem_calloc((size_t)c->size, sizeof *all), first = 0, theirs;
+	char story[STORY];
+	comm_all_gather(c, &rc, sizeof rc, all, what);
+	while (first < c->size && all[first] == 0)
+		first++;
+	theirs = first < c->size ? all[first] : 0;
+	mem_free(all);
+	if (theirs == 0)
+		return 0;
+	first_line(story, rc < 0 ? rc : theirs);
+	comm_broadcast(c, story, sizeof story, first, what);
+	c->state->printer = first;
+	if (rc == 0)
+		return ERR(theirs, NULL, "rank %d (host %s) failed: %s", first,
+		           c->state->host_name[c->state->host_of[first]], story);
+	return rc;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The processes of one run. Every process (rank) holds the same plan, so nobody asks anybody what comes
+ * next: collectives are called by all ranks in the same order, and a deadline on each wait turns a
+ * rank that died or hangs into one report and an end.
+ *
+ * Without a launcher there is one rank and no library is loaded. Under one (mpiexec, srun with a PMI),
+ * the MPI library that dlx was configured with is opened at run time.
+ *
+ * DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a host stand on several, N on each. */
+#ifndef DLX_COMM_COMM_H
+#define DLX_COMM_COMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct comm {
+	int rank, size;                    /* of all processes */
+	int local_rank, local_size;        /* of those on this host */
+	int host, hosts;                   /* hosts are counted in the order of their first rank */
+	char host_name[64];
+	const char *library;               /* "MPICH 4.0.2"; NULL: one process */
+	double timeout;                    /* seconds that a wait may take (parallel.timeout) */
+	struct comm_state *state;          /* the implementation's */
+};
+
+/* Joins the other processes of the launcher, if there is one. E_UNAVAILABLE with the remedy: started
+ * by a launcher whose interface is not there (srun --mpi=none) or is another MPI's, the MPI library
+ * cannot be loaded, or it is one without threads. One process: always works. */
+int comm_open(struct comm **out);
+/* NULL is fine. Collective; after an error on this rank alone it is comm_abort that ends the job. */
+void comm_close(struct comm *c);
+void comm_set_timeout(struct comm *c, double seconds);
+/* Ends all ranks, with this exit status. What has to be said was said before; a rank that is not the
+ * one to say it (comm_prints) leaves the other the time to do so. */
+_Noreturn void comm_abort(struct comm *c, int status);
+
+/* --- set-up and between steps: collective, blocking, at the deadline a report and the end of the
+ * job. `what` names the purpose in that report ("the size of the plan"). With one rank each does
+ * nothing. --- */
+
+/* All ranks learn whether one failed: rc is this rank's (0 or a code with its record in base/err.h).
+ * Returns 0 if all gave 0. If this rank failed: its own code; if another did: that rank's code, with a
+ * record "rank R (host H) failed: TEXT" of the first such rank's first line. comm_prints is then true
+ * on that first rank only. */
+int comm_agree(struct comm *c, int rc, const char *what);
+/* Whether this rank is the one to print the error that comm_agree or reducer_wait found; where none
+ * was found, rank 0. */
+bool comm_prints(const struct comm *c);
+void comm_broadcast(struct comm *c, void *p, size_t bytes, int root, const char *what);
+/* all: size * bytes, by rank. */
+void comm_all_gather(struct comm *c, const void *mine, size_t bytes, void *all, const char *what);
+/* Sums in the order of the ranks: the same bits on all of them. */
+void comm_sum(struct comm *c, double *v, int64_t n, const char *what);
+void comm_max(struct comm *c, double *v, int64_t n, const char *what);
+void comm_barrier(struct comm *c, const char *what);
+
+/* The MPI that was configured, for --version: "MPICH 4.0.2 (libmpich.so.12)"; NULL if none was. Loads
+ * nothing. */
+const char *comm_library(void);
+
+/* What this rank took part in so far, so that a test can see that nothing grows beside the plan. */
+struct comm_counts {
+	int64_t setup_collectives;
+	int64_t step_reductions;           /* starts of groups, over all reducers */
+	int64_t messages;                  /* given to MPI in steps: none with one host */
+	double bytes;                      /* of groups */
+};
+struct comm_counts comm_counts(const struct comm *c);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The processes that a launcher started, as MPI knows them: joining them, memory that those of a host
+ * share, and set-up collectives that give up at a deadline. Only for src/comm/; comm.h is what
+ * others see. */
+#ifndef DLX_COMM_WORLD_H
+#define DLX_COMM_WORLD_H
+
+#include "comm/board.h"
+#include "comm/comm.h"
+#include "comm/launched.h"
+
+struct world;
+struct world_memory;
+
+struct comm_state {
+	struct comm_counts counts;
+	int printer;                 /* the rank that says what went wrong */
+	struct world *world;         /* NULL: one process */
+	struct board board;
+	struct world_memory *board_memory;
+	int *local;                  /* ranks of this host, by local rank */
+	int *host_of;                /* by rank */
+	char (*host_name)[64];       /* by host */
+};
+
+/* Fills c and its state but for the board. One process after all (mpiexec -n 1): world stays NULL. */
+int world_join(struct comm *c, const struct launched *by);
+void world_leave(struct world *w);
+_Noreturn void world_abort(struct world *w, int status);
+const char *world_library(void);         /* see comm_library */
+
+/* 0, or nonzero when c->timeout has passed or a rank of this host has ended. */
+int world_broadcast(struct comm *c, void *p, size_t bytes, int root);
+int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all);
+int world_barrier(struct comm *c);
+int world_host_barrier(struct comm *c);          /* of the ranks of this host */
+
+/* Memory that all ranks of the host see, at a page's start and with any content. Collective over the
+ * host. 0, or E_NOMEM on all ranks of the host with what has no room; other codes as above. */
+int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **p);
+void world_unshare(struct world_memory *m);      /* collective over the host; NULL is fine */
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Set-up collectives: the non-blocking ones of MPI, looked at until they are done or it has taken too
+ * long. */
+#include <limits.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "comm/world_mpi.h"
+
+#define LOOKS 40               /* before the first sleep */
+#define SHORT_NAP 20e-6
+#define LONG_NAP 1e-3
+#define ROUND 0.25             /* seconds between looks at who is there */
+
+static void nap(double seconds)
+{
+	struct timespec t = { 0, (long)(seconds * 1e9) };
+	nanosleep(&t, NULL);
+}
+
+int world_finish(struct comm *c, MPI_Request *request)
+{
+	double begin = io_seconds(), round = begin + ROUND, pause = SHORT_NAP, now;
+	for (int looks = 0;; looks++) {
+		int done;
+		MPI_MUST(Test, request, &done, MPI_STATUS_IGNORE);
+		if (done)
+			return 0;
+		if (looks < LOOKS)
+			continue;
+		nap(pause);
+		pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
+		now = io_seconds();
+		if (now - begin > c->timeout)
+			return 1;
+		if (now > round && board_gone(&c->state->board) >= 0)
+			return 1;
+		round = now > round ? now + ROUND : round;
+	}
+}
+
+/* MPI counts in int: more than fits goes in parts. */
+int world_broadcast(struct comm *c, void *p, size_t bytes, int root)
+{
+	char *at = p;
+	int rc = 0;
+	while (bytes > 0 && rc == 0) {
+		int part = bytes < INT_MAX ? (int)bytes : INT_MAX;
+		MPI_Request r;
+		MPI_MUST(Ibcast, at, part, mpi.byte, root, c->state->world->all, &r);
+		rc = world_finish(c, &r);
+		at += part;
+		bytes -= (size_t)part;
+	}
+	return rc;
+}
+
+int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all)
+{
+	MPI_Request r;
+	MPI_MUST(Iallgather, mine, (int)bytes, mpi.byte, all, (int)bytes, mpi.byte, c->state->world->all, &r);
+	return world_finish(c, &r);
+}
+
+int world_barrier(struct comm *c)
+{
+	MPI_Request r;
+	MPI_MUST(Ibarrier, c->state->world->all, &r);
+	return world_finish(c, &r);
+}
+
+int world_host_barrier(struct comm *c)
+{
+	MPI_Request r;
+	MPI_MUST(Ibarrier, c->state->world->host, &r);
+	return world_finish(c, &r);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a build without MPI has in place of world.c: one process works as ever, several are refused. */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "comm/world.h"
+
+int world_join(struct comm *c, const struct launched *by)
+{
+	return ERR(E_UNAVAILABLE, NULL, "%s started several processes, but this dlx-train was built without MPI; "
+	           "start one, or build it where mpicc is found", by->by);
+}
+
+const char *world_library(void)
+{
+	return NULL;
+}
+
+void world_leave(struct world *w)
+{
+}
+
+_Noreturn void world_abort(struct world *w, int status)
+{
+	exit(status);
+}
+
+int world_broadcast(struct comm *c, void *p, size_t bytes, int root)
+{
+	BUG("no MPI");
+}
+
+int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all)
+{
+	BUG("no MPI");
+}
+
+int world_barrier(struct comm *c)
+{
+	BUG("no MPI");
+}
+
+int world_host_barrier(struct comm *c)
+{
+	BUG("no MPI");
+}
+
+int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **p)
+{
+	BUG("no MPI");
+}
+
+void world_unshare(struct world_memory *m)
+{
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * comm.h with one process, where every collective leaves things as they are, and what launchers leave
+ * in the environment. Several ranks: test/comm/. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "comm/comm.h"
+#include "comm/launched.h"
+#include "comm/ranks_text.h"
+
+static const char *const variables[] = {
+	"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "PMI_RANK",
+	"PMI_SIZE", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "PALS_RANKID", "PMIX_RANK", "SLURM_PROCID",
+	"SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID",
+};
+
+static int clean(void **state)
+{
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+		unsetenv(variables[i]);
+	err_clear();
+	return 0;
+}
+
+static void one_process(void **state)
+{
+	struct comm *c;
+	double v[2] = { 1.5, -2 };
+	int mine = 7, all = 0;
+	assert_int_equal(comm_open(&c), 0);
+	assert_int_equal(c->rank, 0);
+	assert_int_equal(c->size, 1);
+	assert_int_equal(c->local_size, 1);
+	assert_int_equal(c->hosts, 1);
+	assert_null(c->library);
+	assert_true(comm_prints(c));
+	comm_sum(c, v, 2, "a sum");
+	comm_max(c, v, 2, "a maximum");
+	assert_true(v[0] == 1.5 && v[1] == -2);
+	comm_broadcast(c, v, sizeof v, 0, "a value");
+	comm_all_gather(c, &mine, sizeof mine, &all, "a number");
+	assert_int_equal(all, 7);
+	comm_barrier(c, "nothing");
+	assert_int_equal(comm_agree(c, 0, "nothing"), 0);
+	assert_int_equal(comm_agree(c, ERR(E_DATA, NULL, "bad"), "nothing"), E_DATA);
+	assert_int_equal(err_count(), 1);
+	assert_true(comm_prints(c));
+	assert_int_equal(comm_counts(c).setup_collectives, 0);
+	comm_close(c);
+	comm_close(NULL);
+}
+
+static void is(const char *by, int size, bool interface)
+{
+	struct launched l;
+	launched_find(&l);
+	if (by)
+		assert_string_equal(l.by, by);
+	else
+		assert_null(l.by);
+	assert_int_equal(l.size, size);
+	assert_int_equal(l.interface, interface);
+}
+
+static void launchers(void **state)
+{
+	is(NULL, 1, false);
+	setenv("PMI_RANK", "3", 1);
+	setenv("PMI_SIZE", "8", 1);
+	is("mpiexec", 8, true);
+	setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+	setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+	is("Open MPI's mpirun", 2, true);
+}
+
+static void slurm(void **state)
+{
+	struct comm *c;
+	setenv("SLURM_JOB_ID", "17", 1);
+	setenv("SLURM_PROCID", "0", 1);
+	setenv("SLURM_NTASKS", "4", 1);
+	is(NULL, 1, false);                      /* the shell of a batch script */
+	assert_int_equal(comm_open(&c), 0);
+	comm_close(c);
+	setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+	is(NULL, 1, false);
+	setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+	is("srun", 4, false);
+	assert_int_equal(comm_open(&c), E_UNAVAILABLE);
+	assert_non_null(strstr(err_get(0)->text, "--mpi=pmi2"));
+	err_clear();
+	setenv("PMIX_RANK", "1", 1);
+	is("a launcher with PMIx", 4, true);
+	setenv("PMI_RANK", "1", 1);
+	setenv("PMI_SIZE", "4", 1);
+	is("mpiexec", 4, true);
+}
+
+/* A launcher's variables, but nobody there: a program started by another MPI's mpirun sees itself alone. */
+static void another_mpi(void **state)
+{
+	struct comm *c;
+	setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+	setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
+	if (comm_library() && strncmp(comm_library(), "MPICH", 5) != 0)
+		skip();
+	assert_int_equal(comm_open(&c), E_UNAVAILABLE);
+	assert_non_null(strstr(err_get(0)->text, comm_library() ? "start them with its own mpiexec" : "without MPI"));
+}
+
+static void says(const int *rank, int n, const char *text)
+{
+	struct buf b = BUF_INIT;
+	ranks_text(&b, rank, n);
+	assert_string_equal(b.data, text);
+	buf_release(&b);
+}
+
+static void ranks(void **state)
+{
+	int few[] = { 0, 2, 3, 4, 9 }, odd[12];
+	for (int i = 0; i < 12; i++)
+		odd[i] = 2 * i + 1;
+	says(few, 0, "");
+	says(few, 1, "0");
+	says(few, 5, "0, 2-4, 9");
+	says(odd, 8, "1, 3, 5, 7, 9, 11, 13, 15");
+	says(odd, 12, "1, 3, 5, 7, 9, 11, 13, 15 and 4 more");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(one_process, clean, clean),
+		cmocka_unit_test_setup_teardown(launchers, clean, clean),
+		cmocka_unit_test_setup_teardown(slurm, clean, clean),
+		cmocka_unit_test_setup_teardown(another_mpi, clean, clean),
+		cmocka_unit_test(ranks),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
