@@ -170,14 +170,13 @@ static double weights_rate(const struct conv_geom *g)
 static double seconds(const struct conv_task *t)
 {
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
-	double rate = t->kind == CONV_FORWARD ? 215e9 : 185e9;
+	const bool half = t->dtype == DTYPE_BF16;
+	double rate = t->kind == CONV_FORWARD ? half ? 480e9 : 215e9 : half ? 450e9 : 185e9;
 
 	if (t->kind == CONV_BACKWARD_WEIGHTS)
-		rate = weights_rate(&t->geom);
+		rate = weights_rate(&t->geom) * (half ? 2 : 1);
 	if (is_slice(&t->x, &xs) || is_slice(&t->y, &ys))
 		rate = 0.25e9;
-	if (t->dtype == DTYPE_BF16)
-		rate *= 2;
 	return conv_macs(&t->geom) / rate;
 }
 

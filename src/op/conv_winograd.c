@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Minimal filtering (winograd.h) as a code for convolutions: 3x3 by F(4x4, 3x3), 5x5 by F(4x4,
- * 5x5), stride 1, any padding and dilation, float32, on CPUs with AVX-512, unless the device is
- * told to compute directly. */
+ * 5x5), stride 1, any padding and dilation, on float32 or bf16, on CPUs with AVX-512, unless the
+ * device is told to compute directly. */
 #include "op/conv_code.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ struct kernel_state {
 
 static const struct wino_form *form_of(const struct conv_task *t)
 {
-	if (t->dtype != DTYPE_F32 || t->dev->direct || !wino_has_cpu())
+	if (t->dev->direct || !wino_has_cpu())
 		return NULL;
 	return wino_form_find(&t->geom);
 }
@@ -65,6 +65,8 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	const bool back = t->kind == CONV_BACKWARD_DATA;
 	wino_init(&s->w, f, &t->geom, t->kind, &t->w, back ? y_px : x_px, back ? x_px : y_px,
 	          k->dev->threads, k->arena);
+	s->w.half = t->dtype == DTYPE_BF16;
+	s->w.half_y = t->result == DTYPE_BF16;
 	s->head = (struct conv_kernel){ &conv_winograd, t->kind };
 	k->state = s;
 	k->ws_bytes = t->kind == CONV_BACKWARD_WEIGHTS ? wino_weights_workspace(&s->w)

@@ -20,7 +20,8 @@ static int64_t least(int64_t a, int64_t b)
 bool wino_has_cpu(void)
 {
 	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("fma");
 }
 
 const struct wino_form *wino_form_find(const struct conv_geom *c)
@@ -227,7 +228,8 @@ double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum c
 	else
 		tile += k->input * vi * (double)up(w.npanel, 8) + k->output * vo;
 	const double cycles = tile * (double)w.ntile + k->weights * ci * vo;
-	return OVERHEAD + cycles / 2 / CYCLES + u_bytes / (u_bytes > 16e6 ? 10e9 : 50e9);
+	/* Transformed weights too large for the cache beside all else go through memory. */
+	return OVERHEAD + cycles / 2 / CYCLES + u_bytes / (u_bytes > 4e6 ? 5e9 : 50e9);
 }
 
 #endif

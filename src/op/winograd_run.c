@@ -64,30 +64,73 @@ static float *u_at(const struct wino *w, float *u, int64_t panel, int64_t chunk)
 	       chunk * chunk_elements(w, vectors(w, panel));
 }
 
-WINO_TARGET static bool together(const int32_t *at, unsigned lanes)
+/* Whether 16 offsets, as far as they count, go up by `step`. */
+WINO_TARGET static bool steps(const int32_t *at, unsigned lanes, int step)
 {
 	const __m512i v = _mm512_sub_epi32(_mm512_loadu_si512(at), _mm512_set1_epi32(at[0]));
-	const __m512i want = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+	const __m512i n = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+	const __m512i want = _mm512_mullo_epi32(n, _mm512_set1_epi32(step));
 	return (_mm512_cmpneq_epi32_mask(v, want) & lanes) == 0;
 }
 
-/* All taps from input channel i to 16 output channels. */
-WINO_TARGET static void gather(const struct wino *w, const float *from, int64_t i, int64_t o,
-                               float *to)
+/* 16 weights for output channels from o on, of the input channel and tap that `at` is for. */
+struct gather {
+	const struct wino *w;
+	const void *from;
+	int64_t o;
+	__mmask16 lanes;
+	bool dense;               /* side by side */
+	bool pairs;               /* bf16, every other one: between them the neighbour channel's */
+};
+
+static struct gather gather_at(const struct wino *w, const void *from, int64_t o)
 {
-	const __mmask16 lanes = (__mmask16)wino_pixels_y(w, o).lanes;
-	const int64_t taps = w->form->r * w->form->r;
-	const __m512i at = _mm512_loadu_si512(w->at_o + o);
-	const bool dense = together(w->at_o + o, lanes);
-	for (int64_t t = 0; t < taps; t++) {
-		const float *p = from + w->at_i[i] + w->tap[t];
-		_mm512_store_ps(to + t * WINO_LANES,
-		                dense ? _mm512_maskz_loadu_ps(lanes, p + w->at_o[o])
-		                      : _mm512_mask_i32gather_ps(_mm512_setzero_ps(), lanes, at, p, 4));
-	}
+	struct gather g = { w, from, o, (__mmask16)wino_pixels_y(w, o).lanes, false, false };
+	g.dense = steps(w->at_o + o, g.lanes, 1);
+	g.pairs = w->half && w->w_elements % 2 == 0 && steps(w->at_o + o, g.lanes, 2);
+	return g;
 }
 
-static void transform_weights(const struct wino *w, const float *from, float *u)
+WINO_INLINE vec gather_pairs(const struct gather *g, int64_t at)
+{
+	const void *p = wino_at(g->from, true, at - at % 2);
+	const __m512i u = _mm512_maskz_loadu_epi32(g->lanes, p);
+	return _mm512_castsi512_ps(at % 2 ? _mm512_and_si512(u, _mm512_set1_epi32(-0x10000))
+	                                  : _mm512_slli_epi32(u, 16));
+}
+
+WINO_INLINE vec gather_half(const struct gather *g, int64_t at)
+{
+	_Alignas(32) uint16_t v[WINO_LANES] = { 0 };
+	for (int i = 0; i < WINO_LANES; i++)
+		if (g->lanes >> i & 1)
+			v[i] = ((const uint16_t *)g->from)[at + g->w->at_o[g->o + i]];
+	return v_load(v, true, 0xFFFF);
+}
+
+WINO_INLINE vec gather(const struct gather *g, int64_t at)
+{
+	const int32_t *o = g->w->at_o + g->o;
+	const bool half = g->w->half;
+	if (g->dense)
+		return v_load(wino_at(g->from, half, at + *o), half, g->lanes);
+	if (g->pairs)
+		return gather_pairs(g, at + *o);
+	if (half)
+		return gather_half(g, at);
+	return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), g->lanes, _mm512_loadu_si512(o),
+	                                (const float *)g->from + at, 4);
+}
+
+/* All taps from input channel i. */
+WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, float *to)
+{
+	const int64_t taps = g->w->form->r * g->w->form->r;
+	for (int64_t t = 0; t < taps; t++)
+		_mm512_store_ps(to + t * WINO_LANES, gather(g, g->w->at_i[i] + g->w->tap[t]));
+}
+
+static void transform_weights(const struct wino *w, const void *from, float *u)
 {
 	const int64_t vecs = (w->co + WINO_LANES - 1) / WINO_LANES, n = vecs * w->ci;
 #pragma omp parallel for schedule(static) num_threads(w->threads)
@@ -95,7 +138,8 @@ static void transform_weights(const struct wino *w, const float *from, float *u)
 		_Alignas(64) float taps[25 * WINO_LANES];
 		const int64_t o = j / w->ci * WINO_LANES, i = j % w->ci, panel = o / WINO_PANEL;
 		const int width = vectors(w, panel) * WINO_LANES;
-		gather(w, from, i, o, taps);
+		const struct gather g = gather_at(w, from, o);
+		gather_taps(&g, i, taps);
 		w->form->weights(taps, u_at(w, u, panel, i / WINO_K) + i % WINO_K * width +
 		                       o % WINO_PANEL, wino_pos(WINO_K, width));
 	}
@@ -103,17 +147,18 @@ static void transform_weights(const struct wino *w, const float *from, float *u)
 
 /* --- a block of tiles --- */
 
-void wino_input_block(const struct wino *w, const float *x, int64_t channel, int64_t channels,
+void wino_input_block(const struct wino *w, const void *x, int64_t channel, int64_t channels,
                       const struct wino_spot *s, int64_t count, float *v)
 {
 	const int64_t pos = wino_pos(w->block, WINO_K);
 	for (int64_t t = 0; t < count; t++)
 		for (int64_t c = 0; c < channels; c += WINO_LANES) {
+			const int64_t next = s[t + 1 < count ? t + 1 : t].at;
 			struct wino_pixels p = wino_pixels_x(w, channel + c);
 			p.span = s[t].span;
-			w->form->input(x + (s[t].at + channel + c),
-			               x + (s[t + 1 < count ? t + 1 : t].at + channel + c), &p,
-			               v + t * WINO_K + c, pos);
+			w->form->input[w->half](wino_at(x, w->half, s[t].at + channel + c),
+			                        wino_at(x, w->half, next + channel + c), &p,
+			                        v + t * WINO_K + c, pos);
 		}
 }
 
@@ -128,7 +173,7 @@ static void multiply_block(const struct wino *w, int nv, int k, const float *u, 
 }
 
 static void output_block(const struct wino *w, int64_t panel, const float *m, const float *bias,
-                         const struct wino_spot *s, int64_t count, float *y)
+                         const struct wino_spot *s, int64_t count, void *y)
 {
 	const int nv = vectors(w, panel);
 	const int64_t pos = wino_pos(w->block, nv * WINO_LANES);
@@ -137,15 +182,19 @@ static void output_block(const struct wino *w, int64_t panel, const float *m, co
 			const int64_t o = panel * WINO_PANEL + j * WINO_LANES;
 			struct wino_pixels p = wino_pixels_y(w, o);
 			p.span = s[t].span;
-			w->form->output(m + (t * nv + j) * WINO_LANES, pos, bias ? bias + o : NULL,
-			                y + (s[t].at + o), &p);
+			w->form->output[w->half_y](m + (t * nv + j) * WINO_LANES, pos,
+			                           bias ? bias + o : NULL,
+			                           (char *)y + (s[t].at + o) * (w->half_y ? 2 : 4),
+			                           &p);
 		}
 }
 
 struct job {
 	const struct wino *w;
-	const float *x, *bias;
-	float *u, *y;
+	const void *x;
+	const float *bias;
+	float *u;
+	void *y;
 	float *v, *m;             /* of this thread */
 };
 
@@ -192,7 +241,7 @@ static void run_block(const struct job *j, int64_t block, int64_t group)
 		many_chunks(j, group, sx, sy, count);
 }
 
-void wino_run(const struct wino *w, const float *x, const float *weights, const float *bias, float *y,
+void wino_run(const struct wino *w, const void *x, const void *weights, const float *bias, void *y,
               float *ws)
 {
 	float *u = ws, *own = u + u_elements(w);

@@ -18,7 +18,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define WINO_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,fma")))
+#define WINO_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,fma")))
 #define WINO_INLINE static inline __attribute__((always_inline)) WINO_TARGET
 #if defined(__clang__)
 #define WINO_UNROLL _Pragma("unroll")
@@ -52,6 +52,30 @@ WINO_INLINE vec v_sub(vec a, vec b)
 WINO_INLINE vec v_scale(float f, vec b)
 {
 	return f == 1 ? b : _mm512_mul_ps(v_set(f), b);
+}
+
+/* 16 elements of floats, or of bf16; those outside the mask are 0 or stay. Rounding is as in
+ * base/half.h. */
+WINO_INLINE vec v_load(const void *p, bool half, __mmask16 mask)
+{
+	if (!half)
+		return _mm512_maskz_loadu_ps(mask, p);
+	const __m512i u = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p));
+	return _mm512_castsi512_ps(_mm512_slli_epi32(u, 16));
+}
+
+WINO_INLINE void v_store(void *p, bool half, __mmask16 mask, vec v)
+{
+	if (!half) {
+		_mm512_mask_storeu_ps(p, mask, v);
+		return;
+	}
+	const __m512i u = _mm512_castps_si512(v), one = _mm512_set1_epi32(1);
+	const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), one);
+	const __m512i near = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7FFF)), odd);
+	const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+	const __m512i all = _mm512_mask_or_epi32(near, nan, u, _mm512_set1_epi32(0x400000));
+	_mm256_mask_storeu_epi16(p, mask, _mm512_cvtepi32_epi16(_mm512_srli_epi32(all, 16)));
 }
 
 /* The finite points: 0, then `pairs` of +-p, then single ones. */

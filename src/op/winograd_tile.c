@@ -20,14 +20,20 @@ WINO_INLINE __mmask16 pixel_mask(const struct wino_pixels *p, bool all, int i, i
 	return (__mmask16)p->lanes;
 }
 
-WINO_INLINE void load_column(int size, const float *x, const float *next,
-                             const struct wino_pixels *p, bool all, int j, vec *d)
+/* Pixels as they stand in memory. */
+struct source {
+	const void *x, *next;
+	bool half;
+	const struct wino_pixels *p;
+};
+
+WINO_INLINE void load_column(int size, const struct source *s, bool all, int j, vec *d)
 {
 	WINO_UNROLL
 	for (int i = 0; i < size; i++) {
-		const int64_t at = i * p->row + j * p->col;
-		d[i] = _mm512_maskz_loadu_ps(pixel_mask(p, all, i, j), x + at);
-		_mm_prefetch((const char *)(next + at), _MM_HINT_T0);
+		const int64_t at = i * s->p->row + j * s->p->col;
+		d[i] = v_load(wino_at(s->x, s->half, at), s->half, pixel_mask(s->p, all, i, j));
+		_mm_prefetch((const char *)wino_at(s->next, s->half, at), _MM_HINT_T0);
 	}
 }
 
@@ -38,12 +44,11 @@ WINO_INLINE void store_row(int n, const vec *t, float *v, int64_t pos)
 		_mm512_store_ps(v + j * pos, t[j]);
 }
 
-WINO_INLINE void input_tile(int alpha, const float *x, const float *next,
-                            const struct wino_pixels *p, bool all, float *v, int64_t pos)
+WINO_INLINE void input_tile(int alpha, const struct source *s, bool all, float *v, int64_t pos)
 {
 	vec t[WINO_ALPHA][WINO_ALPHA], d[WINO_ALPHA], o[WINO_ALPHA];
 	for (int j = 0; j < alpha; j++) {
-		load_column(alpha, x, next, p, all, j, d);
+		load_column(alpha, s, all, j, d);
 		basis(alpha, d, o);
 		WINO_UNROLL
 		for (int i = 0; i < alpha; i++)
@@ -55,21 +60,20 @@ WINO_INLINE void input_tile(int alpha, const float *x, const float *next,
 	}
 }
 
-WINO_INLINE void input(int alpha, const float *x, const float *next, const struct wino_pixels *p,
-                       float *v, int64_t pos)
+WINO_INLINE void input(int alpha, const struct source *s, float *v, int64_t pos)
 {
-	if (whole(&p->span, alpha))
-		input_tile(alpha, x, next, p, true, v, pos);
+	if (whole(&s->p->span, alpha))
+		input_tile(alpha, s, true, v, pos);
 	else
-		input_tile(alpha, x, next, p, false, v, pos);
+		input_tile(alpha, s, false, v, pos);
 }
 
-WINO_INLINE void gradient_tile(int alpha, int m, const float *x, const float *next,
-                               const struct wino_pixels *p, bool all, float *v, int64_t pos)
+WINO_INLINE void gradient_tile(int alpha, int m, const struct source *s, bool all, float *v,
+                               int64_t pos)
 {
 	vec t[WINO_ALPHA][WINO_ALPHA], d[WINO_ALPHA], o[WINO_ALPHA];
 	for (int j = 0; j < m; j++) {
-		load_column(m, x, next, p, all, j, d);
+		load_column(m, s, all, j, d);
 		evaluate(alpha, m, false, d, o);
 		WINO_UNROLL
 		for (int i = 0; i < alpha; i++)
@@ -81,13 +85,12 @@ WINO_INLINE void gradient_tile(int alpha, int m, const float *x, const float *ne
 	}
 }
 
-WINO_INLINE void gradient(int alpha, int m, const float *x, const float *next,
-                          const struct wino_pixels *p, float *v, int64_t pos)
+WINO_INLINE void gradient(int alpha, int m, const struct source *s, float *v, int64_t pos)
 {
-	if (whole(&p->span, m))
-		gradient_tile(alpha, m, x, next, p, true, v, pos);
+	if (whole(&s->p->span, m))
+		gradient_tile(alpha, m, s, true, v, pos);
 	else
-		gradient_tile(alpha, m, x, next, p, false, v, pos);
+		gradient_tile(alpha, m, s, false, v, pos);
 }
 
 /* From alpha x alpha to n x n. */
@@ -106,8 +109,8 @@ WINO_INLINE void back_columns(int alpha, int n, bool scaled, const float *v, int
 	}
 }
 
-WINO_INLINE void output(int alpha, int m, const float *v, int64_t pos, const float *bias, float *y,
-                        const struct wino_pixels *p)
+WINO_INLINE void output(int alpha, int m, const float *v, int64_t pos, const float *bias, void *y,
+                        bool half, const struct wino_pixels *p)
 {
 	const bool all = whole(&p->span, m);
 	const vec b = bias ? _mm512_maskz_loadu_ps((__mmask16)p->lanes, bias) : _mm512_setzero_ps();
@@ -117,8 +120,8 @@ WINO_INLINE void output(int alpha, int m, const float *v, int64_t pos, const flo
 		interpolate(alpha, m, false, t[i], o);
 		WINO_UNROLL
 		for (int j = 0; j < m; j++)
-			_mm512_mask_storeu_ps(y + i * p->row + j * p->col,
-			                      pixel_mask(p, all, i, j), v_add(o[j], b));
+			v_store((char *)y + (i * p->row + j * p->col) * (half ? 2 : 4), half,
+			        pixel_mask(p, all, i, j), v_add(o[j], b));
 	}
 }
 
@@ -150,40 +153,48 @@ WINO_INLINE void weight_gradient(int alpha, int r, const float *v, int64_t pos, 
 	}
 }
 
-#define FORM(m_, r_)                                                                              \
-	WINO_TARGET static void input_##m_##_##r_(const float *x, const float *next,              \
-	                                          const struct wino_pixels *p, float *v,          \
-	                                          int64_t pos)                                    \
-	{                                                                                         \
-		input(m_ + r_ - 1, x, next, p, v, pos);                                           \
-	}                                                                                         \
-	WINO_TARGET static void output_##m_##_##r_(const float *v, int64_t pos, const float *b,   \
-	                                           float *y, const struct wino_pixels *p)         \
-	{                                                                                         \
-		output(m_ + r_ - 1, m_, v, pos, b, y, p);                                         \
-	}                                                                                         \
-	WINO_TARGET static void gradient_##m_##_##r_(const float *x, const float *next,           \
-	                                             const struct wino_pixels *p, float *v,       \
-	                                             int64_t pos)                                 \
-	{                                                                                         \
-		gradient(m_ + r_ - 1, m_, x, next, p, v, pos);                                    \
-	}                                                                                         \
-	WINO_TARGET static void weights_##m_##_##r_(const float *w, float *v, int64_t pos)        \
-	{                                                                                         \
-		weights(m_ + r_ - 1, r_, w, v, pos);                                              \
-	}                                                                                         \
-	WINO_TARGET static void weight_gradient_##m_##_##r_(const float *v, int64_t pos,          \
-	                                                    float *dw)                            \
-	{                                                                                         \
-		weight_gradient(m_ + r_ - 1, r_, v, pos, dw);                                     \
+#define PIXELS(m_, r_, type, half)								\
+	WINO_TARGET static void input_##m_##_##r_##type(const void *x, const void *next,	\
+	                                                const struct wino_pixels *p, float *v,	\
+	                                                int64_t pos)				\
+	{											\
+		const struct source s = { x, next, half, p };					\
+		input(m_ + r_ - 1, &s, v, pos);							\
+	}											\
+	WINO_TARGET static void output_##m_##_##r_##type(const float *v, int64_t pos,		\
+	                                                 const float *b, void *y,		\
+	                                                 const struct wino_pixels *p)		\
+	{											\
+		output(m_ + r_ - 1, m_, v, pos, b, y, half, p);					\
+	}											\
+	WINO_TARGET static void gradient_##m_##_##r_##type(const void *x, const void *next,	\
+	                                                   const struct wino_pixels *p, float *v,\
+	                                                   int64_t pos)				\
+	{											\
+		const struct source s = { x, next, half, p };					\
+		gradient(m_ + r_ - 1, m_, &s, v, pos);						\
+	}
+
+#define FORM(m_, r_)										\
+	PIXELS(m_, r_, _f32, false)								\
+	PIXELS(m_, r_, _bf16, true)								\
+	WINO_TARGET static void weights_##m_##_##r_(const float *w, float *v, int64_t pos)	\
+	{											\
+		weights(m_ + r_ - 1, r_, w, v, pos);						\
+	}											\
+	WINO_TARGET static void weight_gradient_##m_##_##r_(const float *v, int64_t pos,	\
+	                                                    float *dw)				\
+	{											\
+		weight_gradient(m_ + r_ - 1, r_, v, pos, dw);					\
 	}
 
 FORM(4, 3)
 FORM(4, 5)
 
-#define ROW(m, r) { "winograd:f" #m "x" #m "_" #r "x" #r, m, r, m + r - 1, input_##m##_##r,       \
-                    output_##m##_##r, gradient_##m##_##r, weights_##m##_##r,                      \
-                    weight_gradient_##m##_##r }
+#define BOTH(f, m, r) { f##_##m##_##r##_f32, f##_##m##_##r##_bf16 }
+#define ROW(m, r)										\
+	{ "winograd:f" #m "x" #m "_" #r "x" #r, m, r, m + r - 1, BOTH(input, m, r),		\
+	  BOTH(output, m, r), BOTH(gradient, m, r), weights_##m##_##r, weight_gradient_##m##_##r }
 
 const struct wino_form wino_forms[] = { ROW(4, 3), ROW(4, 5) };
 const int wino_nform = sizeof wino_forms / sizeof *wino_forms;

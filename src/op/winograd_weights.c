@@ -41,7 +41,7 @@ size_t wino_weights_workspace(const struct wino *w)
 
 struct task {
 	const struct wino *w;
-	const float *x, *dy;
+	const void *x, *dy;
 	int64_t chunk, panel;
 	int64_t channels;         /* of the chunk */
 	int nv;                   /* vectors of the panel */
@@ -56,11 +56,12 @@ static void gradient_block(const struct task *t, const struct wino_spot *s, int6
 	for (int64_t i = 0; i < count; i++)
 		for (int j = 0; j < t->nv; j++) {
 			const int64_t o = t->panel * WINO_PANEL + j * WINO_LANES;
+			const int64_t next = s[i + 1 < count ? i + 1 : i].at;
 			struct wino_pixels p = wino_pixels_y(w, o);
 			p.span = s[i].span;
-			w->form->gradient(t->dy + (s[i].at + o),
-			                  t->dy + (s[i + 1 < count ? i + 1 : i].at + o), &p,
-			                  t->z + (i * t->nv + j) * WINO_LANES, pos);
+			w->form->gradient[w->half](wino_at(t->dy, w->half, s[i].at + o),
+			                           wino_at(t->dy, w->half, next + o), &p,
+			                           t->z + (i * t->nv + j) * WINO_LANES, pos);
 		}
 }
 
@@ -158,7 +159,7 @@ static void sum_bias(const struct wino *w, const float *partial, float *dbias)
 	}
 }
 
-void wino_run_weights(const struct wino *w, const float *x, const float *dy, float *dw, float *dbias,
+void wino_run_weights(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
                       float *ws)
 {
 	const int64_t tasks = w->nsegment * w->nchunk * w->npanel;
