@@ -20,7 +20,8 @@ WINO_INLINE __mmask16 pixel_mask(const struct wino_pixels *p, bool all, int i, i
 	return (__mmask16)p->lanes;
 }
 
-/* Pixels as they stand in memory. */
+/* Pixels as they stand in memory. Where this tile lies outside of the image the next one may, too:
+ * asking for what is no memory takes long. */
 struct source {
 	const void *x, *next;
 	bool half;
@@ -32,8 +33,10 @@ WINO_INLINE void load_column(int size, const struct source *s, bool all, int j, 
 	WINO_UNROLL
 	for (int i = 0; i < size; i++) {
 		const int64_t at = i * s->p->row + j * s->p->col;
-		d[i] = v_load(wino_at(s->x, s->half, at), s->half, pixel_mask(s->p, all, i, j));
-		_mm_prefetch((const char *)wino_at(s->next, s->half, at), _MM_HINT_T0);
+		const __mmask16 mask = pixel_mask(s->p, all, i, j);
+		d[i] = v_load(wino_at(s->x, s->half, at), s->half, mask);
+		if (all || mask)
+			_mm_prefetch((const char *)wino_at(s->next, s->half, at), _MM_HINT_T0);
 	}
 }
 
