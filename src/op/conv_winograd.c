@@ -89,6 +89,6 @@ static int run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-const struct conv_code conv_winograd = { "winograd", choose, seconds, plan, run, NULL };
+const struct conv_code conv_winograd = { "winograd", choose, seconds, plan, run, NULL, .slices = true };
 
 #endif
