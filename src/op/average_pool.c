@@ -117,46 +117,95 @@ static int64_t row_offset(const struct grid *g, int64_t n, int64_t d, int64_t h)
 	return ((n * g->d[0] + d) * g->d[1] + h) * g->d[2] * g->c;
 }
 
-/* y += the sum of count pixels from x on. */
-SIMD_CLONES static void add_pixels(const float *x, int64_t c, int64_t count, float *y)
+/* Windows side by side along the innermost axis, each of `taps` pixels, one every `step` pixels. */
+struct run {
+	int64_t count, taps, step;
+};
+
+/* The windows from `first` on, which are cut alike: those at the borders one by one. */
+static struct run run_from(const struct window *w, int64_t first, const int64_t whole[2], int64_t *tap)
 {
-	for (; count > 0; count--, x += c)
-#pragma omp simd
+	int64_t last;
+	window_taps(w, 2, first, tap, &last);
+	const bool inner = first >= whole[0] && first < whole[1];
+	return (struct run){ inner ? whole[1] - first : 1, last - *tap, w->s[2] };
+}
+
+/* y (fresh: =, else +=) f times one pixel, or the sum of two neighbours, of each window from x on. */
+SIMD_INLINE void add_pixels(const float *x, int64_t c, struct run r, bool two, bool fresh, float f,
+                            float *y)
+{
+	for (int64_t o = 0; o < r.count; o++, x += r.step * c, y += c)
+		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++)
-			y[j] += x[j];
+			y[j] = (fresh ? 0 : y[j]) + f * (two ? x[j] + x[c + j] : x[j]);
 }
 
-SIMD_CLONES static void scale_pixel(float f, int64_t c, float *y)
+/* The windows from dx on += f * dy. */
+SIMD_INLINE void spread_windows(const float *dy, int64_t c, struct run r, float f, float *dx)
 {
-#pragma omp simd
-	for (int64_t j = 0; j < c; j++)
-		y[j] *= f;
+	for (int64_t o = 0; o < r.count; o++, dx += r.step * c, dy += c)
+		for (int64_t t = 0; t < r.taps; t++)
+			SIMD_LOOP
+			for (int64_t j = 0; j < c; j++)
+				dx[t * c + j] += f * dy[j];
 }
 
-/* count pixels from dx on += f * dy. */
-SIMD_CLONES static void spread_pixel(const float *dy, float f, int64_t c, int64_t count, float *dx)
+/* With few channels, loops over a number of them that the compiler does not know cost more than what
+ * they do. */
+SIMD_INLINE void add_widths(const float *x, int64_t c, struct run r, bool two, bool fresh, float f,
+                            float *y)
 {
-	for (; count > 0; count--, dx += c)
-#pragma omp simd
-		for (int64_t j = 0; j < c; j++)
-			dx[j] += f * dy[j];
+	if (c == 16)
+		add_pixels(x, 16, r, two, fresh, f, y);
+	else if (c == 32)
+		add_pixels(x, 32, r, two, fresh, f, y);
+	else
+		add_pixels(x, c, r, two, fresh, f, y);
 }
 
-/* The mean of window o; x at batch element n. */
-static void average_window(const struct window *w, const float *x, const int64_t o[3], float *y)
+SIMD_CLONES static void add_run(const float *x, int64_t c, struct run r, bool fresh, float f, float *y)
 {
-	int64_t lo[3], hi[3], at[3], c = w->in.c;
-	for (int a = 0; a < 3; a++) {
-		window_taps(w, a, o[a], &lo[a], &hi[a]);
-		at[a] = o[a] * w->s[a] - w->lo[a];
-	}
-	memset(y, 0, sizeof *y * (size_t)c);
-	for (int64_t kd = lo[0]; kd < hi[0]; kd++)
-		for (int64_t kh = lo[1]; kh < hi[1]; kh++)
-			add_pixels(x + row_offset(&w->in, 0, at[0] + kd, at[1] + kh) +
-			                   (at[2] + lo[2]) * c,
-			           c, hi[2] - lo[2], y);
-	scale_pixel((float)share(w, o), c, y);
+	int64_t t = 0;
+	if (r.taps > 1 && fresh)
+		add_widths(x, c, r, true, true, f, y), t = 2;
+	else if (fresh)
+		add_widths(x, c, r, false, true, f, y), t = 1;
+	for (; t + 2 <= r.taps; t += 2)
+		add_widths(x + t * c, c, r, true, false, f, y);
+	if (t < r.taps)
+		add_widths(x + t * c, c, r, false, false, f, y);
+}
+
+SIMD_CLONES static void spread_run(const float *dy, int64_t c, struct run r, float f, float *dx)
+{
+	if (c == 16)
+		spread_windows(dy, 16, r, f, dx);
+	else if (c == 32)
+		spread_windows(dy, 32, r, f, dx);
+	else
+		spread_windows(dy, c, r, f, dx);
+}
+
+/* The row of means of windows (od, oh); x at batch element n. */
+static void average_row(const struct window *w, const float *x, int64_t od, int64_t oh, float *y)
+{
+	int64_t d0, d1, h0, h1, whole[2], tap, c = w->in.c;
+	struct run r;
+	window_taps(w, 0, od, &d0, &d1);
+	window_taps(w, 1, oh, &h0, &h1);
+	window_whole(w, &whole[0], &whole[1]);
+	for (int64_t kd = d0; kd < d1; kd++)
+		for (int64_t kh = h0; kh < h1; kh++) {
+			const float *row = x + row_offset(&w->in, 0, od * w->s[0] - w->lo[0] + kd,
+			                                  oh * w->s[1] - w->lo[1] + kh);
+			for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count) {
+				r = run_from(w, ow, whole, &tap);
+				add_run(row + (ow * w->s[2] - w->lo[2] + tap) * c, c, r,
+				        kd == d0 && kh == h0, (float)share(w, (int64_t[]){ od, oh, ow }),
+				        y + ow * c);
+			}
+		}
 }
 
 static int cpu_run(const struct kplan *k, const struct kargs *a)
@@ -168,23 +217,21 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	float *y = a->out[0];
 #pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
 	for (int64_t i = 0; i < rows; i++)
-		for (int64_t ow = 0; ow < g->d[2]; ow++) {
-			int64_t o[3] = { i / g->d[1] % g->d[0], i % g->d[1], ow };
-			average_window(w, x + row_offset(&w->in, i / (g->d[0] * g->d[1]), 0, 0), o,
-			               y + i * length + ow * g->c);
-		}
+		average_row(w, x + row_offset(&w->in, i / (g->d[0] * g->d[1]), 0, 0),
+		            i / g->d[1] % g->d[0], i % g->d[1], y + i * length);
 	return 0;
 }
 
 /* What the windows of output row (n, od, oh), at dy, give to the input row at dx. */
 static void spread_row(const struct window *w, const float *dy, int64_t od, int64_t oh, float *dx)
 {
-	int64_t first, last, c = w->in.c;
-	for (int64_t ow = 0; ow < w->out.d[2]; ow++, dy += c) {
-		int64_t o[3] = { od, oh, ow };
-		window_taps(w, 2, ow, &first, &last);
-		spread_pixel(dy, (float)share(w, o), c, last - first,
-		             dx + (ow * w->s[2] - w->lo[2] + first) * c);
+	int64_t whole[2], tap, c = w->in.c;
+	struct run r;
+	window_whole(w, &whole[0], &whole[1]);
+	for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count) {
+		r = run_from(w, ow, whole, &tap);
+		spread_run(dy + ow * c, c, r, (float)share(w, (int64_t[]){ od, oh, ow }),
+		           dx + (ow * w->s[2] - w->lo[2] + tap) * c);
 	}
 }
 
@@ -222,9 +269,13 @@ static const char *const samples[] = {
 	"2x5x9; kernel: 3, stride: 2",
 	"1x3x8x11; kernel: 2, stride: [3, 4], pad_lo: 1",
 	"2x48x16x18; kernel: 2",
+	"1x16x6x9x11; kernel: 2, stride: 2, pad_lo: 1",
+	"2x32x9x8; kernel: 2, stride: 1, pad_hi: 1, count_padding: false",
 	NULL
 };
 static const char *const grad_samples[] = {
+	"2x16x4x5; kernel: 2, input_size: [8, 11]",
+	"1x32x9x8; kernel: 2, stride: 1, pad_hi: 1, input_size: [9, 8], count_padding: false",
 	"2x3x4x3; kernel: 2, input_size: [8, 6]",
 	"2x17x4x5; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 9], count_padding: "
 	"false",

@@ -169,41 +169,81 @@ SIMD_INLINE void larger(float v, int32_t place, float *y, int32_t *best)
 	*best = t ? place : *best;
 }
 
-/* The part of a window's places in one input row: `count` pixels from x on, the first with number
- * `place`. fresh: y and best hold nothing yet. */
-SIMD_CLONES static void take_max(const float *x, int64_t c, int64_t tile, int32_t place,
-                                 int64_t count, bool fresh, float *y, int32_t *best)
+/* Windows side by side along the innermost axis, each of `taps` pixels, one every `step` pixels. */
+struct run {
+	int64_t count, taps, step;
+};
+
+/* The windows from `first` on, at most `most`, which are cut alike: those at the borders one by one. */
+static struct run run_from(const struct window *w, int64_t first, int64_t most,
+                           const int64_t whole[2], int64_t *tap)
 {
-	int64_t k = fresh;
-	if (fresh && count > 1) {
-		k = 2;
-#pragma omp simd
+	int64_t last, n = 1;
+	window_taps(w, 2, first, tap, &last);
+	if (first >= whole[0] && first < whole[1])
+		n = whole[1] - first < most ? whole[1] - first : most;
+	return (struct run){ n, last - *tap, w->s[2] };
+}
+
+/* One or two neighbouring places of the windows, from x on; pixels are c channels apart, of which
+ * there are `tile`. fresh: y and best hold nothing yet. */
+SIMD_INLINE void max_places(const float *x, int64_t c, int64_t tile, struct run r, bool two,
+                            int32_t place, bool fresh, float *y, int32_t *best)
+{
+	for (int64_t o = 0; o < r.count; o++, x += r.step * c, y += tile, best += tile)
+		SIMD_LOOP
 		for (int64_t j = 0; j < tile; j++) {
-			float m = x[j];
-			int32_t b = place;
-			larger(x[c + j], place + 1, &m, &b);
+			float m = fresh ? x[j] : y[j];
+			int32_t b = fresh ? place : best[j];
+			if (!fresh)
+				larger(x[j], place, &m, &b);
+			if (two)
+				larger(x[c + j], place + 1, &m, &b);
 			y[j] = m;
 			best[j] = b;
 		}
-	} else if (fresh) {
-		memcpy(y, x, sizeof *y * (size_t)tile);
-		for (int64_t j = 0; j < tile; j++)
-			best[j] = place;
-	}
-	for (; k + 2 <= count; k += 2)
-#pragma omp simd
-		for (int64_t j = 0; j < tile; j++) {
-			float m = y[j];
-			int32_t b = best[j];
-			larger(x[k * c + j], place + (int32_t)k, &m, &b);
-			larger(x[(k + 1) * c + j], place + (int32_t)k + 1, &m, &b);
-			y[j] = m;
-			best[j] = b;
-		}
-	for (; k < count; k++)
-#pragma omp simd
-		for (int64_t j = 0; j < tile; j++)
-			larger(x[k * c + j], place + (int32_t)k, &y[j], &best[j]);
+}
+
+/* With few channels, loops over a number of them that the compiler does not know cost more than what
+ * they do. */
+SIMD_INLINE void max_widths(const float *x, int64_t c, int64_t tile, struct run r, bool two,
+                            int32_t place, bool fresh, float *y, int32_t *best)
+{
+	if (c == 16)
+		max_places(x, 16, 16, r, two, place, fresh, y, best);
+	else if (c == 32)
+		max_places(x, 32, 32, r, two, place, fresh, y, best);
+	else
+		max_places(x, c, tile, r, two, place, fresh, y, best);
+}
+
+SIMD_CLONES static void max_two(const float *x, int64_t c, int64_t tile, struct run r, int32_t place,
+                                bool fresh, float *y, int32_t *best)
+{
+	if (fresh)
+		max_widths(x, c, tile, r, true, place, true, y, best);
+	else
+		max_widths(x, c, tile, r, true, place, false, y, best);
+}
+
+SIMD_CLONES static void max_one(const float *x, int64_t c, int64_t tile, struct run r, int32_t place,
+                                bool fresh, float *y, int32_t *best)
+{
+	if (fresh)
+		max_widths(x, c, tile, r, false, place, true, y, best);
+	else
+		max_widths(x, c, tile, r, false, place, false, y, best);
+}
+
+/* The part of the windows' places in one input row, the first with number `place`. */
+static void max_run(const float *x, int64_t c, int64_t tile, struct run r, int32_t place, bool fresh,
+                    float *y, int32_t *best)
+{
+	int64_t t = 0;
+	for (; t + 2 <= r.taps; t += 2)
+		max_two(x + t * c, c, tile, r, place + (int32_t)t, fresh && t == 0, y, best);
+	if (t < r.taps)
+		max_one(x + t * c, c, tile, r, place + (int32_t)t, fresh && t == 0, y, best);
 }
 
 SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
@@ -213,23 +253,28 @@ SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
 		out[j] = (uint8_t)best[j];
 }
 
-/* One window, channels [c0, c0 + tile). x at those channels of batch element n. */
-static void max_window(const struct window *w, const float *x, struct row r, int64_t ow,
-                       int64_t tile, float *y, int32_t *best)
+/* Windows from ow on of a row, `pixels` of them, `tile` channels; x at those channels of batch
+ * element n. */
+static void max_group(const struct window *w, const float *x, struct row r, int64_t ow,
+                      int64_t pixels, int64_t tile, float *y, int32_t *best)
 {
-	int64_t d0, d1, h0, h1, w0, w1,
-		at[3] = { r.d * w->s[0] - w->lo[0], r.h * w->s[1] - w->lo[1],
-		          ow * w->s[2] - w->lo[2] };
-	bool fresh = true;
+	int64_t d0, d1, h0, h1, whole[2], tap, c = w->in.c;
+	struct run run;
 	window_taps(w, 0, r.d, &d0, &d1);
 	window_taps(w, 1, r.h, &h0, &h1);
-	window_taps(w, 2, ow, &w0, &w1);
+	window_whole(w, &whole[0], &whole[1]);
 	for (int64_t kd = d0; kd < d1; kd++)
-		for (int64_t kh = h0; kh < h1; kh++, fresh = false)
-			take_max(x + row_offset(&w->in, 0, at[0] + kd, at[1] + kh) +
-			                 (at[2] + w0) * w->in.c,
-			         w->in.c, tile, (int32_t)((kd * w->k[1] + kh) * w->k[2] + w0),
-			         w1 - w0, fresh, y, best);
+		for (int64_t kh = h0; kh < h1; kh++) {
+			const float *row = x + row_offset(&w->in, 0, r.d * w->s[0] - w->lo[0] + kd,
+			                                  r.h * w->s[1] - w->lo[1] + kh);
+			const int64_t place = (kd * w->k[1] + kh) * w->k[2];
+			for (int64_t p = 0; p < pixels; p += run.count) {
+				run = run_from(w, ow + p, pixels - p, whole, &tap);
+				max_run(row + ((ow + p) * w->s[2] - w->lo[2] + tap) * c, c, tile,
+				        run, (int32_t)(place + tap), kd == d0 && kh == h0,
+				        y + p * tile, best + p * tile);
+			}
+		}
 }
 
 /* Places are kept for some pixels, or some channels of one, at a time, so that they are narrowed in
@@ -244,8 +289,7 @@ static void max_row(const struct window *w, const float *x, struct row r, float 
 		for (int64_t c0 = 0; c0 < c; c0 += tile) {
 			int64_t n = c - c0 < tile ? c - c0 : tile, at = ow * c + c0;
 			int64_t pixels = w->out.d[2] - ow < group ? w->out.d[2] - ow : group;
-			for (int64_t p = 0; p < pixels; p++)
-				max_window(w, x + c0, r, ow + p, n, y + at + p * n, best + p * n);
+			max_group(w, x + c0, r, ow, pixels, n, y + at, best);
 			if (index8)
 				narrow(best, pixels * n, index8 + at);
 			else if (index32)
@@ -268,40 +312,46 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* dx += dy where the maximum is at this place. */
-SIMD_CLONES static void give8(const float *dy, const uint8_t *index, int64_t c, int32_t place,
-                              int64_t count, float *dx)
+/* dx += dy where the maximum of the window is at this place. */
+SIMD_INLINE void give_windows(const float *dy, const void *index, bool wide, int64_t c,
+                              struct run r, int32_t place, float *dx)
 {
-	for (; count > 0; count--, dx += c, place++)
-#pragma omp simd
-		for (int64_t j = 0; j < c; j++)
-			dx[j] += index[j] == place ? dy[j] : 0;
+	const uint8_t *i8 = index;
+	const int32_t *i32 = index;
+	for (int64_t o = 0; o < r.count; o++, dx += r.step * c, dy += c)
+		for (int64_t t = 0; t < r.taps; t++)
+			SIMD_LOOP
+			for (int64_t j = 0; j < c; j++) {
+				int32_t at = wide ? i32[o * c + j] : i8[o * c + j];
+				dx[t * c + j] += simd_select(at == place + (int32_t)t, dy[j], 0);
+			}
 }
 
-SIMD_CLONES static void give32(const float *dy, const int32_t *index, int64_t c, int32_t place,
-                               int64_t count, float *dx)
+SIMD_CLONES static void give_run(const float *dy, const void *index, bool wide, int64_t c,
+                                 struct run r, int32_t place, float *dx)
 {
-	for (; count > 0; count--, dx += c, place++)
-#pragma omp simd
-		for (int64_t j = 0; j < c; j++)
-			dx[j] += index[j] == place ? dy[j] : 0;
+	if (wide)
+		give_windows(dy, index, true, c, r, place, dx);
+	else if (c == 16)
+		give_windows(dy, index, false, 16, r, place, dx);
+	else if (c == 32)
+		give_windows(dy, index, false, 32, r, place, dx);
+	else
+		give_windows(dy, index, false, c, r, place, dx);
 }
 
-/* What the windows of output row (r.n, od, oh) give to the input row at dx, at places `place` and
- * on. */
+/* What the windows of output row (r.n, od, oh), which begins at `at`, give to the input row at dx, at
+ * places `place` and on. */
 static void give_row(const struct window *w, const float *dy, const void *index, bool wide,
                      int64_t at, int64_t place, float *dx)
 {
-	int64_t first, last, c = w->in.c;
-	for (int64_t ow = 0; ow < w->out.d[2]; ow++, at += c) {
-		window_taps(w, 2, ow, &first, &last);
-		float *to = dx + (ow * w->s[2] - w->lo[2] + first) * c;
-		if (wide)
-			give32(dy + at, (const int32_t *)index + at, c, (int32_t)(place + first),
-			       last - first, to);
-		else
-			give8(dy + at, (const uint8_t *)index + at, c, (int32_t)(place + first),
-			      last - first, to);
+	int64_t whole[2], tap, c = w->in.c;
+	struct run r;
+	window_whole(w, &whole[0], &whole[1]);
+	for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count, at += r.count * c) {
+		r = run_from(w, ow, w->out.d[2], whole, &tap);
+		give_run(dy + at, (const char *)index + at * (wide ? 4 : 1), wide, c, r,
+		         (int32_t)(place + tap), dx + (ow * w->s[2] - w->lo[2] + tap) * c);
 	}
 }
 
@@ -372,10 +422,14 @@ static const char *const samples[] = {
 	"2x48x16x18:distinct; kernel: 2",
 	"1x300x4x5:distinct; kernel: 2",
 	"1x513x2x3:distinct; kernel: [2, 1]",
+	"1x16x6x9x11:distinct; kernel: 2, stride: 2, pad_lo: 1",
+	"2x32x9x8:distinct; kernel: 3, stride: 1, pad_hi: 1",
 	"1x200x1x263:distinct; kernel: [1, 257], stride: 3",
 	NULL
 };
 static const char *const grad_samples[] = {
+	"2x16x4x5 2x16x4x5:index4; kernel: 2, input_size: [8, 11]",
+	"1x32x7x8 1x32x7x8:index9; kernel: 3, stride: 1, pad_hi: 1, input_size: [8, 9]",
 	"2x3x4x3 2x3x4x3:index4; kernel: 2, input_size: [8, 6]",
 	"2x17x4x5 2x17x4x5:index9; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 9]",
 	"1x3x3x4x3 1x3x3x4x3:index12; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 2, 0], "

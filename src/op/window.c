@@ -69,6 +69,15 @@ void window_taps(const struct window *w, int a, int64_t o, int64_t *first, int64
 	*last = start + w->k[a] > w->in.d[a] ? w->in.d[a] - start : w->k[a];
 }
 
+void window_whole(const struct window *w, int64_t *first, int64_t *last)
+{
+	const int64_t room = w->in.d[2] + w->lo[2] - w->k[2], n = w->out.d[2];
+	*first = (w->lo[2] + w->s[2] - 1) / w->s[2];
+	*last = room < 0 ? 0 : room / w->s[2] + 1;
+	*last = *last < n ? *last : n;
+	*first = *first < *last ? *first : *last;
+}
+
 void window_covers(const struct window *w, int a, int64_t i, int64_t *first, int64_t *last)
 {
 	int64_t at = i + w->lo[a], before = at - w->k[a] + 1;
