@@ -36,6 +36,8 @@ struct pass {
 /* Runs the rows in order; after each: dump if asked, verify. Errors say which pass. */
 int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *env);
 
+/* Activations behind the pooling that follows them. Before there are gradients. */
+int pass_commute(struct graph *g, struct pass_env *env);
 /* Identities: add 0, multiply by 1, scale of a scale, transposes and reshapes that join or do
  * nothing. Output tensors stay. */
 int pass_fold(struct graph *g, struct pass_env *env);

@@ -233,6 +233,7 @@ static int pass_preset(struct graph *g, struct pass_env *env)
 
 static const struct pass passes[] = {
 	{ "build", "the model, the loss and the metrics", pass_build, STAGE_BUILT },
+	{ "commute", "activations behind the pooling that follows them", pass_commute, STAGE_BUILT },
 	{ "autodiff", "gradients of the parameters", pass_autodiff, STAGE_BUILT },
 	{ "update", "accumulation, clipping and the optimizer", pass_update, STAGE_BUILT },
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
