@@ -366,6 +366,31 @@ int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, cons
 	return graph_emit(g, op, attr, nin, in, 1, out);
 }
 
+struct node *graph_copy(struct graph *g, const struct node *like, const tid *in)
+{
+	struct node *n = arena_copy(g->arena, like, sizeof *like);
+
+	n->id = g->nnode;
+	n->phase = g->cur_phase;
+	n->in = arena_copy(g->arena, in, (size_t)like->nin * sizeof *in);
+	n->out = arena_copy(g->arena, like->out, (size_t)like->nout * sizeof *in);
+	for (int i = 0; i < n->nout; i++) {
+		const struct tensor *from = n->out[i] == NONE ? NULL : g->tensor[n->out[i]];
+		struct tensor *t;
+		if (!from)
+			continue;
+		t = graph_tensor_new(g, ROLE_ACTIVATION, from->dtype, &from->shape, from->name);
+		t->layout = from->layout;
+		t->loc = from->loc;
+		t->producer = n->id;
+		n->out[i] = t->id;
+	}
+	if (n->op->flags & OP_VIEW)
+		g->tensor[n->out[0]]->alias = n->in[0];
+	node_append(g, n);
+	return n;
+}
+
 /* --- used by shape rules --- */
 
 int graph_out(struct graph *g, struct node *n, int i, enum dtype dtype, const struct shape *s)

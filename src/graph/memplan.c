@@ -208,6 +208,28 @@ static void assign(const struct life *l, const struct memplan_workspace *ws,
 			g->tensor[t]->offset = g->tensor[l->buffer[t]]->offset + window_offset(g, t);
 }
 
+void memplan_profile(struct graph *g, const size_t *ws, int64_t *live)
+{
+	struct life l;
+	int64_t sum = 0;
+
+	life_init(&l, g);
+	plan_inplace(&l);
+	memset(live, 0, (size_t)g->nnode * sizeof *live);
+	for (int t = 0; t < g->ntensor; t++) {
+		if (l.buffer[t] != t || !in_arena(g, t))
+			continue;
+		live[l.first[t]] += aligned(g->tensor[t]->bytes);
+		if (l.last[t] + 1 < g->nnode)
+			live[l.last[t] + 1] -= aligned(g->tensor[t]->bytes);
+	}
+	for (int i = 0; i < g->nnode; i++) {
+		sum += live[i];
+		live[i] = sum + (ws ? aligned((int64_t)ws[i]) : 0);
+	}
+	life_release(&l);
+}
+
 int memplan(struct graph *g, const struct memplan_workspace *ws)
 {
 	size_t room = (size_t)g->ntensor + (size_t)g->nnode + 1;

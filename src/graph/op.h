@@ -130,6 +130,10 @@ struct op {
 	/* Emits nodes that compute the gradient. dy[i]: gradient of output i, or NONE. Fills dx[i]
 	 * for inputs whose tensor requires_grad (NONE: zero or not differentiable). NULL: no rule. */
 	int (*grad)(struct graph *g, const struct node *n, const tid *dy, tid *dx);
+	/* Optional: emits one node that makes out[0] of n once more from `in`, which holds the same values as n->in,
+	 * and from the other outputs of n, which are still there: cheaper than n, to the same bits.
+	 * *out: NONE if that cannot be. NULL, or NONE: n itself is run once more. */
+	int (*again)(struct graph *g, const struct node *n, const tid *in, tid *out);
 	/* OP_JOIN, OP_CUT: whether in[i] (out[0], i is 0) is a range of channels of the whole, and
 	 * which is its first. The kernel copies those that are not in place (window_in_place). */
 	bool (*part)(const struct graph *g, const struct node *n, int i, int64_t *first);

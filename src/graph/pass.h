@@ -65,6 +65,9 @@ struct memplan_workspace {
 	int64_t *offset;         /* filled: bytes into the arena, by node id */
 };
 int memplan(struct graph *g, const struct memplan_workspace *ws);
+/* Bytes that are alive at each node (live[nnode]), as memplan would have it; nothing is placed. ws: bytes by
+ * node id, or NULL. */
+void memplan_profile(struct graph *g, const size_t *ws, int64_t *live);
 
 /* E_BUG with what is wrong (node, tensor, rule). */
 int graph_verify(const struct graph *g, enum stage stage);

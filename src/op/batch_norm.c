@@ -56,6 +56,14 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 	return graph_emit(g, "batch_norm_grad", NULL, 5, in, 3, dx);
 }
 
+static int again(struct graph *g, const struct node *n, const tid *in, tid *out)
+{
+	if (n->out[1] == NONE || n->out[2] == NONE)
+		return 0;
+	tid read[] = { in[0], in[1], in[2], n->out[1], n->out[2] };
+	return graph_emit1(g, "batch_norm_again", NULL, 5, read, out);
+}
+
 static int inference_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	if (dy[0] == NONE)
@@ -162,7 +170,7 @@ static const struct op op_batch_norm = {
 	.min_in = 3, .max_in = 3, .nout = 4,
 	.attr_size = sizeof(struct batch_norm), .attrs = fields,
 	.inplace = 1,
-	.shape = shape, .grad = grad, .cost = norm_cost,
+	.shape = shape, .grad = grad, .again = again, .cost = norm_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = cpu,

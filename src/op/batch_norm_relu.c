@@ -69,6 +69,16 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 	return graph_emit(g, "batch_norm_relu_grad", n->attr, 6, in, 3, dx);
 }
 
+static int again(struct graph *g, const struct node *n, const tid *in, tid *out)
+{
+	const struct batch_norm_relu *at = n->attr;
+	bool residual = n->nin > 3 && n->in[3] != NONE;
+	if (n->out[1] == NONE || n->out[2] == NONE)
+		return 0;
+	tid read[] = { in[0], in[1], in[2], n->out[1], n->out[2], residual ? in[3] : NONE };
+	return graph_emit1(g, "batch_norm_relu_again", &at->slope, residual ? 6 : 5, read, out);
+}
+
 /* --- kernels --- */
 
 static double eps_of(const struct kplan *k)
@@ -181,7 +191,7 @@ static const struct op op_batch_norm_relu = {
 	.min_in = 3, .max_in = 4, .nout = 4,
 	.attr_size = sizeof(struct batch_norm_relu), .attrs = fields,
 	.inplace = X | RESIDUAL,
-	.shape = shape, .grad = grad, .cost = norm_cost,
+	.shape = shape, .grad = grad, .again = again, .cost = norm_cost,
 	KERNELS(, X | RESIDUAL, X),
 	.samples = samples,
 };

@@ -125,10 +125,11 @@ int norm_inference_reference(const struct kplan *k, const struct kargs *a, doubl
                              struct norm_act f)
 {
 	struct planes p = planes_of(k);
-	const double *gamma = a->in[1], *beta = a->in[2], *mean = a->in[3], *variance = a->in[4];
-	for (int64_t c = 0; c < p.c; c++)
-		apply(p, c, f, a->in[0], mean[c], gamma[c] / sqrt(variance[c] + eps), beta[c],
-		      optional(k, a, 5), a->out[0]);
+	const double *gamma = a->in[1], *beta = a->in[2], *mean = a->in[3], *spread = a->in[4];
+	for (int64_t c = 0; c < p.c; c++) {
+		double r = eps == NORM_AGAIN ? spread[c] : 1 / sqrt(spread[c] + eps);
+		apply(p, c, f, a->in[0], mean[c], gamma[c] * r, beta[c], optional(k, a, 5), a->out[0]);
+	}
 	return 0;
 }
 

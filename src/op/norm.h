@@ -33,7 +33,10 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
  *
  * Inputs and outputs, the same for plain and fused forms (a fused one may end in a residual):
  *   forward    x, gamma, beta [, residual]                 -> y, mean, rstd, variance
- *   inference  x, gamma, beta, mean, variance [, residual] -> y */
+ *   inference  x, gamma, beta, mean, variance [, residual] -> y
+ *   again      x, gamma, beta, mean, rstd [, residual]     -> y: the bits of the forward form
+ * The last two are one function, with eps NORM_AGAIN for the latter. */
+#define NORM_AGAIN (-1.0)
 
 int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
                            struct norm_act f);

@@ -338,10 +338,11 @@ int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, s
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
 {
 	const struct blocks *b = k->state;
-	const float *gamma = a->in[1], *variance = a->in[4];
+	const float *gamma = a->in[1], *spread = a->in[4];
 	float *scale = vector_part(b, a->ws, 0);
 	for (int64_t j = 0; j < b->c; j++)
-		scale[j] = (float)(gamma[j] / sqrt((double)variance[j] + eps));
+		scale[j] = eps == NORM_AGAIN ? gamma[j] * spread[j]
+		                             : (float)(gamma[j] / sqrt((double)spread[j] + eps));
 	struct map map = { b, source(k, a, 0), source(k, a, 5), sink(k, a, 0), a->in[3], scale,
 		a->in[2], f };
 	each_block(b, false, map_block, &map);
