@@ -41,6 +41,13 @@ static const struct field validate_fields[] = {
 	FIELD_END
 };
 
+static const struct field memory_fields[] = {
+	{ "limit", FT_BYTES, offsetof(struct memory_section, limit), "null", 1, 0x1p62, NULL, NULL, NULL, FIELD_NULLABLE,
+	  "most bytes of a step, parameters and optimizer included; kept by computing activations again instead of keeping them; "
+	  "null: what the machine has; see MEMORY" },
+	FIELD_END
+};
+
 static const struct field train_fields[] = {
 	FIELD_INT(struct train_section, epochs, "0", 0, 1e9, "passes over the training data; this or 'steps' is needed to train"),
 	FIELD_INT(struct train_section, steps, "0", 0, 1e15, "updates to make; with 'epochs' too, whichever ends first"),
@@ -51,6 +58,7 @@ static const struct field train_fields[] = {
 	  FIELD_NULLABLE, "largest Euclidean norm of all gradients together; larger ones are scaled down to it" },
 	FIELD_SECTION(struct train_section, validate, validate_fields, "when to evaluate on data.validation"),
 	FIELD_SECTION(struct train_section, target, target_fields, "stop early when a validation metric is good enough"),
+	FIELD_SECTION(struct train_section, memory, memory_fields, "memory for a step"),
 	FIELD_END
 };
 

@@ -22,6 +22,10 @@ struct validate_section {
 	int64_t epochs, steps;           /* after every so many; 0: not by this */
 };
 
+struct memory_section {
+	int64_t limit;                   /* bytes; INT64_MIN: what there is */
+};
+
 struct train_section {
 	int64_t epochs;                  /* 0 with steps given: as many as needed */
 	int64_t steps;                   /* 0: by epochs */
@@ -29,6 +33,7 @@ struct train_section {
 	double clip_norm;                /* NaN: off */
 	struct validate_section validate;
 	struct target_section target;
+	struct memory_section memory;
 };
 
 struct precision_section {

@@ -231,6 +231,15 @@ static int pass_preset(struct graph *g, struct pass_env *env)
 	return 0;
 }
 
+/* Kernels are planned first: their workspace counts. */
+static int pass_recompute(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	const struct memory_wish wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
+	TRY(exec_new(&c->p->exec, g, c->r->dev));
+	return memory_fit(&c->p->exec, g, &wish, &c->p->memory);
+}
+
 static const struct pass passes[] = {
 	{ "build", "the model, the loss and the metrics", pass_build, STAGE_BUILT },
 	{ "commute", "activations behind the pooling that follows them", pass_commute, STAGE_BUILT },
@@ -245,6 +254,7 @@ static const struct pass passes[] = {
 	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
 	{ "views", "joined and cut channels in one buffer", pass_views, STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
+	{ "recompute", "what is computed again instead of being kept", pass_recompute, STAGE_LAID_OUT },
 };
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
 
@@ -267,7 +277,7 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
 		.dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, passes, NPASSES, &env);
-	if (rc == 0)
+	if (rc == 0 && !p->exec)
 		rc = exec_new(&p->exec, p->g, r->dev);
 	if (rc < 0) {
 		plan_free(p);

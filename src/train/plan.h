@@ -8,6 +8,7 @@
 #include "backend/exec.h"
 #include "optim/optim.h"
 #include "train/config.h"
+#include "train/memory.h"
 
 enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT };
 
@@ -27,6 +28,7 @@ struct plan_request {
 	const struct plan_data *data;
 	enum plan_mode mode;
 	int64_t batch;
+	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
 	const char *dump;                /* --dump=PASS */
 	bool dump_dot;
@@ -39,6 +41,7 @@ struct plan {
 	int64_t batch;
 	struct graph *g;
 	struct exec *exec;
+	struct memory_fit memory;        /* what the limit made of it */
 	/* Inputs the host writes; NONE where the plan has no such. */
 	tid input, target, learning_rate, step, average, micro, random_key;
 	/* Results. */

@@ -219,7 +219,8 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
                      const struct session_options *o)
 {
 	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
-		.mode = mode, .batch = batch, .keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot };
+		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
+		.keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot };
 	TRY(plan_new(out, &r));
 	if ((o->need & SESSION_RUN) && !(o->need & SESSION_NO_DATA))
 		TRY(check_memory(s, *out));

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The memory of a step: what it needs, and recomputation where that is more than it may have. */
+#ifndef DLX_TRAIN_MEMORY_H
+#define DLX_TRAIN_MEMORY_H
+
+#include "backend/exec.h"
+#include "graph/recompute.h"
+
+/* What is asked for. */
+struct memory_wish {
+	int64_t limit;                   /* bytes of a step, all together; INT64_MIN: no limit */
+	const struct loc *loc;           /* where it is asked */
+	int64_t batch;                   /* for messages */
+};
+
+/* What came of it. */
+struct memory_fit {
+	int64_t fixed;                   /* bytes of parameters, states, inputs and constants */
+	int64_t kept;                    /* bytes of the arena if nothing is computed again */
+	struct recompute_choice choice;  /* buffers 0: nothing is */
+};
+
+/* Bytes of a step outside its arena. */
+int64_t memory_fixed(const struct graph *g);
+/* A copy of the nodes' workspaces, by id; mem_free it. */
+size_t *memory_workspaces(const struct exec *e, const struct graph *g);
+/* *e is the executor of g. If its step needs more than the limit, computes activations again in g, and *e is NULL:
+ * g is to be planned anew. E_CONFIG, with the least that a step can do with, if that is not enough. */
+int memory_fit(struct exec **e, struct graph *g, const struct memory_wish *w, struct memory_fit *out);
+
+#endif
