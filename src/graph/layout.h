@@ -51,11 +51,21 @@ struct layout layout_slice(const struct shape *s, int64_t stride);
 bool layout_is_dense(const struct layout *l);
 int64_t layout_elements(const struct layout *l);   /* the buffer must hold, padding included */
 int64_t layout_offset(const struct layout *l, int64_t flat);   /* of the row-major index flat */
+/* The same places by fewest axes: none of extent 1 unless blocked, contiguous neighbours joined. */
+struct layout layout_normal(const struct layout *l);
+int64_t layout_block(const struct layout *l, int d);   /* elements of axis d in one block */
+
+/* --- layout_pack.c --- */
+
 /* Elements between plain src and laid-out dst and back, converting dtypes. pack zeroes padding. */
 void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                  enum dtype ts, const void *src);
 void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                    enum dtype ts, const void *src);
+/* pack of the n elements from the row-major index `first` on, which stand at src; padding stays as it is. */
+void layout_pack_part(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
+                      int64_t first, int64_t n, enum dtype ts, const void *src);
+
 #define LAYOUT_TEXT 64
 /* "plain", "native", "slice" or the blocked form ("ABcd16b16a") into buf; returns buf. */
 const char *layout_text(const struct layout *l, const struct shape *s, char *buf);

@@ -164,6 +164,32 @@ static void test_pack(void **state)
 	}
 }
 
+/* Piece by piece it is the same, and what is not asked for stays. */
+static void test_pack_part(void **state)
+{
+	for (int i = 0; i < SAMPLES; i++) {
+		struct shape s;
+		struct layout l;
+		sample(i, &s, &l);
+		int64_t n = shape_count(&s), room = layout_elements(&l);
+		double *plain = mem_calloc((size_t)n, sizeof *plain);
+		float *whole = mem_calloc((size_t)room, sizeof *whole), *parts = mem_calloc((size_t)room, sizeof *parts);
+		for (int64_t k = 0; k < n; k++)
+			plain[k] = (double)k + 1;
+		layout_pack(&l, &s, DTYPE_F32, whole, DTYPE_F64, plain);
+		for (int64_t at = 0, m = 1; at < n; at += m, m = m % 5 + 2)
+			layout_pack_part(&l, &s, DTYPE_F32, parts, at, n - at < m ? n - at : m, DTYPE_F64, plain + at);
+		assert_memory_equal(parts, whole, (size_t)room * sizeof *parts);
+		memset(parts, 0, (size_t)room * sizeof *parts);
+		layout_pack_part(&l, &s, DTYPE_F32, parts, n / 2, 1, DTYPE_F64, plain + n / 2);
+		for (int64_t k = 0; k < room; k++)
+			assert_true(parts[k] == (k == layout_offset(&l, n / 2) ? (float)(n / 2 + 1) : 0));
+		mem_free(plain);
+		mem_free(whole);
+		mem_free(parts);
+	}
+}
+
 /* Same type both ways, of every size. */
 static void test_pack_types(void **state)
 {
@@ -281,7 +307,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offsets),    cmocka_unit_test(test_pack),
-		cmocka_unit_test(test_pack_types), cmocka_unit_test(test_equal),
+		cmocka_unit_test(test_pack_part),  cmocka_unit_test(test_pack_types),
+		cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_text),       cmocka_unit_test(test_rows),
 	};
 
