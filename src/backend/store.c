@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Params and states: one mapping each, looked up by name. Initial values are drawn per row-major logical index, so
- * that layout and backend do not change them. */
+ * Params and states, looked up by name; those that one plan adds stand in one block of memory. */
 #include "backend/store.h"
 
 #include <string.h>
 
+#include "backend/store_init.h"
+#include "backend/transfer.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/rng.h"
-#include "backend/transfer.h"
+
+struct block {
+	void *data;
+	size_t bytes;
+	struct block *next;
+};
 
 struct store {
 	struct device *dev;
+	struct block *block;
 	struct arena *arena;
 	uint64_t seed;
 	struct store_entry **entry;
@@ -35,8 +41,8 @@ void store_free(struct store *s)
 {
 	if (!s)
 		return;
-	for (int i = 0; i < s->n; i++)
-		device_free(s->dev, s->entry[i]->data, s->entry[i]->bytes);
+	for (struct block *b = s->block; b; b = b->next)
+		device_free(s->dev, b->data, b->bytes);
 	mem_free(s->entry);
 	mem_free(s->bucket);
 	arena_free(s->arena);
@@ -77,44 +83,6 @@ static void insert(struct store *s, struct store_entry *e)
 	}
 }
 
-static int initialise(struct store_entry *e, uint64_t seed)
-{
-	int64_t n = shape_count(&e->shape);
-	uint64_t stream = hash_name(e->name);
-	if (!e->dev->driver)
-		mem_populate(e->data, e->bytes);
-	if (e->init.kind == INIT_CONSTANT && e->init.a == 0)
-		return 0;                /* fresh memory is zero */
-	double *v = mem_alloc(sizeof *v * (size_t)n);
-	if (e->init.kind == INIT_UNIFORM)
-		rng_uniforms(seed, stream, 0, n, v);
-	else if (e->init.kind == INIT_NORMAL)
-		rng_normals(seed, stream, 0, n, v);
-	for (int64_t i = 0; i < n; i++) {
-		switch (e->init.kind) {
-		case INIT_CONSTANT: v[i] = e->init.a; break;
-		case INIT_UNIFORM: v[i] = e->init.a * (2 * v[i] - 1); break;
-		case INIT_NORMAL: v[i] = e->init.a * v[i]; break;
-		}
-	}
-	int rc = store_set(e, DTYPE_F64, v);
-	mem_free(v);
-	return rc;
-}
-
-/* Where each value stands among the random numbers is known, so who draws it does not matter. On a device of its own memory
- * one thread does: there values pass through a buffer, and may fail to. */
-static int initialise_from(struct store *s, int first)
-{
-	int rc = 0;
-#pragma omp parallel for schedule(dynamic) reduction(min : rc) if (!s->dev->driver)
-	for (int i = first; i < s->n; i++) {
-		int one = rc < 0 ? rc : initialise(s->entry[i], s->seed);
-		rc = one < rc ? one : rc;
-	}
-	return rc;
-}
-
 static bool persistent(const struct tensor *t)
 {
 	return t->role == ROLE_PARAM || t->role == ROLE_STATE;
@@ -149,19 +117,36 @@ static size_t bytes_of(const struct store *s, enum role role)
 	return sum;
 }
 
-static int add_entry(struct store *s, const struct tensor *x)
+static void add_entry(struct store *s, const struct tensor *x)
 {
 	struct store_entry *e = ARENA_NEW(s->arena, struct store_entry);
 	*e = (struct store_entry){ .name = arena_strdup(s->arena, x->name), .role = x->role,
 		.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use,
 		.dev = s->dev };
 	e->bytes = (size_t)layout_elements(&e->layout) * dtype_size(e->dtype);
-	e->data = device_alloc(s->dev, e->bytes);
-	if (!e->data)
-		return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes), after %zu bytes of parameters "
-		           "and %zu bytes of state", x->name, e->bytes, bytes_of(s, ROLE_PARAM),
-		           bytes_of(s, ROLE_STATE));
 	insert(s, e);
+}
+
+#define ALIGN ((size_t)256)
+
+/* One block for the entries from `first` on: huge pages are not for a tensor at a time. */
+static int give_memory(struct store *s, int first)
+{
+	struct block *b = ARENA_NEW(s->arena, struct block);
+	for (int i = first; i < s->n; i++)
+		b->bytes += (s->entry[i]->bytes + ALIGN - 1) / ALIGN * ALIGN;
+	char *at = device_alloc(s->dev, b->bytes);
+	if (!at)
+		return ERR(E_NOMEM, NULL, "no memory for %zu bytes of parameters and %zu bytes of state",
+		           bytes_of(s, ROLE_PARAM), bytes_of(s, ROLE_STATE));
+	b->data = at;
+	b->next = s->block;
+	s->block = b;
+	for (int i = first; i < s->n; i++) {
+		s->entry[i]->data = at;
+		at += (s->entry[i]->bytes + ALIGN - 1) / ALIGN * ALIGN;
+	}
+	device_populate(s->dev, b->data, b->bytes);
 	return 0;
 }
 
@@ -178,9 +163,12 @@ int store_add(struct store *s, const struct graph *g)
 			BUG_IF(!layout_equal(&e->layout, &x->layout), "'%s': two plans, two layouts", x->name);
 			continue;
 		}
-		TRY(add_entry(s, x));
+		add_entry(s, x);
 	}
-	return initialise_from(s, before);
+	if (s->n == before)
+		return 0;
+	TRY(give_memory(s, before));
+	return store_initialise(s->entry + before, s->n - before, s->seed);
 }
 
 int store_count(const struct store *s)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/simd.h"
 
 /* Blocks that rng_blocks computes side by side: four vectors of 16, since ten rounds are one long
@@ -258,27 +259,28 @@ static void uniforms(const uint32_t *restrict w, int n, double *restrict out)
 
 /* All values of their blocks; the last of an odd count is cut off. */
 static void fill(void (*values)(const uint32_t *w, int n, double *out), uint64_t seed, uint64_t stream,
-                 uint64_t step, int64_t n, double *out)
+                 uint64_t step, int64_t first, int64_t n, double *out)
 {
 	uint32_t w[4 * RUN];
 	double v[2 * RUN];
 
+	BUG_IF(first < 0 || first % 2, "values from %lld on", (long long)first);
 	for (int64_t i = 0; i < n; i += 2 * RUN) {
 		int take = n - i < 2 * RUN ? (int)(n - i) : 2 * RUN, blocks = (take + 1) / 2;
-		rng_blocks(seed, stream, step, (uint64_t)i / 2, blocks, w);
+		rng_blocks(seed, stream, step, (uint64_t)(first + i) / 2, blocks, w);
 		values(w, blocks, v);
 		memcpy(out + i, v, (size_t)take * sizeof *v);
 	}
 }
 
-void rng_uniforms(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, double *out)
+void rng_uniforms(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n, double *out)
 {
-	fill(uniforms, seed, stream, step, n, out);
+	fill(uniforms, seed, stream, step, first, n, out);
 }
 
-void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, double *out)
+void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n, double *out)
 {
-	fill(normals, seed, stream, step, n, out);
+	fill(normals, seed, stream, step, first, n, out);
 }
 
 /* Fisher and Yates. The index below i + 1 is the upper half of a 128-bit product: its bias, (i +

@@ -48,7 +48,7 @@ static void print_line(const struct plan *p, const double *sorted, int64_t steps
 	double median = sorted[steps / 2], flops = 3 * describe_forward_flops(p) * (double)p->batch;
 	buf_printf(out, "{\"samples_per_second\": %.4f, \"tflops\": %.4f, \"step_median\": %.6f, "
 	           "\"step_min\": %.6f, \"step_max\": %.6f, \"steps\": %" PRId64 ", \"batch\": %" PRId64
-	           ", \"peak_memory\": %" PRIu64 ", \"first_step\": %.2f, \"phases\": "
+	           ", \"peak_memory\": %" PRIu64 ", \"first_step\": %.4f, \"phases\": "
 	           "{\"forward\": %.4f, \"backward\": %.4f, \"update\": %.4f}",
 	           (double)p->batch / median, flops / median / 1e12, median, sorted[0], sorted[steps - 1], steps,
 	           p->batch, mem_peak_resident(), first, f->phase[PHASE_FORWARD] / f->nodes,

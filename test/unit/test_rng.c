@@ -134,13 +134,15 @@ static void many_values(void **state)
 	for (int k = 0; k < 8; k++) {
 		int64_t n = counts[k];
 		v[n] = 5;
-		rng_normals(1, 2, 3, n, v);
-		for (int64_t i = 0; i < n; i++)
-			assert_true(v[i] == rng_normal(1, 2, 3, (uint64_t)i));
-		rng_uniforms(1, 2, 3, n, v);
-		for (int64_t i = 0; i < n; i++)
-			assert_true(v[i] == rng_uniform(1, 2, 3, (uint64_t)i));
-		assert_true(v[n] == 5);
+		for (int64_t first = 0; first < 1000; first = 3 * first + 2) {
+			rng_normals(1, 2, 3, first, n, v);
+			for (int64_t i = 0; i < n; i++)
+				assert_true(v[i] == rng_normal(1, 2, 3, (uint64_t)(first + i)));
+			rng_uniforms(1, 2, 3, first, n, v);
+			for (int64_t i = 0; i < n; i++)
+				assert_true(v[i] == rng_uniform(1, 2, 3, (uint64_t)(first + i)));
+			assert_true(v[n] == 5);
+		}
 	}
 }
 
