@@ -3,10 +3,11 @@
  * Offline memory allocation is strip packing and NP-hard; greedy orders do well on the nested
  * lifetimes of training. Each strategy places the items in one order, into the lowest or the
  * tightest gap between those placed that are alive at the same time; the smallest arena wins.
- * Orders by time need only look at what is alive and are nearly linear; orders by size look at
- * everything placed and run only if the first ones missed the lower bound. What is then still
- * missing is sought by bumping: the item on top of the arena goes first next time. The work is
- * bounded by counting, not by a clock, so that the result is the same everywhere. */
+ * Orders by time need only look at what is alive and are nearly linear; others look at everything
+ * placed and run only if the first ones missed the lower bound. What is then still missing is sought
+ * by bumping: the item on top of the arena goes first next time. Since the large items decide, this
+ * is done for them alone, which takes little, and the small ones are placed into the gaps they leave.
+ * The work is bounded by counting, not by a clock, so that the result is the same everywhere. */
 #include "graph/memplace.h"
 
 #include <stdbool.h>
@@ -14,9 +15,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/simd.h"
 
 #define NOWHERE INT64_MAX
-#define BUDGET 40000000          /* pairs of items the search may look at: some 50 ms */
+#define BUDGET 3000000           /* pairs of items that a search among large ones may look at: some 3 ms */
+#define FULL_BUDGET 16000000     /* the same with all items, which are more and mostly do not meet */
+#define ENOUGH 200               /* the search is over when less than 1/200 is lost */
 
 struct key {
 	int64_t a, b;                /* larger a first, then larger b, then smaller index */
@@ -53,29 +57,47 @@ static void sort(const struct memitem *item, int n, enum order order, struct key
 	qsort(key, (size_t)n, sizeof *key, by_key);
 }
 
-/* What has been placed, by rising offset. */
+/* What has been placed, by rising offset: arrays of their own, since of most only the times are looked at. */
 struct placed {
-	struct memitem *m;
+	int *start, *end;
+	int64_t *offset, *size;
+	uint8_t *meets;              /* whether it is alive with the item at hand; zeros after the last one */
 	int n;
 };
+
+#define WORD 8                   /* of meets[], looked at together */
+
+SIMD_CLONES
+static void mark_meeting(const int *restrict start, const int *restrict end, int n, int from, int to, uint8_t *restrict meets)
+{
+	SIMD_LOOP
+	for (int i = 0; i < n; i++)
+		meets[i] = (end[i] >= from) & (start[i] <= to);
+}
 
 /* The lowest (or tightest) gap for m among those placed that are alive with it. */
 static int64_t find_gap(const struct placed *p, const struct memitem *m, bool tightest)
 {
 	int64_t top = 0, best = NOWHERE, best_gap = NOWHERE;
 
-	for (int i = 0; i < p->n; i++) {
-		const struct memitem *q = &p->m[i];
-		if (q->end < m->start || q->start > m->end)
-			continue;
-		if (q->offset - top >= m->size && q->offset - top < best_gap) {
-			best = top;
-			best_gap = q->offset - top;
-			if (!tightest)
-				return best;
+	mark_meeting(p->start, p->end, p->n, m->start, m->end, p->meets);
+	memset(p->meets + p->n, 0, WORD);
+	for (int w = 0; w < p->n; w += WORD) {
+		uint64_t some;
+		memcpy(&some, p->meets + w, WORD);
+		for (int i = w; some && i < w + WORD; i++) {
+			if (!p->meets[i])
+				continue;
+			int64_t gap = p->offset[i] - top;
+			if (gap >= m->size && gap < best_gap) {
+				best = top;
+				best_gap = gap;
+				if (!tightest)
+					return best;
+			}
+			if (p->offset[i] + p->size[i] > top)
+				top = p->offset[i] + p->size[i];
 		}
-		if (q->offset + q->size > top)
-			top = q->offset + q->size;
 	}
 	return best != NOWHERE ? best : top;
 }
@@ -86,13 +108,17 @@ static void insert(struct placed *p, const struct memitem *m)
 
 	while (lo < hi) {
 		int mid = (lo + hi) / 2;
-		if (p->m[mid].offset <= m->offset)
+		if (p->offset[mid] <= m->offset)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	memmove(p->m + lo + 1, p->m + lo, (size_t)(p->n - lo) * sizeof *p->m);
-	p->m[lo] = *m;
+#define OPEN(a) memmove(p->a + lo + 1, p->a + lo, (size_t)(p->n - lo) * sizeof *p->a), p->a[lo] = m->a
+	OPEN(start);
+	OPEN(end);
+	OPEN(offset);
+	OPEN(size);
+#undef OPEN
 	p->n++;
 }
 
@@ -103,9 +129,14 @@ static void expire(struct placed *p, const struct memitem *m, enum order order)
 
 	if (order != BY_START && order != BY_END)
 		return;
-	for (int i = 0; i < p->n; i++)
-		if (order == BY_START ? p->m[i].end >= m->start : p->m[i].start <= m->end)
-			p->m[k++] = p->m[i];
+	for (int i = 0; i < p->n; i++) {
+		if (order == BY_START ? p->end[i] < m->start : p->start[i] > m->end)
+			continue;
+		p->start[k] = p->start[i];
+		p->end[k] = p->end[i];
+		p->offset[k] = p->offset[i];
+		p->size[k++] = p->size[i];
+	}
 	p->n = k;
 }
 
@@ -187,30 +218,96 @@ static void bump(struct search *s, int64_t lower_bound)
 	mem_free(tried);
 }
 
+static void search_init(struct search *s, const struct memitem *item, int n)
+{
+	size_t room = (size_t)n + 1;
+
+	*s = (struct search){ .item = item, .n = n, .best = NOWHERE, .budget = BUDGET };
+	s->key = mem_alloc(room * sizeof *s->key);
+	s->placed.start = mem_alloc(room * sizeof *s->placed.start);
+	s->placed.end = mem_alloc(room * sizeof *s->placed.end);
+	s->placed.offset = mem_alloc(room * sizeof *s->placed.offset);
+	s->placed.size = mem_alloc(room * sizeof *s->placed.size);
+	s->placed.meets = mem_alloc(room + WORD);
+	s->at = mem_alloc(room * sizeof *s->at);
+	s->best_at = mem_alloc(room * sizeof *s->best_at);
+	s->best_order = mem_alloc(room * sizeof *s->best_order);
+}
+
+static void search_release(struct search *s)
+{
+	mem_free(s->key);
+	mem_free(s->placed.start);
+	mem_free(s->placed.end);
+	mem_free(s->placed.offset);
+	mem_free(s->placed.size);
+	mem_free(s->placed.meets);
+	mem_free(s->at);
+	mem_free(s->best_at);
+	mem_free(s->best_order);
+}
+
+/* Each order from `first` on, lowest gap and tightest. */
+static void try_orders(struct search *s, int first, int end, int64_t lower_bound)
+{
+	for (int k = 2 * first; k < 2 * end && s->best > lower_bound && s->budget > 0; k++) {
+		sort(s->item, s->n, (enum order)(k / 2), s->key);
+		place(s, (enum order)(k / 2), k % 2);
+	}
+}
+
+/* Searches an order for the items of at least `least` bytes, and places the others after them, large ones first. */
+static void search_large(struct search *s, int64_t least, int nnode)
+{
+	struct memitem *large = mem_alloc(((size_t)s->n + 1) * sizeof *large);
+	int *id = mem_alloc(((size_t)s->n + 1) * sizeof *id), n = 0, peak;
+	struct search sub;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->item[i].size >= least) {
+			large[n] = s->item[i];
+			id[n++] = i;
+		}
+	search_init(&sub, large, n);
+	int64_t bound = memplace_lower_bound(large, n, nnode, &peak);
+	try_orders(&sub, 0, ORDERS, bound);
+	bump(&sub, bound);
+	for (int k = 0; k < n; k++)
+		sub.key[k].i = id[sub.best_order[k]];
+	sort(s->item, s->n, BY_SIZE, s->key);
+	memcpy(s->key, sub.key, (size_t)n * sizeof *s->key);    /* the n largest, in that order */
+	s->budget = FULL_BUDGET;
+	if (n > 0 && sub.best < s->best)
+		place(s, ORDERS, false);
+	search_release(&sub);
+	mem_free(large);
+	mem_free(id);
+}
+
 int64_t memplace(struct memitem *item, int n, int64_t lower_bound)
 {
-	struct search s = { .item = item, .n = n, .best = NOWHERE, .budget = BUDGET };
-	size_t room = (size_t)n + 1;
+	static const int parts[] = { 1000, 500, 2000 };
+	const int64_t enough = lower_bound + lower_bound / ENOUGH;
+	struct search s;
+	int nnode = 0;
 
 	if (n == 0)
 		return 0;
-	s.key = mem_alloc(room * sizeof *s.key);
-	s.placed.m = mem_alloc(room * sizeof *s.placed.m);
-	s.at = mem_alloc(room * sizeof *s.at);
-	s.best_at = mem_alloc(room * sizeof *s.best_at);
-	s.best_order = mem_alloc(room * sizeof *s.best_order);
-	for (int k = 0; k < 2 * ORDERS && s.best > lower_bound && s.budget > 0; k++) {
-		sort(item, n, (enum order)(k / 2), s.key);
-		place(&s, (enum order)(k / 2), k % 2);
-	}
-	bump(&s, lower_bound);
+	for (int i = 0; i < n; i++)
+		nnode = item[i].end >= nnode ? item[i].end + 1 : nnode;
+	search_init(&s, item, n);
+	s.budget = FULL_BUDGET;
+	try_orders(&s, BY_START, BY_LIFE, lower_bound);
+	for (int i = 0; i < 3 && s.best > enough; i++)
+		search_large(&s, lower_bound / parts[i], nnode);
+	s.budget = BUDGET;
+	if (s.best > enough)
+		try_orders(&s, BY_LIFE, ORDERS, lower_bound);
+	if (s.best > enough)
+		bump(&s, lower_bound);
 	for (int i = 0; i < n; i++)
 		item[i].offset = s.best_at[i];
-	mem_free(s.key);
-	mem_free(s.placed.m);
-	mem_free(s.at);
-	mem_free(s.best_at);
-	mem_free(s.best_order);
+	search_release(&s);
 	return s.best;
 }
 
