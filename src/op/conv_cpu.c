@@ -98,8 +98,9 @@ static int choose_task(struct conv_task *t)
 		TRY(rc);
 		if (i == 0 && rc && !t->w.set)
 			t->w = own.w;
-		if (rc && seconds(codes[i], &own) < least) {
-			least = seconds(codes[i], &own);
+		const double time = rc ? seconds(codes[i], &own) : INFINITY;
+		if (time < least) {
+			least = time;
 			best = own;
 		}
 	}
@@ -159,10 +160,13 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 static int plan_task(struct kplan *k, const struct conv_task *t)
 {
 	bool tried[NCODE] = { false };
+	double time[NCODE];
+	for (int i = 0; i < NCODE; i++)
+		time[i] = seconds(codes[i], t);
 	for (int round = 0; round < NCODE; round++) {
 		int best = -1;
 		for (int i = 0; i < NCODE; i++)
-			if (!tried[i] && (best < 0 || seconds(codes[i], t) < seconds(codes[best], t)))
+			if (!tried[i] && (best < 0 || time[i] < time[best]))
 				best = i;
 		tried[best] = true;
 		const int rc = codes[best]->plan(k, t);

@@ -128,7 +128,7 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 	const double units = tall_groups * wide_groups * (double)s->chunks;
 	const double wide = (double)(s->vectors * TILE_VECTOR);
 	const double sums = (double)s->tall * wide * (double)s->taps;
-	double cycles = all_cycles(s) * pixels * (double)s->taps * used_part(f);
+	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used;
 
 	if (f->x.step[WIDTH] % ALIAS == 0 || f->y.step[WIDTH] % ALIAS == 0)
 		cycles *= ALIAS_FACTOR;
@@ -168,7 +168,7 @@ static void set_groups(struct conv_split *s, const struct conv_frame *f)
 
 static void try_sides(struct conv_split *best, const struct conv_frame *f, bool wide_x, bool merged)
 {
-	struct conv_split s = { .wide_x = wide_x, .merged = merged };
+	struct conv_split s = { .wide_x = wide_x, .merged = merged, .used = best->used };
 
 	s.tall = wide_x ? f->co : f->ci;
 	s.wide = wide_x ? f->ci : f->co;
@@ -189,6 +189,7 @@ void conv_split_make(struct conv_split *s, const struct conv_frame *f)
 	const int64_t merged = f->ci * f->kernel[WIDTH];
 
 	s->seconds = INFINITY;
+	s->used = used_part(f);
 	try_sides(s, f, false, false);
 	try_sides(s, f, true, false);
 	if (f->kernel[WIDTH] > 1 && f->dilation[WIDTH] == 1 && f->ci <= MERGED_MOST &&

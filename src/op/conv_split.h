@@ -28,6 +28,7 @@ struct conv_split {
 	int64_t chunks;              /* of pixels, each with sums of its own */
 	int64_t block_rows, block_cols;      /* output pixels a tile sums over in one go */
 	int64_t row_blocks, col_blocks;
+	double used;                 /* part of all pixels and taps that does not meet padding */
 	double seconds;              /* estimate */
 };
 
