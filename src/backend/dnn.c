@@ -391,8 +391,9 @@ static void conv_key_init(struct conv_key *k, const struct dnn_conv *c)
 		memcpy(&k->y, c->y, sizeof k->y);
 }
 
-static dnnl_status_t conv_pd(dnnl_primitive_desc_t *pd, const struct dnn_conv *c)
+static dnnl_status_t conv_pd(const void *question, dnnl_primitive_desc_t *pd)
 {
+	const struct dnn_conv *c = question;
 	struct md x = { 0 }, w = { 0 }, y = { 0 }, bias = { 0 };
 	struct conv_dims cd;
 	conv_dims_init(&cd, &c->geom);
@@ -429,7 +430,7 @@ static void remember_answer(struct dnn_code *code, struct conv_key *k)
 		              of[i]) < 0)
 			return;
 	}
-	if (open && !dnn_code_find(k, sizeof *k))
+	if (open)
 		dnn_code_alias(k, sizeof *k, code);
 }
 
@@ -443,15 +444,10 @@ int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 	struct conv_key key;
 	TRY(lib_get());
 	conv_key_init(&key, c);
-	struct dnn_code *code = dnn_code_find(&key, sizeof key);
-	if (!code) {
-		dnnl_primitive_desc_t pd = NULL;
-		dnnl_status_t st = conv_pd(&pd, c);
-		code = dnn_code_add(&key, sizeof key, pd, st);
-		if (st == dnnl_success)
-			remember_answer(code, &key);
-	}
+	struct dnn_code *code = dnn_code_get(&key, sizeof key, conv_pd, c);
 	TRY(dnn_fail(code->status, "no implementation of this convolution"));
+	if (!c->x || !c->w || !c->y)
+		remember_answer(code, &key);
 
 	int arg[DNN_MAXARG];
 	memcpy(arg, args[c->kind], sizeof arg);
@@ -462,8 +458,9 @@ int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 	return 0;
 }
 
-static dnnl_status_t matmul_pd(dnnl_primitive_desc_t *pd, const struct dnn_matmul *m)
+static dnnl_status_t matmul_pd(const void *question, dnnl_primitive_desc_t *pd)
 {
+	const struct dnn_matmul *m = question;
 	const dnnl_dims_t ad = { m->m, m->k }, bd = { m->k, m->n }, cd = { m->m, m->n };
 	const dnnl_dims_t vd = { 1, m->n }, vs = { m->n, 1 };
 	struct md a = { 0 }, b = { 0 }, c = { 0 }, bias = { 0 };
@@ -490,12 +487,7 @@ int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
 	memset(&key, 0, sizeof key);
 	key.what = KEY_MATMUL;
 	memcpy(&key.m, m, sizeof *m);
-	struct dnn_code *code = dnn_code_find(&key, sizeof key);
-	if (!code) {
-		dnnl_primitive_desc_t pd = NULL;
-		dnnl_status_t st = matmul_pd(&pd, m);
-		code = dnn_code_add(&key, sizeof key, pd, st);
-	}
+	struct dnn_code *code = dnn_code_get(&key, sizeof key, matmul_pd, m);
 	TRY(dnn_fail(code->status, "no implementation of this matrix product"));
 	const int arg[] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, m->bias ? DNNL_ARG_BIAS : 0,
 		            DNNL_ARG_DST };
@@ -503,14 +495,19 @@ int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
 	return 0;
 }
 
-static dnnl_status_t reorder_pd(dnnl_primitive_desc_t *pd, enum dtype from_type,
-                                const struct layout *from, enum dtype to_type,
-                                const struct layout *to)
+struct reorder_key {
+	int what;
+	enum dtype from_type, to_type;
+	struct layout from, to;
+};
+
+static dnnl_status_t reorder_pd(const void *question, dnnl_primitive_desc_t *pd)
 {
+	const struct reorder_key *r = question;
 	struct md a = { 0 }, b = { 0 };
-	dnnl_status_t st = md_init(&a, from->nd, from->dims, from_type, from);
+	dnnl_status_t st = md_init(&a, r->from.nd, r->from.dims, r->from_type, &r->from);
 	if (st == dnnl_success)
-		st = md_init(&b, from->nd, from->dims, to_type, to);
+		st = md_init(&b, r->from.nd, r->from.dims, r->to_type, &r->to);
 	if (st == dnnl_success)
 		st = dnnl_reorder_primitive_desc_create(pd, MD(&a), lib.engine, MD(&b), lib.engine,
 		                                        lib.attr);
@@ -522,22 +519,17 @@ static dnnl_status_t reorder_pd(dnnl_primitive_desc_t *pd, enum dtype from_type,
 int dnn_reorder_new(struct dnn_prim **out, enum dtype from_type, const struct layout *from,
                     enum dtype to_type, const struct layout *to)
 {
-	struct { int what, from_type, to_type; struct layout from, to; } key;
+	struct reorder_key key;
 	TRY(lib_get());
 	if (data_type(from_type) == dnnl_data_type_undef || data_type(to_type) == dnnl_data_type_undef)
 		return dnn_fail(dnnl_unimplemented, "no reorder of this element type");
 	memset(&key, 0, sizeof key);
 	key.what = KEY_REORDER;
-	key.from_type = (int)from_type;
-	key.to_type = (int)to_type;
+	key.from_type = from_type;
+	key.to_type = to_type;
 	memcpy(&key.from, from, sizeof *from);
 	memcpy(&key.to, to, sizeof *to);
-	struct dnn_code *code = dnn_code_find(&key, sizeof key);
-	if (!code) {
-		dnnl_primitive_desc_t pd = NULL;
-		dnnl_status_t st = reorder_pd(&pd, from_type, from, to_type, to);
-		code = dnn_code_add(&key, sizeof key, pd, st);
-	}
+	struct dnn_code *code = dnn_code_get(&key, sizeof key, reorder_pd, &key);
 	TRY(dnn_fail(code->status, "no implementation of this reorder"));
 	const int arg[] = { DNNL_ARG_FROM, DNNL_ARG_TO };
 	*out = dnn_prim_make(code, lib.engine, lib.stream, 2, arg);

@@ -4,6 +4,7 @@
  * generated for all of a plan at once, since oneDNN's generators are serial but do not disturb each other. */
 #include "backend/dnn_code.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -17,10 +18,12 @@ struct slot {
 };
 
 static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t asked;            /* some code */
 	struct slot *slot;               /* open addressing */
 	size_t nslot, used;              /* nslot: a power of two */
 	struct dnn_code *first;          /* all code, newest first */
-} cache;
+} cache = { .lock = PTHREAD_MUTEX_INITIALIZER, .asked = PTHREAD_COND_INITIALIZER };
 
 static struct slot *probe(const void *key, size_t n, uint64_t hash)
 {
@@ -43,30 +46,62 @@ static void grow(void)
 	mem_free(old);
 }
 
-struct dnn_code *dnn_code_find(const void *key, size_t n)
+/* The slot of this key, which is free if nobody asked. With the lock. */
+static struct slot *slot_of(const void *key, size_t n, uint64_t hash)
 {
-	return cache.nslot ? probe(key, n, hash_bytes(key, n, 0))->code : NULL;
-}
-
-void dnn_code_alias(const void *key, size_t n, struct dnn_code *code)
-{
-	uint64_t hash = hash_bytes(key, n, 0);
 	if (2 * (cache.used + 1) > cache.nslot)
 		grow();
-	struct slot *s = probe(key, n, hash);
+	return probe(key, n, hash);
+}
+
+static void occupy(struct slot *s, const void *key, size_t n, uint64_t hash, struct dnn_code *code)
+{
 	*s = (struct slot){ hash, n, mem_alloc(n), code };
 	memcpy(s->key, key, n);
 	cache.used++;
 }
 
-struct dnn_code *dnn_code_add(const void *key, size_t n, dnnl_primitive_desc_t pd, dnnl_status_t st)
+void dnn_code_alias(const void *key, size_t n, struct dnn_code *code)
 {
-	struct dnn_code *code = mem_calloc(1, sizeof *code);
-	code->status = st;
-	code->pd = pd;
-	code->next = cache.first;
-	cache.first = code;
-	dnn_code_alias(key, n, code);
+	uint64_t hash = hash_bytes(key, n, 0);
+	pthread_mutex_lock(&cache.lock);
+	struct slot *s = slot_of(key, n, hash);
+	if (!s->n)
+		occupy(s, key, n, hash, code);
+	pthread_mutex_unlock(&cache.lock);
+}
+
+/* The code, new if *mine: then the caller is to ask. */
+static struct dnn_code *claim(const void *key, size_t n, bool *mine)
+{
+	uint64_t hash = hash_bytes(key, n, 0);
+	pthread_mutex_lock(&cache.lock);
+	struct slot *s = slot_of(key, n, hash);
+	struct dnn_code *code = s->code;
+	*mine = !s->n;
+	if (*mine) {
+		code = mem_calloc(1, sizeof *code);
+		code->next = cache.first;
+		cache.first = code;
+		occupy(s, key, n, hash, code);
+	}
+	while (!*mine && !code->asked)
+		pthread_cond_wait(&cache.asked, &cache.lock);
+	pthread_mutex_unlock(&cache.lock);
+	return code;
+}
+
+struct dnn_code *dnn_code_get(const void *key, size_t n, dnn_ask *ask, const void *question)
+{
+	bool mine;
+	struct dnn_code *code = claim(key, n, &mine);
+	if (!mine)
+		return code;
+	code->status = ask(question, &code->pd);
+	pthread_mutex_lock(&cache.lock);
+	code->asked = true;
+	pthread_cond_broadcast(&cache.asked);
+	pthread_mutex_unlock(&cache.lock);
 	return code;
 }
 

@@ -15,15 +15,16 @@ struct dnn_code {
 	dnnl_status_t status;            /* what oneDNN said; pd is there on success */
 	dnnl_primitive_desc_t pd;
 	dnnl_primitive_t prim;           /* NULL before dnn_code_generate */
+	bool asked;                      /* status and pd are there */
 	bool wanted;                     /* by somebody who is going to run it */
 	struct dnn_code *next;
 };
 
-/* key: n bytes, copied. */
-struct dnn_code *dnn_code_find(const void *key, size_t n);     /* or NULL */
-/* Takes pd. */
-struct dnn_code *dnn_code_add(const void *key, size_t n, dnnl_primitive_desc_t pd, dnnl_status_t st);
-/* Another key for the same code. */
+/* The code of a question (key: n bytes, copied), asked of oneDNN the first time. Any thread may call it; who asks what
+ * another thread is just asking waits for the answer. */
+typedef dnnl_status_t dnn_ask(const void *question, dnnl_primitive_desc_t *pd);
+struct dnn_code *dnn_code_get(const void *key, size_t n, dnn_ask *ask, const void *question);
+/* Another key for the same code, unless that key is known. */
 void dnn_code_alias(const void *key, size_t n, struct dnn_code *code);
 /* Makes the primitives of all wanted code, in parallel. */
 dnnl_status_t dnn_code_generate(void);

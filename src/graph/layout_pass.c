@@ -255,6 +255,24 @@ static int finish(struct choice *c)
 	return 0;
 }
 
+/* Their answers take longer than all the rest of the walk. Neighbours are often alike, and who asks what another
+ * thread is asking waits for it: so by turns from both halves. */
+static void foresee(struct graph *g, struct pass_env *env)
+{
+	struct kplan *k = mem_alloc(((size_t)g->nnode + 1) * sizeof *k);
+	int n = 0;
+
+	for (int i = 0; i < g->nnode; i++)
+		if (g->node[i]->op->kernel[env->backend].foresee)
+			k[n++] = (struct kplan){ .g = g, .n = g->node[i], .dev = env->dev };
+#pragma omp parallel for schedule(dynamic)
+	for (int i = 0; i < n; i++) {
+		int at = i % 2 ? (n + 1) / 2 + i / 2 : i / 2;
+		k[at].n->op->kernel[env->backend].foresee(&k[at]);
+	}
+	mem_free(k);
+}
+
 int pass_layout(struct graph *g, struct pass_env *env)
 {
 	struct choice c = { .g = g, .env = env, .scratch = arena_new() };
@@ -264,6 +282,7 @@ int pass_layout(struct graph *g, struct pass_env *env)
 	for (int t = 0; t < g->ntensor; t++)
 		c.first_copy[t] = NONE;
 	preset(g);
+	foresee(g, env);
 	for (int i = 0; rc == 0 && i < n; i++) {
 		rc = settle(&c, g->node[i]);
 		if (rc < 0)

@@ -62,6 +62,9 @@ struct kernel {
 	 * and out[i] is unset, except that of a gradient (tensor.grad_of) whose param has a layout:
 	 * then that one. Writing what is there already avoids a reorder. */
 	int (*choose)(struct kplan *k, struct layout *in, struct layout *out);
+	/* Optional, beside choose. Has libraries find the answers that choose will ask them for, where
+	 * they remember them. Before layouts are chosen, on several threads at a time. */
+	void (*foresee)(const struct kplan *k);
 	/* Optional. Layouts are final. Makes descriptors, books workspace; may refuse with
 	 * E_UNSUPPORTED and a reason. */
 	int (*plan)(struct kplan *k);

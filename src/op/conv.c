@@ -401,7 +401,7 @@ static const struct op conv = {
 	.shape = conv_shape, .grad = conv_grad, .cost = conv_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_reference },
-		[BACKEND_CPU] = CONV_CPU(conv, 1),
+		[BACKEND_CPU] = CONV_CPU(conv, 1, conv_foresee),
 		CONV_CUDA(conv)
 	},
 	.samples = conv_samples,
@@ -416,7 +416,7 @@ static const struct op conv_grad_input = {
 	.shape = grad_input_shape, .grad = grad_input_grad, .cost = grad_input_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_input_reference },
-		[BACKEND_CPU] = CONV_CPU(conv_grad_input, 1),
+		[BACKEND_CPU] = CONV_CPU(conv_grad_input, 1, NULL),
 		CONV_CUDA(conv_grad_input)
 	},
 	.samples = grad_input_samples,
@@ -432,7 +432,7 @@ static const struct op conv_grad_weight = {
 	.shape = grad_weight_shape, .grad = grad_weight_grad, .cost = grad_weight_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_weight_reference },
-		[BACKEND_CPU] = CONV_CPU(conv_grad_weight, 0),
+		[BACKEND_CPU] = CONV_CPU(conv_grad_weight, 0, NULL),
 		CONV_CUDA(conv_grad_weight)
 	},
 	.samples = grad_weight_samples,

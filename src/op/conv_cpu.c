@@ -128,6 +128,16 @@ static int choose(struct kplan *k, enum conv_kind kind, struct layout *in, struc
 	return 0;
 }
 
+/* To find the layout of the weights is what takes longest; the gradients then have it. */
+void conv_foresee(const struct kplan *k)
+{
+	struct conv_task t = task_of(k, CONV_FORWARD);
+	const int mark = err_count();
+	t.w = graph_t(k->g, k->n->in[1])->layout;
+	codes[0]->choose(&t);
+	err_truncate(mark);
+}
+
 /* --- slices --- */
 
 #define COPY_RATE 15e9         /* bytes a second, from a slice to a tensor of its own */

@@ -13,6 +13,7 @@ int conv_grad_weight_choose(struct kplan *k, struct layout *in, struct layout *o
 bool conv_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_input_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_weight_takes_slice(const struct kplan *k, bool output, int i);
+void conv_foresee(const struct kplan *k);
 int conv_plan(struct kplan *k);
 int conv_grad_input_plan(struct kplan *k);
 int conv_grad_weight_plan(struct kplan *k);
@@ -20,9 +21,10 @@ int conv_run(const struct kplan *k, const struct kargs *a);              /* all 
 void conv_free(struct kplan *k);
 
 /* writes: outputs that may be bf16. The gradients of weights and biases are f32. */
-#define CONV_CPU(name, writes)                                                               \
+#define CONV_CPU(name, writes, sees)                                                         \
 	{                                                                                    \
-		.layouts = KL_CHOOSE, .choose = name##_choose, .plan = name##_plan,          \
+		.layouts = KL_CHOOSE, .foresee = sees, .choose = name##_choose,              \
+		.plan = name##_plan,                                                         \
 		.run = conv_run, .free = conv_free,                                          \
 		.takes_slice = name##_takes_slice,                                           \
 		.bf16_in = 3, .bf16_out = writes, .bf16 = KB_FASTER,                         \
