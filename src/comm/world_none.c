@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "comm/across.h"
 #include "comm/world.h"
 
 int world_join(struct comm *c, const struct launched *by)
@@ -53,4 +54,30 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 
 void world_unshare(struct world_memory *m)
 {
+}
+
+/* --- across.h --- */
+
+int across_shards(struct comm *c)
+{
+	BUG("no MPI");
+}
+
+int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype, int groups, int shards)
+{
+	BUG("no MPI");
+}
+
+void across_free(struct across *a)
+{
+}
+
+void across_start(struct across *a, int k, void *p, int64_t n)
+{
+	BUG("no MPI");
+}
+
+bool across_test(struct across *a, int k)
+{
+	BUG("no MPI");
 }

@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
-#include "comm/comm.h"
+#include "comm/reducer.h"
 
 static struct comm *c;
 
@@ -97,12 +98,125 @@ static void absent(int argc, char **argv)
 	comm_barrier(c, "the size of the plan");
 }
 
+/* --- sums in steps --- */
+
+#define GROUPS 7
+#define BYTES (1 << 20)
+
+static const struct reducer_group groups[GROUPS] = {
+	{ 0, 70001, DTYPE_F32, "conv1" }, { 280064, 1, DTYPE_F32, "scale" }, { 280128, 0, DTYPE_F32, "empty" },
+	{ 280192, 12345, DTYPE_F64, "statistics" }, { 379008, 33333, DTYPE_BF16, "conv2" },
+	{ 445696, 20011, DTYPE_F16, "conv3" }, { 485760, 100000, DTYPE_F32, "dense" },
+};
+
+/* Whole numbers that every type holds, and so do the sums of eight. */
+static double value(int rank, int step, int64_t i)
+{
+	return (double)((i * 7 + rank * 3 + step) % 15 - 7);
+}
+
+static void dawdle(int step)
+{
+	static unsigned seed;
+	if (seed == 0)
+		seed = (unsigned)c->rank * 77 + (unsigned)step + 1;
+	if (rand_r(&seed) % 6 == 0)
+		nanosleep(&(struct timespec){ 0, rand_r(&seed) % 1000000 }, NULL);
+}
+
+static void write_values(struct reducer *r, int k, int step)
+{
+	for (int64_t i = 0; i < groups[k].n; i++)
+		dtype_set(groups[k].dtype, reducer_group_memory(r, k), i, value(c->rank, step, i));
+}
+
+static void check_sums(struct reducer *r, int k, int step)
+{
+	double sum[15] = { 0 };
+	for (int i = 0; i < 15; i++)
+		for (int rank = 0; rank < c->size; rank++)
+			sum[i] += value(rank, step, i);
+	for (int64_t i = 0; i < groups[k].n; i++)
+		CHECK(dtype_get(groups[k].dtype, reducer_group_memory(r, k), i) == sum[i % 15]);
+}
+
+static int one_step(struct reducer *r, int step)
+{
+	for (int k = 0; k < GROUPS; k++) {
+		write_values(r, k, step);
+		dawdle(step);
+		reducer_start(r, k);
+	}
+	for (int i = 0; i < GROUPS; i++) {
+		int k = step % 2 ? i : GROUPS - 1 - i;
+		dawdle(step);
+		if (reducer_wait(r, k) < 0)
+			return -1;
+		check_sums(r, k, step);
+	}
+	return 0;
+}
+
+/* reduce STEPS BACKGROUND: two reducers beside each other, as gradients and statistics are. What is counted grows with the
+ * steps alone. */
+static void reduce(int argc, char **argv)
+{
+	struct reducer *r, *other;
+	int steps = atoi(argv[0]);
+	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, atoi(argv[1])) == 0);
+	CHECK(reducer_new(&other, c, BYTES, groups, GROUPS, false) == 0);
+	struct comm_counts before = comm_counts(c), after;
+	for (int i = 0; i < steps; i++)
+		CHECK(one_step(i % 3 == 2 ? other : r, i) == 0);
+	after = comm_counts(c);
+	CHECK(after.setup_collectives == before.setup_collectives);
+	CHECK(after.step_reductions - before.step_reductions == (int64_t)steps * GROUPS);
+	CHECK(after.messages - before.messages <= (c->hosts > 1 ? (int64_t)steps * (GROUPS - 1) : 0));
+	CHECK(c->hosts == 1 || c->local_rank > 0 || after.messages - before.messages == (int64_t)steps * (GROUPS - 1));
+	reducer_free(r);
+	reducer_free(other);
+}
+
+/* lost HOW: in the third step rank 1 goes, stops or stays away; the others report and end. */
+static void lost(int argc, char **argv)
+{
+	struct reducer *r;
+	comm_set_timeout(c, 2);
+	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
+	CHECK(one_step(r, 0) == 0 && one_step(r, 1) == 0);
+	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
+		raise(SIGSTOP);
+	if (c->rank == 1 && strcmp(argv[0], "kill") == 0)
+		raise(SIGKILL);
+	if (c->rank == 1)
+		sleep(60);
+	if (one_step(r, 2) < 0) {
+		if (comm_prints(c))
+			err_print(stderr, "ranks");
+		comm_abort(c, 69);
+	}
+}
+
+/* More memory than there is: all ranks hear of it. */
+static void large(int argc, char **argv)
+{
+	struct reducer *r;
+	CHECK(reducer_new(&r, c, (size_t)1 << 50, groups, GROUPS, true) == E_NOMEM);
+	CHECK(err_count() == 1 && strstr(err_get(0)->text, "/dev/shm has "));
+	err_clear();
+	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
+	reducer_free(r);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int argc, char **argv);
 } subjects[] = {
 	{ "setup", setup },
 	{ "absent", absent },
+	{ "reduce", reduce },
+	{ "lost", lost },
+	{ "large", large },
 };
 
 int main(int argc, char **argv)

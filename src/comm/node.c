@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Why no rank sees half a sum. Let e be the number of starts of a group.
+ *
+ * - A rank writes its block, then adds 1 to `arrived` (release). Whoever reads e * ranks there (acquire; all
+ *   additions are one release sequence) sees all blocks as they were written for start e.
+ * - `claimed` goes from (e - 1) * pieces to e * pieces by compare-and-swap, so that each piece has one
+ *   holder. It cannot pass e * pieces before all have arrived for e + 1, and nobody does so before `done`
+ *   says that all pieces of e are finished: a claimer who slept meanwhile finds its own bound reached.
+ * - The holder writes sums into the blocks, then adds 1 to `finished` (release and acquire): who
+ *   makes it e * pieces has seen all holders' writes, and passes them on by adding 1 to `done`.
+ * - A waiter reads `done` (acquire), and so sees all sums in its block; it alone writes there until it arrives
+ *   again.
+ * - The owner of a shard reads `finished` of the first round (acquire), has MPI sum in its block, and stores `sent`
+ *   (release), which the claimers of the second round read (acquire). */
+#include "comm/node.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "comm/board.h"
+#include "comm/sum.h"
+
+#define PAGE 4096
+#define WORK (256 << 10)       /* bytes of all blocks that a piece has: some ten microseconds */
+#define LEAST (8 << 10)        /* bytes of one block, below which claiming costs more than it spreads */
+
+static size_t pages(size_t bytes)
+{
+	return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+size_t node_bytes(int ranks, int groups, int shards)
+{
+	return pages(sizeof(struct node_head)) + pages((size_t)groups * sizeof(struct node_post)) +
+	       pages((size_t)groups * (size_t)shards * sizeof(struct node_unit)) +
+	       pages((size_t)ranks * sizeof(struct node_rank)) +
+	       (size_t)ranks * pages((size_t)groups * sizeof(uint64_t));
+}
+
+static int64_t least_of(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* In whole cache lines, so that no two write the same one. */
+static int64_t lines(int64_t n, int64_t per_line)
+{
+	return (n + per_line - 1) / per_line * per_line;
+}
+
+static void cut(struct node *d, int k)
+{
+	const struct reducer_group *g = &d->group[k];
+	int64_t size = (int64_t)dtype_size(g->dtype), per_line = 64 / size;
+	int64_t each = lines((g->n + d->shards - 1) / d->shards, per_line);
+	int64_t piece = least_of(WORK / d->n, g->n * size / (2 * d->n));
+	piece = lines((piece < LEAST ? LEAST : piece) / size, per_line);
+	for (int s = 0; s < d->shards; s++) {
+		struct node_share *u = &d->share[k * d->shards + s];
+		u->first = least_of(s * each, g->n);
+		u->n = least_of(each, g->n - u->first);
+		u->piece = d->n == 1 ? lines(u->n + 1, per_line) : piece;      /* alone there is nothing to sum */
+		u->pieces = (uint64_t)((u->n + u->piece - 1) / u->piece);
+		d->whole[k] += u->pieces > 0;
+	}
+}
+
+void node_init(struct node *d, void *memory, size_t block_bytes, int me, int ranks, const struct reducer_group *group,
+               int groups, int hosts, int shards)
+{
+	char *p = memory;
+	*d = (struct node){ .me = me, .n = ranks, .groups = groups, .shards = shards, .rounds = hosts > 1 ? 2 : 1,
+	                    .group = group };
+	d->share = mem_calloc((size_t)groups * (size_t)shards + 1, sizeof *d->share);
+	d->whole = mem_calloc((size_t)groups + 1, sizeof *d->whole);
+	d->block = mem_calloc((size_t)ranks, sizeof *d->block);
+	for (int i = 0; i < 2; i++)
+		d->lane[i] = mem_calloc((size_t)ranks, sizeof **d->lane);
+	for (int k = 0; k < groups; k++)
+		cut(d, k);
+	d->head = (struct node_head *)p;
+	p += pages(sizeof *d->head);
+	d->post = (struct node_post *)p;
+	p += pages((size_t)groups * sizeof *d->post);
+	d->unit = (struct node_unit *)p;
+	p += pages((size_t)groups * (size_t)shards * sizeof *d->unit);
+	d->rank = (struct node_rank *)p;
+	p += pages((size_t)ranks * sizeof *d->rank);
+	d->started = (_Atomic uint64_t *)p;
+	p += (size_t)ranks * pages((size_t)groups * sizeof *d->started);
+	for (int r = 0; r < ranks; r++)
+		d->block[r] = p + (size_t)r * block_bytes;
+}
+
+void node_release(struct node *d)
+{
+	mem_free(d->share);
+	mem_free(d->whole);
+	mem_free(d->block);
+	for (int i = 0; i < 2; i++)
+		mem_free(d->lane[i]);
+}
+
+/* A row a rank, of whole pages, so that ranks do not write each other's lines. */
+static _Atomic uint64_t *started(const struct node *d, int rank, int k)
+{
+	return d->started + (size_t)rank * (pages((size_t)d->groups * sizeof *d->started) / sizeof *d->started) + k;
+}
+
+uint64_t node_starts(const struct node *d, int rank, int k)
+{
+	return atomic_load_explicit(started(d, rank, k), memory_order_relaxed);
+}
+
+uint64_t node_started(const struct node *d, int k)
+{
+	return node_starts(d, d->me, k);
+}
+
+static int wake_for(const struct node_share *u)
+{
+	return u->pieces < INT_MAX ? (int)u->pieces : INT_MAX;
+}
+
+void node_arrive(struct node *d, int k)
+{
+	struct node_rank *mine = &d->rank[d->me];
+	atomic_store_explicit(&mine->last, k + 1, memory_order_relaxed);
+	atomic_store_explicit(&mine->since, board_now(), memory_order_relaxed);
+	atomic_fetch_add_explicit(started(d, d->me, k), 1, memory_order_relaxed);
+	uint64_t arrived = atomic_fetch_add_explicit(&d->post[k].arrived, 1, memory_order_acq_rel) + 1;
+	if (arrived % (uint64_t)d->n != 0 || d->whole[k] == 0)
+		return;
+	bell_ring(&d->head->news, INT_MAX);
+	bell_ring(&d->head->work, d->shards > 1 ? INT_MAX : wake_for(&d->share[k * d->shards]));
+}
+
+bool node_done(const struct node *d, int k)
+{
+	return atomic_load_explicit(&d->post[k].done, memory_order_acquire) >= node_started(d, k) * d->whole[k];
+}
+
+/* Claims a piece of round `round` of start e, or says that none is left. */
+static bool claim(struct node_unit *u, int round, uint64_t e, uint64_t pieces, uint64_t *piece)
+{
+	uint64_t c = atomic_load_explicit(&u->claimed[round], memory_order_relaxed);
+	while (c < e * pieces)
+		if (atomic_compare_exchange_weak_explicit(&u->claimed[round], &c, c + 1, memory_order_relaxed,
+		                                          memory_order_relaxed)) {
+			*piece = c - (e - 1) * pieces;
+			return true;
+		}
+	return false;
+}
+
+static void finish(struct node *d, int k, struct node_unit *u, const struct node_share *share, int round, uint64_t e)
+{
+	uint64_t finished = atomic_fetch_add_explicit(&u->finished[round], 1, memory_order_acq_rel) + 1;
+	if (finished != e * share->pieces)
+		return;
+	if (round + 1 < d->rounds) {
+		bell_ring(&d->head->news, INT_MAX);
+		bell_ring(&d->head->work, INT_MAX);      /* the owner's thread has to see it */
+		return;
+	}
+	if (atomic_fetch_add_explicit(&d->post[k].done, 1, memory_order_acq_rel) + 1 == e * d->whole[k])
+		bell_ring(&d->head->news, INT_MAX);
+}
+
+/* Who owns shard s of what is summed with other hosts. */
+static int owner(const struct node *d, int s)
+{
+	return d->shards > 1 ? s : 0;
+}
+
+static void compute(struct node *d, int k, int s, int round, uint64_t piece, void **lane)
+{
+	const struct reducer_group *g = &d->group[k];
+	const struct node_share *u = &d->share[k * d->shards + s];
+	size_t size = dtype_size(g->dtype);
+	int64_t first = u->first + (int64_t)piece * u->piece, n = least_of(u->piece, u->first + u->n - first);
+	void **own = &lane[owner(d, s)];
+	if (d->n == 1)
+		return;
+	for (int r = 0; r < d->n; r++)
+		lane[r] = d->block[r] + g->offset;
+	if (round == 0) {
+		sum_blocks(g->dtype, lane, d->n, d->rounds == 1 ? lane : own, d->rounds == 1 ? d->n : 1, first, n);
+		return;
+	}
+	for (int r = 0; r < d->n; r++)
+		if (&lane[r] != own)
+			memcpy((char *)lane[r] + (size_t)first * size, (char *)*own + (size_t)first * size, (size_t)n * size);
+}
+
+static bool work_round(struct node *d, int k, int s, int round, uint64_t e, enum node_caller who)
+{
+	int at = k * d->shards + s;
+	struct node_unit *u = &d->unit[at];
+	uint64_t piece;
+	if (round == 1 && atomic_load_explicit(&u->sent, memory_order_acquire) != e)
+		return false;
+	if (!claim(u, round, e, d->share[at].pieces, &piece))
+		return false;
+	_Atomic int *mark = &d->rank[d->me].works_on[who];
+	atomic_store_explicit(mark, k + 1, memory_order_relaxed);
+	compute(d, k, s, round, piece, d->lane[who]);
+	finish(d, k, u, &d->share[at], round, e);
+	atomic_store_explicit(mark, 0, memory_order_relaxed);
+	return true;
+}
+
+bool node_work(struct node *d, int k, enum node_caller who)
+{
+	uint64_t arrived = atomic_load_explicit(&d->post[k].arrived, memory_order_acquire);
+	uint64_t e = arrived / (uint64_t)d->n;
+	if (arrived == 0 || arrived % (uint64_t)d->n != 0)
+		return false;
+	for (int i = 0; i < d->shards; i++) {
+		int s = (i + d->me) % d->shards;         /* each begins with its own */
+		for (int round = d->rounds; round-- > 0;)
+			if (work_round(d, k, s, round, e, who))
+				return true;
+	}
+	return false;
+}
+
+bool node_summed(const struct node *d, int k, int s, uint64_t start)
+{
+	int at = k * d->shards + s;
+	return atomic_load_explicit(&d->unit[at].finished[0], memory_order_acquire) >= start * d->share[at].pieces;
+}
+
+void node_sent(struct node *d, int k, int s)
+{
+	atomic_store_explicit(&d->unit[k * d->shards + s].sent, node_started(d, k), memory_order_release);
+	bell_ring(&d->head->news, INT_MAX);
+	bell_ring(&d->head->work, INT_MAX);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Setting a reducer up: memory that the host's ranks share, each block touched first by its own rank, and a thread. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "comm/reducer_team.h"
+
+#define PAGE 4096
+
+static size_t pages(size_t bytes)
+{
+	return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static void check(const struct reducer_group *group, int n, size_t bytes)
+{
+	for (int k = 0; k < n; k++) {
+		const struct reducer_group *g = &group[k];
+		BUG_IF(!dtype_is_float(g->dtype) || g->offset % 64 != 0 || g->offset < 0 || g->n < 0 ||
+		       (size_t)g->offset + (size_t)g->n * dtype_size(g->dtype) > bytes, "reducer's group %d, '%s'", k, g->name);
+	}
+}
+
+static struct reducer *allocate(struct comm *c, size_t bytes, const struct reducer_group *group, int n)
+{
+	struct reducer *r = mem_calloc(1, sizeof *r);
+	check(group, n, bytes);
+	r->c = c;
+	r->groups = n;
+	r->block_bytes = pages(bytes + 1);
+	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
+	memcpy(r->group, group, (size_t)n * sizeof *group);
+	r->waited = mem_calloc((size_t)n + 1, sizeof *r->waited);
+	r->queue = mem_calloc((size_t)n + 1, sizeof *r->queue);
+	r->sending = mem_calloc((size_t)n + 1, sizeof *r->sending);
+	pthread_mutex_init(&r->sender, NULL);
+	return r;
+}
+
+static void release(struct reducer *r)
+{
+	pthread_mutex_destroy(&r->sender);
+	mem_unmap(r->plain, r->block_bytes);
+	mem_free(r->group);
+	mem_free(r->waited);
+	mem_free(r->queue);
+	mem_free(r->sending);
+	mem_free(r);
+}
+
+/* Signals are for the threads that the program knows. */
+static int start_thread(struct reducer *r)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int failed = pthread_create(&r->thread, NULL, reducer_run, r);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	r->threaded = !failed;
+	return r->threaded ? 0 : ERR(E_NOMEM, NULL, "cannot start the thread that sums gradients: %s", strerror(failed));
+}
+
+static int alone(struct reducer *r)
+{
+	r->plain = mem_map(r->block_bytes);
+	return r->plain ? 0 : ERR(E_NOMEM, NULL, "no memory for %.1f MB of gradients", (double)r->block_bytes / 1e6);
+}
+
+int reducer_team(struct reducer **out, struct comm *c, void *memory, size_t bytes, const struct reducer_group *group,
+                 int n, bool background)
+{
+	struct reducer *r = allocate(c, bytes, group, n);
+	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, n, 1, 1);
+	*out = r;
+	return background ? start_thread(r) : 0;
+}
+
+static int send_between_hosts(struct reducer *r, int shards)
+{
+	int64_t *most = mem_calloc((size_t)r->groups + 1, sizeof *most);
+	enum dtype *dtype = mem_calloc((size_t)r->groups + 1, sizeof *dtype);
+	r->shard = shards > 1 ? r->c->local_rank : 0;
+	for (int k = 0; k < r->groups; k++) {
+		most[k] = r->node.share[k * shards + r->shard].n;
+		dtype[k] = r->group[k].dtype;
+	}
+	int rc = across_new(&r->across, r->c, most, dtype, r->groups, shards);
+	mem_free(most);
+	mem_free(dtype);
+	return rc;
+}
+
+/* What all see is zeroed by the first, each block by its owner: so its memory is near the processors that use it most. */
+static int share(struct reducer *r, bool background)
+{
+	struct comm *c = r->c;
+	int shards = c->hosts > 1 ? across_shards(c) : 1;
+	size_t head = node_bytes(c->local_size, r->groups, shards);
+	void *memory = NULL;
+	int rc = world_share(c, head + (size_t)c->local_size * r->block_bytes, &r->memory, &memory);
+	if (rc > 0)
+		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet to share memory", c->host_name);
+	TRY(comm_agree(c, rc, "memory for sums"));
+	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, r->groups, c->hosts, shards);
+	if (c->local_rank == 0)
+		memset(memory, 0, head);
+	memset(r->node.block[c->local_rank], 0, r->block_bytes);
+	rc = c->hosts > 1 ? send_between_hosts(r, shards) : 0;
+	TRY(comm_agree(c, rc, "sums between hosts"));
+	r->ready = true;
+	return comm_agree(c, background ? start_thread(r) : 0, "threads for sums");
+}
+
+int reducer_new(struct reducer **out, struct comm *c, size_t bytes, const struct reducer_group *group, int n, bool background)
+{
+	struct reducer *r = allocate(c, bytes, group, n);
+	int rc = c->size > 1 ? share(r, background) : alone(r);
+	if (rc < 0) {
+		reducer_free(r);
+		r = NULL;
+	}
+	*out = r;
+	return rc;
+}
+
+static void stop_thread(struct reducer *r)
+{
+	if (!r->threaded)
+		return;
+	atomic_store(&r->stop, 1);
+	bell_ring(&r->node.head->work, INT_MAX);
+	pthread_join(r->thread, NULL);
+}
+
+void reducer_free(struct reducer *r)
+{
+	if (!r)
+		return;
+	stop_thread(r);
+	if (r->ready)
+		comm_barrier(r->c, "the end of sums");
+	across_free(r->across);
+	world_unshare(r->memory);
+	node_release(&r->node);
+	release(r);
+}
+
+void *reducer_memory(const struct reducer *r)
+{
+	return r->plain ? r->plain : r->node.block[r->node.me];
+}
+
+void *reducer_group_memory(const struct reducer *r, int k)
+{
+	return (char *)reducer_memory(r) + r->group[k].offset;
+}
+
+struct reducer_stats reducer_stats(const struct reducer *r)
+{
+	struct reducer_stats s = r->stats;
+	s.busy = (double)(atomic_load(&r->busy[NODE_THREAD]) + atomic_load(&r->busy[NODE_WAITER])) * 1e-9;
+	return s;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a rank says that has waited too long for a sum: which, who is there, who is missing and where it was seen last. All that
+ * wait come here at about the same time; of a host's ranks the first to come tells it. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "comm/ranks_text.h"
+#include "comm/reducer_team.h"
+
+static int rank_of(const struct reducer *r, int local)
+{
+	return r->c->state->local ? r->c->state->local[local] : local;
+}
+
+static const char *who(const struct reducer *r, int local, char *buf, size_t n)
+{
+	if (r->c->state->board.n)
+		return board_who(&r->c->state->board, local, buf, n);
+	snprintf(buf, n, "rank %d", rank_of(r, local));
+	return buf;
+}
+
+static void missing(const struct reducer *r, int local, struct buf *out)
+{
+	const struct node_rank *n = &r->node.rank[local];
+	char name[160];
+	int last = atomic_load(&n->last);
+	buf_printf(out, "%s%s has not started it", out->len ? "; " : "", who(r, local, name, sizeof name));
+	if (last > 0)
+		buf_printf(out, ", the last it did was '%s' %.1f s ago", r->group[last - 1].name,
+		           (double)(board_now() - atomic_load(&n->since)) * 1e-9);
+}
+
+/* All have started, and still it is not done: somebody holds a piece, or the other hosts do. */
+static void held(const struct reducer *r, int k, struct buf *out)
+{
+	char name[160];
+	for (int i = 0; i < r->node.n; i++) {
+		const struct node_rank *n = &r->node.rank[i];
+		if (atomic_load(&n->works_on[NODE_THREAD]) == k + 1 || atomic_load(&n->works_on[NODE_WAITER]) == k + 1)
+			buf_printf(out, "%s%s holds a part of it", out->len ? "; " : "", who(r, i, name, sizeof name));
+	}
+	if (out->len == 0)
+		buf_puts(out, r->node.rounds > 1 ? "ranks of other hosts are missing" : "nobody holds a part of it");
+}
+
+int reducer_report(struct reducer *r, int k, int64_t begin)
+{
+	struct buf text = BUF_INIT, present = BUF_INIT;
+	struct comm_state *s = r->c->state;
+	uint64_t start = node_started(&r->node, k);
+	int *here = mem_calloc((size_t)r->node.n, sizeof *here), n = 0, first = 0;
+	if (!atomic_compare_exchange_strong(&r->node.head->reporter, &first, r->node.me + 1)) {
+		s->printer = rank_of(r, first - 1);
+		mem_free(here);
+		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why", r->group[k].name, s->printer);
+	}
+	s->printer = r->c->rank;
+	for (int i = 0; i < r->node.n; i++) {
+		if (node_starts(&r->node, i, k) >= start)
+			here[n++] = rank_of(r, i);
+		else
+			missing(r, i, &text);
+	}
+	if (n == r->node.n)
+		held(r, k, &text);
+	ranks_text(&present, here, n);
+	ERR(E_UNAVAILABLE, NULL, "the sum of '%s' (group %d of %d, start %" PRIu64 ") is not complete after %.1f s: %s; rank%s "
+	    "%s of host %s %s started it", r->group[k].name, k + 1, r->groups, start, (double)(board_now() - begin) * 1e-9, text.data,
+	    n == 1 ? "" : "s", present.data, r->c->host_name, n == 1 ? "has" : "have");
+	buf_release(&text);
+	buf_release(&present);
+	mem_free(here);
+	return E_UNAVAILABLE;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A reducer at work. Progress is made by its thread and by whoever waits: pieces of complete groups first, then
+ * what MPI does between hosts, which one of the two looks after at a time. Who finds nothing to do looks again for
+ * a few microseconds, then sleeps until the bell: ranks, their threads and those that compute may share
+ * processors, and who spins takes the time of those he waits for. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "comm/reducer_team.h"
+
+#define SPIN 3000              /* nanoseconds of looking before the first sleep */
+#define ROUND 0.25             /* longest sleep of who waits, in seconds: then he looks who is there */
+#define SHORT_NAP 20e-6        /* between looks at what MPI does: from here, */
+#define LONG_NAP 500e-6        /* doubled up to here */
+
+static bool under_way(const struct reducer *r, int k)
+{
+	return node_started(&r->node, k) != atomic_load_explicit(&r->waited[k], memory_order_relaxed);
+}
+
+/* --- between hosts --- */
+
+/* The oldest group whose shard is not given to MPI yet: the order has to be the same on all hosts. */
+static bool send_next(struct reducer *r)
+{
+	uint64_t popped = atomic_load_explicit(&r->popped, memory_order_relaxed);
+	if (popped == atomic_load_explicit(&r->pushed, memory_order_acquire))
+		return false;
+	uint64_t next = atomic_load_explicit(&r->queue[popped % (uint64_t)r->groups], memory_order_relaxed);
+	int k = (int)(next % (uint64_t)r->groups);
+	const struct node_share *s = &r->node.share[k * r->node.shards + r->shard];
+	if (!node_summed(&r->node, k, r->shard, next / (uint64_t)r->groups))
+		return false;
+	atomic_store_explicit(&r->popped, popped + 1, memory_order_release);
+	char *values = (char *)reducer_group_memory(r, k) + s->first * (int64_t)dtype_size(r->group[k].dtype);
+	across_start(r->across, k, values, s->n);
+	r->sending[k] = true;
+	r->nsending++;
+	return true;
+}
+
+static bool receive(struct reducer *r)
+{
+	bool any = false;
+	for (int k = 0; k < r->groups && r->nsending > 0; k++)
+		if (r->sending[k] && across_test(r->across, k)) {
+			r->sending[k] = false;
+			r->nsending--;
+			node_sent(&r->node, k, r->shard);
+			any = true;
+		}
+	return any;
+}
+
+/* *pending: MPI has to be looked at again without anybody ringing. */
+static bool between_hosts(struct reducer *r, bool *pending)
+{
+	bool any = false;
+	*pending = false;
+	if (!r->across || pthread_mutex_trylock(&r->sender) != 0)
+		return false;
+	while (send_next(r))
+		any = true;
+	any = receive(r) || any;
+	*pending = r->nsending > 0;
+	pthread_mutex_unlock(&r->sender);
+	return any;
+}
+
+/* --- progress --- */
+
+static bool progress(struct reducer *r, int first, enum node_caller who, bool *pending)
+{
+	bool any = first >= 0 && node_work(&r->node, first, who);
+	*pending = false;
+	for (int k = 0; k < r->groups && !any; k++)
+		any = under_way(r, k) && node_work(&r->node, k, who);
+	return between_hosts(r, pending) || any;
+}
+
+/* As long as there is something to do, or `k`, if it is a group, is under way; true: something was done, or k is. */
+static bool work(struct reducer *r, int k, enum node_caller who, bool *pending)
+{
+	int64_t begin = board_now(), now = begin;
+	bool any = false;
+	while (progress(r, k, who, pending)) {
+		any = true;
+		if (k >= 0 && node_done(&r->node, k))
+			break;
+	}
+	if (any) {
+		now = board_now();
+		atomic_fetch_add_explicit(&r->busy[who], now - begin, memory_order_relaxed);
+	}
+	return any || (k >= 0 && node_done(&r->node, k));
+}
+
+static bool look(struct reducer *r, int k, enum node_caller who, bool *pending)
+{
+	int64_t begin = board_now();
+	do {
+		if (work(r, k, who, pending))
+			return true;
+	} while (board_now() - begin < SPIN);
+	return false;
+}
+
+void *reducer_run(void *reducer)
+{
+	struct reducer *r = reducer;
+	struct bell *b = &r->node.head->work;
+	double pause = SHORT_NAP;
+	bool pending;
+	while (!atomic_load(&r->stop)) {
+		if (look(r, -1, NODE_THREAD, &pending)) {
+			pause = SHORT_NAP;
+			continue;
+		}
+		uint32_t rings = bell_approach(b);
+		if (!atomic_load(&r->stop) && !work(r, -1, NODE_THREAD, &pending)) {
+			bell_sleep(b, rings, pending ? pause : 3600);
+			pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
+		}
+		bell_leave(b);
+	}
+	return NULL;
+}
+
+/* --- start and wait --- */
+
+/* There is room: a group leaves the queue before it is done, and is started again after that. */
+static void push(struct reducer *r, int k)
+{
+	uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed), n = (uint64_t)r->groups;
+	uint64_t start = node_started(&r->node, k) + 1;
+	atomic_store_explicit(&r->queue[pushed % n], start * n + (uint64_t)k, memory_order_relaxed);
+	atomic_store_explicit(&r->pushed, pushed + 1, memory_order_release);
+}
+
+void reducer_start(struct reducer *r, int k)
+{
+	struct comm_counts *counts = &r->c->state->counts;
+	double bytes = (double)r->group[k].n * (double)dtype_size(r->group[k].dtype);
+	BUG_IF(!r->plain && under_way(r, k), "group %d is started before it was waited for", k);
+	counts->step_reductions++;
+	counts->bytes += bytes;
+	r->stats.reductions++;
+	r->stats.bytes += bytes;
+	if (r->plain)
+		return;
+	if (r->across && r->node.share[k * r->node.shards + r->shard].pieces > 0)
+		push(r, k);
+	node_arrive(&r->node, k);
+}
+
+static int wait_asleep(struct reducer *r, int k, int64_t begin)
+{
+	struct bell *b = &r->node.head->news;
+	double pause = SHORT_NAP;
+	int64_t round = begin, now;
+	bool pending;
+	while (!look(r, k, NODE_WAITER, &pending) || !node_done(&r->node, k)) {
+		uint32_t rings = bell_approach(b);
+		if (!work(r, k, NODE_WAITER, &pending)) {
+			bell_sleep(b, rings, pending ? pause : ROUND);
+			pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
+		} else {
+			pause = SHORT_NAP;
+		}
+		bell_leave(b);
+		now = board_now();
+		if (now - round < (int64_t)(ROUND * 1e9))
+			continue;
+		round = now;
+		if (!node_done(&r->node, k) && ((double)(now - begin) * 1e-9 > r->c->timeout || board_gone(&r->c->state->board) >= 0))
+			return reducer_report(r, k, begin);
+	}
+	return 0;
+}
+
+int reducer_wait(struct reducer *r, int k)
+{
+	if (r->plain || !under_way(r, k))
+		return 0;
+	int rc = 0;
+	if (!node_done(&r->node, k)) {
+		int64_t begin = board_now();
+		rc = wait_asleep(r, k, begin);
+		r->stats.waited += (double)(board_now() - begin) * 1e-9;
+	}
+	atomic_store_explicit(&r->waited[k], node_started(&r->node, k), memory_order_relaxed);
+	return rc;
+}

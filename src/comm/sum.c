@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory's speed is the limit: every element is read once and written once where it was read, which leaves
+ * nothing for stores that go around the caches. Two blocks, the usual number on a small machine, have a
+ * loop of their own; more are added into a buffer that stays in the first cache. Lines are asked for
+ * ahead where the next page begins, since the processor's own prefetchers stop there. */
+#include "comm/sum.h"
+
+#include <string.h>
+
+#include "base/half.h"
+#include "base/simd.h"
+
+#define CHUNK 1024             /* elements */
+
+SIMD_CLONES
+static void both_f32(float *restrict a, float *restrict b, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++) {
+		float s = a[i] + b[i];
+		a[i] = s;
+		b[i] = s;
+	}
+}
+
+SIMD_CLONES
+static void add_f32(float *restrict sum, const float *restrict a, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++)
+		sum[i] += a[i];
+}
+
+SIMD_CLONES
+static void add_f64(double *restrict sum, const double *restrict a, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++)
+		sum[i] += a[i];
+}
+
+void sum_widen(enum dtype t, float *dst, const void *src, int64_t n)
+{
+	const uint16_t *p = src;
+	if (t == DTYPE_BF16)
+		bfloat_to_floats(dst, p, n);
+	else
+		for (int64_t i = 0; i < n; i++)
+			dst[i] = half_to_float(p[i]);
+}
+
+void sum_narrow(enum dtype t, void *dst, const float *src, int64_t n)
+{
+	uint16_t *p = dst;
+	if (t == DTYPE_BF16)
+		bfloat_from_floats(p, src, n);
+	else
+		for (int64_t i = 0; i < n; i++)
+			p[i] = half_from_float(src[i]);
+}
+
+static void *at(void *block, int64_t i, size_t size)
+{
+	return (char *)block + (size_t)i * size;
+}
+
+static void chunk_f32(void *const *src, int nsrc, void *const *dst, int ndst, int64_t i, int64_t n)
+{
+	_Alignas(64) float sum[CHUNK];
+	memcpy(sum, at(src[0], i, 4), (size_t)n * 4);
+	for (int r = 1; r < nsrc; r++)
+		add_f32(sum, at(src[r], i, 4), n);
+	for (int r = 0; r < ndst; r++)
+		memcpy(at(dst[r], i, 4), sum, (size_t)n * 4);
+}
+
+static void chunk_f64(void *const *src, int nsrc, void *const *dst, int ndst, int64_t i, int64_t n)
+{
+	_Alignas(64) double sum[CHUNK];
+	memcpy(sum, at(src[0], i, 8), (size_t)n * 8);
+	for (int r = 1; r < nsrc; r++)
+		add_f64(sum, at(src[r], i, 8), n);
+	for (int r = 0; r < ndst; r++)
+		memcpy(at(dst[r], i, 8), sum, (size_t)n * 8);
+}
+
+static void chunk_16(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst, int64_t i, int64_t n)
+{
+	_Alignas(64) float sum[CHUNK], one[CHUNK];
+	_Alignas(64) uint16_t narrow[CHUNK];
+	sum_widen(t, sum, at(src[0], i, 2), n);
+	for (int r = 1; r < nsrc; r++) {
+		sum_widen(t, one, at(src[r], i, 2), n);
+		add_f32(sum, one, n);
+	}
+	sum_narrow(t, narrow, sum, n);
+	for (int r = 0; r < ndst; r++)
+		memcpy(at(dst[r], i, 2), narrow, (size_t)n * 2);
+}
+
+static bool same_two(void *const *src, int nsrc, void *const *dst, int ndst)
+{
+	return nsrc == 2 && ndst == 2 && src[0] == dst[0] && src[1] == dst[1];
+}
+
+void sum_blocks(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst, int64_t first, int64_t n)
+{
+	if (t == DTYPE_F32 && same_two(src, nsrc, dst, ndst)) {
+		both_f32(at(src[0], first, 4), at(src[1], first, 4), n);
+		return;
+	}
+	for (int64_t i = 0; i < n; i += CHUNK) {
+		int64_t m = n - i < CHUNK ? n - i : CHUNK;
+		if (t == DTYPE_F32)
+			chunk_f32(src, nsrc, dst, ndst, first + i, m);
+		else if (t == DTYPE_F64)
+			chunk_f64(src, nsrc, dst, ndst, first + i, m);
+		else
+			chunk_16(t, src, nsrc, dst, ndst, first + i, m);
+	}
+}

@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Sums beside a step over real ranks: all types, odd sizes, random delays, several hosts (pretended), 64 ranks; one that is
+# lost ends the others in time, with one report.
+. "${DLX_SOURCE:?}/test/lib.sh"
+. "$DLX_SOURCE/test/comm/mpi.sh"
+
+for n in 2 3 4 8; do
+	ok $n "$ranks" reduce 6 1
+done
+ok 3 "$ranks" reduce 6 0
+ok 1 "$ranks" reduce 6 1
+# Hosts of 2 and 2, of 3 and 1, of 1 each, of 2, 2 and 1.
+ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" reduce 12 1
+ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" reduce 6 0
+ok 4 env DLX_RANKS_PER_HOST=3 "$ranks" reduce 6 1
+ok 3 env DLX_RANKS_PER_HOST=1 "$ranks" reduce 6 1
+ok 5 env DLX_RANKS_PER_HOST=2 "$ranks" reduce 6 1
+ok 3 "$ranks" large
+ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" large
+ok 64 "$ranks" reduce 10 1
+
+lost lost stop 6
+reported "is not complete after " "the sum of 'dense' (group 7 of 7, start 3)" ', stopped) has not started it' \
+	"the last it did was 'dense' " '; ranks 0, 2 of host '
+lost lost sleep 6
+reported 'is not complete after ' ', runs) has not started it'
+lost lost kill 4
+pass
