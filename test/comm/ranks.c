@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/log.h"
+#include "comm/linkmodel.h"
 #include "comm/reducer.h"
 
 static struct comm *c;
@@ -208,6 +210,26 @@ static void large(int argc, char **argv)
 	reducer_free(r);
 }
 
+/* The cost of sums is the same numbers on all ranks, ascending, and found in little time. */
+static void cost(int argc, char **argv)
+{
+	struct linkmodel m, first;
+	double begin = io_seconds();
+	CHECK(linkmodel_measure(&m, c) == 0);
+	double took = io_seconds() - begin;
+	first = m;
+	comm_broadcast(c, &first, sizeof first, 0, "what rank 0 found");
+	CHECK(memcmp(&m, &first, sizeof m) == 0);
+	CHECK(m.n >= 5 && m.n <= LINK_POINTS && m.seconds[0] > 0);
+	for (int i = 1; i < m.n; i++)
+		CHECK(m.bytes[i] > m.bytes[i - 1] && m.seconds[i] >= m.seconds[i - 1]);
+	if (c->rank == 0)
+		for (int i = 0; i < m.n; i++)
+			printf("%.0f KiB %.1f us\n", m.bytes[i] / 1024, m.seconds[i] * 1e6);
+	if (c->rank == 0)
+		printf("in %.0f ms\n", took * 1e3);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int argc, char **argv);
@@ -217,6 +239,7 @@ static const struct {
 	{ "reduce", reduce },
 	{ "lost", lost },
 	{ "large", large },
+	{ "cost", cost },
 };
 
 int main(int argc, char **argv)

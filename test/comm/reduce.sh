@@ -19,6 +19,8 @@ ok 3 env DLX_RANKS_PER_HOST=1 "$ranks" reduce 6 1
 ok 5 env DLX_RANKS_PER_HOST=2 "$ranks" reduce 6 1
 ok 3 "$ranks" large
 ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" large
+ok 2 "$ranks" cost
+ok 4 env DLX_RANKS_PER_HOST=3 "$ranks" cost
 ok 64 "$ranks" reduce 10 1
 
 lost lost stop 6

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "comm/comm.h"
 #include "comm/launched.h"
+#include "comm/linkmodel.h"
 #include "comm/ranks_text.h"
 
 static const char *const variables[] = {
@@ -137,6 +139,27 @@ static void ranks(void **state)
 	says(odd, 12, "1, 3, 5, 7, 9, 11, 13, 15 and 4 more");
 }
 
+static bool near(double a, double b)
+{
+	return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+static void costs(void **state)
+{
+	struct linkmodel m = { .n = 3, .bytes = { 100, 200, 400 }, .seconds = { 1, 2, 3 } };
+	struct comm *c;
+	assert_true(linkmodel_seconds(&m, 0) == 1 && linkmodel_seconds(&m, 100) == 1);
+	assert_true(near(linkmodel_seconds(&m, 150), 1.5) && near(linkmodel_seconds(&m, 200), 2));
+	assert_true(near(linkmodel_seconds(&m, 300), 2.5) && near(linkmodel_seconds(&m, 400), 3));
+	assert_true(near(linkmodel_seconds(&m, 800), 6));
+	linkmodel_assume(&m, 1e-5, 1e10);
+	assert_true(near(linkmodel_seconds(&m, 1 << 20), 1e-5 + (1 << 20) / 1e10));
+	assert_int_equal(comm_open(&c), 0);
+	assert_int_equal(linkmodel_measure(&m, c), 0);
+	assert_true(linkmodel_seconds(&m, 1e9) == 0);      /* one process */
+	comm_close(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +168,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(slurm, clean, clean),
 		cmocka_unit_test_setup_teardown(another_mpi, clean, clean),
 		cmocka_unit_test(ranks),
+		cmocka_unit_test(costs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums of growing size by a reducer of its own, which waiting ranks do themselves: what a group costs the
+ * schedule when nothing else runs. Large sizes are repeated less; the whole takes no longer than its budget,
+ * and sizes it did not come to follow from the largest it did. */
+#include "comm/linkmodel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "comm/board.h"
+#include "comm/reducer.h"
+
+#define SMALLEST (4 << 10)     /* bytes; each further point four times as much */
+#define POINTS 7               /* up to 16 MiB, */
+#define LEAST_POINTS 5         /* or at least 1 MiB, */
+#define ROOM (64 << 20)        /* as long as the ranks of a host have no more than this together */
+#define REPEATS 9
+#define BUDGET 0.08            /* seconds */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static int measure(struct reducer *r, int k, double *median, int repeats)
+{
+	double t[REPEATS];
+	for (int i = 0; i < repeats; i++) {
+		int64_t begin = board_now();
+		reducer_start(r, k);
+		TRY(reducer_wait(r, k));
+		t[i] = (double)(board_now() - begin) * 1e-9;
+	}
+	qsort(t, (size_t)repeats, sizeof *t, by_value);
+	*median = t[repeats / 2];
+	return 0;
+}
+
+/* Rank 0 says how often the next size is measured, so that all do the same. */
+static int measure_all(struct linkmodel *m, struct comm *c, struct reducer *r, int points)
+{
+	double spent = 0, expected = 0;
+	for (int k = 0; k < points; k++) {
+		int repeats = REPEATS;
+		while (repeats > 1 && spent + expected * repeats > BUDGET)
+			repeats -= 2;
+		if (k >= LEAST_POINTS && spent + expected > BUDGET)
+			repeats = 0;
+		comm_broadcast(c, &repeats, sizeof repeats, 0, "the cost of sums");
+		if (repeats == 0)
+			break;
+		int64_t begin = board_now();
+		TRY(measure(r, k, &m->seconds[k], repeats));
+		spent += (double)(board_now() - begin) * 1e-9;
+		expected = 4 * m->seconds[k];
+		m->n = k + 1;
+	}
+	comm_broadcast(c, m, sizeof *m, 0, "the cost of sums");
+	return 0;
+}
+
+/* A larger sum never takes less. */
+static void ascend(struct linkmodel *m)
+{
+	for (int i = 1; i < m->n; i++)
+		m->seconds[i] = m->seconds[i] < m->seconds[i - 1] ? m->seconds[i - 1] : m->seconds[i];
+}
+
+static int64_t bytes_of(int k)
+{
+	return (int64_t)SMALLEST << 2 * k;
+}
+
+/* As many on all ranks. */
+static int points_for(struct comm *c)
+{
+	double ranks = c->local_size;
+	int n = LEAST_POINTS;
+	comm_max(c, &ranks, 1, "the ranks of each host");
+	while (n < POINTS && (double)bytes_of(n) * ranks <= ROOM)
+		n++;
+	return n;
+}
+
+int linkmodel_measure(struct linkmodel *m, struct comm *c)
+{
+	struct reducer_group group[POINTS];
+	struct reducer *r;
+	*m = (struct linkmodel){ .n = 1, .bytes = { SMALLEST } };
+	if (c->size == 1)
+		return 0;
+	/* All in the place of the largest, since only one is under way. */
+	int points = points_for(c);
+	for (int k = 0; k < points; k++) {
+		m->bytes[k] = (double)bytes_of(k);
+		group[k] = (struct reducer_group){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums" };
+	}
+	TRY(reducer_new(&r, c, (size_t)bytes_of(points - 1), group, points, false));
+	TRY(measure_all(m, c, r, points));
+	reducer_free(r);
+	ascend(m);
+	return 0;
+}
+
+void linkmodel_assume(struct linkmodel *m, double latency, double bandwidth)
+{
+	*m = (struct linkmodel){ .n = LINK_POINTS };
+	for (int i = 0; i < LINK_POINTS; i++) {
+		m->bytes[i] = (double)bytes_of(i);
+		m->seconds[i] = latency + m->bytes[i] / bandwidth;
+	}
+}
+
+double linkmodel_seconds(const struct linkmodel *m, double bytes)
+{
+	int i = 1;
+	if (bytes <= m->bytes[0] || m->n < 2)
+		return m->n < 2 && bytes > m->bytes[0] ? m->seconds[0] * bytes / m->bytes[0] : m->seconds[0];
+	while (i < m->n && m->bytes[i] < bytes)
+		i++;
+	if (i == m->n)
+		return m->seconds[i - 1] * bytes / m->bytes[i - 1];
+	double part = (bytes - m->bytes[i - 1]) / (m->bytes[i] - m->bytes[i - 1]);
+	return m->seconds[i - 1] + part * (m->seconds[i] - m->seconds[i - 1]);
+}
