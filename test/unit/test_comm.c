@@ -22,7 +22,9 @@
 static const char *const variables[] = {
 	"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "PMI_RANK",
 	"PMI_SIZE", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "PALS_RANKID", "PMIX_RANK", "SLURM_PROCID",
-	"SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID",
+	"SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID",
+	"SLURM_LOCALID", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_LOCAL_RANK",
+	"PMI_LOCAL_SIZE",
 };
 
 static int clean(void **state)
@@ -78,10 +80,10 @@ static void launchers(void **state)
 	is(NULL, 1, false);
 	setenv("PMI_RANK", "3", 1);
 	setenv("PMI_SIZE", "8", 1);
-	is("mpiexec", 8, true);
+	is("pmi", 8, true);
 	setenv("OMPI_COMM_WORLD_RANK", "0", 1);
 	setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-	is("Open MPI's mpirun", 2, true);
+	is("open mpi", 2, true);
 }
 
 static void slurm(void **state)
@@ -94,17 +96,19 @@ static void slurm(void **state)
 	assert_int_equal(comm_open(&c), 0);
 	comm_close(c);
 	setenv("SLURM_STEP_NUM_TASKS", "1", 1);
-	is(NULL, 1, false);
+	is("slurm", 1, false);
+	assert_int_equal(comm_open(&c), 0);
+	comm_close(c);
 	setenv("SLURM_STEP_NUM_TASKS", "4", 1);
-	is("srun", 4, false);
+	is("slurm", 4, false);
 	assert_int_equal(comm_open(&c), E_UNAVAILABLE);
 	assert_non_null(strstr(err_get(0)->text, "--mpi=pmi2"));
 	err_clear();
 	setenv("PMIX_RANK", "1", 1);
-	is("a launcher with PMIx", 4, true);
-	setenv("PMI_RANK", "1", 1);
-	setenv("PMI_SIZE", "4", 1);
-	is("mpiexec", 4, true);
+	is("slurm", 4, true);
+	clean(NULL);
+	setenv("PMIX_RANK", "1", 1);
+	is("a launcher with PMIx", 0, true);
 }
 
 /* A launcher's variables, but nobody there: a program started by another MPI's mpirun sees itself alone. */
