@@ -93,6 +93,22 @@ int board_gone(const struct board *b)
 	return -1;
 }
 
+bool board_halted(const struct board *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		enum seat_state s = board_state(b, i);
+		if (i != b->me && (s == SEAT_GONE || s == SEAT_STOPPED))
+			return true;
+	}
+	return false;
+}
+
+/* If a whole host is lost, the first of the others tells it. */
+double board_patience(int host)
+{
+	return 1 + 0.3 * (host < 10 ? host : 10);
+}
+
 const char *board_who(const struct board *b, int local, char *buf, size_t n)
 {
 	static const char *const text[] = {

@@ -41,11 +41,14 @@ static void held(const struct reducer *r, int k, struct buf *out)
 	char name[160];
 	for (int i = 0; i < r->node.n; i++) {
 		const struct node_rank *n = &r->node.rank[i];
-		if (atomic_load(&n->works_on[NODE_THREAD]) == k + 1 || atomic_load(&n->works_on[NODE_WAITER]) == k + 1)
-			buf_printf(out, "%s%s holds a part of it", out->len ? "; " : "", who(r, i, name, sizeof name));
+		bool holds = atomic_load(&n->works_on[NODE_THREAD]) == k + 1 || atomic_load(&n->works_on[NODE_WAITER]) == k + 1;
+		enum seat_state s = r->c->state->board.n ? board_state(&r->c->state->board, i) : SEAT_RUNS;
+		if (holds || s == SEAT_STOPPED || s == SEAT_GONE)
+			buf_printf(out, "%s%s %s", out->len ? "; " : "", who(r, i, name, sizeof name),
+			           holds ? "holds a part of it" : "has started it, but does not go on");
 	}
 	if (out->len == 0)
-		buf_puts(out, r->node.rounds > 1 ? "ranks of other hosts are missing" : "nobody holds a part of it");
+		buf_puts(out, r->node.rounds > 1 ? "no rank of this host is missing, but ranks of others" : "nobody holds a part of it");
 }
 
 int reducer_report(struct reducer *r, int k, int64_t begin)

@@ -155,6 +155,23 @@ void reducer_start(struct reducer *r, int k)
 	node_arrive(&r->node, k);
 }
 
+/* Whether all ranks of this host have started group k and go on. */
+static bool all_here(const struct reducer *r, int k)
+{
+	for (int i = 0; i < r->node.n; i++)
+		if (node_starts(&r->node, i, k) < node_started(&r->node, k))
+			return false;
+	return !board_halted(&r->c->state->board);
+}
+
+static bool too_late(const struct reducer *r, int k, double waited)
+{
+	const struct comm *c = r->c;
+	if (waited <= c->timeout)
+		return board_gone(&c->state->board) >= 0;
+	return waited > c->timeout + board_patience(c->host) || c->hosts == 1 || !all_here(r, k);
+}
+
 static int wait_asleep(struct reducer *r, int k, int64_t begin)
 {
 	struct bell *b = &r->node.head->news;
@@ -174,7 +191,7 @@ static int wait_asleep(struct reducer *r, int k, int64_t begin)
 		if (now - round < (int64_t)(ROUND * 1e9))
 			continue;
 		round = now;
-		if (!node_done(&r->node, k) && ((double)(now - begin) * 1e-9 > r->c->timeout || board_gone(&r->c->state->board) >= 0))
+		if (!node_done(&r->node, k) && too_late(r, k, (double)(now - begin) * 1e-9))
 			return reducer_report(r, k, begin);
 	}
 	return 0;

@@ -19,6 +19,22 @@ static void nap(double seconds)
 	nanosleep(&t, NULL);
 }
 
+/* Whether all ranks of this host have come as far as this one. */
+static bool all_here(const struct board *b)
+{
+	for (int i = 0; i < b->n; i++)
+		if (atomic_load(&b->seat[i].entered) < atomic_load(&b->seat[b->me].entered))
+			return false;
+	return b->n > 0 && !board_halted(b);
+}
+
+static bool too_late(struct comm *c, double waited)
+{
+	if (waited <= c->timeout)
+		return false;
+	return waited > c->timeout + board_patience(c->host) || c->hosts == 1 || !all_here(&c->state->board);
+}
+
 int world_finish(struct comm *c, MPI_Request *request)
 {
 	double begin = io_seconds(), round = begin + ROUND, pause = SHORT_NAP, now;
@@ -32,7 +48,7 @@ int world_finish(struct comm *c, MPI_Request *request)
 		nap(pause);
 		pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
 		now = io_seconds();
-		if (now - begin > c->timeout)
+		if (too_late(c, now - begin))
 			return 1;
 		if (now > round && board_gone(&c->state->board) >= 0)
 			return 1;

@@ -29,4 +29,11 @@ reported "is not complete after " "the sum of 'dense' (group 7 of 7, start 3)" '
 lost lost sleep 6
 reported 'is not complete after ' ', runs) has not started it'
 lost lost kill 4
+# Of several hosts the one whose rank it is tells it; if it is the whole host, the first of the others.
+export DLX_RANKS_PER_HOST=2
+lost lost stop 7 4
+reported 'is not complete after ' '-0, process ' ', stopped) has not started it'
+export DLX_RANKS_PER_HOST=1
+lost lost stop 8
+reported 'is not complete after ' 'no rank of this host is missing, but ranks of others; rank 0 of host '
 pass

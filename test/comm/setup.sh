@@ -20,7 +20,11 @@ lost absent sleep 6
 reported 'the ranks do not meet' ', runs) is missing' "last seen at 'the start'"
 # Here mpiexec may be the first to notice.
 lost absent kill 4
+export DLX_RANKS_PER_HOST=2
+lost absent stop 7 4
+reported 'the ranks do not meet' ', stopped) is missing' '; rank 0 of host '
 
+unset DLX_RANKS_PER_HOST
 expect 1 env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 "$ranks" setup
 says err "add '--mpi=pmi2'"
 pass
