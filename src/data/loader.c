@@ -70,6 +70,7 @@ struct loader {
 	bool training, shuffle;
 	uint64_t seed;
 	int64_t batch_size, samples, batches;
+	int64_t rank, ranks;
 	int64_t input_count, target_count;     /* elements of one sample */
 	int64_t *order;                        /* sample numbers in this epoch's order */
 	int64_t epoch, index;                  /* the batch to start next */
@@ -155,19 +156,33 @@ static void start_epoch(struct loader *l)
 		rng_permutation(l->seed, hash_name("data.order"), (uint64_t)l->epoch, l->samples, l->order);
 }
 
+/* This rank's share of global batch k: places, sizes. */
+static struct batch share(const struct loader *l, int64_t k)
+{
+	const int64_t global = l->ranks * l->batch_size, left = l->samples - k * global;
+	const int64_t all = left < global ? left : global;
+	const int64_t from = l->rank * all / l->ranks, to = (l->rank + 1) * all / l->ranks;
+	struct batch b = {.n = to - from, .first = k * global + from, .all = all};
+
+	if (b.n == 0) {
+		b.absent = true;
+		b.n = 1;
+		b.first = k * global;
+	}
+	return b;
+}
+
 static void start_batch(struct loader *l, struct slot *s)
 {
-	const int64_t first = l->index * l->batch_size, left = l->samples - first;
-
+	s->batch = share(l, l->index);
 	s->batch.epoch = l->epoch;
 	s->batch.index = l->index;
-	s->batch.n = left < l->batch_size ? left : l->batch_size;
 	s->batch.input = s->input;
 	s->batch.target = s->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
 	s->rc = 0;
 	for (int64_t i = 0; i < s->batch.n; i++) {
-		s->job[i].sample = l->order[first + i];
+		s->job[i].sample = l->order[s->batch.first + i];
 		pool_add(l->pool, run_job, &s->job[i]);
 	}
 	if (++l->index == l->batches) {
@@ -257,7 +272,7 @@ static int check_sizes(struct loader *l)
 	if (l->batches == 0)
 		return ERR(E_CONFIG, NULL,
 		           "%lld samples do not fill a batch of %lld, and keep_short_batch is false",
-		           (long long)l->samples, (long long)l->batch_size);
+		           (long long)l->samples, (long long)(l->ranks * l->batch_size));
 	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || target == 0 ||
 	    __builtin_mul_overflow(input + target, (size_t)l->nslots, &l->bytes))
 		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",
@@ -336,9 +351,11 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->seed = o->seed;
 	l->batch_size = o->batch_size;
 	l->samples = dataset_info(d)->samples;
-	l->batches = l->samples / l->batch_size;
+	l->rank = o->rank;
+	l->ranks = o->ranks ? o->ranks : 1;
+	l->batches = l->samples / (l->ranks * l->batch_size);
 	/* a validation set is always seen whole */
-	if ((o->config->keep_short_batch || !o->training) && l->samples % l->batch_size != 0)
+	if ((o->config->keep_short_batch || !o->training) && l->samples % (l->ranks * l->batch_size) != 0)
 		l->batches++;
 	l->nslots = (int)o->config->prefetch + 1;
 	rc = build(l, o);
@@ -387,6 +404,18 @@ const struct shape *loader_target_shape(const struct loader *l)
 int64_t loader_batches(const struct loader *l)
 {
 	return l->batches;
+}
+
+int64_t loader_samples(const struct loader *l)
+{
+	return l->samples;
+}
+
+int64_t loader_short_batch(const struct loader *l)
+{
+	const struct batch last = share(l, l->batches - 1);
+
+	return last.all < l->ranks * l->batch_size ? last.n : 0;
 }
 
 double loader_wait_seconds(const struct loader *l)

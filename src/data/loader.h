@@ -9,6 +9,11 @@
  * one that ran there. Validation loaders neither shuffle nor apply random transforms (a random
  * crop becomes a centre crop).
  *
+ * Several ranks deal the samples among themselves without a word. Their batches together are one
+ * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for the
+ * last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1. So the order is that of
+ * one rank with a batch as large, and no rank has two samples more than another.
+ *
  * The training loop is the only caller; one thread. */
 #ifndef DLX_DATA_LOADER_H
 #define DLX_DATA_LOADER_H
@@ -76,7 +81,8 @@ struct loader_options {
 	const struct data_config *config;
 	bool training;                 /* shuffle and random transforms */
 	uint64_t seed;
-	int64_t batch_size;
+	int64_t batch_size;            /* of one rank */
+	int rank, ranks;               /* ranks 0: the only one */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
 	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained
 	 * with must also be what it is validated with: the training set belongs here for every loader
@@ -86,7 +92,12 @@ struct loader_options {
 
 struct batch {
 	int64_t n;                     /* samples: batch_size, or fewer at an epoch's end */
-	int64_t epoch, index;          /* index of the batch within the epoch */
+	int64_t epoch, index;          /* index of the global batch within the epoch */
+	int64_t first;                 /* place of the first sample in the epoch's order */
+	int64_t all;                   /* samples of all ranks in this batch */
+	/* Fewer samples were left than there are ranks, and this one has none: its one sample, another rank's
+	 * too, is there so that it can keep step, and must not count. */
+	bool absent;
 	const float *input;            /* (n, C, [D,] H, W) */
 	const void *target;            /* (n, ...) of target_dtype */
 };
@@ -97,7 +108,11 @@ void loader_free(struct loader *l);
 /* Shapes of one sample after the transforms. */
 const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);
-int64_t loader_batches(const struct loader *l);                 /* per epoch */
+int64_t loader_batches(const struct loader *l);                 /* global ones per epoch */
+/* Samples of the whole set: of all ranks' shares together. */
+int64_t loader_samples(const struct loader *l);
+/* The n of the last batch of an epoch on this rank if that batch is short (of all ranks); else 0. */
+int64_t loader_short_batch(const struct loader *l);
 /* (Re)starts so that the next batch is `index` of `epoch`. Batches run on across epochs. */
 int loader_seek(struct loader *l, int64_t epoch, int64_t index);
 /* The next batch, valid until the next call; blocks until decoded. Decode errors arrive here. */

@@ -250,6 +250,99 @@ static void test_short_batch_dropped(void **state)
 	dataset_free(d);
 }
 
+/* One rank among R with a batch of B against the only one, whose batch is R B samples. */
+struct dealt {
+	struct loader *whole, *rank[5];
+	const struct batch *all;
+	int64_t at;                     /* samples of this batch that ranks before had */
+	int64_t least, most;
+};
+
+/* What one rank has of the batch: the next samples, each with the same bits. */
+static void check_share(struct dealt *d, const struct batch *b)
+{
+	const size_t input = 2 * POINTS * 4;
+
+	assert_int_equal(b->epoch, d->all->epoch);
+	assert_int_equal(b->index, d->all->index);
+	assert_int_equal(b->all, d->all->n);
+	if (b->absent) {
+		assert_int_equal(b->n, 1);
+		assert_memory_equal(b->input, d->all->input, input);
+		d->least = 0;
+		return;
+	}
+	assert_int_equal(b->first, d->all->first + d->at);
+	assert_memory_equal(b->input, d->all->input + d->at * 2 * POINTS, (size_t)b->n * input);
+	d->at += b->n;
+	d->least = b->n < d->least ? b->n : d->least;
+	d->most = b->n > d->most ? b->n : d->most;
+}
+
+static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training)
+{
+	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 1, .prefetch = 1};
+	struct loader_options o = {.config = &c, .training = training, .seed = 5, .target_dtype = DTYPE_I32};
+	struct dealt t;
+	const struct batch *b;
+
+	assert_int_equal(ytree_parse(arena, "t.yaml", random_chain, &c.transforms), 0);
+	o.batch_size = ranks * batch_size;
+	assert_int_equal(loader_new(&t.whole, d, &o), 0);
+	o.batch_size = batch_size;
+	o.ranks = ranks;
+	for (o.rank = 0; o.rank < ranks; o.rank++)
+		assert_int_equal(loader_new(&t.rank[o.rank], d, &o), 0);
+	for (int64_t k = 0; k < 2 * loader_batches(t.whole); k++) {
+		t.at = t.most = 0;
+		t.least = INT64_MAX;
+		assert_int_equal(loader_next(t.whole, &t.all), 0);
+		for (int r = 0; r < ranks; r++) {
+			assert_int_equal(loader_batches(t.rank[r]), loader_batches(t.whole));
+			assert_int_equal(loader_next(t.rank[r], &b), 0);
+			check_share(&t, b);
+			if (b->all < ranks * batch_size)
+				assert_int_equal(loader_short_batch(t.rank[r]), b->n);
+		}
+		assert_int_equal(t.at, t.all->n);
+		assert_true(t.most - t.least <= 1 && t.most <= batch_size);
+	}
+	for (int r = 0; r < ranks; r++)
+		loader_free(t.rank[r]);
+	loader_free(t.whole);
+}
+
+/* N = 7 samples: even shares, uneven ones, and fewer samples left than there are ranks. */
+static void test_ranks(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+
+	for (int ranks = 1; ranks <= 5; ranks++)
+		for (int batch_size = 1; batch_size <= 4; batch_size++) {
+			deal(d, ranks, batch_size, true);
+			deal(d, ranks, batch_size, false);
+		}
+	dataset_free(d);
+}
+
+static void test_short_batch_of_ranks_dropped(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct data_config c = {.threads = 1, .prefetch = 1};
+	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .rank = 1, .ranks = 2,
+	                           .target_dtype = DTYPE_I32};
+	struct loader *l;
+
+	assert_int_equal(loader_new(&l, d, &o), 0);
+	assert_int_equal(loader_batches(l), 1);
+	assert_int_equal(loader_short_batch(l), 0);
+	assert_int_equal(loader_samples(l), N);
+	loader_free(l);
+	o.batch_size = 4;
+	expect_error(loader_new(&l, d, &o), E_CONFIG, "a batch of 8");
+	dataset_free(d);
+}
+
 static void test_damage(void **state)
 {
 	static const char *const bad = "test_loader_bad.tmp.dlx";
@@ -323,6 +416,8 @@ int main(void)
 		cmocka_unit_test(test_steady_state_allocates_nothing),
 		cmocka_unit_test(test_training_statistics),
 		cmocka_unit_test(test_short_batch_dropped),
+		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_short_batch_of_ranks_dropped),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_misfit),
 	};
