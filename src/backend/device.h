@@ -8,6 +8,7 @@
 #include "graph/op.h"
 
 struct device;
+struct comm;
 
 /* What a device with a memory of its own can do. Calls are in order with what kernels were given to do before; failures carry the
  * driver's reason. */
@@ -43,6 +44,7 @@ struct device {
 	double peak_flops;           /* in float32, measured by device_measure_peak; 0 before */
 	double peak_bf16;            /* the same in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
+	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had; never a fallback. */

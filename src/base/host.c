@@ -126,6 +126,18 @@ static const char *cpu_group(char *line)
 	return NULL;
 }
 
+static int sharers = 1;
+
+void host_share(int processes)
+{
+	sharers = processes;
+}
+
+int host_sharers(void)
+{
+	return sharers;
+}
+
 int host_processor_quota(void)
 {
 	FILE *f = open_file("/proc/self/cgroup");

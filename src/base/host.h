@@ -15,4 +15,8 @@ int64_t host_memory(const char **by);
  * More threads than that would stand still together for the rest of each period. */
 int host_processor_quota(void);
 
+/* How many processes of this run, this one included, use the very same processors: each takes its share. 1 unless told. */
+void host_share(int processes);
+int host_sharers(void);
+
 #endif

@@ -13,7 +13,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *name = "dlx";
-static int my_rank, ranks = 1, quiet;
+static int my_rank, quiet;
 static void (*hook)(void *);
 static void *hook_arg;
 
@@ -23,8 +23,7 @@ void log_init(const char *program, int rank, int size)
 
 	pthread_mutex_lock(&lock);
 	name = kept;
-	my_rank = rank;
-	ranks = size;
+	my_rank = size > 1 ? rank : 0;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -48,14 +47,15 @@ void log_hook(void (*before)(void *), void *arg)
 	pthread_mutex_unlock(&lock);
 }
 
+/* What all ranks would note alike is noted by the first. A warning may be one rank's own. */
 static void line(const char *kind, int needed, const char *fmt, va_list ap)
 {
 	struct buf b = BUF_INIT;
 
 	pthread_mutex_lock(&lock);
-	if (needed || !quiet) {
+	if (needed || (!quiet && my_rank == 0)) {
 		buf_printf(&b, "%s: ", name);
-		if (ranks > 1)
+		if (my_rank > 0)
 			buf_printf(&b, "rank %d: ", my_rank);
 		buf_puts(&b, kind);
 		buf_vprintf(&b, fmt, ap);

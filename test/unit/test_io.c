@@ -307,6 +307,7 @@ static void messages(void **state)
 	log_init("dlx-test", 3, 8);
 	log_hook(hook, &one);
 	warn("disk %d%% full", 99);
+	note("all ranks would say so");
 	log_quiet(1);
 	note("not seen");
 	log_quiet(0);
