@@ -53,7 +53,8 @@ struct metrics {
 	int n, which[NMETRICS]; /* rows of the table, in the order asked for */
 	bool used[NSOURCES];
 	int64_t classes;
-	double *sum[NSOURCES];         /* confusion: (C, C), row = label; others: sum, count */
+	double *sums;                  /* of all sources */
+	double *sum[NSOURCES];         /* in it: confusion: (C, C), row = label; others: sum, count */
 	double scalar[NMETRICS], *iou; /* what values point to */
 	struct metric_value value[NMETRICS];
 };
@@ -97,6 +98,26 @@ static int choose(struct metrics *m, const struct strings *names, int i, bool la
 	return 0;
 }
 
+double *metrics_sums(struct metrics *m, int64_t *n)
+{
+	*n = 0;
+	for (int i = 0; i < NSOURCES; i++)
+		*n += m->used[i] ? source_size(m, i) : 0;
+	return m->sums;
+}
+
+static void make_sums(struct metrics *m)
+{
+	int64_t n, at = 0;
+	metrics_sums(m, &n);
+	m->sums = mem_calloc((size_t)n + 1, sizeof *m->sums);
+	for (int i = 0; i < NSOURCES; i++)
+		if (m->used[i]) {
+			m->sum[i] = m->sums + at;
+			at += source_size(m, i);
+		}
+}
+
 int metrics_new(struct metrics **out, const struct strings *names, bool labels, int64_t classes)
 {
 	struct metrics *m = mem_calloc(1, sizeof *m);
@@ -110,9 +131,7 @@ int metrics_new(struct metrics **out, const struct strings *names, bool labels, 
 		metrics_free(m);
 		return rc;
 	}
-	for (int i = 0; i < NSOURCES; i++)
-		if (m->used[i])
-			m->sum[i] = mem_calloc((size_t)source_size(m, i), sizeof(double));
+	make_sums(m);
 	m->iou = mem_calloc((size_t)classes + 1, sizeof(double));
 	*out = m;
 	return 0;
@@ -122,8 +141,7 @@ void metrics_free(struct metrics *m)
 {
 	if (!m)
 		return;
-	for (int i = 0; i < NSOURCES; i++)
-		mem_free(m->sum[i]);
+	mem_free(m->sums);
 	mem_free(m->iou);
 	mem_free(m);
 }

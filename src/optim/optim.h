@@ -53,6 +53,8 @@ int metrics_emit(struct metrics *m, struct graph *g, tid output, tid target, int
 void metrics_reset(struct metrics *m);
 /* Adds one batch: values[i] points to the host value (F64, plain) of outputs[i]. */
 void metrics_add(struct metrics *m, const double *const *values);
+/* What has been added up so far, as one row of *n numbers, which the sums of other ranks may be added to. */
+double *metrics_sums(struct metrics *m, int64_t *n);
 /* The values over everything added since the reset, pooled over the set; count in *n. Valid until
  * the next call. */
 const struct metric_value *metrics_values(struct metrics *m, int *n);
