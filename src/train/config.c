@@ -51,7 +51,10 @@ static const struct field memory_fields[] = {
 static const struct field train_fields[] = {
 	FIELD_INT(struct train_section, epochs, "0", 0, 1e9, "passes over the training data; this or 'steps' is needed to train"),
 	FIELD_INT(struct train_section, steps, "0", 0, 1e15, "updates to make; with 'epochs' too, whichever ends first"),
-	FIELD_INT(struct train_section, batch_size, "1", 1, 1 << 24, "samples in a (micro-)batch of one rank"),
+	FIELD_(struct train_section, batch_size, FT_INT, "null", 1, 1 << 24, NULL, NULL, NULL, FIELD_NULLABLE,
+	       "samples in a (micro-)batch of one rank; null: 1, or this rank's share of global_batch_size"),
+	FIELD_(struct train_section, global_batch_size, FT_INT, "null", 1, (double)(1LL << 40), NULL, NULL, NULL, FIELD_NULLABLE,
+	       "in place of batch_size: samples in a (micro-)batch of all ranks together, a multiple of their number"),
 	FIELD_INT(struct train_section, accumulate, "1", 1, 1 << 24,
 	          "micro-batches whose gradients are averaged for one update"),
 	{ "clip_norm", FT_FLOAT, offsetof(struct train_section, clip_norm), "null", 1e-30, 1e30, NULL, NULL, NULL,
@@ -74,6 +77,14 @@ static const struct field precision_fields[] = {
 	FIELD_END
 };
 
+static const struct field parallel_fields[] = {
+	FIELD_(struct parallel_section, timeout, FT_SECONDS, "10m", 0.1, 1e7, NULL, NULL, NULL, 0,
+	       "how long a rank waits for others before the run is ended with a report"),
+	FIELD_BOOL(struct parallel_section, average_statistics, "false",
+	           "validations and checkpoints have the mean of all ranks' running statistics of batch normalisation; false: rank 0's"),
+	FIELD_END
+};
+
 static const struct field report_fields[] = {
 	FIELD_ENUM(struct report_section, progress, "auto", progress_names,
 	           "bar: one live line; lines: a line now and then, for batch logs; none; auto: bar on a terminal, else lines"),
@@ -93,6 +104,7 @@ const struct field config_fields[] = {
 	FIELD_VARIANT(struct run_config, optimizer, "sgd", optimizer_variants, "how gradients change the weights"),
 	FIELD_VARIANT(struct run_config, schedule, "constant", schedule_variants, "the learning rate as a function of the step"),
 	FIELD_SECTION(struct run_config, precision, precision_fields, "number formats"),
+	FIELD_SECTION(struct run_config, parallel, parallel_fields, "training on several ranks"),
 	FIELD_SECTION(struct run_config, train, train_fields, "the training loop"),
 	FIELD_SECTION(struct run_config, checkpoint, ckpt_fields, "when and what to save"),
 	FIELD_SECTION(struct run_config, report, report_fields, "progress, metrics and pictures"),
@@ -168,6 +180,14 @@ static int check_train_data(const struct run_config *c)
 	return ERR(E_CONFIG, &train->value->loc, "'train' is empty; expected at least one file");
 }
 
+static int check_batch(const struct run_config *c)
+{
+	if (c->train.batch_size <= 0 || c->train.global_batch_size <= 0)
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
+	           "'batch_size' of one rank and 'global_batch_size' of all of them: give one");
+}
+
 static void keep_first(int *rc, int one)
 {
 	if (*rc == 0)
@@ -192,6 +212,7 @@ static int check(const struct run_config *c)
 	if (c->precision.loss_scale.v && c->precision.loss_scale.data)
 		keep_first(&rc, loss_scaling_check(&c->precision.loss_scale));
 	keep_first(&rc, check_train_data(c));
+	keep_first(&rc, check_batch(c));
 	return rc;
 }
 
@@ -212,9 +233,28 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 		config_free(c);
 		return rc;
 	}
+	if (c->train.global_batch_size < 0)
+		c->train.global_batch_size = 0;
+	if (c->train.batch_size < 0)
+		c->train.batch_size = 1;
 	if (!c->run.dir)
 		c->run.dir = arena_printf(a, "runs/%s", c->run.name);
 	*out = c;
+	return 0;
+}
+
+int config_share_batch(struct run_config *c, int ranks)
+{
+	int64_t all = c->train.global_batch_size, next = all + ranks - all % ranks;
+	if (all == 0)
+		return 0;
+	if (all % ranks)
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a global batch of %lld samples cannot be shared "
+		           "evenly by %d ranks; the next larger one that can has %lld", (long long)all, ranks, (long long)next);
+	if (all / ranks > 1 << 24)
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "each of %d ranks would have a batch of %lld samples; "
+		           "expected at most %d", ranks, (long long)(all / ranks), 1 << 24);
+	c->train.batch_size = all / ranks;
 	return 0;
 }
 
@@ -233,5 +273,10 @@ void config_free(struct run_config *c)
 
 struct ynode *config_effective(const struct run_config *c, struct arena *a)
 {
-	return schema_write(a, config_fields, c);
+	struct run_config written = *c;
+	if (c->train.global_batch_size)
+		written.train.batch_size = INT64_MIN;
+	else
+		written.train.global_batch_size = INT64_MIN;
+	return schema_write(a, config_fields, &written);
 }

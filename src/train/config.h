@@ -29,7 +29,9 @@ struct memory_section {
 struct train_section {
 	int64_t epochs;                  /* 0 with steps given: as many as needed */
 	int64_t steps;                   /* 0: by epochs */
-	int64_t batch_size, accumulate;
+	int64_t batch_size;              /* of one rank; config_share_batch */
+	int64_t global_batch_size;       /* of all ranks; 0: batch_size was given */
+	int64_t accumulate;
 	double clip_norm;                /* NaN: off */
 	struct validate_section validate;
 	struct target_section target;
@@ -41,6 +43,11 @@ struct precision_section {
 	int compute;                     /* see config_compute */
 	bool allow_emulation;
 	bool winograd;
+};
+
+struct parallel_section {
+	double timeout;                  /* seconds that a wait for other ranks may take */
+	bool average_statistics;
 };
 
 struct report_section {
@@ -58,6 +65,7 @@ struct run_config {
 	struct strings metrics;
 	struct variant_value optimizer, schedule;
 	struct precision_section precision;
+	struct parallel_section parallel;
 	struct train_section train;
 	struct ckpt_config checkpoint;
 	struct report_section report;
@@ -75,6 +83,8 @@ extern const char *const device_names[];
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
 /* What only training needs. */
 int config_check_length(const struct run_config *c);
+/* Gives each of so many ranks its share of train.global_batch_size, if that is given. Once, before train.batch_size is used. */
+int config_share_batch(struct run_config *c, int ranks);
 /* Where the value of a dotted key stands, or the file's first place. */
 const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
 enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16 */
