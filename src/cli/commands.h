@@ -6,7 +6,9 @@
 #define DLX_CLI_COMMANDS_H
 
 #include "cli/options.h"
+#include "comm/comm.h"
 
-int command_run(const struct options *o, int *status);
+/* c: the ranks that run it; NULL for a command of one process (options_standalone). Rank 0 writes what there is to write. */
+int command_run(const struct options *o, struct comm *c, int *status);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/commands.h"
+#include "train/ranks.h"
 
 /* OpenMP threads that wait for the next loop spin, with libgomp for milliseconds before they sleep.
  * On a machine that has other work too they so take the time of the thread they wait for, and a step
@@ -33,24 +34,50 @@ static int flush_output(void)
 	return ERR(E_IO, NULL, "cannot write to standard output");
 }
 
+/* Of several ranks one prints. A rank that has failed alone ends the others too, which do not know of it. */
+static void print_failure(struct comm *c, int rc)
+{
+	char program[160] = "dlx-train", name[112];
+	enum ranks_failure kind = ranks_failure();
+	fflush(stdout);
+	if (ranks_many(c) && kind != RANKS_ALIKE)
+		snprintf(program, sizeof program, "dlx-train: %s", ranks_name(c, name));
+	if (!ranks_many(c) || kind == RANKS_ALONE || comm_prints(c))
+		err_print(stderr, program);
+	if (ranks_many(c) && kind == RANKS_ALONE)
+		comm_abort(c, err_exit_status(rc));
+}
+
+static int open_ranks(struct comm **c, const struct options *o, int rc)
+{
+	if (rc == 0 && options_standalone(o))
+		return 0;
+	int joined = comm_open(c);
+	if (joined < 0)
+		return rc < 0 ? rc : joined;
+	log_init("dlx-train", (*c)->rank, (*c)->size);
+	return ranks_agree(*c, rc, "the options");
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
+	struct comm *c = NULL;
 	int status = 0;
 	limit_spinning(argv);
 	log_init("dlx-train", 0, 1);
-	int rc = options_parse(&o, argc, argv);
+	int rc = open_ranks(&c, &o, options_parse(&o, argc, argv));
 	if (rc == 0) {
 		log_quiet(o.quiet);
-		rc = command_run(&o, &status);
+		rc = command_run(&o, c, &status);
 	}
 	if (rc == 0)
 		rc = flush_output();
 	if (rc < 0) {
-		fflush(stdout);
-		err_print(stderr, "dlx-train");
+		print_failure(c, rc);
 		status = err_exit_status(rc);
 	}
 	err_clear();
+	comm_close(c);
 	return status;
 }

@@ -202,12 +202,15 @@ static int check_dump(const char *pass)
 	return rc;
 }
 
+bool options_standalone(const struct options *o)
+{
+	return o->command == COMMAND_HELP || o->command == COMMAND_VERSION || o->command == COMMAND_HELP_CONFIG ||
+	       o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG || o->command == COMMAND_BENCH_OP;
+}
+
 static int check(const struct options *o)
 {
-	bool standalone = o->command == COMMAND_HELP || o->command == COMMAND_VERSION ||
-	                  o->command == COMMAND_HELP_CONFIG || o->command == COMMAND_LIST_OPS ||
-	                  o->command == COMMAND_MAN_CONFIG || o->command == COMMAND_BENCH_OP;
-	if (!o->config && !standalone)
+	if (!o->config && !options_standalone(o))
 		return ERR(E_USAGE, NULL, "no config file given; usage: dlx-train [OPTIONS] CONFIG.yaml; see --help");
 	if (o->command == COMMAND_PREDICT && !o->output)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");

@@ -35,6 +35,8 @@ struct options {
 
 /* Fills o. E_USAGE with a text that names the option. */
 int options_parse(struct options *o, int argc, char **argv);
+/* Whether the command concerns one process alone, whoever started it: help, tables, the time of one op. */
+bool options_standalone(const struct options *o);
 void options_help(FILE *out, const char *program);
 
 #endif

@@ -161,7 +161,7 @@ static struct batch share(const struct loader *l, int64_t k)
 {
 	const int64_t global = l->ranks * l->batch_size, left = l->samples - k * global;
 	const int64_t all = left < global ? left : global;
-	const int64_t from = l->rank * all / l->ranks, to = (l->rank + 1) * all / l->ranks;
+	const int64_t from = loader_share(all, l->rank, l->ranks), to = loader_share(all, l->rank + 1, l->ranks);
 	struct batch b = {.n = to - from, .first = k * global + from, .all = all};
 
 	if (b.n == 0) {

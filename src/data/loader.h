@@ -102,6 +102,12 @@ struct batch {
 	const void *target;            /* (n, ...) of target_dtype */
 };
 
+/* Where rank's share of a batch of `all` samples begins; it ends where the next rank's does. */
+static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
+{
+	return rank * all / ranks;
+}
+
 /* Plans the transforms (errors carry their config place). d must outlive the loader. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
 void loader_free(struct loader *l);

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first batch, again and again: what is measured is the step, not the reader. */
+ * The first batch, again and again: what is measured is the step, not the reader. A step of several ranks takes as long as its
+ * slowest, and is one of all their samples. */
 #include "train/bench.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "train/describe.h"
 #include "train/profile.h"
+#include "train/ranks.h"
 #include "train/synthetic.h"
 
 #define WARM_UP 3
 #define PROFILE_RUNS 10
+
+/* What one rank has measured. */
+struct measured {
+	double step;                   /* median */
+	int rank;
+	char host[64];
+};
 
 /* The learning rate is 0, so that the weights stay what they are. */
 static int load(struct session *s, struct plan **used)
@@ -42,17 +52,57 @@ static int time_steps(struct plan *p, int64_t steps, double *seconds, double *fi
 	return 0;
 }
 
-static void print_line(const struct plan *p, const double *sorted, int64_t steps, double first,
+/* samples: of all ranks in a step. */
+static void print_line(const struct plan *p, int64_t samples, const double *sorted, int64_t steps, double first,
                        const struct profile *f, struct buf *out)
 {
-	double median = sorted[steps / 2], flops = 3 * describe_forward_flops(p) * (double)p->batch;
+	double median = sorted[steps / 2], flops = 3 * describe_forward_flops(p) * (double)samples;
 	buf_printf(out, "{\"samples_per_second\": %.4f, \"tflops\": %.4f, \"step_median\": %.6f, "
 	           "\"step_min\": %.6f, \"step_max\": %.6f, \"steps\": %" PRId64 ", \"batch\": %" PRId64
 	           ", \"peak_memory\": %" PRIu64 ", \"first_step\": %.4f, \"phases\": "
 	           "{\"forward\": %.4f, \"backward\": %.4f, \"update\": %.4f}",
-	           (double)p->batch / median, flops / median / 1e12, median, sorted[0], sorted[steps - 1], steps,
-	           p->batch, mem_peak_resident(), first, f->phase[PHASE_FORWARD] / f->nodes,
+	           (double)samples / median, flops / median / 1e12, median, sorted[0], sorted[steps - 1], steps,
+	           samples, mem_peak_resident(), first, f->phase[PHASE_FORWARD] / f->nodes,
 	           f->phase[PHASE_BACKWARD] / f->nodes, f->phase[PHASE_UPDATE] / f->nodes);
+}
+
+static int64_t batch_of_all(const struct session *s)
+{
+	int64_t full = s->config->train.batch_size * ranks_count(s->comm);
+	return s->train && loader_samples(s->train) < full ? loader_samples(s->train) : full;
+}
+
+static int by_step(const void *a, const void *b)
+{
+	double x = ((const struct measured *)a)->step, y = ((const struct measured *)b)->step;
+	return (x > y) - (x < y);
+}
+
+static void print_ranks(const struct comm *c, const struct measured *sorted, struct buf *out)
+{
+	const struct measured *last = &sorted[c->size - 1];
+	buf_printf(out, ", \"ranks\": {\"size\": %d, \"hosts\": %d, \"step_min\": %.6f, \"step_median\": %.6f, \"step_max\": %.6f, "
+	           "\"slowest_rank\": %d, \"slowest_host\": ", c->size, c->hosts, sorted[0].step, sorted[c->size / 2].step, last->step,
+	           last->rank);
+	buf_json_string(out, last->host);
+	buf_putc(out, '}');
+}
+
+/* t: of this rank, becomes that of the slowest at each step. line: how ranks differ, for the end of the line. */
+static void combine(struct comm *c, double *t, int64_t steps, struct buf *line)
+{
+	double *own = mem_alloc(sizeof *own * (size_t)steps);
+	struct measured *all = mem_calloc((size_t)c->size, sizeof *all), mine = { .rank = c->rank };
+	memcpy(own, t, sizeof *own * (size_t)steps);
+	qsort(own, (size_t)steps, sizeof *own, by_value);
+	mine.step = own[steps / 2];
+	memcpy(mine.host, c->host_name, sizeof mine.host);
+	comm_max(c, t, steps, "the times of steps");
+	comm_all_gather(c, &mine, sizeof mine, all, "the times of ranks");
+	qsort(all, (size_t)c->size, sizeof *all, by_step);
+	print_ranks(c, all, line);
+	mem_free(all);
+	mem_free(own);
 }
 
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
@@ -61,14 +111,18 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	struct profile f;
 	int runs = profile && steps > 1 ? (int)(steps < PROFILE_RUNS ? steps : PROFILE_RUNS) : 1;
 	double first = 0;
+	struct buf ranks = BUF_INIT;
 	TRY(load(s, &p));
 	double *t = mem_alloc(sizeof *t * (size_t)steps);
 	int rc = time_steps(p, steps, t, &first);
 	if (rc == 0)
 		rc = profile_run(p, runs, &f);
 	if (rc == 0) {
+		if (ranks_many(s->comm))
+			combine(s->comm, t, steps, &ranks);
 		qsort(t, (size_t)steps, sizeof *t, by_value);
-		print_line(p, t, steps, first, &f, out);
+		print_line(p, batch_of_all(s), t, steps, first, &f, out);
+		buf_puts(out, ranks.data);
 		if (profile) {
 			buf_puts(out, ", \"profile\": ");
 			profile_json(p, s->dev, runs, &f, out);
@@ -76,6 +130,7 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 		}
 		buf_puts(out, "}\n");
 	}
+	buf_release(&ranks);
 	mem_free(t);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches' losses are combined by the weight each was a mean over; counts of the metrics add up. A short last batch runs
- * on a plan of its own size. */
+ * Batches' losses are combined by the weight each was a mean over; counts of the metrics add up, over ranks too. A short
+ * last batch runs on a plan of its own size. */
 #include "train/evaluate.h"
 
 #include <math.h>
@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "train/ranks.h"
 #include "train/signals.h"
 
 /* The metrics object that sums over the set: the full-size plan's. */
@@ -18,7 +19,8 @@ static struct metrics *pooled(const struct session *s)
 	return s->evaluate_plan[0]->metrics;
 }
 
-static int run_batch(struct session *s, const struct batch *b, double **values, double *sum, double *weight)
+/* sums: of losses, and of what they were means over. */
+static int run_batch(struct session *s, const struct batch *b, double **values, double sums[2])
 {
 	struct plan *p = session_plan(s->evaluate_plan, b->n);
 	double loss, w;
@@ -26,8 +28,8 @@ static int run_batch(struct session *s, const struct batch *b, double **values, 
 	TRY(exec_run(p->exec, ~0u));
 	TRY(exec_read(p->exec, p->loss, DTYPE_F64, &loss));
 	TRY(exec_read(p->exec, p->loss_weight, DTYPE_F64, &w));
-	*sum += w > 0 ? loss * w : 0;
-	*weight += w;
+	sums[0] += w > 0 ? loss * w : 0;
+	sums[1] += w;
 	for (int i = 0; i < p->nmetric; i++)
 		TRY(exec_read(p->exec, p->metric[i], DTYPE_F64, values[i]));
 	metrics_add(pooled(s), (const double *const *)values);
@@ -42,22 +44,42 @@ static double **make_values(const struct plan *p, struct arena *a)
 	return v;
 }
 
+/* Whether some rank was asked to stop. */
+static bool stopped(struct comm *c)
+{
+	double signals = signals_pending() != 0;
+	if (ranks_many(c))
+		comm_max(c, &signals, 1, "whether validation goes on");
+	return signals > 0;
+}
+
+static void sum_over_ranks(struct comm *c, struct metrics *m, double sums[2])
+{
+	int64_t n;
+	double *counts = metrics_sums(m, &n);
+	if (!ranks_many(c))
+		return;
+	comm_sum(c, sums, 2, "the validation loss");
+	comm_sum(c, counts, n, "the metrics");
+}
+
 int evaluate(struct session *s, struct evaluation *out)
 {
 	struct arena *a = arena_new();
 	double **values = make_values(s->evaluate_plan[0], a);
-	double sum = 0, weight = 0, t0 = io_seconds();
+	double sums[2] = { 0, 0 }, t0 = io_seconds();
 	int rc = loader_seek(s->validation, 0, 0);
 	metrics_reset(pooled(s));
 	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++) {
 		const struct batch *b;
-		rc = signals_pending() ? E_STOPPED : loader_next(s->validation, &b);
-		if (rc == 0)
-			rc = run_batch(s, b, values, &sum, &weight);
+		rc = stopped(s->comm) ? E_STOPPED : loader_next(s->validation, &b);
+		if (rc == 0 && !b->absent)
+			rc = run_batch(s, b, values, sums);
 	}
 	arena_free(a);
 	TRY(rc);
-	out->loss = weight > 0 ? sum / weight : NAN;
+	sum_over_ranks(s->comm, pooled(s), sums);
+	out->loss = sums[1] > 0 ? sums[0] / sums[1] : NAN;
 	out->metric = metrics_values(pooled(s), &out->nmetric);
 	out->seconds = io_seconds() - t0;
 	return 0;

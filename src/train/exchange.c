@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "ckpt/safetensors.h"
 #include "optim/schedule.h"
+#include "train/ranks.h"
 #include "train/synthetic.h"
 
 static int write_store(struct session *s, const char *path, bool params_only)
@@ -222,11 +223,8 @@ static int run_first_batch(struct session *s, struct plan **used)
 	return exec_run((*used)->exec, ~0u);
 }
 
-int exchange_dump_step(struct session *s, const char *dir)
+static int write_step(struct session *s, const struct plan *p, const char *dir)
 {
-	struct plan *p;
-	TRY(io_mkdirs(dir));
-	TRY(run_first_batch(s, &p));
 	const char **names = mem_calloc((size_t)p->nparam + 2, sizeof *names);
 	for (int i = 0; i < p->nparam; i++)
 		names[i] = graph_t(p->g, p->param[i])->name;
@@ -244,4 +242,13 @@ int exchange_dump_step(struct session *s, const char *dir)
 	mem_free(path);
 	mem_free(names);
 	return rc;
+}
+
+int exchange_dump_step(struct session *s, const char *dir)
+{
+	struct plan *p;
+	bool first = ranks_first(s->comm);
+	TRY(ranks_agree(s->comm, first ? io_mkdirs(dir) : 0, "making the folder"));
+	TRY(run_first_batch(s, &p));
+	return ranks_agree(s->comm, first ? write_step(s, p, dir) : 0, "writing the step");
 }

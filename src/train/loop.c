@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One iteration = one update: `accumulate` micro-batches forward and backward, then the update. The clock (step, epoch,
- * batch) says where training stands; everything between steps is decided from it. */
+ * batch) says where training stands; everything between steps is decided from it, so that all ranks decide alike. What they
+ * cannot know by themselves, that one was asked to stop or that it is time to save, travels with the loss. Rank 0 alone writes. */
 #include "train/loop.h"
 
 #include <inttypes.h>
@@ -17,12 +18,16 @@
 #include "optim/schedule.h"
 #include "report/progress.h"
 #include "train/journal.h"
+#include "train/ranks.h"
+#include "train/replicas.h"
 #include "train/signals.h"
 
 struct loop {
 	struct session *s;
 	const struct run_config *c;
-	struct journal *journal;
+	struct comm *comm;
+	bool first;                    /* this is rank 0, or alone */
+	struct journal *journal;       /* these three: of rank 0, else NULL or silent */
 	struct progress *progress;
 	struct ckpt_store *ckpt;
 	struct clock clock;
@@ -39,13 +44,15 @@ struct loop {
 	bool safe;                     /* a complete checkpoint is on disk */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
+	bool stop, save;               /* agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;
 };
 
 /* --- one step --- */
 
-static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, double *loss)
+/* Of a micro-batch: the loss, and what it is a mean over. */
+static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, double *loss, double *weight)
 {
 	struct plan *p = session_plan(l->s->train_plan, b->n);
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
@@ -54,6 +61,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	TRY(exec_run(p->exec, micro + 1 == micros ? ~0u : EXEC_MICRO));
 	if (p->scaling.state != NONE)
 		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
+	TRY(exec_read(p->exec, p->loss_weight, DTYPE_F64, weight));
 	return exec_read(p->exec, p->loss, DTYPE_F64, loss);
 }
 
@@ -64,29 +72,75 @@ static int64_t micro_batches(const struct loop *l)
 	return left < l->c->train.accumulate ? left : l->c->train.accumulate;
 }
 
+static struct clock after(const struct loop *l, int64_t micros)
+{
+	struct clock c = l->clock;
+	c.step++;
+	c.batch += micros;
+	if (c.batch == l->batches) {
+		c.batch = 0;
+		c.epoch++;
+	}
+	return c;
+}
+
+static bool save_due(const struct loop *l, const struct clock *c)
+{
+	struct ckpt_clock now = { .step = c->step, .epoch = c->epoch, .epoch_end = c->batch == 0,
+		.seconds = io_seconds() - l->saved_at };
+	return ckpt_due(&l->c->checkpoint, &now);
+}
+
+static bool stop_wanted(void)
+{
+	return signals_pending() != 0;
+}
+
+/* A step is of all ranks: *loss and *weight become those of all samples, and what any rank wants, all do. */
+static void step_agree(struct loop *l, double *loss, double *weight, const struct clock *next)
+{
+	double v[] = { *weight > 0 ? *loss * *weight : 0, *weight, stop_wanted(), l->first && save_due(l, next) };
+	if (!ranks_many(l->comm))
+		return;
+	comm_sum(l->comm, v, 4, "the loss of a step");
+	*loss = v[1] > 0 ? v[0] / v[1] : 0;
+	*weight = v[1];
+	l->stop = v[2] > 0;
+	l->save = v[3] > 0;
+}
+
 static int step(struct loop *l, double *loss, int64_t *samples)
 {
 	int64_t micros = micro_batches(l);
+	struct clock next = after(l, micros);
 	*loss = 0;
 	*samples = 0;
 	for (int64_t i = 0; i < micros; i++) {
 		const struct batch *b;
-		double one;
+		double one, weight;
 		TRY(loader_next(l->s->train, &b));
-		TRY(forward_backward(l, b, i, micros, &one));
+		TRY(forward_backward(l, b, i, micros, &one, &weight));
+		weight = b->absent ? 0 : weight;
+		step_agree(l, &one, &weight, &next);
 		*loss += one / (double)micros;
-		*samples += b->n;
+		*samples += b->all;
 	}
 	if (!isfinite(*loss))
-		return ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
-		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, l->clock.step);
-	l->clock.step++;
-	l->clock.batch += micros;
-	if (l->clock.batch == l->batches) {
-		l->clock.batch = 0;
-		l->clock.epoch++;
-	}
+		return ranks_agree(l->comm, ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
+		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, l->clock.step), "the loss");
+	l->clock = next;
 	return 0;
+}
+
+/* After a step; ranks have agreed during it. */
+static bool saving(const struct loop *l)
+{
+	return ranks_many(l->comm) ? l->save : save_due(l, &l->clock);
+}
+
+static bool stopping(const struct loop *l)
+{
+	return ranks_many(l->comm) ? l->stop : stop_wanted();
 }
 
 /* --- between steps --- */
@@ -123,9 +177,12 @@ static int validate(struct loop *l)
 	struct evaluation *e = &l->result->evaluation;
 	struct buf line = BUF_INIT;
 	bool larger;
+	TRY(replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics));
 	int rc = evaluate(l->s, e);
-	if (rc == E_STOPPED)
-		return 0; /* made up for when the run is resumed */
+	if (rc == E_STOPPED) { /* made up for when the run is resumed */
+		l->stop = true;
+		return 0;
+	}
 	TRY(rc);
 	l->result->has_evaluation = true;
 	l->evaluated_step = l->clock.step;
@@ -138,7 +195,7 @@ static int validate(struct loop *l)
 	progress_say(l->progress, "step %" PRId64 "  epoch %" PRId64 "  validation: %s", l->clock.step,
 	             l->clock.epoch, line.data);
 	buf_release(&line);
-	return journal_validation(l->journal, l->clock.step, l->clock.epoch, e);
+	return !l->first ? 0 : journal_validation(l->journal, l->clock.step, l->clock.epoch, e);
 }
 
 static bool validation_due(const struct loop *l)
@@ -148,6 +205,13 @@ static bool validation_due(const struct loop *l)
 		return false;
 	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
 	       (v->steps && l->clock.step % v->steps == 0);
+}
+
+/* What a checkpoint of rank 0 says holds for all ranks. */
+static int settle(struct loop *l)
+{
+	TRY(replicas_compare(l->comm, l->s->store));
+	return replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics);
 }
 
 static int save(struct loop *l)
@@ -160,17 +224,10 @@ static int save(struct loop *l)
 	return 0;
 }
 
-static bool save_due(const struct loop *l)
-{
-	struct ckpt_clock now = { .step = l->clock.step, .epoch = l->clock.epoch,
-		.epoch_end = l->clock.batch == 0, .seconds = io_seconds() - l->saved_at };
-	return ckpt_due(&l->c->checkpoint, &now);
-}
-
 static int note_durable(struct loop *l)
 {
 	struct ckpt_done done;
-	while (ckpt_poll(l->ckpt, &done)) {
+	while (l->first && ckpt_poll(l->ckpt, &done)) {
 		l->safe = true;
 		TRY(journal_checkpoint(l->journal, &done));
 	}
@@ -185,11 +242,13 @@ static void warn_unsaved(int mark)
 	err_truncate(mark);
 }
 
-static void save_or_warn(struct loop *l)
+static int save_or_warn(struct loop *l)
 {
+	TRY(settle(l));
 	int mark = err_count();
-	if (save(l) < 0)
+	if (l->first && save(l) < 0)
 		warn_unsaved(mark);
+	return 0;
 }
 
 /* --- reporting --- */
@@ -209,6 +268,7 @@ static bool finished(const struct loop *l)
 static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 {
 	struct device *dev = l->s->dev;
+	int ranks = ranks_count(l->comm);
 	struct progress_state p = {
 		.step = l->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
@@ -218,9 +278,9 @@ static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
 	/* Measured while the machine did other work too, the peak may have come out too low. */
-	if (p.flops_per_second > dev->peak_flops && dev->peak_flops > 0)
-		dev->peak_flops = p.flops_per_second;
-	p.peak_flops = dev->peak_flops;
+	if (p.flops_per_second > dev->peak_flops * ranks && dev->peak_flops > 0)
+		dev->peak_flops = p.flops_per_second / ranks;
+	p.peak_flops = dev->peak_flops * ranks;
 	if (done >= 3)
 		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - l->clock.step);
 	progress_update(l->progress, &p);
@@ -228,7 +288,7 @@ static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 
 static int report(struct loop *l, double loss, int64_t samples)
 {
-	if (l->clock.step % l->c->report.every && !finished(l))
+	if (!l->first || (l->clock.step % l->c->report.every && !finished(l)))
 		return 0;
 	struct journal_step line = { .step = l->clock.step,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
@@ -270,18 +330,17 @@ static int run(struct loop *l)
 		TRY(timed_step(l, done));
 		if (validation_due(l))
 			TRY(validate(l));
-		if (save_due(l))
-			save_or_warn(l);
+		if (saving(l))
+			TRY(save_or_warn(l));
 		TRY(note_durable(l));
-		if (signals_pending()) {
-			l->result->stopped_by = signals_pending();
+		if (stopping(l)) {
+			l->result->stopped = true;
 			return 0;
 		}
 	}
 	if (l->s->validation && l->evaluated_step != l->clock.step)
 		TRY(validate(l));
-	if (l->s->validation && l->evaluated_step != l->clock.step)
-		l->result->stopped_by = signals_pending();
+	l->result->stopped = l->s->validation && l->evaluated_step != l->clock.step;
 	return 0;
 }
 
@@ -289,7 +348,14 @@ static int run(struct loop *l)
 static int finish(struct loop *l)
 {
 	int mark = err_count();
-	if (l->saved_step != l->clock.step) {
+	bool saved = l->saved_step == l->clock.step;
+	if (ranks_many(l->comm))
+		comm_broadcast(l->comm, &saved, sizeof saved, 0, "whether the end is saved");
+	if (!saved)
+		TRY(settle(l));
+	if (!l->first)
+		return 0;
+	if (!saved) {
 		if (ckpt_wait(l->ckpt) < 0)
 			warn_unsaved(mark);
 		TRY(save(l));
@@ -327,7 +393,8 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
 		return found ? 0 : state_begin_averages(l->s->store);
 	}
-	TRY(ckpt_load(&v, dir, "auto"));
+	if (l->first)
+		TRY(ckpt_load(&v, dir, "auto"));
 	if (!v)
 		return state_begin_averages(l->s->store);
 	int64_t at = ckpt_version_state(v)->step;
@@ -336,21 +403,25 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 	           "--resume, choose another folder with --set run.dir=DIR, or remove it", l->c->run.dir, at);
 }
 
+/* id: as of resume_or_start. */
+static int open_files(struct loop *l, const char *dir, const char *id)
+{
+	const struct run_config *c = l->c;
+	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint)); /* refuses a folder that another process trains in */
+	TRY(write_effective_config(c));
+	ckpt_set_parent(l->ckpt, id);
+	return journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
+}
+
 static int open_run(struct loop *l, const struct train_options *o)
 {
 	const struct run_config *c = l->c;
 	char *dir = io_join(c->run.dir, "checkpoints"), id[64];
-	int rc = io_mkdirs(c->run.dir);
+	int rc = ranks_agree(l->comm, l->first ? io_mkdirs(c->run.dir) : 0, "making the run's folder");
 	if (rc == 0)
-		rc = resume_or_start(l, o, dir, id);
+		rc = ranks_agree(l->comm, resume_or_start(l, o, dir, id), "the checkpoint to go on from");
 	if (rc == 0)
-		rc = ckpt_open(&l->ckpt, dir, &c->checkpoint); /* refuses a folder that another process trains in */
-	if (rc == 0)
-		rc = write_effective_config(c);
-	if (rc == 0)
-		ckpt_set_parent(l->ckpt, id);
-	if (rc == 0)
-		rc = journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
+		rc = ranks_agree(l->comm, l->first ? open_files(l, dir, id) : 0, "opening the run's files");
 	mem_free(dir);
 	return rc;
 }
@@ -372,7 +443,7 @@ static int plan_length(struct loop *l)
 static int prepare(struct loop *l, const struct train_options *o)
 {
 	const struct plan *p = l->s->train_plan[0];
-	TRY(plan_length(l));
+	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
@@ -382,11 +453,11 @@ static int prepare(struct loop *l, const struct train_options *o)
 
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
-	struct loop l = { .s = s, .c = s->config, .start = io_seconds(), .saved_at = io_seconds(),
+	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = ranks_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
 		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
-	l.progress = progress_new(o->progress);
+	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_install();
 	int rc = prepare(&l, o);
 	if (rc == 0)

@@ -15,14 +15,14 @@ struct train_options {
 struct train_result {
 	int64_t step, epoch;
 	double seconds;                /* wall time of this run, from train() on */
-	int stopped_by;                /* signal that ended it, 0 if training is complete */
+	bool stopped;                  /* by a signal, on whichever rank; false if training is complete */
 	bool target_reached;
 	bool has_evaluation;
 	struct evaluation evaluation;  /* the last one */
 	uint64_t step_allocations;     /* memory obtained by steps after the first two */
 };
 
-/* Trains s (opened with SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN). Leaves the newest state in a checkpoint, also
+/* Trains s (opened with SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN). Collective; r is the same on all ranks but for seconds. Leaves the newest state in a checkpoint, also
  * when it was stopped. A run folder that holds checkpoints is refused unless resumed (E_CANTCREATE). */
 int train(struct session *s, const struct train_options *o, struct train_result *r);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs prediction plans over the validation loader and hands each sample's output to a writer: one array for all (.npy, .nc), or
- * a picture for each. The largest logit is the predicted class. */
+ * a picture for each. The largest logit is the predicted class. Of several ranks the first writes; the others give it what they
+ * have of each batch, in order. */
 #include "train/predict.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "report/netcdf_file.h"
 #include "report/png.h"
+#include "train/ranks.h"
 
 #define PREDICT_GAP 2          /* white rows between the two maps, in grid points */
 #define PREDICT_WIDTH 720      /* small grids are drawn with several pixels a point, up to about this */
@@ -176,39 +178,102 @@ static int write_picture(struct writer *w, const struct result *r)
 
 /* --- running --- */
 
-static int run_batch(struct writer *w, const struct batch *b, float *output, int64_t first)
+static struct shape output_shape(const struct session *s)
 {
-	struct session *s = w->s;
-	struct plan *p = session_plan(s->predict_plan, b->n);
+	const struct plan *p = s->predict_plan[0];
 	const struct shape *whole = &graph_t(p->g, p->output)->shape;
-	struct shape one = shape_of(whole->nd - 1, whole->d + 1);
-	int64_t each = shape_count(&one), target = shape_count(loader_target_shape(s->validation));
+	return shape_of(whole->nd - 1, whole->d + 1);
+}
+
+static int predict_batch(struct session *s, const struct batch *b, float *output)
+{
+	struct plan *p = session_plan(s->predict_plan, b->n);
 	TRY(plan_feed(p, s->config, b, NULL));
 	TRY(exec_run(p->exec, ~0u));
-	TRY(exec_read(p->exec, p->output, DTYPE_F32, output));
-	for (int64_t i = 0; i < b->n; i++) {
-		struct result r = { first + i, &one, output + i * each, (const char *)b->target + 4 * i * target };
+	return exec_read(p->exec, p->output, DTYPE_F32, output);
+}
+
+/* The n samples of a rank, from `first` on in the file. */
+static int write_samples(struct writer *w, int64_t first, int64_t n, const float *output, const char *target)
+{
+	struct shape one = output_shape(w->s);
+	int64_t each = shape_count(&one), target_each = shape_count(loader_target_shape(w->s->validation));
+	for (int64_t i = 0; i < n; i++) {
+		struct result r = { first + i, &one, output + i * each, target + 4 * i * target_each };
 		TRY(w->write(w, &r));
 	}
 	return 0;
 }
 
+/* Samples in the host's memory: of this rank's batch, or of another's. */
+struct share {
+	float *output;
+	char *target;
+};
+
+static struct share make_share(const struct session *s)
+{
+	struct shape one = output_shape(s);
+	size_t batch = (size_t)s->config->train.batch_size, target = (size_t)shape_count(loader_target_shape(s->validation));
+	return (struct share){ mem_alloc(4 * batch * (size_t)shape_count(&one)), mem_alloc(4 * batch * target) };
+}
+
+static void free_share(struct share *s)
+{
+	mem_free(s->output);
+	mem_free(s->target);
+}
+
+/* Each rank's share of the batch in turn, to all of them: but for the first they have no use for it, but sums and broadcasts are what ranks
+ * can do together. */
+static int write_shares(struct writer *w, const struct batch *b, const float *output, struct share *room)
+{
+	struct session *s = w->s;
+	struct comm *c = s->comm;
+	struct shape one = output_shape(s);
+	size_t each = 4 * (size_t)shape_count(&one), target_each = 4 * (size_t)shape_count(loader_target_shape(s->validation));
+	int64_t begin = b->index * s->config->train.batch_size * c->size;
+	for (int r = 0; r < c->size; r++) {
+		int64_t at = loader_share(b->all, r, c->size), n = loader_share(b->all, r + 1, c->size) - at;
+		if (n == 0)
+			continue;
+		if (r == c->rank) {
+			memcpy(room->output, output, (size_t)n * each);
+			memcpy(room->target, b->target, (size_t)n * target_each);
+		}
+		comm_broadcast(c, room->output, (size_t)n * each, r, "predictions");
+		comm_broadcast(c, room->target, (size_t)n * target_each, r, "targets");
+		if (ranks_first(c))
+			TRY(write_samples(w, begin + at, n, room->output, room->target));
+	}
+	return 0;
+}
+
+static int run_batch(struct writer *w, const struct batch *b, float *output, struct share *room)
+{
+	if (!b->absent)
+		TRY(predict_batch(w->s, b, output));
+	if (ranks_many(w->s->comm))
+		return write_shares(w, b, output, room);
+	return write_samples(w, b->first, b->n, output, b->target);
+}
+
 static int run_all(struct writer *w, int64_t *written)
 {
 	struct session *s = w->s;
-	const struct plan *p = s->predict_plan[0];
-	float *output = mem_alloc(sizeof *output * (size_t)shape_count(&graph_t(p->g, p->output)->shape));
+	struct share mine = make_share(s), theirs = make_share(s);
 	int rc = loader_seek(s->validation, 0, 0);
 	*written = 0;
 	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++) {
 		const struct batch *b;
 		rc = loader_next(s->validation, &b);
 		if (rc == 0)
-			rc = run_batch(w, b, output, *written);
+			rc = run_batch(w, b, mine.output, &theirs);
 		if (rc == 0)
-			*written += b->n;
+			*written += b->all;
 	}
-	mem_free(output);
+	free_share(&mine);
+	free_share(&theirs);
 	return rc;
 }
 
@@ -218,37 +283,21 @@ static bool ends_in(const char *s, const char *suffix)
 	return n > m && strcmp(s + n - m, suffix) == 0;
 }
 
-static int predict_npy(struct writer *w, int64_t *written)
+static int open_npy(struct writer *w)
 {
-	const struct plan *p = w->s->predict_plan[0];
-	const struct shape *s = &graph_t(p->g, p->output)->shape;
-	struct shape one = shape_of(s->nd - 1, s->d + 1);
+	struct shape one = output_shape(w->s);
 	TRY(io_create(&w->file, w->out));
 	w->write = write_npy;
-	int rc = npy_header(w->file, dataset_info(w->s->validation_set)->samples, &one);
-	if (rc == 0)
-		rc = run_all(w, written);
-	if (rc == 0)
-		return io_commit(w->file);
-	io_discard(w->file);
-	return rc;
+	return npy_header(w->file, loader_samples(w->s->validation), &one);
 }
 
-static int predict_nc(struct writer *w, int64_t *written)
+static int open_nc(struct writer *w)
 {
-	const struct plan *p = w->s->predict_plan[0];
-	const struct shape *s = &graph_t(p->g, p->output)->shape;
-	struct shape one = shape_of(s->nd - 1, s->d + 1);
+	struct shape one = output_shape(w->s);
 	const struct dataset_info *info = dataset_info(w->s->train_set);
 	bool named = loss_wants_labels(&w->s->config->loss) && info->nclasses == one.d[0];
-	TRY(netcdf_create(&w->nc, w->out, "prediction", dataset_info(w->s->validation_set)->samples, &one,
-	                  named ? info->classes : NULL));
 	w->write = write_nc;
-	int rc = run_all(w, written);
-	if (rc == 0)
-		return netcdf_commit(w->nc);
-	netcdf_discard(w->nc);
-	return rc;
+	return netcdf_create(&w->nc, w->out, "prediction", loader_samples(w->s->validation), &one, named ? info->classes : NULL);
 }
 
 /* Can the file's target be drawn beside an output of shape s (N, C, [D,] H, W)? It need not fit: nothing is computed with it. */
@@ -266,11 +315,13 @@ static bool target_fits(const struct session *s, bool labels, const struct shape
 	return true;
 }
 
-static int predict_pictures(struct writer *w, int64_t *written)
+static int open_pictures(struct writer *w)
 {
 	const struct plan *p = w->s->predict_plan[0];
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
+	if (ends_in(w->out, ".png"))
+		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy or .nc, or a folder for pictures", w->out);
 	if (s->nd < 3)
 		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o FILE.npy' or '-o FILE.nc'",
 		           shape_text(s, text));
@@ -278,18 +329,38 @@ static int predict_pictures(struct writer *w, int64_t *written)
 	w->truth = target_fits(w->s, w->labels, s);
 	if (!w->truth)
 		note("the targets of the file do not fit the output; pictures show the prediction alone");
-	TRY(io_mkdirs(w->out));
 	w->write = write_picture;
-	return run_all(w, written);
+	return io_mkdirs(w->out);
+}
+
+static int open_output(struct writer *w)
+{
+	if (!ranks_first(w->s->comm))
+		return 0;
+	return ends_in(w->out, ".npy") ? open_npy(w) : ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
+}
+
+/* What was not finished does not appear under its name. */
+static int close_output(struct writer *w, int rc)
+{
+	if (w->file && rc == 0)
+		rc = io_commit(w->file);
+	else if (w->file)
+		io_discard(w->file);
+	if (w->nc && rc == 0)
+		rc = netcdf_commit(w->nc);
+	else if (w->nc)
+		netcdf_discard(w->nc);
+	return rc;
 }
 
 int predict(struct session *s, const char *out, int64_t *written)
 {
 	struct writer w = { .s = s, .out = out, .pixels = BUF_INIT, .large = BUF_INIT };
-	if (ends_in(out, ".png"))
-		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy or .nc, or a folder for pictures", out);
-	int rc = ends_in(out, ".npy") ? predict_npy(&w, written)
-	       : ends_in(out, ".nc") ? predict_nc(&w, written) : predict_pictures(&w, written);
+	int rc = ranks_agree(s->comm, open_output(&w), "opening the output");
+	if (rc == 0)
+		rc = run_all(&w, written);
+	rc = close_output(&w, rc);
 	buf_release(&w.pixels);
 	buf_release(&w.large);
 	return rc;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "model/model.h"
+#include "train/ranks.h"
 
 /* With SESSION_NO_DATA: data that is not there is done without if the config says what it would be. */
 static bool plan_without_data(const struct session *s, const struct session_options *o, int rc)
@@ -58,6 +59,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	              !(predict && dtype_is_float(dataset_info(set)->target_dtype));
 	struct loader_options o = { .config = &s->config->data, .training = training,
 		.seed = (uint64_t)s->config->run.seed, .batch_size = s->config->train.batch_size,
+		.rank = s->comm ? s->comm->rank : 0, .ranks = ranks_count(s->comm),
 		.statistics = s->train_set,
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32 };
 	return loader_new(out, set, &o);
@@ -202,7 +204,7 @@ static int64_t store_bytes(const struct session *s, const struct graph *g)
 static int check_memory(const struct session *s, const struct plan *p)
 {
 	const char *by;
-	int64_t have = host_memory(&by), fixed = store_bytes(s, p->g), step = (int64_t)exec_arena_bytes(p->exec);
+	int64_t have = host_memory(&by) / (s->comm ? s->comm->local_size : 1), fixed = store_bytes(s, p->g), step = (int64_t)exec_arena_bytes(p->exec);
 	double mib = 1 << 20;
 	if (s->dev->driver || have == 0 || (fixed <= have && step <= have - fixed))
 		return 0;
@@ -233,35 +235,50 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 	return 0;
 }
 
-/* Where nothing is run, one plan shows what there is to see. */
-static int make_plans(struct session *s, struct plan *plans[2], enum plan_mode mode, int64_t samples,
-                      bool short_batch, const struct session_options *o)
+/* For the batches of this loader; NULL: full ones. Where nothing is run, one plan shows what there is to see. */
+static int make_plans(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l,
+                      const struct session_options *o)
 {
-	int64_t batch = s->config->train.batch_size, rest = samples % batch;
-	if (samples >= batch)
+	int64_t batch = s->config->train.batch_size, rest = l ? loader_short_batch(l) : 0;
+	bool full = !l || loader_samples(l) >= batch * ranks_count(s->comm);
+	if (full)
 		TRY(make_plan(s, &plans[0], mode, batch, o));
-	if (rest && short_batch && (samples < batch || (o->need & SESSION_RUN)))
-		TRY(make_plan(s, &plans[samples >= batch], mode, rest, o));
+	if (rest && !(full && (rest == batch || !(o->need & SESSION_RUN))))
+		TRY(make_plan(s, &plans[full], mode, rest, o));
 	return 0;
 }
 
-static int plan_all(struct session *s, const struct session_options *o)
+static int check_samples(const struct session *s)
 {
 	const struct data_config *d = &s->config->data;
-	int64_t n = s->train_set ? dataset_info(s->train_set)->samples : s->config->train.batch_size;
-	bool keep = d->keep_short_batch;
-	if (n == 0 || (!keep && n < s->config->train.batch_size))
+	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX, batch = s->config->train.batch_size * ranks_count(s->comm);
+	if (n == 0 || (!d->keep_short_batch && n < batch))
 		return ERR(E_CONFIG, &d->train.loc[0], "%lld training samples are less than one batch of %lld",
-		           (long long)n, (long long)s->config->train.batch_size);
-	if (o->need & SESSION_TRAIN)
-		TRY(make_plans(s, s->train_plan, PLAN_TRAIN, n, keep, o));
-	if (!s->validation)
+		           (long long)n, (long long)batch);
+	return 0;
+}
+
+/* A set smaller than a batch of all ranks is dealt in shares that differ by a sample, and so do the plans p. */
+static int compare(const struct session *s, const struct plan *p, const struct loader *l)
+{
+	bool full = !l || loader_samples(l) >= s->config->train.batch_size * ranks_count(s->comm);
+	return ranks_compare(s->comm, s->config, s->dev, s->train_set ? dataset_fingerprint(s->train_set) : 0, full ? p : NULL);
+}
+
+static int plan_training(struct session *s, const struct session_options *o)
+{
+	if (!(o->need & SESSION_TRAIN))
 		return 0;
-	n = dataset_info(s->validation_set)->samples;
-	if (o->need & SESSION_EVALUATE)
-		TRY(make_plans(s, s->evaluate_plan, PLAN_EVALUATE, n, true, o));
-	if (o->need & SESSION_PREDICT)
-		TRY(make_plans(s, s->predict_plan, PLAN_PREDICT, n, true, o));
+	TRY(ranks_agree(s->comm, make_plans(s, s->train_plan, PLAN_TRAIN, s->train, o), "planning"));
+	return compare(s, s->train_plan[0], s->train);
+}
+
+static int plan_the_rest(struct session *s, const struct session_options *o)
+{
+	if (s->validation && o->need & SESSION_EVALUATE)
+		TRY(make_plans(s, s->evaluate_plan, PLAN_EVALUATE, s->validation, o));
+	if (s->validation && o->need & SESSION_PREDICT)
+		TRY(make_plans(s, s->predict_plan, PLAN_PREDICT, s->validation, o));
 	return 0;
 }
 
@@ -285,16 +302,15 @@ static int open_device(struct session *s, const struct session_options *o)
 {
 	const struct run_config *c = s->config;
 	TRY(device_open(&s->dev, o->device ? o->device : device_names[c->device]));
+	s->dev->comm = ranks_many(s->comm) ? s->comm : NULL;
+	s->dev->direct = !c->precision.winograd;
+	s->store = store_new(s->dev, (uint64_t)c->run.seed);
 	int rc = device_set_compute(s->dev, config_compute(c), c->precision.allow_emulation);
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 
-static int open_all(struct session *s, const struct session_options *o)
+static int open_loaders(struct session *s, const struct session_options *o)
 {
-	TRY(open_data(s, o));
-	TRY(open_device(s, o));
-	s->dev->direct = !s->config->precision.winograd;
-	s->store = store_new(s->dev, (uint64_t)s->config->run.seed);
 	if (s->train_set)
 		TRY(open_loader(s, &s->train, s->train_set, true, false));
 	if (s->validation_set) {
@@ -303,14 +319,30 @@ static int open_all(struct session *s, const struct session_options *o)
 	}
 	TRY(learn_data(s));
 	TRY(check_targets(s, o));
-	TRY(plan_all(s, o));
-	return o->need & SESSION_RUN ? bind_all(s, o) : 0;
+	return check_samples(s);
+}
+
+/* Every phase ends in an agreement: a rank that went on alone would wait for the others in vain. */
+static int open_all(struct session *s, const struct session_options *o)
+{
+	struct comm *c = s->comm;
+	TRY(ranks_agree(c, config_share_batch(s->config, ranks_count(c)), "sharing the batch"));
+	TRY(ranks_agree(c, open_data(s, o), "opening the data"));
+	host_share(ranks_sharing(c));
+	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
+	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));
+	TRY(plan_training(s, o));
+	TRY(ranks_agree(c, plan_the_rest(s, o), "planning"));
+	if (!(o->need & SESSION_TRAIN))
+		TRY(compare(s, s->evaluate_plan[0] ? s->evaluate_plan[0] : s->predict_plan[0], s->validation));
+	return ranks_agree(c, o->need & SESSION_RUN ? bind_all(s, o) : 0, "memory");
 }
 
 int session_open(struct session **out, struct run_config *config, const struct session_options *o)
 {
 	struct session *s = mem_calloc(1, sizeof *s);
 	s->config = config;
+	s->comm = o->comm;
 	int rc = open_all(s, o);
 	if (rc < 0) {
 		session_close(s);

@@ -9,13 +9,14 @@
 
 struct session {
 	struct run_config *config;
+	struct comm *comm;                               /* borrowed; NULL: alone */
 	struct device *dev;
 	struct store *store;
 	struct dataset *train_set, *validation_set;      /* validation_set NULL if none is configured */
 	struct loader *train, *validation;               /* both NULL without data */
 	struct plan_data data;
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that of a short last batch (NULL if
-	 * there is none). */
+	 * there is none, or this rank's share of it is a full one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
 	void *arena;
 	size_t arena_bytes;
@@ -32,6 +33,7 @@ enum session_need {
 };
 
 struct session_options {
+	struct comm *comm;         /* the ranks of the run; NULL: alone */
 	unsigned need;
 	const char *device;        /* overrides the config's, or NULL */
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
@@ -39,7 +41,8 @@ struct session_options {
 	bool dump_dot;
 };
 
-/* Takes config (freed by session_close). */
+/* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they mean to run the same when it
+ * has not. */
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
 

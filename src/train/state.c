@@ -11,6 +11,14 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "train/ranks.h"
+#include "train/replicas.h"
+
+/* Samples of all ranks in a micro-batch; what positions count. */
+static int64_t global_batch(const struct session *s)
+{
+	return s->config->train.batch_size * ranks_count(s->comm);
+}
 
 static int collect(struct session *s, struct arena *a, const struct ckpt_tensor **out, int *n)
 {
@@ -37,7 +45,8 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "best", arena_printf(a, "%a", c->best) },
 		{ "seconds", arena_printf(a, "%a", c->seconds) },
 		{ "seed", arena_printf(a, "%" PRId64, s->config->run.seed) },
-		{ "batch_size", arena_printf(a, "%" PRId64, s->config->train.batch_size) },
+		{ "batch_size", arena_printf(a, "%" PRId64, global_batch(s)) },
+		{ "ranks", arena_printf(a, "%d", ranks_count(s->comm)) },
 		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
 		{ "device", s->dev->name },
 	};
@@ -139,8 +148,6 @@ static int check_scalars(struct session *s, const struct ckpt_version *v)
 	char text[32];
 	snprintf(text, sizeof text, "%" PRId64, s->config->run.seed);
 	TRY(check_scalar(v, "seed", text, "seed"));
-	snprintf(text, sizeof text, "%" PRId64, s->config->train.batch_size);
-	TRY(check_scalar(v, "batch_size", text, "batch size"));
 	snprintf(text, sizeof text, "%016" PRIx64, dataset_fingerprint(s->train_set));
 	return check_scalar(v, "data", text, "training data");
 }
@@ -157,28 +164,54 @@ static int number(const struct ckpt_version *v, const char *name, double *out)
 	return 0;
 }
 
+/* The position within the epoch, in batches as this run has them. A run on another number of ranks has larger or smaller ones, and goes on
+ * where both have a step's end. */
+static int restore_position(struct session *s, const struct ckpt_version *v, int64_t *batch)
+{
+	double at, size, ranks = 1;
+	char text[32];
+	int64_t now = global_batch(s), step = now * s->config->train.accumulate, samples;
+	TRY(number(v, "batch", &at));
+	TRY(number(v, "batch_size", &size));
+	if (ckpt_version_scalar(v, "ranks"))
+		TRY(number(v, "ranks", &ranks));
+	if (!(at >= 0 && at < 0x1p53 && size >= 1 && at * size < (double)loader_samples(s->train) && ranks >= 1 && ranks < 0x1p31))
+		return ERR(E_DATA, NULL, "checkpoint '%s' is of batch %g, of %g samples each, of an epoch of %" PRId64 " samples",
+		           ckpt_version_id(v), at, size, loader_samples(s->train));
+	snprintf(text, sizeof text, "%" PRId64, now);
+	if ((int64_t)ranks == ranks_count(s->comm) || (int64_t)size != (int64_t)ranks * s->config->train.batch_size)
+		TRY(check_scalar(v, "batch_size", text, "batch size"));
+	samples = (int64_t)at * (int64_t)size;
+	*batch = samples / now;
+	if ((int64_t)size == now)
+		return 0;
+	if (samples % step)
+		return ERR(E_CONFIG, NULL, "checkpoint '%s' was made by %d rank%s after %" PRId64 " samples of an epoch, where no step of %d "
+		           "rank%s with %" PRId64 " samples begins; continue with a 'train.global_batch_size' of %" PRId64 ", or "
+		           "from the checkpoint of an epoch's end", ckpt_version_id(v), (int)ranks, ranks > 1 ? "s" : "", samples,
+		           ranks_count(s->comm), ranks_many(s->comm) ? "s" : "", step, (int64_t)size);
+	note("a batch now has %" PRId64 " samples, for %d ranks; checkpoint '%s' was made with %" PRId64 ", by %d", now,
+	     ranks_count(s->comm), ckpt_version_id(v), (int64_t)size, (int)ranks);
+	return 0;
+}
+
 static int restore(struct session *s, const struct ckpt_version *v, struct clock *c)
 {
-	double batch;
 	TRY(check_scalars(s, v));
+	TRY(restore_position(s, v, &c->batch));
 	TRY(refuse_foreign(v, s->store));
 	for (int i = 0; i < store_count(s->store); i++)
 		if (store_at(s->store, i)->use != STATE_OF_STEP)
 			TRY(restore_entry(v, store_at(s->store, i)));
-	TRY(number(v, "batch", &batch));
-	if (!(batch >= 0 && batch < (double)loader_batches(s->train)))
-		return ERR(E_DATA, NULL, "checkpoint '%s' is of batch %g of an epoch of %" PRId64, ckpt_version_id(v), batch,
-		           loader_batches(s->train));
 	TRY(number(v, "best", &c->best));
 	TRY(number(v, "seconds", &c->seconds));
 	c->step = ckpt_version_state(v)->step;
 	c->epoch = ckpt_version_state(v)->epoch;
-	c->batch = (int64_t)batch;
 	c->metric = ckpt_version_state(v)->metric;
 	return 0;
 }
 
-int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64])
+static int load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64])
 {
 	struct ckpt_version *v;
 	TRY(ckpt_load(&v, dir, which));
@@ -191,8 +224,28 @@ int state_load(struct session *s, const char *dir, const char *which, struct clo
 	return rc;
 }
 
-int state_load_weights(struct store *store, const char *dir, const char *which, bool averaged, bool *found,
-                       char id[64])
+/* What rank 0 has read, for all. */
+struct loaded {
+	struct clock clock;
+	bool found;
+	char id[64];
+};
+
+int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64])
+{
+	struct loaded l = { .clock = *c };
+	int rc = ranks_first(s->comm) ? load(s, dir, which, &l.clock, &l.found, l.id) : 0;
+	TRY(ranks_agree(s->comm, rc, "reading the checkpoint"));
+	if (ranks_many(s->comm))
+		comm_broadcast(s->comm, &l, sizeof l, 0, "the checkpoint's position");
+	*c = l.clock;
+	*found = l.found;
+	snprintf(id, 64, "%s", l.id);
+	return l.found ? replicas_begin(s->comm, s->store) : 0;
+}
+
+static int load_weights(struct store *store, const char *dir, const char *which, bool averaged, bool *found,
+                        char id[64])
 {
 	struct ckpt_version *v;
 	int rc = 0;
@@ -208,4 +261,14 @@ int state_load_weights(struct store *store, const char *dir, const char *which, 
 		rc = restore_averages(v, store);
 	ckpt_version_free(v);
 	return rc;
+}
+
+int state_load_weights(struct session *s, const char *dir, const char *which, bool averaged, bool *found, char id[64])
+{
+	*found = false;
+	int rc = ranks_first(s->comm) ? load_weights(s->store, dir, which, averaged, found, id) : 0;
+	TRY(ranks_agree(s->comm, rc, "reading the checkpoint"));
+	if (ranks_many(s->comm))
+		comm_broadcast(s->comm, found, sizeof *found, 0, "whether there is a checkpoint");
+	return *found ? replicas_begin(s->comm, s->store) : 0;
 }

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Agreement is one gather of codes (comm_agree). What identifies a run is gathered too, as a few numbers; each rank then
+ * compares itself with what most have, and only who differs has to find out in what. */
+#include "train/ranks.h"
+
+#include <config.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "graph/pass.h"
+
+static enum ranks_failure failure;
+
+enum ranks_failure ranks_failure(void)
+{
+	return failure;
+}
+
+int ranks_agree(struct comm *c, int rc, const char *what)
+{
+	double failed = rc < 0;
+	if (!ranks_many(c) || failure != RANKS_ALONE)   /* it is known already */
+		return rc;
+	rc = comm_agree(c, rc, what);
+	if (rc < 0) {
+		comm_sum(c, &failed, 1, what);
+		failure = (int)failed == c->size ? RANKS_ALIKE : RANKS_ONE;
+	}
+	return rc;
+}
+
+const char *ranks_name(const struct comm *c, char text[112])
+{
+	snprintf(text, 112, "rank %d (host %s)", c->rank, c->host_name);
+	return text;
+}
+
+/* --- processors --- */
+
+struct seat {
+	int host;
+	cpu_set_t processors;
+};
+
+int ranks_sharing(struct comm *c)
+{
+	struct seat mine = { .host = ranks_many(c) ? c->host : 0 };
+	int n = 0;
+	if (!ranks_many(c))
+		return 1;
+	if (sched_getaffinity(0, sizeof mine.processors, &mine.processors) != 0)
+		CPU_ZERO(&mine.processors);
+	struct seat *all = mem_calloc((size_t)c->size, sizeof *all);
+	comm_all_gather(c, &mine, sizeof mine, all, "the processors of each rank");
+	for (int r = 0; r < c->size; r++)
+		n += all[r].host == mine.host && CPU_EQUAL(&all[r].processors, &mine.processors);
+	mem_free(all);
+	return n;
+}
+
+/* --- identity --- */
+
+enum part { SAME_VERSION, SAME_CONFIG, SAME_DEVICE, SAME_DATA, SAME_PLAN, NPARTS };
+static const char *const what_of[NPARTS] = {
+	[SAME_VERSION] = "the versions of dlx",
+	[SAME_CONFIG] = "the configs",
+	[SAME_DEVICE] = "the devices",
+	[SAME_DATA] = "the training data",
+	[SAME_PLAN] = "the plans",
+};
+
+int ranks_majority(const void *all, size_t each, int n)
+{
+	const char *v = all;
+	int best = 0, most = 0;
+	for (int i = 0; i < n; i++) {
+		int same = 0;
+		for (int k = 0; k < n; k++)
+			same += memcmp(v + (size_t)i * each, v + (size_t)k * each, each) == 0;
+		if (same > most) {
+			best = i;
+			most = same;
+		}
+	}
+	return best;
+}
+
+/* The effective config without what may differ: names of folders and files, which are the host's own matter. */
+static void config_text(const struct run_config *c, struct buf *out)
+{
+	struct arena *a = arena_new();
+	struct run_config plain = *c;
+	plain.run.dir = NULL;
+	plain.data.train.n = plain.data.validation.n = 0;
+	ytree_write(out, config_effective(&plain, a));
+	buf_putc(out, '\0');
+	arena_free(a);
+}
+
+/* The first line in which a differs from b; both end in '\0'. */
+static void first_difference(const char *a, const char *b, struct buf *out)
+{
+	while (*a || *b) {
+		size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+		if (n != m || memcmp(a, b, n) != 0) {
+			size_t in_a = strspn(a, " "), in_b = strspn(b, " ");
+			buf_printf(out, "'%.*s' here, '%.*s' there", (int)(n - in_a), a + in_a, (int)(m - in_b), b + in_b);
+			return;
+		}
+		a += n + (a[n] == '\n');
+		b += m + (b[m] == '\n');
+	}
+}
+
+struct self {
+	const struct run_config *config;
+	uint64_t part[NPARTS];
+	char text[NPARTS][256];        /* for people; of SAME_CONFIG: none */
+	struct buf config_text;
+};
+
+/* Short of the config every part is told by one line. */
+static void tell(struct comm *c, struct self *me, enum part p, int reference, bool differs, struct buf *out)
+{
+	uint64_t n = p == SAME_CONFIG ? me->config_text.len : sizeof me->text[p];
+	comm_broadcast(c, &n, sizeof n, reference, what_of[p]);
+	char *theirs = mem_calloc(1, n + 1);
+	if (c->rank == reference)
+		memcpy(theirs, p == SAME_CONFIG ? me->config_text.data : me->text[p], n);
+	comm_broadcast(c, theirs, n, reference, what_of[p]);
+	if (differs && p == SAME_CONFIG)
+		first_difference(me->config_text.data, theirs, out);
+	else if (differs)
+		buf_printf(out, "%s here, %s there", me->text[p], theirs);
+	mem_free(theirs);
+}
+
+static int compare_part(struct comm *c, struct self *me, const uint64_t *all, enum part p)
+{
+	uint64_t *one = mem_calloc((size_t)c->size, sizeof *one);
+	bool any = false;
+	struct buf text = BUF_INIT;
+	int rc = 0;
+	for (int r = 0; r < c->size; r++)
+		one[r] = all[r * NPARTS + p];
+	int reference = ranks_majority(one, sizeof *one, c->size);
+	for (int r = 0; r < c->size; r++)
+		any = any || one[r] != one[reference];
+	bool differs = me->part[p] != one[reference];
+	mem_free(one);
+	if (!any)
+		return 0;
+	tell(c, me, p, reference, differs, &text);
+	if (differs)
+		rc = ERR(E_CONFIG, NULL, "this rank differs from rank %d in %s: %s", reference, what_of[p], text.data);
+	buf_release(&text);
+	return ranks_agree(c, rc, what_of[p]);
+}
+
+static void introduce(struct self *me, const struct device *dev, uint64_t data, const struct plan *p)
+{
+	snprintf(me->text[SAME_VERSION], sizeof *me->text, "%s", PACKAGE_VERSION);
+	snprintf(me->text[SAME_DEVICE], sizeof *me->text, "'%s'", dev->name);
+	snprintf(me->text[SAME_DATA], sizeof *me->text, "fingerprint %016llx", (unsigned long long)data);
+	me->part[SAME_PLAN] = p ? graph_fingerprint(p->g) : 0;
+	snprintf(me->text[SAME_PLAN], sizeof *me->text, "fingerprint %016llx (%s)", (unsigned long long)me->part[SAME_PLAN],
+	         dev->description);
+	config_text(me->config, &me->config_text);
+	me->part[SAME_VERSION] = hash_name(me->text[SAME_VERSION]);
+	me->part[SAME_CONFIG] = hash_name(me->config_text.data);
+	me->part[SAME_DEVICE] = hash_name(me->text[SAME_DEVICE]);
+	me->part[SAME_DATA] = data;
+}
+
+int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev, uint64_t data,
+                  const struct plan *p)
+{
+	struct self me = { .config = config, .config_text = BUF_INIT };
+	int rc = 0;
+	if (!ranks_many(c))
+		return 0;
+	introduce(&me, dev, data, p);
+	uint64_t *all = mem_calloc((size_t)c->size, sizeof me.part);
+	comm_all_gather(c, me.part, sizeof me.part, all, "comparing plans");
+	for (int i = 0; i < NPARTS && rc == 0; i++)
+		rc = compare_part(c, &me, all, (enum part)i);
+	mem_free(all);
+	buf_release(&me.config_text);
+	return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the ranks of a run settle beside its steps: whether something has failed, and who says so; whether all of them mean the same
+ * run. A struct comm may be NULL here: alone. */
+#ifndef DLX_TRAIN_RANKS_H
+#define DLX_TRAIN_RANKS_H
+
+#include "comm/comm.h"
+#include "train/plan.h"
+
+static inline bool ranks_many(const struct comm *c)
+{
+	return c && c->size > 1;
+}
+
+static inline int ranks_count(const struct comm *c)
+{
+	return c ? c->size : 1;
+}
+
+/* Rank 0, or alone: writes files and prints. */
+static inline bool ranks_first(const struct comm *c)
+{
+	return !c || c->rank == 0;
+}
+
+/* Ends a phase of the set-up: rc if it failed here, else the code of another rank's failure, else 0. After a failure every rank
+ * returns to main, which prints it once. Collective. */
+int ranks_agree(struct comm *c, int rc, const char *what);
+
+enum ranks_failure {
+	RANKS_ALONE,                   /* this rank has failed, and the others do not know */
+	RANKS_ONE,                     /* the rank that has to print it is comm_prints's */
+	RANKS_ALIKE,                   /* the same, and all ranks failed: their number says nothing */
+};
+/* Of the failure that main has before it. */
+enum ranks_failure ranks_failure(void);
+
+/* How many ranks of this host, this one included, may run on the very same processors. Collective. */
+int ranks_sharing(struct comm *c);
+
+/* Of the values of all ranks, `each` bytes by rank: the first rank of those that most have. */
+int ranks_majority(const void *all, size_t each, int n);
+/* This one's, "rank 3 (host c1)", into text; returns it. */
+const char *ranks_name(const struct comm *c, char text[112]);
+
+/* All ranks mean to run the same: version, config, device, training data and plan (NULL: not compared).
+ * E_CONFIG on a rank that differs from most, with the difference. Collective. */
+int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev, uint64_t data,
+                  const struct plan *p);
+
+#endif
