@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Dropout (Srivastava et al., JMLR 15, 2014), inverted: y = x / (1 - rate) where a random number
- * says keep, else 0. That number is a pure function of run seed, layer (stream), step and the
- * element's place in the channels-last order, so the mask depends on neither layout, thread nor
- * rank and is not stored: the gradient is the same op on dy, which draws the same mask again.
+ * says keep, else 0. That number is a pure function of run seed, layer (stream), step, the sample's
+ * place among all samples of the step, and the element's place in the sample in the channels-last
+ * order. So the mask depends on neither layout, thread nor how the samples are dealt to ranks and
+ * micro-batches, and is not stored: the gradient is the same op on dy, which draws the same mask
+ * again. Each sample begins with a block of the generator of its own.
  *
  * relu_dropout is both in one pass (made by the pass `fuse`). Its output tells where x was positive
  * and kept, so its gradient draws nothing: dx = dy / (1 - rate) where y > 0, else 0.
@@ -16,6 +18,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "op/elementwise.h"
+#include "op/random.h"
 #include "op/simd.h"
 #include "op/walk.h"
 
@@ -39,8 +42,8 @@ static int shape(struct graph *g, struct node *n)
 	if (!(at->rate >= 0 && at->rate < 1))
 		return ERR(E_CONFIG, &g->cur_loc, "the rate of 'dropout' must be from 0 to below 1, but is "
 		           "%g", at->rate);
-	if (key->dtype != DTYPE_I64 || shape_count(&key->shape) != 2)
-		return ERR(E_SHAPE, &g->cur_loc, "the key of 'dropout' must be two i64 values");
+	if (key->dtype != DTYPE_I64 || shape_count(&key->shape) != RANDOM_KEY_VALUES)
+		return ERR(E_SHAPE, &g->cur_loc, "the key of 'dropout' must be three i64 values");
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 
@@ -71,6 +74,7 @@ static int relu_grad(struct graph *g, const struct node *n, const tid *dy, tid *
 
 struct mask {
 	uint64_t seed, stream, step;
+	uint64_t first;          /* place of the batch's first sample in the step */
 	uint32_t drop;           /* an element is dropped if its 16 bits are below this */
 	double scale;            /* what the others are multiplied by, so that the mean stays exactly */
 };
@@ -94,24 +98,40 @@ static struct mask mask_of(const struct kplan *k, const struct kargs *a)
 
 	m.seed = (uint64_t)key[0];
 	m.step = (uint64_t)key[1];
+	m.first = (uint64_t)key[2];
 	return m;
+}
+
+#define BLOCK 8              /* elements that a block of the generator serves */
+
+struct samples {
+	int64_t each, padded;    /* elements of one; the same in whole blocks */
+};
+
+static struct samples samples_of(const struct shape *s)
+{
+	int64_t n = s->nd ? s->d[0] : 1, each = n ? shape_count(s) / n : 0;
+
+	return (struct samples){ each, (each + BLOCK - 1) / BLOCK * BLOCK };
 }
 
 /* --- reference kernels --- */
 
 /* The element of row-major index i as it is numbered: (N, C, ...) in the order (N, ..., C). */
-static uint64_t number(const struct shape *s, int64_t i)
+static uint64_t number(const struct mask *m, const struct shape *s, int64_t i)
 {
-	int64_t channels = s->nd < 3 ? 1 : s->d[1];
-	int64_t places = s->nd < 3 ? 1 : shape_count(s) / (s->d[0] * channels);
-	int64_t n = i / (channels * places), c = i / places % channels, p = i % places;
+	struct samples of = samples_of(s);
+	int64_t channels = s->nd < 3 ? 1 : s->d[1], places = of.each / channels;
+	int64_t n = i / of.each, at = i % of.each, c = at / places, p = at % places;
 
-	return (uint64_t)((n * places + p) * channels + c);
+	if (s->nd < 3)
+		return (m->first + (uint64_t)n) * (uint64_t)of.padded + (uint64_t)at;
+	return (m->first + (uint64_t)n) * (uint64_t)of.padded + (uint64_t)(p * channels + c);
 }
 
 static bool is_dropped(const struct mask *m, const struct shape *s, int64_t i)
 {
-	uint64_t at = number(s, i);
+	uint64_t at = number(m, s, i);
 	uint32_t word = rng_u32(m->seed, m->stream, m->step, at / 2);
 
 	return (at % 2 ? word >> 16 : word & 0xffff) < m->drop;
@@ -227,9 +247,10 @@ static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, 
 	return room;
 }
 
-/* What is dropped may be infinite. The lower half of a word is the first of its two elements. */
+/* What is dropped may be infinite. The lower half of a word is the first of its two elements; the first `skip` are
+ * others'. */
 SIMD_CLONES
-static void apply(const struct mask *m, const uint32_t *word, const float *x, float *y, int n)
+static void apply(const struct mask *m, const uint32_t *word, int skip, const float *x, float *y, int n)
 {
 	const uint32_t drop = m->drop;
 	const float scale = (float)m->scale;
@@ -242,7 +263,7 @@ static void apply(const struct mask *m, const uint32_t *word, const float *x, fl
 	}
 	SIMD_LOOP
 	for (int i = 0; i < n; i++)
-		y[i] = simd_select(bits[i] < drop, 0, scale * x[i]);
+		y[i] = simd_select(bits[skip + i] < drop, 0, scale * x[i]);
 }
 
 SIMD_CLONES
@@ -273,29 +294,41 @@ static void store(const struct kargs *a, const struct rows *r, int o, int64_t i,
 		move(a->out[o], r->c, r->out[o], i, n, run, false);
 }
 
-/* lo is a multiple of 8. */
+/* n elements from i on, of one sample, whose numbers begin `skip` after those of a block. */
+static void drop_tile(const struct kplan *k, const struct kargs *a, const struct mask *m, int64_t i, int n,
+                      uint64_t block, int skip, bool relu)
+{
+	const struct rows *r = k->state;
+	uint32_t word[TILE / 2] = { 0 };
+	float gathered[TILE], made[TILE], rectified[TILE];
+	const float *x = fetch(a->in[0], r->c, r->in[0], i, n, gathered);
+	float *y = tile(a, r, 0, i, made);
+
+	rng_blocks(m->seed, m->stream, m->step, block, (skip + n + BLOCK - 1) / BLOCK, word);
+	if (relu) {
+		float *z = a->out[1] ? tile(a, r, 1, i, rectified) : rectified;
+		positive(x, z, n);
+		if (a->out[1])
+			store(a, r, 1, i, n, z);
+		x = z;
+	}
+	apply(m, word, skip, x, y, n);
+	store(a, r, 0, i, n, y);
+}
+
 static void drop_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi,
                        bool relu)
 {
-	const struct rows *r = k->state;
+	struct samples s = samples_of(node_out_shape(k->g, k->n, 0));
 	struct mask m = mask_of(k, a);
-	uint32_t word[TILE / 2] = { 0 };
-	float gathered[TILE], made[TILE], rectified[TILE];
 
-	for (int64_t i = lo; i < hi; i += TILE) {
-		int n = hi - i < TILE ? (int)(hi - i) : TILE;
-		const float *x = fetch(a->in[0], r->c, r->in[0], i, n, gathered);
-		float *y = tile(a, r, 0, i, made);
-		rng_blocks(m.seed, m.stream, m.step, (uint64_t)i / 8, (n + 7) / 8, word);
-		if (relu) {
-			float *z = a->out[1] ? tile(a, r, 1, i, rectified) : rectified;
-			positive(x, z, n);
-			if (a->out[1])
-				store(a, r, 1, i, n, z);
-			x = z;
-		}
-		apply(&m, word, x, y, n);
-		store(a, r, 0, i, n, y);
+	for (int64_t i = lo, n; i < hi; i += n) {
+		int64_t sample = i / s.each, at = i % s.each, skip = at % BLOCK;
+		n = s.each - at < hi - i ? s.each - at : hi - i;
+		if (n > TILE - skip)
+			n = TILE - skip;
+		drop_tile(k, a, &m, i, (int)n, ((m.first + (uint64_t)sample) * (uint64_t)s.padded + (uint64_t)at) / BLOCK,
+		          (int)skip, relu);
 	}
 }
 
@@ -350,14 +383,14 @@ static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 /* --- samples --- */
 
 static const char *const samples[] = {
-	"2x3x4x5 2:key", "3x37 2:key; rate: 0.25, stream: 7", "1x19x3x5x5 2:key; rate: 0.9, stream: -3",
-	"2x33x67 2:key; rate: 0.1", "7 2:key; rate: 0", "s 2:key", NULL
+	"2x3x4x5 3:key", "3x37 3:key; rate: 0.25, stream: 7", "1x19x3x5x5 3:key; rate: 0.9, stream: -3",
+	"2x33x67 3:key; rate: 0.1", "7 3:key; rate: 0", "s 3:key", NULL
 };
 
 static const char *const relu_samples[] = {
-	"2x3x4x5:away 2:key", "3x37:away 2:key; rate: 0.25, stream: 7",
-	"1x19x3x5x5:away 2:key; rate: 0.9, stream: -3", "2x33x67:away 2:key; rate: 0.1",
-	"7:away 2:key; rate: 0", "s:away 2:key", NULL
+	"2x3x4x5:away 3:key", "3x37:away 3:key; rate: 0.25, stream: 7",
+	"1x19x3x5x5:away 3:key; rate: 0.9, stream: -3", "2x33x67:away 3:key; rate: 0.1",
+	"7:away 3:key; rate: 0", "s:away 3:key", NULL
 };
 static const char *const relu_grad_samples[] = {
 	"2x3x4x5:away 2x3x4x5", "3x37:away 3x37; rate: 0.25", "1x19x3x5x5:away 1x19x3x5x5; rate: 0.9",

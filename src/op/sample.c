@@ -89,7 +89,7 @@ static double draw(const struct spec *s, uint64_t seed, uint64_t stream, int64_t
 	case V_DISTINCT: return 0.0625 * (double)(order[i] - 8);
 	case V_INDEX:    return floor(u * (double)s->k);
 	case V_LABELS:   return i % 5 == 3 ? 255 : floor(u * (double)s->k);
-	case V_KEY:      return i == 0 ? 12345 : 7;
+	case V_KEY:      return i == 0 ? 12345 : i == 1 ? 7 : 5;
 	case V_ONE:      return 1;
 	case V_ZERO:     return 0;
 	}

@@ -300,7 +300,7 @@ void plan_free(struct plan *p)
 
 static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
 {
-	int64_t key[2] = { c->run.seed, s->step * c->train.accumulate + s->micro };
+	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->micro * c->train.batch_size };
 	double average = 1.0 / (double)s->micros;
 	if (p->random_key != NONE)
 		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));

@@ -304,7 +304,7 @@ static double *values(int i, bool fuse, int *n)
 	memset(arena, 0xFF, exec_arena_bytes(e));
 	assert_int_equal(exec_bind(e, store, arena), 0);
 	if (graph_find(g, RANDOM_KEY) != NONE)
-		exec_write(e, graph_find(g, RANDOM_KEY), DTYPE_I64, (int64_t[]){ 5, 9 });
+		exec_write(e, graph_find(g, RANDOM_KEY), DTYPE_I64, (int64_t[]){ 5, 9, 2 });
 	assert_int_equal(exec_run(e, ~0u), 0);
 	*n = 0;
 	for (int k = 0; k < r.n; k++) {

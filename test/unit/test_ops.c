@@ -391,12 +391,13 @@ static void test_trust_ratio(void **unused)
 
 /* --- dropout --- */
 
-static void dropout(enum backend b, bool native, struct shape s, double rate, int64_t step,
-                    const double *x, double *y)
+/* first: place of the batch's first sample in the step. */
+static void dropout_at(enum backend b, bool native, struct shape s, double rate, int64_t step, int64_t first,
+                       const double *x, double *y)
 {
 	struct graph *g = graph_new();
 	struct dropout_attr at = { .rate = rate, .stream = 42 };
-	double key[2] = { 7, (double)step };
+	double key[3] = { 7, (double)step, (double)first };
 	struct op_run r;
 	tid in[2], out;
 
@@ -412,6 +413,12 @@ static void dropout(enum backend b, bool native, struct shape s, double rate, in
 	op_run_get(&r, out, y);
 	op_run_release(&r);
 	graph_free(g);
+}
+
+static void dropout(enum backend b, bool native, struct shape s, double rate, int64_t step,
+                    const double *x, double *y)
+{
+	dropout_at(b, native, s, rate, step, 0, x, y);
 }
 
 #define DROP_COUNT (2 * 37 * 19 * 23)
@@ -440,6 +447,24 @@ static void test_dropout(void **unused)
 	dropout(BACKEND_CPU, true, s, 0.5, 2, x, y);        /* the next step draws another mask */
 	dropout(BACKEND_CPU, true, s, 0.5, 1, x, z);
 	assert_true(memcmp(y, z, sizeof y) != 0);
+}
+
+/* The second of two samples draws what it draws alone, however batches are cut. */
+static void test_dropout_places(void **unused)
+{
+	static const enum backend both[] = { BACKEND_REFERENCE, BACKEND_CPU };
+	static double x[DROP_COUNT], y[DROP_COUNT], z[DROP_COUNT / 2];
+	const struct shape two = shape_of(4, (int64_t[]){ 2, 37, 19, 23 }), one = shape_of(4, (int64_t[]){ 1, 37, 19, 23 });
+
+	for (int i = 0; i < DROP_COUNT; i++)
+		x[i] = 1;
+	for (int b = 0; b < 2; b++)
+		for (int i = 0; i < 2; i++) {
+			dropout_at(both[b], b, two, 0.5, 3, 6, x, y);
+			dropout_at(both[b], b, one, 0.5, 3, 6 + i, x, z);
+			assert_memory_equal(z, y + i * (DROP_COUNT / 2), sizeof z);
+		}
+	assert_memory_not_equal(y, y + DROP_COUNT / 2, sizeof z);
 }
 
 /* --- reductions large enough to be cut into parts --- */
@@ -787,7 +812,7 @@ int main(void)
 		cmocka_unit_test(test_trust_ratio),
 		cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_clip),
-		cmocka_unit_test(test_dropout),
+		cmocka_unit_test(test_dropout), cmocka_unit_test(test_dropout_places),
 		cmocka_unit_test(test_large_reductions),
 		cmocka_unit_test(test_max_nan),
 		cmocka_unit_test(test_broadcast_native),
