@@ -99,3 +99,38 @@ void bfloat_from_floats(uint16_t *dst, const float *src, int64_t n)
 		dst[i] = (uint16_t)((rounded & ~nan) | ((u >> 16 | 0x40) & nan));
 	}
 }
+
+/* As half_to_float, all three cases at once. */
+SIMD_CLONES
+void half_to_floats(float *dst, const uint16_t *src, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++) {
+		union { uint32_t u; float f; } v, small;
+		const uint32_t h = src[i], sign = (h & 0x8000) << 16, rest = h & 0x7FFF;
+		small.f = (float)(int32_t)rest * 0x1p-24f;
+		v.u = (rest << 13) + (112u << 23);
+		v.u = rest >= 0x7C00 ? v.u + (112u << 23) : v.u;
+		v.u = (rest < 0x400 ? small.u : v.u) | sign;
+		dst[i] = v.f;
+	}
+}
+
+/* As half_from_float. The last bit of numbers about a half is 2^-24, the unit of subnormals: adding a half
+ * rounds to it. */
+SIMD_CLONES
+void half_from_floats(uint16_t *dst, const float *src, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++) {
+		union { float f; uint32_t u; } v = { src[i] }, small;
+		const uint32_t u = v.u & 0x7FFFFFFF, sign = v.u >> 16 & 0x8000;
+		small.u = u;
+		small.f += 0.5f;
+		uint32_t h = (u - (112u << 23) + 0xFFF + (u >> 13 & 1)) >> 13;
+		h = u < 0x38800000 ? small.u - 0x3F000000 : h;
+		h = u >= 0x477FF000 ? 0x7C00 : h;
+		h = u > 0x7F800000 ? 0x7E00 | (u >> 13 & 0x3FF) : h;
+		dst[i] = (uint16_t)(sign | h);
+	}
+}

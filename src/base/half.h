@@ -15,5 +15,7 @@ uint16_t bfloat_from_float(float f);
 /* The same for n of them, vectorised. */
 void bfloat_to_floats(float *dst, const uint16_t *src, int64_t n);
 void bfloat_from_floats(uint16_t *dst, const float *src, int64_t n);
+void half_to_floats(float *dst, const uint16_t *src, int64_t n);
+void half_from_floats(uint16_t *dst, const float *src, int64_t n);
 
 #endif

@@ -78,10 +78,12 @@ static void bfloat(void **state)
 	assert_int_equal(bfloat_from_float(3.4028235e38f), 0x7F80);
 }
 
-/* Every upper half of a float with lower halves around the ties. */
-static void many_at_once(void **state)
+/* Every upper half of a float with lower halves around the ties of both formats. */
+static void check_many(float (*to)(uint16_t), uint16_t (*from)(float),
+                       void (*to_many)(float *, const uint16_t *, int64_t),
+                       void (*from_many)(uint16_t *, const float *, int64_t))
 {
-	static const uint16_t low[] = { 0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF };
+	static const uint16_t low[] = { 0, 1, 0xFFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001, 0xFFFF };
 	static float f[65536], back[65536];
 	static uint16_t h[65536];
 
@@ -90,14 +92,20 @@ static void many_at_once(void **state)
 			uint32_t u = i << 16 | low[k];
 			memcpy(&f[i], &u, sizeof u);
 		}
-		bfloat_from_floats(h, f, 65536);
-		bfloat_to_floats(back, h, 65536);
+		from_many(h, f, 65536);
+		to_many(back, h, 65536);
 		for (uint32_t i = 0; i < 65536; i++) {
-			float one = bfloat_to_float(h[i]);
-			assert_int_equal(h[i], bfloat_from_float(f[i]));
+			float one = to(h[i]);
+			assert_int_equal(h[i], from(f[i]));
 			assert_memory_equal(&back[i], &one, sizeof one);
 		}
 	}
+}
+
+static void many_at_once(void **state)
+{
+	check_many(bfloat_to_float, bfloat_from_float, bfloat_to_floats, bfloat_from_floats);
+	check_many(half_to_float, half_from_float, half_to_floats, half_from_floats);
 }
 
 int main(void)
