@@ -9,6 +9,7 @@
 
 struct device;
 struct comm;
+struct reducer;
 
 /* What a device with a memory of its own can do. Calls are in order with what kernels were given to do before; failures carry the
  * driver's reason. */
@@ -45,6 +46,7 @@ struct device {
 	double peak_bf16;            /* the same in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
+	struct reducer *reducer;     /* sums over ranks beside a step; NULL: none */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had; never a fallback. */

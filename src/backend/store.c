@@ -17,6 +17,12 @@ struct block {
 	struct block *next;
 };
 
+struct place {
+	const char *name;
+	void *memory;
+	struct place *next;
+};
+
 struct store {
 	struct device *dev;
 	struct block *block;
@@ -26,6 +32,7 @@ struct store {
 	int n, cap;
 	int *bucket;         /* open addressing by name hash: entry index + 1, 0 empty */
 	int nbucket;         /* power of two */
+	struct place *place; /* the last one given first */
 };
 
 struct store *store_new(struct device *dev, uint64_t seed)
@@ -117,6 +124,21 @@ static size_t bytes_of(const struct store *s, enum role role)
 	return sum;
 }
 
+void store_place(struct store *s, const char *name, void *memory)
+{
+	struct place *p = ARENA_NEW(s->arena, struct place);
+	*p = (struct place){ arena_strdup(s->arena, name), memory, s->place };
+	s->place = p;
+}
+
+static void *find_place(const struct store *s, const char *name)
+{
+	const struct place *p = s->place;
+	while (p && strcmp(p->name, name) != 0)
+		p = p->next;
+	return p ? p->memory : NULL;
+}
+
 static void add_entry(struct store *s, const struct tensor *x)
 {
 	struct store_entry *e = ARENA_NEW(s->arena, struct store_entry);
@@ -124,17 +146,25 @@ static void add_entry(struct store *s, const struct tensor *x)
 		.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use,
 		.dev = s->dev };
 	e->bytes = (size_t)layout_elements(&e->layout) * dtype_size(e->dtype);
+	e->data = find_place(s, x->name);
 	insert(s, e);
 }
 
 #define ALIGN ((size_t)256)
 
-/* One block for the entries from `first` on: huge pages are not for a tensor at a time. */
+static size_t padded(const struct store_entry *e)
+{
+	return e->data ? 0 : (e->bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* One block for the entries from `first` on that have no place: huge pages are not for a tensor at a time. */
 static int give_memory(struct store *s, int first)
 {
 	struct block *b = ARENA_NEW(s->arena, struct block);
 	for (int i = first; i < s->n; i++)
-		b->bytes += (s->entry[i]->bytes + ALIGN - 1) / ALIGN * ALIGN;
+		b->bytes += padded(s->entry[i]);
+	if (b->bytes == 0)
+		return 0;
 	char *at = device_alloc(s->dev, b->bytes);
 	if (!at)
 		return ERR(E_NOMEM, NULL, "no memory for %zu bytes of parameters and %zu bytes of state",
@@ -143,8 +173,10 @@ static int give_memory(struct store *s, int first)
 	b->next = s->block;
 	s->block = b;
 	for (int i = first; i < s->n; i++) {
-		s->entry[i]->data = at;
-		at += (s->entry[i]->bytes + ALIGN - 1) / ALIGN * ALIGN;
+		size_t bytes = padded(s->entry[i]);
+		if (bytes)
+			s->entry[i]->data = at;
+		at += bytes;
 	}
 	device_populate(s->dev, b->data, b->bytes);
 	return 0;

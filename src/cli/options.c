@@ -51,6 +51,15 @@ static int set_plan(struct options *o, const char *arg)
 	return 0;
 }
 
+static int set_ranks(struct options *o, const char *arg)
+{
+	char *end;
+	o->ranks = strtoll(arg, &end, 10);
+	if (*end || end == arg || o->ranks < 1 || o->ranks > 1000000)
+		return ERR(E_USAGE, NULL, "'--ranks %s': expected a number from 1 to 1000000", arg);
+	return 0;
+}
+
 static int set_profile(struct options *o, const char *arg)
 {
 	(void)arg;
@@ -86,6 +95,8 @@ static const struct option_row rows[] = {
 	  "read the config and the data's headers, plan, and print a summary" },
 	{ "plan", ARG_OPTIONAL, "text|json|dot", COMMAND_PLAN, 0, "text", set_plan,
 	  "print the compiled plan: parameters, flops, memory, kernels, the effective config" },
+	{ "ranks", ARG_REQUIRED, "N", -1, 0, NULL, set_ranks,
+	  "with --check or --plan: plan for so many ranks, which are not there" },
 	{ "set", ARG_REQUIRED, "KEY=VALUE", -1, 0, NULL, add_set,
 	  "override one config value: a dotted path and a YAML value; may be repeated" },
 	{ "device", ARG_REQUIRED, "auto|cpu|cuda|reference", -1, TEXT(device), NULL, NULL, "override 'device'" },
@@ -220,6 +231,9 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
 	if (o->dump)
 		TRY(check_dump(o->dump));
+	if (o->ranks && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
+		return ERR(E_USAGE, NULL, "'--ranks' goes with '--check' or '--plan'; to train on several ranks start as many "
+		           "with mpiexec or srun");
 	if (o->compute && o->command != COMMAND_BENCH_OP)
 		return ERR(E_USAGE, NULL, "'--compute' goes with '--bench-op'; a config has 'precision.compute'");
 	if (o->nset && o->command == COMMAND_BENCH_OP)

@@ -29,6 +29,7 @@ struct options {
 	const char *compute;             /* of --bench-op */
 	const char *dump;                /* --dump=PASS */
 	int64_t bench_steps;
+	int64_t ranks;                   /* of --ranks; 0: not asked */
 	bool synthetic, profile, quiet;
 	bool last_weights;               /* --weights=last */
 };

@@ -21,11 +21,11 @@
 #include "graph/deps.h"
 #include "graph/pass.h"
 
-/* Whether the update runs apart from forward and backward. */
+/* Whether the update comes after forward and backward: they run several times for it, or it has to wait for other ranks. */
 static bool two_phases(const struct graph *g)
 {
 	for (int i = 0; i < g->nnode; i++)
-		if (!strcmp(g->node[i]->op->name, "accumulate"))
+		if (!strcmp(g->node[i]->op->name, "accumulate") || !strcmp(g->node[i]->op->name, "all_reduce_wait"))
 			return true;
 	return false;
 }
@@ -33,6 +33,10 @@ static bool two_phases(const struct graph *g)
 /* Ready nodes of smaller rank go first. */
 static int64_t rank_of(const struct node *n, bool apart)
 {
+	if (!strcmp(n->op->name, "all_reduce_start"))
+		return -1;
+	if (!strcmp(n->op->name, "all_reduce_wait"))
+		return 2;
 	if (n->phase == PHASE_UPDATE && apart)
 		return 1;
 	return n->phase == PHASE_UPDATE || (n->op->flags & OP_UPDATE) ? -1 : 0;

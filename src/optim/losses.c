@@ -273,6 +273,11 @@ static int emit_error(struct graph *g, const struct variant_value *loss, tid out
 	return 0;
 }
 
+bool loss_is_sum(const struct variant_value *loss)
+{
+	return loss_wants_labels(loss) && ((const struct cross_entropy *)loss->data)->reduction == LOSS_SUM;
+}
+
 int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid target,
               int64_t ignore, const int64_t *class_counts, struct loss_out *out)
 {

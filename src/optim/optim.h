@@ -31,6 +31,8 @@ int64_t loss_ignore(const struct variant_value *loss, int64_t data);
  * of the training set, for class_weights by frequency; may be NULL if not needed
  * (loss_needs_class_counts). */
 bool loss_needs_class_counts(const struct variant_value *loss);
+/* Whether it is a sum over the batch rather than a mean. */
+bool loss_is_sum(const struct variant_value *loss);
 int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid target,
               int64_t ignore, const int64_t *class_counts, struct loss_out *out);
 

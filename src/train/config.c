@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "data/transform.h"
 #include "model/model.h"
+#include "op/all_reduce.h"
+#include "optim/groups.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
 #include "report/progress.h"
@@ -74,10 +76,17 @@ static const struct field precision_fields[] = {
 	           "let 3x3 and 5x5 convolutions use minimal filtering where it is faster; see PRECISION"),
 	FIELD_VARIANT(struct precision_section, loss_scale, "none", loss_scale_variants,
 	              "keeps small gradients from vanishing in 16 bits; a step that overflows is left out"),
+	FIELD_ENUM(struct precision_section, wire, "f32", all_reduce_wires,
+	           "element type of gradients on their way between ranks; they are summed and kept in f32"),
 	FIELD_END
 };
 
 static const struct field parallel_fields[] = {
+	FIELD_STRING(struct parallel_section, grouping, "auto",
+	             "which gradients are summed over the ranks in one message: auto: solved from when each is ready and what "
+	             "messages cost; none: each alone; size:BYTES as in size:25MiB; count:N groups of about one size"),
+	FIELD_INT(struct parallel_section, gradient_lag, "0", 0, 1,
+	          "1: updates use the gradients of the step before, whose sums have a whole step's time; see RANKS"),
 	FIELD_(struct parallel_section, timeout, FT_SECONDS, "10m", 0.1, 1e7, NULL, NULL, NULL, 0,
 	       "how long a rank waits for others before the run is ended with a report"),
 	FIELD_BOOL(struct parallel_section, average_statistics, "false",
@@ -211,6 +220,9 @@ static int check(const struct run_config *c)
 		keep_first(&rc, schedule_check(&c->schedule));
 	if (c->precision.loss_scale.v && c->precision.loss_scale.data)
 		keep_first(&rc, loss_scaling_check(&c->precision.loss_scale));
+	struct grouping unused;
+	if (c->parallel.grouping)
+		keep_first(&rc, grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &unused));
 	keep_first(&rc, check_train_data(c));
 	keep_first(&rc, check_batch(c));
 	return rc;

@@ -43,9 +43,12 @@ struct precision_section {
 	int compute;                     /* see config_compute */
 	bool allow_emulation;
 	bool winograd;
+	int wire;                        /* index in all_reduce_wires */
 };
 
 struct parallel_section {
+	const char *grouping;            /* see grouping_parse */
+	int64_t gradient_lag;
 	double timeout;                  /* seconds that a wait for other ranks may take */
 	bool average_statistics;
 };

@@ -10,6 +10,7 @@
 #include "base/host.h"
 #include "graph/pass.h"
 #include "op/conv_geom.h"
+#include "train/describe_ranks.h"
 
 /* --- counting --- */
 
@@ -268,6 +269,7 @@ void describe_check(const struct session *s, struct buf *out)
 	describe_data(s, out);
 	describe_memory(p, out);
 	describe_largest_batch(p, out);
+	describe_ranks_text(s, p, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
 }
 
@@ -349,7 +351,9 @@ void describe_json(const struct session *s, struct buf *out)
 	           PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64 ", \"inputs\": %" PRId64
 	           ", \"peak\": %" PRId64 "},\n", m.parameters, m.gradients, m.optimizer, m.activations, m.workspace,
 	           m.inputs, m.peak);
-	buf_printf(out, " \"groups\": [],\n \"nodes\": %d, \"fingerprint\": \"%016" PRIx64 "\",\n \"config\": ",
+	buf_puts(out, " \"groups\": ");
+	describe_ranks_json(p, out);
+	buf_printf(out, ",\n \"nodes\": %d, \"fingerprint\": \"%016" PRIx64 "\",\n \"config\": ",
 	           p->g->nnode, graph_fingerprint(p->g));
 	ytree_write_json(out, config_effective(s->config, a));
 	buf_puts(out, "}\n");

@@ -199,12 +199,12 @@ static int write_tensors(const struct plan *p, const char *dir, const char *file
 
 static int write_loss(const struct plan *p, const char *dir)
 {
-	double loss;
-	TRY(exec_read(p->exec, p->loss, DTYPE_F64, &loss));
+	struct plan_result r;
+	TRY(plan_result(p, &r));
 	struct buf text = BUF_INIT;
 	char *path = io_join(dir, "loss.json");
 	buf_puts(&text, "{\"loss\": ");
-	buf_json_double(&text, loss);
+	buf_json_double(&text, r.loss);
 	buf_puts(&text, "}\n");
 	int rc = io_write_file(path, text.data, text.len);
 	mem_free(path);

@@ -19,6 +19,7 @@
 #include "report/progress.h"
 #include "train/journal.h"
 #include "train/ranks.h"
+#include "train/reduction.h"
 #include "train/replicas.h"
 #include "train/signals.h"
 
@@ -51,20 +52,6 @@ struct loop {
 
 /* --- one step --- */
 
-/* Of a micro-batch: the loss, and what it is a mean over. */
-static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, double *loss, double *weight)
-{
-	struct plan *p = session_plan(l->s->train_plan, b->n);
-	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
-		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
-	TRY(plan_feed(p, l->c, b, &at));
-	TRY(exec_run(p->exec, micro + 1 == micros ? ~0u : EXEC_MICRO));
-	if (p->scaling.state != NONE)
-		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
-	TRY(exec_read(p->exec, p->loss_weight, DTYPE_F64, weight));
-	return exec_read(p->exec, p->loss, DTYPE_F64, loss);
-}
-
 /* How many micro-batches the next update is made of: fewer at the end of an epoch. */
 static int64_t micro_batches(const struct loop *l)
 {
@@ -96,35 +83,38 @@ static bool stop_wanted(void)
 	return signals_pending() != 0;
 }
 
-/* A step is of all ranks: *loss and *weight become those of all samples, and what any rank wants, all do. */
-static void step_agree(struct loop *l, double *loss, double *weight, const struct clock *next)
+/* next: the clock after the step. *r: of the step, after its last micro-batch. */
+static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, const struct clock *next,
+                            struct plan_result *r)
 {
-	double v[] = { *weight > 0 ? *loss * *weight : 0, *weight, stop_wanted(), l->first && save_due(l, next) };
-	if (!ranks_many(l->comm))
-		return;
-	comm_sum(l->comm, v, 4, "the loss of a step");
-	*loss = v[1] > 0 ? v[0] / v[1] : 0;
-	*weight = v[1];
-	l->stop = v[2] > 0;
-	l->save = v[3] > 0;
+	struct plan *p = session_plan(l->s->train_plan, b->n);
+	bool last = micro + 1 == micros;
+	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
+		.first = b->first - l->clock.batch * l->c->train.batch_size * ranks_count(l->comm), .absent = b->absent,
+		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
+		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
+	TRY(plan_feed(p, l->c, b, &at));
+	TRY(exec_run(p->exec, last ? ~0u : EXEC_MICRO));
+	if (p->scaling.state != NONE)
+		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
+	return last ? plan_result(p, r) : 0;
 }
 
 static int step(struct loop *l, double *loss, int64_t *samples)
 {
 	int64_t micros = micro_batches(l);
 	struct clock next = after(l, micros);
-	*loss = 0;
+	struct plan_result r;
 	*samples = 0;
 	for (int64_t i = 0; i < micros; i++) {
 		const struct batch *b;
-		double one, weight;
 		TRY(loader_next(l->s->train, &b));
-		TRY(forward_backward(l, b, i, micros, &one, &weight));
-		weight = b->absent ? 0 : weight;
-		step_agree(l, &one, &weight, &next);
-		*loss += one / (double)micros;
+		TRY(forward_backward(l, b, i, micros, &next, &r));
 		*samples += b->all;
 	}
+	*loss = r.loss;
+	l->stop = r.stop;
+	l->save = r.save;
 	if (!isfinite(*loss))
 		return ranks_agree(l->comm, ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
 		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, l->clock.step), "the loss");
@@ -210,6 +200,7 @@ static bool validation_due(const struct loop *l)
 /* What a checkpoint of rank 0 says holds for all ranks. */
 static int settle(struct loop *l)
 {
+	TRY(reduction_settle(l->s->dev, l->s->train_plan[0]));
 	TRY(replicas_compare(l->comm, l->s->store));
 	return replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics);
 }

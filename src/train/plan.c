@@ -126,6 +126,30 @@ static int emit_loss_scale(struct graph *g, struct compilation *c)
 	return loss_scaling_emit(g, v, c->p->step, &c->p->scaling);
 }
 
+/* Whether gradients pass through sums over ranks, be it one rank that wants them late. */
+static bool reduced(const struct plan_request *r)
+{
+	return r->ranks.ranks > 1 || r->ranks.lag;
+}
+
+/* Whether a step is made of more than one batch, or of what a sum says. */
+static bool many_batches(const struct plan_request *r)
+{
+	return reduced(r) || r->config->train.accumulate > 1;
+}
+
+/* Elements of a sample's target, or of its output: what a mean without class weights is taken over. */
+static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
+{
+	const struct shape *target = &graph_t(g, c->p->target)->shape;
+	struct mean *m = &c->p->mean;
+	double elements = (double)shape_count(target) / (double)c->p->batch;
+	m->sum = loss_is_sum(&c->r->config->loss);
+	m->nominal = elements * (double)c->r->config->train.batch_size;
+	g->cur_phase = PHASE_FORWARD;
+	return mean_emit_seed(g, m, c->p->loss_weight, *seed, seed);
+}
+
 static int pass_autodiff(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
@@ -134,13 +158,15 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 		return 0;
 	collect_params(g, p);
 	TRY(emit_loss_scale(g, c));
-	tid scale = p->scaling.scale;
-	TRY(autodiff(g, 1, &p->loss, scale == NONE ? NULL : &scale, p->nparam, p->param, p->grad));
+	tid seed = p->scaling.scale;
+	if (many_batches(c->r))
+		TRY(emit_seed(g, c, &seed));
+	TRY(autodiff(g, 1, &p->loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
 	TRY(drop_dead_params(g, p, c->r->config));
 	return 0;
 }
 
-/* Sums micro-batch gradients in states; the average is the updates' grad_scale. */
+/* Sums micro-batch gradients in states. */
 static int emit_accumulation(struct graph *g, struct plan *p, const struct train_section *train,
                              struct bundles *b)
 {
@@ -148,39 +174,79 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
 	if (train->accumulate == 1)
 		return 0;
 	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
-	TRY(graph_input(g, "gradient_average", DTYPE_F32, &scalar, &p->average));
 	return accumulate_emit(g, b, p->micro);
 }
 
-/* Gradients that can be read after the step are those of the loss itself. */
-static int keep_gradients(struct graph *g, struct compilation *c)
+static double summands(const struct plan_request *r)
+{
+	return (double)r->ranks.ranks * (double)r->config->train.accumulate;
+}
+
+/* Sums over ranks, and the factor that makes one mean of all batches. */
+static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
+{
+	const struct ranks_plan *r = &c->r->ranks;
+	struct plan *p = c->p;
+	double divided = reduced(c->r) ? summands(c->r) : 1;
+	if (!many_batches(c->r))
+		return 0;
+	g->cur_name = "loss";
+	g->cur_phase = PHASE_FORWARD;
+	TRY(mean_emit_terms(g, &p->mean, p->loss, p->loss_weight, p->micro));
+	if (reduced(c->r)) {
+		p->groups = groups_solve(g, b, r);
+		TRY(groups_emit(g, b, p->groups, &p->mean, r, divided));
+	}
+	g->cur_phase = PHASE_UPDATE;
+	return mean_emit_factor(g, &p->mean, divided, p->scaling.inverse);
+}
+
+/* Gradients that can be read after the step are those of the step's loss itself. */
+static int keep_gradients(struct graph *g, struct compilation *c, const struct bundles *b)
 {
 	struct plan *p = c->p;
-	tid inverse = p->scaling.inverse;
-	g->cur_phase = PHASE_BACKWARD;
+	tid factor = many_batches(c->r) ? p->mean.factor : p->scaling.inverse;
+	g->cur_phase = factor == p->scaling.inverse ? PHASE_BACKWARD : PHASE_UPDATE;
 	for (int i = 0; i < p->nparam && c->r->keep_results; i++) {
-		if (inverse != NONE)
-			TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ p->grad[i], inverse }, &p->grad[i]));
+		for (int j = 0; j < p->nparam; j++)
+			if (b->param[j] == p->param[i])
+				p->grad[i] = b->grad[j];
+		if (factor != NONE)
+			TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ p->grad[i], factor }, &p->grad[i]));
 		graph_t(g, p->grad[i])->output = true;
 	}
 	return 0;
 }
 
-/* Undoes the scale, and finds out whether it was too large. */
+/* What updates multiply gradients by, and whether they are made: finds out whether the loss scale was too large. */
 static int emit_unscaling(struct graph *g, struct plan *p, const struct run_config *config, struct bundles *b,
                           struct optim_input *in)
 {
+	in->grad_scale = p->mean.factor != NONE ? p->mean.factor : p->scaling.inverse;
 	if (p->scaling.state == NONE)
 		return 0;
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = "loss_scale";
 	g->cur_loc = config->precision.loss_scale.loc;
 	in->step = p->scaling.step;
-	TRY(loss_scaling_update(g, &config->precision.loss_scale, b, &p->scaling, &in->apply));
-	if (p->average == NONE)
-		in->grad_scale = p->scaling.inverse;
+	return loss_scaling_update(g, &config->precision.loss_scale, b, &p->scaling, &in->apply);
+}
+
+/* Updates that are a step late go by what was known then; the first has nothing to go by. */
+static int emit_lag(struct graph *g, struct plan *p, struct optim_input *in)
+{
+	struct shape s = { 1, { 2 } };
+	tid state, out[4];
+	g->cur_name = "gradient_lag";
+	g->cur_phase = PHASE_UPDATE;
+	TRY(graph_state(g, "gradient_lag", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
+	TRY(graph_emit(g, "mean_lag", NULL, 3, (tid[]){ state, in->grad_scale, in->step }, 4, out));
+	in->grad_scale = out[1];
+	in->step = out[3];
+	if (in->apply == NONE)
+		in->apply = out[2];
 	else
-		TRY(emit_mul(g, p->average, p->scaling.inverse, &in->grad_scale));
+		TRY(emit_mul(g, in->apply, out[2], &in->apply));
 	return 0;
 }
 
@@ -188,22 +254,27 @@ static int pass_update(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct run_config *config = c->r->config;
+	const struct ranks_plan *ranks = &c->r->ranks;
 	struct plan *p = c->p;
 	struct shape scalar = { 0 };
 	if (p->mode != PLAN_TRAIN)
 		return 0;
 	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad);
 	TRY(emit_accumulation(g, p, &config->train, b));
+	TRY(emit_mean(g, c, b));
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
-	struct optim_input in = { p->learning_rate, p->step, p->average, NONE };
-	TRY(keep_gradients(g, c));
+	struct optim_input in = { p->learning_rate, p->step, NONE, NONE };
+	TRY(keep_gradients(g, c, b));
 	TRY(emit_unscaling(g, p, config, b, &in));
+	if (ranks->lag)
+		TRY(emit_lag(g, p, &in));
 	if (!isnan(config->train.clip_norm))
 		TRY(clip_emit(g, config->train.clip_norm, b, in.grad_scale, &in.grad_scale));
 	g->cur_phase = PHASE_UPDATE;
 	g->cur_name = "optimizer";
 	g->cur_loc = config->optimizer.loc;
-	return optim_emit(g, &config->optimizer, b, &in);
+	TRY(optim_emit(g, &config->optimizer, b, &in));
+	return ranks->lag ? groups_emit_late(g, b, p->groups, ranks, summands(c->r)) : 0;
 }
 
 /* Networks that are not trained take the averages that training keeps, where the store has them. */
@@ -269,9 +340,10 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	struct plan *p = mem_calloc(1, sizeof *p);
 	p->mode = r->mode;
 	p->batch = r->batch;
-	p->input = p->target = p->learning_rate = p->step = p->average = p->micro = NONE;
+	p->input = p->target = p->learning_rate = p->step = p->micro = NONE;
 	p->output = p->loss = p->loss_weight = NONE;
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
+	p->mean = (struct mean){ .share = NONE, .wishes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
 	struct compilation c = { r, p };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
@@ -300,16 +372,32 @@ void plan_free(struct plan *p)
 
 static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
 {
-	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->micro * c->train.batch_size };
-	double average = 1.0 / (double)s->micros;
+	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->first };
+	double share = s->absent ? 0 : 1, wishes[MEAN_WISHES] = { [WISH_STOP] = s->stop, [WISH_SAVE] = s->save };
 	if (p->random_key != NONE)
 		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
-	if (p->micro != NONE) {
+	if (p->micro != NONE)
 		TRY(exec_write(p->exec, p->micro, DTYPE_I64, &s->micro));
-		TRY(exec_write(p->exec, p->average, DTYPE_F64, &average));
+	if (p->mean.terms != NONE) {
+		TRY(exec_write(p->exec, p->mean.share, DTYPE_F64, &share));
+		TRY(exec_write(p->exec, p->mean.wishes, DTYPE_F64, wishes));
 	}
 	TRY(exec_write(p->exec, p->learning_rate, DTYPE_F64, &s->rate));
 	return exec_write(p->exec, p->step, DTYPE_I64, &s->step);
+}
+
+int plan_result(const struct plan *p, struct plan_result *r)
+{
+	double terms[MEAN_TERMS];
+	*r = (struct plan_result){ .weight = 1 };
+	if (p->mean.terms == NONE)
+		return exec_read(p->exec, p->loss, DTYPE_F64, &r->loss);
+	TRY(exec_read(p->exec, p->mean.terms, DTYPE_F64, terms));
+	r->weight = terms[MEAN_WEIGHT];
+	r->stop = terms[MEAN_WISH + WISH_STOP] > 0;
+	r->save = terms[MEAN_WISH + WISH_SAVE] > 0;
+	r->loss = p->mean.sum ? terms[MEAN_LOSS] : r->weight != 0 ? terms[MEAN_LOSS] / r->weight : 0;
+	return 0;
 }
 
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)

@@ -6,6 +6,8 @@
 #define DLX_TRAIN_PLAN_H
 
 #include "backend/exec.h"
+#include "optim/groups.h"
+#include "optim/step_mean.h"
 #include "optim/optim.h"
 #include "train/config.h"
 #include "train/memory.h"
@@ -30,6 +32,7 @@ struct plan_request {
 	int64_t batch;
 	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
+	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are planned for; ranks 0 or 1: alone */
 	const char *dump;                /* --dump=PASS */
 	bool dump_dot;
 };
@@ -43,15 +46,17 @@ struct plan {
 	struct exec *exec;
 	struct memory_fit memory;        /* what the limit made of it */
 	/* Inputs the host writes; NONE where the plan has no such. */
-	tid input, target, learning_rate, step, average, micro, random_key;
+	tid input, target, learning_rate, step, micro, random_key;
 	/* Results. */
 	tid output, loss, loss_weight;
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */
+	struct mean mean;                /* terms NONE: a step is one batch */
+	struct groups *groups;           /* of gradients; NULL: nothing is summed over ranks */
 	struct metrics *metrics;
 	tid metric[PLAN_METRICS];
 	int nmetric;
 	int nparam;
-	tid *param, *grad;               /* grad: before accumulation and clipping */
+	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step, before clipping */
 };
 
 int plan_new(struct plan **out, const struct plan_request *r);
@@ -61,10 +66,21 @@ void plan_free(struct plan *p);      /* NULL is fine */
 struct plan_step {
 	int64_t step;                    /* updates made so far */
 	int64_t micro, micros;           /* which micro-batch of how many */
+	int64_t first;                   /* place of the batch's first sample among the step's, of all ranks and micro-batches */
 	double rate;                     /* learning rate */
+	bool absent;                     /* the batch does not count: this rank only keeps step */
+	bool stop, save;                 /* this rank wishes the run to end, or a checkpoint to be made */
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars into the inputs p has. step may be NULL outside training. */
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
+
+/* After a step's last micro-batch has been run: of all its batches on all ranks. */
+struct plan_result {
+	double loss;
+	double weight;                   /* what it was taken over; 0: nothing counted */
+	bool stop, save;                 /* some rank wished so */
+};
+int plan_result(const struct plan *p, struct plan_result *r);
 
 /* The table of passes, so that --dump=PASS can be checked. */
 const struct pass *plan_passes(int *n);

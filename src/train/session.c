@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "model/model.h"
 #include "train/ranks.h"
+#include "train/reduction.h"
 
 /* With SESSION_NO_DATA: data that is not there is done without if the config says what it would be. */
 static bool plan_without_data(const struct session *s, const struct session_options *o, int rc)
@@ -222,13 +223,17 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 {
 	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
 		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
-		.keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot };
+		.keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot, .ranks = s->ranks };
 	TRY(plan_new(out, &r));
+	if (!s->ranks.given && (*out)->groups)
+		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
 	if ((o->need & SESSION_RUN) && !(o->need & SESSION_NO_DATA))
 		TRY(check_memory(s, *out));
 	/* Fixes the layouts of params and states for the plans that follow. */
-	if (o->need & SESSION_RUN)
+	if (o->need & SESSION_RUN) {
+		TRY(reduction_open(s->dev, s->store, *out));
 		TRY(store_add(s->store, (*out)->g));
+	}
 	size_t bytes = exec_arena_bytes((*out)->exec);
 	if (bytes > s->arena_bytes)
 		s->arena_bytes = bytes;
@@ -245,6 +250,15 @@ static int make_plans(struct session *s, struct plan *plans[2], enum plan_mode m
 		TRY(make_plan(s, &plans[0], mode, batch, o));
 	if (rest && !(full && (rest == batch || !(o->need & SESSION_RUN))))
 		TRY(make_plan(s, &plans[full], mode, rest, o));
+	return 0;
+}
+
+/* The step of a dump is the one its batch is of. */
+static int plan_ranks(struct session *s, const struct session_options *o)
+{
+	TRY(reduction_plan(&s->ranks, &s->link, s->config, s->dev, o->ranks));
+	if (o->need & SESSION_DUMP)
+		s->ranks.lag = 0;
 	return 0;
 }
 
@@ -265,10 +279,26 @@ static int compare(const struct session *s, const struct plan *p, const struct l
 	return ranks_compare(s->comm, s->config, s->dev, s->train_set ? dataset_fingerprint(s->train_set) : 0, full ? p : NULL);
 }
 
+/* Plans of all batch sizes, on all ranks, have the gradient groups of a full batch's plan, which a set smaller than that has no
+ * other use for. */
+static int plan_groups(struct session *s)
+{
+	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data, .mode = PLAN_TRAIN,
+		.batch = s->config->train.batch_size, .limit = s->config->train.memory.limit, .ranks = s->ranks };
+	struct plan *p;
+	if (!ranks_many(s->comm) || !s->train || loader_samples(s->train) >= r.batch * ranks_count(s->comm))
+		return 0;
+	TRY(plan_new(&p, &r));
+	s->ranks.given = groups_copy(s->config->arena, p->groups);
+	plan_free(p);
+	return 0;
+}
+
 static int plan_training(struct session *s, const struct session_options *o)
 {
 	if (!(o->need & SESSION_TRAIN))
 		return 0;
+	TRY(ranks_agree(s->comm, plan_groups(s), "planning"));
 	TRY(ranks_agree(s->comm, make_plans(s, s->train_plan, PLAN_TRAIN, s->train, o), "planning"));
 	return compare(s, s->train_plan[0], s->train);
 }
@@ -331,6 +361,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	host_share(ranks_sharing(c));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));
+	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s, o));
 	TRY(ranks_agree(c, plan_the_rest(s, o), "planning"));
 	if (!(o->need & SESSION_TRAIN))
@@ -366,6 +397,8 @@ void session_close(struct session *s)
 	dataset_free(s->train_set);
 	dataset_free(s->validation_set);
 	store_free(s->store);
+	if (s->dev)
+		reduction_close(s->dev);
 	if (s->dev)
 		device_free(s->dev, s->arena, s->arena_bytes + 64);
 	device_close(s->dev);

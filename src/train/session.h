@@ -15,6 +15,8 @@ struct session {
 	struct dataset *train_set, *validation_set;      /* validation_set NULL if none is configured */
 	struct loader *train, *validation;               /* both NULL without data */
 	struct plan_data data;
+	struct ranks_plan ranks;                         /* what training plans are made for */
+	struct linkmodel link;
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that of a short last batch (NULL if
 	 * there is none, or this rank's share of it is a full one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
@@ -39,6 +41,7 @@ struct session_options {
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
 	const char *dump;
 	bool dump_dot;
+	int ranks;                 /* to plan for; those that are there count instead */
 };
 
 /* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they mean to run the same when it

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums over all ranks as two nodes, so that others run between them (comm/reducer.h does the work):
+ *
+ *   all_reduce_start   (x, g)... -> x': x' = factor g, and the group's sum is under way
+ *   all_reduce_wait    x'... -> x'': the sum over all ranks, the same bits on each
+ *
+ * Pairs of a state x and a tensor g of its shape. With a wire type of 32 bits x stands in the reducer's
+ * block and is what is summed; with one of 16 bits the block has the values in that type, and x is
+ * where the wait puts them. A device without a reducer is alone, and sums are what they were. */
+#include "op/all_reduce.h"
+
+#include <limits.h>
+
+#include "backend/device.h"
+#include "base/err.h"
+#include "base/half.h"
+#include "comm/reducer.h"
+#include "op/bundle.h"
+#include "op/simd.h"
+#include "op/walk.h"
+
+const char *const all_reduce_wires[] = { "f32", "bf16", "fp16", NULL };
+
+enum dtype all_reduce_dtype(int wire)
+{
+	return (const enum dtype[]){ DTYPE_F32, DTYPE_BF16, DTYPE_F16 }[wire];
+}
+
+/* --- attributes --- */
+
+static const struct field fields[] = {
+	FIELD_INT(struct all_reduce_attr, group, "0", 0, INT_MAX, "group of the reducer"),
+	FIELD_ENUM(struct all_reduce_attr, wire, "f32", all_reduce_wires, "element type between ranks"),
+	FIELD_FLOAT(struct all_reduce_attr, factor, "1", 0, 1e30, "what values are multiplied by first"),
+	FIELD_END
+};
+
+static const char *const start_member[] = { "sum", "value" };
+static const struct bundle_form start_form = { 0, 2, 1, start_member };
+static const struct bundle_form wait_form = { 0, 1, 1, start_member };
+
+/* --- shape --- */
+
+static int start_shape(struct graph *g, struct node *n)
+{
+	TRY(bundle_check(g, n, start_form));
+	for (int i = 0; i < bundle_groups(n, start_form); i++)
+		TRY(graph_out_alias(g, n, i, 2 * i));
+	return 0;
+}
+
+static int wait_shape(struct graph *g, struct node *n)
+{
+	TRY(bundle_check(g, n, wait_form));
+	for (int i = 0; i < n->nin; i++)
+		TRY(graph_out_alias(g, n, i, i));
+	return 0;
+}
+
+static void start_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	for (int i = 0; i < n->nout; i++)
+		c->flops += (double)shape_count(node_out_shape(g, n, i));
+}
+
+/* --- layouts --- */
+
+static int start_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	return bundle_choose(k, start_form, in, out);
+}
+
+static int wait_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	return bundle_choose(k, wait_form, in, out);
+}
+
+/* --- kernels --- */
+
+static const struct all_reduce_attr *attr(const struct kplan *k)
+{
+	return k->n->attr;
+}
+
+static int start_plan(struct kplan *k)
+{
+	return bundle_plan(k, start_form);
+}
+
+static int wait_plan(struct kplan *k)
+{
+	return bundle_plan(k, wait_form);
+}
+
+/* Where the values of tensor t of the group stand in the block, of 16-bit elements. */
+static uint16_t *on_wire(const struct kplan *k, struct bundle_form form, int t)
+{
+	char *at = reducer_group_memory(k->dev->reducer, (int)attr(k)->group);
+
+	for (int i = 0; i < t; i++)
+		at += all_reduce_bytes(kplan_in_elements(k, i * form.in), all_reduce_dtype(attr(k)->wire));
+	return (uint16_t *)(void *)at;
+}
+
+SIMD_CLONES
+static void scale_range(float *restrict x, const float *restrict g, float factor, int64_t n)
+{
+	SIMD_LOOP
+	for (int64_t i = 0; i < n; i++)
+		x[i] = factor * g[i];
+}
+
+/* Pieces of a size that stays in the first cache. */
+#define WIRE_PIECE 1024
+
+static void to_wire(uint16_t *w, const float *g, float factor, int64_t n, enum dtype t)
+{
+	float scaled[WIRE_PIECE];
+
+	for (int64_t i = 0; i < n; i += WIRE_PIECE) {
+		int64_t m = n - i < WIRE_PIECE ? n - i : WIRE_PIECE;
+		scale_range(scaled, g + i, factor, m);
+		if (t == DTYPE_BF16)
+			bfloat_from_floats(w + i, scaled, m);
+		else
+			half_from_floats(w + i, scaled, m);
+	}
+}
+
+static void start_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
+{
+	const float *g = a->in[1 + 2 * t];
+	float factor = (float)attr(k)->factor;
+
+	if (attr(k)->wire == 0 || !k->dev->reducer)
+		scale_range((float *)a->out[t] + lo, g + lo, factor, hi - lo);
+	else
+		to_wire(on_wire(k, start_form, t) + lo, g + lo, factor, hi - lo, all_reduce_dtype(attr(k)->wire));
+}
+
+static void wait_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
+{
+	const uint16_t *w = on_wire(k, wait_form, t) + lo;
+	float *x = (float *)a->out[t] + lo;
+
+	if (attr(k)->wire == 1)
+		bfloat_to_floats(x, w, hi - lo);
+	else
+		half_to_floats(x, w, hi - lo);
+}
+
+static void start_range_reference(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
+{
+	const double *g = a->in[1 + 2 * t];
+	double *x = a->out[t];
+
+	for (int64_t i = lo; i < hi; i++)
+		x[i] = attr(k)->factor * g[i];
+}
+
+static int start_reference(const struct kplan *k, const struct kargs *a)
+{
+	bundle_run(k, a, start_range_reference);
+	if (k->dev->reducer)
+		reducer_start(k->dev->reducer, (int)attr(k)->group);
+	return 0;
+}
+
+static int wait_reference(const struct kplan *k, const struct kargs *a)
+{
+	return k->dev->reducer ? reducer_wait(k->dev->reducer, (int)attr(k)->group) : 0;
+}
+
+static int start_cpu(const struct kplan *k, const struct kargs *a)
+{
+	bundle_run(k, a, start_range);
+	if (k->dev->reducer)
+		reducer_start(k->dev->reducer, (int)attr(k)->group);
+	return 0;
+}
+
+static int wait_cpu(const struct kplan *k, const struct kargs *a)
+{
+	if (!k->dev->reducer)
+		return 0;
+	TRY(reducer_wait(k->dev->reducer, (int)attr(k)->group));
+	if (attr(k)->wire)
+		bundle_run(k, a, wait_range);
+	return 0;
+}
+
+/* --- samples --- */
+
+static const char *const start_samples[] = {
+	"5@ 5", "3x5@ 3x5 7@ 7 s@ s; factor: 0.25", "113x211@ 113x211; factor: 0.5", NULL
+};
+static const char *const wait_samples[] = { "5@", "3x5@ 7@ s@", NULL };
+
+/* --- records --- */
+
+static const struct op op_start = {
+	.name = "all_reduce_start",
+	.doc = "(x, g)... -> x' = factor g, and their sum over all ranks begins",
+	.flags = OP_UPDATE | OP_NODCE,
+	.min_in = 2, .max_in = INT_MAX, .nout = -1,
+	.attr_size = sizeof(struct all_reduce_attr), .attrs = fields,
+	.shape = start_shape, .cost = start_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = start_plan, .run = start_reference },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = start_choose, .plan = start_plan, .run = start_cpu },
+	},
+	.samples = start_samples,
+};
+
+static const struct op op_wait = {
+	.name = "all_reduce_wait",
+	.doc = "x... -> the sum over all ranks that was begun with x",
+	.flags = OP_UPDATE | OP_NODCE,
+	.min_in = 1, .max_in = INT_MAX, .nout = -1,
+	.attr_size = sizeof(struct all_reduce_attr), .attrs = fields,
+	.shape = wait_shape,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = wait_plan, .run = wait_reference },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_plan, .run = wait_cpu },
+	},
+	.samples = wait_samples,
+};
+
+OPSET(all_reduce, &op_start, &op_wait);

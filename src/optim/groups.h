@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gradient groups: which gradients are summed over all ranks in one message. They are solved once, when
+ * the graph is planned: backward says when each gradient is ready, the link model what a message costs,
+ * and so it is known which cut has the last sum done first. Laanait et al. (2019, arXiv:1909.11150) chose
+ * theirs from the graph as well. */
+#ifndef DLX_OPTIM_GROUPS_H
+#define DLX_OPTIM_GROUPS_H
+
+#include "comm/linkmodel.h"
+#include "optim/step_mean.h"
+#include "optim/optim.h"
+
+enum grouping_kind { GROUPING_AUTO, GROUPING_NONE, GROUPING_SIZE, GROUPING_COUNT };
+struct grouping {
+	enum grouping_kind kind;
+	int64_t value;               /* SIZE: bytes; COUNT: groups */
+};
+/* "auto", "none", "size:25MiB", "count:4". E_CONFIG at loc. */
+int grouping_parse(const char *text, const struct loc *loc, struct grouping *out);
+
+/* What sums over ranks are planned for. */
+struct ranks_plan {
+	int ranks;                   /* 1: nothing is summed */
+	struct grouping grouping;
+	int lag;                     /* 1: updates use the sums of the step before */
+	int wire;                    /* index in all_reduce_wires */
+	const struct linkmodel *link;
+	double flops, bandwidth;     /* of the ranks' devices, by which ready times are told: per second */
+	const struct groups *given;  /* those of another batch size's plan, which these must match; or NULL */
+};
+
+struct groups {
+	int n;                       /* of gradients */
+	int *first;                  /* n + 1: group k is first[k] .. first[k + 1] - 1 of the bundles' order */
+	double *ready, *done;        /* predicted: seconds after the begin of backward */
+	int64_t *bytes;              /* on the wire */
+	double backward;             /* predicted end of backward */
+	tid *wait;                   /* for the late part of a lag; the emission's own */
+};
+
+/* Cuts b's parameters. In the graph's arena. Call after backward was emitted. */
+struct groups *groups_solve(struct graph *g, const struct bundles *b, const struct ranks_plan *r);
+/* Where the cuts are, for plans that must have the same. */
+struct groups *groups_copy(struct arena *a, const struct groups *k);
+/* The cut alone: of n sizes (bytes) that are ready at so many seconds, ascending. first: room for n + 1; returns how many groups. */
+int groups_cut(const struct grouping *how, const struct linkmodel *link, int n, const double *ready, const int64_t *bytes,
+               int *first);
+
+/* b->grad become the sums over all ranks, divided by `divided`, and m->terms those of all ranks. With a lag they are those of the
+ * step before, and groups_emit_late, after the updates, begins those of this one. */
+int groups_emit(struct graph *g, struct bundles *b, struct groups *k, struct mean *m, const struct ranks_plan *r,
+                double divided);
+int groups_emit_late(struct graph *g, const struct bundles *b, struct groups *k, const struct ranks_plan *r, double divided);
+
+#endif

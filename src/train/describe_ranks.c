@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Times are those the groups were solved by: backward as the roofline has it, messages as the link model
+ * has them. What is not done when backward ends is exposed. */
+#include "train/describe_ranks.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "op/all_reduce.h"
+
+static const struct node *start_of(const struct plan *p, int group)
+{
+	for (int i = 0; i < p->g->nnode; i++) {
+		const struct node *n = p->g->node[i];
+		if (strcmp(n->op->name, "all_reduce_start") == 0 &&
+		    ((const struct all_reduce_attr *)n->attr)->group == group + 1)
+			return n;
+	}
+	return NULL;
+}
+
+static double exposed(const struct groups *k)
+{
+	double left = k->n ? k->done[k->n - 1] - k->backward : 0;
+	return left > 0 ? left : 0;
+}
+
+void describe_ranks_text(const struct session *s, const struct plan *p, struct buf *out)
+{
+	const struct groups *k = p->groups;
+	int64_t bytes = 0;
+	if (!k)
+		return;
+	for (int i = 0; i < k->n; i++)
+		bytes += k->bytes[i];
+	buf_printf(out, "ranks         %d, batches of %" PRId64 ": %" PRId64 " samples a step%s\n", s->ranks.ranks,
+	           p->batch, s->ranks.ranks * p->batch * s->config->train.accumulate,
+	           s->ranks.lag ? "; updates are one step late" : "");
+	buf_printf(out, "gradients     %.3g MiB as %s in %d messages a step (grouping: %s)\n", (double)bytes / (1 << 20),
+	           all_reduce_wires[s->ranks.wire], k->n, s->config->parallel.grouping);
+	if (s->ranks.lag)
+		buf_puts(out, "              none of them is waited for unless it takes longer than a step\n");
+	else
+		buf_printf(out, "              predicted: %.3g ms of backward, after which %.3g ms are waited for\n",
+		           1e3 * k->backward, 1e3 * exposed(k));
+	buf_printf(out, "%15s %12s %10s %10s  %s\n", "group", "bytes", "ready ms", "done ms", "gradients");
+	for (int i = 0; i < k->n; i++)
+		buf_printf(out, "%15d %12" PRId64 " %10.3f %10.3f  %s\n", i + 1, k->bytes[i], 1e3 * k->ready[i],
+		           1e3 * k->done[i], start_of(p, i)->name);
+}
+
+void describe_ranks_json(const struct plan *p, struct buf *out)
+{
+	const struct groups *k = p->groups;
+	buf_putc(out, '[');
+	for (int i = 0; k && i < k->n; i++) {
+		const struct node *n = start_of(p, i);
+		buf_printf(out, "%s\n  {\"tensors\": [", i ? "," : "");
+		for (int j = 0; j < n->nin; j += 2) {
+			buf_puts(out, j ? ", " : "");
+			buf_json_string(out, graph_t(p->g, graph_t(p->g, graph_root(p->g, n->in[j]))->grad_of)->name);
+		}
+		buf_printf(out, "], \"bytes\": %" PRId64 ", \"ready_seconds\": %.9g, \"done_seconds\": %.9g}", k->bytes[i],
+		           k->ready[i], k->done[i]);
+	}
+	buf_putc(out, ']');
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The nodes all_reduce_start say what is summed: a group each, whose tensors stand one after the other
+ * in the reducer's block. Values that travel as they are (float32, or float64 on the reference device) are
+ * stored there for good, so that nothing is copied; those of 16 bits are converted to and fro by the nodes. */
+#include "train/reduction.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "comm/reducer.h"
+#include "op/all_reduce.h"
+
+/* Of ranks that are not there: a network of today. */
+#define LATENCY 20e-6
+#define BANDWIDTH 10e9
+
+static int measure(struct ranks_plan *out, struct linkmodel *link, struct device *dev)
+{
+	double speed[2] = { device_measure_peak(dev, DTYPE_F32), device_measure_bandwidth(dev) };
+	comm_broadcast(dev->comm, speed, sizeof speed, 0, "the speed of rank 0");
+	out->flops = speed[0];
+	out->bandwidth = speed[1];
+	out->ranks = dev->comm->size;
+	return linkmodel_measure(link, dev->comm);
+}
+
+int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
+                   int ranks)
+{
+	*out = (struct ranks_plan){ .ranks = ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
+		.link = link, .flops = 1e12, .bandwidth = 1e11 };
+	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
+	if (dev->comm && dev->comm->size > 1)
+		return measure(out, link, dev);
+	linkmodel_assume(link, LATENCY, BANDWIDTH);
+	return 0;
+}
+
+struct layout_of_block {
+	struct reducer_group *group;
+	int n;
+	int64_t bytes;
+};
+
+static bool is_start(const struct node *n)
+{
+	return strcmp(n->op->name, "all_reduce_start") == 0;
+}
+
+/* On the reference device there is one float type. */
+static enum dtype wire_type(const struct device *dev, const struct node *n)
+{
+	const struct all_reduce_attr *at = n->attr;
+	return dev->backend == BACKEND_REFERENCE ? DTYPE_F64 : all_reduce_dtype(at->wire);
+}
+
+static bool in_place(const struct device *dev, const struct node *n)
+{
+	return wire_type(dev, n) == device_dtype(dev, DTYPE_F32);
+}
+
+static int64_t tensor_wire_bytes(const struct device *dev, const struct graph *g, const struct node *n, int i)
+{
+	return all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout), wire_type(dev, n));
+}
+
+static int count_groups(const struct graph *g)
+{
+	int n = 0;
+	for (int i = 0; i < g->nnode; i++)
+		n += is_start(g->node[i]);
+	return n;
+}
+
+static void lay_out(struct layout_of_block *b, const struct device *dev, const struct graph *g)
+{
+	b->n = count_groups(g);
+	b->group = ARENA_ARRAY(g->arena, struct reducer_group, b->n);
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		if (!is_start(n))
+			continue;
+		struct reducer_group *k = &b->group[((const struct all_reduce_attr *)n->attr)->group];
+		int64_t bytes = 0;
+		for (int j = 0; j < n->nin; j += 2)
+			bytes += tensor_wire_bytes(dev, g, n, j);
+		*k = (struct reducer_group){ .n = bytes / (int64_t)dtype_size(wire_type(dev, n)),
+			.dtype = wire_type(dev, n), .name = n->name };
+	}
+	for (int i = 0; i < b->n; i++) {
+		b->group[i].offset = b->bytes;
+		b->bytes += b->group[i].n * (int64_t)dtype_size(b->group[i].dtype);
+	}
+}
+
+static void place(const struct device *dev, struct store *store, const struct graph *g)
+{
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		if (!is_start(n) || !in_place(dev, n))
+			continue;
+		char *at = reducer_group_memory(dev->reducer, (int)((const struct all_reduce_attr *)n->attr)->group);
+		for (int j = 0; j < n->nin; j += 2) {
+			store_place(store, graph_t(g, graph_root(g, n->in[j]))->name, at);
+			at += tensor_wire_bytes(dev, g, n, j);
+		}
+	}
+}
+
+int reduction_open(struct device *dev, struct store *store, const struct plan *p)
+{
+	struct layout_of_block b = { 0 };
+	if (dev->reducer || !dev->comm || !p->groups)
+		return 0;
+	lay_out(&b, dev, p->g);
+	TRY(reducer_new(&dev->reducer, dev->comm, (size_t)b.bytes, b.group, b.n, true));
+	place(dev, store, p->g);
+	return 0;
+}
+
+int reduction_settle(struct device *dev, const struct plan *p)
+{
+	for (int k = 0; dev->reducer && p->groups && k <= p->groups->n; k++)
+		TRY(reducer_wait(dev->reducer, k));
+	return 0;
+}
+
+void reduction_close(struct device *dev)
+{
+	reducer_free(dev->reducer);
+	dev->reducer = NULL;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The memory in which a training plan's gradients are summed over all ranks. */
+#ifndef DLX_TRAIN_REDUCTION_H
+#define DLX_TRAIN_REDUCTION_H
+
+#include "train/plan.h"
+
+/* What training plans are to be made for. Collective where dev->comm has several ranks: what messages cost is measured then, and
+ * the speed of rank 0's device is taken for all. Without: as config says, for `ranks` ranks that are only imagined. link: the caller's,
+ * which out borrows. */
+int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev, int ranks);
+
+/* Once for all training plans of a run, which have the same groups: makes dev->reducer, with room for each
+ * group of p, and gives the states that are summed in place their memory. Before p's states are in the store. Collective.
+ * Nothing to do if p sums nothing. */
+int reduction_open(struct device *dev, struct store *store, const struct plan *p);
+/* Waits for sums that are still under way, which a checkpoint of a lagging run has to. Collective in that all ranks began
+ * them. */
+int reduction_settle(struct device *dev, const struct plan *p);
+/* After the store is gone. */
+void reduction_close(struct device *dev);
+
+#endif
