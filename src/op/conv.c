@@ -347,6 +347,8 @@ static const char *const conv_samples[] = {
 	"1x32x3x3 32x16x1x1! ; groups: 2",
 	"1x17x4x4 3x17x3x2! 3! ; stride: [1, 2], dilation: [1, 2], pad_lo: [1, 1], pad_hi: [1, 0]",
 	"1x3x4x3x5 5x3x3x2x3! 5! ; pad_lo: 1, pad_hi: 1",
+	"1x2x3x6x5 17x2x3x3x3! 17! ; pad_lo: 1, pad_hi: 1",
+	"1x33x2x3x5 2x33x2x3x3! ; dilation: [2, 1, 1], pad_lo: [3, 1, 0], pad_hi: [0, 1, 2]",
 	"1x1x5x4x4 16x1x3x3x3! 16! ; stride: 2, pad_lo: 1, pad_hi: 0",
 	"1x16x3x3x3 16x1x2x2x2! ; groups: 16",
 	"1x5x7 16x5x3! 16! ; stride: 2, pad_lo: 1, pad_hi: 1",
@@ -363,6 +365,9 @@ static const char *const grad_input_samples[] = {
 	"2x16x4x5 16x1x3x3! 16! ; groups: 16, pad_lo: 1, pad_hi: 1, input_size: [4, 5]",
 	"1x4x5x5 4x3x3x3! 6! ; groups: 2, pad_lo: 1, pad_hi: 1, input_size: 5",
 	"1x5x2x3x3 5x3x3x2x3! 3! ; input_size: [4, 4, 5]",
+	"1x2x3x6x5 2x17x3x3x3! 17! ; pad_lo: 1, pad_hi: 1, input_size: [3, 6, 5]",
+	"1x33x3x3x5 33x2x2x3x3! ; dilation: [2, 1, 1], pad_lo: [3, 1, 0], pad_hi: [0, 1, 2], "
+	"input_size: [2, 3, 5]",
 	"1x16x3x2x2 16x3x2x2x2! ; stride: 2, input_size: [6, 4, 5]",
 	"1x16x4 16x5x3! 5! ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: 7",
 	NULL
@@ -385,6 +390,8 @@ static const char *const grad_weight_samples[] = {
 	"2x3x23x21 2x18x12x11 ; stride: 2, pad_lo: 3, pad_hi: [3, 3], kernel: 7, bias: true",
 	"1x17x11x10 1x48x11x10 ; dilation: 4, pad_lo: 4, pad_hi: 4, kernel: 3",
 	"1x9x6x200 1x33x3x100 ; stride: 2, pad_lo: [1, 2], pad_hi: [1, 1], kernel: [3, 4]",
+	"1x33x2x3x5 1x2x3x3x5 ; dilation: [2, 1, 1], pad_lo: [3, 1, 0], pad_hi: [0, 1, 2], "
+	"kernel: [2, 3, 3]",
 	"2x2x5x6x7 2x20x5x6x7 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"2x16x4x6x4 2x16x2x3x2 ; stride: 2, kernel: 2",
 	NULL

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Minimal filtering (winograd.h) as a code for convolutions: 3x3 by F(4x4, 3x3), 5x5 by F(4x4,
- * 5x5), stride 1, any padding and dilation, on float32 or bf16, on CPUs with AVX-512, unless the
+ * 5x5), alone or in the last two axes of three, stride 1, any padding and dilation, on float32 or bf16, on CPUs with AVX-512, unless the
  * device is told to compute directly. */
 #include "op/conv_code.h"
 
@@ -34,7 +34,7 @@ static bool fits(const struct conv_task *t, int64_t *x_px, int64_t *y_px)
 		return false;
 	*x_px = x.stride;
 	*y_px = y.stride;
-	return t->w.set && t->w.nd == 4 && layout_elements(&t->w) <= INT32_MAX;
+	return t->w.set && t->w.nd == t->geom.ns + 2 && layout_elements(&t->w) <= INT32_MAX;
 }
 
 static int choose(struct conv_task *t)

@@ -26,10 +26,12 @@ bool wino_has_cpu(void)
 
 const struct wino_form *wino_form_find(const struct conv_geom *c)
 {
-	const int64_t r = c->kernel[0];
-	if (c->ns != 2 || c->groups != 1 || c->kernel[1] != r || c->stride[0] != 1 ||
-	    c->stride[1] != 1)
+	const int64_t r = c->kernel[c->ns - 1];
+	if (c->ns < 2 || c->groups != 1 || c->kernel[c->ns - 2] != r)
 		return NULL;
+	for (int i = 0; i < c->ns; i++)
+		if (c->stride[i] != 1)
+			return NULL;
 	for (int i = 0; i < wino_nform; i++)
 		if (wino_forms[i].r == r)
 			return &wino_forms[i];
@@ -51,7 +53,7 @@ static int32_t *offsets(const struct layout *l, int64_t n, int64_t step, bool re
 static void find_weights(struct wino *w, const struct conv_geom *c, const struct layout *l,
                          struct arena *arena)
 {
-	const int64_t taps = c->kernel[0] * c->kernel[1];
+	const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2];
 	const bool back = w->kind == CONV_BACKWARD_DATA;
 	const int32_t *o = offsets(l, c->co, c->ci * taps, false, arena);
 	const int32_t *i = offsets(l, c->ci, taps, false, arena);
@@ -62,23 +64,40 @@ static void find_weights(struct wino *w, const struct conv_geom *c, const struct
 	w->w_padded = !layout_is_dense(l);
 }
 
+static void find_depth(struct wino *w, const struct conv_geom *c)
+{
+	const bool back = w->kind == CONV_BACKWARD_DATA;
+	w->deep_in = w->deep_out = w->deep_taps = w->deep_step = 1;
+	w->deep_pad = 0;
+	if (c->ns < 3)
+		return;
+	w->deep_in = back ? c->out[0] : c->in[0];
+	w->deep_out = back ? c->in[0] : c->out[0];
+	w->deep_taps = c->kernel[0];
+	w->deep_step = c->dilation[0];
+	w->deep_pad = back ? (c->kernel[0] - 1) * c->dilation[0] - c->pad_lo[0] : c->pad_lo[0];
+}
+
 static void find_sizes(struct wino *w, const struct conv_geom *c)
 {
 	const bool back = w->kind == CONV_BACKWARD_DATA;
 	w->n = c->n;
 	w->ci = back ? c->co : c->ci;
 	w->co = back ? c->ci : c->co;
-	w->ntile = c->n;
+	find_depth(w, c);
+	w->ntile = c->n * w->deep_out;
 	for (int i = 0; i < 2; i++) {
-		const int64_t d = c->dilation[i];
-		w->in[i] = back ? c->out[i] : c->in[i];
-		w->out[i] = back ? c->in[i] : c->out[i];
-		w->pad[i] = back ? (c->kernel[i] - 1) * d - c->pad_lo[i] : c->pad_lo[i];
+		const int a = c->ns - 2 + i;
+		const int64_t d = c->dilation[a];
+		w->in[i] = back ? c->out[a] : c->in[a];
+		w->out[i] = back ? c->in[a] : c->out[a];
+		w->pad[i] = back ? (c->kernel[a] - 1) * d - c->pad_lo[a] : c->pad_lo[a];
 		w->dilation[i] = d;
 		w->tiles[i] = up(up(w->out[i], d), w->form->m);
 		w->ntile *= w->tiles[i] * d;
 	}
-	w->nchunk = up(w->ci, WINO_K);
+	w->npart = up(w->ci, WINO_K);
+	w->nchunk = w->npart * w->deep_taps;
 	w->npanel = up(w->co, WINO_PANEL);
 }
 
@@ -125,17 +144,19 @@ void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom
 struct grid {
 	const int64_t *size;
 	int64_t px, pad[2];
+	int64_t planes, deep_pad;
 	int extent;
 };
 
 static struct grid grid_x(const struct wino *w)
 {
-	return (struct grid){ w->in, w->x_px, { w->pad[0], w->pad[1] }, w->form->alpha };
+	return (struct grid){ w->in, w->x_px, { w->pad[0], w->pad[1] }, w->deep_in, w->deep_pad,
+			      w->form->alpha };
 }
 
 static struct grid grid_y(const struct wino *w)
 {
-	return (struct grid){ w->out, w->y_px, { 0, 0 }, w->form->m };
+	return (struct grid){ w->out, w->y_px, { 0, 0 }, w->deep_out, 0, w->form->m };
 }
 
 /* Which of the pixels at, at + d, ... lie in 0 .. size - 1. */
@@ -155,7 +176,10 @@ static void spots(const struct wino *w, const struct grid *g, int64_t first, int
 		const int64_t tx = t % w->tiles[1], ty = (t /= w->tiles[1]) % w->tiles[0];
 		const int64_t sx = (t /= w->tiles[0]) % dx, sy = (t /= dx) % dy;
 		const int64_t y = ty * m * dy + sy - g->pad[0], x = tx * m * dx + sx - g->pad[1];
-		s[i].at = ((t / dy * g->size[0] + y) * g->size[1] + x) * g->px;
+		t /= dy;
+		s[i].plane = t % w->deep_out - g->deep_pad;
+		t = t / w->deep_out * g->planes + s[i].plane;
+		s[i].at = ((t * g->size[0] + y) * g->size[1] + x) * g->px;
 		inside(y, dy, g->size[0], g->extent, &s[i].span.row0, &s[i].span.row1);
 		inside(x, dx, g->size[1], g->extent, &s[i].span.col0, &s[i].span.col1);
 	}
@@ -214,13 +238,21 @@ static double product_rate(const struct wino *w, double u_bytes)
 	return u_bytes > 4e6 ? 1.4 : 1.7;
 }
 
+/* Input channels that a product takes as long as: sums are loaded and stored whatever their number,
+ * and for the weights a few make too short a product. */
+static int64_t multiplied(const struct wino *w)
+{
+	const int64_t few = w->kind == CONV_BACKWARD_WEIGHTS ? 24 : 12;
+	return w->ci < few ? few : w->ci;
+}
+
 double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind)
 {
 	const struct costs *k = f->alpha == 6 ? &costs6 : &costs8;
 	struct wino w = { .form = f, .kind = kind };
 	find_sizes(&w, c);
-	const double vi = (double)up(w.ci, WINO_LANES), vo = (double)up(w.co, WINO_LANES);
-	const double ci = (double)w.ci, positions = f->alpha * f->alpha;
+	const double vi = (double)(up(w.ci, WINO_LANES) * w.deep_taps), vo = (double)up(w.co, WINO_LANES);
+	const double ci = (double)(multiplied(&w) * w.deep_taps), positions = f->alpha * f->alpha;
 	const double u_bytes = 4 * positions * ci * vo * WINO_LANES;
 	double tile = positions * ci * vo / product_rate(&w, u_bytes);
 	if (kind == CONV_BACKWARD_WEIGHTS)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions by minimal filtering (Winograd; Lavin and Gray 2016) with AVX-512, over two spatial
- * axes: tiles of alpha x alpha inputs and the weights are transformed, multiplied position by
+ * Convolutions by minimal filtering (Winograd; Lavin and Gray 2016) with AVX-512, over the last two
+ * spatial axes: tiles of alpha x alpha inputs and the weights are transformed, multiplied position by
  * position (a small matrix product over the channels for each of the alpha^2 positions) and
  * transformed back to m x m outputs. That takes (m r / alpha)^2 times fewer multiplications. The
  * gradient to the input is a convolution too; that to the weights multiplies transformed inputs by
- * transformed output gradients, sums over tiles and comes back to r x r.
+ * transformed output gradients, sums over tiles and comes back to r x r. Of a third axis the taps
+ * count as so many times the input channels: tap k multiplies what stands k planes further on.
  *
  * A thread takes a block of tiles through all three steps, with everything of it in its second
  * level cache. Sums run over pieces of WINO_K channels (tiles), which are then added: as a chain of
@@ -86,13 +87,15 @@ struct wino {
 	bool half, half_y;                /* x and weights (for their gradient: x and y); y are bf16 */
 	int64_t n, ci, co;
 	int64_t in[2], out[2], pad[2], dilation[2];
+	int64_t deep_in, deep_out, deep_taps, deep_pad, deep_step; /* the third axis; 1, 1, 1, 0, 1 */
 	int64_t x_px, y_px;
 	int64_t tiles[2], ntile;          /* of a sub-grid (dilated: every d-th pixel); all */
 	const int32_t *tap, *at_i, *at_o; /* a weight stands at tap[t] + at_i[i] + at_o[o] */
 	int64_t w_elements;
 	bool w_padded;                    /* the weights' layout has padding, to be kept zero */
 	int64_t block, nblock;            /* tiles a block; blocks */
-	int64_t nchunk, npanel;           /* WINO_K input, WINO_PANEL output channels */
+	int64_t npart, nchunk;            /* WINO_K input channels; those of each tap in depth */
+	int64_t npanel;                   /* WINO_PANEL output channels */
 	int64_t group, ngroup;            /* forward: panels that a block computes at once */
 	int64_t segment, nsegment;        /* weight gradient: blocks that are summed in one go */
 	int threads;
@@ -104,7 +107,7 @@ bool wino_has_cpu(void);
 const struct wino_form *wino_form_find(const struct conv_geom *c);
 /* Estimate for two cores. */
 double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind);
-/* l: layout of the weights (O, I, r, r). */
+/* l: layout of the weights (O, I, r, r), or with taps in depth before the last two. */
 void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom *c,
                enum conv_kind kind, const struct layout *l, int64_t x_px, int64_t y_px, int threads,
                struct arena *arena);
@@ -141,9 +144,10 @@ static inline const void *wino_at(const void *p, bool half, int64_t i)
 	return (const char *)p + i * (half ? 2 : 4);
 }
 
-/* A tile of the block: where its first pixel stands (if inside), and what of it exists. */
+/* A tile of the block: where its first pixel stands (if inside), and what of it exists; for tap 0 in
+ * depth, in whose plane it is. */
 struct wino_spot {
-	int64_t at;
+	int64_t at, plane;
 	struct wino_span span;
 };
 
@@ -152,8 +156,15 @@ void wino_spots_x(const struct wino *w, int64_t first, int64_t count, struct win
 void wino_spots_y(const struct wino *w, int64_t first, int64_t count, struct wino_spot *s);
 struct wino_pixels wino_pixels_x(const struct wino *w, int64_t channel);
 struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel);
-/* Transforms `channels` channels from `channel` on: v[position][count][WINO_K]. */
-void wino_input_block(const struct wino *w, const void *x, int64_t channel, int64_t channels,
-                      const struct wino_spot *s, int64_t count, float *v);
+/* Channels of a chunk. */
+static inline int64_t wino_channels(const struct wino *w, int64_t chunk)
+{
+	const int64_t left = w->ci - chunk % w->npart * WINO_K;
+	return left < WINO_K ? left : WINO_K;
+}
+
+/* Transforms the channels of a chunk: v[position][count][WINO_K]. */
+void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const struct wino_spot *s,
+                      int64_t count, float *v);
 
 #endif

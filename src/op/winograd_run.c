@@ -122,44 +122,52 @@ WINO_INLINE vec gather(const struct gather *g, int64_t at)
 	                                (const float *)g->from + at, 4);
 }
 
-/* All taps from input channel i. */
-WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, float *to)
+/* All taps of one plane from input channel i. */
+WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int64_t deep, float *to)
 {
 	const int64_t taps = g->w->form->r * g->w->form->r;
+	const int32_t *tap = g->w->tap + deep * taps;
 	for (int64_t t = 0; t < taps; t++)
-		_mm512_store_ps(to + t * WINO_LANES, gather(g, g->w->at_i[i] + g->w->tap[t]));
+		_mm512_store_ps(to + t * WINO_LANES, gather(g, g->w->at_i[i] + tap[t]));
 }
 
 static void transform_weights(const struct wino *w, const void *from, float *u)
 {
-	const int64_t vecs = (w->co + WINO_LANES - 1) / WINO_LANES, n = vecs * w->ci;
+	const int64_t vecs = (w->co + WINO_LANES - 1) / WINO_LANES, n = vecs * w->deep_taps * w->ci;
 #pragma omp parallel for schedule(static) num_threads(w->threads)
 	for (int64_t j = 0; j < n; j++) {
 		_Alignas(64) float taps[25 * WINO_LANES];
-		const int64_t o = j / w->ci * WINO_LANES, i = j % w->ci, panel = o / WINO_PANEL;
+		const int64_t i = j % w->ci, deep = j / w->ci % w->deep_taps;
+		const int64_t o = j / w->ci / w->deep_taps * WINO_LANES, panel = o / WINO_PANEL;
+		const int64_t chunk = deep * w->npart + i / WINO_K;
 		const int width = vectors(w, panel) * WINO_LANES;
 		const struct gather g = gather_at(w, from, o);
-		gather_taps(&g, i, taps);
-		w->form->weights(taps, u_at(w, u, panel, i / WINO_K) + i % WINO_K * width +
+		gather_taps(&g, i, deep, taps);
+		w->form->weights(taps, u_at(w, u, panel, chunk) + i % WINO_K * width +
 		                       o % WINO_PANEL, wino_pos(WINO_K, width));
 	}
 }
 
 /* --- a block of tiles --- */
 
-void wino_input_block(const struct wino *w, const void *x, int64_t channel, int64_t channels,
-                      const struct wino_spot *s, int64_t count, float *v)
+void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const struct wino_spot *s,
+                      int64_t count, float *v)
 {
-	const int64_t pos = wino_pos(w->block, WINO_K);
-	for (int64_t t = 0; t < count; t++)
+	const int64_t pos = wino_pos(w->block, WINO_K), channels = wino_channels(w, chunk);
+	const int64_t channel = chunk % w->npart * WINO_K, deep = chunk / w->npart * w->deep_step;
+	const int64_t shift = deep * w->in[0] * w->in[1] * w->x_px + channel;
+	for (int64_t t = 0; t < count; t++) {
+		const int64_t plane = s[t].plane + deep;
+		const bool there = plane >= 0 && plane < w->deep_in;
 		for (int64_t c = 0; c < channels; c += WINO_LANES) {
 			const int64_t next = s[t + 1 < count ? t + 1 : t].at;
 			struct wino_pixels p = wino_pixels_x(w, channel + c);
-			p.span = s[t].span;
-			w->form->input[w->half](wino_at(x, w->half, s[t].at + channel + c),
-			                        wino_at(x, w->half, next + channel + c), &p,
+			p.span = there ? s[t].span : (struct wino_span){ 0 };
+			w->form->input[w->half](wino_at(x, w->half, s[t].at + shift + c),
+			                        wino_at(x, w->half, next + shift + c), &p,
 			                        v + t * WINO_K + c, pos);
 		}
+	}
 }
 
 static void multiply_block(const struct wino *w, int nv, int k, const float *u, int64_t count,
@@ -203,7 +211,7 @@ static void one_chunk(const struct job *j, const struct wino_spot *sx, const str
                       int64_t count)
 {
 	const struct wino *w = j->w;
-	wino_input_block(w, j->x, 0, w->ci, sx, count, j->v);
+	wino_input_block(w, j->x, 0, sx, count, j->v);
 	for (int64_t panel = 0; panel < w->npanel; panel++) {
 		multiply_block(w, vectors(w, panel), (int)w->ci, u_at(w, j->u, panel, 0), count,
 		               j->v, j->m, false);
@@ -217,10 +225,9 @@ static void many_chunks(const struct job *j, int64_t group, const struct wino_sp
 	const struct wino *w = j->w;
 	const int64_t first = group * w->group, n = least(w->group, w->npanel - first);
 	for (int64_t chunk = 0; chunk < w->nchunk; chunk++) {
-		const int64_t k = least(WINO_K, w->ci - chunk * WINO_K);
-		wino_input_block(w, j->x, chunk * WINO_K, k, sx, count, j->v);
+		wino_input_block(w, j->x, chunk, sx, count, j->v);
 		for (int64_t i = 0; i < n; i++)
-			multiply_block(w, vectors(w, first + i), (int)k,
+			multiply_block(w, vectors(w, first + i), (int)wino_channels(w, chunk),
 			               u_at(w, j->u, first + i, chunk), count, j->v,
 			               j->m + i * m_elements(w), chunk > 0);
 	}

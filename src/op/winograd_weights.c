@@ -74,7 +74,7 @@ static void add_block(const struct task *t, int64_t block, bool add)
 	struct wino_spot s[WINO_K];
 
 	wino_spots_x(w, first, count, s);
-	wino_input_block(w, t->x, t->chunk * WINO_K, t->channels, s, count, t->v);
+	wino_input_block(w, t->x, t->chunk, s, count, t->v);
 	wino_spots_y(w, first, count, s);
 	gradient_block(t, s, count);
 	for (int64_t p = 0; p < alpha * alpha; p++)
@@ -103,7 +103,7 @@ static void run_task(struct task *t, int64_t segment)
 {
 	const struct wino *w = t->w;
 	const int64_t first = segment * w->segment, end = least(first + w->segment, w->nblock);
-	t->channels = least(WINO_K, w->ci - t->chunk * WINO_K);
+	t->channels = wino_channels(w, t->chunk);
 	t->nv = w->co - t->panel * WINO_PANEL > WINO_LANES ? 2 : 1;
 	for (int64_t b = first; b < end; b++)
 		add_block(t, b, b > first);
@@ -120,30 +120,33 @@ WINO_TARGET static void scatter(const struct wino *w, int64_t i, int64_t o, int6
 	_mm512_mask_i32scatter_ps(dw + w->at_i[i] + w->tap[tap], lanes, at, v, 4);
 }
 
-/* The taps from input channel i to 16 output channels; from: those of the first segment. */
+/* The taps of one plane from input channel i to 16 output channels; from: those of the first
+ * segment. */
 WINO_TARGET static void sum_segments(const struct wino *w, const float *from, int64_t i, int64_t o,
-                                     float *dw)
+                                     int64_t deep, float *dw)
 {
 	const int64_t step = w->nchunk * w->npanel * task_elements(w);
-	for (int64_t t = 0; t < w->form->r * w->form->r; t++) {
+	const int64_t taps = w->form->r * w->form->r;
+	for (int64_t t = 0; t < taps; t++) {
 		vec v = _mm512_loadu_ps(from + t * WINO_LANES);
 		for (int64_t s = 1; s < w->nsegment; s++)
 			v = _mm512_add_ps(v, _mm512_loadu_ps(from + s * step + t * WINO_LANES));
-		scatter(w, i, o, t, v, dw);
+		scatter(w, i, o, deep * taps + t, v, dw);
 	}
 }
 
 static void sum_weights(const struct wino *w, const float *partial, float *dw)
 {
-	const int64_t vecs = (w->co + WINO_LANES - 1) / WINO_LANES, n = vecs * w->ci;
+	const int64_t vecs = (w->co + WINO_LANES - 1) / WINO_LANES, n = vecs * w->ci * w->deep_taps;
 	const int64_t taps = w->form->r * w->form->r;
 #pragma omp parallel for schedule(static) num_threads(w->threads)
 	for (int64_t k = 0; k < n; k++) {
-		const int64_t o = k % vecs * WINO_LANES, i = k / vecs;
-		const int64_t task = i / WINO_K * w->npanel + o / WINO_PANEL;
+		const int64_t o = k % vecs * WINO_LANES, i = k / vecs % w->ci, deep = k / vecs / w->ci;
+		const int64_t chunk = deep * w->npart + i / WINO_K;
+		const int64_t task = chunk * w->npanel + o / WINO_PANEL;
 		const int64_t at = i % WINO_K * 2 + o / WINO_LANES % 2;
 		sum_segments(w, partial + task * task_elements(w) + at * taps * WINO_LANES, i, o,
-		             dw);
+		             deep, dw);
 	}
 }
 

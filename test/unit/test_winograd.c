@@ -365,6 +365,10 @@ static void refusals(void **state)
 	c = geometry(1, 8, 8, 9, 9, 3, 1, 2);
 	c.ns = 3;
 	assert_null(wino_form_find(&c));
+	c.kernel[2] = 3;
+	assert_non_null(wino_form_find(&c));
+	c.stride[0] = 2;
+	assert_null(wino_form_find(&c));
 }
 
 int main(void)
