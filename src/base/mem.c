@@ -71,10 +71,11 @@ void mem_free(void *p)
 	free(p);
 }
 
-/* Whole pages, or whole huge pages when large, so that the map's end can be a huge page too. */
+/* Whole pages. Not whole huge pages: what is left behind the last of them would be as large as it is,
+ * for each of many tensors of two or three MiB. */
 static size_t map_size(size_t n)
 {
-	size_t unit = n >= HUGE_PAGE ? HUGE_PAGE : (size_t)sysconf(_SC_PAGESIZE);
+	size_t unit = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (n == 0)
 		n = 1;

@@ -74,6 +74,24 @@ static void a_map(void **state)
 	assert_true(mem_peak_resident() > 100000);
 }
 
+/* A little more than a huge page takes a little more, not a second one. */
+static void maps_are_close(void **state)
+{
+	enum { MAPS = 48 };
+	const size_t n = (2u << 20) + 5000;
+	const uint64_t before = mem_peak_resident();
+	void *p[MAPS];
+
+	for (int i = 0; i < MAPS; i++) {
+		p[i] = mem_map(n);
+		assert_non_null(p[i]);
+		memset(p[i], 1, n);
+	}
+	assert_true(mem_peak_resident() - before < MAPS * (3u << 20));
+	for (int i = 0; i < MAPS; i++)
+		mem_unmap(p[i], n);
+}
+
 static void a_map_can_fail(void **state)
 {
 	void *p;
@@ -106,6 +124,7 @@ int main(void)
 		cmocka_unit_test(objects_do_not_overlap),
 		cmocka_unit_test(strings),
 		cmocka_unit_test(a_map),
+		cmocka_unit_test(maps_are_close),
 		cmocka_unit_test(a_map_can_fail),
 		cmocka_unit_test(counts),
 	};
