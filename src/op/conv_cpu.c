@@ -82,7 +82,8 @@ static struct conv_task task_of(const struct kplan *k, enum conv_kind kind)
 static double seconds(const struct conv_code *c, const struct conv_task *t)
 {
 	const char *wanted = getenv("DLX_CONV");
-	return wanted && strcmp(wanted, c->name) == 0 ? 0 : c->seconds(t);
+	const double s = c->seconds(t);
+	return wanted && strcmp(wanted, c->name) == 0 && s < INFINITY ? 0 : s;
 }
 
 /* --- while layouts are chosen --- */
@@ -161,6 +162,8 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 			sliced = fmin(sliced, time);
 	}
 	const struct shape *shape = &graph_t(k->g, tensor_at(k->n, slot))->shape;
+	if (least == 0 && sliced > 0)
+		return false;      /* the wanted code takes none */
 	return sliced <= least + (double)shape_count(shape) * sizeof(float) / COPY_RATE;
 }
 
