@@ -46,6 +46,27 @@ static inline int blocks_for(int64_t n, int64_t each)
 	return b < 1 ? 1 : b > 0x7fffffff ? 0x7fffffff : (int)b;
 }
 
+/* A block of THREADS: x side by side along the channels of channels-last tensors, y along the rows. */
+static inline dim3 channel_block(int64_t c)
+{
+	unsigned x = 4;
+	while (x < 32 && x < c)
+		x *= 2;
+	return dim3(x, THREADS / x);
+}
+
+/* The sum of what the threads of a column (of equal threadIdx.x) give, in order; for threadIdx.y 0. room: THREADS of them, free
+ * again after the next barrier. */
+template <typename T> __device__ __forceinline__ T column_sum(T v, T *room)
+{
+	room[threadIdx.y * blockDim.x + threadIdx.x] = v;
+	__syncthreads();
+	if (threadIdx.y == 0)
+		for (unsigned i = 1; i < blockDim.y; i++)
+			v += room[i * blockDim.x + threadIdx.x];
+	return v;
+}
+
 /* Runs the statement with T the element type that `type` names; returns an error for one that is no float. */
 #define FLOAT_TYPES(type, T, ...)                                                        \
 	switch (type) {                                                                  \

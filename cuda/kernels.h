@@ -49,6 +49,46 @@ int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, 
 int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const void *x, float *sum, void *ws);
 int64_t k_channels_workspace(int64_t rows, int64_t c);
 
+/* --- batch normalisation (k_norm.cu) --- */
+
+/* Rows of c channels, `stride` elements apart; p is NULL where a tensor is absent. */
+struct k_rows {
+	void *p;
+	int64_t stride;
+};
+
+/* y = f((x - mean) * rstd * gamma + beta [+ residual]); f: slope * z below zero if act, which for a slope of 0 is 0. */
+struct k_norm {
+	int64_t rows, c;
+	int type, act;
+	float slope;
+	double eps;
+	struct k_rows x, residual, y;
+	const float *gamma, *beta;
+	float *mean, *rstd, *variance;
+};
+/* Takes the batch's statistics; mean, rstd and variance are outputs, each may be NULL. */
+int k_norm_forward(void *stream, const struct k_norm *n, void *ws);
+/* mean and variance are inputs. */
+int k_norm_inference(void *stream, const struct k_norm *n, void *ws);
+
+/* Where the sign of z comes from: it has none that counts, from x again, from y. */
+enum k_norm_mask { K_NORM_ALL, K_NORM_FROM_X, K_NORM_FROM_Y };
+struct k_norm_grad {
+	int64_t rows, c;
+	int type;
+	enum k_norm_mask mask;
+	float slope;
+	struct k_rows x, dy, second, y, addend;
+	struct k_rows dx, masked;                /* masked: the gradient of z, if somebody wants it */
+	const float *gamma, *beta, *mean, *rstd;
+	const float *variance;                   /* of inference: rstd is made of it and eps, dx of dy alone; else NULL */
+	double eps;
+	float *dgamma, *dbeta;
+};
+int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
+int64_t k_norm_workspace(int64_t rows, int64_t c);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "op/check.h"
+#include "op/cuda.h"
 #include "op/norm.h"
 
 struct batch_norm {
@@ -140,6 +141,34 @@ static int inference_grad_cpu(const struct kplan *k, const struct kargs *a)
 	return norm_inference_grad_cpu(k, a, eps_of(k));
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_forward_cuda(k, a, eps_of(k), linear);
+}
+
+static int inference_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_inference_cuda(k, a, eps_of(k), linear);
+}
+
+static int grad_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_grad_cuda(k, a, &places);
+}
+
+static int inference_grad_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_inference_grad_cuda(k, a, eps_of(k));
+}
+#endif
+
+#define NORM_CUDA(fn, in, out)                                                                  \
+	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = fn, .slice_in = in, .slice_out = out, \
+	            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)
+
 /* --- samples --- */
 
 static const char *const samples[] = {
@@ -176,6 +205,7 @@ static const struct op op_batch_norm = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = cpu,
 		                  .slice_in = X, .slice_out = X,
 		                  .bf16_in = X, .bf16_out = X, .bf16 = KB_ALIKE },
+		NORM_CUDA(cuda, X, X)
 	},
 	.samples = samples,
 };
@@ -192,6 +222,7 @@ static const struct op op_batch_norm_grad = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = grad_cpu,
 		                  .slice_in = X | DY | ADDEND, .slice_out = X,
 		                  .bf16_in = X | DY | ADDEND, .bf16_out = X, .bf16 = KB_ALIKE },
+		NORM_CUDA(grad_cuda, X | DY | ADDEND, X)
 	},
 	.samples = grad_samples,
 };
@@ -208,6 +239,7 @@ static const struct op op_batch_norm_inference = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = inference_cpu,
 		                  .slice_in = X, .slice_out = X,
 		                  .bf16_in = X, .bf16_out = X, .bf16 = KB_ALIKE },
+		NORM_CUDA(inference_cuda, X, X)
 	},
 	.samples = inference_samples,
 };
@@ -225,6 +257,7 @@ static const struct op op_batch_norm_inference_grad = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = inference_grad_cpu,
 		                  .slice_in = X | DY, .slice_out = X,
 		                  .bf16_in = X | DY, .bf16_out = X, .bf16 = KB_ALIKE },
+		NORM_CUDA(inference_grad_cuda, X | DY, X)
 	},
 	.samples = inference_grad_samples,
 };

@@ -11,6 +11,7 @@
  *
  * Arithmetic is that of the separate ops, element for element. */
 #include "base/err.h"
+#include "op/cuda.h"
 #include "op/norm.h"
 
 struct batch_norm_relu {
@@ -151,6 +152,32 @@ static int add_grad_cpu(const struct kplan *k, const struct kargs *a)
 	return norm_grad_cpu(k, a, &at);
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_forward_cuda(k, a, eps_of(k), act_of(k));
+}
+
+static int inference_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_inference_cuda(k, a, eps_of(k), act_of(k));
+}
+
+static int grad_cuda(const struct kplan *k, const struct kargs *a)
+{
+	struct norm_grad at = grad_places(k);
+	return norm_grad_cuda(k, a, &at);
+}
+
+static int add_grad_cuda(const struct kplan *k, const struct kargs *a)
+{
+	struct norm_grad at = add_grad_places(k);
+	return norm_grad_cuda(k, a, &at);
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const samples[] = {
@@ -183,6 +210,9 @@ static const char *const add_grad_samples[] = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = id##cpu, \
 		                  .slice_in = in, .slice_out = out,                       \
 		                  .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE },     \
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = id##cuda, \
+		            .slice_in = in, .slice_out = out,                             \
+		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)             \
 	}
 
 static const struct op op_batch_norm_relu = {

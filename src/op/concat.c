@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "graph/windows.h"
 #include "op/check.h"
+#include "op/copy_cuda.h"
+#include "op/cuda.h"
 #include "op/emit.h"
 #include "op/grid.h"
 #include "op/slice.h"
@@ -271,6 +273,40 @@ static int slice_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels: a strided copy for each part that is not in place --- */
+
+#ifdef HAVE_CUDA
+/* Between the part and where it begins in the whole. */
+static int copy_part(const struct kplan *k, tid part, tid whole, int64_t axis, int64_t first, char *of_part, char *of_whole,
+                     bool join)
+{
+	const struct shape *extents = &graph_t(k->g, part)->shape;
+	const int64_t *ps = cuda_strides(k, part), *ws = cuda_strides(k, whole);
+	const size_t size = element_bytes(k);
+	of_whole += (size_t)(first * ws[axis]) * size;
+	return join ? cuda_copy(k, extents, ps, ws, size, of_part, of_whole)
+	            : cuda_copy(k, extents, ws, ps, size, of_whole, of_part);
+}
+
+static int concat_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const int64_t axis = ((const struct concat *)k->n->attr)->axis;
+	int64_t first = 0;
+	for (int i = 0; i < k->n->nin; i++) {
+		if (!window_in_place(k->g, k->n, i))
+			TRY(copy_part(k, k->n->in[i], k->n->out[0], axis, first, a->in[i], a->out[0], true));
+		first += node_in_shape(k->g, k->n, i)->d[axis];
+	}
+	return 0;
+}
+
+static int slice_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct slice *at = k->n->attr;
+	return copy_part(k, k->n->out[0], k->n->in[0], at->axis, at->begin, a->out[0], a->in[0], false);
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const concat_samples[] = { "2x3x5x7 2x1x5x7 2x17x5x7",
@@ -305,6 +341,9 @@ static const struct op op_concat = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run,
 		                  .slice_in = ~0u, .slice_out = 1,
 		                  .bf16_in = ~0u, .bf16_out = 1, .bf16 = KB_ALIKE },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_check_strided, .run = concat_cuda,
+		            .slice_in = ~0u, .slice_out = 1,
+		            .bf16_in = ~0u, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = concat_samples,
 };
@@ -321,6 +360,9 @@ static const struct op op_slice = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = slice_plan, .run = slice_run,
 		                  .slice_in = 1, .slice_out = 1,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_check_strided, .run = slice_cuda,
+		            .slice_in = 1, .slice_out = 1,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = slice_samples,
 };

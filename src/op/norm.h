@@ -68,4 +68,11 @@ int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,
 int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
 int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
 
+/* The same on the GPU. */
+int norm_cuda_plan(struct kplan *k);
+int norm_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_inference_grad_cuda(const struct kplan *k, const struct kargs *a, double eps);
+
 #endif
