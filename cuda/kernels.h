@@ -89,6 +89,50 @@ struct k_norm_grad {
 int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
 int64_t k_norm_workspace(int64_t rows, int64_t c);
 
+/* --- pooling and resizing, channels-last and dense (k_window.cu) --- */
+
+/* One to three spatial axes, absent ones 1; windows of k, s apart, the first lo before the input. Less than 2^31 pixels. */
+struct k_window {
+	int64_t n, c;
+	int in[3], out[3], k[3], s[3], lo[3];
+	int count_padding;
+};
+/* index: the place of each maximum in its window, int32 if wide, else uint8; forward it may be NULL. */
+int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, void *y, int wide, void *index);
+int k_max_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, int wide, const void *index, void *dx);
+int k_max_pool_gather(void *stream, int type, const struct k_window *w, const void *x, int wide, const void *index, void *y);
+int k_average_pool(void *stream, int type, const struct k_window *w, const void *x, void *y);
+int k_average_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, void *dx);
+
+/* Entries first[a][i] .. first[a][i + 1] - 1 of axis a belong to index i of the result: where from, how much. On the device. */
+struct k_resize {
+	const int32_t *first[3], *from[3];
+	const float *weight[3];
+};
+/* Of w: n, c, in and out. */
+int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m, const void *x, void *y);
+
+/* --- reductions (k_reduce.cu) --- */
+
+#define K_LEVELS 6
+/* A loop nest: levels, outermost first; strides of its elements in x and y. */
+struct k_nest {
+	int n;
+	int64_t count, size[K_LEVELS], x[K_LEVELS], y[K_LEVELS];
+};
+/* y = factor * the sum (max: the maximum) over `summed` for each of `kept` and of `columns` neighbours in x, which stand column_y
+ * apart in y. */
+struct k_reduce {
+	struct k_nest kept, summed;
+	int64_t columns, column_y;
+	double factor;
+	int max;
+};
+int k_reduce_run(void *stream, int type, const struct k_reduce *r, const void *x, void *y, void *ws);
+int64_t k_reduce_workspace(const struct k_reduce *r);
+/* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y of `kept` is that of dy, summed is in order. */
+int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy, void *dx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "op/cuda.h"
 #include "op/simd.h"
-#include "op/window.h"
+#include "op/window_cuda.h"
 
 #define COUNT_FIELD                                    \
 	FIELD_BOOL(struct pool, count_padding, "true", \
@@ -295,6 +296,7 @@ static const struct op op_average_pool = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_average_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = average_pool_cuda)
 	},
 	.samples = samples,
 };
@@ -309,6 +311,7 @@ static const struct op op_average_pool_grad = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan_grad,
 		                        .run = ref_average_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = average_pool_grad_cuda)
 	},
 	.samples = grad_samples,
 };

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "op/check.h"
+#include "op/cuda.h"
 #include "op/emit.h"
 #include "op/grid.h"
 #include "op/simd.h"
@@ -126,6 +127,27 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernel: channels are columns of a reduction --- */
+
+#ifdef HAVE_CUDA
+static int cuda_plan(struct kplan *k)
+{
+	const struct grid x = grid_of(node_in_shape(k->g, k->n, 0));
+	struct k_reduce *r = k->state = ARENA_NEW(k->arena, struct k_reduce);
+	*r = (struct k_reduce){
+		.kept = { 1, x.n, { x.n }, { grid_points(&x) * x.c }, { x.c } },
+		.summed = { 1, grid_points(&x), { grid_points(&x) }, { x.c }, { 0 } },
+		.columns = x.c, .column_y = 1, .factor = 1 / (double)grid_points(&x) };
+	k->ws_bytes = (size_t)k_reduce_workspace(r);
+	return 0;
+}
+
+static int cuda_run(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_launched(k, k_reduce_run(cuda_stream(k->dev), cuda_in_type(k, 0), k->state, a->in[0], a->out[0], a->ws));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const samples[] = { "2x3x5x7", "3x17x3x4x5; keep: true", "2x5x9",
@@ -143,6 +165,7 @@ static const struct op op_global_average = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run)
 	},
 	.samples = samples,
 };

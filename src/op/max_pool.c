@@ -12,8 +12,9 @@
 
 #include "base/err.h"
 #include "op/check.h"
+#include "op/cuda.h"
 #include "op/simd.h"
-#include "op/window.h"
+#include "op/window_cuda.h"
 
 static const struct field fields[] = { POOL_FIELDS, FIELD_END };
 static const struct field grad_fields[] = { POOL_FIELDS, POOL_INPUT_FIELD, FIELD_END };
@@ -454,6 +455,7 @@ static const struct op op_max_pool = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_max_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = max_pool_cuda)
 	},
 	.samples = samples,
 };
@@ -469,6 +471,7 @@ static const struct op op_max_pool_grad = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan_grad,
 		                        .run = ref_max_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = max_pool_grad_cuda)
 	},
 	.samples = grad_samples,
 };
@@ -483,6 +486,7 @@ static const struct op op_max_pool_gather = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_gather_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_gather_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = max_pool_gather_cuda)
 	},
 	.samples = gather_samples,
 };

@@ -15,9 +15,10 @@
 #include <math.h>
 
 #include "base/err.h"
+#include "op/cuda.h"
 #include "op/elementwise.h"
 #include "op/emit.h"
-#include "op/nest.h"
+#include "op/reduce.h"
 #include "op/simd.h"
 #include "op/walk.h"
 
@@ -313,23 +314,22 @@ static int reduce_choose(struct kplan *k, struct layout *in, struct layout *out)
 	return 0;
 }
 
-/* Sorts the axes of x into the two nests. */
-static void split_axes(const struct kplan *k, struct reduction *r)
+void reduce_nests(const struct kplan *k, tid result, struct nest *kept, struct nest *summed)
 {
 	const struct reduce_attr *at = k->n->attr;
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
-	struct layout x = strided_layout(k->g, k->n->in[0]), y = strided_layout(k->g, k->n->out[0]);
+	struct layout x = strided_layout(k->g, k->n->in[0]), y = strided_layout(k->g, result);
 	unsigned mask = mask_of(k->n, s->nd);
 
 	for (int i = 0, j = 0; i < s->nd; i++) {
 		if (mask >> i & 1)
-			nest_add(&r->summed, s->d[i], x.stride[i], 0);
+			nest_add(summed, s->d[i], x.stride[i], 0);
 		else
-			nest_add(&r->kept, s->d[i], x.stride[i], y.stride[j]);
+			nest_add(kept, s->d[i], x.stride[i], y.stride[j]);
 		j += !(mask >> i & 1) || at->keep;
 	}
-	nest_close(&r->summed, false);
-	nest_close(&r->kept, false);
+	nest_close(summed, false);
+	nest_close(kept, false);
 }
 
 static int64_t min64(int64_t a, int64_t b)
@@ -352,7 +352,7 @@ static int reduce_plan(struct kplan *k, const struct reduction *how)
 	struct reduction *r = arena_copy(k->arena, how, sizeof *how);
 	int last;
 
-	split_axes(k, r);
+	reduce_nests(k, k->n->out[0], &r->kept, &r->summed);
 	last = r->kept.n - 1;
 	r->columns = 1;
 	if (last >= 0 && r->kept.x[last] == 1) {
@@ -520,6 +520,8 @@ static const char *const max_grad_samples[] = {
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },               \
 			[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_plan, \
 			                  .run = reduce_cpu },                                              \
+			CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_cuda_plan,  \
+			            .run = reduce_cuda)                                                     \
 		},                                                                                      \
 		.samples = samples_,                                                                    \
 	}
@@ -539,6 +541,7 @@ static const struct op op_max_grad = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = max_grad_plan,
 		                        .run = max_grad_reference },
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .plan = max_grad_plan, .run = max_grad_cpu },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = max_grad_cuda_plan, .run = max_grad_cuda)
 	},
 	.samples = max_grad_samples,
 };

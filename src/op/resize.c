@@ -16,9 +16,10 @@
 
 #include "base/err.h"
 #include "op/check.h"
+#include "op/cuda.h"
 #include "op/emit.h"
-#include "op/grid.h"
 #include "op/simd.h"
+#include "op/window_cuda.h"
 
 enum mode { BILINEAR, NEAREST };
 static const char *const mode_names[] = { "bilinear", "nearest", NULL };
@@ -390,6 +391,70 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels: the same maps, in 32 bits on the device --- */
+
+#ifdef HAVE_CUDA
+struct resize_cuda {
+	struct k_window grids;
+	struct k_resize maps;
+};
+
+static int keep_indices(struct kplan *k, const int64_t *v, int64_t n, const int32_t **out)
+{
+	int32_t *narrow = ARENA_ARRAY(k->arena, int32_t, n);
+	void *kept;
+	for (int64_t i = 0; i < n; i++)
+		narrow[i] = (int32_t)v[i];
+	TRY(cuda_keep(k, narrow, sizeof *narrow * (size_t)n, &kept));
+	*out = kept;
+	return 0;
+}
+
+static int keep_axis(struct kplan *k, const struct axis_map *m, int64_t n, struct k_resize *to, int a)
+{
+	const int64_t entries = m->first[n];
+	void *kept;
+	TRY(keep_indices(k, m->first, n + 1, &to->first[a]));
+	TRY(keep_indices(k, m->from, entries + 1, &to->from[a]));
+	TRY(cuda_keep(k, m->w, sizeof *m->w * (size_t)(entries + 1), &kept));
+	to->weight[a] = kept;
+	return 0;
+}
+
+static int cuda_plan_any(struct kplan *k, bool transposed)
+{
+	TRY(plan_any(k, transposed));
+	const struct maps *m = k->state;
+	struct resize_cuda *r = k->state = ARENA_NEW(k->arena, struct resize_cuda);
+	TRY(window_cuda_check(k, &m->from));
+	TRY(window_cuda_check(k, &m->to));
+	r->grids.n = m->to.n;
+	r->grids.c = m->to.c;
+	for (int a = 0; a < 3; a++) {
+		r->grids.in[a] = (int)m->from.d[a];
+		r->grids.out[a] = (int)m->to.d[a];
+		TRY(keep_axis(k, &m->axis[a], m->to.d[a], &r->maps, a));
+	}
+	return 0;
+}
+
+static int cuda_plan(struct kplan *k)
+{
+	return cuda_plan_any(k, false);
+}
+
+static int cuda_grad_plan(struct kplan *k)
+{
+	return cuda_plan_any(k, true);
+}
+
+static int cuda_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct resize_cuda *r = k->state;
+	return cuda_launched(k, k_resample(cuda_stream(k->dev), cuda_in_type(k, 0), &r->grids, &r->maps, a->in[0], a->out[0]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const samples[] = { "2x3x4x5; size: [7, 9]",
@@ -421,6 +486,7 @@ static const struct op op_resize = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run)
 	},
 	.samples = samples,
 };
@@ -434,6 +500,7 @@ static const struct op op_resize_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_grad_plan, .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_grad_plan, .run = cuda_run)
 	},
 	.samples = grad_samples,
 };

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums and maxima over any axes of a strided tensor. A block takes up to 32 neighbouring results (columns) and a part of what goes
+ * into them; threads of a column add every so-manieth element in float64, then in order. Parts, if there are several, are joined in
+ * order by a second launch. All of it follows from the shape. */
+#include "cuda/device.cuh"
+
+constexpr int BLOCKS = 1024;             /* about, of a first stage */
+constexpr int64_t PART = 2048;           /* elements of a column in a part, at least */
+
+struct shape_of_launch {
+	dim3 block;
+	int64_t runs, tasks, parts;      /* runs of columns; runs of all kept elements; parts of each */
+};
+
+static shape_of_launch plan(const struct k_reduce *r)
+{
+	shape_of_launch s;
+	s.block = channel_block(r->columns);
+	if (r->columns == 1)
+		s.block = dim3(1, THREADS);
+	s.runs = (r->columns + s.block.x - 1) / s.block.x;
+	s.tasks = r->kept.count * s.runs;
+	int64_t most = r->summed.count / PART, want = (BLOCKS + s.tasks - 1) / (s.tasks ? s.tasks : 1);
+	s.parts = most < want ? most : want;
+	s.parts = s.parts < 1 ? 1 : s.parts;
+	return s;
+}
+
+int64_t k_reduce_workspace(const struct k_reduce *r)
+{
+	const shape_of_launch s = plan(r);
+	return s.parts > 1 ? s.parts * r->kept.count * r->columns * (int64_t)sizeof(double) : 0;
+}
+
+/* Offsets of element i of the nest. */
+static __device__ void nest_at(const k_nest &n, int64_t i, int64_t *x, int64_t *y)
+{
+	*x = *y = 0;
+	for (int a = n.n - 1; a >= 0; a--) {
+		const int64_t d = i % n.size[a];
+		i /= n.size[a];
+		*x += d * n.x[a];
+		*y += d * n.y[a];
+	}
+}
+
+/* The larger; NaN is larger than everything. */
+static __device__ __forceinline__ double larger(double a, double b)
+{
+	return a > b || a != a ? a : b;
+}
+
+static __device__ __forceinline__ double fold(int max, double a, double b)
+{
+	return max ? larger(a, b) : a + b;
+}
+
+template <typename T>
+__global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts, const T *x, double *part, T *y)
+{
+	__shared__ double room[THREADS];
+	const int64_t task = blockIdx.x, p = blockIdx.y, run = task % runs;
+	const int64_t j = run * blockDim.x + threadIdx.x, lo = r.summed.count * p / parts, hi = r.summed.count * (p + 1) / parts;
+	int64_t kx, ky, sx, sy;
+	double acc = r.max ? -INFINITY : 0.0;
+	nest_at(r.kept, task / runs, &kx, &ky);
+	if (j < r.columns)
+		for (int64_t i = lo + threadIdx.y; i < hi; i += blockDim.y) {
+			nest_at(r.summed, i, &sx, &sy);
+			acc = fold(r.max, (double)as_float(x[kx + sx + j]), acc);
+		}
+	room[threadIdx.y * blockDim.x + threadIdx.x] = acc;
+	__syncthreads();
+	if (threadIdx.y || j >= r.columns)
+		return;
+	for (unsigned i = 1; i < blockDim.y; i++)
+		acc = fold(r.max, room[i * blockDim.x + threadIdx.x], acc);
+	if (part)
+		part[(p * r.kept.count + task / runs) * r.columns + j] = acc;
+	else
+		y[ky + j * r.column_y] = from_float<T>((float)(acc * r.factor));
+}
+
+template <typename T>
+__global__ void reduce_join(k_reduce r, int64_t parts, const double *part, T *y)
+{
+	const int64_t n = r.kept.count * r.columns, i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	int64_t kx, ky;
+	if (i >= n)
+		return;
+	double acc = part[i];
+	for (int64_t p = 1; p < parts; p++)
+		acc = fold(r.max, part[p * n + i], acc);
+	nest_at(r.kept, i / r.columns, &kx, &ky);
+	y[ky + i % r.columns * r.column_y] = from_float<T>((float)(acc * r.factor));
+}
+
+int k_reduce_run(void *stream, int type, const struct k_reduce *r, const void *x, void *y, void *ws)
+{
+	const shape_of_launch s = plan(r);
+	double *part = s.parts > 1 ? (double *)ws : NULL;
+	if (s.tasks == 0)
+		return 0;
+	FLOAT_TYPES(type, T, LAUNCH(reduce_parts<T>, dim3((unsigned)s.tasks, (unsigned)s.parts), s.block, 0, stream, *r, s.runs,
+	                            s.parts, (const T *)x, part, (T *)y))
+	if (part)
+		FLOAT_TYPES(type, T, LAUNCH(reduce_join<T>, blocks_for(r->kept.count * r->columns, THREADS), THREADS, 0, stream,
+		                            *r, s.parts, (const double *)part, (T *)y))
+	return cudaGetLastError();
+}
+
+/* --- the gradient of the maximum --- */
+
+/* A block a result: the first maximum in the order of the nest, then dy there and 0 elsewhere. */
+template <typename T>
+__global__ void max_grad(k_reduce r, const T *x, const T *dy, T *dx)
+{
+	__shared__ double best[THREADS];
+	__shared__ int64_t place[THREADS];
+	const int t = threadIdx.x;
+	int64_t kx, ky, sx, sy, at = -1;
+	double most = 0;
+	nest_at(r.kept, blockIdx.x, &kx, &ky);
+	for (int64_t i = t; i < r.summed.count; i += blockDim.x) {
+		nest_at(r.summed, i, &sx, &sy);
+		const double v = as_float(x[kx + sx]);
+		if (at < 0 || v > most || (v != v && most == most)) {
+			most = v;
+			at = i;
+		}
+	}
+	best[t] = most;
+	place[t] = at;
+	__syncthreads();
+	for (int i = 0; i < (int)blockDim.x; i++) {
+		const bool above = best[i] > most || (best[i] != best[i] && most == most);
+		const bool equal = best[i] == most || (best[i] != best[i] && most != most);
+		if (place[i] >= 0 && (at < 0 || above || (equal && place[i] < at))) {
+			most = best[i];
+			at = place[i];
+		}
+	}
+	for (int64_t i = t; i < r.summed.count; i += blockDim.x) {
+		nest_at(r.summed, i, &sx, &sy);
+		dx[kx + sx] = i == at ? dy[ky] : from_float<T>(0);
+	}
+}
+
+int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy, void *dx)
+{
+	if (r->kept.count == 0)
+		return 0;
+	FLOAT_TYPES(type, T, LAUNCH(max_grad<T>, (unsigned)r->kept.count, THREADS, 0, stream, *r, (const T *)x, (const T *)dy,
+	                            (T *)dx))
+	return cudaGetLastError();
+}

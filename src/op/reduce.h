@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the reductions of all backends share. */
+#ifndef DLX_OP_REDUCE_H
+#define DLX_OP_REDUCE_H
+
+#include "op/nest.h"
+
+/* Sorts the axes of input 0 into those that y, the result or what has its shape, keeps and those that are summed. */
+void reduce_nests(const struct kplan *k, tid y, struct nest *kept, struct nest *summed);
+
+/* On the GPU; there only in a build with CUDA. */
+int sum_cuda_plan(struct kplan *k);
+int mean_cuda_plan(struct kplan *k);
+int max_cuda_plan(struct kplan *k);
+int reduce_cuda(const struct kplan *k, const struct kargs *a);
+int max_grad_cuda_plan(struct kplan *k);
+int max_grad_cuda(const struct kplan *k, const struct kargs *a);
+
+#endif
