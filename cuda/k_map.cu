@@ -23,6 +23,7 @@ struct minus { __device__ float operator()(float x, float y) const { return x - 
 struct times { __device__ float operator()(float x, float y) const { return x * y; } };
 struct over { __device__ float operator()(float x, float y) const { return x / y; } };
 struct relu_back { __device__ float operator()(float y, float dy) const { return y > 0 ? dy : 0.0f; } };
+struct mix { float a, b; __device__ float operator()(float x, float y) const { return a * x + b * y; } };
 struct leaky_back { float a; __device__ float operator()(float y, float dy) const { return y < 0 ? a * dy : dy; } };
 
 /* --- kernels --- */
@@ -111,6 +112,11 @@ int k_binary(void *stream, enum k_binary op, int type, int64_t n, float a, const
 	case K_LEAKY_RELU_GRAD: return run2(stream, type, n, x, y, z, leaky_back{ a });
 	}
 	return cudaErrorInvalidValue;
+}
+
+int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y, void *z)
+{
+	return run2(stream, type, n, x, y, z, mix{ a, b });
 }
 
 int k_scale_by(void *stream, int type, int64_t n, const void *x, const float *factor, void *y)

@@ -25,6 +25,8 @@ enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RE
 /* Gradients: x is the output y of the function, y is dy. */
 int k_binary(void *stream, enum k_binary op, int type, int64_t n, float a, const void *x, const void *y, void *z);
 
+/* z = a * x + b * y */
+int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y, void *z);
 /* y = x * *factor, a float32 scalar on the device. */
 int k_scale_by(void *stream, int type, int64_t n, const void *x, const float *factor, void *y);
 int k_fill(void *stream, int type, int64_t n, double value, void *y);
@@ -132,6 +134,67 @@ int k_reduce_run(void *stream, int type, const struct k_reduce *r, const void *x
 int64_t k_reduce_workspace(const struct k_reduce *r);
 /* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y of `kept` is that of dy, summed is in order. */
 int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy, void *dx);
+
+/* --- many tensors at once, float32 (k_bundle.cu) --- */
+
+#define K_TENSORS 48
+#define K_PIECE 8192
+/* first[t]: blocks before tensor t, each of K_PIECE elements or the rest; first[n]: of all. */
+struct k_table {
+	int n;
+	int first[K_TENSORS + 1];
+	int64_t count[K_TENSORS];
+	void *p[5][K_TENSORS];
+	float decay[K_TENSORS], factor[K_TENSORS];
+};
+
+/* p: the new weights, weights, gradients, one state, another. */
+enum k_descent_kind { K_SGD, K_SGD_MOMENTUM, K_ADAM, K_RMSPROP, K_RMSPROP_MOMENTUM };
+struct k_descent {
+	const float *rate, *scale, *apply, *trust;       /* on the device; all but rate may be NULL */
+	int first_group;                                 /* of the table, in trust */
+	int decoupled, direction, nesterov, rate_inside, eps_inside;
+	float momentum, one_less_beta1, beta2, one_less_beta2, eps;
+};
+/* bias: two numbers for adam. */
+int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d, const struct k_table *a, const float *bias);
+/* wide: the step is int64, else int32. */
+int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias);
+/* p: accumulators, gradients. */
+int k_accumulate(void *stream, const struct k_table *a, const void *index, int wide);
+
+/* p: tensors; for the norms, those of which decay is added to the second ones, which are multiplied by *scale. */
+enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
+/* part: a number for each block, two for norms. */
+int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a, const float *scale, double *part);
+int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double *part, float *out);
+/* Both norms of each tensor of the table. */
+int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first, float *second);
+
+/* --- a few numbers (k_scalar.cu) --- */
+
+/* to[i] = *from[i]; from: an array of the host. */
+int k_gather(void *stream, int n, const void *const *from, float *to);
+int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm, float *out);
+
+/* As op/loss_scale.c has it. */
+enum k_scaling_kind { K_SCALING_FIXED, K_SCALING_DYNAMIC, K_SCALING_LOGMAX };
+struct k_loss_scaling {
+	enum k_scaling_kind kind;
+	double start, least, most, factor, log_max, every;
+};
+int k_loss_scale(void *stream, const float *state, const void *step, int wide, float start, float *scale, float *inverse,
+                 int64_t *made);
+int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima, float *state, float *made);
+
+/* As op/trust.c has it; lists of n numbers on the device. layer may be NULL. */
+struct k_trust {
+	int n, clip, by_rate;
+	double eta, eps, least, zero;
+	const double *decay, *rate_factor;
+	const int32_t *layer;
+};
+int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, const float *rate, float *out);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,8 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "op/bundle.h"
+#include "op/bundle_cuda.h"
+#include "op/cuda.h"
 #include "op/emit.h"
 #include "op/simd.h"
 #include "op/update.h"
@@ -172,6 +173,51 @@ static double clip_factor(double squares_sum, double scale, double max_norm)
 CLIP_FACTOR(clip_factor_reference, double)
 CLIP_FACTOR(clip_factor_cpu, float)
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int sum_squares_cuda_plan(struct kplan *k)
+{
+	TRY(bundle_cuda_plan(k, squares_form));
+	k->ws_bytes = (size_t)bundle_cuda_blocks(k) * sizeof(double);
+	return 0;
+}
+
+static void squares_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	(void)k;
+	table->p[0][row] = a->in[t];
+}
+
+static int squares_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group,
+                          int64_t block)
+{
+	(void)group;
+	return cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_SQUARES, table, NULL, (double *)a->ws + block));
+}
+
+static int sum_squares_cuda(const struct kplan *k, const struct kargs *a)
+{
+	TRY(bundle_cuda_run(k, a, &(struct bundle_launch){ squares_fill, squares_launch }));
+	return cuda_launched(k, k_bundle_join(cuda_stream(k->dev), K_SQUARES, bundle_cuda_blocks(k), a->ws, a->out[0]));
+}
+
+static int clip_factor_cuda_plan(struct kplan *k)
+{
+	k->ws_bytes = (size_t)k->n->nin * sizeof(float);
+	return 0;
+}
+
+static int clip_factor_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct clip_factor_attr *at = k->n->attr;
+	void *stream = cuda_stream(k->dev);
+	const int sums = k->n->nin - 1;
+	TRY(cuda_launched(k, k_gather(stream, sums, (const void *const *)a->in + 1, a->ws)));
+	return cuda_launched(k, k_clip_factor(stream, sums, a->ws, a->in[0], at->max_norm, a->out[0]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const sum_squares_samples[] = {
@@ -195,6 +241,8 @@ static const struct op op_sum_squares = {
 		                        .run = sum_squares_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = sum_squares_choose,
 		                  .plan = sum_squares_plan, .run = sum_squares_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sum_squares_choose, .plan = sum_squares_cuda_plan,
+		            .run = sum_squares_cuda)
 	},
 	.samples = sum_squares_samples,
 };
@@ -209,6 +257,7 @@ static const struct op op_clip_factor = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = clip_factor_reference },
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = clip_factor_cpu },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = clip_factor_cuda_plan, .run = clip_factor_cuda)
 	},
 	.samples = clip_factor_samples,
 };

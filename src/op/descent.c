@@ -19,7 +19,8 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "op/bundle.h"
+#include "op/cuda.h"
+#include "op/descent.h"
 #include "op/simd.h"
 #include "op/update.h"
 #include "op/walk.h"
@@ -71,7 +72,7 @@ static const char *const adam_member[] = { "weight", "gradient", "first moment",
 
 static const char *const rmsprop_member[] = { "weight", "gradient", "mean of squares", "momentum" };
 
-static struct bundle_form sgd_form(const struct node *n)
+struct bundle_form sgd_form(const struct node *n)
 {
 	const struct sgd_attr *at = n->attr;
 	bool v = at->momentum > 0;
@@ -79,12 +80,12 @@ static struct bundle_form sgd_form(const struct node *n)
 	return (struct bundle_form){ DESCENT_HEAD, 2 + v, 1 + v, sgd_member };
 }
 
-static struct bundle_form adam_form(const struct node *n)
+struct bundle_form adam_form(const struct node *n)
 {
 	return (struct bundle_form){ DESCENT_HEAD, 4, 3, adam_member };
 }
 
-static struct bundle_form rmsprop_form(const struct node *n)
+struct bundle_form rmsprop_form(const struct node *n)
 {
 	bool b = ((const struct rmsprop_attr *)n->attr)->momentum > 0;
 
@@ -490,6 +491,7 @@ static const struct op op_sgd = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = sgd_plan, .run = sgd_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_plan,
 		                  .run = sgd_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_cuda_plan, .run = sgd_cuda)
 	},
 	.samples = sgd_samples,
 };
@@ -506,6 +508,7 @@ static const struct op op_adam = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = adam_plan, .run = adam_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_plan,
 		                  .run = adam_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_cuda_plan, .run = adam_cuda)
 	},
 	.samples = adam_samples,
 };
@@ -521,6 +524,7 @@ static const struct op op_rmsprop = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = rmsprop_plan, .run = rmsprop_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_plan,
 		                  .run = rmsprop_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_cuda_plan, .run = rmsprop_cuda)
 	},
 	.samples = rmsprop_samples,
 };

@@ -18,7 +18,8 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "op/bundle.h"
+#include "op/bundle_cuda.h"
+#include "op/cuda.h"
 #include "op/loss_scale.h"
 #include "op/simd.h"
 #include "op/walk.h"
@@ -251,6 +252,60 @@ static double update(const struct loss_scale_update_attr *at, double *s, double 
 LOSS_SCALE(loss_scale_reference, double)
 LOSS_SCALE(loss_scale_cpu, float)
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int max_abs_cuda_plan(struct kplan *k)
+{
+	TRY(bundle_cuda_plan(k, max_form));
+	k->ws_bytes = (size_t)bundle_cuda_blocks(k) * sizeof(double);
+	return 0;
+}
+
+static void max_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	(void)k;
+	table->p[0][row] = a->in[t];
+}
+
+static int max_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+{
+	(void)group;
+	return cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_MAX_ABS, table, NULL, (double *)a->ws + block));
+}
+
+static int max_abs_cuda(const struct kplan *k, const struct kargs *a)
+{
+	TRY(bundle_cuda_run(k, a, &(struct bundle_launch){ max_fill, max_launch }));
+	return cuda_launched(k, k_bundle_join(cuda_stream(k->dev), K_MAX_ABS, bundle_cuda_blocks(k), a->ws, a->out[0]));
+}
+
+static int loss_scale_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct loss_scale_attr *at = k->n->attr;
+	return cuda_launched(k, k_loss_scale(cuda_stream(k->dev), a->in[0], a->in[1], cuda_wide(k, 1), (float)at->start,
+	                                     a->out[0], a->out[1], a->out[2]));
+}
+
+static int update_cuda_plan(struct kplan *k)
+{
+	k->ws_bytes = (size_t)k->n->nin * sizeof(float);
+	return 0;
+}
+
+static int update_cuda(const struct kplan *k, const struct kargs *a)
+{
+	static const enum k_scaling_kind kind[] = { [LOSS_SCALE_FIXED] = K_SCALING_FIXED,
+		[LOSS_SCALE_DYNAMIC] = K_SCALING_DYNAMIC, [LOSS_SCALE_LOGMAX] = K_SCALING_LOGMAX };
+	const struct loss_scale_update_attr *at = k->n->attr;
+	const struct k_loss_scaling how = { kind[at->mode], at->start, at->least, at->most, at->factor, at->log_max,
+		(double)at->every };
+	const int maxima = k->n->nin - 1;
+	TRY(cuda_launched(k, k_gather(cuda_stream(k->dev), maxima, (const void *const *)a->in + 1, a->ws)));
+	return cuda_launched(k, k_loss_scale_update(cuda_stream(k->dev), &how, maxima, a->ws, a->out[0], a->out[1]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const loss_scale_samples[] = {
@@ -274,6 +329,7 @@ static const struct op op_loss_scale = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = loss_scale_reference },
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = loss_scale_cpu },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .run = loss_scale_cuda)
 	},
 	.samples = loss_scale_samples,
 };
@@ -288,6 +344,7 @@ static const struct op op_max_abs = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = max_abs_plan, .run = max_abs_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_plan,
 		                  .run = max_abs_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_cuda_plan, .run = max_abs_cuda)
 	},
 	.samples = max_abs_samples,
 };
@@ -302,6 +359,7 @@ static const struct op op_loss_scale_update = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = loss_scale_reference_update },
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = loss_scale_cpu_update },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = update_cuda_plan, .run = update_cuda)
 	},
 	.samples = loss_scale_update_samples,
 };

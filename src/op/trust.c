@@ -17,7 +17,8 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "op/bundle.h"
+#include "op/bundle_cuda.h"
+#include "op/cuda.h"
 #include "op/simd.h"
 #include "op/trust.h"
 #include "op/walk.h"
@@ -224,6 +225,74 @@ static bool same_layer(const struct trust_ratio_attr *at, int i, int t)
 TRUST_RATIO(trust_ratio_reference, double)
 TRUST_RATIO(trust_ratio_cpu, float)
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int norms_cuda_plan(struct kplan *k)
+{
+	TRY(bundle_cuda_plan(k, norms_form));
+	k->ws_bytes = (size_t)bundle_cuda_blocks(k) * sizeof(struct sums);
+	return 0;
+}
+
+static void norms_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	const struct norms_attr *at = k->n->attr;
+	table->p[0][row] = a->in[1 + 2 * t];
+	table->p[1][row] = a->in[2 + 2 * t];
+	table->decay[row] = (float)each(&at->decay, t, 0);
+}
+
+static int norms_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+{
+	double *part = (double *)a->ws + 2 * block;
+	float *out = (float *)a->out[0] + group;
+	TRY(cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_NORMS, table, a->in[0], part)));
+	return cuda_launched(k, k_bundle_norms(cuda_stream(k->dev), table, part, out, out + bundle_groups(k->n, norms_form)));
+}
+
+static int norms_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return bundle_cuda_run(k, a, &(struct bundle_launch){ norms_fill, norms_launch });
+}
+
+static int keep_list(struct kplan *k, const struct floats *v, int n, double absent, const double **out)
+{
+	double *all = ARENA_ARRAY(k->arena, double, n);
+	void *kept;
+	for (int t = 0; t < n; t++)
+		all[t] = each(v, t, absent);
+	TRY(cuda_keep(k, all, sizeof *all * (size_t)n, &kept));
+	*out = kept;
+	return 0;
+}
+
+static int trust_ratio_cuda_plan(struct kplan *k)
+{
+	const struct trust_ratio_attr *at = k->n->attr;
+	const int n = (int)node_in_shape(k->g, k->n, 0)->d[1];
+	int32_t *layer = ARENA_ARRAY(k->arena, int32_t, n);
+	struct k_trust *s = k->state = ARENA_NEW(k->arena, struct k_trust);
+	void *kept;
+	*s = (struct k_trust){ .n = n, .clip = at->clip, .by_rate = at->by_rate, .eta = at->eta, .eps = at->eps,
+		.least = at->least, .zero = at->zero };
+	TRY(keep_list(k, &at->decay, n, 0, &s->decay));
+	TRY(keep_list(k, &at->rate_factor, n, 1, &s->rate_factor));
+	if (!at->layer.n)
+		return 0;
+	for (int t = 0; t < n; t++)
+		layer[t] = (int32_t)at->layer.v[t];
+	TRY(cuda_keep(k, layer, sizeof *layer * (size_t)n, &kept));
+	s->layer = kept;
+	return 0;
+}
+
+static int trust_ratio_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_launched(k, k_trust_ratio(cuda_stream(k->dev), k->state, a->in[0], a->in[1], a->out[0]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const norms_samples[] = {
@@ -250,6 +319,7 @@ static const struct op op_norms = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = norms_plan, .run = norms_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_plan,
 		                  .run = norms_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_cuda_plan, .run = norms_cuda)
 	},
 	.samples = norms_samples,
 };
@@ -264,6 +334,7 @@ static const struct op op_trust_ratio = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = trust_ratio_reference },
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = trust_ratio_cpu },
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = trust_ratio_cuda_plan, .run = trust_ratio_cuda)
 	},
 	.samples = trust_ratio_samples,
 };

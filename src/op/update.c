@@ -9,7 +9,8 @@
 #include <limits.h>
 
 #include "base/err.h"
-#include "op/bundle.h"
+#include "op/bundle_cuda.h"
+#include "op/cuda.h"
 #include "op/simd.h"
 #include "op/update.h"
 #include "op/walk.h"
@@ -146,6 +147,43 @@ static int ema_update_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int accumulate_cuda_plan(struct kplan *k)
+{
+	return bundle_cuda_plan(k, sum_form);
+}
+
+static void accumulate_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	(void)k;
+	table->p[0][row] = a->out[t];
+	table->p[1][row] = a->in[2 + 2 * t];
+}
+
+static int accumulate_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group,
+                             int64_t block)
+{
+	(void)group;
+	(void)block;
+	return cuda_launched(k, k_accumulate(cuda_stream(k->dev), table, a->in[0], cuda_wide(k, 0)));
+}
+
+static int accumulate_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return bundle_cuda_run(k, a, &(struct bundle_launch){ accumulate_fill, accumulate_launch });
+}
+
+static int ema_update_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct ema_update_attr *at = k->n->attr;
+	return cuda_launched(k, k_mix(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
+	                              (float)(1 - at->momentum), (float)(at->momentum * at->factor), a->in[0], a->in[1],
+	                              a->out[0]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const accumulate_samples[] = {
@@ -169,6 +207,8 @@ static const struct op op_accumulate = {
 		                        .run = accumulate_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = accumulate_choose,
 		                  .plan = accumulate_plan, .run = accumulate_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = accumulate_choose, .plan = accumulate_cuda_plan,
+		            .run = accumulate_cuda)
 	},
 	.samples = accumulate_samples,
 };
@@ -183,6 +223,7 @@ static const struct op op_ema_update = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ema_update_reference },
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = ema_update_cpu },
+		CUDA_KERNEL(.layouts = KL_SAME, .run = ema_update_cuda)
 	},
 	.samples = ema_update_samples,
 };

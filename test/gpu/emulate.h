@@ -46,6 +46,7 @@ extern char *dynamic_shared;
 #define blockDim (emulate::at.block_size)
 #define gridDim (emulate::at.grid_size)
 #define warpSize 32
+using std::isfinite;
 
 static inline void __syncthreads() { emulate::sync_block(); }
 static inline void __syncwarp(unsigned mask = ~0u) { (void)mask; emulate::exchange(0, emulate::lane()); }

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Many tensors in one launch: a table of them travels with the launch, a block works on K_PIECE elements of one. Each thread has
+ * four elements under way at a time, which keeps enough bytes in flight to come near the speed of a copy. Reductions give one
+ * number a block, which are added in order. */
+#include "cuda/device.cuh"
+
+constexpr int UNDER_WAY = 4;
+
+struct piece {
+	int t;
+	int64_t lo, hi;
+};
+
+/* The last t with first[t] <= block. */
+static __device__ __forceinline__ piece find_piece(const k_table &a)
+{
+	const int block = (int)blockIdx.x;
+	int lo = 0, hi = a.n;
+	while (hi - lo > 1) {
+		const int mid = (lo + hi) / 2;
+		if (a.first[mid] <= block)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	const int64_t from = (int64_t)(block - a.first[lo]) * K_PIECE, to = from + K_PIECE;
+	return { lo, from, to < a.count[lo] ? to : a.count[lo] };
+}
+
+/* Calls body(i) for the elements of the piece, load(i, slot) for four of them before. */
+template <typename L, typename B>
+static __device__ __forceinline__ void each_element(const piece &p, L load, B body)
+{
+	for (int64_t at = p.lo + threadIdx.x; at < p.hi; at += (int64_t)UNDER_WAY * THREADS) {
+#pragma unroll
+		for (int u = 0; u < UNDER_WAY; u++)
+			if (at + u * THREADS < p.hi)
+				load(at + u * THREADS, u);
+#pragma unroll
+		for (int u = 0; u < UNDER_WAY; u++)
+			if (at + u * THREADS < p.hi)
+				body(at + u * THREADS, u);
+	}
+}
+
+/* --- the optimizers' updates --- */
+
+/* Of one parameter: d = trust (scale g + coupled w); new w = keep w - rate u, or the direction decay w + u. */
+struct coefficients {
+	float scale, trust, coupled, keep, rate;
+};
+
+static __device__ __forceinline__ coefficients coefficients_of(const k_descent &d, const k_table &a, int t)
+{
+	const float decay = a.decay[t], rate = *d.rate * a.factor[t];
+	coefficients c = { d.scale ? *d.scale : 1.0f, d.trust ? d.trust[d.first_group + t] : 1.0f, 0, 1, rate };
+	if (!d.decoupled)
+		c.coupled = decay;
+	else
+		c.keep = 1 - rate * decay;
+	if (d.direction) {
+		c.keep = d.decoupled ? decay : 0;
+		c.rate = -1;
+	}
+	return c;
+}
+
+/* The update of one element: u, with the state s0 and s1 in place. */
+template <int KIND>
+static __device__ __forceinline__ float step(const k_descent &d, float g, float *s0, float *s1, const float *bias)
+{
+	switch (KIND) {
+	case K_SGD_MOMENTUM:
+		*s0 = d.momentum * *s0 + g;
+		return d.nesterov ? g + d.momentum * *s0 : *s0;
+	case K_ADAM:
+		*s0 = *s0 + d.one_less_beta1 * (g - *s0);
+		*s1 = d.beta2 * *s1 + d.one_less_beta2 * g * g;
+		return bias[0] * *s0 / (sqrtf(*s1) * bias[1] + d.eps);
+	case K_RMSPROP:
+	case K_RMSPROP_MOMENTUM:
+		*s0 = d.beta2 * *s0 + d.one_less_beta2 * g * g;
+		g = g / (sqrtf(*s0 + (d.eps_inside ? d.eps : 0.0f)) + (d.eps_inside ? 0.0f : d.eps));
+		if (KIND == K_RMSPROP)
+			return g;
+		*s1 = d.momentum * *s1 + g;
+		return *s1;
+	default:
+		return g;
+	}
+}
+
+template <int KIND>
+__global__ void descend(k_descent d, k_table a, const float *bias)
+{
+	constexpr int STATES = KIND == K_SGD ? 0 : KIND == K_SGD_MOMENTUM || KIND == K_RMSPROP ? 1 : 2;
+	if (d.apply && *d.apply == 0)
+		return;
+	const piece p = find_piece(a);
+	coefficients c = coefficients_of(d, a, p.t);
+	float inside = 1;
+	if (d.rate_inside) {
+		inside = c.rate;
+		c.rate = 1;
+	}
+	float *to = (float *)a.p[0][p.t], *s0 = (float *)a.p[3][p.t], *s1 = (float *)a.p[4][p.t];
+	const float *w = (const float *)a.p[1][p.t], *g = (const float *)a.p[2][p.t];
+	float wv[UNDER_WAY], gv[UNDER_WAY], v0[UNDER_WAY], v1[UNDER_WAY];
+	each_element(p,
+		[&](int64_t i, int u) {
+			wv[u] = w[i];
+			gv[u] = g[i];
+			v0[u] = STATES > 0 ? s0[i] : 0.0f;
+			v1[u] = STATES > 1 ? s1[i] : 0.0f;
+		},
+		[&](int64_t i, int u) {
+			const float by = (gv[u] * c.scale + c.coupled * wv[u]) * c.trust * inside;
+			to[i] = wv[u] * c.keep - c.rate * step<KIND>(d, by, &v0[u], &v1[u], bias);
+			if (STATES > 0)
+				s0[i] = v0[u];
+			if (STATES > 1)
+				s1[i] = v1[u];
+		});
+}
+
+/* 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t). */
+__global__ void adam_bias(const void *step, int wide, double beta1, double beta2, float *bias)
+{
+	const double t = 1 + (wide ? (double)*(const int64_t *)step : (double)*(const int32_t *)step);
+	bias[0] = (float)(1 / (1 - pow(beta1, t)));
+	bias[1] = (float)(1 / sqrt(1 - pow(beta2, t)));
+}
+
+int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias)
+{
+	LAUNCH(adam_bias, 1, 1, 0, stream, step, wide, beta1, beta2, bias);
+	return cudaGetLastError();
+}
+
+int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d, const struct k_table *a, const float *bias)
+{
+	const int blocks = a->first[a->n];
+	if (blocks == 0)
+		return 0;
+	switch (kind) {
+	case K_SGD: LAUNCH(descend<K_SGD>, blocks, THREADS, 0, stream, *d, *a, bias); break;
+	case K_SGD_MOMENTUM: LAUNCH(descend<K_SGD_MOMENTUM>, blocks, THREADS, 0, stream, *d, *a, bias); break;
+	case K_ADAM: LAUNCH(descend<K_ADAM>, blocks, THREADS, 0, stream, *d, *a, bias); break;
+	case K_RMSPROP: LAUNCH(descend<K_RMSPROP>, blocks, THREADS, 0, stream, *d, *a, bias); break;
+	case K_RMSPROP_MOMENTUM: LAUNCH(descend<K_RMSPROP_MOMENTUM>, blocks, THREADS, 0, stream, *d, *a, bias); break;
+	}
+	return cudaGetLastError();
+}
+
+/* --- sums over micro-batches --- */
+
+/* For index 0 the accumulator may hold anything. */
+__global__ void accumulate(k_table a, const void *index, int wide)
+{
+	const bool first = (wide ? *(const int64_t *)index : (int64_t)*(const int32_t *)index) == 0;
+	const piece p = find_piece(a);
+	float *acc = (float *)a.p[0][p.t], gv[UNDER_WAY], av[UNDER_WAY];
+	const float *g = (const float *)a.p[1][p.t];
+	each_element(p,
+		[&](int64_t i, int u) {
+			gv[u] = g[i];
+			av[u] = first ? 0.0f : acc[i];
+		},
+		[&](int64_t i, int u) { acc[i] = first ? gv[u] : av[u] + gv[u]; });
+}
+
+int k_accumulate(void *stream, const struct k_table *a, const void *index, int wide)
+{
+	if (a->first[a->n])
+		LAUNCH(accumulate, a->first[a->n], THREADS, 0, stream, *a, index, wide);
+	return cudaGetLastError();
+}
+
+/* --- reductions --- */
+
+/* As integers, without the sign, floats are in order, infinity above all numbers and NaN above it. */
+static __device__ __forceinline__ double larger_bits(double a, double b)
+{
+	return a != a || a > b ? a : b;
+}
+
+template <int KIND>
+static __device__ __forceinline__ double joined(double a, double b)
+{
+	return KIND == K_MAX_ABS ? larger_bits(a, b) : a + b;
+}
+
+/* part[block], and for K_NORMS part[block] of two. */
+template <int KIND>
+__global__ void bundle_parts(k_table a, const float *scale, double *part)
+{
+	__shared__ double room[2][THREADS];
+	const piece p = find_piece(a);
+	const float *x = (const float *)a.p[0][p.t], *y = (const float *)a.p[1][p.t];
+	const float by = scale ? *scale : 1.0f, decay = a.decay[p.t];
+	double s = 0, q = 0;
+	float xv[UNDER_WAY], yv[UNDER_WAY];
+	each_element(p,
+		[&](int64_t i, int u) {
+			xv[u] = x[i];
+			yv[u] = KIND == K_NORMS ? y[i] : 0.0f;
+		},
+		[&](int64_t, int u) {
+			const double v = xv[u], z = yv[u] * by + decay * xv[u];
+			s = KIND == K_MAX_ABS ? larger_bits(fabs(v), s) : s + v * v;
+			if (KIND == K_NORMS)
+				q += z * z;
+		});
+	room[0][threadIdx.x] = s;
+	room[1][threadIdx.x] = q;
+	for (int n = THREADS / 2; n > 0; n /= 2) {
+		__syncthreads();
+		if ((int)threadIdx.x < n) {
+			room[0][threadIdx.x] = joined<KIND>(room[0][threadIdx.x], room[0][threadIdx.x + n]);
+			room[1][threadIdx.x] += room[1][threadIdx.x + n];
+		}
+	}
+	if (threadIdx.x)
+		return;
+	if (KIND == K_NORMS) {
+		part[2 * blockIdx.x] = room[0][0];
+		part[2 * blockIdx.x + 1] = room[1][0];
+	} else {
+		part[blockIdx.x] = room[0][0];
+	}
+}
+
+/* All parts, by one block. */
+template <int KIND>
+__global__ void join_all(int64_t n, const double *part, float *out)
+{
+	__shared__ double room[THREADS];
+	double s = 0;
+	for (int64_t i = threadIdx.x; i < n; i += THREADS)
+		s = joined<KIND>(part[i], s);
+	room[threadIdx.x] = s;
+	for (int m = THREADS / 2; m > 0; m /= 2) {
+		__syncthreads();
+		if ((int)threadIdx.x < m)
+			room[threadIdx.x] = joined<KIND>(room[threadIdx.x], room[threadIdx.x + m]);
+	}
+	if (threadIdx.x == 0)
+		*out = (float)room[0];
+}
+
+/* ||a|| and ||b|| of each tensor of the table: a thread each. */
+__global__ void join_norms(k_table a, const double *part, float *first, float *second)
+{
+	const int t = threadIdx.x;
+	double s = 0, q = 0;
+	if (t >= a.n)
+		return;
+	for (int i = a.first[t]; i < a.first[t + 1]; i++) {
+		s += part[2 * i];
+		q += part[2 * i + 1];
+	}
+	first[t] = (float)sqrt(s);
+	second[t] = (float)sqrt(q);
+}
+
+int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a, const float *scale, double *part)
+{
+	const int blocks = a->first[a->n];
+	if (blocks == 0)
+		return 0;
+	switch (kind) {
+	case K_SQUARES: LAUNCH(bundle_parts<K_SQUARES>, blocks, THREADS, 0, stream, *a, scale, part); break;
+	case K_MAX_ABS: LAUNCH(bundle_parts<K_MAX_ABS>, blocks, THREADS, 0, stream, *a, scale, part); break;
+	case K_NORMS: LAUNCH(bundle_parts<K_NORMS>, blocks, THREADS, 0, stream, *a, scale, part); break;
+	}
+	return cudaGetLastError();
+}
+
+int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double *part, float *out)
+{
+	if (kind == K_MAX_ABS)
+		LAUNCH(join_all<K_MAX_ABS>, 1, THREADS, 0, stream, n, part, out);
+	else
+		LAUNCH(join_all<K_SQUARES>, 1, THREADS, 0, stream, n, part, out);
+	return cudaGetLastError();
+}
+
+int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first, float *second)
+{
+	LAUNCH(join_norms, 1, K_TENSORS, 0, stream, *a, part, first, second);
+	return cudaGetLastError();
+}

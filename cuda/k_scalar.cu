@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Arithmetic on a few numbers that a step must not wait for: the factor of clipping, the loss scale, trust ratios. One thread, or
+ * one for each number. */
+#include "cuda/device.cuh"
+
+constexpr int POINTERS = 256;
+
+struct pointers {
+	const float *p[POINTERS];
+};
+
+__global__ void gather(int n, pointers from, float *to)
+{
+	const int i = threadIdx.x;
+	if (i < n)
+		to[i] = *from.p[i];
+}
+
+int k_gather(void *stream, int n, const void *const *from, float *to)
+{
+	for (int at = 0; at < n; at += POINTERS) {
+		pointers p;
+		const int m = n - at < POINTERS ? n - at : POINTERS;
+		for (int i = 0; i < POINTERS; i++)
+			p.p[i] = i < m ? (const float *)from[at + i] : NULL;
+		LAUNCH(gather, 1, POINTERS, 0, stream, m, p, to + at);
+	}
+	return cudaGetLastError();
+}
+
+/* A NaN among the sums gives a NaN. */
+__global__ void clip_factor(int n, const float *sums, const float *scale, double max_norm, float *out)
+{
+	const double by = scale ? (double)*scale : 1.0;
+	double sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += (double)sums[i];
+	const double norm = by * sqrt(sum);
+	*out = (float)(norm <= max_norm ? by : by * (max_norm / norm));
+}
+
+int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm, float *out)
+{
+	LAUNCH(clip_factor, 1, 1, 0, stream, n, sums, scale, max_norm, out);
+	return cudaGetLastError();
+}
+
+/* --- loss scaling --- */
+
+enum { SCALE, CLEAN, SKIPPED, COUNT, MEAN, SLOW, SQUARE, STATE };
+
+__global__ void loss_scale(const float *s, const void *step, int wide, float start, float *scale, float *inverse, int64_t *made)
+{
+	const int64_t t = wide ? *(const int64_t *)step : (int64_t)*(const int32_t *)step;
+	const float v = s[SCALE] > 0 ? s[SCALE] : start;
+	if (scale)
+		*scale = v;
+	if (inverse)
+		*inverse = 1 / v;
+	if (made)
+		*made = t - (int64_t)s[SKIPPED];
+}
+
+int k_loss_scale(void *stream, const float *state, const void *step, int wide, float start, float *scale, float *inverse,
+                 int64_t *made)
+{
+	LAUNCH(loss_scale, 1, 1, 0, stream, state, step, wide, start, scale, inverse, made);
+	return cudaGetLastError();
+}
+
+static __device__ double held(const k_loss_scaling &at, double scale)
+{
+	return fmin(fmax(scale, at.least), at.most);
+}
+
+static __device__ void step_dynamic(const k_loss_scaling &at, double *s, bool overflow)
+{
+	s[CLEAN] = overflow ? 0 : s[CLEAN] + 1;
+	if (overflow)
+		s[SCALE] = held(at, s[SCALE] / at.factor);
+	if (s[CLEAN] < at.every)
+		return;
+	s[SCALE] = held(at, s[SCALE] * at.factor);
+	s[CLEAN] = 0;
+}
+
+static __device__ void step_logmax(const k_loss_scaling &at, double *s, double most, bool overflow)
+{
+	double x = overflow ? at.log_max : log2(most / s[SCALE]);
+	if (!isfinite(x))
+		return;
+	s[COUNT]++;
+	s[MEAN] += 0.01 * (x - s[MEAN]);
+	s[SLOW] += 0.001 * (x - s[SLOW]);
+	s[SQUARE] += 0.001 * (x * x - s[SQUARE]);
+	const double fast = 1 - pow(0.99, s[COUNT]), slow = 1 - pow(0.999, s[COUNT]);
+	const double variance = s[SQUARE] / slow - (s[SLOW] / slow) * (s[SLOW] / slow);
+	x = at.log_max - (s[MEAN] / fast + 3.09 * sqrt(fmax(0.0, variance)));
+	s[SCALE] = held(at, exp2(floor(x + 1.0 / 64)));
+}
+
+__global__ void loss_scale_update(k_loss_scaling at, int n, const float *maxima, float *state, float *made)
+{
+	double s[STATE], most = 0;
+	for (int i = 0; i < n; i++) {
+		const double v = maxima[i];
+		most = v != v || v > most ? v : most;
+	}
+	const bool overflow = !isfinite(most);
+	for (int i = 0; i < STATE; i++)
+		s[i] = state[i];
+	s[SCALE] = s[SCALE] > 0 ? s[SCALE] : at.start;
+	s[SKIPPED] += overflow;
+	if (at.kind == K_SCALING_DYNAMIC)
+		step_dynamic(at, s, overflow);
+	else if (at.kind == K_SCALING_LOGMAX)
+		step_logmax(at, s, most, overflow);
+	for (int i = 0; i < STATE; i++)
+		state[i] = (float)s[i];
+	if (made)
+		*made = overflow ? 0.0f : 1.0f;
+}
+
+int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima, float *state, float *made)
+{
+	LAUNCH(loss_scale_update, 1, 1, 0, stream, *at, n, maxima, state, made);
+	return cudaGetLastError();
+}
+
+/* --- trust ratios --- */
+
+__global__ void trust_ratio(k_trust at, const float *norm, const float *rate, float *out)
+{
+	const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+	double w = 0, g = 0, r;
+	if (t >= at.n)
+		return;
+	if (at.layer && at.layer[t] < 0) {
+		out[t] = 1;
+		return;
+	}
+	for (int i = 0; i < at.n; i++)
+		if (i == t || (at.layer && at.layer[i] == at.layer[t])) {
+			w += (double)norm[i] * norm[i];
+			g += (double)norm[at.n + i] * norm[at.n + i];
+		}
+	w = sqrt(w);
+	g = sqrt(g);
+	if (g > 0)
+		g += at.decay[t] * w;
+	if ((w == 0 || g == 0) && at.zero == at.zero) {
+		out[t] = (float)at.zero;
+		return;
+	}
+	r = g + at.eps > 0 ? at.eta * w / (g + at.eps) : 1;
+	if (at.clip && at.by_rate)
+		r /= (double)*rate * at.rate_factor[t];
+	r = r > at.least ? r : at.least;
+	out[t] = (float)(at.clip && r > 1 ? 1 : r);
+}
+
+int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, const float *rate, float *out)
+{
+	LAUNCH(trust_ratio, blocks_for(at->n, 64), 64, 0, stream, *at, norm, rate, out);
+	return cudaGetLastError();
+}
