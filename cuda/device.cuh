@@ -55,6 +55,15 @@ static inline dim3 channel_block(int64_t c)
 	return dim3(x, THREADS / x);
 }
 
+/* Blocks of that form for a kernel whose threads stay with their channel and go down the rows, some waves of a large GPU. */
+static inline dim3 rows_grid(int64_t rows, int64_t c, dim3 block)
+{
+	const int64_t x = (c + block.x - 1) / block.x, need = (rows + block.y - 1) / block.y;
+	int64_t y = 8192 / x;
+	y = y < 1 ? 1 : y > need ? need : y;
+	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
+}
+
 /* The sum of what the threads of a column (of equal threadIdx.x) give, in order; for threadIdx.y 0. room: THREADS of them, free
  * again after the next barrier. */
 template <typename T> __device__ __forceinline__ T column_sum(T v, T *room)

@@ -24,6 +24,7 @@ struct times { __device__ float operator()(float x, float y) const { return x * 
 struct over { __device__ float operator()(float x, float y) const { return x / y; } };
 struct relu_back { __device__ float operator()(float y, float dy) const { return y > 0 ? dy : 0.0f; } };
 struct mix { float a, b; __device__ float operator()(float x, float y) const { return a * x + b * y; } };
+struct scaled_back { float a; __device__ float operator()(float y, float dy) const { return y > 0 ? a * dy : 0.0f; } };
 struct leaky_back { float a; __device__ float operator()(float y, float dy) const { return y < 0 ? a * dy : dy; } };
 
 /* --- kernels --- */
@@ -58,6 +59,25 @@ __global__ void map2(int64_t n, const T *x, const T *y, T *z, F f)
 	}
 }
 
+/* Rows apart: a thread stays with its column. */
+template <typename T, typename F>
+__global__ void rows1(k_walk w, const T *x, T *y, F f)
+{
+	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, rows = w.n / w.c;
+	if (j < w.c)
+		for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += (int64_t)gridDim.y * blockDim.y)
+			y[r * w.y + j] = from_float<T>(f(as_float(x[r * w.x + j])));
+}
+
+template <typename T, typename F>
+__global__ void rows2(k_walk w, const T *x, const T *y, T *z, F f)
+{
+	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, rows = w.n / w.c;
+	if (j < w.c)
+		for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += (int64_t)gridDim.y * blockDim.y)
+			z[r * w.z + j] = from_float<T>(f(as_float(x[r * w.x + j]), as_float(y[r * w.y + j])));
+}
+
 /* Packs, then up to N - 1 single elements. */
 template <typename T> static int grid(int64_t n)
 {
@@ -65,63 +85,78 @@ template <typename T> static int grid(int64_t n)
 }
 
 template <typename F>
-static int run1(void *stream, int type, int64_t n, const void *x, void *y, F f)
+static int run1(void *stream, int type, const k_walk *w, const void *x, void *y, F f)
 {
-	if (n == 0)
+	if (w->n == 0)
 		return 0;
-	FLOAT_TYPES(type, T, LAUNCH((map1<T, F>), grid<T>(n), THREADS, 0, stream, n, (const T *)x, (T *)y, f))
+	if (w->c == 0) {
+		FLOAT_TYPES(type, T, LAUNCH((map1<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n, (const T *)x, (T *)y, f))
+	} else {
+		const dim3 block = channel_block(w->c);
+		FLOAT_TYPES(type, T, LAUNCH((rows1<T, F>), rows_grid(w->n / w->c, w->c, block), block, 0, stream, *w,
+		                            (const T *)x, (T *)y, f))
+	}
 	return cudaGetLastError();
 }
 
 template <typename F>
-static int run2(void *stream, int type, int64_t n, const void *x, const void *y, void *z, F f)
+static int run2(void *stream, int type, const k_walk *w, const void *x, const void *y, void *z, F f)
 {
-	if (n == 0)
+	if (w->n == 0)
 		return 0;
-	FLOAT_TYPES(type, T, LAUNCH((map2<T, F>), grid<T>(n), THREADS, 0, stream, n, (const T *)x, (const T *)y, (T *)z, f))
+	if (w->c == 0) {
+		FLOAT_TYPES(type, T, LAUNCH((map2<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n, (const T *)x, (const T *)y,
+		                            (T *)z, f))
+	} else {
+		const dim3 block = channel_block(w->c);
+		FLOAT_TYPES(type, T, LAUNCH((rows2<T, F>), rows_grid(w->n / w->c, w->c, block), block, 0, stream, *w,
+		                            (const T *)x, (const T *)y, (T *)z, f))
+	}
 	return cudaGetLastError();
 }
 
 /* --- launchers --- */
 
-int k_unary(void *stream, enum k_unary op, int type, int64_t n, float a, float b, const void *x, void *y)
+int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b, const void *x, void *y)
 {
 	switch (op) {
-	case K_RELU: return run1(stream, type, n, x, y, relu{});
-	case K_LEAKY_RELU: return run1(stream, type, n, x, y, leaky{ a });
-	case K_TANH: return run1(stream, type, n, x, y, hyperbolic{});
-	case K_SIGMOID: return run1(stream, type, n, x, y, logistic{});
-	case K_SOFTPLUS: return run1(stream, type, n, x, y, softplus{});
-	case K_SQUARE: return run1(stream, type, n, x, y, squared{});
-	case K_SQRT: return run1(stream, type, n, x, y, root{});
-	case K_EXP: return run1(stream, type, n, x, y, exponential{});
-	case K_LOG: return run1(stream, type, n, x, y, logarithm{});
-	case K_SCALE: return run1(stream, type, n, x, y, affine{ a, b });
+	case K_RELU: return run1(stream, type, w, x, y, relu{});
+	case K_LEAKY_RELU: return run1(stream, type, w, x, y, leaky{ a });
+	case K_TANH: return run1(stream, type, w, x, y, hyperbolic{});
+	case K_SIGMOID: return run1(stream, type, w, x, y, logistic{});
+	case K_SOFTPLUS: return run1(stream, type, w, x, y, softplus{});
+	case K_SQUARE: return run1(stream, type, w, x, y, squared{});
+	case K_SQRT: return run1(stream, type, w, x, y, root{});
+	case K_EXP: return run1(stream, type, w, x, y, exponential{});
+	case K_LOG: return run1(stream, type, w, x, y, logarithm{});
+	case K_SCALE: return run1(stream, type, w, x, y, affine{ a, b });
 	}
 	return cudaErrorInvalidValue;
 }
 
-int k_binary(void *stream, enum k_binary op, int type, int64_t n, float a, const void *x, const void *y, void *z)
+int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a, const void *x, const void *y, void *z)
 {
 	switch (op) {
-	case K_ADD: return run2(stream, type, n, x, y, z, plus{});
-	case K_SUBTRACT: return run2(stream, type, n, x, y, z, minus{});
-	case K_MULTIPLY: return run2(stream, type, n, x, y, z, times{});
-	case K_DIVIDE: return run2(stream, type, n, x, y, z, over{});
-	case K_RELU_GRAD: return run2(stream, type, n, x, y, z, relu_back{});
-	case K_LEAKY_RELU_GRAD: return run2(stream, type, n, x, y, z, leaky_back{ a });
+	case K_ADD: return run2(stream, type, w, x, y, z, plus{});
+	case K_SUBTRACT: return run2(stream, type, w, x, y, z, minus{});
+	case K_MULTIPLY: return run2(stream, type, w, x, y, z, times{});
+	case K_DIVIDE: return run2(stream, type, w, x, y, z, over{});
+	case K_RELU_GRAD: return run2(stream, type, w, x, y, z, relu_back{});
+	case K_SCALED_RELU_GRAD: return run2(stream, type, w, x, y, z, scaled_back{ a });
+	case K_LEAKY_RELU_GRAD: return run2(stream, type, w, x, y, z, leaky_back{ a });
 	}
 	return cudaErrorInvalidValue;
 }
 
 int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y, void *z)
 {
-	return run2(stream, type, n, x, y, z, mix{ a, b });
+	const k_walk w = { n, 0, 0, 0, 0 };
+	return run2(stream, type, &w, x, y, z, mix{ a, b });
 }
 
-int k_scale_by(void *stream, int type, int64_t n, const void *x, const float *factor, void *y)
+int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor, void *y)
 {
-	return run1(stream, type, n, x, y, by_scalar{ factor });
+	return run1(stream, type, w, x, y, by_scalar{ factor });
 }
 
 /* --- fill and cast, of all types --- */
@@ -145,11 +180,11 @@ template <typename S, typename T> __global__ void cast(int64_t n, const S *x, T 
 		y[i] = convert<T>::of(x[i]);
 }
 
-template <typename T> __global__ void fill(int64_t n, double value, T *y)
+template <typename T> __global__ void fill(k_walk w, double value, T *y)
 {
-	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	if (i < n)
-		y[i] = convert<T>::of(value);
+	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (i < w.n)
+		y[w.c ? i / w.c * w.x + i % w.c : i] = convert<T>::of(value);
 }
 
 #define ALL_TYPES(type, T, ...)                                                          \
@@ -179,10 +214,10 @@ int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y)
 	return cudaErrorInvalidValue;
 }
 
-int k_fill(void *stream, int type, int64_t n, double value, void *y)
+int k_fill(void *stream, int type, const struct k_walk *w, double value, void *y)
 {
-	if (n == 0)
+	if (w->n == 0)
 		return 0;
-	ALL_TYPES(type, T, LAUNCH(fill<T>, blocks_for(n, THREADS), THREADS, 0, stream, n, value, (T *)y))
+	ALL_TYPES(type, T, LAUNCH(fill<T>, blocks_for(w->n, THREADS), THREADS, 0, stream, *w, value, (T *)y))
 	return cudaGetLastError();
 }

@@ -149,15 +149,6 @@ __global__ void norm_map(k_norm n, const float *mean, const float *scale)
 	}
 }
 
-/* Blocks for a kernel whose threads stay with their channel and go down the rows. */
-static dim3 rows_grid(int64_t rows, int64_t c, dim3 block)
-{
-	const int64_t x = (c + block.x - 1) / block.x, need = (rows + block.y - 1) / block.y;
-	int64_t y = 4 * BLOCKS / x;
-	y = y < 1 ? 1 : y > need ? need : y;
-	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
-}
-
 static int map(cudaStream_t stream, const k_norm *n, const float *mean, const float *scale)
 {
 	const dim3 block = channel_block(n->c);

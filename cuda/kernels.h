@@ -15,21 +15,28 @@ extern "C" {
 /* enum dtype without its header; backend/cuda.c checks that they agree. */
 enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16, K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
 
-/* --- element by element (k_map.cu): n elements, padding included; y may be x --- */
+/* --- element by element (k_map.cu); the result may be x or y --- */
+
+/* n elements side by side, padding included (c is 0), or in rows of c, x, y and z elements apart in each of the launcher's tensors
+ * in turn. */
+struct k_walk {
+	int64_t n, c, x, y, z;
+};
 
 enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG, K_SCALE };
 /* a, b: parameters: the slope of leaky_relu; factor and shift of scale. */
-int k_unary(void *stream, enum k_unary op, int type, int64_t n, float a, float b, const void *x, void *y);
+int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b, const void *x, void *y);
 
-enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD };
-/* Gradients: x is the output y of the function, y is dy. */
-int k_binary(void *stream, enum k_binary op, int type, int64_t n, float a, const void *x, const void *y, void *z);
+enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD, K_SCALED_RELU_GRAD };
+/* Gradients: x is the output y of the function, y is dy; a is the slope, or what the scaled one multiplies by. */
+int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a, const void *x, const void *y, void *z);
 
-/* z = a * x + b * y */
+/* z = a * x + b * y, all n elements side by side. */
 int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y, void *z);
 /* y = x * *factor, a float32 scalar on the device. */
-int k_scale_by(void *stream, int type, int64_t n, const void *x, const float *factor, void *y);
-int k_fill(void *stream, int type, int64_t n, double value, void *y);
+int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor, void *y);
+/* In rows: of y, w->x apart. */
+int k_fill(void *stream, int type, const struct k_walk *w, double value, void *y);
 /* Any two of f32, f16, bf16, i32, i64, u8, f64. */
 int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y);
 
@@ -195,6 +202,59 @@ struct k_trust {
 	const int32_t *layer;
 };
 int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, const float *rate, float *out);
+
+/* --- losses and metrics (k_loss.cu) --- */
+
+/* n labels of these extents and strides; dense: they stand in row-major order. ignore: INT64_MIN for none. */
+struct k_labels {
+	int64_t n, ignore;
+	int classes, nd, dense;
+	int64_t d[K_LEVELS], stride[K_LEVELS];
+};
+/* Labels that are no class: how many (0: nothing else counts), the row-major index of the first, its value. */
+struct k_bad {
+	int64_t count, at;
+	int32_t value;
+};
+enum k_loss_reduction { K_LOSS_MEAN, K_LOSS_MEAN_PIXELS, K_LOSS_SUM };
+struct k_loss {
+	struct k_labels labels;
+	enum k_loss_reduction reduction;
+	int64_t samples;
+	double scale, gamma;
+};
+int64_t k_loss_workspace(void);
+/* weights, weight and lse may be NULL. */
+int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *weights,
+                    float *loss, float *weight, float *lse, struct k_bad *bad, void *ws);
+int k_cross_entropy_grad(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
+                         const float *weight, const float *dloss, const float *weights, void *dx);
+
+int64_t k_confusion_workspace(int64_t classes);
+int k_confusion(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y, double *out,
+                struct k_bad *bad, void *ws);
+int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t samples, const void *x, const int32_t *y,
+                     double *out, struct k_bad *bad, void *ws);
+
+/* Sums of a function of x - t, float32; sums: {sum, n}; mean: sum / n, weight: n; any may be NULL. ws: k_loss_workspace. */
+enum k_deviation_kind { K_DEVIATION_ABSOLUTE, K_DEVIATION_SQUARE, K_DEVIATION_HUBER };
+int k_deviation(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t, double *sums,
+                float *mean, float *weight, void *ws);
+int k_deviation_grad(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t,
+                     const float *dloss, float *dx);
+
+/* --- random numbers (k_random.cu) --- */
+
+/* n elements, numbered as they stand, in rows of c; x, y, z: elements from row to row of each tensor. An element is dropped if its
+ * 16 bits are below drop. */
+struct k_dropout {
+	int64_t n, c, x, y, z, stream;
+	uint32_t drop;
+	float scale;
+	int relu;
+};
+/* key: seed and step, on the device. z: relu(x), or NULL. */
+int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z);
 
 #ifdef __cplusplus
 }

@@ -31,11 +31,21 @@ struct kept {
 	size_t used, size;
 };
 
+/* A record that a kernel writes to if its data are bad. */
+struct watched {
+	struct watched *next;
+	const struct kplan *k;
+	int (*report)(const struct kplan *k, const void *record);
+	uint64_t *record;
+	size_t bytes;
+};
+
 struct cuda {
 	int ordinal;
 	struct cudaDeviceProp properties;
 	cudaStream_t stream;
 	struct kept *kept;
+	struct watched *watched;
 	void *cudnn, *cublas;
 };
 
@@ -117,7 +127,15 @@ static void free_host(struct device *d, void *p, size_t bytes)
 
 static int finish(struct device *d)
 {
-	return cuda_check(cudaStreamSynchronize(cuda_of(d)->stream), "waiting for the GPU");
+	TRY(cuda_check(cudaStreamSynchronize(cuda_of(d)->stream), "waiting for the GPU"));
+	for (struct watched *w = cuda_of(d)->watched; w; w = w->next) {
+		if (!*w->record)
+			continue;
+		int rc = w->report(w->k, w->record);
+		memset(w->record, 0, w->bytes);
+		return rc;
+	}
+	return 0;
 }
 
 static int put_later(struct device *d, void *to, const void *host, size_t bytes)
@@ -158,6 +176,38 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 	*out = b->memory + b->used;
 	b->used += need;
 	return put(k->dev, *out, host, bytes);
+}
+
+int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record)
+{
+	struct cuda *c = cuda_of(k->dev);
+	struct watched *w = mem_calloc(1, sizeof *w);
+	w->record = alloc_host(k->dev, bytes);
+	if (!w->record) {
+		mem_free(w);
+		return ERR(E_NOMEM, &k->n->loc, "no host memory that the GPU can write to");
+	}
+	memset(w->record, 0, bytes);
+	w->k = k;
+	w->report = report;
+	w->bytes = bytes;
+	w->next = c->watched;
+	c->watched = w;
+	*record = w->record;
+	return 0;
+}
+
+void cuda_unwatch(const struct kplan *k)
+{
+	for (struct watched **at = &cuda_of(k->dev)->watched; *at; at = &(*at)->next) {
+		struct watched *w = *at;
+		if (w->k != k)
+			continue;
+		*at = w->next;
+		free_host(k->dev, w->record, w->bytes);
+		mem_free(w);
+		return;
+	}
 }
 
 /* --- the step as one graph --- */

@@ -26,6 +26,12 @@ int cuda_launched(const struct kplan *k, int status);
 /* Plan time: memory that the kernel's plan keeps on the device, holding these bytes. It is freed with the device. */
 int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out);
 
+/* Plan time: a record in memory that the host and the device see, zero at first, in which a kernel says what is wrong with its data.
+ * Where its first 8 bytes are not zero after a wait, report is asked for the error, and the record is cleared. Until cuda_unwatch, which
+ * the kernel's free calls. */
+int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record);
+void cuda_unwatch(const struct kplan *k);
+
 /* The libraries' handles, opened at the first call: cudnnHandle_t, cublasLtHandle_t. E_UNAVAILABLE says which file was looked for
  * where. */
 int cuda_cudnn(struct device *d, void **handle);

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "op/cuda.h"
 #include "op/elementwise.h"
 #include "op/random.h"
 #include "op/simd.h"
@@ -380,6 +381,40 @@ static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static struct k_dropout drawing(const struct kplan *k, bool relu)
+{
+	const struct rows *r = k->state;
+	const struct mask m = fixed_mask(k);
+	return (struct k_dropout){ .n = elements(k), .c = r->c, .x = r->in[0], .y = r->out[0], .z = r->out[1],
+		.stream = (int64_t)m.stream, .drop = m.drop, .scale = (float)m.scale, .relu = relu };
+}
+
+static int cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct k_dropout d = drawing(k, false);
+	return cuda_launched(k, k_dropout_run(cuda_stream(k->dev), cuda_out_type(k, 0), &d, a->in[1], a->in[0], a->out[0], NULL));
+}
+
+static int relu_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct k_dropout d = drawing(k, true);
+	return cuda_launched(k, k_dropout_run(cuda_stream(k->dev), cuda_out_type(k, 0), &d, a->in[1], a->in[0], a->out[0],
+	                                      a->out[1]));
+}
+
+static int relu_grad_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct rows *r = k->state;
+	const bool flat = r->in[0] == r->c && r->in[1] == r->c && r->out[0] == r->c;
+	const struct k_walk w = { .n = elements(k), .c = flat ? 0 : r->c, .x = r->in[0], .y = r->in[1], .z = r->out[0] };
+	return cuda_launched(k, k_binary(cuda_stream(k->dev), K_SCALED_RELU_GRAD, cuda_out_type(k, 0), &w,
+	                                 (float)fixed_mask(k).scale, a->in[0], a->in[1], a->out[0]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const samples[] = {
@@ -405,6 +440,8 @@ static const char *const relu_grad_samples[] = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, \
 		                  .run = id##cpu, .takes_slice = takes_slice,          \
 		                  .bf16_in = in, .bf16_out = out },                    \
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = plan,      \
+		            .run = id##cuda, .takes_slice = takes_slice)               \
 	}
 
 static const struct op op_dropout = {

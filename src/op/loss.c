@@ -29,25 +29,21 @@
 
 #include "base/err.h"
 #include "op/check.h"
+#include "op/cuda.h"
 #include "op/labels.h"
+#include "op/labels_cuda.h"
 #include "op/simd.h"
 
 const char *const loss_reduction_names[] = {
 	[LOSS_MEAN] = "mean", [LOSS_MEAN_PIXELS] = "mean_pixels", [LOSS_SUM] = "sum", NULL
 };
 
-struct loss {
-	int64_t ignore;
-	int reduction; /* enum loss_reduction */
-	double scale, gamma;
-};
-
 static const struct field fields[] = {
-	LABELS_IGNORE_FIELD(struct loss),
-	FIELD_ENUM(struct loss, reduction, "mean", loss_reduction_names,
+	LABELS_IGNORE_FIELD(struct loss_attr),
+	FIELD_ENUM(struct loss_attr, reduction, "mean", loss_reduction_names,
 	           "what the sum is divided by"),
-	FIELD_FLOAT(struct loss, scale, "1", -1e12, 1e12, "factor on the loss"),
-	FIELD_FLOAT(struct loss, gamma, "0", 0, 100, "focal loss: power of 1 - q; 0: cross-entropy"),
+	FIELD_FLOAT(struct loss_attr, scale, "1", -1e12, 1e12, "factor on the loss"),
+	FIELD_FLOAT(struct loss_attr, gamma, "0", 0, 100, "focal loss: power of 1 - q; 0: cross-entropy"),
 	FIELD_END
 };
 
@@ -115,7 +111,7 @@ struct part {
 	struct bad_labels bad;
 };
 
-static const struct loss *config(const struct kplan *k)
+static const struct loss_attr *config(const struct kplan *k)
 {
 	return k->n->attr;
 }
@@ -145,13 +141,13 @@ static double focus_slope(double gamma, double e)
 }
 
 /* What one counted element of class weight w adds to W. */
-static double share(const struct loss *c, double w)
+static double share(const struct loss_attr *c, double w)
 {
 	return c->reduction == LOSS_MEAN ? w : 1;
 }
 
 /* Factor on the gradient of each element. */
-static double gradient_factor(const struct loss *c, double weight, double dloss)
+static double gradient_factor(const struct loss_attr *c, double weight, double dloss)
 {
 	if (c->reduction == LOSS_SUM)
 		return c->scale * dloss;
@@ -291,7 +287,7 @@ SIMD_CLONES static void wide_sums(const float *x, int64_t c, float *max, float *
 }
 
 /* Elements at .. at + n of a row: x at the first, label y[i * step]. */
-static void loss_part(const struct labels *l, const struct loss *c, const float *x,
+static void loss_part(const struct labels *l, const struct loss_attr *c, const float *x,
                       const int32_t *y, const float *weights, int64_t at, int64_t n, float *lse,
                       struct part *part)
 {
@@ -313,7 +309,7 @@ static void loss_part(const struct labels *l, const struct loss *c, const float 
 	}
 }
 
-static void loss_row(const struct labels *l, const struct loss *c, const float *x,
+static void loss_row(const struct labels *l, const struct loss_attr *c, const float *x,
                      const int32_t *y, const float *weights, int64_t row, float *lse,
                      struct part *part)
 {
@@ -443,13 +439,15 @@ static const struct op op_softmax_cross_entropy = {
 	.name = "softmax_cross_entropy",
 	.doc = "cross-entropy or focal loss of softmax(logits) against labels, weighted by class",
 	.min_in = 2, .max_in = 3, .nout = 3,
-	.attr_size = sizeof(struct loss), .attrs = fields,
+	.attr_size = sizeof(struct loss_attr), .attrs = fields,
 	.nondiff = 6,
 	.shape = shape, .grad = grad, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
 		                  .run = cpu_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan, .run = loss_cuda,
+		            .free = labels_cuda_free)
 	},
 	.samples = samples,
 };
@@ -459,13 +457,15 @@ static const struct op op_softmax_cross_entropy_grad = {
 	.doc = "gradient of softmax_cross_entropy from logits, labels, log-sum-exp, weight, dloss",
 	.flags = OP_ONCE,
 	.min_in = 5, .max_in = 6, .nout = 1,
-	.attr_size = sizeof(struct loss), .attrs = fields,
+	.attr_size = sizeof(struct loss_attr), .attrs = fields,
 	.nondiff = 2, .inplace = 1,
 	.shape = grad_shape, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = ref_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
 		                  .run = cpu_grad_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan,
+		            .run = loss_grad_cuda, .free = labels_cuda_free)
 	},
 	.samples = grad_samples,
 };

@@ -4,7 +4,15 @@
 #ifndef DLX_OP_LOSS_H
 #define DLX_OP_LOSS_H
 
+#include <stdint.h>
+
 enum loss_reduction { LOSS_MEAN, LOSS_MEAN_PIXELS, LOSS_SUM };
 extern const char *const loss_reduction_names[];
+
+struct loss_attr {
+	int64_t ignore;
+	int reduction;               /* enum loss_reduction */
+	double scale, gamma;
+};
 
 #endif

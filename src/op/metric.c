@@ -10,16 +10,14 @@
  *   square_error     {sum (prediction - target)^2, count} */
 #include "base/err.h"
 #include "op/check.h"
+#include "op/cuda.h"
 #include "op/deviation.h"
 #include "op/grid.h"
 #include "op/labels.h"
-
-struct confusion {
-	int64_t ignore;
-};
+#include "op/labels_cuda.h"
 
 static const struct field fields[] = {
-	LABELS_IGNORE_FIELD(struct confusion),
+	LABELS_IGNORE_FIELD(struct confusion_attr),
 	FIELD_END
 };
 
@@ -63,7 +61,7 @@ static void confusion_cost(const struct graph *g, const struct node *n, struct c
 static int confusion_plan(struct kplan *k)
 {
 	struct labels *l = k->state = ARENA_NEW(k->arena, struct labels);
-	labels_init(l, k, ((const struct confusion *)k->n->attr)->ignore);
+	labels_init(l, k, ((const struct confusion_attr *)k->n->attr)->ignore);
 	k->ws_bytes = sizeof(int32_t) * (size_t)(l->rows * l->w);
 	return 0;
 }
@@ -246,6 +244,32 @@ static int square_run(const struct kplan *k, const struct kargs *a)
 	return cpu_error(k, a, DEVIATION_SQUARE);
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int error_cuda_plan(struct kplan *k)
+{
+	k->ws_bytes = (size_t)k_loss_workspace();
+	return 0;
+}
+
+static int error_cuda(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
+{
+	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, 0, shape_count(node_in_shape(k->g, k->n, 0)), a->in[0],
+	                                    a->in[1], a->out[0], NULL, NULL, a->ws));
+}
+
+static int absolute_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return error_cuda(k, a, K_DEVIATION_ABSOLUTE);
+}
+
+static int square_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return error_cuda(k, a, K_DEVIATION_SQUARE);
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const confusion_samples[] = {
@@ -263,7 +287,7 @@ static const struct op op_confusion = {
 	.doc = "counts of (label, predicted class)",
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
-	.attr_size = sizeof(struct confusion), .attrs = fields,
+	.attr_size = sizeof(struct confusion_attr), .attrs = fields,
 	.nondiff = 3,
 	.shape = confusion_shape, .cost = confusion_cost,
 	.kernel = {
@@ -271,6 +295,8 @@ static const struct op op_confusion = {
 		                        .run = ref_confusion_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_plan,
 		                  .run = confusion_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
+		            .run = confusion_cuda, .free = labels_cuda_free)
 	},
 	.samples = confusion_samples,
 };
@@ -280,7 +306,7 @@ static const struct op op_iou_per_sample = {
 	.doc = "sum over samples of the mean IoU of their classes, and how many",
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
-	.attr_size = sizeof(struct confusion), .attrs = fields,
+	.attr_size = sizeof(struct confusion_attr), .attrs = fields,
 	.nondiff = 3,
 	.shape = per_sample_shape, .cost = confusion_cost,
 	.kernel = {
@@ -288,6 +314,8 @@ static const struct op op_iou_per_sample = {
 		                        .run = ref_per_sample_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose,
 		                  .plan = per_sample_plan, .run = per_sample_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
+		            .run = iou_per_sample_cuda, .free = labels_cuda_free)
 	},
 	.samples = confusion_samples,
 };
@@ -302,6 +330,7 @@ static const struct op op_absolute_error = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_absolute_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = absolute_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = absolute_cuda)
 	},
 	.samples = error_samples,
 };
@@ -316,6 +345,7 @@ static const struct op op_square_error = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_square_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = square_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = square_cuda)
 	},
 	.samples = error_samples,
 };

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "op/check.h"
+#include "op/cuda.h"
 #include "op/deviation.h"
 #include "op/emit.h"
 #include "op/simd.h"
@@ -226,6 +227,53 @@ static int cpu_huber_grad_run(const struct kplan *k, const struct kargs *a)
 	return cpu_any_grad(k, a, (float)delta_of(k));
 }
 
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int cuda_plan(struct kplan *k)
+{
+	k->ws_bytes = (size_t)k_loss_workspace();
+	return 0;
+}
+
+static int cuda_any(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
+{
+	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, (float)delta_of(k), count_of(k), a->in[0], a->in[1],
+	                                    NULL, a->out[0], a->out[1], a->ws));
+}
+
+static int cuda_mse_run(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_any(k, a, K_DEVIATION_SQUARE);
+}
+
+static int cuda_l1_run(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_any(k, a, K_DEVIATION_ABSOLUTE);
+}
+
+static int cuda_huber_run(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_any(k, a, K_DEVIATION_HUBER);
+}
+
+static int cuda_any_grad(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
+{
+	return cuda_launched(k, k_deviation_grad(cuda_stream(k->dev), kind, (float)delta_of(k), count_of(k), a->in[0],
+	                                         a->in[1], a->in[2], a->out[0]));
+}
+
+static int cuda_l1_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_any_grad(k, a, K_DEVIATION_ABSOLUTE);
+}
+
+static int cuda_huber_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_any_grad(k, a, K_DEVIATION_HUBER);
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const mse_samples[] = {
@@ -255,6 +303,7 @@ static const struct op op_mse_loss = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_mse_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_mse_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_mse_run)
 	},
 	.samples = mse_samples,
 };
@@ -267,6 +316,7 @@ static const struct op op_l1_loss = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_l1_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_l1_run)
 	},
 	.samples = l1_samples,
 };
@@ -281,6 +331,7 @@ static const struct op op_l1_loss_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_l1_grad_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_l1_grad_run)
 	},
 	.samples = l1_grad_samples,
 };
@@ -294,6 +345,7 @@ static const struct op op_huber_loss = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_huber_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_huber_run)
 	},
 	.samples = huber_samples,
 };
@@ -309,6 +361,7 @@ static const struct op op_huber_loss_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_huber_grad_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_huber_grad_run)
 	},
 	.samples = huber_grad_samples,
 };

@@ -197,23 +197,25 @@ static int fill_cpu(const struct kplan *k, const struct kargs *a)
 static int scale_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct scale_attr *at = k->n->attr;
+	const struct k_walk w = cuda_walk(k);
 
-	return cuda_launched(k, k_unary(cuda_stream(k->dev), K_SCALE, cuda_out_type(k, 0), kplan_out_elements(k, 0),
-	                                (float)at->factor, (float)at->shift, a->in[0], a->out[0]));
+	return cuda_launched(k, k_unary(cuda_stream(k->dev), K_SCALE, cuda_out_type(k, 0), &w, (float)at->factor,
+	                                (float)at->shift, a->in[0], a->out[0]));
 }
 
 static int scale_by_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_scale_by(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
-	                                   a->in[0], a->in[1], a->out[0]));
+	const struct k_walk w = cuda_walk(k);
+
+	return cuda_launched(k, k_scale_by(cuda_stream(k->dev), cuda_out_type(k, 0), &w, a->in[0], a->in[1], a->out[0]));
 }
 
 static int fill_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct fill_attr *at = k->n->attr;
+	const struct k_walk w = cuda_walk(k);
 
-	return cuda_launched(k, k_fill(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0), at->value,
-	                               a->out[0]));
+	return cuda_launched(k, k_fill(cuda_stream(k->dev), cuda_out_type(k, 0), &w, at->value, a->out[0]));
 }
 #endif
 
@@ -243,7 +245,7 @@ static const struct op op_scale = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu,
 		                  WALK_WINDOWS, .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda, CUDA_WINDOWS)
 	},
 	.samples = scale_samples,
 };
@@ -258,7 +260,7 @@ static const struct op op_scale_by = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_by_reference },
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu, WALK_WINDOWS,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda)
+		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda, CUDA_WINDOWS)
 	},
 	.samples = scale_by_samples,
 };
@@ -274,7 +276,7 @@ static const struct op op_fill = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = fill_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cpu,
 		                  WALK_WINDOWS },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cuda, CUDA_WINDOWS)
 	},
 	.samples = fill_samples,
 };

@@ -82,6 +82,12 @@ template <typename T> static inline T atomicAdd(T *p, T v)
 	*p = old + v;
 	return old;
 }
+template <typename T> static inline T atomicMax(T *p, T v)
+{
+	T old = *p;
+	*p = v > old ? v : old;
+	return old;
+}
 template <typename T> static inline T min(T a, T b) { return a < b ? a : b; }
 template <typename T> static inline T max(T a, T b) { return a > b ? a : b; }
 static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Losses and metrics. A pixel's logits are neighbours (channels-last): few classes are one thread's work, many a warp's. Sums are
+ * taken by a number of blocks that follows from the shape, each in a fixed order, then by one block over what they left. Labels that
+ * are no class are counted, and the first of them is written where the host looks after the step. */
+#include "cuda/device.cuh"
+
+constexpr int NARROW = 32;               /* classes up to which a thread does a pixel by itself */
+constexpr int BLOCKS = 1024;             /* of a first stage, at most */
+
+static int blocks_of(int64_t n, int64_t each)
+{
+	const int b = blocks_for(n, each);
+	return b < BLOCKS ? b : BLOCKS;
+}
+
+int64_t k_loss_workspace(void)
+{
+	return BLOCKS * 4 * (int64_t)sizeof(double);
+}
+
+static __device__ __forceinline__ int64_t label_at(const k_labels &l, int64_t p)
+{
+	int64_t at = 0;
+	if (l.dense)
+		return p;
+	for (int a = l.nd - 1; a >= 0; a--) {
+		at += p % l.d[a] * l.stride[a];
+		p /= l.d[a];
+	}
+	return at;
+}
+
+static __device__ __forceinline__ bool is_class(const k_labels &l, int y)
+{
+	return y >= 0 && y < l.classes && y != l.ignore;
+}
+
+/* What a block leaves. */
+struct part {
+	double loss, weight;
+	int64_t bad, at;                 /* labels that are no class; the first one's place */
+};
+
+static __device__ __forceinline__ void add_part(part *a, const part &b)
+{
+	a->loss += b.loss;
+	a->weight += b.weight;
+	a->at = b.bad && (!a->bad || b.at < a->at) ? b.at : a->at;
+	a->bad += b.bad;
+}
+
+/* The sum of what the threads of a block give, by a tree; for thread 0. */
+static __device__ __forceinline__ part block_sum(part mine, part *room)
+{
+	room[threadIdx.x] = mine;
+	for (int n = THREADS / 2; n > 0; n /= 2) {
+		__syncthreads();
+		if ((int)threadIdx.x < n)
+			add_part(&room[threadIdx.x], room[threadIdx.x + n]);
+	}
+	return room[0];
+}
+
+template <int LANES> static __device__ __forceinline__ float lanes_max(float v)
+{
+	for (int m = LANES / 2; m > 0; m /= 2)
+		v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, m));
+	return v;
+}
+
+template <int LANES> static __device__ __forceinline__ float lanes_sum(float v)
+{
+	for (int m = LANES / 2; m > 0; m /= 2)
+		v += __shfl_xor_sync(0xffffffffu, v, m);
+	return v;
+}
+
+/* (1 - q)^gamma for e = -log q, and F of op/loss.c. */
+static __device__ double focus(double gamma, double e)
+{
+	if (gamma == 0)
+		return 1;
+	return e > 0 ? pow(-expm1(-e), gamma) : 0;
+}
+
+static __device__ double focus_slope(double gamma, double e)
+{
+	if (gamma == 0)
+		return 1;
+	return e > 0 ? focus(gamma, e) * (1 + gamma * exp(-e) * e / -expm1(-e)) : 0;
+}
+
+/* --- softmax cross-entropy --- */
+
+template <typename T, int LANES>
+__global__ void cross_entropy(k_loss c, const T *x, const int32_t *y, const float *weights, float *lse, part *parts)
+{
+	__shared__ part room[THREADS];
+	const int lane = threadIdx.x % LANES;
+	const int64_t step = (int64_t)gridDim.x * (THREADS / LANES);
+	part sum = { 0, 0, 0, 0 };
+	for (int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; p < c.labels.n; p += step) {
+		const T *row = x + p * c.labels.classes;
+		float most = -INFINITY, s = 0;
+		for (int j = lane; j < c.labels.classes; j += LANES)
+			most = fmaxf(most, as_float(row[j]));
+		most = lanes_max<LANES>(most);
+		for (int j = lane; j < c.labels.classes; j += LANES)
+			s += expf(as_float(row[j]) - most);
+		const float log_sum = logf(lanes_sum<LANES>(s));
+		if (lane)
+			continue;
+		const int label = y[label_at(c.labels, p)];
+		if (lse)
+			lse[p] = most + log_sum;
+		if (is_class(c.labels, label)) {
+			const float w = weights ? weights[label] : 1.0f, e = most - as_float(row[label]) + log_sum;
+			sum.loss += (double)(w * e) * focus(c.gamma, e);
+			sum.weight += c.reduction == K_LOSS_MEAN ? w : 1.0;
+		} else if (label != c.labels.ignore) {
+			sum.at = sum.bad++ ? sum.at : p;
+		}
+	}
+	sum = block_sum(sum, room);
+	if (threadIdx.x == 0)
+		parts[blockIdx.x] = sum;
+}
+
+static __device__ void report(const k_labels &l, const int32_t *y, int64_t count, int64_t at, k_bad *bad)
+{
+	if (!count)
+		return;
+	bad->at = at;
+	bad->value = y[label_at(l, at)];
+	bad->count = count;
+}
+
+__global__ void join_loss(k_loss c, int n, const part *parts, const int32_t *y, float *loss, float *weight, k_bad *bad)
+{
+	__shared__ part room[THREADS];
+	part sum = { 0, 0, 0, 0 };
+	for (int i = threadIdx.x; i < n; i += THREADS)
+		add_part(&sum, parts[i]);
+	sum = block_sum(sum, room);
+	if (threadIdx.x)
+		return;
+	if (c.reduction == K_LOSS_SUM)
+		sum.weight = (double)c.samples;
+	else if (sum.weight != 0)
+		sum.loss /= sum.weight;
+	*loss = (float)(sum.loss * c.scale);
+	if (weight)
+		*weight = (float)sum.weight;
+	report(c.labels, y, sum.bad, sum.at, bad);
+}
+
+int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *weights,
+                    float *loss, float *weight, float *lse, struct k_bad *bad, void *ws)
+{
+	const bool narrow = c->labels.classes <= NARROW;
+	const int blocks = blocks_of(c->labels.n, narrow ? THREADS : THREADS / 32);
+	part *parts = (part *)ws;
+	if (narrow)
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 1>), blocks, THREADS, 0, stream, *c, (const T *)x, y, weights, lse,
+		                            parts))
+	else
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 32>), blocks, THREADS, 0, stream, *c, (const T *)x, y, weights, lse,
+		                            parts))
+	LAUNCH(join_loss, 1, THREADS, 0, stream, *c, blocks, (const part *)parts, y, loss, weight, bad);
+	return cudaGetLastError();
+}
+
+/* x may be dx: all lanes have read the label's logit before anything is written. */
+template <typename T, int LANES>
+__global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *lse, const float *weight,
+                                   const float *dloss, const float *weights, T *dx)
+{
+	const int lane = threadIdx.x % LANES;
+	const int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
+	if (p >= c.labels.n)
+		return;
+	const T *row = x + p * c.labels.classes;
+	const int label = y[label_at(c.labels, p)];
+	const double scaled = c.scale * (double)*dloss;
+	float f = (float)(c.reduction == K_LOSS_SUM ? scaled : *weight != 0 ? scaled / (double)*weight : 0);
+	if (!is_class(c.labels, label))
+		f = 0;
+	else if (f != 0 && weights)
+		f *= weights[label];
+	if (f != 0 && c.gamma != 0)
+		f *= (float)focus_slope(c.gamma, lse[p] - as_float(row[label]));
+	if (LANES > 1)
+		__syncwarp();
+	for (int j = lane; j < c.labels.classes; j += LANES) {
+		const float v = expf(as_float(row[j]) - lse[p]) - (j == label ? 1.0f : 0.0f);
+		dx[p * c.labels.classes + j] = from_float<T>(f == 0 ? 0.0f : f * v);
+	}
+}
+
+int k_cross_entropy_grad(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
+                         const float *weight, const float *dloss, const float *weights, void *dx)
+{
+	if (c->labels.n == 0)
+		return 0;
+	if (c->labels.classes <= NARROW)
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 1>), blocks_for(c->labels.n, THREADS), THREADS, 0, stream, *c,
+		                            (const T *)x, y, lse, weight, dloss, weights, (T *)dx))
+	else
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 32>), blocks_for(c->labels.n, THREADS / 32), THREADS, 0, stream,
+		                            *c, (const T *)x, y, lse, weight, dloss, weights, (T *)dx))
+	return cudaGetLastError();
+}
+
+/* --- confusion counts: whole numbers, so that atomics give the same result in any order --- */
+
+typedef unsigned long long count_t;
+
+/* counts[label][guess], classes^2 of them, then the number of bad labels and the first one's place. */
+template <typename T>
+__global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x, const int32_t *y, count_t *counts)
+{
+	__shared__ unsigned here[NARROW * NARROW];
+	const int n = (int)(l.classes * l.classes);
+	const bool narrow = l.classes <= NARROW;
+	for (int i = threadIdx.x; narrow && i < n; i += THREADS)
+		here[i] = 0;
+	__syncthreads();
+	for (int64_t p = from + (int64_t)blockIdx.x * THREADS + threadIdx.x; p < to; p += (int64_t)gridDim.x * THREADS) {
+		const T *row = x + p * l.classes;
+		const int label = y[label_at(l, p)];
+		int guess = 0;
+		float best = as_float(row[0]);
+		for (int j = 1; j < l.classes; j++)
+			if (as_float(row[j]) > best) {
+				best = as_float(row[j]);
+				guess = j;
+			}
+		if (is_class(l, label) && narrow) {
+			atomicAdd(&here[label * l.classes + guess], 1u);
+		} else if (is_class(l, label)) {
+			atomicAdd(&counts[label * l.classes + guess], (count_t)1);
+		} else if (label != l.ignore) {
+			atomicAdd(&counts[n], (count_t)1);
+			atomicMax(&counts[n + 1], ~(count_t)p);          /* of zeroed memory: the complement of the first */
+		}
+	}
+	__syncthreads();
+	for (int i = threadIdx.x; narrow && i < n; i += THREADS)
+		if (here[i])
+			atomicAdd(&counts[i], (count_t)here[i]);
+}
+
+int64_t k_confusion_workspace(int64_t classes)
+{
+	return (classes * classes + 2) * (int64_t)sizeof(count_t);
+}
+
+static int count(cudaStream_t stream, int type, const k_labels *l, int64_t from, int64_t to, const void *x, const int32_t *y,
+                 count_t *counts)
+{
+	FLOAT_TYPES(type, T, LAUNCH(count_pixels<T>, blocks_of(to - from, THREADS), THREADS, 0, stream, *l, from, to,
+	                            (const T *)x, y, counts))
+	return cudaGetLastError();
+}
+
+__global__ void give_counts(k_labels l, const count_t *counts, const int32_t *y, double *out, k_bad *bad)
+{
+	const int64_t n = (int64_t)l.classes * l.classes, i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+	if (i < n)
+		out[i] = (double)counts[i];
+	if (i == 0)
+		report(l, y, (int64_t)counts[n], (int64_t)~counts[n + 1], bad);
+}
+
+int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x, const int32_t *y, double *out,
+                struct k_bad *bad, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	count_t *counts = (count_t *)ws;
+	int status = cudaMemsetAsync(ws, 0, (size_t)k_confusion_workspace(l->classes), stream);
+	if (status == cudaSuccess)
+		status = count(stream, type, l, 0, l->n, x, y, counts);
+	if (status != cudaSuccess)
+		return status;
+	LAUNCH(give_counts, blocks_for((int64_t)l->classes * l->classes, THREADS), THREADS, 0, stream, *l, (const count_t *)counts,
+	       y, out, bad);
+	return cudaGetLastError();
+}
+
+/* Adds one sample's mean IoU over its classes to out[0], and whether it has a label at all to out[1]; clears the counts. */
+__global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int first, double *out, k_bad *bad)
+{
+	__shared__ double room[THREADS];
+	__shared__ int some[THREADS];
+	const int c = l.classes, n = c * c;
+	double sum = 0;
+	int counted = 0;
+	for (int k = threadIdx.x; k < c; k += THREADS) {
+		double either = -(double)counts[k * c + k];
+		for (int j = 0; j < c; j++)
+			either += (double)counts[k * c + j] + (double)counts[j * c + k];
+		counted |= either > 0;
+		sum += either > 0 ? (double)counts[k * c + k] / either : 1;
+	}
+	room[threadIdx.x] = sum;
+	some[threadIdx.x] = counted;
+	__syncthreads();
+	for (int i = threadIdx.x; i < n; i += THREADS)
+		counts[i] = 0;
+	if (threadIdx.x)
+		return;
+	for (int i = 1; i < THREADS; i++) {
+		sum += room[i];
+		counted |= some[i];
+	}
+	out[0] = (first ? 0 : out[0]) + (counted ? sum / c : 0);
+	out[1] = (first ? 0 : out[1]) + counted;
+	report(l, y, (int64_t)counts[n], (int64_t)~counts[n + 1], bad);
+}
+
+int k_iou_per_sample(void *stream_, int type, const struct k_labels *l, int64_t samples, const void *x, const int32_t *y,
+                     double *out, struct k_bad *bad, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	const int64_t each = l->n / samples;
+	int status = cudaMemsetAsync(ws, 0, (size_t)k_confusion_workspace(l->classes), stream);
+	for (int64_t i = 0; i < samples && status == cudaSuccess; i++) {
+		status = count(stream, type, l, i * each, (i + 1) * each, x, y, (count_t *)ws);
+		LAUNCH(add_sample, 1, THREADS, 0, stream, *l, (count_t *)ws, y, i == 0, out, bad);
+	}
+	return status != cudaSuccess ? status : cudaGetLastError();
+}
+
+/* --- functions of prediction - target --- */
+
+static __device__ __forceinline__ double deviation_of(int kind, float delta, float d)
+{
+	const float a = fabsf(d), m = a > delta ? delta : a;
+	switch (kind) {
+	case K_DEVIATION_ABSOLUTE: return (double)a;
+	case K_DEVIATION_SQUARE: return (double)d * (double)d;
+	default: return (double)(m * (a - 0.5f * m));
+	}
+}
+
+__global__ void deviation_parts(int kind, float delta, int64_t n, const float *x, const float *t, double *parts)
+{
+	__shared__ double room[THREADS];
+	double sum = 0;
+	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS)
+		sum += deviation_of(kind, delta, x[i] - t[i]);
+	room[threadIdx.x] = sum;
+	for (int m = THREADS / 2; m > 0; m /= 2) {
+		__syncthreads();
+		if ((int)threadIdx.x < m)
+			room[threadIdx.x] += room[threadIdx.x + m];
+	}
+	if (threadIdx.x == 0)
+		parts[blockIdx.x] = room[0];
+}
+
+__global__ void join_deviation(int blocks, const double *parts, int64_t n, double *sums, float *mean, float *weight)
+{
+	__shared__ double room[THREADS];
+	double sum = 0;
+	for (int i = threadIdx.x; i < blocks; i += THREADS)
+		sum += parts[i];
+	room[threadIdx.x] = sum;
+	for (int m = THREADS / 2; m > 0; m /= 2) {
+		__syncthreads();
+		if ((int)threadIdx.x < m)
+			room[threadIdx.x] += room[threadIdx.x + m];
+	}
+	if (threadIdx.x)
+		return;
+	if (sums) {
+		sums[0] = room[0];
+		sums[1] = (double)n;
+	}
+	if (mean)
+		*mean = (float)(room[0] / (double)n);
+	if (weight)
+		*weight = (float)n;
+}
+
+int k_deviation(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t, double *sums,
+                float *mean, float *weight, void *ws)
+{
+	const int blocks = blocks_of(n, THREADS * 4);
+	LAUNCH(deviation_parts, blocks, THREADS, 0, stream, (int)kind, delta, n, x, t, (double *)ws);
+	LAUNCH(join_deviation, 1, THREADS, 0, stream, blocks, (const double *)ws, n, sums, mean, weight);
+	return cudaGetLastError();
+}
+
+__global__ void deviation_grad(int kind, float delta, int64_t n, const float *x, const float *t, const float *dloss, float *dx)
+{
+	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+	if (i >= n)
+		return;
+	const float f = (float)(*dloss / (double)n), d = x[i] - t[i];
+	if (kind == K_DEVIATION_ABSOLUTE)
+		dx[i] = d != d ? d : f * (float)((d > 0) - (d < 0));
+	else
+		dx[i] = f * (d > delta ? delta : d < -delta ? -delta : d);
+}
+
+int k_deviation_grad(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t,
+                     const float *dloss, float *dx)
+{
+	if (n)
+		LAUNCH(deviation_grad, blocks_for(n, THREADS), THREADS, 0, stream, (int)kind, delta, n, x, t, dloss, dx);
+	return cudaGetLastError();
+}

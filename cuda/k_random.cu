@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Dropout by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c: a block of the generator, 128 bits, serves
+ * eight neighbouring elements, 16 bits each, and a thread draws one. */
+#include "cuda/device.cuh"
+
+constexpr int TOGETHER = 8;
+
+static __device__ __forceinline__ uint64_t mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
+	x = (x ^ x >> 27) * 0x94D049BB133111EBull;
+	return x ^ x >> 31;
+}
+
+static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint64_t step, uint32_t *c)
+{
+	uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+	c[0] = (uint32_t)block;
+	c[1] = (uint32_t)(block >> 32);
+	c[2] = (uint32_t)step;
+	c[3] = (uint32_t)(step >> 32);
+#pragma unroll
+	for (int round = 0; round < 10; round++) {
+		const uint32_t h0 = __umulhi(0xD2511F53u, c[0]), l0 = 0xD2511F53u * c[0];
+		const uint32_t h1 = __umulhi(0xCD9E8D57u, c[2]), l1 = 0xCD9E8D57u * c[2];
+		c[0] = h1 ^ c[1] ^ k0;
+		c[1] = l1;
+		c[2] = h0 ^ c[3] ^ k1;
+		c[3] = l0;
+		k0 += 0x9E3779B9u;
+		k1 += 0xBB67AE85u;
+	}
+}
+
+/* y = dropout(x), or of relu(x) with z = relu(x) if z is there. */
+template <typename T>
+__global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
+{
+	const int64_t block = (int64_t)blockIdx.x * THREADS + threadIdx.x, first = block * TOGETHER;
+	if (first >= d.n)
+		return;
+	uint32_t word[4];
+	const uint64_t key = mix(mix((uint64_t)random_key[0] + 0x9E3779B97F4A7C15ull) ^ (uint64_t)d.stream);
+	philox(key, (uint64_t)block, (uint64_t)random_key[1], word);
+	int64_t row = first / d.c, col = first - row * d.c;
+	for (int e = 0; e < TOGETHER && first + e < d.n; e++) {
+		const uint32_t bits = word[e / 2] >> (e % 2 * 16) & 0xffff;
+		float v = as_float(x[row * d.x + col]);
+		if (d.relu && v < 0)
+			v = 0;
+		y[row * d.y + col] = from_float<T>(bits < d.drop ? 0.0f : d.scale * v);
+		if (z)
+			z[row * d.z + col] = from_float<T>(v);
+		if (++col == d.c) {
+			col = 0;
+			row++;
+		}
+	}
+}
+
+int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z)
+{
+	if (d->n == 0)
+		return 0;
+	FLOAT_TYPES(type, T, LAUNCH(dropout<T>, blocks_for((d->n + TOGETHER - 1) / TOGETHER, THREADS), THREADS, 0, stream, *d, key,
+	                            (const T *)x, (T *)y, (T *)z))
+	return cudaGetLastError();
+}
