@@ -177,6 +177,46 @@ int k_accumulate(void *stream, const struct k_table *a, const void *index, int w
 	return cudaGetLastError();
 }
 
+/* --- averages of weights --- */
+
+static __device__ double share_of(const k_averaging &h)
+{
+	const double t = h.wide ? (double)*(const int64_t *)h.step : (double)*(const int32_t *)h.step, n = t + 1 - h.start;
+	if (n <= 0 || (h.warmup == K_WARMUP_BIAS && n == 1))
+		return 1;
+	if (h.warmup == K_WARMUP_BIAS)
+		return (1 - h.decay) / (1 - pow(h.decay, n));
+	return 1 - (h.warmup == K_WARMUP_RAMP ? fmin(h.decay, (1 + n) / (10 + n)) : h.decay);
+}
+
+/* A share of 1 copies: a + (w - a) would only be close. */
+__global__ void average(k_table a, k_averaging h)
+{
+	__shared__ float share;
+	if (h.apply && *h.apply == 0)
+		return;
+	if (threadIdx.x == 0)
+		share = (float)share_of(h);
+	__syncthreads();
+	const float c = share;
+	const piece p = find_piece(a);
+	float *to = (float *)a.p[0][p.t], av[UNDER_WAY], wv[UNDER_WAY];
+	const float *w = (const float *)a.p[1][p.t];
+	each_element(p,
+		[&](int64_t i, int u) {
+			av[u] = c == 1 ? 0.0f : to[i];
+			wv[u] = w[i];
+		},
+		[&](int64_t i, int u) { to[i] = c == 1 ? wv[u] : av[u] + c * (wv[u] - av[u]); });
+}
+
+int k_average(void *stream, const struct k_table *a, const struct k_averaging *how)
+{
+	if (a->first[a->n])
+		LAUNCH(average, a->first[a->n], THREADS, 0, stream, *a, *how);
+	return cudaGetLastError();
+}
+
 /* --- reductions --- */
 
 /* As integers, without the sign, floats are in order, infinity above all numbers and NaN above it. */

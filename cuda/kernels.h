@@ -170,6 +170,17 @@ int k_adam_bias(void *stream, const void *step, int wide, double beta1, double b
 /* p: accumulators, gradients. */
 int k_accumulate(void *stream, const struct k_table *a, const void *index, int wide);
 
+/* As op/weight_average.c has it. p: averages, weights. */
+enum k_warmup { K_WARMUP_BIAS, K_WARMUP_RAMP, K_WARMUP_NONE };
+struct k_averaging {
+	enum k_warmup warmup;
+	double decay, start;
+	const void *step;
+	const float *apply;          /* or NULL */
+	int wide;
+};
+int k_average(void *stream, const struct k_table *a, const struct k_averaging *how);
+
 /* p: tensors; for the norms, those of which decay is added to the second ones, which are multiplied by *scale. */
 enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
 /* part: a number for each block, two for norms. */

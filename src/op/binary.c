@@ -113,7 +113,7 @@ static const char *const divide_samples[] = {
 		.kernel = {                                                                         \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
 			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_WINDOWS },                           \
-			CUDA_KERNEL(layouts_(id##_cuda), CUDA_WINDOWS)                                  \
+			CUDA_KERNEL(layouts_(id##_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)                \
 		},                                                                                  \
 		.samples = samples_,                                                                \
 	}

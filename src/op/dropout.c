@@ -441,7 +441,8 @@ static const char *const relu_grad_samples[] = {
 		                  .run = id##cpu, .takes_slice = takes_slice,          \
 		                  .bf16_in = in, .bf16_out = out },                    \
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = plan,      \
-		            .run = id##cuda, .takes_slice = takes_slice)               \
+		            .run = id##cuda, .takes_slice = takes_slice,               \
+		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)          \
 	}
 
 static const struct op op_dropout = {

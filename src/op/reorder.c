@@ -387,7 +387,7 @@ static const struct op reorder = {
 		                  .run = reorder_run, .free = reorder_free,
 		                  .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reorder_choose, .plan = cuda_check_strided,
-		            .run = reorder_cuda)
+		            .run = reorder_cuda, .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = reorder_samples,
 };
@@ -402,7 +402,7 @@ static const struct op cast = {
 		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = cast_choose, .plan = cast_plan,
 		                  .run = cast_cpu, .free = reorder_free, .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_SAME, .run = cast_cuda)
+		CUDA_KERNEL(.layouts = KL_SAME, .run = cast_cuda, .bf16_in = 1, .bf16_out = 1)
 	},
 	.samples = cast_samples,
 };

@@ -245,7 +245,8 @@ static const struct op op_scale = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu,
 		                  WALK_WINDOWS, .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda, CUDA_WINDOWS)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda, CUDA_WINDOWS,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = scale_samples,
 };
@@ -260,7 +261,8 @@ static const struct op op_scale_by = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_by_reference },
 		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu, WALK_WINDOWS,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda, CUDA_WINDOWS)
+		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda, CUDA_WINDOWS,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = scale_by_samples,
 };

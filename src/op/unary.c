@@ -299,7 +299,7 @@ static const char *const slope_grad_samples[] = {
 		.kernel = {                                                                         \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
 			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_WINDOWS },                           \
-			CUDA_KERNEL(layouts_(id##_cuda), CUDA_WINDOWS)                                  \
+			CUDA_KERNEL(layouts_(id##_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)                \
 		},                                                                                  \
 		.samples = samples_,                                                                \
 	}
@@ -324,7 +324,7 @@ static const struct op op_leaky_relu = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
 		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_cuda), CUDA_WINDOWS)
+		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
 	},
 	.samples = slope_samples,
 };
@@ -338,7 +338,7 @@ static const struct op op_relu_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = relu_grad_reference },
 		[BACKEND_CPU] = { KERNEL_ZERO(relu_grad_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(KERNEL_ZERO(relu_grad_cuda), CUDA_WINDOWS)
+		CUDA_KERNEL(KERNEL_ZERO(relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
 	},
 	.samples = relu_grad_samples,
 };
@@ -353,7 +353,7 @@ static const struct op op_leaky_relu_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_grad_reference },
 		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_grad_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_grad_cuda), CUDA_WINDOWS)
+		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
 	},
 	.samples = slope_grad_samples,
 };

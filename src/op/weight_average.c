@@ -14,7 +14,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "op/bundle.h"
+#include "op/bundle_cuda.h"
+#include "op/cuda.h"
 #include "op/simd.h"
 #include "op/update.h"
 #include "op/walk.h"
@@ -136,6 +137,38 @@ static int run_cpu(const struct kplan *k, const struct kargs *a)
 	return run(k, a, range_cpu);
 }
 
+/* --- cuda kernel --- */
+
+#ifdef HAVE_CUDA
+static int plan_cuda(struct kplan *k)
+{
+	return bundle_cuda_plan(k, form);
+}
+
+static void fill_cuda(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	(void)k;
+	table->p[0][row] = a->out[t];
+	table->p[1][row] = a->in[HEAD + 2 * t + W];
+}
+
+static int launch_cuda(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+{
+	static const enum k_warmup warmup[] = { [BIAS] = K_WARMUP_BIAS, [RAMP] = K_WARMUP_RAMP, [NO_WARMUP] = K_WARMUP_NONE };
+	const struct weight_average_attr *at = k->n->attr;
+	const struct k_averaging how = { warmup[at->warmup], at->decay, (double)at->start, a->in[STEP], a->in[APPLY],
+		cuda_wide(k, STEP) };
+	(void)group;
+	(void)block;
+	return cuda_launched(k, k_average(cuda_stream(k->dev), table, &how));
+}
+
+static int run_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return bundle_cuda_run(k, a, &(struct bundle_launch){ fill_cuda, launch_cuda });
+}
+#endif
+
 /* --- record --- */
 
 static const char *const samples[] = {
@@ -158,6 +191,7 @@ static const struct op op_weight_average = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = run_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = plan, .run = run_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = plan_cuda, .run = run_cuda)
 	},
 	.samples = samples,
 };
