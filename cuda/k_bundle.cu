@@ -177,6 +177,21 @@ int k_accumulate(void *stream, const struct k_table *a, const void *index, int w
 	return cudaGetLastError();
 }
 
+__global__ void scaled(k_table a, float factor)
+{
+	const piece p = find_piece(a);
+	float *to = (float *)a.p[0][p.t], v[UNDER_WAY];
+	const float *from = (const float *)a.p[1][p.t];
+	each_element(p, [&](int64_t i, int u) { v[u] = from[i]; }, [&](int64_t i, int u) { to[i] = factor * v[u]; });
+}
+
+int k_scaled(void *stream, const struct k_table *a, float factor)
+{
+	if (a->first[a->n])
+		LAUNCH(scaled, a->first[a->n], THREADS, 0, stream, *a, factor);
+	return cudaGetLastError();
+}
+
 /* --- averages of weights --- */
 
 static __device__ double share_of(const k_averaging &h)

@@ -114,6 +114,14 @@ __global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float
 		o.variance[j] = (float)v;
 }
 
+/* scale = gamma * rstd of given rstd, as statistics_join makes it. */
+__global__ void given_deviation(int64_t c, const float *rstd, const float *gamma, float *scale)
+{
+	const int64_t j = channel();
+	if (j < c)
+		scale[j] = gamma[j] * rstd[j];
+}
+
 /* rstd and scale = gamma * rstd of given variances. */
 __global__ void given_variance(int64_t c, const float *variance, double eps, const float *gamma, float *rstd, float *scale)
 {
@@ -174,6 +182,10 @@ int k_norm_inference(void *stream_, const struct k_norm *n, void *ws)
 {
 	const auto stream = (cudaStream_t)stream_;
 	float *rstd = (float *)ws, *scale = rstd + n->c;
+	if (n->rstd) {
+		LAUNCH(given_deviation, blocks_for(n->c, THREADS), THREADS, 0, stream, n->c, (const float *)n->rstd, n->gamma, scale);
+		return map(stream, n, n->mean, scale);
+	}
 	LAUNCH(given_variance, blocks_for(n->c, THREADS), THREADS, 0, stream, n->c, (const float *)n->variance, n->eps, n->gamma,
 	       rstd, scale);
 	return map(stream, n, n->mean, scale);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Dropout by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c: a block of the generator, 128 bits, serves
- * eight neighbouring elements, 16 bits each, and a thread draws one. */
+ * eight neighbouring elements of a sample, 16 bits each, and a thread draws one. */
 #include "cuda/device.cuh"
 
 constexpr int TOGETHER = 8;
@@ -37,14 +37,16 @@ static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint
 template <typename T>
 __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
 {
-	const int64_t block = (int64_t)blockIdx.x * THREADS + threadIdx.x, first = block * TOGETHER;
+	const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, each = (d.each + TOGETHER - 1) / TOGETHER;
+	const int64_t sample = thread / each, at = thread % each * TOGETHER, first = sample * d.each + at;
 	if (first >= d.n)
 		return;
+	const uint64_t block = ((uint64_t)random_key[2] + (uint64_t)sample) * (uint64_t)each + (uint64_t)(at / TOGETHER);
 	uint32_t word[4];
 	const uint64_t key = mix(mix((uint64_t)random_key[0] + 0x9E3779B97F4A7C15ull) ^ (uint64_t)d.stream);
-	philox(key, (uint64_t)block, (uint64_t)random_key[1], word);
+	philox(key, block, (uint64_t)random_key[1], word);
 	int64_t row = first / d.c, col = first - row * d.c;
-	for (int e = 0; e < TOGETHER && first + e < d.n; e++) {
+	for (int e = 0; e < TOGETHER && at + e < d.each; e++) {
 		const uint32_t bits = word[e / 2] >> (e % 2 * 16) & 0xffff;
 		float v = as_float(x[row * d.x + col]);
 		if (d.relu && v < 0)
@@ -63,7 +65,8 @@ int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64
 {
 	if (d->n == 0)
 		return 0;
-	FLOAT_TYPES(type, T, LAUNCH(dropout<T>, blocks_for((d->n + TOGETHER - 1) / TOGETHER, THREADS), THREADS, 0, stream, *d, key,
+	const int64_t threads = d->n / d->each * ((d->each + TOGETHER - 1) / TOGETHER);
+	FLOAT_TYPES(type, T, LAUNCH(dropout<T>, blocks_for(threads, THREADS), THREADS, 0, stream, *d, key,
 	                            (const T *)x, (T *)y, (T *)z))
 	return cudaGetLastError();
 }

@@ -165,3 +165,77 @@ int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, con
 	LAUNCH(trust_ratio, blocks_for(at->n, 64), 64, 0, stream, *at, norm, rate, out);
 	return cudaGetLastError();
 }
+
+/* --- one mean of many batches --- */
+
+enum { TERM_LOSS, TERM_WEIGHT, TERM_WISH, TERMS = 4 };
+
+static __device__ int64_t whole(const void *p, int wide)
+{
+	return wide ? *(const int64_t *)p : (int64_t)*(const int32_t *)p;
+}
+
+__global__ void mean_terms(int sum, const float *loss, const float *weight, const float *share, const float *wishes,
+                           const void *index, int wide, float *terms)
+{
+	const bool anew = !index || whole(index, wide) == 0;
+	const float w = *weight, part = *share;
+	for (int i = 0; i < TERMS; i++)
+		if (anew)
+			terms[i] = 0;
+	if (part != 0) {
+		terms[TERM_LOSS] += sum ? part * *loss : w != 0 ? part * w * *loss : 0;
+		terms[TERM_WEIGHT] += part * w;
+	}
+	for (int i = TERM_WISH; i < TERMS; i++)
+		terms[i] += wishes[i - TERM_WISH];
+}
+
+int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *wishes,
+                 const void *index, int wide, float *terms)
+{
+	LAUNCH(mean_terms, 1, 1, 0, stream, sum, loss, weight, share, wishes, index, wide, terms);
+	return cudaGetLastError();
+}
+
+__global__ void mean_seed(int sum, float nominal, const float *weight, const float *share, const float *scale, float *seed)
+{
+	*seed = *share * (scale ? *scale : 1) * (sum ? 1 : *weight / nominal);
+}
+
+int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share, const float *scale, float *seed)
+{
+	LAUNCH(mean_seed, 1, 1, 0, stream, sum, nominal, weight, share, scale, seed);
+	return cudaGetLastError();
+}
+
+__global__ void mean_factor(int sum, float nominal, const float *terms, const float *inverse, float *factor)
+{
+	const float w = terms[TERM_WEIGHT], mean = w > 0 ? nominal / w : 0;
+	*factor = (inverse ? *inverse : 1) * (sum ? nominal : mean);
+}
+
+int k_mean_factor(void *stream, int sum, float nominal, const float *terms, const float *inverse, float *factor)
+{
+	LAUNCH(mean_factor, 1, 1, 0, stream, sum, nominal, terms, inverse, factor);
+	return cudaGetLastError();
+}
+
+__global__ void mean_lag(const float *now, const void *step, int wide, float *state, float *factor, float *apply, int64_t *made)
+{
+	const int64_t t = whole(step, wide);
+	if (factor)
+		*factor = state[0];
+	if (apply)
+		*apply = state[1];
+	if (made)
+		*made = t > 0 ? t - 1 : 0;
+	state[0] = *now;
+	state[1] = 1;
+}
+
+int k_mean_lag(void *stream, const float *now, const void *step, int wide, float *state, float *factor, float *apply, int64_t *made)
+{
+	LAUNCH(mean_lag, 1, 1, 0, stream, now, step, wide, state, factor, apply, made);
+	return cudaGetLastError();
+}

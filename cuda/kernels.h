@@ -78,7 +78,7 @@ struct k_norm {
 };
 /* Takes the batch's statistics; mean, rstd and variance are outputs, each may be NULL. */
 int k_norm_forward(void *stream, const struct k_norm *n, void *ws);
-/* mean and variance are inputs. */
+/* mean and variance are inputs; or mean and rstd, where that is not NULL. */
 int k_norm_inference(void *stream, const struct k_norm *n, void *ws);
 
 /* Where the sign of z comes from: it has none that counts, from x again, from y. */
@@ -169,6 +169,8 @@ int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
 int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias);
 /* p: accumulators, gradients. */
 int k_accumulate(void *stream, const struct k_table *a, const void *index, int wide);
+/* p: results, values: factor times those. */
+int k_scaled(void *stream, const struct k_table *a, float factor);
 
 /* As op/weight_average.c has it. p: averages, weights. */
 enum k_warmup { K_WARMUP_BIAS, K_WARMUP_RAMP, K_WARMUP_NONE };
@@ -254,17 +256,28 @@ int k_deviation(void *stream, enum k_deviation_kind kind, float delta, int64_t n
 int k_deviation_grad(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t,
                      const float *dloss, float *dx);
 
+/* --- one mean of many batches (k_scalar.cu), as op/mean.c has it --- */
+
+/* index: or NULL; wide: it is int64, else int32. */
+int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *wishes,
+                 const void *index, int wide, float *terms);
+/* scale: or NULL. */
+int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share, const float *scale, float *seed);
+/* inverse: or NULL. */
+int k_mean_factor(void *stream, int sum, float nominal, const float *terms, const float *inverse, float *factor);
+int k_mean_lag(void *stream, const float *now, const void *step, int wide, float *state, float *factor, float *apply, int64_t *made);
+
 /* --- random numbers (k_random.cu) --- */
 
-/* n elements, numbered as they stand, in rows of c; x, y, z: elements from row to row of each tensor. An element is dropped if its
- * 16 bits are below drop. */
+/* n elements, `each` of a sample, numbered as they stand, in rows of c; x, y, z: elements from row to row of each tensor. An element
+ * is dropped if its 16 bits are below drop. */
 struct k_dropout {
-	int64_t n, c, x, y, z, stream;
+	int64_t n, each, c, x, y, z, stream;
 	uint32_t drop;
 	float scale;
 	int relu;
 };
-/* key: seed and step, on the device. z: relu(x), or NULL. */
+/* key: seed, step, place of the first sample, on the device. z: relu(x), or NULL. */
 int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z);
 
 #ifdef __cplusplus

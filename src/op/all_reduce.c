@@ -16,7 +16,8 @@
 #include "base/err.h"
 #include "base/half.h"
 #include "comm/reducer.h"
-#include "op/bundle.h"
+#include "op/bundle_cuda.h"
+#include "op/cuda.h"
 #include "op/simd.h"
 #include "op/walk.h"
 
@@ -190,6 +191,41 @@ static int wait_cpu(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
+#ifdef HAVE_CUDA
+static int start_cuda_plan(struct kplan *k)
+{
+	return bundle_cuda_plan(k, start_form);
+}
+
+static void start_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	(void)k;
+	table->p[0][row] = a->out[t];
+	table->p[1][row] = a->in[1 + 2 * t];
+}
+
+static int start_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+{
+	(void)a;
+	(void)group;
+	(void)block;
+	return cuda_launched(k, k_scaled(cuda_stream(k->dev), table, (float)attr(k)->factor));
+}
+
+/* One rank: what was begun is done. */
+static int start_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return bundle_cuda_run(k, a, &(struct bundle_launch){ start_fill, start_launch });
+}
+
+static int wait_cuda(const struct kplan *k, const struct kargs *a)
+{
+	(void)k;
+	(void)a;
+	return 0;
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const start_samples[] = {
@@ -209,6 +245,7 @@ static const struct op op_start = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = start_plan, .run = start_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = start_choose, .plan = start_plan, .run = start_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = start_choose, .plan = start_cuda_plan, .run = start_cuda)
 	},
 	.samples = start_samples,
 };
@@ -223,6 +260,7 @@ static const struct op op_wait = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = wait_plan, .run = wait_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_plan, .run = wait_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = wait_choose, .run = wait_cuda)
 	},
 	.samples = wait_samples,
 };

@@ -7,6 +7,7 @@
  *
  *   batch_norm_again        y = (x - mean) * rstd * gamma + beta
  *   batch_norm_relu_again   y = f(that [+ residual]) */
+#include "op/cuda.h"
 #include "op/norm.h"
 
 struct again {
@@ -54,6 +55,18 @@ static int relu_cpu(const struct kplan *k, const struct kargs *a)
 	return norm_inference_cpu(k, a, NORM_AGAIN, act_of(k));
 }
 
+#ifdef HAVE_CUDA
+static int cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_inference_cuda(k, a, NORM_AGAIN, linear);
+}
+
+static int relu_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_inference_cuda(k, a, NORM_AGAIN, act_of(k));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const samples[] = {
@@ -74,6 +87,9 @@ static const char *const relu_samples[] = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = id##cpu, \
 		                  .slice_in = in, .slice_out = X,                         \
 		                  .bf16_in = in, .bf16_out = X, .bf16 = KB_ALIKE },       \
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = id##cuda, \
+		            .slice_in = in, .slice_out = X,                               \
+		            .bf16_in = in, .bf16_out = X, .bf16 = KB_ALIKE)               \
 	}
 
 static const struct op op_batch_norm_again = {

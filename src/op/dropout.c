@@ -388,7 +388,7 @@ static struct k_dropout drawing(const struct kplan *k, bool relu)
 {
 	const struct rows *r = k->state;
 	const struct mask m = fixed_mask(k);
-	return (struct k_dropout){ .n = elements(k), .c = r->c, .x = r->in[0], .y = r->out[0], .z = r->out[1],
+	return (struct k_dropout){ .n = elements(k), .each = samples_of(node_out_shape(k->g, k->n, 0)).each, .c = r->c, .x = r->in[0], .y = r->out[0], .z = r->out[1],
 		.stream = (int64_t)m.stream, .drop = m.drop, .scale = (float)m.scale, .relu = relu };
 }
 

@@ -24,6 +24,8 @@
 #include "op/mean.h"
 
 #include "base/err.h"
+#include "op/bundle_cuda.h"
+#include "op/cuda.h"
 #include "op/walk.h"
 
 /* --- attributes --- */
@@ -169,6 +171,42 @@ static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
 MEAN(reference, double)
 MEAN(cpu, float)
 
+#ifdef HAVE_CUDA
+static const void *given(const struct kplan *k, const struct kargs *a, int i)
+{
+	return k->n->nin > i ? a->in[i] : NULL;
+}
+
+static int terms_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct mean_attr *at = k->n->attr;
+	bool index = node_has(k->n, TERMS_INDEX);
+	return cuda_launched(k, k_mean_terms(cuda_stream(k->dev), at->sum, a->in[TERMS_LOSS], a->in[TERMS_WEIGHT],
+	                                     a->in[TERMS_SHARE], a->in[TERMS_WISHES], given(k, a, TERMS_INDEX),
+	                                     index && cuda_wide(k, TERMS_INDEX), a->out[0]));
+}
+
+static int seed_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct mean_attr *at = k->n->attr;
+	return cuda_launched(k, k_mean_seed(cuda_stream(k->dev), at->sum, (float)at->nominal, a->in[0], a->in[1],
+	                                    given(k, a, 2), a->out[0]));
+}
+
+static int factor_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct mean_attr *at = k->n->attr;
+	return cuda_launched(k, k_mean_factor(cuda_stream(k->dev), at->sum, (float)at->nominal, a->in[0], given(k, a, 1),
+	                                      a->out[0]));
+}
+
+static int lag_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return cuda_launched(k, k_mean_lag(cuda_stream(k->dev), a->in[1], a->in[2], cuda_wide(k, 2), a->out[0], a->out[1],
+	                                   a->out[2], a->out[3]));
+}
+#endif
+
 /* --- samples --- */
 
 static const char *const terms_samples[] = {
@@ -189,6 +227,7 @@ static const char *const lag_samples[] = { "2@ s s:index9", "2:zero@ s s:index1"
 	.kernel = {                                                                          \
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_##name },          \
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = cpu_##name },                      \
+		CUDA_KERNEL(.layouts = KL_PLAIN, .run = name##_cuda)                             \
 	}
 
 static const struct op op_terms = {

@@ -78,7 +78,10 @@ int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps
 	struct k_norm n = forward_of(k, a, eps, f);
 	n.residual = in_rows(k, a, 5);
 	n.mean = a->in[3];
-	n.variance = a->in[4];
+	if (eps == NORM_AGAIN)
+		n.rstd = a->in[4];
+	else
+		n.variance = a->in[4];
 	return cuda_launched(k, k_norm_inference(cuda_stream(k->dev), &n, a->ws));
 }
 

@@ -31,6 +31,8 @@ int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct 
 	*out = (struct ranks_plan){ .ranks = ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
 		.link = link, .flops = 1e12, .bandwidth = 1e11 };
 	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
+	if (dev->comm && dev->comm->size > 1 && dev->driver)
+		return ERR(E_UNAVAILABLE, NULL, "this version trains on one GPU; on several ranks only with 'device: cpu'");
 	if (dev->comm && dev->comm->size > 1)
 		return measure(out, link, dev);
 	linkmodel_assume(link, LATENCY, BANDWIDTH);

@@ -4,7 +4,7 @@
 # Sums beside a step over real ranks: all types, odd sizes, random delays, several hosts (pretended), 64 ranks; one that is
 # lost ends the others in time, with one report.
 . "${DLX_SOURCE:?}/test/lib.sh"
-. "$DLX_SOURCE/test/comm/mpi.sh"
+. "$DLX_SOURCE/test/comm/lib.sh"
 
 for n in 2 3 4 8; do
 	ok $n "$ranks" reduce 6 1

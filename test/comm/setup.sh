@@ -3,7 +3,7 @@
 #
 # Ranks meet, agree and miss each other: set-up collectives under mpiexec, on hosts that are pretended.
 . "${DLX_SOURCE:?}/test/lib.sh"
-. "$DLX_SOURCE/test/comm/mpi.sh"
+. "$DLX_SOURCE/test/comm/lib.sh"
 
 expect 0 "$ranks" setup-is-not-for-one
 ok 1 "$ranks" one
