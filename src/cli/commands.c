@@ -43,12 +43,14 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .device = o->device, .dump = o->dump,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
-	int rc = ranks_agree(c, load_config(o, &config), "reading the config");
+	int rc = load_config(o, &config);
+	if (rc == 0)
+		comm_set_timeout(c, config->parallel.timeout);
+	rc = ranks_agree(c, rc, "reading the config");
 	if (rc < 0) {
 		config_free(config);
 		return rc;
 	}
-	comm_set_timeout(c, config->parallel.timeout);
 	return session_open(s, config, &so);
 }
 

@@ -56,7 +56,7 @@ static int open_ranks(struct comm **c, const struct options *o, int rc)
 	if (joined < 0)
 		return rc < 0 ? rc : joined;
 	log_init("dlx-train", (*c)->rank, (*c)->size);
-	return ranks_agree(*c, rc, "the options");
+	return rc < 0 ? ranks_agree(*c, rc, "reading the config") : 0;   /* which the others are at */
 }
 
 int main(int argc, char **argv)

@@ -218,6 +218,21 @@ static int check_memory(const struct session *s, const struct plan *p)
 	           fits > 0 && fits < p->batch ? arena_printf(s->config->arena, " (about %lld fit)", (long long)fits) : "");
 }
 
+static int compare(const struct session *s, const struct plan *p)
+{
+	return ranks_compare(s->comm, s->config, s->dev, s->train_set ? dataset_fingerprint(s->train_set) : 0, p);
+}
+
+/* The reducer is of all ranks, and so is what it is made for. */
+static int open_reduction(struct session *s, const struct plan *p)
+{
+	if (p->mode != PLAN_TRAIN || s->dev->reducer || !ranks_many(s->comm))
+		return 0;
+	TRY(ranks_agree(s->comm, 0, "planning"));
+	TRY(compare(s, p));
+	return reduction_open(s->dev, s->store, p);
+}
+
 static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch,
                      const struct session_options *o)
 {
@@ -231,7 +246,7 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 		TRY(check_memory(s, *out));
 	/* Fixes the layouts of params and states for the plans that follow. */
 	if (o->need & SESSION_RUN) {
-		TRY(reduction_open(s->dev, s->store, *out));
+		TRY(open_reduction(s, *out));
 		TRY(store_add(s->store, (*out)->g));
 	}
 	size_t bytes = exec_arena_bytes((*out)->exec);
@@ -240,12 +255,14 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 	return 0;
 }
 
-/* For the batches of this loader; NULL: full ones. Where nothing is run, one plan shows what there is to see. */
+/* For the batches of this loader; NULL: full ones. Where nothing is run, one plan shows what there is to see. Several ranks always
+ * begin with a full batch's training plan, so that all have its groups of gradients and its layouts: shares of fewer
+ * samples differ. */
 static int make_plans(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l,
                       const struct session_options *o)
 {
 	int64_t batch = s->config->train.batch_size, rest = l ? loader_short_batch(l) : 0;
-	bool full = !l || loader_samples(l) >= batch * ranks_count(s->comm);
+	bool full = !l || (mode == PLAN_TRAIN && ranks_many(s->comm)) || loader_samples(l) >= batch * ranks_count(s->comm);
 	if (full)
 		TRY(make_plan(s, &plans[0], mode, batch, o));
 	if (rest && !(full && (rest == batch || !(o->need & SESSION_RUN))))
@@ -272,35 +289,11 @@ static int check_samples(const struct session *s)
 	return 0;
 }
 
-/* A set smaller than a batch of all ranks is dealt in shares that differ by a sample, and so do the plans p. */
-static int compare(const struct session *s, const struct plan *p, const struct loader *l)
-{
-	bool full = !l || loader_samples(l) >= s->config->train.batch_size * ranks_count(s->comm);
-	return ranks_compare(s->comm, s->config, s->dev, s->train_set ? dataset_fingerprint(s->train_set) : 0, full ? p : NULL);
-}
-
-/* Plans of all batch sizes, on all ranks, have the gradient groups of a full batch's plan, which a set smaller than that has no
- * other use for. */
-static int plan_groups(struct session *s)
-{
-	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data, .mode = PLAN_TRAIN,
-		.batch = s->config->train.batch_size, .limit = s->config->train.memory.limit, .ranks = s->ranks };
-	struct plan *p;
-	if (!ranks_many(s->comm) || !s->train || loader_samples(s->train) >= r.batch * ranks_count(s->comm))
-		return 0;
-	TRY(plan_new(&p, &r));
-	s->ranks.given = groups_copy(s->config->arena, p->groups);
-	plan_free(p);
-	return 0;
-}
-
 static int plan_training(struct session *s, const struct session_options *o)
 {
 	if (!(o->need & SESSION_TRAIN))
 		return 0;
-	TRY(ranks_agree(s->comm, plan_groups(s), "planning"));
-	TRY(ranks_agree(s->comm, make_plans(s, s->train_plan, PLAN_TRAIN, s->train, o), "planning"));
-	return compare(s, s->train_plan[0], s->train);
+	return ranks_agree(s->comm, make_plans(s, s->train_plan, PLAN_TRAIN, s->train, o), "planning");
 }
 
 static int plan_the_rest(struct session *s, const struct session_options *o)
@@ -365,7 +358,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(plan_training(s, o));
 	TRY(ranks_agree(c, plan_the_rest(s, o), "planning"));
 	if (!(o->need & SESSION_TRAIN))
-		TRY(compare(s, s->evaluate_plan[0] ? s->evaluate_plan[0] : s->predict_plan[0], s->validation));
+		TRY(compare(s, NULL));
 	return ranks_agree(c, o->need & SESSION_RUN ? bind_all(s, o) : 0, "memory");
 }
 
@@ -383,6 +376,12 @@ int session_open(struct session **out, struct run_config *config, const struct s
 	return 0;
 }
 
+/* Whether something failed here that the other ranks know nothing of: they will not come to close what is common. */
+static bool failed_alone(const struct session *s)
+{
+	return ranks_many(s->comm) && err_count() > 0 && ranks_failure() == RANKS_ALONE;
+}
+
 void session_close(struct session *s)
 {
 	if (!s)
@@ -397,7 +396,7 @@ void session_close(struct session *s)
 	dataset_free(s->train_set);
 	dataset_free(s->validation_set);
 	store_free(s->store);
-	if (s->dev)
+	if (s->dev && !failed_alone(s))
 		reduction_close(s->dev);
 	if (s->dev)
 		device_free(s->dev, s->arena, s->arena_bytes + 64);

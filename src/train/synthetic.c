@@ -9,7 +9,7 @@
 
 #define BLOCKS 64    /* of random words at a time, four words each */
 
-static float *fields(struct arena *a, const struct shape *s, uint64_t seed, const char *name)
+static float *fields(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank, const char *name)
 {
 	const float scale = 0x1p-31f * 1.7320508f;    /* for a variance of 1 */
 	int64_t n = shape_count(s);
@@ -17,49 +17,53 @@ static float *fields(struct arena *a, const struct shape *s, uint64_t seed, cons
 	uint64_t stream = hash_name(name);
 	uint32_t word[4 * BLOCKS];
 	for (int64_t at = 0; at < n; at += 4 * BLOCKS) {
-		rng_blocks(seed, stream, 0, (uint64_t)at / 4, BLOCKS, word);
+		rng_blocks(seed, stream, rank, (uint64_t)at / 4, BLOCKS, word);
 		for (int64_t i = 0; i < 4 * BLOCKS && at + i < n; i++)
 			v[at + i] = ((float)word[i] - 0x1p31f) * scale;
 	}
 	return v;
 }
 
-static int32_t *labels(struct arena *a, const struct shape *s, uint64_t seed, int64_t classes)
+static int32_t *labels(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank, int64_t classes)
 {
 	int64_t n = shape_count(s);
 	int32_t *v = ARENA_ARRAY(a, int32_t, n);
 	uint64_t stream = hash_name("synthetic.target");
 	for (int64_t i = 0; i < n; i++)
-		v[i] = (int32_t)(rng_uniform(seed, stream, 0, (uint64_t)i) * (double)classes);
+		v[i] = (int32_t)(rng_uniform(seed, stream, rank, (uint64_t)i) * (double)classes);
 	return v;
 }
 
 static struct batch make_batch(struct arena *a, const struct session *s, const struct plan *p)
 {
-	uint64_t seed = (uint64_t)s->config->run.seed;
+	uint64_t seed = (uint64_t)s->config->run.seed, rank = s->comm ? (uint64_t)s->comm->rank : 0;
 	const struct shape *target = &graph_t(p->g, p->target)->shape;
 	struct batch b = { .n = p->batch };
-	b.input = fields(a, &graph_t(p->g, p->input)->shape, seed, "synthetic.input");
+	b.input = fields(a, &graph_t(p->g, p->input)->shape, seed, rank, "synthetic.input");
 	if (loss_wants_labels(&s->config->loss))
-		b.target = labels(a, target, seed, s->data.classes);
+		b.target = labels(a, target, seed, rank, s->data.classes);
 	else
-		b.target = fields(a, target, seed, "synthetic.target");
+		b.target = fields(a, target, seed, rank, "synthetic.target");
 	return b;
 }
 
 int session_feed_first(struct session *s, const struct plan_step *step, struct plan **used)
 {
 	const struct batch *b;
+	struct plan_step at = *step;
 	if (s->train) {
 		TRY(loader_seek(s->train, 0, 0));
 		TRY(loader_next(s->train, &b));
 		*used = session_plan(s->train_plan, b->n);
-		return plan_feed(*used, s->config, b, step);
+		at.first = b->first;
+		at.absent = b->absent;
+		return plan_feed(*used, s->config, b, &at);
 	}
 	struct arena *a = arena_new();
 	*used = s->train_plan[0];
 	struct batch made = make_batch(a, s, *used);
-	int rc = plan_feed(*used, s->config, &made, step);
+	at.first = s->comm ? s->comm->rank * made.n : 0;
+	int rc = plan_feed(*used, s->config, &made, &at);
 	arena_free(a);
 	return rc;
 }
