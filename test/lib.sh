@@ -70,6 +70,12 @@ find_python() {
 	skip "no Python with torch and numpy (packages python3-torch, python3-numpy)"
 }
 
+# Skips where nothing starts ranks of this dlx-train.
+find_mpiexec() {
+	command -v mpiexec >/dev/null || skip "no mpiexec"
+	"$train" --version | grep -q '^ranks: MPICH' || skip "dlx-train was built without MPICH, whose mpiexec this test takes"
+}
+
 # weights RUN: hash of the weights and the state of a run's newest checkpoint.
 newest_state() {
 	dir=$(find "$1/checkpoints" -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort | tail -n 1)

@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What goes wrong before the first step is told once and ends all ranks with the same status; a rank that fails alone ends the others; 64 ranks
+# make ten steps.
+. "${DLX_SOURCE:?}/test/lib.sh"
+find_mpiexec
+coads_data
+config=$DLX_SOURCE/test/train/tiny.yaml
+
+# refused STATUS TEXT MPIEXEC-ARGUMENTS...: told by one rank alone.
+refused() {
+	status=$1
+	text=$2
+	shift 2
+	expect "$status" timeout 150 mpiexec "$@"
+	says err "$text"
+	[ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || {
+		cat err
+		fail "not one message: $text"
+	}
+}
+
+refused 64 "dlx-train: unknown option '--nothing'" -n 3 "$train" --nothing "$config"
+refused 78 "unknown key 'bach_size'" -n 3 "$train" --set train.bach_size=1 "$config"
+refused 66 "dlx-train: --set:1:12: cannot open 'none.dlx'" -n 3 "$train" --set data.train=none.dlx "$config"
+refused 66 "dlx-train: rank 1 (host " -n 1 "$train" "$config" : -n 1 "$train" --set data.train=none.dlx "$config" : -n 1 "$train" "$config"
+says err "cannot open 'none.dlx'"
+refused 78 "cannot be shared evenly by 3 ranks; the next larger one that can has 9" -n 3 "$train" --set train.batch_size=null \
+	--set train.global_batch_size=8 "$config"
+refused 78 "rank 2 (host " -n 2 "$train" "$config" : -n 1 "$train" --set optimizer.momentum=0.5 "$config"
+says err "this rank differs from rank 0 in the configs: 'momentum: 0.5' here, 'momentum: 0.9' there"
+refused 78 "in the training data: " -n 2 "$train" "$config" : -n 1 "$train" --set data.train=data/coads-validation.dlx "$config"
+refused 78 "in the devices: 'reference' here, 'cpu' there" -n 2 "$train" "$config" : -n 1 "$train" --device reference "$config"
+refused 66 "no checkpoint in" -n 2 "$train" --set run.dir=runs/none --evaluate "$config"
+refused 73 "cannot" -n 2 "$train" --set run.dir=/dev/null/run "$config"
+[ -d runs ] && fail "a run that was refused left a folder"
+
+# Memory that one rank cannot get, wherever it asks for it.
+for k in 1 2; do
+	expect 69 timeout 150 mpiexec -n 1 "$train" "$config" : -n 1 env DLX_FAULT=alloc:$k "$train" "$config"
+	[ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || { cat err; fail "allocation $k: not one message"; }
+	rm -rf runs
+done
+
+# A loss that is not finite is the same for all.
+refused 65 'dlx-train: the loss is not finite' -n 2 "$train" --set model.batch_norm=none --set optimizer.learning_rate=1e6 --set train.steps=40 "$config"
+rm -rf runs
+
+# A disk that is full, on rank 0, in the middle of the run.
+timeout 150 mpiexec -n 1 env DLX_FAULT=write:5+ "$train" --set run.dir=runs/full "$config" : -n 1 "$train" --set run.dir=runs/full "$config" \
+	>out 2>err
+[ $? -eq 74 ] || { cat out err; fail "a full disk: not 74"; }
+says err 'dlx-train: rank 0 (host '
+
+# Help and version need no MPI; --plan and --check are of one rank's batch, and said once.
+expect 0 timeout 150 mpiexec -n 2 "$train" --version
+expect 0 timeout 150 mpiexec -n 2 "$train" --check "$config"
+[ "$(grep -c '^parameters' out)" -le 1 ] || fail "--check is said twice"
+
+expect 0 timeout 150 mpiexec -n 2 "$train" --bench=3 "$config"
+says out '"ranks": {"size": 2, "hosts": 1, '
+says out '"batch": 6'
+[ "$(wc -l <out)" -eq 1 ] || fail "--bench on two ranks: not one line"
+
+# Two hosts that are pretended.
+expect 0 timeout 120 mpiexec -n 3 env DLX_RANKS_PER_HOST=2 "$train" --set run.dir=runs/hosts "$config"
+
+# Two cores do for 64 ranks, although each waits for all the others.
+export OMP_NUM_THREADS=1
+expect 0 timeout 400 mpiexec -n 64 "$train" --set run.dir=runs/many --set train.batch_size=1 --set train.steps=10 --set train.validate.epochs=0 \
+	--set data.threads=1 --set parallel.timeout=5m "$config"
+[ "$(grep -c '"type": "step"' runs/many/metrics.jsonl)" -eq 10 ] || fail "64 ranks: not ten steps"
+pass
