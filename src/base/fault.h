@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether call number n of this kind ("alloc", "write") is to fail. */
+/* Whether call number n of this kind ("alloc", "write", "append") is to fail. */
 bool fault_hits(const char *kind, uint64_t n);
 
 #endif

@@ -121,6 +121,41 @@ static int end(struct jsonl *j)
 	return io_append(j->fd, j->path, j->line.data, j->line.len);
 }
 
+static void put_text(struct jsonl *j, const char *key, const char *v)
+{
+	if (!v)
+		return;
+	buf_printf(&j->line, ", \"%s\": ", key);
+	buf_json_string(&j->line, v);
+}
+
+int jsonl_start(struct jsonl *j, const struct jsonl_start *s)
+{
+	begin(j, "start", s->step);
+	put_number(j, "time", s->time);
+	put_text(j, "name", s->name);
+	put_text(j, "version", s->version);
+	put_integer(j, "ranks", s->ranks);
+	put_integer(j, "hosts", s->hosts);
+	put_integer(j, "threads", s->threads);
+	put_text(j, "host", s->host);
+	put_text(j, "device", s->device);
+	put_text(j, "device_description", s->device_description);
+	put_text(j, "precision", s->precision);
+	put_integer(j, "batch", s->batch);
+	put_integer(j, "samples", s->samples);
+	put_integer(j, "parameters", s->parameters);
+	put_number(j, "sample_flops", s->sample_flops);
+	if (s->peak_flops > 0)
+		put_number(j, "peak_flops", s->peak_flops);
+	put_text(j, "scheduler", s->scheduler);
+	put_text(j, "job", s->job);
+	put_text(j, "element", s->element);
+	if (s->scheduler)
+		put_integer(j, "restarts", s->restarts);
+	return end(j);
+}
+
 int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
 {
 	begin(j, "step", s->step);
@@ -129,6 +164,7 @@ int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
 	put_number(j, "learning_rate", s->learning_rate);
 	put_number(j, "samples_per_second", s->samples_per_second);
 	put_number(j, "seconds", s->seconds);
+	put_integer(j, "samples", s->samples);
 	if (s->loss_scale > 0) {
 		put_number(j, "loss_scale", s->loss_scale);
 		put_integer(j, "skipped", s->skipped);
@@ -149,14 +185,17 @@ static void put_metric(struct buf *b, const struct jsonl_metric *m)
 		buf_putc(b, ']');
 }
 
-int jsonl_validation(struct jsonl *j, int64_t step, int64_t epoch, double loss,
-                     const struct jsonl_metric *metric, int nmetrics)
+int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v)
 {
-	begin(j, "validation", step);
-	put_integer(j, "epoch", epoch);
-	put_number(j, "loss", loss);
+	const struct jsonl_metric *metric = v->metric;
+
+	begin(j, "validation", v->step);
+	put_integer(j, "epoch", v->epoch);
+	put_number(j, "seconds", v->seconds);
+	put_integer(j, "samples", v->samples);
+	put_number(j, "loss", v->loss);
 	buf_puts(&j->line, ", \"metrics\": {");
-	for (int i = 0; i < nmetrics; i++) {
+	for (int i = 0; i < v->nmetrics; i++) {
 		BUG_IF(!metric[i].list && metric[i].n != 1, "metric '%s' of %d numbers", metric[i].name,
 		       metric[i].n);
 		if (i > 0)

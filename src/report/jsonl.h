@@ -22,9 +22,27 @@ void jsonl_close(struct jsonl *j);   /* NULL is fine */
 /* Each of these appends one line, or returns E_IO; after the first they allocate nothing unless a
  * line is longer than any before. */
 
+/* What was started, and where: one line each time, whether from the beginning or from a checkpoint. */
+struct jsonl_start {
+	int64_t step;          /* that it goes on from */
+	double time;           /* seconds since 1970 */
+	const char *name, *version;
+	int ranks, hosts, threads;           /* threads of one rank */
+	const char *host, *device, *device_description, *precision;
+	int64_t batch;         /* samples of an update, on all ranks */
+	int64_t samples;       /* of an epoch, on all ranks */
+	int64_t parameters;
+	double sample_flops;   /* of training on one sample */
+	double peak_flops;     /* of one rank's device, flop/s; 0: not known */
+	const char *scheduler, *job, *element;   /* NULL: none */
+	int restarts;          /* of the job, by the scheduler */
+};
+int jsonl_start(struct jsonl *j, const struct jsonl_start *s);
+
 struct jsonl_step {
 	int64_t step, epoch;
 	double loss, learning_rate, samples_per_second, seconds;
+	int64_t samples;       /* so far, all epochs */
 	double loss_scale;     /* 0: none, and neither of the two is written */
 	int64_t skipped;       /* steps left out so far */
 };
@@ -36,8 +54,13 @@ struct jsonl_metric {
 	bool list;             /* written as a list; else n is 1 */
 	const double *value;
 };
-int jsonl_validation(struct jsonl *j, int64_t step, int64_t epoch, double loss,
-                     const struct jsonl_metric *metric, int nmetrics);
+struct jsonl_validation {
+	int64_t step, epoch, samples;
+	double seconds, loss;
+	const struct jsonl_metric *metric;
+	int nmetrics;
+};
+int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v);
 
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
 

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "report/jsonl.h"
 #include "report/tfevents.h"
 
 #define MAX_METRICS 32
@@ -41,11 +40,14 @@ void journal_close(struct journal *j)
 	mem_free(j);
 }
 
-int journal_step(struct journal *j, const struct journal_step *s)
+int journal_start(struct journal *j, const struct jsonl_start *s)
 {
-	struct jsonl_step line = { s->step, s->epoch, s->loss, s->learning_rate, s->samples_per_second, s->seconds,
-		s->loss_scale, s->skipped };
-	TRY(jsonl_step(j->lines, &line));
+	return jsonl_start(j->lines, s);
+}
+
+int journal_step(struct journal *j, const struct jsonl_step *s)
+{
+	TRY(jsonl_step(j->lines, s));
 	if (!j->events)
 		return 0;
 	TRY(tfevents_scalar(j->events, s->step, "train/loss", s->loss));
@@ -53,22 +55,23 @@ int journal_step(struct journal *j, const struct journal_step *s)
 	return tfevents_scalar(j->events, s->step, "train/samples_per_second", s->samples_per_second);
 }
 
-int journal_validation(struct journal *j, int64_t step, int64_t epoch, const struct evaluation *e)
+int journal_validation(struct journal *j, const struct journal_at *at, const struct evaluation *e)
 {
 	struct jsonl_metric m[MAX_METRICS];
 	int n = e->nmetric < MAX_METRICS ? e->nmetric : MAX_METRICS;
 	char tag[64];
 	for (int i = 0; i < n; i++)
 		m[i] = (struct jsonl_metric){ e->metric[i].name, e->metric[i].n, e->metric[i].n > 1, e->metric[i].v };
-	TRY(jsonl_validation(j->lines, step, epoch, e->loss, m, n));
+	struct jsonl_validation line = { at->step, at->epoch, at->samples, at->seconds, e->loss, m, n };
+	TRY(jsonl_validation(j->lines, &line));
 	if (!j->events)
 		return 0;
-	TRY(tfevents_scalar(j->events, step, "validation/loss", e->loss));
+	TRY(tfevents_scalar(j->events, at->step, "validation/loss", e->loss));
 	for (int i = 0; i < n; i++) {
 		if (m[i].list)
 			continue;
 		snprintf(tag, sizeof tag, "validation/%s", m[i].name);
-		TRY(tfevents_scalar(j->events, step, tag, m[i].value[0]));
+		TRY(tfevents_scalar(j->events, at->step, tag, m[i].value[0]));
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #define DLX_TRAIN_JOURNAL_H
 
 #include "ckpt/ckpt.h"
+#include "report/jsonl.h"
 #include "train/evaluate.h"
 
 struct journal;
@@ -14,14 +15,14 @@ struct journal;
 int journal_open(struct journal **out, const char *dir, bool tensorboard, int64_t resumed_step);
 void journal_close(struct journal *j);                /* NULL is fine */
 
-struct journal_step {
-	int64_t step, epoch;
-	double loss, learning_rate, samples_per_second, seconds;
-	double loss_scale;             /* 0: none */
-	int64_t skipped;
+int journal_start(struct journal *j, const struct jsonl_start *s);
+int journal_step(struct journal *j, const struct jsonl_step *s);
+
+struct journal_at {
+	int64_t step, epoch, samples;
+	double seconds;
 };
-int journal_step(struct journal *j, const struct journal_step *s);
-int journal_validation(struct journal *j, int64_t step, int64_t epoch, const struct evaluation *e);
+int journal_validation(struct journal *j, const struct journal_at *at, const struct evaluation *e);
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
 
 #endif

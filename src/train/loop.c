@@ -5,12 +5,16 @@
  * cannot know by themselves, that one was asked to stop or that it is time to save, travels with the loss. Rank 0 alone writes. */
 #include "train/loop.h"
 
+#include <config.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "graph/pass.h"
@@ -42,6 +46,7 @@ struct loop {
 	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
+	bool journal_failed;           /* which loses lines, but not the run */
 	bool safe;                     /* a complete checkpoint is on disk */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
@@ -140,6 +145,24 @@ static double elapsed(const struct loop *l)
 	return l->seconds_before + io_seconds() - l->start;
 }
 
+/* Samples seen: epochs may drop what fills no batch. */
+static int64_t epoch_samples(const struct loop *l)
+{
+	int64_t all = dataset_info(l->s->train_set)->samples, batched = l->batches * l->c->train.batch_size;
+	return all < batched ? all : batched;
+}
+
+static int64_t samples_seen(const struct loop *l)
+{
+	return l->clock.epoch * epoch_samples(l) + l->clock.batch * l->c->train.batch_size;
+}
+
+static int journaled(struct loop *l, int rc)
+{
+	l->journal_failed |= rc < 0;
+	return rc;
+}
+
 static const char *watched_metric(const struct run_config *c)
 {
 	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "accuracy", "mae", "mse" };
@@ -185,7 +208,8 @@ static int validate(struct loop *l)
 	progress_say(l->progress, "step %" PRId64 "  epoch %" PRId64 "  validation: %s", l->clock.step,
 	             l->clock.epoch, line.data);
 	buf_release(&line);
-	return !l->first ? 0 : journal_validation(l->journal, l->clock.step, l->clock.epoch, e);
+	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l), elapsed(l) };
+	return !l->first ? 0 : journaled(l, journal_validation(l->journal, &at, e));
 }
 
 static bool validation_due(const struct loop *l)
@@ -220,7 +244,7 @@ static int note_durable(struct loop *l)
 	struct ckpt_done done;
 	while (l->first && ckpt_poll(l->ckpt, &done)) {
 		l->safe = true;
-		TRY(journal_checkpoint(l->journal, &done));
+		TRY(journaled(l, journal_checkpoint(l->journal, &done)));
 	}
 	return 0;
 }
@@ -281,12 +305,12 @@ static int report(struct loop *l, double loss, int64_t samples)
 {
 	if (!l->first || (l->clock.step % l->c->report.every && !finished(l)))
 		return 0;
-	struct journal_step line = { .step = l->clock.step,
+	struct jsonl_step line = { .step = l->clock.step,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
-		.samples_per_second = (double)samples / l->step_seconds, .seconds = elapsed(l),
+		.samples_per_second = (double)samples / l->step_seconds, .seconds = elapsed(l), .samples = samples_seen(l),
 		.loss_scale = l->scaling[LOSS_SCALE_NOW], .skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
-	return journal_step(l->journal, &line);
+	return journaled(l, journal_step(l->journal, &line));
 }
 
 /* --- the loop --- */
@@ -353,6 +377,14 @@ static int finish(struct loop *l)
 	}
 	TRY(ckpt_wait(l->ckpt));
 	return note_durable(l);
+}
+
+/* Where the journal cannot be written, the state may: what was learned is worth more than lines about it. */
+static void rescue(struct loop *l)
+{
+	if (l->clock.step == 0 || (l->saved_step != l->clock.step && save(l) < 0))
+		return;
+	l->safe |= ckpt_wait(l->ckpt) == 0;
 }
 
 static int write_effective_config(const struct run_config *c)
@@ -431,6 +463,33 @@ static int plan_length(struct loop *l)
 	return config_check_length(l->c);
 }
 
+static int64_t parameters(const struct plan *p)
+{
+	int64_t n = 0;
+	for (int i = 0; i < p->nparam; i++)
+		n += shape_count(&graph_t(p->g, p->param[i])->shape);
+	return n;
+}
+
+static int journal_beginning(struct loop *l)
+{
+	const struct run_config *c = l->c;
+	const struct device *d = l->s->dev;
+	struct launcher_job job = { NULL };
+	char host[256] = "";
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gethostname(host, sizeof host - 1);
+	launcher_job(&job);
+	struct jsonl_start line = { .step = l->clock.step, .time = (double)now.tv_sec, .name = c->run.name,
+		.version = PACKAGE_VERSION, .ranks = 1, .hosts = 1, .threads = d->threads, .host = host, .device = d->name,
+		.device_description = d->description, .precision = dtype_name(config_compute(c)),
+		.batch = c->train.batch_size * c->train.accumulate, .samples = epoch_samples(l),
+		.parameters = parameters(l->s->train_plan[0]), .sample_flops = l->sample_flops, .peak_flops = d->peak_flops,
+		.scheduler = job.scheduler, .job = job.id, .element = job.element, .restarts = job.restarts };
+	return journal_start(l->journal, &line);
+}
+
 static int prepare(struct loop *l, const struct train_options *o)
 {
 	const struct plan *p = l->s->train_plan[0];
@@ -439,6 +498,7 @@ static int prepare(struct loop *l, const struct train_options *o)
 	l->seconds_before = l->clock.seconds;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	device_measure_peak(l->s->dev, DTYPE_F32);
+	TRY(journal_beginning(l));
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }
 
@@ -455,6 +515,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		rc = run(&l);
 	if (rc == 0)
 		rc = finish(&l);
+	else if (l.journal_failed)
+		rescue(&l);
 	if (rc == E_IO && l.safe)
 		err_context(rc, "the last good checkpoint in '%s' is in place; continue with --resume", l.c->run.dir);
 	r->step = l.clock.step;

@@ -46,4 +46,20 @@ while [ $n -le 40 ]; do
 	n=$((n + 1))
 done
 [ $survived -ge 3 ] || fail "only $survived failures were survived"
+
+# A line of metrics.jsonl that cannot be written (the first is of the start) ends the run, but with its state saved: resumed, it ends
+# as if it had never stopped.
+n=2
+while [ $n -le 5 ]; do
+	DLX_FAULT=append:$n "$train" --set run.dir=runs/c$n --set train.steps=3 --set report.tensorboard=false "$config" >out 2>err
+	status=$?
+	[ $status -eq 74 ] || { cat out err; fail "line $n failing: exit status $status instead of 74"; }
+	says err 'metrics.jsonl'
+	says err 'continue with --resume'
+	[ "$(wc -l <runs/c$n/metrics.jsonl)" -eq $((n - 1)) ] || fail "line $n failing: other lines than those before it"
+	expect 0 "$train" --set run.dir=runs/c$n --set train.steps=3 --set report.tensorboard=false --resume "$config"
+	says out 'resuming from checkpoint'
+	[ "$(newest_state runs/c$n)" = "$whole" ] || fail "line $n failing, resumed: other bits"
+	n=$((n + 1))
+done
 pass
