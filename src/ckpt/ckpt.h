@@ -36,6 +36,7 @@ struct ckpt_config {
 	struct ckpt_every every;
 	struct ckpt_keep keep;
 	int64_t compression;           /* zstd level */
+	double reserve;                /* seconds */
 };
 extern const struct field ckpt_fields[];
 

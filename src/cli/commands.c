@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <string.h>
 
 #include "backend/dnn.h"
@@ -96,7 +97,8 @@ static void print_result(const struct session *s, const struct train_result *r)
 	char time[32];
 	const char *dir = s->config->run.dir;
 	if (r->stopped)
-		buf_printf(&out, "\nstopped after step %" PRId64 "; the state is saved, continue with --resume\n", r->step);
+		buf_printf(&out, "\nstopped after step %" PRId64 "%s; the state is saved, continue with --resume\n", r->step,
+		           r->time_up ? ", before the job's time is up" : "");
 	else
 		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
 		           r->target_reached ? "target reached" : "done", r->step, r->epoch, seconds_text(r->seconds, time));

@@ -44,6 +44,8 @@ struct loop {
 	double saved_at;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
+	/* When the batch job ends (io_seconds; INFINITY: never), and the longest that things took so far. */
+	double job_end, reserve, longest_step, longest_save;
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
 	bool journal_failed;           /* which loses lines, but not the run */
@@ -88,6 +90,11 @@ static bool stop_wanted(void)
 	return signals_pending() != 0;
 }
 
+static int64_t global_batch(const struct loop *l)
+{
+	return l->c->train.batch_size * ranks_count(l->comm);
+}
+
 /* next: the clock after the step. *r: of the step, after its last micro-batch. */
 static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, const struct clock *next,
                             struct plan_result *r)
@@ -95,7 +102,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	struct plan *p = session_plan(l->s->train_plan, b->n);
 	bool last = micro + 1 == micros;
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
-		.first = b->first - l->clock.batch * l->c->train.batch_size * ranks_count(l->comm), .absent = b->absent,
+		.first = b->first - l->clock.batch * global_batch(l), .absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
 	TRY(plan_feed(p, l->c, b, &at));
@@ -138,6 +145,36 @@ static bool stopping(const struct loop *l)
 	return ranks_many(l->comm) ? l->stop : stop_wanted();
 }
 
+/* --- the end of the job --- */
+
+/* So early that the step in progress can end and the state be written. */
+static void set_alarm(const struct loop *l)
+{
+	if (isfinite(l->job_end))
+		signals_alarm(l->job_end - io_seconds() - l->reserve - 2 * (l->longest_step + l->longest_save));
+}
+
+/* After the first step, which the question to the scheduler would only put off. */
+static void learn_job_end(struct loop *l)
+{
+	double left = launcher_time_left();
+	char text[32];
+	l->job_end = io_seconds() + left;
+	/* Of a job of minutes a minute would be too much. */
+	l->reserve = fmin(l->c->checkpoint.reserve, left / 4);
+	if (isfinite(left))
+		progress_say(l->progress, "the job ends in %s; the run will be saved and stopped before", seconds_text(left, text));
+	set_alarm(l);
+}
+
+static void learn_longest(struct loop *l, double *longest, double seconds)
+{
+	if (seconds <= *longest)
+		return;
+	*longest = seconds;
+	set_alarm(l);
+}
+
 /* --- between steps --- */
 
 static double elapsed(const struct loop *l)
@@ -148,13 +185,13 @@ static double elapsed(const struct loop *l)
 /* Samples seen: epochs may drop what fills no batch. */
 static int64_t epoch_samples(const struct loop *l)
 {
-	int64_t all = dataset_info(l->s->train_set)->samples, batched = l->batches * l->c->train.batch_size;
+	int64_t all = dataset_info(l->s->train_set)->samples, batched = l->batches * global_batch(l);
 	return all < batched ? all : batched;
 }
 
 static int64_t samples_seen(const struct loop *l)
 {
-	return l->clock.epoch * epoch_samples(l) + l->clock.batch * l->c->train.batch_size;
+	return l->clock.epoch * epoch_samples(l) + l->clock.batch * global_batch(l);
 }
 
 static int journaled(struct loop *l, int rc)
@@ -244,6 +281,7 @@ static int note_durable(struct loop *l)
 	struct ckpt_done done;
 	while (l->first && ckpt_poll(l->ckpt, &done)) {
 		l->safe = true;
+		learn_longest(l, &l->longest_save, done.seconds);
 		TRY(journaled(l, journal_checkpoint(l->journal, &done)));
 	}
 	return 0;
@@ -324,6 +362,7 @@ static int timed_step(struct loop *l, int64_t done)
 	if (done > 2)
 		l->result->step_allocations += mem_count() - allocations;
 	smooth(&l->step_seconds, io_seconds() - t0, done);
+	learn_longest(l, &l->longest_step, io_seconds() - t0);
 	smooth(&l->wait_seconds, loader_wait_seconds(l->s->train) - w0, done);
 	show(l, loss, samples, done);
 	return report(l, loss, samples);
@@ -343,6 +382,8 @@ static int run(struct loop *l)
 	TRY(validate_late(l));
 	for (int64_t done = 1; !finished(l) && !l->result->target_reached; done++) {
 		TRY(timed_step(l, done));
+		if (done == 1 && l->first)
+			learn_job_end(l);
 		if (validation_due(l))
 			TRY(validate(l));
 		if (saving(l))
@@ -350,6 +391,7 @@ static int run(struct loop *l)
 		TRY(note_durable(l));
 		if (stopping(l)) {
 			l->result->stopped = true;
+			l->result->time_up = signals_pending() == SIGALRM;
 			return 0;
 		}
 	}
@@ -482,9 +524,9 @@ static int journal_beginning(struct loop *l)
 	gethostname(host, sizeof host - 1);
 	launcher_job(&job);
 	struct jsonl_start line = { .step = l->clock.step, .time = (double)now.tv_sec, .name = c->run.name,
-		.version = PACKAGE_VERSION, .ranks = 1, .hosts = 1, .threads = d->threads, .host = host, .device = d->name,
+		.version = PACKAGE_VERSION, .ranks = ranks_count(l->comm), .hosts = l->comm ? l->comm->hosts : 1, .threads = d->threads, .host = host, .device = d->name,
 		.device_description = d->description, .precision = dtype_name(config_compute(c)),
-		.batch = c->train.batch_size * c->train.accumulate, .samples = epoch_samples(l),
+		.batch = global_batch(l) * c->train.accumulate, .samples = epoch_samples(l),
 		.parameters = parameters(l->s->train_plan[0]), .sample_flops = l->sample_flops, .peak_flops = d->peak_flops,
 		.scheduler = job.scheduler, .job = job.id, .element = job.element, .restarts = job.restarts };
 	return journal_start(l->journal, &line);
@@ -498,14 +540,14 @@ static int prepare(struct loop *l, const struct train_options *o)
 	l->seconds_before = l->clock.seconds;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	device_measure_peak(l->s->dev, DTYPE_F32);
-	TRY(journal_beginning(l));
+	TRY(ranks_agree(l->comm, l->first ? journal_beginning(l) : 0, "opening the run's files"));
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }
 
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = ranks_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN,
+		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end = INFINITY,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);

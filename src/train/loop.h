@@ -16,6 +16,7 @@ struct train_result {
 	int64_t step, epoch;
 	double seconds;                /* wall time of this run, from train() on */
 	bool stopped;                  /* by a signal, on whichever rank; false if training is complete */
+	bool time_up;                  /* it was the job's time, as this rank knew */
 	bool target_reached;
 	bool has_evaluation;
 	struct evaluation evaluation;  /* the last one */

@@ -35,6 +35,27 @@ for sig in TERM INT USR1 HUP; do
 	[ "$(newest_state runs/$sig)" = "$want" ] || fail "SIG$sig and resume: other bits than the whole run"
 done
 
+# The end of a batch job, which the environment or the scheduler tells, is such a signal: a quarter of the time before it, where there
+# is little. A signal that follows is the first one still.
+mkdir -p bin
+printf '#!/bin/sh\n[ "$*" = "-h -j 9 -o %%L" ] && echo 0:12\n' >bin/squeue
+chmod +x bin/squeue
+for how in told asked; do
+	# shellcheck disable=SC2094
+	case $how in
+	told) SLURM_JOB_ID=9 DLX_JOB_END=$(($(date +%s) + 12)) ;;
+	asked) SLURM_JOB_ID=9 DLX_JOB_END= ;;
+	esac
+	export SLURM_JOB_ID DLX_JOB_END
+	before=$(date +%s)
+	PATH=$PWD/bin:$PATH expect 75 timeout 60 "$train" --set run.dir=runs/$how --set train.steps=1000000 "$config"
+	after=$(date +%s)
+	unset SLURM_JOB_ID DLX_JOB_END
+	[ $((after - before)) -ge 5 ] && [ $((after - before)) -le 12 ] || { cat out; fail "$how: stopped after $((after - before)) s of 12"; }
+	says out "before the job's time is up"
+	says out 'the job ends in'
+done
+
 # A validation is not waited for, but made up for.
 validation=data/coads-validation.dlx
 many=$validation
