@@ -26,7 +26,7 @@ if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
 	set -- --set "run.name=$name" --set "run.seed=$SLURM_ARRAY_TASK_ID" "$@"
 fi
 
-srun --cpu-bind=none dlx-train --resume "$@" "$config" &
+srun dlx-train --resume "$@" "$config" &
 step=$!
 wait $step
 status=$?

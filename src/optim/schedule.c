@@ -2,16 +2,17 @@
  *
  * rate(t) = base * decay(t) * warm(t), a pure function of the step t = 0, 1, ...
  *
- *   warm         start + (1 - start) * t / W while t < W, then 1
+ *   warm         start + (1 - start) * t / W while t < W, then 1; rule epochs: with t of the epoch's begin; rule deepcam:
+ *                (t + 1) / W while t < W - 1, then (W - 1) / W
  *   constant     1
  *   step         factor ^ floor(t / every)
- *   multistep    factor ^ (milestones reached: m <= t)
+ *   multistep    factor ^ (milestones reached: m <= t), or factors[milestones reached - 1]
  *   exponential  rate ^ (t / every)
  *   polynomial   end + (1 - end) * (1 - u)^power         u = (t - W) / (total - W), within 0..1
  *   cosine       end + (1 - end) * (1 + cos(pi u)) / 2
  *
- * Milestones and periods count from the start of the run; polynomial and cosine begin where the
- * warm-up ends, so that the peak is the base rate. Without warm-up these are PyTorch's schedulers
+ * Milestones and periods count from the start of the run, with rule deepcam from the end of the warm-up;
+ * polynomial and cosine begin where it ends, so that the peak is the base rate. Without warm-up these are PyTorch's schedulers
  * stepped once each step. */
 #include "optim/schedule.h"
 
@@ -45,13 +46,20 @@ static const struct field lengths_fields[] = {
 struct warmup {
 	int64_t steps;
 	double epochs, start;
+	int rule;
 };
+enum { RULE_STEPS, RULE_EPOCHS, RULE_DEEPCAM };
+static const char *const rule_names[] = { "steps", "epochs", "deepcam", NULL };
 static const struct field warmup_fields[] = {
 	FIELD_(struct warmup, steps, FT_INT, "0", 0, 1e15, NULL, NULL, NULL, FIELD_SHORTHAND,
 	       "length in steps; 0: none"),
 	FIELD_(struct warmup, epochs, FT_FLOAT, "null", 0, 1e9, NULL, NULL, NULL, FIELD_NULLABLE,
 	       "or length in epochs"),
-	FIELD_FLOAT(struct warmup, start, "0.1", 0, 1, "share of the rate at step 0"), FIELD_END
+	FIELD_FLOAT(struct warmup, start, "0.1", 0, 1, "share of the rate at step 0"),
+	FIELD_ENUM(struct warmup, rule, "steps", rule_names,
+	           "steps: rises at each step; epochs: at the begin of each epoch (CosmoFlow); deepcam: as MLPerf's DeepCAM does, "
+	           "see SCHEDULES"),
+	FIELD_END
 };
 
 /* First in every schedule's struct. */
@@ -70,14 +78,17 @@ struct multistep {
 	struct warmup warmup;
 	struct lengths milestones;
 	double factor;
+	struct floats factors;
 };
 struct polynomial {
 	struct warmup warmup;
-	double power, end;
+	double power, end, end_rate;
+	struct length over;
 };
 struct cosine {
 	struct warmup warmup;
-	double end;
+	double end, end_rate;
+	struct length over;
 };
 struct exponential {
 	struct warmup warmup;
@@ -87,6 +98,10 @@ struct exponential {
 
 #define WARMUP(s) \
 	FIELD_SECTION(s, warmup, warmup_fields, "linear rise to the rate at the start of the run")
+#define FALL(s)                                                                                    \
+	FIELD_FLOAT(s, end, "0", 0, 1, "share of the base rate at the end"),                           \
+	FIELD_(s, end_rate, FT_FLOAT, "null", 0, 1e6, NULL, NULL, NULL, FIELD_NULLABLE, "or the rate at the end"), \
+	FIELD_SECTION(s, over, length_fields, "when the end is reached; default: at the end of the run")
 static const struct field constant_fields[] = { WARMUP(struct constant), FIELD_END };
 static const struct field step_fields[] = {
 	FIELD_SECTION(struct step, every, length_fields, "period"),
@@ -98,15 +113,17 @@ static const struct field multistep_fields[] = {
 	              "when the rate changes, in rising order"),
 	FIELD_FLOAT(struct multistep, factor, "0.1", 1e-12, 1e6,
 	            "what each milestone multiplies the rate by"),
+	FIELD_(struct multistep, factors, FT_FLOATS, NULL, 0, 1e6, NULL, NULL, NULL, 0,
+	       "or the share of the base rate from each milestone on"),
 	WARMUP(struct multistep), FIELD_END
 };
 static const struct field polynomial_fields[] = {
 	FIELD_FLOAT(struct polynomial, power, "1", 1e-6, 100, "exponent; 1 is linear"),
-	FIELD_FLOAT(struct polynomial, end, "0", 0, 1, "share of the base rate at the end of the run"),
+	FALL(struct polynomial),
 	WARMUP(struct polynomial), FIELD_END
 };
 static const struct field cosine_fields[] = {
-	FIELD_FLOAT(struct cosine, end, "0", 0, 1, "share of the base rate at the end of the run"),
+	FALL(struct cosine),
 	WARMUP(struct cosine), FIELD_END
 };
 static const struct field exponential_fields[] = {
@@ -145,10 +162,29 @@ static double warmup_steps(const struct warmup *w, const struct schedule_context
 	return isnan(w->epochs) ? (double)w->steps : steps_of(w->epochs, c);
 }
 
-/* Share of the run behind us, counted from the end of the warm-up. */
-static double progress(const struct warmup *w, const struct schedule_context *c, double t)
+/* The time of milestones and periods. */
+static double own_time(const struct warmup *w, const struct schedule_context *c, double t)
 {
-	double start = warmup_steps(w, c), total = (double)c->total_steps - start;
+	return w->rule == RULE_DEEPCAM ? fmax(0, t - warmup_steps(w, c)) : t;
+}
+
+static bool is_given(const struct length *l)
+{
+	return l->steps > 0 || !isnan(l->epochs);
+}
+
+/* The share of the base rate to end at. */
+static double end_share(double end, double end_rate, const struct schedule_context *c)
+{
+	return isnan(end_rate) ? end : c->base_rate > 0 ? end_rate / c->base_rate : 0;
+}
+
+/* Share of the fall behind us, counted from the end of the warm-up; `over` counts from the start of the run. */
+static double progress(const struct warmup *w, const struct length *over, const struct schedule_context *c,
+                       double t)
+{
+	double last = is_given(over) ? length_steps(over, c) : (double)c->total_steps;
+	double start = warmup_steps(w, c), total = last - start;
 	return t <= start ? 0 : total <= 0 ? 1 : fmin(1, (t - start) / total);
 }
 
@@ -160,37 +196,41 @@ static double constant(const void *data, const struct schedule_context *c, doubl
 static double step(const void *data, const struct schedule_context *c, double t)
 {
 	const struct step *s = data;
-	return pow(s->factor, floor(t / length_steps(&s->every, c)));
+	return pow(s->factor, floor(own_time(&s->warmup, c, t) / length_steps(&s->every, c)));
 }
 
 static double multistep(const void *data, const struct schedule_context *c, double t)
 {
 	const struct multistep *s = data;
 	int reached = 0;
+	t = own_time(&s->warmup, c, t);
 	for (int i = 0; i < s->milestones.steps.n; i++)
 		reached += (double)s->milestones.steps.v[i] <= t;
 	for (int i = 0; i < s->milestones.epochs.n; i++)
 		reached += steps_of(s->milestones.epochs.v[i], c) <= t;
+	if (s->factors.n)
+		return reached ? s->factors.v[reached - 1] : 1;
 	return pow(s->factor, reached);
 }
 
 static double polynomial(const void *data, const struct schedule_context *c, double t)
 {
 	const struct polynomial *s = data;
-	return s->end + (1 - s->end) * pow(1 - progress(&s->warmup, c, t), s->power);
+	double end = end_share(s->end, s->end_rate, c);
+	return end + (1 - end) * pow(1 - progress(&s->warmup, &s->over, c, t), s->power);
 }
 
 static double cosine(const void *data, const struct schedule_context *c, double t)
 {
 	const struct cosine *s = data;
-	return s->end +
-	       (1 - s->end) * (1 + cos(3.14159265358979323846 * progress(&s->warmup, c, t))) / 2;
+	double end = end_share(s->end, s->end_rate, c), u = progress(&s->warmup, &s->over, c, t);
+	return end + (1 - end) * (1 + cos(3.14159265358979323846 * u)) / 2;
 }
 
 static double exponential(const void *data, const struct schedule_context *c, double t)
 {
 	const struct exponential *s = data;
-	return pow(s->rate, t / length_steps(&s->every, c));
+	return pow(s->rate, own_time(&s->warmup, c, t) / length_steps(&s->every, c));
 }
 
 /* In the order of schedule_variants. */
@@ -198,15 +238,27 @@ static double (*const decay[])(const void *data, const struct schedule_context *
                                double t) = { constant,   step,   multistep,
 	                                         polynomial, cosine, exponential };
 
+static double warm(const struct warmup *w, const struct schedule_context *c, double t)
+{
+	double n = warmup_steps(w, c), epoch = (double)c->steps_per_epoch;
+	if (w->rule == RULE_DEEPCAM && n >= 2)
+		return t < n - 1 ? (t + 1) / n : (n - 1) / n;
+	if (t >= n)
+		return 1;
+	if (w->rule == RULE_EPOCHS && epoch > 0)
+		t = epoch * floor(t / epoch);
+	return w->start + (1 - w->start) * t / n;
+}
+
 /* --- the contract --- */
 
 double schedule_rate(const struct variant_value *schedule, const struct schedule_context *c,
                      int64_t at)
 {
 	const struct warmup *w = &((const struct schedule *)schedule->data)->warmup;
-	double t = (double)at, warm = warmup_steps(w, c);
+	double t = (double)at;
 	double rate = c->base_rate * decay[schedule->v - schedule_variants](schedule->data, c, t);
-	return t < warm ? rate * (w->start + (1 - w->start) * t / warm) : rate;
+	return rate * warm(w, c, t);
 }
 
 static int check_length(const char *key, bool steps, bool epochs, bool needed,
@@ -219,9 +271,13 @@ static int check_length(const char *key, bool steps, bool epochs, bool needed,
 	return 0;
 }
 
-static int check_milestones(const struct lengths *m, const struct loc *loc)
+static int check_milestones(const struct multistep *s, const struct loc *loc)
 {
+	const struct lengths *m = &s->milestones;
+	int n = m->steps.n + m->epochs.n;
 	TRY(check_length("milestones", m->steps.n > 0, m->epochs.n > 0, true, loc));
+	if (s->factors.n && s->factors.n != n)
+		return ERR(E_CONFIG, loc, "'factors' has %d numbers for %d milestones", s->factors.n, n);
 	for (int i = 1; i < m->steps.n; i++)
 		if (m->steps.v[i] <= m->steps.v[i - 1])
 			return ERR(E_CONFIG, loc, "'milestones' must rise, but %lld follows %lld",
@@ -239,6 +295,8 @@ int schedule_check(const struct variant_value *schedule)
 	const struct step *s = schedule->data;
 	const struct exponential *e = schedule->data;
 	const struct multistep *m = schedule->data;
+	const struct polynomial *p = schedule->data;
+	const struct cosine *q = schedule->data;
 	int rc = check_length("warmup", w->steps > 0, !isnan(w->epochs), false, &schedule->loc),
 		own = 0;
 	if (schedule->v->fields == step_fields)
@@ -247,7 +305,11 @@ int schedule_check(const struct variant_value *schedule)
 	else if (schedule->v->fields == exponential_fields)
 		own = check_length("every", e->every.steps > 0, !isnan(e->every.epochs), true,
 		                   &schedule->loc);
+	else if (schedule->v->fields == polynomial_fields)
+		own = check_length("over", p->over.steps > 0, !isnan(p->over.epochs), false, &schedule->loc);
+	else if (schedule->v->fields == cosine_fields)
+		own = check_length("over", q->over.steps > 0, !isnan(q->over.epochs), false, &schedule->loc);
 	else if (schedule->v->fields == multistep_fields)
-		own = check_milestones(&m->milestones, &schedule->loc);
+		own = check_milestones(m, &schedule->loc);
 	return rc ? rc : own;
 }

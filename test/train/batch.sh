@@ -19,7 +19,7 @@ cat >bin/dlx-train <<X
 echo \$\$ >pid
 exec "$train" "\$@"
 X
-printf '#!/bin/sh\n[ "$1" = --cpu-bind=none ] && shift && exec "$@"\n' >bin/srun
+printf '#!/bin/sh\nexec "$@"\n' >bin/srun
 for c in scontrol qsub squeue; do
 	printf '#!/bin/sh\necho %s "$@" >>asked\n' $c >bin/$c
 done
