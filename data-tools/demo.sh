@@ -57,4 +57,6 @@ everything written:
   data/coads-train.dlx data/coads-validation.dlx      records; look with $build/dlx-inspect
   runs/coads-fcn/ runs/coads-linear/                  config.yaml metrics.jsonl evaluation.txt checkpoints/
                                                       events.out.tfevents.* (TensorBoard)
+the two runs side by side:
+  $build/dlx-report runs/coads-fcn runs/coads-linear
 END

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * dlx-report: runs side by side, from their folders: rates, speed-ups, time to a target, as a table, as JSON and as a picture.
+ * Described in dlx-report(1). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "chart.h"
+#include "config.h"
+#include "options.h"
+#include "runs.h"
+
+static const char usage[] = "usage: dlx-report [OPTIONS] RUN...";
+
+struct report {
+	bool json, help, version;
+	const char *target, *base, *metric, *svg;
+	int64_t window;
+	/* What the options come to. */
+	struct arena *arena;
+	int n, first;                /* first: the run that others are compared with */
+	struct run *run;
+	struct comparison *c;
+	struct target goal;          /* metric NULL: none */
+};
+
+static int read_options(struct report *o, int *argc, char **argv)
+{
+	const struct option_row rows[] = {
+		{"target", 't', OPTION_TEXT, &o->target, "METRIC=VALUE", 0, 0,
+		 "compare the time to this; default: the target of a run's config"},
+		{"window", 'w', OPTION_INT, &o->window, "N", 1, 1000,
+		 "the mean of so many validations must reach it; default 1"},
+		{"base", 'b', OPTION_TEXT, &o->base, "RUN", 0, 0,
+		 "the run that others are compared with; default: the first of fewest ranks"},
+		{"svg", 's', OPTION_TEXT, &o->svg, "FILE", 0, 0, "draw loss and metric against time and samples"},
+		{"metric", 'm', OPTION_TEXT, &o->metric, "NAME", 0, 0,
+		 "what to draw beside the loss; default: that of the target"},
+		{"json", 'j', OPTION_FLAG, &o->json, NULL, 0, 0, "one JSON object instead of a table"},
+		{"help", 'h', OPTION_FLAG, &o->help, NULL, 0, 0, "this text"},
+		{"version", 0, OPTION_FLAG, &o->version, NULL, 0, 0, "the version"},
+		{NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
+	};
+
+	TRY(options_read(rows, argc, argv));
+	if (o->help)
+		options_help(usage, rows);
+	if (o->version)
+		printf("dlx-report %s\n", PACKAGE_VERSION);
+	if (!o->help && !o->version && *argc < 2)
+		return ERR(E_USAGE, NULL, "no run given; %s", usage);
+	return 0;
+}
+
+/* --- what is compared --- */
+
+static int parse_target(struct report *o, const char *text)
+{
+	const char *is = strchr(text, '=');
+	char *end = NULL;
+	double v = is ? strtod(is + 1, &end) : NAN;
+	if (!is || is == text || end == is + 1 || *end || !isfinite(v))
+		return ERR(E_USAGE, NULL, "target '%s': expected METRIC=VALUE, such as mean_iou=0.8", text);
+	o->goal.metric = arena_printf(o->arena, "%.*s", (int)(is - text), text);
+	o->goal.value = v;
+	return 0;
+}
+
+static int find_target(struct report *o)
+{
+	const char *text = o->target;
+	for (int i = 0; i < o->n && !text; i++)
+		text = o->run[i].target;
+	o->goal.window = (int)o->window;
+	if (text)
+		TRY(parse_target(o, text));
+	for (int i = 0; i < o->n && text; i++)
+		if (run_series(&o->run[i], o->goal.metric))
+			return 0;
+	return o->target ? ERR(E_DATA, NULL, "no run has the metric '%s'", o->goal.metric) : 0;
+}
+
+static int find_base(struct report *o)
+{
+	for (int i = 0; i < o->n; i++) {
+		if (o->base && strcmp(o->base, o->run[i].dir) == 0) {
+			o->first = i;
+			return 0;
+		}
+		if (o->run[i].ranks < o->run[o->first].ranks)
+			o->first = i;
+	}
+	return o->base ? ERR(E_USAGE, NULL, "--base '%s' is none of the runs given", o->base) : 0;
+}
+
+static int read_runs(struct report *o, char **dirs)
+{
+	int rc = 0;
+	o->run = ARENA_ARRAY(o->arena, struct run, o->n);
+	o->c = ARENA_ARRAY(o->arena, struct comparison, o->n);
+	for (int i = 0; i < o->n; i++) {
+		int one = run_read(&o->run[i], o->arena, dirs[i]);
+		rc = rc ? rc : one;
+	}
+	TRY(rc);
+	TRY(find_target(o));
+	TRY(find_base(o));
+	runs_compare(o->run, o->n, o->first, o->goal.metric ? &o->goal : NULL, o->c);
+	return 0;
+}
+
+/* --- the table --- */
+
+struct column {
+	const char *title;
+	bool of_target, left;
+	void (*put)(const struct report *o, int i, struct buf *b);
+};
+
+static void put_number(struct buf *b, double v, const char *format)
+{
+	char text[32];
+	if (!isfinite(v)) {
+		buf_puts(b, "-");
+		return;
+	}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	snprintf(text, sizeof text, format, v);
+#pragma GCC diagnostic pop
+	buf_puts(b, text);
+}
+
+#define COLUMN(name, ...)                                                   \
+	static void name(const struct report *o, int i, struct buf *b)          \
+	{                                                                       \
+		const struct run *r = &o->run[i];                                   \
+		const struct comparison *c = &o->c[i];                              \
+		(void)r;                                                            \
+		(void)c;                                                            \
+		__VA_ARGS__;                                                        \
+	}
+COLUMN(put_run, buf_printf(b, "%s%s", r->dir, i == o->first ? " *" : ""))
+COLUMN(put_ranks, buf_printf(b, "%" PRId64, r->ranks))
+COLUMN(put_threads, buf_printf(b, "%" PRId64, r->threads))
+COLUMN(put_batch, buf_printf(b, "%" PRId64, r->batch))
+COLUMN(put_rate, put_number(b, c->step_rate, "%.4g"))
+COLUMN(put_speedup, put_number(b, c->speedup, "%.3g"))
+COLUMN(put_efficiency, put_number(b, 100 * c->efficiency, "%.1f %%"))
+COLUMN(put_overall, put_number(b, c->samples_per_second, "%.4g"))
+COLUMN(put_sustained, put_number(b, c->sustained_flops / 1e9, "%.4g"))
+COLUMN(put_peak, put_number(b, c->peak_flops / 1e9, "%.4g"))
+COLUMN(put_time, put_number(b, c->target_seconds, "%.4g s"))
+COLUMN(put_samples, put_number(b, c->target_samples, "%.0f"))
+COLUMN(put_learning, put_number(b, c->learning_speedup, "%.3g"))
+COLUMN(put_statistical, put_number(b, 100 * c->statistical_efficiency, "%.1f %%"))
+
+static const struct column columns[] = {
+	{ "run", false, true, put_run },
+	{ "ranks", false, false, put_ranks },
+	{ "threads", false, false, put_threads },
+	{ "batch", false, false, put_batch },
+	{ "samples/s", false, false, put_rate },
+	{ "speed-up", false, false, put_speedup },
+	{ "efficiency", false, false, put_efficiency },
+	{ "overall/s", false, false, put_overall },
+	{ "GFLOP/s", false, false, put_sustained },
+	{ "peak", false, false, put_peak },
+	{ "to target", true, false, put_time },
+	{ "samples", true, false, put_samples },
+	{ "learning", true, false, put_learning },
+	{ "statistical", true, false, put_statistical },
+};
+#define NCOLUMNS ((int)(sizeof columns / sizeof *columns))
+
+/* Row -1 is the titles. */
+static void cell(const struct report *o, int row, int k, struct buf *b)
+{
+	buf_clear(b);
+	if (row < 0)
+		buf_puts(b, columns[k].title);
+	else
+		columns[k].put(o, row, b);
+}
+
+static void print_table(const struct report *o)
+{
+	struct buf b = BUF_INIT;
+	int width[NCOLUMNS] = { 0 };
+	for (int row = -1; row < o->n; row++)
+		for (int k = 0; k < NCOLUMNS; k++) {
+			cell(o, row, k, &b);
+			width[k] = (int)b.len > width[k] ? (int)b.len : width[k];
+		}
+	for (int row = -1; row < o->n; row++) {
+		for (int k = 0; k < NCOLUMNS; k++) {
+			if (columns[k].of_target && !o->goal.metric)
+				continue;
+			cell(o, row, k, &b);
+			printf(columns[k].left ? "%s%-*s" : "%s%*s", k ? "  " : "", width[k], b.data);
+		}
+		printf("\n");
+	}
+	printf("\n* the run that the others are compared with\n");
+	if (o->goal.metric)
+		printf("target: %s %s %g%s\n", o->goal.metric, metric_falls(o->goal.metric) ? "<=" : ">=", o->goal.value,
+		       o->goal.window > 1 ? " (mean of several validations)" : "");
+	buf_release(&b);
+}
+
+/* --- JSON --- */
+
+static void put_key(struct buf *b, const char *key, double v)
+{
+	buf_printf(b, ", \"%s\": ", key);
+	buf_json_double(b, v);
+}
+
+static void json_run(const struct report *o, int i, struct buf *b)
+{
+	const struct run *r = &o->run[i];
+	const struct comparison *c = &o->c[i];
+	buf_puts(b, "{\"run\": ");
+	buf_json_string(b, r->dir);
+	buf_puts(b, ", \"name\": ");
+	buf_json_string(b, r->name);
+	buf_puts(b, ", \"device\": ");
+	buf_json_string(b, r->device);
+	buf_puts(b, ", \"precision\": ");
+	buf_json_string(b, r->precision);
+	buf_printf(b, ", \"ranks\": %" PRId64 ", \"hosts\": %" PRId64 ", \"threads\": %" PRId64 ", \"batch\": %" PRId64
+	           ", \"starts\": %" PRId64, r->ranks, r->hosts, r->threads, r->batch, r->starts);
+	put_key(b, "samples_per_second", c->step_rate);
+	put_key(b, "overall_samples_per_second", c->samples_per_second);
+	put_key(b, "speed_up", c->speedup);
+	put_key(b, "efficiency", c->efficiency);
+	put_key(b, "sustained_flops", c->sustained_flops);
+	put_key(b, "peak_flops", c->peak_flops);
+	put_key(b, "sustained_share_of_device", c->peak_share);
+	if (o->goal.metric) {
+		put_key(b, "target_seconds", c->target_seconds);
+		put_key(b, "target_samples", c->target_samples);
+		put_key(b, "learning_speed_up", c->learning_speedup);
+		put_key(b, "statistical_efficiency", c->statistical_efficiency);
+	}
+	buf_puts(b, "}");
+}
+
+static void print_json(const struct report *o)
+{
+	struct buf b = BUF_INIT;
+	buf_puts(&b, "{\"base\": ");
+	buf_json_string(&b, o->run[o->first].dir);
+	if (o->goal.metric) {
+		buf_puts(&b, ", \"target\": {\"metric\": ");
+		buf_json_string(&b, o->goal.metric);
+		put_key(&b, "value", o->goal.value);
+		buf_printf(&b, ", \"window\": %d}", o->goal.window);
+	}
+	buf_puts(&b, ", \"runs\": [");
+	for (int i = 0; i < o->n; i++) {
+		buf_puts(&b, i ? ", " : "");
+		json_run(o, i, &b);
+	}
+	buf_puts(&b, "]}\n");
+	fputs(b.data, stdout);
+	buf_release(&b);
+}
+
+/* --- the picture --- */
+
+/* The first that all runs have, but for the loss. */
+static const char *default_metric(const struct report *o)
+{
+	if (o->metric)
+		return o->metric;
+	if (o->goal.metric && strcmp(o->goal.metric, "train_loss") != 0)
+		return o->goal.metric;
+	for (int k = 0; k < o->run[0].nmetric; k++)
+		if (strcmp(o->run[0].metric[k].name, "loss") != 0)
+			return o->run[0].metric[k].name;
+	return "loss";
+}
+
+static struct panel panel(const struct report *o, const char *metric, bool time)
+{
+	struct curve *curve = ARENA_ARRAY(o->arena, struct curve, o->n);
+	int n = 0;
+	for (int i = 0; i < o->n; i++) {
+		const struct series *s = run_series(&o->run[i], metric);
+		if (s)
+			curve[n++] = (struct curve){ i, s->n, time ? s->seconds : s->samples, s->value };
+	}
+	bool target = o->goal.metric && strcmp(o->goal.metric, metric) == 0;
+	return (struct panel){ time ? "seconds" : "samples", metric, target ? o->goal.value : NAN, n, curve };
+}
+
+static int draw(const struct report *o)
+{
+	const char *metric = default_metric(o), **names = ARENA_ARRAY(o->arena, const char *, o->n);
+	struct buf out = BUF_INIT;
+	bool any = false;
+	for (int i = 0; i < o->n; i++) {
+		names[i] = o->run[i].dir;
+		any |= run_series(&o->run[i], metric) != NULL;
+	}
+	if (o->metric && !any)
+		return ERR(E_DATA, NULL, "no run has the metric '%s'", metric);
+	struct panel p[] = { panel(o, "train_loss", true), panel(o, "train_loss", false), panel(o, metric, true),
+		panel(o, metric, false) };
+	chart_svg(&out, p, any ? 4 : 2, 2, names, o->n);
+	int rc = io_write_file(o->svg, out.data, out.len);
+	buf_release(&out);
+	return rc;
+}
+
+static int run(struct report *o, int argc, char **argv)
+{
+	TRY(read_options(o, &argc, argv));
+	if (o->help || o->version)
+		return 0;
+	o->n = argc - 1;
+	TRY(read_runs(o, argv + 1));
+	if (o->json)
+		print_json(o);
+	else
+		print_table(o);
+	return o->svg ? draw(o) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct report o = { .window = 1, .arena = arena_new() };
+	log_init("dlx-report", 0, 1);
+	int rc = run(&o, argc, argv);
+	arena_free(o.arena);
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = ERR(E_IO, NULL, "cannot write to the standard output: %m");
+	if (rc < 0)
+		err_print(stderr, "dlx-report");
+	return err_exit_status(rc);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Runs as their folders tell them (metrics.jsonl, config.yaml), and what comparing them comes to. */
+#ifndef DLX_DATA_TOOLS_RUNS_H
+#define DLX_DATA_TOOLS_RUNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+/* Values along a run: of one metric at its validations, or of the loss at its steps. */
+struct series {
+	const char *name;            /* "loss", "mean_iou"; "train_loss" of the steps */
+	int n, cap;
+	double *seconds, *samples, *value;
+};
+
+struct run {
+	const char *dir, *name, *device, *precision, *host;
+	int64_t ranks, hosts, threads, starts, batch, parameters;
+	double sample_flops, peak_flops;     /* 0: not known */
+	struct series train;         /* of the steps: loss */
+	double *rate;                /* of the steps: samples/s, as many as train has */
+	int nmetric;
+	struct series *metric;       /* of the validations */
+	const char *target;          /* of its config: "mean_iou=0.8"; NULL: none */
+};
+
+/* Everything in the arena. E_NOINPUT, E_DATA. */
+int run_read(struct run *r, struct arena *a, const char *dir);
+const struct series *run_series(const struct run *r, const char *name);   /* or NULL */
+/* Whether less of it is better. */
+bool metric_falls(const char *name);
+
+struct target {
+	const char *metric;
+	double value;
+	int window;                  /* validations whose mean must reach it */
+};
+
+/* NaN: not known, or not reached. */
+struct comparison {
+	double samples_per_second;   /* over the whole time, validation and checkpoints included */
+	double step_rate;            /* the median of steps */
+	double speedup, efficiency;
+	double target_seconds, target_samples;
+	double learning_speedup, statistical_efficiency;
+	double sustained_flops, peak_flops, peak_share;
+};
+/* Each against base, one of the runs. target may be NULL. */
+void runs_compare(const struct run *runs, int n, int base, const struct target *t, struct comparison *out);
+
+#endif

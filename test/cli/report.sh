@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# dlx-report: numbers that follow from made-up runs, a picture that is XML, runs of dlx-train, and what is wrong with a folder.
+. "${DLX_SOURCE:?}/test/lib.sh"
+report=$DLX_BUILD/dlx-report
+
+# made NAME RANKS STEP_SECONDS SAMPLES METRIC...: ten samples a rank and step, a validation of one second each fourth step.
+made() {
+	mkdir -p "$1"
+	awk -v name="$1" -v ranks="$2" -v each="$3" -v values="$4" 'BEGIN {
+		n = split(values, v, " ")
+		batch = 10 * ranks
+		printf "{\"type\": \"start\", \"step\": 0, \"time\": 1, \"name\": \"%s\", \"ranks\": %d, \"hosts\": 1, \"threads\": 2, ", name, ranks
+		printf "\"device\": \"cpu\", \"precision\": \"f32\", \"batch\": %d, \"samples\": 400, \"sample_flops\": 1e9, ", batch
+		printf "\"peak_flops\": 1e11}\n"
+		for (i = 1; i <= 4 * n; i++) {
+			t += each
+			printf "{\"type\": \"step\", \"step\": %d, \"epoch\": 1, \"loss\": %g, \"learning_rate\": 0.1, ", i, 2 / i
+			printf "\"samples_per_second\": %g, \"seconds\": %g, \"samples\": %d}\n", batch / each, t, i * batch
+			if (i % 4 == 0) {
+				t += 1
+				printf "{\"type\": \"validation\", \"step\": %d, \"epoch\": 1, \"seconds\": %g, \"samples\": %d, ", i, t, i * batch
+				printf "\"loss\": %g, \"metrics\": {\"mean_iou\": %s, \"iou\": [0.1, 0.2]}}\n", 1 / i, v[i / 4]
+			}
+		}
+		print "{\"type\": \"something else\", \"step\": 1}"
+		printf "{\"type\": \"step\", \"st"
+	}' >"$1/metrics.jsonl"
+}
+made one 1 0.5 '0.2 0.4 0.55 0.5 0.7'
+made two 2 0.5 '0.3 0.6 0.7'
+made four 4 0.625 '0.1 0.2 null'
+
+# number RUN KEY VALUE
+number() {
+	value=$(sed 's/{"run"/\n&/g' out | sed -n "s|^{\"run\": \"$1\",.*\"$2\": \([^,}]*\).*|\1|p")
+	awk -v a="$value" -v b="$3" 'BEGIN { exit !(a == b || (b != "null" && a != "null" && a - b < 1e-9 * b && b - a < 1e-9 * b)) }' || {
+		cat out
+		fail "$2 of $1 is $value, not $3"
+	}
+}
+expect 0 "$report" --json --target mean_iou=0.5 one two four
+says out '"base": "one", "target": {"metric": "mean_iou", "value": 0.5, "window": 1}'
+number one samples_per_second 20
+number one speed_up 1
+number two samples_per_second 40
+number two speed_up 2
+number two efficiency 1
+number four speed_up 3.2
+number four efficiency 0.8
+# 20 steps of half a second and five validations; 200 samples.
+number one overall_samples_per_second 13.333333333333334
+number one sustained_flops 13333333333.333334
+number one peak_flops 20000000000
+number one sustained_share_of_device 0.13333333333333333
+number four sustained_share_of_device 0.11428571428571428
+number one target_seconds 9
+number one target_samples 120
+number two target_seconds 6
+number two target_samples 160
+number two learning_speed_up 1.5
+number two statistical_efficiency 0.75
+number four target_seconds null
+number four learning_speed_up null
+expect 0 "$report" --json --target mean_iou=0.5 --window 2 one two
+number one target_seconds 12
+number two target_seconds 9
+# Against another run; something that falls.
+expect 0 "$report" --json --base two --target loss=0.1 one two
+number one speed_up 1
+number two speed_up 2
+number one target_samples 120
+number two target_samples 240
+number one learning_speed_up 2
+expect 0 "$report" --json --target train_loss=0.5 one
+number one target_samples 40
+
+expect 0 "$report" --target mean_iou=0.5 --svg all.svg one two four
+says out 'one *'
+says out 'target: mean_iou >= 0.5'
+grep -q '^four .* 80.0 % .* - ' out || { cat out; fail "the table's line of 'four'"; }
+[ "$(grep -c '<polyline' all.svg)" -eq 12 ] || fail "the picture has $(grep -c '<polyline' all.svg) curves"
+! command -v xmllint >/dev/null || xmllint --noout all.svg || fail "the picture is no XML"
+grep -qi 'nan\|inf' all.svg && fail "a curve in the picture goes nowhere"
+expect 0 "$report" one
+grep -q learning out && fail "there is no target, but columns about it"
+
+# What cannot be compared.
+expect 64 "$report"
+expect 64 "$report" --target mean_iou one
+says err 'expected METRIC=VALUE'
+expect 64 "$report" --base three one
+expect 65 "$report" --target nothing=1 one
+says err "no run has the metric 'nothing'"
+expect 65 "$report" --svg x.svg --metric nothing one
+expect 66 "$report" one nowhere
+says err 'nowhere/metrics.jsonl'
+mkdir old broken
+echo '{"type": "step", "step": 1, "loss": 1}' >old/metrics.jsonl
+expect 65 "$report" old
+says err "no line of type 'start'"
+{ head -n 3 one/metrics.jsonl && echo '{"type": '; } >broken/metrics.jsonl
+expect 65 "$report" one broken
+says err 'broken/metrics.jsonl'
+
+# Real runs; the target is the config's.
+coads_data
+for batch in 1 2; do
+	expect 0 "$train" --set run.dir=runs/$batch --set train.batch_size=$batch --set train.steps=16 \
+		--set 'train.target={metric: accuracy, at_least: 0.999}' "$DLX_SOURCE/test/train/tiny.yaml"
+done
+expect 0 "$report" --svg real.svg runs/1 runs/2
+says out 'target: accuracy >= 0.999'
+expect 0 "$report" --json runs/1 runs/2
+number runs/2 batch 2
+pass
