@@ -1,0 +1,132 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# configs/batch/slurm.sh under a real Slurm, two nodes on this host: a job that is preempted is queued again and ends with the bits of an
+# uninterrupted run, and so does an element of an array.
+. "${DLX_SOURCE:?}/test/lib.sh"
+for program in slurmctld slurmd sbatch squeue scontrol munged; do
+	PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "no $program (packages slurm-wlm, munge)"
+done
+[ "$(id -u)" -eq 0 ] || skip "slurmd runs jobs as root only"
+PATH=$DLX_BUILD:$PATH:/usr/sbin
+export PATH
+coads_data
+
+# --- the cluster: its own authentication and its own ports, gone with the test ---
+
+cluster=$(mktemp -d /tmp/dlx-slurm-XXXXXX) || exit 99
+port=$((20000 + $$ % 20000))
+cleanup() {
+	scontrol shutdown >/dev/null 2>&1
+	for p in "$cluster"/*.pid; do
+		[ -f "$p" ] && kill "$(cat "$p")" 2>/dev/null
+	done
+	sleep 0.3
+	rm -rf "$cluster"
+}
+trap cleanup EXIT
+trap 'exit 1' TERM INT HUP
+mkdir "$cluster/state" "$cluster/spool.node1" "$cluster/spool.node2"
+dd if=/dev/urandom of="$cluster/key" bs=128 count=1 2>/dev/null
+chmod 400 "$cluster/key"
+cat >"$cluster/slurm.conf" <<C
+ClusterName=dlx
+SlurmctldHost=$(hostname)(127.0.0.1)
+SlurmctldPort=$port
+AuthType=auth/munge
+AuthInfo=socket=$cluster/munge
+CredType=cred/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=$cluster/state
+SlurmdSpoolDir=$cluster/spool.%n
+SlurmctldPidFile=$cluster/slurmctld.pid
+SlurmdPidFile=$cluster/slurmd.%n.pid
+SlurmctldLogFile=$cluster/slurmctld.log
+SlurmdLogFile=$cluster/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SchedulerType=sched/builtin
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+ReturnToService=2
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+KillWait=5
+NodeName=node[1-2] NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 2))] CPUs=1 State=UNKNOWN
+PartitionName=low Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=high Nodes=node[1-2] MaxTime=INFINITE State=UP PriorityTier=10
+C
+SLURM_CONF=$cluster/slurm.conf
+OMP_NUM_THREADS=1            # the same bits on all nodes
+export SLURM_CONF OMP_NUM_THREADS
+munged --force --key-file="$cluster/key" --socket="$cluster/munge" --pid-file="$cluster/munged.pid" \
+	--log-file="$cluster/munged.log" --seed-file="$cluster/seed" --num-threads=1 || skip "munged does not start"
+slurmctld || skip "slurmctld does not start"
+for node in node1 node2; do
+	slurmd -N $node || skip "slurmd does not start"
+done
+
+# wait_for TEXT COMMAND...: until it prints TEXT, 30 seconds at most.
+wait_for() {
+	text=$1
+	shift
+	tries=0
+	until "$@" 2>/dev/null | grep -q -e "$text"; do
+		tries=$((tries + 1))
+		[ $tries -lt 150 ] || { squeue; tail -n 5 "$cluster"/*.log; cat ./*.out; fail "'$*' does not say $text"; }
+		sleep 0.2
+	done
+}
+tries=0
+until [ "$(sinfo -h -o %t 2>/dev/null | sort -u)" = idle ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 60 ] || skip "the nodes of this host's Slurm do not become idle"
+	sleep 0.3
+done
+
+# --- jobs ---
+
+submit() {
+	sbatch --parsable "$@" | cut -d ';' -f 1
+}
+# again JOB: a job that was queued again waits two minutes unless told otherwise.
+again() {
+	wait_for PENDING squeue -h -j "$1" -o %T
+	scontrol update JobId="$1" StartTime=now 2>/dev/null
+}
+state() {
+	scontrol -o show job "$1" | sed 's/.*JobState=\([A-Z]*\).*/\1/'
+}
+
+sed -e 's/dir: runs\/tiny, //' -e 's/steps: 9/steps: 900/' -e 's/checkpoint: .*/checkpoint: {every: null, reserve: 1}/' \
+	"$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
+for seed in 1 2; do
+	expect 0 "$train" --set run.dir=runs/whole-$seed --set run.seed=$seed --set train.validate.epochs=0 tiny.yaml
+done
+script=$DLX_SOURCE/configs/batch/slurm.sh
+one="--ntasks=1 --nodes=1 --output=job-%j.out"
+
+# Preempted by a job of more priority that wants both nodes.
+# shellcheck disable=SC2086
+job=$(submit $one "$script" tiny.yaml --set run.seed=1 --set train.validate.epochs=0)
+wait_for '"step": 20,' cat runs/tiny/metrics.jsonl
+# shellcheck disable=SC2016
+other=$(submit --partition=high --nodes=2 --output=other.out --wrap 'sleep 1')
+again "$job"
+wait_for COMPLETED state "$other"
+wait_for COMPLETED state "$job"
+says "job-$job.out" 'resuming from checkpoint'
+[ "$(newest_state runs/tiny)" = "$(newest_state runs/whole-1)" ] || fail "preempted: other bits than the whole run"
+grep -q "\"scheduler\": \"slurm\", \"job\": \"$job\", \"restarts\": 1" runs/tiny/metrics.jsonl ||
+	fail "the restart is not in metrics.jsonl"
+
+# The elements of an array, side by side.
+# shellcheck disable=SC2086
+array=$(submit --array=2-3 --ntasks=1 --nodes=1 --output=job-%A_%a.out "$script" tiny.yaml --set train.validate.epochs=0)
+wait_for COMPLETED state "${array}_2"
+[ "$(newest_state runs/tiny-2)" = "$(newest_state runs/whole-2)" ] || fail "array element 2: other bits than the whole run"
+wait_for COMPLETED state "${array}_3"
+grep -q "\"element\": \"3\"" runs/tiny-3/metrics.jsonl || fail "the element is not in metrics.jsonl"
+pass
