@@ -4,7 +4,6 @@
 #include "cli/commands.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 
 #include "backend/dnn.h"

@@ -8,6 +8,7 @@
 #include <config.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -424,7 +425,8 @@ static int finish(struct loop *l)
 /* Where the journal cannot be written, the state may: what was learned is worth more than lines about it. */
 static void rescue(struct loop *l)
 {
-	if (l->clock.step == 0 || (l->saved_step != l->clock.step && save(l) < 0))
+	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->train_plan[0]) < 0 ||
+	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;
 }
