@@ -7,6 +7,7 @@
 #include "backend/dnn.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include <dnnl.h>
@@ -240,22 +241,36 @@ static bool same_blocks(const struct layout *a, const struct layout *b)
 	       && memcmp(a->blk_dim, b->blk_dim, sizeof a->blk_dim) == 0;
 }
 
-/* v3 makes blocked descriptors from tags only, so the tag that means this layout is looked for.
- * Some hundred cheap calls, at plan time. */
+static bool try_tag(struct md *m, const struct layout *l, dnnl_data_type_t t, int tag)
+{
+	struct layout have;
+	if (dnnl_memory_desc_create_with_tag(&m->d, l->nd, dims_of(l->nd, l->dims).v, t,
+	                                     (dnnl_format_tag_t)tag) != dnnl_success) {
+		m->d = NULL;
+		return false;
+	}
+	if (md_layout(m->d, &have) == 0 && same_blocks(&have, l))
+		return true;
+	md_release(m);
+	return false;
+}
+
+#define KNOWN_TAGS 32
+
+/* v3 makes blocked descriptors from tags only, so the tag that means this layout is looked for:
+ * first among those that were found before, then among all, which are some hundred cheap calls. A
+ * network has few; which thread notes one, or that two note the same, does not matter. */
 static dnnl_status_t md_blocked(struct md *m, const struct layout *l, dnnl_data_type_t t)
 {
-	const struct dims dims = dims_of(l->nd, l->dims);
-	for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; tag++) {
-		struct layout have;
-		if (dnnl_memory_desc_create_with_tag(&m->d, l->nd, dims.v, t,
-		                                     (dnnl_format_tag_t)tag) != dnnl_success) {
-			m->d = NULL;
-			continue;
-		}
-		if (md_layout(m->d, &have) == 0 && same_blocks(&have, l))
+	static atomic_int known[KNOWN_TAGS], next;
+	for (int i = 0; i < KNOWN_TAGS && known[i]; i++)
+		if (try_tag(m, l, t, known[i]))
 			return dnnl_success;
-		md_release(m);
-	}
+	for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; tag++)
+		if (try_tag(m, l, t, tag)) {
+			known[atomic_fetch_add(&next, 1) % KNOWN_TAGS] = tag;
+			return dnnl_success;
+		}
 	return dnnl_unimplemented;
 }
 
