@@ -200,3 +200,33 @@ CFLAGS="$CFLAGS -Werror $2"
 AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [AC_MSG_RESULT([yes]); $1="$$1 $2"], [AC_MSG_RESULT([no])])
 CFLAGS=$dlx_save_cflags
 ])
+
+# DLX_NETCDF_LATE: the file of the netCDF library, which dlx-train opens when it writes such a file: with what it depends on, it
+# takes longer to load than all others together. Sets NETCDF_NOW, what is linked where that file cannot be told.
+AC_DEFUN([DLX_NETCDF_LATE], [
+AC_CHECK_TOOL([READELF], [readelf])
+AC_MSG_CHECKING([for the file of netCDF])
+dlx_netcdf_library=
+echo 'int nc_close(int); int main(void) { return nc_close(0); }' > conftest.c
+AS_IF([$CC $CFLAGS $LDFLAGS -o conftest$EXEEXT conftest.c $NETCDF_LIBS >&AS_MESSAGE_LOG_FD 2>&1], [
+	dlx_netcdf_library=`"${READELF:-readelf}" -d conftest$EXEEXT 2>/dev/null | sed -n 's/.*(NEEDED).*\@<:@\(libnetcdf@<:@^@:>@@:>@*\)@:>@.*/\1/p' | sed q`
+])
+rm -f conftest.c conftest$EXEEXT
+AS_IF([test -n "$dlx_netcdf_library"], [
+	for a in $LDFLAGS $NETCDF_LIBS; do
+		AS_CASE([$a],
+			[-L/usr/lib|-L/usr/lib/*-linux-*|-L/lib|-L/lib64|-L/usr/lib64], [],
+			[-L*], [
+				dlx_folder=`echo "$a" | sed 's/^-L//'`
+				AS_IF([test -f "$dlx_folder/$dlx_netcdf_library"], [dlx_netcdf_library=$dlx_folder/$dlx_netcdf_library])
+			])
+	done
+	AC_DEFINE_UNQUOTED([DLX_NETCDF_LIBRARY], ["$dlx_netcdf_library"], [file of the netCDF library, opened late])
+	NETCDF_NOW=
+	AC_MSG_RESULT([$dlx_netcdf_library])
+], [
+	NETCDF_NOW=$NETCDF_LIBS
+	AC_MSG_RESULT([not told; linked])
+])
+AC_SUBST([NETCDF_NOW])
+])

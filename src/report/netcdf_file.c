@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A thin layer over libnetcdf that keeps dlx's promises: errors name the path, and a file is there whole or not at all. */
+ * A thin layer over libnetcdf that keeps dlx's promises: errors name the path, and a file is there whole or not at all. The
+ * library is opened here, since with what it depends on it takes milliseconds to load. */
 #include "report/netcdf_file.h"
 
 #include <fcntl.h>
@@ -12,7 +13,48 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/library.h"
 #include "base/mem.h"
+#include "config.h"
+
+#define FUNCTIONS(X) \
+	X(nc_create) X(nc_close) X(nc_def_dim) X(nc_def_var) X(nc_enddef) X(nc_put_att_text) \
+	X(nc_put_vara_float) X(nc_strerror)
+
+#ifdef DLX_NETCDF_LIBRARY
+static struct {
+#define X(name) __typeof__(name) *name;
+	FUNCTIONS(X)
+#undef X
+	bool loaded;
+} lib;
+
+static int load(void)
+{
+#define X(name) { #name, (void **)&lib.name },
+	static const struct library_function functions[] = { FUNCTIONS(X) };
+#undef X
+	if (!lib.loaded)
+		TRY(library_open(DLX_NETCDF_LIBRARY, "netCDF", functions, sizeof functions / sizeof *functions));
+	lib.loaded = true;
+	return 0;
+}
+#else
+static const struct {
+#define X(name) __typeof__(name) *name;
+	FUNCTIONS(X)
+} lib = {
+#undef X
+#define X(name) .name = name,
+	FUNCTIONS(X)
+#undef X
+};
+
+static int load(void)
+{
+	return 0;
+}
+#endif
 
 struct netcdf_file {
 	char *path, *temporary;
@@ -23,13 +65,13 @@ struct netcdf_file {
 
 static int fail(const struct netcdf_file *f, int code, int status)
 {
-	return ERR(code, NULL, "cannot write '%s': %s", f->path, nc_strerror(status));
+	return ERR(code, NULL, "cannot write '%s': %s", f->path, lib.nc_strerror(status));
 }
 
 static int define_dimensions(struct netcdf_file *f, int64_t samples, int dims[MAXD + 1])
 {
 	static const char *const spatial[] = { "width", "height", "depth" };
-	int status = nc_def_dim(f->nc, "sample", (size_t)samples, &dims[0]);
+	int status = lib.nc_def_dim(f->nc, "sample", (size_t)samples, &dims[0]);
 	for (int i = 0; i < f->shape.nd && status == NC_NOERR; i++) {
 		char name[16];
 		if (i == 0)
@@ -38,7 +80,7 @@ static int define_dimensions(struct netcdf_file *f, int64_t samples, int dims[MA
 			snprintf(name, sizeof name, "%s", spatial[f->shape.nd - 1 - i]);
 		else
 			snprintf(name, sizeof name, "axis%d", i);
-		status = nc_def_dim(f->nc, name, (size_t)f->shape.d[i], &dims[i + 1]);
+		status = lib.nc_def_dim(f->nc, name, (size_t)f->shape.d[i], &dims[i + 1]);
 	}
 	return status;
 }
@@ -48,7 +90,7 @@ static int describe_channels(struct netcdf_file *f, const char *const *channels)
 	struct buf names = BUF_INIT;
 	for (int64_t i = 0; channels && i < f->shape.d[0]; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", channels[i]);
-	int status = names.len ? nc_put_att_text(f->nc, f->var, "channels", names.len, names.data) : NC_NOERR;
+	int status = names.len ? lib.nc_put_att_text(f->nc, f->var, "channels", names.len, names.data) : NC_NOERR;
 	buf_release(&names);
 	return status;
 }
@@ -57,22 +99,23 @@ static int define(struct netcdf_file *f, const char *name, int64_t samples, cons
 {
 	int dims[MAXD + 1], status = define_dimensions(f, samples, dims);
 	if (status == NC_NOERR)
-		status = nc_def_var(f->nc, name, NC_FLOAT, f->shape.nd + 1, dims, &f->var);
+		status = lib.nc_def_var(f->nc, name, NC_FLOAT, f->shape.nd + 1, dims, &f->var);
 	if (status == NC_NOERR)
 		status = describe_channels(f, channels);
-	return status == NC_NOERR ? nc_enddef(f->nc) : status;
+	return status == NC_NOERR ? lib.nc_enddef(f->nc) : status;
 }
 
 int netcdf_create(struct netcdf_file **out, const char *path, const char *name, int64_t samples,
                   const struct shape *s, const char *const *channels)
 {
+	TRY(load());
 	struct netcdf_file *f = mem_calloc(1, sizeof *f);
 	struct buf temporary = BUF_INIT;
 	buf_printf(&temporary, "%s.tmp-%ld", path, (long)getpid());
 	f->path = mem_strdup(path);
 	f->temporary = buf_detach(&temporary);
 	f->shape = *s;
-	int status = nc_create(f->temporary, NC_NETCDF4 | NC_CLOBBER, &f->nc);
+	int status = lib.nc_create(f->temporary, NC_NETCDF4 | NC_CLOBBER, &f->nc);
 	f->open = status == NC_NOERR;
 	if (f->open)
 		status = define(f, name, samples, channels);
@@ -90,7 +133,7 @@ int netcdf_write(struct netcdf_file *f, int64_t i, const float *v)
 	size_t start[MAXD + 1] = { (size_t)i }, count[MAXD + 1] = { 1 };
 	for (int k = 0; k < f->shape.nd; k++)
 		count[k + 1] = (size_t)f->shape.d[k];
-	int status = nc_put_vara_float(f->nc, f->var, start, count, v);
+	int status = lib.nc_put_vara_float(f->nc, f->var, start, count, v);
 	return status == NC_NOERR ? 0 : fail(f, E_IO, status);
 }
 
@@ -114,7 +157,7 @@ static int sync_and_rename(struct netcdf_file *f)
 
 int netcdf_commit(struct netcdf_file *f)
 {
-	int status = nc_close(f->nc);
+	int status = lib.nc_close(f->nc);
 	f->open = false;
 	int rc = status == NC_NOERR ? sync_and_rename(f) : fail(f, E_IO, status);
 	netcdf_discard(f);
@@ -126,7 +169,7 @@ void netcdf_discard(struct netcdf_file *f)
 	if (!f)
 		return;
 	if (f->open)
-		nc_close(f->nc);
+		lib.nc_close(f->nc);
 	unlink(f->temporary);
 	mem_free(f->path);
 	mem_free(f->temporary);
