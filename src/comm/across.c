@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MPI_Iallreduce, tested by whoever makes progress. 16-bit elements, which MPI cannot add, go as float32 and are rounded
- * once, here. */
+ * float32 and float64 by MPI_Iallreduce. 16-bit elements, which MPI cannot add, stay 16-bit on the wire: each host gets its part of
+ * all others' shards (MPI_Ialltoall), adds them in float32 in the order of the hosts, rounds once, and gives the sums to all
+ * (MPI_Iallgather). Everything is tested by whoever makes progress. */
 #include "comm/across.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -14,15 +16,21 @@
 struct across_sum {
 	MPI_Request request;
 	enum dtype dtype;
-	float *wide;                 /* of 16-bit groups */
 	void *p;
 	int64_t n;
+	/* 16-bit groups: parts, one a host. */
+	int64_t part;                /* elements */
+	char *send, *receive;        /* of `hosts` parts each */
+	void **lane;                 /* the parts received */
+	int64_t ticket;
+	bool gathering;
 };
 
 struct across {
-	MPI_Comm peers;
+	MPI_Comm peers, gathers;     /* MPI pairs collectives of a communicator by their order, so that the second ones */
+	int64_t sent, gathered;      /* have another, and follow in the order of the first: tickets */
 	struct comm_counts *counts;
-	int groups;
+	int groups, hosts;
 	struct across_sum *sum;      /* by group */
 };
 
@@ -33,28 +41,41 @@ int across_shards(struct comm *c)
 	return most[0] == -most[1] ? c->local_size : 1;
 }
 
-static bool is_wide(enum dtype t)
+static bool mpi_adds(enum dtype t)
 {
 	return t == DTYPE_F32 || t == DTYPE_F64;
+}
+
+static void prepare(struct across *a, struct across_sum *s, int64_t most)
+{
+	if (mpi_adds(s->dtype))
+		return;
+	s->part = (most + a->hosts - 1) / a->hosts;
+	s->send = mem_calloc((size_t)a->hosts * (size_t)s->part + 1, 2);
+	s->receive = mem_calloc((size_t)a->hosts * (size_t)s->part + 1, 2);
+	s->lane = mem_calloc((size_t)a->hosts, sizeof *s->lane);
+	for (int h = 0; h < a->hosts; h++)
+		s->lane[h] = s->receive + 2 * h * s->part;
 }
 
 int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype, int groups, int shards)
 {
 	bool part = shards > 1 || c->local_rank == 0;
 	struct across *a = mem_calloc(1, sizeof *a);
-	a->groups = groups;
+	*a = (struct across){ .counts = &c->state->counts, .groups = groups, .hosts = c->hosts };
 	a->sum = mem_calloc((size_t)groups + 1, sizeof *a->sum);
-	a->counts = &c->state->counts;
 	MPI_MUST(Comm_split, c->state->world->all, part ? c->local_rank : MPI_UNDEFINED, c->host, &a->peers);
-	for (int k = 0; k < groups; k++) {
-		if (most[k] > INT_MAX) {
+	a->gathers = mpi.none;
+	if (part)
+		MPI_MUST(Comm_dup, a->peers, &a->gathers);
+	for (int k = 0; k < groups && part; k++) {
+		if (most[k] > INT_MAX / 2) {
 			across_free(a);
 			return ERR(E_UNSUPPORTED, NULL, "a group of %lld elements on a rank is more than MPI can sum at once",
 			           (long long)most[k]);
 		}
 		a->sum[k].dtype = dtype[k];
-		if (!is_wide(dtype[k]) && part)
-			a->sum[k].wide = mem_alloc((size_t)most[k] * sizeof(float));
+		prepare(a, &a->sum[k], most[k]);
 	}
 	if (!part) {
 		across_free(a);
@@ -68,10 +89,15 @@ void across_free(struct across *a)
 {
 	if (!a)
 		return;
+	if (a->gathers != mpi.none)
+		MPI_MUST(Comm_free, &a->gathers);
 	if (a->peers != mpi.none)
 		MPI_MUST(Comm_free, &a->peers);
-	for (int k = 0; k < a->groups; k++)
-		mem_free(a->sum[k].wide);
+	for (int k = 0; k < a->groups; k++) {
+		mem_free(a->sum[k].send);
+		mem_free(a->sum[k].receive);
+		mem_free(a->sum[k].lane);
+	}
 	mem_free(a->sum);
 	mem_free(a);
 }
@@ -79,13 +105,30 @@ void across_free(struct across *a)
 void across_start(struct across *a, int k, void *p, int64_t n)
 {
 	struct across_sum *s = &a->sum[k];
-	MPI_Datatype type = s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32;
 	s->p = p;
 	s->n = n;
-	if (s->wide)
-		sum_widen(s->dtype, s->wide, p, n);
+	s->gathering = false;
 	a->counts->messages++;
-	MPI_MUST(Iallreduce, MPI_IN_PLACE, s->wide ? (void *)s->wide : p, (int)n, type, mpi.sum, a->peers, &s->request);
+	if (mpi_adds(s->dtype)) {
+		MPI_MUST(Iallreduce, MPI_IN_PLACE, p, (int)n, s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32, mpi.sum, a->peers, &s->request);
+		return;
+	}
+	int bytes = (int)(2 * s->part);
+	s->ticket = a->sent++;
+	memcpy(s->send, p, 2 * (size_t)n);
+	MPI_MUST(Ialltoall, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->peers, &s->request);
+}
+
+/* This host's part is summed where it is sent from. */
+static void gather(struct across *a, struct across_sum *s)
+{
+	int bytes = (int)(2 * s->part);
+	void *sum = s->send;
+	sum_blocks(s->dtype, s->lane, a->hosts, &sum, 1, 0, s->part);
+	s->gathering = true;
+	a->gathered++;
+	a->counts->messages++;
+	MPI_MUST(Iallgather, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->gathers, &s->request);
 }
 
 bool across_test(struct across *a, int k)
@@ -93,7 +136,13 @@ bool across_test(struct across *a, int k)
 	struct across_sum *s = &a->sum[k];
 	int done;
 	MPI_MUST(Test, &s->request, &done, MPI_STATUS_IGNORE);
-	if (done && s->wide)
-		sum_narrow(s->dtype, s->p, s->wide, s->n);
-	return done;
+	if (!done || mpi_adds(s->dtype))
+		return done;
+	if (!s->gathering) {
+		if (s->ticket == a->gathered)
+			gather(a, s);
+		return false;
+	}
+	memcpy(s->p, s->receive, 2 * (size_t)s->n);
+	return true;
 }
