@@ -180,6 +180,29 @@ static void reduce(int argc, char **argv)
 	reducer_free(other);
 }
 
+static void one_step_or_end(struct reducer *r, int step)
+{
+	if (one_step(r, step) == 0)
+		return;
+	if (comm_prints(c))
+		err_print(stderr, "ranks");
+	comm_abort(c, 69);
+}
+
+/* endless: steps until somebody from outside does something to a rank; each leaves its process id in a file. */
+static void endless(int argc, char **argv)
+{
+	struct reducer *r;
+	char name[32];
+	comm_set_timeout(c, 1);
+	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
+	snprintf(name, sizeof name, "pid.%d", c->rank);
+	FILE *f = fopen(name, "w");
+	CHECK(f != NULL && fprintf(f, "%ld\n", (long)getpid()) > 0 && fclose(f) == 0);
+	for (int i = 0;; i++)
+		one_step_or_end(r, i);
+}
+
 /* lost HOW: in the third step rank 1 goes, stops or stays away; the others report and end. */
 static void lost(int argc, char **argv)
 {
@@ -193,11 +216,7 @@ static void lost(int argc, char **argv)
 		raise(SIGKILL);
 	if (c->rank == 1)
 		sleep(60);
-	if (one_step(r, 2) < 0) {
-		if (comm_prints(c))
-			err_print(stderr, "ranks");
-		comm_abort(c, 69);
-	}
+	one_step_or_end(r, 2);
 }
 
 /* More memory than there is: all ranks hear of it. */
@@ -238,6 +257,7 @@ static const struct {
 	{ "setup", setup },
 	{ "absent", absent },
 	{ "reduce", reduce },
+	{ "endless", endless },
 	{ "lost", lost },
 	{ "large", large },
 	{ "cost", cost },

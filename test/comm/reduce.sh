@@ -29,6 +29,20 @@ reported "is not complete after " "the sum of 'dense' (group 7 of 7, start 3)" '
 lost lost sleep 6
 reported 'is not complete after ' ', runs) has not started it'
 lost lost kill 4
+# Signals at any moment, to any rank: all end within the second that is declared and a few more.
+for i in 1 2 3 4 5 6; do
+	rm -f pid.*
+	timeout 60 mpiexec -n 3 "$ranks" endless >out 2>err &
+	job=$!
+	until [ -s pid.0 ] && [ -s pid.1 ] && [ -s pid.2 ]; do sleep 0.1; done
+	sleep "0.$((i * 7 % 10))"
+	begin=$(date +%s)
+	signal=$(echo STOP KILL TERM | cut -d' ' -f$((i % 3 + 1)))
+	kill "-$signal" "$(cat pid.$((i % 2)))"
+	wait $job && fail "SIG$signal went unnoticed"
+	took=$(($(date +%s) - begin))
+	[ $took -le 6 ] || fail "it took $took s after SIG$signal"
+done
 # Of several hosts the one whose rank it is tells it; if it is the whole host, the first of the others.
 export DLX_RANKS_PER_HOST=2
 lost lost stop 7 4
