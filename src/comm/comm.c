@@ -18,7 +18,7 @@
 #include "comm/ranks_text.h"
 #include "comm/world.h"
 
-#define TIMEOUT 300            /* seconds, until comm_set_timeout */
+#define TIMEOUT 300            /* seconds, until comm_set_timeout; or what DLX_JOIN_TIMEOUT says */
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
 #define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed; it may drop the rest */
 
@@ -55,12 +55,19 @@ static void release(struct comm *c)
 	mem_free(c);
 }
 
+static double join_timeout(void)
+{
+	const char *text = getenv("DLX_JOIN_TIMEOUT");
+	double seconds = text ? atof(text) : 0;
+	return seconds > 0 ? seconds : TIMEOUT;
+}
+
 int comm_open(struct comm **out)
 {
 	struct comm *c = mem_calloc(1, sizeof *c);
 	struct launched by;
 	int rc = 0;
-	*c = (struct comm){ .size = 1, .local_size = 1, .hosts = 1, .timeout = TIMEOUT };
+	*c = (struct comm){ .size = 1, .local_size = 1, .hosts = 1, .timeout = join_timeout() };
 	c->state = mem_calloc(1, sizeof *c->state);
 	gethostname(c->host_name, sizeof c->host_name - 1);
 	launched_find(&by);
@@ -82,7 +89,7 @@ void comm_close(struct comm *c)
 		comm_barrier(c, "the end");
 		c->state->board.n = 0;
 		world_unshare(c->state->board_memory);
-		world_leave(c->state->world);
+		world_leave(c);
 	}
 	release(c);
 }

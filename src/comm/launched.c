@@ -17,10 +17,10 @@ void launched_find(struct launched *out)
 {
 	struct launcher_place p;
 	launcher_place(&p);
-	*out = (struct launched){ p.launcher, p.size, false };
+	*out = (struct launched){ p.launcher, p.size, p.rank, false };
 	for (size_t i = 0; i < sizeof interfaces / sizeof *interfaces; i++)
 		if (getenv(interfaces[i]))
 			out->interface = true;
 	if (out->interface && !p.launcher)
-		*out = (struct launched){ "a launcher with PMIx", 0, true };
+		*out = (struct launched){ "a launcher with PMIx", 0, 0, true };
 }

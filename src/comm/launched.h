@@ -9,6 +9,7 @@
 struct launched {
 	const char *by;              /* whose variables were found; NULL: nobody's, one process */
 	int size;                    /* processes, if they say; else 0 */
+	int rank;                    /* likewise */
 	bool interface;              /* MPI can find the others */
 };
 void launched_find(struct launched *out);

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "comm/watchdog.h"
 #include "comm/world_mpi.h"
 
 #define PAGE 4096
@@ -27,13 +28,16 @@ const char *world_library(void)
 
 /* --- joining --- */
 
-static int initialise(char *library, size_t n)
+static int initialise(const struct comm *c, const struct launched *by, char *library, size_t n)
 {
 	char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
 	int level, length;
 	TRY(mpi_library_open());
 	setenv("MPIR_CVAR_SUPPRESS_ABORT_MESSAGE", "1", 0);      /* we say it ourselves */
-	if (mpi.Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS)
+	watchdog_begin(c->timeout, by->rank, "MPI_Init");
+	int rc = mpi.Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
+	watchdog_end();
+	if (rc != MPI_SUCCESS)
 		return ERR(E_UNAVAILABLE, NULL, "MPI cannot start ('%s')", DLX_MPI_LIBRARY);
 	if (level < MPI_THREAD_MULTIPLE)
 		return ERR(E_UNAVAILABLE, NULL, "'%s' was built without MPI_THREAD_MULTIPLE, which sums beside "
@@ -120,7 +124,7 @@ static int find_places(struct comm *c)
 int world_join(struct comm *c, const struct launched *by)
 {
 	struct world *w = mem_calloc(1, sizeof *w);
-	int rc = initialise(w->library, sizeof w->library);
+	int rc = initialise(c, by, w->library, sizeof w->library);
 	if (rc < 0) {
 		mem_free(w);
 		return rc;
@@ -135,19 +139,24 @@ int world_join(struct comm *c, const struct launched *by)
 	}
 	c->state->world = w;
 	c->library = w->library;
+	watchdog_begin(c->timeout, c->rank, "MPI_Comm_split");
 	MPI_MUST(Comm_dup, mpi.world, &w->all);
 	MPI_MUST(Comm_set_errhandler, w->all, mpi.errors_return);
 	find_host(c, w);
+	watchdog_end();
 	if (find_places(c) != 0)
 		rc = ERR(E_UNAVAILABLE, NULL, "the processes that %s started do not meet", by->by);
 	return rc;
 }
 
-void world_leave(struct world *w)
+void world_leave(const struct comm *c)
 {
+	struct world *w = c->state->world;
+	watchdog_begin(c->timeout, c->rank, "MPI_Finalize");
 	MPI_MUST(Comm_free, &w->host);
 	MPI_MUST(Comm_free, &w->all);
 	MPI_MUST(Finalize);
+	watchdog_end();
 	mem_free(w);
 }
 
@@ -195,9 +204,13 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 	int rc = host_broadcast(c, &say, sizeof say);
 	if (rc == 0 && (say.room < PAGE || (uint64_t)say.room - PAGE < bytes))
 		rc = no_room(c, bytes, say.room);
-	if (rc == 0 && mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + PAGE) : 0, 1, mpi.no_info,
-	                                       c->state->world->host, &mine, &m->window) != MPI_SUCCESS)
-		rc = no_room(c, bytes, say.room);
+	if (rc == 0) {
+		watchdog_begin(c->timeout, c->rank, "MPI_Win_allocate_shared");
+		if (mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + PAGE) : 0, 1, mpi.no_info,
+		                            c->state->world->host, &mine, &m->window) != MPI_SUCCESS)
+			rc = no_room(c, bytes, say.room);
+		watchdog_end();
+	}
 	if (rc != 0) {
 		mem_free(m);
 		return rc;

@@ -26,7 +26,7 @@ struct comm_state {
 
 /* Fills c and its state but for the board. One process after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
-void world_leave(struct world *w);
+void world_leave(const struct comm *c);
 _Noreturn void world_abort(struct world *w, int status);
 const char *world_library(void);         /* see comm_library */
 

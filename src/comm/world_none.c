@@ -18,7 +18,7 @@ const char *world_library(void)
 	return NULL;
 }
 
-void world_leave(struct world *w)
+void world_leave(const struct comm *c)
 {
 }
 

@@ -25,6 +25,14 @@ lost absent stop 7 4
 reported 'the ranks do not meet' ', stopped) is missing' '; rank 0 of host '
 
 unset DLX_RANKS_PER_HOST
+
+# A rank that never joins.
+begin=$(date +%s)
+DLX_JOIN_TIMEOUT=2 timeout 60 mpiexec -n 2 sh -c '[ "$PMI_RANK" = 1 ] && kill -STOP $$; exec "$0" setup' "$ranks" >out 2>err &&
+	fail "all is well without rank 1"
+[ $(($(date +%s) - begin)) -le 6 ] || fail "it took $(($(date +%s) - begin)) s to see that rank 1 does not join"
+says err 'a rank does not come: the others wait in MPI_Init for 2.0 s'
+
 expect 1 env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 "$ranks" setup
 says err "add '--mpi=pmi2'"
 pass
