@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The gradient of batch normalisation on the CPU, over the blocks of norm_cpu.c: the sums over each
+ * channel first, then the gradient of x. */
+#include <math.h>
+#include <string.h>
+
+#include "op/norm_cpu.h"
+
+/* --- gradient sums: s1 = sum dz, s2 = sum dz (x - mean) --- */
+
+struct gradient {
+	const struct norm_blocks *b;
+	struct norm_source x, dy, second, y, addend;
+	struct norm_sink dx, masked;
+	const float *mean, *scale, *beta;
+	const float *k1, *k2;             /* second pass */
+	enum norm_mask mask;
+	struct norm_act f;
+	void *ws;
+};
+
+/* The gradient of z: dy, or f'(z) dy, from d = x - mean or y. */
+SIMD_INLINE float masked(enum norm_mask mask, float dy, float d, float a, float b, float y,
+                         float slope, uint32_t keep)
+{
+	if (mask == NORM_ALL)
+		return dy;
+	return simd_select((mask == NORM_FROM_X ? d * a + b : y) > 0, dy, norm_kept(slope * dy, keep));
+}
+
+/* Four rows at a time, or one: `step` is a constant to the compiler. */
+SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool half, enum norm_mask mask,
+                                   bool second, int step, int64_t row, float *s1, float *s2)
+{
+	const float *mean = g->mean, *a = g->scale, *b = mask == NORM_FROM_X ? g->beta : a;
+	const float slope = (float)g->f.slope;
+	const uint32_t keep = norm_keep(&g->f);
+	const bool from_y = mask == NORM_FROM_Y;
+	const int64_t c = g->b->c, xs = g->x.stride, es = g->dy.stride;
+	const int64_t fs = second ? g->second.stride : 0, ys = from_y ? g->y.stride : 0;
+	const int64_t os = from_y ? g->masked.stride : 0;
+	const void *y = from_y ? g->y.p : g->x.p;
+#define AT(of, q, stride) simd_get(of, half, (row + (q)) * (stride) + j)
+#define TERM(q)                                                                            \
+	float d##q = AT(g->x.p, q, xs) - m, e##q = AT(g->dy.p, q, es);                     \
+	e##q = second ? e##q + AT(g->second.p, q, fs) : e##q;                              \
+	e##q = masked(mask, e##q, d##q, a[j], b[j], AT(y, q, ys), slope, keep);            \
+	if (from_y)                                                                        \
+		simd_put(g->masked.p, half, (row + (q)) * os + j, e##q)
+	if (step == 4) {
+		SIMD_LOOP
+		for (int64_t j = 0; j < c; j++) {
+			float m = mean[j];
+			TERM(0);
+			TERM(1);
+			TERM(2);
+			TERM(3);
+			s1[j] += (e0 + e1) + (e2 + e3);
+			s2[j] += (e0 * d0 + e1 * d1) + (e2 * d2 + e3 * d3);
+		}
+	} else {
+		SIMD_LOOP
+		for (int64_t j = 0; j < c; j++) {
+			float m = mean[j];
+			TERM(0);
+			s1[j] += e0;
+			s2[j] += e0 * d0;
+		}
+	}
+#undef TERM
+#undef AT
+}
+
+SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool half, enum norm_mask mask,
+                                   bool second, int64_t lo, int64_t hi, float *part)
+{
+	float *s1 = part + g->b->c, *s2 = part + 2 * g->b->c;
+	memset(s1, 0, sizeof *s1 * 2 * (size_t)g->b->c);
+	for (; lo + 4 <= hi; lo += 4)
+		sum_gradient_step(g, half, mask, second, 4, lo, s1, s2);
+	for (; lo < hi; lo++)
+		sum_gradient_step(g, half, mask, second, 1, lo, s1, s2);
+}
+
+typedef void sum_gradient(const struct gradient *g, int64_t lo, int64_t hi, float *part);
+
+#define SUM_GRADIENT(name, half, mask, second)                                                 \
+	SIMD_CLONES static void name(const struct gradient *g, int64_t lo, int64_t hi, float *part) \
+	{                                                                                      \
+		sum_gradient_rows(g, half, mask, second, lo, hi, part);                        \
+	}
+SUM_GRADIENT(sum_all, false, NORM_ALL, false)
+SUM_GRADIENT(sum_from_x, false, NORM_FROM_X, false)
+SUM_GRADIENT(sum_from_y, false, NORM_FROM_Y, false)
+SUM_GRADIENT(sum_two_from_y, false, NORM_FROM_Y, true)
+SUM_GRADIENT(sum_all_half, true, NORM_ALL, false)
+SUM_GRADIENT(sum_from_x_half, true, NORM_FROM_X, false)
+SUM_GRADIENT(sum_from_y_half, true, NORM_FROM_Y, false)
+SUM_GRADIENT(sum_two_from_y_half, true, NORM_FROM_Y, true)
+
+static void sum_gradient_block(const void *arg, int64_t i)
+{
+	static sum_gradient *const sums[][2] = {
+		{ sum_all, sum_all_half }, { sum_from_x, sum_from_x_half },
+		{ sum_from_y, sum_from_y_half }, { sum_two_from_y, sum_two_from_y_half },
+	};
+	const struct gradient *g = arg;
+	int which = g->mask == NORM_ALL ? 0 : g->mask == NORM_FROM_X ? 1 : g->second.p ? 3 : 2;
+	sums[which][g->b->half](g, norm_begin(g->b, i), norm_end(g->b, i),
+	                        norm_part(g->b, g->ws, i));
+}
+
+SIMD_CLONES static void add_sums(const float *part, int64_t c, int64_t lo, int64_t hi, double *sum)
+{
+	SIMD_LOOP
+	for (int64_t j = lo; j < hi; j++) {
+		sum[j] += (double)part[c + j];
+		sum[c + j] += (double)part[2 * c + j];
+	}
+}
+
+static void join_sums(const struct norm_blocks *b, void *ws, int64_t lo, int64_t hi)
+{
+	double *sum = ws;
+	memset(sum + lo, 0, sizeof *sum * (size_t)(hi - lo));
+	memset(sum + b->c + lo, 0, sizeof *sum * (size_t)(hi - lo));
+	for (int64_t i = 0; i < b->n; i++)
+		add_sums(norm_part(b, ws, i), b->c, lo, hi, sum);
+}
+
+/* ws[0..c) = sum dz, ws[c..2c) = sum dz (x - mean), in double. */
+static void gradient_sums(const struct gradient *g)
+{
+	const struct norm_blocks *b = g->b;
+	norm_each_block(b, false, sum_gradient_block, g);
+#pragma omp parallel for schedule(static) if (b->n * b->c > NORM_FORK)
+	for (int64_t lo = 0; lo < b->c; lo += NORM_JOIN)
+		join_sums(b, g->ws, lo, b->c - lo < NORM_JOIN ? b->c : lo + NORM_JOIN);
+}
+
+/* --- dx = dz * scale - ((x - mean) * k2 + k1) [+ addend] --- */
+
+SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool half, bool from_x, bool addend,
+                                     int64_t lo, int64_t hi)
+{
+	const float *mean = g->mean, *a = g->scale, *b = from_x ? g->beta : a, *k1 = g->k1,
+		    *k2 = g->k2, slope = (float)g->f.slope;
+	const uint32_t keep = norm_keep(&g->f);
+	const enum norm_mask mask = from_x ? NORM_FROM_X : NORM_ALL;
+	const int64_t c = g->b->c;
+	for (int64_t i = lo; i < hi; i++) {
+		const int64_t x = i * g->x.stride, dy = i * g->dy.stride, dx = i * g->dx.stride,
+			      q = i * g->addend.stride;
+		SIMD_LOOP
+		for (int64_t j = 0; j < c; j++) {
+			float d = simd_get(g->x.p, half, x + j) - mean[j];
+			float e = simd_get(g->dy.p, half, dy + j);
+			e = masked(mask, e, d, a[j], b[j], 0, slope, keep);
+			float v = e * a[j] - (d * k2[j] + k1[j]);
+			v = addend ? v + simd_get(g->addend.p, half, q + j) : v;
+			simd_put(g->dx.p, half, dx + j, v);
+		}
+	}
+}
+
+typedef void input_gradient(const struct gradient *g, int64_t lo, int64_t hi);
+
+#define INPUT_GRADIENT(name, half, from_x, addend)                                     \
+	SIMD_CLONES static void name(const struct gradient *g, int64_t lo, int64_t hi) \
+	{                                                                              \
+		input_gradient_rows(g, half, from_x, addend, lo, hi);                  \
+	}
+INPUT_GRADIENT(input_all, false, false, false)
+INPUT_GRADIENT(input_all_added, false, false, true)
+INPUT_GRADIENT(input_from_x, false, true, false)
+INPUT_GRADIENT(input_from_x_added, false, true, true)
+INPUT_GRADIENT(input_all_half, true, false, false)
+INPUT_GRADIENT(input_all_added_half, true, false, true)
+INPUT_GRADIENT(input_from_x_half, true, true, false)
+INPUT_GRADIENT(input_from_x_added_half, true, true, true)
+
+static void input_gradient_block(const void *arg, int64_t i)
+{
+	static input_gradient *const gradients[2][2][2] = {
+		{ { input_all, input_all_half }, { input_all_added, input_all_added_half } },
+		{ { input_from_x, input_from_x_half }, { input_from_x_added, input_from_x_added_half } },
+	};
+	const struct gradient *g = arg;
+	gradients[g->mask == NORM_FROM_X][g->addend.p != NULL][g->b->half](
+		g, norm_begin(g->b, i), norm_end(g->b, i));
+}
+
+int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
+{
+	const struct norm_blocks *b = k->state;
+	const float *gamma = a->in[at->gamma], *rstd = a->in[at->rstd];
+	float *dgamma = a->out[1], *dbeta = a->out[2];
+	float *scale = norm_vector(b, a->ws, 0), *k1 = norm_vector(b, a->ws, 1),
+	      *k2 = norm_vector(b, a->ws, 2);
+	const double *sums = a->ws;
+	struct gradient g = {
+		.b = b, .x = norm_source(k, a, at->x), .dy = norm_source(k, a, at->dy),
+		.second = norm_source(k, a, at->second), .y = norm_source(k, a, at->y),
+		.addend = norm_source(k, a, at->addend), .dx = norm_sink(k, a, 0),
+		.masked = norm_sink(k, a, at->masked), .mean = a->in[at->mean], .scale = scale,
+		.beta = norm_source(k, a, at->beta).p, .k1 = k1, .k2 = k2, .f = at->f, .ws = a->ws,
+		.mask = !at->f.on ? NORM_ALL : at->y < 0 ? NORM_FROM_X : NORM_FROM_Y,
+	};
+	for (int64_t j = 0; j < b->c; j++)
+		scale[j] = gamma[j] * rstd[j];    /* as forward: the same z, the same sign */
+	gradient_sums(&g);
+	for (int64_t j = 0; j < b->c; j++) {
+		double db = sums[j], dg = sums[b->c + j] * rstd[j], s = (double)gamma[j] * rstd[j];
+		dbeta[j] = (float)db;
+		dgamma[j] = (float)dg;
+		k1[j] = (float)(s * db / (double)b->rows);
+		k2[j] = (float)(s * rstd[j] * dg / (double)b->rows);
+	}
+	if (g.mask == NORM_FROM_Y) {              /* the first pass left dz there */
+		g.dy = (struct norm_source){ g.masked.p, g.masked.stride };
+		g.mask = NORM_ALL;
+	}
+	norm_each_block(b, true, input_gradient_block, &g);
+	return 0;
+}
+
+/* Inputs x, dy, gamma, mean, variance: the statistics are constants. */
+int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps)
+{
+	const struct norm_blocks *b = k->state;
+	const float *gamma = a->in[2], *variance = a->in[4];
+	float *dgamma = a->out[1], *dbeta = a->out[2], *scale = norm_vector(b, a->ws, 0),
+	      *zero = norm_vector(b, a->ws, 1);
+	const double *sums = a->ws;
+	struct gradient g = { .b = b, .x = norm_source(k, a, 0), .dy = norm_source(k, a, 1),
+		.mean = a->in[3], .scale = scale, .mask = NORM_ALL, .ws = a->ws };
+	gradient_sums(&g);
+	for (int64_t j = 0; j < b->c; j++) {
+		double r = 1 / sqrt((double)variance[j] + eps);
+		dbeta[j] = (float)sums[j];
+		dgamma[j] = (float)(sums[b->c + j] * r);
+		scale[j] = (float)(gamma[j] * r);
+		zero[j] = 0;
+	}
+	struct norm_map map = { b, g.dy, { 0 }, norm_sink(k, a, 0), zero, scale, zero, { 0 } };
+	norm_each_block(b, true, norm_map_block, &map);
+	return 0;
+}
