@@ -134,7 +134,7 @@ static int describe(const struct options *o, struct comm *c, void (*write)(const
 {
 	struct session *s;
 	struct buf out = BUF_INIT;
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA, &s));
+	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SURVEY), &s));
 	if (!o->dump)
 		write(s, &out);
 	print(c, &out);

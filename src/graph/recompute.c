@@ -330,7 +330,9 @@ static void attempt(struct recompute *r, int64_t limit, struct recompute_choice 
 	struct recompute_choice c;
 
 	descend(r, limit, &c);
-	take_back(r, c.bytes > limit ? c.bytes : limit, &c);
+	c.fits = c.bytes <= limit;
+	if (c.fits)
+		take_back(r, limit, &c);
 	c.fits = c.bytes <= limit;
 	if (!first && !better(&c, best))
 		return;
@@ -352,6 +354,11 @@ void recompute_choose(struct recompute *r, int64_t limit, bool cheap, struct rec
 		drop_segments(r, kept >> i);
 		attempt(r, limit, out, false);
 	}
+	if (out->fits || !out->buffers)
+		return;
+	memcpy(r->a->drop, r->best_drop, (size_t)r->a->ntensor * sizeof *r->best_drop);
+	take_back(r, out->bytes, out);
+	memcpy(r->best_drop, r->a->drop, (size_t)r->a->ntensor * sizeof *r->best_drop);
 }
 
 int recompute_arena(struct recompute *r, int64_t *bytes)

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/host.h"
+#include "base/err.h"
 #include "graph/pass.h"
 #include "op/conv_geom.h"
 #include "train/describe_ranks.h"
+#include "train/survey.h"
 
 /* --- counting --- */
 
@@ -246,17 +247,21 @@ static void describe_prediction(const struct session *s, const struct plan *p, s
 	           peak / 1e9, rate / 1e9);
 }
 
-/* Activations grow with the batch; parameters do not. */
-static void describe_largest_batch(const struct plan *p, struct buf *out)
+static void describe_largest_batch(const struct session *s, struct buf *out)
 {
-	const char *by;
-	double fixed, have = (double)host_memory(&by), each = (double)p->g->arena_bytes / (double)p->batch;
-	struct plan_memory m;
-	measure_memory(p, &m);
-	fixed = (double)(m.parameters + m.optimizer);
-	if (have > fixed && each > 0)
-		buf_printf(out, "largest batch about %.0f in the %.3g GiB that the %s offers now\n", (have - fixed) / each,
-		           have / (1 << 30), by);
+	struct survey_batch b;
+	int mark = err_count();
+	if (survey_batch(s, &b) < 0) {
+		err_truncate(mark);
+		return;
+	}
+	if (b.plain < 0)
+		return;
+	buf_printf(out, "largest batch %" PRId64, b.plain);
+	if (b.again > b.plain)
+		buf_printf(out, ", or %" PRId64 " with activations computed again,", b.again);
+	buf_printf(out, strcmp(b.by, "limit") ? " in the %.3g GiB that the %s offers now\n" : " in the %.3g GiB of the %s\n",
+	           (double)b.have / (1 << 30), b.by);
 }
 
 void describe_check(const struct session *s, struct buf *out)
@@ -268,7 +273,7 @@ void describe_check(const struct session *s, struct buf *out)
 	describe_model(s, p, out);
 	describe_data(s, out);
 	describe_memory(p, out);
-	describe_largest_batch(p, out);
+	describe_largest_batch(s, out);
 	describe_ranks_text(s, p, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
 }
@@ -311,6 +316,7 @@ void describe_text(const struct session *s, struct buf *out)
 {
 	struct arena *a = arena_new();
 	describe_check(s, out);
+	survey_text(s, out);
 	describe_prediction(s, s->train_plan[0], out);
 	describe_kernels(s->train_plan[0], out);
 	buf_puts(out, "\neffective config:\n\n");
@@ -334,6 +340,16 @@ static void describe_flops_json(const struct plan *p, struct buf *out)
 	buf_puts(out, "},\n");
 }
 
+static void describe_peak_json(const struct plan *p, struct buf *out)
+{
+	const struct graph *g = p->g;
+	buf_printf(out, ", \"arena\": %" PRId64 ", \"lower_bound\": %" PRId64, g->arena_bytes, g->arena_lower_bound);
+	if (g->arena_peak_node == NONE)
+		return;
+	buf_puts(out, ", \"peak_node\": ");
+	buf_json_string(out, g->node[g->arena_peak_node]->name);
+}
+
 void describe_json(const struct session *s, struct buf *out)
 {
 	const struct plan *p = s->train_plan[0];
@@ -349,9 +365,11 @@ void describe_json(const struct session *s, struct buf *out)
 	describe_flops_json(p, out);
 	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64 ", \"optimizer\": %"
 	           PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64 ", \"inputs\": %" PRId64
-	           ", \"peak\": %" PRId64 "},\n", m.parameters, m.gradients, m.optimizer, m.activations, m.workspace,
+	           ", \"peak\": %" PRId64, m.parameters, m.gradients, m.optimizer, m.activations, m.workspace,
 	           m.inputs, m.peak);
-	buf_puts(out, " \"groups\": ");
+	describe_peak_json(p, out);
+	survey_json(s, out);
+	buf_puts(out, "},\n \"groups\": ");
 	describe_ranks_json(p, out);
 	buf_printf(out, ",\n \"nodes\": %d, \"fingerprint\": \"%016" PRIx64 "\",\n \"config\": ",
 	           p->g->nnode, graph_fingerprint(p->g));

@@ -59,6 +59,36 @@ static int refuse(const struct recompute_choice *least, int64_t arena, const str
 	           g->node[least->node]->name, g->node[least->node]->op->name);
 }
 
+void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct recompute_choice *out)
+{
+	size_t *ws = memory_workspaces(e, g);
+	struct recompute *r = recompute_new(g, ws);
+	recompute_choose(r, arena, false, out);
+	recompute_free(r);
+	mem_free(ws);
+}
+
+void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *g)
+{
+	static const struct { const char *name; double share; bool cheap; } wanted[] = {
+		{ "nothing", 1, true }, { "no convolutions", 0, true }, { "to 75 %", 0.75, false },
+		{ "to 50 %", 0.5, false }, { "to the least", 0, false }
+	};
+	size_t *ws = memory_workspaces(e, g);
+	struct recompute *r = recompute_new(g, ws);
+	int64_t kept = g->arena_lower_bound;
+	s->n = 0;
+	for (int i = 0; i < MEMORY_ROWS; i++) {
+		struct memory_row *row = &s->row[s->n];
+		row->name = wanted[i].name;
+		recompute_choose(r, (int64_t)((double)kept * wanted[i].share), wanted[i].cheap, &row->choice);
+		if (row->choice.fits || wanted[i].share == 0)
+			s->n++;
+	}
+	recompute_free(r);
+	mem_free(ws);
+}
+
 int memory_fit(struct exec **e, struct graph *g, const struct memory_wish *w, struct memory_fit *out)
 {
 	*out = (struct memory_fit){ memory_fixed(g), (int64_t)exec_arena_bytes(*e), { .fits = true } };

@@ -21,6 +21,17 @@ struct memory_fit {
 	struct recompute_choice choice;  /* buffers 0: nothing is */
 };
 
+/* Memory against time: the least that is alive in the arena for what is computed again. */
+enum { MEMORY_ROWS = 5 };
+struct memory_row {
+	const char *name;
+	struct recompute_choice choice;
+};
+struct memory_survey {
+	int n;                           /* 0: nobody asked */
+	struct memory_row row[MEMORY_ROWS];   /* with nothing computed again first, the least last */
+};
+
 /* Bytes of a step outside its arena. */
 int64_t memory_fixed(const struct graph *g);
 /* A copy of the nodes' workspaces, by id; mem_free it. */
@@ -28,5 +39,9 @@ size_t *memory_workspaces(const struct exec *e, const struct graph *g);
 /* *e is the executor of g. If its step needs more than the limit, computes activations again in g, and *e is NULL:
  * g is to be planned anew. E_CONFIG, with the least that a step can do with, if that is not enough. */
 int memory_fit(struct exec **e, struct graph *g, const struct memory_wish *w, struct memory_fit *out);
+/* The cheapest choice of what to compute again for `arena` bytes, or the smallest. g stays as it is. */
+void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct recompute_choice *out);
+/* Fills in what is possible. g stays as it is. */
+void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *g);
 
 #endif

@@ -308,6 +308,8 @@ static int pass_recompute(struct graph *g, struct pass_env *env)
 	struct compilation *c = env->user;
 	const struct memory_wish wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
 	TRY(exec_new(&c->p->exec, g, c->r->dev));
+	if (c->r->survey)
+		memory_survey(&c->p->survey, c->p->exec, g);
 	return memory_fit(&c->p->exec, g, &wish, &c->p->memory);
 }
 

@@ -31,6 +31,7 @@ struct plan_request {
 	enum plan_mode mode;
 	int64_t batch;
 	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
+	bool survey;                     /* fill in plan.survey */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
 	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are planned for; ranks 0 or 1: alone */
 	const char *dump;                /* --dump=PASS */
@@ -45,6 +46,7 @@ struct plan {
 	struct graph *g;
 	struct exec *exec;
 	struct memory_fit memory;        /* what the limit made of it */
+	struct memory_survey survey;
 	/* Inputs the host writes; NONE where the plan has no such. */
 	tid input, target, learning_rate, step, micro, random_key;
 	/* Results. */

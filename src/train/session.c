@@ -3,6 +3,7 @@
  * Opening and closing a run. Order: data headers say the shapes, plans follow from them, then memory. */
 #include "train/session.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -201,6 +202,23 @@ static int64_t store_bytes(const struct session *s, const struct graph *g)
 	return sum;
 }
 
+/* What the limit of memory could do for a plan whose arena has room for `arena` bytes. */
+static const char *memory_remedy(const struct session *s, const struct plan *p, int64_t arena)
+{
+	struct recompute_choice c;
+	double mib = 1 << 20, fixed = (double)p->memory.fixed, limit = fixed + (double)arena;
+	bool small = limit < 100 * mib;
+	if (s->config->train.memory.limit != INT64_MIN)
+		return "";
+	memory_least(p->exec, p->g, arena, &c);
+	if (c.fits)
+		return arena_printf(s->config->arena, ", or give 'train.memory: {limit: %.0f%s}', which computes activations "
+		                    "again (%.0f %% more arithmetic)", floor(small ? limit / 1024 : limit / mib),
+		                    small ? "KiB" : "MiB", 100 * c.cost.flops / graph_cost(p->g, EXEC_MICRO | EXEC_UPDATE).flops);
+	return arena_printf(s->config->arena, " (computing activations again, by 'train.memory.limit', helps down to %.0f MiB)",
+	                    (fixed + (double)c.bytes) / mib);
+}
+
 /* A plan that does not fit is refused now, not killed by the system in its first step. */
 static int check_memory(const struct session *s, const struct plan *p)
 {
@@ -213,9 +231,10 @@ static int check_memory(const struct session *s, const struct plan *p)
 	return ERR(E_NOMEM, config_place(s->config, "train", "batch_size"),
 	           "a step of %lld samples needs %.0f MiB (%.0f for parameters and the optimizer, %.0f for activations and "
 	           "workspace), but the %s offers %.0f MiB; make 'train.batch_size' smaller%s (with 'train.accumulate' larger), "
-	           "or the samples, or run where there is more memory", (long long)p->batch, (double)(fixed + step) / mib,
+	           "or the samples, or run where there is more memory%s", (long long)p->batch, (double)(fixed + step) / mib,
 	           (double)fixed / mib, (double)step / mib, by, (double)have / mib,
-	           fits > 0 && fits < p->batch ? arena_printf(s->config->arena, " (about %lld fit)", (long long)fits) : "");
+	           fits > 0 && fits < p->batch ? arena_printf(s->config->arena, " (about %lld fit)", (long long)fits) : "",
+	           have > fixed ? memory_remedy(s, p, have - fixed) : "");
 }
 
 static int compare(const struct session *s, const struct plan *p)
@@ -238,7 +257,8 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 {
 	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
 		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
-		.keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot, .ranks = s->ranks };
+		.survey = o->need & SESSION_SURVEY, .keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot,
+		.ranks = s->ranks };
 	TRY(plan_new(out, &r));
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);

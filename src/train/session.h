@@ -31,6 +31,7 @@ enum session_need {
 	SESSION_DUMP = 16,         /* gradients and outputs of training plans can be read after the step */
 	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */
 	SESSION_SYNTHETIC = 64,    /* the same, and do not look for data at all */
+	SESSION_SURVEY = 128,      /* what the training plan's memory could come to */
 	SESSION_RUN = 8            /* memory bound, ready to run; without it only planned */
 };
 

@@ -13,6 +13,14 @@ expect 69 "$train" tiny.yaml
 says err 'tiny.yaml:24:31: a step of 3 samples needs'
 says err 'but the machine offers 0 MiB'
 says err "make 'train.batch_size' smaller"
+says err "by 'train.memory.limit', helps down to 3 MiB"
+# With a little less than is needed the remedy is a limit, and that is one.
+echo 'MemAvailable: 4000 kB' >host/proc/meminfo
+expect 69 "$train" tiny.yaml
+limit=$(sed -n 's/.*{limit: \([0-9]*KiB\)}.*/\1/p' err)
+[ "$limit" ] || fail "no limit is offered"
+expect 0 "$train" --set train.steps=1 --set train.memory.limit="$limit" tiny.yaml
+rm -r runs
 echo 'MemAvailable: 99000000 kB' >host/proc/meminfo
 echo '0::/' >host/proc/self/cgroup
 echo 200000 >host/sys/fs/cgroup/memory.max

@@ -5,8 +5,9 @@
 # limit is kept. A limit that cannot be met is refused with one that can.
 . "${DLX_SOURCE:?}/test/lib.sh"
 
-number() {
-	sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" plan | head -n 1
+# Bytes of the step in ./plan.
+peak() {
+	sed -n 's/.*"peak": \([0-9]*\), "arena".*/\1/p' plan
 }
 
 # step DIR OPTIONS...: one step of made-up data.
@@ -41,7 +42,7 @@ same() {
 		diff -r plain again || fail "$config in $limit MiB: not the same bits"
 		expect 0 "$train" --plan=json --set train.memory.limit="${limit}MiB" "$@"
 		cp out plan
-		[ "$(number peak)" -le $((limit * 1048576)) ] || fail "$config: a plan of $(number peak) bytes for $limit MiB"
+		[ "$(peak)" -le $((limit * 1048576)) ] || fail "$config: a plan of $(peak) bytes for $limit MiB"
 	done
 }
 
@@ -58,12 +59,12 @@ cp "$DLX_SOURCE/test/train/tiny.yaml" .
 expect 0 "$train" --quiet --set train.steps=3 --set run.dir=plain-run tiny.yaml
 expect 0 "$train" --plan=json tiny.yaml
 cp out plan
-limit=$(($(number peak) * 4 / 5))
+limit=$(($(peak) * 4 / 5))
 expect 0 "$train" --quiet --set train.steps=3 --set run.dir=again-run --set train.memory.limit=$limit tiny.yaml
 [ "$(newest_state plain-run)" = "$(newest_state again-run)" ] || fail 'training under a limit ends in other weights'
 expect 0 "$train" --plan=json --set train.memory.limit=$limit tiny.yaml
 cp out plan
-[ "$(number peak)" -le "$limit" ] || fail "a plan of $(number peak) bytes for $limit"
+[ "$(peak)" -le "$limit" ] || fail "a plan of $(peak) bytes for $limit"
 
 expect 78 "$train" --check --set train.memory.limit=1KiB tiny.yaml
 says err "cannot do with 0.000977 MiB: however much is computed again"
