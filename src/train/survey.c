@@ -40,7 +40,7 @@ static struct need need_of(const struct plan *p, double arena)
 static int try_batch(const struct session *s, int64_t batch, int64_t limit, double *total)
 {
 	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
-		.mode = PLAN_TRAIN, .batch = batch, .limit = limit };
+		.mode = PLAN_TRAIN, .batch = batch, .limit = limit, .ranks = s->ranks };
 	struct plan *p;
 	TRY(plan_new(&p, &r));
 	*total = (double)p->memory.fixed + (double)exec_arena_bytes(p->exec);
