@@ -150,7 +150,7 @@ static bool is_slice(const struct layout *l, const struct shape *s)
 }
 
 /* What oneDNN 2.6 reaches for the gradient of the weights, in multiply-adds a second. */
-static double weights_rate(const struct conv_geom *g)
+static double weights_rate(const struct conv_geom *g, bool half)
 {
 	const int64_t least = g->ci < g->co ? g->ci : g->co;
 	bool point = true, strided = false, dilated = false;
@@ -160,6 +160,8 @@ static double weights_rate(const struct conv_geom *g)
 		strided |= g->stride[i] > 1;
 		dilated |= g->dilation[i] > 1;
 	}
+	if (half)
+		return least < 32 ? 180e9 : point ? 270e9 : 330e9;
 	if (point)
 		return least < 64 ? 40e9 : least < 256 ? 150e9 : 195e9;
 	if (strided)
@@ -167,17 +169,26 @@ static double weights_rate(const struct conv_geom *g)
 	return dilated ? 150e9 : least < 32 ? 170e9 : least < 64 ? 200e9 : 220e9;
 }
 
+static double rate(const struct conv_task *t)
+{
+	const struct conv_geom *g = &t->geom;
+	const bool half = t->dtype == DTYPE_BF16;
+
+	if (t->kind == CONV_BACKWARD_WEIGHTS)
+		return weights_rate(g, half);
+	if (half)
+		return g->ci < 32 || g->co < 32 ? 340e9 : 430e9;
+	return t->kind == CONV_FORWARD ? 215e9 : 185e9;
+}
+
+#define SLICE_RATE 0.25e9
+
 static double seconds(const struct conv_task *t)
 {
 	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
-	const bool half = t->dtype == DTYPE_BF16;
-	double rate = t->kind == CONV_FORWARD ? half ? 480e9 : 215e9 : half ? 450e9 : 185e9;
+	const bool sliced = is_slice(&t->x, &xs) || is_slice(&t->y, &ys);
 
-	if (t->kind == CONV_BACKWARD_WEIGHTS)
-		rate = weights_rate(&t->geom) * (half ? 2 : 1);
-	if (is_slice(&t->x, &xs) || is_slice(&t->y, &ys))
-		rate = 0.25e9;
-	return conv_macs(&t->geom) / rate;
+	return conv_macs(&t->geom) / (sliced ? SLICE_RATE : rate(t));
 }
 
 /* Rows, channels and inner of the result, to which the bias is added. */

@@ -219,49 +219,38 @@ struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel)
 
 /* --- estimate --- */
 
-/* Cycles of a core for the transforms of 16 channels of a tile (a weight). */
-struct costs {
-	double input, output, gradient, weights;
-};
-
-static const struct costs costs6 = { 250, 150, 150, 250 }, costs8 = { 300, 200, 200, 450 };
-
+/* Fitted to nodes of whole steps, where tensors come from memory: within a fifth for most. Cycles of
+ * a core for the transforms of 16 channels of a tile (a weight). */
+#define INPUT 370
+#define OUTPUT 370            /* an output gradient's, too */
+#define WEIGHTS 400
+#define MULTIPLY (1 / 1.5)    /* a vector */
+#define SUM 5.5               /* bringing a vector of sums for the next WINO_K channels */
 #define CYCLES 4.2e9          /* a second */
 #define OVERHEAD 10e-6        /* seconds: two parallel regions */
 
-/* Vectors that the products multiply in a cycle: best with two vectors of outputs and transformed
- * weights that stay in the second level cache. */
-static double product_rate(const struct wino *w, double u_bytes)
-{
-	if (w->co <= WINO_LANES)
-		return 1.2;
-	return u_bytes > 4e6 ? 1.4 : 1.7;
-}
-
-/* Input channels that a product takes as long as: sums are loaded and stored whatever their number,
- * and for the weights a few make too short a product. */
+/* Input channels that a product takes as long as: for the weights a few make too short a product. */
 static int64_t multiplied(const struct wino *w)
 {
-	const int64_t few = w->kind == CONV_BACKWARD_WEIGHTS ? 24 : 12;
-	return w->ci < few ? few : w->ci;
+	return w->kind == CONV_BACKWARD_WEIGHTS && w->ci < 24 ? 24 : w->ci;
 }
 
 double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind)
 {
-	const struct costs *k = f->alpha == 6 ? &costs6 : &costs8;
 	struct wino w = { .form = f, .kind = kind };
 	find_sizes(&w, c);
 	const double vi = (double)(up(w.ci, WINO_LANES) * w.deep_taps), vo = (double)up(w.co, WINO_LANES);
 	const double ci = (double)(multiplied(&w) * w.deep_taps), positions = f->alpha * f->alpha;
 	const double u_bytes = 4 * positions * ci * vo * WINO_LANES;
-	double tile = positions * ci * vo / product_rate(&w, u_bytes);
+	double tile = positions * ci * vo * MULTIPLY;
 	if (kind == CONV_BACKWARD_WEIGHTS)
-		tile += k->input * vi * (double)w.npanel + k->gradient * vo * (double)w.nchunk;
+		tile += INPUT * vi * (double)w.npanel + OUTPUT * vo * (double)w.nchunk;
 	else
-		tile += k->input * vi * (double)up(w.npanel, 8) + k->output * vo;
-	const double cycles = tile * (double)w.ntile + k->weights * ci * vo;
+		tile += positions * vo * (double)w.nchunk * SUM +
+		        INPUT * vi * (double)up(w.npanel, 8) + OUTPUT * vo;
+	const double cycles = tile * (double)w.ntile + WEIGHTS * ci * vo;
 	/* Transformed weights too large for the cache beside all else go through memory. */
-	return OVERHEAD + cycles / 2 / CYCLES + u_bytes / (u_bytes > 4e6 ? 5e9 : 50e9);
+	return OVERHEAD + cycles / 2 / CYCLES + u_bytes / (u_bytes > 4e6 ? 8e9 : 25e9);
 }
 
 #endif
