@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "op/cuda.h"
+#include "op/row.h"
 #include "op/simd.h"
 #include "op/window_cuda.h"
 
@@ -132,64 +133,75 @@ static struct run run_from(const struct window *w, int64_t first, const int64_t 
 	return (struct run){ inner ? whole[1] - first : 1, last - *tap, w->s[2] };
 }
 
-/* y (fresh: =, else +=) f times one pixel, or the sum of two neighbours, of each window from x on. */
-SIMD_INLINE void add_pixels(const float *x, int64_t c, struct run r, bool two, bool fresh, float f,
-                            float *y)
+/* y (fresh: =, else +=) f times one pixel, or the sum of two neighbours, of each window from x on.
+ * half: x is bf16. */
+SIMD_INLINE void add_pixels(const void *x, const int half, int64_t c, struct run r, bool two,
+                            bool fresh, float f, float *y)
 {
-	for (int64_t o = 0; o < r.count; o++, x += r.step * c, y += c)
+	for (int64_t o = 0; o < r.count; o++, y += c) {
+		const void *p = row_at(x, half, o * r.step * c);
 		SIMD_LOOP
-		for (int64_t j = 0; j < c; j++)
-			y[j] = (fresh ? 0 : y[j]) + f * (two ? x[j] + x[c + j] : x[j]);
+		for (int64_t j = 0; j < c; j++) {
+			float v = simd_get(p, half, j);
+			y[j] = (fresh ? 0 : y[j]) + f * (two ? v + simd_get(p, half, c + j) : v);
+		}
+	}
 }
 
 /* The windows from dx on += f * dy. */
-SIMD_INLINE void spread_windows(const float *dy, int64_t c, struct run r, float f, float *dx)
+SIMD_INLINE void spread_windows(const void *dy, const int half, int64_t c, struct run r, float f,
+                                float *dx)
 {
-	for (int64_t o = 0; o < r.count; o++, dx += r.step * c, dy += c)
+	for (int64_t o = 0; o < r.count; o++, dx += r.step * c)
 		for (int64_t t = 0; t < r.taps; t++)
 			SIMD_LOOP
 			for (int64_t j = 0; j < c; j++)
-				dx[t * c + j] += f * dy[j];
+				dx[t * c + j] += f * simd_get(dy, half, o * c + j);
 }
 
 /* With few channels, loops over a number of them that the compiler does not know cost more than what
  * they do. */
-SIMD_INLINE void add_widths(const float *x, int64_t c, struct run r, bool two, bool fresh, float f,
-                            float *y)
+SIMD_INLINE void add_widths(const void *x, const int half, int64_t c, struct run r, bool two,
+                            bool fresh, float f, float *y)
 {
 	if (c == 16)
-		add_pixels(x, 16, r, two, fresh, f, y);
+		add_pixels(x, half, 16, r, two, fresh, f, y);
 	else if (c == 32)
-		add_pixels(x, 32, r, two, fresh, f, y);
+		add_pixels(x, half, 32, r, two, fresh, f, y);
 	else
-		add_pixels(x, c, r, two, fresh, f, y);
+		add_pixels(x, half, c, r, two, fresh, f, y);
 }
 
-SIMD_CLONES static void add_run(const float *x, int64_t c, struct run r, bool fresh, float f, float *y)
-{
-	int64_t t = 0;
-	if (r.taps > 1 && fresh)
-		add_widths(x, c, r, true, true, f, y), t = 2;
-	else if (fresh)
-		add_widths(x, c, r, false, true, f, y), t = 1;
-	for (; t + 2 <= r.taps; t += 2)
-		add_widths(x + t * c, c, r, true, false, f, y);
-	if (t < r.taps)
-		add_widths(x + t * c, c, r, false, false, f, y);
-}
+#define RUNS(type, half)                                                                        \
+	SIMD_CLONES static void add_run##type(const void *x, int64_t c, struct run r,           \
+	                                      bool fresh, float f, float *y)                    \
+	{                                                                                       \
+		int64_t t = 0;                                                                  \
+		if (r.taps > 1 && fresh)                                                        \
+			add_widths(x, half, c, r, true, true, f, y), t = 2;                     \
+		else if (fresh)                                                                 \
+			add_widths(x, half, c, r, false, true, f, y), t = 1;                    \
+		for (; t + 2 <= r.taps; t += 2)                                                 \
+			add_widths(row_at(x, half, t * c), half, c, r, true, false, f, y);      \
+		if (t < r.taps)                                                                 \
+			add_widths(row_at(x, half, t * c), half, c, r, false, false, f, y);     \
+	}                                                                                       \
+	SIMD_CLONES static void spread_run##type(const void *dy, int64_t c, struct run r,       \
+	                                         float f, float *dx)                            \
+	{                                                                                       \
+		if (c == 16)                                                                    \
+			spread_windows(dy, half, 16, r, f, dx);                                 \
+		else if (c == 32)                                                               \
+			spread_windows(dy, half, 32, r, f, dx);                                 \
+		else                                                                            \
+			spread_windows(dy, half, c, r, f, dx);                                  \
+	}
 
-SIMD_CLONES static void spread_run(const float *dy, int64_t c, struct run r, float f, float *dx)
-{
-	if (c == 16)
-		spread_windows(dy, 16, r, f, dx);
-	else if (c == 32)
-		spread_windows(dy, 32, r, f, dx);
-	else
-		spread_windows(dy, c, r, f, dx);
-}
+RUNS(, 0)
+RUNS(_half, 1)
 
 /* The row of means of windows (od, oh); x at batch element n. */
-static void average_row(const struct window *w, const float *x, int64_t od, int64_t oh, float *y)
+static void average_row(const struct window *w, const void *x, int64_t od, int64_t oh, float *y)
 {
 	int64_t d0, d1, h0, h1, whole[2], tap, c = w->in.c;
 	struct run r;
@@ -198,13 +210,14 @@ static void average_row(const struct window *w, const float *x, int64_t od, int6
 	window_whole(w, &whole[0], &whole[1]);
 	for (int64_t kd = d0; kd < d1; kd++)
 		for (int64_t kh = h0; kh < h1; kh++) {
-			const float *row = x + row_offset(&w->in, 0, od * w->s[0] - w->lo[0] + kd,
-			                                  oh * w->s[1] - w->lo[1] + kh);
+			const int64_t row = row_offset(&w->in, 0, od * w->s[0] - w->lo[0] + kd,
+			                               oh * w->s[1] - w->lo[1] + kh);
 			for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count) {
 				r = run_from(w, ow, whole, &tap);
-				add_run(row + (ow * w->s[2] - w->lo[2] + tap) * c, c, r,
-				        kd == d0 && kh == h0, (float)share(w, (int64_t[]){ od, oh, ow }),
-				        y + ow * c);
+				const int64_t at = row + (ow * w->s[2] - w->lo[2] + tap) * c;
+				(w->half ? add_run_half : add_run)(
+					row_at(x, w->half, at), c, r, kd == d0 && kh == h0,
+					(float)share(w, (int64_t[]){ od, oh, ow }), y + ow * c);
 			}
 		}
 }
@@ -214,29 +227,33 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	const struct window *w = k->state;
 	const struct grid *g = &w->out;
 	int64_t rows = g->n * g->d[0] * g->d[1], length = g->d[2] * g->c;
-	const float *x = a->in[0];
-	float *y = a->out[0];
+	const struct row_out r = row_out_of(k, a, length);
 #pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
-	for (int64_t i = 0; i < rows; i++)
-		average_row(w, x + row_offset(&w->in, i / (g->d[0] * g->d[1]), 0, 0),
-		            i / g->d[1] % g->d[0], i % g->d[1], y + i * length);
+	for (int64_t i = 0; i < rows; i++) {
+		const int64_t image = row_offset(&w->in, i / (g->d[0] * g->d[1]), 0, 0);
+		float *y = row_begin(&r, i);
+		average_row(w, row_at(a->in[0], w->half, image), i / g->d[1] % g->d[0], i % g->d[1],
+		            y);
+		row_end(&r, i, y);
+	}
 	return 0;
 }
 
 /* What the windows of output row (n, od, oh), at dy, give to the input row at dx. */
-static void spread_row(const struct window *w, const float *dy, int64_t od, int64_t oh, float *dx)
+static void spread_row(const struct window *w, const void *dy, int64_t od, int64_t oh, float *dx)
 {
 	int64_t whole[2], tap, c = w->in.c;
 	struct run r;
 	window_whole(w, &whole[0], &whole[1]);
 	for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count) {
 		r = run_from(w, ow, whole, &tap);
-		spread_run(dy + ow * c, c, r, (float)share(w, (int64_t[]){ od, oh, ow }),
-		           dx + (ow * w->s[2] - w->lo[2] + tap) * c);
+		(w->half ? spread_run_half : spread_run)(
+			row_at(dy, w->half, ow * c), c, r, (float)share(w, (int64_t[]){ od, oh, ow }),
+			dx + (ow * w->s[2] - w->lo[2] + tap) * c);
 	}
 }
 
-static void grad_row(const struct window *w, const float *dy, int64_t n, int64_t d, int64_t h,
+static void grad_row(const struct window *w, const void *dy, int64_t n, int64_t d, int64_t h,
                      float *dx)
 {
 	int64_t d0, d1, h0, h1;
@@ -245,7 +262,8 @@ static void grad_row(const struct window *w, const float *dy, int64_t n, int64_t
 	window_covers(w, 1, h, &h0, &h1);
 	for (int64_t od = d0; od < d1; od++)
 		for (int64_t oh = h0; oh < h1; oh++)
-			spread_row(w, dy + row_offset(&w->out, n, od, oh), od, oh, dx);
+			spread_row(w, row_at(dy, w->half, row_offset(&w->out, n, od, oh)), od, oh,
+			           dx);
 }
 
 static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
@@ -253,10 +271,14 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	const struct window *w = k->state;
 	const struct grid *g = &w->in;
 	int64_t rows = g->n * g->d[0] * g->d[1], length = g->d[2] * g->c;
+	const struct row_out r = row_out_of(k, a, length);
 #pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
-	for (int64_t i = 0; i < rows; i++)
+	for (int64_t i = 0; i < rows; i++) {
+		float *dx = row_begin(&r, i);
 		grad_row(w, a->in[0], i / (g->d[0] * g->d[1]), i / g->d[1] % g->d[0], i % g->d[1],
-		         (float *)a->out[0] + i * length);
+		         dx);
+		row_end(&r, i, dx);
+	}
 	return 0;
 }
 
@@ -295,7 +317,8 @@ static const struct op op_average_pool = {
 	.shape = shape, .grad = grad, .cost = window_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_average_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run,
+		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = average_pool_cuda)
 	},
 	.samples = samples,
@@ -310,7 +333,8 @@ static const struct op op_average_pool_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan_grad,
 		                        .run = ref_average_grad_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run,
+		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = average_pool_grad_cuda)
 	},
 	.samples = grad_samples,

@@ -12,6 +12,7 @@
 #include "op/cuda.h"
 #include "op/emit.h"
 #include "op/grid.h"
+#include "op/row.h"
 #include "op/simd.h"
 
 struct global_average {
@@ -28,7 +29,7 @@ static const struct field fields[] = {
 static int shape(struct graph *g, struct node *n)
 {
 	const struct global_average *at = n->attr;
-	TRY(check_dtype(g, n, 0, DTYPE_F32));
+	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 3, 5));
 	struct grid x = grid_of(node_in_shape(g, n, 0));
 	x.d[0] = x.d[1] = x.d[2] = 1;
@@ -97,28 +98,33 @@ static int cpu_plan(struct kplan *k)
 	return 0;
 }
 
-SIMD_CLONES static void add_rows(const float *x, int64_t rows, int64_t c, float *sum)
-{
-	memset(sum, 0, sizeof *sum * (size_t)c);
-	for (int64_t r = 0; r < rows; r++, x += c)
-#pragma omp simd
-		for (int64_t j = 0; j < c; j++)
-			sum[j] += x[j];
-}
+#define ADD_ROWS(name, half)                                                                    \
+	SIMD_CLONES static void name(const void *x, int64_t rows, int64_t c, float *sum)        \
+	{                                                                                       \
+		memset(sum, 0, sizeof *sum * (size_t)c);                                        \
+		for (int64_t r = 0; r < rows; r++)                                              \
+			SIMD_LOOP                                                               \
+			for (int64_t j = 0; j < c; j++)                                         \
+				sum[j] += simd_get(x, half, r * c + j);                         \
+	}
+
+ADD_ROWS(add_rows, 0)
+ADD_ROWS(add_rows_half, 1)
 
 static int cpu_run(const struct kplan *k, const struct kargs *a)
 {
-	const struct grid *x = k->state;
-	int64_t points = grid_points(x), blocks = block_count(x), c = x->c;
+	const struct grid *g = k->state;
+	int64_t points = grid_points(g), blocks = block_count(g), c = g->c;
+	bool half = row_half(k, 0);
 	float *part = a->ws, *y = a->out[0];
-#pragma omp parallel for schedule(static) if (x->n * points * c > FORK_FLOATS)
-	for (int64_t i = 0; i < x->n * blocks; i++) {
+#pragma omp parallel for schedule(static) if (g->n * points * c > FORK_FLOATS)
+	for (int64_t i = 0; i < g->n * blocks; i++) {
 		int64_t first = i % blocks * BLOCK,
 			rows = points - first < BLOCK ? points - first : BLOCK;
-		add_rows((const float *)a->in[0] + (i / blocks * points + first) * c, rows, c,
-		         part + i * c);
+		const void *x = row_at(a->in[0], half, (i / blocks * points + first) * c);
+		(half ? add_rows_half : add_rows)(x, rows, c, part + i * c);
 	}
-	for (int64_t i = 0; i < x->n * c; i++) {
+	for (int64_t i = 0; i < g->n * c; i++) {
 		double sum = 0;
 		for (int64_t b = 0; b < blocks; b++)
 			sum += (double)part[(i / c * blocks + b) * c + i % c];
@@ -164,7 +170,8 @@ static const struct op op_global_average = {
 	.shape = shape, .grad = grad, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,
+		                  .bf16_in = 1 },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run)
 	},
 	.samples = samples,

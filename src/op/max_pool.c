@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "op/check.h"
 #include "op/cuda.h"
+#include "op/row.h"
 #include "op/simd.h"
 #include "op/window_cuda.h"
 
@@ -187,64 +188,65 @@ static struct run run_from(const struct window *w, int64_t first, int64_t most,
 }
 
 /* One or two neighbouring places of the windows, from x on; pixels are c channels apart, of which
- * there are `tile`. fresh: y and best hold nothing yet. */
-SIMD_INLINE void max_places(const float *x, int64_t c, int64_t tile, struct run r, bool two,
-                            int32_t place, bool fresh, float *y, int32_t *best)
+ * there are `tile`. fresh: y and best hold nothing yet. half: x is bf16. */
+SIMD_INLINE void max_places(const void *x, const int half, int64_t c, int64_t tile, struct run r,
+                            bool two, int32_t place, bool fresh, float *y, int32_t *best)
 {
-	for (int64_t o = 0; o < r.count; o++, x += r.step * c, y += tile, best += tile)
+	for (int64_t o = 0; o < r.count; o++, y += tile, best += tile) {
+		const void *p = row_at(x, half, o * r.step * c);
 		SIMD_LOOP
 		for (int64_t j = 0; j < tile; j++) {
-			float m = fresh ? x[j] : y[j];
+			float m = fresh ? simd_get(p, half, j) : y[j];
 			int32_t b = fresh ? place : best[j];
 			if (!fresh)
-				larger(x[j], place, &m, &b);
+				larger(simd_get(p, half, j), place, &m, &b);
 			if (two)
-				larger(x[c + j], place + 1, &m, &b);
+				larger(simd_get(p, half, c + j), place + 1, &m, &b);
 			y[j] = m;
 			best[j] = b;
 		}
+	}
 }
 
 /* With few channels, loops over a number of them that the compiler does not know cost more than what
  * they do. */
-SIMD_INLINE void max_widths(const float *x, int64_t c, int64_t tile, struct run r, bool two,
-                            int32_t place, bool fresh, float *y, int32_t *best)
+SIMD_INLINE void max_widths(const void *x, const int half, int64_t c, int64_t tile, struct run r,
+                            bool two, int32_t place, bool fresh, float *y, int32_t *best)
 {
 	if (c == 16)
-		max_places(x, 16, 16, r, two, place, fresh, y, best);
+		max_places(x, half, 16, 16, r, two, place, fresh, y, best);
 	else if (c == 32)
-		max_places(x, 32, 32, r, two, place, fresh, y, best);
+		max_places(x, half, 32, 32, r, two, place, fresh, y, best);
 	else
-		max_places(x, c, tile, r, two, place, fresh, y, best);
+		max_places(x, half, c, tile, r, two, place, fresh, y, best);
 }
 
-SIMD_CLONES static void max_two(const float *x, int64_t c, int64_t tile, struct run r, int32_t place,
-                                bool fresh, float *y, int32_t *best)
-{
-	if (fresh)
-		max_widths(x, c, tile, r, true, place, true, y, best);
-	else
-		max_widths(x, c, tile, r, true, place, false, y, best);
-}
+#define MAX_SOME(name, half, two)                                                               \
+	SIMD_CLONES static void name(const void *x, int64_t c, int64_t tile, struct run r,      \
+	                             int32_t place, bool fresh, float *y, int32_t *best)        \
+	{                                                                                       \
+		if (fresh)                                                                      \
+			max_widths(x, half, c, tile, r, two, place, true, y, best);             \
+		else                                                                            \
+			max_widths(x, half, c, tile, r, two, place, false, y, best);            \
+	}
 
-SIMD_CLONES static void max_one(const float *x, int64_t c, int64_t tile, struct run r, int32_t place,
-                                bool fresh, float *y, int32_t *best)
-{
-	if (fresh)
-		max_widths(x, c, tile, r, false, place, true, y, best);
-	else
-		max_widths(x, c, tile, r, false, place, false, y, best);
-}
+MAX_SOME(max_two, 0, true)
+MAX_SOME(max_one, 0, false)
+MAX_SOME(max_two_half, 1, true)
+MAX_SOME(max_one_half, 1, false)
 
 /* The part of the windows' places in one input row, the first with number `place`. */
-static void max_run(const float *x, int64_t c, int64_t tile, struct run r, int32_t place, bool fresh,
-                    float *y, int32_t *best)
+static void max_run(const void *x, bool half, int64_t c, int64_t tile, struct run r, int32_t place,
+                    bool fresh, float *y, int32_t *best)
 {
 	int64_t t = 0;
 	for (; t + 2 <= r.taps; t += 2)
-		max_two(x + t * c, c, tile, r, place + (int32_t)t, fresh && t == 0, y, best);
+		(half ? max_two_half : max_two)(row_at(x, half, t * c), c, tile, r,
+		                                place + (int32_t)t, fresh && t == 0, y, best);
 	if (t < r.taps)
-		max_one(x + t * c, c, tile, r, place + (int32_t)t, fresh && t == 0, y, best);
+		(half ? max_one_half : max_one)(row_at(x, half, t * c), c, tile, r,
+		                                place + (int32_t)t, fresh && t == 0, y, best);
 }
 
 SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
@@ -256,7 +258,7 @@ SIMD_CLONES static void narrow(const int32_t *best, int64_t n, uint8_t *out)
 
 /* Windows from ow on of a row, `pixels` of them, `tile` channels; x at those channels of batch
  * element n. */
-static void max_group(const struct window *w, const float *x, struct row r, int64_t ow,
+static void max_group(const struct window *w, const void *x, struct row r, int64_t ow,
                       int64_t pixels, int64_t tile, float *y, int32_t *best)
 {
 	int64_t d0, d1, h0, h1, whole[2], tap, c = w->in.c;
@@ -266,31 +268,32 @@ static void max_group(const struct window *w, const float *x, struct row r, int6
 	window_whole(w, &whole[0], &whole[1]);
 	for (int64_t kd = d0; kd < d1; kd++)
 		for (int64_t kh = h0; kh < h1; kh++) {
-			const float *row = x + row_offset(&w->in, 0, r.d * w->s[0] - w->lo[0] + kd,
-			                                  r.h * w->s[1] - w->lo[1] + kh);
+			const int64_t row = row_offset(&w->in, 0, r.d * w->s[0] - w->lo[0] + kd,
+			                               r.h * w->s[1] - w->lo[1] + kh);
 			const int64_t place = (kd * w->k[1] + kh) * w->k[2];
 			for (int64_t p = 0; p < pixels; p += run.count) {
 				run = run_from(w, ow + p, pixels - p, whole, &tap);
-				max_run(row + ((ow + p) * w->s[2] - w->lo[2] + tap) * c, c, tile,
-				        run, (int32_t)(place + tap), kd == d0 && kh == h0,
-				        y + p * tile, best + p * tile);
+				const int64_t at = (ow + p) * w->s[2] - w->lo[2] + tap;
+				max_run(row_at(x, w->half, row + at * c), w->half, c, tile, run,
+				        (int32_t)(place + tap), kd == d0 && kh == h0, y + p * tile,
+				        best + p * tile);
 			}
 		}
 }
 
 /* Places are kept for some pixels, or some channels of one, at a time, so that they are narrowed in
  * long runs. */
-static void max_row(const struct window *w, const float *x, struct row r, float *y, uint8_t *index8,
+static void max_row(const struct window *w, const void *x, struct row r, float *y, uint8_t *index8,
                     int32_t *index32)
 {
 	int32_t best[PLACES];
 	int64_t c = w->in.c, tile = c < PLACES ? c : PLACES, group = PLACES / tile;
-	x += row_offset(&w->in, r.n, 0, 0);
+	x = row_at(x, w->half, row_offset(&w->in, r.n, 0, 0));
 	for (int64_t ow = 0; ow < w->out.d[2]; ow += group)
 		for (int64_t c0 = 0; c0 < c; c0 += tile) {
 			int64_t n = c - c0 < tile ? c - c0 : tile, at = ow * c + c0;
 			int64_t pixels = w->out.d[2] - ow < group ? w->out.d[2] - ow : group;
-			max_group(w, x + c0, r, ow, pixels, n, y + at, best);
+			max_group(w, row_at(x, w->half, c0), r, ow, pixels, n, y + at, best);
 			if (index8)
 				narrow(best, pixels * n, index8 + at);
 			else if (index32)
@@ -306,44 +309,55 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	uint8_t *index8 = wide ? NULL : a->out[1];
 	int32_t *index32 = wide ? a->out[1] : NULL;
 	int64_t rows = o->n * o->d[0] * o->d[1], length = o->d[2] * o->c;
+	const struct row_out r = row_out_of(k, a, length);
 #pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
-	for (int64_t i = 0; i < rows; i++)
-		max_row(w, a->in[0], row_of(o, i), (float *)a->out[0] + i * length,
-		        index8 ? index8 + i * length : NULL, index32 ? index32 + i * length : NULL);
+	for (int64_t i = 0; i < rows; i++) {
+		float *y = row_begin(&r, i);
+		max_row(w, a->in[0], row_of(o, i), y, index8 ? index8 + i * length : NULL,
+		        index32 ? index32 + i * length : NULL);
+		row_end(&r, i, y);
+	}
 	return 0;
 }
 
 /* dx += dy where the maximum of the window is at this place. */
-SIMD_INLINE void give_windows(const float *dy, const void *index, bool wide, int64_t c,
-                              struct run r, int32_t place, float *dx)
+SIMD_INLINE void give_windows(const void *dy, const int half, const void *index, bool wide,
+                              int64_t c, struct run r, int32_t place, float *dx)
 {
 	const uint8_t *i8 = index;
 	const int32_t *i32 = index;
-	for (int64_t o = 0; o < r.count; o++, dx += r.step * c, dy += c)
+	for (int64_t o = 0; o < r.count; o++, dx += r.step * c) {
+		const void *p = row_at(dy, half, o * c);
 		for (int64_t t = 0; t < r.taps; t++)
 			SIMD_LOOP
 			for (int64_t j = 0; j < c; j++) {
 				int32_t at = wide ? i32[o * c + j] : i8[o * c + j];
-				dx[t * c + j] += simd_select(at == place + (int32_t)t, dy[j], 0);
+				dx[t * c + j] += simd_select(at == place + (int32_t)t,
+				                             simd_get(p, half, j), 0);
 			}
+	}
 }
 
-SIMD_CLONES static void give_run(const float *dy, const void *index, bool wide, int64_t c,
-                                 struct run r, int32_t place, float *dx)
-{
-	if (wide)
-		give_windows(dy, index, true, c, r, place, dx);
-	else if (c == 16)
-		give_windows(dy, index, false, 16, r, place, dx);
-	else if (c == 32)
-		give_windows(dy, index, false, 32, r, place, dx);
-	else
-		give_windows(dy, index, false, c, r, place, dx);
-}
+#define GIVE_RUN(name, half)                                                                    \
+	SIMD_CLONES static void name(const void *dy, const void *index, bool wide, int64_t c,   \
+	                             struct run r, int32_t place, float *dx)                    \
+	{                                                                                       \
+		if (wide)                                                                       \
+			give_windows(dy, half, index, true, c, r, place, dx);                   \
+		else if (c == 16)                                                               \
+			give_windows(dy, half, index, false, 16, r, place, dx);                 \
+		else if (c == 32)                                                               \
+			give_windows(dy, half, index, false, 32, r, place, dx);                 \
+		else                                                                            \
+			give_windows(dy, half, index, false, c, r, place, dx);                  \
+	}
+
+GIVE_RUN(give_run, 0)
+GIVE_RUN(give_run_half, 1)
 
 /* What the windows of output row (r.n, od, oh), which begins at `at`, give to the input row at dx, at
  * places `place` and on. */
-static void give_row(const struct window *w, const float *dy, const void *index, bool wide,
+static void give_row(const struct window *w, const void *dy, const void *index, bool wide,
                      int64_t at, int64_t place, float *dx)
 {
 	int64_t whole[2], tap, c = w->in.c;
@@ -351,12 +365,13 @@ static void give_row(const struct window *w, const float *dy, const void *index,
 	window_whole(w, &whole[0], &whole[1]);
 	for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count, at += r.count * c) {
 		r = run_from(w, ow, w->out.d[2], whole, &tap);
-		give_run(dy + at, (const char *)index + at * (wide ? 4 : 1), wide, c, r,
-		         (int32_t)(place + tap), dx + (ow * w->s[2] - w->lo[2] + tap) * c);
+		(w->half ? give_run_half : give_run)(
+			row_at(dy, w->half, at), (const char *)index + at * (wide ? 4 : 1), wide, c,
+			r, (int32_t)(place + tap), dx + (ow * w->s[2] - w->lo[2] + tap) * c);
 	}
 }
 
-static void grad_row(const struct window *w, const float *dy, const void *index, bool wide,
+static void grad_row(const struct window *w, const void *dy, const void *index, bool wide,
                      struct row r, float *dx)
 {
 	int64_t d0, d1, h0, h1;
@@ -378,10 +393,13 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	const struct grid *in = &w->in;
 	bool wide = index_dtype(k, k->n->in[1]) != DTYPE_U8;
 	int64_t rows = in->n * in->d[0] * in->d[1], length = in->d[2] * in->c;
+	const struct row_out r = row_out_of(k, a, length);
 #pragma omp parallel for schedule(static) if (rows * length > FORK_FLOATS)
-	for (int64_t i = 0; i < rows; i++)
-		grad_row(w, a->in[0], a->in[1], wide, row_of(in, i),
-		         (float *)a->out[0] + i * length);
+	for (int64_t i = 0; i < rows; i++) {
+		float *dx = row_begin(&r, i);
+		grad_row(w, a->in[0], a->in[1], wide, row_of(in, i), dx);
+		row_end(&r, i, dx);
+	}
 	return 0;
 }
 
@@ -454,7 +472,8 @@ static const struct op op_max_pool = {
 	.shape = shape, .grad = grad, .cost = window_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_max_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run,
+		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = max_pool_cuda)
 	},
 	.samples = samples,
@@ -470,7 +489,8 @@ static const struct op op_max_pool_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan_grad,
 		                        .run = ref_max_grad_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run,
+		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = max_pool_grad_cuda)
 	},
 	.samples = grad_samples,

@@ -18,6 +18,8 @@
 #include "op/check.h"
 #include "op/cuda.h"
 #include "op/emit.h"
+#include "op/grid.h"
+#include "op/row.h"
 #include "op/simd.h"
 #include "op/window_cuda.h"
 
@@ -43,7 +45,7 @@ static const struct field fields[] = {
 static int result_grid(struct graph *g, const struct node *n, struct grid *y)
 {
 	const struct resize *at = n->attr;
-	TRY(check_dtype(g, n, 0, DTYPE_F32));
+	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 3, 5));
 	*y = grid_of(node_in_shape(g, n, 0));
 	if (at->align_corners && at->mode == NEAREST)
@@ -58,7 +60,7 @@ static int shape(struct graph *g, struct node *n)
 	struct grid y;
 	TRY(result_grid(g, n, &y));
 	struct shape s = grid_shape(&y);
-	return graph_out(g, n, 0, DTYPE_F32, &s);
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
 
 /* --- grad --- */
@@ -202,6 +204,7 @@ struct axis_map {
 struct maps {
 	struct grid from, to;
 	struct axis_map axis[3];
+	bool half;                   /* what is resized is bf16 */
 };
 
 static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
@@ -253,6 +256,8 @@ static int plan_any(struct kplan *k, bool transposed)
 	struct maps *m = k->state = ARENA_NEW(k->arena, struct maps);
 	m->from = grid_of(node_in_shape(k->g, k->n, 0));
 	m->to = grid_of(node_out_shape(k->g, k->n, 0));
+	m->half = row_half(k, 0);
+	k->ws_bytes = row_workspace(k, m->to.d[2] * m->to.c);
 	for (int a = 0; a < 3; a++) {
 		int64_t in = transposed ? m->to.d[a] : m->from.d[a],
 			out = transposed ? m->from.d[a] : m->to.d[a];
@@ -275,44 +280,48 @@ static int cpu_grad_plan(struct kplan *k)
 
 /* Rows of the input that go into a row of the result, two at a time, and their weights. */
 struct pair {
-	const float *a, *b;
+	const void *a, *b;
 	float fa, fb;
 };
 
 /* y = or y += two pixels of both rows, or one. */
-SIMD_INLINE void mix_two(const struct pair *r, int64_t i0, float w0, int64_t i1, float w1,
-                         int64_t c, bool add, float *y)
+SIMD_INLINE void mix_two(const struct pair *r, const int half, int64_t i0, float w0, int64_t i1,
+                         float w1, int64_t c, bool add, float *y)
 {
-	const float *a0 = r->a + i0 * c, *a1 = r->a + i1 * c, *b0 = r->b + i0 * c,
-		    *b1 = r->b + i1 * c;
+	const void *a0 = row_at(r->a, half, i0 * c), *a1 = row_at(r->a, half, i1 * c);
+	const void *b0 = row_at(r->b, half, i0 * c), *b1 = row_at(r->b, half, i1 * c);
 	float fa0 = r->fa * w0, fa1 = r->fa * w1, fb0 = r->fb * w0, fb1 = r->fb * w1;
+#define MIXED ((fa0 * simd_get(a0, half, j) + fa1 * simd_get(a1, half, j)) +                     \
+	       (fb0 * simd_get(b0, half, j) + fb1 * simd_get(b1, half, j)))
 	if (add)
 #pragma omp simd
 		for (int64_t j = 0; j < c; j++)
-			y[j] += (fa0 * a0[j] + fa1 * a1[j]) + (fb0 * b0[j] + fb1 * b1[j]);
+			y[j] += MIXED;
 	else
 #pragma omp simd
 		for (int64_t j = 0; j < c; j++)
-			y[j] = (fa0 * a0[j] + fa1 * a1[j]) + (fb0 * b0[j] + fb1 * b1[j]);
+			y[j] = MIXED;
+#undef MIXED
 }
 
-SIMD_INLINE void mix_one(const struct pair *r, int64_t i, float w, int64_t c, bool add, float *y)
+SIMD_INLINE void mix_one(const struct pair *r, const int half, int64_t i, float w, int64_t c,
+                         bool add, float *y)
 {
-	const float *a = r->a + i * c, *b = r->b + i * c;
+	const void *a = row_at(r->a, half, i * c), *b = row_at(r->b, half, i * c);
 	float fa = r->fa * w, fb = r->fb * w;
 	if (add)
 #pragma omp simd
 		for (int64_t j = 0; j < c; j++)
-			y[j] += fa * a[j] + fb * b[j];
+			y[j] += fa * simd_get(a, half, j) + fb * simd_get(b, half, j);
 	else
 #pragma omp simd
 		for (int64_t j = 0; j < c; j++)
-			y[j] = fa * a[j] + fb * b[j];
+			y[j] = fa * simd_get(a, half, j) + fb * simd_get(b, half, j);
 }
 
 /* y = or y += the two rows resized along their axis by m: n pixels of c. */
-SIMD_CLONES static void blend_pair(struct pair r, const struct axis_map *m, int64_t n, int64_t c,
-                                   bool keep, float *y)
+SIMD_INLINE void blend_two(struct pair r, const int half, const struct axis_map *m, int64_t n,
+                           int64_t c, bool keep, float *y)
 {
 	for (int64_t i = 0; i < n; i++, y += c) {
 		int64_t e = m->first[i], end = m->first[i + 1];
@@ -320,39 +329,56 @@ SIMD_CLONES static void blend_pair(struct pair r, const struct axis_map *m, int6
 		if (!add && e == end)
 			memset(y, 0, sizeof *y * (size_t)c);
 		for (; e + 2 <= end; e += 2, add = true)
-			mix_two(&r, m->from[e], m->w[e], m->from[e + 1], m->w[e + 1], c, add, y);
+			mix_two(&r, half, m->from[e], m->w[e], m->from[e + 1], m->w[e + 1], c, add,
+			        y);
 		if (e < end)
-			mix_one(&r, m->from[e], m->w[e], c, add, y);
+			mix_one(&r, half, m->from[e], m->w[e], c, add, y);
 	}
 }
 
 /* The same for one row. */
-SIMD_CLONES static void blend_row(const float *x, float weight, const struct axis_map *m, int64_t n,
-                                  int64_t c, bool keep, float *y)
+SIMD_INLINE void blend_one(const void *x, const int half, float weight, const struct axis_map *m,
+                           int64_t n, int64_t c, bool keep, float *y)
 {
 	for (int64_t i = 0; i < n; i++, y += c) {
 		int64_t e = m->first[i], end = m->first[i + 1];
 		if (!keep && e == end) {
 			memset(y, 0, sizeof *y * (size_t)c);
 		} else if (!keep) {
-			const float *p = x + m->from[e] * c;
+			const void *p = row_at(x, half, m->from[e] * c);
 			float f = weight * m->w[e++];
 #pragma omp simd
 			for (int64_t j = 0; j < c; j++)
-				y[j] = f * p[j];
+				y[j] = f * simd_get(p, half, j);
 		}
 		for (; e < end; e++) {
-			const float *p = x + m->from[e] * c;
+			const void *p = row_at(x, half, m->from[e] * c);
 			float f = weight * m->w[e];
 #pragma omp simd
 			for (int64_t j = 0; j < c; j++)
-				y[j] += f * p[j];
+				y[j] += f * simd_get(p, half, j);
 		}
 	}
 }
 
+#define BLEND(type, half)                                                                       \
+	SIMD_CLONES static void blend_pair##type(struct pair r, const struct axis_map *m,       \
+	                                         int64_t n, int64_t c, bool keep, float *y)     \
+	{                                                                                       \
+		blend_two(r, half, m, n, c, keep, y);                                           \
+	}                                                                                       \
+	SIMD_CLONES static void blend_row##type(const void *x, float weight,                    \
+	                                        const struct axis_map *m, int64_t n, int64_t c, \
+	                                        bool keep, float *y)                            \
+	{                                                                                       \
+		blend_one(x, half, weight, m, n, c, keep, y);                                   \
+	}
+
+BLEND(, 0)
+BLEND(_half, 1)
+
 /* Row h of slice d of the result; x at its batch element. */
-static void resize_row(const struct maps *m, const float *x, int64_t d, int64_t h, float *y)
+static void resize_row(const struct maps *m, const void *x, int64_t d, int64_t h, float *y)
 {
 	const struct axis_map *md = &m->axis[0], *mh = &m->axis[1];
 	int64_t length = m->from.d[2] * m->from.c;
@@ -361,16 +387,18 @@ static void resize_row(const struct maps *m, const float *x, int64_t d, int64_t 
 	for (int64_t i = md->first[d]; i < md->first[d + 1]; i++)
 		for (int64_t j = mh->first[h]; j < mh->first[h + 1]; j++) {
 			r.b = r.a, r.fb = r.fa;
-			r.a = x + (md->from[i] * m->from.d[1] + mh->from[j]) * length;
+			r.a = row_at(x, m->half, (md->from[i] * m->from.d[1] + mh->from[j]) * length);
 			r.fa = md->w[i] * mh->w[j];
 			if (!r.b)
 				continue;
-			blend_pair(r, &m->axis[2], m->to.d[2], m->to.c, keep, y);
+			(m->half ? blend_pair_half : blend_pair)(r, &m->axis[2], m->to.d[2], m->to.c,
+			                                         keep, y);
 			r.a = NULL;
 			keep = true;
 		}
 	if (r.a)
-		blend_row(r.a, r.fa, &m->axis[2], m->to.d[2], m->to.c, keep, y);
+		(m->half ? blend_row_half : blend_row)(r.a, r.fa, &m->axis[2], m->to.d[2], m->to.c,
+		                                       keep, y);
 	else if (!keep)
 		memset(y, 0, sizeof *y * (size_t)(m->to.d[2] * m->to.c));
 }
@@ -382,12 +410,14 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	int64_t rows = g->n * g->d[0] * g->d[1], length = g->d[2] * g->c,
 		element = grid_points(&m->from) * g->c;
 	int64_t work = element * g->n > rows * length ? element * g->n : rows * length;
-	const float *x = a->in[0];
-	float *y = a->out[0];
+	const struct row_out r = row_out_of(k, a, length);
 #pragma omp parallel for schedule(static) if (work > FORK_FLOATS)
-	for (int64_t i = 0; i < rows; i++)
-		resize_row(m, x + i / (g->d[0] * g->d[1]) * element, i / g->d[1] % g->d[0],
-		           i % g->d[1], y + i * length);
+	for (int64_t i = 0; i < rows; i++) {
+		float *y = row_begin(&r, i);
+		resize_row(m, row_at(a->in[0], m->half, i / (g->d[0] * g->d[1]) * element),
+		           i / g->d[1] % g->d[0], i % g->d[1], y);
+		row_end(&r, i, y);
+	}
 	return 0;
 }
 
@@ -485,7 +515,8 @@ static const struct op op_resize = {
 	.shape = shape, .grad = grad, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,
+		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run)
 	},
 	.samples = samples,
@@ -499,7 +530,8 @@ static const struct op op_resize_grad = {
 	.shape = shape, .grad = grad_grad, .cost = cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_grad_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_grad_plan, .run = cpu_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_grad_plan, .run = cpu_run,
+		                  .bf16_in = 1, .bf16_out = 1 },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_grad_plan, .run = cuda_run)
 	},
 	.samples = grad_samples,

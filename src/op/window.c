@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "op/check.h"
 #include "op/emit.h"
+#include "op/row.h"
 
 static int window_axis(const struct loc *loc, const struct node *n, struct window *w, int a)
 {
@@ -108,21 +109,21 @@ int64_t window_input(const struct window *w, int64_t flat, int64_t tap)
 
 int window_forward_shape(struct graph *g, struct node *n, struct window *w)
 {
-	TRY(check_dtype(g, n, 0, DTYPE_F32));
+	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 3, 5));
 	struct grid in = grid_of(node_in_shape(g, n, 0));
 	TRY(init(w, &g->cur_loc, n, &in));
 	struct shape y = grid_shape(&w->out);
-	return graph_out(g, n, 0, DTYPE_F32, &y);
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
 }
 
 int window_backward_shape(struct graph *g, struct node *n, struct window *w)
 {
-	TRY(check_dtype(g, n, 0, DTYPE_F32));
+	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 3, 5));
 	TRY(init_grad(w, &g->cur_loc, n, node_in_shape(g, n, 0)));
 	struct shape x = grid_shape(&w->in);
-	return graph_out(g, n, 0, DTYPE_F32, &x);
+	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &x);
 }
 
 struct pool window_grad_attr(struct graph *g, const struct node *n)
@@ -142,15 +143,25 @@ void window_cost(const struct graph *g, const struct node *n, struct cost *c)
 		c->flops = (double)(a < b ? a : b) * (double)(k[0] * k[1] * k[2]);
 }
 
+static void plan_rows(struct kplan *k, struct window *w, const struct grid *result)
+{
+	w->half = row_half(k, 0);
+	k->ws_bytes = row_workspace(k, result->d[2] * result->c);
+}
+
 int window_plan(struct kplan *k)
 {
 	struct grid in = grid_of(node_in_shape(k->g, k->n, 0));
-	k->state = ARENA_NEW(k->arena, struct window);
-	return init(k->state, &k->n->loc, k->n, &in);
+	struct window *w = k->state = ARENA_NEW(k->arena, struct window);
+	TRY(init(w, &k->n->loc, k->n, &in));
+	plan_rows(k, w, &w->out);
+	return 0;
 }
 
 int window_plan_grad(struct kplan *k)
 {
-	k->state = ARENA_NEW(k->arena, struct window);
-	return init_grad(k->state, &k->n->loc, k->n, node_in_shape(k->g, k->n, 0));
+	struct window *w = k->state = ARENA_NEW(k->arena, struct window);
+	TRY(init_grad(w, &k->n->loc, k->n, node_in_shape(k->g, k->n, 0)));
+	plan_rows(k, w, &w->in);
+	return 0;
 }

@@ -28,6 +28,7 @@ struct window {
 	struct grid in, out; /* out: pooled; in.n == out.n, in.c == out.c */
 	int64_t k[3], s[3], lo[3], hi[3];
 	bool count_padding;
+	bool half;             /* kernels: what is pooled (the gradient) is bf16 */
 };
 
 int64_t window_volume(const struct window *w);
@@ -48,7 +49,8 @@ int window_backward_shape(struct graph *g, struct node *n, struct window *w);
 /* The attributes of forward node n, with the size of its input, for its gradient node. */
 struct pool window_grad_attr(struct graph *g, const struct node *n);
 void window_cost(const struct graph *g, const struct node *n, struct cost *c);
-/* Kernel plans: state is the struct window of a forward or a gradient node. */
+/* Kernel plans: state is the struct window of a forward or a gradient node; workspace for rows of the
+ * result (row.h). */
 int window_plan(struct kplan *k);
 int window_plan_grad(struct kplan *k);
 
