@@ -19,6 +19,7 @@
 #include "op/elementwise.h"
 #include "op/emit.h"
 #include "op/reduce.h"
+#include "op/row.h"
 #include "op/simd.h"
 #include "op/walk.h"
 
@@ -252,43 +253,45 @@ struct reduction {
 	int64_t runs;                /* runs of COLUMNS in columns */
 	int64_t tasks, parts;
 	double start, factor;
-	void (*fold)(double *acc, const float *x, int64_t stride, int64_t rows, int columns);
+	bool half;                   /* x is bf16 */
+	void (*fold)(double *acc, const void *x, int64_t stride, int64_t rows, int columns);
 	void (*join)(double *acc, const double *part, int columns);
 };
 
-SIMD_CLONES
-static double add_run(const float *x, int64_t n)
-{
-	double sum = 0;
-
-#pragma omp simd reduction(+ : sum)
-	for (int64_t i = 0; i < n; i++)
-		sum += (double)x[i];
-	return sum;
-}
-
-/* acc[c] += x[r * stride + c] over r. */
-SIMD_CLONES
-static void add_rows(double *acc, const float *x, int64_t stride, int64_t rows, int columns)
-{
-	for (int64_t r = 0; r < rows; r++) {
-		const float *row = x + r * stride;
-		SIMD_LOOP
-		for (int c = 0; c < columns; c++)
-			acc[c] += (double)row[c];
+/* The sum of n neighbours; acc[c] += x[r * stride + c] over r. */
+#define ADD(type, half)                                                                         \
+	SIMD_CLONES static double add_run##type(const void *x, int64_t n)                       \
+	{                                                                                       \
+		double sum = 0;                                                                 \
+		SUM_LOOP                                                                        \
+		for (int64_t i = 0; i < n; i++)                                                 \
+			sum += (double)simd_get(x, half, i);                                    \
+		return sum;                                                                     \
+	}                                                                                       \
+	SIMD_CLONES static void add_rows##type(double *acc, const void *x, int64_t stride,      \
+	                                       int64_t rows, int columns)                       \
+	{                                                                                       \
+		for (int64_t r = 0; r < rows; r++)                                              \
+			SIMD_LOOP                                                               \
+			for (int c = 0; c < columns; c++)                                       \
+				acc[c] += (double)simd_get(x, half, r * stride + c);            \
+	}                                                                                       \
+	static void fold_sum##type(double *acc, const void *x, int64_t stride, int64_t rows,    \
+	                           int columns)                                                 \
+	{                                                                                       \
+		if (columns == 1 && stride == 1)                                                \
+			*acc += add_run##type(x, rows);                                         \
+		else                                                                            \
+			add_rows##type(acc, x, stride, rows, columns);                          \
 	}
-}
+#define SUM_LOOP _Pragma("omp simd reduction(+ : sum)")
 
-static void fold_sum(double *acc, const float *x, int64_t stride, int64_t rows, int columns)
-{
-	if (columns == 1 && stride == 1)
-		*acc += add_run(x, rows);
-	else
-		add_rows(acc, x, stride, rows, columns);
-}
+ADD(, 0)
+ADD(_half, 1)
 
-static void fold_max(double *acc, const float *x, int64_t stride, int64_t rows, int columns)
+static void fold_max(double *acc, const void *from, int64_t stride, int64_t rows, int columns)
 {
+	const float *x = from;
 	for (int64_t r = 0; r < rows; r++)
 		for (int c = 0; c < columns; c++)
 			if (larger((double)x[r * stride + c], acc[c]))
@@ -368,15 +371,23 @@ static int reduce_plan(struct kplan *k, const struct reduction *how)
 	return 0;
 }
 
+static int plan_scaled(struct kplan *k, double factor)
+{
+	struct reduction how = { .factor = factor, .fold = fold_sum, .join = join_sum };
+	how.half = row_half(k, 0);
+	if (how.half)
+		how.fold = fold_sum_half;
+	return reduce_plan(k, &how);
+}
+
 static int sum_plan(struct kplan *k)
 {
-	return reduce_plan(k, &(struct reduction){ .factor = 1, .fold = fold_sum, .join = join_sum });
+	return plan_scaled(k, 1);
 }
 
 static int mean_plan(struct kplan *k)
 {
-	return reduce_plan(k, &(struct reduction){ .factor = 1 / group(k->g, k->n), .fold = fold_sum,
-	                                           .join = join_sum });
+	return plan_scaled(k, 1 / group(k->g, k->n));
 }
 
 static int max_plan(struct kplan *k)
@@ -391,7 +402,7 @@ static int task_columns(const struct reduction *r, int64_t task)
 }
 
 /* One part of one task into acc. */
-static void reduce_part(const struct reduction *r, const float *x, int64_t task, int64_t part,
+static void reduce_part(const struct reduction *r, const void *x, int64_t task, int64_t part,
                         double *acc)
 {
 	const struct nest *s = &r->summed;
@@ -403,11 +414,11 @@ static void reduce_part(const struct reduction *r, const float *x, int64_t task,
 	for (int c = 0; c < columns; c++)
 		acc[c] = r->start;
 	nest_at(&r->kept, task / r->runs, &xo, &yo);
-	x += xo + task % r->runs * COLUMNS;
+	x = row_at(x, r->half, xo + task % r->runs * COLUMNS);
 	while (lo < hi) {
 		int64_t rows = min64(level - lo % level, hi - lo);
 		nest_at(s, lo, &at, &yo);
-		r->fold(acc, x + at, stride, rows, columns);
+		r->fold(acc, row_at(x, r->half, at), stride, rows, columns);
 		lo += rows;
 	}
 }
@@ -436,7 +447,7 @@ static void join_parts(const struct reduction *r, float *y, double *ws)
 static int reduce_cpu(const struct kplan *k, const struct kargs *a)
 {
 	const struct reduction *r = k->state;
-	const float *x = a->in[0];
+	const void *x = a->in[0];
 	float *y = a->out[0];
 	int64_t pieces = r->tasks * r->parts;
 	double *ws = a->ws;
@@ -511,7 +522,7 @@ static const char *const max_grad_samples[] = {
 
 /* --- records --- */
 
-#define RECORD(id, text, samples_)                                                              \
+#define RECORD(id, text, samples_, half)                                                        \
 	static const struct op op_##id = {                                                          \
 		.name = #id, .doc = text, .min_in = 1, .max_in = 1, .nout = 1,                          \
 		.attr_size = sizeof(struct reduce_attr), .attrs = fields,                               \
@@ -519,16 +530,16 @@ static const char *const max_grad_samples[] = {
 		.kernel = {                                                                             \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },               \
 			[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_plan, \
-			                  .run = reduce_cpu },                                              \
+			                  .run = reduce_cpu, .bf16_in = half },                             \
 			CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_cuda_plan,  \
 			            .run = reduce_cuda)                                                     \
 		},                                                                                      \
 		.samples = samples_,                                                                    \
 	}
 
-RECORD(sum, "sum over axes", sum_samples);
-RECORD(mean, "mean over axes", sum_samples);
-RECORD(max, "maximum over axes; the gradient goes to the first one", max_samples);
+RECORD(sum, "sum over axes", sum_samples, 1);
+RECORD(mean, "mean over axes", sum_samples, 1);
+RECORD(max, "maximum over axes; the gradient goes to the first one", max_samples, 0);
 
 static const struct op op_max_grad = {
 	.name = "max_grad",
