@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "comm/reducer.h"
 #include "train/describe.h"
 #include "train/profile.h"
 #include "train/ranks.h"
@@ -22,6 +23,7 @@
 /* What one rank has measured. */
 struct measured {
 	double step;                   /* median */
+	double exposed;                /* share of its steps that waits for sums */
 	int rank;
 	char host[64];
 };
@@ -78,21 +80,30 @@ static int by_step(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Seconds that this rank has waited for sums over ranks so far. */
+static double waited(const struct session *s)
+{
+	return s->dev->reducer ? reducer_stats(s->dev->reducer).waited : 0;
+}
+
 static void print_ranks(const struct comm *c, const struct measured *sorted, struct buf *out)
 {
 	const struct measured *last = &sorted[c->size - 1];
+	double exposed = 0;
+	for (int r = 0; r < c->size; r++)
+		exposed += sorted[r].exposed / c->size;
 	buf_printf(out, ", \"ranks\": {\"size\": %d, \"hosts\": %d, \"step_min\": %.6f, \"step_median\": %.6f, \"step_max\": %.6f, "
-	           "\"slowest_rank\": %d, \"slowest_host\": ", c->size, c->hosts, sorted[0].step, sorted[c->size / 2].step, last->step,
-	           last->rank);
+	           "\"exposed\": %.4f, \"slowest_rank\": %d, \"slowest_host\": ", c->size, c->hosts, sorted[0].step,
+	           sorted[c->size / 2].step, last->step, exposed, last->rank);
 	buf_json_string(out, last->host);
 	buf_putc(out, '}');
 }
 
 /* t: of this rank, becomes that of the slowest at each step. line: how ranks differ, for the end of the line. */
-static void combine(struct comm *c, double *t, int64_t steps, struct buf *line)
+static void combine(struct comm *c, double exposed, double *t, int64_t steps, struct buf *line)
 {
 	double *own = mem_alloc(sizeof *own * (size_t)steps);
-	struct measured *all = mem_calloc((size_t)c->size, sizeof *all), mine = { .rank = c->rank };
+	struct measured *all = mem_calloc((size_t)c->size, sizeof *all), mine = { .exposed = exposed, .rank = c->rank };
 	memcpy(own, t, sizeof *own * (size_t)steps);
 	qsort(own, (size_t)steps, sizeof *own, by_value);
 	mine.step = own[steps / 2];
@@ -114,12 +125,14 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	struct buf ranks = BUF_INIT;
 	TRY(load(s, &p));
 	double *t = mem_alloc(sizeof *t * (size_t)steps);
+	double before = waited(s), start = io_seconds();
 	int rc = time_steps(p, steps, t, &first);
+	double exposed = (waited(s) - before) / (io_seconds() - start);
 	if (rc == 0)
 		rc = profile_run(p, runs, &f);
 	if (rc == 0) {
 		if (ranks_many(s->comm))
-			combine(s->comm, t, steps, &ranks);
+			combine(s->comm, exposed, t, steps, &ranks);
 		qsort(t, (size_t)steps, sizeof *t, by_value);
 		print_line(p, batch_of_all(s), t, steps, first, &f, out);
 		buf_puts(out, ranks.data);

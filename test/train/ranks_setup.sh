@@ -61,6 +61,7 @@ expect 0 timeout 150 mpiexec -n 2 "$train" --check "$config"
 expect 0 timeout 150 mpiexec -n 2 "$train" --bench=3 "$config"
 says out '"ranks": {"size": 2, "hosts": 1, '
 says out '"batch": 6'
+says out '"exposed": '
 [ "$(wc -l <out)" -eq 1 ] || fail "--bench on two ranks: not one line"
 
 # Two hosts that are pretended.
