@@ -2,8 +2,7 @@
  *
  * Memory's speed is the limit: every element is read once and written once where it was read, which leaves
  * nothing for stores that go around the caches. Two blocks, the usual number on a small machine, have a
- * loop of their own; more are added into a buffer that stays in the first cache. Lines are asked for
- * ahead where the next page begins, since the processor's own prefetchers stop there. */
+ * loop of their own; more are added into a buffer that stays in the first cache. */
 #include "comm/sum.h"
 
 #include <string.h>
@@ -46,8 +45,7 @@ void sum_widen(enum dtype t, float *dst, const void *src, int64_t n)
 	if (t == DTYPE_BF16)
 		bfloat_to_floats(dst, p, n);
 	else
-		for (int64_t i = 0; i < n; i++)
-			dst[i] = half_to_float(p[i]);
+		half_to_floats(dst, p, n);
 }
 
 void sum_narrow(enum dtype t, void *dst, const float *src, int64_t n)
@@ -56,8 +54,7 @@ void sum_narrow(enum dtype t, void *dst, const float *src, int64_t n)
 	if (t == DTYPE_BF16)
 		bfloat_from_floats(p, src, n);
 	else
-		for (int64_t i = 0; i < n; i++)
-			p[i] = half_from_float(src[i]);
+		half_from_floats(p, src, n);
 }
 
 static void *at(void *block, int64_t i, size_t size)
