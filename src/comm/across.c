@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * float32 and float64 by MPI_Iallreduce. 16-bit elements, which MPI cannot add, stay 16-bit on the wire: each host gets its part of
- * all others' shards (MPI_Ialltoall), adds them in float32 in the order of the hosts, rounds once, and gives the sums to all
- * (MPI_Iallgather). Everything is tested by whoever makes progress. */
+ * float32 and float64 by MPI_Iallreduce. 16-bit elements, which MPI cannot add, stay 16-bit on the
+ * wire: each host gets its part of all others' shards (MPI_Ialltoall), adds them in float32 in the
+ * order of the hosts, rounds once, and gives the sums to all (MPI_Iallgather). Everything is
+ * tested by whoever makes progress. */
 #include "comm/across.h"
 
 #include <limits.h>
@@ -27,8 +28,10 @@ struct across_sum {
 };
 
 struct across {
-	MPI_Comm peers, gathers;     /* MPI pairs collectives of a communicator by their order, so that the second ones */
-	int64_t sent, gathered;      /* have another, and follow in the order of the first: tickets */
+	/* MPI pairs the collectives of a communicator by their order, so that the second ones have
+	 * another, and follow in the order of the first: tickets. */
+	MPI_Comm peers, gathers;
+	int64_t sent, gathered;
 	struct comm_counts *counts;
 	int groups, hosts;
 	struct across_sum *sum;      /* by group */
@@ -58,20 +61,23 @@ static void prepare(struct across *a, struct across_sum *s, int64_t most)
 		s->lane[h] = s->receive + 2 * h * s->part;
 }
 
-int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype, int groups, int shards)
+int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype,
+               int groups, int shards)
 {
 	bool part = shards > 1 || c->local_rank == 0;
 	struct across *a = mem_calloc(1, sizeof *a);
 	*a = (struct across){ .counts = &c->state->counts, .groups = groups, .hosts = c->hosts };
 	a->sum = mem_calloc((size_t)groups + 1, sizeof *a->sum);
-	MPI_MUST(Comm_split, c->state->world->all, part ? c->local_rank : MPI_UNDEFINED, c->host, &a->peers);
+	MPI_MUST(Comm_split, c->state->world->all, part ? c->local_rank : MPI_UNDEFINED, c->host,
+	         &a->peers);
 	a->gathers = mpi.none;
 	if (part)
 		MPI_MUST(Comm_dup, a->peers, &a->gathers);
 	for (int k = 0; k < groups && part; k++) {
 		if (most[k] > INT_MAX / 2) {
 			across_free(a);
-			return ERR(E_UNSUPPORTED, NULL, "a group of %lld elements on a rank is more than MPI can sum at once",
+			return ERR(E_UNSUPPORTED, NULL,
+			           "a group of %lld elements on a rank is more than MPI can sum at once",
 			           (long long)most[k]);
 		}
 		a->sum[k].dtype = dtype[k];
@@ -110,7 +116,8 @@ void across_start(struct across *a, int k, void *p, int64_t n)
 	s->gathering = false;
 	a->counts->messages++;
 	if (mpi_adds(s->dtype)) {
-		MPI_MUST(Iallreduce, MPI_IN_PLACE, p, (int)n, s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32, mpi.sum, a->peers, &s->request);
+		MPI_MUST(Iallreduce, MPI_IN_PLACE, p, (int)n, s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32, mpi.sum,
+		         a->peers, &s->request);
 		return;
 	}
 	int bytes = (int)(2 * s->part);
@@ -128,7 +135,8 @@ static void gather(struct across *a, struct across_sum *s)
 	s->gathering = true;
 	a->gathered++;
 	a->counts->messages++;
-	MPI_MUST(Iallgather, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->gathers, &s->request);
+	MPI_MUST(Iallgather, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->gathers,
+	         &s->request);
 }
 
 bool across_test(struct across *a, int k)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums between hosts, of shards that are sums of a host already: each local rank with those of its number, or the
- * first of each host alone where hosts have unequal counts. By MPI, one sum a group under way at a time. */
+ * Sums between hosts, of shards that are sums of a host already: each local rank with those of its
+ * number, or the first of each host alone where hosts have unequal counts. By MPI, one sum a group
+ * under way at a time. */
 #ifndef DLX_COMM_ACROSS_H
 #define DLX_COMM_ACROSS_H
 
@@ -12,8 +13,10 @@ struct across;
 
 /* Into how many shards a host's ranks divide each group: their number, or 1. Collective. */
 int across_shards(struct comm *c);
-/* Collective. most: elements of this rank's shard by group, for buffers; NULL in *out where this rank takes no part. */
-int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype, int groups, int shards);
+/* Collective. most: elements of this rank's shard by group, for buffers; NULL in *out where this
+ * rank takes no part. */
+int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype,
+               int groups, int shards);
 void across_free(struct across *a);      /* NULL is fine; collective */
 
 /* Begins the sum of group k, in place; groups in the same order everywhere. */

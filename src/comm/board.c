@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Seats are written by their owners alone and read at leisure: every word is an atomic one, so that a
- * text that changes meanwhile is at worst mixed. Whether a process lives is asked of /proc, where a
- * zombie, whose id still answers to signals, can be told from one that runs. */
+ * Seats are written by their owners alone and read at leisure: every word is an atomic one, so
+ * that a text that changes meanwhile is at worst mixed. Whether a process lives is asked of /proc,
+ * where a zombie, whose id still answers to signals, can be told from one that runs. */
 #include "comm/board.h"
 
 #include <inttypes.h>
@@ -112,7 +112,10 @@ double board_patience(int host)
 const char *board_who(const struct board *b, int local, char *buf, size_t n)
 {
 	static const char *const text[] = {
-		[SEAT_RUNS] = ", runs", [SEAT_STOPPED] = ", stopped", [SEAT_GONE] = ", ended", [SEAT_UNKNOWN] = "",
+		[SEAT_RUNS] = ", runs",
+		[SEAT_STOPPED] = ", stopped",
+		[SEAT_GONE] = ", ended",
+		[SEAT_UNKNOWN] = "",
 	};
 	snprintf(buf, n, "rank %d (host %s, process %" PRId64 "%s)", b->rank[local], b->host,
 	         atomic_load(&b->seat[local].pid), text[board_state(b, local)]);

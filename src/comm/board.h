@@ -40,8 +40,8 @@ enum seat_state board_state(const struct board *b, int local);
 int board_gone(const struct board *b);                 /* the first whose process has ended, or -1 */
 /* Whether a rank of this host cannot be waited for: stopped or ended. */
 bool board_halted(const struct board *b);
-/* Seconds beyond the deadline that a host waits whose ranks are all there: another host has one to name, and its report is to
- * be the only one. */
+/* Seconds beyond the deadline that a host waits whose ranks are all there: another host has one to
+ * name, and its report is to be the only one. */
 double board_patience(int host);
 /* "rank 3 (host n7, process 4711, stopped)" into buf; returns buf. */
 const char *board_who(const struct board *b, int local, char *buf, size_t n);

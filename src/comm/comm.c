@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opening, and the collectives of set-up over those of world.c. Each is counted on the host's board before
- * it begins; when one takes too long, whoever has counted less is missing. */
+ * Opening, and the collectives of set-up over those of world.c. Each is counted on the host's
+ * board before it begins; when one takes too long, whoever has counted less is missing. */
 #include "comm/comm.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@
 
 #define TIMEOUT 300            /* seconds, until comm_set_timeout; or what DLX_JOIN_TIMEOUT says */
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
-#define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed; it may drop the rest */
+#define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed */
 
 /* --- opening --- */
 
@@ -39,7 +39,8 @@ static int open_board(struct comm *c)
 static int join(struct comm *c, const struct launched *by)
 {
 	if (!by->interface)
-		return ERR(E_UNAVAILABLE, NULL, "srun started %d tasks without an interface by which they could meet; "
+		return ERR(E_UNAVAILABLE, NULL,
+		           "srun started %d tasks without an interface by which they could meet; "
 		           "add '--mpi=pmi2', or start them by mpiexec", by->size);
 	TRY(world_join(c, by));
 	return c->state->world ? open_board(c) : 0;
@@ -156,7 +157,8 @@ static void give_up(struct comm *c, const char *what)
 	if (c->state->board.n)
 		name_missing(c, &text, atomic_load(&mine->entered));
 	ERR(E_UNAVAILABLE, NULL, "the ranks do not meet for %s: %s for %.1f s", what,
-	    text.len ? text.data : "nothing is known of the others", (double)(board_now() - mine->since) * 1e-9);
+	    text.len ? text.data : "nothing is known of the others",
+	    (double)(board_now() - mine->since) * 1e-9);
 	buf_release(&text);
 	if (comm_prints(c))
 		err_print(stderr, log_program());

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The processes of one run. Every process (rank) holds the same plan, so nobody asks anybody what comes
- * next: collectives are called by all ranks in the same order, and a deadline on each wait turns a
- * rank that died or hangs into one report and an end.
+ * The processes of one run. Every process (rank) holds the same plan, so nobody asks anybody what
+ * comes next: collectives are called by all ranks in the same order, and a deadline on each wait
+ * turns a rank that died or hangs into one report and an end.
  *
- * Without a launcher there is one rank and no library is loaded. Under one (mpiexec, srun with a PMI),
- * the MPI library that dlx was configured with is opened at run time.
+ * Without a launcher there is one rank and no library is loaded. Under one (mpiexec, srun with a
+ * PMI), the MPI library that dlx was configured with is opened at run time.
  *
- * DLX_JOIN_TIMEOUT=SECONDS is how long ranks wait for each other until comm_set_timeout is called: five
- * minutes if it is not set. DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a host stand on
- * several, N on each. */
+ * DLX_JOIN_TIMEOUT=SECONDS is how long ranks wait for each other until comm_set_timeout is called:
+ * five minutes if it is not set. DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a
+ * host stand on several, N on each. */
 #ifndef DLX_COMM_COMM_H
 #define DLX_COMM_COMM_H
 
@@ -27,25 +27,25 @@ struct comm {
 	struct comm_state *state;          /* the implementation's */
 };
 
-/* Joins the other processes of the launcher, if there is one. E_UNAVAILABLE with the remedy: started
- * by a launcher whose interface is not there (srun --mpi=none) or is another MPI's, the MPI library
- * cannot be loaded, or it is one without threads. One process: always works. */
+/* Joins the other processes of the launcher, if there is one. E_UNAVAILABLE with the remedy:
+ * started by a launcher whose interface is not there (srun --mpi=none) or is another MPI's, the
+ * MPI library cannot be loaded, or it is one without threads. One process: always works. */
 int comm_open(struct comm **out);
 /* NULL is fine. Collective; after an error on this rank alone it is comm_abort that ends the job. */
 void comm_close(struct comm *c);
 void comm_set_timeout(struct comm *c, double seconds);
-/* Ends all ranks, with this exit status. What has to be said was said before; a rank that is not the
- * one to say it (comm_prints) leaves the other the time to do so. */
+/* Ends all ranks, with this exit status. What has to be said was said before; a rank that is not
+ * the one to say it (comm_prints) leaves the other the time to do so. */
 _Noreturn void comm_abort(struct comm *c, int status);
 
 /* --- set-up and between steps: collective, blocking, at the deadline a report and the end of the
  * job. `what` names the purpose in that report ("the size of the plan"). With one rank each does
  * nothing. --- */
 
-/* All ranks learn whether one failed: rc is this rank's (0 or a code with its record in base/err.h).
- * Returns 0 if all gave 0. If this rank failed: its own code; if another did: that rank's code, with a
- * record "rank R (host H) failed: TEXT" of the first such rank's first line. comm_prints is then true
- * on that first rank only. */
+/* All ranks learn whether one failed: rc is this rank's (0 or a code with its record in
+ * base/err.h). Returns 0 if all gave 0. If this rank failed: its own code; if another did: that
+ * rank's code, with a record "rank R (host H) failed: TEXT" of the first such rank's first line.
+ * comm_prints is then true on that first rank only. */
 int comm_agree(struct comm *c, int rc, const char *what);
 /* Whether this rank is the one to print the error that comm_agree or reducer_wait found; where none
  * was found, rank 0. */
@@ -58,8 +58,8 @@ void comm_sum(struct comm *c, double *v, int64_t n, const char *what);
 void comm_max(struct comm *c, double *v, int64_t n, const char *what);
 void comm_barrier(struct comm *c, const char *what);
 
-/* The MPI that was configured, for --version: "MPICH 4.0.2 (libmpich.so.12)"; NULL if none was. Loads
- * nothing. */
+/* The MPI that was configured, for --version: "MPICH 4.0.2 (libmpich.so.12)"; NULL if none was.
+ * Loads nothing. */
 const char *comm_library(void);
 
 /* What this rank took part in so far, so that a test can see that nothing grows beside the plan. */

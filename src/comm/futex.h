@@ -3,9 +3,9 @@
  * A bell: who finds nothing to do sleeps until somebody rings, across processes.
  *
  * No ring is lost: a sleeper counts itself, reads the count of rings and only then looks once more
- * whether there is something to do; a ringer changes what there is to do, counts the ring and only then
- * looks for sleepers. All four are sequentially consistent, so that either the sleeper sees the change,
- * or the kernel sees that the count has moved, or the ringer sees the sleeper. */
+ * whether there is something to do; a ringer changes what there is to do, counts the ring and only
+ * then looks for sleepers. All four are sequentially consistent, so that either the sleeper sees
+ * the change, or the kernel sees that the count has moved, or the ringer sees the sleeper. */
 #ifndef DLX_COMM_FUTEX_H
 #define DLX_COMM_FUTEX_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What launchers leave in the environment for MPI. An interface counts, not a scheduler: a step that srun
- * started with --mpi=none has several tasks that cannot meet. */
+ * What launchers leave in the environment for MPI. An interface counts, not a scheduler: a step
+ * that srun started with --mpi=none has several tasks that cannot meet. */
 #include "comm/launched.h"
 
 #include <stddef.h>
@@ -10,7 +10,8 @@
 #include "base/launcher.h"
 
 static const char *const interfaces[] = {
-	"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "JSM_NAMESPACE_RANK", "PALS_RANKID",
+	"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "JSM_NAMESPACE_RANK",
+	"PALS_RANKID",
 };
 
 void launched_find(struct launched *out)

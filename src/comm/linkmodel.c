@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums of growing size by a reducer of its own, which waiting ranks do themselves: what a group costs the
- * schedule when nothing else runs. Large sizes are repeated less; the whole takes no longer than its budget,
- * and sizes it did not come to follow from the largest it did. */
+ * Sums of growing size by a reducer of its own, which waiting ranks do themselves: what a group
+ * costs the schedule when nothing else runs. Large sizes are repeated less; the whole takes no
+ * longer than its budget, and sizes it did not come to follow from the largest it did. */
 #include "comm/linkmodel.h"
 
 #include <stdlib.h>

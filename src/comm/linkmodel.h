@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a sum over all ranks costs, by size: measured once when the ranks meet, the same numbers on all of them. */
+ * What a sum over all ranks costs, by size: measured once when the ranks meet, the same numbers on
+ * all of them. */
 #ifndef DLX_COMM_LINKMODEL_H
 #define DLX_COMM_LINKMODEL_H
 
@@ -8,8 +9,8 @@
 
 #define LINK_POINTS 12
 
-/* seconds[i] for bytes[i], ascending; between points linear, below the first constant, beyond the last
- * in proportion. */
+/* seconds[i] for bytes[i], ascending; between points linear, below the first constant, beyond the
+ * last in proportion. */
 struct linkmodel {
 	int n;
 	double bytes[LINK_POINTS], seconds[LINK_POINTS];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The functions of MPI, from a library that is opened when several processes were started: mpi.Test is
- * MPI_Test. MPI's constants are numbers in MPICH and its kin; in Open MPI they are addresses inside the
- * library, hence a table of those that are used. */
+ * The functions of MPI, from a library that is opened when several processes were started:
+ * mpi.Test is MPI_Test. MPI's constants are numbers in MPICH and its kin; in Open MPI they are
+ * addresses inside the library, hence a table of those that are used. */
 #ifndef DLX_COMM_MPI_LIBRARY_H
 #define DLX_COMM_MPI_LIBRARY_H
 
@@ -28,7 +28,8 @@ extern struct mpi_functions mpi;
 
 /* Once a process. E_UNAVAILABLE with the reason. */
 int mpi_library_open(void);
-/* Nothing of ours can make an MPI function fail, so that what it says is printed and all ranks end. */
+/* Nothing of ours can make an MPI function fail, so that what it says is printed and all ranks
+ * end. */
 void mpi_must(int rc, const char *function);
 #define MPI_MUST(f, ...) mpi_must(mpi.f(__VA_ARGS__), "MPI_" #f)
 

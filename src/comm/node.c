@@ -2,17 +2,18 @@
  *
  * Why no rank sees half a sum. Let e be the number of starts of a group.
  *
- * - A rank writes its block, then adds 1 to `arrived` (release). Whoever reads e * ranks there (acquire; all
- *   additions are one release sequence) sees all blocks as they were written for start e.
- * - `claimed` goes from (e - 1) * pieces to e * pieces by compare-and-swap, so that each piece has one
- *   holder. It cannot pass e * pieces before all have arrived for e + 1, and nobody does so before `done`
- *   says that all pieces of e are finished: a claimer who slept meanwhile finds its own bound reached.
+ * - A rank writes its block, then adds 1 to `arrived` (release). Whoever reads e * ranks there
+ *   (acquire; all additions are one release sequence) sees all blocks as written for start e.
+ * - `claimed` goes from (e - 1) * pieces to e * pieces by compare-and-swap, so that each piece has
+ *   one holder. It cannot pass e * pieces before all have arrived for e + 1, and nobody does so
+ *   before `done` says that all pieces of e are finished: a claimer who slept meanwhile finds its
+ *   own bound reached.
  * - The holder writes sums into the blocks, then adds 1 to `finished` (release and acquire): who
  *   makes it e * pieces has seen all holders' writes, and passes them on by adding 1 to `done`.
- * - A waiter reads `done` (acquire), and so sees all sums in its block; it alone writes there until it arrives
- *   again.
- * - The owner of a shard reads `finished` of the first round (acquire), has MPI sum in its block, and stores `sent`
- *   (release), which the claimers of the second round read (acquire). */
+ * - A waiter reads `done` (acquire), and so sees all sums in its block; it alone writes there until
+ *   it arrives again.
+ * - The owner of a shard reads `finished` of the first round (acquire), has MPI sum in its block,
+ *   and stores `sent` (release), which the claimers of the second round read (acquire). */
 #include "comm/node.h"
 
 #include <string.h>
@@ -23,7 +24,7 @@
 
 #define PAGE 4096
 #define WORK (256 << 10)       /* bytes of all blocks that a piece has: some ten microseconds */
-#define LEAST (8 << 10)        /* bytes of one block, below which claiming costs more than it spreads */
+#define LEAST (8 << 10)        /* bytes of one block; for less a claim costs more than it spreads */
 
 static size_t pages(size_t bytes)
 {
@@ -66,12 +67,12 @@ static void cut(struct node *d, int k)
 	}
 }
 
-void node_init(struct node *d, void *memory, size_t block_bytes, int me, int ranks, const struct reducer_group *group,
-               int groups, int hosts, int shards)
+void node_init(struct node *d, void *memory, size_t block_bytes, int me, int ranks,
+               const struct reducer_group *group, int groups, int hosts, int shards)
 {
 	char *p = memory;
-	*d = (struct node){ .me = me, .n = ranks, .groups = groups, .shards = shards, .rounds = hosts > 1 ? 2 : 1,
-	                    .group = group };
+	*d = (struct node){ .me = me, .n = ranks, .groups = groups, .shards = shards,
+	                    .rounds = hosts > 1 ? 2 : 1, .group = group };
 	d->share = mem_calloc((size_t)groups * (size_t)shards + 1, sizeof *d->share);
 	d->whole = mem_calloc((size_t)groups + 1, sizeof *d->whole);
 	d->block = mem_calloc((size_t)ranks, sizeof *d->block);
@@ -105,7 +106,8 @@ void node_release(struct node *d)
 /* A row a rank, of whole pages, so that ranks do not write each other's lines. */
 static _Atomic uint64_t *started(const struct node *d, int rank, int k)
 {
-	return d->started + (size_t)rank * (pages((size_t)d->groups * sizeof *d->started) / sizeof *d->started) + k;
+	size_t row = pages((size_t)d->groups * sizeof *d->started) / sizeof *d->started;
+	return d->started + (size_t)rank * row + k;
 }
 
 uint64_t node_starts(const struct node *d, int rank, int k)
@@ -138,7 +140,8 @@ void node_arrive(struct node *d, int k)
 
 bool node_done(const struct node *d, int k)
 {
-	return atomic_load_explicit(&d->post[k].done, memory_order_acquire) >= node_started(d, k) * d->whole[k];
+	uint64_t done = atomic_load_explicit(&d->post[k].done, memory_order_acquire);
+	return done >= node_started(d, k) * d->whole[k];
 }
 
 /* Claims a piece of round `round` of start e, or says that none is left. */
@@ -154,7 +157,8 @@ static bool claim(struct node_unit *u, int round, uint64_t e, uint64_t pieces, u
 	return false;
 }
 
-static void finish(struct node *d, int k, struct node_unit *u, const struct node_share *share, int round, uint64_t e)
+static void finish(struct node *d, int k, struct node_unit *u, const struct node_share *share,
+                   int round, uint64_t e)
 {
 	uint64_t finished = atomic_fetch_add_explicit(&u->finished[round], 1, memory_order_acq_rel) + 1;
 	if (finished != e * share->pieces)
@@ -179,19 +183,22 @@ static void compute(struct node *d, int k, int s, int round, uint64_t piece, voi
 	const struct reducer_group *g = &d->group[k];
 	const struct node_share *u = &d->share[k * d->shards + s];
 	size_t size = dtype_size(g->dtype);
-	int64_t first = u->first + (int64_t)piece * u->piece, n = least_of(u->piece, u->first + u->n - first);
+	int64_t first = u->first + (int64_t)piece * u->piece;
+	int64_t n = least_of(u->piece, u->first + u->n - first);
 	void **own = &lane[owner(d, s)];
 	if (d->n == 1)
 		return;
 	for (int r = 0; r < d->n; r++)
 		lane[r] = d->block[r] + g->offset;
 	if (round == 0) {
-		sum_blocks(g->dtype, lane, d->n, d->rounds == 1 ? lane : own, d->rounds == 1 ? d->n : 1, first, n);
+		bool all = d->rounds == 1;
+		sum_blocks(g->dtype, lane, d->n, all ? lane : own, all ? d->n : 1, first, n);
 		return;
 	}
 	for (int r = 0; r < d->n; r++)
 		if (&lane[r] != own)
-			memcpy((char *)lane[r] + (size_t)first * size, (char *)*own + (size_t)first * size, (size_t)n * size);
+			memcpy((char *)lane[r] + (size_t)first * size, (char *)*own + (size_t)first * size,
+			       (size_t)n * size);
 }
 
 static bool work_round(struct node *d, int k, int s, int round, uint64_t e, enum node_caller who)
@@ -229,7 +236,8 @@ bool node_work(struct node *d, int k, enum node_caller who)
 bool node_summed(const struct node *d, int k, int s, uint64_t start)
 {
 	int at = k * d->shards + s;
-	return atomic_load_explicit(&d->unit[at].finished[0], memory_order_acquire) >= start * d->share[at].pieces;
+	uint64_t finished = atomic_load_explicit(&d->unit[at].finished[0], memory_order_acquire);
+	return finished >= start * d->share[at].pieces;
 }
 
 void node_sent(struct node *d, int k, int s)

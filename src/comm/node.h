@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums among the ranks of one host, in memory that all of them see. A rank arrives at a group when its
- * values stand; once all have, the group is cut into pieces, and whoever has time claims the next one,
- * whatever rank it is of. Nobody is waited for but those who hold a piece.
+ * Sums among the ranks of one host, in memory that all of them see. A rank arrives at a group when
+ * its values stand; once all have, the group is cut into pieces, and whoever has time claims the
+ * next one, whatever rank it is of. Nobody is waited for but those who hold a piece.
  *
- * With other hosts there are two rounds: pieces of a shard are summed into the block of the shard's owner
- * alone; the owner sums that with the other hosts' and says so (node_sent); then the pieces are
- * copied into the other blocks. */
+ * With other hosts there are two rounds: pieces of a shard are summed into the block of the
+ * shard's owner alone; the owner sums that with the other hosts' and says so (node_sent); then the
+ * pieces are copied into the other blocks. */
 #ifndef DLX_COMM_NODE_H
 #define DLX_COMM_NODE_H
 
@@ -15,8 +15,8 @@
 #include "comm/futex.h"
 #include "comm/reducer.h"
 
-/* What only grows: counts since the beginning, so that nothing is ever set back and no rank can take one
- * step's state for another's. */
+/* What only grows: counts since the beginning, so that nothing is ever set back and no rank can
+ * take one step's state for another's. */
 struct node_unit {             /* a shard of a group */
 	_Alignas(64) _Atomic uint64_t claimed[2], finished[2];   /* pieces, by round */
 	_Atomic uint64_t sent;     /* the start of the group whose sum over hosts the owner has */
@@ -28,7 +28,8 @@ struct node_post {             /* a group */
 struct node_rank {             /* for reports */
 	_Alignas(64) _Atomic int last;               /* the group it started last, from 1 */
 	_Atomic int64_t since;                       /* when; board_now */
-	_Atomic int works_on[2];                     /* the group of which its thread, and its waiter, hold a piece; from 1 */
+	_Atomic int works_on[2];                     /* the group of which its thread, and its waiter, hold a
+	                                              * piece; from 1 */
 };
 struct node_head {
 	struct bell work;                /* a group's pieces can be claimed */
@@ -55,16 +56,17 @@ struct node {
 	struct node_rank *rank;          /* by local rank */
 	_Atomic uint64_t *started;       /* [rank][group] */
 	char **block;                    /* by local rank */
-	void **lane[2];                  /* for node_work: pointers by local rank, for each of the two who may call it */
+	void **lane[2];                  /* for node_work, by enum node_caller: pointers by local rank */
 };
 
 enum node_caller { NODE_THREAD, NODE_WAITER };
 
 /* Bytes of shared memory for what is beside the blocks, a multiple of a page. */
 size_t node_bytes(int ranks, int groups, int shards);
-/* memory: node_bytes of zeroes, then the ranks' blocks of block_bytes each, a multiple of a page. Not collective. */
-void node_init(struct node *d, void *memory, size_t block_bytes, int me, int ranks, const struct reducer_group *group,
-               int groups, int hosts, int shards);
+/* memory: node_bytes of zeroes, then the ranks' blocks of block_bytes each, a multiple of a page.
+ * Not collective. */
+void node_init(struct node *d, void *memory, size_t block_bytes, int me, int ranks,
+               const struct reducer_group *group, int groups, int hosts, int shards);
 void node_release(struct node *d);
 
 void node_arrive(struct node *d, int k);
@@ -73,8 +75,8 @@ uint64_t node_started(const struct node *d, int k);              /* by this one 
 bool node_done(const struct node *d, int k);             /* the sum of this rank's latest start */
 /* Does a piece of group k if there is one to claim. */
 bool node_work(struct node *d, int k, enum node_caller who);
-/* Two rounds: whether the first is done for shard s of this start of group k; and that the sum over hosts of this rank's
- * latest start stands in its block. */
+/* Two rounds: whether the first is done for shard s of this start of group k; and that the sum
+ * over hosts of this rank's latest start stands in its block. */
 bool node_summed(const struct node *d, int k, int s, uint64_t start);
 void node_sent(struct node *d, int k, int s);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Setting a reducer up: memory that the host's ranks share, each block touched first by its own rank, and a thread. */
+ * Setting a reducer up: memory that the host's ranks share, each block touched first by its own
+ * rank, and a thread. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -21,11 +22,13 @@ static void check(const struct reducer_group *group, int n, size_t bytes)
 	for (int k = 0; k < n; k++) {
 		const struct reducer_group *g = &group[k];
 		BUG_IF(!dtype_is_float(g->dtype) || g->offset % 64 != 0 || g->offset < 0 || g->n < 0 ||
-		       (size_t)g->offset + (size_t)g->n * dtype_size(g->dtype) > bytes, "reducer's group %d, '%s'", k, g->name);
+		       (size_t)g->offset + (size_t)g->n * dtype_size(g->dtype) > bytes,
+		       "reducer's group %d, '%s'", k, g->name);
 	}
 }
 
-static struct reducer *allocate(struct comm *c, size_t bytes, const struct reducer_group *group, int n)
+static struct reducer *allocate(struct comm *c, size_t bytes, const struct reducer_group *group,
+                                int n)
 {
 	struct reducer *r = mem_calloc(1, sizeof *r);
 	check(group, n, bytes);
@@ -61,17 +64,19 @@ static int start_thread(struct reducer *r)
 	int failed = pthread_create(&r->thread, NULL, reducer_run, r);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	r->threaded = !failed;
-	return r->threaded ? 0 : ERR(E_NOMEM, NULL, "cannot start the thread that sums gradients: %s", strerror(failed));
+	return r->threaded ? 0 : ERR(E_NOMEM, NULL, "cannot start the thread that sums gradients: %s",
+	                             strerror(failed));
 }
 
 static int alone(struct reducer *r)
 {
 	r->plain = mem_map(r->block_bytes);
-	return r->plain ? 0 : ERR(E_NOMEM, NULL, "no memory for %.1f MB of gradients", (double)r->block_bytes / 1e6);
+	return r->plain ? 0 : ERR(E_NOMEM, NULL, "no memory for %.1f MB of gradients",
+	                          (double)r->block_bytes / 1e6);
 }
 
-int reducer_team(struct reducer **out, struct comm *c, void *memory, size_t bytes, const struct reducer_group *group,
-                 int n, bool background)
+int reducer_team(struct reducer **out, struct comm *c, void *memory, size_t bytes,
+                 const struct reducer_group *group, int n, bool background)
 {
 	struct reducer *r = allocate(c, bytes, group, n);
 	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, n, 1, 1);
@@ -94,7 +99,8 @@ static int send_between_hosts(struct reducer *r, int shards)
 	return rc;
 }
 
-/* What all see is zeroed by the first, each block by its owner: so its memory is near the processors that use it most. */
+/* What all see is zeroed by the first, each block by its owner: so its memory is near the
+ * processors that use it most. */
 static int share(struct reducer *r, bool background)
 {
 	struct comm *c = r->c;
@@ -105,7 +111,8 @@ static int share(struct reducer *r, bool background)
 	if (rc > 0)
 		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet to share memory", c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
-	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, r->groups, c->hosts, shards);
+	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, r->groups,
+	          c->hosts, shards);
 	if (c->local_rank == 0)
 		memset(memory, 0, head);
 	memset(r->node.block[c->local_rank], 0, r->block_bytes);
@@ -115,7 +122,8 @@ static int share(struct reducer *r, bool background)
 	return comm_agree(c, background ? start_thread(r) : 0, "threads for sums");
 }
 
-int reducer_new(struct reducer **out, struct comm *c, size_t bytes, const struct reducer_group *group, int n, bool background)
+int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
+                const struct reducer_group *group, int n, bool background)
 {
 	struct reducer *r = allocate(c, bytes, group, n);
 	int rc = c->size > 1 ? share(r, background) : alone(r);

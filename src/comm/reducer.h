@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sums over all ranks that run beside a step. A reducer is one block of memory on every rank, cut
- * into groups at planning time. In a step each rank writes a group's values there, says so (start) and
- * later waits for the sum, which then stands in the same place, with the same bits on every rank.
+ * into groups at planning time. In a step each rank writes a group's values there, says so (start)
+ * and later waits for the sum, which then stands in the same place, with the same bits on every
+ * rank.
  *
  * Inside a host the block is shared memory: a thread of each rank sums pieces of whatever group is
- * complete, straight out of all ranks' blocks and into them, and whoever waits helps. Between hosts
- * each local rank sums its shard with those of its number on the other hosts (leaders alone where
- * hosts have unequal counts) by MPI.
+ * complete, straight out of all ranks' blocks and into them, and whoever waits helps. Between
+ * hosts each local rank sums its shard with those of its number on the other hosts (leaders alone
+ * where hosts have unequal counts) by MPI.
  *
- * Sums are made in float32 (float64 in float64) in the order of the ranks within a host, whoever makes
- * them; 16-bit groups are rounded once a level. */
+ * Sums are made in float32 (float64 in float64) in the order of the ranks within a host, whoever
+ * makes them; 16-bit groups are rounded once a level. */
 #ifndef DLX_COMM_REDUCER_H
 #define DLX_COMM_REDUCER_H
 
@@ -27,9 +28,9 @@ struct reducer_group {
 };
 
 /* Collective. bytes: of the block, alike on all ranks; zeroed. Groups must not overlap; those that
- * start first had best come first. background: a thread of its own makes progress between start and
- * wait; false: only those who wait do (batch statistics). With one rank the block is plain memory and
- * a sum is what it was. E_NOMEM, on all ranks, names what is full (/dev/shm). */
+ * start first had best come first. background: a thread of its own makes progress between start
+ * and wait; false: only those who wait do (batch statistics). With one rank the block is plain
+ * memory and a sum is what it was. E_NOMEM, on all ranks, names what is full (/dev/shm). */
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
                 const struct reducer_group *group, int n, bool background);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
@@ -38,15 +39,15 @@ void *reducer_group_memory(const struct reducer *r, int k);      /* where group 
 
 /* --- in a step: allocate nothing, decide nothing. By one thread of the rank at a time. --- */
 
-/* This rank's values of group k stand in the block; they must not be touched until waited for. Groups
- * are started in the same order on all ranks. A group must have been waited for before it is started
- * again. */
+/* This rank's values of group k stand in the block; they must not be touched until waited for.
+ * Groups are started in the same order on all ranks. A group must have been waited for before it
+ * is started again. */
 void reducer_start(struct reducer *r, int k);
-/* Until the sum of group k stands in the block of this rank; no rank will touch it there until this one
- * starts the group again. Returns at once if the group is not under way. 0, or E_UNAVAILABLE after the
- * deadline or when a rank is gone, with the report: which group of which step, who is there, who is
- * missing, since when. comm_prints is then true on one rank; the others have a short record, and
- * comm_abort is all that is left to do. */
+/* Until the sum of group k stands in the block of this rank; no rank will touch it there until
+ * this one starts the group again. Returns at once if the group is not under way. 0, or
+ * E_UNAVAILABLE after the deadline or when a rank is gone, with the report: which group of which
+ * step, who is there, who is missing, since when. comm_prints is then true on one rank; the others
+ * have a short record, and comm_abort is all that is left to do. */
 int reducer_wait(struct reducer *r, int k);
 
 struct reducer_stats {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank says that has waited too long for a sum: which, who is there, who is missing and where it was seen last. All that
- * wait come here at about the same time; of a host's ranks the first to come tells it. */
+ * What a rank says that has waited too long for a sum: which, who is there, who is missing and
+ * where it was seen last. All that wait come here at about the same time; of a host's ranks the
+ * first to come tells it. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -41,14 +42,16 @@ static void held(const struct reducer *r, int k, struct buf *out)
 	char name[160];
 	for (int i = 0; i < r->node.n; i++) {
 		const struct node_rank *n = &r->node.rank[i];
-		bool holds = atomic_load(&n->works_on[NODE_THREAD]) == k + 1 || atomic_load(&n->works_on[NODE_WAITER]) == k + 1;
+		bool holds = atomic_load(&n->works_on[NODE_THREAD]) == k + 1 ||
+		             atomic_load(&n->works_on[NODE_WAITER]) == k + 1;
 		enum seat_state s = r->c->state->board.n ? board_state(&r->c->state->board, i) : SEAT_RUNS;
 		if (holds || s == SEAT_STOPPED || s == SEAT_GONE)
 			buf_printf(out, "%s%s %s", out->len ? "; " : "", who(r, i, name, sizeof name),
 			           holds ? "holds a part of it" : "has started it, but does not go on");
 	}
 	if (out->len == 0)
-		buf_puts(out, r->node.rounds > 1 ? "no rank of this host is missing, but ranks of others" : "nobody holds a part of it");
+		buf_puts(out, r->node.rounds > 1 ? "no rank of this host is missing, but ranks of others" :
+		              "nobody holds a part of it");
 }
 
 int reducer_report(struct reducer *r, int k, int64_t begin)
@@ -60,7 +63,8 @@ int reducer_report(struct reducer *r, int k, int64_t begin)
 	if (!atomic_compare_exchange_strong(&r->node.head->reporter, &first, r->node.me + 1)) {
 		s->printer = rank_of(r, first - 1);
 		mem_free(here);
-		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why", r->group[k].name, s->printer);
+		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why",
+		           r->group[k].name, s->printer);
 	}
 	s->printer = r->c->rank;
 	for (int i = 0; i < r->node.n; i++) {
@@ -72,8 +76,10 @@ int reducer_report(struct reducer *r, int k, int64_t begin)
 	if (n == r->node.n)
 		held(r, k, &text);
 	ranks_text(&present, here, n);
-	ERR(E_UNAVAILABLE, NULL, "the sum of '%s' (group %d of %d, start %" PRIu64 ") is not complete after %.1f s: %s; rank%s "
-	    "%s of host %s %s started it", r->group[k].name, k + 1, r->groups, start, (double)(board_now() - begin) * 1e-9, text.data,
+	ERR(E_UNAVAILABLE, NULL,
+	    "the sum of '%s' (group %d of %d, start %" PRIu64 ") is not complete after %.1f s: %s; rank%s "
+	    "%s of host %s %s started it", r->group[k].name, k + 1, r->groups, start,
+	    (double)(board_now() - begin) * 1e-9, text.data,
 	    n == 1 ? "" : "s", present.data, r->c->host_name, n == 1 ? "has" : "have");
 	buf_release(&text);
 	buf_release(&present);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A reducer at work. Progress is made by its thread and by whoever waits: pieces of complete groups first, then
- * what MPI does between hosts, which one of the two looks after at a time. Who finds nothing to do looks again for
- * a few microseconds, then sleeps until the bell: ranks, their threads and those that compute may share
- * processors, and who spins takes the time of those he waits for. */
+ * A reducer at work. Progress is made by its thread and by whoever waits: pieces of complete
+ * groups first, then what MPI does between hosts, which one of the two looks after at a time. Who
+ * finds nothing to do looks again for a few microseconds, then sleeps until the bell: ranks, their
+ * threads and those that compute may share processors, and who spins takes the time of those he
+ * waits for. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "comm/reducer_team.h"
 
 #define SPIN 3000              /* nanoseconds of looking before the first sleep */
-#define ROUND 0.25             /* longest sleep of who waits, in seconds: then he looks who is there */
+#define ROUND 0.25             /* longest sleep of who waits, in seconds; then he looks who is there */
 #define SHORT_NAP 20e-6        /* between looks at what MPI does: from here, */
 #define LONG_NAP 500e-6        /* doubled up to here */
 
@@ -28,13 +29,15 @@ static bool send_next(struct reducer *r)
 	uint64_t popped = atomic_load_explicit(&r->popped, memory_order_relaxed);
 	if (popped == atomic_load_explicit(&r->pushed, memory_order_acquire))
 		return false;
-	uint64_t next = atomic_load_explicit(&r->queue[popped % (uint64_t)r->groups], memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&r->queue[popped % (uint64_t)r->groups],
+	                                     memory_order_relaxed);
 	int k = (int)(next % (uint64_t)r->groups);
 	const struct node_share *s = &r->node.share[k * r->node.shards + r->shard];
 	if (!node_summed(&r->node, k, r->shard, next / (uint64_t)r->groups))
 		return false;
 	atomic_store_explicit(&r->popped, popped + 1, memory_order_release);
-	char *values = (char *)reducer_group_memory(r, k) + s->first * (int64_t)dtype_size(r->group[k].dtype);
+	char *values = reducer_group_memory(r, k);
+	values += s->first * (int64_t)dtype_size(r->group[k].dtype);
 	across_start(r->across, k, values, s->n);
 	r->sending[k] = true;
 	r->nsending++;
@@ -80,7 +83,8 @@ static bool progress(struct reducer *r, int first, enum node_caller who, bool *p
 	return between_hosts(r, pending) || any;
 }
 
-/* As long as there is something to do, or `k`, if it is a group, is under way; true: something was done, or k is. */
+/* As long as there is something to do, or `k`, if it is a group, is under way; true: something was
+ * done, or k is. */
 static bool work(struct reducer *r, int k, enum node_caller who, bool *pending)
 {
 	int64_t begin = board_now(), now = begin;

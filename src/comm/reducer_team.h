@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The inside of a reducer: reducer.c sets it up, reducer_run.c runs it, reducer_report.c says what went wrong. */
+ * The inside of a reducer: reducer.c sets it up, reducer_run.c runs it, reducer_report.c says what
+ * went wrong. */
 #ifndef DLX_COMM_REDUCER_TEAM_H
 #define DLX_COMM_REDUCER_TEAM_H
 
@@ -38,9 +39,10 @@ struct reducer {
 	_Atomic int64_t busy[2];         /* nanoseconds, by enum node_caller */
 };
 
-/* A reducer over memory that the ranks of c, all on one host, have already: `memory` has node_bytes and then their blocks. */
-int reducer_team(struct reducer **out, struct comm *c, void *memory, size_t bytes, const struct reducer_group *group,
-                 int n, bool background);
+/* A reducer over memory that the ranks of c, all on one host, have already: `memory` has
+ * node_bytes and then their blocks. */
+int reducer_team(struct reducer **out, struct comm *c, void *memory, size_t bytes,
+                 const struct reducer_group *group, int n, bool background);
 
 void *reducer_run(void *reducer);        /* the thread */
 /* Raises the report on group k, for which this rank has waited since `begin`. */

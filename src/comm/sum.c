@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Memory's speed is the limit: every element is read once and written once where it was read, which leaves
- * nothing for stores that go around the caches. Two blocks, the usual number on a small machine, have a
- * loop of their own; more are added into a buffer that stays in the first cache. */
+ * Memory's speed is the limit: every element is read once and written once where it was read,
+ * which leaves nothing for stores that go around the caches. Two blocks, the usual number on a
+ * small machine, have a loop of their own; more are added into a buffer that stays in the first
+ * cache. */
 #include "comm/sum.h"
 
 #include <string.h>
@@ -82,7 +83,8 @@ static void chunk_f64(void *const *src, int nsrc, void *const *dst, int ndst, in
 		memcpy(at(dst[r], i, 8), sum, (size_t)n * 8);
 }
 
-static void chunk_16(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst, int64_t i, int64_t n)
+static void chunk_16(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst,
+                     int64_t i, int64_t n)
 {
 	_Alignas(64) float sum[CHUNK], one[CHUNK];
 	_Alignas(64) uint16_t narrow[CHUNK];
@@ -101,7 +103,8 @@ static bool same_two(void *const *src, int nsrc, void *const *dst, int ndst)
 	return nsrc == 2 && ndst == 2 && src[0] == dst[0] && src[1] == dst[1];
 }
 
-void sum_blocks(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst, int64_t first, int64_t n)
+void sum_blocks(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst, int64_t first,
+                int64_t n)
 {
 	if (t == DTYPE_F32 && same_two(src, nsrc, dst, ndst)) {
 		both_f32(at(src[0], first, 4), at(src[1], first, 4), n);

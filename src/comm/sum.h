@@ -6,8 +6,8 @@
 
 #include "base/types.h"
 
-/* Elements first .. first + n of nsrc arrays of type t, added in their order in float32 (F64 in float64), to
- * each of the ndst arrays, which may be among the sources. */
+/* Elements first .. first + n of nsrc arrays of type t, added in their order in float32 (F64 in
+ * float64), to each of the ndst arrays, which may be among the sources. */
 void sum_blocks(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst, int64_t first,
                 int64_t n);
 /* From and to float32. */

@@ -33,7 +33,8 @@ static void *watch(void *nothing)
 	pthread_mutex_unlock(&lock);
 	if (over)
 		return NULL;
-	fprintf(stderr, "%s: a rank does not come: the others wait in %s for %.1f s\n", log_program(), name, patience);
+	fprintf(stderr, "%s: a rank does not come: the others wait in %s for %.1f s\n", log_program(),
+	        name, patience);
 	fflush(stderr);
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */
 	_exit(err_exit_status(E_UNAVAILABLE));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining: MPI is initialised, ranks are sorted by host, and hosts counted in the order of their first
- * ranks. MPI must allow calls from several threads, since sums proceed in one of their own. */
+ * Joining: MPI is initialised, ranks are sorted by host, and hosts counted in the order of their
+ * first ranks. MPI must allow calls from several threads, since sums proceed in one of their own. */
 #include "comm/world.h"
 
 #include "config.h"
@@ -55,7 +55,8 @@ static int another_mpi(const struct launched *by, int size)
 {
 	if (by->size <= 1 || by->size == size)
 		return 0;
-	return ERR(E_UNAVAILABLE, NULL, "%s started %d processes, but %s, which this dlx-train was built with, "
+	return ERR(E_UNAVAILABLE, NULL,
+	           "%s started %d processes, but %s, which this dlx-train was built with, "
 	           "finds %d; start them with its own mpiexec%s", by->by, by->size, DLX_MPI_NAME, size,
 	           getenv("SLURM_JOB_ID") ? ", or by 'srun --mpi=pmi2'" : "");
 }
@@ -172,7 +173,8 @@ struct world_memory {
 	MPI_Win window;
 };
 
-/* The kernel lets a file there be made larger than it can become, and ends the process that touches what is too much. */
+/* The kernel lets a file there be made larger than it can become, and ends the process that
+ * touches what is too much. */
 static int64_t room(void)
 {
 	struct statvfs s;
@@ -188,7 +190,8 @@ static int host_broadcast(struct comm *c, void *p, int bytes)
 
 static int no_room(struct comm *c, size_t bytes, int64_t has)
 {
-	return ERR(E_NOMEM, NULL, "no room for %.1f MB that the %d ranks of host %s share: /dev/shm has %.1f MB left",
+	return ERR(E_NOMEM, NULL,
+	           "no room for %.1f MB that the %d ranks of host %s share: /dev/shm has %.1f MB left",
 	           (double)bytes / 1e6, c->local_size, c->host_name, (double)has / 1e6);
 }
 

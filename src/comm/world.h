@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The processes that a launcher started, as MPI knows them: joining them, memory that those of a host
- * share, and set-up collectives that give up at a deadline. Only for src/comm/; comm.h is what
- * others see. */
+ * The processes that a launcher started, as MPI knows them: joining them, memory that those of a
+ * host share, and set-up collectives that give up at a deadline. Only for src/comm/; comm.h is
+ * what others see. */
 #ifndef DLX_COMM_WORLD_H
 #define DLX_COMM_WORLD_H
 
@@ -36,8 +36,8 @@ int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all);
 int world_barrier(struct comm *c);
 int world_host_barrier(struct comm *c);          /* of the ranks of this host */
 
-/* Memory that all ranks of the host see, at a page's start and with any content. Collective over the
- * host. 0, or E_NOMEM on all ranks of the host with what has no room; other codes as above. */
+/* Memory that all ranks of the host see, at a page's start and with any content. Collective over
+ * the host. 0, or E_NOMEM on all ranks of the host with what has no room; other codes as above. */
 int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **p);
 void world_unshare(struct world_memory *m);      /* collective over the host; NULL is fine */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Set-up collectives: the non-blocking ones of MPI, looked at until they are done or it has taken too
- * long. */
+ * Set-up collectives: the non-blocking ones of MPI, looked at until they are done or it has taken
+ * too long. */
 #include <limits.h>
 #include <time.h>
 
@@ -32,7 +32,8 @@ static bool too_late(struct comm *c, double waited)
 {
 	if (waited <= c->timeout)
 		return false;
-	return waited > c->timeout + board_patience(c->host) || c->hosts == 1 || !all_here(&c->state->board);
+	return waited > c->timeout + board_patience(c->host) || c->hosts == 1 ||
+	       !all_here(&c->state->board);
 }
 
 int world_finish(struct comm *c, MPI_Request *request)
@@ -75,7 +76,8 @@ int world_broadcast(struct comm *c, void *p, size_t bytes, int root)
 int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all)
 {
 	MPI_Request r;
-	MPI_MUST(Iallgather, mine, (int)bytes, mpi.byte, all, (int)bytes, mpi.byte, c->state->world->all, &r);
+	MPI_MUST(Iallgather, mine, (int)bytes, mpi.byte, all, (int)bytes, mpi.byte, c->state->world->all,
+	         &r);
 	return world_finish(c, &r);
 }
 

@@ -13,8 +13,8 @@ struct world {
 	char library[64];
 };
 
-/* Polls a request to its end: 0, or nonzero as in world.h. Sleeps between looks, longer and longer, so
- * that the ranks it waits for have the processors. */
+/* Polls a request to its end: 0, or nonzero as in world.h. Sleeps between looks, longer and
+ * longer, so that the ranks it waits for have the processors. */
 int world_finish(struct comm *c, MPI_Request *request);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a build without MPI has in place of world.c: one process works as ever, several are refused. */
+ * What a build without MPI has in place of world.c: one process works as ever, several are
+ * refused. */
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -9,7 +10,8 @@
 
 int world_join(struct comm *c, const struct launched *by)
 {
-	return ERR(E_UNAVAILABLE, NULL, "%s started several processes, but this dlx-train was built without MPI; "
+	return ERR(E_UNAVAILABLE, NULL,
+	           "%s started several processes, but this dlx-train was built without MPI; "
 	           "start one, or build it where mpicc is found", by->by);
 }
 
@@ -63,7 +65,8 @@ int across_shards(struct comm *c)
 	BUG("no MPI");
 }
 
-int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype, int groups, int shards)
+int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype,
+               int groups, int shards)
 {
 	BUG("no MPI");
 }

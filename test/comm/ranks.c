@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What several ranks do together, run under mpiexec by the scripts beside it: `ranks SUBJECT [ARGUMENT...]`.
- * Rank 0 prints "ok" at the end; a mistake ends all with a line that names the rank and the place. */
+ * What several ranks do together, run under mpiexec by the scripts beside it: `ranks SUBJECT
+ * [ARGUMENT...]`. Rank 0 prints "ok" at the end; a mistake ends all with a line that names the
+ * rank and the place. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,8 +160,8 @@ static int one_step(struct reducer *r, int step)
 	return 0;
 }
 
-/* reduce STEPS BACKGROUND: two reducers beside each other, as gradients and statistics are. What is counted grows with the
- * steps alone. */
+/* reduce STEPS BACKGROUND: two reducers beside each other, as gradients and statistics are. What
+ * is counted grows with the steps alone. */
 static void reduce(int argc, char **argv)
 {
 	struct reducer *r, *other;
@@ -189,7 +190,8 @@ static void one_step_or_end(struct reducer *r, int step)
 	comm_abort(c, 69);
 }
 
-/* endless: steps until somebody from outside does something to a rank; each leaves its process id in a file. */
+/* endless: steps until somebody from outside does something to a rank; each leaves its process id
+ * in a file. */
 static void endless(int argc, char **argv)
 {
 	struct reducer *r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * reducer.h with ranks that are threads of this process, over memory that they share anyway: sums of all types and odd
- * sizes, again and again, in random order of arrival; one that never comes. Real ranks: test/comm/. */
+ * reducer.h with ranks that are threads of this process, over memory that they share anyway: sums
+ * of all types and odd sizes, again and again, in random order of arrival; one that never comes.
+ * Real ranks: test/comm/. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
