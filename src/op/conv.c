@@ -409,7 +409,7 @@ static const struct op conv = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_reference },
 		[BACKEND_CPU] = CONV_CPU(conv, 1, conv_foresee),
-		CONV_CUDA(conv)
+		CONV_CUDA(conv, 1, 1)
 	},
 	.samples = conv_samples,
 };
@@ -424,7 +424,7 @@ static const struct op conv_grad_input = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_input_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_input, 1, NULL),
-		CONV_CUDA(conv_grad_input)
+		CONV_CUDA(conv_grad_input, 1, 1)
 	},
 	.samples = grad_input_samples,
 };
@@ -440,7 +440,7 @@ static const struct op conv_grad_weight = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_weight_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_weight, 0, NULL),
-		CONV_CUDA(conv_grad_weight)
+		CONV_CUDA(conv_grad_weight, 3, 0)
 	},
 	.samples = grad_weight_samples,
 };

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions on the GPU by cuDNN, everything channels-last, weights as (O, kernel..., I) too. A bias is added by a kernel of ours,
- * and its gradient is a sum over rows. */
+ * and its gradient is a sum over rows.
+ *
+ * A tensor that is a window of a larger buffer is packed into the workspace before, or unpacked from it after: cuDNN's fast engines
+ * want packed tensors, and a window that a convolution reads or writes is as narrow as a dense block's growth. */
 #include "op/conv_cuda.h"
 
 #include "backend/cudnn.h"
 #include "base/err.h"
+#include "op/copy_cuda.h"
 #include "op/conv_geom.h"
 
 #ifdef HAVE_CUDA
+
+enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
+#define NOWHERE SIZE_MAX
 
 struct conv_cuda {
 	struct cudnn_plan *plan;
 	enum conv_kind kind;
 	size_t cudnn_ws;             /* the bias gradient's workspace stands behind it */
+	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: the tensor is no window */
 	int64_t rows, channels;      /* of the tensor that a bias belongs to */
 };
 
@@ -52,6 +60,30 @@ static size_t aligned(size_t n)
 	return (n + 255) / 256 * 256;
 }
 
+static tid argument(const struct node *n, int i)
+{
+	return i < 2 ? n->in[i] : n->out[0];
+}
+
+/* Windows find room behind `at` in the workspace; returns its end. */
+static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
+{
+	for (int i = 0; i < ARGUMENTS; i++) {
+		const struct tensor *t = graph_t(k->g, argument(k->n, i));
+		ck->packed[i] = t->window == NONE ? NOWHERE : at;
+		if (t->window != NONE)
+			at += aligned((size_t)shape_count(&t->shape) * dtype_size(t->dtype));
+	}
+	return at;
+}
+
+/* The layout cuDNN sees. */
+static struct layout packed_layout(const struct kplan *k, tid t)
+{
+	const struct tensor *x = graph_t(k->g, t);
+	return x->window == NONE ? x->layout : layout_native(&x->shape);
+}
+
 static int plan(struct kplan *k, enum conv_kind kind)
 {
 	const struct operands o = operands_of(k->n, kind);
@@ -60,9 +92,10 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	TRY(check_types(k, &o));
 	k->state = ck;
 	ck->kind = kind;
+	const struct layout x = packed_layout(k, o.x), y = packed_layout(k, o.y);
 	struct cudnn_conv c = {
 		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = graph_t(k->g, o.x)->dtype,
-		.x = &graph_t(k->g, o.x)->layout, .w = &graph_t(k->g, o.w)->layout, .y = &graph_t(k->g, o.y)->layout,
+		.x = &x, .w = &graph_t(k->g, o.w)->layout, .y = &y,
 		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
 	TRY(cudnn_conv_new(&ck->plan, k->dev, &c));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
@@ -71,30 +104,55 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	ck->rows = rows.rows;
 	ck->channels = rows.c;
 	ck->cudnn_ws = aligned(cudnn_plan_workspace(ck->plan));
-	k->ws_bytes = ck->cudnn_ws;
+	size_t end = ck->cudnn_ws;
 	if (kind == CONV_BACKWARD_WEIGHTS && o.bias != NONE)
-		k->ws_bytes += (size_t)k_channels_workspace(ck->rows, ck->channels);
+		end += aligned((size_t)k_channels_workspace(ck->rows, ck->channels));
+	k->ws_bytes = place_packed(k, ck, end);
 	k->impl = arena_strdup(k->arena, cudnn_plan_name(ck->plan));
 	return 0;
+}
+
+/* Between argument i and its packed form. */
+static int move(const struct kplan *k, const struct kargs *a, int i, bool pack)
+{
+	const struct conv_cuda *ck = k->state;
+	const struct tensor *t = graph_t(k->g, argument(k->n, i));
+	const struct layout packed = layout_native(&t->shape);
+	const int64_t *window = t->layout.stride;
+	void *at = i < 2 ? a->in[i] : a->out[0], *to = (char *)a->ws + ck->packed[i];
+	const size_t size = dtype_size(t->dtype);
+	return pack ? cuda_copy(k, &t->shape, window, packed.stride, size, at, to)
+	            : cuda_copy(k, &t->shape, packed.stride, window, size, to, at);
+}
+
+static int add_bias(const struct kplan *k, const struct kargs *a, void *const *arg)
+{
+	const struct conv_cuda *ck = k->state;
+	void *stream = cuda_stream(k->dev);
+	if (ck->kind == CONV_BACKWARD_WEIGHTS) {
+		void *sum = k->n->nout > 1 ? a->out[1] : NULL;
+		return sum ? cuda_launched(k, k_channel_sum(stream, cuda_in_type(k, 1), ck->rows, ck->channels, ck->channels,
+		                                            arg[1], sum, (char *)a->ws + ck->cudnn_ws)) : 0;
+	}
+	const void *bias = k->n->nin > 2 ? a->in[2] : NULL;
+	return bias ? cuda_launched(k, k_add_bias(stream, cuda_out_type(k, 0), ck->rows, ck->channels, ck->channels, bias,
+	                                          arg[2])) : 0;
 }
 
 int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_cuda *ck = k->state;
-	void *stream = cuda_stream(k->dev), *bias;
-	TRYC(cudnn_plan_run(ck->plan, a->in[0], a->in[1], a->out[0], a->ws), "in '%s'", k->n->name);
-	if (ck->kind == CONV_BACKWARD_WEIGHTS) {
-		bias = k->n->nout > 1 ? a->out[1] : NULL;
-		if (!bias)
-			return 0;
-		return cuda_launched(k, k_channel_sum(stream, cuda_in_type(k, 1), ck->rows, ck->channels, ck->channels,
-		                                      a->in[1], bias, (char *)a->ws + ck->cudnn_ws));
+	void *arg[ARGUMENTS] = { a->in[0], a->in[1], a->out[0] };
+	for (int i = 0; i < ARGUMENTS; i++) {
+		if (ck->packed[i] == NOWHERE)
+			continue;
+		if (i < 2)
+			TRY(move(k, a, i, true));
+		arg[i] = (char *)a->ws + ck->packed[i];
 	}
-	bias = k->n->nin > 2 ? a->in[2] : NULL;
-	if (!bias)
-		return 0;
-	return cuda_launched(k, k_add_bias(stream, cuda_out_type(k, 0), ck->rows, ck->channels, ck->channels, bias,
-	                                   a->out[0]));
+	TRYC(cudnn_plan_run(ck->plan, arg[0], arg[1], arg[2], a->ws), "in '%s'", k->n->name);
+	TRY(add_bias(k, a, arg));
+	return ck->packed[2] == NOWHERE ? 0 : move(k, a, 2, false);
 }
 
 void conv_cuda_free(struct kplan *k)

@@ -12,7 +12,9 @@ int conv_grad_weight_cuda_plan(struct kplan *k);
 int conv_cuda_run(const struct kplan *k, const struct kargs *a);        /* all three */
 void conv_cuda_free(struct kplan *k);
 
-#define CONV_CUDA(name) \
-	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = name##_cuda_plan, .run = conv_cuda_run, .free = conv_cuda_free)
+/* in_, out_: which inputs and outputs may be windows. */
+#define CONV_CUDA(name, in_, out_) \
+	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = name##_cuda_plan, .run = conv_cuda_run, .free = conv_cuda_free, \
+	            .slice_in = in_, .slice_out = out_)
 
 #endif
