@@ -290,7 +290,12 @@ static int run_list_ops(const struct options *o, struct comm *c, int *status)
 static int run_version(const struct options *o, struct comm *c, int *status)
 {
 	char library[48];
-	printf("dlx-train %s\nbackends: cpu (%s), reference\n", PACKAGE_VERSION, dnn_describe(library, sizeof library));
+#ifdef HAVE_CUDA
+	const char *more = ", cuda";
+#else
+	const char *more = "";
+#endif
+	printf("dlx-train %s\nbackends: cpu (%s)%s, reference\n", PACKAGE_VERSION, dnn_describe(library, sizeof library), more);
 	printf("ranks: %s\n", comm_library() ? comm_library() : "no MPI");
 	return 0;
 }
