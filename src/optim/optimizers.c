@@ -140,11 +140,11 @@ static struct rule sgd_rule(struct graph *g, const struct sgd *c)
 {
 	static const char *const moment[] = { "momentum" };
 	struct sgd_attr *at = ARENA_NEW(g->arena, struct sgd_attr);
-	const struct variant *trust = c->common.trust.v;
+	const struct trust *trust = c->common.trust.data;
 	at->momentum = c->momentum;
 	at->nesterov = c->nesterov;
 	at->each.decoupled = c->decoupled;
-	at->rate_inside = trust && strcmp(trust->name, "lars") == 0;
+	at->rate_inside = trust && trust->momentum == MOMENTUM_STEPS;
 	return (struct rule){ "sgd", &at->each, c->momentum > 0, moment, c->common.trust.data };
 }
 
@@ -254,7 +254,7 @@ static int emit_trust(const struct job *j, const tid *what, tid scale, tid *out)
 	struct floats decay = on_gradient ? LIST(j, weight_decay, 0) : (struct floats){ 0 }, none = { 0 };
 	struct norms_attr norms = { t->decay == DECAY_WITHIN ? decay : none };
 	struct trust_ratio_attr ratio = { t->eta, t->eps, t->least, t->zero, t->mode == TRUST_CLIP,
-		t->limit == LIMIT_RATE, t->decay == DECAY_WITHIN ? none : decay, LIST(j, rate_factor, 1), layers(j) };
+		t->limit == LIMIT_RATE, t->decay == DECAY_BESIDE ? decay : none, LIST(j, rate_factor, 1), layers(j) };
 	tid *in = ARENA_ARRAY(j->g->arena, tid, 1 + 2 * j->n), both[2] = { NONE, j->in->learning_rate };
 	in[0] = scale;
 	for (int i = 0; i < j->n; i++) {

@@ -19,10 +19,11 @@ const char *const exempt_names[] = { "vectors", "none", NULL };
 static const char *const mode_names[] = { "scale", "clip", NULL };
 static const char *const limit_names[] = { "rate", "one", NULL };
 static const char *const place_names[] = { "gradient", "update", NULL };
-static const char *const decay_names[] = { "beside", "within", NULL };
+static const char *const decay_names[] = { "beside", "within", "without", NULL };
+static const char *const momentum_names[] = { "gradients", "steps", NULL };
 static const char *const per_names[] = { "tensor", "layer", "block", NULL };
 
-#define TRUST_FIELDS(eta_, mode_, eps_)                                                             \
+#define TRUST_FIELDS(eta_, mode_, eps_, momentum_)                                                             \
 	FIELD_FLOAT(struct trust, eta, eta_, 1e-12, 1e6, "trust: the ratio is eta |w| / |g|"),         \
 	FIELD_ENUM(struct trust, mode, mode_, mode_names,                                              \
 	           "scale: the ratio multiplies; clip: only what would be too large a step is shortened"), \
@@ -31,17 +32,19 @@ static const char *const per_names[] = { "tensor", "layer", "block", NULL };
 	FIELD_ENUM(struct trust, of, "gradient", place_names,                                          \
 	           "what is measured and multiplied: the gradient, or the update that the optimizer makes of it"), \
 	FIELD_ENUM(struct trust, decay, "beside", decay_names,                                         \
-	           "weight decay in |g|: beside, |g| + decay |w|, or within, |g + decay w|"),          \
+	           "weight decay in |g|: beside, |g| + decay |w|, within, |g + decay w|, or without"),  \
 	FIELD_ENUM(struct trust, per, "tensor", per_names,                                             \
 	           "what has a ratio of its own: a tensor, a layer (names up to the last point) or a "  \
 	           "block (up to the first)"),                                                         \
+	FIELD_ENUM(struct trust, momentum, momentum_, momentum_names,                                  \
+	           "of sgd: what its momentum is one of, gradients or steps, with their rates"),       \
 	FIELD_FLOAT(struct trust, eps, eps_, 0, 1e6, "added to |g|"),                                  \
 	FIELD_FLOAT(struct trust, least, "0", 0, 1e6, "smallest factor"),                              \
 	FIELD_(struct trust, zero, FT_FLOAT, "1", 0, 1e6, NULL, NULL, NULL, FIELD_NULLABLE,            \
 	       "factor where |w| or |g| is 0; null: what the formula gives")
 
-static const struct field lars_fields[] = { TRUST_FIELDS("0.001", "scale", "0"), FIELD_END };
-static const struct field larc_fields[] = { TRUST_FIELDS("0.002", "clip", "1e-8"), FIELD_END };
+static const struct field lars_fields[] = { TRUST_FIELDS("0.001", "scale", "0", "steps"), FIELD_END };
+static const struct field larc_fields[] = { TRUST_FIELDS("0.002", "clip", "1e-8", "gradients"), FIELD_END };
 
 static const struct preset larc_presets[] = {
 	{ "apex", "of NVIDIA's Apex", "eta: 0.02, eps: 1e-8, mode: clip, limit: rate, decay: beside" },
@@ -49,6 +52,9 @@ static const struct preset larc_presets[] = {
 	  "eta: 0.002, eps: 0, mode: clip, limit: one, decay: within, zero: 6.25e-5" },
 	{ "sc18-corrected", "the same after its correction: the rate is held to the ratio",
 	  "eta: 0.002, eps: 0, mode: clip, limit: rate, decay: within, zero: 6.25e-5" },
+	/* As its solver computes on GPUs; the default of eta is not verified. */
+	{ "nvcaffe", "of NVCaffe: of the gradient without weight decay, for a momentum of steps",
+	  "eta: 0.001, eps: 0, mode: clip, limit: rate, decay: without, momentum: steps" },
 	{ "openseq2seq", "of OpenSeq2Seq",
 	  "eta: 0.002, eps: 1e-7, least: 1e-7, mode: clip, limit: rate, decay: within, zero: null" },
 	{ "stemdl", "of Laanait et al. 2019: a ratio for each block, held to one",
@@ -106,6 +112,9 @@ int settings_check(const struct optimizer *o, bool sgd, const struct loc *loc)
 		return 0;
 	if (v->v->fields == lars_fields && !sgd)
 		return ERR(E_CONFIG, &v->loc, "'lars' is a form of sgd; expected 'larc', or the optimizer 'lamb'");
+	if (v->v->fields == larc_fields && t->momentum == MOMENTUM_STEPS && (!sgd || t->of == OF_UPDATE))
+		return ERR(E_CONFIG, &v->loc, "a momentum of steps is for sgd and a ratio of the gradient; expected "
+		           "'momentum: gradients'");
 	if (v->v->fields == lars_fields && t->of == OF_UPDATE)
 		return ERR(E_CONFIG, &v->loc, "'lars' is measured on the gradient; expected 'of: gradient', or 'larc'");
 	return 0;

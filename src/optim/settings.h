@@ -10,12 +10,13 @@
 enum trust_mode { TRUST_SCALE, TRUST_CLIP };
 enum trust_limit { LIMIT_RATE, LIMIT_ONE };
 enum trust_of { OF_GRADIENT, OF_UPDATE };
-enum trust_decay { DECAY_BESIDE, DECAY_WITHIN };
+enum trust_decay { DECAY_BESIDE, DECAY_WITHIN, DECAY_WITHOUT };
+enum trust_momentum { MOMENTUM_GRADIENTS, MOMENTUM_STEPS };
 enum trust_per { PER_TENSOR, PER_LAYER, PER_BLOCK };
 
 struct trust {
 	double eta, eps, least, zero;
-	int mode, limit, of, decay, per;
+	int mode, limit, of, decay, per, momentum;
 };
 
 /* First in every optimizer's struct. */

@@ -147,6 +147,10 @@ def sc18(w, g, lr, decay):
 sc18.within = True
 
 
+def nvcaffe(w, g, lr, decay):
+    return 1.0 if w == 0 or g == 0 else min(0.001 * w / g / lr, 1.0)
+
+
 def openseq2seq(w, g, lr, decay):
     return min(max(0.002 * w / (lr * (g + 1e-7)), 1e-7), 1.0)
 
@@ -201,6 +205,9 @@ CASES = {
     "larc-sc18": ("{type: adam, learning_rate: 0.01, eps: 1e-3, exempt: none, weight_decay: 0.01, "
                   "trust: {type: larc, variant: sc18}}",
                   lambda p: Adam(p, 0.01, 0.01, exempt=False, trust=sc18)),
+    "larc-nvcaffe": ("{type: sgd, learning_rate: 0.05, momentum: 0.9, weight_decay: 0.01, "
+                     "trust: {type: larc, variant: nvcaffe}}",
+                     lambda p: SGD(p, 0.05, 0.01, momentum=0.9, trust=nvcaffe)),
     "larc-openseq2seq": ("{type: sgd, learning_rate: 0.05, momentum: 0.9, weight_decay: 0.01, "
                          "trust: {type: larc, variant: openseq2seq}}",
                          lambda p: SGD(p, 0.05, 0.01, momentum=0.9, trust=openseq2seq)),
