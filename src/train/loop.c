@@ -22,6 +22,7 @@
 #include "op/loss_scale.h"
 #include "optim/schedule.h"
 #include "report/progress.h"
+#include "train/changes.h"
 #include "train/journal.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
@@ -444,6 +445,13 @@ static int write_effective_config(const struct run_config *c)
 	return rc;
 }
 
+static void note_changes(const struct run_config *c)
+{
+	char *path = io_join(c->run.dir, "config.yaml");
+	changes_note(path, c);
+	mem_free(path);
+}
+
 /* id: the checkpoint that the run goes on from, "" if none. */
 static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir, char id[64])
 {
@@ -475,6 +483,8 @@ static int open_files(struct loop *l, const char *dir, const char *id)
 {
 	const struct run_config *c = l->c;
 	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint)); /* refuses a folder that another process trains in */
+	if (*id)
+		note_changes(c);
 	TRY(write_effective_config(c));
 	ckpt_set_parent(l->ckpt, id);
 	return journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);

@@ -27,6 +27,18 @@ for stop in 1 3 4 7; do
 		fail "stopped after step $stop: the resumed run's checkpoint does not name its parent"
 done
 
+# What changes is said, and nothing else.
+run runs/changed --set train.steps=2
+run runs/changed --set train.steps=2 --resume
+grep -q ' was ' err && { cat err; fail "nothing changed, but a note says so"; }
+run runs/changed --set train.steps=4 --resume --set loss=focal --set 'data.transforms=[{crop: {size: [45, 62]}}]' \
+	--set optimizer.learning_rate=0.01
+for change in "'train.steps' was 2 and is 4" "'optimizer.learning_rate' was 0.05 and is 0.01" \
+	"'loss.type' was softmax_cross_entropy and is focal" "'loss.gamma' was absent" "'data.transforms' was "; do
+	says err "$change"
+done
+grep -q 'model' err && { cat err; fail "a note on what did not change"; }
+
 run runs/accumulated --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=5
 run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=3
 run runs/accumulated-stop --set train.accumulate=2 --set train.clip_norm=1.0 --set train.steps=5 --resume
