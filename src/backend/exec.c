@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "graph/pass.h"
 #include "graph/windows.h"
 
@@ -201,8 +202,19 @@ static int explain(int rc, const struct node *n)
 	return err_context(rc, "in %s node %d '%s'", n->op->name, n->id, n->name);
 }
 
+static void note_node(const struct exec *e, const struct node *n, double start, double end)
+{
+	static const char *const phase[PHASE_COUNT] = { "forward", "backward", "update" };
+	e->seconds[n->id] += end - start;
+	if (trace_on())
+		trace_add(&(struct trace_span){ .lane = TRACE_COMPUTE, .name = n->op->name, .layer = n->name,
+			.phase = phase[n->phase], .of = "node", .number = n->id, .start = start, .end = end });
+}
+
+/* On a device with a memory of its own each node is waited for. */
 static int run_timed(struct exec *e, unsigned phases)
 {
+	double start = io_seconds();
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		if (!(s->phase_bit & phases))
 			continue;
@@ -210,10 +222,11 @@ static int run_timed(struct exec *e, unsigned phases)
 		int rc = s->run(s->k, &s->args);
 		if (rc == 0 && e->dev->driver)
 			rc = e->dev->driver->finish(e->dev);
-		e->seconds[s->k->n->id] += io_seconds() - t0;
+		note_node(e, s->k->n, t0, io_seconds());
 		if (rc < 0)
 			return explain(rc, s->k->n);
 	}
+	trace_mark(TRACE_COMPUTE, "nodes", start);
 	return 0;
 }
 
@@ -244,7 +257,7 @@ static int run_recorded(struct exec *e, unsigned phases)
 
 int exec_run(struct exec *e, unsigned phases)
 {
-	if (e->profiling)
+	if (e->profiling || trace_on())
 		return run_timed(e, phases);
 	return e->dev->driver ? run_recorded(e, phases) : walk(e, phases);
 }

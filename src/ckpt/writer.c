@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/trace.h"
 #include "ckpt/pack.h"
 #include "ckpt/safetensors.h"
 #include "ckpt/version_list.h"
@@ -294,7 +295,10 @@ static int write_files(struct ckpt_store *s, const char *tmp)
 	io_crash_point("ckpt_folder");
 	for (int f = 0; f < CKPT_NFILES; f++) {
 		char *path = io_join(tmp, ckpt_file_names[f]);
+		double start = io_seconds();
 		int rc = pack_file(s->packer, path, image, s->stage.size[f], &s->stage.manifest.file[f]);
+		trace_add(&(struct trace_span){ .lane = TRACE_CHECKPOINT, .name = "compress and write", .start = start,
+			.of = "bytes", .number = (int64_t)s->stage.size[f] });
 		mem_free(path);
 		TRY(rc);
 		image += s->stage.size[f];
@@ -402,8 +406,11 @@ static void save_job(void *arg)
 {
 	struct ckpt_store *s = arg;
 	char id[CKPT_ID];
+	double start = io_seconds();
 	int rc = write_version(s, id);
 
+	trace_add(&(struct trace_span){ .lane = TRACE_CHECKPOINT, .name = "save", .start = start, .of = "of_step",
+		.number = s->stage.manifest.step });
 	pthread_mutex_lock(&s->mutex);
 	s->rc = rc;
 	if (rc < 0) {
@@ -444,7 +451,9 @@ int ckpt_save(struct ckpt_store *s, const struct ckpt_state *state)
 	BUG_IF(state->step < 0 || state->epoch < 0, "a checkpoint of step %lld, epoch %lld",
 	       (long long)state->step, (long long)state->epoch);
 	TRY(ckpt_wait(s));
+	double start = io_seconds();
 	TRY(stage_state(s, state));
+	trace_mark(TRACE_RUN, "snapshot", start);
 	io_crash_point("ckpt_staged");
 	pool_add(s->pool, save_job, s);
 	return 0;

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "config/help.h"
 #include "config.h"
 #include "model/model.h"
@@ -110,13 +111,23 @@ static void print_result(const struct session *s, const struct train_result *r)
 	print(s->comm, &out);
 }
 
+#define TRACE_STEPS 10
+#define STEP_SPANS (1 << 13)       /* a large network has some thousand nodes */
+
+static int64_t trace_steps(const struct options *o)
+{
+	return o->trace_steps ? o->trace_steps : TRACE_STEPS;
+}
+
 static int run_train(const struct options *o, struct comm *c, int *status)
 {
 	struct session *s;
 	struct train_result r;
+	if (o->trace)
+		TRY(trace_start((trace_steps(o) + 16) * STEP_SPANS));
 	TRY(open_session(o, c, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s));
 	int progress = o->quiet ? PROGRESS_NONE : s->config->report.progress;
-	struct train_options to = { .resume = o->resume, .progress = progress };
+	struct train_options to = { .resume = o->resume, .progress = progress, .trace = o->trace, .trace_steps = trace_steps(o) };
 	int rc = o->resume ? 0 : init_from(s);
 	if (rc == 0)
 		rc = train(s, &to, &r);
@@ -125,6 +136,7 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 	if (rc == 0 && r.stopped)
 		*status = err_exit_status(E_STOPPED);
 	session_close(s);
+	trace_free();
 	return rc;
 }
 
@@ -319,5 +331,9 @@ static int (*const commands[])(const struct options *o, struct comm *c, int *sta
 
 int command_run(const struct options *o, struct comm *c, int *status)
 {
+	if ((o->trace || o->trace_steps) && o->command != COMMAND_TRAIN)
+		return ERR(E_USAGE, NULL, "'--trace' is for training");
+	if (o->trace_steps && !o->trace)
+		return ERR(E_USAGE, NULL, "'--trace-steps' is for '--trace'");
 	return commands[o->command](o, c, status);
 }

@@ -43,6 +43,15 @@ static int set_bench(struct options *o, const char *arg)
 	return 0;
 }
 
+static int set_trace_steps(struct options *o, const char *arg)
+{
+	char *end;
+	o->trace_steps = strtoll(arg, &end, 10);
+	if (*end || end == arg || o->trace_steps < 1 || o->trace_steps > 1000)
+		return ERR(E_USAGE, NULL, "'--trace-steps=%s': expected a number of steps from 1 to 1000", arg);
+	return 0;
+}
+
 static int set_plan(struct options *o, const char *arg)
 {
 	if (strcmp(arg, "text") != 0 && strcmp(arg, "json") != 0 && strcmp(arg, "dot") != 0)
@@ -120,6 +129,9 @@ static const struct option_row rows[] = {
 	{ "synthetic", ARG_NONE, NULL, -1, 0, NULL, set_synthetic,
 	  "with --bench or --dump-step: made-up data of the config's model.input and model.classes" },
 	{ "profile", ARG_NONE, NULL, -1, 0, NULL, set_profile, "with --bench: also each node's time against its roofline, on standard error and in the JSON" },
+	{ "trace", ARG_REQUIRED, "FILE", -1, TEXT(trace), NULL, NULL,
+	  "when training: a timeline of the first steps for Perfetto or chrome://tracing" },
+	{ "trace-steps", ARG_REQUIRED, "N", -1, 0, NULL, set_trace_steps, "with --trace: of so many steps; default: 10" },
 	{ "o", ARG_REQUIRED, "OUT", -1, TEXT(output), NULL, NULL, "where --predict writes" },
 	{ "dump", ARG_REQUIRED, "PASS", -1, TEXT(dump), NULL, NULL,
 	  "with --plan: print the graph after this pass, or after every one with 'all'" },

@@ -28,6 +28,8 @@ struct options {
 	const char *output;              /* -o */
 	const char *compute;             /* of --bench-op */
 	const char *dump;                /* --dump=PASS */
+	const char *trace;               /* --trace=FILE */
+	int64_t trace_steps;             /* 0: not given */
 	int64_t bench_steps;
 	int64_t ranks;                   /* of --ranks; 0: not asked */
 	bool synthetic, profile, quiet;

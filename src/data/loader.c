@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/rng.h"
+#include "base/trace.h"
 #include "data/dataset.h"
 #include "data/transform.h"
 
@@ -132,6 +133,15 @@ static void finish(struct loader *l, struct worker *w, const struct job *j, int 
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* Returns the end of the span. */
+static double note_job(const char *what, const struct job *j, double start)
+{
+	double end = io_seconds();
+	trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = what, .of = "sample", .number = j->sample,
+		.start = start, .end = end });
+	return end;
+}
+
 static void run_job(void *arg)
 {
 	const struct job *j = arg;
@@ -139,12 +149,17 @@ static void run_job(void *arg)
 	struct loader *l = s->l;
 	struct worker *w = borrow(l);
 	const void *input, *target;
+	double start = trace_on() ? io_seconds() : 0, decoded = 0;
 	int rc = dataset_decode(l->d, w->decode, j->sample, &input, &target);
 
+	if (start > 0)
+		decoded = note_job("decode", j, start);
 	if (rc == 0)
 		rc = transform_run(l->chain, w->transform, s->batch.epoch, j->sample, input, target,
 		                   s->input + j->at * l->input_count,
 		                   s->target + (size_t)(j->at * l->target_count) * sizeof(float));
+	if (start > 0)
+		note_job("transform", j, decoded);
 	finish(l, w, j, rc);
 }
 
@@ -238,6 +253,9 @@ int loader_next(struct loader *l, const struct batch **b)
 		pthread_cond_wait(&l->done, &l->lock);
 	pthread_mutex_unlock(&l->lock);
 	l->waited += io_seconds() - start;
+	if (trace_on())
+		trace_add(&(struct trace_span){ .lane = TRACE_RUN, .name = "wait for data", .of = "batch",
+			.number = s->batch.index, .start = start });
 	if (s->rc < 0) {
 		const int rc = s->rc;
 

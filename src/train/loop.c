@@ -18,10 +18,12 @@
 #include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "graph/pass.h"
 #include "op/loss_scale.h"
 #include "optim/schedule.h"
 #include "report/progress.h"
+#include "report/trace_file.h"
 #include "train/changes.h"
 #include "train/journal.h"
 #include "train/ranks.h"
@@ -57,6 +59,8 @@ struct loop {
 	bool stop, save;               /* agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;
+	const char *trace;             /* file for the record of the first steps, or NULL */
+	int64_t trace_steps;
 };
 
 /* --- one step --- */
@@ -107,7 +111,9 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 		.first = b->first - l->clock.batch * global_batch(l), .absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
+	double start = io_seconds();
 	TRY(plan_feed(p, l->c, b, &at));
+	trace_mark(TRACE_RUN, "feed", start);
 	TRY(exec_run(p->exec, last ? ~0u : EXEC_MICRO));
 	if (p->scaling.state != NONE)
 		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
@@ -230,7 +236,9 @@ static int validate(struct loop *l)
 	struct buf line = BUF_INIT;
 	bool larger;
 	TRY(replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics));
+	double start = io_seconds();
 	int rc = evaluate(l->s, e);
+	trace_mark(TRACE_RUN, "validation", start);
 	if (rc == E_STOPPED) { /* made up for when the run is resumed */
 		l->stop = true;
 		return 0;
@@ -360,7 +368,9 @@ static int timed_step(struct loop *l, int64_t done)
 	double loss, t0 = io_seconds(), w0 = loader_wait_seconds(l->s->train);
 	int64_t samples;
 	uint64_t allocations = mem_count();
+	trace_step(l->clock.step);
 	TRY(step(l, &loss, &samples));
+	trace_mark(TRACE_RUN, "step", t0);
 	if (done > 2)
 		l->result->step_allocations += mem_count() - allocations;
 	smooth(&l->step_seconds, io_seconds() - t0, done);
@@ -379,6 +389,18 @@ static int validate_late(struct loop *l)
 	return validate(l);
 }
 
+/* A short record of a long run is there early. */
+static int write_trace(const struct loop *l, int64_t done)
+{
+	const char *path = l->trace;
+	int rank = l->comm ? l->comm->rank : 0;
+	if (!trace_on() || done < l->trace_steps)
+		return 0;
+	if (ranks_count(l->comm) > 1)
+		path = arena_printf(l->c->arena, "%s.%d", path, rank);
+	return trace_file_write(path, l->c->run.name ? l->c->run.name : "dlx-train", rank);
+}
+
 static int run(struct loop *l)
 {
 	TRY(validate_late(l));
@@ -391,6 +413,7 @@ static int run(struct loop *l)
 		if (saving(l))
 			TRY(save_or_warn(l));
 		TRY(note_durable(l));
+		TRY(write_trace(l, done));
 		if (stopping(l)) {
 			l->result->stopped = true;
 			l->result->time_up = signals_pending() == SIGALRM;
@@ -560,6 +583,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = ranks_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
 		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end = INFINITY,
+		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
@@ -571,6 +595,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		rc = finish(&l);
 	else if (l.journal_failed)
 		rescue(&l);
+	if (rc == 0)
+		rc = write_trace(&l, INT64_MAX);
 	if (rc == E_IO && l.safe)
 		err_context(rc, "the last good checkpoint in '%s' is in place; continue with --resume", l.c->run.dir);
 	r->step = l.clock.step;

@@ -8,8 +8,10 @@
 
 #include "base/err.h"
 #include "base/host.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "model/model.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
@@ -259,7 +261,9 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
 		.survey = o->need & SESSION_SURVEY, .keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot,
 		.ranks = s->ranks };
+	double start = io_seconds();
 	TRY(plan_new(out, &r));
+	trace_mark(TRACE_RUN, "plan", start);
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
 	if ((o->need & SESSION_RUN) && !(o->need & SESSION_NO_DATA))
@@ -267,7 +271,9 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 	/* Fixes the layouts of params and states for the plans that follow. */
 	if (o->need & SESSION_RUN) {
 		TRY(open_reduction(s, *out));
+		start = io_seconds();
 		TRY(store_add(s->store, (*out)->g));
+		trace_mark(TRACE_RUN, "initial values", start);
 	}
 	size_t bytes = exec_arena_bytes((*out)->exec);
 	if (bytes > s->arena_bytes)
@@ -329,6 +335,7 @@ static int bind_all(struct session *s, const struct session_options *o)
 {
 	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0], s->evaluate_plan[1],
 		s->predict_plan[0], s->predict_plan[1] };
+	double start = io_seconds();
 	s->arena = device_alloc(s->dev, s->arena_bytes + 64);
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
@@ -336,8 +343,11 @@ static int bind_all(struct session *s, const struct session_options *o)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
 			TRY(exec_bind(all[i]->exec, s->store, s->arena));
+	trace_mark(TRACE_RUN, "code", start);
+	start = io_seconds();
 	if (!(o->need & SESSION_NO_DATA))       /* an export runs no step */
 		device_populate(s->dev, s->arena, s->arena_bytes);
+	trace_mark(TRACE_RUN, "memory", start);
 	return 0;
 }
 
@@ -370,7 +380,9 @@ static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
 	TRY(ranks_agree(c, config_share_batch(s->config, ranks_count(c)), "sharing the batch"));
+	double start = io_seconds();
 	TRY(ranks_agree(c, open_data(s, o), "opening the data"));
+	trace_mark(TRACE_RUN, "data", start);
 	host_share(ranks_sharing(c));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));

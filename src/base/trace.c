@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One array for all threads: who has something to note takes the next place. Places are handed out by an atomic counter, and
+ * each has a mark that is set when the span is complete, so that recording never waits. Pages are touched when they are used. */
+#include "base/trace.h"
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+struct place {
+	struct trace_span span;
+	atomic_bool complete;
+};
+
+atomic_bool trace_recording;
+
+static struct {
+	struct place *place;
+	int64_t room;
+	atomic_int_fast64_t used;              /* places asked for, those beyond room included */
+	atomic_int_fast64_t step;
+	atomic_int threads[TRACE_LANES];
+} trace;
+
+/* This thread's number among those of a lane, plus 1; 0: none yet. */
+static _Thread_local int own[TRACE_LANES];
+
+int trace_start(int64_t spans)
+{
+	trace_free();
+	trace.place = mem_map((size_t)spans * sizeof *trace.place);
+	if (!trace.place)
+		return ERR(E_NOMEM, NULL, "no memory to record %lld spans", (long long)spans);
+	trace.room = spans;
+	trace.used = 0;
+	trace.step = -1;
+	trace_recording = true;
+	return 0;
+}
+
+void trace_step(int64_t step)
+{
+	trace.step = step;
+}
+
+static int own_thread(enum trace_lane lane)
+{
+	if (!own[lane])
+		own[lane] = atomic_fetch_add(&trace.threads[lane], 1) + 1;
+	return own[lane] - 1;
+}
+
+void trace_add(const struct trace_span *s)
+{
+	if (!trace_on())
+		return;
+	int64_t i = atomic_fetch_add(&trace.used, 1);
+	if (i >= trace.room)
+		return;
+	struct place *p = &trace.place[i];
+	p->span = *s;
+	p->span.thread = own_thread(s->lane);
+	p->span.step = trace.step;
+	if (p->span.end <= 0)
+		p->span.end = io_seconds();
+	atomic_store_explicit(&p->complete, true, memory_order_release);
+}
+
+void trace_mark(enum trace_lane lane, const char *name, double start)
+{
+	trace_add(&(struct trace_span){ .lane = lane, .name = name, .start = start });
+}
+
+void trace_stop(void)
+{
+	trace_recording = false;
+}
+
+int64_t trace_count(int64_t *lost)
+{
+	int64_t n = trace.used;
+	*lost = n > trace.room ? n - trace.room : 0;
+	return n - *lost;
+}
+
+const struct trace_span *trace_at(int64_t i)
+{
+	struct place *p = &trace.place[i];
+	return atomic_load_explicit(&p->complete, memory_order_acquire) ? &p->span : NULL;
+}
+
+void trace_free(void)
+{
+	trace_stop();
+	mem_unmap(trace.place, (size_t)trace.room * sizeof *trace.place);
+	trace.place = NULL;
+	trace.room = 0;
+	trace.used = 0;
+}

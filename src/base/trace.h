@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A record of what happened when: spans of time in lanes, noted by whoever does the work, on any thread, into memory that is there
+ * beforehand. report/trace_file.h writes it. Nobody records unless trace_on() says so:
+ *
+ *     double t0 = trace_on() ? io_seconds() : 0;
+ *     ...
+ *     if (t0)
+ *         trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = "decode", .start = t0, .number = sample, .of = "sample" });
+ */
+#ifndef DLX_BASE_TRACE_H
+#define DLX_BASE_TRACE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum trace_lane { TRACE_RUN, TRACE_COMPUTE, TRACE_COMMUNICATION, TRACE_DATA, TRACE_CHECKPOINT, TRACE_LANES };
+
+struct trace_span {
+	enum trace_lane lane;
+	int thread;                  /* of the lane, from 0; set by trace_add */
+	const char *name;            /* texts live until the record is written, or for ever */
+	const char *layer, *phase;   /* of a node; or NULL */
+	const char *of;              /* what `number` counts: "sample", "bytes"; NULL: no number */
+	int64_t number;
+	int64_t step;                /* set by trace_add; -1: before the first */
+	double start, end;           /* io_seconds; end 0: now */
+};
+
+extern atomic_bool trace_recording;
+static inline bool trace_on(void)
+{
+	return atomic_load_explicit(&trace_recording, memory_order_relaxed);
+}
+
+/* Makes room for so many spans and begins. More than that are counted, not kept. E_NOMEM. */
+int trace_start(int64_t spans);
+/* From now on spans belong to this step. */
+void trace_step(int64_t step);
+void trace_add(const struct trace_span *s);
+/* A span of the calling thread's, from start to now. */
+void trace_mark(enum trace_lane lane, const char *name, double start);
+void trace_stop(void);           /* what is noted until then stays */
+/* The i-th span, or NULL: not complete. n: how many there are; lost: how many had no room. After trace_stop. */
+const struct trace_span *trace_at(int64_t i);
+int64_t trace_count(int64_t *lost);
+void trace_free(void);           /* when no other thread records any more; nothing there is fine */
+
+#endif
