@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The record of base/trace.h as a file of trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing show as lanes along time:
- * JSON, complete events ("ph": "X") with times in microseconds since the process began. */
+ * The record of base/trace.h as a file of trace events, which Perfetto (ui.perfetto.dev) and
+ * chrome://tracing show as lanes along time: JSON, complete events ("ph": "X") with times in
+ * microseconds since the process began. */
 #ifndef DLX_REPORT_TRACE_FILE_H
 #define DLX_REPORT_TRACE_FILE_H
 
