@@ -732,7 +732,6 @@ int main(void)
 		cmocka_unit_test(test_trust_ratio),
 		cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_clip),
-		
 		cmocka_unit_test(test_large_reductions),
 		cmocka_unit_test(test_max_nan),
 		cmocka_unit_test(test_broadcast_native),
