@@ -3,10 +3,17 @@
  * The same facts to every sink that is open. */
 #include "train/journal.h"
 
+#include <config.h>
+
+#include <time.h>
+#include <unistd.h>
+
 #include "base/err.h"
 #include "base/io.h"
+#include "base/launcher.h"
 #include "base/mem.h"
 #include "report/tfevents.h"
+#include "train/ranks.h"
 
 #define MAX_METRICS 32
 
@@ -40,9 +47,30 @@ void journal_close(struct journal *j)
 	mem_free(j);
 }
 
-int journal_start(struct journal *j, const struct jsonl_start *s)
+static int64_t parameters(const struct plan *p)
 {
-	return jsonl_start(j->lines, s);
+	int64_t n = 0;
+	for (int i = 0; i < p->nparam; i++)
+		n += shape_count(&graph_t(p->g, p->param[i])->shape);
+	return n;
+}
+
+int journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b)
+{
+	const struct device *d = s->dev;
+	struct launcher_job job = { NULL };
+	char host[256] = "";
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	gethostname(host, sizeof host - 1);
+	launcher_job(&job);
+	struct jsonl_start line = { .step = b->step, .time = (double)now.tv_sec, .name = s->config->run.name,
+		.version = PACKAGE_VERSION, .ranks = ranks_count(s->comm), .hosts = s->comm ? s->comm->hosts : 1,
+		.threads = d->threads, .host = host, .device = d->name, .device_description = d->description,
+		.precision = dtype_name(config_compute(s->config)), .batch = b->batch, .samples = b->samples,
+		.parameters = parameters(s->train_plan[0]), .sample_flops = b->sample_flops, .peak_flops = d->peak_flops,
+		.scheduler = job.scheduler, .job = job.id, .element = job.element, .restarts = job.restarts };
+	return jsonl_start(j->lines, &line);
 }
 
 int journal_step(struct journal *j, const struct jsonl_step *s)

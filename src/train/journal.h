@@ -15,7 +15,14 @@ struct journal;
 int journal_open(struct journal **out, const char *dir, bool tensorboard, int64_t resumed_step);
 void journal_close(struct journal *j);                /* NULL is fine */
 
-int journal_start(struct journal *j, const struct jsonl_start *s);
+/* What this run is, and where it begins: ranks, hosts, device, job, and these. */
+struct journal_begin {
+	int64_t step;
+	int64_t batch;               /* samples of a step, on all ranks */
+	int64_t samples;             /* of an epoch */
+	double sample_flops;         /* of a sample in a step */
+};
+int journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b);
 int journal_step(struct journal *j, const struct jsonl_step *s);
 
 struct journal_at {

@@ -5,13 +5,10 @@
  * cannot know by themselves, that one was asked to stop or that it is time to save, travels with the loss. Rank 0 alone writes. */
 #include "train/loop.h"
 
-#include <config.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -540,33 +537,6 @@ static int plan_length(struct loop *l)
 	return config_check_length(l->c);
 }
 
-static int64_t parameters(const struct plan *p)
-{
-	int64_t n = 0;
-	for (int i = 0; i < p->nparam; i++)
-		n += shape_count(&graph_t(p->g, p->param[i])->shape);
-	return n;
-}
-
-static int journal_beginning(struct loop *l)
-{
-	const struct run_config *c = l->c;
-	const struct device *d = l->s->dev;
-	struct launcher_job job = { NULL };
-	char host[256] = "";
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	gethostname(host, sizeof host - 1);
-	launcher_job(&job);
-	struct jsonl_start line = { .step = l->clock.step, .time = (double)now.tv_sec, .name = c->run.name,
-		.version = PACKAGE_VERSION, .ranks = ranks_count(l->comm), .hosts = l->comm ? l->comm->hosts : 1, .threads = d->threads, .host = host, .device = d->name,
-		.device_description = d->description, .precision = dtype_name(config_compute(c)),
-		.batch = global_batch(l) * c->train.accumulate, .samples = epoch_samples(l),
-		.parameters = parameters(l->s->train_plan[0]), .sample_flops = l->sample_flops, .peak_flops = d->peak_flops,
-		.scheduler = job.scheduler, .job = job.id, .element = job.element, .restarts = job.restarts };
-	return journal_start(l->journal, &line);
-}
-
 static int prepare(struct loop *l, const struct train_options *o)
 {
 	const struct plan *p = l->s->train_plan[0];
@@ -575,7 +545,9 @@ static int prepare(struct loop *l, const struct train_options *o)
 	l->seconds_before = l->clock.seconds;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	device_measure_peak(l->s->dev, DTYPE_F32);
-	TRY(ranks_agree(l->comm, l->first ? journal_beginning(l) : 0, "opening the run's files"));
+	const struct journal_begin begin = { l->clock.step, global_batch(l) * l->c->train.accumulate, epoch_samples(l),
+		l->sample_flops };
+	TRY(ranks_agree(l->comm, l->first ? journal_begin(l->journal, l->s, &begin) : 0, "opening the run's files"));
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }
 

@@ -47,8 +47,8 @@ done
 refused 65 'dlx-train: the loss is not finite' -n 2 "$train" --set model.batch_norm=none --set optimizer.learning_rate=1e6 --set train.steps=40 "$config"
 rm -rf runs
 
-# A disk that is full, on rank 0, in the middle of the run.
-timeout 150 mpiexec -n 1 env DLX_FAULT=write:5+ "$train" --set run.dir=runs/full "$config" : -n 1 "$train" --set run.dir=runs/full "$config" \
+# A disk that is full, on rank 0, when the state is written.
+timeout 150 mpiexec -n 1 env DLX_FAULT=write:2+ "$train" --set run.dir=runs/full "$config" : -n 1 "$train" --set run.dir=runs/full "$config" \
 	>out 2>err
 [ $? -eq 74 ] || { cat out err; fail "a full disk: not 74"; }
 says err 'dlx-train: rank 0 (host '
