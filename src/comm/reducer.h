@@ -50,6 +50,9 @@ void reducer_start(struct reducer *r, int k);
  * have a short record, and comm_abort is all that is left to do. */
 int reducer_wait(struct reducer *r, int k);
 
+/* Whether group k was started and not yet waited for. */
+bool reducer_under_way(const struct reducer *r, int k);
+
 struct reducer_stats {
 	double waited;               /* seconds in reducer_wait */
 	double busy;                 /* seconds that this rank's thread and waiters summed or sent */

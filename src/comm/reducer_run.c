@@ -201,9 +201,14 @@ static int wait_asleep(struct reducer *r, int k, int64_t begin)
 	return 0;
 }
 
+bool reducer_under_way(const struct reducer *r, int k)
+{
+	return !r->plain && under_way(r, k);
+}
+
 int reducer_wait(struct reducer *r, int k)
 {
-	if (r->plain || !under_way(r, k))
+	if (!reducer_under_way(r, k))
 		return 0;
 	int rc = 0;
 	if (!node_done(&r->node, k)) {

@@ -140,15 +140,17 @@ static void start_range(const struct kplan *k, const struct kargs *a, int t, int
 		to_wire(on_wire(k, start_form, t) + lo, g + lo, factor, hi - lo, all_reduce_dtype(attr(k)->wire));
 }
 
+void all_reduce_from_wire(int wire, float *x, const uint16_t *w, int64_t n)
+{
+	if (wire == 1)
+		bfloat_to_floats(x, w, n);
+	else
+		half_to_floats(x, w, n);
+}
+
 static void wait_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
 {
-	const uint16_t *w = on_wire(k, wait_form, t) + lo;
-	float *x = (float *)a->out[t] + lo;
-
-	if (attr(k)->wire == 1)
-		bfloat_to_floats(x, w, hi - lo);
-	else
-		half_to_floats(x, w, hi - lo);
+	all_reduce_from_wire(attr(k)->wire, (float *)a->out[t] + lo, on_wire(k, wait_form, t) + lo, hi - lo);
 }
 
 static void start_range_reference(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
@@ -183,9 +185,12 @@ static int start_cpu(const struct kplan *k, const struct kargs *a)
 
 static int wait_cpu(const struct kplan *k, const struct kargs *a)
 {
-	if (!k->dev->reducer)
+	int group = (int)attr(k)->group;
+
+	/* What was settled for a checkpoint, or came from one, is there already. */
+	if (!k->dev->reducer || !reducer_under_way(k->dev->reducer, group))
 		return 0;
-	TRY(reducer_wait(k->dev->reducer, (int)attr(k)->group));
+	TRY(reducer_wait(k->dev->reducer, group));
 	if (attr(k)->wire)
 		bundle_run(k, a, wait_range);
 	return 0;

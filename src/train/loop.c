@@ -268,7 +268,7 @@ static bool validation_due(const struct loop *l)
 /* What a checkpoint of rank 0 says holds for all ranks. */
 static int settle(struct loop *l)
 {
-	TRY(reduction_settle(l->s->dev, l->s->train_plan[0]));
+	TRY(reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]));
 	TRY(replicas_compare(l->comm, l->s->store));
 	return replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics);
 }
@@ -446,7 +446,7 @@ static int finish(struct loop *l)
 /* Where the journal cannot be written, the state may: what was learned is worth more than lines about it. */
 static void rescue(struct loop *l)
 {
-	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->train_plan[0]) < 0 ||
+	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;

@@ -121,10 +121,29 @@ int reduction_open(struct device *dev, struct store *store, const struct plan *p
 	return 0;
 }
 
-int reduction_settle(struct device *dev, const struct plan *p)
+/* The sums of a group that travelled in 16 bits. */
+static void fetch(const struct device *dev, const struct store *store, const struct graph *g, const struct node *n)
 {
-	for (int k = 0; dev->reducer && p->groups && k <= p->groups->n; k++)
-		TRY(reducer_wait(dev->reducer, k));
+	const struct all_reduce_attr *at = n->attr;
+	char *from = reducer_group_memory(dev->reducer, (int)at->group);
+	for (int j = 0; j < n->nin; j += 2) {
+		const struct store_entry *e = store_find(store, graph_t(g, graph_root(g, n->in[j]))->name);
+		all_reduce_from_wire(at->wire, e->data, (const uint16_t *)(void *)from, layout_elements(&e->layout));
+		from += tensor_wire_bytes(dev, g, n, j);
+	}
+}
+
+int reduction_settle(struct device *dev, const struct store *store, const struct plan *p)
+{
+	for (int i = 0; dev->reducer && p->groups && i < p->g->nnode; i++) {
+		const struct node *n = p->g->node[i];
+		int group = is_start(n) ? (int)((const struct all_reduce_attr *)n->attr)->group : -1;
+		if (group < 0 || !reducer_under_way(dev->reducer, group))
+			continue;
+		TRY(reducer_wait(dev->reducer, group));
+		if (!in_place(dev, n))
+			fetch(dev, store, p->g, n);
+	}
 	return 0;
 }
 
