@@ -102,15 +102,17 @@ state() {
 
 sed -e 's/dir: runs\/tiny, //' -e 's/steps: 9/steps: 900/' -e 's/checkpoint: .*/checkpoint: {every: null, reserve: 1}/' \
 	"$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
-for seed in 1 2; do
-	expect 0 "$train" --set run.dir=runs/whole-$seed --set run.seed=$seed --set train.validate.epochs=0 tiny.yaml
-done
+# Seconds for the first, in which a job of more priority has to come before it ends.
+long="--set train.steps=4000 --set train.validate.epochs=0"
+# shellcheck disable=SC2086
+expect 0 "$train" --set run.dir=runs/whole-1 --set run.seed=1 $long tiny.yaml
+expect 0 "$train" --set run.dir=runs/whole-2 --set run.seed=2 --set train.validate.epochs=0 tiny.yaml
 script=$DLX_SOURCE/configs/batch/slurm.sh
 one="--ntasks=1 --nodes=1 --output=job-%j.out"
 
 # Preempted by a job of more priority that wants both nodes.
 # shellcheck disable=SC2086
-job=$(submit $one "$script" tiny.yaml --set run.seed=1 --set train.validate.epochs=0)
+job=$(submit $one "$script" tiny.yaml --set run.seed=1 $long)
 wait_for '"step": 20,' cat runs/tiny/metrics.jsonl
 # shellcheck disable=SC2016
 other=$(submit --partition=high --nodes=2 --output=other.out --wrap 'sleep 1')
