@@ -6,6 +6,7 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 emulated=$DLX_BUILD/test/gpu/train_emulated
 compare=$DLX_BUILD/test/gpu/compare_steps
+[ -x "$emulated" ] || skip "dlx was built without CUDA"
 ln -s "$DLX_SOURCE"/test/train/*.yaml "$DLX_SOURCE"/test/train/zoo/*.yaml .
 
 # step NAME INPUT CLASSES: the CPU's step and the GPU's
