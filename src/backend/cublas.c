@@ -25,23 +25,7 @@
 	X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) \
 	X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)
 
-static struct {
-#define X(name) __typeof__(name) *name;
-	FUNCTIONS(X)
-#undef X
-	bool loaded;
-} lib;
-
-static int load(void)
-{
-#define X(name) { #name, (void **)&lib.name },
-	static const struct library_function functions[] = { FUNCTIONS(X) };
-#undef X
-	if (!lib.loaded)
-		TRY(library_open(LIBRARY, "cuBLASLt", functions, sizeof functions / sizeof *functions));
-	lib.loaded = true;
-	return 0;
-}
+LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuBLASLt")
 
 static int check(cublasStatus_t status, const char *what)
 {

@@ -30,23 +30,7 @@
 	X(cudnnBackendCreateDescriptor) X(cudnnBackendDestroyDescriptor) X(cudnnBackendFinalize) \
 	X(cudnnBackendSetAttribute) X(cudnnBackendGetAttribute) X(cudnnBackendExecute)
 
-static struct {
-#define X(name) __typeof__(name) *name;
-	FUNCTIONS(X)
-#undef X
-	bool loaded;
-} lib;
-
-static int load(void)
-{
-#define X(name) { #name, (void **)&lib.name },
-	static const struct library_function functions[] = { FUNCTIONS(X) };
-#undef X
-	if (!lib.loaded)
-		TRY(library_open(LIBRARY, "cuDNN 9", functions, sizeof functions / sizeof *functions));
-	lib.loaded = true;
-	return 0;
-}
+LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuDNN 9")
 
 static int check(cudnnStatus_t status, const char *what)
 {

@@ -22,23 +22,7 @@
 	X(nc_put_vara_float) X(nc_strerror)
 
 #ifdef DLX_NETCDF_LIBRARY
-static struct {
-#define X(name) __typeof__(name) *name;
-	FUNCTIONS(X)
-#undef X
-	bool loaded;
-} lib;
-
-static int load(void)
-{
-#define X(name) { #name, (void **)&lib.name },
-	static const struct library_function functions[] = { FUNCTIONS(X) };
-#undef X
-	if (!lib.loaded)
-		TRY(library_open(DLX_NETCDF_LIBRARY, "netCDF", functions, sizeof functions / sizeof *functions));
-	lib.loaded = true;
-	return 0;
-}
+LIBRARY_LATE(FUNCTIONS, DLX_NETCDF_LIBRARY, "netCDF")
 #else
 static const struct {
 #define X(name) __typeof__(name) *name;
