@@ -69,6 +69,11 @@ int cuda_arch(const struct device *d)
 	return cuda_of(d)->properties.major * 10 + cuda_of(d)->properties.minor;
 }
 
+size_t cuda_memory(const struct device *d)
+{
+	return cuda_of(d)->properties.totalGlobalMem;
+}
+
 int cuda_check(int status, const char *what)
 {
 	if (status == cudaSuccess)
@@ -264,6 +269,7 @@ static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
 	.put_later = put_later, .put = put, .get = get, .finish = finish,
 	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
+	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 
 int cuda_cudnn(struct device *d, void **handle)

@@ -18,6 +18,10 @@ void *cuda_stream(const struct device *d);
 int cuda_multiprocessors(const struct device *d);
 /* Compute capability: 90 for 9.0. */
 int cuda_arch(const struct device *d);
+size_t cuda_memory(const struct device *d);       /* bytes that the GPU has */
+/* For device_measure_peak and device_measure_bandwidth; 0 if it cannot be measured. */
+double cuda_measure_peak(struct device *d, enum dtype type);
+double cuda_measure_bandwidth(struct device *d);
 /* An error code of the runtime as an error of ours; 0 for success. what: "copying to the GPU". */
 int cuda_check(int status, const char *what);
 /* What a run function returns: the status of a launcher in cuda/kernels.h, told with the node's place. */

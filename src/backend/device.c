@@ -140,11 +140,18 @@ void device_close(struct device *d)
 
 void *device_alloc(struct device *d, size_t bytes)
 {
-	return d->driver ? d->driver->alloc(d, bytes) : mem_map(bytes);
+	void *p = d->driver ? d->driver->alloc(d, bytes) : mem_map(bytes);
+	if (p) {
+		d->used += bytes;
+		d->used_most = d->used > d->used_most ? d->used : d->used_most;
+	}
+	return p;
 }
 
 void device_free(struct device *d, void *p, size_t bytes)
 {
+	if (p)
+		d->used -= bytes;
 	if (p && d->driver)
 		d->driver->free(d, p, bytes);
 	else
@@ -174,6 +181,11 @@ int device_prepare(struct device *d)
 	return d->backend == BACKEND_CPU ? dnn_generate() : 0;
 }
 
+int device_finish(struct device *d)
+{
+	return d->driver ? d->driver->finish(d) : 0;
+}
+
 int device_get(struct device *d, void *host, const void *from, size_t bytes)
 {
 	if (d->driver)
@@ -182,20 +194,31 @@ int device_get(struct device *d, void *host, const void *from, size_t bytes)
 	return 0;
 }
 
+static double measure_peak(struct device *d, enum dtype type)
+{
+	if (d->driver)
+		return d->driver->measure_peak(d, type);
+	if (d->backend != BACKEND_CPU)
+		return 0;
+	return type == DTYPE_F32 ? cpu_measure_peak() : cpu_measure_peak_bf16();
+}
+
+/* A GPU multiplies both kinds of 16 bits alike. */
 double device_measure_peak(struct device *d, enum dtype type)
 {
-	if (d->peak_flops == 0 && d->backend == BACKEND_CPU)
-		d->peak_flops = cpu_measure_peak();
-	if (type != DTYPE_BF16)
-		return d->peak_flops;
-	if (d->peak_bf16 == 0 && d->backend == BACKEND_CPU)
-		d->peak_bf16 = cpu_measure_peak_bf16();
-	return d->peak_bf16 > 0 ? d->peak_bf16 : d->peak_flops;
+	bool half = type == DTYPE_BF16 || (type == DTYPE_F16 && d->driver);
+	if (d->peak_flops == 0)
+		d->peak_flops = measure_peak(d, DTYPE_F32);
+	if (half && d->peak_bf16 == 0)
+		d->peak_bf16 = measure_peak(d, DTYPE_BF16);
+	return half && d->peak_bf16 > 0 ? d->peak_bf16 : d->peak_flops;
 }
 
 double device_measure_bandwidth(struct device *d)
 {
-	if (d->bandwidth == 0 && d->backend == BACKEND_CPU)
+	if (d->bandwidth == 0 && d->driver)
+		d->bandwidth = d->driver->measure_bandwidth(d);
+	else if (d->bandwidth == 0 && d->backend == BACKEND_CPU)
 		d->bandwidth = cpu_measure_bandwidth();
 	return d->bandwidth;
 }

@@ -28,6 +28,8 @@ struct device_driver {
 	int (*recorded)(struct device *d, void **out);
 	int (*replay)(struct device *d, void *recording);
 	void (*forget)(struct device *d, void *recording);
+	double (*measure_peak)(struct device *d, enum dtype type);   /* flop/s; 0 if that fails */
+	double (*measure_bandwidth)(struct device *d);               /* bytes/s; 0 if that fails */
 	void (*close)(struct device *d);
 };
 
@@ -45,6 +47,7 @@ struct device {
 	double peak_flops;           /* in float32, measured by device_measure_peak; 0 before */
 	double peak_bf16;            /* the same in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
+	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 	struct reducer *reducer;     /* sums over ranks beside a step; NULL: none */
 };
@@ -63,8 +66,10 @@ int device_put(struct device *d, void *to, const void *host, size_t bytes);
 int device_get(struct device *d, void *host, const void *from, size_t bytes);
 /* After kernels were planned, before they run: what their libraries put off until then (oneDNN's code, on all threads at once). */
 int device_prepare(struct device *d);
-/* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 of that type's own instruction, or float32's where
- * there is none. */
+/* Waits for what it was given to do. */
+int device_finish(struct device *d);
+/* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 (and on a GPU DTYPE_F16) of that type's own
+ * instructions, or float32's where there are none. */
 double device_measure_peak(struct device *d, enum dtype type);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */
 double device_measure_bandwidth(struct device *d);

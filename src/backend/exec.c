@@ -214,14 +214,15 @@ static void note_node(const struct exec *e, const struct node *n, double start, 
 /* On a device with a memory of its own each node is waited for. */
 static int run_timed(struct exec *e, unsigned phases)
 {
+	TRY(device_finish(e->dev));
 	double start = io_seconds();
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		if (!(s->phase_bit & phases))
 			continue;
 		double t0 = io_seconds();
 		int rc = s->run(s->k, &s->args);
-		if (rc == 0 && e->dev->driver)
-			rc = e->dev->driver->finish(e->dev);
+		if (rc == 0)
+			rc = device_finish(e->dev);
 		note_node(e, s->k->n, t0, io_seconds());
 		if (rc < 0)
 			return explain(rc, s->k->n);

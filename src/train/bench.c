@@ -40,31 +40,46 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* *first: from the start of the process to the end of the first step. */
-static int time_steps(struct plan *p, int64_t steps, double *seconds, double *first)
+struct times {
+	double *steps;                 /* seconds of each */
+	double *starts;                /* of them the host's, until the device had been given the step */
+	double first;                  /* from the start of the process to the end of the first step */
+};
+
+static double median(double *t, int64_t n)
+{
+	qsort(t, (size_t)n, sizeof *t, by_value);
+	return t[n / 2];
+}
+
+static int time_steps(struct plan *p, struct device *d, int64_t steps, struct times *out)
 {
 	for (int64_t i = -WARM_UP; i < steps; i++) {
 		double t0 = io_seconds();
 		TRY(exec_run(p->exec, ~0u));
-		if (i >= 0)
-			seconds[i] = io_seconds() - t0;
+		double given = io_seconds() - t0;
+		TRY(device_finish(d));
+		if (i >= 0) {
+			out->steps[i] = io_seconds() - t0;
+			out->starts[i] = given;
+		}
 		if (i == -WARM_UP)
-			*first = io_process_age();
+			out->first = io_process_age();
 	}
 	return 0;
 }
 
 /* samples: of all ranks in a step. */
-static void print_line(const struct plan *p, int64_t samples, const double *sorted, int64_t steps, double first,
-                       const struct profile *f, struct buf *out)
+static void print_line(const struct plan *p, int64_t samples, struct times *t, int64_t steps, const struct profile *f,
+                       struct buf *out)
 {
-	double median = sorted[steps / 2], flops = 3 * describe_forward_flops(p) * (double)samples;
+	double step = median(t->steps, steps), flops = 3 * describe_forward_flops(p) * (double)samples;
 	buf_printf(out, "{\"samples_per_second\": %.4f, \"tflops\": %.4f, \"step_median\": %.6f, "
 	           "\"step_min\": %.6f, \"step_max\": %.6f, \"steps\": %" PRId64 ", \"batch\": %" PRId64
 	           ", \"peak_memory\": %" PRIu64 ", \"first_step\": %.4f, \"phases\": "
 	           "{\"forward\": %.4f, \"backward\": %.4f, \"update\": %.4f}",
-	           (double)samples / median, flops / median / 1e12, median, sorted[0], sorted[steps - 1], steps,
-	           samples, mem_peak_resident(), first, f->phase[PHASE_FORWARD] / f->nodes,
+	           (double)samples / step, flops / step / 1e12, step, t->steps[0], t->steps[steps - 1], steps,
+	           samples, mem_peak_resident(), t->first, f->phase[PHASE_FORWARD] / f->nodes,
 	           f->phase[PHASE_BACKWARD] / f->nodes, f->phase[PHASE_UPDATE] / f->nodes);
 }
 
@@ -105,8 +120,7 @@ static void combine(struct comm *c, double exposed, double *t, int64_t steps, st
 	double *own = mem_alloc(sizeof *own * (size_t)steps);
 	struct measured *all = mem_calloc((size_t)c->size, sizeof *all), mine = { .exposed = exposed, .rank = c->rank };
 	memcpy(own, t, sizeof *own * (size_t)steps);
-	qsort(own, (size_t)steps, sizeof *own, by_value);
-	mine.step = own[steps / 2];
+	mine.step = median(own, steps);
 	memcpy(mine.host, c->host_name, sizeof mine.host);
 	comm_max(c, t, steps, "the times of steps");
 	comm_all_gather(c, &mine, sizeof mine, all, "the times of ranks");
@@ -116,25 +130,31 @@ static void combine(struct comm *c, double exposed, double *t, int64_t steps, st
 	mem_free(own);
 }
 
+/* For a device with a memory of its own: how much of it is taken at most, and the host's part of a step. */
+static void print_device(const struct device *d, struct times *t, int64_t steps, struct buf *out)
+{
+	if (d->driver)
+		buf_printf(out, ", \"device_memory\": %zu, \"host_median\": %.9f", d->used_most, median(t->starts, steps));
+}
+
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
 {
 	struct plan *p;
 	struct profile f;
 	int runs = profile && steps > 1 ? (int)(steps < PROFILE_RUNS ? steps : PROFILE_RUNS) : 1;
-	double first = 0;
 	struct buf ranks = BUF_INIT;
 	TRY(load(s, &p));
-	double *t = mem_alloc(sizeof *t * (size_t)steps);
+	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps), .starts = mem_alloc(sizeof(double) * (size_t)steps) };
 	double before = waited(s), start = io_seconds();
-	int rc = time_steps(p, steps, t, &first);
+	int rc = time_steps(p, s->dev, steps, &t);
 	double exposed = (waited(s) - before) / (io_seconds() - start);
 	if (rc == 0)
 		rc = profile_run(p, runs, &f);
 	if (rc == 0) {
 		if (ranks_many(s->comm))
-			combine(s->comm, exposed, t, steps, &ranks);
-		qsort(t, (size_t)steps, sizeof *t, by_value);
-		print_line(p, batch_of_all(s), t, steps, first, &f, out);
+			combine(s->comm, exposed, t.steps, steps, &ranks);
+		print_line(p, batch_of_all(s), &t, steps, &f, out);
+		print_device(s->dev, &t, steps, out);
 		buf_puts(out, ranks.data);
 		if (profile) {
 			buf_puts(out, ", \"profile\": ");
@@ -144,6 +164,7 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 		buf_puts(out, "}\n");
 	}
 	buf_release(&ranks);
-	mem_free(t);
+	mem_free(t.steps);
+	mem_free(t.starts);
 	return rc;
 }

@@ -26,6 +26,20 @@ for r in rows:
     assert r["samples_ratio"] > 0 and r["memory_ratio"] > 0 and r["first_ratio"] > 0
     assert len(r["dlx_runs"]) == len(r["peer_runs"]) == 1 and r["layout"] in ("channels-last", "contiguous")
 END
+# What dlx alone reaches of the ceilings, by op; on a GPU that is emulated, too.
+expect 0 zoo --roofline --networks demo --json roofline.json
+says out 'of the matrix peak'
+says out 'conv_grad_weight ('
+if [ -x "$DLX_BUILD/test/gpu/train_emulated" ]; then
+	mkdir emulated && cp "$DLX_BUILD/test/gpu/train_emulated" emulated/dlx-train
+	expect 0 zoo --device cuda --roofline --networks cosmoflow-mlperf --build emulated
+	says out "the host's part"
+fi
+if ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then
+	expect 1 env DLX_PYTHON="$python" "$DLX_SOURCE/test/bench/gpu" -o numbers --tiny --networks demo
+	says err 'finds no GPU that it can use'
+fi
+
 expect 2 zoo --networks demos
 says err "'demos' is none of tiramisu"
 expect 1 zoo --networks demo --build /nowhere

@@ -180,3 +180,13 @@ NETWORKS = {
     "demo": Network("coads-fcn", 5, (90, 180), 4, 4, demo, cross_entropy, adamw, (16, 16)),
 }
 DROPOUT = ("tiramisu", "fcn", "cosmoflow-mlperf", "cosmoflow-lbann", "fc-densenet103")  # those that have any
+
+# The sizes on a GPU: those that the networks were made for, where one GPU holds them, and samples a step.
+GPU = {
+    "tiramisu": ((768, 1152), 2),
+    "fcn": ((512, 512), 1),
+    "deeplab": ((768, 1152), 2),
+    "deepcam": ((768, 1152), 8),
+    "cosmoflow-mlperf": ((128, 128, 128), 16),
+    "resnet50": ((224, 224), 256),
+}
