@@ -75,6 +75,7 @@ struct loader {
 	int64_t input_count, target_count;     /* elements of one sample */
 	int64_t *order;                        /* sample numbers in this epoch's order */
 	int64_t epoch, index;                  /* the batch to start next */
+	int64_t first_epoch, first_index;      /* where it was sent last; -1: nothing is started yet */
 	int nslots, head;                      /* head: the slot loader_next takes */
 	struct slot *slot;
 	bool taken;                            /* the slot before head is the caller's */
@@ -227,7 +228,11 @@ int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 	if (epoch < 0 || index < 0 || index >= l->batches)
 		return ERR(E_DATA, NULL, "no batch %lld of epoch %lld: an epoch has %lld batches",
 		           (long long)index, (long long)epoch, (long long)l->batches);
+	if (epoch == l->first_epoch && index == l->first_index && l->head == 0 && !l->taken)
+		return 0;                      /* nothing was taken since */
 	drain(l);
+	l->first_epoch = epoch;
+	l->first_index = index;
 	l->epoch = epoch;
 	l->index = index;
 	l->head = 0;
@@ -240,10 +245,13 @@ int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 
 int loader_next(struct loader *l, const struct batch **b)
 {
-	struct slot *s = &l->slot[l->head];
 	const double start = io_seconds();
+	struct slot *s;
 
 	*b = NULL;
+	if (l->first_epoch < 0)
+		TRY(loader_seek(l, 0, 0));
+	s = &l->slot[l->head];
 	if (l->taken)
 		start_batch(l, &l->slot[(l->head + l->nslots - 1) % l->nslots]);
 	l->taken = true;
@@ -352,7 +360,8 @@ static int build(struct loader *l, const struct loader_options *o)
 	l->pool = pool_new((int)o->config->threads, (int)(l->nslots * l->batch_size));
 	if (!l->pool)
 		return err_context(E_UNAVAILABLE, "starting the decode threads");
-	return loader_seek(l, 0, 0);
+	/* The first evaluation is a while off. */
+	return o->training ? loader_seek(l, 0, 0) : 0;
 }
 
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o)
@@ -363,6 +372,7 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	*out = NULL;
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_cond_init(&l->done, NULL);
+	l->first_epoch = -1;
 	l->d = d;
 	l->training = o->training;
 	l->shuffle = o->training && o->config->shuffle;

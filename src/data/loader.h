@@ -108,7 +108,8 @@ static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
 	return rank * all / ranks;
 }
 
-/* Plans the transforms (errors carry their config place). d must outlive the loader. */
+/* Plans the transforms (errors carry their config place). d must outlive the loader. A training loader begins to decode the first
+ * epoch at once, another one when it is asked. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
 void loader_free(struct loader *l);
 /* Shapes of one sample after the transforms. */
@@ -119,7 +120,8 @@ int64_t loader_batches(const struct loader *l);                 /* global ones p
 int64_t loader_samples(const struct loader *l);
 /* The n of the last batch of an epoch on this rank if that batch is short (of all ranks); else 0. */
 int64_t loader_short_batch(const struct loader *l);
-/* (Re)starts so that the next batch is `index` of `epoch`. Batches run on across epochs. */
+/* (Re)starts so that the next batch is `index` of `epoch`; where it is that already, what is decoded stays. Batches run on
+ * across epochs. */
 int loader_seek(struct loader *l, int64_t epoch, int64_t index);
 /* The next batch, valid until the next call; blocks until decoded. Decode errors arrive here. */
 int loader_next(struct loader *l, const struct batch **b);
