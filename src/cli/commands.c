@@ -146,7 +146,7 @@ static int describe(const struct options *o, struct comm *c, void (*write)(const
 {
 	struct session *s;
 	struct buf out = BUF_INIT;
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SURVEY), &s));
+	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SURVEY | SESSION_EVALUATE), &s));
 	if (!o->dump)
 		write(s, &out);
 	print(c, &out);

@@ -210,6 +210,15 @@ static void describe_data(const struct session *s, struct buf *out)
 	buf_putc(out, '\n');
 }
 
+/* Nothing if there is no validation. */
+static void describe_evaluation(const struct session *s, struct buf *out)
+{
+	char a[32];
+	const struct plan *p = s->evaluate_plan[0];
+	if (p)
+		buf_printf(out, "              arena of an evaluation %s\n", bytes_text((double)p->g->arena_bytes, a));
+}
+
 static void describe_memory(const struct plan *p, struct buf *out)
 {
 	struct plan_memory m;
@@ -273,6 +282,7 @@ void describe_check(const struct session *s, struct buf *out)
 	describe_model(s, p, out);
 	describe_data(s, out);
 	describe_memory(p, out);
+	describe_evaluation(s, out);
 	describe_largest_batch(s, out);
 	describe_ranks_text(s, p, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
@@ -368,6 +378,8 @@ void describe_json(const struct session *s, struct buf *out)
 	           ", \"peak\": %" PRId64, m.parameters, m.gradients, m.optimizer, m.activations, m.workspace,
 	           m.inputs, m.peak);
 	describe_peak_json(p, out);
+	if (s->evaluate_plan[0])
+		buf_printf(out, ", \"evaluation_arena\": %" PRId64, s->evaluate_plan[0]->g->arena_bytes);
 	survey_json(s, out);
 	buf_puts(out, "},\n \"groups\": ");
 	describe_ranks_json(p, out);

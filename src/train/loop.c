@@ -23,6 +23,7 @@
 #include "report/trace_file.h"
 #include "train/changes.h"
 #include "train/journal.h"
+#include "train/late.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
 #include "train/replicas.h"
@@ -49,7 +50,7 @@ struct loop {
 	double job_end, reserve, longest_step, longest_save;
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
-	bool journal_failed;           /* which loses lines, but not the run */
+	bool worth_saving;             /* what failed is not the training */
 	bool safe;                     /* a complete checkpoint is on disk */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
@@ -201,7 +202,15 @@ static int64_t samples_seen(const struct loop *l)
 
 static int journaled(struct loop *l, int rc)
 {
-	l->journal_failed |= rc < 0;
+	l->worth_saving |= rc < 0;      /* which loses lines, but not the run */
+	return rc;
+}
+
+/* Plans that the first step has not waited for. */
+static int planned(struct loop *l, int (*make)(struct session *))
+{
+	int rc = make(l->s);
+	l->worth_saving |= rc < 0;
 	return rc;
 }
 
@@ -232,6 +241,7 @@ static int validate(struct loop *l)
 	struct evaluation *e = &l->result->evaluation;
 	struct buf line = BUF_INIT;
 	bool larger;
+	TRY(planned(l, late_evaluation));
 	TRY(replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics));
 	double start = io_seconds();
 	int rc = evaluate(l->s, e);
@@ -402,6 +412,8 @@ static int run(struct loop *l)
 {
 	TRY(validate_late(l));
 	for (int64_t done = 1; !finished(l) && !l->result->target_reached; done++) {
+		if (l->clock.batch + micro_batches(l) == l->batches)
+			TRY(planned(l, late_short_batch));
 		TRY(timed_step(l, done));
 		if (done == 1 && l->first)
 			learn_job_end(l);
@@ -443,10 +455,11 @@ static int finish(struct loop *l)
 	return note_durable(l);
 }
 
-/* Where the journal cannot be written, the state may: what was learned is worth more than lines about it. */
+/* Where the journal cannot be written or an evaluation cannot be planned, the state may be saved: what was learned is worth
+ * more. */
 static void rescue(struct loop *l)
 {
-	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 ||
+	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;
@@ -565,11 +578,11 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		rc = run(&l);
 	if (rc == 0)
 		rc = finish(&l);
-	else if (l.journal_failed)
+	else if (l.worth_saving)
 		rescue(&l);
 	if (rc == 0)
 		rc = write_trace(&l, INT64_MAX);
-	if (rc == E_IO && l.safe)
+	if ((rc == E_IO || l.worth_saving) && l.safe)
 		err_context(rc, "the last good checkpoint in '%s' is in place; continue with --resume", l.c->run.dir);
 	r->step = l.clock.step;
 	r->epoch = l.clock.epoch;

@@ -337,7 +337,8 @@ const struct pass *plan_passes(int *n)
 	return passes;
 }
 
-int plan_new(struct plan **out, const struct plan_request *r)
+/* The first npass passes. */
+static int compile(struct plan **out, const struct plan_request *r, int npass)
 {
 	struct plan *p = mem_calloc(1, sizeof *p);
 	p->mode = r->mode;
@@ -350,15 +351,33 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	struct compilation c = { r, p };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
 		.dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
-	int rc = pass_run(p->g, passes, NPASSES, &env);
-	if (rc == 0 && !p->exec)
-		rc = exec_new(&p->exec, p->g, r->dev);
+	int rc = pass_run(p->g, passes, npass, &env);
+	if (rc < 0)
+		plan_free(p);
+	else
+		*out = p;
+	return rc;
+}
+
+int plan_new(struct plan **out, const struct plan_request *r)
+{
+	struct plan *p;
+	TRY(compile(&p, r, NPASSES));
+	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev);
 	if (rc < 0) {
 		plan_free(p);
 		return rc;
 	}
 	p->random_key = graph_find(p->g, RANDOM_KEY);
 	*out = p;
+	return 0;
+}
+
+int plan_check(const struct plan_request *r)
+{
+	struct plan *p;
+	TRY(compile(&p, r, 1));
+	plan_free(p);
 	return 0;
 }
 

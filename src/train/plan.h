@@ -62,6 +62,8 @@ struct plan {
 };
 
 int plan_new(struct plan **out, const struct plan_request *r);
+/* Whether the graph can be built: what only the config can be wrong about, in a fraction of the time. */
+int plan_check(const struct plan_request *r);
 void plan_free(struct plan *p);      /* NULL is fine */
 
 /* What a step needs beside its batch. */

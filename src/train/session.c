@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/trace.h"
 #include "model/model.h"
+#include "train/late.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
 
@@ -227,6 +228,8 @@ static int check_memory(const struct session *s, const struct plan *p)
 	const char *by;
 	int64_t have = host_memory(&by) / (s->comm ? s->comm->local_size : 1), fixed = store_bytes(s, p->g), step = (int64_t)exec_arena_bytes(p->exec);
 	double mib = 1 << 20;
+	if (step <= (int64_t)s->bound_bytes)     /* it runs in what is there */
+		return 0;
 	if (s->dev->driver || have == 0 || (fixed <= have && step <= have - fixed))
 		return 0;
 	int64_t fits = have > fixed ? (int64_t)((double)(have - fixed) / ((double)step / (double)p->batch)) : 0;
@@ -254,22 +257,26 @@ static int open_reduction(struct session *s, const struct plan *p)
 	return reduction_open(s->dev, s->store, p);
 }
 
-static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch,
-                     const struct session_options *o)
+static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
-	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
+	return (struct plan_request){ .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
 		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
-		.survey = o->need & SESSION_SURVEY, .keep_results = o->need & SESSION_DUMP, .dump = o->dump, .dump_dot = o->dump_dot,
+		.survey = s->need & SESSION_SURVEY, .keep_results = s->need & SESSION_DUMP, .dump = s->dump, .dump_dot = s->dump_dot,
 		.ranks = s->ranks };
+}
+
+int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch)
+{
+	struct plan_request r = request(s, mode, batch);
 	double start = io_seconds();
 	TRY(plan_new(out, &r));
 	trace_mark(TRACE_RUN, "plan", start);
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
-	if ((o->need & SESSION_RUN) && !(o->need & SESSION_NO_DATA))
+	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
 		TRY(check_memory(s, *out));
 	/* Fixes the layouts of params and states for the plans that follow. */
-	if (o->need & SESSION_RUN) {
+	if (s->need & SESSION_RUN) {
 		TRY(open_reduction(s, *out));
 		start = io_seconds();
 		TRY(store_add(s->store, (*out)->g));
@@ -281,19 +288,17 @@ static int make_plan(struct session *s, struct plan **out, enum plan_mode mode, 
 	return 0;
 }
 
-/* For the batches of this loader; NULL: full ones. Where nothing is run, one plan shows what there is to see. Several ranks always
- * begin with a full batch's training plan, so that all have its groups of gradients and its layouts: shares of fewer
- * samples differ. */
-static int make_plans(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l,
-                      const struct session_options *o)
+/* Several ranks always begin with a full batch's training plan, so that all have its groups of gradients and its layouts:
+ * shares of fewer samples differ. */
+int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l)
 {
 	int64_t batch = s->config->train.batch_size, rest = l ? loader_short_batch(l) : 0;
-	bool full = !l || (mode == PLAN_TRAIN && ranks_many(s->comm)) || loader_samples(l) >= batch * ranks_count(s->comm);
+	bool whole = !l || loader_samples(l) >= batch * ranks_count(s->comm), full = whole || (mode == PLAN_TRAIN && ranks_many(s->comm));
 	if (full)
-		TRY(make_plan(s, &plans[0], mode, batch, o));
-	if (rest && !(full && (rest == batch || !(o->need & SESSION_RUN))))
-		TRY(make_plan(s, &plans[full], mode, rest, o));
-	return 0;
+		TRY(session_plan_batch(s, &plans[0], mode, batch));
+	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) || (whole && mode == PLAN_TRAIN && late_wanted(s)))
+		return 0;
+	return session_plan_batch(s, &plans[full], mode, rest);
 }
 
 /* The step of a dump is the one its batch is of. */
@@ -315,28 +320,46 @@ static int check_samples(const struct session *s)
 	return 0;
 }
 
-static int plan_training(struct session *s, const struct session_options *o)
+static int plan_training(struct session *s)
 {
-	if (!(o->need & SESSION_TRAIN))
+	if (!(s->need & SESSION_TRAIN))
 		return 0;
-	return ranks_agree(s->comm, make_plans(s, s->train_plan, PLAN_TRAIN, s->train, o), "planning");
+	return ranks_agree(s->comm, session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train), "planning");
 }
 
-static int plan_the_rest(struct session *s, const struct session_options *o)
+/* What may be wrong with evaluations is found now, also if their plans wait. */
+static int plan_evaluation(struct session *s)
 {
-	if (s->validation && o->need & SESSION_EVALUATE)
-		TRY(make_plans(s, s->evaluate_plan, PLAN_EVALUATE, s->validation, o));
-	if (s->validation && o->need & SESSION_PREDICT)
-		TRY(make_plans(s, s->predict_plan, PLAN_PREDICT, s->validation, o));
+	struct plan_request r = request(s, PLAN_EVALUATE, s->config->train.batch_size);
+	return late_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan, PLAN_EVALUATE, s->validation);
+}
+
+/* Where nothing is run, an evaluation is planned without its data too. */
+static int plan_the_rest(struct session *s)
+{
+	bool validation = s->validation || (!(s->need & SESSION_RUN) && s->config->data.validation.n);
+	if (validation && s->need & SESSION_EVALUATE)
+		TRY(plan_evaluation(s));
+	if (s->validation && s->need & SESSION_PREDICT)
+		TRY(session_plan_set(s, s->predict_plan, PLAN_PREDICT, s->validation));
 	return 0;
 }
 
-static int bind_all(struct session *s, const struct session_options *o)
+static void free_arena(struct session *s)
+{
+	if (s->arena)
+		device_free(s->dev, s->arena, s->bound_bytes + 64);
+	s->arena = NULL;
+}
+
+int session_bind(struct session *s)
 {
 	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0], s->evaluate_plan[1],
 		s->predict_plan[0], s->predict_plan[1] };
 	double start = io_seconds();
-	s->arena = device_alloc(s->dev, s->arena_bytes + 64);
+	free_arena(s);
+	s->bound_bytes = s->arena_bytes;
+	s->arena = device_alloc(s->dev, s->bound_bytes + 64);
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
 		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
@@ -345,7 +368,7 @@ static int bind_all(struct session *s, const struct session_options *o)
 			TRY(exec_bind(all[i]->exec, s->store, s->arena));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
-	if (!(o->need & SESSION_NO_DATA))       /* an export runs no step */
+	if (!(s->need & SESSION_NO_DATA))       /* an export runs no step */
 		device_populate(s->dev, s->arena, s->arena_bytes);
 	trace_mark(TRACE_RUN, "memory", start);
 	return 0;
@@ -387,11 +410,11 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
-	TRY(plan_training(s, o));
-	TRY(ranks_agree(c, plan_the_rest(s, o), "planning"));
+	TRY(plan_training(s));
+	TRY(ranks_agree(c, plan_the_rest(s), "planning"));
 	if (!(o->need & SESSION_TRAIN))
 		TRY(compare(s, NULL));
-	return ranks_agree(c, o->need & SESSION_RUN ? bind_all(s, o) : 0, "memory");
+	return ranks_agree(c, o->need & SESSION_RUN ? session_bind(s) : 0, "memory");
 }
 
 int session_open(struct session **out, struct run_config *config, const struct session_options *o)
@@ -399,6 +422,9 @@ int session_open(struct session **out, struct run_config *config, const struct s
 	struct session *s = mem_calloc(1, sizeof *s);
 	s->config = config;
 	s->comm = o->comm;
+	s->need = o->need;
+	s->dump = o->dump;
+	s->dump_dot = o->dump_dot;
 	int rc = open_all(s, o);
 	if (rc < 0) {
 		session_close(s);
@@ -430,8 +456,7 @@ void session_close(struct session *s)
 	store_free(s->store);
 	if (s->dev && !failed_alone(s))
 		reduction_close(s->dev);
-	if (s->dev)
-		device_free(s->dev, s->arena, s->arena_bytes + 64);
+	free_arena(s);
 	device_close(s->dev);
 	config_free(s->config);
 	mem_free(s);

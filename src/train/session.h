@@ -21,7 +21,11 @@ struct session {
 	 * there is none, or this rank's share of it is a full one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
 	void *arena;
-	size_t arena_bytes;
+	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
+	bool late_evaluation, late_short_batch;          /* train/late.h: agreed upon */
+	unsigned need;                                   /* as opened */
+	const char *dump;
+	bool dump_dot;
 };
 
 enum session_need {
@@ -49,6 +53,12 @@ struct session_options {
  * has not. */
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
+
+/* What session_open is made of, for train/late.h. A plan for a batch of `batch` samples; the plans for the batches of a loader
+ * (NULL: for full ones), of which only one where nothing is run; memory for all plans there are, which are bound to it. */
+int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch);
+int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l);
+int session_bind(struct session *s);
 
 /* The plan of plans[2] for a batch of n samples. */
 struct plan *session_plan(struct plan *const plans[2], int64_t n);

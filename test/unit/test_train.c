@@ -61,6 +61,41 @@ static struct session *open_run(const char *device, const char *tag)
 	return s;
 }
 
+static void run(struct session *s, struct train_result *r);
+
+static void plans_come_when_needed(void **state)
+{
+	(void)state;
+	struct train_result r;
+	struct session *s = open_run("cpu", "late");
+	assert_non_null(s->train_plan[0]);
+	assert_null(s->train_plan[1]);
+	assert_null(s->evaluate_plan[0]);
+	size_t arena = s->bound_bytes;
+	run(s, &r);
+	assert_int_equal(s->train_plan[1]->batch, 2);
+	assert_int_equal(s->evaluate_plan[0]->batch, 4);
+	assert_int_equal(s->evaluate_plan[1]->batch, 2);
+	assert_int_equal(s->bound_bytes, arena);     /* they need no more than is there */
+	session_close(s);
+}
+
+/* What is alone too large for the arena has it made larger; all plans then run in the new one. */
+static void the_arena_grows(void **state)
+{
+	(void)state;
+	struct train_result a, b;
+	struct session *s = open_run("cpu", "small"), *t = open_run("cpu", "grown");
+	run(s, &a);
+	t->arena_bytes = 2 * t->arena_bytes;
+	run(t, &b);
+	assert_true(t->bound_bytes >= t->arena_bytes && t->bound_bytes > s->bound_bytes);
+	assert_memory_equal(&a.evaluation.loss, &b.evaluation.loss, sizeof a.evaluation.loss);
+	assert_int_equal(b.step_allocations, 0);
+	session_close(s);
+	session_close(t);
+}
+
 static void run(struct session *s, struct train_result *r)
 {
 	struct train_options o = { .progress = 3 };
@@ -113,6 +148,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_allocate_nothing),
+		cmocka_unit_test(plans_come_when_needed),
+		cmocka_unit_test(the_arena_grows),
 		cmocka_unit_test(reference_takes_the_same_course),
 	};
 	snprintf(folder, sizeof folder, "test-train-%d", (int)getpid());
