@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * float32 and float64 by MPI_Iallreduce. 16-bit elements, which MPI cannot add, stay 16-bit on the
- * wire: each host gets its part of all others' shards (MPI_Ialltoall), adds them in float32 in the
- * order of the hosts, rounds once, and gives the sums to all (MPI_Iallgather). Everything is
- * tested by whoever makes progress. */
+ * float32 and float64 by MPI_Iallreduce, which adds in an order of its own. 16-bit elements, which MPI
+ * cannot add and which stay 16-bit on the wire, and groups whose order is given: each host gets its
+ * part of all others' shards (MPI_Ialltoall), adds them in the order of sum.h, rounds once, and
+ * gives the sums to all (MPI_Iallgather). Everything is tested by whoever makes progress. */
 #include "comm/across.h"
 
 #include <limits.h>
@@ -17,9 +17,11 @@
 struct across_sum {
 	MPI_Request request;
 	enum dtype dtype;
+	size_t size;                 /* of an element */
+	bool by_mpi;                 /* MPI adds */
 	void *p;
 	int64_t n;
-	/* 16-bit groups: parts, one a host. */
+	/* Else parts, one a host. */
 	int64_t part;                /* elements */
 	char *send, *receive;        /* of `hosts` parts each */
 	void **lane;                 /* the parts received */
@@ -44,25 +46,24 @@ int across_shards(struct comm *c)
 	return most[0] == -most[1] ? c->local_size : 1;
 }
 
-static bool mpi_adds(enum dtype t)
+static void prepare(struct across *a, struct across_sum *s, const struct reducer_group *g,
+                    int64_t most)
 {
-	return t == DTYPE_F32 || t == DTYPE_F64;
-}
-
-static void prepare(struct across *a, struct across_sum *s, int64_t most)
-{
-	if (mpi_adds(s->dtype))
+	s->dtype = g->dtype;
+	s->size = dtype_size(g->dtype);
+	s->by_mpi = (g->dtype == DTYPE_F32 || g->dtype == DTYPE_F64) && !g->ordered;
+	if (s->by_mpi)
 		return;
 	s->part = (most + a->hosts - 1) / a->hosts;
-	s->send = mem_calloc((size_t)a->hosts * (size_t)s->part + 1, 2);
-	s->receive = mem_calloc((size_t)a->hosts * (size_t)s->part + 1, 2);
+	s->send = mem_calloc((size_t)a->hosts * (size_t)s->part + 1, s->size);
+	s->receive = mem_calloc((size_t)a->hosts * (size_t)s->part + 1, s->size);
 	s->lane = mem_calloc((size_t)a->hosts, sizeof *s->lane);
 	for (int h = 0; h < a->hosts; h++)
-		s->lane[h] = s->receive + 2 * h * s->part;
+		s->lane[h] = s->receive + s->size * (size_t)h * (size_t)s->part;
 }
 
-int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype,
-               int groups, int shards)
+int across_new(struct across **out, struct comm *c, const int64_t *most,
+               const struct reducer_group *group, int groups, int shards)
 {
 	bool part = shards > 1 || c->local_rank == 0;
 	struct across *a = mem_calloc(1, sizeof *a);
@@ -74,14 +75,13 @@ int across_new(struct across **out, struct comm *c, const int64_t *most, const e
 	if (part)
 		MPI_MUST(Comm_dup, a->peers, &a->gathers);
 	for (int k = 0; k < groups && part; k++) {
-		if (most[k] > INT_MAX / 2) {
+		if (most[k] > INT_MAX / 8) {
 			across_free(a);
 			return ERR(E_UNSUPPORTED, NULL,
 			           "a group of %lld elements on a rank is more than MPI can sum at once",
 			           (long long)most[k]);
 		}
-		a->sum[k].dtype = dtype[k];
-		prepare(a, &a->sum[k], most[k]);
+		prepare(a, &a->sum[k], &group[k], most[k]);
 	}
 	if (!part) {
 		across_free(a);
@@ -115,21 +115,21 @@ void across_start(struct across *a, int k, void *p, int64_t n)
 	s->n = n;
 	s->gathering = false;
 	a->counts->messages++;
-	if (mpi_adds(s->dtype)) {
+	if (s->by_mpi) {
 		MPI_MUST(Iallreduce, MPI_IN_PLACE, p, (int)n, s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32, mpi.sum,
 		         a->peers, &s->request);
 		return;
 	}
-	int bytes = (int)(2 * s->part);
+	int bytes = (int)s->size * (int)s->part;
 	s->ticket = a->sent++;
-	memcpy(s->send, p, 2 * (size_t)n);
+	memcpy(s->send, p, s->size * (size_t)n);
 	MPI_MUST(Ialltoall, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->peers, &s->request);
 }
 
 /* This host's part is summed where it is sent from. */
 static void gather(struct across *a, struct across_sum *s)
 {
-	int bytes = (int)(2 * s->part);
+	int bytes = (int)s->size * (int)s->part;
 	void *sum = s->send;
 	sum_blocks(s->dtype, s->lane, a->hosts, &sum, 1, 0, s->part);
 	s->gathering = true;
@@ -144,13 +144,13 @@ bool across_test(struct across *a, int k)
 	struct across_sum *s = &a->sum[k];
 	int done;
 	MPI_MUST(Test, &s->request, &done, MPI_STATUS_IGNORE);
-	if (!done || mpi_adds(s->dtype))
+	if (!done || s->by_mpi)
 		return done;
 	if (!s->gathering) {
 		if (s->ticket == a->gathered)
 			gather(a, s);
 		return false;
 	}
-	memcpy(s->p, s->receive, 2 * (size_t)s->n);
+	memcpy(s->p, s->receive, s->size * (size_t)s->n);
 	return true;
 }

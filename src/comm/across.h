@@ -7,16 +7,16 @@
 #define DLX_COMM_ACROSS_H
 
 #include "base/types.h"
-#include "comm/comm.h"
+#include "comm/reducer.h"
 
 struct across;
 
 /* Into how many shards a host's ranks divide each group: their number, or 1. Collective. */
 int across_shards(struct comm *c);
 /* Collective. most: elements of this rank's shard by group, for buffers; NULL in *out where this
- * rank takes no part. */
-int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype,
-               int groups, int shards);
+ * rank takes no part. group: their types, and whether they are ordered. */
+int across_new(struct across **out, struct comm *c, const int64_t *most,
+               const struct reducer_group *group, int groups, int shards);
 void across_free(struct across *a);      /* NULL is fine; collective */
 
 /* Begins the sum of group k, in place; groups in the same order everywhere. */

@@ -87,15 +87,11 @@ int reducer_team(struct reducer **out, struct comm *c, void *memory, size_t byte
 static int send_between_hosts(struct reducer *r, int shards)
 {
 	int64_t *most = mem_calloc((size_t)r->groups + 1, sizeof *most);
-	enum dtype *dtype = mem_calloc((size_t)r->groups + 1, sizeof *dtype);
 	r->shard = shards > 1 ? r->c->local_rank : 0;
-	for (int k = 0; k < r->groups; k++) {
+	for (int k = 0; k < r->groups; k++)
 		most[k] = r->node.share[k * shards + r->shard].n;
-		dtype[k] = r->group[k].dtype;
-	}
-	int rc = across_new(&r->across, r->c, most, dtype, r->groups, shards);
+	int rc = across_new(&r->across, r->c, most, r->group, r->groups, shards);
 	mem_free(most);
-	mem_free(dtype);
 	return rc;
 }
 

@@ -10,8 +10,8 @@
  * hosts each local rank sums its shard with those of its number on the other hosts (leaders alone
  * where hosts have unequal counts) by MPI.
  *
- * Sums are made in float32 (float64 in float64) in the order of the ranks within a host, whoever
- * makes them; 16-bit groups are rounded once a level. */
+ * Sums are made in float32 (float64 in float64) in pairs of neighbouring ranks, pairs of pairs and
+ * so on within a host, whoever makes them; 16-bit groups are rounded once a level. */
 #ifndef DLX_COMM_REDUCER_H
 #define DLX_COMM_REDUCER_H
 
@@ -25,6 +25,10 @@ struct reducer_group {
 	int64_t n;                   /* elements; may be 0 */
 	enum dtype dtype;            /* F32, F16, BF16 or F64 */
 	const char *name;            /* for reports: "conv5.weight and 3 more"; outlives the reducer */
+	/* Between hosts too the order of the sum is the tree of comm/sum.h, so that with equal powers of two of
+	 * ranks on each host it is the tree over all ranks, host by host. Not MPI's, which is faster where
+	 * there are many hosts. Within a host the order is that tree anyway. */
+	bool ordered;
 };
 
 /* Collective. bytes: of the block, alike on all ranks; zeroed. Groups must not overlap; those that

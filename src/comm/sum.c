@@ -2,7 +2,7 @@
  *
  * Memory's speed is the limit: every element is read once and written once where it was read,
  * which leaves nothing for stores that go around the caches. Two blocks, the usual number on a
- * small machine, have a loop of their own; more are added into a buffer that stays in the first
+ * small machine, have a loop of their own; more are added into buffers that stay in the first
  * cache. */
 #include "comm/sum.h"
 
@@ -12,6 +12,7 @@
 #include "base/simd.h"
 
 #define CHUNK 1024             /* elements */
+#define LEVELS 32              /* of the tree over the sources, whose number is an int */
 
 SIMD_CLONES
 static void both_f32(float *restrict a, float *restrict b, int64_t n)
@@ -63,37 +64,64 @@ static void *at(void *block, int64_t i, size_t size)
 	return (char *)block + (size_t)i * size;
 }
 
+/* The tree over the sources 0 .. n - 1 is that of a binary counter: at[l] of `level` holds the sum of
+ * sources whose number is a power of two, each smaller than the one before. Source r is added to
+ * as many of them as r has ones at its end. */
+static int ones(int r)
+{
+	return __builtin_ctz(~(unsigned)r);
+}
+
 static void chunk_f32(void *const *src, int nsrc, void *const *dst, int ndst, int64_t i, int64_t n)
 {
-	_Alignas(64) float sum[CHUNK];
-	memcpy(sum, at(src[0], i, 4), (size_t)n * 4);
-	for (int r = 1; r < nsrc; r++)
-		add_f32(sum, at(src[r], i, 4), n);
+	_Alignas(64) float level[LEVELS][CHUNK];
+	int top = -1;
+	for (int r = 0; r < nsrc; r++) {
+		if (r % 2 == 0)
+			memcpy(level[++top], at(src[r], i, 4), (size_t)n * 4);
+		else
+			add_f32(level[top], at(src[r], i, 4), n);
+		for (int k = ones(r); k > 1; k--, top--)
+			add_f32(level[top - 1], level[top], n);
+	}
+	for (; top > 0; top--)
+		add_f32(level[top - 1], level[top], n);
 	for (int r = 0; r < ndst; r++)
-		memcpy(at(dst[r], i, 4), sum, (size_t)n * 4);
+		memcpy(at(dst[r], i, 4), level[0], (size_t)n * 4);
 }
 
 static void chunk_f64(void *const *src, int nsrc, void *const *dst, int ndst, int64_t i, int64_t n)
 {
-	_Alignas(64) double sum[CHUNK];
-	memcpy(sum, at(src[0], i, 8), (size_t)n * 8);
-	for (int r = 1; r < nsrc; r++)
-		add_f64(sum, at(src[r], i, 8), n);
+	_Alignas(64) double level[LEVELS][CHUNK];
+	int top = -1;
+	for (int r = 0; r < nsrc; r++) {
+		if (r % 2 == 0)
+			memcpy(level[++top], at(src[r], i, 8), (size_t)n * 8);
+		else
+			add_f64(level[top], at(src[r], i, 8), n);
+		for (int k = ones(r); k > 1; k--, top--)
+			add_f64(level[top - 1], level[top], n);
+	}
+	for (; top > 0; top--)
+		add_f64(level[top - 1], level[top], n);
 	for (int r = 0; r < ndst; r++)
-		memcpy(at(dst[r], i, 8), sum, (size_t)n * 8);
+		memcpy(at(dst[r], i, 8), level[0], (size_t)n * 8);
 }
 
 static void chunk_16(enum dtype t, void *const *src, int nsrc, void *const *dst, int ndst,
                      int64_t i, int64_t n)
 {
-	_Alignas(64) float sum[CHUNK], one[CHUNK];
+	_Alignas(64) float level[LEVELS][CHUNK];
 	_Alignas(64) uint16_t narrow[CHUNK];
-	sum_widen(t, sum, at(src[0], i, 2), n);
-	for (int r = 1; r < nsrc; r++) {
-		sum_widen(t, one, at(src[r], i, 2), n);
-		add_f32(sum, one, n);
+	int top = -1;
+	for (int r = 0; r < nsrc; r++) {
+		sum_widen(t, level[++top], at(src[r], i, 2), n);
+		for (int k = ones(r); k > 0; k--, top--)
+			add_f32(level[top - 1], level[top], n);
 	}
-	sum_narrow(t, narrow, sum, n);
+	for (; top > 0; top--)
+		add_f32(level[top - 1], level[top], n);
+	sum_narrow(t, narrow, level[0], n);
 	for (int r = 0; r < ndst; r++)
 		memcpy(at(dst[r], i, 2), narrow, (size_t)n * 2);
 }

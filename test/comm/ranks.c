@@ -181,6 +181,49 @@ static void reduce(int argc, char **argv)
 	reducer_free(other);
 }
 
+/* What no order but one gives these bits: numbers of very different sizes. */
+static double uneven(int rank, int64_t i)
+{
+	double v = (double)((i * 31 + rank * 17) % 97 - 48) / 7;
+	return (i + rank) % 5 == 0 ? v * 1e7 : v;
+}
+
+/* Pairs, pairs of pairs and so on of ranks from .. from + 2^height - 1, as far as there are any. */
+static double tree(enum dtype t, int from, int height, int64_t i)
+{
+	if (height == 0)
+		return t == DTYPE_F32 ? (double)(float)uneven(from, i) : uneven(from, i);
+	double a = tree(t, from, height - 1, i);
+	if (from + (1 << (height - 1)) >= c->size)
+		return a;
+	double b = tree(t, from + (1 << (height - 1)), height - 1, i);
+	return t == DTYPE_F32 ? (double)((float)a + (float)b) : a + b;
+}
+
+/* Ordered groups have the same bits whatever hosts the ranks are on. */
+static void order(int argc, char **argv)
+{
+	static const struct reducer_group two[2] = {
+		{ .offset = 0, .n = 10007, .dtype = DTYPE_F32, .name = "a", .ordered = true },
+		{ .offset = 40064, .n = 1234, .dtype = DTYPE_F64, .name = "b", .ordered = true },
+	};
+	struct reducer *r;
+	CHECK(reducer_new(&r, c, 1 << 16, two, 2, true) == 0);
+	for (int step = 0; step < 3; step++) {
+		for (int k = 0; k < 2; k++) {
+			for (int64_t i = 0; i < two[k].n; i++)
+				dtype_set(two[k].dtype, reducer_group_memory(r, k), i, uneven(c->rank, i));
+			reducer_start(r, k);
+		}
+		for (int k = 0; k < 2; k++) {
+			CHECK(reducer_wait(r, k) == 0);
+			for (int64_t i = 0; i < two[k].n; i++)
+				CHECK(dtype_get(two[k].dtype, reducer_group_memory(r, k), i) == tree(two[k].dtype, 0, 6, i));
+		}
+	}
+	reducer_free(r);
+}
+
 static void one_step_or_end(struct reducer *r, int step)
 {
 	if (one_step(r, step) == 0)
@@ -263,6 +306,7 @@ static const struct {
 	{ "lost", lost },
 	{ "large", large },
 	{ "cost", cost },
+	{ "order", order },
 };
 
 int main(int argc, char **argv)

@@ -17,6 +17,13 @@ ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" reduce 6 0
 ok 4 env DLX_RANKS_PER_HOST=3 "$ranks" reduce 6 1
 ok 3 env DLX_RANKS_PER_HOST=1 "$ranks" reduce 6 1
 ok 5 env DLX_RANKS_PER_HOST=2 "$ranks" reduce 6 1
+# The order of a sum, whatever the hosts; 3 and 5 ranks on one.
+for n in 3 4 5 8; do
+	ok $n "$ranks" order
+done
+for hosts in 1 2 4; do
+	ok 8 env DLX_RANKS_PER_HOST=$hosts "$ranks" order
+done
 ok 3 "$ranks" large
 ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" large
 ok 2 "$ranks" cost

@@ -237,7 +237,28 @@ static void alone(void **state)
 	reducer_free(NULL);
 }
 
-/* The order of the sum is that of the ranks, and 16-bit sums are rounded once. */
+/* Neighbours first, 16-bit sums are rounded once; a sum of sums of 2, 4 or 8 has the bits of the sum. */
+static void tree(void **state)
+{
+	float v[13][40], all[40], part[7][40], joined[40];
+	void *src[13], *of[7], *to[1];
+	for (int r = 0; r < 13; r++)
+		for (int i = 0; i < 40; i++)
+			v[r][i] = (float)((i * 31 + r * 17) % 97) / 7.0f * ((i + r) % 5 ? 1.0f : 1e6f);
+	for (int r = 0; r < 13; r++)
+		src[r] = v[r];
+	sum_blocks(DTYPE_F32, src, 13, (void *[]){ all }, 1, 0, 40);
+	for (int each = 2; each <= 8; each *= 2) {
+		int n = 0;
+		for (int r = 0; r < 13; r += each, n++) {
+			to[0] = of[n] = part[n];
+			sum_blocks(DTYPE_F32, src + r, r + each > 13 ? 13 - r : each, to, 1, 0, 40);
+		}
+		sum_blocks(DTYPE_F32, of, n, (void *[]){ joined }, 1, 0, 40);
+		assert_memory_equal(all, joined, sizeof all);
+	}
+}
+
 static void order(void **state)
 {
 	float a[20], b[20], c[20];
@@ -264,7 +285,7 @@ static void order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(alone), cmocka_unit_test(order), cmocka_unit_test(sums), cmocka_unit_test(races),
+		cmocka_unit_test(alone), cmocka_unit_test(order), cmocka_unit_test(tree), cmocka_unit_test(sums), cmocka_unit_test(races),
 		cmocka_unit_test(absent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
