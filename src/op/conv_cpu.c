@@ -88,10 +88,21 @@ static double seconds(const struct conv_code *c, const struct conv_task *t)
 
 /* --- while layouts are chosen --- */
 
+#define COPY_RATE 15e9         /* bytes a second, from one layout (or slice) to another */
+
+/* For weights that stand otherwise, or whose gradient will have to. */
+static double reordering(const struct layout *have, const struct layout *want)
+{
+	if (!have->set || layout_equal(have, want))
+		return 0;
+	return (double)layout_elements(want) * sizeof(float) / COPY_RATE;
+}
+
 static int choose_task(struct conv_task *t)
 {
 	double least = INFINITY;
 	struct conv_task best;
+	const struct layout have = t->w;
 
 	for (int i = 0; i < NCODE; i++) {
 		struct conv_task own = *t;
@@ -99,7 +110,7 @@ static int choose_task(struct conv_task *t)
 		TRY(rc);
 		if (i == 0 && rc && !t->w.set)
 			t->w = own.w;
-		const double time = rc ? seconds(codes[i], &own) : INFINITY;
+		const double time = rc ? seconds(codes[i], &own) + reordering(&have, &own.w) : INFINITY;
 		if (time < least) {
 			least = time;
 			best = own;
@@ -139,9 +150,17 @@ void conv_foresee(const struct kplan *k)
 	err_truncate(mark);
 }
 
-/* --- slices --- */
+/* The same where layouts are given: what is slow in these weights is as slow as it was with the reorder. */
+static double seconds_given(const struct conv_code *c, const struct conv_task *t)
+{
+	struct conv_task own = *t;
+	const int mark = err_count(), rc = c->choose(&own);
 
-#define COPY_RATE 15e9         /* bytes a second, from a slice to a tensor of its own */
+	err_truncate(mark);
+	return seconds(c, t) + (rc > 0 ? reordering(&t->w, &own.w) : 0);
+}
+
+/* --- slices --- */
 
 static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output, int i)
 {
@@ -156,7 +175,7 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	t.w = graph_t(k->g, tensor_at(k->n, s.w))->layout;
 	t.y = graph_t(k->g, tensor_at(k->n, s.y))->layout;
 	for (int c = 0; c < NCODE; c++) {
-		const double time = seconds(codes[c], &t);
+		const double time = seconds_given(codes[c], &t);
 		least = fmin(least, time);
 		if (codes[c]->slices)
 			sliced = fmin(sliced, time);
@@ -175,7 +194,7 @@ static int plan_task(struct kplan *k, const struct conv_task *t)
 	bool tried[NCODE] = { false };
 	double time[NCODE];
 	for (int i = 0; i < NCODE; i++)
-		time[i] = seconds(codes[i], t);
+		time[i] = seconds_given(codes[i], t);
 	for (int round = 0; round < NCODE; round++) {
 		int best = -1;
 		for (int i = 0; i < NCODE; i++)

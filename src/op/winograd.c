@@ -101,6 +101,24 @@ static void find_sizes(struct wino *w, const struct conv_geom *c)
 	w->npanel = up(w->co, WINO_PANEL);
 }
 
+#define FEW_BYTES 4e6          /* of transformed weights, from where on they go through memory */
+
+static double u_bytes(const struct wino *w)
+{
+	return 4.0 * (double)(wino_positions(w) * w->ci * w->deep_taps) * (double)up(w->co, WINO_LANES) * WINO_LANES;
+}
+
+static double v_bytes(const struct wino *w)
+{
+	return 4.0 * (double)(wino_positions(w) * w->ntile * WINO_K) * (double)w->nchunk;
+}
+
+/* Whether weights are better not kept transformed. */
+static bool is_few(const struct wino *w)
+{
+	return w->kind != CONV_BACKWARD_WEIGHTS && w->ntile <= WINO_BLOCK && u_bytes(w) > FEW_BYTES;
+}
+
 /* Eight panels at once if there are as many, so that inputs are transformed once or twice only, and
  * as many tiles as leave their products (about) in the second level cache; but eight blocks at least
  * for the threads. */
@@ -112,6 +130,16 @@ static void find_blocks(struct wino *w)
 	const int64_t size = least(most, up(up(w->ntile, 8), 14) * 14);
 	w->nblock = up(w->ntile, size);
 	w->block = up(w->ntile, w->nblock);
+}
+
+/* Few tiles: all at once; chunks in splits, so that there are 32 tasks for threads. */
+static void find_splits(struct wino *w)
+{
+	w->block = w->ntile;
+	w->nblock = 1;
+	w->nsegment = least(up(32, w->npanel), up(w->nchunk, 4));
+	w->segment = up(w->nchunk, w->nsegment);
+	w->nsegment = up(w->nchunk, w->segment);
 }
 
 /* Blocks of WINO_K tiles; their sums are split into segments where channels are few. */
@@ -133,8 +161,11 @@ void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom
 	                    .threads = threads };
 	find_sizes(w, c);
 	find_weights(w, c, l, arena);
+	w->few = is_few(w);
 	if (kind == CONV_BACKWARD_WEIGHTS)
 		find_segments(w);
+	else if (w->few)
+		find_splits(w);
 	else
 		find_blocks(w);
 }
@@ -227,6 +258,7 @@ struct wino_pixels wino_pixels_y(const struct wino *w, int64_t channel)
 #define MULTIPLY (1 / 1.5)    /* a vector */
 #define SUM 5.5               /* bringing a vector of sums for the next WINO_K channels */
 #define CYCLES 4.2e9          /* a second */
+#define CACHE_BYTES 16e6      /* the last level */
 #define OVERHEAD 10e-6        /* seconds: two parallel regions */
 
 /* Input channels that a product takes as long as: for the weights a few make too short a product. */
@@ -235,22 +267,46 @@ static int64_t multiplied(const struct wino *w)
 	return w->kind == CONV_BACKWARD_WEIGHTS && w->ci < 24 ? 24 : w->ci;
 }
 
+/* Few tiles: transformed inputs are read again for every panel. */
+static double v_seconds(const struct wino *w)
+{
+	const double bytes = v_bytes(w);
+	return bytes * (double)w->npanel / (bytes > CACHE_BYTES ? 40e9 : 80e9);
+}
+
+/* Transformed weights too large for the cache beside all else go through memory. */
+static double u_seconds(const struct wino *w)
+{
+	const double bytes = u_bytes(w);
+	return bytes / (bytes > FEW_BYTES ? 8e9 : 25e9);
+}
+
+/* Sums go to memory once, and once more if there are several. */
+static double sum_seconds(const struct wino *w)
+{
+	const double bytes = 4.0 * w->form->r * w->form->r * (double)(w->ci * w->deep_taps * w->co);
+	struct wino split = *w;
+	find_segments(&split);
+	return split.nsegment > 1 ? u_seconds(w) : 2 * bytes / (bytes > CACHE_BYTES ? 40e9 : 80e9);
+}
+
 double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum conv_kind kind)
 {
 	struct wino w = { .form = f, .kind = kind };
 	find_sizes(&w, c);
 	const double vi = (double)(up(w.ci, WINO_LANES) * w.deep_taps), vo = (double)up(w.co, WINO_LANES);
 	const double ci = (double)(multiplied(&w) * w.deep_taps), positions = f->alpha * f->alpha;
-	const double u_bytes = 4 * positions * ci * vo * WINO_LANES;
 	double tile = positions * ci * vo * MULTIPLY;
 	if (kind == CONV_BACKWARD_WEIGHTS)
 		tile += INPUT * vi * (double)w.npanel + OUTPUT * vo * (double)w.nchunk;
 	else
 		tile += positions * vo * (double)w.nchunk * SUM +
-		        INPUT * vi * (double)up(w.npanel, 8) + OUTPUT * vo;
+		        INPUT * vi * (double)(is_few(&w) ? 1 : up(w.npanel, 8)) + OUTPUT * vo;
 	const double cycles = tile * (double)w.ntile + WEIGHTS * ci * vo;
-	/* Transformed weights too large for the cache beside all else go through memory. */
-	return OVERHEAD + cycles / 2 / CYCLES + u_bytes / (u_bytes > 4e6 ? 8e9 : 25e9);
+	const double seconds = OVERHEAD + cycles / 2 / CYCLES;
+	if (kind == CONV_BACKWARD_WEIGHTS)
+		return seconds + sum_seconds(&w);
+	return seconds + (is_few(&w) ? v_seconds(&w) : u_seconds(&w));
 }
 
 #endif

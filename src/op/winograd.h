@@ -97,7 +97,8 @@ struct wino {
 	int64_t npart, nchunk;            /* WINO_K input channels; those of each tap in depth */
 	int64_t npanel;                   /* WINO_PANEL output channels */
 	int64_t group, ngroup;            /* forward: panels that a block computes at once */
-	int64_t segment, nsegment;        /* weight gradient: blocks that are summed in one go */
+	int64_t segment, nsegment;        /* weight gradient: blocks that are summed in one go; few: chunks */
+	bool few;                         /* few tiles: weights are transformed where they are used */
 	int threads;
 };
 
@@ -163,8 +164,35 @@ static inline int64_t wino_channels(const struct wino *w, int64_t chunk)
 	return left < WINO_K ? left : WINO_K;
 }
 
+static inline int64_t wino_positions(const struct wino *w)
+{
+	return w->form->alpha * w->form->alpha;
+}
+
+/* Vectors of channels in a panel: 1 or 2. */
+static inline int wino_vectors(const struct wino *w, int64_t panel)
+{
+	return w->co - panel * WINO_PANEL > WINO_LANES ? 2 : 1;
+}
+
+/* Whether 16 offsets, those of `lanes`, go up by `step`. */
+bool wino_steps(const int32_t *at, unsigned lanes, int step);
+/* Transforms the weights, at tap `deep` in depth, between up to 16 input channels from i on and 16 output channels
+ * from o on: u[position][channel][width]. */
+void wino_weights_block(const struct wino *w, const void *from, int64_t deep, int64_t i, int64_t o,
+                        float *u, int width);
 /* Transforms the channels of a chunk: v[position][count][WINO_K]. */
 void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const struct wino_spot *s,
                       int64_t count, float *v);
+/* Products of k channels of `count` tiles with transformed weights of nv vectors: m[position][count][nv] = or += */
+void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, int64_t count,
+                         const float *v, float *m, bool add);
+/* Transforms them back, at the pixels of y where the tiles stand. */
+void wino_output_block(const struct wino *w, int64_t panel, const float *m, const float *bias,
+                       const struct wino_spot *s, int64_t count, void *y);
+
+size_t wino_few_workspace(const struct wino *w);
+void wino_run_few(const struct wino *w, const void *x, const void *weights, const float *bias, void *y,
+                  float *ws);
 
 #endif

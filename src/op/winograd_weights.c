@@ -2,8 +2,8 @@
  *
  * Minimal filtering, gradient to the weights: a task has one segment of the tiles, WINO_K input and
  * WINO_PANEL output channels. It sums the products of transformed inputs and transformed output
- * gradients in its second level cache and transforms them back; the segments' sums are added in
- * order at the end. The gradient of the bias needs no pass of its own: an output gradient evaluated
+ * gradients in its second level cache and transforms them back. Of one segment these are the result;
+ * the sums of several are added in order at the end. The gradient of the bias needs no pass of its own: an output gradient evaluated
  * at the point 1 of both axes is the sum of its tile. */
 #include "op/winograd_simd.h"
 
@@ -31,12 +31,19 @@ static int64_t matrix_elements(const struct wino *w)
 
 static int64_t partial_elements(const struct wino *w)
 {
-	return w->nsegment * w->nchunk * w->npanel * task_elements(w);
+	return (w->nsegment > 1 ? w->nsegment * w->nchunk * w->npanel : 0) * task_elements(w);
+}
+
+/* What a thread needs for itself: three matrices, and room for a task of the only segment. */
+static int64_t thread_elements(const struct wino *w)
+{
+	return 3 * matrix_elements(w) + (w->nsegment > 1 ? 0 : task_elements(w));
 }
 
 size_t wino_weights_workspace(const struct wino *w)
 {
-	return (size_t)(partial_elements(w) + 3 * matrix_elements(w) * w->threads) * sizeof(float);
+	const int64_t biases = w->nsegment > 1 ? 0 : w->npanel * WINO_PANEL;
+	return (size_t)(partial_elements(w) + biases + thread_elements(w) * w->threads) * sizeof(float);
 }
 
 struct task {
@@ -46,7 +53,7 @@ struct task {
 	int64_t channels;         /* of the chunk */
 	int nv;                   /* vectors of the panel */
 	float *v, *z, *sum;       /* of this thread */
-	float *partial;
+	float *partial, *bias;
 };
 
 static void gradient_block(const struct task *t, const struct wino_spot *s, int64_t count)
@@ -83,10 +90,9 @@ static void add_block(const struct task *t, int64_t block, bool add)
 		                         t->sum + p * pos, add);
 	if (t->chunk > 0)
 		return;
-	float *bias = t->partial + task_elements(w) - WINO_PANEL;
 	for (int64_t i = 0; i < count; i++)
 		for (int j = 0; j < width; j++)
-			bias[j] = t->z[one + i * width + j] + (add || i > 0 ? bias[j] : 0);
+			t->bias[j] = t->z[one + i * width + j] + (add || i > 0 ? t->bias[j] : 0);
 }
 
 static void finish(const struct task *t)
@@ -112,12 +118,29 @@ static void run_task(struct task *t, int64_t segment)
 
 /* --- the sum of the segments --- */
 
-WINO_TARGET static void scatter(const struct wino *w, int64_t i, int64_t o, int64_t tap, vec v,
-                                float *dw)
+/* Where 16 output channels of dw go. */
+struct target {
+	const struct wino *w;
+	float *dw;
+	int64_t o;
+	__mmask16 lanes;
+	bool dense;
+};
+
+static struct target target_at(const struct wino *w, float *dw, int64_t o)
 {
-	const __mmask16 lanes = (__mmask16)wino_pixels_y(w, o).lanes;
-	const __m512i at = _mm512_loadu_si512(w->at_o + o);
-	_mm512_mask_i32scatter_ps(dw + w->at_i[i] + w->tap[tap], lanes, at, v, 4);
+	const unsigned lanes = wino_pixels_y(w, o).lanes;
+	return (struct target){ w, dw, o, (__mmask16)lanes, wino_steps(w->at_o + o, lanes, 1) };
+}
+
+WINO_INLINE void put(const struct target *t, int64_t i, int64_t tap, vec v)
+{
+	const int32_t *at = t->w->at_o + t->o;
+	float *to = t->dw + t->w->at_i[i] + t->w->tap[tap];
+	if (t->dense)
+		_mm512_mask_storeu_ps(to + *at, t->lanes, v);
+	else
+		_mm512_mask_i32scatter_ps(to, t->lanes, _mm512_loadu_si512(at), v, 4);
 }
 
 /* The taps of one plane from input channel i to 16 output channels; from: those of the first
@@ -127,12 +150,28 @@ WINO_TARGET static void sum_segments(const struct wino *w, const float *from, in
 {
 	const int64_t step = w->nchunk * w->npanel * task_elements(w);
 	const int64_t taps = w->form->r * w->form->r;
+	const struct target to = target_at(w, dw, o);
 	for (int64_t t = 0; t < taps; t++) {
 		vec v = _mm512_loadu_ps(from + t * WINO_LANES);
 		for (int64_t s = 1; s < w->nsegment; s++)
 			v = _mm512_add_ps(v, _mm512_loadu_ps(from + s * step + t * WINO_LANES));
-		scatter(w, i, o, deep * taps + t, v, dw);
+		put(&to, i, deep * taps + t, v);
 	}
+}
+
+/* All of a task, which is the only segment. Tap by tap: most layouts have long rows of channels. */
+WINO_TARGET static void put_task(const struct task *t, float *dw)
+{
+	const int64_t taps = t->w->form->r * t->w->form->r, first = t->chunk % t->w->npart * WINO_K;
+	const int64_t deep = t->chunk / t->w->npart;
+	struct target to[2];
+	for (int j = 0; j < t->nv; j++)
+		to[j] = target_at(t->w, dw, t->panel * WINO_PANEL + j * WINO_LANES);
+	for (int64_t tap = 0; tap < taps; tap++)
+		for (int64_t i = 0; i < t->channels; i++)
+			for (int j = 0; j < t->nv; j++)
+				put(&to[j], first + i, deep * taps + tap,
+				    _mm512_loadu_ps(t->partial + ((i * 2 + j) * taps + tap) * WINO_LANES));
 }
 
 static void sum_weights(const struct wino *w, const float *partial, float *dw)
@@ -162,27 +201,56 @@ static void sum_bias(const struct wino *w, const float *partial, float *dbias)
 	}
 }
 
-void wino_run_weights(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
-                      float *ws)
+static struct task task_of(const struct wino *w, const void *x, const void *dy, int64_t i, float *own)
+{
+	struct task t = { .w = w, .x = x, .dy = dy, .chunk = i / w->npanel % w->nchunk, .panel = i % w->npanel };
+	t.v = own + wino_thread() * thread_elements(w);
+	t.z = t.v + matrix_elements(w);
+	t.sum = t.z + matrix_elements(w);
+	t.partial = t.sum + matrix_elements(w);
+	return t;
+}
+
+static void run_one_segment(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
+                            float *ws)
+{
+	float *bias = ws, *own = ws + w->npanel * WINO_PANEL;
+#pragma omp parallel for schedule(dynamic) num_threads(w->threads)
+	for (int64_t i = 0; i < w->nchunk * w->npanel; i++) {
+		struct task t = task_of(w, x, dy, i, own);
+		t.bias = bias + t.panel * WINO_PANEL;
+		run_task(&t, 0);
+		put_task(&t, dw);
+	}
+	if (dbias)
+		memcpy(dbias, bias, (size_t)w->co * sizeof *bias);
+}
+
+static void run_segments(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
+                         float *ws)
 {
 	const int64_t tasks = w->nsegment * w->nchunk * w->npanel;
-	float *own = ws + partial_elements(w);
-	if (w->w_padded)
-		memset(dw, 0, (size_t)w->w_elements * sizeof *dw);
 #pragma omp parallel for schedule(dynamic) num_threads(w->threads)
 	for (int64_t i = 0; i < tasks; i++) {
-		float *v = own + wino_thread() * 3 * matrix_elements(w);
-		struct task t = { .w = w, .x = x, .dy = dy, .partial = ws + i * task_elements(w) };
-		t.chunk = i / w->npanel % w->nchunk;
-		t.panel = i % w->npanel;
-		t.v = v;
-		t.z = v + matrix_elements(w);
-		t.sum = t.z + matrix_elements(w);
+		struct task t = task_of(w, x, dy, i, ws + partial_elements(w));
+		t.partial = ws + i * task_elements(w);
+		t.bias = t.partial + task_elements(w) - WINO_PANEL;
 		run_task(&t, i / w->npanel / w->nchunk);
 	}
 	sum_weights(w, ws, dw);
 	if (dbias)
 		sum_bias(w, ws, dbias);
+}
+
+void wino_run_weights(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
+                      float *ws)
+{
+	if (w->w_padded)
+		memset(dw, 0, (size_t)w->w_elements * sizeof *dw);
+	if (w->nsegment > 1)
+		run_segments(w, x, dy, dw, dbias, ws);
+	else
+		run_one_segment(w, x, dy, dw, dbias, ws);
 }
 
 #endif

@@ -2,8 +2,8 @@
  *
  * Convolutions by minimal filtering against sums in double precision: all directions and forms, odd
  * sizes and channels, paddings, dilation, slices of wider activations, weights in blocked and
- * row-major layouts; the same in bf16, of which only the result is rounded; the same bits for any
- * number of threads; the error that dlx-config(5) states. */
+ * row-major layouts; few tiles with many channels; the same in bf16, of which only the result is
+ * rounded; the same bits for any number of threads; the error that dlx-config(5) states. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -332,6 +332,41 @@ static void odd_sizes(void **state)
 		}
 }
 
+static bool is_few(const struct conv_geom *c, enum conv_kind kind)
+{
+	struct arena *arena = arena_new();
+	const struct shape s = conv_w_shape(c);
+	const struct layout l = layout_plain(&s);
+	struct wino w;
+	wino_init(&w, wino_form_find(c), c, kind, &l, c->ci, c->co, 2, arena);
+	arena_free(arena);
+	return w.few;
+}
+
+/* Weights that are transformed where they are used, which needs many channels. */
+static void few_tiles(void **state)
+{
+	static const struct {
+		int64_t n, ci, co, h, w, r, d, pad;
+	} t[] = {
+		{ 1, 144, 200, 12, 11, 5, 1, 4 }, { 2, 300, 145, 7, 6, 3, 1, 2 },
+		{ 1, 200, 170, 9, 10, 3, 3, 6 },  { 1, 520, 40, 9, 9, 5, 1, 2 },
+	};
+	if (!wino_has_cpu())
+		skip();
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		const struct conv_geom c = geometry(t[i].n, t[i].ci, t[i].co, t[i].h, t[i].w, t[i].r,
+		                                    t[i].d, t[i].pad);
+		assert_true(is_few(&c, CONV_FORWARD));
+		assert_true(is_few(&c, CONV_BACKWARD_DATA));
+		assert_false(is_few(&c, CONV_BACKWARD_WEIGHTS));
+		check(&c, i % 2, false, 7, 1e-5);
+		check(&c, false, true, 7, 1e-5);
+	}
+	const struct conv_geom large = geometry(1, 144, 200, 40, 40, 5, 1, 4);
+	assert_false(is_few(&large, CONV_FORWARD));
+}
+
 /* Many blocks and segments, and all channels that dlx-config(5) speaks of. */
 static void stated_errors(void **state)
 {
@@ -375,6 +410,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(odd_sizes),
+		cmocka_unit_test(few_tiles),
 		cmocka_unit_test(stated_errors),
 		cmocka_unit_test(refusals),
 	};
