@@ -41,7 +41,8 @@ static int load_config(const struct options *o, struct run_config **config)
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
 	struct run_config *config = NULL;
-	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .device = o->device, .dump = o->dump,
+	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .hosts = (int)o->hosts,
+		.device = o->device, .dump = o->dump,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	int rc = load_config(o, &config);

@@ -60,12 +60,22 @@ static int set_plan(struct options *o, const char *arg)
 	return 0;
 }
 
+#define MOST_RANKS 1000000
+
 static int set_ranks(struct options *o, const char *arg)
 {
+	const char *by = arg;
 	char *end;
-	o->ranks = strtoll(arg, &end, 10);
-	if (*end || end == arg || o->ranks < 1 || o->ranks > 1000000)
-		return ERR(E_USAGE, NULL, "'--ranks %s': expected a number from 1 to 1000000", arg);
+	int64_t hosts = 1, n = strtoll(arg, &end, 10);
+	if (*end == 'x' && end != arg) {
+		hosts = n;
+		by = end + 1;
+		n = strtoll(by, &end, 10);
+	}
+	if (*end || end == by || n < 1 || hosts < 1 || n > MOST_RANKS || hosts > MOST_RANKS / n)
+		return ERR(E_USAGE, NULL, "'--ranks %s': expected a number from 1 to %d, or hosts x ranks of each, as in 4x8", arg, MOST_RANKS);
+	o->ranks = hosts * n;
+	o->hosts = by != arg ? hosts : 0;
 	return 0;
 }
 
@@ -104,7 +114,7 @@ static const struct option_row rows[] = {
 	  "read the config and the data's headers, plan, and print a summary" },
 	{ "plan", ARG_OPTIONAL, "text|json|dot", COMMAND_PLAN, 0, "text", set_plan,
 	  "print the compiled plan: parameters, flops, memory, kernels, the effective config" },
-	{ "ranks", ARG_REQUIRED, "N", -1, 0, NULL, set_ranks,
+	{ "ranks", ARG_REQUIRED, "[HOSTSx]N", -1, 0, NULL, set_ranks,
 	  "with --check or --plan: plan for so many ranks, which are not there" },
 	{ "set", ARG_REQUIRED, "KEY=VALUE", -1, 0, NULL, add_set,
 	  "override one config value: a dotted path and a YAML value; may be repeated" },

@@ -31,7 +31,7 @@ struct options {
 	const char *trace;               /* --trace=FILE */
 	int64_t trace_steps;             /* 0: not given */
 	int64_t bench_steps;
-	int64_t ranks;                   /* of --ranks; 0: not asked */
+	int64_t ranks, hosts;            /* of --ranks; 0: not asked, not said */
 	bool synthetic, profile, quiet;
 	bool last_weights;               /* --weights=last */
 };

@@ -381,8 +381,8 @@ void describe_json(const struct session *s, struct buf *out)
 	if (s->evaluate_plan[0])
 		buf_printf(out, ", \"evaluation_arena\": %" PRId64, s->evaluate_plan[0]->g->arena_bytes);
 	survey_json(s, out);
-	buf_puts(out, "},\n \"groups\": ");
-	describe_ranks_json(p, out);
+	buf_puts(out, "},\n");
+	describe_ranks_json(s, p, out);
 	buf_printf(out, ",\n \"nodes\": %d, \"fingerprint\": \"%016" PRIx64 "\",\n \"config\": ",
 	           p->g->nnode, graph_fingerprint(p->g));
 	ytree_write_json(out, config_effective(s->config, a));

@@ -21,6 +21,39 @@ static const struct node *start_of(const struct plan *p, int group)
 	return NULL;
 }
 
+/* Sums of a step on every rank: of gradients, of the loss, of whatever else the graph has. */
+static int sums(const struct graph *g)
+{
+	int n = 0;
+	for (int i = 0; i < g->nnode; i++)
+		n += strcmp(g->node[i]->op->name, "all_reduce_start") == 0;
+	return n;
+}
+
+/* Of a step, by the first rank of a host. */
+static int messages(const struct session *s, const struct graph *g)
+{
+	int n = 0;
+	for (int i = 0; i < g->nnode; i++)
+		if (strcmp(g->node[i]->op->name, "all_reduce_start") == 0)
+			n += rank_grid_messages(&s->grid, ((const struct all_reduce_attr *)g->node[i]->attr)->wire != 0);
+	return n;
+}
+
+static void describe_grid(const struct session *s, const struct graph *g, struct buf *out)
+{
+	const struct rank_grid *grid = &s->grid;
+	buf_puts(out, "grid          ");
+	rank_grid_text(grid, out);
+	buf_printf(out, "\nsums          %d a step, in each host in shared memory", sums(g));
+	if (grid->hosts > 1 && grid->shards > 1)
+		buf_printf(out, ", then between hosts in %d shards,\n              each by the ranks of one place; %d messages a step",
+		           grid->shards, messages(s, g));
+	else if (grid->hosts > 1)
+		buf_printf(out, ", then between the first ranks of hosts;\n              %d messages a step", messages(s, g));
+	buf_putc(out, '\n');
+}
+
 static double exposed(const struct groups *k)
 {
 	double left = k->n ? k->done[k->n - 1] - k->backward : 0;
@@ -38,6 +71,7 @@ void describe_ranks_text(const struct session *s, const struct plan *p, struct b
 	buf_printf(out, "ranks         %d, batches of %" PRId64 ": %" PRId64 " samples a step%s\n", s->ranks.ranks,
 	           p->batch, s->ranks.ranks * p->batch * s->config->train.accumulate,
 	           s->ranks.lag ? "; updates are one step late" : "");
+	describe_grid(s, p->g, out);
 	buf_printf(out, "gradients     %.3g MiB as %s in %d messages a step (grouping: %s)\n", (double)bytes / (1 << 20),
 	           all_reduce_wires[s->ranks.wire], k->n, s->config->parallel.grouping);
 	if (s->ranks.lag)
@@ -51,7 +85,7 @@ void describe_ranks_text(const struct session *s, const struct plan *p, struct b
 		           1e3 * k->done[i], start_of(p, i)->name);
 }
 
-void describe_ranks_json(const struct plan *p, struct buf *out)
+static void groups_json(const struct plan *p, struct buf *out)
 {
 	const struct groups *k = p->groups;
 	buf_putc(out, '[');
@@ -66,4 +100,12 @@ void describe_ranks_json(const struct plan *p, struct buf *out)
 		           k->ready[i], k->done[i]);
 	}
 	buf_putc(out, ']');
+}
+
+void describe_ranks_json(const struct session *s, const struct plan *p, struct buf *out)
+{
+	buf_puts(out, " \"ranks\": ");
+	rank_grid_json(&s->grid, out);
+	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"groups\": ", sums(p->g), messages(s, p->g));
+	groups_json(p, out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan says of training on several ranks: the gradient groups and when their sums are predicted to be done. */
+ * What a plan says of training on several ranks: where they stand, the gradient groups and when their sums are predicted to be done. */
 #ifndef DLX_TRAIN_DESCRIBE_RANKS_H
 #define DLX_TRAIN_DESCRIBE_RANKS_H
 
@@ -8,7 +8,7 @@
 
 /* Nothing where gradients are not summed over ranks. */
 void describe_ranks_text(const struct session *s, const struct plan *p, struct buf *out);
-/* The array of the key "groups". */
-void describe_ranks_json(const struct plan *p, struct buf *out);
+/* The keys "ranks", "sums", "messages" and "groups". */
+void describe_ranks_json(const struct session *s, const struct plan *p, struct buf *out);
 
 #endif

@@ -307,6 +307,10 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 	TRY(reduction_plan(&s->ranks, &s->link, s->config, s->dev, o->ranks));
 	if (o->need & SESSION_DUMP)
 		s->ranks.lag = 0;
+	if (ranks_many(s->comm))
+		rank_grid_learn(&s->grid, s->config->arena, s->comm);
+	else
+		rank_grid_assume(&s->grid, s->config->arena, o->hosts ? o->hosts : o->ranks, o->ranks);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #ifndef DLX_TRAIN_SESSION_H
 #define DLX_TRAIN_SESSION_H
 
+#include "train/rank_grid.h"
 #include "train/plan.h"
 
 struct session {
@@ -17,6 +18,7 @@ struct session {
 	struct plan_data data;
 	struct ranks_plan ranks;                         /* what training plans are made for */
 	struct linkmodel link;
+	struct rank_grid grid;                                /* where these ranks stand */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that of a short last batch (NULL if
 	 * there is none, or this rank's share of it is a full one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
@@ -46,7 +48,7 @@ struct session_options {
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
 	const char *dump;
 	bool dump_dot;
-	int ranks;                 /* to plan for; those that are there count instead */
+	int ranks, hosts;          /* to plan for, hosts 0: each rank on its own; those that are there count instead */
 };
 
 /* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they mean to run the same when it

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A rank that is killed, stands still or is asked to stop, at any moment: the run ends within parallel.timeout, and resumed
-# it has the bits of one that was not disturbed. DLX_KILLS=N: N times (6).
+# it has the bits of one that was not disturbed. DLX_KILLS=N: N times (6), DLX_KILLS_FROM=I: from number I on (0), since each number has a
+# moment of its own.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec
 coads_data
@@ -27,8 +28,9 @@ for n in 2 3 4; do
 	eval "want_$n=\$(newest_state runs/whole-$n)"
 done
 
-i=0
-while [ $i -lt "${DLX_KILLS:-6}" ]; do
+i=${DLX_KILLS_FROM:-0}
+last=$((i + ${DLX_KILLS:-6}))
+while [ $i -lt $last ]; do
 	case $((i % 3)) in
 	0) sig=KILL ;;
 	1) sig=STOP ;;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where the ranks of a run stand: a grid of hosts by the ranks of each. It says how sums are made: in a host in shared memory, between
+ * hosts in shards, the k-th of which the k-th ranks of all hosts sum by MPI. */
+#ifndef DLX_TRAIN_RANK_GRID_H
+#define DLX_TRAIN_RANK_GRID_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "comm/comm.h"
+
+struct rank_grid {
+	int hosts, ranks;            /* ranks: of all hosts together */
+	bool there;                  /* false: only planned for, and hosts have no names */
+	struct rank_grid_host {
+		const char *name;        /* "" where it is not there */
+		int n, *rank;            /* ascending */
+	} *host;
+	int most, shards;            /* most ranks that a host has; parts of a group between hosts: 0 with one host */
+};
+
+/* Of the ranks that are there. Collective; everything is a's. */
+void rank_grid_learn(struct rank_grid *g, struct arena *a, struct comm *c);
+/* Of ranks that are only planned for, as evenly as they go; hosts <= ranks. */
+void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks);
+
+/* Messages that the first rank of a host gives to MPI for one group. converted: its sums are made of 16-bit values. */
+int rank_grid_messages(const struct rank_grid *g, bool converted);
+
+/* "2 hosts x 4 ranks: c1 0-3, c2 4-7", without the names "2 hosts x 4 ranks" */
+void rank_grid_text(const struct rank_grid *g, struct buf *out);
+/* {"hosts": 2, "ranks": 8, "shards": 4, "grid": [{"host": "c1", "ranks": [0, 1, 2, 3]}, ...]}; without names no "host" */
+void rank_grid_json(const struct rank_grid *g, struct buf *out);
+
+#endif
