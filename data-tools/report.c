@@ -121,7 +121,7 @@ static int read_runs(struct report *o, char **dirs)
 
 struct column {
 	const char *title;
-	bool of_target, left;
+	bool of_target, of_ranks, left;
 	void (*put)(const struct report *o, int i, struct buf *b);
 };
 
@@ -137,6 +137,15 @@ static void put_number(struct buf *b, double v, const char *format)
 	snprintf(text, sizeof text, format, v);
 #pragma GCC diagnostic pop
 	buf_puts(b, text);
+}
+
+/* "3 (c1) +4 %": by how much it works longer than the median. */
+static void put_slowest_rank(const struct rank_times *t, struct buf *b)
+{
+	if (t->steps > 0)
+		buf_printf(b, "%" PRId64 " (%s) +%.0f %%", t->slowest, t->host, t->median > 0 ? 100 * (t->most / t->median - 1) : 0);
+	else
+		buf_puts(b, "-");
 }
 
 #define COLUMN(name, ...)                                                   \
@@ -158,26 +167,30 @@ COLUMN(put_efficiency, put_number(b, 100 * c->efficiency, "%.1f %%"))
 COLUMN(put_overall, put_number(b, c->samples_per_second, "%.4g"))
 COLUMN(put_sustained, put_number(b, c->sustained_flops / 1e9, "%.4g"))
 COLUMN(put_peak, put_number(b, c->peak_flops / 1e9, "%.4g"))
+COLUMN(put_exposed, put_number(b, r->times.steps > 0 ? 100 * r->times.exposed : NAN, "%.2g %%"))
+COLUMN(put_slowest, put_slowest_rank(&r->times, b))
 COLUMN(put_time, put_number(b, c->target_seconds, "%.4g s"))
 COLUMN(put_samples, put_number(b, c->target_samples, "%.0f"))
 COLUMN(put_learning, put_number(b, c->learning_speedup, "%.3g"))
 COLUMN(put_statistical, put_number(b, 100 * c->statistical_efficiency, "%.1f %%"))
 
 static const struct column columns[] = {
-	{ "run", false, true, put_run },
-	{ "ranks", false, false, put_ranks },
-	{ "threads", false, false, put_threads },
-	{ "batch", false, false, put_batch },
-	{ "samples/s", false, false, put_rate },
-	{ "speed-up", false, false, put_speedup },
-	{ "efficiency", false, false, put_efficiency },
-	{ "overall/s", false, false, put_overall },
-	{ "GFLOP/s", false, false, put_sustained },
-	{ "peak", false, false, put_peak },
-	{ "to target", true, false, put_time },
-	{ "samples", true, false, put_samples },
-	{ "learning", true, false, put_learning },
-	{ "statistical", true, false, put_statistical },
+	{ "run", false, false, true, put_run },
+	{ "ranks", false, false, false, put_ranks },
+	{ "threads", false, false, false, put_threads },
+	{ "batch", false, false, false, put_batch },
+	{ "samples/s", false, false, false, put_rate },
+	{ "speed-up", false, false, false, put_speedup },
+	{ "efficiency", false, false, false, put_efficiency },
+	{ "overall/s", false, false, false, put_overall },
+	{ "GFLOP/s", false, false, false, put_sustained },
+	{ "peak", false, false, false, put_peak },
+	{ "exposed", false, true, false, put_exposed },
+	{ "slowest rank", false, true, false, put_slowest },
+	{ "to target", true, false, false, put_time },
+	{ "samples", true, false, false, put_samples },
+	{ "learning", true, false, false, put_learning },
+	{ "statistical", true, false, false, put_statistical },
 };
 #define NCOLUMNS ((int)(sizeof columns / sizeof *columns))
 
@@ -191,6 +204,14 @@ static void cell(const struct report *o, int row, int k, struct buf *b)
 		columns[k].put(o, row, b);
 }
 
+static bool any_times(const struct report *o)
+{
+	for (int i = 0; i < o->n; i++)
+		if (o->run[i].times.steps > 0)
+			return true;
+	return false;
+}
+
 static void print_table(const struct report *o)
 {
 	struct buf b = BUF_INIT;
@@ -202,7 +223,7 @@ static void print_table(const struct report *o)
 		}
 	for (int row = -1; row < o->n; row++) {
 		for (int k = 0; k < NCOLUMNS; k++) {
-			if (columns[k].of_target && !o->goal.metric)
+			if ((columns[k].of_target && !o->goal.metric) || (columns[k].of_ranks && !any_times(o)))
 				continue;
 			cell(o, row, k, &b);
 			printf(columns[k].left ? "%s%-*s" : "%s%*s", k ? "  " : "", width[k], b.data);
@@ -222,6 +243,18 @@ static void put_key(struct buf *b, const char *key, double v)
 {
 	buf_printf(b, ", \"%s\": ", key);
 	buf_json_double(b, v);
+}
+
+static void json_times(const struct rank_times *t, struct buf *b)
+{
+	put_key(b, "step_seconds", t->step);
+	put_key(b, "work_min", t->least);
+	put_key(b, "work_median", t->median);
+	put_key(b, "work_max", t->most);
+	put_key(b, "exposed", t->exposed);
+	put_key(b, "efficiency_of_ranks", t->efficiency);
+	buf_printf(b, ", \"slowest_rank\": %" PRId64 ", \"slowest_host\": ", t->slowest);
+	buf_json_string(b, t->host);
 }
 
 static void json_run(const struct report *o, int i, struct buf *b)
@@ -245,6 +278,8 @@ static void json_run(const struct report *o, int i, struct buf *b)
 	put_key(b, "sustained_flops", c->sustained_flops);
 	put_key(b, "peak_flops", c->peak_flops);
 	put_key(b, "sustained_share_of_device", c->peak_share);
+	if (r->times.steps > 0)
+		json_times(&r->times, b);
 	if (o->goal.metric) {
 		put_key(b, "target_seconds", c->target_seconds);
 		put_key(b, "target_samples", c->target_samples);

@@ -125,6 +125,30 @@ static void read_validation(struct run *r, struct arena *a, const struct json *l
 			add(a, series_named(r, a, metrics->item[i]->key), line, v);
 }
 
+static void weigh(double *mean, const struct json *line, const char *key, double share)
+{
+	*mean += share * (number_of(line, key) - *mean);
+}
+
+static void read_rates(struct run *r, struct arena *a, const struct json *line)
+{
+	const struct json *ranks = json_find(line, "ranks");
+	struct rank_times *t = &r->times;
+	r->best = fmax(r->best, number_of(line, "best"));
+	double steps = ranks ? number_of(ranks, "steps") : 0;
+	if (!(steps > 0))
+		return;
+	t->steps += steps;
+	weigh(&t->step, ranks, "step_seconds", steps / t->steps);
+	weigh(&t->least, ranks, "work_min", steps / t->steps);
+	weigh(&t->median, ranks, "work_median", steps / t->steps);
+	weigh(&t->most, ranks, "work_max", steps / t->steps);
+	weigh(&t->exposed, ranks, "exposed", steps / t->steps);
+	weigh(&t->efficiency, ranks, "efficiency", steps / t->steps);
+	t->slowest = whole_of(ranks, "slowest_rank", 0);
+	t->host = text_of(a, ranks, "slowest_host");
+}
+
 static void read_line(struct run *r, struct arena *a, const struct json *line)
 {
 	const struct json *type = json_find(line, "type");
@@ -136,6 +160,8 @@ static void read_line(struct run *r, struct arena *a, const struct json *line)
 		read_step(r, a, line);
 	else if (strcmp(type->text, "validation") == 0)
 		read_validation(r, a, line);
+	else if (strcmp(type->text, "rates") == 0)
+		read_rates(r, a, line);
 }
 
 static int read_lines(struct run *r, struct arena *a, const char *path, const struct buf *text)
@@ -216,9 +242,12 @@ static double median_rate(const struct run *r)
 	return m;
 }
 
+/* Of a run that was killed before it said so, that of its lines, whose rates are smoothed. */
 static double largest_rate(const struct run *r)
 {
-	double most = NAN;
+	double most = r->best > 0 ? r->best : NAN;
+	if (r->best > 0)
+		return most;
 	for (int i = 0; i < r->train.n; i++)
 		most = fmax(most, r->rate[i]);
 	return most;

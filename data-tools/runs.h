@@ -16,10 +16,21 @@ struct series {
 	double *seconds, *samples, *value;
 };
 
+/* How a run's ranks differ: means over its steps, as lines of type "rates" have them. */
+struct rank_times {
+	double steps;                /* 0: not known */
+	double step, least, median, most;    /* seconds of a step, of ranks' own work in it */
+	double exposed, efficiency;  /* shares of a step */
+	int64_t slowest;             /* as of the last line */
+	const char *host;
+};
+
 struct run {
 	const char *dir, *name, *device, *precision, *host;
 	int64_t ranks, hosts, threads, starts, batch, parameters;
 	double sample_flops, peak_flops;     /* 0: not known */
+	double best;                 /* samples/s of the best step; 0: not known */
+	struct rank_times times;
 	struct series train;         /* of the steps: loss */
 	double *rate;                /* of the steps: samples/s, as many as train has */
 	int nmetric;

@@ -103,6 +103,7 @@ static void print_result(const struct session *s, const struct train_result *r)
 	else
 		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
 		           r->target_reached ? "target reached" : "done", r->step, r->epoch, seconds_text(r->seconds, time));
+	rates_text(&r->rates, r->sample_flops, &out);
 	if (r->has_evaluation) {
 		buf_puts(&out, "\nvalidation\n");
 		evaluation_table(&r->evaluation, dataset_info(s->train_set), &out);

@@ -6,9 +6,11 @@
 
 #include "config/schema.h"
 
-/* The terms of a step: what the loss is a sum of, what it was taken over, and how many ranks have which wish. */
+/* The terms of a step: what the loss is a sum of, what it was taken over, how many ranks wish to stop, and the sum of the
+ * wishes that rank 0 alone may have. */
 enum { MEAN_LOSS, MEAN_WEIGHT, MEAN_WISH };
-enum { WISH_STOP, WISH_SAVE, MEAN_WISHES };
+enum { WISH_STOP, WISH_FIRST, MEAN_WISHES };
+enum { FIRST_SAVE = 1, FIRST_LOOK = 2 };
 #define MEAN_TERMS (MEAN_WISH + MEAN_WISHES)
 
 struct mean_attr {

@@ -206,6 +206,23 @@ int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v)
 	return end(j);
 }
 
+int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r)
+{
+	begin(j, "rates", r->step);
+	put_number(j, "seconds", r->seconds);
+	put_integer(j, "samples", r->samples);
+	put_number(j, "sustained", r->sustained);
+	if (r->best > 0)
+		put_number(j, "best", r->best);
+	if (r->flops > 0)
+		put_number(j, "sustained_flops", r->flops * r->sustained);
+	if (r->flops > 0 && r->best > 0)
+		put_number(j, "peak_flops", r->flops * r->best);
+	if (r->ranks)
+		buf_printf(&j->line, ", \"ranks\": %s", r->ranks);
+	return end(j);
+}
+
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds)
 {
 	begin(j, "checkpoint", step);

@@ -62,6 +62,16 @@ struct jsonl_validation {
 };
 int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v);
 
+/* How fast the run is so far. */
+struct jsonl_rates {
+	int64_t step, samples;
+	double seconds;
+	double sustained, best;      /* samples/s; best 0: not known */
+	double flops;                /* of a sample; 0: not known */
+	const char *ranks;           /* an object, or NULL */
+};
+int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r);
+
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
 
 #endif

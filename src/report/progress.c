@@ -22,6 +22,7 @@ const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
 #define BAR_PERIOD 0.1
 #define LINE_PERIOD 10.0
 #define BAR_WIDTH 20
+#define SLOW 1.05                 /* of the median: a rank that is worth a name */
 #define BAR_COLUMNS 80            /* narrower terminals have no room for a bar beside the numbers */
 
 struct progress {
@@ -107,6 +108,10 @@ static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 		buf_printf(b, "  %lld skipped", (long long)s->skipped);
 	if (s->wait_share >= 0.05)
 		buf_printf(b, "  %.0f %% waiting for data", 100 * s->wait_share);
+	if (s->ranks > 1)
+		buf_printf(b, "  %.2g %% exposed", 100 * s->exposed);
+	if (s->ranks > 1 && s->work_most > SLOW * s->work_median)
+		buf_printf(b, "  rank %d (%s) %.0f %% slower", s->slowest, s->slowest_host, 100 * (s->work_most / s->work_median - 1));
 	if (s->seconds_left >= 0)
 		buf_printf(b, "  %s left", seconds_text(s->seconds_left, time));
 }

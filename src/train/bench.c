@@ -11,22 +11,15 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "comm/reducer.h"
 #include "train/describe.h"
 #include "train/profile.h"
 #include "train/ranks.h"
+#include "train/reduction.h"
+#include "train/spread.h"
 #include "train/synthetic.h"
 
 #define WARM_UP 3
 #define PROFILE_RUNS 10
-
-/* What one rank has measured. */
-struct measured {
-	double step;                   /* median */
-	double exposed;                /* share of its steps that waits for sums */
-	int rank;
-	char host[64];
-};
 
 /* The learning rate is 0, so that the weights stay what they are. */
 static int load(struct session *s, struct plan **used)
@@ -89,44 +82,18 @@ static int64_t batch_of_all(const struct session *s)
 	return s->train && loader_samples(s->train) < full ? loader_samples(s->train) : full;
 }
 
-static int by_step(const void *a, const void *b)
-{
-	double x = ((const struct measured *)a)->step, y = ((const struct measured *)b)->step;
-	return (x > y) - (x < y);
-}
-
-/* Seconds that this rank has waited for sums over ranks so far. */
-static double waited(const struct session *s)
-{
-	return s->dev->reducer ? reducer_stats(s->dev->reducer).waited : 0;
-}
-
-static void print_ranks(const struct comm *c, const struct measured *sorted, struct buf *out)
-{
-	const struct measured *last = &sorted[c->size - 1];
-	double exposed = 0;
-	for (int r = 0; r < c->size; r++)
-		exposed += sorted[r].exposed / c->size;
-	buf_printf(out, ", \"ranks\": {\"size\": %d, \"hosts\": %d, \"step_min\": %.6f, \"step_median\": %.6f, \"step_max\": %.6f, "
-	           "\"exposed\": %.4f, \"slowest_rank\": %d, \"slowest_host\": ", c->size, c->hosts, sorted[0].step,
-	           sorted[c->size / 2].step, last->step, exposed, last->rank);
-	buf_json_string(out, last->host);
-	buf_putc(out, '}');
-}
-
 /* t: of this rank, becomes that of the slowest at each step. line: how ranks differ, for the end of the line. */
 static void combine(struct comm *c, double exposed, double *t, int64_t steps, struct buf *line)
 {
 	double *own = mem_alloc(sizeof *own * (size_t)steps);
-	struct measured *all = mem_calloc((size_t)c->size, sizeof *all), mine = { .exposed = exposed, .rank = c->rank };
+	struct spread all;
 	memcpy(own, t, sizeof *own * (size_t)steps);
-	mine.step = median(own, steps);
-	memcpy(mine.host, c->host_name, sizeof mine.host);
+	double step = median(own, steps);
+	spread_gather(&all, c, step, exposed * step);
 	comm_max(c, t, steps, "the times of steps");
-	comm_all_gather(c, &mine, sizeof mine, all, "the times of ranks");
-	qsort(all, (size_t)c->size, sizeof *all, by_step);
-	print_ranks(c, all, line);
-	mem_free(all);
+	buf_printf(line, ", \"ranks\": {\"size\": %d, \"hosts\": %d", c->size, c->hosts);
+	spread_json(&all, line);
+	buf_putc(line, '}');
 	mem_free(own);
 }
 
@@ -145,9 +112,9 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	struct buf ranks = BUF_INIT;
 	TRY(load(s, &p));
 	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps), .starts = mem_alloc(sizeof(double) * (size_t)steps) };
-	double before = waited(s), start = io_seconds();
+	double before = reduction_waited(s->dev), start = io_seconds();
 	int rc = time_steps(p, s->dev, steps, &t);
-	double exposed = (waited(s) - before) / (io_seconds() - start);
+	double exposed = (reduction_waited(s->dev) - before) / (io_seconds() - start);
 	if (rc == 0)
 		rc = profile_run(p, runs, &f);
 	if (rc == 0) {

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/mem.h"
 
 #define VALUE 60                 /* of a value that a note shows */
 
@@ -74,18 +75,28 @@ static void compare(struct comparing *c, const char *key, const struct ynode *be
 	}
 }
 
-void changes_note(const char *path, const struct run_config *now)
+/* Both as they are read back, or 1.0e-4 would differ from 0.0001. */
+static void note_changes(struct comparing *c, const char *path, const char *text)
+{
+	struct ynode *before = NULL, *written = NULL;
+	int mark = err_count();
+	if (io_exists(path) && ytree_load(c->arena, path, &before) == 0 &&
+	    ytree_parse(c->arena, path, text, &written) == 0)
+		compare(c, "", before, written);
+	err_truncate(mark);
+}
+
+int changes_settle(const struct run_config *now, bool resumed)
 {
 	struct comparing c = { arena_new(), 0 };
-	struct ynode *before = NULL, *written = NULL;
 	struct buf text = BUF_INIT;
-	int mark = err_count();
-	/* As it would be read back, or 1.0e-4 would differ from 0.0001. */
+	char *path = io_join(now->run.dir, "config.yaml");
 	ytree_write(&text, config_effective(now, c.arena));
-	if (io_exists(path) && ytree_load(c.arena, path, &before) == 0 &&
-	    ytree_parse(c.arena, path, text.data, &written) == 0)
-		compare(&c, "", before, written);
-	err_truncate(mark);
+	if (resumed)
+		note_changes(&c, path, text.data);
+	int rc = io_write_file(path, text.data, text.len);
+	mem_free(path);
 	buf_release(&text);
 	arena_free(c.arena);
+	return rc;
 }

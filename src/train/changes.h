@@ -6,7 +6,8 @@
 
 #include "train/config.h"
 
-/* One note for each key that has another value than in the effective config at path; none where that cannot be read. */
-void changes_note(const char *path, const struct run_config *now);
+/* Writes the effective config into the run's folder. resumed: one note first for each key that has another value than in the one
+ * there; none where that cannot be read. E_IO, E_CANTCREATE. */
+int changes_settle(const struct run_config *now, bool resumed);
 
 #endif

@@ -99,6 +99,8 @@ static const struct field report_fields[] = {
 	           "bar: one live line; lines: a line now and then, for batch logs; none; auto: bar on a terminal, else lines"),
 	FIELD_INT(struct report_section, every, "10", 1, 1e9, "steps between 'step' lines in metrics.jsonl"),
 	FIELD_BOOL(struct report_section, tensorboard, "true", "also write a TensorBoard event file"),
+	FIELD_FLOAT(struct report_section, one_rank, "0", 0, 1e15,
+	            "samples/s of one rank alone with this batch_size, as --bench says: what efficiency is told against; 0: the ranks' own work"),
 	FIELD_END
 };
 

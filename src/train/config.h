@@ -57,6 +57,7 @@ struct report_section {
 	int progress;                    /* enum progress_mode */
 	int64_t every;                   /* steps between lines of metrics.jsonl */
 	bool tensorboard;
+	double one_rank;                 /* samples/s; 0: not given */
 };
 
 struct run_config {

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json.h"
 #include "base/launcher.h"
 #include "base/mem.h"
 #include "report/tfevents.h"
@@ -102,6 +103,22 @@ int journal_validation(struct journal *j, const struct journal_at *at, const str
 		TRY(tfevents_scalar(j->events, at->step, tag, m[i].value[0]));
 	}
 	return 0;
+}
+
+int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r, double flops)
+{
+	struct buf ranks = BUF_INIT;
+	if (r->spread.ranks) {
+		buf_printf(&ranks, "{\"steps\": %lld", (long long)r->looked_steps);
+		spread_json(&r->spread, &ranks);
+		buf_puts(&ranks, ", \"efficiency\": ");
+		buf_json_double(&ranks, r->efficiency);
+		buf_printf(&ranks, ", \"sums\": %g, \"messages\": %g}", r->sums, r->messages);
+	}
+	struct jsonl_rates line = { at->step, at->samples, at->seconds, r->sustained, r->best, flops, r->spread.ranks ? ranks.data : NULL };
+	int rc = jsonl_rates(j->lines, &line);
+	buf_release(&ranks);
+	return rc;
 }
 
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d)

@@ -8,6 +8,7 @@
 #include "ckpt/ckpt.h"
 #include "report/jsonl.h"
 #include "train/evaluate.h"
+#include "train/rates.h"
 
 struct journal;
 
@@ -30,6 +31,8 @@ struct journal_at {
 	double seconds;
 };
 int journal_validation(struct journal *j, const struct journal_at *at, const struct evaluation *e);
+/* As of the last look. flops: of a sample, 0 if not known. */
+int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r, double flops);
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
 
 #endif

@@ -25,9 +25,11 @@
 #include "train/journal.h"
 #include "train/late.h"
 #include "train/ranks.h"
+#include "train/rates.h"
 #include "train/reduction.h"
 #include "train/replicas.h"
 #include "train/signals.h"
+#include "train/target.h"
 
 struct loop {
 	struct session *s;
@@ -51,10 +53,11 @@ struct loop {
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
 	bool worth_saving;             /* what failed is not the training */
+	struct rates rates;
 	bool safe;                     /* a complete checkpoint is on disk */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
-	bool stop, save;               /* agreed upon with this step */
+	bool stop, save, look;         /* agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;
 	const char *trace;             /* file for the record of the first steps, or NULL */
@@ -108,6 +111,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
 		.first = b->first - l->clock.batch * global_batch(l), .absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
+		.look = last && l->first && rates_due(&l->rates),
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
 	double start = io_seconds();
 	TRY(plan_feed(p, l->c, b, &at));
@@ -133,6 +137,7 @@ static int step(struct loop *l, double *loss, int64_t *samples)
 	*loss = r.loss;
 	l->stop = r.stop;
 	l->save = r.save;
+	l->look = ranks_many(l->comm) ? r.look : rates_due(&l->rates);
 	if (!isfinite(*loss))
 		return ranks_agree(l->comm, ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
 		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, l->clock.step), "the loss");
@@ -214,28 +219,6 @@ static int planned(struct loop *l, int (*make)(struct session *))
 	return rc;
 }
 
-static const char *watched_metric(const struct run_config *c)
-{
-	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "accuracy", "mae", "mse" };
-	if (c->train.target.metric)
-		return c->train.target.metric;
-	for (size_t k = 0; k < sizeof preferred / sizeof *preferred; k++)
-		for (int i = 0; i < c->metrics.n; i++)
-			if (strcmp(c->metrics.v[i], preferred[k]) == 0)
-				return preferred[k];
-	return "loss";
-}
-
-static bool target_reached(const struct run_config *c, const struct evaluation *e)
-{
-	const struct target_section *t = &c->train.target;
-	bool larger;
-	if (!t->metric)
-		return false;
-	double v = evaluation_find(e, t->metric, &larger);
-	return isnan(t->at_least) ? v <= t->at_most : v >= t->at_least;
-}
-
 static int validate(struct loop *l)
 {
 	struct evaluation *e = &l->result->evaluation;
@@ -253,7 +236,7 @@ static int validate(struct loop *l)
 	TRY(rc);
 	l->result->has_evaluation = true;
 	l->evaluated_step = l->clock.step;
-	double v = evaluation_find(e, watched_metric(l->c), &larger);
+	double v = evaluation_find(e, target_metric(l->c), &larger);
 	l->metric = larger ? v : -v;
 	if (!(l->metric <= l->clock.best))
 		l->clock.best = l->metric;
@@ -288,7 +271,7 @@ static int save(struct loop *l)
 	l->clock.seconds = elapsed(l);
 	l->saved_at = io_seconds();
 	double metric = l->evaluated_step == l->clock.step ? l->metric : NAN;
-	TRY(state_save(l->s, l->ckpt, &l->clock, watched_metric(l->c), metric));
+	TRY(state_save(l->s, l->ckpt, &l->clock, target_metric(l->c), metric));
 	l->saved_step = l->clock.step;
 	return 0;
 }
@@ -339,6 +322,7 @@ static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 {
 	struct device *dev = l->s->dev;
 	int ranks = ranks_count(l->comm);
+	const struct spread *spread = &l->rates.spread;
 	struct progress_state p = {
 		.step = l->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
@@ -346,7 +330,9 @@ static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 		.samples_per_second = (double)samples / l->step_seconds,
 		.flops_per_second = (double)samples * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
-		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
+		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
+		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed, .ranks = spread->ranks,
+		.slowest = spread->slowest, .slowest_host = spread->host };
 	/* Measured while the machine did other work too, the peak may have come out too low. */
 	if (p.flops_per_second > dev->peak_flops * ranks && dev->peak_flops > 0)
 		dev->peak_flops = p.flops_per_second / ranks;
@@ -368,6 +354,15 @@ static int report(struct loop *l, double loss, int64_t samples)
 	return journaled(l, journal_step(l->journal, &line));
 }
 
+/* How fast it is in all, and how the ranks differ. Collective. */
+static int look(struct loop *l)
+{
+	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l), elapsed(l) };
+	bool steps = l->rates.steps > 0;
+	rates_look(&l->rates, l->comm, at.samples, at.seconds);
+	return l->first && steps ? journaled(l, journal_rates(l->journal, &at, &l->rates, l->sample_flops)) : 0;
+}
+
 /* --- the loop --- */
 
 static int timed_step(struct loop *l, int64_t done)
@@ -380,9 +375,12 @@ static int timed_step(struct loop *l, int64_t done)
 	trace_mark(TRACE_RUN, "step", t0);
 	if (done > 2)
 		l->result->step_allocations += mem_count() - allocations;
+	rates_step(&l->rates, io_seconds() - t0, samples);
 	smooth(&l->step_seconds, io_seconds() - t0, done);
 	learn_longest(l, &l->longest_step, io_seconds() - t0);
 	smooth(&l->wait_seconds, loader_wait_seconds(l->s->train) - w0, done);
+	if (l->look)
+		TRY(look(l));
 	show(l, loss, samples, done);
 	return report(l, loss, samples);
 }
@@ -455,6 +453,12 @@ static int finish(struct loop *l)
 	return note_durable(l);
 }
 
+static int end(struct loop *l)
+{
+	TRY(finish(l));
+	return look(l);
+}
+
 /* Where the journal cannot be written or an evaluation cannot be planned, the state may be saved: what was learned is worth
  * more. */
 static void rescue(struct loop *l)
@@ -463,26 +467,6 @@ static void rescue(struct loop *l)
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;
-}
-
-static int write_effective_config(const struct run_config *c)
-{
-	struct buf text = BUF_INIT;
-	struct arena *a = arena_new();
-	char *path = io_join(c->run.dir, "config.yaml");
-	ytree_write(&text, config_effective(c, a));
-	int rc = io_write_file(path, text.data, text.len);
-	mem_free(path);
-	arena_free(a);
-	buf_release(&text);
-	return rc;
-}
-
-static void note_changes(const struct run_config *c)
-{
-	char *path = io_join(c->run.dir, "config.yaml");
-	changes_note(path, c);
-	mem_free(path);
 }
 
 /* id: the checkpoint that the run goes on from, "" if none. */
@@ -516,9 +500,7 @@ static int open_files(struct loop *l, const char *dir, const char *id)
 {
 	const struct run_config *c = l->c;
 	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint)); /* refuses a folder that another process trains in */
-	if (*id)
-		note_changes(c);
-	TRY(write_effective_config(c));
+	TRY(changes_settle(c, *id));
 	ckpt_set_parent(l->ckpt, id);
 	return journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
 }
@@ -550,9 +532,19 @@ static int plan_length(struct loop *l)
 	return config_check_length(l->c);
 }
 
+static void say_grid(const struct loop *l)
+{
+	struct buf text = BUF_INIT;
+	rank_grid_text(&l->s->grid, &text);
+	if (ranks_many(l->comm))
+		progress_say(l->progress, "%s", text.data);
+	buf_release(&text);
+}
+
 static int prepare(struct loop *l, const struct train_options *o)
 {
 	const struct plan *p = l->s->train_plan[0];
+	say_grid(l);
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
@@ -573,11 +565,12 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	memset(r, 0, sizeof *r);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_install();
+	rates_begin(&l.rates, s);
 	int rc = prepare(&l, o);
 	if (rc == 0)
 		rc = run(&l);
 	if (rc == 0)
-		rc = finish(&l);
+		rc = end(&l);
 	else if (l.worth_saving)
 		rescue(&l);
 	if (rc == 0)
@@ -587,6 +580,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	r->step = l.clock.step;
 	r->epoch = l.clock.epoch;
 	r->seconds = io_seconds() - l.start;
+	r->rates = l.rates;
+	r->sample_flops = l.sample_flops;
 	journal_close(l.journal);
 	ckpt_close(l.ckpt);
 	progress_free(l.progress);

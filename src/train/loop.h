@@ -5,6 +5,7 @@
 #define DLX_TRAIN_LOOP_H
 
 #include "train/evaluate.h"
+#include "train/rates.h"
 #include "train/state.h"
 
 struct train_options {
@@ -22,6 +23,8 @@ struct train_result {
 	bool target_reached;
 	bool has_evaluation;
 	struct evaluation evaluation;  /* the last one */
+	struct rates rates;
+	double sample_flops;           /* of a sample in a step */
 	uint64_t step_allocations;     /* memory obtained by steps after the first two */
 };
 

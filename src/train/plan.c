@@ -394,7 +394,8 @@ void plan_free(struct plan *p)
 static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
 {
 	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->first };
-	double share = s->absent ? 0 : 1, wishes[MEAN_WISHES] = { [WISH_STOP] = s->stop, [WISH_SAVE] = s->save };
+	double share = s->absent ? 0 : 1, wishes[MEAN_WISHES] = { [WISH_STOP] = s->stop,
+		[WISH_FIRST] = (s->save ? FIRST_SAVE : 0) + (s->look ? FIRST_LOOK : 0) };
 	if (p->random_key != NONE)
 		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
 	if (p->micro != NONE)
@@ -416,7 +417,8 @@ int plan_result(const struct plan *p, struct plan_result *r)
 	TRY(exec_read(p->exec, p->mean.terms, DTYPE_F64, terms));
 	r->weight = terms[MEAN_WEIGHT];
 	r->stop = terms[MEAN_WISH + WISH_STOP] > 0;
-	r->save = terms[MEAN_WISH + WISH_SAVE] > 0;
+	r->save = (int)terms[MEAN_WISH + WISH_FIRST] & FIRST_SAVE;
+	r->look = (int)terms[MEAN_WISH + WISH_FIRST] & FIRST_LOOK;
 	r->loss = p->mean.sum ? terms[MEAN_LOSS] : r->weight != 0 ? terms[MEAN_LOSS] / r->weight : 0;
 	return 0;
 }

@@ -73,7 +73,8 @@ struct plan_step {
 	int64_t first;                   /* place of the batch's first sample among the step's, of all ranks and micro-batches */
 	double rate;                     /* learning rate */
 	bool absent;                     /* the batch does not count: this rank only keeps step */
-	bool stop, save;                 /* this rank wishes the run to end, or a checkpoint to be made */
+	bool stop;                       /* this rank wishes the run to end */
+	bool save, look;                 /* rank 0 wishes a checkpoint to be made, or to know how fast the ranks are */
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars into the inputs p has. step may be NULL outside training. */
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
@@ -82,7 +83,7 @@ int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
 struct plan_result {
 	double loss;
 	double weight;                   /* what it was taken over; 0: nothing counted */
-	bool stop, save;                 /* some rank wished so */
+	bool stop, save, look;           /* some rank wished so */
 };
 int plan_result(const struct plan *p, struct plan_result *r);
 

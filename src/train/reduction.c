@@ -147,6 +147,11 @@ int reduction_settle(struct device *dev, const struct store *store, const struct
 	return 0;
 }
 
+double reduction_waited(const struct device *dev)
+{
+	return dev->reducer ? reducer_stats(dev->reducer).waited : 0;
+}
+
 void reduction_close(struct device *dev)
 {
 	reducer_free(dev->reducer);

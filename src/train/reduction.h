@@ -18,6 +18,8 @@ int reduction_open(struct device *dev, struct store *store, const struct plan *p
 /* Waits for sums that are still under way, and brings them into p's states, which a checkpoint of a lagging run has to.
  * Collective in that all ranks began them. */
 int reduction_settle(struct device *dev, const struct store *store, const struct plan *p);
+/* Seconds that this rank has waited for sums of steps so far. */
+double reduction_waited(const struct device *dev);
 /* After the store is gone. */
 void reduction_close(struct device *dev);
 

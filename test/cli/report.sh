@@ -104,6 +104,31 @@ says err "no line of type 'start'"
 expect 65 "$report" one broken
 says err 'broken/metrics.jsonl'
 
+# What ranks say of themselves: means by steps, the best step, the last rank named.
+mkdir spread
+{
+	head -n 1 two/metrics.jsonl
+	grep '"type": "step".*}$' two/metrics.jsonl
+	for line in '10, 0.5, 0.2, 0.3, 0.4, 0.3, 0.6, 1, c1, 90' '30, 0.7, 0.4, 0.5, 0.6, 0.1, 0.8, 0, c0, 80'; do
+		echo "$line" | awk -F ', ' '{
+			printf "{\"type\": \"rates\", \"step\": 9, \"seconds\": 9, \"samples\": 9, \"sustained\": 30, \"best\": %s, \"ranks\": ", $10
+			printf "{\"steps\": %s, \"step_seconds\": %s, \"work_min\": %s, \"work_median\": %s, \"work_max\": %s, ", $1, $2, $3, $4, $5
+			printf "\"exposed\": %s, \"efficiency\": %s, \"slowest_rank\": %s, \"slowest_host\": \"%s\"}}\n", $6, $7, $8, $9 }'
+	done
+} >spread/metrics.jsonl
+expect 0 "$report" --json one spread
+number spread peak_flops 90000000000
+number spread step_seconds 0.65
+number spread work_min 0.35
+number spread work_median 0.45
+number spread work_max 0.55
+number spread exposed 0.15
+number spread efficiency_of_ranks 0.75
+number spread slowest_rank 0
+expect 0 "$report" one spread
+says out '0 (c0) +22 %'
+grep -q '^one .* - ' out || fail "a run on one rank has a slowest"
+
 # Real runs; the target is the config's.
 coads_data
 for batch in 1 2; do

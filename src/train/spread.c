@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each rank sends its two numbers and its host's name; all sort them alike. */
+#include "train/spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+struct measured {
+	double step, work;
+	int rank;
+	char host[64];
+};
+
+static int by_work(const void *a, const void *b)
+{
+	const struct measured *x = a, *y = b;
+	return x->work != y->work ? (x->work > y->work) - (x->work < y->work) : x->rank - y->rank;
+}
+
+void spread_gather(struct spread *s, struct comm *c, double step, double waited)
+{
+	struct measured mine = { .step = step, .work = step > waited ? step - waited : 0, .rank = c->rank };
+	struct measured *all = mem_calloc((size_t)c->size, sizeof *all);
+	memcpy(mine.host, c->host_name, sizeof mine.host);
+	comm_all_gather(c, &mine, sizeof mine, all, "the times of ranks");
+	qsort(all, (size_t)c->size, sizeof *all, by_work);
+	const struct measured *last = &all[c->size - 1];
+	*s = (struct spread){ .ranks = c->size, .least = all[0].work, .median = (all[(c->size - 1) / 2].work + all[c->size / 2].work) / 2, .most = last->work,
+		.slowest = last->rank };
+	memcpy(s->host, last->host, sizeof s->host);
+	for (int r = 0; r < c->size; r++) {
+		s->step += all[r].step / c->size;
+		s->exposed += all[r].step > 0 ? (1 - all[r].work / all[r].step) / c->size : 0;
+	}
+	mem_free(all);
+}
+
+static void member(struct buf *out, const char *key, double v)
+{
+	buf_printf(out, ", \"%s\": ", key);
+	buf_json_double(out, v);
+}
+
+void spread_json(const struct spread *s, struct buf *out)
+{
+	member(out, "step_seconds", s->step);
+	member(out, "work_min", s->least);
+	member(out, "work_median", s->median);
+	member(out, "work_max", s->most);
+	member(out, "exposed", s->exposed);
+	buf_printf(out, ", \"slowest_rank\": %d, \"slowest_host\": ", s->slowest);
+	buf_json_string(out, s->host);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which metric a run is watched by, and whether it has reached its target. */
+#ifndef DLX_TRAIN_TARGET_H
+#define DLX_TRAIN_TARGET_H
+
+#include "train/evaluate.h"
+
+/* By which checkpoints are ranked: that of the target, else the first usual one that is measured, else the loss. */
+const char *target_metric(const struct run_config *c);
+bool target_reached(const struct run_config *c, const struct evaluation *e);
+
+#endif
