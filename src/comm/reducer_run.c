@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "comm/deadline.h"
 #include "comm/reducer_team.h"
 
 #define SPIN 3000              /* nanoseconds of looking before the first sleep */
@@ -179,8 +180,8 @@ static bool too_late(const struct reducer *r, int k, double waited)
 static int wait_asleep(struct reducer *r, int k, int64_t begin)
 {
 	struct bell *b = &r->node.head->news;
-	double pause = SHORT_NAP;
-	int64_t round = begin, now;
+	struct deadline d = { begin, begin };
+	double pause = SHORT_NAP, round = ROUND;
 	bool pending;
 	while (!look(r, k, NODE_WAITER, &pending) || !node_done(&r->node, k)) {
 		uint32_t rings = bell_approach(b);
@@ -191,12 +192,12 @@ static int wait_asleep(struct reducer *r, int k, int64_t begin)
 			pause = SHORT_NAP;
 		}
 		bell_leave(b);
-		now = board_now();
-		if (now - round < (int64_t)(ROUND * 1e9))
+		double waited = deadline_waited(&d);
+		if (waited < round)
 			continue;
-		round = now;
-		if (!node_done(&r->node, k) && too_late(r, k, (double)(now - begin) * 1e-9))
-			return reducer_report(r, k, begin);
+		round = waited + ROUND;
+		if (!node_done(&r->node, k) && too_late(r, k, waited))
+			return reducer_report(r, k, d.begin);
 	}
 	return 0;
 }

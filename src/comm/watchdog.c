@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A thread that sleeps until it is told that all is well. */
+ * A thread that sleeps until it is told that all is well, and looks at the time now and then. */
 #include "comm/watchdog.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,23 +12,34 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "comm/deadline.h"
 
 #define LATER 0.1              /* seconds for each rank, up to ten */
+#define ROUND 0.25
 
 static pthread_t thread;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t bell;
 static bool running, over;
-static struct timespec end;
-static double patience;
+static double patience, most;
 static const char *name;
+
+static void nap(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)(ROUND * 1e9);
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&bell, &lock, &t);
+}
 
 static void *watch(void *nothing)
 {
-	int rc = 0;
+	struct deadline d = deadline_begin();
 	pthread_mutex_lock(&lock);
-	while (!over && rc != ETIMEDOUT)
-		rc = pthread_cond_timedwait(&bell, &lock, &end);
+	while (!over && deadline_waited(&d) < most)
+		nap();
 	pthread_mutex_unlock(&lock);
 	if (over)
 		return NULL;
@@ -40,17 +50,6 @@ static void *watch(void *nothing)
 	_exit(err_exit_status(E_UNAVAILABLE));
 }
 
-static void set_end(double seconds)
-{
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += (time_t)seconds;
-	end.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-	if (end.tv_nsec >= 1000000000) {
-		end.tv_nsec -= 1000000000;
-		end.tv_sec++;
-	}
-}
-
 void watchdog_begin(double seconds, int rank, const char *what)
 {
 	pthread_condattr_t monotonic;
@@ -58,7 +57,7 @@ void watchdog_begin(double seconds, int rank, const char *what)
 	patience = seconds;
 	name = what;
 	over = false;
-	set_end(seconds + LATER * (rank < 10 ? rank : 10));
+	most = seconds + LATER * (rank < 10 ? rank : 10);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&bell, &monotonic);

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <time.h>
 
-#include "base/io.h"
+#include "comm/deadline.h"
 #include "comm/world_mpi.h"
 
 #define LOOKS 40               /* before the first sleep */
@@ -38,7 +38,8 @@ static bool too_late(struct comm *c, double waited)
 
 int world_finish(struct comm *c, MPI_Request *request)
 {
-	double begin = io_seconds(), round = begin + ROUND, pause = SHORT_NAP, now;
+	struct deadline d = deadline_begin();
+	double round = ROUND, pause = SHORT_NAP;
 	for (int looks = 0;; looks++) {
 		int done;
 		MPI_MUST(Test, request, &done, MPI_STATUS_IGNORE);
@@ -48,12 +49,12 @@ int world_finish(struct comm *c, MPI_Request *request)
 			continue;
 		nap(pause);
 		pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
-		now = io_seconds();
-		if (too_late(c, now - begin))
+		double waited = deadline_waited(&d);
+		if (too_late(c, waited))
 			return 1;
-		if (now > round && board_gone(&c->state->board) >= 0)
+		if (waited > round && board_gone(&c->state->board) >= 0)
 			return 1;
-		round = now > round ? now + ROUND : round;
+		round = waited > round ? waited + ROUND : round;
 	}
 }
 

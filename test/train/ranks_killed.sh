@@ -28,6 +28,22 @@ for n in 2 3 4; do
 	eval "want_$n=\$(newest_state runs/whole-$n)"
 done
 
+# All ranks stand still for longer than a rank may, as when a scheduler suspends the job: nobody was late.
+start runs/suspended 2 "$@"
+tries=0
+until grep -q '"step": 2,' runs/suspended/metrics.jsonl 2>/dev/null; do
+	tries=$((tries + 1))
+	[ $tries -lt 1000 ] || fail "suspended: it does not start"
+	sleep 0.02
+done
+kill -s STOP $(cat runs/suspended.pid.*)
+sleep 6
+kill -s CONT $(cat runs/suspended.pid.*)
+wait $mpi
+status=$?
+[ $status -eq 0 ] || { cat out err; fail "suspended: exit status $status"; }
+[ "$(newest_state runs/suspended)" = "$want_2" ] || fail "suspended: other bits than the whole run"
+
 i=${DLX_KILLS_FROM:-0}
 last=$((i + ${DLX_KILLS:-6}))
 while [ $i -lt $last ]; do
