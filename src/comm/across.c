@@ -67,7 +67,7 @@ int across_new(struct across **out, struct comm *c, const int64_t *most,
 {
 	bool part = shards > 1 || c->local_rank == 0;
 	struct across *a = mem_calloc(1, sizeof *a);
-	*a = (struct across){ .counts = &c->state->counts, .groups = groups, .hosts = c->hosts };
+	*a = (struct across){ .counts = &comm_whole(c)->state->counts, .groups = groups, .hosts = c->hosts };
 	a->sum = mem_calloc((size_t)groups + 1, sizeof *a->sum);
 	MPI_MUST(Comm_split, c->state->world->all, part ? c->local_rank : MPI_UNDEFINED, c->host,
 	         &a->peers);

@@ -30,6 +30,7 @@ void board_sit(struct board *b)
 {
 	struct board_seat *s = &b->seat[b->me];
 	atomic_store(&s->entered, 0);
+	atomic_store(&s->reporter, 0);
 	atomic_store(&s->since, board_now());
 	atomic_store(&s->room, room_of_this_process());
 	atomic_store(&s->pid, (int64_t)getpid());
@@ -107,6 +108,13 @@ bool board_halted(const struct board *b)
 double board_patience(int host)
 {
 	return 1 + 0.3 * (host < 10 ? host : 10);
+}
+
+int board_reporter(struct board *b, int rank)
+{
+	int first = 0;
+	atomic_compare_exchange_strong(&b->seat[0].reporter, &first, rank + 1);
+	return first ? first - 1 : rank;
 }
 
 const char *board_who(const struct board *b, int local, char *buf, size_t n)

@@ -18,6 +18,7 @@ struct board_seat {
 	_Atomic int64_t entered;             /* set-up collectives so far */
 	_Atomic int64_t since;               /* nanoseconds of the host's clock when it came to the last */
 	_Atomic uint64_t what[BOARD_TEXT / 8];
+	_Atomic int reporter;                /* of the host's first seat: the rank that tells what went wrong, from 1 */
 };
 
 struct board {
@@ -43,6 +44,8 @@ bool board_halted(const struct board *b);
 /* Seconds beyond the deadline that a host waits whose ranks are all there: another host has one to
  * name, and its report is to be the only one. */
 double board_patience(int host);
+/* The rank of the host that tells what went wrong: `rank`, unless another was first. */
+int board_reporter(struct board *b, int rank);
 /* "rank 3 (host n7, process 4711, stopped)" into buf; returns buf. */
 const char *board_who(const struct board *b, int local, char *buf, size_t n);
 /* Of local ranks the last set-up collective, "" before the first. */

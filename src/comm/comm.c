@@ -107,12 +107,13 @@ const char *comm_library(void)
 
 struct comm_counts comm_counts(const struct comm *c)
 {
-	return c->state->counts;
+	return comm_whole((struct comm *)c)->state->counts;
 }
 
 bool comm_prints(const struct comm *c)
 {
-	return c->state->printer == c->rank;
+	const struct comm *whole = comm_whole((struct comm *)c);
+	return whole->state->printer == whole->rank;
 }
 
 _Noreturn void comm_abort(struct comm *c, int status)
@@ -146,7 +147,7 @@ static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 	buf_puts(out, n == 1 ? "; rank " : "; ranks ");
 	ranks_text(out, here, n);
 	buf_printf(out, " of host %s wait%s", c->host_name, n == 1 ? "s" : "");
-	s->printer = here[0];
+	comm_whole(c)->state->printer = here[0];
 	mem_free(here);
 }
 
@@ -169,7 +170,7 @@ static bool enter(struct comm *c, const char *what)
 {
 	if (!c->state->world)
 		return false;
-	c->state->counts.setup_collectives++;
+	comm_whole(c)->state->counts.setup_collectives++;
 	board_enter(&c->state->board, what);
 	return true;
 }
@@ -248,9 +249,9 @@ int comm_agree(struct comm *c, int rc, const char *what)
 		return 0;
 	first_line(story, rc < 0 ? rc : theirs);
 	comm_broadcast(c, story, sizeof story, first, what);
-	c->state->printer = first;
+	comm_whole(c)->state->printer = c->state->first + first;
 	if (rc == 0)
-		return ERR(theirs, NULL, "rank %d (host %s) failed: %s", first,
+		return ERR(theirs, NULL, "rank %d (host %s) failed: %s", c->state->first + first,
 		           c->state->host_name[c->state->host_of[first]], story);
 	return rc;
 }

@@ -54,19 +54,26 @@ static void held(const struct reducer *r, int k, struct buf *out)
 		              "nobody holds a part of it");
 }
 
+/* The rank that speaks: of all that wait on this host, for whatever sum. */
+static int reporter(struct reducer *r)
+{
+	struct board *b = &comm_whole(r->c)->state->board;
+	int first = 0, me = rank_of(r, r->node.me);
+	if (b->n)
+		return board_reporter(b, me);
+	atomic_compare_exchange_strong(&r->node.head->reporter, &first, r->node.me + 1);
+	return first ? rank_of(r, first - 1) : me;
+}
+
 int reducer_report(struct reducer *r, int k, int64_t begin)
 {
 	struct buf text = BUF_INIT, present = BUF_INIT;
-	struct comm_state *s = r->c->state;
+	int speaker = comm_whole(r->c)->state->printer = reporter(r);
 	uint64_t start = node_started(&r->node, k);
-	int *here = mem_calloc((size_t)r->node.n, sizeof *here), n = 0, first = 0;
-	if (!atomic_compare_exchange_strong(&r->node.head->reporter, &first, r->node.me + 1)) {
-		s->printer = rank_of(r, first - 1);
-		mem_free(here);
+	if (speaker != rank_of(r, r->node.me))
 		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why",
-		           r->group[k].name, s->printer);
-	}
-	s->printer = r->c->rank;
+		           r->group[k].name, speaker);
+	int *here = mem_calloc((size_t)r->node.n, sizeof *here), n = 0;
 	for (int i = 0; i < r->node.n; i++) {
 		if (node_starts(&r->node, i, k) >= start)
 			here[n++] = rank_of(r, i);

@@ -146,7 +146,7 @@ static void push(struct reducer *r, int k)
 
 void reducer_start(struct reducer *r, int k)
 {
-	struct comm_counts *counts = &r->c->state->counts;
+	struct comm_counts *counts = &comm_whole(r->c)->state->counts;
 	double bytes = (double)r->group[k].n * (double)dtype_size(r->group[k].dtype);
 	BUG_IF(!r->plain && under_way(r, k), "group %d is started before it was waited for", k);
 	counts->step_reductions++;

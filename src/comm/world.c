@@ -161,6 +161,32 @@ void world_leave(const struct comm *c)
 	mem_free(w);
 }
 
+static void split(MPI_Comm from, int colour, int rank, MPI_Comm *to)
+{
+	MPI_MUST(Comm_split, from, colour, rank, to);
+	MPI_MUST(Comm_set_errhandler, *to, mpi.errors_return);
+}
+
+void world_part(struct comm *c, const struct comm *whole, int colour)
+{
+	const struct world *from = whole->state->world;
+	struct world *w = c->state->world = mem_calloc(1, sizeof *w);
+	memcpy(w->library, from->library, sizeof w->library);
+	c->library = w->library;
+	watchdog_begin(c->timeout, whole->rank, "MPI_Comm_split");
+	split(from->all, colour, whole->rank, &w->all);
+	split(from->host, colour, whole->rank, &w->host);
+	watchdog_end();
+}
+
+void world_part_leave(const struct comm *c)
+{
+	struct world *w = c->state->world;
+	MPI_MUST(Comm_free, &w->host);
+	MPI_MUST(Comm_free, &w->all);
+	mem_free(w);
+}
+
 _Noreturn void world_abort(struct world *w, int status)
 {
 	mpi.Abort(mpi.world, status);

@@ -14,19 +14,29 @@ struct world;
 struct world_memory;
 
 struct comm_state {
+	struct comm *whole;          /* of a part (comm_part): all ranks, whose counts and printer serve; else NULL */
+	int first;                   /* of a part: its first rank */
 	struct comm_counts counts;
 	int printer;                 /* the rank that says what went wrong */
 	struct world *world;         /* NULL: one process */
 	struct board board;
 	struct world_memory *board_memory;
-	int *local;                  /* ranks of this host, by local rank */
+	int *local;                  /* ranks of this host, as the whole counts them, by local rank */
 	int *host_of;                /* by rank */
 	char (*host_name)[64];       /* by host */
 };
 
+static inline struct comm *comm_whole(struct comm *c)
+{
+	return c->state->whole ? c->state->whole : c;
+}
+
 /* Fills c and its state but for the board. One process after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
 void world_leave(const struct comm *c);
+/* c becomes those ranks of `whole` that give the same colour, in their order. Collective over the whole. */
+void world_part(struct comm *c, const struct comm *whole, int colour);
+void world_part_leave(const struct comm *c);     /* collective over the part */
 _Noreturn void world_abort(struct world *w, int status);
 const char *world_library(void);         /* see comm_library */
 

@@ -24,6 +24,15 @@ void world_leave(const struct comm *c)
 {
 }
 
+void world_part(struct comm *c, const struct comm *whole, int colour)
+{
+	BUG("no MPI");
+}
+
+void world_part_leave(const struct comm *c)
+{
+}
+
 _Noreturn void world_abort(struct world *w, int status)
 {
 	exit(status);

@@ -224,6 +224,56 @@ static void order(int argc, char **argv)
 	reducer_free(r);
 }
 
+/* part SIZE STEPS: neighbouring ranks sum among themselves, beside sums of all; who is of which host is
+ * as the whole has it. */
+static void part(int argc, char **argv)
+{
+	int size = atoi(argv[0]), first = c->rank / size * size;
+	struct comm *p;
+	struct reducer *own, *all;
+	comm_part(&p, c, size);
+	CHECK(p->size == size && p->rank == c->rank - first && p->local_size <= c->local_size && p->hosts <= c->hosts);
+	CHECK(p->timeout == c->timeout && strcmp(p->host_name, c->host_name) == 0);
+	double v[2] = { c->rank, 1 };
+	comm_sum(p, v, 2, "a sum of a part");
+	CHECK(v[0] == size * first + size * (size - 1) / 2 && v[1] == size);
+	static const struct reducer_group statistics[2] = { { 0, 1001, DTYPE_F64, "norm1" }, { 8064, 65, DTYPE_F64, "norm2" } };
+	CHECK(reducer_new(&own, p, 16384, statistics, 2, false) == 0);
+	CHECK(reducer_new(&all, c, BYTES, groups, GROUPS, true) == 0);
+	struct comm_counts before = comm_counts(c), after;
+	for (int s = 0; s < atoi(argv[1]); s++) {
+		for (int k = 0; k < 2; k++) {
+			double *x = reducer_group_memory(own, k);
+			for (int64_t i = 0; i < statistics[k].n; i++)
+				x[i] = value(c->rank, s, i);
+			reducer_start(own, k);
+			CHECK(reducer_wait(own, k) == 0);
+			for (int64_t i = 0; i < statistics[k].n; i++) {
+				double sum = 0;
+				for (int r = first; r < first + size; r++)
+					sum += value(r, s, i);
+				CHECK(x[i] == sum);
+			}
+		}
+		CHECK(one_step(all, s) == 0);
+	}
+	after = comm_counts(c);
+	CHECK(after.setup_collectives == before.setup_collectives);
+	CHECK(after.step_reductions - before.step_reductions == (int64_t)atoi(argv[1]) * (GROUPS + 2));
+	reducer_free(own);
+	reducer_free(all);
+	/* A failure is told by the rank that the launcher knows. */
+	int last = c->size - 1, rc = c->rank == last ? ERR(E_DATA, NULL, "'x' is bad") : 0;
+	char expected[40];
+	snprintf(expected, sizeof expected, "rank %d (host ", last);
+	if (first + size == c->size) {
+		CHECK(comm_agree(p, rc, "a failure") == E_DATA && comm_prints(c) == (c->rank == last));
+		CHECK(c->rank == last || strncmp(err_get(0)->text, expected, strlen(expected)) == 0);
+	}
+	err_clear();
+	comm_part_close(p);
+}
+
 static void one_step_or_end(struct reducer *r, int step)
 {
 	if (one_step(r, step) == 0)
@@ -302,6 +352,7 @@ static const struct {
 	{ "setup", setup },
 	{ "absent", absent },
 	{ "reduce", reduce },
+	{ "part", part },
 	{ "endless", endless },
 	{ "lost", lost },
 	{ "large", large },

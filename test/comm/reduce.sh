@@ -30,6 +30,14 @@ ok 2 "$ranks" cost
 ok 4 env DLX_RANKS_PER_HOST=3 "$ranks" cost
 ok 64 "$ranks" reduce 10 1
 
+# Parts of the ranks: inside a host, over two, and over hosts that do not end where parts do.
+ok 4 "$ranks" part 2 6
+ok 6 "$ranks" part 3 6
+ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" part 2 6
+ok 4 env DLX_RANKS_PER_HOST=1 "$ranks" part 2 6
+ok 6 env DLX_RANKS_PER_HOST=2 "$ranks" part 3 6
+ok 2 "$ranks" part 1 3
+
 lost lost stop 6
 reported "is not complete after " "the sum of 'dense' (group 7 of 7, start 3)" ', stopped) has not started it' \
 	"the last it did was 'dense' " '; ranks 0, 2 of host '
