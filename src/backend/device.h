@@ -50,6 +50,7 @@ struct device {
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 	struct reducer *reducer;     /* sums over ranks beside a step; NULL: none */
+	struct reducer *statistics;  /* sums of batch statistics, which a step waits for; NULL: none */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had; never a fallback. */

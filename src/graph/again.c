@@ -113,6 +113,8 @@ static bool repeatable(const struct again *a, const struct node *n, tid b)
 {
 	if (n->phase != PHASE_FORWARD || n->op->flags & (OP_UPDATE | OP_NODCE))
 		return false;
+	if (n->op->flags & OP_MEET && (!n->op->again || n->out[0] == NONE || a->root[n->out[0]] != b))
+		return false;
 	for (int k = 0; k < n->nout; k++) {
 		tid t = n->out[k], other = t == NONE ? b : a->root[t];
 		if (other != b && (other == NONE || other != t ||
@@ -297,6 +299,10 @@ static bool copy_node(struct again *a, nid i, tid b, nid at)
 	g->cur_phase = a->own->before[at]->phase;
 	if (old->out[0] != NONE && a->root[old->out[0]] == b)
 		n = shortcut(a, old, in);
+	if (!n && old->op->flags & OP_MEET) {
+		graph_leave(g, context);
+		return false;
+	}
 	if (!n) {
 		n = graph_copy(g, old, in);
 		note_outputs(a, old, n, at);

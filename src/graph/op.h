@@ -110,7 +110,8 @@ enum {
 	OP_ONCE = 64,       /* a gradient op without a rule: a second derivative is refused */
 	OP_COUNTED = 128,   /* its flops are in published counts: convolutions and dense layers */
 	OP_JOIN = 256,      /* its inputs are parts of out[0] (see `part`) */
-	OP_CUT = 512        /* its out[0] is a part of in[0] */
+	OP_CUT = 512,       /* its out[0] is a part of in[0] */
+	OP_MEET = 1024      /* waits for other ranks: such nodes keep their order and are run once */
 };
 
 struct op {

@@ -95,7 +95,7 @@ static bool may_sink(const struct sink *s, int i, int at)
 	const struct graph *g = s->g;
 	const struct node *n = g->node[i];
 
-	if (at == i || (n->op->flags & (OP_UPDATE | OP_NODCE)) ||
+	if (at == i || (n->op->flags & (OP_UPDATE | OP_NODCE | OP_MEET)) ||
 	    (n->phase == PHASE_UPDATE) != (g->node[at]->phase == PHASE_UPDATE))
 		return false;
 	for (int k = 0; k < n->nin; k++) {

@@ -95,30 +95,50 @@ static const double *optional(const struct kplan *k, const struct kargs *a, int 
 	return i >= 0 && i < k->n->nin ? a->in[i] : NULL;
 }
 
-int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
-                           struct norm_act f)
+/* The mean of channel c, and the sum of squared deviations. */
+static void moments(struct planes p, int64_t c, const double *x, double *mean, double *m2)
+{
+	double sum = 0;
+	EACH_VALUE (p, c, i)
+		sum += x[i];
+	*mean = sum / (double)(p.n * p.points);
+	*m2 = 0;
+	EACH_VALUE (p, c, i)
+		*m2 += (x[i] - *mean) * (x[i] - *mean);
+}
+
+int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                                struct norm_act f, const struct norm_team *team)
 {
 	struct planes p = planes_of(k);
 	const double *x = a->in[0], *gamma = a->in[1], *beta = a->in[2];
-	double *mean = a->out[1], *rstd = a->out[2], *variance = a->out[3],
-	       count = (double)(p.n * p.points);
+	double *mean = a->out[1], *rstd = a->out[2], *variance = a->out[3], *all = a->ws,
+	       own = (double)(p.n * p.points), count = own, m, m2;
+	for (int64_t c = 0; c < p.c && team; c++)
+		moments(p, c, x, &all[c], &all[p.c + c]);
+	if (team)
+		TRY(norm_team_moments(team, p.c, all, &count));
 	for (int64_t c = 0; c < p.c; c++) {
-		double sum = 0, squares = 0;
-		EACH_VALUE (p, c, i)
-			sum += x[i];
-		double m = sum / count;
-		EACH_VALUE (p, c, i)
-			squares += (x[i] - m) * (x[i] - m);
-		double r = 1 / sqrt(squares / count + eps);
+		if (team)
+			m = all[c], m2 = all[p.c + c];
+		else
+			moments(p, c, x, &m, &m2);
+		double r = 1 / sqrt(m2 / count + eps);
 		apply(p, c, f, x, m, gamma[c] * r, beta[c], optional(k, a, 3), a->out[0]);
 		if (mean)
 			mean[c] = m;
 		if (rstd)
 			rstd[c] = r;
 		if (variance)
-			variance[c] = squares / count;
+			variance[c] = m2 / count * norm_team_correction(count, own);
 	}
 	return 0;
+}
+
+int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                           struct norm_act f)
+{
+	return norm_team_forward_reference(k, a, eps, f, NULL);
 }
 
 int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
@@ -148,31 +168,61 @@ static double masked(const struct channel *c, int64_t i)
 	return c->f.on && !(sign > 0) ? (c->f.slope != 0 ? c->f.slope * dz : 0) : dz;
 }
 
-int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g)
+static void gradient_sums(struct planes p, int64_t c, const struct channel *ch, double *db, double *dg)
+{
+	*db = *dg = 0;
+	EACH_VALUE (p, c, i) {
+		*db += masked(ch, i);
+		*dg += masked(ch, i) * (ch->x[i] - ch->mean) * ch->rstd;
+	}
+}
+
+/* db and dg: means of the sums. dz may be NULL. */
+static void input_gradient(struct planes p, int64_t c, const struct channel *ch, double db, double dg,
+                           const double *addend, double *dx, double *dz)
+{
+	EACH_VALUE (p, c, i) {
+		double xhat = (ch->x[i] - ch->mean) * ch->rstd, d = masked(ch, i);
+		dx[i] = ch->gamma * ch->rstd * (d - db - xhat * dg) + (addend ? addend[i] : 0);
+		if (dz)
+			dz[i] = d;
+	}
+}
+
+static struct channel channel_of(const struct kplan *k, const struct kargs *a,
+                                 const struct norm_grad *g, int64_t c)
+{
+	const double *gamma = a->in[g->gamma], *beta = optional(k, a, g->beta),
+		     *mean = a->in[g->mean], *rstd = a->in[g->rstd];
+	return (struct channel){ a->in[g->x], a->in[g->dy], optional(k, a, g->second),
+		optional(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
+}
+
+int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                             const struct norm_team *team)
 {
 	struct planes p = planes_of(k);
-	const double *gamma = a->in[g->gamma], *beta = optional(k, a, g->beta),
-		     *mean = a->in[g->mean], *rstd = a->in[g->rstd],
-		     *addend = optional(k, a, g->addend);
-	double *dx = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2],
+	double *dx = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2], *all = a->ws,
 	       *dz = g->masked < 0 ? NULL : a->out[g->masked], count = (double)(p.n * p.points);
+	for (int64_t c = 0; c < p.c && team; c++) {
+		struct channel ch = channel_of(k, a, g, c);
+		gradient_sums(p, c, &ch, &all[c], &all[p.c + c]);
+		dbeta[c] = all[c];
+		dgamma[c] = all[p.c + c];
+	}
+	if (team)
+		TRY(norm_team_sums(team, p.c, all, &count));
 	for (int64_t c = 0; c < p.c; c++) {
-		struct channel ch = { a->in[g->x], a->in[g->dy], optional(k, a, g->second),
-			optional(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
-		double db = 0, dg = 0;
-		EACH_VALUE (p, c, i) {
-			db += masked(&ch, i);
-			dg += masked(&ch, i) * (ch.x[i] - mean[c]) * rstd[c];
-		}
-		EACH_VALUE (p, c, i) {
-			double xhat = (ch.x[i] - mean[c]) * rstd[c], d = masked(&ch, i);
-			dx[i] = gamma[c] * rstd[c] * (d - db / count - xhat * dg / count) +
-			        (addend ? addend[i] : 0);
-			if (dz)
-				dz[i] = d;
-		}
-		dgamma[c] = dg;
-		dbeta[c] = db;
+		struct channel ch = channel_of(k, a, g, c);
+		if (!team)
+			gradient_sums(p, c, &ch, &dbeta[c], &dgamma[c]);
+		double db = team ? all[c] : dbeta[c], dg = team ? all[p.c + c] : dgamma[c];
+		input_gradient(p, c, &ch, db / count, dg / count, optional(k, a, g->addend), dx, dz);
 	}
 	return 0;
+}
+
+int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g)
+{
+	return norm_team_grad_reference(k, a, g, NULL);
 }

@@ -9,6 +9,7 @@
 #define DLX_OP_NORM_H
 
 #include "graph/op.h"
+#include "op/norm_team.h"
 
 /* f: none, or with this slope below zero (0: relu). */
 struct norm_act {
@@ -40,6 +41,9 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
 
 int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
                            struct norm_act f);
+/* The same with the statistics of a team; NULL: of this rank. With a team the workspace has 2 C doubles. */
+int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                                struct norm_act f, const struct norm_team *team);
 int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
                              struct norm_act f);
 
@@ -58,14 +62,21 @@ struct norm_grad {
 	struct norm_act f;
 };
 int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+/* Through the statistics of a team. dgamma and dbeta are this rank's part, as of every parameter. */
+int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                             const struct norm_team *team);
 
 /* CPU kernels: tensors are native or slices of channels, any mixture, and
  * f32 or all bf16. NORM_FROM_Y needs `masked`. */
 int norm_plan(struct kplan *k);
 int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
+                          struct norm_act f, const struct norm_team *team);
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,
                        struct norm_act f);
 int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                       const struct norm_team *team);
 int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
 
 /* The same on the GPU. */

@@ -233,16 +233,19 @@ void norm_map_block(const void *arg, int64_t i)
 
 /* --- forward --- */
 
-int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
+int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
+                          struct norm_act f, const struct norm_team *team)
 {
 	const struct norm_blocks *b = k->state;
 	const float *gamma = a->in[1], *beta = a->in[2];
 	float *mean = a->out[1], *rstd = a->out[2], *variance = a->out[3];
 	float *m = norm_vector(b, a->ws, 0), *scale = norm_vector(b, a->ws, 1);
-	const double *sums = a->ws;
+	double *sums = a->ws, own = (double)b->rows, count = own;
 	statistics(b, norm_source(k, a, 0), a->ws);
+	if (team)
+		TRY(norm_team_moments(team, b->c, sums, &count));
 	for (int64_t j = 0; j < b->c; j++) {
-		double v = sums[b->c + j] / (double)b->rows;
+		double v = sums[b->c + j] / count;
 		float r = (float)(1 / sqrt((v > 0 || isnan(v) ? v : 0) + eps));
 		m[j] = (float)sums[j];
 		scale[j] = gamma[j] * r;
@@ -251,12 +254,17 @@ int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, s
 		if (rstd)
 			rstd[j] = r;
 		if (variance)
-			variance[j] = (float)v;
+			variance[j] = (float)(v * norm_team_correction(count, own));
 	}
 	struct norm_map map = { b, norm_source(k, a, 0), norm_source(k, a, 3), norm_sink(k, a, 0),
 		m, scale, beta, f };
 	norm_each_block(b, true, norm_map_block, &map);
 	return 0;
+}
+
+int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
+{
+	return norm_team_forward_cpu(k, a, eps, f, NULL);
 }
 
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)

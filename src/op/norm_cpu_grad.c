@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "op/norm_cpu.h"
 
 /* --- gradient sums: s1 = sum dz, s2 = sum dz (x - mean) --- */
@@ -191,14 +192,15 @@ static void input_gradient_block(const void *arg, int64_t i)
 		g, norm_begin(g->b, i), norm_end(g->b, i));
 }
 
-int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
+int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at,
+                       const struct norm_team *team)
 {
 	const struct norm_blocks *b = k->state;
 	const float *gamma = a->in[at->gamma], *rstd = a->in[at->rstd];
 	float *dgamma = a->out[1], *dbeta = a->out[2];
 	float *scale = norm_vector(b, a->ws, 0), *k1 = norm_vector(b, a->ws, 1),
 	      *k2 = norm_vector(b, a->ws, 2);
-	const double *sums = a->ws;
+	double *sums = a->ws, count = (double)b->rows;
 	struct gradient g = {
 		.b = b, .x = norm_source(k, a, at->x), .dy = norm_source(k, a, at->dy),
 		.second = norm_source(k, a, at->second), .y = norm_source(k, a, at->y),
@@ -211,11 +213,15 @@ int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct nor
 		scale[j] = gamma[j] * rstd[j];    /* as forward: the same z, the same sign */
 	gradient_sums(&g);
 	for (int64_t j = 0; j < b->c; j++) {
+		dbeta[j] = (float)sums[j];
+		dgamma[j] = (float)(sums[b->c + j] * rstd[j]);
+	}
+	if (team)
+		TRY(norm_team_sums(team, b->c, sums, &count));
+	for (int64_t j = 0; j < b->c; j++) {
 		double db = sums[j], dg = sums[b->c + j] * rstd[j], s = (double)gamma[j] * rstd[j];
-		dbeta[j] = (float)db;
-		dgamma[j] = (float)dg;
-		k1[j] = (float)(s * db / (double)b->rows);
-		k2[j] = (float)(s * rstd[j] * dg / (double)b->rows);
+		k1[j] = (float)(s * db / count);
+		k2[j] = (float)(s * rstd[j] * dg / count);
 	}
 	if (g.mask == NORM_FROM_Y) {              /* the first pass left dz there */
 		g.dy = (struct norm_source){ g.masked.p, g.masked.stride };
@@ -223,6 +229,11 @@ int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct nor
 	}
 	norm_each_block(b, true, input_gradient_block, &g);
 	return 0;
+}
+
+int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
+{
+	return norm_team_grad_cpu(k, a, at, NULL);
 }
 
 /* Inputs x, dy, gamma, mean, variance: the statistics are constants. */

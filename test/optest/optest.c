@@ -435,6 +435,11 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 
 /* Ops that the GPU has no kernel for, and why that is right. */
 static const char *const cpu_only[][2] = {
+	{ "sync_batch_norm", "GPUs take their batch statistics each alone" },
+	{ "sync_batch_norm_relu", "the same" },
+	{ "sync_batch_norm_grad", "the same" },
+	{ "sync_batch_norm_relu_grad", "the same" },
+	{ "sync_batch_norm_add_relu_grad", "the same" },
 	{ NULL, NULL }
 };
 
