@@ -21,6 +21,9 @@
 struct journal {
 	struct jsonl *lines;
 	struct tfevents *events;      /* NULL: not asked for */
+	const struct session *session;        /* of the start line; NULL once it is written */
+	struct journal_begin begin;
+	double time;                  /* when that was, in seconds since 1970 */
 };
 
 int journal_open(struct journal **out, const char *dir, bool tensorboard, int64_t resumed_step)
@@ -56,16 +59,29 @@ static int64_t parameters(const struct plan *p)
 	return n;
 }
 
-int journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b)
+void journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b)
 {
-	const struct device *d = s->dev;
-	struct launcher_job job = { NULL };
-	char host[256] = "";
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
+	j->session = s;
+	j->begin = *b;
+	j->time = (double)now.tv_sec;
+}
+
+int journal_start(struct journal *j)
+{
+	if (!j || !j->session)
+		return 0;
+	const struct session *s = j->session;
+	const struct journal_begin *b = &j->begin;
+	struct device *d = s->dev;
+	struct launcher_job job = { NULL };
+	char host[256] = "";
+	j->session = NULL;
+	device_measure_peak(d, DTYPE_F32);
 	gethostname(host, sizeof host - 1);
 	launcher_job(&job);
-	struct jsonl_start line = { .step = b->step, .time = (double)now.tv_sec, .name = s->config->run.name,
+	struct jsonl_start line = { .step = b->step, .time = j->time, .name = s->config->run.name,
 		.version = PACKAGE_VERSION, .ranks = ranks_count(s->comm), .hosts = s->comm ? s->comm->hosts : 1,
 		.threads = d->threads, .host = host, .device = d->name, .device_description = d->description,
 		.precision = dtype_name(config_compute(s->config)), .batch = b->batch, .samples = b->samples,
@@ -86,6 +102,7 @@ int journal_step(struct journal *j, const struct jsonl_step *s)
 
 int journal_validation(struct journal *j, const struct journal_at *at, const struct evaluation *e)
 {
+	TRY(journal_start(j));
 	struct jsonl_metric m[MAX_METRICS];
 	int n = e->nmetric < MAX_METRICS ? e->nmetric : MAX_METRICS;
 	char tag[64];

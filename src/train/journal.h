@@ -23,7 +23,9 @@ struct journal_begin {
 	int64_t samples;             /* of an epoch */
 	double sample_flops;         /* of a sample in a step */
 };
-int journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b);
+void journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b);
+/* Writes that down, if it is not yet: after the first step, which measuring the device's peak would only put off. NULL is fine. */
+int journal_start(struct journal *j);
 int journal_step(struct journal *j, const struct jsonl_step *s);
 
 struct journal_at {

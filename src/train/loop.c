@@ -379,6 +379,7 @@ static int timed_step(struct loop *l, int64_t done)
 	smooth(&l->step_seconds, io_seconds() - t0, done);
 	learn_longest(l, &l->longest_step, io_seconds() - t0);
 	smooth(&l->wait_seconds, loader_wait_seconds(l->s->train) - w0, done);
+	TRY(journaled(l, journal_start(l->journal)));
 	if (l->look)
 		TRY(look(l));
 	show(l, loss, samples, done);
@@ -438,6 +439,7 @@ static int finish(struct loop *l)
 {
 	int mark = err_count();
 	bool saved = l->saved_step == l->clock.step;
+	TRY(journaled(l, journal_start(l->journal)));
 	if (ranks_many(l->comm))
 		comm_broadcast(l->comm, &saved, sizeof saved, 0, "whether the end is saved");
 	if (!saved)
@@ -549,10 +551,9 @@ static int prepare(struct loop *l, const struct train_options *o)
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
-	device_measure_peak(l->s->dev, DTYPE_F32);
-	const struct journal_begin begin = { l->clock.step, global_batch(l) * l->c->train.accumulate, epoch_samples(l),
-		l->sample_flops };
-	TRY(ranks_agree(l->comm, l->first ? journal_begin(l->journal, l->s, &begin) : 0, "opening the run's files"));
+	if (l->first)
+		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step, global_batch(l) * l->c->train.accumulate,
+			epoch_samples(l), l->sample_flops });
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }
 
