@@ -10,13 +10,15 @@
 #include "base/rng.h"
 #include "base/simd.h"
 
-#define PIECE (1 << 16)          /* values that one thread draws at a time */
-#define RUN 1024                 /* of them in the cache together; even, as rng.h asks */
+#define PIECE (1 << 16)          /* values that one thread draws at a time, or a whole block of rows up to the larger */
+#define LARGE (1 << 20)
+#define RUN 512                  /* of them in the cache together; even */
 
 struct piece {
 	const struct store_entry *e;
 	void *to;                    /* the whole tensor in the host's memory */
 	int64_t first, n;
+	int64_t group, row;          /* groups of rows this long, whose values stand side by side */
 };
 
 static bool zero(const struct init *i)
@@ -35,6 +37,7 @@ static void scale(double *restrict v, int64_t n, double a, double b, float *rest
 	}
 }
 
+/* The n values from the even index `first` on. */
 static void draw(const struct init *init, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double *v, float *f)
 {
 	switch (init->kind) {
@@ -54,40 +57,82 @@ static void draw(const struct init *init, uint64_t seed, uint64_t stream, int64_
 	}
 }
 
+struct drawing {
+	const struct piece *p;
+	uint64_t seed, stream;
+	struct layout_walk walk;
+	double v[RUN + 2];
+	float f[RUN + 2];
+};
+
+static void draw_run(struct drawing *d, int64_t first, int64_t n)
+{
+	const struct store_entry *e = d->p->e;
+	const bool floats = e->dtype == DTYPE_F32;
+	const int64_t odd = first & 1;
+
+	draw(&e->init, d->seed, d->stream, first - odd, n + odd, d->v, d->f);
+	layout_walk_pack(&d->walk, e->dtype, d->p->to, first, n, floats ? DTYPE_F32 : DTYPE_F64,
+	                 floats ? (const void *)(d->f + odd) : d->v + odd);
+}
+
 static void fill(const struct piece *p, uint64_t seed)
 {
-	const struct store_entry *e = p->e;
-	const bool floats = e->dtype == DTYPE_F32;
-	const uint64_t stream = hash_name(e->name);
-	double v[RUN];
-	float f[RUN];
+	struct drawing d = { .p = p, .seed = seed, .stream = hash_name(p->e->name) };
 
-	for (int64_t i = 0; i < p->n; i += RUN) {
-		int64_t n = p->n - i < RUN ? p->n - i : RUN;
-		draw(&e->init, seed, stream, p->first + i, n, v, f);
-		layout_pack_part(&e->layout, &e->shape, e->dtype, p->to, p->first + i, n, floats ? DTYPE_F32 : DTYPE_F64,
-		                 floats ? (const void *)f : v);
-	}
+	layout_walk_init(&d.walk, &p->e->layout, &p->e->shape, p->e->dtype);
+	for (int64_t g = 0; g < p->n; g += p->group)
+		for (int64_t i = 0; i < p->row; i += RUN)
+			for (int64_t r = i; r < p->group; r += p->row)
+				draw_run(&d, p->first + g + r, p->row - i < RUN ? p->row - i : RUN);
+}
+
+/* The first piece. Values that neighbour each other in memory are drawn by one thread: rows of a blocked first axis share
+ * cache lines. */
+static struct piece cut(const struct store_entry *e, void *to)
+{
+	const int64_t count = shape_count(&e->shape), block = e->shape.nd ? layout_block(&e->layout, 0) : 1;
+	struct piece p = { e, to, 0, count < PIECE ? count : PIECE, 0, 0 };
+
+	p.group = p.row = p.n;
+	if (block <= 1 || e->shape.d[0] % block || count / e->shape.d[0] * block > LARGE)
+		return p;
+	p.row = count / e->shape.d[0];
+	p.group = p.row * block;
+	p.n = p.group < PIECE ? PIECE / p.group * p.group : p.group;
+	return p;
 }
 
 static int count_pieces(struct store_entry *const *entry, int n)
 {
-	int64_t count = 0;
+	int64_t sum = 0;
 	for (int i = 0; i < n; i++)
 		if (!zero(&entry[i]->init))
-			count += (shape_count(&entry[i]->shape) + PIECE - 1) / PIECE;
-	return (int)count;
+			sum += shape_count(&entry[i]->shape) / cut(entry[i], NULL).n + 1;
+	return (int)sum;
+}
+
+static int cut_all(struct store_entry *const *entry, int n, void *const *to, struct piece *out)
+{
+	int k = 0;
+	for (int i = 0; i < n; i++) {
+		struct piece p = cut(entry[i], to[i]);
+		int64_t left = zero(&entry[i]->init) ? 0 : shape_count(&entry[i]->shape);
+		for (; left > 0; left -= p.n, p.first += p.n) {
+			bool last = left < p.n;
+			if (last && p.row == p.n)
+				p.group = p.row = left;
+			p.n = last ? left : p.n;
+			out[k++] = p;
+		}
+	}
+	return k;
 }
 
 static void fill_all(struct store_entry *const *entry, int n, void *const *to, uint64_t seed)
 {
-	int npiece = count_pieces(entry, n), k = 0;
-	struct piece *piece = mem_alloc(sizeof *piece * (size_t)npiece);
-	for (int i = 0; i < n; i++) {
-		int64_t count = zero(&entry[i]->init) ? 0 : shape_count(&entry[i]->shape);
-		for (int64_t at = 0; at < count; at += PIECE)
-			piece[k++] = (struct piece){ entry[i], to[i], at, count - at < PIECE ? count - at : PIECE };
-	}
+	struct piece *piece = mem_alloc(sizeof *piece * (size_t)count_pieces(entry, n));
+	int npiece = cut_all(entry, n, to, piece);
 #pragma omp parallel for schedule(dynamic)
 	for (int i = 0; i < npiece; i++)
 		fill(&piece[i], seed);

@@ -62,9 +62,24 @@ void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, v
                  enum dtype ts, const void *src);
 void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                    enum dtype ts, const void *src);
-/* pack of the n elements from the row-major index `first` on, which stand at src; padding stays as it is. */
-void layout_pack_part(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
-                      int64_t first, int64_t n, enum dtype ts, const void *src);
+
+/* For one tensor packed in pieces: what the places of its elements are summed from. */
+#define LAYOUT_TERMS 4096        /* that are kept; of axes too long for what is left they are computed */
+struct layout_walk {
+	struct layout l;             /* normal form, one axis at least */
+	size_t size;                 /* of an element where it is laid out */
+	bool blocked[MAXD];
+	const int64_t *term[MAXD];   /* of a blocked axis by index, or NULL */
+	int64_t index[MAXD];         /* of the row */
+	int64_t row;                 /* elements of the innermost axis */
+	int64_t count;               /* elements of all */
+	bool dense;                  /* the innermost axis is one run */
+	int64_t table[LAYOUT_TERMS];
+};
+void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s, enum dtype laid);
+/* The n elements from the row-major index `first` on, which stand at src; padding stays as it is. td: as in layout_walk_init. */
+void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n, enum dtype ts,
+                      const void *src);
 
 #define LAYOUT_TEXT 64
 /* "plain", "native", "slice" or the blocked form ("ABcd16b16a") into buf; returns buf. */

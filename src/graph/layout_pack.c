@@ -9,7 +9,6 @@
 #include "graph/layout.h"
 
 #define RUN 256                  /* elements converted at a time */
-#define TABLE 4096               /* terms that are kept; axes too long for what is left are computed */
 
 /* What index i of axis d adds to the offset. */
 static int64_t axis_offset(const struct layout *l, int d, int64_t i)
@@ -37,18 +36,7 @@ int64_t layout_offset(const struct layout *l, int64_t flat)
 	return at;
 }
 
-struct walk {
-	struct layout l;             /* normal form, one axis at least */
-	size_t size;                 /* of an element where it is laid out */
-	bool blocked[MAXD];
-	const int64_t *term[MAXD];   /* of a blocked axis by index, or NULL */
-	int64_t index[MAXD];         /* of the row */
-	int64_t row;                 /* elements of the innermost axis */
-	bool dense;                  /* the innermost axis is one run */
-	int64_t table[TABLE];
-};
-
-static void walk_init(struct walk *w, const struct layout *l, const struct shape *s, enum dtype laid)
+void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s, enum dtype laid)
 {
 	int64_t used = 0, count = 1;
 
@@ -63,7 +51,7 @@ static void walk_init(struct walk *w, const struct layout *l, const struct shape
 		w->index[d] = 0;
 		w->blocked[d] = layout_block(&w->l, d) > 1;
 		w->term[d] = NULL;
-		if (!w->blocked[d] || w->l.dims[d] > TABLE - used)
+		if (!w->blocked[d] || w->l.dims[d] > LAYOUT_TERMS - used)
 			continue;
 		w->term[d] = &w->table[used];
 		for (int64_t i = 0; i < w->l.dims[d]; i++)
@@ -71,19 +59,20 @@ static void walk_init(struct walk *w, const struct layout *l, const struct shape
 	}
 	int last = w->l.nd - 1;
 	w->row = w->l.dims[last];
+	w->count = count;
 	w->dense = !w->blocked[last] && (w->l.stride[last] == 1 || w->row == 1);
 	BUG_IF(!l->set || count != shape_count(s), "layout of %lld elements for a shape of %lld",
 	       (long long)count, (long long)shape_count(s));
 }
 
-static inline int64_t place(const struct walk *w, int d, int64_t i)
+static inline int64_t place(const struct layout_walk *w, int d, int64_t i)
 {
 	if (!w->blocked[d])
 		return i * w->l.stride[d];
 	return w->term[d] ? w->term[d][i] : axis_offset(&w->l, d, i);
 }
 
-static int64_t row_offset(const struct walk *w)
+static int64_t row_offset(const struct layout_walk *w)
 {
 	int64_t at = 0;
 
@@ -93,7 +82,7 @@ static int64_t row_offset(const struct walk *w)
 }
 
 /* Steps the odometer over all axes but the innermost; false at the end. */
-static bool next_row(struct walk *w)
+static bool next_row(struct layout_walk *w)
 {
 	for (int d = w->l.nd - 2; d >= 0; d--) {
 		if (++w->index[d] < w->l.dims[d])
@@ -111,7 +100,7 @@ static bool next_row(struct walk *w)
 #define PLACE(type) (base + (size_t)place(w, d, from + k) * sizeof(type))
 #define DENSE(type) (run + (size_t)k * sizeof(type))
 
-static void scatter(const struct walk *w, char *base, int64_t from, int64_t n, const char *run)
+static void scatter(const struct layout_walk *w, char *base, int64_t from, int64_t n, const char *run)
 {
 	const int d = w->l.nd - 1;
 
@@ -123,7 +112,7 @@ static void scatter(const struct walk *w, char *base, int64_t from, int64_t n, c
 	}
 }
 
-static void gather(const struct walk *w, const char *base, int64_t from, int64_t n, char *run)
+static void gather(const struct layout_walk *w, const char *base, int64_t from, int64_t n, char *run)
 {
 	const int d = w->l.nd - 1;
 
@@ -135,7 +124,7 @@ static void gather(const struct walk *w, const char *base, int64_t from, int64_t
 	}
 }
 
-static void pack_row(const struct walk *w, enum dtype td, char *base, int64_t from, int64_t n,
+static void pack_row(const struct layout_walk *w, enum dtype td, char *base, int64_t from, int64_t n,
                      enum dtype ts, const char *src)
 {
 	char run[RUN * 8];
@@ -152,7 +141,7 @@ static void pack_row(const struct walk *w, enum dtype td, char *base, int64_t fr
 		}
 }
 
-static void unpack_row(const struct walk *w, enum dtype td, char *dst, enum dtype ts, const char *base)
+static void unpack_row(const struct layout_walk *w, enum dtype td, char *dst, enum dtype ts, const char *base)
 {
 	char run[RUN * 8];
 
@@ -168,7 +157,7 @@ static void unpack_row(const struct walk *w, enum dtype td, char *dst, enum dtyp
 		}
 }
 
-static void pack(struct walk *w, enum dtype td, char *dst, int64_t first, int64_t n, enum dtype ts,
+static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first, int64_t n, enum dtype ts,
                  const char *src)
 {
 	int64_t from = first % w->row;
@@ -188,36 +177,36 @@ static void pack(struct walk *w, enum dtype td, char *dst, int64_t first, int64_
 	}
 }
 
-void layout_pack_part(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
-                      int64_t first, int64_t n, enum dtype ts, const void *src)
+void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n, enum dtype ts,
+                      const void *src)
 {
-	struct walk w;
-
-	if (n <= 0)
-		return;
-	walk_init(&w, l, s, td);
-	BUG_IF(first < 0 || n > shape_count(s) - first, "elements %lld to %lld of %lld", (long long)first,
-	       (long long)(first + n), (long long)shape_count(s));
-	pack(&w, td, dst, first, n, ts, src);
+	BUG_IF(first < 0 || n > w->count - first, "elements %lld to %lld of %lld", (long long)first, (long long)(first + n),
+	       (long long)w->count);
+	pack(w, td, dst, first, n, ts, src);
 }
 
 void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                  enum dtype ts, const void *src)
 {
+	struct layout_walk w;
+
 	if (shape_count(s) > 0 && layout_normal(l).nblk)
 		memset(dst, 0, (size_t)layout_elements(l) * dtype_size(td));
-	layout_pack_part(l, s, td, dst, 0, shape_count(s), ts, src);
+	if (shape_count(s) == 0)
+		return;
+	layout_walk_init(&w, l, s, td);
+	pack(&w, td, dst, 0, w.count, ts, src);
 }
 
 void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
                    enum dtype ts, const void *src)
 {
-	struct walk w;
+	struct layout_walk w;
 	char *to = dst;
 
 	if (shape_count(s) == 0)
 		return;
-	walk_init(&w, l, s, ts);
+	layout_walk_init(&w, l, s, ts);
 	do {
 		unpack_row(&w, td, to, ts, (const char *)src + (size_t)row_offset(&w) * w.size);
 		to += (size_t)w.row * dtype_size(td);

@@ -174,14 +174,16 @@ static void test_pack_part(void **state)
 		int64_t n = shape_count(&s), room = layout_elements(&l);
 		double *plain = mem_calloc((size_t)n, sizeof *plain);
 		float *whole = mem_calloc((size_t)room, sizeof *whole), *parts = mem_calloc((size_t)room, sizeof *parts);
+		struct layout_walk w;
 		for (int64_t k = 0; k < n; k++)
 			plain[k] = (double)k + 1;
 		layout_pack(&l, &s, DTYPE_F32, whole, DTYPE_F64, plain);
+		layout_walk_init(&w, &l, &s, DTYPE_F32);
 		for (int64_t at = 0, m = 1; at < n; at += m, m = m % 5 + 2)
-			layout_pack_part(&l, &s, DTYPE_F32, parts, at, n - at < m ? n - at : m, DTYPE_F64, plain + at);
+			layout_walk_pack(&w, DTYPE_F32, parts, at, n - at < m ? n - at : m, DTYPE_F64, plain + at);
 		assert_memory_equal(parts, whole, (size_t)room * sizeof *parts);
 		memset(parts, 0, (size_t)room * sizeof *parts);
-		layout_pack_part(&l, &s, DTYPE_F32, parts, n / 2, 1, DTYPE_F64, plain + n / 2);
+		layout_walk_pack(&w, DTYPE_F32, parts, n / 2, 1, DTYPE_F64, plain + n / 2);
 		for (int64_t k = 0; k < room; k++)
 			assert_true(parts[k] == (k == layout_offset(&l, n / 2) ? (float)(n / 2 + 1) : 0));
 		mem_free(plain);
