@@ -9,12 +9,17 @@
  *
  * With few channels a tile would be low, so neighbouring kernel columns are taken for channels:
  * in a row of pixels without gaps they stand side by side. Rows get zeros at both ends for that, in
- * a copy (`merged`). */
+ * a copy (`merged`).
+ *
+ * In bf16 neighbouring pixels of a row are multiplied in pairs. A row of the tall side is paired
+ * with itself, shifted by the step from one output pixel to the next, so that a pair can begin at any
+ * pixel: a tap then finds its pairs wherever it starts. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
 #include "backend/device.h"
+#include "base/simd.h"
 #include "op/conv_code.h"
 #include "op/conv_frame.h"
 #include "op/conv_geom.h"
@@ -30,11 +35,13 @@ struct direct {
 	const int64_t *wide_at, *tall_at;    /* in dw, by channel of each side */
 	const int64_t *tap_at;
 	const bool *run;             /* by vector of the wide side: its elements are neighbours in dw */
-	bool bias;
+	bool bias, half;
+	int64_t row_pairs, tile_pairs, pairs;        /* half: of a row, a tile, a block */
 	int64_t unit_floats;         /* sums of a unit; those of the bias stand last */
 	int64_t bias_floats;
 	int64_t sums;                /* units that have sums at the same time */
 	struct conv_frame original;  /* merged: of x before the copy */
+	int64_t copy_floats;
 };
 
 /* --- plan --- */
@@ -101,10 +108,30 @@ static void set_sums(struct direct *d, int threads)
 	d->sums = s->chunks > 1 ? s->chunks * s->tall_groups * s->wide_groups : threads;
 }
 
+/* Tiles along the tall side, beside v vectors. */
+static int64_t tall_tiles(int64_t size, int64_t v)
+{
+	return (size + tile_rows((int)v) - 1) / tile_rows((int)v);
+}
+
+static void set_pairs(struct direct *d)
+{
+	const struct conv_frame *f = &d->f;
+	const int64_t tall = part_of(d->s.tall, d->s.tall_groups, 0).size;
+	const int64_t reach = conv_frame_at(f, WIDTH, f->kernel[WIDTH] - 1, d->s.block_cols - 1) +
+			      f->pad[WIDTH] + 1;
+
+	d->row_pairs = TILE_VECTOR * (d->s.wide_x ? (d->s.block_cols + 1) / 2 : reach);
+	d->tile_pairs = d->row_pairs * d->s.block_rows;
+	d->pairs = d->tile_pairs * tall_tiles(tall, TILE_MAXV);
+}
+
 static bool takes(const struct conv_task *t, struct conv_frame *f)
 {
-	return t->kind == CONV_BACKWARD_WEIGHTS && t->dtype == DTYPE_F32 && tile_supported() &&
-	       conv_frame_make(f, t);
+	const bool half = t->dtype == DTYPE_BF16;
+
+	return t->kind == CONV_BACKWARD_WEIGHTS && (half || t->dtype == DTYPE_F32) &&
+	       (half ? tile_half_supported() : tile_supported()) && conv_frame_make(f, t);
 }
 
 static int choose(struct conv_task *t)
@@ -127,7 +154,7 @@ static double seconds(const struct conv_task *t)
 
 	if (!takes(t, &f))
 		return INFINITY;
-	conv_split_make(&s, &f);
+	conv_split_make(&s, &f, t->dtype == DTYPE_BF16);
 	return s.seconds;
 }
 
@@ -141,17 +168,23 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	d->base = (struct conv_kernel){ &conv_direct_weights, t->kind };
 	d->original = d->f;
 	d->bias = t->bias;
-	conv_split_make(&d->s, &d->f);
+	d->half = t->dtype == DTYPE_BF16;
+	conv_split_make(&d->s, &d->f, d->half);
 	set_tables(d, k->arena);
 	set_sums(d, k->dev->threads);
 	floats = d->sums * d->unit_floats;
 	if (d->s.merged) {
 		merge_columns(&d->f);
-		floats += d->f.n * d->f.x.image;
+		d->copy_floats = (d->f.n * d->f.x.image + d->half) / (d->half ? 2 : 1);
+		floats += d->copy_floats;
+	}
+	if (d->half) {
+		set_pairs(d);
+		floats += d->pairs * k->dev->threads;
 	}
 	k->state = d;
 	k->ws_bytes = (size_t)floats * sizeof(float);
-	k->impl = "direct:avx512";
+	k->impl = d->half ? "direct:avx512_bf16" : "direct:avx512";
 	return 1;
 }
 
@@ -192,46 +225,82 @@ static uint16_t tile_mask(const struct direct *d, int64_t vector)
 /* A block of output pixels: rows of y counted through all images, and columns. */
 struct block {
 	const struct direct *d;
-	const float *x, *y;
+	const void *x, *y;
+	uint32_t *pairs;             /* half: of the tall side */
+	const void *tall[TILE_SEGMENTS];     /* half: rows before they were paired */
+	int64_t paired;              /* half: for so many tiles */
 	struct part rows, cols;
 };
 
+static const void *at(const struct direct *d, const void *p, int64_t i)
+{
+	return (const char *)p + i * (d->half ? 2 : 4);
+}
+
 /* The rows of pixels of the block for which kernel row (kd, kh) meets x. */
-static void find_rows(const struct block *b, int64_t kd, int64_t kh, struct tile_pixels *p)
+static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixels *p)
 {
 	const struct conv_frame *f = &b->d->f;
 	const int64_t height = f->y.size[HEIGHT], depth = f->y.size[DEPTH];
 
 	p->n = 0;
+	b->paired = 0;
 	for (int64_t r = b->rows.at; r < b->rows.at + b->rows.size; r++) {
 		const int64_t h = r % height, z = r / height % depth, n = r / height / depth;
 		const int64_t xh = conv_frame_at(f, HEIGHT, kh, h);
 		const int64_t xz = conv_frame_at(f, DEPTH, kd, z);
 		if (xh < 0 || xh >= f->x.size[HEIGHT] || xz < 0 || xz >= f->x.size[DEPTH])
 			continue;
-		const float *x = b->x + n * f->x.image + xz * f->x.step[DEPTH] +
-				 xh * f->x.step[HEIGHT];
-		const float *y = b->y + n * f->y.image + z * f->y.step[DEPTH] +
-				 h * f->y.step[HEIGHT];
+		const void *x = at(b->d, b->x, n * f->x.image + xz * f->x.step[DEPTH] +
+		                               xh * f->x.step[HEIGHT]);
+		const void *y = at(b->d, b->y, n * f->y.image + z * f->y.step[DEPTH] +
+		                               h * f->y.step[HEIGHT]);
 		p->wide[p->n] = b->d->s.wide_x ? x : y;
-		p->tall[p->n++] = b->d->s.wide_x ? y : x;
+		b->tall[p->n] = p->tall[p->n] = b->d->s.wide_x ? y : x;
+		p->n++;
 	}
 }
 
+/* Pairs the unit's channels of the rows found for n tiles, and has p point there. */
+static void pair_rows(struct block *b, const struct unit *u, int64_t n, struct tile_pixels *p)
+{
+	const struct direct *d = b->d;
+	const struct conv_frame *f = &d->f;
+	const bool y = d->s.wide_x;
+	const struct conv_range own = { b->cols.at, b->cols.at + b->cols.size };
+	const struct conv_range c = y ? own : conv_frame_reach(f, WIDTH, own);
+	struct tile_row r = { .n = c.hi - c.lo, .every = y ? 2 : 1, .partner = y ? 1 : f->stride[WIDTH] };
+
+	r.step = y ? f->y.step[WIDTH] : f->x.step[WIDTH];
+	for (int i = 0; i < p->n; i++) {
+		p->tall[i] = b->pairs + i * d->row_pairs;
+		for (int64_t t = 0; t < n; t++) {
+			const struct part rows = part_of(u->tall.size, n, t);
+			r.from = at(d, b->tall[i], c.lo * r.step + u->tall.at + rows.at);
+			r.channels = (int)rows.size;
+			tile_pair(&r, b->pairs + i * d->row_pairs + t * d->tile_pairs);
+		}
+	}
+	b->paired = n;
+}
+
+/* wide_at, tall_at: of the unit's first channels. */
 static void sum_tile(const struct direct *d, const struct unit *u, struct tile_pixels *p,
                      struct part v, int64_t wide_at, int64_t tall_at, float *sum)
 {
 	const int64_t first = u->wide.at + v.at;
 	const uint16_t mask = tile_mask(d, first + v.size - 1);
-	const int64_t most = tile_rows((int)v.size), n = (u->tall.size + most - 1) / most;
+	const int64_t n = tall_tiles(u->tall.size, v.size);
 
 	for (int64_t i = 0; i < n; i++) {
 		const struct part r = part_of(u->tall.size, n, i);
+		const int nv = (int)v.size, nr = (int)r.size;
 		if (i > 0)
 			p->wide_ahead = 0;
-		tile_outer((int)v.size, (int)r.size)(p, wide_at + first * TILE_VECTOR,
-		                                     tall_at + u->tall.at + r.at, mask,
-		                                     sum + r.at * v.size * TILE_VECTOR);
+		(d->half ? tile_outer_half(nv, nr) : tile_outer(nv, nr))(
+			p, wide_at + v.at * TILE_VECTOR,
+			tall_at + (d->half ? i * d->tile_pairs : r.at), mask,
+			sum + r.at * v.size * TILE_VECTOR);
 	}
 }
 
@@ -256,6 +325,20 @@ static void fetch_ahead(const struct block *b, struct tile_pixels *p, int64_t ro
 	p->tall_ahead = wide_x ? y : x;
 }
 
+/* Where the unit's channels of the tall side stand, in row elements or pairs, for column c of y and
+ * tap k. */
+static int64_t tall_place(const struct block *b, const struct unit *u, int64_t k, int64_t c)
+{
+	const struct direct *d = b->d;
+	const struct conv_frame *f = &d->f;
+	const int64_t x = conv_frame_at(f, WIDTH, k, c);
+
+	if (!d->half)
+		return u->tall.at + (d->s.wide_x ? c * f->y.step[WIDTH] : x * f->x.step[WIDTH]);
+	const struct conv_range own = { b->cols.at, b->cols.at + b->cols.size };
+	return TILE_VECTOR * (d->s.wide_x ? (c - own.lo) / 2 : x - conv_frame_reach(f, WIDTH, own).lo);
+}
+
 /* All taps of kernel row number `row` over the rows found, for one wide tile. */
 static void sum_row(const struct block *b, const struct unit *u, struct tile_pixels *p,
                     struct part v, int64_t row, float *sum)
@@ -273,13 +356,15 @@ static void sum_row(const struct block *b, const struct unit *u, struct tile_pix
 		const int64_t x = conv_frame_at(f, WIDTH, k, c.lo) * f->x.step[WIDTH];
 		const int64_t y = c.lo * f->y.step[WIDTH];
 		p->len = c.hi - c.lo;
+		p->head = d->s.wide_x && (c.lo - b->cols.at) % 2;
 		fetch_ahead(b, p, row, k, v.at == 0);
-		sum_tile(d, u, p, v, d->s.wide_x ? x : y, d->s.wide_x ? y : x,
+		sum_tile(d, u, p, v, u->wide.at * TILE_VECTOR + (d->s.wide_x ? x : y),
+		         tall_place(b, u, k, c.lo),
 		         tile_sums(d, u, v, row * f->kernel[WIDTH] + k, sum));
 	}
 }
 
-static void sum_block(const struct block *b, const struct unit *u, float *sum)
+static void sum_block(struct block *b, const struct unit *u, float *sum)
 {
 	const struct conv_frame *f = &b->d->f;
 	const int64_t xstep = f->stride[WIDTH] * f->x.step[WIDTH], ystep = f->y.step[WIDTH];
@@ -288,10 +373,17 @@ static void sum_block(const struct block *b, const struct unit *u, float *sum)
 
 	p.wide_step = b->d->s.wide_x ? xstep : ystep;
 	p.tall_step = b->d->s.wide_x ? ystep : xstep;
+	if (b->d->half)
+		p.tall_step = TILE_VECTOR * (b->d->s.wide_x ? 1 : 2 * f->stride[WIDTH]);
 	for (int64_t row = 0; row < f->kernel[DEPTH] * f->kernel[HEIGHT]; row++) {
 		find_rows(b, row / f->kernel[HEIGHT], row % f->kernel[HEIGHT], &p);
-		for (int64_t i = 0; i < tiles && p.n; i++)
-			sum_row(b, u, &p, conv_split_tile(u->wide.size, i), row, sum);
+		for (int64_t i = 0; i < tiles && p.n; i++) {
+			const struct part v = conv_split_tile(u->wide.size, i);
+			const int64_t n = tall_tiles(u->tall.size, v.size);
+			if (b->d->half && b->paired != n)
+				pair_rows(b, u, n, &p);
+			sum_row(b, u, &p, v, row, sum);
+		}
 	}
 }
 
@@ -304,26 +396,47 @@ static struct part bias_part(const struct direct *d, const struct unit *u)
 	return (struct part){ at, at + size < d->s.wide ? size : d->s.wide - at };
 }
 
-static void sum_bias(const struct block *b, struct part c, float *restrict sum)
+SIMD_CLONES static void add_pixel(const float *restrict y, int64_t n, float *restrict sum)
+{
+	for (int64_t k = 0; k < n; k++)
+		sum[k] += y[k];
+}
+
+SIMD_CLONES static void add_pixel_half(const uint16_t *restrict y, int64_t n, float *restrict sum)
+{
+	for (int64_t k = 0; k < n; k++) {
+		const union {
+			uint32_t u;
+			float f;
+		} v = { (uint32_t)y[k] << 16 };
+		sum[k] += v.f;
+	}
+}
+
+static void sum_bias(const struct block *b, struct part c, float *sum)
 {
 	const struct conv_frame *f = &b->d->f;
 	const int64_t height = f->y.size[HEIGHT], depth = f->y.size[DEPTH];
 
 	for (int64_t r = b->rows.at; r < b->rows.at + b->rows.size; r++) {
-		const float *restrict y = b->y + r / height / depth * f->y.image +
-					  r / height % depth * f->y.step[DEPTH] +
-					  r % height * f->y.step[HEIGHT] +
-					  b->cols.at * f->y.step[WIDTH] + c.at;
-		for (int64_t i = 0; i < b->cols.size; i++, y += f->y.step[WIDTH])
-			for (int64_t k = 0; k < c.size; k++)
-				sum[k] += y[k];
+		const int64_t row = r / height / depth * f->y.image +
+				    r / height % depth * f->y.step[DEPTH] +
+				    r % height * f->y.step[HEIGHT] + c.at;
+		for (int64_t i = 0; i < b->cols.size; i++) {
+			const void *y = at(b->d, b->y, row + (b->cols.at + i) * f->y.step[WIDTH]);
+			if (b->d->half)
+				add_pixel_half(y, c.size, sum);
+			else
+				add_pixel(y, c.size, sum);
+		}
 	}
 }
 
-static void sum_unit(const struct direct *d, const struct unit *u, const float *x, const float *y,
-                     float *sum)
+static void sum_unit(const struct direct *d, const struct unit *u, const struct conv_args *a,
+                     uint32_t *pairs, float *sum)
 {
-	struct block b = { .d = d, .x = x, .y = y };
+	struct block b = { .d = d, .x = a->x, .y = a->y,
+			   .pairs = pairs + omp_get_thread_num() * d->pairs };
 
 	memset(sum, 0, sizeof *sum * (size_t)d->unit_floats);
 	for (int64_t i = u->blocks.at; i < u->blocks.at + u->blocks.size; i++) {
@@ -390,7 +503,8 @@ static void store_bias(const struct direct *d, const struct unit *u, const float
 	memcpy(bias + c.at, sum + d->unit_floats - d->bias_floats, sizeof *sum * (size_t)c.size);
 }
 
-static void run_chunks(const struct direct *d, const struct conv_args *a, float *sums)
+static void run_chunks(const struct direct *d, const struct conv_args *a, uint32_t *pairs,
+                       float *sums)
 {
 	const int64_t groups = d->s.tall_groups * d->s.wide_groups, taps = d->s.taps;
 
@@ -398,7 +512,7 @@ static void run_chunks(const struct direct *d, const struct conv_args *a, float 
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < groups * d->s.chunks; i++) {
 		const struct unit u = unit_at(d, i);
-		sum_unit(d, &u, a->x, a->y, sums + i * d->unit_floats);
+		sum_unit(d, &u, a, pairs, sums + i * d->unit_floats);
 	}
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < groups * taps; i++) {
@@ -418,13 +532,14 @@ static void run_chunks(const struct direct *d, const struct conv_args *a, float 
 	}
 }
 
-static void run_groups(const struct direct *d, const struct conv_args *a, float *sums)
+static void run_groups(const struct direct *d, const struct conv_args *a, uint32_t *pairs,
+                       float *sums)
 {
 #pragma omp parallel for schedule(dynamic)
 	for (int64_t i = 0; i < d->s.tall_groups * d->s.wide_groups; i++) {
 		const struct unit u = unit_at(d, i);
 		float *sum = sums + omp_get_thread_num() * d->unit_floats;
-		sum_unit(d, &u, a->x, a->y, sum);
+		sum_unit(d, &u, a, pairs, sum);
 		for (int64_t tap = 0; tap < d->s.taps; tap++)
 			store_tap(d, &u, tap, sum, a->w);
 		if (u.bias)
@@ -433,23 +548,23 @@ static void run_groups(const struct direct *d, const struct conv_args *a, float 
 }
 
 /* Rows of x with zeros at both ends, as wide as the windows reach. */
-static void copy_rows(const struct direct *d, const float *x, float *to)
+static void copy_rows(const struct direct *d, const void *x, void *copy)
 {
 	const struct conv_frame *f = &d->f, *o = &d->original;
 	const int64_t rows = f->n * f->x.size[DEPTH] * f->x.size[HEIGHT];
 	const int64_t columns = f->x.step[HEIGHT] / f->ci;
+	const size_t pixel = (size_t)f->ci * (d->half ? 2 : 4);
 
 #pragma omp parallel for schedule(static)
 	for (int64_t r = 0; r < rows; r++) {
-		const float *from = x + r * o->x.step[HEIGHT];
-		float *row = to + r * f->x.step[HEIGHT];
-		for (int64_t i = 0; i < columns; i++, row += f->ci) {
-			const int64_t at = i - o->pad[WIDTH];
-			if (at >= 0 && at < o->x.size[WIDTH])
-				memcpy(row, from + at * o->x.step[WIDTH],
-				       sizeof *row * (size_t)f->ci);
+		char *to = (char *)copy + (size_t)(r * columns) * pixel;
+		for (int64_t i = 0; i < columns; i++, to += pixel) {
+			const int64_t column = i - o->pad[WIDTH];
+			const int64_t from = r * o->x.step[HEIGHT] + column * o->x.step[WIDTH];
+			if (column >= 0 && column < o->x.size[WIDTH])
+				memcpy(to, at(d, x, from), pixel);
 			else
-				memset(row, 0, sizeof *row * (size_t)f->ci);
+				memset(to, 0, pixel);
 		}
 	}
 }
@@ -458,19 +573,21 @@ static int run(const struct kplan *k, const struct kargs *args)
 {
 	const struct direct *d = k->state;
 	struct conv_args a = conv_args_get(d->base.kind, k, args);
-	float *sums = args->ws;
+	float *sums = args->ws, *copy = sums + d->sums * d->unit_floats;
+	uint32_t *pairs = args->ws;
 
+	pairs += d->sums * d->unit_floats;
 	if (d->s.merged) {
-		float *copy = sums + d->sums * d->unit_floats;
 		copy_rows(d, a.x, copy);
 		a.x = copy;
+		pairs += d->copy_floats;
 	}
 	if (!d->w.dense)
 		memset(a.w, 0, sizeof(float) * (size_t)d->w.elements);
 	if (d->s.chunks > 1)
-		run_chunks(d, &a, sums);
+		run_chunks(d, &a, pairs, sums);
 	else
-		run_groups(d, &a, sums);
+		run_groups(d, &a, pairs, sums);
 	return 0;
 }
 

@@ -87,3 +87,11 @@ struct conv_range conv_frame_range(const struct conv_frame *f, int axis, int64_t
 		r.lo = clamp((-at + stride - 1) / stride, r.hi);
 	return r;
 }
+
+struct conv_range conv_frame_reach(const struct conv_frame *f, int axis, struct conv_range r)
+{
+	const int64_t size = f->x.size[axis];
+	const int64_t end = conv_frame_at(f, axis, f->kernel[axis] - 1, r.hi - 1) + 1;
+
+	return (struct conv_range){ clamp(conv_frame_at(f, axis, 0, r.lo), size), clamp(end, size) };
+}

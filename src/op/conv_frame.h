@@ -32,6 +32,8 @@ struct conv_range {
 	int64_t lo, hi;
 };
 struct conv_range conv_frame_range(const struct conv_frame *f, int axis, int64_t k);
+/* The places of x that those of y in r meet with any tap. */
+struct conv_range conv_frame_reach(const struct conv_frame *f, int axis, struct conv_range r);
 /* Where tap k finds x for place i of y along the axis. */
 static inline int64_t conv_frame_at(const struct conv_frame *f, int axis, int64_t k, int64_t i)
 {

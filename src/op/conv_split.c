@@ -15,6 +15,8 @@
 #define CORES 2.0              /* the model's machine */
 #define SUM_BYTES (384 << 10)  /* of a group */
 #define FILL_RATE 14.0         /* bytes a cycle from beyond L2, both cores reading */
+#define HALF_FACTOR 1.5        /* bf16: what tiles take in whole steps, over what they could */
+#define PAIR 2.0               /* cycles for a pixel of a tile */
 #define BLOCK_PIXELS 192
 #define ALIAS 1024             /* floats: pixels that far apart share a few lines of L1 */
 #define ALIAS_FACTOR 1.2
@@ -34,23 +36,26 @@ struct part conv_split_tile(int64_t vectors, int64_t i)
 	return (struct part){ 2 * i, last ? vectors - 2 * i : 2 };
 }
 
-/* Cycles for each pixel of a tile: multiply-adds, loads, or the latency of a sum. */
-static double tile_cycles(int64_t rows, int64_t v)
+/* Cycles for each pixel of a tile: multiply-adds, loads, or the latency of a sum; of bf16 for half a
+ * pair. */
+static double tile_cycles(bool half, int64_t rows, int64_t v)
 {
-	const double fma = 0.5 * (double)(rows * v), loads = 0.5 * (double)(rows + v);
+	const double fma = 0.5 * (double)(rows * v), loads = 0.5 * (double)(rows + v * (half ? 2 : 1));
+	if (half)
+		return 0.5 * (fmax(6, fmax(fma, loads)) + 1);
 	return fmax(4, fmax(fma, loads)) + 0.3;
 }
 
 /* Cycles for each pixel and tap of a group of this size. */
-static double group_cycles(int64_t tall, int64_t vectors)
+static double group_cycles(bool half, int64_t tall, int64_t vectors)
 {
 	double sum = 0;
 	for (int64_t i = 0; i < conv_split_tiles(vectors); i++) {
 		const int64_t v = conv_split_tile(vectors, i).size;
 		const int64_t n = (tall + tile_rows((int)v) - 1) / tile_rows((int)v);
 		const int64_t rows = tall / n, taller = tall % n;
-		sum += (double)taller * tile_cycles(rows + 1, v);
-		sum += (double)(n - taller) * tile_cycles(rows, v);
+		sum += (double)taller * tile_cycles(half, rows + 1, v);
+		sum += (double)(n - taller) * tile_cycles(half, rows, v);
 	}
 	return sum;
 }
@@ -100,7 +105,8 @@ static double all_cycles(const struct conv_split *s)
 		const int64_t nt = i & 1 ? more_tall : s->tall_groups - more_tall;
 		const int64_t nw = i & 2 ? more_wide : s->wide_groups - more_wide;
 		if (nt && nw)
-			sum += (double)(nt * nw) * group_cycles(tall + (i & 1), wide + (i >> 1));
+			sum += (double)(nt * nw) *
+			       group_cycles(s->half, tall + (i & 1), wide + (i >> 1));
 	}
 	return sum;
 }
@@ -128,12 +134,16 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 	const double units = tall_groups * wide_groups * (double)s->chunks;
 	const double wide = (double)(s->vectors * TILE_VECTOR);
 	const double sums = (double)s->tall * wide * (double)s->taps;
-	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used;
+	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used * (s->half ? HALF_FACTOR : 1);
 
 	if (f->x.step[WIDTH] % ALIAS == 0 || f->y.step[WIDTH] % ALIAS == 0)
 		cycles *= ALIAS_FACTOR;
-	cycles += 4 * pixels * ((double)s->tall * wide_groups + wide * tall_groups) / FILL_RATE;
-	cycles += sums * (3.5 + 0.7 * (double)s->chunks);
+	cycles += (s->half ? 2 : 4) * pixels *
+		  ((double)s->tall * wide_groups + wide * tall_groups) / FILL_RATE;
+	if (s->half)
+		cycles += pixels * wide_groups * (double)s->pairings *
+			  (tall_groups + (double)s->tall / TILE_MAXROWS) * PAIR;
+	cycles += sums * ((s->half ? 1.1 : 3.5) + 0.7 * (double)s->chunks);
 	s->seconds = cycles * (1 + 0.5 / units) / (CORES * HZ) + 4e-6;
 }
 
@@ -168,11 +178,13 @@ static void set_groups(struct conv_split *s, const struct conv_frame *f)
 
 static void try_sides(struct conv_split *best, const struct conv_frame *f, bool wide_x, bool merged)
 {
-	struct conv_split s = { .wide_x = wide_x, .merged = merged, .used = best->used };
+	struct conv_split s = { .wide_x = wide_x, .merged = merged, .used = best->used,
+				.half = best->half };
 
 	s.tall = wide_x ? f->co : f->ci;
 	s.wide = wide_x ? f->ci : f->co;
 	s.taps = conv_frame_taps(f);
+	s.pairings = f->kernel[DEPTH] * f->kernel[HEIGHT] * (wide_x ? 1 : 2 * f->stride[WIDTH]);
 	if (merged) {
 		s.tall *= f->kernel[WIDTH];
 		s.taps /= f->kernel[WIDTH];
@@ -184,11 +196,12 @@ static void try_sides(struct conv_split *best, const struct conv_frame *f, bool 
 		*best = s;
 }
 
-void conv_split_make(struct conv_split *s, const struct conv_frame *f)
+void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool half)
 {
 	const int64_t merged = f->ci * f->kernel[WIDTH];
 
 	s->seconds = INFINITY;
+	s->half = half;
 	s->used = used_part(f);
 	try_sides(s, f, false, false);
 	try_sides(s, f, true, false);

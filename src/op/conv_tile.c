@@ -46,7 +46,8 @@ TILE void outer(const int nv, const int rows, const struct tile_pixels *p, int64
 		for (int v = 0; v < nv; v++)
 			s[r][v] = _mm512_setzero_ps();
 	for (int seg = 0; seg < p->n; seg++) {
-		const float *wide = p->wide[seg] + wide_at, *tall = p->tall[seg] + tall_at;
+		const float *wide = (const float *)p->wide[seg] + wide_at;
+		const float *tall = (const float *)p->tall[seg] + tall_at;
 		for (int64_t i = 0; i < p->len; i++) {
 			SIMD_UNROLL
 			for (int v = 0; v < nv; v++) {
@@ -81,26 +82,9 @@ TILE void outer(const int nv, const int rows, const struct tile_pixels *p, int64
 	{                                                                                        \
 		outer(v, r, p, wide_at, tall_at, mask, sum);                                     \
 	}
-#define OUTER_1_TO_9(v)                                                                          \
-	OUTER(v, 1) OUTER(v, 2) OUTER(v, 3) OUTER(v, 4) OUTER(v, 5) OUTER(v, 6) OUTER(v, 7)      \
-	OUTER(v, 8) OUTER(v, 9)
-#define OUTER_10_TO_14(v) OUTER(v, 10) OUTER(v, 11) OUTER(v, 12) OUTER(v, 13) OUTER(v, 14)
+TILE_ALL(OUTER)
 
-OUTER_1_TO_9(1)
-OUTER_10_TO_14(1)
-OUTER_1_TO_9(2)
-OUTER_10_TO_14(2)
-OUTER_1_TO_9(3)
-
-#define NAMES_1_TO_9(f)                                                                          \
-	f##_1, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9
-#define NAMES_10_TO_14(f) f##_10, f##_11, f##_12, f##_13, f##_14
-
-static tile_outer_fn *const outers[TILE_MAXV][TILE_MAXROWS] = {
-	{ NAMES_1_TO_9(outer_1), NAMES_10_TO_14(outer_1) },
-	{ NAMES_1_TO_9(outer_2), NAMES_10_TO_14(outer_2) },
-	{ NAMES_1_TO_9(outer_3) },
-};
+static tile_outer_fn *const outers[TILE_MAXV][TILE_MAXROWS] = TILE_TABLE(outer);
 
 tile_outer_fn *tile_outer(int v, int rows)
 {

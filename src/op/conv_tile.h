@@ -26,9 +26,10 @@ struct tile_pixels {
 	int n;
 	int64_t len;
 	int64_t wide_step, tall_step;        /* from pixel to pixel */
+	bool head;                           /* pairs: the first pixel is the second one of its pair */
 	/* Where a pixel is that is wanted soon, to be brought into cache; 0: none. */
 	int64_t wide_ahead, tall_ahead;
-	const float *wide[TILE_SEGMENTS], *tall[TILE_SEGMENTS];
+	const void *wide[TILE_SEGMENTS], *tall[TILE_SEGMENTS];
 };
 
 /* sum[r][c] += over the pixels, tall[r] * wide[c]; sum is dense, rows x 16 v. wide_at, tall_at are
@@ -36,5 +37,35 @@ struct tile_pixels {
 typedef void tile_outer_fn(const struct tile_pixels *p, int64_t wide_at, int64_t tall_at,
                            uint16_t mask, float *sum);
 tile_outer_fn *tile_outer(int v, int rows);
+
+/* The same for a wide side of bf16 and a tall side of pairs of bf16, which tile_pair() has made:
+ * tall_step is from pair to pair, and pixels are taken two at a time. */
+bool tile_half_supported(void);
+tile_outer_fn *tile_outer_half(int v, int rows);
+
+/* n pixels of bf16, `step` from one to the next. Pairs are made of pixel i and its partner, so many
+ * pixels on (0 past the end), for i = 0, every, 2 every, ...: a line of TILE_VECTOR each. */
+struct tile_row {
+	const uint16_t *from;
+	int64_t step, n, every, partner;
+	int channels;                /* up to TILE_VECTOR; the others are 0 */
+};
+void tile_pair(const struct tile_row *r, uint32_t *to);
+
+/* Every size of a tile: f(v, rows), and the table of the functions of that name. */
+#define TILE_1_TO_9(f, v)                                                                        \
+	f(v, 1) f(v, 2) f(v, 3) f(v, 4) f(v, 5) f(v, 6) f(v, 7) f(v, 8) f(v, 9)
+#define TILE_10_TO_14(f, v) f(v, 10) f(v, 11) f(v, 12) f(v, 13) f(v, 14)
+#define TILE_ALL(f)                                                                              \
+	TILE_1_TO_9(f, 1) TILE_10_TO_14(f, 1) TILE_1_TO_9(f, 2) TILE_10_TO_14(f, 2) TILE_1_TO_9(f, 3)
+#define TILE_NAMES_9(f)                                                                          \
+	f##_1, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9
+#define TILE_NAMES_14(f) f##_10, f##_11, f##_12, f##_13, f##_14
+#define TILE_TABLE(f)                                                                            \
+	{                                                                                        \
+		{ TILE_NAMES_9(f##_1), TILE_NAMES_14(f##_1) },                                   \
+		{ TILE_NAMES_9(f##_2), TILE_NAMES_14(f##_2) },                                   \
+		{ TILE_NAMES_9(f##_3) },                                                         \
+	}
 
 #endif
