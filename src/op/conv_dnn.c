@@ -179,7 +179,7 @@ static double rate(const struct conv_task *t)
 	if (t->kind == CONV_BACKWARD_WEIGHTS)
 		return weights_rate(g, half);
 	if (half)
-		return g->ci < 32 || g->co < 32 ? 340e9 : 430e9;
+		return g->ci < 32 || g->co < 32 ? 340e9 : t->kind == CONV_FORWARD ? 430e9 : 390e9;
 	return t->kind == CONV_FORWARD ? 215e9 : 185e9;
 }
 

@@ -278,7 +278,7 @@ static double v_seconds(const struct wino *w)
 static double u_seconds(const struct wino *w)
 {
 	const double bytes = u_bytes(w);
-	return bytes / (bytes > FEW_BYTES ? 8e9 : 25e9);
+	return bytes / (bytes > FEW_BYTES ? 16e9 : 25e9);
 }
 
 /* Sums go to memory once, and once more if there are several. */
