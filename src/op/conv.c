@@ -351,6 +351,7 @@ static const char *const conv_samples[] = {
 	"1x33x2x3x5 2x33x2x3x3! ; dilation: [2, 1, 1], pad_lo: [3, 1, 0], pad_hi: [0, 1, 2]",
 	"1x1x5x4x4 16x1x3x3x3! 16! ; stride: 2, pad_lo: 1, pad_hi: 0",
 	"1x16x3x3x3 16x1x2x2x2! ; groups: 16",
+	"1x35x7x6 35x1x3x3! 35! ; groups: 35, dilation: 2, pad_lo: 2, pad_hi: 2",
 	"1x5x7 16x5x3! 16! ; stride: 2, pad_lo: 1, pad_hi: 1",
 	NULL
 };
@@ -369,6 +370,8 @@ static const char *const grad_input_samples[] = {
 	"1x33x3x3x5 33x2x2x3x3! ; dilation: [2, 1, 1], pad_lo: [3, 1, 0], pad_hi: [0, 1, 2], "
 	"input_size: [2, 3, 5]",
 	"1x16x3x2x2 16x3x2x2x2! ; stride: 2, input_size: [6, 4, 5]",
+	"1x35x4x3 35x1x3x3! ; groups: 35, stride: 2, dilation: 2, pad_lo: 2, pad_hi: 2, "
+	"input_size: [7, 6]",
 	"1x16x4 16x5x3! 5! ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: 7",
 	NULL
 };
@@ -393,6 +396,8 @@ static const char *const grad_weight_samples[] = {
 	"1x33x2x3x5 1x2x3x3x5 ; dilation: [2, 1, 1], pad_lo: [3, 1, 0], pad_hi: [0, 1, 2], "
 	"kernel: [2, 3, 3]",
 	"2x2x5x6x7 2x20x5x6x7 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"2x35x7x6 2x35x4x3 ; groups: 35, stride: 2, dilation: 2, pad_lo: 2, pad_hi: 2, kernel: 3, "
+	"bias: true",
 	"2x16x4x6x4 2x16x2x3x2 ; stride: 2, kernel: 2",
 	NULL
 };

@@ -171,11 +171,26 @@ static double weights_rate(const struct conv_geom *g, bool half)
 	return dilated ? 150e9 : least < 32 ? 170e9 : least < 64 ? 200e9 : 220e9;
 }
 
+/* As many groups as channels: bound by memory, and without code for gradients of dilated ones. */
+static double depthwise_rate(const struct conv_task *t)
+{
+	const bool half = t->dtype == DTYPE_BF16, forward = t->kind == CONV_FORWARD;
+
+	for (int i = 0; i < t->geom.ns && !forward; i++)
+		if (t->geom.dilation[i] > 1)
+			return 2e9;
+	if (t->kind == CONV_BACKWARD_WEIGHTS)
+		return half ? 120e9 : 90e9;
+	return half ? 160e9 : 90e9;
+}
+
 static double rate(const struct conv_task *t)
 {
 	const struct conv_geom *g = &t->geom;
 	const bool half = t->dtype == DTYPE_BF16;
 
+	if (g->groups > 1 && g->groups == g->ci && g->ci == g->co)
+		return depthwise_rate(t);
 	if (t->kind == CONV_BACKWARD_WEIGHTS)
 		return weights_rate(g, half);
 	if (half)
