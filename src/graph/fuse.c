@@ -8,7 +8,7 @@
  *   from   t = relu_grad z d ; p q u = batch_norm_grad x t g m s
  *   to     p q u = batch_norm_relu_grad x d g b m s
  *
- * The last term of `from` is looked for; the others are found as producers of what is known by
+ * A dash stands for an optional input that is left out. The last term of `from` is looked for; the others are found as producers of what is known by
  * then. A tensor that `to` does not make must have no reader but the nodes replaced. Attributes carry
  * over by their names, and those of one name must agree in `given` and `from`. The operands of add
  * may be swapped: the one made later is tried first, so that of two that fit the sum is made where
@@ -70,11 +70,12 @@ static const struct rule rules[] = {
 	  "o q u = batch_norm_relu_grad x d g b m s a" },
 	{ CPU, NULL, "p q u = batch_norm_grad x d g m s ; o = add p a",
 	  "o q u = batch_norm_grad x d g m s a" },
+	{ CPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_add y w - a" },
 };
 
 /* --- rows as terms --- */
 
-enum { LETTERS = 26, MAX_TENSORS = 8, MAX_TERMS = 4 };
+enum { NO_LETTER = 26, LETTERS = 27, MAX_TENSORS = 8, MAX_TERMS = 4 };
 
 struct term {
 	char op[40];
@@ -92,9 +93,10 @@ static const char *parse_letters(const char *s, int *list, int *n)
 {
 	while (*s == ' ')
 		s++;
-	for (; *s >= 'a' && *s <= 'z' && (s[1] == ' ' || s[1] == '\0'); s += strspn(s, " ")) {
+	for (; ((*s >= 'a' && *s <= 'z') || *s == '-') && (s[1] == ' ' || s[1] == '\0'); s += strspn(s, " ")) {
 		BUG_IF(*n == MAX_TENSORS, "too many tensors before '%s'", s);
-		list[(*n)++] = *s++ - 'a';
+		list[(*n)++] = *s == '-' ? NO_LETTER : *s - 'a';
+		s++;
 	}
 	return s;
 }
@@ -202,7 +204,7 @@ static bool find(const struct graph *g, struct match *m, struct node *last)
 	struct node *n;
 
 	for (int i = 0; i < LETTERS; i++)
-		m->bind[i] = UNBOUND;
+		m->bind[i] = i == NO_LETTER ? NONE : UNBOUND;
 	m->adds = 0;
 	for (int k = p->nfrom - 1; k >= 0; k--) {
 		n = m->node[k] = k == p->nfrom - 1 ? last : producer_of(g, m, &p->from[k]);
@@ -369,6 +371,15 @@ static const struct node *widest(const struct match *m)
 	return n;
 }
 
+/* The attributes of a replaced node that has the new op's very table, or NULL. */
+static const void *same_attr(const struct match *m, const struct op *op)
+{
+	for (int k = 0; k < m->p->nfrom; k++)
+		if (m->node[k]->op->attrs == op->attrs)
+			return m->node[k]->attr;
+	return NULL;
+}
+
 /* The attributes of the new op: the defaults, then what the replaced nodes say. False if one of
  * them says what the new op cannot. */
 static int make_attr(struct graph *g, const struct match *m, void **out, bool *fits)
@@ -379,8 +390,12 @@ static int make_attr(struct graph *g, const struct match *m, void **out, bool *f
 	*fits = true;
 	BUG_IF(!op, "no op is called '%s'", m->p->to->op);
 	if (op->attr_size) {
+		const void *same = same_attr(m, op);
 		*out = arena_alloc(g->arena, op->attr_size);
-		TRY(schema_read(g->arena, NULL, op->attrs, op->name, &widest(m)->loc, *out));
+		if (same)
+			memcpy(*out, same, op->attr_size);
+		else
+			TRY(schema_read(g->arena, NULL, op->attrs, op->name, &widest(m)->loc, *out));
 	}
 	for (int k = 0; k < m->p->nfrom; k++)
 		*fits &= attr_carry(op, *out, m->node[k]->op, m->node[k]->attr);

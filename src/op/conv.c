@@ -8,7 +8,8 @@
  *   conv_grad_weight  dw[o,i,t] = sum_{n,p} x[n,i,q] dy[n,o,p],   dbias[o] = sum_{n,p} dy[n,o,p]
  *
  * where q = p stride + t dilation - pad_lo is what tap t of the window at p reads of the input.
- * The middle one is also the transposed convolution (its bias is for that). The form <y, w, x> is
+ * The middle one is also the transposed convolution (its bias is for that), and conv_grad_input_add
+ * adds it to what the gradient is so far. The form <y, w, x> is
  * trilinear, so the gradient of each is made of the other two and can be differentiated again. */
 #include "op/conv.h"
 
@@ -91,6 +92,19 @@ static int conv_shape(struct graph *g, struct node *n)
 static int grad_input_shape(struct graph *g, struct node *n)
 {
 	return shape(g, n, CONV_BACKWARD_DATA);
+}
+
+/* in[3]: what is added. */
+static int grad_input_add_shape(struct graph *g, struct node *n)
+{
+	char sum[SHAPE_TEXT], dx[SHAPE_TEXT];
+	TRY(shape(g, n, CONV_BACKWARD_DATA));
+	if (n->nin < 4 || n->in[3] == NONE)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' has nothing to add to", n->op->name);
+	if (shape_equal(node_in_shape(g, n, 3), node_out_shape(g, n, 0)))
+		return 0;
+	return ERR(E_SHAPE, &g->cur_loc, "'%s' cannot add %s to %s", n->op->name,
+	           shape_text(node_in_shape(g, n, 3), sum), shape_text(node_out_shape(g, n, 0), dx));
 }
 
 static int grad_weight_shape(struct graph *g, struct node *n)
@@ -176,6 +190,13 @@ static int grad_input_grad(struct graph *g, const struct node *n, const tid *dz,
 	if (wants(g, n, 1))
 		TRY(emit_grad_weight(g, n->attr, dz[0], v, w, &dx[1], NULL));
 	return wants(g, n, 2) ? emit_channel_sum(g, dz[0], &dx[2]) : 0;
+}
+
+static int grad_input_add_grad(struct graph *g, const struct node *n, const tid *dz, tid *dx)
+{
+	TRY(grad_input_grad(g, n, dz, dx));
+	dx[3] = dz[0];
+	return 0;
 }
 
 /* (dw, dbias) = conv_grad_weight(x, v); d[0] and d[1] are the gradients of these, either may be
@@ -296,7 +317,7 @@ static void start_planes(double *y, int64_t n, int64_t channels, int64_t size, c
 
 static double *bias_in(const struct kplan *k, const struct kargs *a)
 {
-	return k->n->nin > 2 ? a->in[2] : NULL;
+	return k->n->nin > 2 ? a->in[2] : NULL;      /* NULL where it is left out, too */
 }
 
 static int conv_reference(const struct kplan *k, const struct kargs *a)
@@ -312,6 +333,19 @@ static int grad_input_reference(const struct kplan *k, const struct kargs *a)
 	const struct conv_geom c = conv_geom_get(k->g, k->n, CONV_BACKWARD_DATA);
 	start_planes(a->out[0], c.n, c.ci, volume(c.in), bias_in(k, a));
 	correlate(&c, CONV_BACKWARD_DATA, a->out[0], a->in[1], a->in[0]);
+	return 0;
+}
+
+static int grad_input_add_reference(const struct kplan *k, const struct kargs *a)
+{
+	const struct conv_geom c = conv_geom_get(k->g, k->n, CONV_BACKWARD_DATA);
+	const struct shape s = conv_x_shape(&c);
+	const int64_t n = shape_count(&s), size = volume(c.in);
+	const double *sum = a->in[3], *bias = bias_in(k, a);
+	double *dx = a->out[0];
+	for (int64_t i = 0; i < n; i++)
+		dx[i] = sum[i] + (bias ? bias[i / size % c.ci] : 0);
+	correlate(&c, CONV_BACKWARD_DATA, dx, a->in[1], a->in[0]);
 	return 0;
 }
 
@@ -376,6 +410,18 @@ static const char *const grad_input_samples[] = {
 	NULL
 };
 
+static const char *const grad_input_add_samples[] = {
+	"2x5x3x4 5x3x3x3! - 2x3x5x6 ; input_size: [5, 6]",
+	"2x5x4x3 5x3x3x3! 3! 2x3x7x6 ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 6]",
+	"1x48x4x3 48x16x1x1! - 1x16x4x3 ; input_size: [4, 3]",
+	"1x16x6x6 16x1x3x3! 1! 1x1x6x6 ; pad_lo: 1, pad_hi: 1, input_size: 6",
+	"2x16x4x5 16x1x3x3! - 2x16x4x5 ; groups: 16, pad_lo: 1, pad_hi: 1, input_size: [4, 5]",
+	"1x20x9x11 20x33x5x5! 33! 1x33x9x11 ; pad_lo: 2, pad_hi: 2, input_size: [9, 11]",
+	"1x2x3x6x5 2x17x3x3x3! - 1x17x3x6x5 ; pad_lo: 1, pad_hi: 1, input_size: [3, 6, 5]",
+	"1x16x4 16x5x3! 5! 1x5x7 ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: 7",
+	NULL
+};
+
 static const char *const grad_weight_samples[] = {
 	"2x3x5x6 2x5x3x4 ; kernel: 3",
 	"2x3x7x6 2x5x4x3 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
@@ -434,6 +480,20 @@ static const struct op conv_grad_input = {
 	.samples = grad_input_samples,
 };
 
+static const struct op conv_grad_input_add = {
+	.name = "conv_grad_input_add",
+	.doc = "conv_grad_input, which may have no bias, plus the fourth input: a sum of gradients, made in place",
+	.flags = OP_COUNTED,
+	.min_in = 2, .max_in = 4, .nout = 1, .inplace = 1u << 3,
+	.attr_size = sizeof(struct conv_attr), .attrs = grad_input_fields,
+	.shape = grad_input_add_shape, .grad = grad_input_add_grad, .cost = grad_input_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_input_add_reference },
+		[BACKEND_CPU] = CONV_CPU_TAKING(conv_grad_input, 1, NULL, 3 | 1u << 3),
+	},
+	.samples = grad_input_add_samples,
+};
+
 static const struct op conv_grad_weight = {
 	.name = "conv_grad_weight",
 	.doc = "gradients of conv to its weights and, if asked for, its bias",
@@ -450,4 +510,4 @@ static const struct op conv_grad_weight = {
 	.samples = grad_weight_samples,
 };
 
-OPSET(conv, &conv, &conv_grad_input, &conv_grad_weight);
+OPSET(conv, &conv, &conv_grad_input, &conv_grad_input_add, &conv_grad_weight);

@@ -20,6 +20,10 @@ struct conv_task {
 	enum conv_kind kind;
 	struct conv_geom geom;
 	bool bias;               /* there is one: added to the result, or its gradient made */
+	bool sum;                /* of kind CONV_BACKWARD_DATA: another tensor is added to the result, which may
+	                            take its place; then its type, and elements from pixel to pixel (plan) */
+	enum dtype sum_dtype;
+	int64_t sum_px;
 	enum dtype dtype;        /* of what is multiplied: f32 or bf16 */
 	enum dtype result;       /* f32; of bf16 products, except gradients of weights, bf16 too */
 	const struct node *n;
@@ -45,9 +49,9 @@ struct conv_kernel {
 	enum conv_kind kind;
 };
 
-/* Arguments by the geometry's names; bias NULL: none. */
+/* Arguments by the geometry's names; bias, sum NULL: none. */
 struct conv_args {
-	void *x, *w, *y, *bias;
+	void *x, *w, *y, *bias, *sum;
 };
 struct conv_args conv_args_get(enum conv_kind kind, const struct kplan *k, const struct kargs *a);
 

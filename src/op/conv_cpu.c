@@ -51,13 +51,22 @@ static bool has_bias(const struct node *n, enum conv_kind kind)
 	return tensor_at(n, slots_of(kind, n).bias) != NONE;
 }
 
+/* What conv_grad_input_add adds. */
+#define SUM 3
+
+static bool has_sum(const struct node *n, enum conv_kind kind)
+{
+	return kind == CONV_BACKWARD_DATA && n->nin > SUM;
+}
+
 struct conv_args conv_args_get(enum conv_kind kind, const struct kplan *k, const struct kargs *a)
 {
 	const struct slots s = slots_of(kind, k->n);
 	const int nin = k->n->nin;
 #define ARG(slot) ((slot) < nin ? a->in[slot] : a->out[(slot) - nin])
 	return (struct conv_args){ ARG(s.x), ARG(s.w), ARG(s.y),
-				   has_bias(k->n, kind) ? ARG(s.bias) : NULL };
+				   has_bias(k->n, kind) ? ARG(s.bias) : NULL,
+				   has_sum(k->n, kind) ? a->in[SUM] : NULL };
 #undef ARG
 }
 
@@ -74,6 +83,7 @@ static struct conv_task task_of(const struct kplan *k, enum conv_kind kind)
 	return (struct conv_task){ .kind = kind,
 				   .geom = conv_geom_get(k->g, k->n, kind),
 				   .bias = has_bias(k->n, kind),
+				   .sum = has_sum(k->n, kind),
 				   .dtype = graph_t(k->g, k->n->in[0])->dtype,
 				   .result = graph_t(k->g, k->n->out[0])->dtype,
 				   .n = k->n, .dev = k->dev };
@@ -134,6 +144,8 @@ static int choose(struct kplan *k, enum conv_kind kind, struct layout *in, struc
 	LAYOUT(s.x) = t.x;
 	LAYOUT(s.w) = t.w;
 	LAYOUT(s.y) = t.y;
+	if (t.sum)
+		in[SUM] = t.x;
 	if (t.bias)
 		LAYOUT(s.bias) = layout_plain(&graph_t(k->g, tensor_at(k->n, s.bias))->shape);
 #undef LAYOUT
@@ -168,7 +180,10 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	const int slot = output ? k->n->nin + i : i;
 	struct conv_task t = task_of(k, kind);
 	double least = INFINITY, sliced = INFINITY;
+	struct layout_rows rows;
 
+	if (has_sum(k->n, kind) && slot == SUM)
+		return layout_rows(&graph_t(k->g, k->n->out[0])->layout, &graph_t(k->g, k->n->out[0])->shape, &rows);
 	if (slot != s.x && slot != s.y)
 		return false;
 	t.x = graph_t(k->g, tensor_at(k->n, s.x))->layout;
@@ -187,6 +202,21 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 }
 
 /* --- when they are final --- */
+
+/* In rows like the result, or (sum_px stays 0) just as it stands. */
+static int plan_sum(const struct kplan *k, struct conv_task *t)
+{
+	const struct tensor *sum = graph_t(k->g, k->n->in[SUM]);
+	struct layout_rows rows;
+
+	t->sum_dtype = sum->dtype;
+	if (layout_rows(&t->x, &sum->shape, &rows) && layout_rows(&sum->layout, &sum->shape, &rows)) {
+		t->sum_px = rows.stride;
+	} else if (!layout_equal(&sum->layout, &t->x)) {
+		return ERR(E_UNSUPPORTED, &k->n->loc, "what is added to '%s' stands otherwise", k->n->op->name);
+	}
+	return 0;
+}
 
 /* Tries the codes in the order of their estimates. */
 static int plan_task(struct kplan *k, const struct conv_task *t)
@@ -215,6 +245,8 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	t.x = graph_t(k->g, tensor_at(k->n, s.x))->layout;
 	t.w = graph_t(k->g, tensor_at(k->n, s.w))->layout;
 	t.y = graph_t(k->g, tensor_at(k->n, s.y))->layout;
+	if (t.sum)
+		TRY(plan_sum(k, &t));
 	return plan_task(k, &t);
 }
 

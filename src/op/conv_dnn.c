@@ -16,8 +16,10 @@
 #include "backend/dnn.h"
 #include "base/err.h"
 #include "base/half.h"
+#include "graph/memplace.h"
 #include "op/conv_code.h"
 #include "op/conv_geom.h"
+#include "op/conv_sum.h"
 #include "op/regroup.h"
 
 struct dnn_kernel {
@@ -27,6 +29,9 @@ struct dnn_kernel {
 	bool add_bias;            /* backward data with a bias: we add it */
 	bool half;                /* add_bias: the result is bf16 */
 	int64_t rows, inner;      /* add_bias: the result is rows x channels x inner */
+	bool add_sum;             /* to what oneDNN makes, in the workspace from `made` on */
+	struct conv_sum sum;
+	size_t made;
 };
 
 /* The layout of the weights as oneDNN wants it. False if it cannot be said so. */
@@ -130,11 +135,11 @@ static int try_candidate(const struct candidate *cand, struct conv_task *t)
 static int choose(struct conv_task *t)
 {
 	const int n = (int)(sizeof candidates / sizeof *candidates);
-	const bool add_bias = t->bias && t->kind == CONV_BACKWARD_DATA;
+	const bool add = (t->bias || t->sum) && t->kind == CONV_BACKWARD_DATA;
 
 	for (int i = 0; i < n; i++) {
-		if (candidates[i].act == ACT_ANY && add_bias)
-			continue;         /* adding the bias ourselves wants a layout we know */
+		if (candidates[i].act == ACT_ANY && add)
+			continue;         /* adding ourselves wants a layout we know */
 		const int rc = try_candidate(&candidates[i], t);
 		if (rc != 0)
 			return rc;
@@ -226,13 +231,13 @@ static int plan_bias(struct dnn_kernel *ck, const struct conv_task *t)
 	return 0;
 }
 
-/* f32, or bf16 in the two that are multiplied. */
+/* f32, or bf16 in the two that are multiplied and what is added. */
 static int check_dtypes(const struct kplan *k)
 {
 	const enum dtype first = graph_t(k->g, k->n->in[0])->dtype;
 	for (int i = 0; i < k->n->nin; i++) {
 		const enum dtype t = k->n->in[i] == NONE ? DTYPE_F32 : graph_t(k->g, k->n->in[i])->dtype;
-		if (i < 2 ? t != first || (t != DTYPE_F32 && t != DTYPE_BF16) : t != DTYPE_F32)
+		if (i == 3 ? t != DTYPE_F32 && t != DTYPE_BF16 : i < 2 ? t != first || (t != DTYPE_F32 && t != DTYPE_BF16) : t != DTYPE_F32)
 			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32 or bf16, not %s",
 				   k->n->op->name, dtype_name(t));
 	}
@@ -314,6 +319,12 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	TRY(find_prim(t, &ck->prim));
 	TRY(dnn_prim_prepare(ck->prim));
 	k->ws_bytes = dnn_prim_workspace(ck->prim);
+	ck->add_sum = t->sum;
+	if (t->sum) {
+		conv_sum_init(&ck->sum, t);
+		ck->made = (k->ws_bytes + MEM_ALIGN - 1) / MEM_ALIGN * MEM_ALIGN;
+		k->ws_bytes = ck->made + ck->sum.bytes;
+	}
 	k->impl = arena_strdup(k->arena, dnn_prim_impl(ck->prim));
 	return 1;
 }
@@ -359,8 +370,11 @@ static void add_biases_half(const struct dnn_kernel *ck, uint16_t *y, const floa
 static int run(const struct kplan *k, const struct kargs *a)
 {
 	const struct dnn_kernel *ck = k->state;
-	const struct conv_args p = conv_args_get(ck->base.kind, k, a);
+	struct conv_args p = conv_args_get(ck->base.kind, k, a);
+	void *const result = p.x;
 	int rc = 0;
+	if (ck->add_sum)
+		p.x = (char *)a->ws + ck->made;
 	switch (ck->base.kind) {
 	case CONV_FORWARD:
 		rc = dnn_prim_run(ck->prim, (void *[]){ p.x, p.w, p.bias ? p.bias : p.y, p.y },
@@ -372,6 +386,8 @@ static int run(const struct kplan *k, const struct kargs *a)
 			add_biases_half(ck, p.x, p.bias);
 		else if (rc == 0 && ck->add_bias)
 			add_bias(ck, p.x, p.bias);
+		if (rc == 0 && ck->add_sum)
+			conv_sum_run(&ck->sum, p.x, p.sum, result);
 		break;
 	case CONV_BACKWARD_WEIGHTS:
 		rc = dnn_prim_run(ck->prim, (void *[]){ p.x, p.y, p.w, p.bias }, a->ws);

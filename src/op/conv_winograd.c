@@ -67,6 +67,8 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	          k->dev->threads, k->arena);
 	s->w.half = t->dtype == DTYPE_BF16;
 	s->w.half_y = t->result == DTYPE_BF16;
+	s->w.half_sum = t->sum_dtype == DTYPE_BF16;
+	s->w.sum_px = t->sum_px;
 	s->head = (struct conv_kernel){ &conv_winograd, t->kind };
 	k->state = s;
 	k->ws_bytes = t->kind == CONV_BACKWARD_WEIGHTS ? wino_weights_workspace(&s->w)
@@ -80,8 +82,12 @@ static int run(const struct kplan *k, const struct kargs *a)
 	const struct kernel_state *s = k->state;
 	const struct conv_args v = conv_args_get(s->head.kind, k, a);
 	switch (s->head.kind) {
-	case CONV_FORWARD: wino_run(&s->w, v.x, v.w, v.bias, v.y, a->ws); break;
-	case CONV_BACKWARD_DATA: wino_run(&s->w, v.y, v.w, v.bias, v.x, a->ws); break;
+	case CONV_FORWARD:
+		wino_run(&s->w, v.x, v.w, &(struct wino_result){ v.bias, v.sum, v.y }, a->ws);
+		break;
+	case CONV_BACKWARD_DATA:
+		wino_run(&s->w, v.y, v.w, &(struct wino_result){ v.bias, v.sum, v.x }, a->ws);
+		break;
 	case CONV_BACKWARD_WEIGHTS:
 		wino_run_weights(&s->w, v.x, v.y, v.w, v.bias, a->ws);
 		break;

@@ -47,6 +47,13 @@ struct wino_pixels {
 	unsigned lanes;              /* mask of the channels that exist */
 };
 
+/* What is added to a tile: 16 channels of pixels that stand row and col apart. */
+struct wino_sum {
+	const void *at;
+	int64_t row, col;
+	bool half;
+};
+
 /* The transforms of F(m x m, r x r), 16 channels of one tile each. pos: elements between the
  * values of neighbouring positions. Rows and columns outside the span read as 0. next: the tile
  * that will be wanted after this one, to be fetched meanwhile (its pixels stand too far apart for
@@ -56,8 +63,9 @@ struct wino_form {
 	int m, r, alpha;
 	void (*input[2])(const void *x, const void *next, const struct wino_pixels *p, float *v,
 	                 int64_t pos);
-	void (*output[2])(const float *v, int64_t pos, const float *bias, void *y,
-	                  const struct wino_pixels *p);
+	/* bias, sum: NULL if there is none. The sum may stand where y does. */
+	void (*output[2])(const float *v, int64_t pos, const float *bias, const struct wino_sum *sum,
+	                  void *y, const struct wino_pixels *p);
 	void (*gradient[2])(const void *dy, const void *next, const struct wino_pixels *p, float *v,
 	                    int64_t pos);
 	/* w: r * r vectors of 16 (taps) one after another, so is dw. */
@@ -85,6 +93,8 @@ struct wino {
 	const struct wino_form *form;
 	enum conv_kind kind;
 	bool half, half_y;                /* x and weights (for their gradient: x and y); y are bf16 */
+	bool half_sum;                    /* what is added to y */
+	int64_t sum_px;                   /* and its elements from pixel to pixel */
 	int64_t n, ci, co;
 	int64_t in[2], out[2], pad[2], dilation[2];
 	int64_t deep_in, deep_out, deep_taps, deep_pad, deep_step; /* the third axis; 1, 1, 1, 0, 1 */
@@ -112,8 +122,14 @@ double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum c
 void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom *c,
                enum conv_kind kind, const struct layout *l, int64_t x_px, int64_t y_px, int threads,
                struct arena *arena);
-/* Forward and gradient to the input; with the workspace they need, in bytes. bias: NULL if there is none. */
-void wino_run(const struct wino *w, const void *x, const void *weights, const float *bias, void *y,
+/* y = the convolution, plus a bias and another tensor of y's shape, which may be y; NULL where there is none. */
+struct wino_result {
+	const float *bias;
+	const void *sum;
+	void *y;
+};
+/* Forward and gradient to the input; with the workspace they need, in bytes. */
+void wino_run(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
               float *ws);
 size_t wino_workspace(const struct wino *w);
 /* dbias: NULL if not wanted. */
@@ -188,11 +204,11 @@ void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const 
 void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, int64_t count,
                          const float *v, float *m, bool add);
 /* Transforms them back, at the pixels of y where the tiles stand. */
-void wino_output_block(const struct wino *w, int64_t panel, const float *m, const float *bias,
-                       const struct wino_spot *s, int64_t count, void *y);
+void wino_output_block(const struct wino *w, int64_t panel, const float *m, const struct wino_result *r,
+                       const struct wino_spot *s, int64_t count);
 
 size_t wino_few_workspace(const struct wino *w);
-void wino_run_few(const struct wino *w, const void *x, const void *weights, const float *bias, void *y,
+void wino_run_few(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
                   float *ws);
 
 #endif

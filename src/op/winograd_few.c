@@ -67,7 +67,7 @@ static void sum_chunks(const struct wino *w, const void *weights, int64_t split,
 	}
 }
 
-static void finish_panel(const struct wino *w, int64_t panel, float *m, const float *bias, void *y)
+static void finish_panel(const struct wino *w, int64_t panel, float *m, const struct wino_result *r)
 {
 	const int64_t step = w->npanel * m_elements(w);
 	const int64_t n = wino_positions(w) * wino_pos(w->block, wino_vectors(w, panel) * WINO_LANES);
@@ -76,10 +76,10 @@ static void finish_panel(const struct wino *w, int64_t panel, float *m, const fl
 		for (int64_t i = 0; i < n; i++)
 			m[i] += m[split * step + i];
 	wino_spots_y(w, 0, w->ntile, s);
-	wino_output_block(w, panel, m, bias, s, w->ntile, y);
+	wino_output_block(w, panel, m, r, s, w->ntile);
 }
 
-void wino_run_few(const struct wino *w, const void *x, const void *weights, const float *bias, void *y,
+void wino_run_few(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
                   float *ws)
 {
 	float *v = ws, *m = v + w->nchunk * v_elements(w);
@@ -91,7 +91,7 @@ void wino_run_few(const struct wino *w, const void *x, const void *weights, cons
 		           own + wino_thread() * u_elements(w), m + i * m_elements(w));
 #pragma omp parallel for schedule(static) num_threads(w->threads)
 	for (int64_t p = 0; p < w->npanel; p++)
-		finish_panel(w, p, m + p * m_elements(w), bias, y);
+		finish_panel(w, p, m + p * m_elements(w), r);
 }
 
 #endif

@@ -102,8 +102,18 @@ void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, in
 		              add);
 }
 
-void wino_output_block(const struct wino *w, int64_t panel, const float *m, const float *bias,
-                       const struct wino_spot *s, int64_t count, void *y)
+/* What is added to the tile at s, from channel o on. */
+static struct wino_sum sum_at(const struct wino *w, const struct wino_result *r, const struct wino_spot *s,
+                              int64_t o)
+{
+	const int64_t pixel = s->at / w->y_px;
+	return (struct wino_sum){ .at = wino_at(r->sum, w->half_sum, pixel * w->sum_px + o),
+	                          .row = w->out[1] * w->sum_px * w->dilation[0],
+	                          .col = w->sum_px * w->dilation[1], .half = w->half_sum };
+}
+
+void wino_output_block(const struct wino *w, int64_t panel, const float *m, const struct wino_result *r,
+                       const struct wino_spot *s, int64_t count)
 {
 	const int nv = wino_vectors(w, panel);
 	const int64_t pos = wino_pos(w->block, nv * WINO_LANES);
@@ -111,10 +121,13 @@ void wino_output_block(const struct wino *w, int64_t panel, const float *m, cons
 		for (int j = 0; j < nv; j++) {
 			const int64_t o = panel * WINO_PANEL + j * WINO_LANES;
 			struct wino_pixels p = wino_pixels_y(w, o);
+			struct wino_sum sum;
 			p.span = s[t].span;
+			if (r->sum)
+				sum = sum_at(w, r, &s[t], o);
 			w->form->output[w->half_y](m + (t * nv + j) * WINO_LANES, pos,
-			                           bias ? bias + o : NULL,
-			                           (char *)y + (s[t].at + o) * (w->half_y ? 2 : 4),
+			                           r->bias ? r->bias + o : NULL, r->sum ? &sum : NULL,
+			                           (char *)r->y + (s[t].at + o) * (w->half_y ? 2 : 4),
 			                           &p);
 		}
 }
@@ -122,9 +135,8 @@ void wino_output_block(const struct wino *w, int64_t panel, const float *m, cons
 struct job {
 	const struct wino *w;
 	const void *x;
-	const float *bias;
+	const struct wino_result *r;
 	float *u;
-	void *y;
 	float *v, *m;             /* of this thread */
 };
 
@@ -137,7 +149,7 @@ static void one_chunk(const struct job *j, const struct wino_spot *sx, const str
 	for (int64_t panel = 0; panel < w->npanel; panel++) {
 		wino_multiply_block(w, wino_vectors(w, panel), (int)w->ci, u_at(w, j->u, panel, 0), count,
 		               j->v, j->m, false);
-		wino_output_block(w, panel, j->m, j->bias, sy, count, j->y);
+		wino_output_block(w, panel, j->m, j->r, sy, count);
 	}
 }
 
@@ -154,7 +166,7 @@ static void many_chunks(const struct job *j, int64_t group, const struct wino_sp
 			               j->m + i * m_elements(w), chunk > 0);
 	}
 	for (int64_t i = 0; i < n; i++)
-		wino_output_block(w, first + i, j->m + i * m_elements(w), j->bias, sy, count, j->y);
+		wino_output_block(w, first + i, j->m + i * m_elements(w), j->r, sy, count);
 }
 
 static void run_block(const struct job *j, int64_t block, int64_t group)
@@ -170,19 +182,19 @@ static void run_block(const struct job *j, int64_t block, int64_t group)
 		many_chunks(j, group, sx, sy, count);
 }
 
-void wino_run(const struct wino *w, const void *x, const void *weights, const float *bias, void *y,
+void wino_run(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
               float *ws)
 {
 	float *u = ws, *own = u + u_elements(w);
 	if (w->few) {
-		wino_run_few(w, x, weights, bias, y, ws);
+		wino_run_few(w, x, weights, r, ws);
 		return;
 	}
 	transform_weights(w, weights, u);
 #pragma omp parallel for schedule(dynamic) num_threads(w->threads)
 	for (int64_t i = 0; i < w->nblock * w->ngroup; i++) {
 		float *v = own + wino_thread() * thread_elements(w);
-		const struct job j = { w, x, bias, u, y, v, v + v_elements(w) };
+		const struct job j = { w, x, r, u, v, v + v_elements(w) };
 		run_block(&j, i / w->ngroup, i % w->ngroup);
 	}
 }

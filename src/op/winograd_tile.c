@@ -112,20 +112,49 @@ WINO_INLINE void back_columns(int alpha, int n, bool scaled, const float *v, int
 	}
 }
 
-WINO_INLINE void output(int alpha, int m, const float *v, int64_t pos, const float *bias, void *y,
-                        bool half, const struct wino_pixels *p)
+/* What is added comes from memory while the products are transformed. */
+WINO_INLINE void fetch_sum(int m, const struct wino_sum *sum, bool all, const struct wino_pixels *p)
+{
+	for (int i = 0; i < m; i++)
+		for (int j = 0; j < m; j++)
+			if (all || pixel_mask(p, all, i, j))
+				_mm_prefetch((const char *)wino_at(sum->at, sum->half, i * sum->row + j * sum->col),
+				             _MM_HINT_T0);
+}
+
+WINO_INLINE vec sum_pixel(const struct wino_sum *sum, __mmask16 mask, int i, int j)
+{
+	return v_load(wino_at(sum->at, sum->half, i * sum->row + j * sum->col), sum->half, mask);
+}
+
+WINO_INLINE void output_tile(int alpha, int m, const float *v, int64_t pos, const float *bias,
+                             const struct wino_sum *sum, void *y, bool half, const struct wino_pixels *p)
 {
 	const bool all = whole(&p->span, m);
 	const vec b = bias ? _mm512_maskz_loadu_ps((__mmask16)p->lanes, bias) : _mm512_setzero_ps();
 	vec t[WINO_ALPHA][WINO_ALPHA], o[WINO_ALPHA];
+	if (sum)
+		fetch_sum(m, sum, all, p);
 	back_columns(alpha, m, false, v, pos, t);
 	for (int i = 0; i < m; i++) {
 		interpolate(alpha, m, false, t[i], o);
 		WINO_UNROLL
-		for (int j = 0; j < m; j++)
-			v_store((char *)y + (i * p->row + j * p->col) * (half ? 2 : 4), half,
-			        pixel_mask(p, all, i, j), v_add(o[j], b));
+		for (int j = 0; j < m; j++) {
+			const __mmask16 mask = pixel_mask(p, all, i, j);
+			const vec to = sum ? v_add(b, sum_pixel(sum, mask, i, j)) : b;
+			v_store((char *)y + (i * p->row + j * p->col) * (half ? 2 : 4), half, mask,
+			        v_add(o[j], to));
+		}
 	}
+}
+
+WINO_INLINE void output(int alpha, int m, const float *v, int64_t pos, const float *bias,
+                        const struct wino_sum *sum, void *y, bool half, const struct wino_pixels *p)
+{
+	if (sum)
+		output_tile(alpha, m, v, pos, bias, sum, y, half, p);
+	else
+		output_tile(alpha, m, v, pos, bias, NULL, y, half, p);
 }
 
 WINO_INLINE void weights(int alpha, int r, const float *w, float *v, int64_t pos)
@@ -165,10 +194,11 @@ WINO_INLINE void weight_gradient(int alpha, int r, const float *v, int64_t pos, 
 		input(m_ + r_ - 1, &s, v, pos);							\
 	}											\
 	WINO_TARGET static void output_##m_##_##r_##type(const float *v, int64_t pos,		\
-	                                                 const float *b, void *y,		\
+	                                                 const float *b,		\
+	                                                 const struct wino_sum *sum, void *y,	\
 	                                                 const struct wino_pixels *p)		\
 	{											\
-		output(m_ + r_ - 1, m_, v, pos, b, y, half, p);					\
+		output(m_ + r_ - 1, m_, v, pos, b, sum, y, half, p);					\
 	}											\
 	WINO_TARGET static void gradient_##m_##_##r_##type(const void *x, const void *next,	\
 	                                                   const struct wino_pixels *p, float *v,\

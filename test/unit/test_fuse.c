@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "graph/autodiff.h"
 #include "graph/pass.h"
+#include "op/conv.h"
 #include "op/elementwise.h"
 #include "op/precision.h"
 #include "op/random.h"
@@ -117,6 +118,34 @@ static tid build_two_readers_plain(struct net *n)
 	return EMIT(n, "add", EMIT(n, "tanh", norm(n, n->x)), EMIT(n, "tanh", n->x));
 }
 
+static tid conv(struct net *n, tid x, const char *weight)
+{
+	const struct shape s = { 4, { 5, 5, 3, 3 } };
+	const int64_t one = 1;
+	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
+
+	return emit(n, "conv", &at, 2, (tid[]){ x, param(n, weight, &s, 0) });
+}
+
+static tid build_conv_and_other(struct net *n)
+{
+	return EMIT(n, "add", conv(n, n->x, "v"), EMIT(n, "tanh", n->x));
+}
+
+/* One makes the gradient, the other adds to it. */
+static tid build_two_convs(struct net *n)
+{
+	return EMIT(n, "multiply", conv(n, n->x, "u"), conv(n, n->x, "v"));
+}
+
+/* Nothing to add. */
+static tid build_conv_read(struct net *n)
+{
+	tid s = EMIT(n, "tanh", n->x);
+
+	return conv(n, EMIT(n, "tanh", conv(n, s, "u")), "v");
+}
+
 static tid build_inference(struct net *n) { return EMIT(n, "relu", inference(n, n->x)); }
 static tid build_inference_leaky(struct net *n) { return leaky(n, inference(n, n->x)); }
 
@@ -198,6 +227,9 @@ static const struct {
 	  "batch_norm relu add relu_grad batch_norm_grad" },
 	{ build_two_readers, true, "batch_norm_relu_grad add", "relu relu_grad batch_norm" },
 	{ build_two_readers_plain, true, "batch_norm_grad add", "" },
+	{ build_conv_and_other, true, "conv_grad_input_add add", "conv_grad_input" },
+	{ build_two_convs, true, "conv_grad_input conv_grad_input_add", "add" },
+	{ build_conv_read, true, "conv_grad_input", "conv_grad_input_add" },
 	{ build_inference, false, "batch_norm_inference_relu", "relu batch_norm_inference" },
 	{ build_inference_leaky, false, "batch_norm_inference_relu",
 	  "leaky_relu batch_norm_inference" },

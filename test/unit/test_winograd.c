@@ -258,7 +258,7 @@ static float *result(const struct problem *p, enum conv_kind kind, int threads, 
 	if (weights)
 		wino_run_weights(&w, x, y, made, dbias, ws);
 	else
-		wino_run(&w, back ? y : x, wt, p->bias, made, ws);
+		wino_run(&w, back ? y : x, wt, &(struct wino_result){ p->bias, NULL, made }, ws);
 	if (w.half_y) {
 		free(out);
 		out = floats(made, n);
