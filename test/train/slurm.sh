@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # configs/batch/slurm.sh under a real Slurm, two nodes on this host: a job that is preempted is queued again and ends with the bits of an
-# uninterrupted run, and so does an element of an array.
+# uninterrupted run, and so does an element of an array; each on one rank, and on ranks over both nodes, which srun starts by PMI-2.
 . "${DLX_SOURCE:?}/test/lib.sh"
 for program in slurmctld slurmd sbatch squeue scontrol munged; do
 	PATH=$PATH:/usr/sbin command -v $program >/dev/null || skip "no $program (packages slurm-wlm, munge)"
@@ -131,4 +131,37 @@ wait_for COMPLETED state "${array}_2"
 [ "$(newest_state runs/tiny-2)" = "$(newest_state runs/whole-2)" ] || fail "array element 2: other bits than the whole run"
 wait_for COMPLETED state "${array}_3"
 grep -q "\"element\": \"3\"" runs/tiny-3/metrics.jsonl || fail "the element is not in metrics.jsonl"
+
+# --- ranks over both nodes ---
+
+"$train" --version | grep -q '^ranks: MPICH' || skip "one rank passed; dlx-train was built without MPICH, which srun starts by PMI-2"
+srun --mpi=list 2>&1 | grep -q pmi2 || skip "one rank passed; this Slurm has no PMI-2"
+find_mpiexec
+SLURM_MPI_TYPE=pmi2
+DLX_RANKS_PER_HOST=1         # the nodes are one host
+export SLURM_MPI_TYPE DLX_RANKS_PER_HOST
+# shellcheck disable=SC2086
+expect 0 timeout 120 mpiexec -n 2 "$train" --set run.dir=runs/ranks-1 --set run.seed=1 $long tiny.yaml
+expect 0 timeout 120 mpiexec -n 2 "$train" --set run.dir=runs/ranks-4 --set run.seed=4 --set train.validate.epochs=0 tiny.yaml
+two="--nodes=2 --ntasks=2 --ntasks-per-node=1"
+# shellcheck disable=SC2086
+job=$(submit $two --output=job-%j.out "$script" tiny.yaml --set run.name=both --set run.seed=1 $long)
+wait_for '"step": 20,' cat runs/both/metrics.jsonl
+# shellcheck disable=SC2016
+other=$(submit --partition=high --nodes=1 --output=other.out --wrap 'sleep 1')
+again "$job"
+wait_for COMPLETED state "$other"
+wait_for COMPLETED state "$job"
+says "job-$job.out" 'resuming from checkpoint'
+says "job-$job.out" '2 hosts x 1 rank'
+[ "$(newest_state runs/both)" = "$(newest_state runs/ranks-1)" ] || fail "ranks, preempted: other bits than the whole run"
+grep -q "\"ranks\": 2, \"hosts\": 2,.*\"job\": \"$job\", \"restarts\": 1" runs/both/metrics.jsonl ||
+	fail "the ranks' restart is not in metrics.jsonl"
+# The elements of an array, one after the other.
+# shellcheck disable=SC2086
+array=$(submit --array=4-5 $two --output=job-%A_%a.out "$script" tiny.yaml --set train.validate.epochs=0)
+wait_for COMPLETED state "${array}_4"
+wait_for COMPLETED state "${array}_5"
+[ "$(newest_state runs/tiny-4)" = "$(newest_state runs/ranks-4)" ] || fail "array element 4 on ranks: other bits than the whole run"
+grep -q "\"ranks\": 2, \"hosts\": 2,.*\"element\": \"5\"" runs/tiny-5/metrics.jsonl || fail "the ranks of element 5 are not in metrics.jsonl"
 pass
