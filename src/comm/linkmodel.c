@@ -17,7 +17,7 @@
 #define LEAST_POINTS 5         /* or at least 1 MiB, */
 #define ROOM (64 << 20)        /* as long as the ranks of a host have no more than this together */
 #define REPEATS 9
-#define BUDGET 0.08            /* seconds */
+#define BUDGET 0.06            /* seconds */
 
 static int by_value(const void *a, const void *b)
 {
