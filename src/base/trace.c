@@ -5,10 +5,13 @@
 #include "base/trace.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+
+#define ROWS 64                  /* of a lane that is unfolded */
 
 struct place {
 	struct trace_span span;
@@ -90,6 +93,32 @@ const struct trace_span *trace_at(int64_t i)
 {
 	struct place *p = &trace.place[i];
 	return atomic_load_explicit(&p->complete, memory_order_acquire) ? &p->span : NULL;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct trace_span *const *x = a, *const *y = b;
+	return ((*x)->start > (*y)->start) - ((*x)->start < (*y)->start);
+}
+
+/* Each into the first row that is free when it starts; the last row has what finds none. */
+void trace_unfold(enum trace_lane lane)
+{
+	double end[ROWS] = { 0 };
+	int64_t lost, all = trace_count(&lost), n = 0;
+	struct trace_span **s = mem_calloc((size_t)all + 1, sizeof *s);
+	for (int64_t i = 0; i < all; i++)
+		if (trace_at(i) && trace.place[i].span.lane == lane)
+			s[n++] = &trace.place[i].span;
+	qsort(s, (size_t)n, sizeof *s, by_start);
+	for (int64_t i = 0; i < n; i++) {
+		int row = 0;
+		while (row + 1 < ROWS && end[row] > s[i]->start)
+			row++;
+		s[i]->thread = row;
+		end[row] = s[i]->end;
+	}
+	mem_free(s);
 }
 
 void trace_free(void)

@@ -17,6 +17,8 @@
 
 enum trace_lane { TRACE_RUN, TRACE_COMPUTE, TRACE_COMMUNICATION, TRACE_DATA, TRACE_CHECKPOINT, TRACE_LANES };
 
+#define TRACE_MORE 3
+
 struct trace_span {
 	enum trace_lane lane;
 	int thread;                  /* of the lane, from 0; set by trace_add */
@@ -24,6 +26,8 @@ struct trace_span {
 	const char *layer, *phase;   /* of a node; or NULL */
 	const char *of;              /* what `number` counts: "sample", "bytes"; NULL: no number */
 	int64_t number;
+	const char *more_of[TRACE_MORE];     /* further numbers: "waited_ms"; NULL: none */
+	double more[TRACE_MORE];
 	int64_t step;                /* set by trace_add; -1: before the first */
 	double start, end;           /* io_seconds; end 0: now */
 };
@@ -45,6 +49,9 @@ void trace_stop(void);           /* what is noted until then stays */
 /* The i-th span, or NULL: not complete. n: how many there are; lost: how many had no room. After trace_stop. */
 const struct trace_span *trace_at(int64_t i);
 int64_t trace_count(int64_t *lost);
+/* Gives spans of a lane that run at the same time different threads: those of a lane of things under way, which no thread does all
+ * of. After trace_stop. */
+void trace_unfold(enum trace_lane lane);
 void trace_free(void);           /* when no other thread records any more; nothing there is fine */
 
 #endif

@@ -76,6 +76,7 @@ void node_init(struct node *d, void *memory, size_t block_bytes, int me, int ran
 	d->share = mem_calloc((size_t)groups * (size_t)shards + 1, sizeof *d->share);
 	d->whole = mem_calloc((size_t)groups + 1, sizeof *d->whole);
 	d->block = mem_calloc((size_t)ranks, sizeof *d->block);
+	d->began = mem_calloc((size_t)groups + 1, sizeof *d->began);
 	for (int i = 0; i < 2; i++)
 		d->lane[i] = mem_calloc((size_t)ranks, sizeof **d->lane);
 	for (int k = 0; k < groups; k++)
@@ -99,6 +100,7 @@ void node_release(struct node *d)
 	mem_free(d->share);
 	mem_free(d->whole);
 	mem_free(d->block);
+	mem_free(d->began);
 	for (int i = 0; i < 2; i++)
 		mem_free(d->lane[i]);
 }
@@ -129,8 +131,11 @@ void node_arrive(struct node *d, int k)
 {
 	struct node_rank *mine = &d->rank[d->me];
 	atomic_store_explicit(&mine->last, k + 1, memory_order_relaxed);
-	atomic_store_explicit(&mine->since, board_now(), memory_order_relaxed);
-	atomic_fetch_add_explicit(started(d, d->me, k), 1, memory_order_relaxed);
+	d->began[k] = board_now();
+	atomic_store_explicit(&mine->since, d->began[k], memory_order_relaxed);
+	uint64_t e = atomic_fetch_add_explicit(started(d, d->me, k), 1, memory_order_relaxed) + 1;
+	atomic_store_explicit(&d->post[k].came_at[e % 2], d->began[k], memory_order_relaxed);
+	atomic_store_explicit(&d->post[k].came[e % 2], d->me, memory_order_relaxed);
 	uint64_t arrived = atomic_fetch_add_explicit(&d->post[k].arrived, 1, memory_order_acq_rel) + 1;
 	if (arrived % (uint64_t)d->n != 0 || d->whole[k] == 0)
 		return;
@@ -142,6 +147,14 @@ bool node_done(const struct node *d, int k)
 {
 	uint64_t done = atomic_load_explicit(&d->post[k].done, memory_order_acquire);
 	return done >= node_started(d, k) * d->whole[k];
+}
+
+struct node_times node_times(const struct node *d, int k)
+{
+	int odd = node_started(d, k) % 2;
+	return (struct node_times){ d->began[k], atomic_load_explicit(&d->post[k].came_at[odd], memory_order_relaxed),
+		atomic_load_explicit(&d->post[k].done_at, memory_order_relaxed),
+		atomic_load_explicit(&d->post[k].came[odd], memory_order_relaxed) };
 }
 
 /* Claims a piece of round `round` of start e, or says that none is left. */
@@ -168,6 +181,7 @@ static void finish(struct node *d, int k, struct node_unit *u, const struct node
 		bell_ring(&d->head->work, INT_MAX);      /* the owner's thread has to see it */
 		return;
 	}
+	atomic_store_explicit(&d->post[k].done_at, board_now(), memory_order_relaxed);
 	if (atomic_fetch_add_explicit(&d->post[k].done, 1, memory_order_acq_rel) + 1 == e * d->whole[k])
 		bell_ring(&d->head->news, INT_MAX);
 }

@@ -24,6 +24,10 @@ struct node_unit {             /* a shard of a group */
 struct node_post {             /* a group */
 	_Alignas(64) _Atomic uint64_t arrived;       /* ranks, over all starts */
 	_Atomic uint64_t done;                       /* shards, over all starts */
+	/* For traces: who came last to a start, and when (board_now), by odd and even starts, since a rank may be one start ahead of
+	 * another; and when the latest was done. */
+	_Atomic int64_t came_at[2], done_at;
+	_Atomic int came[2];
 };
 struct node_rank {             /* for reports */
 	_Alignas(64) _Atomic int last;               /* the group it started last, from 1 */
@@ -56,6 +60,7 @@ struct node {
 	struct node_rank *rank;          /* by local rank */
 	_Atomic uint64_t *started;       /* [rank][group] */
 	char **block;                    /* by local rank */
+	int64_t *began;                  /* by group: this rank's latest start, board_now */
 	void **lane[2];                  /* for node_work, by enum node_caller: pointers by local rank */
 };
 
@@ -73,6 +78,12 @@ void node_arrive(struct node *d, int k);
 uint64_t node_starts(const struct node *d, int rank, int k);   /* by a local rank */
 uint64_t node_started(const struct node *d, int k);              /* by this one */
 bool node_done(const struct node *d, int k);             /* the sum of this rank's latest start */
+/* Of this rank's latest start, which is done: when its last rank came and which of this host's that was, and when it was done. */
+struct node_times {
+	int64_t began, came, done;
+	int last;
+};
+struct node_times node_times(const struct node *d, int k);
 /* Does a piece of group k if there is one to claim. */
 bool node_work(struct node *d, int k, enum node_caller who);
 /* Two rounds: whether the first is done for shard s of this start of group k; and that the sum

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/trace.h"
 #include "comm/deadline.h"
 #include "comm/reducer_team.h"
 
@@ -207,16 +208,32 @@ bool reducer_under_way(const struct reducer *r, int k)
 	return !r->plain && under_way(r, k);
 }
 
+/* From this rank's start to the end of the sum, with what it took of this rank's time and who came last. */
+static void trace(const struct reducer *r, int k, double waited)
+{
+	const struct reducer_group *g = &r->group[k];
+	struct node_times t = node_times(&r->node, k);
+	int64_t late = t.came > t.began ? t.came - t.began : 0;
+	trace_add(&(struct trace_span){ .lane = TRACE_COMMUNICATION, .name = g->name, .start = (double)t.began * 1e-9,
+		.end = (double)(t.done > t.began ? t.done : t.began) * 1e-9, .of = "bytes",
+		.number = g->n * (int64_t)dtype_size(g->dtype), .more_of = { "waited_ms", "last_rank", "last_ms" },
+		.more = { waited * 1e3, r->c->state->local ? r->c->state->local[t.last] : t.last, (double)late * 1e-6 } });
+}
+
 int reducer_wait(struct reducer *r, int k)
 {
 	if (!reducer_under_way(r, k))
 		return 0;
 	int rc = 0;
+	double waited = 0;
 	if (!node_done(&r->node, k)) {
 		int64_t begin = board_now();
 		rc = wait_asleep(r, k, begin);
-		r->stats.waited += (double)(board_now() - begin) * 1e-9;
+		waited = (double)(board_now() - begin) * 1e-9;
+		r->stats.waited += waited;
 	}
+	if (trace_on() && rc == 0 && r->group[k].n > 0)
+		trace(r, k, waited);
 	atomic_store_explicit(&r->waited[k], node_started(&r->node, k), memory_order_relaxed);
 	return rc;
 }

@@ -66,15 +66,17 @@ static void span(struct buf *out, int rank, const struct trace_span *s, double b
 	argument(out, "phase", s->phase);
 	if (s->of)
 		buf_printf(out, ", \"%s\": %lld", s->of, (long long)s->number);
+	for (int i = 0; i < TRACE_MORE && s->more_of[i]; i++)
+		buf_printf(out, ", \"%s\": %.9g", s->more_of[i], s->more[i]);
 	buf_puts(out, "}}");
 }
 
-int trace_file_write(const char *path, const char *process, int rank)
+int trace_file_write(const char *path, const char *process, int rank, double begin)
 {
 	struct buf out = BUF_INIT;
-	double begin = io_seconds() - io_process_age();
 	int64_t lost;
 	trace_stop();
+	trace_unfold(TRACE_COMMUNICATION);
 	int64_t n = trace_count(&lost);
 	if (lost)
 		warn("'%s' lacks %lld spans, for which there was no room", path, (long long)lost);

@@ -43,7 +43,7 @@ struct loop {
 	struct schedule_context schedule;
 	int64_t batches;               /* per epoch */
 	int64_t epochs;                /* 0: by steps alone */
-	double start;                  /* io_seconds at the beginning of this run */
+	double start, began;           /* io_seconds at the beginning of this run; when the first rank's process began */
 	double seconds_before;         /* of earlier runs, from the checkpoint */
 	double saved_at;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
@@ -404,7 +404,7 @@ static int write_trace(const struct loop *l, int64_t done)
 		return 0;
 	if (ranks_count(l->comm) > 1)
 		path = arena_printf(l->c->arena, "%s.%d", path, rank);
-	return trace_file_write(path, l->c->run.name ? l->c->run.name : "dlx-train", rank);
+	return trace_file_write(path, l->c->run.name ? l->c->run.name : "dlx-train", rank, l->began);
 }
 
 static int run(struct loop *l)
@@ -547,6 +547,7 @@ static int prepare(struct loop *l, const struct train_options *o)
 {
 	const struct plan *p = l->s->train_plan[0];
 	say_grid(l);
+	l->began = ranks_began(l->comm);
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;

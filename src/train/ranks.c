@@ -7,10 +7,12 @@
 #include <config.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "graph/pass.h"
 
@@ -61,6 +63,18 @@ int ranks_sharing(struct comm *c)
 		n += all[r].host == mine.host && CPU_EQUAL(&all[r].processors, &mine.processors);
 	mem_free(all);
 	return n;
+}
+
+/* Hosts have clocks of their own, but one time of day. */
+double ranks_began(struct comm *c)
+{
+	struct timespec day;
+	clock_gettime(CLOCK_REALTIME, &day);
+	double now = (double)day.tv_sec + 1e-9 * (double)day.tv_nsec, here = io_seconds(), age = io_process_age();
+	double first = age - now;
+	if (ranks_many(c))
+		comm_max(c, &first, 1, "when the ranks began");
+	return here - (now + first);
 }
 
 /* --- identity --- */

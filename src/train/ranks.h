@@ -39,6 +39,9 @@ enum ranks_failure ranks_failure(void);
 /* How many ranks of this host, this one included, may run on the very same processors. Collective. */
 int ranks_sharing(struct comm *c);
 
+/* When the first of the ranks' processes began, as io_seconds here would have been. Collective. */
+double ranks_began(struct comm *c);
+
 /* Of the values of all ranks, `each` bytes by rank: the first rank of those that most have. */
 int ranks_majority(const void *all, size_t each, int n);
 /* This one's, "rank 3 (host c1)", into text; returns it. */

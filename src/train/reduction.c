@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
+#include "base/trace.h"
 #include "comm/reducer.h"
 #include "op/all_reduce.h"
 
@@ -22,7 +24,10 @@ static int measure(struct ranks_plan *out, struct linkmodel *link, struct device
 	out->flops = speed[0];
 	out->bandwidth = speed[1];
 	out->ranks = dev->comm->size;
-	return linkmodel_measure(link, dev->comm);
+	double start = io_seconds();
+	TRY(linkmodel_measure(link, dev->comm));
+	trace_mark(TRACE_RUN, "cost of sums", start);
+	return 0;
 }
 
 int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
