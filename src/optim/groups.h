@@ -23,6 +23,7 @@ int grouping_parse(const char *text, const struct loc *loc, struct grouping *out
 struct ranks_plan {
 	int ranks;                   /* 1: nothing is summed */
 	struct grouping grouping;
+	int team;                    /* of these, how many have their batch statistics together; 0 or 1: none */
 	int lag;                     /* 1: updates use the sums of the step before */
 	int wire;                    /* index in all_reduce_wires */
 	const struct linkmodel *link;

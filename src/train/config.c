@@ -15,6 +15,7 @@
 #include "optim/optim.h"
 #include "optim/schedule.h"
 #include "report/progress.h"
+#include "train/statistics.h"
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
 static const char *const precision_names[] = { "f32", "bf16", "fp16", NULL };
@@ -91,6 +92,9 @@ static const struct field parallel_fields[] = {
 	       "how long a rank waits for others before the run is ended with a report"),
 	FIELD_BOOL(struct parallel_section, average_statistics, "false",
 	           "validations and checkpoints have the mean of all ranks' running statistics of batch normalisation; false: rank 0's"),
+	FIELD_NODE(struct parallel_section, sync_batch_norm, "false",
+	           "whose batches batch normalisation takes its statistics of: false: each rank its own; true: those of all ranks "
+	           "together; N: those of each N neighbouring ranks; see RANKS"),
 	FIELD_END
 };
 
@@ -225,6 +229,9 @@ static int check(const struct run_config *c)
 	struct grouping unused;
 	if (c->parallel.grouping)
 		keep_first(&rc, grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &unused));
+	int team;
+	if (c->parallel.sync_batch_norm)
+		keep_first(&rc, statistics_parse(c->parallel.sync_batch_norm, &team));
 	keep_first(&rc, check_train_data(c));
 	keep_first(&rc, check_batch(c));
 	return rc;

@@ -51,6 +51,7 @@ struct parallel_section {
 	int64_t gradient_lag;
 	double timeout;                  /* seconds that a wait for other ranks may take */
 	bool average_statistics;
+	struct ynode *sync_batch_norm;   /* see statistics_parse */
 };
 
 struct report_section {

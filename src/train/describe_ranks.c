@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "op/all_reduce.h"
+#include "train/statistics.h"
 
 static const struct node *start_of(const struct plan *p, int group)
 {
@@ -60,6 +61,35 @@ static double exposed(const struct groups *k)
 	return left > 0 ? left : 0;
 }
 
+/* Sums of a step, their bytes, and seconds in which each rank waits. */
+static int64_t statistics_of(const struct session *s, const struct plan *p, int64_t *bytes, double *seconds)
+{
+	int64_t micros = s->config->train.accumulate, n = statistics_count(p->g, bytes);
+	double each = n ? (double)*bytes / (double)n : 0;
+	*bytes *= micros;
+	*seconds = (double)(n * micros) * linkmodel_seconds(&s->link, each);
+	return n * micros;
+}
+
+static void describe_statistics(const struct session *s, const struct plan *p, struct buf *out)
+{
+	int64_t bytes, n;
+	double seconds;
+	n = statistics_of(s, p, &bytes, &seconds);
+	if (n)
+		buf_printf(out, "batch norm    statistics of %s%d ranks: %" PRId64 " sums more, %.3g KiB; predicted: %.3g ms are "
+		           "waited for\n", s->ranks.team == s->ranks.ranks ? "all " : "each ", s->ranks.team, n,
+		           (double)bytes / 1024, 1e3 * seconds);
+}
+
+static void statistics_json(const struct session *s, const struct plan *p, struct buf *out)
+{
+	int64_t bytes, n;
+	double seconds;
+	n = statistics_of(s, p, &bytes, &seconds);
+	buf_printf(out, "{\"ranks\": %d, \"sums\": %" PRId64 ", \"bytes\": %" PRId64 "}", n ? s->ranks.team : 1, n, bytes);
+}
+
 void describe_ranks_text(const struct session *s, const struct plan *p, struct buf *out)
 {
 	const struct groups *k = p->groups;
@@ -79,6 +109,7 @@ void describe_ranks_text(const struct session *s, const struct plan *p, struct b
 	else
 		buf_printf(out, "              predicted: %.3g ms of backward, after which %.3g ms are waited for\n",
 		           1e3 * k->backward, 1e3 * exposed(k));
+	describe_statistics(s, p, out);
 	buf_printf(out, "%15s %12s %10s %10s  %s\n", "group", "bytes", "ready ms", "done ms", "gradients");
 	for (int i = 0; i < k->n; i++)
 		buf_printf(out, "%15d %12" PRId64 " %10.3f %10.3f  %s\n", i + 1, k->bytes[i], 1e3 * k->ready[i],
@@ -106,6 +137,8 @@ void describe_ranks_json(const struct session *s, const struct plan *p, struct b
 {
 	buf_puts(out, " \"ranks\": ");
 	rank_grid_json(&s->grid, out);
-	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"groups\": ", sums(p->g), messages(s, p->g));
+	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"batch_statistics\": ", sums(p->g), messages(s, p->g));
+	statistics_json(s, p, out);
+	buf_puts(out, ",\n \"groups\": ");
 	groups_json(p, out);
 }

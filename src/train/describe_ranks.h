@@ -8,7 +8,7 @@
 
 /* Nothing where gradients are not summed over ranks. */
 void describe_ranks_text(const struct session *s, const struct plan *p, struct buf *out);
-/* The keys "ranks", "sums", "messages" and "groups". */
+/* The keys "ranks", "sums", "messages", "batch_statistics" and "groups". */
 void describe_ranks_json(const struct session *s, const struct plan *p, struct buf *out);
 
 #endif

@@ -16,6 +16,7 @@
 #include "op/precision.h"
 #include "op/emit.h"
 #include "op/random.h"
+#include "train/statistics.h"
 
 struct compilation {
 	const struct plan_request *r;
@@ -294,6 +295,18 @@ static int pass_average(struct graph *g, struct pass_env *env)
 	return 0;
 }
 
+/* Behind fusion, whose rows know the norms of one rank. */
+static int pass_statistics(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	if (c->p->mode != PLAN_TRAIN || c->r->ranks.team < 2)
+		return 0;
+	if (env->backend == BACKEND_CUDA)
+		return ERR(E_UNSUPPORTED, config_place(c->r->config, "parallel", "sync_batch_norm"),
+		           "GPUs take their batch statistics each alone; leave 'sync_batch_norm' at false, or use 'device: cpu'");
+	return statistics_emit(g, c->p->mean.share);
+}
+
 static int pass_preset(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
@@ -321,6 +334,7 @@ static const struct pass passes[] = {
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
 	{ "dce", "nodes nobody reads", pass_dce, STAGE_BUILT },
 	{ "fuse", "nodes that the device has one kernel for", pass_fuse, STAGE_BUILT },
+	{ "statistics", "batch normalisation by the batches of several ranks", pass_statistics, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights in place of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },

@@ -154,7 +154,11 @@ int reduction_settle(struct device *dev, const struct store *store, const struct
 
 double reduction_waited(const struct device *dev)
 {
-	return dev->reducer ? reducer_stats(dev->reducer).waited : 0;
+	const struct reducer *own[] = { dev->reducer, dev->statistics };
+	double sum = 0;
+	for (int i = 0; i < 2; i++)
+		sum += own[i] ? reducer_stats(own[i]).waited : 0;
+	return sum;
 }
 
 void reduction_close(struct device *dev)

@@ -16,6 +16,7 @@
 #include "train/late.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
+#include "train/statistics.h"
 
 /* With SESSION_NO_DATA: data that is not there is done without if the config says what it would be. */
 static bool plan_without_data(const struct session *s, const struct session_options *o, int rc)
@@ -250,11 +251,14 @@ static int compare(const struct session *s, const struct plan *p)
 /* The reducer is of all ranks, and so is what it is made for. */
 static int open_reduction(struct session *s, const struct plan *p)
 {
-	if (p->mode != PLAN_TRAIN || s->dev->reducer || !ranks_many(s->comm))
+	if (p->mode != PLAN_TRAIN || !ranks_many(s->comm))
 		return 0;
+	if (s->dev->reducer)
+		return statistics_open(&s->statistics, s->dev, p, s->ranks.team);
 	TRY(ranks_agree(s->comm, 0, "planning"));
 	TRY(compare(s, p));
-	return reduction_open(s->dev, s->store, p);
+	TRY(reduction_open(s->dev, s->store, p));
+	return statistics_open(&s->statistics, s->dev, p, s->ranks.team);
 }
 
 static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
@@ -305,6 +309,8 @@ int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mo
 static int plan_ranks(struct session *s, const struct session_options *o)
 {
 	TRY(reduction_plan(&s->ranks, &s->link, s->config, s->dev, o->ranks));
+	if (o->need & SESSION_TRAIN)
+		TRY(statistics_team(s->config, s->ranks.ranks, &s->ranks.team));
 	if (o->need & SESSION_DUMP)
 		s->ranks.lag = 0;
 	if (ranks_many(s->comm))
@@ -458,8 +464,10 @@ void session_close(struct session *s)
 	dataset_free(s->train_set);
 	dataset_free(s->validation_set);
 	store_free(s->store);
-	if (s->dev && !failed_alone(s))
+	if (s->dev && !failed_alone(s)) {
+		statistics_close(s->statistics, s->dev);
 		reduction_close(s->dev);
+	}
 	free_arena(s);
 	device_close(s->dev);
 	config_free(s->config);

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A global batch gives the same losses, gradients, parameters and metrics on any number of ranks, to the rounding of sums; also where shares
-# are uneven and where ranks have no sample. Statistics of batch normalisation are each rank's own, so there are none here.
+# are uneven and where ranks have no sample. Statistics of batch normalisation are each rank's own, so there are none here;
+# sync_batch_norm.sh has those of several.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec
 coads_data

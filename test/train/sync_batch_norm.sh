@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Batch normalisation by the batches of several ranks: with all ranks together 2, 3 and 4 of them train as one rank with the
+# same global batch does, running statistics included; groups of ranks as so many ranks with larger batches. So do micro-batches,
+# late gradients, 16 bits, shares that are uneven or empty, several hosts; recomputed or resumed the bits are the same.
+. "${DLX_SOURCE:?}/test/lib.sh"
+find_mpiexec
+coads_data
+config=$DLX_SOURCE/test/train/tiny.yaml
+export OMP_NUM_THREADS=1
+base="--set train.batch_size=null --set train.validate.epochs=0"
+sync=parallel.sync_batch_norm
+
+# run RANKS DIR SETTING...: nine steps, and their weights as DIR.safetensors.
+run() {
+	n=$1
+	dir=$2
+	shift 2
+	expect 0 timeout 120 mpiexec -n "$n" "$train" --quiet --set run.dir="$dir" $base "$@" "$config"
+	expect 0 "$train" --set run.dir="$dir" $base "$@" --export "$dir.safetensors" "$config"
+}
+close() {
+	python3 "$DLX_SOURCE/test/train/weights_close.py" "$@" || fail "weights: $*"
+}
+differ() {
+	python3 "$DLX_SOURCE/test/train/weights_close.py" "$@" >/dev/null 2>&1 && fail "weights do not differ: $*"
+}
+
+# all NAME COUNTS TOLERANCE SETTING...: so many ranks with the statistics of all, against the first count.
+all() {
+	name=$1
+	counts=$2
+	tolerance=$3
+	shift 3
+	one=
+	for ranks in $counts; do
+		run "$ranks" "runs/$name-$ranks" --set $sync=true "$@"
+		[ -z "$one" ] || close "$one.safetensors" "runs/$name-$ranks.safetensors" "$tolerance"
+		one=${one:-runs/$name-$ranks}
+	done
+}
+# Eight samples: shares of 12 that are not there; batches of 4; of 6 and 2, of which one rank of three has none.
+all twelve "1 2 3 4" 5e-5 --set train.global_batch_size=12
+all four "1 2 4" 5e-5 --set train.global_batch_size=4 --set 'optimizer={type: adam, learning_rate: 0.003}'
+all six "1 2 3" 5e-5 --set train.global_batch_size=6 --set train.clip_norm=0.5
+all micro "1 2" 1e-3 --set train.global_batch_size=2 --set train.accumulate=3
+all late "1 2 3" 5e-5 --set train.global_batch_size=6 --set parallel.gradient_lag=1
+all scaled "1 2" 5e-5 --set train.global_batch_size=4 --set precision.loss_scale=dynamic
+all half "1 2" 0.1 --set train.global_batch_size=4 --set precision.compute=bf16 --set precision.allow_emulation=true
+# In double precision nothing but the rounding of files is left.
+all double "1 3" 1e-7 --set train.global_batch_size=6 --set device=reference --set train.steps=3
+all double-micro "1 2" 1e-7 --set train.global_batch_size=2 --set train.accumulate=3 --set device=reference --set train.steps=2
+
+# Without it ranks have something else, and on one rank it is nothing.
+run 2 runs/local --set train.global_batch_size=4
+differ runs/four-1.safetensors runs/local.safetensors 1e-3
+run 1 runs/alone --set train.global_batch_size=6 --set train.clip_norm=0.5
+cmp runs/alone.safetensors runs/six-1.safetensors || fail "it changes one rank"
+
+# Batches are small, and what is rounded differently grows in nine steps of them; in double precision it does not.
+exact="--set device=reference --set train.steps=2"
+
+# Groups of two of four ranks are two ranks with twice the batch; also those of a last batch of two samples for six ranks, in which
+# the first group has none. The mean of all statistics is that of the groups'.
+for average in false true; do
+	set -- --set train.global_batch_size=4 --set parallel.average_statistics=$average
+	run 4 runs/pairs-$average "$@" --set $sync=2
+	run 2 runs/two-$average "$@"
+	close runs/two-$average.safetensors runs/pairs-$average.safetensors 1e-3
+	run 4 runs/pairs-exact-$average "$@" $exact --set $sync=2
+	run 2 runs/two-exact-$average "$@" $exact
+	close runs/two-exact-$average.safetensors runs/pairs-exact-$average.safetensors 1e-7
+done
+run 6 runs/six-pairs --set train.global_batch_size=6 $exact --set $sync=2
+run 3 runs/three --set train.global_batch_size=6 $exact
+close runs/three.safetensors runs/six-pairs.safetensors 1e-4       # the sample that stands in for none was counted twice
+
+# Hosts: groups inside of them, over two of them, and all ranks.
+for hosts in 1 2; do
+	export DLX_RANKS_PER_HOST=$hosts
+	run 4 runs/hosts-$hosts --set train.global_batch_size=4 --set $sync=2
+	close runs/two-false.safetensors runs/hosts-$hosts.safetensors 1e-3
+	run 4 runs/hosts-all-$hosts --set train.global_batch_size=12 --set $sync=true
+	close runs/twelve-1.safetensors runs/hosts-all-$hosts.safetensors 5e-5
+	unset DLX_RANKS_PER_HOST
+done
+
+# What is computed again under a limit of memory goes by the statistics that are there: the same bits, no further message.
+set -- --set train.global_batch_size=4 --set train.steps=3 --set $sync=true
+expect 78 "$train" --plan --ranks=2 $base "$@" --set train.memory.limit=1 "$config"
+least=$(sed -n 's/.*it needs about \([0-9]*\) MiB.*/\1/p' err)
+for limit in null "$((least + 1))MiB"; do
+	expect 0 "$train" --plan --ranks=2 $base "$@" --set train.memory.limit=$limit "$config"
+	cp out "plan-$limit"
+	says out "batch norm    statistics of all 2 ranks: 10 sums more"
+	run 2 "runs/limit-$limit" "$@" --set train.memory.limit=$limit
+done
+grep -q ' batch_norm_relu_again ' "plan-$((least + 1))MiB" || fail "the limit of $((least + 1)) MiB has nothing run again"
+[ "$(newest_state runs/limit-null)" = "$(newest_state "runs/limit-$((least + 1))MiB")" ] || fail "run again, other bits"
+
+# Stopped and resumed, on as many ranks the same bits, on others the same steps.
+set -- --set train.global_batch_size=6 --set $sync=true
+run 3 runs/whole "$@"
+run 3 runs/stopped "$@" --set train.steps=4
+run 3 runs/stopped "$@" --resume
+[ "$(newest_state runs/whole)" = "$(newest_state runs/stopped)" ] || fail "resumed, other bits"
+run 3 runs/moved "$@" --set train.steps=4
+run 2 runs/moved "$@" --resume
+close runs/whole.safetensors runs/moved.safetensors 5e-5
+
+# What it says and what it refuses.
+expect 0 "$train" --plan --ranks=4 $base --set train.global_batch_size=4 --set train.accumulate=3 --set $sync=2 "$config"
+says out "batch norm    statistics of each 2 ranks: 30 sums more, 5.86 KiB"
+expect 0 "$train" --plan=json --ranks=4 $base --set train.global_batch_size=4 --set $sync=true "$config"
+says out '"batch_statistics": {"ranks": 4, "sums": 10, "bytes": 2000}'
+says out '"sync_batch_norm": true'
+expect 0 "$train" --plan=json $base --set train.global_batch_size=4 --set $sync=true "$config"
+says out '"batch_statistics": {"ranks": 1, "sums": 0, "bytes": 0}'
+expect 78 timeout 60 mpiexec -n 3 "$train" --set $sync=2 "$config"
+says err "3 ranks cannot be divided into groups of 2, which 'sync_batch_norm' asks for"
+for bad in 0 -1 some 1.5 '[2]'; do
+	expect 78 "$train" --check --set "$sync=$bad" "$config"
+	says err "'sync_batch_norm' must be false, true"
+done
+
+# A rank that stands still is named with the layer whose statistics wait for it, once.
+timeout 60 mpiexec -disable-auto-cleanup -n 4 sh -c 'echo $$ >pid.$PMI_RANK; exec "$@"' sh "$train" --set run.dir=runs/stuck $base \
+	--set train.global_batch_size=4 --set train.steps=1000000 --set $sync=2 --set parallel.timeout=2s "$config" >out 2>err &
+job=$!
+tries=0
+until [ -s runs/stuck/metrics.jsonl ] && [ "$(grep -c '"step"' runs/stuck/metrics.jsonl)" -gt 3 ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 300 ] || fail "it does not start"
+	sleep 0.1
+done
+kill -STOP "$(cat pid.3)"
+wait $job
+status=$?
+kill -KILL "$(cat pid.3)" 2>/dev/null
+[ $status -eq 69 ] || fail "exit status $status of a run with a rank that stands still"
+[ "$(grep -c 'is not complete after' err)" = 1 ] || fail "not one report: $(cat err)"
+grep -q 'rank 3 (host .*, stopped)' err || fail "the report does not name rank 3: $(cat err)"
+pass
