@@ -32,6 +32,17 @@ template <> __device__ __forceinline__ float from_float<float>(float v) { return
 template <> __device__ __forceinline__ __half from_float<__half>(float v) { return __float2half_rn(v); }
 template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v) { return __float2bfloat16_rn(v); }
 
+/* For results whose type is not that of what they are made of: a branch that all threads take alike. */
+static __device__ __forceinline__ void store_as(int type, void *p, int64_t i, float v)
+{
+	if (type == K_TYPE_F32)
+		((float *)p)[i] = v;
+	else if (type == K_TYPE_F16)
+		((__half *)p)[i] = __float2half_rn(v);
+	else
+		((__nv_bfloat16 *)p)[i] = __float2bfloat16_rn(v);
+}
+
 /* 16 bytes of elements. */
 template <typename T> struct alignas(16) pack {
 	static constexpr int N = 16 / sizeof(T);

@@ -174,7 +174,7 @@ int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *
 /* x may be dx: all lanes have read the label's logit before anything is written. */
 template <typename T, int LANES>
 __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *lse, const float *weight,
-                                   const float *dloss, const float *weights, T *dx)
+                                   const float *dloss, const float *weights, int to, void *dx)
 {
 	const int lane = threadIdx.x % LANES;
 	const int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
@@ -194,21 +194,21 @@ __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const
 		__syncwarp();
 	for (int j = lane; j < c.labels.classes; j += LANES) {
 		const float v = expf(as_float(row[j]) - lse[p]) - (j == label ? 1.0f : 0.0f);
-		dx[p * c.labels.classes + j] = from_float<T>(f == 0 ? 0.0f : f * v);
+		store_as(to, dx, p * c.labels.classes + j, f == 0 ? 0.0f : f * v);
 	}
 }
 
-int k_cross_entropy_grad(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
+int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
                          const float *weight, const float *dloss, const float *weights, void *dx)
 {
 	if (c->labels.n == 0)
 		return 0;
 	if (c->labels.classes <= NARROW)
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 1>), blocks_for(c->labels.n, THREADS), THREADS, 0, stream, *c,
-		                            (const T *)x, y, lse, weight, dloss, weights, (T *)dx))
+		                            (const T *)x, y, lse, weight, dloss, weights, to, dx))
 	else
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 32>), blocks_for(c->labels.n, THREADS / 32), THREADS, 0, stream,
-		                            *c, (const T *)x, y, lse, weight, dloss, weights, (T *)dx))
+		                            *c, (const T *)x, y, lse, weight, dloss, weights, to, dx))
 	return cudaGetLastError();
 }
 
@@ -344,12 +344,13 @@ static __device__ __forceinline__ double deviation_of(int kind, float delta, flo
 	}
 }
 
-__global__ void deviation_parts(int kind, float delta, int64_t n, const float *x, const float *t, double *parts)
+template <typename T>
+__global__ void deviation_parts(int kind, float delta, int64_t n, const T *x, const float *t, double *parts)
 {
 	__shared__ double room[THREADS];
 	double sum = 0;
 	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS)
-		sum += deviation_of(kind, delta, x[i] - t[i]);
+		sum += deviation_of(kind, delta, as_float(x[i]) - t[i]);
 	room[threadIdx.x] = sum;
 	for (int m = THREADS / 2; m > 0; m /= 2) {
 		__syncthreads();
@@ -384,31 +385,34 @@ __global__ void join_deviation(int blocks, const double *parts, int64_t n, doubl
 		*weight = (float)n;
 }
 
-int k_deviation(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t, double *sums,
-                float *mean, float *weight, void *ws)
+int k_deviation(void *stream, enum k_deviation_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
+                double *sums, float *mean, float *weight, void *ws)
 {
 	const int blocks = blocks_of(n, THREADS * 4);
-	LAUNCH(deviation_parts, blocks, THREADS, 0, stream, (int)kind, delta, n, x, t, (double *)ws);
+	FLOAT_TYPES(type, T, LAUNCH(deviation_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n, (const T *)x, t,
+	                            (double *)ws))
 	LAUNCH(join_deviation, 1, THREADS, 0, stream, blocks, (const double *)ws, n, sums, mean, weight);
 	return cudaGetLastError();
 }
 
-__global__ void deviation_grad(int kind, float delta, int64_t n, const float *x, const float *t, const float *dloss, float *dx)
+template <typename T>
+__global__ void deviation_grad(int kind, float delta, int64_t n, const T *x, const float *t, const float *dloss, int to, void *dx)
 {
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i >= n)
 		return;
-	const float f = (float)(*dloss / (double)n), d = x[i] - t[i];
+	const float f = (float)(*dloss / (double)n), d = as_float(x[i]) - t[i];
 	if (kind == K_DEVIATION_ABSOLUTE)
-		dx[i] = d != d ? d : f * (float)((d > 0) - (d < 0));
+		store_as(to, dx, i, d != d ? d : f * (float)((d > 0) - (d < 0)));
 	else
-		dx[i] = f * (d > delta ? delta : d < -delta ? -delta : d);
+		store_as(to, dx, i, f * (d > delta ? delta : d < -delta ? -delta : d));
 }
 
-int k_deviation_grad(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t,
-                     const float *dloss, float *dx)
+int k_deviation_grad(void *stream, enum k_deviation_kind kind, int type, int to, float delta, int64_t n, const void *x,
+                     const float *t, const float *dloss, void *dx)
 {
 	if (n)
-		LAUNCH(deviation_grad, blocks_for(n, THREADS), THREADS, 0, stream, (int)kind, delta, n, x, t, dloss, dx);
+		FLOAT_TYPES(type, T, LAUNCH(deviation_grad<T>, blocks_for(n, THREADS), THREADS, 0, stream, (int)kind, delta, n,
+		                            (const T *)x, t, dloss, to, dx))
 	return cudaGetLastError();
 }

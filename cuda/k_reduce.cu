@@ -57,7 +57,7 @@ static __device__ __forceinline__ double fold(int max, double a, double b)
 }
 
 template <typename T>
-__global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts, const T *x, double *part, T *y)
+__global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts, const T *x, double *part, int to, void *y)
 {
 	__shared__ double room[THREADS];
 	const int64_t task = blockIdx.x, p = blockIdx.y, run = task % runs;
@@ -79,11 +79,10 @@ __global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts, const T *x
 	if (part)
 		part[(p * r.kept.count + task / runs) * r.columns + j] = acc;
 	else
-		y[ky + j * r.column_y] = from_float<T>((float)(acc * r.factor));
+		store_as(to, y, ky + j * r.column_y, (float)(acc * r.factor));
 }
 
-template <typename T>
-__global__ void reduce_join(k_reduce r, int64_t parts, const double *part, T *y)
+__global__ void reduce_join(k_reduce r, int64_t parts, const double *part, int to, void *y)
 {
 	const int64_t n = r.kept.count * r.columns, i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	int64_t kx, ky;
@@ -93,20 +92,20 @@ __global__ void reduce_join(k_reduce r, int64_t parts, const double *part, T *y)
 	for (int64_t p = 1; p < parts; p++)
 		acc = fold(r.max, part[p * n + i], acc);
 	nest_at(r.kept, i / r.columns, &kx, &ky);
-	y[ky + i % r.columns * r.column_y] = from_float<T>((float)(acc * r.factor));
+	store_as(to, y, ky + i % r.columns * r.column_y, (float)(acc * r.factor));
 }
 
-int k_reduce_run(void *stream, int type, const struct k_reduce *r, const void *x, void *y, void *ws)
+int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y, void *ws)
 {
 	const shape_of_launch s = plan(r);
 	double *part = s.parts > 1 ? (double *)ws : NULL;
 	if (s.tasks == 0)
 		return 0;
 	FLOAT_TYPES(type, T, LAUNCH(reduce_parts<T>, dim3((unsigned)s.tasks, (unsigned)s.parts), s.block, 0, stream, *r, s.runs,
-	                            s.parts, (const T *)x, part, (T *)y))
+	                            s.parts, (const T *)x, part, to, y))
 	if (part)
-		FLOAT_TYPES(type, T, LAUNCH(reduce_join<T>, blocks_for(r->kept.count * r->columns, THREADS), THREADS, 0, stream,
-		                            *r, s.parts, (const double *)part, (T *)y))
+		LAUNCH(reduce_join, blocks_for(r->kept.count * r->columns, THREADS), THREADS, 0, stream, *r, s.parts,
+		       (const double *)part, to, y);
 	return cudaGetLastError();
 }
 

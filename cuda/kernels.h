@@ -137,7 +137,8 @@ struct k_reduce {
 	double factor;
 	int max;
 };
-int k_reduce_run(void *stream, int type, const struct k_reduce *r, const void *x, void *y, void *ws);
+/* to: of y: type, or f32. */
+int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y, void *ws);
 int64_t k_reduce_workspace(const struct k_reduce *r);
 /* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y of `kept` is that of dy, summed is in order. */
 int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy, void *dx);
@@ -240,7 +241,8 @@ int64_t k_loss_workspace(void);
 /* weights, weight and lse may be NULL. */
 int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *weights,
                     float *loss, float *weight, float *lse, struct k_bad *bad, void *ws);
-int k_cross_entropy_grad(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
+/* to: of dx: type, or any if that is f32. x and dx may be one if their types are. */
+int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
                          const float *weight, const float *dloss, const float *weights, void *dx);
 
 int64_t k_confusion_workspace(int64_t classes);
@@ -249,12 +251,13 @@ int k_confusion(void *stream, int type, const struct k_labels *l, const void *x,
 int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t samples, const void *x, const int32_t *y,
                      double *out, struct k_bad *bad, void *ws);
 
-/* Sums of a function of x - t, float32; sums: {sum, n}; mean: sum / n, weight: n; any may be NULL. ws: k_loss_workspace. */
+/* Sums of a function of x - t, float32 but for x, which is of `type`; sums: {sum, n}; mean: sum / n, weight: n; any may be NULL. ws: k_loss_workspace. */
 enum k_deviation_kind { K_DEVIATION_ABSOLUTE, K_DEVIATION_SQUARE, K_DEVIATION_HUBER };
-int k_deviation(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t, double *sums,
-                float *mean, float *weight, void *ws);
-int k_deviation_grad(void *stream, enum k_deviation_kind kind, float delta, int64_t n, const float *x, const float *t,
-                     const float *dloss, float *dx);
+int k_deviation(void *stream, enum k_deviation_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
+                double *sums, float *mean, float *weight, void *ws);
+/* to: of dx: type, or f32. */
+int k_deviation_grad(void *stream, enum k_deviation_kind kind, int type, int to, float delta, int64_t n, const void *x,
+                     const float *t, const float *dloss, void *dx);
 
 /* --- one mean of many batches (k_scalar.cu), as op/mean.c has it --- */
 

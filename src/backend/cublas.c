@@ -18,6 +18,8 @@
 #define STRING(x) STRING_(x)
 #define LIBRARY "libcublasLt.so." STRING(CUBLAS_VER_MAJOR)
 
+#define ALIGNMENT 16          /* of what a plan places; cuBLASLt would take 256 for granted */
+
 #define FUNCTIONS(X) \
 	X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetStatusString) X(cublasLtMatmul) \
 	X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) \
@@ -95,7 +97,7 @@ static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = layout(&p->b, m->type, m->m, m->k, m->a_stride, &opb);
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = layout(&p->c, m->type, m->m, m->n, m->c_stride, &opc);
+		s = layout(&p->c, m->c_type, m->m, m->n, m->c_stride, &opc);
 	if (s == CUBLAS_STATUS_SUCCESS && opc != CUBLAS_OP_N)
 		s = CUBLAS_STATUS_NOT_SUPPORTED;
 	if (s == CUBLAS_STATUS_SUCCESS)
@@ -111,6 +113,10 @@ static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul
 
 static cublasStatus_t choose(struct cublas_plan *p, size_t ws_limit)
 {
+	static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
+		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES };
+	const uint32_t alignment = ALIGNMENT;
 	cublasLtMatmulPreference_t want = NULL;
 	cublasLtMatmulHeuristicResult_t found = { 0 };
 	int n = 0;
@@ -118,6 +124,8 @@ static cublasStatus_t choose(struct cublas_plan *p, size_t ws_limit)
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = lib.cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &ws_limit,
 		                                             sizeof ws_limit);
+	for (size_t i = 0; i < sizeof aligned / sizeof *aligned && s == CUBLAS_STATUS_SUCCESS; i++)
+		s = lib.cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &alignment, sizeof alignment);
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, p->c, p->c, want, 1, &found, &n);
 	if (want)

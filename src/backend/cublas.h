@@ -12,11 +12,11 @@ int cublas_open(void **handle);
 void cublas_close(void *handle);                         /* NULL is fine */
 
 /* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], element strides in rows and columns, one of which must be 1 for a and b; c is
- * row-major. type: of a, b and c; sums and the bias are float32. */
+ * row-major. type: of a and b; c_type: of c, the same or float32; sums are float32, and so is c with a bias. */
 struct cublas_matmul {
 	int64_t m, n, k;
 	int64_t a_stride[2], b_stride[2], c_stride[2];
-	enum dtype type;
+	enum dtype type, c_type;
 	bool bias, tf32;
 };
 /* E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. */

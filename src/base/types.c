@@ -48,6 +48,11 @@ bool dtype_is_float(enum dtype t)
 	return t == DTYPE_F32 || t == DTYPE_F64 || t == DTYPE_F16 || t == DTYPE_BF16;
 }
 
+bool dtype_is_half(enum dtype t)
+{
+	return t == DTYPE_F16 || t == DTYPE_BF16;
+}
+
 /* v to nearest (ties to even) within [lo, hi]; NaN becomes 0. hi + 1 must be a double. */
 static double clamp(double v, double lo, double hi)
 {

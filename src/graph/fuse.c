@@ -27,6 +27,7 @@
 #include "graph/pass.h"
 
 #define CPU (1u << BACKEND_CPU)
+#define ALL (CPU | 1u << BACKEND_CUDA)
 
 struct rule {
 	unsigned backends;
@@ -35,40 +36,40 @@ struct rule {
 
 static const struct rule rules[] = {
 	/* forward: normalise, add, activate */
-	{ CPU, NULL, "y m s v = batch_norm x g b ; z = relu y",
+	{ ALL, NULL, "y m s v = batch_norm x g b ; z = relu y",
 	  "z m s v = batch_norm_relu x g b" },
-	{ CPU, NULL, "y m s v = batch_norm x g b ; z = leaky_relu y",
+	{ ALL, NULL, "y m s v = batch_norm x g b ; z = leaky_relu y",
 	  "z m s v = batch_norm_relu x g b" },
-	{ CPU, NULL, "y m s v = batch_norm x g b ; e = add y r ; z = relu e",
+	{ ALL, NULL, "y m s v = batch_norm x g b ; e = add y r ; z = relu e",
 	  "z m s v = batch_norm_relu x g b r" },
-	{ CPU, NULL, "y = batch_norm_inference x g b m v ; z = relu y",
+	{ ALL, NULL, "y = batch_norm_inference x g b m v ; z = relu y",
 	  "z = batch_norm_inference_relu x g b m v" },
-	{ CPU, NULL, "y = batch_norm_inference x g b m v ; z = leaky_relu y",
+	{ ALL, NULL, "y = batch_norm_inference x g b m v ; z = leaky_relu y",
 	  "z = batch_norm_inference_relu x g b m v" },
-	{ CPU, NULL, "y = batch_norm_inference x g b m v ; e = add y r ; z = relu e",
+	{ ALL, NULL, "y = batch_norm_inference x g b m v ; e = add y r ; z = relu e",
 	  "z = batch_norm_inference_relu x g b m v r" },
 	/* their gradients */
-	{ CPU, "z m s v = batch_norm_relu x g b",
+	{ ALL, "z m s v = batch_norm_relu x g b",
 	  "t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
 	  "p q u = batch_norm_relu_grad x d g b m s" },
-	{ CPU, "z m s v = batch_norm_relu x g b",
+	{ ALL, "z m s v = batch_norm_relu x g b",
 	  "t = leaky_relu_grad z d ; p q u = batch_norm_grad x t g m s",
 	  "p q u = batch_norm_relu_grad x d g b m s" },
-	{ CPU, "z m s v = batch_norm_relu x g b r",
+	{ ALL, "z m s v = batch_norm_relu x g b r",
 	  "d = add c e ; t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
 	  "p q u t = batch_norm_add_relu_grad x c g m s z e" },
-	{ CPU, "z m s v = batch_norm_relu x g b r",
+	{ ALL, "z m s v = batch_norm_relu x g b r",
 	  "t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
 	  "p q u t = batch_norm_add_relu_grad x d g m s z" },
 	/* relu and dropout: the gradient needs the output only, then nobody may need relu's */
-	{ CPU, NULL, "z = relu x ; y = dropout z k", "y z = relu_dropout x k" },
-	{ CPU, "y z = relu_dropout x k", "e = dropout d k ; t = relu_grad z e",
+	{ ALL, NULL, "z = relu x ; y = dropout z k", "y z = relu_dropout x k" },
+	{ ALL, "y z = relu_dropout x k", "e = dropout d k ; t = relu_grad z e",
 	  "t = relu_dropout_grad y d" },
-	{ CPU, NULL, "y z = relu_dropout x k", "y = relu_dropout x k" },
+	{ ALL, NULL, "y z = relu_dropout x k", "y = relu_dropout x k" },
 	/* sums of gradients: the last summand is added to the others where they lie */
-	{ CPU, NULL, "p q u = batch_norm_relu_grad x d g b m s ; o = add p a",
+	{ ALL, NULL, "p q u = batch_norm_relu_grad x d g b m s ; o = add p a",
 	  "o q u = batch_norm_relu_grad x d g b m s a" },
-	{ CPU, NULL, "p q u = batch_norm_grad x d g m s ; o = add p a",
+	{ ALL, NULL, "p q u = batch_norm_grad x d g m s ; o = add p a",
 	  "o q u = batch_norm_grad x d g m s a" },
 	{ CPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_add y w - a" },
 };

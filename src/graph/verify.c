@@ -297,25 +297,25 @@ static int check_layout(const struct tensor *t)
 	return 0;
 }
 
-/* A kernel gets bf16 only where it takes it, and alike where it must. */
+/* A kernel gets 16 bits only where it takes it, and alike where it must. */
 static int check_types(const struct graph *g, const struct node *n)
 {
 	const struct kernel *k = &n->op->kernel[g->backend];
-	int half = 0, full = 0;              /* of those that may be bf16 */
+	int half = 0, full = 0;              /* of those that may be of 16 bits */
 
 	if (n->op->flags & OP_VIEW)
 		return 0;
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		const bool output = i >= n->nin, takes = kernel_takes_bf16(k, output, output ? i - n->nin : i);
 		const tid t = output ? n->out[i - n->nin] : n->in[i];
-		const bool is = t != NONE && g->tensor[t]->dtype == DTYPE_BF16;
+		const bool is = t != NONE && dtype_is_half(g->tensor[t]->dtype);
 		if (is && !takes)
-			BAD_NODE(n, "its kernel does not take bf16 there");
+			BAD_NODE(n, "its kernel does not take 16 bits there");
 		half += is;
 		full += t != NONE && takes && !is && !(output && k->bf16 == KB_FASTER);
 	}
 	if (k->bf16 != KB_EACH && half && full)
-		BAD_NODE(n, "bf16 and f32 side by side");
+		BAD_NODE(n, "16 bits and f32 side by side");
 	return 0;
 }
 

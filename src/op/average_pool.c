@@ -319,7 +319,8 @@ static const struct op op_average_pool = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_average_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = average_pool_cuda)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = average_pool_cuda,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = samples,
 };
@@ -335,7 +336,8 @@ static const struct op op_average_pool_grad = {
 		                        .run = ref_average_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = average_pool_grad_cuda)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = average_pool_grad_cuda,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = grad_samples,
 };

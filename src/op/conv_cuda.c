@@ -4,7 +4,10 @@
  * and its gradient is a sum over rows.
  *
  * A tensor that is a window of a larger buffer is packed into the workspace before, or unpacked from it after: cuDNN's fast engines
- * want packed tensors, and a window that a convolution reads or writes is as narrow as a dense block's growth. */
+ * want packed tensors, and a window that a convolution reads or writes is as narrow as a dense block's growth.
+ *
+ * In 16 bits all three tensors are: cuDNN's single operations have no engine that reads 16 bits and writes float32. Results that
+ * are wanted in float32, the gradients of weights above all, are made in the workspace and cast. */
 #include "op/conv_cuda.h"
 
 #include "backend/cudnn.h"
@@ -20,8 +23,10 @@ enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
 struct conv_cuda {
 	struct cudnn_plan *plan;
 	enum conv_kind kind;
+	enum dtype type;             /* in which cuDNN computes */
 	size_t cudnn_ws;             /* the bias gradient's workspace stands behind it */
-	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: the tensor is no window */
+	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
+	size_t cast;                 /* where a window's result is in its own type; NOWHERE: not needed */
 	int64_t rows, channels;      /* of the tensor that a bias belongs to */
 };
 
@@ -44,13 +49,14 @@ static struct operands operands_of(const struct node *n, enum conv_kind kind)
 	}
 }
 
-static int check_types(const struct kplan *k, const struct operands *o)
+static int check_types(const struct kplan *k)
 {
-	const enum dtype t = graph_t(k->g, o->x)->dtype;
+	const enum dtype t = graph_t(k->g, k->n->in[0])->dtype;
 	if (t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_BF16)
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes f32, f16 and bf16, not %s", k->n->op->name,
 		           dtype_name(t));
-	if (graph_t(k->g, o->w)->dtype != t || graph_t(k->g, o->y)->dtype != t)
+	const enum dtype to = graph_t(k->g, k->n->out[0])->dtype;
+	if (graph_t(k->g, k->n->in[1])->dtype != t || (to != t && to != DTYPE_F32))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes tensors of one element type", k->n->op->name);
 	return 0;
 }
@@ -65,14 +71,26 @@ static tid argument(const struct node *n, int i)
 	return i < 2 ? n->in[i] : n->out[0];
 }
 
-/* Windows find room behind `at` in the workspace; returns its end. */
+static size_t dense_bytes(const struct tensor *t, enum dtype type)
+{
+	return aligned((size_t)shape_count(&t->shape) * dtype_size(type));
+}
+
+/* Windows, and results of another type, find room behind `at` in the workspace; returns its end. */
 static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
 {
+	ck->cast = NOWHERE;
 	for (int i = 0; i < ARGUMENTS; i++) {
 		const struct tensor *t = graph_t(k->g, argument(k->n, i));
-		ck->packed[i] = t->window == NONE ? NOWHERE : at;
-		if (t->window != NONE)
-			at += aligned((size_t)shape_count(&t->shape) * dtype_size(t->dtype));
+		const bool other = t->dtype != ck->type;
+		ck->packed[i] = t->window == NONE && !other ? NOWHERE : at;
+		if (ck->packed[i] == NOWHERE)
+			continue;
+		at += dense_bytes(t, ck->type);
+		if (t->window == NONE || !other)
+			continue;
+		ck->cast = at;
+		at += dense_bytes(t, t->dtype);
 	}
 	return at;
 }
@@ -89,12 +107,13 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	const struct operands o = operands_of(k->n, kind);
 	struct conv_cuda *ck = ARENA_NEW(k->arena, struct conv_cuda);
 	struct layout_rows rows;
-	TRY(check_types(k, &o));
+	TRY(check_types(k));
 	k->state = ck;
 	ck->kind = kind;
+	ck->type = graph_t(k->g, k->n->in[0])->dtype;
 	const struct layout x = packed_layout(k, o.x), y = packed_layout(k, o.y);
 	struct cudnn_conv c = {
-		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = graph_t(k->g, o.x)->dtype,
+		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = ck->type,
 		.x = &x, .w = &graph_t(k->g, o.w)->layout, .y = &y,
 		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
 	TRY(cudnn_conv_new(&ck->plan, k->dev, &c));
@@ -112,31 +131,44 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	return 0;
 }
 
-/* Between argument i and its packed form. */
-static int move(const struct kplan *k, const struct kargs *a, int i, bool pack)
+/* Packs window i. */
+static int pack(const struct kplan *k, const struct kargs *a, int i, void *to)
 {
-	const struct conv_cuda *ck = k->state;
-	const struct tensor *t = graph_t(k->g, argument(k->n, i));
+	const struct tensor *t = graph_t(k->g, k->n->in[i]);
 	const struct layout packed = layout_native(&t->shape);
-	const int64_t *window = t->layout.stride;
-	void *at = i < 2 ? a->in[i] : a->out[0], *to = (char *)a->ws + ck->packed[i];
-	const size_t size = dtype_size(t->dtype);
-	return pack ? cuda_copy(k, &t->shape, window, packed.stride, size, at, to)
-	            : cuda_copy(k, &t->shape, packed.stride, window, size, to, at);
+	return cuda_copy(k, &t->shape, t->layout.stride, packed.stride, dtype_size(t->dtype), a->in[i], to);
 }
 
-static int add_bias(const struct kplan *k, const struct kargs *a, void *const *arg)
+static int unpack(const struct kplan *k, const void *from, void *window)
+{
+	const struct tensor *t = graph_t(k->g, k->n->out[0]);
+	const struct layout packed = layout_native(&t->shape);
+	return cuda_copy(k, &t->shape, packed.stride, t->layout.stride, dtype_size(t->dtype), from, window);
+}
+
+static int bias_gradient(const struct kplan *k, const struct kargs *a, const void *dy)
 {
 	const struct conv_cuda *ck = k->state;
-	void *stream = cuda_stream(k->dev);
-	if (ck->kind == CONV_BACKWARD_WEIGHTS) {
-		void *sum = k->n->nout > 1 ? a->out[1] : NULL;
-		return sum ? cuda_launched(k, k_channel_sum(stream, cuda_in_type(k, 1), ck->rows, ck->channels, ck->channels,
-		                                            arg[1], sum, (char *)a->ws + ck->cudnn_ws)) : 0;
+	if (k->n->nout < 2 || !a->out[1])
+		return 0;
+	return cuda_launched(k, k_channel_sum(cuda_stream(k->dev), cuda_in_type(k, 1), ck->rows, ck->channels, ck->channels, dy,
+	                                      a->out[1], (char *)a->ws + ck->cudnn_ws));
+}
+
+/* What cuDNN made, in `made`, becomes the result: cast, with its bias, in its place. */
+static int finish(const struct kplan *k, const struct kargs *a, void *made)
+{
+	const struct conv_cuda *ck = k->state;
+	const struct tensor *t = graph_t(k->g, k->n->out[0]);
+	const void *bias = ck->kind != CONV_BACKWARD_WEIGHTS && k->n->nin > 2 ? a->in[2] : NULL;
+	void *stream = cuda_stream(k->dev), *y = made;
+	if (t->dtype != ck->type) {
+		y = ck->cast == NOWHERE ? a->out[0] : (char *)a->ws + ck->cast;
+		TRY(cuda_launched(k, k_cast(stream, (int)ck->type, (int)t->dtype, shape_count(&t->shape), made, y)));
 	}
-	const void *bias = k->n->nin > 2 ? a->in[2] : NULL;
-	return bias ? cuda_launched(k, k_add_bias(stream, cuda_out_type(k, 0), ck->rows, ck->channels, ck->channels, bias,
-	                                          arg[2])) : 0;
+	if (bias)
+		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels, ck->channels, bias, y)));
+	return t->window == NONE ? 0 : unpack(k, y, a->out[0]);
 }
 
 int conv_cuda_run(const struct kplan *k, const struct kargs *a)
@@ -146,13 +178,14 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 	for (int i = 0; i < ARGUMENTS; i++) {
 		if (ck->packed[i] == NOWHERE)
 			continue;
-		if (i < 2)
-			TRY(move(k, a, i, true));
 		arg[i] = (char *)a->ws + ck->packed[i];
+		if (i < 2)
+			TRY(pack(k, a, i, arg[i]));
 	}
 	TRYC(cudnn_plan_run(ck->plan, arg[0], arg[1], arg[2], a->ws), "in '%s'", k->n->name);
-	TRY(add_bias(k, a, arg));
-	return ck->packed[2] == NOWHERE ? 0 : move(k, a, 2, false);
+	if (ck->kind == CONV_BACKWARD_WEIGHTS)
+		TRY(bias_gradient(k, a, arg[1]));
+	return finish(k, a, arg[2]);
 }
 
 void conv_cuda_free(struct kplan *k)

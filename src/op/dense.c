@@ -187,16 +187,25 @@ static void cpu_free(struct kplan *k)
 #ifdef HAVE_CUDA
 #define WORKSPACE_LIMIT ((size_t)32 << 20)      /* what NVIDIA advises for Hopper */
 
+struct cuda_state {
+	struct cublas_plan *plan;
+	int64_t rows, columns;       /* where the bias is added afterwards: cuBLASLt adds float32 to float32 only */
+};
+
 static int cuda_plan(struct kplan *k)
 {
 	const struct dnn_matmul p = product(k->g, k->n);
 	const struct cublas_matmul m = { p.m, p.n, p.k, { p.a_stride[0], p.a_stride[1] },
 		{ p.b_stride[0], p.b_stride[1] }, { p.c_stride[0], p.c_stride[1] },
-		graph_t(k->g, k->n->in[0])->dtype, p.bias, k->dev->tf32 };
-	struct cublas_plan *plan = NULL;
-	TRY(cublas_matmul_new(&plan, k->dev, &m, WORKSPACE_LIMIT));
-	k->state = plan;
-	k->ws_bytes = cublas_plan_workspace(plan);
+		graph_t(k->g, k->n->in[0])->dtype, graph_t(k->g, k->n->out[0])->dtype,
+		p.bias && graph_t(k->g, k->n->out[0])->dtype == DTYPE_F32, k->dev->tf32 };
+	struct cuda_state *s = k->state = ARENA_NEW(k->arena, struct cuda_state);
+	if (p.bias && !m.bias) {
+		s->rows = p.m;
+		s->columns = p.n;
+	}
+	TRY(cublas_matmul_new(&s->plan, k->dev, &m, WORKSPACE_LIMIT));
+	k->ws_bytes = cublas_plan_workspace(s->plan);
 	k->impl = "cublaslt";
 	return 0;
 }
@@ -204,13 +213,17 @@ static int cuda_plan(struct kplan *k)
 static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const void *bias = k->n->nin > 2 ? a->in[2] : NULL;
-	TRYC(cublas_plan_run(k->state, a->in[0], a->in[1], bias, a->out[0], a->ws), "in '%s'", k->n->name);
-	return 0;
+	const struct cuda_state *s = k->state;
+	TRYC(cublas_plan_run(s->plan, a->in[0], a->in[1], bias, a->out[0], a->ws), "in '%s'", k->n->name);
+	return s->columns ? cuda_launched(k, k_add_bias(cuda_stream(k->dev), cuda_out_type(k, 0), s->rows, s->columns,
+	                                                s->columns, bias, a->out[0])) : 0;
 }
 
 static void cuda_free(struct kplan *k)
 {
-	cublas_plan_free(k->state);
+	const struct cuda_state *s = k->state;
+	if (s)
+		cublas_plan_free(s->plan);
 }
 #endif
 
@@ -221,7 +234,8 @@ static void cuda_free(struct kplan *k)
 		                  .free = cpu_free, .bf16_in = 3, .bf16_out = 1,          \
 		                  .bf16 = KB_FASTER },                                    \
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = cuda_plan, .run = cuda_run,      \
-		            .free = cuda_free)                                            \
+		            .free = cuda_free, .bf16_in = 3, .bf16_out = 1,               \
+		            .bf16 = KB_FASTER)                                            \
 	}
 
 /* --- samples --- */

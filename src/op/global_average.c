@@ -150,7 +150,7 @@ static int cuda_plan(struct kplan *k)
 
 static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_reduce_run(cuda_stream(k->dev), cuda_in_type(k, 0), k->state, a->in[0], a->out[0], a->ws));
+	return cuda_launched(k, k_reduce_run(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0), k->state, a->in[0], a->out[0], a->ws));
 }
 #endif
 
@@ -172,7 +172,7 @@ static const struct op op_global_average = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,
 		                  .bf16_in = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run, .bf16_in = 1)
 	},
 	.samples = samples,
 };

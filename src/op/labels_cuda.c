@@ -77,8 +77,8 @@ int loss_cuda(const struct kplan *k, const struct kargs *a)
 int loss_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	return cuda_launched(k, k_cross_entropy_grad(cuda_stream(k->dev), cuda_in_type(k, 0), &s->loss, a->in[0], a->in[1],
-	                                             a->in[2], a->in[3], a->in[4], class_weights(k, a, 5), a->out[0]));
+	return cuda_launched(k, k_cross_entropy_grad(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0), &s->loss,
+	                                             a->in[0], a->in[1], a->in[2], a->in[3], a->in[4], class_weights(k, a, 5), a->out[0]));
 }
 
 /* --- metrics --- */

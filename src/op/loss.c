@@ -447,7 +447,7 @@ static const struct op op_softmax_cross_entropy = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
 		                  .run = cpu_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan, .run = loss_cuda,
-		            .free = labels_cuda_free)
+		            .free = labels_cuda_free, .bf16_in = 1)
 	},
 	.samples = samples,
 };
@@ -465,7 +465,7 @@ static const struct op op_softmax_cross_entropy_grad = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
 		                  .run = cpu_grad_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan,
-		            .run = loss_grad_cuda, .free = labels_cuda_free)
+		            .run = loss_grad_cuda, .free = labels_cuda_free, .bf16_in = 1, .bf16_out = 1)
 	},
 	.samples = grad_samples,
 };

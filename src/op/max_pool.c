@@ -474,7 +474,8 @@ static const struct op op_max_pool = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_max_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_run,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = max_pool_cuda)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = max_pool_cuda,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = samples,
 };
@@ -491,7 +492,8 @@ static const struct op op_max_pool_grad = {
 		                        .run = ref_max_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = max_pool_grad_cuda)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = max_pool_grad_cuda,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = grad_samples,
 };
@@ -506,7 +508,8 @@ static const struct op op_max_pool_gather = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = window_plan, .run = ref_gather_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan, .run = cpu_gather_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = max_pool_gather_cuda)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan, .run = max_pool_gather_cuda,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = gather_samples,
 };

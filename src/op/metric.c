@@ -255,8 +255,9 @@ static int error_cuda_plan(struct kplan *k)
 
 static int error_cuda(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
 {
-	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, 0, shape_count(node_in_shape(k->g, k->n, 0)), a->in[0],
-	                                    a->in[1], a->out[0], NULL, NULL, a->ws));
+	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, cuda_in_type(k, 0), 0,
+	                                    shape_count(node_in_shape(k->g, k->n, 0)), a->in[0], a->in[1], a->out[0], NULL,
+	                                    NULL, a->ws));
 }
 
 static int absolute_cuda(const struct kplan *k, const struct kargs *a)
@@ -296,7 +297,7 @@ static const struct op op_confusion = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_plan,
 		                  .run = confusion_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
-		            .run = confusion_cuda, .free = labels_cuda_free)
+		            .run = confusion_cuda, .free = labels_cuda_free, .bf16_in = 1)
 	},
 	.samples = confusion_samples,
 };
@@ -315,7 +316,7 @@ static const struct op op_iou_per_sample = {
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose,
 		                  .plan = per_sample_plan, .run = per_sample_run },
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
-		            .run = iou_per_sample_cuda, .free = labels_cuda_free)
+		            .run = iou_per_sample_cuda, .free = labels_cuda_free, .bf16_in = 1)
 	},
 	.samples = confusion_samples,
 };
@@ -330,7 +331,8 @@ static const struct op op_absolute_error = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_absolute_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = absolute_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = absolute_cuda)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = absolute_cuda,
+		            .bf16_in = 1)
 	},
 	.samples = error_samples,
 };
@@ -345,7 +347,8 @@ static const struct op op_square_error = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_square_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = square_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = square_cuda)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = square_cuda,
+		            .bf16_in = 1)
 	},
 	.samples = error_samples,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Element types. bf16 starts at the kernels that gain by it, convolutions and matrix products, and
- * takes in what lies between them: a tensor is bf16 if it is made from one, or by such a kernel, and
- * leads to such a kernel. So the ops after the last convolution, the loss and the metrics stay f32,
+ * Element types. Where a device computes in 16 bits (bf16 or fp16), they start at the kernels that gain by
+ * them, convolutions and matrix products, and take in what lies between: a tensor is of 16 bits if it is
+ * made from one, or by such a kernel, and leads to such a kernel. So the ops after the last convolution, the loss and the metrics stay f32,
  * and so do their gradients down to the first convolution of the backward phase. A tensor is cast at
  * most once, right before its first reader of the other type: a param once a step, in whatever
  * layout its readers want. */
@@ -27,11 +27,12 @@ static void make_double(struct graph *g, struct tensor *x)
 	x->dtype = DTYPE_F64;
 }
 
-/* --- bf16 --- */
+/* --- 16 bits --- */
 
 struct half {
 	struct graph *g;
 	enum backend backend;
+	enum dtype type;             /* BF16 or F16 */
 	bool *leads;                 /* by tensor: to a kernel that is faster in bf16 */
 	tid *other;                  /* by tensor: its cast to the other type, or NONE */
 	struct node **order;         /* the new order, casts included */
@@ -86,7 +87,7 @@ static bool joins(const struct half *h, const struct node *n)
 	if (k->bf16 == KB_FASTER)
 		return true;
 	for (int i = 0; i < n->nin; i++)
-		if (n->in[i] != NONE && h->g->tensor[n->in[i]]->dtype == DTYPE_BF16 && kernel_takes_bf16(k, false, i))
+		if (n->in[i] != NONE && h->g->tensor[n->in[i]]->dtype == h->type && kernel_takes_bf16(k, false, i))
 			return true;
 	return false;
 }
@@ -118,12 +119,12 @@ static int settle_inputs(struct half *h, struct node *n, bool half)
 	for (int i = 0; i < n->nin; i++) {
 		const struct tensor *t = n->in[i] == NONE ? NULL : h->g->tensor[n->in[i]];
 		bool takes = half && kernel_takes_bf16(k, false, i);
-		if (!t || (t->dtype != DTYPE_F32 && t->dtype != DTYPE_BF16))
+		if (!t || (t->dtype != DTYPE_F32 && t->dtype != h->type))
 			continue;
 		if (!takes)
 			TRY(want(h, n, i, DTYPE_F32));
 		else if (k->bf16 != KB_EACH)
-			TRY(want(h, n, i, DTYPE_BF16));
+			TRY(want(h, n, i, h->type));
 	}
 	return 0;
 }
@@ -136,7 +137,7 @@ static void settle_outputs(struct half *h, const struct node *n)
 		struct tensor *t = n->out[i] == NONE ? NULL : h->g->tensor[n->out[i]];
 		if (t && t->dtype == DTYPE_F32 && kernel_takes_bf16(k, true, i) && t->grad_of == NONE &&
 		    (k->bf16 == KB_ALIKE || h->leads[t->id]))
-			t->dtype = DTYPE_BF16;
+			t->dtype = h->type;
 	}
 }
 
@@ -154,9 +155,9 @@ static int settle(struct half *h, struct node *n)
 	return 0;
 }
 
-static int make_half(struct graph *g, enum backend backend)
+static int make_half(struct graph *g, const struct device *dev)
 {
-	struct half h = { .g = g, .backend = backend };
+	struct half h = { .g = g, .backend = dev->backend, .type = dev->compute };
 	int n = g->nnode, rc = 0;
 
 	h.leads = mem_calloc((size_t)g->ntensor + 1, sizeof *h.leads);
@@ -177,8 +178,8 @@ static int make_half(struct graph *g, enum backend backend)
 
 int pass_precision(struct graph *g, struct pass_env *env)
 {
-	if (env->dev->compute == DTYPE_BF16 && env->backend != BACKEND_REFERENCE)
-		return make_half(g, env->backend);
+	if (dtype_is_half(env->dev->compute) && env->backend != BACKEND_REFERENCE)
+		return make_half(g, env->dev);
 	for (tid t = 0; t < g->ntensor && env->backend == BACKEND_REFERENCE; t++)
 		if (dtype_is_float(graph_t(g, t)->dtype))
 			make_double(g, graph_t(g, t));

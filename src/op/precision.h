@@ -6,7 +6,7 @@
 
 #include "graph/pass.h"
 
-/* On the reference device all floats become F64. On others what is computed in bf16, if env->dev
+/* On the reference device all floats become F64. On others what is computed in 16 bits, if env->dev
  * does so, is what lies on a way to a kernel that is faster in it (enum kernel_bf16), within forward
  * and within backward; `cast` nodes stand where types meet. Params, their gradients, states, losses
  * and the update stay f32. */

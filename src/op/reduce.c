@@ -532,7 +532,7 @@ static const char *const max_grad_samples[] = {
 			[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_plan, \
 			                  .run = reduce_cpu, .bf16_in = half },                             \
 			CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_cuda_plan,  \
-			            .run = reduce_cuda)                                                     \
+			            .run = reduce_cuda, .bf16_in = 1)                                       \
 		},                                                                                      \
 		.samples = samples_,                                                                    \
 	}
@@ -552,7 +552,8 @@ static const struct op op_max_grad = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = max_grad_plan,
 		                        .run = max_grad_reference },
 		[BACKEND_CPU] = { .layouts = KL_PLAIN, .plan = max_grad_plan, .run = max_grad_cpu },
-		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = max_grad_cuda_plan, .run = max_grad_cuda)
+		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = max_grad_cuda_plan, .run = max_grad_cuda,
+		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = max_grad_samples,
 };

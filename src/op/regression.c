@@ -238,8 +238,8 @@ static int cuda_plan(struct kplan *k)
 
 static int cuda_any(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
 {
-	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, (float)delta_of(k), count_of(k), a->in[0], a->in[1],
-	                                    NULL, a->out[0], a->out[1], a->ws));
+	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, cuda_in_type(k, 0), (float)delta_of(k), count_of(k),
+	                                    a->in[0], a->in[1], NULL, a->out[0], a->out[1], a->ws));
 }
 
 static int cuda_mse_run(const struct kplan *k, const struct kargs *a)
@@ -259,8 +259,8 @@ static int cuda_huber_run(const struct kplan *k, const struct kargs *a)
 
 static int cuda_any_grad(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
 {
-	return cuda_launched(k, k_deviation_grad(cuda_stream(k->dev), kind, (float)delta_of(k), count_of(k), a->in[0],
-	                                         a->in[1], a->in[2], a->out[0]));
+	return cuda_launched(k, k_deviation_grad(cuda_stream(k->dev), kind, cuda_in_type(k, 0), cuda_out_type(k, 0),
+	                                         (float)delta_of(k), count_of(k), a->in[0], a->in[1], a->in[2], a->out[0]));
 }
 
 static int cuda_l1_grad_run(const struct kplan *k, const struct kargs *a)
@@ -303,7 +303,8 @@ static const struct op op_mse_loss = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_mse_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_mse_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_mse_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_mse_run,
+		            .bf16_in = 1)
 	},
 	.samples = mse_samples,
 };
@@ -316,7 +317,8 @@ static const struct op op_l1_loss = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_l1_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_l1_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_l1_run,
+		            .bf16_in = 1)
 	},
 	.samples = l1_samples,
 };
@@ -331,7 +333,7 @@ static const struct op op_l1_loss_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_l1_grad_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_l1_grad_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_l1_grad_run, .bf16_in = 1, .bf16_out = 1)
 	},
 	.samples = l1_grad_samples,
 };
@@ -345,7 +347,8 @@ static const struct op op_huber_loss = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_huber_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_huber_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_huber_run,
+		            .bf16_in = 1)
 	},
 	.samples = huber_samples,
 };
@@ -361,7 +364,7 @@ static const struct op op_huber_loss_grad = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_huber_grad_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_huber_grad_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .run = cuda_huber_grad_run, .bf16_in = 1, .bf16_out = 1)
 	},
 	.samples = huber_grad_samples,
 };

@@ -517,7 +517,8 @@ static const struct op op_resize = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_run,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda_run,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = samples,
 };
@@ -532,7 +533,8 @@ static const struct op op_resize_grad = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_grad_plan, .run = cpu_run,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_grad_plan, .run = cuda_run)
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_grad_plan, .run = cuda_run,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = grad_samples,
 };

@@ -336,7 +336,8 @@ static const struct op op_broadcast = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = broadcast_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = broadcast_plan,
 		                  .run = copy_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = broadcast_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = broadcast_cuda,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = broadcast_samples,
 };
@@ -351,7 +352,8 @@ static const struct op op_transpose = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = transpose_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = transpose_plan,
 		                  .run = copy_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = transpose_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = transpose_cuda,
+		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = transpose_samples,
 };

@@ -17,8 +17,7 @@ double profile_bound(struct device *d, const struct graph *g, const struct node 
 {
 	enum dtype type = DTYPE_F32;
 	for (int i = 0; i < n->nin; i++)
-		if (n->in[i] != NONE && (graph_t(g, n->in[i])->dtype == DTYPE_BF16 ||
-		                         graph_t(g, n->in[i])->dtype == DTYPE_F16))
+		if (n->in[i] != NONE && dtype_is_half(graph_t(g, n->in[i])->dtype))
 			type = graph_t(g, n->in[i])->dtype;
 	double peak = device_measure_peak(d, type), rate = device_measure_bandwidth(d);
 	struct cost c = op_cost(g, n);

@@ -189,6 +189,8 @@ int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct c
 	if ((m->a_stride[0] != 1 && m->a_stride[1] != 1) || (m->b_stride[0] != 1 && m->b_stride[1] != 1) ||
 	    m->c_stride[1] != 1 || ws_limit < WORKSPACE)
 		return ERR(E_UNSUPPORTED, NULL, "strides that cuBLAS cannot take");
+	if ((m->c_type != m->type && m->c_type != DTYPE_F32) || (m->bias && m->c_type != DTYPE_F32))
+		return ERR(E_UNSUPPORTED, NULL, "types that cuBLAS cannot take");
 	*out = mem_alloc(sizeof **out);
 	(*out)->m = *m;
 	return 0;
@@ -218,7 +220,7 @@ static void multiply(void *argument)
 			for (int64_t i = 0; i < m->k; i++)
 				sum += dtype_get(m->type, j->a, r * m->a_stride[0] + i * m->a_stride[1]) *
 				       dtype_get(m->type, j->b, i * m->b_stride[0] + c * m->b_stride[1]);
-			dtype_convert(m->type, (char *)j->c + dtype_size(m->type) * (size_t)(r * m->c_stride[0] + c),
+			dtype_convert(m->c_type, (char *)j->c + dtype_size(m->c_type) * (size_t)(r * m->c_stride[0] + c),
 			              DTYPE_F64, &sum, 1);
 		}
 }

@@ -6,11 +6,11 @@
  *   gradient    the rule against central differences, in float64 on the reference kernels
  *   cpu         forward and gradient on the CPU backend against the reference, inputs row-major and channels-last,
  *               step arena filled with NaN before
- *   bf16        the same with the device computing in bf16, for ops that take part in it
+ *   bf16, fp16  the same with the device computing in 16 bits, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
  *
  * Usage: optest [--device=cpu|cuda] [--kernels] [OP...]: the device compared with the reference is the CPU unless another is
- * named; every op must have a kernel there. --kernels leaves out the check of gradient rules, which is slow
+ * named; every op must have a kernel there, and on a GPU one that takes 16 bits, but for those of a list (f32_only). --kernels leaves out the check of gradient rules, which is slow
  * and the same for all kernels. Prints a line for each failure and "N passed, N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,6 @@
 
 #include "backend/exec.h"
 #include "base/err.h"
-#include "base/half.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "graph/autodiff.h"
@@ -33,6 +32,7 @@
 #define FD_TOLERANCE 1e-6
 #define CPU_TOLERANCE 3e-5      /* of the largest magnitude in the tensor */
 #define BF16_TOLERANCE 1e-2     /* where tensors on the way there are bf16 */
+#define FP16_TOLERANCE 2e-3
 
 static int passed, failed;
 static bool kernels_only;
@@ -133,7 +133,7 @@ static void set_native(struct trial *t)
 
 static bool is_half(const struct graph *g, tid t)
 {
-	return t != NONE && graph_t(g, t)->dtype == DTYPE_BF16;
+	return t != NONE && dtype_is_half(graph_t(g, t)->dtype);
 }
 
 /* Whether the node takes its tensors as they are; if not, those at fault become f32. */
@@ -163,9 +163,9 @@ static bool settle_half(struct graph *g, const struct node *n, enum backend back
 static int pass_half(struct graph *g, struct pass_env *env)
 {
 	bool settled = false;
-	for (tid t = 0; t < g->ntensor && env->dev->compute == DTYPE_BF16; t++)
+	for (tid t = 0; t < g->ntensor && dtype_is_half(env->dev->compute); t++)
 		if (graph_t(g, t)->dtype == DTYPE_F32 && graph_t(g, t)->role != ROLE_CONSTANT)
-			graph_t(g, t)->dtype = DTYPE_BF16;
+			graph_t(g, t)->dtype = env->dev->compute;
 	while (!settled) {
 		settled = true;
 		for (int i = 0; i < g->nnode; i++)
@@ -181,25 +181,29 @@ static bool takes_part(const struct op *op, const struct device *dev)
 	return k->bf16_in || k->bf16_out;
 }
 
-static void round_values(double *v, int64_t n)
+static void round_values(enum dtype type, double *v, int64_t n)
 {
-	for (int64_t k = 0; k < n; k++)
-		v[k] = (double)bfloat_to_float(bfloat_from_float((float)v[k]));
+	for (int64_t k = 0; k < n; k++) {
+		uint16_t half;
+		dtype_convert(type, &half, DTYPE_F64, &v[k], 1);
+		dtype_convert(DTYPE_F64, &v[k], type, &half, 1);
+	}
 }
 
 /* The reference gets the values that the other reads. */
 static void round_inputs(struct trial *ref, struct trial *half)
 {
 	const struct graph *g = half->s.g;
+	const enum dtype type = half->dev->compute;
 	for (int i = 0; i < half->s.nin; i++)
 		if (is_half(g, half->s.in[i])) {
-			round_values(ref->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
-			round_values(half->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
+			round_values(type, ref->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
+			round_values(type, half->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
 		}
 	for (int i = 0; i < half->nout; i++)
 		if (half->dy_value[i] && is_half(g, half->dy[i])) {
-			round_values(ref->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
-			round_values(half->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
+			round_values(type, ref->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
+			round_values(type, half->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
 		}
 }
 
@@ -368,7 +372,8 @@ static void compare(struct trial *a, struct trial *b, tid ta, tid tb, const char
 {
 	int64_t n = shape_count(&graph_t(a->s.g, ta)->shape);
 	double *x = read_tensor(a, ta), *y = read_tensor(b, tb), scale = 1e-3;
-	double allowed = b->dev->compute == DTYPE_BF16 ? BF16_TOLERANCE : CPU_TOLERANCE;
+	const enum dtype type = b->dev->compute;
+	double allowed = type == DTYPE_BF16 ? BF16_TOLERANCE : type == DTYPE_F16 ? FP16_TOLERANCE : CPU_TOLERANCE;
 	for (int64_t k = 0; k < n; k++)
 		scale = fmax(scale, fabs(x[k]));
 	for (int64_t k = 0; k < n; k++)
@@ -412,8 +417,9 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 {
 	struct trial a, b = { 0 };
 	int before = failed;
-	bool half = cpu->compute == DTYPE_BF16;
-	cur_what = half ? native ? "bf16, channels-last" : "bf16" : native ? "device, channels-last" : "device";
+	static const char *const what[][2] = { { "device", "device, channels-last" }, { "bf16", "bf16, channels-last" },
+		{ "fp16", "fp16, channels-last" } };
+	cur_what = what[cpu->compute == DTYPE_BF16 ? 1 : cpu->compute == DTYPE_F16 ? 2 : 0][native];
 	if (compile(&a, op, text, ref, gradient, false) < 0 ||
 	    compile(&b, op, text, cpu, gradient, native) < 0) {
 		fail("does not compile");
@@ -463,7 +469,25 @@ static bool has_kernel(const struct op *op, const struct device *dev)
 	return false;
 }
 
-static void check_op(const struct op *op, struct device *ref, struct device *cpu, struct device *half)
+/* Ops whose tensors are float32 on every device: the update, single numbers, sums over ranks. */
+static const char *const f32_only[] = {
+	"all_reduce_start", "all_reduce_wait", "sum_squares", "clip_factor", "sgd", "adam", "rmsprop", "loss_scale", "max_abs",
+	"loss_scale_update", "mean_terms", "mean_seed", "mean_factor", "mean_lag", "norms", "trust_ratio", "accumulate",
+	"ema_update", "weight_average", "fill", NULL
+};
+
+static bool has_half(const struct op *op, const struct device *dev)
+{
+	for (int i = 0; f32_only[i]; i++)
+		if (strcmp(f32_only[i], op->name) == 0)
+			return true;
+	if (dev->backend != BACKEND_CUDA || (op->flags & OP_VIEW) || takes_part(op, dev))
+		return true;
+	fail("its kernel takes no 16 bits");
+	return false;
+}
+
+static void check_op(const struct op *op, struct device *ref, struct device *cpu, struct device *const half[2])
 {
 	bool gradient = op->grad != NULL;
 	const bool other = cpu->backend != BACKEND_CPU;
@@ -476,14 +500,16 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 		fail("has no documentation");
 	if (!gradient && !(op->flags & (OP_NOGRAD | OP_UPDATE | OP_ONCE)) && op->max_in > 0)
 		fail("has no gradient rule and is not flagged OP_NOGRAD, OP_UPDATE or OP_ONCE");
-	for (const char *const *text = op->samples; has_kernel(op, cpu) && text && *text; text++) {
+	const bool complete = has_kernel(op, cpu) && has_half(op, cpu);
+	for (const char *const *text = op->samples; complete && text && *text; text++) {
 		cur_text = *text;
 		if (gradient && !other && !kernels_only)
 			check_gradient(op, *text, ref);
 		check_cpu(op, *text, ref, cpu, gradient, false);
 		check_cpu(op, *text, ref, cpu, gradient, true);
-		for (int native = 0; native < 2 && half && takes_part(op, half); native++)
-			check_cpu(op, *text, ref, half, gradient, native);
+		for (int i = 0; i < 4; i++)
+			if (half[i / 2] && takes_part(op, half[i / 2]))
+				check_cpu(op, *text, ref, half[i / 2], gradient, i % 2);
 	}
 }
 
@@ -497,7 +523,8 @@ static bool wanted(const char *name, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct device *ref, *cpu, *half;
+	static const enum dtype half_types[2] = { DTYPE_BF16, DTYPE_F16 };
+	struct device *ref, *cpu, *half[2];
 	const struct op *op;
 	const char *name = "cpu";
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -510,22 +537,25 @@ int main(int argc, char **argv)
 		kernels_only = true;
 		argc--, argv++;
 	}
-	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0 || device_open(&half, name) < 0) {
+	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0 || device_open(&half[0], name) < 0 ||
+	    device_open(&half[1], name) < 0) {
 		err_print(stderr, "optest");
 		return 1;
 	}
-	if (device_set_compute(half, DTYPE_BF16, true) < 0) {
-		printf("# no bf16 here\n");
-		err_clear();
-		device_close(half);
-		half = NULL;
-	}
+	for (int i = 0; i < 2; i++)
+		if (device_set_compute(half[i], half_types[i], true) < 0) {
+			printf("# no %s here\n", dtype_name(half_types[i]));
+			err_clear();
+			device_close(half[i]);
+			half[i] = NULL;
+		}
 	for (int i = 0; (op = op_at(i)) != NULL; i++)
 		if (wanted(op->name, argc, argv))
 			check_op(op, ref, cpu, half);
 	device_close(ref);
 	device_close(cpu);
-	device_close(half);
+	device_close(half[0]);
+	device_close(half[1]);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
