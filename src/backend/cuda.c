@@ -46,7 +46,8 @@ struct cuda {
 	cudaStream_t stream;
 	struct kept *kept;
 	struct watched *watched;
-	void *cudnn, *cublas;
+	struct cudnn *cudnn;
+	void *cublas;
 };
 
 static struct cuda *cuda_of(const struct device *d)
@@ -272,12 +273,14 @@ static const struct device_driver driver = {
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 
-int cuda_cudnn(struct device *d, void **handle)
+int cuda_cudnn(struct device *d, struct cudnn **out)
 {
 	struct cuda *c = cuda_of(d);
+	char name[80];
+	snprintf(name, sizeof name, "%.60s sm_%d", c->properties.name, cuda_arch(d));
 	if (!c->cudnn)
-		TRY(cudnn_open(&c->cudnn, c->stream));
-	*handle = c->cudnn;
+		TRY(cudnn_open(&c->cudnn, c->stream, name));
+	*out = c->cudnn;
 	return 0;
 }
 

@@ -36,9 +36,10 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out);
 int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record);
 void cuda_unwatch(const struct kplan *k);
 
-/* The libraries' handles, opened at the first call: cudnnHandle_t, cublasLtHandle_t. E_UNAVAILABLE says which file was looked for
+struct cudnn;
+/* The libraries, opened at the first call; cublas: a cublasLtHandle_t. E_UNAVAILABLE says which file was looked for
  * where. */
-int cuda_cudnn(struct device *d, void **handle);
+int cuda_cudnn(struct device *d, struct cudnn **out);
 int cuda_cublas(struct device *d, void **handle);
 
 #endif

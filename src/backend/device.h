@@ -10,6 +10,7 @@
 struct device;
 struct comm;
 struct reducer;
+struct wisdom;
 
 /* What a device with a memory of its own can do. Calls are in order with what kernels were given to do before; failures carry the
  * driver's reason. */
@@ -49,6 +50,7 @@ struct device {
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
+	struct wisdom *wisdom;       /* which engines are fastest; NULL: nobody asks. Whoever made it sets it */
 	struct reducer *reducer;     /* sums over ranks beside a step; NULL: none */
 	struct reducer *statistics;  /* sums of batch statistics, which a step waits for; NULL: none */
 };

@@ -116,7 +116,9 @@ static int plan(struct kplan *k, enum conv_kind kind)
 		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = ck->type,
 		.x = &x, .w = &graph_t(k->g, o.w)->layout, .y = &y,
 		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
-	TRY(cudnn_conv_new(&ck->plan, k->dev, &c));
+	struct cudnn *library;
+	TRY(cuda_cudnn(k->dev, &library));
+	TRY(cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &c));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last", k->n->op->name);
@@ -182,7 +184,7 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 		if (i < 2)
 			TRY(pack(k, a, i, arg[i]));
 	}
-	TRYC(cudnn_plan_run(ck->plan, arg[0], arg[1], arg[2], a->ws), "in '%s'", k->n->name);
+	TRYC(cudnn_plan_run(ck->plan, arg, a->ws), "in '%s'", k->n->name);
 	if (ck->kind == CONV_BACKWARD_WEIGHTS)
 		TRY(bias_gradient(k, a, arg[1]));
 	return finish(k, a, arg[2]);

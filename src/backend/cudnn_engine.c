@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Heuristics answer with engine configurations, best first: mode A, then a fallback of engines that always work. An engine counts
+ * if its numerical notes are allowed and its plan can be built, which is cuDNN's check of support. Wisdom names one of them by its
+ * place in the list, which the same library gives for the same problem on the same device, and by its number, to be sure. Without
+ * it the first one is taken, or, when measuring, the fastest of the first few. */
+#include "backend/cudnn_engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAXCONFIG 24          /* configurations looked at, of each mode */
+#define MAXNOTE 16
+#define MEASURED 8            /* engines that are measured at most */
+
+struct list {
+	struct cudnn_set set;
+	desc config[MAXCONFIG];
+	int n;
+	char mode;                   /* 'a', 'f' */
+};
+
+static void ask(struct list *l, const struct cudnn *c, desc graph, cudnnBackendHeurMode_t mode, char letter)
+{
+	struct cudnn_set *s = &l->set;
+	memset(l, 0, sizeof *l);
+	l->mode = letter;
+	desc heuristics = cudnn_make(s, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+	cudnn_put_desc(s, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+	cudnn_put(s, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+	if (c->device)
+		cudnn_put_desc(s, heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, c->device);
+	cudnn_finalize(s, heuristics);
+	for (int i = 0; i < MAXCONFIG; i++)
+		l->config[i] = cudnn_make(s, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+	l->n = (int)cudnn_get(s, heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, MAXCONFIG,
+	                      l->config);
+}
+
+/* Whether an engine with these notes may be used. */
+static bool allowed(const struct cudnn_demand *want, const cudnnBackendNumericalNote_t *note, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		if (note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC && want->deterministic)
+			return false;
+		if (note[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)
+			return false;
+		if (want->exact && (note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+		                    note[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
+			return false;
+	}
+	return true;
+}
+
+/* The engine of a configuration: its number and whether its notes are allowed. */
+static bool look_at(const struct cudnn_demand *want, desc config, int64_t *index)
+{
+	struct cudnn_set s = { .status = CUDNN_STATUS_SUCCESS };
+	cudnnBackendNumericalNote_t note[MAXNOTE];
+	*index = -1;
+	desc engine = cudnn_make(&s, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+	cudnn_get(&s, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
+	cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, index);
+	int64_t n = cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, MAXNOTE, note);
+	bool ok = s.status == CUDNN_STATUS_SUCCESS && allowed(want, note, n);
+	cudnn_release(&s);
+	return ok;
+}
+
+static bool build(struct cudnn_engine *e, const struct cudnn *c, const struct list *l, int i, int64_t index)
+{
+	int64_t bytes = 0;
+	memset(e, 0, sizeof *e);
+	e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+	cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, l->config[i]);
+	if (c->handle)
+		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->handle);
+	else
+		cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, c->device);
+	cudnn_finalize(&e->parts, e->plan);
+	cudnn_get(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
+	if (e->parts.status != CUDNN_STATUS_SUCCESS || bytes < 0) {
+		cudnn_release(&e->parts);
+		return false;
+	}
+	e->ws_bytes = (size_t)bytes;
+	snprintf(e->name, sizeof e->name, "%c%d:eng%d", l->mode, i, (int)index);
+	return true;
+}
+
+void cudnn_engine_release(struct cudnn_engine *e)
+{
+	cudnn_release(&e->parts);
+	e->plan = NULL;
+}
+
+/* The engine that wisdom names, if it is there and allowed. */
+static bool take_named(struct cudnn_engine *out, const struct cudnn *c, const struct list *l, const char *name,
+                       const struct cudnn_demand *want)
+{
+	int place = -1, engine = -1;
+	char mode = 0;
+	int64_t index;
+	if (sscanf(name, "%c%d:eng%d", &mode, &place, &engine) != 3 || mode != l->mode || place < 0 || place >= l->n)
+		return false;
+	return look_at(want, l->config[place], &index) && index == engine && build(out, c, l, place, index);
+}
+
+/* The best of those proposed: the first, or the fastest. Whether there is any. */
+static bool take_best(struct cudnn_engine *out, const struct cudnn *c, const struct list *l, int most, double *best,
+                      const struct cudnn_demand *want)
+{
+	int found = 0;
+	for (int i = 0; i < l->n && found < most; i++) {
+		struct cudnn_engine e;
+		int64_t index;
+		if (!look_at(want, l->config[i], &index) || !build(&e, c, l, i, index))
+			continue;
+		double us = most > 1 ? want->measure(want->user, &e) : 0;
+		if (us < 0 || (found && us >= *best)) {
+			cudnn_engine_release(&e);
+			continue;
+		}
+		if (found++)
+			cudnn_engine_release(out);
+		*out = e;
+		*best = us;
+	}
+	return found > 0;
+}
+
+bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct wisdom *wisdom,
+                         const struct cudnn_demand *want)
+{
+	static const struct { cudnnBackendHeurMode_t mode; char letter; } modes[] = {
+		{ CUDNN_HEUR_MODE_A, 'a' }, { CUDNN_HEUR_MODE_FALLBACK, 'f' } };
+	char library[24];
+	struct list list[2];
+	double best = 0;
+	bool done = false;
+	snprintf(library, sizeof library, "cudnn-%zu", c->version);
+	const char *known = wisdom_find(wisdom, want->problem, c->name, library);
+	const bool measure = wisdom && wisdom->measure && c->handle && want->measure;
+	for (int i = 0; i < 2; i++)
+		ask(&list[i], c, graph, modes[i].mode, modes[i].letter);
+	for (int i = 0; i < 2 && known && !done; i++)
+		done = take_named(out, c, &list[i], known, want);
+	for (int i = 0; i < 2 && !done; i++) {
+		done = take_best(out, c, &list[i], measure ? MEASURED : 1, &best, want);
+		if (done && measure)
+			wisdom_add(wisdom, want->problem, c->name, library, out->name, best);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (done && out->name[0] == list[i].mode)      /* a plan may refer to its configuration for as long as it lives */
+			cudnn_adopt(&out->parts, &list[i].set);
+		cudnn_release(&list[i].set);
+	}
+	return done;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What was measured once: which of a library's engines is fastest for a problem on a device. A text file, a line each:
+ *
+ *     problem <TAB> device <TAB> library <TAB> engine <TAB> microseconds
+ *
+ * so that a run goes by it again, on every rank alike. Lines of other devices and libraries are kept. */
+#ifndef DLX_BACKEND_WISDOM_H
+#define DLX_BACKEND_WISDOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+struct wisdom {
+	struct wisdom_line *line;
+	int n, cap;
+	bool measure;                /* problems that are not known are measured, and added */
+	bool changed;
+};
+
+struct wisdom *wisdom_new(void);
+void wisdom_free(struct wisdom *w);                      /* NULL is fine */
+/* Adds the lines of a text, which came from `name`. E_DATA with the line that is none. */
+int wisdom_parse(struct wisdom *w, const char *text, const char *name);
+/* A file that is not there is empty. */
+int wisdom_read(struct wisdom *w, const char *path);
+/* In order, so that the same knowledge is the same file; under another name first. Nothing if nothing changed. */
+int wisdom_write(struct wisdom *w, const char *path);
+void wisdom_print(struct wisdom *w, struct buf *out);
+/* The engine, or NULL. w may be NULL. */
+const char *wisdom_find(const struct wisdom *w, const char *problem, const char *device, const char *library);
+void wisdom_add(struct wisdom *w, const char *problem, const char *device, const char *library, const char *engine,
+                double microseconds);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Convolutions as the real cuDNN sees them, without a GPU: the library plans for one that is only described, so that what it
+ * refuses (a layout, a type, an engine that is too inexact or not deterministic) shows on any machine where it is installed. What
+ * cuDNN would compile at run time needs a driver; such plans are made only where there is one.
+ *
+ * With -v the engine and the workspace of each problem. Exit status: 77 if there is no cuDNN, or one that cannot do this. */
+#include <stdio.h>
+#include <string.h>
+
+#include <dlfcn.h>
+
+#include "backend/cudnn.h"
+#include "base/err.h"
+
+/* What cuDNN writes of an H200. */
+static const char h200[] =
+	"{\"deviceName\":\"NVIDIA H200\",\"deviceVer\":900,\"driverVer\":13000,\"maxGridSize\":[2147483647,65535,65535],"
+	"\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,\"multiProcessorCount\":132,\"smClockRateKHz\":1980000,"
+	"\"memClockRateKHz\":3201000,\"l2CacheSize\":62914560,\"warpSize\":32,\"maxSharedMemoryPerBlock\":49152,"
+	"\"maxSharedMemoryPerBlockOptin\":232448,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
+	"\"pciDeviceId\":0,\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,\"isTccDriver\":0,"
+	"\"supportCoopLaunch\":1,\"totalGlobalMem\":150754820096,\"cudaDeviceId\":0}";
+
+/* What the networks of the zoo have, and channels that are no multiple of anything. */
+static const struct problem {
+	int ns;
+	int64_t n, ci, co, in, kernel, stride, dilation, pad, groups;
+} problems[] = {
+	{ 2, 2, 64, 64, 56, 3, 1, 1, 1, 1 }, { 2, 2, 16, 64, 96, 7, 2, 1, 3, 1 }, { 2, 2, 256, 64, 56, 1, 1, 1, 0, 1 },
+	{ 2, 2, 512, 256, 28, 3, 1, 12, 12, 1 }, { 2, 2, 3, 48, 33, 3, 1, 1, 1, 1 }, { 2, 1, 17, 5, 19, 3, 2, 1, 1, 1 },
+	{ 2, 2, 32, 32, 40, 3, 1, 1, 1, 32 },
+	{ 3, 2, 4, 16, 32, 3, 1, 1, 1, 1 }, { 3, 1, 32, 32, 16, 2, 2, 1, 0, 1 }, { 3, 1, 16, 32, 24, 5, 1, 1, 2, 1 },
+	{ 1, 2, 8, 12, 40, 3, 1, 1, 1, 1 },
+};
+
+static bool verbose, driver;
+static int made, failed;
+
+struct layouts {
+	struct layout x, w, y;
+};
+
+static struct conv_geom geometry(const struct problem *p, struct layouts *l)
+{
+	struct conv_geom g = { .ns = p->ns, .n = p->n, .ci = p->ci, .co = p->co, .groups = p->groups };
+	struct shape x = { p->ns + 2, { p->n, p->ci } }, w = { p->ns + 2, { p->co, p->ci / p->groups } },
+		     y = { p->ns + 2, { p->n, p->co } };
+	for (int i = 0; i < p->ns; i++) {
+		g.in[i] = x.d[2 + i] = p->in + i;      /* no axis like another */
+		g.kernel[i] = w.d[2 + i] = p->kernel;
+		g.stride[i] = p->stride;
+		g.dilation[i] = p->dilation;
+		g.pad_lo[i] = g.pad_hi[i] = p->pad;
+		g.out[i] = y.d[2 + i] = (g.in[i] + 2 * p->pad - p->dilation * (p->kernel - 1) - 1) / p->stride + 1;
+	}
+	*l = (struct layouts){ layout_native(&x), layout_native(&w), layout_native(&y) };
+	return g;
+}
+
+/* An engine, or at least no complaint about the description. */
+static void check(const struct cudnn *c, const struct cudnn_conv *v, const struct problem *p, bool must)
+{
+	static const char *const kind[] = { "forward", "data", "weights" };
+	struct cudnn_plan *plan = NULL;
+	char what[160];
+	snprintf(what, sizeof what, "%s%s%s %s%s%s, %d axes, %lld to %lld channels, kernel %lld", kind[v->kind],
+	         v->bias ? "+bias" : "", v->relu ? "+relu" : "", dtype_name(v->type), v->tf32 ? " tf32" : "",
+	         v->deterministic ? " deterministic" : "", p->ns, (long long)p->ci, (long long)p->co, (long long)p->kernel);
+	int rc = cudnn_conv_new(&plan, c, NULL, v);
+	if (rc == 0) {
+		made++;
+		if (verbose)
+			printf("%-80s %-16s %zu bytes\n", what, cudnn_plan_name(plan), cudnn_plan_workspace(plan));
+	} else if (must || !strstr(err_get(err_count() - 1)->text, "has no engine")) {
+		failed++;
+		printf("not ok - %s\n", what);
+		err_print(stdout, "  cudnn_plans");
+	} else if (verbose) {
+		printf("%-80s none\n", what);
+	}
+	err_clear();
+	cudnn_plan_free(plan);
+}
+
+static void check_problem(const struct cudnn *c, const struct problem *p)
+{
+	static const enum dtype types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
+	struct layouts l;
+	struct cudnn_conv v = { .geom = geometry(p, &l), .x = &l.x, .w = &l.w, .y = &l.y, .deterministic = true };
+	for (int i = 0; i < 3; i++)
+		for (int tf32 = 0; tf32 < (i ? 1 : 2); tf32++) {
+			v.type = types[i];
+			v.tf32 = tf32;
+			v.bias = v.relu = false;
+			for (v.kind = CONV_FORWARD; v.kind <= CONV_BACKWARD_WEIGHTS; v.kind++)
+				check(c, &v, p, true);
+			if (v.type == DTYPE_F32 && !tf32)
+				continue;
+			v.kind = CONV_FORWARD;
+			v.bias = true;
+			check(c, &v, p, driver && p->groups == 1 && i);
+			v.relu = true;
+			check(c, &v, p, driver && p->groups == 1 && i);
+			v.slope = 0.25f;
+			check(c, &v, p, false);
+			v.slope = 0;
+		}
+}
+
+int main(int argc, char **argv)
+{
+	struct cudnn *c = NULL;
+	verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+	driver = dlopen("libcuda.so.1", RTLD_NOW) != NULL;
+	if (cudnn_open_described(&c, h200, "described") < 0) {
+		err_print(stdout, "cudnn_plans");
+		return 77;
+	}
+	for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+		check_problem(c, &problems[i]);
+	cudnn_close(c);
+	printf("%d plans, %d failed\n", made, failed);
+	return failed != 0;
+}
