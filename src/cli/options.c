@@ -142,6 +142,8 @@ static const struct option_row rows[] = {
 	{ "trace", ARG_REQUIRED, "FILE", -1, TEXT(trace), NULL, NULL,
 	  "when training: a timeline of the first steps for Perfetto or chrome://tracing" },
 	{ "trace-steps", ARG_REQUIRED, "N", -1, 0, NULL, set_trace_steps, "with --trace: of so many steps; default: 10" },
+	{ "wisdom", ARG_REQUIRED, "FILE", -1, TEXT(wisdom), NULL, NULL,
+	  "on a GPU: use the fastest engines, which FILE says; those it does not know are measured and added" },
 	{ "o", ARG_REQUIRED, "OUT", -1, TEXT(output), NULL, NULL, "where --predict writes" },
 	{ "dump", ARG_REQUIRED, "PASS", -1, TEXT(dump), NULL, NULL,
 	  "with --plan: print the graph after this pass, or after every one with 'all'" },

@@ -28,6 +28,7 @@ struct options {
 	const char *output;              /* -o */
 	const char *compute;             /* of --bench-op */
 	const char *dump;                /* --dump=PASS */
+	const char *wisdom;              /* --wisdom=FILE */
 	const char *trace;               /* --trace=FILE */
 	int64_t trace_steps;             /* 0: not given */
 	int64_t bench_steps;

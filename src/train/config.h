@@ -43,6 +43,7 @@ struct precision_section {
 	int compute;                     /* see config_compute */
 	bool allow_emulation;
 	bool winograd;
+	bool tf32, deterministic;        /* of a GPU */
 	int wire;                        /* index in all_reduce_wires */
 };
 

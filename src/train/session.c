@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/trace.h"
 #include "model/model.h"
+#include "train/engines.h"
 #include "train/late.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
@@ -334,7 +335,9 @@ static int plan_training(struct session *s)
 {
 	if (!(s->need & SESSION_TRAIN))
 		return 0;
-	return ranks_agree(s->comm, session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train), "planning");
+	engines_await(s->dev, s->comm);
+	int rc = session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train), shared = engines_share(s->dev, s->comm, s->wisdom);
+	return ranks_agree(s->comm, rc < 0 ? rc : shared, "planning");
 }
 
 /* What may be wrong with evaluations is found now, also if their plans wait. */
@@ -390,6 +393,10 @@ static int open_device(struct session *s, const struct session_options *o)
 	TRY(device_open(&s->dev, o->device ? o->device : device_names[c->device]));
 	s->dev->comm = ranks_many(s->comm) ? s->comm : NULL;
 	s->dev->direct = !c->precision.winograd;
+	s->dev->tf32 = c->precision.tf32;
+	s->dev->deterministic = c->precision.deterministic;
+	s->wisdom = ranks_first(s->comm) ? o->wisdom : NULL;
+	TRY(engines_open(s->dev, s->comm, o->wisdom));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
 	int rc = device_set_compute(s->dev, config_compute(c), c->precision.allow_emulation);
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
@@ -469,6 +476,8 @@ void session_close(struct session *s)
 		reduction_close(s->dev);
 	}
 	free_arena(s);
+	if (s->dev)
+		engines_close(s->dev, s->wisdom);
 	device_close(s->dev);
 	config_free(s->config);
 	mem_free(s);

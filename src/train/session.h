@@ -23,6 +23,7 @@ struct session {
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that of a short last batch (NULL if
 	 * there is none, or this rank's share of it is a full one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
 	void *arena;
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
 	bool late_evaluation, late_short_batch;          /* train/late.h: agreed upon */
@@ -49,6 +50,7 @@ struct session_options {
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
 	const char *dump;
 	bool dump_dot;
+	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */
 	int ranks, hosts;          /* to plan for, hosts 0: each rank on its own; those that are there count instead */
 };
 

@@ -2,30 +2,71 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Whole training steps of small networks with the GPU backend, its device code run on the host: loss, outputs, gradients and the
-# parameters after the update against the CPU's. Then a training run, whose steps are one recording replayed, stopped and resumed.
+# parameters after the update against the CPU's, in float32 and in 16 bits. Then a training run, whose steps are one recording replayed, stopped and resumed.
 . "${DLX_SOURCE:?}/test/lib.sh"
 emulated=$DLX_BUILD/test/gpu/train_emulated
 compare=$DLX_BUILD/test/gpu/compare_steps
 [ -x "$emulated" ] || skip "dlx was built without CUDA"
 ln -s "$DLX_SOURCE"/test/train/*.yaml "$DLX_SOURCE"/test/train/zoo/*.yaml .
 
-# step NAME INPUT CLASSES: the CPU's step and the GPU's
-step() {
-	for device in cpu cuda; do
-		program=$train
-		[ $device = cuda ] && program=$emulated
-		expect 0 "$program" --device=$device --synthetic --dump-step="$1-$device" --set "model.input=$2" \
-			--set "model.classes=$3" --set train.batch_size=2 "$1.yaml"
-	done
-	"$compare" -t 2e-3 "$1-cpu" "$1-cuda" || fail "the GPU's step of $1 is another one"
+# dump DEVICE TYPE NAME INPUT CLASSES [OPTION...]: a step as files
+dump() {
+	device=$1 type=$2 name=$3 input=$4 classes=$5
+	shift 5
+	program=$train
+	[ "$device" = cuda ] && program=$emulated
+	expect 0 "$program" --device="$device" --synthetic --dump-step="$name-$device-$type" --set "model.input=$input" \
+		--set "model.classes=$classes" --set train.batch_size=2 --set "precision.compute=$type" \
+		--set precision.allow_emulation=true "$@" "$name.yaml"
 }
-step tiny '{channels: 2, size: [12, 16]}' 3
-step tiramisu-small '{channels: 4, size: [8, 12]}' 3
-step deepcam-mlperf-small '{channels: 4, size: [32, 32]}' 3
-step deeplabv3+-sc18-small '{channels: 4, size: [32, 32]}' 3
-step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3
-step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4
-"$compare" -t 1e-9 tiny-cpu deepcam-mlperf-small-cpu && fail "two different steps count as one"
+
+# step NAME INPUT CLASSES TYPE...: the CPU's step and the GPU's. fp16, which no CPU computes in, is compared with f32. In 16 bits
+# all tensors of a file count as one.
+step() {
+	n=$1 i=$2 c=$3
+	shift 3
+	dump cpu f32 "$n" "$i" "$c"
+	for t; do
+		like=$t all=-a tolerance=2e-2
+		[ "$t" = f32 ] && all= tolerance=2e-3
+		[ "$t" = fp16 ] && like=f32
+		[ -d "$n-cpu-$like" ] || dump cpu "$like" "$n" "$i" "$c"
+		dump cuda "$t" "$n" "$i" "$c"
+		# shellcheck disable=SC2086
+		"$compare" $all -t $tolerance "$n-cpu-$like" "$n-cuda-$t" || fail "the GPU's step of $n in $t is another one"
+	done
+}
+halves='bf16 fp16'
+"$train" --device=cpu --synthetic --dump-step=probe --set precision.compute=bf16 --set precision.allow_emulation=true \
+	--set 'model.input={channels: 2, size: [12, 16]}' --set model.classes=3 --set train.batch_size=1 tiny.yaml >/dev/null 2>&1 ||
+	halves=fp16
+step tiny '{channels: 2, size: [12, 16]}' 3 f32 $halves
+step tiramisu-small '{channels: 4, size: [8, 12]}' 3 f32 $halves
+step deepcam-mlperf-small '{channels: 4, size: [32, 32]}' 3 f32 ${halves%fp16}
+step deeplabv3+-sc18-small '{channels: 4, size: [32, 32]}' 3 f32
+step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3 f32
+step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 f32 $halves
+"$compare" -t 1e-9 tiny-cpu-f32 deepcam-mlperf-small-cpu-f32 && fail "two different steps count as one"
+
+# Engines: the first allowed proposal; with wisdom the fastest one, measured once and known from then on; one that is not
+# deterministic only if that is asked for.
+tiny='{channels: 2, size: [12, 16]}'
+for w in 1 2; do
+	dump cuda f32 tiny "$tiny" 3 --wisdom engines
+	cp engines "engines-$w"
+	"$compare" -t 2e-3 tiny-cpu-f32 tiny-cuda-f32 || fail "the step is another one with other engines"
+done
+cmp engines-1 engines-2 || fail "what is known is measured again"
+grep -q 'a4:eng44' engines || fail "the fastest engine that is allowed is not taken"
+sed 's/a4:eng44/a3:eng43/' engines-1 >engines
+dump cuda f32 tiny "$tiny" 3 --wisdom engines
+grep -q 'a4:eng44' engines && fail "wisdom is not gone by"
+dump cuda f32 tiny "$tiny" 3 --wisdom loose --set precision.deterministic=false
+grep -q 'a1:eng41' loose || fail "an engine that may be taken is not"
+echo nonsense >engines
+expect 65 "$emulated" --device=cuda --synthetic --dump-step=no --wisdom engines --set "model.input=$tiny" \
+	--set model.classes=3 --set train.batch_size=2 tiny.yaml
+grep -q 'engines:1:.*wisdom' err || fail "the line that is no wisdom is not named"
 
 [ -r "$coads" ] || pass
 coads_data
@@ -39,4 +80,6 @@ run whole --set train.steps=3
 run stop --set train.steps=1
 run stop --set train.steps=3 --resume
 [ "$(newest_state whole)" = "$(newest_state stop)" ] || fail "stopped and resumed: other bits than the whole run"
+# In fp16 with a scale that overflows at first: steps are left out, and the run goes on.
+run half --set train.steps=3 --set precision.compute=fp16 --set 'precision.loss_scale={type: dynamic, start: 6.338253001141147e+29, most: 1.0e+30, factor: 65536}'
 pass

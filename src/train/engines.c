@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rank 0 plans first and the others after it, where engines are measured: two ranks that measure need not agree. */
+#include "train/engines.h"
+
+#include "backend/wisdom.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "train/ranks.h"
+
+int engines_open(struct device *d, const struct comm *c, const char *path)
+{
+	if (!path)
+		return 0;
+	d->wisdom = wisdom_new();
+	d->wisdom->measure = ranks_first(c);
+	return ranks_first(c) ? wisdom_read(d->wisdom, path) : 0;
+}
+
+/* One text, from rank 0 to all. */
+static void spread(struct wisdom *w, struct comm *c)
+{
+	struct buf text = BUF_INIT;
+	if (ranks_first(c))
+		wisdom_print(w, &text);
+	int64_t n = (int64_t)text.len;
+	comm_broadcast(c, &n, sizeof n, 0, "the choice of engines");
+	char *copy = mem_calloc((size_t)n + 1, 1);
+	for (int64_t i = 0; i < n && ranks_first(c); i++)
+		copy[i] = text.data[i];
+	comm_broadcast(c, copy, (size_t)n, 0, "the choice of engines");
+	if (!ranks_first(c) && wisdom_parse(w, copy, "rank 0") < 0)
+		BUG("rank 0's wisdom is not understood");
+	mem_free(copy);
+	buf_release(&text);
+	w->measure = false;
+}
+
+void engines_await(struct device *d, struct comm *c)
+{
+	if (d->wisdom && !ranks_first(c))
+		spread(d->wisdom, c);
+}
+
+int engines_share(struct device *d, struct comm *c, const char *path)
+{
+	if (!d->wisdom)
+		return 0;
+	if (ranks_many(c) && ranks_first(c))
+		spread(d->wisdom, c);
+	return ranks_first(c) ? wisdom_write(d->wisdom, path) : 0;
+}
+
+void engines_close(struct device *d, const char *path)
+{
+	int mark = err_count();
+	if (d->wisdom && path && wisdom_write(d->wisdom, path) < 0 && mark == 0)
+		warn("'%s' cannot be written: %s", path, err_get(mark)->text);
+	err_truncate(mark);
+	wisdom_free(d->wisdom);
+	d->wisdom = NULL;
+}
