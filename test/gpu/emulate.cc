@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The machine behind emulate.h: fibers for the threads of a block, a stream that runs at once or records, and those functions of
- * the CUDA runtime that backend/cuda.c calls, on host memory. */
+ * The processor behind emulate.h: fibers for the threads of a block, blocks one after another. */
 #include "emulate.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <vector>
 
 #include <ucontext.h>
@@ -134,8 +134,6 @@ void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> 
 			}
 }
 
-std::vector<std::function<void()>> *recording;
-
 } /* namespace */
 
 int lane()
@@ -158,121 +156,19 @@ uint64_t exchange(uint64_t mine, int from_lane)
 	return theirs;
 }
 
-static void submit(std::function<void()> work)
+uint64_t nanoseconds()
 {
-	if (recording)
-		recording->push_back(std::move(work));
-	else
-		work();
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 void launch(dim3 grid, dim3 block, size_t shared, void *stream, std::function<void()> f)
 {
-	(void)stream;
-	submit([=] { run_grid(grid, block, shared, f); });
+	submit(stream, [=] {
+		run_grid(grid, block, shared, f);
+		return true;
+	});
 }
 
 } /* namespace emulate */
-
-/* --- the runtime --- */
-
-extern "C" {
-
-/* For fakes of the libraries: work in the order of the stream. */
-void emulate_submit(void (*work)(void *), void *argument)
-{
-	emulate::submit([=] { work(argument); });
-}
-
-/* Time passes by what the fakes say, if nothing is recorded. */
-static double clock_us;
-void emulate_spend(double us)
-{
-	if (!emulate::recording)
-		clock_us += us;
-}
-cudaError_t cudaEventCreate(cudaEvent_t *e) { *e = (cudaEvent_t)new double(0); return cudaSuccess; }
-cudaError_t cudaEventDestroy(cudaEvent_t e) { delete (double *)e; return cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t) { *(double *)e = clock_us; return cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b)
-{
-	*ms = (float)((*(double *)b - *(double *)a) / 1000);
-	return cudaSuccess;
-}
-
-cudaError_t cudaGetDeviceCount(int *n) { *n = 1; return cudaSuccess; }
-cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-cudaError_t cudaDriverGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
-cudaError_t cudaRuntimeGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
-cudaError_t cudaGetLastError(void) { return cudaSuccess; }
-const char *cudaGetErrorString(cudaError_t) { return "an error of the emulation"; }
-
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
-{
-	memset(p, 0, sizeof *p);
-	snprintf(p->name, sizeof p->name, "emulated GPU");
-	p->totalGlobalMem = (size_t)4 << 30;
-	p->major = 9;
-	p->multiProcessorCount = 4;
-	return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { *s = (cudaStream_t)malloc(1); return cudaSuccess; }
-cudaError_t cudaStreamDestroy(cudaStream_t s) { free(s); return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-
-/* Memory as an allocator gives it: aligned, and never zero by luck. */
-cudaError_t cudaMalloc(void **p, size_t n)
-{
-	*p = aligned_alloc(256, (n + 255) / 256 * 256);
-	if (!*p)
-		return cudaErrorMemoryAllocation;
-	memset(*p, 0xdb, n);
-	return cudaSuccess;
-}
-cudaError_t cudaFree(void *p) { free(p); return cudaSuccess; }
-cudaError_t cudaHostAlloc(void **p, size_t n, unsigned) { return cudaMalloc(p, n); }
-cudaError_t cudaFreeHost(void *p) { free(p); return cudaSuccess; }
-
-cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t)
-{
-	emulate::submit([=] { memset(p, v, n); });
-	return cudaSuccess;
-}
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind, cudaStream_t)
-{
-	emulate::submit([=] { memcpy(to, from, n); });
-	return cudaSuccess;
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t, enum cudaStreamCaptureMode)
-{
-	emulate::recording = new std::vector<std::function<void()>>;
-	return cudaSuccess;
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *g)
-{
-	*g = (cudaGraph_t)emulate::recording;
-	emulate::recording = nullptr;
-	return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long)
-{
-	*e = (cudaGraphExec_t)g;
-	return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
-{
-	delete (std::vector<std::function<void()>> *)e;
-	return cudaSuccess;
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t e, cudaStream_t)
-{
-	for (auto &work : *(std::vector<std::function<void()>> *)e)
-		work();
-	return cudaSuccess;
-}
-
-} /* extern "C" */

@@ -31,7 +31,11 @@ struct place {
 };
 extern place at;
 
-/* Runs body for every thread of the grid, now, or, while the stream records, at every replay. */
+/* Something for the GPU to do: true when it is done, false to be asked again. */
+typedef std::function<bool()> work;
+/* To be done in the order of the stream, once, or, if the stream records, at every replay. */
+void submit(void *stream, work run);
+/* Runs body for every thread of the grid. */
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* The barrier of the block. */
 void sync_block();
@@ -39,6 +43,7 @@ void sync_block();
 uint64_t exchange(uint64_t mine, int from_lane);
 int lane();
 extern char *dynamic_shared;
+uint64_t nanoseconds();
 }
 
 #define threadIdx (emulate::at.thread)
@@ -51,6 +56,7 @@ using std::isfinite;
 static inline void __syncthreads() { emulate::sync_block(); }
 static inline void __syncwarp(unsigned mask = ~0u) { (void)mask; emulate::exchange(0, emulate::lane()); }
 static inline void __threadfence() {}
+static inline void __threadfence_system() {}
 
 template <typename T> static inline T emulate_shuffle(T v, int from)
 {

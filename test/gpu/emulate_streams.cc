@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The rest of the machine behind emulate.h: streams, events, recordings and memory, as the functions of the CUDA runtime that dlx
+ * calls. Work is done by a thread of its own, so the host must wait for what it reads. What streams and events do not order is done
+ * in an order that DLX_EMULATE_ORDER picks, so that an event that is missing gives wrong numbers:
+ *
+ *   late     a side stream when nothing else can go on (the default)
+ *   early    a side stream as soon as it can go on
+ *   SEED     a number: by chance
+ *
+ * DLX_EMULATE_GPUS lists the GPUs that this process sees, as CUDA_VISIBLE_DEVICES does ("0"; empty: none). */
+#include "emulate.h"
+
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+using emulate::work;
+
+namespace {
+
+struct node {
+	work run;
+	std::vector<std::shared_ptr<node>> after;
+	bool done;
+};
+typedef std::shared_ptr<node> node_ref;
+typedef std::deque<node_ref> queue;
+
+/* What was recorded: nodes in the order of the calls, with those before them. */
+struct recorded {
+	work run;
+	int stream;                  /* 0: the one that records */
+	std::vector<int> after;
+};
+struct graph {
+	std::vector<recorded> node;
+	struct stream *origin;
+	std::vector<struct stream *> streams;
+};
+
+struct stream {
+	queue *line;
+	node_ref last;
+	std::vector<node_ref> awaited;       /* by the next work */
+	graph *recording;
+	std::vector<int> tail;               /* of the recording: what the next work comes after */
+};
+
+struct event {
+	node_ref mark;
+	double at;                           /* of the clock, when it was recorded */
+	graph *recording;
+	std::vector<int> tail;
+};
+
+/* Never freed: its thread goes on while the process ends. */
+struct machine {
+	std::mutex lock;
+	std::condition_variable more, progress;
+	std::list<queue *> lines;
+	std::vector<queue *> kept;           /* of streams; others go when they are empty */
+	std::minstd_rand chance;
+	bool early, by_chance;
+	stream *first = nullptr;
+};
+machine *m;
+
+bool ready(const queue *q)
+{
+	if (q->empty())
+		return false;
+	for (const node_ref &a : q->front()->after)
+		if (!a->done)
+			return false;
+	return true;
+}
+
+std::vector<queue *> choices()
+{
+	std::vector<queue *> all;
+	for (queue *q : m->lines)
+		if (ready(q))
+			all.push_back(q);
+	if (m->early)
+		all = { all.rbegin(), all.rend() };
+	if (m->by_chance && all.size() > 1)
+		std::swap(all[0], all[m->chance() % all.size()]);
+	return all;
+}
+
+bool is_kept(const queue *q)
+{
+	for (const queue *k : m->kept)
+		if (k == q)
+			return true;
+	return false;
+}
+
+void pop(queue *q)
+{
+	q->front()->done = true;
+	q->front()->after.clear();
+	q->pop_front();
+	if (q->empty() && !is_kept(q)) {
+		m->lines.remove(q);
+		delete q;
+	}
+	m->progress.notify_all();
+}
+
+/* The first that can go on; work that waits for other processes gives way to the next. */
+bool one_step(std::unique_lock<std::mutex> &held)
+{
+	for (queue *q : choices()) {
+		node_ref n = q->front();
+		held.unlock();
+		bool done = n->run();
+		held.lock();
+		if (done) {
+			pop(q);
+			return true;
+		}
+	}
+	return false;
+}
+
+void run_machine()
+{
+	std::unique_lock<std::mutex> held(m->lock);
+	for (;;) {
+		bool any = false;
+		for (const queue *q : m->lines)
+			any = any || !q->empty();
+		if (!any)
+			m->more.wait(held);
+		else if (!one_step(held))
+			m->more.wait_for(held, std::chrono::microseconds(50));
+	}
+}
+
+void start_machine()
+{
+	if (m)
+		return;
+	const char *order = getenv("DLX_EMULATE_ORDER");
+	m = new machine();
+	m->early = order && strcmp(order, "early") == 0;
+	m->by_chance = order && atoi(order) > 0;
+	m->chance.seed(order ? (unsigned)atoi(order) : 1);
+	std::thread(run_machine).detach();
+}
+
+queue *new_line()
+{
+	m->lines.push_back(new queue);
+	return m->lines.back();
+}
+
+void append(stream *s, work run)
+{
+	node_ref n = std::make_shared<node>(node{ std::move(run), std::move(s->awaited), false });
+	s->awaited.clear();
+	s->last = n;
+	s->line->push_back(n);
+	m->more.notify_one();
+}
+
+int place_of(const graph *g, const stream *s)
+{
+	for (size_t i = 0; i < g->streams.size(); i++)
+		if (g->streams[i] == s)
+			return (int)i;
+	return -1;
+}
+
+void record(stream *s, work run)
+{
+	graph *g = s->recording;
+	g->node.push_back({ std::move(run), place_of(g, s), s->tail });
+	s->tail = { (int)g->node.size() - 1 };
+}
+
+void wait_until(std::unique_lock<std::mutex> &held, const node_ref &n)
+{
+	m->progress.wait(held, [&] { return !n || n->done; });
+}
+
+/* Whether all nodes come before those of `tail`. */
+bool joined(const graph *g, const std::vector<int> &tail)
+{
+	std::vector<bool> seen(g->node.size());
+	std::vector<int> left = tail;
+	size_t n = 0;
+	while (!left.empty()) {
+		int i = left.back();
+		left.pop_back();
+		if (seen[(size_t)i])
+			continue;
+		seen[(size_t)i] = true;
+		n++;
+		left.insert(left.end(), g->node[(size_t)i].after.begin(), g->node[(size_t)i].after.end());
+	}
+	return n == g->node.size();
+}
+
+/* Allocation and waiting are not for a thread that records. */
+bool anybody_records()
+{
+	return m && m->first && m->first->recording;
+}
+
+bool nothing()
+{
+	return true;
+}
+
+std::vector<int> visible()
+{
+	const char *text = getenv("DLX_EMULATE_GPUS");
+	std::vector<int> v;
+	for (text = text ? text : "0"; *text; text += *text == ',') {
+		v.push_back(atoi(text));
+		text += strcspn(text, ",");
+	}
+	return v;
+}
+
+int current;
+double microseconds;
+
+} /* namespace */
+
+void emulate::submit(void *to, work run)
+{
+	stream *s = (stream *)to;
+	std::lock_guard<std::mutex> held(m->lock);
+	if (s->recording)
+		record(s, std::move(run));
+	else
+		append(s, std::move(run));
+}
+
+extern "C" {
+
+/* --- for fakes of the libraries --- */
+
+/* In the order of the stream that was made first, which is that of computation. */
+void emulate_submit(void (*run)(void *), void *argument)
+{
+	emulate::submit(m->first, [=] {
+		run(argument);
+		return true;
+	});
+}
+
+/* Called again and again until it returns nonzero. */
+void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument)
+{
+	emulate::submit(stream, [=] { return run(argument) != 0; });
+}
+
+/* Time passes by what the fakes say, if nothing is recorded. */
+void emulate_spend(double us)
+{
+	std::lock_guard<std::mutex> held(m->lock);
+	if (!m->first->recording)
+		microseconds += us;
+}
+
+int emulate_gpu(void)
+{
+	return visible()[(size_t)current];
+}
+
+/* --- devices --- */
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+	*n = (int)visible().size();
+	return *n ? cudaSuccess : cudaErrorNoDevice;
+}
+cudaError_t cudaSetDevice(int ordinal)
+{
+	if (ordinal < 0 || (size_t)ordinal >= visible().size())
+		return cudaErrorInvalidDevice;
+	current = ordinal;
+	return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
+cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+const char *cudaGetErrorString(cudaError_t) { return "an error of the emulation"; }
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
+{
+	memset(p, 0, sizeof *p);
+	snprintf(p->name, sizeof p->name, "emulated GPU");
+	snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "gpu %d", visible()[(size_t)ordinal]);
+	p->totalGlobalMem = (size_t)4 << 30;
+	p->major = 9;
+	p->multiProcessorCount = 4;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *v, enum cudaDeviceAttr which, int)
+{
+	*v = which == cudaDevAttrMultiProcessorCount ? 4 : which == cudaDevAttrGlobalMemoryBusWidth ? 64 : 1000000;
+	return cudaSuccess;
+}
+
+/* --- streams and events --- */
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+	*least = 0;
+	*greatest = -5;
+	return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned, int)
+{
+	start_machine();
+	std::lock_guard<std::mutex> held(m->lock);
+	stream *s = new stream{};
+	s->line = new_line();
+	m->kept.push_back(s->line);
+	if (!m->first)
+		m->first = s;
+	*out = (cudaStream_t)s;
+	return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags) { return cudaStreamCreateWithPriority(s, flags, 0); }
+cudaError_t cudaStreamSynchronize(cudaStream_t to)
+{
+	stream *s = (stream *)to;
+	std::unique_lock<std::mutex> held(m->lock);
+	if (s->recording)
+		return cudaErrorStreamCaptureUnsupported;
+	wait_until(held, s->last);
+	return cudaSuccess;
+}
+cudaError_t cudaStreamQuery(cudaStream_t to)
+{
+	stream *s = (stream *)to;
+	std::lock_guard<std::mutex> held(m->lock);
+	if (s->recording)
+		return cudaErrorStreamCaptureUnsupported;
+	return !s->last || s->last->done ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+	return cudaStreamSynchronize(s);     /* its line stays */
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
+{
+	*e = (cudaEvent_t) new event{};
+	return cudaSuccess;
+}
+cudaError_t cudaEventCreate(cudaEvent_t *e) { return cudaEventCreateWithFlags(e, 0); }
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+	delete (event *)e;
+	return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t at, cudaStream_t of)
+{
+	event *e = (event *)at;
+	stream *s = (stream *)of;
+	std::lock_guard<std::mutex> held(m->lock);
+	e->recording = s->recording;
+	e->tail = s->tail;
+	e->at = microseconds;
+	if (s->recording)
+		return cudaSuccess;
+	append(s, nothing);
+	e->mark = s->last;
+	return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t what)
+{
+	std::unique_lock<std::mutex> held(m->lock);
+	wait_until(held, ((event *)what)->mark);
+	return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b)
+{
+	*ms = (float)((((event *)b)->at - ((event *)a)->at) / 1000);
+	return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t who, cudaEvent_t what, unsigned)
+{
+	event *e = (event *)what;
+	stream *s = (stream *)who;
+	std::lock_guard<std::mutex> held(m->lock);
+	if (e->recording && !s->recording) {
+		s->recording = e->recording;
+		s->tail.clear();
+		s->recording->streams.push_back(s);
+	}
+	if (e->recording != s->recording)
+		return cudaErrorStreamCaptureIsolation;
+	if (e->recording)
+		s->tail.insert(s->tail.end(), e->tail.begin(), e->tail.end());
+	else if (e->mark)
+		s->awaited.push_back(e->mark);
+	return cudaSuccess;
+}
+
+/* --- memory, as an allocator gives it: aligned, and never zero by luck --- */
+
+static cudaError_t allocate(void **p, size_t n)
+{
+	*p = NULL;
+	if (anybody_records())
+		return cudaErrorStreamCaptureUnsupported;
+	*p = aligned_alloc(256, (n + 255) / 256 * 256);
+	if (!*p)
+		return cudaErrorMemoryAllocation;
+	memset(*p, 0xdb, n);
+	return cudaSuccess;
+}
+cudaError_t cudaMalloc(void **p, size_t n) { return allocate(p, n); }
+cudaError_t cudaHostAlloc(void **p, size_t n, unsigned) { return allocate(p, n); }
+
+/* After all that may use it. */
+cudaError_t cudaFree(void *p)
+{
+	if (m) {
+		std::unique_lock<std::mutex> held(m->lock);
+		m->progress.wait(held, [] {
+			for (const queue *q : m->lines)
+				if (!q->empty())
+					return false;
+			return true;
+		});
+	}
+	free(p);
+	return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void *p) { return cudaFree(p); }
+
+cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t s)
+{
+	emulate::submit(s, [=] {
+		memset(p, v, n);
+		return true;
+	});
+	return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind, cudaStream_t s)
+{
+	emulate::submit(s, [=] {
+		memcpy(to, from, n);
+		return true;
+	});
+	return cudaSuccess;
+}
+
+/* --- recordings --- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t of, enum cudaStreamCaptureMode)
+{
+	stream *s = (stream *)of;
+	std::lock_guard<std::mutex> held(m->lock);
+	s->recording = new graph{ {}, s, { s } };
+	s->tail.clear();
+	return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t of, cudaGraph_t *out)
+{
+	stream *s = (stream *)of;
+	std::lock_guard<std::mutex> held(m->lock);
+	graph *g = s->recording;
+	bool whole = joined(g, s->tail);
+	for (stream *each : g->streams) {
+		each->recording = nullptr;
+		each->tail.clear();
+	}
+	*out = whole ? (cudaGraph_t)g : NULL;
+	if (!whole)
+		delete g;
+	return whole ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long)
+{
+	*e = (cudaGraphExec_t)g;
+	return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
+{
+	delete (graph *)e;
+	return cudaSuccess;
+}
+/* Lines of its own for its streams, between two marks on the stream it is given to. */
+cudaError_t cudaGraphLaunch(cudaGraphExec_t what, cudaStream_t to)
+{
+	const graph *g = (const graph *)what;
+	stream *s = (stream *)to;
+	std::lock_guard<std::mutex> held(m->lock);
+	std::vector<node_ref> made;
+	std::vector<queue *> line(g->streams.size());
+	append(s, nothing);
+	for (const recorded &r : g->node) {
+		node_ref n = std::make_shared<node>(node{ r.run, { s->last }, false });
+		for (int i : r.after)
+			n->after.push_back(made[(size_t)i]);
+		if (!line[(size_t)r.stream])
+			line[(size_t)r.stream] = new_line();
+		line[(size_t)r.stream]->push_back(n);
+		made.push_back(n);
+	}
+	s->awaited.insert(s->awaited.end(), made.begin(), made.end());
+	append(s, nothing);
+	return cudaSuccess;
+}
+
+} /* extern "C" */
