@@ -177,18 +177,34 @@ int k_accumulate(void *stream, const struct k_table *a, const void *index, int w
 	return cudaGetLastError();
 }
 
-__global__ void scaled(k_table a, float factor)
+template <typename TO, typename FROM> __global__ void scaled(k_table a, float factor)
 {
 	const piece p = find_piece(a);
-	float *to = (float *)a.p[0][p.t], v[UNDER_WAY];
-	const float *from = (const float *)a.p[1][p.t];
-	each_element(p, [&](int64_t i, int u) { v[u] = from[i]; }, [&](int64_t i, int u) { to[i] = factor * v[u]; });
+	TO *to = (TO *)a.p[0][p.t];
+	const FROM *from = (const FROM *)a.p[1][p.t];
+	float v[UNDER_WAY];
+	each_element(p, [&](int64_t i, int u) { v[u] = as_float(from[i]); },
+		[&](int64_t i, int u) { to[i] = from_float<TO>(factor * v[u]); });
 }
 
 int k_scaled(void *stream, const struct k_table *a, float factor)
 {
 	if (a->first[a->n])
-		LAUNCH(scaled, a->first[a->n], THREADS, 0, stream, *a, factor);
+		LAUNCH((scaled<float, float>), a->first[a->n], THREADS, 0, stream, *a, factor);
+	return cudaGetLastError();
+}
+
+int k_scaled_to(void *stream, int type, const struct k_table *a, float factor)
+{
+	if (a->first[a->n])
+		FLOAT_TYPES(type, T, LAUNCH((scaled<T, float>), a->first[a->n], THREADS, 0, stream, *a, factor))
+	return cudaGetLastError();
+}
+
+int k_widened(void *stream, int type, const struct k_table *a)
+{
+	if (a->first[a->n])
+		FLOAT_TYPES(type, T, LAUNCH((scaled<float, T>), a->first[a->n], THREADS, 0, stream, *a, 1.0f))
 	return cudaGetLastError();
 }
 

@@ -172,6 +172,9 @@ int k_adam_bias(void *stream, const void *step, int wide, double beta1, double b
 int k_accumulate(void *stream, const struct k_table *a, const void *index, int wide);
 /* p: results, values: factor times those. */
 int k_scaled(void *stream, const struct k_table *a, float factor);
+/* The same, results of another float type; values of another float type to float32. */
+int k_scaled_to(void *stream, int type, const struct k_table *a, float factor);
+int k_widened(void *stream, int type, const struct k_table *a);
 
 /* As op/weight_average.c has it. p: averages, weights. */
 enum k_warmup { K_WARMUP_BIAS, K_WARMUP_RAMP, K_WARMUP_NONE };
@@ -191,6 +194,18 @@ int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *
 int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double *part, float *out);
 /* Both norms of each tensor of the table. */
 int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first, float *second);
+
+/* --- how far sums over ranks have come (k_sums.cu) --- */
+
+/* In memory that the host sees too. */
+struct k_sums {
+	uint64_t begun, done;                            /* so many */
+	uint64_t bytes;                                  /* of those that are done */
+	int64_t group;                                   /* the last that was begun */
+	uint64_t wanted_at, done_at;                     /* nanoseconds of the GPU's clock: the first wait of a step, the last sum */
+};
+enum k_sums_kind { K_SUM_BEGINS, K_SUM_DONE, K_SUM_WANTED };
+int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group, uint64_t bytes);
 
 /* --- a few numbers (k_scalar.cu) --- */
 

@@ -81,13 +81,14 @@ AS_IF([test "$have_nccl" = no && test "$with_nccl" != no],
 ])
 
 # The GPU backend is built if CUDA and cuDNN are there: use_cuda, the conditional HAVE_CUDA, CUDA_CPPFLAGS, CUDA_LIBS, NVCCFLAGS.
-# cuDNN and cuBLASLt are not linked, but loaded when a GPU is used.
+# cuDNN, cuBLASLt and NCCL are not linked, but loaded when a GPU, or several, are used.
 AC_DEFUN([DLX_CUDA_BUILD], [
 AC_ARG_WITH([cuda-arch], [AS_HELP_STRING([--with-cuda-arch=LIST],
 	[GPU architectures to generate code for, separated by commas @<:@80,90,100@:>@; the last one as PTX too])],
 	[CUDA_ARCH=$withval], [CUDA_ARCH=80,90,100])
 AS_CASE([$CUDA_ARCH], [*[[!0-9af,]]*|''|,*|*,|*,,*], [AC_MSG_ERROR([--with-cuda-arch=$CUDA_ARCH: numbers such as 80,90 were expected])])
 use_cuda=no
+use_nccl=no
 AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 	use_cuda=yes
 	dlx_gencode=
@@ -97,6 +98,11 @@ AS_IF([test "$have_cuda" != no && test "$have_cudnn" != no], [
 	done
 	NVCCFLAGS="-O3 -std=c++17 -Xcompiler -fno-threadsafe-statics -ccbin ${CXX:-g++} $dlx_gencode -gencode arch=compute_$dlx_last,code=compute_$dlx_last"
 	CUDA_CPPFLAGS="-DHAVE_CUDA -isystem $CUDA_HOME/include"
+	AS_IF([test "$have_nccl" != no], [
+		use_nccl=yes
+		CUDA_CPPFLAGS="$CUDA_CPPFLAGS -DHAVE_NCCL"
+		AS_CASE([$with_nccl], [/*], [CUDA_CPPFLAGS="$CUDA_CPPFLAGS -isystem $with_nccl/include"])
+	])
 	dlx_cuda_lib=$CUDA_HOME/lib64
 	AS_IF([test -d "$dlx_cuda_lib"], [], [dlx_cuda_lib=$CUDA_HOME/lib])
 	CUDA_LIBS="-L$dlx_cuda_lib -lcudart_static -ldl -lrt"
@@ -111,6 +117,7 @@ AC_SUBST([NVCCFLAGS])
 AC_SUBST([CUDA_CPPFLAGS])
 AC_SUBST([CUDA_LIBS])
 AM_CONDITIONAL([HAVE_CUDA], [test "$use_cuda" = yes])
+AM_CONDITIONAL([HAVE_NCCL], [test "$use_nccl" = yes])
 ])
 
 # have_mpi becomes "MPICH 4.0.2", "Open MPI 4.1.4" or "MPI 3.1"; MPICC its compiler, which only says where things are: MPI_CPPFLAGS is

@@ -7,6 +7,7 @@
  * lost, so it is told once, with what was being done, and the run ends. */
 #include "backend/cuda.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "backend/cublas.h"
 #include "backend/cudnn.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "cuda/kernels.h"
 
@@ -44,6 +46,10 @@ struct cuda {
 	int ordinal;
 	struct cudaDeviceProp properties;
 	cudaStream_t stream;
+	cudaEvent_t begin;           /* of what is being recorded */
+	bool recording;
+	int (*poll)(void *argument);
+	void *argument;
 	struct kept *kept;
 	struct watched *watched;
 	struct cudnn *cudnn;
@@ -73,6 +79,32 @@ int cuda_arch(const struct device *d)
 size_t cuda_memory(const struct device *d)
 {
 	return cuda_of(d)->properties.totalGlobalMem;
+}
+
+void cuda_identity(const struct device *d, char out[16])
+{
+	memcpy(out, cuda_of(d)->properties.uuid.bytes, 16);
+}
+
+int cuda_ordinal(const struct device *d)
+{
+	return cuda_of(d)->ordinal;
+}
+
+int cuda_bind_thread(int ordinal)
+{
+	return cuda_check(cudaSetDevice(ordinal), "choosing the GPU");
+}
+
+void *cuda_begin(const struct device *d)
+{
+	return cuda_of(d)->recording ? cuda_of(d)->begin : NULL;
+}
+
+void cuda_set_poll(struct device *d, int (*poll)(void *argument), void *argument)
+{
+	cuda_of(d)->poll = poll;
+	cuda_of(d)->argument = argument;
 }
 
 int cuda_check(int status, const char *what)
@@ -131,9 +163,41 @@ static void free_host(struct device *d, void *p, size_t bytes)
 	cudaFreeHost(p);
 }
 
+#define POLL 5e-3              /* seconds between questions */
+#define PATIENCE 10            /* seconds for what was given up */
+
+/* What was given up must not go on in memory that its owner then frees. */
+static int given_up(const struct cuda *c, int rc)
+{
+	for (double end = io_seconds() + PATIENCE; io_seconds() < end && cudaStreamQuery(c->stream) == cudaErrorNotReady;)
+		sched_yield();
+	return rc;
+}
+
+/* Looks itself where there is somebody to ask meanwhile, as the runtime would otherwise. */
+static int wait_for_all(struct cuda *c)
+{
+	cudaError_t status = cudaErrorNotReady;
+	double asked = c->poll ? io_seconds() : 0;
+	if (!c->poll)
+		return cuda_check(cudaStreamSynchronize(c->stream), "waiting for the GPU");
+	while ((status = cudaStreamQuery(c->stream)) == cudaErrorNotReady) {
+		double now = io_seconds();
+		if (now - asked >= POLL) {
+			int rc = c->poll(c->argument);
+			if (rc < 0)
+				return given_up(c, rc);
+			asked = now;
+		}
+		sched_yield();
+	}
+	TRY(cuda_check(status, "waiting for the GPU"));
+	return c->poll(c->argument);
+}
+
 static int finish(struct device *d)
 {
-	TRY(cuda_check(cudaStreamSynchronize(cuda_of(d)->stream), "waiting for the GPU"));
+	TRY(wait_for_all(cuda_of(d)));
 	for (struct watched *w = cuda_of(d)->watched; w; w = w->next) {
 		if (!*w->record)
 			continue;
@@ -221,8 +285,10 @@ void cuda_unwatch(const struct kplan *k)
 static int record(struct device *d)
 {
 	/* Thread-local: threads that decode data may use the runtime meanwhile. */
-	return cuda_check(cudaStreamBeginCapture(cuda_of(d)->stream, cudaStreamCaptureModeThreadLocal),
-	                  "recording the step");
+	struct cuda *c = cuda_of(d);
+	TRY(cuda_check(cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal), "recording the step"));
+	c->recording = true;
+	return cuda_check(cudaEventRecord(c->begin, c->stream), "recording the step");
 }
 
 static int recorded(struct device *d, void **out)
@@ -230,6 +296,7 @@ static int recorded(struct device *d, void **out)
 	cudaGraph_t graph = NULL;
 	cudaGraphExec_t exec = NULL;
 	*out = NULL;
+	cuda_of(d)->recording = false;
 	TRY(cuda_check(cudaStreamEndCapture(cuda_of(d)->stream, &graph), "recording the step"));
 	int rc = cuda_check(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded step");
 	cudaGraphDestroy(graph);
@@ -261,6 +328,8 @@ static void close_device(struct device *d)
 		mem_free(c->kept);
 		c->kept = next;
 	}
+	if (c->begin)
+		cudaEventDestroy(c->begin);
 	if (c->stream)
 		cudaStreamDestroy(c->stream);
 	mem_free(c);
@@ -320,19 +389,24 @@ static void describe(struct device *d)
 	         (double)p->totalGlobalMem / (1 << 30), p->major, p->minor);
 }
 
-int cuda_open(struct device *d)
+static int start(struct cuda *c)
+{
+	TRY(cuda_bind_thread(c->ordinal));
+	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal), "asking for the GPU's properties"));
+	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream"));
+	return cuda_check(cudaEventCreateWithFlags(&c->begin, cudaEventDisableTiming), "making an event");
+}
+
+int cuda_open(struct device *d, int local_rank)
 {
 	int n = 0;
 	cudaError_t status = cudaGetDeviceCount(&n);
 	if (status != cudaSuccess || n == 0)
 		return explain_absence(status != cudaSuccess ? status : cudaErrorNoDevice);
 	struct cuda *c = mem_calloc(1, sizeof *c);
+	c->ordinal = local_rank % n;
 	d->state = c;
-	int rc = cuda_check(cudaSetDevice(c->ordinal), "choosing the GPU");
-	if (rc == 0)
-		rc = cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal), "asking for the GPU's properties");
-	if (rc == 0)
-		rc = cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream");
+	int rc = start(c);
 	if (rc == 0) {
 		d->driver = &driver;
 		describe(d);

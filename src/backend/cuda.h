@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The CUDA device for the rest of dlx: what opens it, and what kernels need of it. One process drives one GPU through one stream
- * of computation; the libraries behind it (cuDNN, cuBLASLt) are loaded when the first kernel asks for them, so that a machine
+ * of computation (others beside it: cuda_side.h); the libraries behind it (cuDNN, cuBLASLt) are loaded when the first kernel asks for them, so that a machine
  * without a GPU, or a network without convolutions, does not wait for them. No header of CUDA is needed to include this. */
 #ifndef DLX_BACKEND_CUDA_H
 #define DLX_BACKEND_CUDA_H
@@ -10,8 +10,9 @@
 
 #ifdef HAVE_CUDA
 
-/* For device_open. E_UNAVAILABLE: no driver, one too old, no GPU, or none that this build has code for. */
-int cuda_open(struct device *d);
+/* For device_open. E_UNAVAILABLE: no driver, one too old, no GPU, or none that this build has code for. Of the GPUs that the
+ * process sees it is the one with the rank's number on its host, counted round: who sees one alone takes that. */
+int cuda_open(struct device *d, int local_rank);
 
 /* The stream kernels run on (a cudaStream_t). */
 void *cuda_stream(const struct device *d);
@@ -22,6 +23,16 @@ size_t cuda_memory(const struct device *d);       /* bytes that the GPU has */
 /* For device_measure_peak and device_measure_bandwidth; 0 if it cannot be measured. */
 double cuda_measure_peak(struct device *d, enum dtype type);
 double cuda_measure_bandwidth(struct device *d);
+/* Which of the process's GPUs it is, and what tells it from all others of the host. */
+int cuda_ordinal(const struct device *d);
+void cuda_identity(const struct device *d, char out[16]);
+/* The calling thread is to use this GPU, as the one that opened the device does. */
+int cuda_bind_thread(int ordinal);
+/* While the host waits for the GPU, poll is asked every few milliseconds, and at the end; an error of its ends the wait. NULL: nobody
+ * is asked. */
+void cuda_set_poll(struct device *d, int (*poll)(void *argument), void *argument);
+/* The event at the beginning of the step that is being recorded; NULL: none is. */
+void *cuda_begin(const struct device *d);
 /* An error code of the runtime as an error of ours; 0 for success. what: "copying to the GPU". */
 int cuda_check(int status, const char *what);
 /* What a run function returns: the status of a launcher in cuda/kernels.h, told with the node's place. */

@@ -72,28 +72,31 @@ static void cpu_name(char *out, size_t n)
 	buf_release(&text);
 }
 
-static int open_cpu(struct device *d)
+static int open_cpu(struct device *d, int local_rank)
 {
 	char cpu[64], library[48];
+	(void)local_rank;
 	cpu_name(cpu, sizeof cpu);
 	snprintf(d->description, sizeof d->description, "%s, %d thread%s, %s", cpu, d->threads,
 	         d->threads == 1 ? "" : "s", dnn_describe(library, sizeof library));
 	return 0;
 }
 
-static int open_reference(struct device *d)
+static int open_reference(struct device *d, int local_rank)
 {
+	(void)local_rank;
 	snprintf(d->description, sizeof d->description, "plain C in float64, %d thread%s",
 	         d->threads, d->threads == 1 ? "" : "s");
 	return 0;
 }
 
-static int open_cuda(struct device *d)
+static int open_cuda(struct device *d, int local_rank)
 {
 #ifdef HAVE_CUDA
-	return cuda_open(d);
+	return cuda_open(d, local_rank);
 #else
 	(void)d;
+	(void)local_rank;
 	return ERR(E_UNAVAILABLE, NULL, "device 'cuda': this dlx was built without CUDA; build it with the CUDA "
 	           "toolkit and cuDNN installed, or use 'device: cpu'");
 #endif
@@ -102,7 +105,7 @@ static int open_cuda(struct device *d)
 static const struct {
 	const char *name;
 	enum backend backend;
-	int (*open)(struct device *d);
+	int (*open)(struct device *d, int local_rank);
 } kinds[] = {
 	{ "auto", BACKEND_CPU, open_cpu },
 	{ "cpu", BACKEND_CPU, open_cpu },
@@ -110,7 +113,7 @@ static const struct {
 	{ "reference", BACKEND_REFERENCE, open_reference },
 };
 
-int device_open(struct device **out, const char *name)
+int device_open_rank(struct device **out, const char *name, int local_rank)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		if (strcmp(kinds[i].name, name) != 0)
@@ -120,7 +123,7 @@ int device_open(struct device **out, const char *name)
 		d->name = strcmp(name, "auto") == 0 ? "cpu" : kinds[i].name;
 		d->threads = thread_count();
 		d->deterministic = true;
-		int rc = kinds[i].open(d);
+		int rc = kinds[i].open(d, local_rank);
 		if (rc < 0) {
 			mem_free(d);
 			return rc;
@@ -129,6 +132,11 @@ int device_open(struct device **out, const char *name)
 		return 0;
 	}
 	return ERR(E_USAGE, NULL, "unknown device '%s'; expected auto, cpu, cuda or reference", name);
+}
+
+int device_open(struct device **out, const char *name)
+{
+	return device_open_rank(out, name, 0);
 }
 
 void device_close(struct device *d)

@@ -9,6 +9,7 @@
 
 struct device;
 struct comm;
+struct nccl;
 struct reducer;
 struct wisdom;
 
@@ -51,12 +52,15 @@ struct device {
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 	struct wisdom *wisdom;       /* which engines are fastest; NULL: nobody asks. Whoever made it sets it */
+	struct nccl *nccl;           /* what connects the ranks' GPUs; NULL: nothing does */
 	struct reducer *reducer;     /* sums over ranks beside a step; NULL: none */
 	struct reducer *statistics;  /* sums of batch statistics, which a step waits for; NULL: none */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had; never a fallback. */
 int device_open(struct device **out, const char *name);
+/* The same for a rank that is not alone on its host: which of several GPUs it takes. */
+int device_open_rank(struct device **out, const char *name, int local_rank);
 void device_close(struct device *d);             /* NULL is fine */
 /* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */
 void *device_alloc(struct device *d, size_t bytes);

@@ -310,7 +310,12 @@ static int run_version(const struct options *o, struct comm *c, int *status)
 	const char *more = "";
 #endif
 	printf("dlx-train %s\nbackends: cpu (%s)%s, reference\n", PACKAGE_VERSION, dnn_describe(library, sizeof library), more);
-	printf("ranks: %s\n", comm_library() ? comm_library() : "no MPI");
+#ifdef HAVE_NCCL
+	const char *gpus = ", NCCL";
+#else
+	const char *gpus = "";
+#endif
+	printf("ranks: %s%s\n", comm_library() ? comm_library() : "no MPI", gpus);
 	return 0;
 }
 

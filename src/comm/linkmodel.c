@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/device.h"
 #include "base/err.h"
 #include "comm/board.h"
 #include "comm/reducer.h"
 
 #define SMALLEST (4 << 10)     /* bytes; each further point four times as much */
-#define POINTS 7               /* up to 16 MiB, */
+#define POINTS 7               /* up to 16 MiB (64 on GPUs, which are far from their best there), */
+#define GPU_POINTS 8
 #define LEAST_POINTS 5         /* or at least 1 MiB, */
 #define ROOM (64 << 20)        /* as long as the ranks of a host have no more than this together */
 #define REPEATS 9
@@ -25,13 +27,15 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int measure(struct reducer *r, int k, double *median, int repeats)
+static int measure(struct reducer *r, struct device *d, int k, double *median, int repeats)
 {
 	double t[REPEATS];
 	for (int i = 0; i < repeats; i++) {
 		int64_t begin = board_now();
 		reducer_start(r, k);
 		TRY(reducer_wait(r, k));
+		if (d)
+			TRY(d->driver->finish(d));
 		t[i] = (double)(board_now() - begin) * 1e-9;
 	}
 	qsort(t, (size_t)repeats, sizeof *t, by_value);
@@ -40,7 +44,7 @@ static int measure(struct reducer *r, int k, double *median, int repeats)
 }
 
 /* Rank 0 says how often the next size is measured, so that all do the same. */
-static int measure_all(struct linkmodel *m, struct comm *c, struct reducer *r, int points)
+static int measure_all(struct linkmodel *m, struct comm *c, struct device *d, struct reducer *r, int points)
 {
 	double spent = 0, expected = 0;
 	for (int k = 0; k < points; k++) {
@@ -53,7 +57,7 @@ static int measure_all(struct linkmodel *m, struct comm *c, struct reducer *r, i
 		if (repeats == 0)
 			break;
 		int64_t begin = board_now();
-		TRY(measure(r, k, &m->seconds[k], repeats));
+		TRY(measure(r, d, k, &m->seconds[k], repeats));
 		spent += (double)(board_now() - begin) * 1e-9;
 		expected = 4 * m->seconds[k];
 		m->n = k + 1;
@@ -85,24 +89,34 @@ static int points_for(struct comm *c)
 	return n;
 }
 
-int linkmodel_measure(struct linkmodel *m, struct comm *c)
+/* All in the place of the largest, since only one is under way. d: whose memory it is; NULL: the host's. */
+static int measure_sums(struct linkmodel *m, struct comm *c, struct device *d)
 {
-	struct reducer_group group[POINTS];
-	struct reducer *r;
-	*m = (struct linkmodel){ .n = 1, .bytes = { SMALLEST } };
-	if (c->size == 1)
-		return 0;
-	/* All in the place of the largest, since only one is under way. */
-	int points = points_for(c);
+	struct reducer_group group[GPU_POINTS];
+	struct reducer *r = NULL;
+	int points = d ? GPU_POINTS : points_for(c);
+	size_t bytes = (size_t)bytes_of(points - 1);
 	for (int k = 0; k < points; k++) {
 		m->bytes[k] = (double)bytes_of(k);
-		group[k] = (struct reducer_group){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums" };
+		group[k] = (struct reducer_group){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums", false };
 	}
-	TRY(reducer_new(&r, c, (size_t)bytes_of(points - 1), group, points, false));
-	TRY(measure_all(m, c, r, points));
+	TRY(d ? reducer_new_gpu(&r, d, bytes, group, points) : reducer_new(&r, c, bytes, group, points, false));
+	TRY(measure_all(m, c, d, r, points));
 	reducer_free(r);
 	ascend(m);
 	return 0;
+}
+
+int linkmodel_measure(struct linkmodel *m, struct comm *c)
+{
+	*m = (struct linkmodel){ .n = 1, .bytes = { SMALLEST } };
+	return c->size == 1 ? 0 : measure_sums(m, c, NULL);
+}
+
+int linkmodel_measure_gpus(struct linkmodel *m, struct device *d)
+{
+	*m = (struct linkmodel){ .n = 1, .bytes = { SMALLEST } };
+	return measure_sums(m, d->comm, d);
 }
 
 void linkmodel_assume(struct linkmodel *m, double latency, double bandwidth)

@@ -7,6 +7,8 @@
 
 #include "comm/comm.h"
 
+struct device;
+
 #define LINK_POINTS 12
 
 /* seconds[i] for bytes[i], ascending; between points linear, below the first constant, beyond the
@@ -18,6 +20,8 @@ struct linkmodel {
 
 /* Collective; under about 100 ms. Rank 0's medians, on all ranks. */
 int linkmodel_measure(struct linkmodel *m, struct comm *c);
+/* The same for sums by NCCL on the ranks' GPUs, of which d is this one's; also of one rank. */
+int linkmodel_measure_gpus(struct linkmodel *m, struct device *d);
 /* Without measuring: latency (s) and bytes/s. */
 void linkmodel_assume(struct linkmodel *m, double latency, double bandwidth);
 double linkmodel_seconds(const struct linkmodel *m, double bytes);

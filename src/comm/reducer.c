@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "comm/reducer_nccl.h"
 #include "comm/reducer_team.h"
 
 #define PAGE 4096
@@ -131,6 +132,23 @@ int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
 	return rc;
 }
 
+int reducer_new_gpu(struct reducer **out, struct device *d, size_t bytes,
+                    const struct reducer_group *group, int n)
+{
+	struct reducer *r = mem_calloc(1, sizeof *r);
+	check(group, n, bytes);
+	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
+	memcpy(r->group, group, (size_t)n * sizeof *group);
+	int rc = reducer_nccl_new(&r->gpu, d, bytes, group, n);
+	if (rc < 0) {
+		mem_free(r->group);
+		mem_free(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
 static void stop_thread(struct reducer *r)
 {
 	if (!r->threaded)
@@ -144,6 +162,12 @@ void reducer_free(struct reducer *r)
 {
 	if (!r)
 		return;
+	if (r->gpu) {
+		reducer_nccl_free(r->gpu);
+		mem_free(r->group);
+		mem_free(r);
+		return;
+	}
 	stop_thread(r);
 	if (r->ready)
 		comm_barrier(r->c, "the end of sums");
@@ -155,6 +179,8 @@ void reducer_free(struct reducer *r)
 
 void *reducer_memory(const struct reducer *r)
 {
+	if (r->gpu)
+		return reducer_nccl_memory(r->gpu);
 	return r->plain ? r->plain : r->node.block[r->node.me];
 }
 
@@ -166,6 +192,13 @@ void *reducer_group_memory(const struct reducer *r, int k)
 struct reducer_stats reducer_stats(const struct reducer *r)
 {
 	struct reducer_stats s = r->stats;
+	if (r->gpu)
+		return reducer_nccl_stats(r->gpu);
 	s.busy = (double)(atomic_load(&r->busy[NODE_THREAD]) + atomic_load(&r->busy[NODE_WAITER])) * 1e-9;
 	return s;
+}
+
+int reducer_keep(struct reducer *r)
+{
+	return r->gpu ? reducer_nccl_keep(r->gpu) : 0;
 }

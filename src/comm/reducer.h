@@ -10,6 +10,8 @@
  * hosts each local rank sums its shard with those of its number on the other hosts (leaders alone
  * where hosts have unequal counts) by MPI.
  *
+ * Where values are on GPUs, NCCL sums them there (reducer_nccl.h), and all else is as here.
+ *
  * Sums are made in float32 (float64 in float64) in pairs of neighbouring ranks, pairs of pairs and
  * so on within a host, whoever makes them; 16-bit groups are rounded once a level. */
 #ifndef DLX_COMM_REDUCER_H
@@ -18,6 +20,7 @@
 #include "base/types.h"
 #include "comm/comm.h"
 
+struct device;
 struct reducer;
 
 struct reducer_group {
@@ -29,6 +32,7 @@ struct reducer_group {
 	 * ranks on each host it is the tree over all ranks, host by host. Not MPI's, which is faster where
 	 * there are many hosts. Within a host the order is that tree anyway. */
 	bool ordered;
+	bool late;                   /* waited for in the step after the one that starts it */
 };
 
 /* Collective. bytes: of the block, alike on all ranks; zeroed. Groups must not overlap; those that
@@ -37,6 +41,9 @@ struct reducer_group {
  * memory and a sum is what it was. E_NOMEM, on all ranks, names what is full (/dev/shm). */
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
                 const struct reducer_group *group, int n, bool background);
+/* The same in the memory of a GPU, with d->comm and d->nccl there (reducer_nccl.h). Also of one rank. */
+int reducer_new_gpu(struct reducer **out, struct device *d, size_t bytes,
+                    const struct reducer_group *group, int n);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
 void *reducer_memory(const struct reducer *r);   /* this rank's block */
 void *reducer_group_memory(const struct reducer *r, int k);      /* where group k stands in it */
@@ -56,6 +63,10 @@ int reducer_wait(struct reducer *r, int k);
 
 /* Whether group k was started and not yet waited for. */
 bool reducer_under_way(const struct reducer *r, int k);
+
+/* Between steps, when all groups were waited for: the memory of the late ones holds sums, alike on all ranks, which the next wait
+ * is to find there. Only a reducer of GPUs (reducer_nccl.h), whose late sums begin with the next step, has to be told. */
+int reducer_keep(struct reducer *r);
 
 struct reducer_stats {
 	double waited;               /* seconds in reducer_wait */

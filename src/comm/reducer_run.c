@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/trace.h"
 #include "comm/deadline.h"
+#include "comm/reducer_nccl.h"
 #include "comm/reducer_team.h"
 
 #define SPIN 3000              /* nanoseconds of looking before the first sleep */
@@ -147,6 +148,10 @@ static void push(struct reducer *r, int k)
 
 void reducer_start(struct reducer *r, int k)
 {
+	if (r->gpu) {
+		reducer_nccl_start(r->gpu, k);
+		return;
+	}
 	struct comm_counts *counts = &comm_whole(r->c)->state->counts;
 	double bytes = (double)r->group[k].n * (double)dtype_size(r->group[k].dtype);
 	BUG_IF(!r->plain && under_way(r, k), "group %d is started before it was waited for", k);
@@ -205,7 +210,7 @@ static int wait_asleep(struct reducer *r, int k, int64_t begin)
 
 bool reducer_under_way(const struct reducer *r, int k)
 {
-	return !r->plain && under_way(r, k);
+	return r->gpu ? reducer_nccl_under_way(r->gpu, k) : !r->plain && under_way(r, k);
 }
 
 /* From this rank's start to the end of the sum, with what it took of this rank's time and who came last. */
@@ -222,6 +227,8 @@ static void trace(const struct reducer *r, int k, double waited)
 
 int reducer_wait(struct reducer *r, int k)
 {
+	if (r->gpu)
+		return reducer_nccl_wait(r->gpu, k);
 	if (!reducer_under_way(r, k))
 		return 0;
 	int rc = 0;

@@ -11,8 +11,11 @@
 #include "comm/node.h"
 #include "comm/world.h"
 
+struct reducer_nccl;
+
 struct reducer {
 	struct comm *c;
+	struct reducer_nccl *gpu;        /* sums on GPUs, and of all else here the groups; NULL: the host's */
 	struct node node;
 	struct reducer_group *group;
 	int groups;

@@ -22,7 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t bell;
 static bool running, over;
 static double patience, most;
-static const char *name;
+static const char *name, *said;      /* said: in place of a sentence about name */
 
 static void nap(void)
 {
@@ -43,21 +43,22 @@ static void *watch(void *nothing)
 	pthread_mutex_unlock(&lock);
 	if (over)
 		return NULL;
-	fprintf(stderr, "%s: a rank does not come: the others wait in %s for %.1f s\n", log_program(),
-	        name, patience);
+	if (said)
+		fprintf(stderr, "%s: %s\n", log_program(), said);
+	else
+		fprintf(stderr, "%s: a rank does not come: the others wait in %s for %.1f s\n",
+		        log_program(), name, patience);
 	fflush(stderr);
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */
 	_exit(err_exit_status(E_UNAVAILABLE));
 }
 
-void watchdog_begin(double seconds, int rank, const char *what)
+static void begin(double seconds)
 {
 	pthread_condattr_t monotonic;
 	sigset_t all, before;
-	patience = seconds;
-	name = what;
 	over = false;
-	most = seconds + LATER * (rank < 10 ? rank : 10);
+	most = seconds;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&bell, &monotonic);
@@ -66,6 +67,20 @@ void watchdog_begin(double seconds, int rank, const char *what)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	running = pthread_create(&thread, NULL, watch, NULL) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void watchdog_begin(double seconds, int rank, const char *what)
+{
+	patience = seconds;
+	name = what;
+	said = NULL;
+	begin(seconds + LATER * (rank < 10 ? rank : 10));
+}
+
+void watchdog_say(double seconds, const char *text)
+{
+	said = text;
+	begin(seconds);
 }
 
 void watchdog_end(void)

@@ -8,6 +8,8 @@
  * other ranks, and ends the process; the launcher then ends the others. One at a time in a
  * process; lower ranks are earlier by a little, so that one speaks. */
 void watchdog_begin(double seconds, int rank, const char *what);
+/* The same with another sentence. */
+void watchdog_say(double seconds, const char *text);
 void watchdog_end(void);
 
 #endif

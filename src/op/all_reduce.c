@@ -140,6 +140,14 @@ static void start_range(const struct kplan *k, const struct kargs *a, int t, int
 		to_wire(on_wire(k, start_form, t) + lo, g + lo, factor, hi - lo, all_reduce_dtype(attr(k)->wire));
 }
 
+void all_reduce_to_wire(int wire, uint16_t *w, const float *x, int64_t n)
+{
+	if (wire == 1)
+		bfloat_from_floats(w, x, n);
+	else
+		half_from_floats(w, x, n);
+}
+
 void all_reduce_from_wire(int wire, float *x, const uint16_t *w, int64_t n)
 {
 	if (wire == 1)
@@ -217,17 +225,57 @@ static int start_launch(const struct kplan *k, const struct kargs *a, const stru
 	return cuda_launched(k, k_scaled(cuda_stream(k->dev), table, (float)attr(k)->factor));
 }
 
-/* One rank: what was begun is done. */
+static void to_wire_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	table->p[0][row] = on_wire(k, start_form, t);
+	table->p[1][row] = a->in[1 + 2 * t];
+}
+
+static int to_wire_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+{
+	(void)a;
+	(void)group;
+	(void)block;
+	return cuda_launched(k, k_scaled_to(cuda_stream(k->dev), (int)all_reduce_dtype(attr(k)->wire), table,
+	                                    (float)attr(k)->factor));
+}
+
 static int start_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return bundle_cuda_run(k, a, &(struct bundle_launch){ start_fill, start_launch });
+	bool as_it_is = attr(k)->wire == 0 || !k->dev->reducer;
+	struct bundle_launch how = { as_it_is ? start_fill : to_wire_fill, as_it_is ? start_launch : to_wire_launch };
+
+	TRY(bundle_cuda_run(k, a, &how));
+	if (k->dev->reducer)
+		reducer_start(k->dev->reducer, (int)attr(k)->group);
+	return 0;
+}
+
+static int wait_cuda_plan(struct kplan *k)
+{
+	return bundle_cuda_plan(k, wait_form);
+}
+
+static void wait_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	table->p[0][row] = a->out[t];
+	table->p[1][row] = on_wire(k, wait_form, t);
+}
+
+static int wait_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+{
+	(void)a;
+	(void)group;
+	(void)block;
+	return cuda_launched(k, k_widened(cuda_stream(k->dev), (int)all_reduce_dtype(attr(k)->wire), table));
 }
 
 static int wait_cuda(const struct kplan *k, const struct kargs *a)
 {
-	(void)k;
-	(void)a;
-	return 0;
+	if (!k->dev->reducer)
+		return 0;
+	TRY(reducer_wait(k->dev->reducer, (int)attr(k)->group));
+	return attr(k)->wire ? bundle_cuda_run(k, a, &(struct bundle_launch){ wait_fill, wait_launch }) : 0;
 }
 #endif
 
@@ -265,7 +313,7 @@ static const struct op op_wait = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = wait_plan, .run = wait_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_plan, .run = wait_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = wait_choose, .run = wait_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_cuda_plan, .run = wait_cuda)
 	},
 	.samples = wait_samples,
 };

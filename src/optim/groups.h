@@ -21,7 +21,8 @@ int grouping_parse(const char *text, const struct loc *loc, struct grouping *out
 
 /* What sums over ranks are planned for. */
 struct ranks_plan {
-	int ranks;                   /* 1: nothing is summed */
+	int ranks;
+	bool summed;                 /* gradients are, over all ranks */
 	struct grouping grouping;
 	int team;                    /* of these, how many have their batch statistics together; 0 or 1: none */
 	int lag;                     /* 1: updates use the sums of the step before */

@@ -482,6 +482,8 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		l->safe = found;
 		l->saved_step = found ? l->clock.step : -1;
 		if (found)
+			TRY(reduction_resume(l->s->dev, l->s->store, l->s->train_plan[0]));
+		if (found)
 			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
 		else
 			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);

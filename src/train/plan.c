@@ -130,7 +130,7 @@ static int emit_loss_scale(struct graph *g, struct compilation *c)
 /* Whether gradients pass through sums over ranks, be it one rank that wants them late. */
 static bool reduced(const struct plan_request *r)
 {
-	return r->ranks.ranks > 1 || r->ranks.lag;
+	return r->ranks.summed || r->ranks.lag;
 }
 
 /* Whether a step is made of more than one batch, or of what a sum says. */

@@ -2,32 +2,53 @@
  *
  * The nodes all_reduce_start say what is summed: a group each, whose tensors stand one after the other
  * in the reducer's block. Values that travel as they are (float32, or float64 on the reference device) are
- * stored there for good, so that nothing is copied; those of 16 bits are converted to and fro by the nodes. */
+ * stored there for good, so that nothing is copied; those of 16 bits are converted to and fro by the nodes. On GPUs the block is in
+ * device memory and NCCL sums it (comm/reducer_nccl.h). */
 #include "train/reduction.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/trace.h"
+#include "comm/nccl.h"
 #include "comm/reducer.h"
 #include "op/all_reduce.h"
 
 /* Of ranks that are not there: a network of today. */
 #define LATENCY 20e-6
 #define BANDWIDTH 10e9
+/* Of GPUs where nothing was measured: a launch and a few hops, and a network of today for each GPU. */
+#define GPU_LATENCY 30e-6
+#define GPU_BANDWIDTH 25e9
 
 static int measure(struct ranks_plan *out, struct linkmodel *link, struct device *dev)
 {
-	double speed[2] = { device_measure_peak(dev, DTYPE_F32), device_measure_bandwidth(dev) };
+	double speed[2] = { device_measure_peak(dev, dev->driver ? dev->compute : DTYPE_F32), device_measure_bandwidth(dev) };
 	comm_broadcast(dev->comm, speed, sizeof speed, 0, "the speed of rank 0");
 	out->flops = speed[0];
 	out->bandwidth = speed[1];
 	out->ranks = dev->comm->size;
 	double start = io_seconds();
-	TRY(linkmodel_measure(link, dev->comm));
+	if (!dev->driver)
+		TRY(linkmodel_measure(link, dev->comm));
+	/* Other groupings do not ask for the cost, and leave NCCL the time of planning to connect. */
+	else if (dev->nccl && out->grouping.kind == GROUPING_AUTO)
+		TRY(linkmodel_measure_gpus(link, dev));
 	trace_mark(TRACE_RUN, "cost of sums", start);
 	return 0;
+}
+
+bool reduction_wanted(const struct comm *c)
+{
+	return c && (c->size > 1 || getenv("DLX_NCCL_ALONE"));
+}
+
+int reduction_meet(struct device *dev)
+{
+	return dev->comm && dev->driver ? nccl_open(&dev->nccl, dev->comm, dev) : 0;
 }
 
 int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
@@ -36,12 +57,9 @@ int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct 
 	*out = (struct ranks_plan){ .ranks = ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
 		.link = link, .flops = 1e12, .bandwidth = 1e11 };
 	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
-	if (dev->comm && dev->comm->size > 1 && dev->driver)
-		return ERR(E_UNAVAILABLE, NULL, "this version trains on one GPU; on several ranks only with 'device: cpu'");
-	if (dev->comm && dev->comm->size > 1)
-		return measure(out, link, dev);
-	linkmodel_assume(link, LATENCY, BANDWIDTH);
-	return 0;
+	out->summed = ranks > 1 || dev->comm;
+	linkmodel_assume(link, dev->driver ? GPU_LATENCY : LATENCY, dev->driver ? GPU_BANDWIDTH : BANDWIDTH);
+	return dev->comm ? measure(out, link, dev) : 0;
 }
 
 struct layout_of_block {
@@ -72,6 +90,11 @@ static int64_t tensor_wire_bytes(const struct device *dev, const struct graph *g
 	return all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout), wire_type(dev, n));
 }
 
+static bool is_wait(const struct node *n)
+{
+	return strcmp(n->op->name, "all_reduce_wait") == 0;
+}
+
 static int count_groups(const struct graph *g)
 {
 	int n = 0;
@@ -84,8 +107,11 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 {
 	b->n = count_groups(g);
 	b->group = ARENA_ARRAY(g->arena, struct reducer_group, b->n);
+	bool *waited = ARENA_ARRAY(g->arena, bool, b->n);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
+		if (is_wait(n))
+			waited[((const struct all_reduce_attr *)n->attr)->group] = true;
 		if (!is_start(n))
 			continue;
 		struct reducer_group *k = &b->group[((const struct all_reduce_attr *)n->attr)->group];
@@ -93,7 +119,8 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 		for (int j = 0; j < n->nin; j += 2)
 			bytes += tensor_wire_bytes(dev, g, n, j);
 		*k = (struct reducer_group){ .n = bytes / (int64_t)dtype_size(wire_type(dev, n)),
-			.dtype = wire_type(dev, n), .name = n->name };
+			.dtype = wire_type(dev, n), .name = n->name,
+			.late = waited[((const struct all_reduce_attr *)n->attr)->group] };
 	}
 	for (int i = 0; i < b->n; i++) {
 		b->group[i].offset = b->bytes;
@@ -121,35 +148,81 @@ int reduction_open(struct device *dev, struct store *store, const struct plan *p
 	if (dev->reducer || !dev->comm || !p->groups)
 		return 0;
 	lay_out(&b, dev, p->g);
-	TRY(reducer_new(&dev->reducer, dev->comm, (size_t)b.bytes, b.group, b.n, true));
+	TRY(dev->driver ? reducer_new_gpu(&dev->reducer, dev, (size_t)b.bytes, b.group, b.n)
+	                : reducer_new(&dev->reducer, dev->comm, (size_t)b.bytes, b.group, b.n, true));
 	place(dev, store, p->g);
 	return 0;
 }
 
-/* The sums of a group that travelled in 16 bits. */
-static void fetch(const struct device *dev, const struct store *store, const struct graph *g, const struct node *n)
+/* A tensor that travels in 16 bits, from the block into its state or the other way. */
+static int convert(struct device *dev, int wire, const struct store_entry *e, void *block, bool to_block)
+{
+	int64_t n = layout_elements(&e->layout);
+	float *x = e->data;
+	uint16_t *w = block;
+	if (dev->driver) {
+		x = mem_alloc((size_t)n * sizeof *x);
+		w = mem_alloc((size_t)n * sizeof *w);
+	}
+	int rc = !dev->driver ? 0 : to_block ? device_get(dev, x, e->data, (size_t)n * sizeof *x)
+	                                     : device_get(dev, w, block, (size_t)n * sizeof *w);
+	if (rc == 0 && to_block)
+		all_reduce_to_wire(wire, w, x, n);
+	else if (rc == 0)
+		all_reduce_from_wire(wire, x, w, n);
+	if (dev->driver) {
+		if (rc == 0)
+			rc = to_block ? device_put(dev, block, w, (size_t)n * sizeof *w)
+			              : device_put(dev, e->data, x, (size_t)n * sizeof *x);
+		mem_free(x);
+		mem_free(w);
+	}
+	return rc;
+}
+
+static int convert_group(struct device *dev, const struct store *store, const struct graph *g, const struct node *n,
+                         bool to_block)
 {
 	const struct all_reduce_attr *at = n->attr;
-	char *from = reducer_group_memory(dev->reducer, (int)at->group);
+	char *block = reducer_group_memory(dev->reducer, (int)at->group);
+	if (in_place(dev, n))
+		return 0;
 	for (int j = 0; j < n->nin; j += 2) {
 		const struct store_entry *e = store_find(store, graph_t(g, graph_root(g, n->in[j]))->name);
-		all_reduce_from_wire(at->wire, e->data, (const uint16_t *)(void *)from, layout_elements(&e->layout));
-		from += tensor_wire_bytes(dev, g, n, j);
+		TRY(convert(dev, at->wire, e, block, to_block));
+		block += tensor_wire_bytes(dev, g, n, j);
 	}
+	return 0;
+}
+
+/* Whether node i starts a group that is under way. */
+static bool under_way(const struct device *dev, const struct node *n)
+{
+	return is_start(n) && reducer_under_way(dev->reducer, (int)((const struct all_reduce_attr *)n->attr)->group);
 }
 
 int reduction_settle(struct device *dev, const struct store *store, const struct plan *p)
 {
-	for (int i = 0; dev->reducer && p->groups && i < p->g->nnode; i++) {
+	if (!dev->reducer || !p->groups)
+		return 0;
+	for (int i = 0; i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
-		int group = is_start(n) ? (int)((const struct all_reduce_attr *)n->attr)->group : -1;
-		if (group < 0 || !reducer_under_way(dev->reducer, group))
+		if (!under_way(dev, n))
 			continue;
-		TRY(reducer_wait(dev->reducer, group));
-		if (!in_place(dev, n))
-			fetch(dev, store, p->g, n);
+		TRY(reducer_wait(dev->reducer, (int)((const struct all_reduce_attr *)n->attr)->group));
+		TRY(convert_group(dev, store, p->g, n, false));
 	}
-	return 0;
+	return reducer_keep(dev->reducer);
+}
+
+int reduction_resume(struct device *dev, const struct store *store, const struct plan *p)
+{
+	if (!dev->reducer || !dev->driver || !p->groups)
+		return 0;
+	for (int i = 0; i < p->g->nnode; i++)
+		if (under_way(dev, p->g->node[i]))
+			TRY(convert_group(dev, store, p->g, p->g->node[i], true));
+	return reducer_keep(dev->reducer);
 }
 
 double reduction_waited(const struct device *dev)
@@ -165,4 +238,6 @@ void reduction_close(struct device *dev)
 {
 	reducer_free(dev->reducer);
 	dev->reducer = NULL;
+	nccl_close(dev->nccl);
+	dev->nccl = NULL;
 }

@@ -6,6 +6,12 @@
 
 #include "train/plan.h"
 
+/* Whether a run with these ranks sums gradients: there are several. DLX_NCCL_ALONE in the environment, for tests, has one rank sum
+ * with itself. */
+bool reduction_wanted(const struct comm *c);
+/* Before reduction_plan, for training: on GPUs begins to connect those of all ranks. Collective. */
+int reduction_meet(struct device *dev);
+
 /* What training plans are to be made for. Collective where dev->comm has several ranks: what messages cost is measured then, and
  * the speed of rank 0's device is taken for all. Without: as config says, for `ranks` ranks that are only imagined. link: the caller's,
  * which out borrows. */
@@ -20,6 +26,8 @@ int reduction_open(struct device *dev, struct store *store, const struct plan *p
 int reduction_settle(struct device *dev, const struct store *store, const struct plan *p);
 /* Seconds that this rank has waited for sums of steps so far. */
 double reduction_waited(const struct device *dev);
+/* After p's states came from a checkpoint: what a lagging run waits for in the next step is there. */
+int reduction_resume(struct device *dev, const struct store *store, const struct plan *p);
 /* After the store is gone. */
 void reduction_close(struct device *dev);
 

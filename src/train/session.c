@@ -252,12 +252,13 @@ static int compare(const struct session *s, const struct plan *p)
 /* The reducer is of all ranks, and so is what it is made for. */
 static int open_reduction(struct session *s, const struct plan *p)
 {
-	if (p->mode != PLAN_TRAIN || !ranks_many(s->comm))
+	if (p->mode != PLAN_TRAIN || !s->dev->comm)
 		return 0;
 	if (s->dev->reducer)
 		return statistics_open(&s->statistics, s->dev, p, s->ranks.team);
 	TRY(ranks_agree(s->comm, 0, "planning"));
-	TRY(compare(s, p));
+	if (ranks_many(s->comm))
+		TRY(compare(s, p));
 	TRY(reduction_open(s->dev, s->store, p));
 	return statistics_open(&s->statistics, s->dev, p, s->ranks.team);
 }
@@ -390,8 +391,8 @@ int session_bind(struct session *s)
 static int open_device(struct session *s, const struct session_options *o)
 {
 	const struct run_config *c = s->config;
-	TRY(device_open(&s->dev, o->device ? o->device : device_names[c->device]));
-	s->dev->comm = ranks_many(s->comm) ? s->comm : NULL;
+	TRY(device_open_rank(&s->dev, o->device ? o->device : device_names[c->device], s->comm ? s->comm->local_rank : 0));
+	s->dev->comm = reduction_wanted(s->comm) ? s->comm : NULL;
 	s->dev->direct = !c->precision.winograd;
 	s->dev->tf32 = c->precision.tf32;
 	s->dev->deterministic = c->precision.deterministic;
@@ -425,6 +426,8 @@ static int open_all(struct session *s, const struct session_options *o)
 	trace_mark(TRACE_RUN, "data", start);
 	host_share(ranks_sharing(c));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
+	if (o->need & SESSION_TRAIN)
+		TRY(ranks_agree(c, reduction_meet(s->dev), "connecting the GPUs"));
 	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s));

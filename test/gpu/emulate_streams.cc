@@ -310,12 +310,6 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
 	return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetAttribute(int *v, enum cudaDeviceAttr which, int)
-{
-	*v = which == cudaDevAttrMultiProcessorCount ? 4 : which == cudaDevAttrGlobalMemoryBusWidth ? 64 : 1000000;
-	return cudaSuccess;
-}
-
 /* --- streams and events --- */
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)

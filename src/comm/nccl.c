@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One communicator over all ranks. Rank 0 makes its id, which MPI carries to the others; joining it waits for all of them, so a
+ * thread does, whose result is looked at when the first sum is wanted. Sums themselves never wait here: NCCL gives them to a stream. */
+#include "comm/nccl.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend/cuda.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "comm/deadline.h"
+#include "comm/nccl_library.h"
+#include "comm/ranks_text.h"
+#include "comm/watchdog.h"
+#include "comm/world.h"
+
+#define ROUND 0.25             /* seconds between looks at who is there */
+#define PATIENCE 10            /* seconds that ending what is under way may take */
+
+struct nccl {
+	struct comm *c;
+	int ordinal;
+	ncclUniqueId id;
+	ncclComm_t comm;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t bell;
+	bool joined, bound;          /* by the thread, under the lock: it has ended; it could use the GPU */
+	bool ready, given_up;
+	ncclResult_t result;
+	char trouble[400];
+};
+
+static const char *text_of(ncclResult_t result, char *out, size_t n)
+{
+	const char *more = nccl.GetLastError(NULL);
+	snprintf(out, n, "%s%s%s", nccl.GetErrorString(result), more && *more ? ": " : "", more ? more : "");
+	for (size_t i = strlen(out); i > 0 && out[i - 1] == '\n';)
+		out[--i] = '\0';
+	return out;
+}
+
+static int check(ncclResult_t result, const char *what)
+{
+	char text[300];
+	if (result == ncclSuccess)
+		return 0;
+	return ERR(E_UNAVAILABLE, NULL, "NCCL: %s: %s", what, text_of(result, text, sizeof text));
+}
+
+/* --- whose GPU is whose --- */
+
+struct identity {
+	char gpu[16];
+	int ordinal, host;
+};
+
+static int refuse(const struct comm *c, const struct identity *all, int first)
+{
+	struct buf who = BUF_INIT;
+	int *same = mem_calloc((size_t)c->size, sizeof *same), n = 0, local = 0;
+	for (int r = 0; r < c->size; r++) {
+		local += all[r].host == all[first].host;
+		if (memcmp(all[r].gpu, all[first].gpu, sizeof all[r].gpu) == 0)
+			same[n++] = r;
+	}
+	ranks_text(&who, same, n);
+	int rc = ERR(E_UNAVAILABLE, NULL, "ranks %s of host %s take the same GPU (number %d), and NCCL has one rank a GPU; "
+	             "start no more ranks on a host than it has GPUs (%d run there; mpiexec -ppn, srun --ntasks-per-node), or let each "
+	             "see one of its own (srun --gpus-per-task=1, CUDA_VISIBLE_DEVICES)", who.data,
+	             c->size > 1 ? c->state->host_name[all[first].host] : c->host_name, all[first].ordinal, local);
+	buf_release(&who);
+	mem_free(same);
+	return rc;
+}
+
+/* All ranks come to the same result. */
+static int compare(struct comm *c, const struct device *d)
+{
+	struct identity *all = mem_calloc((size_t)c->size, sizeof *all), mine = { .ordinal = cuda_ordinal(d), .host = c->host };
+	int rc = 0;
+	cuda_identity(d, mine.gpu);
+	comm_all_gather(c, &mine, sizeof mine, all, "the GPU of each rank");
+	for (int a = 0; a < c->size && rc == 0; a++)
+		for (int b = a + 1; b < c->size && rc == 0; b++)
+			if (memcmp(all[a].gpu, all[b].gpu, sizeof all[a].gpu) == 0)
+				rc = refuse(c, all, a);
+	mem_free(all);
+	return rc;
+}
+
+/* --- setting up --- */
+
+static void *join(void *argument)
+{
+	struct nccl *n = argument;
+	ncclResult_t result = ncclInvalidUsage;
+	bool bound = cuda_bind_thread(n->ordinal) == 0;
+	err_clear();
+	if (bound)
+		result = nccl.CommInitRank(&n->comm, n->c->size, n->id, n->c->rank);
+	pthread_mutex_lock(&n->lock);
+	n->result = result;
+	n->bound = bound;
+	n->joined = true;
+	pthread_cond_signal(&n->bell);
+	pthread_mutex_unlock(&n->lock);
+	return NULL;
+}
+
+static int start_thread(struct nccl *n)
+{
+	pthread_condattr_t monotonic;
+	sigset_t all, before;
+	pthread_mutex_init(&n->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&n->bell, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int failed = pthread_create(&n->thread, NULL, join, n);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failed ? ERR(E_NOMEM, NULL, "cannot start the thread that connects GPUs: %s", strerror(failed)) : 0;
+}
+
+int nccl_open(struct nccl **out, struct comm *c, struct device *d)
+{
+	ncclUniqueId id;
+	memset(&id, 0, sizeof id);
+	TRY(comm_agree(c, nccl_library_open(), "loading NCCL"));
+	TRY(compare(c, d));
+	TRY(comm_agree(c, c->rank == 0 ? check(nccl.GetUniqueId(&id), "cannot start") : 0, "starting NCCL"));
+	comm_broadcast(c, &id, sizeof id, 0, "NCCL's id");
+	struct nccl *n = mem_calloc(1, sizeof *n);
+	n->c = c;
+	n->ordinal = cuda_ordinal(d);
+	n->id = id;
+	int rc = start_thread(n);
+	n->given_up = rc < 0;
+	*out = n;
+	rc = comm_agree(c, rc, "starting NCCL");
+	n->given_up |= rc < 0;
+	return rc;
+}
+
+static struct timespec in(double seconds)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)(seconds * 1e9);
+	t.tv_sec += t.tv_nsec / 1000000000;
+	t.tv_nsec %= 1000000000;
+	return t;
+}
+
+/* Whether the thread has ended. */
+static bool wait_joined(struct nccl *n)
+{
+	struct deadline d = deadline_begin();
+	pthread_mutex_lock(&n->lock);
+	while (!n->joined && deadline_waited(&d) < n->c->timeout && board_gone(&n->c->state->board) < 0) {
+		struct timespec end = in(ROUND);
+		pthread_cond_timedwait(&n->bell, &n->lock, &end);
+	}
+	bool joined = n->joined;
+	pthread_mutex_unlock(&n->lock);
+	return joined;
+}
+
+int nccl_ready(struct nccl *n)
+{
+	int rc = 0;
+	if (n->ready)
+		return 0;
+	if (!wait_joined(n)) {
+		n->given_up = true;
+		rc = ERR(E_UNAVAILABLE, NULL, "NCCL does not connect the GPUs of the ranks within %.0f s; NCCL_DEBUG=INFO tells "
+		         "what it does", n->c->timeout);
+	} else {
+		pthread_join(n->thread, NULL);
+		rc = n->bound ? check(n->result, "the GPUs of the ranks cannot be connected (NCCL_DEBUG=INFO tells more)")
+		              : ERR(E_UNAVAILABLE, NULL, "NCCL's thread cannot use the GPU");
+		n->ready = true;
+	}
+	return comm_agree(n->c, rc, "connecting the GPUs");
+}
+
+void nccl_close(struct nccl *n)
+{
+	if (!n || n->given_up || (!n->ready && !wait_joined(n)))   /* its thread may go on with it */
+		return;
+	if (!n->ready)
+		pthread_join(n->thread, NULL);
+	if (n->comm) {
+		watchdog_begin(n->c->timeout, n->c->rank, "the end of NCCL");
+		nccl.CommDestroy(n->comm);
+		watchdog_end();
+	}
+	pthread_cond_destroy(&n->bell);
+	pthread_mutex_destroy(&n->lock);
+	mem_free(n);
+}
+
+/* --- sums --- */
+
+int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
+{
+	ncclDataType_t type = t == DTYPE_BF16 ? ncclBfloat16 : t == DTYPE_F16 ? ncclFloat16 : ncclFloat32;
+	return check(nccl.AllReduce(p, p, (size_t)count, type, ncclSum, n->comm, stream), "cannot begin a sum");
+}
+
+const char *nccl_trouble(struct nccl *n)
+{
+	ncclResult_t now = ncclSuccess, asked = nccl.CommGetAsyncError(n->comm, &now);
+	if (asked != ncclSuccess)
+		now = asked;
+	if (now == ncclSuccess || now == ncclInProgress)
+		return NULL;
+	return text_of(now, n->trouble, sizeof n->trouble);
+}
+
+void nccl_abort(struct nccl *n, const char *report)
+{
+	if (!n->comm)
+		return;
+	watchdog_say(PATIENCE, report);
+	nccl.CommAbort(n->comm);
+	watchdog_end();
+	n->comm = NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ranks' GPUs, connected by NCCL: set up over MPI by a thread of its own, while the rank goes on planning. Which links it
+ * uses, and whether sums go flat or by hosts, is NCCL's choice. There in every build; one without NCCL refuses. */
+#ifndef DLX_COMM_NCCL_H
+#define DLX_COMM_NCCL_H
+
+#include "base/types.h"
+#include "comm/comm.h"
+
+struct device;
+struct nccl;
+
+/* Collective. Begins to connect the GPUs of c's ranks, of which d is this one's; d and c outlive it. E_UNAVAILABLE, on all ranks:
+ * no library, or two ranks have one GPU, with the ranks, the host and the remedies. */
+int nccl_open(struct nccl **out, struct comm *c, struct device *d);
+/* Collective. Until they are connected, or comm's deadline; at once if they are. */
+int nccl_ready(struct nccl *n);
+/* Collective, when the device has finished; NULL is fine. */
+void nccl_close(struct nccl *n);
+
+/* Gives the stream a sum in place over all ranks: count values of F32, F16 or BF16. */
+int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream);
+/* What NCCL has found wrong since, for people; NULL: nothing. */
+const char *nccl_trouble(struct nccl *n);
+/* Ends sums that are under way, so that the GPU can be waited for; nothing can be summed after that. report is printed, and the
+ * process ends, should even that take too long. */
+void nccl_abort(struct nccl *n, const char *report);
+
+#endif

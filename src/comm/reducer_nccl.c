@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums on a side stream. Each is between two notes that the stream leaves in memory the host sees, since a recorded step says
+ * nothing else of how far it is; while the host waits for the GPU it looks at them, at NCCL and at the other ranks. */
+#include "comm/reducer_nccl.h"
+
+#include <string.h>
+
+#include "backend/cuda.h"
+#include "backend/cuda_side.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "comm/reducer_nccl_team.h"
+
+#define ROUND 0.25             /* seconds between looks at who is there */
+
+/* --- waiting, seen from the host --- */
+
+static void count(struct reducer_nccl *r)
+{
+	struct comm_counts *counts = &r->c->state->counts;
+	const struct cuda_progress now = cuda_side_progress(r->side);
+	if (now.done == r->counted.done)
+		return;
+	counts->step_reductions += (int64_t)(now.done - r->counted.done);
+	counts->bytes += (double)(now.bytes - r->counted.bytes);
+	r->stats.reductions += (int64_t)(now.done - r->counted.done);
+	r->stats.bytes += (double)(now.bytes - r->counted.bytes);
+	if (now.wanted_at != r->counted.wanted_at && now.done_at > now.wanted_at && now.done == now.begun)
+		r->stats.waited += (double)(now.done_at - now.wanted_at) * 1e-9;
+	if (now.done == now.begun)
+		r->counted = now;
+	else
+		r->counted.done = now.done, r->counted.bytes = now.bytes;
+}
+
+static void tell_where(struct reducer_nccl *r)
+{
+	struct gpu_seat *s = gpu_seat(r);
+	const struct cuda_progress now = cuda_side_progress(r->side);
+	if (now.begun != atomic_load_explicit(&s->begun, memory_order_relaxed)) {
+		atomic_store_explicit(&s->group, now.number, memory_order_relaxed);
+		atomic_store_explicit(&s->since, board_now(), memory_order_relaxed);
+		atomic_store_explicit(&s->begun, now.begun, memory_order_release);
+	}
+	atomic_store_explicit(&s->done, now.done, memory_order_release);
+}
+
+/* As reducer_run.c has it: at the deadline a host whose ranks are all there leaves the word to one that misses some. */
+static bool too_late(const struct reducer_nccl *r, double waited)
+{
+	const struct comm *c = r->c;
+	const struct board *b = &c->state->board;
+	if (waited <= c->timeout)
+		return board_gone(b) >= 0;
+	if (waited > c->timeout + board_patience(c->host) || c->hosts == 1 || board_halted(b))
+		return true;
+	for (int i = 0; i < c->local_size; i++)
+		if (atomic_load(&r->board->seat[i].begun) < atomic_load(&gpu_seat(r)->begun))
+			return true;
+	return false;
+}
+
+static bool overdue(struct reducer_nccl *r)
+{
+	const struct gpu_seat *s = gpu_seat(r);
+	const uint64_t begun = atomic_load(&s->begun);
+	if (begun == atomic_load(&s->done))
+		return false;
+	if (begun != r->watched) {
+		r->watched = begun;
+		r->deadline = deadline_begin();
+		r->round = ROUND;
+	}
+	double waited = deadline_waited(&r->deadline);
+	if (waited < r->round)
+		return false;
+	r->round = waited + ROUND;
+	return too_late(r, waited);
+}
+
+static int poll(void *argument)
+{
+	struct reducer_nccl *r = argument;
+	tell_where(r);
+	count(r);
+	const char *trouble = nccl_trouble(r->nccl);
+	if (trouble)
+		return reducer_nccl_report(r, trouble);
+	return overdue(r) ? reducer_nccl_report(r, NULL) : 0;
+}
+
+/* --- sums --- */
+
+static int begin_sum(struct reducer_nccl *r, int k)
+{
+	const struct reducer_group *a = &r->group[k];
+	uint64_t bytes = (uint64_t)a->n * dtype_size(a->dtype);
+	void *stream = cuda_side_stream(r->side);
+	TRY(cuda_side_note_begin(r->side, k));
+	TRY(nccl_sum(r->nccl, (char *)r->block + a->offset, a->n, a->dtype, stream));
+	TRY(cuda_side_note_done(r->side, bytes));
+	return cuda_side_mark(r->side, k);
+}
+
+/* Those of the step before, before all of this one. */
+static int begin_late(struct reducer_nccl *r)
+{
+	if (!r->late || r->late_begun)
+		return 0;
+	r->late_begun = true;
+	TRY(cuda_side_fork(r->side, true));
+	for (int k = 0; k < r->groups; k++)
+		if (r->group[k].late)
+			TRY(begin_sum(r, k));
+	return 0;
+}
+
+static int start(struct reducer_nccl *r, int k)
+{
+	TRY(begin_late(r));
+	TRY(cuda_side_fork(r->side, false));
+	return begin_sum(r, k);
+}
+
+void reducer_nccl_start(struct reducer_nccl *r, int k)
+{
+	if (r->group[k].late)
+		r->late_begun = false;
+	else if (r->failed == 0)
+		r->failed = start(r, k);
+}
+
+int reducer_nccl_wait(struct reducer_nccl *r, int k)
+{
+	TRY(r->failed);
+	if (k == 0)
+		TRY(cuda_side_note_wanted(r->side));
+	if (r->group[k].late)
+		TRY(begin_late(r));
+	return cuda_side_join(r->side, k);
+}
+
+/* One rank has the sums and the others zeros, whose sum they are again, to the bit. */
+int reducer_nccl_keep(struct reducer_nccl *r)
+{
+	int rc = 0;
+	for (int k = 0; k < r->groups && r->c->rank > 0 && rc == 0; k++) {
+		size_t bytes = (size_t)r->group[k].n * dtype_size(r->group[k].dtype);
+		if (!r->group[k].late)
+			continue;
+		void *zero = mem_calloc(1, bytes + 1);
+		rc = device_put(r->dev, (char *)r->block + r->group[k].offset, zero, bytes);
+		mem_free(zero);
+	}
+	r->late_begun = false;
+	return rc;
+}
+
+/* --- setting up --- */
+
+static size_t board_size(const struct comm *c)
+{
+	return sizeof(struct gpu_board) + (size_t)c->local_size * sizeof(struct gpu_seat);
+}
+
+static int open_board(struct reducer_nccl *r)
+{
+	struct comm *c = r->c;
+	size_t bytes = board_size(c);
+	void *p = NULL;
+	int rc = 0;
+	if (!c->state->world)
+		p = mem_map(bytes);
+	else
+		rc = world_share(c, bytes, &r->shared, &p);
+	if (rc > 0)
+		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet to share memory", c->host_name);
+	TRY(comm_agree(c, rc, "memory for sums"));
+	r->board = p;
+	if (c->local_rank == 0)
+		memset(p, 0, bytes);
+	comm_barrier(c, "memory for sums");
+	return 0;
+}
+
+static int obtain(struct reducer_nccl *r)
+{
+	const struct device_driver *v = r->dev->driver;
+	r->block = v->alloc(r->dev, r->block_bytes);
+	if (!r->block)
+		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of gradients of all ranks; make "
+		           "'train.batch_size' smaller", (double)r->block_bytes / 1e6);
+	return cuda_side_new(&r->side, r->dev, r->groups);
+}
+
+/* The first sum of a size has NCCL make its connections, which is not for the first step. */
+static int warm_up(struct reducer_nccl *r)
+{
+	for (int k = 0; k < r->groups; k++)
+		TRY(start(r, k));
+	for (int k = 0; k < r->groups; k++)
+		TRY(cuda_side_join(r->side, k));
+	TRY(r->dev->driver->finish(r->dev));
+	return poll(r);
+}
+
+static struct reducer_nccl *allocate(struct device *d, size_t bytes, const struct reducer_group *group, int n)
+{
+	struct reducer_nccl *r = mem_calloc(1, sizeof *r);
+	r->c = d->comm;
+	r->groups = n;
+	r->block_bytes = bytes + 64;
+	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
+	memcpy(r->group, group, (size_t)n * sizeof *group);
+	r->dev = d;
+	r->nccl = d->nccl;
+	for (int k = 0; k < n; k++)
+		r->late |= group[k].late;
+	return r;
+}
+
+static int set_up(struct reducer_nccl *r)
+{
+	TRY(nccl_ready(r->nccl));
+	TRY(comm_agree(r->c, obtain(r), "memory for sums"));
+	TRY(open_board(r));
+	r->ready = true;
+	cuda_set_poll(r->dev, poll, r);
+	TRY(warm_up(r));
+	r->late_begun = false;
+	return 0;
+}
+
+int reducer_nccl_new(struct reducer_nccl **out, struct device *d, size_t bytes, const struct reducer_group *group, int n)
+{
+	struct reducer_nccl *r = allocate(d, bytes, group, n);
+	int rc = set_up(r);
+	if (rc < 0)
+		reducer_nccl_free(r);
+	else
+		*out = r;
+	return rc;
+}
+
+void reducer_nccl_free(struct reducer_nccl *r)
+{
+	const struct device_driver *v = r->dev->driver;
+	if (r->ready)
+		comm_barrier(r->c, "the end of sums");
+	cuda_set_poll(r->dev, NULL, NULL);
+	if (r->block)
+		v->free(r->dev, r->block, r->block_bytes);
+	cuda_side_free(r->side);
+	if (r->shared)
+		world_unshare(r->shared);
+	else
+		mem_unmap(r->board, board_size(r->c));
+	mem_free(r->group);
+	mem_free(r);
+}
+
+bool reducer_nccl_under_way(const struct reducer_nccl *r, int k)
+{
+	return r->group[k].late;
+}
+
+void *reducer_nccl_memory(const struct reducer_nccl *r)
+{
+	return r->block;
+}
+
+struct reducer_stats reducer_nccl_stats(const struct reducer_nccl *r)
+{
+	return r->stats;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose sums NCCL makes, on a stream of their own. Start and wait
+ * order that stream and the one of computation and return at once, so they can be recorded with the step; what goes wrong is found
+ * where the host waits for the GPU, and reported as that of a reducer in the host's memory. Sums are made in the type of the group,
+ * in an order that NCCL chooses by size and number of ranks: the same bits every time on the same machine.
+ *
+ * A group that is waited for a step after it was started (a lag) is summed at the beginning of the next step, beside its forward
+ * part: a step that was recorded ends with all its work. */
+#ifndef DLX_COMM_REDUCER_NCCL_H
+#define DLX_COMM_REDUCER_NCCL_H
+
+#include "comm/reducer.h"
+
+struct device;
+struct reducer_nccl;
+
+/* As reducer_new_gpu. */
+int reducer_nccl_new(struct reducer_nccl **out, struct device *d, size_t bytes, const struct reducer_group *group, int n);
+
+/* What reducer.h has, which calls these for a reducer that reducer_new_gpu made. */
+void reducer_nccl_free(struct reducer_nccl *r);
+bool reducer_nccl_under_way(const struct reducer_nccl *r, int k);
+void *reducer_nccl_memory(const struct reducer_nccl *r);
+void reducer_nccl_start(struct reducer_nccl *r, int k);
+int reducer_nccl_wait(struct reducer_nccl *r, int k);
+int reducer_nccl_keep(struct reducer_nccl *r);
+struct reducer_stats reducer_nccl_stats(const struct reducer_nccl *r);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a rank says whose GPU has begun a sum that does not end: which, what NCCL says of it, who is there, who is missing and where
+ * it was seen last. Of a host's ranks the first to come tells it. Then the sum is ended, or nobody could wait for the GPU again. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "comm/ranks_text.h"
+#include "comm/reducer_nccl_team.h"
+
+static int rank_of(const struct reducer_nccl *r, int local)
+{
+	return r->c->state->local ? r->c->state->local[local] : local;
+}
+
+static const char *group_name(const struct reducer_nccl *r, int64_t k)
+{
+	return k >= 0 && k < r->groups ? r->group[k].name : "?";
+}
+
+static const char *who(const struct reducer_nccl *r, int local, char *buf, size_t n)
+{
+	if (r->c->state->board.n)
+		return board_who(&r->c->state->board, local, buf, n);
+	snprintf(buf, n, "rank %d", rank_of(r, local));
+	return buf;
+}
+
+static void missing(const struct reducer_nccl *r, int local, struct buf *out)
+{
+	const struct gpu_seat *s = &r->board->seat[local];
+	char name[160];
+	buf_printf(out, "%s%s has not begun it", out->len ? "; " : "", who(r, local, name, sizeof name));
+	if (atomic_load(&s->begun) > 0)
+		buf_printf(out, ", the last it began was '%s' %.1f s ago", group_name(r, atomic_load(&s->group)),
+		           (double)(board_now() - atomic_load(&s->since)) * 1e-9);
+}
+
+static void held(const struct reducer_nccl *r, struct buf *out)
+{
+	const struct board *b = &r->c->state->board;
+	char name[160];
+	for (int i = 0; i < b->n; i++) {
+		enum seat_state s = board_state(b, i);
+		if (s == SEAT_STOPPED || s == SEAT_GONE)
+			buf_printf(out, "%s%s has begun it, but does not go on", out->len ? "; " : "", who(r, i, name, sizeof name));
+	}
+	if (out->len == 0)
+		buf_puts(out, r->c->hosts > 1 ? "no rank of this host is missing, but perhaps ranks of others" :
+		              "all ranks have begun it");
+}
+
+/* Fills present with the ranks that are there, and says what is wrong with the others. */
+static void look_around(const struct reducer_nccl *r, struct buf *present, struct buf *text)
+{
+	int *here = mem_calloc((size_t)r->c->local_size, sizeof *here), n = 0;
+	for (int i = 0; i < r->c->local_size; i++) {
+		if (atomic_load(&r->board->seat[i].begun) >= atomic_load(&gpu_seat(r)->begun))
+			here[n++] = rank_of(r, i);
+		else
+			missing(r, i, text);
+	}
+	if (n == r->c->local_size)
+		held(r, text);
+	buf_printf(present, n == 1 ? "rank " : "ranks ");
+	ranks_text(present, here, n);
+	buf_printf(present, " of host %s %s begun it", r->c->host_name, n == 1 ? "has" : "have");
+	mem_free(here);
+}
+
+static void tell(struct reducer_nccl *r, const char *trouble, struct buf *out)
+{
+	const struct gpu_seat *s = gpu_seat(r);
+	struct buf text = BUF_INIT, present = BUF_INIT;
+	uint64_t begun = atomic_load(&s->begun);
+	int64_t k = atomic_load(&s->group);
+	if (begun == atomic_load(&s->done)) {
+		buf_printf(out, "NCCL reports, with no sum under way: %s", trouble ? trouble : "nothing");
+		return;
+	}
+	look_around(r, &present, &text);
+	buf_printf(out, "the sum of '%s' (group %" PRId64 " of %d, sum %" PRIu64 ") is not complete after %.1f s: ", group_name(r, k),
+	           k + 1, r->groups, begun, r->watched == begun ? deadline_waited(&r->deadline) : 0);
+	if (trouble)
+		buf_printf(out, "NCCL reports '%s'; ", trouble);
+	buf_printf(out, "%s; %s", text.data, present.data);
+	buf_release(&text);
+	buf_release(&present);
+}
+
+int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
+{
+	struct comm_state *s = r->c->state;
+	struct buf text = BUF_INIT;
+	int first = 0;
+	if (atomic_compare_exchange_strong(&r->board->reporter, &first, r->c->local_rank + 1)) {
+		s->printer = r->c->rank;
+		tell(r, trouble, &text);
+	} else {
+		s->printer = rank_of(r, first - 1);
+		buf_printf(&text, "the sum of '%s' is not complete; rank %d says why", group_name(r, atomic_load(&gpu_seat(r)->group)),
+		           s->printer);
+	}
+	int rc = ERR(E_UNAVAILABLE, NULL, "%s", text.data);
+	nccl_abort(r->nccl, text.data);
+	buf_release(&text);
+	return rc;
+}

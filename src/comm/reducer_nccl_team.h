@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A reducer on a GPU from inside, and where each rank of the host says how far its GPU has come. Only for reducer_nccl*.c. */
+#ifndef DLX_COMM_REDUCER_NCCL_TEAM_H
+#define DLX_COMM_REDUCER_NCCL_TEAM_H
+
+#include "backend/cuda_side.h"
+#include "comm/deadline.h"
+#include "comm/nccl.h"
+#include "comm/reducer_nccl.h"
+#include "comm/world.h"
+
+/* In memory that the host's ranks share. */
+struct gpu_seat {
+	_Alignas(64) _Atomic uint64_t begun, done;
+	_Atomic int64_t group, since;        /* of the last that was begun: which, and when it was first seen */
+};
+struct gpu_board {
+	_Alignas(64) _Atomic int reporter;  /* local rank + 1 */
+	struct gpu_seat seat[];
+};
+
+struct reducer_nccl {
+	struct comm *c;
+	struct reducer_group *group;
+	int groups;
+	struct device *dev;
+	struct nccl *nccl;
+	struct cuda_side *side;
+	void *block;
+	size_t block_bytes;
+	bool ready;                          /* on all ranks */
+	struct gpu_board *board;
+	struct world_memory *shared;         /* the board's; NULL: one process */
+	bool late;                           /* some group is */
+	bool late_begun;                     /* and those are, since the last start of one */
+	int failed;                          /* what a start could not say */
+	struct cuda_progress counted;        /* what is in the statistics */
+	struct reducer_stats stats;
+	/* The sum under way, as the one that waits sees it: which it is, for how long, and when next to look who is there. */
+	uint64_t watched;
+	struct deadline deadline;
+	double round;
+};
+
+static inline struct gpu_seat *gpu_seat(const struct reducer_nccl *r)
+{
+	return &r->board->seat[r->c->local_rank];
+}
+
+/* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble: what NCCL says, or NULL. */
+int reducer_nccl_report(struct reducer_nccl *r, const char *trouble);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * NCCL for the emulation: ranks are processes of this machine that meet in shared memory, which an id names. A sum is work of the
+ * emulated stream: it asks for its turn again and again while the GPU does other things. What NCCL would refuse or hang upon ends
+ * with a word: two ranks on one GPU, sums of different sizes or in different orders.
+ *
+ * DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says that something is wrong),
+ * die and stop (the process does), or join:0 (it never joins). */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/half.h"
+#include "comm/nccl_library.h"
+
+void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
+int emulate_gpu(void);
+
+#define RANKS 16
+#define PART 16384             /* floats of each rank at a time */
+
+struct shared {
+	_Atomic int come, gone;
+	_Atomic int gpu[RANKS];
+	_Atomic uint64_t given[RANKS], taken[RANKS];       /* parts so far */
+	_Atomic size_t count[RANKS];                       /* of the sum under way */
+	_Atomic int type[RANKS];
+	float value[RANKS][PART];
+};
+
+struct ncclComm {
+	int rank, size;
+	struct shared *at;
+	_Atomic ncclResult_t error;
+	_Atomic bool aborted;
+	uint64_t part;               /* parts that this rank took */
+	size_t done;                 /* elements of the sum under way */
+	bool begun, given, hangs;
+	int sums;
+};
+
+struct sum {
+	struct ncclComm *comm;
+	char *p;
+	size_t count;
+	ncclDataType_t type;
+};
+
+/* Number N of KIND in the environment, or -1. */
+static int fault(const char *kind)
+{
+	const char *text = getenv("DLX_FAKE_NCCL");
+	size_t n = strlen(kind);
+	return text && strncmp(text, kind, n) == 0 && text[n] == ':' ? atoi(text + n + 1) : -1;
+}
+
+static float load(const struct sum *s, size_t i)
+{
+	const uint16_t *h = (const void *)s->p;
+	float v = 0;
+	if (s->type == ncclFloat32)
+		return ((const float *)(const void *)s->p)[i];
+	if (s->type == ncclBfloat16)
+		bfloat_to_floats(&v, h + i, 1);
+	else
+		half_to_floats(&v, h + i, 1);
+	return v;
+}
+
+static void store(const struct sum *s, size_t i, float v)
+{
+	uint16_t *h = (void *)s->p;
+	if (s->type == ncclFloat32)
+		((float *)(void *)s->p)[i] = v;
+	else if (s->type == ncclBfloat16)
+		bfloat_from_floats(h + i, &v, 1);
+	else
+		half_from_floats(h + i, &v, 1);
+}
+
+static void give(const struct sum *s, size_t n)
+{
+	struct ncclComm *c = s->comm;
+	c->at->count[c->rank] = s->count;
+	c->at->type[c->rank] = (int)s->type;
+	for (size_t i = 0; i < n; i++)
+		c->at->value[c->rank][i] = load(s, c->done + i);
+	c->at->given[c->rank] = c->part + 1;
+	c->given = true;
+}
+
+static bool all(const struct ncclComm *c, _Atomic uint64_t *of, uint64_t least)
+{
+	for (int r = 0; r < c->size; r++)
+		if (of[r] < least)
+			return false;
+	return true;
+}
+
+static void take(const struct sum *s, size_t n)
+{
+	struct ncclComm *c = s->comm;
+	for (int r = 0; r < c->size; r++)
+		if (c->at->count[r] != s->count || c->at->type[r] != (int)s->type) {
+			fprintf(stderr, "fake NCCL: ranks %d and %d sum different things\n", c->rank, r);
+			abort();
+		}
+	for (size_t i = 0; i < n; i++) {
+		float sum = 0;
+		for (int r = 0; r < c->size; r++)
+			sum += c->at->value[r][i];
+		store(s, c->done + i, sum);
+	}
+	c->part++;
+	c->at->taken[c->rank] = c->part;
+	c->done += n;
+	c->given = false;
+}
+
+static void begin(struct ncclComm *c)
+{
+	c->begun = true;
+	c->sums++;
+	if (fault("die") == c->sums)
+		raise(SIGKILL);
+	if (fault("stop") == c->sums)
+		raise(SIGSTOP);
+	c->hangs = fault("hang") == c->sums || fault("error") == c->sums;
+	if (fault("error") == c->sums)
+		c->error = ncclRemoteError;
+}
+
+/* 1 when the sum is done. */
+static int run(void *argument)
+{
+	const struct sum *s = argument;
+	struct ncclComm *c = s->comm;
+	size_t left = s->count - c->done, n = left < PART ? left : PART;
+	if (!c->begun)
+		begin(c);
+	if (c->aborted || s->count == 0) {
+		c->begun = false;
+		return 1;
+	}
+	if (c->hangs)
+		return 0;
+	if (!c->given && all(c, c->at->taken, c->part))
+		give(s, n);
+	if (!c->given || !all(c, c->at->given, c->part + 1))
+		return 0;
+	take(s, n);
+	if (c->done < s->count)
+		return 0;
+	c->done = 0;
+	c->begun = false;
+	return 1;
+}
+
+/* --- the functions --- */
+
+static ncclResult_t get_version(int *v)
+{
+	*v = NCCL_VERSION_CODE;
+	return ncclSuccess;
+}
+
+static ncclResult_t get_id(ncclUniqueId *id)
+{
+	snprintf(id->internal, sizeof id->internal, "/dlx-fake-nccl-%d-%ld", (int)getpid(), (long)time(NULL));
+	return ncclSuccess;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+}
+
+static ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank)
+{
+	int fd = size <= RANKS ? shm_open(id.internal, O_RDWR | O_CREAT, 0600) : -1;
+	if (fault("join") == 0)
+		for (;;)
+			pause();
+	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) != 0)
+		return ncclSystemError;
+	struct ncclComm *c = calloc(1, sizeof *c);
+	c->rank = rank;
+	c->size = size;
+	c->at = mmap(NULL, sizeof *c->at, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	c->at->gpu[rank] = emulate_gpu() + 1;
+	for (c->at->come++; c->at->come < size;)
+		nap();
+	shm_unlink(id.internal);
+	for (int r = 0; r < size; r++)
+		if (r != rank && c->at->gpu[r] == emulate_gpu() + 1)
+			return ncclInvalidUsage;
+	*out = c;
+	return ncclSuccess;
+}
+
+static ncclResult_t destroy(ncclComm_t c)
+{
+	munmap(c->at, sizeof *c->at);
+	free(c);
+	return ncclSuccess;
+}
+
+/* The stream may still ask: it stays. */
+static ncclResult_t end(ncclComm_t c)
+{
+	c->aborted = true;
+	return ncclSuccess;
+}
+
+static ncclResult_t get_error(ncclComm_t c, ncclResult_t *e)
+{
+	*e = c->error;
+	return ncclSuccess;
+}
+
+static const char *error_string(ncclResult_t r)
+{
+	return r == ncclSuccess ? "no error" : r == ncclRemoteError ? "remote process exited or there was a network error" : "an error";
+}
+
+static const char *last_error(ncclComm_t c)
+{
+	(void)c;
+	return "";
+}
+
+static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c,
+                               cudaStream_t stream)
+{
+	if (from != to || op != ncclSum || (type != ncclFloat32 && type != ncclFloat16 && type != ncclBfloat16))
+		return ncclInvalidArgument;
+	struct sum *s = malloc(sizeof *s);     /* never freed: a replay may come at any time */
+	*s = (struct sum){ c, to, count, type };
+	emulate_submit_waiting(stream, run, s);
+	return ncclSuccess;
+}
+
+struct nccl_functions nccl = {
+	.GetVersion = get_version, .GetUniqueId = get_id, .GetErrorString = error_string, .GetLastError = last_error,
+	.CommInitRank = init, .CommDestroy = destroy, .CommAbort = end, .CommGetAsyncError = get_error, .AllReduce = all_reduce,
+};
+
+int nccl_library_open(void)
+{
+	return 0;
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Several ranks with an emulated GPU each, whose sums a stand-in for NCCL makes: the same parameters as on CPUs, in every order that
+# streams and events leave open; then ranks that die, hang or hear of an error.
+. "${DLX_SOURCE:?}/test/lib.sh"
+emulated=$DLX_BUILD/test/gpu/train_emulated
+[ -x "$emulated" ] || skip "dlx was built without CUDA"
+"$emulated" --version | grep -q 'NCCL' || skip "dlx was built without NCCL"
+find_mpiexec
+coads_data
+config=$DLX_SOURCE/test/train/tiny.yaml
+export OMP_NUM_THREADS=1 DLX_EMULATE_GPUS=0,1,2
+
+# run N DEVICE DIR SETTING...: two steps or so of a small crop
+run() {
+	n=$1
+	device=$2
+	dir=$3
+	shift 3
+	program=$train
+	[ "$device" = cuda ] && program=$emulated
+	expect 0 timeout 120 mpiexec -n "$n" "$program" --quiet --device="$device" --set run.dir="$dir" --set train.validate.epochs=0 \
+		--set 'data.transforms=[{crop: {size: [10, 14]}}]' --set train.batch_size=1 --set train.steps=3 \
+		--set parallel.timeout=60s --set train.clip_norm=0.5 "$@" "$config" </dev/null
+}
+export_run() {
+	expect 0 "$train" --set run.dir="$1" --set 'data.transforms=[{crop: {size: [10, 14]}}]' --set train.batch_size=1 \
+		--set train.steps=3 --export "$1.safetensors" "$config"
+}
+close() {
+	python3 "$DLX_SOURCE/test/train/weights_close.py" "$1.safetensors" "$2.safetensors" "$3" || fail "other parameters: $*"
+}
+# alike TOLERANCE NAME SETTING...: CPU and GPU ranks
+alike() {
+	tolerance=$1
+	name=$2
+	shift 2
+	for device in cpu cuda; do
+		run 2 $device runs/$name-$device "$@"
+		export_run runs/$name-$device
+	done
+	close runs/$name-cpu runs/$name-cuda "$tolerance"
+}
+alike 5e-5 plain --set parallel.grouping=size:4KiB
+for order in early 3; do
+	DLX_EMULATE_ORDER=$order run 2 cuda runs/plain-$order --set parallel.grouping=size:4KiB
+	[ "$(newest_state runs/plain-$order)" = "$(newest_state runs/plain-cuda)" ] || fail "order $order: other bits"
+done
+alike 5e-5 micro --set train.accumulate=2
+alike 5e-3 bf16 --set precision.wire=bf16
+alike 2e-3 fp16 --set precision.wire=fp16 --set parallel.grouping=none
+for wire in f32 bf16; do
+	tolerance=5e-5
+	[ $wire = bf16 ] && tolerance=5e-3
+	alike $tolerance late-$wire --set parallel.gradient_lag=1 --set precision.wire=$wire
+	DLX_EMULATE_ORDER=early run 2 cuda runs/late-$wire-often --set parallel.gradient_lag=1 --set precision.wire=$wire \
+		--set checkpoint.every.steps=1
+	run 2 cuda runs/late-$wire-stopped --set parallel.gradient_lag=1 --set precision.wire=$wire --set train.steps=2
+	run 2 cuda runs/late-$wire-stopped --set parallel.gradient_lag=1 --set precision.wire=$wire --resume
+	for how in often stopped; do
+		[ "$(newest_state runs/late-$wire-$how)" = "$(newest_state runs/late-$wire-cuda)" ] || fail "late $wire, $how: other bits"
+	done
+done
+
+# One rank takes the same way, and its sums change nothing.
+run 1 cuda runs/alone
+DLX_NCCL_ALONE=1 run 1 cuda runs/with-itself
+export_run runs/alone
+export_run runs/with-itself
+close runs/alone runs/with-itself 1e-5
+
+# lost FAULT TEXT...: rank 1 of two fails so, all end, and one says it
+lost() {
+	fault=$1
+	shift
+	begin=$(date +%s)
+	timeout 60 mpiexec -disable-auto-cleanup -n 2 sh -c '[ "$PMI_RANK" = 1 ] && export DLX_FAKE_NCCL="$1"; shift; exec "$@"' sh \
+		"$fault" "$emulated" --quiet --device=cuda --set run.dir="runs/$fault" --set 'data.transforms=[{crop: {size: [10, 14]}}]' \
+		--set train.batch_size=1 --set train.steps=3 --set parallel.timeout=3s --set parallel.grouping=count:2 "$config" \
+		>out 2>err </dev/null && fail "all is well with $fault"
+	took=$(($(date +%s) - begin))
+	[ $took -le 40 ] || fail "$fault: it took $took s to see it"
+	for text in "$@"; do
+		says err "$text"
+	done
+	[ $# -eq 0 ] || [ "$(grep -cF -e "$1" err)" = 1 ] || fail "$fault: not one report: $(cat err)"
+}
+lost die:6
+lost hang:6 "' (group 3 of 3, sum 6) is not complete after 3" 'all ranks have begun it'
+lost stop:6 ' is not complete after 3' ', stopped) has not begun it, the last it began was ' '; rank 0 of host '
+lost error:6 "NCCL reports 'remote process exited or there was a network error'"
+lost join:0 'NCCL does not connect the GPUs of the ranks within 3 s'
+
+# Two ranks, one GPU.
+export DLX_EMULATE_GPUS=0
+expect 69 timeout 60 mpiexec -n 2 "$emulated" --device=cuda --set run.dir=runs/shared "$config" </dev/null
+says err 'dlx-train: ranks 0-1 of host '
+says err ' take the same GPU (number 0)'
+# One each where each sees one alone.
+expect 0 timeout 60 mpiexec -n 2 sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
+	--set run.dir=runs/own --set train.validate.epochs=0 --set 'data.transforms=[{crop: {size: [10, 14]}}]' \
+	--set train.steps=1 --set train.batch_size=1 "$config" </dev/null
+pass
