@@ -14,6 +14,7 @@
 #include <cuda_runtime_api.h>
 
 #include "backend/cublas.h"
+#include "backend/cuda_ahead.h"
 #include "backend/cudnn.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -54,6 +55,7 @@ struct cuda {
 	struct watched *watched;
 	struct cudnn *cudnn;
 	void *cublas;
+	struct cuda_ahead *ahead;
 };
 
 static struct cuda *cuda_of(const struct device *d)
@@ -74,6 +76,11 @@ int cuda_multiprocessors(const struct device *d)
 int cuda_arch(const struct device *d)
 {
 	return cuda_of(d)->properties.major * 10 + cuda_of(d)->properties.minor;
+}
+
+struct cuda_ahead **cuda_ahead_of(struct device *d)
+{
+	return &cuda_of(d)->ahead;
 }
 
 size_t cuda_memory(const struct device *d)
@@ -320,6 +327,7 @@ static void forget(struct device *d, void *recording)
 static void close_device(struct device *d)
 {
 	struct cuda *c = cuda_of(d);
+	cuda_ahead_close(c->ahead);
 	cudnn_close(c->cudnn);
 	cublas_close(c->cublas);
 	while (c->kept) {
@@ -338,6 +346,7 @@ static void close_device(struct device *d)
 static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
 	.put_later = put_later, .put = put, .get = get, .finish = finish,
+	.ahead_ready = cuda_ahead_ready, .ahead_put = cuda_ahead_put, .ahead_take = cuda_ahead_take,
 	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };

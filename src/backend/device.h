@@ -24,6 +24,11 @@ struct device_driver {
 	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
 	int (*get)(struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
+	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a place of their own, and from there, in
+	 * order with the kernels, to where it is read. ahead_ready waits until the host memory may be written again. */
+	int (*ahead_ready)(struct device *d);
+	int (*ahead_put)(struct device *d, void *to, const void *host, size_t bytes);
+	int (*ahead_take)(struct device *d, void *to, const void *from, size_t bytes);
 	int (*finish)(struct device *d);                     /* waits for all; errors of kernels appear here at the latest */
 	/* A walk over kernels recorded once and run as one piece. */
 	int (*record)(struct device *d);

@@ -37,6 +37,8 @@ struct exec {
 	void **pointer;               /* by tensor id, after bind */
 	void **own;                   /* inputs and constants: exec's own memory, by tensor id */
 	void **staged;                /* a device's inputs: the host's copy, by tensor id; else NULL */
+	void **ahead;                 /* where their next values travel to, by tensor id; else NULL */
+	bool *wants_ahead;            /* by tensor id */
 	void *recording[1 << PHASE_COUNT];   /* what the device recorded, by mask of phases */
 	bool running;                 /* given to the device and not waited for */
 	double *seconds;              /* by node id */
@@ -87,6 +89,7 @@ static int make_own(struct exec *e)
 {
 	e->own = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
 	e->staged = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
+	e->ahead = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
 	for (tid t = 0; t < e->g->ntensor; t++) {
 		const struct tensor *x = graph_t(e->g, t);
 		if (!owned(x))
@@ -94,7 +97,9 @@ static int make_own(struct exec *e)
 		e->own[t] = device_alloc(e->dev, tensor_bytes(x));
 		if (e->own[t] && e->dev->driver && x->role == ROLE_INPUT)
 			e->staged[t] = e->dev->driver->alloc_host(e->dev, tensor_bytes(x));
-		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]))
+		if (e->wants_ahead[t])
+			e->ahead[t] = device_alloc(e->dev, tensor_bytes(x));
+		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) || (e->wants_ahead[t] && !e->ahead[t]))
 			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name, tensor_bytes(x));
 		if (x->role == ROLE_CONSTANT)
 			TRY(transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->own[t] },
@@ -109,6 +114,8 @@ static void free_own(struct exec *e)
 		size_t bytes = e->own[t] ? tensor_bytes(graph_t(e->g, t)) : 0;
 		if (e->own[t])
 			device_free(e->dev, e->own[t], bytes);
+		if (e->ahead[t])
+			device_free(e->dev, e->ahead[t], bytes);
 		if (e->staged[t])
 			e->dev->driver->free_host(e->dev, e->staged[t], bytes);
 	}
@@ -125,6 +132,7 @@ int exec_new(struct exec **out, struct graph *g, struct device *dev)
 	e->dev = dev;
 	e->arena = arena_new();
 	e->plan = ARENA_ARRAY(e->arena, struct kplan, g->nnode);
+	e->wants_ahead = ARENA_ARRAY(e->arena, bool, g->ntensor);
 	for (int i = 0; i < g->nnode && rc == 0; i++)
 		rc = plan_node(e, g->node[i], &e->plan[i]);
 	if (rc == 0)
@@ -266,6 +274,10 @@ int exec_run(struct exec *e, unsigned phases)
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
+	if (e->ahead[t]) {
+		TRY(exec_ahead(e, t, type, plain));
+		return exec_take(e, t);
+	}
 	if (!e->staged[t])
 		return transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] },
 		                      type, plain);
@@ -274,6 +286,24 @@ int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 	e->running = false;
 	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
 	return e->dev->driver->put_later(e->dev, e->pointer[t], e->staged[t], tensor_bytes(x));
+}
+
+void exec_ahead_room(struct exec *e, tid t)
+{
+	e->wants_ahead[t] = e->dev->driver && owned(graph_t(e->g, t));
+}
+
+int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain)
+{
+	const struct tensor *x = graph_t(e->g, t);
+	TRY(e->dev->driver->ahead_ready(e->dev));
+	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
+	return e->dev->driver->ahead_put(e->dev, e->ahead[t], e->staged[t], tensor_bytes(x));
+}
+
+int exec_take(struct exec *e, tid t)
+{
+	return e->dev->driver->ahead_take(e->dev, e->pointer[t], e->ahead[t], tensor_bytes(graph_t(e->g, t)));
 }
 
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain)

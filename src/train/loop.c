@@ -21,6 +21,7 @@
 #include "optim/schedule.h"
 #include "report/progress.h"
 #include "report/trace_file.h"
+#include "train/ahead.h"
 #include "train/changes.h"
 #include "train/journal.h"
 #include "train/late.h"
@@ -53,6 +54,7 @@ struct loop {
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
 	bool worth_saving;             /* what failed is not the training */
+	struct ahead ahead;
 	struct rates rates;
 	bool safe;                     /* a complete checkpoint is on disk */
 	int64_t saved_step;            /* -1: none in this run */
@@ -102,6 +104,12 @@ static int64_t global_batch(const struct loop *l)
 	return l->c->train.batch_size * ranks_count(l->comm);
 }
 
+static bool finished(const struct loop *l, const struct clock *c)
+{
+	const struct train_section *t = &l->c->train;
+	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
+}
+
 /* next: the clock after the step. *r: of the step, after its last micro-batch. */
 static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, const struct clock *next,
                             struct plan_result *r)
@@ -117,6 +125,8 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	TRY(plan_feed(p, l->c, b, &at));
 	trace_mark(TRACE_RUN, "feed", start);
 	TRY(exec_run(p->exec, last ? ~0u : EXEC_MICRO));
+	if (!(last && finished(l, next)))
+		TRY(ahead_send(&l->ahead, l->s));
 	if (p->scaling.state != NONE)
 		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
 	return last ? plan_result(p, r) : 0;
@@ -130,9 +140,9 @@ static int step(struct loop *l, double *loss, int64_t *samples)
 	*samples = 0;
 	for (int64_t i = 0; i < micros; i++) {
 		const struct batch *b;
-		TRY(loader_next(l->s->train, &b));
+		TRY(ahead_next(&l->ahead, l->s, &b));
+		*samples += b->all;      /* b is the loader's again when it is asked for the next */
 		TRY(forward_backward(l, b, i, micros, &next, &r));
-		*samples += b->all;
 	}
 	*loss = r.loss;
 	l->stop = r.stop;
@@ -312,12 +322,6 @@ static void smooth(double *average, double value, int64_t n)
 	*average += share * (value - *average);
 }
 
-static bool finished(const struct loop *l)
-{
-	const struct train_section *t = &l->c->train;
-	return (t->epochs && l->clock.epoch >= t->epochs) || (t->steps && l->clock.step >= t->steps);
-}
-
 static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 {
 	struct device *dev = l->s->dev;
@@ -344,7 +348,7 @@ static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 
 static int report(struct loop *l, double loss, int64_t samples)
 {
-	if (!l->first || (l->clock.step % l->c->report.every && !finished(l)))
+	if (!l->first || (l->clock.step % l->c->report.every && !finished(l, &l->clock)))
 		return 0;
 	struct jsonl_step line = { .step = l->clock.step,
 		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
@@ -410,7 +414,7 @@ static int write_trace(const struct loop *l, int64_t done)
 static int run(struct loop *l)
 {
 	TRY(validate_late(l));
-	for (int64_t done = 1; !finished(l) && !l->result->target_reached; done++) {
+	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached; done++) {
 		if (l->clock.batch + micro_batches(l) == l->batches)
 			TRY(planned(l, late_short_batch));
 		TRY(timed_step(l, done));

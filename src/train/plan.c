@@ -382,6 +382,10 @@ int plan_new(struct plan **out, const struct plan_request *r)
 		plan_free(p);
 		return rc;
 	}
+	if (p->mode == PLAN_TRAIN) {
+		exec_ahead_room(p->exec, p->input);
+		exec_ahead_room(p->exec, p->target);
+	}
 	p->random_key = graph_find(p->g, RANDOM_KEY);
 	*out = p;
 	return 0;
@@ -437,11 +441,33 @@ int plan_result(const struct plan *p, struct plan_result *r)
 	return 0;
 }
 
+static enum dtype target_type(const struct run_config *c)
+{
+	return loss_wants_labels(&c->loss) ? DTYPE_I32 : DTYPE_F32;
+}
+
+int plan_feed_ahead(struct plan *p, const struct run_config *c, const struct batch *b)
+{
+	p->ahead = b;
+	TRY(exec_ahead(p->exec, p->input, DTYPE_F32, b->input));
+	return exec_ahead(p->exec, p->target, target_type(c), b->target);
+}
+
+static int take(struct plan *p)
+{
+	p->ahead = NULL;
+	TRY(exec_take(p->exec, p->input));
+	return exec_take(p->exec, p->target);
+}
+
+static int feed_batch(struct plan *p, const struct run_config *c, const struct batch *b)
+{
+	TRY(exec_write(p->exec, p->input, DTYPE_F32, b->input));
+	return p->target == NONE ? 0 : exec_write(p->exec, p->target, target_type(c), b->target);
+}
+
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
 {
-	enum dtype target = loss_wants_labels(&c->loss) ? DTYPE_I32 : DTYPE_F32;
-	TRY(exec_write(p->exec, p->input, DTYPE_F32, b->input));
-	if (p->target != NONE)
-		TRY(exec_write(p->exec, p->target, target, b->target));
+	TRY(p->ahead == b ? take(p) : feed_batch(p, c, b));
 	return step ? feed_step(p, c, step) : 0;
 }

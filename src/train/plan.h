@@ -47,6 +47,7 @@ struct plan {
 	struct exec *exec;
 	struct memory_fit memory;        /* what the limit made of it */
 	struct memory_survey survey;
+	const struct batch *ahead;       /* on its way to the device; NULL: none */
 	/* Inputs the host writes; NONE where the plan has no such. */
 	tid input, target, learning_rate, step, micro, random_key;
 	/* Results. */
@@ -78,6 +79,9 @@ struct plan_step {
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars into the inputs p has. step may be NULL outside training. */
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
+/* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is the plan for its size) to a
+ * device with a memory of its own. */
+int plan_feed_ahead(struct plan *p, const struct run_config *c, const struct batch *b);
 
 /* After a step's last micro-batch has been run: of all its batches on all ranks. */
 struct plan_result {
