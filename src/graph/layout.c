@@ -107,23 +107,31 @@ struct layout layout_normal(const struct layout *l)
 	return n;
 }
 
+/* The same description, which most equal layouts have. */
+static bool same(const struct layout *a, const struct layout *b)
+{
+	if (a->nd != b->nd || a->nblk != b->nblk)
+		return false;
+	for (int d = 0; d < a->nd; d++)
+		if (a->dims[d] != b->dims[d] || a->stride[d] != b->stride[d])
+			return false;
+	for (int k = 0; k < a->nblk; k++)
+		if (a->blk[k] != b->blk[k] || a->blk_dim[k] != b->blk_dim[k])
+			return false;
+	return true;
+}
+
 bool layout_equal(const struct layout *a, const struct layout *b)
 {
 	struct layout m, n;
 
 	if (!a->set || !b->set)
 		return a->set == b->set;
+	if (same(a, b))
+		return true;
 	m = layout_normal(a);
 	n = layout_normal(b);
-	if (m.nd != n.nd || m.nblk != n.nblk)
-		return false;
-	for (int d = 0; d < m.nd; d++)
-		if (m.dims[d] != n.dims[d] || m.stride[d] != n.stride[d])
-			return false;
-	for (int k = 0; k < m.nblk; k++)
-		if (m.blk[k] != n.blk[k] || m.blk_dim[k] != n.blk_dim[k])
-			return false;
-	return true;
+	return same(&m, &n);
 }
 
 bool layout_is_plain(const struct layout *l, const struct shape *s)

@@ -8,7 +8,10 @@
 #include "op/conv_split.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <string.h>
 
+#include "base/hash.h"
 #include "op/conv_tile.h"
 
 #define HZ 3.7e9               /* of a core, in wide vectors */
@@ -36,14 +39,20 @@ struct part conv_split_tile(int64_t vectors, int64_t i)
 	return (struct part){ 2 * i, last ? vectors - 2 * i : 2 };
 }
 
+/* fmax is a call. */
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
 /* Cycles for each pixel of a tile: multiply-adds, loads, or the latency of a sum; of bf16 for half a
  * pair. */
 static double tile_cycles(bool half, int64_t rows, int64_t v)
 {
 	const double fma = 0.5 * (double)(rows * v), loads = 0.5 * (double)(rows + v * (half ? 2 : 1));
 	if (half)
-		return 0.5 * (fmax(6, fmax(fma, loads)) + 1);
-	return fmax(4, fmax(fma, loads)) + 0.3;
+		return 0.5 * (larger(6, larger(fma, loads)) + 1);
+	return larger(4, larger(fma, loads)) + 0.3;
 }
 
 /* Cycles for each pixel and tap of a group of this size. */
@@ -196,7 +205,7 @@ static void try_sides(struct conv_split *best, const struct conv_frame *f, bool 
 		*best = s;
 }
 
-void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool half)
+static void make(struct conv_split *s, const struct conv_frame *f, bool half)
 {
 	const int64_t merged = f->ci * f->kernel[WIDTH];
 
@@ -208,4 +217,29 @@ void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool half
 	if (f->kernel[WIDTH] > 1 && f->dilation[WIDTH] == 1 && f->ci <= MERGED_MOST &&
 	    merged <= MERGED_ROWS)
 		try_sides(s, f, false, true);
+}
+
+/* A plan asks for the same cut several times: for its time, and again to plan it, for each of the layers that are alike. */
+#define MEMO 256
+static struct {
+	pthread_mutex_t lock;
+	struct {
+		bool there;
+		struct conv_frame f;
+		struct conv_split s;
+	} slot[MEMO];
+} memo = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool half)
+{
+	const size_t i = hash_bytes(f, sizeof *f, half) % MEMO;    /* of int64_t alone: nothing between them */
+	pthread_mutex_lock(&memo.lock);
+	if (!memo.slot[i].there || memo.slot[i].s.half != half || memcmp(&memo.slot[i].f, f, sizeof *f) != 0) {
+		memo.slot[i].s = (struct conv_split){ 0 };
+		make(&memo.slot[i].s, f, half);
+		memo.slot[i].f = *f;
+		memo.slot[i].there = true;
+	}
+	*s = memo.slot[i].s;
+	pthread_mutex_unlock(&memo.lock);
 }
