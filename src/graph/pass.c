@@ -8,6 +8,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
+#include "base/trace.h"
 
 static void dump(const struct graph *g, const struct pass *p, const struct pass_env *env)
 {
@@ -28,9 +30,15 @@ int pass_run(struct graph *g, const struct pass *table, int n, struct pass_env *
 {
 	for (int i = 0; i < n; i++) {
 		const struct pass *p = &table[i];
+		double start = trace_on() ? io_seconds() : 0;
 		TRYC(p->run(g, env), "in pass '%s'", p->name);
 		dump(g, p, env); /* before verifying: a broken graph is what one wants to see */
+		if (start > 0)
+			trace_mark(TRACE_RUN, p->name, start);
+		start = trace_on() ? io_seconds() : 0;
 		TRYC(graph_verify(g, p->stage), "after pass '%s'", p->name);
+		if (start > 0)
+			trace_mark(TRACE_RUN, "verify", start);
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
  * Times of planning, in a process of its own each time, since what oneDNN has answered once is not asked again:
  *
  *   startup_times plan CONFIG [KEY=VALUE ...]   parse to planned training step, without data
+ *   startup_times passes CONFIG [KEY=VALUE ...] the same, by passes
  *   startup_times nodes N                       the same for a chain of layers that makes about N nodes
  *   startup_times first CONFIG [KEY=VALUE ...]  all before the first training step, that step, and one that is warm
  *   startup_times overhead                      a step of empty kernels, for each node
@@ -18,6 +19,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/trace.h"
 #include "graph/pass.h"
 #include "train/session.h"
 
@@ -34,6 +36,21 @@ static int plan(const char *path, int nset, const char *const *set)
 	printf("%.3f ms: parse %.3f, plan %.3f; %d nodes\n", 1e3 * (t2 - t0), 1e3 * (t1 - t0), 1e3 * (t2 - t1),
 	       s->train_plan[0]->g->nnode);
 	session_close(s);
+	return 0;
+}
+
+/* What the trace of a plan has, in the order in which it ended. */
+static int passes(const char *path, int nset, const char *const *set)
+{
+	const struct trace_span *s;
+	int64_t lost;
+	TRY(trace_start(4096));
+	TRY(plan(path, nset, set));
+	trace_stop();
+	for (int64_t i = 0; i < trace_count(&lost); i++)
+		if ((s = trace_at(i)) != NULL)
+			printf("%8.3f ms  %s\n", 1e3 * (s->end - s->start), s->name);
+	trace_free();
 	return 0;
 }
 
@@ -148,6 +165,8 @@ int main(int argc, char **argv)
 	log_quiet(1);
 	if (argc > 2 && strcmp(argv[1], "plan") == 0)
 		rc = plan(argv[2], argc - 3, (const char *const *)argv + 3);
+	else if (argc > 2 && strcmp(argv[1], "passes") == 0)
+		rc = passes(argv[2], argc - 3, (const char *const *)argv + 3);
 	else if (argc > 2 && strcmp(argv[1], "first") == 0)
 		rc = first(argv[2], argc - 3, (const char *const *)argv + 3);
 	else if (argc == 3 && strcmp(argv[1], "nodes") == 0)
@@ -155,7 +174,7 @@ int main(int argc, char **argv)
 	else if (argc == 2 && strcmp(argv[1], "overhead") == 0)
 		rc = overhead();
 	else
-		rc = ERR(E_USAGE, NULL, "usage: startup_times plan|first CONFIG [KEY=VALUE ...] | nodes N | overhead");
+		rc = ERR(E_USAGE, NULL, "usage: startup_times plan|passes|first CONFIG [KEY=VALUE ...] | nodes N | overhead");
 	if (rc < 0)
 		err_print(stderr, "startup_times");
 	return rc < 0 ? err_exit_status(rc) : 0;
