@@ -10,6 +10,7 @@ coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
 steps=60
 export OMP_NUM_THREADS=1
+export DLX_JOIN_TIMEOUT=30      # a rank that ends in MPI_Init is not there for the others to see
 set -- --set train.steps=$steps --set train.batch_size=1 --set checkpoint.every.steps=7 --set parallel.timeout=4s
 
 # start RUN N: N ranks in the background; their numbers in RUN.pid.RANK.
