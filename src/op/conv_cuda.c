@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions on the GPU by cuDNN, everything channels-last, weights as (O, kernel..., I) too. A bias is added by a kernel of ours,
- * and its gradient is a sum over rows.
+ * Convolutions on the GPU by cuDNN, everything channels-last, weights as (O, kernel..., I) too. A forward bias is part of cuDNN's
+ * graph where it has an engine for that, else a kernel of ours adds it; its gradient is a sum over rows.
  *
  * A tensor that is a window of a larger buffer is packed into the workspace before, or unpacked from it after: cuDNN's fast engines
  * want packed tensors, and a window that a convolution reads or writes is as narrow as a dense block's growth.
@@ -24,6 +24,7 @@ struct conv_cuda {
 	struct cudnn_plan *plan;
 	enum conv_kind kind;
 	enum dtype type;             /* in which cuDNN computes */
+	bool biased;                 /* cuDNN adds the bias */
 	size_t cudnn_ws;             /* the bias gradient's workspace stands behind it */
 	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
 	size_t cast;                 /* where a window's result is in its own type; NOWHERE: not needed */
@@ -102,6 +103,23 @@ static struct layout packed_layout(const struct kplan *k, tid t)
 	return x->window == NONE ? x->layout : layout_native(&x->shape);
 }
 
+/* The convolution together with its bias, if it has one and cuDNN can: a result that is cast gets its bias after that. */
+static int plan_with_bias(struct kplan *k, const struct cudnn *library, const struct cudnn_conv *c)
+{
+	struct conv_cuda *ck = k->state;
+	struct cudnn_conv fused = *c;
+	const int mark = err_count();
+	if (c->kind != CONV_FORWARD || optional(k->n->in, k->n->nin, 2) == NONE ||
+	    graph_t(k->g, k->n->out[0])->dtype != ck->type)
+		return 0;
+	fused.bias = true;
+	int rc = cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &fused);
+	ck->biased = rc == 0;
+	if (rc == E_UNSUPPORTED)
+		err_truncate(mark);
+	return rc == E_UNSUPPORTED ? 0 : rc;
+}
+
 static int plan(struct kplan *k, enum conv_kind kind)
 {
 	const struct operands o = operands_of(k->n, kind);
@@ -118,7 +136,9 @@ static int plan(struct kplan *k, enum conv_kind kind)
 		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
 	struct cudnn *library;
 	TRY(cuda_cudnn(k->dev, &library));
-	TRY(cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &c));
+	TRY(plan_with_bias(k, library, &c));
+	if (!ck->plan)
+		TRY(cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &c));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last", k->n->op->name);
@@ -162,7 +182,7 @@ static int finish(const struct kplan *k, const struct kargs *a, void *made)
 {
 	const struct conv_cuda *ck = k->state;
 	const struct tensor *t = graph_t(k->g, k->n->out[0]);
-	const void *bias = ck->kind != CONV_BACKWARD_WEIGHTS && k->n->nin > 2 ? a->in[2] : NULL;
+	const void *bias = ck->kind != CONV_BACKWARD_WEIGHTS && !ck->biased && k->n->nin > 2 ? a->in[2] : NULL;
 	void *stream = cuda_stream(k->dev), *y = made;
 	if (t->dtype != ck->type) {
 		y = ck->cast == NOWHERE ? a->out[0] : (char *)a->ws + ck->cast;
@@ -184,7 +204,8 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 		if (i < 2)
 			TRY(pack(k, a, i, arg[i]));
 	}
-	TRYC(cudnn_plan_run(ck->plan, arg, a->ws), "in '%s'", k->n->name);
+	void *const with_bias[] = { arg[0], arg[1], a->in[k->n->nin > 2 ? 2 : 0], arg[2] };
+	TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
 	if (ck->kind == CONV_BACKWARD_WEIGHTS)
 		TRY(bias_gradient(k, a, arg[1]));
 	return finish(k, a, arg[2]);

@@ -6,7 +6,7 @@
  *
  * Engines: the first that is proposed rounds (tensor cores), the second is not deterministic, the third reduces in low precision;
  * the fourth is good for everything, and so is the slow one of the fallback. As in the library, a single operation works in one
- * type. Time is what the engines say. */
+ * type; no engine has groups and a bias. Time is what the engines say. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -395,7 +395,9 @@ static bool supported(const fake *graph)
 		if (whole(y, CUDNN_ATTR_TENSOR_DATA_TYPE) != (is_virtual(y) ? (int)CUDNN_DATA_FLOAT : type))
 			return false;
 	}
-	return nop == 1 || op[0]->type == FORWARD;
+	const fake *x = named(op[0], roles_of(op[0]->type)->x), *w = named(op[0], roles_of(op[0]->type)->w);
+	const bool grouped = ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] != ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
+	return nop == 1 || (op[0]->type == FORWARD && !grouped);
 }
 
 static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, fake **out)
