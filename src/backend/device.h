@@ -48,6 +48,7 @@ struct device {
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
 	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
+	bool any_threads;            /* the same bits for any number of threads too, where that costs time */
 	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
 	enum dtype compute;          /* of activations and products: F32 or BF16 */
 	bool direct;                 /* convolutions without minimal filtering (precision.winograd: false) */

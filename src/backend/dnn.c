@@ -449,6 +449,18 @@ static void remember_answer(struct dnn_code *code, struct conv_key *k)
 		dnn_code_alias(k, sizeof *k, code);
 }
 
+/* oneDNN cuts sums in as many parts as there are threads when it is asked. */
+static struct dnn_code *get_code(const void *key, size_t n, dnn_ask *ask, const void *question,
+                                 bool one_thread)
+{
+	if (!one_thread)
+		return dnn_code_get(key, n, ask, question);
+	int threads = dnn_set_threads(1);
+	struct dnn_code *code = dnn_code_get(key, n, ask, question);
+	dnn_set_threads(threads);
+	return code;
+}
+
 int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 {
 	static const int args[][DNN_MAXARG] = {
@@ -459,7 +471,7 @@ int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 	struct conv_key key;
 	TRY(lib_get());
 	conv_key_init(&key, c);
-	struct dnn_code *code = dnn_code_get(&key, sizeof key, conv_pd, c);
+	struct dnn_code *code = get_code(&key, sizeof key, conv_pd, c, c->any_threads);
 	TRY(dnn_fail(code->status, "no implementation of this convolution"));
 	if (!c->x || !c->w || !c->y)
 		remember_answer(code, &key);
@@ -470,6 +482,7 @@ int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 		if (!c->bias && (arg[i] == DNNL_ARG_BIAS || arg[i] == DNNL_ARG_DIFF_BIAS))
 			arg[i] = 0;
 	*out = dnn_prim_make(code, lib.engine, lib.stream, DNN_MAXARG, arg);
+	(*out)->one_thread = c->any_threads;
 	return 0;
 }
 
@@ -502,11 +515,12 @@ int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m)
 	memset(&key, 0, sizeof key);
 	key.what = KEY_MATMUL;
 	memcpy(&key.m, m, sizeof *m);
-	struct dnn_code *code = dnn_code_get(&key, sizeof key, matmul_pd, m);
+	struct dnn_code *code = get_code(&key, sizeof key, matmul_pd, m, m->any_threads);
 	TRY(dnn_fail(code->status, "no implementation of this matrix product"));
 	const int arg[] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, m->bias ? DNNL_ARG_BIAS : 0,
 		            DNNL_ARG_DST };
 	*out = dnn_prim_make(code, lib.engine, lib.stream, DNN_MAXARG, arg);
+	(*out)->one_thread = m->any_threads;
 	return 0;
 }
 

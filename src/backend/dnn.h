@@ -35,6 +35,7 @@ struct dnn_conv {
 	bool bias;
 	const struct layout *x, *w, *y;
 	enum dtype x_type, w_type, y_type;
+	bool any_threads;        /* the gradient of the weights has the same bits for any number of threads: one makes it */
 };
 /* All of these: 0, or E_UNSUPPORTED with oneDNN's reason, or E_NOMEM. */
 int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c);
@@ -46,6 +47,7 @@ struct dnn_matmul {
 	int64_t a_stride[2], b_stride[2], c_stride[2];
 	enum dtype a_type, b_type, c_type;
 	bool bias;
+	bool any_threads;        /* as above */
 };
 int dnn_matmul_new(struct dnn_prim **out, const struct dnn_matmul *m);
 

@@ -44,7 +44,11 @@ struct dnn_prim {
 	int arg[DNN_MAXARG];                       /* DNNL_ARG_* */
 	int narg, nexec;
 	size_t ws_bytes;
+	bool one_thread;                           /* runs on one, as it was planned for */
 };
+
+/* From now on this thread's calls of oneDNN go by n threads; returns by how many they went. */
+int dnn_set_threads(int n);
 
 /* args: DNNL_ARG_* in the caller's order, 0 for one that is not there. */
 struct dnn_prim *dnn_prim_make(struct dnn_code *code, dnnl_engine_t engine, dnnl_stream_t stream,

@@ -2,6 +2,9 @@
  *
  * Running oneDNN's code: a primitive and the memory objects of one node that uses it. */
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include <dnnl_debug.h>
 
@@ -16,6 +19,17 @@ int dnn_fail(dnnl_status_t st, const char *what)
 		return 0;
 	return ERR(st == dnnl_out_of_memory ? E_NOMEM : E_UNSUPPORTED, NULL, "oneDNN: %s: %s", what,
 	           dnnl_status2str(st));
+}
+
+int dnn_set_threads(int n)
+{
+#ifdef _OPENMP
+	int before = omp_get_max_threads();
+	omp_set_num_threads(n);
+	return before;
+#else
+	return n;
+#endif
 }
 
 struct dnn_prim *dnn_prim_make(struct dnn_code *code, dnnl_engine_t engine, dnnl_stream_t stream,
@@ -95,8 +109,11 @@ int dnn_prim_run(struct dnn_prim *p, void *const *arg, void *ws)
 		TRY(point_at(p, i, arg[i]));
 	if (p->ws_bytes)
 		TRY(point_at(p, p->narg, ws));
-	TRY(dnn_fail(dnnl_primitive_execute(p->code->prim, p->stream, p->nexec, p->exec),
-	             "execution failed"));
+	int threads = p->one_thread ? dnn_set_threads(1) : 0;
+	dnnl_status_t st = dnnl_primitive_execute(p->code->prim, p->stream, p->nexec, p->exec);
+	if (p->one_thread)
+		dnn_set_threads(threads);
+	TRY(dnn_fail(st, "execution failed"));
 	return dnn_fail(dnnl_stream_wait(p->stream), "execution failed");
 }
 

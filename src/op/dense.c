@@ -159,6 +159,7 @@ static int cpu_plan(struct kplan *k)
 	if (p.a_type != DTYPE_F32 && p.a_type != DTYPE_BF16)
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32 or bf16, not %s",
 			   k->n->op->name, dtype_name(p.a_type));
+	p.any_threads = k->dev->any_threads;
 	TRY(dnn_matmul_new(&prim, &p));
 	k->state = prim;
 	TRY(dnn_prim_prepare(prim));
