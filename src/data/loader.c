@@ -71,7 +71,7 @@ struct loader {
 	bool training, shuffle;
 	uint64_t seed;
 	int64_t batch_size, samples, batches;
-	int64_t rank, ranks;
+	int64_t rank, ranks, leaf;
 	int64_t input_count, target_count;     /* elements of one sample */
 	int64_t *order;                        /* sample numbers in this epoch's order */
 	int64_t epoch, index;                  /* the batch to start next */
@@ -172,17 +172,26 @@ static void start_epoch(struct loader *l)
 		rng_permutation(l->seed, hash_name("data.order"), (uint64_t)l->epoch, l->samples, l->order);
 }
 
+static int64_t share_begin(const struct loader *l, int64_t all, int64_t rank)
+{
+	const int64_t whole = rank * l->batch_size;
+
+	if (l->leaf == 0)
+		return loader_share(all, rank, l->ranks);
+	return whole < all ? whole : all;
+}
+
 /* This rank's share of global batch k: places, sizes. */
 static struct batch share(const struct loader *l, int64_t k)
 {
 	const int64_t global = l->ranks * l->batch_size, left = l->samples - k * global;
 	const int64_t all = left < global ? left : global;
-	const int64_t from = loader_share(all, l->rank, l->ranks), to = loader_share(all, l->rank + 1, l->ranks);
+	const int64_t from = share_begin(l, all, l->rank), to = share_begin(l, all, l->rank + 1);
 	struct batch b = {.n = to - from, .first = k * global + from, .all = all};
 
 	if (b.n == 0) {
 		b.absent = true;
-		b.n = 1;
+		b.n = l->leaf == 0 ? 1 : l->leaf < all ? l->leaf : all;
 		b.first = k * global;
 	}
 	return b;
@@ -380,6 +389,7 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->batch_size = o->batch_size;
 	l->samples = dataset_info(d)->samples;
 	l->rank = o->rank;
+	l->leaf = o->leaf;
 	l->ranks = o->ranks ? o->ranks : 1;
 	l->batches = l->samples / (l->ranks * l->batch_size);
 	/* a validation set is always seen whole */

@@ -11,7 +11,7 @@
  *
  * Several ranks deal the samples among themselves without a word. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for the
- * last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1. So the order is that of
+ * last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1 (but see `leaf`). So the order is that of
  * one rank with a batch as large, and no rank has two samples more than another.
  *
  * The training loop is the only caller; one thread. */
@@ -83,6 +83,10 @@ struct loader_options {
 	uint64_t seed;
 	int64_t batch_size;            /* of one rank */
 	int rank, ranks;               /* ranks 0: the only one */
+	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is something left,
+	 * so that it is cut at the same places for any number of ranks; and a rank that has nothing is given this many
+	 * samples (fewer if there are no more), not one. */
+	int64_t leaf;
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
 	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained
 	 * with must also be what it is validated with: the training set belongs here for every loader

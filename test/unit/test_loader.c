@@ -325,6 +325,59 @@ static void test_ranks(void **state)
 	dataset_free(d);
 }
 
+/* With leaves the first ranks have as much of a short batch as of a whole one, and cuts are at the same places for any number of
+ * ranks. N = 7 samples: 4, then 3. */
+static void test_leaves(void **state)
+{
+	struct dataset *d = fixture_open(files, 2);
+	struct data_config c = {.keep_short_batch = true, .threads = 1, .prefetch = 1};
+	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .ranks = 2, .leaf = 2,
+	                           .target_dtype = DTYPE_I32};
+	static const struct { int64_t n, first; bool absent; } want[2][4] = {
+		{{2, 4, false}, {1, 6, false}}, {{1, 4, false}, {1, 5, false}, {1, 6, false}, {1, 4, true}},
+	};
+	struct loader *l;
+	const struct batch *b;
+
+	for (int i = 0; i < 2; i++) {
+		o.ranks = i ? 4 : 2;
+		o.batch_size = i ? 1 : 2;
+		o.leaf = o.batch_size;
+		for (o.rank = 0; o.rank < o.ranks; o.rank++) {
+			assert_int_equal(loader_new(&l, d, &o), 0);
+			assert_int_equal(loader_next(l, &b), 0);
+			assert_int_equal(b->n, o.batch_size);
+			assert_int_equal(b->first, o.rank * o.batch_size);
+			assert_int_equal(loader_next(l, &b), 0);
+			assert_int_equal(b->n, want[i][o.rank].n);
+			assert_int_equal(b->first, want[i][o.rank].first);
+			assert_int_equal(b->absent, want[i][o.rank].absent);
+			assert_int_equal(b->all, 3);
+			assert_int_equal(loader_short_batch(l), b->n);
+			loader_free(l);
+		}
+	}
+	/* Who has nothing keeps step with a whole leaf, or with all there is. */
+	o = (struct loader_options){.config = &c, .training = true, .batch_size = 5, .rank = 1, .ranks = 2, .leaf = 5,
+	                            .target_dtype = DTYPE_I32};
+	assert_int_equal(loader_new(&l, d, &o), 0);
+	assert_int_equal(loader_next(l, &b), 0);
+	assert_true(b->n == 2 && !b->absent && b->first == 5);
+	loader_free(l);
+	o.batch_size = 8;
+	o.leaf = 4;
+	assert_int_equal(loader_new(&l, d, &o), 0);
+	assert_int_equal(loader_next(l, &b), 0);
+	assert_true(b->n == 4 && b->absent && b->first == 0 && b->all == 7);
+	loader_free(l);
+	o.leaf = 8;
+	assert_int_equal(loader_new(&l, d, &o), 0);
+	assert_int_equal(loader_next(l, &b), 0);
+	assert_true(b->n == 7 && b->absent);
+	loader_free(l);
+	dataset_free(d);
+}
+
 static void test_short_batch_of_ranks_dropped(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
@@ -417,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_training_statistics),
 		cmocka_unit_test(test_short_batch_dropped),
 		cmocka_unit_test(test_ranks),
+		cmocka_unit_test(test_leaves),
 		cmocka_unit_test(test_short_batch_of_ranks_dropped),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_misfit),
