@@ -155,25 +155,47 @@ int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
 
 /* --- sums over micro-batches --- */
 
-/* For index 0 the accumulator may hold anything. */
-__global__ void accumulate(k_table a, const void *index, int wide)
+enum sum_how { SUM_KEEP, SUM_SET, SUM_ADD, SUM_NOTHING };
+
+static __device__ int64_t whole(const void *place, int wide, int i)
 {
-	const bool first = (wide ? *(const int64_t *)index : (int64_t)*(const int32_t *)index) == 0;
+	return wide ? ((const int64_t *)place)[i] : (int64_t)((const int32_t *)place)[i];
+}
+
+/* The same as in op/update.c. */
+static __device__ sum_how how_to_sum(const void *place, int wide, int level, int all)
+{
+	const int64_t index = whole(place, wide, 0), below = level > 0 ? ((int64_t)1 << level) - 1 : 0;
+	if (level < 0)
+		return index == 0 ? SUM_SET : SUM_ADD;
+	if (whole(place, wide, 2) && !all)
+		return level == 0 ? SUM_NOTHING : SUM_SET;
+	if (!whole(place, wide, 1) && (index & below) != below)
+		return SUM_KEEP;
+	return index >> level & 1 ? SUM_ADD : SUM_SET;
+}
+
+/* What is set may have held anything. */
+__global__ void accumulate(k_table a, const void *place, int wide, int level, int all)
+{
+	const sum_how how = how_to_sum(place, wide, level, all);
 	const piece p = find_piece(a);
+	if (how == SUM_KEEP)
+		return;
 	float *acc = (float *)a.p[0][p.t], gv[UNDER_WAY], av[UNDER_WAY];
 	const float *g = (const float *)a.p[1][p.t];
 	each_element(p,
 		[&](int64_t i, int u) {
-			gv[u] = g[i];
-			av[u] = first ? 0.0f : acc[i];
+			gv[u] = how == SUM_NOTHING ? -0.0f : g[i];
+			av[u] = how == SUM_ADD ? acc[i] : -0.0f;
 		},
-		[&](int64_t i, int u) { acc[i] = first ? gv[u] : av[u] + gv[u]; });
+		[&](int64_t i, int u) { acc[i] = how == SUM_ADD ? av[u] + gv[u] : gv[u]; });
 }
 
-int k_accumulate(void *stream, const struct k_table *a, const void *index, int wide)
+int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level, int all)
 {
 	if (a->first[a->n])
-		LAUNCH(accumulate, a->first[a->n], THREADS, 0, stream, *a, index, wide);
+		LAUNCH(accumulate, a->first[a->n], THREADS, 0, stream, *a, place, wide, level, all);
 	return cudaGetLastError();
 }
 

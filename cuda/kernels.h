@@ -168,8 +168,8 @@ struct k_descent {
 int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d, const struct k_table *a, const float *bias);
 /* wide: the step is int64, else int32. */
 int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias);
-/* p: accumulators, gradients. */
-int k_accumulate(void *stream, const struct k_table *a, const void *index, int wide);
+/* p: accumulators, gradients. As op/update.c has it. */
+int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level, int all);
 /* p: results, values: factor times those. */
 int k_scaled(void *stream, const struct k_table *a, float factor);
 /* The same, results of another float type; values of another float type to float32. */

@@ -41,6 +41,12 @@ struct ema_update_attr {
 	double momentum;             /* share of the new value */
 	double factor;               /* multiplies the new value: n / (n - 1) for an unbiased variance */
 };
+/* Of `accumulate`. Levels are those of a binary counter whose input is a vector of I64 (SUM_INDEX, ...). */
+enum { SUM_INDEX, SUM_LAST, SUM_ABSENT, SUM_VALUES };
+struct accumulate_attr {
+	int64_t level;               /* -1: one after the other; the input is the index alone */
+	bool all;                    /* the value of an absent rank counts too */
+};
 extern const char *const average_warmup_names[];
 struct weight_average_attr {
 	double decay;
