@@ -227,9 +227,13 @@ static void predict(struct groups *k, const struct linkmodel *link, const double
 static nid made_by(const struct graph *g, tid t)
 {
 	const struct node *n = g->node[graph_t(g, t)->producer];
-	for (int i = 0; i < n->nout && strcmp(n->op->name, "accumulate") == 0; i++)
-		if (n->out[i] == t)
-			return graph_t(g, n->in[2 + 2 * i])->producer;
+	while (strcmp(n->op->name, "accumulate") == 0) {
+		int i = 0;
+		while (n->out[i] != t)
+			i++;
+		t = n->in[2 + 2 * i];
+		n = g->node[graph_t(g, t)->producer];
+	}
 	return n->id;
 }
 
@@ -310,6 +314,20 @@ static int emit_terms(struct graph *g, struct mean *m)
 	graph_t(g, state)->use = STATE_OF_STEP;
 	TRY(emit_start(g, 1, &state, &m->terms, &at, &begun));
 	return graph_emit(g, "all_reduce_wait", &at, 1, &begun, 1, &m->terms);
+}
+
+int groups_emit_more(struct graph *g, int group, int n, const tid *base, tid *value)
+{
+	struct all_reduce_attr at = { .group = group, .factor = 1 };
+	tid *x = ARENA_ARRAY(g->arena, tid, n);
+	for (int i = 0; i < n; i++) {
+		const struct tensor *t = graph_t(g, base[i]);
+		TRY(graph_state(g, arena_printf(g->arena, "%s.of_all", t->name), t->dtype, &t->shape,
+		                (struct init){ INIT_CONSTANT, 0 }, &x[i]));
+		graph_t(g, x[i])->use = STATE_OF_STEP;
+	}
+	TRY(emit_start(g, n, x, value, &at, x));
+	return graph_emit(g, "all_reduce_wait", &at, n, x, n, value);
 }
 
 /* With a lag what is waited for was begun a step ago. */

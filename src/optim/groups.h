@@ -53,6 +53,8 @@ int groups_cut(const struct grouping *how, const struct linkmodel *link, int n, 
  * step before, and groups_emit_late, after the updates, begins those of this one. */
 int groups_emit(struct graph *g, struct bundles *b, struct groups *k, struct mean *m, const struct ranks_plan *r,
                 double divided);
+/* One group more, number `group`, of n values; base: whose names and shapes they have. They become the sums, of this step. */
+int groups_emit_more(struct graph *g, int group, int n, const tid *base, tid *value);
 int groups_emit_late(struct graph *g, const struct bundles *b, struct groups *k, const struct ranks_plan *r, double divided);
 
 #endif

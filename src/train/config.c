@@ -15,6 +15,7 @@
 #include "optim/optim.h"
 #include "optim/schedule.h"
 #include "report/progress.h"
+#include "train/leaves.h"
 #include "train/statistics.h"
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
@@ -99,6 +100,8 @@ static const struct field parallel_fields[] = {
 	FIELD_NODE(struct parallel_section, sync_batch_norm, "false",
 	           "whose batches batch normalisation takes its statistics of: false: each rank its own; true: those of all ranks "
 	           "together; N: those of each N neighbouring ranks; see RANKS"),
+	FIELD_BOOL(struct parallel_section, reproducible, "false",
+	           "the same bits for one global batch on 1, 2, 4, ... ranks; see REPRODUCIBLE RUNS"),
 	FIELD_END
 };
 
@@ -201,6 +204,8 @@ static int check_train_data(const struct run_config *c)
 
 static int check_batch(const struct run_config *c)
 {
+	if (c->parallel.reproducible)
+		return leaves_check(c);
 	if (c->train.batch_size <= 0 || c->train.global_batch_size <= 0)
 		return 0;
 	return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
@@ -271,6 +276,8 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 int config_share_batch(struct run_config *c, int ranks)
 {
 	int64_t all = c->train.global_batch_size, next = all + ranks - all % ranks;
+	if (c->parallel.reproducible)
+		return leaves_share(c, ranks);
 	if (all == 0)
 		return 0;
 	if (all % ranks)
@@ -281,6 +288,16 @@ int config_share_batch(struct run_config *c, int ranks)
 		           "expected at most %d", ranks, (long long)(all / ranks), 1 << 24);
 	c->train.batch_size = all / ranks;
 	return 0;
+}
+
+int64_t config_rank_batch(const struct run_config *c)
+{
+	return c->leaves.all ? c->train.batch_size * c->leaves.each : c->train.batch_size;
+}
+
+int64_t config_step_batches(const struct run_config *c)
+{
+	return c->leaves.all ? 1 : c->train.accumulate;
 }
 
 int config_check_length(const struct run_config *c)
@@ -299,9 +316,9 @@ void config_free(struct run_config *c)
 struct ynode *config_effective(const struct run_config *c, struct arena *a)
 {
 	struct run_config written = *c;
-	if (c->train.global_batch_size)
+	if (c->train.global_batch_size && !c->parallel.reproducible)
 		written.train.batch_size = INT64_MIN;
-	else
+	if (!c->train.global_batch_size)
 		written.train.global_batch_size = INT64_MIN;
 	return schema_write(a, config_fields, &written);
 }

@@ -30,7 +30,7 @@ struct train_section {
 	int64_t epochs;                  /* 0 with steps given: as many as needed */
 	int64_t steps;                   /* 0: by epochs */
 	int64_t batch_size;              /* of one rank; config_share_batch */
-	int64_t global_batch_size;       /* of all ranks; 0: batch_size was given */
+	int64_t global_batch_size;       /* of all ranks; 0: not given */
 	int64_t accumulate;
 	double clip_norm;                /* NaN: off */
 	struct validate_section validate;
@@ -53,6 +53,12 @@ struct parallel_section {
 	double timeout;                  /* seconds that a wait for other ranks may take */
 	bool average_statistics;
 	struct ynode *sync_batch_norm;   /* see statistics_parse */
+	bool reproducible;               /* see train/leaves.h */
+};
+
+/* Micro-batches of a step, if they are summed as a tree; set by config_share_batch. */
+struct leaf_counts {
+	int64_t all, each;               /* of all ranks; of one; 0: not so */
 };
 
 struct report_section {
@@ -76,6 +82,7 @@ struct run_config {
 	struct ckpt_config checkpoint;
 	struct report_section report;
 	/* not keys: */
+	struct leaf_counts leaves;
 	const char *file;
 	struct arena *arena;
 	struct ynode *tree;              /* as written, with --set applied */
@@ -91,6 +98,9 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 int config_check_length(const struct run_config *c);
 /* Gives each of so many ranks its share of train.global_batch_size, if that is given. Once, before train.batch_size is used. */
 int config_share_batch(struct run_config *c, int ranks);
+/* After that: samples that one rank reads at once, and how many such batches of all ranks a step is made of. */
+int64_t config_rank_batch(const struct run_config *c);
+int64_t config_step_batches(const struct run_config *c);
 /* Where the value of a dotted key stands, or the file's first place. */
 const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
 enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16 */

@@ -37,7 +37,8 @@ static int messages(const struct session *s, const struct graph *g)
 	int n = 0;
 	for (int i = 0; i < g->nnode; i++)
 		if (strcmp(g->node[i]->op->name, "all_reduce_start") == 0)
-			n += rank_grid_messages(&s->grid, ((const struct all_reduce_attr *)g->node[i]->attr)->wire != 0);
+			n += rank_grid_messages(&s->grid, s->config->leaves.all ||
+			                        ((const struct all_reduce_attr *)g->node[i]->attr)->wire != 0);
 	return n;
 }
 
@@ -90,16 +91,26 @@ static void statistics_json(const struct session *s, const struct plan *p, struc
 	buf_printf(out, "{\"ranks\": %d, \"sums\": %" PRId64 ", \"bytes\": %" PRId64 "}", n ? s->ranks.team : 1, n, bytes);
 }
 
+static int64_t step_samples(const struct session *s, const struct plan *p)
+{
+	const struct leaf_counts *l = &s->config->leaves;
+	return p->batch * (l->all ? l->all : s->ranks.ranks * s->config->train.accumulate);
+}
+
 void describe_ranks_text(const struct session *s, const struct plan *p, struct buf *out)
 {
 	const struct groups *k = p->groups;
+	const struct leaf_counts *l = &s->config->leaves;
 	int64_t bytes = 0;
+	if (p->leaves.levels)
+		buf_printf(out, "reproducible  %" PRId64 " micro-batches of %" PRId64 " samples a step are summed as a tree, %" PRId64 " of them on "
+		           "a rank,\n              in memory of %d times the gradients\n", l->all, p->batch, l->each, p->leaves.levels);
 	if (!k)
 		return;
 	for (int i = 0; i < k->n; i++)
 		bytes += k->bytes[i];
 	buf_printf(out, "ranks         %d, batches of %" PRId64 ": %" PRId64 " samples a step%s\n", s->ranks.ranks,
-	           p->batch, s->ranks.ranks * p->batch * s->config->train.accumulate,
+	           p->batch, step_samples(s, p),
 	           s->ranks.lag ? "; updates are one step late" : "");
 	describe_grid(s, p->g, out);
 	buf_printf(out, "gradients     %.3g MiB as %s in %d messages a step (grouping: %s)\n", (double)bytes / (1 << 20),

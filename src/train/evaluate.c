@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "train/leaf_rows.h"
 #include "train/ranks.h"
 #include "train/signals.h"
 
@@ -63,6 +64,58 @@ static void sum_over_ranks(struct comm *c, struct metrics *m, double sums[2])
 	comm_sum(c, counts, n, "the metrics");
 }
 
+/* Reproducible: what a leaf adds is a row of its own, of the two sums and all counts. */
+static int run_leaves(struct session *s, double **values, struct leaf_rows *rows, double *row)
+{
+	struct micros m;
+	const struct batch *b;
+	int64_t n;
+	TRY(micros_begin(&m, s->config, s->validation, 1));
+	for (int64_t i = 0; i < m.n && !m.whole->absent; i++) {
+		row[0] = row[1] = 0;
+		metrics_reset(pooled(s));
+		TRY(micros_next(&m, &b));
+		TRY(run_batch(s, b, values, row));
+		const double *counts = metrics_sums(pooled(s), &n);
+		memcpy(row + 2, counts, (size_t)n * sizeof *row);
+		leaf_rows_add(rows, i, row);
+	}
+	return 0;
+}
+
+static int run_all_leaves(struct session *s, double **values, double sums[2])
+{
+	struct leaf_rows rows;
+	int64_t n;
+	double *counts = metrics_sums(pooled(s), &n), *row = mem_calloc((size_t)n + 2, sizeof *row);
+	int rc = 0;
+	leaf_rows_init(&rows, s->config->leaves.each, n + 2);
+	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++)
+		rc = stopped(s->comm) ? E_STOPPED : run_leaves(s, values, &rows, row);
+	if (rc == 0) {
+		leaf_rows_sum(&rows, s->config, s->comm, row);
+		memcpy(sums, row, 2 * sizeof *row);
+		memcpy(counts, row + 2, (size_t)n * sizeof *row);
+	}
+	leaf_rows_release(&rows);
+	mem_free(row);
+	return rc;
+}
+
+static int run_all(struct session *s, double **values, double sums[2])
+{
+	const struct batch *b;
+	for (int64_t i = 0; i < loader_batches(s->validation); i++) {
+		if (stopped(s->comm))
+			return E_STOPPED;
+		TRY(loader_next(s->validation, &b));
+		if (!b->absent)
+			TRY(run_batch(s, b, values, sums));
+	}
+	sum_over_ranks(s->comm, pooled(s), sums);
+	return 0;
+}
+
 int evaluate(struct session *s, struct evaluation *out)
 {
 	struct arena *a = arena_new();
@@ -70,15 +123,10 @@ int evaluate(struct session *s, struct evaluation *out)
 	double sums[2] = { 0, 0 }, t0 = io_seconds();
 	int rc = loader_seek(s->validation, 0, 0);
 	metrics_reset(pooled(s));
-	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++) {
-		const struct batch *b;
-		rc = stopped(s->comm) ? E_STOPPED : loader_next(s->validation, &b);
-		if (rc == 0 && !b->absent)
-			rc = run_batch(s, b, values, sums);
-	}
+	if (rc == 0)
+		rc = s->config->leaves.all ? run_all_leaves(s, values, sums) : run_all(s, values, sums);
 	arena_free(a);
 	TRY(rc);
-	sum_over_ranks(s->comm, pooled(s), sums);
 	out->loss = sums[1] > 0 ? sums[0] / sums[1] : NAN;
 	out->metric = metrics_values(pooled(s), &out->nmetric);
 	out->seconds = io_seconds() - t0;

@@ -10,6 +10,7 @@
 #include "base/host.h"
 #include "base/io.h"
 #include "base/trace.h"
+#include "train/leaves.h"
 #include "train/ranks.h"
 
 /* Twice the arena: the training plan's and what could be needed in its place. */
@@ -59,7 +60,7 @@ int late_evaluation(struct session *s)
 
 static int plan_short_batch(struct session *s)
 {
-	int64_t rest = loader_short_batch(s->train);
+	int64_t rest = leaves_rest(s->config, loader_short_batch(s->train));
 	double start = io_seconds();
 	if (rest == 0 || rest == s->train_plan[0]->batch || s->train_plan[1])
 		return 0;

@@ -25,6 +25,7 @@
 #include "train/changes.h"
 #include "train/journal.h"
 #include "train/late.h"
+#include "train/leaves.h"
 #include "train/ranks.h"
 #include "train/rates.h"
 #include "train/reduction.h"
@@ -68,18 +69,18 @@ struct loop {
 
 /* --- one step --- */
 
-/* How many micro-batches the next update is made of: fewer at the end of an epoch. */
-static int64_t micro_batches(const struct loop *l)
+/* How many of the loader's batches the next update is made of: fewer at the end of an epoch. */
+static int64_t batches_of_step(const struct loop *l)
 {
-	int64_t left = l->batches - l->clock.batch;
-	return left < l->c->train.accumulate ? left : l->c->train.accumulate;
+	int64_t left = l->batches - l->clock.batch, all = config_step_batches(l->c);
+	return left < all ? left : all;
 }
 
-static struct clock after(const struct loop *l, int64_t micros)
+static struct clock after(const struct loop *l, int64_t batches)
 {
 	struct clock c = l->clock;
 	c.step++;
-	c.batch += micros;
+	c.batch += batches;
 	if (c.batch == l->batches) {
 		c.batch = 0;
 		c.epoch++;
@@ -101,7 +102,7 @@ static bool stop_wanted(void)
 
 static int64_t global_batch(const struct loop *l)
 {
-	return l->c->train.batch_size * ranks_count(l->comm);
+	return config_rank_batch(l->c) * ranks_count(l->comm);
 }
 
 static bool finished(const struct loop *l, const struct clock *c)
@@ -110,13 +111,13 @@ static bool finished(const struct loop *l, const struct clock *c)
 	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
 }
 
-/* next: the clock after the step. *r: of the step, after its last micro-batch. */
-static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, int64_t micros, const struct clock *next,
-                            struct plan_result *r)
+/* m: whose micro-batch b is. next: the clock after the step. *r: of the step, after its last micro-batch. */
+static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, const struct micros *m,
+                            const struct clock *next, struct plan_result *r)
 {
 	struct plan *p = session_plan(l->s->train_plan, b->n);
-	bool last = micro + 1 == micros;
-	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = micros,
+	bool last = micro + 1 == m->n;
+	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n, .leaves = m->leaves,
 		.first = b->first - l->clock.batch * global_batch(l), .absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
 		.look = last && l->first && rates_due(&l->rates),
@@ -125,7 +126,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	TRY(plan_feed(p, l->c, b, &at));
 	trace_mark(TRACE_RUN, "feed", start);
 	TRY(exec_run(p->exec, last ? ~0u : EXEC_MICRO));
-	if (!(last && finished(l, next)))
+	if (!m->whole && !(last && finished(l, next)))
 		TRY(ahead_send(&l->ahead, l->s));
 	if (p->scaling.state != NONE)
 		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
@@ -134,16 +135,16 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 
 static int step(struct loop *l, double *loss, int64_t *samples)
 {
-	int64_t micros = micro_batches(l);
-	struct clock next = after(l, micros);
+	struct micros m;
 	struct plan_result r;
-	*samples = 0;
-	for (int64_t i = 0; i < micros; i++) {
+	TRY(micros_begin(&m, l->s, &l->ahead, batches_of_step(l)));
+	struct clock next = after(l, m.batches);
+	for (int64_t i = 0; i < m.n; i++) {
 		const struct batch *b;
-		TRY(ahead_next(&l->ahead, l->s, &b));
-		*samples += b->all;      /* b is the loader's again when it is asked for the next */
-		TRY(forward_backward(l, b, i, micros, &next, &r));
+		TRY(micros_next(&m, &b));
+		TRY(forward_backward(l, b, i, &m, &next, &r));
 	}
+	*samples = m.samples;
 	*loss = r.loss;
 	l->stop = r.stop;
 	l->save = r.save;
@@ -415,7 +416,7 @@ static int run(struct loop *l)
 {
 	TRY(validate_late(l));
 	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached; done++) {
-		if (l->clock.batch + micro_batches(l) == l->batches)
+		if (l->clock.batch + batches_of_step(l) == l->batches)
 			TRY(planned(l, late_short_batch));
 		TRY(timed_step(l, done));
 		if (done == 1 && l->first)
@@ -530,7 +531,7 @@ static int plan_length(struct loop *l)
 {
 	const struct train_section *t = &l->c->train;
 	l->batches = loader_batches(l->s->train);
-	int64_t per_epoch = (l->batches + t->accumulate - 1) / t->accumulate;
+	int64_t each = config_step_batches(l->c), per_epoch = (l->batches + each - 1) / each;
 	l->schedule.base_rate = optim_learning_rate(&l->c->optimizer);
 	l->schedule.steps_per_epoch = per_epoch;
 	l->schedule.total_steps = t->steps;
@@ -559,7 +560,7 @@ static int prepare(struct loop *l, const struct train_options *o)
 	l->seconds_before = l->clock.seconds;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	if (l->first)
-		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step, global_batch(l) * l->c->train.accumulate,
+		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step, global_batch(l) * config_step_batches(l->c),
 			epoch_samples(l), l->sample_flops });
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }

@@ -16,6 +16,7 @@
 #include "op/precision.h"
 #include "op/emit.h"
 #include "op/random.h"
+#include "op/update.h"
 #include "train/statistics.h"
 
 struct compilation {
@@ -136,7 +137,7 @@ static bool reduced(const struct plan_request *r)
 /* Whether a step is made of more than one batch, or of what a sum says. */
 static bool many_batches(const struct plan_request *r)
 {
-	return reduced(r) || r->config->train.accumulate > 1;
+	return reduced(r) || r->config->train.accumulate > 1 || r->config->leaves.all > 1;
 }
 
 /* Elements of a sample's target, or of its output: what a mean without class weights is taken over. */
@@ -172,15 +173,19 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
                              struct bundles *b)
 {
 	struct shape scalar = { 0 };
+	if (p->leaves.levels)
+		return leaf_sums_gradients(g, &p->leaves, b);
 	if (train->accumulate == 1)
 		return 0;
 	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
 	return accumulate_emit(g, b, p->micro);
 }
 
+/* What sums are divided by on their way, so that 16 bits do not overflow. Where they are the same for any number of ranks they
+ * have 32, and are as they would be on one rank. */
 static double summands(const struct plan_request *r)
 {
-	return (double)r->ranks.ranks * (double)r->config->train.accumulate;
+	return r->config->leaves.all ? 1 : (double)r->ranks.ranks * (double)r->config->train.accumulate;
 }
 
 /* Sums over ranks, and the factor that makes one mean of all batches. */
@@ -194,10 +199,14 @@ static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
 	g->cur_name = "loss";
 	g->cur_phase = PHASE_FORWARD;
 	TRY(mean_emit_terms(g, &p->mean, p->loss, p->loss_weight, p->micro));
+	if (p->leaves.levels)
+		TRY(leaf_sums_terms(g, &p->leaves, &p->mean.terms));
 	if (reduced(c->r)) {
 		p->groups = groups_solve(g, b, r);
 		TRY(groups_emit(g, b, p->groups, &p->mean, r, divided));
 	}
+	if (p->leaves.levels)
+		TRY(leaf_sums_statistics(g, &p->leaves, p->groups));
 	g->cur_phase = PHASE_UPDATE;
 	return mean_emit_factor(g, &p->mean, divided, p->scaling.inverse);
 }
@@ -261,6 +270,8 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	if (p->mode != PLAN_TRAIN)
 		return 0;
 	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad);
+	if (config->leaves.all > 1)
+		TRY(leaf_sums_begin(g, config->leaves.each, &p->leaves));
 	TRY(emit_accumulation(g, p, &config->train, b));
 	TRY(emit_mean(g, c, b));
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
@@ -409,6 +420,15 @@ void plan_free(struct plan *p)
 	mem_free(p);
 }
 
+static int feed_leaf(struct plan *p, const struct plan_step *s)
+{
+	int64_t place[SUM_VALUES] = { s->micro, s->micro + 1 == s->micros, s->absent };
+	double inverse = s->leaves ? 1 / (double)s->leaves : 1;
+	if (p->leaves.inverse != NONE)
+		TRY(exec_write(p->exec, p->leaves.inverse, DTYPE_F64, &inverse));
+	return exec_write(p->exec, p->leaves.place, DTYPE_I64, place);
+}
+
 static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
 {
 	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->first };
@@ -418,6 +438,8 @@ static int feed_step(struct plan *p, const struct run_config *c, const struct pl
 		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
 	if (p->micro != NONE)
 		TRY(exec_write(p->exec, p->micro, DTYPE_I64, &s->micro));
+	if (p->leaves.levels)
+		TRY(feed_leaf(p, s));
 	if (p->mean.terms != NONE) {
 		TRY(exec_write(p->exec, p->mean.share, DTYPE_F64, &share));
 		TRY(exec_write(p->exec, p->mean.wishes, DTYPE_F64, wishes));

@@ -6,7 +6,7 @@
 #define DLX_TRAIN_PLAN_H
 
 #include "backend/exec.h"
-#include "optim/groups.h"
+#include "optim/leaf_sums.h"
 #include "optim/step_mean.h"
 #include "optim/optim.h"
 #include "train/config.h"
@@ -54,6 +54,7 @@ struct plan {
 	tid output, loss, loss_weight;
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */
 	struct mean mean;                /* terms NONE: a step is one batch */
+	struct leaf_sums leaves;         /* levels 0: sums are not made as a tree */
 	struct groups *groups;           /* of gradients; NULL: nothing is summed over ranks */
 	struct metrics *metrics;
 	tid metric[PLAN_METRICS];
@@ -72,6 +73,7 @@ struct plan_step {
 	int64_t step;                    /* updates made so far */
 	int64_t micro, micros;           /* which micro-batch of how many */
 	int64_t first;                   /* place of the batch's first sample among the step's, of all ranks and micro-batches */
+	int64_t leaves;                  /* micro-batches of all ranks in the step; parallel.reproducible */
 	double rate;                     /* learning rate */
 	bool absent;                     /* the batch does not count: this rank only keeps step */
 	bool stop;                       /* this rank wishes the run to end */

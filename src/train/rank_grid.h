@@ -24,7 +24,8 @@ void rank_grid_learn(struct rank_grid *g, struct arena *a, struct comm *c);
 /* Of ranks that are only planned for, as evenly as they go; hosts <= ranks. */
 void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks);
 
-/* Messages that the first rank of a host gives to MPI for one group. converted: its sums are made of 16-bit values. */
+/* Messages that the first rank of a host gives to MPI for one group. converted: its sums are not made by MPI: of 16-bit
+ * values, or in a given order. */
 int rank_grid_messages(const struct rank_grid *g, bool converted);
 
 /* "2 hosts x 4 ranks: c1 0-3, c2 4-7", without the names "2 hosts x 4 ranks" */

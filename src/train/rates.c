@@ -39,7 +39,7 @@ static void look_at_ranks(struct rates *r, struct comm *c)
 	r->sums = (double)(now.step_reductions - r->counts.step_reductions) / n;
 	r->messages = (double)(now.messages - r->counts.messages) / n;
 	r->counts = now;
-	double batch = (double)(r->s->config->train.batch_size * r->s->config->train.accumulate);
+	double batch = (double)(config_rank_batch(r->s->config) * config_step_batches(r->s->config));
 	r->efficiency = alone > 0 ? batch / alone / r->spread.step : 1 - r->spread.exposed;
 }
 

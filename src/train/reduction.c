@@ -103,7 +103,7 @@ static int count_groups(const struct graph *g)
 	return n;
 }
 
-static void lay_out(struct layout_of_block *b, const struct device *dev, const struct graph *g)
+static void lay_out(struct layout_of_block *b, const struct device *dev, const struct graph *g, bool ordered)
 {
 	b->n = count_groups(g);
 	b->group = ARENA_ARRAY(g->arena, struct reducer_group, b->n);
@@ -118,7 +118,7 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 		int64_t bytes = 0;
 		for (int j = 0; j < n->nin; j += 2)
 			bytes += tensor_wire_bytes(dev, g, n, j);
-		*k = (struct reducer_group){ .n = bytes / (int64_t)dtype_size(wire_type(dev, n)),
+		*k = (struct reducer_group){ .ordered = ordered, .n = bytes / (int64_t)dtype_size(wire_type(dev, n)),
 			.dtype = wire_type(dev, n), .name = n->name,
 			.late = waited[((const struct all_reduce_attr *)n->attr)->group] };
 	}
@@ -147,7 +147,7 @@ int reduction_open(struct device *dev, struct store *store, const struct plan *p
 	struct layout_of_block b = { 0 };
 	if (dev->reducer || !dev->comm || !p->groups)
 		return 0;
-	lay_out(&b, dev, p->g);
+	lay_out(&b, dev, p->g, p->leaves.levels > 0);
 	TRY(dev->driver ? reducer_new_gpu(&dev->reducer, dev, (size_t)b.bytes, b.group, b.n)
 	                : reducer_new(&dev->reducer, dev->comm, (size_t)b.bytes, b.group, b.n, true));
 	place(dev, store, p->g);

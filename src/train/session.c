@@ -15,6 +15,7 @@
 #include "model/model.h"
 #include "train/engines.h"
 #include "train/late.h"
+#include "train/leaves.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
 #include "train/statistics.h"
@@ -65,8 +66,10 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	bool labels = loss_wants_labels(&s->config->loss) &&
 	              !(predict && dtype_is_float(dataset_info(set)->target_dtype));
 	struct loader_options o = { .config = &s->config->data, .training = training,
-		.seed = (uint64_t)s->config->run.seed, .batch_size = s->config->train.batch_size,
-		.rank = s->comm ? s->comm->rank : 0, .ranks = ranks_count(s->comm),
+		.seed = (uint64_t)s->config->run.seed,
+		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
+		.rank = leaves_place(s->config, s->comm), .ranks = ranks_count(s->comm),
+		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
 		.statistics = s->train_set,
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32 };
 	return loader_new(out, set, &o);
@@ -298,8 +301,11 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
  * shares of fewer samples differ. */
 int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l)
 {
+	bool leaves = s->config->leaves.all && mode != PLAN_PREDICT;
 	int64_t batch = s->config->train.batch_size, rest = l ? loader_short_batch(l) : 0;
-	bool whole = !l || loader_samples(l) >= batch * ranks_count(s->comm), full = whole || (mode == PLAN_TRAIN && ranks_many(s->comm));
+	bool whole = !l || loader_samples(l) >= batch * ranks_count(s->comm);
+	bool full = whole || leaves || (mode == PLAN_TRAIN && ranks_many(s->comm));
+	rest = leaves ? leaves_rest(s->config, rest) : rest;
 	if (full)
 		TRY(session_plan_batch(s, &plans[0], mode, batch));
 	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) || (whole && mode == PLAN_TRAIN && late_wanted(s)))
@@ -325,7 +331,7 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 static int check_samples(const struct session *s)
 {
 	const struct data_config *d = &s->config->data;
-	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX, batch = s->config->train.batch_size * ranks_count(s->comm);
+	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX, batch = config_rank_batch(s->config) * ranks_count(s->comm);
 	if (n == 0 || (!d->keep_short_batch && n < batch))
 		return ERR(E_CONFIG, &d->train.loc[0], "%lld training samples are less than one batch of %lld",
 		           (long long)n, (long long)batch);
@@ -398,6 +404,8 @@ static int open_device(struct session *s, const struct session_options *o)
 	s->dev->deterministic = c->precision.deterministic;
 	s->wisdom = ranks_first(s->comm) ? o->wisdom : NULL;
 	TRY(engines_open(s->dev, s->comm, o->wisdom));
+	s->dev->any_threads = c->parallel.reproducible;
+	TRY(leaves_check_ranks(c, s->dev));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
 	int rc = device_set_compute(s->dev, config_compute(c), c->precision.allow_emulation);
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
@@ -420,7 +428,7 @@ static int open_loaders(struct session *s, const struct session_options *o)
 static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
-	TRY(ranks_agree(c, config_share_batch(s->config, ranks_count(c)), "sharing the batch"));
+	TRY(ranks_agree(c, config_share_batch(s->config, leaves_ranks(s->config, c, o->ranks)), "sharing the batch"));
 	double start = io_seconds();
 	TRY(ranks_agree(c, open_data(s, o), "opening the data"));
 	trace_mark(TRACE_RUN, "data", start);

@@ -17,7 +17,7 @@
 /* Samples of all ranks in a micro-batch; what positions count. */
 static int64_t global_batch(const struct session *s)
 {
-	return s->config->train.batch_size * ranks_count(s->comm);
+	return config_rank_batch(s->config) * ranks_count(s->comm);
 }
 
 static int collect(struct session *s, struct arena *a, const struct ckpt_tensor **out, int *n)
@@ -170,7 +170,7 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 {
 	double at, size, ranks = 1;
 	char text[32];
-	int64_t now = global_batch(s), step = now * s->config->train.accumulate, samples;
+	int64_t now = global_batch(s), step = now * config_step_batches(s->config), samples;
 	TRY(number(v, "batch", &at));
 	TRY(number(v, "batch_size", &size));
 	if (ckpt_version_scalar(v, "ranks"))
@@ -179,7 +179,7 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 		return ERR(E_DATA, NULL, "checkpoint '%s' is of batch %g, of %g samples each, of an epoch of %" PRId64 " samples",
 		           ckpt_version_id(v), at, size, loader_samples(s->train));
 	snprintf(text, sizeof text, "%" PRId64, now);
-	if ((int64_t)ranks == ranks_count(s->comm) || (int64_t)size != (int64_t)ranks * s->config->train.batch_size)
+	if ((int64_t)ranks == ranks_count(s->comm) || (int64_t)size != (int64_t)ranks * config_rank_batch(s->config))
 		TRY(check_scalar(v, "batch_size", text, "batch size"));
 	samples = (int64_t)at * (int64_t)size;
 	*batch = samples / now;

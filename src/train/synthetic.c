@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/rng.h"
+#include "train/leaves.h"
+#include "train/ranks.h"
 
 #define BLOCKS 64    /* of random words at a time, four words each */
 
@@ -51,9 +53,12 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 {
 	const struct batch *b;
 	struct plan_step at = *step;
+	struct micros m;
+	at.leaves = ranks_count(s->comm);
 	if (s->train) {
 		TRY(loader_seek(s->train, 0, 0));
-		TRY(loader_next(s->train, &b));
+		TRY(micros_begin(&m, s->config, s->train, 1));
+		TRY(micros_next(&m, &b));
 		*used = session_plan(s->train_plan, b->n);
 		at.first = b->first;
 		at.absent = b->absent;

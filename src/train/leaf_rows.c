@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ranks' sums travel with the rank's place, since ranks need not stand in the order of their branches. */
+#include "train/leaf_rows.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "train/ranks.h"
+
+void leaf_rows_init(struct leaf_rows *r, int64_t leaves, int64_t n)
+{
+	*r = (struct leaf_rows){ leaves, n, mem_calloc((size_t)leaves * (size_t)n + 1, sizeof *r->v) };
+}
+
+void leaf_rows_release(struct leaf_rows *r)
+{
+	mem_free(r->v);
+}
+
+static void add(double *to, const double *from, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		to[i] += from[i];
+}
+
+void leaf_rows_add(struct leaf_rows *r, int64_t leaf, const double *row)
+{
+	add(r->v + leaf * r->n, row, r->n);
+}
+
+/* Rows of n numbers; the sum is in the first. */
+static void sum_tree(double *v, int64_t rows, int64_t n)
+{
+	for (int64_t apart = 1; apart < rows; apart *= 2)
+		for (int64_t i = 0; i + apart < rows; i += 2 * apart)
+			add(v + i * n, v + (i + apart) * n, n);
+}
+
+void leaf_rows_sum(struct leaf_rows *r, const struct run_config *c, struct comm *comm, double *row)
+{
+	int64_t n = r->n, ranks = ranks_count(comm), each = n + 1;
+	sum_tree(r->v, r->leaves, n);
+	memcpy(row, r->v, (size_t)n * sizeof *row);
+	if (!ranks_many(comm))
+		return;
+	double *mine = mem_calloc((size_t)each, sizeof *mine), *all = mem_calloc((size_t)(each * ranks), sizeof *all);
+	double *placed = mem_calloc((size_t)(n * ranks) + 1, sizeof *placed);
+	mine[0] = leaves_place(c, comm);
+	memcpy(mine + 1, row, (size_t)n * sizeof *row);
+	comm_all_gather(comm, mine, (size_t)each * sizeof *mine, all, "the sums of the evaluation");
+	for (int64_t i = 0; i < ranks; i++)
+		memcpy(placed + (int64_t)all[i * each] * n, all + i * each + 1, (size_t)n * sizeof *placed);
+	sum_tree(placed, ranks, n);
+	memcpy(row, placed, (size_t)n * sizeof *row);
+	mem_free(mine);
+	mem_free(all);
+	mem_free(placed);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A rank reads its share of a step as one batch, which is then cut into leaves; so the loader deals them out as it always does, but for
+ * the last step of an epoch: there the first ranks have whole branches, and the last ones what is left. */
+#include "train/leaves.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "train/ranks.h"
+#include "train/statistics.h"
+
+#define MOST (1 << 24)
+
+int leaves_check(const struct run_config *c)
+{
+	const struct train_section *t = &c->train;
+	int64_t all = t->global_batch_size, size = t->batch_size;
+	int team = 1, mark = err_count();
+	if (c->parallel.sync_batch_norm)
+		statistics_parse(c->parallel.sync_batch_norm, &team);
+	err_truncate(mark);              /* it is told elsewhere what is wrong with it */
+	if (team != 1)
+		return ERR(E_CONFIG, config_place(c, "parallel", "sync_batch_norm"), "with 'parallel.reproducible' statistics are those of a "
+		           "micro-batch, which is the same on any number of ranks; 'sync_batch_norm' depends on it");
+	if (c->precision.wire)
+		return ERR(E_CONFIG, config_place(c, "precision", "wire"), "with 'parallel.reproducible' gradients travel in f32: in 16 bits "
+		           "their sum depends on how many ranks round it");
+	if (all > 0 && size <= 0)
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "with 'parallel.reproducible' a global batch is cut into "
+		           "micro-batches that are the same on any number of ranks; give their 'batch_size' too");
+	if (all > 0 && all % size)
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a global batch of %" PRId64 " samples cannot be cut into "
+		           "micro-batches of %" PRId64, all, size);
+	return 0;
+}
+
+/* How many ranks can share n leaves: one alone, or as many as leave each a power of two. */
+static void list_counts(int64_t n, struct buf *out)
+{
+	int64_t least = n;
+	while (least % 2 == 0)
+		least /= 2;
+	buf_puts(out, "1");
+	for (int64_t k = least > 1 ? least : 2; k <= n; k *= 2)
+		buf_printf(out, "%s%" PRId64, 2 * k > n ? " or " : ", ", k);
+}
+
+static bool is_power_of_two(int64_t n)
+{
+	return n > 0 && (n & (n - 1)) == 0;
+}
+
+static int refuse(const struct run_config *c, int64_t all, int ranks)
+{
+	struct buf counts = BUF_INIT;
+	list_counts(all, &counts);
+	int rc = ERR(E_CONFIG, config_place(c, "parallel", "reproducible"), "a step of %" PRId64 " micro-batches of %" PRId64 " samples cannot be "
+	             "summed in one order by %d ranks; expected %s", all, c->train.batch_size, ranks, counts.data);
+	buf_release(&counts);
+	return rc;
+}
+
+int leaves_share(struct run_config *c, int ranks)
+{
+	const struct train_section *t = &c->train;
+	int64_t all = t->accumulate * (t->global_batch_size ? t->global_batch_size / t->batch_size : ranks), each = all / ranks;
+	if (!t->global_batch_size && ranks > 1 && !is_power_of_two(each))
+		return ERR(E_CONFIG, config_place(c, "train", "accumulate"), "with 'parallel.reproducible' each of several ranks has a power of two "
+		           "of micro-batches in a step, not %" PRId64, each);
+	if (ranks > 1 && (all % ranks || !is_power_of_two(each)))
+		return refuse(c, all, ranks);
+	if (each > MOST / t->batch_size)
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a rank would have %" PRId64 " micro-batches of %" PRId64
+		           " samples in a step; expected at most %d samples", each, t->batch_size, MOST);
+	c->leaves = (struct leaf_counts){ all, each };
+	return 0;
+}
+
+int leaves_ranks(const struct run_config *c, const struct comm *comm, int planned)
+{
+	bool imagined = c->parallel.reproducible && !ranks_many(comm) && planned > 1;
+	return imagined ? planned : ranks_count(comm);
+}
+
+int leaves_check_ranks(const struct run_config *c, const struct device *dev)
+{
+	const struct comm *comm = dev->comm;
+	const struct loc *at = config_place(c, "parallel", "reproducible");
+	if (!c->parallel.reproducible || !comm)
+		return 0;
+	if (dev->driver)
+		return ERR(E_UNAVAILABLE, at, "sums over several ranks have one order on 'device: cpu' only");
+	if (comm->hosts > 1 && (comm->local_size * comm->hosts != comm->size || !is_power_of_two(comm->local_size)))
+		return ERR(E_CONFIG, at, "this host has %d of %d ranks on %d hosts; with 'reproducible' each host must have the same number, a "
+		           "power of two", comm->local_size, comm->size, comm->hosts);
+	return 0;
+}
+
+int leaves_place(const struct run_config *c, const struct comm *comm)
+{
+	if (!comm)
+		return 0;
+	return c->leaves.all && comm->hosts > 1 ? comm->host * comm->local_size + comm->local_rank : comm->rank;
+}
+
+int64_t leaves_rest(const struct run_config *c, int64_t samples)
+{
+	return c->leaves.all ? samples % c->train.batch_size : samples;
+}
+
+/* --- a step --- */
+
+static int64_t leaves_of(int64_t samples, int64_t size)
+{
+	return (samples + size - 1) / size;
+}
+
+int micros_begin(struct micros *m, struct session *s, struct ahead *ahead, int64_t batches)
+{
+	const struct run_config *c = s->config;
+	struct loader *l = s->train;
+	*m = (struct micros){ .s = s, .ahead = ahead, .n = batches, .batches = batches };
+	if (!c->leaves.all)
+		return 0;
+	m->size = c->train.batch_size;
+	m->input = shape_count(loader_input_shape(l));
+	m->target = shape_count(loader_target_shape(l));
+	TRY(loader_next(l, &m->whole));
+	m->n = leaves_of(m->whole->n, m->size);
+	m->leaves = leaves_of(m->whole->all, m->size);
+	m->samples = m->whole->all;
+	return 0;
+}
+
+int micros_next(struct micros *m, const struct batch **b)
+{
+	if (!m->whole) {
+		TRY(ahead_next(m->ahead, m->s, b));
+		m->samples += (*b)->all;
+		return 0;
+	}
+	int64_t first = m->at++ * m->size, left = m->whole->n - first;
+	m->part = *m->whole;
+	m->part.n = left < m->size ? left : m->size;
+	m->part.first += first;
+	m->part.input += first * m->input;
+	m->part.target = (const char *)m->part.target + first * m->target * (int64_t)sizeof(float);
+	*b = &m->part;
+	return 0;
+}

@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# parallel.reproducible: one global batch gives the same bits on any number of ranks: weights, running statistics, moments, losses and
+# metrics, whatever the optimizer, precision, lag, grouping, hosts and threads; also where a run goes on on another number, and where
+# the last step of an epoch has fewer leaves than ranks. What cannot be so is refused.
+. "${DLX_SOURCE:?}/test/lib.sh"
+find_mpiexec
+coads_data
+export OMP_NUM_THREADS=1
+config=$DLX_SOURCE/test/train/tiny.yaml
+
+# run RANKS DIR SETTING...: on $config.
+run() {
+	n=$1
+	dir=$2
+	shift 2
+	expect 0 timeout 120 mpiexec -n "$n" "$train" --quiet --set parallel.reproducible=true --set run.dir="$dir" \
+		--set train.validate.epochs=0 "$@" "$config"
+}
+
+# told RUN: losses of its steps, and its validation.
+told() {
+	sed -n -e 's/.*"type": "step".*\("loss": [^,]*\),.*/\1/p' \
+		-e 's/.*"type": "validation".*\("loss": .*\)/\1/p' "$1/metrics.jsonl"
+}
+
+same() {
+	[ "$(newest_state "$1")" = "$(newest_state "$2")" ] || fail "$2: not the bits of $1"
+	[ -s "$1/metrics.jsonl" ] && [ "$(told "$1")" = "$(told "$2")" ] || {
+		told "$1"
+		told "$2"
+		fail "$2: not the losses and metrics of $1"
+	}
+}
+
+# alike NAME SETTING...: on the numbers of ranks in $counts.
+alike() {
+	name=$1
+	shift
+	first=
+	for n in $counts; do
+		run "$n" "runs/$name-$n" --set train.steps=4 "$@"
+		[ "$first" ] && same "$first" "runs/$name-$n"
+		first=${first:-runs/$name-$n}
+	done
+}
+
+# Eight samples in an epoch.
+eight="--set train.global_batch_size=8 --set train.batch_size=1"
+counts="1 2 4 8"
+alike base $eight
+first_losses=$(told runs/base-1)
+[ "$(echo "$first_losses" | sort -u | wc -l)" -eq 5 ] || fail "not four losses and a validation: $first_losses"
+counts="1 2 4"
+alike adam $eight --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
+	--set train.clip_norm=0.3
+alike lamb $eight --set 'optimizer={type: lamb, learning_rate: 0.01}' --set parallel.grouping=size:4KiB \
+	--set precision.compute=bf16 --set precision.allow_emulation=true --set precision.loss_scale=dynamic
+# Micro-batches of three, two of them and a short one of two; two of the global batches in a step.
+alike lars --set train.global_batch_size=6 --set train.batch_size=3 --set train.accumulate=2 --set parallel.grouping=count:2 \
+	--set 'optimizer={type: sgd, learning_rate: 0.05, momentum: 0.9, trust: {type: lars, eta: 0.02}}' --set parallel.gradient_lag=1
+# One leaf and a piece of another: the other ranks have none.
+alike absent --set train.global_batch_size=20 --set train.batch_size=5 \
+	--set 'optimizer={type: rmsprop, learning_rate: 0.002, average: {decay: 0.9}}'
+# Steps of six leaves and of two.
+counts="1 3 6"
+alike six --set train.global_batch_size=6 --set train.batch_size=1
+
+# Hosts, each of two ranks, and of one.
+for hosts in 1 2; do
+	export DLX_RANKS_PER_HOST=$hosts
+	run 4 runs/hosts-$hosts --set train.steps=4 $eight
+	unset DLX_RANKS_PER_HOST
+	same runs/base-1 runs/hosts-$hosts
+done
+
+# Threads, and memory for half of what is kept: nothing changes.
+OMP_NUM_THREADS=3 run 1 runs/threads --set train.steps=4 $eight
+same runs/base-1 runs/threads
+expect 0 timeout 120 mpiexec -n 1 env OMP_NUM_THREADS=2 "$train" --quiet --set parallel.reproducible=true --set run.dir=runs/uneven \
+	--set train.validate.epochs=0 --set train.steps=4 $eight "$config" : -n 1 env OMP_NUM_THREADS=1 "$train" --quiet \
+	--set parallel.reproducible=true --set run.dir=runs/uneven --set train.validate.epochs=0 --set train.steps=4 $eight "$config"
+same runs/base-1 runs/uneven
+
+# Two ranks, then four, then one.
+for lag in 0 1; do
+	set -- $eight --set parallel.gradient_lag=$lag
+	run 2 runs/moved-$lag --set train.steps=1 "$@"
+	run 4 runs/moved-$lag --set train.steps=3 "$@" --resume
+	run 1 runs/moved-$lag --set train.steps=4 "$@" --resume
+done
+[ "$(newest_state runs/moved-0)" = "$(newest_state runs/base-1)" ] || fail "2, 4, 1 ranks: not the bits of one"
+run 1 runs/lag-1 --set train.steps=4 $eight --set parallel.gradient_lag=1
+[ "$(newest_state runs/moved-1)" = "$(newest_state runs/lag-1)" ] || fail "2, 4, 1 ranks with a lag: not the bits of one"
+
+# The bits are those of this order, not of any: without it they differ. And the key matters at all.
+expect 0 "$train" --quiet --set run.dir=runs/plain --set train.validate.epochs=0 --set train.steps=4 --set train.batch_size=1 \
+	--set train.accumulate=8 "$config"
+[ "$(newest_state runs/plain)" != "$(newest_state runs/base-1)" ] || fail "reproducible changes nothing"
+
+# The same metrics by --evaluate.
+expect 0 "$train" --set parallel.reproducible=true --set run.dir=runs/base-1 $eight --evaluate "$config"
+cp out evaluate.1
+expect 0 timeout 120 mpiexec -n 4 "$train" --set parallel.reproducible=true --set run.dir=runs/base-1 $eight --evaluate "$config"
+sed 's/"seconds": [^,}]*//' evaluate.1 >one
+sed 's/"seconds": [^,}]*//' out >four
+cmp one four || fail "--evaluate on 4 ranks: other digits"
+
+# refused RANKS STATUS TEXT SETTING...
+refused() {
+	n=$1
+	status=$2
+	text=$3
+	shift 3
+	expect "$status" timeout 120 mpiexec -n "$n" "$train" --quiet --set parallel.reproducible=true --set run.dir=runs/refused "$@" "$config"
+	says err "$text"
+}
+refused 3 78 "a step of 8 micro-batches of 1 samples cannot be summed in one order by 3 ranks; expected 1, 2, 4 or 8" $eight
+refused 2 78 "expected 1, 3 or 6" --set train.global_batch_size=6 --set train.batch_size=1
+refused 2 78 "a power of two of micro-batches in a step, not 3" --set train.batch_size=1 --set train.accumulate=3
+refused 1 78 "cannot be cut into micro-batches of 3" --set train.global_batch_size=8 --set train.batch_size=3
+refused 1 78 "give their 'batch_size' too" --set train.global_batch_size=8 --set train.batch_size=null
+refused 1 78 "gradients travel in f32" $eight --set precision.wire=bf16
+DLX_RANKS_PER_HOST=3 refused 4 78 "each host must have the same number, a power of two" $eight
+pass
