@@ -70,7 +70,7 @@ static int run_leaves(struct session *s, double **values, struct leaf_rows *rows
 	struct micros m;
 	const struct batch *b;
 	int64_t n;
-	TRY(micros_begin(&m, s->config, s->validation, 1));
+	TRY(micros_begin(&m, s, s->validation, NULL, 1));
 	for (int64_t i = 0; i < m.n && !m.whole->absent; i++) {
 		row[0] = row[1] = 0;
 		metrics_reset(pooled(s));

@@ -118,11 +118,10 @@ static int64_t leaves_of(int64_t samples, int64_t size)
 	return (samples + size - 1) / size;
 }
 
-int micros_begin(struct micros *m, struct session *s, struct ahead *ahead, int64_t batches)
+int micros_begin(struct micros *m, struct session *s, struct loader *l, struct ahead *ahead, int64_t batches)
 {
 	const struct run_config *c = s->config;
-	struct loader *l = s->train;
-	*m = (struct micros){ .s = s, .ahead = ahead, .n = batches, .batches = batches };
+	*m = (struct micros){ .s = s, .loader = l, .ahead = ahead, .n = batches, .batches = batches };
 	if (!c->leaves.all)
 		return 0;
 	m->size = c->train.batch_size;
@@ -138,7 +137,7 @@ int micros_begin(struct micros *m, struct session *s, struct ahead *ahead, int64
 int micros_next(struct micros *m, const struct batch **b)
 {
 	if (!m->whole) {
-		TRY(ahead_next(m->ahead, m->s, b));
+		TRY(m->ahead ? ahead_next(m->ahead, m->s, b) : loader_next(m->loader, b));
 		m->samples += (*b)->all;
 		return 0;
 	}

@@ -137,7 +137,7 @@ static int step(struct loop *l, double *loss, int64_t *samples)
 {
 	struct micros m;
 	struct plan_result r;
-	TRY(micros_begin(&m, l->s, &l->ahead, batches_of_step(l)));
+	TRY(micros_begin(&m, l->s, l->s->train, &l->ahead, batches_of_step(l)));
 	struct clock next = after(l, m.batches);
 	for (int64_t i = 0; i < m.n; i++) {
 		const struct batch *b;

@@ -57,7 +57,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 	at.leaves = ranks_count(s->comm);
 	if (s->train) {
 		TRY(loader_seek(s->train, 0, 0));
-		TRY(micros_begin(&m, s->config, s->train, 1));
+		TRY(micros_begin(&m, s, s->train, NULL, 1));
 		TRY(micros_next(&m, &b));
 		*used = session_plan(s->train_plan, b->n);
 		at.first = b->first;
