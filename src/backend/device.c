@@ -20,33 +20,13 @@
 #include "base/mem.h"
 
 #ifdef _OPENMP
-/* A positive number in the environment, or 0. */
-static int number_from(const char *name)
-{
-	const char *text = getenv(name);
-	long n = text ? strtol(text, NULL, 10) : 0;
-	return n > 0 && n < INT32_MAX ? (int)n : 0;
-}
-
-static int share_of(int processors)
-{
-	int n = processors / host_sharers();
-	return processors && n == 0 ? 1 : n;
-}
-
-/* What OMP_NUM_THREADS says; else the processors this process may run on, or its share of them where other ranks run there, and no
- * more than its control group or the job's share of a host (srun does not bind by itself everywhere) allows. */
+/* What OMP_NUM_THREADS says; else a thread for each processor that is this process's own. */
 static int thread_count(void)
 {
-	const int limit[] = { share_of(host_processor_quota()), number_from("SLURM_CPUS_PER_TASK") };
-	int n = share_of(omp_get_num_procs());
 	if (getenv("OMP_NUM_THREADS"))
 		return omp_get_max_threads();
-	for (int i = 0; i < 2; i++)
-		if (limit[i] && limit[i] < n)
-			n = limit[i];
-	omp_set_num_threads(n);
-	return n;
+	omp_set_num_threads(host_processors());
+	return host_processors();
 }
 #else
 static int thread_count(void)

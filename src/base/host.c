@@ -6,9 +6,11 @@
 #include "base/host.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static FILE *open_file(const char *path)
 {
@@ -153,6 +155,30 @@ int host_processor_quota(void)
 	if (f)
 		fclose(f);
 	return least > INT32_MAX ? 0 : (int)least;
+}
+
+static int allowed(void)
+{
+	static int n;
+	cpu_set_t set;
+	if (n == 0)
+		n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+	return n;
+}
+
+/* A job's share of a host: srun does not bind by itself everywhere. */
+static int64_t job_share(void)
+{
+	const char *text = getenv("SLURM_CPUS_PER_TASK");
+	long n = text ? strtol(text, NULL, 10) : 0;
+	return n > 0 && n < INT32_MAX ? n : 0;
+}
+
+int host_processors(void)
+{
+	int64_t n = less(allowed(), host_processor_quota()) / sharers;
+	n = less(n ? n : 1, job_share());
+	return n > 0 ? (int)n : 1;
 }
 
 static int64_t available(void)

@@ -15,6 +15,10 @@ int64_t host_memory(const char **by);
  * More threads than that would stand still together for the rest of each period. */
 int host_processor_quota(void);
 
+/* Processors that are this process's own: those it may run on, or its quota or SLURM_CPUS_PER_TASK where that is less, shared with
+ * whom it shares them; at least 1. What it may run on is what it might at the first call, before threads are bound. */
+int host_processors(void);
+
 /* How many processes of this run, this one included, use the very same processors: each takes its share. 1 unless told. */
 void host_share(int processes);
 int host_sharers(void);

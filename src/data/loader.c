@@ -34,7 +34,7 @@ const struct field data_fields[] = {
 	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
 	           "the last batch of an epoch may have fewer samples; false: training leaves it out"),
-	FIELD_INT(struct data_config, threads, "2", 1, 256, "background threads that decode samples"),
+	FIELD_INT(struct data_config, threads, "2", 1, 256, "background threads that decode samples; no more than the rank has processors"),
 	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
 	FIELD_END
 };
@@ -338,6 +338,19 @@ static int make_slots(struct loader *l)
 	return 0;
 }
 
+/* Beside threads that compute on the same processors, more would only take turns. */
+static int decode_threads(const struct loader_options *o)
+{
+	const int wanted = (int)o->config->threads;
+
+	return o->processors && o->processors < wanted ? o->processors : wanted;
+}
+
+int loader_threads(const struct loader *l)
+{
+	return l->nworkers;
+}
+
 static void make_workers(struct loader *l, int n)
 {
 	l->nworkers = n;
@@ -362,11 +375,11 @@ static int build(struct loader *l, const struct loader_options *o)
 	l->target_count = shape_count(transform_target_shape(l->chain));
 	TRY(check_sizes(l));
 	TRY(make_slots(l));
-	make_workers(l, (int)o->config->threads);
+	make_workers(l, decode_threads(o));
 	l->order = mem_calloc((size_t)l->samples, sizeof(*l->order));
 	for (int64_t i = 0; i < l->samples; i++)
 		l->order[i] = i;
-	l->pool = pool_new((int)o->config->threads, (int)(l->nslots * l->batch_size));
+	l->pool = pool_new(l->nworkers, (int)(l->nslots * l->batch_size));
 	if (!l->pool)
 		return err_context(E_UNAVAILABLE, "starting the decode threads");
 	/* The first evaluation is a while off. */

@@ -87,6 +87,7 @@ struct loader_options {
 	 * so that it is cut at the same places for any number of ranks; and a rank that has nothing is given this many
 	 * samples (fewer if there are no more), not one. */
 	int64_t leaf;
+	int processors;                /* no more decode threads than these; 0: as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
 	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained
 	 * with must also be what it is validated with: the training set belongs here for every loader
@@ -116,6 +117,7 @@ static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
  * epoch at once, another one when it is asked. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
 void loader_free(struct loader *l);
+int loader_threads(const struct loader *l);                     /* that decode */
 /* Shapes of one sample after the transforms. */
 const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);

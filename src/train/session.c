@@ -70,7 +70,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
 		.rank = leaves_place(s->config, s->comm), .ranks = ranks_count(s->comm),
 		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
-		.statistics = s->train_set,
+		.processors = host_processors(), .statistics = s->train_set,
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32 };
 	return loader_new(out, set, &o);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +105,27 @@ static void processors(void **state)
 	assert_int_equal(host_processor_quota(), 2);
 }
 
+/* Of those that it may run on, each of several processes has its share, and one at least. */
+static void own_processors(void **state)
+{
+	cpu_set_t set;
+	assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+	const int all = CPU_COUNT(&set);
+	unsetenv("SLURM_CPUS_PER_TASK");
+	assert_int_equal(host_processors(), all);
+	host_share(2);
+	assert_int_equal(host_processors(), all > 1 ? all / 2 : 1);
+	host_share(1);
+	file("/proc/self/cgroup", "0::/a/b\n");
+	file("/sys/fs/cgroup/a/b/cpu.max", "100000 100000\n");
+	assert_int_equal(host_processors(), 1);
+	file("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+	setenv("SLURM_CPUS_PER_TASK", "1", 1);
+	assert_int_equal(host_processors(), 1);
+	unsetenv("SLURM_CPUS_PER_TASK");
+	assert_int_equal(host_processors(), all);
+}
+
 static void processors_version_1(void **state)
 {
 	file("/proc/self/cgroup", "9:memory:/job\n5:cpuset:/job\n4:cpu,cpuacct:/job/7\n");
@@ -124,6 +146,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(version_1, start, end),
 		cmocka_unit_test_setup_teardown(container, start, end),
 		cmocka_unit_test_setup_teardown(processors, start, end),
+		cmocka_unit_test_setup_teardown(own_processors, start, end),
 		cmocka_unit_test_setup_teardown(processors_version_1, start, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,30 @@ static void test_same_for_any_threads(void **state)
 	dataset_free(d);
 }
 
+/* Ranks that share a host do not each start as many as the config says. */
+static void test_threads(void **state)
+{
+	static const struct {
+		int64_t wanted;
+		int processors, threads;
+	} t[] = { { 4, 0, 4 }, { 4, 1, 1 }, { 4, 3, 3 }, { 2, 8, 2 } };
+	struct dataset *d = fixture_open(files, 2);
+
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		const struct data_config c = {.keep_short_batch = true, .threads = t[i].wanted, .prefetch = 2};
+		const struct loader_options o = {.config = &c, .training = true, .seed = 5, .batch_size = 3,
+		                                 .target_dtype = DTYPE_I32, .processors = t[i].processors};
+		const struct batch *b;
+		struct loader *l;
+		assert_int_equal(loader_new(&l, d, &o), 0);
+		assert_int_equal(loader_threads(l), t[i].threads);
+		for (int k = 0; k < 9; k++)
+			assert_int_equal(loader_next(l, &b), 0);
+		loader_free(l);
+	}
+	dataset_free(d);
+}
+
 static void test_seek(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
@@ -465,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_validation_order),
 		cmocka_unit_test(test_training_order),
 		cmocka_unit_test(test_same_for_any_threads),
+		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_steady_state_allocates_nothing),
 		cmocka_unit_test(test_training_statistics),
