@@ -25,6 +25,11 @@ expect 0 packed/check -o results steps train
 grep -q '^steps  *passed' results/summary.txt || fail "the steps did not pass"
 expect 0 packed/check -o results steps
 grep -q 'steps: passed before' out || fail "a part that passed is run again"
+if "$DLX_BUILD/test/gpu/train_emulated" --version | grep -q NCCL; then
+	DLX_CHECK_BENCH_STEPS=1 DLX_CHECK_GPUS=2 DLX_EMULATE_GPUS=0,1 expect 0 packed/check -o results ranks
+	grep -q '^ranks  *passed' results/summary.txt || fail "the ranks did not pass"
+	tail -n 1 results/ranks.log | grep -q '^one rank' || fail "no word on how many ranks there were"
+fi
 # A part that fails is told.
 DLX_CHECK_STEPS=nonsense expect 1 packed/check -f -o results steps
 pass
