@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "op/all_reduce.h"
 #include "train/statistics.h"
+#include "train/statistics.h"
 
 static const struct node *start_of(const struct plan *p, int group)
 {
@@ -22,21 +23,41 @@ static const struct node *start_of(const struct plan *p, int group)
 	return NULL;
 }
 
-/* Sums of a step on every rank: of gradients, of the loss, of whatever else the graph has. */
-static int sums(const struct graph *g)
+static bool is_start(const struct node *n)
 {
-	int n = 0;
+	return strcmp(n->op->name, "all_reduce_start") == 0;
+}
+
+/* Those of batch normalisation are made in each micro-batch. */
+static int statistics(const struct session *s, const struct graph *g)
+{
+	int64_t bytes;
+	return statistics_count(g, &bytes) * (int)s->config->train.accumulate;
+}
+
+/* Sums of a step on every rank: of gradients, of the loss, of batch statistics. */
+static int sums(const struct session *s, const struct graph *g)
+{
+	int n = statistics(s, g);
 	for (int i = 0; i < g->nnode; i++)
-		n += strcmp(g->node[i]->op->name, "all_reduce_start") == 0;
+		n += is_start(g->node[i]);
 	return n;
+}
+
+/* Whether the ranks that normalise together with rank 0 are on several hosts. */
+static bool team_is_apart(const struct session *s)
+{
+	int team, ranks = s->grid.ranks;
+	return s->grid.hosts > 1 && statistics_team(s->config, ranks, &team) == 0 &&
+	       (s->grid.host[0].n < team || s->grid.host[0].rank[team - 1] != team - 1);
 }
 
 /* Of a step, by the first rank of a host. */
 static int messages(const struct session *s, const struct graph *g)
 {
-	int n = 0;
+	int n = team_is_apart(s) ? statistics(s, g) : 0;
 	for (int i = 0; i < g->nnode; i++)
-		if (strcmp(g->node[i]->op->name, "all_reduce_start") == 0)
+		if (is_start(g->node[i]))
 			n += rank_grid_messages(&s->grid, s->config->leaves.all ||
 			                        ((const struct all_reduce_attr *)g->node[i]->attr)->wire != 0);
 	return n;
@@ -47,7 +68,7 @@ static void describe_grid(const struct session *s, const struct graph *g, struct
 	const struct rank_grid *grid = &s->grid;
 	buf_puts(out, "grid          ");
 	rank_grid_text(grid, out);
-	buf_printf(out, "\nsums          %d a step, in each host in shared memory", sums(g));
+	buf_printf(out, "\nsums          %d a step, in each host in shared memory", sums(s, g));
 	if (grid->hosts > 1 && grid->shards > 1)
 		buf_printf(out, ", then between hosts in %d shards,\n              each by the ranks of one place; %d messages a step",
 		           grid->shards, messages(s, g));
@@ -148,7 +169,7 @@ void describe_ranks_json(const struct session *s, const struct plan *p, struct b
 {
 	buf_puts(out, " \"ranks\": ");
 	rank_grid_json(&s->grid, out);
-	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"batch_statistics\": ", sums(p->g), messages(s, p->g));
+	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"batch_statistics\": ", sums(s, p->g), messages(s, p->g));
 	statistics_json(s, p, out);
 	buf_puts(out, ",\n \"groups\": ");
 	groups_json(p, out);

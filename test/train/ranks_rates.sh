@@ -27,7 +27,7 @@ done
 
 # value KEY FILE: of a number in a line of JSON.
 value() {
-	sed -n "s/.*\"$1\": \([-0-9.e]*\)[,}].*/\1/p" "$2"
+	sed -n "s/.*\"$1\": \([-0-9.e]*\)[,}].*/\1/p" "$2" | head -n 1
 }
 holds() {
 	awk "BEGIN { exit !($1) }" || fail "$2: $1"
@@ -61,6 +61,8 @@ says out 'of own work in a step of'
 holds "($(value efficiency rates) + $(value exposed rates) - 1) ^ 2 < 1e-12" efficiency
 runs hosts 2 4 "$@"
 runs wire 2 4 "$@" --set precision.wire=bf16 --set parallel.grouping=none
+runs statistics 2 4 "$@" --set parallel.sync_batch_norm=true
+runs teams 2 4 "$@" --set parallel.sync_batch_norm=2 --set train.accumulate=2
 runs lag 1 3 "$@" --set parallel.gradient_lag=1 --set parallel.grouping=count:3
 # With one, it is that: a batch of 1 at 2 samples/s is half a second.
 runs given 1 2 "$@" --set report.one_rank=2
