@@ -109,7 +109,7 @@ static void statistics_json(const struct session *s, const struct plan *p, struc
 	int64_t bytes, n;
 	double seconds;
 	n = statistics_of(s, p, &bytes, &seconds);
-	buf_printf(out, "{\"ranks\": %d, \"sums\": %" PRId64 ", \"bytes\": %" PRId64 "}", n ? s->ranks.team : 1, n, bytes);
+	buf_printf(out, "{\"ranks\": %d, \"reductions\": %" PRId64 ", \"bytes\": %" PRId64 "}", n ? s->ranks.team : 1, n, bytes);
 }
 
 static int64_t step_samples(const struct session *s, const struct plan *p)

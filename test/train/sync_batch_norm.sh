@@ -52,6 +52,12 @@ all half "1 2" 0.1 --set train.global_batch_size=4 --set precision.compute=bf16 
 all double "1 3" 1e-7 --set train.global_batch_size=6 --set device=reference --set train.steps=3
 all double-micro "1 2" 1e-7 --set train.global_batch_size=2 --set train.accumulate=3 --set device=reference --set train.steps=2
 
+# One step, by its files: gradients of scales and shifts are not summed twice.
+for n in 1 2 3; do
+	expect 0 timeout 60 mpiexec -n $n "$train" --set $sync=true $base --set train.global_batch_size=6 --dump-step step-$n "$config"
+	close step-1/gradients.safetensors step-$n/gradients.safetensors 1e-5
+done
+
 # Without it ranks have something else, and on one rank it is nothing.
 run 2 runs/local --set train.global_batch_size=4
 differ runs/four-1.safetensors runs/local.safetensors 1e-3
@@ -113,10 +119,10 @@ close runs/whole.safetensors runs/moved.safetensors 5e-5
 expect 0 "$train" --plan --ranks=4 $base --set train.global_batch_size=4 --set train.accumulate=3 --set $sync=2 "$config"
 says out "batch norm    statistics of each 2 ranks: 30 sums more, 5.86 KiB"
 expect 0 "$train" --plan=json --ranks=4 $base --set train.global_batch_size=4 --set $sync=true "$config"
-says out '"batch_statistics": {"ranks": 4, "sums": 10, "bytes": 2000}'
+says out '"batch_statistics": {"ranks": 4, "reductions": 10, "bytes": 2000}'
 says out '"sync_batch_norm": true'
 expect 0 "$train" --plan=json $base --set train.global_batch_size=4 --set $sync=true "$config"
-says out '"batch_statistics": {"ranks": 1, "sums": 0, "bytes": 0}'
+says out '"batch_statistics": {"ranks": 1, "reductions": 0, "bytes": 0}'
 expect 78 timeout 60 mpiexec -n 3 "$train" --set $sync=2 "$config"
 says err "3 ranks cannot be divided into groups of 2, which 'sync_batch_norm' asks for"
 for bad in 0 -1 some 1.5 '[2]'; do
