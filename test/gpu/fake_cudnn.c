@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/types.h"
 
-void emulate_submit(void (*work)(void *), void *argument);
+void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
 void emulate_spend(double us);
 
 #define MAGIC 0x6475446e
@@ -44,10 +44,10 @@ struct cudnnBackendDescriptor_fake {
 };
 typedef struct cudnnBackendDescriptor_fake fake;
 
-static struct cudnnContext {
+struct cudnnContext {
 	int open;
 	cudaStream_t stream;
-} context;
+};
 
 static cudnnStatus_t refuse(const char *fmt, ...)
 {
@@ -324,7 +324,8 @@ static cudnnStatus_t check_graph(const fake *graph)
 	fake *all[MAXTENSORS], *t[3];
 	int nop, n = graph_tensors(graph, all);
 	fake *const *op = operations(graph, &nop);
-	if (*(cudnnHandle_t *)find(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE)->value != &context || !context.open)
+	const cudnnHandle_t h = *(cudnnHandle_t *)find(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE)->value;
+	if (!h || h->open != 1)
 		return refuse("a handle that is not open");
 	for (int i = 0; i < n; i++) {
 		int made = 0, read = 0;
@@ -575,7 +576,7 @@ static void run_operation(const fake *op, struct values *v, int n)
 	elementwise(op, x, values_of(v, n, x)->v, b, b ? values_of(v, n, b)->v : NULL, y, values_of(v, n, y)->v);
 }
 
-static void execute(void *argument)
+static int execute(void *argument)
 {
 	const struct job *j = argument;
 	fake *all[MAXTENSORS], *t[3];
@@ -601,20 +602,22 @@ static void execute(void *argument)
 	}
 	for (int i = 0; i < n; i++)
 		mem_free(v[i].v);
+	return 1;
 }
 
 /* --- the interface --- */
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t *h)
 {
-	context.open++;
-	*h = &context;
+	*h = mem_calloc(1, sizeof **h);
+	(*h)->open = 1;
 	return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t h)
 {
-	h->open--;
+	h->open = 0;
+	mem_free(h);
 	return CUDNN_STATUS_SUCCESS;
 }
 
@@ -727,7 +730,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendA
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan_, cudnnBackendDescriptor_t pack_)
 {
 	const fake *plan = plan_, *pack = pack_;
-	if (h != &context || !plan || !plan->final || !pack || !pack->final)
+	if (!h || h->open != 1 || !plan || !plan->final || !pack || !pack->final)
 		return refuse("execution of what is not finalized");
 	const fake *config = named(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG), *graph = *(fake **)config->attr[0].value;
 	const struct attribute *id = find(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
@@ -751,6 +754,6 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 	if (outside != j->n || !j->ws || (uintptr_t)j->ws % 16)
 		return refuse("%d pointers for %d tensors, or no workspace", j->n, outside);
 	emulate_spend(engines[config->engine].us);
-	emulate_submit(execute, j);
+	emulate_submit_waiting(h->stream, execute, j);
 	return CUDNN_STATUS_SUCCESS;
 }

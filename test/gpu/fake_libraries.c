@@ -8,11 +8,12 @@
 #include <cudnn.h>
 
 #include "backend/cublas.h"
+#include "backend/cuda.h"
 #include "base/err.h"
 #include "base/library.h"
 #include "base/mem.h"
 
-void emulate_submit(void (*work)(void *), void *argument);
+void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
 
 #define WORKSPACE 4096        /* every plan asks for some and fills it, so that booking it is tested too */
 
@@ -55,12 +56,12 @@ void cublas_close(void *handle)
 }
 
 struct cublas_plan {
+	struct device *dev;
 	struct cublas_matmul m;
 };
 
 int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit)
 {
-	(void)d;
 	if ((m->a_stride[0] != 1 && m->a_stride[1] != 1) || (m->b_stride[0] != 1 && m->b_stride[1] != 1) ||
 	    m->c_stride[1] != 1 || ws_limit < WORKSPACE)
 		return ERR(E_UNSUPPORTED, NULL, "strides that cuBLAS cannot take");
@@ -68,6 +69,7 @@ int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct c
 		return ERR(E_UNSUPPORTED, NULL, "types that cuBLAS cannot take");
 	*out = mem_alloc(sizeof **out);
 	(*out)->m = *m;
+	(*out)->dev = d;
 	return 0;
 }
 
@@ -84,7 +86,7 @@ struct matmul_job {
 	void *c, *ws;
 };
 
-static void multiply(void *argument)
+static int multiply(void *argument)
 {
 	const struct matmul_job *j = argument;
 	const struct cublas_matmul *m = &j->m;
@@ -98,13 +100,14 @@ static void multiply(void *argument)
 			dtype_convert(m->c_type, (char *)j->c + dtype_size(m->c_type) * (size_t)(r * m->c_stride[0] + c),
 			              DTYPE_F64, &sum, 1);
 		}
+	return 1;
 }
 
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws)
 {
 	struct matmul_job *j = mem_alloc(sizeof *j);
 	*j = (struct matmul_job){ p->m, a, b, bias, c, ws };
-	emulate_submit(multiply, j);
+	emulate_submit_waiting(cuda_stream(p->dev), multiply, j);
 	return 0;
 }
 
