@@ -75,7 +75,7 @@ for hosts in 1 2; do
 	same runs/base-1 runs/hosts-$hosts
 done
 
-# Threads, and memory for half of what is kept: nothing changes.
+# Other numbers of threads, also one of a rank alone, change nothing.
 OMP_NUM_THREADS=3 run 1 runs/threads --set train.steps=4 $eight
 same runs/base-1 runs/threads
 expect 0 timeout 120 mpiexec -n 1 env OMP_NUM_THREADS=2 "$train" --quiet --set parallel.reproducible=true --set run.dir=runs/uneven \
