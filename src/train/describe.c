@@ -301,6 +301,26 @@ static void describe_place(const struct graph *g, tid t, char offset[24], char b
 	snprintf(bytes, 24, "%" PRId64, graph_t(g, t)->bytes);
 }
 
+/* Why there is a reorder: who reads it so, and who else has the tensor otherwise. */
+static void describe_reorder(const struct graph *g, const struct node *n, struct buf *out)
+{
+	const struct node *reader = NULL;
+	for (int i = n->id + 1; i < g->nnode && !reader; i++)
+		for (int k = 0; k < g->node[i]->nin; k++)
+			if (g->node[i]->in[k] == n->out[0])
+				reader = g->node[i];
+	if (reader)
+		buf_printf(out, " for %s %d", reader->op->name, reader->id);
+	nid made = graph_t(g, n->in[0])->producer;
+	enum role role = graph_t(g, graph_root(g, n->in[0]))->role;
+	if (role == ROLE_PARAM)
+		buf_puts(out, ", other kernels have the parameter otherwise");
+	else if (role == ROLE_INPUT)
+		buf_puts(out, ", of an input");
+	else if (made != NONE)
+		buf_printf(out, ", made otherwise by %s %d", g->node[made]->op->name, made);
+}
+
 static void describe_kernels(const struct plan *p, struct buf *out)
 {
 	static const char *const phases[] = { "forward", "backward", "update" };
@@ -316,9 +336,12 @@ static void describe_kernels(const struct plan *p, struct buf *out)
 			describe_place(p->g, n->out[0], offset, bytes);
 		}
 		const char *impl = exec_impl(p->exec, i);
-		buf_printf(out, "%5d  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10.4f  %s\n", i, phases[n->phase],
+		buf_printf(out, "%5d  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10.4f  %s", i, phases[n->phase],
 		           n->op->name, n->name ? n->name : "", shape, layout, offset, bytes,
 		           op_cost(p->g, n).flops / 1e9, impl ? impl : "");
+		if (strcmp(n->op->name, "reorder") == 0)
+			describe_reorder(p->g, n, out);
+		buf_putc(out, '\n');
 	}
 }
 

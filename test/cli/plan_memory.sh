@@ -23,6 +23,10 @@ expect 0 "$train" --plan --set 'model.input.size=[64, 64]' "$config"
 says out 'computed again     memory of a step'
 says out 'to the least'
 says out 'largest batch'
+# Every tensor that is reordered in a step says why, and by which node it is read.
+grep -q ' reorder ' out || fail 'no reorder at all'
+! grep ' reorder ' out | grep -v -E ' for [a-z_]+ [0-9]+, (other kernels have the parameter otherwise|of an input|made otherwise by [a-z_]+ [0-9]+)$' ||
+	fail 'a reorder without a reason'
 
 plan
 says out '"peak_node": "'
