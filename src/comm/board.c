@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
 int64_t board_now(void)
 {
 	struct timespec t;
@@ -128,4 +130,24 @@ const char *board_who(const struct board *b, int local, char *buf, size_t n)
 	snprintf(buf, n, "rank %d (host %s, process %" PRId64 "%s)", b->rank[local], b->host,
 	         atomic_load(&b->seat[local].pid), text[board_state(b, local)]);
 	return buf;
+}
+
+static int64_t *remembered;
+static int nremembered;
+
+void board_remember(const struct board *b)
+{
+	mem_free(remembered);
+	remembered = mem_calloc((size_t)b->n + 1, sizeof *remembered);
+	nremembered = 0;
+	for (int i = 0; i < b->n; i++)
+		if (i != b->me && board_state(b, i) != SEAT_UNKNOWN)
+			remembered[nremembered++] = atomic_load(&b->seat[i].pid);
+}
+
+void board_end_halted(void)
+{
+	for (int i = 0; i < nremembered; i++)
+		if (letter(remembered[i]) == 'T')
+			kill((pid_t)remembered[i], SIGKILL);
 }

@@ -88,6 +88,7 @@ void comm_close(struct comm *c)
 		return;
 	if (c->state->world) {
 		comm_barrier(c, "the end");
+		board_remember(&c->state->board);
 		c->state->board.n = 0;
 		world_unshare(c->state->board_memory);
 		world_leave(c);

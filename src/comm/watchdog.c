@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "comm/board.h"
 #include "comm/deadline.h"
 
 #define LATER 0.1              /* seconds for each rank, up to ten */
@@ -49,6 +50,7 @@ static void *watch(void *nothing)
 		fprintf(stderr, "%s: a rank does not come: the others wait in %s for %.1f s\n",
 		        log_program(), name, patience);
 	fflush(stderr);
+	board_end_halted();
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */
 	_exit(err_exit_status(E_UNAVAILABLE));
 }

@@ -9,11 +9,15 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "comm/board.h"
 #include "comm/comm.h"
 #include "comm/launched.h"
 #include "comm/linkmodel.h"
@@ -164,6 +168,39 @@ static void costs(void **state)
 	comm_close(c);
 }
 
+/* Who stands still when there is no board any more is ended; who runs is not. */
+static void halted(void **state)
+{
+	struct board_seat *seat = NULL;
+	const int rank[] = { 0, 1, 2 };
+	pid_t child[2];
+	int status;
+	assert_int_equal(posix_memalign((void **)&seat, 128, board_bytes(3)), 0);
+	memset(seat, 0, board_bytes(3));
+	struct board b = { seat, rank, 3, 0, "here" };
+	board_sit(&b);
+	for (int i = 0; i < 2; i++) {
+		child[i] = fork();
+		assert_true(child[i] >= 0);
+		if (child[i] == 0) {
+			sleep(60);
+			_exit(0);
+		}
+		seat[i + 1].room = (uint64_t)seat[0].room;
+		seat[i + 1].pid = child[i];
+	}
+	kill(child[0], SIGSTOP);
+	assert_int_equal(waitpid(child[0], &status, WUNTRACED), child[0]);
+	board_remember(&b);
+	free(seat);
+	board_end_halted();
+	assert_int_equal(waitpid(child[0], &status, 0), child[0]);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	assert_int_equal(waitpid(child[1], &status, WNOHANG), 0);
+	kill(child[1], SIGKILL);
+	waitpid(child[1], &status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(launchers, clean, clean),
 		cmocka_unit_test_setup_teardown(slurm, clean, clean),
 		cmocka_unit_test_setup_teardown(another_mpi, clean, clean),
+		cmocka_unit_test(halted),
 		cmocka_unit_test(ranks),
 		cmocka_unit_test(costs),
 	};
