@@ -13,12 +13,12 @@ ok() {
 	says out ok
 }
 
-# lost SUBJECT HOW SECONDS [N]: rank 1 of 3, or of N, does not come; all end by then.
+# lost SUBJECT HOW SECONDS [N]: rank 1 of 3, or of N, does not come; all end by then, or a little later where the machine has much to do.
 lost() {
 	begin=$(date +%s)
 	timeout 60 mpiexec -disable-auto-cleanup -n "${4:-3}" "$ranks" "$1" "$2" >out 2>err && fail "all is well without rank 1 ($1 $2)"
 	took=$(($(date +%s) - begin))
-	[ "$took" -le "$3" ] || fail "it took $took s to see that rank 1 is missing ($1 $2)"
+	[ "$took" -le $(($3 + 15)) ] || fail "it took $took s to see that rank 1 is missing ($1 $2)"
 }
 # reported TEXT...: by one rank, the first text once.
 reported() {
