@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/launcher.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
@@ -23,6 +22,7 @@
 #include "report/trace_file.h"
 #include "train/ahead.h"
 #include "train/changes.h"
+#include "train/job_end.h"
 #include "train/journal.h"
 #include "train/late.h"
 #include "train/leaves.h"
@@ -50,8 +50,7 @@ struct loop {
 	double saved_at;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
-	/* When the batch job ends (io_seconds; INFINITY: never), and the longest that things took so far. */
-	double job_end, reserve, longest_step, longest_save;
+	struct job_end job_end;
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
 	bool worth_saving;             /* what failed is not the training */
@@ -167,36 +166,6 @@ static bool stopping(const struct loop *l)
 	return ranks_many(l->comm) ? l->stop : stop_wanted();
 }
 
-/* --- the end of the job --- */
-
-/* So early that the step in progress can end and the state be written. */
-static void set_alarm(const struct loop *l)
-{
-	if (isfinite(l->job_end))
-		signals_alarm(l->job_end - io_seconds() - l->reserve - 2 * (l->longest_step + l->longest_save));
-}
-
-/* After the first step, which the question to the scheduler would only put off. */
-static void learn_job_end(struct loop *l)
-{
-	double left = launcher_time_left();
-	char text[32];
-	l->job_end = io_seconds() + left;
-	/* Of a job of minutes a minute would be too much. */
-	l->reserve = fmin(l->c->checkpoint.reserve, left / 4);
-	if (isfinite(left))
-		progress_say(l->progress, "the job ends in %s; the run will be saved and stopped before", seconds_text(left, text));
-	set_alarm(l);
-}
-
-static void learn_longest(struct loop *l, double *longest, double seconds)
-{
-	if (seconds <= *longest)
-		return;
-	*longest = seconds;
-	set_alarm(l);
-}
-
 /* --- between steps --- */
 
 static double elapsed(const struct loop *l)
@@ -292,7 +261,7 @@ static int note_durable(struct loop *l)
 	struct ckpt_done done;
 	while (l->first && ckpt_poll(l->ckpt, &done)) {
 		l->safe = true;
-		learn_longest(l, &l->longest_save, done.seconds);
+		job_end_longest(&l->job_end, &l->job_end.save, done.seconds);
 		TRY(journaled(l, journal_checkpoint(l->journal, &done)));
 	}
 	return 0;
@@ -359,6 +328,15 @@ static int report(struct loop *l, double loss, int64_t samples)
 	return journaled(l, journal_step(l->journal, &line));
 }
 
+/* After the first step, which the question to the scheduler would only put off. */
+static void say_job_end(struct loop *l)
+{
+	char text[32];
+	double left = job_end_ask(&l->job_end, l->c->checkpoint.reserve);
+	if (isfinite(left))
+		progress_say(l->progress, "the job ends in %s; the run will be saved and stopped before", seconds_text(left, text));
+}
+
 /* How fast it is in all, and how the ranks differ. Collective. */
 static int look(struct loop *l)
 {
@@ -382,7 +360,7 @@ static int timed_step(struct loop *l, int64_t done)
 		l->result->step_allocations += mem_count() - allocations;
 	rates_step(&l->rates, io_seconds() - t0, samples);
 	smooth(&l->step_seconds, io_seconds() - t0, done);
-	learn_longest(l, &l->longest_step, io_seconds() - t0);
+	job_end_longest(&l->job_end, &l->job_end.step, io_seconds() - t0);
 	smooth(&l->wait_seconds, loader_wait_seconds(l->s->train) - w0, done);
 	TRY(journaled(l, journal_start(l->journal)));
 	if (l->look)
@@ -420,7 +398,7 @@ static int run(struct loop *l)
 			TRY(planned(l, late_short_batch));
 		TRY(timed_step(l, done));
 		if (done == 1 && l->first)
-			learn_job_end(l);
+			say_job_end(l);
 		if (validation_due(l))
 			TRY(validate(l));
 		if (saving(l))
@@ -568,7 +546,7 @@ static int prepare(struct loop *l, const struct train_options *o)
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = ranks_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end = INFINITY,
+		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end.at = INFINITY,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
