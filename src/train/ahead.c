@@ -5,17 +5,17 @@
 
 #include "base/err.h"
 
-int ahead_next(struct ahead *a, struct session *s, const struct batch **out)
+int ahead_next(struct ahead *a, const struct batch **out)
 {
 	*out = a->batch;
 	a->batch = NULL;
-	return *out ? 0 : loader_next(s->train, out);
+	return *out ? 0 : loader_next(a->loader, out);
 }
 
 int ahead_send(struct ahead *a, struct session *s)
 {
 	if (!s->dev->driver)
 		return 0;
-	TRY(loader_next(s->train, &a->batch));
+	TRY(loader_next(a->loader, &a->batch));
 	return plan_feed_ahead(session_plan(s->train_plan, a->batch->n), s->config, a->batch);
 }

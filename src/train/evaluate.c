@@ -67,10 +67,11 @@ static void sum_over_ranks(struct comm *c, struct metrics *m, double sums[2])
 /* Reproducible: what a leaf adds is a row of its own, of the two sums and all counts. */
 static int run_leaves(struct session *s, double **values, struct leaf_rows *rows, double *row)
 {
+	struct ahead from = { .loader = s->validation };
 	struct micros m;
 	const struct batch *b;
 	int64_t n;
-	TRY(micros_begin(&m, s, s->validation, NULL, 1));
+	TRY(micros_begin(&m, s->config, &from, 1));
 	for (int64_t i = 0; i < m.n && !m.whole->absent; i++) {
 		row[0] = row[1] = 0;
 		metrics_reset(pooled(s));

@@ -118,16 +118,15 @@ static int64_t leaves_of(int64_t samples, int64_t size)
 	return (samples + size - 1) / size;
 }
 
-int micros_begin(struct micros *m, struct session *s, struct loader *l, struct ahead *ahead, int64_t batches)
+int micros_begin(struct micros *m, const struct run_config *c, struct ahead *from, int64_t batches)
 {
-	const struct run_config *c = s->config;
-	*m = (struct micros){ .s = s, .loader = l, .ahead = ahead, .n = batches, .batches = batches };
+	*m = (struct micros){ .from = from, .n = batches, .batches = batches };
 	if (!c->leaves.all)
 		return 0;
 	m->size = c->train.batch_size;
-	m->input = shape_count(loader_input_shape(l));
-	m->target = shape_count(loader_target_shape(l));
-	TRY(loader_next(l, &m->whole));
+	m->input = shape_count(loader_input_shape(from->loader));
+	m->target = shape_count(loader_target_shape(from->loader));
+	TRY(ahead_next(from, &m->whole));
 	m->n = leaves_of(m->whole->n, m->size);
 	m->leaves = leaves_of(m->whole->all, m->size);
 	m->samples = m->whole->all;
@@ -137,7 +136,7 @@ int micros_begin(struct micros *m, struct session *s, struct loader *l, struct a
 int micros_next(struct micros *m, const struct batch **b)
 {
 	if (!m->whole) {
-		TRY(m->ahead ? ahead_next(m->ahead, m->s, b) : loader_next(m->loader, b));
+		TRY(ahead_next(m->from, b));
 		m->samples += (*b)->all;
 		return 0;
 	}

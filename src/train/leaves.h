@@ -25,9 +25,7 @@ int64_t leaves_rest(const struct run_config *c, int64_t samples);
 
 /* The micro-batches of a step that are this rank's, reproducible or not. */
 struct micros {
-	struct session *s;
-	struct loader *loader;
-	struct ahead *ahead;             /* who takes training batches; else NULL */
+	struct ahead *from;
 	int64_t n, at;                   /* how many; the next one */
 	int64_t samples;                 /* of all ranks, so far */
 	int64_t batches;                 /* of the loader, in the whole step */
@@ -38,8 +36,8 @@ struct micros {
 	const struct batch *whole;       /* what the loader has for the step */
 	struct batch part;
 };
-/* batches: how many of the loader's the step has. ahead: of training batches, or NULL. Borrows all. */
-int micros_begin(struct micros *m, struct session *s, struct loader *l, struct ahead *ahead, int64_t batches);
+/* batches: how many of the loader's the step has. Borrows from. */
+int micros_begin(struct micros *m, const struct run_config *c, struct ahead *from, int64_t batches);
 int micros_next(struct micros *m, const struct batch **b);
 
 #endif

@@ -136,7 +136,7 @@ static int step(struct loop *l, double *loss, int64_t *samples)
 {
 	struct micros m;
 	struct plan_result r;
-	TRY(micros_begin(&m, l->s, l->s->train, &l->ahead, batches_of_step(l)));
+	TRY(micros_begin(&m, l->c, &l->ahead, batches_of_step(l)));
 	struct clock next = after(l, m.batches);
 	for (int64_t i = 0; i < m.n; i++) {
 		const struct batch *b;
@@ -546,7 +546,7 @@ static int prepare(struct loop *l, const struct train_options *o)
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = ranks_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end.at = INFINITY,
+		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end.at = INFINITY, .ahead.loader = s->train,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);

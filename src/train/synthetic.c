@@ -53,11 +53,12 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 {
 	const struct batch *b;
 	struct plan_step at = *step;
+	struct ahead from = { .loader = s->train };
 	struct micros m;
 	at.leaves = ranks_count(s->comm);
 	if (s->train) {
 		TRY(loader_seek(s->train, 0, 0));
-		TRY(micros_begin(&m, s, s->train, NULL, 1));
+		TRY(micros_begin(&m, s->config, &from, 1));
 		TRY(micros_next(&m, &b));
 		*used = session_plan(s->train_plan, b->n);
 		at.first = b->first;
