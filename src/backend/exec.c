@@ -38,7 +38,6 @@ struct exec {
 	void **own;                   /* inputs and constants: exec's own memory, by tensor id */
 	void **staged;                /* a device's inputs: the host's copy, by tensor id; else NULL */
 	void **ahead;                 /* where their next values travel to, by tensor id; else NULL */
-	bool *wants_ahead;            /* by tensor id */
 	void *recording[1 << PHASE_COUNT];   /* what the device recorded, by mask of phases */
 	bool running;                 /* given to the device and not waited for */
 	double *seconds;              /* by node id */
@@ -97,9 +96,9 @@ static int make_own(struct exec *e)
 		e->own[t] = device_alloc(e->dev, tensor_bytes(x));
 		if (e->own[t] && e->dev->driver && x->role == ROLE_INPUT)
 			e->staged[t] = e->dev->driver->alloc_host(e->dev, tensor_bytes(x));
-		if (e->wants_ahead[t])
+		if (x->ahead)
 			e->ahead[t] = device_alloc(e->dev, tensor_bytes(x));
-		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) || (e->wants_ahead[t] && !e->ahead[t]))
+		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) || (x->ahead && !e->ahead[t]))
 			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name, tensor_bytes(x));
 		if (x->role == ROLE_CONSTANT)
 			TRY(transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->own[t] },
@@ -132,7 +131,6 @@ int exec_new(struct exec **out, struct graph *g, struct device *dev)
 	e->dev = dev;
 	e->arena = arena_new();
 	e->plan = ARENA_ARRAY(e->arena, struct kplan, g->nnode);
-	e->wants_ahead = ARENA_ARRAY(e->arena, bool, g->ntensor);
 	for (int i = 0; i < g->nnode && rc == 0; i++)
 		rc = plan_node(e, g->node[i], &e->plan[i]);
 	if (rc == 0)
@@ -286,11 +284,6 @@ int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 	e->running = false;
 	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
 	return e->dev->driver->put_later(e->dev, e->pointer[t], e->staged[t], tensor_bytes(x));
-}
-
-void exec_ahead_room(struct exec *e, tid t)
-{
-	e->wants_ahead[t] = e->dev->driver && owned(graph_t(e->g, t));
 }
 
 int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain)

@@ -30,9 +30,8 @@ int exec_run(struct exec *e, unsigned phases);
 /* Host values into an input / out of any tensor that still holds its value, plain layout, converted to/from dtype t. Only a device
  * with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
-/* For an input whose next value shall travel while a run goes on, on a device with a memory of its own: exec_ahead_room before
- * exec_bind, then exec_ahead during a run and exec_take in place of exec_write. Elsewhere there is no room. */
-void exec_ahead_room(struct exec *e, tid t);
+/* For an input that is `ahead`, on a device with a memory of its own: its next value travels while a run goes on (exec_ahead),
+ * and is there for the run that follows exec_take, which stands in place of exec_write. */
 int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain);
 int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);

@@ -68,6 +68,7 @@ struct tensor {
 	enum dtype dtype;
 	enum role role;
 	bool requires_grad;          /* a param, or depends on one */
+	bool ahead;                  /* an input with room for its next value, which travels to the device meanwhile */
 	bool output;                 /* read by the host after a step: storage stays untouched */
 	tid alias;                   /* shares the storage of this tensor, or NONE */
 	tid grad_of;                 /* the gradient of this param: takes its layout; or NONE */

@@ -17,7 +17,7 @@ int64_t memory_fixed(const struct graph *g)
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
 		if (x->role != ROLE_ACTIVATION && x->alias == NONE)
-			sum += tensor_buffer_bytes(g, t);
+			sum += tensor_buffer_bytes(g, t) * (x->ahead ? 2 : 1);
 	}
 	return sum;
 }

@@ -43,6 +43,15 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 	return s;
 }
 
+/* Of training, where a device has a memory of its own, the next batch travels while a step runs. */
+static int batch_input(struct graph *g, const struct plan_request *r, const char *name, enum dtype dtype,
+                       const struct shape *shape, tid *out)
+{
+	TRY(graph_input(g, name, dtype, shape, out));
+	graph_t(g, *out)->ahead = r->mode == PLAN_TRAIN && r->dev->driver;
+	return 0;
+}
+
 static int emit_loss(struct graph *g, struct compilation *c)
 {
 	const struct plan_request *r = c->r;
@@ -50,7 +59,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	struct shape target = target_shape(g, c);
 	enum dtype dtype = loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
 	struct loss_out out;
-	TRY(graph_input(g, "target", dtype, &target, &p->target));
+	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
 	TRY(loss_emit(g, &r->config->loss, p->output, p->target, r->data->ignore, r->data->class_counts, &out));
@@ -76,7 +85,7 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	const struct plan_request *r = c->r;
 	struct plan *p = c->p;
 	struct shape input = batched(&r->data->input, r->batch);
-	TRY(graph_input(g, "input", DTYPE_F32, &input, &p->input));
+	TRY(batch_input(g, r, "input", DTYPE_F32, &input, &p->input));
 	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, p->input, r->data->classes,
 	                &p->output));
 	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
@@ -392,10 +401,6 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	if (rc < 0) {
 		plan_free(p);
 		return rc;
-	}
-	if (p->mode == PLAN_TRAIN) {
-		exec_ahead_room(p->exec, p->input);
-		exec_ahead_room(p->exec, p->target);
 	}
 	p->random_key = graph_find(p->g, RANDOM_KEY);
 	*out = p;
