@@ -7,73 +7,56 @@
 
 int nccl_open(struct nccl **out, struct comm *c, struct device *d)
 {
-	(void)out;
-	(void)d;
-	return comm_agree(c, ERR(E_UNAVAILABLE, NULL, "this dlx was built without NCCL, which several ranks need to train on GPUs; "
+	return comm_agree(c, ERR(E_UNAVAILABLE, NULL,
+	                         "this dlx was built without NCCL, which several ranks need to train on GPUs; "
 	                         "build it where nccl.h is, or use 'device: cpu'"), "starting NCCL");
 }
 
 int nccl_ready(struct nccl *n)
 {
-	(void)n;
 	return 0;
 }
 
 void nccl_close(struct nccl *n)
 {
-	(void)n;
 }
 
-int reducer_nccl_new(struct reducer_nccl **out, struct device *d, size_t bytes, const struct reducer_group *group, int n)
+int reducer_nccl_new(struct reducer_nccl **out, struct device *d, size_t bytes,
+                     const struct reducer_group *group, int n)
 {
-	(void)out;
-	(void)d;
-	(void)bytes;
-	(void)group;
-	(void)n;
 	BUG("sums by NCCL in a build without it");
 }
 
 /* No reducer has such memory here. */
 void reducer_nccl_free(struct reducer_nccl *r)
 {
-	(void)r;
 }
 
 bool reducer_nccl_under_way(const struct reducer_nccl *r, int k)
 {
-	(void)r;
-	(void)k;
 	return false;
 }
 
 void *reducer_nccl_memory(const struct reducer_nccl *r)
 {
-	(void)r;
 	return NULL;
 }
 
 void reducer_nccl_start(struct reducer_nccl *r, int k)
 {
-	(void)r;
-	(void)k;
 }
 
 int reducer_nccl_wait(struct reducer_nccl *r, int k)
 {
-	(void)r;
-	(void)k;
 	return 0;
 }
 
 int reducer_nccl_keep(struct reducer_nccl *r)
 {
-	(void)r;
 	return 0;
 }
 
 struct reducer_stats reducer_nccl_stats(const struct reducer_nccl *r)
 {
-	(void)r;
 	return (struct reducer_stats){ 0 };
 }

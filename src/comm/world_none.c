@@ -74,8 +74,8 @@ int across_shards(struct comm *c)
 	BUG("no MPI");
 }
 
-int across_new(struct across **out, struct comm *c, const int64_t *most, const enum dtype *dtype,
-               int groups, int shards)
+int across_new(struct across **out, struct comm *c, const int64_t *most,
+               const struct reducer_group *group, int groups, int shards)
 {
 	BUG("no MPI");
 }
