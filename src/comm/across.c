@@ -34,7 +34,7 @@ struct across {
 	 * another, and follow in the order of the first: tickets. */
 	MPI_Comm peers, gathers;
 	int64_t sent, gathered;
-	struct comm_counts *counts;
+	_Atomic int64_t *messages;   /* how many, of all reducers */
 	int groups, hosts;
 	struct across_sum *sum;      /* by group */
 };
@@ -67,7 +67,7 @@ int across_new(struct across **out, struct comm *c, const int64_t *most,
 {
 	bool part = shards > 1 || c->local_rank == 0;
 	struct across *a = mem_calloc(1, sizeof *a);
-	*a = (struct across){ .counts = &comm_whole(c)->state->counts, .groups = groups, .hosts = c->hosts };
+	*a = (struct across){ .messages = &comm_whole(c)->state->messages, .groups = groups, .hosts = c->hosts };
 	a->sum = mem_calloc((size_t)groups + 1, sizeof *a->sum);
 	MPI_MUST(Comm_split, c->state->world->all, part ? c->local_rank : MPI_UNDEFINED, c->host,
 	         &a->peers);
@@ -114,7 +114,7 @@ void across_start(struct across *a, int k, void *p, int64_t n)
 	s->p = p;
 	s->n = n;
 	s->gathering = false;
-	a->counts->messages++;
+	atomic_fetch_add_explicit(a->messages, 1, memory_order_relaxed);
 	if (s->by_mpi) {
 		MPI_MUST(Iallreduce, MPI_IN_PLACE, p, (int)n, s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32, mpi.sum,
 		         a->peers, &s->request);
@@ -134,7 +134,7 @@ static void gather(struct across *a, struct across_sum *s)
 	sum_blocks(s->dtype, s->lane, a->hosts, &sum, 1, 0, s->part);
 	s->gathering = true;
 	a->gathered++;
-	a->counts->messages++;
+	atomic_fetch_add_explicit(a->messages, 1, memory_order_relaxed);
 	MPI_MUST(Iallgather, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->gathers,
 	         &s->request);
 }

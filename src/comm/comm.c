@@ -108,7 +108,10 @@ const char *comm_library(void)
 
 struct comm_counts comm_counts(const struct comm *c)
 {
-	return comm_whole((struct comm *)c)->state->counts;
+	const struct comm_state *s = comm_whole((struct comm *)c)->state;
+	struct comm_counts now = s->counts;
+	now.messages = atomic_load_explicit(&s->messages, memory_order_relaxed);
+	return now;
 }
 
 bool comm_prints(const struct comm *c)

@@ -16,7 +16,8 @@ struct world_memory;
 struct comm_state {
 	struct comm *whole;          /* of a part (comm_part): all ranks, whose counts and printer serve; else NULL */
 	int first;                   /* of a part: its first rank */
-	struct comm_counts counts;
+	struct comm_counts counts;   /* but for messages, which threads of several reducers send */
+	_Atomic int64_t messages;
 	int printer;                 /* the rank that says what went wrong */
 	struct world *world;         /* NULL: one process */
 	struct board board;
