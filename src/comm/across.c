@@ -46,12 +46,23 @@ int across_shards(struct comm *c)
 	return most[0] == -most[1] ? c->local_size : 1;
 }
 
+static bool mpi_adds(const struct reducer_group *g)
+{
+	return (g->dtype == DTYPE_F32 || g->dtype == DTYPE_F64) && !g->ordered;
+}
+
+/* Elements; MPI counts in int, and what it does not add is sent as bytes. */
+static int64_t most_at_once(const struct reducer_group *g)
+{
+	return mpi_adds(g) ? INT_MAX : INT_MAX / (int64_t)dtype_size(g->dtype);
+}
+
 static void prepare(struct across *a, struct across_sum *s, const struct reducer_group *g,
                     int64_t most)
 {
 	s->dtype = g->dtype;
 	s->size = dtype_size(g->dtype);
-	s->by_mpi = (g->dtype == DTYPE_F32 || g->dtype == DTYPE_F64) && !g->ordered;
+	s->by_mpi = mpi_adds(g);
 	if (s->by_mpi)
 		return;
 	s->part = (most + a->hosts - 1) / a->hosts;
@@ -75,7 +86,7 @@ int across_new(struct across **out, struct comm *c, const int64_t *most,
 	if (part)
 		MPI_MUST(Comm_dup, a->peers, &a->gathers);
 	for (int k = 0; k < groups && part; k++) {
-		if (most[k] > INT_MAX / 8) {
+		if (most[k] > most_at_once(&group[k])) {
 			across_free(a);
 			return ERR(E_UNSUPPORTED, NULL,
 			           "a group of %lld elements on a rank is more than MPI can sum at once",
