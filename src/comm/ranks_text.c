@@ -3,6 +3,10 @@
  * Runs of neighbours are one item, so that a report about a thousand ranks stays a line. */
 #include "comm/ranks_text.h"
 
+#include <stdio.h>
+
+#include "comm/world.h"
+
 #define ITEMS 8
 
 void ranks_text(struct buf *out, const int *rank, int n)
@@ -19,4 +23,12 @@ void ranks_text(struct buf *out, const int *rank, int n)
 		buf_printf(out, last > i ? "%s%d-%d" : "%s%d", items ? ", " : "", rank[i], rank[last]);
 		i = last + 1;
 	}
+}
+
+const char *ranks_text_who(const struct comm *c, int local, char *buf, size_t n)
+{
+	if (c->state->board.n)
+		return board_who(&c->state->board, local, buf, n);
+	snprintf(buf, n, "rank %d", comm_rank_of(c, local));
+	return buf;
 }

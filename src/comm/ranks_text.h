@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks in a report: "0, 2-3". */
+ * Ranks in a report: "0, 2-3", "rank 3 (host n7, process 4711, stopped)". */
 #ifndef DLX_COMM_RANKS_TEXT_H
 #define DLX_COMM_RANKS_TEXT_H
 
 #include "base/buf.h"
+#include "comm/comm.h"
 
 /* The first eight runs of the n ranks in ascending order, then "and N more". */
 void ranks_text(struct buf *out, const int *rank, int n);
+/* A local rank into buf, as board_who has it, or by its number alone where there is no board; returns
+ * buf. */
+const char *ranks_text_who(const struct comm *c, int local, char *buf, size_t n);
 
 #endif

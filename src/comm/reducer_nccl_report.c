@@ -3,7 +3,6 @@
  * What a rank says whose GPU has begun a sum that does not end: which, what NCCL says of it, who is there, who is missing and where
  * it was seen last. Of a host's ranks the first to come tells it. Then the sum is ended, or nobody could wait for the GPU again. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -11,29 +10,17 @@
 #include "comm/ranks_text.h"
 #include "comm/reducer_nccl_team.h"
 
-static int rank_of(const struct reducer_nccl *r, int local)
-{
-	return r->c->state->local ? r->c->state->local[local] : local;
-}
-
 static const char *group_name(const struct reducer_nccl *r, int64_t k)
 {
 	return k >= 0 && k < r->groups ? r->group[k].name : "?";
-}
-
-static const char *who(const struct reducer_nccl *r, int local, char *buf, size_t n)
-{
-	if (r->c->state->board.n)
-		return board_who(&r->c->state->board, local, buf, n);
-	snprintf(buf, n, "rank %d", rank_of(r, local));
-	return buf;
 }
 
 static void missing(const struct reducer_nccl *r, int local, struct buf *out)
 {
 	const struct gpu_seat *s = &r->board->seat[local];
 	char name[160];
-	buf_printf(out, "%s%s has not begun it", out->len ? "; " : "", who(r, local, name, sizeof name));
+	buf_printf(out, "%s%s has not begun it", out->len ? "; " : "",
+	           ranks_text_who(r->c, local, name, sizeof name));
 	if (atomic_load(&s->begun) > 0)
 		buf_printf(out, ", the last it began was '%s' %.1f s ago", group_name(r, atomic_load(&s->group)),
 		           (double)(board_now() - atomic_load(&s->since)) * 1e-9);
@@ -46,7 +33,8 @@ static void held(const struct reducer_nccl *r, struct buf *out)
 	for (int i = 0; i < b->n; i++) {
 		enum seat_state s = board_state(b, i);
 		if (s == SEAT_STOPPED || s == SEAT_GONE)
-			buf_printf(out, "%s%s has begun it, but does not go on", out->len ? "; " : "", who(r, i, name, sizeof name));
+			buf_printf(out, "%s%s has begun it, but does not go on", out->len ? "; " : "",
+			           ranks_text_who(r->c, i, name, sizeof name));
 	}
 	if (out->len == 0)
 		buf_puts(out, r->c->hosts > 1 ? "no rank of this host is missing, but perhaps ranks of others" :
@@ -59,7 +47,7 @@ static void look_around(const struct reducer_nccl *r, struct buf *present, struc
 	int *here = mem_calloc((size_t)r->c->local_size, sizeof *here), n = 0;
 	for (int i = 0; i < r->c->local_size; i++) {
 		if (atomic_load(&r->board->seat[i].begun) >= atomic_load(&gpu_seat(r)->begun))
-			here[n++] = rank_of(r, i);
+			here[n++] = comm_rank_of(r->c, i);
 		else
 			missing(r, i, text);
 	}
@@ -100,7 +88,7 @@ int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
 		s->printer = r->c->rank;
 		tell(r, trouble, &text);
 	} else {
-		s->printer = rank_of(r, first - 1);
+		s->printer = comm_rank_of(r->c, first - 1);
 		buf_printf(&text, "the sum of '%s' is not complete; rank %d says why", group_name(r, atomic_load(&gpu_seat(r)->group)),
 		           s->printer);
 	}

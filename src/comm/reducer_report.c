@@ -4,7 +4,6 @@
  * where it was seen last. All that wait come here at about the same time; of a host's ranks the
  * first to come tells it. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -12,25 +11,13 @@
 #include "comm/ranks_text.h"
 #include "comm/reducer_team.h"
 
-static int rank_of(const struct reducer *r, int local)
-{
-	return r->c->state->local ? r->c->state->local[local] : local;
-}
-
-static const char *who(const struct reducer *r, int local, char *buf, size_t n)
-{
-	if (r->c->state->board.n)
-		return board_who(&r->c->state->board, local, buf, n);
-	snprintf(buf, n, "rank %d", rank_of(r, local));
-	return buf;
-}
-
 static void missing(const struct reducer *r, int local, struct buf *out)
 {
 	const struct node_rank *n = &r->node.rank[local];
 	char name[160];
 	int last = atomic_load(&n->last);
-	buf_printf(out, "%s%s has not started it", out->len ? "; " : "", who(r, local, name, sizeof name));
+	buf_printf(out, "%s%s has not started it", out->len ? "; " : "",
+	           ranks_text_who(r->c, local, name, sizeof name));
 	if (last > 0)
 		buf_printf(out, ", the last it did was '%s' %.1f s ago", r->group[last - 1].name,
 		           (double)(board_now() - atomic_load(&n->since)) * 1e-9);
@@ -46,7 +33,8 @@ static void held(const struct reducer *r, int k, struct buf *out)
 		             atomic_load(&n->works_on[NODE_WAITER]) == k + 1;
 		enum seat_state s = r->c->state->board.n ? board_state(&r->c->state->board, i) : SEAT_RUNS;
 		if (holds || s == SEAT_STOPPED || s == SEAT_GONE)
-			buf_printf(out, "%s%s %s", out->len ? "; " : "", who(r, i, name, sizeof name),
+			buf_printf(out, "%s%s %s", out->len ? "; " : "",
+			           ranks_text_who(r->c, i, name, sizeof name),
 			           holds ? "holds a part of it" : "has started it, but does not go on");
 	}
 	if (out->len == 0)
@@ -58,11 +46,11 @@ static void held(const struct reducer *r, int k, struct buf *out)
 static int reporter(struct reducer *r)
 {
 	struct board *b = &comm_whole(r->c)->state->board;
-	int first = 0, me = rank_of(r, r->node.me);
+	int first = 0, me = comm_rank_of(r->c, r->node.me);
 	if (b->n)
 		return board_reporter(b, me);
 	atomic_compare_exchange_strong(&r->node.head->reporter, &first, r->node.me + 1);
-	return first ? rank_of(r, first - 1) : me;
+	return first ? comm_rank_of(r->c, first - 1) : me;
 }
 
 int reducer_report(struct reducer *r, int k, int64_t begin)
@@ -70,13 +58,13 @@ int reducer_report(struct reducer *r, int k, int64_t begin)
 	struct buf text = BUF_INIT, present = BUF_INIT;
 	int speaker = comm_whole(r->c)->state->printer = reporter(r);
 	uint64_t start = node_started(&r->node, k);
-	if (speaker != rank_of(r, r->node.me))
+	if (speaker != comm_rank_of(r->c, r->node.me))
 		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why",
 		           r->group[k].name, speaker);
 	int *here = mem_calloc((size_t)r->node.n, sizeof *here), n = 0;
 	for (int i = 0; i < r->node.n; i++) {
 		if (node_starts(&r->node, i, k) >= start)
-			here[n++] = rank_of(r, i);
+			here[n++] = comm_rank_of(r->c, i);
 		else
 			missing(r, i, &text);
 	}

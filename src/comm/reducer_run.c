@@ -222,7 +222,7 @@ static void trace(const struct reducer *r, int k, double waited)
 	trace_add(&(struct trace_span){ .lane = TRACE_COMMUNICATION, .name = g->name, .start = (double)t.began * 1e-9,
 		.end = (double)(t.done > t.began ? t.done : t.began) * 1e-9, .of = "bytes",
 		.number = g->n * (int64_t)dtype_size(g->dtype), .more_of = { "waited_ms", "last_rank", "last_ms" },
-		.more = { waited * 1e3, r->c->state->local ? r->c->state->local[t.last] : t.last, (double)late * 1e-6 } });
+		.more = { waited * 1e3, comm_rank_of(r->c, t.last), (double)late * 1e-6 } });
 }
 
 int reducer_wait(struct reducer *r, int k)

@@ -32,6 +32,12 @@ static inline struct comm *comm_whole(struct comm *c)
 	return c->state->whole ? c->state->whole : c;
 }
 
+/* The number of a local rank, as the launcher counts them. */
+static inline int comm_rank_of(const struct comm *c, int local)
+{
+	return c->state->local ? c->state->local[local] : local;
+}
+
 /* Fills c and its state but for the board. One process after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
 void world_leave(const struct comm *c);
