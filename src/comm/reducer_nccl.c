@@ -56,7 +56,7 @@ static bool too_late(const struct reducer_nccl *r, double waited)
 	if (waited > c->timeout + board_patience(c->host) || c->hosts == 1 || board_halted(b))
 		return true;
 	for (int i = 0; i < c->local_size; i++)
-		if (atomic_load(&r->board->seat[i].begun) < atomic_load(&gpu_seat(r)->begun))
+		if (atomic_load(&r->seat[i].begun) < atomic_load(&gpu_seat(r)->begun))
 			return true;
 	return false;
 }
@@ -159,15 +159,15 @@ int reducer_nccl_keep(struct reducer_nccl *r)
 
 /* --- setting up --- */
 
-static size_t board_size(const struct comm *c)
+static size_t seats_size(const struct comm *c)
 {
-	return sizeof(struct gpu_board) + (size_t)c->local_size * sizeof(struct gpu_seat);
+	return (size_t)c->local_size * sizeof(struct gpu_seat);
 }
 
-static int open_board(struct reducer_nccl *r)
+static int open_seats(struct reducer_nccl *r)
 {
 	struct comm *c = r->c;
-	size_t bytes = board_size(c);
+	size_t bytes = seats_size(c);
 	void *p = NULL;
 	int rc = 0;
 	if (!c->state->world)
@@ -177,7 +177,7 @@ static int open_board(struct reducer_nccl *r)
 	if (rc > 0)
 		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet to share memory", c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
-	r->board = p;
+	r->seat = p;
 	if (c->local_rank == 0)
 		memset(p, 0, bytes);
 	comm_barrier(c, "memory for sums");
@@ -224,7 +224,7 @@ static int set_up(struct reducer_nccl *r)
 {
 	TRY(nccl_ready(r->nccl));
 	TRY(comm_agree(r->c, obtain(r), "memory for sums"));
-	TRY(open_board(r));
+	TRY(open_seats(r));
 	r->ready = true;
 	cuda_set_poll(r->dev, poll, r);
 	TRY(warm_up(r));
@@ -255,7 +255,7 @@ void reducer_nccl_free(struct reducer_nccl *r)
 	if (r->shared)
 		world_unshare(r->shared);
 	else
-		mem_unmap(r->board, board_size(r->c));
+		mem_unmap(r->seat, seats_size(r->c));
 	mem_free(r->group);
 	mem_free(r);
 }

@@ -17,7 +17,7 @@ static const char *group_name(const struct reducer_nccl *r, int64_t k)
 
 static void missing(const struct reducer_nccl *r, int local, struct buf *out)
 {
-	const struct gpu_seat *s = &r->board->seat[local];
+	const struct gpu_seat *s = &r->seat[local];
 	char name[160];
 	buf_printf(out, "%s%s has not begun it", out->len ? "; " : "",
 	           ranks_text_who(r->c, local, name, sizeof name));
@@ -46,7 +46,7 @@ static void look_around(const struct reducer_nccl *r, struct buf *present, struc
 {
 	int *here = mem_calloc((size_t)r->c->local_size, sizeof *here), n = 0;
 	for (int i = 0; i < r->c->local_size; i++) {
-		if (atomic_load(&r->board->seat[i].begun) >= atomic_load(&gpu_seat(r)->begun))
+		if (atomic_load(&r->seat[i].begun) >= atomic_load(&gpu_seat(r)->begun))
 			here[n++] = comm_rank_of(r->c, i);
 		else
 			missing(r, i, text);
@@ -83,15 +83,12 @@ int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
 {
 	struct comm_state *s = r->c->state;
 	struct buf text = BUF_INIT;
-	int first = 0;
-	if (atomic_compare_exchange_strong(&r->board->reporter, &first, r->c->local_rank + 1)) {
-		s->printer = r->c->rank;
+	s->printer = s->board.n ? board_reporter(&s->board, r->c->rank) : r->c->rank;
+	if (s->printer == r->c->rank)
 		tell(r, trouble, &text);
-	} else {
-		s->printer = comm_rank_of(r->c, first - 1);
-		buf_printf(&text, "the sum of '%s' is not complete; rank %d says why", group_name(r, atomic_load(&gpu_seat(r)->group)),
-		           s->printer);
-	}
+	else
+		buf_printf(&text, "the sum of '%s' is not complete; rank %d says why",
+		           group_name(r, atomic_load(&gpu_seat(r)->group)), s->printer);
 	int rc = ERR(E_UNAVAILABLE, NULL, "%s", text.data);
 	nccl_abort(r->nccl, text.data);
 	buf_release(&text);

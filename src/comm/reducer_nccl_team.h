@@ -15,10 +15,6 @@ struct gpu_seat {
 	_Alignas(64) _Atomic uint64_t begun, done;
 	_Atomic int64_t group, since;        /* of the last that was begun: which, and when it was first seen */
 };
-struct gpu_board {
-	_Alignas(64) _Atomic int reporter;  /* local rank + 1 */
-	struct gpu_seat seat[];
-};
 
 struct reducer_nccl {
 	struct comm *c;
@@ -30,8 +26,8 @@ struct reducer_nccl {
 	void *block;
 	size_t block_bytes;
 	bool ready;                          /* on all ranks */
-	struct gpu_board *board;
-	struct world_memory *shared;         /* the board's; NULL: one process */
+	struct gpu_seat *seat;               /* by local rank */
+	struct world_memory *shared;         /* the seats'; NULL: one process */
 	bool late;                           /* some group is */
 	bool late_begun;                     /* and those are, since the last start of one */
 	int failed;                          /* what a start could not say */
@@ -45,7 +41,7 @@ struct reducer_nccl {
 
 static inline struct gpu_seat *gpu_seat(const struct reducer_nccl *r)
 {
-	return &r->board->seat[r->c->local_rank];
+	return &r->seat[r->c->local_rank];
 }
 
 /* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble: what NCCL says, or NULL. */
