@@ -170,10 +170,10 @@ static int open_seats(struct reducer_nccl *r)
 	size_t bytes = seats_size(c);
 	void *p = NULL;
 	int rc = 0;
-	if (!c->state->world)
-		p = mem_map(bytes);
-	else
+	if (c->state->world)
 		rc = world_share(c, bytes, &r->shared, &p);
+	else if (!(p = mem_map(bytes)))
+		rc = ERR(E_NOMEM, NULL, "no memory for the state of sums");
 	if (rc > 0)
 		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet to share memory", c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
