@@ -14,8 +14,8 @@
 
 #include "backend/device.h"
 #include "base/err.h"
-#include "base/half.h"
 #include "comm/reducer.h"
+#include "comm/sum.h"
 #include "op/bundle_cuda.h"
 #include "op/cuda.h"
 #include "op/simd.h"
@@ -122,10 +122,7 @@ static void to_wire(uint16_t *w, const float *g, float factor, int64_t n, enum d
 	for (int64_t i = 0; i < n; i += WIRE_PIECE) {
 		int64_t m = n - i < WIRE_PIECE ? n - i : WIRE_PIECE;
 		scale_range(scaled, g + i, factor, m);
-		if (t == DTYPE_BF16)
-			bfloat_from_floats(w + i, scaled, m);
-		else
-			half_from_floats(w + i, scaled, m);
+		sum_narrow(t, w + i, scaled, m);
 	}
 }
 
@@ -140,25 +137,11 @@ static void start_range(const struct kplan *k, const struct kargs *a, int t, int
 		to_wire(on_wire(k, start_form, t) + lo, g + lo, factor, hi - lo, all_reduce_dtype(attr(k)->wire));
 }
 
-void all_reduce_to_wire(int wire, uint16_t *w, const float *x, int64_t n)
-{
-	if (wire == 1)
-		bfloat_from_floats(w, x, n);
-	else
-		half_from_floats(w, x, n);
-}
-
-void all_reduce_from_wire(int wire, float *x, const uint16_t *w, int64_t n)
-{
-	if (wire == 1)
-		bfloat_to_floats(x, w, n);
-	else
-		half_to_floats(x, w, n);
-}
-
 static void wait_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
 {
-	all_reduce_from_wire(attr(k)->wire, (float *)a->out[t] + lo, on_wire(k, wait_form, t) + lo, hi - lo);
+	const uint16_t *w = on_wire(k, wait_form, t);
+
+	sum_widen(all_reduce_dtype(attr(k)->wire), (float *)a->out[t] + lo, w + lo, hi - lo);
 }
 
 static void start_range_reference(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)

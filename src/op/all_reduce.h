@@ -15,10 +15,6 @@ struct all_reduce_attr {
 extern const char *const all_reduce_wires[];       /* f32 bf16 fp16 NULL */
 enum dtype all_reduce_dtype(int wire);
 
-/* n values of a 16-bit wire type into x, and of x in that type. */
-void all_reduce_to_wire(int wire, uint16_t *w, const float *x, int64_t n);
-void all_reduce_from_wire(int wire, float *x, const uint16_t *w, int64_t n);
-
 /* Bytes of a tensor of n elements in a group's block: whole cache lines. */
 static inline int64_t all_reduce_bytes(int64_t n, enum dtype t)
 {

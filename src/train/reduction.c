@@ -15,6 +15,7 @@
 #include "base/trace.h"
 #include "comm/nccl.h"
 #include "comm/reducer.h"
+#include "comm/sum.h"
 #include "op/all_reduce.h"
 
 /* Of ranks that are not there: a network of today. */
@@ -155,28 +156,22 @@ int reduction_open(struct device *dev, struct store *store, const struct plan *p
 }
 
 /* A tensor that travels in 16 bits, from the block into its state or the other way. */
-static int convert(struct device *dev, int wire, const struct store_entry *e, void *block, bool to_block)
+static int convert(struct device *dev, enum dtype wire, const struct store_entry *e, void *block, bool to_block)
 {
 	int64_t n = layout_elements(&e->layout);
-	float *x = e->data;
-	uint16_t *w = block;
-	if (dev->driver) {
-		x = mem_alloc((size_t)n * sizeof *x);
-		w = mem_alloc((size_t)n * sizeof *w);
+	size_t wide = (size_t)n * sizeof(float), narrow = (size_t)n * dtype_size(wire);
+	float *x = mem_alloc(wide);
+	void *w = mem_alloc(narrow);
+	int rc = to_block ? device_get(dev, x, e->data, wide) : device_get(dev, w, block, narrow);
+	if (rc == 0 && to_block) {
+		sum_narrow(wire, w, x, n);
+		rc = device_put(dev, block, w, narrow);
+	} else if (rc == 0) {
+		sum_widen(wire, x, w, n);
+		rc = device_put(dev, e->data, x, wide);
 	}
-	int rc = !dev->driver ? 0 : to_block ? device_get(dev, x, e->data, (size_t)n * sizeof *x)
-	                                     : device_get(dev, w, block, (size_t)n * sizeof *w);
-	if (rc == 0 && to_block)
-		all_reduce_to_wire(wire, w, x, n);
-	else if (rc == 0)
-		all_reduce_from_wire(wire, x, w, n);
-	if (dev->driver) {
-		if (rc == 0)
-			rc = to_block ? device_put(dev, block, w, (size_t)n * sizeof *w)
-			              : device_put(dev, e->data, x, (size_t)n * sizeof *x);
-		mem_free(x);
-		mem_free(w);
-	}
+	mem_free(x);
+	mem_free(w);
 	return rc;
 }
 
@@ -189,7 +184,7 @@ static int convert_group(struct device *dev, const struct store *store, const st
 		return 0;
 	for (int j = 0; j < n->nin; j += 2) {
 		const struct store_entry *e = store_find(store, graph_t(g, graph_root(g, n->in[j]))->name);
-		TRY(convert(dev, at->wire, e, block, to_block));
+		TRY(convert(dev, wire_type(dev, n), e, block, to_block));
 		block += tensor_wire_bytes(dev, g, n, j);
 	}
 	return 0;
