@@ -99,6 +99,15 @@ again() {
 state() {
 	scontrol -o show job "$1" | sed 's/.*JobState=\([A-Z]*\).*/\1/'
 }
+# preempt JOB RUN NODES: when it has made some steps, by a job of more priority on so many nodes. Both end, JOB with a second start.
+preempt() {
+	wait_for '"step": 20,' cat "$2/metrics.jsonl"
+	other=$(submit --partition=high --nodes="$3" --output=other.out --wrap 'sleep 1')
+	again "$1"
+	wait_for COMPLETED state "$other"
+	wait_for COMPLETED state "$1"
+	says "job-$1.out" 'resuming from checkpoint'
+}
 
 sed -e 's/dir: runs\/tiny, //' -e 's/steps: 9/steps: 900/' -e 's/checkpoint: .*/checkpoint: {every: null, reserve: 1}/' \
 	"$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
@@ -113,13 +122,7 @@ one="--ntasks=1 --nodes=1 --output=job-%j.out"
 # Preempted by a job of more priority that wants both nodes.
 # shellcheck disable=SC2086
 job=$(submit $one "$script" tiny.yaml --set run.seed=1 $long)
-wait_for '"step": 20,' cat runs/tiny/metrics.jsonl
-# shellcheck disable=SC2016
-other=$(submit --partition=high --nodes=2 --output=other.out --wrap 'sleep 1')
-again "$job"
-wait_for COMPLETED state "$other"
-wait_for COMPLETED state "$job"
-says "job-$job.out" 'resuming from checkpoint'
+preempt "$job" runs/tiny 2
 [ "$(newest_state runs/tiny)" = "$(newest_state runs/whole-1)" ] || fail "preempted: other bits than the whole run"
 grep -q "\"scheduler\": \"slurm\", \"job\": \"$job\", \"restarts\": 1" runs/tiny/metrics.jsonl ||
 	fail "the restart is not in metrics.jsonl"
@@ -146,13 +149,7 @@ expect 0 timeout 120 mpiexec -n 2 "$train" --set run.dir=runs/ranks-4 --set run.
 two="--nodes=2 --ntasks=2 --ntasks-per-node=1"
 # shellcheck disable=SC2086
 job=$(submit $two --output=job-%j.out "$script" tiny.yaml --set run.name=both --set run.seed=1 $long)
-wait_for '"step": 20,' cat runs/both/metrics.jsonl
-# shellcheck disable=SC2016
-other=$(submit --partition=high --nodes=1 --output=other.out --wrap 'sleep 1')
-again "$job"
-wait_for COMPLETED state "$other"
-wait_for COMPLETED state "$job"
-says "job-$job.out" 'resuming from checkpoint'
+preempt "$job" runs/both 1
 says "job-$job.out" '2 hosts x 1 rank'
 [ "$(newest_state runs/both)" = "$(newest_state runs/ranks-1)" ] || fail "ranks, preempted: other bits than the whole run"
 grep -q "\"ranks\": 2, \"hosts\": 2,.*\"job\": \"$job\", \"restarts\": 1" runs/both/metrics.jsonl ||
