@@ -302,3 +302,13 @@ static const struct op op_wait = {
 };
 
 OPSET(all_reduce, &op_start, &op_wait);
+
+const struct all_reduce_attr *all_reduce_begins(const struct node *n)
+{
+	return n->op == &op_start ? n->attr : NULL;
+}
+
+const struct all_reduce_attr *all_reduce_waits(const struct node *n)
+{
+	return n->op == &op_wait ? n->attr : NULL;
+}

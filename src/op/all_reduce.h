@@ -12,6 +12,11 @@ struct all_reduce_attr {
 	double factor;               /* start: what values are multiplied by first */
 };
 
+struct node;
+/* Of a node that begins a sum, and of one that waits for it; NULL: it is another. */
+const struct all_reduce_attr *all_reduce_begins(const struct node *n);
+const struct all_reduce_attr *all_reduce_waits(const struct node *n);
+
 extern const char *const all_reduce_wires[];       /* f32 bf16 fp16 NULL */
 enum dtype all_reduce_dtype(int wire);
 

@@ -5,27 +5,19 @@
 #include "train/describe_ranks.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "op/all_reduce.h"
-#include "train/statistics.h"
 #include "train/statistics.h"
 
 static const struct node *start_of(const struct plan *p, int group)
 {
 	for (int i = 0; i < p->g->nnode; i++) {
-		const struct node *n = p->g->node[i];
-		if (strcmp(n->op->name, "all_reduce_start") == 0 &&
-		    ((const struct all_reduce_attr *)n->attr)->group == group + 1)
-			return n;
+		const struct all_reduce_attr *at = all_reduce_begins(p->g->node[i]);
+		if (at && at->group == group + 1)
+			return p->g->node[i];
 	}
 	return NULL;
-}
-
-static bool is_start(const struct node *n)
-{
-	return strcmp(n->op->name, "all_reduce_start") == 0;
 }
 
 /* Those of batch normalisation are made in each micro-batch. */
@@ -40,7 +32,7 @@ static int sums(const struct session *s, const struct graph *g)
 {
 	int n = statistics(s, g);
 	for (int i = 0; i < g->nnode; i++)
-		n += is_start(g->node[i]);
+		n += all_reduce_begins(g->node[i]) != NULL;
 	return n;
 }
 
@@ -56,10 +48,11 @@ static bool team_is_apart(const struct session *s)
 static int messages(const struct session *s, const struct graph *g)
 {
 	int n = team_is_apart(s) ? statistics(s, g) : 0;
-	for (int i = 0; i < g->nnode; i++)
-		if (is_start(g->node[i]))
-			n += rank_grid_messages(&s->grid, s->config->leaves.all ||
-			                        ((const struct all_reduce_attr *)g->node[i]->attr)->wire != 0);
+	for (int i = 0; i < g->nnode; i++) {
+		const struct all_reduce_attr *at = all_reduce_begins(g->node[i]);
+		if (at)
+			n += rank_grid_messages(&s->grid, s->config->leaves.all || at->wire != 0);
+	}
 	return n;
 }
 

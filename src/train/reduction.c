@@ -7,7 +7,6 @@
 #include "train/reduction.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -69,11 +68,6 @@ struct layout_of_block {
 	int64_t bytes;
 };
 
-static bool is_start(const struct node *n)
-{
-	return strcmp(n->op->name, "all_reduce_start") == 0;
-}
-
 /* On the reference device there is one float type. */
 static enum dtype wire_type(const struct device *dev, const struct node *n)
 {
@@ -91,16 +85,11 @@ static int64_t tensor_wire_bytes(const struct device *dev, const struct graph *g
 	return all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout), wire_type(dev, n));
 }
 
-static bool is_wait(const struct node *n)
-{
-	return strcmp(n->op->name, "all_reduce_wait") == 0;
-}
-
 static int count_groups(const struct graph *g)
 {
 	int n = 0;
 	for (int i = 0; i < g->nnode; i++)
-		n += is_start(g->node[i]);
+		n += all_reduce_begins(g->node[i]) != NULL;
 	return n;
 }
 
@@ -111,17 +100,17 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 	bool *waited = ARENA_ARRAY(g->arena, bool, b->n);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
-		if (is_wait(n))
-			waited[((const struct all_reduce_attr *)n->attr)->group] = true;
-		if (!is_start(n))
+		const struct all_reduce_attr *begins = all_reduce_begins(n), *waits = all_reduce_waits(n);
+		if (waits)
+			waited[waits->group] = true;
+		if (!begins)
 			continue;
-		struct reducer_group *k = &b->group[((const struct all_reduce_attr *)n->attr)->group];
 		int64_t bytes = 0;
 		for (int j = 0; j < n->nin; j += 2)
 			bytes += tensor_wire_bytes(dev, g, n, j);
-		*k = (struct reducer_group){ .ordered = ordered, .n = bytes / (int64_t)dtype_size(wire_type(dev, n)),
-			.dtype = wire_type(dev, n), .name = n->name,
-			.late = waited[((const struct all_reduce_attr *)n->attr)->group] };
+		b->group[begins->group] = (struct reducer_group){ .ordered = ordered,
+			.n = bytes / (int64_t)dtype_size(wire_type(dev, n)), .dtype = wire_type(dev, n), .name = n->name,
+			.late = waited[begins->group] };
 	}
 	for (int i = 0; i < b->n; i++) {
 		b->group[i].offset = b->bytes;
@@ -133,9 +122,10 @@ static void place(const struct device *dev, struct store *store, const struct gr
 {
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
-		if (!is_start(n) || !in_place(dev, n))
+		const struct all_reduce_attr *begins = all_reduce_begins(n);
+		if (!begins || !in_place(dev, n))
 			continue;
-		char *at = reducer_group_memory(dev->reducer, (int)((const struct all_reduce_attr *)n->attr)->group);
+		char *at = reducer_group_memory(dev->reducer, (int)begins->group);
 		for (int j = 0; j < n->nin; j += 2) {
 			store_place(store, graph_t(g, graph_root(g, n->in[j]))->name, at);
 			at += tensor_wire_bytes(dev, g, n, j);
@@ -190,10 +180,11 @@ static int convert_group(struct device *dev, const struct store *store, const st
 	return 0;
 }
 
-/* Whether node i starts a group that is under way. */
+/* Whether the node begins a sum that is under way. */
 static bool under_way(const struct device *dev, const struct node *n)
 {
-	return is_start(n) && reducer_under_way(dev->reducer, (int)((const struct all_reduce_attr *)n->attr)->group);
+	const struct all_reduce_attr *begins = all_reduce_begins(n);
+	return begins && reducer_under_way(dev->reducer, (int)begins->group);
 }
 
 int reduction_settle(struct device *dev, const struct store *store, const struct plan *p)
@@ -204,7 +195,7 @@ int reduction_settle(struct device *dev, const struct store *store, const struct
 		const struct node *n = p->g->node[i];
 		if (!under_way(dev, n))
 			continue;
-		TRY(reducer_wait(dev->reducer, (int)((const struct all_reduce_attr *)n->attr)->group));
+		TRY(reducer_wait(dev->reducer, (int)all_reduce_begins(n)->group));
 		TRY(convert_group(dev, store, p->g, n, false));
 	}
 	return reducer_keep(dev->reducer);
