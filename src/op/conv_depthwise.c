@@ -25,6 +25,8 @@ struct depthwise {
 	struct conv_kernel base;
 	struct conv_frame f;
 	bool half, half_result, bias;
+	bool half_sum;               /* what is added to the result, */
+	int64_t sum_px;              /* and its elements from pixel to pixel */
 	const int32_t *at;           /* weights of tap t of channel c: at[t * padded + c] */
 	int64_t taps, padded;        /* channels, up to whole vectors */
 	int64_t elements;            /* of the weights' layout */
@@ -88,6 +90,8 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	d->half = t->dtype == DTYPE_BF16;
 	d->half_result = t->result == DTYPE_BF16;
 	d->bias = t->bias;
+	d->half_sum = t->sum_dtype == DTYPE_BF16;
+	d->sum_px = t->sum_px;
 	d->taps = conv_frame_taps(&d->f);
 	d->padded = ceil_div(d->f.ci, UNIT) * UNIT;
 	set_weights(d, &t->w, k->arena);
@@ -143,8 +147,9 @@ struct sources {
 	const float *w[MOST_TAPS];
 };
 
+/* bias, add: NULL if there is none. */
 WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct sources *s,
-                                  const float *bias, void *to)
+                                  const float *bias, const void *add, void *to)
 {
 	const int64_t channels = d->f.ci;
 
@@ -154,6 +159,8 @@ WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct source
 		for (int i = 0; i < s->n; i++)
 			sum = _mm512_fmadd_ps(v_load(wino_at(s->from[i], d->half, c), d->half, m),
 			                      _mm512_loadu_ps(s->w[i] + c), sum);
+		if (add)
+			sum = v_add(sum, v_load(wino_at(add, d->half_sum, c), d->half_sum, m));
 		v_store((char *)to + c * (d->half_result ? 2 : 4), d->half_result, m, sum);
 	}
 }
@@ -161,9 +168,9 @@ WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct source
 /* One row of the result: place i of an axis is tap k's source at source_at(). */
 struct row {
 	const struct depthwise *d;
-	const struct conv_side *from, *to;
+	const struct conv_side *from;
 	const void *source;
-	const float *w, *bias;
+	const float *w;
 	int64_t n, z, h;
 };
 
@@ -187,23 +194,26 @@ static void find_sources(const struct row *r, int64_t column, struct sources *s)
 	}
 }
 
-static void run_rows(const struct depthwise *d, const void *source, const float *w,
-                     const float *bias, void *result)
+static void run_rows(const struct depthwise *d, const struct conv_args *a, const float *w)
 {
 	const bool back = d->base.kind == CONV_BACKWARD_DATA;
+	const void *source = back ? a->y : a->x;
+	char *result = back ? a->x : a->y;
 	const struct conv_side *from = back ? &d->f.y : &d->f.x, *to = back ? &d->f.x : &d->f.y;
 	const int64_t height = to->size[HEIGHT], depth = to->size[DEPTH];
 
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < d->f.n * depth * height; i++) {
-		const struct row r = { d, from, to, source, w, bias, i / height / depth,
+		const struct row r = { d, from, source, w, i / height / depth,
 				       i / height % depth, i % height };
 		const int64_t at = r.n * to->image + r.z * to->step[DEPTH] + r.h * to->step[HEIGHT];
 		struct sources s;
 		for (int64_t c = 0; c < to->size[WIDTH]; c++) {
+			const int64_t pixel = i * to->size[WIDTH] + c;
 			find_sources(&r, c, &s);
-			sum_pixel(d, &s, bias, (char *)result + (at + c * to->step[WIDTH]) *
-			                       (d->half_result ? 2 : 4));
+			sum_pixel(d, &s, a->bias,
+			          a->sum ? wino_at(a->sum, d->half_sum, pixel * d->sum_px) : NULL,
+			          result + (at + c * to->step[WIDTH]) * (d->half_result ? 2 : 4));
 		}
 	}
 }
@@ -320,9 +330,8 @@ static int run(const struct kplan *k, const struct kargs *args)
 		run_weights(d, &a, args->ws);
 		return 0;
 	}
-	const bool back = d->base.kind == CONV_BACKWARD_DATA;
 	copy_weights(d, a.w, args->ws);
-	run_rows(d, back ? a.y : a.x, args->ws, a.bias, back ? a.x : a.y);
+	run_rows(d, &a, args->ws);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 for code in dnn direct winograd depthwise; do
 	for threads in 1 2; do
 		OMP_NUM_THREADS=$threads DLX_CONV=$code "$DLX_BUILD/test/optest/optest" --kernels \
-			conv conv_grad_input conv_grad_weight >out ||
+			conv conv_grad_input conv_grad_input_add conv_grad_weight >out ||
 			fail "with DLX_CONV=$code on $threads threads: $(cat out)"
 	done
 done
