@@ -12,11 +12,6 @@ static int64_t up(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 bool wino_has_cpu(void)
 {
 	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
@@ -127,7 +122,7 @@ static void find_blocks(struct wino *w)
 	w->group = w->nchunk == 1 ? 1 : up(w->npanel, up(w->npanel, 8));
 	w->ngroup = w->nchunk == 1 ? 1 : up(w->npanel, w->group);
 	const int64_t most = (w->form->alpha == 8 ? 28 : 56) / (w->group > 4 ? 2 : 1);
-	const int64_t size = least(most, up(up(w->ntile, 8), 14) * 14);
+	const int64_t size = wino_least(most, up(up(w->ntile, 8), 14) * 14);
 	w->nblock = up(w->ntile, size);
 	w->block = up(w->ntile, w->nblock);
 }
@@ -137,7 +132,7 @@ static void find_splits(struct wino *w)
 {
 	w->block = w->ntile;
 	w->nblock = 1;
-	w->nsegment = least(up(32, w->npanel), up(w->nchunk, 4));
+	w->nsegment = wino_least(up(32, w->npanel), up(w->nchunk, 4));
 	w->segment = up(w->nchunk, w->nsegment);
 	w->nsegment = up(w->nchunk, w->segment);
 }
@@ -148,7 +143,7 @@ static void find_segments(struct wino *w)
 	const int64_t tasks = w->nchunk * w->npanel;
 	w->block = WINO_K;
 	w->nblock = up(w->ntile, w->block);
-	w->nsegment = least(up(32, tasks), up(w->nblock, 4));
+	w->nsegment = wino_least(up(32, tasks), up(w->nblock, 4));
 	w->segment = up(w->nblock, w->nsegment);
 	w->nsegment = up(w->nblock, w->segment);
 }
@@ -194,8 +189,8 @@ static struct grid grid_y(const struct wino *w)
 static void inside(int64_t at, int64_t d, int64_t size, int extent, int *from, int *to)
 {
 	const int64_t a = at < 0 ? up(-at, d) : 0, b = at < size ? up(size - at, d) : 0;
-	*to = (int)least(b, extent);
-	*from = (int)least(a, *to);
+	*to = (int)wino_least(b, extent);
+	*from = (int)wino_least(a, *to);
 }
 
 static void spots(const struct wino *w, const struct grid *g, int64_t first, int64_t count,

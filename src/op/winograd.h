@@ -146,6 +146,11 @@ static inline int64_t wino_pos(int64_t rows, int64_t columns)
 	return rows * columns + WINO_LANES;
 }
 
+static inline int64_t wino_least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
 static inline int wino_thread(void)
 {
 #ifdef _OPENMP
@@ -183,6 +188,23 @@ static inline int64_t wino_channels(const struct wino *w, int64_t chunk)
 static inline int64_t wino_positions(const struct wino *w)
 {
 	return w->form->alpha * w->form->alpha;
+}
+
+/* Elements of the transformed inputs of a chunk, of its transformed weights for nv vectors, and of the
+ * sums of a panel. */
+static inline int64_t wino_v_elements(const struct wino *w)
+{
+	return wino_positions(w) * wino_pos(w->block, WINO_K);
+}
+
+static inline int64_t wino_u_elements(const struct wino *w, int nv)
+{
+	return wino_positions(w) * wino_pos(WINO_K, nv * WINO_LANES);
+}
+
+static inline int64_t wino_m_elements(const struct wino *w)
+{
+	return wino_positions(w) * wino_pos(w->block, WINO_PANEL);
 }
 
 /* Vectors of channels in a panel: 1 or 2. */

@@ -10,32 +10,10 @@
 
 #if defined(__x86_64__)
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* Transformed inputs of a chunk. */
-static int64_t v_elements(const struct wino *w)
-{
-	return wino_positions(w) * wino_pos(w->block, WINO_K);
-}
-
-/* Sums of a panel. */
-static int64_t m_elements(const struct wino *w)
-{
-	return wino_positions(w) * wino_pos(w->block, WINO_PANEL);
-}
-
-static int64_t u_elements(const struct wino *w)
-{
-	return wino_positions(w) * wino_pos(WINO_K, WINO_PANEL);
-}
-
 size_t wino_few_workspace(const struct wino *w)
 {
-	return (size_t)(w->nchunk * v_elements(w) + w->nsegment * w->npanel * m_elements(w) +
-	                w->threads * u_elements(w)) * sizeof(float);
+	return (size_t)(w->nchunk * wino_v_elements(w) + w->nsegment * w->npanel * wino_m_elements(w) +
+	                w->threads * wino_u_elements(w, 2)) * sizeof(float);
 }
 
 static void transform_inputs(const struct wino *w, const void *x, float *v)
@@ -44,7 +22,7 @@ static void transform_inputs(const struct wino *w, const void *x, float *v)
 	for (int64_t c = 0; c < w->nchunk; c++) {
 		struct wino_spot s[WINO_BLOCK];
 		wino_spots_x(w, 0, w->ntile, s);
-		wino_input_block(w, x, c, s, w->ntile, v + c * v_elements(w));
+		wino_input_block(w, x, c, s, w->ntile, v + c * wino_v_elements(w));
 	}
 }
 
@@ -52,7 +30,7 @@ static void transform_inputs(const struct wino *w, const void *x, float *v)
 static void sum_chunks(const struct wino *w, const void *weights, int64_t split, int64_t panel,
                        const float *v, float *u, float *m)
 {
-	const int64_t first = split * w->segment, end = least(first + w->segment, w->nchunk);
+	const int64_t first = split * w->segment, end = wino_least(first + w->segment, w->nchunk);
 	const int nv = wino_vectors(w, panel), width = nv * WINO_LANES;
 	for (int64_t chunk = first; chunk < end; chunk++) {
 		const int64_t channels = wino_channels(w, chunk);
@@ -62,14 +40,14 @@ static void sum_chunks(const struct wino *w, const void *weights, int64_t split,
 				                   chunk % w->npart * WINO_K + i,
 				                   panel * WINO_PANEL + j * WINO_LANES,
 				                   u + i * width + j * WINO_LANES, width);
-		wino_multiply_block(w, nv, (int)channels, u, w->ntile, v + chunk * v_elements(w), m,
+		wino_multiply_block(w, nv, (int)channels, u, w->ntile, v + chunk * wino_v_elements(w), m,
 		                    chunk > first);
 	}
 }
 
 static void finish_panel(const struct wino *w, int64_t panel, float *m, const struct wino_result *r)
 {
-	const int64_t step = w->npanel * m_elements(w);
+	const int64_t step = w->npanel * wino_m_elements(w);
 	const int64_t n = wino_positions(w) * wino_pos(w->block, wino_vectors(w, panel) * WINO_LANES);
 	struct wino_spot s[WINO_BLOCK];
 	for (int64_t split = 1; split < w->nsegment; split++)
@@ -82,16 +60,16 @@ static void finish_panel(const struct wino *w, int64_t panel, float *m, const st
 void wino_run_few(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
                   float *ws)
 {
-	float *v = ws, *m = v + w->nchunk * v_elements(w);
-	float *own = m + w->nsegment * w->npanel * m_elements(w);
+	float *v = ws, *m = v + w->nchunk * wino_v_elements(w);
+	float *own = m + w->nsegment * w->npanel * wino_m_elements(w);
 	transform_inputs(w, x, v);
 #pragma omp parallel for schedule(dynamic) num_threads(w->threads)
 	for (int64_t i = 0; i < w->nsegment * w->npanel; i++)
 		sum_chunks(w, weights, i / w->npanel, i % w->npanel, v,
-		           own + wino_thread() * u_elements(w), m + i * m_elements(w));
+		           own + wino_thread() * wino_u_elements(w, 2), m + i * wino_m_elements(w));
 #pragma omp parallel for schedule(static) num_threads(w->threads)
 	for (int64_t p = 0; p < w->npanel; p++)
-		finish_panel(w, p, m + p * m_elements(w), r);
+		finish_panel(w, p, m + p * wino_m_elements(w), r);
 }
 
 #endif

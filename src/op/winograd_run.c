@@ -8,36 +8,16 @@
 
 #if defined(__x86_64__)
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* --- workspace --- */
-
-static int64_t v_elements(const struct wino *w)
-{
-	return wino_positions(w) * wino_pos(w->block, WINO_K);
-}
-
-static int64_t m_elements(const struct wino *w)
-{
-	return wino_positions(w) * wino_pos(w->block, WINO_PANEL);
-}
-
-static int64_t chunk_elements(const struct wino *w, int nv)
-{
-	return wino_positions(w) * wino_pos(WINO_K, nv * WINO_LANES);
-}
 
 static int64_t u_elements(const struct wino *w)
 {
-	return w->npanel * w->nchunk * chunk_elements(w, 2);
+	return w->npanel * w->nchunk * wino_u_elements(w, 2);
 }
 
 static int64_t thread_elements(const struct wino *w)
 {
-	return v_elements(w) + w->group * m_elements(w);
+	return wino_v_elements(w) + w->group * wino_m_elements(w);
 }
 
 size_t wino_workspace(const struct wino *w)
@@ -51,8 +31,8 @@ size_t wino_workspace(const struct wino *w)
 
 static float *u_at(const struct wino *w, float *u, int64_t panel, int64_t chunk)
 {
-	return u + panel * w->nchunk * chunk_elements(w, 2) +
-	       chunk * chunk_elements(w, wino_vectors(w, panel));
+	return u + panel * w->nchunk * wino_u_elements(w, 2) +
+	       chunk * wino_u_elements(w, wino_vectors(w, panel));
 }
 
 static void transform_weights(const struct wino *w, const void *from, float *u)
@@ -157,23 +137,23 @@ static void many_chunks(const struct job *j, int64_t group, const struct wino_sp
                         const struct wino_spot *sy, int64_t count)
 {
 	const struct wino *w = j->w;
-	const int64_t first = group * w->group, n = least(w->group, w->npanel - first);
+	const int64_t first = group * w->group, n = wino_least(w->group, w->npanel - first);
 	for (int64_t chunk = 0; chunk < w->nchunk; chunk++) {
 		wino_input_block(w, j->x, chunk, sx, count, j->v);
 		for (int64_t i = 0; i < n; i++)
 			wino_multiply_block(w, wino_vectors(w, first + i), (int)wino_channels(w, chunk),
 			               u_at(w, j->u, first + i, chunk), count, j->v,
-			               j->m + i * m_elements(w), chunk > 0);
+			               j->m + i * wino_m_elements(w), chunk > 0);
 	}
 	for (int64_t i = 0; i < n; i++)
-		wino_output_block(w, first + i, j->m + i * m_elements(w), j->r, sy, count);
+		wino_output_block(w, first + i, j->m + i * wino_m_elements(w), j->r, sy, count);
 }
 
 static void run_block(const struct job *j, int64_t block, int64_t group)
 {
 	const struct wino *w = j->w;
 	struct wino_spot sx[WINO_BLOCK], sy[WINO_BLOCK];
-	const int64_t first = block * w->block, count = least(w->block, w->ntile - first);
+	const int64_t first = block * w->block, count = wino_least(w->block, w->ntile - first);
 	wino_spots_x(w, first, count, sx);
 	wino_spots_y(w, first, count, sy);
 	if (w->nchunk == 1)
@@ -194,7 +174,7 @@ void wino_run(const struct wino *w, const void *x, const void *weights, const st
 #pragma omp parallel for schedule(dynamic) num_threads(w->threads)
 	for (int64_t i = 0; i < w->nblock * w->ngroup; i++) {
 		float *v = own + wino_thread() * thread_elements(w);
-		const struct job j = { w, x, r, u, v, v + v_elements(w) };
+		const struct job j = { w, x, r, u, v, v + wino_v_elements(w) };
 		run_block(&j, i / w->ngroup, i % w->ngroup);
 	}
 }

@@ -13,11 +13,6 @@
 
 #define AT_ONE(alpha) ((alpha) + 1)      /* the position of point 1 of both axes */
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Partial sums of a task: WINO_K x 2 vectors of all taps, then the bias. */
 static int64_t task_elements(const struct wino *w)
 {
@@ -26,7 +21,7 @@ static int64_t task_elements(const struct wino *w)
 
 static int64_t matrix_elements(const struct wino *w)
 {
-	return w->form->alpha * w->form->alpha * wino_pos(WINO_K, WINO_K);
+	return wino_positions(w) * wino_pos(WINO_K, WINO_K);
 }
 
 static int64_t partial_elements(const struct wino *w)
@@ -76,7 +71,7 @@ static void add_block(const struct task *t, int64_t block, bool add)
 {
 	const struct wino *w = t->w;
 	const int width = t->nv * WINO_LANES, alpha = w->form->alpha;
-	const int64_t first = block * WINO_K, count = least(WINO_K, w->ntile - first);
+	const int64_t first = block * WINO_K, count = wino_least(WINO_K, w->ntile - first);
 	const int64_t pos = wino_pos(WINO_K, width), one = AT_ONE(alpha) * pos;
 	struct wino_spot s[WINO_K];
 
@@ -108,9 +103,9 @@ static void finish(const struct task *t)
 static void run_task(struct task *t, int64_t segment)
 {
 	const struct wino *w = t->w;
-	const int64_t first = segment * w->segment, end = least(first + w->segment, w->nblock);
+	const int64_t first = segment * w->segment, end = wino_least(first + w->segment, w->nblock);
 	t->channels = wino_channels(w, t->chunk);
-	t->nv = w->co - t->panel * WINO_PANEL > WINO_LANES ? 2 : 1;
+	t->nv = wino_vectors(w, t->panel);
 	for (int64_t b = first; b < end; b++)
 		add_block(t, b, b > first);
 	finish(t);
