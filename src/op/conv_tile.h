@@ -52,20 +52,4 @@ struct tile_row {
 };
 void tile_pair(const struct tile_row *r, uint32_t *to);
 
-/* Every size of a tile: f(v, rows), and the table of the functions of that name. */
-#define TILE_1_TO_9(f, v)                                                                        \
-	f(v, 1) f(v, 2) f(v, 3) f(v, 4) f(v, 5) f(v, 6) f(v, 7) f(v, 8) f(v, 9)
-#define TILE_10_TO_14(f, v) f(v, 10) f(v, 11) f(v, 12) f(v, 13) f(v, 14)
-#define TILE_ALL(f)                                                                              \
-	TILE_1_TO_9(f, 1) TILE_10_TO_14(f, 1) TILE_1_TO_9(f, 2) TILE_10_TO_14(f, 2) TILE_1_TO_9(f, 3)
-#define TILE_NAMES_9(f)                                                                          \
-	f##_1, f##_2, f##_3, f##_4, f##_5, f##_6, f##_7, f##_8, f##_9
-#define TILE_NAMES_14(f) f##_10, f##_11, f##_12, f##_13, f##_14
-#define TILE_TABLE(f)                                                                            \
-	{                                                                                        \
-		{ TILE_NAMES_9(f##_1), TILE_NAMES_14(f##_1) },                                   \
-		{ TILE_NAMES_9(f##_2), TILE_NAMES_14(f##_2) },                                   \
-		{ TILE_NAMES_9(f##_3) },                                                         \
-	}
-
 #endif

@@ -4,17 +4,10 @@
  * float32 sum: a pair is the same channel of two neighbouring pixels. The wide side is read as it
  * stands, and paired in registers; the tall side, of which a tile broadcasts pairs, has been
  * paired once for all tiles of a block (tile_pair). */
-#include "op/conv_tile.h"
-
-#include "base/err.h"
-#include "base/simd.h"
+#define TILE_TARGET "avx512f,avx512bw,avx512vl,avx512bf16"
+#include "op/conv_tile_simd.h"
 
 #if SIMD_AVX512
-
-#include <immintrin.h>
-
-#define HALF_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
-#define TILE static inline __attribute__((always_inline)) HALF_TARGET
 
 bool tile_half_supported(void)
 {
@@ -22,14 +15,14 @@ bool tile_half_supported(void)
 	       __builtin_cpu_supports("avx512vl");
 }
 
-TILE __m512i load(const uint16_t *p, bool last, __mmask16 mask)
+TILE_INLINE __m512i load(const uint16_t *p, bool last, __mmask16 mask)
 {
 	return _mm512_cvtepu16_epi32(last ? _mm256_maskz_loadu_epi16(mask, p)
 	                                  : _mm256_loadu_si256((const __m256i *)p));
 }
 
-TILE void multiply(const int nv, const int rows, const uint32_t *tall, const __m512i *w,
-                   __m512 s[][TILE_MAXV])
+TILE_INLINE void multiply(const int nv, const int rows, const uint32_t *tall, const __m512i *w,
+                          __m512 s[][TILE_MAXV])
 {
 	SIMD_UNROLL
 	for (int r = 0; r < rows; r++) {
@@ -41,14 +34,14 @@ TILE void multiply(const int nv, const int rows, const uint32_t *tall, const __m
 }
 
 /* First in the lower half, where the first pixel of a pair is. */
-TILE __m512i pair(__m512i first, __m512i second)
+TILE_INLINE __m512i pair(__m512i first, __m512i second)
 {
 	return _mm512_or_si512(first, _mm512_slli_epi32(second, 16));
 }
 
 /* Where two vectors are paired at once they mix: each 128 bits of the first have 4 channels of every
  * 8, the second the other 4. All else that meets these sums goes by this order. */
-TILE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mmask16 mask, __m512i *w)
+TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mmask16 mask, __m512i *w)
 {
 	const __mmask32 m = last ? (__mmask32)mask << 16 | 0xFFFF : 0xFFFFFFFF;
 	const __m512i first = last ? _mm512_maskz_loadu_epi16(m, a) : _mm512_loadu_si512(a);
@@ -58,8 +51,8 @@ TILE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mmask16 ma
 }
 
 /* The two pixels at `wide`. */
-TILE void load_pair(const int nv, const struct tile_pixels *p, const uint16_t *wide, __mmask16 mask,
-                    __m512i *w)
+TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint16_t *wide, __mmask16 mask,
+                           __m512i *w)
 {
 	const uint16_t *next = wide + p->wide_step;
 	if (nv > 1)
@@ -72,7 +65,7 @@ TILE void load_pair(const int nv, const struct tile_pixels *p, const uint16_t *w
 }
 
 /* One, the other counts as 0. */
-TILE void load_half(const int nv, const uint16_t *wide, bool second, __mmask16 mask, __m512i *w)
+TILE_INLINE void load_half(const int nv, const uint16_t *wide, bool second, __mmask16 mask, __m512i *w)
 {
 	const __m512i zero = _mm512_setzero_si512();
 	if (nv > 1) {
@@ -88,7 +81,7 @@ TILE void load_half(const int nv, const uint16_t *wide, bool second, __mmask16 m
 }
 
 /* Sums of mixed vectors in the order of the channels. */
-TILE void unmix(__m512 *s)
+TILE_INLINE void unmix(__m512 *s)
 {
 	const __m512i lo = _mm512_set_epi32(23, 22, 21, 20, 7, 6, 5, 4, 19, 18, 17, 16, 3, 2, 1, 0);
 	const __m512i hi = _mm512_add_epi32(lo, _mm512_set1_epi32(8));
@@ -97,17 +90,13 @@ TILE void unmix(__m512 *s)
 	s[1] = _mm512_permutex2var_ps(a, hi, s[1]);
 }
 
-TILE void outer(const int nv, const int rows, const struct tile_pixels *p, int64_t wide_at,
-                int64_t tall_at, __mmask16 mask, float *sum)
+TILE_INLINE void outer(const int nv, const int rows, const struct tile_pixels *p, int64_t wide_at,
+                       int64_t tall_at, __mmask16 mask, float *sum)
 {
 	__m512 s[TILE_MAXROWS][TILE_MAXV];
 	__m512i w[TILE_MAXV];
 
-	SIMD_UNROLL
-	for (int r = 0; r < rows; r++)
-		SIMD_UNROLL
-		for (int v = 0; v < nv; v++)
-			s[r][v] = _mm512_setzero_ps();
+	tile_clear(nv, rows, s);
 	for (int seg = 0; seg < p->n; seg++) {
 		const uint16_t *wide = (const uint16_t *)p->wide[seg] + wide_at;
 		const uint32_t *tall = (const uint32_t *)p->tall[seg] + tall_at;
@@ -134,32 +123,13 @@ TILE void outer(const int nv, const int rows, const struct tile_pixels *p, int64
 	for (int r = 0; r < rows; r++) {
 		if (nv > 1)
 			unmix(s[r]);
-		SIMD_UNROLL
-		for (int v = 0; v < nv; v++) {
-			float *to = sum + (r * nv + v) * TILE_VECTOR;
-			_mm512_storeu_ps(to, _mm512_add_ps(_mm512_loadu_ps(to), s[r][v]));
-		}
+		tile_add_row(nv, s[r], sum + r * nv * TILE_VECTOR);
 	}
 }
 
-#define OUTER(v, r)                                                                              \
-	HALF_TARGET static void outer_##v##_##r(const struct tile_pixels *p, int64_t wide_at,    \
-	                                        int64_t tall_at, uint16_t mask, float *sum)      \
-	{                                                                                        \
-		outer(v, r, p, wide_at, tall_at, mask, sum);                                     \
-	}
-TILE_ALL(OUTER)
+TILE_SIZES(tile_outer_half)
 
-static tile_outer_fn *const outers[TILE_MAXV][TILE_MAXROWS] = TILE_TABLE(outer);
-
-tile_outer_fn *tile_outer_half(int v, int rows)
-{
-	BUG_IF(v < 1 || v > TILE_MAXV || rows < 1 || rows > tile_rows(v), "no tile of %d x %d", v,
-	       rows);
-	return outers[v - 1][rows - 1];
-}
-
-HALF_TARGET void tile_pair(const struct tile_row *r, uint32_t *to)
+__attribute__((target(TILE_TARGET))) void tile_pair(const struct tile_row *r, uint32_t *to)
 {
 	const __mmask16 m = (__mmask16)((1u << r->channels) - 1);
 
