@@ -103,7 +103,8 @@ static int fill(struct device *d, char *to, int64_t n, enum dtype type)
 double cuda_measure_peak(struct device *d, enum dtype type)
 {
 	int64_t n = (int64_t)EDGE * cuda_multiprocessors(d);
-	const struct cublas_matmul m = { n, n, n, { n, 1 }, { n, 1 }, { n, 1 }, type, false, d->tf32 };
+	const struct cublas_matmul m = { .m = n, .n = n, .k = n, .a_stride = { n, 1 }, .b_stride = { n, 1 },
+		.c_stride = { n, 1 }, .type = type, .c_type = type, .tf32 = d->tf32 };
 	struct product p = { .matrix = (size_t)(n * n) * dtype_size(type) };
 	size_t bytes = 3 * p.matrix + WORKSPACE;
 	double t = 0;

@@ -105,6 +105,11 @@ static int multiply(void *argument)
 
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws)
 {
+	const char *end = (char *)c + dtype_size(p->m.c_type) * (size_t)((p->m.m - 1) * p->m.c_stride[0] + p->m.n);
+	if (p->m.bias && !bias)
+		return ERR(E_UNAVAILABLE, NULL, "a product has no bias to add");
+	if ((char *)ws < end && (char *)ws + WORKSPACE > (char *)c)
+		return ERR(E_UNAVAILABLE, NULL, "a product's workspace is in its result");
 	struct matmul_job *j = mem_alloc(sizeof *j);
 	*j = (struct matmul_job){ p->m, a, b, bias, c, ws };
 	emulate_submit_waiting(cuda_stream(p->dev), multiply, j);

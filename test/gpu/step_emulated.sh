@@ -68,6 +68,11 @@ expect 65 "$emulated" --device=cuda --synthetic --dump-step=no --wisdom engines 
 	--set model.classes=3 --set train.batch_size=2 tiny.yaml
 grep -q 'engines:1:.*wisdom' err || fail "the line that is no wisdom is not named"
 
+# The ceilings that a profile refers to can be measured, float32's rounded to TF32 too.
+expect 0 "$emulated" --device=cuda --synthetic --bench=1 --profile --set "model.input=$tiny" --set model.classes=3 \
+	--set train.batch_size=1 --set precision.tf32=true tiny.yaml
+grep -q '"rates": {"bytes": [1-9][^,]*, "f32": [1-9][^,]*, "bf16": [1-9]' out || fail "a rate is not measured: $(cat out)"
+
 [ -r "$coads" ] || pass
 coads_data
 run() {
