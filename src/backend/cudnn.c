@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cuda_measure.h"
+#include "backend/cuda_time.h"
 #include "backend/cudnn_engine.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -176,7 +176,7 @@ static double measure(void *user, const struct cudnn_engine *e)
 	struct trial t = { p, e, NULL };
 	double us = -1;
 	int mark = err_count();
-	if (cuda_scratch(&t.ws, e->ws_bytes) < 0 || cuda_measure(p->c->stream, run_trial, &t, &us) < 0)
+	if (cuda_scratch(&t.ws, e->ws_bytes) < 0 || cuda_time(p->c->stream, run_trial, &t, &us) < 0)
 		us = -1;
 	cuda_scratch_free(t.ws);
 	err_truncate(mark);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Between two events on the stream, so that the time of launching is not counted where kernels follow each other. */
-#include "backend/cuda_measure.h"
+#include "backend/cuda_time.h"
 
 #include <cuda_runtime_api.h>
 
@@ -35,7 +35,7 @@ static int trial(cudaStream_t stream, const cudaEvent_t *event, int (*enqueue)(v
 	return 0;
 }
 
-int cuda_measure(void *stream, int (*enqueue)(void *user), void *user, double *us)
+int cuda_time(void *stream, int (*enqueue)(void *user), void *user, double *us)
 {
 	cudaEvent_t event[2] = { NULL, NULL };
 	double best = 0, now = 0;
