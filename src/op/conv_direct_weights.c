@@ -19,30 +19,8 @@
 #include <string.h>
 
 #include "backend/device.h"
-#include "base/simd.h"
-#include "op/conv_code.h"
-#include "op/conv_frame.h"
+#include "op/conv_direct.h"
 #include "op/conv_geom.h"
-#include "op/conv_split.h"
-#include "op/conv_tile.h"
-#include "op/conv_weights.h"
-
-struct direct {
-	struct conv_kernel base;
-	struct conv_frame f;
-	struct conv_split s;
-	struct conv_weights w;
-	const int64_t *wide_at, *tall_at;    /* in dw, by channel of each side */
-	const int64_t *tap_at;
-	const bool *run;             /* by vector of the wide side: its elements are neighbours in dw */
-	bool bias, half;
-	int64_t row_pairs, tile_pairs, pairs;        /* half: of a row, a tile, a block */
-	int64_t unit_floats;         /* sums of a unit; those of the bias stand last */
-	int64_t bias_floats;
-	int64_t sums;                /* units that have sums at the same time */
-	struct conv_frame original;  /* merged: of x before the copy */
-	int64_t copy_floats;
-};
 
 /* --- plan --- */
 
@@ -108,12 +86,6 @@ static void set_sums(struct direct *d, int threads)
 	d->sums = s->chunks > 1 ? s->chunks * s->tall_groups * s->wide_groups : threads;
 }
 
-/* Tiles along the tall side, beside v vectors. */
-static int64_t tall_tiles(int64_t size, int64_t v)
-{
-	return (size + tile_rows((int)v) - 1) / tile_rows((int)v);
-}
-
 static void set_pairs(struct direct *d)
 {
 	const struct conv_frame *f = &d->f;
@@ -123,7 +95,7 @@ static void set_pairs(struct direct *d)
 
 	d->row_pairs = TILE_VECTOR * (d->s.wide_x ? (d->s.block_cols + 1) / 2 : reach);
 	d->tile_pairs = d->row_pairs * d->s.block_rows;
-	d->pairs = d->tile_pairs * tall_tiles(tall, TILE_MAXV);
+	d->pairs = d->tile_pairs * direct_tall_tiles(tall, TILE_MAXV);
 }
 
 static bool takes(const struct conv_task *t, struct conv_frame *f)
@@ -188,271 +160,23 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	return 1;
 }
 
-/* --- the sums of a unit --- */
+/* --- run --- */
 
-struct unit {
-	struct part tall, wide;      /* channels; vectors */
-	struct part blocks;
-	bool bias;                   /* this one makes the sums of the bias too */
-};
-
-static struct unit unit_at(const struct direct *d, int64_t i)
+static struct direct_unit unit_at(const struct direct *d, int64_t i)
 {
 	const struct conv_split *s = &d->s;
 	const int64_t group = i % (s->tall_groups * s->wide_groups);
 	const int64_t chunk = i / (s->tall_groups * s->wide_groups);
 	const int64_t t = group / s->wide_groups, w = group % s->wide_groups;
 
-	return (struct unit){ part_of(s->tall, s->tall_groups, t),
+	return (struct direct_unit){ part_of(s->tall, s->tall_groups, t),
 			      part_of(s->vectors, s->wide_groups, w),
 			      part_of(s->row_blocks * s->col_blocks, s->chunks, chunk),
 			      d->bias && (s->wide_x ? w : t) == 0 };
 }
 
-/* The sums of tap `tap` of a wide tile: rows x 16 v. */
-static float *tile_sums(const struct direct *d, const struct unit *u, struct part v, int64_t tap,
-                        float *sum)
-{
-	return sum + TILE_VECTOR * u->tall.size * (v.at * d->s.taps + tap * v.size);
-}
-
-static uint16_t tile_mask(const struct direct *d, int64_t vector)
-{
-	const int64_t left = d->s.wide - vector * TILE_VECTOR;
-	return left < TILE_VECTOR ? (uint16_t)((1 << left) - 1) : 0xffff;
-}
-
-/* A block of output pixels: rows of y counted through all images, and columns. */
-struct block {
-	const struct direct *d;
-	const void *x, *y;
-	uint32_t *pairs;             /* half: of the tall side */
-	const void *tall[TILE_SEGMENTS];     /* half: rows before they were paired */
-	int64_t paired;              /* half: for so many tiles */
-	struct part rows, cols;
-};
-
-static const void *at(const struct direct *d, const void *p, int64_t i)
-{
-	return (const char *)p + i * (d->half ? 2 : 4);
-}
-
-/* The rows of pixels of the block for which kernel row (kd, kh) meets x. */
-static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixels *p)
-{
-	const struct conv_frame *f = &b->d->f;
-	const int64_t height = f->y.size[HEIGHT], depth = f->y.size[DEPTH];
-
-	p->n = 0;
-	b->paired = 0;
-	for (int64_t r = b->rows.at; r < b->rows.at + b->rows.size; r++) {
-		const int64_t h = r % height, z = r / height % depth, n = r / height / depth;
-		const int64_t xh = conv_frame_at(f, HEIGHT, kh, h);
-		const int64_t xz = conv_frame_at(f, DEPTH, kd, z);
-		if (xh < 0 || xh >= f->x.size[HEIGHT] || xz < 0 || xz >= f->x.size[DEPTH])
-			continue;
-		const void *x = at(b->d, b->x, n * f->x.image + xz * f->x.step[DEPTH] +
-		                               xh * f->x.step[HEIGHT]);
-		const void *y = at(b->d, b->y, n * f->y.image + z * f->y.step[DEPTH] +
-		                               h * f->y.step[HEIGHT]);
-		p->wide[p->n] = b->d->s.wide_x ? x : y;
-		b->tall[p->n] = p->tall[p->n] = b->d->s.wide_x ? y : x;
-		p->n++;
-	}
-}
-
-/* Pairs the unit's channels of the rows found for n tiles, and has p point there. */
-static void pair_rows(struct block *b, const struct unit *u, int64_t n, struct tile_pixels *p)
-{
-	const struct direct *d = b->d;
-	const struct conv_frame *f = &d->f;
-	const bool y = d->s.wide_x;
-	const struct conv_range own = { b->cols.at, b->cols.at + b->cols.size };
-	const struct conv_range c = y ? own : conv_frame_reach(f, WIDTH, own);
-	struct tile_row r = { .n = c.hi - c.lo, .every = y ? 2 : 1, .partner = y ? 1 : f->stride[WIDTH] };
-
-	r.step = y ? f->y.step[WIDTH] : f->x.step[WIDTH];
-	for (int i = 0; i < p->n; i++) {
-		p->tall[i] = b->pairs + i * d->row_pairs;
-		for (int64_t t = 0; t < n; t++) {
-			const struct part rows = part_of(u->tall.size, n, t);
-			r.from = at(d, b->tall[i], c.lo * r.step + u->tall.at + rows.at);
-			r.channels = (int)rows.size;
-			tile_pair(&r, b->pairs + i * d->row_pairs + t * d->tile_pairs);
-		}
-	}
-	b->paired = n;
-}
-
-/* wide_at, tall_at: of the unit's first channels. */
-static void sum_tile(const struct direct *d, const struct unit *u, struct tile_pixels *p,
-                     struct part v, int64_t wide_at, int64_t tall_at, float *sum)
-{
-	const int64_t first = u->wide.at + v.at;
-	const uint16_t mask = tile_mask(d, first + v.size - 1);
-	const int64_t n = tall_tiles(u->tall.size, v.size);
-
-	for (int64_t i = 0; i < n; i++) {
-		const struct part r = part_of(u->tall.size, n, i);
-		const int nv = (int)v.size, nr = (int)r.size;
-		if (i > 0)
-			p->wide_ahead = 0;
-		(d->half ? tile_outer_half(nv, nr) : tile_outer(nv, nr))(
-			p, wide_at + v.at * TILE_VECTOR,
-			tall_at + (d->half ? i * d->tile_pairs : r.at), mask,
-			sum + r.at * v.size * TILE_VECTOR);
-	}
-}
-
-/* While the first tiles of a block use its pixels, those of the next are fetched: the tall side in
- * the first wide tile, the wide side in each; y at the first tap that has pixels, x at the last,
- * which is ahead of the others. */
-static void fetch_ahead(const struct block *b, struct tile_pixels *p, int64_t row, int64_t k,
-                        bool first)
-{
-	const struct conv_frame *f = &b->d->f;
-	const bool along = b->cols.size < f->y.size[WIDTH], wide_x = b->d->s.wide_x;
-	const int64_t rows = f->kernel[DEPTH] * f->kernel[HEIGHT];
-	const int64_t by = along ? b->cols.size : b->rows.size;
-	const int axis = along ? WIDTH : HEIGHT;
-	int64_t x = 0, y = 0;
-
-	if (row == rows - 1 && k == f->kernel[WIDTH] - 1 && (wide_x || first))
-		x = by * f->stride[axis] * f->x.step[axis];
-	if (row == rows / 2 && k == 0 && (!wide_x || first))
-		y = by * f->y.step[axis];
-	p->wide_ahead = wide_x ? x : y;
-	p->tall_ahead = wide_x ? y : x;
-}
-
-/* Where the unit's channels of the tall side stand, in row elements or pairs, for column c of y and
- * tap k. */
-static int64_t tall_place(const struct block *b, const struct unit *u, int64_t k, int64_t c)
-{
-	const struct direct *d = b->d;
-	const struct conv_frame *f = &d->f;
-	const int64_t x = conv_frame_at(f, WIDTH, k, c);
-
-	if (!d->half)
-		return u->tall.at + (d->s.wide_x ? c * f->y.step[WIDTH] : x * f->x.step[WIDTH]);
-	const struct conv_range own = { b->cols.at, b->cols.at + b->cols.size };
-	return TILE_VECTOR * (d->s.wide_x ? (c - own.lo) / 2 : x - conv_frame_reach(f, WIDTH, own).lo);
-}
-
-/* All taps of kernel row number `row` over the rows found, for one wide tile. */
-static void sum_row(const struct block *b, const struct unit *u, struct tile_pixels *p,
-                    struct part v, int64_t row, float *sum)
-{
-	const struct direct *d = b->d;
-	const struct conv_frame *f = &d->f;
-	const int64_t end = b->cols.at + b->cols.size;
-
-	for (int64_t k = 0; k < f->kernel[WIDTH]; k++) {
-		struct conv_range c = conv_frame_range(f, WIDTH, k);
-		c.lo = c.lo > b->cols.at ? c.lo : b->cols.at;
-		c.hi = c.hi < end ? c.hi : end;
-		if (c.lo >= c.hi)
-			continue;
-		const int64_t x = conv_frame_at(f, WIDTH, k, c.lo) * f->x.step[WIDTH];
-		const int64_t y = c.lo * f->y.step[WIDTH];
-		p->len = c.hi - c.lo;
-		p->head = d->s.wide_x && (c.lo - b->cols.at) % 2;
-		fetch_ahead(b, p, row, k, v.at == 0);
-		sum_tile(d, u, p, v, u->wide.at * TILE_VECTOR + (d->s.wide_x ? x : y),
-		         tall_place(b, u, k, c.lo),
-		         tile_sums(d, u, v, row * f->kernel[WIDTH] + k, sum));
-	}
-}
-
-static void sum_block(struct block *b, const struct unit *u, float *sum)
-{
-	const struct conv_frame *f = &b->d->f;
-	const int64_t xstep = f->stride[WIDTH] * f->x.step[WIDTH], ystep = f->y.step[WIDTH];
-	const int64_t tiles = conv_split_tiles(u->wide.size);
-	struct tile_pixels p;
-
-	p.wide_step = b->d->s.wide_x ? xstep : ystep;
-	p.tall_step = b->d->s.wide_x ? ystep : xstep;
-	if (b->d->half)
-		p.tall_step = TILE_VECTOR * (b->d->s.wide_x ? 1 : 2 * f->stride[WIDTH]);
-	for (int64_t row = 0; row < f->kernel[DEPTH] * f->kernel[HEIGHT]; row++) {
-		find_rows(b, row / f->kernel[HEIGHT], row % f->kernel[HEIGHT], &p);
-		for (int64_t i = 0; i < tiles && p.n; i++) {
-			const struct part v = conv_split_tile(u->wide.size, i);
-			const int64_t n = tall_tiles(u->tall.size, v.size);
-			if (b->d->half && b->paired != n)
-				pair_rows(b, u, n, &p);
-			sum_row(b, u, &p, v, row, sum);
-		}
-	}
-}
-
-/* Channels of dy that the unit sums up for the bias. */
-static struct part bias_part(const struct direct *d, const struct unit *u)
-{
-	const int64_t at = u->wide.at * TILE_VECTOR, size = u->wide.size * TILE_VECTOR;
-	if (d->s.wide_x)
-		return u->tall;
-	return (struct part){ at, at + size < d->s.wide ? size : d->s.wide - at };
-}
-
-SIMD_CLONES static void add_pixel(const float *restrict y, int64_t n, float *restrict sum)
-{
-	for (int64_t k = 0; k < n; k++)
-		sum[k] += y[k];
-}
-
-SIMD_CLONES static void add_pixel_half(const uint16_t *restrict y, int64_t n, float *restrict sum)
-{
-	for (int64_t k = 0; k < n; k++) {
-		const union {
-			uint32_t u;
-			float f;
-		} v = { (uint32_t)y[k] << 16 };
-		sum[k] += v.f;
-	}
-}
-
-static void sum_bias(const struct block *b, struct part c, float *sum)
-{
-	const struct conv_frame *f = &b->d->f;
-	const int64_t height = f->y.size[HEIGHT], depth = f->y.size[DEPTH];
-
-	for (int64_t r = b->rows.at; r < b->rows.at + b->rows.size; r++) {
-		const int64_t row = r / height / depth * f->y.image +
-				    r / height % depth * f->y.step[DEPTH] +
-				    r % height * f->y.step[HEIGHT] + c.at;
-		for (int64_t i = 0; i < b->cols.size; i++) {
-			const void *y = at(b->d, b->y, row + (b->cols.at + i) * f->y.step[WIDTH]);
-			if (b->d->half)
-				add_pixel_half(y, c.size, sum);
-			else
-				add_pixel(y, c.size, sum);
-		}
-	}
-}
-
-static void sum_unit(const struct direct *d, const struct unit *u, const struct conv_args *a,
-                     uint32_t *pairs, float *sum)
-{
-	struct block b = { .d = d, .x = a->x, .y = a->y,
-			   .pairs = pairs + omp_get_thread_num() * d->pairs };
-
-	memset(sum, 0, sizeof *sum * (size_t)d->unit_floats);
-	for (int64_t i = u->blocks.at; i < u->blocks.at + u->blocks.size; i++) {
-		b.rows = part_of(d->f.n * d->f.y.size[DEPTH] * d->f.y.size[HEIGHT],
-		                 d->s.row_blocks, i / d->s.col_blocks);
-		b.cols = part_of(d->f.y.size[WIDTH], d->s.col_blocks, i % d->s.col_blocks);
-		sum_block(&b, u, sum);
-		if (u->bias)
-			sum_bias(&b, bias_part(d, u), sum + d->unit_floats - d->bias_floats);
-	}
-}
-
-/* --- from sums to dw --- */
-
 /* The sums of one tap of a wide tile. */
-static void store_tile(const struct direct *d, const struct unit *u, struct part v, int64_t tap,
+static void store_tile(const struct direct *d, const struct direct_unit *u, struct part v, int64_t tap,
                        const float *sum, float *dw)
 {
 	for (int64_t r = 0; r < u->tall.size; r++)
@@ -468,12 +192,12 @@ static void store_tile(const struct direct *d, const struct unit *u, struct part
 		}
 }
 
-static void store_tap(const struct direct *d, const struct unit *u, int64_t tap, float *sum,
+static void store_tap(const struct direct *d, const struct direct_unit *u, int64_t tap, float *sum,
                       float *dw)
 {
 	for (int64_t i = 0; i < conv_split_tiles(u->wide.size); i++) {
 		const struct part v = conv_split_tile(u->wide.size, i);
-		store_tile(d, u, v, tap, tile_sums(d, u, v, tap, sum), dw);
+		store_tile(d, u, v, tap, direct_tile_sums(d, u, v, tap, sum), dw);
 	}
 }
 
@@ -484,22 +208,23 @@ static void add(float *restrict to, const float *restrict from, int64_t n)
 }
 
 /* Adds the chunks' sums of one tap of a group to those of the first chunk. */
-static void add_chunks(const struct direct *d, const struct unit *u, int64_t tap, float *sum)
+static void add_chunks(const struct direct *d, const struct direct_unit *u, int64_t tap, float *sum)
 {
 	const int64_t groups = d->s.tall_groups * d->s.wide_groups;
 
 	for (int64_t i = 0; i < conv_split_tiles(u->wide.size); i++) {
 		const struct part v = conv_split_tile(u->wide.size, i);
-		float *to = tile_sums(d, u, v, tap, sum);
+		float *to = direct_tile_sums(d, u, v, tap, sum);
 		for (int64_t c = 1; c < d->s.chunks; c++)
 			add(to, to + c * groups * d->unit_floats,
 			    u->tall.size * v.size * TILE_VECTOR);
 	}
 }
 
-static void store_bias(const struct direct *d, const struct unit *u, const float *sum, float *bias)
+static void store_bias(const struct direct *d, const struct direct_unit *u, const float *sum,
+                       float *bias)
 {
-	const struct part c = bias_part(d, u);
+	const struct part c = direct_bias_part(d, u);
 	memcpy(bias + c.at, sum + d->unit_floats - d->bias_floats, sizeof *sum * (size_t)c.size);
 }
 
@@ -511,18 +236,18 @@ static void run_chunks(const struct direct *d, const struct conv_args *a, uint32
 	/* Static: the block fetched ahead at the end of a unit is the next one's first. */
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < groups * d->s.chunks; i++) {
-		const struct unit u = unit_at(d, i);
-		sum_unit(d, &u, a, pairs, sums + i * d->unit_floats);
+		const struct direct_unit u = unit_at(d, i);
+		direct_sum(d, &u, a, pairs, sums + i * d->unit_floats);
 	}
 #pragma omp parallel for schedule(static)
 	for (int64_t i = 0; i < groups * taps; i++) {
-		const struct unit u = unit_at(d, i / taps);
+		const struct direct_unit u = unit_at(d, i / taps);
 		float *sum = sums + i / taps * d->unit_floats;
 		add_chunks(d, &u, i % taps, sum);
 		store_tap(d, &u, i % taps, sum, a->w);
 	}
 	for (int64_t i = 0; i < groups && d->bias; i++) {
-		const struct unit u = unit_at(d, i);
+		const struct direct_unit u = unit_at(d, i);
 		float *sum = sums + (i + 1) * d->unit_floats - d->bias_floats;
 		if (!u.bias)
 			continue;
@@ -537,9 +262,9 @@ static void run_groups(const struct direct *d, const struct conv_args *a, uint32
 {
 #pragma omp parallel for schedule(dynamic)
 	for (int64_t i = 0; i < d->s.tall_groups * d->s.wide_groups; i++) {
-		const struct unit u = unit_at(d, i);
+		const struct direct_unit u = unit_at(d, i);
 		float *sum = sums + omp_get_thread_num() * d->unit_floats;
-		sum_unit(d, &u, a, pairs, sum);
+		direct_sum(d, &u, a, pairs, sum);
 		for (int64_t tap = 0; tap < d->s.taps; tap++)
 			store_tap(d, &u, tap, sum, a->w);
 		if (u.bias)
@@ -562,7 +287,7 @@ static void copy_rows(const struct direct *d, const void *x, void *copy)
 			const int64_t column = i - o->pad[WIDTH];
 			const int64_t from = r * o->x.step[HEIGHT] + column * o->x.step[WIDTH];
 			if (column >= 0 && column < o->x.size[WIDTH])
-				memcpy(to, at(d, x, from), pixel);
+				memcpy(to, direct_at(d, x, from), pixel);
 			else
 				memset(to, 0, pixel);
 		}
