@@ -21,13 +21,17 @@ __global__ void note_sum(k_sums *sums, int kind, int64_t group, uint64_t bytes)
 	volatile k_sums *s = sums;
 	if (kind == K_SUM_WANTED) {
 		s->wanted_at = nanoseconds();
-	} else if (kind == K_SUM_BEGINS) {
+	} else if (kind == K_SUM_BEGINS || kind == K_SUM_BEGINS_HERE) {
 		s->group = group;
+		if (kind == K_SUM_BEGINS_HERE)
+			s->wanted_at = nanoseconds();
 		__threadfence_system();
 		s->begun = s->begun + 1;
 	} else {
 		s->bytes = s->bytes + bytes;
 		s->done_at = nanoseconds();
+		if (kind == K_SUM_DONE_HERE)
+			s->waited = s->waited + (s->done_at - s->wanted_at);
 		__threadfence_system();
 		s->done = s->done + 1;
 	}

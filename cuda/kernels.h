@@ -203,8 +203,9 @@ struct k_sums {
 	uint64_t bytes;                                  /* of those that are done */
 	int64_t group;                                   /* the last that was begun */
 	uint64_t wanted_at, done_at;                     /* nanoseconds of the GPU's clock: the first wait of a step, the last sum */
+	uint64_t waited;                                 /* between what begins and ends on the stream of computation */
 };
-enum k_sums_kind { K_SUM_BEGINS, K_SUM_DONE, K_SUM_WANTED };
+enum k_sums_kind { K_SUM_BEGINS, K_SUM_DONE, K_SUM_WANTED, K_SUM_BEGINS_HERE, K_SUM_DONE_HERE };
 int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group, uint64_t bytes);
 
 /* --- a few numbers (k_scalar.cu) --- */

@@ -26,6 +26,7 @@ _Static_assert((int)DTYPE_F32 == K_TYPE_F32 && (int)DTYPE_F64 == K_TYPE_F64 && (
                (int)DTYPE_I32 == K_TYPE_I32 && (int)DTYPE_I64 == K_TYPE_I64, "cuda/kernels.h numbers types otherwise");
 
 #define KEPT_BLOCK (1 << 20)
+#define POLLS 4
 
 /* Small tables that plans keep on the device. */
 struct kept {
@@ -49,8 +50,11 @@ struct cuda {
 	cudaStream_t stream;
 	cudaEvent_t begin;           /* of what is being recorded */
 	bool recording;
-	int (*poll)(void *argument);
-	void *argument;
+	struct {
+		int (*ask)(void *argument);
+		void *argument;
+	} poll[POLLS];
+	int polls;
 	struct kept *kept;
 	struct watched *watched;
 	struct cudnn *cudnn;
@@ -108,10 +112,29 @@ void *cuda_begin(const struct device *d)
 	return cuda_of(d)->recording ? cuda_of(d)->begin : NULL;
 }
 
-void cuda_set_poll(struct device *d, int (*poll)(void *argument), void *argument)
+void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument)
 {
-	cuda_of(d)->poll = poll;
-	cuda_of(d)->argument = argument;
+	struct cuda *c = cuda_of(d);
+	BUG_IF(c->polls == POLLS, "more than %d wait for the GPU with the host", POLLS);
+	c->poll[c->polls].ask = poll;
+	c->poll[c->polls++].argument = argument;
+}
+
+void cuda_unpoll(struct device *d, const void *argument)
+{
+	struct cuda *c = cuda_of(d);
+	for (int i = 0; i < c->polls; i++)
+		if (c->poll[i].argument == argument) {
+			c->poll[i] = c->poll[--c->polls];
+			return;
+		}
+}
+
+static int ask(struct cuda *c)
+{
+	for (int i = 0; i < c->polls; i++)
+		TRY(c->poll[i].ask(c->poll[i].argument));
+	return 0;
 }
 
 int cuda_check(int status, const char *what)
@@ -185,13 +208,13 @@ static int given_up(const struct cuda *c, int rc)
 static int wait_for_all(struct cuda *c)
 {
 	cudaError_t status = cudaErrorNotReady;
-	double asked = c->poll ? io_seconds() : 0;
-	if (!c->poll)
+	double asked = c->polls ? io_seconds() : 0;
+	if (!c->polls)
 		return cuda_check(cudaStreamSynchronize(c->stream), "waiting for the GPU");
 	while ((status = cudaStreamQuery(c->stream)) == cudaErrorNotReady) {
 		double now = io_seconds();
 		if (now - asked >= POLL) {
-			int rc = c->poll(c->argument);
+			int rc = ask(c);
 			if (rc < 0)
 				return given_up(c, rc);
 			asked = now;
@@ -199,7 +222,7 @@ static int wait_for_all(struct cuda *c)
 		sched_yield();
 	}
 	TRY(cuda_check(status, "waiting for the GPU"));
-	return c->poll(c->argument);
+	return ask(c);
 }
 
 static int finish(struct device *d)

@@ -28,9 +28,10 @@ int cuda_ordinal(const struct device *d);
 void cuda_identity(const struct device *d, char out[16]);
 /* The calling thread is to use this GPU, as the one that opened the device does. */
 int cuda_bind_thread(int ordinal);
-/* While the host waits for the GPU, poll is asked every few milliseconds, and at the end; an error of its ends the wait. NULL: nobody
- * is asked. */
-void cuda_set_poll(struct device *d, int (*poll)(void *argument), void *argument);
+/* While the host waits for the GPU, poll is asked every few milliseconds, and at the end; an error of its ends the wait. Few may be
+ * there at once. */
+void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument);
+void cuda_unpoll(struct device *d, const void *argument);
 /* The event at the beginning of the step that is being recorded; NULL: none is. */
 void *cuda_begin(const struct device *d);
 /* An error code of the runtime as an error of ours; 0 for success. what: "copying to the GPU". */

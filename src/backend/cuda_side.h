@@ -10,8 +10,9 @@
 
 struct cuda_side;
 
-/* points: how many there are that computation can wait for. Its work goes before that of computation where both could go on. */
-int cuda_side_new(struct cuda_side **out, struct device *d, int points);
+/* points: how many there are that computation can wait for. Its work goes before that of computation where both could go on. With
+ * beside false it is the stream of computation itself: what is given to it comes where it is given, and is not waited for. */
+int cuda_side_new(struct cuda_side **out, struct device *d, int points, bool beside);
 /* After the device has finished; NULL is fine. */
 void cuda_side_free(struct cuda_side *s);
 void *cuda_side_stream(const struct cuda_side *s);       /* a cudaStream_t */
@@ -33,6 +34,7 @@ struct cuda_progress {
 	uint64_t begun, done, bytes;         /* since cuda_side_new */
 	int64_t number;                      /* of the last that was begun */
 	uint64_t wanted_at, done_at;         /* nanoseconds of the GPU's clock, each the last */
+	uint64_t waited;                     /* on the stream of computation itself: nanoseconds between beginnings and ends */
 };
 /* Any time, without waiting; begun is read first. */
 struct cuda_progress cuda_side_progress(const struct cuda_side *s);

@@ -100,7 +100,8 @@ static int measure_sums(struct linkmodel *m, struct comm *c, struct device *d)
 		m->bytes[k] = (double)bytes_of(k);
 		group[k] = (struct reducer_group){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums", false };
 	}
-	TRY(d ? reducer_new_gpu(&r, d, bytes, group, points) : reducer_new(&r, c, bytes, group, points, false));
+	const struct reducer_place gpu = { d, c, d ? d->nccl : NULL, true };
+	TRY(d ? reducer_new_gpu(&r, &gpu, bytes, group, points) : reducer_new(&r, c, bytes, group, points, false));
 	TRY(measure_all(m, c, d, r, points));
 	reducer_free(r);
 	ascend(m);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One communicator over all ranks. Rank 0 makes its id, which MPI carries to the others; joining it waits for all of them, so a
+ * A communicator over all ranks, or a part of them. Rank 0 makes its id, which MPI carries to the others; joining it waits for all of them, so a
  * thread does, whose result is looked at when the first sum is wanted. Sums themselves never wait here: NCCL gives them to a stream. */
 #include "comm/nccl.h"
 
@@ -23,10 +23,12 @@
 
 #define ROUND 0.25             /* seconds between looks at who is there */
 #define PATIENCE 10            /* seconds that ending what is under way may take */
+#define MOST_BLOCKS 64         /* that NCCL gives a sum by itself */
 
 struct nccl {
 	struct comm *c;
-	int ordinal;
+	int ordinal, blocks;         /* of a sum, at most; 0: as NCCL likes */
+	struct nccl *other;          /* the process's other communicator, or NULL */
 	ncclUniqueId id;
 	ncclComm_t comm;
 	pthread_t thread;
@@ -103,9 +105,14 @@ static void *join(void *argument)
 	struct nccl *n = argument;
 	ncclResult_t result = ncclInvalidUsage;
 	bool bound = cuda_bind_thread(n->ordinal) == 0;
+	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 	err_clear();
+	if (n->blocks) {
+		config.minCTAs = 1;
+		config.maxCTAs = n->blocks;
+	}
 	if (bound)
-		result = nccl.CommInitRank(&n->comm, n->c->size, n->id, n->c->rank);
+		result = nccl.CommInitRankConfig(&n->comm, n->c->size, n->id, n->c->rank, &config);
 	pthread_mutex_lock(&n->lock);
 	n->result = result;
 	n->bound = bound;
@@ -131,6 +138,15 @@ static int start_thread(struct nccl *n)
 	return failed ? ERR(E_NOMEM, NULL, "cannot start the thread that connects GPUs: %s", strerror(failed)) : 0;
 }
 
+/* What the header says of two communicators. */
+static int room(const struct device *d)
+{
+	int all = cuda_multiprocessors(d);
+	if (d->nccl)
+		return 1;
+	return all > MOST_BLOCKS ? 0 : all > 1 ? all - 1 : 1;
+}
+
 int nccl_open(struct nccl **out, struct comm *c, struct device *d)
 {
 	ncclUniqueId id;
@@ -142,7 +158,11 @@ int nccl_open(struct nccl **out, struct comm *c, struct device *d)
 	struct nccl *n = mem_calloc(1, sizeof *n);
 	n->c = c;
 	n->ordinal = cuda_ordinal(d);
+	n->blocks = room(d);
 	n->id = id;
+	n->other = d->nccl;
+	if (n->other)
+		n->other->other = n;
 	int rc = start_thread(n);
 	n->given_up = rc < 0;
 	*out = n;
@@ -195,6 +215,8 @@ int nccl_ready(struct nccl *n)
 
 void nccl_close(struct nccl *n)
 {
+	if (n && n->other)
+		n->other = n->other->other = NULL;
 	if (!n || n->given_up || (!n->ready && !wait_joined(n)))   /* its thread may go on with it */
 		return;
 	if (!n->ready)
@@ -211,15 +233,19 @@ void nccl_close(struct nccl *n)
 
 /* --- sums --- */
 
+static ncclDataType_t type_of(enum dtype t)
+{
+	return t == DTYPE_BF16 ? ncclBfloat16 : t == DTYPE_F16 ? ncclFloat16 : t == DTYPE_F64 ? ncclFloat64 : ncclFloat32;
+}
+
 int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
 {
-	ncclDataType_t type = t == DTYPE_BF16 ? ncclBfloat16 : t == DTYPE_F16 ? ncclFloat16 : ncclFloat32;
-	return check(nccl.AllReduce(p, p, (size_t)count, type, ncclSum, n->comm, stream), "cannot begin a sum");
+	return check(nccl.AllReduce(p, p, (size_t)count, type_of(t), ncclSum, n->comm, stream), "cannot begin a sum");
 }
 
 const char *nccl_trouble(struct nccl *n)
 {
-	ncclResult_t now = ncclSuccess, asked = nccl.CommGetAsyncError(n->comm, &now);
+	ncclResult_t now = ncclSuccess, asked = n->comm ? nccl.CommGetAsyncError(n->comm, &now) : ncclSuccess;
 	if (asked != ncclSuccess)
 		now = asked;
 	if (now == ncclSuccess || now == ncclInProgress)
@@ -227,12 +253,18 @@ const char *nccl_trouble(struct nccl *n)
 	return text_of(now, n->trouble, sizeof n->trouble);
 }
 
+static void end(struct nccl *n)
+{
+	if (n->comm)
+		nccl.CommAbort(n->comm);
+	n->comm = NULL;
+}
+
 void nccl_abort(struct nccl *n, const char *report)
 {
-	if (!n->comm)
-		return;
 	watchdog_say(PATIENCE, report);
-	nccl.CommAbort(n->comm);
+	end(n);
+	if (n->other)
+		end(n->other);
 	watchdog_end();
-	n->comm = NULL;
 }

@@ -7,7 +7,7 @@
 #include <nccl.h>
 
 #define NCCL_FUNCTIONS(X) \
-	X(GetVersion) X(GetUniqueId) X(GetErrorString) X(GetLastError) X(CommInitRank) X(CommDestroy) X(CommAbort) \
+	X(GetVersion) X(GetUniqueId) X(GetErrorString) X(GetLastError) X(CommInitRankConfig) X(CommDestroy) X(CommAbort) \
 	X(CommGetAsyncError) X(AllReduce)
 
 struct nccl_functions {

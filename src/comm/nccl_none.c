@@ -21,7 +21,7 @@ void nccl_close(struct nccl *n)
 {
 }
 
-int reducer_nccl_new(struct reducer_nccl **out, struct device *d, size_t bytes,
+int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes,
                      const struct reducer_group *group, int n)
 {
 	BUG("sums by NCCL in a build without it");

@@ -132,14 +132,14 @@ int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
 	return rc;
 }
 
-int reducer_new_gpu(struct reducer **out, struct device *d, size_t bytes,
+int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, size_t bytes,
                     const struct reducer_group *group, int n)
 {
 	struct reducer *r = mem_calloc(1, sizeof *r);
 	check(group, n, bytes);
 	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
 	memcpy(r->group, group, (size_t)n * sizeof *group);
-	int rc = reducer_nccl_new(&r->gpu, d, bytes, group, n);
+	int rc = reducer_nccl_new(&r->gpu, where, bytes, group, n);
 	if (rc < 0) {
 		mem_free(r->group);
 		mem_free(r);

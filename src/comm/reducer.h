@@ -21,6 +21,7 @@
 #include "comm/comm.h"
 
 struct device;
+struct nccl;
 struct reducer;
 
 struct reducer_group {
@@ -41,8 +42,15 @@ struct reducer_group {
  * memory and a sum is what it was. E_NOMEM, on all ranks, names what is full (/dev/shm). */
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
                 const struct reducer_group *group, int n, bool background);
-/* The same in the memory of a GPU, with d->comm and d->nccl there (reducer_nccl.h). Also of one rank. */
-int reducer_new_gpu(struct reducer **out, struct device *d, size_t bytes,
+/* The same in the memory of a GPU (reducer_nccl.h), also of one rank. beside: sums run beside what computation is given after
+ * their start; else where they are started. */
+struct reducer_place {
+	struct device *dev;
+	struct comm *comm;           /* the ranks that nccl connects */
+	struct nccl *nccl;
+	bool beside;
+};
+int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, size_t bytes,
                     const struct reducer_group *group, int n);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
 void *reducer_memory(const struct reducer *r);   /* this rank's block */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums on a side stream. Each is between two notes that the stream leaves in memory the host sees, since a recorded step says
+ * Sums on a side stream, or on that of computation. Each is between two notes that the stream leaves in memory the host sees, since a recorded step says
  * nothing else of how far it is; while the host waits for the GPU it looks at them, at NCCL and at the other ranks. */
 #include "comm/reducer_nccl.h"
 
@@ -18,7 +18,7 @@
 
 static void count(struct reducer_nccl *r)
 {
-	struct comm_counts *counts = &r->c->state->counts;
+	struct comm_counts *counts = &comm_whole(r->c)->state->counts;
 	const struct cuda_progress now = cuda_side_progress(r->side);
 	if (now.done == r->counted.done)
 		return;
@@ -26,12 +26,13 @@ static void count(struct reducer_nccl *r)
 	counts->bytes += (double)(now.bytes - r->counted.bytes);
 	r->stats.reductions += (int64_t)(now.done - r->counted.done);
 	r->stats.bytes += (double)(now.bytes - r->counted.bytes);
-	if (now.wanted_at != r->counted.wanted_at && now.done_at > now.wanted_at && now.done == now.begun)
+	r->stats.waited += (double)(now.waited - r->counted.waited) * 1e-9;
+	if (r->beside && now.wanted_at != r->counted.wanted_at && now.done_at > now.wanted_at && now.done == now.begun)
 		r->stats.waited += (double)(now.done_at - now.wanted_at) * 1e-9;
 	if (now.done == now.begun)
 		r->counted = now;
 	else
-		r->counted.done = now.done, r->counted.bytes = now.bytes;
+		r->counted.done = now.done, r->counted.bytes = now.bytes, r->counted.waited = now.waited;
 }
 
 static void tell_where(struct reducer_nccl *r)
@@ -189,9 +190,9 @@ static int obtain(struct reducer_nccl *r)
 	const struct device_driver *v = r->dev->driver;
 	r->block = v->alloc(r->dev, r->block_bytes);
 	if (!r->block)
-		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of gradients of all ranks; make "
+		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of sums over ranks; make "
 		           "'train.batch_size' smaller", (double)r->block_bytes / 1e6);
-	return cuda_side_new(&r->side, r->dev, r->groups);
+	return cuda_side_new(&r->side, r->dev, r->groups, r->beside);
 }
 
 /* The first sum of a size has NCCL make its connections, which is not for the first step. */
@@ -205,16 +206,17 @@ static int warm_up(struct reducer_nccl *r)
 	return poll(r);
 }
 
-static struct reducer_nccl *allocate(struct device *d, size_t bytes, const struct reducer_group *group, int n)
+static struct reducer_nccl *allocate(const struct reducer_place *where, size_t bytes, const struct reducer_group *group, int n)
 {
 	struct reducer_nccl *r = mem_calloc(1, sizeof *r);
-	r->c = d->comm;
+	r->c = where->comm;
 	r->groups = n;
 	r->block_bytes = bytes + 64;
 	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
 	memcpy(r->group, group, (size_t)n * sizeof *group);
-	r->dev = d;
-	r->nccl = d->nccl;
+	r->dev = where->dev;
+	r->nccl = where->nccl;
+	r->beside = where->beside;
 	for (int k = 0; k < n; k++)
 		r->late |= group[k].late;
 	return r;
@@ -226,15 +228,16 @@ static int set_up(struct reducer_nccl *r)
 	TRY(comm_agree(r->c, obtain(r), "memory for sums"));
 	TRY(open_seats(r));
 	r->ready = true;
-	cuda_set_poll(r->dev, poll, r);
+	cuda_poll(r->dev, poll, r);
 	TRY(warm_up(r));
 	r->late_begun = false;
 	return 0;
 }
 
-int reducer_nccl_new(struct reducer_nccl **out, struct device *d, size_t bytes, const struct reducer_group *group, int n)
+int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_group *group,
+                     int n)
 {
-	struct reducer_nccl *r = allocate(d, bytes, group, n);
+	struct reducer_nccl *r = allocate(where, bytes, group, n);
 	int rc = set_up(r);
 	if (rc < 0)
 		reducer_nccl_free(r);
@@ -248,7 +251,7 @@ void reducer_nccl_free(struct reducer_nccl *r)
 	const struct device_driver *v = r->dev->driver;
 	if (r->ready)
 		comm_barrier(r->c, "the end of sums");
-	cuda_set_poll(r->dev, NULL, NULL);
+	cuda_unpoll(r->dev, r);
 	if (r->block)
 		v->free(r->dev, r->block, r->block_bytes);
 	cuda_side_free(r->side);

@@ -6,7 +6,10 @@
  * in an order that NCCL chooses by size and number of ranks: the same bits every time on the same machine.
  *
  * A group that is waited for a step after it was started (a lag) is summed at the beginning of the next step, beside its forward
- * part: a step that was recorded ends with all its work. */
+ * part: a step that was recorded ends with all its work.
+ *
+ * Sums that computation waits for where they stand (batch statistics) are work of the stream of computation, by a communicator
+ * of their own. */
 #ifndef DLX_COMM_REDUCER_NCCL_H
 #define DLX_COMM_REDUCER_NCCL_H
 
@@ -16,7 +19,8 @@ struct device;
 struct reducer_nccl;
 
 /* As reducer_new_gpu. */
-int reducer_nccl_new(struct reducer_nccl **out, struct device *d, size_t bytes, const struct reducer_group *group, int n);
+int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_group *group,
+                     int n);
 
 /* What reducer.h has, which calls these for a reducer that reducer_new_gpu made. */
 void reducer_nccl_free(struct reducer_nccl *r);

@@ -81,10 +81,11 @@ static void tell(struct reducer_nccl *r, const char *trouble, struct buf *out)
 
 int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
 {
-	struct comm_state *s = r->c->state;
+	struct comm_state *s = comm_whole(r->c)->state;
 	struct buf text = BUF_INIT;
-	s->printer = s->board.n ? board_reporter(&s->board, r->c->rank) : r->c->rank;
-	if (s->printer == r->c->rank)
+	int me = comm_whole(r->c)->rank;
+	s->printer = s->board.n ? board_reporter(&s->board, me) : me;
+	if (s->printer == me)
 		tell(r, trouble, &text);
 	else
 		buf_printf(&text, "the sum of '%s' is not complete; rank %d says why",

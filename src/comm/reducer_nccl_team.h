@@ -23,6 +23,7 @@ struct reducer_nccl {
 	struct device *dev;
 	struct nccl *nccl;
 	struct cuda_side *side;
+	bool beside;                         /* or in the order of computation */
 	void *block;
 	size_t block_bytes;
 	bool ready;                          /* on all ranks */

@@ -139,7 +139,8 @@ int reduction_open(struct device *dev, struct store *store, const struct plan *p
 	if (dev->reducer || !dev->comm || !p->groups)
 		return 0;
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
-	TRY(dev->driver ? reducer_new_gpu(&dev->reducer, dev, (size_t)b.bytes, b.group, b.n)
+	const struct reducer_place gpu = { dev, dev->comm, dev->nccl, true };
+	TRY(dev->driver ? reducer_new_gpu(&dev->reducer, &gpu, (size_t)b.bytes, b.group, b.n)
 	                : reducer_new(&dev->reducer, dev->comm, (size_t)b.bytes, b.group, b.n, true));
 	place(dev, store, p->g);
 	return 0;

@@ -32,7 +32,7 @@ struct shared {
 	_Atomic uint64_t given[RANKS], taken[RANKS];       /* parts so far */
 	_Atomic size_t count[RANKS];                       /* of the sum under way */
 	_Atomic int type[RANKS];
-	float value[RANKS][PART];
+	double value[RANKS][PART];
 };
 
 struct ncclComm {
@@ -61,10 +61,12 @@ static int fault(const char *kind)
 	return text && strncmp(text, kind, n) == 0 && text[n] == ':' ? atoi(text + n + 1) : -1;
 }
 
-static float load(const struct sum *s, size_t i)
+static double load(const struct sum *s, size_t i)
 {
 	const uint16_t *h = (const void *)s->p;
 	float v = 0;
+	if (s->type == ncclFloat64)
+		return ((const double *)(const void *)s->p)[i];
 	if (s->type == ncclFloat32)
 		return ((const float *)(const void *)s->p)[i];
 	if (s->type == ncclBfloat16)
@@ -74,10 +76,13 @@ static float load(const struct sum *s, size_t i)
 	return v;
 }
 
-static void store(const struct sum *s, size_t i, float v)
+static void store(const struct sum *s, size_t i, double sum)
 {
 	uint16_t *h = (void *)s->p;
-	if (s->type == ncclFloat32)
+	float v = (float)sum;
+	if (s->type == ncclFloat64)
+		((double *)(void *)s->p)[i] = sum;
+	else if (s->type == ncclFloat32)
 		((float *)(void *)s->p)[i] = v;
 	else if (s->type == ncclBfloat16)
 		bfloat_from_floats(h + i, &v, 1);
@@ -113,9 +118,9 @@ static void take(const struct sum *s, size_t n)
 			abort();
 		}
 	for (size_t i = 0; i < n; i++) {
-		float sum = 0;
+		double sum = 0;
 		for (int r = 0; r < c->size; r++)
-			sum += c->at->value[r][i];
+			sum = s->type == ncclFloat64 ? sum + c->at->value[r][i] : (float)sum + (float)c->at->value[r][i];
 		store(s, c->done + i, sum);
 	}
 	c->part++;
@@ -173,7 +178,8 @@ static ncclResult_t get_version(int *v)
 
 static ncclResult_t get_id(ncclUniqueId *id)
 {
-	snprintf(id->internal, sizeof id->internal, "/dlx-fake-nccl-%d-%ld", (int)getpid(), (long)time(NULL));
+	static int made;
+	snprintf(id->internal, sizeof id->internal, "/dlx-fake-nccl-%d-%ld-%d", (int)getpid(), (long)time(NULL), made++);
 	return ncclSuccess;
 }
 
@@ -182,8 +188,9 @@ static void nap(void)
 	nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
 }
 
-static ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank)
+static ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, ncclConfig_t *config)
 {
+	(void)config;
 	int fd = size <= RANKS ? shm_open(id.internal, O_RDWR | O_CREAT, 0600) : -1;
 	if (fault("join") == 0)
 		for (;;)
@@ -240,7 +247,7 @@ static const char *last_error(ncclComm_t c)
 static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c,
                                cudaStream_t stream)
 {
-	if (from != to || op != ncclSum || (type != ncclFloat32 && type != ncclFloat16 && type != ncclBfloat16))
+	if (from != to || op != ncclSum || (type != ncclFloat64 && type != ncclFloat32 && type != ncclFloat16 && type != ncclBfloat16))
 		return ncclInvalidArgument;
 	struct sum *s = malloc(sizeof *s);     /* never freed: a replay may come at any time */
 	*s = (struct sum){ c, to, count, type };
@@ -250,7 +257,7 @@ static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDat
 
 struct nccl_functions nccl = {
 	.GetVersion = get_version, .GetUniqueId = get_id, .GetErrorString = error_string, .GetLastError = last_error,
-	.CommInitRank = init, .CommDestroy = destroy, .CommAbort = end, .CommGetAsyncError = get_error, .AllReduce = all_reduce,
+	.CommInitRankConfig = init, .CommDestroy = destroy, .CommAbort = end, .CommGetAsyncError = get_error, .AllReduce = all_reduce,
 };
 
 int nccl_library_open(void)
