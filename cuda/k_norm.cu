@@ -4,6 +4,9 @@
  * their own (the mean of their first rows, which bounds the cancellation), then chunks are joined in order in float64, as in Chan,
  * Golub and LeVeque (1983). How rows are cut depends on the shape alone, so the bits do too.
  *
+ * Where several ranks normalise as one, the sums of each stop between the join and what is made of it, in a message of float64 that
+ * the ranks sum.
+ *
  * Workspace: four vectors of c floats, then three for each chunk. */
 #include "cuda/device.cuh"
 
@@ -79,7 +82,32 @@ struct statistics_out {
 	double eps;
 };
 
-__global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o)
+/* What a channel's moments become. n: values; the variance is multiplied by correction. */
+static __device__ void tell(const statistics_out &o, int64_t j, double mean, double m2, double n, double correction)
+{
+	const double v = (m2 < 0 ? 0 : m2) / n;
+	const float r = (float)(1 / sqrt(v + o.eps));
+	o.ws_mean[j] = (float)mean;
+	o.ws_scale[j] = o.gamma[j] * r;
+	if (o.mean)
+		o.mean[j] = (float)mean;
+	if (o.rstd)
+		o.rstd[j] = r;
+	if (o.variance)
+		o.variance[j] = (float)(v * correction);
+}
+
+/* A rank's batch that does not count has this weight. */
+#define NOTHING 0x1p-200
+
+static __device__ double magnify(double count)
+{
+	return count < 0.5 ? 1 / NOTHING : 1.0;
+}
+
+/* Where message is not NULL, into that. */
+__global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o, const float *share,
+                                double *message)
 {
 	__shared__ double room[2][THREADS];
 	__shared__ double means[32];
@@ -102,16 +130,29 @@ __global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float
 	m2 = column_sum(m2, room[1]);
 	if (threadIdx.y || j >= c)
 		return;
-	const double v = m2 / (double)rows;
-	const float r = (float)(1 / sqrt((v < 0 ? 0 : v) + o.eps));
-	o.ws_mean[j] = (float)mean;
-	o.ws_scale[j] = o.gamma[j] * r;
-	if (o.mean)
-		o.mean[j] = (float)mean;
-	if (o.rstd)
-		o.rstd[j] = r;
-	if (o.variance)
-		o.variance[j] = (float)v;
+	if (!message) {
+		tell(o, j, mean, m2, (double)rows, 1);
+		return;
+	}
+	const double weight = *share != 0 ? 1.0 : NOTHING, n = weight * (double)rows;
+	if (j == 0)
+		message[0] = n;
+	message[1 + j] = n * mean;
+	message[1 + c + j] = weight * m2 + n * mean * mean;
+}
+
+static __device__ double unbiased(double n)
+{
+	return n > 1 ? n / (n - 1) : 1.0;
+}
+
+__global__ void statistics_of_all(int64_t rows, int64_t c, const double *message, statistics_out o)
+{
+	const int64_t j = channel();
+	if (j >= c)
+		return;
+	const double up = magnify(message[0]), n = message[0] * up, mean = message[1 + j] / message[0];
+	tell(o, j, mean, (message[1 + c + j] - message[1 + j] * mean) * up, n, unbiased(n) / unbiased((double)rows));
 }
 
 /* scale = gamma * rstd of given rstd, as statistics_join makes it. */
@@ -164,18 +205,43 @@ static int map(cudaStream_t stream, const k_norm *n, const float *mean, const fl
 	return cudaGetLastError();
 }
 
-int k_norm_forward(void *stream_, const struct k_norm *n, void *ws)
+static statistics_out out_of(const k_norm *n, void *ws)
 {
-	const auto stream = (cudaStream_t)stream_;
+	float *vector = (float *)ws;
+	return { n->gamma, n->mean, n->rstd, n->variance, vector, vector + n->c, n->eps };
+}
+
+static int statistics(cudaStream_t stream, const k_norm *n, const float *share, double *message, void *ws)
+{
 	const dim3 block = channel_block(n->c);
 	const chunking k = chunks_of(n->rows, n->c);
 	const unsigned across = (unsigned)((n->c + block.x - 1) / block.x);
-	float *vector = (float *)ws, *part = vector + 4 * n->c;
-	const statistics_out o = { n->gamma, n->mean, n->rstd, n->variance, vector, vector + n->c, n->eps };
+	float *part = (float *)ws + 4 * n->c;
 	FLOAT_TYPES(n->type, T, LAUNCH(statistics_chunks<T>, dim3(across, (unsigned)k.n), block, 0, stream, n->rows, n->c,
 	                               n->x.stride, k.each, (const T *)n->x.p, part))
-	LAUNCH(statistics_join, dim3(across), block, 0, stream, n->rows, n->c, k, (const float *)part, o);
-	return map(stream, n, vector, vector + n->c);
+	LAUNCH(statistics_join, dim3(across), block, 0, stream, n->rows, n->c, k, (const float *)part, out_of(n, ws), share,
+	       message);
+	return cudaGetLastError();
+}
+
+int k_norm_forward(void *stream_, const struct k_norm *n, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	const int failed = statistics(stream, n, NULL, NULL, ws);
+	return failed ? failed : map(stream, n, out_of(n, ws).ws_mean, out_of(n, ws).ws_scale);
+}
+
+int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message, void *ws)
+{
+	return statistics((cudaStream_t)stream, n, share, message, ws);
+}
+
+int k_norm_forward_take(void *stream_, const struct k_norm *n, const double *message, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	const statistics_out o = out_of(n, ws);
+	LAUNCH(statistics_of_all, blocks_for(n->c, THREADS), THREADS, 0, stream, n->rows, n->c, message, o);
+	return map(stream, n, o.ws_mean, o.ws_scale);
 }
 
 int k_norm_inference(void *stream_, const struct k_norm *n, void *ws)
@@ -230,8 +296,17 @@ __global__ void gradient_chunks(k_norm_grad g, int64_t each, float *part)
 	part[((int64_t)blockIdx.y * 2 + 1) * g.c + j] = s2;
 }
 
-/* dgamma and dbeta; k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. */
-__global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2)
+/* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1, s2: as gradient_chunks has them. */
+static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, double s2, double n, float *k1, float *k2)
+{
+	const double r = g.rstd[j], dg = s2 * r, s = g.gamma[j] * r;
+	k1[j] = g.variance ? 0.0f : (float)(s * s1 / n);
+	k2[j] = g.variance ? 0.0f : (float)(s * r * dg / n);
+}
+
+/* dgamma and dbeta; and the corrections, or where message is not NULL what they are made of, into that. */
+__global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2, const float *share,
+                              double *message)
 {
 	__shared__ double room[2][THREADS];
 	const int64_t j = channel();
@@ -244,13 +319,28 @@ __global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, 
 	s2 = column_sum(s2, room[1]);
 	if (threadIdx.y || j >= g.c)
 		return;
-	const double r = g.rstd[j], dg = s2 * r, s = g.gamma[j] * r, n = (double)g.rows;
 	if (g.dbeta)
 		g.dbeta[j] = (float)s1;
 	if (g.dgamma)
-		g.dgamma[j] = (float)dg;
-	k1[j] = g.variance ? 0.0f : (float)(s * s1 / n);
-	k2[j] = g.variance ? 0.0f : (float)(s * r * dg / n);
+		g.dgamma[j] = (float)(s2 * g.rstd[j]);
+	if (!message) {
+		corrections(g, j, s1, s2, (double)g.rows, k1, k2);
+		return;
+	}
+	const bool counts = *share != 0;
+	if (j == 0)
+		message[0] = (counts ? 1.0 : NOTHING) * (double)g.rows;
+	message[1 + j] = counts ? s1 : 0.0;
+	message[1 + g.c + j] = counts ? s2 : 0.0;
+}
+
+__global__ void corrections_of_all(k_norm_grad g, const float *share, const double *message, float *k1, float *k2)
+{
+	const int64_t j = channel();
+	if (j >= g.c)
+		return;
+	const bool counts = *share != 0;
+	corrections(g, j, counts ? message[1 + j] : 0.0, counts ? message[1 + g.c + j] : 0.0, message[0] * magnify(message[0]), k1, k2);
 }
 
 template <typename T>
@@ -273,22 +363,48 @@ __global__ void gradient_map(k_norm_grad g, const float *k1, const float *k2)
 	}
 }
 
+static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float *share, double *message, void *ws)
+{
+	const dim3 block = channel_block(g.c);
+	const chunking k = chunks_of(g.rows, g.c);
+	const unsigned across = (unsigned)((g.c + block.x - 1) / block.x);
+	float *k1 = (float *)ws, *k2 = k1 + g.c, *part = k1 + 4 * g.c;
+	FLOAT_TYPES(g.type, T, LAUNCH(gradient_chunks<T>, dim3(across, (unsigned)k.n), block, 0, stream, g, k.each, part))
+	LAUNCH(gradient_join, dim3(across), block, 0, stream, g, k.n, (const float *)part, k1, k2, share, message);
+	return cudaGetLastError();
+}
+
+static int map_gradient(cudaStream_t stream, const k_norm_grad &g, void *ws)
+{
+	const dim3 block = channel_block(g.c);
+	const float *k1 = (const float *)ws, *k2 = k1 + g.c;
+	FLOAT_TYPES(g.type, T, LAUNCH(gradient_map<T>, rows_grid(g.rows, g.c, block), block, 0, stream, g, k1, k2))
+	return cudaGetLastError();
+}
+
 int k_norm_backward(void *stream_, const struct k_norm_grad *given, void *ws)
 {
 	const auto stream = (cudaStream_t)stream_;
-	const dim3 block = channel_block(given->c);
-	const chunking k = chunks_of(given->rows, given->c);
-	const unsigned across = (unsigned)((given->c + block.x - 1) / block.x);
-	float *k1 = (float *)ws, *k2 = k1 + given->c, *rstd = k2 + given->c, *part = rstd + 2 * given->c;
 	k_norm_grad g = *given;
 	if (g.variance) {
+		float *rstd = (float *)ws + 2 * g.c;
 		LAUNCH(given_variance, blocks_for(g.c, THREADS), THREADS, 0, stream, g.c, g.variance, g.eps, g.gamma, rstd,
 		       rstd + g.c);
 		g.rstd = rstd;
 	}
-	FLOAT_TYPES(g.type, T, LAUNCH(gradient_chunks<T>, dim3(across, (unsigned)k.n), block, 0, stream, g, k.each, part))
-	LAUNCH(gradient_join, dim3(across), block, 0, stream, g, k.n, (const float *)part, k1, k2);
-	FLOAT_TYPES(g.type, T, LAUNCH(gradient_map<T>, rows_grid(g.rows, g.c, block), block, 0, stream, g, (const float *)k1,
-	                              (const float *)k2))
-	return cudaGetLastError();
+	const int failed = gradient_sums(stream, g, NULL, NULL, ws);
+	return failed ? failed : map_gradient(stream, g, ws);
+}
+
+int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws)
+{
+	return gradient_sums((cudaStream_t)stream, *g, share, message, ws);
+}
+
+int k_norm_backward_take(void *stream_, const struct k_norm_grad *g, const float *share, const double *message, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	float *k1 = (float *)ws;
+	LAUNCH(corrections_of_all, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, share, message, k1, k1 + g->c);
+	return map_gradient(stream, *g, ws);
 }

@@ -96,6 +96,13 @@ struct k_norm_grad {
 	float *dgamma, *dbeta;
 };
 int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
+
+/* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c doubles, is summed over them
+ * (op/norm_team.c says what stands in it). share, on the device: 0 where this rank's batch does not count. */
+int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message, void *ws);
+int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);
+int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws);
+int k_norm_backward_take(void *stream, const struct k_norm_grad *g, const float *share, const double *message, void *ws);
 int64_t k_norm_workspace(int64_t rows, int64_t c);
 
 /* --- pooling and resizing, channels-last and dense (k_window.cu) --- */

@@ -14,6 +14,7 @@
  * The variance is such that n / (n - 1) times it, with the n of this rank's batch, is that of a sample of all. */
 #include "backend/device.h"
 #include "base/err.h"
+#include "op/cuda.h"
 #include "op/norm.h"
 #include "op/walk.h"
 
@@ -163,6 +164,29 @@ GRADIENT()
 GRADIENT(relu_)
 GRADIENT(add_)
 
+#ifdef HAVE_CUDA
+static const float *share_of(const struct kplan *k, const struct kargs *a)
+{
+	return a->in[k->n->nin - 1];
+}
+
+static int cuda(const struct kplan *k, const struct kargs *a)
+{
+	return norm_team_forward_cuda(k, a, attr(k)->eps, act_of(k), (int)attr(k)->group, share_of(k, a));
+}
+
+#define GRADIENT_CUDA(id)                                                                 \
+	static int id##grad_cuda(const struct kplan *k, const struct kargs *a)            \
+	{                                                                                 \
+		struct norm_grad at = id##places;                                         \
+		at.f = act_of(k);                                                         \
+		return norm_team_grad_cuda(k, a, &at, (int)attr(k)->group, share_of(k, a)); \
+	}
+GRADIENT_CUDA()
+GRADIENT_CUDA(relu_)
+GRADIENT_CUDA(add_)
+#endif
+
 /* --- samples: one rank alone --- */
 
 static const char *const samples[] = {
@@ -198,6 +222,9 @@ static const char *const add_grad_samples[] = {
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = id##cpu, \
 		                  .slice_in = in, .slice_out = out,                       \
 		                  .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE },     \
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = id##cuda, \
+		            .slice_in = in, .slice_out = out,                             \
+		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)             \
 	}
 
 static const struct op op_sync_batch_norm = {

@@ -79,11 +79,14 @@ int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struc
                        const struct norm_team *team);
 int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
 
-/* The same on the GPU. */
+/* The same on the GPU. Of a team: the group of the device's statistics, and a number of the device. */
 int norm_cuda_plan(struct kplan *k);
 int norm_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
 int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
 int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_team_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
+                           const float *share);
+int norm_team_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g, int group, const float *share);
 int norm_inference_grad_cuda(const struct kplan *k, const struct kargs *a, double eps);
 
 #endif

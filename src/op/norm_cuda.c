@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Batch normalisation and its fused forms on the GPU: where the tensors of a node stand, for cuda/k_norm.cu. */
+#include "backend/device.h"
 #include "base/err.h"
+#include "comm/reducer.h"
 #include "op/cuda.h"
 #include "op/norm.h"
 
@@ -63,13 +65,20 @@ static struct k_norm forward_of(const struct kplan *k, const struct kargs *a, do
 		.x = in_rows(k, a, 0), .y = out_rows(k, a, 0), .gamma = a->in[1], .beta = a->in[2] };
 }
 
-int norm_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
+/* With the statistics of the batch. */
+static struct k_norm batch_of(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
 {
 	struct k_norm n = forward_of(k, a, eps, f);
 	n.residual = in_rows(k, a, 3);
 	n.mean = a->out[1];
 	n.rstd = a->out[2];
 	n.variance = a->out[3];
+	return n;
+}
+
+int norm_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
+{
+	const struct k_norm n = batch_of(k, a, eps, f);
 	return cuda_launched(k, k_norm_forward(cuda_stream(k->dev), &n, a->ws));
 }
 
@@ -85,17 +94,53 @@ int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps
 	return cuda_launched(k, k_norm_inference(cuda_stream(k->dev), &n, a->ws));
 }
 
-int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
+static struct k_norm_grad gradient_of(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
 {
 	const struct norm_cuda *s = k->state;
-	const struct k_norm_grad g = {
+	return (struct k_norm_grad){
 		.rows = s->rows, .c = s->c, .type = s->type, .slope = (float)at->f.slope,
 		.mask = !at->f.on ? K_NORM_ALL : at->y < 0 ? K_NORM_FROM_X : K_NORM_FROM_Y,
 		.x = in_rows(k, a, at->x), .dy = in_rows(k, a, at->dy), .second = in_rows(k, a, at->second),
 		.y = in_rows(k, a, at->y), .addend = in_rows(k, a, at->addend), .dx = out_rows(k, a, 0),
 		.masked = out_rows(k, a, at->masked), .gamma = a->in[at->gamma], .beta = in_rows(k, a, at->beta).p,
 		.mean = a->in[at->mean], .rstd = a->in[at->rstd], .dgamma = a->out[1], .dbeta = a->out[2] };
+}
+
+int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
+{
+	const struct k_norm_grad g = gradient_of(k, a, at);
 	return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, a->ws));
+}
+
+/* --- of several ranks: the stream sums the message where it stands --- */
+
+static int meet(const struct kplan *k, int group)
+{
+	reducer_start(k->dev->statistics, group);
+	return reducer_wait(k->dev->statistics, group);
+}
+
+int norm_team_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
+                           const float *share)
+{
+	const struct k_norm n = batch_of(k, a, eps, f);
+	if (!k->dev->statistics)
+		return cuda_launched(k, k_norm_forward(cuda_stream(k->dev), &n, a->ws));
+	double *message = reducer_group_memory(k->dev->statistics, group);
+	TRY(cuda_launched(k, k_norm_forward_give(cuda_stream(k->dev), &n, share, message, a->ws)));
+	TRY(meet(k, group));
+	return cuda_launched(k, k_norm_forward_take(cuda_stream(k->dev), &n, message, a->ws));
+}
+
+int norm_team_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at, int group, const float *share)
+{
+	const struct k_norm_grad g = gradient_of(k, a, at);
+	if (!k->dev->statistics)
+		return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, a->ws));
+	double *message = reducer_group_memory(k->dev->statistics, group);
+	TRY(cuda_launched(k, k_norm_backward_give(cuda_stream(k->dev), &g, share, message, a->ws)));
+	TRY(meet(k, group));
+	return cuda_launched(k, k_norm_backward_take(cuda_stream(k->dev), &g, share, message, a->ws));
 }
 
 /* Inputs x, dy, gamma, mean, variance: the statistics are constants. */

@@ -321,9 +321,6 @@ static int pass_statistics(struct graph *g, struct pass_env *env)
 	const struct compilation *c = env->user;
 	if (c->p->mode != PLAN_TRAIN || c->r->ranks.team < 2)
 		return 0;
-	if (env->backend == BACKEND_CUDA)
-		return ERR(E_UNSUPPORTED, config_place(c->r->config, "parallel", "sync_batch_norm"),
-		           "GPUs take their batch statistics each alone; leave 'sync_batch_norm' at false, or use 'device: cpu'");
 	return statistics_emit(g, c->p->mean.share);
 }
 

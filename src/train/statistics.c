@@ -3,7 +3,9 @@
  * A node that normalises by several ranks' batches waits for them where it stands, so all ranks have to
  * come to these nodes in one order. They are numbered when they are made; scheduling keeps their order, in plans for
  * full and for short batches alike; and each has a group of a reducer of its own, beside that of the
- * gradients, whose sums nobody waits for before the update. A team that is not all ranks is a communicator. */
+ * gradients, whose sums nobody waits for before the update. A team that is not all ranks is a communicator. On GPUs the sums are
+ * NCCL's, in the order of the kernels around them, by a communicator beside that of the gradients (comm/nccl.h says why the two do
+ * not wait for each other). */
 #include "train/statistics.h"
 
 #include <string.h>
@@ -11,6 +13,7 @@
 #include "backend/device.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "comm/nccl.h"
 #include "comm/reducer.h"
 #include "graph/attr.h"
 #include "op/norm_team.h"
@@ -100,6 +103,7 @@ int statistics_emit(struct graph *g, tid share)
 struct statistics {
 	struct arena *arena;
 	struct comm *part;           /* NULL: the team is all ranks */
+	struct nccl *nccl;           /* of GPUs */
 	struct reducer_group *group;
 	int n;
 	int64_t bytes;
@@ -167,7 +171,12 @@ static int open_sums(struct statistics *s, struct device *dev, int team)
 {
 	if (team < dev->comm->size)
 		comm_part(&s->part, dev->comm, team);
-	return reducer_new(&dev->statistics, s->part ? s->part : dev->comm, (size_t)s->bytes, s->group, s->n, false);
+	struct comm *c = s->part ? s->part : dev->comm;
+	if (!dev->driver)
+		return reducer_new(&dev->statistics, c, (size_t)s->bytes, s->group, s->n, false);
+	TRY(nccl_open(&s->nccl, c, dev));
+	const struct reducer_place gpu = { dev, c, s->nccl, false };
+	return reducer_new_gpu(&dev->statistics, &gpu, (size_t)s->bytes, s->group, s->n);
 }
 
 int statistics_open(struct statistics **out, struct device *dev, const struct plan *p, int team)
@@ -188,6 +197,7 @@ void statistics_close(struct statistics *s, struct device *dev)
 		return;
 	reducer_free(dev->statistics);
 	dev->statistics = NULL;
+	nccl_close(s->nccl);
 	comm_part_close(s->part);
 	arena_free(s->arena);
 }
