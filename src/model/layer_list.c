@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "model/layer.h"
 
 #define MAX_LAYERS 10000
@@ -56,6 +57,7 @@ struct scope {
 /* A path and the layer whose output it means: a layer's own or, for a block or repeat, its last
  * one's. */
 struct named {
+	uint64_t hash;              /* of the path: thousands of layers are looked through for each name */
 	const char *path;
 	int layer;
 };
@@ -97,8 +99,9 @@ static void *grown(struct arena *a, void *p, size_t size, int n, int *cap)
 
 static const struct named *named_find(const struct reader *r, const char *path)
 {
+	uint64_t hash = hash_name(path);
 	for (int i = 0; i < r->nnamed; i++)
-		if (strcmp(r->named[i].path, path) == 0)
+		if (r->named[i].hash == hash && strcmp(r->named[i].path, path) == 0)
 			return &r->named[i];
 	return NULL;
 }
@@ -106,7 +109,7 @@ static const struct named *named_find(const struct reader *r, const char *path)
 static void named_add(struct reader *r, const char *path, int layer)
 {
 	r->named = grown(r->arena, r->named, sizeof *r->named, r->nnamed, &r->named_cap);
-	r->named[r->nnamed++] = (struct named){ path, layer };
+	r->named[r->nnamed++] = (struct named){ hash_name(path), path, layer };
 }
 
 static int check_name(const char *name, const struct loc *loc)
