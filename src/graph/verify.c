@@ -94,7 +94,9 @@ static int check_names(const struct graph *g)
 
 /* --- nodes --- */
 
-static int check_arity(const struct graph *g, const struct node *n)
+/* maker: by tensor, the last node so far that has it among its outputs; a node that updates a network's states at once has
+ * thousands. */
+static int check_arity(const struct graph *g, const struct node *n, nid *maker)
 {
 	if (n->nin < n->op->min_in || n->nin > n->op->max_in)
 		BAD_NODE(n, "wrong number of inputs");
@@ -112,9 +114,9 @@ static int check_arity(const struct graph *g, const struct node *n)
 			continue;
 		if (!valid(g, n->out[k]))
 			BAD_NODE(n, "an output is no tensor");
-		for (int j = 0; j < k; j++)
-			if (n->out[j] == n->out[k])
-				BAD_NODE(n, "an output occurs twice");
+		if (maker[n->out[k]] == n->id)
+			BAD_NODE(n, "an output occurs twice");
+		maker[n->out[k]] = n->id;
 		if (g->tensor[n->out[k]]->producer != n->id)
 			BAD_NODE(n, "an output has another producer");
 	}
@@ -138,7 +140,7 @@ static int check_order(const struct graph *g, const struct node *n)
 	return 0;
 }
 
-static int check_nodes(const struct graph *g)
+static int check_each_node(const struct graph *g, nid *maker)
 {
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
@@ -148,44 +150,49 @@ static int check_nodes(const struct graph *g)
 			BAD_NODE(n, "id is not its index");
 		if (!n->name)
 			BAD_NODE(n, "has no name");
-		TRY(check_arity(g, n));
+		TRY(check_arity(g, n, maker));
 		TRY(check_order(g, n));
 	}
 	return 0;
 }
 
 /* A producer lists what it makes. */
-static int check_producers(const struct graph *g)
+static int check_producers(const struct graph *g, const nid *maker)
 {
-	for (int i = 0; i < g->ntensor; i++) {
-		const struct tensor *t = g->tensor[i];
-		bool found = t->producer == NONE;
-		for (int k = 0; !found && k < g->node[t->producer]->nout; k++)
-			found = g->node[t->producer]->out[k] == i;
-		if (!found)
-			BAD_TENSOR(t, "its producer does not make it");
-	}
+	for (int i = 0; i < g->ntensor; i++)
+		if (g->tensor[i]->producer != NONE && maker[i] != g->tensor[i]->producer)
+			BAD_TENSOR(g->tensor[i], "its producer does not make it");
 	return 0;
+}
+
+static nid *by_tensor(const struct graph *g)
+{
+	nid *of = mem_alloc(((size_t)g->ntensor + 1) * sizeof *of);
+
+	for (int t = 0; t < g->ntensor; t++)
+		of[t] = NONE;
+	return of;
+}
+
+static int check_nodes(const struct graph *g)
+{
+	nid *maker = by_tensor(g);
+	int rc = check_each_node(g, maker);
+
+	if (rc == 0)
+		rc = check_producers(g, maker);
+	mem_free(maker);
+	return rc;
 }
 
 /* --- storage --- */
 
-/* What t aliases must be an input of the node that makes t. */
-static int check_alias(const struct graph *g, const struct tensor *t)
+/* What t aliases must be an input of n, which makes t. reader: by tensor, n where it is one of them. */
+static int check_alias(const struct graph *g, const struct node *n, const struct tensor *t, const nid *reader)
 {
-	const struct node *n;
-	const struct tensor *of;
-	bool input = false;
+	const struct tensor *of = g->tensor[t->alias];
 
-	if (!valid(g, t->alias))
-		BAD_TENSOR(t, "aliases no tensor");
-	if (t->producer == NONE)
-		return 0;                /* left over by a pass; nobody reads it */
-	n = g->node[t->producer];
-	of = g->tensor[t->alias];
-	for (int k = 0; k < n->nin; k++)
-		input |= n->in[k] == t->alias;
-	if (!input)
+	if (reader[t->alias] != n->id)
 		BAD_TENSOR(t, "aliases something its producer does not read");
 	if (t->dtype != of->dtype || shape_count(&t->shape) != shape_count(&of->shape))
 		BAD_TENSOR(t, "aliases something of another type or size");
@@ -214,12 +221,10 @@ static int check_update(const struct graph *g, const struct tensor *t)
 /* Every reader of a version runs before it is overwritten, also where the update runs apart. */
 static int check_readers(const struct graph *g)
 {
-	nid *killer = mem_alloc(((size_t)g->ntensor + 1) * sizeof *killer);
+	nid *killer = by_tensor(g);
 	const struct node *bad = NULL;
 	const char *rule = NULL;
 
-	for (int t = 0; t < g->ntensor; t++)
-		killer[t] = NONE;
 	for (int i = 0; i < g->nnode && !rule; i++) {
 		const struct node *n = bad = g->node[i];
 		for (int k = 0; k < n->nin && !rule; k++) {
@@ -251,11 +256,31 @@ static int check_readers(const struct graph *g)
 	return 0;
 }
 
-static int check_storage(const struct graph *g)
+/* Those left over by a pass, which no node makes and nobody reads, alias what they like. */
+static int check_aliases(const struct graph *g, nid *reader)
 {
 	for (int i = 0; i < g->ntensor; i++)
-		if (g->tensor[i]->alias != NONE)
-			TRY(check_alias(g, g->tensor[i]));
+		if (g->tensor[i]->alias != NONE && !valid(g, g->tensor[i]->alias))
+			BAD_TENSOR(g->tensor[i], "aliases no tensor");
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		for (int k = 0; k < n->nin; k++)
+			if (n->in[k] != NONE)
+				reader[n->in[k]] = i;
+		for (int k = 0; k < n->nout; k++)
+			if (n->out[k] != NONE && g->tensor[n->out[k]]->alias != NONE)
+				TRY(check_alias(g, n, g->tensor[n->out[k]], reader));
+	}
+	return 0;
+}
+
+static int check_storage(const struct graph *g)
+{
+	nid *reader = by_tensor(g);
+	int rc = check_aliases(g, reader);
+
+	mem_free(reader);
+	TRY(rc);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		if ((n->op->flags & OP_VIEW) && g->tensor[n->out[0]]->alias != n->in[0])
@@ -350,7 +375,6 @@ int graph_verify(const struct graph *g, enum stage stage)
 		TRY(check_tensor(g, i));
 	TRY(check_names(g));
 	TRY(check_nodes(g));
-	TRY(check_producers(g));
 	TRY(check_storage(g));
 	if (stage >= STAGE_LAID_OUT) {
 		TRY(check_layouts(g));
