@@ -60,14 +60,48 @@ static void find_last(struct replay *r)
 			r->last[graph_root(g, t)] = g->nnode;
 }
 
-static void remove_dead(struct replay *r, nid i)
+/* The first of the living that ends behind `from`. */
+static int find_live(const struct replay *r, int64_t from)
 {
-	int k = 0;
+	int lo = 0, hi = r->nlive;
 
-	for (int j = 0; j < r->nlive; j++)
-		if (r->live[j].t != NONE && r->last[r->live[j].t] > i)
-			r->live[k++] = r->live[j];
-	r->nlive = k;
+	while (lo < hi) {
+		int mid = (lo + hi) / 2;
+		if (r->live[mid].to <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void take_out(struct replay *r, int at)
+{
+	r->nlive--;
+	memmove(r->live + at, r->live + at + 1, (size_t)(r->nlive - at) * sizeof *r->live);
+}
+
+/* The root of t, if n is the last to use it. */
+static void remove_used(struct replay *r, const struct node *n, tid t)
+{
+	if (t == NONE || r->last[t = graph_root(r->g, t)] > n->id)
+		return;
+	int at = find_live(r, r->g->tensor[t]->offset);
+	if (at < r->nlive && r->live[at].t == t)
+		take_out(r, at);
+}
+
+static void remove_dead(struct replay *r, const struct node *n)
+{
+	for (int k = 0; k < n->nin; k++)
+		remove_used(r, n, n->in[k]);
+	for (int k = 0; k < n->nout; k++)
+		remove_used(r, n, n->out[k]);
+	if (!r->ws || !r->ws->bytes || !r->ws->bytes[n->id])
+		return;
+	int at = find_live(r, r->ws->offset[n->id]);
+	if (at < r->nlive && r->live[at].t == NONE)
+		take_out(r, at);
 }
 
 /* Whether out, made by n, may stand exactly where `on`, alive until n, stands. */
@@ -97,15 +131,8 @@ static bool takes_over(const struct replay *r, const struct node *n, tid out, ti
  * once. */
 static int add(struct replay *r, const struct node *n, struct span s)
 {
-	int lo = 0, hi = r->nlive;
+	int lo = find_live(r, s.from);
 
-	while (lo < hi) {
-		int mid = (lo + hi) / 2;
-		if (r->live[mid].to <= s.from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo < r->nlive && r->live[lo].from < s.to) {
 		if (!takes_over(r, n, s.t, r->live[lo].t))
 			return bad(r->g, n->id, s.t, r->live[lo].t, "overlaps the living");
@@ -144,7 +171,7 @@ static int check_node(struct replay *r, const struct node *n)
 		TRY(check_range(r, n,
 		                (struct span){ at, at + (int64_t)r->ws->bytes[n->id], NONE }));
 	}
-	remove_dead(r, n->id);
+	remove_dead(r, n);
 	return 0;
 }
 

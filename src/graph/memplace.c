@@ -122,6 +122,8 @@ static void insert(struct placed *p, const struct memitem *m)
 	p->n++;
 }
 
+#define EXPIRE_EVERY 16          /* items: what is over is in nobody's way meanwhile, and to look takes longer than to pass */
+
 /* Forgets what can never meet an item of the rest of a time order. */
 static void expire(struct placed *p, const struct memitem *m, enum order order)
 {
@@ -160,7 +162,8 @@ static bool place(struct search *s, enum order order, bool tightest)
 	s->placed.n = 0;
 	for (int k = 0; k < s->n; k++) {
 		struct memitem m = s->item[s->key[k].i];
-		expire(&s->placed, &m, order);
+		if (k % EXPIRE_EVERY == 0)
+			expire(&s->placed, &m, order);
 		s->budget -= s->placed.n;
 		if (s->budget < 0 && s->best != NOWHERE)
 			return false;
