@@ -22,6 +22,7 @@
 #include "base/trace.h"
 #include "graph/pass.h"
 #include "train/session.h"
+#include "train/synthetic.h"
 
 static int plan(const char *path, int nset, const char *const *set)
 {
@@ -56,36 +57,63 @@ static int passes(const char *path, int nset, const char *const *set)
 
 #define WARM 4
 
-static int time_step(struct session *s, double *seconds)
+static int time_step(struct plan *p, double *seconds)
 {
-	const struct batch *b;
 	double t0 = io_seconds();
-	TRY(loader_next(s->train, &b));
-	struct plan *p = session_plan(s->train_plan, b->n);
-	plan_feed(p, s->config, b, &(struct plan_step){ .micros = 1 });
 	TRY(exec_run(p->exec, ~0u));
 	*seconds = io_seconds() - t0;
 	return 0;
 }
 
+static int time_steps(struct session *s, double *feed, double *one)
+{
+	struct plan *p;
+	double t0 = io_seconds();
+	TRY(session_feed_first(s, &(struct plan_step){ .micros = 1 }, &p));
+	*feed = io_seconds() - t0;
+	for (int i = 0; i < WARM; i++)
+		TRY(time_step(p, &one[i]));
+	return 0;
+}
+
+/* What the trace of the set-up has, without the passes of plans. */
+static void print_spans(void)
+{
+	static const char *const part[] = { "data", "plan", "initial values", "code", "memory" };
+	const struct trace_span *s;
+	int64_t lost;
+	trace_stop();
+	for (int64_t i = 0; i < trace_count(&lost); i++)
+		for (size_t j = 0; (s = trace_at(i)) != NULL && j < sizeof part / sizeof *part; j++)
+			if (strcmp(s->name, part[j]) == 0)
+				printf(", %s %.3f", s->name, 1e3 * (s->end - s->start));
+	trace_free();
+	putchar('\n');
+}
+
+/* Where there is no data, it is made up. */
 static int first(const char *path, int nset, const char *const *set)
 {
-	double start = io_seconds(), t1, t2, one[WARM], warm;
+	double start = io_seconds(), t1, t2, feed, one[WARM], warm;
 	struct run_config *c;
 	struct session *s;
 	struct session_options o = { .need = SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN };
+	TRY(trace_start(4096));
 	TRY(config_load(&c, path, nset, set));
+	if (!io_exists(c->data.train.v[0]))
+		o.need |= SESSION_SYNTHETIC;
 	t1 = io_seconds();
 	TRY(session_open(&s, c, &o));
 	t2 = io_seconds();
-	TRY(loader_seek(s->train, 0, 0));
-	for (int i = 0; i < WARM; i++)
-		TRY(time_step(s, &one[i]));
+	trace_stop();
+	TRY(time_steps(s, &feed, one));
 	warm = one[1];
 	for (int i = 2; i < WARM; i++)
 		warm = one[i] < warm ? one[i] : warm;
-	printf("%.3f ms beyond the step: parse %.3f, open %.3f, first step %.3f, a warm one %.3f\n",
-	       1e3 * (t2 - start + one[0] - warm), 1e3 * (t1 - start), 1e3 * (t2 - t1), 1e3 * one[0], 1e3 * warm);
+	printf("%.3f ms beyond the step: parse %.3f, open %.3f, batch %.3f, first step %.3f, a warm one %.3f",
+	       1e3 * (t2 - start + feed + one[0] - warm), 1e3 * (t1 - start), 1e3 * (t2 - t1), 1e3 * feed, 1e3 * one[0],
+	       1e3 * warm);
+	print_spans();
 	session_close(s);
 	return 0;
 }
