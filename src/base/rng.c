@@ -232,44 +232,79 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 	return z[index % 2];
 }
 
-#define RUN 128                  /* blocks at a time */
-
+/* The same as philox_lanes, as the two halves of each block, which is what the values below are made from: a lane is as wide as a
+ * product, so that nothing is moved between lanes. What their upper halves hold in between does not matter. */
 SIMD_CLONES
-static void normals(const uint32_t *restrict w, int n, double *restrict out)
+static void philox_halves(uint64_t key, uint64_t block, uint64_t step, uint64_t *restrict first, uint64_t *restrict second)
 {
-	double even[RUN], odd[RUN];
+	const uint64_t low = 0xFFFFFFFF;
 
 	SIMD_LOOP
-	for (int i = 0; i < n; i++)
-		pair_of((uint64_t)w[4 * i + 1] << 32 | w[4 * i], (uint64_t)w[4 * i + 3] << 32 | w[4 * i + 2],
-		        &even[i], &odd[i]);
-	for (int i = 0; i < n; i++) {
+	for (int l = 0; l < LANES; l++) {
+		uint64_t c0 = block + (uint64_t)l, c1 = c0 >> 32, c2 = step, c3 = step >> 32;
+		uint64_t k0 = key & low, k1 = key >> 32;
+		SIMD_UNROLL
+		for (int round = 0; round < 10; round++) {
+			uint64_t p0 = 0xD2511F53 * (c0 & low), p1 = 0xCD9E8D57 * (c2 & low);
+			c0 = (p1 >> 32) ^ c1 ^ k0;
+			c1 = p1;
+			c2 = (p0 >> 32) ^ c3 ^ k1;
+			c3 = p0;
+			k0 = (k0 + 0x9E3779B9) & low;
+			k1 = (k1 + 0xBB67AE85) & low;
+		}
+		first[l] = (c1 << 32) | (c0 & low);
+		second[l] = (c3 << 32) | (c2 & low);
+	}
+}
+
+/* The pairs of LANES blocks. */
+SIMD_CLONES
+static void normals(const uint64_t *restrict first, const uint64_t *restrict second, double *restrict out)
+{
+	double even[LANES], odd[LANES];
+
+	SIMD_LOOP
+	for (int i = 0; i < LANES; i++)
+		pair_of(first[i], second[i], &even[i], &odd[i]);
+	for (int i = 0; i < LANES; i++) {
 		out[2 * i] = even[i];
 		out[2 * i + 1] = odd[i];
 	}
 }
 
 SIMD_CLONES
-static void uniforms(const uint32_t *restrict w, int n, double *restrict out)
+static void uniforms(const uint64_t *restrict first, const uint64_t *restrict second, double *restrict out)
 {
+	double even[LANES], odd[LANES];
+
 	SIMD_LOOP
-	for (int i = 0; i < 2 * n; i++)
-		out[i] = fraction((uint64_t)w[2 * i + 1] << 32 | w[2 * i]);
+	for (int i = 0; i < LANES; i++) {
+		even[i] = fraction(first[i]);
+		odd[i] = fraction(second[i]);
+	}
+	for (int i = 0; i < LANES; i++) {
+		out[2 * i] = even[i];
+		out[2 * i + 1] = odd[i];
+	}
 }
 
-/* All values of their blocks; the last of an odd count is cut off. */
-static void fill(void (*values)(const uint32_t *w, int n, double *out), uint64_t seed, uint64_t stream,
-                 uint64_t step, int64_t first, int64_t n, double *out)
+/* All values of their blocks; what is beyond the last one is cut off. */
+static void fill(void (*values)(const uint64_t *first, const uint64_t *second, double *out), uint64_t seed, uint64_t stream,
+                 uint64_t step, int64_t from, int64_t n, double *out)
 {
-	uint32_t w[4 * RUN];
-	double v[2 * RUN];
+	uint64_t key = key_of(seed, stream), first[LANES], second[LANES];
+	double v[2 * LANES];
 
-	BUG_IF(first < 0 || first % 2, "values from %lld on", (long long)first);
-	for (int64_t i = 0; i < n; i += 2 * RUN) {
-		int take = n - i < 2 * RUN ? (int)(n - i) : 2 * RUN, blocks = (take + 1) / 2;
-		rng_blocks(seed, stream, step, (uint64_t)(first + i) / 2, blocks, w);
-		values(w, blocks, v);
-		memcpy(out + i, v, (size_t)take * sizeof *v);
+	BUG_IF(from < 0 || from % 2, "values from %lld on", (long long)from);
+	for (int64_t i = 0; i < n; i += 2 * LANES) {
+		philox_halves(key, (uint64_t)(from + i) / 2, step, first, second);
+		if (n - i >= 2 * LANES) {
+			values(first, second, out + i);
+			continue;
+		}
+		values(first, second, v);
+		memcpy(out + i, v, (size_t)(n - i) * sizeof *v);
 	}
 }
 
