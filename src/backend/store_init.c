@@ -11,8 +11,9 @@
 #include "base/simd.h"
 
 #define PIECE (1 << 16)          /* values that one thread draws at a time, or a whole block of rows up to the larger */
-#define LARGE (1 << 20)
+#define LARGE (1 << 22)
 #define RUN 512                  /* of them in the cache together; even */
+#define STEP (RUN + 18)          /* from row to row of those that are drawn together: not a power of two */
 
 struct piece {
 	const struct store_entry *e;
@@ -62,7 +63,7 @@ struct drawing {
 	uint64_t seed, stream;
 	struct layout_walk walk;
 	double v[RUN + 2];
-	float f[RUN + 2];
+	float f[LAYOUT_ROWS * STEP];     /* a row's values begin at its second place: an odd one brings its neighbour along */
 };
 
 static void draw_run(struct drawing *d, int64_t first, int64_t n)
@@ -76,26 +77,48 @@ static void draw_run(struct drawing *d, int64_t first, int64_t n)
 	                 floats ? (const void *)(d->f + odd) : d->v + odd);
 }
 
+/* n values of each of `rows` rows, the first of them at `first`. */
+static void draw_rows(struct drawing *d, int64_t first, int64_t n, int rows)
+{
+	const struct store_entry *e = d->p->e;
+
+	for (int r = 0; r < rows; r++) {
+		const int64_t at = first + r * d->p->row, odd = at & 1;
+		draw(&e->init, d->seed, d->stream, at - odd, n + odd, d->v, d->f + r * STEP + 1 - odd);
+	}
+	layout_walk_pack_rows(&d->walk, d->p->to, first, n, rows, d->f + 1, STEP);
+}
+
+/* Rows that stand side by side are drawn together, so that what neighbours each other is written together. */
 static void fill(const struct piece *p, uint64_t seed)
 {
 	struct drawing d = { .p = p, .seed = seed, .stream = hash_name(p->e->name) };
+	bool rows;
 
 	layout_walk_init(&d.walk, &p->e->layout, &p->e->shape, p->e->dtype);
-	for (int64_t g = 0; g < p->n; g += p->group)
-		for (int64_t i = 0; i < p->row; i += RUN)
-			for (int64_t r = i; r < p->group; r += p->row)
-				draw_run(&d, p->first + g + r, p->row - i < RUN ? p->row - i : RUN);
+	rows = p->group > p->row && layout_walk_has_rows(&d.walk) && d.walk.l.dims[0] == p->e->shape.d[0];
+	for (int64_t g = 0; g < p->n; g += p->group) {
+		const int64_t end = p->n - g < p->group ? p->n - g : p->group;
+		for (int64_t i = 0; i < p->row; i += RUN) {
+			const int64_t n = p->row - i < RUN ? p->row - i : RUN;
+			for (int64_t r = i; r < end && !rows; r += p->row)
+				draw_run(&d, p->first + g + r, n);
+			if (rows)
+				draw_rows(&d, p->first + g + i, n, (int)(end / p->row));
+		}
+	}
 }
 
 /* The first piece. Values that neighbour each other in memory are drawn by one thread: rows of a blocked first axis share
  * cache lines. */
 static struct piece cut(const struct store_entry *e, void *to)
 {
-	const int64_t count = shape_count(&e->shape), block = e->shape.nd ? layout_block(&e->layout, 0) : 1;
+	const int64_t count = shape_count(&e->shape), all = e->shape.nd ? layout_block(&e->layout, 0) : 1;
+	const int64_t block = all % LAYOUT_ROWS ? all : LAYOUT_ROWS;
 	struct piece p = { e, to, 0, count < PIECE ? count : PIECE, 0, 0 };
 
 	p.group = p.row = p.n;
-	if (block <= 1 || e->shape.d[0] % block || count / e->shape.d[0] * block > LARGE)
+	if (block <= 1 || count / e->shape.d[0] * block > LARGE)
 		return p;
 	p.row = count / e->shape.d[0];
 	p.group = p.row * block;

@@ -157,8 +157,8 @@ static void unpack_row(const struct layout_walk *w, enum dtype td, char *dst, en
 		}
 }
 
-static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first, int64_t n, enum dtype ts,
-                 const char *src)
+/* Sets the odometer; returns the place in the row. */
+static int64_t seek(struct layout_walk *w, int64_t first)
 {
 	int64_t from = first % w->row;
 
@@ -167,6 +167,14 @@ static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first,
 		w->index[d] = first % w->l.dims[d];
 		first /= w->l.dims[d];
 	}
+	return from;
+}
+
+static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first, int64_t n, enum dtype ts,
+                 const char *src)
+{
+	int64_t from = seek(w, first);
+
 	while (n > 0) {
 		int64_t m = n < w->row - from ? n : w->row - from;
 		pack_row(w, td, dst + (size_t)row_offset(w) * w->size, from, m, ts, src);
@@ -183,6 +191,42 @@ void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t f
 	BUG_IF(first < 0 || n > w->count - first, "elements %lld to %lld of %lld", (long long)first, (long long)(first + n),
 	       (long long)w->count);
 	pack(w, td, dst, first, n, ts, src);
+}
+
+bool layout_walk_has_rows(const struct layout_walk *w)
+{
+	const struct layout *l = &w->l;
+	return l->nd > 1 && l->nblk > 0 && l->blk_dim[l->nblk - 1] == 0 && l->blk[l->nblk - 1] % LAYOUT_ROWS == 0 &&
+	       w->size == sizeof(float);
+}
+
+static void put_rows(const struct layout_walk *w, float *base, int64_t from, int64_t n, int rows, const float *src, int64_t step)
+{
+	for (int64_t k = 0; k < n; k++) {
+		float *to = base + place(w, w->l.nd - 1, from + k);
+		if (rows == LAYOUT_ROWS)
+			for (int r = 0; r < LAYOUT_ROWS; r++)
+				to[r] = src[r * step + k];
+		else
+			for (int r = 0; r < rows; r++)
+				to[r] = src[r * step + k];
+	}
+}
+
+void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int64_t n, int rows, const float *src, int64_t step)
+{
+	int64_t from = seek(w, first);
+
+	BUG_IF(w->index[0] % LAYOUT_ROWS || rows > LAYOUT_ROWS || w->index[0] + rows > w->l.dims[0], "%d rows from %lld on", rows,
+	       (long long)w->index[0]);
+	while (n > 0) {
+		int64_t m = n < w->row - from ? n : w->row - from;
+		put_rows(w, dst + row_offset(w), from, m, rows, src, step);
+		src += m;
+		n -= m;
+		from = 0;
+		next_row(w);
+	}
 }
 
 void layout_pack(const struct layout *l, const struct shape *s, enum dtype td, void *dst,
