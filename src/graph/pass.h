@@ -45,6 +45,8 @@ int pass_fold(struct graph *g, struct pass_env *env);
 int pass_dce(struct graph *g, struct pass_env *env);
 /* Nodes that env->backend has one kernel for become one node; what the host reads stays. */
 int pass_fuse(struct graph *g, struct pass_env *env);
+/* Batch statistics of joined channels, once for each part for all that normalise it. */
+int pass_parts(struct graph *g, struct pass_env *env);
 /* Physical layouts; inserts `reorder` nodes, each (tensor, layout) once. Sets g->backend. */
 int pass_layout(struct graph *g, struct pass_env *env);
 /* Joins and cuts of channels without copies: tensors become windows (graph/windows.h). */

@@ -2,7 +2,8 @@
  *
  * Batch normalisation once more, from the mean and 1 / deviation that it gave the first time: one
  * pass over x instead of two, the same bits as then. The pass `recompute` puts these in where the
- * result is not kept for the backward part; running statistics are not touched a second time.
+ * result is not kept for the backward part; running statistics are not touched a second time. The pass
+ * `parts` has them normalise by statistics that other nodes have taken (batch_norm_parts.c).
  * With f as in batch_norm_relu.c:
  *
  *   batch_norm_again        y = (x - mean) * rstd * gamma + beta

@@ -141,6 +141,20 @@ int norm_forward_reference(const struct kplan *k, const struct kargs *a, double 
 	return norm_team_forward_reference(k, a, eps, f, NULL);
 }
 
+int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps)
+{
+	struct planes p = planes_of(k);
+	double *mean = a->out[0], *rstd = a->out[1], *variance = a->out[2], m2;
+	for (int64_t c = 0; c < p.c; c++) {
+		moments(p, c, a->in[0], &mean[c], &m2);
+		m2 /= (double)(p.n * p.points);
+		rstd[c] = 1 / sqrt(m2 + eps);
+		if (variance)
+			variance[c] = m2;
+	}
+	return 0;
+}
+
 int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
                              struct norm_act f)
 {

@@ -19,7 +19,7 @@ struct norm_act {
 
 /* --- shape rules --- */
 
-/* x is input 0, float32 of 2 to 5 axes. Input (output) i has its shape where bit i of like_in
+/* x is input 0, float of 2 to 5 axes. Input (output) i has its shape where bit i of like_in
  * (like_out) is set and else is a vector of its channels. Makes the outputs. */
 int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out);
 /* The same for the forms that take the batch's statistics: a channel needs two values. */
@@ -36,7 +36,8 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
  *   forward    x, gamma, beta [, residual]                 -> y, mean, rstd, variance
  *   inference  x, gamma, beta, mean, variance [, residual] -> y
  *   again      x, gamma, beta, mean, rstd [, residual]     -> y: the bits of the forward form
- * The last two are one function, with eps NORM_AGAIN for the latter. */
+ *   statistics x                                           -> mean, rstd, variance
+ * Inference and again are one function, with eps NORM_AGAIN for the latter. */
 #define NORM_AGAIN (-1.0)
 
 int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
@@ -44,6 +45,7 @@ int norm_forward_reference(const struct kplan *k, const struct kargs *a, double 
 /* The same with the statistics of a team; NULL: of this rank. With a team the workspace has 2 C doubles. */
 int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
                                 struct norm_act f, const struct norm_team *team);
+int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps);
 int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
                              struct norm_act f);
 
@@ -70,6 +72,7 @@ int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const
  * f32 or all bf16. NORM_FROM_Y needs `masked`. */
 int norm_plan(struct kplan *k);
 int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps);
 int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
                           struct norm_act f, const struct norm_team *team);
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,

@@ -233,6 +233,27 @@ void norm_map_block(const void *arg, int64_t i)
 
 /* --- forward --- */
 
+static float inverse_deviation(double variance, double eps)
+{
+	return (float)(1 / sqrt((variance > 0 || isnan(variance) ? variance : 0) + eps));
+}
+
+int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps)
+{
+	const struct norm_blocks *b = k->state;
+	float *mean = a->out[0], *rstd = a->out[1], *variance = a->out[2];
+	const double *sums = a->ws;
+	statistics(b, norm_source(k, a, 0), a->ws);
+	for (int64_t j = 0; j < b->c; j++) {
+		double v = sums[b->c + j] / (double)b->rows;
+		mean[j] = (float)sums[j];
+		rstd[j] = inverse_deviation(v, eps);
+		if (variance)
+			variance[j] = (float)v;
+	}
+	return 0;
+}
+
 int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
                           struct norm_act f, const struct norm_team *team)
 {
@@ -246,7 +267,7 @@ int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double e
 		TRY(norm_team_moments(team, b->c, sums, &count));
 	for (int64_t j = 0; j < b->c; j++) {
 		double v = sums[b->c + j] / count;
-		float r = (float)(1 / sqrt((v > 0 || isnan(v) ? v : 0) + eps));
+		float r = inverse_deviation(v, eps);
 		m[j] = (float)sums[j];
 		scale[j] = gamma[j] * r;
 		if (mean)

@@ -352,6 +352,7 @@ static const struct pass passes[] = {
 	{ "dce", "nodes nobody reads", pass_dce, STAGE_BUILT },
 	{ "fuse", "nodes that the device has one kernel for", pass_fuse, STAGE_BUILT },
 	{ "statistics", "batch normalisation by the batches of several ranks", pass_statistics, STAGE_BUILT },
+	{ "parts", "batch statistics of joined channels, once for each part", pass_parts, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights in place of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },

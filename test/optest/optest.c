@@ -446,6 +446,7 @@ static const char *const cpu_only[][2] = {
 	{ "sync_batch_norm_grad", "the same" },
 	{ "sync_batch_norm_relu_grad", "the same" },
 	{ "sync_batch_norm_add_relu_grad", "the same" },
+	{ "batch_norm_statistics", "taken apart for the CPU alone, where a pass over memory costs more than a launch" },
 	{ "conv_grad_input_add", "fused for the CPU alone; there sums are nodes of their own" },
 	{ NULL, NULL }
 };

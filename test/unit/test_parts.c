@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pass `parts` on graphs of real ops: which norms are taken apart, that each part's statistics are
+ * made once, where they are read, and that values stay what they were, forward and backward. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* after those four */
+#include <cmocka.h>
+
+#include "backend/exec.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "graph/autodiff.h"
+#include "graph/pass.h"
+#include "op/conv.h"
+#include "op/precision.h"
+
+#define C 5                      /* channels of the image */
+#define GROWTH 3                 /* that a layer adds */
+
+/* A network under construction. */
+struct net {
+	struct graph *g;
+	tid x, r;                    /* two images */
+	tid running[16];             /* statistics as the host reads them */
+	int nrunning, norms;
+};
+
+static const struct shape image = { 4, { 2, C, 6, 7 } };
+
+static tid emit(struct net *n, const char *op, const void *attr, int nin, const tid *in)
+{
+	tid out;
+
+	if (graph_emit1(n->g, op, attr, nin, in, &out) < 0)
+		fail_msg("%s: %s", op, err_get(0)->text);
+	return out;
+}
+#define EMIT(n, op, ...)                                                                     \
+	emit(n, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)), (tid[]){ __VA_ARGS__ })
+
+static tid param(struct net *n, const char *name, const struct shape *s, double value)
+{
+	tid t;
+
+	assert_int_equal(graph_param(n->g, name, DTYPE_F32, s,
+	                             (struct init){ value != 0 ? INIT_CONSTANT : INIT_NORMAL,
+	                                            value != 0 ? value : 1 }, &t), 0);
+	return t;
+}
+
+static int64_t channels(const struct net *n, tid x)
+{
+	return graph_t(n->g, x)->shape.d[1];
+}
+
+/* A norm with running statistics. */
+static tid norm_with(struct net *n, tid x, double eps)
+{
+	const struct shape s = { 1, { channels(n, x) } };
+	char name[4][32];
+	tid out[4], mean, var;
+
+	for (int i = 0; i < 4; i++)
+		snprintf(name[i], sizeof *name, "norm%d.%c", n->norms, "gbmv"[i]);
+	n->norms++;
+	assert_int_equal(graph_emit(n->g, "batch_norm", &eps, 3,
+	                            (tid[]){ x, param(n, name[0], &s, 1.5), param(n, name[1], &s, 0.1) },
+	                            4, out), 0);
+	assert_int_equal(graph_state(n->g, name[2], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &mean), 0);
+	assert_int_equal(graph_state(n->g, name[3], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 1 }, &var), 0);
+	n->running[n->nrunning++] = EMIT(n, "ema_update", mean, out[1]);
+	n->running[n->nrunning++] = EMIT(n, "ema_update", var, out[3]);
+	return out[0];
+}
+
+static tid norm(struct net *n, tid x)
+{
+	return norm_with(n, x, 1e-5);
+}
+
+static tid conv(struct net *n, tid x, int64_t filters)
+{
+	const struct shape s = { 4, { filters, channels(n, x), 3, 3 } };
+	const int64_t one = 1;
+	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
+	char name[32];
+
+	snprintf(name, sizeof name, "w%d", n->g->nnode);
+	return emit(n, "conv", &at, 2, (tid[]){ x, param(n, name, &s, 0) });
+}
+
+/* Norm, activation, convolution, tanh, which stays within bounds. */
+static tid layer(struct net *n, tid x)
+{
+	return EMIT(n, "tanh", conv(n, EMIT(n, "relu", norm(n, x)), GROWTH));
+}
+
+static tid join(struct net *n, tid a, tid b)
+{
+	return EMIT(n, "concat", a, b);
+}
+
+/* --- networks --- */
+
+static tid build_dense(struct net *n)
+{
+	tid all = EMIT(n, "tanh", n->x);
+
+	for (int i = 0; i < 4; i++)
+		all = join(n, all, layer(n, all));
+	return all;
+}
+
+/* A block whose input is joined, and whose output is normalised and goes elsewhere too, as a skip does. */
+static tid build_skip(struct net *n)
+{
+	tid all = join(n, EMIT(n, "tanh", n->x), EMIT(n, "tanh", n->r)), last;
+
+	for (int i = 0; i < 2; i++)
+		all = join(n, all, layer(n, all));
+	last = conv(n, EMIT(n, "relu", norm(n, all)), GROWTH);
+	all = join(n, last, all);
+	for (int i = 0; i < 2; i++)
+		all = join(n, all, layer(n, all));
+	return EMIT(n, "tanh", all);
+}
+
+static tid build_plain_norms(struct net *n)
+{
+	tid all = EMIT(n, "tanh", n->x);
+
+	for (int i = 0; i < 3; i++)
+		all = join(n, all, EMIT(n, "tanh", norm(n, all)));
+	return all;
+}
+
+static tid build_residuals(struct net *n)
+{
+	tid all = n->x;
+
+	for (int i = 0; i < 3; i++)
+		all = join(n, all, conv(n, EMIT(n, "relu", EMIT(n, "add", norm(n, all), EMIT(n, "tanh", all))), GROWTH));
+	return all;
+}
+
+/* Two norms of one tensor that is no join. */
+static tid build_two(struct net *n)
+{
+	tid x = EMIT(n, "tanh", n->x);
+
+	return EMIT(n, "multiply", EMIT(n, "relu", norm(n, x)), EMIT(n, "tanh", norm(n, x)));
+}
+
+static tid build_alone(struct net *n)
+{
+	return EMIT(n, "relu", norm(n, join(n, EMIT(n, "tanh", n->x), n->r)));
+}
+
+/* Three of eleven channels are normalised by another. */
+static tid build_few(struct net *n)
+{
+	tid y = EMIT(n, "relu", norm(n, conv(n, n->x, GROWTH)));
+	tid z = conv(n, y, GROWTH), all = join(n, join(n, z, EMIT(n, "tanh", n->x)), n->r);
+
+	return join(n, EMIT(n, "relu", norm(n, all)), EMIT(n, "tanh", norm(n, z)));
+}
+
+static tid build_other_eps(struct net *n)
+{
+	tid x = EMIT(n, "tanh", n->x);
+
+	return EMIT(n, "add", EMIT(n, "relu", norm_with(n, x, 0.1)), EMIT(n, "tanh", norm_with(n, x, 0.2)));
+}
+
+static const struct {
+	const char *name;
+	tid (*build)(struct net *n);
+	int statistics;              /* nodes of that name after the pass */
+	int norms;                   /* that are left as they were */
+} nets[] = {
+	{ "dense", build_dense, 4, 0 },
+	{ "skip", build_skip, 6, 0 },
+	{ "plain norms", build_plain_norms, 3, 0 },
+	{ "residuals", build_residuals, 3, 0 },
+	{ "two", build_two, 1, 0 },
+	{ "alone", build_alone, 0, 1 },
+	{ "few", build_few, 1, 2 },
+	{ "other eps", build_other_eps, 0, 2 },
+};
+#define NNETS ((int)(sizeof nets / sizeof *nets))
+
+/* --- running --- */
+
+static const struct pass passes[] = {
+	{ "fold", "", pass_fold, STAGE_BUILT },      { "dce", "", pass_dce, STAGE_BUILT },
+	{ "fuse", "", pass_fuse, STAGE_BUILT },      { "parts", "", pass_parts, STAGE_BUILT },
+	{ "precision", "", pass_precision, STAGE_BUILT },
+	{ "layout", "", pass_layout, STAGE_LAID_OUT }, { "views", "", pass_views, STAGE_LAID_OUT },
+	{ "sched", "", pass_sched, STAGE_LAID_OUT },
+};
+#define NPASSES ((int)(sizeof passes / sizeof *passes))
+#define BUILT 4                  /* passes up to `parts` */
+
+#define MAX_RESULT 64
+
+struct result {
+	tid t[MAX_RESULT];           /* y, running statistics, gradients of the params */
+	int n;
+};
+
+static struct graph *build(int i, struct result *r)
+{
+	struct net n = { .g = graph_new() };
+	tid y, w, loss, wrt[MAX_RESULT], dx[MAX_RESULT];
+	int params = 0;
+
+	n.g->cur_name = "net";
+	n.x = param(&n, "x", &image, 0);
+	n.r = param(&n, "r", &image, 0);
+	y = nets[i].build(&n);
+	r->n = 0;
+	r->t[r->n++] = y;
+	memcpy(r->t + r->n, n.running, sizeof *n.running * (size_t)n.nrunning);
+	r->n += n.nrunning;
+	w = param(&n, "w", &graph_t(n.g, y)->shape, 0);
+	loss = EMIT(&n, "sum", EMIT(&n, "multiply", y, w));
+	for (tid t = 0; t < n.g->ntensor; t++)
+		if (graph_t(n.g, t)->role == ROLE_PARAM)
+			wrt[params++] = t;
+	n.g->cur_phase = PHASE_BACKWARD;
+	assert_int_equal(autodiff(n.g, 1, &loss, NULL, params, wrt, dx), 0);
+	for (int k = 0; k < params; k++)
+		if (dx[k] != NONE)
+			r->t[r->n++] = dx[k];
+	for (int k = 0; k < r->n; k++)
+		if (graph_t(n.g, r->t[k])->role == ROLE_ACTIVATION)
+			graph_t(n.g, r->t[k])->output = true;
+	return n.g;
+}
+
+static void run_passes(struct graph *g, struct device *dev, int n, bool parts)
+{
+	struct pass table[NPASSES];
+	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev };
+	int at = 0;
+
+	for (int p = 0; p < n; p++)
+		if (parts || passes[p].run != pass_parts)
+			table[at++] = passes[p];
+	if (pass_run(g, table, at, &env) < 0)
+		fail_msg("%s", err_get(err_count() - 1)->text);
+}
+
+static double *values(int i, bool parts, int *n)
+{
+	struct result r;
+	struct graph *g = build(i, &r);
+	struct device *dev;
+	struct exec *e;
+	struct store *store;
+	double *out = NULL;
+	void *arena;
+
+	assert_int_equal(device_open(&dev, "cpu"), 0);
+	run_passes(g, dev, NPASSES, parts);
+	assert_int_equal(exec_new(&e, g, dev), 0);
+	store = store_new(dev, 1);
+	arena = mem_map(exec_arena_bytes(e) + 64);
+	memset(arena, 0xFF, exec_arena_bytes(e));
+	assert_int_equal(exec_bind(e, store, arena), 0);
+	assert_int_equal(exec_run(e, ~0u), 0);
+	*n = 0;
+	for (int k = 0; k < r.n; k++) {
+		int size = (int)shape_count(&graph_t(g, r.t[k])->shape);
+		out = realloc(out, sizeof *out * (size_t)(*n + size));
+		exec_read(e, r.t[k], DTYPE_F64, out + *n);
+		*n += size;
+	}
+	mem_unmap(arena, exec_arena_bytes(e) + 64);
+	exec_free(e);
+	store_free(store);
+	graph_free(g);
+	device_close(dev);
+	return out;
+}
+
+static int count(const struct graph *g, const char *op)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->nnode; i++)
+		n += !strcmp(g->node[i]->op->name, op);
+	return n;
+}
+
+/* --- tests --- */
+
+static void test_nodes(void **state)
+{
+	for (int i = 0; i < NNETS; i++) {
+		struct result r;
+		struct graph *g = build(i, &r);
+		run_passes(g, NULL, BUILT, true);
+		if (count(g, "batch_norm_statistics") != nets[i].statistics)
+			fail_msg("%s: %d nodes of statistics", nets[i].name, count(g, "batch_norm_statistics"));
+		if (count(g, "batch_norm") + count(g, "batch_norm_relu") != nets[i].norms)
+			fail_msg("%s: %d norms are left", nets[i].name, count(g, "batch_norm") + count(g, "batch_norm_relu"));
+		for (int k = 0; k < r.n; k++)        /* tensors the host knows stay made */
+			assert_true(graph_t(g, r.t[k])->producer != NONE);
+		graph_free(g);
+	}
+}
+
+static void test_values(void **state)
+{
+	for (int i = 0; i < NNETS; i++) {
+		int n, m;
+		double *a = values(i, false, &n), *b = values(i, true, &m);
+		assert_int_equal(n, m);
+		for (int k = 0; k < n; k++)
+			if (!(fabs(a[k] - b[k]) <= 2e-5 * (1 + fabs(a[k]))))
+				fail_msg("%s, value %d of %d: %g and %g", nets[i].name, k, n, a[k], b[k]);
+		free(a);
+		free(b);
+	}
+}
+
+static void test_same_bits(void **state)
+{
+	for (int i = 0; i < NNETS; i++) {
+		int n, m;
+		double *a = values(i, true, &n), *b = values(i, true, &m);
+		assert_int_equal(n, m);
+		assert_memory_equal(a, b, sizeof *a * (size_t)n);
+		free(a);
+		free(b);
+	}
+}
+
+/* Norms whose result the host reads, and graphs of other backends, stay as they are. */
+static void test_left_alone(void **state)
+{
+	for (int b = BACKEND_REFERENCE; b < BACKEND_COUNT; b++) {
+		struct result r;
+		struct graph *g = build(0, &r);
+		struct pass_env env = { .backend = (enum backend)b };
+		for (int i = 0; b == BACKEND_CPU && i < g->nnode; i++)
+			if (!strcmp(g->node[i]->op->name, "batch_norm"))
+				graph_t(g, g->node[i]->out[0])->output = true;
+		uint64_t before = graph_fingerprint(g);
+		assert_int_equal(pass_run(g, passes + BUILT - 1, 1, &env), 0);
+		assert_int_equal(graph_fingerprint(g), before);
+		graph_free(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_left_alone),
+	};
+
+	return cmocka_run_group_tests_name("parts", tests, NULL, NULL);
+}
