@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "graph/attr.h"
-#include "graph/pass.h"
+#include "graph/parts.h"
 
 enum { MEAN, RSTD, VARIANCE, VECTORS };
 
@@ -305,6 +305,8 @@ int pass_parts(struct graph *g, struct pass_env *env)
 			p.part[t].vector[k] = NONE;
 	}
 	rc = apply(&p);
+	if (rc == 0 && p.nplace)
+		rc = parts_grad(g);
 	arena_free(p.scratch);
 	return rc;
 }

@@ -240,3 +240,35 @@ int norm_grad_reference(const struct kplan *k, const struct kargs *a, const stru
 {
 	return norm_team_grad_reference(k, a, g, NULL);
 }
+
+int norm_grad_given_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g)
+{
+	struct planes p = planes_of(k);
+	double *dgamma = a->out[1], *dbeta = a->out[2], *k1 = a->out[3], *k2 = a->out[4],
+	       count = (double)(p.n * p.points);
+	for (int64_t c = 0; c < p.c; c++) {
+		struct channel ch = channel_of(k, a, g, c);
+		gradient_sums(p, c, &ch, &dbeta[c], &dgamma[c]);
+		input_gradient(p, c, &ch, 0, 0, optional(k, a, g->addend), a->out[0], NULL);
+		k1[c] = ch.gamma * ch.rstd * dbeta[c] / count;
+		k2[c] = ch.gamma * ch.rstd * ch.rstd * dgamma[c] / count;
+	}
+	return 0;
+}
+
+int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, const int64_t *begin)
+{
+	struct planes p = planes_of(k);
+	const double *x = a->in[0], *open = a->in[1], *mean = a->in[2];
+	double *dx = a->out[0];
+	for (int64_t c = 0; c < p.c; c++) {
+		double k1 = 0, k2 = 0;
+		for (int i = 3; i < k->n->nin; i += 2) {
+			k1 += ((const double *)a->in[i])[begin[(i - 3) / 2] + c];
+			k2 += ((const double *)a->in[i + 1])[begin[(i - 3) / 2] + c];
+		}
+		EACH_VALUE (p, c, i)
+			dx[i] = open[i] - ((x[i] - mean[c]) * k2 + k1);
+	}
+	return 0;
+}

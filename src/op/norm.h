@@ -68,6 +68,12 @@ int norm_grad_reference(const struct kplan *k, const struct kargs *a, const stru
 int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
                              const struct norm_team *team);
 
+/* The gradient with the statistics as given, which leaves out what goes through them, and that: (x - mean) k2 + k1. Outputs
+ * are dx, dgamma, dbeta, k1, k2. Then what is left out, of several: inputs x, dx, mean, k1, k2, k1, k2, ..., where channel 0 is
+ * channel begin[i] of the i-th k1 and k2. */
+int norm_grad_given_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, const int64_t *begin);
+
 /* CPU kernels: tensors are native or slices of channels, any mixture, and
  * f32 or all bf16. NORM_FROM_Y needs `masked`. */
 int norm_plan(struct kplan *k);
@@ -81,6 +87,8 @@ int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct nor
 int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
                        const struct norm_team *team);
 int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
+int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const int64_t *begin);
 
 /* The same on the GPU. Of a team: the group of the device's statistics, and a number of the device. */
 int norm_cuda_plan(struct kplan *k);

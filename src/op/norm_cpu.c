@@ -52,7 +52,7 @@ int norm_plan(struct kplan *k)
 	b->rows = shape_count(x) / b->c;
 	b->block = block_of(b->rows, b->c);
 	b->n = (b->rows + b->block - 1) / b->block;
-	for (int i = 0; i < k->n->nin; i++)
+	for (int i = 0; i < k->n->nin && i < NORM_MAX_IN; i++)
 		b->in[i] = stride_of(k, k->n->in[i]);
 	for (int i = 0; i < k->n->nout; i++)
 		b->out[i] = stride_of(k, k->n->out[i]);

@@ -447,6 +447,8 @@ static const char *const cpu_only[][2] = {
 	{ "sync_batch_norm_relu_grad", "the same" },
 	{ "sync_batch_norm_add_relu_grad", "the same" },
 	{ "batch_norm_statistics", "taken apart for the CPU alone, where a pass over memory costs more than a launch" },
+	{ "batch_norm_relu_grad_given", "the same" },
+	{ "batch_norm_grad_through", "the same" },
 	{ "conv_grad_input_add", "fused for the CPU alone; there sums are nodes of their own" },
 	{ NULL, NULL }
 };

@@ -181,15 +181,16 @@ static const struct {
 	tid (*build)(struct net *n);
 	int statistics;              /* nodes of that name after the pass */
 	int norms;                   /* that are left as they were */
+	int given, through;          /* nodes of the gradient */
 } nets[] = {
-	{ "dense", build_dense, 4, 0 },
-	{ "skip", build_skip, 6, 0 },
-	{ "plain norms", build_plain_norms, 3, 0 },
-	{ "residuals", build_residuals, 3, 0 },
-	{ "two", build_two, 1, 0 },
-	{ "alone", build_alone, 0, 1 },
-	{ "few", build_few, 1, 2 },
-	{ "other eps", build_other_eps, 0, 2 },
+	{ "dense", build_dense, 4, 0, 4, 4 },
+	{ "skip", build_skip, 6, 0, 5, 6 },
+	{ "plain norms", build_plain_norms, 3, 0, 0, 0 },
+	{ "residuals", build_residuals, 3, 0, 0, 0 },
+	{ "two", build_two, 1, 0, 0, 0 },
+	{ "alone", build_alone, 0, 1, 0, 0 },
+	{ "few", build_few, 1, 2, 0, 0 },
+	{ "other eps", build_other_eps, 0, 2, 0, 0 },
 };
 #define NNETS ((int)(sizeof nets / sizeof *nets))
 
@@ -309,6 +310,10 @@ static void test_nodes(void **state)
 			fail_msg("%s: %d nodes of statistics", nets[i].name, count(g, "batch_norm_statistics"));
 		if (count(g, "batch_norm") + count(g, "batch_norm_relu") != nets[i].norms)
 			fail_msg("%s: %d norms are left", nets[i].name, count(g, "batch_norm") + count(g, "batch_norm_relu"));
+		if (count(g, "batch_norm_relu_grad_given") != nets[i].given ||
+		    count(g, "batch_norm_grad_through") != nets[i].through)
+			fail_msg("%s: %d gradients of given statistics, %d through them", nets[i].name,
+			         count(g, "batch_norm_relu_grad_given"), count(g, "batch_norm_grad_through"));
 		for (int k = 0; k < r.n; k++)        /* tensors the host knows stay made */
 			assert_true(graph_t(g, r.t[k])->producer != NONE);
 		graph_free(g);
