@@ -43,6 +43,8 @@ int pass_commute(struct graph *g, struct pass_env *env);
 int pass_fold(struct graph *g, struct pass_env *env);
 /* Drops nodes whose outputs nobody reads; updates, outputs and OP_NODCE are roots. */
 int pass_dce(struct graph *g, struct pass_env *env);
+/* Sums of cuts of channels become cuts of one sum. */
+int pass_cuts(struct graph *g, struct pass_env *env);
 /* Nodes that env->backend has one kernel for become one node; what the host reads stays. */
 int pass_fuse(struct graph *g, struct pass_env *env);
 /* Batch statistics of joined channels, once for each part for all that normalise it. */

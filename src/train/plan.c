@@ -350,6 +350,7 @@ static const struct pass passes[] = {
 	{ "update", "accumulation, clipping and the optimizer", pass_update, STAGE_BUILT },
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
 	{ "dce", "nodes nobody reads", pass_dce, STAGE_BUILT },
+	{ "cuts", "sums of cuts as cuts of one sum", pass_cuts, STAGE_BUILT },
 	{ "fuse", "nodes that the device has one kernel for", pass_fuse, STAGE_BUILT },
 	{ "statistics", "batch normalisation by the batches of several ranks", pass_statistics, STAGE_BUILT },
 	{ "parts", "batch statistics of joined channels, once for each part", pass_parts, STAGE_BUILT },
