@@ -180,29 +180,51 @@ static struct node *append(struct open *o)
 	return o->order[o->norder++] = o->g->node[o->g->nnode - 1];
 }
 
+/* The part as the norm has read it, in the join: the part itself may have been copied there and be gone. */
+static int emit_part(struct open *o, const struct debt *d, tid *out)
+{
+	const struct op *op = op_find("slice");
+	const tid x = d->norm->n->in[0];
+
+	*out = x;
+	if (x == d->source->part)
+		return 0;
+	BUG_IF(!op, "no op is called 'slice'");
+	void *attr = arena_alloc(o->g->arena, op->attr_size);
+	*(int64_t *)attr_find(op, attr, "axis", FT_INT) = 1;
+	*(int64_t *)attr_find(op, attr, "begin", FT_INT) = d->begin;
+	*(int64_t *)attr_find(op, attr, "size", FT_INT) = d->source->size;
+	TRY(graph_emit1(o->g, op->name, attr, 1, &x, out));
+	append(o);
+	return 0;
+}
+
 static int emit_payment(struct open *o, tid t)
 {
 	const struct op *op = op_find("batch_norm_grad_through");
-	const struct source *s = o->debt[t]->source;
+	const struct debt *last = NULL;
 	int n = 0, at = 3;
 
-	for (const struct debt *d = o->debt[t]; d; d = d->next)
+	for (const struct debt *d = o->debt[t]; d; d = d->next) {
+		last = d;
 		n++;
+	}
 	int64_t *begin = ARENA_ARRAY(o->g->arena, int64_t, n);
 	tid *in = ARENA_ARRAY(o->scratch, tid, 3 + 2 * n);
 	BUG_IF(!op, "no op is called 'batch_norm_grad_through'");
 	void *attr = arena_alloc(o->g->arena, op->attr_size);
 	*(struct ints *)attr_find(op, attr, "begin", FT_INTS) = (struct ints){ n, begin };
-	in[0] = s->part;
 	in[1] = t;
-	in[2] = s->mean;
+	in[2] = last->source->mean;
 	for (const struct debt *d = o->debt[t]; d; d = d->next) {
 		*begin++ = d->begin;
 		in[at++] = d->norm->k1;
 		in[at++] = d->norm->k2;
 	}
 	struct graph_context saved = graph_enter(o->g, producer(o->g, t));
-	int rc = graph_emit1(o->g, op->name, attr, at, in, &o->paid[t]);
+	int rc = emit_part(o, last, &in[0]);
+	if (rc == 0)
+		rc = graph_emit1(o->g, op->name, attr, at, in, &o->paid[t]);
 	graph_leave(o->g, saved);
 	TRY(rc);
 	append(o);
@@ -310,7 +332,7 @@ static bool any_given(const struct open *o)
 
 static int change(struct open *o, int nnode, int ntensor)
 {
-	o->order = mem_alloc((size_t)(2 * nnode + ntensor + 1) * sizeof *o->order);
+	o->order = mem_alloc((size_t)(nnode + 2 * ntensor + 1) * sizeof *o->order);
 	int rc = walk(o, nnode, ntensor);
 	if (rc == 0)
 		graph_reorder(o->g, o->order, o->norder);
