@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the parts of the stand-in for cuDNN share: fake_cudnn.c is the interface and the engines, fake_cudnn_check.c what a descriptor
+ * must be, fake_cudnn_run.c the arithmetic. */
+#ifndef FAKE_CUDNN_H
+#define FAKE_CUDNN_H
+
+#include <stdbool.h>
+
+#include <cudnn.h>
+
+struct cudnnContext {
+	int open;
+	cudaStream_t stream;
+};
+
+#define MAGIC 0x6475446e
+#define MAXATTR 12
+#define MAXOPS 4
+#define MAXTENSORS 16
+#define AXES 8
+
+struct attribute {
+	cudnnBackendAttributeName_t name;
+	cudnnBackendAttributeType_t type;
+	int64_t n;
+	void *value;
+};
+
+struct cudnnBackendDescriptor_fake {
+	unsigned magic;
+	cudnnBackendDescriptorType_t type;
+	bool final;
+	int nattr;
+	struct attribute attr[MAXATTR];
+	int engine, users;           /* of a configuration: which; of a descriptor: plans that need it */
+};
+typedef struct cudnnBackendDescriptor_fake fake;
+
+#define TENSOR CUDNN_BACKEND_TENSOR_DESCRIPTOR
+#define CONV CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR
+#define DESC CUDNN_TYPE_BACKEND_DESCRIPTOR
+#define FORWARD CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
+#define DATA CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+#define FILTER CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR
+#define POINTWISE CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR
+
+/* The names of a convolution's attributes, or NULL of another operation. */
+struct roles {
+	cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
+};
+const struct roles *roles_of(cudnnBackendDescriptorType_t t);
+
+/* Prints what is wrong. */
+cudnnStatus_t refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* --- attributes --- */
+
+const struct attribute *find(const fake *d, cudnnBackendAttributeName_t name);
+const int64_t *ints(const fake *d, cudnnBackendAttributeName_t name);
+int whole(const fake *d, cudnnBackendAttributeName_t name);
+fake *named(const fake *d, cudnnBackendAttributeName_t name);
+/* Whether a descriptor of this type may have so many, and may not have it already. */
+bool fits(const fake *d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n);
+/* What must hold of a descriptor that is finalized. */
+cudnnStatus_t check_descriptor(const fake *d);
+
+/* --- graphs --- */
+
+bool is_virtual(const fake *t);
+int axes_of(const fake *t);
+/* The tensors of an operation, its result last. */
+#define MAXOPERANDS 4
+int tensors_of(const fake *op, fake **out);
+fake *const *operations(const fake *graph, int *n);
+/* All tensors of a graph, each once. */
+int graph_tensors(const fake *graph, fake **out);
+
+/* --- running --- */
+
+struct job {
+	const fake *graph;
+	int n;
+	int64_t id[MAXTENSORS];
+	void *pointer[MAXTENSORS], *ws;
+};
+#define WORKSPACE 4096        /* every plan asks for some and fills it, so that booking it is tested too */
+void *pointer_of(const struct job *j, const fake *t);
+int execute(void *job);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The arithmetic of cuDNN's operations, in float64: tensors are widened, each operation works on all of them, results are rounded. */
+#include "fake_cudnn.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/types.h"
+
+struct values {
+	const fake *t;
+	double *v;
+	int64_t n;
+};
+
+static enum dtype type_of(const fake *t)
+{
+	const int type = whole(t, CUDNN_ATTR_TENSOR_DATA_TYPE);
+	return type == CUDNN_DATA_HALF ? DTYPE_F16 : type == CUDNN_DATA_BFLOAT16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
+static int64_t span_of(const fake *t)
+{
+	int64_t n = 1;
+	for (int i = 0; i < axes_of(t); i++)
+		n += (ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS)[i] - 1) * ints(t, CUDNN_ATTR_TENSOR_STRIDES)[i];
+	return n;
+}
+
+/* Offsets of all elements of axes from..end, row-major. Returns how many. */
+static int64_t offsets(const fake *t, int from, int64_t **out)
+{
+	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS), *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES);
+	int64_t n = 1;
+	for (int i = from; i < axes_of(t); i++)
+		n *= d[i];
+	*out = mem_alloc(sizeof **out * (size_t)n);
+	for (int64_t k = 0; k < n; k++) {
+		int64_t r = k, o = 0;
+		for (int i = axes_of(t) - 1; i >= from; i--) {
+			o += r % d[i] * s[i];
+			r /= d[i];
+		}
+		(*out)[k] = o;
+	}
+	return n;
+}
+
+/* The pixel of x under tap t of pixel q of y, or -1 in the padding. */
+static int64_t pixel_under(const fake *op, const fake *x, const fake *w, const fake *y, int64_t q, int64_t tap)
+{
+	const fake *how = named(op, roles_of(op->type)->conv);
+	int64_t at = 0, under[AXES];
+	const int n = axes_of(x);
+	for (int i = n - 1; i >= 2; i--) {
+		const int64_t dy = ints(y, CUDNN_ATTR_TENSOR_DIMENSIONS)[i], dw = ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
+		under[i] = q % dy * ints(how, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES)[i - 2] +
+		           tap % dw * ints(how, CUDNN_ATTR_CONVOLUTION_DILATIONS)[i - 2] -
+		           ints(how, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS)[i - 2];
+		if (under[i] < 0 || under[i] >= ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[i])
+			return -1;
+		q /= dy;
+		tap /= dw;
+	}
+	for (int i = 2; i < n; i++)
+		at = at * ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[i] + under[i];
+	return at;
+}
+
+static void convolve(const fake *op, const fake *xt, double *x, const fake *wt, double *w, const fake *yt, double *y)
+{
+	const int64_t *dx = ints(xt, CUDNN_ATTR_TENSOR_DIMENSIONS), *dw = ints(wt, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *sx = ints(xt, CUDNN_ATTR_TENSOR_STRIDES), *sw = ints(wt, CUDNN_ATTR_TENSOR_STRIDES),
+	              *sy = ints(yt, CUDNN_ATTR_TENSOR_STRIDES);
+	int64_t *px, *pw, *py;
+	const int64_t cog = dw[0] / (dx[1] / dw[1]), taps = offsets(wt, 2, &pw), pixels = offsets(yt, 2, &py);
+	offsets(xt, 2, &px);
+	for (int64_t q = 0; q < pixels; q++)
+		for (int64_t t = 0; t < taps; t++) {
+			const int64_t p = pixel_under(op, xt, wt, yt, q, t);
+			for (int64_t i = 0; p >= 0 && i < dx[0] * dw[0]; i++) {
+				const int64_t n = i / dw[0], o = i % dw[0];
+				double *ay = &y[n * sy[0] + o * sy[1] + py[q]], *aw = &w[o * sw[0] + pw[t]];
+				double *ax = &x[n * sx[0] + o / cog * dw[1] * sx[1] + px[p]];
+				for (int64_t c = 0; c < dw[1]; c++) {
+					if (op->type == FORWARD)
+						*ay += ax[c * sx[1]] * aw[c * sw[1]];
+					else if (op->type == DATA)
+						ax[c * sx[1]] += *ay * aw[c * sw[1]];
+					else
+						aw[c * sw[1]] += ax[c * sx[1]] * *ay;
+				}
+			}
+		}
+	mem_free(px);
+	mem_free(pw);
+	mem_free(py);
+}
+
+/* Offset in b of the element of y with row-major number k, where axes of one element repeat. */
+static int64_t spread(const fake *b, const fake *y, int64_t k)
+{
+	int64_t o = 0;
+	for (int i = axes_of(y) - 1; i >= 0; i--) {
+		const int64_t d = ints(y, CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
+		o += ints(b, CUDNN_ATTR_TENSOR_DIMENSIONS)[i] == 1 ? 0 : k % d * ints(b, CUDNN_ATTR_TENSOR_STRIDES)[i];
+		k /= d;
+	}
+	return o;
+}
+
+static void elementwise(const fake *op, const fake *xt, const double *x, const fake *bt, const double *b, const fake *yt,
+                        double *y)
+{
+	const struct attribute *a = find(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
+	                                 CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE);
+	const double slope = a ? *(const double *)a->value : 0;
+	int64_t *py;
+	const int64_t n = offsets(yt, 0, &py);
+	for (int64_t k = 0; k < n; k++) {
+		const double v = x[spread(xt, yt, k)];
+		y[py[k]] = bt ? v + b[spread(bt, yt, k)] : v > 0 ? v : slope * v;
+	}
+	mem_free(py);
+}
+
+static struct values *values_of(struct values *all, int n, const fake *t)
+{
+	for (int i = 0; i < n; i++)
+		if (all[i].t == t)
+			return &all[i];
+	return NULL;
+}
+
+void *pointer_of(const struct job *j, const fake *t)
+{
+	for (int i = 0; i < j->n; i++)
+		if (j->id[i] == *ints(t, CUDNN_ATTR_TENSOR_UNIQUE_ID))
+			return j->pointer[i];
+	return NULL;
+}
+
+static void run_operation(const fake *op, struct values *v, int n)
+{
+	const struct roles *r = roles_of(op->type);
+	if (r) {
+		const fake *x = named(op, r->x), *w = named(op, r->w), *y = named(op, r->y);
+		convolve(op, x, values_of(v, n, x)->v, w, values_of(v, n, w)->v, y, values_of(v, n, y)->v);
+		return;
+	}
+	const fake *x = named(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC), *b = named(op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC),
+		   *y = named(op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
+	elementwise(op, x, values_of(v, n, x)->v, b, b ? values_of(v, n, b)->v : NULL, y, values_of(v, n, y)->v);
+}
+
+int execute(void *argument)
+{
+	const struct job *j = argument;
+	fake *all[MAXTENSORS], *t[MAXOPERANDS];
+	struct values v[MAXTENSORS];
+	int nop, n = graph_tensors(j->graph, all);
+	fake *const *op = operations(j->graph, &nop);
+	memset(j->ws, 0xa5, WORKSPACE);
+	for (int i = 0; i < n; i++) {
+		v[i] = (struct values){ all[i], NULL, span_of(all[i]) };
+		v[i].v = mem_calloc((size_t)v[i].n, sizeof(double));
+		bool made = false;
+		for (int k = 0; k < nop; k++)
+			made |= t[tensors_of(op[k], t) - 1] == all[i];
+		if (!made)
+			dtype_convert(DTYPE_F64, v[i].v, type_of(all[i]), pointer_of(j, all[i]), v[i].n);
+	}
+	for (int k = 0; k < nop; k++)
+		run_operation(op[k], v, n);
+	for (int k = 0; k < nop; k++) {
+		fake *y = t[tensors_of(op[k], t) - 1];
+		if (!is_virtual(y))
+			dtype_convert(type_of(y), pointer_of(j, y), DTYPE_F64, values_of(v, n, y)->v, span_of(y));
+	}
+	for (int i = 0; i < n; i++)
+		mem_free(v[i].v);
+	return 1;
+}
