@@ -105,6 +105,30 @@ int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float 
 int k_norm_backward_take(void *stream, const struct k_norm_grad *g, const float *share, const double *message, void *ws);
 int64_t k_norm_workspace(int64_t rows, int64_t c);
 
+/* --- what follows a convolution (k_epilogue.cu) --- */
+
+/* y = f(made * scale + shift + addend) with vectors scale and shift; f: slope * v below zero, or where mask is not above it. Absent
+ * parts are NULL. made, addend and mask are of type `from`; y of that, too, or float32, and may be made. */
+enum k_act { K_ACT_NONE, K_ACT_RELU, K_ACT_MASK };
+struct k_epilogue {
+	int64_t rows, c;
+	int from, to;
+	enum k_act act;
+	float slope;
+	const float *scale, *shift;
+	struct k_rows made, addend, mask, y;
+};
+int k_epilogue_run(void *stream, const struct k_epilogue *e);
+
+/* (x + bias - mean) / sqrt(variance + eps) * gamma + beta as x * scale + shift; bias: or NULL. */
+struct k_fold {
+	int64_t c;
+	double eps;
+	const float *gamma, *beta, *mean, *variance, *bias;
+	float *scale, *shift;
+};
+int k_fold_norm(void *stream, const struct k_fold *f);
+
 /* --- pooling and resizing, channels-last and dense (k_window.cu) --- */
 
 /* One to three spatial axes, absent ones 1; windows of k, s apart, the first lo before the input. Less than 2^31 pixels. */

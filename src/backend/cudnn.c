@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions as graphs of cuDNN operations: the convolution itself, and behind a forward one perhaps its bias and a rectifier,
- * computed before anything is written. Intermediate results are virtual tensors in float32. */
+ * Convolutions as graphs of cuDNN operations: the convolution itself and perhaps a chain of others behind it, computed before
+ * anything is written. Intermediate results are virtual tensors in float32. */
 #include "backend/cudnn.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ void cudnn_close(struct cudnn *c)
 
 /* --- description --- */
 
-enum uid { UID_X = 1, UID_W, UID_Y, UID_BIAS, UID_SUM, UID_BIASED };
+enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, UID_BETWEEN };
 
 struct cudnn_plan {
 	const struct cudnn *c;
@@ -76,39 +76,107 @@ static void add_argument(struct cudnn_plan *p, enum uid uid, const struct layout
 	p->bytes[p->n++] = (size_t)layout_elements(l) * dtype_size(type);
 }
 
+/* What the convolution makes, and how many channels that has. */
+static const struct layout *result_of(const struct cudnn_conv *v)
+{
+	return v->kind == CONV_FORWARD ? v->y : v->kind == CONV_BACKWARD_DATA ? v->x : v->w;
+}
+
+static int64_t channels_of(const struct cudnn_conv *v)
+{
+	return v->kind == CONV_FORWARD ? v->geom.co : v->geom.ci;
+}
+
 static void list_arguments(struct cudnn_plan *p, const struct cudnn_conv *v)
 {
-	const struct layout bias = { .nd = 1, .dims = { v->geom.co }, .stride = { 1 } };
+	const struct layout vector = { .nd = 1, .dims = { channels_of(v) }, .stride = { 1 } };
 	const struct { enum uid uid; const struct layout *l; } all[] = { { UID_X, v->x }, { UID_W, v->w }, { UID_Y, v->y } };
 	static const int order[][3] = { [CONV_FORWARD] = { 0, 1, 2 }, [CONV_BACKWARD_DATA] = { 2, 1, 0 },
 		[CONV_BACKWARD_WEIGHTS] = { 0, 2, 1 } };
-	for (int i = 0; i < 3; i++) {
-		if (i == 2 && v->bias)
-			add_argument(p, UID_BIAS, &bias, DTYPE_F32);
-		add_argument(p, all[order[v->kind][i]].uid, all[order[v->kind][i]].l, v->type);
-	}
+	const int *o = order[v->kind];
+	for (int i = 0; i < 2; i++)
+		add_argument(p, all[o[i]].uid, all[o[i]].l, v->type);
+	if (v->scale)
+		add_argument(p, UID_SCALE, &vector, DTYPE_F32);
+	if (v->bias)
+		add_argument(p, UID_BIAS, &vector, DTYPE_F32);
+	if (v->addend)
+		add_argument(p, UID_ADDEND, result_of(v), v->type);
+	if (v->mask)
+		add_argument(p, UID_MASK, result_of(v), v->type);
+	add_argument(p, all[o[2]].uid, all[o[2]].l, v->type);
+}
+
+/* A chain of operations under construction, each of which works on the result of the one before. */
+struct chain {
+	struct cudnn_set *s;
+	const struct cudnn_conv *v;
+	desc op[6], at;              /* at: the last result */
+	int n, left;                 /* operations that follow the one that is made */
+};
+
+/* Where the next operation leaves its result: in memory, if it is the last. */
+static desc next_result(struct chain *k)
+{
+	static const int64_t uid[] = { [CONV_FORWARD] = UID_Y, [CONV_BACKWARD_DATA] = UID_X, [CONV_BACKWARD_WEIGHTS] = UID_W };
+	const bool last = k->left-- == 0;
+	return cudnn_tensor(k->s, last ? uid[k->v->kind] : UID_BETWEEN + k->n, last ? k->v->type : DTYPE_F32, result_of(k->v),
+	                    !last);
+}
+
+static desc vector_of(const struct chain *k, enum uid uid)
+{
+	const int nd = result_of(k->v)->nd;
+	return cudnn_channels(k->s, uid, DTYPE_F32, nd < 4 ? 4 : nd, channels_of(k->v));
+}
+
+static desc like_result(const struct chain *k, enum uid uid)
+{
+	return cudnn_tensor(k->s, uid, k->v->type, result_of(k->v), false);
+}
+
+static void add_convolution(struct chain *k)
+{
+	const struct cudnn_conv *v = k->v;
+	desc made = next_result(k);
+	desc x = v->kind == CONV_BACKWARD_DATA ? made : cudnn_tensor(k->s, UID_X, v->type, v->x, false);
+	desc w = v->kind == CONV_BACKWARD_WEIGHTS ? made : cudnn_tensor(k->s, UID_W, v->type, v->w, false);
+	desc y = v->kind == CONV_FORWARD ? made : cudnn_tensor(k->s, UID_Y, v->type, v->y, false);
+	k->op[k->n++] = cudnn_convolution(k->s, v->kind, &v->geom, x, w, y);
+	k->at = made;
+}
+
+typedef desc (*two_operands)(struct cudnn_set *s, desc a, desc b, desc y);
+
+static void add_operation(struct chain *k, two_operands make, desc with)
+{
+	desc made = next_result(k);
+	k->op[k->n++] = make(k->s, k->at, with, made);
+	k->at = made;
+}
+
+static void add_rectifier(struct chain *k)
+{
+	const struct cudnn_conv *v = k->v;
+	desc made = next_result(k);
+	k->op[k->n++] = v->relu ? cudnn_relu(k->s, k->at, v->slope, made)
+	                        : cudnn_relu_gradient(k->s, k->at, like_result(k, UID_MASK), v->slope, made);
 }
 
 /* The operations of a convolution, and of what follows it. */
 static desc describe(struct cudnn_set *s, const struct cudnn *c, const struct cudnn_conv *v)
 {
-	desc op[3];
-	int n = 0;
-	desc x = cudnn_tensor(s, UID_X, v->type, v->x, false), w = cudnn_tensor(s, UID_W, v->type, v->w, false),
-	     y = cudnn_tensor(s, UID_Y, v->type, v->y, false);
-	if (!v->bias) {
-		op[n++] = cudnn_convolution(s, v->kind, &v->geom, x, w, y);
-		return cudnn_graph(s, c, n, op);
-	}
-	const int axes = v->y->nd < 4 ? 4 : v->y->nd;
-	desc bias = cudnn_channels(s, UID_BIAS, DTYPE_F32, axes, v->geom.co),
-	     sum = cudnn_tensor(s, UID_SUM, DTYPE_F32, v->y, true),
-	     biased = v->relu ? cudnn_tensor(s, UID_BIASED, DTYPE_F32, v->y, true) : y;
-	op[n++] = cudnn_convolution(s, v->kind, &v->geom, x, w, sum);
-	op[n++] = cudnn_add(s, sum, bias, biased);
-	if (v->relu)
-		op[n++] = cudnn_relu(s, biased, v->slope, y);
-	return cudnn_graph(s, c, n, op);
+	struct chain k = { .s = s, .v = v, .left = v->scale + v->bias + v->addend + (v->relu || v->mask) };
+	add_convolution(&k);
+	if (v->scale)
+		add_operation(&k, cudnn_multiply, vector_of(&k, UID_SCALE));
+	if (v->bias)
+		add_operation(&k, cudnn_add, vector_of(&k, UID_BIAS));
+	if (v->addend)
+		add_operation(&k, cudnn_add, like_result(&k, UID_ADDEND));
+	if (v->relu || v->mask)
+		add_rectifier(&k);
+	return cudnn_graph(s, c, k.n, k.op);
 }
 
 static void name_layout(struct buf *b, const char *name, const struct layout *l)
@@ -123,8 +191,9 @@ static void name_problem(struct buf *b, const struct cudnn_conv *v)
 {
 	static const char *const kind[] = { [CONV_FORWARD] = "forward", [CONV_BACKWARD_DATA] = "data",
 		[CONV_BACKWARD_WEIGHTS] = "weights" };
-	buf_printf(b, "conv-%s%s%s %s", kind[v->kind], v->bias ? "+bias" : "", v->relu ? "+relu" : "", dtype_name(v->type));
-	if (v->relu && v->slope != 0)
+	buf_printf(b, "conv-%s%s%s%s%s%s %s", kind[v->kind], v->scale ? "+scale" : "", v->bias ? "+bias" : "",
+	           v->addend ? "+add" : "", v->relu ? "+relu" : "", v->mask ? "+mask" : "", dtype_name(v->type));
+	if ((v->relu || v->mask) && v->slope != 0)
 		buf_printf(b, " slope %.9g", (double)v->slope);
 	name_layout(b, "x", v->x);
 	name_layout(b, "w", v->w);
@@ -217,7 +286,7 @@ static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn
 	desc graph = describe(&p->parts, p->c, v);
 	TRY(cudnn_check(p->parts.status, "no description of this convolution"));
 	name_problem(&problem, v);
-	struct cudnn_demand want = { v->deterministic, v->type == DTYPE_F32 && !v->tf32, problem.data, NULL, NULL };
+	struct cudnn_demand want = { v->deterministic, v->type == DTYPE_F32 && !v->tf32, v->best_only, problem.data, NULL, NULL };
 	bool found = choose(p, wisdom, graph, &want);
 	buf_release(&problem);
 	if (!found)

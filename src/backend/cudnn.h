@@ -24,9 +24,13 @@ void cudnn_close(struct cudnn *c);                       /* NULL is fine */
 
 /* A convolution. x, w, y: strided layouts (no blocks) of the input, the weights and the output, or of the gradients of their
  * shapes; type: of all three; sums are float32. tf32: float32 products may be rounded to TF32. deterministic: only engines that
- * give the same bits each time. Arguments of cudnn_plan_run, the result last:
- *   forward           x, w, y; or x, w, bias, y: y = act(x * w + bias) with a float32 bias for each channel, in one kernel
- *   backward data     dy, w, dx
+ * give the same bits each time. A forward one, or one to the data, may be followed by more operations in the same kernel, in float32:
+ *   result = act(convolution * scale + bias + addend)
+ * with a float32 scale and bias for each channel; addend is like the result; act: none, a rectifier, or a rectifier's gradient: a
+ * factor of 1 where `mask`, which is like the result too, is above zero. Arguments of cudnn_plan_run, those that there are, the
+ * result last:
+ *   forward           x, w, scale, bias, addend, y
+ *   backward data     dy, w, scale, bias, addend, mask, dx
  *   backward weights  x, dy, dw */
 struct cudnn_conv {
 	enum conv_kind kind;
@@ -34,10 +38,11 @@ struct cudnn_conv {
 	enum dtype type;
 	const struct layout *x, *w, *y;
 	bool tf32, deterministic;
-	bool bias, relu;             /* forward: relu only with bias */
-	float slope;                 /* of relu's negative side */
+	bool scale, bias, addend, relu, mask;
+	float slope;                 /* of the rectifier's negative side */
+	bool best_only;              /* only engines that are recommended, not those that always work */
 };
-#define CUDNN_ARGUMENTS 4
+#define CUDNN_ARGUMENTS 8
 /* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it. */
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom, const struct cudnn_conv *conv);
 

@@ -244,7 +244,7 @@ desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct co
 	return d;
 }
 
-static desc pointwise(struct cudnn_set *s, cudnnPointwiseMode_t mode, double slope, desc x, desc b, desc y)
+static desc pointwise_how(struct cudnn_set *s, cudnnPointwiseMode_t mode, double slope)
 {
 	const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
 	desc how = cudnn_make(s, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
@@ -253,6 +253,12 @@ static desc pointwise(struct cudnn_set *s, cudnnPointwiseMode_t mode, double slo
 	if (slope != 0)
 		cudnn_put(s, how, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, CUDNN_TYPE_DOUBLE, 1, &slope);
 	cudnn_finalize(s, how);
+	return how;
+}
+
+static desc pointwise(struct cudnn_set *s, cudnnPointwiseMode_t mode, double slope, desc x, desc b, desc y)
+{
+	desc how = pointwise_how(s, mode, slope);
 	desc d = cudnn_make(s, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
 	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
 	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
@@ -268,9 +274,26 @@ desc cudnn_add(struct cudnn_set *s, desc a, desc b, desc y)
 	return pointwise(s, CUDNN_POINTWISE_ADD, 0, a, b, y);
 }
 
+desc cudnn_multiply(struct cudnn_set *s, desc a, desc b, desc y)
+{
+	return pointwise(s, CUDNN_POINTWISE_MUL, 0, a, b, y);
+}
+
 desc cudnn_relu(struct cudnn_set *s, desc x, float slope, desc y)
 {
 	return pointwise(s, CUDNN_POINTWISE_RELU_FWD, (double)slope, x, NULL, y);
+}
+
+desc cudnn_relu_gradient(struct cudnn_set *s, desc dy, desc x, float slope, desc dx)
+{
+	desc how = pointwise_how(s, CUDNN_POINTWISE_RELU_BWD, (double)slope);
+	desc d = cudnn_make(s, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
+	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC, dy);
+	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, dx);
+	cudnn_finalize(s, d);
+	return d;
 }
 
 desc cudnn_graph(struct cudnn_set *s, const struct cudnn *c, int n, const desc *operation)

@@ -58,8 +58,11 @@ desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struc
 desc cudnn_channels(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, int64_t c);
 desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x, desc w, desc y);
 desc cudnn_add(struct cudnn_set *s, desc a, desc b, desc y);
+desc cudnn_multiply(struct cudnn_set *s, desc a, desc b, desc y);
 /* slope: of the negative side. */
 desc cudnn_relu(struct cudnn_set *s, desc x, float slope, desc y);
+/* dx = dy where x, the rectifier's input or result, is above zero, and slope * dy elsewhere. */
+desc cudnn_relu_gradient(struct cudnn_set *s, desc dy, desc x, float slope, desc dx);
 desc cudnn_graph(struct cudnn_set *s, const struct cudnn *c, int n, const desc *operation);
 
 #endif

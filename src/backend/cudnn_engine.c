@@ -141,16 +141,17 @@ bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc g
 	snprintf(library, sizeof library, "cudnn-%zu", c->version);
 	const char *known = wisdom_find(wisdom, want->problem, c->name, library);
 	const bool measure = wisdom && wisdom->measure && c->handle && want->measure;
-	for (int i = 0; i < 2; i++)
+	const int n = want->best_only ? 1 : 2;
+	for (int i = 0; i < n; i++)
 		ask(&list[i], c, graph, modes[i].mode, modes[i].letter);
-	for (int i = 0; i < 2 && known && !done; i++)
+	for (int i = 0; i < n && known && !done; i++)
 		done = take_named(out, c, &list[i], known, want);
-	for (int i = 0; i < 2 && !done; i++) {
+	for (int i = 0; i < n && !done; i++) {
 		done = take_best(out, c, &list[i], measure ? MEASURED : 1, &best, want);
 		if (done && measure)
 			wisdom_add(wisdom, want->problem, c->name, library, out->name, best);
 	}
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < n; i++) {
 		if (done && out->name[0] == list[i].mode)      /* a plan may refer to its configuration for as long as it lives */
 			cudnn_adopt(&out->parts, &list[i].set);
 		cudnn_release(&list[i].set);

@@ -27,7 +27,8 @@
 #include "graph/pass.h"
 
 #define CPU (1u << BACKEND_CPU)
-#define ALL (CPU | 1u << BACKEND_CUDA)
+#define GPU (1u << BACKEND_CUDA)
+#define ALL (CPU | GPU)
 
 struct rule {
 	unsigned backends;
@@ -72,6 +73,29 @@ static const struct rule rules[] = {
 	{ ALL, NULL, "p q u = batch_norm_grad x d g m s ; o = add p a",
 	  "o q u = batch_norm_grad x d g m s a" },
 	{ CPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_add y w - a" },
+	/* what follows a convolution, with its bias c or without */
+	{ GPU, NULL, "y = conv x w ; z = batch_norm_inference_relu y g b m v r", "z = conv_norm_relu x w - g b m v r" },
+	{ GPU, NULL, "y = conv x w c ; z = batch_norm_inference_relu y g b m v r", "z = conv_norm_relu x w c g b m v r" },
+	{ GPU, NULL, "y = conv x w ; z = batch_norm_inference_relu y g b m v", "z = conv_norm_relu x w - g b m v" },
+	{ GPU, NULL, "y = conv x w c ; z = batch_norm_inference_relu y g b m v", "z = conv_norm_relu x w c g b m v" },
+	{ GPU, NULL, "y = conv x w ; z = batch_norm_inference y g b m v", "z = conv_norm x w - g b m v" },
+	{ GPU, NULL, "y = conv x w c ; z = batch_norm_inference y g b m v", "z = conv_norm x w c g b m v" },
+	{ GPU, NULL, "y = conv x w ; e = add y r", "e = conv_add x w - r" },
+	{ GPU, NULL, "y = conv x w c ; e = add y r", "e = conv_add x w c r" },
+	{ GPU, NULL, "e = conv_add x w - r ; z = relu e", "z = conv_relu x w - r" },
+	{ GPU, NULL, "e = conv_add x w c r ; z = relu e", "z = conv_relu x w c r" },
+	{ GPU, NULL, "e = conv_add x w - r ; z = leaky_relu e", "z = conv_relu x w - r" },
+	{ GPU, NULL, "e = conv_add x w c r ; z = leaky_relu e", "z = conv_relu x w c r" },
+	{ GPU, NULL, "y = conv x w ; z = relu y", "z = conv_relu x w" },
+	{ GPU, NULL, "y = conv x w c ; z = relu y", "z = conv_relu x w c" },
+	{ GPU, NULL, "y = conv x w ; z = leaky_relu y", "z = conv_relu x w" },
+	{ GPU, NULL, "y = conv x w c ; z = leaky_relu y", "z = conv_relu x w c" },
+	/* the same of their gradients */
+	{ GPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_sum y w - a" },
+	{ GPU, NULL, "o = conv_grad_input_sum y w - a ; t = relu_grad z o", "t = conv_grad_input_relu y w - a z" },
+	{ GPU, NULL, "o = conv_grad_input_sum y w - a ; t = leaky_relu_grad z o", "t = conv_grad_input_relu y w - a z" },
+	{ GPU, NULL, "p = conv_grad_input y w ; t = relu_grad z p", "t = conv_grad_input_relu y w - - z" },
+	{ GPU, NULL, "p = conv_grad_input y w ; t = leaky_relu_grad z p", "t = conv_grad_input_relu y w - - z" },
 };
 
 /* --- rows as terms --- */

@@ -19,30 +19,21 @@
 #include "op/conv_cpu.h"
 #include "op/conv_cuda.h"
 #include "op/conv_geom.h"
+#include "op/conv_reference.h"
 #include "op/emit.h"
 
 /* --- attributes --- */
 
-#define MAX_STEP (1 << 20)
-#define INTS(m, dflt, min, doc) FIELD_INTS(struct conv_attr, m, dflt, min, MAX_STEP, doc)
-#define SHARED_FIELDS                                                               \
-	INTS(stride, "1", 1, "step of the window, one or per axis"),                \
-	INTS(dilation, "1", 1, "distance of elements under the kernel; 1: dense"),  \
-	INTS(pad_lo, "0", 0, "zeros before each axis"),                             \
-	INTS(pad_hi, "0", 0, "zeros after each axis"),                              \
-	FIELD_INT(struct conv_attr, groups, "1", 1, INT32_MAX,                      \
-	          "channel groups that do not see each other")
-
-static const struct field conv_fields[] = { SHARED_FIELDS, FIELD_END };
+static const struct field conv_fields[] = { CONV_FIELDS, FIELD_END };
 
 static const struct field grad_input_fields[] = {
-	SHARED_FIELDS,
+	CONV_FIELDS,
 	FIELD_INTS(struct conv_attr, input_size, "", 1, INT32_MAX, "spatial size of the result"),
 	FIELD_END
 };
 
 static const struct field grad_weight_fields[] = {
-	SHARED_FIELDS,
+	CONV_FIELDS,
 	FIELD_INTS(struct conv_attr, kernel, "", 1, INT32_MAX, "spatial size of the weights"),
 	FIELD_BOOL(struct conv_attr, bias, "false", "make the gradient of the bias too"),
 	FIELD_END
@@ -64,7 +55,7 @@ static int check_dtypes(const struct graph *g, const struct node *n)
 	return 0;
 }
 
-static int shape(struct graph *g, struct node *n, enum conv_kind kind)
+int conv_shape_rule(struct graph *g, struct node *n, enum conv_kind kind)
 {
 	const enum dtype t = graph_t(g, n->in[0])->dtype;
 	const struct conv_attr *at = n->attr;
@@ -86,19 +77,19 @@ static int shape(struct graph *g, struct node *n, enum conv_kind kind)
 
 static int conv_shape(struct graph *g, struct node *n)
 {
-	return shape(g, n, CONV_FORWARD);
+	return conv_shape_rule(g, n, CONV_FORWARD);
 }
 
 static int grad_input_shape(struct graph *g, struct node *n)
 {
-	return shape(g, n, CONV_BACKWARD_DATA);
+	return conv_shape_rule(g, n, CONV_BACKWARD_DATA);
 }
 
 /* in[3]: what is added. */
 static int grad_input_add_shape(struct graph *g, struct node *n)
 {
 	char sum[SHAPE_TEXT], dx[SHAPE_TEXT];
-	TRY(shape(g, n, CONV_BACKWARD_DATA));
+	TRY(conv_shape_rule(g, n, CONV_BACKWARD_DATA));
 	if (n->nin < 4 || n->in[3] == NONE)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' has nothing to add to", n->op->name);
 	if (shape_equal(node_in_shape(g, n, 3), node_out_shape(g, n, 0)))
@@ -109,7 +100,7 @@ static int grad_input_add_shape(struct graph *g, struct node *n)
 
 static int grad_weight_shape(struct graph *g, struct node *n)
 {
-	return shape(g, n, CONV_BACKWARD_WEIGHTS);
+	return conv_shape_rule(g, n, CONV_BACKWARD_WEIGHTS);
 }
 
 /* --- grad --- */
@@ -226,8 +217,7 @@ static int grad_weight_grad(struct graph *g, const struct node *n, const tid *d,
 /* --- cost --- */
 
 /* Every tap is counted, those over the padding too, as the papers do. */
-static void count_flops(const struct graph *g, const struct node *n, enum conv_kind kind,
-			struct cost *c)
+void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kind kind, struct cost *c)
 {
 	const struct conv_geom m = conv_geom_get(g, n, kind);
 	double flops = 2.0 * (double)m.n * (double)m.co * (double)(m.ci / m.groups);
@@ -238,17 +228,17 @@ static void count_flops(const struct graph *g, const struct node *n, enum conv_k
 
 static void conv_cost(const struct graph *g, const struct node *n, struct cost *c)
 {
-	count_flops(g, n, CONV_FORWARD, c);
+	conv_count_flops(g, n, CONV_FORWARD, c);
 }
 
 static void grad_input_cost(const struct graph *g, const struct node *n, struct cost *c)
 {
-	count_flops(g, n, CONV_BACKWARD_DATA, c);
+	conv_count_flops(g, n, CONV_BACKWARD_DATA, c);
 }
 
 static void grad_weight_cost(const struct graph *g, const struct node *n, struct cost *c)
 {
-	count_flops(g, n, CONV_BACKWARD_WEIGHTS, c);
+	conv_count_flops(g, n, CONV_BACKWARD_WEIGHTS, c);
 }
 
 /* --- reference kernels --- */
@@ -320,7 +310,7 @@ static double *bias_in(const struct kplan *k, const struct kargs *a)
 	return k->n->nin > 2 ? a->in[2] : NULL;      /* NULL where it is left out, too */
 }
 
-static int conv_reference(const struct kplan *k, const struct kargs *a)
+int conv_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, CONV_FORWARD);
 	start_planes(a->out[0], c.n, c.co, volume(c.out), bias_in(k, a));
@@ -328,7 +318,7 @@ static int conv_reference(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-static int grad_input_reference(const struct kplan *k, const struct kargs *a)
+int conv_grad_input_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, CONV_BACKWARD_DATA);
 	start_planes(a->out[0], c.n, c.ci, volume(c.in), bias_in(k, a));
@@ -473,7 +463,7 @@ static const struct op conv_grad_input = {
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_input_fields,
 	.shape = grad_input_shape, .grad = grad_input_grad, .cost = grad_input_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_input_reference },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_grad_input_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_input, 1, NULL),
 		CONV_CUDA(conv_grad_input, 1, 1)
 	},

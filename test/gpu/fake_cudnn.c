@@ -6,7 +6,8 @@
  *
  * Engines: the first that is proposed rounds (tensor cores), the second is not deterministic, the third reduces in low precision;
  * the fourth is good for everything, and so is the slow one of the fallback. As in the library, a single operation works in one
- * type; no engine has groups and a bias. Time is what the engines say. */
+ * type; no engine has groups and a chain, nor a chain behind a gradient in 16 bits whose channels are not in eights. Time is what the
+ * engines say. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>
@@ -61,7 +62,9 @@ static bool supported(const fake *graph)
 	}
 	const fake *x = named(op[0], roles_of(op[0]->type)->x), *w = named(op[0], roles_of(op[0]->type)->w);
 	const bool grouped = ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] != ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
-	return nop == 1 || (op[0]->type == FORWARD && !grouped);
+	if (nop > 1 && op[0]->type == DATA && type != CUDNN_DATA_FLOAT && ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] % 8)
+		return false;
+	return nop == 1 || (op[0]->type != FILTER && !grouped);
 }
 
 static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, fake **out)

@@ -16,7 +16,7 @@ struct cudnnContext {
 
 #define MAGIC 0x6475446e
 #define MAXATTR 12
-#define MAXOPS 4
+#define MAXOPS 6
 #define MAXTENSORS 16
 #define AXES 8
 

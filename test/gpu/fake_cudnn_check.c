@@ -58,7 +58,9 @@ static const struct rule rules[] = {
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, DESC, 1, 1, true },
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, DESC, 1, 1, true },
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, DESC, 1, 1, false },
-	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, DESC, 1, 1, true },
+	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, DESC, 1, 1, false },
+	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC, DESC, 1, 1, false },
+	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, DESC, 1, 1, false },
 	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS, DESC, 1, MAXOPS, true },
 	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, 1, true },
 	{ CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, DESC, 1, 1, true },
@@ -189,24 +191,38 @@ static cudnnStatus_t check_convolution(const fake *d)
 	return CUDNN_STATUS_SUCCESS;
 }
 
+/* Which tensors an element-wise operation has, for each mode. */
+static cudnnStatus_t check_operands(const fake *d, int mode)
+{
+	const bool two = mode == CUDNN_POINTWISE_ADD || mode == CUDNN_POINTWISE_MUL, back = mode == CUDNN_POINTWISE_RELU_BWD;
+	if (!two && !back && mode != CUDNN_POINTWISE_RELU_FWD)
+		return refuse("element-wise mode %d", mode);
+	if (!find(d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC) != !two || !find(d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC) != back ||
+	    !find(d, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC) != !back || !find(d, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC) != !back)
+		return refuse("tensors that element-wise mode %d does not have", mode);
+	return CUDNN_STATUS_SUCCESS;
+}
+
 static cudnnStatus_t check_pointwise(const fake *d)
 {
-	const fake *how = named(d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
-		   *x = named(d, CUDNN_ATTR_OPERATION_POINTWISE_XDESC), *b = named(d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC),
-		   *y = named(d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-	if (how->type != CUDNN_BACKEND_POINTWISE_DESCRIPTOR || x->type != TENSOR || y->type != TENSOR || (b && b->type != TENSOR))
-		return refuse("an element-wise operation of other descriptors");
-	const int mode = whole(how, CUDNN_ATTR_POINTWISE_MODE);
-	if (mode != CUDNN_POINTWISE_ADD && mode != CUDNN_POINTWISE_RELU_FWD)
-		return refuse("element-wise mode %d", mode);
-	if (!b != (mode != CUDNN_POINTWISE_ADD) || axes_of(x) != axes_of(y) || (b && axes_of(b) != axes_of(y)))
-		return refuse("operands that an element-wise operation does not take");
-	for (int i = 0; i < axes_of(y); i++) {
-		const int64_t want = ints(y, CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
-		const int64_t also = b ? ints(b, CUDNN_ATTR_TENSOR_DIMENSIONS)[i] : want;
-		if (ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[i] != want || (also != want && also != 1))
-			return refuse("operands of other extents in axis %d", i);
-	}
+	const fake *how = named(d, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+	fake *t[MAXOPERANDS];
+	if (how->type != CUDNN_BACKEND_POINTWISE_DESCRIPTOR)
+		return refuse("an element-wise operation of another descriptor");
+	const cudnnStatus_t s = check_operands(d, whole(how, CUDNN_ATTR_POINTWISE_MODE));
+	if (s != CUDNN_STATUS_SUCCESS)
+		return s;
+	const int n = tensors_of(d, t);
+	for (int k = 0; k < n; k++)
+		if (t[k]->type != TENSOR || axes_of(t[k]) != axes_of(t[n - 1]))
+			return refuse("operands that an element-wise operation does not take");
+	for (int i = 0; i < axes_of(t[n - 1]); i++)
+		for (int k = 0; k < n - 1; k++) {
+			const int64_t want = ints(t[n - 1], CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
+			const int64_t has = ints(t[k], CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
+			if (has != want && (k == 0 || has != 1))
+				return refuse("operands of other extents in axis %d", i);
+		}
 	return CUDNN_STATUS_SUCCESS;
 }
 
@@ -219,6 +235,12 @@ int tensors_of(const fake *op, fake **out)
 		out[n++] = named(op, op->type == FORWARD ? r->x : r->y);
 		out[n++] = named(op, op->type == FILTER ? r->x : r->w);
 		out[n++] = named(op, op->type == FORWARD ? r->y : op->type == DATA ? r->x : r->w);
+		return n;
+	}
+	if (named(op, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC)) {
+		out[n++] = named(op, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC);
+		out[n++] = named(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);
+		out[n++] = named(op, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC);
 		return n;
 	}
 	out[n++] = named(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC);

@@ -110,18 +110,27 @@ static int64_t spread(const fake *b, const fake *y, int64_t k)
 	return o;
 }
 
-static void elementwise(const fake *op, const fake *xt, const double *x, const fake *bt, const double *b, const fake *yt,
-                        double *y)
+static double apply(int mode, double slope, double x, double b)
 {
-	const struct attribute *a = find(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
-	                                 CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE);
+	switch (mode) {
+	case CUDNN_POINTWISE_ADD: return x + b;
+	case CUDNN_POINTWISE_MUL: return x * b;
+	case CUDNN_POINTWISE_RELU_BWD: return b > 0 ? x : slope * x;
+	default: return x > 0 ? x : slope * x;
+	}
+}
+
+/* t, v: the tensors of the operation as tensors_of has them, n of them. */
+static void elementwise(const fake *op, int n, fake *const *t, double *const *v)
+{
+	const fake *how = named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR), *yt = t[n - 1];
+	const struct attribute *a = find(how, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE);
 	const double slope = a ? *(const double *)a->value : 0;
 	int64_t *py;
-	const int64_t n = offsets(yt, 0, &py);
-	for (int64_t k = 0; k < n; k++) {
-		const double v = x[spread(xt, yt, k)];
-		y[py[k]] = bt ? v + b[spread(bt, yt, k)] : v > 0 ? v : slope * v;
-	}
+	const int64_t count = offsets(yt, 0, &py);
+	for (int64_t k = 0; k < count; k++)
+		v[n - 1][py[k]] = apply(whole(how, CUDNN_ATTR_POINTWISE_MODE), slope, v[0][spread(t[0], yt, k)],
+		                        n > 2 ? v[1][spread(t[1], yt, k)] : 0);
 	mem_free(py);
 }
 
@@ -149,9 +158,12 @@ static void run_operation(const fake *op, struct values *v, int n)
 		convolve(op, x, values_of(v, n, x)->v, w, values_of(v, n, w)->v, y, values_of(v, n, y)->v);
 		return;
 	}
-	const fake *x = named(op, CUDNN_ATTR_OPERATION_POINTWISE_XDESC), *b = named(op, CUDNN_ATTR_OPERATION_POINTWISE_BDESC),
-		   *y = named(op, CUDNN_ATTR_OPERATION_POINTWISE_YDESC);
-	elementwise(op, x, values_of(v, n, x)->v, b, b ? values_of(v, n, b)->v : NULL, y, values_of(v, n, y)->v);
+	fake *t[MAXOPERANDS];
+	double *of[MAXOPERANDS];
+	const int operands = tensors_of(op, t);
+	for (int i = 0; i < operands; i++)
+		of[i] = values_of(v, n, t[i])->v;
+	elementwise(op, operands, t, of);
 }
 
 int execute(void *argument)

@@ -21,13 +21,14 @@ dump() {
 }
 
 # step NAME INPUT CLASSES TYPE...: the CPU's step and the GPU's. fp16, which no CPU computes in, is compared with f32. In 16 bits
-# all tensors of a file count as one.
+# all tensors of a file count as one. loose: the tolerance of 16 bits for a network in which one rounding more or less shows, as where
+# batch norms have two values.
 step() {
 	n=$1 i=$2 c=$3
 	shift 3
 	dump cpu f32 "$n" "$i" "$c"
 	for t; do
-		like=$t all=-a tolerance=2e-2
+		like=$t all=-a tolerance=${loose:-2e-2}
 		[ "$t" = f32 ] && all= tolerance=2e-3
 		[ "$t" = fp16 ] && like=f32
 		[ -d "$n-cpu-$like" ] || dump cpu "$like" "$n" "$i" "$c"
@@ -42,7 +43,9 @@ halves='bf16 fp16'
 	halves=fp16
 step tiny '{channels: 2, size: [12, 16]}' 3 f32 $halves
 step tiramisu-small '{channels: 4, size: [8, 12]}' 3 f32 $halves
+loose=2e-1
 step deepcam-mlperf-small '{channels: 4, size: [32, 32]}' 3 f32 ${halves%fp16}
+loose=
 step deeplabv3+-sc18-small '{channels: 4, size: [32, 32]}' 3 f32
 step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3 f32
 step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 f32 $halves

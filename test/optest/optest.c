@@ -449,14 +449,25 @@ static const char *const cpu_only[][2] = {
 	{ "batch_norm_statistics", "taken apart for the CPU alone, where a pass over memory costs more than a launch" },
 	{ "batch_norm_relu_grad_given", "the same" },
 	{ "batch_norm_grad_through", "the same" },
-	{ "conv_grad_input_add", "fused for the CPU alone; there sums are nodes of their own" },
+	{ "conv_grad_input_add", "fused for the CPU alone, in place; there it is conv_grad_input_sum" },
 	{ NULL, NULL }
 };
 
-static bool is_cpu_only(const char *name)
+/* Those that the CPU has none for. */
+static const char *const gpu_only[][2] = {
+	{ "conv_relu", "fused for GPUs alone, whose library has such chains" },
+	{ "conv_add", "the same" },
+	{ "conv_norm", "the same" },
+	{ "conv_norm_relu", "the same" },
+	{ "conv_grad_input_sum", "the same; the CPU has conv_grad_input_add" },
+	{ "conv_grad_input_relu", "the same" },
+	{ NULL, NULL }
+};
+
+static bool is_listed(const char *const list[][2], const char *name)
 {
-	for (int i = 0; cpu_only[i][0]; i++)
-		if (strcmp(cpu_only[i][0], name) == 0)
+	for (int i = 0; list[i][0]; i++)
+		if (strcmp(list[i][0], name) == 0)
 			return true;
 	return false;
 }
@@ -466,7 +477,7 @@ static bool has_kernel(const struct op *op, const struct device *dev)
 {
 	if ((op->flags & OP_VIEW) || op->kernel[dev->backend].run)
 		return true;
-	if (dev->backend == BACKEND_CUDA && is_cpu_only(op->name))
+	if (is_listed(dev->backend == BACKEND_CUDA ? cpu_only : gpu_only, op->name))
 		return false;
 	fail("has no kernel for the device");
 	return false;

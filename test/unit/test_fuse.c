@@ -173,6 +173,47 @@ static tid build_dropout_read(struct net *n)
 	return EMIT(n, "add", dropout(n, z, 7), EMIT(n, "tanh", z));
 }
 
+static tid biased(struct net *n, tid x)
+{
+	const struct shape s = { 4, { 5, 5, 3, 3 } };
+	const int64_t one = 1;
+	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
+
+	return emit(n, "conv", &at, 3, (tid[]){ x, param(n, "wb", &s, 0), param(n, "b", &channels, 0) });
+}
+
+/* Chains behind convolutions, for GPUs. */
+static tid build_conv_relu(struct net *n) { return EMIT(n, "relu", biased(n, n->x)); }
+static tid build_conv_leaky(struct net *n) { return leaky(n, conv(n, n->x, "u")); }
+static tid build_conv_add(struct net *n) { return EMIT(n, "add", n->r, biased(n, n->x)); }
+static tid build_conv_add_relu(struct net *n) { return EMIT(n, "relu", EMIT(n, "add", conv(n, n->x, "u"), n->r)); }
+static tid build_conv_add_leaky(struct net *n) { return leaky(n, EMIT(n, "add", biased(n, n->x), n->r)); }
+static tid build_conv_norm(struct net *n) { return inference(n, biased(n, n->x)); }
+static tid build_conv_norm_leaky(struct net *n) { return leaky(n, inference(n, conv(n, n->x, "u"))); }
+
+static tid build_conv_norm_residual(struct net *n)
+{
+	return EMIT(n, "relu", EMIT(n, "add", n->r, inference(n, biased(n, n->x))));
+}
+
+/* The rectifier's output goes to a convolution alone, and to something else too. */
+static tid build_relu_conv(struct net *n) { return conv(n, EMIT(n, "relu", EMIT(n, "tanh", n->x)), "u"); }
+
+static tid build_leaky_conv_and_other(struct net *n)
+{
+	tid z = leaky(n, EMIT(n, "tanh", n->x));
+
+	return EMIT(n, "multiply", conv(n, z, "u"), EMIT(n, "tanh", z));
+}
+
+/* The convolution's output is wanted as it is. */
+static tid build_conv_wanted(struct net *n)
+{
+	tid y = conv(n, n->x, "u");
+
+	return EMIT(n, "multiply", EMIT(n, "relu", y), y);
+}
+
 /* Somebody else wants the normalised tensor. */
 static tid build_read_twice(struct net *n)
 {
@@ -214,6 +255,7 @@ static const struct {
 	tid (*build)(struct net *n);
 	bool backward;
 	const char *there, *gone;    /* "op op": at least one, none of these after the pass */
+	enum backend backend;        /* of the pass; the CPU if it is left out */
 } nets[] = {
 	{ build_relu, true, "batch_norm_relu batch_norm_relu_grad",
 	  "batch_norm relu batch_norm_grad relu_grad" },
@@ -241,6 +283,19 @@ static const struct {
 	{ build_output, true, "batch_norm relu relu_grad batch_norm_grad", "batch_norm_relu" },
 	{ build_sum_read, true, "batch_norm add relu", "batch_norm_relu" },
 	{ build_statistics, false, "batch_norm add relu", "batch_norm_relu" },
+	{ build_conv_relu, true, "conv_relu relu_grad", "conv relu", BACKEND_CUDA },
+	{ build_conv_leaky, true, "conv_relu leaky_relu_grad", "conv leaky_relu", BACKEND_CUDA },
+	{ build_conv_add, true, "conv_add", "conv add", BACKEND_CUDA },
+	{ build_conv_add_relu, true, "conv_relu", "conv conv_add add relu", BACKEND_CUDA },
+	{ build_conv_add_leaky, true, "conv_relu", "conv conv_add add leaky_relu", BACKEND_CUDA },
+	{ build_conv_norm, false, "conv_norm", "conv batch_norm_inference", BACKEND_CUDA },
+	{ build_conv_norm_leaky, false, "conv_norm_relu", "conv batch_norm_inference leaky_relu", BACKEND_CUDA },
+	{ build_conv_norm_residual, false, "conv_norm_relu", "conv batch_norm_inference add relu", BACKEND_CUDA },
+	{ build_conv_and_other, true, "conv_add conv_grad_input_sum", "add conv_grad_input", BACKEND_CUDA },
+	{ build_relu_conv, true, "conv_grad_input_relu", "conv_grad_input relu_grad", BACKEND_CUDA },
+	{ build_leaky_conv_and_other, true, "conv_grad_input_relu", "conv_grad_input leaky_relu_grad add", BACKEND_CUDA },
+	{ build_conv_wanted, true, "conv relu", "conv_relu", BACKEND_CUDA },
+	{ build_relu, true, "batch_norm_relu batch_norm_relu_grad", "batch_norm", BACKEND_CUDA },
 };
 #define NNETS ((int)(sizeof nets / sizeof *nets))
 
@@ -309,7 +364,20 @@ static struct graph *build(int i, struct result *r)
 	return n.g;
 }
 
-/* Runs it on the CPU, with the pass or without; the results one after another. */
+/* The pass alone, for the backend of this network. */
+static enum backend fused_for(int i)
+{
+	return nets[i].backend ? nets[i].backend : BACKEND_CPU;
+}
+
+static int fuse_for(struct graph *g, struct pass_env *env)
+{
+	struct pass_env other = { .backend = *(const enum backend *)env->user };
+
+	return pass_fuse(g, &other);
+}
+
+/* Runs it, with the pass or without: on the CPU, or what is for GPUs by reference kernels; the results one after another. */
 static double *values(int i, bool fuse, int *n)
 {
 	struct result r;
@@ -322,11 +390,14 @@ static double *values(int i, bool fuse, int *n)
 	struct pass table[6];
 	int rc, at = 0;
 
-	assert_int_equal(device_open(&dev, "cpu"), 0);
+	enum backend backend = fused_for(i);
+	assert_int_equal(device_open(&dev, backend == BACKEND_CPU ? "cpu" : "reference"), 0);
 	for (size_t p = 0; p < 6; p++)
-		if (fuse || strcmp(passes[p].name, "fuse") != 0)
+		if (strcmp(passes[p].name, "fuse") != 0)
 			table[at++] = passes[p];
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+		else if (fuse)
+			table[at++] = (struct pass){ "fuse", "", fuse_for, STAGE_BUILT };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .user = &backend };
 	rc = pass_run(g, table, at, &env);
 	if (rc < 0)
 		fail_msg("network %d: %s", i, err_get(0)->text);
@@ -360,7 +431,7 @@ static void test_matches(void **state)
 	for (int i = 0; i < NNETS; i++) {
 		struct result r;
 		struct graph *g = build(i, &r);
-		struct pass_env env = { .backend = BACKEND_CPU };
+		struct pass_env env = { .backend = fused_for(i) };
 		if (pass_run(g, passes, 3, &env) < 0)
 			fail_msg("network %d: %s", i, err_get(0)->text);
 		check_ops(g, nets[i].there, true);

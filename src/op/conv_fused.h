@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where a convolution and what follows it keep their inputs, for kernels that serve all of them. */
+#ifndef DLX_OP_CONV_FUSED_H
+#define DLX_OP_CONV_FUSED_H
+
+#include "op/conv.h"
+#include "op/conv_geom.h"
+
+struct conv_fused {
+	struct conv_attr conv;
+	double slope, eps;           /* where the op has them */
+};
+
+/* result = act((convolution + bias) normalised + addend). Indices of inputs, which may be absent; 0: the op has none. */
+struct conv_places {
+	enum conv_kind kind;
+	int gamma, beta, mean, variance;
+	int addend, mask;
+	bool relu;
+};
+enum { CONV_BIAS_AT = 2 };
+
+/* Such an input, or NONE. */
+static inline tid conv_fused_input(const struct node *n, int i)
+{
+	return i > 0 && i < n->nin ? n->in[i] : NONE;
+}
+
+int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at);
+int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a);
+void conv_fused_cuda_free(struct kplan *k);
+
+#endif

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Evaluation with the GPU backend, its device code run on the host, where convolutions take in the norms, sums and rectifiers behind
+# them: loss and metrics of a trained network are the CPU's.
+. "${DLX_SOURCE:?}/test/lib.sh"
+emulated=$DLX_BUILD/test/gpu/train_emulated
+[ -x "$emulated" ] || skip "dlx was built without CUDA"
+coads_data
+cat >net.yaml <<'END'
+run: {name: net, dir: runs/net, seed: 4}
+model:
+  family: layers
+  layers:
+    - conv2d: {filters: 8, kernel: 3, padding: same, name: a}
+    - batch_norm
+    - relu: {name: first}
+    - conv2d: {filters: 8, kernel: 3, padding: same, bias: false}
+    - batch_norm: {name: second}
+    - add: {inputs: [second, first]}
+    - leaky_relu: {slope: 0.1}
+    - conv2d: {filters: 8, kernel: 1, name: third}
+    - batch_norm
+    - conv2d: {filters: 8, kernel: 1}
+    - relu
+    - conv2d: {filters: 4, kernel: 1}
+data:
+  train: data/coads-train.dlx
+  validation: data/coads-validation.dlx
+  transforms: [{crop: {size: [12, 14]}}, {normalize: {method: standard, mask: validity}}]
+loss: softmax_cross_entropy
+metrics: [accuracy, mean_iou]
+optimizer: {type: sgd, learning_rate: 0.05}
+train: {steps: 5, batch_size: 4}
+checkpoint: {every: null}
+END
+expect 0 "$train" --device=cpu net.yaml
+# last NAME: the number of this name in the last line
+last() {
+	tail -n 1 out | sed "s/.*\"$1\": *\([-0-9.e]*\).*/\1/"
+}
+expect 0 "$train" --device=cpu --evaluate net.yaml
+loss=$(last loss) accuracy=$(last accuracy)
+for t in f32 bf16 fp16; do
+	[ "$t" = f32 ] && far=1e-4 || far=2e-2
+	expect 0 "$emulated" --device=cuda --evaluate --set "precision.compute=$t" --set precision.allow_emulation=true net.yaml
+	echo "$loss $(last loss) $accuracy $(last accuracy) $far" |
+		awk '{ d = $1 - $2; e = $3 - $4; if (d < 0) d = -d; if (e < 0) e = -e; exit !($1 > 0 && d <= $5 * $1 && e <= $5) }' ||
+		fail "the GPU's loss in $t is $(last loss), the CPU's $loss; accuracy $(last accuracy) and $accuracy"
+done
+pass
