@@ -9,12 +9,14 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cuda_runtime_api.h>
 
 #include "backend/cublas.h"
 #include "backend/cuda_ahead.h"
+#include "backend/cuda_find.h"
 #include "backend/cudnn.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -394,26 +396,6 @@ int cuda_cublas(struct device *d, void **handle)
 	return 0;
 }
 
-/* Why there is no GPU, as a sentence with a remedy. */
-static int explain_absence(cudaError_t status)
-{
-	int driver_version = 0, runtime = 0;
-	cudaDriverGetVersion(&driver_version);
-	cudaRuntimeGetVersion(&runtime);
-	cudaGetLastError();
-	if (status == cudaErrorInsufficientDriver && driver_version > 0)
-		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver is too old: it knows CUDA up to %d.%d, "
-		           "this dlx was built with %d.%d; install a newer driver, or build dlx with an older toolkit",
-		           driver_version / 1000, driver_version % 100 / 10, runtime / 1000, runtime % 100 / 10);
-	if (status == cudaErrorNoDevice)
-		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver shows no GPU to this process; look at "
-		           "nvidia-smi, CUDA_VISIBLE_DEVICES and what the job asked for, or use 'device: cpu'");
-	if (driver_version == 0)
-		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': no NVIDIA driver is loaded on this machine; use "
-		           "'device: cpu', or 'auto' to take what is there");
-	return cuda_check((int)status, "looking for a GPU");
-}
-
 static void describe(struct device *d)
 {
 	const struct cudaDeviceProp *p = &cuda_of(d)->properties;
@@ -425,6 +407,7 @@ static int start(struct cuda *c)
 {
 	TRY(cuda_bind_thread(c->ordinal));
 	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal), "asking for the GPU's properties"));
+	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
 	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream"));
 	return cuda_check(cudaEventCreateWithFlags(&c->begin, cudaEventDisableTiming), "making an event");
 }
@@ -432,15 +415,15 @@ static int start(struct cuda *c)
 int cuda_open(struct device *d, int local_rank)
 {
 	int n = 0;
-	cudaError_t status = cudaGetDeviceCount(&n);
-	if (status != cudaSuccess || n == 0)
-		return explain_absence(status != cudaSuccess ? status : cudaErrorNoDevice);
+	TRY(cuda_find(&n));
 	struct cuda *c = mem_calloc(1, sizeof *c);
 	c->ordinal = local_rank % n;
 	d->state = c;
 	int rc = start(c);
 	if (rc == 0) {
+		const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
 		d->driver = &driver;
+		d->each = blocking && strcmp(blocking, "1") == 0;
 		describe(d);
 	} else {
 		mem_free(c);

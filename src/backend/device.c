@@ -82,12 +82,40 @@ static int open_cuda(struct device *d, int local_rank)
 #endif
 }
 
+/* What an error says of why there is no GPU, without its remedy. */
+static const char *reason(int mark)
+{
+	static const char prefix[] = "device 'cuda': ";
+	char text[240];
+	const char *why = mark < err_count() ? err_get(mark)->text : "";
+	why += strncmp(why, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+	snprintf(text, sizeof text, "'device: auto' takes the CPU: %.*s", (int)strcspn(why, ";"), why);
+	return str_intern(text);
+}
+
+/* A GPU if this program can use one, else the CPU; why says which and for what reason. */
+static int open_auto(struct device *d, int local_rank)
+{
+	int mark = err_count();
+	d->backend = BACKEND_CUDA;
+	d->name = "cuda";
+	if (open_cuda(d, local_rank) == 0) {
+		d->why = "'device: auto' takes the GPU";
+		return 0;
+	}
+	d->backend = BACKEND_CPU;
+	d->name = "cpu";
+	d->why = reason(mark);
+	err_truncate(mark);
+	return open_cpu(d, local_rank);
+}
+
 static const struct {
 	const char *name;
 	enum backend backend;
 	int (*open)(struct device *d, int local_rank);
 } kinds[] = {
-	{ "auto", BACKEND_CPU, open_cpu },
+	{ "auto", BACKEND_CPU, open_auto },
 	{ "cpu", BACKEND_CPU, open_cpu },
 	{ "cuda", BACKEND_CUDA, open_cuda },
 	{ "reference", BACKEND_REFERENCE, open_reference },
@@ -100,7 +128,7 @@ int device_open_rank(struct device **out, const char *name, int local_rank)
 			continue;
 		struct device *d = mem_calloc(1, sizeof *d);
 		d->backend = kinds[i].backend;
-		d->name = strcmp(name, "auto") == 0 ? "cpu" : kinds[i].name;
+		d->name = kinds[i].name;
 		d->threads = thread_count();
 		d->deterministic = true;
 		int rc = kinds[i].open(d, local_rank);

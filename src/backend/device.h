@@ -56,6 +56,8 @@ struct device {
 	double peak_bf16;            /* the same in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
+	bool each;                   /* nodes are waited for one by one, so that one that fails is known */
+	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 	struct wisdom *wisdom;       /* which engines are fastest; NULL: nobody asks. Whoever made it sets it */
 	struct nccl *nccl;           /* what connects the ranks' GPUs; NULL: nothing does */

@@ -264,7 +264,7 @@ static int run_recorded(struct exec *e, unsigned phases)
 
 int exec_run(struct exec *e, unsigned phases)
 {
-	if (e->profiling || trace_on())
+	if (e->profiling || trace_on() || e->dev->each)
 		return run_timed(e, phases);
 	return e->dev->driver ? run_recorded(e, phases) : walk(e, phases);
 }

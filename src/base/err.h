@@ -46,7 +46,7 @@ enum {
 };
 
 #define ERR_MAX 20      /* entries kept; later ones are only counted */
-#define ERR_CONTEXT 6   /* context lines kept per entry */
+#define ERR_CONTEXT 20  /* context lines kept per entry */
 
 struct err_entry {
 	int code;

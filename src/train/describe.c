@@ -185,6 +185,8 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	int tensors = parameter_tensors(p, &elements, &trained);
 	double flops = describe_forward_flops(p);
 	buf_printf(out, "device        %s\n", s->dev->description);
+	if (s->dev->why)
+		buf_printf(out, "              %s\n", s->dev->why);
 	buf_printf(out, "model         %s: %s parameters in %d tensors", s->config->model.v->name,
 	           count_text(trained, n), tensors);
 	if (trained < elements)

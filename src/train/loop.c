@@ -26,6 +26,7 @@
 #include "train/journal.h"
 #include "train/late.h"
 #include "train/leaves.h"
+#include "train/lost.h"
 #include "train/ranks.h"
 #include "train/rates.h"
 #include "train/reduction.h"
@@ -57,6 +58,7 @@ struct loop {
 	struct ahead ahead;
 	struct rates rates;
 	bool safe;                     /* a complete checkpoint is on disk */
+	struct lost_from durable;      /* the newest of them that this process knows */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
 	bool stop, save, look;         /* agreed upon with this step */
@@ -261,6 +263,7 @@ static int note_durable(struct loop *l)
 	struct ckpt_done done;
 	while (l->first && ckpt_poll(l->ckpt, &done)) {
 		l->safe = true;
+		lost_from(&l->durable, done.id, done.step);
 		job_end_longest(&l->job_end, &l->job_end.save, done.seconds);
 		TRY(journaled(l, journal_checkpoint(l->journal, &done)));
 	}
@@ -354,7 +357,9 @@ static int timed_step(struct loop *l, int64_t done)
 	int64_t samples;
 	uint64_t allocations = mem_count();
 	trace_step(l->clock.step);
-	TRY(step(l, &loss, &samples));
+	int rc = step(l, &loss, &samples);
+	if (rc < 0)
+		return note_durable(l) < 0 ? rc : lost_explain(rc, l->s, l->clock.step, &l->durable);
 	trace_mark(TRACE_RUN, "step", t0);
 	if (done > 2)
 		l->result->step_allocations += mem_count() - allocations;
@@ -464,6 +469,7 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
 		l->safe = found;
 		l->saved_step = found ? l->clock.step : -1;
+		lost_from(&l->durable, id, l->clock.step);
 		if (found)
 			TRY(reduction_resume(l->s->dev, l->s->store, l->s->train_plan[0]));
 		if (found)
@@ -519,9 +525,12 @@ static int plan_length(struct loop *l)
 	return config_check_length(l->c);
 }
 
-static void say_grid(const struct loop *l)
+/* On which device, where the config leaves that open, and among which ranks. */
+static void say_place(const struct loop *l)
 {
 	struct buf text = BUF_INIT;
+	if (l->s->dev->why)
+		progress_say(l->progress, "%s (%s)", l->s->dev->why, l->s->dev->description);
 	rank_grid_text(&l->s->grid, &text);
 	if (ranks_many(l->comm))
 		progress_say(l->progress, "%s", text.data);
@@ -531,7 +540,7 @@ static void say_grid(const struct loop *l)
 static int prepare(struct loop *l, const struct train_options *o)
 {
 	const struct plan *p = l->s->train_plan[0];
-	say_grid(l);
+	say_place(l);
 	l->began = ranks_began(l->comm);
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));

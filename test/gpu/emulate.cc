@@ -165,6 +165,7 @@ uint64_t nanoseconds()
 
 void launch(dim3 grid, dim3 block, size_t shared, void *stream, std::function<void()> f)
 {
+	count_launch();
 	submit(stream, [=] {
 		run_grid(grid, block, shared, f);
 		return true;

@@ -44,6 +44,18 @@ uint64_t exchange(uint64_t mine, int from_lane);
 int lane();
 extern char *dynamic_shared;
 uint64_t nanoseconds();
+
+/* --- the GPU as such (emulate_device.cc) --- */
+
+enum memory { ON_DEVICE, ON_HOST };
+/* p has n bytes of it from now on; false: the GPU has not so many left. */
+bool take(void *p, size_t n, memory kind);
+void give_back(void *p);
+/* A recording is about to run; a kernel is launched. */
+void count_replay();
+void count_launch();
+/* cudaSuccess, or the error that stays once a kernel has gone wrong. */
+cudaError_t broken();
 }
 
 #define threadIdx (emulate::at.thread)

@@ -8,7 +8,7 @@
  *   early    a side stream as soon as it can go on
  *   SEED     a number: by chance
  *
- * DLX_EMULATE_GPUS lists the GPUs that this process sees, as CUDA_VISIBLE_DEVICES does ("0"; empty: none). */
+ * The GPU as such (how many there are, how much memory, what is wrong with it) is in emulate_device.cc. */
 #include "emulate.h"
 
 #include <condition_variable>
@@ -222,18 +222,6 @@ bool nothing()
 	return true;
 }
 
-std::vector<int> visible()
-{
-	const char *text = getenv("DLX_EMULATE_GPUS");
-	std::vector<int> v;
-	for (text = text ? text : "0"; *text; text += *text == ',') {
-		v.push_back(atoi(text));
-		text += strcspn(text, ",");
-	}
-	return v;
-}
-
-int current;
 double microseconds;
 
 } /* namespace */
@@ -275,41 +263,6 @@ void emulate_spend(double us)
 		microseconds += us;
 }
 
-int emulate_gpu(void)
-{
-	return visible()[(size_t)current];
-}
-
-/* --- devices --- */
-
-cudaError_t cudaGetDeviceCount(int *n)
-{
-	*n = (int)visible().size();
-	return *n ? cudaSuccess : cudaErrorNoDevice;
-}
-cudaError_t cudaSetDevice(int ordinal)
-{
-	if (ordinal < 0 || (size_t)ordinal >= visible().size())
-		return cudaErrorInvalidDevice;
-	current = ordinal;
-	return cudaSuccess;
-}
-cudaError_t cudaDriverGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
-cudaError_t cudaRuntimeGetVersion(int *v) { *v = CUDART_VERSION; return cudaSuccess; }
-cudaError_t cudaGetLastError(void) { return cudaSuccess; }
-const char *cudaGetErrorString(cudaError_t) { return "an error of the emulation"; }
-
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
-{
-	memset(p, 0, sizeof *p);
-	snprintf(p->name, sizeof p->name, "emulated GPU");
-	snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "gpu %d", visible()[(size_t)ordinal]);
-	p->totalGlobalMem = (size_t)4 << 30;
-	p->major = 9;
-	p->multiProcessorCount = 4;
-	return cudaSuccess;
-}
-
 /* --- streams and events --- */
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -338,7 +291,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t to)
 	if (s->recording)
 		return cudaErrorStreamCaptureUnsupported;
 	wait_until(held, s->last);
-	return cudaSuccess;
+	return emulate::broken();
 }
 cudaError_t cudaStreamQuery(cudaStream_t to)
 {
@@ -346,7 +299,7 @@ cudaError_t cudaStreamQuery(cudaStream_t to)
 	std::lock_guard<std::mutex> held(m->lock);
 	if (s->recording)
 		return cudaErrorStreamCaptureUnsupported;
-	return !s->last || s->last->done ? cudaSuccess : cudaErrorNotReady;
+	return !s->last || s->last->done ? emulate::broken() : cudaErrorNotReady;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
@@ -410,19 +363,24 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t who, cudaEvent_t what, unsigned)
 
 /* --- memory, as an allocator gives it: aligned, and never zero by luck --- */
 
-static cudaError_t allocate(void **p, size_t n)
+static cudaError_t allocate(void **p, size_t n, emulate::memory kind)
 {
 	*p = NULL;
 	if (anybody_records())
 		return cudaErrorStreamCaptureUnsupported;
+	if (emulate::broken())
+		return emulate::broken();
 	*p = aligned_alloc(256, (n + 255) / 256 * 256);
-	if (!*p)
+	if (!*p || !emulate::take(*p, n, kind)) {
+		free(*p);
+		*p = NULL;
 		return cudaErrorMemoryAllocation;
+	}
 	memset(*p, 0xdb, n);
 	return cudaSuccess;
 }
-cudaError_t cudaMalloc(void **p, size_t n) { return allocate(p, n); }
-cudaError_t cudaHostAlloc(void **p, size_t n, unsigned) { return allocate(p, n); }
+cudaError_t cudaMalloc(void **p, size_t n) { return allocate(p, n, emulate::ON_DEVICE); }
+cudaError_t cudaHostAlloc(void **p, size_t n, unsigned) { return allocate(p, n, emulate::ON_HOST); }
 
 /* After all that may use it. */
 cudaError_t cudaFree(void *p)
@@ -436,6 +394,7 @@ cudaError_t cudaFree(void *p)
 			return true;
 		});
 	}
+	emulate::give_back(p);
 	free(p);
 	return cudaSuccess;
 }
@@ -454,6 +413,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
 {
 	if (kind == cudaMemcpyDeviceToDevice)
 		emulate_spend(2e-6 * (double)n);
+	if (emulate::broken())
+		return emulate::broken();
 	emulate::submit(s, [=] {
 		memcpy(to, from, n);
 		return true;
@@ -505,6 +466,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t what, cudaStream_t to)
 	std::lock_guard<std::mutex> held(m->lock);
 	std::vector<node_ref> made;
 	std::vector<queue *> line(g->streams.size());
+	if (emulate::broken())
+		return emulate::broken();
+	emulate::count_replay();
+	if (emulate::broken())       /* which shows when somebody waits */
+		return cudaSuccess;
 	append(s, nothing);
 	for (const recorded &r : g->node) {
 		node_ref n = std::make_shared<node>(node{ r.run, { s->last }, false });

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An error of a GPU's kernel stays for as long as the process lives, and its memory cannot be read any more. */
+#include "train/lost.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "train/ranks.h"
+
+void lost_from(struct lost_from *f, const char *id, int64_t step)
+{
+	snprintf(f->id, sizeof f->id, "%s", id);
+	f->step = step;
+}
+
+int lost_explain(int rc, const struct session *s, int64_t done, const struct lost_from *f)
+{
+	if (rc != E_UNAVAILABLE || !s->dev->driver)
+		return rc;
+	err_context(rc, "in step %" PRId64 "; the GPU's memory is lost", done + 1);
+	if (*f->id)
+		err_context(rc, "with it what was learned since checkpoint %s, of step %" PRId64 ": continue from there with --resume", f->id,
+		            f->step);
+	else if (ranks_first(s->comm))
+		err_context(rc, "no checkpoint was complete, so the run has to begin anew");
+	return err_context(rc, "with CUDA_LAUNCH_BLOCKING=1 in the environment each node is waited for, and the one that fails is named");
+}

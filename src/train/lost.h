@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What is lost when a GPU fails in the middle of a run. */
+#ifndef DLX_TRAIN_LOST_H
+#define DLX_TRAIN_LOST_H
+
+#include "train/session.h"
+
+/* A complete checkpoint; id "": there is none. */
+struct lost_from {
+	char id[64];
+	int64_t step;
+};
+void lost_from(struct lost_from *f, const char *id, int64_t step);
+
+/* Adds to the error of a step that the device failed in: which step it was (`done` were made before), what is lost, where to go on
+ * and how to find the node. Returns rc. */
+int lost_explain(int rc, const struct session *s, int64_t done, const struct lost_from *f);
+
+#endif
