@@ -177,6 +177,18 @@ static void release(struct device *d, void *p, size_t bytes)
 	cudaFree(p);
 }
 
+/* Taken by libraries after planning: cuDNN and cuBLAS load the code of a kernel when it first runs, the recorded step has memory of
+ * its own, and NCCL's connections have buffers. */
+#define ASIDE ((int64_t)512 << 20)
+
+static int room(struct device *d, struct device_room *out)
+{
+	size_t left = 0, total = 0;
+	TRY(cuda_check(cudaMemGetInfo(&left, &total), "asking for the GPU's memory"));
+	*out = (struct device_room){ (int64_t)left, (int64_t)total, d->nccl ? 2 * ASIDE : ASIDE };
+	return 0;
+}
+
 static void *alloc_host(struct device *d, size_t bytes)
 {
 	void *p = NULL;
@@ -267,10 +279,10 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 	if (!b || b->size - b->used < need) {
 		b = mem_calloc(1, sizeof *b);
 		b->size = need > KEPT_BLOCK ? need : KEPT_BLOCK;
-		int rc = cuda_check(cudaMalloc((void **)&b->memory, b->size), "memory for tables of kernels");
-		if (rc < 0) {
+		b->memory = device_alloc(k->dev, b->size);
+		if (!b->memory) {
 			mem_free(b);
-			return rc;
+			return ERR(E_NOMEM, &k->n->loc, "the GPU has no memory for the tables of '%s'", k->n->name);
 		}
 		b->next = c->kept;
 		c->kept = b;
@@ -357,7 +369,7 @@ static void close_device(struct device *d)
 	cublas_close(c->cublas);
 	while (c->kept) {
 		struct kept *next = c->kept->next;
-		cudaFree(c->kept->memory);
+		device_free(d, c->kept->memory, c->kept->size);
 		mem_free(c->kept);
 		c->kept = next;
 	}
@@ -370,7 +382,7 @@ static void close_device(struct device *d)
 
 static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
-	.put_later = put_later, .put = put, .get = get, .finish = finish,
+	.room = room, .put_later = put_later, .put = put, .get = get, .finish = finish,
 	.ahead_ready = cuda_ahead_ready, .ahead_put = cuda_ahead_put, .ahead_take = cuda_ahead_take,
 	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,

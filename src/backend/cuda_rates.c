@@ -26,6 +26,20 @@ static double rate(struct device *d, int (*one)(void *of), void *of, double amou
 	return cuda_time(cuda_stream(d), one, of, &us) == 0 && us > 0 ? amount / (us * 1e-6) : 0;
 }
 
+/* Once everything has its place nothing more is allocated, so a step's memory is taken where it is enough. */
+static char *borrow(struct device *d, size_t bytes)
+{
+	if (bytes <= d->spare_bytes)
+		return d->spare;
+	return d->running ? NULL : device_alloc(d, bytes);
+}
+
+static void put_back(struct device *d, char *memory, size_t bytes)
+{
+	if (memory != d->spare)
+		device_free(d, memory, bytes);
+}
+
 struct copy {
 	struct device *dev;
 	char *memory;
@@ -45,9 +59,9 @@ double cuda_measure_bandwidth(struct device *d)
 	int mark = err_count();
 	if (c.bytes > COPY_MOST)
 		c.bytes = COPY_MOST;
-	c.memory = device_alloc(d, 2 * c.bytes);
+	c.memory = borrow(d, 2 * c.bytes);
 	double bytes = c.memory ? rate(d, copy_once, &c, 2.0 * (double)c.bytes) : 0;     /* read and written */
-	device_free(d, c.memory, 2 * c.bytes);
+	put_back(d, c.memory, 2 * c.bytes);
 	err_truncate(mark);
 	return bytes;
 }
@@ -91,10 +105,10 @@ double cuda_measure_peak(struct device *d, enum dtype type)
 	size_t bytes = 3 * p.matrix + WORKSPACE;
 	double flops = 0;
 	int mark = err_count();
-	if (cublas_matmul_new(&p.plan, d, &m, WORKSPACE) == 0 && (p.memory = device_alloc(d, bytes)) &&
+	if (cublas_matmul_new(&p.plan, d, &m, WORKSPACE) == 0 && (p.memory = borrow(d, bytes)) &&
 	    fill(d, p.memory, 2 * n * n, type) == 0)
 		flops = rate(d, multiply_once, &p, 2.0 * (double)n * (double)n * (double)n);
-	device_free(d, p.memory, bytes);
+	put_back(d, p.memory, bytes);
 	cublas_plan_free(p.plan);
 	err_truncate(mark);
 	return flops;

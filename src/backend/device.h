@@ -13,6 +13,12 @@ struct nccl;
 struct reducer;
 struct wisdom;
 
+/* Memory of a device's own, in bytes. */
+struct device_room {
+	int64_t free, total;                     /* now, for all processes; altogether */
+	int64_t aside;                           /* of what is free: for what libraries take later */
+};
+
 /* What a device with a memory of its own can do. Calls are in order with what kernels were given to do before; failures carry the
  * driver's reason. */
 struct device_driver {
@@ -20,6 +26,7 @@ struct device_driver {
 	void (*free)(struct device *d, void *p, size_t bytes);
 	void *(*alloc_host)(struct device *d, size_t bytes); /* the host's, which it copies from without delay */
 	void (*free_host)(struct device *d, void *p, size_t bytes);
+	int (*room)(struct device *d, struct device_room *out);
 	/* From alloc_host memory, which must stay as it is until the next get or finish. */
 	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
@@ -56,7 +63,11 @@ struct device {
 	double peak_bf16;            /* the same in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
+	void *spare;                 /* the device's memory in which nothing is kept between steps, for measurements; NULL: none.
+	                              * Whoever has it sets it */
+	size_t spare_bytes;
 	bool each;                   /* nodes are waited for one by one, so that one that fails is known */
+	bool running;                /* steps are made: what spare has no room for is not measured. Whoever makes them sets it */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 	struct wisdom *wisdom;       /* which engines are fastest; NULL: nobody asks. Whoever made it sets it */

@@ -187,8 +187,7 @@ static int open_seats(struct reducer_nccl *r)
 
 static int obtain(struct reducer_nccl *r)
 {
-	const struct device_driver *v = r->dev->driver;
-	r->block = v->alloc(r->dev, r->block_bytes);
+	r->block = device_alloc(r->dev, r->block_bytes);
 	if (!r->block)
 		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of sums over ranks; make "
 		           "'train.batch_size' smaller", (double)r->block_bytes / 1e6);
@@ -248,12 +247,10 @@ int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *wher
 
 void reducer_nccl_free(struct reducer_nccl *r)
 {
-	const struct device_driver *v = r->dev->driver;
 	if (r->ready)
 		comm_barrier(r->c, "the end of sums");
 	cuda_unpoll(r->dev, r);
-	if (r->block)
-		v->free(r->dev, r->block, r->block_bytes);
+	device_free(r->dev, r->block, r->block_bytes);
 	cuda_side_free(r->side);
 	if (r->shared)
 		world_unshare(r->shared);

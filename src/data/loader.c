@@ -346,6 +346,11 @@ static int decode_threads(const struct loader_options *o)
 	return o->processors && o->processors < wanted ? o->processors : wanted;
 }
 
+int64_t loader_memory(const struct loader *l)
+{
+	return l ? (int64_t)l->bytes : 0;
+}
+
 int loader_threads(const struct loader *l)
 {
 	return l->nworkers;

@@ -118,6 +118,7 @@ static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
 void loader_free(struct loader *l);
 int loader_threads(const struct loader *l);                     /* that decode */
+int64_t loader_memory(const struct loader *l);                  /* bytes of its batches; NULL: 0 */
 /* Shapes of one sample after the transforms. */
 const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);

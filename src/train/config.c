@@ -49,6 +49,9 @@ static const struct field memory_fields[] = {
 	{ "limit", FT_BYTES, offsetof(struct memory_section, limit), "null", 1, 0x1p62, NULL, NULL, NULL, FIELD_NULLABLE,
 	  "most bytes of a step, parameters and optimizer included; kept by computing activations again instead of keeping them; "
 	  "null: what the machine has; see MEMORY" },
+	{ "aside", FT_BYTES, offsetof(struct memory_section, aside), "null", 0, 0x1p62, NULL, NULL, NULL, FIELD_NULLABLE,
+	  "bytes of a GPU's memory that a run does not count on, for the GPU's libraries and other programs; null: 512MiB, with "
+	  "several ranks 1GiB" },
 	FIELD_END
 };
 
@@ -136,6 +139,14 @@ const struct field config_fields[] = {
 enum dtype config_compute(const struct run_config *c)
 {
 	return precision_types[c->precision.compute];
+}
+
+int config_compute_index(enum dtype t)
+{
+	int i = 0;
+	while (precision_types[i] != t)
+		i++;
+	return i;
 }
 
 const struct loc *config_place(const struct run_config *c, const char *section, const char *key)

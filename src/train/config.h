@@ -24,6 +24,7 @@ struct validate_section {
 
 struct memory_section {
 	int64_t limit;                   /* bytes; INT64_MIN: what there is */
+	int64_t aside;                   /* bytes of a GPU; INT64_MIN: see device_room */
 };
 
 struct train_section {
@@ -104,6 +105,7 @@ int64_t config_step_batches(const struct run_config *c);
 /* Where the value of a dotted key stands, or the file's first place. */
 const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
 enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16 */
+int config_compute_index(enum dtype t);            /* the value of precision.compute for it */
 void config_free(struct run_config *c);            /* NULL is fine */
 /* The effective config: every key with the value it has. */
 struct ynode *config_effective(const struct run_config *c, struct arena *a);

@@ -11,16 +11,11 @@
 #include "graph/pass.h"
 #include "op/conv_geom.h"
 #include "train/describe_ranks.h"
+#include "train/plan_memory.h"
+#include "train/room.h"
 #include "train/survey.h"
 
 /* --- counting --- */
-
-/* Memory of one plan in bytes. activations, gradients and workspace are what is alive at the fullest node. */
-struct plan_memory {
-	int64_t parameters, optimizer, gradients, activations, workspace;
-	int64_t inputs;
-	int64_t peak;              /* everything together */
-};
 
 static bool is_entry(const struct tensor *t, enum role role)
 {
@@ -33,52 +28,6 @@ static bool trainable(const struct plan *p, tid t)
 		if (p->param[i] == t)
 			return true;
 	return false;
-}
-
-static void mark_touched(const struct graph *g, const struct node *n, bool *touched)
-{
-	for (int k = 0; k < n->nin; k++)
-		if (n->in[k] != NONE)
-			touched[graph_root(g, n->in[k])] = true;
-	for (int k = 0; k < n->nout; k++)
-		if (n->out[k] != NONE)
-			touched[graph_root(g, n->out[k])] = true;
-}
-
-/* By tensor: is its storage needed while node `at` runs, being touched by then and again from then on. */
-static bool *alive_at(const struct graph *g, nid at, struct arena *a)
-{
-	bool *before = ARENA_ARRAY(a, bool, g->ntensor + 1), *after = ARENA_ARRAY(a, bool, g->ntensor + 1);
-	for (int i = 0; i < g->nnode; i++) {
-		if (i <= at)
-			mark_touched(g, g->node[i], before);
-		if (i >= at)
-			mark_touched(g, g->node[i], after);
-	}
-	for (tid t = 0; t < g->ntensor; t++)
-		before[t] = before[t] && (after[t] || graph_t(g, t)->output);
-	return before;
-}
-
-static void measure_memory(const struct plan *p, struct plan_memory *m)
-{
-	const struct graph *g = p->g;
-	struct arena *a = arena_new();
-	const bool *alive = g->arena_peak_node != NONE ? alive_at(g, g->arena_peak_node, a) : NULL;
-	memset(m, 0, sizeof *m);
-	for (tid t = 0; t < g->ntensor; t++) {
-		const struct tensor *x = graph_t(g, t);
-		m->parameters += is_entry(x, ROLE_PARAM) ? x->bytes : 0;
-		m->optimizer += is_entry(x, ROLE_STATE) ? x->bytes : 0;
-		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes * (x->ahead ? 2 : 1) : 0;
-		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE && alive && alive[t])
-			m->gradients += x->bytes;
-	}
-	arena_free(a);
-	if (g->arena_peak_node != NONE)
-		m->workspace = (int64_t)exec_workspace(p->exec, g->arena_peak_node);
-	m->activations = g->arena_bytes - m->workspace - m->gradients;
-	m->peak = m->parameters + m->optimizer + m->inputs + g->arena_bytes;
 }
 
 static bool counted(const struct node *n)
@@ -225,7 +174,7 @@ static void describe_memory(const struct plan *p, struct buf *out)
 {
 	struct plan_memory m;
 	char a[32], b[32], c[32], d[32], e[32], f[32], g[32];
-	measure_memory(p, &m);
+	plan_memory(p, &m);
 	buf_printf(out, "memory        %s: parameters %s, optimizer and running statistics %s, inputs %s,\n"
 	           "              activations %s, gradients %s, workspace %s", bytes_text((double)m.peak, a),
 	           bytes_text((double)m.parameters, b), bytes_text((double)m.optimizer, c),
@@ -236,6 +185,20 @@ static void describe_memory(const struct plan *p, struct buf *out)
 		           p->g->node[p->g->arena_peak_node]->name);
 	buf_printf(out, "\n              arena %s for a lower bound of %s\n",
 	           bytes_text((double)p->g->arena_bytes, a), bytes_text((double)p->g->arena_lower_bound, b));
+}
+
+static void describe_room(const struct session *s, struct buf *out)
+{
+	struct room r;
+	char a[32], b[32], c[32];
+	room_look(s, &r);
+	if (r.total == 0)
+		return;
+	buf_printf(out, "GPU memory    %s for the whole run, of %s that can be had", bytes_text((double)room_run(s), a),
+	           bytes_text((double)r.have, b));
+	buf_printf(out, ": %s of %s are free, of which %s are left to the libraries\n", bytes_text((double)(r.have + r.aside), a),
+	           bytes_text((double)r.total, b), bytes_text((double)r.aside, c));
+	buf_printf(out, "host memory   %s for batches and copies of the state\n", bytes_text((double)room_host(s), a));
 }
 
 /* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
@@ -285,6 +248,7 @@ void describe_check(const struct session *s, struct buf *out)
 	describe_data(s, out);
 	describe_memory(p, out);
 	describe_evaluation(s, out);
+	describe_room(s, out);
 	describe_largest_batch(s, out);
 	describe_ranks_text(s, p, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
@@ -392,7 +356,7 @@ void describe_json(const struct session *s, struct buf *out)
 	struct plan_memory m;
 	int64_t elements, trained;
 	int tensors = parameter_tensors(p, &elements, &trained);
-	measure_memory(p, &m);
+	plan_memory(p, &m);
 	buf_puts(out, "{\"model\": {\"family\": ");
 	buf_json_string(out, s->config->model.v->name);
 	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64 ", \"tensors\": %d},\n",
@@ -405,6 +369,7 @@ void describe_json(const struct session *s, struct buf *out)
 	describe_peak_json(p, out);
 	if (s->evaluate_plan[0])
 		buf_printf(out, ", \"evaluation_arena\": %" PRId64, s->evaluate_plan[0]->g->arena_bytes);
+	room_json(s, out);
 	survey_json(s, out);
 	buf_puts(out, "},\n");
 	describe_ranks_json(s, p, out);

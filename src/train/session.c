@@ -3,7 +3,6 @@
  * Opening and closing a run. Order: data headers say the shapes, plans follow from them, then memory. */
 #include "train/session.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -18,6 +17,7 @@
 #include "train/leaves.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
+#include "train/room.h"
 #include "train/statistics.h"
 
 /* With SESSION_NO_DATA: data that is not there is done without if the config says what it would be. */
@@ -198,55 +198,6 @@ static int learn_data(struct session *s)
 	return 0;
 }
 
-/* Bytes of params and states that the plan adds to the store. */
-static int64_t store_bytes(const struct session *s, const struct graph *g)
-{
-	int64_t sum = 0;
-	for (tid t = 0; t < g->ntensor; t++) {
-		const struct tensor *x = graph_t(g, t);
-		if ((x->role == ROLE_PARAM || x->role == ROLE_STATE) && x->alias == NONE && !store_find(s->store, x->name))
-			sum += x->bytes;
-	}
-	return sum;
-}
-
-/* What the limit of memory could do for a plan whose arena has room for `arena` bytes. */
-static const char *memory_remedy(const struct session *s, const struct plan *p, int64_t arena)
-{
-	struct recompute_choice c;
-	double mib = 1 << 20, fixed = (double)p->memory.fixed, limit = fixed + (double)arena;
-	bool small = limit < 100 * mib;
-	if (s->config->train.memory.limit != INT64_MIN)
-		return "";
-	memory_least(p->exec, p->g, arena, &c);
-	if (c.fits)
-		return arena_printf(s->config->arena, ", or give 'train.memory: {limit: %.0f%s}', which computes activations "
-		                    "again (%.0f %% more arithmetic)", floor(small ? limit / 1024 : limit / mib),
-		                    small ? "KiB" : "MiB", 100 * c.cost.flops / graph_cost(p->g, EXEC_MICRO | EXEC_UPDATE).flops);
-	return arena_printf(s->config->arena, " (computing activations again, by 'train.memory.limit', helps down to %.0f MiB)",
-	                    (fixed + (double)c.bytes) / mib);
-}
-
-/* A plan that does not fit is refused now, not killed by the system in its first step. */
-static int check_memory(const struct session *s, const struct plan *p)
-{
-	const char *by;
-	int64_t have = host_memory(&by) / (s->comm ? s->comm->local_size : 1), fixed = store_bytes(s, p->g), step = (int64_t)exec_arena_bytes(p->exec);
-	double mib = 1 << 20;
-	if (step <= (int64_t)s->bound_bytes)     /* it runs in what is there */
-		return 0;
-	if (s->dev->driver || have == 0 || (fixed <= have && step <= have - fixed))
-		return 0;
-	int64_t fits = have > fixed ? (int64_t)((double)(have - fixed) / ((double)step / (double)p->batch)) : 0;
-	return ERR(E_NOMEM, config_place(s->config, "train", "batch_size"),
-	           "a step of %lld samples needs %.0f MiB (%.0f for parameters and the optimizer, %.0f for activations and "
-	           "workspace), but the %s offers %.0f MiB; make 'train.batch_size' smaller%s (with 'train.accumulate' larger), "
-	           "or the samples, or run where there is more memory%s", (long long)p->batch, (double)(fixed + step) / mib,
-	           (double)fixed / mib, (double)step / mib, by, (double)have / mib,
-	           fits > 0 && fits < p->batch ? arena_printf(s->config->arena, " (about %lld fit)", (long long)fits) : "",
-	           have > fixed ? memory_remedy(s, p, have - fixed) : "");
-}
-
 static int compare(const struct session *s, const struct plan *p)
 {
 	return ranks_compare(s->comm, s->config, s->dev, s->train_set ? dataset_fingerprint(s->train_set) : 0, p);
@@ -283,7 +234,7 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
 	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
-		TRY(check_memory(s, *out));
+		TRY(room_check(s, *out));
 	/* Fixes the layouts of params and states for the plans that follow. */
 	if (s->need & SESSION_RUN) {
 		TRY(open_reduction(s, *out));
@@ -370,6 +321,8 @@ static void free_arena(struct session *s)
 	if (s->arena)
 		device_free(s->dev, s->arena, s->bound_bytes + 64);
 	s->arena = NULL;
+	if (s->dev)
+		s->dev->spare_bytes = 0;
 }
 
 int session_bind(struct session *s)
@@ -383,6 +336,8 @@ int session_bind(struct session *s)
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
 		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
+	s->dev->spare = s->arena;
+	s->dev->spare_bytes = s->bound_bytes;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
 			TRY(exec_bind(all[i]->exec, s->store, s->arena));

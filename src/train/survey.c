@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/host.h"
 #include "graph/pass.h"
+#include "train/room.h"
 
 #define PLANS 5                  /* looked at in search of one number */
 #define MOST  (1 << 24)          /* what the config takes */
@@ -87,18 +87,32 @@ static int search_again(const struct session *s, struct need need, double have, 
 	return 0;
 }
 
+/* What a run takes on a GPU beside its training step: inputs of other plans, tables. */
+static double beside(const struct session *s)
+{
+	const struct plan *p = s->train_plan[0];
+	double step = (double)p->memory.fixed + (double)s->arena_bytes;
+	return s->dev->driver && (double)room_run(s) > step ? (double)room_run(s) - step : 0;
+}
+
 int survey_batch(const struct session *s, struct survey_batch *b)
 {
 	const struct plan *p = s->train_plan[0];
 	const struct memory_survey *m = &p->survey;
 	int64_t limit = s->config->train.memory.limit;
+	struct room r;
 	*b = (struct survey_batch){ limit, "limit", -1, -1 };
-	if (limit == INT64_MIN)
-		b->have = host_memory(&b->by);
+	double have = (double)limit;
+	if (limit == INT64_MIN) {
+		room_look(s, &r);
+		b->have = r.have;
+		b->by = r.by;
+		have = (double)r.have - beside(s);
+	}
 	if (b->have <= 0 || m->n == 0)
 		return 0;
-	TRY(search_plain(s, need_of(p, (double)p->memory.kept), (double)b->have, &b->plain));
-	return search_again(s, need_of(p, (double)m->row[m->n - 1].choice.bytes), (double)b->have, b->plain, &b->again);
+	TRY(search_plain(s, need_of(p, (double)p->memory.kept), have, &b->plain));
+	return search_again(s, need_of(p, (double)m->row[m->n - 1].choice.bytes), have, b->plain, &b->again);
 }
 
 /* --- printing --- */

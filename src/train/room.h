@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The memory that a run is given and what it will take, before anything is allocated: of the machine, or of a GPU and, for batches
+ * and copies of the state, of the machine that it is in. */
+#ifndef DLX_TRAIN_ROOM_H
+#define DLX_TRAIN_ROOM_H
+
+#include "train/session.h"
+
+struct room {
+	int64_t have;                    /* bytes that the run may take; 0: nothing says */
+	const char *by;                  /* "machine", "control group", "GPU" */
+	int64_t total, aside;            /* of a GPU, else 0: what it has; what of that is left to its libraries */
+};
+
+/* What plans need on their device. */
+struct room_need {
+	int64_t fixed;                   /* parameters, states, inputs, constants, sums over ranks */
+	int64_t arena;
+};
+
+/* What s's device can give to plans. */
+void room_look(const struct session *s, struct room *r);
+/* What p, made for s or much like its plans, adds to what is there. */
+struct room_need room_need(const struct session *s, const struct plan *p);
+/* Bytes on the device of all that s has planned, once it is bound: what device_alloc will have given. */
+int64_t room_run(const struct session *s);
+/* Bytes of host memory that a run on a device with a memory of its own takes for batches and, on rank 0, checkpoints. */
+int64_t room_host(const struct session *s);
+/* E_NOMEM, with a table and what helps, where p is more than there is. */
+int room_check(const struct session *s, const struct plan *p);
+/* Keys for an object of JSON, each with ", " in front of it. */
+void room_json(const struct session *s, struct buf *out);
+
+#endif

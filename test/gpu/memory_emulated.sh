@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Memory of a GPU, which the emulation counts: what a plan says is what a run takes, nothing is allocated once steps run, and a step
+# that does not fit is refused before the run, with a table and remedies of which each helps. Then what may be wrong with a GPU.
+. "${DLX_SOURCE:?}/test/lib.sh"
+emulated=$DLX_BUILD/test/gpu/train_emulated
+[ -x "$emulated" ] || skip "dlx was built without CUDA"
+coads_data
+cp "$DLX_SOURCE/test/train/tiny.yaml" .
+
+# small COMMAND...: tiny.yaml with a small crop; a later --set goes before an earlier one.
+small() {
+	timeout 120 "$emulated" --device=cuda --set 'data.transforms=[{crop: {size: [10, 14]}}]' --set train.batch_size=4 \
+		--set train.steps=3 --set data.keep_short_batch=false --set train.memory.aside=64KiB "$@" tiny.yaml
+}
+number() {
+	sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" out | head -n 1
+}
+
+# Planned is measured, with checkpoints and evaluations, and nothing is allocated after planning.
+expect 0 small --plan=json
+planned=$(number run)
+DLX_EMULATE_COUNT=count expect 0 small --set run.dir=runs/counted
+[ "$(sed -n 's/most //p' count)" = "$planned" ] || fail "planned $planned bytes, took $(cat count)"
+says count 'late 0'
+says count 'last 0'
+
+# A step that does not fit: refused with a table, before anything of the run is there.
+room=$((planned * 8 / 10 + 65536))
+DLX_EMULATE_MEMORY=$room expect 69 small --set run.dir=runs/none
+says err 'a step of 4 samples needs'
+says err 'but the GPU offers'
+for row in parameters optimizer inputs activations gradients "left to the GPU's libraries" 'the GPU, whole'; do
+	says err "    $row"
+done
+[ ! -e runs/none/metrics.jsonl ] || fail "a step was made"
+cp err refused
+# Each remedy helps.
+limit=$(sed -n 's/.*{limit: \([0-9]*KiB\)}.*/\1/p' refused)
+[ "$limit" ] || fail "no limit is offered"
+DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/limit --set train.memory.limit="$limit"
+batch=$(sed -n "s/.*'train.batch_size: \([0-9]*\)' with 'train.accumulate: [0-9]*'.*/\1/p" refused)
+accumulate=$(sed -n "s/.*'train.batch_size: [0-9]*' with 'train.accumulate: \([0-9]*\)'.*/\1/p" refused)
+[ "$batch" ] && [ $((batch * accumulate)) = 4 ] || fail "no batch is offered that makes the same step: $batch x $accumulate"
+DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/batch --set train.batch_size="$batch" \
+	--set train.accumulate="$accumulate"
+grep -q "'precision.compute: bf16' needs .*, which fits" refused || fail "no word on bf16"
+DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/bf16 --set precision.compute=bf16
+# The memory that others have is not there.
+DLX_EMULATE_MEMORY=1G/$room expect 69 small --set run.dir=runs/none
+# What is left aside is not either, and can be chosen.
+expect 69 small --set run.dir=runs/none --set train.memory.aside=4096MiB
+DLX_EMULATE_MEMORY=$((planned + 65536)) expect 0 small --set run.dir=runs/tight
+# --check says what there is, and which batch fits.
+DLX_EMULATE_MEMORY=$room expect 0 small --check
+says out 'GPU memory'
+says out 'host memory'
+largest=$(sed -n 's/^largest batch \([0-9]*\).*/\1/p' out)
+[ "$largest" -ge 1 ] && [ "$largest" -lt 4 ] || fail "the largest batch is $largest"
+DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/largest --set train.batch_size="$largest"
+# The host's memory counts for batches on their way.
+mkdir -p host/proc
+echo 'MemAvailable: 1 kB' >host/proc/meminfo
+DLX_HOST_ROOT=$PWD/host expect 69 small --set run.dir=runs/none
+says err 'pinned memory'
+pass
