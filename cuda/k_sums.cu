@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Notes that a stream leaves for the host as it comes to a sum over ranks and past it: one thread, once a sum, beside the kernels
- * that compute. A step that was recorded has no other way to say where it stands. */
+ * that compute. A step that was recorded has no other way to say where it stands. And sums over ranks in a given order. */
 #include "cuda/device.cuh"
 
 static __device__ __forceinline__ uint64_t nanoseconds()
@@ -40,5 +40,29 @@ __global__ void note_sum(k_sums *sums, int kind, int64_t group, uint64_t bytes)
 int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group, uint64_t bytes)
 {
 	LAUNCH(note_sum, 1, 1, 0, stream, s, (int)kind, group, bytes);
+	return cudaGetLastError();
+}
+
+/* A binary counter: level l holds the sum of 2^l ranks, as far as the ones of the count of ranks so far say. */
+__global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const float *parts, float *sum)
+{
+	for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+		float level[32];
+		int top = -1;
+		for (int q = 0; q < n; q++) {
+			level[++top] = q == me ? sum[i] : parts[q * each + i];
+			for (int ones = ~q & (q + 1); ones > 1; ones >>= 1, top--)
+				level[top - 1] += level[top];
+		}
+		for (; top > 0; top--)
+			level[top - 1] += level[top];
+		sum[i] = level[0];
+	}
+}
+
+int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts, float *sum)
+{
+	const int64_t blocks = (count + THREADS - 1) / THREADS;
+	LAUNCH(sum_ranks, (unsigned)(blocks < 4096 ? blocks : 4096), THREADS, 0, stream, n, me, count, each, parts, sum);
 	return cudaGetLastError();
 }

@@ -237,6 +237,8 @@ struct k_sums {
 	uint64_t waited;                                 /* between what begins and ends on the stream of computation */
 };
 enum k_sums_kind { K_SUM_BEGINS, K_SUM_DONE, K_SUM_WANTED, K_SUM_BEGINS_HERE, K_SUM_DONE_HERE };
+/* sum[i] becomes the sum of n ranks' values in the order of comm/sum.h: rank q's are at parts + q * each, this one's (me) at sum. */
+int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts, float *sum);
 int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group, uint64_t bytes);
 
 /* --- a few numbers (k_scalar.cu) --- */

@@ -113,6 +113,11 @@ int cuda_side_join(struct cuda_side *s, int p)
 	return !s->beside ? 0 : await(cuda_stream(s->dev), s->point[p]);
 }
 
+int cuda_side_add(struct cuda_side *s, const struct cuda_parts *p, float *sum)
+{
+	return cuda_check(k_sum_ranks(s->stream, p->n, p->me, p->count, p->each, p->values, sum), "adding the parts of a sum");
+}
+
 int cuda_side_note_begin(struct cuda_side *s, int64_t number)
 {
 	return cuda_check(k_note_sum(s->stream, s->beside ? K_SUM_BEGINS : K_SUM_BEGINS_HERE, s->notes, number, 0), "noting what begins");

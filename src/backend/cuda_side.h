@@ -25,6 +25,15 @@ int cuda_side_mark(struct cuda_side *s, int p);
 /* What computation is given from here on begins after point p. */
 int cuda_side_join(struct cuda_side *s, int p);
 
+/* Gives the side stream a sum of `n` arrays in the order of comm/sum.h, of `count` float32: array q stands at values + q * each, but
+ * number `me` at sum, where the sum goes. */
+struct cuda_parts {
+	int n, me;
+	int64_t count, each;
+	const float *values;
+};
+int cuda_side_add(struct cuda_side *s, const struct cuda_parts *parts, float *sum);
+
 /* Notes that the streams leave for the host when they come there, which a recorded step has no other means to: work `number` begins
  * on the side stream; it is done, and was `bytes`; computation comes to where it first wants such work. */
 int cuda_side_note_begin(struct cuda_side *s, int64_t number);

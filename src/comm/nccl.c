@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A communicator over all ranks, or a part of them. Rank 0 makes its id, which MPI carries to the others; joining it waits for all of them, so a
- * thread does, whose result is looked at when the first sum is wanted. Sums themselves never wait here: NCCL gives them to a stream. */
+ * A communicator over all ranks, or a part of them. Rank 0 makes its id, which MPI carries to the others; joining it waits for all
+ * of them, so a thread does, whose result is looked at when the first sum is wanted. Sums themselves never wait here: NCCL gives
+ * them to a stream. */
 #include "comm/nccl.h"
 
 #include <errno.h>
@@ -241,6 +242,45 @@ static ncclDataType_t type_of(enum dtype t)
 int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
 {
 	return check(nccl.AllReduce(p, p, (size_t)count, type_of(t), ncclSum, n->comm, stream), "cannot begin a sum");
+}
+
+/* Elements of shard q. */
+static size_t shard(int64_t count, int64_t each, int q)
+{
+	int64_t left = count - each * q;
+	return (size_t)(left < 0 ? 0 : left < each ? left : each);
+}
+
+static ncclResult_t send_and_receive(struct nccl *n, const float *from, size_t sent, float *to, size_t received, int q, void *stream)
+{
+	ncclResult_t result = ncclSuccess;
+	if (sent)
+		result = nccl.Send(from, sent, ncclFloat32, q, n->comm, stream);
+	if (received && result == ncclSuccess)
+		result = nccl.Recv(to, received, ncclFloat32, q, n->comm, stream);
+	return result;
+}
+
+int nccl_deal(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream)
+{
+	int me = n->c->rank;
+	ncclResult_t result = nccl.GroupStart();
+	for (int q = 0; q < n->c->size && result == ncclSuccess; q++)
+		if (q != me)
+			result = send_and_receive(n, p + each * q, shard(count, each, q), parts + each * q, shard(count, each, me), q, stream);
+	ncclResult_t ended = nccl.GroupEnd();
+	return check(result == ncclSuccess ? ended : result, "cannot begin an exchange");
+}
+
+int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream)
+{
+	int me = n->c->rank;
+	ncclResult_t result = nccl.GroupStart();
+	for (int q = 0; q < n->c->size && result == ncclSuccess; q++)
+		if (q != me)
+			result = send_and_receive(n, p + each * me, shard(count, each, me), p + each * q, shard(count, each, q), q, stream);
+	ncclResult_t ended = nccl.GroupEnd();
+	return check(result == ncclSuccess ? ended : result, "cannot begin an exchange");
 }
 
 const char *nccl_trouble(struct nccl *n)

@@ -29,10 +29,15 @@ void nccl_close(struct nccl *n);
 
 /* Gives the stream a sum in place over all ranks: count values of F32, F16, BF16 or F64. */
 int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream);
+/* Gives the stream an exchange of n float32, cut into shards of `each`, of which rank q has number q (the last ones may be short, or
+ * empty). deal: this rank's shard of p of each other rank q comes to parts + q * each. collect: the shards of all come into p, this
+ * rank's from there. */
+int nccl_deal(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream);
+int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream);
 /* What NCCL has found wrong since, for people; NULL: nothing. */
 const char *nccl_trouble(struct nccl *n);
-/* Ends sums that are under way, also of the process's other communicator, so that the GPU can be waited for; nothing can be summed after that. report is printed, and the
- * process ends, should even that take too long. */
+/* Ends sums that are under way, also of the process's other communicator, so that the GPU can be waited for; nothing can be summed
+ * after that. report is printed, and the process ends, should even that take too long. */
 void nccl_abort(struct nccl *n, const char *report);
 
 #endif

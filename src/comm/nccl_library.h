@@ -8,7 +8,7 @@
 
 #define NCCL_FUNCTIONS(X) \
 	X(GetVersion) X(GetUniqueId) X(GetErrorString) X(GetLastError) X(CommInitRankConfig) X(CommDestroy) X(CommAbort) \
-	X(CommGetAsyncError) X(AllReduce)
+	X(CommGetAsyncError) X(AllReduce) X(GroupStart) X(GroupEnd) X(Send) X(Recv)
 
 struct nccl_functions {
 #define X(f) __typeof__(nccl##f) *f;

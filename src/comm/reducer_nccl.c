@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums on a side stream, or on that of computation. Each is between two notes that the stream leaves in memory the host sees, since a recorded step says
- * nothing else of how far it is; while the host waits for the GPU it looks at them, at NCCL and at the other ranks. */
+ * Sums on a side stream, or on that of computation. Each is between two notes that the stream leaves in memory the host sees, since
+ * a recorded step says nothing else of how far it is; while the host waits for the GPU it looks at them, at NCCL and at the other ranks. */
 #include "comm/reducer_nccl.h"
 
 #include <string.h>
@@ -98,8 +98,12 @@ static int begin_sum(struct reducer_nccl *r, int k)
 	const struct reducer_group *a = &r->group[k];
 	uint64_t bytes = (uint64_t)a->n * dtype_size(a->dtype);
 	void *stream = cuda_side_stream(r->side);
+	void *p = (char *)r->block + a->offset;
 	TRY(cuda_side_note_begin(r->side, k));
-	TRY(nccl_sum(r->nccl, (char *)r->block + a->offset, a->n, a->dtype, stream));
+	if (a->ordered && r->c->size > 1)
+		TRY(reducer_nccl_ordered(r, p, a->n));
+	else
+		TRY(nccl_sum(r->nccl, p, a->n, a->dtype, stream));
 	TRY(cuda_side_note_done(r->side, bytes));
 	return cuda_side_mark(r->side, k);
 }
@@ -142,7 +146,16 @@ int reducer_nccl_wait(struct reducer_nccl *r, int k)
 	return cuda_side_join(r->side, k);
 }
 
-/* One rank has the sums and the others zeros, whose sum they are again, to the bit. */
+/* -0: the number that changes no other. */
+static void fill_with_nothing(void *p, size_t bytes, enum dtype t)
+{
+	const size_t size = dtype_size(t);
+	memset(p, 0, bytes);
+	for (size_t i = size - 1; i < bytes; i += size)
+		((uint8_t *)p)[i] = 0x80;
+}
+
+/* One rank has the sums and the others nothing, whose sum they are again, to the bit. */
 int reducer_nccl_keep(struct reducer_nccl *r)
 {
 	int rc = 0;
@@ -151,6 +164,7 @@ int reducer_nccl_keep(struct reducer_nccl *r)
 		if (!r->group[k].late)
 			continue;
 		void *zero = mem_calloc(1, bytes + 1);
+		fill_with_nothing(zero, bytes, r->group[k].dtype);
 		rc = device_put(r->dev, (char *)r->block + r->group[k].offset, zero, bytes);
 		mem_free(zero);
 	}
@@ -188,9 +202,12 @@ static int open_seats(struct reducer_nccl *r)
 static int obtain(struct reducer_nccl *r)
 {
 	r->block = device_alloc(r->dev, r->block_bytes);
-	if (!r->block)
+	r->scratch_bytes = reducer_nccl_ordered_bytes(r);
+	if (r->scratch_bytes)
+		r->scratch = device_alloc(r->dev, r->scratch_bytes);
+	if (!r->block || (r->scratch_bytes && !r->scratch))
 		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of sums over ranks; make "
-		           "'train.batch_size' smaller", (double)r->block_bytes / 1e6);
+		           "'train.batch_size' smaller", (double)(r->block_bytes + r->scratch_bytes) / 1e6);
 	return cuda_side_new(&r->side, r->dev, r->groups, r->beside);
 }
 
@@ -251,6 +268,7 @@ void reducer_nccl_free(struct reducer_nccl *r)
 		comm_barrier(r->c, "the end of sums");
 	cuda_unpoll(r->dev, r);
 	device_free(r->dev, r->block, r->block_bytes);
+	device_free(r->dev, r->scratch, r->scratch_bytes);
 	cuda_side_free(r->side);
 	if (r->shared)
 		world_unshare(r->shared);

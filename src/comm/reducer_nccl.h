@@ -3,7 +3,8 @@
  * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose sums NCCL makes, on a stream of their own. Start and wait
  * order that stream and the one of computation and return at once, so they can be recorded with the step; what goes wrong is found
  * where the host waits for the GPU, and reported as that of a reducer in the host's memory. Sums are made in the type of the group,
- * in an order that NCCL chooses by size and number of ranks: the same bits every time on the same machine.
+ * in an order that NCCL chooses by size and number of ranks, the same bits every time on the same machine; those of groups
+ * that are `ordered` in that of comm/sum.h.
  *
  * A group that is waited for a step after it was started (a lag) is summed at the beginning of the next step, beside its forward
  * part: a step that was recorded ends with all its work.

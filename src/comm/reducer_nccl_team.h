@@ -26,6 +26,8 @@ struct reducer_nccl {
 	bool beside;                         /* or in the order of computation */
 	void *block;
 	size_t block_bytes;
+	float *scratch;                      /* of sums with an order; NULL: there are none */
+	size_t scratch_bytes;
 	bool ready;                          /* on all ranks */
 	struct gpu_seat *seat;               /* by local rank */
 	struct world_memory *shared;         /* the seats'; NULL: one process */
@@ -44,6 +46,10 @@ static inline struct gpu_seat *gpu_seat(const struct reducer_nccl *r)
 {
 	return &r->seat[r->c->local_rank];
 }
+
+/* Bytes of scratch for the groups that have an order; gives the stream such a sum. */
+size_t reducer_nccl_ordered_bytes(const struct reducer_nccl *r);
+int reducer_nccl_ordered(const struct reducer_nccl *r, float *p, int64_t n);
 
 /* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble: what NCCL says, or NULL. */
 int reducer_nccl_report(struct reducer_nccl *r, const char *trouble);

@@ -94,7 +94,7 @@ static int run_all_leaves(struct session *s, double **values, double sums[2])
 	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++)
 		rc = stopped(s->comm) ? E_STOPPED : run_leaves(s, values, &rows, row);
 	if (rc == 0) {
-		leaf_rows_sum(&rows, s->config, s->comm, row);
+		leaf_rows_sum(&rows, s->config, s->dev, s->comm, row);
 		memcpy(sums, row, 2 * sizeof *row);
 		memcpy(counts, row + 2, (size_t)n * sizeof *row);
 	}

@@ -37,7 +37,7 @@ static void sum_tree(double *v, int64_t rows, int64_t n)
 			add(v + i * n, v + (i + apart) * n, n);
 }
 
-void leaf_rows_sum(struct leaf_rows *r, const struct run_config *c, struct comm *comm, double *row)
+void leaf_rows_sum(struct leaf_rows *r, const struct run_config *c, const struct device *dev, struct comm *comm, double *row)
 {
 	int64_t n = r->n, ranks = ranks_count(comm), each = n + 1;
 	sum_tree(r->v, r->leaves, n);
@@ -46,7 +46,7 @@ void leaf_rows_sum(struct leaf_rows *r, const struct run_config *c, struct comm 
 		return;
 	double *mine = mem_calloc((size_t)each, sizeof *mine), *all = mem_calloc((size_t)(each * ranks), sizeof *all);
 	double *placed = mem_calloc((size_t)(n * ranks) + 1, sizeof *placed);
-	mine[0] = leaves_place(c, comm);
+	mine[0] = leaves_place(c, dev, comm);
 	memcpy(mine + 1, row, (size_t)n * sizeof *row);
 	comm_all_gather(comm, mine, (size_t)each * sizeof *mine, all, "the sums of the evaluation");
 	for (int64_t i = 0; i < ranks; i++)

@@ -16,6 +16,6 @@ void leaf_rows_init(struct leaf_rows *r, int64_t leaves, int64_t n);
 void leaf_rows_release(struct leaf_rows *r);
 void leaf_rows_add(struct leaf_rows *r, int64_t leaf, const double *row);
 /* The sum of all leaves of all ranks into row. Once. Collective. */
-void leaf_rows_sum(struct leaf_rows *r, const struct run_config *c, struct comm *comm, double *row);
+void leaf_rows_sum(struct leaf_rows *r, const struct run_config *c, const struct device *dev, struct comm *comm, double *row);
 
 #endif

@@ -91,19 +91,17 @@ int leaves_check_ranks(const struct run_config *c, const struct device *dev)
 	const struct loc *at = config_place(c, "parallel", "reproducible");
 	if (!c->parallel.reproducible || !comm)
 		return 0;
-	if (dev->driver)
-		return ERR(E_UNAVAILABLE, at, "sums over several ranks have one order on 'device: cpu' only");
-	if (comm->hosts > 1 && (comm->local_size * comm->hosts != comm->size || !is_power_of_two(comm->local_size)))
+	if (comm->hosts > 1 && !dev->driver && (comm->local_size * comm->hosts != comm->size || !is_power_of_two(comm->local_size)))
 		return ERR(E_CONFIG, at, "this host has %d of %d ranks on %d hosts; with 'reproducible' each host must have the same number, a "
 		           "power of two", comm->local_size, comm->size, comm->hosts);
 	return 0;
 }
 
-int leaves_place(const struct run_config *c, const struct comm *comm)
+int leaves_place(const struct run_config *c, const struct device *dev, const struct comm *comm)
 {
 	if (!comm)
 		return 0;
-	return c->leaves.all && comm->hosts > 1 ? comm->host * comm->local_size + comm->local_rank : comm->rank;
+	return c->leaves.all && comm->hosts > 1 && !dev->driver ? comm->host * comm->local_size + comm->local_rank : comm->rank;
 }
 
 int64_t leaves_rest(const struct run_config *c, int64_t samples)

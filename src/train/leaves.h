@@ -17,8 +17,9 @@ int leaves_share(struct run_config *c, int ranks);
 int leaves_ranks(const struct run_config *c, const struct comm *comm, int planned);
 /* What the device and the places of the ranks have to be like. */
 int leaves_check_ranks(const struct run_config *c, const struct device *dev);
-/* Which of the branches this rank has: the ranks of a host have neighbouring ones. */
-int leaves_place(const struct run_config *c, const struct comm *comm);
+/* Which of the branches this rank has: the ranks of a host have neighbouring ones, where memory of
+ * the host is what is summed first. */
+int leaves_place(const struct run_config *c, const struct device *dev, const struct comm *comm);
 
 /* Of so many samples, those of the last micro-batch, if it is a short one; else 0. Samples themselves if batches are not cut. */
 int64_t leaves_rest(const struct run_config *c, int64_t samples);

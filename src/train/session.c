@@ -68,7 +68,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	struct loader_options o = { .config = &s->config->data, .training = training,
 		.seed = (uint64_t)s->config->run.seed,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
-		.rank = leaves_place(s->config, s->comm), .ranks = ranks_count(s->comm),
+		.rank = leaves_place(s->config, s->dev, s->comm), .ranks = ranks_count(s->comm),
 		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
 		.processors = host_processors(), .statistics = s->train_set,
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32 };

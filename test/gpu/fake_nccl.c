@@ -24,7 +24,15 @@ void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
 int emulate_gpu(void);
 
 #define RANKS 16
-#define PART 16384             /* floats of each rank at a time */
+#define PART 16384             /* numbers of each rank at a time */
+#define MAIL 1024              /* floats on their way from one rank to another */
+
+/* From one rank to another. */
+struct mail {
+	_Atomic uint64_t given, taken;
+	_Atomic size_t total;        /* of the message */
+	float value[MAIL];
+};
 
 struct shared {
 	_Atomic int come, gone;
@@ -33,6 +41,7 @@ struct shared {
 	_Atomic size_t count[RANKS];                       /* of the sum under way */
 	_Atomic int type[RANKS];
 	double value[RANKS][PART];
+	struct mail mail[RANKS][RANKS];      /* from, to */
 };
 
 struct ncclComm {
@@ -45,6 +54,21 @@ struct ncclComm {
 	bool begun, given, hangs;
 	int sums;
 };
+
+/* Messages that are one work of a stream. */
+struct message {
+	bool sent;
+	int peer;
+	float *p;
+	size_t count, done;
+};
+struct group {
+	struct ncclComm *comm;
+	int n;
+	struct message message[2 * RANKS];
+};
+static struct group *open_group;
+static cudaStream_t group_stream;
 
 struct sum {
 	struct ncclComm *comm;
@@ -168,6 +192,51 @@ static int run(void *argument)
 	return 1;
 }
 
+/* A piece more of a message, if there is room for it, or one has come. */
+static void move(struct ncclComm *c, struct message *m)
+{
+	struct mail *box = m->sent ? &c->at->mail[c->rank][m->peer] : &c->at->mail[m->peer][c->rank];
+	size_t left = m->count - m->done, n = left < MAIL ? left : MAIL;
+	bool full = box->given > box->taken;
+	if (left == 0 || full == m->sent)
+		return;
+	if (m->sent) {
+		box->total = m->count;
+		memcpy(box->value, m->p + m->done, n * sizeof(float));
+		box->given++;
+	} else {
+		if (box->total != m->count) {
+			fprintf(stderr, "fake NCCL: rank %d sends rank %d something else\n", m->peer, c->rank);
+			abort();
+		}
+		memcpy(m->p + m->done, box->value, n * sizeof(float));
+		box->taken++;
+	}
+	m->done += n;
+}
+
+/* 1 when all messages are through. */
+static int run_group(void *argument)
+{
+	struct group *g = argument;
+	struct ncclComm *c = g->comm;
+	bool all_done = true;
+	if (!c->begun)
+		begin(c);
+	if (c->hangs && !c->aborted)
+		return 0;
+	for (int i = 0; i < g->n && !c->aborted; i++) {
+		move(c, &g->message[i]);
+		all_done &= g->message[i].done == g->message[i].count;
+	}
+	if (!all_done)
+		return 0;
+	for (int i = 0; i < g->n; i++)
+		g->message[i].done = 0;
+	c->begun = false;
+	return 1;
+}
+
 /* --- the functions --- */
 
 static ncclResult_t get_version(int *v)
@@ -255,9 +324,46 @@ static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDat
 	return ncclSuccess;
 }
 
+static ncclResult_t group_start(void)
+{
+	open_group = calloc(1, sizeof *open_group);   /* never freed: a replay may come at any time */
+	return ncclSuccess;
+}
+
+static ncclResult_t add_message(ncclComm_t c, bool sent, void *p, size_t count, ncclDataType_t type, int peer, cudaStream_t stream)
+{
+	struct group *g = open_group;
+	if (!g || type != ncclFloat32 || peer < 0 || peer >= c->size || peer == c->rank || count == 0 || g->n == 2 * RANKS ||
+	    (g->n && (g->comm != c || group_stream != stream)))
+		return ncclInvalidArgument;
+	g->comm = c;
+	group_stream = stream;
+	g->message[g->n++] = (struct message){ sent, peer, p, count, 0 };
+	return ncclSuccess;
+}
+
+static ncclResult_t send_message(const void *p, size_t count, ncclDataType_t type, int peer, ncclComm_t c, cudaStream_t stream)
+{
+	return add_message(c, true, (void *)(uintptr_t)p, count, type, peer, stream);
+}
+
+static ncclResult_t receive(void *p, size_t count, ncclDataType_t type, int peer, ncclComm_t c, cudaStream_t stream)
+{
+	return add_message(c, false, p, count, type, peer, stream);
+}
+
+static ncclResult_t group_end(void)
+{
+	if (open_group->n)
+		emulate_submit_waiting(group_stream, run_group, open_group);
+	open_group = NULL;
+	return ncclSuccess;
+}
+
 struct nccl_functions nccl = {
 	.GetVersion = get_version, .GetUniqueId = get_id, .GetErrorString = error_string, .GetLastError = last_error,
 	.CommInitRankConfig = init, .CommDestroy = destroy, .CommAbort = end, .CommGetAsyncError = get_error, .AllReduce = all_reduce,
+	.GroupStart = group_start, .GroupEnd = group_end, .Send = send_message, .Recv = receive,
 };
 
 int nccl_library_open(void)

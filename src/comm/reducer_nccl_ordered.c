@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums in the order of comm/sum.h, the same bits on any number of ranks. NCCL adds in an order of its own, so it only carries: each
+ * rank gets its shard of the elements from all others, adds it as the tree over the ranks, and sends the sum to all. Each rank
+ * sends and receives 2 (n - 1) / n of the group, as in a ring. Large groups go piece by piece, which bounds the memory. */
+#include "base/err.h"
+#include "comm/reducer_nccl_team.h"
+
+#define PIECE (INT64_C(1) << 24)       /* elements */
+#define ALIGNMENT 64                   /* of shards, in elements */
+
+static int64_t shard_of(const struct reducer_nccl *r, int64_t n)
+{
+	int64_t each = (n + r->c->size - 1) / r->c->size;
+	return (each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static int64_t piece_of(int64_t n)
+{
+	return n < PIECE ? n : PIECE;
+}
+
+size_t reducer_nccl_ordered_bytes(const struct reducer_nccl *r)
+{
+	int64_t most = 0;
+	for (int k = 0; k < r->groups; k++) {
+		const struct reducer_group *g = &r->group[k];
+		BUG_IF(g->ordered && g->dtype != DTYPE_F32, "'%s' has an order, but is not float32", g->name);
+		if (g->ordered && r->c->size > 1 && g->n > most)
+			most = g->n;
+	}
+	return (size_t)(shard_of(r, piece_of(most)) * r->c->size) * sizeof(float);
+}
+
+static int sum_piece(const struct reducer_nccl *r, float *p, int64_t n)
+{
+	void *stream = cuda_side_stream(r->side);
+	const int64_t each = shard_of(r, n), first = each * r->c->rank, mine = n - first < each ? n - first : each;
+	TRY(nccl_deal(r->nccl, p, n, each, r->scratch, stream));
+	if (mine > 0)
+		TRY(cuda_side_add(r->side, &(struct cuda_parts){ r->c->size, r->c->rank, mine, each, r->scratch }, p + first));
+	return nccl_collect(r->nccl, p, n, each, stream);
+}
+
+int reducer_nccl_ordered(const struct reducer_nccl *r, float *p, int64_t n)
+{
+	for (int64_t at = 0; at < n; at += PIECE)
+		TRY(sum_piece(r, p + at, piece_of(n - at)));
+	return 0;
+}
