@@ -14,6 +14,9 @@
  * may be swapped: the one made later is tried first, so that of two that fit the sum is made where
  * its last summand is.
  *
+ * Replaced nodes are of one phase. In a row that goes `across` phases they need not be; then the new node is of
+ * that of the first.
+ *
  * The new node stands where the last replaced one stood. What was in between and depends on the
  * replaced nodes moves behind it, so that the order stays valid; a row does not apply if the new
  * node would depend on itself. Tensors keep their ids, and nodes take place, name and phase from the
@@ -33,6 +36,7 @@
 struct rule {
 	unsigned backends;
 	const char *given, *from, *to;
+	bool across;
 };
 
 static const struct rule rules[] = {
@@ -67,6 +71,19 @@ static const struct rule rules[] = {
 	{ ALL, "y z = relu_dropout x k", "e = dropout d k ; t = relu_grad z e",
 	  "t = relu_dropout_grad y d" },
 	{ ALL, NULL, "y z = relu_dropout x k", "y = relu_dropout x k" },
+	/* the loss with its gradient: by a weight that labels tell, with the seed of a step of many batches or without */
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; t = mean_seed w h s ; p = softmax_cross_entropy_grad x y z w t c",
+	  "l w p = softmax_cross_entropy_with_grad x y s h c", true },
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; t = mean_seed w h ; p = softmax_cross_entropy_grad x y z w t c",
+	  "l w p = softmax_cross_entropy_with_grad x y - h c", true },
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; p = softmax_cross_entropy_grad x y z w d c",
+	  "l w p = softmax_cross_entropy_with_grad x y d - c", true },
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y ; t = mean_seed w h s ; p = softmax_cross_entropy_grad x y z w t",
+	  "l w p = softmax_cross_entropy_with_grad x y s h", true },
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y ; t = mean_seed w h ; p = softmax_cross_entropy_grad x y z w t",
+	  "l w p = softmax_cross_entropy_with_grad x y - h", true },
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y ; p = softmax_cross_entropy_grad x y z w d",
+	  "l w p = softmax_cross_entropy_with_grad x y d", true },
 	/* sums of gradients: the last summand is added to the others where they lie */
 	{ ALL, NULL, "p q u = batch_norm_relu_grad x d g b m s ; o = add p a",
 	  "o q u = batch_norm_relu_grad x d g b m s a" },
@@ -110,6 +127,7 @@ struct term {
 
 struct pattern {
 	unsigned backends;
+	bool across;
 	struct term given[MAX_TERMS], from[MAX_TERMS], to[1];
 	int ngiven, nfrom;
 };
@@ -152,6 +170,7 @@ static void pattern_init(struct pattern *p, const struct rule *r)
 {
 	memset(p, 0, sizeof *p);
 	p->backends = r->backends;
+	p->across = r->across;
 	p->ngiven = parse(r->given, p->given, MAX_TERMS);
 	p->nfrom = parse(r->from, p->from, MAX_TERMS);
 	parse(r->to, p->to, 1);
@@ -233,7 +252,7 @@ static bool find(const struct graph *g, struct match *m, struct node *last)
 	m->adds = 0;
 	for (int k = p->nfrom - 1; k >= 0; k--) {
 		n = m->node[k] = k == p->nfrom - 1 ? last : producer_of(g, m, &p->from[k]);
-		if (!n || n->phase != last->phase || !unify(g, m, &p->from[k], n))
+		if (!n || (n->phase != last->phase && !p->across) || !unify(g, m, &p->from[k], n))
 			return false;
 	}
 	for (int k = p->ngiven - 1; k >= 0; k--) {
@@ -436,6 +455,8 @@ static int make_node(struct fuse *f, const struct match *m, const void *attr, st
 	int rc, ntensor = g->ntensor;
 	tid in[MAX_TENSORS];
 
+	if (m->p->across)
+		g->cur_phase = m->node[0]->phase;
 	for (int i = 0; i < to->nin; i++)
 		in[i] = m->bind[to->in[i]];
 	rc = graph_emit(g, to->op, attr, to->nin, in, 0, NULL);

@@ -17,6 +17,10 @@
  * The third is lse, kept for
  *   dx_p[c] = dloss scale / W  w[y_p] F_p (exp(x_p[c] - lse_p) - [c = y_p]),
  *   F_p = (1 - q_p)^gamma + gamma q_p (1 - q_p)^(gamma - 1) e_p.
+ * W depends on the labels alone, so that both can be had in one pass over x: softmax_cross_entropy_with_grad
+ * (made by the pass `fuse`). There dloss is the scale that is given, or, with a share, what mean_seed (mean.c)
+ * makes of W, share and scale.
+ *
  * Where W is 0 (every element ignored) loss and gradient are 0. A label that is neither a class nor
  * ignored stops the run.
  *
@@ -25,25 +29,29 @@
 #include "op/loss.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "op/check.h"
 #include "op/cuda.h"
-#include "op/labels.h"
 #include "op/labels_cuda.h"
-#include "op/simd.h"
+#include "op/loss_row.h"
 
 const char *const loss_reduction_names[] = {
 	[LOSS_MEAN] = "mean", [LOSS_MEAN_PIXELS] = "mean_pixels", [LOSS_SUM] = "sum", NULL
 };
 
-static const struct field fields[] = {
-	LABELS_IGNORE_FIELD(struct loss_attr),
-	FIELD_ENUM(struct loss_attr, reduction, "mean", loss_reduction_names,
-	           "what the sum is divided by"),
-	FIELD_FLOAT(struct loss_attr, scale, "1", -1e12, 1e12, "factor on the loss"),
-	FIELD_FLOAT(struct loss_attr, gamma, "0", 0, 100, "focal loss: power of 1 - q; 0: cross-entropy"),
+#define LOSS_FIELDS                                                                                \
+	LABELS_IGNORE_FIELD(struct loss_attr),                                                     \
+	FIELD_ENUM(struct loss_attr, reduction, "mean", loss_reduction_names,                      \
+	           "what the sum is divided by"),                                                  \
+	FIELD_FLOAT(struct loss_attr, scale, "1", -1e12, 1e12, "factor on the loss"),              \
+	FIELD_FLOAT(struct loss_attr, gamma, "0", 0, 100, "focal loss: power of 1 - q; 0: cross-entropy")
+
+static const struct field fields[] = { LOSS_FIELDS, FIELD_END };
+static const struct field with_grad_fields[] = {
+	LOSS_FIELDS,
+	FIELD_FLOAT(struct loss_attr, nominal, "1", 1e-30, 1e30, "weight of a batch as planned"),
+	FIELD_BOOL(struct loss_attr, sum, "false", "the loss is a sum over the batch"),
 	FIELD_END
 };
 
@@ -80,6 +88,22 @@ static int grad_shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F32, &x);
 }
 
+enum { WITH_SCALE = 2, WITH_SHARE, WITH_WEIGHTS };
+
+static int with_grad_shape(struct graph *g, struct node *n)
+{
+	struct shape scalar = { 0 };
+	TRY(labels_check(g, n));
+	for (int i = WITH_SCALE; i < n->nin && i <= WITH_SHARE; i++)
+		if (n->in[i] != NONE)
+			TRY(check_shape(g, n, i, &scalar));
+	TRY(check_class_weights(g, n, WITH_WEIGHTS));
+	struct shape x = *node_in_shape(g, n, 0);
+	TRY(graph_out(g, n, 0, DTYPE_F32, &scalar));
+	TRY(graph_out(g, n, 1, DTYPE_F32, &scalar));
+	return graph_out(g, n, 2, DTYPE_F32, &x);
+}
+
 /* --- grad --- */
 
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
@@ -105,12 +129,6 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 
 /* --- kernels: what both have in common --- */
 
-/* Sums of one row of elements. */
-struct part {
-	double loss, weight;
-	struct bad_labels bad;
-};
-
 static const struct loss_attr *config(const struct kplan *k)
 {
 	return k->n->attr;
@@ -120,30 +138,8 @@ static int plan(struct kplan *k)
 {
 	struct labels *l = k->state = ARENA_NEW(k->arena, struct labels);
 	labels_init(l, k, config(k)->ignore);
-	k->ws_bytes = sizeof(struct part) * (size_t)l->rows;
+	k->ws_bytes = sizeof(struct loss_part) * (size_t)l->rows;
 	return 0;
-}
-
-/* (1 - q)^gamma for e = -log q. */
-static double focus(double gamma, double e)
-{
-	if (gamma == 0)
-		return 1;
-	return e > 0 ? pow(-expm1(-e), gamma) : 0;
-}
-
-/* F above. As q goes to 1 so does e / (1 - q), and F to 0. */
-static double focus_slope(double gamma, double e)
-{
-	if (gamma == 0)
-		return 1;
-	return e > 0 ? focus(gamma, e) * (1 + gamma * exp(-e) * e / -expm1(-e)) : 0;
-}
-
-/* What one counted element of class weight w adds to W. */
-static double share(const struct loss_attr *c, double w)
-{
-	return c->reduction == LOSS_MEAN ? w : 1;
 }
 
 /* Factor on the gradient of each element. */
@@ -155,10 +151,10 @@ static double gradient_factor(const struct loss_attr *c, double weight, double d
 }
 
 /* The rows added up, in order; loss and weight as the outputs have them. */
-static int join(const struct kplan *k, const struct part *part, struct part *sum)
+static int join(const struct kplan *k, const struct loss_part *part, struct loss_part *sum)
 {
 	const struct labels *l = k->state;
-	*sum = (struct part){ 0 };
+	*sum = (struct loss_part){ 0 };
 	for (int64_t r = 0; r < l->rows; r++) {
 		sum->loss += part[r].loss;
 		sum->weight += part[r].weight;
@@ -172,7 +168,8 @@ static int join(const struct kplan *k, const struct part *part, struct part *sum
 	return bad_labels_report(&sum->bad, k, l);
 }
 
-static const void *class_weights(const struct kplan *k, const struct kargs *a, int i)
+/* An input that need not be there, or NULL. */
+static const void *given(const struct kplan *k, const struct kargs *a, int i)
 {
 	return i < k->n->nin ? a->in[i] : NULL;
 }
@@ -197,15 +194,13 @@ static double ref_log_sum_exp(const struct kplan *k, const double *x, int64_t p,
 	return max + log(sum);
 }
 
-static int ref_run(const struct kplan *k, const struct kargs *a)
+/* Rows and their log-sum-exp. */
+static void ref_loss(const struct kplan *k, const double *x, const int32_t *y, const double *weights, double *lse,
+                     struct loss_part *part)
 {
 	const struct labels *l = k->state;
-	const double *x = a->in[0], *weights = class_weights(k, a, 2);
-	const int32_t *y = a->in[1];
-	double *lse = a->out[2];
-	struct part *part = a->ws, sum;
 	for (int64_t r = 0; r < l->rows; r++) {
-		part[r] = (struct part){ 0 };
+		part[r] = (struct loss_part){ 0 };
 		for (int64_t p = r * l->w; p < (r + 1) * l->w; p++) {
 			double v = ref_log_sum_exp(k, x, p, l->classes);
 			if (lse)
@@ -213,29 +208,32 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 			if (!labels_valid(l, y[p], p, &part[r].bad))
 				continue;
 			double w = weights ? weights[y[p]] : 1, e = v - x[logit(k, p, y[p])];
-			part[r].loss += w * focus(config(k)->gamma, e) * e;
-			part[r].weight += share(config(k), w);
+			part[r].loss += w * loss_focus(config(k)->gamma, e) * e;
+			part[r].weight += loss_share(config(k), w);
 		}
 	}
+}
+
+static int ref_run(const struct kplan *k, const struct kargs *a)
+{
+	struct loss_part *part = a->ws, sum;
+	ref_loss(k, a->in[0], a->in[1], given(k, a, 2), a->out[2], part);
 	TRY(join(k, part, &sum));
 	*(double *)a->out[0] = sum.loss;
 	*(double *)a->out[1] = sum.weight;
 	return 0;
 }
 
-static int ref_grad_run(const struct kplan *k, const struct kargs *a)
+static int ref_grad(const struct kplan *k, const double *x, const int32_t *y, const double *lse, const double *weights,
+                    double each, double *dx)
 {
 	const struct labels *l = k->state;
-	const double *x = a->in[0], *lse = a->in[2], *weights = class_weights(k, a, 5);
-	const int32_t *y = a->in[1];
-	double *dx = a->out[0],
-	       each = gradient_factor(config(k), *(const double *)a->in[3], *(const double *)a->in[4]);
 	struct bad_labels bad = { 0 };
 	for (int64_t p = 0; p < l->rows * l->w; p++) {
 		double f = 0;
 		if (labels_valid(l, y[p], p, &bad))
 			f = (weights ? weights[y[p]] : 1) * each
-			    * focus_slope(config(k)->gamma, lse[p] - x[logit(k, p, y[p])]);
+			    * loss_focus_slope(config(k)->gamma, lse[p] - x[logit(k, p, y[p])]);
 		for (int64_t c = 0; c < l->classes; c++)
 			dx[logit(k, p, c)] =
 				f == 0 ? 0 : f * (exp(x[logit(k, p, c)] - lse[p]) - (c == y[p]));
@@ -243,92 +241,56 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 	return bad_labels_report(&bad, k, l);
 }
 
+static int ref_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	double each = gradient_factor(config(k), *(const double *)a->in[3], *(const double *)a->in[4]);
+	return ref_grad(k, a->in[0], a->in[1], a->in[2], given(k, a, 5), each, a->out[0]);
+}
+
+/* What the gradient of the loss is. SEED: as mean_seed has it, in the same steps. */
+#define SEED(name, real)                                                                              \
+	static real name(const struct kplan *k, const struct kargs *a, real weight)                   \
+	{                                                                                             \
+		const real *scale = given(k, a, WITH_SCALE), *mine = given(k, a, WITH_SHARE); \
+		real w = weight / (real)config(k)->nominal, s = scale ? *scale : 1;                   \
+		return mine ? *mine * s * (config(k)->sum ? 1 : w) : s;                               \
+	}
+SEED(ref_seed, double)
+SEED(cpu_seed, float)
+
+/* Workspace: the rows' sums, then log-sum-exp of all elements. */
+static int with_grad_plan(struct kplan *k)
+{
+	TRY(plan(k));
+	const struct labels *l = k->state;
+	k->ws_bytes += sizeof(double) * (size_t)(l->rows * l->w);
+	return 0;
+}
+
+static int ref_with_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels *l = k->state;
+	const double *weights = given(k, a, WITH_WEIGHTS);
+	struct loss_part *part = a->ws, sum;
+	double *lse = (double *)(part + l->rows);
+	ref_loss(k, a->in[0], a->in[1], weights, lse, part);
+	TRY(join(k, part, &sum));
+	*(double *)a->out[0] = sum.loss;
+	*(double *)a->out[1] = sum.weight;
+	double each = gradient_factor(config(k), sum.weight, ref_seed(k, a, sum.weight));
+	return ref_grad(k, a->in[0], a->in[1], lse, weights, each, a->out[2]);
+}
+
 /* --- cpu kernels --- */
 
 #define FORK_FLOATS 4096 /* below this a fork costs more than it gains */
-#define NARROW      64   /* classes up to which elements are done together */
-#define TOGETHER    1024 /* floats, or elements of a gradient */
-
-/* max and log sum exp(x - max) of n elements with few classes. */
-SIMD_CLONES static void narrow_sums(const float *x, int64_t n, int64_t c, float *max,
-                                    float *log_sum)
-{
-	float e[TOGETHER];
-	for (int64_t p = 0; p < n; p++) {
-		float m = x[p * c];
-		for (int64_t j = 1; j < c; j++)
-			m = x[p * c + j] > m ? x[p * c + j] : m;
-		for (int64_t j = 0; j < c; j++)
-			e[p * c + j] = x[p * c + j] - m;
-		max[p] = m;
-	}
-#pragma omp simd
-	for (int64_t i = 0; i < n * c; i++)
-		e[i] = simd_exp(e[i]);
-	for (int64_t p = 0; p < n; p++) {
-		float s = 0;
-		for (int64_t j = 0; j < c; j++)
-			s += e[p * c + j];
-		log_sum[p] = logf(s);
-	}
-}
-
-/* The same for one element with many. */
-SIMD_CLONES static void wide_sums(const float *x, int64_t c, float *max, float *log_sum)
-{
-	float m = x[0], s = 0;
-	for (int64_t j = 1; j < c; j++)
-		m = x[j] > m ? x[j] : m;
-#pragma omp simd reduction(+ : s)
-	for (int64_t j = 0; j < c; j++)
-		s += simd_exp(x[j] - m);
-	*max = m;
-	*log_sum = logf(s);
-}
-
-/* Elements at .. at + n of a row: x at the first, label y[i * step]. */
-static void loss_part(const struct labels *l, const struct loss_attr *c, const float *x,
-                      const int32_t *y, const float *weights, int64_t at, int64_t n, float *lse,
-                      struct part *part)
-{
-	float max[TOGETHER], log_sum[TOGETHER];
-	if (l->classes <= NARROW)
-		narrow_sums(x, n, l->classes, max, log_sum);
-	else
-		wide_sums(x, l->classes, max, log_sum);
-	for (int64_t p = 0; p < n; p++) {
-		int32_t label = y[p * l->step];
-		if (lse)
-			lse[p] = max[p] + log_sum[p];
-		if (!labels_valid(l, label, at + p, &part->bad))
-			continue;
-		float w = weights ? weights[label] : 1,
-		      e = max[p] - x[p * l->classes + label] + log_sum[p];
-		part->loss += (double)(w * e) * focus(c->gamma, (double)e);
-		part->weight += share(c, (double)w);
-	}
-}
-
-static void loss_row(const struct labels *l, const struct loss_attr *c, const float *x,
-                     const int32_t *y, const float *weights, int64_t row, float *lse,
-                     struct part *part)
-{
-	int64_t block = l->classes <= NARROW ? TOGETHER / l->classes : 1;
-	*part = (struct part){ 0 };
-	for (int64_t i = 0; i < l->w; i += block) {
-		int64_t n = l->w - i < block ? l->w - i : block, at = row * l->w + i;
-		loss_part(l, c, x + at * l->classes, y + labels_row(l, row) + i * l->step, weights,
-		          at, n, lse ? lse + at : NULL, part);
-	}
-}
-
 static int cpu_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
-	struct part *part = a->ws, sum;
+	struct loss_part *part = a->ws, sum;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
 	for (int64_t r = 0; r < l->rows; r++)
-		loss_row(l, config(k), a->in[0], a->in[1], class_weights(k, a, 2), r, a->out[2],
+		loss_row(l, config(k), a->in[0], a->in[1], given(k, a, 2), r, a->out[2],
 		         &part[r]);
 	TRY(join(k, part, &sum));
 	*(float *)a->out[0] = (float)sum.loss;
@@ -336,75 +298,56 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* dx = exp(x - lse) for n elements. */
-SIMD_CLONES static void softmax(const float *x, const float *lse, int64_t n, int64_t c, float *dx)
-{
-	for (int64_t p = 0; p < n; p++)
-		for (int64_t j = 0; j < c; j++)
-			dx[p * c + j] = x[p * c + j] - lse[p];
-#pragma omp simd
-	for (int64_t i = 0; i < n * c; i++)
-		dx[i] = simd_exp(dx[i]);
-}
-
-static void scale_element(float f, int64_t c, int64_t label, float *dx)
-{
-	if (f == 0) {
-		memset(dx, 0, sizeof *dx * (size_t)c);
-		return;
-	}
-	for (int64_t j = 0; j < c; j++)
-		dx[j] *= f;
-	dx[label] -= f;
-}
-
-/* What elements at .. at + n of a row are multiplied by. Read before dx, which may be x, is made. */
-static void factors(const struct kplan *k, const struct kargs *a, const int32_t *y, float each,
-                    int64_t at, int64_t n, float *f, struct bad_labels *bad)
-{
-	const struct labels *l = k->state;
-	const float *x = a->in[0], *lse = a->in[2], *weights = class_weights(k, a, 5);
-	double gamma = config(k)->gamma;
-	for (int64_t i = 0, p = at; i < n; i++, p++) {
-		int32_t label = y[i * l->step];
-		f[i] = labels_valid(l, label, p, bad) ? each : 0;
-		if (f[i] != 0 && weights)
-			f[i] *= weights[label];
-		if (f[i] != 0 && gamma != 0)
-			f[i] *= (float)focus_slope(gamma, (double)(lse[p] - x[p * l->classes + label]));
-	}
-}
-
-/* One row of the gradient; each: factor on every element. */
-static void grad_row(const struct kplan *k, const struct kargs *a, float each, int64_t row,
-                     struct bad_labels *bad)
-{
-	const struct labels *l = k->state;
-	const float *x = a->in[0], *lse = a->in[2];
-	float *dx = a->out[0], f[TOGETHER];
-	int64_t c = l->classes;
-	for (int64_t i = 0; i < l->w; i += TOGETHER) {
-		int64_t n = l->w - i < TOGETHER ? l->w - i : TOGETHER, at = row * l->w + i;
-		const int32_t *y = (const int32_t *)a->in[1] + labels_row(l, row) + i * l->step;
-		factors(k, a, y, each, at, n, f, bad);
-		softmax(x + at * c, lse + at, n, c, dx + at * c);
-		for (int64_t p = 0; p < n; p++)
-			scale_element(f[p], c, y[p * l->step], dx + (at + p) * c);
-	}
-}
-
 static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
 	float each = (float)gradient_factor(config(k), (double)*(const float *)a->in[3],
 	                                    (double)*(const float *)a->in[4]);
-	struct part *part = a->ws, sum;
+	const struct loss_gradient g = { l, config(k), a->in[0], a->in[2], given(k, a, 5), a->in[1], a->out[0], each };
+	struct loss_part *part = a->ws, sum;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
 	for (int64_t r = 0; r < l->rows; r++) {
-		part[r] = (struct part){ 0 };
-		grad_row(k, a, each, r, &part[r].bad);
+		part[r] = (struct loss_part){ 0 };
+		loss_grad_row(&g, r, &part[r].bad);
 	}
 	return join(k, part, &sum);
+}
+
+/* W from the labels, added up as with the loss. */
+static int weigh(const struct kplan *k, const int32_t *y, const float *weights, struct loss_part *part, struct loss_part *sum)
+{
+	const struct labels *l = k->state;
+#pragma omp parallel for schedule(static) if (l->rows * l->w > FORK_FLOATS)
+	for (int64_t r = 0; r < l->rows; r++) {
+		const int32_t *row = y + labels_row(l, r);
+		part[r] = (struct loss_part){ 0 };
+		for (int64_t p = 0; p < l->w; p++)
+			if (labels_valid(l, row[p * l->step], r * l->w + p, &part[r].bad))
+				part[r].weight += loss_share(config(k), weights ? (double)weights[row[p * l->step]] : 1);
+	}
+	return join(k, part, sum);
+}
+
+static int cpu_with_grad_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels *l = k->state;
+	const float *weights = given(k, a, WITH_WEIGHTS);
+	struct loss_part *part = a->ws, sum;
+	float *lse = (float *)(part + l->rows);
+	TRY(weigh(k, a->in[1], weights, part, &sum));
+	const float w = (float)sum.weight;
+	float each = (float)gradient_factor(config(k), (double)w, (double)cpu_seed(k, a, w));
+	const struct loss_gradient g = { l, config(k), a->in[0], lse, weights, a->in[1], a->out[2], each };
+#pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
+	for (int64_t r = 0; r < l->rows; r++) {
+		struct bad_labels seen = { 0 };
+		loss_row(l, g.c, g.x, g.y, weights, r, lse, &part[r]);
+		loss_grad_row(&g, r, &seen);
+	}
+	TRY(join(k, part, &sum));
+	*(float *)a->out[0] = (float)sum.loss;
+	*(float *)a->out[1] = w;
+	return 0;
 }
 
 /* --- samples --- */
@@ -430,6 +373,14 @@ static const char *const grad_samples[] = {
 	"2x4x33x65 2x33x65:labels4 2x33x65 s:positive s 4:positive; ignore: 255",
 	"2x3x5x7 2x5x7:labels3 2x5x7 s:positive s 3:positive; ignore: 255, reduction: sum, scale: 0.1",
 	"2x3x5x7 2x5x7:index3 2x5x7:positive s:positive s; reduction: mean_pixels, gamma: 1.5",
+	NULL
+};
+
+static const char *const with_grad_samples[] = {
+	"2x4x5x7 2x5x7:labels4 s; ignore: 255", "2x17x3x4x5 2x3x4x5:index17 s - 17:positive",
+	"3x100 3:index100 s:positive s:one; nominal: 3", "2x4x33x65 2x33x65:labels4 - s:positive 4:positive; ignore: 255, nominal: 4000",
+	"2x3x5x7 2x5x7:labels3 s s 3:positive; ignore: 255, reduction: mean_pixels, scale: 0.5, nominal: 60",
+	"2x3x5x7 2x5x7:index3 - s 3:positive; reduction: sum, scale: 0.1, sum: true, gamma: 2",
 	NULL
 };
 
@@ -470,4 +421,20 @@ static const struct op op_softmax_cross_entropy_grad = {
 	.samples = grad_samples,
 };
 
-OPSET(loss, &op_softmax_cross_entropy, &op_softmax_cross_entropy_grad);
+static const struct op op_softmax_cross_entropy_with_grad = {
+	.name = "softmax_cross_entropy_with_grad",
+	.doc = "softmax_cross_entropy, and its gradient, from logits, labels, scale, share and class weights",
+	.flags = OP_ONCE,
+	.min_in = 2, .max_in = 5, .nout = 3,
+	.attr_size = sizeof(struct loss_attr), .attrs = with_grad_fields,
+	.nondiff = ~1u,
+	.shape = with_grad_shape, .cost = cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = with_grad_plan, .run = ref_with_grad_run },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = with_grad_plan,
+		                  .run = cpu_with_grad_run },
+	},
+	.samples = with_grad_samples,
+};
+
+OPSET(loss, &op_softmax_cross_entropy, &op_softmax_cross_entropy_grad, &op_softmax_cross_entropy_with_grad);

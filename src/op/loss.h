@@ -4,6 +4,7 @@
 #ifndef DLX_OP_LOSS_H
 #define DLX_OP_LOSS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum loss_reduction { LOSS_MEAN, LOSS_MEAN_PIXELS, LOSS_SUM };
@@ -13,6 +14,8 @@ struct loss_attr {
 	int64_t ignore;
 	int reduction;               /* enum loss_reduction */
 	double scale, gamma;
+	double nominal;              /* with the gradient: what the batch's weight is divided by, as in mean.h */
+	bool sum;
 };
 
 #endif

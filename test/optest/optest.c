@@ -449,6 +449,7 @@ static const char *const cpu_only[][2] = {
 	{ "batch_norm_statistics", "taken apart for the CPU alone, where a pass over memory costs more than a launch" },
 	{ "batch_norm_relu_grad_given", "the same" },
 	{ "batch_norm_grad_through", "the same" },
+	{ "softmax_cross_entropy_with_grad", "fused for the CPU alone" },
 	{ "conv_grad_input_add", "fused for the CPU alone, in place; there it is conv_grad_input_sum" },
 	{ NULL, NULL }
 };
