@@ -397,10 +397,13 @@ static const char *const grad_input_samples[] = {
 	"1x35x4x3 35x1x3x3! ; groups: 35, stride: 2, dilation: 2, pad_lo: 2, pad_hi: 2, "
 	"input_size: [7, 6]",
 	"1x16x4 16x5x3! 5! ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: 7",
+	"2x33x3x5 33x40x1x1! ; input_size: [3, 5]",
+	"1x784x2x1 784x3x1x1! ; input_size: [2, 1]",
 	NULL
 };
 
 static const char *const grad_input_add_samples[] = {
+	"1x20x5x4 20x50x1x1! - 1x50x5x4 ; input_size: [5, 4]",
 	"2x5x3x4 5x3x3x3! - 2x3x5x6 ; input_size: [5, 6]",
 	"2x5x4x3 5x3x3x3! 3! 2x3x7x6 ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 6]",
 	"1x48x4x3 48x16x1x1! - 1x16x4x3 ; input_size: [4, 3]",
@@ -425,6 +428,7 @@ static const char *const grad_weight_samples[] = {
 	"1x5x7 1x16x4 ; stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"3x20x10x9 3x37x10x9 ; pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
 	"1x19x20x23 1x5x20x23 ; kernel: 1, bias: true",
+	"2x37x15x10 2x41x15x10 ; kernel: 1",
 	"1x70x13x5 1x3x13x5 ; kernel: 1, bias: true",
 	"2x3x23x21 2x18x12x11 ; stride: 2, pad_lo: 3, pad_hi: [3, 3], kernel: 7, bias: true",
 	"1x17x11x10 1x48x11x10 ; dilation: 4, pad_lo: 4, pad_hi: 4, kernel: 3",

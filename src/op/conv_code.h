@@ -61,7 +61,7 @@ double conv_macs(const struct conv_geom *c);
 extern const struct conv_code conv_dnn, conv_direct_weights;
 #if defined(__x86_64__)
 #define CONV_HAS_WINOGRAD
-extern const struct conv_code conv_winograd, conv_depthwise;
+extern const struct conv_code conv_winograd, conv_depthwise, conv_point;
 #endif
 
 #endif

@@ -17,7 +17,7 @@
 static const struct conv_code *const codes[] = {
 	&conv_dnn, &conv_direct_weights,
 #ifdef CONV_HAS_WINOGRAD
-	&conv_winograd, &conv_depthwise,
+	&conv_winograd, &conv_depthwise, &conv_point,
 #endif
 };
 #define NCODE ((int)(sizeof codes / sizeof *codes))

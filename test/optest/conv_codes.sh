@@ -4,7 +4,7 @@
 # The samples of convolutions are too small for most codes to be chosen. Here each code computes every sample it takes, on one
 # thread and on two.
 . "${DLX_SOURCE:?}/test/lib.sh"
-for code in dnn direct winograd depthwise; do
+for code in dnn direct winograd depthwise product; do
 	for threads in 1 2; do
 		OMP_NUM_THREADS=$threads DLX_CONV=$code "$DLX_BUILD/test/optest/optest" --kernels \
 			conv conv_grad_input conv_grad_input_add conv_grad_weight >out ||
