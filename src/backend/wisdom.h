@@ -18,6 +18,7 @@ struct wisdom {
 	int n, cap;
 	bool measure;                /* problems that are not known are measured, and added */
 	bool changed;
+	bool told;                   /* all ranks have it: nobody measures any more (train/engines.h) */
 };
 
 struct wisdom *wisdom_new(void);

@@ -35,11 +35,12 @@ static void spread(struct wisdom *w, struct comm *c)
 	mem_free(copy);
 	buf_release(&text);
 	w->measure = false;
+	w->told = true;
 }
 
 void engines_await(struct device *d, struct comm *c)
 {
-	if (d->wisdom && !ranks_first(c))
+	if (d->wisdom && !ranks_first(c) && !d->wisdom->told)
 		spread(d->wisdom, c);
 }
 
@@ -47,7 +48,7 @@ int engines_share(struct device *d, struct comm *c, const char *path)
 {
 	if (!d->wisdom)
 		return 0;
-	if (ranks_many(c) && ranks_first(c))
+	if (ranks_many(c) && ranks_first(c) && !d->wisdom->told)
 		spread(d->wisdom, c);
 	return ranks_first(c) ? wisdom_write(d->wisdom, path) : 0;
 }

@@ -9,8 +9,8 @@
 
 /* Gives the device what is in the file, on rank 0, which measures what is not. path: NULL: none. */
 int engines_open(struct device *d, const struct comm *c, const char *path);
-/* Before and after rank 0's training plans are made: the others wait for what it knows by then, and nobody measures any more.
- * Each is called on every rank, whatever has failed. */
+/* Before and after a plan is made. With several ranks the others wait before the first for what rank 0 knows after it, and nobody
+ * measures any more: collective there, on every rank, whatever has failed, with no other collective between the two. */
 void engines_await(struct device *d, struct comm *c);
 int engines_share(struct device *d, struct comm *c, const char *path);
 /* Writes what was measured since, and forgets all. */

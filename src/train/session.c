@@ -229,7 +229,10 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 {
 	struct plan_request r = request(s, mode, batch);
 	double start = io_seconds();
-	TRY(plan_new(out, &r));
+	engines_await(s->dev, s->comm);
+	int rc = plan_new(out, &r), shared = engines_share(s->dev, s->comm, s->wisdom);
+	TRY(rc);
+	TRY(shared);
 	trace_mark(TRACE_RUN, "plan", start);
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
@@ -293,9 +296,7 @@ static int plan_training(struct session *s)
 {
 	if (!(s->need & SESSION_TRAIN))
 		return 0;
-	engines_await(s->dev, s->comm);
-	int rc = session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train), shared = engines_share(s->dev, s->comm, s->wisdom);
-	return ranks_agree(s->comm, rc < 0 ? rc : shared, "planning");
+	return ranks_agree(s->comm, session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train), "planning");
 }
 
 /* What may be wrong with evaluations is found now, also if their plans wait. */

@@ -197,7 +197,8 @@ const char *cudaGetErrorString(cudaError_t e)
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
 {
 	memset(p, 0, sizeof *p);
-	snprintf(p->name, sizeof p->name, "emulated GPU");
+	const char *name = getenv("DLX_EMULATE_NAME");
+	snprintf(p->name, sizeof p->name, "%s", name ? name : "emulated GPU");
 	snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "gpu %d", visible()[(size_t)ordinal]);
 	p->totalGlobalMem = the_account().total;
 	p->major = 9;

@@ -11,6 +11,7 @@
 #include "fake_cudnn.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -202,6 +203,24 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendA
 	return refuse("attribute %d of descriptor type %d is asked for", name, d->type);
 }
 
+/* DLX_FAKE_CUDNN_SLOW=44: that engine is slow here. */
+static double time_of(int i)
+{
+	const char *slow = getenv("DLX_FAKE_CUDNN_SLOW");
+	return slow && atoi(slow) == engines[i].index ? 1000 : engines[i].us;
+}
+
+/* DLX_FAKE_CUDNN_LOG=FILE: a line for each engine that something is computed by. */
+static void note_use(int index)
+{
+	const char *path = getenv("DLX_FAKE_CUDNN_LOG");
+	FILE *f = path ? fopen(path, "a") : NULL;
+	if (!f)
+		return;
+	fprintf(f, "%d\n", index);
+	fclose(f);
+}
+
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan_, cudnnBackendDescriptor_t pack_)
 {
 	const fake *plan = plan_, *pack = pack_;
@@ -228,7 +247,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 	}
 	if (outside != j->n || !j->ws || (uintptr_t)j->ws % 16)
 		return refuse("%d pointers for %d tensors, or no workspace", j->n, outside);
-	emulate_spend(engines[config->engine].us);
+	note_use(engines[config->engine].index);
+	emulate_spend(time_of(config->engine));
 	emulate_submit_waiting(h->stream, execute, j);
 	return CUDNN_STATUS_SUCCESS;
 }
