@@ -7,13 +7,71 @@
 
 constexpr int UNDER_WAY = 4;
 
+/* A table of so many tensors as a launch carries. Most are short, and what is longer takes longer to launch. */
+template <int N> struct rows {
+	int n;
+	int first[N + 1];
+	int64_t count[N];
+	void *p[6][N];
+	float decay[N], factor[N];
+};
+
+#ifndef __CUDA_ARCH_LIST__       /* compiled for a host */
+#define __CUDA_ARCH_LIST__ 700
+#endif
+
+static constexpr bool takes_many()
+{
+	const int arch[] = { __CUDA_ARCH_LIST__ };
+	for (int a : arch)
+		if (a < 700)
+			return false;
+	return CUDART_VERSION >= 12010;
+}
+
+constexpr int FEW = 48, MANY = takes_many() ? K_TENSORS : FEW;
+static_assert(sizeof(rows<MANY>) + 256 < 32764 && sizeof(rows<FEW>) + 256 < 4096, "a launch carries its table");
+
+int k_tensors(void)
+{
+	return MANY;
+}
+
+template <int N> static rows<N> rows_of(const k_table &a)
+{
+	rows<N> r;
+	r.n = a.n;
+	for (int t = 0; t <= a.n; t++)
+		r.first[t] = a.first[t];
+	for (int t = 0; t < a.n; t++) {
+		r.count[t] = a.count[t];
+		r.decay[t] = a.decay[t];
+		r.factor[t] = a.factor[t];
+		for (int i = 0; i < 6; i++)
+			r.p[i][t] = a.p[i][t];
+	}
+	return r;
+}
+
+/* Calls launch(table) with the shortest table that does. */
+template <typename L> static int tabled(const k_table *a, L launch)
+{
+	if (a->first[a->n] == 0)
+		return 0;
+	if (a->n <= FEW)
+		launch(rows_of<FEW>(*a));
+	else
+		launch(rows_of<MANY>(*a));
+	return cudaGetLastError();
+}
+
 struct piece {
 	int t;
 	int64_t lo, hi;
 };
 
 /* The last t with first[t] <= block. */
-static __device__ __forceinline__ piece find_piece(const k_table &a)
+template <int N> static __device__ __forceinline__ piece find_piece(const rows<N> &a)
 {
 	const int block = (int)blockIdx.x;
 	int lo = 0, hi = a.n;
@@ -51,9 +109,9 @@ struct coefficients {
 	float scale, trust, coupled, keep, rate;
 };
 
-static __device__ __forceinline__ coefficients coefficients_of(const k_descent &d, const k_table &a, int t)
+static __device__ __forceinline__ coefficients coefficients_of(const k_descent &d, float decay, float factor, int t)
 {
-	const float decay = a.decay[t], rate = *d.rate * a.factor[t];
+	const float rate = *d.rate * factor;
 	coefficients c = { d.scale ? *d.scale : 1.0f, d.trust ? d.trust[d.first_group + t] : 1.0f, 0, 1, rate };
 	if (!d.decoupled)
 		c.coupled = decay;
@@ -91,14 +149,14 @@ static __device__ __forceinline__ float step(const k_descent &d, float g, float 
 	}
 }
 
-template <int KIND>
-__global__ void descend(k_descent d, k_table a, const float *bias)
+template <int KIND, int N>
+__global__ void descend(k_descent d, rows<N> a, const float *bias)
 {
 	constexpr int STATES = KIND == K_SGD ? 0 : KIND == K_SGD_MOMENTUM || KIND == K_RMSPROP ? 1 : 2;
 	if (d.apply && *d.apply == 0)
 		return;
 	const piece p = find_piece(a);
-	coefficients c = coefficients_of(d, a, p.t);
+	coefficients c = coefficients_of(d, a.decay[p.t], a.factor[p.t], p.t);
 	float inside = 1;
 	if (d.rate_inside) {
 		inside = c.rate;
@@ -106,6 +164,7 @@ __global__ void descend(k_descent d, k_table a, const float *bias)
 	}
 	float *to = (float *)a.p[0][p.t], *s0 = (float *)a.p[3][p.t], *s1 = (float *)a.p[4][p.t];
 	const float *w = (const float *)a.p[1][p.t], *g = (const float *)a.p[2][p.t];
+	void *copy = a.p[5][p.t];
 	float wv[UNDER_WAY], gv[UNDER_WAY], v0[UNDER_WAY], v1[UNDER_WAY];
 	each_element(p,
 		[&](int64_t i, int u) {
@@ -116,7 +175,10 @@ __global__ void descend(k_descent d, k_table a, const float *bias)
 		},
 		[&](int64_t i, int u) {
 			const float by = (gv[u] * c.scale + c.coupled * wv[u]) * c.trust * inside;
-			to[i] = wv[u] * c.keep - c.rate * step<KIND>(d, by, &v0[u], &v1[u], bias);
+			const float now = wv[u] * c.keep - c.rate * step<KIND>(d, by, &v0[u], &v1[u], bias);
+			to[i] = now;
+			if (copy)
+				store_as(d.copy_type, copy, i, now);
 			if (STATES > 0)
 				s0[i] = v0[u];
 			if (STATES > 1)
@@ -138,19 +200,25 @@ int k_adam_bias(void *stream, const void *step, int wide, double beta1, double b
 	return cudaGetLastError();
 }
 
+template <int KIND, int N> static void descend_with(void *stream, const k_descent &d, const rows<N> &a, const float *bias)
+{
+	LAUNCH((descend<KIND, N>), a.first[a.n], THREADS, 0, stream, d, a, bias);
+}
+
+template <int KIND> static int descend_by(void *stream, const k_descent *d, const k_table *a, const float *bias)
+{
+	return tabled(a, [&](const auto &table) { descend_with<KIND>(stream, *d, table, bias); });
+}
+
 int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d, const struct k_table *a, const float *bias)
 {
-	const int blocks = a->first[a->n];
-	if (blocks == 0)
-		return 0;
 	switch (kind) {
-	case K_SGD: LAUNCH(descend<K_SGD>, blocks, THREADS, 0, stream, *d, *a, bias); break;
-	case K_SGD_MOMENTUM: LAUNCH(descend<K_SGD_MOMENTUM>, blocks, THREADS, 0, stream, *d, *a, bias); break;
-	case K_ADAM: LAUNCH(descend<K_ADAM>, blocks, THREADS, 0, stream, *d, *a, bias); break;
-	case K_RMSPROP: LAUNCH(descend<K_RMSPROP>, blocks, THREADS, 0, stream, *d, *a, bias); break;
-	case K_RMSPROP_MOMENTUM: LAUNCH(descend<K_RMSPROP_MOMENTUM>, blocks, THREADS, 0, stream, *d, *a, bias); break;
+	case K_SGD: return descend_by<K_SGD>(stream, d, a, bias);
+	case K_SGD_MOMENTUM: return descend_by<K_SGD_MOMENTUM>(stream, d, a, bias);
+	case K_ADAM: return descend_by<K_ADAM>(stream, d, a, bias);
+	case K_RMSPROP: return descend_by<K_RMSPROP>(stream, d, a, bias);
+	default: return descend_by<K_RMSPROP_MOMENTUM>(stream, d, a, bias);
 	}
-	return cudaGetLastError();
 }
 
 /* --- sums over micro-batches --- */
@@ -176,7 +244,7 @@ static __device__ sum_how how_to_sum(const void *place, int wide, int level, int
 }
 
 /* What is set may have held anything. */
-__global__ void accumulate(k_table a, const void *place, int wide, int level, int all)
+template <int N> __global__ void accumulate(rows<N> a, const void *place, int wide, int level, int all)
 {
 	const sum_how how = how_to_sum(place, wide, level, all);
 	const piece p = find_piece(a);
@@ -192,14 +260,17 @@ __global__ void accumulate(k_table a, const void *place, int wide, int level, in
 		[&](int64_t i, int u) { acc[i] = how == SUM_ADD ? av[u] + gv[u] : gv[u]; });
 }
 
-int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level, int all)
+template <int N> static void accumulate_with(void *stream, const rows<N> &a, const void *place, int wide, int level, int all)
 {
-	if (a->first[a->n])
-		LAUNCH(accumulate, a->first[a->n], THREADS, 0, stream, *a, place, wide, level, all);
-	return cudaGetLastError();
+	LAUNCH(accumulate<N>, a.first[a.n], THREADS, 0, stream, a, place, wide, level, all);
 }
 
-template <typename TO, typename FROM> __global__ void scaled(k_table a, float factor)
+int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level, int all)
+{
+	return tabled(a, [&](const auto &table) { accumulate_with(stream, table, place, wide, level, all); });
+}
+
+template <typename TO, typename FROM, int N> __global__ void scaled(rows<N> a, float factor)
 {
 	const piece p = find_piece(a);
 	TO *to = (TO *)a.p[0][p.t];
@@ -209,25 +280,26 @@ template <typename TO, typename FROM> __global__ void scaled(k_table a, float fa
 		[&](int64_t i, int u) { to[i] = from_float<TO>(factor * v[u]); });
 }
 
+template <typename TO, typename FROM, int N> static void scaled_with(void *stream, const rows<N> &a, float factor)
+{
+	LAUNCH((scaled<TO, FROM, N>), a.first[a.n], THREADS, 0, stream, a, factor);
+}
+
 int k_scaled(void *stream, const struct k_table *a, float factor)
 {
-	if (a->first[a->n])
-		LAUNCH((scaled<float, float>), a->first[a->n], THREADS, 0, stream, *a, factor);
-	return cudaGetLastError();
+	return tabled(a, [&](const auto &table) { scaled_with<float, float>(stream, table, factor); });
 }
 
 int k_scaled_to(void *stream, int type, const struct k_table *a, float factor)
 {
-	if (a->first[a->n])
-		FLOAT_TYPES(type, T, LAUNCH((scaled<T, float>), a->first[a->n], THREADS, 0, stream, *a, factor))
-	return cudaGetLastError();
+	FLOAT_TYPES(type, T, return tabled(a, [&](const auto &table) { scaled_with<T, float>(stream, table, factor); }))
+	return cudaErrorInvalidValue;
 }
 
 int k_widened(void *stream, int type, const struct k_table *a)
 {
-	if (a->first[a->n])
-		FLOAT_TYPES(type, T, LAUNCH((scaled<float, T>), a->first[a->n], THREADS, 0, stream, *a, 1.0f))
-	return cudaGetLastError();
+	FLOAT_TYPES(type, T, return tabled(a, [&](const auto &table) { scaled_with<float, T>(stream, table, 1.0f); }))
+	return cudaErrorInvalidValue;
 }
 
 /* --- averages of weights --- */
@@ -243,7 +315,7 @@ static __device__ double share_of(const k_averaging &h)
 }
 
 /* A share of 1 copies: a + (w - a) would only be close. */
-__global__ void average(k_table a, k_averaging h)
+template <int N> __global__ void average(rows<N> a, k_averaging h)
 {
 	__shared__ float share;
 	if (h.apply && *h.apply == 0)
@@ -263,11 +335,14 @@ __global__ void average(k_table a, k_averaging h)
 		[&](int64_t i, int u) { to[i] = c == 1 ? wv[u] : av[u] + c * (wv[u] - av[u]); });
 }
 
+template <int N> static void average_with(void *stream, const rows<N> &a, const k_averaging &how)
+{
+	LAUNCH(average<N>, a.first[a.n], THREADS, 0, stream, a, how);
+}
+
 int k_average(void *stream, const struct k_table *a, const struct k_averaging *how)
 {
-	if (a->first[a->n])
-		LAUNCH(average, a->first[a->n], THREADS, 0, stream, *a, *how);
-	return cudaGetLastError();
+	return tabled(a, [&](const auto &table) { average_with(stream, table, *how); });
 }
 
 /* --- reductions --- */
@@ -285,8 +360,8 @@ static __device__ __forceinline__ double joined(double a, double b)
 }
 
 /* part[block], and for K_NORMS part[block] of two. */
-template <int KIND>
-__global__ void bundle_parts(k_table a, const float *scale, double *part)
+template <int KIND, int N>
+__global__ void bundle_parts(rows<N> a, const float *scale, double *part)
 {
 	__shared__ double room[2][THREADS];
 	const piece p = find_piece(a);
@@ -343,7 +418,7 @@ __global__ void join_all(int64_t n, const double *part, float *out)
 }
 
 /* ||a|| and ||b|| of each tensor of the table: a thread each. */
-__global__ void join_norms(k_table a, const double *part, float *first, float *second)
+template <int N> __global__ void join_norms(rows<N> a, const double *part, float *first, float *second)
 {
 	const int t = threadIdx.x;
 	double s = 0, q = 0;
@@ -357,17 +432,18 @@ __global__ void join_norms(k_table a, const double *part, float *first, float *s
 	second[t] = (float)sqrt(q);
 }
 
+template <int KIND, int N> static void parts_with(void *stream, const rows<N> &a, const float *scale, double *part)
+{
+	LAUNCH((bundle_parts<KIND, N>), a.first[a.n], THREADS, 0, stream, a, scale, part);
+}
+
 int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a, const float *scale, double *part)
 {
-	const int blocks = a->first[a->n];
-	if (blocks == 0)
-		return 0;
 	switch (kind) {
-	case K_SQUARES: LAUNCH(bundle_parts<K_SQUARES>, blocks, THREADS, 0, stream, *a, scale, part); break;
-	case K_MAX_ABS: LAUNCH(bundle_parts<K_MAX_ABS>, blocks, THREADS, 0, stream, *a, scale, part); break;
-	case K_NORMS: LAUNCH(bundle_parts<K_NORMS>, blocks, THREADS, 0, stream, *a, scale, part); break;
+	case K_SQUARES: return tabled(a, [&](const auto &table) { parts_with<K_SQUARES>(stream, table, scale, part); });
+	case K_MAX_ABS: return tabled(a, [&](const auto &table) { parts_with<K_MAX_ABS>(stream, table, scale, part); });
+	default: return tabled(a, [&](const auto &table) { parts_with<K_NORMS>(stream, table, scale, part); });
 	}
-	return cudaGetLastError();
 }
 
 int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double *part, float *out)
@@ -379,8 +455,12 @@ int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double
 	return cudaGetLastError();
 }
 
+template <int N> static void norms_with(void *stream, const rows<N> &a, const double *part, float *first, float *second)
+{
+	LAUNCH(join_norms<N>, 1, N, 0, stream, a, part, first, second);
+}
+
 int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first, float *second)
 {
-	LAUNCH(join_norms, 1, K_TENSORS, 0, stream, *a, part, first, second);
-	return cudaGetLastError();
+	return tabled(a, [&](const auto &table) { norms_with(stream, table, part, first, second); });
 }

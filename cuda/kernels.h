@@ -176,23 +176,27 @@ int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, 
 
 /* --- many tensors at once, float32 (k_bundle.cu) --- */
 
-#define K_TENSORS 48
+/* A launch carries its table: 32 KiB since CUDA 12.1, for architectures from 7.0 on, 4 KiB before. */
+#define K_TENSORS 448
 #define K_PIECE 8192
 /* first[t]: blocks before tensor t, each of K_PIECE elements or the rest; first[n]: of all. */
 struct k_table {
 	int n;
 	int first[K_TENSORS + 1];
 	int64_t count[K_TENSORS];
-	void *p[5][K_TENSORS];
+	void *p[6][K_TENSORS];
 	float decay[K_TENSORS], factor[K_TENSORS];
 };
+/* How many tensors a launch can really take. */
+int k_tensors(void);
 
-/* p: the new weights, weights, gradients, one state, another. */
+/* p: the new weights, weights, gradients, one state, another, a copy of the new weights in copy_type, or NULL. */
 enum k_descent_kind { K_SGD, K_SGD_MOMENTUM, K_ADAM, K_RMSPROP, K_RMSPROP_MOMENTUM };
 struct k_descent {
 	const float *rate, *scale, *apply, *trust;       /* on the device; all but rate may be NULL */
 	int first_group;                                 /* of the table, in trust */
 	int decoupled, direction, nesterov, rate_inside, eps_inside;
+	int copy_type;
 	float momentum, one_less_beta1, beta2, one_less_beta2, eps;
 };
 /* bias: two numbers for adam. */

@@ -39,6 +39,9 @@ struct exec {
 	void **staged;                /* a device's inputs: the host's copy, by tensor id; else NULL */
 	void **ahead;                 /* where their next values travel to, by tensor id; else NULL */
 	void *recording[1 << PHASE_COUNT];   /* what the device recorded, by mask of phases */
+	struct store *store;
+	bool setup, updates;          /* whether there are nodes for EXEC_SETUP; that write params */
+	uint64_t seen;                /* of the store: up to then, copies of params are right */
 	bool running;                 /* given to the device and not waited for */
 	double *seconds;              /* by node id */
 	bool profiling;
@@ -182,9 +185,22 @@ static void **pointers(const struct exec *e, const tid *t, int n)
 	return p;
 }
 
+static bool writes_param(const struct graph *g, const struct node *n)
+{
+	for (int i = 0; i < n->nout && (n->op->flags & OP_UPDATE); i++)
+		if (n->out[i] != NONE && graph_t(g, graph_root(g, n->out[i]))->role == ROLE_PARAM)
+			return true;
+	return false;
+}
+
+/* The bit of a node that is run only when params were changed by others. */
+#define SETUP (1u << PHASE_COUNT)
+
 int exec_bind(struct exec *e, struct store *store, void *arena)
 {
 	TRY(store_add(store, e->g));
+	e->store = store;
+	e->seen = 0;
 	if (!e->own)
 		TRY(make_own(e));
 	for (tid t = 0; t < e->g->ntensor; t++)
@@ -196,8 +212,11 @@ int exec_bind(struct exec *e, struct store *store, void *arena)
 			continue;
 		void *ws = e->plan[i].ws_bytes ? (char *)arena + e->ws_offset[i] : NULL;
 		e->step[e->nstep++] = (struct step){
-			.run = kernel_of(e, n)->run, .k = &e->plan[i], .phase_bit = 1u << n->phase,
+			.run = kernel_of(e, n)->run, .k = &e->plan[i],
+			.phase_bit = n->op->flags & OP_SETUP ? SETUP : 1u << n->phase,
 			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws } };
+		e->setup |= (n->op->flags & OP_SETUP) != 0;
+		e->updates |= writes_param(e->g, n);
 	}
 	return device_prepare(e->dev);
 }
@@ -251,7 +270,7 @@ static int walk(struct exec *e, unsigned phases)
 static int run_recorded(struct exec *e, unsigned phases)
 {
 	const struct device_driver *driver = e->dev->driver;
-	void **recording = &e->recording[phases & ((1u << PHASE_COUNT) - 1)];
+	void **recording = &e->recording[phases];
 	if (!*recording) {
 		TRY(driver->record(e->dev));
 		int rc = walk(e, phases);
@@ -262,11 +281,25 @@ static int run_recorded(struct exec *e, unsigned phases)
 	return driver->replay(e->dev, *recording);
 }
 
-int exec_run(struct exec *e, unsigned phases)
+static int run_phases(struct exec *e, unsigned phases)
 {
 	if (e->profiling || trace_on() || e->dev->each)
 		return run_timed(e, phases);
 	return e->dev->driver ? run_recorded(e, phases) : walk(e, phases);
+}
+
+/* Copies of params are right as long as nobody but this plan's own update has written any. */
+int exec_run(struct exec *e, unsigned phases)
+{
+	phases &= (1u << PHASE_COUNT) - 1;
+	if (e->setup && e->seen != store_changes(e->store)) {
+		TRY(walk(e, SETUP));
+		e->seen = store_changes(e->store);
+	}
+	TRY(run_phases(e, phases));
+	if (e->updates && (phases & EXEC_UPDATE))
+		e->seen = store_touch_all(e->store);
+	return 0;
 }
 
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)

@@ -22,7 +22,8 @@ size_t exec_arena_bytes(const struct exec *e);
  * and makes room for inputs and constants first. */
 int exec_bind(struct exec *e, struct store *store, void *arena);
 
-/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order. On failure the context names node, layer and place. */
+/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; before them, where values in the store were changed by others
+ * than this plan, those of ops flagged OP_SETUP, which belong to no step. On failure the context names node, layer and place. */
 int exec_run(struct exec *e, unsigned phases);
 #define EXEC_MICRO ((1u << PHASE_FORWARD) | (1u << PHASE_BACKWARD))
 #define EXEC_UPDATE (1u << PHASE_UPDATE)

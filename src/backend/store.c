@@ -33,12 +33,14 @@ struct store {
 	int *bucket;         /* open addressing by name hash: entry index + 1, 0 empty */
 	int nbucket;         /* power of two */
 	struct place *place; /* the last one given first */
+	uint64_t changes;
 };
 
 struct store *store_new(struct device *dev, uint64_t seed)
 {
 	struct store *s = mem_calloc(1, sizeof *s);
 	s->dev = dev;
+	s->changes = 1;
 	s->seed = seed;
 	s->arena = arena_new();
 	return s;
@@ -144,7 +146,7 @@ static void add_entry(struct store *s, const struct tensor *x)
 	struct store_entry *e = ARENA_NEW(s->arena, struct store_entry);
 	*e = (struct store_entry){ .name = arena_strdup(s->arena, x->name), .role = x->role,
 		.shape = x->shape, .dtype = x->dtype, .layout = x->layout, .init = x->init, .use = x->use,
-		.dev = s->dev };
+		.dev = s->dev, .changes = &s->changes };
 	e->bytes = (size_t)layout_elements(&e->layout) * dtype_size(e->dtype);
 	e->data = find_place(s, x->name);
 	insert(s, e);
@@ -200,6 +202,7 @@ int store_add(struct store *s, const struct graph *g)
 	if (s->n == before)
 		return 0;
 	TRY(give_memory(s, before));
+	s->changes++;
 	return store_initialise(s->entry + before, s->n - before, s->seed);
 }
 
@@ -220,7 +223,28 @@ int store_get(const struct store_entry *e, enum dtype t, void *plain)
 
 int store_set(struct store_entry *e, enum dtype t, const void *plain)
 {
+	store_touch(e);
 	return transfer_write(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data }, t, plain);
+}
+
+uint64_t store_changes(const struct store *s)
+{
+	return s->changes;
+}
+
+void store_touch(struct store_entry *e)
+{
+	++*e->changes;
+}
+
+uint64_t store_touch_all(struct store *s)
+{
+	return ++s->changes;
+}
+
+bool store_is_kept(const struct store_entry *e)
+{
+	return e->use != STATE_OF_STEP && e->use != STATE_COPY;
 }
 
 bool store_is_weight(const struct store_entry *e)

@@ -16,8 +16,9 @@ struct store_entry {
 	struct init init;
 	enum state_use use;          /* of a state */
 	struct device *dev;
-	void *data;                  /* in the device's memory */
+	void *data;                  /* in the device's memory; who writes there says so (store_touch) */
 	size_t bytes;
+	uint64_t *changes;           /* of the store */
 };
 
 struct store;
@@ -38,6 +39,13 @@ struct store_entry *store_find(const struct store *s, const char *name);   /* or
 /* Values in plain layout, converted to/from dtype t. Only a device with a memory of its own can fail. */
 int store_get(const struct store_entry *e, enum dtype t, void *plain);
 int store_set(struct store_entry *e, enum dtype t, const void *plain);
+/* A number that differs whenever values have been written: by store_set, by a plan's update, or by whoever calls these. What is derived
+ * from values is right as long as it stays. */
+uint64_t store_changes(const struct store *s);
+void store_touch(struct store_entry *e);
+uint64_t store_touch_all(struct store *s);               /* the new number */
+/* Whether its value outlives a step: it is in checkpoints, and the same on all ranks. */
+bool store_is_kept(const struct store_entry *e);
 /* Whether the network itself needs it, trained or not: params and running statistics. */
 bool store_is_weight(const struct store_entry *e);
 

@@ -59,6 +59,7 @@ enum state_use {
 	STATE_OF_TRAINING,   /* moments: in checkpoints, so that training goes on */
 	STATE_OF_NETWORK,    /* running statistics: a weight like a param, in exports too */
 	STATE_OF_STEP,       /* sums over micro-batches: nothing outside a step, in no file */
+	STATE_COPY           /* a param in another type or layout, which the update rewrites: made of it anew, in no file */
 };
 
 struct tensor {

@@ -240,3 +240,18 @@ const char *layout_text(const struct layout *l, const struct shape *s, char *buf
 		return strcpy(buf, "slice");
 	return blocked_text(l, buf);
 }
+
+/* Digits in the inner blocks, the rest outside. */
+int64_t layout_axis_offset(const struct layout *l, int d, int64_t i)
+{
+	int64_t offset = 0, step = 1;
+
+	for (int b = l->nblk - 1; b >= 0; b--) {
+		if (l->blk_dim[b] == d) {
+			offset += i % l->blk[b] * step;
+			i /= l->blk[b];
+		}
+		step *= l->blk[b];
+	}
+	return offset + i * l->stride[d];
+}

@@ -51,6 +51,8 @@ struct layout layout_slice(const struct shape *s, int64_t stride);
 bool layout_is_dense(const struct layout *l);
 int64_t layout_elements(const struct layout *l);   /* the buffer must hold, padding included */
 int64_t layout_offset(const struct layout *l, int64_t flat);   /* of the row-major index flat */
+/* What index i of axis d adds to it, whatever the other indices are. */
+int64_t layout_axis_offset(const struct layout *l, int d, int64_t i);
 /* The same places by fewest axes: none of extent 1 unless blocked, contiguous neighbours joined. */
 struct layout layout_normal(const struct layout *l);
 int64_t layout_block(const struct layout *l, int d);   /* elements of axis d in one block */

@@ -112,7 +112,8 @@ enum {
 	OP_COUNTED = 128,   /* its flops are in published counts: convolutions and dense layers */
 	OP_JOIN = 256,      /* its inputs are parts of out[0] (see `part`) */
 	OP_CUT = 512,       /* its out[0] is a part of in[0] */
-	OP_MEET = 1024      /* waits for other ranks: such nodes keep their order and are run once */
+	OP_MEET = 1024,     /* waits for other ranks: such nodes keep their order and are run once */
+	OP_SETUP = 2048     /* no part of a step: run where params were changed by others than the plan's own update */
 };
 
 struct op {

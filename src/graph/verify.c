@@ -334,7 +334,7 @@ static int check_types(const struct graph *g, const struct node *n)
 		const bool output = i >= n->nin, takes = kernel_takes_bf16(k, output, output ? i - n->nin : i);
 		const tid t = output ? n->out[i - n->nin] : n->in[i];
 		const bool is = t != NONE && dtype_is_half(g->tensor[t]->dtype);
-		if (is && !takes)
+		if (is && !takes && g->tensor[graph_root(g, t)]->use != STATE_COPY)
 			BAD_NODE(n, "its kernel does not take 16 bits there");
 		half += is;
 		full += t != NONE && takes && !is && !(output && k->bf16 == KB_FASTER);

@@ -14,7 +14,11 @@
 struct bundle_form {
 	int head, in, out;
 	const char *const *member;   /* what the inputs of a group are, for messages */
+	struct ints copy_of;         /* behind the groups: for each copy of a first output the group that it is of, in order */
 };
+
+/* Copies of new weights in another type or layout, which follow all groups, as inputs and as outputs: a kernel reads them in the
+ * next step instead of making them. On the CPU they are rewritten while what they are copies of is in the cache. */
 
 int bundle_groups(const struct node *n, struct bundle_form f);
 /* Shape rule: the groups come out even, there is one at least, and all members of a group are
@@ -24,6 +28,10 @@ int bundle_check(struct graph *g, const struct node *n, struct bundle_form f);
 /* KL_CHOOSE: all members of a group get the layout that its first member has, else one that any
  * has, else row-major; the head is row-major. Zero must stay zero: padding is walked too. */
 int bundle_choose(struct kplan *k, struct bundle_form f, struct layout *in, struct layout *out);
+
+/* Which input (output) copy i is. */
+int bundle_copy_in(const struct node *n, struct bundle_form f, int i);
+int bundle_copy_out(const struct node *n, struct bundle_form f, int i);
 
 /* Counts elements, for the walk; kept in k->state. */
 int bundle_plan(struct kplan *k, struct bundle_form f);

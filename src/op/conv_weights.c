@@ -7,27 +7,12 @@
 
 #include "op/conv_geom.h"
 
-/* What index i of axis d adds to the offset: digits in the inner blocks, the rest outside. */
-static int64_t axis_offset(const struct layout *l, int d, int64_t i)
-{
-	int64_t offset = 0, step = 1;
-
-	for (int b = l->nblk - 1; b >= 0; b--) {
-		if (l->blk_dim[b] == d) {
-			offset += i % l->blk[b] * step;
-			i /= l->blk[b];
-		}
-		step *= l->blk[b];
-	}
-	return offset + i * l->stride[d];
-}
-
 static const int64_t *axis_table(struct arena *arena, const struct layout *l, int d)
 {
 	int64_t *t = ARENA_ARRAY(arena, int64_t, l->dims[d]);
 
 	for (int64_t i = 0; i < l->dims[d]; i++)
-		t[i] = axis_offset(l, d, i);
+		t[i] = layout_axis_offset(l, d, i);
 	return t;
 }
 
@@ -41,7 +26,7 @@ static const int64_t *tap_table(struct arena *arena, const struct layout *l)
 	for (int64_t t = 0; t < taps; t++) {
 		int64_t left = t;
 		for (int d = l->nd - 1; d >= 2; d--) {
-			table[t] += axis_offset(l, d, left % l->dims[d]);
+			table[t] += layout_axis_offset(l, d, left % l->dims[d]);
 			left /= l->dims[d];
 		}
 	}

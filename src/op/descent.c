@@ -14,9 +14,11 @@
  * they go that way.
  *
  * Where `apply` is given and 0 nothing is written at all: a step that overflowed did not happen. Padding
- * is zero everywhere and stays so. */
+ * is zero everywhere and stays so. Behind the groups there may be copies of the new weights, in the types and layouts that kernels
+ * read (op/copies.h). */
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "op/cuda.h"
@@ -35,7 +37,9 @@
 	{ "decoupled", FT_BOOL, offsetof(s, each.decoupled), "false", 0, 0, NULL, NULL, NULL, 0,       \
 	  "decay the weights themselves, apart from the gradient", NULL },                             \
 	{ "direction", FT_BOOL, offsetof(s, each.direction), "false", 0, 0, NULL, NULL, NULL, 0,       \
-	  "give the direction of the step instead of making it", NULL }
+	  "give the direction of the step instead of making it", NULL },                               \
+	{ "copy_of", FT_INTS, offsetof(s, each.copy_of), NULL, 0, INT_MAX, NULL, NULL, NULL, 0,        \
+	  "copies of new weights that follow the groups: which parameter each is of", NULL }
 
 static const struct field sgd_fields[] = {
 	FIELD_FLOAT(struct sgd_attr, momentum, "0", 0, 1, "share of the previous update that is kept"),
@@ -77,19 +81,33 @@ struct bundle_form sgd_form(const struct node *n)
 	const struct sgd_attr *at = n->attr;
 	bool v = at->momentum > 0;
 
-	return (struct bundle_form){ DESCENT_HEAD, 2 + v, 1 + v, sgd_member };
+	return (struct bundle_form){ DESCENT_HEAD, 2 + v, 1 + v, sgd_member, at->each.copy_of };
 }
 
 struct bundle_form adam_form(const struct node *n)
 {
-	return (struct bundle_form){ DESCENT_HEAD, 4, 3, adam_member };
+	return (struct bundle_form){ DESCENT_HEAD, 4, 3, adam_member, ((const struct each_attr *)n->attr)->copy_of };
 }
 
 struct bundle_form rmsprop_form(const struct node *n)
 {
-	bool b = ((const struct rmsprop_attr *)n->attr)->momentum > 0;
+	const struct rmsprop_attr *at = n->attr;
+	bool b = at->momentum > 0;
 
-	return (struct bundle_form){ DESCENT_HEAD, 3 + b, 2 + b, rmsprop_member };
+	return (struct bundle_form){ DESCENT_HEAD, 3 + b, 2 + b, rmsprop_member, at->each.copy_of };
+}
+
+bool descent_form(const struct node *n, struct bundle_form *f)
+{
+	static const struct { const char *name; struct bundle_form (*form)(const struct node *n); } kind[] = {
+		{ "sgd", sgd_form }, { "adam", adam_form }, { "rmsprop", rmsprop_form } };
+
+	for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
+		if (strcmp(n->op->name, kind[i].name) == 0) {
+			*f = kind[i].form(n);
+			return !((const struct each_attr *)n->attr)->direction;
+		}
+	return false;
 }
 
 /* --- shape --- */
@@ -146,6 +164,8 @@ static int descent_shape(struct graph *g, struct node *n, struct bundle_form f,
 	int groups = bundle_groups(n, f);
 
 	TRY(bundle_check(g, n, f));
+	if (each->direction && each->copy_of.n)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' makes no new weights that there could be copies of", n->op->name);
 	TRY(check_head(g, n, groups));
 	TRY(check_list(g, n, &each->weight_decay, "weight_decay", groups));
 	TRY(check_list(g, n, &each->rate_factor, "rate_factor", groups));
@@ -158,6 +178,8 @@ static int descent_shape(struct graph *g, struct node *n, struct bundle_form f,
 		for (int i = 1; i < f.out; i++)
 			TRY(graph_out_alias(g, n, t * f.out + i, w + 1 + i));
 	}
+	for (int i = 0; i < f.copy_of.n; i++)
+		TRY(graph_out_alias(g, n, bundle_copy_out(n, f, i), bundle_copy_in(n, f, i)));
 	return 0;
 }
 
@@ -452,6 +474,8 @@ static const char *const sgd_samples[] = {
 	"rate_inside: true, nesterov: true, weight_decay: 0.01",
 	"s:positive - s:positive - - 3x5 3x5 3x5@ 4 4 4@; momentum: 0.9, direction: true, "
 	"weight_decay: [0.1, 0], decoupled: true",
+	"s:positive - - - - 97x141! 97x141 97x141@ 7! 7 7@ 97x141@ 7@; momentum: 0.9, copy_of: [0, 1]",
+	"s:positive - - s:zero - 3x5! 3x5 7! 7 7@; copy_of: [1]",
 	NULL
 };
 static const char *const adam_samples[] = {
@@ -465,6 +489,7 @@ static const char *const adam_samples[] = {
 	"s:positive s:index9 - - - 97x141! 97x141 97x141@ 97x141:positive@ 5! 5 5@ 5:positive@",
 	"s:positive s:index5 - - - 3x5 3x5 3x5@ 3x5:positive@; weight_decay: 0.1, decoupled: true, "
 	"direction: true",
+	"s:positive s:index5 - - - 3x5! 3x5 3x5@ 3x5:positive@ 37! 37 37@ 37:positive@ 37@; copy_of: [1]",
 	NULL
 };
 
@@ -474,7 +499,8 @@ static const char *const rmsprop_samples[] = {
 	"alpha: 0.9, eps: 0.01, eps_inside: true, weight_decay: [0.1, 0]",
 	"s:positive - - - - 37! 37 37:zero@ 37@ 91x173! 91x173 91x173:positive@ 91x173@; momentum: 0.9, "
 	"weight_decay: 0.1, decoupled: true",
-	"s:positive - - s:zero - 3x5! 3x5 3x5:positive@", NULL
+	"s:positive - - s:zero - 3x5! 3x5 3x5:positive@",
+	"s:positive - - - - 37! 37 37:positive@ 37@ 37@; momentum: 0.9, copy_of: [0]", NULL
 };
 
 /* --- records --- */

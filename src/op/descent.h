@@ -11,6 +11,9 @@ struct bundle_form sgd_form(const struct node *n);
 struct bundle_form adam_form(const struct node *n);
 struct bundle_form rmsprop_form(const struct node *n);
 
+/* Of any of them, unless it gives directions or n is another op: false. */
+bool descent_form(const struct node *n, struct bundle_form *f);
+
 /* On the GPU; there only in a build with CUDA. */
 int sgd_cuda_plan(struct kplan *k);
 int sgd_cuda(const struct kplan *k, const struct kargs *a);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The optimizers' updates on the GPU: one launch for up to K_TENSORS parameters. Numbers that differ from step to step are read on
+ * The optimizers' updates on the GPU: one launch for hundreds of parameters. Numbers that differ from step to step are read on
  * the device. */
 #include "base/err.h"
 #include "op/bundle_cuda.h"
@@ -22,7 +22,32 @@ static struct k_descent common(const struct kplan *k, const struct kargs *a, int
 	const struct each_attr *at = k->n->attr;
 	return (struct k_descent){
 		.rate = a->in[DESCENT_RATE], .scale = a->in[DESCENT_SCALE], .apply = a->in[DESCENT_APPLY],
-		.trust = a->in[DESCENT_TRUST], .first_group = group, .decoupled = at->decoupled, .direction = at->direction };
+		.trust = a->in[DESCENT_TRUST], .first_group = group, .decoupled = at->decoupled, .direction = at->direction,
+		.copy_type = at->copy_of.n ? cuda_out_type(k, k->n->nout - 1) : 0 };
+}
+
+/* The copy of group t's new weights, of which a table has room for one. */
+static void *copy_of(const struct kplan *k, const struct kargs *a, int t)
+{
+	const struct ints *of = &((const struct each_attr *)k->n->attr)->copy_of;
+	for (int i = 0; i < of->n; i++)
+		if (of->v[i] == t)
+			return a->out[k->n->nout - of->n + i];
+	return NULL;
+}
+
+/* All copies are of one type, in the layouts of what they are copies of. */
+static int check_copies(struct kplan *k, struct bundle_form f)
+{
+	const int n = f.copy_of.n;
+	for (int i = 0; i < n; i++) {
+		const struct tensor *copy = graph_t(k->g, k->n->out[bundle_copy_out(k->n, f, i)]);
+		const struct tensor *w = graph_t(k->g, k->n->in[f.head + (int)f.copy_of.v[i] * f.in]);
+		if ((i && f.copy_of.v[i] == f.copy_of.v[i - 1]) || !layout_equal(&copy->layout, &w->layout) ||
+		    copy->dtype != graph_t(k->g, k->n->out[bundle_copy_out(k->n, f, 0)])->dtype)
+			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU copies each weight once, all to one type", k->n->op->name);
+	}
+	return bundle_cuda_plan(k, f);
 }
 
 /* states: of which the outputs are the inputs themselves. */
@@ -35,6 +60,7 @@ static void fill(const struct kplan *k, const struct kargs *a, struct k_table *t
 		table->p[1 + i][row] = in[i];
 	for (int i = 0; i < states; i++)
 		table->p[3 + i][row] = out[1 + i];
+	table->p[5][row] = copy_of(k, a, t);
 	table->decay[row] = each(&at->weight_decay, t, 0);
 	table->factor[row] = each(&at->rate_factor, t, 1);
 }
@@ -64,7 +90,7 @@ static int sgd_launch(const struct kplan *k, const struct kargs *a, const struct
 
 int sgd_cuda_plan(struct kplan *k)
 {
-	return bundle_cuda_plan(k, sgd_form(k->n));
+	return check_copies(k, sgd_form(k->n));
 }
 
 int sgd_cuda(const struct kplan *k, const struct kargs *a)
@@ -94,7 +120,7 @@ static int adam_launch(const struct kplan *k, const struct kargs *a, const struc
 int adam_cuda_plan(struct kplan *k)
 {
 	k->ws_bytes = 2 * sizeof(float);
-	return bundle_cuda_plan(k, adam_form(k->n));
+	return check_copies(k, adam_form(k->n));
 }
 
 int adam_cuda(const struct kplan *k, const struct kargs *a)
@@ -134,7 +160,7 @@ static int rmsprop_launch(const struct kplan *k, const struct kargs *a, const st
 
 int rmsprop_cuda_plan(struct kplan *k)
 {
-	return bundle_cuda_plan(k, rmsprop_form(k->n));
+	return check_copies(k, rmsprop_form(k->n));
 }
 
 int rmsprop_cuda(const struct kplan *k, const struct kargs *a)

@@ -12,6 +12,7 @@
 #include "backend/dnn.h"
 #include "base/err.h"
 #include "base/half.h"
+#include "op/copier.h"
 #include "op/copy_cuda.h"
 #include "op/cuda.h"
 #include "op/regroup.h"
@@ -92,6 +93,7 @@ enum way { LOOP, TURN, TURN_BACK }; /* without oneDNN */
 struct reorder_plan {
 	struct dnn_prim *prim; /* NULL: that way */
 	enum way way;
+	struct copier *copier; /* cast: before all others */
 };
 
 /* oneDNN's reorder, where it can express both sides; sets *out to NULL where it cannot. */
@@ -302,13 +304,21 @@ static int cast_choose(struct kplan *k, struct layout *in, struct layout *out)
 	return 0;
 }
 
+/* Weights, whose layouts on both sides are of blocks, are copied at twice oneDNN's speed. */
+static bool plan_copier(struct kplan *k, struct reorder_plan *p, const struct tensor *x, const struct tensor *y)
+{
+	copier_new(&p->copier, k->arena, (struct copier_side){ x, x->dtype }, (struct copier_side){ y, y->dtype }, true);
+	k->impl = p->copier ? copier_name(p->copier) : NULL;
+	return p->copier;
+}
+
 /* The plan's prim stays NULL where nothing moves or oneDNN does not know the types. */
 static int cast_plan(struct kplan *k)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
 	struct reorder_plan *p = ARENA_NEW(k->arena, struct reorder_plan);
 	k->state = p;
-	if (layout_equal(&x->layout, &y->layout))
+	if (layout_equal(&x->layout, &y->layout) || plan_copier(k, p, x, y))
 		return 0;
 	TRY(plan_vendor(x, y, x->dtype, y->dtype, &p->prim));
 	k->impl = "loop";
@@ -338,6 +348,10 @@ static int cast_cpu(const struct kplan *k, const struct kargs *a)
 	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
 	const struct reorder_plan *p = k->state;
 	void *const arg[] = { a->in[0], a->out[0] };
+	if (p->copier) {
+		copier_all(p->copier, a->in[0], a->out[0]);
+		return 0;
+	}
 	if (p->prim)
 		return dnn_prim_run(p->prim, arg, a->ws);
 	if (layout_equal(&x->layout, &y->layout))

@@ -22,6 +22,7 @@ struct each_attr {
 	struct floats weight_decay, rate_factor;
 	bool decoupled;              /* decay the weights themselves rather than the gradient */
 	bool direction;              /* output u + decay w rather than the new weights */
+	struct ints copy_of;         /* copies of new weights behind all groups: which group each is of (op/bundle.h) */
 };
 struct sgd_attr {
 	struct each_attr each;

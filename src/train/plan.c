@@ -13,6 +13,7 @@
 #include "graph/autodiff.h"
 #include "graph/pass.h"
 #include "model/model.h"
+#include "op/copies.h"
 #include "op/precision.h"
 #include "op/emit.h"
 #include "op/random.h"
@@ -332,6 +333,13 @@ static int pass_preset(struct graph *g, struct pass_env *env)
 	return 0;
 }
 
+/* They take memory all the time. */
+static int pass_copies(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	return c->p->mode == PLAN_TRAIN ? copies_make(g, env->dev, c->r->limit == INT64_MIN) : 0;
+}
+
 /* Kernels are planned first: their workspace counts. */
 static int pass_recompute(struct graph *g, struct pass_env *env)
 {
@@ -358,6 +366,7 @@ static const struct pass passes[] = {
 	{ "average", "averaged weights in place of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },
 	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
+	{ "copies", "weights as kernels read them, written by the update", pass_copies, STAGE_LAID_OUT },
 	{ "views", "joined and cut channels in one buffer", pass_views, STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
 	{ "recompute", "what is computed again instead of being kept", pass_recompute, STAGE_LAID_OUT },

@@ -27,6 +27,7 @@ static int broadcast_entry(struct comm *c, struct store_entry *e)
 {
 	void *room, *bytes;
 	int rc = look(e, &room, &bytes);
+	store_touch(e);
 	comm_broadcast(c, bytes, e->bytes, 0, "the parameters of rank 0");
 	if (room && rc == 0)
 		rc = device_put(e->dev, e->data, bytes, e->bytes);
@@ -38,7 +39,7 @@ int replicas_begin(struct comm *c, struct store *s)
 {
 	int rc = 0;
 	for (int i = 0; ranks_many(c) && i < store_count(s); i++) {
-		int one = store_at(s, i)->use == STATE_OF_STEP ? 0 : broadcast_entry(c, store_at(s, i));
+		int one = store_is_kept(store_at(s, i)) ? broadcast_entry(c, store_at(s, i)) : 0;
 		rc = rc ? rc : one;
 	}
 	return ranks_agree(c, rc, "the parameters of rank 0");
