@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The parameters in the order in which backward finishes their gradients, cut into bundles that are
- * updated by one node each: of about a megabyte, so that gradients are used while they are in the
- * cache and their memory is free again soon after. What is larger stands alone. */
+ * updated by one node each, so that gradients are used soon and their memory is free again. What is
+ * larger than a bundle stands alone. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "optim/optim.h"
-
-#define BUNDLE_BYTES (1 << 20)
 
 struct ready {
 	nid together, at;            /* all of its kin have their gradients; it has its own */
@@ -57,14 +55,14 @@ static int64_t bytes_of(const struct graph *g, tid t)
 }
 
 /* Before a new kind, if the kin that follow would make it too large. */
-static void cut(struct bundles *b, const struct graph *g, const struct ready *r)
+static void cut(struct bundles *b, const struct graph *g, const struct ready *r, int64_t most)
 {
 	int64_t sum = 0;
 	for (int i = 0, next; i < b->nparam; i = next) {
 		int64_t bytes = 0;
 		for (next = i; next < b->nparam && r[next].kin == r[i].kin; next++)
 			bytes += bytes_of(g, b->param[next]);
-		if (i == 0 || sum + bytes > BUNDLE_BYTES) {
+		if (i == 0 || sum + bytes > most) {
 			b->first[b->n++] = i;
 			sum = 0;
 		}
@@ -74,7 +72,7 @@ static void cut(struct bundles *b, const struct graph *g, const struct ready *r)
 }
 
 struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
-                            const tid *grad)
+                            const tid *grad, int64_t most)
 {
 	struct bundles *b = ARENA_NEW(g->arena, struct bundles);
 	struct ready *r = mem_alloc(((size_t)n + 1) * sizeof *r);
@@ -93,7 +91,7 @@ struct bundles *bundles_new(struct graph *g, const struct variant_value *optimiz
 		b->param[i] = param[r[i].i];
 		b->grad[i] = grad[r[i].i];
 	}
-	cut(b, g, r);
+	cut(b, g, r, most);
 	mem_free(r);
 	return b;
 }

@@ -72,10 +72,12 @@ struct bundles {
 	tid *param, *grad;
 	const tid *network;  /* the params in the order they were given in */
 };
-/* Sorts n parameters by when their gradients are ready, and cuts them into bundles, none of which
+/* Sorts n parameters by when their gradients are ready, and cuts them into bundles of `most` bytes, none of which
  * parts what the optimizer (NULL: any) must see together. In the graph's arena. */
+#define BUNDLE_CACHED (INT64_C(1) << 20)         /* on a processor gradients are used while they are in the cache */
+#define BUNDLE_LAUNCHED (INT64_C(16) << 20)      /* on a GPU a launch is worth the while */
 struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
-                            const tid *grad);
+                            const tid *grad, int64_t most);
 /* Nodes emitted next are of bundle k: named after its first parameter, with `what` added. */
 void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *what);
 /* A state of param p's shape, named "P.LEAF", zero at first. */

@@ -279,7 +279,8 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	struct shape scalar = { 0 };
 	if (p->mode != PLAN_TRAIN)
 		return 0;
-	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad);
+	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad,
+	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
 	if (config->leaves.all > 1)
 		TRY(leaf_sums_begin(g, config->leaves.each, &p->leaves));
 	TRY(emit_accumulation(g, p, &config->train, b));

@@ -36,6 +36,8 @@ typedef std::function<bool()> work;
 /* To be done in the order of the stream, once, or, if the stream records, at every replay. */
 void submit(void *stream, work run);
 /* Runs body for every thread of the grid. */
+/* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for each kernel is written there when the process ends. */
+void count_launch(const char *name);
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* The barrier of the block. */
 void sync_block();
@@ -120,12 +122,13 @@ static inline float __int_as_float(int u) { float f; memcpy(&f, &u, 4); return f
 
 /* Arguments are taken by value when the launch is made, as on a GPU. */
 template <typename K, typename... A>
-static void emulate_launch(K kernel, dim3 grid, dim3 block, size_t shared, void *stream, A... argument)
+static void emulate_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, void *stream, A... argument)
 {
+	emulate::count_launch(name);
 	emulate::launch(grid, block, shared, stream, [=] { kernel(argument...); });
 }
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \
-	emulate_launch((kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)
+	emulate_launch(#kernel, (kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)
 /* Memory whose size the launch gives. */
 #define SHARED_DYNAMIC(type, name) type *name = (type *)emulate::dynamic_shared
 

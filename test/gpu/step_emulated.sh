@@ -51,6 +51,23 @@ step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3 f32
 step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 f32 $halves
 "$compare" -t 1e-9 tiny-cpu-f32 deepcam-mlperf-small-cpu-f32 && fail "two different steps count as one"
 
+# An update of hundreds of tensors is a few launches, and writes the weights in 16 bits too; under a limit of memory they are cast in the
+# step, to the same bits.
+launches() { awk -v name="$2" '$1 == name { n = $2 } END { print n + 0 }' "$1"; }
+small='{channels: 4, size: [32, 32]}'
+for limit in null 64GiB; do
+	DLX_EMULATE_LAUNCHES=$PWD/launches dump cuda fp16 deepcam-mlperf-small "$small" 3 --set "train.memory.limit=$limit"
+	rm -rf "deepcam-$limit"
+	mv deepcam-mlperf-small-cuda-fp16 "deepcam-$limit"
+	n=$(launches launches descend)
+	[ "$n" -ge 1 ] && [ "$n" -le 4 ] || fail "$n launches for an update"
+	n=$("$emulated" --device=cuda --plan --dump=sched --set "train.memory.limit=$limit" --set precision.compute=fp16 \
+		--set "model.input=$small" --set model.classes=3 --set train.batch_size=2 --set data.train=none.dlx \
+		--set data.validation=null --set 'data.transforms=[]' deepcam-mlperf-small.yaml | grep -c ' weight_copy{}')
+	if [ "$limit" = null ]; then [ "$n" -gt 40 ]; else [ "$n" -eq 0 ]; fi || fail "limit $limit: $n weights that the update casts"
+done
+"$compare" -t 0 deepcam-null deepcam-64GiB || fail "weights that the update casts are other ones"
+
 # Engines: the first allowed proposal; with wisdom the fastest one, measured once and known from then on; one that is not
 # deterministic only if that is asked for.
 tiny='{channels: 2, size: [12, 16]}'
@@ -93,5 +110,11 @@ run stop --set train.steps=1
 run stop --set train.steps=3 --resume
 [ "$(newest_state whole)" = "$(newest_state stop)" ] || fail "stopped and resumed: other bits than the whole run"
 # In fp16 with a scale that overflows at first: steps are left out, and the run goes on.
-run half --set train.steps=3 --set precision.compute=fp16 --set 'precision.loss_scale={type: dynamic, start: 6.338253001141147e+29, most: 1.0e+30, factor: 65536}'
+half() {
+	run "$@" --set train.steps=4 --set precision.compute=fp16 \
+		--set 'precision.loss_scale={type: dynamic, start: 6.338253001141147e+29, most: 1.0e+30, factor: 65536}'
+}
+half half
+half anew --set train.memory.limit=64GiB
+[ "$(newest_state half)" = "$(newest_state anew)" ] || fail "weights in fp16 that updates write give other bits"
 pass

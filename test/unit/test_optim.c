@@ -41,7 +41,7 @@ static void setup(struct fixture *f)
 	assert_int_equal(graph_input(f->g, "field", DTYPE_F32, &out, &f->field), 0);
 	assert_int_equal(graph_input(f->g, "labels", DTYPE_I32, &map, &f->labels), 0);
 	f->in.grad_scale = f->in.apply = NONE;
-	f->bundles = bundles_new(f->g, NULL, 2, f->param, f->grad);
+	f->bundles = bundles_new(f->g, NULL, 2, f->param, f->grad, BUNDLE_CACHED);
 	err_clear();
 }
 
@@ -146,7 +146,7 @@ static void test_bundles(void **state)
 	}
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(graph_emit1(f.g, "relu", NULL, 1, &param[order[i]], &grad[order[i]]), 0);
-	struct bundles *b = bundles_new(f.g, NULL, 5, param, grad);
+	struct bundles *b = bundles_new(f.g, NULL, 5, param, grad, BUNDLE_CACHED);
 	assert_int_equal(b->n, 4);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(b->param[i], param[order[i]]);
