@@ -76,7 +76,7 @@ __global__ void statistics_chunks(int64_t rows, int64_t c, int64_t stride, int64
 }
 
 struct statistics_out {
-	const float *gamma;
+	const float *gamma;                      /* or NULL */
 	float *mean, *rstd, *variance;           /* of the node, or NULL */
 	float *ws_mean, *ws_scale;
 	double eps;
@@ -88,7 +88,7 @@ static __device__ void tell(const statistics_out &o, int64_t j, double mean, dou
 	const double v = (m2 < 0 ? 0 : m2) / n;
 	const float r = (float)(1 / sqrt(v + o.eps));
 	o.ws_mean[j] = (float)mean;
-	o.ws_scale[j] = o.gamma[j] * r;
+	o.ws_scale[j] = o.gamma ? o.gamma[j] * r : r;
 	if (o.mean)
 		o.mean[j] = (float)mean;
 	if (o.rstd)
@@ -242,6 +242,33 @@ int k_norm_forward_take(void *stream_, const struct k_norm *n, const double *mes
 	const statistics_out o = out_of(n, ws);
 	LAUNCH(statistics_of_all, blocks_for(n->c, THREADS), THREADS, 0, stream, n->rows, n->c, message, o);
 	return map(stream, n, o.ws_mean, o.ws_scale);
+}
+
+int k_norm_statistics(void *stream, const struct k_norm *n, void *ws)
+{
+	return statistics((cudaStream_t)stream, n, NULL, NULL, ws);
+}
+
+/* The variance of numbers whose mean is far from zero has few digits this way; what a convolution makes has not. */
+__global__ void statistics_of_sums(k_norm n, const float *sum, const float *squares)
+{
+	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (j >= n.c)
+		return;
+	const double mean = (double)sum[j] / (double)n.rows, v = (double)squares[j] / (double)n.rows - mean * mean;
+	const double variance = v < 0 ? 0 : v;
+	if (n.mean)
+		n.mean[j] = (float)mean;
+	if (n.rstd)
+		n.rstd[j] = (float)(1 / sqrt(variance + n.eps));
+	if (n.variance)
+		n.variance[j] = (float)variance;
+}
+
+int k_norm_from_sums(void *stream, const struct k_norm *n, const float *sum, const float *squares)
+{
+	LAUNCH(statistics_of_sums, blocks_for(n->c, THREADS), THREADS, 0, stream, *n, sum, squares);
+	return cudaGetLastError();
 }
 
 int k_norm_inference(void *stream_, const struct k_norm *n, void *ws)

@@ -78,6 +78,10 @@ struct k_norm {
 };
 /* Takes the batch's statistics; mean, rstd and variance are outputs, each may be NULL. */
 int k_norm_forward(void *stream, const struct k_norm *n, void *ws);
+/* The statistics alone: of x and eps. */
+int k_norm_statistics(void *stream, const struct k_norm *n, void *ws);
+/* The same from sums over the rows of x and of its squares. */
+int k_norm_from_sums(void *stream, const struct k_norm *n, const float *sum, const float *squares);
 /* mean and variance are inputs; or mean and rstd, where that is not NULL. */
 int k_norm_inference(void *stream, const struct k_norm *n, void *ws);
 

@@ -57,7 +57,7 @@ void cudnn_close(struct cudnn *c)
 
 /* --- description --- */
 
-enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, UID_BETWEEN };
+enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, UID_SUM, UID_SQUARES, UID_BETWEEN };
 
 struct cudnn_plan {
 	const struct cudnn *c;
@@ -105,6 +105,10 @@ static void list_arguments(struct cudnn_plan *p, const struct cudnn_conv *v)
 	if (v->mask)
 		add_argument(p, UID_MASK, result_of(v), v->type);
 	add_argument(p, all[o[2]].uid, all[o[2]].l, v->type);
+	if (!v->statistics)
+		return;
+	add_argument(p, UID_SUM, &vector, DTYPE_F32);
+	add_argument(p, UID_SQUARES, &vector, DTYPE_F32);
 }
 
 /* A chain of operations under construction, each of which works on the result of the one before. */
@@ -176,6 +180,8 @@ static desc describe(struct cudnn_set *s, const struct cudnn *c, const struct cu
 		add_operation(&k, cudnn_add, like_result(&k, UID_ADDEND));
 	if (v->relu || v->mask)
 		add_rectifier(&k);
+	if (v->statistics)
+		k.op[k.n++] = cudnn_statistics(s, k.at, vector_of(&k, UID_SUM), vector_of(&k, UID_SQUARES));
 	return cudnn_graph(s, c, k.n, k.op);
 }
 
@@ -191,8 +197,9 @@ static void name_problem(struct buf *b, const struct cudnn_conv *v)
 {
 	static const char *const kind[] = { [CONV_FORWARD] = "forward", [CONV_BACKWARD_DATA] = "data",
 		[CONV_BACKWARD_WEIGHTS] = "weights" };
-	buf_printf(b, "conv-%s%s%s%s%s%s %s", kind[v->kind], v->scale ? "+scale" : "", v->bias ? "+bias" : "",
-	           v->addend ? "+add" : "", v->relu ? "+relu" : "", v->mask ? "+mask" : "", dtype_name(v->type));
+	buf_printf(b, "conv-%s%s%s%s%s%s%s %s", kind[v->kind], v->scale ? "+scale" : "", v->bias ? "+bias" : "",
+	           v->addend ? "+add" : "", v->relu ? "+relu" : "", v->mask ? "+mask" : "",
+	           v->statistics ? "+statistics" : "", dtype_name(v->type));
 	if ((v->relu || v->mask) && v->slope != 0)
 		buf_printf(b, " slope %.9g", (double)v->slope);
 	name_layout(b, "x", v->x);

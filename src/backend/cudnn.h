@@ -31,14 +31,16 @@ void cudnn_close(struct cudnn *c);                       /* NULL is fine */
  * result last:
  *   forward           x, w, scale, bias, addend, y
  *   backward data     dy, w, scale, bias, addend, mask, dx
- *   backward weights  x, dy, dw */
+ *   backward weights  x, dy, dw
+ * A forward one with nothing behind it can give the statistics of what it makes: two more results, float32 sums for each channel of y
+ * and of its squares, which stand behind y. */
 struct cudnn_conv {
 	enum conv_kind kind;
 	struct conv_geom geom;
 	enum dtype type;
 	const struct layout *x, *w, *y;
 	bool tf32, deterministic;
-	bool scale, bias, addend, relu, mask;
+	bool scale, bias, addend, relu, mask, statistics;
 	float slope;                 /* of the rectifier's negative side */
 	bool best_only;              /* only engines that are recommended, not those that always work */
 };

@@ -296,6 +296,20 @@ desc cudnn_relu_gradient(struct cudnn_set *s, desc dy, desc x, float slope, desc
 	return d;
 }
 
+desc cudnn_statistics(struct cudnn_set *s, desc x, desc sum, desc squares)
+{
+	const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
+	const cudnnGenStatsMode_t mode = CUDNN_GENSTATS_SUM_SQSUM;
+	desc d = cudnn_make(s, CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+	cudnn_put(s, d, CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_TYPE_GENSTATS_MODE, 1, &mode);
+	cudnn_put(s, d, CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &sums);
+	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_GENSTATS_XDESC, x);
+	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, sum);
+	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, squares);
+	cudnn_finalize(s, d);
+	return d;
+}
+
 desc cudnn_graph(struct cudnn_set *s, const struct cudnn *c, int n, const desc *operation)
 {
 	desc d = cudnn_make(s, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);

@@ -63,6 +63,8 @@ desc cudnn_multiply(struct cudnn_set *s, desc a, desc b, desc y);
 desc cudnn_relu(struct cudnn_set *s, desc x, float slope, desc y);
 /* dx = dy where x, the rectifier's input or result, is above zero, and slope * dy elsewhere. */
 desc cudnn_relu_gradient(struct cudnn_set *s, desc dy, desc x, float slope, desc dx);
+/* Sums of x and of its squares over all but the channels. */
+desc cudnn_statistics(struct cudnn_set *s, desc x, desc sum, desc squares);
 desc cudnn_graph(struct cudnn_set *s, const struct cudnn *c, int n, const desc *operation);
 
 #endif

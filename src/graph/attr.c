@@ -38,13 +38,15 @@ static size_t member_size(enum field_type t)
 
 bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const void *from_attr)
 {
+	bool all = true;
+
 	for (const struct field *f = from->attrs; f && f->type != FT_END; f++) {
 		void *p = attr_find(to, to_attr, f->name, f->type);
-		if (!p)
-			return false;
-		memcpy(p, (const char *)from_attr + f->offset, member_size(f->type));
+		all &= p != NULL;
+		if (p)
+			memcpy(p, (const char *)from_attr + f->offset, member_size(f->type));
 	}
-	return true;
+	return all;
 }
 
 static bool member_equal(enum field_type t, const void *a, const void *b)

@@ -13,7 +13,7 @@ void *attr_find(const struct op *op, void *attr, const char *key, enum field_typ
 /* A copy of attr in the arena; lists and strings are copied too. */
 void *attr_copy(struct arena *a, const struct op *op, const void *attr);
 /* Gives the members of to_attr the values that members of from_attr have under the same keys; lists
- * are shared. False if a key of `from` is not one of `to`. */
+ * are shared. False if a key of `from` is not one of `to`; the others have their values then. */
 bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const void *from_attr);
 /* Whether keys of both have the same values (texts: are the same object). */
 bool attr_agree(const struct op *a, void *a_attr, const struct op *b, void *b_attr);

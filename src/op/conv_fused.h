@@ -4,6 +4,7 @@
 #ifndef DLX_OP_CONV_FUSED_H
 #define DLX_OP_CONV_FUSED_H
 
+#include "backend/cudnn.h"
 #include "op/conv.h"
 #include "op/conv_geom.h"
 
@@ -27,6 +28,9 @@ static inline tid conv_fused_input(const struct node *n, int i)
 	return i > 0 && i < n->nin ? n->in[i] : NONE;
 }
 
+/* Whether the library is to be asked for more than the convolution: not for groups, for which it has generic code only, nor with
+ * DLX_CHAINS=no, by which the two ways can be compared. */
+bool conv_fused_cuda_wanted(const struct cudnn_conv *c);
 int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at);
 int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a);
 void conv_fused_cuda_free(struct kplan *k);

@@ -7,7 +7,9 @@
  * window of a larger buffer: those are read and written where they stand. An input that is a window is packed into the workspace. */
 #include "op/conv_fused.h"
 
-#include "backend/cudnn.h"
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/err.h"
 #include "op/copy_cuda.h"
 #include "op/cuda.h"
@@ -49,6 +51,12 @@ static int check_types(const struct kplan *k, const struct conv_places *at)
 	return 0;
 }
 
+bool conv_fused_cuda_wanted(const struct cudnn_conv *c)
+{
+	const char *no = getenv("DLX_CHAINS");
+	return c->geom.groups == 1 && !(no && strcmp(no, "no") == 0);
+}
+
 /* The whole chain by cuDNN. f->plan stays NULL if that cannot be. */
 static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn *library, const struct cudnn_conv *c)
 {
@@ -56,7 +64,7 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn 
 	const struct tensor *y = graph_t(k->g, k->n->out[0]);
 	struct cudnn_conv chain = *c;
 	const int mark = err_count();
-	if (c->geom.groups != 1 || y->dtype != f->type || is_window(y) || is_window(like(k, at->addend)) ||
+	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type || is_window(y) || is_window(like(k, at->addend)) ||
 	    is_window(like(k, at->mask)))
 		return 0;
 	chain.scale = at->gamma != 0;

@@ -14,6 +14,7 @@
 #include "graph/pass.h"
 #include "model/model.h"
 #include "op/copies.h"
+#include "op/moments.h"
 #include "op/precision.h"
 #include "op/emit.h"
 #include "op/random.h"
@@ -363,6 +364,7 @@ static const struct pass passes[] = {
 	{ "fuse", "nodes that the device has one kernel for", pass_fuse, STAGE_BUILT },
 	{ "statistics", "batch normalisation by the batches of several ranks", pass_statistics, STAGE_BUILT },
 	{ "parts", "batch statistics of joined channels, once for each part", pass_parts, STAGE_BUILT },
+	{ "moments", "convolutions that give the statistics of what they make", pass_moments, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights in place of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },

@@ -64,8 +64,9 @@ static void check(const struct cudnn *c, const struct cudnn_conv *v, const struc
 	static const char *const kind[] = { "forward", "data", "weights" };
 	struct cudnn_plan *plan = NULL;
 	char what[160];
-	snprintf(what, sizeof what, "%s%s%s %s%s%s, %d axes, %lld to %lld channels, kernel %lld", kind[v->kind],
-	         v->bias ? "+bias" : "", v->relu ? "+relu" : "", dtype_name(v->type), v->tf32 ? " tf32" : "",
+	snprintf(what, sizeof what, "%s%s%s%s%s%s%s %s%s%s, %d axes, %lld to %lld channels, kernel %lld", kind[v->kind],
+	         v->scale ? "+scale" : "", v->bias ? "+bias" : "", v->addend ? "+add" : "", v->relu ? "+relu" : "",
+	         v->mask ? "+mask" : "", v->statistics ? "+statistics" : "", dtype_name(v->type), v->tf32 ? " tf32" : "",
 	         v->deterministic ? " deterministic" : "", p->ns, (long long)p->ci, (long long)p->co, (long long)p->kernel);
 	int rc = cudnn_conv_new(&plan, c, NULL, v);
 	if (rc == 0) {
@@ -83,6 +84,36 @@ static void check(const struct cudnn *c, const struct cudnn_conv *v, const struc
 	cudnn_plan_free(plan);
 }
 
+/* What may follow a convolution, as op/conv_fused.c and op/conv_statistics.c have it. What cuDNN would compile for it is made only
+ * where there is a driver; that the description is accepted shows everywhere. */
+static void check_chains(const struct cudnn *c, const struct cudnn_conv *plain, const struct problem *p)
+{
+	static const struct {
+		enum conv_kind kind;
+		bool scale, bias, addend, relu, mask, statistics;
+	} chains[] = {
+		{ CONV_FORWARD, .bias = true }, { CONV_FORWARD, .relu = true }, { CONV_FORWARD, .bias = true, .relu = true },
+		{ CONV_FORWARD, .addend = true }, { CONV_FORWARD, .bias = true, .addend = true, .relu = true },
+		{ CONV_FORWARD, .scale = true, .bias = true }, { CONV_FORWARD, .scale = true, .bias = true, .relu = true },
+		{ CONV_FORWARD, .scale = true, .bias = true, .addend = true, .relu = true },
+		{ CONV_FORWARD, .statistics = true }, { CONV_BACKWARD_DATA, .addend = true }, { CONV_BACKWARD_DATA, .mask = true },
+		{ CONV_BACKWARD_DATA, .addend = true, .mask = true },
+	};
+	for (size_t i = 0; i < sizeof chains / sizeof *chains; i++)
+		for (int leaky = 0; leaky <= (chains[i].relu || chains[i].mask); leaky++) {
+			struct cudnn_conv v = *plain;
+			v.kind = chains[i].kind;
+			v.scale = chains[i].scale;
+			v.bias = chains[i].bias;
+			v.addend = chains[i].addend;
+			v.relu = chains[i].relu;
+			v.mask = chains[i].mask;
+			v.statistics = chains[i].statistics;
+			v.slope = leaky ? 0.25f : 0;
+			check(c, &v, p, driver && p->groups == 1 && v.type != DTYPE_F32 && v.kind == CONV_FORWARD && !leaky);
+		}
+}
+
 static void check_problem(const struct cudnn *c, const struct problem *p)
 {
 	static const enum dtype types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
@@ -92,19 +123,10 @@ static void check_problem(const struct cudnn *c, const struct problem *p)
 		for (int tf32 = 0; tf32 < (i ? 1 : 2); tf32++) {
 			v.type = types[i];
 			v.tf32 = tf32;
-			v.bias = v.relu = false;
 			for (v.kind = CONV_FORWARD; v.kind <= CONV_BACKWARD_WEIGHTS; v.kind++)
 				check(c, &v, p, true);
-			if (v.type == DTYPE_F32 && !tf32)
-				continue;
-			v.kind = CONV_FORWARD;
-			v.bias = true;
-			check(c, &v, p, driver && p->groups == 1 && i);
-			v.relu = true;
-			check(c, &v, p, driver && p->groups == 1 && i);
-			v.slope = 0.25f;
-			check(c, &v, p, false);
-			v.slope = 0;
+			if (v.type != DTYPE_F32 || tf32)
+				check_chains(c, &v, p);
 		}
 }
 

@@ -58,11 +58,13 @@ static bool supported(const fake *graph)
 		return false;
 	for (int i = 0; i < nop; i++) {
 		fake *y = t[tensors_of(op[i], t) - 1];
-		if (whole(y, CUDNN_ATTR_TENSOR_DATA_TYPE) != (is_virtual(y) ? (int)CUDNN_DATA_FLOAT : type))
+		if (op[i]->type != STATISTICS && whole(y, CUDNN_ATTR_TENSOR_DATA_TYPE) != (is_virtual(y) ? (int)CUDNN_DATA_FLOAT : type))
 			return false;
 	}
 	const fake *x = named(op[0], roles_of(op[0]->type)->x), *w = named(op[0], roles_of(op[0]->type)->w);
 	const bool grouped = ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] != ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
+	if (op[nop - 1]->type == STATISTICS && (nop != 2 || op[0]->type != FORWARD))
+		return false;
 	if (nop > 1 && op[0]->type == DATA && type != CUDNN_DATA_FLOAT && ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] % 8)
 		return false;
 	return nop == 1 || (op[0]->type != FILTER && !grouped);

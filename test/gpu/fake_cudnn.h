@@ -43,6 +43,7 @@ typedef struct cudnnBackendDescriptor_fake fake;
 #define FORWARD CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
 #define DATA CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
 #define FILTER CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR
+#define STATISTICS CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR
 #define POINTWISE CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR
 
 /* The names of a convolution's attributes, or NULL of another operation. */
@@ -69,9 +70,10 @@ cudnnStatus_t check_descriptor(const fake *d);
 
 bool is_virtual(const fake *t);
 int axes_of(const fake *t);
-/* The tensors of an operation, its result last. */
+/* The tensors of an operation, its results last. */
 #define MAXOPERANDS 4
 int tensors_of(const fake *op, fake **out);
+int results_of(const fake *op);
 fake *const *operations(const fake *graph, int *n);
 /* All tensors of a graph, each once. */
 int graph_tensors(const fake *graph, fake **out);

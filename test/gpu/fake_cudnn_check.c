@@ -61,6 +61,11 @@ static const struct rule rules[] = {
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, DESC, 1, 1, false },
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC, DESC, 1, 1, false },
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, DESC, 1, 1, false },
+	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_TYPE_GENSTATS_MODE, 1, 1, true },
+	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, 1, true },
+	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_XDESC, DESC, 1, 1, true },
+	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, DESC, 1, 1, true },
+	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, DESC, 1, 1, true },
 	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS, DESC, 1, MAXOPS, true },
 	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, 1, true },
 	{ CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, DESC, 1, 1, true },
@@ -226,7 +231,25 @@ static cudnnStatus_t check_pointwise(const fake *d)
 	return CUDNN_STATUS_SUCCESS;
 }
 
-/* The tensors of an operation, its result last. */
+static cudnnStatus_t check_statistics(const fake *d)
+{
+	fake *t[MAXOPERANDS];
+	const int n = tensors_of(d, t);
+	for (int k = 1; k < n; k++)
+		for (int i = 0; i < axes_of(t[0]); i++)
+			if (t[k]->type != TENSOR || axes_of(t[k]) != axes_of(t[0]) || is_virtual(t[k]) ||
+			    whole(t[k], CUDNN_ATTR_TENSOR_DATA_TYPE) != CUDNN_DATA_FLOAT ||
+			    ints(t[k], CUDNN_ATTR_TENSOR_DIMENSIONS)[i] != (i == 1 ? ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[1] : 1))
+				return refuse("sums that are no float32 vectors of the channels");
+	return CUDNN_STATUS_SUCCESS;
+}
+
+int results_of(const fake *op)
+{
+	return op->type == STATISTICS ? 2 : 1;
+}
+
+/* The tensors of an operation, its results last. */
 int tensors_of(const fake *op, fake **out)
 {
 	const struct roles *r = roles_of(op->type);
@@ -235,6 +258,12 @@ int tensors_of(const fake *op, fake **out)
 		out[n++] = named(op, op->type == FORWARD ? r->x : r->y);
 		out[n++] = named(op, op->type == FILTER ? r->x : r->w);
 		out[n++] = named(op, op->type == FORWARD ? r->y : op->type == DATA ? r->x : r->w);
+		return n;
+	}
+	if (op->type == STATISTICS) {
+		out[n++] = named(op, CUDNN_ATTR_OPERATION_GENSTATS_XDESC);
+		out[n++] = named(op, CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC);
+		out[n++] = named(op, CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC);
 		return n;
 	}
 	if (named(op, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC)) {
@@ -273,7 +302,7 @@ int graph_tensors(const fake *graph, fake **out)
 	return n;
 }
 
-/* Ids are of one tensor each; what is virtual is made before it is read, and read. */
+/* Ids are of one tensor each; what is virtual is made before it is read, and read; what is not is made or read, but for statistics. */
 static cudnnStatus_t check_graph(const fake *graph)
 {
 	fake *all[MAXTENSORS], *t[MAXOPERANDS];
@@ -289,9 +318,12 @@ static cudnnStatus_t check_graph(const fake *graph)
 				return refuse("two tensors of id %lld", (long long)*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID));
 		for (int k = 0; k < nop; k++) {
 			const int m = tensors_of(op[k], t);
-			for (int j = 0; j < m - 1; j++)
-				read += t[j] == all[i] && (made || !is_virtual(all[i]));
-			made += t[m - 1] == all[i];
+			const int from = m - results_of(op[k]);
+			for (int j = 0; j < m; j++)
+				if (j < from)
+					read += t[j] == all[i] && (made || !is_virtual(all[i])) && op[k]->type != STATISTICS;
+				else
+					made += t[j] == all[i];
 		}
 		if (made > 1 || (is_virtual(all[i]) && (!made || !read)) || (!is_virtual(all[i]) && made && read))
 			return refuse("tensor %lld is made %d times and read %d times",
@@ -324,6 +356,7 @@ static cudnnStatus_t check_type(const fake *d)
 	case CONV: return check_geometry(d);
 	case FORWARD: case DATA: case FILTER: return check_convolution(d);
 	case POINTWISE: return check_pointwise(d);
+	case STATISTICS: return check_statistics(d);
 	case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: return check_graph(d);
 	case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR: return check_pack(d);
 	default: return CUDNN_STATUS_SUCCESS;

@@ -134,6 +134,22 @@ static void elementwise(const fake *op, int n, fake *const *t, double *const *v)
 	mem_free(py);
 }
 
+/* v: of x, the sums, the sums of squares. */
+static void statistics(fake *const *t, double *const *v)
+{
+	const int64_t c = ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
+	int64_t *px, points = 1;
+	const int64_t n = offsets(t[0], 0, &px);
+	for (int i = 2; i < axes_of(t[0]); i++)
+		points *= ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
+	for (int64_t k = 0; k < n; k++) {
+		const double x = v[0][px[k]];
+		v[1][k / points % c] += x;
+		v[2][k / points % c] += x * x;
+	}
+	mem_free(px);
+}
+
 static struct values *values_of(struct values *all, int n, const fake *t)
 {
 	for (int i = 0; i < n; i++)
@@ -163,7 +179,17 @@ static void run_operation(const fake *op, struct values *v, int n)
 	const int operands = tensors_of(op, t);
 	for (int i = 0; i < operands; i++)
 		of[i] = values_of(v, n, t[i])->v;
-	elementwise(op, operands, t, of);
+	if (op->type == STATISTICS)
+		statistics(t, of);
+	else
+		elementwise(op, operands, t, of);
+}
+
+/* Whoever reads it after that sees what is in memory. */
+static void store(const fake *t, void *to, const struct values *v)
+{
+	dtype_convert(type_of(t), to, DTYPE_F64, v->v, v->n);
+	dtype_convert(DTYPE_F64, v->v, type_of(t), to, v->n);
 }
 
 int execute(void *argument)
@@ -179,16 +205,16 @@ int execute(void *argument)
 		v[i].v = mem_calloc((size_t)v[i].n, sizeof(double));
 		bool made = false;
 		for (int k = 0; k < nop; k++)
-			made |= t[tensors_of(op[k], t) - 1] == all[i];
+			for (int m = tensors_of(op[k], t), j = m - results_of(op[k]); j < m; j++)
+				made |= t[j] == all[i];
 		if (!made)
 			dtype_convert(DTYPE_F64, v[i].v, type_of(all[i]), pointer_of(j, all[i]), v[i].n);
 	}
-	for (int k = 0; k < nop; k++)
-		run_operation(op[k], v, n);
 	for (int k = 0; k < nop; k++) {
-		fake *y = t[tensors_of(op[k], t) - 1];
-		if (!is_virtual(y))
-			dtype_convert(type_of(y), pointer_of(j, y), DTYPE_F64, values_of(v, n, y)->v, span_of(y));
+		run_operation(op[k], v, n);
+		for (int m = tensors_of(op[k], t), q = m - results_of(op[k]); q < m; q++)
+			if (!is_virtual(t[q]))
+				store(t[q], pointer_of(j, t[q]), values_of(v, n, t[q]));
 	}
 	for (int i = 0; i < n; i++)
 		mem_free(v[i].v);

@@ -460,6 +460,7 @@ static const char *const gpu_only[][2] = {
 	{ "conv_add", "the same" },
 	{ "conv_norm", "the same" },
 	{ "conv_norm_relu", "the same" },
+	{ "conv_statistics", "the same" },
 	{ "conv_grad_input_sum", "the same; the CPU has conv_grad_input_add" },
 	{ "conv_grad_input_relu", "the same" },
 	{ NULL, NULL }

@@ -18,6 +18,7 @@
 #include "graph/pass.h"
 #include "op/conv.h"
 #include "op/elementwise.h"
+#include "op/moments.h"
 #include "op/precision.h"
 #include "op/random.h"
 
@@ -206,6 +207,32 @@ static tid build_leaky_conv_and_other(struct net *n)
 	return EMIT(n, "multiply", conv(n, z, "u"), EMIT(n, "tanh", z));
 }
 
+/* Statistics by the convolution. */
+static tid build_conv_batch_norm(struct net *n) { return norm(n, conv(n, n->x, "u")); }
+
+static tid build_conv_batch_norm_leaky(struct net *n)
+{
+	double eps = 0.25;
+	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1);
+
+	return leaky(n, emit(n, "batch_norm", &eps, 3, (tid[]){ conv(n, n->x, "u"), gamma, beta }));
+}
+
+static tid build_conv_batch_norm_residual(struct net *n)
+{
+	return EMIT(n, "relu", EMIT(n, "add", norm(n, conv(n, n->x, "u")), n->r));
+}
+
+/* A second norm, and something else, read what the convolution makes. */
+static tid build_conv_two_norms(struct net *n)
+{
+	tid y = conv(n, n->x, "u");
+
+	return EMIT(n, "add", EMIT(n, "multiply", norm(n, y), norm(n, y)), y);
+}
+
+static tid build_bias_batch_norm(struct net *n) { return norm(n, biased(n, n->x)); }
+
 /* The convolution's output is wanted as it is. */
 static tid build_conv_wanted(struct net *n)
 {
@@ -296,6 +323,13 @@ static const struct {
 	{ build_leaky_conv_and_other, true, "conv_grad_input_relu", "conv_grad_input leaky_relu_grad add", BACKEND_CUDA },
 	{ build_conv_wanted, true, "conv relu", "conv_relu", BACKEND_CUDA },
 	{ build_relu, true, "batch_norm_relu batch_norm_relu_grad", "batch_norm", BACKEND_CUDA },
+	{ build_conv_batch_norm, true, "conv_statistics batch_norm_again batch_norm_grad", "conv batch_norm", BACKEND_CUDA },
+	{ build_conv_batch_norm_leaky, true, "conv_statistics batch_norm_relu_again batch_norm_relu_grad",
+	  "conv batch_norm batch_norm_relu", BACKEND_CUDA },
+	{ build_conv_batch_norm_residual, true, "conv_statistics batch_norm_relu_again batch_norm_add_relu_grad",
+	  "conv batch_norm_relu", BACKEND_CUDA },
+	{ build_conv_two_norms, true, "conv_statistics batch_norm_again batch_norm", "conv", BACKEND_CUDA },
+	{ build_bias_batch_norm, true, "conv batch_norm", "conv_statistics batch_norm_again", BACKEND_CUDA },
 };
 #define NNETS ((int)(sizeof nets / sizeof *nets))
 
@@ -374,7 +408,7 @@ static int fuse_for(struct graph *g, struct pass_env *env)
 {
 	struct pass_env other = { .backend = *(const enum backend *)env->user };
 
-	return pass_fuse(g, &other);
+	return pass_fuse(g, &other) < 0 ? -1 : pass_moments(g, &other);
 }
 
 /* Runs it, with the pass or without: on the CPU, or what is for GPUs by reference kernels; the results one after another. */
@@ -432,7 +466,8 @@ static void test_matches(void **state)
 		struct result r;
 		struct graph *g = build(i, &r);
 		struct pass_env env = { .backend = fused_for(i) };
-		if (pass_run(g, passes, 3, &env) < 0)
+		struct pass moments = { "moments", "", pass_moments, STAGE_BUILT };
+		if (pass_run(g, passes, 3, &env) < 0 || pass_run(g, &moments, 1, &env) < 0)
 			fail_msg("network %d: %s", i, err_get(0)->text);
 		check_ops(g, nets[i].there, true);
 		check_ops(g, nets[i].gone, false);

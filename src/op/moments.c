@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Statistics of batches where they are made: a batch norm reads its input twice, once for its mean and variance and once to
+ * normalise it. The convolution that made the input can give these while it writes; what is left of the norm is the op that makes
+ * its result once more from given statistics. Both nodes stand where the old ones stood. Convolutions with a bias stay (it has no
+ * use before a norm), and so do those with groups, which no engine of cuDNN's takes. */
+#include "op/moments.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "graph/attr.h"
+#include "op/conv_fused.h"
+
+/* What makes the result of a norm from given statistics; NULL: this is none. */
+static const char *again_of(const struct node *n)
+{
+	if (strcmp(n->op->name, "batch_norm") == 0)
+		return "batch_norm_again";
+	return strcmp(n->op->name, "batch_norm_relu") == 0 ? "batch_norm_relu_again" : NULL;
+}
+
+static bool suits(const struct node *conv, const struct node *norm)
+{
+	const struct conv_attr *at = conv->attr;
+	return strcmp(conv->op->name, "conv") == 0 && conv_fused_input(conv, CONV_BIAS_AT) == NONE && at->groups <= 1 &&
+	       conv->phase == norm->phase && norm->nout == 4;
+}
+
+/* Emits a node in the place of `old`; its attributes are the defaults and what `from`, if any, and old say. */
+static int emit_like(struct graph *g, const struct node *old, const char *name, const struct node *from, int nin, const tid *in,
+                     struct node **out)
+{
+	const struct op *op = op_find(name);
+	void *attr = op->attr_size ? arena_alloc(g->arena, op->attr_size) : NULL;
+	struct graph_context saved = graph_enter(g, old);
+	int rc = op->attr_size ? schema_read(g->arena, NULL, op->attrs, name, &old->loc, attr) : 0;
+	if (rc == 0 && attr)
+		attr_carry(op, attr, old->op, old->attr);
+	if (rc == 0 && attr && from)
+		attr_carry(op, attr, from->op, from->attr);
+	if (rc == 0)
+		rc = graph_emit(g, name, attr, nin, in, 0, NULL);
+	graph_leave(g, saved);
+	*out = rc == 0 ? g->node[g->nnode - 1] : NULL;
+	return rc;
+}
+
+/* Output i of a new node becomes a tensor that is there already; what was made for it is nobody's. */
+static void make_old(struct graph *g, struct node *made, int i, tid old)
+{
+	if (old == NONE)
+		return;
+	graph_t(g, made->out[i])->producer = NONE;
+	graph_t(g, old)->producer = made->id;
+	made->out[i] = old;
+}
+
+/* The two new nodes, which make the old ones' tensors; those make none any more. */
+static int rewrite(struct graph *g, struct node *conv, struct node *norm, struct node *made[2])
+{
+	const tid residual = conv_fused_input(norm, 3);
+	TRY(emit_like(g, conv, "conv_statistics", norm, 2, conv->in, &made[0]));
+	make_old(g, made[0], 0, conv->out[0]);
+	for (int i = 1; i < 4; i++)
+		make_old(g, made[0], i, norm->out[i]);
+	const tid *s = made[0]->out, in[] = { s[0], norm->in[1], norm->in[2], s[1], s[2], residual };
+	TRY(emit_like(g, norm, again_of(norm), NULL, residual == NONE ? 5 : 6, in, &made[1]));
+	make_old(g, made[1], 0, norm->out[0]);
+	conv->nout = norm->nout = 0;
+	return 0;
+}
+
+int pass_moments(struct graph *g, struct pass_env *env)
+{
+	const int n = g->nnode;
+	int rc = 0, done = 0;
+	if (env->backend != BACKEND_CUDA)
+		return 0;
+	struct node **order = mem_alloc(sizeof *order * ((size_t)n + 1));
+	memcpy(order, g->node, sizeof *order * (size_t)n);
+	for (int i = 0; i < n && rc == 0; i++) {
+		struct node *norm = order[i], *made[2];
+		const nid by = again_of(norm) ? graph_t(g, norm->in[0])->producer : NONE;
+		if (by == NONE || by >= n || order[by] != g->node[by] || !suits(order[by], norm))
+			continue;
+		rc = rewrite(g, order[by], norm, made);
+		order[by] = made[0];
+		order[i] = made[1];
+		done++;
+	}
+	if (rc == 0 && done)
+		graph_reorder(g, order, n);
+	mem_free(order);
+	return rc;
+}
