@@ -140,6 +140,11 @@ static cublasStatus_t choose(struct cublas_plan *p, size_t ws_limit)
 int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit)
 {
 	void *handle;
+	if (d->imagined) {         /* whose heuristics ask the driver */
+		*out = mem_calloc(1, sizeof **out);
+		(*out)->ws_bytes = ws_limit;
+		return 0;
+	}
 	TRY(cuda_cublas(d, &handle));
 	struct cublas_plan *p = mem_calloc(1, sizeof *p);
 	p->handle = handle;

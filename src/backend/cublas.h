@@ -20,6 +20,7 @@ struct cublas_matmul {
 	bool bias, tf32;
 };
 /* E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. */
+/* For a GPU that is only described the kernel is not known, and the workspace is the limit. */
 int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit);
 size_t cublas_plan_workspace(const struct cublas_plan *p);
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws);

@@ -16,6 +16,7 @@
 
 #include "backend/cublas.h"
 #include "backend/cuda_ahead.h"
+#include "backend/cuda_described.h"
 #include "backend/cuda_find.h"
 #include "backend/cudnn.h"
 #include "base/err.h"
@@ -62,6 +63,7 @@ struct cuda {
 	struct cudnn *cudnn;
 	void *cublas;
 	struct cuda_ahead *ahead;
+	struct gpu_model model;      /* of a GPU that is only described; key NULL: it is there */
 };
 
 static struct cuda *cuda_of(const struct device *d)
@@ -177,15 +179,15 @@ static void release(struct device *d, void *p, size_t bytes)
 	cudaFree(p);
 }
 
-/* Taken by libraries after planning: cuDNN and cuBLAS load the code of a kernel when it first runs, the recorded step has memory of
- * its own, and NCCL's connections have buffers. */
+/* Taken by libraries after planning: cuDNN and cuBLAS load the code of a kernel when it first runs, and the recorded step has memory
+ * of its own. */
 #define ASIDE ((int64_t)512 << 20)
 
 static int room(struct device *d, struct device_room *out)
 {
 	size_t left = 0, total = 0;
 	TRY(cuda_check(cudaMemGetInfo(&left, &total), "asking for the GPU's memory"));
-	*out = (struct device_room){ (int64_t)left, (int64_t)total, d->nccl ? 2 * ASIDE : ASIDE };
+	*out = (struct device_room){ (int64_t)left, (int64_t)total, ASIDE };
 	return 0;
 }
 
@@ -289,14 +291,14 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 	}
 	*out = b->memory + b->used;
 	b->used += need;
-	return put(k->dev, *out, host, bytes);
+	return device_put(k->dev, *out, host, bytes);
 }
 
 int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record)
 {
 	struct cuda *c = cuda_of(k->dev);
 	struct watched *w = mem_calloc(1, sizeof *w);
-	w->record = alloc_host(k->dev, bytes);
+	w->record = k->dev->driver->alloc_host(k->dev, bytes);
 	if (!w->record) {
 		mem_free(w);
 		return ERR(E_NOMEM, &k->n->loc, "no host memory that the GPU can write to");
@@ -318,7 +320,7 @@ void cuda_unwatch(const struct kplan *k)
 		if (w->k != k)
 			continue;
 		*at = w->next;
-		free_host(k->dev, w->record, w->bytes);
+		k->dev->driver->free_host(k->dev, w->record, w->bytes);
 		mem_free(w);
 		return;
 	}
@@ -388,11 +390,25 @@ static const struct device_driver driver = {
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 
+/* cuDNN plans for a GPU from its description; without the library, or with an old one, engines are not known. */
+static void open_imagined(struct cuda *c, const char *name)
+{
+	char json[1200];
+	int mark = err_count();
+	gpu_model_json(&c->model, json, sizeof json);
+	if (cudnn_open_described(&c->cudnn, json, name) < 0)
+		cudnn_open_absent(&c->cudnn);
+	cudnn_leave_unknown(c->cudnn);
+	err_truncate(mark);
+}
+
 int cuda_cudnn(struct device *d, struct cudnn **out)
 {
 	struct cuda *c = cuda_of(d);
 	char name[80];
 	snprintf(name, sizeof name, "%.60s sm_%d", c->properties.name, cuda_arch(d));
+	if (!c->cudnn && c->model.key)
+		open_imagined(c, name);
 	if (!c->cudnn)
 		TRY(cudnn_open(&c->cudnn, c->stream, name));
 	*out = c->cudnn;
@@ -414,6 +430,79 @@ static void describe(struct device *d)
 	snprintf(d->description, sizeof d->description, "%.100s, %.0f GiB, compute capability %d.%d", p->name,
 	         (double)p->totalGlobalMem / (1 << 30), p->major, p->minor);
 }
+
+/* --- a GPU that is not there --- */
+
+static void *imagined_alloc(struct device *d, size_t bytes)
+{
+	(void)d;
+	return mem_map(bytes ? bytes : 1);
+}
+
+static void imagined_free(struct device *d, void *p, size_t bytes)
+{
+	(void)d;
+	mem_unmap(p, bytes ? bytes : 1);
+}
+
+static int imagined_put(struct device *d, void *to, const void *host, size_t bytes)
+{
+	(void)d;
+	memcpy(to, host, bytes);
+	return 0;
+}
+
+static int imagined_finish(struct device *d)
+{
+	(void)d;
+	return 0;
+}
+
+static int imagined_room(struct device *d, struct device_room *out)
+{
+	const struct gpu_model *m = &cuda_of(d)->model;
+	*out = (struct device_room){ m->bytes, m->bytes, ASIDE };
+	return 0;
+}
+
+static double imagined_peak(struct device *d, enum dtype type)
+{
+	return gpu_model_peak(&cuda_of(d)->model, type, d->tf32);
+}
+
+static double imagined_bandwidth(struct device *d)
+{
+	return cuda_of(d)->model.bandwidth;
+}
+
+/* Tables that plans keep are in the host's memory; nothing runs. */
+static const struct device_driver imagined = {
+	.alloc = imagined_alloc, .free = imagined_free, .alloc_host = imagined_alloc, .free_host = imagined_free,
+	.room = imagined_room, .put_later = imagined_put, .put = imagined_put, .get = imagined_put, .finish = imagined_finish,
+	.close = close_device, .measure_peak = imagined_peak, .measure_bandwidth = imagined_bandwidth,
+};
+
+int cuda_describe(struct device *d, const char *gpu)
+{
+	struct cuda *c = mem_calloc(1, sizeof *c);
+	int rc = gpu_model_parse(&c->model, gpu);
+	if (rc < 0) {
+		mem_free(c);
+		return rc;
+	}
+	c->properties.major = c->model.arch / 10;
+	c->properties.minor = c->model.arch % 10;
+	c->properties.multiProcessorCount = c->model.multiprocessors;
+	c->properties.totalGlobalMem = (size_t)c->model.bytes;
+	snprintf(c->properties.name, sizeof c->properties.name, "%s", c->model.name);
+	d->state = c;
+	d->driver = &imagined;
+	d->imagined = true;
+	describe(d);
+	return 0;
+}
+
+/* --- a GPU that is there --- */
 
 static int start(struct cuda *c)
 {

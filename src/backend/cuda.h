@@ -14,6 +14,10 @@
  * process sees it is the one with the rank's number on its host, counted round: who sees one alone takes that. */
 int cuda_open(struct device *d, int local_rank);
 
+/* A GPU that is only described, by a name or its memory (backend/cuda_described.h): plans can be made for it, as far as that goes
+ * without a driver. What is not known then is 0 and named so: by a '?' at the end of kplan.impl. */
+int cuda_describe(struct device *d, const char *gpu);
+
 /* The stream kernels run on (a cudaStream_t). */
 void *cuda_stream(const struct device *d);
 int cuda_multiprocessors(const struct device *d);

@@ -38,9 +38,20 @@ int cudnn_open_described(struct cudnn **out, const char *json, const char *name)
 	}
 	struct cudnn *c = *out = mem_calloc(1, sizeof *c);
 	c->device = d;
+	c->memo = wisdom_new();
 	c->version = cudnn_version();
 	snprintf(c->name, sizeof c->name, "%s", name);
 	return 0;
+}
+
+void cudnn_open_absent(struct cudnn **out)
+{
+	*out = mem_calloc(1, sizeof **out);
+}
+
+void cudnn_leave_unknown(struct cudnn *c)
+{
+	c->leave_unknown = true;
 }
 
 void cudnn_close(struct cudnn *c)
@@ -48,6 +59,7 @@ void cudnn_close(struct cudnn *c)
 	if (!c)
 		return;
 	cudnn_stop(c->handle);
+	wisdom_free(c->memo);
 	if (c->device) {
 		struct cudnn_set s = { .made = { c->device }, .n = 1 };
 		cudnn_release(&s);
@@ -287,6 +299,21 @@ static bool choose(struct cudnn_plan *p, struct wisdom *w, desc graph, struct cu
 	return found;
 }
 
+/* Plans for a GPU that is not there are looked at and not run, so the same problem is asked once: heuristics take their time. */
+static bool recall(struct cudnn_plan *p, struct wisdom *w, desc graph, struct cudnn_demand *want)
+{
+	const char *key = want->best_only ? "recommended" : "any", *known = wisdom_find(p->c->memo, want->problem, key, "described");
+	char answer[64] = "none";
+	if (known)
+		return sscanf(known, "%zu %31s", &p->engine.ws_bytes, p->name) == 2;
+	bool found = choose(p, w, graph, want);
+	if (found)
+		snprintf(answer, sizeof answer, "%zu cudnn:%s", p->engine.ws_bytes, strchr(p->engine.name, ':') + 1);
+	if (p->c->memo)
+		wisdom_add(p->c->memo, want->problem, key, "described", answer, 0);
+	return found;
+}
+
 static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn_conv *v)
 {
 	struct buf problem = BUF_INIT;
@@ -294,22 +321,34 @@ static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn
 	TRY(cudnn_check(p->parts.status, "no description of this convolution"));
 	name_problem(&problem, v);
 	struct cudnn_demand want = { v->deterministic, v->type == DTYPE_F32 && !v->tf32, v->best_only, problem.data, NULL, NULL };
-	bool found = choose(p, wisdom, graph, &want);
+	bool found = recall(p, wisdom, graph, &want);
 	buf_release(&problem);
 	if (!found)
 		return ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s", p->c->version,
 		           v->deterministic ? " that gives the same bits each time" : "",
 		           want.exact ? " in full float32" : "");
-	snprintf(p->name, sizeof p->name, "cudnn:%s", strchr(p->engine.name, ':') + 1);
+	if (p->engine.plan)
+		snprintf(p->name, sizeof p->name, "cudnn:%s", strchr(p->engine.name, ':') + 1);
 	return 0;
+}
+
+static bool is_chain(const struct cudnn_conv *v)
+{
+	return v->scale || v->bias || v->addend || v->relu || v->mask;
 }
 
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom, const struct cudnn_conv *v)
 {
 	struct cudnn_plan *p = mem_calloc(1, sizeof *p);
+	const int mark = err_count();
 	p->c = c;
 	list_arguments(p, v);
-	int rc = build(p, wisdom, v);
+	int rc = c->version ? build(p, wisdom, v) : ERR(E_UNSUPPORTED, NULL, "cuDNN is not there to plan a convolution");
+	if (rc == E_UNSUPPORTED && c->leave_unknown && !is_chain(v)) {
+		err_truncate(mark);
+		snprintf(p->name, sizeof p->name, "cudnn:?");
+		rc = 0;
+	}
 	if (rc < 0)
 		cudnn_plan_free(p);
 	else

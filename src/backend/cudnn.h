@@ -20,6 +20,11 @@ struct cudnn_plan;
 int cudnn_open(struct cudnn **out, void *stream, const char *name);
 /* For a GPU that is not there: its properties as cuDNN writes them in JSON (9.8 and later). Plans can be made, not run. */
 int cudnn_open_described(struct cudnn **out, const char *json, const char *name);
+/* Where there is no such library: no engine is known. */
+void cudnn_open_absent(struct cudnn **out);
+/* From now on a single convolution for which no engine can be found without a driver is a plan all the same, "cudnn:?", whose
+ * workspace is not known (0). */
+void cudnn_leave_unknown(struct cudnn *c);
 void cudnn_close(struct cudnn *c);                       /* NULL is fine */
 
 /* A convolution. x, w, y: strided layouts (no blocks) of the input, the weights and the output, or of the gradients of their

@@ -16,7 +16,9 @@ struct cudnn {
 	cudnnBackendDescriptor_t device;         /* its properties; NULL if there is a handle */
 	void *stream;
 	char name[80];               /* the GPU, for wisdom: "NVIDIA H200 sm_90" */
-	size_t version;
+	size_t version;              /* 0: the library is not there */
+	bool leave_unknown;          /* see cudnn_leave_unknown */
+	struct wisdom *memo;         /* described: what was answered before, as engines "BYTES NAME" or "none" */
 };
 
 typedef cudnnBackendDescriptor_t desc;

@@ -121,16 +121,22 @@ static const struct {
 	{ "reference", BACKEND_REFERENCE, open_reference },
 };
 
+static struct device *new_device(enum backend backend, const char *name)
+{
+	struct device *d = mem_calloc(1, sizeof *d);
+	d->backend = backend;
+	d->name = name;
+	d->threads = thread_count();
+	d->deterministic = true;
+	return d;
+}
+
 int device_open_rank(struct device **out, const char *name, int local_rank)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		if (strcmp(kinds[i].name, name) != 0)
 			continue;
-		struct device *d = mem_calloc(1, sizeof *d);
-		d->backend = kinds[i].backend;
-		d->name = kinds[i].name;
-		d->threads = thread_count();
-		d->deterministic = true;
+		struct device *d = new_device(kinds[i].backend, kinds[i].name);
 		int rc = kinds[i].open(d, local_rank);
 		if (rc < 0) {
 			mem_free(d);
@@ -140,6 +146,22 @@ int device_open_rank(struct device **out, const char *name, int local_rank)
 		return 0;
 	}
 	return ERR(E_USAGE, NULL, "unknown device '%s'; expected auto, cpu, cuda or reference", name);
+}
+
+int device_open_described(struct device **out, const char *gpu)
+{
+#ifdef HAVE_CUDA
+	struct device *d = new_device(BACKEND_CUDA, "cuda");
+	int rc = cuda_describe(d, gpu);
+	if (rc < 0)
+		mem_free(d);
+	else
+		*out = d;
+	return rc;
+#else
+	(void)out;
+	return ERR(E_UNAVAILABLE, NULL, "'--gpu=%s': this dlx was built without CUDA, whose kernels it would have to plan", gpu);
+#endif
 }
 
 int device_open(struct device **out, const char *name)

@@ -16,7 +16,7 @@ struct wisdom;
 /* Memory of a device's own, in bytes. */
 struct device_room {
 	int64_t free, total;                     /* now, for all processes; altogether */
-	int64_t aside;                           /* of what is free: for what libraries take later */
+	int64_t aside;                           /* of what is free: for what libraries take later; twice with NCCL, for its buffers */
 };
 
 /* What a device with a memory of its own can do. Calls are in order with what kernels were given to do before; failures carry the
@@ -68,6 +68,7 @@ struct device {
 	size_t spare_bytes;
 	bool each;                   /* nodes are waited for one by one, so that one that fails is known */
 	bool running;                /* steps are made: what spare has no room for is not measured. Whoever makes them sets it */
+	bool imagined;               /* a GPU that is not there: its rates are published ones, and nothing can run */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 	struct wisdom *wisdom;       /* which engines are fastest; NULL: nobody asks. Whoever made it sets it */
@@ -80,6 +81,8 @@ struct device {
 int device_open(struct device **out, const char *name);
 /* The same for a rank that is not alone on its host: which of several GPUs it takes. */
 int device_open_rank(struct device **out, const char *name, int local_rank);
+/* A GPU that is not there, for plans (backend/cuda_described.h). E_USAGE: no such. */
+int device_open_described(struct device **out, const char *gpu);
 void device_close(struct device *d);             /* NULL is fine */
 /* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */
 void *device_alloc(struct device *d, size_t bytes);

@@ -42,7 +42,7 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 {
 	struct run_config *config = NULL;
 	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .hosts = (int)o->hosts,
-		.device = o->device, .wisdom = o->wisdom, .dump = o->dump,
+		.device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	int rc = load_config(o, &config);

@@ -119,6 +119,8 @@ static const struct option_row rows[] = {
 	{ "set", ARG_REQUIRED, "KEY=VALUE", -1, 0, NULL, add_set,
 	  "override one config value: a dotted path and a YAML value; may be repeated" },
 	{ "device", ARG_REQUIRED, "auto|cpu|cuda|reference", -1, TEXT(device), NULL, NULL, "override 'device'" },
+	{ "gpu", ARG_REQUIRED, "NAME[:SIZE]|SIZE", -1, TEXT(gpu), NULL, NULL,
+	  "with --check or --plan: plan for a GPU that is not there: a100-40g, a100, h100, h200, or so much memory" },
 	{ "resume", ARG_OPTIONAL, "auto|ID|PATH", -1, TEXT(resume), "auto", NULL,
 	  "continue from the newest complete checkpoint, or the one named" },
 	{ "evaluate", ARG_NONE, NULL, COMMAND_EVALUATE, 0, NULL, NULL,
@@ -258,6 +260,10 @@ static int check(const struct options *o)
 	if (o->ranks && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
 		return ERR(E_USAGE, NULL, "'--ranks' goes with '--check' or '--plan'; to train on several ranks start as many "
 		           "with mpiexec or srun");
+	if (o->gpu && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
+		return ERR(E_USAGE, NULL, "'--gpu' goes with '--check' or '--plan'; to compute on the GPU that is there give '--device cuda'");
+	if (o->gpu && o->device && strcmp(o->device, "cuda") != 0)
+		return ERR(E_USAGE, NULL, "'--gpu' plans for a GPU, not for '--device %s'", o->device);
 	if (o->compute && o->command != COMMAND_BENCH_OP)
 		return ERR(E_USAGE, NULL, "'--compute' goes with '--bench-op'; a config has 'precision.compute'");
 	if (o->nset && o->command == COMMAND_BENCH_OP)

@@ -27,6 +27,7 @@ struct options {
 	const char *file;                /* of --predict, --export, --dump-step; key of --help-config; op of --bench-op */
 	const char *output;              /* -o */
 	const char *compute;             /* of --bench-op */
+	const char *gpu;                 /* --gpu=NAME */
 	const char *dump;                /* --dump=PASS */
 	const char *wisdom;              /* --wisdom=FILE */
 	const char *trace;               /* --trace=FILE */

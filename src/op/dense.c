@@ -207,7 +207,7 @@ static int cuda_plan(struct kplan *k)
 	}
 	TRY(cublas_matmul_new(&s->plan, k->dev, &m, WORKSPACE_LIMIT));
 	k->ws_bytes = cublas_plan_workspace(s->plan);
-	k->impl = "cublaslt";
+	k->impl = k->dev->imagined ? "cublaslt:?" : "cublaslt";
 	return 0;
 }
 

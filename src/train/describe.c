@@ -127,6 +127,25 @@ static const char *flops_text(double flops, char *buf)
 	return scaled(flops, 1000, names, buf);
 }
 
+/* What was planned without a driver is not what one would say. */
+static void describe_imagined(const struct session *s, const struct plan *p, struct buf *out)
+{
+	int products = 0, convolutions = 0;
+	for (int i = 0; i < p->g->nnode && s->dev->imagined; i++) {
+		const char *impl = exec_impl(p->exec, i);
+		products += impl && strcmp(impl, "cublaslt:?") == 0;
+		convolutions += impl && strcmp(impl, "cudnn:?") == 0;
+	}
+	if (!s->dev->imagined)
+		return;
+	buf_puts(out, "              not there: memory and rates as its maker publishes them; convolutions by cuDNN's heuristics,\n"
+	         "              without what is measured (--wisdom) or compiled at run time\n");
+	if (products)
+		buf_printf(out, "              of %d matrix products the workspace is counted with its limit: it is not known without a driver\n", products);
+	if (convolutions)
+		buf_printf(out, "              of %d convolutions the workspace is not known without cuDNN 9.8 or a driver, and not counted\n", convolutions);
+}
+
 static void describe_model(const struct session *s, const struct plan *p, struct buf *out)
 {
 	char a[SHAPE_TEXT], b[SHAPE_TEXT], n[32], f[32], t[32];
@@ -136,6 +155,7 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	buf_printf(out, "device        %s\n", s->dev->description);
 	if (s->dev->why)
 		buf_printf(out, "              %s\n", s->dev->why);
+	describe_imagined(s, p, out);
 	buf_printf(out, "model         %s: %s parameters in %d tensors", s->config->model.v->name,
 	           count_text(trained, n), tensors);
 	if (trained < elements)
@@ -194,17 +214,17 @@ static void describe_room(const struct session *s, struct buf *out)
 	room_look(s, &r);
 	if (r.total == 0)
 		return;
-	buf_printf(out, "GPU memory    %s for the whole run, of %s that can be had", bytes_text((double)room_run(s), a),
-	           bytes_text((double)r.have, b));
-	buf_printf(out, ": %s of %s are free, of which %s are left to the libraries\n", bytes_text((double)(r.have + r.aside), a),
-	           bytes_text((double)r.total, b), bytes_text((double)r.aside, c));
+	buf_printf(out, "GPU memory    %s for the whole run, %s %s that can be had:\n", bytes_text((double)room_run(s), a),
+	           room_run(s) > r.have ? "MORE THAN the" : "of", bytes_text((double)r.have, b));
+	buf_printf(out, "              of %s %s are free, and of that %s are left to libraries\n", bytes_text((double)r.total, a),
+	           bytes_text((double)(r.have + r.aside), b), bytes_text((double)r.aside, c));
 	buf_printf(out, "host memory   %s for batches and copies of the state\n", bytes_text((double)room_host(s), a));
 }
 
 /* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
 static void describe_prediction(const struct session *s, const struct plan *p, struct buf *out)
 {
-	double peak = device_measure_peak(s->dev, DTYPE_F32), rate = device_measure_bandwidth(s->dev);
+	double peak = device_measure_peak(s->dev, s->dev->driver ? s->dev->compute : DTYPE_F32), rate = device_measure_bandwidth(s->dev);
 	double counted = 0, rest = 0;
 	if (peak <= 0 || rate <= 0)
 		return;
@@ -217,8 +237,8 @@ static void describe_prediction(const struct session *s, const struct plan *p, s
 			rest += t;
 	}
 	buf_printf(out, "predicted     %.3g s a step at best: convolutions and dense layers %.3g, the rest %.3g\n"
-	           "              (measured just now: %.3g GFLOP/s, %.3g GB/s)\n", counted + rest, counted, rest,
-	           peak / 1e9, rate / 1e9);
+	           "              (%s: %.3g GFLOP/s, %.3g GB/s)\n", counted + rest, counted, rest,
+	           s->dev->imagined ? "published" : "measured just now", peak / 1e9, rate / 1e9);
 }
 
 static void describe_largest_batch(const struct session *s, struct buf *out)
@@ -234,7 +254,7 @@ static void describe_largest_batch(const struct session *s, struct buf *out)
 	buf_printf(out, "largest batch %" PRId64, b.plain);
 	if (b.again > b.plain)
 		buf_printf(out, ", or %" PRId64 " with activations computed again,", b.again);
-	buf_printf(out, strcmp(b.by, "limit") ? " in the %.3g GiB that the %s offers now\n" : " in the %.3g GiB of the %s\n",
+	buf_printf(out, s->dev->imagined || !strcmp(b.by, "limit") ? " in the %.3g GiB of the %s\n" : " in the %.3g GiB that the %s offers now\n",
 	           (double)b.have / (1 << 30), b.by);
 }
 

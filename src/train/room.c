@@ -25,7 +25,9 @@ static int64_t host_share_of(const struct session *s, const char **by)
 static int64_t given_aside(const struct session *s, const struct device_room *d)
 {
 	int64_t asked = s->config->train.memory.aside;
-	return asked == INT64_MIN ? d->aside : asked;
+	if (asked != INT64_MIN)
+		return asked;
+	return d->aside * (s->dev->nccl || s->ranks.ranks > 1 ? 2 : 1);
 }
 
 void room_look(const struct session *s, struct room *r)
@@ -180,6 +182,8 @@ void room_json(const struct session *s, struct buf *out)
 	if (!s->dev->driver)
 		return;
 	room_look(s, &r);
+	if (s->dev->imagined)
+		buf_puts(out, ", \"gpu\": \"described\"");
 	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"aside\": %" PRId64 ", \"host\": %" PRId64, room_run(s),
 	           r.have, r.aside, room_host(s));
 }

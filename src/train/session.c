@@ -353,7 +353,8 @@ int session_bind(struct session *s)
 static int open_device(struct session *s, const struct session_options *o)
 {
 	const struct run_config *c = s->config;
-	TRY(device_open_rank(&s->dev, o->device ? o->device : device_names[c->device], s->comm ? s->comm->local_rank : 0));
+	TRY(o->gpu ? device_open_described(&s->dev, o->gpu) :
+	    device_open_rank(&s->dev, o->device ? o->device : device_names[c->device], s->comm ? s->comm->local_rank : 0));
 	s->dev->comm = reduction_wanted(s->comm) ? s->comm : NULL;
 	s->dev->direct = !c->precision.winograd;
 	s->dev->tf32 = c->precision.tf32;

@@ -47,6 +47,7 @@ struct session_options {
 	struct comm *comm;         /* the ranks of the run; NULL: alone */
 	unsigned need;
 	const char *device;        /* overrides the config's, or NULL */
+	const char *gpu;           /* with nothing to run: plan for this GPU, which need not be there; or NULL */
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
 	const char *dump;
 	bool dump_dot;

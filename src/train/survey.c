@@ -12,9 +12,15 @@
 #include "train/room.h"
 
 #define PLANS 5                  /* looked at in search of one number */
+#define PLANS_IMAGINED 2         /* for a GPU that is not there, where cuDNN's heuristics take seconds a plan */
 #define MOST  (1 << 24)          /* what the config takes */
 
 /* --- the largest batch --- */
+
+static int plans(const struct session *s)
+{
+	return s->dev->imagined ? PLANS_IMAGINED : PLANS;
+}
 
 /* What plans of other batches need: a part that does not depend on the batch, and one for each sample. */
 struct need {
@@ -52,7 +58,7 @@ static int try_batch(const struct session *s, int64_t batch, int64_t limit, doub
 static int search_plain(const struct session *s, struct need need, double have, int64_t *out)
 {
 	int64_t low = 0, high = MOST + 1;
-	for (int i = 0; i < PLANS && high - low > 1; i++) {
+	for (int i = 0; i < plans(s) && high - low > 1; i++) {
 		double total, guess = (have - need.fixed) / need.each;
 		int64_t batch = guess <= (double)low ? low + 1 : guess >= (double)high ? high - 1 : (int64_t)guess;
 		if (batch == low)
@@ -73,7 +79,7 @@ static int search_again(const struct session *s, struct need need, double have, 
 {
 	double guess = (have - need.fixed) / need.each;
 	*out = plain;
-	for (int i = 0; i < PLANS && guess >= (double)plain + 1; i++, guess -= guess > 32 ? guess / 32 : 1) {
+	for (int i = 0; i < plans(s) && guess >= (double)plain + 1; i++, guess -= guess > 32 ? guess / 32 : 1) {
 		double total;
 		int mark = err_count(), rc = try_batch(s, guess < MOST ? (int64_t)guess : MOST, (int64_t)have, &total);
 		if (rc == 0) {

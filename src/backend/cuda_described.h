@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A GPU that is not there, to plan for: its memory and its rates as its maker publishes them. No driver is asked, and nothing
+ * can run. */
+#ifndef DLX_BACKEND_CUDA_DESCRIBED_H
+#define DLX_BACKEND_CUDA_DESCRIBED_H
+
+#include <stdint.h>
+
+#include "base/types.h"
+
+struct gpu_model {
+	const char *key;             /* "h200" */
+	const char *name;            /* "NVIDIA H200" */
+	int arch;                    /* 90 */
+	int multiprocessors;
+	int64_t bytes;
+	/* Published: flop/s without sparsity, bytes/s. */
+	double f32, tf32, half, bandwidth;
+	/* Of the description that cuDNN's heuristics take. */
+	int clock, memory_clock;     /* kHz */
+	int l2, shared;              /* bytes; shared: of a block at most */
+};
+
+/* text: "h200", "h200:100GiB", or a size alone, which is an h200 with so much memory. E_USAGE lists the names. */
+int gpu_model_parse(struct gpu_model *out, const char *text);
+/* The names that are known, "a100, ...". */
+const char *gpu_model_names(void);
+/* Its properties in cuDNN's JSON. */
+void gpu_model_json(const struct gpu_model *m, char *out, int n);
+/* Products in this type; tf32: float32 may be rounded. */
+double gpu_model_peak(const struct gpu_model *m, enum dtype t, bool tf32);
+
+#endif
