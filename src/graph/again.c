@@ -17,10 +17,11 @@
 #define MANY_COPIES 4            /* of each node, on average */
 #define FLOPS_A_BYTE 10.0        /* what a processor computes while it moves a byte */
 
+/* What a node is to read instead: once all copies are made, which are of nodes as they were. */
 struct change {
 	struct node *n;
 	int in;
-	tid old;
+	tid old, to;
 };
 
 struct again_own {
@@ -346,14 +347,13 @@ static bool make(struct again *a, tid b, nid at)
 	return true;
 }
 
-static void change_input(struct again_own *o, struct node *n, int k, tid to)
+static void note_change(struct again_own *o, struct node *n, int k, tid to)
 {
 	if (o->nchange == o->change_cap) {
 		o->change_cap = o->change_cap ? o->change_cap * 2 : 256;
 		o->change = mem_realloc(o->change, (size_t)o->change_cap * sizeof *o->change);
 	}
-	o->change[o->nchange++] = (struct change){ n, k, n->in[k] };
-	n->in[k] = to;
+	o->change[o->nchange++] = (struct change){ n, k, n->in[k], to };
 }
 
 static bool walk(struct again *a)
@@ -363,7 +363,7 @@ static bool walk(struct again *a)
 	for (int i = 0; i < a->nnode; i++) {
 		struct node *n = o->before[i];
 		for (int k = 0; k < n->nin; k++) {
-			tid t = n->in[k], b = t == NONE || t >= a->ntensor ? NONE : a->root[t];
+			tid t = n->in[k], b = t == NONE ? NONE : a->root[t];
 			if (b == NONE || !is_dropped(a, b, i))
 				continue;
 			if (o->copied[b] == NONE && !make(a, b, i))
@@ -372,10 +372,12 @@ static bool walk(struct again *a)
 				o->failed = b;
 				return false;
 			}
-			change_input(o, n, k, o->copy[t]);
+			note_change(o, n, k, o->copy[t]);
 		}
 		put(a, n, i, o->ws_given ? o->ws_given[i] : 0);
 	}
+	for (int i = 0; i < o->nchange; i++)
+		o->change[i].n->in[o->change[i].in] = o->change[i].to;
 	return true;
 }
 

@@ -4,6 +4,7 @@
  * memory planner sees it, trying leaves no trace, and what must not run twice does not. */
 #include "toy_passes.h"
 
+#include "graph/again.h"
 #include "graph/recompute.h"
 #include "toy_eval.h"
 
@@ -168,11 +169,52 @@ static void test_kept(void **state)
 	graph_free(g);
 }
 
+static double result(struct graph *g, tid t)
+{
+	struct values v;
+	double r;
+
+	values_init(&v, g);
+	values_run(&v);
+	r = v.v[t][0];
+	values_release(&v);
+	return r;
+}
+
+/* A node that reads what was made again is made again itself, as it is where nothing goes back. */
+static void test_twice(void **state)
+{
+	struct graph *g = graph_new();
+	tid x = toy_input(g, "x", "40x32"), w = toy_param(g, "w", "40x32"), a, b, c, d, y;
+	struct again *again;
+	double before;
+
+	a = EMIT(g, "multiply", x, w);
+	b = EMIT(g, "multiply", a, w);
+	c = EMIT(g, "multiply", a, b);
+	d = EMIT(g, "multiply", c, w);
+	y = EMIT(g, "sum", EMIT(g, "multiply", c, d));
+	graph_t(g, y)->output = true;
+	run(g, 1, 4);
+	before = result(g, y);
+	again = again_new(g, NULL);
+	assert_true(again->droppable[a] && again->droppable[c]);
+	again->drop[a] = graph_t(g, b)->producer;
+	again->drop[c] = graph_t(g, d)->producer;
+	assert_int_equal(again_commit(again), NONE);
+	assert_int_equal(again->ncopy, 3);      /* a, and c with what it reads and nobody keeps, b */
+	again_free(again);
+	assert_int_equal(graph_verify(g, STAGE_LAID_OUT), 0);
+	assert_true(result(g, y) == before);
+	graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits), cmocka_unit_test(test_least),
 		cmocka_unit_test(test_no_trace), cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
