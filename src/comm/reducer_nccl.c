@@ -202,7 +202,7 @@ static int open_seats(struct reducer_nccl *r)
 static int obtain(struct reducer_nccl *r)
 {
 	r->block = device_alloc(r->dev, r->block_bytes);
-	r->scratch_bytes = reducer_nccl_ordered_bytes(r);
+	r->scratch_bytes = reducer_nccl_scratch(r->group, r->groups, r->c->size);
 	if (r->scratch_bytes)
 		r->scratch = device_alloc(r->dev, r->scratch_bytes);
 	if (!r->block || (r->scratch_bytes && !r->scratch))

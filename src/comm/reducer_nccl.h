@@ -23,6 +23,9 @@ struct reducer_nccl;
 int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_group *group,
                      int n);
 
+/* Bytes that it takes of the GPU's memory besides the block, to sum in an order. */
+size_t reducer_nccl_scratch(const struct reducer_group *group, int n, int ranks);
+
 /* What reducer.h has, which calls these for a reducer that reducer_new_gpu made. */
 void reducer_nccl_free(struct reducer_nccl *r);
 bool reducer_nccl_under_way(const struct reducer_nccl *r, int k);

@@ -9,9 +9,9 @@
 #define PIECE (INT64_C(1) << 24)       /* elements */
 #define ALIGNMENT 64                   /* of shards, in elements */
 
-static int64_t shard_of(const struct reducer_nccl *r, int64_t n)
+static int64_t shard_of(int64_t n, int ranks)
 {
-	int64_t each = (n + r->c->size - 1) / r->c->size;
+	int64_t each = (n + ranks - 1) / ranks;
 	return (each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
@@ -20,22 +20,22 @@ static int64_t piece_of(int64_t n)
 	return n < PIECE ? n : PIECE;
 }
 
-size_t reducer_nccl_ordered_bytes(const struct reducer_nccl *r)
+size_t reducer_nccl_scratch(const struct reducer_group *group, int n, int ranks)
 {
 	int64_t most = 0;
-	for (int k = 0; k < r->groups; k++) {
-		const struct reducer_group *g = &r->group[k];
+	for (int k = 0; k < n; k++) {
+		const struct reducer_group *g = &group[k];
 		BUG_IF(g->ordered && g->dtype != DTYPE_F32, "'%s' has an order, but is not float32", g->name);
-		if (g->ordered && r->c->size > 1 && g->n > most)
+		if (g->ordered && ranks > 1 && g->n > most)
 			most = g->n;
 	}
-	return (size_t)(shard_of(r, piece_of(most)) * r->c->size) * sizeof(float);
+	return (size_t)(shard_of(piece_of(most), ranks) * ranks) * sizeof(float);
 }
 
 static int sum_piece(const struct reducer_nccl *r, float *p, int64_t n)
 {
 	void *stream = cuda_side_stream(r->side);
-	const int64_t each = shard_of(r, n), first = each * r->c->rank, mine = n - first < each ? n - first : each;
+	const int64_t each = shard_of(n, r->c->size), first = each * r->c->rank, mine = n - first < each ? n - first : each;
 	TRY(nccl_deal(r->nccl, p, n, each, r->scratch, stream));
 	if (mine > 0)
 		TRY(cuda_side_add(r->side, &(struct cuda_parts){ r->c->size, r->c->rank, mine, each, r->scratch }, p + first));

@@ -47,8 +47,7 @@ static inline struct gpu_seat *gpu_seat(const struct reducer_nccl *r)
 	return &r->seat[r->c->local_rank];
 }
 
-/* Bytes of scratch for the groups that have an order; gives the stream such a sum. */
-size_t reducer_nccl_ordered_bytes(const struct reducer_nccl *r);
+/* Gives the stream a sum in an order. */
 int reducer_nccl_ordered(const struct reducer_nccl *r, float *p, int64_t n);
 
 /* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble: what NCCL says, or NULL. */

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/trace.h"
 #include "comm/nccl.h"
-#include "comm/reducer.h"
+#include "comm/reducer_nccl.h"
 #include "comm/sum.h"
 #include "op/all_reduce.h"
 
@@ -145,6 +145,8 @@ int64_t reduction_bytes(const struct device *dev, const struct plan *p)
 		for (int j = 0; all_reduce_begins(n) && in_place(dev, n) && j < n->nin; j += 2)
 			moved += graph_t(p->g, graph_root(p->g, n->in[j]))->bytes;
 	}
+	if (dev->driver)
+		b.bytes += (int64_t)reducer_nccl_scratch(b.group, b.n, dev->comm->size);
 	return b.bytes > moved ? b.bytes - moved : 0;
 }
 
