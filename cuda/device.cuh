@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the .cu files share: loads and stores of every float type as float32, vectors of them, and the shape of a launch. */
+ * What the .cu files share: loads and stores of every float type as float32, vectors of them, and
+ * the shape of a launch. */
 #ifndef DLX_CUDA_DEVICE_CUH
 #define DLX_CUDA_DEVICE_CUH
 
@@ -66,7 +67,8 @@ static inline dim3 channel_block(int64_t c)
 	return dim3(x, THREADS / x);
 }
 
-/* Blocks of that form for a kernel whose threads stay with their channel and go down the rows, some waves of a large GPU. */
+/* Blocks of that form for a kernel whose threads stay with their channel and go down the rows, some
+ * waves of a large GPU. */
 static inline dim3 rows_grid(int64_t rows, int64_t c, dim3 block)
 {
 	const int64_t x = (c + block.x - 1) / block.x, need = (rows + block.y - 1) / block.y;
@@ -75,8 +77,8 @@ static inline dim3 rows_grid(int64_t rows, int64_t c, dim3 block)
 	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
 }
 
-/* The sum of what the threads of a column (of equal threadIdx.x) give, in order; for threadIdx.y 0. room: THREADS of them, free
- * again after the next barrier. */
+/* The sum of what the threads of a column (of equal threadIdx.x) give, in order; for threadIdx.y 0.
+ * room: THREADS of them, free again after the next barrier. */
 template <typename T> __device__ __forceinline__ T column_sum(T v, T *room)
 {
 	room[threadIdx.y * blockDim.x + threadIdx.x] = v;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many tensors in one launch: a table of them travels with the launch, a block works on K_PIECE elements of one. Each thread has
- * four elements under way at a time, which keeps enough bytes in flight to come near the speed of a copy. Reductions give one
- * number a block, which are added in order. */
+ * Many tensors in one launch: a table of them travels with the launch, a block works on K_PIECE
+ * elements of one. Each thread has four elements under way at a time, which keeps enough bytes in
+ * flight to come near the speed of a copy. Reductions give one number a block, which are added in
+ * order. */
 #include "cuda/device.cuh"
 
 constexpr int UNDER_WAY = 4;

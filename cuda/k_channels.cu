@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Work per channel on channels-last tensors: rows of neighbouring channels. Sums over rows go in two stages, chunks of rows first,
- * then the chunks in their order, so that the bits depend on the shape alone. In a block, 32 threads stand side by side along the
- * channels and 8 along the rows. */
+ * Work per channel on channels-last tensors: rows of neighbouring channels. Sums over rows go in
+ * two stages, chunks of rows first, then the chunks in their order, so that the bits depend on the
+ * shape alone. In a block, 32 threads stand side by side along the channels and 8 along the
+ * rows. */
 #include "cuda/device.cuh"
 
 constexpr int CX = 32, CY = 8;

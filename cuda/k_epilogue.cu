@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What follows a convolution that was made without it: scale and shift of its channels, a sum, a rectifier or its gradient, in one
- * pass over channels-last rows. A thread has neighbouring channels, 16 bytes of them where everything is aligned for that, and goes
- * down the rows. */
+ * What follows a convolution that was made without it: scale and shift of its channels, a sum, a
+ * rectifier or its gradient, in one pass over channels-last rows. A thread has neighbouring
+ * channels, 16 bytes of them where everything is aligned for that, and goes down the rows. */
 #include "cuda/device.cuh"
 
 template <typename T, int N> struct alignas(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) several {

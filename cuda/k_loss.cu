@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses and metrics. A pixel's logits are neighbours (channels-last): few classes are one thread's work, many a warp's. Sums are
- * taken by a number of blocks that follows from the shape, each in a fixed order, then by one block over what they left. Labels that
- * are no class are counted, and the first of them is written where the host looks after the step. */
+ * Losses and metrics. A pixel's logits are neighbours (channels-last): few classes are one thread's
+ * work, many a warp's. Sums are taken by a number of blocks that follows from the shape, each in a
+ * fixed order, then by one block over what they left. Labels that are no class are counted, and the
+ * first of them is written where the host looks after the step. */
 #include "cuda/device.cuh"
 
 constexpr int NARROW = 32;               /* classes up to which a thread does a pixel by itself */
@@ -288,7 +289,8 @@ int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x
 	return cudaGetLastError();
 }
 
-/* Adds one sample's mean IoU over its classes to out[0], and whether it has a label at all to out[1]; clears the counts. */
+/* Adds one sample's mean IoU over its classes to out[0], and whether it has a label at all to
+ * out[1]; clears the counts. */
 __global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int first, double *out, k_bad *bad)
 {
 	__shared__ double room[THREADS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Element-wise kernels: bound by memory, so each thread moves 16 bytes at a time where the pointers allow it. The function is a
- * template argument; parameters travel in it. */
+ * Element-wise kernels: bound by memory, so each thread moves 16 bytes at a time where the pointers
+ * allow it. The function is a template argument; parameters travel in it. */
 #include "cuda/device.cuh"
 
 /* --- the functions --- */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation on channels-last tensors. Sums over rows go in two stages: chunks of rows sum in float32 around a shift of
- * their own (the mean of their first rows, which bounds the cancellation), then chunks are joined in order in float64, as in Chan,
- * Golub and LeVeque (1983). How rows are cut depends on the shape alone, so the bits do too.
+ * Batch normalisation on channels-last tensors. Sums over rows go in two stages: chunks of rows sum
+ * in float32 around a shift of their own (the mean of their first rows, which bounds the
+ * cancellation), then chunks are joined in order in float64, as in Chan, Golub and LeVeque (1983).
+ * How rows are cut depends on the shape alone, so the bits do too.
  *
- * Where several ranks normalise as one, the sums of each stop between the join and what is made of it, in a message of float64 that
- * the ranks sum.
+ * Where several ranks normalise as one, the sums of each stop between the join and what is made of
+ * it, in a message of float64 that the ranks sum.
  *
  * Workspace: four vectors of c floats, then three for each chunk. */
 #include "cuda/device.cuh"
@@ -323,7 +324,8 @@ __global__ void gradient_chunks(k_norm_grad g, int64_t each, float *part)
 	part[((int64_t)blockIdx.y * 2 + 1) * g.c + j] = s2;
 }
 
-/* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1, s2: as gradient_chunks has them. */
+/* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1,
+ * s2: as gradient_chunks has them. */
 static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, double s2, double n, float *k1, float *k2)
 {
 	const double r = g.rstd[j], dg = s2 * r, s = g.gamma[j] * r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An empty kernel to ask for: the runtime answers with an error if it finds no code for the current GPU, nor PTX to make it from. */
+ * An empty kernel to ask for: the runtime answers with an error if it finds no code for the current
+ * GPU, nor PTX to make it from. */
 #include "cuda/device.cuh"
 #include "cuda/probe.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dropout by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c: a block of the generator, 128 bits, serves
- * eight neighbouring elements of a sample, 16 bits each, and a thread draws one. */
+ * Dropout by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c: a block of
+ * the generator, 128 bits, serves eight neighbouring elements of a sample, 16 bits each, and a
+ * thread draws one. */
 #include "cuda/device.cuh"
 
 constexpr int TOGETHER = 8;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums and maxima over any axes of a strided tensor. A block takes up to 32 neighbouring results (columns) and a part of what goes
- * into them; threads of a column add every so-manieth element in float64, then in order. Parts, if there are several, are joined in
- * order by a second launch. All of it follows from the shape. */
+ * Sums and maxima over any axes of a strided tensor. A block takes up to 32 neighbouring results
+ * (columns) and a part of what goes into them; threads of a column add every so-manieth element in
+ * float64, then in order. Parts, if there are several, are joined in order by a second launch. All
+ * of it follows from the shape. */
 #include "cuda/device.cuh"
 
 constexpr int BLOCKS = 1024;             /* about, of a first stage */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Arithmetic on a few numbers that a step must not wait for: the factor of clipping, the loss scale, trust ratios. One thread, or
- * one for each number. */
+ * Arithmetic on a few numbers that a step must not wait for: the factor of clipping, the loss
+ * scale, trust ratios. One thread, or one for each number. */
 #include "cuda/device.cuh"
 
 constexpr int POINTERS = 256;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pooling and resizing of channels-last tensors: a thread for each element of the result, neighbours along the channels. Gradients
- * gather too, from the windows over an input, so there are no atomics and the bits are always the same. */
+ * Pooling and resizing of channels-last tensors: a thread for each element of the result,
+ * neighbours along the channels. Gradients gather too, from the windows over an input, so there are
+ * no atomics and the bits are always the same. */
 #include "cuda/device.cuh"
 
 /* Where the element of this thread stands: pixel n, i[0..2] of a grid of d, channel c. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Device code behind a C ABI. A launcher enqueues its kernel on the stream (a cudaStream_t) and returns the runtime's status, 0 for
- * success; it never waits and never allocates. Pointers are the device's. `type` is an enum dtype of base/types.h: kernels
- * compute in float32 whatever they load and store. */
+ * Device code behind a C ABI. A launcher enqueues its kernel on the stream (a cudaStream_t) and
+ * returns the runtime's status, 0 for success; it never waits and never allocates. Pointers are the
+ * device's. `type` is an enum dtype of base/types.h: kernels compute in float32 whatever they load
+ * and store. */
 #ifndef DLX_CUDA_KERNELS_H
 #define DLX_CUDA_KERNELS_H
 
@@ -17,8 +18,8 @@ enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_
 
 /* --- element by element (k_map.cu); the result may be x or y --- */
 
-/* n elements side by side, padding included (c is 0), or in rows of c, x, y and z elements apart in each of the launcher's tensors
- * in turn. */
+/* n elements side by side, padding included (c is 0), or in rows of c, x, y and z elements apart in
+ * each of the launcher's tensors in turn. */
 struct k_walk {
 	int64_t n, c, x, y, z;
 };
@@ -101,8 +102,9 @@ struct k_norm_grad {
 };
 int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
 
-/* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c doubles, is summed over them
- * (op/norm_team.c says what stands in it). share, on the device: 0 where this rank's batch does not count. */
+/* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
+ * doubles, is summed over them (op/norm_team.c says what stands in it). share, on the device: 0
+ * where this rank's batch does not count. */
 int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message, void *ws);
 int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);
 int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws);
@@ -111,8 +113,9 @@ int64_t k_norm_workspace(int64_t rows, int64_t c);
 
 /* --- what follows a convolution (k_epilogue.cu) --- */
 
-/* y = f(made * scale + shift + addend) with vectors scale and shift; f: slope * v below zero, or where mask is not above it. Absent
- * parts are NULL. made, addend and mask are of type `from`; y of that, too, or float32, and may be made. */
+/* y = f(made * scale + shift + addend) with vectors scale and shift; f: slope * v below zero, or
+ * where mask is not above it. Absent parts are NULL. made, addend and mask are of type `from`; y of
+ * that, too, or float32, and may be made. */
 enum k_act { K_ACT_NONE, K_ACT_RELU, K_ACT_MASK };
 struct k_epilogue {
 	int64_t rows, c;
@@ -135,7 +138,8 @@ int k_fold_norm(void *stream, const struct k_fold *f);
 
 /* --- pooling and resizing, channels-last and dense (k_window.cu) --- */
 
-/* One to three spatial axes, absent ones 1; windows of k, s apart, the first lo before the input. Less than 2^31 pixels. */
+/* One to three spatial axes, absent ones 1; windows of k, s apart, the first lo before the input.
+ * Less than 2^31 pixels. */
 struct k_window {
 	int64_t n, c;
 	int in[3], out[3], k[3], s[3], lo[3];
@@ -148,7 +152,8 @@ int k_max_pool_gather(void *stream, int type, const struct k_window *w, const vo
 int k_average_pool(void *stream, int type, const struct k_window *w, const void *x, void *y);
 int k_average_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, void *dx);
 
-/* Entries first[a][i] .. first[a][i + 1] - 1 of axis a belong to index i of the result: where from, how much. On the device. */
+/* Entries first[a][i] .. first[a][i + 1] - 1 of axis a belong to index i of the result: where from,
+ * how much. On the device. */
 struct k_resize {
 	const int32_t *first[3], *from[3];
 	const float *weight[3];
@@ -164,8 +169,8 @@ struct k_nest {
 	int n;
 	int64_t count, size[K_LEVELS], x[K_LEVELS], y[K_LEVELS];
 };
-/* y = factor * the sum (max: the maximum) over `summed` for each of `kept` and of `columns` neighbours in x, which stand column_y
- * apart in y. */
+/* y = factor * the sum (max: the maximum) over `summed` for each of `kept` and of `columns`
+ * neighbours in x, which stand column_y apart in y. */
 struct k_reduce {
 	struct k_nest kept, summed;
 	int64_t columns, column_y;
@@ -175,7 +180,8 @@ struct k_reduce {
 /* to: of y: type, or f32. */
 int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y, void *ws);
 int64_t k_reduce_workspace(const struct k_reduce *r);
-/* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y of `kept` is that of dy, summed is in order. */
+/* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y of `kept` is that
+ * of dy, summed is in order. */
 int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy, void *dx);
 
 /* --- many tensors at once, float32 (k_bundle.cu) --- */
@@ -245,7 +251,8 @@ struct k_sums {
 	uint64_t waited;                                 /* between what begins and ends on the stream of computation */
 };
 enum k_sums_kind { K_SUM_BEGINS, K_SUM_DONE, K_SUM_WANTED, K_SUM_BEGINS_HERE, K_SUM_DONE_HERE };
-/* sum[i] becomes the sum of n ranks' values in the order of comm/sum.h: rank q's are at parts + q * each, this one's (me) at sum. */
+/* sum[i] becomes the sum of n ranks' values in the order of comm/sum.h: rank q's are at parts + q *
+ * each, this one's (me) at sum. */
 int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts, float *sum);
 int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group, uint64_t bytes);
 
@@ -308,7 +315,8 @@ int k_confusion(void *stream, int type, const struct k_labels *l, const void *x,
 int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t samples, const void *x, const int32_t *y,
                      double *out, struct k_bad *bad, void *ws);
 
-/* Sums of a function of x - t, float32 but for x, which is of `type`; sums: {sum, n}; mean: sum / n, weight: n; any may be NULL. ws: k_loss_workspace. */
+/* Sums of a function of x - t, float32 but for x, which is of `type`; sums: {sum, n}; mean: sum /
+ * n, weight: n; any may be NULL. ws: k_loss_workspace. */
 enum k_deviation_kind { K_DEVIATION_ABSOLUTE, K_DEVIATION_SQUARE, K_DEVIATION_HUBER };
 int k_deviation(void *stream, enum k_deviation_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
                 double *sums, float *mean, float *weight, void *ws);
@@ -329,8 +337,8 @@ int k_mean_lag(void *stream, const float *now, const void *step, int wide, float
 
 /* --- random numbers (k_random.cu) --- */
 
-/* n elements, `each` of a sample, numbered as they stand, in rows of c; x, y, z: elements from row to row of each tensor. An element
- * is dropped if its 16 bits are below drop. */
+/* n elements, `each` of a sample, numbered as they stand, in rows of c; x, y, z: elements from row
+ * to row of each tensor. An element is dropped if its 16 bits are below drop. */
 struct k_dropout {
 	int64_t n, each, c, x, y, z, stream;
 	uint32_t drop;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The measured ceilings that predictions and utilisation figures refer to: a triad over large arrays, oneDNN's own sgemm,
- * and for bfloat16 a chain of the processor's dot products, each warm and the best of several. */
+ * The measured ceilings that predictions and utilisation figures refer to: a triad over large
+ * arrays, oneDNN's own sgemm, and for bfloat16 a chain of the processor's dot products, each warm
+ * and the best of several. */
 #include "backend/cpu.h"
 
 #include <dnnl.h>

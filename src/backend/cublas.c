@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The bridge to cuBLASLt, which thinks in column-major matrices: a row-major product c = a b is computed as c' = b' a', so its A is
- * our b and its B our a. The heuristics' first answer is taken, without measuring: the same problem gets the same kernel in every
- * process. */
+ * The bridge to cuBLASLt, which thinks in column-major matrices: a row-major product c = a b is
+ * computed as c' = b' a', so its A is our b and its B our a. The heuristics' first answer is taken,
+ * without measuring: the same problem gets the same kernel in every process. */
 #include "backend/cublas.h"
 
 #include <string.h>
@@ -71,7 +71,8 @@ static cudaDataType_t data_type(enum dtype t)
 	}
 }
 
-/* A row-major (rows, columns) matrix as cuBLAS's column-major (columns, rows): not transposed if its rows are contiguous. */
+/* A row-major (rows, columns) matrix as cuBLAS's column-major (columns, rows): not transposed if
+ * its rows are contiguous. */
 static cublasStatus_t layout(cublasLtMatrixLayout_t *out, enum dtype t, int64_t rows, int64_t columns,
                              const int64_t *stride, cublasOperation_t *op)
 {

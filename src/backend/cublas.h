@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuBLASLt behind a small C interface: matrix products for dense layers and 1x1 work. The library is loaded at run time. */
+ * cuBLASLt behind a small C interface: matrix products for dense layers and 1x1 work. The library
+ * is loaded at run time. */
 #ifndef DLX_BACKEND_CUBLAS_H
 #define DLX_BACKEND_CUBLAS_H
 
@@ -11,8 +12,9 @@ struct cublas_plan;
 int cublas_open(void **handle);
 void cublas_close(void *handle);                         /* NULL is fine */
 
-/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], element strides in rows and columns, one of which must be 1 for a and b; c is
- * row-major. type: of a and b; c_type: of c, the same or float32; sums are float32, and so is c with a bias. */
+/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], element strides in rows and columns, one of which
+ * must be 1 for a and b; c is row-major. type: of a and b; c_type: of c, the same or float32; sums
+ * are float32, and so is c with a bias. */
 struct cublas_matmul {
 	int64_t m, n, k;
 	int64_t a_stride[2], b_stride[2], c_stride[2];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA device: memory, copies, one stream, and a step recorded as a CUDA graph. The runtime is linked statically and looks for
- * the driver itself, so the same program starts where there is none.
+ * The CUDA device: memory, copies, one stream, and a step recorded as a CUDA graph. The runtime is
+ * linked statically and looks for the driver itself, so the same program starts where there is
+ * none.
  *
- * Kernels are asynchronous. What fails on the GPU shows at the next call that waits, and stays: after such an error the context is
- * lost, so it is told once, with what was being done, and the run ends. */
+ * Kernels are asynchronous. What fails on the GPU shows at the next call that waits, and stays:
+ * after such an error the context is lost, so it is told once, with what was being done, and the
+ * run ends. */
 #include "backend/cuda.h"
 
 #include <sched.h>
@@ -179,8 +181,8 @@ static void release(struct device *d, void *p, size_t bytes)
 	cudaFree(p);
 }
 
-/* Taken by libraries after planning: cuDNN and cuBLAS load the code of a kernel when it first runs, and the recorded step has memory
- * of its own. */
+/* Taken by libraries after planning: cuDNN and cuBLAS load the code of a kernel when it first runs,
+ * and the recorded step has memory of its own. */
 #define ASIDE ((int64_t)512 << 20)
 
 static int room(struct device *d, struct device_room *out)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CUDA device for the rest of dlx: what opens it, and what kernels need of it. One process drives one GPU through one stream
- * of computation (others beside it: cuda_side.h); the libraries behind it (cuDNN, cuBLASLt) are loaded when the first kernel asks for them, so that a machine
- * without a GPU, or a network without convolutions, does not wait for them. No header of CUDA is needed to include this. */
+ * The CUDA device for the rest of dlx: what opens it, and what kernels need of it. One process
+ * drives one GPU through one stream of computation (others beside it: cuda_side.h); the libraries
+ * behind it (cuDNN, cuBLASLt) are loaded when the first kernel asks for them, so that a machine
+ * without a GPU, or a network without convolutions, does not wait for them. No header of CUDA is
+ * needed to include this. */
 #ifndef DLX_BACKEND_CUDA_H
 #define DLX_BACKEND_CUDA_H
 
@@ -10,12 +12,14 @@
 
 #ifdef HAVE_CUDA
 
-/* For device_open. E_UNAVAILABLE: no driver, one too old, no GPU, or none that this build has code for. Of the GPUs that the
- * process sees it is the one with the rank's number on its host, counted round: who sees one alone takes that. */
+/* For device_open. E_UNAVAILABLE: no driver, one too old, no GPU, or none that this build has code
+ * for. Of the GPUs that the process sees it is the one with the rank's number on its host, counted
+ * round: who sees one alone takes that. */
 int cuda_open(struct device *d, int local_rank);
 
-/* A GPU that is only described, by a name or its memory (backend/cuda_described.h): plans can be made for it, as far as that goes
- * without a driver. What is not known then is 0 and named so: by a '?' at the end of kplan.impl. */
+/* A GPU that is only described, by a name or its memory (backend/cuda_described.h): plans can be
+ * made for it, as far as that goes without a driver. What is not known then is 0 and named so: by a
+ * '?' at the end of kplan.impl. */
 int cuda_describe(struct device *d, const char *gpu);
 
 /* The stream kernels run on (a cudaStream_t). */
@@ -32,8 +36,8 @@ int cuda_ordinal(const struct device *d);
 void cuda_identity(const struct device *d, char out[16]);
 /* The calling thread is to use this GPU, as the one that opened the device does. */
 int cuda_bind_thread(int ordinal);
-/* While the host waits for the GPU, poll is asked every few milliseconds, and at the end; an error of its ends the wait. Few may be
- * there at once. */
+/* While the host waits for the GPU, poll is asked every few milliseconds, and at the end; an error
+ * of its ends the wait. Few may be there at once. */
 void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument);
 void cuda_unpoll(struct device *d, const void *argument);
 /* The event at the beginning of the step that is being recorded; NULL: none is. */
@@ -46,9 +50,10 @@ int cuda_launched(const struct kplan *k, int status);
 /* Plan time: memory that the kernel's plan keeps on the device, holding these bytes. It is freed with the device. */
 int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out);
 
-/* Plan time: a record in memory that the host and the device see, zero at first, in which a kernel says what is wrong with its data.
- * Where its first 8 bytes are not zero after a wait, report is asked for the error, and the record is cleared. Until cuda_unwatch, which
- * the kernel's free calls. */
+/* Plan time: a record in memory that the host and the device see, zero at first, in which a kernel
+ * says what is wrong with its data. Where its first 8 bytes are not zero after a wait, report is
+ * asked for the error, and the record is cleared. Until cuda_unwatch, which the kernel's free
+ * calls. */
 int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record);
 void cuda_unwatch(const struct kplan *k);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of the next batch beside the kernels of this one: a stream of their own, which is as long as it takes the bus, and then
- * a copy inside the GPU's memory in the kernels' stream, which takes a hundredth of that. Two events order them: kernels
- * wait until a batch has arrived, the next batch waits until this one was taken. */
+ * Copies of the next batch beside the kernels of this one: a stream of their own, which is as long
+ * as it takes the bus, and then a copy inside the GPU's memory in the kernels' stream, which takes
+ * a hundredth of that. Two events order them: kernels wait until a batch has arrived, the next
+ * batch waits until this one was taken. */
 #include "backend/cuda_ahead.h"
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Figures of NVIDIA's data sheets for the modules with SXM sockets. Memory is what such a GPU shows, not the rounded figure it is sold
- * by. */
+ * Figures of NVIDIA's data sheets for the modules with SXM sockets. Memory is what such a GPU
+ * shows, not the rounded figure it is sold by. */
 #include "backend/cuda_described.h"
 
 #include <stdio.h>

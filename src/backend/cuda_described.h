@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A GPU that is not there, to plan for: its memory and its rates as its maker publishes them. No driver is asked, and nothing
- * can run. */
+ * A GPU that is not there, to plan for: its memory and its rates as its maker publishes them. No
+ * driver is asked, and nothing can run. */
 #ifndef DLX_BACKEND_CUDA_DESCRIBED_H
 #define DLX_BACKEND_CUDA_DESCRIBED_H
 

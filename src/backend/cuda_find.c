@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The runtime is part of the program and looks for the driver's library itself; where there is none that takes a fraction of a
- * millisecond. */
+ * The runtime is part of the program and looks for the driver's library itself; where there is none
+ * that takes a fraction of a millisecond. */
 #include "backend/cuda_find.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions as graphs of cuDNN operations: the convolution itself and perhaps a chain of others behind it, computed before
- * anything is written. Intermediate results are virtual tensors in float32. */
+ * Convolutions as graphs of cuDNN operations: the convolution itself and perhaps a chain of others
+ * behind it, computed before anything is written. Intermediate results are virtual tensors in
+ * float32. */
 #include "backend/cudnn.h"
 
 #include <stdio.h>
@@ -299,7 +300,8 @@ static bool choose(struct cudnn_plan *p, struct wisdom *w, desc graph, struct cu
 	return found;
 }
 
-/* Plans for a GPU that is not there are looked at and not run, so the same problem is asked once: heuristics take their time. */
+/* Plans for a GPU that is not there are looked at and not run, so the same problem is asked once:
+ * heuristics take their time. */
 static bool recall(struct cudnn_plan *p, struct wisdom *w, desc graph, struct cudnn_demand *want)
 {
 	const char *key = want->best_only ? "recommended" : "any", *known = wisdom_find(p->c->memo, want->problem, key, "described");

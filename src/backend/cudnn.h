@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuDNN behind a small C interface, as dnn.h is for oneDNN: callers speak struct layout and plain pointers. Underneath is the
- * graph API through its C backend interface (cuDNN 9); the library is loaded at run time.
+ * cuDNN behind a small C interface, as dnn.h is for oneDNN: callers speak struct layout and plain
+ * pointers. Underneath is the graph API through its C backend interface (cuDNN 9); the library is
+ * loaded at run time.
  *
- *   cudnn_conv_new    describes the operation and chooses an engine: what wisdom says, or the first one that is allowed and can
- *                     be built; with measuring, the fastest of them
+ *   cudnn_conv_new    describes the operation and chooses an engine: what wisdom says, or the first
+ *                     one that is allowed and can be built; with measuring, the fastest of them
  *   cudnn_plan_run    enqueues it; allocates nothing */
 #ifndef DLX_BACKEND_CUDNN_H
 #define DLX_BACKEND_CUDNN_H
@@ -18,27 +19,29 @@ struct cudnn_plan;
 
 /* stream: a cudaStream_t. name: the GPU's. */
 int cudnn_open(struct cudnn **out, void *stream, const char *name);
-/* For a GPU that is not there: its properties as cuDNN writes them in JSON (9.8 and later). Plans can be made, not run. */
+/* For a GPU that is not there: its properties as cuDNN writes them in JSON (9.8 and later). Plans
+ * can be made, not run. */
 int cudnn_open_described(struct cudnn **out, const char *json, const char *name);
 /* Where there is no such library: no engine is known. */
 void cudnn_open_absent(struct cudnn **out);
-/* From now on a single convolution for which no engine can be found without a driver is a plan all the same, "cudnn:?", whose
- * workspace is not known (0). */
+/* From now on a single convolution for which no engine can be found without a driver is a plan all
+ * the same, "cudnn:?", whose workspace is not known (0). */
 void cudnn_leave_unknown(struct cudnn *c);
 void cudnn_close(struct cudnn *c);                       /* NULL is fine */
 
-/* A convolution. x, w, y: strided layouts (no blocks) of the input, the weights and the output, or of the gradients of their
- * shapes; type: of all three; sums are float32. tf32: float32 products may be rounded to TF32. deterministic: only engines that
- * give the same bits each time. A forward one, or one to the data, may be followed by more operations in the same kernel, in float32:
+/* A convolution. x, w, y: strided layouts (no blocks) of the input, the weights and the output, or
+ * of the gradients of their shapes; type: of all three; sums are float32. tf32: float32 products
+ * may be rounded to TF32. deterministic: only engines that give the same bits each time. A forward
+ * one, or one to the data, may be followed by more operations in the same kernel, in float32:
  *   result = act(convolution * scale + bias + addend)
- * with a float32 scale and bias for each channel; addend is like the result; act: none, a rectifier, or a rectifier's gradient: a
- * factor of 1 where `mask`, which is like the result too, is above zero. Arguments of cudnn_plan_run, those that there are, the
- * result last:
+ * with a float32 scale and bias for each channel; addend is like the result; act: none, a
+ * rectifier, or a rectifier's gradient: a factor of 1 where `mask`, which is like the result too,
+ * is above zero. Arguments of cudnn_plan_run, those that there are, the result last:
  *   forward           x, w, scale, bias, addend, y
  *   backward data     dy, w, scale, bias, addend, mask, dx
  *   backward weights  x, dy, dw
- * A forward one with nothing behind it can give the statistics of what it makes: two more results, float32 sums for each channel of y
- * and of its squares, which stand behind y. */
+ * A forward one with nothing behind it can give the statistics of what it makes: two more results,
+ * float32 sums for each channel of y and of its squares, which stand behind y. */
 struct cudnn_conv {
 	enum conv_kind kind;
 	struct conv_geom geom;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The only file that calls cuDNN. The library is several hundred megabytes, so it is opened when the first convolution is
- * planned. */
+ * The only file that calls cuDNN. The library is several hundred megabytes, so it is opened when
+ * the first convolution is planned. */
 #include "backend/cudnn_desc.h"
 
 #include <string.h>

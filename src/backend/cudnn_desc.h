@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuDNN's descriptors, for the files that speak to its graph API: the library, sets of descriptors that live and die together, and
- * the few operations this backend is made of. After the first failure nothing more happens in a set. */
+ * cuDNN's descriptors, for the files that speak to its graph API: the library, sets of descriptors
+ * that live and die together, and the few operations this backend is made of. After the first
+ * failure nothing more happens in a set. */
 #ifndef DLX_BACKEND_CUDNN_DESC_H
 #define DLX_BACKEND_CUDNN_DESC_H
 
@@ -53,8 +54,8 @@ void cudnn_release(struct cudnn_set *s);
 
 /* --- tensors and operations, finalized --- */
 
-/* Over (a, b, spatial...) with at least two spatial axes: a missing one is of extent 1, and stands first. virtual: an intermediate
- * result that has no memory. */
+/* Over (a, b, spatial...) with at least two spatial axes: a missing one is of extent 1, and stands
+ * first. virtual: an intermediate result that has no memory. */
 desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l, bool virtual);
 /* c numbers along axis 1 of a tensor of so many axes. */
 desc cudnn_channels(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, int64_t c);

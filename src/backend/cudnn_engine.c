@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Heuristics answer with engine configurations, best first: mode A, then a fallback of engines that always work. An engine counts
- * if its numerical notes are allowed and its plan can be built, which is cuDNN's check of support. Wisdom names one of them by its
- * place in the list, which the same library gives for the same problem on the same device, and by its number, to be sure. Without
- * it the first one is taken, or, when measuring, the fastest of the first few. */
+ * Heuristics answer with engine configurations, best first: mode A, then a fallback of engines that
+ * always work. An engine counts if its numerical notes are allowed and its plan can be built, which
+ * is cuDNN's check of support. Wisdom names one of them by its place in the list, which the same
+ * library gives for the same problem on the same device, and by its number, to be sure. Without it
+ * the first one is taken, or, when measuring, the fastest of the first few. */
 #include "backend/cudnn_engine.h"
 
 #include <stdio.h>

@@ -19,7 +19,8 @@ struct cudnn_demand {
 	bool deterministic, exact;   /* exact: no rounding of float32 to TF32 */
 	bool best_only;              /* of mode A */
 	const char *problem;         /* a text that two problems share only if they are the same */
-	/* To measure one that was built: its arguments are filled and freed by the caller. Microseconds, or a negative error. */
+	/* To measure one that was built: its arguments are filled and freed by the caller.
+	 * Microseconds, or a negative error. */
 	double (*measure)(void *user, const struct cudnn_engine *e);
 	void *user;
 };

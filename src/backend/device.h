@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device that can hold tensors and run kernels: the CPU (oneDNN, OpenMP) or the reference (plain C in float64, the meaning
- * of every op). On the reference device every float tensor is F64. */
+ * A device that can hold tensors and run kernels: the CPU (oneDNN, OpenMP) or the reference (plain
+ * C in float64, the meaning of every op). On the reference device every float tensor is F64. */
 #ifndef DLX_BACKEND_DEVICE_H
 #define DLX_BACKEND_DEVICE_H
 
@@ -19,8 +19,8 @@ struct device_room {
 	int64_t aside;                           /* of what is free: for what libraries take later; twice with NCCL, for its buffers */
 };
 
-/* What a device with a memory of its own can do. Calls are in order with what kernels were given to do before; failures carry the
- * driver's reason. */
+/* What a device with a memory of its own can do. Calls are in order with what kernels were given to
+ * do before; failures carry the driver's reason. */
 struct device_driver {
 	void *(*alloc)(struct device *d, size_t bytes);      /* zeroed; NULL if refused */
 	void (*free)(struct device *d, void *p, size_t bytes);
@@ -31,8 +31,9 @@ struct device_driver {
 	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
 	int (*get)(struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
-	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a place of their own, and from there, in
-	 * order with the kernels, to where it is read. ahead_ready waits until the host memory may be written again. */
+	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a
+	 * place of their own, and from there, in order with the kernels, to where it is read.
+	 * ahead_ready waits until the host memory may be written again. */
 	int (*ahead_ready)(struct device *d);
 	int (*ahead_put)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*ahead_take)(struct device *d, void *to, const void *from, size_t bytes);
@@ -77,7 +78,8 @@ struct device {
 	struct reducer *statistics;  /* sums of batch statistics, which a step waits for; NULL: none */
 };
 
-/* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had; never a fallback. */
+/* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had;
+ * never a fallback. */
 int device_open(struct device **out, const char *name);
 /* The same for a rank that is not alone on its host: which of several GPUs it takes. */
 int device_open_rank(struct device **out, const char *name, int local_rank);
@@ -87,13 +89,15 @@ void device_close(struct device *d);             /* NULL is fine */
 /* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */
 void *device_alloc(struct device *d, size_t bytes);
 void device_free(struct device *d, void *p, size_t bytes);       /* NULL is fine */
-/* Host memory: the system zeroes it at first use, which would cost the first step more than its arithmetic; here all threads do
- * so, part by part in turn, and spread it over the nodes of a large machine. */
+/* Host memory: the system zeroes it at first use, which would cost the first step more than its
+ * arithmetic; here all threads do so, part by part in turn, and spread it over the nodes of a large
+ * machine. */
 void device_populate(struct device *d, void *p, size_t bytes);
 /* Copies to and from it. In host memory they are memcpy. */
 int device_put(struct device *d, void *to, const void *host, size_t bytes);
 int device_get(struct device *d, void *host, const void *from, size_t bytes);
-/* After kernels were planned, before they run: what their libraries put off until then (oneDNN's code, on all threads at once). */
+/* After kernels were planned, before they run: what their libraries put off until then (oneDNN's
+ * code, on all threads at once). */
 int device_prepare(struct device *d);
 /* Waits for what it was given to do. */
 int device_finish(struct device *d);
@@ -105,8 +109,8 @@ double device_measure_bandwidth(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
 
-/* Makes the device compute in t: F32, BF16 or F16. E_UNAVAILABLE with the reason if it cannot; emulate: slower than F32 will do.
- * The reference device takes all and stays with F64. */
+/* Makes the device compute in t: F32, BF16 or F16. E_UNAVAILABLE with the reason if it cannot;
+ * emulate: slower than F32 will do. The reference device takes all and stays with F64. */
 int device_set_compute(struct device *d, enum dtype t, bool emulate);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A planned graph made ready to run: kernels planned, workspace booked, offsets turned into pointers; running it is a walk over
- * an array.
+ * A planned graph made ready to run: kernels planned, workspace booked, offsets turned into
+ * pointers; running it is a walk over an array.
  *
  *   exec_new     kernel plans, workspace, memory plan        (allocates)
- *   exec_bind    pointers into an arena of exec_arena_bytes  (several execs that never run at once may share one arena)
+ *   exec_bind    pointers into an arena of exec_arena_bytes  (several execs that never run at once
+ *                may share one arena)
  *   exec_run     the walk                                    (allocates nothing) */
 #ifndef DLX_BACKEND_EXEC_H
 #define DLX_BACKEND_EXEC_H
@@ -13,8 +14,8 @@
 
 struct exec;
 
-/* g must have passed layout and sched; memplan runs in here, after the kernels have booked workspace. Refusals of kernels carry the
- * layer's place. Borrows g, dev. */
+/* g must have passed layout and sched; memplan runs in here, after the kernels have booked
+ * workspace. Refusals of kernels carry the layer's place. Borrows g, dev. */
 int exec_new(struct exec **out, struct graph *g, struct device *dev);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
@@ -22,17 +23,19 @@ size_t exec_arena_bytes(const struct exec *e);
  * and makes room for inputs and constants first. */
 int exec_bind(struct exec *e, struct store *store, void *arena);
 
-/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; before them, where values in the store were changed by others
- * than this plan, those of ops flagged OP_SETUP, which belong to no step. On failure the context names node, layer and place. */
+/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; before them, where values
+ * in the store were changed by others than this plan, those of ops flagged OP_SETUP, which belong
+ * to no step. On failure the context names node, layer and place. */
 int exec_run(struct exec *e, unsigned phases);
 #define EXEC_MICRO ((1u << PHASE_FORWARD) | (1u << PHASE_BACKWARD))
 #define EXEC_UPDATE (1u << PHASE_UPDATE)
 
-/* Host values into an input / out of any tensor that still holds its value, plain layout, converted to/from dtype t. Only a device
- * with a memory of its own can fail. */
+/* Host values into an input / out of any tensor that still holds its value, plain layout, converted
+ * to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
-/* For an input that is `ahead`, on a device with a memory of its own: its next value travels while a run goes on (exec_ahead),
- * and is there for the run that follows exec_take, which stands in place of exec_write. */
+/* For an input that is `ahead`, on a device with a memory of its own: its next value travels while
+ * a run goes on (exec_ahead), and is there for the run that follows exec_take, which stands in
+ * place of exec_write. */
 int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain);
 int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The values that outlive a step: params and states, by name, in the physical layout the first plan chose. Several plans
- * (training, evaluation, a short last batch) share one store. */
+ * The values that outlive a step: params and states, by name, in the physical layout the first plan
+ * chose. Several plans (training, evaluation, a short last batch) share one store. */
 #ifndef DLX_BACKEND_STORE_H
 #define DLX_BACKEND_STORE_H
 
@@ -27,11 +27,11 @@ struct store *store_new(struct device *dev, uint64_t seed);
 void store_free(struct store *s);                 /* NULL is fine */
 /* Before pass_layout: gives the params and states of g the layouts the store has already. */
 void store_preset(const struct store *s, struct graph *g);
-/* The value of this name, not yet there, is to stand in this memory (of as many bytes as it will need, zeroed), which the
- * store borrows. */
+/* The value of this name, not yet there, is to stand in this memory (of as many bytes as it will
+ * need, zeroed), which the store borrows. */
 void store_place(struct store *s, const char *name, void *memory);
-/* After planning: makes an entry, initialised, for each param and state of g that is not there. A shape that differs is E_SHAPE.
- * E_NOMEM with a table of what is needed if memory is refused. */
+/* After planning: makes an entry, initialised, for each param and state of g that is not there. A
+ * shape that differs is E_SHAPE. E_NOMEM with a table of what is needed if memory is refused. */
 int store_add(struct store *s, const struct graph *g);
 int store_count(const struct store *s);
 struct store_entry *store_at(const struct store *s, int i);           /* in order of first use */
@@ -39,8 +39,8 @@ struct store_entry *store_find(const struct store *s, const char *name);   /* or
 /* Values in plain layout, converted to/from dtype t. Only a device with a memory of its own can fail. */
 int store_get(const struct store_entry *e, enum dtype t, void *plain);
 int store_set(struct store_entry *e, enum dtype t, const void *plain);
-/* A number that differs whenever values have been written: by store_set, by a plan's update, or by whoever calls these. What is derived
- * from values is right as long as it stays. */
+/* A number that differs whenever values have been written: by store_set, by a plan's update, or by
+ * whoever calls these. What is derived from values is right as long as it stays. */
 uint64_t store_changes(const struct store *s);
 void store_touch(struct store_entry *e);
 uint64_t store_touch_all(struct store *s);               /* the new number */

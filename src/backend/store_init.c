@@ -109,8 +109,8 @@ static void fill(const struct piece *p, uint64_t seed)
 	}
 }
 
-/* The first piece. Values that neighbour each other in memory are drawn by one thread: rows of a blocked first axis share
- * cache lines. */
+/* The first piece. Values that neighbour each other in memory are drawn by one thread: rows of a
+ * blocked first axis share cache lines. */
 static struct piece cut(const struct store_entry *e, void *to)
 {
 	const int64_t count = shape_count(&e->shape), all = e->shape.nd ? layout_block(&e->layout, 0) : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device's tensor passes through a copy on the host, which has the tensor's own layout and type; packing is the host's work, as
- * it is without a device. */
+ * A device's tensor passes through a copy on the host, which has the tensor's own layout and type;
+ * packing is the host's work, as it is without a device. */
 #include "backend/transfer.h"
 
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values between the host's row-major arrays and tensors where and as they lie: laid out, converted, in the device's memory.
- * Where kernels work in host memory nothing is copied twice. */
+ * Values between the host's row-major arrays and tensors where and as they lie: laid out,
+ * converted, in the device's memory. Where kernels work in host memory nothing is copied twice. */
 #ifndef DLX_BACKEND_TRANSFER_H
 #define DLX_BACKEND_TRANSFER_H
 
@@ -14,8 +14,8 @@ struct transfer {
 	void *data;                  /* in the device's memory */
 };
 
-/* From and to plain, whose elements are of type t. Padding of the tensor becomes zero. Only a device with a memory of its own
- * can fail, or E_NOMEM for the host's copy. */
+/* From and to plain, whose elements are of type t. Padding of the tensor becomes zero. Only a
+ * device with a memory of its own can fail, or E_NOMEM for the host's copy. */
 int transfer_write(struct device *d, const struct transfer *to, enum dtype t, const void *plain);
 int transfer_read(struct device *d, const struct transfer *from, enum dtype t, void *plain);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads /proc/meminfo and the files of control groups. A group's limit bounds all groups below it, so the way up to the root is
- * walked; in a container the group's path may not be there, and the root then is the container's own. What a group uses
+ * Reads /proc/meminfo and the files of control groups. A group's limit bounds all groups below it,
+ * so the way up to the root is walked; in a container the group's path may not be there, and the
+ * root then is the container's own. What a group uses
  * already is not subtracted: most of it is files' pages, which give way. */
 #include "base/host.h"
 

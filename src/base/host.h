@@ -7,19 +7,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of memory: what the machine says is available now, and no more than the limit of any control group (v1 and v2) that
- * this process is in. 0 where nothing says. by: "machine" or "control group", whichever is less. */
+/* Bytes of memory: what the machine says is available now, and no more than the limit of any
+ * control group (v1 and v2) that this process is in. 0 where nothing says. by: "machine" or
+ * "control group", whichever is less. */
 int64_t host_memory(const char **by);
 
-/* Whole processors that the control groups (v1 and v2) let this process use at a time, at least 1; 0 where nothing limits it.
- * More threads than that would stand still together for the rest of each period. */
+/* Whole processors that the control groups (v1 and v2) let this process use at a time, at least 1;
+ * 0 where nothing limits it. More threads than that would stand still together for the rest of each
+ * period. */
 int host_processor_quota(void);
 
-/* Processors that are this process's own: those it may run on, or its quota or SLURM_CPUS_PER_TASK where that is less, shared with
- * whom it shares them; at least 1. What it may run on is what it might at the first call, before threads are bound. */
+/* Processors that are this process's own: those it may run on, or its quota or SLURM_CPUS_PER_TASK
+ * where that is less, shared with whom it shares them; at least 1. What it may run on is what it
+ * might at the first call, before threads are bound. */
 int host_processors(void);
 
-/* How many processes of this run, this one included, use the very same processors: each takes its share. 1 unless told. */
+/* How many processes of this run, this one included, use the very same processors: each takes its
+ * share. 1 unless told. */
 void host_share(int processes);
 int host_sharers(void);
 

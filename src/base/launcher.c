@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two tables: launchers, which start processes and number them, and schedulers, which give jobs their time. Launchers come first
- * that others start: an mpiexec inside a Slurm job has its daemons started by srun, whose numbers are the daemons'.
+ * Two tables: launchers, which start processes and number them, and schedulers, which give jobs
+ * their time. Launchers come first
+ * that others start: an mpiexec inside a Slurm job has its daemons started by srun, whose numbers
+ * are the daemons'.
  *
  * LSF and PBS have no documented variable with the end of a job; scripts set DLX_JOB_END there. */
 #include "base/launcher.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the program that started this process says of it: which of how many processes it is, on which host of how many, of which
- * job, and how long the job may still run. All of it comes from the environment, by the tables in launcher.c; only the time that is
- * left may take a question to the scheduler. */
+ * What the program that started this process says of it: which of how many processes it is, on
+ * which host of how many, of which job, and how long the job may still run. All of it comes from
+ * the environment, by the tables in launcher.c; only the time that is left may take a question to
+ * the scheduler. */
 #ifndef DLX_BASE_LAUNCHER_H
 #define DLX_BASE_LAUNCHER_H
 
@@ -25,8 +26,10 @@ struct launcher_job {
 /* False outside of batch jobs. The texts are the environment's. */
 bool launcher_job(struct launcher_job *out);
 
-/* Seconds until the job is ended; INFINITY if nothing limits it or says so. By DLX_JOB_END (seconds since 1970), by what the
- * scheduler put into the environment, else by asking it, which takes milliseconds to five seconds: call it once, on one rank. */
+/* Seconds until the job is ended; INFINITY if nothing limits it or says so. By DLX_JOB_END (seconds
+ * since 1970), by what the
+ * scheduler put into the environment, else by asking it, which takes milliseconds to five seconds:
+ * call it once, on one rank. */
 double launcher_time_left(void);
 
 #endif

@@ -23,8 +23,9 @@ void mem_free(void *p);                    /* NULL is fine */
 /* n bytes, 64-byte aligned at least, zeroed, huge pages asked for when large; NULL if refused. */
 void *mem_map(size_t n);
 void mem_unmap(void *p, size_t n);         /* n as given to mem_map; NULL is fine */
-/* Has the system back n bytes at p, a whole number of pages into a map, with memory now rather than at first use. Several
- * threads may do so to parts of one map. Where the system cannot, nothing happens. */
+/* Has the system back n bytes at p, a whole number of pages into a map, with memory now rather than
+ * at first use. Several threads may do so to parts of one map. Where the system cannot, nothing
+ * happens. */
 void mem_populate(void *p, size_t n);
 
 uint64_t mem_count(void);

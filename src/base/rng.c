@@ -232,8 +232,9 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 	return z[index % 2];
 }
 
-/* The same as philox_lanes, as the two halves of each block, which is what the values below are made from: a lane is as wide as a
- * product, so that nothing is moved between lanes. What their upper halves hold in between does not matter. */
+/* The same as philox_lanes, as the two halves of each block, which is what the values below are
+ * made from: a lane is as wide as a product, so that nothing is moved between lanes. What their
+ * upper halves hold in between does not matter. */
 SIMD_CLONES
 static void philox_halves(uint64_t key, uint64_t block, uint64_t step, uint64_t *restrict first, uint64_t *restrict second)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A record of what happened when: spans of time in lanes, noted by whoever does the work, on any thread, into memory that is there
- * beforehand. report/trace_file.h writes it. Nobody records unless trace_on() says so:
+ * A record of what happened when: spans of time in lanes, noted by whoever does the work, on any
+ * thread, into memory that is there beforehand. report/trace_file.h writes it. Nobody records
+ * unless trace_on() says so:
  *
  *     double t0 = trace_on() ? io_seconds() : 0;
  *     ...
  *     if (t0)
- *         trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = "decode", .start = t0, .number = sample, .of = "sample" });
- */
+ *         trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = "decode", .start = t0,
+ *         .number = sample, .of = "sample" }); */
 #ifndef DLX_BASE_TRACE_H
 #define DLX_BASE_TRACE_H
 
@@ -49,8 +50,8 @@ void trace_stop(void);           /* what is noted until then stays */
 /* The i-th span, or NULL: not complete. n: how many there are; lost: how many had no room. After trace_stop. */
 const struct trace_span *trace_at(int64_t i);
 int64_t trace_count(int64_t *lost);
-/* Gives spans of a lane that run at the same time different threads: those of a lane of things under way, which no thread does all
- * of. After trace_stop. */
+/* Gives spans of a lane that run at the same time different threads: those of a lane of things
+ * under way, which no thread does all of. After trace_stop. */
 void trace_unfold(enum trace_lane lane);
 void trace_free(void);           /* when no other thread records any more; nothing there is fine */
 

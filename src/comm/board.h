@@ -41,8 +41,9 @@ enum seat_state board_state(const struct board *b, int local);
 int board_gone(const struct board *b);                 /* the first whose process has ended, or -1 */
 /* Whether a rank of this host cannot be waited for: stopped or ended. */
 bool board_halted(const struct board *b);
-/* For the time when there is no board any more, in MPI_Finalize: keeps who sits here, and then ends those that stand still, for
- * whom a launcher would wait. A suspended job's own processes do not come to that (comm/deadline.h). */
+/* For the time when there is no board any more, in MPI_Finalize: keeps who sits here, and then ends
+ * those that stand still, for whom a launcher would wait. A suspended job's own processes do not
+ * come to that (comm/deadline.h). */
 void board_remember(const struct board *b);
 void board_end_halted(void);
 /* Seconds beyond the deadline that a host waits whose ranks are all there: another host has one to

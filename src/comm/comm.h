@@ -34,9 +34,9 @@ int comm_open(struct comm **out);
 /* NULL is fine. Collective; after an error on this rank alone it is comm_abort that ends the job. */
 void comm_close(struct comm *c);
 void comm_set_timeout(struct comm *c, double seconds);
-/* The ranks k size .. (k + 1) size - 1 of c, this one among them, as ranks of their own; size divides that of c, of which there
- * are several. Reports name ranks as c counts them, and c's counts go on. Collective over c; comm_part_close over the
- * part. c must live longer. */
+/* The ranks k size .. (k + 1) size - 1 of c, this one among them, as ranks of their own; size
+ * divides that of c, of which there are several. Reports name ranks as c counts them, and c's
+ * counts go on. Collective over c; comm_part_close over the part. c must live longer. */
 void comm_part(struct comm **out, struct comm *c, int size);
 void comm_part_close(struct comm *part);         /* NULL is fine */
 /* Ends all ranks, with this exit status. What has to be said was said before; a rank that is not

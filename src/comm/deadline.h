@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long one has waited, by a clock that stands still while the process does: a job that its scheduler suspends, or a
- * debugger holds, comes back with all its ranks, none of which was late. Who waits asks several times a second; a pause between
- * two questions that is much longer was none of waiting. */
+ * How long one has waited, by a clock that stands still while the process does: a job that its
+ * scheduler suspends, or a debugger holds, comes back with all its ranks, none of which was late.
+ * Who waits asks several times a second; a pause between two questions that is much longer was none
+ * of waiting. */
 #ifndef DLX_COMM_DEADLINE_H
 #define DLX_COMM_DEADLINE_H
 

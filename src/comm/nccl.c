@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A communicator over all ranks, or a part of them. Rank 0 makes its id, which MPI carries to the others; joining it waits for all
- * of them, so a thread does, whose result is looked at when the first sum is wanted. Sums themselves never wait here: NCCL gives
- * them to a stream. */
+ * A communicator over all ranks, or a part of them. Rank 0 makes its id, which MPI carries to the
+ * others; joining it waits for all of them, so a thread does, whose result is looked at when the
+ * first sum is wanted. Sums themselves never wait here: NCCL gives them to a stream. */
 #include "comm/nccl.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NCCL's functions, from a library that is opened when several ranks use GPUs. Only for src/comm/; nccl.h is what others see. */
+ * NCCL's functions, from a library that is opened when several ranks use GPUs. Only for src/comm/;
+ * nccl.h is what others see. */
 #ifndef DLX_COMM_NCCL_LIBRARY_H
 #define DLX_COMM_NCCL_LIBRARY_H
 

@@ -24,8 +24,8 @@ struct node_unit {             /* a shard of a group */
 struct node_post {             /* a group */
 	_Alignas(64) _Atomic uint64_t arrived;       /* ranks, over all starts */
 	_Atomic uint64_t done;                       /* shards, over all starts */
-	/* For traces: who came last to a start, and when (board_now), by odd and even starts, since a rank may be one start ahead of
-	 * another; and when the latest was done. */
+	/* For traces: who came last to a start, and when (board_now), by odd and even starts, since
+	 * a rank may be one start ahead of another; and when the latest was done. */
 	_Atomic int64_t came_at[2], done_at;
 	_Atomic int came[2];
 };
@@ -78,7 +78,8 @@ void node_arrive(struct node *d, int k);
 uint64_t node_starts(const struct node *d, int rank, int k);   /* by a local rank */
 uint64_t node_started(const struct node *d, int k);              /* by this one */
 bool node_done(const struct node *d, int k);             /* the sum of this rank's latest start */
-/* Of this rank's latest start, which is done: when its last rank came and which of this host's that was, and when it was done. */
+/* Of this rank's latest start, which is done: when its last rank came and which of this host's that
+ * was, and when it was done. */
 struct node_times {
 	int64_t began, came, done;
 	int last;

@@ -42,8 +42,8 @@ struct reducer_group {
  * memory and a sum is what it was. E_NOMEM, on all ranks, names what is full (/dev/shm). */
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
                 const struct reducer_group *group, int n, bool background);
-/* The same in the memory of a GPU (reducer_nccl.h), also of one rank. beside: sums run beside what computation is given after
- * their start; else where they are started. */
+/* The same in the memory of a GPU (reducer_nccl.h), also of one rank. beside: sums run beside what
+ * computation is given after their start; else where they are started. */
 struct reducer_place {
 	struct device *dev;
 	struct comm *comm;           /* the ranks that nccl connects */
@@ -72,8 +72,9 @@ int reducer_wait(struct reducer *r, int k);
 /* Whether group k was started and not yet waited for. */
 bool reducer_under_way(const struct reducer *r, int k);
 
-/* Between steps, when all groups were waited for: the memory of the late ones holds sums, alike on all ranks, which the next wait
- * is to find there. Only a reducer of GPUs (reducer_nccl.h), whose late sums begin with the next step, has to be told. */
+/* Between steps, when all groups were waited for: the memory of the late ones holds sums, alike on
+ * all ranks, which the next wait is to find there. Only a reducer of GPUs (reducer_nccl.h), whose
+ * late sums begin with the next step, has to be told. */
 int reducer_keep(struct reducer *r);
 
 struct reducer_stats {

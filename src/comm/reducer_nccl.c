@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums on a side stream, or on that of computation. Each is between two notes that the stream leaves in memory the host sees, since
- * a recorded step says nothing else of how far it is; while the host waits for the GPU it looks at them, at NCCL and at the other ranks. */
+ * Sums on a side stream, or on that of computation. Each is between two notes that the stream
+ * leaves in memory the host sees, since a recorded step says nothing else of how far it is; while
+ * the host waits for the GPU it looks at them, at NCCL and at the other ranks. */
 #include "comm/reducer_nccl.h"
 
 #include <string.h>

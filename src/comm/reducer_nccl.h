@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose sums NCCL makes, on a stream of their own. Start and wait
- * order that stream and the one of computation and return at once, so they can be recorded with the step; what goes wrong is found
- * where the host waits for the GPU, and reported as that of a reducer in the host's memory. Sums are made in the type of the group,
- * in an order that NCCL chooses by size and number of ranks, the same bits every time on the same machine; those of groups
- * that are `ordered` in that of comm/sum.h.
+ * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose sums NCCL makes, on a
+ * stream of their own. Start and wait order that stream and the one of computation and return at
+ * once, so they can be recorded with the step; what goes wrong is found where the host waits for
+ * the GPU, and reported as that of a reducer in the host's memory. Sums are made in the type of the
+ * group, in an order that NCCL chooses by size and number of ranks, the same bits every time on the
+ * same machine; those of groups that are `ordered` in that of comm/sum.h.
  *
- * A group that is waited for a step after it was started (a lag) is summed at the beginning of the next step, beside its forward
+ * A group that is waited for a step after it was started (a lag) is summed at the beginning of the
+ * next step, beside its forward
  * part: a step that was recorded ends with all its work.
  *
- * Sums that computation waits for where they stand (batch statistics) are work of the stream of computation, by a communicator
- * of their own. */
+ * Sums that computation waits for where they stand (batch statistics) are work of the stream of
+ * computation, by a communicator of their own. */
 #ifndef DLX_COMM_REDUCER_NCCL_H
 #define DLX_COMM_REDUCER_NCCL_H
 

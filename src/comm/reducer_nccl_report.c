@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank says whose GPU has begun a sum that does not end: which, what NCCL says of it, who is there, who is missing and where
- * it was seen last. Of a host's ranks the first to come tells it. Then the sum is ended, or nobody could wait for the GPU again. */
+ * What a rank says whose GPU has begun a sum that does not end: which, what NCCL says of it, who is
+ * there, who is missing and where it was seen last. Of a host's ranks the first to come tells it.
+ * Then the sum is ended, or nobody could wait for the GPU again. */
 #include <inttypes.h>
 
 #include "base/buf.h"

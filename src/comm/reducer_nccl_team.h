@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A reducer on a GPU from inside, and where each rank of the host says how far its GPU has come. Only for reducer_nccl*.c. */
+ * A reducer on a GPU from inside, and where each rank of the host says how far its GPU has come.
+ * Only for reducer_nccl*.c. */
 #ifndef DLX_COMM_REDUCER_NCCL_TEAM_H
 #define DLX_COMM_REDUCER_NCCL_TEAM_H
 
@@ -36,7 +37,8 @@ struct reducer_nccl {
 	int failed;                          /* what a start could not say */
 	struct cuda_progress counted;        /* what is in the statistics */
 	struct reducer_stats stats;
-	/* The sum under way, as the one that waits sees it: which it is, for how long, and when next to look who is there. */
+	/* The sum under way, as the one that waits sees it: which it is, for how long, and when
+	 * next to look who is there. */
 	uint64_t watched;
 	struct deadline deadline;
 	double round;
@@ -50,7 +52,8 @@ static inline struct gpu_seat *gpu_seat(const struct reducer_nccl *r)
 /* Gives the stream a sum in an order. */
 int reducer_nccl_ordered(const struct reducer_nccl *r, float *p, int64_t n);
 
-/* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble: what NCCL says, or NULL. */
+/* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble:
+ * what NCCL says, or NULL. */
 int reducer_nccl_report(struct reducer_nccl *r, const char *trouble);
 
 #endif

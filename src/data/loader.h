@@ -10,9 +10,10 @@
  * crop becomes a centre crop).
  *
  * Several ranks deal the samples among themselves without a word. Their batches together are one
- * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for the
- * last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1 (but see `leaf`). So the order is that of
- * one rank with a batch as large, and no rank has two samples more than another.
+ * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for
+ * the last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1 (but see
+ * `leaf`). So the order is that of one rank with a batch as large, and no rank has two samples more
+ * than another.
  *
  * The training loop is the only caller; one thread. */
 #ifndef DLX_DATA_LOADER_H
@@ -66,8 +67,9 @@ uint64_t dataset_fingerprint(const struct dataset *d);
 /* Samples (or pixels) per class value 0..nclasses-1 of an integer target over the whole set,
  * from the record's statistics where stored, else counted. */
 int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
-/* How often the record files say that labels of nclasses or above occur, `ignore` apart; *label: the smallest such label,
- * *file: a file that has it. Decodes nothing: 0 also where the files do not say. */
+/* How often the record files say that labels of nclasses or above occur, `ignore` apart; *label:
+ * the smallest such label, *file: a file that has it. Decodes nothing: 0 also where the files do
+ * not say. */
 int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore, int64_t *label,
                                const char **file);
 /* One for each input channel, over all files. */
@@ -113,8 +115,8 @@ static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
 	return rank * all / ranks;
 }
 
-/* Plans the transforms (errors carry their config place). d must outlive the loader. A training loader begins to decode the first
- * epoch at once, another one when it is asked. */
+/* Plans the transforms (errors carry their config place). d must outlive the loader. A training
+ * loader begins to decode the first epoch at once, another one when it is asked. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
 void loader_free(struct loader *l);
 int loader_threads(const struct loader *l);                     /* that decode */
@@ -127,8 +129,8 @@ int64_t loader_batches(const struct loader *l);                 /* global ones p
 int64_t loader_samples(const struct loader *l);
 /* The n of the last batch of an epoch on this rank if that batch is short (of all ranks); else 0. */
 int64_t loader_short_batch(const struct loader *l);
-/* (Re)starts so that the next batch is `index` of `epoch`; where it is that already, what is decoded stays. Batches run on
- * across epochs. */
+/* (Re)starts so that the next batch is `index` of `epoch`; where it is that already, what is
+ * decoded stays. Batches run on across epochs. */
 int loader_seek(struct loader *l, int64_t epoch, int64_t index);
 /* The next batch, valid until the next call; blocks until decoded. Decode errors arrive here. */
 int loader_next(struct loader *l, const struct batch **b);

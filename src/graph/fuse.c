@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fusion: nodes that one kernel can do in fewer passes over memory become one node. Each row of the
- * table says on which backends, what must be there (`given`, which stays), what is replaced (`from`)
- * and by what (`to`). Letters stand for tensors, the same letter for the same tensor everywhere:
+ * table says on which backends, what must be there (`given`, which stays), what is replaced
+ * (`from`) and by what (`to`). Letters stand for tensors, the same letter for the same tensor
+ * everywhere:
  *
  *   given  z m s v = batch_norm_relu x g b
  *   from   t = relu_grad z d ; p q u = batch_norm_grad x t g m s
  *   to     p q u = batch_norm_relu_grad x d g b m s
  *
- * A dash stands for an optional input that is left out. The last term of `from` is looked for; the others are found as producers of what is known by
- * then. A tensor that `to` does not make must have no reader but the nodes replaced. Attributes carry
- * over by their names, and those of one name must agree in `given` and `from`. The operands of add
- * may be swapped: the one made later is tried first, so that of two that fit the sum is made where
- * its last summand is.
+ * A dash stands for an optional input that is left out. The last term of `from` is looked for; the
+ * others are found as producers of what is known by then. A tensor that `to` does not make must
+ * have no reader but the nodes replaced. Attributes carry over by their names, and those of one
+ * name must agree in `given` and `from`. The operands of add may be swapped: the one made later is
+ * tried first, so that of two that fit the sum is made where its last summand is.
  *
- * Replaced nodes are of one phase. In a row that goes `across` phases they need not be; then the new node is of
- * that of the first.
+ * Replaced nodes are of one phase. In a row that goes `across` phases they need not be; then the
+ * new node is of that of the first.
  *
  * The new node stands where the last replaced one stood. What was in between and depends on the
  * replaced nodes moves behind it, so that the order stays valid; a row does not apply if the new
- * node would depend on itself. Tensors keep their ids, and nodes take place, name and phase from the
- * replaced one that reads most, which is the layer with the parameters. */
+ * node would depend on itself. Tensors keep their ids, and nodes take place, name and phase from
+ * the replaced one that reads most, which is the layer with the parameters. */
 #include <string.h>
 
 #include "base/err.h"
@@ -71,7 +72,8 @@ static const struct rule rules[] = {
 	{ ALL, "y z = relu_dropout x k", "e = dropout d k ; t = relu_grad z e",
 	  "t = relu_dropout_grad y d" },
 	{ ALL, NULL, "y z = relu_dropout x k", "y = relu_dropout x k" },
-	/* the loss with its gradient: by a weight that labels tell, with the seed of a step of many batches or without */
+	/* the loss with its gradient: by a weight that labels tell, with the seed of a step of many
+	 * batches or without */
 	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; t = mean_seed w h s ; p = softmax_cross_entropy_grad x y z w t c",
 	  "l w p = softmax_cross_entropy_with_grad x y s h c", true },
 	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; t = mean_seed w h ; p = softmax_cross_entropy_grad x y z w t c",

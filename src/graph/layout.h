@@ -79,14 +79,16 @@ struct layout_walk {
 	int64_t table[LAYOUT_TERMS];
 };
 void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s, enum dtype laid);
-/* The n elements from the row-major index `first` on, which stand at src; padding stays as it is. td: as in layout_walk_init. */
+/* The n elements from the row-major index `first` on, which stand at src; padding stays as it is.
+ * td: as in layout_walk_init. */
 void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n, enum dtype ts,
                       const void *src);
-/* Rows of the first axis stand side by side, element by element, in blocks of a multiple of so many floats (else false). */
+/* Rows of the first axis stand side by side, element by element, in blocks of a multiple of so many
+ * floats (else false). */
 #define LAYOUT_ROWS 16
 bool layout_walk_has_rows(const struct layout_walk *w);
-/* The n elements from `first` on of that row and of those that follow it, `rows` in all, up to the end of their block: of row r at
- * src + r * step. */
+/* The n elements from `first` on of that row and of those that follow it, `rows` in all, up to the
+ * end of their block: of row r at src + r * step. */
 void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int64_t n, int rows, const float *src, int64_t step);
 
 #define LAYOUT_TEXT 64

@@ -48,8 +48,8 @@ enum kernel_layout {
 	KL_CHOOSE    /* the kernel says: choose() below */
 };
 
-/* How a kernel goes about 16 bits where the device computes in them. They are bf16 on a processor; on a GPU bf16 or fp16, as
- * device.compute says, and what is said of bf16 here is true of both. */
+/* How a kernel goes about 16 bits where the device computes in them. They are bf16 on a processor;
+ * on a GPU bf16 or fp16, as device.compute says, and what is said of bf16 here is true of both. */
 enum kernel_bf16 {
 	KB_EACH,     /* each of the tensors that may be bf16 is, or is f32 */
 	KB_ALIKE,    /* all of them are, or none: bytes are copied */

@@ -21,7 +21,8 @@
 #include "graph/deps.h"
 #include "graph/pass.h"
 
-/* Whether the update comes after forward and backward: they run several times for it, or it has to wait for other ranks. */
+/* Whether the update comes after forward and backward: they run several times for it, or it has to
+ * wait for other ranks. */
 static bool two_phases(const struct graph *g)
 {
 	for (int i = 0; i < g->nnode; i++)

@@ -94,8 +94,8 @@ static int check_names(const struct graph *g)
 
 /* --- nodes --- */
 
-/* maker: by tensor, the last node so far that has it among its outputs; a node that updates a network's states at once has
- * thousands. */
+/* maker: by tensor, the last node so far that has it among its outputs; a node that updates a
+ * network's states at once has thousands. */
 static int check_arity(const struct graph *g, const struct node *n, nid *maker)
 {
 	if (n->nin < n->op->min_in || n->nin > n->op->max_in)

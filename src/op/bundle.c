@@ -2,8 +2,8 @@
  *
  * The row of all elements: first[t] is where group t begins in it. A cut of the row falls into one
  * tensor and is moved down to a multiple of 16 elements of it, so that every piece but a tensor's
- * last has whole vectors and an element's result depends on nothing but the element; where there are copies, to whole blocks of
- * those. */
+ * last has whole vectors and an element's result depends on nothing but the element; where there
+ * are copies, to whole blocks of those. */
 #include "op/bundle.h"
 
 #include <omp.h>

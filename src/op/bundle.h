@@ -17,8 +17,9 @@ struct bundle_form {
 	struct ints copy_of;         /* behind the groups: for each copy of a first output the group that it is of, in order */
 };
 
-/* Copies of new weights in another type or layout, which follow all groups, as inputs and as outputs: a kernel reads them in the
- * next step instead of making them. On the CPU they are rewritten while what they are copies of is in the cache. */
+/* Copies of new weights in another type or layout, which follow all groups, as inputs and as
+ * outputs: a kernel reads them in the next step instead of making them. On the CPU they are
+ * rewritten while what they are copies of is in the cache. */
 
 int bundle_groups(const struct node *n, struct bundle_form f);
 /* Shape rule: the groups come out even, there is one at least, and all members of a group are

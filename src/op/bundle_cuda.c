@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bundles on the GPU. Pointers are known when a step is recorded, so tables are made on the stack then and travel by value. */
+ * Bundles on the GPU. Pointers are known when a step is recorded, so tables are made on the stack
+ * then and travel by value. */
 #include "op/bundle_cuda.h"
 
 #include "base/err.h"

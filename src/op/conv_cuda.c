@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions on the GPU by cuDNN, everything channels-last, weights as (O, kernel..., I) too. A forward bias is part of cuDNN's
- * graph where it has an engine for that, else a kernel of ours adds it; its gradient is a sum over rows.
+ * Convolutions on the GPU by cuDNN, everything channels-last, weights as (O, kernel..., I) too. A
+ * forward bias is part of cuDNN's graph where it has an engine for that, else a kernel of ours adds
+ * it; its gradient is a sum over rows.
  *
- * A tensor that is a window of a larger buffer is packed into the workspace before, or unpacked from it after: cuDNN's fast engines
- * want packed tensors, and a window that a convolution reads or writes is as narrow as a dense block's growth.
+ * A tensor that is a window of a larger buffer is packed into the workspace before, or unpacked
+ * from it after: cuDNN's fast engines want packed tensors, and a window that a convolution reads or
+ * writes is as narrow as a dense block's growth.
  *
- * In 16 bits all three tensors are: cuDNN's single operations have no engine that reads 16 bits and writes float32. Results that
- * are wanted in float32, the gradients of weights above all, are made in the workspace and cast. */
+ * In 16 bits all three tensors are: cuDNN's single operations have no engine that reads 16 bits and
+ * writes float32. Results that are wanted in float32, the gradients of weights above all, are made
+ * in the workspace and cast. */
 #include "op/conv_cuda.h"
 
 #include "backend/cudnn.h"
@@ -103,7 +106,8 @@ static struct layout packed_layout(const struct kplan *k, tid t)
 	return x->window == NONE ? x->layout : layout_native(&x->shape);
 }
 
-/* The convolution together with its bias, if it has one and cuDNN can: a result that is cast gets its bias after that. */
+/* The convolution together with its bias, if it has one and cuDNN can: a result that is cast gets
+ * its bias after that. */
 static int plan_with_bias(struct kplan *k, const struct cudnn *library, const struct cudnn_conv *c)
 {
 	struct conv_cuda *ck = k->state;

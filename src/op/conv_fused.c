@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions and what follows them, in one kernel where the GPU's library has one (made by the pass `fuse`, after gradients):
+ * Convolutions and what follows them, in one kernel where the GPU's library has one (made by the
+ * pass `fuse`, after gradients):
  *
- *   conv_relu        y = f(c + r)             c = x * w + bias; f(z) = z, and slope * z where z is negative
+ *   conv_relu        y = f(c + r)             c = x * w + bias; f(z) = z, and slope * z where z is
+ *                    negative
  *   conv_add         y = c + r
- *   conv_norm        y = norm(c)              norm(c) = (c - mean) / sqrt(variance + eps) * gamma + beta
+ *   conv_norm        y = norm(c)              norm(c) = (c - mean) / sqrt(variance + eps) * gamma +
+ *                    beta
  *   conv_norm_relu   y = f(norm(c) + r)
  *   conv_grad_input_sum    dx = c + r         c: conv_grad_input of dy and w
- *   conv_grad_input_relu   dx = (c + r), times the slope where z, what the rectifier made, is not above zero
+ *   conv_grad_input_relu   dx = (c + r), times the slope where z, what the rectifier made, is not
+ *                          above zero
  *
- * r may be left out but for the sums. The intermediate results have no memory, neither here nor while something else runs. */
+ * r may be left out but for the sums. The intermediate results have no memory, neither here nor
+ * while something else runs. */
 #include "op/conv_fused.h"
 
 #include <math.h>

@@ -13,7 +13,8 @@ struct conv_fused {
 	double slope, eps;           /* where the op has them */
 };
 
-/* result = act((convolution + bias) normalised + addend). Indices of inputs, which may be absent; 0: the op has none. */
+/* result = act((convolution + bias) normalised + addend). Indices of inputs, which may be absent;
+ * 0: the op has none. */
 struct conv_places {
 	enum conv_kind kind;
 	int gamma, beta, mean, variance;
@@ -28,8 +29,8 @@ static inline tid conv_fused_input(const struct node *n, int i)
 	return i > 0 && i < n->nin ? n->in[i] : NONE;
 }
 
-/* Whether the library is to be asked for more than the convolution: not for groups, for which it has generic code only, nor with
- * DLX_CHAINS=no, by which the two ways can be compared. */
+/* Whether the library is to be asked for more than the convolution: not for groups, for which it
+ * has generic code only, nor with DLX_CHAINS=no, by which the two ways can be compared. */
 bool conv_fused_cuda_wanted(const struct cudnn_conv *c);
 int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at);
 int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution and what follows it on the GPU: one graph of cuDNN's, where it recommends an engine for that; else cuDNN's
- * convolution and one pass of ours over what it made. Which of the two is settled in the plan, whose implementation says so.
+ * A convolution and what follows it on the GPU: one graph of cuDNN's, where it recommends an engine
+ * for that; else cuDNN's convolution and one pass of ours over what it made. Which of the two is
+ * settled in the plan, whose implementation says so.
  *
- * Ours it is for groups, for which cuDNN has generic code only, for results in another type, and where a tensor like the result is a
- * window of a larger buffer: those are read and written where they stand. An input that is a window is packed into the workspace. */
+ * Ours it is for groups, for which cuDNN has generic code only, for results in another type, and
+ * where a tensor like the result is a
+ * window of a larger buffer: those are read and written where they stand. An input that is a window
+ * is packed into the workspace. */
 #include "op/conv_fused.h"
 
 #include <stdlib.h>

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gradients of 1x1 convolutions as the matrix products that they are, straight from and to the layout that the
- * forward convolution gave the weights: neighbours are output channels. oneDNN wants input channels for neighbours to make
- * the gradient of the input, and makes that of the weights in a third layout, so that each step reorders all weights twice; where an
- * image is small beside them, that takes half as long as the products.
+ * Gradients of 1x1 convolutions as the matrix products that they are, straight from and to the
+ * layout that the
+ * forward convolution gave the weights: neighbours are output channels. oneDNN wants input channels
+ * for neighbours to make the gradient of the input, and makes that of the weights in a third
+ * layout, so that each step reorders all weights twice; where an image is small beside them, that
+ * takes half as long as the products.
  *
- *   input    dx (pixels, I) = dy (pixels, O) w (O, I): 32 input channels of w at a time are turned over into a panel that stays in
- *            a core's cache while pixels go by
- *   weights  dw (I, O) = x^T dy: 32 output channels of dy at a time are copied to a panel; a tile of dw is in registers for a
- *            block of pixels, and written once
+ *   input    dx (pixels, I) = dy (pixels, O) w (O, I): 32 input channels of w at a time are turned
+ *            over into a panel that stays in a core's cache while pixels go by
+ *   weights  dw (I, O) = x^T dy: 32 output channels of dy at a time are copied to a panel; a tile
+ *            of dw is in registers for a block of pixels, and written once
  *
- * Pixels are rows that may stand apart. Each sum is made by one thread in the order of the shape. */
+ * Pixels are rows that may stand apart. Each sum is made by one thread in the order of the
+ * shape. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>

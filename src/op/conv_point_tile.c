@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * 28 of the 32 registers hold sums; for each element of a row of b there are 2 loads, 14 broadcasts and 28 multiply-adds, of which a
- * core does 2 a cycle, as it does of loads. Rows of a are addressed by threes from five pointers: there are not
- * registers for fourteen. */
+ * 28 of the 32 registers hold sums; for each element of a row of b there are 2 loads, 14 broadcasts
+ * and 28 multiply-adds, of which a core does 2 a cycle, as it does of loads. Rows of a are
+ * addressed by threes from five pointers: there are not registers for fourteen. */
 #include "op/conv_point_tile.h"
 
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The innermost parts of a matrix product whose second matrix is packed in panels, for CPUs with AVX-512: one tile of the
- * result, and a square that is turned over while a panel is packed. */
+ * The innermost parts of a matrix product whose second matrix is packed in panels, for CPUs with
+ * AVX-512: one tile of the result, and a square that is turned over while a panel is packed. */
 #ifndef DLX_OP_CONV_POINT_TILE_H
 #define DLX_OP_CONV_POINT_TILE_H
 
@@ -11,7 +11,8 @@
 #define POINT_MAXV 2           /* vectors a panel is wide, at most */
 #define POINT_ROWS 14
 
-/* c = a b + add: a (rows, k), b (k, 16 v) without gaps, c and add (rows, 16 v less what the mask leaves out of the last vector).
+/* c = a b + add: a (rows, k), b (k, 16 v) without gaps, c and add (rows, 16 v less what the mask
+ * leaves out of the last vector).
  * add NULL: 0, and it may be c. */
 struct point_tile {
 	const float *a, *b, *add;

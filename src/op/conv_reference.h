@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What ops that begin with a convolution take from conv.c: attributes begin with a struct conv_attr, inputs with those of conv or
- * conv_grad_input (the bias is NONE or left off where there is none), and more follow. */
+ * What ops that begin with a convolution take from conv.c: attributes begin with a struct
+ * conv_attr, inputs with those of conv or conv_grad_input (the bias is NONE or left off where there
+ * is none), and more follow. */
 #ifndef DLX_OP_CONV_REFERENCE_H
 #define DLX_OP_CONV_REFERENCE_H
 

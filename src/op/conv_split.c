@@ -219,7 +219,8 @@ static void make(struct conv_split *s, const struct conv_frame *f, bool half)
 		try_sides(s, f, false, true);
 }
 
-/* A plan asks for the same cut several times: for its time, and again to plan it, for each of the layers that are alike. */
+/* A plan asks for the same cut several times: for its time, and again to plan it, for each of the
+ * layers that are alike. */
 #define MEMO 256
 static struct {
 	pthread_mutex_t lock;

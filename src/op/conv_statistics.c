@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A convolution that gives the batch's statistics of what it makes, as batch_norm behind it would take them (made by the pass
- * `moments`, for GPUs):  y = x * w,  mean and variance of each channel of y,  rstd = 1 / sqrt(variance + eps).
+ * A convolution that gives the batch's statistics of what it makes, as batch_norm behind it would
+ * take them (made by the pass `moments`, for GPUs):  y = x * w,  mean and variance of each channel
+ * of y,  rstd = 1 / sqrt(variance + eps).
  *
- * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else a kernel of ours reads it, as that of
- * batch_norm would. */
+ * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else a kernel
+ * of ours reads it, as that of batch_norm would. */
 #include <math.h>
 
 #include "base/err.h"

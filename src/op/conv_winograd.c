@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Minimal filtering (winograd.h) as a code for convolutions: 3x3 by F(4x4, 3x3), 5x5 by F(4x4,
- * 5x5), alone or in the last two axes of three, stride 1, any padding and dilation, on float32 or bf16, on CPUs with AVX-512, unless the
- * device is told to compute directly. */
+ * 5x5), alone or in the last two axes of three, stride 1, any padding and dilation, on float32 or
+ * bf16, on CPUs with AVX-512, unless the device is told to compute directly. */
 #include "op/conv_code.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An offset is a sum over axes (graph/layout.h), so a table for each axis says where an element stands on either side. Where 16 elements
- * of the first axis stand side by side, as they do in all layouts that convolutions like, blocks of 16 x 16 over the first two
- * axes are turned as a whole; what is left goes element by element. */
+ * An offset is a sum over axes (graph/layout.h), so a table for each axis says where an element
+ * stands on either side. Where 16 elements of the first axis stand side by side, as they do in all
+ * layouts that convolutions like, blocks of 16 x 16 over the first two axes are turned as a whole;
+ * what is left goes element by element. */
 #include "op/copier.h"
 
 #include <string.h>
@@ -90,7 +91,8 @@ static bool in_pairs(const int64_t *t, int64_t n)
 	return n % 2 == 0;
 }
 
-/* What the source has beyond the other side's padding is zero and left out, by pieces of a block (struct copier_block). */
+/* What the source has beyond the other side's padding is zero and left out, by pieces of a block
+ * (struct copier_block). */
 static bool find_form(struct copier *c)
 {
 	const struct side *to = &c->to;
@@ -128,8 +130,8 @@ static bool runs(const int64_t *t, int64_t n, int64_t each, int64_t step)
 	return true;
 }
 
-/* Blocks follow each other in the source: all taps of a block of channels, then the next; or rows of the first axis do, and 16 of them
- * are blocks side by side. */
+/* Blocks follow each other in the source: all taps of a block of channels, then the next; or rows
+ * of the first axis do, and 16 of them are blocks side by side. */
 static void find_order(struct copier *c)
 {
 	const struct side *s = &c->from;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Blocks of weights in plain C, and with AVX-512 where a block is turned, which compilers do not find by themselves. Rounding is as in
- * base/half.h. What is written is not read before the next step, so it goes past the caches. */
+ * Blocks of weights in plain C, and with AVX-512 where a block is turned, which compilers do not
+ * find by themselves. Rounding is as in base/half.h. What is written is not read before the next
+ * step, so it goes past the caches. */
 #include "op/copier_block.h"
 
 #include <string.h>
@@ -109,7 +110,8 @@ INLINE void exchange(__m512i *x, __m512i *y, int q)
 	*y = _mm512_permutex2var_epi32(was, high, *y);
 }
 
-/* Rows r and r + 8 of 8 pairs are vector r, so that after three exchanges vector j is column pair j, its rows in order. */
+/* Rows r and r + 8 of 8 pairs are vector r, so that after three exchanges vector j is column pair
+ * j, its rows in order. */
 TARGET static void turned_half_avx512(const struct copier_block *b, void *to)
 {
 	__m512i v[8];

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A step that computes in 16 bits would begin each forward convolution by a cast of its weights, and each gradient of an input by a
- * reorder of that: all weights are read twice more, from memory. The update has just written them. So what those nodes make is kept
- * from step to step: a state of its own, `weight_copy` makes it, forward and backward read it, and the optimizer's node
- * overwrites it as it does the weight:
+ * A step that computes in 16 bits would begin each forward convolution by a cast of its weights,
+ * and each gradient of an input by a
+ * reorder of that: all weights are read twice more, from memory. The update has just written them.
+ * So what those nodes make is kept
+ * from step to step: a state of its own, `weight_copy` makes it, forward and backward read it, and
+ * the optimizer's node overwrites it as it does the weight:
  *
  *   w ── cast ── conv       becomes       w, s ── weight_copy (once) ── s' ── conv
  *   w, g ── sgd ── w'                     w, g, s' ── sgd ── w', s''
  *
- * The state goes by the names of param, type and layout, so that plans for batches of another size share it; whether it is of the
- * param's last value the executor knows (backend/exec.c). It takes as much memory as the casts did, which live from the forward
- * to the backward part, and for reorders more: under a limit of memory copies are made in each step. */
+ * The state goes by the names of param, type and layout, so that plans for batches of another size
+ * share it; whether it is of the param's last value the executor knows (backend/exec.c). It takes
+ * as much memory as the casts did, which live from the forward
+ * to the backward part, and for reorders more: under a limit of memory copies are made in each
+ * step. */
 #include "op/copies.h"
 
 #include <string.h>
@@ -138,8 +142,8 @@ static int replace(struct copies *c, const struct node *n)
 	return 0;
 }
 
-/* Where it is not kept, but made in each step, it is made of the param itself: from 4 bytes to 2 in blocks that are turned on the way is
- * faster than oneDNN's reorder of a cast. */
+/* Where it is not kept, but made in each step, it is made of the param itself: from 4 bytes to 2 in
+ * blocks that are turned on the way is faster than oneDNN's reorder of a cast. */
 static int shorten(struct copies *c, struct node *n)
 {
 	tid param = c->param[n->in[0]];

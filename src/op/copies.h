@@ -8,9 +8,10 @@
 
 struct device;
 
-/* Behind the choice of layouts, in graphs that train. A param's cast to 16 bits, and reorders of such, become states that the update
- * of the param rewrites while it has the new value at hand, and that op weight_copy makes when a plan begins. If they are not
- * to be kept, reorders of casts become casts. */
+/* Behind the choice of layouts, in graphs that train. A param's cast to 16 bits, and reorders of
+ * such, become states that the update of the param rewrites while it has the new value at hand, and
+ * that op weight_copy makes when a plan begins. If they are not to be kept, reorders of casts
+ * become casts. */
 int copies_make(struct graph *g, struct device *dev, bool keep);
 
 #endif

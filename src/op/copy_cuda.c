@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Strided copies on the GPU. On the host the axes are sorted by their distance in y and joined where x and y allow it, so that most
- * copies come down to a row of long runs, which are then moved in units of up to 16 bytes. */
+ * Strided copies on the GPU. On the host the axes are sorted by their distance in y and joined
+ * where x and y allow it, so that most copies come down to a row of long runs, which are then moved
+ * in units of up to 16 bytes. */
 #include "op/copy_cuda.h"
 
 #include "base/err.h"

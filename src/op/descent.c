@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The optimizers' updates, in place, of many parameters at once (op/bundle.h). With d the gradient as
- * it counts, d = trust (grad_scale g + wd w), of which wd is 0 where decay is decoupled:
+ * The optimizers' updates, in place, of many parameters at once (op/bundle.h). With d the gradient
+ * as it counts, d = trust (grad_scale g + wd w), of which wd is 0 where decay is decoupled:
  *
  *   sgd      as PyTorch's: v = m v + d; u = v (nesterov: d + m v)
  *            rate_inside, as in You, Gitman, Ginsburg (2017): v = m v + lr d; w -= v
@@ -9,13 +9,13 @@
  *   rmsprop  Tieleman, Hinton (2012): v = a v + (1 - a) d^2; u = d / (sqrt(v) + eps), or
  *            d / sqrt(v + eps); with momentum u = b = m b + that
  *
- * and then w -= lr u, or with decoupled decay (Loshchilov, Hutter: AdamW, ICLR 2019) w -= lr (u + wd w).
- * `direction` gives u + wd w in place of the new w, for those who want to know how long it is before
- * they go that way.
+ * and then w -= lr u, or with decoupled decay (Loshchilov, Hutter: AdamW, ICLR 2019) w -= lr (u +
+ * wd w). `direction` gives u + wd w in place of the new w, for those who want to know how long it
+ * is before they go that way.
  *
- * Where `apply` is given and 0 nothing is written at all: a step that overflowed did not happen. Padding
- * is zero everywhere and stays so. Behind the groups there may be copies of the new weights, in the types and layouts that kernels
- * read (op/copies.h). */
+ * Where `apply` is given and 0 nothing is written at all: a step that overflowed did not happen.
+ * Padding is zero everywhere and stays so. Behind the groups there may be copies of the new
+ * weights, in the types and layouts that kernels read (op/copies.h). */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The optimizers' updates on the GPU: one launch for hundreds of parameters. Numbers that differ from step to step are read on
- * the device. */
+ * The optimizers' updates on the GPU: one launch for hundreds of parameters. Numbers that differ
+ * from step to step are read on the device. */
 #include "base/err.h"
 #include "op/bundle_cuda.h"
 #include "op/cuda.h"

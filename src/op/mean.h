@@ -6,8 +6,8 @@
 
 #include "config/schema.h"
 
-/* The terms of a step: what the loss is a sum of, what it was taken over, how many ranks wish to stop, and the sum of the
- * wishes that rank 0 alone may have. */
+/* The terms of a step: what the loss is a sum of, what it was taken over, how many ranks wish to
+ * stop, and the sum of the wishes that rank 0 alone may have. */
 enum { MEAN_LOSS, MEAN_WEIGHT, MEAN_WISH };
 enum { WISH_STOP, WISH_FIRST, MEAN_WISHES };
 enum { FIRST_SAVE = 1, FIRST_LOOK = 2 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Statistics of batches where they are made: a batch norm reads its input twice, once for its mean and variance and once to
- * normalise it. The convolution that made the input can give these while it writes; what is left of the norm is the op that makes
- * its result once more from given statistics. Both nodes stand where the old ones stood. Convolutions with a bias stay (it has no
+ * Statistics of batches where they are made: a batch norm reads its input twice, once for its mean
+ * and variance and once to normalise it. The convolution that made the input can give these while
+ * it writes; what is left of the norm is the op that makes its result once more from given
+ * statistics. Both nodes stand where the old ones stood. Convolutions with a bias stay (it has no
  * use before a norm), and so do those with groups, which no engine of cuDNN's takes. */
 #include "op/moments.h"
 

@@ -6,8 +6,8 @@
 
 #include "graph/pass.h"
 
-/* On GPUs: conv, and batch_norm (or batch_norm_relu) that reads its result, become conv_statistics and batch_norm_again. Behind what
- * settles whose batch the statistics are of. */
+/* On GPUs: conv, and batch_norm (or batch_norm_relu) that reads its result, become conv_statistics
+ * and batch_norm_again. Behind what settles whose batch the statistics are of. */
 int pass_moments(struct graph *g, struct pass_env *env);
 
 #endif

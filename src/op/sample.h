@@ -17,8 +17,9 @@ struct sample {
 	double *value[SAMPLE_MAX_IN];   /* plain; exactly representable in float32 */
 };
 
-/* Float inputs get requires_grad where the op is differentiable in them. Values are a function of seed. An error if the text does not
- * follow the grammar or the op refuses the shapes. Release with sample_release. */
+/* Float inputs get requires_grad where the op is differentiable in them. Values are a function of
+ * seed. An error if the text does not follow the grammar or the op refuses the shapes. Release with
+ * sample_release. */
 int sample_build(struct sample *s, const struct op *op, const char *text, uint64_t seed);
 void sample_release(struct sample *s);
 

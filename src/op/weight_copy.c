@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A param in another type or layout, kept from step to step: (w, copy) -> copy', made of w as a whole. Run when a plan begins, and
- * when something else than its update has written params; in between the update itself rewrites copies (op/copies.h). */
+ * A param in another type or layout, kept from step to step: (w, copy) -> copy', made of w as a
+ * whole. Run when a plan begins, and when something else than its update has written params; in
+ * between the update itself rewrites copies (op/copies.h). */
 #include "backend/device.h"
 #include "base/err.h"
 #include "op/copier.h"

@@ -2,9 +2,9 @@
  *
  * Minimal filtering, gradient to the weights: a task has one segment of the tiles, WINO_K input and
  * WINO_PANEL output channels. It sums the products of transformed inputs and transformed output
- * gradients in its second level cache and transforms them back. Of one segment these are the result;
- * the sums of several are added in order at the end. The gradient of the bias needs no pass of its own: an output gradient evaluated
- * at the point 1 of both axes is the sum of its tile. */
+ * gradients in its second level cache and transforms them back. Of one segment these are the
+ * result; the sums of several are added in order at the end. The gradient of the bias needs no pass
+ * of its own: an output gradient evaluated at the point 1 of both axes is the sum of its tile. */
 #include "op/winograd_simd.h"
 
 #include <string.h>

@@ -45,15 +45,18 @@ struct groups {
 struct groups *groups_solve(struct graph *g, const struct bundles *b, const struct ranks_plan *r);
 /* Where the cuts are, for plans that must have the same. */
 struct groups *groups_copy(struct arena *a, const struct groups *k);
-/* The cut alone: of n sizes (bytes) that are ready at so many seconds, ascending. first: room for n + 1; returns how many groups. */
+/* The cut alone: of n sizes (bytes) that are ready at so many seconds, ascending. first: room for n
+ * + 1; returns how many groups. */
 int groups_cut(const struct grouping *how, const struct linkmodel *link, int n, const double *ready, const int64_t *bytes,
                int *first);
 
-/* b->grad become the sums over all ranks, divided by `divided`, and m->terms those of all ranks. With a lag they are those of the
- * step before, and groups_emit_late, after the updates, begins those of this one. */
+/* b->grad become the sums over all ranks, divided by `divided`, and m->terms those of all ranks.
+ * With a lag they are those of the step before, and groups_emit_late, after the updates, begins
+ * those of this one. */
 int groups_emit(struct graph *g, struct bundles *b, struct groups *k, struct mean *m, const struct ranks_plan *r,
                 double divided);
-/* One group more, number `group`, of n values; base: whose names and shapes they have. They become the sums, of this step. */
+/* One group more, number `group`, of n values; base: whose names and shapes they have. They become
+ * the sums, of this step. */
 int groups_emit_more(struct graph *g, int group, int n, const tid *base, tid *value);
 int groups_emit_late(struct graph *g, const struct bundles *b, struct groups *k, const struct ranks_plan *r, double divided);
 

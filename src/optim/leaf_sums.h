@@ -23,8 +23,8 @@ int leaf_sums_begin(struct graph *g, int64_t leaves, struct leaf_sums *out);
 int leaf_sums_gradients(struct graph *g, const struct leaf_sums *s, struct bundles *b);
 /* *terms too, which an absent rank has as well. */
 int leaf_sums_terms(struct graph *g, const struct leaf_sums *s, tid *terms);
-/* Running statistics follow the mean of all leaves' statistics, once a step, instead of each micro-batch's. k: for the number
- * of one more group of the reducer; NULL: one rank. */
+/* Running statistics follow the mean of all leaves' statistics, once a step, instead of each
+ * micro-batch's. k: for the number of one more group of the reducer; NULL: one rank. */
 int leaf_sums_statistics(struct graph *g, struct leaf_sums *s, const struct groups *k);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * rate(t) = base * decay(t) * warm(t), a pure function of the step t = 0, 1, ...
  *
- *   warm         start + (1 - start) * t / W while t < W, then 1; rule epochs: with t of the epoch's begin; rule deepcam:
- *                (t + 1) / W while t < W - 1, then (W - 1) / W
+ *   warm         start + (1 - start) * t / W while t < W, then 1; rule epochs: with t of the
+ *                epoch's begin; rule deepcam: (t + 1) / W while t < W - 1, then (W - 1) / W
  *   constant     1
  *   step         factor ^ floor(t / every)
  *   multistep    factor ^ (milestones reached: m <= t), or factors[milestones reached - 1]
@@ -11,9 +11,9 @@
  *   polynomial   end + (1 - end) * (1 - u)^power         u = (t - W) / (total - W), within 0..1
  *   cosine       end + (1 - end) * (1 + cos(pi u)) / 2
  *
- * Milestones and periods count from the start of the run, with rule deepcam from the end of the warm-up;
- * polynomial and cosine begin where it ends, so that the peak is the base rate. Without warm-up these are PyTorch's schedulers
- * stepped once each step. */
+ * Milestones and periods count from the start of the run, with rule deepcam from the end of the
+ * warm-up; polynomial and cosine begin where it ends, so that the peak is the base rate. Without
+ * warm-up these are PyTorch's schedulers stepped once each step. */
 #include "optim/schedule.h"
 
 #include <math.h>

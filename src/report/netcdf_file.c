@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A thin layer over libnetcdf that keeps dlx's promises: errors name the path, and a file is there whole or not at all. The
- * library is opened here, since with what it depends on it takes milliseconds to load. */
+ * A thin layer over libnetcdf that keeps dlx's promises: errors name the path, and a file is there
+ * whole or not at all. The library is opened here, since with what it depends on it takes
+ * milliseconds to load. */
 #include "report/netcdf_file.h"
 
 #include <fcntl.h>

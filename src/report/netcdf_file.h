@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One array of samples as a netCDF-4 file: dimensions sample, channel, then depth, height, width as many as there are. Written
- * under a temporary name beside its final one; visible only after netcdf_commit. The only file that includes <netcdf.h> is netcdf_file.c. */
+ * One array of samples as a netCDF-4 file: dimensions sample, channel, then depth, height, width as
+ * many as there are. Written under a temporary name beside its final one; visible only after
+ * netcdf_commit. The only file that includes <netcdf.h> is netcdf_file.c. */
 #ifndef DLX_REPORT_NETCDF_FILE_H
 #define DLX_REPORT_NETCDF_FILE_H
 

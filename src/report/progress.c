@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The live line is redrawn in place with a carriage return and an erase; anything else that wants to be printed erases it
- * first through the log hook and the next update draws it again. */
+ * The live line is redrawn in place with a carriage return and an erase; anything else that wants
+ * to be printed erases it first through the log hook and the next update draws it again. */
 #include "report/progress.h"
 
 #include <stdarg.h>

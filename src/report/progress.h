@@ -20,7 +20,8 @@ struct progress_state {
 	double wait_share;            /* of the time waited for data, 0..1; shown from 5 % */
 	int64_t skipped;              /* steps left out; shown if there are any */
 	double seconds_left;          /* < 0: unknown */
-	/* Of several ranks, else 0: seconds of their own work in a step, share of it waited for others, who works longest. */
+	/* Of several ranks, else 0: seconds of their own work in a step, share of it waited for
+	 * others, who works longest. */
 	double work_median, work_most, exposed;
 	int ranks, slowest;
 	const char *slowest_host;

@@ -6,8 +6,9 @@
 #ifndef DLX_REPORT_TRACE_FILE_H
 #define DLX_REPORT_TRACE_FILE_H
 
-/* Ends recording and writes what there is; the file is there whole or not at all. process: the name of the process, such as the
- * run's; rank: its number; begin: io_seconds of time 0. E_CANTCREATE, E_IO. */
+/* Ends recording and writes what there is; the file is there whole or not at all. process: the name
+ * of the process, such as the run's; rank: its number; begin: io_seconds of time 0. E_CANTCREATE,
+ * E_IO. */
 int trace_file_write(const char *path, const char *process, int rank, double begin);
 
 #endif

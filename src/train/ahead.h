@@ -13,7 +13,8 @@ struct ahead {
 
 /* The next one, until either is called again. */
 int ahead_next(struct ahead *a, const struct batch **out);
-/* On a device with a memory of its own, once what it has been given runs: takes the next training batch and sends it. Elsewhere nothing. */
+/* On a device with a memory of its own, once what it has been given runs: takes the next training
+ * batch and sends it. Elsewhere nothing. */
 int ahead_send(struct ahead *a, struct session *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first batch, again and again: what is measured is the step, not the reader. A step of several ranks takes as long as its
- * slowest, and is one of all their samples. */
+ * The first batch, again and again: what is measured is the step, not the reader. A step of several
+ * ranks takes as long as its slowest, and is one of all their samples. */
 #include "train/bench.h"
 
 #include <inttypes.h>

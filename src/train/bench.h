@@ -6,7 +6,8 @@
 
 #include "train/session.h"
 
-/* steps timed steps. Collective: the line is of all ranks, and tells how they differ. Appends the line to out. s needs SESSION_TRAIN | SESSION_RUN. profile: the line has a profile too, and
+/* steps timed steps. Collective: the line is of all ranks, and tells how they differ. Appends the
+ * line to out. s needs SESSION_TRAIN | SESSION_RUN. profile: the line has a profile too, and
  * `tables` gets it for people (train/profile.h). */
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The op is compiled as in a network, so that its kernel and its layouts are those a network would get, with inputs that
- * are channels-last where they have channels. What converts them to what the kernel wants runs too but is not counted. */
+ * The op is compiled as in a network, so that its kernel and its layouts are those a network would
+ * get, with inputs that are channels-last where they have channels. What converts them to what the
+ * kernel wants runs too but is not counted. */
 #include "train/bench_op.h"
 
 #include <stdlib.h>

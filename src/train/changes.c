@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Both are effective configs, so that every key is there and a default that was written out is no change. Maps are compared key by
- * key, lists and values as they would be written. */
+ * Both are effective configs, so that every key is there and a default that was written out is no
+ * change. Maps are compared key by key, lists and values as they would be written. */
 #include "train/changes.h"
 
 #include <string.h>

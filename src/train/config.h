@@ -92,12 +92,13 @@ struct run_config {
 extern const struct field config_fields[];
 extern const char *const device_names[];
 
-/* Reads the file, applies the --set assignments, checks everything that can be known from the config alone. Every mistake
- * found is in the error record. The config's memory is one arena. */
+/* Reads the file, applies the --set assignments, checks everything that can be known from the
+ * config alone. Every mistake found is in the error record. The config's memory is one arena. */
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
 /* What only training needs. */
 int config_check_length(const struct run_config *c);
-/* Gives each of so many ranks its share of train.global_batch_size, if that is given. Once, before train.batch_size is used. */
+/* Gives each of so many ranks its share of train.global_batch_size, if that is given. Once, before
+ * train.batch_size is used. */
 int config_share_batch(struct run_config *c, int ranks);
 /* After that: samples that one rank reads at once, and how many such batches of all ranks a step is made of. */
 int64_t config_rank_batch(const struct run_config *c);

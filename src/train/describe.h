@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan comes to, for people ("--check", "--plan") and programs ("--plan=json"): sizes, flops, memory, the kernels chosen. */
+ * What a plan comes to, for people ("--check", "--plan") and programs ("--plan=json"): sizes,
+ * flops, memory, the kernels chosen. */
 #ifndef DLX_TRAIN_DESCRIBE_H
 #define DLX_TRAIN_DESCRIBE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan says of training on several ranks: where they stand, the gradient groups and when their sums are predicted to be done. */
+ * What a plan says of training on several ranks: where they stand, the gradient groups and when
+ * their sums are predicted to be done. */
 #ifndef DLX_TRAIN_DESCRIBE_RANKS_H
 #define DLX_TRAIN_DESCRIBE_RANKS_H
 

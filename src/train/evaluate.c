@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batches' losses are combined by the weight each was a mean over; counts of the metrics add up, over ranks too. A short
- * last batch runs on a plan of its own size. */
+ * Batches' losses are combined by the weight each was a mean over; counts of the metrics add up,
+ * over ranks too. A short last batch runs on a plan of its own size. */
 #include "train/evaluate.h"
 
 #include <math.h>

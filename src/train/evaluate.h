@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One pass over the validation set: the loss and the metrics of the whole set, whatever the batch size and the number of
- * ranks. */
+ * One pass over the validation set: the loss and the metrics of the whole set, whatever the batch
+ * size and the number of ranks. */
 #ifndef DLX_TRAIN_EVALUATE_H
 #define DLX_TRAIN_EVALUATE_H
 
@@ -14,7 +14,8 @@ struct evaluation {
 	double seconds;
 };
 
-/* Needs a validation set and bound plans (train/late.h). Collective, with the same result on all ranks. E_STOPPED, with nothing in the error record and *out as it was, if a signal
+/* Needs a validation set and bound plans (train/late.h). Collective, with the same result on all
+ * ranks. E_STOPPED, with nothing in the error record and *out as it was, if a signal
  * came: a batch system that sends one does not wait for a long validation. */
 int evaluate(struct session *s, struct evaluation *out);
 /* The value of a metric by name ("loss" too), NaN if it is not there; *larger: larger is better. */

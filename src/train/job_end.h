@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * When the batch job ends, and the alarm that is set so early that the step in progress can end and the state be written. */
+ * When the batch job ends, and the alarm that is set so early that the step in progress can end and
+ * the state be written. */
 #ifndef DLX_TRAIN_JOB_END_H
 #define DLX_TRAIN_JOB_END_H
 

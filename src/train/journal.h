@@ -24,7 +24,8 @@ struct journal_begin {
 	double sample_flops;         /* of a sample in a step */
 };
 void journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b);
-/* Writes that down, if it is not yet: after the first step, which measuring the device's peak would only put off. NULL is fine. */
+/* Writes that down, if it is not yet: after the first step, which measuring the device's peak would
+ * only put off. NULL is fine. */
 int journal_start(struct journal *j);
 int journal_step(struct journal *j, const struct jsonl_step *s);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An evaluation keeps no activations for a backward pass, and a short batch is smaller than a full one, so both take less
- * than the arena that is there already; should one take more, the arena grows. Where that could fail they are planned with
- * the rest: under a limit of memory, on a device with a memory of its own, and where two arenas would not fit. Ranks may
- * differ in that, so the agreement does not depend on it. */
+ * An evaluation keeps no activations for a backward pass, and a short batch is smaller than a full
+ * one, so both take less than the arena that is there already; should one take more, the arena
+ * grows. Where that could fail they are planned with
+ * the rest: under a limit of memory, on a device with a memory of its own, and where two arenas
+ * would not fit. Ranks may differ in that, so the agreement does not depend on it. */
 #include "train/late.h"
 
 #include "base/err.h"

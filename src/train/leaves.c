@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A rank reads its share of a step as one batch, which is then cut into leaves; so the loader deals them out as it always does, but for
- * the last step of an epoch: there the first ranks have whole branches, and the last ones what is left. */
+ * A rank reads its share of a step as one batch, which is then cut into leaves; so the loader deals
+ * them out as it always does, but for
+ * the last step of an epoch: there the first ranks have whole branches, and the last ones what is
+ * left. */
 #include "train/leaves.h"
 
 #include <inttypes.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs with the same bits on any number of ranks (parallel.reproducible; the sums: optim/leaf_sums.h). A step's samples, in their
- * order, are cut into micro-batches of train.batch_size, the leaves of a tree; each rank has a branch of it: neighbouring leaves,
- * a power of two of them, or all. What a leaf's gradients, statistics and random numbers are depends on the leaf alone. */
+ * Runs with the same bits on any number of ranks (parallel.reproducible; the sums:
+ * optim/leaf_sums.h). A step's samples, in their order, are cut into micro-batches of
+ * train.batch_size, the leaves of a tree; each rank has a branch of it: neighbouring leaves, a
+ * power of two of them, or all. What a leaf's gradients, statistics and random numbers are depends
+ * on the leaf alone. */
 #ifndef DLX_TRAIN_LEAVES_H
 #define DLX_TRAIN_LEAVES_H
 
@@ -13,7 +15,8 @@
 int leaves_check(const struct run_config *c);
 /* Sets c->leaves; E_CONFIG, with the numbers that can, if so many ranks cannot share the tree. */
 int leaves_share(struct run_config *c, int ranks);
-/* How many ranks to share for: those that are there; or those that are only planned for, whose number shows in the plan. */
+/* How many ranks to share for: those that are there; or those that are only planned for, whose
+ * number shows in the plan. */
 int leaves_ranks(const struct run_config *c, const struct comm *comm, int planned);
 /* What the device and the places of the ranks have to be like. */
 int leaves_check_ranks(const struct run_config *c, const struct device *dev);
@@ -21,7 +24,8 @@ int leaves_check_ranks(const struct run_config *c, const struct device *dev);
  * the host is what is summed first. */
 int leaves_place(const struct run_config *c, const struct device *dev, const struct comm *comm);
 
-/* Of so many samples, those of the last micro-batch, if it is a short one; else 0. Samples themselves if batches are not cut. */
+/* Of so many samples, those of the last micro-batch, if it is a short one; else 0. Samples
+ * themselves if batches are not cut. */
 int64_t leaves_rest(const struct run_config *c, int64_t samples);
 
 /* The micro-batches of a step that are this rank's, reproducible or not. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One iteration = one update: `accumulate` micro-batches forward and backward, then the update. The clock (step, epoch,
- * batch) says where training stands; everything between steps is decided from it, so that all ranks decide alike. What they
- * cannot know by themselves, that one was asked to stop or that it is time to save, travels with the loss. Rank 0 alone writes. */
+ * One iteration = one update: `accumulate` micro-batches forward and backward, then the update. The
+ * clock (step, epoch, batch) says where training stands; everything between steps is decided from
+ * it, so that all ranks decide alike. What they cannot know by themselves, that one was asked to
+ * stop or that it is time to save, travels with the loss. Rank 0 alone writes. */
 #include "train/loop.h"
 
 #include <inttypes.h>
@@ -449,8 +450,8 @@ static int end(struct loop *l)
 	return look(l);
 }
 
-/* Where the journal cannot be written or an evaluation cannot be planned, the state may be saved: what was learned is worth
- * more. */
+/* Where the journal cannot be written or an evaluation cannot be planned, the state may be saved:
+ * what was learned is worth more. */
 static void rescue(struct loop *l)
 {
 	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||

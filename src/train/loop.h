@@ -28,8 +28,9 @@ struct train_result {
 	uint64_t step_allocations;     /* memory obtained by steps after the first two */
 };
 
-/* Trains s (opened with SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN). Collective; r is the same on all ranks but for seconds. Leaves the newest state in a checkpoint, also
- * when it was stopped. A run folder that holds checkpoints is refused unless resumed (E_CANTCREATE). */
+/* Trains s (opened with SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN). Collective; r is the same
+ * on all ranks but for seconds. Leaves the newest state in a checkpoint, also when it was stopped.
+ * A run folder that holds checkpoints is refused unless resumed (E_CANTCREATE). */
 int train(struct session *s, const struct train_options *o, struct train_result *r);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a limit for the whole step to one for what is alive in its arena. Placing buffers can lose a little, so a choice is
- * placed before it is made true, and if it does not fit, one with so much less is looked for. */
+ * From a limit for the whole step to one for what is alive in its arena. Placing buffers can lose a
+ * little, so a choice is placed before it is made true, and if it does not fit, one with so much
+ * less is looked for. */
 #include "train/memory.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The compilation of one graph: the table of passes, and the three passes that know the config: build, gradients, update. */
+ * The compilation of one graph: the table of passes, and the three passes that know the config:
+ * build, gradients, update. */
 #include "train/plan.h"
 
 #include <math.h>
@@ -192,8 +193,8 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
 	return accumulate_emit(g, b, p->micro);
 }
 
-/* What sums are divided by on their way, so that 16 bits do not overflow. Where they are the same for any number of ranks they
- * have 32, and are as they would be on one rank. */
+/* What sums are divided by on their way, so that 16 bits do not overflow. Where they are the same
+ * for any number of ranks they have 32, and are as they would be on one rank. */
 static double summands(const struct plan_request *r)
 {
 	return r->config->leaves.all ? 1 : (double)r->ranks.ranks * (double)r->config->train.accumulate;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One compiled graph: from the config to an executor. Training, evaluation and prediction are plans of their own over one
- * store; a short last batch has its own plan too, so that no node ever asks how many samples are real. */
+ * One compiled graph: from the config to an executor. Training, evaluation and prediction are plans
+ * of their own over one store; a short last batch has its own plan too, so that no node ever asks
+ * how many samples are real. */
 #ifndef DLX_TRAIN_PLAN_H
 #define DLX_TRAIN_PLAN_H
 
@@ -81,8 +82,8 @@ struct plan_step {
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars into the inputs p has. step may be NULL outside training. */
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
-/* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is the plan for its size) to a
- * device with a memory of its own. */
+/* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is
+ * the plan for its size) to a device with a memory of its own. */
 int plan_feed_ahead(struct plan *p, const struct run_config *c, const struct batch *b);
 
 /* After a step's last micro-batch has been run: of all its batches on all ranks. */

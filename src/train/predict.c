@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs prediction plans over the validation loader and hands each sample's output to a writer: one array for all (.npy, .nc), or
- * a picture for each. The largest logit is the predicted class. Of several ranks the first writes; the others give it what they
- * have of each batch, in order. */
+ * Runs prediction plans over the validation loader and hands each sample's output to a writer: one
+ * array for all (.npy, .nc), or a picture for each. The largest logit is the predicted class. Of
+ * several ranks the first writes; the others give it what they have of each batch, in order. */
 #include "train/predict.h"
 
 #include <inttypes.h>
@@ -99,8 +99,8 @@ static int64_t largest(const float *v, int64_t channels, int64_t step)
 	return best;
 }
 
-/* Rows grow northward in most scientific grids and downward in pictures; samples are drawn as stored, first row at the bottom, like
- * dlx-inspect does. */
+/* Rows grow northward in most scientific grids and downward in pictures; samples are drawn as
+ * stored, first row at the bottom, like dlx-inspect does. */
 static uint8_t *pixel(struct buf *pixels, const struct map *m, int panel, int64_t y, int64_t x)
 {
 	int64_t row = panel * (m->height + PREDICT_GAP) + (m->height - 1 - y);
@@ -224,8 +224,8 @@ static void free_share(struct share *s)
 	mem_free(s->target);
 }
 
-/* Each rank's share of the batch in turn, to all of them: but for the first they have no use for it, but sums and broadcasts are what ranks
- * can do together. */
+/* Each rank's share of the batch in turn, to all of them: but for the first they have no use for
+ * it, but sums and broadcasts are what ranks can do together. */
 static int write_shares(struct writer *w, const struct batch *b, const float *output, struct share *room)
 {
 	struct session *s = w->s;
@@ -300,7 +300,8 @@ static int open_nc(struct writer *w)
 	return netcdf_create(&w->nc, w->out, "prediction", loader_samples(w->s->validation), &one, named ? info->classes : NULL);
 }
 
-/* Can the file's target be drawn beside an output of shape s (N, C, [D,] H, W)? It need not fit: nothing is computed with it. */
+/* Can the file's target be drawn beside an output of shape s (N, C, [D,] H, W)? It need not fit:
+ * nothing is computed with it. */
 static bool target_fits(const struct session *s, bool labels, const struct shape *out)
 {
 	const struct shape *t = loader_target_shape(s->validation);

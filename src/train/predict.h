@@ -6,10 +6,10 @@
 
 #include "train/session.h"
 
-/* out ends in .npy or .nc: all outputs in one float32 array (samples, channels, ...). Else out is a folder that gets one PNG a sample: for class
- * networks the predicted map above the true one, else the first output channel above the first target channel. s needs
- * SESSION_PREDICT | SESSION_RUN and data = the record file. *written: files or samples written. Collective; rank 0
- * writes. */
+/* out ends in .npy or .nc: all outputs in one float32 array (samples, channels, ...). Else out is a
+ * folder that gets one PNG a sample: for class networks the predicted map above the true one, else
+ * the first output channel above the first target channel. s needs SESSION_PREDICT | SESSION_RUN
+ * and data = the record file. *written: files or samples written. Collective; rank 0 writes. */
 int predict(struct session *s, const char *out, int64_t *written);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the time of a step goes, and how much of it could be had back: each node has a roofline, the time that its arithmetic
- * takes at the rate the device was just measured to reach, or its in- and outputs once through memory, whichever is longer. What a
- * node takes beyond that is lost time, and tables are sorted by it. */
+ * Where the time of a step goes, and how much of it could be had back: each node has a roofline,
+ * the time that its arithmetic takes at the rate the device was just measured to reach, or its in-
+ * and outputs once through memory, whichever is longer. What a node takes beyond that is lost time,
+ * and tables are sorted by it. */
 #ifndef DLX_TRAIN_PROFILE_H
 #define DLX_TRAIN_PROFILE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the ranks of a run stand: a grid of hosts by the ranks of each. It says how sums are made: in a host in shared memory, between
- * hosts in shards, the k-th of which the k-th ranks of all hosts sum by MPI. */
+ * Where the ranks of a run stand: a grid of hosts by the ranks of each. It says how sums are made:
+ * in a host in shared memory, between hosts in shards, the k-th of which the k-th ranks of all
+ * hosts sum by MPI. */
 #ifndef DLX_TRAIN_RANK_GRID_H
 #define DLX_TRAIN_RANK_GRID_H
 
@@ -30,7 +31,8 @@ int rank_grid_messages(const struct rank_grid *g, bool converted);
 
 /* "2 hosts x 4 ranks: c1 0-3, c2 4-7", without the names "2 hosts x 4 ranks" */
 void rank_grid_text(const struct rank_grid *g, struct buf *out);
-/* {"hosts": 2, "ranks": 8, "shards": 4, "grid": [{"host": "c1", "ranks": [0, 1, 2, 3]}, ...]}; without names no "host" */
+/* {"hosts": 2, "ranks": 8, "shards": 4, "grid": [{"host": "c1", "ranks": [0, 1, 2, 3]}, ...]};
+ * without names no "host" */
 void rank_grid_json(const struct rank_grid *g, struct buf *out);
 
 #endif

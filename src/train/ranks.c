@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Agreement is one gather of codes (comm_agree). What identifies a run is gathered too, as a few numbers; each rank then
- * compares itself with what most have, and only who differs has to find out in what. */
+ * Agreement is one gather of codes (comm_agree). What identifies a run is gathered too, as a few
+ * numbers; each rank then compares itself with what most have, and only who differs has to find out
+ * in what. */
 #include "train/ranks.h"
 
 #include <config.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the ranks of a run settle beside its steps: whether something has failed, and who says so; whether all of them mean the same
- * run. A struct comm may be NULL here: alone. */
+ * What the ranks of a run settle beside its steps: whether something has failed, and who says so;
+ * whether all of them mean the same run. A struct comm may be NULL here: alone. */
 #ifndef DLX_TRAIN_RANKS_H
 #define DLX_TRAIN_RANKS_H
 
@@ -24,8 +24,8 @@ static inline bool ranks_first(const struct comm *c)
 	return !c || c->rank == 0;
 }
 
-/* Ends a phase of the set-up: rc if it failed here, else the code of another rank's failure, else 0. After a failure every rank
- * returns to main, which prints it once. Collective. */
+/* Ends a phase of the set-up: rc if it failed here, else the code of another rank's failure, else
+ * 0. After a failure every rank returns to main, which prints it once. Collective. */
 int ranks_agree(struct comm *c, int rc, const char *what);
 
 enum ranks_failure {

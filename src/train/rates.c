@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first step is left out of the best ones: it touches memory for the first time, and with a lag it updates nothing. */
+ * The first step is left out of the best ones: it touches memory for the first time, and with a lag
+ * it updates nothing. */
 #include "train/rates.h"
 
 #include "base/io.h"

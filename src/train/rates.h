@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How fast a run is, as the papers about such runs tell it: sustained, which is all its samples by all its wall time, and peak, which
- * is its best step; and how its ranks differ. Looked at now and then, and at the end: what the ranks have to exchange for it is one
- * gather a look. */
+ * How fast a run is, as the papers about such runs tell it: sustained, which is all its samples by
+ * all its wall time, and peak, which is its best step; and how its ranks differ. Looked at now and
+ * then, and at the end: what the ranks have to exchange for it is one gather a look. */
 #ifndef DLX_TRAIN_RATES_H
 #define DLX_TRAIN_RATES_H
 

@@ -6,20 +6,20 @@
 
 #include "train/plan.h"
 
-/* Whether a run with these ranks sums gradients: there are several. DLX_NCCL_ALONE in the environment, for tests, has one rank sum
- * with itself. */
+/* Whether a run with these ranks sums gradients: there are several. DLX_NCCL_ALONE in the
+ * environment, for tests, has one rank sum with itself. */
 bool reduction_wanted(const struct comm *c);
 /* Before reduction_plan, for training: on GPUs begins to connect those of all ranks. Collective. */
 int reduction_meet(struct device *dev);
 
-/* What training plans are to be made for. Collective where dev->comm has several ranks: what messages cost is measured then, and
- * the speed of rank 0's device is taken for all. Without: as config says, for `ranks` ranks that are only imagined. link: the caller's,
- * which out borrows. */
+/* What training plans are to be made for. Collective where dev->comm has several ranks: what
+ * messages cost is measured then, and the speed of rank 0's device is taken for all. Without: as
+ * config says, for `ranks` ranks that are only imagined. link: the caller's, which out borrows. */
 int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev, int ranks);
 
-/* Once for all training plans of a run, which have the same groups: makes dev->reducer, with room for each
- * group of p, and gives the states that are summed in place their memory. Before p's states are in the store. Collective.
- * Nothing to do if p sums nothing. */
+/* Once for all training plans of a run, which have the same groups: makes dev->reducer, with room
+ * for each group of p, and gives the states that are summed in place their memory. Before p's
+ * states are in the store. Collective. Nothing to do if p sums nothing. */
 int reduction_open(struct device *dev, struct store *store, const struct plan *p);
 /* Device memory that it will take for p, beside the states that stand in it. */
 int64_t reduction_bytes(const struct device *dev, const struct plan *p);

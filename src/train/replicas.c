@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values travel as they lie in memory: plans are alike, so layouts are. A device with a memory of its own is read through a
- * buffer. */
+ * Values travel as they lie in memory: plans are alike, so layouts are. A device with a memory of
+ * its own is read through a buffer. */
 #include "train/replicas.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Every rank holds the whole network and the optimizer's whole state. What makes and keeps these copies alike: all begin with those of
- * rank 0, and equal sums of gradients give equal updates. Running statistics alone differ, each rank's being of its own samples.
- * All functions are collective, and do nothing where comm is NULL or has one rank. */
+ * Every rank holds the whole network and the optimizer's whole state. What makes and keeps these
+ * copies alike: all begin with those of rank 0, and equal sums of gradients give equal updates.
+ * Running statistics alone differ, each rank's being of its own samples. All functions are
+ * collective, and do nothing where comm is NULL or has one rank. */
 #ifndef DLX_TRAIN_REPLICAS_H
 #define DLX_TRAIN_REPLICAS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What was allocated already is no longer free, so needs are counted by what is still to come: values that the store lacks, and
- * inputs and constants of all plans that are not bound. All plans share one arena. */
+ * What was allocated already is no longer free, so needs are counted by what is still to come:
+ * values that the store lacks, and inputs and constants of all plans that are not bound. All plans
+ * share one arena. */
 #include "train/room.h"
 
 #include <inttypes.h>

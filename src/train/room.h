@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The memory that a run is given and what it will take, before anything is allocated: of the machine, or of a GPU and, for batches
- * and copies of the state, of the machine that it is in. */
+ * The memory that a run is given and what it will take, before anything is allocated: of the
+ * machine, or of a GPU and, for batches and copies of the state, of the machine that it is in. */
 #ifndef DLX_TRAIN_ROOM_H
 #define DLX_TRAIN_ROOM_H
 
@@ -25,7 +25,8 @@ void room_look(const struct session *s, struct room *r);
 struct room_need room_need(const struct session *s, const struct plan *p);
 /* Bytes on the device of all that s has planned, once it is bound: what device_alloc will have given. */
 int64_t room_run(const struct session *s);
-/* Bytes of host memory that a run on a device with a memory of its own takes for batches and, on rank 0, checkpoints. */
+/* Bytes of host memory that a run on a device with a memory of its own takes for batches and, on
+ * rank 0, checkpoints. */
 int64_t room_host(const struct session *s);
 /* E_NOMEM, with a table and what helps, where p is more than there is. */
 int room_check(const struct session *s, const struct plan *p);

@@ -251,8 +251,8 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	return 0;
 }
 
-/* Several ranks always begin with a full batch's training plan, so that all have its groups of gradients and its layouts:
- * shares of fewer samples differ. */
+/* Several ranks always begin with a full batch's training plan, so that all have its groups of
+ * gradients and its layouts: shares of fewer samples differ. */
 int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l)
 {
 	bool leaves = s->config->leaves.all && mode != PLAN_PREDICT;

@@ -20,8 +20,9 @@ struct session {
 	struct linkmodel link;
 	struct rank_grid grid;                                /* where these ranks stand */
 	struct statistics *statistics;                   /* NULL: batch normalisation is of each rank */
-	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that of a short last batch (NULL if
-	 * there is none, or this rank's share of it is a full one). */
+	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
+	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
+	 * one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
 	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
 	void *arena;
@@ -55,13 +56,14 @@ struct session_options {
 	int ranks, hosts;          /* to plan for, hosts 0: each rank on its own; those that are there count instead */
 };
 
-/* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they mean to run the same when it
- * has not. */
+/* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they
+ * mean to run the same when it has not. */
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
 
-/* What session_open is made of, for train/late.h. A plan for a batch of `batch` samples; the plans for the batches of a loader
- * (NULL: for full ones), of which only one where nothing is run; memory for all plans there are, which are bound to it. */
+/* What session_open is made of, for train/late.h. A plan for a batch of `batch` samples; the plans
+ * for the batches of a loader (NULL: for full ones), of which only one where nothing is run; memory
+ * for all plans there are, which are bound to it. */
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch);
 int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l);
 int session_bind(struct session *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The handler only notes the signal and gives the next one its default meaning. Time that runs out is a signal too (SIGALRM), so
- * that whatever looks for signals looks for both. */
+ * The handler only notes the signal and gives the next one its default meaning. Time that runs out
+ * is a signal too (SIGALRM), so that whatever looks for signals looks for both. */
 #include "train/signals.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP ask the training loop to save and stop; a second one ends the process at once.
- * A closed pipe (SIGPIPE) is an error of writing. */
+ * SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP ask the training loop to save and stop; a second one
+ * ends the process at once. A closed pipe (SIGPIPE) is an error of writing. */
 #ifndef DLX_TRAIN_SIGNALS_H
 #define DLX_TRAIN_SIGNALS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the ranks of a run differ. They take their steps together, so that the time of a step is that of all; what differs is each
- * rank's own work, the step less the time in which it waited for sums over ranks. One gather, which all call between two steps. */
+ * How the ranks of a run differ. They take their steps together, so that the time of a step is that
+ * of all; what differs is each rank's own work, the step less the time in which it waited for sums
+ * over ranks. One gather, which all call between two steps. */
 #ifndef DLX_TRAIN_SPREAD_H
 #define DLX_TRAIN_SPREAD_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The store's entries as checkpoint tensors. Entries are in order of first use, so files list tensors as the network does. */
+ * The store's entries as checkpoint tensors. Entries are in order of first use, so files list
+ * tensors as the network does. */
 #include "train/state.h"
 
 #include <inttypes.h>
@@ -164,8 +165,8 @@ static int number(const struct ckpt_version *v, const char *name, double *out)
 	return 0;
 }
 
-/* The position within the epoch, in batches as this run has them. A run on another number of ranks has larger or smaller ones, and goes on
- * where both have a step's end. */
+/* The position within the epoch, in batches as this run has them. A run on another number of ranks
+ * has larger or smaller ones, and goes on where both have a step's end. */
 static int restore_position(struct session *s, const struct ckpt_version *v, int64_t *batch)
 {
 	double at, size, ranks = 1;

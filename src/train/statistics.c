@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A node that normalises by several ranks' batches waits for them where it stands, so all ranks have to
- * come to these nodes in one order. They are numbered when they are made; scheduling keeps their order, in plans for
- * full and for short batches alike; and each has a group of a reducer of its own, beside that of the
- * gradients, whose sums nobody waits for before the update. A team that is not all ranks is a communicator. On GPUs the sums are
- * NCCL's, in the order of the kernels around them, by a communicator beside that of the gradients (comm/nccl.h says why the two do
- * not wait for each other). */
+ * A node that normalises by several ranks' batches waits for them where it stands, so all ranks
+ * have to come to these nodes in one order. They are numbered when they are made; scheduling keeps
+ * their order, in plans for full and for short batches alike; and each has a group of a reducer of
+ * its own, beside that of the gradients, whose sums nobody waits for before the update. A team that
+ * is not all ranks is a communicator. On GPUs the sums are NCCL's, in the order of the kernels
+ * around them, by a communicator beside that of the gradients (comm/nccl.h says why the two do not
+ * wait for each other). */
 #include "train/statistics.h"
 
 #include <string.h>

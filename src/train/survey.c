@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Printing a survey, and the search for the largest batch: what a sample needs is about the same in every batch, so a guess
- * from the plan at hand is planned, and corrected by what that says, until a batch fits and the next would not. */
+ * Printing a survey, and the search for the largest batch: what a sample needs is about the same in
+ * every batch, so a guess from the plan at hand is planned, and corrected by what that says, until
+ * a batch fits and the next would not. */
 #include "train/survey.h"
 
 #include <inttypes.h>
@@ -42,7 +43,8 @@ static struct need need_of(const struct plan *p, double arena)
 	return (struct need){ (double)p->memory.fixed - inputs, (arena + inputs) / batch };
 }
 
-/* Plans a batch within `limit`. *total: the bytes of its step, whether or not that is within; E_CONFIG: it cannot be. */
+/* Plans a batch within `limit`. *total: the bytes of its step, whether or not that is within;
+ * E_CONFIG: it cannot be. */
 static int try_batch(const struct session *s, int64_t batch, int64_t limit, double *total)
 {
 	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Mutation test of config errors: every key of every config given gets a typo, every value a wrong type, every number a value
- * far out of range; each mutant must be refused with an error on the mutated line.
+ * Mutation test of config errors: every key of every config given gets a typo, every value a wrong
+ * type, every number a value far out of range; each mutant must be refused with an error on the
+ * mutated line.
  *
  * Usage: mutate CONFIG.yaml... Works in a temporary folder. */
 #include <stdio.h>

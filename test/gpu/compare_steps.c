@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compares two folders that dlx-train --dump-step wrote: the loss, and every tensor of outputs, gradients and parameters.
+ * Compares two folders that dlx-train --dump-step wrote: the loss, and every tensor of outputs,
+ * gradients and parameters.
  *
  *     compare_steps [-a] [-t TOLERANCE] A B
  *
- * The distance of two tensors is the root mean square of their difference, as a share of the same of the tensor in A, or of a
- * thousandth of the largest in its file: a gradient that is zero but for rounding has no digits to compare. With -a all tensors of
- * a file count as one, for steps in 16 bits, where single small tensors are far off. Prints the largest
- * distance of each file; exits with 1 if one exceeds the tolerance (1e-3), with 2 if the folders cannot be compared. */
+ * The distance of two tensors is the root mean square of their difference, as a share of the same
+ * of the tensor in A, or of a
+ * thousandth of the largest in its file: a gradient that is zero but for rounding has no digits to
+ * compare. With -a all tensors of a file count as one, for steps in 16 bits, where single small
+ * tensors are far off. Prints the largest distance of each file; exits with 1 if one exceeds the
+ * tolerance (1e-3), with 2 if the folders cannot be compared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

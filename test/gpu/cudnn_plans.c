@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions as the real cuDNN sees them, without a GPU: the library plans for one that is only described, so that what it
- * refuses (a layout, a type, an engine that is too inexact or not deterministic) shows on any machine where it is installed. What
- * cuDNN would compile at run time needs a driver; such plans are made only where there is one.
+ * Convolutions as the real cuDNN sees them, without a GPU: the library plans for one that is only
+ * described, so that what it refuses (a layout, a type, an engine that is too inexact or not
+ * deterministic) shows on any machine where it is installed. What cuDNN would compile at run time
+ * needs a driver; such plans are made only where there is one.
  *
- * With -v the engine and the workspace of each problem. Exit status: 77 if there is no cuDNN, or one that cannot do this. */
+ * With -v the engine and the workspace of each problem. Exit status: 77 if there is no cuDNN, or
+ * one that cannot do this. */
 #include <stdio.h>
 #include <string.h>
 
@@ -84,8 +86,9 @@ static void check(const struct cudnn *c, const struct cudnn_conv *v, const struc
 	cudnn_plan_free(plan);
 }
 
-/* What may follow a convolution, as op/conv_fused.c and op/conv_statistics.c have it. What cuDNN would compile for it is made only
- * where there is a driver; that the description is accepted shows everywhere. */
+/* What may follow a convolution, as op/conv_fused.c and op/conv_statistics.c have it. What cuDNN
+ * would compile for it is made only where there is a driver; that the description is accepted shows
+ * everywhere. */
 static void check_chains(const struct cudnn *c, const struct cudnn_conv *plain, const struct problem *p)
 {
 	static const struct {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Device code on the host: cuda/ *.cu compiled by a C++ compiler, each thread of a block a fiber, blocks one after another. It
- * says whether a kernel's arithmetic, indices, barriers and shuffles are right on any machine; it says nothing about speed, nor
- * about races between blocks. Included by cuda/device.cuh when DLX_CUDA_EMULATED is defined. */
+ * Device code on the host: cuda/ *.cu compiled by a C++ compiler, each thread of a block a fiber,
+ * blocks one after another. It says whether a kernel's arithmetic, indices, barriers and shuffles
+ * are right on any machine; it says nothing about speed, nor about races between blocks. Included
+ * by cuda/device.cuh when DLX_CUDA_EMULATED is defined. */
 #ifndef DLX_TEST_GPU_EMULATE_H
 #define DLX_TEST_GPU_EMULATE_H
 

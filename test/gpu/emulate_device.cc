@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The GPU behind emulate.h as such: how many a process sees, how much memory each has, and what may be wrong with it. The environment
- * says so:
+ * The GPU behind emulate.h as such: how many a process sees, how much memory each has, and what may
+ * be wrong with it. The environment says so:
  *
- *   DLX_EMULATE_GPUS=0,1      what this process sees, as CUDA_VISIBLE_DEVICES does ("0"; empty: none)
+ *   DLX_EMULATE_GPUS=0,1      what this process sees, as CUDA_VISIBLE_DEVICES does ("0"; empty:
+ *                             none)
  *   DLX_EMULATE_DRIVER=none   there is no driver; or the version it knows, 12020 for CUDA 12.2
  *   DLX_EMULATE_CODE=none     a GPU that the program has no code for
- *   DLX_EMULATE_MEMORY=A[/B]  it has A bytes (K, M and G are understood; 4G), of which others left B
- *   DLX_EMULATE_FAIL=N        kernels of the Nth run of a recording go wrong, which stays; kernel:N: the Nth launch does
- *   DLX_EMULATE_COUNT=FILE    at the end of the process: bytes of device memory taken at most and at last, of pinned host memory at
- *                             most, allocations in device memory, and those made after the second run of a recording */
+ *   DLX_EMULATE_MEMORY=A[/B]  it has A bytes (K, M and G are understood; 4G), of which others left
+ *                             B
+ *   DLX_EMULATE_FAIL=N        kernels of the Nth run of a recording go wrong, which stays;
+ *                             kernel:N: the Nth launch does
+ *   DLX_EMULATE_COUNT=FILE    at the end of the process: bytes of device memory taken at most and
+ *                             at last, of pinned host memory at most, allocations in device memory,
+ *                             and those made after the second run of a recording */
 #include "emulate.h"
 
 #include <cstdio>

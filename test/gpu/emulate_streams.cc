@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rest of the machine behind emulate.h: streams, events, recordings and memory, as the functions of the CUDA runtime that dlx
- * calls. Work is done by a thread of its own, so the host must wait for what it reads. What streams and events do not order is done
- * in an order that DLX_EMULATE_ORDER picks, so that an event that is missing gives wrong numbers:
+ * The rest of the machine behind emulate.h: streams, events, recordings and memory, as the
+ * functions of the CUDA runtime that dlx calls. Work is done by a thread of its own, so the host
+ * must wait for what it reads. What streams and events do not order is done in an order that
+ * DLX_EMULATE_ORDER picks, so that an event that is missing gives wrong numbers:
  *
  *   late     a side stream when nothing else can go on (the default)
  *   early    a side stream as soon as it can go on
  *   SEED     a number: by chance
  *
- * The GPU as such (how many there are, how much memory, what is wrong with it) is in emulate_device.cc. */
+ * The GPU as such (how many there are, how much memory, what is wrong with it) is in
+ * emulate_device.cc. */
 #include "emulate.h"
 
 #include <condition_variable>

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * cuDNN's graph API for the emulation, stricter than the library. Every attribute must be known for its descriptor, of the right
- * type and number, set once and before the descriptor is finalized; whatever is required must be there; descriptors that are named
- * must live and be finalized; shapes, types, strides, ids, alignment and workspace must fit. What is wrong is printed and refused.
+ * cuDNN's graph API for the emulation, stricter than the library. Every attribute must be known for
+ * its descriptor, of the right type and number, set once and before the descriptor is finalized;
+ * whatever is required must be there; descriptors that are named must live and be finalized;
+ * shapes, types, strides, ids, alignment and workspace must fit. What is wrong is printed and
+ * refused.
  *
- * Engines: the first that is proposed rounds (tensor cores), the second is not deterministic, the third reduces in low precision;
- * the fourth is good for everything, and so is the slow one of the fallback. As in the library, a single operation works in one
- * type; no engine has groups and a chain, nor a chain behind a gradient in 16 bits whose channels are not in eights. Time is what the
- * engines say. */
+ * Engines: the first that is proposed rounds (tensor cores), the second is not deterministic, the
+ * third reduces in low precision; the fourth is good for everything, and so is the slow one of the
+ * fallback. As in the library, a single operation works in one type; no engine has groups and a
+ * chain, nor a chain behind a gradient in 16 bits whose channels are not in eights. Time is what
+ * the engines say. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>

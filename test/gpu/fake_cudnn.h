@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the parts of the stand-in for cuDNN share: fake_cudnn.c is the interface and the engines, fake_cudnn_check.c what a descriptor
- * must be, fake_cudnn_run.c the arithmetic. */
+ * What the parts of the stand-in for cuDNN share: fake_cudnn.c is the interface and the engines,
+ * fake_cudnn_check.c what a descriptor must be, fake_cudnn_run.c the arithmetic. */
 #ifndef FAKE_CUDNN_H
 #define FAKE_CUDNN_H
 

@@ -302,7 +302,8 @@ int graph_tensors(const fake *graph, fake **out)
 	return n;
 }
 
-/* Ids are of one tensor each; what is virtual is made before it is read, and read; what is not is made or read, but for statistics. */
+/* Ids are of one tensor each; what is virtual is made before it is read, and read; what is not is
+ * made or read, but for statistics. */
 static cudnnStatus_t check_graph(const fake *graph)
 {
 	fake *all[MAXTENSORS], *t[MAXOPERANDS];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The arithmetic of cuDNN's operations, in float64: tensors are widened, each operation works on all of them, results are rounded. */
+ * The arithmetic of cuDNN's operations, in float64: tensors are widened, each operation works on
+ * all of them, results are rounded. */
 #include "fake_cudnn.h"
 
 #include <string.h>

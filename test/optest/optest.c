@@ -4,14 +4,16 @@
  *
  *   shape       the op takes the sample and makes its outputs
  *   gradient    the rule against central differences, in float64 on the reference kernels
- *   cpu         forward and gradient on the CPU backend against the reference, inputs row-major and channels-last,
- *               step arena filled with NaN before
+ *   cpu         forward and gradient on the CPU backend against the reference, inputs row-major and
+ *               channels-last, step arena filled with NaN before
  *   bf16, fp16  the same with the device computing in 16 bits, for ops that take part in it
  *   twice       the same bits again from a differently poisoned arena
  *
- * Usage: optest [--device=cpu|cuda] [--kernels] [OP...]: the device compared with the reference is the CPU unless another is
- * named; every op must have a kernel there, and on a GPU one that takes 16 bits, but for those of a list (f32_only). --kernels leaves out the check of gradient rules, which is slow
- * and the same for all kernels. Prints a line for each failure and "N passed, N failed" at the end. */
+ * Usage: optest [--device=cpu|cuda] [--kernels] [OP...]: the device compared with the reference is
+ * the CPU unless another is named; every op must have a kernel there, and on a GPU one that takes
+ * 16 bits, but for those of a list (f32_only). --kernels leaves out the check of gradient rules,
+ * which is slow and the same for all kernels. Prints a line for each failure and "N passed, N
+ * failed" at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For tests that run single ops on both backends: inputs and states by name, numbers compared. Needs cmocka.h before it. */
+ * For tests that run single ops on both backends: inputs and states by name, numbers compared.
+ * Needs cmocka.h before it. */
 #ifndef DLX_TEST_OP_TENSORS_H
 #define DLX_TEST_OP_TENSORS_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies of weights in other layouts and types, against packing element by element: all layouts that convolutions read, channels that
- * fill no block, pieces, and padding that is to be written. */
+ * Copies of weights in other layouts and types, against packing element by element: all layouts
+ * that convolutions read, channels that fill no block, pieces, and padding that is to be
+ * written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -411,7 +411,8 @@ static int fuse_for(struct graph *g, struct pass_env *env)
 	return pass_fuse(g, &other) < 0 ? -1 : pass_moments(g, &other);
 }
 
-/* Runs it, with the pass or without: on the CPU, or what is for GPUs by reference kernels; the results one after another. */
+/* Runs it, with the pass or without: on the CPU, or what is for GPUs by reference kernels; the
+ * results one after another. */
 static double *values(int i, bool fuse, int *n)
 {
 	struct result r;

@@ -226,7 +226,8 @@ static void test_learns(void **state)
 	assert_true(fabs(a.accuracy - b.accuracy) < 0.05);
 }
 
-/* The first loss, the last and the accuracy in bf16 are as far from those in float32 as other initial weights are, at most. */
+/* The first loss, the last and the accuracy in bf16 are as far from those in float32 as other
+ * initial weights are, at most. */
 static void test_learns_in_bf16(void **state)
 {
 	enum { SEEDS = 4 };

@@ -349,8 +349,8 @@ static void test_ranks(void **state)
 	dataset_free(d);
 }
 
-/* With leaves the first ranks have as much of a short batch as of a whole one, and cuts are at the same places for any number of
- * ranks. N = 7 samples: 4, then 3. */
+/* With leaves the first ranks have as much of a short batch as of a whole one, and cuts are at the
+ * same places for any number of ranks. N = 7 samples: 4, then 3. */
 static void test_leaves(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);

@@ -131,11 +131,13 @@ static void test_refused(void **state)
 	refused("{type: cosin}", "did you mean 'cosine'");
 }
 
-/* MLPerf's and other published schedules, from their descriptions: of DeepCAM the executed behaviour of the reference (mlcommons/hpc,
- * deepcam: step t counts as t + 1 in the warm-up, whose last step is left out, and milestones count from its end) at the settings of its
- * convergence points; of CosmoFlow the reference's config (mlcommons/hpc, cosmoflow: rates by epoch, shares of the peak, in force after
- * the epoch named, counted from 0) and the points of mlperf_logging's hpc_2.0.0. What could not be verified is named. The numbers are
- * these rules written in Python. */
+/* MLPerf's and other published schedules, from their descriptions: of DeepCAM the executed
+ * behaviour of the reference (mlcommons/hpc,
+ * deepcam: step t counts as t + 1 in the warm-up, whose last step is left out, and milestones count
+ * from its end) at the settings of its convergence points; of CosmoFlow the reference's config
+ * (mlcommons/hpc, cosmoflow: rates by epoch, shares of the peak, in force after the epoch named,
+ * counted from 0) and the points of mlperf_logging's hpc_2.0.0. What could not be verified is
+ * named. The numbers are these rules written in Python. */
 #define PUBLISHED_STEPS 8
 static const struct {
 	const char *yaml;
@@ -175,7 +177,8 @@ static const struct {
 	{ "{type: multistep, milestones: {epochs: [19, 21, 22, 23]}, factors: [0.5, 0.25, 0.125, 0.0625]}", 0.024, 26624, 1024,
 	  { 6144, 19455, 19456, 21503, 21504, 22528, 23552, 25000 },
 	  { 0.024, 0.024, 0.012, 0.012, 0.006, 0.003, 0.0015, 0.0015 } },
-	/* CosmoFlow of SC18: linear from 1e-3 to 1e-4 over 100 epochs; the form of its warm-up is not verified and left out */
+	/* CosmoFlow of SC18: linear from 1e-3 to 1e-4 over 100 epochs; the form of its warm-up is
+	 * not verified and left out */
 	{ "{type: polynomial, over: {epochs: 100}, end_rate: 1.0e-4}", 0.001, 6000, 50,
 	  { 0, 50, 1250, 2500, 4999, 5000, 5500, 5999 },
 	  { 0.001, 0.000991, 0.000775, 0.00055, 0.00010018, 0.0001, 0.0001, 0.0001 } },

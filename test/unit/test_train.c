@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Training in process: what only counters can tell. A steady step obtains no memory; the same network trained on the reference
- * device takes the same course. Data: two record files written here. */
+ * Training in process: what only counters can tell. A steady step obtains no memory; the same
+ * network trained on the reference device takes the same course. Data: two record files written
+ * here. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

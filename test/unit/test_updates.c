@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ops of the update on both backends: numbers of the optimizers over several steps, sums over micro-batches, clipping, norms
- * and trust ratios. */
+ * Ops of the update on both backends: numbers of the optimizers over several steps, sums over
+ * micro-batches, clipping, norms and trust ratios. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

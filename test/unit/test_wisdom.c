@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Wisdom: what is added is found, by all three keys; text comes back as it was; damaged text is refused with its line. */
+ * Wisdom: what is added is found, by all three keys; text comes back as it was; damaged text is
+ * refused with its line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
