@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The bridge to cuBLASLt, which thinks in column-major matrices: a row-major product c = a b is
- * computed as c' = b' a', so its A is our b and its B our a. The heuristics' first answer is taken,
- * without measuring: the same problem gets the same kernel in every process. */
+ * computed as c' = b' a', so its A is our b and its B our a. Of the algorithms that its heuristics
+ * propose the first is taken, so that the same problem gets the same kernel in every process; with
+ * wisdom the one that is known to be fastest, or that is found to be by measuring the first few. */
 #include "backend/cublas.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cublasLt.h>
 
 #include "backend/cuda.h"
+#include "backend/cuda_time.h"
+#include "backend/wisdom.h"
 #include "base/library.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -19,13 +24,15 @@
 #define LIBRARY "libcublasLt.so." STRING(CUBLAS_VER_MAJOR)
 
 #define ALIGNMENT 16          /* of what a plan places; cuBLASLt would take 256 for granted */
+#define PROPOSED 8            /* algorithms that are asked for, where they are measured */
 
 #define FUNCTIONS(X) \
 	X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtGetStatusString) X(cublasLtMatmul) \
 	X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy) X(cublasLtMatmulDescSetAttribute) \
 	X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy) \
 	X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) \
-	X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)
+	X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic) \
+	X(cublasLtMatmulAlgoConfigGetAttribute) X(cublasLtGetVersion)
 
 LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuBLASLt")
 
@@ -60,6 +67,7 @@ struct cublas_plan {
 	cublasLtMatmulAlgo_t algo;
 	bool bias;
 	size_t ws_bytes;
+	char name[24], shown[40];    /* in wisdom; in a plan */
 };
 
 static cudaDataType_t data_type(enum dtype t)
@@ -112,31 +120,133 @@ static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul
 	return s;
 }
 
-static cublasStatus_t choose(struct cublas_plan *p, size_t ws_limit)
+/* What the heuristics propose, the best first, n at most. */
+static cublasStatus_t propose(const struct cublas_plan *p, size_t ws_limit, cublasLtMatmulHeuristicResult_t *found, int *n)
 {
 	static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES };
 	const uint32_t alignment = ALIGNMENT;
+	const int most = *n;
 	cublasLtMatmulPreference_t want = NULL;
-	cublasLtMatmulHeuristicResult_t found = { 0 };
-	int n = 0;
 	cublasStatus_t s = lib.cublasLtMatmulPreferenceCreate(&want);
 	if (s == CUBLAS_STATUS_SUCCESS)
 		s = lib.cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &ws_limit,
 		                                             sizeof ws_limit);
 	for (size_t i = 0; i < sizeof aligned / sizeof *aligned && s == CUBLAS_STATUS_SUCCESS; i++)
 		s = lib.cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &alignment, sizeof alignment);
+	*n = 0;
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, p->c, p->c, want, 1, &found, &n);
+		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, p->c, p->c, want, most, found, n);
 	if (want)
 		lib.cublasLtMatmulPreferenceDestroy(want);
-	if (s == CUBLAS_STATUS_SUCCESS && n == 0)
-		s = CUBLAS_STATUS_NOT_SUPPORTED;
-	p->algo = found.algo;
-	p->ws_bytes = found.workspaceSize;
+	return s == CUBLAS_STATUS_SUCCESS && *n == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : s;
+}
+
+/* "3:algo66": the fourth proposal, which is algorithm 66. */
+static void take(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int place)
+{
+	int32_t id = -1;
+	size_t written;
+	p->algo = found[place].algo;
+	p->ws_bytes = found[place].workspaceSize;
+	lib.cublasLtMatmulAlgoConfigGetAttribute(&p->algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written);
+	snprintf(p->name, sizeof p->name, "%d:algo%d", place, (int)id);
+	snprintf(p->shown, sizeof p->shown, "cublaslt:algo%d", (int)id);
+}
+
+/* --- measuring --- */
+
+enum { A, B, BIAS, C, WS, ARGUMENTS };
+
+struct trial {
+	const struct cublas_plan *p;
+	void *argument[ARGUMENTS];
+};
+
+static int run_trial(void *user)
+{
+	const struct trial *t = user;
+	return cublas_plan_run(t->p, t->argument[A], t->argument[B], t->argument[BIAS], t->argument[C], t->argument[WS]);
+}
+
+static size_t extent(int64_t rows, int64_t columns, const int64_t *stride, enum dtype t)
+{
+	return (size_t)((rows - 1) * stride[0] + (columns - 1) * stride[1] + 1) * dtype_size(t);
+}
+
+/* The fastest of those that run. Without memory for a trial it is the first, and `measured` stays false. */
+static void measure(struct cublas_plan *p, const struct cublas_matmul *m, const cublasLtMatmulHeuristicResult_t *found, int n,
+                    double *best_us, bool *measured)
+{
+	size_t bytes[ARGUMENTS] = { extent(m->m, m->k, m->a_stride, m->type), extent(m->k, m->n, m->b_stride, m->type),
+		(size_t)m->n * sizeof(float), extent(m->m, m->n, m->c_stride, m->c_type), 0 };
+	struct trial t = { .p = p };
+	int best = 0, rc = 0, mark = err_count();
+	*measured = false;
+	for (int i = 0; i < n; i++)
+		bytes[WS] = found[i].workspaceSize > bytes[WS] ? found[i].workspaceSize : bytes[WS];
+	for (int i = 0; i < ARGUMENTS && rc == 0; i++)
+		rc = cuda_scratch(&t.argument[i], bytes[i]);
+	for (int i = 0; i < n && rc == 0; i++) {
+		double us;
+		take(p, found, i);
+		if (cuda_time(cuda_stream(p->dev), run_trial, &t, &us) < 0 || (*measured && us >= *best_us))
+			continue;
+		best = i;
+		*best_us = us;
+		*measured = true;
+	}
+	for (int i = 0; i < ARGUMENTS; i++)
+		cuda_scratch_free(t.argument[i]);
+	err_truncate(mark);
+	take(p, found, best);
+}
+
+static void name_problem(char *out, size_t n, const struct cublas_matmul *m, size_t ws_limit)
+{
+	snprintf(out, n, "product%s%s %s to %s %" PRId64 "x%" PRId64 "x%" PRId64 " a %" PRId64 ",%" PRId64 " b %" PRId64 ",%" PRId64
+	         " c %" PRId64 " workspace %zu", m->bias ? "+bias" : "", m->tf32 && m->type == DTYPE_F32 ? " tf32" : "",
+	         dtype_name(m->type), dtype_name(m->c_type), m->m, m->n, m->k, m->a_stride[0], m->a_stride[1], m->b_stride[0],
+	         m->b_stride[1], m->c_stride[0], ws_limit);
+}
+
+/* Whether the algorithm of that name is still what is proposed at its place. */
+static bool take_known(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int n, const char *known)
+{
+	int place = -1;
+	if (!known || sscanf(known, "%d:", &place) != 1 || place < 0 || place >= n)
+		return false;
+	take(p, found, place);
+	return strcmp(p->name, known) == 0;
+}
+
+static cublasStatus_t choose(struct cublas_plan *p, const struct cublas_matmul *m, size_t ws_limit)
+{
+	struct wisdom *wisdom = p->dev->wisdom;
+	cublasLtMatmulHeuristicResult_t found[PROPOSED] = { 0 };
+	char problem[240], kind[CUDA_KIND], library[32];
+	bool measured = false;
+	double us = 0;
+	int n = wisdom ? PROPOSED : 1;
+	cublasStatus_t s = propose(p, ws_limit, found, &n);
+	if (s != CUBLAS_STATUS_SUCCESS)
+		return s;
+	name_problem(problem, sizeof problem, m, ws_limit);
+	cuda_kind(p->dev, kind);
+	snprintf(library, sizeof library, "cublaslt-%zu", lib.cublasLtGetVersion());
+	if (take_known(p, found, n, wisdom_find(wisdom, problem, kind, library)))
+		return s;
+	if (wisdom && wisdom->measure)
+		measure(p, m, found, n, &us, &measured);
+	else
+		take(p, found, 0);
+	if (measured)
+		wisdom_add(wisdom, problem, kind, library, p->name, us);
 	return s;
 }
+
+/* --- plans --- */
 
 int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit)
 {
@@ -144,6 +254,7 @@ int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct c
 	if (d->imagined) {         /* whose heuristics ask the driver */
 		*out = mem_calloc(1, sizeof **out);
 		(*out)->ws_bytes = ws_limit;
+		snprintf((*out)->shown, sizeof (*out)->shown, "cublaslt:?");
 		return 0;
 	}
 	TRY(cuda_cublas(d, &handle));
@@ -153,7 +264,7 @@ int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct c
 	p->bias = m->bias;
 	cublasStatus_t s = describe(p, m);
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = choose(p, ws_limit);
+		s = choose(p, m, ws_limit);
 	int rc = check(s, "no kernel for this matrix product");
 	if (rc < 0)
 		cublas_plan_free(p);
@@ -165,6 +276,11 @@ int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct c
 size_t cublas_plan_workspace(const struct cublas_plan *p)
 {
 	return p->ws_bytes;
+}
+
+const char *cublas_plan_name(const struct cublas_plan *p)
+{
+	return p->shown;
 }
 
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws)

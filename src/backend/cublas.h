@@ -21,10 +21,12 @@ struct cublas_matmul {
 	enum dtype type, c_type;
 	bool bias, tf32;
 };
-/* E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. */
-/* For a GPU that is only described the kernel is not known, and the workspace is the limit. */
+/* By the first algorithm that the library proposes, or, with wisdom (d->wisdom), the fastest.
+ * E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. For a GPU that is
+ * only described the algorithm is not known, and the workspace is the limit. */
 int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit);
 size_t cublas_plan_workspace(const struct cublas_plan *p);
+const char *cublas_plan_name(const struct cublas_plan *p);       /* "cublaslt:algo66", as long as p */
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws);
 void cublas_plan_free(struct cublas_plan *p);            /* NULL is fine */
 

@@ -404,11 +404,16 @@ static void open_imagined(struct cuda *c, const char *name)
 	err_truncate(mark);
 }
 
+void cuda_kind(const struct device *d, char out[CUDA_KIND])
+{
+	snprintf(out, CUDA_KIND, "%.60s sm_%d", cuda_of(d)->properties.name, cuda_arch(d));
+}
+
 int cuda_cudnn(struct device *d, struct cudnn **out)
 {
 	struct cuda *c = cuda_of(d);
-	char name[80];
-	snprintf(name, sizeof name, "%.60s sm_%d", c->properties.name, cuda_arch(d));
+	char name[CUDA_KIND];
+	cuda_kind(d, name);
 	if (!c->cudnn && c->model.key)
 		open_imagined(c, name);
 	if (!c->cudnn)

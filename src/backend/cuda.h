@@ -34,6 +34,9 @@ double cuda_measure_bandwidth(struct device *d);
 /* Which of the process's GPUs it is, and what tells it from all others of the host. */
 int cuda_ordinal(const struct device *d);
 void cuda_identity(const struct device *d, char out[16]);
+/* The name of its kind, for wisdom: what is fastest on one of them is on all. */
+#define CUDA_KIND 80
+void cuda_kind(const struct device *d, char out[CUDA_KIND]);
 /* The calling thread is to use this GPU, as the one that opened the device does. */
 int cuda_bind_thread(int ordinal);
 /* While the host waits for the GPU, poll is asked every few milliseconds, and at the end; an error

@@ -207,7 +207,7 @@ static int cuda_plan(struct kplan *k)
 	}
 	TRY(cublas_matmul_new(&s->plan, k->dev, &m, WORKSPACE_LIMIT));
 	k->ws_bytes = cublas_plan_workspace(s->plan);
-	k->impl = k->dev->imagined ? "cublaslt:?" : "cublaslt";
+	k->impl = cublas_plan_name(s->plan);
 	return 0;
 }
 

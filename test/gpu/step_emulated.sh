@@ -88,6 +88,24 @@ expect 65 "$emulated" --device=cuda --synthetic --dump-step=no --wisdom engines 
 	--set model.classes=3 --set train.batch_size=2 tiny.yaml
 grep -q 'engines:1:.*wisdom' err || fail "the line that is no wisdom is not named"
 
+# The same of matrix products, of whose algorithms the second fails.
+products() { dump cuda f32 cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 --wisdom products; }
+for w in 1 2; do
+	products
+	cp products "products-$w"
+	"$compare" -t 2e-3 cosmoflow-mlperf-small-cpu-f32 cosmoflow-mlperf-small-cuda-f32 ||
+		fail "the step is another one with other products"
+done
+cmp products-1 products-2 || fail "products that are known are measured again"
+[ "$(grep '^product' products | grep -vc '2:algo22')" -eq 0 ] || fail "the fastest product is not taken"
+sed 's/2:algo22/3:algo23/' products-1 >products
+cp products known
+products
+cmp known products || fail "products do not go by wisdom"
+sed 's/2:algo22/2:algo99/' products-1 >products
+products
+grep '^product' products | grep -q '2:algo22' || fail "an algorithm that is not proposed is not measured anew"
+
 # The rates that a profile refers to are those of the emulated GPU, with and without TF32.
 for tf32 in false true; do
 	expect 0 "$emulated" --device=cuda --synthetic --bench=1 --profile --set "model.input=$tiny" \
