@@ -261,26 +261,30 @@ static ncclResult_t send_and_receive(struct nccl *n, const float *from, size_t s
 	return result;
 }
 
-int nccl_deal(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream)
+/* Shards of `count` elements, `each` apart: gives rank q the shard q of `from` for this rank's (deal), or
+ * this rank's for q's; what comes from q is put in q's place. */
+static int exchange(struct nccl *n, bool deal, const float *from, float *to, int64_t count, int64_t each, void *stream)
 {
-	int me = n->c->rank;
+	const int me = n->c->rank;
 	ncclResult_t result = nccl.GroupStart();
-	for (int q = 0; q < n->c->size && result == ncclSuccess; q++)
+	for (int q = 0; q < n->c->size && result == ncclSuccess; q++) {
+		const int sent = deal ? q : me, received = deal ? me : q;
 		if (q != me)
-			result = send_and_receive(n, p + each * q, shard(count, each, q), parts + each * q, shard(count, each, me), q, stream);
+			result = send_and_receive(n, from + each * sent, shard(count, each, sent), to + each * q,
+			                          shard(count, each, received), q, stream);
+	}
 	ncclResult_t ended = nccl.GroupEnd();
 	return check(result == ncclSuccess ? ended : result, "cannot begin an exchange");
 }
 
+int nccl_deal(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream)
+{
+	return exchange(n, true, p, parts, count, each, stream);
+}
+
 int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream)
 {
-	int me = n->c->rank;
-	ncclResult_t result = nccl.GroupStart();
-	for (int q = 0; q < n->c->size && result == ncclSuccess; q++)
-		if (q != me)
-			result = send_and_receive(n, p + each * me, shard(count, each, me), p + each * q, shard(count, each, q), q, stream);
-	ncclResult_t ended = nccl.GroupEnd();
-	return check(result == ncclSuccess ? ended : result, "cannot begin an exchange");
+	return exchange(n, false, p, p, count, each, stream);
 }
 
 const char *nccl_trouble(struct nccl *n)
