@@ -2,17 +2,8 @@
  *
  * The pass `cuts` on graphs of real ops: which sums become one, where it stands, and that no bit
  * changes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
+#include "op_graph.h"
 
-#include "backend/exec.h"
-#include "base/err.h"
-#include "base/mem.h"
-#include "graph/pass.h"
 #include "op/precision.h"
 #include "op/slice.h"
 
@@ -23,29 +14,16 @@ struct net {
 	int n;
 };
 
-static tid emit(struct net *n, const char *op, const void *attr, int nin, const tid *in)
-{
-	tid out;
-
-	if (graph_emit1(n->g, op, attr, nin, in, &out) < 0)
-		fail_msg("%s: %s", op, err_get(0)->text);
-	return out;
-}
-#define EMIT(n, op, ...)                                                                     \
-	emit(n, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)), (tid[]){ __VA_ARGS__ })
-
 static tid image(struct net *n, const char *name, int64_t channels)
 {
 	const struct shape s = { 4, { 2, channels, 3, 4 } };
-	tid t;
 
-	assert_int_equal(graph_param(n->g, name, DTYPE_F32, &s, (struct init){ INIT_NORMAL, 1 }, &t), 0);
-	return EMIT(n, "tanh", t);
+	return EMIT(n, "tanh", op_param(n->g, name, &s, 0));
 }
 
 static tid cut(struct net *n, tid t, int64_t begin, int64_t size)
 {
-	return emit(n, "slice", &(struct slice){ 1, begin, size }, 1, &t);
+	return op_emit(n->g, "slice", &(struct slice){ 1, begin, size }, 1, &t);
 }
 
 static void output(struct net *n, tid t)
@@ -120,8 +98,8 @@ static void build_other(struct net *n)
 static void build_rows(struct net *n)
 {
 	for (int64_t i = 0; i < 3; i += 2)
-		output(n, EMIT(n, "add", emit(n, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 }, 1, &n->c),
-		               emit(n, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 }, 1, &n->b)));
+		output(n, EMIT(n, "add", op_emit(n->g, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 }, 1, &n->c),
+		               op_emit(n->g, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 }, 1, &n->b)));
 }
 
 static const struct {
@@ -161,55 +139,15 @@ static const struct pass passes[] = {
 };
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
 
-static void run_passes(struct graph *g, struct device *dev, int n, bool cuts)
-{
-	struct pass table[NPASSES];
-	struct pass_env env = { .backend = BACKEND_CPU, .dev = dev };
-	int at = 0;
-
-	for (int p = 0; p < n; p++)
-		if (cuts || passes[p].run != pass_cuts)
-			table[at++] = passes[p];
-	if (pass_run(g, table, at, &env) < 0)
-		fail_msg("%s", err_get(err_count() - 1)->text);
-}
-
-static int count(const struct graph *g, const char *op)
-{
-	int n = 0;
-
-	for (int i = 0; i < g->nnode; i++)
-		n += !strcmp(g->node[i]->op->name, op);
-	return n;
-}
-
-static float *values(int i, bool cuts, int64_t *count)
+static double *values(int i, bool cuts, int *count)
 {
 	struct net n = build(i);
 	struct device *dev;
-	struct exec *e;
-	struct store *store;
-	float *v = NULL;
+	double *v;
 
 	assert_int_equal(device_open(&dev, "cpu"), 0);
-	run_passes(n.g, dev, NPASSES, cuts);
-	assert_int_equal(exec_new(&e, n.g, dev), 0);
-	store = store_new(dev, 1);
-	size_t bytes = exec_arena_bytes(e) + 64;
-	void *arena = mem_map(bytes);
-	memset(arena, 0xFF, bytes);
-	assert_int_equal(exec_bind(e, store, arena), 0);
-	assert_int_equal(exec_run(e, ~0u), 0);
-	*count = 0;
-	for (int k = 0; k < n.n; k++) {
-		int64_t size = shape_count(&graph_t(n.g, n.out[k])->shape);
-		v = realloc(v, sizeof *v * (size_t)(*count + size));
-		exec_read(e, n.out[k], DTYPE_F32, v + *count);
-		*count += size;
-	}
-	mem_unmap(arena, bytes);
-	exec_free(e);
-	store_free(store);
+	op_passes(n.g, dev, passes, NPASSES, cuts ? NULL : "cuts");
+	v = op_values(n.g, dev, n.out, n.n, count);
 	graph_free(n.g);
 	device_close(dev);
 	return v;
@@ -219,9 +157,9 @@ static void test_nodes(void **state)
 {
 	for (int i = 0; i < NNETS; i++) {
 		struct net n = build(i);
-		run_passes(n.g, NULL, 2, true);
-		if (count(n.g, "add") != nets[i].adds || count(n.g, "slice") != nets[i].cuts)
-			fail_msg("%s: %d sums, %d cuts", nets[i].name, count(n.g, "add"), count(n.g, "slice"));
+		op_passes(n.g, NULL, passes, 2, NULL);
+		if (op_count(n.g, "add") != nets[i].adds || op_count(n.g, "slice") != nets[i].cuts)
+			fail_msg("%s: %d sums, %d cuts", nets[i].name, op_count(n.g, "add"), op_count(n.g, "slice"));
 		graph_free(n.g);
 	}
 }
@@ -229,8 +167,8 @@ static void test_nodes(void **state)
 static void test_bits(void **state)
 {
 	for (int i = 0; i < NNETS; i++) {
-		int64_t n, m;
-		float *a = values(i, false, &n), *b = values(i, true, &m);
+		int n, m;
+		double *a = values(i, false, &n), *b = values(i, true, &m);
 		assert_int_equal(n, m);
 		assert_memory_equal(a, b, sizeof *a * (size_t)n);
 		free(a);

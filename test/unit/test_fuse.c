@@ -2,25 +2,16 @@
  *
  * The pass `fuse` on graphs of real ops: what becomes one node and what must not, where the new node
  * stands, and that the values stay what they were, forward and backward. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
+#include "op_graph.h"
 
-#include "backend/exec.h"
-#include "base/err.h"
-#include "base/mem.h"
+#include <math.h>
+
 #include "base/rng.h"
 #include "graph/autodiff.h"
-#include "graph/pass.h"
 #include "op/conv.h"
 #include "op/elementwise.h"
 #include "op/moments.h"
 #include "op/precision.h"
-#include "op/random.h"
 
 /* A small network under construction: an image and what is made of it. */
 struct net {
@@ -31,33 +22,12 @@ struct net {
 
 static const struct shape image = { 4, { 2, 5, 4, 3 } }, channels = { 1, { 5 } };
 
-static tid emit(struct net *n, const char *op, const void *attr, int nin, const tid *in)
-{
-	tid out;
-
-	if (graph_emit1(n->g, op, attr, nin, in, &out) < 0)
-		fail_msg("%s: %s", op, err_get(0)->text);
-	return out;
-}
-#define EMIT(n, op, ...)                                                                     \
-	emit(n, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)), (tid[]){ __VA_ARGS__ })
-
-static tid param(struct net *n, const char *name, const struct shape *s, double value)
-{
-	tid t;
-
-	assert_int_equal(graph_param(n->g, name, DTYPE_F32, s,
-	                             (struct init){ value != 0 ? INIT_CONSTANT : INIT_NORMAL,
-	                                            value != 0 ? value : 1 }, &t), 0);
-	return t;
-}
-
 static tid vector(struct net *n, const char *leaf, double value)
 {
 	char name[32];
 
 	snprintf(name, sizeof name, "norm%d.%s", n->norms, leaf);
-	return param(n, name, &channels, value);
+	return op_param(n->g, name, &channels, value);
 }
 
 static tid norm(struct net *n, tid x)
@@ -79,7 +49,7 @@ static tid inference(struct net *n, tid x)
 
 static tid leaky(struct net *n, tid x)
 {
-	return emit(n, "leaky_relu", &(struct leaky_relu_attr){ 0.3 }, 1, &x);
+	return op_emit(n->g, "leaky_relu", &(struct leaky_relu_attr){ 0.3 }, 1, &x);
 }
 
 /* --- networks --- */
@@ -125,7 +95,7 @@ static tid conv(struct net *n, tid x, const char *weight)
 	const int64_t one = 1;
 	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
 
-	return emit(n, "conv", &at, 2, (tid[]){ x, param(n, weight, &s, 0) });
+	return op_emit(n->g, "conv", &at, 2, (tid[]){ x, op_param(n->g, weight, &s, 0) });
 }
 
 static tid build_conv_and_other(struct net *n)
@@ -161,7 +131,7 @@ static tid dropout(struct net *n, tid x, int64_t stream)
 	tid key;
 
 	assert_int_equal(random_key(n->g, &key), 0);
-	return emit(n, "dropout", &at, 2, (tid[]){ x, key });
+	return op_emit(n->g, "dropout", &at, 2, (tid[]){ x, key });
 }
 
 static tid build_dropout(struct net *n) { return dropout(n, EMIT(n, "relu", n->x), 7); }
@@ -180,7 +150,7 @@ static tid biased(struct net *n, tid x)
 	const int64_t one = 1;
 	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
 
-	return emit(n, "conv", &at, 3, (tid[]){ x, param(n, "wb", &s, 0), param(n, "b", &channels, 0) });
+	return op_emit(n->g, "conv", &at, 3, (tid[]){ x, op_param(n->g, "wb", &s, 0), op_param(n->g, "b", &channels, 0) });
 }
 
 /* Chains behind convolutions, for GPUs. */
@@ -215,7 +185,7 @@ static tid build_conv_batch_norm_leaky(struct net *n)
 	double eps = 0.25;
 	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1);
 
-	return leaky(n, emit(n, "batch_norm", &eps, 3, (tid[]){ conv(n, n->x, "u"), gamma, beta }));
+	return leaky(n, op_emit(n->g, "batch_norm", &eps, 3, (tid[]){ conv(n, n->x, "u"), gamma, beta }));
 }
 
 static tid build_conv_batch_norm_residual(struct net *n)
@@ -273,8 +243,8 @@ static tid build_statistics(struct net *n)
 
 	assert_int_equal(graph_emit(n->g, "batch_norm", NULL, 3, (tid[]){ n->x, gamma, beta }, 4,
 	                            out), 0);
-	mean = emit(n, "reshape", &(struct shape_attr){ { 4, dims } }, 1, &out[1]);
-	mean = emit(n, "broadcast", &(struct shape_attr){ { 4, full } }, 1, &mean);
+	mean = op_emit(n->g, "reshape", &(struct shape_attr){ { 4, dims } }, 1, &out[1]);
+	mean = op_emit(n->g, "broadcast", &(struct shape_attr){ { 4, full } }, 1, &mean);
 	return EMIT(n, "relu", EMIT(n, "add", out[0], mean));
 }
 
@@ -376,13 +346,13 @@ static struct graph *build(int i, struct result *r)
 	int params = 0;
 
 	n.g->cur_name = "net";
-	n.x = param(&n, "x", &image, 0);
-	n.r = param(&n, "r", &image, 0);
+	n.x = op_param(n.g, "x", &image, 0);
+	n.r = op_param(n.g, "r", &image, 0);
 	y = nets[i].build(&n);
 	r->n = 0;
 	r->t[r->n++] = y;
 	if (nets[i].backward) {
-		w = param(&n, "w", &image, 0);
+		w = op_param(n.g, "w", &image, 0);
 		loss = EMIT(&n, "sum", EMIT(&n, "multiply", y, w));
 		for (tid t = 0; t < n.g->ntensor; t++)
 			if (graph_t(n.g, t)->role == ROLE_PARAM)
@@ -418,14 +388,11 @@ static double *values(int i, bool fuse, int *n)
 	struct result r;
 	struct graph *g = build(i, &r);
 	struct device *dev;
-	struct exec *e;
-	struct store *store;
-	double *out = NULL;
-	void *arena;
+	double *out;
 	struct pass table[6];
-	int rc, at = 0;
-
+	int at = 0;
 	enum backend backend = fused_for(i);
+
 	assert_int_equal(device_open(&dev, backend == BACKEND_CPU ? "cpu" : "reference"), 0);
 	for (size_t p = 0; p < 6; p++)
 		if (strcmp(passes[p].name, "fuse") != 0)
@@ -433,27 +400,9 @@ static double *values(int i, bool fuse, int *n)
 		else if (fuse)
 			table[at++] = (struct pass){ "fuse", "", fuse_for, STAGE_BUILT };
 	struct pass_env env = { .backend = dev->backend, .dev = dev, .user = &backend };
-	rc = pass_run(g, table, at, &env);
-	if (rc < 0)
+	if (pass_run(g, table, at, &env) < 0)
 		fail_msg("network %d: %s", i, err_get(0)->text);
-	assert_int_equal(exec_new(&e, g, dev), 0);
-	store = store_new(dev, 1);
-	arena = mem_map(exec_arena_bytes(e) + 64);
-	memset(arena, 0xFF, exec_arena_bytes(e));
-	assert_int_equal(exec_bind(e, store, arena), 0);
-	if (graph_find(g, RANDOM_KEY) != NONE)
-		exec_write(e, graph_find(g, RANDOM_KEY), DTYPE_I64, (int64_t[]){ 5, 9, 2 });
-	assert_int_equal(exec_run(e, ~0u), 0);
-	*n = 0;
-	for (int k = 0; k < r.n; k++) {
-		int size = (int)shape_count(&graph_t(g, r.t[k])->shape);
-		out = realloc(out, sizeof *out * (size_t)(*n + size));
-		exec_read(e, r.t[k], DTYPE_F64, out + *n);
-		*n += size;
-	}
-	mem_unmap(arena, exec_arena_bytes(e) + 64);
-	exec_free(e);
-	store_free(store);
+	out = op_values(g, dev, r.t, r.n, n);
 	graph_free(g);
 	device_close(dev);
 	return out;
@@ -514,8 +463,8 @@ static struct net late_residual(tid (*activate)(struct net *n, tid x), tid *y, t
 	double eps = 0.25;
 	tid running, out[4];
 
-	n.x = param(&n, "x", &image, 0);
-	n.r = param(&n, "r", &image, 0);
+	n.x = op_param(n.g, "x", &image, 0);
+	n.r = op_param(n.g, "r", &image, 0);
 	assert_int_equal(graph_state(n.g, "running", DTYPE_F32, &channels,
 	                             (struct init){ INIT_CONSTANT, 0 }, &running), 0);
 	n.g->cur_name = "first";
@@ -580,8 +529,8 @@ static void test_other_stream(void **state)
 		struct net n = { .g = graph_new() };
 		struct pass_env env = { .backend = BACKEND_CPU };
 		tid z, y, t, d;
-		n.x = param(&n, "x", &image, 0);
-		d = param(&n, "d", &image, 0);
+		n.x = op_param(n.g, "x", &image, 0);
+		d = op_param(n.g, "d", &image, 0);
 		z = EMIT(&n, "relu", n.x);
 		y = dropout(&n, z, 7);
 		t = EMIT(&n, "relu_grad", z, dropout(&n, d, stream));

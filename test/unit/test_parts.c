@@ -2,19 +2,11 @@
  *
  * The pass `parts` on graphs of real ops: which norms are taken apart, that each part's statistics are
  * made once, where they are read, and that values stay what they were, forward and backward. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-/* after those four */
-#include <cmocka.h>
+#include "op_graph.h"
 
-#include "backend/exec.h"
-#include "base/err.h"
-#include "base/mem.h"
+#include <math.h>
+
 #include "graph/autodiff.h"
-#include "graph/pass.h"
 #include "op/conv.h"
 #include "op/precision.h"
 
@@ -30,27 +22,6 @@ struct net {
 };
 
 static const struct shape image = { 4, { 2, C, 6, 7 } };
-
-static tid emit(struct net *n, const char *op, const void *attr, int nin, const tid *in)
-{
-	tid out;
-
-	if (graph_emit1(n->g, op, attr, nin, in, &out) < 0)
-		fail_msg("%s: %s", op, err_get(0)->text);
-	return out;
-}
-#define EMIT(n, op, ...)                                                                     \
-	emit(n, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)), (tid[]){ __VA_ARGS__ })
-
-static tid param(struct net *n, const char *name, const struct shape *s, double value)
-{
-	tid t;
-
-	assert_int_equal(graph_param(n->g, name, DTYPE_F32, s,
-	                             (struct init){ value != 0 ? INIT_CONSTANT : INIT_NORMAL,
-	                                            value != 0 ? value : 1 }, &t), 0);
-	return t;
-}
 
 static int64_t channels(const struct net *n, tid x)
 {
@@ -68,7 +39,7 @@ static tid norm_with(struct net *n, tid x, double eps)
 		snprintf(name[i], sizeof *name, "norm%d.%c", n->norms, "gbmv"[i]);
 	n->norms++;
 	assert_int_equal(graph_emit(n->g, "batch_norm", &eps, 3,
-	                            (tid[]){ x, param(n, name[0], &s, 1.5), param(n, name[1], &s, 0.1) },
+	                            (tid[]){ x, op_param(n->g, name[0], &s, 1.5), op_param(n->g, name[1], &s, 0.1) },
 	                            4, out), 0);
 	assert_int_equal(graph_state(n->g, name[2], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &mean), 0);
 	assert_int_equal(graph_state(n->g, name[3], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 1 }, &var), 0);
@@ -90,7 +61,7 @@ static tid conv(struct net *n, tid x, int64_t filters)
 	char name[32];
 
 	snprintf(name, sizeof name, "w%d", n->g->nnode);
-	return emit(n, "conv", &at, 2, (tid[]){ x, param(n, name, &s, 0) });
+	return op_emit(n->g, "conv", &at, 2, (tid[]){ x, op_param(n->g, name, &s, 0) });
 }
 
 /* Norm, activation, convolution, tanh, which stays within bounds. */
@@ -220,14 +191,14 @@ static struct graph *build(int i, struct result *r)
 	int params = 0;
 
 	n.g->cur_name = "net";
-	n.x = param(&n, "x", &image, 0);
-	n.r = param(&n, "r", &image, 0);
+	n.x = op_param(n.g, "x", &image, 0);
+	n.r = op_param(n.g, "r", &image, 0);
 	y = nets[i].build(&n);
 	r->n = 0;
 	r->t[r->n++] = y;
 	memcpy(r->t + r->n, n.running, sizeof *n.running * (size_t)n.nrunning);
 	r->n += n.nrunning;
-	w = param(&n, "w", &graph_t(n.g, y)->shape, 0);
+	w = op_param(n.g, "w", &graph_t(n.g, y)->shape, 0);
 	loss = EMIT(&n, "sum", EMIT(&n, "multiply", y, w));
 	for (tid t = 0; t < n.g->ntensor; t++)
 		if (graph_t(n.g, t)->role == ROLE_PARAM)
@@ -243,59 +214,19 @@ static struct graph *build(int i, struct result *r)
 	return n.g;
 }
 
-static void run_passes(struct graph *g, struct device *dev, int n, bool parts)
-{
-	struct pass table[NPASSES];
-	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev };
-	int at = 0;
-
-	for (int p = 0; p < n; p++)
-		if (parts || passes[p].run != pass_parts)
-			table[at++] = passes[p];
-	if (pass_run(g, table, at, &env) < 0)
-		fail_msg("%s", err_get(err_count() - 1)->text);
-}
-
 static double *values(int i, bool parts, int *n)
 {
 	struct result r;
 	struct graph *g = build(i, &r);
 	struct device *dev;
-	struct exec *e;
-	struct store *store;
-	double *out = NULL;
-	void *arena;
+	double *out;
 
 	assert_int_equal(device_open(&dev, "cpu"), 0);
-	run_passes(g, dev, NPASSES, parts);
-	assert_int_equal(exec_new(&e, g, dev), 0);
-	store = store_new(dev, 1);
-	arena = mem_map(exec_arena_bytes(e) + 64);
-	memset(arena, 0xFF, exec_arena_bytes(e));
-	assert_int_equal(exec_bind(e, store, arena), 0);
-	assert_int_equal(exec_run(e, ~0u), 0);
-	*n = 0;
-	for (int k = 0; k < r.n; k++) {
-		int size = (int)shape_count(&graph_t(g, r.t[k])->shape);
-		out = realloc(out, sizeof *out * (size_t)(*n + size));
-		exec_read(e, r.t[k], DTYPE_F64, out + *n);
-		*n += size;
-	}
-	mem_unmap(arena, exec_arena_bytes(e) + 64);
-	exec_free(e);
-	store_free(store);
+	op_passes(g, dev, passes, NPASSES, parts ? NULL : "parts");
+	out = op_values(g, dev, r.t, r.n, n);
 	graph_free(g);
 	device_close(dev);
 	return out;
-}
-
-static int count(const struct graph *g, const char *op)
-{
-	int n = 0;
-
-	for (int i = 0; i < g->nnode; i++)
-		n += !strcmp(g->node[i]->op->name, op);
-	return n;
 }
 
 /* --- tests --- */
@@ -305,15 +236,15 @@ static void test_nodes(void **state)
 	for (int i = 0; i < NNETS; i++) {
 		struct result r;
 		struct graph *g = build(i, &r);
-		run_passes(g, NULL, BUILT, true);
-		if (count(g, "batch_norm_statistics") != nets[i].statistics)
-			fail_msg("%s: %d nodes of statistics", nets[i].name, count(g, "batch_norm_statistics"));
-		if (count(g, "batch_norm") + count(g, "batch_norm_relu") != nets[i].norms)
-			fail_msg("%s: %d norms are left", nets[i].name, count(g, "batch_norm") + count(g, "batch_norm_relu"));
-		if (count(g, "batch_norm_relu_grad_given") != nets[i].given ||
-		    count(g, "batch_norm_grad_through") != nets[i].through)
+		op_passes(g, NULL, passes, BUILT, NULL);
+		if (op_count(g, "batch_norm_statistics") != nets[i].statistics)
+			fail_msg("%s: %d nodes of statistics", nets[i].name, op_count(g, "batch_norm_statistics"));
+		if (op_count(g, "batch_norm") + op_count(g, "batch_norm_relu") != nets[i].norms)
+			fail_msg("%s: %d norms are left", nets[i].name, op_count(g, "batch_norm") + op_count(g, "batch_norm_relu"));
+		if (op_count(g, "batch_norm_relu_grad_given") != nets[i].given ||
+		    op_count(g, "batch_norm_grad_through") != nets[i].through)
 			fail_msg("%s: %d gradients of given statistics, %d through them", nets[i].name,
-			         count(g, "batch_norm_relu_grad_given"), count(g, "batch_norm_grad_through"));
+			         op_count(g, "batch_norm_relu_grad_given"), op_count(g, "batch_norm_grad_through"));
 		for (int k = 0; k < r.n; k++)        /* tensors the host knows stay made */
 			assert_true(graph_t(g, r.t[k])->producer != NONE);
 		graph_free(g);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Graphs of real ops for tests of passes: emitting nodes, running passes with and without the one
+ * that is tested, and what a graph computes. */
+#ifndef DLX_TEST_OP_GRAPH_H
+#define DLX_TEST_OP_GRAPH_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* after those four */
+#include <cmocka.h>
+
+#include "backend/exec.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "graph/pass.h"
+#include "op/random.h"
+
+static inline tid op_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in)
+{
+	tid out;
+
+	if (graph_emit1(g, op, attr, nin, in, &out) < 0)
+		fail_msg("%s: %s", op, err_get(0)->text);
+	return out;
+}
+/* n: a struct with a member g. */
+#define EMIT(n, op, ...)                                                                     \
+	op_emit((n)->g, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)), (tid[]){ __VA_ARGS__ })
+
+/* value 0: random numbers. */
+static inline tid op_param(struct graph *g, const char *name, const struct shape *s, double value)
+{
+	const struct init init = { value != 0 ? INIT_CONSTANT : INIT_NORMAL, value != 0 ? value : 1 };
+	tid t;
+
+	assert_int_equal(graph_param(g, name, DTYPE_F32, s, init, &t), 0);
+	return t;
+}
+
+static inline int op_count(const struct graph *g, const char *op)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->nnode; i++)
+		n += !strcmp(g->node[i]->op->name, op);
+	return n;
+}
+
+/* The first n passes but the one of that name (NULL: all) for a device, or for the CPU without one. */
+static inline void op_passes(struct graph *g, struct device *dev, const struct pass *passes, int n, const char *without)
+{
+	struct pass table[16];
+	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev };
+	int at = 0;
+
+	assert_true(n <= (int)(sizeof table / sizeof *table));
+	for (int p = 0; p < n; p++)
+		if (!without || strcmp(passes[p].name, without) != 0)
+			table[at++] = passes[p];
+	if (pass_run(g, table, at, &env) < 0)
+		fail_msg("%s", err_get(err_count() - 1)->text);
+}
+
+/* All phases of a graph that has been through its passes, once; the n tensors, one after another, which
+ * the caller frees. In memory that begins as NaN. */
+static inline double *op_values(struct graph *g, struct device *dev, const tid *t, int n, int *count)
+{
+	struct exec *e;
+	struct store *store = store_new(dev, 1);
+	double *out = NULL;
+
+	assert_int_equal(exec_new(&e, g, dev), 0);
+	const size_t bytes = exec_arena_bytes(e) + 64;
+	void *arena = mem_map(bytes);
+	memset(arena, 0xFF, bytes);
+	assert_int_equal(exec_bind(e, store, arena), 0);
+	if (graph_find(g, RANDOM_KEY) != NONE)
+		exec_write(e, graph_find(g, RANDOM_KEY), DTYPE_I64, (int64_t[]){ 5, 9, 2 });
+	assert_int_equal(exec_run(e, ~0u), 0);
+	*count = 0;
+	for (int k = 0; k < n; k++) {
+		const int size = (int)shape_count(&graph_t(g, t[k])->shape);
+		out = realloc(out, sizeof *out * (size_t)(*count + size));
+		exec_read(e, t[k], DTYPE_F64, out + *count);
+		*count += size;
+	}
+	mem_unmap(arena, bytes);
+	exec_free(e);
+	store_free(store);
+	return out;
+}
+
+#endif
