@@ -4,8 +4,7 @@
 # What may be wrong with a GPU, each said in one sentence with a remedy, and what 'device: auto' makes of it; then a kernel that goes
 # wrong in the middle of a run.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
+. "$DLX_SOURCE/test/gpu/lib.sh"
 coads_data
 cp "$DLX_SOURCE/test/train/tiny.yaml" .
 

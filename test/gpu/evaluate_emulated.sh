@@ -4,8 +4,7 @@
 # Evaluation with the GPU backend, its device code run on the host, where convolutions take in the norms, sums and rectifiers behind
 # them: loss and metrics of a trained network are the CPU's.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
+. "$DLX_SOURCE/test/gpu/lib.sh"
 coads_data
 cat >net.yaml <<'END'
 run: {name: net, dir: runs/net, seed: 4}

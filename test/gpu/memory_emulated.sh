@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Memory of a GPU, which the emulation counts: what a plan says is what a run takes, nothing is allocated once steps run, and a step
-# that does not fit is refused before the run, with a table and remedies of which each helps. Then what may be wrong with a GPU.
+# that does not fit is refused before the run, with a table and remedies of which each helps.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
+. "$DLX_SOURCE/test/gpu/lib.sh"
 coads_data
 cp "$DLX_SOURCE/test/train/tiny.yaml" .
 

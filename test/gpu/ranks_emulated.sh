@@ -4,13 +4,9 @@
 # Several ranks with an emulated GPU each, whose sums a stand-in for NCCL makes: the same parameters as on CPUs, in every order that
 # streams and events leave open; then ranks that die, hang or hear of an error.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
-"$emulated" --version | grep -q 'NCCL' || skip "dlx was built without NCCL"
-find_mpiexec
-coads_data
-config=$DLX_SOURCE/test/train/tiny.yaml
-export OMP_NUM_THREADS=1 DLX_EMULATE_GPUS=0,1,2
+. "$DLX_SOURCE/test/gpu/lib.sh"
+several_ranks
+export DLX_EMULATE_GPUS=0,1,2
 
 # run N DEVICE DIR SETTING...: two steps or so of a small crop
 run() {

@@ -5,13 +5,8 @@
 # optimizer, lag, grouping, hosts and order of streams; also where a run goes on on another number, and where the last step of an
 # epoch has fewer micro-batches than ranks.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
-"$emulated" --version | grep -q 'NCCL' || skip "dlx was built without NCCL"
-find_mpiexec
-coads_data
-config=$DLX_SOURCE/test/train/tiny.yaml
-export OMP_NUM_THREADS=1
+. "$DLX_SOURCE/test/gpu/lib.sh"
+several_ranks
 
 # run RANKS DIR SETTING...: two steps of a small crop
 run() {

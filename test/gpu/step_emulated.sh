@@ -4,9 +4,8 @@
 # Whole training steps of small networks with the GPU backend, its device code run on the host: loss, outputs, gradients and the
 # parameters after the update against the CPU's, in float32 and in 16 bits. Then a training run, whose steps are one recording replayed, stopped and resumed.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
+. "$DLX_SOURCE/test/gpu/lib.sh"
 compare=$DLX_BUILD/test/gpu/compare_steps
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
 ln -s "$DLX_SOURCE"/test/train/*.yaml "$DLX_SOURCE"/test/train/zoo/*.yaml .
 
 # dump DEVICE TYPE NAME INPUT CLASSES [OPTION...]: a step as files

@@ -5,13 +5,9 @@
 # global batch does on a CPU, whatever order streams and events leave open; with groups of ranks, batches that are uneven or absent,
 # micro-batches, late gradients, under a limit of memory and in 16 bits. Then a rank that never comes to such a sum.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
-"$emulated" --version | grep -q 'NCCL' || skip "dlx was built without NCCL"
-find_mpiexec
-coads_data
-config=$DLX_SOURCE/test/train/tiny.yaml
-export OMP_NUM_THREADS=1 DLX_EMULATE_GPUS=0,1,2,3
+. "$DLX_SOURCE/test/gpu/lib.sh"
+several_ranks
+export DLX_EMULATE_GPUS=0,1,2,3
 base="--set train.batch_size=null --set train.validate.epochs=0 --set train.steps=2 --set parallel.timeout=60s --set parallel.grouping=count:2"
 crop='data.transforms=[{crop: {size: [10, 14]}}, {normalize: {method: standard, mask: validity}}]'
 sync=parallel.sync_batch_norm

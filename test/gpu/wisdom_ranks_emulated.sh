@@ -5,13 +5,9 @@
 # engine would be faster; what the file says is not measured again; a GPU of another kind goes by the file's lines of its own. Also
 # where nothing is trained, and where the file cannot be written or is damaged, which one rank says and ends all.
 . "${DLX_SOURCE:?}/test/lib.sh"
-emulated=$DLX_BUILD/test/gpu/train_emulated
-[ -x "$emulated" ] || skip "dlx was built without CUDA"
-"$emulated" --version | grep -q 'NCCL' || skip "dlx was built without NCCL"
-find_mpiexec
-coads_data
-config=$DLX_SOURCE/test/train/tiny.yaml
-export OMP_NUM_THREADS=1 DLX_EMULATE_GPUS=0,1,2
+. "$DLX_SOURCE/test/gpu/lib.sh"
+several_ranks
+export DLX_EMULATE_GPUS=0,1,2
 
 # ranks N STATUS OPTION...: rank R notes the engines it uses in used.R; of rank 1 engine 44, the fastest, is slow, and rank 2's
 # GPU is of another kind.
