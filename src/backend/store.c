@@ -242,11 +242,6 @@ uint64_t store_touch_all(struct store *s)
 	return ++s->changes;
 }
 
-bool store_is_kept(const struct store_entry *e)
-{
-	return e->use != STATE_OF_STEP && e->use != STATE_COPY;
-}
-
 bool store_is_weight(const struct store_entry *e)
 {
 	return e->role == ROLE_PARAM || e->use == STATE_OF_NETWORK;

@@ -44,8 +44,6 @@ int store_set(struct store_entry *e, enum dtype t, const void *plain);
 uint64_t store_changes(const struct store *s);
 void store_touch(struct store_entry *e);
 uint64_t store_touch_all(struct store *s);               /* the new number */
-/* Whether its value outlives a step: it is in checkpoints, and the same on all ranks. */
-bool store_is_kept(const struct store_entry *e);
 /* Whether the network itself needs it, trained or not: params and running statistics. */
 bool store_is_weight(const struct store_entry *e);
 

@@ -61,6 +61,11 @@ enum state_use {
 	STATE_OF_STEP,       /* sums over micro-batches: nothing outside a step, in no file */
 	STATE_COPY           /* a param in another type or layout, which the update rewrites: made of it anew, in no file */
 };
+/* Whether it outlives a step: is in checkpoints, and on all ranks alike. */
+static inline bool state_is_kept(enum state_use u)
+{
+	return u != STATE_OF_STEP && u != STATE_COPY;
+}
 
 struct tensor {
 	tid id;

@@ -39,7 +39,7 @@ int replicas_begin(struct comm *c, struct store *s)
 {
 	int rc = 0;
 	for (int i = 0; ranks_many(c) && i < store_count(s); i++) {
-		int one = store_is_kept(store_at(s, i)) ? broadcast_entry(c, store_at(s, i)) : 0;
+		int one = state_is_kept(store_at(s, i)->use) ? broadcast_entry(c, store_at(s, i)) : 0;
 		rc = rc ? rc : one;
 	}
 	return ranks_agree(c, rc, "the parameters of rank 0");

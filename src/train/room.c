@@ -142,7 +142,7 @@ int64_t room_host(const struct session *s)
 	sum += loader_memory(s->train) + loader_memory(s->validation);
 	for (tid t = 0; s->train_plan[0] && t < s->train_plan[0]->g->ntensor; t++) {
 		const struct tensor *x = graph_t(s->train_plan[0]->g, t);
-		if (is_stored(x) && x->use != STATE_OF_STEP)
+		if (is_stored(x) && state_is_kept(x->use))
 			state += shape_count(&x->shape) * (int64_t)dtype_size(x->dtype);
 	}
 	return sum + (ranks_first(s->comm) ? 2 * state : 0);     /* as it comes from the device, and as files */

@@ -28,7 +28,7 @@ static int collect(struct session *s, struct arena *a, const struct ckpt_tensor 
 	*out = t;
 	for (int i = 0; i < store_count(s->store); i++) {
 		const struct store_entry *e = store_at(s->store, i);
-		if (!store_is_kept(e))
+		if (!state_is_kept(e->use))
 			continue;
 		void *plain = arena_alloc(a, (size_t)shape_count(&e->shape) * dtype_size(e->dtype));
 		TRY(store_get(e, e->dtype, plain));
@@ -202,7 +202,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	TRY(restore_position(s, v, &c->batch));
 	TRY(refuse_foreign(v, s->store));
 	for (int i = 0; i < store_count(s->store); i++)
-		if (store_is_kept(store_at(s->store, i)))
+		if (state_is_kept(store_at(s->store, i)->use))
 			TRY(restore_entry(v, store_at(s->store, i)));
 	TRY(number(v, "best", &c->best));
 	TRY(number(v, "seconds", &c->seconds));
