@@ -193,6 +193,13 @@ static int room(struct device *d, struct device_room *out)
 	return 0;
 }
 
+/* Errors of kernels stay, whatever is asked then. */
+static bool lost(struct device *d)
+{
+	cudaError_t status = cudaStreamQuery(cuda_of(d)->stream);
+	return status != cudaSuccess && status != cudaErrorNotReady;
+}
+
 static void *alloc_host(struct device *d, size_t bytes)
 {
 	void *p = NULL;
@@ -386,7 +393,7 @@ static void close_device(struct device *d)
 
 static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
-	.room = room, .put_later = put_later, .put = put, .get = get, .finish = finish,
+	.room = room, .lost = lost, .put_later = put_later, .put = put, .get = get, .finish = finish,
 	.ahead_ready = cuda_ahead_ready, .ahead_put = cuda_ahead_put, .ahead_take = cuda_ahead_take,
 	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,

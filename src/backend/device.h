@@ -27,6 +27,7 @@ struct device_driver {
 	void *(*alloc_host)(struct device *d, size_t bytes); /* the host's, which it copies from without delay */
 	void (*free_host)(struct device *d, void *p, size_t bytes);
 	int (*room)(struct device *d, struct device_room *out);
+	bool (*lost)(struct device *d);              /* a kernel went wrong, and nothing works any more */
 	/* From alloc_host memory, which must stay as it is until the next get or finish. */
 	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */

@@ -17,7 +17,7 @@ void lost_from(struct lost_from *f, const char *id, int64_t step)
 
 int lost_explain(int rc, const struct session *s, int64_t done, const struct lost_from *f)
 {
-	if (rc != E_UNAVAILABLE || !s->dev->driver)
+	if (!s->dev->driver || !s->dev->driver->lost(s->dev))
 		return rc;
 	err_context(rc, "in step %" PRId64 "; the GPU's memory is lost", done + 1);
 	if (*f->id)

@@ -13,8 +13,8 @@ struct lost_from {
 };
 void lost_from(struct lost_from *f, const char *id, int64_t step);
 
-/* Adds to the error of a step that the device failed in: which step it was (`done` were made
- * before), what is lost, where to go on and how to find the node. Returns rc. */
+/* If the device failed in a step, adds to its error which step it was (`done` were made before), what
+ * is lost, where to go on and how to find the node. Returns rc. */
 int lost_explain(int rc, const struct session *s, int64_t done, const struct lost_from *f);
 
 #endif

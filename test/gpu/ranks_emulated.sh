@@ -81,6 +81,7 @@ lost() {
 		says err "$text"
 	done
 	[ $# -eq 0 ] || [ "$(grep -cF -e "$1" err)" = 1 ] || fail "$fault: not one report: $(cat err)"
+	grep -q "the GPU's memory is lost" err && fail "$fault: the GPU itself is said to have failed"
 }
 lost die:6
 lost hang:6 "' (group 3 of 3, sum 6) is not complete after 3" 'all ranks have begun it'
