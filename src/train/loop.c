@@ -16,58 +16,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
-#include "graph/pass.h"
-#include "op/loss_scale.h"
-#include "optim/schedule.h"
-#include "report/progress.h"
 #include "report/trace_file.h"
-#include "train/ahead.h"
-#include "train/changes.h"
-#include "train/job_end.h"
-#include "train/journal.h"
 #include "train/late.h"
 #include "train/leaves.h"
-#include "train/lost.h"
+#include "train/loop_state.h"
 #include "train/ranks.h"
 #include "train/rates.h"
 #include "train/reduction.h"
 #include "train/replicas.h"
 #include "train/signals.h"
 #include "train/target.h"
-
-struct loop {
-	struct session *s;
-	const struct run_config *c;
-	struct comm *comm;
-	bool first;                    /* this is rank 0, or alone */
-	struct journal *journal;       /* these three: of rank 0, else NULL or silent */
-	struct progress *progress;
-	struct ckpt_store *ckpt;
-	struct clock clock;
-	struct schedule_context schedule;
-	int64_t batches;               /* per epoch */
-	int64_t epochs;                /* 0: by steps alone */
-	double start, began;           /* io_seconds at the beginning of this run; when the first rank's process began */
-	double seconds_before;         /* of earlier runs, from the checkpoint */
-	double saved_at;
-	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
-	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
-	struct job_end job_end;
-	/* Smoothed over about twenty steps. */
-	double step_seconds, wait_seconds;
-	bool worth_saving;             /* what failed is not the training */
-	struct ahead ahead;
-	struct rates rates;
-	bool safe;                     /* a complete checkpoint is on disk */
-	struct lost_from durable;      /* the newest of them that this process knows */
-	int64_t saved_step;            /* -1: none in this run */
-	int64_t evaluated_step;
-	bool stop, save, look;         /* agreed upon with this step */
-	double metric;                 /* last value of the watched metric, larger is better */
-	struct train_result *result;
-	const char *trace;             /* file for the record of the first steps, or NULL */
-	int64_t trace_steps;
-};
 
 /* --- one step --- */
 
@@ -102,11 +60,6 @@ static bool stop_wanted(void)
 	return signals_pending() != 0;
 }
 
-static int64_t global_batch(const struct loop *l)
-{
-	return config_rank_batch(l->c) * ranks_count(l->comm);
-}
-
 static bool finished(const struct loop *l, const struct clock *c)
 {
 	const struct train_section *t = &l->c->train;
@@ -120,7 +73,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	struct plan *p = session_plan(l->s->train_plan, b->n);
 	bool last = micro + 1 == m->n;
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n, .leaves = m->leaves,
-		.first = b->first - l->clock.batch * global_batch(l), .absent = b->absent,
+		.first = b->first - l->clock.batch * loop_global_batch(l), .absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
 		.look = last && l->first && rates_due(&l->rates),
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
@@ -176,16 +129,9 @@ static double elapsed(const struct loop *l)
 	return l->seconds_before + io_seconds() - l->start;
 }
 
-/* Samples seen: epochs may drop what fills no batch. */
-static int64_t epoch_samples(const struct loop *l)
-{
-	int64_t all = dataset_info(l->s->train_set)->samples, batched = l->batches * global_batch(l);
-	return all < batched ? all : batched;
-}
-
 static int64_t samples_seen(const struct loop *l)
 {
-	return l->clock.epoch * epoch_samples(l) + l->clock.batch * global_batch(l);
+	return l->clock.epoch * loop_epoch_samples(l) + l->clock.batch * loop_global_batch(l);
 }
 
 static int journaled(struct loop *l, int rc)
@@ -460,99 +406,6 @@ static void rescue(struct loop *l)
 	l->safe |= ckpt_wait(l->ckpt) == 0;
 }
 
-/* id: the checkpoint that the run goes on from, "" if none. */
-static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir, char id[64])
-{
-	struct ckpt_version *v = NULL;
-	bool found = false;
-	id[0] = '\0';
-	if (o->resume) {
-		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
-		l->safe = found;
-		l->saved_step = found ? l->clock.step : -1;
-		lost_from(&l->durable, id, l->clock.step);
-		if (found)
-			TRY(reduction_resume(l->s->dev, l->s->store, l->s->train_plan[0]));
-		if (found)
-			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
-		else
-			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
-		return found ? 0 : state_begin_averages(l->s->store);
-	}
-	if (l->first)
-		TRY(ckpt_load(&v, dir, "auto"));
-	if (!v)
-		return state_begin_averages(l->s->store);
-	int64_t at = ckpt_version_state(v)->step;
-	ckpt_version_free(v);
-	return ERR(E_CANTCREATE, NULL, "'%s' holds a run already, with a checkpoint of step %" PRId64 "; continue it with "
-	           "--resume, choose another folder with --set run.dir=DIR, or remove it", l->c->run.dir, at);
-}
-
-/* id: as of resume_or_start. */
-static int open_files(struct loop *l, const char *dir, const char *id)
-{
-	const struct run_config *c = l->c;
-	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint)); /* refuses a folder that another process trains in */
-	TRY(changes_settle(c, *id));
-	ckpt_set_parent(l->ckpt, id);
-	return journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
-}
-
-static int open_run(struct loop *l, const struct train_options *o)
-{
-	const struct run_config *c = l->c;
-	char *dir = io_join(c->run.dir, "checkpoints"), id[64];
-	int rc = ranks_agree(l->comm, l->first ? io_mkdirs(c->run.dir) : 0, "making the run's folder");
-	if (rc == 0)
-		rc = ranks_agree(l->comm, resume_or_start(l, o, dir, id), "the checkpoint to go on from");
-	if (rc == 0)
-		rc = ranks_agree(l->comm, l->first ? open_files(l, dir, id) : 0, "opening the run's files");
-	mem_free(dir);
-	return rc;
-}
-
-static int plan_length(struct loop *l)
-{
-	const struct train_section *t = &l->c->train;
-	l->batches = loader_batches(l->s->train);
-	int64_t each = config_step_batches(l->c), per_epoch = (l->batches + each - 1) / each;
-	l->schedule.base_rate = optim_learning_rate(&l->c->optimizer);
-	l->schedule.steps_per_epoch = per_epoch;
-	l->schedule.total_steps = t->steps;
-	if (t->epochs && (!t->steps || t->epochs * per_epoch < t->steps))
-		l->schedule.total_steps = t->epochs * per_epoch;
-	l->epochs = t->epochs;
-	return config_check_length(l->c);
-}
-
-/* On which device, where the config leaves that open, and among which ranks. */
-static void say_place(const struct loop *l)
-{
-	struct buf text = BUF_INIT;
-	if (l->s->dev->why)
-		progress_say(l->progress, "%s (%s)", l->s->dev->why, l->s->dev->description);
-	rank_grid_text(&l->s->grid, &text);
-	if (ranks_many(l->comm))
-		progress_say(l->progress, "%s", text.data);
-	buf_release(&text);
-}
-
-static int prepare(struct loop *l, const struct train_options *o)
-{
-	const struct plan *p = l->s->train_plan[0];
-	say_place(l);
-	l->began = ranks_began(l->comm);
-	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
-	TRY(open_run(l, o));
-	l->seconds_before = l->clock.seconds;
-	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
-	if (l->first)
-		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step, global_batch(l) * config_step_batches(l->c),
-			epoch_samples(l), l->sample_flops });
-	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
-}
-
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = ranks_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
@@ -564,7 +417,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_install();
 	rates_begin(&l.rates, s);
-	int rc = prepare(&l, o);
+	int rc = loop_prepare(&l, o);
 	if (rc == 0)
 		rc = run(&l);
 	if (rc == 0)
