@@ -193,11 +193,12 @@ static int room(struct device *d, struct device_room *out)
 	return 0;
 }
 
-/* Errors of kernels stay, whatever is asked then. */
+/* Errors of kernels stay, whatever is asked then, also where work is left that will never be done. */
 static bool lost(struct device *d)
 {
+	size_t left, total;
 	cudaError_t status = cudaStreamQuery(cuda_of(d)->stream);
-	return status != cudaSuccess && status != cudaErrorNotReady;
+	return (status != cudaSuccess && status != cudaErrorNotReady) || cudaMemGetInfo(&left, &total) != cudaSuccess;
 }
 
 static void *alloc_host(struct device *d, size_t bytes)
@@ -221,6 +222,12 @@ static void free_host(struct device *d, void *p, size_t bytes)
 #define POLL 5e-3              /* seconds between questions */
 #define PATIENCE 10            /* seconds for what was given up */
 
+/* event NULL: of all. */
+static cudaError_t how_far(const struct cuda *c, cudaEvent_t event)
+{
+	return event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
+}
+
 /* What was given up must not go on in memory that its owner then frees. */
 static int given_up(const struct cuda *c, int rc)
 {
@@ -230,13 +237,13 @@ static int given_up(const struct cuda *c, int rc)
 }
 
 /* Looks itself where there is somebody to ask meanwhile, as the runtime would otherwise. */
-static int wait_for_all(struct cuda *c)
+static int wait_for(struct cuda *c, cudaEvent_t event)
 {
 	cudaError_t status = cudaErrorNotReady;
 	double asked = c->polls ? io_seconds() : 0;
 	if (!c->polls)
-		return cuda_check(cudaStreamSynchronize(c->stream), "waiting for the GPU");
-	while ((status = cudaStreamQuery(c->stream)) == cudaErrorNotReady) {
+		return cuda_check(event ? cudaEventSynchronize(event) : cudaStreamSynchronize(c->stream), "waiting for the GPU");
+	while ((status = how_far(c, event)) == cudaErrorNotReady) {
 		double now = io_seconds();
 		if (now - asked >= POLL) {
 			int rc = ask(c);
@@ -250,10 +257,10 @@ static int wait_for_all(struct cuda *c)
 	return ask(c);
 }
 
-static int finish(struct device *d)
+/* What kernels have noted of wrong data. */
+static int look_at_records(struct cuda *c)
 {
-	TRY(wait_for_all(cuda_of(d)));
-	for (struct watched *w = cuda_of(d)->watched; w; w = w->next) {
+	for (struct watched *w = c->watched; w; w = w->next) {
 		if (!*w->record)
 			continue;
 		int rc = w->report(w->k, w->record);
@@ -261,6 +268,34 @@ static int finish(struct device *d)
 		return rc;
 	}
 	return 0;
+}
+
+static int finish(struct device *d)
+{
+	TRY(wait_for(cuda_of(d), NULL));
+	return look_at_records(cuda_of(d));
+}
+
+static int set_point(struct device *d, void **point)
+{
+	cudaEvent_t event = *point;
+	if (!event)
+		TRY(cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"));
+	*point = event;
+	return cuda_check(cudaEventRecord(event, cuda_of(d)->stream), "marking how far the GPU is");
+}
+
+static int reach(struct device *d, void *point)
+{
+	TRY(wait_for(cuda_of(d), point));
+	return look_at_records(cuda_of(d));
+}
+
+static void free_point(struct device *d, void *point)
+{
+	(void)d;
+	if (point)
+		cudaEventDestroy(point);
 }
 
 static int put_later(struct device *d, void *to, const void *host, size_t bytes)
@@ -275,10 +310,15 @@ static int put(struct device *d, void *to, const void *host, size_t bytes)
 	return finish(d);
 }
 
+static int get_later(struct device *d, void *host, const void *from, size_t bytes)
+{
+	return cuda_check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, cuda_of(d)->stream),
+	                  "copying from the GPU");
+}
+
 static int get(struct device *d, void *host, const void *from, size_t bytes)
 {
-	TRY(cuda_check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, cuda_of(d)->stream),
-	               "copying from the GPU"));
+	TRY(get_later(d, host, from, bytes));
 	return finish(d);
 }
 
@@ -394,6 +434,7 @@ static void close_device(struct device *d)
 static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
 	.room = room, .lost = lost, .put_later = put_later, .put = put, .get = get, .finish = finish,
+	.get_later = get_later, .set_point = set_point, .reach = reach, .free_point = free_point,
 	.ahead_ready = cuda_ahead_ready, .ahead_put = cuda_ahead_put, .ahead_take = cuda_ahead_take,
 	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,

@@ -28,10 +28,16 @@ struct device_driver {
 	void (*free_host)(struct device *d, void *p, size_t bytes);
 	int (*room)(struct device *d, struct device_room *out);
 	bool (*lost)(struct device *d);              /* a kernel went wrong, and nothing works any more */
-	/* From alloc_host memory, which must stay as it is until the next get or finish. */
+	/* From alloc_host memory, which must stay as it is until a point behind it, a get or a finish. */
 	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
 	int (*get)(struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
+	/* Into alloc_host memory, where it is once a point behind it is reached. */
+	int (*get_later)(struct device *d, void *host, const void *from, size_t bytes);
+	/* Points among what it was given to do. *point: NULL, or an older one, which moves. */
+	int (*set_point)(struct device *d, void **point);
+	int (*reach)(struct device *d, void *point);         /* waits until all before it is done; errors as in finish */
+	void (*free_point)(struct device *d, void *point);
 	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a
 	 * place of their own, and from there, in order with the kernels, to where it is read.
 	 * ahead_ready waits until the host memory may be written again. */

@@ -42,7 +42,8 @@ struct exec {
 	struct store *store;
 	bool setup, updates;          /* whether there are nodes for EXEC_SETUP; that write params */
 	uint64_t seen;                /* of the store: up to then, copies of params are right */
-	bool running;                 /* given to the device and not waited for */
+	void *fed;                    /* the device's point behind which the staged inputs are free again */
+	bool feeding;                 /* it is set, and was not reached since */
 	double *seconds;              /* by node id */
 	bool profiling;
 };
@@ -121,9 +122,16 @@ static void free_own(struct exec *e)
 		if (e->staged[t])
 			e->dev->driver->free_host(e->dev, e->staged[t], bytes);
 	}
+}
+
+/* Waits for those that run. */
+static void free_recordings(struct exec *e)
+{
 	for (int i = 0; i < 1 << PHASE_COUNT; i++)
 		if (e->recording[i])
 			e->dev->driver->forget(e->dev, e->recording[i]);
+	if (e->fed)
+		e->dev->driver->free_point(e->dev, e->fed);
 }
 
 int exec_new(struct exec **out, struct graph *g, struct device *dev)
@@ -153,6 +161,7 @@ void exec_free(struct exec *e)
 {
 	if (!e)
 		return;
+	free_recordings(e);
 	for (int i = 0; i < e->g->nnode; i++)
 		if (e->plan[i].n && kernel_of(e, e->plan[i].n)->free)
 			kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
@@ -277,7 +286,8 @@ static int run_recorded(struct exec *e, unsigned phases)
 		int ended = driver->recorded(e->dev, recording);
 		TRY(rc < 0 ? rc : ended);
 	}
-	e->running = true;
+	TRY(driver->set_point(e->dev, &e->fed));
+	e->feeding = true;
 	return driver->replay(e->dev, *recording);
 }
 
@@ -306,23 +316,28 @@ int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
 	if (e->ahead[t]) {
+		TRY(exec_ahead_begin(e));
 		TRY(exec_ahead(e, t, type, plain));
 		return exec_take(e, t);
 	}
 	if (!e->staged[t])
 		return transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] },
 		                      type, plain);
-	if (e->running)                       /* it may still be copying from there */
-		TRY(e->dev->driver->finish(e->dev));
-	e->running = false;
+	if (e->feeding)                       /* it may still be copying from there */
+		TRY(e->dev->driver->reach(e->dev, e->fed));
+	e->feeding = false;
 	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
 	return e->dev->driver->put_later(e->dev, e->pointer[t], e->staged[t], tensor_bytes(x));
+}
+
+int exec_ahead_begin(struct exec *e)
+{
+	return e->dev->driver->ahead_ready(e->dev);
 }
 
 int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
-	TRY(e->dev->driver->ahead_ready(e->dev));
 	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
 	return e->dev->driver->ahead_put(e->dev, e->ahead[t], e->staged[t], tensor_bytes(x));
 }

@@ -33,9 +33,10 @@ int exec_run(struct exec *e, unsigned phases);
 /* Host values into an input / out of any tensor that still holds its value, plain layout, converted
  * to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
-/* For an input that is `ahead`, on a device with a memory of its own: its next value travels while
- * a run goes on (exec_ahead), and is there for the run that follows exec_take, which stands in
- * place of exec_write. */
+/* For inputs that are `ahead`, on a device with a memory of its own: their next values travel while
+ * a run goes on (exec_ahead, after exec_ahead_begin for all of them, which waits for those before),
+ * and are there for the run that follows exec_take, which stands in place of exec_write. */
+int exec_ahead_begin(struct exec *e);
 int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain);
 int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);

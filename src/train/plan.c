@@ -488,6 +488,7 @@ static enum dtype target_type(const struct run_config *c)
 int plan_feed_ahead(struct plan *p, const struct run_config *c, const struct batch *b)
 {
 	p->ahead = b;
+	TRY(exec_ahead_begin(p->exec));
 	TRY(exec_ahead(p->exec, p->input, DTYPE_F32, b->input));
 	return exec_ahead(p->exec, p->target, target_type(c), b->target);
 }

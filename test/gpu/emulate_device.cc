@@ -213,10 +213,12 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
 {
 	account &a = the_account();
-	std::lock_guard<std::mutex> held(a.lock);
-	*left = a.left - a.now[ON_DEVICE];
-	*total = a.total;
-	return cudaSuccess;
+	{
+		std::lock_guard<std::mutex> held(a.lock);
+		*left = a.left - a.now[ON_DEVICE];
+		*total = a.total;
+	}
+	return broken();
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *)

@@ -9,6 +9,9 @@
  *   early    a side stream as soon as it can go on
  *   SEED     a number: by chance
  *
+ * With DLX_EMULATE_HOST=slow the host goes on after an event only when the GPU has nothing left to do; with =fast
+ * copies to the GPU take two milliseconds each.
+ *
  * The GPU as such (how many there are, how much memory, what is wrong with it) is in
  * emulate_device.cc. */
 #include "emulate.h"
@@ -70,7 +73,7 @@ struct machine {
 	std::list<queue *> lines;
 	std::vector<queue *> kept;           /* of streams; others go when they are empty */
 	std::minstd_rand chance;
-	bool early, by_chance;
+	bool early, by_chance, slow_host, fast_host;
 	stream *first = nullptr;
 };
 machine *m;
@@ -156,6 +159,9 @@ void start_machine()
 	m = new machine();
 	m->early = order && strcmp(order, "early") == 0;
 	m->by_chance = order && atoi(order) > 0;
+	const char *host = getenv("DLX_EMULATE_HOST");
+	m->slow_host = host && strcmp(host, "slow") == 0;
+	m->fast_host = host && strcmp(host, "fast") == 0;
 	m->chance.seed(order ? (unsigned)atoi(order) : 1);
 	std::thread(run_machine).detach();
 }
@@ -193,6 +199,16 @@ void record(stream *s, work run)
 void wait_until(std::unique_lock<std::mutex> &held, const node_ref &n)
 {
 	m->progress.wait(held, [&] { return !n || n->done; });
+}
+
+void wait_until_idle(std::unique_lock<std::mutex> &held)
+{
+	m->progress.wait(held, [] {
+		for (const queue *q : m->lines)
+			if (!q->empty())
+				return false;
+		return true;
+	});
 }
 
 /* Whether all nodes come before those of `tail`. */
@@ -337,7 +353,17 @@ cudaError_t cudaEventSynchronize(cudaEvent_t what)
 {
 	std::unique_lock<std::mutex> held(m->lock);
 	wait_until(held, ((event *)what)->mark);
-	return cudaSuccess;
+	if (m->slow_host)
+		wait_until_idle(held);
+	return emulate::broken();
+}
+cudaError_t cudaEventQuery(cudaEvent_t what)
+{
+	const event *e = (const event *)what;
+	std::lock_guard<std::mutex> held(m->lock);
+	if (e->recording)
+		return cudaErrorCapturedEvent;
+	return !e->mark || e->mark->done ? emulate::broken() : cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b)
 {
@@ -389,12 +415,7 @@ cudaError_t cudaFree(void *p)
 {
 	if (m) {
 		std::unique_lock<std::mutex> held(m->lock);
-		m->progress.wait(held, [] {
-			for (const queue *q : m->lines)
-				if (!q->empty())
-					return false;
-			return true;
-		});
+		wait_until_idle(held);
 	}
 	emulate::give_back(p);
 	free(p);
@@ -418,6 +439,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
 	if (emulate::broken())
 		return emulate::broken();
 	emulate::submit(s, [=] {
+		if (m->fast_host && kind == cudaMemcpyHostToDevice)
+			std::this_thread::sleep_for(std::chrono::milliseconds(2));
 		memcpy(to, from, n);
 		return true;
 	});
