@@ -200,6 +200,7 @@ static int write_tensors(const struct plan *p, const char *dir, const char *file
 static int write_loss(const struct plan *p, const char *dir)
 {
 	struct plan_result r;
+	TRY(plan_ask(p));
 	TRY(plan_result(p, &r));
 	struct buf text = BUF_INIT;
 	char *path = io_join(dir, "loss.json");

@@ -66,9 +66,8 @@ static bool finished(const struct loop *l, const struct clock *c)
 	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
 }
 
-/* m: whose micro-batch b is. next: the clock after the step. *r: of the step, after its last micro-batch. */
-static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, const struct micros *m,
-                            const struct clock *next, struct plan_result *r)
+/* m: whose micro-batch b is. next: the clock after the step. */
+static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, const struct micros *m, const struct clock *next)
 {
 	struct plan *p = session_plan(l->s->train_plan, b->n);
 	bool last = micro + 1 == m->n;
@@ -81,45 +80,63 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	TRY(plan_feed(p, l->c, b, &at));
 	trace_mark(TRACE_RUN, "feed", start);
 	TRY(exec_run(p->exec, last ? ~0u : EXEC_MICRO));
-	if (!m->whole && !(last && finished(l, next)))
-		TRY(ahead_send(&l->ahead, l->s));
-	if (p->scaling.state != NONE)
-		TRY(exec_read(p->exec, p->scaling.state, DTYPE_F64, l->scaling));
-	return last ? plan_result(p, r) : 0;
+	if (last)
+		TRY(plan_ask(p));
+	l->given[l->ngiven].plan = p;
+	return m->whole || (last && finished(l, next)) ? 0 : ahead_send(&l->ahead, l->s);
 }
 
-static int step(struct loop *l, double *loss, int64_t *samples)
+/* Moves the clock. */
+static int give(struct loop *l, int64_t number)
 {
 	struct micros m;
-	struct plan_result r;
+	uint64_t allocations = mem_count();
+	double waited = loader_wait_seconds(l->s->train);
+	if (l->ngiven == 0)
+		l->answered_at = io_seconds();
+	trace_step(l->clock.step);
 	TRY(micros_begin(&m, l->c, &l->ahead, batches_of_step(l)));
 	struct clock next = after(l, m.batches);
 	for (int64_t i = 0; i < m.n; i++) {
 		const struct batch *b;
 		TRY(micros_next(&m, &b));
-		TRY(forward_backward(l, b, i, &m, &next, &r));
+		TRY(forward_backward(l, b, i, &m, &next));
 	}
-	*samples = m.samples;
-	*loss = r.loss;
-	l->stop = r.stop;
-	l->save = r.save;
-	l->look = ranks_many(l->comm) ? r.look : rates_due(&l->rates);
-	if (!isfinite(*loss))
-		return ranks_agree(l->comm, ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
-		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, l->clock.step), "the loss");
+	struct given *g = &l->given[l->ngiven++];
+	g->clock = next;
+	g->samples = m.samples;
+	g->number = number;
+	g->allocations = mem_count() - allocations;
+	g->waited = loader_wait_seconds(l->s->train) - waited;
 	l->clock = next;
 	return 0;
 }
 
-/* After a step; ranks have agreed during it. */
-static bool saving(const struct loop *l)
+/* Alone, one knows; several ranks agree during the step. */
+static void wish(struct loop *l)
 {
-	return ranks_many(l->comm) ? l->save : save_due(l, &l->clock);
+	if (ranks_many(l->comm))
+		return;
+	l->stop = stop_wanted();
+	l->save = save_due(l, &l->clock);
+	l->look = rates_due(&l->rates);
 }
 
-static bool stopping(const struct loop *l)
+static int answer(struct loop *l, const struct given *g, double *loss)
 {
-	return ranks_many(l->comm) ? l->stop : stop_wanted();
+	struct plan_result r;
+	TRY(plan_result(g->plan, &r));
+	*loss = r.loss;
+	memcpy(l->scaling, r.scaling, sizeof l->scaling);
+	if (ranks_many(l->comm)) {
+		l->stop = r.stop;
+		l->save = r.save;
+		l->look = r.look;
+	}
+	if (!isfinite(*loss))
+		return ranks_agree(l->comm, ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
+		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, g->clock.step - 1), "the loss");
+	return 0;
 }
 
 /* --- between steps --- */
@@ -129,9 +146,9 @@ static double elapsed(const struct loop *l)
 	return l->seconds_before + io_seconds() - l->start;
 }
 
-static int64_t samples_seen(const struct loop *l)
+static int64_t samples_seen(const struct loop *l, const struct clock *c)
 {
-	return l->clock.epoch * loop_epoch_samples(l) + l->clock.batch * loop_global_batch(l);
+	return c->epoch * loop_epoch_samples(l) + c->batch * loop_global_batch(l);
 }
 
 static int journaled(struct loop *l, int rc)
@@ -174,7 +191,7 @@ static int validate(struct loop *l)
 	progress_say(l->progress, "step %" PRId64 "  epoch %" PRId64 "  validation: %s", l->clock.step,
 	             l->clock.epoch, line.data);
 	buf_release(&line);
-	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l), elapsed(l) };
+	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
 	return !l->first ? 0 : journaled(l, journal_validation(l->journal, &at, e));
 }
 
@@ -242,17 +259,23 @@ static void smooth(double *average, double value, int64_t n)
 	*average += share * (value - *average);
 }
 
-static void show(struct loop *l, double loss, int64_t samples, int64_t done)
+/* Epochs count from 1; the last step of one belongs to it. */
+static int64_t epoch_of(const struct clock *c)
+{
+	return c->batch ? c->epoch + 1 : c->epoch;
+}
+
+static void show(struct loop *l, const struct given *g, double loss)
 {
 	struct device *dev = l->s->dev;
 	int ranks = ranks_count(l->comm);
 	const struct spread *spread = &l->rates.spread;
 	struct progress_state p = {
-		.step = l->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
-		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
-		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
-		.samples_per_second = (double)samples / l->step_seconds,
-		.flops_per_second = (double)samples * l->sample_flops / l->step_seconds,
+		.step = g->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
+		.epoch = epoch_of(&g->clock), .loss = loss,
+		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
+		.samples_per_second = (double)g->samples / l->step_seconds,
+		.flops_per_second = (double)g->samples * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
 		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed, .ranks = spread->ranks,
@@ -261,20 +284,20 @@ static void show(struct loop *l, double loss, int64_t samples, int64_t done)
 	if (p.flops_per_second > dev->peak_flops * ranks && dev->peak_flops > 0)
 		dev->peak_flops = p.flops_per_second / ranks;
 	p.peak_flops = dev->peak_flops * ranks;
-	if (done >= 3)
-		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - l->clock.step);
+	if (g->number >= 3)
+		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - g->clock.step);
 	progress_update(l->progress, &p);
 }
 
-static int report(struct loop *l, double loss, int64_t samples)
+static int report(struct loop *l, const struct given *g, double loss)
 {
-	if (!l->first || (l->clock.step % l->c->report.every && !finished(l, &l->clock)))
+	if (!l->first || (g->clock.step % l->c->report.every && !finished(l, &g->clock)))
 		return 0;
-	struct jsonl_step line = { .step = l->clock.step,
-		.epoch = l->clock.batch ? l->clock.epoch + 1 : l->clock.epoch, .loss = loss,
-		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step - 1),
-		.samples_per_second = (double)samples / l->step_seconds, .seconds = elapsed(l), .samples = samples_seen(l),
-		.loss_scale = l->scaling[LOSS_SCALE_NOW], .skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
+	struct jsonl_step line = { .step = g->clock.step, .epoch = epoch_of(&g->clock), .loss = loss,
+		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
+		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = elapsed(l),
+		.samples = samples_seen(l, &g->clock), .loss_scale = l->scaling[LOSS_SCALE_NOW],
+		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
 	return journaled(l, journal_step(l->journal, &line));
 }
 
@@ -290,7 +313,7 @@ static void say_job_end(struct loop *l)
 /* How fast it is in all, and how the ranks differ. Collective. */
 static int look(struct loop *l)
 {
-	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l), elapsed(l) };
+	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
 	bool steps = l->rates.steps > 0;
 	rates_look(&l->rates, l->comm, at.samples, at.seconds);
 	return l->first && steps ? journaled(l, journal_rates(l->journal, &at, &l->rates, l->sample_flops)) : 0;
@@ -298,27 +321,60 @@ static int look(struct loop *l)
 
 /* --- the loop --- */
 
-static int timed_step(struct loop *l, int64_t done)
+/* given: the last step that the device has or should have had. */
+static int explained(struct loop *l, int rc, int64_t given)
 {
-	double loss, t0 = io_seconds(), w0 = loader_wait_seconds(l->s->train);
-	int64_t samples;
-	uint64_t allocations = mem_count();
-	trace_step(l->clock.step);
-	int rc = step(l, &loss, &samples);
+	return note_durable(l) < 0 ? rc : lost_explain(rc, l->s, l->clock.step - l->ngiven, given, &l->durable);
+}
+
+static void measure(struct loop *l, const struct given *g)
+{
+	double seconds = io_seconds() - l->answered_at;
+	trace_mark(TRACE_RUN, "step", l->answered_at);
+	l->answered_at += seconds;
+	if (g->number > 2)
+		l->result->step_allocations += g->allocations;
+	rates_step(&l->rates, seconds, g->samples);
+	smooth(&l->step_seconds, seconds, g->number);
+	smooth(&l->wait_seconds, g->waited, g->number);
+	job_end_longest(&l->job_end, &l->job_end.step, seconds);
+}
+
+/* What came of the oldest step that was given. */
+static int take_note(struct loop *l)
+{
+	struct given g = l->given[0];
+	double loss;
+	int rc = answer(l, &g, &loss);
 	if (rc < 0)
-		return note_durable(l) < 0 ? rc : lost_explain(rc, l->s, l->clock.step, &l->durable);
-	trace_mark(TRACE_RUN, "step", t0);
-	if (done > 2)
-		l->result->step_allocations += mem_count() - allocations;
-	rates_step(&l->rates, io_seconds() - t0, samples);
-	smooth(&l->step_seconds, io_seconds() - t0, done);
-	job_end_longest(&l->job_end, &l->job_end.step, io_seconds() - t0);
-	smooth(&l->wait_seconds, loader_wait_seconds(l->s->train) - w0, done);
+		return explained(l, rc, l->clock.step);
+	l->given[0] = l->given[1];
+	l->ngiven--;
+	measure(l, &g);
 	TRY(journaled(l, journal_start(l->journal)));
-	if (l->look)
+	if (l->look && l->ngiven == 0)
 		TRY(look(l));
-	show(l, loss, samples, done);
-	return report(l, loss, samples);
+	show(l, &g, loss);
+	return report(l, &g, loss);
+}
+
+static int take_note_of_all(struct loop *l)
+{
+	while (l->ngiven)
+		TRY(take_note(l));
+	return 0;
+}
+
+/* Nothing is left open before whatever is due behind a step. */
+static int step(struct loop *l, int64_t number)
+{
+	int rc = give(l, number);
+	if (rc < 0)
+		return explained(l, rc, l->clock.step + 1);
+	wish(l);
+	if (l->beside && number > 1 && !l->stop && !l->save && !l->look && !finished(l, &l->clock) && !validation_due(l))
+		return l->ngiven == ANSWERS_DEEP ? take_note(l) : 0;
+	return take_note_of_all(l);
 }
 
 /* The validation that a signal cut short; without it the run would not know that it reached its target. */
@@ -348,16 +404,16 @@ static int run(struct loop *l)
 	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached; done++) {
 		if (l->clock.batch + batches_of_step(l) == l->batches)
 			TRY(planned(l, late_short_batch));
-		TRY(timed_step(l, done));
+		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);
 		if (validation_due(l))
 			TRY(validate(l));
-		if (saving(l))
+		if (l->save)
 			TRY(save_or_warn(l));
 		TRY(note_durable(l));
 		TRY(write_trace(l, done));
-		if (stopping(l)) {
+		if (l->stop) {
 			l->result->stopped = true;
 			l->result->time_up = signals_pending() == SIGALRM;
 			return 0;
@@ -400,7 +456,7 @@ static int end(struct loop *l)
  * what was learned is worth more. */
 static void rescue(struct loop *l)
 {
-	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
+	if (l->clock.step == 0 || take_note_of_all(l) < 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;
@@ -414,6 +470,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
 	s->dev->running = true;
+	l.beside = session_beside(s);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_install();
 	rates_begin(&l.rates, s);

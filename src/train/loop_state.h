@@ -13,6 +13,15 @@
 #include "train/loop.h"
 #include "train/lost.h"
 
+/* A step that the device was given: what came of it is known later. */
+struct given {
+	struct plan *plan;
+	struct clock clock;            /* after it */
+	int64_t samples, number;       /* which of this run, from 1 */
+	uint64_t allocations;          /* while it was given */
+	double waited;                 /* for its batch, in seconds */
+};
+
 struct loop {
 	struct session *s;
 	const struct run_config *c;
@@ -21,7 +30,11 @@ struct loop {
 	struct journal *journal;       /* these three: of rank 0, else NULL or silent */
 	struct progress *progress;
 	struct ckpt_store *ckpt;
-	struct clock clock;
+	struct clock clock;            /* after the last step that was given */
+	struct given given[ANSWERS_DEEP];
+	int ngiven;
+	bool beside;                   /* the device may have a step to go on with while the host takes note of the one before */
+	double answered_at;            /* when the host knew the outcome of one more step, or gave the first of several */
 	struct schedule_context schedule;
 	int64_t batches;               /* per epoch */
 	int64_t epochs;                /* 0: by steps alone */

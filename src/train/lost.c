@@ -15,11 +15,14 @@ void lost_from(struct lost_from *f, const char *id, int64_t step)
 	f->step = step;
 }
 
-int lost_explain(int rc, const struct session *s, int64_t done, const struct lost_from *f)
+int lost_explain(int rc, const struct session *s, int64_t done, int64_t given, const struct lost_from *f)
 {
 	if (!s->dev->driver || !s->dev->driver->lost(s->dev))
 		return rc;
-	err_context(rc, "in step %" PRId64 "; the GPU's memory is lost", done + 1);
+	if (given > done + 1)
+		err_context(rc, "in step %" PRId64 " or %" PRId64 "; the GPU's memory is lost", done + 1, given);
+	else
+		err_context(rc, "in step %" PRId64 "; the GPU's memory is lost", done + 1);
 	if (*f->id)
 		err_context(rc, "with it what was learned since checkpoint %s, of step %" PRId64 ": continue from there with --resume", f->id,
 		            f->step);

@@ -13,8 +13,9 @@ struct lost_from {
 };
 void lost_from(struct lost_from *f, const char *id, int64_t step);
 
-/* If the device failed in a step, adds to its error which step it was (`done` were made before), what
- * is lost, where to go on and how to find the node. Returns rc. */
-int lost_explain(int rc, const struct session *s, int64_t done, const struct lost_from *f);
+/* If the device failed in a step, adds to its error which it was (steps up to `done` came out well,
+ * up to `given` were given to the device), what is lost, where to go on and how to find the node.
+ * Returns rc. */
+int lost_explain(int rc, const struct session *s, int64_t done, int64_t given, const struct lost_from *f);
 
 #endif

@@ -415,6 +415,14 @@ int plan_new(struct plan **out, const struct plan_request *r)
 		return rc;
 	}
 	p->random_key = graph_find(p->g, RANDOM_KEY);
+	p->answer[ANSWER_MEAN] = p->mean.terms == NONE ? p->loss : p->mean.terms;
+	p->answer[ANSWER_SCALING] = p->scaling.state;
+	if (r->mode == PLAN_TRAIN)
+		rc = answers_new(&p->answers, p->g, r->dev, p->answer, PLAN_ANSWERS);
+	if (rc < 0) {
+		plan_free(p);
+		return rc;
+	}
 	*out = p;
 	return 0;
 }
@@ -432,6 +440,7 @@ void plan_free(struct plan *p)
 	if (!p)
 		return;
 	exec_free(p->exec);
+	answers_free(p->answers);
 	metrics_free(p->metrics);
 	graph_free(p->g);
 	mem_free(p);
@@ -465,13 +474,23 @@ static int feed_step(struct plan *p, const struct run_config *c, const struct pl
 	return exec_write(p->exec, p->step, DTYPE_I64, &s->step);
 }
 
+int plan_ask(const struct plan *p)
+{
+	return answers_ask(p->answers, p->exec);
+}
+
 int plan_result(const struct plan *p, struct plan_result *r)
 {
 	double terms[MEAN_TERMS];
 	*r = (struct plan_result){ .weight = 1 };
-	if (p->mean.terms == NONE)
-		return exec_read(p->exec, p->loss, DTYPE_F64, &r->loss);
-	TRY(exec_read(p->exec, p->mean.terms, DTYPE_F64, terms));
+	TRY(answers_wait(p->answers));
+	if (p->scaling.state != NONE)
+		answers_get(p->answers, ANSWER_SCALING, DTYPE_F64, r->scaling);
+	if (p->mean.terms == NONE) {
+		answers_get(p->answers, ANSWER_MEAN, DTYPE_F64, &r->loss);
+		return 0;
+	}
+	answers_get(p->answers, ANSWER_MEAN, DTYPE_F64, terms);
 	r->weight = terms[MEAN_WEIGHT];
 	r->stop = terms[MEAN_WISH + WISH_STOP] > 0;
 	r->save = (int)terms[MEAN_WISH + WISH_FIRST] & FIRST_SAVE;

@@ -6,9 +6,10 @@
 #ifndef DLX_TRAIN_PLAN_H
 #define DLX_TRAIN_PLAN_H
 
-#include "backend/exec.h"
+#include "backend/answers.h"
 #include "optim/leaf_sums.h"
 #include "optim/step_mean.h"
+#include "op/loss_scale.h"
 #include "optim/optim.h"
 #include "train/config.h"
 #include "train/memory.h"
@@ -40,6 +41,7 @@ struct plan_request {
 };
 
 #define PLAN_METRICS 16
+enum { ANSWER_MEAN, ANSWER_SCALING, PLAN_ANSWERS };    /* what a step is asked for */
 
 struct plan {
 	enum plan_mode mode;
@@ -57,6 +59,8 @@ struct plan {
 	struct mean mean;                /* terms NONE: a step is one batch */
 	struct leaf_sums leaves;         /* levels 0: sums are not made as a tree */
 	struct groups *groups;           /* of gradients; NULL: nothing is summed over ranks */
+	struct answers *answers;         /* PLAN_TRAIN: what the host reads of a step */
+	tid answer[PLAN_ANSWERS];
 	struct metrics *metrics;
 	tid metric[PLAN_METRICS];
 	int nmetric;
@@ -86,12 +90,16 @@ int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
  * the plan for its size) to a device with a memory of its own. */
 int plan_feed_ahead(struct plan *p, const struct run_config *c, const struct batch *b);
 
-/* After a step's last micro-batch has been run: of all its batches on all ranks. */
+/* Of all batches of a step, on all ranks. */
 struct plan_result {
 	double loss;
 	double weight;                   /* what it was taken over; 0: nothing counted */
+	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	bool stop, save, look;           /* some rank wished so */
 };
+/* After a step's last micro-batch has been given to the device: asks for its result, which
+ * plan_result then waits for. One more step may be given and asked for before. */
+int plan_ask(const struct plan *p);
 int plan_result(const struct plan *p, struct plan_result *r);
 
 /* The table of passes, so that --dump=PASS can be checked. */

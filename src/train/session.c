@@ -458,3 +458,8 @@ struct plan *session_plan(struct plan *const plans[2], int64_t n)
 			return plans[i];
 	BUG("no plan for a batch of %lld", (long long)n);
 }
+
+bool session_beside(const struct session *s)
+{
+	return s->dev->driver && !s->dev->each && !trace_on() && !ranks_many(s->comm);
+}

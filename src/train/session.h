@@ -70,5 +70,7 @@ int session_bind(struct session *s);
 
 /* The plan of plans[2] for a batch of n samples. */
 struct plan *session_plan(struct plan *const plans[2], int64_t n);
+/* Whether the device may have a step to go on with while the host takes note of the one before. */
+bool session_beside(const struct session *s);
 
 #endif

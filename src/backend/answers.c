@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A slot of host memory for each run under way, which the device writes to. Without a device of its
+ * own memory the values are there when they are asked for. */
+#include "backend/answers.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "graph/pass.h"
+
+struct slot {
+	char *memory;                /* the tensors one after the other, as the device has them */
+	void *point;                 /* behind the copies */
+};
+
+struct answers {
+	const struct graph *g;
+	struct device *dev;
+	const tid *t;
+	int n;
+	size_t bytes;                /* of a slot */
+	struct slot slot[ANSWERS_DEEP];
+	uint64_t asked, awaited;
+};
+
+static size_t bytes_of(const struct answers *a, int i)
+{
+	const struct tensor *x = graph_t(a->g, a->t[i]);
+	size_t bytes = (size_t)layout_elements(&x->layout) * dtype_size(x->dtype);
+	return (bytes + 63) / 64 * 64;
+}
+
+static char *place(const struct answers *a, uint64_t run, int i)
+{
+	char *p = a->slot[run % ANSWERS_DEEP].memory;
+	for (int k = 0; k < i; k++)
+		if (a->t[k] != NONE)
+			p += bytes_of(a, k);
+	return p;
+}
+
+static void *host_memory_of(struct answers *a)
+{
+	return a->dev->driver ? a->dev->driver->alloc_host(a->dev, a->bytes) : mem_calloc(1, a->bytes);
+}
+
+int answers_new(struct answers **out, const struct graph *g, struct device *dev, const tid *t, int n)
+{
+	struct answers *a = mem_calloc(1, sizeof *a);
+	*a = (struct answers){ .g = g, .dev = dev, .t = t, .n = n, .bytes = 64 };
+	for (int i = 0; i < n; i++)
+		if (t[i] != NONE)
+			a->bytes += bytes_of(a, i);
+	for (int s = 0; s < ANSWERS_DEEP; s++)
+		if (!(a->slot[s].memory = host_memory_of(a))) {
+			answers_free(a);
+			return ERR(E_NOMEM, NULL, "no memory on the host for the results of steps");
+		}
+	*out = a;
+	return 0;
+}
+
+void answers_free(struct answers *a)
+{
+	if (!a)
+		return;
+	const struct device_driver *driver = a->dev->driver;
+	for (struct slot *s = a->slot; s < a->slot + ANSWERS_DEEP; s++) {
+		if (s->memory && driver)
+			driver->free_host(a->dev, s->memory, a->bytes);
+		else
+			mem_free(s->memory);
+		if (s->point)
+			driver->free_point(a->dev, s->point);
+	}
+	mem_free(a);
+}
+
+int answers_ask(struct answers *a, const struct exec *e)
+{
+	const struct device_driver *driver = a->dev->driver;
+	BUG_IF(a->asked - a->awaited == ANSWERS_DEEP, "more than %d results are under way", ANSWERS_DEEP);
+	for (int i = 0; i < a->n; i++) {
+		const struct tensor *x = graph_t(a->g, a->t[i] == NONE ? 0 : a->t[i]);
+		size_t bytes = (size_t)layout_elements(&x->layout) * dtype_size(x->dtype);
+		if (a->t[i] == NONE)
+			continue;
+		if (driver)
+			TRY(driver->get_later(a->dev, place(a, a->asked, i), exec_pointer(e, a->t[i]), bytes));
+		else
+			memcpy(place(a, a->asked, i), exec_pointer(e, a->t[i]), bytes);
+	}
+	if (driver)
+		TRY(driver->set_point(a->dev, &a->slot[a->asked % ANSWERS_DEEP].point));
+	a->asked++;
+	return 0;
+}
+
+int answers_wait(struct answers *a)
+{
+	BUG_IF(a->asked == a->awaited, "results of a run that nobody asked for");
+	a->awaited++;
+	return a->dev->driver ? a->dev->driver->reach(a->dev, a->slot[(a->awaited - 1) % ANSWERS_DEEP].point) : 0;
+}
+
+void answers_get(const struct answers *a, int i, enum dtype t, void *plain)
+{
+	const struct tensor *x = graph_t(a->g, a->t[i]);
+	layout_unpack(&x->layout, &x->shape, t, plain, x->dtype, place(a, a->awaited - 1, i));
+}
