@@ -4,6 +4,7 @@
  * the first convolution is planned. */
 #include "backend/cudnn_desc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -20,9 +21,17 @@
 
 LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuDNN 9")
 
+/* cuDNN 9.19 opens the compiler of its run-time engines for each such engine that it thinks of, and
+ * closes it again: a hundred megabytes, thousands of times. */
 int cudnn_load(void)
 {
-	return load();
+	char compiler[32];
+	if (lib.loaded)
+		return 0;
+	TRY(load());
+	snprintf(compiler, sizeof compiler, "libnvrtc.so.%d", CUDART_VERSION / 1000);
+	library_keep(compiler);
+	return 0;
 }
 
 int cudnn_check(cudnnStatus_t status, const char *what)

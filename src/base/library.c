@@ -20,3 +20,8 @@ int library_open(const char *file, const char *what, const struct library_functi
 	}
 	return 0;
 }
+
+void library_keep(const char *file)
+{
+	dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}

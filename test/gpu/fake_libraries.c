@@ -42,3 +42,8 @@ int library_open(const char *file, const char *what, const struct library_functi
 	}
 	return 0;
 }
+
+void library_keep(const char *file)
+{
+	(void)file;
+}
