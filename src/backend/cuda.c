@@ -32,6 +32,7 @@ _Static_assert((int)DTYPE_F32 == K_TYPE_F32 && (int)DTYPE_F64 == K_TYPE_F64 && (
 
 #define KEPT_BLOCK (1 << 20)
 #define POLLS 4
+#define LANDING 4096           /* bytes of pinned memory for small values on their way */
 
 /* Small tables that plans keep on the device. */
 struct kept {
@@ -60,6 +61,7 @@ struct cuda {
 		void *argument;
 	} poll[POLLS];
 	int polls;
+	void *landing;
 	struct kept *kept;
 	struct watched *watched;
 	struct cudnn *cudnn;
@@ -136,6 +138,12 @@ void cuda_unpoll(struct device *d, const void *argument)
 		}
 }
 
+void cuda_rest(const struct device *d)
+{
+	while (cudaStreamQuery(cuda_of(d)->stream) == cudaErrorNotReady)
+		sched_yield();
+}
+
 static int ask(struct cuda *c)
 {
 	for (int i = 0; i < c->polls; i++)
@@ -162,11 +170,13 @@ int cuda_launched(const struct kplan *k, int status)
 
 /* --- memory --- */
 
+/* Zero for other streams too, which do not wait for this one. */
 static void *alloc(struct device *d, size_t bytes)
 {
 	void *p = NULL;
 	if (cudaMalloc(&p, bytes ? bytes : 1) != cudaSuccess ||
-	    cudaMemsetAsync(p, 0, bytes, cuda_of(d)->stream) != cudaSuccess) {
+	    cudaMemsetAsync(p, 0, bytes, cuda_of(d)->stream) != cudaSuccess ||
+	    cudaStreamSynchronize(cuda_of(d)->stream) != cudaSuccess) {
 		cudaGetLastError();
 		cudaFree(p);
 		return NULL;
@@ -304,8 +314,14 @@ static int put_later(struct device *d, void *to, const void *host, size_t bytes)
 	                  "copying to the GPU");
 }
 
+/* To and from the host's ordinary memory the runtime waits for the stream itself, where nobody is asked meanwhile
+ * (wait_for). So what is small goes by pinned memory, and before the rest we wait. */
 static int put(struct device *d, void *to, const void *host, size_t bytes)
 {
+	struct cuda *c = cuda_of(d);
+	TRY(wait_for(c, NULL));
+	if (bytes <= LANDING)
+		host = memcpy(c->landing, host, bytes);
 	TRY(put_later(d, to, host, bytes));
 	return finish(d);
 }
@@ -318,8 +334,14 @@ static int get_later(struct device *d, void *host, const void *from, size_t byte
 
 static int get(struct device *d, void *host, const void *from, size_t bytes)
 {
-	TRY(get_later(d, host, from, bytes));
-	return finish(d);
+	void *to = bytes <= LANDING ? cuda_of(d)->landing : host;
+	if (to == host)
+		TRY(finish(d));
+	TRY(get_later(d, to, from, bytes));
+	TRY(finish(d));
+	if (to != host)
+		memcpy(host, to, bytes);
+	return 0;
 }
 
 int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
@@ -424,6 +446,8 @@ static void close_device(struct device *d)
 		mem_free(c->kept);
 		c->kept = next;
 	}
+	if (c->landing)
+		cudaFreeHost(c->landing);
 	if (c->begin)
 		cudaEventDestroy(c->begin);
 	if (c->stream)
@@ -565,6 +589,7 @@ static int start(struct cuda *c)
 	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal), "asking for the GPU's properties"));
 	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
 	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream"));
+	TRY(cuda_check(cudaHostAlloc(&c->landing, LANDING, cudaHostAllocDefault), "pinned memory"));
 	return cuda_check(cudaEventCreateWithFlags(&c->begin, cudaEventDisableTiming), "making an event");
 }
 

@@ -43,6 +43,8 @@ int cuda_bind_thread(int ordinal);
  * of its ends the wait. Few may be there at once. */
 void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument);
 void cuda_unpoll(struct device *d, const void *argument);
+/* Waits until the stream of computation is at rest, whatever has become of its work; nobody is asked. */
+void cuda_rest(const struct device *d);
 /* The event at the beginning of the step that is being recorded; NULL: none is. */
 void *cuda_begin(const struct device *d);
 /* An error code of the runtime as an error of ours; 0 for success. what: "copying to the GPU". */

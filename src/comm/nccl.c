@@ -28,6 +28,7 @@
 
 struct nccl {
 	struct comm *c;
+	struct device *dev;
 	int ordinal, blocks;         /* of a sum, at most; 0: as NCCL likes */
 	struct nccl *other;          /* the process's other communicator, or NULL */
 	ncclUniqueId id;
@@ -158,6 +159,7 @@ int nccl_open(struct nccl **out, struct comm *c, struct device *d)
 	comm_broadcast(c, &id, sizeof id, 0, "NCCL's id");
 	struct nccl *n = mem_calloc(1, sizeof *n);
 	n->c = c;
+	n->dev = d;
 	n->ordinal = cuda_ordinal(d);
 	n->blocks = room(d);
 	n->id = id;
@@ -297,18 +299,34 @@ const char *nccl_trouble(struct nccl *n)
 	return text_of(now, n->trouble, sizeof n->trouble);
 }
 
-static void end(struct nccl *n)
+static void *end(void *comm)
 {
-	if (n->comm)
-		nccl.CommAbort(n->comm);
+	nccl.CommAbort(comm);
+	return NULL;
+}
+
+/* What is under way hears of it at once, but the call returns when no recording is left that knows the communicator, and
+ * those go with their plans. So it has a thread, which nobody waits for. */
+static void begin_end(struct nccl *n)
+{
+	pthread_t thread;
+	sigset_t all, before;
+	if (!n->comm)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(&thread, NULL, end, n->comm) == 0)
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	n->comm = NULL;
 }
 
 void nccl_abort(struct nccl *n, const char *report)
 {
 	watchdog_say(PATIENCE, report);
-	end(n);
+	begin_end(n);
 	if (n->other)
-		end(n->other);
+		begin_end(n->other);
+	cuda_rest(n->dev);
 	watchdog_end();
 }

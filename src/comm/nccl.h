@@ -41,9 +41,9 @@ int nccl_deal(struct nccl *n, const float *p, int64_t count, int64_t each, float
 int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream);
 /* What NCCL has found wrong since, for people; NULL: nothing. */
 const char *nccl_trouble(struct nccl *n);
-/* Ends sums that are under way, also of the process's other communicator, so that the GPU can be
- * waited for; nothing can be summed after that. report is printed, and the process ends, should
- * even that take too long. */
+/* Ends sums that are under way, also of the process's other communicator, and waits until the GPU is
+ * at rest; nothing can be summed after that. report is printed, and the process ends, should even
+ * that take too long. */
 void nccl_abort(struct nccl *n, const char *report);
 
 #endif
