@@ -303,9 +303,8 @@ static int reach(struct device *d, void *point)
 
 static void free_point(struct device *d, void *point)
 {
-	(void)d;
-	if (point)
-		cudaEventDestroy(point);
+	cudaStreamSynchronize(cuda_of(d)->stream);
+	cudaEventDestroy(point);
 }
 
 static int put_later(struct device *d, void *to, const void *host, size_t bytes)

@@ -37,7 +37,7 @@ struct device_driver {
 	/* Points among what it was given to do. *point: NULL, or an older one, which moves. */
 	int (*set_point)(struct device *d, void **point);
 	int (*reach)(struct device *d, void *point);         /* waits until all before it is done; errors as in finish */
-	void (*free_point)(struct device *d, void *point);
+	void (*free_point)(struct device *d, void *point);   /* waits for all */
 	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a
 	 * place of their own, and from there, in order with the kernels, to where it is read.
 	 * ahead_ready waits until the host memory may be written again. */

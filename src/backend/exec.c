@@ -39,6 +39,7 @@ struct exec {
 	void **staged;                /* a device's inputs: the host's copy, by tensor id; else NULL */
 	void **ahead;                 /* where their next values travel to, by tensor id; else NULL */
 	void *recording[1 << PHASE_COUNT];   /* what the device recorded, by mask of phases */
+	bool walked[1 << PHASE_COUNT];       /* before that */
 	struct store *store;
 	bool setup, updates;          /* whether there are nodes for EXEC_SETUP; that write params */
 	uint64_t seen;                /* of the store: up to then, copies of params are right */
@@ -111,6 +112,16 @@ static int make_own(struct exec *e)
 	return 0;
 }
 
+/* They know where values stood when they were made. */
+static void forget_recordings(struct exec *e)
+{
+	for (int i = 0; i < 1 << PHASE_COUNT; i++) {
+		if (e->recording[i])
+			e->dev->driver->forget(e->dev, e->recording[i]);
+		e->recording[i] = NULL;
+	}
+}
+
 static void free_own(struct exec *e)
 {
 	for (tid t = 0; e->own && t < e->g->ntensor; t++) {
@@ -122,16 +133,6 @@ static void free_own(struct exec *e)
 		if (e->staged[t])
 			e->dev->driver->free_host(e->dev, e->staged[t], bytes);
 	}
-}
-
-/* Waits for those that run. */
-static void free_recordings(struct exec *e)
-{
-	for (int i = 0; i < 1 << PHASE_COUNT; i++)
-		if (e->recording[i])
-			e->dev->driver->forget(e->dev, e->recording[i]);
-	if (e->fed)
-		e->dev->driver->free_point(e->dev, e->fed);
 }
 
 int exec_new(struct exec **out, struct graph *g, struct device *dev)
@@ -161,7 +162,9 @@ void exec_free(struct exec *e)
 {
 	if (!e)
 		return;
-	free_recordings(e);
+	forget_recordings(e);
+	if (e->fed)
+		e->dev->driver->free_point(e->dev, e->fed);
 	for (int i = 0; i < e->g->nnode; i++)
 		if (e->plan[i].n && kernel_of(e, e->plan[i].n)->free)
 			kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
@@ -210,6 +213,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena)
 	TRY(store_add(store, e->g));
 	e->store = store;
 	e->seen = 0;
+	forget_recordings(e);
 	if (!e->own)
 		TRY(make_own(e));
 	for (tid t = 0; t < e->g->ntensor; t++)
@@ -275,41 +279,63 @@ static int walk(struct exec *e, unsigned phases)
 	return 0;
 }
 
-/* The first walk over these phases records what it gives to the device; from then on it is given as one piece. */
-static int run_recorded(struct exec *e, unsigned phases)
+static int make_recording(struct exec *e, unsigned phases)
 {
 	const struct device_driver *driver = e->dev->driver;
-	void **recording = &e->recording[phases];
-	if (!*recording) {
-		TRY(driver->record(e->dev));
-		int rc = walk(e, phases);
-		int ended = driver->recorded(e->dev, recording);
-		TRY(rc < 0 ? rc : ended);
-	}
-	TRY(driver->set_point(e->dev, &e->fed));
-	e->feeding = true;
-	return driver->replay(e->dev, *recording);
+	TRY(driver->record(e->dev));
+	int rc = walk(e, phases), mark = err_count();
+	int ended = driver->recorded(e->dev, &e->recording[phases]);
+	if (rc < 0)
+		err_truncate(mark);      /* that a recording ended so is no news */
+	return rc < 0 ? rc : ended;
 }
 
-static int run_phases(struct exec *e, unsigned phases)
+/* The first run is a walk: libraries load the code of a kernel, and take memory for it, when it first runs, which is not
+ * allowed while recording. The second records, and from then on it is given to the device as one piece. */
+static int run_recorded(struct exec *e, unsigned phases)
+{
+	if (!e->walked[phases]) {
+		e->walked[phases] = true;
+		return walk(e, phases);
+	}
+	if (!e->recording[phases])
+		TRY(make_recording(e, phases));
+	return e->dev->driver->replay(e->dev, e->recording[phases]);
+}
+
+static int run_phases(struct exec *e, unsigned phases, bool recorded)
 {
 	if (e->profiling || trace_on() || e->dev->each)
 		return run_timed(e, phases);
-	return e->dev->driver ? run_recorded(e, phases) : walk(e, phases);
+	if (!e->dev->driver)
+		return walk(e, phases);
+	TRY(e->dev->driver->set_point(e->dev, &e->fed));
+	e->feeding = true;
+	return recorded ? run_recorded(e, phases) : walk(e, phases);
 }
 
 /* Copies of params are right as long as nobody but this plan's own update has written any. */
-int exec_run(struct exec *e, unsigned phases)
+static int run(struct exec *e, unsigned phases, bool recorded)
 {
 	phases &= (1u << PHASE_COUNT) - 1;
 	if (e->setup && e->seen != store_changes(e->store)) {
 		TRY(walk(e, SETUP));
 		e->seen = store_changes(e->store);
 	}
-	TRY(run_phases(e, phases));
+	TRY(run_phases(e, phases, recorded));
 	if (e->updates && (phases & EXEC_UPDATE))
 		e->seen = store_touch_all(e->store);
 	return 0;
+}
+
+int exec_run(struct exec *e, unsigned phases)
+{
+	return run(e, phases, true);
+}
+
+int exec_walk(struct exec *e, unsigned phases)
+{
+	return run(e, phases, false);
 }
 
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)

@@ -23,12 +23,16 @@ size_t exec_arena_bytes(const struct exec *e);
  * and makes room for inputs and constants first. */
 int exec_bind(struct exec *e, struct store *store, void *arena);
 
-/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; before them, where values
+/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; on a GPU the first run of a
+ * mask walks over them, the second records and all later ones are replays. Before them, where values
  * in the store were changed by others than this plan, those of ops flagged OP_SETUP, which belong
  * to no step. On failure the context names node, layer and place. */
 int exec_run(struct exec *e, unsigned phases);
 #define EXEC_MICRO ((1u << PHASE_FORWARD) | (1u << PHASE_BACKWARD))
 #define EXEC_UPDATE (1u << PHASE_UPDATE)
+/* The same without recording or replaying anything, where other ranks run another plan: NCCL wants a
+ * sum recorded on all ranks or on none, and replayed by all together. */
+int exec_walk(struct exec *e, unsigned phases);
 
 /* Host values into an input / out of any tensor that still holds its value, plain layout, converted
  * to/from dtype t. Only a device with a memory of its own can fail. */

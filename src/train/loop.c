@@ -66,6 +66,13 @@ static bool finished(const struct loop *l, const struct clock *c)
 	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
 }
 
+/* Shares of a short batch may differ, and with them the plans of the ranks. */
+static int run_plan(const struct loop *l, const struct plan *p, const struct batch *b, unsigned phases)
+{
+	bool alike = !ranks_many(l->comm) || b->all == loop_global_batch(l);
+	return alike ? exec_run(p->exec, phases) : exec_walk(p->exec, phases);
+}
+
 /* m: whose micro-batch b is. next: the clock after the step. */
 static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, const struct micros *m, const struct clock *next)
 {
@@ -79,7 +86,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	double start = io_seconds();
 	TRY(plan_feed(p, l->c, b, &at));
 	trace_mark(TRACE_RUN, "feed", start);
-	TRY(exec_run(p->exec, last ? ~0u : EXEC_MICRO));
+	TRY(run_plan(l, p, b, last ? ~0u : EXEC_MICRO));
 	if (last)
 		TRY(plan_ask(p));
 	l->given[l->ngiven].plan = p;
