@@ -40,6 +40,8 @@ void submit(void *stream, work run);
 /* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for each kernel is written there when the process ends. */
 void count_launch(const char *name);
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
+/* Whether this kernel may be given to the stream now: not for the first time where it records. */
+bool may_launch(const void *kernel, void *stream, const char *name);
 /* The barrier of the block. */
 void sync_block();
 /* Every lane gives 8 bytes and reads those of another lane of its warp. */
@@ -54,11 +56,15 @@ enum memory { ON_DEVICE, ON_HOST };
 /* p has n bytes of it from now on; false: the GPU has not so many left. */
 bool take(void *p, size_t n, memory kind);
 void give_back(void *p);
+/* Whether these bytes lie in one block of it. */
+bool is_in(const void *p, size_t n, memory kind);
 /* A recording is about to run; a kernel is launched. */
 void count_replay();
 void count_launch();
 /* cudaSuccess, or the error that stays once a kernel has gone wrong. */
 cudaError_t broken();
+/* Returns e, which cudaGetLastError in this thread does too, once. */
+cudaError_t fail(cudaError_t e);
 }
 
 #define threadIdx (emulate::at.thread)
@@ -126,6 +132,8 @@ template <typename K, typename... A>
 static void emulate_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, void *stream, A... argument)
 {
 	emulate::count_launch(name);
+	if (!emulate::may_launch((const void *)kernel, stream, name))
+		return;
 	emulate::launch(grid, block, shared, stream, [=] { kernel(argument...); });
 }
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \

@@ -126,6 +126,24 @@ void give_back(void *p)
 	a.block_at.erase(at);
 }
 
+bool is_in(const void *p, size_t n, memory kind)
+{
+	account &a = the_account();
+	std::lock_guard<std::mutex> held(a.lock);
+	auto at = a.block_at.upper_bound((void *)p);
+	if (at == a.block_at.begin())
+		return false;
+	--at;
+	return at->second.kind == kind && (const char *)p + n <= (const char *)at->first + at->second.bytes;
+}
+
+static thread_local cudaError_t pending;
+
+cudaError_t fail(cudaError_t e)
+{
+	return pending = e;
+}
+
 void count_replay()
 {
 	account &a = the_account();
@@ -186,13 +204,19 @@ cudaError_t cudaRuntimeGetVersion(int *v)
 }
 cudaError_t cudaGetLastError(void)
 {
-	return broken();
+	cudaError_t e = pending;
+	pending = cudaSuccess;
+	return broken() ? broken() : e;
 }
 const char *cudaGetErrorString(cudaError_t e)
 {
 	switch (e) {
 	case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
 	case cudaErrorMemoryAllocation: return "out of memory";
+	case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+	case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
+	case cudaErrorStreamCaptureIsolation: return "dependency created on uncaptured work in another stream";
+	case cudaErrorCapturedEvent: return "operation not permitted on an event last recorded in a capturing stream";
 	case cudaErrorNoKernelImageForDevice: return "no kernel image is available for execution on the device";
 	default: return "an error of the emulation";
 	}

@@ -9,6 +9,12 @@
  *   early    a side stream as soon as it can go on
  *   SEED     a number: by chance
  *
+ * A recording is as strict as the real thing's documents are: in the thread that records nothing may
+ * be allocated, freed or waited for, ordinary host memory may not be copied, no kernel may run for
+ * the first time (its code would be loaded), and events do not lead into a recording or out of it.
+ * What breaks a rule is named, and spoils the recording. And a copy to or from ordinary host memory
+ * keeps whoever asks for it until the stream has come to it.
+ *
  * With DLX_EMULATE_HOST=slow the host goes on after an event only when the GPU has nothing left to do; with =fast
  * copies to the GPU take two milliseconds each.
  *
@@ -24,6 +30,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -49,6 +56,10 @@ struct graph {
 	std::vector<recorded> node;
 	struct stream *origin;
 	std::vector<struct stream *> streams;
+	long number;                         /* no two have the same, and none has 0 */
+	std::thread::id by;
+	bool spoilt;
+	double spent;                        /* by the clock of events, in a run */
 };
 
 struct stream {
@@ -62,7 +73,7 @@ struct stream {
 struct event {
 	node_ref mark;
 	double at;                           /* of the clock, when it was recorded */
-	graph *recording;
+	long recording;                      /* in which it was, or 0 */
 	std::vector<int> tail;
 };
 
@@ -75,6 +86,8 @@ struct machine {
 	std::minstd_rand chance;
 	bool early, by_chance, slow_host, fast_host;
 	stream *first = nullptr;
+	long recordings = 0, alive = 0;      /* so far; that can be run */
+	std::set<const void *> loaded;       /* kernels */
 };
 machine *m;
 
@@ -229,11 +242,26 @@ bool joined(const graph *g, const std::vector<int> &tail)
 	return n == g->node.size();
 }
 
-/* Allocation and waiting are not for a thread that records. */
-bool anybody_records()
+graph *now_recording()
 {
-	return m && m->first && m->first->recording;
+	return m && m->first ? m->first->recording : nullptr;
 }
+
+/* What a thread does that records. */
+bool illegal(const char *what)
+{
+	graph *g = now_recording();
+	if (!g || g->by != std::this_thread::get_id())
+		return false;
+	fprintf(stderr, "emulate: while a step is recorded: %s\n", what);
+	return g->spoilt = true;
+}
+
+#define ILLEGAL(what) \
+	do { \
+		if (illegal(what)) \
+			return emulate::fail(cudaErrorStreamCaptureUnsupported); \
+	} while (0)
 
 bool nothing()
 {
@@ -243,6 +271,20 @@ bool nothing()
 double microseconds;
 
 } /* namespace */
+
+bool emulate::may_launch(const void *kernel, void *stream_, const char *name)
+{
+	stream *s = (stream *)stream_;
+	std::lock_guard<std::mutex> held(m->lock);
+	if (!s->recording)
+		m->loaded.insert(kernel);
+	if (m->loaded.count(kernel))
+		return true;
+	fprintf(stderr, "emulate: kernel %s runs for the first time while a step is recorded\n", name);
+	s->recording->spoilt = true;
+	emulate::fail(cudaErrorStreamCaptureUnsupported);
+	return false;
+}
 
 void emulate::submit(void *to, work run)
 {
@@ -273,12 +315,25 @@ void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument)
 	emulate::submit(stream, [=] { return run(argument) != 0; });
 }
 
-/* Time passes by what the fakes say, if nothing is recorded. */
+/* Time passes by what the fakes say, in a recording whenever it runs. */
 void emulate_spend(double us)
 {
 	std::lock_guard<std::mutex> held(m->lock);
-	if (!m->first->recording)
-		microseconds += us;
+	(m->first->recording ? m->first->recording->spent : microseconds) += us;
+}
+
+/* Whether what this stream is given is recorded. */
+int emulate_records(void *of)
+{
+	std::lock_guard<std::mutex> held(m->lock);
+	return ((stream *)of)->recording != nullptr;
+}
+
+/* What was recorded and can still be run. */
+long emulate_recordings(void)
+{
+	std::lock_guard<std::mutex> held(m->lock);
+	return m->alive;
 }
 
 /* --- streams and events --- */
@@ -306,8 +361,10 @@ cudaError_t cudaStreamSynchronize(cudaStream_t to)
 {
 	stream *s = (stream *)to;
 	std::unique_lock<std::mutex> held(m->lock);
-	if (s->recording)
-		return cudaErrorStreamCaptureUnsupported;
+	if (s->recording) {
+		illegal("its stream is waited for");
+		return emulate::fail(cudaErrorStreamCaptureUnsupported);
+	}
 	wait_until(held, s->last);
 	return emulate::broken();
 }
@@ -315,9 +372,13 @@ cudaError_t cudaStreamQuery(cudaStream_t to)
 {
 	stream *s = (stream *)to;
 	std::lock_guard<std::mutex> held(m->lock);
-	if (s->recording)
-		return cudaErrorStreamCaptureUnsupported;
-	return !s->last || s->last->done ? emulate::broken() : cudaErrorNotReady;
+	if (s->recording) {
+		illegal("its stream is asked how far it is");
+		return emulate::fail(cudaErrorStreamCaptureUnsupported);
+	}
+	if (emulate::broken())
+		return emulate::broken();
+	return !s->last || s->last->done ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
@@ -340,7 +401,7 @@ cudaError_t cudaEventRecord(cudaEvent_t at, cudaStream_t of)
 	event *e = (event *)at;
 	stream *s = (stream *)of;
 	std::lock_guard<std::mutex> held(m->lock);
-	e->recording = s->recording;
+	e->recording = s->recording ? s->recording->number : 0;
 	e->tail = s->tail;
 	e->at = microseconds;
 	if (s->recording)
@@ -352,6 +413,9 @@ cudaError_t cudaEventRecord(cudaEvent_t at, cudaStream_t of)
 cudaError_t cudaEventSynchronize(cudaEvent_t what)
 {
 	std::unique_lock<std::mutex> held(m->lock);
+	ILLEGAL("an event is waited for");
+	if (((event *)what)->recording)
+		return emulate::fail(cudaErrorCapturedEvent);
 	wait_until(held, ((event *)what)->mark);
 	if (m->slow_host)
 		wait_until_idle(held);
@@ -361,12 +425,17 @@ cudaError_t cudaEventQuery(cudaEvent_t what)
 {
 	const event *e = (const event *)what;
 	std::lock_guard<std::mutex> held(m->lock);
+	ILLEGAL("an event is asked for");
 	if (e->recording)
-		return cudaErrorCapturedEvent;
-	return !e->mark || e->mark->done ? emulate::broken() : cudaErrorNotReady;
+		return emulate::fail(cudaErrorCapturedEvent);
+	if (emulate::broken())
+		return emulate::broken();
+	return !e->mark || e->mark->done ? cudaSuccess : cudaErrorNotReady;
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b)
 {
+	if (((event *)a)->recording || ((event *)b)->recording)
+		return emulate::fail(cudaErrorCapturedEvent);
 	*ms = (float)((((event *)b)->at - ((event *)a)->at) / 1000);
 	return cudaSuccess;
 }
@@ -375,13 +444,18 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t who, cudaEvent_t what, unsigned)
 	event *e = (event *)what;
 	stream *s = (stream *)who;
 	std::lock_guard<std::mutex> held(m->lock);
+	graph *g = now_recording();
+	if (e->recording && (!g || g->number != e->recording))
+		return emulate::fail(cudaErrorCapturedEvent);
 	if (e->recording && !s->recording) {
-		s->recording = e->recording;
+		s->recording = g;
 		s->tail.clear();
-		s->recording->streams.push_back(s);
+		g->streams.push_back(s);
 	}
-	if (e->recording != s->recording)
-		return cudaErrorStreamCaptureIsolation;
+	if (!e->recording != !s->recording) {
+		illegal("an event from outside is waited for");
+		return emulate::fail(cudaErrorStreamCaptureIsolation);
+	}
 	if (e->recording)
 		s->tail.insert(s->tail.end(), e->tail.begin(), e->tail.end());
 	else if (e->mark)
@@ -394,8 +468,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t who, cudaEvent_t what, unsigned)
 static cudaError_t allocate(void **p, size_t n, emulate::memory kind)
 {
 	*p = NULL;
-	if (anybody_records())
-		return cudaErrorStreamCaptureUnsupported;
+	ILLEGAL("memory is allocated");
 	if (emulate::broken())
 		return emulate::broken();
 	*p = aligned_alloc(256, (n + 255) / 256 * 256);
@@ -413,6 +486,7 @@ cudaError_t cudaHostAlloc(void **p, size_t n, unsigned) { return allocate(p, n, 
 /* After all that may use it. */
 cudaError_t cudaFree(void *p)
 {
+	ILLEGAL("memory is freed");
 	if (m) {
 		std::unique_lock<std::mutex> held(m->lock);
 		wait_until_idle(held);
@@ -425,15 +499,30 @@ cudaError_t cudaFreeHost(void *p) { return cudaFree(p); }
 
 cudaError_t cudaMemsetAsync(void *p, int v, size_t n, cudaStream_t s)
 {
+	if (n && !emulate::is_in(p, n, emulate::ON_DEVICE))
+		return emulate::fail(cudaErrorInvalidValue);
 	emulate::submit(s, [=] {
 		memset(p, v, n);
 		return true;
 	});
 	return cudaSuccess;
 }
-/* By the clock of events inside the memory: 1 TB/s, read and written. */
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t s)
+
+static bool fits(const void *p, size_t n, bool device)
 {
+	return n == 0 || emulate::is_in(p, n, emulate::ON_DEVICE) == device;
+}
+
+/* By the clock of events inside the memory: 1 TB/s, read and written. */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t of)
+{
+	stream *s = (stream *)of;
+	if (!fits(to, n, kind != cudaMemcpyDeviceToHost) || !fits(from, n, kind != cudaMemcpyHostToDevice))
+		return emulate::fail(cudaErrorInvalidValue);
+	const bool ordinary = kind != cudaMemcpyDeviceToDevice && n &&
+	                      !emulate::is_in(kind == cudaMemcpyDeviceToHost ? to : from, n, emulate::ON_HOST);
+	if (ordinary)
+		ILLEGAL("ordinary host memory is copied");
 	if (kind == cudaMemcpyDeviceToDevice)
 		emulate_spend(2e-6 * (double)n);
 	if (emulate::broken())
@@ -444,16 +533,22 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
 		memcpy(to, from, n);
 		return true;
 	});
+	if (ordinary) {
+		std::unique_lock<std::mutex> held(m->lock);
+		wait_until(held, s->last);
+	}
 	return cudaSuccess;
 }
 
 /* --- recordings --- */
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t of, enum cudaStreamCaptureMode)
+cudaError_t cudaStreamBeginCapture(cudaStream_t of, enum cudaStreamCaptureMode mode)
 {
 	stream *s = (stream *)of;
 	std::lock_guard<std::mutex> held(m->lock);
-	s->recording = new graph{ {}, s, { s } };
+	if (now_recording() || mode != cudaStreamCaptureModeThreadLocal)
+		return emulate::fail(cudaErrorIllegalState);
+	s->recording = new graph{ {}, s, { s }, ++m->recordings, std::this_thread::get_id(), false, 0 };
 	s->tail.clear();
 	return cudaSuccess;
 }
@@ -462,24 +557,28 @@ cudaError_t cudaStreamEndCapture(cudaStream_t of, cudaGraph_t *out)
 	stream *s = (stream *)of;
 	std::lock_guard<std::mutex> held(m->lock);
 	graph *g = s->recording;
-	bool whole = joined(g, s->tail);
+	bool spoilt = g->spoilt || g->by != std::this_thread::get_id(), whole = joined(g, s->tail);
 	for (stream *each : g->streams) {
 		each->recording = nullptr;
 		each->tail.clear();
 	}
-	*out = whole ? (cudaGraph_t)g : NULL;
-	if (!whole)
+	*out = whole && !spoilt ? (cudaGraph_t)g : NULL;
+	if (!*out)
 		delete g;
-	return whole ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+	return spoilt ? cudaErrorStreamCaptureInvalidated : whole ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long)
 {
+	std::lock_guard<std::mutex> held(m->lock);
+	m->alive++;
 	*e = (cudaGraphExec_t)g;
 	return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t e)
 {
+	std::lock_guard<std::mutex> held(m->lock);
+	m->alive--;
 	delete (graph *)e;
 	return cudaSuccess;
 }
@@ -491,8 +590,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t what, cudaStream_t to)
 	std::lock_guard<std::mutex> held(m->lock);
 	std::vector<node_ref> made;
 	std::vector<queue *> line(g->streams.size());
+	ILLEGAL("a recording is run");
 	if (emulate::broken())
 		return emulate::broken();
+	microseconds += g->spent;
 	emulate::count_replay();
 	if (emulate::broken())       /* which shows when somebody waits */
 		return cudaSuccess;

@@ -18,10 +18,12 @@
 #include "base/types.h"
 
 void emulate_spend(double us);
+int emulate_records(void *stream);
 void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
 
 #define WORKSPACE 4096        /* of every product, which fills it, so that booking it is tested too */
 #define ALIGNMENT 16
+#define WORKSPACE_ALIGNMENT 256
 
 static const struct {
 	int id;
@@ -40,6 +42,7 @@ typedef struct {
 	cublasLtEpilogue_t epilogue;
 	cudaDataType_t bias_type;
 	const float *bias;
+	bool ran;                    /* so that the code of its kernels is loaded */
 } product;
 
 typedef struct {
@@ -256,9 +259,9 @@ static int multiply(void *argument)
 	return 1;
 }
 
-static bool unaligned(const void *p)
+static bool unaligned(const void *p, uintptr_t by)
 {
-	return !p || (uintptr_t)p % ALIGNMENT;
+	return !p || (uintptr_t)p % by;
 }
 
 /* Jobs are never freed: a replay may come at any time. */
@@ -274,8 +277,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t desc, con
 	const bool biased = j->p.epilogue == CUBLASLT_EPILOGUE_BIAS;
 	if (!h || c != d || lc != ld || *(const float *)alpha != 1 || *(const float *)beta != 0)
 		return refuse("a product that is not d = a b");
-	if (unaligned(a) || unaligned(b) || unaligned(d) || unaligned(ws) || ws_bytes < WORKSPACE || (biased && !j->p.bias))
+	if (unaligned(a, ALIGNMENT) || unaligned(b, ALIGNMENT) || unaligned(d, ALIGNMENT) || (biased && !j->p.bias))
 		return refuse("a product without an operand, or with one that is not aligned");
+	if (unaligned(ws, WORKSPACE_ALIGNMENT) || ws_bytes < WORKSPACE)
+		return refuse("a product without workspace, or with one that is not aligned by 256");
+	if (!j->p.ran && emulate_records(stream))
+		return refuse("a product runs for the first time while a step is recorded");
+	((product *)(void *)desc)->ran = true;
 	if ((char *)ws < end && (char *)ws + ws_bytes > (char *)d)
 		return refuse("a product's workspace is in its result");
 	double factor = algorithms[algo->data[0]].factor;

@@ -21,6 +21,7 @@
 
 void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
 void emulate_spend(double us);
+int emulate_records(void *stream);
 
 static size_t size_of(cudnnBackendAttributeType_t t)
 {
@@ -134,11 +135,18 @@ cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cu
 	return CUDNN_STATUS_SUCCESS;
 }
 
+/* What was given to the stream may still be under way: its graph stays. */
+static bool executed;
+
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t p)
 {
 	fake *d = p;
 	if (!d || d->magic != MAGIC)
 		return refuse("something that is no descriptor, or no more, is destroyed");
+	if (executed && d->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
+		d->magic = 0;
+		return CUDNN_STATUS_SUCCESS;
+	}
 	for (int i = 0; i < d->nattr; i++)
 		mem_free(d->attr[i].value);
 	d->magic = 0;
@@ -228,7 +236,8 @@ static void note_use(int index)
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan_, cudnnBackendDescriptor_t pack_)
 {
-	const fake *plan = plan_, *pack = pack_;
+	fake *plan = plan_;
+	const fake *pack = pack_;
 	if (!h || h->open != 1 || !plan || !plan->final || !pack || !pack->final)
 		return refuse("execution of what is not finalized");
 	const fake *config = named(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG), *graph = *(fake **)config->attr[0].value;
@@ -250,8 +259,11 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 			return refuse("tensor %lld has no memory, or not aligned",
 			              (long long)*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID));
 	}
-	if (outside != j->n || !j->ws || (uintptr_t)j->ws % 16)
-		return refuse("%d pointers for %d tensors, or no workspace", j->n, outside);
+	if (outside != j->n || !j->ws || (uintptr_t)j->ws % 256)
+		return refuse("%d pointers for %d tensors, or no workspace, or one that is not aligned by 256", j->n, outside);
+	if (!plan->ran && emulate_records(h->stream))
+		return refuse("a plan runs for the first time while a step is recorded");
+	plan->ran = executed = true;
 	note_use(engines[config->engine].index);
 	emulate_spend(time_of(config->engine));
 	emulate_submit_waiting(h->stream, execute, j);

@@ -34,6 +34,7 @@ struct cudnnBackendDescriptor_fake {
 	int nattr;
 	struct attribute attr[MAXATTR];
 	int engine, users;           /* of a configuration: which; of a descriptor: plans that need it */
+	bool ran;                    /* a plan, so that its kernels' code is loaded */
 };
 typedef struct cudnnBackendDescriptor_fake fake;
 

@@ -4,7 +4,9 @@
  * id names. A sum is work of the
  * emulated stream: it asks for its turn again and again while the GPU does other things. What NCCL
  * would refuse or hang upon ends
- * with a word: two ranks on one GPU, sums of different sizes or in different orders.
+ * with a word: two ranks on one GPU, sums of different sizes or in different orders, sums that are
+ * recorded on one rank and not on another, or in another recording. As in the library, communicators
+ * are neither destroyed nor aborted before all recordings of theirs are gone.
  *
  * DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says
  * that something is wrong), die and stop (the process does), or join:0 (it never joins). */
@@ -24,6 +26,8 @@
 
 void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
 int emulate_gpu(void);
+int emulate_records(void *stream);
+long emulate_recordings(void);
 
 #define RANKS 16
 #define PART 16384             /* numbers of each rank at a time */
@@ -33,6 +37,7 @@ int emulate_gpu(void);
 struct mail {
 	_Atomic uint64_t given, taken;
 	_Atomic size_t total;        /* of the message */
+	_Atomic int recorded;        /* as of a sum */
 	float value[MAIL];
 };
 
@@ -42,6 +47,7 @@ struct shared {
 	_Atomic uint64_t given[RANKS], taken[RANKS];       /* parts so far */
 	_Atomic size_t count[RANKS];                       /* of the sum under way */
 	_Atomic int type[RANKS];
+	_Atomic int recorded[RANKS];                       /* which of those that were recorded; 0: none of them */
 	double value[RANKS][PART];
 	struct mail mail[RANKS][RANKS];      /* from, to */
 };
@@ -54,7 +60,7 @@ struct ncclComm {
 	uint64_t part;               /* parts that this rank took */
 	size_t done;                 /* elements of the sum under way */
 	bool begun, given, hangs;
-	int sums;
+	int sums, recorded;          /* so far */
 };
 
 /* Messages that are one work of a stream. */
@@ -66,7 +72,7 @@ struct message {
 };
 struct group {
 	struct ncclComm *comm;
-	int n;
+	int n, recorded;
 	struct message message[2 * RANKS];
 };
 static struct group *open_group;
@@ -77,6 +83,7 @@ struct sum {
 	char *p;
 	size_t count;
 	ncclDataType_t type;
+	int recorded;
 };
 
 /* Number N of KIND in the environment, or -1. */
@@ -121,6 +128,7 @@ static void give(const struct sum *s, size_t n)
 	struct ncclComm *c = s->comm;
 	c->at->count[c->rank] = s->count;
 	c->at->type[c->rank] = (int)s->type;
+	c->at->recorded[c->rank] = s->recorded;
 	for (size_t i = 0; i < n; i++)
 		c->at->value[c->rank][i] = load(s, c->done + i);
 	c->at->given[c->rank] = c->part + 1;
@@ -141,6 +149,11 @@ static void take(const struct sum *s, size_t n)
 	for (int r = 0; r < c->size; r++)
 		if (c->at->count[r] != s->count || c->at->type[r] != (int)s->type) {
 			fprintf(stderr, "fake NCCL: ranks %d and %d sum different things\n", c->rank, r);
+			abort();
+		}
+	for (int r = 0; r < c->size; r++)
+		if (c->at->recorded[r] != s->recorded) {
+			fprintf(stderr, "fake NCCL: ranks %d and %d do not run a sum of the same recording\n", c->rank, r);
 			abort();
 		}
 	for (size_t i = 0; i < n; i++) {
@@ -195,7 +208,7 @@ static int run(void *argument)
 }
 
 /* A piece more of a message, if there is room for it, or one has come. */
-static void move(struct ncclComm *c, struct message *m)
+static void move(struct ncclComm *c, struct message *m, int recorded)
 {
 	struct mail *box = m->sent ? &c->at->mail[c->rank][m->peer] : &c->at->mail[m->peer][c->rank];
 	size_t left = m->count - m->done, n = left < MAIL ? left : MAIL;
@@ -204,10 +217,11 @@ static void move(struct ncclComm *c, struct message *m)
 		return;
 	if (m->sent) {
 		box->total = m->count;
+		box->recorded = recorded;
 		memcpy(box->value, m->p + m->done, n * sizeof(float));
 		box->given++;
 	} else {
-		if (box->total != m->count) {
+		if (box->total != m->count || box->recorded != recorded) {
 			fprintf(stderr, "fake NCCL: rank %d sends rank %d something else\n", m->peer, c->rank);
 			abort();
 		}
@@ -228,7 +242,7 @@ static int run_group(void *argument)
 	if (c->hangs && !c->aborted)
 		return 0;
 	for (int i = 0; i < g->n && !c->aborted; i++) {
-		move(c, &g->message[i]);
+		move(c, &g->message[i], g->recorded);
 		all_done &= g->message[i].done == g->message[i].count;
 	}
 	if (!all_done)
@@ -286,6 +300,8 @@ static ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, n
 
 static ncclResult_t destroy(ncclComm_t c)
 {
+	while (c->recorded && emulate_recordings())
+		nap();
 	munmap(c->at, sizeof *c->at);
 	free(c);
 	return ncclSuccess;
@@ -295,6 +311,8 @@ static ncclResult_t destroy(ncclComm_t c)
 static ncclResult_t end(ncclComm_t c)
 {
 	c->aborted = true;
+	while (c->recorded && emulate_recordings())
+		nap();
 	return ncclSuccess;
 }
 
@@ -321,7 +339,7 @@ static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDat
 	if (from != to || op != ncclSum || (type != ncclFloat64 && type != ncclFloat32 && type != ncclFloat16 && type != ncclBfloat16))
 		return ncclInvalidArgument;
 	struct sum *s = malloc(sizeof *s);     /* never freed: a replay may come at any time */
-	*s = (struct sum){ c, to, count, type };
+	*s = (struct sum){ c, to, count, type, emulate_records(stream) ? ++c->recorded : 0 };
 	emulate_submit_waiting(stream, run, s);
 	return ncclSuccess;
 }
@@ -356,6 +374,8 @@ static ncclResult_t receive(void *p, size_t count, ncclDataType_t type, int peer
 
 static ncclResult_t group_end(void)
 {
+	if (open_group->n && emulate_records(group_stream))
+		open_group->recorded = ++open_group->comm->recorded;
 	if (open_group->n)
 		emulate_submit_waiting(group_stream, run_group, open_group);
 	open_group = NULL;
