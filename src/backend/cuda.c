@@ -138,9 +138,19 @@ void cuda_unpoll(struct device *d, const void *argument)
 		}
 }
 
+/* event NULL: with all. That work is under way is an answer, which the runtime nevertheless keeps as an error: the next
+ * launch would report it. */
+static cudaError_t how_far(const struct cuda *c, cudaEvent_t event)
+{
+	cudaError_t status = event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
+	if (status == cudaErrorNotReady)
+		cudaGetLastError();
+	return status;
+}
+
 void cuda_rest(const struct device *d)
 {
-	while (cudaStreamQuery(cuda_of(d)->stream) == cudaErrorNotReady)
+	while (how_far(cuda_of(d), NULL) == cudaErrorNotReady)
 		sched_yield();
 }
 
@@ -207,7 +217,7 @@ static int room(struct device *d, struct device_room *out)
 static bool lost(struct device *d)
 {
 	size_t left, total;
-	cudaError_t status = cudaStreamQuery(cuda_of(d)->stream);
+	cudaError_t status = how_far(cuda_of(d), NULL);
 	return (status != cudaSuccess && status != cudaErrorNotReady) || cudaMemGetInfo(&left, &total) != cudaSuccess;
 }
 
@@ -232,16 +242,10 @@ static void free_host(struct device *d, void *p, size_t bytes)
 #define POLL 5e-3              /* seconds between questions */
 #define PATIENCE 10            /* seconds for what was given up */
 
-/* event NULL: of all. */
-static cudaError_t how_far(const struct cuda *c, cudaEvent_t event)
-{
-	return event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
-}
-
 /* What was given up must not go on in memory that its owner then frees. */
 static int given_up(const struct cuda *c, int rc)
 {
-	for (double end = io_seconds() + PATIENCE; io_seconds() < end && cudaStreamQuery(c->stream) == cudaErrorNotReady;)
+	for (double end = io_seconds() + PATIENCE; io_seconds() < end && how_far(c, NULL) == cudaErrorNotReady;)
 		sched_yield();
 	return rc;
 }
