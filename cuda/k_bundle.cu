@@ -421,7 +421,7 @@ __global__ void join_all(int64_t n, const double *part, float *out)
 /* ||a|| and ||b|| of each tensor of the table: a thread each. */
 template <int N> __global__ void join_norms(rows<N> a, const double *part, float *first, float *second)
 {
-	const int t = threadIdx.x;
+	const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 	double s = 0, q = 0;
 	if (t >= a.n)
 		return;
@@ -458,7 +458,7 @@ int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double
 
 template <int N> static void norms_with(void *stream, const rows<N> &a, const double *part, float *first, float *second)
 {
-	LAUNCH(join_norms<N>, 1, N, 0, stream, a, part, first, second);
+	LAUNCH(join_norms<N>, blocks_for(a.n, 64), 64, 0, stream, a, part, first, second);
 }
 
 int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first, float *second)

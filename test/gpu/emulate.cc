@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The processor behind emulate.h: fibers for the threads of a block, blocks one after another. */
+ * The processor behind emulate.h: fibers for the threads of a block, blocks one after another.
+ * Every other block runs its threads in falling order, every other launch its blocks: who reads
+ * what another thread or block has yet to write, or writes what it has yet to read, is found out
+ * in one of them. */
 #include "emulate.h"
+#include "emulate_shared.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +40,7 @@ std::vector<uint64_t> slot;         /* of the exchange, by thread */
 ucontext_t scheduler;
 fiber *running;
 const std::function<void()> *body;
+bool falling;                       /* the order of this block's threads */
 
 void enter()
 {
@@ -74,14 +79,19 @@ void resume(fiber &f)
 	swapcontext(&scheduler, &f.context);
 }
 
+void resume_ready(int i)
+{
+	if (fibers[i].now == READY)
+		resume(fibers[i]);
+}
+
 /* Runs the threads of one warp until none is ready; releases those that wait for an exchange once all that live do. */
 void run_warp(int first, int end)
 {
 	for (bool again = true; again;) {
 		int waiting = 0, alive = 0;
-		for (int i = first; i < end; i++)
-			if (fibers[i].now == READY)
-				resume(fibers[i]);
+		for (int i = 0; i < end - first; i++)
+			resume_ready(falling ? end - 1 - i : first + i);
 		for (int i = first; i < end; i++) {
 			alive += fibers[i].now != DONE;
 			waiting += fibers[i].now == AT_EXCHANGE;
@@ -102,8 +112,10 @@ void run_block(int n)
 	for (int i = 0; i < n; i++)
 		start(fibers[i], i);
 	for (bool again = true; again;) {
-		for (int first = 0; first < n; first += 32)
+		for (int i = 0, warps = (n + 31) / 32; i < warps; i++) {
+			const int first = 32 * (falling ? warps - 1 - i : i);
 			run_warp(first, first + 32 < n ? first + 32 : n);
+		}
 		again = false;
 		for (int i = 0; i < n; i++)
 			if (fibers[i].now == AT_BARRIER) {
@@ -115,13 +127,10 @@ void run_block(int n)
 
 void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> &f)
 {
-	const size_t n = (size_t)block.x * block.y * block.z;
-	std::vector<char> memory(shared + 16, (char)0xcd);
-	if (n > 1024 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.y > 65535 || grid.z > 65535 || shared > 48 << 10) {
-		fprintf(stderr, "emulate: a launch no GPU takes: %u x %u x %u blocks of %zu threads, %zu bytes\n", grid.x,
-		        grid.y, grid.z, n, shared);
-		abort();
-	}
+	static unsigned launches;
+	const size_t n = (size_t)block.x * block.y * block.z, blocks = (size_t)grid.x * grid.y * grid.z;
+	const bool backwards = launches++ % 2;
+	std::vector<char> memory(shared + 16);
 	if (fibers.size() < n)
 		fibers.resize(n);
 	slot.assign(n, 0);
@@ -129,12 +138,14 @@ void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> 
 	at.block_size = block;
 	at.grid_size = grid;
 	dynamic_shared = memory.data();
-	for (unsigned z = 0; z < grid.z; z++)
-		for (unsigned y = 0; y < grid.y; y++)
-			for (unsigned x = 0; x < grid.x; x++) {
-				at.block = { x, y, z };
-				run_block((int)n);
-			}
+	for (size_t i = 0; i < blocks; i++) {
+		const size_t b = backwards ? blocks - 1 - i : i;
+		at.block = { (unsigned)(b % grid.x), (unsigned)(b / grid.x % grid.y), (unsigned)(b / grid.x / grid.y) };
+		falling = i % 2 != backwards;
+		memory.assign(memory.size(), (char)POISON);
+		poison_shared();
+		run_block((int)n);
+	}
 }
 
 } /* namespace */
@@ -184,6 +195,21 @@ void count_launch(const char *name)
 	if (name[0] == '(')              /* "(descend<KIND, N>)" */
 		name++;
 	all.of[std::string(name, strcspn(name, "<)"))]++;
+}
+
+/* As compute capability 9.0 has it. Any kernel's registers are there for 256 threads, for more than
+ * that only where its code was compiled for it, which is not known here. */
+bool takes(dim3 grid, dim3 block, size_t shared, size_t parameters)
+{
+	const size_t n = (size_t)block.x * block.y * block.z;
+	int driver = 0;
+	cudaDriverGetVersion(&driver);
+	if (n == 0 || n > 256 || block.z > 64 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX ||
+	    grid.y > 65535 || grid.z > 65535)
+		return fail(cudaErrorInvalidConfiguration) == cudaSuccess;
+	if (shared > 48 << 10 || parameters > (driver < 12010 ? 4096 : 32764))
+		return fail(cudaErrorInvalidValue) == cudaSuccess;
+	return true;
 }
 
 void launch(dim3 grid, dim3 block, size_t shared, void *stream, std::function<void()> f)

@@ -2,8 +2,10 @@
  *
  * Device code on the host: cuda/ *.cu compiled by a C++ compiler, each thread of a block a fiber,
  * blocks one after another. It says whether a kernel's arithmetic, indices, barriers and shuffles
- * are right on any machine; it says nothing about speed, nor about races between blocks. Included
- * by cuda/device.cuh when DLX_CUDA_EMULATED is defined. */
+ * are right on any machine, and is as strict as a GPU: about the size of a launch and of its
+ * parameters, the alignment of vectors (-fsanitize), shared memory, which holds NaNs when a block
+ * begins. Threads and blocks run forwards and backwards in turn, so that a missing barrier shows.
+ * It says nothing about speed. Included by cuda/device.cuh when DLX_CUDA_EMULATED is defined. */
 #ifndef DLX_TEST_GPU_EMULATE_H
 #define DLX_TEST_GPU_EMULATE_H
 
@@ -42,6 +44,8 @@ void count_launch(const char *name);
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* Whether this kernel may be given to the stream now: not for the first time where it records. */
 bool may_launch(const void *kernel, void *stream, const char *name);
+/* Whether a GPU takes a launch; else cudaGetLastError says why not. */
+bool takes(dim3 grid, dim3 block, size_t shared_bytes, size_t parameters);
 /* The barrier of the block. */
 void sync_block();
 /* Every lane gives 8 bytes and reads those of another lane of its warp. */
@@ -127,14 +131,23 @@ static inline uint32_t __float_as_uint(float f) { uint32_t u; memcpy(&u, &f, 4);
 static inline int __float_as_int(float f) { int u; memcpy(&u, &f, 4); return u; }
 static inline float __int_as_float(int u) { float f; memcpy(&f, &u, 4); return f; }
 
+/* Bytes of a kernel's parameters, as they stand one after another. */
+template <typename... P> constexpr size_t emulate_parameters()
+{
+	size_t n = 0;
+	((n = (n + alignof(P) - 1) / alignof(P) * alignof(P) + sizeof(P)), ...);
+	return n;
+}
+
 /* Arguments are taken by value when the launch is made, as on a GPU. */
-template <typename K, typename... A>
-static void emulate_launch(const char *name, K kernel, dim3 grid, dim3 block, size_t shared, void *stream, A... argument)
+template <typename... P, typename... A>
+static void emulate_launch(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, void *stream,
+                           A... argument)
 {
 	emulate::count_launch(name);
-	if (!emulate::may_launch((const void *)kernel, stream, name))
-		return;
-	emulate::launch(grid, block, shared, stream, [=] { kernel(argument...); });
+	if (emulate::may_launch((const void *)kernel, stream, name) &&
+	    emulate::takes(grid, block, shared, emulate_parameters<P...>()))
+		emulate::launch(grid, block, shared, stream, [=] { kernel(argument...); });
 }
 #define LAUNCH(kernel, grid, block, shared, stream, ...) \
 	emulate_launch(#kernel, (kernel), (grid), (block), (shared), (void *)(stream), __VA_ARGS__)

@@ -211,6 +211,9 @@ cudaError_t cudaGetLastError(void)
 const char *cudaGetErrorString(cudaError_t e)
 {
 	switch (e) {
+	case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+	case cudaErrorInvalidValue: return "invalid argument";
+	case cudaErrorNotReady: return "device not ready";
 	case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
 	case cudaErrorMemoryAllocation: return "out of memory";
 	case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";

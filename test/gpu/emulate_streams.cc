@@ -378,7 +378,7 @@ cudaError_t cudaStreamQuery(cudaStream_t to)
 	}
 	if (emulate::broken())
 		return emulate::broken();
-	return !s->last || s->last->done ? cudaSuccess : cudaErrorNotReady;
+	return !s->last || s->last->done ? cudaSuccess : emulate::fail(cudaErrorNotReady);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
@@ -430,7 +430,7 @@ cudaError_t cudaEventQuery(cudaEvent_t what)
 		return emulate::fail(cudaErrorCapturedEvent);
 	if (emulate::broken())
 		return emulate::broken();
-	return !e->mark || e->mark->done ? cudaSuccess : cudaErrorNotReady;
+	return !e->mark || e->mark->done ? cudaSuccess : emulate::fail(cudaErrorNotReady);
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b)
 {
@@ -475,7 +475,7 @@ static cudaError_t allocate(void **p, size_t n, emulate::memory kind)
 	if (!*p || !emulate::take(*p, n, kind)) {
 		free(*p);
 		*p = NULL;
-		return cudaErrorMemoryAllocation;
+		return emulate::fail(cudaErrorMemoryAllocation);
 	}
 	memset(*p, 0xdb, n);
 	return cudaSuccess;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Whether the emulation notices what it is there to notice: kernels and launches that are wrong,
+ * each of which is right by chance on one that is less strict. */
+#include "cuda/device.cuh"
+
+#include <cstdio>
+#include <cstdlib>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+
+namespace {
+
+constexpr int N = 64;                    /* threads, and numbers a block gives */
+
+struct alignas(16) vec {
+	float v[4];
+};
+
+struct lengthy {
+	char bytes[5000];
+};
+
+__global__ void nothing(int) {}
+__global__ void takes_lengthy(lengthy) {}
+
+__global__ void vectors(float *p)
+{
+	reinterpret_cast<vec *>(p)[threadIdx.x] = vec{};
+}
+
+__global__ void sums_what_is_there(float *out)
+{
+	__shared__ float room[N];
+	if (threadIdx.x % 2)
+		room[threadIdx.x] = 1;
+	__syncthreads();
+	out[blockIdx.x * N + threadIdx.x] = room[threadIdx.x];
+}
+
+/* What the thread `by` places on wrote; without a barrier between. */
+template <bool BARRIER> __global__ void neighbours(int by, float *out)
+{
+	__shared__ float room[N];
+	room[threadIdx.x] = (float)threadIdx.x;
+	if (BARRIER)
+		__syncthreads();
+	out[blockIdx.x * N + threadIdx.x] = room[(threadIdx.x + (unsigned)by) % N];
+}
+
+/* Uses its shared memory again, with or without a barrier between. */
+template <bool BARRIER> __global__ void twice(int by, float *out)
+{
+	__shared__ float room[N];
+	room[threadIdx.x] = (float)threadIdx.x;
+	__syncthreads();
+	const float v = room[(threadIdx.x + (unsigned)by) % N];
+	if (BARRIER)
+		__syncthreads();
+	room[threadIdx.x] = -1;
+	out[blockIdx.x * N + threadIdx.x] = v;
+}
+
+/* Of a row of blocks each goes on where another ended. */
+__global__ void chain(int from, float *out)
+{
+	const int other = (int)blockIdx.x + from;
+	if (threadIdx.x == 0)
+		out[blockIdx.x] = other >= 0 && other < (int)gridDim.x ? out[other] + 1 : 1;
+}
+
+cudaStream_t stream;
+float *out;
+
+int wrong;
+
+void check(bool right, const char *what)
+{
+	if (!right)
+		printf("%s\n", what);
+	wrong += !right;
+}
+
+bool is_refused(dim3 grid, dim3 block, cudaError_t why)
+{
+	LAUNCH(nothing, grid, block, 0, stream, 0);
+	return cudaGetLastError() == why && cudaGetLastError() == cudaSuccess;
+}
+
+/* Whether two blocks give at each thread the number `by` places on. */
+bool gives_neighbours(int by)
+{
+	cudaStreamSynchronize(stream);
+	for (int i = 0; i < 2 * N; i++)
+		if (out[i] != (float)((i + by) % N))
+			return false;
+	return true;
+}
+
+void check_launches()
+{
+	check(is_refused(1, N, cudaSuccess), "a launch that is right is refused");
+	check(is_refused(0, N, cudaErrorInvalidConfiguration), "no blocks are taken");
+	check(is_refused(dim3(1, 65536), N, cudaErrorInvalidConfiguration), "65536 rows of blocks are taken");
+	check(is_refused(1, 0, cudaErrorInvalidConfiguration), "no threads are taken");
+	check(is_refused(1, 512, cudaErrorInvalidConfiguration), "more threads are taken than any kernel has registers for");
+	LAUNCH(takes_lengthy, 1, 1, 0, stream, lengthy{});
+	check(cudaGetLastError() == cudaSuccess, "parameters of 5000 bytes are refused");
+	setenv("DLX_EMULATE_DRIVER", "12000", 1);
+	LAUNCH(takes_lengthy, 1, 1, 0, stream, lengthy{});
+	check(cudaGetLastError() == cudaErrorInvalidValue, "parameters of 5000 bytes are taken by CUDA 12.0");
+	unsetenv("DLX_EMULATE_DRIVER");
+}
+
+/* Ends the process that does it. */
+void check_alignment(size_t offset, bool right)
+{
+	fflush(stdout);
+	const pid_t child = fork();
+	if (child == 0) {
+		cudaStream_t own;
+		float *p;
+		cudaStreamCreateWithFlags(&own, 0);
+		cudaMalloc((void **)&p, 4096);
+		LAUNCH(vectors, 1, N, 0, own, p + offset);
+		cudaStreamSynchronize(own);
+		_exit(0);
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	check((WIFEXITED(status) && WEXITSTATUS(status) == 0) == right,
+	      right ? "vectors that are aligned are refused" : "vectors that are not aligned are written");
+}
+
+void check_shared()
+{
+	for (int i = 0; i < 2; i++) {        /* the second time there is what the first left */
+		LAUNCH(sums_what_is_there, 2, N, 0, stream, out);
+		cudaStreamSynchronize(stream);
+		check(out[0] != out[0] && out[N] != out[N] && out[1] == 1, "shared memory that nobody wrote to holds a number");
+	}
+}
+
+void check_barriers(int by)
+{
+	LAUNCH(neighbours<true>, 2, N, 0, stream, by, out);
+	check(gives_neighbours(by), "a barrier does not do");
+	LAUNCH(neighbours<false>, 2, N, 0, stream, by, out);
+	check(!gives_neighbours(by), "a barrier that is missing before a read is not missed");
+	LAUNCH(twice<true>, 2, N, 0, stream, by, out);
+	check(gives_neighbours(by), "a barrier does not do");
+	LAUNCH(twice<false>, 2, N, 0, stream, by, out);
+	check(!gives_neighbours(by), "a barrier that is missing before a write is not missed");
+}
+
+void check_blocks(int from)
+{
+	bool right = true;
+	for (int i = 0; i < 2; i++) {
+		cudaMemsetAsync(out, 0, 8 * sizeof *out, stream);
+		LAUNCH(chain, 8, N, 0, stream, from, out);
+		cudaStreamSynchronize(stream);
+		right = right && out[from < 0 ? 7 : 0] == 8;
+	}
+	check(!right, "blocks that wait for others are not found out");
+}
+
+/* A question whose answer is no is an error that stays, until somebody asks for it. */
+void check_errors()
+{
+	for (int i = 0; i < 1000; i++)
+		LAUNCH(neighbours<true>, 2, N, 0, stream, 1, out);
+	check(cudaStreamQuery(stream) == cudaErrorNotReady, "a thousand launches take no time");
+	check(cudaGetLastError() == cudaErrorNotReady, "a stream that was not ready leaves no error");
+	cudaStreamSynchronize(stream);
+}
+
+} /* namespace */
+
+int main()
+{
+	check_alignment(0, true);
+	check_alignment(2, false);
+	cudaStreamCreateWithFlags(&stream, 0);
+	cudaMalloc((void **)&out, 2 * N * sizeof *out);
+	check_launches();
+	check_shared();
+	check_barriers(1);
+	check_barriers(N - 1);
+	check_blocks(-1);
+	check_blocks(1);
+	check_errors();
+	return wrong != 0;
+}
