@@ -20,6 +20,7 @@
 #include "backend/cuda_ahead.h"
 #include "backend/cuda_described.h"
 #include "backend/cuda_find.h"
+#include "backend/cuda_state.h"
 #include "backend/cudnn.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -31,7 +32,6 @@ _Static_assert((int)DTYPE_F32 == K_TYPE_F32 && (int)DTYPE_F64 == K_TYPE_F64 && (
                (int)DTYPE_I32 == K_TYPE_I32 && (int)DTYPE_I64 == K_TYPE_I64, "cuda/kernels.h numbers types otherwise");
 
 #define KEPT_BLOCK (1 << 20)
-#define POLLS 4
 #define LANDING 4096           /* bytes of pinned memory for small values on their way */
 
 /* Small tables that plans keep on the device. */
@@ -40,40 +40,6 @@ struct kept {
 	char *memory;
 	size_t used, size;
 };
-
-/* A record that a kernel writes to if its data are bad. */
-struct watched {
-	struct watched *next;
-	const struct kplan *k;
-	int (*report)(const struct kplan *k, const void *record);
-	uint64_t *record;
-	size_t bytes;
-};
-
-struct cuda {
-	int ordinal;
-	struct cudaDeviceProp properties;
-	cudaStream_t stream;
-	cudaEvent_t begin;           /* of what is being recorded */
-	bool recording;
-	struct {
-		int (*ask)(void *argument);
-		void *argument;
-	} poll[POLLS];
-	int polls;
-	void *landing;
-	struct kept *kept;
-	struct watched *watched;
-	struct cudnn *cudnn;
-	void *cublas;
-	struct cuda_ahead *ahead;
-	struct gpu_model model;      /* of a GPU that is only described; key NULL: it is there */
-};
-
-static struct cuda *cuda_of(const struct device *d)
-{
-	return d->state;
-}
 
 void *cuda_stream(const struct device *d)
 {
@@ -118,47 +84,6 @@ int cuda_bind_thread(int ordinal)
 void *cuda_begin(const struct device *d)
 {
 	return cuda_of(d)->recording ? cuda_of(d)->begin : NULL;
-}
-
-void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument)
-{
-	struct cuda *c = cuda_of(d);
-	BUG_IF(c->polls == POLLS, "more than %d wait for the GPU with the host", POLLS);
-	c->poll[c->polls].ask = poll;
-	c->poll[c->polls++].argument = argument;
-}
-
-void cuda_unpoll(struct device *d, const void *argument)
-{
-	struct cuda *c = cuda_of(d);
-	for (int i = 0; i < c->polls; i++)
-		if (c->poll[i].argument == argument) {
-			c->poll[i] = c->poll[--c->polls];
-			return;
-		}
-}
-
-/* event NULL: with all. That work is under way is an answer, which the runtime nevertheless keeps as an error: the next
- * launch would report it. */
-static cudaError_t how_far(const struct cuda *c, cudaEvent_t event)
-{
-	cudaError_t status = event ? cudaEventQuery(event) : cudaStreamQuery(c->stream);
-	if (status == cudaErrorNotReady)
-		cudaGetLastError();
-	return status;
-}
-
-void cuda_rest(const struct device *d)
-{
-	while (how_far(cuda_of(d), NULL) == cudaErrorNotReady)
-		sched_yield();
-}
-
-static int ask(struct cuda *c)
-{
-	for (int i = 0; i < c->polls; i++)
-		TRY(c->poll[i].ask(c->poll[i].argument));
-	return 0;
 }
 
 int cuda_check(int status, const char *what)
@@ -213,14 +138,6 @@ static int room(struct device *d, struct device_room *out)
 	return 0;
 }
 
-/* Errors of kernels stay, whatever is asked then, also where work is left that will never be done. */
-static bool lost(struct device *d)
-{
-	size_t left, total;
-	cudaError_t status = how_far(cuda_of(d), NULL);
-	return (status != cudaSuccess && status != cudaErrorNotReady) || cudaMemGetInfo(&left, &total) != cudaSuccess;
-}
-
 static void *alloc_host(struct device *d, size_t bytes)
 {
 	void *p = NULL;
@@ -239,78 +156,6 @@ static void free_host(struct device *d, void *p, size_t bytes)
 	cudaFreeHost(p);
 }
 
-#define POLL 5e-3              /* seconds between questions */
-#define PATIENCE 10            /* seconds for what was given up */
-
-/* What was given up must not go on in memory that its owner then frees. */
-static int given_up(const struct cuda *c, int rc)
-{
-	for (double end = io_seconds() + PATIENCE; io_seconds() < end && how_far(c, NULL) == cudaErrorNotReady;)
-		sched_yield();
-	return rc;
-}
-
-/* Looks itself where there is somebody to ask meanwhile, as the runtime would otherwise. */
-static int wait_for(struct cuda *c, cudaEvent_t event)
-{
-	cudaError_t status = cudaErrorNotReady;
-	double asked = c->polls ? io_seconds() : 0;
-	if (!c->polls)
-		return cuda_check(event ? cudaEventSynchronize(event) : cudaStreamSynchronize(c->stream), "waiting for the GPU");
-	while ((status = how_far(c, event)) == cudaErrorNotReady) {
-		double now = io_seconds();
-		if (now - asked >= POLL) {
-			int rc = ask(c);
-			if (rc < 0)
-				return given_up(c, rc);
-			asked = now;
-		}
-		sched_yield();
-	}
-	TRY(cuda_check(status, "waiting for the GPU"));
-	return ask(c);
-}
-
-/* What kernels have noted of wrong data. */
-static int look_at_records(struct cuda *c)
-{
-	for (struct watched *w = c->watched; w; w = w->next) {
-		if (!*w->record)
-			continue;
-		int rc = w->report(w->k, w->record);
-		memset(w->record, 0, w->bytes);
-		return rc;
-	}
-	return 0;
-}
-
-static int finish(struct device *d)
-{
-	TRY(wait_for(cuda_of(d), NULL));
-	return look_at_records(cuda_of(d));
-}
-
-static int set_point(struct device *d, void **point)
-{
-	cudaEvent_t event = *point;
-	if (!event)
-		TRY(cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"));
-	*point = event;
-	return cuda_check(cudaEventRecord(event, cuda_of(d)->stream), "marking how far the GPU is");
-}
-
-static int reach(struct device *d, void *point)
-{
-	TRY(wait_for(cuda_of(d), point));
-	return look_at_records(cuda_of(d));
-}
-
-static void free_point(struct device *d, void *point)
-{
-	cudaStreamSynchronize(cuda_of(d)->stream);
-	cudaEventDestroy(point);
-}
-
 static int put_later(struct device *d, void *to, const void *host, size_t bytes)
 {
 	return cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, cuda_of(d)->stream),
@@ -318,15 +163,15 @@ static int put_later(struct device *d, void *to, const void *host, size_t bytes)
 }
 
 /* To and from the host's ordinary memory the runtime waits for the stream itself, where nobody is asked meanwhile
- * (wait_for). So what is small goes by pinned memory, and before the rest we wait. */
+ * (cuda_wait). So what is small goes by pinned memory, and before the rest we wait. */
 static int put(struct device *d, void *to, const void *host, size_t bytes)
 {
 	struct cuda *c = cuda_of(d);
-	TRY(wait_for(c, NULL));
+	TRY(cuda_wait(d));
 	if (bytes <= LANDING)
 		host = memcpy(c->landing, host, bytes);
 	TRY(put_later(d, to, host, bytes));
-	return finish(d);
+	return cuda_finish(d);
 }
 
 static int get_later(struct device *d, void *host, const void *from, size_t bytes)
@@ -339,9 +184,9 @@ static int get(struct device *d, void *host, const void *from, size_t bytes)
 {
 	void *to = bytes <= LANDING ? cuda_of(d)->landing : host;
 	if (to == host)
-		TRY(finish(d));
+		TRY(cuda_finish(d));
 	TRY(get_later(d, to, from, bytes));
-	TRY(finish(d));
+	TRY(cuda_finish(d));
 	if (to != host)
 		memcpy(host, to, bytes);
 	return 0;
@@ -366,38 +211,6 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 	*out = b->memory + b->used;
 	b->used += need;
 	return device_put(k->dev, *out, host, bytes);
-}
-
-int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record)
-{
-	struct cuda *c = cuda_of(k->dev);
-	struct watched *w = mem_calloc(1, sizeof *w);
-	w->record = k->dev->driver->alloc_host(k->dev, bytes);
-	if (!w->record) {
-		mem_free(w);
-		return ERR(E_NOMEM, &k->n->loc, "no host memory that the GPU can write to");
-	}
-	memset(w->record, 0, bytes);
-	w->k = k;
-	w->report = report;
-	w->bytes = bytes;
-	w->next = c->watched;
-	c->watched = w;
-	*record = w->record;
-	return 0;
-}
-
-void cuda_unwatch(const struct kplan *k)
-{
-	for (struct watched **at = &cuda_of(k->dev)->watched; *at; at = &(*at)->next) {
-		struct watched *w = *at;
-		if (w->k != k)
-			continue;
-		*at = w->next;
-		k->dev->driver->free_host(k->dev, w->record, w->bytes);
-		mem_free(w);
-		return;
-	}
 }
 
 /* --- the step as one graph --- */
@@ -460,8 +273,8 @@ static void close_device(struct device *d)
 
 static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
-	.room = room, .lost = lost, .put_later = put_later, .put = put, .get = get, .finish = finish,
-	.get_later = get_later, .set_point = set_point, .reach = reach, .free_point = free_point,
+	.room = room, .lost = cuda_lost, .put_later = put_later, .put = put, .get = get, .finish = cuda_finish,
+	.get_later = get_later, .set_point = cuda_set_point, .reach = cuda_reach, .free_point = cuda_free_point,
 	.ahead_ready = cuda_ahead_ready, .ahead_put = cuda_ahead_put, .ahead_take = cuda_ahead_take,
 	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,

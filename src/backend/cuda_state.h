@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the CUDA device is made of, for the files of its driver: cuda.c has memory, copies and
+ * recordings, cuda_wait.c how the host waits. */
+#ifndef DLX_BACKEND_CUDA_STATE_H
+#define DLX_BACKEND_CUDA_STATE_H
+
+#include <cuda_runtime_api.h>
+
+#include "backend/cuda.h"
+#include "backend/cuda_described.h"
+
+#define CUDA_POLLS 4
+
+struct watched;
+
+struct cuda {
+	int ordinal;
+	struct cudaDeviceProp properties;
+	cudaStream_t stream;
+	cudaEvent_t begin;           /* of what is being recorded */
+	bool recording;
+	struct {
+		int (*ask)(void *argument);
+		void *argument;
+	} poll[CUDA_POLLS];
+	int polls;
+	void *landing;
+	struct kept *kept;
+	struct watched *watched;
+	struct cudnn *cudnn;
+	void *cublas;
+	struct cuda_ahead *ahead;
+	struct gpu_model model;      /* of a GPU that is only described; key NULL: it is there */
+};
+
+static inline struct cuda *cuda_of(const struct device *d)
+{
+	return d->state;
+}
+
+/* Parts of the driver, as backend/device.h has them. */
+int cuda_finish(struct device *d);
+bool cuda_lost(struct device *d);
+int cuda_set_point(struct device *d, void **point);
+int cuda_reach(struct device *d, void *point);
+void cuda_free_point(struct device *d, void *point);
+/* Until the stream of computation is at rest, asking those who poll. Records of wrong data are not looked at. */
+int cuda_wait(struct device *d);
+
+#endif
