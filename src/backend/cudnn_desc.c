@@ -121,12 +121,14 @@ void cudnn_execute(struct cudnn_set *s, const struct cudnn *c, desc plan, desc p
 		s->status = lib.cudnnBackendExecute(c->handle, plan, pack);
 }
 
-void cudnn_adopt(struct cudnn_set *to, struct cudnn_set *from)
+void cudnn_move(struct cudnn_set *to, struct cudnn_set *from, desc d)
 {
-	BUG_IF(to->n + from->n > CUDNN_SET_MAX, "too many descriptors");
-	memcpy(to->made + to->n, from->made, sizeof *from->made * (size_t)from->n);
-	to->n += from->n;
-	from->n = 0;
+	int at = 0;
+	while (at < from->n && from->made[at] != d)
+		at++;
+	BUG_IF(at == from->n || to->n == CUDNN_SET_MAX, "a descriptor that is not there, or too many");
+	to->made[to->n++] = d;
+	memmove(from->made + at, from->made + at + 1, sizeof *from->made * (size_t)(--from->n - at));
 }
 
 void cudnn_release(struct cudnn_set *s)

@@ -48,8 +48,8 @@ int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
                   void *value);
 void cudnn_finalize(struct cudnn_set *s, desc d);
 void cudnn_execute(struct cudnn_set *s, const struct cudnn *c, desc plan, desc pack);
-/* Moves all of `from` into `to`, or destroys them. */
-void cudnn_adopt(struct cudnn_set *to, struct cudnn_set *from);
+/* Moves one of `from` into `to`. */
+void cudnn_move(struct cudnn_set *to, struct cudnn_set *from, desc d);
 void cudnn_release(struct cudnn_set *s);
 
 /* --- tensors and operations, finalized --- */

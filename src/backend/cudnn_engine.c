@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Heuristics answer with engine configurations, best first: mode A, then a fallback of engines that
- * always work. An engine counts if its numerical notes are allowed and its plan can be built, which
+ * always work. Each configuration takes its time to make, so a few are asked for first, and the
+ * fallback where mode A has nothing. An engine counts if its numerical notes are allowed and its plan can be built, which
  * is cuDNN's check of support. Wisdom names one of them by its place in the list, which the same
  * library gives for the same problem on the same device, and by its number, to be sure. Without it
  * the first one is taken, or, when measuring, the fastest of the first few. */
@@ -11,31 +12,49 @@
 #include <string.h>
 
 #define MAXCONFIG 24          /* configurations looked at, of each mode */
+#define FEW 4                 /* at first */
 #define MAXNOTE 16
 #define MEASURED 8            /* engines that are measured at most */
 
 struct list {
 	struct cudnn_set set;
-	desc config[MAXCONFIG];
-	int n;
+	desc heuristics, config[MAXCONFIG];
+	int n, asked;                /* so many are there, of so many that were asked for */
 	char mode;                   /* 'a', 'f' */
 };
 
-static void ask(struct list *l, const struct cudnn *c, desc graph, cudnnBackendHeurMode_t mode, char letter)
+static void ask(struct list *l, const struct cudnn *c, desc graph)
 {
+	const cudnnBackendHeurMode_t mode = l->mode == 'a' ? CUDNN_HEUR_MODE_A : CUDNN_HEUR_MODE_FALLBACK;
 	struct cudnn_set *s = &l->set;
-	memset(l, 0, sizeof *l);
-	l->mode = letter;
-	desc heuristics = cudnn_make(s, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-	cudnn_put_desc(s, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
-	cudnn_put(s, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+	l->heuristics = cudnn_make(s, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+	cudnn_put_desc(s, l->heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
+	cudnn_put(s, l->heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
 	if (c->device)
-		cudnn_put_desc(s, heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, c->device);
-	cudnn_finalize(s, heuristics);
-	for (int i = 0; i < MAXCONFIG; i++)
-		l->config[i] = cudnn_make(s, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-	l->n = (int)cudnn_get(s, heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, MAXCONFIG,
+		cudnn_put_desc(s, l->heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, c->device);
+	cudnn_finalize(s, l->heuristics);
+}
+
+/* The first `most` of them. */
+static void fetch(struct list *l, int most)
+{
+	for (int i = 0; i < most; i++)
+		l->config[i] = cudnn_make(&l->set, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+	l->n = (int)cudnn_get(&l->set, l->heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, most,
 	                      l->config);
+	l->asked = most;
+}
+
+/* Whether there is a configuration i. */
+static bool has(struct list *l, const struct cudnn *c, desc graph, int i)
+{
+	if (l->asked == 0) {
+		ask(l, c, graph);
+		fetch(l, FEW);
+	}
+	if (i >= l->n && l->n == FEW && l->asked == FEW)
+		fetch(l, MAXCONFIG);
+	return i < l->n;
 }
 
 /* Whether an engine with these notes may be used. */
@@ -72,6 +91,7 @@ static bool build(struct cudnn_engine *e, const struct cudnn *c, const struct li
 {
 	int64_t bytes = 0;
 	memset(e, 0, sizeof *e);
+	e->config = l->config[i];
 	e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 	cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, l->config[i]);
 	if (c->handle)
@@ -96,23 +116,23 @@ void cudnn_engine_release(struct cudnn_engine *e)
 }
 
 /* The engine that wisdom names, if it is there and allowed. */
-static bool take_named(struct cudnn_engine *out, const struct cudnn *c, const struct list *l, const char *name,
+static bool take_named(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l, const char *name,
                        const struct cudnn_demand *want)
 {
 	int place = -1, engine = -1;
 	char mode = 0;
 	int64_t index;
-	if (sscanf(name, "%c%d:eng%d", &mode, &place, &engine) != 3 || mode != l->mode || place < 0 || place >= l->n)
+	if (sscanf(name, "%c%d:eng%d", &mode, &place, &engine) != 3 || mode != l->mode || place < 0 || !has(l, c, graph, place))
 		return false;
 	return look_at(want, l->config[place], &index) && index == engine && build(out, c, l, place, index);
 }
 
 /* The best of those proposed: the first, or the fastest. Whether there is any. */
-static bool take_best(struct cudnn_engine *out, const struct cudnn *c, const struct list *l, int most, double *best,
+static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l, int most, double *best,
                       const struct cudnn_demand *want)
 {
 	int found = 0;
-	for (int i = 0; i < l->n && found < most; i++) {
+	for (int i = 0; found < most && has(l, c, graph, i); i++) {
 		struct cudnn_engine e;
 		int64_t index;
 		if (!look_at(want, l->config[i], &index) || !build(&e, c, l, i, index))
@@ -133,28 +153,24 @@ static bool take_best(struct cudnn_engine *out, const struct cudnn *c, const str
 bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct wisdom *wisdom,
                          const struct cudnn_demand *want)
 {
-	static const struct { cudnnBackendHeurMode_t mode; char letter; } modes[] = {
-		{ CUDNN_HEUR_MODE_A, 'a' }, { CUDNN_HEUR_MODE_FALLBACK, 'f' } };
 	char library[24];
-	struct list list[2];
+	struct list list[] = { { .mode = 'a' }, { .mode = 'f' } };
 	double best = 0;
 	bool done = false;
 	snprintf(library, sizeof library, "cudnn-%zu", c->version);
 	const char *known = wisdom_find(wisdom, want->problem, c->name, library);
 	const bool measure = wisdom && wisdom->measure && c->handle && want->measure;
 	const int n = want->best_only ? 1 : 2;
-	for (int i = 0; i < n; i++)
-		ask(&list[i], c, graph, modes[i].mode, modes[i].letter);
 	for (int i = 0; i < n && known && !done; i++)
-		done = take_named(out, c, &list[i], known, want);
+		done = take_named(out, c, graph, &list[i], known, want);
 	for (int i = 0; i < n && !done; i++) {
-		done = take_best(out, c, &list[i], measure ? MEASURED : 1, &best, want);
+		done = take_best(out, c, graph, &list[i], measure ? MEASURED : 1, &best, want);
 		if (done && measure)
 			wisdom_add(wisdom, want->problem, c->name, library, out->name, best);
 	}
 	for (int i = 0; i < n; i++) {
 		if (done && out->name[0] == list[i].mode)      /* a plan may refer to its configuration for as long as it lives */
-			cudnn_adopt(&out->parts, &list[i].set);
+			cudnn_move(&out->parts, &list[i].set, out->config);
 		cudnn_release(&list[i].set);
 	}
 	return done;

@@ -9,7 +9,7 @@
 
 struct cudnn_engine {
 	struct cudnn_set parts;      /* what the plan refers to */
-	desc plan;
+	desc plan, config;
 	size_t ws_bytes;
 	char name[24];               /* "a3:eng42": the fourth that mode A proposes, which is engine 42 */
 };
