@@ -10,6 +10,7 @@
 
 #include "backend/cuda_time.h"
 #include "backend/cudnn_engine.h"
+#include "backend/cudnn_shared.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -20,6 +21,7 @@ int cudnn_open(struct cudnn **out, void *stream, const char *name)
 	TRY(cudnn_start(&h, stream));
 	struct cudnn *c = *out = mem_calloc(1, sizeof *c);
 	c->handle = h;
+	c->table = mem_calloc(1, sizeof *c->table);
 	c->stream = stream;
 	c->version = cudnn_version();
 	snprintf(c->name, sizeof c->name, "%s", name);
@@ -39,7 +41,7 @@ int cudnn_open_described(struct cudnn **out, const char *json, const char *name)
 	}
 	struct cudnn *c = *out = mem_calloc(1, sizeof *c);
 	c->device = d;
-	c->memo = wisdom_new();
+	c->table = mem_calloc(1, sizeof *c->table);
 	c->version = cudnn_version();
 	snprintf(c->name, sizeof c->name, "%s", name);
 	return 0;
@@ -59,8 +61,10 @@ void cudnn_close(struct cudnn *c)
 {
 	if (!c)
 		return;
+	if (c->table)
+		cudnn_table_release(c->table);
+	mem_free(c->table);
 	cudnn_stop(c->handle);
-	wisdom_free(c->memo);
 	if (c->device) {
 		struct cudnn_set s = { .made = { c->device }, .n = 1 };
 		cudnn_release(&s);
@@ -74,8 +78,7 @@ enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, U
 
 struct cudnn_plan {
 	const struct cudnn *c;
-	struct cudnn_set parts;      /* the graph */
-	struct cudnn_engine engine;
+	struct cudnn_shared *shared; /* NULL: "cudnn:?" */
 	int64_t uid[CUDNN_ARGUMENTS];        /* of the arguments of run */
 	size_t bytes[CUDNN_ARGUMENTS];
 	int n;
@@ -241,7 +244,7 @@ static int run(const struct cudnn_plan *p, desc plan, void *const *argument, voi
 
 int cudnn_plan_run(const struct cudnn_plan *p, void *const *argument, void *ws)
 {
-	return run(p, p->engine.plan, argument, ws);
+	return run(p, p->shared->engine.plan, argument, ws);
 }
 
 /* --- measuring --- */
@@ -290,47 +293,75 @@ static bool make_scratch(struct cudnn_plan *p)
 	return rc == 0;
 }
 
-static bool choose(struct cudnn_plan *p, struct wisdom *w, desc graph, struct cudnn_demand *want)
+static bool choose(struct cudnn_plan *p, struct cudnn_shared *s, struct wisdom *w, struct cudnn_demand *want, desc graph)
 {
 	const bool measured = w && w->measure && p->c->handle && make_scratch(p);
 	want->user = p;
 	want->measure = measured ? measure : NULL;
-	bool found = cudnn_engine_choose(&p->engine, p->c, graph, w, want);
+	bool found = cudnn_engine_choose(&s->engine, p->c, graph, w, want);
 	free_scratch(p);
 	return found;
 }
 
-/* Plans for a GPU that is not there are looked at and not run, so the same problem is asked once:
- * heuristics take their time. */
-static bool recall(struct cudnn_plan *p, struct wisdom *w, desc graph, struct cudnn_demand *want)
+/* --- sharing --- */
+
+/* What is asked: an engine that wisdom names, the fastest, or the first. */
+static void name_question(struct buf *b, const struct cudnn *c, const struct wisdom *w, const struct cudnn_demand *want)
 {
-	const char *key = want->best_only ? "recommended" : "any", *known = wisdom_find(p->c->memo, want->problem, key, "described");
-	char answer[64] = "none";
-	if (known)
-		return sscanf(known, "%zu %31s", &p->engine.ws_bytes, p->name) == 2;
-	bool found = choose(p, w, graph, want);
-	if (found)
-		snprintf(answer, sizeof answer, "%zu cudnn:%s", p->engine.ws_bytes, strchr(p->engine.name, ':') + 1);
-	if (p->c->memo)
-		wisdom_add(p->c->memo, want->problem, key, "described", answer, 0);
-	return found;
+	const char *known = cudnn_engine_known(c, w, want);
+	buf_clear(b);
+	buf_printf(b, "%s%s %s", want->problem, want->best_only ? " recommended" : "",
+	           known ? known : w && w->measure ? "fastest" : "first");
+}
+
+/* Asks cuDNN. An engine of a GPU that is only described will not run: what is known of it stays. */
+static int ask(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v, struct cudnn_demand *want, struct buf *question)
+{
+	struct cudnn_shared new = { 0 };
+	desc graph = describe(&new.graph, p->c, v);
+	if (new.graph.status != CUDNN_STATUS_SUCCESS) {
+		cudnn_shared_drop(&new);
+		return cudnn_check(new.graph.status, "no description of this convolution");
+	}
+	new.found = choose(p, &new, w, want, graph);
+	if (!new.found || !p->c->handle)
+		cudnn_shared_drop(&new);
+	name_question(question, p->c, w, want);        /* the fastest has a name now */
+	p->shared = cudnn_shared_add(p->c->table, question->data);
+	BUG_IF(p->shared->users > 0, "an engine that is in use is chosen again");
+	new.question = p->shared->question;
+	*p->shared = new;
+	return 0;
+}
+
+/* Equal questions are asked once, as long as there is somebody who has the answer. */
+static int share(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v, struct cudnn_demand *want)
+{
+	struct buf question = BUF_INIT;
+	int rc = 0;
+	name_question(&question, p->c, w, want);
+	p->shared = cudnn_shared_find(p->c->table, question.data);
+	if (!p->shared || (p->shared->found && p->shared->users == 0 && p->c->handle))
+		rc = ask(p, w, v, want, &question);
+	buf_release(&question);
+	if (rc == 0)
+		p->shared->users++;
+	return rc;
 }
 
 static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn_conv *v)
 {
 	struct buf problem = BUF_INIT;
-	desc graph = describe(&p->parts, p->c, v);
-	TRY(cudnn_check(p->parts.status, "no description of this convolution"));
 	name_problem(&problem, v);
 	struct cudnn_demand want = { v->deterministic, v->type == DTYPE_F32 && !v->tf32, v->best_only, problem.data, NULL, NULL };
-	bool found = recall(p, wisdom, graph, &want);
+	int rc = share(p, wisdom, v, &want);
 	buf_release(&problem);
-	if (!found)
+	TRY(rc);
+	if (!p->shared->found)
 		return ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s", p->c->version,
 		           v->deterministic ? " that gives the same bits each time" : "",
 		           want.exact ? " in full float32" : "");
-	if (p->engine.plan)
-		snprintf(p->name, sizeof p->name, "cudnn:%s", strchr(p->engine.name, ':') + 1);
+	snprintf(p->name, sizeof p->name, "cudnn:%s", strchr(p->shared->engine.name, ':') + 1);
 	return 0;
 }
 
@@ -365,14 +396,13 @@ const char *cudnn_plan_name(const struct cudnn_plan *p)
 
 size_t cudnn_plan_workspace(const struct cudnn_plan *p)
 {
-	return p->engine.ws_bytes;
+	return p->shared ? p->shared->engine.ws_bytes : 0;
 }
 
 void cudnn_plan_free(struct cudnn_plan *p)
 {
 	if (!p)
 		return;
-	cudnn_engine_release(&p->engine);
-	cudnn_release(&p->parts);
+	cudnn_shared_leave(p->shared);
 	mem_free(p);
 }

@@ -19,7 +19,7 @@ struct cudnn {
 	char name[80];               /* the GPU, for wisdom: "NVIDIA H200 sm_90" */
 	size_t version;              /* 0: the library is not there */
 	bool leave_unknown;          /* see cudnn_leave_unknown */
-	struct wisdom *memo;         /* described: what was answered before, as engines "BYTES NAME" or "none" */
+	struct cudnn_table *table;   /* see cudnn_shared.h; NULL without a library */
 };
 
 typedef cudnnBackendDescriptor_t desc;

@@ -150,15 +150,28 @@ static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc grap
 	return found > 0;
 }
 
+#define LIBRARY_NAME 24
+
+static const char *library_name(const struct cudnn *c, char out[LIBRARY_NAME])
+{
+	snprintf(out, LIBRARY_NAME, "cudnn-%zu", c->version);
+	return out;
+}
+
+const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom, const struct cudnn_demand *want)
+{
+	char library[LIBRARY_NAME];
+	return wisdom_find(wisdom, want->problem, c->name, library_name(c, library));
+}
+
 bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct wisdom *wisdom,
                          const struct cudnn_demand *want)
 {
-	char library[24];
 	struct list list[] = { { .mode = 'a' }, { .mode = 'f' } };
 	double best = 0;
 	bool done = false;
-	snprintf(library, sizeof library, "cudnn-%zu", c->version);
-	const char *known = wisdom_find(wisdom, want->problem, c->name, library);
+	char library[LIBRARY_NAME];
+	const char *known = cudnn_engine_known(c, wisdom, want);
 	const bool measure = wisdom && wisdom->measure && c->handle && want->measure;
 	const int n = want->best_only ? 1 : 2;
 	for (int i = 0; i < n && known && !done; i++)
@@ -166,7 +179,7 @@ bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc g
 	for (int i = 0; i < n && !done; i++) {
 		done = take_best(out, c, graph, &list[i], measure ? MEASURED : 1, &best, want);
 		if (done && measure)
-			wisdom_add(wisdom, want->problem, c->name, library, out->name, best);
+			wisdom_add(wisdom, want->problem, c->name, library_name(c, library), out->name, best);
 	}
 	for (int i = 0; i < n; i++) {
 		if (done && out->name[0] == list[i].mode)      /* a plan may refer to its configuration for as long as it lives */

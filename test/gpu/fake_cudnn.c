@@ -181,6 +181,8 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t p)
 		return refuse("finalizing no descriptor, or one twice");
 	cudnnStatus_t s = check_descriptor(d);
 	d->final = s == CUDNN_STATUS_SUCCESS;
+	if (d->final && d->type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)
+		note_question(d);
 	return s;
 }
 

@@ -69,6 +69,8 @@ cudnnStatus_t check_descriptor(const fake *d);
 
 /* --- graphs --- */
 
+void note_question(const fake *heuristics);
+
 bool is_virtual(const fake *t);
 int axes_of(const fake *t);
 /* The tensors of an operation, its results last. */
