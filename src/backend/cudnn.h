@@ -24,8 +24,8 @@ int cudnn_open(struct cudnn **out, void *stream, const char *name);
 int cudnn_open_described(struct cudnn **out, const char *json, const char *name);
 /* Where there is no such library: no engine is known. */
 void cudnn_open_absent(struct cudnn **out);
-/* From now on a single convolution for which no engine can be found without a driver is a plan all
- * the same, "cudnn:?", whose workspace is not known (0). */
+/* From now on no engine is taken that cuDNN would compile, with a driver or without, and a single
+ * convolution for which there is no other is a plan all the same, "cudnn:?", whose workspace is not known (0). */
 void cudnn_leave_unknown(struct cudnn *c);
 void cudnn_close(struct cudnn *c);                       /* NULL is fine */
 

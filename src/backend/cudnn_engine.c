@@ -72,8 +72,19 @@ static bool allowed(const struct cudnn_demand *want, const cudnnBackendNumerical
 	return true;
 }
 
+/* Whether cuDNN would compile the engine. */
+static bool is_compiled(struct cudnn_set *s, desc engine)
+{
+	cudnnBackendBehaviorNote_t note[MAXNOTE];
+	int64_t n = cudnn_get(s, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, MAXNOTE, note);
+	for (int64_t i = 0; i < n; i++)
+		if (note[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)
+			return true;
+	return false;
+}
+
 /* The engine of a configuration: its number and whether its notes are allowed. */
-static bool look_at(const struct cudnn_demand *want, desc config, int64_t *index)
+static bool look_at(const struct cudnn *c, const struct cudnn_demand *want, desc config, int64_t *index)
 {
 	struct cudnn_set s = { .status = CUDNN_STATUS_SUCCESS };
 	cudnnBackendNumericalNote_t note[MAXNOTE];
@@ -82,7 +93,7 @@ static bool look_at(const struct cudnn_demand *want, desc config, int64_t *index
 	cudnn_get(&s, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
 	cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, index);
 	int64_t n = cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, MAXNOTE, note);
-	bool ok = s.status == CUDNN_STATUS_SUCCESS && allowed(want, note, n);
+	bool ok = s.status == CUDNN_STATUS_SUCCESS && allowed(want, note, n) && !(c->leave_unknown && is_compiled(&s, engine));
 	cudnn_release(&s);
 	return ok;
 }
@@ -124,7 +135,7 @@ static bool take_named(struct cudnn_engine *out, const struct cudnn *c, desc gra
 	int64_t index;
 	if (sscanf(name, "%c%d:eng%d", &mode, &place, &engine) != 3 || mode != l->mode || place < 0 || !has(l, c, graph, place))
 		return false;
-	return look_at(want, l->config[place], &index) && index == engine && build(out, c, l, place, index);
+	return look_at(c, want, l->config[place], &index) && index == engine && build(out, c, l, place, index);
 }
 
 /* The best of those proposed: the first, or the fastest. Whether there is any. */
@@ -135,7 +146,7 @@ static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc grap
 	for (int i = 0; found < most && has(l, c, graph, i); i++) {
 		struct cudnn_engine e;
 		int64_t index;
-		if (!look_at(want, l->config[i], &index) || !build(&e, c, l, i, index))
+		if (!look_at(c, want, l->config[i], &index) || !build(&e, c, l, i, index))
 			continue;
 		double us = most > 1 ? want->measure(want->user, &e) : 0;
 		if (us < 0 || (found && us >= *best)) {

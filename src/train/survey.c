@@ -13,14 +13,14 @@
 #include "train/room.h"
 
 #define PLANS 5                  /* looked at in search of one number */
-#define PLANS_IMAGINED 2         /* for a GPU that is not there, where cuDNN's heuristics take seconds a plan */
+#define PLANS_GPU 2              /* where engines are looked for, and some compiled */
 #define MOST  (1 << 24)          /* what the config takes */
 
 /* --- the largest batch --- */
 
 static int plans(const struct session *s)
 {
-	return s->dev->imagined ? PLANS_IMAGINED : PLANS;
+	return s->dev->driver ? PLANS_GPU : PLANS;
 }
 
 /* What plans of other batches need: a part that does not depend on the batch, and one for each sample. */

@@ -133,6 +133,32 @@ static void check_problem(const struct cudnn *c, const struct problem *p)
 		}
 }
 
+/* Plans that are only looked at are the same on every machine: cuDNN has no engine for a rectifier
+ * behind a convolution but those that it compiles. */
+static void check_uncompiled(void)
+{
+	struct cudnn *c = NULL;
+	struct cudnn_plan *plan = NULL;
+	struct layouts l;
+	struct cudnn_conv v = { .geom = geometry(&problems[0], &l), .x = &l.x, .w = &l.w, .y = &l.y, .type = DTYPE_BF16, .relu = true,
+		.best_only = true };
+	bool ok = cudnn_open_described(&c, h200, "described") == 0;
+	if (ok) {
+		cudnn_leave_unknown(c);
+		ok = cudnn_conv_new(&plan, c, NULL, &v) < 0;
+		cudnn_plan_free(plan);
+		plan = NULL;
+		v.relu = v.best_only = false;
+		ok &= cudnn_conv_new(&plan, c, NULL, &v) == 0 && strcmp(cudnn_plan_name(plan), "cudnn:?") != 0;
+	}
+	if (!ok)
+		printf("not ok - an engine that would be compiled\n");
+	failed += !ok;
+	err_clear();
+	cudnn_plan_free(plan);
+	cudnn_close(c);
+}
+
 int main(int argc, char **argv)
 {
 	struct cudnn *c = NULL;
@@ -145,6 +171,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
 		check_problem(c, &problems[i]);
 	cudnn_close(c);
+	check_uncompiled();
 	printf("%d plans, %d failed\n", made, failed);
 	return failed != 0;
 }
