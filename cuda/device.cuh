@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What the .cu files share: loads and stores of every float type as float32, vectors of them, and
- * the shape of a launch. */
+ * the shape of a launch. Kernels that are bound by memory have to have enough bytes on their way: a
+ * thread of those that go down the rows has some neighbouring channels of some rows under way
+ * before it uses the first. */
 #ifndef DLX_CUDA_DEVICE_CUH
 #define DLX_CUDA_DEVICE_CUH
 
@@ -18,6 +20,8 @@
 	extern __shared__ __align__(16) char shared_bytes_[];                            \
 	type *name = reinterpret_cast<type *>(shared_bytes_)
 #endif
+
+#include <initializer_list>
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -61,33 +65,155 @@ static inline int blocks_for(int64_t n, int64_t each)
 /* A block of THREADS: x side by side along the channels of channels-last tensors, y along the rows. */
 static inline dim3 channel_block(int64_t c)
 {
-	unsigned x = 4;
+	unsigned x = 1;
 	while (x < 32 && x < c)
 		x *= 2;
 	return dim3(x, THREADS / x);
 }
 
-/* Blocks of that form for a kernel whose threads stay with their channel and go down the rows, some
- * waves of a large GPU. */
-static inline dim3 rows_grid(int64_t rows, int64_t c, dim3 block)
+/* --- rows of channels-last tensors --- */
+
+constexpr int ABREAST = 4;               /* neighbouring channels that a thread moves as one, where it can */
+constexpr int AHEAD = 4;                 /* rows that it has under way, at most */
+/* Where several tensors may be under way at once, so that registers do. */
+template <typename T, int N> constexpr int FEWER = sizeof(T) * N > 8 ? AHEAD / 2 : AHEAD;
+
+/* Elements side by side, one or ABREAST of them; halves stay in words until they are used, which takes half the registers. */
+template <typename T, int N> struct alignas(sizeof(T) * N) several {
+	T v[N];
+	__device__ __forceinline__ float at(int i) const { return as_float(v[i]); }
+	__device__ __forceinline__ void put(const float *from)
+	{
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			v[i] = from_float<T>(from[i]);
+	}
+};
+
+static __device__ __forceinline__ float low_half(__half2 v) { return __low2float(v); }
+static __device__ __forceinline__ float high_half(__half2 v) { return __high2float(v); }
+static __device__ __forceinline__ float low_half(__nv_bfloat162 v) { return __low2float(v); }
+static __device__ __forceinline__ float high_half(__nv_bfloat162 v) { return __high2float(v); }
+static __device__ __forceinline__ void put_halves(__half2 *v, float a, float b) { *v = __floats2half2_rn(a, b); }
+static __device__ __forceinline__ void put_halves(__nv_bfloat162 *v, float a, float b) { *v = __floats2bfloat162_rn(a, b); }
+
+template <typename PAIR> struct alignas(8) four_halves {
+	PAIR v[2];
+	__device__ __forceinline__ float at(int i) const { return i % 2 ? high_half(v[i / 2]) : low_half(v[i / 2]); }
+	__device__ __forceinline__ void put(const float *from)
+	{
+		put_halves(&v[0], from[0], from[1]);
+		put_halves(&v[1], from[2], from[3]);
+	}
+};
+template <> struct alignas(8) several<__half, ABREAST> : four_halves<__half2> {};
+template <> struct alignas(8) several<__nv_bfloat16, ABREAST> : four_halves<__nv_bfloat162> {};
+
+/* What is moved by one instruction; a compiler takes structs apart. */
+template <int BYTES> struct word;
+template <> struct word<2> { typedef uint16_t type; };
+template <> struct word<4> { typedef uint32_t type; };
+template <> struct word<8> { typedef uint2 type; };
+template <> struct word<16> { typedef uint4 type; };
+
+template <typename V> static __device__ __forceinline__ void load_word(V *to, const void *from)
 {
-	const int64_t x = (c + block.x - 1) / block.x, need = (rows + block.y - 1) / block.y;
-	int64_t y = 8192 / x;
-	y = y < 1 ? 1 : y > need ? need : y;
+	const auto w = *reinterpret_cast<const typename word<sizeof(V)>::type *>(from);
+	memcpy(to, &w, sizeof w);
+}
+
+template <typename V> static __device__ __forceinline__ void store_word(void *to, const V &v)
+{
+	typename word<sizeof(V)>::type w;
+	memcpy(&w, &v, sizeof w);
+	*reinterpret_cast<decltype(w) *>(to) = w;
+}
+
+/* Whether c channels of `size` bytes can be read and written ABREAST. */
+static inline bool abreast(int64_t c, size_t size, std::initializer_list<k_rows> tensors)
+{
+	bool all = c % ABREAST == 0;
+	for (const k_rows &x : tensors)
+		all = all && (!x.p || ((uintptr_t)x.p % (ABREAST * size) == 0 && x.stride % ABREAST == 0));
+	return all;
+}
+
+/* The first channel of this thread. */
+template <int N> static __device__ __forceinline__ int64_t first_channel()
+{
+	return ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * N;
+}
+
+/* Channels j to j + N - 1 of rows r, r + step, ... that are before end. */
+template <typename T, int N, int ROWS>
+static __device__ __forceinline__ void load_rows(const k_rows &x, int64_t j, int64_t r, int64_t step, int64_t end,
+                                                 several<T, N> (&to)[ROWS])
+{
+#pragma unroll
+	for (int u = 0; u < ROWS; u++)
+		if (r + u * step < end)
+			load_word(&to[u], (const T *)x.p + (r + u * step) * x.stride + j);
+}
+
+template <typename T, int N>
+static __device__ __forceinline__ void store_row(const k_rows &y, int64_t j, int64_t r, const float *v)
+{
+	several<T, N> to;
+	to.put(v);
+	store_word((T *)y.p + r * y.stride + j, to);
+}
+
+#ifdef DLX_CUDA_EMULATED
+constexpr int LEAST_BLOCKS = 4, MOST_BLOCKS = 16;        /* so that small tensors are gone over in several rounds */
+#else
+constexpr int LEAST_BLOCKS = 2048, MOST_BLOCKS = 8192;
+#endif
+
+/* Blocks for a kernel whose threads stay with their channels, `across` of them or of packs of them,
+ * and go down the rows: some waves of a large GPU, or one row a thread if that is less. */
+static inline dim3 rows_grid(int64_t rows, int64_t across, dim3 block)
+{
+	const int64_t x = (across + block.x - 1) / block.x, need = (rows + block.y - 1) / block.y;
+	int64_t y = (need + AHEAD - 1) / AHEAD, least = LEAST_BLOCKS / x, most = MOST_BLOCKS / x;
+	y = y > most ? most : y;
+	y = y < least ? least : y;
+	y = y > need ? need : y;
 	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
 }
 
-/* The sum of what the threads of a column (of equal threadIdx.x) give, in order; for threadIdx.y 0.
- * room: THREADS of them, free again after the next barrier. */
-template <typename T> __device__ __forceinline__ T column_sum(T v, T *room)
+/* Of K numbers that each thread gives, the sums over the threads of a column (of equal threadIdx.x),
+ * by a tree; for threadIdx.y 0. blockDim is of THREADS, and powers of two. room: used once. */
+template <typename T, int K> static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS])
 {
-	room[threadIdx.y * blockDim.x + threadIdx.x] = v;
+	const int t = (int)(threadIdx.y * blockDim.x + threadIdx.x);
+#pragma unroll
+	for (int k = 0; k < K; k++)
+		room[k][t] = v[k];
+	for (int half = THREADS / 2; half >= (int)blockDim.x; half /= 2) {
+		__syncthreads();
+		for (int e = t; e < K * half; e += THREADS) {
+			T *p = &room[0][0] + (unsigned)e / (unsigned)half * THREADS + (e & (half - 1));
+			*p += p[half];
+		}
+	}
 	__syncthreads();
 	if (threadIdx.y == 0)
-		for (unsigned i = 1; i < blockDim.y; i++)
-			v += room[i * blockDim.x + threadIdx.x];
-	return v;
+#pragma unroll
+		for (int k = 0; k < K; k++)
+			v[k] = room[k][threadIdx.x];
 }
+
+/* Runs the statement with N ABREAST or 1. */
+#define WIDE_OR_NOT(wide, N, ...)                                                        \
+	do {                                                                             \
+		if (wide) {                                                              \
+			constexpr int N = ABREAST;                                       \
+			__VA_ARGS__;                                                     \
+		} else {                                                                 \
+			constexpr int N = 1;                                             \
+			__VA_ARGS__;                                                     \
+		}                                                                        \
+	} while (0)
 
 /* Runs the statement with T the element type that `type` names; returns an error for one that is no float. */
 #define FLOAT_TYPES(type, T, ...)                                                        \

@@ -2,90 +2,98 @@
  *
  * Work per channel on channels-last tensors: rows of neighbouring channels. Sums over rows go in
  * two stages, chunks of rows first, then the chunks in their order, so that the bits depend on the
- * shape alone. In a block, 32 threads stand side by side along the channels and 8 along the
- * rows. */
+ * shape alone. */
 #include "cuda/device.cuh"
 
-constexpr int CX = 32, CY = 8;
+constexpr int BLOCKS = 1024;             /* about, of a first stage */
 constexpr int64_t CHUNKS = 256;          /* at most */
 
-static int64_t rows_a_chunk(int64_t rows)
-{
-	int64_t n = (rows + CHUNKS - 1) / CHUNKS;
-	return (n + CY - 1) / CY * CY;
-}
+struct chunking {
+	int64_t each, n;
+};
 
-static int64_t chunks_of(int64_t rows)
+static chunking chunks_of(int64_t rows, int64_t c)
 {
-	int64_t each = rows_a_chunk(rows);
-	return each ? (rows + each - 1) / each : 0;
+	const int64_t packs = c % ABREAST == 0 ? c / ABREAST : c;
+	const dim3 b = channel_block(packs);
+	const int64_t across = (packs + b.x - 1) / b.x, want = across ? BLOCKS / across : 1;
+	const int64_t most = want < 1 ? 1 : want > CHUNKS ? CHUNKS : want, least = AHEAD * b.y;
+	int64_t each = ((rows + most - 1) / most + b.y - 1) / b.y * b.y;
+	each = each < least ? least : each;
+	return { each, (rows + each - 1) / each };
 }
 
 int64_t k_channels_workspace(int64_t rows, int64_t c)
 {
-	return chunks_of(rows) * c * 3 * (int64_t)sizeof(float);
-}
-
-template <typename T>
-__global__ void add_bias(int64_t n, int64_t c, int64_t stride, const float *bias, T *y)
-{
-	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	if (i >= n)
-		return;
-	int64_t row = i / c, j = i - row * c;
-	T *p = y + row * stride + j;
-	*p = from_float<T>(as_float(*p) + bias[j]);
+	return chunks_of(rows, c).n * c * (int64_t)sizeof(float);
 }
 
 int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const float *bias, void *y)
 {
-	int64_t n = rows * c;
-	if (n == 0)
-		return 0;
-	FLOAT_TYPES(type, T, LAUNCH(add_bias<T>, blocks_for(n, THREADS), THREADS, 0, stream, n, c, stride, bias, (T *)y))
-	return cudaGetLastError();
+	const k_rows at = { y, stride };
+	const k_epilogue e = { rows, c, type, type, K_ACT_NONE, 0, NULL, bias, at, {}, {}, at };
+	return k_epilogue_run(stream, &e);
 }
 
 /* part[chunk][channel]: the sum over the chunk's rows. */
-template <typename T>
-__global__ void sum_chunks(int64_t rows, int64_t c, int64_t stride, int64_t each, const T *x, float *part)
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, 4) sum_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 {
-	__shared__ float s[CY][CX];
-	const int64_t j = (int64_t)blockIdx.x * CX + threadIdx.x, first = (int64_t)blockIdx.y * each;
+	__shared__ float room[N][THREADS];
+	const int64_t j = first_channel<N>(), first = (int64_t)blockIdx.y * each;
 	const int64_t end = first + each < rows ? first + each : rows;
-	float sum = 0;
-	if (j < c)
-		for (int64_t r = first + threadIdx.y; r < end; r += CY)
-			sum += as_float(x[r * stride + j]);
-	s[threadIdx.y][threadIdx.x] = sum;
-	__syncthreads();
+	float sum[N] = { 0 };
+	several<T, N> got[AHEAD];
+	for (int64_t r = first + threadIdx.y; r < end && j < c; r += AHEAD * blockDim.y) {
+		load_rows(x, j, r, blockDim.y, end, got);
+#pragma unroll
+		for (int u = 0; u < AHEAD; u++) {
+			if (r + u * (int64_t)blockDim.y >= end)
+				break;
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				sum[i] += got[u].at(i);
+		}
+	}
+	column_sums(sum, room);
 	if (threadIdx.y || j >= c)
 		return;
-	for (int i = 1; i < CY; i++)
-		sum += s[i][threadIdx.x];
-	part[blockIdx.y * c + j] = sum;
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		part[blockIdx.y * c + j + i] = sum[i];
 }
 
+/* A block for few channels, whose threads mostly go down the chunks. */
 __global__ void sum_parts(int64_t chunks, int64_t c, const float *part, float *sum)
 {
-	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	if (j >= c)
-		return;
-	double s = 0;
-	for (int64_t i = 0; i < chunks; i++)
-		s += part[i * c + j];
-	sum[j] = (float)s;
+	__shared__ double room[1][THREADS];
+	const int64_t j = first_channel<1>();
+	double s[1] = { 0 };
+#pragma unroll 4
+	for (int64_t i = threadIdx.y; i < (j < c ? chunks : 0); i += blockDim.y)
+		s[0] += part[i * c + j];
+	column_sums(s, room);
+	if (threadIdx.y == 0 && j < c)
+		sum[j] = (float)s[0];
+}
+
+template <typename T> static void sum_rows(void *stream, int64_t rows, int64_t c, const k_rows &x, const chunking &k, float *part)
+{
+	const bool wide = abreast(c, sizeof(T), { x });
+	const int64_t across = wide ? c / ABREAST : c;
+	const dim3 block = channel_block(across), grid((unsigned)((across + block.x - 1) / block.x), (unsigned)k.n);
+	WIDE_OR_NOT(wide, N, LAUNCH((sum_chunks<T, N>), grid, block, 0, stream, rows, c, x, k.each, part));
 }
 
 int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const void *x, float *sum, void *ws)
 {
-	const int64_t chunks = chunks_of(rows), each = rows_a_chunk(rows);
+	const chunking k = chunks_of(rows, c);
+	const k_rows from = { (void *)x, stride };
+	const dim3 block(8, THREADS / 8);
 	if (c == 0)
 		return 0;
-	if (rows) {
-		const dim3 grid(blocks_for(c, CX), (unsigned)chunks), block(CX, CY);
-		FLOAT_TYPES(type, T, LAUNCH(sum_chunks<T>, grid, block, 0, stream, rows, c, stride, each, (const T *)x, (float *)ws))
-	}
-	LAUNCH(sum_parts, blocks_for(c, THREADS), THREADS, 0, stream, chunks, c, (const float *)ws, sum);
+	if (rows)
+		FLOAT_TYPES(type, T, sum_rows<T>(stream, rows, c, from, k, (float *)ws))
+	LAUNCH(sum_parts, blocks_for(c, block.x), block, 0, stream, k.n, c, (const float *)ws, sum);
 	return cudaGetLastError();
 }

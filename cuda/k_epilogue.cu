@@ -1,23 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What follows a convolution that was made without it: scale and shift of its channels, a sum, a
- * rectifier or its gradient, in one pass over channels-last rows. A thread has neighbouring
- * channels, 16 bytes of them where everything is aligned for that, and goes down the rows. */
+ * rectifier or its gradient, in one pass over channels-last rows. */
 #include "cuda/device.cuh"
-
-template <typename T, int N> struct alignas(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) several {
-	T v[N];
-};
-
-template <typename T, int N>
-static __device__ __forceinline__ void load(const k_rows &x, int64_t row, int64_t first, float *to)
-{
-	const auto p = reinterpret_cast<const several<T, N> *>((const T *)x.p + row * x.stride + first);
-	const several<T, N> got = *p;
-#pragma unroll
-	for (int i = 0; i < N; i++)
-		to[i] = as_float(got.v[i]);
-}
 
 static __device__ __forceinline__ float bent(const k_epilogue &e, float v, float mask)
 {
@@ -26,55 +11,49 @@ static __device__ __forceinline__ float bent(const k_epilogue &e, float v, float
 }
 
 template <typename T, typename U, int N>
-__global__ void epilogue(k_epilogue e)
+__global__ void __launch_bounds__(THREADS, 3) epilogue(k_epilogue e)
 {
-	const int64_t first = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) * N;
-	if (first >= e.c)
+	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
+	if (j >= e.c)
 		return;
+	constexpr int ROWS = FEWER<T, N>;
 	float scale[N], shift[N];
+	several<T, N> made[ROWS], addend[ROWS], mask[ROWS];
 #pragma unroll
 	for (int i = 0; i < N; i++) {
-		scale[i] = e.scale ? e.scale[first + i] : 1.0f;
-		shift[i] = e.shift ? e.shift[first + i] : 0.0f;
+		scale[i] = e.scale ? e.scale[j + i] : 1.0f;
+		shift[i] = e.shift ? e.shift[j + i] : 0.0f;
 	}
-	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < e.rows; r += (int64_t)gridDim.y * blockDim.y) {
-		float v[N], more[N], mask[N] = { 0 };
-		several<U, N> out;
-		load<T, N>(e.made, r, first, v);
+	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < e.rows; r += ROWS * step) {
+		load_rows(e.made, j, r, step, e.rows, made);
+		if (e.addend.p)
+			load_rows(e.addend, j, r, step, e.rows, addend);
 		if (e.mask.p)
-			load<T, N>(e.mask, r, first, mask);
+			load_rows(e.mask, j, r, step, e.rows, mask);
 #pragma unroll
-		for (int i = 0; i < N; i++)
-			v[i] = fmaf(v[i], scale[i], shift[i]);
-		if (e.addend.p) {
-			load<T, N>(e.addend, r, first, more);
+		for (int u = 0; u < ROWS; u++) {
+			if (r + u * step >= e.rows)
+				break;
+			float v[N];
 #pragma unroll
-			for (int i = 0; i < N; i++)
-				v[i] += more[i];
+			for (int i = 0; i < N; i++) {
+				v[i] = fmaf(made[u].at(i), scale[i], shift[i]);
+				if (e.addend.p)
+					v[i] += addend[u].at(i);
+				v[i] = bent(e, v[i], e.mask.p ? mask[u].at(i) : 0.0f);
+			}
+			store_row<U, N>(e.y, j, r + u * step, v);
 		}
-#pragma unroll
-		for (int i = 0; i < N; i++)
-			out.v[i] = from_float<U>(bent(e, v[i], mask[i]));
-		*reinterpret_cast<several<U, N> *>((U *)e.y.p + r * e.y.stride + first) = out;
 	}
-}
-
-static bool even(const k_rows &x, int n)
-{
-	return !x.p || ((uintptr_t)x.p % 16 == 0 && x.stride % n == 0);
 }
 
 template <typename T, typename U>
 static int launch(void *stream, const k_epilogue &e)
 {
-	constexpr int N = 16 / sizeof(T);
-	const bool wide = e.c % N == 0 && even(e.made, N) && even(e.addend, N) && even(e.mask, N) && even(e.y, N);
-	const int64_t across = wide ? e.c / N : e.c;
-	const dim3 block = channel_block(across), grid = rows_grid(e.rows, across, block);
-	if (wide)
-		LAUNCH((epilogue<T, U, N>), grid, block, 0, stream, e);
-	else
-		LAUNCH((epilogue<T, U, 1>), grid, block, 0, stream, e);
+	const bool wide = abreast(e.c, sizeof(T), { e.made, e.addend, e.mask }) && abreast(e.c, sizeof(U), { e.y });
+	const int64_t across = wide ? e.c / ABREAST : e.c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((epilogue<T, U, N>), rows_grid(e.rows, across, block), block, 0, stream, e));
 	return cudaGetLastError();
 }
 

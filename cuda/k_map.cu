@@ -59,29 +59,77 @@ __global__ void map2(int64_t n, const T *x, const T *y, T *z, F f)
 	}
 }
 
-/* Rows apart: a thread stays with its column. */
-template <typename T, typename F>
-__global__ void rows1(k_walk w, const T *x, T *y, F f)
+/* Rows apart: a thread stays with its columns. */
+template <typename T, int N, typename F>
+__global__ void rows1(k_walk w, k_rows x, k_rows y, F f)
 {
-	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, rows = w.n / w.c;
-	if (j < w.c)
-		for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += (int64_t)gridDim.y * blockDim.y)
-			y[r * w.y + j] = from_float<T>(f(as_float(x[r * w.x + j])));
+	const int64_t j = first_channel<N>(), rows = w.n / w.c, step = (int64_t)gridDim.y * blockDim.y;
+	several<T, N> got[AHEAD];
+	if (j >= w.c)
+		return;
+	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += AHEAD * step) {
+		load_rows(x, j, r, step, rows, got);
+#pragma unroll
+		for (int u = 0; u < AHEAD; u++) {
+			float v[N];
+			if (r + u * step >= rows)
+				break;
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				v[i] = f(got[u].at(i));
+			store_row<T, N>(y, j, r + u * step, v);
+		}
+	}
 }
 
-template <typename T, typename F>
-__global__ void rows2(k_walk w, const T *x, const T *y, T *z, F f)
+template <typename T, int N, typename F>
+__global__ void rows2(k_walk w, k_rows x, k_rows y, k_rows z, F f)
 {
-	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, rows = w.n / w.c;
-	if (j < w.c)
-		for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += (int64_t)gridDim.y * blockDim.y)
-			z[r * w.z + j] = from_float<T>(f(as_float(x[r * w.x + j]), as_float(y[r * w.y + j])));
+	constexpr int ROWS = FEWER<T, N>;
+	const int64_t j = first_channel<N>(), rows = w.n / w.c, step = (int64_t)gridDim.y * blockDim.y;
+	several<T, N> a[ROWS], b[ROWS];
+	if (j >= w.c)
+		return;
+	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += ROWS * step) {
+		load_rows(x, j, r, step, rows, a);
+		load_rows(y, j, r, step, rows, b);
+#pragma unroll
+		for (int u = 0; u < ROWS; u++) {
+			float v[N];
+			if (r + u * step >= rows)
+				break;
+#pragma unroll
+			for (int i = 0; i < N; i++)
+				v[i] = f(a[u].at(i), b[u].at(i));
+			store_row<T, N>(z, j, r + u * step, v);
+		}
+	}
 }
 
 /* Packs, then up to N - 1 single elements. */
 template <typename T> static int grid(int64_t n)
 {
 	return blocks_for(n / pack<T>::N + n % pack<T>::N, THREADS);
+}
+
+template <typename T, typename F>
+static void run_rows1(void *stream, const k_walk *w, const void *x, void *y, F f)
+{
+	const k_rows from = { (void *)x, w->x }, to = { y, w->y };
+	const bool wide = abreast(w->c, sizeof(T), { from, to });
+	const int64_t across = wide ? w->c / ABREAST : w->c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((rows1<T, N, F>), rows_grid(w->n / w->c, across, block), block, 0, stream, *w, from, to, f));
+}
+
+template <typename T, typename F>
+static void run_rows2(void *stream, const k_walk *w, const void *x, const void *y, void *z, F f)
+{
+	const k_rows a = { (void *)x, w->x }, b = { (void *)y, w->y }, to = { z, w->z };
+	const bool wide = abreast(w->c, sizeof(T), { a, b, to });
+	const int64_t across = wide ? w->c / ABREAST : w->c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((rows2<T, N, F>), rows_grid(w->n / w->c, across, block), block, 0, stream, *w, a, b, to, f));
 }
 
 template <typename F>
@@ -92,9 +140,7 @@ static int run1(void *stream, int type, const k_walk *w, const void *x, void *y,
 	if (w->c == 0) {
 		FLOAT_TYPES(type, T, LAUNCH((map1<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n, (const T *)x, (T *)y, f))
 	} else {
-		const dim3 block = channel_block(w->c);
-		FLOAT_TYPES(type, T, LAUNCH((rows1<T, F>), rows_grid(w->n / w->c, w->c, block), block, 0, stream, *w,
-		                            (const T *)x, (T *)y, f))
+		FLOAT_TYPES(type, T, run_rows1<T>(stream, w, x, y, f))
 	}
 	return cudaGetLastError();
 }
@@ -108,9 +154,7 @@ static int run2(void *stream, int type, const k_walk *w, const void *x, const vo
 		FLOAT_TYPES(type, T, LAUNCH((map2<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n, (const T *)x, (const T *)y,
 		                            (T *)z, f))
 	} else {
-		const dim3 block = channel_block(w->c);
-		FLOAT_TYPES(type, T, LAUNCH((rows2<T, F>), rows_grid(w->n / w->c, w->c, block), block, 0, stream, *w,
-		                            (const T *)x, (const T *)y, (T *)z, f))
+		FLOAT_TYPES(type, T, run_rows2<T>(stream, w, x, y, z, f))
 	}
 	return cudaGetLastError();
 }

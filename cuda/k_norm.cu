@@ -11,9 +11,8 @@
  * Workspace: four vectors of c floats, then three for each chunk. */
 #include "cuda/device.cuh"
 
-constexpr int BLOCKS = 2048;             /* about, of a first stage: some waves of a large GPU */
-constexpr int MAX_CHUNKS = 1024;
-constexpr int ROWS_A_THREAD = 4;         /* at least, in a chunk */
+constexpr int BLOCKS = 1024;             /* about, of a first stage */
+constexpr int MAX_CHUNKS = 512;
 
 struct chunking {
 	int64_t each, n;
@@ -21,11 +20,12 @@ struct chunking {
 
 static chunking chunks_of(int64_t rows, int64_t c)
 {
-	const dim3 b = channel_block(c);
-	int64_t most = BLOCKS / ((c + b.x - 1) / b.x), each;
+	const int64_t packs = c % ABREAST == 0 ? c / ABREAST : c;
+	const dim3 b = channel_block(packs);
+	int64_t most = BLOCKS / ((packs + b.x - 1) / b.x), each;
 	most = most < 1 ? 1 : most > MAX_CHUNKS ? MAX_CHUNKS : most;
 	each = (rows + most - 1) / most;
-	each = each < ROWS_A_THREAD * b.y ? ROWS_A_THREAD * b.y : (each + b.y - 1) / b.y * b.y;
+	each = each < AHEAD * b.y ? AHEAD * b.y : (each + b.y - 1) / b.y * b.y;
 	return { each, (rows + each - 1) / each };
 }
 
@@ -40,40 +40,71 @@ static __device__ int64_t rows_of(int64_t chunk, int64_t each, int64_t rows)
 	return left < each ? left : each;
 }
 
-static __device__ __forceinline__ int64_t channel()
+/* A block whose threads stand side by side along `across` channels, or packs of them. */
+static dim3 across_grid(int64_t across, dim3 block, int64_t rows = 1)
 {
-	return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	return dim3((unsigned)((across + block.x - 1) / block.x), (unsigned)rows);
+}
+
+/* Chunks are joined by few blocks, whose threads mostly go down the chunks. */
+static dim3 join_block()
+{
+	return dim3(4, THREADS / 4);
+}
+
+/* The mean of the first rows of a chunk, which all its threads read. */
+template <typename T, int N>
+static __device__ __forceinline__ void take_shift(const k_rows &x, int64_t j, int64_t first, int64_t end, float *shift)
+{
+	several<T, N> got[AHEAD];
+	const int n = end - first < AHEAD ? (int)(end - first) : AHEAD;
+	load_rows(x, j, first, 1, end, got);
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		float sum = got[0].at(i);
+#pragma unroll
+		for (int u = 1; u < AHEAD; u++)
+			if (u < n)
+				sum += got[u].at(i);
+		shift[i] = sum / (float)n;
+	}
 }
 
 /* part[chunk]: shift, sum (x - shift), sum (x - shift)^2, c each. */
-template <typename T>
-__global__ void statistics_chunks(int64_t rows, int64_t c, int64_t stride, int64_t each, const T *x, float *part)
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, 4) statistics_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 {
-	__shared__ float room[3][THREADS];
-	__shared__ float shifts[32];
-	const int64_t j = channel(), first = blockIdx.y * each, n = rows_of(blockIdx.y, each, rows);
-	const unsigned head = n < blockDim.y ? (unsigned)n : blockDim.y;
-	const bool mine = j < c && threadIdx.y < n;
-	float v = mine ? as_float(x[(first + threadIdx.y) * stride + j]) : 0.0f, s1 = 0, s2 = 0;
-	float shift = column_sum(v, room[0]) / head;
-	if (threadIdx.y == 0)
-		shifts[threadIdx.x] = shift;
-	__syncthreads();
-	shift = shifts[threadIdx.x];
-	if (mine)
-		for (int64_t r = threadIdx.y; r < n; r += blockDim.y) {
-			float d = as_float(x[(first + r) * stride + j]) - shift;
-			s1 += d;
-			s2 += d * d;
+	__shared__ float room[2 * N][THREADS];
+	const int64_t j = first_channel<N>(), first = blockIdx.y * each, end = first + rows_of(blockIdx.y, each, rows);
+	float shift[N], s[2 * N] = { 0 };
+	several<T, N> got[AHEAD];
+	if (j < c) {
+		take_shift<T, N>(x, j, first, end, shift);
+		for (int64_t r = first + threadIdx.y; r < end; r += AHEAD * blockDim.y) {
+			load_rows(x, j, r, blockDim.y, end, got);
+#pragma unroll
+			for (int u = 0; u < AHEAD; u++) {
+				if (r + u * (int64_t)blockDim.y >= end)
+					break;
+#pragma unroll
+				for (int i = 0; i < N; i++) {
+					const float d = got[u].at(i) - shift[i];
+					s[i] += d;
+					s[N + i] += d * d;
+				}
+			}
 		}
-	s1 = column_sum(s1, room[1]);
-	s2 = column_sum(s2, room[2]);
+	}
+	column_sums(s, room);
 	if (threadIdx.y || j >= c)
 		return;
 	float *p = part + (int64_t)blockIdx.y * 3 * c + j;
-	p[0] = shift;
-	p[c] = s1;
-	p[2 * c] = s2;
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		p[i] = shift[i];
+		p[c + i] = s[i];
+		p[2 * c + i] = s[N + i];
+	}
 }
 
 struct statistics_out {
@@ -110,36 +141,38 @@ static __device__ double magnify(double count)
 __global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o, const float *share,
                                 double *message)
 {
-	__shared__ double room[2][THREADS];
+	__shared__ double room[2][1][THREADS];
 	__shared__ double means[32];
-	const int64_t j = channel();
-	double sum = 0, m2 = 0;
-	for (int64_t i = threadIdx.y; i < k.n && j < c; i += blockDim.y) {
+	const int64_t j = first_channel<1>();
+	double sum[1] = { 0 }, m2[1] = { 0 };
+#pragma unroll 4
+	for (int64_t i = threadIdx.y; i < (j < c ? k.n : 0); i += blockDim.y) {
 		const float *p = part + i * 3 * c + j;
-		sum += (double)rows_of(i, k.each, rows) * p[0] + p[c];
+		sum[0] += (double)rows_of(i, k.each, rows) * p[0] + p[c];
 	}
-	sum = column_sum(sum, room[0]);
+	column_sums(sum, room[0]);
 	if (threadIdx.y == 0)
-		means[threadIdx.x] = sum / (double)rows;
+		means[threadIdx.x] = sum[0] / (double)rows;
 	__syncthreads();
 	const double mean = means[threadIdx.x];
-	for (int64_t i = threadIdx.y; i < k.n && j < c; i += blockDim.y) {
+#pragma unroll 4
+	for (int64_t i = threadIdx.y; i < (j < c ? k.n : 0); i += blockDim.y) {
 		const float *p = part + i * 3 * c + j;
 		const double n = (double)rows_of(i, k.each, rows), s1 = p[c], d = p[0] + s1 / n - mean;
-		m2 += p[2 * c] - s1 * s1 / n + n * d * d;
+		m2[0] += p[2 * c] - s1 * s1 / n + n * d * d;
 	}
-	m2 = column_sum(m2, room[1]);
+	column_sums(m2, room[1]);
 	if (threadIdx.y || j >= c)
 		return;
 	if (!message) {
-		tell(o, j, mean, m2, (double)rows, 1);
+		tell(o, j, mean, m2[0], (double)rows, 1);
 		return;
 	}
 	const double weight = *share != 0 ? 1.0 : NOTHING, n = weight * (double)rows;
 	if (j == 0)
 		message[0] = n;
 	message[1 + j] = n * mean;
-	message[1 + c + j] = weight * m2 + n * mean * mean;
+	message[1 + c + j] = weight * m2[0] + n * mean * mean;
 }
 
 static __device__ double unbiased(double n)
@@ -149,7 +182,7 @@ static __device__ double unbiased(double n)
 
 __global__ void statistics_of_all(int64_t rows, int64_t c, const double *message, statistics_out o)
 {
-	const int64_t j = channel();
+	const int64_t j = first_channel<1>();
 	if (j >= c)
 		return;
 	const double up = magnify(message[0]), n = message[0] * up, mean = message[1 + j] / message[0];
@@ -159,7 +192,7 @@ __global__ void statistics_of_all(int64_t rows, int64_t c, const double *message
 /* scale = gamma * rstd of given rstd, as statistics_join makes it. */
 __global__ void given_deviation(int64_t c, const float *rstd, const float *gamma, float *scale)
 {
-	const int64_t j = channel();
+	const int64_t j = first_channel<1>();
 	if (j < c)
 		scale[j] = gamma[j] * rstd[j];
 }
@@ -167,7 +200,7 @@ __global__ void given_deviation(int64_t c, const float *rstd, const float *gamma
 /* rstd and scale = gamma * rstd of given variances. */
 __global__ void given_variance(int64_t c, const float *variance, double eps, const float *gamma, float *rstd, float *scale)
 {
-	const int64_t j = channel();
+	const int64_t j = first_channel<1>();
 	if (j >= c)
 		return;
 	const double r = 1 / sqrt((double)variance[j] + eps);
@@ -180,30 +213,56 @@ static __device__ __forceinline__ float below(float z, float slope)
 	return slope != 0 ? slope * z : 0.0f;    /* a true 0, whatever z is */
 }
 
-template <typename T>
-__global__ void norm_map(k_norm n, const float *mean, const float *scale)
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, 4) norm_map(k_norm n, const float *mean, const float *scale)
 {
-	const int64_t j = channel();
+	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= n.c)
 		return;
-	const T *x = (const T *)n.x.p, *residual = (const T *)n.residual.p;
-	T *y = (T *)n.y.p;
-	const float m = mean[j], a = scale[j], b = n.beta[j];
-	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < n.rows; r += (int64_t)gridDim.y * blockDim.y) {
-		float z = (as_float(x[r * n.x.stride + j]) - m) * a + b;
-		if (residual)
-			z += as_float(residual[r * n.residual.stride + j]);
-		if (n.act && z < 0)
-			z = below(z, n.slope);
-		y[r * n.y.stride + j] = from_float<T>(z);
+	constexpr int ROWS = FEWER<T, N>;
+	float m[N], a[N], b[N];
+	several<T, N> x[ROWS], residual[ROWS];
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		m[i] = mean[j + i];
+		a[i] = scale[j + i];
+		b[i] = n.beta[j + i];
 	}
+	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < n.rows; r += ROWS * step) {
+		load_rows(n.x, j, r, step, n.rows, x);
+		if (n.residual.p)
+			load_rows(n.residual, j, r, step, n.rows, residual);
+#pragma unroll
+		for (int u = 0; u < ROWS; u++) {
+			if (r + u * step >= n.rows)
+				break;
+			float z[N];
+#pragma unroll
+			for (int i = 0; i < N; i++) {
+				z[i] = (x[u].at(i) - m[i]) * a[i] + b[i];
+				if (n.residual.p)
+					z[i] += residual[u].at(i);
+				if (n.act && z[i] < 0)
+					z[i] = below(z[i], n.slope);
+			}
+			store_row<T, N>(n.y, j, r + u * step, z);
+		}
+	}
+}
+
+template <typename T> static int map_as(cudaStream_t stream, const k_norm *n, const float *mean, const float *scale)
+{
+	const bool wide = abreast(n->c, sizeof(T), { n->x, n->residual, n->y });
+	const int64_t across = wide ? n->c / ABREAST : n->c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((norm_map<T, N>), rows_grid(n->rows, across, block), block, 0, stream, *n, mean, scale));
+	return cudaGetLastError();
 }
 
 static int map(cudaStream_t stream, const k_norm *n, const float *mean, const float *scale)
 {
-	const dim3 block = channel_block(n->c);
-	FLOAT_TYPES(n->type, T, LAUNCH(norm_map<T>, rows_grid(n->rows, n->c, block), block, 0, stream, *n, mean, scale))
-	return cudaGetLastError();
+	FLOAT_TYPES(n->type, T, return map_as<T>(stream, n, mean, scale))
+	return cudaErrorInvalidValue;
 }
 
 static statistics_out out_of(const k_norm *n, void *ws)
@@ -212,16 +271,22 @@ static statistics_out out_of(const k_norm *n, void *ws)
 	return { n->gamma, n->mean, n->rstd, n->variance, vector, vector + n->c, n->eps };
 }
 
+template <typename T> static void sum_chunks(cudaStream_t stream, const k_norm *n, const chunking &k, float *part)
+{
+	const bool wide = abreast(n->c, sizeof(T), { n->x });
+	const int64_t across = wide ? n->c / ABREAST : n->c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((statistics_chunks<T, N>), across_grid(across, block, k.n), block, 0, stream, n->rows, n->c, n->x,
+	                            k.each, part));
+}
+
 static int statistics(cudaStream_t stream, const k_norm *n, const float *share, double *message, void *ws)
 {
-	const dim3 block = channel_block(n->c);
 	const chunking k = chunks_of(n->rows, n->c);
-	const unsigned across = (unsigned)((n->c + block.x - 1) / block.x);
 	float *part = (float *)ws + 4 * n->c;
-	FLOAT_TYPES(n->type, T, LAUNCH(statistics_chunks<T>, dim3(across, (unsigned)k.n), block, 0, stream, n->rows, n->c,
-	                               n->x.stride, k.each, (const T *)n->x.p, part))
-	LAUNCH(statistics_join, dim3(across), block, 0, stream, n->rows, n->c, k, (const float *)part, out_of(n, ws), share,
-	       message);
+	FLOAT_TYPES(n->type, T, sum_chunks<T>(stream, n, k, part))
+	LAUNCH(statistics_join, across_grid(n->c, join_block()), join_block(), 0, stream, n->rows, n->c, k, (const float *)part,
+	       out_of(n, ws), share, message);
 	return cudaGetLastError();
 }
 
@@ -287,41 +352,81 @@ int k_norm_inference(void *stream_, const struct k_norm *n, void *ws)
 
 /* --- gradients --- */
 
-/* The gradient of z at one element: dy [+ second], times f'(z). d = x - mean. */
-template <typename T>
-static __device__ __forceinline__ float masked(const k_norm_grad &g, int64_t r, int64_t j, float d, float a, float b)
+/* What is read of a channel. */
+struct channel {
+	float m, a, b;
+};
+
+static __device__ __forceinline__ channel channel_of(const k_norm_grad &g, int64_t j)
 {
-	float e = as_float(((const T *)g.dy.p)[r * g.dy.stride + j]);
-	if (g.second.p)
-		e += as_float(((const T *)g.second.p)[r * g.second.stride + j]);
-	if (g.mask == K_NORM_ALL)
-		return e;
-	const float z = g.mask == K_NORM_FROM_X ? d * a + b : as_float(((const T *)g.y.p)[r * g.y.stride + j]);
-	return z > 0 ? e : below(e, g.slope);
+	return { g.mean[j], g.gamma[j] * g.rstd[j], g.mask == K_NORM_FROM_X ? g.beta[j] : 0.0f };
 }
 
+/* Rows of the tensors that the gradient of z is made of. */
+template <typename T, int N, int ROWS> struct gradient_rows {
+	several<T, N> x[ROWS], dy[ROWS], second[ROWS], y[ROWS];
+
+	__device__ __forceinline__ void load(const k_norm_grad &g, int64_t j, int64_t r, int64_t step, int64_t end)
+	{
+		load_rows(g.x, j, r, step, end, x);
+		load_rows(g.dy, j, r, step, end, dy);
+		if (g.second.p)
+			load_rows(g.second, j, r, step, end, second);
+		if (g.mask == K_NORM_FROM_Y)
+			load_rows(g.y, j, r, step, end, y);
+	}
+
+	/* The gradient of z at one element: dy [+ second], times f'(z). d = x - mean. */
+	__device__ __forceinline__ float masked(const k_norm_grad &g, int u, int i, float d, const channel &c) const
+	{
+		float e = dy[u].at(i);
+		if (g.second.p)
+			e += second[u].at(i);
+		if (g.mask == K_NORM_ALL)
+			return e;
+		const float z = g.mask == K_NORM_FROM_X ? d * c.a + c.b : y[u].at(i);
+		return z > 0 ? e : below(e, g.slope);
+	}
+};
+
 /* part[chunk]: sum dz, sum dz (x - mean), c each. */
-template <typename T>
-__global__ void gradient_chunks(k_norm_grad g, int64_t each, float *part)
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, 3) gradient_chunks(k_norm_grad g, int64_t each, float *part)
 {
-	__shared__ float room[2][THREADS];
-	const int64_t j = channel(), first = blockIdx.y * each, end = first + rows_of(blockIdx.y, each, g.rows);
-	float s1 = 0, s2 = 0;
+	__shared__ float room[2 * N][THREADS];
+	const int64_t j = first_channel<N>(), first = blockIdx.y * each, end = first + rows_of(blockIdx.y, each, g.rows);
+	constexpr int ROWS = FEWER<T, N>;
+	float s[2 * N] = { 0 };
+	gradient_rows<T, N, ROWS> at;
 	if (j < g.c) {
-		const float m = g.mean[j], a = g.gamma[j] * g.rstd[j], b = g.mask == K_NORM_FROM_X ? g.beta[j] : 0.0f;
-		for (int64_t r = first + threadIdx.y; r < end; r += blockDim.y) {
-			const float d = as_float(((const T *)g.x.p)[r * g.x.stride + j]) - m;
-			const float e = masked<T>(g, r, j, d, a, b);
-			s1 += e;
-			s2 += e * d;
+		channel c[N];
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			c[i] = channel_of(g, j + i);
+		for (int64_t r = first + threadIdx.y; r < end; r += ROWS * blockDim.y) {
+			at.load(g, j, r, blockDim.y, end);
+#pragma unroll
+			for (int u = 0; u < ROWS; u++) {
+				if (r + u * (int64_t)blockDim.y >= end)
+					break;
+#pragma unroll
+				for (int i = 0; i < N; i++) {
+					const float d = at.x[u].at(i) - c[i].m, e = at.masked(g, u, i, d, c[i]);
+					s[i] += e;
+					s[N + i] += e * d;
+				}
+			}
 		}
 	}
-	s1 = column_sum(s1, room[0]);
-	s2 = column_sum(s2, room[1]);
+	column_sums(s, room);
 	if (threadIdx.y || j >= g.c)
 		return;
-	part[(int64_t)blockIdx.y * 2 * g.c + j] = s1;
-	part[((int64_t)blockIdx.y * 2 + 1) * g.c + j] = s2;
+	float *p = part + (int64_t)blockIdx.y * 2 * g.c + j;
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		p[i] = s[i];
+		p[g.c + i] = s[N + i];
+	}
 }
 
 /* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1,
@@ -338,16 +443,17 @@ __global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, 
                               double *message)
 {
 	__shared__ double room[2][THREADS];
-	const int64_t j = channel();
-	double s1 = 0, s2 = 0;
-	for (int64_t i = threadIdx.y; i < chunks && j < g.c; i += blockDim.y) {
-		s1 += part[i * 2 * g.c + j];
-		s2 += part[(i * 2 + 1) * g.c + j];
+	const int64_t j = first_channel<1>();
+	double s[2] = { 0 };
+#pragma unroll 4
+	for (int64_t i = threadIdx.y; i < (j < g.c ? chunks : 0); i += blockDim.y) {
+		s[0] += part[i * 2 * g.c + j];
+		s[1] += part[(i * 2 + 1) * g.c + j];
 	}
-	s1 = column_sum(s1, room[0]);
-	s2 = column_sum(s2, room[1]);
+	column_sums(s, room);
 	if (threadIdx.y || j >= g.c)
 		return;
+	const double s1 = s[0], s2 = s[1];
 	if (g.dbeta)
 		g.dbeta[j] = (float)s1;
 	if (g.dgamma)
@@ -365,50 +471,91 @@ __global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, 
 
 __global__ void corrections_of_all(k_norm_grad g, const float *share, const double *message, float *k1, float *k2)
 {
-	const int64_t j = channel();
+	const int64_t j = first_channel<1>();
 	if (j >= g.c)
 		return;
 	const bool counts = *share != 0;
 	corrections(g, j, counts ? message[1 + j] : 0.0, counts ? message[1 + g.c + j] : 0.0, message[0] * magnify(message[0]), k1, k2);
 }
 
-template <typename T>
-__global__ void gradient_map(k_norm_grad g, const float *k1, const float *k2)
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3) gradient_map(k_norm_grad g, const float *k1, const float *k2)
 {
-	const int64_t j = channel();
+	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= g.c)
 		return;
-	const float m = g.mean[j], a = g.gamma[j] * g.rstd[j], b = g.mask == K_NORM_FROM_X ? g.beta[j] : 0.0f;
-	const float p1 = k1[j], p2 = k2[j];
-	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < g.rows; r += (int64_t)gridDim.y * blockDim.y) {
-		const float d = as_float(((const T *)g.x.p)[r * g.x.stride + j]) - m;
-		const float e = masked<T>(g, r, j, d, a, b);
-		float v = e * a - (d * p2 + p1);
-		if (g.addend.p)
-			v += as_float(((const T *)g.addend.p)[r * g.addend.stride + j]);
-		if (g.masked.p)
-			((T *)g.masked.p)[r * g.masked.stride + j] = from_float<T>(e);
-		((T *)g.dx.p)[r * g.dx.stride + j] = from_float<T>(v);
+	constexpr int ROWS = 2;          /* of up to five tensors */
+	gradient_rows<T, N, ROWS> at;
+	several<T, N> addend[ROWS];
+	channel c[N];
+	float p1[N], p2[N];
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		c[i] = channel_of(g, j + i);
+		p1[i] = k1[j + i];
+		p2[i] = k2[j + i];
 	}
+	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < g.rows; r += ROWS * step) {
+		at.load(g, j, r, step, g.rows);
+		if (g.addend.p)
+			load_rows(g.addend, j, r, step, g.rows, addend);
+#pragma unroll
+		for (int u = 0; u < ROWS; u++) {
+			if (r + u * step >= g.rows)
+				break;
+			float e[N], v[N];
+#pragma unroll
+			for (int i = 0; i < N; i++) {
+				const float d = at.x[u].at(i) - c[i].m;
+				e[i] = at.masked(g, u, i, d, c[i]);
+				v[i] = e[i] * c[i].a - (d * p2[i] + p1[i]);
+				if (g.addend.p)
+					v[i] += addend[u].at(i);
+			}
+			if (g.masked.p)
+				store_row<T, N>(g.masked, j, r + u * step, e);
+			store_row<T, N>(g.dx, j, r + u * step, v);
+		}
+	}
+}
+
+static k_rows mask_of(const k_norm_grad &g)
+{
+	return g.mask == K_NORM_FROM_Y ? g.y : k_rows{};
+}
+
+template <typename T> static void sum_gradient_chunks(cudaStream_t stream, const k_norm_grad &g, const chunking &k, float *part)
+{
+	const bool wide = abreast(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g) });
+	const int64_t across = wide ? g.c / ABREAST : g.c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((gradient_chunks<T, N>), across_grid(across, block, k.n), block, 0, stream, g, k.each, part));
 }
 
 static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float *share, double *message, void *ws)
 {
-	const dim3 block = channel_block(g.c);
 	const chunking k = chunks_of(g.rows, g.c);
-	const unsigned across = (unsigned)((g.c + block.x - 1) / block.x);
 	float *k1 = (float *)ws, *k2 = k1 + g.c, *part = k1 + 4 * g.c;
-	FLOAT_TYPES(g.type, T, LAUNCH(gradient_chunks<T>, dim3(across, (unsigned)k.n), block, 0, stream, g, k.each, part))
-	LAUNCH(gradient_join, dim3(across), block, 0, stream, g, k.n, (const float *)part, k1, k2, share, message);
+	FLOAT_TYPES(g.type, T, sum_gradient_chunks<T>(stream, g, k, part))
+	LAUNCH(gradient_join, across_grid(g.c, join_block()), join_block(), 0, stream, g, k.n, (const float *)part, k1, k2, share,
+	       message);
+	return cudaGetLastError();
+}
+
+template <typename T> static int map_gradient_as(cudaStream_t stream, const k_norm_grad &g, const float *k1, const float *k2)
+{
+	const bool wide = abreast(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g), g.addend, g.dx, g.masked });
+	const int64_t across = wide ? g.c / ABREAST : g.c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((gradient_map<T, N>), rows_grid(g.rows, across, block), block, 0, stream, g, k1, k2));
 	return cudaGetLastError();
 }
 
 static int map_gradient(cudaStream_t stream, const k_norm_grad &g, void *ws)
 {
-	const dim3 block = channel_block(g.c);
-	const float *k1 = (const float *)ws, *k2 = k1 + g.c;
-	FLOAT_TYPES(g.type, T, LAUNCH(gradient_map<T>, rows_grid(g.rows, g.c, block), block, 0, stream, g, k1, k2))
-	return cudaGetLastError();
+	const float *k1 = (const float *)ws;
+	FLOAT_TYPES(g.type, T, return map_gradient_as<T>(stream, g, k1, k1 + g.c))
+	return cudaErrorInvalidValue;
 }
 
 int k_norm_backward(void *stream_, const struct k_norm_grad *given, void *ws)
