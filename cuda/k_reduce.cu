@@ -34,15 +34,19 @@ int64_t k_reduce_workspace(const struct k_reduce *r)
 	return s.parts > 1 ? s.parts * r->kept.count * r->columns * (int64_t)sizeof(double) : 0;
 }
 
-/* Offsets of element i of the nest. */
-static __device__ void nest_at(const k_nest &n, int64_t i, int64_t *x, int64_t *y)
+/* Offsets of element i of the nest. The outermost level needs no division, which is dear: mostly it is the only one. */
+static __device__ __forceinline__ void nest_at(const k_nest &n, int64_t i, int64_t *x, int64_t *y)
 {
 	*x = *y = 0;
-	for (int a = n.n - 1; a >= 0; a--) {
+	for (int a = n.n - 1; a > 0; a--) {
 		const int64_t d = i % n.size[a];
 		i /= n.size[a];
 		*x += d * n.x[a];
 		*y += d * n.y[a];
+	}
+	if (n.n) {
+		*x += i * n.x[0];
+		*y += i * n.y[0];
 	}
 }
 
