@@ -222,7 +222,7 @@ template <typename T>
 __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x, const int32_t *y, count_t *counts)
 {
 	__shared__ unsigned here[NARROW * NARROW];
-	const int n = (int)(l.classes * l.classes);
+	const int64_t n = (int64_t)l.classes * l.classes;
 	const bool narrow = l.classes <= NARROW;
 	for (int i = threadIdx.x; narrow && i < n; i += THREADS)
 		here[i] = 0;
@@ -240,7 +240,7 @@ __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x, c
 		if (is_class(l, label) && narrow) {
 			atomicAdd(&here[label * l.classes + guess], 1u);
 		} else if (is_class(l, label)) {
-			atomicAdd(&counts[label * l.classes + guess], (count_t)1);
+			atomicAdd(&counts[(int64_t)label * l.classes + guess], (count_t)1);
 		} else if (label != l.ignore) {
 			atomicAdd(&counts[n], (count_t)1);
 			atomicMax(&counts[n + 1], ~(count_t)p);          /* of zeroed memory: the complement of the first */
@@ -295,12 +295,12 @@ __global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int fi
 {
 	__shared__ double room[THREADS];
 	__shared__ int some[THREADS];
-	const int c = l.classes, n = c * c;
+	const int64_t c = l.classes, n = c * c;
 	double sum = 0;
 	int counted = 0;
-	for (int k = threadIdx.x; k < c; k += THREADS) {
+	for (int64_t k = threadIdx.x; k < c; k += THREADS) {
 		double either = -(double)counts[k * c + k];
-		for (int j = 0; j < c; j++)
+		for (int64_t j = 0; j < c; j++)
 			either += (double)counts[k * c + j] + (double)counts[j * c + k];
 		counted |= either > 0;
 		sum += either > 0 ? (double)counts[k * c + k] / either : 1;
@@ -308,7 +308,7 @@ __global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int fi
 	room[threadIdx.x] = sum;
 	some[threadIdx.x] = counted;
 	__syncthreads();
-	for (int i = threadIdx.x; i < n; i += THREADS)
+	for (int64_t i = threadIdx.x; i < n; i += THREADS)
 		counts[i] = 0;
 	if (threadIdx.x)
 		return;
@@ -316,7 +316,7 @@ __global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int fi
 		sum += room[i];
 		counted |= some[i];
 	}
-	out[0] = (first ? 0 : out[0]) + (counted ? sum / c : 0);
+	out[0] = (first ? 0 : out[0]) + (counted ? sum / (double)c : 0);
 	out[1] = (first ? 0 : out[1]) + counted;
 	report(l, y, (int64_t)counts[n], (int64_t)~counts[n + 1], bad);
 }

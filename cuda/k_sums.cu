@@ -63,7 +63,9 @@ __global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const floa
 
 int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts, float *sum)
 {
-	const int64_t blocks = (count + THREADS - 1) / THREADS;
-	LAUNCH(sum_ranks, (unsigned)(blocks < 4096 ? blocks : 4096), THREADS, 0, stream, n, me, count, each, parts, sum);
+	const int blocks = blocks_for(count, THREADS);
+	if (count == 0)
+		return 0;
+	LAUNCH(sum_ranks, blocks < 4096 ? blocks : 4096, THREADS, 0, stream, n, me, count, each, parts, sum);
 	return cudaGetLastError();
 }
