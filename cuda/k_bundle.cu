@@ -35,7 +35,9 @@ static_assert(sizeof(rows<MANY>) + 256 < 32764 && sizeof(rows<FEW>) + 256 < 4096
 
 int k_tensors(void)
 {
-	return MANY;
+	int driver = 0;
+	cudaDriverGetVersion(&driver);
+	return driver >= 12010 ? MANY : FEW;
 }
 
 template <int N> static rows<N> rows_of(const k_table &a)

@@ -197,7 +197,7 @@ struct k_table {
 	void *p[6][K_TENSORS];
 	float decay[K_TENSORS], factor[K_TENSORS];
 };
-/* How many tensors a launch can really take. */
+/* How many tensors a launch can really take; the driver must know long tables, too, which that of CUDA 12.0 does not. */
 int k_tensors(void);
 
 /* p: the new weights, weights, gradients, one state, another, a copy of the new weights in copy_type, or NULL. */

@@ -44,10 +44,11 @@ int64_t bundle_cuda_blocks(const struct kplan *k)
 int bundle_cuda_run(const struct kplan *k, const struct kargs *a, const struct bundle_launch *how)
 {
 	const struct bundle_cuda *b = k->state;
+	const int most = k_tensors();
 	int64_t block = 0;
 	for (int group = 0; group < b->n;) {
 		struct k_table table = { 0 };
-		for (; table.n < k_tensors() && group + table.n < b->n; table.n++) {
+		for (; table.n < most && group + table.n < b->n; table.n++) {
 			const int64_t count = b->count[group + table.n];
 			table.count[table.n] = count;
 			table.first[table.n + 1] = table.first[table.n] + (int)blocks_of(count);

@@ -111,7 +111,9 @@ void check_launches()
 	setenv("DLX_EMULATE_DRIVER", "12000", 1);
 	LAUNCH(takes_lengthy, 1, 1, 0, stream, lengthy{});
 	check(cudaGetLastError() == cudaErrorInvalidValue, "parameters of 5000 bytes are taken by CUDA 12.0");
+	check(k_tensors() * 72 < 4096, "tables of tensors are as long as CUDA 12.0 does not take them");
 	unsetenv("DLX_EMULATE_DRIVER");
+	check(k_tensors() == K_TENSORS, "tables of tensors are short for a driver that takes long ones");
 }
 
 /* Ends the process that does it. */
