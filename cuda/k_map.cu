@@ -254,6 +254,10 @@ int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y)
 {
 	if (n == 0)
 		return 0;
+	if (from == K_TYPE_I16)
+		return cast_from<int16_t>((cudaStream_t)stream, to, n, (const int16_t *)x, y);
+	if (from == K_TYPE_U16)
+		return cast_from<uint16_t>((cudaStream_t)stream, to, n, (const uint16_t *)x, y);
 	ALL_TYPES(from, S, return cast_from<S>((cudaStream_t)stream, to, n, (const S *)x, y))
 	return cudaErrorInvalidValue;
 }

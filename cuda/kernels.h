@@ -38,7 +38,7 @@ int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, co
 int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor, void *y);
 /* In rows: of y, w->x apart. */
 int k_fill(void *stream, int type, const struct k_walk *w, double value, void *y);
-/* Any two of f32, f16, bf16, i32, i64, u8, f64. */
+/* Any two of f32, f16, bf16, i32, i64, u8, i8, f64; from i16 and u16 too. */
 int k_cast(void *stream, int from, int to, int64_t n, const void *x, void *y);
 
 /* --- strided copies (k_copy.cu) --- */
@@ -50,6 +50,16 @@ struct k_copy {
 };
 /* unit: bytes that move as one: 1, 2, 4, 8 or 16; x and y are aligned to it. */
 int k_copy(void *stream, int unit, const struct k_copy *c, const void *x, void *y);
+
+/* --- samples as they are stored (k_input.cu), as op/normalize_input.c has it --- */
+
+/* x: (n, c, points) of type `from`; y: (n, points, c) of type `to`, a float. table: (steps, 3, c). */
+struct k_samples {
+	int from, to, steps;
+	int64_t n, c, points, mask;
+	const float *table;
+};
+int k_normalize_input(void *stream, const struct k_samples *s, const void *x, void *y);
 
 /* --- channels of channels-last tensors (k_channels.cu) --- */
 

@@ -53,7 +53,8 @@ enum kernel_layout {
 enum kernel_bf16 {
 	KB_EACH,     /* each of the tensors that may be bf16 is, or is f32 */
 	KB_ALIKE,    /* all of them are, or none: bytes are copied */
-	KB_FASTER    /* asks for it: all such inputs are bf16, each such output is or is f32; or all f32 */
+	KB_FASTER,   /* asks for it: all such inputs are bf16, each such output is or is f32; or all f32 */
+	KB_SOURCE    /* its inputs are what they are, each such output is bf16 where that is asked for */
 };
 
 struct kernel {
@@ -157,6 +158,7 @@ struct op {
 	 *         | distinct (all values differ by 0.05 at least)
 	 *         | indexK (i32 in 0..K-1) | labelsK (i32 in 0..K-1, some 255)
 	 *         | key (random_key) | one (1.0) | zero
+	 *         | f32, f16, bf16, i8, u8, i16, u16, i32: of that type
 	 * A trailing '!' makes the input a param (weights), '@' a state (updated in place). */
 	const char *const *samples;
 };

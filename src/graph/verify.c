@@ -339,7 +339,7 @@ static int check_types(const struct graph *g, const struct node *n)
 		half += is;
 		full += t != NONE && takes && !is && !(output && k->bf16 == KB_FASTER);
 	}
-	if (k->bf16 != KB_EACH && half && full)
+	if (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE && half && full)
 		BAD_NODE(n, "16 bits and f32 side by side");
 	return 0;
 }

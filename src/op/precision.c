@@ -86,7 +86,7 @@ static bool joins(const struct half *h, const struct node *n)
 
 	if (n->phase == PHASE_UPDATE || (k->bf16 == KB_ALIKE && !h->leads[n->out[0]]))
 		return false;
-	if (k->bf16 == KB_FASTER)
+	if (k->bf16 == KB_FASTER || k->bf16 == KB_SOURCE)
 		return true;
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE && h->g->tensor[n->in[i]]->dtype == h->type && kernel_takes_bf16(k, false, i))
@@ -125,7 +125,7 @@ static int settle_inputs(struct half *h, struct node *n, bool half)
 			continue;
 		if (!takes)
 			TRY(want(h, n, i, DTYPE_F32));
-		else if (k->bf16 != KB_EACH)
+		else if (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE)
 			TRY(want(h, n, i, h->type));
 	}
 	return 0;

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 
-enum value_kind { V_NORMAL, V_POSITIVE, V_AWAY, V_DISTINCT, V_INDEX, V_LABELS, V_KEY, V_ONE, V_ZERO };
+enum value_kind { V_NORMAL, V_POSITIVE, V_AWAY, V_DISTINCT, V_INDEX, V_LABELS, V_KEY, V_ONE, V_ZERO, V_STORED };
 
 #define MAX_VALUES ((int64_t)1 << 28)
 
@@ -19,6 +19,7 @@ struct spec {
 	struct shape shape;
 	enum value_kind kind;
 	int64_t k;               /* classes of index and labels */
+	enum dtype type;         /* of what is stored */
 	enum role role;
 };
 
@@ -33,6 +34,12 @@ static const struct {
 static int parse_kind(const char *p, struct spec *out)
 {
 	size_t n = strcspn(p, "0123456789");
+	int type = dtype_find(p);
+	if (type >= 0) {
+		out->kind = V_STORED;
+		out->type = (enum dtype)type;
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		if (strlen(kinds[i].name) != n || strncmp(p, kinds[i].name, n) != 0)
 			continue;
@@ -79,6 +86,18 @@ static int parse_input(char *word, struct spec *out)
 	return parse_shape(word, &out->shape);
 }
 
+/* Whole numbers, some of them zero; floats that the type holds. */
+static double draw_stored(enum dtype type, uint64_t seed, uint64_t stream, int64_t i)
+{
+	bool is_signed = type != DTYPE_U8 && type != DTYPE_U16;
+	double most = dtype_size(type) == 1 ? 127 : 2000, v = floor((rng_uniform(seed, stream, 0, (uint64_t)i) - is_signed * 0.5) * 2 * most);
+	uint64_t room;
+	if (dtype_is_float(type))
+		v = rng_normal(seed, stream, 0, (uint64_t)i);
+	dtype_set(type, &room, 0, i % 5 == 2 ? 0 : v);
+	return dtype_get(type, &room, 0);
+}
+
 static double draw(const struct spec *s, uint64_t seed, uint64_t stream, int64_t i, const int64_t *order)
 {
 	double u = rng_uniform(seed, stream, 0, (uint64_t)i);
@@ -92,6 +111,7 @@ static double draw(const struct spec *s, uint64_t seed, uint64_t stream, int64_t
 	case V_KEY:      return i == 0 ? 12345 : i == 1 ? 7 : 5;
 	case V_ONE:      return 1;
 	case V_ZERO:     return 0;
+	case V_STORED:   return draw_stored(s->type, seed, stream, i);
 	}
 	return 0;
 }
@@ -111,7 +131,7 @@ static int make_input(struct sample *out, const struct op *op, int i, const stru
 {
 	char name[16];
 	struct init zero = { INIT_CONSTANT, 0 };
-	enum dtype dtype = s->kind == V_KEY ? DTYPE_I64
+	enum dtype dtype = s->kind == V_STORED ? s->type : s->kind == V_KEY ? DTYPE_I64
 	                 : s->kind == V_INDEX || s->kind == V_LABELS ? DTYPE_I32 : DTYPE_F32;
 	out->in[i] = NONE;
 	out->value[i] = NULL;

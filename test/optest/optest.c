@@ -142,7 +142,7 @@ static bool is_half(const struct graph *g, tid t)
 static bool settle_half(struct graph *g, const struct node *n, enum backend backend)
 {
 	const struct kernel *k = &n->op->kernel[backend];
-	bool view = n->op->flags & OP_VIEW, alike = view || k->bf16 != KB_EACH, all = true, settled = true;
+	bool view = n->op->flags & OP_VIEW, alike = view || (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE), all = true, settled = true;
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		bool out = i >= n->nin, takes = view || kernel_takes_bf16(k, out, out ? i - n->nin : i);
 		tid t = out ? n->out[i - n->nin] : n->in[i];

@@ -14,6 +14,7 @@
 #include "graph/autodiff.h"
 #include "op/conv.h"
 #include "op/emit.h"
+#include "op/normalize_input.h"
 #include "op/precision.h"
 
 static struct device half = { .backend = BACKEND_CPU, .compute = DTYPE_BF16 };
@@ -145,6 +146,31 @@ static void copies_are_alike(void **state)
 	graph_free(g);
 }
 
+/* What is stored becomes what the first convolution reads, without a cast; x itself stays as it is. */
+static void made_as_wanted(void **state)
+{
+	static const enum dtype stored[] = { DTYPE_F32, DTYPE_U8, DTYPE_BF16, DTYPE_F16 };
+	const int64_t d[] = { 2, 3, 4, 4 };
+	const struct shape s = shape_of(4, d);
+	const float table[9] = { 1, 2, 3, 1, 1, 1 };
+	for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
+		tid y, unread;
+		g = graph_new();
+		g->cur_name = "test";
+		ok(graph_input(g, "x", stored[i], &s, &x));
+		ok(emit_normalize_input(g, x, -1, 1, table, &y));
+		ok(emit_normalize_input(g, x, -1, 0, NULL, &unread));
+		c1 = conv(y, "w1", &w1);
+		graph_t(g, c1)->output = graph_t(g, unread)->output = true;
+		run(&half);
+		assert_int_equal(type(x), stored[i]);
+		assert_int_equal(type(y), DTYPE_BF16);
+		assert_int_equal(type(unread), DTYPE_F32);
+		assert_int_equal(count("cast"), 1);          /* of w1 */
+		graph_free(g);
+	}
+}
+
 /* The verifier refuses bf16 where a kernel does not take it, once layouts say for which device. */
 static void verifier_refuses(void **state)
 {
@@ -169,6 +195,7 @@ int main(void)
 		cmocka_unit_test(ends_stay),
 		cmocka_unit_test(copies_are_alike),
 		cmocka_unit_test(verifier_refuses),
+		cmocka_unit_test(made_as_wanted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Attributes of normalize_input, for whoever emits it, and what stands in its second input. */
+#ifndef DLX_OP_NORMALIZE_INPUT_H
+#define DLX_OP_NORMALIZE_INPUT_H
+
+#include <stdint.h>
+
+#include "graph/graph.h"
+
+struct normalize_input {
+	int64_t mask;                    /* channel that tells what is valid; -1: none */
+};
+
+/* (steps, INPUT_ROWS, channels), float32. */
+enum { INPUT_CENTRE, INPUT_SCALE, INPUT_MASKED, INPUT_ROWS };
+
+/* steps: how many; 0: y is only converted. table: as above. */
+int emit_normalize_input(struct graph *g, tid x, int64_t mask, int64_t steps, const float *table, tid *y);
+
+#endif
