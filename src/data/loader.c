@@ -50,8 +50,7 @@ struct job {                        /* one sample of one batch */
 struct slot {
 	struct loader *l;
 	struct batch batch;
-	float *input;
-	char *target;
+	char *input, *target;
 	struct job *job;
 	int64_t pending;                /* jobs not done; under the lock */
 	int rc;                         /* of the first sample that failed; under the lock */
@@ -73,6 +72,7 @@ struct loader {
 	int64_t batch_size, samples, batches;
 	int64_t rank, ranks, leaf;
 	int64_t input_count, target_count;     /* elements of one sample */
+	size_t input_size, target_size;        /* bytes of an element */
 	int64_t *order;                        /* sample numbers in this epoch's order */
 	int64_t epoch, index;                  /* the batch to start next */
 	int64_t first_epoch, first_index;      /* where it was sent last; -1: nothing is started yet */
@@ -157,8 +157,8 @@ static void run_job(void *arg)
 		decoded = note_job("decode", j, start);
 	if (rc == 0)
 		rc = transform_run(l->chain, w->transform, s->batch.epoch, j->sample, input, target,
-		                   s->input + j->at * l->input_count,
-		                   s->target + (size_t)(j->at * l->target_count) * sizeof(float));
+		                   s->input + (size_t)(j->at * l->input_count) * l->input_size,
+		                   s->target + (size_t)(j->at * l->target_count) * l->target_size);
 	if (start > 0)
 		note_job("transform", j, decoded);
 	finish(l, w, j, rc);
@@ -204,6 +204,8 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.index = l->index;
 	s->batch.input = s->input;
 	s->batch.target = s->target;
+	s->batch.input_dtype = loader_rest(l)->input;
+	s->batch.target_dtype = loader_rest(l)->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
 	s->rc = 0;
 	for (int64_t i = 0; i < s->batch.n; i++) {
@@ -290,19 +292,19 @@ int loader_next(struct loader *l, const struct batch **b)
 
 /* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond
  * counting. */
-static size_t array_bytes(int64_t batch_size, int64_t count)
+static size_t array_bytes(int64_t batch_size, int64_t count, size_t size)
 {
 	int64_t n;
 
 	if (__builtin_mul_overflow(batch_size, count, &n) || n > INT64_MAX / 8)
 		return 0;
-	return ((size_t)n * sizeof(float) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+	return ((size_t)n * size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
 static int check_sizes(struct loader *l)
 {
-	const size_t input = array_bytes(l->batch_size, l->input_count);
-	const size_t target = array_bytes(l->batch_size, l->target_count);
+	const size_t input = array_bytes(l->batch_size, l->input_count, l->input_size);
+	const size_t target = array_bytes(l->batch_size, l->target_count, l->target_size);
 
 	if (l->batches == 0)
 		return ERR(E_CONFIG, NULL,
@@ -327,10 +329,10 @@ static int make_slots(struct loader *l)
 		struct slot *s = &l->slot[i];
 
 		s->l = l;
-		s->input = (float *)(void *)p;
-		p += array_bytes(l->batch_size, l->input_count);
+		s->input = p;
+		p += array_bytes(l->batch_size, l->input_count, l->input_size);
 		s->target = p;
-		p += array_bytes(l->batch_size, l->target_count);
+		p += array_bytes(l->batch_size, l->target_count, l->target_size);
 		s->job = mem_calloc((size_t)l->batch_size, sizeof(*s->job));
 		for (int64_t k = 0; k < l->batch_size; k++)
 			s->job[k] = (struct job){s, k, 0};
@@ -373,11 +375,14 @@ static int build(struct loader *l, const struct loader_options *o)
 	const struct transform_options t = {
 		.data = l->d, .statistics = o->statistics, .list = o->config->transforms,
 		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
+		.stored_input = o->stored_input, .stored_target = o->stored_target,
 	};
 
 	TRY(transform_chain_new(&l->chain, &t));
 	l->input_count = shape_count(transform_input_shape(l->chain));
 	l->target_count = shape_count(transform_target_shape(l->chain));
+	l->input_size = dtype_size(loader_rest(l)->input);
+	l->target_size = dtype_size(loader_rest(l)->target);
 	TRY(check_sizes(l));
 	TRY(make_slots(l));
 	make_workers(l, decode_threads(o));
@@ -455,6 +460,11 @@ const struct shape *loader_input_shape(const struct loader *l)
 const struct shape *loader_target_shape(const struct loader *l)
 {
 	return transform_target_shape(l->chain);
+}
+
+const struct transform_rest *loader_rest(const struct loader *l)
+{
+	return transform_rest(l->chain);
 }
 
 int64_t loader_batches(const struct loader *l)

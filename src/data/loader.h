@@ -78,6 +78,7 @@ const struct channel_stats *dataset_statistics(const struct dataset *d);
 /* --- loaders --- */
 
 struct loader;
+struct transform_rest;               /* transform.h */
 
 struct loader_options {
 	const struct data_config *config;
@@ -91,6 +92,7 @@ struct loader_options {
 	int64_t leaf;
 	int processors;                /* no more decode threads than these; 0: as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
+	bool stored_input, stored_target;   /* batches as they are stored where that pays: see transform.h */
 	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained
 	 * with must also be what it is validated with: the training set belongs here for every loader
 	 * of a run. Needed in loader_new only. */
@@ -105,8 +107,9 @@ struct batch {
 	/* Fewer samples were left than there are ranks, and this one has none: its one sample, another rank's
 	 * too, is there so that it can keep step, and must not count. */
 	bool absent;
-	const float *input;            /* (n, C, [D,] H, W) */
-	const void *target;            /* (n, ...) of target_dtype */
+	const void *input;             /* (n, C, [D,] H, W) */
+	const void *target;            /* (n, ...) */
+	enum dtype input_dtype, target_dtype;   /* float32 and the loader's, or as stored */
 };
 
 /* Where rank's share of a batch of `all` samples begins; it ends where the next rank's does. */
@@ -124,6 +127,8 @@ int64_t loader_memory(const struct loader *l);                  /* bytes of its 
 /* Shapes of one sample after the transforms. */
 const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);
+/* What batches are of, and what is left to do to them. */
+const struct transform_rest *loader_rest(const struct loader *l);
 int64_t loader_batches(const struct loader *l);                 /* global ones per epoch */
 /* Samples of the whole set: of all ranks' shares together. */
 int64_t loader_samples(const struct loader *l);

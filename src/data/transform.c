@@ -41,7 +41,8 @@ static const struct transform_op ops[] = {
 struct transform_chain {
 	struct arena *a;
 	const struct dataset *data;
-	enum dtype input_dtype, target_dtype, stored_target;
+	enum dtype input_dtype, stored_target;
+	struct transform_rest rest;
 	int64_t stored_input_count, stored_target_count;
 	uint64_t seed;
 	int n;
@@ -213,6 +214,15 @@ static int plan_list(struct transform_chain *t, struct plan *p, const struct yno
 	return rc;
 }
 
+static void leave_values(struct transform_chain *t, const struct plan *p, const struct transform_options *o)
+{
+	t->rest = (struct transform_rest){.input = DTYPE_F32, .target = o->target_dtype, .mask = -1};
+	if (o->stored_target)
+		stored_target_plan(t->step, t->n, p->info, &t->target, &t->rest);
+	if (o->stored_input && stored_input_plan(t->a, t->step, t->n, p->g.c, p->info->input_dtype, &t->rest))
+		t->n = stored_keep_places(t->step, t->n);
+}
+
 int transform_chain_new(struct transform_chain **out, const struct transform_options *o)
 {
 	struct transform_chain *t = mem_calloc(1, sizeof(*t));
@@ -232,7 +242,6 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	}
 	t->data = o->data;
 	t->input_dtype = p.info->input_dtype;
-	t->target_dtype = o->target_dtype;
 	t->stored_target = p.info->target_dtype;
 	t->stored_input_count = shape_count(&p.info->input);
 	t->stored_target_count = shape_count(&p.info->target);
@@ -240,6 +249,7 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	t->last = p.g;
 	t->input = input_shape(&p.g);
 	t->target = target_shape(&p.g, &p.info->target);
+	leave_values(t, &p, o);
 	*out = t;
 	return 0;
 }
@@ -262,6 +272,11 @@ const struct shape *transform_target_shape(const struct transform_chain *t)
 	return &t->target;
 }
 
+const struct transform_rest *transform_rest(const struct transform_chain *t)
+{
+	return &t->rest;
+}
+
 /* --- running --- */
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t)
@@ -270,13 +285,17 @@ struct transform_scratch *transform_scratch_new(const struct transform_chain *t)
 	const int64_t extent = t->max_extent[0] + t->max_extent[1] + t->max_extent[2];
 	int32_t *maps;
 
+	char *p;
+
+	s->f.size = dtype_size(t->rest.input);
+	s->f.target_size = dtype_size(t->rest.target);
 	s->bytes = (size_t)(2 * t->max_input + 2 * t->max_target + 2 * extent) * 4;
-	s->memory = mem_alloc(s->bytes);
-	s->f.x = s->memory;
-	s->f.spare_x = s->f.x + t->max_input;
-	s->f.t = s->f.spare_x + t->max_input;
-	s->f.spare_t = s->f.spare_x + t->max_input + t->max_target;
-	maps = (int32_t *)(void *)(s->f.spare_x + t->max_input + 2 * t->max_target);
+	s->memory = p = mem_alloc(s->bytes);
+	s->f.x = p;
+	s->f.spare_x = p + 4 * t->max_input;
+	s->f.t = p + 8 * t->max_input;
+	s->f.spare_t = p + 8 * t->max_input + 4 * t->max_target;
+	maps = (int32_t *)(void *)(p + 8 * (t->max_input + t->max_target));
 	for (int k = 0; k < 3; k++) {
 		s->f.map[k] = maps;
 		s->f.target_map[k] = maps + extent;
@@ -293,29 +312,38 @@ void transform_scratch_free(struct transform_scratch *s)
 	mem_free(s);
 }
 
-int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
-                  int64_t sample, const void *input, const void *target, float *out_input,
-                  void *out_target)
+static int run_steps(const struct transform_chain *t, struct frame *f)
 {
-	struct frame *f = &s->f;
-
-	f->seed = t->seed;
-	f->epoch = epoch;
-	f->sample = sample;
-	dtype_convert(DTYPE_F32, f->x, t->input_dtype, input, t->stored_input_count);
-	dtype_convert(t->target_dtype, f->t, t->stored_target, target, t->stored_target_count);
 	for (int i = 0; i < t->n; i++) {
 		int64_t within;
 		const int rc = t->step[i].op->run(&t->step[i], f);
 
 		if (rc < 0) {
-			const char *path = dataset_locate(t->data, sample, &within);
+			const char *path = dataset_locate(t->data, f->sample, &within);
 
 			err_locate(rc, &t->step[i].loc);
 			return err_context(rc, "'%s', sample %lld", path, (long long)within);
 		}
 	}
-	memcpy(out_input, f->x, (size_t)(t->last.c * points(&t->last)) * sizeof(float));
-	memcpy(out_target, f->t, (size_t)target_count(&t->last) * sizeof(uint32_t));
+	return 0;
+}
+
+int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
+                  int64_t sample, const void *input, const void *target, void *out_input,
+                  void *out_target)
+{
+	struct frame *f = &s->f;
+	const struct transform_rest *r = &t->rest;
+
+	f->seed = t->seed;
+	f->epoch = epoch;
+	f->sample = sample;
+	dtype_convert(r->input, t->n ? f->x : out_input, t->input_dtype, input, t->stored_input_count);
+	dtype_convert(r->target, t->n ? f->t : out_target, t->stored_target, target, t->stored_target_count);
+	if (t->n == 0)
+		return 0;
+	TRY(run_steps(t, f));
+	memcpy(out_input, f->x, (size_t)(t->last.c * points(&t->last)) * f->size);
+	memcpy(out_target, f->t, (size_t)target_count(&t->last) * f->target_size);
 	return 0;
 }

@@ -5,7 +5,8 @@
  * reported with its place) and then run on samples by any number of threads, each with a
  * scratch of its own.
  *
- * Inputs are float32 from the start. Value transforms (cast, normalize, log1p) change the input
+ * Inputs are float32 from the start, unless their values are left to a device (struct
+ * transform_rest). Value transforms (cast, normalize, log1p) change the input
  * only. Spatial ones (roll, flip, crop, pad) move the input's last axes and, if the target ends
  * in the same extents, the target with them; any other target (a label, a vector) stays. Random
  * ones act in training only; a random crop becomes a centre crop.
@@ -27,6 +28,14 @@ int transform_check(struct arena *a, const struct ynode *list);
 struct transform_chain;
 struct transform_scratch;
 
+/* What a batch's arrays are of, and what is left to whoever reads them. */
+struct transform_rest {
+	enum dtype input, target;
+	bool values;                        /* inputs are as stored: convert them, then take the steps */
+	int64_t steps, mask;                /* as op/normalize_input.h has them */
+	const float *table;
+};
+
 struct transform_options {
 	const struct dataset *data;
 	const struct dataset *statistics;   /* NULL: data */
@@ -34,6 +43,9 @@ struct transform_options {
 	bool training;
 	uint64_t seed;
 	enum dtype target_dtype;
+	/* Leave inputs (targets) as they are stored, and what changes their values to others, where that
+	 * gives the same values and makes the batch no larger. */
+	bool stored_input, stored_target;
 };
 
 /* Reports all mistakes it finds (E_CONFIG, E_SHAPE), each with its place. o is borrowed for the
@@ -43,13 +55,14 @@ void transform_chain_free(struct transform_chain *t);                 /* NULL is
 /* Of a sample after the last transform. */
 const struct shape *transform_input_shape(const struct transform_chain *t);
 const struct shape *transform_target_shape(const struct transform_chain *t);
+const struct transform_rest *transform_rest(const struct transform_chain *t);
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
-/* From the stored arrays to the batch's. Random choices are a function of (seed, epoch,
+/* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a function of (seed, epoch,
  * sample). E_DATA if the values do not suit a transform. Allocates nothing unless it fails. */
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
-                  int64_t sample, const void *input, const void *target, float *out_input,
+                  int64_t sample, const void *input, const void *target, void *out_input,
                   void *out_target);
 
 #endif

@@ -195,47 +195,54 @@ int pad_plan(struct plan *p, struct step *s)
 
 /* --- running --- */
 
-#define ELEMENT 4   /* bytes: float or int32_t */
-
 /* Copying runs of neighbours by one memcpy was tried: no faster for a roll, half as fast for a
  * flip. */
-static void gather_row(char *dst, const char *src, const int32_t *map, int64_t n, const void *fill)
+static inline void gather_row(char *dst, const char *src, const int32_t *map, int64_t n, const void *fill, size_t size)
 {
 	for (int64_t i = 0; i < n; i++)
-		memcpy(dst + i * ELEMENT, map && map[i] >= 0 ? src + (int64_t)map[i] * ELEMENT : fill,
-		       ELEMENT);
+		memcpy(dst + (size_t)i * size, map && map[i] >= 0 ? src + (size_t)map[i] * size : fill, size);
 }
 
-static void gather(void *out, const void *in, int64_t channels, const int64_t from[3],
-                   const int64_t to[3], int32_t *const map[3], uint32_t fill)
+/* A size that is known when it is compiled is worth a loop of its own. */
+static void gather_row_of(size_t size, char *dst, const char *src, const int32_t *map, int64_t n, const void *fill)
+{
+	switch (size) {
+	case 1: gather_row(dst, src, map, n, fill, 1); break;
+	case 2: gather_row(dst, src, map, n, fill, 2); break;
+	default: gather_row(dst, src, map, n, fill, 4); break;
+	}
+}
+
+static void gather(void *out, const void *in, size_t size, int64_t channels, const int64_t from[3],
+                   const int64_t to[3], int32_t *const map[3], const void *fill)
 {
 	const char *src = in;
 	char *dst = out;
 
-	for (int64_t row = 0; row < channels * to[0] * to[1]; row++, dst += to[2] * ELEMENT) {
+	for (int64_t row = 0; row < channels * to[0] * to[1]; row++, dst += (size_t)to[2] * size) {
 		const int64_t c = row / (to[0] * to[1]);
 		const int32_t z = map[0][row / to[1] % to[0]], y = map[1][row % to[1]];
 
 		if (z < 0 || y < 0)
-			gather_row(dst, NULL, NULL, to[2], &fill);
+			gather_row_of(size, dst, NULL, NULL, to[2], fill);
 		else
-			gather_row(dst, src + ((c * from[0] + z) * from[1] + y) * from[2] * ELEMENT, map[2],
-			           to[2], &fill);
+			gather_row_of(size, dst, src + (size_t)(((c * from[0] + z) * from[1] + y) * from[2]) * size,
+			              map[2], to[2], fill);
 	}
 }
 
 static void move(const struct step *s, struct frame *f, int32_t *const target_map[3])
 {
 	const struct geometry *b = &s->before, *a = &s->after;
-	float *x = f->spare_x;
-	void *t = f->spare_t;
+	const uint32_t zero = 0;
+	void *x = f->spare_x, *t = f->spare_t;
 
-	gather(x, f->x, b->c, b->d, a->d, f->map, 0);
+	gather(x, f->x, f->size, b->c, b->d, a->d, f->map, &zero);
 	f->spare_x = f->x;
 	f->x = x;
 	if (!b->paired)
 		return;
-	gather(t, f->t, b->tc, b->d, a->d, target_map, s->target_fill);
+	gather(t, f->t, f->target_size, b->tc, b->d, a->d, target_map, &s->target_fill);
 	f->spare_t = f->t;
 	f->t = t;
 }
@@ -286,6 +293,11 @@ int crop_run(const struct step *s, struct frame *f)
 	}
 	move(s, f, f->map);
 	return 0;
+}
+
+bool pad_is_zeros(const struct step *s, int k)
+{
+	return s->pad_mode[k] == ZEROS;
 }
 
 static int32_t padded_source(int64_t i, int64_t n, int mode)

@@ -36,7 +36,7 @@ struct step {
 	const void *options;
 	struct geometry before, after;
 	/* value steps */
-	float *centre, *scale;           /* x = (x - centre) * scale, per channel */
+	float *centre, *scale;           /* x = (x - centre) * scale, per channel; NULL in others */
 	bool *active;                    /* per channel */
 	int mask;                        /* input channel that tells what is valid; -1: none */
 	/* spatial steps */
@@ -51,8 +51,9 @@ struct step {
 /* One sample on its way. Two buffers of each array; steps that move data go from one to the
  * other. */
 struct frame {
-	float *x, *spare_x;              /* (C, D, H, W) */
-	void *t, *spare_t;               /* int32_t or float */
+	void *x, *spare_x;               /* (C, D, H, W), float, or as stored if values are left to others */
+	void *t, *spare_t;               /* int32_t or float, or as stored */
+	size_t size, target_size;        /* bytes of an element */
 	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
 	uint64_t seed;
 	int64_t epoch, sample;
@@ -110,6 +111,19 @@ int crop_plan(struct plan *p, struct step *s);
 int crop_run(const struct step *s, struct frame *f);
 int pad_plan(struct plan *p, struct step *s);
 int pad_run(const struct step *s, struct frame *f);
+
+/* --- batches as stored (transform_stored.c) --- */
+
+/* Whether the values of these steps can be left to others, who then find them in rest. */
+bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t channels, enum dtype stored,
+                       struct transform_rest *rest);
+/* Drops the steps that were left; returns how many there are now. */
+int stored_keep_places(struct step *step, int n);
+/* Makes rest->target, which is the type wanted, the stored one where that pays. target: its shape after the steps. */
+void stored_target_plan(struct step *step, int n, const struct dataset_info *info, const struct shape *target,
+                        struct transform_rest *rest);
+/* Whether the pad s puts zeros before and behind axis k. */
+bool pad_is_zeros(const struct step *s, int k);
 
 /* --- for the steps --- */
 

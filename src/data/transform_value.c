@@ -267,10 +267,11 @@ int affine_run(const struct step *s, struct frame *f)
 {
 	const struct geometry *g = &s->before;
 	const int64_t n = g->d[0] * g->d[1] * g->d[2];
-	const float *mask = s->mask >= 0 ? f->x + s->mask * n : NULL;
+	float *all = f->x;
+	const float *mask = s->mask >= 0 ? all + s->mask * n : NULL;
 
 	for (int64_t c = 0; c < g->c; c++) {
-		float *x = f->x + c * n;
+		float *x = all + c * n;
 		const float centre = s->centre[c], scale = s->scale[c];
 
 		if (!s->active[c])
@@ -311,10 +312,11 @@ int log1p_run(const struct step *s, struct frame *f)
 {
 	const struct geometry *g = &s->before;
 	const int64_t n = g->d[0] * g->d[1] * g->d[2];
-	const float *mask = s->mask >= 0 ? f->x + s->mask * n : NULL;
+	float *all = f->x;
+	const float *mask = s->mask >= 0 ? all + s->mask * n : NULL;
 
 	for (int64_t c = 0; c < g->c; c++) {
-		float *x = f->x + c * n;
+		float *x = all + c * n;
 
 		for (int64_t i = 0; s->active[c] && i < n; i++) {
 			if (mask && mask[i] == 0)

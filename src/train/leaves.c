@@ -144,8 +144,8 @@ int micros_next(struct micros *m, const struct batch **b)
 	m->part = *m->whole;
 	m->part.n = left < m->size ? left : m->size;
 	m->part.first += first;
-	m->part.input += first * m->input;
-	m->part.target = (const char *)m->part.target + first * m->target * (int64_t)sizeof(float);
+	m->part.input = (const char *)m->part.input + (size_t)(first * m->input) * dtype_size(m->part.input_dtype);
+	m->part.target = (const char *)m->part.target + (size_t)(first * m->target) * dtype_size(m->part.target_dtype);
 	*b = &m->part;
 	return 0;
 }

@@ -41,7 +41,7 @@ static struct loader *start_loader(struct dataset *d, const char *yaml, bool tra
 /* The number of the fixture's sample at place k of a batch. */
 static int sample_at(const struct batch *b, int k)
 {
-	return (int)b->input[k * 2 * POINTS + 1] / 100;
+	return (int)((const float *)b->input)[k * 2 * POINTS + 1] / 100;
 }
 
 static uint64_t batch_hash(const struct batch *b)
@@ -251,7 +251,7 @@ static void test_training_statistics(void **state)
 	assert_int_equal(ytree_parse(arena, "t.yaml", "[{normalize: standard}]", &c.transforms), 0);
 	assert_int_equal(loader_new(&l, val, &o), 0);
 	assert_int_equal(loader_next(l, &b), 0);
-	assert_true(fabs(b->input[1] - (401 - st->mean) / st->std) < 1e-5);
+	assert_true(fabs(((const float *)b->input)[1] - (401 - st->mean) / st->std) < 1e-5);
 	loader_free(l);
 	dataset_free(train);
 	dataset_free(val);
@@ -297,7 +297,7 @@ static void check_share(struct dealt *d, const struct batch *b)
 		return;
 	}
 	assert_int_equal(b->first, d->all->first + d->at);
-	assert_memory_equal(b->input, d->all->input + d->at * 2 * POINTS, (size_t)b->n * input);
+	assert_memory_equal(b->input, (const float *)d->all->input + d->at * 2 * POINTS, (size_t)b->n * input);
 	d->at += b->n;
 	d->least = b->n < d->least ? b->n : d->least;
 	d->most = b->n > d->most ? b->n : d->most;
