@@ -17,5 +17,5 @@ int ahead_send(struct ahead *a, struct session *s)
 	if (!s->dev->driver)
 		return 0;
 	TRY(loader_next(a->loader, &a->batch));
-	return plan_feed_ahead(session_plan(s->train_plan, a->batch->n), s->config, a->batch);
+	return plan_feed_ahead(session_plan(s->train_plan, a->batch->n), a->batch);
 }

@@ -13,6 +13,7 @@
 #include "train/describe_ranks.h"
 #include "train/plan_memory.h"
 #include "train/room.h"
+#include "train/stored_batch.h"
 #include "train/survey.h"
 
 /* --- counting --- */
@@ -163,6 +164,7 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	buf_putc(out, '\n');
 	buf_printf(out, "input         %s    output %s\n", shape_text(&graph_t(p->g, p->input)->shape, a),
 	           shape_text(&graph_t(p->g, p->output)->shape, b));
+	stored_batch_describe(p, out);
 	buf_printf(out, "arithmetic    %s forward, %s training, each sample\n", flops_text(flops, f),
 	           flops_text(3 * flops, t));
 }

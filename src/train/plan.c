@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "data/transform.h"
 #include "graph/autodiff.h"
 #include "graph/pass.h"
 #include "model/model.h"
@@ -21,10 +22,12 @@
 #include "op/random.h"
 #include "op/update.h"
 #include "train/statistics.h"
+#include "train/stored_batch.h"
 
 struct compilation {
 	const struct plan_request *r;
 	struct plan *p;
+	tid truth;                       /* the target as the loss reads it */
 };
 
 static struct shape batched(const struct shape *s, int64_t batch)
@@ -60,12 +63,14 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	const struct plan_request *r = c->r;
 	struct plan *p = c->p;
 	struct shape target = target_shape(g, c);
-	enum dtype dtype = loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
+	const struct transform_rest *rest = r->data->rest[p->mode];
+	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
 	struct loss_out out;
 	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
+	TRY(stored_batch_target(g, r->config, p->target, &c->truth));
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
-	TRY(loss_emit(g, &r->config->loss, p->output, p->target, r->data->ignore, r->data->class_counts, &out));
+	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore, r->data->class_counts, &out));
 	p->loss = out.loss;
 	p->loss_weight = out.weight;
 	graph_t(g, out.loss)->output = graph_t(g, out.weight)->output = true;
@@ -78,7 +83,7 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	struct plan *p = c->p;
 	g->cur_name = "metrics";
 	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_wants_labels(&r->config->loss), r->data->classes));
-	return metrics_emit(p->metrics, g, p->output, p->target, loss_ignore(&r->config->loss, r->data->ignore),
+	return metrics_emit(p->metrics, g, p->output, c->truth, loss_ignore(&r->config->loss, r->data->ignore),
 	                    p->metric, PLAN_METRICS, &p->nmetric);
 }
 
@@ -88,8 +93,11 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	const struct plan_request *r = c->r;
 	struct plan *p = c->p;
 	struct shape input = batched(&r->data->input, r->batch);
-	TRY(batch_input(g, r, "input", DTYPE_F32, &input, &p->input));
-	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, p->input, r->data->classes,
+	const struct transform_rest *rest = r->data->rest[p->mode];
+	tid values;
+	TRY(batch_input(g, r, "input", rest ? rest->input : DTYPE_F32, &input, &p->input));
+	TRY(stored_batch_input(g, r->config, rest, p->input, &values));
+	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, values, r->data->classes,
 	                &p->output));
 	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
 	if (p->mode == PLAN_PREDICT)
@@ -394,7 +402,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .wishes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
-	struct compilation c = { r, p };
+	struct compilation c = { r, p, NONE };
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
 		.dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, passes, npass, &env);
@@ -499,17 +507,12 @@ int plan_result(const struct plan *p, struct plan_result *r)
 	return 0;
 }
 
-static enum dtype target_type(const struct run_config *c)
-{
-	return loss_wants_labels(&c->loss) ? DTYPE_I32 : DTYPE_F32;
-}
-
-int plan_feed_ahead(struct plan *p, const struct run_config *c, const struct batch *b)
+int plan_feed_ahead(struct plan *p, const struct batch *b)
 {
 	p->ahead = b;
 	TRY(exec_ahead_begin(p->exec));
-	TRY(exec_ahead(p->exec, p->input, DTYPE_F32, b->input));
-	return exec_ahead(p->exec, p->target, target_type(c), b->target);
+	TRY(exec_ahead(p->exec, p->input, b->input_dtype, b->input));
+	return exec_ahead(p->exec, p->target, b->target_dtype, b->target);
 }
 
 static int take(struct plan *p)
@@ -519,14 +522,14 @@ static int take(struct plan *p)
 	return exec_take(p->exec, p->target);
 }
 
-static int feed_batch(struct plan *p, const struct run_config *c, const struct batch *b)
+static int feed_batch(struct plan *p, const struct batch *b)
 {
-	TRY(exec_write(p->exec, p->input, DTYPE_F32, b->input));
-	return p->target == NONE ? 0 : exec_write(p->exec, p->target, target_type(c), b->target);
+	TRY(exec_write(p->exec, p->input, b->input_dtype, b->input));
+	return p->target == NONE ? 0 : exec_write(p->exec, p->target, b->target_dtype, b->target);
 }
 
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
 {
-	TRY(p->ahead == b ? take(p) : feed_batch(p, c, b));
+	TRY(p->ahead == b ? take(p) : feed_batch(p, b));
 	return step ? feed_step(p, c, step) : 0;
 }

@@ -14,15 +14,17 @@
 #include "train/config.h"
 #include "train/memory.h"
 
-enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT };
+enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT, PLAN_MODES };
 
 /* What is known of the data when planning. */
+struct transform_rest;
 struct plan_data {
 	struct shape input, target;      /* of one sample after the transforms */
 	bool target_unknown;             /* planning without data: the target is as the output asks */
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
 	const int64_t *class_counts;     /* of the training set; NULL if no class weights need them */
+	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32, nothing left to do */
 };
 
 struct plan_request {
@@ -88,7 +90,7 @@ struct plan_step {
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
 /* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is
  * the plan for its size) to a device with a memory of its own. */
-int plan_feed_ahead(struct plan *p, const struct run_config *c, const struct batch *b);
+int plan_feed_ahead(struct plan *p, const struct batch *b);
 
 /* Of all batches of a step, on all ranks. */
 struct plan_result {

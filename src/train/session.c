@@ -19,6 +19,7 @@
 #include "train/reduction.h"
 #include "train/room.h"
 #include "train/statistics.h"
+#include "train/stored_batch.h"
 
 /* With SESSION_NO_DATA: data that is not there is done without if the config says what it would be. */
 static bool plan_without_data(const struct session *s, const struct session_options *o, int rc)
@@ -65,7 +66,10 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	/* Whatever the target is, a prediction does not need it. */
 	bool labels = loss_wants_labels(&s->config->loss) &&
 	              !(predict && dtype_is_float(dataset_info(set)->target_dtype));
-	struct loader_options o = { .config = &s->config->data, .training = training,
+	/* A dump is of what the network reads. */
+	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
+	struct loader_options o = { .config = &s->config->data, .training = training, .stored_input = stored,
+		.stored_target = stored && !predict,
 		.seed = (uint64_t)s->config->run.seed,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
 		.rank = leaves_place(s->config, s->dev, s->comm), .ranks = ranks_count(s->comm),
@@ -185,6 +189,8 @@ static int learn_data(struct session *s)
 	const struct dataset_info *info = dataset_info(s->train_set);
 	s->data.input = *loader_input_shape(s->train);
 	s->data.target = *loader_target_shape(s->train);
+	s->data.rest[PLAN_TRAIN] = loader_rest(s->train);
+	s->data.rest[PLAN_EVALUATE] = s->data.rest[PLAN_PREDICT] = loader_rest(s->validation ? s->validation : s->train);
 	s->data.ignore = info->target_ignore;
 	s->data.classes = count_classes(s);
 	TRY(check_input(s));

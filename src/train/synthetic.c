@@ -40,12 +40,14 @@ static struct batch make_batch(struct arena *a, const struct session *s, const s
 {
 	uint64_t seed = (uint64_t)s->config->run.seed, rank = s->comm ? (uint64_t)s->comm->rank : 0;
 	const struct shape *target = &graph_t(p->g, p->target)->shape;
-	struct batch b = { .n = p->batch };
+	struct batch b = { .n = p->batch, .input_dtype = DTYPE_F32, .target_dtype = DTYPE_F32 };
 	b.input = fields(a, &graph_t(p->g, p->input)->shape, seed, rank, "synthetic.input");
-	if (loss_wants_labels(&s->config->loss))
+	if (loss_wants_labels(&s->config->loss)) {
 		b.target = labels(a, target, seed, rank, s->data.classes);
-	else
+		b.target_dtype = DTYPE_I32;
+	} else {
 		b.target = fields(a, target, seed, rank, "synthetic.target");
+	}
 	return b;
 }
 

@@ -1,0 +1,145 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Batches that travel to the GPU as they are stored and are cast and normalised there: losses, metrics, weights and predictions
+# are those of a run whose loader does it, to the last bit; with micro-batches, ranks, a short last batch, and stopped and resumed.
+. "${DLX_SOURCE:?}/test/lib.sh"
+. "$DLX_SOURCE/test/gpu/lib.sh"
+[ -r "$coads" ] || skip "no COADS climatology (package ferret-datasets)"
+mkdir data
+
+# records TYPE: data/TYPE-train.dlx and -validation.dlx
+records() {
+	for set in train validation; do
+		[ $set = train ] && samples='!1,4,7,10' || samples='1,4'
+		expect 0 "$convert" --input "$coads:WSPD,UWND,VWND,SLP" --validity-mask --dtype "$1" --target "$coads:SST" \
+			--classes 10,20,27 --ignore 255 --samples "$samples" -o "data/$1-$set.dlx"
+	done
+}
+cat >net.yaml <<'END'
+run: {name: net, dir: runs/net, seed: 4}
+model:
+  family: layers
+  layers:
+    - conv2d: {filters: 4, kernel: 3, padding: same}
+    - batch_norm
+    - relu
+    - conv2d: {filters: 4, kernel: 1}
+data:
+  train: data/f32-train.dlx
+  validation: data/f32-validation.dlx
+  transforms:
+    - normalize: {method: standard, mask: validity}
+    - flip: [height, width]
+    - crop: {size: [64, 66]}
+loss: softmax_cross_entropy
+metrics: [accuracy, mean_iou]
+optimizer: {type: sgd, learning_rate: 0.05}
+train: {steps: 4, batch_size: 3}
+checkpoint: {every: null}
+END
+
+# gpu TYPE DIR OPTION...: a run, or whatever the options ask for
+gpu() {
+	type=$1
+	dir=$2
+	shift 2
+	expect 0 timeout 120 "$emulated" --device=cuda --set run.dir="$dir" --set "data.train=data/$type-train.dlx" \
+		--set "data.validation=data/$type-validation.dlx" --set precision.allow_emulation=true "$@" net.yaml
+}
+# told RUN: losses of its steps, and its validation
+told() {
+	sed -n -e 's/.*"type": "step".*\("loss": [^,]*\),.*/\1/p' \
+		-e 's/.*"type": "validation".*\("loss": .*\)/\1/p' "$1/metrics.jsonl"
+}
+same() {
+	[ "$(newest_state "$1")" = "$(newest_state "$2")" ] || fail "$2: not the bits of $1"
+	[ "$(told "$1")" ] && [ "$(told "$1")" = "$(told "$2")" ] || {
+		told "$1"
+		told "$2"
+		fail "$2: not the losses and metrics of $1"
+	}
+}
+number() {
+	sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p" out | head -n 1
+}
+
+for stored in f32 i16 f16; do
+	records $stored
+	for compute in f32 bf16 fp16; do
+		case $stored-$compute in f16-f32 | f32-fp16 | i16-fp16) continue ;; esac
+		gpu $stored "runs/$stored-$compute" --set precision.compute=$compute
+		export DLX_INPUT=host
+		gpu $stored "runs/$stored-$compute-host" --set precision.compute=$compute
+		unset DLX_INPUT
+		same "runs/$stored-$compute" "runs/$stored-$compute-host"
+	done
+done
+
+# What is said of it; neither a cast nor a reorder of the input is left.
+gpu i16 runs/none --check --set precision.compute=bf16
+says out 'travels as i16, cast to bf16 and normalised on the GPU; targets as u8'
+gpu f32 runs/none --check
+says out 'travels as f32, normalised on the GPU; targets as u8'
+gpu f32 runs/none --check --set 'data.transforms=[{log1p: WSPD}]'
+says out 'travels as f32; targets as u8'
+DLX_INPUT=host gpu i16 runs/none --check
+grep -q 'travels' out && fail "the loader is to do it, and the GPU does"
+"$train" --device=cpu --check --set data.train=data/i16-train.dlx --set data.validation=null net.yaml >out 2>err || fail "no plan"
+grep -q 'travels' out && fail "nothing travels on a CPU"
+gpu i16 runs/none --plan --dump=sched --set precision.compute=bf16
+[ "$(grep -c ' normalize_input{' out)" = 1 ] || fail "the input is not normalised once"
+grep -q ' reorder{.* 3x5x64x66' out && fail "the input is turned once more"
+
+# Less memory of both machines, planned to the byte.
+gpu i16 runs/none --plan=json --set train.batch_size=2
+less=$(number run) host=$(number host)
+DLX_EMULATE_COUNT=$PWD/count gpu i16 runs/counted --set train.batch_size=2
+[ "$(sed -n 's/most //p' count)" = "$less" ] || fail "planned $less bytes, took $(cat count)"
+says count 'late 0'
+DLX_INPUT=host gpu i16 runs/none --plan=json --set train.batch_size=2
+[ "$less" -lt "$(number run)" ] || fail "$less bytes of the GPU are not less than $(number run)"
+[ "$host" -lt "$(number host)" ] || fail "$host bytes of the host are not less than $(number host)"
+
+# Micro-batches, in every order that streams and events leave open; stopped and resumed.
+gpu i16 runs/whole --set train.accumulate=2 --set train.batch_size=2
+for order in early 1 2; do
+	DLX_EMULATE_ORDER=$order gpu i16 "runs/order-$order" --set train.accumulate=2 --set train.batch_size=2
+	same runs/whole "runs/order-$order"
+done
+gpu i16 runs/stop --set train.accumulate=2 --set train.batch_size=2 --set train.steps=2
+DLX_INPUT=host gpu i16 runs/stop --set train.accumulate=2 --set train.batch_size=2 --resume
+[ "$(newest_state runs/whole)" = "$(newest_state runs/stop)" ] || fail "stopped and resumed on the host: other bits"
+
+# Predictions and their pictures; a step that is dumped is one of what the network reads.
+gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o stored.npy
+gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o stored
+DLX_INPUT=host gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o host.npy
+DLX_INPUT=host gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o host
+cmp stored.npy host.npy || fail "other predictions"
+diff -r stored host || fail "other pictures"
+gpu i16 runs/none --dump-step=stored-step
+DLX_INPUT=host gpu i16 runs/none --dump-step=host-step
+cmp stored-step/inputs.safetensors host-step/inputs.safetensors || fail "the inputs of a dumped step are other ones"
+
+# Validation data of another type than the training data.
+expect 0 "$emulated" --device=cuda --evaluate --set run.dir=runs/i16-f32 --set data.train=data/i16-train.dlx \
+	--set data.validation=data/f32-validation.dlx net.yaml
+cp out mixed
+DLX_INPUT=host expect 0 "$emulated" --device=cuda --evaluate --set run.dir=runs/i16-f32 --set data.train=data/i16-train.dlx \
+	--set data.validation=data/f32-validation.dlx net.yaml
+grep -v seconds mixed >a
+grep -v seconds out | cmp - a || fail "another evaluation of data of another type"
+
+# Ranks that are to show in no bit cut batches into leaves.
+if "$emulated" --version | grep -q 'NCCL' && command -v mpiexec >/dev/null; then
+	export OMP_NUM_THREADS=1
+	for n in 1 2; do
+		expect 0 timeout 120 mpiexec -n $n sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet \
+			--device=cuda --set parallel.reproducible=true --set parallel.timeout=60s --set run.dir=runs/ranks-$n \
+			--set data.train=data/i16-train.dlx --set data.validation=data/i16-validation.dlx --set train.steps=2 \
+			--set train.batch_size=1 --set train.accumulate=$((4 / n)) net.yaml </dev/null
+	done
+	same runs/ranks-1 runs/ranks-2
+fi
+pass
