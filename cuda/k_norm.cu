@@ -350,6 +350,23 @@ int k_norm_inference(void *stream_, const struct k_norm *n, void *ws)
 	return map(stream, n, n->mean, scale);
 }
 
+template <typename T>
+__global__ void norm_vectors(k_norm_vectors v)
+{
+	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (j >= v.c)
+		return;
+	const double a = (double)v.gamma[j] * v.rstd[j];
+	((T *)v.scale)[j] = from_float<T>((float)a);
+	((T *)v.shift)[j] = from_float<T>((float)(v.beta[j] - v.mean[j] * a));
+}
+
+int k_norm_vectors_run(void *stream, const struct k_norm_vectors *v)
+{
+	FLOAT_TYPES(v->type, T, LAUNCH(norm_vectors<T>, blocks_for(v->c, THREADS), THREADS, 0, stream, *v))
+	return cudaGetLastError();
+}
+
 /* --- gradients --- */
 
 /* What is read of a channel. */
@@ -570,6 +587,21 @@ int k_norm_backward(void *stream_, const struct k_norm_grad *given, void *ws)
 	}
 	const int failed = gradient_sums(stream, g, NULL, NULL, ws);
 	return failed ? failed : map_gradient(stream, g, ws);
+}
+
+__global__ void corrections_of_sums(k_norm_grad g, float *k1, float *k2)
+{
+	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (j < g.c)
+		corrections(g, j, g.dbeta[j], (double)g.dgamma[j] / g.rstd[j], (double)g.rows, k1, k2);
+}
+
+int k_norm_backward_rest(void *stream_, const struct k_norm_grad *g, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	float *k1 = (float *)ws;
+	LAUNCH(corrections_of_sums, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, k1, k1 + g->c);
+	return map_gradient(stream, *g, ws);
 }
 
 int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws)

@@ -96,6 +96,15 @@ int k_norm_from_sums(void *stream, const struct k_norm *n, const float *sum, con
 /* mean and variance are inputs; or mean and rstd, where that is not NULL. */
 int k_norm_inference(void *stream, const struct k_norm *n, void *ws);
 
+/* norm(x) as x * scale + shift: scale = gamma * rstd, shift = beta - mean * scale, in float32 or 16 bits. */
+struct k_norm_vectors {
+	int64_t c;
+	int type;
+	const float *gamma, *beta, *mean, *rstd;
+	void *scale, *shift;
+};
+int k_norm_vectors_run(void *stream, const struct k_norm_vectors *v);
+
 /* Where the sign of z comes from: it has none that counts, from x again, from y. */
 enum k_norm_mask { K_NORM_ALL, K_NORM_FROM_X, K_NORM_FROM_Y };
 struct k_norm_grad {
@@ -111,6 +120,8 @@ struct k_norm_grad {
 	float *dgamma, *dbeta;
 };
 int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
+/* dx alone, where dy is masked already and dgamma and dbeta are there, as inputs. ws: 2 c floats. */
+int k_norm_backward_rest(void *stream, const struct k_norm_grad *g, void *ws);
 
 /* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
  * doubles, is summed over them (op/norm_team.c says what stands in it). share, on the device: 0

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions as graphs of cuDNN operations: the convolution itself and perhaps a chain of others
- * behind it, computed before anything is written. Intermediate results are virtual tensors in
- * float32. */
+ * behind it, computed before anything is written, or before it. Intermediate results are virtual
+ * tensors: in float32 behind a convolution, in the type of its input, which no engine takes in
+ * another one, before it. */
 #include "backend/cudnn.h"
 
 #include <stdio.h>
@@ -74,7 +75,9 @@ void cudnn_close(struct cudnn *c)
 
 /* --- description --- */
 
-enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, UID_SUM, UID_SQUARES, UID_BETWEEN };
+enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, UID_SUM, UID_SQUARES,
+	UID_IN_SCALE, UID_IN_SHIFT, UID_MEAN, UID_RSTD, UID_GAMMA, UID_BETA, UID_DZ, UID_DGAMMA, UID_DBETA, UID_COMBINE,
+	UID_BETWEEN = UID_COMBINE + 3 };
 
 struct cudnn_plan {
 	const struct cudnn *c;
@@ -103,15 +106,42 @@ static int64_t channels_of(const struct cudnn_conv *v)
 	return v->kind == CONV_FORWARD ? v->geom.co : v->geom.ci;
 }
 
+static struct layout vector_layout(int64_t c)
+{
+	return (struct layout){ .nd = 1, .dims = { c }, .stride = { 1 } };
+}
+
+static enum dtype prologue_type(const struct cudnn_conv *v)
+{
+	return v->kind == CONV_FORWARD ? DTYPE_F32 : v->type;
+}
+
+static void list_norm_arguments(struct cudnn_plan *p, const struct cudnn_conv *v)
+{
+	const struct layout vector = vector_layout(v->geom.ci);
+	add_argument(p, UID_X, v->x, v->type);
+	for (int uid = UID_MEAN; uid <= UID_BETA; uid++)
+		add_argument(p, (enum uid)uid, &vector, DTYPE_F32);
+	add_argument(p, UID_DZ, v->x, v->type);
+	for (int uid = UID_DGAMMA; uid < UID_BETWEEN; uid++)
+		add_argument(p, (enum uid)uid, &vector, DTYPE_F32);
+}
+
 static void list_arguments(struct cudnn_plan *p, const struct cudnn_conv *v)
 {
-	const struct layout vector = { .nd = 1, .dims = { channels_of(v) }, .stride = { 1 } };
+	const struct layout vector = vector_layout(channels_of(v)), of_input = vector_layout(v->geom.ci);
 	const struct { enum uid uid; const struct layout *l; } all[] = { { UID_X, v->x }, { UID_W, v->w }, { UID_Y, v->y } };
 	static const int order[][3] = { [CONV_FORWARD] = { 0, 1, 2 }, [CONV_BACKWARD_DATA] = { 2, 1, 0 },
 		[CONV_BACKWARD_WEIGHTS] = { 0, 2, 1 } };
 	const int *o = order[v->kind];
 	for (int i = 0; i < 2; i++)
 		add_argument(p, all[o[i]].uid, all[o[i]].l, v->type);
+	if (v->norm_sums) {
+		list_norm_arguments(p, v);
+		return;
+	}
+	for (int uid = UID_IN_SCALE; uid <= UID_IN_SHIFT && v->normalises; uid++)
+		add_argument(p, (enum uid)uid, &of_input, prologue_type(v));
 	if (v->scale)
 		add_argument(p, UID_SCALE, &vector, DTYPE_F32);
 	if (v->bias)
@@ -131,7 +161,7 @@ static void list_arguments(struct cudnn_plan *p, const struct cudnn_conv *v)
 struct chain {
 	struct cudnn_set *s;
 	const struct cudnn_conv *v;
-	desc op[6], at;              /* at: the last result */
+	desc op[8], at;              /* at: the last result */
 	int n, left;                 /* operations that follow the one that is made */
 };
 
@@ -144,10 +174,15 @@ static desc next_result(struct chain *k)
 	                    !last);
 }
 
-static desc vector_of(const struct chain *k, enum uid uid)
+static desc channels(const struct chain *k, enum uid uid, enum dtype type, int64_t c)
 {
 	const int nd = result_of(k->v)->nd;
-	return cudnn_channels(k->s, uid, DTYPE_F32, nd < 4 ? 4 : nd, channels_of(k->v));
+	return cudnn_channels(k->s, uid, type, nd < 4 ? 4 : nd, c);
+}
+
+static desc vector_of(const struct chain *k, enum uid uid)
+{
+	return channels(k, uid, DTYPE_F32, channels_of(k->v));
 }
 
 static desc like_result(const struct chain *k, enum uid uid)
@@ -155,11 +190,33 @@ static desc like_result(const struct chain *k, enum uid uid)
 	return cudnn_tensor(k->s, uid, k->v->type, result_of(k->v), false);
 }
 
+/* An intermediate result of x's shape. */
+static desc like_input(const struct chain *k, int uid, enum dtype type)
+{
+	return cudnn_tensor(k->s, uid, type, k->v->x, true);
+}
+
+/* What the convolution reads for x. */
+static desc input_of(struct chain *k)
+{
+	const struct cudnn_conv *v = k->v;
+	const enum dtype type = prologue_type(v);
+	desc x = cudnn_tensor(k->s, UID_X, v->type, v->x, false);
+	if (!v->normalises)
+		return x;
+	enum { FROM = UID_BETWEEN + 16 };
+	desc scaled = like_input(k, FROM, v->type), shifted = like_input(k, FROM + 1, v->type), z = like_input(k, FROM + 2, v->type);
+	k->op[k->n++] = cudnn_multiply(k->s, x, channels(k, UID_IN_SCALE, type, v->geom.ci), scaled);
+	k->op[k->n++] = cudnn_add(k->s, scaled, channels(k, UID_IN_SHIFT, type, v->geom.ci), shifted);
+	k->op[k->n++] = cudnn_relu(k->s, shifted, 0, z);
+	return z;
+}
+
 static void add_convolution(struct chain *k)
 {
 	const struct cudnn_conv *v = k->v;
 	desc made = next_result(k);
-	desc x = v->kind == CONV_BACKWARD_DATA ? made : cudnn_tensor(k->s, UID_X, v->type, v->x, false);
+	desc x = v->kind == CONV_BACKWARD_DATA ? made : input_of(k);
 	desc w = v->kind == CONV_BACKWARD_WEIGHTS ? made : cudnn_tensor(k->s, UID_W, v->type, v->w, false);
 	desc y = v->kind == CONV_FORWARD ? made : cudnn_tensor(k->s, UID_Y, v->type, v->y, false);
 	k->op[k->n++] = cudnn_convolution(k->s, v->kind, &v->geom, x, w, y);
@@ -183,10 +240,34 @@ static void add_rectifier(struct chain *k)
 	                        : cudnn_relu_gradient(k->s, k->at, like_result(k, UID_MASK), v->slope, made);
 }
 
+/* The gradient to x through the rectifier, whose input is made again, and the norm's sums over it. */
+static desc describe_norm_sums(struct cudnn_set *s, const struct cudnn *c, const struct cudnn_conv *v)
+{
+	struct chain k = { .s = s, .v = v, .left = 1 };
+	desc vector[4], out[5], between[4];
+	for (int i = 0; i < 4; i++)
+		vector[i] = vector_of(&k, (enum uid)(UID_MEAN + i));
+	for (int i = 0; i < 5; i++)
+		out[i] = vector_of(&k, (enum uid)(UID_DGAMMA + i));
+	add_convolution(&k);
+	for (int i = 0; i < 4; i++)
+		between[i] = like_input(&k, UID_BETWEEN + 16 + i, DTYPE_F32);
+	desc x = cudnn_tensor(s, UID_X, v->type, v->x, false), dz = cudnn_tensor(s, UID_DZ, v->type, v->x, false);
+	k.op[k.n++] = cudnn_subtract(s, x, vector[0], between[0]);
+	k.op[k.n++] = cudnn_multiply(s, between[0], vector[1], between[1]);
+	k.op[k.n++] = cudnn_multiply(s, between[1], vector[2], between[2]);
+	k.op[k.n++] = cudnn_add(s, between[2], vector[3], between[3]);
+	k.op[k.n++] = cudnn_relu_gradient(s, k.at, between[3], 0, dz);
+	k.op[k.n++] = cudnn_norm_sums(s, (desc[]){ x, dz, vector[0], vector[1], vector[2] }, out);
+	return cudnn_graph(s, c, k.n, k.op);
+}
+
 /* The operations of a convolution, and of what follows it. */
 static desc describe(struct cudnn_set *s, const struct cudnn *c, const struct cudnn_conv *v)
 {
 	struct chain k = { .s = s, .v = v, .left = v->scale + v->bias + v->addend + (v->relu || v->mask) };
+	if (v->norm_sums)
+		return describe_norm_sums(s, c, v);
 	add_convolution(&k);
 	if (v->scale)
 		add_operation(&k, cudnn_multiply, vector_of(&k, UID_SCALE));
@@ -213,7 +294,8 @@ static void name_problem(struct buf *b, const struct cudnn_conv *v)
 {
 	static const char *const kind[] = { [CONV_FORWARD] = "forward", [CONV_BACKWARD_DATA] = "data",
 		[CONV_BACKWARD_WEIGHTS] = "weights" };
-	buf_printf(b, "conv-%s%s%s%s%s%s%s %s", kind[v->kind], v->scale ? "+scale" : "", v->bias ? "+bias" : "",
+	buf_printf(b, "conv-%s%s%s%s%s%s%s%s%s %s", kind[v->kind], v->normalises ? "+normalises" : "",
+	           v->norm_sums ? "+norm-sums" : "", v->scale ? "+scale" : "", v->bias ? "+bias" : "",
 	           v->addend ? "+add" : "", v->relu ? "+relu" : "", v->mask ? "+mask" : "",
 	           v->statistics ? "+statistics" : "", dtype_name(v->type));
 	if ((v->relu || v->mask) && v->slope != 0)
@@ -367,7 +449,7 @@ static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn
 
 static bool is_chain(const struct cudnn_conv *v)
 {
-	return v->scale || v->bias || v->addend || v->relu || v->mask;
+	return v->scale || v->bias || v->addend || v->relu || v->mask || v->normalises || v->norm_sums;
 }
 
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom, const struct cudnn_conv *v)

@@ -41,7 +41,15 @@ void cudnn_close(struct cudnn *c);                       /* NULL is fine */
  *   backward data     dy, w, scale, bias, addend, mask, dx
  *   backward weights  x, dy, dw
  * A forward one with nothing behind it can give the statistics of what it makes: two more results,
- * float32 sums for each channel of y and of its squares, which stand behind y. */
+ * float32 sums for each channel of y and of its squares, which stand behind y.
+ *
+ * Around batch norm and its rectifier, norm(x) = (x - mean) * rstd * gamma + beta:
+ *   normalises   forward and to the weights: x is read as relu(x * scale + shift), whose vectors
+ *                (float32 forward, else of the tensors' type) stand behind the first two arguments
+ *   norm_sums    to the data: what is made is dz, the gradient with 0 where norm(x) is not above
+ *                zero, and what the norm's gradient is made of:  dy, w, x, mean, rstd, gamma, beta,
+ *                dz, dgamma = sum dz (x - mean) rstd, dbeta = sum dz, and three vectors of cuDNN's;
+ *                all vectors float32 */
 struct cudnn_conv {
 	enum conv_kind kind;
 	struct conv_geom geom;
@@ -49,10 +57,11 @@ struct cudnn_conv {
 	const struct layout *x, *w, *y;
 	bool tf32, deterministic;
 	bool scale, bias, addend, relu, mask, statistics;
+	bool normalises, norm_sums;
 	float slope;                 /* of the rectifier's negative side */
 	bool best_only;              /* only engines that are recommended, not those that always work */
 };
-#define CUDNN_ARGUMENTS 8
+#define CUDNN_ARGUMENTS 13
 /* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it. */
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom, const struct cudnn_conv *conv);
 

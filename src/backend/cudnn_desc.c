@@ -285,6 +285,11 @@ desc cudnn_add(struct cudnn_set *s, desc a, desc b, desc y)
 	return pointwise(s, CUDNN_POINTWISE_ADD, 0, a, b, y);
 }
 
+desc cudnn_subtract(struct cudnn_set *s, desc a, desc b, desc y)
+{
+	return pointwise(s, CUDNN_POINTWISE_SUB, 0, a, b, y);
+}
+
 desc cudnn_multiply(struct cudnn_set *s, desc a, desc b, desc y)
 {
 	return pointwise(s, CUDNN_POINTWISE_MUL, 0, a, b, y);
@@ -317,6 +322,27 @@ desc cudnn_statistics(struct cudnn_set *s, desc x, desc sum, desc squares)
 	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_GENSTATS_XDESC, x);
 	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, sum);
 	cudnn_put_desc(s, d, CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, squares);
+	cudnn_finalize(s, d);
+	return d;
+}
+
+desc cudnn_norm_sums(struct cudnn_set *s, const desc in[5], const desc out[5])
+{
+	static const cudnnBackendAttributeName_t from[] = {
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_X_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DY_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC };
+	static const cudnnBackendAttributeName_t to[] = {
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS };
+	const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
+	desc d = cudnn_make(s, CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR);
+	cudnn_put(s, d, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &sums);
+	for (int i = 0; i < 5; i++) {
+		cudnn_put_desc(s, d, from[i], in[i]);
+		cudnn_put_desc(s, d, to[i], out[i]);
+	}
 	cudnn_finalize(s, d);
 	return d;
 }

@@ -61,6 +61,7 @@ desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struc
 desc cudnn_channels(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, int64_t c);
 desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x, desc w, desc y);
 desc cudnn_add(struct cudnn_set *s, desc a, desc b, desc y);
+desc cudnn_subtract(struct cudnn_set *s, desc a, desc b, desc y);
 desc cudnn_multiply(struct cudnn_set *s, desc a, desc b, desc y);
 /* slope: of the negative side. */
 desc cudnn_relu(struct cudnn_set *s, desc x, float slope, desc y);
@@ -68,6 +69,9 @@ desc cudnn_relu(struct cudnn_set *s, desc x, float slope, desc y);
 desc cudnn_relu_gradient(struct cudnn_set *s, desc dy, desc x, float slope, desc dx);
 /* Sums of x and of its squares over all but the channels. */
 desc cudnn_statistics(struct cudnn_set *s, desc x, desc sum, desc squares);
+/* Of dz, the gradient of a norm's result. in: x, dz, mean, rstd, gamma; out: dgamma, dbeta, and a, b
+ * and c of dx = a dz + b x + c. */
+desc cudnn_norm_sums(struct cudnn_set *s, const desc in[5], const desc out[5]);
 desc cudnn_graph(struct cudnn_set *s, const struct cudnn *c, int n, const desc *operation);
 
 #endif

@@ -339,7 +339,7 @@ static int grad_input_add_reference(const struct kplan *k, const struct kargs *a
 	return 0;
 }
 
-static int grad_weight_reference(const struct kplan *k, const struct kargs *a)
+int conv_grad_weight_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_geom c = conv_geom_get(k->g, k->n, CONV_BACKWARD_WEIGHTS);
 	const struct shape w = conv_w_shape(&c);
@@ -497,7 +497,7 @@ static const struct op conv_grad_weight = {
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_weight_fields,
 	.shape = grad_weight_shape, .grad = grad_weight_grad, .cost = grad_weight_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_weight_reference },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = conv_grad_weight_reference },
 		[BACKEND_CPU] = CONV_CPU(conv_grad_weight, 0, NULL),
 		CONV_CUDA(conv_grad_weight, 3, 0)
 	},

@@ -14,6 +14,7 @@ void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kin
 /* Reference kernels. */
 int conv_reference(const struct kplan *k, const struct kargs *a);
 int conv_grad_input_reference(const struct kplan *k, const struct kargs *a);
+int conv_grad_weight_reference(const struct kplan *k, const struct kargs *a);
 
 /* Keys of all convolutions, for tables of fields. */
 #define CONV_INTS(m, dflt, min, doc) FIELD_INTS(struct conv_attr, m, dflt, min, 1 << 20, doc)

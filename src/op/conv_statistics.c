@@ -5,11 +5,14 @@
  * of y,  rstd = 1 / sqrt(variance + eps).
  *
  * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else a kernel
- * of ours reads it, as that of batch_norm would. */
+ * of ours reads it, as that of batch_norm would. With a norm of its own before it (made by the pass
+ * `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of ours puts it into the
+ * workspace. */
 #include <math.h>
 
 #include "base/err.h"
 #include "op/conv_fused.h"
+#include "op/conv_normed.h"
 #include "op/conv_reference.h"
 #include "op/copy_cuda.h"
 #include "op/cuda.h"
@@ -26,6 +29,8 @@ static const struct field fields[] = {
 static int shape(struct graph *g, struct node *n)
 {
 	TRY(conv_shape_rule(g, n, CONV_FORWARD));
+	if (n->nin > CONV_BIAS_AT)
+		TRY(conv_normed_shape(g, n, 0, NORMED_GAMMA));
 	const struct shape c = shape_of(1, &node_out_shape(g, n, 0)->d[1]);
 	for (int i = 1; i < 4; i++)
 		TRY(graph_out(g, n, i, graph_t(g, n->in[0])->dtype, &c));
@@ -46,7 +51,9 @@ static int reference(const struct kplan *k, const struct kargs *a)
 	const struct shape *s = node_out_shape(k->g, k->n, 0);
 	const int64_t channels = s->d[1], n = shape_count(s), size = n / (s->d[0] * channels), rows = n / channels;
 	const double *y = a->out[0], eps = ((const struct conv_fused *)k->n->attr)->eps;
-	TRY(conv_reference(k, a));
+	void *in[] = { conv_normed(k->n) ? (void *)(uintptr_t)conv_normed_reference(k, a) : a->in[0], a->in[1], NULL };
+	const struct kargs plain = { in, a->out, NULL };
+	TRY(conv_reference(k, &plain));
 	for (int64_t c = 0; c < channels; c++) {
 		double sum = 0, squares = 0;
 		for (int64_t i = 0; i < rows; i++)
@@ -68,10 +75,11 @@ static int reference(const struct kplan *k, const struct kargs *a)
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
-	bool whole;
+	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
 	struct layout_rows y;        /* where it stands */
-	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input, if it is a window; the result, if that
-	                                is one or of another type */
+	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input, if it is a window or made by us; the
+	                                result, if that is one or of another type */
+	size_t vectors;              /* of the norm before it */
 	size_t squares;              /* bytes from the sums to those of the squares */
 };
 
@@ -88,7 +96,10 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, const struct 
 	int rc = E_UNSUPPORTED;
 	TRY(cuda_cudnn(k->dev, &library));
 	with.statistics = with.best_only = true;
-	if (conv_fused_cuda_wanted(c))
+	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->window == NONE)
+		rc = conv_normed_cuda_engine(&s->plan, k->dev, &with);
+	s->within = rc == 0;
+	if (rc == E_UNSUPPORTED && conv_fused_cuda_wanted(c))
 		rc = cudnn_conv_new(&s->plan, library, k->dev->wisdom, &with);
 	s->whole = rc == 0;
 	if (rc != E_UNSUPPORTED)
@@ -111,12 +122,15 @@ static int cuda_plan(struct kplan *k)
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
 	s->after = aligned(cudnn_plan_workspace(s->plan));
 	size_t end = s->after + (s->whole ? 2 * s->squares : aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
-	s->packed = x->window == NONE ? NOWHERE : end;
+	s->vectors = end;
+	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
+	s->packed = conv_normed(k->n) ? (s->within ? NOWHERE : end) : x->window == NONE ? NOWHERE : end;
 	end += s->packed == NOWHERE ? 0 : aligned((size_t)shape_count(&x->shape) * dtype_size(x->dtype));
 	s->made = y->window == NONE && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : aligned((size_t)shape_count(&y->shape) * dtype_size(x->dtype));
 	k->ws_bytes = end;
-	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(s->plan), s->whole ? ", whole" : ", then a kernel");
+	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(s->plan), s->whole ? ", whole" : ", then a kernel",
+	                       conv_normed(k->n) && !s->within ? ", after a kernel" : "");
 	return 0;
 }
 
@@ -125,6 +139,19 @@ static int pack(const struct kplan *k, const void *from, void *to)
 	const struct tensor *x = graph_t(k->g, k->n->in[0]);
 	const struct layout packed = layout_native(&x->shape);
 	return cuda_copy(k, &x->shape, x->layout.stride, packed.stride, dtype_size(x->dtype), from, to);
+}
+
+/* What cuDNN reads for x. */
+static int make_input(const struct kplan *k, const struct kargs *a, void **in)
+{
+	const struct statistics_cuda *s = k->state;
+	char *ws = a->ws;
+	*in = s->packed == NOWHERE ? a->in[0] : ws + s->packed;
+	if (s->within)
+		return conv_normed_cuda_vectors(k, a, DTYPE_F32, ws + s->vectors, ws + s->vectors + conv_normed_cuda_room(k));
+	if (conv_normed(k->n))
+		return conv_normed_cuda_apply(k, a, *in, ws + s->vectors);
+	return s->packed == NOWHERE ? 0 : pack(k, a->in[0], *in);
 }
 
 /* The result from where cuDNN made it. */
@@ -142,14 +169,14 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 	const struct statistics_cuda *s = k->state;
 	char *ws = a->ws;
 	void *sums = ws + s->after, *squares = ws + s->after + s->squares;
-	void *in = s->packed == NOWHERE ? a->in[0] : ws + s->packed, *made = s->made == NOWHERE ? a->out[0] : ws + s->made;
+	void *in, *made = s->made == NOWHERE ? a->out[0] : ws + s->made, *scale = ws + s->vectors;
 	const struct k_norm n = {
 		.rows = s->y.rows, .c = s->y.c, .type = cuda_in_type(k, 0), .eps = ((const struct conv_fused *)k->n->attr)->eps,
 		.x = { made, s->y.c }, .mean = a->out[1], .rstd = a->out[2], .variance = a->out[3] };
-	void *const given[] = { in, a->in[1], made, sums, squares };
-	if (s->packed != NOWHERE)
-		TRY(pack(k, a->in[0], in));
-	TRYC(cudnn_plan_run(s->plan, given, a->ws), "in '%s'", k->n->name);
+	TRY(make_input(k, a, &in));
+	void *const plain[] = { in, a->in[1], made, sums, squares };
+	void *const normed[] = { in, a->in[1], scale, ws + s->vectors + conv_normed_cuda_room(k), made, sums, squares };
+	TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
 	if (s->made != NOWHERE)
 		TRY(deliver(k, made, a->out[0]));
 	return cuda_launched(k, s->whole ? k_norm_from_sums(cuda_stream(k->dev), &n, sums, squares)
@@ -169,20 +196,23 @@ static void cuda_free(struct kplan *k)
 static const char *const samples[] = {
 	"2x3x5x6 5x3x3x3!", "2x3x7x6 5x3x3x3! ; stride: 2, pad_lo: 1, pad_hi: 1, eps: 0.01",
 	"1x16x4x3 48x16x1x1!", "2x16x4x5 16x1x3x3! ; groups: 16, pad_lo: 1, pad_hi: 1",
-	"1x3x4x3x5 8x3x3x2x3! ; pad_lo: 1, pad_hi: 1", "2x5x17 16x5x3! ; stride: 2, pad_lo: 1, pad_hi: 1", NULL
+	"1x3x4x3x5 8x3x3x2x3! ; pad_lo: 1, pad_hi: 1", "2x5x17 16x5x3! ; stride: 2, pad_lo: 1, pad_hi: 1",
+	"2x3x5x6 5x3x3x3! - 3 3 3 3:positive", "2x8x7x6 16x8x3x3! - 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x16x4x3 48x16x1x1! - 16 16 16 16:positive", "2x16x4x5 16x1x3x3! - 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1",
+	"1x8x4x3x5 8x8x3x2x3! - 8 8 8 8:positive; pad_lo: 1, pad_hi: 1", "2x8x17 16x8x3! - 8 8 8 8:positive; stride: 2", NULL
 };
 
 /* --- record --- */
 
 static const struct op op_conv_statistics = {
 	.name = "conv_statistics",
-	.doc = "conv without bias, and mean, 1 / deviation and variance of each channel of its result",
+	.doc = "conv without bias, perhaps of the relu of x normalised by the other inputs, and its channels' statistics",
 	.flags = OP_ONCE | OP_COUNTED,
-	.min_in = 2, .max_in = 2, .nout = 4,
+	.min_in = 2, .max_in = NORMED_INPUTS, .nout = 4,
 	.attr_size = sizeof(struct conv_fused), .attrs = fields,
 	.shape = shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = conv_normed_reference_plan, .run = reference },
 		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda, .free = cuda_free, .slice_in = 1, .slice_out = 1,
 		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_FASTER)
 	},

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "graph/attr.h"
 #include "op/conv_fused.h"
+#include "op/replace.h"
 
 /* What makes the result of a norm from given statistics; NULL: this is none. */
 static const char *again_of(const struct node *n)
@@ -29,46 +29,17 @@ static bool suits(const struct node *conv, const struct node *norm)
 	       conv->phase == norm->phase && norm->nout == 4;
 }
 
-/* Emits a node in the place of `old`; its attributes are the defaults and what `from`, if any, and old say. */
-static int emit_like(struct graph *g, const struct node *old, const char *name, const struct node *from, int nin, const tid *in,
-                     struct node **out)
-{
-	const struct op *op = op_find(name);
-	void *attr = op->attr_size ? arena_alloc(g->arena, op->attr_size) : NULL;
-	struct graph_context saved = graph_enter(g, old);
-	int rc = op->attr_size ? schema_read(g->arena, NULL, op->attrs, name, &old->loc, attr) : 0;
-	if (rc == 0 && attr)
-		attr_carry(op, attr, old->op, old->attr);
-	if (rc == 0 && attr && from)
-		attr_carry(op, attr, from->op, from->attr);
-	if (rc == 0)
-		rc = graph_emit(g, name, attr, nin, in, 0, NULL);
-	graph_leave(g, saved);
-	*out = rc == 0 ? g->node[g->nnode - 1] : NULL;
-	return rc;
-}
-
-/* Output i of a new node becomes a tensor that is there already; what was made for it is nobody's. */
-static void make_old(struct graph *g, struct node *made, int i, tid old)
-{
-	if (old == NONE)
-		return;
-	graph_t(g, made->out[i])->producer = NONE;
-	graph_t(g, old)->producer = made->id;
-	made->out[i] = old;
-}
-
 /* The two new nodes, which make the old ones' tensors; those make none any more. */
 static int rewrite(struct graph *g, struct node *conv, struct node *norm, struct node *made[2])
 {
 	const tid residual = conv_fused_input(norm, 3);
-	TRY(emit_like(g, conv, "conv_statistics", norm, 2, conv->in, &made[0]));
-	make_old(g, made[0], 0, conv->out[0]);
+	TRY(replace_emit(g, conv, "conv_statistics", norm, 2, conv->in, &made[0]));
+	replace_output(g, made[0], 0, conv->out[0]);
 	for (int i = 1; i < 4; i++)
-		make_old(g, made[0], i, norm->out[i]);
+		replace_output(g, made[0], i, norm->out[i]);
 	const tid *s = made[0]->out, in[] = { s[0], norm->in[1], norm->in[2], s[1], s[2], residual };
-	TRY(emit_like(g, norm, again_of(norm), NULL, residual == NONE ? 5 : 6, in, &made[1]));
-	make_old(g, made[1], 0, norm->out[0]);
+	TRY(replace_emit(g, norm, again_of(norm), NULL, residual == NONE ? 5 : 6, in, &made[1]));
+	replace_output(g, made[1], 0, norm->out[0]);
 	conv->nout = norm->nout = 0;
 	return 0;
 }

@@ -66,9 +66,10 @@ static void check(const struct cudnn *c, const struct cudnn_conv *v, const struc
 	static const char *const kind[] = { "forward", "data", "weights" };
 	struct cudnn_plan *plan = NULL;
 	char what[160];
-	snprintf(what, sizeof what, "%s%s%s%s%s%s%s %s%s%s, %d axes, %lld to %lld channels, kernel %lld", kind[v->kind],
-	         v->scale ? "+scale" : "", v->bias ? "+bias" : "", v->addend ? "+add" : "", v->relu ? "+relu" : "",
-	         v->mask ? "+mask" : "", v->statistics ? "+statistics" : "", dtype_name(v->type), v->tf32 ? " tf32" : "",
+	snprintf(what, sizeof what, "%s%s%s%s%s%s%s%s%s %s%s%s, %d axes, %lld to %lld channels, kernel %lld", kind[v->kind],
+	         v->normalises ? "+normalises" : "", v->norm_sums ? "+norm-sums" : "", v->scale ? "+scale" : "",
+	         v->bias ? "+bias" : "", v->addend ? "+add" : "", v->relu ? "+relu" : "", v->mask ? "+mask" : "",
+	         v->statistics ? "+statistics" : "", dtype_name(v->type), v->tf32 ? " tf32" : "",
 	         v->deterministic ? " deterministic" : "", p->ns, (long long)p->ci, (long long)p->co, (long long)p->kernel);
 	int rc = cudnn_conv_new(&plan, c, NULL, v);
 	if (rc == 0) {
@@ -117,6 +118,22 @@ static void check_chains(const struct cudnn *c, const struct cudnn_conv *plain, 
 		}
 }
 
+/* A norm and its rectifier at the input, as the pass `prologue` asks for them. In fp16, with channels in eights, the two
+ * gradients are not compiled at run time. */
+static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain, const struct problem *p)
+{
+	const bool known = plain->type == DTYPE_F16 && p->ci % 8 == 0 && p->co % 8 == 0 && p->groups == 1 && p->ns == 2 &&
+	                   p->kernel <= 3 && p->dilation <= 2;
+	struct cudnn_conv v = *plain;
+	for (v.kind = CONV_FORWARD; v.kind <= CONV_BACKWARD_WEIGHTS; v.kind++) {
+		v.normalises = v.kind != CONV_BACKWARD_DATA;
+		v.norm_sums = v.kind == CONV_BACKWARD_DATA;
+		v.statistics = v.kind == CONV_FORWARD;
+		v.best_only = true;
+		check(c, &v, p, known && (driver || v.kind != CONV_FORWARD));
+	}
+}
+
 static void check_problem(const struct cudnn *c, const struct problem *p)
 {
 	static const enum dtype types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
@@ -130,6 +147,7 @@ static void check_problem(const struct cudnn *c, const struct problem *p)
 				check(c, &v, p, true);
 			if (v.type != DTYPE_F32 || tf32)
 				check_chains(c, &v, p);
+			check_norms(c, &v, p);
 		}
 }
 

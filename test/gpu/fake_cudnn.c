@@ -9,8 +9,9 @@
  * Engines: the first that is proposed rounds (tensor cores), the second is not deterministic, the
  * third reduces in low precision; the fourth is good for everything, and so is the slow one of the
  * fallback. As in the library, a single operation works in one type; no engine has groups and a
- * chain, nor a chain behind a gradient in 16 bits whose channels are not in eights. Time is what
- * the engines say. */
+ * chain, nor a chain behind a gradient in 16 bits whose channels are not in eights, nor what
+ * normalises before a convolution other than in eights and, of gradients, in fp16. Time is what the
+ * engines say. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>
@@ -50,28 +51,90 @@ static const struct {
 	{ 1, -1, 90, true },
 };
 
-/* As the library: a single operation in one type; a chain of them if what is between is float32. */
+static int type_of(const fake *t)
+{
+	return whole(t, CUDNN_ATTR_TENSOR_DATA_TYPE);
+}
+
+static int mode_of(const fake *op)
+{
+	return op->type == POINTWISE ? whole(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR), CUDNN_ATTR_POINTWISE_MODE) : -1;
+}
+
+static bool has_slope(const fake *op)
+{
+	return find(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR), CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE) != NULL;
+}
+
+/* Channels-last without gaps, channels in eights. */
+static bool in_eights(const fake *t)
+{
+	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS), *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES);
+	return d[1] % 8 == 0 && s[1] == 1 && s[axes_of(t) - 1] == d[1];
+}
+
+/* What is before a convolution: its intermediate results are of its type, and for a gradient to the weights it is
+ * scale, bias and ReLU, the vectors of its type too. */
+static bool good_prologue(fake *const *op, int n, int type)
+{
+	static const int modes[] = { CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_ADD, CUDNN_POINTWISE_RELU_FWD };
+	fake *t[MAXOPERANDS];
+	const bool weights = op[n]->type == FILTER;
+	if (n == 0)
+		return true;
+	for (int i = 0; i < n; i++) {
+		const int m = tensors_of(op[i], t);
+		if (i >= 3 || mode_of(op[i]) != modes[i] || type_of(t[m - 1]) != type || !is_virtual(t[m - 1]) ||
+		    (m > 2 && weights && type_of(t[1]) != type) || (m == 2 && has_slope(op[i])))
+			return false;
+	}
+	tensors_of(op[0], t);
+	return op[n]->type == FORWARD ? in_eights(t[0]) : weights && n == 3 && type == CUDNN_DATA_HALF && in_eights(t[0]);
+}
+
+/* The gradient to the data, the norm's input again, the rectifier's gradient, sums. */
+static bool good_norm_sums(fake *const *op, int n, int type)
+{
+	static const int modes[] = { -1, CUDNN_POINTWISE_SUB, CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_ADD,
+		CUDNN_POINTWISE_RELU_BWD };
+	fake *t[MAXOPERANDS];
+	if (n != 7 || op[0]->type != DATA || type != CUDNN_DATA_HALF || has_slope(op[5]))
+		return false;
+	for (int i = 1; i < 6; i++)
+		if (mode_of(op[i]) != modes[i])
+			return false;
+	tensors_of(op[6], t);
+	return in_eights(t[0]) && in_eights(t[1]) && type_of(t[1]) == type && !is_virtual(t[1]);
+}
+
+/* As the library: a single operation in one type; a chain behind it if what is between is float32. */
 static bool supported(const fake *graph)
 {
 	fake *t[MAXOPERANDS];
-	int nop;
-	fake *const *op = operations(graph, &nop);
+	int all;
+	fake *const *first = operations(graph, &all);
+	const int before = convolution_of(graph), nop = all - before;
+	fake *const *op = first + before;
 	tensors_of(op[0], t);
-	const int type = whole(t[0], CUDNN_ATTR_TENSOR_DATA_TYPE);
-	if (whole(t[1], CUDNN_ATTR_TENSOR_DATA_TYPE) != type)
+	const int type = type_of(t[0]);
+	if (type_of(t[1]) != type || !good_prologue(first, before, type))
 		return false;
 	for (int i = 0; i < nop; i++) {
 		fake *y = t[tensors_of(op[i], t) - 1];
-		if (op[i]->type != STATISTICS && whole(y, CUDNN_ATTR_TENSOR_DATA_TYPE) != (is_virtual(y) ? (int)CUDNN_DATA_FLOAT : type))
+		if (op[i]->type == STATISTICS || op[i]->type == NORM_SUMS)
+			continue;
+		if (type_of(y) != (is_virtual(y) ? (int)CUDNN_DATA_FLOAT : type))
 			return false;
 	}
 	const fake *x = named(op[0], roles_of(op[0]->type)->x), *w = named(op[0], roles_of(op[0]->type)->w);
 	const bool grouped = ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] != ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
+	if (op[nop - 1]->type == NORM_SUMS && !good_norm_sums(op, nop, type))
+		return false;
 	if (op[nop - 1]->type == STATISTICS && (nop != 2 || op[0]->type != FORWARD))
 		return false;
 	if (nop > 1 && op[0]->type == DATA && type != CUDNN_DATA_FLOAT && ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] % 8)
 		return false;
-	return nop == 1 || (op[0]->type != FILTER && !grouped);
+	return all == 1 || ((nop == 1 || op[0]->type != FILTER) && !grouped);
 }
 
 static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, fake **out)

@@ -16,8 +16,8 @@ struct cudnnContext {
 
 #define MAGIC 0x6475446e
 #define MAXATTR 12
-#define MAXOPS 6
-#define MAXTENSORS 16
+#define MAXOPS 8
+#define MAXTENSORS 24
 #define AXES 8
 
 struct attribute {
@@ -45,6 +45,7 @@ typedef struct cudnnBackendDescriptor_fake fake;
 #define DATA CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
 #define FILTER CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR
 #define STATISTICS CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR
+#define NORM_SUMS CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR
 #define POINTWISE CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR
 
 /* The names of a convolution's attributes, or NULL of another operation. */
@@ -74,10 +75,12 @@ void note_question(const fake *heuristics);
 bool is_virtual(const fake *t);
 int axes_of(const fake *t);
 /* The tensors of an operation, its results last. */
-#define MAXOPERANDS 4
+#define MAXOPERANDS 10
 int tensors_of(const fake *op, fake **out);
 int results_of(const fake *op);
 fake *const *operations(const fake *graph, int *n);
+/* The place of the convolution. */
+int convolution_of(const fake *graph);
 /* All tensors of a graph, each once. */
 int graph_tensors(const fake *graph, fake **out);
 

@@ -66,6 +66,17 @@ static const struct rule rules[] = {
 	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_XDESC, DESC, 1, 1, true },
 	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, DESC, 1, 1, true },
 	{ STATISTICS, CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_X_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DY_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC, DESC, 1, 1, true },
+	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS, DESC, 1, 1, true },
 	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS, DESC, 1, MAXOPS, true },
 	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, 1, true },
 	{ CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, DESC, 1, 1, true },
@@ -199,7 +210,7 @@ static cudnnStatus_t check_convolution(const fake *d)
 /* Which tensors an element-wise operation has, for each mode. */
 static cudnnStatus_t check_operands(const fake *d, int mode)
 {
-	const bool two = mode == CUDNN_POINTWISE_ADD || mode == CUDNN_POINTWISE_MUL, back = mode == CUDNN_POINTWISE_RELU_BWD;
+	const bool two = mode == CUDNN_POINTWISE_ADD || mode == CUDNN_POINTWISE_SUB || mode == CUDNN_POINTWISE_MUL, back = mode == CUDNN_POINTWISE_RELU_BWD;
 	if (!two && !back && mode != CUDNN_POINTWISE_RELU_FWD)
 		return refuse("element-wise mode %d", mode);
 	if (!find(d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC) != !two || !find(d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC) != back ||
@@ -231,11 +242,17 @@ static cudnnStatus_t check_pointwise(const fake *d)
 	return CUDNN_STATUS_SUCCESS;
 }
 
+/* Sums over a tensor; of a norm's gradient over x and dy, which are alike. */
 static cudnnStatus_t check_statistics(const fake *d)
 {
 	fake *t[MAXOPERANDS];
 	const int n = tensors_of(d, t);
-	for (int k = 1; k < n; k++)
+	const bool two = d->type == NORM_SUMS;
+	for (int i = 0; two && i < axes_of(t[0]); i++)
+		if (axes_of(t[1]) != axes_of(t[0]) ||
+		    ints(t[1], CUDNN_ATTR_TENSOR_DIMENSIONS)[i] != ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[i])
+			return refuse("x and dy of a norm are not alike");
+	for (int k = two ? 2 : 1; k < n; k++)
 		for (int i = 0; i < axes_of(t[0]); i++)
 			if (t[k]->type != TENSOR || axes_of(t[k]) != axes_of(t[0]) || is_virtual(t[k]) ||
 			    whole(t[k], CUDNN_ATTR_TENSOR_DATA_TYPE) != CUDNN_DATA_FLOAT ||
@@ -246,7 +263,7 @@ static cudnnStatus_t check_statistics(const fake *d)
 
 int results_of(const fake *op)
 {
-	return op->type == STATISTICS ? 2 : 1;
+	return op->type == NORM_SUMS ? 5 : op->type == STATISTICS ? 2 : 1;
 }
 
 /* The tensors of an operation, its results last. */
@@ -264,6 +281,19 @@ int tensors_of(const fake *op, fake **out)
 		out[n++] = named(op, CUDNN_ATTR_OPERATION_GENSTATS_XDESC);
 		out[n++] = named(op, CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC);
 		out[n++] = named(op, CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC);
+		return n;
+	}
+	if (op->type == NORM_SUMS) {
+		static const cudnnBackendAttributeName_t names[] = {
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_X_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DY_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS };
+		while (n < 10) {
+			out[n] = named(op, names[n]);
+			n++;
+		}
 		return n;
 	}
 	if (named(op, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC)) {
@@ -284,6 +314,15 @@ fake *const *operations(const fake *graph, int *n)
 	const struct attribute *a = find(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS);
 	*n = (int)a->n;
 	return a->value;
+}
+
+int convolution_of(const fake *graph)
+{
+	int nop, i = 0;
+	fake *const *op = operations(graph, &nop);
+	while (i < nop - 1 && !roles_of(op[i]->type))
+		i++;
+	return i;
 }
 
 /* All tensors of a graph, each once. */
@@ -322,7 +361,8 @@ static cudnnStatus_t check_graph(const fake *graph)
 			const int from = m - results_of(op[k]);
 			for (int j = 0; j < m; j++)
 				if (j < from)
-					read += t[j] == all[i] && (made || !is_virtual(all[i])) && op[k]->type != STATISTICS;
+					read += t[j] == all[i] && (made || !is_virtual(all[i])) &&
+					        op[k]->type != STATISTICS && (op[k]->type != NORM_SUMS || is_virtual(all[i]) || !made);
 				else
 					made += t[j] == all[i];
 		}
@@ -357,7 +397,7 @@ static cudnnStatus_t check_type(const fake *d)
 	case CONV: return check_geometry(d);
 	case FORWARD: case DATA: case FILTER: return check_convolution(d);
 	case POINTWISE: return check_pointwise(d);
-	case STATISTICS: return check_statistics(d);
+	case STATISTICS: case NORM_SUMS: return check_statistics(d);
 	case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: return check_graph(d);
 	case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR: return check_pack(d);
 	default: return CUDNN_STATUS_SUCCESS;

@@ -115,6 +115,7 @@ static double apply(int mode, double slope, double x, double b)
 {
 	switch (mode) {
 	case CUDNN_POINTWISE_ADD: return x + b;
+	case CUDNN_POINTWISE_SUB: return x - b;
 	case CUDNN_POINTWISE_MUL: return x * b;
 	case CUDNN_POINTWISE_RELU_BWD: return b > 0 ? x : slope * x;
 	default: return x > 0 ? x : slope * x;
@@ -151,6 +152,30 @@ static void statistics(fake *const *t, double *const *v)
 	mem_free(px);
 }
 
+/* v: x, dz, mean, rstd, gamma; dgamma, dbeta, and a, b and c of dx = a dz + b x + c. */
+static void norm_sums(fake *const *t, double *const *v)
+{
+	const int64_t c = ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
+	int64_t *px, *pz, points = 1;
+	const int64_t n = offsets(t[0], 0, &px);
+	offsets(t[1], 0, &pz);
+	for (int i = 2; i < axes_of(t[0]); i++)
+		points *= ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
+	for (int64_t k = 0; k < n; k++) {
+		const int64_t j = k / points % c;
+		v[5][j] += v[1][pz[k]] * (v[0][px[k]] - v[2][j]) * v[3][j];
+		v[6][j] += v[1][pz[k]];
+	}
+	for (int64_t j = 0; j < c; j++) {
+		const double rows = (double)n / (double)c, a = v[4][j] * v[3][j], b = -a * v[3][j] * v[5][j] / rows;
+		v[7][j] = a;
+		v[8][j] = b;
+		v[9][j] = -a * v[6][j] / rows - b * v[2][j];
+	}
+	mem_free(px);
+	mem_free(pz);
+}
+
 static struct values *values_of(struct values *all, int n, const fake *t)
 {
 	for (int i = 0; i < n; i++)
@@ -180,17 +205,22 @@ static void run_operation(const fake *op, struct values *v, int n)
 	const int operands = tensors_of(op, t);
 	for (int i = 0; i < operands; i++)
 		of[i] = values_of(v, n, t[i])->v;
-	if (op->type == STATISTICS)
+	if (op->type == NORM_SUMS)
+		norm_sums(t, of);
+	else if (op->type == STATISTICS)
 		statistics(t, of);
 	else
 		elementwise(op, operands, t, of);
 }
 
-/* Whoever reads it after that sees what is in memory. */
+/* Whoever reads it after that sees what is in memory; what has none is rounded too. */
 static void store(const fake *t, void *to, const struct values *v)
 {
+	void *room = to ? NULL : mem_alloc((size_t)v->n * dtype_size(type_of(t)));
+	to = to ? to : room;
 	dtype_convert(type_of(t), to, DTYPE_F64, v->v, v->n);
 	dtype_convert(DTYPE_F64, v->v, type_of(t), to, v->n);
+	mem_free(room);
 }
 
 int execute(void *argument)
@@ -214,8 +244,8 @@ int execute(void *argument)
 	for (int k = 0; k < nop; k++) {
 		run_operation(op[k], v, n);
 		for (int m = tensors_of(op[k], t), q = m - results_of(op[k]); q < m; q++)
-			if (!is_virtual(t[q]))
-				store(t[q], pointer_of(j, t[q]), values_of(v, n, t[q]));
+			if (!is_virtual(t[q]) || type_of(t[q]) != DTYPE_F32)
+				store(t[q], is_virtual(t[q]) ? NULL : pointer_of(j, t[q]), values_of(v, n, t[q]));
 	}
 	for (int i = 0; i < n; i++)
 		mem_free(v[i].v);
