@@ -18,6 +18,7 @@
 #include "op/copies.h"
 #include "op/moments.h"
 #include "op/precision.h"
+#include "op/prologue.h"
 #include "op/emit.h"
 #include "op/random.h"
 #include "op/update.h"
@@ -374,6 +375,7 @@ static const struct pass passes[] = {
 	{ "statistics", "batch normalisation by the batches of several ranks", pass_statistics, STAGE_BUILT },
 	{ "parts", "batch statistics of joined channels, once for each part", pass_parts, STAGE_BUILT },
 	{ "moments", "convolutions that give the statistics of what they make", pass_moments, STAGE_BUILT },
+	{ "prologue", "convolutions that normalise what they read", pass_prologue, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights in place of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that exist already", pass_preset, STAGE_BUILT },

@@ -50,6 +50,49 @@ step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3 f32
 step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 f32 $halves
 "$compare" -t 1e-9 tiny-cpu-f32 deepcam-mlperf-small-cpu-f32 && fail "two different steps count as one"
 
+# Norms that convolutions read without anybody storing them, in fp16: as on the CPU in float32, and as with the norms stored.
+cat >norms.yaml <<-'END'
+	run: {name: norms, seed: 3}
+	model:
+	  family: layers
+	  layers:
+	    - conv2d: {filters: 16, kernel: 3, padding: same, bias: false}
+	    - batch_norm
+	    - relu
+	    - conv2d: {filters: 24, kernel: 3, padding: same, bias: false}
+	    - batch_norm
+	    - relu
+	    - conv2d: {filters: 16, kernel: 1, bias: false}
+	    - batch_norm
+	    - relu
+	    - conv2d: {filters: 8, kernel: 1, bias: false}
+	    - batch_norm
+	    - relu
+	data: {train: none.dlx, validation: none.dlx}
+	loss: softmax_cross_entropy
+	optimizer: {type: sgd, learning_rate: 0.05}
+	train: {steps: 1, batch_size: 2}
+END
+norms='{channels: 3, size: [24, 20]}'
+folded() {
+	expect 0 "$emulated" --device=cuda --plan --set precision.compute="$1" --set "model.input=$norms" --set model.classes=8 \
+		--set train.batch_size=2 --set data.validation=null norms.yaml
+	n=$(awk '$3 == "norm_conv_grad_weight" || $3 == "conv_grad_input_norm" { n += / whole/ } END { print n + 0 }' out)
+	[ "$n" -eq "$2" ] || fail "$n nodes around norms in $1, expected $2"
+}
+folded fp16 6
+folded f32 0
+loose=5e-2
+step norms "$norms" 8 fp16
+loose=
+mv norms-cuda-fp16 norms-folded
+export DLX_CHAINS=no
+folded fp16 0
+dump cuda fp16 norms "$norms" 8
+unset DLX_CHAINS
+"$compare" -a -t 5e-2 norms-cuda-fp16 norms-folded || fail "norms that are not stored make another step"
+"$compare" -a -t 1e-6 norms-cuda-fp16 norms-folded >/dev/null && fail "norms are stored"
+
 # An update of hundreds of tensors is a few launches, and writes the weights in 16 bits too; under a limit of memory they are cast in the
 # step, to the same bits.
 launches() { awk -v name="$2" '$1 == name { n = $2 } END { print n + 0 }' "$1"; }
