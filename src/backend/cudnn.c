@@ -439,10 +439,11 @@ static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn
 	int rc = share(p, wisdom, v, &want);
 	buf_release(&problem);
 	TRY(rc);
+	const cudnnStatus_t refused = p->shared->engine.refused;
 	if (!p->shared->found)
-		return ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s", p->c->version,
-		           v->deterministic ? " that gives the same bits each time" : "",
-		           want.exact ? " in full float32" : "");
+		return ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s%s%s", p->c->version,
+		           v->deterministic ? " that gives the same bits each time" : "", want.exact ? " in full float32" : "",
+		           refused ? "; the last that it proposes cannot be built: " : "", refused ? cudnn_status(refused) : "");
 	snprintf(p->name, sizeof p->name, "cudnn:%s", strchr(p->shared->engine.name, ':') + 1);
 	return 0;
 }

@@ -17,7 +17,7 @@
 #define FUNCTIONS(X) \
 	X(cudnnCreate) X(cudnnDestroy) X(cudnnSetStream) X(cudnnGetErrorString) X(cudnnGetVersion) \
 	X(cudnnBackendCreateDescriptor) X(cudnnBackendDestroyDescriptor) X(cudnnBackendFinalize) \
-	X(cudnnBackendSetAttribute) X(cudnnBackendGetAttribute) X(cudnnBackendExecute)
+	X(cudnnBackendSetAttribute) X(cudnnBackendGetAttribute) X(cudnnBackendExecute) X(cudnnGetLastErrorString)
 
 LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuDNN 9")
 
@@ -34,11 +34,20 @@ int cudnn_load(void)
 	return 0;
 }
 
+const char *cudnn_status(cudnnStatus_t status)
+{
+	return lib.cudnnGetErrorString(status);
+}
+
+/* With the first line of what the library itself says. */
 int cudnn_check(cudnnStatus_t status, const char *what)
 {
+	char more[240] = "";
 	if (status == CUDNN_STATUS_SUCCESS)
 		return 0;
-	return ERR(E_UNSUPPORTED, NULL, "cuDNN: %s: %s", what, lib.cudnnGetErrorString(status));
+	lib.cudnnGetLastErrorString(more, sizeof more);
+	more[strcspn(more, "\n")] = '\0';
+	return ERR(E_UNSUPPORTED, NULL, "cuDNN: %s: %s%s%s", what, cudnn_status(status), *more ? ": " : "", more);
 }
 
 size_t cudnn_version(void)

@@ -36,6 +36,7 @@ int cudnn_load(void);
 int cudnn_start(cudnnHandle_t *out, void *stream);
 void cudnn_stop(cudnnHandle_t h);                /* NULL is fine */
 int cudnn_check(cudnnStatus_t status, const char *what);
+const char *cudnn_status(cudnnStatus_t status);  /* its name */
 size_t cudnn_version(void);
 
 desc cudnn_make(struct cudnn_set *s, cudnnBackendDescriptorType_t type);

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
+
 #define MAXCONFIG 24          /* configurations looked at, of each mode */
 #define FEW 4                 /* at first */
 #define MAXNOTE 16
@@ -57,16 +59,16 @@ static bool has(struct list *l, const struct cudnn *c, desc graph, int i)
 	return i < l->n;
 }
 
-/* Whether an engine with these notes may be used. */
+/* Whether an engine with these notes may be used. Inputs of 32 bits are never made 16 bits, which have another range; what
+ * rounds them to TF32 is called a tensor core. */
 static bool allowed(const struct cudnn_demand *want, const cudnnBackendNumericalNote_t *note, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
 		if (note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC && want->deterministic)
 			return false;
-		if (note[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)
+		if (note[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION || note[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)
 			return false;
-		if (want->exact && (note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
-		                    note[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS))
+		if (want->exact && note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE)
 			return false;
 	}
 	return true;
@@ -98,6 +100,16 @@ static bool look_at(const struct cudnn *c, const struct cudnn_demand *want, desc
 	return ok;
 }
 
+/* Engines that cuDNN compiles when they are planned are the fastest ones of chains, and others take their place silently. */
+static void tell_missing(const struct cudnn *c, cudnnStatus_t status)
+{
+	static bool told;
+	if (status != CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING || !c->handle || told)
+		return;
+	told = true;
+	warn("cuDNN finds no libnvrtc to compile kernels with and takes slower ones; install it or name its folder in LD_LIBRARY_PATH");
+}
+
 static bool build(struct cudnn_engine *e, const struct cudnn *c, const struct list *l, int i, int64_t index)
 {
 	int64_t bytes = 0;
@@ -112,6 +124,8 @@ static bool build(struct cudnn_engine *e, const struct cudnn *c, const struct li
 	cudnn_finalize(&e->parts, e->plan);
 	cudnn_get(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
 	if (e->parts.status != CUDNN_STATUS_SUCCESS || bytes < 0) {
+		tell_missing(c, e->parts.status);
+		e->refused = e->parts.status;
 		cudnn_release(&e->parts);
 		return false;
 	}
@@ -146,8 +160,12 @@ static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc grap
 	for (int i = 0; found < most && has(l, c, graph, i); i++) {
 		struct cudnn_engine e;
 		int64_t index;
-		if (!look_at(c, want, l->config[i], &index) || !build(&e, c, l, i, index))
+		if (!look_at(c, want, l->config[i], &index))
 			continue;
+		if (!build(&e, c, l, i, index)) {
+			out->refused = found ? out->refused : e.refused;
+			continue;
+		}
 		double us = most > 1 ? want->measure(want->user, &e) : 0;
 		if (us < 0 || (found && us >= *best)) {
 			cudnn_engine_release(&e);

@@ -7,11 +7,11 @@
  * refused.
  *
  * Engines: the first that is proposed rounds (tensor cores), the second is not deterministic, the
- * third reduces in low precision; the fourth is good for everything, and so is the slow one of the
- * fallback. As in the library, a single operation works in one type; no engine has groups and a
- * chain, nor a chain behind a gradient in 16 bits whose channels are not in eights, nor what
- * normalises before a convolution other than in eights and, of gradients, in fp16. Time is what the
- * engines say. */
+ * third reduces in low precision; the fourth is good for everything, and so are the fifth and the
+ * slow one of the fallback; the sixth makes 16 bits of what it reads. As in the library, a single
+ * operation works in one type; no engine has groups and a chain, nor a chain behind a gradient in
+ * 16 bits whose channels are not in eights, nor what normalises before a convolution other than in
+ * eights and, of gradients, in fp16. Time is what the engines say. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>
@@ -48,6 +48,7 @@ static const struct {
 } engines[] = {
 	{ 40, CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 10, false }, { 41, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, 4, false },
 	{ 42, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 2, false }, { 43, -1, 20, false }, { 44, -1, 7, false },
+	{ 45, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 1, false },
 	{ 1, -1, 90, true },
 };
 
@@ -182,6 +183,11 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t h, cudaStream_t s)
 const char *cudnnGetErrorString(cudnnStatus_t s)
 {
 	return s == CUDNN_STATUS_SUCCESS ? "success" : "refused by the fake";
+}
+
+void cudnnGetLastErrorString(char *text, size_t room)
+{
+	snprintf(text, room, "it says why on stderr\n");
 }
 
 size_t cudnnGetVersion(void)

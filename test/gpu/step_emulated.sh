@@ -125,6 +125,8 @@ dump cuda f32 tiny "$tiny" 3 --wisdom engines
 grep -q 'a4:eng44' engines && fail "wisdom is not gone by"
 dump cuda f32 tiny "$tiny" 3 --wisdom loose --set precision.deterministic=false
 grep -q 'a1:eng41' loose || fail "an engine that may be taken is not"
+dump cuda f32 tiny "$tiny" 3 --wisdom rounding --set precision.tf32=true
+grep -q 'eng45' rounding && fail "an engine that makes 16 bits of 32 is taken for TF32"
 echo nonsense >engines
 expect 65 "$emulated" --device=cuda --synthetic --dump-step=no --wisdom engines --set "model.input=$tiny" \
 	--set model.classes=3 --set train.batch_size=2 tiny.yaml
