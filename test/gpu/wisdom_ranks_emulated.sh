@@ -21,7 +21,7 @@ ranks() {
 		[ "$PMI_RANK" = 2 ] && export DLX_EMULATE_NAME="another GPU"
 		exec "$@"' sh "$emulated" --quiet --device=cuda --set run.dir=runs/wise --set train.validate.epochs=0 \
 		--set 'data.transforms=[{crop: {size: [8, 12]}}]' --set train.batch_size=1 --set train.steps=1 \
-		--set parallel.timeout=10s --set parallel.grouping=count:2 "$@" "$config" </dev/null
+		--set parallel.timeout=40s --set parallel.grouping=count:2 "$@" "$config" </dev/null
 }
 # used RANK ENGINES
 used() {
