@@ -217,11 +217,19 @@ template <> struct convert<__nv_bfloat16> {
 	template <typename S> static __device__ __nv_bfloat16 of(S v) { return __float2bfloat16_rn(convert<float>::of(v)); }
 };
 
+/* Some elements of each thread are under way before the first is used. */
 template <typename S, typename T> __global__ void cast(int64_t n, const S *x, T *y)
 {
-	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	if (i < n)
-		y[i] = convert<T>::of(x[i]);
+	const int64_t first = (int64_t)blockIdx.x * (AHEAD * THREADS) + threadIdx.x;
+	S v[AHEAD];
+#pragma unroll
+	for (int u = 0; u < AHEAD; u++)
+		if (first + u * THREADS < n)
+			v[u] = x[first + u * THREADS];
+#pragma unroll
+	for (int u = 0; u < AHEAD; u++)
+		if (first + u * THREADS < n)
+			y[first + u * THREADS] = convert<T>::of(v[u]);
 }
 
 template <typename T> __global__ void fill(k_walk w, double value, T *y)
@@ -246,7 +254,7 @@ template <typename T> __global__ void fill(k_walk w, double value, T *y)
 
 template <typename S> static int cast_from(cudaStream_t stream, int to, int64_t n, const S *x, void *y)
 {
-	ALL_TYPES(to, T, LAUNCH((cast<S, T>), blocks_for(n, THREADS), THREADS, 0, stream, n, x, (T *)y))
+	ALL_TYPES(to, T, LAUNCH((cast<S, T>), blocks_for(n, AHEAD * THREADS), THREADS, 0, stream, n, x, (T *)y))
 	return cudaGetLastError();
 }
 

@@ -385,8 +385,8 @@ static const char *const reorder_samples[] = {
 
 /* Types the reference keeps as double: rounding to 16 bits and integers are tested in test_dnn. */
 static const char *const cast_samples[] = {
-	"2x3x4x5 ; dtype: f32", "2x16x3x7x5 ; dtype: f64", "s ; dtype: f64", "3x5x7:u8 ; dtype: i32", "3x5x7:i16 ; dtype: i32",
-	"5x9:u16 ; dtype: f32", NULL
+	"2x3x4x5 ; dtype: f32", "2x16x3x7x5 ; dtype: f64", "3x701 ; dtype: f64", "s ; dtype: f64", "3x5x7:u8 ; dtype: i32",
+	"3x5x7:i16 ; dtype: i32", "5x9:u16 ; dtype: f32", NULL
 };
 
 /* --- records --- */
