@@ -34,8 +34,8 @@ static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint
 	}
 }
 
-/* y = dropout(x), or of relu(x) with z = relu(x) if z is there. */
-template <typename T>
+/* y = dropout(x), or of relu(x) with z = relu(x) if z is there. Rows are a multiple of N long. */
+template <typename T, int N>
 __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
 {
 	const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, each = (d.each + TOGETHER - 1) / TOGETHER;
@@ -47,27 +47,45 @@ __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y
 	const uint64_t key = mix(mix((uint64_t)random_key[0] + 0x9E3779B97F4A7C15ull) ^ (uint64_t)d.stream);
 	philox(key, block, (uint64_t)random_key[1], word);
 	int64_t row = first / d.c, col = first - row * d.c;
-	for (int e = 0; e < TOGETHER && at + e < d.each; e++) {
-		const uint32_t bits = word[e / 2] >> (e % 2 * 16) & 0xffff;
-		float v = as_float(x[row * d.x + col]);
-		if (d.relu && v < 0)
-			v = 0;
-		y[row * d.y + col] = from_float<T>(bits < d.drop ? 0.0f : d.scale * v);
+#pragma unroll
+	for (int e = 0; e < TOGETHER; e += N) {
+		several<T, N> got;
+		float v[N], kept[N];
+		if (at + e >= d.each)
+			break;
+		load_word(&got, x + row * d.x + col);
+#pragma unroll
+		for (int i = 0; i < N; i++) {
+			const uint32_t bits = word[(e + i) / 2] >> ((e + i) % 2 * 16) & 0xffff;
+			v[i] = got.at(i);
+			if (d.relu && v[i] < 0)
+				v[i] = 0;
+			kept[i] = bits < d.drop ? 0.0f : d.scale * v[i];
+		}
+		store_row<T, N>({ y, d.y }, col, row, kept);
 		if (z)
-			z[row * d.z + col] = from_float<T>(v);
-		if (++col == d.c) {
+			store_row<T, N>({ z, d.z }, col, row, v);
+		col += N;
+		if (col == d.c) {
 			col = 0;
 			row++;
 		}
 	}
 }
 
+template <typename T>
+static void run(void *stream, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z)
+{
+	const int64_t threads = d->n / d->each * ((d->each + TOGETHER - 1) / TOGETHER);
+	const bool wide = abreast(d->c, sizeof(T), { { (void *)x, d->x }, { y, d->y }, { z, d->z } }) && d->each % ABREAST == 0;
+	WIDE_OR_NOT(wide, N, LAUNCH((dropout<T, N>), blocks_for(threads, THREADS), THREADS, 0, stream, *d, key, (const T *)x, (T *)y,
+	                            (T *)z));
+}
+
 int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z)
 {
 	if (d->n == 0)
 		return 0;
-	const int64_t threads = d->n / d->each * ((d->each + TOGETHER - 1) / TOGETHER);
-	FLOAT_TYPES(type, T, LAUNCH(dropout<T>, blocks_for(threads, THREADS), THREADS, 0, stream, *d, key,
-	                            (const T *)x, (T *)y, (T *)z))
+	FLOAT_TYPES(type, T, run<T>(stream, d, key, x, y, z))
 	return cudaGetLastError();
 }

@@ -419,13 +419,13 @@ static int relu_grad_cuda(const struct kplan *k, const struct kargs *a)
 
 static const char *const samples[] = {
 	"2x3x4x5 3:key", "3x37 3:key; rate: 0.25, stream: 7", "1x19x3x5x5 3:key; rate: 0.9, stream: -3",
-	"2x33x67 3:key; rate: 0.1", "7 3:key; rate: 0", "s 3:key", NULL
+	"2x33x67 3:key; rate: 0.1", "2x12x5x5 3:key; rate: 0.3", "7 3:key; rate: 0", "s 3:key", NULL
 };
 
 static const char *const relu_samples[] = {
 	"2x3x4x5:away 3:key", "3x37:away 3:key; rate: 0.25, stream: 7",
 	"1x19x3x5x5:away 3:key; rate: 0.9, stream: -3", "2x33x67:away 3:key; rate: 0.1",
-	"7:away 3:key; rate: 0", "s:away 3:key", NULL
+	"2x12x5x5:away 3:key; rate: 0.3", "7:away 3:key; rate: 0", "s:away 3:key", NULL
 };
 static const char *const relu_grad_samples[] = {
 	"2x3x4x5:away 2x3x4x5", "3x37:away 3x37; rate: 0.25", "1x19x3x5x5:away 1x19x3x5x5; rate: 0.9",
