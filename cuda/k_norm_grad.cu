@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gradients of batch normalisation on channels-last tensors, in two stages as the statistics of
+ * cuda/k_norm.cu, whose workspace and messages they have. */
+#include "cuda/norm.cuh"
+
+/* What is read of a channel. */
+struct channel {
+	float m, a, b;
+};
+
+static __device__ __forceinline__ channel channel_of(const k_norm_grad &g, int64_t j)
+{
+	return { g.mean[j], g.gamma[j] * g.rstd[j], g.mask == K_NORM_FROM_X ? g.beta[j] : 0.0f };
+}
+
+/* Rows of the tensors that the gradient of z is made of. */
+template <typename T, int N, int ROWS> struct gradient_rows {
+	several<T, N> x[ROWS], dy[ROWS], second[ROWS], y[ROWS];
+
+	__device__ __forceinline__ void load(const k_norm_grad &g, int64_t j, int64_t r, int64_t step, int64_t end)
+	{
+		load_rows(g.x, j, r, step, end, x);
+		load_rows(g.dy, j, r, step, end, dy);
+		if (g.second.p)
+			load_rows(g.second, j, r, step, end, second);
+		if (g.mask == K_NORM_FROM_Y)
+			load_rows(g.y, j, r, step, end, y);
+	}
+
+	/* The gradient of z at one element: dy [+ second], times f'(z). d = x - mean. */
+	__device__ __forceinline__ float masked(const k_norm_grad &g, int u, int i, float d, const channel &c) const
+	{
+		float e = dy[u].at(i);
+		if (g.second.p)
+			e += second[u].at(i);
+		if (g.mask == K_NORM_ALL)
+			return e;
+		const float z = g.mask == K_NORM_FROM_X ? d * c.a + c.b : y[u].at(i);
+		return z > 0 ? e : below(e, g.slope);
+	}
+};
+
+/* part[chunk]: sum dz, sum dz (x - mean), c each. */
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, 3) gradient_chunks(k_norm_grad g, int64_t each, float *part)
+{
+	__shared__ float room[2 * N][THREADS];
+	const int64_t j = first_channel<N>(), first = blockIdx.y * each, end = first + rows_of(blockIdx.y, each, g.rows);
+	constexpr int ROWS = FEWER<T, N>;
+	float s[2 * N] = { 0 };
+	gradient_rows<T, N, ROWS> at;
+	if (j < g.c) {
+		channel c[N];
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			c[i] = channel_of(g, j + i);
+		for (int64_t r = first + threadIdx.y; r < end; r += ROWS * blockDim.y) {
+			at.load(g, j, r, blockDim.y, end);
+#pragma unroll
+			for (int u = 0; u < ROWS; u++) {
+				if (r + u * (int64_t)blockDim.y >= end)
+					break;
+#pragma unroll
+				for (int i = 0; i < N; i++) {
+					const float d = at.x[u].at(i) - c[i].m, e = at.masked(g, u, i, d, c[i]);
+					s[i] += e;
+					s[N + i] += e * d;
+				}
+			}
+		}
+	}
+	column_sums(s, room);
+	if (threadIdx.y || j >= g.c)
+		return;
+	float *p = part + (int64_t)blockIdx.y * 2 * g.c + j;
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		p[i] = s[i];
+		p[g.c + i] = s[N + i];
+	}
+}
+
+/* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1,
+ * s2: as gradient_chunks has them. */
+static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, double s2, double n, float *k1, float *k2)
+{
+	const double r = g.rstd[j], dg = s2 * r, s = g.gamma[j] * r;
+	k1[j] = g.variance ? 0.0f : (float)(s * s1 / n);
+	k2[j] = g.variance ? 0.0f : (float)(s * r * dg / n);
+}
+
+/* dgamma and dbeta; and the corrections, or where message is not NULL what they are made of, into that. */
+__global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2, const float *share,
+                              double *message)
+{
+	__shared__ double room[2][THREADS];
+	const int64_t j = first_channel<1>();
+	double s[2] = { 0 };
+#pragma unroll 4
+	for (int64_t i = threadIdx.y; i < (j < g.c ? chunks : 0); i += blockDim.y) {
+		s[0] += part[i * 2 * g.c + j];
+		s[1] += part[(i * 2 + 1) * g.c + j];
+	}
+	column_sums(s, room);
+	if (threadIdx.y || j >= g.c)
+		return;
+	const double s1 = s[0], s2 = s[1];
+	if (g.dbeta)
+		g.dbeta[j] = (float)s1;
+	if (g.dgamma)
+		g.dgamma[j] = (float)(s2 * g.rstd[j]);
+	if (!message) {
+		corrections(g, j, s1, s2, (double)g.rows, k1, k2);
+		return;
+	}
+	const bool counts = *share != 0;
+	if (j == 0)
+		message[0] = (counts ? 1.0 : NOTHING) * (double)g.rows;
+	message[1 + j] = counts ? s1 : 0.0;
+	message[1 + g.c + j] = counts ? s2 : 0.0;
+}
+
+__global__ void corrections_of_all(k_norm_grad g, const float *share, const double *message, float *k1, float *k2)
+{
+	const int64_t j = first_channel<1>();
+	if (j >= g.c)
+		return;
+	const bool counts = *share != 0;
+	corrections(g, j, counts ? message[1 + j] : 0.0, counts ? message[1 + g.c + j] : 0.0, message[0] * magnify(message[0]), k1, k2);
+}
+
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3) gradient_map(k_norm_grad g, const float *k1, const float *k2)
+{
+	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
+	if (j >= g.c)
+		return;
+	constexpr int ROWS = 2;          /* of up to five tensors */
+	gradient_rows<T, N, ROWS> at;
+	several<T, N> addend[ROWS];
+	channel c[N];
+	float p1[N], p2[N];
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		c[i] = channel_of(g, j + i);
+		p1[i] = k1[j + i];
+		p2[i] = k2[j + i];
+	}
+	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < g.rows; r += ROWS * step) {
+		at.load(g, j, r, step, g.rows);
+		if (g.addend.p)
+			load_rows(g.addend, j, r, step, g.rows, addend);
+#pragma unroll
+		for (int u = 0; u < ROWS; u++) {
+			if (r + u * step >= g.rows)
+				break;
+			float e[N], v[N];
+#pragma unroll
+			for (int i = 0; i < N; i++) {
+				const float d = at.x[u].at(i) - c[i].m;
+				e[i] = at.masked(g, u, i, d, c[i]);
+				v[i] = e[i] * c[i].a - (d * p2[i] + p1[i]);
+				if (g.addend.p)
+					v[i] += addend[u].at(i);
+			}
+			if (g.masked.p)
+				store_row<T, N>(g.masked, j, r + u * step, e);
+			store_row<T, N>(g.dx, j, r + u * step, v);
+		}
+	}
+}
+
+static k_rows mask_of(const k_norm_grad &g)
+{
+	return g.mask == K_NORM_FROM_Y ? g.y : k_rows{};
+}
+
+template <typename T> static void sum_gradient_chunks(cudaStream_t stream, const k_norm_grad &g, const chunking &k, float *part)
+{
+	const bool wide = abreast(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g) });
+	const int64_t across = wide ? g.c / ABREAST : g.c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((gradient_chunks<T, N>), across_grid(across, block, k.n), block, 0, stream, g, k.each, part));
+}
+
+static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float *share, double *message, void *ws)
+{
+	const chunking k = chunks_of(g.rows, g.c);
+	float *k1 = (float *)ws, *k2 = k1 + g.c, *part = k1 + 4 * g.c;
+	FLOAT_TYPES(g.type, T, sum_gradient_chunks<T>(stream, g, k, part))
+	LAUNCH(gradient_join, across_grid(g.c, join_block()), join_block(), 0, stream, g, k.n, (const float *)part, k1, k2, share,
+	       message);
+	return cudaGetLastError();
+}
+
+template <typename T> static int map_gradient_as(cudaStream_t stream, const k_norm_grad &g, const float *k1, const float *k2)
+{
+	const bool wide = abreast(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g), g.addend, g.dx, g.masked });
+	const int64_t across = wide ? g.c / ABREAST : g.c;
+	const dim3 block = channel_block(across);
+	WIDE_OR_NOT(wide, N, LAUNCH((gradient_map<T, N>), rows_grid(g.rows, across, block), block, 0, stream, g, k1, k2));
+	return cudaGetLastError();
+}
+
+static int map_gradient(cudaStream_t stream, const k_norm_grad &g, void *ws)
+{
+	const float *k1 = (const float *)ws;
+	FLOAT_TYPES(g.type, T, return map_gradient_as<T>(stream, g, k1, k1 + g.c))
+	return cudaErrorInvalidValue;
+}
+
+int k_norm_backward(void *stream_, const struct k_norm_grad *given, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	k_norm_grad g = *given;
+	if (g.variance) {
+		float *rstd = (float *)ws + 2 * g.c;
+		LAUNCH(given_variance, blocks_for(g.c, THREADS), THREADS, 0, stream, g.c, g.variance, g.eps, g.gamma, rstd,
+		       rstd + g.c);
+		g.rstd = rstd;
+	}
+	const int failed = gradient_sums(stream, g, NULL, NULL, ws);
+	return failed ? failed : map_gradient(stream, g, ws);
+}
+
+__global__ void corrections_of_sums(k_norm_grad g, float *k1, float *k2)
+{
+	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+	if (j < g.c)
+		corrections(g, j, g.dbeta[j], (double)g.dgamma[j] / g.rstd[j], (double)g.rows, k1, k2);
+}
+
+int k_norm_backward_rest(void *stream_, const struct k_norm_grad *g, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	float *k1 = (float *)ws;
+	LAUNCH(corrections_of_sums, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, k1, k1 + g->c);
+	return map_gradient(stream, *g, ws);
+}
+
+int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws)
+{
+	return gradient_sums((cudaStream_t)stream, *g, share, message, ws);
+}
+
+int k_norm_backward_take(void *stream_, const struct k_norm_grad *g, const float *share, const double *message, void *ws)
+{
+	const auto stream = (cudaStream_t)stream_;
+	float *k1 = (float *)ws;
+	LAUNCH(corrections_of_all, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, share, message, k1, k1 + g->c);
+	return map_gradient(stream, *g, ws);
+}
