@@ -29,6 +29,7 @@
 
 _Static_assert((int)DTYPE_F32 == K_TYPE_F32 && (int)DTYPE_F64 == K_TYPE_F64 && (int)DTYPE_F16 == K_TYPE_F16 &&
                (int)DTYPE_BF16 == K_TYPE_BF16 && (int)DTYPE_I8 == K_TYPE_I8 && (int)DTYPE_U8 == K_TYPE_U8 &&
+               (int)DTYPE_I16 == K_TYPE_I16 && (int)DTYPE_U16 == K_TYPE_U16 &&
                (int)DTYPE_I32 == K_TYPE_I32 && (int)DTYPE_I64 == K_TYPE_I64, "cuda/kernels.h numbers types otherwise");
 
 #define KEPT_BLOCK (1 << 20)
