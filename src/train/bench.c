@@ -37,6 +37,7 @@ struct times {
 	double *steps;                 /* seconds of each */
 	double *starts;                /* of them the host's, until the device had been given the step */
 	double first;                  /* from the start of the process to the end of the first step */
+	double queued;                 /* a step's seconds where none waits for the one before; 0: not measured */
 };
 
 static double median(double *t, int64_t n)
@@ -70,6 +71,17 @@ static int time_steps(struct plan *p, bool beside, int64_t steps, struct times *
 		if (i == -WARM_UP)
 			out->first = io_process_age();
 	}
+	return 0;
+}
+
+/* Of a device that works by itself: steps that are given to it one after the other, and waited for together. */
+static int time_queue(struct plan *p, struct device *d, int64_t steps, struct times *out)
+{
+	double t0 = io_seconds();
+	for (int64_t i = 0; i < steps && d->driver; i++)
+		TRY(exec_run(p->exec, ~0u));
+	TRY(device_finish(d));
+	out->queued = d->driver ? (io_seconds() - t0) / (double)steps : 0;
 	return 0;
 }
 
@@ -108,11 +120,17 @@ static void combine(struct comm *c, double exposed, double *t, int64_t steps, st
 	mem_free(own);
 }
 
-/* For a device with a memory of its own: how much of it is taken at most, and the host's part of a step. */
-static void print_device(const struct device *d, struct times *t, int64_t steps, struct buf *out)
+/* For a device with a memory of its own: how much of it is taken at most, what it has no more (libraries and other processes, too), and
+ * the host's part of a step. */
+static void print_device(struct device *d, struct times *t, int64_t steps, struct buf *out)
 {
-	if (d->driver)
-		buf_printf(out, ", \"device_memory\": %zu, \"host_median\": %.9f", d->used_most, median(t->starts, steps));
+	struct device_room room = { 0 };
+	if (!d->driver)
+		return;
+	if (d->driver->room(d, &room) < 0)
+		err_clear();                   /* then 0 is printed; the step ran */
+	buf_printf(out, ", \"device_memory\": %zu, \"device_used\": %" PRId64 ", \"host_median\": %.9f, \"step_queued\": %.9f",
+	           d->used_most, room.total - room.free, median(t->starts, steps), t->queued);
 }
 
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
@@ -126,6 +144,8 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	double before = reduction_waited(s->dev), start = io_seconds();
 	int rc = time_steps(p, session_beside(s), steps, &t);
 	double exposed = (reduction_waited(s->dev) - before) / (io_seconds() - start);
+	if (rc == 0 && !ranks_many(s->comm))
+		rc = time_queue(p, s->dev, steps, &t);
 	if (rc == 0)
 		rc = profile_run(p, runs, &f);
 	if (rc == 0) {

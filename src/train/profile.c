@@ -213,6 +213,10 @@ void profile_json(const struct plan *p, struct device *d, int runs, const struct
 	json_number(out, "f32", device_measure_peak(d, DTYPE_F32));
 	json_number(out, "bf16", device_measure_peak(d, DTYPE_BF16));
 	buf_putc(out, '}');
+	double roofline = 0;
+	for (int i = 0; i < t.nkind; i++)
+		roofline += t.kind[i].bound;
+	json_number(out, "roofline", roofline);
 	json_number(out, "step", f->step);
 	json_number(out, "between_nodes", f->step - f->nodes);
 	json_number(out, "convolutions", t.convolution_seconds);

@@ -154,6 +154,7 @@ grep '^product' products | grep -q '2:algo22' || fail "an algorithm that is not 
 for tf32 in false true; do
 	expect 0 "$emulated" --device=cuda --synthetic --bench=1 --profile --set "model.input=$tiny" \
 		--set model.classes=3 --set train.batch_size=1 --set precision.tf32=$tf32 tiny.yaml
+	grep -q '"device_used": [1-9][0-9]*, "host_median": [0-9.]*, "step_queued": [0-9]*\.[0-9]*[1-9]' out || fail "the line lacks the GPU's numbers"
 	sed -n 's/.*"rates": {"bytes": \([^,]*\), "f32": \([^,]*\), "bf16": \([^}]*\)}.*/\1 \2 \3/p' out |
 		awk '$1 > 0.99e12 && $1 < 1.01e12 && $2 > 0.99e12 && $2 < 1.01e12 && $3 > 1.98e12 && $3 < 2.02e12 { ok = 1 }
 			END { exit !ok }' || fail "rates are not what they should be"
