@@ -35,6 +35,38 @@ if [ -x "$DLX_BUILD/test/gpu/train_emulated" ]; then
 	expect 0 zoo --device cuda --roofline --networks demo --batch 1 --build emulated
 	says out "the host's part"
 fi
+# Against PyTorch as on a GPU, with stand-ins for it and for dlx-train: what is asked for, memory, what takes too long to compile, and
+# the means over what several calls measured.
+printf '#!/bin/sh\ncase $1 in *zoo_worker.py) set -- "%s" "$@" ;; esac\nexec "%s" "$@"\n' "$DLX_SOURCE/test/bench/fake_gpu.py" \
+	"$python" >fake
+mkdir fakes
+cat >fakes/dlx-train <<'END'
+#!/bin/sh
+case "$*" in
+*--plan=json*) echo '{"model": {"parameters": 303152}}' ;;
+*--bench*--wisdom*engines.wisdom* | *--wisdom*engines.wisdom*--bench*)
+	echo '{"samples_per_second": 1e6, "step_median": 1e-6, "first_step": 2, "peak_memory": 7, "device_memory": 1000000, "device_used": 20000000}' ;;
+*--check*) ;;
+*) exit 3 ;;
+esac
+END
+chmod 755 fake fakes/dlx-train
+gpu() {
+	DLX_PYTHON=$PWD/fake "$DLX_SOURCE/test/bench/gpu" -o numbers -n demo "$@" --tiny --threads 1 --seconds 0 --repetitions 1 \
+		--python "$PWD/fake" --build fakes --batch 1
+}
+expect 0 gpu -w batch
+says out '== demo-batch-eager'
+says out '== demo-batch-compiled'
+grep -q 'eager (channels-last) .*  *1  *2  *0.50 .*whole GPU 20 40' out || fail "no memory of the fake GPU"
+FAKE_LATE=1000 expect 0 gpu -w one-sample -m compiled --limit 60
+says out 'with max-autotune not done in 60 s'
+says out 'compiled (no autotune)'
+expect 0 gpu -w batch,summary
+grep -q '^== ' out && fail "what is there is measured again"
+says out 'single samples'
+says out 'geometric mean of 1, bf16, PyTorch'
+expect 2 gpu -w nonsense
 if ! "$python" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())'; then
 	expect 1 env DLX_PYTHON="$python" "$DLX_SOURCE/test/bench/gpu" -o numbers --tiny --networks demo
 	says err 'finds no GPU that it can use'

@@ -67,7 +67,7 @@ def huber(output, target):
     return f(output, target)
 
 
-# --- optimizers of parameters, at a rate of 0 as in --bench ---
+# --- optimizers of parameters, at a rate of 0 as in --bench; keys: fused=True on a GPU ---
 
 
 def adam(parameters, **keys):
@@ -76,22 +76,22 @@ def adam(parameters, **keys):
     return Adam(parameters, lr=0, **keys)
 
 
-def adam_decay(parameters):
-    return adam(parameters, weight_decay=1e-4)
+def adam_decay(parameters, **keys):
+    return adam(parameters, weight_decay=1e-4, **keys)
 
 
-def adam_lbann(parameters):
-    return adam(parameters, betas=(0.9, 0.99))
+def adam_lbann(parameters, **keys):
+    return adam(parameters, betas=(0.9, 0.99), **keys)
 
 
-def adam_deepcam(parameters):
-    return adam(parameters, eps=1e-6, weight_decay=1e-6)
+def adam_deepcam(parameters, **keys):
+    return adam(parameters, eps=1e-6, weight_decay=1e-6, **keys)
 
 
-def adamw(parameters):
+def adamw(parameters, **keys):
     from torch.optim import AdamW
 
-    return AdamW(parameters, lr=0, weight_decay=1e-4)
+    return AdamW(parameters, lr=0, weight_decay=1e-4, **keys)
 
 
 def sgd(parameters, **keys):
@@ -100,8 +100,8 @@ def sgd(parameters, **keys):
     return SGD(parameters, lr=0, momentum=0.9, **keys)
 
 
-def sgd_decay(parameters):
-    return sgd(parameters, weight_decay=1e-4)
+def sgd_decay(parameters, **keys):
+    return sgd(parameters, weight_decay=1e-4, **keys)
 
 
 # --- networks ---
