@@ -118,6 +118,20 @@ int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
 	return !good(s) ? 0 : n < room ? n : room;
 }
 
+bool cudnn_get_text(desc d, cudnnBackendAttributeName_t name, struct buf *out)
+{
+	int64_t n = 0, got = 0;
+	buf_clear(out);
+	if (lib.cudnnBackendGetAttribute(d, name, CUDNN_TYPE_CHAR, 0, &n, NULL) != CUDNN_STATUS_SUCCESS || n <= 0)
+		return false;
+	buf_reserve(out, (size_t)n);
+	if (lib.cudnnBackendGetAttribute(d, name, CUDNN_TYPE_CHAR, n, &got, out->data) != CUDNN_STATUS_SUCCESS || got != n)
+		return false;
+	out->len = (size_t)n;
+	out->data[n] = '\0';
+	return true;
+}
+
 void cudnn_finalize(struct cudnn_set *s, desc d)
 {
 	if (good(s))

@@ -9,6 +9,7 @@
 #include <cudnn.h>
 
 #include "backend/conv_geom.h"
+#include "base/buf.h"
 #include "graph/graph.h"
 
 /* The library on one GPU, or on one that is only described. */
@@ -47,6 +48,8 @@ void cudnn_put_int(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name
 /* Up to `room` values; returns how many there are. */
 int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
                   void *value);
+/* All elements of one whose number is not known: bytes. False: cuDNN does not give it. */
+bool cudnn_get_text(desc d, cudnnBackendAttributeName_t name, struct buf *out);
 void cudnn_finalize(struct cudnn_set *s, desc d);
 void cudnn_execute(struct cudnn_set *s, const struct cudnn *c, desc plan, desc pack);
 /* Moves one of `from` into `to`. */

@@ -12,6 +12,7 @@ struct cudnn_engine {
 	desc plan, config;
 	size_t ws_bytes;
 	char name[24];               /* "a3:eng42": the fourth that mode A proposes, which is engine 42 */
+	bool compiled, read;         /* by cuDNN, when the plan was made; or was, and read */
 	cudnnStatus_t refused;       /* where there is none: why the last one that was allowed could not be built */
 };
 

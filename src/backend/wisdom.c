@@ -27,6 +27,7 @@ void wisdom_free(struct wisdom *w)
 	if (!w)
 		return;
 	mem_free(w->line);
+	mem_free(w->kept);
 	mem_free(w);
 }
 

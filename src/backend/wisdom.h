@@ -18,6 +18,8 @@ struct wisdom {
 	int n, cap;
 	bool measure;                /* problems that are not known are measured, and added */
 	bool changed;
+	char *kept;                  /* the folder of what was compiled, or NULL; freed with it */
+	bool keep;                   /* what is compiled is added there */
 	bool told;                   /* all ranks have it: nobody measures any more (train/engines.h) */
 };
 

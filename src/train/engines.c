@@ -11,10 +11,13 @@
 
 int engines_open(struct device *d, const struct comm *c, const char *path)
 {
+	struct buf kept = BUF_INIT;
 	if (!path)
 		return 0;
 	d->wisdom = wisdom_new();
-	d->wisdom->measure = ranks_first(c);
+	d->wisdom->measure = d->wisdom->keep = ranks_first(c);
+	buf_printf(&kept, "%s.compiled", path);
+	d->wisdom->kept = buf_detach(&kept);
 	return ranks_first(c) ? wisdom_read(d->wisdom, path) : 0;
 }
 

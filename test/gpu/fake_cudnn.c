@@ -39,8 +39,6 @@ static size_t size_of(cudnnBackendAttributeType_t t)
 
 /* --- engines --- */
 
-#define ENGINE_CFG ((cudnnBackendAttributeName_t)1000)  /* a configuration's graph, kept as an attribute of ours */
-
 static const struct {
 	int index, note;
 	double us;
@@ -51,6 +49,16 @@ static const struct {
 	{ 45, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 1, false },
 	{ 1, -1, 90, true },
 };
+
+int index_of(int engine)
+{
+	return engines[engine].index;
+}
+
+bool is_compiled(int engine)
+{
+	return index_of(engine) == 44;
+}
 
 static int type_of(const fake *t)
 {
@@ -141,18 +149,17 @@ static bool supported(const fake *graph)
 static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, fake **out)
 {
 	const bool fallback = whole(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_FALLBACK;
-	fake *graph = named(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+	const fake *graph = named(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+	const char *first = getenv("DLX_FAKE_CUDNN_FIRST");      /* no engine before that one is proposed */
 	*n = 0;
 	for (size_t i = 0; i < sizeof engines / sizeof *engines && supported(graph); i++) {
-		if (engines[i].fallback != fallback || *n >= room)
+		if (engines[i].fallback != fallback || *n >= room || (first && engines[i].index < atoi(first)))
 			continue;
 		fake *config = out[(*n)++];
 		if (config->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR || config->final)
 			return refuse("results go into something else than new configurations");
 		config->engine = (int)i;
-		config->attr[0] = (struct attribute){ ENGINE_CFG, DESC, 1, mem_alloc(sizeof graph) };
-		memcpy(config->attr[0].value, &graph, sizeof graph);
-		config->nattr = 1;
+		config->graph = graph;
 		config->final = true;
 	}
 	return CUDNN_STATUS_SUCCESS;
@@ -212,6 +219,8 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t p)
 	fake *d = p;
 	if (!d || d->magic != MAGIC)
 		return refuse("something that is no descriptor, or no more, is destroyed");
+	if (d->type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
+		forget_graph(d);
 	if (executed && d->type != CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
 		d->magic = 0;
 		return CUDNN_STATUS_SUCCESS;
@@ -252,6 +261,11 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t p)
 	d->final = s == CUDNN_STATUS_SUCCESS;
 	if (d->final && d->type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR)
 		note_question(d);
+	if (d->final && d->type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
+		remember_graph(d);
+	if (d->final && d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+		s = finish_plan(d);
+	d->final = s == CUDNN_STATUS_SUCCESS;
 	return s;
 }
 
@@ -259,8 +273,12 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendA
                                        cudnnBackendAttributeType_t type, int64_t room, int64_t *n, void *out)
 {
 	fake *d = p;
-	if (!d || d->magic != MAGIC || !n || !out || room < 1)
-		return refuse("attribute %d is asked of nothing, or for nothing", name);
+	if (!d || d->magic != MAGIC || !n)
+		return refuse("attribute %d is asked of nothing", name);
+	if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION && type == CUDNN_TYPE_CHAR && d->final)
+		return plan_as_text(d, room, n, out);
+	if (!out || room < 1)
+		return refuse("attribute %d is asked for nothing", name);
 	*n = 1;
 	if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS && type == DESC && d->final)
 		return propose(d, room, n, out);
@@ -273,6 +291,11 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendA
 	}
 	if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX && type == CUDNN_TYPE_INT64) {
 		*(int64_t *)out = engines[d->engine].index;
+		return CUDNN_STATUS_SUCCESS;
+	}
+	if (name == CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE && type == CUDNN_TYPE_BEHAVIOR_NOTE) {
+		*(int *)out = CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION;
+		*n = is_compiled(d->engine);
 		return CUDNN_STATUS_SUCCESS;
 	}
 	if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE && type == CUDNN_TYPE_NUMERICAL_NOTE) {
@@ -311,7 +334,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 	const fake *pack = pack_;
 	if (!h || h->open != 1 || !plan || !plan->final || !pack || !pack->final)
 		return refuse("execution of what is not finalized");
-	const fake *config = named(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG), *graph = *(fake **)config->attr[0].value;
+	const fake *graph = plan->graph;
 	const struct attribute *id = find(pack, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
 	fake *all[MAXTENSORS];
 	struct job *j = mem_calloc(1, sizeof *j);    /* never freed: a replay may come at any time */
@@ -335,8 +358,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 	if (!plan->ran && emulate_records(h->stream))
 		return refuse("a plan runs for the first time while a step is recorded");
 	plan->ran = executed = true;
-	note_use(engines[config->engine].index);
-	emulate_spend(time_of(config->engine));
+	note_use(index_of(plan->engine));
+	emulate_spend(time_of(plan->engine));
 	emulate_submit_waiting(h->stream, execute, j);
 	return CUDNN_STATUS_SUCCESS;
 }

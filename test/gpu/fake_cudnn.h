@@ -35,6 +35,7 @@ struct cudnnBackendDescriptor_fake {
 	struct attribute attr[MAXATTR];
 	int engine, users;           /* of a configuration: which; of a descriptor: plans that need it */
 	bool ran;                    /* a plan, so that its kernels' code is loaded */
+	const struct cudnnBackendDescriptor_fake *graph;     /* of a configuration or a plan */
 };
 typedef struct cudnnBackendDescriptor_fake fake;
 
@@ -70,7 +71,21 @@ cudnnStatus_t check_descriptor(const fake *d);
 
 /* --- graphs --- */
 
+struct buf;
+/* The same text for the same graph. */
+void describe_graph(struct buf *b, const fake *graph);
 void note_question(const fake *heuristics);
+/* Those that live, among which a plan that is read finds its own. */
+void remember_graph(const fake *graph);
+void forget_graph(const fake *graph);
+
+/* --- engines and plans --- */
+
+bool is_compiled(int engine);
+int index_of(int engine);
+cudnnStatus_t finish_plan(fake *plan);
+/* room 0: only how long it is. */
+cudnnStatus_t plan_as_text(const fake *plan, int64_t room, int64_t *n, char *out);
 
 bool is_virtual(const fake *t);
 int axes_of(const fake *t);

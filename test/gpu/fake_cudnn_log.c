@@ -31,6 +31,11 @@ static void describe(struct buf *b, const fake *d)
 	buf_puts(b, ")");
 }
 
+void describe_graph(struct buf *b, const fake *graph)
+{
+	describe(b, graph);
+}
+
 void note_question(const fake *heuristics)
 {
 	const char *path = getenv("DLX_FAKE_CUDNN_QUESTIONS");

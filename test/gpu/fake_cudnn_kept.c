@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Plans as text, as cuDNN gives and takes them: the engine and its graph, which must be one that
+ * lives in the process. Engine 44 is compiled when its plan is made; DLX_FAKE_CUDNN_COMPILED=FILE
+ * gets a line each time, and DLX_FAKE_CUDNN_COMPILE=SECONDS is how long it takes. */
+#include "fake_cudnn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+
+#define MAXGRAPHS 4096
+
+static const fake *graphs[MAXGRAPHS];
+static int ngraph;
+
+void remember_graph(const fake *graph)
+{
+	if (ngraph < MAXGRAPHS)
+		graphs[ngraph++] = graph;
+}
+
+void forget_graph(const fake *graph)
+{
+	for (int i = 0; i < ngraph; i++)
+		if (graphs[i] == graph)
+			graphs[i--] = graphs[--ngraph];
+}
+
+static void put_plan(struct buf *b, int engine, const fake *graph)
+{
+	buf_clear(b);
+	buf_printf(b, "fake plan %d ", engine);
+	describe_graph(b, graph);
+}
+
+cudnnStatus_t plan_as_text(const fake *plan, int64_t room, int64_t *n, char *out)
+{
+	struct buf text = BUF_INIT;
+	put_plan(&text, plan->engine, plan->graph);
+	*n = (int64_t)text.len;
+	if (room > 0 && room < *n)
+		return refuse("room for %lld bytes of a plan of %lld", (long long)room, (long long)*n);
+	if (room > 0)
+		memcpy(out, text.data, text.len);
+	buf_release(&text);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t read_plan(fake *plan, const struct attribute *text)
+{
+	struct buf b = BUF_INIT;
+	int engine = -1;
+	for (int i = 0; i < ngraph; i++) {
+		if (sscanf(text->value, "fake plan %d ", &engine) != 1)
+			break;
+		put_plan(&b, engine, graphs[i]);
+		if (b.len == (size_t)text->n && memcmp(b.data, text->value, b.len) == 0) {
+			buf_release(&b);
+			plan->engine = engine;
+			plan->graph = graphs[i];
+			return CUDNN_STATUS_SUCCESS;
+		}
+	}
+	buf_release(&b);
+	return refuse("a plan for a graph that is not there: %.60s", (const char *)text->value);
+}
+
+static void compile(int index)
+{
+	const char *path = getenv("DLX_FAKE_CUDNN_COMPILED"), *seconds = getenv("DLX_FAKE_CUDNN_COMPILE");
+	FILE *f = path ? fopen(path, "a") : NULL;
+	if (f) {
+		fprintf(f, "%d\n", index);
+		fclose(f);
+	}
+	if (seconds)
+		usleep((unsigned)(1e6 * atof(seconds)));
+}
+
+cudnnStatus_t finish_plan(fake *plan)
+{
+	const struct attribute *text = find(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+	const fake *config = named(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+	if (!text == !config)
+		return refuse("a plan is of a configuration or of a text");
+	if (text)
+		return read_plan(plan, text);
+	plan->engine = config->engine;
+	plan->graph = config->graph;
+	if (is_compiled(plan->engine))
+		compile(index_of(plan->engine));
+	return CUDNN_STATUS_SUCCESS;
+}
