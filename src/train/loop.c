@@ -348,16 +348,23 @@ static void measure(struct loop *l, const struct given *g)
 }
 
 /* What came of the oldest step that was given. */
-static int take_note(struct loop *l)
+static int learn(struct loop *l, struct given *g, double *loss)
 {
-	struct given g = l->given[0];
-	double loss;
-	int rc = answer(l, &g, &loss);
+	*g = l->given[0];
+	int rc = answer(l, g, loss);
 	if (rc < 0)
 		return explained(l, rc, l->clock.step);
 	l->given[0] = l->given[1];
 	l->ngiven--;
-	measure(l, &g);
+	measure(l, g);
+	return 0;
+}
+
+static int take_note(struct loop *l)
+{
+	struct given g;
+	double loss;
+	TRY(learn(l, &g, &loss));
 	TRY(journaled(l, journal_start(l->journal)));
 	if (l->look && l->ngiven == 0)
 		TRY(look(l));
@@ -463,7 +470,12 @@ static int end(struct loop *l)
  * what was learned is worth more. */
 static void rescue(struct loop *l)
 {
-	if (l->clock.step == 0 || take_note_of_all(l) < 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
+	struct given g;
+	double loss;
+	while (l->ngiven)
+		if (learn(l, &g, &loss) < 0)
+			return;
+	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;

@@ -42,6 +42,13 @@ both epochs --set train.steps=8 --set train.accumulate=2 --set train.batch_size=
 both scaled --set train.steps=9 --set precision.compute=fp16 --set 'precision.loss_scale={type: dynamic, start: 1048576}'
 grep -q '"skipped": *[1-9]' a || fail "no step was left out"
 
+# A line that cannot be written ends the run, whose state is saved with the step that was under way.
+DLX_FAULT=append:5 expect 74 small --set run.dir=runs/line --set train.steps=9 --set report.tensorboard=false
+says err 'continue with --resume'
+expect 0 small --set run.dir=runs/line --set train.steps=9 --set report.tensorboard=false --resume
+says out 'resuming from checkpoint'
+[ "$(newest_state runs/line)" = "$(newest_state runs/plain)" ] || fail "a run that could not write a line goes on with other bits"
+
 # What goes wrong in a step is said of that step, and no checkpoint has it.
 wild="--set optimizer.learning_rate=1000000 --set model.batch_norm=none --set train.steps=9 --set checkpoint.every.steps=1"
 # shellcheck disable=SC2086
