@@ -251,6 +251,12 @@ static void forget(struct device *d, void *recording)
 
 /* --- opening and closing --- */
 
+static void planned(struct device *d)
+{
+	if (cuda_of(d)->cudnn)
+		cudnn_trim(cuda_of(d)->cudnn);
+}
+
 static void close_device(struct device *d)
 {
 	struct cuda *c = cuda_of(d);
@@ -277,7 +283,7 @@ static const struct device_driver driver = {
 	.room = room, .lost = cuda_lost, .put_later = put_later, .put = put, .get = get, .finish = cuda_finish,
 	.get_later = get_later, .set_point = cuda_set_point, .reach = cuda_reach, .free_point = cuda_free_point,
 	.ahead_ready = cuda_ahead_ready, .ahead_put = cuda_ahead_put, .ahead_take = cuda_ahead_take,
-	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .close = close_device,
+	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .planned = planned, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 

@@ -58,6 +58,12 @@ void cudnn_leave_unknown(struct cudnn *c)
 	c->leave_unknown = true;
 }
 
+void cudnn_trim(struct cudnn *c)
+{
+	if (c->table)
+		cudnn_table_trim(c->table);
+}
+
 void cudnn_close(struct cudnn *c)
 {
 	if (!c)
@@ -411,6 +417,7 @@ static int ask(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *
 	name_question(question, p->c, w, want);        /* the fastest has a name now */
 	p->shared = cudnn_shared_add(p->c->table, question->data);
 	BUG_IF(p->shared->users > 0, "an engine that is in use is chosen again");
+	cudnn_shared_drop(p->shared);
 	new.question = p->shared->question;
 	*p->shared = new;
 	return 0;
@@ -423,7 +430,7 @@ static int share(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv
 	int rc = 0;
 	name_question(&question, p->c, w, want);
 	p->shared = cudnn_shared_find(p->c->table, question.data);
-	if (!p->shared || (p->shared->found && p->shared->users == 0 && p->c->handle))
+	if (!p->shared || (p->shared->found && !p->shared->engine.plan && p->c->handle))
 		rc = ask(p, w, v, want, &question);
 	buf_release(&question);
 	if (rc == 0)

@@ -27,6 +27,8 @@ void cudnn_open_absent(struct cudnn **out);
 /* From now on no engine is taken that cuDNN would compile, with a driver or without, and a single
  * convolution for which there is no other is a plan all the same, "cudnn:?", whose workspace is not known (0). */
 void cudnn_leave_unknown(struct cudnn *c);
+/* Engines that no plan has go. Until then they wait for another plan that asks for them: to make one may take a second. */
+void cudnn_trim(struct cudnn *c);
 void cudnn_close(struct cudnn *c);                       /* NULL is fine */
 
 /* A convolution. x, w, y: strided layouts (no blocks) of the input, the weights and the output, or

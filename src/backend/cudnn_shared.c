@@ -51,8 +51,15 @@ void cudnn_shared_drop(struct cudnn_shared *s)
 
 void cudnn_shared_leave(struct cudnn_shared *s)
 {
-	if (s && --s->users == 0)
-		cudnn_shared_drop(s);
+	if (s)
+		s->users--;
+}
+
+void cudnn_table_trim(struct cudnn_table *t)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->line[i]->users == 0)
+			cudnn_shared_drop(t->line[i]);
 }
 
 void cudnn_table_release(struct cudnn_table *t)

@@ -11,9 +11,9 @@
 struct cudnn_shared {
 	char *question;
 	bool found;                  /* false: no engine */
-	int users;                   /* of the engine; none: it is not there, only what is known of it */
+	int users;                   /* of the engine */
 	struct cudnn_set graph;
-	struct cudnn_engine engine;
+	struct cudnn_engine engine;  /* plan NULL: it is not there, only what is known of it */
 };
 
 struct cudnn_table {
@@ -25,10 +25,12 @@ struct cudnn_table {
 struct cudnn_shared *cudnn_shared_find(const struct cudnn_table *t, const char *question);
 /* A new line, or the one that is there. */
 struct cudnn_shared *cudnn_shared_add(struct cudnn_table *t, const char *question);
-/* Without the last user its engine goes. */
+/* Its engine stays for others who ask, until the table is trimmed. */
 void cudnn_shared_leave(struct cudnn_shared *s);
 /* Its engine goes; what is known of it stays. */
 void cudnn_shared_drop(struct cudnn_shared *s);
+/* Engines without users go. */
+void cudnn_table_trim(struct cudnn_table *t);
 void cudnn_table_release(struct cudnn_table *t);
 
 #endif

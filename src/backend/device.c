@@ -216,6 +216,8 @@ int device_put(struct device *d, void *to, const void *host, size_t bytes)
 
 int device_prepare(struct device *d)
 {
+	if (d->driver && d->driver->planned)
+		d->driver->planned(d);
 	return d->backend == BACKEND_CPU ? dnn_generate() : 0;
 }
 

@@ -52,6 +52,7 @@ struct device_driver {
 	void (*forget)(struct device *d, void *recording);
 	double (*measure_peak)(struct device *d, enum dtype type);   /* flop/s; 0 if that fails */
 	double (*measure_bandwidth)(struct device *d);               /* bytes/s; 0 if that fails */
+	void (*planned)(struct device *d);           /* kernels are planned: what was looked at and not taken may go; or NULL */
 	void (*close)(struct device *d);
 };
 

@@ -19,6 +19,14 @@ expect 0 "$emulated" --device=cuda --synthetic --dump-step=step --set 'model.inp
 asked "a step"
 [ "$(wc -l <used)" -gt "$(wc -l <questions)" ] || fail "equal convolutions do not share an answer"
 
+# What a pass has looked at is there for the plan, whose engines are compiled once.
+rm -f questions
+DLX_FAKE_CUDNN_FIRST=44 DLX_FAKE_CUDNN_COMPILED=compiled expect 0 "$emulated" --device=cuda --synthetic --dump-step=half \
+	--set precision.compute=fp16 --set precision.allow_emulation=true --set 'model.input={channels: 3, size: [32, 32]}' \
+	--set model.classes=3 --set train.batch_size=2 "$DLX_SOURCE/test/train/zoo/resnet-18-small.yaml"
+asked "a step in fp16"
+[ "$(wc -l <compiled)" -le "$(wc -l <questions)" ] || fail "engines are compiled twice"
+
 # Steps, a short batch and evaluations.
 coads_data
 for wisdom in '' --wisdom=engines; do
