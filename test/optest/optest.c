@@ -192,21 +192,23 @@ static void round_values(enum dtype type, double *v, int64_t n)
 	}
 }
 
+static void round_both(const struct graph *g, tid t, double *one, double *other)
+{
+	if (!is_half(g, t))
+		return;
+	const struct tensor *x = graph_t(g, t);
+	round_values(x->dtype, one, shape_count(&x->shape));
+	round_values(x->dtype, other, shape_count(&x->shape));
+}
+
 /* The reference gets the values that the other reads. */
 static void round_inputs(struct trial *ref, struct trial *half)
 {
-	const struct graph *g = half->s.g;
-	const enum dtype type = half->dev->compute;
 	for (int i = 0; i < half->s.nin; i++)
-		if (is_half(g, half->s.in[i])) {
-			round_values(type, ref->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
-			round_values(type, half->s.value[i], shape_count(&graph_t(g, half->s.in[i])->shape));
-		}
+		round_both(half->s.g, half->s.in[i], ref->s.value[i], half->s.value[i]);
 	for (int i = 0; i < half->nout; i++)
-		if (half->dy_value[i] && is_half(g, half->dy[i])) {
-			round_values(type, ref->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
-			round_values(type, half->dy_value[i], shape_count(&graph_t(g, half->dy[i])->shape));
-		}
+		if (half->dy_value[i])
+			round_both(half->s.g, half->dy[i], ref->dy_value[i], half->dy_value[i]);
 }
 
 static int pass_types(struct graph *g, struct pass_env *env)
