@@ -2,6 +2,8 @@
  *
  * Datasets of HDF5 files by the HDF5 library; names are paths inside the file. Attributes
  * _FillValue, missing_value, scale_factor and add_offset mean what they do in NetCDF. */
+/* H5Ovisit and H5O_info_t as HDF5 1.10 has them, which later versions still offer under this name. */
+#define H5_USE_110_API
 #include <hdf5.h>
 #include <string.h>
 
@@ -29,15 +31,6 @@ static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void
 	names->v = mem_realloc(names->v, ((size_t)names->n + 1) * sizeof(*names->v));
 	names->v[names->n++] = mem_strdup(name);
 	return 0;
-}
-
-static void names_list(struct names *names, hid_t file)
-{
-#if H5_VERSION_GE(1, 12, 0)
-	H5Ovisit1(file, H5_INDEX_NAME, H5_ITER_INC, collect, names);
-#else
-	H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, collect, names);
-#endif
 }
 
 static void names_release(struct names *names)
@@ -111,7 +104,7 @@ static int find_dataset(struct source *s, struct handle *h, const char *variable
 
 	if (!variable || H5Lexists(h->file, variable, H5P_DEFAULT) <= 0 ||
 	    (h->data = H5Dopen2(h->file, variable, H5P_DEFAULT)) < 0) {
-		names_list(&names, h->file);
+		H5Ovisit(h->file, H5_INDEX_NAME, H5_ITER_INC, collect, &names);
 		if (variable || names.n != 1)
 			rc = source_no_variable(s->path, variable, (const char *const *)names.v, names.n);
 		else
