@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Chains of transforms: plans the steps of `data.transforms` one after another and runs them on
- * samples. The steps themselves are in transform_value.c and transform_space.c. */
+ * samples. The steps themselves are in files by what they do: transform_value.c,
+ * transform_function.c and transform_sample.c change values, transform_space.c and
+ * transform_symmetry.c move them, transform_channels.c keeps some. */
 #include "data/transform.h"
 
 #include <string.h>
@@ -19,9 +21,14 @@
 const struct variant data_transforms[] = {
 	ROW(cast, "integers to the range 0 to 1: every channel divided by one number"),
 	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1"),
+	ROW(normalize_sample, "the same by each sample's own statistics, or divided by its mean"),
 	ROW(log1p, "log(1 + x), for quantities of many magnitudes such as rain"),
+	ROW(sqrt, "the square root, for intensities"),
+	ROW(channels, "some of the channels: the network's input has no others"),
 	ROW(roll, "in training: a random cyclic shift along periodic axes"),
 	ROW(flip, "in training: a random mirror image along axes"),
+	ROW(symmetry, "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
+	    "components of a vector in the channels are not turned with them"),
 	ROW(crop, "a window: at random in training, else from the centre"),
 	ROW(pad, "evenly on both sides, to a multiple of a size"),
 	{NULL, NULL, NULL, 0},
@@ -31,9 +38,13 @@ const struct variant data_transforms[] = {
 static const struct transform_op ops[] = {
 	{cast_plan, affine_run, false},
 	{normalize_plan, affine_run, false},
+	{normalize_sample_plan, normalize_sample_run, false},
 	{log1p_plan, log1p_run, false},
+	{sqrt_plan, sqrt_run, false},
+	{channels_plan, channels_run, false},
 	{roll_plan, roll_run, true},
 	{flip_plan, flip_run, true},
+	{symmetry_plan, symmetry_run, true},
 	{crop_plan, crop_run, false},
 	{pad_plan, pad_run, false},
 };
@@ -64,6 +75,29 @@ double frame_uniform(const struct frame *f, const struct step *s, int axis)
 	    ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
 
 	return rng_uniform(f->seed, hash_name("data.transforms"), (uint64_t)f->epoch, index);
+}
+
+int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64_t n)
+{
+	return (int64_t)(frame_uniform(f, s, axis) * (double)n);
+}
+
+static void swap(void **a, void **b)
+{
+	void *kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+void frame_swap_input(struct frame *f)
+{
+	swap(&f->x, &f->spare_x);
+}
+
+void frame_swap_target(struct frame *f)
+{
+	swap(&f->t, &f->spare_t);
 }
 
 /* --- the shapes a chain starts from --- */
@@ -121,7 +155,9 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 	p->o = o;
 	p->info = dataset_info(o->data);
 	p->g = geometry_of(p->info);
+	p->mask = p->info->mask;
 	p->stats = arena_copy(a, dataset_statistics(source), (size_t)p->g.c * sizeof(*p->stats));
+	p->lost_after = ARENA_ARRAY(a, const char *, p->g.c + 1);
 	p->channel_names = ARENA_ARRAY(a, const char *, p->g.c + 1);
 	for (int64_t c = 0; c < p->g.c; c++)
 		p->channel_names[c] = p->info->input_channels ? p->info->input_channels[c] : "";
