@@ -36,17 +36,17 @@ const struct variant data_transforms[] = {
 
 /* In the order of data_transforms. */
 static const struct transform_op ops[] = {
-	{cast_plan, affine_run, false},
-	{normalize_plan, affine_run, false},
-	{normalize_sample_plan, normalize_sample_run, false},
-	{log1p_plan, log1p_run, false},
-	{sqrt_plan, sqrt_run, false},
-	{channels_plan, channels_run, false},
-	{roll_plan, roll_run, true},
-	{flip_plan, flip_run, true},
-	{symmetry_plan, symmetry_run, true},
-	{crop_plan, crop_run, false},
-	{pad_plan, pad_run, false},
+	{cast_plan, affine_run, false, NULL},
+	{normalize_plan, affine_run, false, NULL},
+	{normalize_sample_plan, normalize_sample_run, false, NULL},
+	{log1p_plan, log1p_run, false, NULL},
+	{sqrt_plan, sqrt_run, false, NULL},
+	{channels_plan, channels_run, false, channels_check},
+	{roll_plan, roll_run, true, NULL},
+	{flip_plan, flip_run, true, NULL},
+	{symmetry_plan, symmetry_run, true, NULL},
+	{crop_plan, crop_run, false, NULL},
+	{pad_plan, pad_run, false, NULL},
 };
 
 struct transform_chain {
@@ -215,9 +215,19 @@ static int not_a_list(const struct ynode *list)
 	           "[{normalize: standard}, {roll: width}]");
 }
 
-int transform_check(struct arena *a, const struct ynode *list)
+static int check_entry(struct arena *a, const struct ynode *entry)
 {
 	struct variant_value v;
+
+	TRY(schema_read_tagged(a, entry, data_transforms, "transform", NULL, &v));
+	if (!ops[v.v - data_transforms].check)
+		return 0;
+	TRYC(ops[v.v - data_transforms].check(v.data, &v.loc), "in transform '%s'", v.v->name);
+	return 0;
+}
+
+int transform_check(struct arena *a, const struct ynode *list)
+{
 	int rc = 0;
 
 	if (!list || list->kind == Y_NULL)
@@ -225,12 +235,27 @@ int transform_check(struct arena *a, const struct ynode *list)
 	if (list->kind != Y_SEQ)
 		return not_a_list(list);
 	for (int i = 0; i < list->n; i++) {
-		const int one =
-			schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v);
+		const int one = check_entry(a, list->item[i]);
 
 		rc = rc < 0 ? rc : one;
 	}
 	return rc;
+}
+
+int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc)
+{
+	struct variant_value v;
+	int64_t n = 0;
+
+	for (int i = 0; list && list->kind == Y_SEQ && i < list->n; i++) {
+		if (schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v) < 0)
+			BUG("a list of transforms that nobody has checked");
+		if (v.v->fields != transform_channels_fields)
+			continue;
+		n = ((const struct channels_options *)v.data)->keep.n;
+		*loc = v.loc;
+	}
+	return n;
 }
 
 static int plan_list(struct transform_chain *t, struct plan *p, const struct ynode *list)

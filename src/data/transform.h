@@ -26,6 +26,10 @@ extern const struct variant data_transforms[];
  * data. Reports every mistake. */
 int transform_check(struct arena *a, const struct ynode *list);
 
+/* How many channels the list, which has been checked, leaves by its last choice of them, found
+ * without data, and *loc, where that stands; 0: it chooses none. */
+int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc);
+
 struct transform_chain;
 struct transform_scratch;
 

@@ -105,11 +105,28 @@ void step_lose_moments(struct plan *p, int64_t c, const char *transform)
 
 /* --- channels --- */
 
+static bool is_below_zero(const char *text)
+{
+	return text[0] == '-' && text[1 + strspn(text + 1, "0123456789")] == 0;
+}
+
+int channels_check(const void *options, const struct loc *loc)
+{
+	const struct strings *keep = &((const struct channels_options *)options)->keep;
+	int rc = keep->n ? 0 : ERR(E_CONFIG, loc, "'keep' names no channel");
+
+	for (int i = 0; i < keep->n; i++)
+		if (is_below_zero(keep->v[i]))
+			rc = ERR(E_CONFIG, keep->loc ? &keep->loc[i] : loc,
+			         "channels count from 0; there is no '%s'", keep->v[i]);
+	return rc;
+}
+
 /* The channels that stay, to kept; every one that does not exist or comes twice is reported. */
 static int choose_kept(const struct plan *p, const struct step *s, const struct strings *keep,
                        int64_t *kept)
 {
-	int rc = keep->n ? 0 : ERR(E_CONFIG, &s->loc, "'keep' names no channel");
+	int rc = 0;
 
 	for (int i = 0; i < keep->n; i++) {
 		const struct loc *loc = keep->loc ? &keep->loc[i] : &s->loc;
@@ -133,6 +150,7 @@ int channels_plan(struct plan *p, struct step *s)
 	const char **lost_after = ARENA_ARRAY(p->a, const char *, n + 1);
 	const char **names = ARENA_ARRAY(p->a, const char *, n + 1);
 
+	TRY(channels_check(o, &s->loc));
 	TRY(choose_kept(p, s, &o->keep, kept));
 	p->mask = -1;
 	for (int i = 0; i < n; i++) {

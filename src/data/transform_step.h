@@ -66,6 +66,8 @@ struct transform_op {
 	int (*plan)(struct plan *p, struct step *s);        /* sets s, changes p */
 	int (*run)(const struct step *s, struct frame *f);
 	bool random;                                        /* left out when not training */
+	/* What can be wrong with the options whatever the data is; may be NULL. */
+	int (*check)(const void *options, const struct loc *loc);
 };
 
 /* --- options, as the user writes them --- */
@@ -129,6 +131,7 @@ int log1p_plan(struct plan *p, struct step *s);
 int log1p_run(const struct step *s, struct frame *f);
 int sqrt_plan(struct plan *p, struct step *s);
 int sqrt_run(const struct step *s, struct frame *f);
+int channels_check(const void *options, const struct loc *loc);
 int channels_plan(struct plan *p, struct step *s);
 int channels_run(const struct step *s, struct frame *f);
 int roll_plan(struct plan *p, struct step *s);

@@ -64,7 +64,7 @@ some='[{channels: [d, a]}, {normalize: min_max}]'
 expect 0 with "$some" --plan=json
 says out '"parameters": 165,'               # 3 filters of 2 x 27 weights and a bias
 expect 78 with "$some" --check --set model.input.channels=4
-says err "'model.input' does not fit the data, whose samples are 2x4x4x4 after the transforms"
+says err "the transforms leave 2 channels, but 'model.input' has 4"
 rm -rf runs
 expect 0 with "$some" --quiet
 expect 0 with "$some" --evaluate
