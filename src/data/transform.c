@@ -165,6 +165,23 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 
 /* --- planning --- */
 
+/* Channels may have names of their own in each set, but the training set's may not stand in another
+ * order: statistics and networks go by the number. */
+static int check_order(const struct transform_options *o, const struct dataset_info *d,
+                       const struct dataset_info *s)
+{
+	int64_t within;
+
+	for (int64_t c = 0; d->input_channels && s->input_channels && c < d->input.d[0]; c++)
+		for (int64_t k = 0; k < c; k++)
+			if (strcmp(d->input_channels[c], s->input_channels[k]) == 0 &&
+			    strcmp(d->input_channels[c], s->input_channels[c]) != 0)
+				return ERR(E_DATA, NULL, "'%s': input channel %lld is '%s', which is number %lld in the "
+				           "training set", dataset_locate(o->data, 0, &within), (long long)c,
+				           d->input_channels[c], (long long)k);
+	return 0;
+}
+
 static int check_sets(const struct transform_options *o)
 {
 	const struct dataset_info *d = dataset_info(o->data);
@@ -175,6 +192,7 @@ static int check_sets(const struct transform_options *o)
 		return ERR(E_DATA, NULL, "'%s' has %lld input channels, the training set has %lld",
 		           dataset_locate(o->data, 0, &within), (long long)d->input.d[0],
 		           (long long)s->input.d[0]);
+	TRY(check_order(o, d, s));
 	if (o->target_dtype == DTYPE_I32 && dtype_is_float(d->target_dtype))
 		return ERR(E_DATA, NULL, "'%s': targets are %s fields, but the loss needs class labels",
 		           dataset_locate(o->data, 0, &within), dtype_name(d->target_dtype));
