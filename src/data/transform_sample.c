@@ -105,8 +105,8 @@ static int mean_is_zero(const struct step *s, int64_t c)
 	           (long long)c);
 }
 
-/* What x = (x - centre) * scale does to these channels. Where there is no value, or one alone, as
- * in a constant channel, nothing is scaled. */
+/* What x = (x - centre) * scale does to these channels. Nothing is scaled where there is no value, or
+ * one throughout, which becomes 0 exactly: a mean may be rounded. */
 static int learn(const struct step *s, const float *x, int64_t first, int64_t end, double *centre,
                  double *scale)
 {
@@ -124,7 +124,7 @@ static int learn(const struct step *s, const float *x, int64_t first, int64_t en
 			return mean_is_zero(s, first);
 		width = mean;
 	} else {
-		*centre = o->method == STANDARD ? mean : (double)t.min;
+		*centre = o->method == STANDARD && width > 0 ? mean : (double)t.min;
 		if (width == 0)
 			return 0;
 		if (o->method == STANDARD)
