@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Chains of transforms: plans the steps of `data.transforms` one after another and runs them on
- * samples. The steps themselves are in transform_value.c and transform_space.c. */
+ * samples. The steps themselves are in files by what they do: transform_value.c,
+ * transform_function.c and transform_sample.c change values, transform_space.c and
+ * transform_symmetry.c move them, transform_channels.c keeps some. */
 #include "data/transform.h"
 
 #include <string.h>
@@ -19,9 +21,14 @@
 const struct variant data_transforms[] = {
 	ROW(cast, "integers to the range 0 to 1: every channel divided by one number"),
 	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1"),
+	ROW(normalize_sample, "the same by each sample's own statistics, or divided by its mean"),
 	ROW(log1p, "log(1 + x), for quantities of many magnitudes such as rain"),
+	ROW(sqrt, "the square root, for intensities"),
+	ROW(channels, "some of the channels: the network's input has no others"),
 	ROW(roll, "in training: a random cyclic shift along periodic axes"),
 	ROW(flip, "in training: a random mirror image along axes"),
+	ROW(symmetry, "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
+	    "components of a vector in the channels are not turned with them"),
 	ROW(crop, "a window: at random in training, else from the centre"),
 	ROW(pad, "evenly on both sides, to a multiple of a size"),
 	{NULL, NULL, NULL, 0},
@@ -29,13 +36,17 @@ const struct variant data_transforms[] = {
 
 /* In the order of data_transforms. */
 static const struct transform_op ops[] = {
-	{cast_plan, affine_run, false},
-	{normalize_plan, affine_run, false},
-	{log1p_plan, log1p_run, false},
-	{roll_plan, roll_run, true},
-	{flip_plan, flip_run, true},
-	{crop_plan, crop_run, false},
-	{pad_plan, pad_run, false},
+	{cast_plan, affine_run, false, NULL},
+	{normalize_plan, affine_run, false, NULL},
+	{normalize_sample_plan, normalize_sample_run, false, NULL},
+	{log1p_plan, log1p_run, false, NULL},
+	{sqrt_plan, sqrt_run, false, NULL},
+	{channels_plan, channels_run, false, channels_check},
+	{roll_plan, roll_run, true, NULL},
+	{flip_plan, flip_run, true, NULL},
+	{symmetry_plan, symmetry_run, true, NULL},
+	{crop_plan, crop_run, false, NULL},
+	{pad_plan, pad_run, false, NULL},
 };
 
 struct transform_chain {
@@ -64,6 +75,29 @@ double frame_uniform(const struct frame *f, const struct step *s, int axis)
 	    ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
 
 	return rng_uniform(f->seed, hash_name("data.transforms"), (uint64_t)f->epoch, index);
+}
+
+int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64_t n)
+{
+	return (int64_t)(frame_uniform(f, s, axis) * (double)n);
+}
+
+static void swap(void **a, void **b)
+{
+	void *kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+void frame_swap_input(struct frame *f)
+{
+	swap(&f->x, &f->spare_x);
+}
+
+void frame_swap_target(struct frame *f)
+{
+	swap(&f->t, &f->spare_t);
 }
 
 /* --- the shapes a chain starts from --- */
@@ -121,13 +155,32 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 	p->o = o;
 	p->info = dataset_info(o->data);
 	p->g = geometry_of(p->info);
+	p->mask = p->info->mask;
 	p->stats = arena_copy(a, dataset_statistics(source), (size_t)p->g.c * sizeof(*p->stats));
+	p->lost_after = ARENA_ARRAY(a, const char *, p->g.c + 1);
 	p->channel_names = ARENA_ARRAY(a, const char *, p->g.c + 1);
 	for (int64_t c = 0; c < p->g.c; c++)
 		p->channel_names[c] = p->info->input_channels ? p->info->input_channels[c] : "";
 }
 
 /* --- planning --- */
+
+/* Channels may have names of their own in each set, but the training set's may not stand in another
+ * order: statistics and networks go by the number. */
+static int check_order(const struct transform_options *o, const struct dataset_info *d,
+                       const struct dataset_info *s)
+{
+	int64_t within;
+
+	for (int64_t c = 0; d->input_channels && s->input_channels && c < d->input.d[0]; c++)
+		for (int64_t k = 0; k < c; k++)
+			if (strcmp(d->input_channels[c], s->input_channels[k]) == 0 &&
+			    strcmp(d->input_channels[c], s->input_channels[c]) != 0)
+				return ERR(E_DATA, NULL, "'%s': input channel %lld is '%s', which is number %lld in the "
+				           "training set", dataset_locate(o->data, 0, &within), (long long)c,
+				           d->input_channels[c], (long long)k);
+	return 0;
+}
 
 static int check_sets(const struct transform_options *o)
 {
@@ -139,6 +192,7 @@ static int check_sets(const struct transform_options *o)
 		return ERR(E_DATA, NULL, "'%s' has %lld input channels, the training set has %lld",
 		           dataset_locate(o->data, 0, &within), (long long)d->input.d[0],
 		           (long long)s->input.d[0]);
+	TRY(check_order(o, d, s));
 	if (o->target_dtype == DTYPE_I32 && dtype_is_float(d->target_dtype))
 		return ERR(E_DATA, NULL, "'%s': targets are %s fields, but the loss needs class labels",
 		           dataset_locate(o->data, 0, &within), dtype_name(d->target_dtype));
@@ -179,9 +233,19 @@ static int not_a_list(const struct ynode *list)
 	           "[{normalize: standard}, {roll: width}]");
 }
 
-int transform_check(struct arena *a, const struct ynode *list)
+static int check_entry(struct arena *a, const struct ynode *entry)
 {
 	struct variant_value v;
+
+	TRY(schema_read_tagged(a, entry, data_transforms, "transform", NULL, &v));
+	if (!ops[v.v - data_transforms].check)
+		return 0;
+	TRYC(ops[v.v - data_transforms].check(v.data, &v.loc), "in transform '%s'", v.v->name);
+	return 0;
+}
+
+int transform_check(struct arena *a, const struct ynode *list)
+{
 	int rc = 0;
 
 	if (!list || list->kind == Y_NULL)
@@ -189,12 +253,27 @@ int transform_check(struct arena *a, const struct ynode *list)
 	if (list->kind != Y_SEQ)
 		return not_a_list(list);
 	for (int i = 0; i < list->n; i++) {
-		const int one =
-			schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v);
+		const int one = check_entry(a, list->item[i]);
 
 		rc = rc < 0 ? rc : one;
 	}
 	return rc;
+}
+
+int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc)
+{
+	struct variant_value v;
+	int64_t n = 0;
+
+	for (int i = 0; list && list->kind == Y_SEQ && i < list->n; i++) {
+		if (schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v) < 0)
+			BUG("a list of transforms that nobody has checked");
+		if (v.v->fields != transform_channels_fields)
+			continue;
+		n = ((const struct channels_options *)v.data)->keep.n;
+		*loc = v.loc;
+	}
+	return n;
 }
 
 static int plan_list(struct transform_chain *t, struct plan *p, const struct ynode *list)

@@ -6,14 +6,15 @@
  * scratch of its own.
  *
  * Inputs are float32 from the start, unless their values are left to a device (struct
- * transform_rest). Value transforms (cast, normalize, log1p) change the input
- * only. Spatial ones (roll, flip, crop, pad) move the input's last axes and, if the target ends
- * in the same extents, the target with them; any other target (a label, a vector) stays. Random
- * ones act in training only; a random crop becomes a centre crop.
+ * transform_rest). Value transforms (cast, normalize, normalize_sample, log1p, sqrt) change the
+ * input only, and so does the choice of channels. Spatial ones (roll, flip, symmetry, crop, pad)
+ * move the input's last axes and, if the target ends in the same extents, the target with them; any
+ * other target (a label, a vector) stays. Random ones act in training only; a random crop becomes a
+ * centre crop.
  *
  * Statistics are those of the stored data and are carried through the transforms before: after
- * {cast: 255}, `normalize` knows the divided mean. Through log1p only minimum and maximum can
- * be carried. */
+ * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and maximum
+ * can be carried, through normalize_sample nothing. */
 #ifndef DLX_DATA_TRANSFORM_H
 #define DLX_DATA_TRANSFORM_H
 
@@ -24,6 +25,10 @@ extern const struct variant data_transforms[];
 /* Whether the entries of the list (may be NULL) are written as their tables say, found without
  * data. Reports every mistake. */
 int transform_check(struct arena *a, const struct ynode *list);
+
+/* How many channels the list, which has been checked, leaves by its last choice of them, found
+ * without data, and *loc, where that stands; 0: it chooses none. */
+int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc);
 
 struct transform_chain;
 struct transform_scratch;

@@ -44,7 +44,7 @@ const struct field transform_pad_fields[] = {
 
 /* --- planning --- */
 
-static int check_spatial(const struct plan *p, const struct step *s)
+int step_check_spatial(const struct plan *p, const struct step *s)
 {
 	if (p->g.nspatial == 0)
 		return ERR(E_SHAPE, &s->loc, "the inputs have no spatial axes");
@@ -105,7 +105,7 @@ int roll_plan(struct plan *p, struct step *s)
 {
 	const struct roll_options *o = s->options;
 
-	TRY(check_spatial(p, s));
+	TRY(step_check_spatial(p, s));
 	return choose_axes(p, s, &o->axis);
 }
 
@@ -113,7 +113,7 @@ int flip_plan(struct plan *p, struct step *s)
 {
 	const struct flip_options *o = s->options;
 
-	TRY(check_spatial(p, s));
+	TRY(step_check_spatial(p, s));
 	return choose_axes(p, s, &o->axis);
 }
 
@@ -122,7 +122,7 @@ int crop_plan(struct plan *p, struct step *s)
 	const struct crop_options *o = s->options;
 	int64_t size[3];
 
-	TRY(check_spatial(p, s));
+	TRY(step_check_spatial(p, s));
 	TRY(per_axis(p, s, &o->size, "size", 1, size));
 	for (int k = 0; k < 3; k++) {
 		if (size[k] > p->g.d[k])
@@ -177,7 +177,7 @@ int pad_plan(struct plan *p, struct step *s)
 	const struct pad_options *o = s->options;
 	int64_t multiple[3], total = p->g.c > p->g.tc ? p->g.c : p->g.tc;
 
-	TRY(check_spatial(p, s));
+	TRY(step_check_spatial(p, s));
 	TRY(per_axis(p, s, &o->multiple, "multiple", 1, multiple));
 	TRY(pad_modes(p, s, &o->mode));
 	TRY(pad_target(p, s));
@@ -235,16 +235,13 @@ static void move(const struct step *s, struct frame *f, int32_t *const target_ma
 {
 	const struct geometry *b = &s->before, *a = &s->after;
 	const uint32_t zero = 0;
-	void *x = f->spare_x, *t = f->spare_t;
 
-	gather(x, f->x, f->size, b->c, b->d, a->d, f->map, &zero);
-	f->spare_x = f->x;
-	f->x = x;
+	gather(f->spare_x, f->x, f->size, b->c, b->d, a->d, f->map, &zero);
+	frame_swap_input(f);
 	if (!b->paired)
 		return;
-	gather(t, f->t, f->target_size, b->tc, b->d, a->d, target_map, &s->target_fill);
-	f->spare_t = f->t;
-	f->t = t;
+	gather(f->spare_t, f->t, f->target_size, b->tc, b->d, a->d, target_map, &s->target_fill);
+	frame_swap_target(f);
 }
 
 static void map_shift(int32_t *map, int64_t from, int64_t to, int64_t start)
@@ -253,17 +250,12 @@ static void map_shift(int32_t *map, int64_t from, int64_t to, int64_t start)
 		map[i] = (int32_t)((i + start) % from);
 }
 
-static int64_t random_below(const struct frame *f, const struct step *s, int axis, int64_t n)
-{
-	return (int64_t)(frame_uniform(f, s, axis) * (double)n);
-}
-
 int roll_run(const struct step *s, struct frame *f)
 {
 	for (int k = 0; k < 3; k++) {
 		const int64_t n = s->before.d[k];
 
-		map_shift(f->map[k], n, n, s->on[k] ? random_below(f, s, k, n) : 0);
+		map_shift(f->map[k], n, n, s->on[k] ? frame_below(f, s, k, n) : 0);
 	}
 	move(s, f, f->map);
 	return 0;
@@ -289,7 +281,7 @@ int crop_run(const struct step *s, struct frame *f)
 	for (int k = 0; k < 3; k++) {
 		const int64_t n = s->before.d[k], to = s->after.d[k], room = n - to;
 
-		map_shift(f->map[k], n, to, s->training ? random_below(f, s, k, room + 1) : room / 2);
+		map_shift(f->map[k], n, to, s->training ? frame_below(f, s, k, room + 1) : room / 2);
 	}
 	move(s, f, f->map);
 	return 0;

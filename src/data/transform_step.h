@@ -26,7 +26,9 @@ struct plan {
 	const struct dataset_info *info;
 	struct geometry g;
 	struct channel_stats *stats;     /* g.c of them; NaN where not known any more */
+	const char **lost_after;         /* g.c of them: the transform since which they are not, or NULL */
 	const char **channel_names;      /* g.c of them, NULL-terminated; "" where unnamed */
+	int mask;                        /* the record's mask, as channels are now; -1: none */
 };
 
 struct step {
@@ -45,6 +47,7 @@ struct step {
 	int pad_mode[3];
 	bool target_repeats;             /* pad: as the input does, else target_fill */
 	uint32_t target_fill;            /* bits of an element */
+	const int64_t *kept;             /* channels: of each one after, which it was; NULL in others */
 	bool training;
 };
 
@@ -63,6 +66,8 @@ struct transform_op {
 	int (*plan)(struct plan *p, struct step *s);        /* sets s, changes p */
 	int (*run)(const struct step *s, struct frame *f);
 	bool random;                                        /* left out when not training */
+	/* What can be wrong with the options whatever the data is; may be NULL. */
+	int (*check)(const void *options, const struct loc *loc);
 };
 
 /* --- options, as the user writes them --- */
@@ -76,8 +81,20 @@ struct normalize_options {
 	const char *mask;
 	struct floats mean, std, min, max;
 };
+struct normalize_sample_options {
+	int method, per;
+	struct strings channels;
+	const char *mask;
+};
 struct log1p_options {
 	struct strings channels;
+};
+struct sqrt_options {
+	struct strings channels;
+	int negative;
+};
+struct channels_options {
+	struct strings keep;
 };
 struct roll_options {
 	struct strings axis;
@@ -93,20 +110,36 @@ struct pad_options {
 	struct ints multiple;
 	struct strings mode;
 };
+struct symmetry_options {
+	bool reflections;
+};
 
 extern const struct field transform_cast_fields[], transform_normalize_fields[];
-extern const struct field transform_log1p_fields[], transform_roll_fields[];
-extern const struct field transform_flip_fields[], transform_crop_fields[], transform_pad_fields[];
+extern const struct field transform_normalize_sample_fields[];
+extern const struct field transform_log1p_fields[], transform_sqrt_fields[];
+extern const struct field transform_channels_fields[];
+extern const struct field transform_roll_fields[], transform_flip_fields[];
+extern const struct field transform_symmetry_fields[];
+extern const struct field transform_crop_fields[], transform_pad_fields[];
 
 int cast_plan(struct plan *p, struct step *s);
 int normalize_plan(struct plan *p, struct step *s);
-int log1p_plan(struct plan *p, struct step *s);
 int affine_run(const struct step *s, struct frame *f);
+int normalize_sample_plan(struct plan *p, struct step *s);
+int normalize_sample_run(const struct step *s, struct frame *f);
+int log1p_plan(struct plan *p, struct step *s);
 int log1p_run(const struct step *s, struct frame *f);
+int sqrt_plan(struct plan *p, struct step *s);
+int sqrt_run(const struct step *s, struct frame *f);
+int channels_check(const void *options, const struct loc *loc);
+int channels_plan(struct plan *p, struct step *s);
+int channels_run(const struct step *s, struct frame *f);
 int roll_plan(struct plan *p, struct step *s);
 int roll_run(const struct step *s, struct frame *f);
 int flip_plan(struct plan *p, struct step *s);
 int flip_run(const struct step *s, struct frame *f);
+int symmetry_plan(struct plan *p, struct step *s);
+int symmetry_run(const struct step *s, struct frame *f);
 int crop_plan(struct plan *p, struct step *s);
 int crop_run(const struct step *s, struct frame *f);
 int pad_plan(struct plan *p, struct step *s);
@@ -129,5 +162,24 @@ bool pad_is_zeros(const struct step *s, int k);
 
 /* A random number in [0, 1) of (seed, epoch, sample, step, axis). */
 double frame_uniform(const struct frame *f, const struct step *s, int axis);
+/* A whole one in [0, n). */
+int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64_t n);
+/* After a step has moved x (t) to the spare buffer. */
+void frame_swap_input(struct frame *f);
+void frame_swap_target(struct frame *f);
+
+/* That the inputs have spatial axes, of extents that maps can hold. */
+int step_check_spatial(const struct plan *p, const struct step *s);
+
+/* The channel called text, or numbered so; or an error at loc. */
+int step_find_channel(const struct plan *p, const char *text, const struct loc *loc);
+/* The channel that an option `mask` names, by "auto" the record's; -1 if it is NULL. */
+int step_find_mask(const struct plan *p, const struct step *s, const char *text, int *mask);
+/* Begins a step that changes values: no channel is active yet, all stay as they are. */
+void step_begin_values(struct plan *p, struct step *s, int mask);
+/* Fills s->active: by names, or all but the mask. Returns how many channels, or an error. */
+int step_choose_channels(const struct plan *p, struct step *s, const struct strings *names);
+/* That mean and deviation of channel c are not known after the transform so called. */
+void step_lose_moments(struct plan *p, int64_t c, const char *transform);
 
 #endif

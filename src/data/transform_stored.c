@@ -6,8 +6,10 @@
  * Moving points and changing each of them by itself can be done in either order, so transforms of
  * places are done first and on what is stored, and those of values are left, all of them or none:
  *
- *   - each of them is (x - centre) * scale per channel; log1p is not;
- *   - one channel at most is a mask, and what is stored of it is 0 where the mask would be;
+ *   - each of them is (x - centre) * scale per channel, which no function and no statistic of the
+ *     sample is;
+ *   - one channel at most is a mask, it stays to the end, and what is stored of it is 0 where the
+ *     mask would be;
  *   - zeros that a pad puts behind a step are what the steps before it make of zeros;
  *   - the stored type is no larger than float32, and something is to be done.
  *
@@ -19,6 +21,7 @@
 #include "op/normalize_input.h"
 
 #define WORTH_A_NODE 4096       /* elements of a sample's target */
+#define MASK_LEFT    (-2)       /* of a step: its mask is not among the channels at the end */
 
 static bool is_value_step(const struct step *s)
 {
@@ -32,7 +35,7 @@ static bool is_affine(const struct step *s)
 
 static bool changes(const struct step *s, int64_t c)
 {
-	return s->active[c] && (s->centre[c] != 0 || s->scale[c] != 1 || s->mask >= 0);
+	return s->active[c] && (s->centre[c] != 0 || s->scale[c] != 1 || s->mask != -1);
 }
 
 static bool has_effect(const struct step *s, int64_t channels)
@@ -83,6 +86,44 @@ static bool zeros_stay(const struct step *step, int n, int64_t channels)
 	return true;
 }
 
+/* --- channels --- */
+
+/* A value step as it acts on the channels of the end, of which c is the step's at[c]. */
+static void renumber(struct arena *a, struct step *s, const int64_t *at, int64_t channels)
+{
+	const struct step old = *s;
+
+	s->centre = ARENA_ARRAY(a, float, channels);
+	s->scale = ARENA_ARRAY(a, float, channels);
+	s->active = ARENA_ARRAY(a, bool, channels);
+	s->mask = old.mask < 0 ? -1 : MASK_LEFT;
+	for (int64_t c = 0; c < channels; c++) {
+		s->centre[c] = old.centre[at[c]];
+		s->scale[c] = old.scale[at[c]];
+		s->active[c] = old.active[at[c]];
+		if (old.mask == at[c])
+			s->mask = (int)c;
+	}
+}
+
+/* The steps with the channels of the end: those that are left out on the way concern nobody. */
+static const struct step *with_last_channels(struct arena *a, const struct step *step, int n,
+                                             int64_t channels)
+{
+	struct step *copy = arena_copy(a, step, (size_t)n * sizeof *step);
+	int64_t *at = ARENA_ARRAY(a, int64_t, channels);
+
+	for (int64_t c = 0; c < channels; c++)
+		at[c] = c;
+	for (int i = n - 1; i >= 0; i--) {
+		if (is_value_step(&step[i]))
+			renumber(a, &copy[i], at, channels);
+		for (int64_t c = 0; c < channels && step[i].kept; c++)
+			at[c] = step[i].kept[at[c]];
+	}
+	return copy;
+}
+
 /* --- the rule --- */
 
 static bool type_travels(enum dtype t)
@@ -99,8 +140,10 @@ static bool can_be_left(const struct step *step, int n, int64_t channels, enum d
 		return !puts_zeros(s) || zeros_stay(step, n, channels);
 	if (!is_affine(s))
 		return false;
-	if (s->mask < 0 || !has_effect(s, channels))
+	if (s->mask == -1 || !has_effect(s, channels))
 		return true;
+	if (s->mask == MASK_LEFT)
+		return false;
 	if (*mask >= 0 && *mask != s->mask)
 		return false;
 	*mask = s->mask;
@@ -119,9 +162,10 @@ static void fill_rows(const struct step *s, int64_t channels, float *row)
 	}
 }
 
-bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t channels, enum dtype stored,
-                       struct transform_rest *rest)
+bool stored_input_plan(struct arena *a, const struct step *planned, int n, int64_t channels,
+                       enum dtype stored, struct transform_rest *rest)
 {
+	const struct step *step = with_last_channels(a, planned, n, channels);
 	float *table = ARENA_ARRAY(a, float, n * INPUT_ROWS * channels + 1);
 	int64_t steps = 0, mask = -1;
 

@@ -223,6 +223,18 @@ static int check_batch(const struct run_config *c)
 	           "'batch_size' of one rank and 'global_batch_size' of all of them: give one");
 }
 
+/* What is planned without data must fit it. */
+static int check_channels(const struct run_config *c)
+{
+	const struct model_common *m = c->model.data;
+	struct loc loc;
+	int64_t kept = transform_channels(c->arena, c->data.transforms, &loc);
+	if (kept == 0 || m->input.channels == 0 || m->input.channels == kept)
+		return 0;
+	return ERR(E_CONFIG, &loc, "the transforms leave %lld channels, but 'model.input' has %lld", (long long)kept,
+	           (long long)m->input.channels);
+}
+
 static void keep_first(int *rc, int one)
 {
 	if (*rc == 0)
@@ -233,9 +245,12 @@ static void keep_first(int *rc, int one)
 static int check(const struct run_config *c)
 {
 	int rc = check_target(c);
-	keep_first(&rc, transform_check(c->arena, c->data.transforms));
-	if (c->model.v && c->model.data)
+	int transforms = transform_check(c->arena, c->data.transforms);
+	keep_first(&rc, transforms);
+	if (c->model.v && c->model.data) {
 		keep_first(&rc, model_check(c->arena, &c->model));
+		keep_first(&rc, transforms == 0 ? check_channels(c) : 0);
+	}
 	if (c->loss.v && c->loss.data) {
 		keep_first(&rc, loss_check(&c->loss));
 		keep_first(&rc, check_metrics(c));

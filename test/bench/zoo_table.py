@@ -61,8 +61,8 @@ def mse(output, target):
     return f(output, target)
 
 
-def huber(output, target):
-    from torch.nn.functional import huber_loss as f
+def l1(output, target):
+    from torch.nn.functional import l1_loss as f
 
     return f(output, target)
 
@@ -169,10 +169,11 @@ def unet3d(n):
 
 NETWORKS = {
     "tiramisu": Network("tiramisu-sc18", 16, (192, 288), 1, 3, tiramisu, equal_sum, adam, (32, 32)),
-    "fcn": Network("fcn-pool-avg", 256, (48, 48), 1, 1, fcn, huber, adam, (8, 8)),
+    "fcn": Network("fcn-pool-avg", 256, (48, 48), 1, 1, fcn, l1, adam, (8, 8)),
     "deeplab": Network("deeplabv3+-sc18", 16, (128, 192), 2, 3, deeplab, climate_sum, adam, (32, 32)),
     "deepcam": Network("deepcam-mlperf", 16, (192, 288), 1, 3, deepcam, climate_mean, adam_deepcam, (32, 48)),
-    "cosmoflow-mlperf": Network("cosmoflow-mlperf", 4, (128, 128, 128), 1, 4, mlperf, mse, sgd, (32, 32, 32)),
+    "cosmoflow-mlperf": Network("cosmoflow-mlperf", 4, (128, 128, 128), 1, 4, mlperf, mse, sgd, (32, 32, 32),
+                                ["model.dropout=0.5"]),
     "cosmoflow-lbann": Network("cosmoflow-lbann-2020", 4, (128, 128, 128), 1, 4, lbann_2020, mse, adam_lbann, (64, 64, 64)),
     "resnet50": Network("resnet-50", 3, (224, 224), 8, 1000, resnet50, cross_entropy, sgd_decay, (32, 32)),
     "fc-densenet103": Network("tiramisu-fc-densenet103", 3, (224, 224), 1, 11, fc_densenet103, cross_entropy, adam_decay, (64, 64)),

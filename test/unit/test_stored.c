@@ -155,6 +155,27 @@ static void test_same_bits(void **state)
 		compare(d, "[{normalize: standard}, {pad: [80, 72]}, {roll: height}]", 1);       /* 0 where the mask is 0 */
 		compare(d, "[{normalize: {method: standard, channels: a}}, {normalize: {method: min_max, channels: b}}]", 2);
 		compare(d, "[{normalize: standard}, {normalize: {method: standard, mean: 0.3, std: 3}}]", 2);
+		compare(d, "[{crop: 60}, symmetry, {normalize: standard}]", 1);
+		dataset_free(d);
+	}
+}
+
+/* A choice of channels, before and after steps whose constants are by channel. */
+static void test_channels(void **state)
+{
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		struct dataset *d = make_set(types[i], DTYPE_U8, 255);
+
+		compare(d, "[{channels: [valid, b]}, {normalize: standard}]", 1);
+		compare(d, "[{normalize: standard}, {channels: [valid, b]}, {roll: width}]", 1);
+		compare(d, "[{normalize: standard}, {channels: [b, valid]}, {pad: [80, 72]}]", 1);
+		compare(d, "[{channels: b}, {normalize: standard}]", 1);                         /* no mask any more */
+		compare(d, "[{normalize: {method: min_max, channels: a, mask: null}}, {channels: [b, valid, a]}, "
+		        "{normalize: {method: standard, channels: b}}, {channels: [a, b, valid]}]", 2);
+		compare(d, "[{normalize: {method: standard, channels: a, mask: null}}, {channels: [b, valid]}, "
+		        "{normalize: standard}]", 1);                                            /* of a nothing is left */
+		if (types[i] != DTYPE_F32)
+			compare(d, "[{channels: [b, a]}, {channels: a}]", 0);
 		dataset_free(d);
 	}
 }
@@ -198,6 +219,9 @@ static void test_what_stays(void **state)
 	struct dataset *d = make_set(DTYPE_U8, DTYPE_U8, 255);
 
 	stays(d, "[log1p]");
+	stays(d, "[sqrt]");
+	stays(d, "[{normalize_sample: standard}]");
+	stays(d, "[{normalize: standard}, {channels: a}]");                              /* its mask is gone */
 	stays(d, "[{normalize: {method: min_max, mask: b}}, {normalize: {method: min_max, mask: valid}}]");   /* two masks */
 	stays(d, "[{normalize: {method: min_max, mask: null, channels: valid, min: 1, max: 2}}, {normalize: standard}]");
 	stays(d, "[{normalize: {method: standard, mask: null}}, {pad: 80}]");            /* its zeros are no stored value */
@@ -257,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_bits),
+		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_cast),
 		cmocka_unit_test(test_nothing_to_normalize),
 		cmocka_unit_test(test_what_stays),

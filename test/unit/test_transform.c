@@ -10,60 +10,8 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
-#include "data/transform.h"
-#include "data_fixture.h"
-
-#define N 5
-
-static const char *const path = "test_transform.tmp.dlx";
-static struct dataset *set;
-static struct arena *arena;
-
-/* The chain of one sample, run once. */
-struct result {
-	struct transform_chain *chain;
-	struct shape in, tg;
-	float x[4 * POINTS];
-	int32_t t[4 * POINTS];
-};
-
-static int plan(struct transform_chain **out, const char *yaml, bool training, enum dtype target)
-{
-	struct transform_options o = {
-		.data = set, .training = training, .seed = 7, .target_dtype = target};
-	struct ynode *root;
-
-	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &root), 0);
-	o.list = root;
-	return transform_chain_new(out, &o);
-}
-
-static struct result apply(const char *yaml, bool training, int64_t epoch, int64_t sample)
-{
-	struct result r;
-	struct transform_scratch *s;
-	float input[2 * POINTS];
-	uint8_t target[POINTS];
-	int rc = plan(&r.chain, yaml, training, DTYPE_I32);
-
-	if (rc < 0)
-		fail_msg("%s: %s", yaml, err_get(0)->text);
-	fixture_sample((int)sample, input, target);
-	r.in = *transform_input_shape(r.chain);
-	r.tg = *transform_target_shape(r.chain);
-	s = transform_scratch_new(r.chain);
-	assert_int_equal(transform_run(r.chain, s, epoch, sample, input, target, r.x, r.t), 0);
-	transform_scratch_free(s);
-	transform_chain_free(r.chain);
-	return r;
-}
-
-static void near(double got, double expected)
-{
-	if (!(fabs(got - expected) <= 1e-5 * (1 + fabs(expected))))
-		fail_msg("%.9g instead of %.9g", got, expected);
-}
+#define TRANSFORM_FIXTURE_FILE "test_transform.tmp.dlx"
+#include "transform_fixture.h"
 
 static void refuse(const char *yaml, int code, const char *part, int column)
 {
@@ -345,6 +293,17 @@ static void test_refusals(void **state)
 	       3);
 	refuse("[{normalize: {method: min_max, min: 3, max: 2}}]", E_CONFIG, "above 'min'", 3);
 	refuse("[log1p, {normalize: standard}]", E_CONFIG, "are not known after log1p", 10);
+	refuse("[sqrt, {normalize: standard}]", E_CONFIG, "are not known after sqrt", 9);
+	refuse("[{normalize_sample: mean}, {normalize: min_max}]", E_CONFIG, "is not known after normalize_sample", 29);
+	refuse("[{normalize: standard}, sqrt]", E_CONFIG, "'wind' goes down to -", 25);
+	refuse("[{sqrt: {negative: ignore}}]", E_CONFIG, "'negative'", 20);
+	refuse("[{normalize_sample: middle}]", E_CONFIG, "'method'", 21);
+	refuse("[{normalize_sample: {method: mean, channels: valid}}]", E_CONFIG, "is the mask", 46);
+	refuse("[{channels: [wind, 0]}]", E_CONFIG, "channel '0' is named twice", 20);
+	refuse("[{channels: [wint, valid]}]", E_CONFIG, "did you mean 'wind'", 14);
+	refuse("[{channels: []}]", E_CONFIG, "names no channel", 3);
+	refuse("[channels]", E_CONFIG, "'keep'", 2);
+	refuse("[{channels: wind}, {log1p: valid}]", E_CONFIG, "there are 1: wind", 28);
 	refuse("[{log1p: 5}]", E_CONFIG, "no input channel '5'", 10);
 	refuse("roll", E_CONFIG, "must be a list", 1);
 }
@@ -357,21 +316,6 @@ static void test_all_mistakes_at_once(void **state)
 	                 E_SHAPE);
 	assert_int_equal(err_count(), 3);
 	err_clear();
-}
-
-static int start(void **state)
-{
-	fixture_write(path, N, 0);
-	set = fixture_open(&path, 1);
-	arena = arena_new();
-	return 0;
-}
-
-static int stop(void **state)
-{
-	dataset_free(set);
-	arena_free(arena);
-	return unlink(path);
 }
 
 int main(void)
@@ -393,5 +337,5 @@ int main(void)
 		cmocka_unit_test(test_all_mistakes_at_once),
 	};
 
-	return cmocka_run_group_tests(tests, start, stop);
+	return cmocka_run_group_tests(tests, transform_start, transform_stop);
 }
