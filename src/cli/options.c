@@ -308,6 +308,6 @@ void options_help(FILE *out, const char *program)
 		fprintf(out, "  %-34s %s\n", left, r->doc);
 	}
 	fprintf(out, "\nExit status: 0 done, 64 usage, 65 bad data, 66 input missing, 69 device unavailable, 70 bug,\n"
-	        "73 cannot write output, 74 i/o error, 75 stopped with a checkpoint (run again with --resume),\n"
-	        "78 config error. See dlx-train(1) and dlx-config(5).\n");
+	        "71 the plan does not fit in memory, 73 cannot write output, 74 i/o error, 75 stopped with a checkpoint\n"
+	        "(run again with --resume), 76 the training diverged, 78 config error. See dlx-train(1) and dlx-config(5).\n");
 }

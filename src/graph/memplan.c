@@ -53,7 +53,6 @@ static void life_init(struct life *l, struct graph *g)
 		struct tensor *x = g->tensor[t];
 		l->buffer[t] = graph_root(g, t);
 		l->first[t] = l->last[t] = x->producer;
-		x->offset = -1;
 		x->bytes = x->layout.set ? tensor_buffer_bytes(g, t) : 0;
 	}
 	for (int i = 0; i < g->nnode; i++) {
@@ -241,6 +240,8 @@ int memplan(struct graph *g, const struct memplan_workspace *ws)
 	int *owner = mem_alloc(room * sizeof *owner), n, rc;
 	struct life l;
 
+	for (int t = 0; t < g->ntensor; t++)
+		g->tensor[t]->offset = -1;
 	life_init(&l, g);
 	plan_inplace(&l);
 	n = collect(&l, ws, item, owner);

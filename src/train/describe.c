@@ -11,6 +11,7 @@
 #include "graph/pass.h"
 #include "op/conv_geom.h"
 #include "train/describe_ranks.h"
+#include "train/describe_room.h"
 #include "train/plan_memory.h"
 #include "train/room.h"
 #include "train/stored_batch.h"
@@ -116,7 +117,7 @@ static const char *scaled(double v, double unit, const char *const *names, char 
 	return buf;
 }
 
-static const char *bytes_text(double bytes, char *buf)
+const char *bytes_text(double bytes, char *buf)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", NULL };
 	return scaled(bytes, 1024, names, buf);
@@ -207,20 +208,6 @@ static void describe_memory(const struct plan *p, struct buf *out)
 		           p->g->node[p->g->arena_peak_node]->name);
 	buf_printf(out, "\n              arena %s for a lower bound of %s\n",
 	           bytes_text((double)p->g->arena_bytes, a), bytes_text((double)p->g->arena_lower_bound, b));
-}
-
-static void describe_room(const struct session *s, struct buf *out)
-{
-	struct room r;
-	char a[32], b[32], c[32];
-	room_look(s, &r);
-	if (r.total == 0)
-		return;
-	buf_printf(out, "GPU memory    %s for the whole run, %s %s that can be had:\n", bytes_text((double)room_run(s), a),
-	           room_run(s) > r.have ? "MORE THAN the" : "of", bytes_text((double)r.have, b));
-	buf_printf(out, "              of %s %s are free, and of that %s are left to libraries\n", bytes_text((double)r.total, a),
-	           bytes_text((double)(r.have + r.aside), b), bytes_text((double)r.aside, c));
-	buf_printf(out, "host memory   %s for batches and copies of the state\n", bytes_text((double)room_host(s), a));
 }
 
 /* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */

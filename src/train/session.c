@@ -338,6 +338,7 @@ int session_bind(struct session *s)
 		s->predict_plan[0], s->predict_plan[1] };
 	double start = io_seconds();
 	free_arena(s);
+	room_warn(s);
 	s->bound_bytes = s->arena_bytes;
 	s->arena = device_alloc(s->dev, s->bound_bytes + 64);
 	if (!s->arena)
