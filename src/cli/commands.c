@@ -169,9 +169,13 @@ static int run_check(const struct options *o, struct comm *c, int *status)
 
 static int run_plan(const struct options *o, struct comm *c, int *status)
 {
-	if (strcmp(o->plan_format, "json") == 0)
-		return describe(o, c, describe_json, status);
-	return describe(o, c, strcmp(o->plan_format, "dot") == 0 ? describe_dot : describe_text, status);
+	static const struct { const char *format; void (*write)(const struct session *, struct buf *); } as[] = {
+		{ "json", describe_json }, { "dot", describe_dot }, { "svg", describe_svg }
+	};
+	for (size_t i = 0; i < sizeof as / sizeof *as; i++)
+		if (strcmp(o->plan_format, as[i].format) == 0)
+			return describe(o, c, as[i].write, status);
+	return describe(o, c, describe_text, status);
 }
 
 /* --- using weights --- */
