@@ -14,6 +14,7 @@
 #include "train/ranks.h"
 #include "train/reduction.h"
 #include "train/remedies.h"
+#include "train/statistics.h"
 
 #define ALIGN 256                 /* store.c places values so */
 #define ARENA_SLACK 64            /* of session_bind */
@@ -131,7 +132,7 @@ static int64_t values_bytes(const struct session *s, int n, const struct plan *c
 	for (int i = 0; i < n; i++)
 		for (tid t = 0; t < all[i]->g->ntensor; t++) {
 			const struct tensor *x = graph_t(all[i]->g, t);
-			bool seen = !is_stored(x) || store_find(s->store, x->name);
+			bool seen = !is_stored(x) || store_is_placed(s->store, x->name);
 			for (int k = 0; k < i && !seen; k++)
 				seen = graph_find(all[k]->g, x->name) != NONE;
 			sum += seen ? 0 : (tensor_buffer_bytes(all[i]->g, t) + ALIGN - 1) / ALIGN * ALIGN;
@@ -139,16 +140,29 @@ static int64_t values_bytes(const struct session *s, int n, const struct plan *c
 	return sum;
 }
 
-int64_t room_run(const struct session *s)
+static int64_t sums_bytes(const struct session *s)
+{
+	const struct plan *p = s->train_plan[0];
+	if (!p)
+		return 0;
+	return (s->dev->reducer ? reduction_block(s->dev, p) : reduction_bytes(s->dev, p)) + statistics_bytes(s->statistics, s->dev);
+}
+
+void room_parts(const struct session *s, struct room_parts *p)
 {
 	const struct plan *all[PLANS];
 	int n = list_plans(s, all);
-	if (s->arena)
-		return (int64_t)s->dev->used;
-	int64_t sum = (int64_t)s->dev->used + values_bytes(s, n, all) + (int64_t)s->arena_bytes + ARENA_SLACK;
+	*p = (struct room_parts){ .values = values_bytes(s, n, all), .arena = (int64_t)s->arena_bytes + ARENA_SLACK,
+		.sums = sums_bytes(s), .tables = (int64_t)s->table_bytes };
 	for (int i = 0; i < n; i++)
-		sum += own_bytes(all[i]->g, NULL);
-	return sum + (s->train_plan[0] ? reduction_bytes(s->dev, s->train_plan[0]) : 0);
+		p->inputs += own_bytes(all[i]->g, NULL);
+}
+
+int64_t room_run(const struct session *s)
+{
+	struct room_parts p;
+	room_parts(s, &p);
+	return p.values + p.inputs + p.arena + p.sums + p.tables;
 }
 
 int64_t room_host(const struct session *s)

@@ -24,8 +24,16 @@ struct room_need {
 void room_look(const struct session *s, struct room *r);
 /* What p, made for s or much like its plans, adds to what is there. */
 struct room_need room_need(const struct session *s, const struct plan *p);
-/* Bytes on the device of all that s has planned, once it is bound: what device_alloc will have given. */
-int64_t room_run(const struct session *s);
+/* What all that s has planned takes on its device once it is bound, in bytes. */
+struct room_parts {
+	int64_t values;                  /* parameters and states, but those that stand among the sums */
+	int64_t inputs;                  /* and constants */
+	int64_t arena;
+	int64_t sums;                    /* over ranks */
+	int64_t tables;                  /* of kernels, which are there since they were planned */
+};
+void room_parts(const struct session *s, struct room_parts *p);
+int64_t room_run(const struct session *s);       /* all of them */
 /* Bytes of host memory that a run on a device with a memory of its own takes for batches and, on
  * rank 0, checkpoints. */
 int64_t room_host(const struct session *s);
