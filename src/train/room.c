@@ -19,10 +19,11 @@
 #define ALIGN 256                 /* store.c places values so */
 #define ARENA_SLACK 64            /* of session_bind */
 
-/* Of a host's memory, which its ranks share. */
+/* Of a host's memory, which its ranks share: those that are there, or that are planned for. */
 static int64_t share_of(const struct session *s, int64_t bytes)
 {
-	return bytes / (s->comm ? s->comm->local_size : 1);
+	int ranks = ranks_many(s->comm) ? s->comm->local_size : s->grid.most;
+	return bytes / (ranks > 1 ? ranks : 1);
 }
 
 static int64_t given_aside(const struct session *s, const struct device_room *d)
@@ -228,6 +229,8 @@ void room_json(const struct session *s, struct buf *out)
 	if (s->dev->imagined)
 		buf_puts(out, ", \"gpu\": \"described\"");
 	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"free\": %" PRId64, room_run(s), r.have, r.now);
+	if (r.have > 0)
+		buf_printf(out, ", \"fits\": %s", room_run(s) - (int64_t)s->dev->used <= r.have ? "true" : "false");
 	if (s->dev->driver)
 		buf_printf(out, ", \"aside\": %" PRId64 ", \"host\": %" PRId64, r.aside, room_host(s));
 }

@@ -35,6 +35,13 @@ says out "- 'train.batch_size: 1' with 'train.accumulate: 3' fits"
 says out 'MORE THAN the'
 expect 0 "$train" --plan tiny.yaml
 head -n 1 out | grep -q '^does not fit  ' || fail "the first line of --plan"
+expect 0 "$train" --plan=json tiny.yaml
+says out '"offered": 4096000, "free": 4096000, "fits": false'
+memory 12000 12000
+expect 0 "$train" --check --ranks=2x2 tiny.yaml
+expect 71 "$train" --check --ranks=1x4 tiny.yaml
+says out 'but the machine offers 3000 KiB'
+memory 4000 4000
 expect 0 "$train" --check --set train.memory.limit="$limit" tiny.yaml
 ! grep -q 'does not fit' out || fail "the remedy does not fit"
 # What others have now they may give back: a warning.
