@@ -31,13 +31,16 @@ static const char *other_work(struct arena *a, const struct run *r, const struct
 	if (differ(r->model, base->model))
 		return arena_printf(a, "another network: '%s', not '%s'", r->model, base->model);
 	if (r->parameters && base->parameters && r->parameters != base->parameters)
-		return arena_printf(a, "another network: %" PRId64 " parameters, not %" PRId64, r->parameters, base->parameters);
+		return arena_printf(a, "another network: %" PRId64 " parameters, not %" PRId64, r->parameters,
+		                    base->parameters);
 	if (differ(r->input, base->input))
 		return arena_printf(a, "other samples: %s, not %s", r->input, base->input);
 	if (differ_by(r->forward_flops, base->forward_flops, 0.001))
-		return arena_printf(a, "another network: %.4g flop forward for a sample, not %.4g", r->forward_flops, base->forward_flops);
+		return arena_printf(a, "another network: %.4g flop forward for a sample, not %.4g",
+		                    r->forward_flops, base->forward_flops);
 	if (!(r->forward_flops > 0 && base->forward_flops > 0) && far_apart(r->sample_flops, base->sample_flops))
-		return arena_printf(a, "another network: %.4g flop for a sample, not %.4g", r->sample_flops, base->sample_flops);
+		return arena_printf(a, "another network: %.4g flop for a sample, not %.4g", r->sample_flops,
+		                    base->sample_flops);
 	return NULL;
 }
 

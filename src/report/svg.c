@@ -11,8 +11,8 @@
 void svg_begin(struct buf *b, int width, int height)
 {
 	buf_printf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-	           "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", width, height,
-	           width, height, width, height);
+	           "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+	           width, height, width, height, width, height);
 }
 
 void svg_end(struct buf *b)

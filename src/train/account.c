@@ -16,8 +16,9 @@ static int64_t planned(const struct session *s, const struct room_parts *p)
 	return p->values + p->inputs + p->arena + p->tables + (s->dev->driver ? p->sums : 0);
 }
 
-static const char text[] = "the run has taken %" PRId64 " bytes of memory, where %" PRId64 " were planned: parameters and states %"
-	PRId64 ", inputs %" PRId64 ", the arena %" PRId64 ", sums over ranks %" PRId64 ", tables %" PRId64 "; please report this";
+static const char text[] = "the run has taken %" PRId64 " bytes of memory, where %" PRId64 " were planned: "
+	"parameters and states %" PRId64 ", inputs %" PRId64 ", the arena %" PRId64 ", sums over ranks %" PRId64
+	", tables %" PRId64 "; please report this";
 
 int account_check(const struct session *s)
 {

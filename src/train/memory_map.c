@@ -81,7 +81,8 @@ static tid taken_over(const struct graph *g, const struct life *l, tid t)
 	const struct node *n = x->producer == NONE ? NULL : g->node[x->producer];
 	for (int k = 0; n && n->out[0] == t && k < n->nin; k++) {
 		tid root = n->in[k] == NONE ? NONE : graph_root(g, n->in[k]);
-		if (root != NONE && root != t && in_arena(g, root) && graph_t(g, root)->offset == x->offset && l->last[root] == n->id)
+		if (root != NONE && root != t && in_arena(g, root) && l->last[root] == n->id &&
+		    graph_t(g, root)->offset == x->offset)
 			return root;
 	}
 	return NONE;
@@ -106,8 +107,8 @@ static struct memory_place place_of(const struct graph *g, const struct life *l,
 static int by_place(const void *a, const void *b)
 {
 	const struct memory_place *p = a, *q = b;
-	const int64_t key[][2] = { { p->offset, q->offset }, { p->first, q->first }, { p->root != p->tensor, q->root != q->tensor },
-		{ p->tensor, q->tensor } };
+	const int64_t key[][2] = { { p->offset, q->offset }, { p->first, q->first },
+		{ p->root != p->tensor, q->root != q->tensor }, { p->tensor, q->tensor } };
 	for (size_t i = 0; i < sizeof key / sizeof *key; i++)
 		if (key[i][0] != key[i][1])
 			return key[i][0] < key[i][1] ? -1 : 1;
@@ -128,8 +129,9 @@ void memory_map_init(struct memory_map *m, const struct plan *p)
 	for (int i = 0; i < g->nnode; i++) {
 		int64_t bytes = (int64_t)exec_workspace(p->exec, i), at = exec_workspace_offset(p->exec, i);
 		if (bytes > 0)
-			m->place[m->n++] = (struct memory_place){ .tensor = NONE, .kind = MEMORY_WORKSPACE, .first = i, .last = i,
-				.offset = at, .end = at + memplan_aligned(g, bytes), .bytes = bytes, .root = NONE, .over = NONE };
+			m->place[m->n++] = (struct memory_place){ .tensor = NONE, .kind = MEMORY_WORKSPACE,
+				.first = i, .last = i, .offset = at, .end = at + memplan_aligned(g, bytes),
+				.bytes = bytes, .root = NONE, .over = NONE };
 	}
 	qsort(m->place, (size_t)m->n, sizeof *m->place, by_place);
 	arena_free(a);

@@ -14,12 +14,13 @@ enum { WIDTH = 1100, HEIGHT = 680, LEFT = 80, RIGHT = 24, TOP = 92, BOTTOM = 96,
 
 /* Apart in hue and in lightness too. */
 static const char *const kind_colour[MEMORY_KINDS] = {
-	[MEMORY_FORWARD] = "#7fb1de", [MEMORY_BACKWARD] = "#f2b36b", [MEMORY_GRADIENT] = "#c0504d", [MEMORY_UPDATE] = "#8064a2",
-	[MEMORY_WORKSPACE] = "#a9c48b"
+	[MEMORY_FORWARD] = "#7fb1de", [MEMORY_BACKWARD] = "#f2b36b", [MEMORY_GRADIENT] = "#c0504d",
+	[MEMORY_UPDATE] = "#8064a2", [MEMORY_WORKSPACE] = "#a9c48b"
 };
 static const char *const kind_doc[MEMORY_KINDS] = {
-	[MEMORY_FORWARD] = "made in forward", [MEMORY_BACKWARD] = "made in backward", [MEMORY_GRADIENT] = "gradients of parameters",
-	[MEMORY_UPDATE] = "made in the update", [MEMORY_WORKSPACE] = "workspace of a node"
+	[MEMORY_FORWARD] = "made in forward", [MEMORY_BACKWARD] = "made in backward",
+	[MEMORY_GRADIENT] = "gradients of parameters", [MEMORY_UPDATE] = "made in the update",
+	[MEMORY_WORKSPACE] = "workspace of a node"
 };
 static const char *const phase_name[PHASE_COUNT] = { "forward", "backward", "update" };
 static const char *const phase_colour[PHASE_COUNT] = { "#4a7fb5", "#d98b2b", "#5f4687" };
@@ -59,8 +60,8 @@ static void title(const struct picture *c, const char *network)
 	svg_text(c->out, LEFT, 26, "start", text.data);
 	buf_puts(c->out, "</g>\n");
 	buf_clear(&text);
-	buf_printf(&text, "arena %s for a lower bound of %s; beside it parameters %s, optimizer and running statistics %s",
-	           bytes_text((double)c->p->g->arena_bytes, a), bytes_text((double)c->p->g->arena_lower_bound, b),
+	buf_printf(&text, "arena %s for a lower bound of %s; beside it parameters %s, optimizer and running "
+	           "statistics %s", bytes_text((double)c->p->g->arena_bytes, a), bytes_text((double)c->p->g->arena_lower_bound, b),
 	           bytes_text((double)m.parameters, d), bytes_text((double)m.optimizer, e));
 	buf_printf(&text, ", inputs %s", bytes_text((double)m.inputs, a));
 	svg_text(c->out, LEFT, 44, "start", text.data);
@@ -75,14 +76,14 @@ static void draw_place(const struct picture *c, const struct memory_place *p)
 	double left = svg_x(f, p->first), right = svg_x(f, p->last + 1);
 	double top = svg_y(f, (double)p->end / c->unit), bottom = svg_y(f, (double)p->offset / c->unit);
 	char size[32];
-	buf_printf(c->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"><title>", left, top, right - left,
-	           bottom - top, kind_colour[p->kind]);
+	buf_printf(c->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"><title>",
+	           left, top, right - left, bottom - top, kind_colour[p->kind]);
 	if (by != NONE) {
 		buf_printf(c->out, "%d %s ", by, g->node[by]->op->name);
 		svg_escaped(c->out, g->node[by]->name);
 	}
-	buf_printf(c->out, ": %s at %" PRId64 ", nodes %d to %d</title></rect>\n", bytes_text((double)p->bytes, size), p->offset,
-	           p->first, p->last);
+	buf_printf(c->out, ": %s at %" PRId64 ", nodes %d to %d</title></rect>\n",
+	           bytes_text((double)p->bytes, size), p->offset, p->first, p->last);
 }
 
 static void draw_places(const struct picture *c)
@@ -107,7 +108,8 @@ static void draw_phases(const struct picture *c)
 		if (i + 1 < g->nnode && g->node[i + 1]->phase == phase)
 			continue;
 		snprintf(style, sizeof style, "fill=\"%s\"", phase_colour[phase]);
-		svg_rect(c->out, svg_x(&c->frame, from), TOP - STRIP - 2, svg_x(&c->frame, i + 1) - svg_x(&c->frame, from), STRIP, style);
+		double left = svg_x(&c->frame, from), right = svg_x(&c->frame, i + 1);
+		svg_rect(c->out, left, TOP - STRIP - 2, right - left, STRIP, style);
 		from = i + 1;
 	}
 }
@@ -121,7 +123,8 @@ static void draw_peak(const struct picture *c)
 	if (!n)
 		return;
 	double x = svg_x(&c->frame, n->id + 0.5);
-	svg_line(c->out, x, TOP - STRIP - 8, x, c->frame.bottom, "stroke=\"#d00000\" stroke-width=\"1.5\" stroke-dasharray=\"6 3\"");
+	svg_line(c->out, x, TOP - STRIP - 8, x, c->frame.bottom,
+	         "stroke=\"#d00000\" stroke-width=\"1.5\" stroke-dasharray=\"6 3\"");
 	buf_printf(&text, "fullest at node %d, %s '%s': %s", n->id, n->op->name, n->name,
 	           bytes_text((double)g->arena_lower_bound, size));
 	buf_puts(c->out, "<g fill=\"#d00000\">\n");

@@ -23,9 +23,9 @@ static const struct node *maker(const struct graph *g, const struct memory_place
 
 /* --- the table --- */
 
-/* Under a title and for values that are "-" where there are none. */
-static void put_row(struct buf *out, const char *tensor, const char *offset, const char *end, int64_t bytes, const char *first,
-                    const char *last, const char *kind)
+/* Texts are "-" where there is no such. */
+static void put_row(struct buf *out, const char *tensor, const char *offset, const char *end,
+                    int64_t bytes, const char *first, const char *last, const char *kind)
 {
 	buf_printf(out, "%9s %14s %14s %14" PRId64 " %6s %6s  %-9s ", tensor, offset, end, bytes, first, last, kind);
 }
@@ -62,9 +62,10 @@ void memory_map_text(const struct plan *p, struct buf *out)
 	const struct graph *g = p->g;
 	struct memory_map m;
 	memory_map_init(&m, p);
-	buf_printf(out, "\nmemory map    an arena of %" PRId64 " bytes, fullest at node %d; nodes first to last are those of the list above\n",
-	           g->arena_bytes, g->arena_peak_node);
-	buf_printf(out, "%9s %14s %14s %14s %6s %6s  %-9s  %s\n", "tensor", "offset", "end", "bytes", "first", "last", "use", "made by");
+	buf_printf(out, "\nmemory map    an arena of %" PRId64 " bytes, fullest at node %d; nodes first to last are "
+	           "those of the list above\n", g->arena_bytes, g->arena_peak_node);
+	buf_printf(out, "%9s %14s %14s %14s %6s %6s  %-9s  %s\n", "tensor", "offset", "end", "bytes", "first",
+	           "last", "use", "made by");
 	for (int i = 0; i < m.n; i++)
 		put_place(g, &m.place[i], out);
 	for (tid t = 0; t < g->ntensor; t++) {
@@ -85,7 +86,8 @@ static void place_json(const struct graph *g, const struct memory_place *p, stru
 {
 	const struct node *n = maker(g, p);
 	buf_printf(out, "{\"use\": \"%s\", \"offset\": %" PRId64 ", \"end\": %" PRId64 ", \"bytes\": %" PRId64
-	           ", \"first\": %d, \"last\": %d", memory_kind_name[p->kind], p->offset, p->end, p->bytes, p->first, p->last);
+	           ", \"first\": %d, \"last\": %d", memory_kind_name[p->kind], p->offset, p->end, p->bytes,
+	           p->first, p->last);
 	if (p->tensor != NONE)
 		buf_printf(out, ", \"tensor\": %d", p->tensor);
 	if (p->over != NONE)
@@ -108,7 +110,8 @@ static void stored_json(const struct graph *g, struct buf *out)
 		const struct tensor *x = graph_t(g, t);
 		if (!is_stored(x))
 			continue;
-		buf_printf(out, "%s\n  {\"use\": \"%s\", \"bytes\": %" PRId64 ", \"tensor\": %d", between, stored_name[x->role], x->bytes, t);
+		buf_printf(out, "%s\n  {\"use\": \"%s\", \"bytes\": %" PRId64 ", \"tensor\": %d", between,
+		           stored_name[x->role], x->bytes, t);
 		if (x->name) {
 			buf_puts(out, ", \"of\": ");
 			buf_json_string(out, x->name);
