@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alike.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -28,6 +29,7 @@ struct report {
 	struct arena *arena;
 	int n, first;                /* first: the run that others are compared with */
 	struct run *run;
+	struct likeness *alike;
 	struct comparison *c;
 	struct target goal;          /* metric NULL: none */
 };
@@ -113,7 +115,10 @@ static int read_runs(struct report *o, char **dirs)
 	TRY(rc);
 	TRY(find_target(o));
 	TRY(find_base(o));
-	runs_compare(o->run, o->n, o->first, o->goal.metric ? &o->goal : NULL, o->c);
+	o->alike = ARENA_ARRAY(o->arena, struct likeness, o->n);
+	for (int i = 0; i < o->n; i++)
+		alike_find(&o->alike[i], o->arena, &o->run[i], &o->run[o->first]);
+	runs_compare(o->run, o->alike, o->n, o->first, o->goal.metric ? &o->goal : NULL, o->c);
 	return 0;
 }
 
@@ -212,6 +217,15 @@ static bool any_times(const struct report *o)
 	return false;
 }
 
+static void print_unlike(const struct report *o)
+{
+	for (int i = 0; i < o->n; i++)
+		if (o->alike[i].work)
+			printf("%s is not compared: %s\n", o->run[i].dir, o->alike[i].work);
+		else if (o->alike[i].ranks)
+			printf("%s has no efficiency: %s\n", o->run[i].dir, o->alike[i].ranks);
+}
+
 static void print_table(const struct report *o)
 {
 	struct buf b = BUF_INIT;
@@ -231,6 +245,7 @@ static void print_table(const struct report *o)
 		printf("\n");
 	}
 	printf("\n* the run that the others are compared with\n");
+	print_unlike(o);
 	if (o->goal.metric)
 		printf("target: %s %s %g%s\n", o->goal.metric, metric_falls(o->goal.metric) ? "<=" : ">=", o->goal.value,
 		       o->goal.window > 1 ? " (mean of several validations)" : "");
@@ -278,6 +293,10 @@ static void json_run(const struct report *o, int i, struct buf *b)
 	put_key(b, "sustained_flops", c->sustained_flops);
 	put_key(b, "peak_flops", c->peak_flops);
 	put_key(b, "sustained_share_of_device", c->peak_share);
+	if (o->alike[i].ranks) {
+		buf_puts(b, o->alike[i].work ? ", \"not_compared\": " : ", \"no_efficiency\": ");
+		buf_json_string(b, o->alike[i].ranks);
+	}
 	if (r->times.steps > 0)
 		json_times(&r->times, b);
 	if (o->goal.metric) {

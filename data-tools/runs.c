@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alike.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -96,6 +97,8 @@ static void read_start(struct run *r, struct arena *a, const struct json *line)
 	r->name = text_of(a, line, "name");
 	r->device = text_of(a, line, "device");
 	r->precision = text_of(a, line, "precision");
+	r->model = text_of(a, line, "model");
+	r->input = text_of(a, line, "input");
 	r->host = text_of(a, line, "host");
 	r->ranks = whole_of(line, "ranks", 1);
 	r->hosts = whole_of(line, "hosts", 1);
@@ -103,6 +106,7 @@ static void read_start(struct run *r, struct arena *a, const struct json *line)
 	r->batch = whole_of(line, "batch", 1);
 	r->parameters = whole_of(line, "parameters", 0);
 	r->sample_flops = fmax(0, number_of(line, "sample_flops"));
+	r->forward_flops = fmax(0, number_of(line, "forward_flops"));
 	r->peak_flops = fmax(0, number_of(line, "peak_flops"));
 }
 
@@ -294,15 +298,18 @@ static void measure(const struct run *r, const struct target *t, struct comparis
 		reach(r, t, c);
 }
 
-void runs_compare(const struct run *runs, int n, int base, const struct target *t, struct comparison *out)
+void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base, const struct target *t,
+                  struct comparison *out)
 {
 	double ranks0 = (double)runs[base].ranks;
 	for (int i = 0; i < n; i++)
 		measure(&runs[i], t, &out[i]);
 	for (int i = 0; i < n; i++) {
 		struct comparison *c = &out[i];
+		if (alike[i].work)
+			continue;
 		c->speedup = ranks0 * c->step_rate / out[base].step_rate;
-		c->efficiency = c->speedup / (double)runs[i].ranks;
+		c->efficiency = alike[i].ranks ? NAN : c->speedup / (double)runs[i].ranks;
 		c->learning_speedup = ranks0 * out[base].target_seconds / c->target_seconds;
 		c->statistical_efficiency = out[base].target_samples / c->target_samples;
 	}

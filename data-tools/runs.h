@@ -27,8 +27,9 @@ struct rank_times {
 
 struct run {
 	const char *dir, *name, *device, *precision, *host;
+	const char *model, *input;   /* family, shape of a sample; "" if not known */
 	int64_t ranks, hosts, threads, starts, batch, parameters;
-	double sample_flops, peak_flops;     /* 0: not known */
+	double sample_flops, forward_flops, peak_flops;      /* 0: not known */
 	double best;                 /* samples/s of the best step; 0: not known */
 	struct rank_times times;
 	struct series train;         /* of the steps: loss */
@@ -59,7 +60,9 @@ struct comparison {
 	double learning_speedup, statistical_efficiency;
 	double sustained_flops, peak_flops, peak_share;
 };
-/* Each against base, one of the runs. target may be NULL. */
-void runs_compare(const struct run *runs, int n, int base, const struct target *t, struct comparison *out);
+struct likeness;
+/* Each against base, one of the runs, as far as alike[i] allows. target may be NULL. */
+void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base, const struct target *t,
+                  struct comparison *out);
 
 #endif

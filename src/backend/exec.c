@@ -394,6 +394,11 @@ size_t exec_workspace(const struct exec *e, nid n)
 	return e->plan[n].ws_bytes;
 }
 
+int64_t exec_workspace_offset(const struct exec *e, nid n)
+{
+	return e->ws_offset[n];
+}
+
 void exec_profile(struct exec *e, bool on)
 {
 	e->profiling = on;

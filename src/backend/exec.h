@@ -49,6 +49,7 @@ void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory 
 /* What kernel a node got ("jit:avx512", ...), for --plan. */
 const char *exec_impl(const struct exec *e, nid n);
 size_t exec_workspace(const struct exec *e, nid n);   /* bytes */
+int64_t exec_workspace_offset(const struct exec *e, nid n);   /* in the arena; -1 if it has none */
 
 /* Per-node wall time. on: start counting from zero. seconds[i] of node i, summed over `runs` runs. */
 void exec_profile(struct exec *e, bool on);

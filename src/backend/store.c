@@ -141,6 +141,11 @@ static void *find_place(const struct store *s, const char *name)
 	return p ? p->memory : NULL;
 }
 
+bool store_is_placed(const struct store *s, const char *name)
+{
+	return find_place(s, name) != NULL;
+}
+
 static void add_entry(struct store *s, const struct tensor *x)
 {
 	struct store_entry *e = ARENA_NEW(s->arena, struct store_entry);

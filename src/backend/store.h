@@ -30,6 +30,7 @@ void store_preset(const struct store *s, struct graph *g);
 /* The value of this name, not yet there, is to stand in this memory (of as many bytes as it will
  * need, zeroed), which the store borrows. */
 void store_place(struct store *s, const char *name, void *memory);
+bool store_is_placed(const struct store *s, const char *name);
 /* After planning: makes an entry, initialised, for each param and state of g that is not there. A
  * shape that differs is E_SHAPE. E_NOMEM with a table of what is needed if memory is refused. */
 int store_add(struct store *s, const struct graph *g);

@@ -25,9 +25,11 @@
 	X(E_UNAVAILABLE,  69, "device or service unavailable")    \
 	X(E_NOMEM,        69, "out of memory")                    \
 	X(E_BUG,          70, "bug in dlx")                       \
+	X(E_TOO_LARGE,    71, "the plan does not fit")            \
 	X(E_CANTCREATE,   73, "cannot write output")              \
 	X(E_IO,           74, "i/o error")                        \
 	X(E_STOPPED,      75, "stopped")                          \
+	X(E_DIVERGED,     76, "the training diverged")            \
 	X(E_CONFIG,       78, "config error")                     \
 	X(E_SHAPE,        78, "shapes do not fit")                \
 	X(E_UNSUPPORTED,  78, "not supported")

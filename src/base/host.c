@@ -182,22 +182,34 @@ int host_processors(void)
 	return n > 0 ? (int)n : 1;
 }
 
-static int64_t available(void)
+/* Bytes by a line of /proc/meminfo; 0 if it has no such. */
+static int64_t memory_line(const char *key)
 {
 	FILE *f = open_file("/proc/meminfo");
+	const size_t n = strlen(key);
 	char line[128];
 	int64_t kib = 0;
 	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "MemAvailable: %" SCNd64 " kB", &kib) == 1)
+		if (strncmp(line, key, n) == 0 && sscanf(line + n, ": %" SCNd64 " kB", &kib) == 1)
 			break;
 	if (f)
 		fclose(f);
 	return kib > 0 && kib < INT64_MAX / 1024 ? kib * 1024 : 0;
 }
 
-int64_t host_memory(const char **by)
+static int64_t within_groups(int64_t machine, const char **by)
 {
-	int64_t machine = available(), groups = limit_of_groups();
+	int64_t groups = limit_of_groups();
 	*by = groups && (machine == 0 || groups < machine) ? "control group" : "machine";
 	return less(machine, groups);
+}
+
+int64_t host_memory(const char **by)
+{
+	return within_groups(memory_line("MemAvailable"), by);
+}
+
+int64_t host_memory_whole(const char **by)
+{
+	return within_groups(memory_line("MemTotal"), by);
 }

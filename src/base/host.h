@@ -12,6 +12,9 @@
  * "control group", whichever is less. */
 int64_t host_memory(const char **by);
 
+/* The same of what there is at all, whoever has it now: more than that never fits. */
+int64_t host_memory_whole(const char **by);
+
 /* Whole processors that the control groups (v1 and v2) let this process use at a time, at least 1;
  * 0 where nothing limits it. More threads than that would stand still together for the rest of each
  * period. */

@@ -20,6 +20,7 @@
 #include "train/bench.h"
 #include "train/bench_op.h"
 #include "train/describe.h"
+#include "train/describe_room.h"
 #include "train/exchange.h"
 #include "train/loop.h"
 #include "train/predict.h"
@@ -144,11 +145,16 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 
 /* --- looking --- */
 
-static int describe(const struct options *o, struct comm *c, void (*write)(const struct session *, struct buf *))
+/* For people the first line says if the plans do not fit; a check is of that too. */
+static int describe(const struct options *o, struct comm *c, void (*write)(const struct session *, struct buf *), int *status)
 {
+	bool check = o->command == COMMAND_CHECK;
 	struct session *s;
 	struct buf out = BUF_INIT;
 	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SURVEY | SESSION_EVALUATE), &s));
+	int fit = !o->dump && (check || write == describe_text) ? describe_fit(s, &out) : 0;
+	if (check)
+		*status = err_exit_status(fit);
 	if (!o->dump)
 		write(s, &out);
 	print(c, &out);
@@ -158,14 +164,18 @@ static int describe(const struct options *o, struct comm *c, void (*write)(const
 
 static int run_check(const struct options *o, struct comm *c, int *status)
 {
-	return describe(o, c, describe_check);
+	return describe(o, c, describe_check, status);
 }
 
 static int run_plan(const struct options *o, struct comm *c, int *status)
 {
-	if (strcmp(o->plan_format, "json") == 0)
-		return describe(o, c, describe_json);
-	return describe(o, c, strcmp(o->plan_format, "dot") == 0 ? describe_dot : describe_text);
+	static const struct { const char *format; void (*write)(const struct session *, struct buf *); } as[] = {
+		{ "json", describe_json }, { "dot", describe_dot }, { "svg", describe_svg }
+	};
+	for (size_t i = 0; i < sizeof as / sizeof *as; i++)
+		if (strcmp(o->plan_format, as[i].format) == 0)
+			return describe(o, c, as[i].write, status);
+	return describe(o, c, describe_text, status);
 }
 
 /* --- using weights --- */

@@ -54,8 +54,8 @@ static int set_trace_steps(struct options *o, const char *arg)
 
 static int set_plan(struct options *o, const char *arg)
 {
-	if (strcmp(arg, "text") != 0 && strcmp(arg, "json") != 0 && strcmp(arg, "dot") != 0)
-		return ERR(E_USAGE, NULL, "'--plan=%s': expected text, json or dot", arg);
+	if (strcmp(arg, "text") != 0 && strcmp(arg, "json") != 0 && strcmp(arg, "dot") != 0 && strcmp(arg, "svg") != 0)
+		return ERR(E_USAGE, NULL, "'--plan=%s': expected text, json, dot or svg", arg);
 	o->plan_format = arg;
 	return 0;
 }
@@ -112,8 +112,8 @@ static int set_weights(struct options *o, const char *arg)
 static const struct option_row rows[] = {
 	{ "check", ARG_NONE, NULL, COMMAND_CHECK, 0, NULL, NULL,
 	  "read the config and the data's headers, plan, and print a summary" },
-	{ "plan", ARG_OPTIONAL, "text|json|dot", COMMAND_PLAN, 0, "text", set_plan,
-	  "print the compiled plan: parameters, flops, memory, kernels, the effective config" },
+	{ "plan", ARG_OPTIONAL, "text|json|dot|svg", COMMAND_PLAN, 0, "text", set_plan,
+	  "print the compiled plan: parameters, flops, kernels, the memory map (svg: as a picture), the effective config" },
 	{ "ranks", ARG_REQUIRED, "[HOSTSx]N", -1, 0, NULL, set_ranks,
 	  "with --check or --plan: plan for so many ranks, which are not there" },
 	{ "set", ARG_REQUIRED, "KEY=VALUE", -1, 0, NULL, add_set,
@@ -308,6 +308,6 @@ void options_help(FILE *out, const char *program)
 		fprintf(out, "  %-34s %s\n", left, r->doc);
 	}
 	fprintf(out, "\nExit status: 0 done, 64 usage, 65 bad data, 66 input missing, 69 device unavailable, 70 bug,\n"
-	        "73 cannot write output, 74 i/o error, 75 stopped with a checkpoint (run again with --resume),\n"
-	        "78 config error. See dlx-train(1) and dlx-config(5).\n");
+	        "71 the plan does not fit in memory, 73 cannot write output, 74 i/o error, 75 stopped with a checkpoint\n"
+	        "(run again with --resume), 76 the training diverged, 78 config error. See dlx-train(1) and dlx-config(5).\n");
 }

@@ -228,7 +228,7 @@ static struct reducer_nccl *allocate(const struct reducer_place *where, size_t b
 	struct reducer_nccl *r = mem_calloc(1, sizeof *r);
 	r->c = where->comm;
 	r->groups = n;
-	r->block_bytes = bytes + 64;
+	r->block_bytes = bytes + REDUCER_NCCL_SLACK;
 	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
 	memcpy(r->group, group, (size_t)n * sizeof *group);
 	r->dev = where->dev;

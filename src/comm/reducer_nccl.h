@@ -27,6 +27,12 @@ int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *wher
 
 /* Bytes that it takes of the GPU's memory besides the block, to sum in an order. */
 size_t reducer_nccl_scratch(const struct reducer_group *group, int n, int ranks);
+/* Bytes that one with a block of so many takes altogether. */
+#define REDUCER_NCCL_SLACK 64
+static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_group *group, int n, int ranks)
+{
+	return block + REDUCER_NCCL_SLACK + reducer_nccl_scratch(group, n, ranks);
+}
 
 /* What reducer.h has, which calls these for a reducer that reducer_new_gpu made. */
 void reducer_nccl_free(struct reducer_nccl *r);

@@ -53,7 +53,6 @@ static void life_init(struct life *l, struct graph *g)
 		struct tensor *x = g->tensor[t];
 		l->buffer[t] = graph_root(g, t);
 		l->first[t] = l->last[t] = x->producer;
-		x->offset = -1;
 		x->bytes = x->layout.set ? tensor_buffer_bytes(g, t) : 0;
 	}
 	for (int i = 0; i < g->nnode; i++) {
@@ -150,7 +149,7 @@ static void plan_inplace(struct life *l)
 /* What cuDNN and cuBLASLt want of a workspace, and a GPU of what it reads in whole lines. */
 #define GPU_ALIGN 256
 
-static int64_t aligned(const struct graph *g, int64_t n)
+int64_t memplan_aligned(const struct graph *g, int64_t n)
 {
 	const int64_t by = g->backend == BACKEND_CUDA ? GPU_ALIGN : MEM_ALIGN;
 	return (n + by - 1) / by * by;
@@ -168,13 +167,13 @@ static int collect(const struct life *l, const struct memplan_workspace *ws, str
 		const struct tensor *x = g->tensor[t];
 		if (l->buffer[t] != t || !in_arena(g, t))
 			continue;
-		item[n] = (struct memitem){ l->first[t], l->last[t], aligned(g, x->bytes), -1 };
+		item[n] = (struct memitem){ l->first[t], l->last[t], memplan_aligned(g, x->bytes), -1 };
 		owner[n++] = t;
 	}
 	for (int i = 0; ws && ws->bytes && i < g->nnode; i++) {
 		if (!ws->bytes[i])
 			continue;
-		item[n] = (struct memitem){ i, i, aligned(g, (int64_t)ws->bytes[i]), -1 };
+		item[n] = (struct memitem){ i, i, memplan_aligned(g, (int64_t)ws->bytes[i]), -1 };
 		owner[n++] = g->ntensor + i;
 	}
 	return n;
@@ -223,13 +222,13 @@ void memplan_profile(struct graph *g, const size_t *ws, int64_t *live)
 	for (int t = 0; t < g->ntensor; t++) {
 		if (l.buffer[t] != t || !in_arena(g, t))
 			continue;
-		live[l.first[t]] += aligned(g, g->tensor[t]->bytes);
+		live[l.first[t]] += memplan_aligned(g, g->tensor[t]->bytes);
 		if (l.last[t] + 1 < g->nnode)
-			live[l.last[t] + 1] -= aligned(g, g->tensor[t]->bytes);
+			live[l.last[t] + 1] -= memplan_aligned(g, g->tensor[t]->bytes);
 	}
 	for (int i = 0; i < g->nnode; i++) {
 		sum += live[i];
-		live[i] = sum + (ws ? aligned(g, (int64_t)ws[i]) : 0);
+		live[i] = sum + (ws ? memplan_aligned(g, (int64_t)ws[i]) : 0);
 	}
 	life_release(&l);
 }
@@ -241,6 +240,8 @@ int memplan(struct graph *g, const struct memplan_workspace *ws)
 	int *owner = mem_alloc(room * sizeof *owner), n, rc;
 	struct life l;
 
+	for (int t = 0; t < g->ntensor; t++)
+		g->tensor[t]->offset = -1;
 	life_init(&l, g);
 	plan_inplace(&l);
 	n = collect(&l, ws, item, owner);

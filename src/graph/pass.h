@@ -69,6 +69,8 @@ struct memplan_workspace {
 	int64_t *offset;         /* filled: bytes into the arena, by node id */
 };
 int memplan(struct graph *g, const struct memplan_workspace *ws);
+/* What the arena gives to a buffer of n bytes. */
+int64_t memplan_aligned(const struct graph *g, int64_t n);
 /* Bytes that are alive at each node (live[nnode]), as memplan would have it; nothing is placed. ws: bytes by
  * node id, or NULL. */
 void memplan_profile(struct graph *g, const size_t *ws, int64_t *live);

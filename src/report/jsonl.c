@@ -144,8 +144,13 @@ int jsonl_start(struct jsonl *j, const struct jsonl_start *s)
 	put_text(j, "precision", s->precision);
 	put_integer(j, "batch", s->batch);
 	put_integer(j, "samples", s->samples);
+	put_text(j, "model", s->model);
+	put_text(j, "input", s->input);
+	put_text(j, "plan", s->plan);
 	put_integer(j, "parameters", s->parameters);
 	put_number(j, "sample_flops", s->sample_flops);
+	if (s->forward_flops > 0)
+		put_number(j, "forward_flops", s->forward_flops);
 	if (s->peak_flops > 0)
 		put_number(j, "peak_flops", s->peak_flops);
 	put_text(j, "scheduler", s->scheduler);
@@ -153,6 +158,8 @@ int jsonl_start(struct jsonl *j, const struct jsonl_start *s)
 	put_text(j, "element", s->element);
 	if (s->scheduler)
 		put_integer(j, "restarts", s->restarts);
+	if (s->memory)
+		buf_printf(&j->line, ", \"memory\": %s", s->memory);
 	return end(j);
 }
 

@@ -32,7 +32,11 @@ struct jsonl_start {
 	int64_t batch;         /* samples of an update, on all ranks */
 	int64_t samples;       /* of an epoch, on all ranks */
 	int64_t parameters;
+	const char *model, *input;   /* its family; the shape of a sample */
+	const char *plan;      /* fingerprint */
+	const char *memory;    /* planned and taken, an object; or NULL */
 	double sample_flops;   /* of training on one sample */
+	double forward_flops;  /* of a sample, of convolutions and dense layers: whatever batch and device */
 	double peak_flops;     /* of one rank's device, flop/s; 0: not known */
 	const char *scheduler, *job, *element;   /* NULL: none */
 	int restarts;          /* of the job, by the scheduler */

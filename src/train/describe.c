@@ -11,6 +11,8 @@
 #include "graph/pass.h"
 #include "op/conv_geom.h"
 #include "train/describe_ranks.h"
+#include "train/describe_room.h"
+#include "train/memory_map.h"
 #include "train/plan_memory.h"
 #include "train/room.h"
 #include "train/stored_batch.h"
@@ -116,7 +118,7 @@ static const char *scaled(double v, double unit, const char *const *names, char 
 	return buf;
 }
 
-static const char *bytes_text(double bytes, char *buf)
+const char *bytes_text(double bytes, char *buf)
 {
 	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", NULL };
 	return scaled(bytes, 1024, names, buf);
@@ -209,20 +211,6 @@ static void describe_memory(const struct plan *p, struct buf *out)
 	           bytes_text((double)p->g->arena_bytes, a), bytes_text((double)p->g->arena_lower_bound, b));
 }
 
-static void describe_room(const struct session *s, struct buf *out)
-{
-	struct room r;
-	char a[32], b[32], c[32];
-	room_look(s, &r);
-	if (r.total == 0)
-		return;
-	buf_printf(out, "GPU memory    %s for the whole run, %s %s that can be had:\n", bytes_text((double)room_run(s), a),
-	           room_run(s) > r.have ? "MORE THAN the" : "of", bytes_text((double)r.have, b));
-	buf_printf(out, "              of %s %s are free, and of that %s are left to libraries\n", bytes_text((double)r.total, a),
-	           bytes_text((double)(r.have + r.aside), b), bytes_text((double)r.aside, c));
-	buf_printf(out, "host memory   %s for batches and copies of the state\n", bytes_text((double)room_host(s), a));
-}
-
 /* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
 static void describe_prediction(const struct session *s, const struct plan *p, struct buf *out)
 {
@@ -278,12 +266,15 @@ void describe_check(const struct session *s, struct buf *out)
 
 /* --- the nodes --- */
 
-/* Where an output stands in the step arena; "state" for what is updated in place. */
+/* Where an output stands in the step arena, or what it is a part of that stands elsewhere. */
 static void describe_place(const struct graph *g, tid t, char offset[24], char bytes[24])
 {
-	const struct tensor *root = graph_t(g, graph_root(g, t));
-	if (root->offset < 0)
-		snprintf(offset, 24, "state");
+	static const char *const elsewhere[] = {
+		[ROLE_ACTIVATION] = "", [ROLE_INPUT] = "input", [ROLE_CONSTANT] = "constant", [ROLE_PARAM] = "parameter",
+		[ROLE_STATE] = "state"
+	};
+	if (graph_t(g, t)->offset < 0)
+		snprintf(offset, 24, "%s", elsewhere[graph_t(g, graph_root(g, t))->role]);
 	else
 		snprintf(offset, 24, "%" PRId64, graph_t(g, t)->offset);
 	snprintf(bytes, 24, "%" PRId64, graph_t(g, t)->bytes);
@@ -340,6 +331,7 @@ void describe_text(const struct session *s, struct buf *out)
 	survey_text(s, out);
 	describe_prediction(s, s->train_plan[0], out);
 	describe_kernels(s->train_plan[0], out);
+	memory_map_text(s->train_plan[0], out);
 	buf_puts(out, "\neffective config:\n\n");
 	ytree_write(out, config_effective(s->config, a));
 	arena_free(a);
@@ -348,6 +340,15 @@ void describe_text(const struct session *s, struct buf *out)
 void describe_dot(const struct session *s, struct buf *out)
 {
 	graph_dump_dot(s->train_plan[0]->g, out);
+}
+
+void describe_svg(const struct session *s, struct buf *out)
+{
+	const char *family = s->config->model.v->name, *name = s->config->run.name;
+	struct buf network = BUF_INIT;
+	buf_printf(&network, name && strcmp(name, family) != 0 ? "%s (%s)" : "%s", family, name);
+	memory_map_svg(s->train_plan[0], network.data, out);
+	buf_release(&network);
 }
 
 /* The second count is there if a dilated convolution is. */
@@ -395,6 +396,8 @@ void describe_json(const struct session *s, struct buf *out)
 	survey_json(s, out);
 	buf_puts(out, "},\n");
 	describe_ranks_json(s, p, out);
+	buf_puts(out, ",\n \"memory_map\": ");
+	memory_map_json(p, out);
 	buf_printf(out, ",\n \"nodes\": %d, \"fingerprint\": \"%016" PRIx64 "\",\n \"config\": ",
 	           p->g->nnode, graph_fingerprint(p->g));
 	ytree_write_json(out, config_effective(s->config, a));

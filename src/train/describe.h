@@ -10,9 +10,13 @@
 /* Flops of one sample as publications count them: convolutions and dense layers, forward. */
 double describe_forward_flops(const struct plan *p);
 
+/* "1.5 GiB"; buf of 32 bytes. */
+const char *bytes_text(double bytes, char *buf);
+
 void describe_check(const struct session *s, struct buf *out);      /* one screen */
 void describe_text(const struct session *s, struct buf *out);       /* the whole plan */
 void describe_json(const struct session *s, struct buf *out);
 void describe_dot(const struct session *s, struct buf *out);
+void describe_svg(const struct session *s, struct buf *out);        /* the memory map as a picture */
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <config.h>
 
+#include <inttypes.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,7 +14,10 @@
 #include "base/json.h"
 #include "base/launcher.h"
 #include "base/mem.h"
+#include "graph/pass.h"
 #include "report/tfevents.h"
+#include "train/account.h"
+#include "train/describe.h"
 #include "train/ranks.h"
 
 #define MAX_METRICS 32
@@ -68,6 +72,20 @@ void journal_begin(struct journal *j, const struct session *s, const struct jour
 	j->time = (double)now.tv_sec;
 }
 
+/* What the network is, by which runs of it are known to be alike, and what it takes. */
+static void describe_network(const struct session *s, struct jsonl_start *line, char input[SHAPE_TEXT], char plan[20], struct buf *memory)
+{
+	const struct plan *p = s->train_plan[0];
+	snprintf(plan, 20, "%016" PRIx64, graph_fingerprint(p->g));
+	account_json(s, memory);
+	line->model = s->config->model.v->name;
+	line->input = shape_text(&s->data.input, input);
+	line->plan = plan;
+	line->parameters = parameters(p);
+	line->forward_flops = describe_forward_flops(p);
+	line->memory = memory->data;
+}
+
 int journal_start(struct journal *j)
 {
 	if (!j || !j->session)
@@ -76,7 +94,8 @@ int journal_start(struct journal *j)
 	const struct journal_begin *b = &j->begin;
 	struct device *d = s->dev;
 	struct launcher_job job = { NULL };
-	char host[256] = "";
+	struct buf memory = BUF_INIT;
+	char host[256] = "", input[SHAPE_TEXT], plan[20];
 	j->session = NULL;
 	device_measure_peak(d, DTYPE_F32);
 	gethostname(host, sizeof host - 1);
@@ -85,9 +104,12 @@ int journal_start(struct journal *j)
 		.version = PACKAGE_VERSION, .ranks = ranks_count(s->comm), .hosts = s->comm ? s->comm->hosts : 1,
 		.threads = d->threads, .host = host, .device = d->name, .device_description = d->description,
 		.precision = dtype_name(config_compute(s->config)), .batch = b->batch, .samples = b->samples,
-		.parameters = parameters(s->train_plan[0]), .sample_flops = b->sample_flops, .peak_flops = d->peak_flops,
+		.sample_flops = b->sample_flops, .peak_flops = d->peak_flops,
 		.scheduler = job.scheduler, .job = job.id, .element = job.element, .restarts = job.restarts };
-	return jsonl_start(j->lines, &line);
+	describe_network(s, &line, input, plan, &memory);
+	int rc = jsonl_start(j->lines, &line);
+	buf_release(&memory);
+	return rc;
 }
 
 int journal_step(struct journal *j, const struct jsonl_step *s)

@@ -11,6 +11,7 @@
 #include "base/host.h"
 #include "base/io.h"
 #include "base/trace.h"
+#include "train/account.h"
 #include "train/leaves.h"
 #include "train/ranks.h"
 
@@ -37,7 +38,7 @@ static int bind(struct session *s, struct plan *const plans[2])
 	for (int i = 0; i < 2; i++)
 		if (plans[i])
 			TRY(exec_bind(plans[i]->exec, s->store, s->arena));
-	return 0;
+	return account_check(s);
 }
 
 static int plan_evaluation(struct session *s)

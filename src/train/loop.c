@@ -140,10 +140,8 @@ static int answer(struct loop *l, const struct given *g, double *loss)
 		l->save = r.save;
 		l->look = r.look;
 	}
-	if (!isfinite(*loss))
-		return ranks_agree(l->comm, ERR(E_DATA, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, "
-		           "a warm-up or 'train.clip_norm' may help, or the data has such values", *loss, g->clock.step - 1), "the loss");
-	return 0;
+	int rc = diverged_check(&l->diverged, *loss, l->scaling, g->clock.step - 1);
+	return rc < 0 ? ranks_agree(l->comm, rc, "the loss") : 0;    /* it is the same on all */
 }
 
 /* --- between steps --- */

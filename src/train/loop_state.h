@@ -8,6 +8,7 @@
 #include "optim/schedule.h"
 #include "report/progress.h"
 #include "train/ahead.h"
+#include "train/diverged.h"
 #include "train/job_end.h"
 #include "train/journal.h"
 #include "train/loop.h"
@@ -42,6 +43,7 @@ struct loop {
 	double seconds_before;         /* of earlier runs, from the checkpoint */
 	double saved_at;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
+	struct diverged diverged;
 	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
 	struct job_end job_end;
 	/* Smoothed over about twenty steps. */

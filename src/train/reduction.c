@@ -134,21 +134,24 @@ static void place(const struct device *dev, struct store *store, const struct gr
 	}
 }
 
-int64_t reduction_bytes(const struct device *dev, const struct plan *p)
+int64_t reduction_block(const struct device *dev, const struct plan *p)
 {
 	struct layout_of_block b = { 0 };
-	int64_t moved = 0;
-	if (dev->reducer || !dev->comm || !p->groups)
+	if (!dev->comm || !p->groups)
 		return 0;
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
-	for (int i = 0; i < p->g->nnode; i++) {
+	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, dev->comm->size) : b.bytes;
+}
+
+int64_t reduction_bytes(const struct device *dev, const struct plan *p)
+{
+	int64_t block = dev->reducer ? 0 : reduction_block(dev, p), moved = 0;
+	for (int i = 0; block && i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
 		for (int j = 0; all_reduce_begins(n) && in_place(dev, n) && j < n->nin; j += 2)
 			moved += graph_t(p->g, graph_root(p->g, n->in[j]))->bytes;
 	}
-	if (dev->driver)
-		b.bytes += (int64_t)reducer_nccl_scratch(b.group, b.n, dev->comm->size);
-	return b.bytes > moved ? b.bytes - moved : 0;
+	return block > moved ? block - moved : 0;
 }
 
 int reduction_open(struct device *dev, struct store *store, const struct plan *p)

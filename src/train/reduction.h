@@ -23,6 +23,8 @@ int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct 
 int reduction_open(struct device *dev, struct store *store, const struct plan *p);
 /* Device memory that it will take for p, beside the states that stand in it. */
 int64_t reduction_bytes(const struct device *dev, const struct plan *p);
+/* All that sums take, whether or not they are open: the block, and on a GPU what it needs to sum it. */
+int64_t reduction_block(const struct device *dev, const struct plan *p);
 /* Waits for sums that are still under way, and brings them into p's states, which a checkpoint of a lagging run has to.
  * Collective in that all ranks began them. */
 int reduction_settle(struct device *dev, const struct store *store, const struct plan *p);

@@ -49,7 +49,7 @@ static double in_units(const struct refusal *f, int64_t bytes)
 static void row(const struct refusal *f, const char *what, int64_t bytes)
 {
 	if (bytes > 0)
-		err_context(E_NOMEM, "%-34s %10.0f %s", what, in_units(f, bytes), f->unit.name);
+		err_context(E_TOO_LARGE, "%-34s %10.0f %s", what, in_units(f, bytes), f->unit.name);
 }
 
 static void table(const struct refusal *f)
@@ -115,12 +115,12 @@ static void offer_limit(const struct refusal *f)
 	int64_t arena = f->r->have - f->need->fixed;
 	memory_least(p->exec, p->g, arena, &c);
 	if (!c.fits) {
-		err_context(E_NOMEM, "- computing activations again, by 'train.memory.limit', helps down to %.0f %s",
+		err_context(E_TOO_LARGE, "- computing activations again, by 'train.memory.limit', helps down to %.0f %s",
 		            in_units(f, f->need->fixed + c.bytes), f->unit.name);
 		return;
 	}
 	print_size(limit, (double)(p->memory.fixed + arena));
-	err_context(E_NOMEM, "- 'train.memory: {limit: %s}' fits: activations are computed again, for %.0f %% more arithmetic", limit,
+	err_context(E_TOO_LARGE, "- 'train.memory: {limit: %s}' fits: activations are computed again, for %.0f %% more arithmetic", limit,
 	            percent(c.cost.flops, graph_cost(p->g, EXEC_MICRO | EXEC_UPDATE).flops));
 }
 
@@ -147,11 +147,11 @@ static void offer_batch(const struct refusal *f)
 		c.train.accumulate = samples / batch;
 		if (!try_config(f, &c, &n) || !fits(f, &n))
 			continue;
-		err_context(E_NOMEM, "- 'train.batch_size: %lld' with 'train.accumulate: %lld' fits, for a step of as many samples: %.0f %s",
+		err_context(E_TOO_LARGE, "- 'train.batch_size: %lld' with 'train.accumulate: %lld' fits, for a step of as many samples: %.0f %s",
 		            (long long)batch, (long long)c.train.accumulate, in_units(f, n.fixed + n.arena), f->unit.name);
 		return;
 	}
-	err_context(E_NOMEM, "- no smaller 'train.batch_size' fits; make the samples smaller");
+	err_context(E_TOO_LARGE, "- no smaller 'train.batch_size' fits; make the samples smaller");
 }
 
 static void offer_half(const struct refusal *f)
@@ -168,7 +168,7 @@ static void offer_half(const struct refusal *f)
 	d->compute = now;
 	err_truncate(mark);
 	if (made)
-		err_context(E_NOMEM, "- 'precision.compute: bf16' needs %.0f %s, which %s", in_units(f, n.fixed + n.arena), f->unit.name,
+		err_context(E_TOO_LARGE, "- 'precision.compute: bf16' needs %.0f %s, which %s", in_units(f, n.fixed + n.arena), f->unit.name,
 		            fits(f, &n) ? "fits" : "is still too much");
 }
 
@@ -177,7 +177,7 @@ int remedies_refuse(const struct session *s, const struct plan *p, const struct 
 	static const char *const what[] = { [PLAN_TRAIN] = "a step", [PLAN_EVALUATE] = "an evaluation", [PLAN_PREDICT] = "a prediction" };
 	const int64_t all = need->fixed + need->arena;
 	const struct refusal f = { s, p, r, need, unit_for((double)all) };
-	int rc = ERR(E_NOMEM, config_place(s->config, "train", "batch_size"), "%s of %lld samples needs %.0f %s, but the %s offers %.0f %s",
+	int rc = ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"), "%s of %lld samples needs %.0f %s, but the %s offers %.0f %s",
 	             what[p->mode], (long long)p->batch, in_units(&f, all), f.unit.name, r->by, in_units(&f, r->have), f.unit.name);
 	table(&f);
 	offer_limit(&f);

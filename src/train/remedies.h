@@ -6,7 +6,7 @@
 
 #include "train/room.h"
 
-/* The refusal of p, with a table of what it needs and the remedies as lines below it. E_NOMEM. */
+/* The refusal of p, with a table of what it needs and the remedies as lines below it. E_TOO_LARGE. */
 int remedies_refuse(const struct session *s, const struct plan *p, const struct room *r, const struct room_need *need);
 
 #endif

@@ -10,17 +10,20 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/host.h"
+#include "base/log.h"
 #include "train/ranks.h"
 #include "train/reduction.h"
 #include "train/remedies.h"
+#include "train/statistics.h"
 
 #define ALIGN 256                 /* store.c places values so */
 #define ARENA_SLACK 64            /* of session_bind */
 
-/* Ranks of a host share its memory. */
-static int64_t host_share_of(const struct session *s, const char **by)
+/* Of a host's memory, which its ranks share: those that are there, or that are planned for. */
+static int64_t share_of(const struct session *s, int64_t bytes)
 {
-	return host_memory(by) / (s->comm ? s->comm->local_size : 1);
+	int ranks = ranks_many(s->comm) ? s->comm->local_size : s->grid.most;
+	return bytes / (ranks > 1 ? ranks : 1);
 }
 
 static int64_t given_aside(const struct session *s, const struct device_room *d)
@@ -31,19 +34,37 @@ static int64_t given_aside(const struct session *s, const struct device_room *d)
 	return d->aside * (s->dev->nccl || s->ranks.ranks > 1 ? 2 : 1);
 }
 
+/* An arena may give way to another one. */
+static int64_t arena_there(const struct session *s)
+{
+	return s->arena ? (int64_t)s->bound_bytes + ARENA_SLACK : 0;
+}
+
+static int64_t at_least_1(int64_t bytes)
+{
+	return bytes > 1 ? bytes : 1;
+}
+
+/* What this run has taken of the whole is not there for the rest of it. */
+static void look_at_host(const struct session *s, struct room *r)
+{
+	int64_t whole = share_of(s, host_memory_whole(&r->by)), now = share_of(s, host_memory(&r->by_now));
+	r->have = whole ? at_least_1(whole - (int64_t)s->dev->used + arena_there(s)) : 0;
+	r->now = now ? at_least_1(now + arena_there(s)) : 0;
+}
+
 void room_look(const struct session *s, struct room *r)
 {
 	struct device_room d;
 	int mark = err_count();
-	*r = (struct room){ .by = "machine" };
+	*r = (struct room){ .by = "machine", .by_now = "machine" };
 	if (!s->dev->driver) {
-		r->have = host_share_of(s, &r->by);
+		look_at_host(s, r);
 	} else if (s->dev->driver->room(s->dev, &d) < 0) {
 		err_truncate(mark);
 	} else {
-		*r = (struct room){ .by = "GPU", .total = d.total, .aside = given_aside(s, &d) };
-		r->have = d.free - r->aside + (s->arena ? (int64_t)s->bound_bytes + ARENA_SLACK : 0);
-		r->have = r->have > 1 ? r->have : 1;
+		*r = (struct room){ .by = "GPU", .by_now = "GPU", .total = d.total, .aside = given_aside(s, &d) };
+		r->have = r->now = at_least_1(d.free - r->aside + arena_there(s));
 	}
 }
 
@@ -112,7 +133,7 @@ static int64_t values_bytes(const struct session *s, int n, const struct plan *c
 	for (int i = 0; i < n; i++)
 		for (tid t = 0; t < all[i]->g->ntensor; t++) {
 			const struct tensor *x = graph_t(all[i]->g, t);
-			bool seen = !is_stored(x) || store_find(s->store, x->name);
+			bool seen = !is_stored(x) || store_is_placed(s->store, x->name);
 			for (int k = 0; k < i && !seen; k++)
 				seen = graph_find(all[k]->g, x->name) != NONE;
 			sum += seen ? 0 : (tensor_buffer_bytes(all[i]->g, t) + ALIGN - 1) / ALIGN * ALIGN;
@@ -120,16 +141,29 @@ static int64_t values_bytes(const struct session *s, int n, const struct plan *c
 	return sum;
 }
 
-int64_t room_run(const struct session *s)
+static int64_t sums_bytes(const struct session *s)
+{
+	const struct plan *p = s->train_plan[0];
+	if (!p)
+		return 0;
+	return (s->dev->reducer ? reduction_block(s->dev, p) : reduction_bytes(s->dev, p)) + statistics_bytes(s->statistics, s->dev);
+}
+
+void room_parts(const struct session *s, struct room_parts *p)
 {
 	const struct plan *all[PLANS];
 	int n = list_plans(s, all);
-	if (s->arena)
-		return (int64_t)s->dev->used;
-	int64_t sum = (int64_t)s->dev->used + values_bytes(s, n, all) + (int64_t)s->arena_bytes + ARENA_SLACK;
+	*p = (struct room_parts){ .values = values_bytes(s, n, all), .arena = (int64_t)s->arena_bytes + ARENA_SLACK,
+		.sums = sums_bytes(s), .tables = (int64_t)s->table_bytes };
 	for (int i = 0; i < n; i++)
-		sum += own_bytes(all[i]->g, NULL);
-	return sum + (s->train_plan[0] ? reduction_bytes(s->dev, s->train_plan[0]) : 0);
+		p->inputs += own_bytes(all[i]->g, NULL);
+}
+
+int64_t room_run(const struct session *s)
+{
+	struct room_parts p;
+	room_parts(s, &p);
+	return p.values + p.inputs + p.arena + p.sums + p.tables;
 }
 
 int64_t room_host(const struct session *s)
@@ -154,12 +188,12 @@ int64_t room_host(const struct session *s)
 static int check_host(const struct session *s, const struct plan *p)
 {
 	const char *by;
-	int64_t have = host_share_of(s, &by), staged = 0;
+	int64_t have = share_of(s, host_memory_whole(&by)), staged = 0;
 	double mib = 1 << 20;
 	own_bytes(p->g, &staged);
-	if (!s->dev->driver || have == 0 || staged <= have)
+	if (!s->dev->driver || s->dev->imagined || have == 0 || staged <= have)
 		return 0;
-	return ERR(E_NOMEM, config_place(s->config, "train", "batch_size"), "batches on their way to the GPU need %.1f MiB of pinned memory, "
+	return ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"), "batches on their way to the GPU need %.1f MiB of pinned memory, "
 	           "but the %s offers %.1f MiB; make 'train.batch_size' or 'data.prefetch' smaller", (double)staged / mib, by,
 	           (double)have / mib);
 }
@@ -177,14 +211,26 @@ int room_check(const struct session *s, const struct plan *p)
 	return remedies_refuse(s, p, &r, &need);
 }
 
+void room_warn(const struct session *s)
+{
+	struct room r;
+	int64_t need = room_run(s) - (int64_t)s->dev->used;
+	room_look(s, &r);
+	if (s->dev->driver || r.now == 0 || need <= r.now || !ranks_first(s->comm))
+		return;
+	warn("the run needs %.1f MiB more, but of the %s's memory only %.1f MiB are free now; it may be ended by the system",
+	     (double)need / (1 << 20), r.by_now, (double)r.now / (1 << 20));
+}
+
 void room_json(const struct session *s, struct buf *out)
 {
 	struct room r;
-	if (!s->dev->driver)
-		return;
 	room_look(s, &r);
 	if (s->dev->imagined)
 		buf_puts(out, ", \"gpu\": \"described\"");
-	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"aside\": %" PRId64 ", \"host\": %" PRId64, room_run(s),
-	           r.have, r.aside, room_host(s));
+	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"free\": %" PRId64, room_run(s), r.have, r.now);
+	if (r.have > 0)
+		buf_printf(out, ", \"fits\": %s", room_run(s) - (int64_t)s->dev->used <= r.have ? "true" : "false");
+	if (s->dev->driver)
+		buf_printf(out, ", \"aside\": %" PRId64 ", \"host\": %" PRId64, r.aside, room_host(s));
 }

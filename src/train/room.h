@@ -9,7 +9,8 @@
 
 struct room {
 	int64_t have;                    /* bytes that the run may take; 0: nothing says */
-	const char *by;                  /* "machine", "control group", "GPU" */
+	int64_t now;                     /* what of that nobody else has at the moment */
+	const char *by, *by_now;         /* "machine", "control group", "GPU": what says so */
 	int64_t total, aside;            /* of a GPU, else 0: what it has; what of that is left to its libraries */
 };
 
@@ -23,13 +24,24 @@ struct room_need {
 void room_look(const struct session *s, struct room *r);
 /* What p, made for s or much like its plans, adds to what is there. */
 struct room_need room_need(const struct session *s, const struct plan *p);
-/* Bytes on the device of all that s has planned, once it is bound: what device_alloc will have given. */
-int64_t room_run(const struct session *s);
+/* What all that s has planned takes on its device once it is bound, in bytes. */
+struct room_parts {
+	int64_t values;                  /* parameters and states, but those that stand among the sums */
+	int64_t inputs;                  /* and constants */
+	int64_t arena;
+	int64_t sums;                    /* over ranks */
+	int64_t tables;                  /* of kernels, which are there since they were planned */
+};
+void room_parts(const struct session *s, struct room_parts *p);
+int64_t room_run(const struct session *s);       /* all of them */
 /* Bytes of host memory that a run on a device with a memory of its own takes for batches and, on
  * rank 0, checkpoints. */
 int64_t room_host(const struct session *s);
-/* E_NOMEM, with a table and what helps, where p is more than there is. */
+/* E_TOO_LARGE, with a table and what helps, where p is more than there is. On a CPU that is the memory of the
+ * whole machine, or control group: others may give back what they have now. */
 int room_check(const struct session *s, const struct plan *p);
+/* Says so where what s has planned fits, but not into what nobody else has now. */
+void room_warn(const struct session *s);
 /* Keys for an object of JSON, each with ", " in front of it. */
 void room_json(const struct session *s, struct buf *out);
 

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/host.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
 #include "model/model.h"
+#include "train/account.h"
 #include "train/engines.h"
 #include "train/late.h"
 #include "train/leaves.h"
@@ -236,9 +238,11 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	struct plan_request r = request(s, mode, batch);
 	double start = io_seconds();
 	engines_await(s->dev, s->comm);
+	size_t before = s->dev->used;
 	int rc = plan_new(out, &r), shared = engines_share(s->dev, s->comm, s->wisdom);
 	TRY(rc);
 	TRY(shared);
+	s->table_bytes += s->dev->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
@@ -338,7 +342,8 @@ int session_bind(struct session *s)
 		s->predict_plan[0], s->predict_plan[1] };
 	double start = io_seconds();
 	free_arena(s);
-	s->bound_bytes = s->arena_bytes;
+	room_warn(s);
+	s->bound_bytes = s->arena_bytes + (fault_hits("arena", ++s->arenas) ? 4096 : 0);
 	s->arena = device_alloc(s->dev, s->bound_bytes + 64);
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
@@ -353,7 +358,7 @@ int session_bind(struct session *s)
 	if (!(s->need & SESSION_NO_DATA))       /* an export runs no step */
 		device_populate(s->dev, s->arena, s->arena_bytes);
 	trace_mark(TRACE_RUN, "memory", start);
-	return 0;
+	return account_check(s);
 }
 
 static int open_device(struct session *s, const struct session_options *o)

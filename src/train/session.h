@@ -27,6 +27,8 @@ struct session {
 	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
 	void *arena;
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
+	uint64_t arenas;                                 /* made so far */
+	size_t table_bytes;                              /* of kernels, taken while planning */
 	bool late_evaluation, late_short_batch;          /* train/late.h: agreed upon */
 	unsigned need;                                   /* as opened */
 	const char *dump;

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "comm/nccl.h"
 #include "comm/reducer.h"
+#include "comm/reducer_nccl.h"
 #include "graph/attr.h"
 #include "op/norm_team.h"
 
@@ -190,6 +191,12 @@ int statistics_open(struct statistics **out, struct device *dev, const struct pl
 	*out = lay_out(p->g);
 	TRY(check_order(*out, p));
 	return open_sums(*out, dev, team);
+}
+
+int64_t statistics_bytes(const struct statistics *s, const struct device *dev)
+{
+	int ranks = !s ? 0 : s->part ? s->part->size : dev->comm->size;
+	return s && dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n, ranks) : 0;
 }
 
 void statistics_close(struct statistics *s, struct device *dev)

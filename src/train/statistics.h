@@ -24,6 +24,9 @@ struct statistics;
 int statistics_open(struct statistics **s, struct device *dev, const struct plan *p, int team);
 void statistics_close(struct statistics *s, struct device *dev);     /* NULL is fine; collective */
 
+/* Bytes of the GPU's memory that the sums of open statistics take; 0 on a CPU, and for NULL. */
+int64_t statistics_bytes(const struct statistics *s, const struct device *dev);
+
 /* Messages of a micro-batch, and their bytes. */
 int statistics_count(const struct graph *g, int64_t *bytes);
 

@@ -113,9 +113,9 @@ int survey_batch(const struct session *s, struct survey_batch *b)
 	double have = (double)limit;
 	if (limit == INT64_MIN) {
 		room_look(s, &r);
-		b->have = r.have;
-		b->by = r.by;
-		have = (double)r.have - beside(s);
+		b->have = r.now;
+		b->by = r.by_now;
+		have = (double)r.now - beside(s);
 	}
 	if (b->have <= 0 || m->n == 0)
 		return 0;

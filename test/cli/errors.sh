@@ -10,7 +10,7 @@ says err 'no config file'
 expect 64 "$train" --chekc x.yaml
 says err "did you mean '--check'"
 expect 64 "$train" --plan=xml "$config"
-says err 'text, json or dot'
+says err 'text, json, dot or svg'
 expect 64 "$train" a.yaml b.yaml
 says err 'two config files'
 expect 64 "$train" --evaluate --check a.yaml

@@ -86,6 +86,56 @@ grep -qi 'nan\|inf' all.svg && fail "a curve in the picture goes nowhere"
 expect 0 "$report" one
 grep -q learning out && fail "there is no target, but columns about it"
 
+# Runs that are not alike: of another network nothing is compared, on other ranks no efficiency.
+# unlike NAME KEY VALUE: 'one' but for that.
+unlike() {
+	mkdir -p "$1"
+	sed "1s/\"step\": 0,/& \"model\": \"fcn\", \"input\": \"5x45x62\", \"parameters\": 2984, \"forward_flops\": 1e7,/" \
+		one/metrics.jsonl >"$1/metrics.jsonl"
+	[ $# -eq 1 ] || sed -i "1s/\"$2\": [^,}]*/\"$2\": $3/" "$1/metrics.jsonl"
+}
+unlike base
+unlike same name '"same"'
+expect 0 "$report" --json --target mean_iou=0.5 base same two
+number same efficiency 1
+number two efficiency 1
+grep -q 'not_compared\|no_efficiency' out && fail "runs that are alike are not compared"
+expect 0 "$report" base same two
+grep -q 'is not compared\|has no efficiency' out && fail "runs that are alike are not compared"
+for case in 'model|"linear"|another network: .linear., not .fcn.' 'parameters|77|another network: 77 parameters, not 2984' \
+	'input|"5x90x180"|other samples: 5x90x180, not 5x45x62' 'forward_flops|2e7|another network: 2e+07 flop forward'; do
+	key=${case%%|*}
+	text=${case##*|}
+	value=${case#*|}
+	unlike other "$key" "${value%|*}"
+	expect 0 "$report" --target mean_iou=0.5 base other
+	grep -q "^other is not compared: $text" out || { cat out; fail "no word on another $key"; }
+	grep -q '^other  .* 20  *-  *-  *13.3' out || { cat out; fail "another $key is compared"; }
+	expect 0 "$report" --json --target mean_iou=0.5 base other
+	grep -q "\"not_compared\": \"$text" out || { cat out; fail "no word on another $key in JSON"; }
+	for column in speed_up efficiency learning_speed_up statistical_efficiency; do
+		number other $column null
+	done
+done
+for case in 'device|"cuda"|device .cuda., not .cpu.' 'precision|"bf16"|computed in bf16, not f32' 'threads|4|4 threads of a rank, not 2' \
+	'batch|30|a batch of 30 on 1 ranks and of 10 on 1'; do
+	key=${case%%|*}
+	text=${case##*|}
+	value=${case#*|}
+	unlike other "$key" "${value%|*}"
+	expect 0 "$report" base other
+	grep -q "^other has no efficiency: $text" out || { cat out; fail "no word on another $key"; }
+	expect 0 "$report" --json --target mean_iou=0.5 base other
+	number other speed_up 1
+	number other efficiency null
+	number other learning_speed_up 1
+done
+# A network of a thousand times the arithmetic, from a dlx that did not say more.
+mkdir large
+sed '1s/"sample_flops": 1e9/"sample_flops": 1e12/' one/metrics.jsonl >large/metrics.jsonl
+expect 0 "$report" one large
+says out 'large is not compared: another network: 1e+12 flop for a sample, not 1e+09'
+
 # What cannot be compared.
 expect 64 "$report"
 expect 64 "$report" --target mean_iou one
@@ -137,6 +187,10 @@ for batch in 1 2; do
 done
 expect 0 "$report" --svg real.svg runs/1 runs/2
 says out 'target: accuracy >= 0.999'
+says out 'runs/2 has no efficiency: a batch of 2 on 1 ranks and of 1 on 1: the same neither for a rank nor in all'
 expect 0 "$report" --json runs/1 runs/2
 number runs/2 batch 2
+expect 0 "$train" --set run.dir=runs/3 --set train.steps=4 --set model.growth=8 "$DLX_SOURCE/test/train/tiny.yaml"
+expect 0 "$report" runs/1 runs/3
+grep -q 'runs/3 is not compared: another network: [0-9]* parameters, not 2984' out || { cat out; fail "a wider network is compared"; }
 pass

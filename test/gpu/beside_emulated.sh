@@ -52,14 +52,14 @@ says out 'resuming from checkpoint'
 # What goes wrong in a step is said of that step, and no checkpoint has it.
 wild="--set optimizer.learning_rate=1000000 --set model.batch_norm=none --set train.steps=9 --set checkpoint.every.steps=1"
 # shellcheck disable=SC2086
-expect 65 small --set run.dir=runs/wild $wild
+expect 76 small --set run.dir=runs/wild $wild
 grep -o 'the loss is not finite.*at step [0-9]*' err >a
 # shellcheck disable=SC2086
-CUDA_LAUNCH_BLOCKING=1 expect 65 small --set run.dir=runs/wild-waits $wild
+CUDA_LAUNCH_BLOCKING=1 expect 76 small --set run.dir=runs/wild-waits $wild
 grep -o 'the loss is not finite.*at step [0-9]*' err >b
 [ -s a ] && cmp a b || fail "the loss is not finite at different steps: $(cat a b)"
 # shellcheck disable=SC2086
-expect 65 small --set run.dir=runs/wilder --set optimizer.learning_rate=1000000 --set model.batch_norm=none --set train.steps=9 --set checkpoint.every=null
+expect 76 small --set run.dir=runs/wilder --set optimizer.learning_rate=1000000 --set model.batch_norm=none --set train.steps=9 --set checkpoint.every=null
 grep -o 'the loss is not finite.*at step [0-9]*' err >b
 cmp a b || fail "with a step ahead the loss is not finite at another step: $(cat a b)"
 [ -z "$(ls runs/wilder/checkpoints 2>/dev/null)" ] || fail "what is not finite was saved"

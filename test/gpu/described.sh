@@ -55,7 +55,10 @@ grep -q 'of [1-9][0-9]* convolutions the workspace is not known' out || fail "no
 expect 0 timeout 60 "$train" --gpu h200 --check --set 'model.input={channels: 4, size: [32, 32, 32]}' --set model.classes=4 \
 	"$DLX_SOURCE/test/train/zoo/cosmoflow-mlperf-small.yaml"
 grep -q 'of [1-9][0-9]* matrix products the workspace is counted with its limit' out || fail "no word on matrix products"
-# A step that is too large for it is shown, not refused: nothing runs.
-expect 0 plan "$train" --gpu 513MiB --check --set train.memory.aside=513MiB
+# A step that is too large for it is shown nevertheless.
+expect 71 plan "$train" --gpu 513MiB --check --set train.memory.aside=513MiB
+head -n 1 out | grep -q '^does not fit  a step of 2 samples needs .* but the GPU offers ' || { cat out; fail "the first line"; }
+says out 'for the whole run, MORE THAN the'
+expect 0 plan "$train" --gpu 513MiB --plan --set train.memory.aside=513MiB
 says out 'for the whole run, MORE THAN the'
 pass

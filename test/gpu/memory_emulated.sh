@@ -27,7 +27,7 @@ says count 'last 0'
 
 # A step that does not fit: refused with a table, before anything of the run is there.
 room=$((planned * 8 / 10 + 65536))
-DLX_EMULATE_MEMORY=$room expect 69 small --set run.dir=runs/none
+DLX_EMULATE_MEMORY=$room expect 71 small --set run.dir=runs/none
 says err 'a step of 4 samples needs'
 says err 'but the GPU offers'
 for row in parameters optimizer inputs activations gradients "left to the GPU's libraries" 'the GPU, whole'; do
@@ -47,12 +47,14 @@ DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/batch --set train.bat
 grep -q "'precision.compute: bf16' needs .*, which fits" refused || fail "no word on bf16"
 DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/bf16 --set precision.compute=bf16
 # The memory that others have is not there.
-DLX_EMULATE_MEMORY=1G/$room expect 69 small --set run.dir=runs/none
+DLX_EMULATE_MEMORY=1G/$room expect 71 small --set run.dir=runs/none
 # What is left aside is not either, and can be chosen.
-expect 69 small --set run.dir=runs/none --set train.memory.aside=4096MiB
+expect 71 small --set run.dir=runs/none --set train.memory.aside=4096MiB
 DLX_EMULATE_MEMORY=$((planned + 65536)) expect 0 small --set run.dir=runs/tight
 # --check says what there is, and which batch fits.
-DLX_EMULATE_MEMORY=$room expect 0 small --check
+DLX_EMULATE_MEMORY=$room expect 71 small --check
+head -n 1 out | grep -q '^does not fit  a step of 4 samples needs .* but the GPU offers ' || { cat out; fail "the first line"; }
+says out "- 'train.batch_size: $batch' with 'train.accumulate: $accumulate' fits"
 says out 'GPU memory'
 says out 'host memory'
 largest=$(sed -n 's/^largest batch \([0-9]*\).*/\1/p' out)
@@ -60,7 +62,7 @@ largest=$(sed -n 's/^largest batch \([0-9]*\).*/\1/p' out)
 DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/largest --set train.batch_size="$largest"
 # The host's memory counts for batches on their way.
 mkdir -p host/proc
-echo 'MemAvailable: 1 kB' >host/proc/meminfo
-DLX_HOST_ROOT=$PWD/host expect 69 small --set run.dir=runs/none
+printf 'MemTotal: 1 kB\nMemAvailable: 1 kB\n' >host/proc/meminfo
+DLX_HOST_ROOT=$PWD/host expect 71 small --set run.dir=runs/none
 says err 'pinned memory'
 pass

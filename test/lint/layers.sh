@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The architecture, checked: a file under src/ includes only from its own folder and from folders before it in
-# src/LAYERS; a vendor's header is included only where its home is; every header compiles alone.
+# src/LAYERS, which README.md shows as it is; a vendor's header is included only where its home is; every header
+# compiles alone.
 #
 #     srcdir=DIR CC=cc test/lint/layers.sh        (make check sets both)
 set -u
@@ -80,6 +81,14 @@ FNR == 1 {
 }
 END { exit bad }
 ' || failed=1
+
+# README shows the order too: a line of names with arrows between them.
+shown=$(sed -n 's/^    \(base → .*\)$/\1/p' README.md 2>/dev/null)
+order=$(awk 'NF { printf "%s%s", between, $0; between = " → " }' src/LAYERS)
+if [ -f README.md ] && [ "$shown" != "$order" ]; then
+	echo "README.md: the line of folders is '$shown', src/LAYERS is '$order'"
+	failed=1
+fi
 
 # A vendor's header that this machine lacks, or has in a place of its own, says nothing about ours.
 lacks_vendor_header()

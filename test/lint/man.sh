@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The man pages: mandoc has nothing to object to, and each program's page names exactly the options that its --help does.
+# The man pages: mandoc has nothing to object to, and each program's page names exactly the options that its --help does,
+# and dlx-train's the exit statuses that there are.
 . "${DLX_SOURCE:?}/test/lib.sh"
 
 if command -v mandoc >/dev/null; then
@@ -40,5 +41,14 @@ for page in "$DLX_SOURCE"/man/*.1; do
 	pages=$((pages + 1))
 done
 [ $pages -ge 1 ] || fail "no pages"
+
+# Every exit status of the table of errors is in dlx-train(1) and in its --help.
+statuses=$(sed -n 's/^	X(E_[A-Z_]*, *\([0-9]*\),.*/\1/p' "$DLX_SOURCE/src/base/err.h" | sort -u)
+[ "$(echo "$statuses" | wc -l)" -ge 10 ] || fail "found no exit statuses in src/base/err.h"
+"$train" --help | sed -n '/^Exit status/,$p' | tr '\n' ' ' >help
+for status in $statuses; do
+	grep -qx "\.It $status" "$DLX_SOURCE/man/dlx-train.1" || fail "dlx-train(1) has no exit status $status"
+	grep -q "[ ,]$status [a-z]" help || fail "'dlx-train --help' has no exit status $status"
+done
 command -v mandoc >/dev/null || skip "options compared, but no mandoc to check the pages with (package mandoc)"
 pass

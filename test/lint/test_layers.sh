@@ -10,7 +10,7 @@ failed=0
 
 fresh()
 {
-	rm -rf "$tree/src"
+	rm -rf "$tree/src" "$tree/README.md"
 	mkdir -p "$tree/src/base" "$tree/src/config" "$tree/src/comm"
 	printf 'base\nconfig\ncomm\n' >"$tree/src/LAYERS"
 	printf '#include <stddef.h>\nsize_t a(void);\n' >"$tree/src/base/a.h"
@@ -46,6 +46,10 @@ echo '#include "elsewhere/a.h"' >"$tree/src/base/b.c"
 expect '"elsewhere/a.h": no such layer'
 mkdir "$tree/src/new" && echo 'int x;' >"$tree/src/new/n.c"
 expect 'not listed in src/LAYERS'
+echo '    base → config' >"$tree/README.md"
+expect "README.md: the line of folders is 'base → config', src/LAYERS is 'base → config → comm'"
+echo '    base → config → comm' >"$tree/README.md"
+expect
 echo 'uint64_t f(void);' >"$tree/src/base/b.h"
 expect 'src/base/b.h: does not compile alone'
 exit $failed

@@ -49,6 +49,13 @@ static void says(int64_t bytes, const char *by)
 		assert_string_equal(who, by);
 }
 
+static void says_whole(int64_t bytes, const char *by)
+{
+	const char *who;
+	assert_true(host_memory_whole(&who) == bytes);
+	assert_string_equal(who, by);
+}
+
 static void nothing_known(void **state)
 {
 	says(0, NULL);
@@ -60,8 +67,13 @@ static void machine(void **state)
 	file("/proc/self/cgroup", "0::/a/b\n");
 	file("/sys/fs/cgroup/a/b/memory.max", "max\n");
 	says(4000 * 1024, "machine");
+	says_whole(9000 * 1024, "machine");
 	file("/sys/fs/cgroup/a/b/memory.max", "99000000\n");
 	says(4000 * 1024, "machine");
+	says_whole(9000 * 1024, "machine");
+	file("/sys/fs/cgroup/a/b/memory.max", "5000000\n");
+	says(4000 * 1024, "machine");
+	says_whole(5000000, "control group");
 }
 
 static void version_2(void **state)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What is planned follows from the graphs alone, what is taken is counted where memory is given out
+ * (device_alloc), so that neither can make good for a mistake of the other. */
+#include "train/account.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/log.h"
+
+/* Sums over ranks are in memory that a host's ranks share, where they are not on a GPU. */
+static int64_t planned(const struct session *s, const struct room_parts *p)
+{
+	return p->values + p->inputs + p->arena + p->tables + (s->dev->driver ? p->sums : 0);
+}
+
+static const char text[] = "the run has taken %" PRId64 " bytes of memory, where %" PRId64 " were planned: "
+	"parameters and states %" PRId64 ", inputs %" PRId64 ", the arena %" PRId64 ", sums over ranks %" PRId64
+	", tables %" PRId64 "; please report this";
+
+int account_check(const struct session *s)
+{
+	static bool said;
+	struct room_parts p;
+	room_parts(s, &p);
+	int64_t plan = planned(s, &p), taken = (int64_t)s->dev->used;
+	if (plan == taken)
+		return 0;
+	if (getenv("DLX_STRICT"))
+		return ERR(E_BUG, NULL, text, taken, plan, p.values, p.inputs, p.arena, p.sums, p.tables);
+	if (!said)
+		warn(text, taken, plan, p.values, p.inputs, p.arena, p.sums, p.tables);
+	said = true;
+	return 0;
+}
+
+void account_json(const struct session *s, struct buf *out)
+{
+	struct room_parts p;
+	room_parts(s, &p);
+	buf_printf(out, "{\"planned\": %" PRId64 ", \"allocated\": %zu", planned(s, &p), s->dev->used);
+	buf_printf(out, ", \"values\": %" PRId64 ", \"inputs\": %" PRId64 ", \"arena\": %" PRId64 ", \"sums\": %" PRId64
+	           ", \"tables\": %" PRId64 "}", p.values, p.inputs, p.arena, p.sums, p.tables);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Texts in pictures are what XML allows, and axes have round steps that stay inside of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/svg.h"
+
+static void escaped(const char *text, const char *as)
+{
+	struct buf b = BUF_INIT;
+
+	svg_escaped(&b, text);
+	buf_putc(&b, '\0');
+	assert_string_equal(b.data, as);
+	buf_release(&b);
+}
+
+static void test_texts(void **state)
+{
+	escaped("a < b && \"c\" > d", "a &lt; b &amp;&amp; &quot;c&quot; &gt; d");
+	escaped("M\303\274nchen", "M\303\274nchen");
+	escaped("a\tb\033[1m\177", "a?b?[1m?");
+	escaped("cut \303", "cut ?");
+}
+
+static void test_steps(void **state)
+{
+	struct svg_axis a = { .low = 0, .high = 106 };
+
+	svg_axis_step(&a);
+	assert_true(a.step == 50 && a.low == 0 && a.high == 106);
+	a = (struct svg_axis){ .low = 0.03, .high = 1.13 };
+	svg_axis_round(&a);
+	assert_true(fabs(a.step - 0.5) < 1e-12 && a.low == 0 && fabs(a.high - 1.5) < 1e-12);
+	a = (struct svg_axis){ .low = 3, .high = NAN };
+	svg_axis_round(&a);
+	assert_true(a.low < 3 && a.high > 3);
+}
+
+/* Count of `what` in a drawing of the frame. */
+static int lines_of(const struct svg_frame *f, const char *what)
+{
+	struct buf b = BUF_INIT;
+	int n = 0;
+
+	svg_axes(&b, f);
+	buf_putc(&b, '\0');
+	for (const char *p = b.data; (p = strstr(p, what)) != NULL; p++)
+		n++;
+	buf_release(&b);
+	return n;
+}
+
+static void test_axes(void **state)
+{
+	struct svg_frame f = { 0, 100, 0, 100, { 0, 106, 0, "x & y" }, { 0, 1.13, 0, "z" } };
+
+	svg_axis_step(&f.x);
+	svg_axis_step(&f.y);
+	assert_int_equal(lines_of(&f, "<line"), 3 + 3);      /* 0, 50, 100; 0, 0.5, 1 */
+	assert_int_equal(lines_of(&f, "x &amp; y"), 1);
+	assert_true(svg_x(&f, 53) == 50 && svg_y(&f, 0) == 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_axes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
