@@ -9,9 +9,7 @@ find_mpiexec
 find_python3
 coads_data
 export OMP_NUM_THREADS=1
-# A small crop, but where memory is limited.
-sed "s/crop: {size: .*}/crop: {size: [24, 32]}/" "$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
-config=tiny.yaml
+config=$DLX_SOURCE/test/train/tiny.yaml
 base="--set train.batch_size=null --set train.validate.epochs=0 --set train.steps=$(form 4 9)"
 sync=parallel.sync_batch_norm
 
@@ -51,9 +49,12 @@ all micro "1 2" 1e-3 --set train.global_batch_size=2 --set train.accumulate=3
 all late "$(form "1 3" "1 2 3")" 5e-5 --set train.global_batch_size=6 --set parallel.gradient_lag=1
 all scaled "1 2" 5e-5 --set train.global_batch_size=4 --set precision.loss_scale=dynamic
 all half "1 2" 0.1 --set train.global_batch_size=4 --set precision.compute=bf16 --set precision.allow_emulation=true
-# In double precision nothing but the rounding of files is left.
+# In double precision, which takes its time, nothing but the rounding of files is left.
+sed 's/crop: {size: .*}/crop: {size: [16, 20]}/' "$config" >small.yaml
+config=small.yaml
 all double "1 3" 1e-7 --set train.global_batch_size=6 --set device=reference --set train.steps=3
 all double-micro "1 2" 1e-7 --set train.global_batch_size=2 --set train.accumulate=3 --set device=reference --set train.steps=2
+config=$DLX_SOURCE/test/train/tiny.yaml
 
 # One step, by its files: gradients of scales and shifts are not summed twice.
 for n in $(form "1 3" "1 2 3"); do
@@ -77,8 +78,10 @@ for average in $(form true "true false"); do
 	run 4 runs/pairs-$average "$@" --set $sync=2
 	run 2 runs/two-$average "$@"
 	close runs/two-$average.safetensors runs/pairs-$average.safetensors 1e-3
+	config=small.yaml
 	run 4 runs/pairs-exact-$average "$@" $exact --set $sync=2
 	run 2 runs/two-exact-$average "$@" $exact
+	config=$DLX_SOURCE/test/train/tiny.yaml
 	close runs/two-exact-$average.safetensors runs/pairs-exact-$average.safetensors 1e-7
 done
 run 6 runs/six-pairs --set train.global_batch_size=6 $exact --set $sync=2
@@ -97,7 +100,6 @@ for hosts in $(form 2 "1 2"); do
 done
 
 # What is computed again under a limit of memory goes by the statistics that are there: the same bits, no further message.
-config=$DLX_SOURCE/test/train/tiny.yaml
 set -- --set train.global_batch_size=4 --set train.steps=3 --set $sync=true
 expect 78 "$train" --plan --ranks=2 $base "$@" --set train.memory.limit=1 "$config"
 least=$(sed -n 's/.*it needs about \([0-9]*\) MiB.*/\1/p' err)
@@ -109,8 +111,6 @@ for limit in null "$((least + 1))MiB"; do
 done
 grep -q ' batch_norm_relu_again ' "plan-$((least + 1))MiB" || fail "the limit of $((least + 1)) MiB has nothing run again"
 [ "$(newest_state runs/limit-null)" = "$(newest_state "runs/limit-$((least + 1))MiB")" ] || fail "run again, other bits"
-
-config=tiny.yaml
 
 # Stopped and resumed, on as many ranks the same bits, on others the same steps.
 set -- --set train.global_batch_size=6 --set $sync=true
