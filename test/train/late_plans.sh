@@ -5,6 +5,7 @@
 # had for a late plan ends the run (all ranks of it, told once), and what was learned is saved.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
+export OMP_NUM_THREADS=1
 config=$DLX_SOURCE/test/train/tiny.yaml
 
 # refused STATUS TEXT OPTIONS...: before the first step, by --check too.

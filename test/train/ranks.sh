@@ -8,6 +8,7 @@
 find_mpiexec
 find_python3
 coads_data
+export OMP_NUM_THREADS=1
 config=$DLX_SOURCE/test/train/tiny.yaml
 plain="--set model.batch_norm=none --set train.batch_size=null --set train.steps=10 --set train.validate.epochs=0"
 

@@ -8,7 +8,8 @@
 find_mpiexec
 coads_data
 export OMP_NUM_THREADS=1
-config=$DLX_SOURCE/test/train/tiny.yaml
+sed 's/crop: {size: .*}/crop: {size: [20, 28]}/' "$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
+config=tiny.yaml
 
 # run RANKS DIR SETTING...: on $config.
 run() {
@@ -84,13 +85,13 @@ expect 0 on_ranks 1 env OMP_NUM_THREADS=2 "$train" --quiet --set parallel.reprod
 same runs/base-1 runs/uneven
 
 # Two ranks, then four, then one.
-for lag in 0 1; do
+for lag in $(form 1 "0 1"); do
 	set -- $eight --set parallel.gradient_lag=$lag
 	run 2 runs/moved-$lag --set train.steps=1 "$@"
 	run 4 runs/moved-$lag --set train.steps=3 "$@" --resume
 	run 1 runs/moved-$lag --set train.steps=4 "$@" --resume
 done
-[ "$(newest_state runs/moved-0)" = "$(newest_state runs/base-1)" ] || fail "2, 4, 1 ranks: not the bits of one"
+! big || [ "$(newest_state runs/moved-0)" = "$(newest_state runs/base-1)" ] || fail "2, 4, 1 ranks: not the bits of one"
 run 1 runs/lag-1 --set train.steps=4 $eight --set parallel.gradient_lag=1
 [ "$(newest_state runs/moved-1)" = "$(newest_state runs/lag-1)" ] || fail "2, 4, 1 ranks with a lag: not the bits of one"
 

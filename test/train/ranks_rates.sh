@@ -6,7 +6,8 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec
 coads_data
-config=$DLX_SOURCE/test/train/tiny.yaml
+sed 's/crop: {size: .*}/crop: {size: [20, 28]}/' "$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
+config=tiny.yaml
 export OMP_NUM_THREADS=1
 set -- --set train.steps=20 --set train.validate.epochs=0 --set train.batch_size=1
 

@@ -5,7 +5,8 @@
 # a run that resumes.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
-config=$DLX_SOURCE/test/train/tiny.yaml
+sed 's/crop: {size: .*}/crop: {size: [20, 28]}/' "$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
+config=tiny.yaml
 steps=60
 # A shell that is run by nohup leaves SIGHUP ignored.
 heard=
@@ -43,15 +44,15 @@ done
 # The end of a batch job, which the environment or the scheduler tells, is such a signal: a quarter of the time before it, where there
 # is little. A signal that follows is the first one still.
 mkdir -p bin
-printf '#!/bin/sh\n[ "$*" = "-h -j 9 -o %%L" ] && echo 0:08\n' >bin/squeue
+printf '#!/bin/sh\n[ "$*" = "-h -j 9 -o %%L" ] && echo 0:06\n' >bin/squeue
 chmod +x bin/squeue
 for how in told asked; do
 	case $how in
-	told) SLURM_JOB_ID=9 DLX_JOB_END=$(($(date +%s) + 8)) ;;
+	told) SLURM_JOB_ID=9 DLX_JOB_END=$(($(date +%s) + 6)) ;;
 	asked) SLURM_JOB_ID=9 DLX_JOB_END= ;;
 	esac
 	export SLURM_JOB_ID DLX_JOB_END
-	PATH=$PWD/bin:$PATH expect 75 capped "$train" --set run.dir=runs/$how --set train.steps=1000000000 "$config"
+	OMP_NUM_THREADS=1 PATH=$PWD/bin:$PATH expect 75 capped "$train" --set run.dir=runs/$how --set train.steps=1000000000 "$config"
 	unset SLURM_JOB_ID DLX_JOB_END
 	says out "before the job's time is up"
 	says out 'the job ends in'
