@@ -2,6 +2,9 @@
 #
 # Sourced by the test scripts. The runner sets DLX_BUILD and DLX_SOURCE; each script works in a folder of its own that is
 # removed if it passes. fail TEXT ends the test; skip TEXT ends it as skipped.
+#
+# No test asks how long something takes. capped and await end what hangs, after ten minutes; a machine that has ten times as
+# much to do as it can needs a tenth of that.
 
 set -u
 name=$(basename "$0" .sh)
@@ -28,6 +31,46 @@ skip() {
 	echo "SKIP: $*"
 	cd "$DLX_BUILD" && rm -rf "$work"
 	exit 77
+}
+
+# big: whether this is the long form of the test, which `make bigcheck` runs.
+big() {
+	[ "${DLX_TIER:-check}" = big ]
+}
+
+# form SHORT LONG: that of this run.
+form() {
+	if big; then echo "$2"; else echo "$1"; fi
+}
+
+# capped COMMAND...: runs it, and ends it if it hangs, with status 124.
+capped() {
+	timeout 600 "$@"
+}
+
+# on_ranks N COMMAND...: as N ranks.
+on_ranks() {
+	ranks_of_it=$1
+	shift
+	capped mpiexec -n "$ranks_of_it" "$@" </dev/null
+}
+
+# await COMMAND...: asks until it succeeds.
+await() {
+	asked=0
+	until "$@" >/dev/null 2>&1; do
+		asked=$((asked + 1))
+		[ "$asked" -lt 12000 ] || fail "in ten minutes never so: $*"
+		sleep 0.05
+	done
+}
+
+# reached FILE TEXT PID: waits until FILE has the text, which process PID writes.
+reached() {
+	until grep -qF -e "$2" "$1" 2>/dev/null; do
+		kill -0 "$3" 2>/dev/null || { cat out err; fail "ended before $2"; }
+		sleep 0.02
+	done
 }
 
 # expect STATUS COMMAND...: runs it with its output in ./out and ./err and checks the exit status.
@@ -80,7 +123,25 @@ find_mpiexec() {
 	"$train" --version | grep -q '^ranks: MPICH' || skip "dlx-train was built without MPICH, whose mpiexec this test takes"
 }
 
-# weights RUN: hash of the weights and the state of a run's newest checkpoint.
+# Sets $python3 to one that has its own library alone.
+find_python3() {
+	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
+		"$python3" -c 'import json' 2>/dev/null && return
+	done
+	skip "no python3"
+}
+
+# weights_close A B TOLERANCE: the tensors of two safetensors files are as close as that.
+weights_close() {
+	"$python3" "$DLX_SOURCE/test/train/weights_close.py" "$@"
+}
+
+# steps_of RUN: how many its newest checkpoint has.
+steps_of() {
+	ls "$1/checkpoints" | sed -n 's/^0*\([0-9][0-9]*\)-.*/\1/p' | sort -n | tail -n 1
+}
+
+# newest_state RUN: hash of the weights and the state of a run's newest checkpoint.
 newest_state() {
 	dir=$(find "$1/checkpoints" -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort | tail -n 1)
 	for f in "$dir"/*.safetensors.zst; do zstd -dc "$f"; done | sha256sum

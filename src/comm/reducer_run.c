@@ -218,11 +218,12 @@ static void trace(const struct reducer *r, int k, double waited)
 {
 	const struct reducer_group *g = &r->group[k];
 	struct node_times t = node_times(&r->node, k);
-	int64_t late = t.came > t.began ? t.came - t.began : 0;
+	int last = comm_rank_of(r->c, t.last);
+	int64_t late = last != r->c->rank && t.came > t.began ? t.came - t.began : 0;
 	trace_add(&(struct trace_span){ .lane = TRACE_COMMUNICATION, .name = g->name, .start = (double)t.began * 1e-9,
 		.end = (double)(t.done > t.began ? t.done : t.began) * 1e-9, .of = "bytes",
 		.number = g->n * (int64_t)dtype_size(g->dtype), .more_of = { "waited_ms", "last_rank", "last_ms" },
-		.more = { waited * 1e3, comm_rank_of(r->c, t.last), (double)late * 1e-6 } });
+		.more = { waited * 1e3, last, (double)late * 1e-6 } });
 }
 
 int reducer_wait(struct reducer *r, int k)

@@ -3,8 +3,7 @@
 #
 # --trace: trace events that are valid, that nest within a lane, that hold every node of every step and the time of it.
 . "${DLX_SOURCE:?}/test/lib.sh"
-python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import json' 2>/dev/null || skip "no $python"
+find_python3
 coads_data
 cat >run.yaml <<'END'
 run: {name: traced}
@@ -18,7 +17,7 @@ END
 expect 0 "$train" --plan=json run.yaml
 mv out plan.json
 expect 0 "$train" --quiet --trace trace.json --trace-steps 4 run.yaml
-"$python" - <<'END' || fail "the trace is wrong"
+"$python3" - <<'END' || fail "the trace is wrong"
 import json
 from collections import defaultdict
 
@@ -50,9 +49,8 @@ ids = [sorted(e["args"]["node"] for e in r) for r in ran]
 assert len(set(ids[0])) == len(ids[0]) and all(i == ids[0] for i in ids), [len(i) for i in ids]
 assert planned >= len(ids[0]) > 0.7 * planned, (planned, len(ids[0]))
 assert {e["args"]["phase"] for e in ran[1]} == {"forward", "backward", "update"}
-for step, nodes in zip(steps[1:], ran[1:]):
-    total = sum(e["dur"] for e in nodes)
-    assert 0.5 * step["dur"] < total <= step["dur"] * 1.001, (total, step)
+shares = [sum(e["dur"] for e in nodes) / step["dur"] for step, nodes in zip(steps[1:], ran[1:])]
+assert max(shares) > 0.5 and all(share <= 1.001 for share in shares), shares  # other programs may come between nodes
 assert {"plan", "initial values", "feed", "wait for data", "snapshot"} <= {e["name"] for e in spans["run"]}
 decoded = [e["args"]["sample"] for lane in spans for e in spans[lane] if e["cat"] == "data" and e["name"] == "decode"]
 assert len(decoded) >= 8, decoded

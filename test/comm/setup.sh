@@ -7,30 +7,27 @@
 
 expect 0 "$ranks" setup-is-not-for-one
 ok 1 "$ranks" one
-for n in 2 3 4 8; do
-	ok $n "$ranks" setup
+for n in $(form "2 3 8" "2 3 4 8"); do
+	ok "$n" "$ranks" setup
 done
 ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" setup 0,0,1,1
 ok 4 env DLX_RANKS_PER_HOST=3 "$ranks" setup 0,0,0,1
 ok 3 env DLX_RANKS_PER_HOST=1 "$ranks" setup 0,1,2
 
-lost absent stop 6
+lost absent stop
 reported 'the ranks do not meet for the size of the plan: rank 1 (host ' ', stopped) is missing' '; ranks 0, 2 of host '
-lost absent sleep 6
+lost absent sleep
 reported 'the ranks do not meet' ', runs) is missing' "last seen at 'the start'"
 # Here mpiexec may be the first to notice.
-lost absent kill 4
+lost absent kill
 export DLX_RANKS_PER_HOST=2
-lost absent stop 7 4
+lost absent stop 4
 reported 'the ranks do not meet' ', stopped) is missing' '; rank 0 of host '
 
 unset DLX_RANKS_PER_HOST
 
 # A rank that never joins.
-begin=$(date +%s)
-DLX_JOIN_TIMEOUT=2 timeout 60 mpiexec -n 2 sh -c '[ "$PMI_RANK" = 1 ] && kill -STOP $$; exec "$0" setup' "$ranks" >out 2>err &&
-	fail "all is well without rank 1"
-[ $(($(date +%s) - begin)) -le 6 ] || fail "it took $(($(date +%s) - begin)) s to see that rank 1 does not join"
+DLX_JOIN_TIMEOUT=2 ended capped mpiexec -n 2 sh -c '[ "$PMI_RANK" = 1 ] && kill -STOP $$; exec "$0" setup' "$ranks" >out 2>err </dev/null
 says err 'a rank does not come: the others wait in MPI_Init for 2.0 s'
 
 expect 1 env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 "$ranks" setup

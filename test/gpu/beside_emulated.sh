@@ -9,7 +9,7 @@ coads_data
 cp "$DLX_SOURCE/test/train/tiny.yaml" .
 
 small() {
-	timeout 200 "$emulated" --device=cuda --set 'data.transforms=[{crop: {size: [10, 14]}}, {normalize: {method: standard, mask: validity}}]' \
+	capped "$emulated" --device=cuda --set 'data.transforms=[{crop: {size: [10, 14]}}, {normalize: {method: standard, mask: validity}}]' \
 		--set train.batch_size=1 --set precision.allow_emulation=true "$@" tiny.yaml
 }
 # What does not depend on the clock.

@@ -60,7 +60,7 @@ END
 chmod 755 packed/programs/dlx-train tools/compute-sanitizer
 [ -r packed/lib/injected.so ] || fail "injected.so was not packed"
 cp "$DLX_BUILD/test/gpu/optest_emulated" packed/programs/optest
-export DLX_CHECK_SIZE=[12,16] DLX_CHECK_CROP='[10, 14]' DLX_CHECK_JOBS=2 DLX_EMULATE_MEMORY=4G DLX_CHECK_BENCH_STEPS=1
+export DLX_CHECK_LIMIT=1000 DLX_CHECK_SIZE=[12,16] DLX_CHECK_CROP='[10, 14]' DLX_CHECK_JOBS=2 DLX_EMULATE_MEMORY=4G DLX_CHECK_BENCH_STEPS=1
 export DLX_CHECK_SMOKE='libraries kernel step replay' DLX_CHECK_OPS='relu add' DLX_CHECK_STEPS=tiny
 export DLX_CHECK_TYPES='f32 bf16' DLX_CHECK_TRAIN=4 DLX_CHECK_CURVES=tiny:fp16 DLX_CHECK_CURVE=4 DLX_CHECK_MEMORY=tiny:2
 export DLX_CHECK_BENCH='tiny:2:first tiny:1:chains' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu
@@ -70,7 +70,7 @@ grep -q 'avx512_bf16' /proc/cpuinfo || export DLX_CHECK_TYPES=f32
 passed() {
 	[ "$(find "results/$1" -name '*.passed' | wc -l)" -eq "$2" ] || fail "$1: not $2 items passed: $(cat results/$1/*.passed)"
 }
-expect 0 packed/check -o results -a home -t 400 smoke ops steps errors memory train
+expect 0 packed/check -o results -a home -t 6000 smoke ops steps errors memory train
 passed smoke 4
 passed ops 2
 [ -r "$coads" ] && passed errors 3
@@ -111,6 +111,6 @@ printf '#!/bin/sh\nsleep 60\n' >packed/programs/optest
 DLX_CHECK_LIMIT=1 DLX_CHECK_OPS=relu expect 1 packed/check -f -o results ops
 says results/summary.txt 'error: not done in 1 s'
 rm -r results/ops
-DLX_CHECK_OPS='relu add' DLX_CHECK_JOBS=1 expect 3 packed/check -t 9 -o results ops
+DLX_CHECK_OPS='relu add' DLX_CHECK_JOBS=1 expect 3 packed/check -t 4 -o results ops
 says results/summary.txt 'ops        not done 0 of 2 passed, 2 not done yet'
 pass

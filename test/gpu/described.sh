@@ -9,7 +9,7 @@ cp "$DLX_SOURCE/test/train/tiny.yaml" .
 plan() {
 	program=$1
 	shift
-	timeout 240 "$program" "$@" --set 'model.input={channels: 2, size: [24, 32]}' --set model.classes=3 --set train.batch_size=2 \
+	capped "$program" "$@" --set 'model.input={channels: 2, size: [24, 32]}' --set model.classes=3 --set train.batch_size=2 \
 		--set data.validation=null tiny.yaml
 }
 number() {
@@ -52,7 +52,7 @@ expect 0 plan "$train" --gpu a100 --ranks 4 --plan=json
 # What is not known is said: without cuDNN the workspace of convolutions, and always that of matrix products.
 expect 0 plan "$emulated" --gpu h200 --check
 grep -q 'of [1-9][0-9]* convolutions the workspace is not known' out || fail "no word on what is not known"
-expect 0 timeout 60 "$train" --gpu h200 --check --set 'model.input={channels: 4, size: [32, 32, 32]}' --set model.classes=4 \
+expect 0 capped "$train" --gpu h200 --check --set 'model.input={channels: 4, size: [32, 32, 32]}' --set model.classes=4 \
 	"$DLX_SOURCE/test/train/zoo/cosmoflow-mlperf-small.yaml"
 grep -q 'of [1-9][0-9]* matrix products the workspace is counted with its limit' out || fail "no word on matrix products"
 # A step that is too large for it is shown nevertheless.

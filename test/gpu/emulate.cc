@@ -7,6 +7,7 @@
 #include "emulate.h"
 #include "emulate_shared.h"
 
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -28,7 +29,7 @@ enum state { READY, AT_BARRIER, AT_EXCHANGE, DONE };
 constexpr size_t STACK = 64 << 10;
 
 struct fiber {
-	ucontext_t context;
+	jmp_buf place;                      /* where it goes on */
 	std::vector<char> stack;
 	state now;
 	uint3 thread;
@@ -37,23 +38,47 @@ struct fiber {
 
 std::vector<fiber> fibers;
 std::vector<uint64_t> slot;         /* of the exchange, by thread */
-ucontext_t scheduler;
+jmp_buf scheduler;
 fiber *running;
 const std::function<void()> *body;
 bool falling;                       /* the order of this block's threads */
 
+/* Without the system calls of swapcontext, which would take most of the time. */
+void change(jmp_buf &from, jmp_buf &to)
+{
+	if (_setjmp(from) == 0)
+		_longjmp(to, 1);
+}
+
+/* A fiber is made once, and is a thread of one block after another. */
 void enter()
 {
-	(*body)();
-	running->now = DONE;
-	swapcontext(&running->context, &scheduler);
+	for (;;) {
+		change(running->place, scheduler);
+		(*body)();
+		running->now = DONE;
+	}
+}
+
+void make(fiber &f)
+{
+	ucontext_t first;
+	f.stack.resize(STACK);
+	getcontext(&first);
+	first.uc_stack.ss_sp = f.stack.data();
+	first.uc_stack.ss_size = f.stack.size();
+	first.uc_link = nullptr;
+	makecontext(&first, enter, 0);
+	running = &f;
+	if (_setjmp(scheduler) == 0)
+		setcontext(&first);
 }
 
 void yield(state s)
 {
 	fiber *me = running;
 	me->now = s;
-	swapcontext(&me->context, &scheduler);
+	change(me->place, scheduler);
 	at.thread = me->thread;
 }
 
@@ -64,19 +89,14 @@ void start(fiber &f, int index)
 		     (unsigned)index / (at.block_size.x * at.block_size.y) };
 	f.now = READY;
 	if (f.stack.empty())
-		f.stack.resize(STACK);
-	getcontext(&f.context);
-	f.context.uc_stack.ss_sp = f.stack.data();
-	f.context.uc_stack.ss_size = f.stack.size();
-	f.context.uc_link = nullptr;
-	makecontext(&f.context, enter, 0);
+		make(f);
 }
 
 void resume(fiber &f)
 {
 	running = &f;
 	at.thread = f.thread;
-	swapcontext(&scheduler, &f.context);
+	change(scheduler, f.place);
 }
 
 void resume_ready(int i)

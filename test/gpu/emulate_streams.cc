@@ -224,6 +224,16 @@ void wait_until_idle(std::unique_lock<std::mutex> &held)
 	});
 }
 
+/* Whether it is done, to a host that asks again and again: it leaves the processor to the GPU for a moment. */
+cudaError_t how_far(std::unique_lock<std::mutex> &held, const node_ref &n)
+{
+	if (emulate::broken())
+		return emulate::broken();
+	if (n && !n->done)
+		m->progress.wait_for(held, std::chrono::microseconds(200));
+	return !n || n->done ? cudaSuccess : emulate::fail(cudaErrorNotReady);
+}
+
 /* Whether all nodes come before those of `tail`. */
 bool joined(const graph *g, const std::vector<int> &tail)
 {
@@ -371,14 +381,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t to)
 cudaError_t cudaStreamQuery(cudaStream_t to)
 {
 	stream *s = (stream *)to;
-	std::lock_guard<std::mutex> held(m->lock);
+	std::unique_lock<std::mutex> held(m->lock);
 	if (s->recording) {
 		illegal("its stream is asked how far it is");
 		return emulate::fail(cudaErrorStreamCaptureUnsupported);
 	}
-	if (emulate::broken())
-		return emulate::broken();
-	return !s->last || s->last->done ? cudaSuccess : emulate::fail(cudaErrorNotReady);
+	return how_far(held, s->last);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
@@ -424,13 +432,11 @@ cudaError_t cudaEventSynchronize(cudaEvent_t what)
 cudaError_t cudaEventQuery(cudaEvent_t what)
 {
 	const event *e = (const event *)what;
-	std::lock_guard<std::mutex> held(m->lock);
+	std::unique_lock<std::mutex> held(m->lock);
 	ILLEGAL("an event is asked for");
 	if (e->recording)
 		return emulate::fail(cudaErrorCapturedEvent);
-	if (emulate::broken())
-		return emulate::broken();
-	return !e->mark || e->mark->done ? cudaSuccess : emulate::fail(cudaErrorNotReady);
+	return how_far(held, e->mark);
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t a, cudaEvent_t b)
 {

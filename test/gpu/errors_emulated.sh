@@ -11,7 +11,7 @@ cp "$DLX_SOURCE/test/train/tiny.yaml" .
 small() {
 	device=$1
 	shift
-	timeout 120 "$emulated" --device="$device" --set 'data.transforms=[{crop: {size: [10, 14]}}]' --set train.batch_size=1 \
+	capped "$emulated" --device="$device" --set 'data.transforms=[{crop: {size: [10, 14]}}]' --set train.batch_size=1 \
 		--set train.steps=4 --set train.validate.epochs=0 --set data.validation=null "$@" tiny.yaml
 }
 
@@ -19,12 +19,12 @@ small() {
 wrong() {
 	text=$1 remedy=$2 reason=$3
 	shift 3
-	expect 69 env "$@" timeout 60 "$emulated" --device=cuda --check tiny.yaml
+	expect 69 capped env "$@" "$emulated" --device=cuda --check tiny.yaml
 	says err "device 'cuda': $text"
 	says err "$remedy"
-	expect 0 env "$@" timeout 60 "$emulated" --device=auto --check tiny.yaml
+	expect 0 capped env "$@" "$emulated" --device=auto --check tiny.yaml
 	says out "'device: auto' takes the CPU: $reason"
-	expect 0 env "$@" timeout 60 "$emulated" --set device=auto --set run.dir=runs/auto --set train.steps=1 \
+	expect 0 capped env "$@" "$emulated" --set device=auto --set run.dir=runs/auto --set train.steps=1 \
 		--set data.validation=null tiny.yaml
 	grep -q "'device: auto' takes the CPU: $reason" out err || fail "the run does not say why it takes the CPU"
 	rm -r runs

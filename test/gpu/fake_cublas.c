@@ -238,9 +238,16 @@ static enum dtype dtype_of(cudaDataType_t t)
 	return t == CUDA_R_16F ? DTYPE_F16 : t == CUDA_R_16BF ? DTYPE_BF16 : DTYPE_F32;
 }
 
-static double element(const matrix *m, cublasOperation_t op, const void *p, int64_t row, int64_t column)
+/* The operand in float64: its rows one after another, or its columns. */
+static double *widened(const matrix *m, cublasOperation_t op, const void *p, bool by_rows)
 {
-	return dtype_get(dtype_of(m->type), p, op == CUBLAS_OP_N ? column * m->ld + row : row * m->ld + column);
+	const int64_t rows = rows_of(m, op), columns = columns_of(m, op);
+	double *v = mem_alloc(sizeof *v * (size_t)(rows * columns));
+	for (int64_t row = 0; row < rows; row++)
+		for (int64_t column = 0; column < columns; column++)
+			v[by_rows ? row * columns + column : column * rows + row] =
+				dtype_get(dtype_of(m->type), p, op == CUBLAS_OP_N ? column * m->ld + row : row * m->ld + column);
+	return v;
 }
 
 static int multiply(void *argument)
@@ -248,14 +255,18 @@ static int multiply(void *argument)
 	const struct job *j = argument;
 	const bool biased = j->p.epilogue == CUBLASLT_EPILOGUE_BIAS;
 	const enum dtype type = dtype_of(j->d.type);
+	const int64_t inner = columns_of(&j->a, j->p.a);
+	double *a = widened(&j->a, j->p.a, j->pa, true), *b = widened(&j->b, j->p.b, j->pb, false);
 	memset(j->ws, 0x5a, WORKSPACE);
 	for (int64_t column = 0; column < j->d.columns; column++)
 		for (int64_t row = 0; row < j->d.rows; row++) {
 			double sum = biased ? j->p.bias[row] : 0;
-			for (int64_t i = 0; i < columns_of(&j->a, j->p.a); i++)
-				sum += element(&j->a, j->p.a, j->pa, row, i) * element(&j->b, j->p.b, j->pb, i, column);
+			for (int64_t i = 0; i < inner; i++)
+				sum += a[row * inner + i] * b[column * inner + i];
 			dtype_convert(type, (char *)j->pd + dtype_size(type) * (size_t)(column * j->d.ld + row), DTYPE_F64, &sum, 1);
 		}
+	mem_free(a);
+	mem_free(b);
 	return 1;
 }
 

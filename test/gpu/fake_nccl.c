@@ -9,7 +9,8 @@
  * are neither destroyed nor aborted before all recordings of theirs are gone.
  *
  * DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says
- * that something is wrong), die and stop (the process does), or join:0 (it never joins). */
+ * that something is wrong), die and stop (the process does), or join:0 (it never joins). A line on
+ * standard error says when. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -86,12 +87,15 @@ struct sum {
 	int recorded;
 };
 
-/* Number N of KIND in the environment, or -1. */
-static int fault(const char *kind)
+/* Whether it is time for this fault. */
+static bool fault(const char *kind, int number)
 {
 	const char *text = getenv("DLX_FAKE_NCCL");
 	size_t n = strlen(kind);
-	return text && strncmp(text, kind, n) == 0 && text[n] == ':' ? atoi(text + n + 1) : -1;
+	if (!text || strncmp(text, kind, n) != 0 || text[n] != ':' || atoi(text + n + 1) != number)
+		return false;
+	fprintf(stderr, "fake NCCL: %s\n", text);
+	return true;
 }
 
 static double load(const struct sum *s, size_t i)
@@ -172,13 +176,14 @@ static void begin(struct ncclComm *c)
 {
 	c->begun = true;
 	c->sums++;
-	if (fault("die") == c->sums)
+	if (fault("die", c->sums))
 		raise(SIGKILL);
-	if (fault("stop") == c->sums)
+	if (fault("stop", c->sums))
 		raise(SIGSTOP);
-	c->hangs = fault("hang") == c->sums || fault("error") == c->sums;
-	if (fault("error") == c->sums)
+	const bool breaks = fault("error", c->sums);
+	if (breaks)
 		c->error = ncclRemoteError;
+	c->hangs = breaks || fault("hang", c->sums);
 }
 
 /* 1 when the sum is done. */
@@ -277,7 +282,7 @@ static ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, n
 {
 	(void)config;
 	int fd = size <= RANKS ? shm_open(id.internal, O_RDWR | O_CREAT, 0600) : -1;
-	if (fault("join") == 0)
+	if (fault("join", 0))
 		for (;;)
 			pause();
 	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) != 0)

@@ -3,12 +3,31 @@
 # Sourced by the scripts here: $emulated, dlx-train with an emulated GPU.
 emulated=$DLX_BUILD/test/gpu/train_emulated
 [ -x "$emulated" ] || skip "dlx was built without CUDA"
+# What is not emulated is small: threads would spin more than they compute.
+export OMP_NUM_THREADS=1
 
 # Several ranks, with an emulated GPU each.
 several_ranks() {
 	"$emulated" --version | grep -q 'NCCL' || skip "dlx was built without NCCL"
 	find_mpiexec
+	find_python3
 	coads_data
 	config=$DLX_SOURCE/test/train/tiny.yaml
-	export OMP_NUM_THREADS=1
+}
+
+# lost_rank FAULT SETTING...: rank 1 of two fails so in a run, which then ends; sets $patience, what the other waits for it. The ranks are given
+# little time for that; a machine that needs more of it until the fault is there is given more.
+lost_rank() {
+	fault=$1
+	shift
+	for patience in 3 12 60; do
+		capped mpiexec -disable-auto-cleanup -n 2 sh -c '[ "$PMI_RANK" = 1 ] && export DLX_FAKE_NCCL="$1"; shift; exec "$@"' sh \
+			"$fault" "$emulated" --quiet --device=cuda --set parallel.timeout=${patience}s "$@" "$config" >out 2>err </dev/null
+		status=$?
+		[ $status -ne 0 ] || fail "all is well with $fault"
+		[ $status -ne 124 ] || { cat out err; fail "$fault: it hangs"; }
+		grep -qxF "fake NCCL: $fault" err && return
+	done
+	cat out err
+	fail "$fault: the ranks end before it"
 }

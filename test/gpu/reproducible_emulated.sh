@@ -13,9 +13,9 @@ run() {
 	n=$1
 	dir=$2
 	shift 2
-	expect 0 timeout 120 mpiexec -n "$n" sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh \
-		"$emulated" --quiet --device=cuda --set parallel.reproducible=true --set run.dir="$dir" --set train.validate.epochs=0 --set 'data.transforms=[{crop: {size: [8, 12]}}]' --set parallel.timeout=60s \
-		--set parallel.grouping=count:2 --set train.steps=2 "$@" "$config" </dev/null
+	expect 0 on_ranks "$n" sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
+		--set parallel.reproducible=true --set run.dir="$dir" --set train.validate.epochs=0 \
+		--set 'data.transforms=[{crop: {size: [8, 12]}}]' --set parallel.grouping=count:2 --set train.steps=2 "$@" "$config"
 }
 
 # told RUN: losses of its steps, and its validation.

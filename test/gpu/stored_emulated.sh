@@ -44,7 +44,7 @@ gpu() {
 	type=$1
 	dir=$2
 	shift 2
-	expect 0 timeout 120 "$emulated" --device=cuda --set run.dir="$dir" --set "data.train=data/$type-train.dlx" \
+	expect 0 capped "$emulated" --device=cuda --set run.dir="$dir" --set "data.train=data/$type-train.dlx" \
 		--set "data.validation=data/$type-validation.dlx" --set precision.allow_emulation=true "$@" net.yaml
 }
 # told RUN: losses of its steps, and its validation
@@ -103,7 +103,7 @@ DLX_INPUT=host gpu i16 runs/none --plan=json --set train.batch_size=2
 
 # Micro-batches, in every order that streams and events leave open; stopped and resumed.
 gpu i16 runs/whole --set train.accumulate=2 --set train.batch_size=2
-for order in early 1 2; do
+for order in $(form early "early 1 2"); do
 	DLX_EMULATE_ORDER=$order gpu i16 "runs/order-$order" --set train.accumulate=2 --set train.batch_size=2
 	same runs/whole "runs/order-$order"
 done
@@ -132,13 +132,12 @@ grep -v seconds mixed >a
 grep -v seconds out | cmp - a || fail "another evaluation of data of another type"
 
 # Ranks that are to show in no bit cut batches into leaves.
-if "$emulated" --version | grep -q 'NCCL' && command -v mpiexec >/dev/null; then
-	export OMP_NUM_THREADS=1
+if "$emulated" --version | grep -q NCCL && "$train" --version | grep -q '^ranks: MPICH' && command -v mpiexec >/dev/null; then
 	for n in 1 2; do
-		expect 0 timeout 120 mpiexec -n $n sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet \
-			--device=cuda --set parallel.reproducible=true --set parallel.timeout=60s --set run.dir=runs/ranks-$n \
+		expect 0 on_ranks $n sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet \
+			--device=cuda --set parallel.reproducible=true --set run.dir=runs/ranks-$n \
 			--set data.train=data/i16-train.dlx --set data.validation=data/i16-validation.dlx --set train.steps=2 \
-			--set train.batch_size=1 --set train.accumulate=$((4 / n)) net.yaml </dev/null
+			--set train.batch_size=1 --set train.accumulate=$((4 / n)) net.yaml
 	done
 	same runs/ranks-1 runs/ranks-2
 fi

@@ -16,12 +16,12 @@ ranks() {
 	status=$2
 	shift 2
 	rm -rf used.* runs/wise
-	expect "$status" timeout 60 mpiexec -n "$n" sh -c 'export DLX_FAKE_CUDNN_LOG=used.$PMI_RANK
+	expect "$status" on_ranks "$n" sh -c 'export DLX_FAKE_CUDNN_LOG=used.$PMI_RANK
 		[ "$PMI_RANK" = 1 ] && export DLX_FAKE_CUDNN_SLOW=44
 		[ "$PMI_RANK" = 2 ] && export DLX_EMULATE_NAME="another GPU"
 		exec "$@"' sh "$emulated" --quiet --device=cuda --set run.dir=runs/wise --set train.validate.epochs=0 \
 		--set 'data.transforms=[{crop: {size: [8, 12]}}]' --set train.batch_size=1 --set train.steps=1 \
-		--set parallel.timeout=40s --set parallel.grouping=count:2 "$@" "$config" </dev/null
+		--set parallel.grouping=count:2 "$@" "$config"
 }
 # used RANK ENGINES
 used() {
@@ -52,9 +52,9 @@ used 2 44
 # An evaluation.
 cp -r runs/wise runs/kept
 rm -f used.*
-expect 0 timeout 60 mpiexec -n 2 sh -c 'export DLX_FAKE_CUDNN_LOG=used.$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
+expect 0 on_ranks 2 sh -c 'export DLX_FAKE_CUDNN_LOG=used.$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
 	--set run.dir=runs/kept --set 'data.transforms=[{crop: {size: [8, 12]}}]' --set train.batch_size=1 --evaluate \
-	--wisdom engines "$config" </dev/null
+	--wisdom engines "$config"
 used 1 44
 
 # What rank 0 cannot write, or read, ends all, and is said once.

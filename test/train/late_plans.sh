@@ -5,6 +5,7 @@
 # had for a late plan ends the run (all ranks of it, told once), and what was learned is saved.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
+export OMP_NUM_THREADS=1
 config=$DLX_SOURCE/test/train/tiny.yaml
 
 # refused STATUS TEXT OPTIONS...: before the first step, by --check too.
@@ -64,7 +65,7 @@ command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH' ||
 late=0
 for k in $(seq $((early + 2)) $((early + 7))); do
 	rm -rf runs/tiny
-	timeout 150 mpiexec -n 1 "$train" --quiet "$config" : -n 1 env DLX_FAULT=alloc:$k "$train" --quiet "$config" >out 2>err
+	on_ranks 1 "$train" --quiet "$config" : -n 1 env DLX_FAULT=alloc:$k "$train" --quiet "$config" >out 2>err
 	status=$?
 	[ "$status" -ne 0 ] || continue
 	[ "$status" -eq 69 ] || { cat err; fail "allocation $k of rank 1: status $status"; }
@@ -72,7 +73,7 @@ for k in $(seq $((early + 2)) $((early + 7))); do
 	[ -e runs/tiny/metrics.jsonl ] && grep -q '"type": "step"' runs/tiny/metrics.jsonl && grep -q "no memory for '" err || continue
 	late=$((late + 1))
 	says err 'dlx-train: rank 1 (host '
-	expect 0 timeout 150 mpiexec -n 2 "$train" --quiet --resume "$config"
+	expect 0 on_ranks 2 "$train" --quiet --resume "$config"
 done
 [ "$late" -ge 1 ] || fail "no allocation of rank 1 failed after the first step"
 pass

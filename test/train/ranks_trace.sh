@@ -5,8 +5,7 @@
 # them has them; on all ranks of a host at the same time.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_mpiexec
-python=${PYTHON:-/usr/bin/python3}
-"$python" -c 'import json' 2>/dev/null || skip "no $python"
+find_python3
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
 set -- --set train.steps=12 --set train.validate.epochs=0 --set train.batch_size=1 --set parallel.grouping=count:3
@@ -36,7 +35,7 @@ for rank in range(ranks):
         assert e["ts"] >= 0 and a["waited_ms"] >= 0 and a["last_ms"] >= 0, e
         assert a["last_ms"] * 1e3 <= e["dur"] + 1, e
         assert a["last_rank"] * hosts // ranks == rank * hosts // ranks, e
-        assert a["last_rank"] != rank or a["last_ms"] == 0 or a["last_ms"] < 1, e
+        assert a["last_rank"] != rank or a["last_ms"] == 0, e
         ends[rank][a["step"]][e["name"]] = e["ts"] + e["dur"]
         if not lag:
             end = e["ts"] + e["dur"]
@@ -58,10 +57,10 @@ for case in '2 1 0' '4 2 0' '3 1 1'; do
 	hosts=${case#* }
 	hosts=${hosts% *}
 	export DLX_RANKS_PER_HOST=$((ranks / hosts))
-	expect 0 timeout 120 mpiexec -n "$ranks" "$train" --plan=json "$@" --set parallel.gradient_lag="$lag" "$config"
+	expect 0 on_ranks "$ranks" "$train" --plan=json "$@" --set parallel.gradient_lag="$lag" "$config"
 	mv out plan.json
-	expect 0 timeout 120 mpiexec -n "$ranks" "$train" --quiet --trace trace.json "$@" --set parallel.gradient_lag="$lag" \
+	expect 0 on_ranks "$ranks" "$train" --quiet --trace trace.json "$@" --set parallel.gradient_lag="$lag" \
 		--set run.dir=runs/"$ranks" "$config"
-	"$python" check.py "$ranks" "$hosts" "$lag" || fail "the traces of $ranks ranks on $hosts hosts, lag $lag, are wrong"
+	"$python3" check.py "$ranks" "$hosts" "$lag" || fail "the traces of $ranks ranks on $hosts hosts, lag $lag, are wrong"
 done
 pass

@@ -53,9 +53,9 @@ MpiDefault=none
 ReturnToService=2
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-KillWait=5
+KillWait=600
 NodeName=node[1-2] NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=[$((port + 1))-$((port + 2))] CPUs=1 State=UNKNOWN
-PartitionName=low Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=low Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=600
 PartitionName=high Nodes=node[1-2] MaxTime=INFINITE State=UP PriorityTier=10
 C
 SLURM_CONF=$cluster/slurm.conf
@@ -68,21 +68,21 @@ for node in node1 node2; do
 	slurmd -N $node || skip "slurmd does not start"
 done
 
-# wait_for TEXT COMMAND...: until it prints TEXT, 30 seconds at most.
+# wait_for TEXT COMMAND...: until it prints TEXT, ten minutes at most.
 wait_for() {
 	text=$1
 	shift
 	tries=0
 	until "$@" 2>/dev/null | grep -q -e "$text"; do
 		tries=$((tries + 1))
-		[ $tries -lt 150 ] || { squeue; tail -n 5 "$cluster"/*.log; cat ./*.out; fail "'$*' does not say $text"; }
+		[ $tries -lt 3000 ] || { squeue; tail -n 5 "$cluster"/*.log; cat ./*.out; fail "'$*' does not say $text"; }
 		sleep 0.2
 	done
 }
 tries=0
 until [ "$(sinfo -h -o %t 2>/dev/null | sort -u)" = idle ]; do
 	tries=$((tries + 1))
-	[ $tries -lt 60 ] || skip "the nodes of this host's Slurm do not become idle"
+	[ $tries -lt 400 ] || skip "the nodes of this host's Slurm do not become idle"
 	sleep 0.3
 done
 
@@ -99,41 +99,45 @@ again() {
 state() {
 	scontrol -o show job "$1" | sed 's/.*JobState=\([A-Z]*\).*/\1/'
 }
-# preempt JOB RUN NODES: when it has made some steps, by a job of more priority on so many nodes. Both end, JOB with a second start.
+# preempt JOB RUN NODES: when it has made some steps, by a job of more priority on so many nodes. JOB, which would go on for ever, then has
+# some more steps to make, $steps in all.
 preempt() {
-	wait_for '"step": 20,' cat "$2/metrics.jsonl"
-	other=$(submit --partition=high --nodes="$3" --output=other.out --wrap 'sleep 1')
-	again "$1"
+	wait_for '"step": 5,' cat "$2/metrics.jsonl"
+	other=$(submit --partition=high --nodes="$3" --output=other.out --wrap 'for i in $(seq 6000); do [ -e seen ] && exit; sleep 0.1; done')
+	wait_for PENDING squeue -h -j "$1" -o %T
+	steps=$(($(steps_of "$2") + 20))
+	sed "s/steps: [0-9]*/steps: $steps/" endless.yaml >tiny.yaml
+	touch seen
 	wait_for COMPLETED state "$other"
+	again "$1"
 	wait_for COMPLETED state "$1"
+	rm seen
 	says "job-$1.out" 'resuming from checkpoint'
 }
 
-sed -e 's/dir: runs\/tiny, //' -e 's/steps: 9/steps: 900/' -e 's/checkpoint: .*/checkpoint: {every: null, reserve: 1}/' \
-	"$DLX_SOURCE/test/train/tiny.yaml" >tiny.yaml
-# Seconds for the first, in which a job of more priority has to come before it ends.
-long="--set train.steps=4000 --set train.validate.epochs=0"
-# shellcheck disable=SC2086
-expect 0 "$train" --set run.dir=runs/whole-1 --set run.seed=1 $long tiny.yaml
-expect 0 "$train" --set run.dir=runs/whole-2 --set run.seed=2 --set train.validate.epochs=0 tiny.yaml
+sed -e 's/dir: runs\/tiny, //' -e 's/steps: 9/steps: 1000000/' -e 's/checkpoint: .*/checkpoint: {every: null, reserve: 1}/' \
+	-e 's/batch_size: 3/batch_size: 3, validate: {epochs: 0}/' "$DLX_SOURCE/test/train/tiny.yaml" >endless.yaml
+sed 's/steps: [0-9]*/steps: 100/' endless.yaml >hundred.yaml
+cp endless.yaml tiny.yaml
 script=$DLX_SOURCE/configs/batch/slurm.sh
 one="--ntasks=1 --nodes=1 --output=job-%j.out"
 
 # Preempted by a job of more priority that wants both nodes.
 # shellcheck disable=SC2086
-job=$(submit $one "$script" tiny.yaml --set run.seed=1 $long)
+job=$(submit $one "$script" tiny.yaml --set run.seed=1)
 preempt "$job" runs/tiny 2
+expect 0 "$train" --set run.dir=runs/whole-1 --set run.seed=1 tiny.yaml
 [ "$(newest_state runs/tiny)" = "$(newest_state runs/whole-1)" ] || fail "preempted: other bits than the whole run"
 grep -q "\"scheduler\": \"slurm\", \"job\": \"$job\", \"restarts\": 1" runs/tiny/metrics.jsonl ||
 	fail "the restart is not in metrics.jsonl"
 
 # The elements of an array, side by side.
-# shellcheck disable=SC2086
-array=$(submit --array=2-3 --ntasks=1 --nodes=1 --output=job-%A_%a.out "$script" tiny.yaml --set train.validate.epochs=0)
+array=$(submit --array=2-3 --ntasks=1 --nodes=1 --output=job-%A_%a.out "$script" hundred.yaml)
 wait_for COMPLETED state "${array}_2"
-[ "$(newest_state runs/tiny-2)" = "$(newest_state runs/whole-2)" ] || fail "array element 2: other bits than the whole run"
+expect 0 "$train" --set run.dir=runs/whole-2 --set run.seed=2 hundred.yaml
+[ "$(newest_state runs/hundred-2)" = "$(newest_state runs/whole-2)" ] || fail "array element 2: other bits than the whole run"
 wait_for COMPLETED state "${array}_3"
-grep -q "\"element\": \"3\"" runs/tiny-3/metrics.jsonl || fail "the element is not in metrics.jsonl"
+grep -q "\"element\": \"3\"" runs/hundred-3/metrics.jsonl || fail "the element is not in metrics.jsonl"
 
 # --- ranks over both nodes ---
 
@@ -143,22 +147,22 @@ find_mpiexec
 SLURM_MPI_TYPE=pmi2
 DLX_RANKS_PER_HOST=1         # the nodes are one host
 export SLURM_MPI_TYPE DLX_RANKS_PER_HOST
-# shellcheck disable=SC2086
-expect 0 timeout 120 mpiexec -n 2 "$train" --set run.dir=runs/ranks-1 --set run.seed=1 $long tiny.yaml
-expect 0 timeout 120 mpiexec -n 2 "$train" --set run.dir=runs/ranks-4 --set run.seed=4 --set train.validate.epochs=0 tiny.yaml
 two="--nodes=2 --ntasks=2 --ntasks-per-node=1"
+cp endless.yaml tiny.yaml
 # shellcheck disable=SC2086
-job=$(submit $two --output=job-%j.out "$script" tiny.yaml --set run.name=both --set run.seed=1 $long)
+job=$(submit $two --output=job-%j.out "$script" tiny.yaml --set run.name=both --set run.seed=1)
 preempt "$job" runs/both 1
+expect 0 on_ranks 2 "$train" --set run.dir=runs/ranks-1 --set run.seed=1 tiny.yaml
 says "job-$job.out" '2 hosts x 1 rank'
 [ "$(newest_state runs/both)" = "$(newest_state runs/ranks-1)" ] || fail "ranks, preempted: other bits than the whole run"
 grep -q "\"ranks\": 2, \"hosts\": 2,.*\"job\": \"$job\", \"restarts\": 1" runs/both/metrics.jsonl ||
 	fail "the ranks' restart is not in metrics.jsonl"
 # The elements of an array, one after the other.
 # shellcheck disable=SC2086
-array=$(submit --array=4-5 $two --output=job-%A_%a.out "$script" tiny.yaml --set train.validate.epochs=0)
+array=$(submit --array=4-5 $two --output=job-%A_%a.out "$script" hundred.yaml)
 wait_for COMPLETED state "${array}_4"
 wait_for COMPLETED state "${array}_5"
-[ "$(newest_state runs/tiny-4)" = "$(newest_state runs/ranks-4)" ] || fail "array element 4 on ranks: other bits than the whole run"
-grep -q "\"ranks\": 2, \"hosts\": 2,.*\"element\": \"5\"" runs/tiny-5/metrics.jsonl || fail "the ranks of element 5 are not in metrics.jsonl"
+expect 0 on_ranks 2 "$train" --set run.dir=runs/ranks-4 --set run.seed=4 hundred.yaml
+[ "$(newest_state runs/hundred-4)" = "$(newest_state runs/ranks-4)" ] || fail "array element 4 on ranks: other bits than the whole run"
+grep -q "\"ranks\": 2, \"hosts\": 2,.*\"element\": \"5\"" runs/hundred-5/metrics.jsonl || fail "the ranks of element 5 are not in metrics.jsonl"
 pass
