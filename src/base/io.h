@@ -41,6 +41,8 @@ uint64_t io_tell(const struct io_file *f);                     /* bytes appended
 int io_commit(struct io_file *f);
 /* Removes the temporary file and frees f. NULL is fine. */
 void io_discard(struct io_file *f);
+/* For a program that a signal is about to end: removes the temporary files of all threads. */
+void io_abandon(void);
 
 /* p, n as the whole content of path, by io_create .. io_commit. */
 int io_write_file(const char *path, const void *p, size_t n);

@@ -22,6 +22,8 @@
 #include <unistd.h>
 #include <fcntl.h>
 
+#include "base/signals.h"
+
 #define PATIENCE 5             /* seconds to wait for a scheduler's answer */
 
 extern char **environ;
@@ -184,6 +186,7 @@ static void read_line(int fd, char *line, size_t size, double deadline)
 static void ask(char *const argv[], char *line, size_t size)
 {
 	posix_spawn_file_actions_t files;
+	posix_spawnattr_t how;
 	int fd[2], status;
 	pid_t pid;
 	line[0] = '\0';
@@ -192,7 +195,9 @@ static void ask(char *const argv[], char *line, size_t size)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, fd[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	int failed = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
+	signals_spawn(&how);
+	int failed = posix_spawnp(&pid, argv[0], &files, &how, argv, environ);
+	posix_spawnattr_destroy(&how);
 	posix_spawn_file_actions_destroy(&files);
 	close(fd[1]);
 	if (!failed) {

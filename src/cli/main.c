@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "cli/commands.h"
 #include "train/ranks.h"
 
@@ -61,12 +62,16 @@ static int open_ranks(struct comm **c, const struct options *o, int rc)
 
 int main(int argc, char **argv)
 {
-	struct options o;
+	struct options o = { 0 };
 	struct comm *c = NULL;
 	int status = 0;
+	signals_block();
 	limit_spinning(argv);
 	log_init("dlx-train", 0, 1);
-	int rc = open_ranks(&c, &o, options_parse(&o, argc, argv));
+	int rc = signals_begin();
+	if (rc == 0)
+		rc = options_parse(&o, argc, argv);
+	rc = open_ranks(&c, &o, rc);
 	if (rc == 0) {
 		log_quiet(o.quiet);
 		rc = command_run(&o, c, &status);

@@ -4,7 +4,6 @@
 #include "comm/watchdog.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "comm/board.h"
 #include "comm/deadline.h"
 
@@ -58,17 +58,13 @@ static void *watch(void *nothing)
 static void begin(double seconds)
 {
 	pthread_condattr_t monotonic;
-	sigset_t all, before;
 	over = false;
 	most = seconds;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&bell, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	running = pthread_create(&thread, NULL, watch, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	running = thread_start(&thread, watch, NULL) == 0;
 }
 
 void watchdog_begin(double seconds, int rank, const char *what)

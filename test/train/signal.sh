@@ -11,17 +11,22 @@ steps=60
 expect 0 "$train" --set run.dir=runs/whole --set train.steps=$steps "$config"
 want=$(newest_state runs/whole)
 
+# reached RUN TEXT: waits until metrics.jsonl of the run of process $pid has TEXT.
+reached() {
+	tries=0
+	until grep -qF -e "$2" "$1/metrics.jsonl" 2>/dev/null; do
+		kill -0 $pid 2>/dev/null || { cat out err; fail "$1 ended before $2"; }
+		tries=$((tries + 1))
+		[ $tries -lt 2000 ] || { cat out err; fail "$1 never reached $2"; }
+		sleep 0.01
+	done
+}
+
 # interrupted RUN SIGNAL TEXT: trains until metrics.jsonl has TEXT, then sends SIGNAL.
 interrupted() {
 	"$train" --set run.dir="$1" --set train.steps=$steps --set checkpoint.every.steps=7 --resume "$config" >out 2>err &
 	pid=$!
-	tries=0
-	until grep -qF -e "$3" "$1/metrics.jsonl" 2>/dev/null; do
-		kill -0 $pid 2>/dev/null || { cat out err; fail "ended before $3"; }
-		tries=$((tries + 1))
-		[ $tries -lt 2000 ] || fail "never reached $3"
-		sleep 0.01
-	done
+	reached "$1" "$3"
 	kill -s "$2" $pid
 	wait $pid
 	status=$?
@@ -56,6 +61,67 @@ for how in told asked; do
 	says out 'the job ends in'
 done
 
+# Signals are taken by one thread, which computes nothing, and there are no handlers: one that ran on the stack of a thread that
+# computes would overwrite memory in the midst of a matrix product. Those of the C library itself have numbers from 32 on.
+ulimit -c 0
+"$train" --set run.dir=runs/held --set train.steps=1000000 "$config" >out 2>err &
+pid=$!
+reached runs/held '"step": 5,'
+# has THREAD FIELD SIGNAL...: whether each of them is in the field's mask.
+has() {
+	mask=$(sed -n "s/^$2:.*\(........\)$/0x\1/p" "/proc/$pid/task/$1/status")
+	shift 2
+	for number; do
+		[ $((mask >> (number - 1) & 1)) -eq 1 ] || return 1
+	done
+}
+taking=0
+for task in /proc/$pid/task/*; do
+	task=${task##*/}
+	has "$task" SigBlk 1 2 3 10 12 14 15 20 26 27 29 || taking=$((taking + 1))
+	for number in 1 2 3 6 7 8 10 11 12 14 15 20 26 27 29; do
+		has "$task" SigCgt $number && fail "there is a handler of signal $number"
+	done
+done
+[ $taking -eq 1 ] || fail "$taking threads take signals"
+# Any other has its usual meaning.
+kill -s PROF $pid
+wait $pid 2>/dev/null
+[ $? -gt 128 ] || fail "SIGPROF does not end it"
+
+# The second request ends the process at once: the first is not answered while the process is stopped.
+"$train" --set run.dir=runs/twice --set train.steps=1000000 "$config" >out 2>err &
+pid=$!
+reached runs/twice '"step": 5,'
+for sig in STOP INT TERM CONT; do
+	kill -s $sig $pid
+done
+wait $pid 2>/dev/null
+status=$?
+[ $status -gt 128 ] || fail "a second request: exit status $status"
+
+# nohup ignores SIGHUP; it stays ignored. Scripts start programs in the background with SIGINT ignored; it is taken.
+sh -c 'trap "" HUP; exec "$0" "$@"' "$train" --set run.dir=runs/nohup --set train.steps=1000000 "$config" >out 2>err &
+pid=$!
+reached runs/nohup '"step": 5,'
+kill -s HUP $pid
+step=$(tail -n 1 runs/nohup/metrics.jsonl)
+tries=0
+until [ "$(tail -n 1 runs/nohup/metrics.jsonl)" != "$step" ] && [ "$(wc -l <runs/nohup/metrics.jsonl)" -gt 50 ]; do
+	kill -0 $pid || fail "nohup: SIGHUP ended it"
+	tries=$((tries + 1))
+	[ $tries -lt 2000 ] || fail "nohup: no further step"
+	sleep 0.01
+done
+kill -s INT $pid
+wait $pid
+[ $? -eq 75 ] || { cat out err; fail "nohup: SIGINT did not stop it"; }
+
+# Programs that are started take signals as usual: the scheduler's, which prints its mask in place of an answer.
+printf '#!/bin/sh\nsed -n "s/^Sig[BI][a-z]*:.*/&/p" /proc/self/status >"$MASK"\n' >bin/squeue
+SLURM_JOB_ID=9 DLX_JOB_END= MASK=$PWD/mask PATH=$PWD/bin:$PATH expect 0 "$train" --set run.dir=runs/asks --set train.steps=2 "$config"
+[ "$(grep -c '^SigBlk:.0*$' mask)" -eq 1 ] || { cat mask; fail "a child has signals blocked"; }
+
 # A validation is not waited for, but made up for.
 validation=data/coads-validation.dlx
 many=$validation
@@ -63,12 +129,7 @@ for i in 1 2 3 4 5; do many=$many,$many; done
 "$train" --device reference --set run.dir=runs/validate --set train.steps=2 --set train.validate.steps=1 \
 	--set "data.validation=[$many]" "$config" >out 2>err &
 pid=$!
-tries=0
-until grep -q '"step": 1,' runs/validate/metrics.jsonl 2>/dev/null; do
-	tries=$((tries + 1))
-	[ $tries -lt 2000 ] || { cat out err; fail "no first step"; }
-	sleep 0.01
-done
+reached runs/validate '"step": 1,'
 cp runs/validate/config.yaml config.before
 "$train" --set run.dir=runs/validate --set train.steps=5 "$config" >out2 2>err2
 [ $? -eq 69 ] || { cat out2 err2; fail "a second process in the run's folder: not 69"; }
