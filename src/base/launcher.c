@@ -87,7 +87,7 @@ static int entry(const char *list, int at)
 static bool place_by(const struct launcher *l, struct launcher_place *p)
 {
 	*p = (struct launcher_place){ l->name, number(l->rank), number(l->size), number(l->local_rank),
-		number(l->local_size), number(l->host), number(l->hosts) };
+		number(l->local_size), number(l->host), number(l->hosts), l->rank };
 	if (l->per_host && p->host >= 0)
 		p->local_size = entry(getenv(l->per_host), p->host);
 	if (p->local_rank < 0 || (p->local_size >= 0 && p->local_rank >= p->local_size))
@@ -100,7 +100,7 @@ void launcher_place(struct launcher_place *out)
 	for (size_t i = 0; i < NLAUNCHERS; i++)
 		if (place_by(&launchers[i], out))
 			return;
-	*out = (struct launcher_place){ NULL, 0, 1, 0, 1, 0, 1 };
+	*out = (struct launcher_place){ NULL, 0, 1, 0, 1, 0, 1, NULL };
 }
 
 /* --- schedulers --- */

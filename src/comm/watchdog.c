@@ -9,11 +9,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "comm/board.h"
 #include "comm/deadline.h"
+#include "comm/siblings.h"
 
 #define LATER 0.1              /* seconds for each rank, up to ten */
 #define ROUND 0.25
@@ -44,11 +46,13 @@ static void *watch(void *nothing)
 	pthread_mutex_unlock(&lock);
 	if (over)
 		return NULL;
+	struct buf text = BUF_INIT;
 	if (said)
-		fprintf(stderr, "%s: %s\n", log_program(), said);
+		buf_puts(&text, said);
 	else
-		fprintf(stderr, "%s: a rank does not come: the others wait in %s for %.1f s\n",
-		        log_program(), name, patience);
+		buf_printf(&text, "a rank does not come: the others wait in %s for %.1f s", name, patience);
+	siblings_text(&text);
+	fprintf(stderr, "%s: %s\n", log_program(), text.data);
 	fflush(stderr);
 	board_end_halted();
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */

@@ -177,6 +177,31 @@ static int compare_part(struct comm *c, struct self *me, const uint64_t *all, en
 	return ranks_agree(c, rc, what_of[p]);
 }
 
+#define COMMAND_TEXT 256
+
+int ranks_same_command(struct comm *c, const char *text)
+{
+	static const char what[] = "comparing commands";
+	char theirs[COMMAND_TEXT];
+	uint64_t mine = hash_name(text);
+	bool any = false;
+	if (!ranks_many(c))
+		return 0;
+	uint64_t *all = mem_calloc((size_t)c->size, sizeof *all);
+	comm_all_gather(c, &mine, sizeof mine, all, what);
+	int reference = ranks_majority(all, sizeof *all, c->size);
+	for (int r = 0; r < c->size; r++)
+		any = any || all[r] != all[reference];
+	bool differs = mine != all[reference];
+	mem_free(all);
+	if (!any)
+		return 0;
+	snprintf(theirs, sizeof theirs, "%s", text);
+	comm_broadcast(c, theirs, sizeof theirs, reference, what);
+	return ranks_agree(c, differs ? ERR(E_USAGE, NULL, "this rank differs from rank %d in the command: '%s' here, '%s' there",
+	                   reference, text, theirs) : 0, what);
+}
+
 static void introduce(struct self *me, const struct device *dev, uint64_t data, const struct plan *p)
 {
 	snprintf(me->text[SAME_VERSION], sizeof *me->text, "%s", PACKAGE_VERSION);

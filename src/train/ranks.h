@@ -47,6 +47,9 @@ int ranks_majority(const void *all, size_t each, int n);
 /* This one's, "rank 3 (host c1)", into text; returns it. */
 const char *ranks_name(const struct comm *c, char text[112]);
 
+/* All ranks were started with the same command, of which this is the text. E_USAGE on a rank that differs from most, with the
+ * difference. Collective, and the first thing that ranks which may be about something else have in common. */
+int ranks_same_command(struct comm *c, const char *text);
 /* All ranks mean to run the same: version, config, device, training data and plan (NULL: not compared).
  * E_CONFIG on a rank that differs from most, with the difference. Collective. */
 int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev, uint64_t data,

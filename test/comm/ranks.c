@@ -90,7 +90,7 @@ static void setup(int argc, char **argv)
 /* One rank does not come: gone, stopped or elsewhere. The others say so and end. */
 static void absent(int argc, char **argv)
 {
-	comm_set_timeout(c, 2);
+	c->timeout = 2;
 	comm_barrier(c, "the start");
 	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
 		raise(SIGSTOP);
@@ -289,7 +289,7 @@ static void endless(int argc, char **argv)
 {
 	struct reducer *r;
 	char name[32];
-	comm_set_timeout(c, 1);
+	c->timeout = 1;
 	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
 	snprintf(name, sizeof name, "pid.%d", c->rank);
 	FILE *f = fopen(name, "w");
@@ -302,7 +302,7 @@ static void endless(int argc, char **argv)
 static void lost(int argc, char **argv)
 {
 	struct reducer *r;
-	comm_set_timeout(c, 2);
+	c->timeout = 2;
 	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
 	CHECK(one_step(r, 0) == 0 && one_step(r, 1) == 0);
 	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
@@ -363,7 +363,7 @@ static const struct {
 int main(int argc, char **argv)
 {
 	log_init("ranks", 0, 1);
-	if (comm_open(&c) < 0) {
+	if (comm_open(&c, 0) < 0) {
 		err_print(stderr, "ranks");
 		return 1;
 	}

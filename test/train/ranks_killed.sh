@@ -45,6 +45,23 @@ status=$?
 [ $status -eq 0 ] || { cat out err; fail "suspended: exit status $status"; }
 [ "$(newest_state runs/suspended)" = "$want_2" ] || fail "suspended: other bits than the whole run"
 
+# Where the launcher leaves the others the time, here because it does not see the end behind a shell, one says which has ended.
+rm -f ended.pid.*
+timeout 120 mpiexec -n 4 sh -c '"$@" & echo $! >"ended.pid.$PMI_RANK"; wait $! || sleep 60' sh "$train" --set run.dir=runs/ended "$@" \
+	--set train.steps=1000000 "$config" >out 2>err &
+mpi=$!
+tries=0
+until grep -q '"step": 2,' runs/ended/metrics.jsonl 2>/dev/null; do
+	tries=$((tries + 1))
+	[ $tries -lt 1000 ] || fail "ended: it does not start"
+	sleep 0.02
+done
+kill -s KILL "$(cat ended.pid.2)"
+wait $mpi
+[ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || { cat err; fail "ended: not one message"; }
+says err 'rank 2 (host '
+says err ', ended) '
+
 i=${DLX_KILLS_FROM:-0}
 last=$((i + ${DLX_KILLS:-6}))
 while [ $i -lt $last ]; do
@@ -80,6 +97,7 @@ while [ $i -lt $last ]; do
 	TERM75) ;;                      # saved
 	TERM*) [ -z "$begun" ] || { cat out err; fail "$what: exit status $status, though the run had begun"; } ;;
 	esac
+	[ $sig$status = STOP0 ] || [ $sig != STOP ] || grep -q "^dlx-train: .*stopped" err || { cat out err; fail "$what: nobody says that it is stopped"; }
 	[ $status -ne 124 ] || { cat out err; fail "$what: it hangs"; }
 	expect 0 timeout 120 mpiexec -n $n "$train" --set run.dir="$run" "$@" --resume "$config"
 	eval "want=\$want_$n"
