@@ -43,8 +43,7 @@ static int open_retry(const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-/* The code for a file that cannot be opened for reading. */
-static int open_code(void)
+int io_open_code(void)
 {
 	switch (errno) {
 	case ENOENT: case ENOTDIR: case EACCES: case EPERM:
@@ -60,7 +59,7 @@ int io_read_file(const char *path, struct buf *out)
 	ssize_t n;
 
 	if (fd < 0)
-		return io_fail(open_code(), "open", path);
+		return io_fail(io_open_code(), "open", path);
 	do {
 		buf_reserve(out, READ_STEP);
 		n = read(fd, out->data + out->len, READ_STEP);
@@ -105,7 +104,7 @@ int io_map_open(struct io_map *m, const char *path)
 	memset(m, 0, sizeof *m);
 	fd = open_retry(path, O_RDONLY | O_NONBLOCK, 0);   /* a FIFO is to be refused, not waited for */
 	if (fd < 0)
-		return io_fail(open_code(), "open", path);
+		return io_fail(io_open_code(), "open", path);
 	rc = map_fd(m, fd, path);
 	close(fd);
 	if (rc < 0) {

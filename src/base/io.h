@@ -18,11 +18,14 @@
 
 /* Raises code with what errno says: "cannot VERB 'PATH': REASON"; returns it. */
 int io_fail(int code, const char *verb, const char *path);
+/* The code for a file that could not be opened for reading, by errno. */
+int io_open_code(void);
 
 /* The whole file into out (appended). */
 int io_read_file(const char *path, struct buf *out);
 
-/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. */
+/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. A file that becomes shorter ends
+ * the process by SIGBUS; see base/io_reader.h. */
 struct io_map {
 	const uint8_t *data;
 	size_t size;
