@@ -66,6 +66,27 @@ int ranks_sharing(struct comm *c)
 	return n;
 }
 
+const char *ranks_threads(struct comm *c, int threads, struct arena *a)
+{
+	struct buf text = BUF_INIT;
+	int n = ranks_count(c);
+	int *all = mem_calloc((size_t)n, sizeof *all);
+	all[0] = threads;
+	if (ranks_many(c))
+		comm_all_gather(c, &threads, sizeof threads, all, "the threads of each rank");
+	for (int r = 0, next; r < n; r = next) {
+		for (next = r + 1; next < n && all[next] == all[r]; next++)
+			;
+		buf_printf(&text, "%s%d", r ? "," : "", all[r]);
+		if (next - r > 1)
+			buf_printf(&text, "(x%d)", next - r);
+	}
+	mem_free(all);
+	const char *kept = arena_strdup(a, text.data);
+	buf_release(&text);
+	return kept;
+}
+
 /* Hosts have clocks of their own, but one time of day. */
 double ranks_began(struct comm *c)
 {

@@ -39,6 +39,9 @@ enum ranks_failure ranks_failure(void);
 /* How many ranks of this host, this one included, may run on the very same processors. Collective. */
 int ranks_sharing(struct comm *c);
 
+/* The threads that each rank computes with, in the order of the ranks: "2", or "2(x3),1" for 2, 2, 2 and 1; in a. Collective. */
+const char *ranks_threads(struct comm *c, int threads, struct arena *a);
+
 /* When the first of the ranks' processes began, as io_seconds here would have been. Collective. */
 double ranks_began(struct comm *c);
 
