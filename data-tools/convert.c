@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "config.h"
 #include "config/schema.h"
 #include "select.h"
@@ -413,9 +414,12 @@ int main(int argc, char **argv)
 	struct arena *a = arena_new();
 	int rc;
 
+	signals_block();
 	log_init("dlx-convert", 0, 1);
 	c.command = command_text(a, argc, argv);
-	rc = read_options(&c, argc, argv);
+	rc = signals_begin();
+	if (rc == 0)
+		rc = read_options(&c, argc, argv);
 	if (rc == 0 && !c.help && !c.version) {
 		rc = plan(&c, a);
 		if (rc == 0)

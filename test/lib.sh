@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Sourced by the test scripts. The runner sets DLX_BUILD and DLX_SOURCE; each script works in a folder of its own that is
-# removed if it passes. fail TEXT ends the test; skip TEXT ends it as skipped.
+# removed if it passes (DLX_WORK, where one script runs several times at once). fail TEXT ends the test; skip TEXT ends it as skipped.
 #
 # No test asks how long something takes. capped and await end what hangs, after ten minutes; a machine that has ten times as
 # much to do as it can needs a tenth of that.
 
 set -u
 name=$(basename "$0" .sh)
-work=${DLX_BUILD:?}/test-work/$name
+work=${DLX_WORK:-${DLX_BUILD:?}/test-work/$name}
 rm -rf "$work"
 mkdir -p "$work"
 cd "$work" || exit 99

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -42,8 +43,7 @@ static int open_retry(const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-/* The code for a file that cannot be opened for reading. */
-static int open_code(void)
+int io_open_code(void)
 {
 	switch (errno) {
 	case ENOENT: case ENOTDIR: case EACCES: case EPERM:
@@ -59,7 +59,7 @@ int io_read_file(const char *path, struct buf *out)
 	ssize_t n;
 
 	if (fd < 0)
-		return io_fail(open_code(), "open", path);
+		return io_fail(io_open_code(), "open", path);
 	do {
 		buf_reserve(out, READ_STEP);
 		n = read(fd, out->data + out->len, READ_STEP);
@@ -104,7 +104,7 @@ int io_map_open(struct io_map *m, const char *path)
 	memset(m, 0, sizeof *m);
 	fd = open_retry(path, O_RDONLY | O_NONBLOCK, 0);   /* a FIFO is to be refused, not waited for */
 	if (fd < 0)
-		return io_fail(open_code(), "open", path);
+		return io_fail(io_open_code(), "open", path);
 	rc = map_fd(m, fd, path);
 	close(fd);
 	if (rc < 0) {
@@ -128,7 +128,39 @@ struct io_file {
 	bool failed;        /* a write failed: what is there must not become visible */
 	uint64_t at;
 	char *path, *temporary;
+	struct io_file *next;
 };
+
+/* Files that are being written, for io_abandon. */
+static struct io_file *unfinished;
+static pthread_mutex_t unfinished_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void add_unfinished(struct io_file *f)
+{
+	pthread_mutex_lock(&unfinished_lock);
+	f->next = unfinished;
+	unfinished = f;
+	pthread_mutex_unlock(&unfinished_lock);
+}
+
+static void remove_unfinished(const struct io_file *f)
+{
+	struct io_file **at = &unfinished;
+
+	pthread_mutex_lock(&unfinished_lock);
+	while (*at != f)
+		at = &(*at)->next;
+	*at = f->next;
+	pthread_mutex_unlock(&unfinished_lock);
+}
+
+void io_abandon(void)
+{
+	pthread_mutex_lock(&unfinished_lock);
+	for (const struct io_file *f = unfinished; f; f = f->next)
+		unlink(f->temporary);
+	pthread_mutex_unlock(&unfinished_lock);
+}
 
 /* A full disk is E_IO wherever it shows; all else is a file that cannot be made. */
 static int create_code(void)
@@ -158,6 +190,7 @@ int io_create(struct io_file **out, const char *path)
 	f->fd = fd;
 	f->path = mem_strdup(path);
 	f->temporary = buf_detach(&name);
+	add_unfinished(f);
 	*out = f;
 	return 0;
 }
@@ -208,6 +241,7 @@ uint64_t io_tell(const struct io_file *f)
 
 static void file_free(struct io_file *f)
 {
+	remove_unfinished(f);
 	if (f->fd >= 0)
 		close(f->fd);
 	mem_free(f->path);

@@ -18,11 +18,14 @@
 
 /* Raises code with what errno says: "cannot VERB 'PATH': REASON"; returns it. */
 int io_fail(int code, const char *verb, const char *path);
+/* The code for a file that could not be opened for reading, by errno. */
+int io_open_code(void);
 
 /* The whole file into out (appended). */
 int io_read_file(const char *path, struct buf *out);
 
-/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. */
+/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. A file that becomes shorter ends
+ * the process by SIGBUS; see base/io_reader.h. */
 struct io_map {
 	const uint8_t *data;
 	size_t size;
@@ -41,6 +44,8 @@ uint64_t io_tell(const struct io_file *f);                     /* bytes appended
 int io_commit(struct io_file *f);
 /* Removes the temporary file and frees f. NULL is fine. */
 void io_discard(struct io_file *f);
+/* For a program that a signal is about to end: removes the temporary files of all threads. */
+void io_abandon(void);
 
 /* p, n as the whole content of path, by io_create .. io_commit. */
 int io_write_file(const char *path, const void *p, size_t n);

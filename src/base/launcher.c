@@ -22,6 +22,8 @@
 #include <unistd.h>
 #include <fcntl.h>
 
+#include "base/signals.h"
+
 #define PATIENCE 5             /* seconds to wait for a scheduler's answer */
 
 extern char **environ;
@@ -85,7 +87,7 @@ static int entry(const char *list, int at)
 static bool place_by(const struct launcher *l, struct launcher_place *p)
 {
 	*p = (struct launcher_place){ l->name, number(l->rank), number(l->size), number(l->local_rank),
-		number(l->local_size), number(l->host), number(l->hosts) };
+		number(l->local_size), number(l->host), number(l->hosts), l->rank };
 	if (l->per_host && p->host >= 0)
 		p->local_size = entry(getenv(l->per_host), p->host);
 	if (p->local_rank < 0 || (p->local_size >= 0 && p->local_rank >= p->local_size))
@@ -98,7 +100,7 @@ void launcher_place(struct launcher_place *out)
 	for (size_t i = 0; i < NLAUNCHERS; i++)
 		if (place_by(&launchers[i], out))
 			return;
-	*out = (struct launcher_place){ NULL, 0, 1, 0, 1, 0, 1 };
+	*out = (struct launcher_place){ NULL, 0, 1, 0, 1, 0, 1, NULL };
 }
 
 /* --- schedulers --- */
@@ -184,6 +186,7 @@ static void read_line(int fd, char *line, size_t size, double deadline)
 static void ask(char *const argv[], char *line, size_t size)
 {
 	posix_spawn_file_actions_t files;
+	posix_spawnattr_t how;
 	int fd[2], status;
 	pid_t pid;
 	line[0] = '\0';
@@ -192,7 +195,9 @@ static void ask(char *const argv[], char *line, size_t size)
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_adddup2(&files, fd[1], STDOUT_FILENO);
 	posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	int failed = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ);
+	signals_spawn(&how);
+	int failed = posix_spawnp(&pid, argv[0], &files, &how, argv, environ);
+	posix_spawnattr_destroy(&how);
 	posix_spawn_file_actions_destroy(&files);
 	close(fd[1]);
 	if (!failed) {

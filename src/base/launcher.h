@@ -14,6 +14,7 @@ struct launcher_place {
 	int rank, size;              /* 0 of 1 without a launcher */
 	int local_rank, local_size;  /* among those on this host; -1: not told */
 	int host, hosts;             /* -1: not told */
+	const char *variable;        /* of the environment, that has the rank; NULL without a launcher */
 };
 void launcher_place(struct launcher_place *out);
 

@@ -6,12 +6,12 @@
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 struct job {
 	void (*run)(void *);
@@ -63,20 +63,15 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-/* Signals belong to the main thread: a new thread inherits the mask it is started under. */
 static int start_threads(struct pool *p, int n)
 {
-	sigset_t all, before;
 	int rc = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (p->nthreads < n && rc == 0) {
-		rc = pthread_create(&p->thread[p->nthreads], NULL, worker, p);
+		rc = thread_start(&p->thread[p->nthreads], worker, p);
 		if (rc == 0)
 			p->nthreads++;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc)
 		return ERR(E_UNAVAILABLE, NULL, "cannot start thread %d of %d: %s", p->nthreads + 1, n,
 		           strerror(rc));

@@ -9,7 +9,7 @@
 
 struct pool;
 
-/* nthreads >= 1 threads and room for `queue` waiting jobs. Threads block all signals. NULL with
+/* nthreads >= 1 threads and room for `queue` waiting jobs. Threads take no signals. NULL with
  * an error record if a thread cannot be started. */
 struct pool *pool_new(int nthreads, int queue);
 /* Finishes every job given, then ends the threads. NULL is fine. */

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/io_reader.h"
 #include "base/mem.h"
 
 struct packer {
@@ -103,14 +104,14 @@ static const char *read_frame(ZSTD_DCtx *zstd, const uint8_t *src, size_t left, 
 	return *made == size ? NULL : "a frame of another size than it says";
 }
 
-static int read_frames(char *raw, size_t n, const char *path, const struct io_map *map)
+static int read_frames(char *raw, size_t n, const char *path, const struct io_image *file)
 {
 	ZSTD_DCtx *zstd = ZSTD_createDCtx();
 	size_t in = 0, out = 0, used = 0, made = 0;
 	const char *why = NULL;
 
-	while (in < map->size && !why) {
-		why = read_frame(zstd, map->data + in, map->size - in, raw + out, n - out, &used, &made);
+	while (in < file->size && !why) {
+		why = read_frame(zstd, file->data + in, file->size - in, raw + out, n - out, &used, &made);
 		if (why)
 			break;
 		in += used;
@@ -134,21 +135,21 @@ static int check_hash(const char *path, const void *p, size_t n, uint64_t expect
 	return 0;
 }
 
-static int unpack_map(void **raw, const char *path, const struct io_map *map,
+static int unpack_image(void **raw, const char *path, const struct io_image *file,
                       const struct manifest_file *expect)
 {
 	size_t n = (size_t)expect->raw_bytes;
 	int rc;
 
-	if (map->size != expect->bytes)
-		return ERR(E_DATA, NULL, "'%s': %zu bytes, but the manifest says %" PRIu64, path, map->size,
+	if (file->size != expect->bytes)
+		return ERR(E_DATA, NULL, "'%s': %zu bytes, but the manifest says %" PRIu64, path, file->size,
 		           expect->bytes);
 	*raw = mem_map(n ? n : 1);
 	if (!*raw)
 		return ERR(E_NOMEM, NULL, "no memory for the %zu bytes of '%s'", n, path);
-	rc = read_frames(*raw, n, path, map);
+	rc = read_frames(*raw, n, path, file);
 	if (rc == 0)
-		rc = check_hash(path, map->data, map->size, expect->hash, "bytes");
+		rc = check_hash(path, file->data, file->size, expect->hash, "bytes");
 	if (rc == 0)
 		rc = check_hash(path, *raw, n, expect->raw_hash, "data");
 	if (rc < 0) {
@@ -160,14 +161,14 @@ static int unpack_map(void **raw, const char *path, const struct io_map *map,
 
 int unpack_file(void **raw, const char *path, const struct manifest_file *expect)
 {
-	struct io_map map = { 0 };
+	struct io_image file;
 	int rc;
 
 	*raw = NULL;
 	if (!io_exists(path))
 		return ERR(E_DATA, NULL, "'%s' is missing from the checkpoint", path);
-	TRY(io_map_open(&map, path));
-	rc = unpack_map(raw, path, &map, expect);
-	io_map_close(&map);
+	TRY(io_image_read(&file, path));
+	rc = unpack_image(raw, path, &file, expect);
+	io_image_release(&file);
 	return rc;
 }

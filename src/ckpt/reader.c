@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/io_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/pack.h"
@@ -39,14 +40,14 @@ void ckpt_version_free(struct ckpt_version *v)
 static int read_manifest(struct ckpt_version *v, const char *folder)
 {
 	const char *path = arena_printf(v->a, "%s/%s", folder, CKPT_MANIFEST);
-	struct io_map map = { 0 };
+	struct io_image text;
 	int rc;
 
 	if (!io_exists(path))
 		return ERR(E_DATA, NULL, "'%s' is no checkpoint: it has no %s", folder, CKPT_MANIFEST);
-	TRY(io_map_open(&map, path));
-	rc = manifest_parse(&v->manifest, v->a, path, (const char *)map.data, map.size);
-	io_map_close(&map);
+	TRY(io_image_read(&text, path));
+	rc = manifest_parse(&v->manifest, v->a, path, (const char *)text.data, text.size);
+	io_image_release(&text);
 	manifest_id(&v->manifest, v->id);
 	return rc;
 }
@@ -119,7 +120,7 @@ static void warn_damaged(const char *id, const char *why)
  * of these are named, before any other is tried. */
 static int load_newest(struct ckpt_version **out, const char *dir, const struct version_list *l)
 {
-	int mark = err_count(), i;
+	int mark = err_count(), code = E_DATA, i;
 
 	for (i = 0; i < l->n && l->v[i].damage; i++)
 		warn_damaged(l->v[i].id, l->v[i].damage);
@@ -131,9 +132,10 @@ static int load_newest(struct ckpt_version **out, const char *dir, const struct 
 			return rc;
 		warn_damaged(l->v[k].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
 		err_truncate(mark);
+		code = rc == E_IO ? E_IO : code;
 	}
 	if (l->n > 0)
-		return ERR(E_DATA, NULL, "none of the %d checkpoints in '%s' is intact", l->n, dir);
+		return ERR(code, NULL, "none of the %d checkpoints in '%s' is intact", l->n, dir);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/io_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -55,14 +56,14 @@ void version_list_add(struct version_list *l, const char *id, const struct manif
 /* Fills v from the manifest in its folder. */
 static int read_manifest(struct version *v, struct arena *a, const char *path)
 {
-	struct io_map map = { 0 };
+	struct io_image text;
 	struct manifest m;
 	char id[CKPT_ID];
-	int rc = io_map_open(&map, path);
+	int rc = io_image_read(&text, path);
 
 	if (rc == 0)
-		rc = manifest_parse(&m, a, path, (const char *)map.data, map.size);
-	io_map_close(&map);
+		rc = manifest_parse(&m, a, path, (const char *)text.data, text.size);
+	io_image_release(&text);
 	if (rc < 0)
 		return rc;
 	manifest_id(&m, id);

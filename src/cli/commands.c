@@ -29,32 +29,30 @@
 
 /* --- opening --- */
 
-static int load_config(const struct options *o, struct run_config **config)
+/* Between command_read and the session, which has it then. */
+static struct run_config *config;
+
+int command_read(const struct options *o, double *timeout)
 {
-	TRY(config_load(config, o->config, o->nset, o->set));
-	if (o->command != COMMAND_TRAIN || config_check_length(*config) == 0)
+	TRY(config_load(&config, o->config, o->nset, o->set));
+	if (o->command != COMMAND_TRAIN || config_check_length(config) == 0) {
+		*timeout = config->parallel.timeout;
 		return 0;
-	config_free(*config);
-	*config = NULL;
+	}
+	config_free(config);
+	config = NULL;
 	return E_CONFIG;
 }
 
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
-	struct run_config *config = NULL;
+	struct run_config *mine = config;
 	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .hosts = (int)o->hosts,
 		.device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
-	int rc = load_config(o, &config);
-	if (rc == 0)
-		comm_set_timeout(c, config->parallel.timeout);
-	rc = ranks_agree(c, rc, "reading the config");
-	if (rc < 0) {
-		config_free(config);
-		return rc;
-	}
-	return session_open(s, config, &so);
+	config = NULL;
+	return session_open(s, mine, &so);
 }
 
 static int init_from(struct session *s)

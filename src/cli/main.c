@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "cli/commands.h"
 #include "train/ranks.h"
 
@@ -42,7 +43,7 @@ static void print_failure(struct comm *c, int rc)
 	fflush(stdout);
 	if (ranks_many(c) && kind != RANKS_ALIKE)
 		snprintf(program, sizeof program, "dlx-train: %s", ranks_name(c, name));
-	if (!ranks_many(c) || kind == RANKS_ALONE || comm_prints(c))
+	if (!ranks_many(c) || (kind == RANKS_ALONE && !comm_told(c)) || comm_prints(c))
 		err_print(stderr, program);
 	if (ranks_many(c) && kind == RANKS_ALONE)
 		comm_abort(c, err_exit_status(rc));
@@ -50,27 +51,35 @@ static void print_failure(struct comm *c, int rc)
 
 static int open_ranks(struct comm **c, const struct options *o, int rc)
 {
+	char command[OPTIONS_TEXT];
+	double timeout = 0;
 	if (rc == 0 && options_standalone(o))
 		return 0;
-	int joined = comm_open(c);
+	log_quiet(o->quiet);
+	if (rc == 0)
+		rc = command_read(o, &timeout);
+	int joined = comm_open(c, timeout);
 	if (joined < 0)
 		return rc < 0 ? rc : joined;
 	log_init("dlx-train", (*c)->rank, (*c)->size);
-	return rc < 0 ? ranks_agree(*c, rc, "reading the config") : 0;   /* which the others are at */
+	TRY(ranks_agree(*c, rc, "the command line and the config"));
+	return ranks_same_command(*c, options_text(o, command));
 }
 
 int main(int argc, char **argv)
 {
-	struct options o;
+	struct options o = { 0 };
 	struct comm *c = NULL;
 	int status = 0;
+	signals_block();
 	limit_spinning(argv);
 	log_init("dlx-train", 0, 1);
-	int rc = open_ranks(&c, &o, options_parse(&o, argc, argv));
-	if (rc == 0) {
-		log_quiet(o.quiet);
+	int rc = signals_begin();
+	if (rc == 0)
+		rc = options_parse(&o, argc, argv);
+	rc = open_ranks(&c, &o, rc);
+	if (rc == 0)
 		rc = command_run(&o, c, &status);
-	}
 	if (rc == 0)
 		rc = flush_output();
 	if (rc < 0) {

@@ -3,6 +3,7 @@
  * One row an option: how it is written, what it takes, what it sets, what it does. */
 #include "cli/options.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +244,37 @@ bool options_standalone(const struct options *o)
 {
 	return o->command == COMMAND_HELP || o->command == COMMAND_VERSION || o->command == COMMAND_HELP_CONFIG ||
 	       o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG || o->command == COMMAND_BENCH_OP;
+}
+
+static const char *command_name(enum command command)
+{
+	for (int i = 0; i < NROWS; i++)
+		if (rows[i].command == (int)command)
+			return rows[i].name;
+	return NULL;
+}
+
+const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
+{
+	const char *name = command_name(o->command);
+	struct buf b = BUF_INIT;
+	buf_printf(&b, name ? "--%s" : "training", name);
+	if (o->bench_steps)
+		buf_printf(&b, "=%" PRId64, o->bench_steps);
+	if (o->resume)
+		buf_printf(&b, " --resume=%s", o->resume);
+	if (o->ranks)
+		buf_printf(&b, " --ranks=%" PRId64 "x%" PRId64, o->hosts, o->ranks);
+	if (o->gpu)
+		buf_printf(&b, " --gpu=%s", o->gpu);
+	buf_puts(&b, o->dump ? " --dump" : "");
+	buf_puts(&b, o->wisdom ? " --wisdom" : "");
+	buf_puts(&b, o->synthetic ? " --synthetic" : "");
+	buf_puts(&b, o->profile ? " --profile" : "");
+	buf_puts(&b, o->last_weights ? " --weights=last" : "");
+	snprintf(text, OPTIONS_TEXT, "%s", b.data);
+	buf_release(&b);
+	return text;
 }
 
 static int check(const struct options *o)

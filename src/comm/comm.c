@@ -16,22 +16,36 @@
 #include "base/mem.h"
 #include "comm/launched.h"
 #include "comm/ranks_text.h"
+#include "comm/siblings.h"
 #include "comm/world.h"
 
-#define TIMEOUT 300            /* seconds, until comm_set_timeout; or what DLX_JOIN_TIMEOUT says */
+#define JOIN_LEAST 10          /* seconds; or what DLX_JOIN_TIMEOUT says */
+#define JOIN_MOST 300
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
 #define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed */
 
 /* --- opening --- */
 
+/* rc: as the functions of world.h return it. */
+static int met(const struct comm *c, int rc)
+{
+	if (rc <= 0)
+		return rc;
+	struct buf text = BUF_INIT;
+	siblings_text(&text);
+	rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet%s", c->host_name, text.len ? text.data : "");
+	buf_release(&text);
+	return rc;
+}
+
 static int open_board(struct comm *c)
 {
 	struct board *b = &c->state->board;
 	void *seats;
-	TRY(world_share(c, board_bytes(c->local_size), &c->state->board_memory, &seats));
+	TRY(met(c, world_share(c, board_bytes(c->local_size), &c->state->board_memory, &seats)));
 	*b = (struct board){ seats, c->state->local, 0, c->local_rank, c->host_name };
 	board_sit(b);
-	TRY(world_host_barrier(c));
+	TRY(met(c, world_host_barrier(c)));
 	b->n = c->local_size;
 	return 0;
 }
@@ -56,19 +70,21 @@ static void release(struct comm *c)
 	mem_free(c);
 }
 
-static double join_timeout(void)
+static double join_timeout(double timeout)
 {
 	const char *text = getenv("DLX_JOIN_TIMEOUT");
 	double seconds = text ? atof(text) : 0;
-	return seconds > 0 ? seconds : TIMEOUT;
+	if (seconds > 0)
+		return seconds;
+	return timeout <= 0 || timeout > JOIN_MOST ? JOIN_MOST : timeout < JOIN_LEAST ? JOIN_LEAST : timeout;
 }
 
-int comm_open(struct comm **out)
+int comm_open(struct comm **out, double timeout)
 {
 	struct comm *c = mem_calloc(1, sizeof *c);
 	struct launched by;
 	int rc = 0;
-	*c = (struct comm){ .size = 1, .local_size = 1, .hosts = 1, .timeout = join_timeout() };
+	*c = (struct comm){ .size = 1, .local_size = 1, .hosts = 1, .timeout = join_timeout(timeout) };
 	c->state = mem_calloc(1, sizeof *c->state);
 	gethostname(c->host_name, sizeof c->host_name - 1);
 	launched_find(&by);
@@ -78,6 +94,8 @@ int comm_open(struct comm **out)
 		release(c);
 		return rc;
 	}
+	if (timeout > 0)
+		c->timeout = timeout;
 	*out = c;
 	return 0;
 }
@@ -94,11 +112,6 @@ void comm_close(struct comm *c)
 		world_leave(c);
 	}
 	release(c);
-}
-
-void comm_set_timeout(struct comm *c, double seconds)
-{
-	c->timeout = seconds;
 }
 
 const char *comm_library(void)
@@ -120,6 +133,11 @@ bool comm_prints(const struct comm *c)
 	return whole->state->printer == whole->rank;
 }
 
+bool comm_told(const struct comm *c)
+{
+	return comm_whole((struct comm *)c)->state->reported && !comm_prints(c);
+}
+
 _Noreturn void comm_abort(struct comm *c, int status)
 {
 	fflush(NULL);
@@ -131,23 +149,29 @@ _Noreturn void comm_abort(struct comm *c, int status)
 
 /* --- collectives --- */
 
-/* The first of those who are there speaks; who is elsewhere is not known here. */
+/* Missing is a rank that has not come, has come to something else, or cannot go on. The first of the others speaks; where
+ * the ranks of other hosts are is not known here. */
 static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 {
 	struct comm_state *s = c->state;
 	int *here = mem_calloc((size_t)c->local_size, sizeof *here), n = 0, missing = 0;
-	char who[160], what[BOARD_TEXT];
+	char who[160], what[BOARD_TEXT], mine_at[BOARD_TEXT];
+	board_what(&s->board, c->local_rank, mine_at);
 	for (int i = 0; i < c->local_size; i++) {
-		if (atomic_load(&s->board.seat[i].entered) >= mine) {
+		int64_t entered = atomic_load(&s->board.seat[i].entered);
+		bool late = entered < mine, elsewhere;
+		enum seat_state state = board_state(&s->board, i);
+		board_what(&s->board, i, what);
+		elsewhere = entered == mine && strcmp(what, mine_at) != 0;
+		if (!late && !elsewhere && state != SEAT_STOPPED && state != SEAT_GONE) {
 			here[n++] = s->local[i];
 			continue;
 		}
-		board_what(&s->board, i, what);
-		buf_printf(out, "%s%s is missing, last seen at '%s'", missing++ ? "; " : "",
-		           board_who(&s->board, i, who, sizeof who), what);
+		buf_printf(out, "%s%s %s '%s'", missing++ ? "; " : "", board_who(&s->board, i, who, sizeof who),
+		           late ? "is missing, last seen at" : "is at", what);
 	}
 	if (!missing)
-		buf_printf(out, "no rank of host %s is missing, but ranks of other hosts", c->host_name);
+		buf_printf(out, "no rank of host %s is missing%s", c->host_name, c->hosts > 1 ? ", but ranks of other hosts" : "");
 	buf_puts(out, n == 1 ? "; rank " : "; ranks ");
 	ranks_text(out, here, n);
 	buf_printf(out, " of host %s wait%s", c->host_name, n == 1 ? "s" : "");

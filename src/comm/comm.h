@@ -7,8 +7,7 @@
  * Without a launcher there is one rank and no library is loaded. Under one (mpiexec, srun with a
  * PMI), the MPI library that dlx was configured with is opened at run time.
  *
- * DLX_JOIN_TIMEOUT=SECONDS is how long ranks wait for each other until comm_set_timeout is called:
- * five minutes if it is not set. DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a
+ * DLX_JOIN_TIMEOUT=SECONDS is how long ranks wait for each other to join, whatever comm_open is given. DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a
  * host stand on several, N on each. */
 #ifndef DLX_COMM_COMM_H
 #define DLX_COMM_COMM_H
@@ -27,13 +26,14 @@ struct comm {
 	struct comm_state *state;          /* the implementation's */
 };
 
-/* Joins the other processes of the launcher, if there is one. E_UNAVAILABLE with the remedy:
+/* Joins the other processes of the launcher, if there is one. timeout: seconds that a wait may take, 0 if that is
+ * not known yet; joining may take ten seconds at least, since processes do not start at the same moment, and five
+ * minutes at most. E_UNAVAILABLE with the remedy:
  * started by a launcher whose interface is not there (srun --mpi=none) or is another MPI's, the
  * MPI library cannot be loaded, or it is one without threads. One process: always works. */
-int comm_open(struct comm **out);
+int comm_open(struct comm **out, double timeout);
 /* NULL is fine. Collective; after an error on this rank alone it is comm_abort that ends the job. */
 void comm_close(struct comm *c);
-void comm_set_timeout(struct comm *c, double seconds);
 /* The ranks k size .. (k + 1) size - 1 of c, this one among them, as ranks of their own; size
  * divides that of c, of which there are several. Reports name ranks as c counts them, and c's
  * counts go on. Collective over c; comm_part_close over the part. c must live longer. */
@@ -55,6 +55,8 @@ int comm_agree(struct comm *c, int rc, const char *what);
 /* Whether this rank is the one to print the error that comm_agree or reducer_wait found; where none
  * was found, rank 0. */
 bool comm_prints(const struct comm *c);
+/* Whether another rank tells what this one has seen too: a sum that was not complete. */
+bool comm_told(const struct comm *c);
 void comm_broadcast(struct comm *c, void *p, size_t bytes, int root, const char *what);
 /* all: size * bytes, by rank. */
 void comm_all_gather(struct comm *c, const void *mine, size_t bytes, void *all, const char *what);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "comm/deadline.h"
 #include "comm/nccl_library.h"
 #include "comm/ranks_text.h"
@@ -127,16 +127,12 @@ static void *join(void *argument)
 static int start_thread(struct nccl *n)
 {
 	pthread_condattr_t monotonic;
-	sigset_t all, before;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&n->bell, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int failed = pthread_create(&n->thread, NULL, join, n);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int failed = thread_start(&n->thread, join, n);
 	return failed ? ERR(E_NOMEM, NULL, "cannot start the thread that connects GPUs: %s", strerror(failed)) : 0;
 }
 
@@ -310,14 +306,10 @@ static void *end(void *comm)
 static void begin_end(struct nccl *n)
 {
 	pthread_t thread;
-	sigset_t all, before;
 	if (!n->comm)
 		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, end, n->comm) == 0)
+	if (thread_start(&thread, end, n->comm) == 0)
 		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	n->comm = NULL;
 }
 

@@ -3,11 +3,11 @@
  * Setting a reducer up: memory that the host's ranks share, each block touched first by its own
  * rank, and a thread. */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_team.h"
 
@@ -56,14 +56,9 @@ static void release(struct reducer *r)
 	mem_free(r);
 }
 
-/* Signals are for the threads that the program knows. */
 static int start_thread(struct reducer *r)
 {
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int failed = pthread_create(&r->thread, NULL, reducer_run, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	int failed = thread_start(&r->thread, reducer_run, r);
 	r->threaded = !failed;
 	return r->threaded ? 0 : ERR(E_NOMEM, NULL, "cannot start the thread that sums gradients: %s",
 	                             strerror(failed));

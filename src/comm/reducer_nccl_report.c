@@ -86,6 +86,7 @@ int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
 	struct buf text = BUF_INIT;
 	int me = comm_whole(r->c)->rank;
 	s->printer = s->board.n ? board_reporter(&s->board, me) : me;
+	s->reported = true;
 	if (s->printer == me)
 		tell(r, trouble, &text);
 	else

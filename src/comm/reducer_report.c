@@ -56,8 +56,10 @@ static int reporter(struct reducer *r)
 int reducer_report(struct reducer *r, int k, int64_t begin)
 {
 	struct buf text = BUF_INIT, present = BUF_INIT;
-	int speaker = comm_whole(r->c)->state->printer = reporter(r);
+	struct comm_state *s = comm_whole(r->c)->state;
+	int speaker = s->printer = reporter(r);
 	uint64_t start = node_started(&r->node, k);
+	s->reported = true;
 	if (speaker != comm_rank_of(r->c, r->node.me))
 		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why",
 		           r->group[k].name, speaker);

@@ -4,16 +4,18 @@
 #include "comm/watchdog.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "comm/board.h"
 #include "comm/deadline.h"
+#include "comm/siblings.h"
 
 #define LATER 0.1              /* seconds for each rank, up to ten */
 #define ROUND 0.25
@@ -44,11 +46,13 @@ static void *watch(void *nothing)
 	pthread_mutex_unlock(&lock);
 	if (over)
 		return NULL;
+	struct buf text = BUF_INIT;
 	if (said)
-		fprintf(stderr, "%s: %s\n", log_program(), said);
+		buf_puts(&text, said);
 	else
-		fprintf(stderr, "%s: a rank does not come: the others wait in %s for %.1f s\n",
-		        log_program(), name, patience);
+		buf_printf(&text, "a rank does not come: the others wait in %s for %.1f s", name, patience);
+	siblings_text(&text);
+	fprintf(stderr, "%s: %s\n", log_program(), text.data);
 	fflush(stderr);
 	board_end_halted();
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */
@@ -58,17 +62,13 @@ static void *watch(void *nothing)
 static void begin(double seconds)
 {
 	pthread_condattr_t monotonic;
-	sigset_t all, before;
 	over = false;
 	most = seconds;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&bell, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	running = pthread_create(&thread, NULL, watch, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	running = thread_start(&thread, watch, NULL) == 0;
 }
 
 void watchdog_begin(double seconds, int rank, const char *what)

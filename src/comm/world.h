@@ -19,6 +19,7 @@ struct comm_state {
 	struct comm_counts counts;   /* but for messages, which threads of several reducers send */
 	_Atomic int64_t messages;
 	int printer;                 /* the rank that says what went wrong */
+	bool reported;               /* of a sum that was not complete: printer is chosen among those that saw it */
 	struct world *world;         /* NULL: one process */
 	struct board board;
 	struct world_memory *board_memory;

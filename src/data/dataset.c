@@ -261,6 +261,8 @@ struct dataset_scratch *dataset_scratch_new(const struct dataset *d)
 	struct dataset_scratch *s = mem_calloc(1, sizeof(*s));
 
 	s->decoder = record_decoder_new();
+	for (int f = 0; f < d->n; f++)
+		record_decoder_reserve(s->decoder, d->file[f]);
 	s->raw = mem_alloc(record_raw_bytes(record_info(d->file[0])));
 	return s;
 }

@@ -94,8 +94,8 @@ struct record_entry {
 	uint64_t frame_hash, raw_hash;
 };
 
-/* Maps the file and checks everything but the frames. E_NOINPUT, or E_DATA with file and byte
- * offset. */
+/* Checks everything but the frames, and keeps description and index in memory. E_NOINPUT, E_IO, or E_DATA with file
+ * and byte offset. */
 int record_open(struct record **out, const char *path);
 /* The same for an image in memory, which must outlive the record; name stands for the path in
  * messages. */
@@ -112,8 +112,10 @@ const char *record_description(const struct record *r, size_t *n);
 
 struct record_decoder *record_decoder_new(void);
 void record_decoder_free(struct record_decoder *d);                   /* NULL is fine */
+/* Room for any sample of r, so that record_read need not obtain it. */
+void record_decoder_reserve(struct record_decoder *d, const struct record *r);
 /* Sample i into raw (record_raw_bytes). Both hashes are checked; E_DATA with file, sample and
- * byte. */
+ * byte; E_IO if it cannot be read, or the file was changed since it was opened. */
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
 
 #endif

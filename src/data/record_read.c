@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "base/io.h"
+#include "base/io_reader.h"
 #include "base/mem.h"
 #include "data/description.h"
 #include "data/record.h"
@@ -20,21 +20,34 @@
 
 struct record {
 	struct arena *a;
-	struct io_map map;             /* zeroed for record_parse */
+	struct io_reader file;          /* zeroed for record_parse */
+	const uint8_t *image;          /* of record_parse, else NULL */
 	const char *path;
-	const uint8_t *data;
 	uint64_t size;
+	uint8_t preamble[PREAMBLE_BYTES];
+	uint8_t *tail;                 /* all behind the frames, in memory */
+	uint64_t largest;              /* frame */
 	struct record_footer footer;
 	struct record_info info;
 };
 
 struct record_decoder {
 	ZSTD_DCtx *zstd;
+	uint8_t *frame;
+	uint64_t room;
 };
 
 static int bad(const struct record *r, uint64_t at, const char *what)
 {
 	return ERR(E_DATA, NULL, "'%s': byte %llu: %s", r->path, (unsigned long long)at, what);
+}
+
+static int read_bytes(const struct record *r, uint64_t at, void *p, size_t n)
+{
+	if (!r->image)
+		return io_reader_read(&r->file, at, p, n);
+	memcpy(p, r->image + at, n);
+	return 0;
 }
 
 /* --- opening --- */
@@ -61,32 +74,50 @@ static const char *foreign(const uint8_t *p, uint64_t n)
 	return NULL;
 }
 
-static int check_preamble(const struct record *r)
+static int check_preamble(struct record *r)
 {
+	const uint64_t n = r->size < PREAMBLE_BYTES ? r->size : PREAMBLE_BYTES;
 	const char *hint;
 	uint64_t version;
 
-	if (r->size < MAGIC_BYTES || memcmp(r->data, RECORD_MAGIC, MAGIC_BYTES) != 0) {
-		hint = foreign(r->data, r->size);
+	TRY(read_bytes(r, 0, r->preamble, n));
+	if (n < MAGIC_BYTES || memcmp(r->preamble, RECORD_MAGIC, MAGIC_BYTES) != 0) {
+		hint = foreign(r->preamble, n);
 		return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file%s%s", r->path,
 		           hint ? "; it is " : "", hint ? hint : "");
 	}
 	if (r->size < PREAMBLE_BYTES + FOOTER_BYTES)
 		return bad(r, r->size, "truncated: the file ends before its footer");
-	version = get_u64(r->data + MAGIC_BYTES);
+	version = get_u64(r->preamble + MAGIC_BYTES);
 	if (version != RECORD_VERSION)
 		return ERR(E_DATA, NULL, "'%s': byte 8: record version %llu; this program reads version %d",
 		           r->path, (unsigned long long)version, RECORD_VERSION);
 	return 0;
 }
 
+static uint64_t tail_bytes(const struct record *r)
+{
+	return r->size - r->footer.description;
+}
+
+static int read_tail(struct record *r)
+{
+	const uint64_t n = tail_bytes(r);
+
+	r->tail = mem_map(n);
+	if (!r->tail)
+		return ERR(E_NOMEM, NULL, "'%s': no memory for the %llu bytes of its index", r->path, (unsigned long long)n);
+	return read_bytes(r, r->footer.description, r->tail, n);
+}
+
 /* Places in order, multiples where promised, and exactly as many index entries as samples. */
 static int check_footer(struct record *r)
 {
 	const uint64_t at = r->size - FOOTER_BYTES;
-	const uint8_t *p = r->data + at;
+	uint8_t p[FOOTER_BYTES];
 	struct record_footer *f = &r->footer;
 
+	TRY(read_bytes(r, at, p, sizeof(p)));
 	if (memcmp(p + FOOTER_BYTES - MAGIC_BYTES, RECORD_END_MAGIC, MAGIC_BYTES) != 0)
 		return bad(r, r->size - MAGIC_BYTES,
 		           "truncated or damaged: no footer at the end of the file");
@@ -99,7 +130,8 @@ static int check_footer(struct record *r)
 		return bad(r, at, "damaged footer: parts out of order");
 	if ((at - f->index) % ENTRY_BYTES != 0 || (at - f->index) / ENTRY_BYTES != f->samples)
 		return bad(r, at, "damaged footer: the index does not hold the samples it should");
-	if (record_footer_hash(r->data, r->data + f->description, at - f->description, p) != f->hash)
+	TRY(read_tail(r));
+	if (record_footer_hash(r->preamble, r->tail, at - f->description, p) != f->hash)
 		return bad(r, at + FOOTER_HASHED, "description, index or footer damaged: hash mismatch");
 	return 0;
 }
@@ -107,16 +139,15 @@ static int check_footer(struct record *r)
 static int read_description(struct record *r)
 {
 	const struct record_footer *f = &r->footer;
-	const char *text = (const char *)r->data + f->description;
 
-	TRY(description_read(r->a, r->path, f->description, text, f->index - f->description, &r->info));
+	TRY(description_read(r->a, r->path, f->description, (const char *)r->tail, f->index - f->description, &r->info));
 	if ((uint64_t)r->info.samples != f->samples)
 		return bad(r, f->description, "description and footer disagree on the number of samples");
 	return 0;
 }
 
 /* Frames must lie back to back from the preamble to the description and hold whole samples. */
-static int check_index(const struct record *r)
+static int check_index(struct record *r)
 {
 	const uint64_t raw = record_raw_bytes(&r->info);
 	uint64_t expected = PREAMBLE_BYTES;
@@ -130,6 +161,7 @@ static int check_index(const struct record *r)
 		if (e.raw_bytes != raw || raw / MAX_EXPANSION > e.frame_bytes)
 			return bad(r, at + 16, "damaged index: impossible size of a sample");
 		expected += e.frame_bytes;
+		r->largest = e.frame_bytes > r->largest ? e.frame_bytes : r->largest;
 	}
 	if (expected != r->footer.description)
 		return bad(r, r->footer.index, "damaged index: bytes between frames and description");
@@ -159,7 +191,7 @@ int record_parse(struct record **out, const char *name, const void *image, size_
 	int rc;
 
 	*out = NULL;
-	r->data = image;
+	r->image = image;
 	r->size = size;
 	rc = open_image(r);
 	if (rc < 0)
@@ -172,12 +204,11 @@ int record_parse(struct record **out, const char *name, const void *image, size_
 int record_open(struct record **out, const char *path)
 {
 	struct record *r = record_alloc(path);
-	int rc = io_map_open(&r->map, path);
+	int rc = io_reader_open(&r->file, path);
 
 	*out = NULL;
 	if (rc == 0) {
-		r->data = r->map.data;
-		r->size = r->map.size;
+		r->size = r->file.size;
 		rc = open_image(r);
 	}
 	if (rc < 0)
@@ -191,7 +222,9 @@ void record_free(struct record *r)
 {
 	if (!r)
 		return;
-	io_map_close(&r->map);
+	io_reader_close(&r->file);
+	if (r->tail)
+		mem_unmap(r->tail, tail_bytes(r));
 	arena_free(r->a);
 	mem_free(r);
 }
@@ -212,7 +245,7 @@ struct record_entry record_entry_get(const struct record *r, int64_t i)
 {
 	struct record_entry e;
 
-	record_entry_read(r->data + r->footer.index + (uint64_t)i * ENTRY_BYTES, &e);
+	record_entry_read(r->tail + (r->footer.index - r->footer.description) + (uint64_t)i * ENTRY_BYTES, &e);
 	return e;
 }
 
@@ -229,7 +262,7 @@ uint64_t record_size(const struct record *r)
 const char *record_description(const struct record *r, size_t *n)
 {
 	*n = r->footer.index - r->footer.description;
-	return (const char *)r->data + r->footer.description;
+	return (const char *)r->tail;
 }
 
 /* --- samples --- */
@@ -247,12 +280,25 @@ void record_decoder_free(struct record_decoder *d)
 	if (!d)
 		return;
 	ZSTD_freeDCtx(d->zstd);
+	mem_free(d->frame);
 	mem_free(d);
 }
 
+void record_decoder_reserve(struct record_decoder *d, const struct record *r)
+{
+	if (r->largest <= d->room)
+		return;
+	mem_free(d->frame);
+	d->frame = mem_alloc(r->largest);
+	d->room = r->largest;
+}
+
+/* Of a file that was overwritten this is said, and not that it is damaged. */
 static int bad_sample(const struct record *r, int64_t i, uint64_t at, const char *what,
                       const char *detail)
 {
+	if (!r->image)
+		TRY(io_reader_unchanged(&r->file));
 	return ERR(E_DATA, NULL, "'%s': sample %lld at byte %llu: %s%s", r->path, (long long)i,
 	           (unsigned long long)at, what, detail);
 }
@@ -260,11 +306,16 @@ static int bad_sample(const struct record *r, int64_t i, uint64_t at, const char
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw)
 {
 	const struct record_entry e = record_entry_get(r, i);
-	const uint8_t *frame = r->data + e.offset;
+	const uint8_t *frame = r->image ? r->image + e.offset : NULL;
 	size_t n;
 
 	if (!d->zstd)
 		return ERR(E_NOMEM, NULL, "no memory for the decompressor");
+	if (!r->image) {
+		record_decoder_reserve(d, r);
+		TRYC(io_reader_read(&r->file, e.offset, d->frame, e.frame_bytes), "reading sample %lld", (long long)i);
+		frame = d->frame;
+	}
 	if (hash_bytes(frame, e.frame_bytes, 0) != e.frame_hash)
 		return bad_sample(r, i, e.offset, "damaged: hash mismatch", "");
 	if (ZSTD_getFrameContentSize(frame, e.frame_bytes) != e.raw_bytes)

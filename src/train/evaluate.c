@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "train/leaf_rows.h"
 #include "train/ranks.h"
-#include "train/signals.h"
 
 /* The metrics object that sums over the set: the full-size plan's. */
 static struct metrics *pooled(const struct session *s)

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/io_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "ckpt/safetensors.h"
@@ -160,17 +161,17 @@ static int load_matching(const struct match *m, bool strict)
 
 int exchange_init_from(struct session *s, const struct init_from *from)
 {
-	struct io_map map;
+	struct io_image image;
 	struct st_file f;
-	TRY(io_map_open(&map, from->file));
+	TRY(io_image_read(&image, from->file));
 	struct match m = { .arena = arena_new(), .file = from->file };
-	int rc = st_parse(&f, m.arena, from->file, map.data, map.size);
+	int rc = st_parse(&f, m.arena, from->file, image.data, image.size);
 	if (rc == 0) {
 		match_all(&m, s->store, &f);
 		rc = load_matching(&m, from->strict);
 	}
 	arena_free(m.arena);
-	io_map_close(&map);
+	io_image_release(&image);
 	return rc;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The alarm is SIGALRM (train/signals.h), set anew whenever what it has to leave time for has grown. */
+ * The alarm is SIGALRM (base/signals.h), set anew whenever what it has to leave time for has grown. */
 #include "train/job_end.h"
 
 #include <math.h>
 
 #include "base/io.h"
 #include "base/launcher.h"
-#include "train/signals.h"
+#include "base/signals.h"
 
 static void set_alarm(const struct job_end *j)
 {

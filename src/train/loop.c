@@ -15,6 +15,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "base/trace.h"
 #include "report/trace_file.h"
 #include "train/late.h"
@@ -24,7 +25,6 @@
 #include "train/rates.h"
 #include "train/reduction.h"
 #include "train/replicas.h"
-#include "train/signals.h"
 #include "train/target.h"
 
 /* --- one step --- */
@@ -489,7 +489,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	s->dev->running = true;
 	l.beside = session_beside(s);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
-	signals_install();
+	signals_watch();
 	rates_begin(&l.rates, s);
 	int rc = loop_prepare(&l, o);
 	if (rc == 0)

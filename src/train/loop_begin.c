@@ -106,6 +106,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	const struct plan *p = l->s->train_plan[0];
 	say_place(l);
 	l->began = ranks_began(l->comm);
+	l->s->threads = ranks_threads(l->comm, l->s->dev->threads, l->c->arena);
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;

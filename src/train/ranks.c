@@ -66,6 +66,27 @@ int ranks_sharing(struct comm *c)
 	return n;
 }
 
+const char *ranks_threads(struct comm *c, int threads, struct arena *a)
+{
+	struct buf text = BUF_INIT;
+	int n = ranks_count(c);
+	int *all = mem_calloc((size_t)n, sizeof *all);
+	all[0] = threads;
+	if (ranks_many(c))
+		comm_all_gather(c, &threads, sizeof threads, all, "the threads of each rank");
+	for (int r = 0, next; r < n; r = next) {
+		for (next = r + 1; next < n && all[next] == all[r]; next++)
+			;
+		buf_printf(&text, "%s%d", r ? "," : "", all[r]);
+		if (next - r > 1)
+			buf_printf(&text, "(x%d)", next - r);
+	}
+	mem_free(all);
+	const char *kept = arena_strdup(a, text.data);
+	buf_release(&text);
+	return kept;
+}
+
 /* Hosts have clocks of their own, but one time of day. */
 double ranks_began(struct comm *c)
 {
@@ -175,6 +196,31 @@ static int compare_part(struct comm *c, struct self *me, const uint64_t *all, en
 		rc = ERR(E_CONFIG, NULL, "this rank differs from rank %d in %s: %s", reference, what_of[p], text.data);
 	buf_release(&text);
 	return ranks_agree(c, rc, what_of[p]);
+}
+
+#define COMMAND_TEXT 256
+
+int ranks_same_command(struct comm *c, const char *text)
+{
+	static const char what[] = "comparing commands";
+	char theirs[COMMAND_TEXT];
+	uint64_t mine = hash_name(text);
+	bool any = false;
+	if (!ranks_many(c))
+		return 0;
+	uint64_t *all = mem_calloc((size_t)c->size, sizeof *all);
+	comm_all_gather(c, &mine, sizeof mine, all, what);
+	int reference = ranks_majority(all, sizeof *all, c->size);
+	for (int r = 0; r < c->size; r++)
+		any = any || all[r] != all[reference];
+	bool differs = mine != all[reference];
+	mem_free(all);
+	if (!any)
+		return 0;
+	snprintf(theirs, sizeof theirs, "%s", text);
+	comm_broadcast(c, theirs, sizeof theirs, reference, what);
+	return ranks_agree(c, differs ? ERR(E_USAGE, NULL, "this rank differs from rank %d in the command: '%s' here, '%s' there",
+	                   reference, text, theirs) : 0, what);
 }
 
 static void introduce(struct self *me, const struct device *dev, uint64_t data, const struct plan *p)

@@ -39,6 +39,9 @@ enum ranks_failure ranks_failure(void);
 /* How many ranks of this host, this one included, may run on the very same processors. Collective. */
 int ranks_sharing(struct comm *c);
 
+/* The threads that each rank computes with, in the order of the ranks: "2", or "2(x3),1" for 2, 2, 2 and 1; in a. Collective. */
+const char *ranks_threads(struct comm *c, int threads, struct arena *a);
+
 /* When the first of the ranks' processes began, as io_seconds here would have been. Collective. */
 double ranks_began(struct comm *c);
 
@@ -47,6 +50,9 @@ int ranks_majority(const void *all, size_t each, int n);
 /* This one's, "rank 3 (host c1)", into text; returns it. */
 const char *ranks_name(const struct comm *c, char text[112]);
 
+/* All ranks were started with the same command, of which this is the text. E_USAGE on a rank that differs from most, with the
+ * difference. Collective, and the first thing that ranks which may be about something else have in common. */
+int ranks_same_command(struct comm *c, const char *text);
 /* All ranks mean to run the same: version, config, device, training data and plan (NULL: not compared).
  * E_CONFIG on a rank that differs from most, with the difference. Collective. */
 int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev, uint64_t data,

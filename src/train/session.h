@@ -19,6 +19,7 @@ struct session {
 	struct ranks_plan ranks;                         /* what training plans are made for */
 	struct linkmodel link;
 	struct rank_grid grid;                                /* where these ranks stand */
+	const char *threads;                             /* that compute on each rank (ranks_threads); set when training begins */
 	struct statistics *statistics;                   /* NULL: batch normalisation is of each rank */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full

@@ -50,6 +50,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "ranks", arena_printf(a, "%d", ranks_count(s->comm)) },
 		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
 		{ "device", s->dev->name },
+		{ "threads", s->threads },
 	};
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
 		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars };
@@ -196,11 +197,23 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 	return 0;
 }
 
+/* Sums are cut by threads, so that their bits depend on how many there are. A GPU's do not, and a checkpoint of
+ * an earlier version does not tell. */
+static void compare_threads(const struct session *s, const struct ckpt_version *v)
+{
+	const char *was = ckpt_version_scalar(v, "threads");
+	if (!was || s->config->parallel.reproducible || strcmp(s->dev->name, "cpu") != 0 || strcmp(was, s->threads) == 0)
+		return;
+	warn("checkpoint '%s' was made with other threads (%s; now %s): the bits will not be those of a run that never stopped; "
+	     "OMP_NUM_THREADS sets the number, 'parallel.reproducible' makes it not matter", ckpt_version_id(v), was, s->threads);
+}
+
 static int restore(struct session *s, const struct ckpt_version *v, struct clock *c)
 {
 	TRY(check_scalars(s, v));
 	TRY(restore_position(s, v, &c->batch));
 	TRY(refuse_foreign(v, s->store));
+	compare_threads(s, v);
 	for (int i = 0; i < store_count(s->store); i++)
 		if (state_is_kept(store_at(s->store, i)->use))
 			TRY(restore_entry(v, store_at(s->store, i)));

@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 			seconds = atof(argv[++i]);
 	}
 	log_init("all_reduce_times", 0, 1);
-	must(comm_open(&c));
+	must(comm_open(&c, 0));
 	if (c->size == 1) {
 		fprintf(stderr, "all_reduce_times: start it by mpiexec -n 2\n");
 		return 64;

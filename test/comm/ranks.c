@@ -94,7 +94,7 @@ static void setup(int argc, char **argv)
 static void absent(int argc, char **argv)
 {
 	comm_barrier(c, "the start");
-	comm_set_timeout(c, SOON);
+	c->timeout = SOON;
 	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
 		raise(SIGSTOP);
 	if (c->rank == 1 && strcmp(argv[0], "kill") == 0)
@@ -292,7 +292,7 @@ static void endless(int argc, char **argv)
 {
 	struct reducer *r;
 	char name[32];
-	comm_set_timeout(c, 2 * SOON);
+	c->timeout = 2 * SOON;
 	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
 	snprintf(name, sizeof name, "pid.%d", c->rank);
 	FILE *f = fopen(name, "w");
@@ -308,7 +308,7 @@ static void lost(int argc, char **argv)
 	CHECK(reducer_new(&r, c, BYTES, groups, GROUPS, true) == 0);
 	CHECK(one_step(r, 0) == 0 && one_step(r, 1) == 0);
 	comm_barrier(c, "the third step");
-	comm_set_timeout(c, SOON);
+	c->timeout = SOON;
 	if (c->rank == 1 && strcmp(argv[0], "stop") == 0)
 		raise(SIGSTOP);
 	if (c->rank == 1 && strcmp(argv[0], "kill") == 0)
@@ -367,7 +367,7 @@ static const struct {
 int main(int argc, char **argv)
 {
 	log_init("ranks", 0, 1);
-	if (comm_open(&c) < 0) {
+	if (comm_open(&c, 0) < 0) {
 		err_print(stderr, "ranks");
 		return 1;
 	}

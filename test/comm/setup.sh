@@ -28,7 +28,15 @@ unset DLX_RANKS_PER_HOST
 
 # A rank that never joins.
 DLX_JOIN_TIMEOUT=2 ended capped mpiexec -n 2 sh -c '[ "$PMI_RANK" = 1 ] && kill -STOP $$; exec "$0" setup' "$ranks" >out 2>err </dev/null
-says err 'a rank does not come: the others wait in MPI_Init for 2.0 s'
+says err 'a rank does not come: the others wait in MPI_Init for 2.0 s; rank 1 (process '
+says err ' and stopped'
+
+# Another program, named as far as it can be: not behind a shell.
+DLX_JOIN_TIMEOUT=2 ended capped mpiexec -n 1 "$ranks" setup : -n 1 sleep 1000 : -n 1 true >out 2>err </dev/null
+says err '; rank 1 (process '
+says err "sleep'; 1 of the 3 ranks of this host has ended"
+DLX_JOIN_TIMEOUT=2 ended capped mpiexec -n 1 sh -c '"$0" setup; exit' "$ranks" : -n 1 sleep 1000 >out 2>err </dev/null
+grep -q 'MPI_Init for 2.0 s$' err || { cat err; fail "more is said than is known"; }
 
 expect 1 env SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 "$ranks" setup
 says err "add '--mpi=pmi2'"

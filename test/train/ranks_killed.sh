@@ -47,6 +47,18 @@ wait $mpi
 status=$?
 [ $status -eq 75 ] || { cat out err; fail "suspended: exit status $status"; }
 
+# Where the launcher leaves the others the time, here because it does not see the end behind a shell, one says which has ended.
+rm -f ended.pid.*
+capped mpiexec -n 4 sh -c '"$@" & echo $! >"ended.pid.$PMI_RANK"; wait $! || sleep 60' sh "$train" --set run.dir=runs/ended "$@" \
+	--set train.steps=1000000 "$config" >out 2>err </dev/null &
+mpi=$!
+reached runs/ended/metrics.jsonl '"step": 2,' $mpi
+kill -s KILL "$(cat ended.pid.2)"
+wait $mpi
+[ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || { cat err; fail "ended: not one message"; }
+says err 'rank 2 (host '
+says err ', ended) '
+
 disturb() {
 	i=$1
 	shift
@@ -79,6 +91,7 @@ disturb() {
 	TERM75) ;;                      # saved
 	TERM*) [ -z "$begun" ] || { cat out err; fail "$what: exit status $status, though the run had begun"; } ;;
 	esac
+	[ $sig$status = STOP0 ] || [ $sig != STOP ] || grep -q "^dlx-train: .*stopped" err || { cat out err; fail "$what: nobody says that it is stopped"; }
 	[ $status -ne 124 ] || { cat out err; fail "$what: it hangs"; }
 	expect 0 on_ranks $n "$train" --set run.dir="$run" "$@" --resume "$config"
 	[ "$(newest_state "$run")" = "$want" ] || fail "$what, and resume: other bits than the whole run"

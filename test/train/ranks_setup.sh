@@ -34,6 +34,19 @@ refused 78 "in the training data: " -n 2 "$train" "$config" : -n 1 "$train" --se
 refused 78 "in the devices: 'reference' here, 'cpu' there" -n 2 "$train" "$config" : -n 1 "$train" --device reference "$config"
 refused 66 "no checkpoint in" -n 2 "$train" --set run.dir=runs/none --evaluate "$config"
 refused 73 "cannot" -n 2 "$train" --set run.dir=/dev/null/run "$config"
+# Ranks that were started with another command, or are another program.
+for other in --check --plan --evaluate --resume=auto --bench=3; do
+	refused 64 "this rank differs from rank 0 in the command: '" -n 1 "$train" "$config" : -n 1 "$train" $other "$config"
+	says err "' here, 'training' there"
+done
+refused 64 "rank 2 (host " -n 2 "$train" --evaluate --weights=last "$config" : -n 1 "$train" --evaluate "$config"
+says err "in the command: '--evaluate' here, '--evaluate --weights=last' there"
+refused 69 'a rank does not come: the others wait in MPI_Init for 10.0 s; rank 1 (process ' -n 1 "$train" --set parallel.timeout=1s "$config" : \
+	-n 1 sleep 1000
+says err "sleep'"
+# mpiexec has that rank's status.
+timeout 150 mpiexec -n 1 "$train" --set parallel.timeout=1s "$config" : -n 1 true >out 2>err && fail "all is well without rank 1"
+says err '; 1 of the 2 ranks of this host has ended'
 [ -d runs ] && fail "a run that was refused left a folder"
 
 # Memory that one rank cannot get, wherever it asks for it.

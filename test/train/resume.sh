@@ -27,6 +27,28 @@ for stop in 1 3 4 7; do
 		fail "stopped after step $stop: the resumed run's checkpoint does not name its parent"
 done
 
+# The number of threads: of the checkpoint, and another one is said, but where it does not matter.
+run_with() {
+	threads=$1
+	shift
+	OMP_NUM_THREADS=$threads run "$@"
+}
+run_with 2 runs/threads --set train.steps=4
+grep -q '"threads": "2"' runs/threads/checkpoints/*/manifest.json || fail "the checkpoint does not know the number of threads"
+run_with 2 runs/threads --set train.steps=5 --resume
+grep -q 'threads' err && { cat err; fail "the same threads, but a warning says otherwise"; }
+run_with 1 runs/threads --set train.steps=6 --resume
+says err 'was made with other threads (2; now 1): the bits will not be those of a run that never stopped'
+for threads in 1 2; do
+	run_with $threads runs/alike-$threads --set parallel.reproducible=true
+done
+run_with 2 runs/alike --set parallel.reproducible=true --set train.steps=4
+run_with 1 runs/alike --set parallel.reproducible=true --resume
+grep -q 'other threads' err && { cat err; fail "a warning about threads that do not matter"; }
+for run in runs/alike-2 runs/alike; do
+	[ "$(newest_state $run)" = "$(newest_state runs/alike-1)" ] || fail "$run: parallel.reproducible, but threads show in the bits"
+done
+
 # What changes is said, and nothing else.
 run runs/changed --set train.steps=2
 run runs/changed --set train.steps=2 --resume

@@ -58,6 +58,64 @@ for how in told asked; do
 	says out 'the job ends in'
 done
 
+# Signals are taken by one thread, which computes nothing, and there are no handlers: one that ran on the stack of a thread that
+# computes would overwrite memory in the midst of a matrix product. Those of the C library itself have numbers from 32 on.
+ulimit -c 0
+"$train" --set run.dir=runs/held --set train.steps=1000000 "$config" >out 2>err &
+pid=$!
+reached runs/held/metrics.jsonl '"step": 5,' $pid
+# has THREAD FIELD SIGNAL...: whether each of them is in the field's mask.
+has() {
+	mask=$(sed -n "s/^$2:.*\(........\)$/0x\1/p" "/proc/$pid/task/$1/status")
+	shift 2
+	for number; do
+		[ $((mask >> (number - 1) & 1)) -eq 1 ] || return 1
+	done
+}
+taking=0
+for task in /proc/$pid/task/*; do
+	task=${task##*/}
+	has "$task" SigBlk 1 2 3 10 12 14 15 20 26 27 29 || taking=$((taking + 1))
+	for number in 1 2 3 6 7 8 10 11 12 14 15 20 26 27 29; do
+		has "$task" SigCgt $number && fail "there is a handler of signal $number"
+	done
+done
+[ $taking -eq 1 ] || fail "$taking threads take signals"
+# Any other has its usual meaning.
+kill -s PROF $pid
+wait $pid 2>/dev/null
+[ $? -gt 128 ] || fail "SIGPROF does not end it"
+
+# The second request ends the process at once: the first is not answered while the process is stopped.
+"$train" --set run.dir=runs/twice --set train.steps=1000000 "$config" >out 2>err &
+pid=$!
+reached runs/twice/metrics.jsonl '"step": 5,' $pid
+for sig in STOP INT TERM CONT; do
+	kill -s $sig $pid
+done
+wait $pid 2>/dev/null
+status=$?
+[ $status -gt 128 ] || fail "a second request: exit status $status"
+
+# nohup ignores SIGHUP; it stays ignored. Scripts start programs in the background with SIGINT ignored; it is taken.
+sh -c 'trap "" HUP; exec "$0" "$@"' "$train" --set run.dir=runs/nohup --set train.steps=1000000 "$config" >out 2>err &
+pid=$!
+reached runs/nohup/metrics.jsonl '"step": 5,' $pid
+kill -s HUP $pid
+step=$(tail -n 1 runs/nohup/metrics.jsonl)
+until [ "$(tail -n 1 runs/nohup/metrics.jsonl)" != "$step" ] && [ "$(wc -l <runs/nohup/metrics.jsonl)" -gt 50 ]; do
+	kill -0 $pid || fail "nohup: SIGHUP ended it"
+	sleep 0.02
+done
+kill -s INT $pid
+wait $pid
+[ $? -eq 75 ] || { cat out err; fail "nohup: SIGINT did not stop it"; }
+
+# Programs that are started take signals as usual: the scheduler's, which prints its mask in place of an answer.
+printf '#!/bin/sh\nsed -n "s/^Sig[BI][a-z]*:.*/&/p" /proc/self/status >"$MASK"\n' >bin/squeue
+SLURM_JOB_ID=9 DLX_JOB_END= MASK=$PWD/mask PATH=$PWD/bin:$PATH expect 0 "$train" --set run.dir=runs/asks --set train.steps=2 "$config"
+[ "$(grep -c '^SigBlk:.0*$' mask)" -eq 1 ] || { cat mask; fail "a child has signals blocked"; }
+
 # A validation is not waited for, but made up for.
 validation=data/coads-validation.dlx
 many=$validation

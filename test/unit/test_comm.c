@@ -44,7 +44,7 @@ static void one_process(void **state)
 	struct comm *c;
 	double v[2] = { 1.5, -2 };
 	int mine = 7, all = 0;
-	assert_int_equal(comm_open(&c), 0);
+	assert_int_equal(comm_open(&c, 0), 0);
 	assert_int_equal(c->rank, 0);
 	assert_int_equal(c->size, 1);
 	assert_int_equal(c->local_size, 1);
@@ -97,15 +97,15 @@ static void slurm(void **state)
 	setenv("SLURM_PROCID", "0", 1);
 	setenv("SLURM_NTASKS", "4", 1);
 	is(NULL, 1, false);                      /* the shell of a batch script */
-	assert_int_equal(comm_open(&c), 0);
+	assert_int_equal(comm_open(&c, 0), 0);
 	comm_close(c);
 	setenv("SLURM_STEP_NUM_TASKS", "1", 1);
 	is("slurm", 1, false);
-	assert_int_equal(comm_open(&c), 0);
+	assert_int_equal(comm_open(&c, 0), 0);
 	comm_close(c);
 	setenv("SLURM_STEP_NUM_TASKS", "4", 1);
 	is("slurm", 4, false);
-	assert_int_equal(comm_open(&c), E_UNAVAILABLE);
+	assert_int_equal(comm_open(&c, 0), E_UNAVAILABLE);
 	assert_non_null(strstr(err_get(0)->text, "--mpi=pmi2"));
 	err_clear();
 	setenv("PMIX_RANK", "1", 1);
@@ -123,7 +123,7 @@ static void another_mpi(void **state)
 	setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
 	if (comm_library() && strncmp(comm_library(), "MPICH", 5) != 0)
 		skip();
-	assert_int_equal(comm_open(&c), E_UNAVAILABLE);
+	assert_int_equal(comm_open(&c, 0), E_UNAVAILABLE);
 	assert_non_null(strstr(err_get(0)->text, comm_library() ? "start them with its own mpiexec" : "without MPI"));
 }
 
@@ -162,7 +162,7 @@ static void costs(void **state)
 	assert_true(near(linkmodel_seconds(&m, 800), 6));
 	linkmodel_assume(&m, 1e-5, 1e10);
 	assert_true(near(linkmodel_seconds(&m, 1 << 20), 1e-5 + (1 << 20) / 1e10));
-	assert_int_equal(comm_open(&c), 0);
+	assert_int_equal(comm_open(&c, 0), 0);
 	assert_int_equal(linkmodel_measure(&m, c), 0);
 	assert_true(linkmodel_seconds(&m, 1e9) == 0);      /* one process */
 	comm_close(c);

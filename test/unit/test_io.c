@@ -10,6 +10,9 @@
 
 #include <signal.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +23,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/io_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -115,6 +119,91 @@ static void maps(void **state)
 	assert_int_equal(m.size, 0);
 	io_map_close(&m);
 	unlink(in_dir("m"));
+}
+
+#define LONG (1 << 20)
+
+/* What is read of a file that changes: its bytes as they were, or an error that names it. */
+static void reading(void **state)
+{
+	struct io_reader f, thousands[24];
+	struct rlimit few = { 32, 32 }, before;
+	char *p = calloc(1, LONG), q[8];
+
+	io_write_file(in_dir("r"), p, LONG);
+	assert_int_equal(io_reader_open(&f, in_dir("r")), 0);
+	assert_int_equal(f.size, LONG);
+	assert_int_equal(io_reader_read(&f, LONG - 8, q, 8), 0);
+	assert_int_equal(io_reader_unchanged(&f), 0);
+	assert_int_equal(truncate(in_dir("r"), LONG - 4), 0);
+	assert_error(io_reader_read(&f, LONG - 8, q, 8), E_IO, "/r' ends at byte 1048572 or before; it had 1048576 when it was opened");
+	assert_error(io_reader_unchanged(&f), E_IO, "/r' was changed while it was in use");
+	assert_int_equal(io_reader_read(&f, 0, p, LONG / 2), 0);
+	io_reader_close(&f);
+	io_reader_close(&f);
+	assert_error(io_reader_open(&f, "/nonexistent/x"), E_NOINPUT, "'/nonexistent/x'");
+	assert_error(io_reader_open(&f, dir), E_NOINPUT, "not a regular file");
+
+	/* More files than half of the descriptors: some are opened for each read, and may not become others. */
+	getrlimit(RLIMIT_NOFILE, &before);
+	few.rlim_max = before.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &few);
+	for (int i = 0; i < 24; i++)
+		assert_int_equal(io_reader_open(&thousands[i], in_dir("r")), 0);
+	assert_int_equal(thousands[23].fd, -1);
+	assert_int_equal(io_reader_read(&thousands[23], 0, q, 8), 0);
+	io_write_file(in_dir("r"), p, LONG - 4);
+	assert_error(io_reader_read(&thousands[23], 0, q, 8), E_IO, "was changed");
+	for (int i = 0; i < 24; i++)
+		io_reader_close(&thousands[i]);
+	setrlimit(RLIMIT_NOFILE, &before);
+	unlink(in_dir("r"));
+	free(p);
+}
+
+static atomic_bool enough;
+
+/* As cp does to a file that is there. */
+static void *overwrite(void *path)
+{
+	char block[4096] = { 1 };
+	while (!atomic_load(&enough)) {
+		int fd = open(path, O_WRONLY | O_TRUNC);
+		for (int i = 0; i < LONG; i += 4096)
+			if (write(fd, block, sizeof block) < 0)
+				break;
+		close(fd);
+	}
+	return NULL;
+}
+
+static void reading_whole(void **state)
+{
+	struct io_image m;
+	pthread_t t;
+	char *p = calloc(1, LONG), path[256];
+	int refused = 0;
+
+	snprintf(path, sizeof path, "%s", in_dir("w"));
+	io_write_file(path, p, LONG);
+	assert_int_equal(io_image_read(&m, path), 0);
+	assert_int_equal(m.size, LONG);
+	assert_memory_equal(m.data, p, LONG);
+	io_image_release(&m);
+	io_image_release(&m);
+	pthread_create(&t, NULL, overwrite, path);
+	for (int i = 0; i < 1000000 && refused < 20; i++) {
+		int rc = io_image_read(&m, path);
+		assert_true(rc == 0 || rc == E_IO);
+		refused += rc == E_IO;
+		err_clear();
+		io_image_release(&m);
+	}
+	atomic_store(&enough, true);
+	pthread_join(t, NULL);
+	assert_int_equal(refused, 20);
+	unlink(path);
+	free(p);
 }
 
 static void nothing_to_read(void **state)
@@ -334,7 +423,7 @@ static void clock_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_files), cmocka_unit_test(maps), cmocka_unit_test(nothing_to_read),
+		cmocka_unit_test(whole_files), cmocka_unit_test(maps), cmocka_unit_test(reading), cmocka_unit_test(reading_whole), cmocka_unit_test(nothing_to_read),
 		cmocka_unit_test(visible_after_commit_only), cmocka_unit_test(two_writers),
 		cmocka_unit_test(cannot_create), cmocka_unit_test(full_disk),
 		cmocka_unit_test(a_fault_hits_its_call_only),

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The thread that takes signals. Time that runs out is a signal too (SIGALRM), so that whatever looks for signals
+ * looks for both. */
+#include "base/signals.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "base/err.h"
+#include "base/io.h"
+
+/* LSF announces the end of a job's time by SIGUSR2. */
+static const int requests[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGALRM };
+/* Faults, which come to the thread that made them, whether it blocks them or not; and what a write or a read does to
+ * its own thread: on a closed pipe, and at the terminal of another job, where blocking it would make it an error. */
+static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE, SIGTTIN, SIGTTOU };
+#define NREQUESTS (sizeof requests / sizeof *requests)
+#define NOWN (sizeof own / sizeof *own)
+
+static bool begun;
+static atomic_bool watching;
+static atomic_int pending;
+
+void signals_block(void)
+{
+	sigset_t blocked;
+
+	sigfillset(&blocked);
+	for (size_t i = 0; i < NOWN; i++)
+		sigdelset(&blocked, own[i]);
+	pthread_sigmask(SIG_SETMASK, &blocked, NULL);
+}
+
+static bool ignored(int sig)
+{
+	struct sigaction now;
+
+	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/* What the signal does where nobody waits for it: it ends the process, unless it is ignored. */
+static void by_default(int sig)
+{
+	sigset_t one;
+
+	if (ignored(sig))
+		return;
+	io_abandon();
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	pthread_kill(pthread_self(), sig);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+/* Whether sig is the request that the program is going to answer. After our own alarm comes what the scheduler sends,
+ * which is the first request still. */
+static bool note_request(int sig)
+{
+	int before = atomic_load(&pending);
+
+	if (!atomic_load(&watching) || ignored(sig))
+		return false;
+	if (sig == SIGALRM && before)
+		return true;
+	if (before && before != SIGALRM)
+		return false;
+	atomic_store(&pending, sig);
+	return true;
+}
+
+static void *take(void *nothing)
+{
+	sigset_t set;
+	int sig;
+
+	(void)nothing;
+	sigemptyset(&set);
+	for (size_t i = 0; i < NREQUESTS; i++)
+		sigaddset(&set, requests[i]);
+	pthread_sigmask(SIG_SETMASK, &set, NULL);   /* all others are this thread's, as the process has them */
+	for (;;)
+		if (sigwait(&set, &sig) == 0 && !note_request(sig))
+			by_default(sig);
+	return NULL;
+}
+
+int signals_begin(void)
+{
+	pthread_t thread;
+	int failed = pthread_create(&thread, NULL, take, NULL);
+
+	if (failed)
+		return ERR(E_UNAVAILABLE, NULL, "cannot start the thread that takes signals: %s", strerror(failed));
+	pthread_detach(thread);
+	begun = true;
+	return 0;
+}
+
+/* nohup starts programs with SIGHUP ignored, and means it. SIGINT is ignored in the background of every script,
+ * where nobody meant that it cannot be sent. */
+void signals_watch(void)
+{
+	if (!begun)
+		return;
+	signals_alarm(INFINITY);
+	for (size_t i = 0; i < NREQUESTS; i++)
+		if (requests[i] != SIGHUP)
+			signal(requests[i], SIG_DFL);
+	/* Whoever read the progress is gone; that is no reason to lose the run. Writing then fails. */
+	signal(SIGPIPE, SIG_IGN);
+	atomic_store(&pending, 0);
+	atomic_store(&watching, true);
+}
+
+int signals_pending(void)
+{
+	return atomic_load(&pending);
+}
+
+void signals_alarm(double seconds)
+{
+	struct itimerval t = { { 0, 0 }, { 0, 0 } };
+
+	if (!begun)
+		return;
+	if (seconds < 1e9) {
+		double s = fmax(seconds, 1e-3);
+		t.it_value.tv_sec = (time_t)s;
+		t.it_value.tv_usec = (suseconds_t)(1e6 * (s - floor(s)));
+	}
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+void signals_spawn(posix_spawnattr_t *how)
+{
+	sigset_t none, usual;
+
+	sigemptyset(&none);
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGPIPE);
+	posix_spawnattr_init(how);
+	posix_spawnattr_setsigmask(how, &none);
+	posix_spawnattr_setsigdefault(how, &usual);
+	posix_spawnattr_setflags(how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
