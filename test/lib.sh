@@ -28,6 +28,9 @@ skip() {
 	exit 77
 }
 
+# Whether this is 'make bigcheck', which runs the long forms.
+big() { [ "${DLX_TIER:-check}" = big ]; }
+
 # expect STATUS COMMAND...: runs it with its output in ./out and ./err and checks the exit status.
 expect() {
 	expected_status=$1
