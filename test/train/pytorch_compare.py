@@ -179,11 +179,9 @@ def loss_curve(check, device, text, optimizer, steps=20):
     """A whole run: its losses, the weights and running statistics it ends with, and inference with them."""
     name = "fcn-all"
     config = fcn_config(name, text)
-    fcn_data(name, 2 * BATCH + 1)
-    calmed = calm_start(name, config) if device == "cpu" else []
     x, y = fcn_data(name, 2 * BATCH + 1)
     directory = f"runs/curve-{device}-{optimizer.__name__}"
-    options = ["--device", device, "--set", f"train.steps={steps}", "--set", f"run.dir={directory}", *calmed]
+    options = ["--device", device, "--set", f"train.steps={steps}", "--set", f"run.dir={directory}"]
     model = fcn_model(name, dlx.initial_weights(config, *options))
     dlx.run("dlx-train", *options, config)
     with open(directory + "/metrics.jsonl") as f:
