@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A PyTorch whose GPU is the processor, to run zoo_worker.py as it runs on one: `python fake_gpu.py zoo_worker.py JOB`. It refuses what
-a GPU's would not be asked for in that order. FAKE_LATE: seconds that compiling with max-autotune takes."""
+a GPU's would not be asked for in that order."""
 import os
 import runpy
 import sys
-import time
 import types
 
 import torch
@@ -22,7 +21,6 @@ def to_cpu(original):
 def compile(function, mode):
     assert mode in ("max-autotune", "reduce-overhead"), mode
     asked.append("compile")
-    time.sleep(float(os.environ.get("FAKE_LATE", 0)) if mode == "max-autotune" else 0)
     return function
 
 

@@ -62,12 +62,13 @@ def step(config, *options):
 
 class Comparison:
     """Collects the largest relative error (largest difference over largest value) and all that exceed a tolerance.
-    A tensor that is all but zero is compared on the scale of a share of its group's largest value, the floor."""
+    A tensor that is all but zero is compared on the scale of a share of its group's largest value, the floor, or of
+    `least`, by name."""
 
     def __init__(self):
         self.bad, self.compared = [], 0
 
-    def tensors(self, what, ours, theirs, tolerance, floor=1e-6):
+    def tensors(self, what, ours, theirs, tolerance, floor=1e-6, least=None):
         if set(ours) != set(theirs):
             self.bad.append(f"{what}: names differ: {sorted(set(ours) ^ set(theirs))}")
             return
@@ -78,13 +79,22 @@ class Comparison:
             if o.shape != t.shape:
                 self.bad.append(f"{what} '{name}': shape {tuple(o.shape)} instead of {tuple(t.shape)}")
                 continue
-            error = float((o - t).abs().max()) / max(float(t.abs().max()), floor)
+            error = float((o - t).abs().max()) / max(float(t.abs().max()), floor, least[name] if least else 0)
             self.compared += 1
             if not error <= tolerance:
                 self.bad.append(f"{what} '{name}': relative error {error:.2e}, allowed {tolerance:.0e}")
             if not error <= worst:
                 worst, where = error, name
         print(f"    {what:<22} {len(theirs):3} tensors, largest relative error {worst:.1e} ({where})")
+
+    def vector(self, what, ours, theirs, tolerance):
+        """All tensors as one vector: the length of the difference by the length."""
+        ours, theirs = (torch.cat([m[n].detach().double().flatten() for n in sorted(theirs)]) for m in (ours, theirs))
+        error = float((ours - theirs).norm() / theirs.norm())
+        self.compared += 1
+        if not error <= tolerance:
+            self.bad.append(f"{what}: relative error {error:.2e}, allowed {tolerance:.0e}")
+        print(f"    {what:<22}     relative error {error:.1e}")
 
     def numbers(self, what, ours, theirs, tolerance):
         ours, theirs = (torch.tensor(v, dtype=torch.float64) for v in (ours, theirs))

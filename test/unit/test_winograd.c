@@ -32,6 +32,7 @@ struct problem {
 	int64_t nx, nw, ny;
 	int64_t x_px, y_px;
 	float *x, *w, *y, *bias;
+	float *plain;                 /* w, row-major, for the sums */
 };
 
 /* All of them are bf16, too. */
@@ -73,10 +74,9 @@ static void problem_init(struct problem *p)
 	p->x = values(p->nx, 1);
 	p->y = values(p->ny, 2);
 	p->bias = values(c->ci > c->co ? c->ci : c->co, 3);
-	float *plain = values(shape_count(&ws), 4);
+	p->plain = values(shape_count(&ws), 4);
 	p->w = values(p->nw, 5);
-	layout_pack(&p->wl, &ws, DTYPE_F32, p->w, DTYPE_F32, plain);
-	free(plain);
+	layout_pack(&p->wl, &ws, DTYPE_F32, p->w, DTYPE_F32, p->plain);
 }
 
 static void problem_release(struct problem *p)
@@ -85,6 +85,7 @@ static void problem_release(struct problem *p)
 	free(p->w);
 	free(p->y);
 	free(p->bias);
+	free(p->plain);
 }
 
 static struct conv_geom geometry(int64_t n, int64_t ci, int64_t co, int64_t h, int64_t w, int64_t r,
@@ -118,7 +119,7 @@ static float *y_at(const struct problem *p, int64_t n, int64_t y, int64_t x)
 
 static int64_t w_index(const struct problem *p, int64_t o, int64_t i, int64_t t)
 {
-	return layout_offset(&p->wl, (o * p->c.ci + i) * p->c.kernel[0] * p->c.kernel[1] + t);
+	return (o * p->c.ci + i) * p->c.kernel[0] * p->c.kernel[1] + t;
 }
 
 /* One pixel of y from x, for output channel o; of x from y (back) for input channel o. */
@@ -133,7 +134,7 @@ static double exact_pixel(const struct problem *p, bool back, int64_t n, int64_t
 		const int64_t dx = t % r * c->dilation[1] - c->pad_lo[1];
 		const float *v = back ? y_at(p, n, y - dy, x - dx) : x_at(p, n, y + dy, x + dx);
 		for (int64_t i = 0; i < channels && v; i++)
-			sum += (double)v[i] * (double)p->w[back ? w_index(p, i, o, t)
+			sum += (double)v[i] * (double)p->plain[back ? w_index(p, i, o, t)
 			                                        : w_index(p, o, i, t)];
 	}
 	return sum;

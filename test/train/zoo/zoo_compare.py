@@ -1,51 +1,52 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the comparisons of model families with PyTorch share: one step, a run of twenty, inference, and weights there
-and back. PyTorch computes in float64 from the weights that dlx exports; dlx computes in float32."""
+"""The families of the zoo at small widths against PyTorch, which computes in float64; all in one process.
+
+    zoo_compare.py [FAMILY...]
+
+Two comparisons of each network, neither of which depends on how a processor rounds:
+
+* The reference device computes in float64, too. One step from dlx's first weights, as float32 has them: loss, output, every
+  gradient, every parameter after the update, each tensor by its own largest value.
+* The CPU computes in float32, so the comparison is made where it is well conditioned. A value that a ReLU gets near zero, or two
+  near maxima of a pool, can fall on different sides in two correct programs, and a gradient then differs by far more than rounding
+  does. So the step starts from weights that keep all such values away from their kinks (`calm`), on data chosen for it, which is
+  measured. Gradients that are zero but for rounding, as of a bias before batch normalisation, are compared by the scale of the
+  others (FLOOR). A run of several steps: losses, how far each weight moved, by the same scale, what is then predicted, and how dlx
+  judges that. Networks without shifts cannot be calmed; of those the gradient is compared as one vector, to which one value on the
+  other side adds little.
+
+Tolerances are at least ten times what was seen with oneDNN limited to SSE4.1 and AVX2, with our own codes of convolutions (DLX_CONV)
+and with 1 to 3 threads."""
 import json
 import os
 import shutil
-import struct
 import sys
 
 import numpy
 import torch
-from torch import nn
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
 import pytorch_dlx as dlx  # noqa: E402
+from kinks import calm, Kinks, write_safetensors  # noqa: E402
+from zoo_cases import FAMILIES, IGNORE  # noqa: E402
 
-STEP_TOLERANCE = 1e-4
-CURVE_TOLERANCE = 1e-3
-STEPS = 20
-# Of small tensors in float32, where a shift is followed by batch norm, which takes it away again: its gradient is zero but
-# for rounding.
-FLOOR = 1e-3
-
-
-def write_safetensors(path, tensors):
-    """As a state_dict of PyTorch is saved; int64 scalars (num_batches_tracked) too."""
-    header, blobs, at = {}, [], 0
-    for name, t in tensors.items():
-        integer = not t.is_floating_point()
-        data = t.detach().to(torch.int64 if integer else torch.float32).contiguous().numpy().tobytes()
-        header[name] = {"dtype": "I64" if integer else "F32", "shape": list(t.shape), "data_offsets": [at, at + len(data)]}
-        at += len(data)
-        blobs.append(data)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
-
-
-def make_data(path, samples, inputs, target, classes):
-    """Random samples in PATH.dlx, and as arrays."""
-    x, y = dlx.random_data(samples, inputs, target, classes)
-    dlx.write_data(path, x, y)
-    return x, y
+EXACT = 1e-5      # results travel as float32, and so do the weights, which both start from as they then are
+FLOAT = 1e-3
+FLOOR = 0.1
+VECTOR = 1e-2
+SLOPES = 1e-2     # gradients and what they move
+UNIT = 10 * 2**-24 / SLOPES      # ten times what half a unit of float32's last place is, as a scale
+BIG = os.environ.get("DLX_TIER", "check") == "big"
+STEPS = 20 if BIG else 6
 
 
 def tracked(name):
     return name.endswith("num_batches_tracked")
+
+
+def state(model):
+    return {n: t.detach().clone() for n, t in model.state_dict().items() if not tracked(n)}
 
 
 def load(model, weights):
@@ -57,81 +58,164 @@ def load(model, weights):
     return model.double()
 
 
-def calm(model):
-    """Scales and shifts of batch norm that keep what a ReLU gets away from zero: there float32 and float64 can fall on
-    different sides, and in a small network one such value changes a gradient by far more than rounding does. Three
-    channels of four are on, most of the time; the same ones in every layer, so that sums of them are too."""
-    for m in model.modules():
-        if isinstance(m, nn.BatchNorm2d):
-            on = torch.arange(m.num_features) % 4 != 3
-            nn.init.uniform_(m.weight, 0.3, 0.5)
-            m.bias.data = torch.where(on, 2.0, -2.0) + 0.1 * torch.randn(m.num_features)
-    write_safetensors("calm.safetensors", model.state_dict())
-    return ["--set", "model.init_from=calm.safetensors"]
+# --- comparisons ---
 
 
-def one_step(check, config, options, model, loss, optimizer, floor=1e-6):
-    """Loss, output, gradients, and parameters after the update. options: for dlx, with the weights to start from."""
-    load(model, dlx.initial_weights(config, *options)).train()
-    ours = dlx.step(config, *options)
-    target = ours["inputs"]["target"]
-    output = model(ours["inputs"]["input"].double())
-    value = loss(output, target.double() if target.is_floating_point() else target.long())
-    value.backward()
-    parameters = dict(model.named_parameters())
-    check.numbers("loss", ours["loss"], float(value), STEP_TOLERANCE)
-    check.tensors("output", ours["outputs"], {"output": output}, STEP_TOLERANCE)
-    gradients = {n: p.grad.clone() for n, p in parameters.items() if p.grad is not None}
-    check.tensors("gradients", ours["gradients"], gradients, STEP_TOLERANCE, floor)
-    optimizer(model.parameters()).step()
-    check.tensors("parameters", ours["parameters"], parameters, STEP_TOLERANCE, floor)
+def settings(words):
+    return [a for w in words for a in ("--set", w)]
 
 
-def batches(x, y, size):
-    """The samples in their order, an epoch after the other."""
-    integer = numpy.issubdtype(y.dtype, numpy.integer)
-    for i in range(STEPS):
-        at = i * size % len(x)
-        a, b = torch.from_numpy(x[at : at + size]), torch.from_numpy(y[at : at + size])
-        yield a.double(), b.long() if integer else b.double()
+class Network:
+    """A case with its data."""
 
+    def __init__(self, check, case):
+        self.check, self.case = check, case
+        self.draw(0)
+        self.write()
+        self.config = os.path.join(HERE, case.config + "-small.yaml")
+        self.base = settings([*case.keys, f"train.batch_size={case.batch}", "data.train=zoo.dlx", "data.validation=zoo.dlx"])
 
-def curve(check, config, options, model, loss, optimizer, x, y, size):
-    """Losses of a run, the weights and running statistics it ends with, and inference with them. x has a whole number
-    of batches."""
-    options = [*options, "--set", f"train.steps={STEPS}", "--set", "run.dir=runs/curve"]
-    shutil.rmtree("runs/curve", ignore_errors=True)
-    load(model, dlx.initial_weights(config, *options)).train()
-    dlx.run("dlx-train", *options, config)
-    with open("runs/curve/metrics.jsonl") as f:
-        ours = [line["loss"] for line in map(json.loads, f) if line["type"] == "step"]
-    update, theirs = optimizer(model.parameters()), []
-    for a, b in batches(x, y, size):
-        update.zero_grad()
-        value = loss(model(a), b)
+    def draw(self, seed):
+        case = self.case
+        target = (case.classes,) if case.vector else () if case.one_label else case.size
+        self.x, self.y = dlx.random_data(2 * case.batch, (case.channels, *case.size), target, None if case.vector else case.classes,
+                                         IGNORE, seed)
+
+    def write(self):
+        dlx.write_data("zoo", self.x, self.y, IGNORE)
+
+    def options(self, device, *words):
+        return ["--device", device, *self.base, *settings(words)]
+
+    def batch(self, i):
+        at = i * self.case.batch % len(self.x)
+        part = slice(at, at + self.case.batch)
+        return torch.from_numpy(self.x[part]).double(), self.case.target(self.y[part])
+
+    def model(self, weights):
+        return load(self.case.make(), weights).train()
+
+    def step(self, options, model):
+        """One step of both: (dlx's, loss, output, gradients, parameters after it)."""
+        ours = dlx.step(self.config, *options)
+        output = model(ours["inputs"]["input"].double())
+        value = self.case.loss(output, self.case.target(ours["inputs"]["target"]))
         value.backward()
-        update.step()
-        theirs.append(float(value))
-    check.numbers("loss curve", ours, theirs, CURVE_TOLERANCE)
-    trained = dlx.initial_weights(config, *options, "--resume")
-    check.tensors("trained weights", trained, {n: t for n, t in model.state_dict().items() if not tracked(n)},
-                  CURVE_TOLERANCE, FLOOR)
-    infer(check, config, options, load(model, trained), x)
+        gradients = {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+        self.case.optimizer(model.parameters()).step()
+        return ours, float(value), output, gradients, dict(model.named_parameters())
+
+    def exact_step(self):
+        first = dlx.initial_weights(self.config, *self.options("reference"))
+        options = self.options("reference", "model.init_from=initial.safetensors")
+        ours, value, output, gradients, parameters = self.step(options, self.model(first))
+        self.check.numbers("loss", ours["loss"], value, EXACT)
+        self.check.tensors("output", ours["outputs"], {"output": output}, EXACT)
+        self.check.tensors("gradients", ours["gradients"], gradients, EXACT)
+        self.check.tensors("parameters", ours["parameters"], parameters, EXACT)
+
+    def start(self):
+        """The first weights, calmed on data that has no two maxima all but alike, as a file that dlx starts from."""
+        first = dlx.initial_weights(self.config, *self.options("cpu"))
+        for seed in range(1, 100):
+            kinks = self.calmed(first)
+            if kinks.apart() or not self.case.calm:
+                print(f"    distance from kinks    {kinks.least['relu']:.1e}, of maxima {kinks.least['maximum']:.1e}")
+                break
+            self.draw(seed)
+        else:
+            sys.exit(f"FAIL: {self.case.title()}: no data keeps away from kinks, where rounding decides: {kinks.least}")
+        self.write()
+        write_safetensors("calm.safetensors", self.begin)
+        return {n: t for n, t in self.begin.items() if not tracked(n)}
+
+    def calmed(self, first):
+        """Sets self.begin; returns how far the first batch then keeps from kinks."""
+        model, kinks = self.model(first), Kinks()
+        if self.case.calm:
+            calm(model, torch.from_numpy(self.x).double())
+        self.begin = {n: first[n].double() if "running" in n else t.detach().clone() for n, t in model.state_dict().items()}
+        with torch.no_grad(), kinks.watched():
+            self.model(state(model))(self.batch(0)[0])
+        return kinks
+
+    def float_step(self, begin):
+        options = self.options("cpu", "model.init_from=calm.safetensors")
+        back = dlx.initial_weights(self.config, *options)
+        self.check.tensors("state_dict there, back", back, begin, 0)
+        ours, value, output, gradients, parameters = self.step(options, self.model(back))
+        self.check.numbers("loss", ours["loss"], value, FLOAT)
+        self.check.tensors("output", ours["outputs"], {"output": output}, FLOAT)
+        if self.case.calm:
+            self.check.tensors("gradients", ours["gradients"], gradients, SLOPES, FLOOR)
+        self.check.vector("gradients together", ours["gradients"], gradients, VECTOR)
+        self.check.tensors("parameters", ours["parameters"], parameters, FLOAT, FLOOR)
+
+    def curve(self, begin):
+        options = self.options("cpu", "model.init_from=calm.safetensors", f"train.steps={STEPS}", "run.dir=runs/curve")
+        shutil.rmtree("runs", ignore_errors=True)
+        dlx.run("dlx-train", *options, self.config)
+        with open("runs/curve/metrics.jsonl") as f:
+            ours = [line["loss"] for line in map(json.loads, f) if line["type"] == "step"]
+        model, theirs, kinks = self.model(begin), [], Kinks()
+        update = self.case.optimizer(model.parameters())
+        for i in range(STEPS):
+            update.zero_grad()
+            x, y = self.batch(i)
+            with kinks.watched():
+                value = self.case.loss(model(x), y)
+            value.backward()
+            update.step()
+            theirs.append(float(value))
+        print(f"    {STEPS} steps: loss {theirs[0]:.4f} -> {theirs[-1]:.4f}")
+        if not kinks.apart(["relu"]):
+            sys.exit(f"FAIL: {self.case.title()}: a run comes near a kink, where rounding decides: {kinks.least}")
+        self.check.numbers("loss curve", ours, theirs, FLOAT)
+        trained = dlx.initial_weights(self.config, *options, "--resume")
+        self.check_moves(begin, trained, state(model))
+        self.inference(trained, options)
+
+    def check_moves(self, begin, ours, theirs):
+        """A weight moves by whole units of its last place, one of which may be wrong at each step."""
+        least = {n: STEPS * UNIT * float(t.abs().max()) for n, t in theirs.items()}
+        for what, among in (("moves of parameters", False), ("moves of statistics", True)):
+            names = [n for n in theirs if ("running" in n) == among]
+            if names:
+                self.check.tensors(what, {n: ours[n].double() - begin[n] for n in names}, {n: theirs[n] - begin[n] for n in names},
+                                   SLOPES, FLOOR, least)
+
+    def inference(self, trained, options):
+        case, model = self.case, self.model(trained).eval()
+        with torch.no_grad():
+            output = model(torch.from_numpy(self.x).double())
+            value = case.loss(output, case.target(self.y))
+        dlx.run("dlx-train", *options, "--predict", "zoo.dlx", "-o", "predicted.npy", self.config)
+        self.check.tensors("prediction", {"output": torch.from_numpy(numpy.load("predicted.npy"))}, {"output": output}, FLOAT)
+        said = json.loads(dlx.run("dlx-train", *options, "--evaluate", self.config).strip().split("\n")[-1])
+        self.check.numbers("validation loss", said["loss"], float(value), FLOAT)
+        if case.vector:
+            error = output - case.target(self.y)
+            theirs = {"mae": error.abs().mean(), "mse": error.square().mean()}
+            self.check.tensors("metrics", {n: torch.tensor(v) for n, v in said["metrics"].items()}, theirs, FLOAT)
+
+    def compare(self):
+        print(f"  {self.case.title()}", flush=True)
+        if BIG or not self.case.large:
+            self.exact_step()
+        begin = self.start()
+        self.float_step(begin)
+        if self.case.calm and (BIG or self.case.curve):
+            self.curve(begin)
 
 
-def infer(check, config, options, model, x):
-    with torch.no_grad():
-        output = model.eval()(torch.from_numpy(x).double())
-    with open(config) as f:
-        data = next(line.split()[-1] for line in f if line.strip().startswith("validation:"))
-    dlx.run("dlx-train", *options, "--predict", data, "-o", "predicted.npy", config)
-    check.tensors("prediction", {"output": torch.from_numpy(numpy.load("predicted.npy"))}, {"output": output},
-                  STEP_TOLERANCE)
+def main():
+    torch.set_num_threads(1)
+    check = dlx.Comparison()
+    for name in sys.argv[1:] or FAMILIES:
+        for case in FAMILIES[name]:
+            Network(check, case).compare()
+    check.finish()
 
 
-def there_and_back(check, config, options, model):
-    """A state_dict as PyTorch has it is what dlx starts from, bit for bit."""
-    state = model.float().state_dict()
-    write_safetensors("state.safetensors", state)
-    back = dlx.initial_weights(config, *options, "--set", "model.init_from=state.safetensors")
-    check.tensors("state_dict there, back", back, {n: t for n, t in state.items() if not tracked(n)}, 0)
+if __name__ == "__main__":
+    main()
