@@ -56,6 +56,15 @@ static int messages(const struct session *s, const struct graph *g)
 	return n;
 }
 
+/* The group that takes longest. */
+static double largest(const struct groups *k)
+{
+	int64_t most = 0;
+	for (int i = 0; i < k->n; i++)
+		most = k->bytes[i] > most ? k->bytes[i] : most;
+	return (double)most;
+}
+
 static void describe_grid(const struct session *s, const struct graph *g, struct buf *out)
 {
 	const struct rank_grid *grid = &s->grid;
@@ -115,6 +124,9 @@ void describe_ranks_text(const struct session *s, const struct plan *p, const st
 	           p->batch, step_samples(s, p),
 	           s->ranks.lag ? "; updates are one step late" : "");
 	describe_grid(s, p->g, out);
+	buf_puts(out, "links         ");
+	linkmodel_text(&s->link, largest(k), out);
+	buf_putc(out, '\n');
 	buf_printf(out, "gradients     %.3g MiB as %s in %d messages a step (grouping: %s)\n", (double)bytes / (1 << 20),
 	           all_reduce_wires[s->ranks.wire], k->n, s->config->parallel.grouping);
 	if (s->ranks.lag)
@@ -152,6 +164,11 @@ void describe_ranks_json(const struct session *s, const struct plan *p, const st
 	rank_grid_json(&s->grid, out);
 	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"batch_statistics\": ", sums(s, p->g), messages(s, p->g));
 	statistics_json(s, p, out);
+	buf_puts(out, ",\n \"links\": ");
+	if (p->groups)
+		linkmodel_json(&s->link, largest(p->groups), out);
+	else
+		buf_puts(out, "null");
 	buf_puts(out, ",\n \"groups\": ");
 	groups_json(p, t, out);
 }
