@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Figures of NVIDIA's data sheets for the modules with SXM sockets. Memory is what such a GPU
- * shows, not the rounded figure it is sold by. */
+ * shows, not the rounded figure it is sold by. Links are those of NVIDIA's own hosts of eight: NVLink 3
+ * and 4 with 600 and 900 GB/s, of which half goes each way, and for each GPU an adapter of 200 (DGX
+ * A100) or 400 Gbit/s (DGX H100, H200). */
 #include "backend/cuda_described.h"
 
 #include <stdio.h>
@@ -11,10 +13,10 @@
 #include "base/err.h"
 
 static const struct gpu_model models[] = {
-	{ "a100-40g", "NVIDIA A100-SXM4-40GB", 80, 108, 42949672960, 19.5e12, 156e12, 312e12, 1.555e12, 1410000, 1215000, 41943040, 166912 },
-	{ "a100", "NVIDIA A100-SXM4-80GB", 80, 108, 85899345920, 19.5e12, 156e12, 312e12, 2.039e12, 1410000, 1593000, 41943040, 166912 },
-	{ "h100", "NVIDIA H100 80GB HBM3", 90, 132, 85520809984, 67e12, 494.5e12, 989e12, 3.35e12, 1980000, 2619000, 52428800, 232448 },
-	{ "h200", "NVIDIA H200", 90, 132, 150754820096, 67e12, 494.5e12, 989e12, 4.8e12, 1980000, 3201000, 62914560, 232448 },
+	{ "a100-40g", "NVIDIA A100-SXM4-40GB", 80, 108, 42949672960, 19.5e12, 156e12, 312e12, 1.555e12, 300e9, 25e9, 1410000, 1215000, 41943040, 166912 },
+	{ "a100", "NVIDIA A100-SXM4-80GB", 80, 108, 85899345920, 19.5e12, 156e12, 312e12, 2.039e12, 300e9, 25e9, 1410000, 1593000, 41943040, 166912 },
+	{ "h100", "NVIDIA H100 80GB HBM3", 90, 132, 85520809984, 67e12, 494.5e12, 989e12, 3.35e12, 450e9, 50e9, 1980000, 2619000, 52428800, 232448 },
+	{ "h200", "NVIDIA H200", 90, 132, 150754820096, 67e12, 494.5e12, 989e12, 4.8e12, 450e9, 50e9, 1980000, 3201000, 62914560, 232448 },
 };
 #define NMODELS (sizeof models / sizeof *models)
 #define UNNAMED (NMODELS - 1)
@@ -66,6 +68,14 @@ void gpu_model_json(const struct gpu_model *m, char *out, int n)
 	         "\"maxRegistersPerSM\":65536,\"pciDeviceId\":0,\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,"
 	         "\"maxThreadsPerSM\":2048,\"isTccDriver\":0,\"supportCoopLaunch\":1,\"totalGlobalMem\":%lld,\"cudaDeviceId\":0}",
 	         m->name, 10 * m->arch, m->multiprocessors, m->clock, m->memory_clock, m->l2, m->shared, (long long)m->bytes);
+}
+
+const struct gpu_model *gpu_model_find(const char *name)
+{
+	for (size_t i = 0; i < NMODELS; i++)
+		if (strcmp(models[i].name, name) == 0)
+			return &models[i];
+	return NULL;
 }
 
 double gpu_model_peak(const struct gpu_model *m, enum dtype t, bool tf32)

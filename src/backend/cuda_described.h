@@ -17,6 +17,7 @@ struct gpu_model {
 	int64_t bytes;
 	/* Published: flop/s without sparsity, bytes/s. */
 	double f32, tf32, half, bandwidth;
+	double link, network;        /* bytes/s each way: to the other GPUs of its host, and to other hosts */
 	/* Of the description that cuDNN's heuristics take. */
 	int clock, memory_clock;     /* kHz */
 	int l2, shared;              /* bytes; shared: of a block at most */
@@ -24,6 +25,8 @@ struct gpu_model {
 
 /* text: "h200", "h200:100GiB", or a size alone, which is an h200 with so much memory. E_USAGE lists the names. */
 int gpu_model_parse(struct gpu_model *out, const char *text);
+/* By the name that the driver gives it; NULL: none that is known. */
+const struct gpu_model *gpu_model_find(const char *name);
 /* The names that are known, "a100, ...". */
 const char *gpu_model_names(void);
 /* Its properties in cuDNN's JSON. */

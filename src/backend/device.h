@@ -78,6 +78,7 @@ struct device {
 	bool each;                   /* nodes are waited for one by one, so that one that fails is known */
 	bool running;                /* steps are made: what spare has no room for is not measured. Whoever makes them sets it */
 	bool imagined;               /* a GPU that is not there: its rates are published ones, and nothing can run */
+	const struct gpu_model *model;   /* what a GPU's maker publishes of it; NULL: another device, or not known */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
 	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
 	struct wisdom *wisdom;       /* which engines are fastest; NULL: nobody asks. Whoever made it sets it */

@@ -240,6 +240,97 @@ static int explain(int rc, const struct node *n)
 	return err_context(rc, "in %s node %d '%s'", n->op->name, n->id, n->name);
 }
 
+/* --- trials --- */
+
+/* Buffers are placed anew, which says what a node writes in place: a survey of memory leaves them without. */
+int exec_trial_begin(struct exec *e)
+{
+	TRY(plan_memory(e));
+	if (!e->own)
+		TRY(make_own(e));
+	return device_prepare(e->dev);
+}
+
+/* The buffers of a node, one after the other. */
+struct trial {
+	const struct exec *e;
+	char *memory;
+	size_t bytes;
+	tid *root;
+	char **at;
+	int n;
+};
+
+static size_t whole_lines(size_t bytes)
+{
+	return (bytes + 63) & ~(size_t)63;
+}
+
+static bool in_one_place(const struct graph *g, tid a, tid b)
+{
+	return a == b || (graph_t(g, a)->offset >= 0 && graph_t(g, a)->offset == graph_t(g, b)->offset);
+}
+
+/* Where the tensor stands; of those not met before, behind the others. */
+static void *trial_place(struct trial *t, tid x)
+{
+	const struct graph *g = t->e->g;
+	tid root = x == NONE ? NONE : graph_root(g, x);
+	int i = 0;
+	if (x == NONE || t->e->own[root])
+		return x == NONE ? NULL : t->e->own[root];
+	while (i < t->n && !in_one_place(g, t->root[i], root))
+		i++;
+	if (i == t->n) {
+		t->root[t->n] = root;
+		t->at[t->n++] = t->memory + t->bytes;
+		t->bytes += whole_lines(tensor_bytes(graph_t(g, root)));
+	}
+	return t->at[i] + window_offset(g, x);
+}
+
+static void **trial_places(struct trial *t, struct arena *a, const tid *x, int n)
+{
+	void **p = ARENA_ARRAY(a, void *, n + 1);
+	for (int i = 0; i < n; i++)
+		p[i] = trial_place(t, x[i]);
+	return p;
+}
+
+static struct kargs trial_args(struct trial *t, const struct node *n, struct arena *a)
+{
+	t->root = ARENA_ARRAY(a, tid, n->nin + n->nout + 1);
+	t->at = ARENA_ARRAY(a, char *, n->nin + n->nout + 1);
+	void **in = trial_places(t, a, n->in, n->nin), **out = trial_places(t, a, n->out, n->nout);
+	void *ws = t->memory + t->bytes;
+	t->bytes += whole_lines(t->e->plan[n->id].ws_bytes);
+	return (struct kargs){ in, out, t->e->plan[n->id].ws_bytes ? ws : NULL };
+}
+
+size_t exec_trial_bytes(const struct exec *e, nid id)
+{
+	struct arena *a = arena_new();
+	struct trial t = { .e = e };
+	trial_args(&t, e->g->node[id], a);
+	arena_free(a);
+	return t.bytes;
+}
+
+int exec_trial(struct exec *e, nid id, void *memory, double *seconds)
+{
+	const struct node *n = e->g->node[id];
+	struct arena *a = arena_new();
+	struct trial t = { .e = e, .memory = memory };
+	struct kargs args = trial_args(&t, n, a);
+	double start = io_seconds();
+	int rc = kernel_of(e, n)->run(&e->plan[id], &args);
+	*seconds = io_seconds() - start;
+	arena_free(a);
+	return rc < 0 ? explain(rc, n) : 0;
+}
+
+/* --- the walk --- */
+
 static void note_node(const struct exec *e, const struct node *n, double start, double end)
 {
 	static const char *const phase[PHASE_COUNT] = { "forward", "backward", "update" };
@@ -387,6 +478,11 @@ void *exec_pointer(const struct exec *e, tid t)
 const char *exec_impl(const struct exec *e, nid n)
 {
 	return e->plan[n].impl;
+}
+
+double exec_work(const struct exec *e, nid n)
+{
+	return e->plan[n].work;
 }
 
 size_t exec_workspace(const struct exec *e, nid n)

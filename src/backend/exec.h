@@ -46,8 +46,15 @@ int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
 void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory */
 
+/* Single nodes of a plan that is not bound, in memory of the caller's (exec_trial_bytes, 64-byte aligned) whatever
+ * stands there: to see how long they take. Not for nodes that wait for other ranks. After exec_trial_begin. */
+int exec_trial_begin(struct exec *e);
+size_t exec_trial_bytes(const struct exec *e, nid n);
+int exec_trial(struct exec *e, nid n, void *memory, double *seconds);
+
 /* What kernel a node got ("jit:avx512", ...), for --plan. */
 const char *exec_impl(const struct exec *e, nid n);
+double exec_work(const struct exec *e, nid n);         /* struct kplan's */
 size_t exec_workspace(const struct exec *e, nid n);   /* bytes */
 int64_t exec_workspace_offset(const struct exec *e, nid n);   /* in the arena; -1 if it has none */
 

@@ -116,7 +116,7 @@ static const struct option_row rows[] = {
 	{ "plan", ARG_OPTIONAL, "text|json|dot|svg", COMMAND_PLAN, 0, "text", set_plan,
 	  "print the compiled plan: parameters, flops, kernels, the memory map (svg: as a picture), the effective config" },
 	{ "ranks", ARG_REQUIRED, "[HOSTSx]N", -1, 0, NULL, set_ranks,
-	  "with --check or --plan: plan for so many ranks, which are not there" },
+	  "with --check or --plan: plan for N ranks that need not be there, on hosts of eight or HOSTS hosts of N" },
 	{ "set", ARG_REQUIRED, "KEY=VALUE", -1, 0, NULL, add_set,
 	  "override one config value: a dotted path and a YAML value; may be repeated" },
 	{ "device", ARG_REQUIRED, "auto|cpu|cuda|reference", -1, TEXT(device), NULL, NULL, "override 'device'" },

@@ -1,29 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a sum over all ranks costs, by size: measured once when the ranks meet, the same numbers on
- * all of them. */
+ * What a sum over all ranks costs, as a function of its bytes, of ranks and hosts, and of how it is
+ * made: seconds to begin a message, bytes a second, and bytes a second that are added up.
+ *
+ * Groups of gradients are cut by it, and all ranks, and a plan for ranks that are not there, must cut
+ * them alike. So the model is of what links are known to be, not of what a few messages took just
+ * now; only where a measurement says that links are several times slower or faster is it corrected,
+ * by a power of eight. */
 #ifndef DLX_COMM_LINKMODEL_H
 #define DLX_COMM_LINKMODEL_H
 
+#include "base/buf.h"
 #include "comm/comm.h"
 
 struct device;
 
-#define LINK_POINTS 12
-
-/* seconds[i] for bytes[i], ascending; between points linear, below the first constant, beyond the
- * last in proportion. */
-struct linkmodel {
-	int n;
-	double bytes[LINK_POINTS], seconds[LINK_POINTS];
+struct link {
+	double latency;              /* seconds that a message takes at least */
+	double bandwidth;            /* bytes/s each way */
+	double adding;               /* bytes/s that are summed; 0: beside the message */
 };
 
-/* Collective; under about 100 ms. Rank 0's medians, on all ranks. */
+/* Sums of n bytes over p ranks that have a link each (Thakur, Rabenseifner, Gropp 2005). */
+double link_ring(const struct link *l, int p, double n);
+/* Each of log2 p messages has all of it. */
+double link_doubling(const struct link *l, int p, double n);
+/* Rabenseifner's: a reduce-scatter by halves, then an all-gather. */
+double link_halving(const struct link *l, int p, double n);
+
+enum link_kind {
+	LINK_FLAT,                   /* latency and bandwidth of `across`, whatever the ranks */
+	LINK_HOSTS,                  /* in a host in shared memory, between hosts by MPI */
+	LINK_GPUS                    /* by NCCL: rings in hosts, rings or trees between them */
+};
+
+struct linkmodel {
+	enum link_kind kind;
+	int hosts, ranks;            /* ranks: of a host, at most */
+	int shards;                  /* parts of a sum between hosts, one for each of so many ranks of a host */
+	bool exchanged;              /* between hosts by all-to-all and all-gather: 16 bits, or a given order */
+	struct link inside, across;  /* of a host; between two of them, `across` with all their ranks together */
+	double slower[2];            /* what a measurement makes of it: of latency, of the rest; 1: nothing */
+};
+
+/* hosts, ranks, shards as in struct linkmodel; processors: of a host. */
+void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged, int processors);
+/* For the GPUs of the model that d is of. */
+void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct device *d);
+void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);
+
+/* Corrects it by sums that are made; collective, under about 100 ms. Nothing in a single host, whose memory is known
+ * well enough. */
 int linkmodel_measure(struct linkmodel *m, struct comm *c);
 /* The same for sums by NCCL on the ranks' GPUs, of which d is this one's; also of one rank. */
 int linkmodel_measure_gpus(struct linkmodel *m, struct device *d);
-/* Without measuring: latency (s) and bytes/s. */
-void linkmodel_assume(struct linkmodel *m, double latency, double bandwidth);
+/* Of sums of so many bytes that took so many seconds, the smallest and the largest measured. */
+void linkmodel_correct(struct linkmodel *m, const double bytes[2], const double seconds[2]);
+
 double linkmodel_seconds(const struct linkmodel *m, double bytes);
+/* How a sum of so many bytes is made: "ring", "halving and doubling", ...; of one host "shared memory". */
+const char *linkmodel_algorithm(const struct linkmodel *m, double bytes);
+void linkmodel_text(const struct linkmodel *m, double bytes, struct buf *out);
+/* {"algorithm": ..., "latency": ..., "bandwidth": ...} */
+void linkmodel_json(const struct linkmodel *m, double bytes, struct buf *out);
 
 #endif

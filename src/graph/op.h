@@ -28,6 +28,7 @@ struct kplan {
 	void *state;                 /* the kernel's own */
 	size_t ws_bytes;             /* workspace booked; arrives in run, 64-byte aligned */
 	const char *impl;            /* for --plan: "brgconv:avx512"; NULL: the name says it */
+	double work;                 /* what the kernel's own estimate says, in float32 flops that would take as long; 0: none */
 };
 
 /* What arrives at run time. in/out have nin/nout entries, NULL where the node has NONE. */

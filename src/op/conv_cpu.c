@@ -218,6 +218,8 @@ static int plan_sum(const struct kplan *k, struct conv_task *t)
 	return 0;
 }
 
+#define MODEL_FLOPS 474e9      /* of the machine of the estimates, in a second: two cores at 3.7 GHz */
+
 /* Tries the codes in the order of their estimates. */
 static int plan_task(struct kplan *k, const struct conv_task *t)
 {
@@ -232,6 +234,7 @@ static int plan_task(struct kplan *k, const struct conv_task *t)
 				best = i;
 		tried[best] = true;
 		const int rc = codes[best]->plan(k, t);
+		k->work = codes[best]->seconds(t) * MODEL_FLOPS;
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
 	}

@@ -190,37 +190,16 @@ int groups_cut(const struct grouping *how, const struct linkmodel *link, int n, 
 
 /* --- what is to be cut --- */
 
-static double node_seconds(const struct graph *g, const struct node *n, const struct ranks_plan *r)
-{
-	struct cost c = op_cost(g, n);
-	double flops = r->flops > 0 ? c.flops / r->flops : 0, bytes = r->bandwidth > 0 ? c.bytes / r->bandwidth : 0;
-	return flops > bytes ? flops : bytes;
-}
-
 /* Seconds from the beginning of backward to the end of each node. */
-static double *node_ends(const struct graph *g, const struct ranks_plan *r, double *end)
+static double *node_ends(const struct graph *g, const struct ranks_plan *r)
 {
 	double *at = mem_alloc(((size_t)g->nnode + 1) * sizeof *at), now = 0;
 	for (int i = 0; i < g->nnode; i++) {
 		if (g->node[i]->phase == PHASE_BACKWARD)
-			now += node_seconds(g, g->node[i], r);
+			now += node_seconds(&r->rates, g, g->node[i]);
 		at[i] = now;
 	}
-	*end = now;
 	return at;
-}
-
-static void predict(struct groups *k, const struct linkmodel *link, const double *ready, const int64_t *bytes)
-{
-	double now = 0;
-	for (int i = 0; i < k->n; i++) {
-		for (int j = k->first[i]; j < k->first[i + 1]; j++)
-			k->bytes[i] += bytes[j];
-		k->ready[i] = ready[k->first[i + 1] - 1];
-		now = now > k->ready[i] ? now : k->ready[i];
-		now += linkmodel_seconds(link, (double)k->bytes[i]);
-		k->done[i] = now;
-	}
 }
 
 /* The node of backward that makes gradient t, which may be a sum of micro-batches: those come with the last of them. */
@@ -241,7 +220,7 @@ struct groups *groups_solve(struct graph *g, const struct bundles *b, const stru
 {
 	struct groups *k = ARENA_NEW(g->arena, struct groups);
 	int n = b->nparam;
-	double *ready = mem_calloc((size_t)n + 1, sizeof *ready), *ends = node_ends(g, r, &k->backward);
+	double *ready = mem_calloc((size_t)n + 1, sizeof *ready), *ends = node_ends(g, r);
 	int64_t *bytes = mem_calloc((size_t)n + 1, sizeof *bytes);
 	for (int i = 0; i < n; i++) {
 		double end = ends[made_by(g, b->grad[i])];
@@ -255,10 +234,10 @@ struct groups *groups_solve(struct graph *g, const struct bundles *b, const stru
 	} else {
 		k->n = groups_cut(&r->grouping, r->link, n, ready, bytes, k->first);
 	}
-	k->ready = ARENA_ARRAY(g->arena, double, k->n);
-	k->done = ARENA_ARRAY(g->arena, double, k->n);
 	k->bytes = ARENA_ARRAY(g->arena, int64_t, k->n);
-	predict(k, r->link, ready, bytes);
+	for (int i = 0; i < k->n; i++)
+		for (int j = k->first[i]; j < k->first[i + 1]; j++)
+			k->bytes[i] += bytes[j];
 	mem_free(ready);
 	mem_free(ends);
 	mem_free(bytes);

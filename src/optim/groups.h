@@ -7,6 +7,7 @@
 #ifndef DLX_OPTIM_GROUPS_H
 #define DLX_OPTIM_GROUPS_H
 
+#include "backend/node_time.h"
 #include "comm/linkmodel.h"
 #include "optim/step_mean.h"
 #include "optim/optim.h"
@@ -28,16 +29,14 @@ struct ranks_plan {
 	int lag;                     /* 1: updates use the sums of the step before */
 	int wire;                    /* index in all_reduce_wires */
 	const struct linkmodel *link;
-	double flops, bandwidth;     /* of the ranks' devices, by which ready times are told: per second */
+	struct node_rates rates;     /* of the ranks' devices, by which ready times are told */
 	const struct groups *given;  /* those of another batch size's plan, which these must match; or NULL */
 };
 
 struct groups {
 	int n;                       /* of gradients */
 	int *first;                  /* n + 1: group k is first[k] .. first[k + 1] - 1 of the bundles' order */
-	double *ready, *done;        /* predicted: seconds after the begin of backward */
 	int64_t *bytes;              /* on the wire */
-	double backward;             /* predicted end of backward */
 	tid *wait;                   /* for the late part of a lag; the emission's own */
 };
 

@@ -12,6 +12,7 @@
 #include "op/conv_geom.h"
 #include "train/describe_ranks.h"
 #include "train/describe_room.h"
+#include "train/describe_time.h"
 #include "train/memory_map.h"
 #include "train/plan_memory.h"
 #include "train/room.h"
@@ -211,26 +212,6 @@ static void describe_memory(const struct plan *p, struct buf *out)
 	           bytes_text((double)p->g->arena_bytes, a), bytes_text((double)p->g->arena_lower_bound, b));
 }
 
-/* The roofline: each node takes at least its flops at the device's peak and its bytes at the memory's rate. */
-static void describe_prediction(const struct session *s, const struct plan *p, struct buf *out)
-{
-	double peak = device_measure_peak(s->dev, s->dev->driver ? s->dev->compute : DTYPE_F32), rate = device_measure_bandwidth(s->dev);
-	double counted = 0, rest = 0;
-	if (peak <= 0 || rate <= 0)
-		return;
-	for (int i = 0; i < p->g->nnode; i++) {
-		struct cost c = op_cost(p->g, p->g->node[i]);
-		double t = c.flops / peak > c.bytes / rate ? c.flops / peak : c.bytes / rate;
-		if (p->g->node[i]->op->flags & OP_COUNTED)
-			counted += t;
-		else
-			rest += t;
-	}
-	buf_printf(out, "predicted     %.3g s a step at best: convolutions and dense layers %.3g, the rest %.3g\n"
-	           "              (%s: %.3g GFLOP/s, %.3g GB/s)\n", counted + rest, counted, rest,
-	           s->dev->imagined ? "published" : "measured just now", peak / 1e9, rate / 1e9);
-}
-
 static void describe_largest_batch(const struct session *s, struct buf *out)
 {
 	struct survey_batch b;
@@ -248,7 +229,7 @@ static void describe_largest_batch(const struct session *s, struct buf *out)
 	           (double)b.have / (1 << 30), b.by);
 }
 
-void describe_check(const struct session *s, struct buf *out)
+static void describe_summary(const struct session *s, const struct step_time *t, struct buf *out)
 {
 	const struct plan *p = s->train_plan[0];
 	buf_printf(out, "config        %s: no mistakes found%s\n", s->config->file,
@@ -260,8 +241,30 @@ void describe_check(const struct session *s, struct buf *out)
 	describe_evaluation(s, out);
 	describe_room(s, out);
 	describe_largest_batch(s, out);
-	describe_ranks_text(s, p, out);
+	describe_ranks_text(s, p, t, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
+}
+
+/* What goes wrong while kernels are tried is no matter of the config: then there is no prediction. */
+static struct step_time predict(const struct session *s)
+{
+	struct step_time t;
+	int mark = err_count();
+	if (step_time_predict(&t, s, s->train_plan[0]) < 0) {
+		err_truncate(mark);
+		t.ceilings = (struct node_rates){ 0 };
+	}
+	return t;
+}
+
+/* Predicts only where something of it is printed. */
+void describe_check(const struct session *s, struct buf *out)
+{
+	struct step_time t = { 0 };
+	if (s->train_plan[0]->groups)
+		t = predict(s);
+	describe_summary(s, &t, out);
+	step_time_release(&t);
 }
 
 /* --- the nodes --- */
@@ -327,9 +330,11 @@ static void describe_kernels(const struct plan *p, struct buf *out)
 void describe_text(const struct session *s, struct buf *out)
 {
 	struct arena *a = arena_new();
-	describe_check(s, out);
+	struct step_time t = predict(s);
+	describe_summary(s, &t, out);
 	survey_text(s, out);
-	describe_prediction(s, s->train_plan[0], out);
+	describe_time_text(s, &t, out);
+	step_time_release(&t);
 	describe_kernels(s->train_plan[0], out);
 	memory_map_text(s->train_plan[0], out);
 	buf_puts(out, "\neffective config:\n\n");
@@ -376,6 +381,7 @@ void describe_json(const struct session *s, struct buf *out)
 {
 	const struct plan *p = s->train_plan[0];
 	struct arena *a = arena_new();
+	struct step_time t = predict(s);
 	struct plan_memory m;
 	int64_t elements, trained;
 	int tensors = parameter_tensors(p, &elements, &trained);
@@ -395,7 +401,9 @@ void describe_json(const struct session *s, struct buf *out)
 	room_json(s, out);
 	survey_json(s, out);
 	buf_puts(out, "},\n");
-	describe_ranks_json(s, p, out);
+	describe_time_json(s, &t, out);
+	describe_ranks_json(s, p, &t, out);
+	step_time_release(&t);
 	buf_puts(out, ",\n \"memory_map\": ");
 	memory_map_json(p, out);
 	buf_printf(out, ",\n \"nodes\": %d, \"fingerprint\": \"%016" PRIx64 "\",\n \"config\": ",

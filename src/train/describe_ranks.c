@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times are those the groups were solved by: backward as the roofline has it, messages as the link model
- * has them. What is not done when backward ends is exposed. */
+ * Times are those of the predicted step (train/step_time.h): each sum begins where the schedule has it and
+ * takes what the link model says. */
 #include "train/describe_ranks.h"
 
 #include <inttypes.h>
@@ -56,6 +56,15 @@ static int messages(const struct session *s, const struct graph *g)
 	return n;
 }
 
+/* The group that takes longest. */
+static double largest(const struct groups *k)
+{
+	int64_t most = 0;
+	for (int i = 0; i < k->n; i++)
+		most = k->bytes[i] > most ? k->bytes[i] : most;
+	return (double)most;
+}
+
 static void describe_grid(const struct session *s, const struct graph *g, struct buf *out)
 {
 	const struct rank_grid *grid = &s->grid;
@@ -70,38 +79,26 @@ static void describe_grid(const struct session *s, const struct graph *g, struct
 	buf_putc(out, '\n');
 }
 
-static double exposed(const struct groups *k)
-{
-	double left = k->n ? k->done[k->n - 1] - k->backward : 0;
-	return left > 0 ? left : 0;
-}
-
-/* Sums of a step, their bytes, and seconds in which each rank waits. */
-static int64_t statistics_of(const struct session *s, const struct plan *p, int64_t *bytes, double *seconds)
+/* Sums of a step, and their bytes. */
+static int64_t statistics_of(const struct session *s, const struct plan *p, int64_t *bytes)
 {
 	int64_t micros = s->config->train.accumulate, n = statistics_count(p->g, bytes);
-	double each = n ? (double)*bytes / (double)n : 0;
 	*bytes *= micros;
-	*seconds = (double)(n * micros) * linkmodel_seconds(&s->link, each);
 	return n * micros;
 }
 
-static void describe_statistics(const struct session *s, const struct plan *p, struct buf *out)
+static void describe_statistics(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out)
 {
-	int64_t bytes, n;
-	double seconds;
-	n = statistics_of(s, p, &bytes, &seconds);
+	int64_t bytes, n = statistics_of(s, p, &bytes);
 	if (n)
 		buf_printf(out, "batch norm    statistics of %s%d ranks: %" PRId64 " sums more, %.3g KiB; predicted: %.3g ms are "
 		           "waited for\n", s->ranks.team == s->ranks.ranks ? "all " : "each ", s->ranks.team, n,
-		           (double)bytes / 1024, 1e3 * seconds);
+		           (double)bytes / 1024, 1e3 * t->statistics);
 }
 
 static void statistics_json(const struct session *s, const struct plan *p, struct buf *out)
 {
-	int64_t bytes, n;
-	double seconds;
-	n = statistics_of(s, p, &bytes, &seconds);
+	int64_t bytes, n = statistics_of(s, p, &bytes);
 	buf_printf(out, "{\"ranks\": %d, \"reductions\": %" PRId64 ", \"bytes\": %" PRId64 "}", n ? s->ranks.team : 1, n, bytes);
 }
 
@@ -111,7 +108,7 @@ static int64_t step_samples(const struct session *s, const struct plan *p)
 	return p->batch * (l->all ? l->all : s->ranks.ranks * s->config->train.accumulate);
 }
 
-void describe_ranks_text(const struct session *s, const struct plan *p, struct buf *out)
+void describe_ranks_text(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out)
 {
 	const struct groups *k = p->groups;
 	const struct leaf_counts *l = &s->config->leaves;
@@ -127,21 +124,24 @@ void describe_ranks_text(const struct session *s, const struct plan *p, struct b
 	           p->batch, step_samples(s, p),
 	           s->ranks.lag ? "; updates are one step late" : "");
 	describe_grid(s, p->g, out);
+	buf_puts(out, "links         ");
+	linkmodel_text(&s->link, largest(k), out);
+	buf_putc(out, '\n');
 	buf_printf(out, "gradients     %.3g MiB as %s in %d messages a step (grouping: %s)\n", (double)bytes / (1 << 20),
 	           all_reduce_wires[s->ranks.wire], k->n, s->config->parallel.grouping);
 	if (s->ranks.lag)
 		buf_puts(out, "              none of them is waited for unless it takes longer than a step\n");
 	else
 		buf_printf(out, "              predicted: %.3g ms of backward, after which %.3g ms are waited for\n",
-		           1e3 * k->backward, 1e3 * exposed(k));
-	describe_statistics(s, p, out);
+		           1e3 * t->backward, 1e3 * (t->exposed - t->statistics));
+	describe_statistics(s, p, t, out);
 	buf_printf(out, "%15s %12s %10s %10s  %s\n", "group", "bytes", "ready ms", "done ms", "gradients");
 	for (int i = 0; i < k->n; i++)
-		buf_printf(out, "%15d %12" PRId64 " %10.3f %10.3f  %s\n", i + 1, k->bytes[i], 1e3 * k->ready[i],
-		           1e3 * k->done[i], start_of(p, i)->name);
+		buf_printf(out, "%15d %12" PRId64 " %10.3f %10.3f  %s\n", i + 1, k->bytes[i], 1e3 * t->ready[i],
+		           1e3 * t->done[i], start_of(p, i)->name);
 }
 
-static void groups_json(const struct plan *p, struct buf *out)
+static void groups_json(const struct plan *p, const struct step_time *t, struct buf *out)
 {
 	const struct groups *k = p->groups;
 	buf_putc(out, '[');
@@ -153,17 +153,22 @@ static void groups_json(const struct plan *p, struct buf *out)
 			buf_json_string(out, graph_t(p->g, graph_t(p->g, graph_root(p->g, n->in[j]))->grad_of)->name);
 		}
 		buf_printf(out, "], \"bytes\": %" PRId64 ", \"ready_seconds\": %.9g, \"done_seconds\": %.9g}", k->bytes[i],
-		           k->ready[i], k->done[i]);
+		           t->ready[i], t->done[i]);
 	}
 	buf_putc(out, ']');
 }
 
-void describe_ranks_json(const struct session *s, const struct plan *p, struct buf *out)
+void describe_ranks_json(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out)
 {
 	buf_puts(out, " \"ranks\": ");
 	rank_grid_json(&s->grid, out);
 	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"batch_statistics\": ", sums(s, p->g), messages(s, p->g));
 	statistics_json(s, p, out);
+	buf_puts(out, ",\n \"links\": ");
+	if (p->groups)
+		linkmodel_json(&s->link, largest(p->groups), out);
+	else
+		buf_puts(out, "null");
 	buf_puts(out, ",\n \"groups\": ");
-	groups_json(p, out);
+	groups_json(p, t, out);
 }

@@ -5,11 +5,11 @@
 #ifndef DLX_TRAIN_DESCRIBE_RANKS_H
 #define DLX_TRAIN_DESCRIBE_RANKS_H
 
-#include "train/session.h"
+#include "train/step_time.h"
 
 /* Nothing where gradients are not summed over ranks. */
-void describe_ranks_text(const struct session *s, const struct plan *p, struct buf *out);
-/* The keys "ranks", "sums", "messages", "batch_statistics" and "groups". */
-void describe_ranks_json(const struct session *s, const struct plan *p, struct buf *out);
+void describe_ranks_text(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out);
+/* The keys "ranks", "sums", "messages", "batch_statistics", "links" and "groups". */
+void describe_ranks_json(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out);
 
 #endif

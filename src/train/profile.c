@@ -6,24 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/node_time.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "graph/pass.h"
 
 #define WORST 15      /* nodes in the text */
 
 double profile_bound(struct device *d, const struct graph *g, const struct node *n)
 {
-	enum dtype type = DTYPE_F32;
-	for (int i = 0; i < n->nin; i++)
-		if (n->in[i] != NONE && dtype_is_half(graph_t(g, n->in[i])->dtype))
-			type = graph_t(g, n->in[i])->dtype;
-	double peak = device_measure_peak(d, type), rate = device_measure_bandwidth(d);
-	struct cost c = op_cost(g, n);
-	if (peak <= 0 || rate <= 0)
-		return 0;
-	return c.flops / peak > c.bytes / rate ? c.flops / peak : c.bytes / rate;
+	const struct node_rates r = node_rates_ceilings(d);
+	return node_seconds(&r, g, n);
 }
 
 int profile_run(struct plan *p, int runs, struct profile *out)

@@ -8,6 +8,7 @@
 #include "train/reduction.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -17,30 +18,6 @@
 #include "comm/reducer_nccl.h"
 #include "comm/sum.h"
 #include "op/all_reduce.h"
-
-/* Of ranks that are not there: a network of today. */
-#define LATENCY 20e-6
-#define BANDWIDTH 10e9
-/* Of GPUs where nothing was measured: a launch and a few hops, and a network of today for each GPU. */
-#define GPU_LATENCY 30e-6
-#define GPU_BANDWIDTH 25e9
-
-static int measure(struct ranks_plan *out, struct linkmodel *link, struct device *dev)
-{
-	double speed[2] = { device_measure_peak(dev, dev->driver ? dev->compute : DTYPE_F32), device_measure_bandwidth(dev) };
-	comm_broadcast(dev->comm, speed, sizeof speed, 0, "the speed of rank 0");
-	out->flops = speed[0];
-	out->bandwidth = speed[1];
-	out->ranks = dev->comm->size;
-	double start = io_seconds();
-	if (!dev->driver)
-		TRY(linkmodel_measure(link, dev->comm));
-	/* Other groupings do not ask for the cost, and leave NCCL the time of planning to connect. */
-	else if (dev->nccl && out->grouping.kind == GROUPING_AUTO)
-		TRY(linkmodel_measure_gpus(link, dev));
-	trace_mark(TRACE_RUN, "cost of sums", start);
-	return 0;
-}
 
 bool reduction_wanted(const struct comm *c)
 {
@@ -52,14 +29,36 @@ int reduction_meet(struct device *dev)
 	return dev->comm && dev->driver ? nccl_open(&dev->nccl, dev->comm, dev) : 0;
 }
 
-int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
-                   int ranks)
+/* What links are known to be. */
+static void assume(struct linkmodel *link, const struct run_config *c, const struct device *dev, const struct rank_grid *grid)
 {
-	*out = (struct ranks_plan){ .ranks = ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
-		.link = link, .flops = 1e12, .bandwidth = 1e11 };
+	if (dev->driver)
+		linkmodel_of_gpus(link, grid->hosts, grid->most, dev);
+	else
+		linkmodel_of_hosts(link, grid->hosts, grid->most, grid->shards, c->precision.wire != 0 || c->leaves.all > 0,
+		                   (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* What is measured corrects it. Other groupings do not ask for the cost, and leave NCCL the time of planning to connect. */
+static int measure(const struct ranks_plan *r, struct linkmodel *link, struct device *dev)
+{
+	double start = io_seconds();
+	if (!dev->driver)
+		TRY(linkmodel_measure(link, dev->comm));
+	else if (dev->nccl && r->grouping.kind == GROUPING_AUTO)
+		TRY(linkmodel_measure_gpus(link, dev));
+	trace_mark(TRACE_RUN, "cost of sums", start);
+	return 0;
+}
+
+int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
+                   const struct rank_grid *grid)
+{
+	*out = (struct ranks_plan){ .ranks = grid->ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
+		.link = link, .rates = node_rates_nominal(dev) };
 	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
-	out->summed = ranks > 1 || dev->comm;
-	linkmodel_assume(link, dev->driver ? GPU_LATENCY : LATENCY, dev->driver ? GPU_BANDWIDTH : BANDWIDTH);
+	out->summed = grid->ranks > 1 || dev->comm;
+	assume(link, c, dev, grid);
 	return dev->comm ? measure(out, link, dev) : 0;
 }
 

@@ -5,6 +5,7 @@
 #define DLX_TRAIN_REDUCTION_H
 
 #include "train/plan.h"
+#include "train/rank_grid.h"
 
 /* Whether a run with these ranks sums gradients: there are several. DLX_NCCL_ALONE in the
  * environment, for tests, has one rank sum with itself. */
@@ -12,10 +13,12 @@ bool reduction_wanted(const struct comm *c);
 /* Before reduction_plan, for training: on GPUs begins to connect those of all ranks. Collective. */
 int reduction_meet(struct device *dev);
 
-/* What training plans are to be made for. Collective where dev->comm has several ranks: what
- * messages cost is measured then, and the speed of rank 0's device is taken for all. Without: as
- * config says, for `ranks` ranks that are only imagined. link: the caller's, which out borrows. */
-int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev, int ranks);
+/* What training plans are to be made for: as config says, for the ranks of the grid, be they there or imagined. What a
+ * device and its links are known to be decides, the same in all of them; where dev->comm has ranks on several hosts, or
+ * GPUs, sums are measured too, and links that are not at all as known are corrected: collective. link: the caller's, which
+ * out borrows. */
+int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
+                   const struct rank_grid *grid);
 
 /* Once for all training plans of a run, which have the same groups: makes dev->reducer, with room
  * for each group of p, and gives the states that are summed in place their memory. Before p's

@@ -277,18 +277,33 @@ int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mo
 	return session_plan_batch(s, &plans[full], mode, rest);
 }
 
+#define HOST_RANKS 8             /* GPUs of most hosts that have some */
+
+/* Hosts of ranks that are not there: where nobody says, as many as are full. */
+static int hosts_of(const struct session_options *o)
+{
+	return o->hosts ? o->hosts : (o->ranks + HOST_RANKS - 1) / HOST_RANKS;
+}
+
+/* Ranks that share this host's processors. Those that are not there have hosts like it. */
+static int sharing(struct comm *c, const struct session_options *o)
+{
+	int hosts = hosts_of(o);
+	return ranks_many(c) || o->ranks < 2 ? ranks_sharing(c) : (o->ranks + hosts - 1) / hosts;
+}
+
 /* The step of a dump is the one its batch is of. */
 static int plan_ranks(struct session *s, const struct session_options *o)
 {
-	TRY(reduction_plan(&s->ranks, &s->link, s->config, s->dev, o->ranks));
+	if (ranks_many(s->comm))
+		rank_grid_learn(&s->grid, s->config->arena, s->comm);
+	else
+		rank_grid_assume(&s->grid, s->config->arena, hosts_of(o), o->ranks);
+	TRY(reduction_plan(&s->ranks, &s->link, s->config, s->dev, &s->grid));
 	if (o->need & SESSION_TRAIN)
 		TRY(statistics_team(s->config, s->ranks.ranks, &s->ranks.team));
 	if (o->need & SESSION_DUMP)
 		s->ranks.lag = 0;
-	if (ranks_many(s->comm))
-		rank_grid_learn(&s->grid, s->config->arena, s->comm);
-	else
-		rank_grid_assume(&s->grid, s->config->arena, o->hosts ? o->hosts : o->ranks, o->ranks);
 	return 0;
 }
 
@@ -400,7 +415,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	double start = io_seconds();
 	TRY(ranks_agree(c, open_data(s, o), "opening the data"));
 	trace_mark(TRACE_RUN, "data", start);
-	host_share(ranks_sharing(c));
+	host_share(sharing(c, o));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	if (o->need & SESSION_TRAIN)
 		TRY(ranks_agree(c, reduction_meet(s->dev), "connecting the GPUs"));

@@ -56,7 +56,7 @@ struct session_options {
 	const char *dump;
 	bool dump_dot;
 	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */
-	int ranks, hosts;          /* to plan for, hosts 0: each rank on its own; those that are there count instead */
+	int ranks, hosts;          /* to plan for, hosts 0: eight ranks on each; those that are there count instead */
 };
 
 /* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they

@@ -20,7 +20,7 @@ expect 0 "$train" --plan=json --ranks 1x3 "$config"
 says out '"ranks": {"hosts": 1, "ranks": 3, "shards": 0, "grid": [{"ranks": [0, 1, 2]}]},'
 says out '"sums": 2, "messages": 0,'
 expect 0 "$train" --plan=json --ranks 2 "$config"
-says out '{"hosts": 2, "ranks": 2, "shards": 1, "grid": [{"ranks": [0]},'
+says out '{"hosts": 1, "ranks": 2, "shards": 0, "grid": [{"ranks": [0, 1]}]},'
 for wrong in 0 3x x3 0x3 3x0 2x2x2 1000x1001 1e3; do
 	expect 64 "$train" --plan --ranks $wrong "$config"
 	says err "'--ranks $wrong': expected a number from 1 to 1000000, or hosts x ranks of each, as in 4x8"

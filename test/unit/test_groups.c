@@ -68,7 +68,7 @@ static void solved_is_best(void **state)
 		double ready[MOST], now = 0;
 		int64_t bytes[MOST];
 		int first[MOST + 1], n = 1 + trial % MOST;
-		linkmodel_assume(&link, 1e-4 * (1 + trial % 5), 1e9);
+		linkmodel_flat(&link, 1e-4 * (1 + trial % 5), 1e9);
 		for (int i = 0; i < n; i++) {
 			seed = seed * 1664525 + 1013904223;
 			now += (seed >> 16) * 1e-8;
@@ -92,7 +92,7 @@ static void extremes(void **state)
 	struct grouping how = { GROUPING_AUTO, 0 };
 	struct linkmodel link;
 	int first[5];
-	linkmodel_assume(&link, 1e-5, 1e9);
+	linkmodel_flat(&link, 1e-5, 1e9);
 	assert_int_equal(groups_cut(&how, &link, 4, (double[]){ 1, 1, 1, 1 }, bytes, first), 1);
 	assert_int_equal(groups_cut(&how, &link, 4, (double[]){ 1, 2, 3, 4 }, bytes, first), 2);
 	assert_int_equal(first[1], 3);
@@ -106,7 +106,7 @@ static void many_parameters(void **state)
 	static int first[N + 1];
 	struct grouping how = { GROUPING_AUTO, 0 };
 	struct linkmodel link;
-	linkmodel_assume(&link, 1e-5, 1e9);
+	linkmodel_flat(&link, 1e-5, 1e9);
 	for (int i = 0; i < N; i++) {
 		ready[i] = i * 1e-5;
 		bytes[i] = 64 + i % 1000;

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums of growing size by a reducer of its own, which waiting ranks do themselves: what a group
+ * costs the schedule when nothing else runs. Large sizes are repeated less, and the whole takes no
+ * longer than its budget. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/device.h"
+#include "base/err.h"
+#include "comm/board.h"
+#include "comm/linkmodel.h"
+#include "comm/reducer.h"
+
+#define SMALLEST (4 << 10)     /* bytes; each further point four times as much */
+#define POINTS 7               /* up to 16 MiB (64 on GPUs, which are far from their best there), */
+#define GPU_POINTS 8
+#define LEAST_POINTS 5         /* or at least 1 MiB, */
+#define ROOM (64 << 20)        /* as long as the ranks of a host have no more than this together */
+#define REPEATS 9
+#define BUDGET 0.06            /* seconds */
+
+/* Rank 0's medians, by size. */
+struct curve {
+	int n;
+	double seconds[GPU_POINTS];
+};
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static int measure(struct reducer *r, struct device *d, int k, double *median, int repeats)
+{
+	double t[REPEATS];
+	for (int i = 0; i < repeats; i++) {
+		int64_t begin = board_now();
+		reducer_start(r, k);
+		TRY(reducer_wait(r, k));
+		if (d)
+			TRY(d->driver->finish(d));
+		t[i] = (double)(board_now() - begin) * 1e-9;
+	}
+	qsort(t, (size_t)repeats, sizeof *t, by_value);
+	*median = t[repeats / 2];
+	return 0;
+}
+
+/* Rank 0 says how often the next size is measured, so that all do the same. */
+static int measure_all(struct curve *m, struct comm *c, struct device *d, struct reducer *r, int points)
+{
+	double spent = 0, expected = 0;
+	for (int k = 0; k < points; k++) {
+		int repeats = REPEATS;
+		while (repeats > 1 && spent + expected * repeats > BUDGET)
+			repeats -= 2;
+		if (k >= LEAST_POINTS && spent + expected > BUDGET)
+			repeats = 0;
+		comm_broadcast(c, &repeats, sizeof repeats, 0, "the cost of sums");
+		if (repeats == 0)
+			break;
+		int64_t begin = board_now();
+		TRY(measure(r, d, k, &m->seconds[k], repeats));
+		spent += (double)(board_now() - begin) * 1e-9;
+		expected = 4 * m->seconds[k];
+		m->n = k + 1;
+	}
+	comm_broadcast(c, m, sizeof *m, 0, "the cost of sums");
+	return 0;
+}
+
+static int64_t bytes_of(int k)
+{
+	return (int64_t)SMALLEST << 2 * k;
+}
+
+/* As many on all ranks. */
+static int points_for(struct comm *c)
+{
+	double ranks = c->local_size;
+	int n = LEAST_POINTS;
+	comm_max(c, &ranks, 1, "the ranks of each host");
+	while (n < POINTS && (double)bytes_of(n) * ranks <= ROOM)
+		n++;
+	return n;
+}
+
+/* All in the place of the largest, since only one is under way. d: whose memory it is; NULL: the host's. */
+static int measure_sums(struct linkmodel *m, struct comm *c, struct device *d)
+{
+	struct curve curve = { .n = 0 };
+	struct reducer_group group[GPU_POINTS];
+	struct reducer *r = NULL;
+	int points = d ? GPU_POINTS : points_for(c);
+	size_t bytes = (size_t)bytes_of(points - 1);
+	for (int k = 0; k < points; k++)
+		group[k] = (struct reducer_group){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums", false };
+	const struct reducer_place gpu = { d, c, d ? d->nccl : NULL, true };
+	TRY(d ? reducer_new_gpu(&r, &gpu, bytes, group, points) : reducer_new(&r, c, bytes, group, points, false));
+	TRY(measure_all(&curve, c, d, r, points));
+	reducer_free(r);
+	linkmodel_correct(m, (double[]){ SMALLEST, (double)bytes_of(curve.n - 1) },
+	                  (double[]){ curve.seconds[0], curve.seconds[curve.n - 1] });
+	return 0;
+}
+
+int linkmodel_measure(struct linkmodel *m, struct comm *c)
+{
+	return c->hosts == 1 ? 0 : measure_sums(m, c, NULL);
+}
+
+int linkmodel_measure_gpus(struct linkmodel *m, struct device *d)
+{
+	return measure_sums(m, d->comm, d);
+}
