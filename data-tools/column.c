@@ -4,7 +4,6 @@
  * at a time, and each is checked against the first: a set of thousands may have one odd file. */
 #include "column.h"
 
-#include <glob.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,22 +19,14 @@ static void add_file(struct column *c, const char *path)
 
 static int expand(struct column *c, const char *path, bool *is_glob)
 {
-	glob_t g;
-	int rc;
+	struct io_paths found;
+	int rc = io_expand(&found, path);
 
-	*is_glob = false;
-	if (io_exists(path) || !strpbrk(path, "*?[")) {
-		add_file(c, path);
-		return 0;
-	}
-	*is_glob = true;
-	rc = glob(path, 0, NULL, &g);
-	for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++)
-		add_file(c, g.gl_pathv[i]);
-	globfree(&g);
-	if (rc == GLOB_NOMATCH)
-		return ERR(E_NOINPUT, NULL, "no file matches '%s'", path);
-	return rc ? ERR(E_IO, NULL, "cannot expand '%s'", path) : 0;
+	*is_glob = found.is_pattern;
+	for (size_t i = 0; i < found.n; i++)
+		add_file(c, found.v[i]);
+	io_paths_release(&found);
+	return rc;
 }
 
 static struct shape without_first(const struct shape *s)

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "config.h"
@@ -320,20 +320,6 @@ static int plan_target(struct conversion *c, struct arena *a)
 	return check_ignore(c, t->dtype);
 }
 
-/* The output is renamed into place at the end, and would take the place of what it was made from. */
-static int check_output(const struct conversion *c)
-{
-	struct stat out, in;
-
-	if (stat(c->output, &out) != 0)
-		return 0;
-	for (int i = 0; i < c->info.nsources; i++)
-		if (stat(c->info.sources[i], &in) == 0 && in.st_dev == out.st_dev &&
-		    in.st_ino == out.st_ino)
-			return ERR(E_USAGE, NULL, "--output: '%s' is also a source", c->output);
-	return 0;
-}
-
 static void plan_sources(struct conversion *c, struct arena *a)
 {
 	const char *const *in, *const *tg;
@@ -350,6 +336,8 @@ static void plan_sources(struct conversion *c, struct arena *a)
 		if (!known)
 			all[k++] = name;
 	}
+	for (int i = 0; i < k; i++)
+		io_input(all[i]);
 	c->info.sources = all;
 	c->info.nsources = k;
 	c->info.command = c->command;
@@ -365,7 +353,7 @@ static int plan(struct conversion *c, struct arena *a)
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
 	plan_sources(c, a);
-	return check_output(c);
+	return io_check_output(c->output);
 }
 
 /* The command line as one text that a shell reads back. */

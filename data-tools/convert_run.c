@@ -150,6 +150,8 @@ static int summary(const struct conversion *c)
 	const struct record_info *i;
 	struct record *r;
 
+	if (!io_is_regular(c->output))
+		return 0;   /* a pipe or a device is not read again */
 	TRY(record_open(&r, c->output));
 	i = record_info(r);
 	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", c->output, (long long)i->samples,

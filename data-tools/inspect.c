@@ -223,6 +223,7 @@ static int inspect(const char *path, const struct inspection *o)
 
 	if (rc < 0)
 		return rc;
+	io_input(path);
 	if (!o->json)
 		print_text(r, o->index);
 	if (o->verify)

@@ -364,6 +364,8 @@ static int run(struct report *o, int argc, char **argv)
 		return 0;
 	o->n = argc - 1;
 	TRY(read_runs(o, argv + 1));
+	if (o->svg)
+		TRY(io_check_output(o->svg));
 	if (o->json)
 		print_json(o);
 	else

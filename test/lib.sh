@@ -13,6 +13,7 @@ cd "$work" || exit 99
 train=$DLX_BUILD/dlx-train
 convert=$DLX_BUILD/dlx-convert
 inspect=$DLX_BUILD/dlx-inspect
+report=$DLX_BUILD/dlx-report
 # With 'device: auto' too, tests mean the CPU: also where there is a GPU.
 export CUDA_VISIBLE_DEVICES=
 coads=${DLX_COADS:-/usr/share/ferret-vis/data/coads_climatology.cdf}

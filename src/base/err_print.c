@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -73,7 +74,7 @@ static bool line_of_source(const char *file, int wanted, struct buf *out)
 
 static bool line_of_file(const char *file, int wanted, struct buf *out)
 {
-	FILE *f = fopen(file, "r");
+	FILE *f = io_is_regular(file) ? fopen(file, "r") : NULL;   /* a pipe has been read */
 	char *line = NULL;
 	size_t room = 0;
 	bool found = false;

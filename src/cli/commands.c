@@ -38,6 +38,31 @@ static int load_config(const struct options *o, struct run_config **config)
 	return E_CONFIG;
 }
 
+/* The file that the command is told to write, or NULL: several files in a folder, or none. */
+static const char *output_file(const struct options *o, const struct comm *c)
+{
+	if (o->command == COMMAND_EXPORT)
+		return o->file;
+	if (o->command == COMMAND_PREDICT && predict_to_file(o->output))
+		return o->output;
+	return ranks_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
+}
+
+/* Before any work is done. */
+static int check_output(const struct options *o, const struct comm *c, const struct run_config *config)
+{
+	const char *file = output_file(o, c);
+	if (!ranks_first(c))
+		return 0;
+	if (file || o->command == COMMAND_PREDICT || o->command == COMMAND_DUMP_STEP) {
+		dataset_note_inputs(&config->data.train);
+		dataset_note_inputs(&config->data.validation);
+	}
+	if (o->command == COMMAND_PREDICT)
+		io_input(o->file);
+	return file ? io_check_output(file) : 0;
+}
+
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
 	struct run_config *config = NULL;
@@ -46,6 +71,8 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	int rc = load_config(o, &config);
+	if (rc == 0)
+		rc = check_output(o, c, config);
 	if (rc == 0)
 		comm_set_timeout(c, config->parallel.timeout);
 	rc = ranks_agree(c, rc, "reading the config");

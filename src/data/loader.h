@@ -56,6 +56,8 @@ struct channel_stats;
  * a glob without a match (with the config place of the pattern), E_DATA for a damaged or
  * foreign file or one that does not fit the first. */
 int dataset_open(struct dataset **out, const struct strings *paths);
+/* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
+void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the

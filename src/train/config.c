@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "data/transform.h"
 #include "model/model.h"
@@ -280,6 +281,10 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 		c->train.batch_size = 1;
 	if (!c->run.dir)
 		c->run.dir = arena_printf(a, "runs/%s", c->run.name);
+	const struct model_common *m = c->model.data;
+	io_input(path);
+	if (m->init_from.file)
+		io_input(m->init_from.file);
 	*out = c;
 	return 0;
 }
