@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/shown.h"
 #include "report/png.h"
 
 enum { WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 16, BOTTOM = 46, LINE = 18 };
@@ -64,7 +65,7 @@ static double place(const struct axis *a, double v, double from, double to)
 static void text(struct buf *b, double x, double y, const char *anchor, const char *s)
 {
 	buf_printf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-	for (; *s; s++) {
+	for (s = shown(s); *s; s++) {
 		if (*s == '<')
 			buf_puts(b, "&lt;");
 		else if (*s == '&')

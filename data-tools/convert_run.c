@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "convert.h"
 
 struct run {
@@ -141,7 +142,7 @@ static void print_array(const char *name, const struct record_array *a)
 
 	printf("  %-7s %s %s", name, dtype_name(a->dtype), shape_text(&a->shape, text));
 	for (int64_t i = 0; a->channels && i < (a->shape.nd ? a->shape.d[0] : 1) && i < 16; i++)
-		printf("%s%s", i ? ", " : "  ", a->channels[i]);
+		printf("%s%s", i ? ", " : "  ", shown(a->channels[i]));
 	printf("\n");
 }
 
@@ -154,13 +155,13 @@ static int summary(const struct conversion *c)
 		return 0;   /* a pipe or a device is not read again */
 	TRY(record_open(&r, c->output));
 	i = record_info(r);
-	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", c->output, (long long)i->samples,
+	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", shown(c->output), (long long)i->samples,
 	       (double)record_size(r) / 1048576,
 	       (double)record_raw_bytes(i) * (double)i->samples / 1048576);
 	print_array("input", &i->input);
 	print_array("target", &i->target);
 	for (int k = 0; i->class_counts && k < i->nclasses && k < 64; k++)
-		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? i->classes[k] : "",
+		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? shown(i->classes[k]) : "",
 		       (long long)i->class_counts[k]);
 	if (i->class_counts)
 		printf("%s\n", i->nclasses > 64 ? ", ..." : "");

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "base/trace.h"
 #include "config/help.h"
 #include "config.h"
@@ -110,11 +111,20 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	return rc;
 }
 
+/* To standard output or error, by the first rank; releases b. */
+static void print_to(FILE *f, const struct comm *c, struct buf *b)
+{
+	struct buf text = BUF_INIT;
+	buf_shown_lines(&text, b->data);
+	if (ranks_first(c))
+		fwrite(text.data, 1, text.len, f);
+	buf_release(&text);
+	buf_release(b);
+}
+
 static void print(const struct comm *c, struct buf *b)
 {
-	if (ranks_first(c))
-		fwrite(b->data, 1, b->len, stdout);
-	buf_release(b);
+	print_to(stdout, c, b);
 }
 
 /* --- training --- */
@@ -236,7 +246,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 	if (rc == 0)
 		rc = predict(s, o->output, &written);
 	if (rc == 0 && !o->quiet && ranks_first(c))
-		printf("%" PRId64 " predictions in %s\n", written, o->output);
+		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	session_close(s);
 	return rc;
 }
@@ -279,9 +289,7 @@ static int run_bench(const struct options *o, struct comm *c, int *status)
 	struct buf out = BUF_INIT, tables = BUF_INIT;
 	TRY(open_for_steps(o, c, 0, &s));
 	int rc = bench(s, o->bench_steps, o->profile, &out, &tables);
-	if (ranks_first(c))
-		fwrite(tables.data, 1, tables.len, stderr);
-	buf_release(&tables);
+	print_to(stderr, c, &tables);
 	print(c, &out);
 	session_close(s);
 	return rc;
