@@ -160,8 +160,8 @@ static int read_ignore(struct conversion *c)
 		return 0;
 	errno = 0;
 	c->ignore = strtoll(c->ignore_text, &end, 10);
-	if (!*c->ignore_text || *end || errno || c->ignore == RECORD_NO_IGNORE)
-		return ERR(E_USAGE, NULL, "--ignore: '%s' is no whole number", c->ignore_text);
+	if (!*c->ignore_text || *end || errno || c->ignore < INT32_MIN || c->ignore > INT32_MAX)
+		return ERR(E_USAGE, NULL, "--ignore: '%s' is no whole number of 32 bits", c->ignore_text);
 	return 0;
 }
 

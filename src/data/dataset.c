@@ -370,6 +370,26 @@ int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts)
 	return 0;
 }
 
+static int64_t labels_of(const struct record_info *i)
+{
+	return i->samples * shape_count(&i->target.shape);
+}
+
+int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore)
+{
+	int64_t sum = 0;
+
+	for (int f = 0; f < d->n; f++) {
+		const struct record_info *i = record_info(d->file[f]);
+
+		if (!i->class_counts && !(i->ignore == ignore && i->ignored == labels_of(i)))
+			return -1;
+		for (int64_t k = 0; i->class_counts && k < i->nclasses && k < nclasses; k++)
+			sum += k == ignore ? 0 : i->class_counts[k];
+	}
+	return sum;
+}
+
 int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore, int64_t *label,
                                const char **file)
 {
