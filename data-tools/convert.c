@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "config.h"
 #include "config/schema.h"
+#include "guard.h"
 #include "select.h"
 
 static const char usage[] =
@@ -395,13 +396,22 @@ static void release(struct conversion *c)
 	mem_free(c->sample);
 }
 
-int main(int argc, char **argv)
+struct command {
+	int argc;
+	char **argv;
+};
+
+static const char *written;    /* the output named on the command line, for who tidies up */
+
+/* The whole of the command; its exit status. */
+static int run_command(void *arg)
 {
+	const int argc = ((struct command *)arg)->argc;
+	char **argv = ((struct command *)arg)->argv;
 	struct conversion c = {.level = 3};
 	struct arena *a = arena_new();
 	int rc;
 
-	log_init("dlx-convert", 0, 1);
 	c.command = command_text(a, argc, argv);
 	rc = read_options(&c, argc, argv);
 	if (rc == 0 && !c.help && !c.version) {
@@ -416,4 +426,16 @@ int main(int argc, char **argv)
 	release(&c);
 	arena_free(a);
 	return err_exit_status(rc);
+}
+
+/* The output is looked for here as well, since a child that died cannot say what it was. */
+int main(int argc, char **argv)
+{
+	struct command command = {argc, argv};
+
+	log_init("dlx-convert", 0, 1);
+	for (int i = 1; i + 1 < argc; i++)
+		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
+			written = argv[i + 1];
+	return guard_run("dlx-convert", run_command, &command, &written);
 }
