@@ -4,13 +4,15 @@
  * at a time, and each is checked against the first: a set of thousands may have one odd file. */
 #include "column.h"
 
-#include <glob.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "guard.h"
 #include "base/io.h"
 #include "base/mem.h"
+
+#define LIBRARY_SECONDS 4     /* of processor time, far beyond what opening a file takes */
 
 static void add_file(struct column *c, const char *path)
 {
@@ -20,22 +22,14 @@ static void add_file(struct column *c, const char *path)
 
 static int expand(struct column *c, const char *path, bool *is_glob)
 {
-	glob_t g;
-	int rc;
+	struct io_paths found;
+	int rc = io_expand(&found, path);
 
-	*is_glob = false;
-	if (io_exists(path) || !strpbrk(path, "*?[")) {
-		add_file(c, path);
-		return 0;
-	}
-	*is_glob = true;
-	rc = glob(path, 0, NULL, &g);
-	for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++)
-		add_file(c, g.gl_pathv[i]);
-	globfree(&g);
-	if (rc == GLOB_NOMATCH)
-		return ERR(E_NOINPUT, NULL, "no file matches '%s'", path);
-	return rc ? ERR(E_IO, NULL, "cannot expand '%s'", path) : 0;
+	*is_glob = found.is_pattern;
+	for (size_t i = 0; i < found.n; i++)
+		add_file(c, found.v[i]);
+	io_paths_release(&found);
+	return rc;
 }
 
 static struct shape without_first(const struct shape *s)
@@ -66,7 +60,9 @@ static int open_file(struct column *c, int f)
 	source_close(c->source);
 	c->source = NULL;
 	c->open_file = f;
+	guard_limit(LIBRARY_SECONDS, 0);
 	TRY(source_open(&c->source, c->file[f], c->format, c->variable));
+	guard_limit(0, 0);
 	return c->name ? check_like_first(c, f) : 0;
 }
 
@@ -159,15 +155,18 @@ static void mark_missing(const struct column *c, double *v, int64_t n)
 int column_read(struct column *c, int64_t i, double *values)
 {
 	const int64_t n = shape_count(&c->sample);
-	int f = c->file_a_sample ? (int)i : 0;
+	int f = c->file_a_sample ? (int)i : 0, rc;
 
 	while (!c->file_a_sample && i >= c->first[f + 1])
 		f++;
 	TRY(open_file(c, f));
+	guard_limit(LIBRARY_SECONDS, n * (int64_t)sizeof(double));
 	if (c->file_a_sample)
-		TRY(source_read_all(c->source, c->raw));
+		rc = source_read_all(c->source, c->raw);
 	else
-		TRY(source_read(c->source, i - c->first[f], 1, c->raw));
+		rc = source_read(c->source, i - c->first[f], 1, c->raw);
+	guard_limit(0, 0);
+	TRY(rc);
 	dtype_convert(DTYPE_F64, values, c->dtype, c->raw, n);
 	mark_missing(c, values, n);
 	for (int64_t k = 0; c->packed && k < n; k++)

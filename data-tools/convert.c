@@ -12,16 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
 #include "config.h"
 #include "config/schema.h"
+#include "guard.h"
 #include "select.h"
 
 static const char usage[] =
@@ -161,8 +162,8 @@ static int read_ignore(struct conversion *c)
 		return 0;
 	errno = 0;
 	c->ignore = strtoll(c->ignore_text, &end, 10);
-	if (!*c->ignore_text || *end || errno || c->ignore == RECORD_NO_IGNORE)
-		return ERR(E_USAGE, NULL, "--ignore: '%s' is no whole number", c->ignore_text);
+	if (!*c->ignore_text || *end || errno || c->ignore < INT32_MIN || c->ignore > INT32_MAX)
+		return ERR(E_USAGE, NULL, "--ignore: '%s' is no whole number of 32 bits", c->ignore_text);
 	return 0;
 }
 
@@ -321,20 +322,6 @@ static int plan_target(struct conversion *c, struct arena *a)
 	return check_ignore(c, t->dtype);
 }
 
-/* The output is renamed into place at the end, and would take the place of what it was made from. */
-static int check_output(const struct conversion *c)
-{
-	struct stat out, in;
-
-	if (stat(c->output, &out) != 0)
-		return 0;
-	for (int i = 0; i < c->info.nsources; i++)
-		if (stat(c->info.sources[i], &in) == 0 && in.st_dev == out.st_dev &&
-		    in.st_ino == out.st_ino)
-			return ERR(E_USAGE, NULL, "--output: '%s' is also a source", c->output);
-	return 0;
-}
-
 static void plan_sources(struct conversion *c, struct arena *a)
 {
 	const char *const *in, *const *tg;
@@ -351,6 +338,8 @@ static void plan_sources(struct conversion *c, struct arena *a)
 		if (!known)
 			all[k++] = name;
 	}
+	for (int i = 0; i < k; i++)
+		io_input(all[i]);
 	c->info.sources = all;
 	c->info.nsources = k;
 	c->info.command = c->command;
@@ -366,7 +355,7 @@ static int plan(struct conversion *c, struct arena *a)
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
 	plan_sources(c, a);
-	return check_output(c);
+	return io_check_output(c->output);
 }
 
 /* The command line as one text that a shell reads back. */
@@ -408,14 +397,23 @@ static void release(struct conversion *c)
 	mem_free(c->sample);
 }
 
-int main(int argc, char **argv)
+struct command {
+	int argc;
+	char **argv;
+};
+
+static const char *written;    /* the output named on the command line, for who tidies up */
+
+/* The whole of the command; its exit status. */
+static int run_command(void *arg)
 {
+	const int argc = ((struct command *)arg)->argc;
+	char **argv = ((struct command *)arg)->argv;
 	struct conversion c = {.level = 3};
 	struct arena *a = arena_new();
 	int rc;
 
 	signals_block();
-	log_init("dlx-convert", 0, 1);
 	c.command = command_text(a, argc, argv);
 	rc = signals_begin();
 	if (rc == 0)
@@ -432,4 +430,16 @@ int main(int argc, char **argv)
 	release(&c);
 	arena_free(a);
 	return err_exit_status(rc);
+}
+
+/* The output is looked for here as well, since a child that died cannot say what it was. */
+int main(int argc, char **argv)
+{
+	struct command command = {argc, argv};
+
+	log_init("dlx-convert", 0, 1);
+	for (int i = 1; i + 1 < argc; i++)
+		if (strcmp(argv[i], "-o") == 0 || strcmp(argv[i], "--output") == 0)
+			written = argv[i + 1];
+	return guard_run("dlx-convert", run_command, &command, &written);
 }

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "convert.h"
 
 struct run {
@@ -59,6 +60,19 @@ static double class_of(const struct conversion *c, double v)
 	return k;
 }
 
+/* A label is a class or the value that is ignored; nothing else could ever be trained with. */
+static int check_label(const struct conversion *c, int64_t sample, int64_t at, double v)
+{
+	const int64_t most = c->info.nclasses ? c->info.nclasses : RECORD_MAX_CLASSES;
+	char place[SHAPE_TEXT];
+
+	if ((v >= 0 && v < (double)most) || (c->ignore != RECORD_NO_IGNORE && v == (double)c->ignore))
+		return 0;
+	return ERR(E_DATA, NULL, "sample %lld of the target has the label %.19g at (%s), which is no class 0..%lld; "
+	           "a label that counts as none is named by --ignore", (long long)sample, v,
+	           shape_place(&c->info.target.shape, at, place), (long long)most - 1);
+}
+
 static int make_labels(const struct run *r, int64_t sample, int64_t n)
 {
 	const struct conversion *c = r->c;
@@ -70,6 +84,8 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 			r->target[i] = (double)c->ignore;
 		} else if (c->nedges) {
 			r->target[i] = class_of(c, r->target[i]);
+		} else {
+			TRY(check_label(c, sample, i, r->target[i]));
 		}
 	}
 	if (missing && c->ignore == RECORD_NO_IGNORE)
@@ -83,6 +99,7 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 /* What a value becomes in a narrower type: rounded, which is counted, but never another number. */
 static int narrow(struct run *r, const struct record_array *a, void *to, const double *v, int64_t n, int64_t sample)
 {
+	char place[SHAPE_TEXT];
 	const bool integer = !dtype_is_float(a->dtype), labels = integer && a == &r->c->info.target;
 
 	dtype_convert(a->dtype, to, DTYPE_F64, v, n);
@@ -92,9 +109,9 @@ static int narrow(struct run *r, const struct record_array *a, void *to, const d
 		if (is == v[i] || isnan(v[i]))
 			continue;
 		if (isinf(is) || (integer && (fabs(is - v[i]) >= 1 || labels)))
-			return ERR(E_DATA, NULL, "sample %lld of the %s has a value %g, which does not fit %s; see %s",
+			return ERR(E_DATA, NULL, "sample %lld of the %s has a value %g at (%s), which does not fit %s; see %s",
 			           (long long)sample, a == &r->c->info.target ? "target" : "input", v[i],
-			           dtype_name(a->dtype), a == &r->c->info.target ? "--target-dtype" : "--dtype");
+			           shape_place(&a->shape, i, place), dtype_name(a->dtype), a == &r->c->info.target ? "--target-dtype" : "--dtype");
 		r->rounded += integer;
 	}
 	return 0;
@@ -141,7 +158,7 @@ static void print_array(const char *name, const struct record_array *a)
 
 	printf("  %-7s %s %s", name, dtype_name(a->dtype), shape_text(&a->shape, text));
 	for (int64_t i = 0; a->channels && i < (a->shape.nd ? a->shape.d[0] : 1) && i < 16; i++)
-		printf("%s%s", i ? ", " : "  ", a->channels[i]);
+		printf("%s%s", i ? ", " : "  ", shown(a->channels[i]));
 	printf("\n");
 }
 
@@ -150,15 +167,17 @@ static int summary(const struct conversion *c)
 	const struct record_info *i;
 	struct record *r;
 
+	if (!io_is_regular(c->output))
+		return 0;   /* a pipe or a device is not read again */
 	TRY(record_open(&r, c->output));
 	i = record_info(r);
-	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", c->output, (long long)i->samples,
+	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", shown(c->output), (long long)i->samples,
 	       (double)record_size(r) / 1048576,
 	       (double)record_raw_bytes(i) * (double)i->samples / 1048576);
 	print_array("input", &i->input);
 	print_array("target", &i->target);
 	for (int k = 0; i->class_counts && k < i->nclasses && k < 64; k++)
-		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? i->classes[k] : "",
+		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? shown(i->classes[k]) : "",
 		       (long long)i->class_counts[k]);
 	if (i->class_counts)
 		printf("%s\n", i->nclasses > 64 ? ", ..." : "");

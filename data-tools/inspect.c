@@ -12,6 +12,8 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
+#include "base/utf8.h"
 #include "config.h"
 #include "data/record.h"
 #include "draw.h"
@@ -77,7 +79,7 @@ static void print_stats(const struct record_info *i, const struct record_array *
 		const struct channel_stats *s = &a->stats[c];
 		char name[64];
 
-		snprintf(name, sizeof(name), "%d %s%s", c, a->channels ? a->channels[c] : "",
+		snprintf(name, sizeof(name), "%d %s%s", c, a->channels ? shown(a->channels[c]) : "",
 		         a == &i->input && c == i->mask ? " (mask)" : "");
 		printf("  %-24s %12" PRId64, name, s->count);
 		if (s->count == 0)
@@ -101,7 +103,7 @@ static void print_classes(const struct record_info *i)
 		return;
 	printf("\n  %-24s %12s\n", "class", "count");
 	for (int k = 0; k < i->nclasses; k++) {
-		snprintf(name, sizeof(name), "%d %s", k, i->classes ? i->classes[k] : "");
+		snprintf(name, sizeof(name), "%d %s", k, i->classes ? shown(i->classes[k]) : "");
 		print_class(name, i->class_counts[k], total);
 	}
 	if (i->ignore != RECORD_NO_IGNORE) {
@@ -130,7 +132,7 @@ static void print_text(const struct record *r, bool all)
 	const struct record_info *i = record_info(r);
 	const double raw = (double)record_raw_bytes(i) * (double)i->samples;
 
-	printf("%s\n", record_path(r));
+	printf("%s\n", shown(record_path(r)));
 	printf("  %-10s dlx record, version %d\n", "format", RECORD_VERSION);
 	printf("  %-10s %" PRId64 "\n", "samples", i->samples);
 	printf("  %-10s %" PRIu64 " bytes, %.1f %% of the raw samples\n", "size", record_size(r),
@@ -139,9 +141,9 @@ static void print_text(const struct record *r, bool all)
 	print_array("input", &i->input);
 	print_array("target", &i->target);
 	for (int k = 0; k < i->nsources; k++)
-		printf("  %-10s %s\n", k ? "" : "made from", i->sources[k]);
+		printf("  %-10s %s\n", k ? "" : "made from", shown(i->sources[k]));
 	if (i->command)
-		printf("  %-10s %s\n", "made by", i->command);
+		printf("  %-10s %s\n", "made by", shown(i->command));
 	print_stats(i, &i->input, "input channel");
 	print_stats(i, &i->target, "target channel");
 	print_classes(i);
@@ -149,6 +151,27 @@ static void print_text(const struct record *r, bool all)
 }
 
 /* --- JSON --- */
+
+/* The record's own JSON on one line. What is not visible stands in strings, where it may be
+ * escaped, but for newlines and the like, which never do. */
+static void add_description(struct buf *out, const char *text, size_t len)
+{
+	struct buf copy = BUF_INIT;
+
+	buf_add(&copy, text, len);
+	for (const char *p = copy.data; *p;) {
+		const int n = utf8_length(p);
+
+		if (utf8_visible(p, n))
+			buf_add(out, p, (size_t)n);
+		else if (n == 1 && *p < 0x20)
+			buf_putc(out, ' ');
+		else
+			buf_json_escape(out, p, n);
+		p += n ? n : 1;
+	}
+	buf_release(&copy);
+}
 
 static void print_json(const struct record *r, bool verified)
 {
@@ -164,8 +187,7 @@ static void print_json(const struct record *r, bool verified)
 	           "\", \"verified\": %s, "
 	           "\"description\": ",
 	           RECORD_VERSION, record_size(r), record_hash(r), verified ? "true" : "null");
-	for (size_t k = 0; k < len; k++)       /* a newline in it is never inside a string */
-		buf_putc(&b, text[k] == '\n' ? ' ' : text[k]);
+	add_description(&b, text, len);
 	buf_puts(&b, ", \"index\": [");
 	for (int64_t i = 0; i < n; i++) {
 		const struct record_entry e = record_entry_get(r, i);
@@ -209,9 +231,9 @@ static int draw(const struct record *r, const struct inspection *o)
 	TRY(n);
 	if (o->json)
 		return 0;
-	printf("\n  %d pictures in %s; panels row by row:", n, o->draw.dir);
+	printf("\n  %d pictures in %s; panels row by row:", n, shown(o->draw.dir));
 	for (int64_t c = 0; c < i->input.shape.d[0] && c < 16; c++)
-		printf(" %s", i->input.channels ? i->input.channels[c] : "input");
+		printf(" %s", i->input.channels ? shown(i->input.channels[c]) : "input");
 	printf(", target\n");
 	return 0;
 }
@@ -223,6 +245,7 @@ static int inspect(const char *path, const struct inspection *o)
 
 	if (rc < 0)
 		return rc;
+	io_input(path);
 	if (!o->json)
 		print_text(r, o->index);
 	if (o->verify)

@@ -14,6 +14,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "chart.h"
 #include "config.h"
 #include "options.h"
@@ -148,7 +149,7 @@ static void put_number(struct buf *b, double v, const char *format)
 static void put_slowest_rank(const struct rank_times *t, struct buf *b)
 {
 	if (t->steps > 0)
-		buf_printf(b, "%" PRId64 " (%s) +%.0f %%", t->slowest, t->host, t->median > 0 ? 100 * (t->most / t->median - 1) : 0);
+		buf_printf(b, "%" PRId64 " (%s) +%.0f %%", t->slowest, shown(t->host), t->median > 0 ? 100 * (t->most / t->median - 1) : 0);
 	else
 		buf_puts(b, "-");
 }
@@ -162,7 +163,7 @@ static void put_slowest_rank(const struct rank_times *t, struct buf *b)
 		(void)c;                                                            \
 		__VA_ARGS__;                                                        \
 	}
-COLUMN(put_run, buf_printf(b, "%s%s", r->dir, i == o->first ? " *" : ""))
+COLUMN(put_run, buf_printf(b, "%s%s", shown(r->dir), i == o->first ? " *" : ""))
 COLUMN(put_ranks, buf_printf(b, "%" PRId64, r->ranks))
 COLUMN(put_threads, buf_printf(b, "%" PRId64, r->threads))
 COLUMN(put_batch, buf_printf(b, "%" PRId64, r->batch))
@@ -247,7 +248,7 @@ static void print_table(const struct report *o)
 	printf("\n* the run that the others are compared with\n");
 	print_unlike(o);
 	if (o->goal.metric)
-		printf("target: %s %s %g%s\n", o->goal.metric, metric_falls(o->goal.metric) ? "<=" : ">=", o->goal.value,
+		printf("target: %s %s %g%s\n", shown(o->goal.metric), metric_falls(o->goal.metric) ? "<=" : ">=", o->goal.value,
 		       o->goal.window > 1 ? " (mean of several validations)" : "");
 	buf_release(&b);
 }
@@ -383,6 +384,8 @@ static int run(struct report *o, int argc, char **argv)
 		return 0;
 	o->n = argc - 1;
 	TRY(read_runs(o, argv + 1));
+	if (o->svg)
+		TRY(io_check_output(o->svg));
 	if (o->json)
 		print_json(o);
 	else

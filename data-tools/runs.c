@@ -215,6 +215,7 @@ int run_read(struct run *r, struct arena *a, const char *dir)
 	char *path = io_join(dir, "metrics.jsonl");
 	*r = (struct run){ .dir = dir, .train.name = "train_loss" };
 	int rc = io_read_file(path, &text);
+	io_input(path);
 	if (rc == 0)
 		rc = read_lines(r, a, path, &text);
 	if (rc == 0)

@@ -16,6 +16,7 @@ cd "$work" || exit 99
 train=$DLX_BUILD/dlx-train
 convert=$DLX_BUILD/dlx-convert
 inspect=$DLX_BUILD/dlx-inspect
+report=$DLX_BUILD/dlx-report
 # A run that takes other memory than was planned is an error.
 export DLX_STRICT=yes
 # With 'device: auto' too, tests mean the CPU: also where there is a GPU.

@@ -44,7 +44,7 @@ bool cudnn_kept_read(const char *folder, const struct cudnn_kept_key *k, struct 
 	int mark = err_count();
 	put_key(&key, k);
 	char *path = path_of(folder, key.data);
-	bool found = io_exists(path) && io_read_file(path, &file) == 0 && whole(&file, &key);
+	bool found = io_exists(path) && io_read_text(path, &file) == 0 && whole(&file, &key);
 	buf_clear(out);
 	if (found)
 		buf_add(out, file.data + key.len + HASH_LINE, file.len - key.len - HASH_LINE);

@@ -126,7 +126,7 @@ int wisdom_read(struct wisdom *w, const char *path)
 	struct buf text = BUF_INIT;
 	if (!io_exists(path))
 		return 0;
-	int rc = io_read_file(path, &text);
+	int rc = io_read_text(path, &text);
 	if (rc == 0 && memchr(text.data, '\0', text.len))
 		rc = ERR(E_DATA, NULL, "'%s' is no text", path);
 	if (rc == 0)

@@ -104,15 +104,19 @@ char *buf_detach(struct buf *b)
 	return s;
 }
 
-static void json_escape(struct buf *b, char c)
+/* Beyond 16 bits as a surrogate pair. */
+void buf_json_escape(struct buf *b, const char *s, int n)
 {
 	static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
-	const char *at = strchr(from, c);
+	const char *at = strchr(from, *s);
+	unsigned c = utf8_decode(s, n);
 
 	if (at)
 		buf_printf(b, "\\%c", to[at - from]);
+	else if (c < 0x10000)
+		buf_printf(b, "\\u%04x", c);
 	else
-		buf_printf(b, "\\u%04x", (unsigned char)c);
+		buf_printf(b, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
 }
 
 void buf_json_string(struct buf *b, const char *s)
@@ -122,8 +126,8 @@ void buf_json_string(struct buf *b, const char *s)
 		int n = utf8_length(s);
 		if (n == 0)
 			buf_puts(b, "\xEF\xBF\xBD");   /* U+FFFD */
-		else if ((unsigned char)*s < 0x20 || *s == '"' || *s == '\\' || *s == 0x7F)
-			json_escape(b, *s);
+		else if (*s == '"' || *s == '\\' || !utf8_visible(s, n))
+			buf_json_escape(b, s, n);
 		else
 			buf_add(b, s, (size_t)n);
 		s += n ? n : 1;

@@ -27,8 +27,11 @@ void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(print
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 char *buf_detach(struct buf *b);                 /* the string, the caller's to mem_free */
 
-/* s as a JSON string, quotes included; bytes that are not UTF-8 become U+FFFD. */
+/* s as a JSON string, quotes included; what is not visible (base/utf8.h) is escaped, and bytes that
+ * are not UTF-8 become U+FFFD. */
 void buf_json_string(struct buf *b, const char *s);
+/* The escape of the well-formed character of n bytes at s. */
+void buf_json_escape(struct buf *b, const char *s, int n);
 /* v as JSON: shortest decimal that reads back equal; NaN and infinities become null. */
 void buf_json_double(struct buf *b, double v);
 

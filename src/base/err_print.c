@@ -11,7 +11,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "base/utf8.h"
 
 #define TAB 8
@@ -73,7 +75,7 @@ static bool line_of_source(const char *file, int wanted, struct buf *out)
 
 static bool line_of_file(const char *file, int wanted, struct buf *out)
 {
-	FILE *f = fopen(file, "r");
+	FILE *f = io_is_regular(file) ? fopen(file, "r") : NULL;   /* a pipe has been read */
 	char *line = NULL;
 	size_t room = 0;
 	bool found = false;
@@ -115,9 +117,7 @@ static void add_cells(struct buf *out, const char *line, int from, int to)
 
 	while (*line && at < to) {
 		int n = utf8_length(line), end = at + cells(line, at);
-		bool plain = n > 1 || (n == 1 && *line >= 0x20 && *line != 0x7F);
-		if (n == 2 && (unsigned char)line[0] == 0xC2 && (unsigned char)line[1] < 0xA0)
-			plain = false;   /* C1 controls */
+		bool plain = utf8_visible(line, n);
 		for (; at < end; at++) {
 			if (at < from || at >= to)
 				continue;
@@ -164,21 +164,21 @@ static void add_entry(struct buf *out, const struct err_entry *e, const char *pr
 
 	buf_printf(out, "%s: ", program);
 	if (loc->file) {
-		buf_puts(out, loc->file);
+		buf_shown(out, loc->file);
 		if (loc->line > 0)
 			buf_printf(out, ":%d", loc->line);
 		if (loc->line > 0 && loc->col > 0)
 			buf_printf(out, ":%d", loc->col);
 		buf_puts(out, ": ");
 	}
-	add_cells(out, e->text, 0, INT32_MAX);
+	buf_shown(out, e->text);
 	buf_putc(out, '\n');
 	if (loc->file && loc->line > 0 &&
 	    (line_of_source(loc->file, loc->line, &line) || line_of_file(loc->file, loc->line, &line)))
 		add_excerpt(out, loc, line.data);
 	for (int i = 0; i < e->ncontext; i++) {
 		buf_puts(out, "    ");
-		add_cells(out, e->context[i], 0, INT32_MAX);
+		buf_shown(out, e->context[i]);
 		buf_putc(out, '\n');
 	}
 	buf_release(&line);

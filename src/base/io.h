@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
@@ -21,8 +22,14 @@ int io_fail(int code, const char *verb, const char *path);
 /* The code for a file that could not be opened for reading, by errno. */
 int io_open_code(void);
 
-/* The whole file into out (appended). */
+/* open(2), repeated when a signal interrupts it; the descriptor is closed on exec. */
+int io_open(const char *path, int flags, mode_t mode);
+
+/* The whole file into out (appended): a regular file, a pipe or a terminal. E_NOINPUT for a device,
+ * which may have no end. */
 int io_read_file(const char *path, struct buf *out);
+/* The same for a text that a person writes: E_DATA beyond 64 MiB. */
+int io_read_text(const char *path, struct buf *out);
 
 /* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. A file that becomes shorter ends
  * the process by SIGBUS; see base/io_reader.h. */
@@ -34,12 +41,40 @@ struct io_map {
 int io_map_open(struct io_map *m, const char *path);
 void io_map_close(struct io_map *m);          /* a zeroed map is fine */
 
-/* A file being written under a temporary name beside its final one; visible only after commit. */
+/* The files that a pattern stands for, in order; a path that exists, or has none of "*?[", stands
+ * for itself. Says what it does if that takes seconds. E_NOINPUT if nothing matches, or if the
+ * search has no reasonable end. */
+struct io_paths {
+	size_t n;
+	char **v;
+	bool is_pattern;
+};
+int io_expand(struct io_paths *out, const char *pattern);
+void io_paths_release(struct io_paths *p);     /* a zeroed one is fine */
+
+/* --- outputs --- */
+
+/* Notes that the command reads the file at path: io_create refuses an output that is this file, by
+ * whatever name. A path that leads nowhere is fine. */
+void io_input(const char *path);
+void io_input_forget(const char *path);
+struct stat;
+/* The name under which a file was noted, or NULL. */
+const char *io_input_find(const struct stat *st);
+
+/* Whether io_create can be expected to succeed, so that a command may refuse before it works. */
+int io_check_output(const char *path);
+
+/* An output. A regular file, or one that is to be, is written under a temporary name beside its
+ * final one and visible only after commit; it keeps the mode of the file that it replaces. Links
+ * are followed. A device or a pipe is written in place, and what was written stays.
+ * E_USAGE for an input, E_CANTCREATE for a folder, a disk or a file that may not be written. */
 struct io_file;
 int io_create(struct io_file **out, const char *path);
+/* The temporary name, for a library that writes files by name; NULL: written in place. */
+const char *io_temporary(const struct io_file *f);
 int io_write(struct io_file *f, const void *p, size_t n);      /* all of n, or an error */
-int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n);
-uint64_t io_tell(const struct io_file *f);                     /* bytes appended so far */
+uint64_t io_tell(const struct io_file *f);                     /* bytes written so far */
 /* fsync, rename to the final name, fsync of the folder; frees f whatever the outcome. */
 int io_commit(struct io_file *f);
 /* Removes the temporary file and frees f. NULL is fine. */
@@ -50,12 +85,16 @@ void io_abandon(void);
 /* p, n as the whole content of path, by io_create .. io_commit. */
 int io_write_file(const char *path, const void *p, size_t n);
 
+/* A descriptor that appends to a regular file, made if it is not there and emptied if fresh; links
+ * are refused, since what they lead to is not ours to change. Or an error. */
+int io_open_log(const char *path, bool fresh);
 /* All of n bytes to a descriptor that was opened to append; path is for the message. */
 int io_append(int fd, const char *path, const void *p, size_t n);
 
 int io_mkdirs(const char *path);              /* like mkdir -p */
 int io_sync_dir(const char *path);
 bool io_exists(const char *path);
+bool io_is_regular(const char *path);
 int io_remove_tree(const char *path);         /* like rm -r; a missing path is fine */
 char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */
 

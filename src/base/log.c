@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/shown.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *name = "dlx";
@@ -50,7 +51,7 @@ void log_hook(void (*before)(void *), void *arg)
 /* What all ranks would note alike is noted by the first. A warning may be one rank's own. */
 static void line(const char *kind, int needed, const char *fmt, va_list ap)
 {
-	struct buf b = BUF_INIT;
+	struct buf b = BUF_INIT, text = BUF_INIT;
 
 	pthread_mutex_lock(&lock);
 	if (needed || (!quiet && my_rank == 0)) {
@@ -58,7 +59,8 @@ static void line(const char *kind, int needed, const char *fmt, va_list ap)
 		if (my_rank > 0)
 			buf_printf(&b, "rank %d: ", my_rank);
 		buf_puts(&b, kind);
-		buf_vprintf(&b, fmt, ap);
+		buf_vprintf(&text, fmt, ap);
+		buf_shown(&b, text.data);
 		buf_putc(&b, '\n');
 		if (hook)
 			hook(hook_arg);
@@ -67,6 +69,7 @@ static void line(const char *kind, int needed, const char *fmt, va_list ap)
 	}
 	pthread_mutex_unlock(&lock);
 	buf_release(&b);
+	buf_release(&text);
 }
 
 void note(const char *fmt, ...)

@@ -195,3 +195,19 @@ const char *shape_text(const struct shape *s, char *buf)
 		               (long long)s->d[i]);
 	return buf;
 }
+
+const char *shape_place(const struct shape *s, int64_t at, char *buf)
+{
+	int64_t index[MAXD];
+	int used = 0;
+
+	buf[0] = '\0';
+	for (int i = s->nd - 1; i >= 0; i--) {
+		index[i] = at % s->d[i];
+		at /= s->d[i];
+	}
+	for (int i = 0; i < s->nd; i++)
+		used += snprintf(buf + used, (size_t)(SHAPE_TEXT - used), "%s%lld", i ? ", " : "",
+		                 (long long)index[i]);
+	return buf;
+}

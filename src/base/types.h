@@ -57,6 +57,8 @@ bool shape_equal(const struct shape *a, const struct shape *b);
 #define SHAPE_TEXT 128
 /* "4x3x90x180" ("scalar" for nd = 0) into buf of SHAPE_TEXT bytes; returns buf. */
 const char *shape_text(const struct shape *s, char *buf);
+/* The coordinates of row-major element `at`, as "2, 0, 17", likewise. */
+const char *shape_place(const struct shape *s, int64_t at, char *buf);
 
 /* A place in a text the user wrote. file == NULL: unknown. line and col count from 1;
  * len is how many columns the caret line underlines. file is interned (str_intern in err.h),

@@ -43,3 +43,36 @@ int utf8_length(const char *s)
 	}
 	return 0;
 }
+
+unsigned utf8_decode(const char *s, int n)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	unsigned c = n == 1 ? u[0] : u[0] & (0x7Fu >> n);
+
+	for (int i = 1; i < n; i++)
+		c = c << 6 | (u[i] & 0x3Fu);
+	return c;
+}
+
+/* Ranges of characters that are not shown (Unicode 15): controls; the soft hyphen; marks,
+ * embeddings, overrides and isolates of direction; spaces and joiners without width; separators of
+ * lines; annotations, tags and values that are no characters. */
+static const unsigned hidden[][2] = {
+	{ 0x00, 0x1F }, { 0x7F, 0x9F }, { 0xAD, 0xAD }, { 0x61C, 0x61C }, { 0x115F, 0x1160 },
+	{ 0x180E, 0x180E }, { 0x200B, 0x200F }, { 0x2028, 0x202E }, { 0x2060, 0x206F },
+	{ 0x3164, 0x3164 }, { 0xFEFF, 0xFEFF }, { 0xFFF0, 0xFFFB }, { 0xFFFE, 0xFFFF },
+	{ 0xE0000, 0xE007F },
+};
+
+bool utf8_visible(const char *s, int n)
+{
+	unsigned c;
+
+	if (n == 0)
+		return false;
+	c = utf8_decode(s, n);
+	for (unsigned i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+		if (c >= hidden[i][0] && c <= hidden[i][1])
+			return false;
+	return true;
+}

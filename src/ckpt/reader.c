@@ -45,6 +45,7 @@ static int read_manifest(struct ckpt_version *v, const char *folder)
 
 	if (!io_exists(path))
 		return ERR(E_DATA, NULL, "'%s' is no checkpoint: it has no %s", folder, CKPT_MANIFEST);
+	io_input(path);
 	TRY(io_image_read(&text, path));
 	rc = manifest_parse(&v->manifest, v->a, path, (const char *)text.data, text.size);
 	io_image_release(&text);
@@ -56,6 +57,7 @@ static int read_file(struct ckpt_version *v, const char *folder, int i, struct s
 {
 	const char *path = arena_printf(v->a, "%s/%s", folder, ckpt_file_names[i]);
 
+	io_input(path);
 	TRY(unpack_file(&v->image[i], path, &v->manifest.file[i]));
 	return st_parse(st, v->a, path, v->image[i], (size_t)v->manifest.file[i].raw_bytes);
 }

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "base/trace.h"
 #include "config/help.h"
 #include "config.h"
@@ -44,6 +45,31 @@ int command_read(const struct options *o, double *timeout)
 	return E_CONFIG;
 }
 
+/* The file that the command is told to write, or NULL: several files in a folder, or none. */
+static const char *output_file(const struct options *o, const struct comm *c)
+{
+	if (o->command == COMMAND_EXPORT)
+		return o->file;
+	if (o->command == COMMAND_PREDICT && predict_to_file(o->output))
+		return o->output;
+	return ranks_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
+}
+
+/* Before any work is done. */
+static int check_output(const struct options *o, const struct comm *c, const struct run_config *config)
+{
+	const char *file = output_file(o, c);
+	if (!ranks_first(c))
+		return 0;
+	if (file || o->command == COMMAND_PREDICT || o->command == COMMAND_DUMP_STEP) {
+		dataset_note_inputs(&config->data.train);
+		dataset_note_inputs(&config->data.validation);
+	}
+	if (o->command == COMMAND_PREDICT)
+		io_input(o->file);
+	return file ? io_check_output(file) : 0;
+}
+
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
 	struct run_config *mine = config;
@@ -52,6 +78,11 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	config = NULL;
+	int rc = ranks_agree(c, check_output(o, c, mine), "looking at the output");
+	if (rc < 0) {
+		config_free(mine);
+		return rc;
+	}
 	return session_open(s, mine, &so);
 }
 
@@ -82,11 +113,20 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	return rc;
 }
 
+/* To standard output or error, by the first rank; releases b. */
+static void print_to(FILE *f, const struct comm *c, struct buf *b)
+{
+	struct buf text = BUF_INIT;
+	buf_shown_lines(&text, b->data);
+	if (ranks_first(c))
+		fwrite(text.data, 1, text.len, f);
+	buf_release(&text);
+	buf_release(b);
+}
+
 static void print(const struct comm *c, struct buf *b)
 {
-	if (ranks_first(c))
-		fwrite(b->data, 1, b->len, stdout);
-	buf_release(b);
+	print_to(stdout, c, b);
 }
 
 /* --- training --- */
@@ -217,7 +257,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 	if (rc == 0)
 		rc = predict(s, o->output, &written);
 	if (rc == 0 && !o->quiet && ranks_first(c))
-		printf("%" PRId64 " predictions in %s\n", written, o->output);
+		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	session_close(s);
 	return rc;
 }
@@ -260,9 +300,7 @@ static int run_bench(const struct options *o, struct comm *c, int *status)
 	struct buf out = BUF_INIT, tables = BUF_INIT;
 	TRY(open_for_steps(o, c, 0, &s));
 	int rc = bench(s, o->bench_steps, o->profile, &out, &tables);
-	if (ranks_first(c))
-		fwrite(tables.data, 1, tables.len, stderr);
-	buf_release(&tables);
+	print_to(stderr, c, &tables);
 	print(c, &out);
 	session_close(s);
 	return rc;

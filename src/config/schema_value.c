@@ -117,6 +117,9 @@ static int one_float(struct arena *a, const struct field *f, const struct ynode 
 {
 	static const char wanted[] = "a number";
 
+	if (!y_float(n, out) && y_float_form(n))
+		return ERR(E_CONFIG, &n->loc, "'%s' is %s, which is beyond what a number of 64 bits holds", f->name,
+		           value_excerpt(a, n->text));
 	if (!y_float(n, out) || isnan(*out))
 		return wrong_type(a, f, n, wanted);
 	return within(f, *out) ? 0 : out_of_range(a, f, n, wanted);

@@ -5,6 +5,7 @@
  * "infinity", " 1"). */
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,17 @@ static bool float_form(const char *s)
 	return !*s;
 }
 
+bool y_float_form(const struct ynode *n)
+{
+	return plain(n) && float_form(n->text);
+}
+
+/* Whether v, read from s, has kept less of it than a number should: 1e-400 is not 0. */
+static bool vanishes(const char *s, double v)
+{
+	return fabs(v) < DBL_MIN && strcspn(s, "123456789") < strcspn(s, "eE");
+}
+
 bool y_float(const struct ynode *n, double *v)
 {
 	const char *s = n->text;
@@ -117,7 +129,7 @@ bool y_float(const struct ynode *n, double *v)
 		*v = strtod(s, NULL);
 	else
 		return false;
-	return isfinite(*v);   /* "1e999" is no number of ours */
+	return isfinite(*v) && !vanishes(s, *v);   /* neither "1e999" nor "1e-400" is a number of ours */
 }
 
 /* Stricter than YAML, for no reader to stumble: ASCII indicators stay out wherever they could
@@ -138,38 +150,20 @@ bool yscalar_plain(const char *s)
 	return true;
 }
 
-/* The code point of the n bytes at s. */
-static unsigned decode(const char *s, int n)
-{
-	const unsigned char *u = (const unsigned char *)s;
-	unsigned c = n == 1 ? u[0] : u[0] & (0x7Fu >> n);
-
-	for (int i = 1; i < n; i++)
-		c = c << 6 | (u[i] & 0x3Fu);
-	return c;
-}
-
-/* What libyaml refuses or takes for a line break in the text itself. */
-static bool must_escape(unsigned c)
-{
-	return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029 || c == 0xFEFF ||
-	       c == 0xFFFE || c == 0xFFFF;
-}
-
 void yscalar_quote(struct buf *out, const char *s)
 {
 	buf_putc(out, '"');
 	while (*s) {
 		int n = utf8_length(s);
-		unsigned c = n ? decode(s, n) : 0xFFFD;
+		unsigned c = n ? utf8_decode(s, n) : 0xFFFD;
 		if (c == '"' || c == '\\')
 			buf_printf(out, "\\%c", (char)c);
 		else if (c == '\n')
 			buf_puts(out, "\\n");
 		else if (c == '\t')
 			buf_puts(out, "\\t");
-		else if (n == 0 || must_escape(c))
-			buf_printf(out, c < 0x100 ? "\\x%02X" : "\\u%04X", c);
+		else if (!utf8_visible(s, n))   /* what libyaml refuses or takes for a line break, too */
+			buf_printf(out, c < 0x100 ? "\\x%02X" : c < 0x10000 ? "\\u%04X" : "\\U%08X", c);
 		else
 			buf_add(out, s, (size_t)n);
 		s += n ? n : 1;

@@ -506,7 +506,7 @@ int ytree_parse(struct arena *a, const char *file, const char *text, struct ynod
 int ytree_load(struct arena *a, const char *path, struct ynode **root)
 {
 	struct buf text = BUF_INIT;
-	int rc = io_read_file(path, &text);
+	int rc = io_read_text(path, &text);
 
 	*root = NULL;
 	if (rc == 0 && strlen(text.data) != text.len)

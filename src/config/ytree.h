@@ -53,5 +53,7 @@ bool y_is_null(const struct ynode *n);
 bool y_bool(const struct ynode *n, bool *v);
 bool y_int(const struct ynode *n, int64_t *v);
 bool y_float(const struct ynode *n, double *v);    /* an integer text is a float too */
+/* Whether n is written as a number, be it one that y_float cannot hold. */
+bool y_float_form(const struct ynode *n);
 
 #endif

@@ -3,7 +3,6 @@
  * Record files in a row as one set of samples. Everything that must agree between files is
  * checked when they are opened; statistics and class counts are merged from the files'
  * descriptions. */
-#include <glob.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -92,6 +91,7 @@ static int add_file(struct dataset *d, const char *path)
 	struct record *r;
 
 	TRY(record_open(&r, path));
+	io_input(path);
 	if (d->n == d->cap) {
 		d->cap = d->cap ? 2 * d->cap : 8;
 		d->file = mem_realloc(d->file, (size_t)d->cap * sizeof(*d->file));
@@ -102,24 +102,27 @@ static int add_file(struct dataset *d, const char *path)
 
 static int add_pattern(struct dataset *d, const char *pattern)
 {
-	glob_t g;
-	int rc = 0;
+	struct io_paths found;
+	int rc = io_expand(&found, pattern);
 
-	if (io_exists(pattern) || !strpbrk(pattern, "*?["))
-		return add_file(d, pattern);
-	switch (glob(pattern, 0, NULL, &g)) {
-	case 0:
-		for (size_t i = 0; rc == 0 && i < g.gl_pathc; i++)
-			rc = add_file(d, g.gl_pathv[i]);
-		break;
-	case GLOB_NOMATCH:
-		rc = ERR(E_NOINPUT, NULL, "no file matches '%s'", pattern);
-		break;
-	default:
-		rc = ERR(E_IO, NULL, "cannot expand '%s'", pattern);
-	}
-	globfree(&g);
+	for (size_t i = 0; rc == 0 && i < found.n; i++)
+		rc = add_file(d, found.v[i]);
+	io_paths_release(&found);
 	return rc;
+}
+
+void dataset_note_inputs(const struct strings *paths)
+{
+	struct io_paths found;
+	const int mark = err_count();
+
+	for (int i = 0; i < paths->n; i++) {
+		if (io_expand(&found, paths->v[i]) == 0)
+			for (size_t k = 0; k < found.n; k++)
+				io_input(found.v[k]);
+		io_paths_release(&found);
+	}
+	err_truncate(mark);
 }
 
 static void merge_stats(struct channel_stats *m, const struct channel_stats *s)
@@ -367,6 +370,26 @@ int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts)
 			TRY(count_file(d, f, nclasses, counts));
 	}
 	return 0;
+}
+
+static int64_t labels_of(const struct record_info *i)
+{
+	return i->samples * shape_count(&i->target.shape);
+}
+
+int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore)
+{
+	int64_t sum = 0;
+
+	for (int f = 0; f < d->n; f++) {
+		const struct record_info *i = record_info(d->file[f]);
+
+		if (!i->class_counts && !(i->ignore == ignore && i->ignored == labels_of(i)))
+			return -1;
+		for (int64_t k = 0; i->class_counts && k < i->nclasses && k < nclasses; k++)
+			sum += k == ignore ? 0 : i->class_counts[k];
+	}
+	return sum;
 }
 
 int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore, int64_t *label,

@@ -22,6 +22,7 @@
 #include "base/rng.h"
 #include "base/trace.h"
 #include "data/dataset.h"
+#include "data/labels_stored.h"
 #include "data/transform.h"
 
 const struct field data_fields[] = {
@@ -67,6 +68,7 @@ struct worker {                     /* what a running job borrows */
 struct loader {
 	struct dataset *d;
 	struct transform_chain *chain;
+	struct label_rule labels;
 	bool training, shuffle;
 	uint64_t seed;
 	int64_t batch_size, samples, batches;
@@ -153,6 +155,8 @@ static void run_job(void *arg)
 	double start = trace_on() ? io_seconds() : 0, decoded = 0;
 	int rc = dataset_decode(l->d, w->decode, j->sample, &input, &target);
 
+	if (rc == 0)
+		rc = labels_stored_check(&l->labels, l->d, j->sample, target);
 	if (start > 0)
 		decoded = note_job("decode", j, start);
 	if (rc == 0)
@@ -407,6 +411,7 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->first_epoch = -1;
 	l->d = d;
 	l->training = o->training;
+	l->labels = (struct label_rule){o->classes, o->ignore};
 	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;
 	l->batch_size = o->batch_size;

@@ -56,6 +56,8 @@ struct channel_stats;
  * a glob without a match (with the config place of the pattern), E_DATA for a damaged or
  * foreign file or one that does not fit the first. */
 int dataset_open(struct dataset **out, const struct strings *paths);
+/* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
+void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
@@ -72,6 +74,9 @@ int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
  * not say. */
 int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore, int64_t *label,
                                const char **file);
+/* How many labels are a class 0..nclasses-1, `ignore` apart, as the record files say; -1: they do
+ * not say. */
+int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore);
 /* One for each input channel, over all files. */
 const struct channel_stats *dataset_statistics(const struct dataset *d);
 
@@ -93,6 +98,7 @@ struct loader_options {
 	int processors;                /* no more decode threads than these; 0: as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
 	bool stored_input, stored_target;   /* batches as they are stored where that pays: see transform.h */
+	int64_t classes, ignore;       /* of labels, which are checked; classes 0: they are not */
 	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained
 	 * with must also be what it is validated with: the training set belongs here for every loader
 	 * of a run. Needed in loader_new only. */

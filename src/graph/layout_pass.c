@@ -273,8 +273,38 @@ static void foresee(struct graph *g, struct pass_env *env)
 	mem_free(k);
 }
 
+/* oneDNN counts what it does to one sample, and to weights, in 32 bits, and does not say so: it
+ * divides by sums that came out as 0. */
+static int check_size(const struct graph *g, const struct node *n, tid t)
+{
+	const struct tensor *x = t == NONE ? NULL : g->tensor[t];
+	char text[SHAPE_TEXT];
+
+	if (!x)
+		return 0;
+	const bool shared = x->role == ROLE_PARAM || x->role == ROLE_STATE || x->shape.nd < 2;
+	const int64_t values = shape_count(&x->shape) / (shared ? 1 : x->shape.d[0]);
+	if (values <= INT32_MAX)
+		return 0;
+	return ERR(E_UNSUPPORTED, &n->loc, "layer '%s': %s has %lld values%s, more than the %d that the CPU's code takes",
+	           n->name, shape_text(&x->shape, text), (long long)values, shared ? "" : " a sample", INT32_MAX);
+}
+
+static int check_sizes(const struct graph *g, const struct pass_env *env)
+{
+	for (int i = 0; env->backend == BACKEND_CPU && i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		for (int k = 0; k < n->nin; k++)
+			TRY(check_size(g, n, n->in[k]));
+		for (int k = 0; k < n->nout; k++)
+			TRY(check_size(g, n, n->out[k]));
+	}
+	return 0;
+}
+
 int pass_layout(struct graph *g, struct pass_env *env)
 {
+	TRY(check_sizes(g, env));
 	struct choice c = { .g = g, .env = env, .scratch = arena_new() };
 	int n = g->nnode, rc = 0;
 

@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "op/check.h"
-#include "op/grid.h"
 
 int labels_check(struct graph *g, const struct node *n)
 {
@@ -71,21 +70,15 @@ void bad_labels_add(struct bad_labels *sum, const struct bad_labels *more)
 
 int bad_labels_report(const struct bad_labels *bad, const struct kplan *k, const struct labels *l)
 {
-	int64_t index[MAXD];
-	char place[24 * MAXD] = "", ignored[48] = "";
-	size_t used = 0;
+	char place[SHAPE_TEXT], ignored[48] = "";
 	if (bad->count == 0)
 		return 0;
-	grid_split(&l->shape, bad->at, index);
-	for (int a = 0; a < l->shape.nd; a++)
-		used += (size_t)snprintf(place + used, sizeof place - used, "%s%lld", a ? ", " : "",
-		                         (long long)index[a]);
 	if (l->ignore != INT64_MIN)
 		snprintf(ignored, sizeof ignored, ", nor the ignored value %lld",
 		         (long long)l->ignore);
 	return ERR(E_DATA, &k->n->loc,
 	           "layer '%s': label %d at (%s) is no class 0..%lld%s; such labels in this batch: "
 	           "%lld",
-	           check_layer(k->n), (int)bad->value, place, (long long)l->classes - 1, ignored,
+	           check_layer(k->n), (int)bad->value, shape_place(&l->shape, bad->at, place), (long long)l->classes - 1, ignored,
 	           (long long)bad->count);
 }

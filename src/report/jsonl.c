@@ -4,7 +4,6 @@
  * by writing the lines that stay to a new file, which then takes the old one's place. */
 #include "report/jsonl.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,17 +66,15 @@ static int cut(const char *path, int64_t step)
 
 int jsonl_open(struct jsonl **out, const char *path, int64_t resume_step)
 {
-	int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, fd;
+	const bool fresh = resume_step == JSONL_FRESH;
 	struct jsonl *j;
+	int fd;
 
 	*out = NULL;
-	if (resume_step == JSONL_FRESH)
-		flags |= O_TRUNC;
-	else if (io_exists(path))
+	if (!fresh && io_exists(path))
 		TRY(cut(path, resume_step));
-	fd = open(path, flags, 0666);
-	if (fd < 0)
-		return io_fail(E_CANTCREATE, "create", path);
+	fd = io_open_log(path, fresh);
+	TRY(fd);
 	j = mem_calloc(1, sizeof *j);
 	j->fd = fd;
 	j->path = mem_strdup(path);

@@ -5,11 +5,8 @@
  * milliseconds to load. */
 #include "report/netcdf_file.h"
 
-#include <fcntl.h>
 #include <netcdf.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -42,7 +39,8 @@ static int load(void)
 #endif
 
 struct netcdf_file {
-	char *path, *temporary;
+	char *path;
+	struct io_file *file;           /* which the library writes by its temporary name */
 	int nc, var;
 	struct shape shape;             /* of one sample */
 	bool open;
@@ -95,17 +93,21 @@ int netcdf_create(struct netcdf_file **out, const char *path, const char *name, 
 {
 	TRY(load());
 	struct netcdf_file *f = mem_calloc(1, sizeof *f);
-	struct buf temporary = BUF_INIT;
-	buf_printf(&temporary, "%s.tmp-%ld", path, (long)getpid());
 	f->path = mem_strdup(path);
-	f->temporary = buf_detach(&temporary);
 	f->shape = *s;
-	int status = lib.nc_create(f->temporary, NC_NETCDF4 | NC_CLOBBER, &f->nc);
+	int rc = io_create(&f->file, path);
+	if (rc == 0 && !io_temporary(f->file))
+		rc = ERR(E_CANTCREATE, NULL, "cannot create '%s': netCDF needs a regular file", path);
+	if (rc < 0) {
+		netcdf_discard(f);
+		return rc;
+	}
+	int status = lib.nc_create(io_temporary(f->file), NC_NETCDF4 | NC_CLOBBER, &f->nc);
 	f->open = status == NC_NOERR;
 	if (f->open)
 		status = define(f, name, samples, channels);
 	if (status != NC_NOERR) {
-		int rc = fail(f, E_CANTCREATE, status);
+		rc = fail(f, E_CANTCREATE, status);
 		netcdf_discard(f);
 		return rc;
 	}
@@ -123,28 +125,15 @@ int netcdf_write(struct netcdf_file *f, int64_t i, const float *v)
 }
 
 /* The library closes without a sync of its own. */
-static int sync_and_rename(struct netcdf_file *f)
-{
-	int fd = open(f->temporary, O_RDONLY | O_CLOEXEC);
-	bool synced = fd >= 0 && fsync(fd) == 0;
-	if (fd >= 0)
-		close(fd);
-	if (!synced || rename(f->temporary, f->path) != 0)
-		return ERR(E_IO, NULL, "cannot write '%s': %m", f->path);
-	const char *slash = strrchr(f->path, '/');
-	char *dir = slash ? mem_strdup(f->path) : mem_strdup(".");
-	if (slash)
-		dir[slash == f->path ? 1 : slash - f->path] = '\0';
-	int rc = io_sync_dir(dir);
-	mem_free(dir);
-	return rc;
-}
-
 int netcdf_commit(struct netcdf_file *f)
 {
 	int status = lib.nc_close(f->nc);
+	int rc = status == NC_NOERR ? 0 : fail(f, E_IO, status);
 	f->open = false;
-	int rc = status == NC_NOERR ? sync_and_rename(f) : fail(f, E_IO, status);
+	if (rc == 0) {
+		rc = io_commit(f->file);
+		f->file = NULL;
+	}
 	netcdf_discard(f);
 	return rc;
 }
@@ -155,8 +144,7 @@ void netcdf_discard(struct netcdf_file *f)
 		return;
 	if (f->open)
 		lib.nc_close(f->nc);
-	unlink(f->temporary);
+	io_discard(f->file);
 	mem_free(f->path);
-	mem_free(f->temporary);
 	mem_free(f);
 }

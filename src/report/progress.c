@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
 
 const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
 
@@ -128,9 +129,9 @@ void progress_update(struct progress *p, const struct progress_state *s)
 		add_bar(&p->line, s->step, s->steps, BAR_WIDTH);
 	describe(&p->line, s, narrow);
 	if (p->mode == PROGRESS_LINES) {
-		printf("%s\n", p->line.data);
+		printf("%s\n", shown(p->line.data));
 	} else {
-		printf("\r%.*s\033[K", columns() - 1, p->line.data);
+		printf("\r%.*s\033[K", columns() - 1, shown(p->line.data));
 		p->live = true;
 	}
 	fflush(stdout);
@@ -142,9 +143,11 @@ void progress_say(struct progress *p, const char *fmt, ...)
 	if (p->mode == PROGRESS_NONE)
 		return;
 	erase(p);
+	struct buf text = BUF_INIT;
 	va_start(ap, fmt);
-	vprintf(fmt, ap);
+	buf_vprintf(&text, fmt, ap);
 	va_end(ap);
-	putchar('\n');
+	printf("%s\n", shown(text.data));
 	fflush(stdout);
+	buf_release(&text);
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/utf8.h"
+#include "base/shown.h"
 
 void svg_begin(struct buf *b, int width, int height)
 {
@@ -23,19 +23,16 @@ void svg_end(struct buf *b)
 void svg_escaped(struct buf *b, const char *text)
 {
 	static const char *const name[128] = { ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;" };
-	while (*text) {
-		int n = utf8_length(text);
-		unsigned char c = (unsigned char)*text;
-		if (n > 1)
-			buf_add(b, text, (size_t)n);
-		else if (n == 0 || c < 0x20 || c == 0x7F)
-			buf_putc(b, '?');
-		else if (name[c])
+	struct buf visible = BUF_INIT;
+	buf_shown(&visible, text);
+	for (size_t i = 0; i < visible.len; i++) {
+		unsigned char c = (unsigned char)visible.data[i];
+		if (c < 128 && name[c])
 			buf_puts(b, name[c]);
 		else
 			buf_putc(b, (char)c);
-		text += n ? n : 1;
 	}
+	buf_release(&visible);
 }
 
 void svg_text(struct buf *b, double x, double y, const char *anchor, const char *text)

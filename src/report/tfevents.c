@@ -4,7 +4,6 @@
  * first, into buffers that are used again. */
 #include "report/tfevents.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,18 +151,15 @@ static char *file_name(const char *dir)
 int tfevents_open(struct tfevents **out, const char *dir, int64_t resume_step)
 {
 	struct tfevents *t = mem_calloc(1, sizeof *t);
-	int rc = 0;
+	int rc;
 
 	buf_init(&t->value);
 	buf_init(&t->summary);
 	buf_init(&t->event);
 	buf_init(&t->record);
 	t->path = file_name(dir);
-	t->fd = open(t->path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-	if (t->fd < 0)
-		rc = io_fail(E_CANTCREATE, "create", t->path);
-	if (rc == 0)
-		rc = put_version(t);
+	t->fd = io_open_log(t->path, true);
+	rc = t->fd < 0 ? t->fd : put_version(t);
 	if (rc == 0 && resume_step >= 0)
 		rc = put_restart(t, resume_step + 1);
 	if (rc < 0) {

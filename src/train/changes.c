@@ -86,15 +86,31 @@ static void note_changes(struct comparing *c, const char *path, const char *text
 	err_truncate(mark);
 }
 
+static bool is_text(const char *path, const struct buf *text)
+{
+	struct buf have = BUF_INIT;
+	int mark = err_count();
+	bool is = io_exists(path) && io_read_text(path, &have) == 0 && have.len == text->len &&
+	          memcmp(have.data, text->data, text->len) == 0;
+	err_truncate(mark);
+	buf_release(&have);
+	return is;
+}
+
+/* A run that goes on may be given its own config.yaml, which then says what counts from now on. */
 int changes_settle(const struct run_config *now, bool resumed)
 {
 	struct comparing c = { arena_new(), 0 };
 	struct buf text = BUF_INIT;
 	char *path = io_join(now->run.dir, "config.yaml");
 	ytree_write(&text, config_effective(now, c.arena));
-	if (resumed)
+	if (resumed) {
 		note_changes(&c, path, text.data);
-	int rc = io_write_file(path, text.data, text.len);
+		io_input_forget(path);
+	}
+	int rc = is_text(path, &text) ? 0 : io_write_file(path, text.data, text.len);
+	if (rc == E_USAGE)
+		err_context(rc, "a run writes its effective config there; keep the config in another folder");
 	mem_free(path);
 	buf_release(&text);
 	arena_free(c.arena);

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "data/transform.h"
 #include "model/model.h"
 #include "op/all_reduce.h"
@@ -18,12 +20,14 @@
 #include "train/leaves.h"
 #include "train/statistics.h"
 
+#define MAX_NAME 200             /* file systems take 255, and what is made in there has names too */
+
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
 static const char *const precision_names[] = { "f32", "bf16", "fp16", NULL };
 static const enum dtype precision_types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
 
 static const struct field run_fields[] = {
-	FIELD_STRING(struct run_section, name, "run", "name of the run"),
+	FIELD_STRING(struct run_section, name, "run", "name of the run: one folder, with no '/' and no '.' in front"),
 	FIELD_PATH(struct run_section, dir, NULL, "folder of the run's results; default: runs/NAME"),
 	FIELD_INT(struct run_section, seed, "1", 0, 9007199254740991.0,
 	          "seed of everything random: initial weights, order of samples, transforms, dropout"),
@@ -203,6 +207,23 @@ static int check_target(const struct run_config *c)
 	return ERR(E_CONFIG, loc, "target metric '%s' is not among 'metrics'", t->metric);
 }
 
+/* The name is one folder below runs/: nothing in it may lead elsewhere or hide. */
+static int check_name(const struct run_config *c)
+{
+	const char *name = c->run.name;
+	const struct loc *loc = config_place(c, "run", "name");
+	if (!*name)
+		return ERR(E_CONFIG, loc, "the run's name is empty");
+	if (*name == '.' || strchr(name, '/'))
+		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it is a folder below 'runs', without '/' and with no '.' "
+		           "in front; 'run.dir' takes any path", name);
+	if (shown(name) != name)
+		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it has characters that are not visible", name);
+	if (strlen(name) > MAX_NAME)
+		return ERR(E_CONFIG, loc, "the run's name has %zu bytes; expected at most %d", strlen(name), MAX_NAME);
+	return 0;
+}
+
 /* The one mistake that the table does not see. */
 static int check_train_data(const struct run_config *c)
 {
@@ -246,6 +267,8 @@ static int check(const struct run_config *c)
 {
 	int rc = check_target(c);
 	int transforms = transform_check(c->arena, c->data.transforms);
+	if (c->run.name)
+		keep_first(&rc, check_name(c));
 	keep_first(&rc, transforms);
 	if (c->model.v && c->model.data) {
 		keep_first(&rc, model_check(c->arena, &c->model));
@@ -295,6 +318,10 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 		c->train.batch_size = 1;
 	if (!c->run.dir)
 		c->run.dir = arena_printf(a, "runs/%s", c->run.name);
+	const struct model_common *m = c->model.data;
+	io_input(path);
+	if (m->init_from.file)
+		io_input(m->init_from.file);
 	*out = c;
 	return 0;
 }

@@ -128,7 +128,10 @@ int evaluate(struct session *s, struct evaluation *out)
 		rc = s->config->leaves.all ? run_all_leaves(s, values, sums) : run_all(s, values, sums);
 	arena_free(a);
 	TRY(rc);
-	out->loss = sums[1] > 0 ? sums[0] / sums[1] : NAN;
+	if (!(sums[1] > 0))   /* the sums of all ranks */
+		return ranks_agree(s->comm, ERR(E_DATA, NULL, "nothing counts in the data to evaluate on: every label is ignored, or its "
+		                   "class has the weight 0"), "the evaluation");
+	out->loss = sums[0] / sums[1];
 	out->metric = metrics_values(pooled(s), &out->nmetric);
 	out->seconds = io_seconds() - t0;
 	return 0;

@@ -134,6 +134,8 @@ static int answer(struct loop *l, const struct given *g, double *loss)
 	struct plan_result r;
 	TRY(plan_result(g->plan, &r));
 	*loss = r.loss;
+	l->weighed |= r.weight > 0;
+	l->counted |= r.weight > 0 && r.loss != 0;
 	memcpy(l->scaling, r.scaling, sizeof l->scaling);
 	if (ranks_many(l->comm)) {
 		l->stop = r.stop;
@@ -345,11 +347,30 @@ static void measure(struct loop *l, const struct given *g)
 	job_end_longest(&l->job_end, &l->job_end.step, seconds);
 }
 
+/* A step in which every label is ignored has a weight of 0: its loss is told as 0, its gradient is
+ * 0, and the next one goes on. An epoch of such steps, or a whole run, is data that teach nothing.
+ * The weight is that of all ranks; where a step has no weight of its own, a loss of 0 is all that
+ * is known, which a network that fits its data may have too. */
+static int check_counted(struct loop *l, const struct given *g)
+{
+	if (l->counted || (g->number < l->schedule.steps_per_epoch && !finished(l, &g->clock)))
+		return 0;
+	l->counted = true;
+	if (l->weighed && l->first)
+		warn("the loss was 0 in all of %" PRId64 " steps: either the network fits its data, or no label counts", g->number);
+	if (l->weighed)
+		return 0;
+	return ranks_agree(l->comm, ERR(E_DATA, config_place(l->c, "data", "train"), "nothing has counted in %" PRId64 " steps up to "
+	                   "step %" PRId64 ": every label is ignored, or its class has the weight 0", g->number, g->clock.step), "the loss");
+}
+
 /* What came of the oldest step that was given. */
 static int learn(struct loop *l, struct given *g, double *loss)
 {
 	*g = l->given[0];
 	int rc = answer(l, g, loss);
+	if (rc == 0)
+		rc = check_counted(l, g);
 	if (rc < 0)
 		return explained(l, rc, l->clock.step);
 	l->given[0] = l->given[1];

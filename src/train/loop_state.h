@@ -51,6 +51,7 @@ struct loop {
 	bool worth_saving;             /* what failed is not the training */
 	struct ahead ahead;
 	struct rates rates;
+	bool weighed, counted;         /* a step had a weight that is not 0; and a loss that is not 0 */
 	bool safe;                     /* a complete checkpoint is on disk */
 	struct lost_from durable;      /* the newest of them that this process knows */
 	int64_t saved_step;            /* -1: none in this run */

@@ -283,6 +283,11 @@ static bool ends_in(const char *s, const char *suffix)
 	return n > m && strcmp(s + n - m, suffix) == 0;
 }
 
+bool predict_to_file(const char *out)
+{
+	return ends_in(out, ".npy") || ends_in(out, ".nc");
+}
+
 static int open_npy(struct writer *w)
 {
 	struct shape one = output_shape(w->s);

@@ -4,6 +4,8 @@
 #ifndef DLX_TRAIN_PREDICT_H
 #define DLX_TRAIN_PREDICT_H
 
+#include <stdbool.h>
+
 #include "train/session.h"
 
 /* out ends in .npy or .nc: all outputs in one float32 array (samples, channels, ...). Else out is a
@@ -11,5 +13,8 @@
  * the first output channel above the first target channel. s needs SESSION_PREDICT | SESSION_RUN
  * and data = the record file. *written: files or samples written. Collective; rank 0 writes. */
 int predict(struct session *s, const char *out, int64_t *written);
+
+/* Whether out is one file, not a folder. */
+bool predict_to_file(const char *out);
 
 #endif

@@ -68,6 +68,8 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	/* Whatever the target is, a prediction does not need it. */
 	bool labels = loss_wants_labels(&s->config->loss) &&
 	              !(predict && dtype_is_float(dataset_info(set)->target_dtype));
+	const struct model_common *m = s->config->model.data;
+	const struct dataset_info *known = dataset_info(s->train_set);
 	/* A dump is of what the network reads. */
 	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
 	struct loader_options o = { .config = &s->config->data, .training = training, .stored_input = stored,
@@ -77,7 +79,9 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.rank = leaves_place(s->config, s->dev, s->comm), .ranks = ranks_count(s->comm),
 		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
 		.processors = host_processors(), .statistics = s->train_set,
-		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32 };
+		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32,
+		.classes = !labels || predict ? 0 : m->classes ? m->classes : known->nclasses,
+		.ignore = loss_ignore(&s->config->loss, known->target_ignore) };
 	return loader_new(out, set, &o);
 }
 
@@ -146,7 +150,11 @@ static int check_labels(const struct session *s, const struct dataset *set, cons
 {
 	int64_t ignore = loss_ignore(&s->config->loss, s->data.ignore), label;
 	const char *file;
+	if (set && ignore != INT64_MIN && (ignore < INT32_MIN || ignore > INT32_MAX))
+		return ERR(E_DATA, loc, "the ignored value %lld of this data does not fit 32 bits", (long long)ignore);
 	int64_t n = set ? dataset_foreign_labels(set, s->data.classes, ignore, &label, &file) : 0;
+	if (set && dataset_counted_labels(set, s->data.classes, ignore) == 0)
+		return ERR(E_DATA, loc, "nothing counts: all labels of this data have the ignored value %lld", (long long)ignore);
 	if (n == 0)
 		return 0;
 	return ERR(E_DATA, loc, "'%s' has the label %lld, but the network's classes are 0..%lld; targets with such labels: %lld",

@@ -60,7 +60,7 @@ expect 64 "4 names for 1 channels" dlx-convert $good --channel-names a,b,c,d
 expect 64 "'a' is there twice" dlx-convert -i grid.nc:wind,temp -t grid.nc:kind -o out.dlx --channel-names a,a
 cp grid.nc same.nc
 ln same.nc link.nc
-expect 64 "'link.nc' is also a source" dlx-convert -i same.nc:wind -t grid.nc:kind -o link.nc
+expect 64 "'link.nc' cannot be written" dlx-convert -i same.nc:wind -t grid.nc:kind -o link.nc
 cmp -s grid.nc same.nc || { echo "a source was overwritten"; failures=$((failures + 1)); }
 expect 64 "no whole number" dlx-convert $good --ignore none
 expect 64 "does not fit u8" dlx-convert $good --ignore 300 --target-dtype u8
@@ -101,10 +101,10 @@ expect 65 "has 3 samples" dlx-convert -i 'sample-[0-2].h5:temp' -t grid.nc:kind 
 expect 65 "a sample of 'temp' is 3x5, of 'cube' 5x2" dlx-convert -i grid.nc:temp -i grid.h5:cube -t grid.nc:kind -o out.dlx
 expect 65 "5 missing values; say what label" \
 	dlx-convert -i grid.nc:wind -t grid.nc:temp --classes 5 --samples 0,1 --missing=-999,1,101,2 -o out.dlx
-expect 65 "is neither one of the 2 classes" dlx-convert $good --class-names a,b
-expect 65 "sample 0 of the input has a value -1, which does not fit u8" \
+expect 65 "has the label 2 at (2, 0), which is no class 0..1" dlx-convert $good --class-names a,b
+expect 65 "sample 0 of the input has a value -1 at (0, 0, 1), which does not fit u8" \
 	dlx-convert -i grid.nc:wind -t grid.nc:kind -o out.dlx --dtype u8
-expect 65 "sample 3 of the input has a value -300, which does not fit i8; see --dtype" \
+expect 65 "sample 3 of the input has a value -300 at (0, 0, 0), which does not fit i8; see --dtype" \
 	dlx-convert -i grid.nc:wind -t grid.nc:kind -o out.dlx --samples 3 --dtype i8
 
 # output: 73, 74

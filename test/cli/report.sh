@@ -3,7 +3,6 @@
 #
 # dlx-report: numbers that follow from made-up runs, a picture that is XML, runs of dlx-train, and what is wrong with a folder.
 . "${DLX_SOURCE:?}/test/lib.sh"
-report=$DLX_BUILD/dlx-report
 
 # made NAME RANKS STEP_SECONDS SAMPLES METRIC...: ten samples a rank and step, a validation of one second each fourth step.
 made() {

@@ -63,6 +63,7 @@ static void json_strings(void **state)
 	json("\xFF" "a\xC3", "\"\xEF\xBF\xBD" "a\xEF\xBF\xBD\"");
 	json("\xC0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");                        /* overlong */
 	json("\xED\xA0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");    /* a surrogate */
+	json("\xE2\x80\xAE\xC2\x9B\xF3\xA0\x80\x81", "\"\\u202e\\u009b\\udb40\\udc01\"");
 }
 
 static void number(double v, const char *expected)

@@ -118,8 +118,11 @@ static void huge_sizes(void **state)
 	at = (struct conv_attr){ .groups = INT64_MIN };
 	assert_int_equal(graph_emit1(g, "conv", &at, 2, in, &y), E_SHAPE);
 	at = (struct conv_attr){ .pad_lo = { 1, &big }, .pad_hi = { 1, &big } };
-	assert_int_equal(graph_emit1(g, "conv", &at, 2, in, &y), 0);
-	assert_int_equal(graph_t(g, y)->shape.d[2], 2 * big + 1);
+	assert_int_equal(graph_emit1(g, "conv", &at, 2, in, &y), E_SHAPE);    /* the kernel */
+	const int64_t small[] = { 1, 1, 3 };
+	const tid fits[] = { in[0], make_input(g, "w3", DTYPE_F32, 3, small) };
+	assert_int_equal(graph_emit1(g, "conv", &at, 2, fits, &y), 0);
+	assert_int_equal(graph_t(g, y)->shape.d[2], xd[2] + 2 * big - 2);
 	graph_free(g);
 	err_clear();
 }

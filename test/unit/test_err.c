@@ -144,8 +144,13 @@ static void caret_in_odd_lines(void **state)
 
 static void hostile_texts(void **state)
 {
-	ERR(E_CONFIG, NULL, "unknown key '%s'", "\033[2Jx\ny");
-	assert_prints("dlx-train: unknown key '?[2Jx?y'\n");
+	struct loc foreign = at("a\xE2\x80\xAE.yaml", 0, 0, 0);
+
+	ERR(E_CONFIG, NULL, "unknown key '%s'", "\033[2Jx\ny\xC2\x9B\xFF\xF3\xA0\x80\xA1\xC3\xA9");
+	assert_prints("dlx-train: unknown key '\\x1b[2Jx\\ny\\u009b\\xff\\U000e0021\xC3\xA9'\n");
+	ERR(E_CONFIG, &foreign, "x");
+	err_context(E_CONFIG, "in '%s'", "\xE2\x81\xA6");
+	assert_prints("dlx-train: a\\u202e.yaml: x\n    in '\\u2066'\n");
 }
 
 static void sorted_by_place(void **state)

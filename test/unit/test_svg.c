@@ -26,8 +26,8 @@ static void test_texts(void **state)
 {
 	escaped("a < b && \"c\" > d", "a &lt; b &amp;&amp; &quot;c&quot; &gt; d");
 	escaped("M\303\274nchen", "M\303\274nchen");
-	escaped("a\tb\033[1m\177", "a?b?[1m?");
-	escaped("cut \303", "cut ?");
+	escaped("a\tb\033[1m\177", "a\\tb\\x1b[1m\\x7f");
+	escaped("cut \303", "cut \\xc3");
 }
 
 static void test_steps(void **state)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Damaged NetCDF and HDF5 files can end their libraries by a signal or keep them busy for ever. So
+ * the work is done by a child, of which the parent tells what became, and each call of such a
+ * library has a limit of processor time. */
+#ifndef DLX_DATA_TOOLS_GUARD_H
+#define DLX_DATA_TOOLS_GUARD_H
+
+#include <stdint.h>
+
+/* work(arg) in a child; its exit status. If a signal ended the child: tells so, removes what it has
+ * left beside output, and returns 65. Before there are threads. */
+int guard_run(const char *program, int (*work)(void *arg), void *arg, const char *const *output);
+/* The library may take so many seconds for its call, and more for the bytes that it reads; 0: as
+ * many as it likes. */
+void guard_limit(int64_t seconds, int64_t bytes);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Patterns of file names. A pattern such as a slip of "/" and "*" in all places leads through the
+ * whole file system: what the search does is told after some seconds, and it has an end. */
+#include <dirent.h>
+#include <errno.h>
+#include <glob.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define MAX_FOLDERS 1000000
+#define MAX_ENTRIES 100000000
+#define FIRST_NOTE 2.0          /* seconds; later ones after twice the time each */
+
+/* glob's functions for folders take no argument of ours. */
+static _Thread_local struct {
+	const char *pattern;
+	int64_t folders, entries;
+	double began, next_note;
+	bool too_many;
+} search;
+
+static void tell(void)
+{
+	const double now = io_seconds() - search.began;
+
+	if (now < search.next_note)
+		return;
+	search.next_note = 2 * now;
+	note("still looking for '%s': %lld folders and %lld names so far", search.pattern,
+	     (long long)search.folders, (long long)search.entries);
+}
+
+static void *open_folder(const char *path)
+{
+	if (++search.folders > MAX_FOLDERS || search.entries > MAX_ENTRIES) {
+		search.too_many = true;
+		errno = EMFILE;
+		return NULL;
+	}
+	tell();
+	return opendir(path);
+}
+
+static struct dirent *read_folder(void *folder)
+{
+	if ((++search.entries & 1023) == 0)
+		tell();
+	return readdir(folder);
+}
+
+static void close_folder(void *folder)
+{
+	closedir(folder);
+}
+
+/* A folder that may not be read has no matches; of the last one the search ends. */
+static int on_error(const char *path, int reason)
+{
+	return search.too_many;
+}
+
+static int give(struct io_paths *out, size_t n, char *const *v)
+{
+	out->n = n;
+	out->v = mem_calloc(n + 1, sizeof *out->v);
+	for (size_t i = 0; i < n; i++)
+		out->v[i] = mem_strdup(v[i]);
+	return 0;
+}
+
+static int expand(struct io_paths *out, const char *pattern)
+{
+	glob_t g = { .gl_opendir = open_folder, .gl_readdir = read_folder, .gl_closedir = close_folder,
+	             .gl_stat = stat, .gl_lstat = lstat };
+	int rc;
+
+	memset(&search, 0, sizeof search);
+	search.pattern = pattern;
+	search.began = io_seconds();
+	search.next_note = FIRST_NOTE;
+	rc = glob(pattern, GLOB_ALTDIRFUNC, on_error, &g);
+	if (rc == 0)
+		rc = give(out, g.gl_pathc, g.gl_pathv);
+	else if (search.too_many)
+		rc = ERR(E_NOINPUT, NULL, "'%s' leads through more than %d folders; name fewer", pattern,
+		         MAX_FOLDERS);
+	else if (rc == GLOB_NOMATCH)
+		rc = ERR(E_NOINPUT, NULL, "no file matches '%s'", pattern);
+	else
+		rc = ERR(E_IO, NULL, "cannot expand '%s'", pattern);
+	globfree(&g);
+	return rc;
+}
+
+int io_expand(struct io_paths *out, const char *pattern)
+{
+	memset(out, 0, sizeof *out);
+	out->is_pattern = !io_exists(pattern) && strpbrk(pattern, "*?[");
+	return out->is_pattern ? expand(out, pattern) : give(out, 1, &(char *){ (char *)pattern });
+}
+
+void io_paths_release(struct io_paths *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		mem_free(p->v[i]);
+	mem_free(p->v);
+	memset(p, 0, sizeof *p);
+}

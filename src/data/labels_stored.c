@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Labels as a record stores them, checked before they become 32-bit integers, where 2^32 would be
+ * the largest of these and could be the ignored value. One loop for each integer type. */
+#include "data/labels_stored.h"
+
+#include "base/err.h"
+
+/* The first element that is neither a class nor ignored, or n. */
+#define FIND(name, type)                                                                   \
+	static int64_t name(const void *labels, int64_t n, int64_t classes, int64_t ignore)    \
+	{                                                                                      \
+		const type *v = labels;                                                            \
+		int64_t i = 0;                                                                     \
+		while (i < n && ((uint64_t)(int64_t)v[i] < (uint64_t)classes || v[i] == ignore))   \
+			i++;                                                                           \
+		return i;                                                                          \
+	}
+FIND(find_i8, int8_t)
+FIND(find_u8, uint8_t)
+FIND(find_i16, int16_t)
+FIND(find_u16, uint16_t)
+FIND(find_i32, int32_t)
+FIND(find_i64, int64_t)
+
+static int64_t (*const find[])(const void *labels, int64_t n, int64_t classes, int64_t ignore) = {
+	[DTYPE_I8] = find_i8, [DTYPE_U8] = find_u8, [DTYPE_I16] = find_i16,
+	[DTYPE_U16] = find_u16, [DTYPE_I32] = find_i32, [DTYPE_I64] = find_i64,
+};
+
+int labels_stored_check(const struct label_rule *r, const struct dataset *d, int64_t sample,
+                        const void *labels)
+{
+	const struct dataset_info *i = dataset_info(d);
+	const int64_t n = shape_count(&i->target);
+	char place[SHAPE_TEXT];
+	int64_t at, within;
+	double value;
+
+	if (r->classes == 0 || dtype_is_float(i->target_dtype))
+		return 0;
+	at = find[i->target_dtype](labels, n, r->classes, r->ignore);
+	if (at == n)
+		return 0;
+	value = dtype_get(i->target_dtype, labels, at);
+	const char *file = dataset_locate(d, sample, &within);
+	return ERR(E_DATA, NULL, "'%s': sample %lld: the label %.0f at (%s) is no class 0..%lld%s", file,
+	           (long long)within, value, shape_place(&i->target, at, place), (long long)r->classes - 1,
+	           r->ignore == INT64_MIN ? "" : ", nor the ignored value");
+}

@@ -1,0 +1,104 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What an output may be: no command writes over one of its inputs, a device stays a device, a link stays a link, a
+# file keeps its mode, and nothing is left behind by what is refused.
+. "${DLX_SOURCE:?}/test/lib.sh"
+coads_data
+config=$PWD/tiny.yaml
+cp "$DLX_SOURCE/test/train/tiny.yaml" "$config"
+good=$(cat data/*.dlx "$config" | cksum)
+expect 0 "$train" --set train.steps=2 "$config"
+
+# Inputs, by their own names and by others.
+ln -s data/coads-train.dlx link.nc
+ln data/coads-validation.dlx hard.npy
+version=$(find runs/tiny/checkpoints -mindepth 1 -maxdepth 1 -type d ! -name '.*' | sort | tail -n 1)
+for out in data/coads-train.dlx data/../data/coads-validation.dlx "$config" link.nc "$version"/weights.safetensors.zst; do
+	expect 64 "$train" --export "$out" "$config"
+	says err 'which is read'
+done
+for out in link.nc hard.npy; do
+	expect 64 "$train" --predict data/coads-validation.dlx -o "$out" "$config"
+done
+mkdir pictures
+ln data/coads-validation.dlx pictures/000002.png
+expect 64 "$train" --predict data/coads-validation.dlx -o pictures "$config"
+expect 64 "$train" --set run.dir=runs/traced --set train.steps=1 --trace data/coads-train.dlx "$config"
+[ ! -e runs/traced ] || fail "a run whose trace cannot be written has begun"
+mkdir drawn
+ln data/coads-train.dlx drawn/sample-00000.png
+expect 64 "$inspect" --png drawn data/coads-train.dlx
+expect 64 "$convert" --input "$coads:WSPD" --target "$coads:SST" -o "$coads"
+ln -s "$coads" source.dlx
+expect 64 "$convert" --input "$coads:WSPD" --target "$coads:SST" -o source.dlx
+expect 64 "$report" runs/tiny --svg runs/tiny/metrics.jsonl
+[ "$(cat data/*.dlx "$config" | cksum)" = "$good" ] || fail "an input is not what it was"
+
+# A config in the run's folder is not replaced by a new run, and may be given to one that goes on.
+mkdir -p runs/own
+cp "$config" runs/own/config.yaml
+expect 64 "$train" --set run.dir=runs/own --set train.steps=1 runs/own/config.yaml
+says err 'effective config'
+cmp "$config" runs/own/config.yaml || fail "the config is replaced"
+expect 0 "$train" --set train.steps=3 --resume runs/tiny/config.yaml
+
+# Devices: written in place, and their errors told. A copy of /dev/full is as good a victim.
+full=/dev/full
+if mknod -m 666 ./full c 1 7 2>/dev/null && [ -w ./full ] && ! echo 2>/dev/null >./full; then
+	full=./full
+fi
+refuses() {
+	expect "$@"
+	[ -c "$full" ] || fail "no longer a device after: $*"
+}
+refuses 74 "$train" --export "$full" "$config"
+refuses 74 "$convert" --input "$coads:WSPD" --target "$coads:SST" -o "$full"
+refuses 74 "$report" runs/tiny --svg "$full"
+refuses 74 "$train" --set run.dir=runs/full --set train.steps=1 --trace "$full" "$config"
+for end in npy nc; do
+	ln -s "$full" full.$end
+done
+refuses 74 "$train" --predict data/coads-validation.dlx -o full.npy "$config"
+refuses 73 "$train" --predict data/coads-validation.dlx -o full.nc "$config"
+refuses 73 "$train" --predict data/coads-validation.dlx -o "$full" "$config"
+refuses 73 "$train" --dump-step "$full" "$config"
+refuses 73 "$inspect" --png "$full" data/coads-train.dlx
+expect 0 "$train" --export /dev/null "$config"
+expect 0 "$convert" --input "$coads:WSPD" --target "$coads:SST" -o /dev/null
+[ -c /dev/null ] || fail "/dev/null is gone"
+"$train" --export /dev/stdout "$config" >stdout.st 2>err || fail "cannot export to standard output"
+"$train" --export /dev/stdout "$config" 2>err | cat >pipe.st
+expect 0 "$train" --export file.st "$config"
+cmp file.st stdout.st || fail "standard output has something else"
+cmp file.st pipe.st || fail "a pipe has something else"
+mkfifo named
+cat named >named.st &
+expect 0 "$train" --export named "$config"
+wait
+cmp file.st named.st || fail "a named pipe has something else"
+
+# Links stay, modes too, folders and what lies in no folder are refused.
+chmod 600 file.st
+ln -s file.st latest.st
+expect 0 "$train" --export latest.st "$config"
+[ -L latest.st ] || fail "the link is replaced"
+[ "$(stat -c %a file.st)" = 600 ] || fail "the mode is lost"
+cmp file.st named.st || fail "another content through a link"
+expect 73 "$train" --export data "$config"
+expect 73 "$train" --export nowhere/x.st "$config"
+expect 73 "$train" --predict data/coads-validation.dlx -o file.st "$config"
+rm -rf runs/linked && mkdir -p runs/linked && ln -s ../../data/coads-train.dlx runs/linked/metrics.jsonl
+expect 73 "$train" --set run.dir=runs/linked --set train.steps=1 "$config"
+[ "$(cat data/*.dlx "$config" | cksum)" = "$good" ] || fail "an input is not what it was"
+[ -z "$(find . -name '*.tmp*')" ] || fail "temporary files are left"
+
+# Inputs without an end.
+expect 66 "$train" --check /dev/zero
+says err 'it is a device'
+truncate -s 1T large.yaml
+expect 65 "$train" --check large.yaml
+yes | expect 65 "$train" --check /dev/stdin
+says err '64 MiB'
+expect 0 "$train" --check /dev/stdin <"$config"
+pass
