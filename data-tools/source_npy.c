@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * NumPy arrays: .npy files, mapped, and .npz files, which are zip archives of them. The zip's
+ * NumPy arrays: .npy files, and .npz files, mapped, which are zip archives of them. The zip's
  * central directory is read; members may be stored or deflated, with 64-bit sizes. All lengths
  * are checked against the file. */
 #include <stdio.h>
@@ -10,13 +10,16 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/io_reader.h"
 #include "base/mem.h"
 #include "source.h"
 
 struct handle {
-	struct io_map map;
-	uint8_t *inflated;         /* a member of an .npz that was deflated, else NULL */
-	const uint8_t *values;
+	struct io_reader file;     /* an .npy file */
+	uint64_t at;               /* of its values */
+	struct io_map map;         /* an .npz file */
+	uint8_t *inflated;         /* a member of it that was deflated, else NULL */
+	const uint8_t *values;     /* of the member; NULL in an .npy file */
 	size_t element;            /* bytes in the file */
 	bool big_endian, u32;      /* u32: widened to i64, which is the next that holds it */
 };
@@ -104,7 +107,10 @@ static int read_header(struct source *s, const char *header)
 	return 0;
 }
 
-static int parse_npy(struct source *s, const uint8_t *p, size_t n)
+#define MOST_HEADER ((size_t)1 << 20)
+
+/* p: the first n bytes, of `all`: its header at least. */
+static int parse_npy(struct source *s, const uint8_t *p, size_t n, uint64_t all)
 {
 	struct handle *h = s->handle;
 	size_t start, length;
@@ -122,10 +128,23 @@ static int parse_npy(struct source *s, const uint8_t *p, size_t n)
 	rc = read_header(s, header);
 	mem_free(header);
 	TRY(rc);
-	if (!source_fits(&s->shape, h->element, n - start - length))
+	if (!source_fits(&s->shape, h->element, all - start - length))
 		return source_bad(s, "truncated: the header promises more values than there are");
-	h->values = p + start + length;
+	h->at = start + length;
 	return 0;
+}
+
+static int parse_file(struct source *s)
+{
+	const struct handle *h = s->handle;
+	const size_t n = h->file.size < MOST_HEADER ? (size_t)h->file.size : MOST_HEADER;
+	uint8_t *begin = mem_alloc(n);
+	int rc = io_reader_read(&h->file, 0, begin, n);
+
+	if (rc == 0)
+		rc = parse_npy(s, begin, n, h->file.size);
+	mem_free(begin);
+	return rc;
 }
 
 static int open_npy(struct source *s, const char *variable)
@@ -137,20 +156,31 @@ static int open_npy(struct source *s, const char *variable)
 		           s->path, variable);
 	s->handle = h = mem_calloc(1, sizeof(*h));
 	s->name = source_stem(s->path);
-	TRY(io_map_open(&h->map, s->path));
-	return parse_npy(s, h->map.data, h->map.size);
+	TRY(io_reader_open(&h->file, s->path));
+	return parse_file(s);
 }
 
+/* n bytes from byte `at` of the values. */
+static int fetch(const struct handle *h, uint64_t at, void *out, size_t n)
+{
+	if (!h->values)
+		return io_reader_read(&h->file, h->at + at, out, n);
+	memcpy(out, h->values + at, n);
+	return 0;
+}
+
+/* Values of four bytes are read into the second half of their room and widened from the first one on. */
 static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;
 	const int64_t total = shape_count(&s->shape), row = s->shape.nd ? total / s->shape.d[0] : 1;
 	const int64_t from = first < 0 ? 0 : first * row, count = first < 0 ? total : n * row;
-	const uint8_t *src = h->values + (size_t)from * h->element;
+	const size_t bytes = (size_t)count * h->element;
+	uint8_t *src = (uint8_t *)out + (h->u32 ? bytes : 0);
 	int64_t *wide = out;
 
+	TRY(fetch(h, (uint64_t)from * h->element, src, bytes));
 	if (!h->u32) {
-		memcpy(out, src, (size_t)count * h->element);
 		if (h->big_endian)
 			source_swap(out, h->element, count);
 		return 0;
@@ -169,6 +199,7 @@ static void close_npy(struct source *s)
 {
 	struct handle *h = s->handle;
 
+	io_reader_close(&h->file);
 	io_map_close(&h->map);
 	mem_free(h->inflated);
 	mem_free(h);
@@ -314,7 +345,9 @@ static int open_member(struct source *s, const struct member *m)
 	data = h->inflated ? h->inflated : data;
 	if (crc32_z(0, data, m->size) != m->crc)
 		return source_bad(s, "damaged zip member: checksum mismatch");
-	return parse_npy(s, data, m->size);
+	TRY(parse_npy(s, data, m->size, m->size));
+	h->values = data + h->at;
+	return 0;
 }
 
 static int choose_member(struct source *s, const struct directory *d, const char *variable)

@@ -149,8 +149,8 @@ _Noreturn void comm_abort(struct comm *c, int status)
 
 /* --- collectives --- */
 
-/* Missing is a rank that has not come, has come to something else, or cannot go on. The first of the others speaks; where
- * the ranks of other hosts are is not known here. */
+/* Missing is a rank that has not come, has come to something else, or cannot go on. The first of the host that comes here
+ * speaks; where the ranks of other hosts are is not known. */
 static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 {
 	struct comm_state *s = c->state;
@@ -175,7 +175,8 @@ static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 	buf_puts(out, n == 1 ? "; rank " : "; ranks ");
 	ranks_text(out, here, n);
 	buf_printf(out, " of host %s wait%s", c->host_name, n == 1 ? "s" : "");
-	comm_whole(c)->state->printer = here[0];
+	c = comm_whole(c);
+	c->state->printer = c->state->board.n ? board_reporter(&c->state->board, c->rank) : here[0];
 	mem_free(here);
 }
 
