@@ -251,6 +251,12 @@ int exec_trial_begin(struct exec *e)
 	return device_prepare(e->dev);
 }
 
+void exec_trial_end(struct exec *e)
+{
+	free_own(e);
+	e->own = NULL;
+}
+
 /* The buffers of a node, one after the other. */
 struct trial {
 	const struct exec *e;

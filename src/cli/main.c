@@ -53,9 +53,9 @@ static int open_ranks(struct comm **c, const struct options *o, int rc)
 {
 	char command[OPTIONS_TEXT];
 	double timeout = 0;
+	log_quiet(o->quiet);
 	if (rc == 0 && options_standalone(o))
 		return 0;
-	log_quiet(o->quiet);
 	if (rc == 0)
 		rc = command_read(o, &timeout);
 	int joined = comm_open(c, timeout);

@@ -250,6 +250,8 @@ static int run(struct rounds *r)
 	int rc = r->memory ? exec_trial_begin(r->p->exec) : 0;
 	if (r->memory && rc == 0)
 		rc = all_rounds(r, order);
+	if (r->memory)
+		exec_trial_end(r->p->exec);
 	mem_unmap(r->memory, r->bytes);
 	mem_free(order);
 	return rc;
