@@ -13,10 +13,7 @@ Two comparisons of each network, neither of which depends on how a processor rou
   measured. Gradients that are zero but for rounding, as of a bias before batch normalisation, are compared by the scale of the
   others (FLOOR). A run of several steps: losses, how far each weight moved, by the same scale, what is then predicted, and how dlx
   judges that. Networks without shifts cannot be calmed; of those the gradient is compared as one vector, to which one value on the
-  other side adds little.
-
-Tolerances are at least ten times what was seen with oneDNN limited to SSE4.1 and AVX2, with our own codes of convolutions (DLX_CONV)
-and with 1 to 3 threads."""
+  other side adds little."""
 import json
 import os
 import shutil
