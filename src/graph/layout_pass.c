@@ -284,10 +284,10 @@ static int check_size(const struct graph *g, const struct node *n, tid t)
 		return 0;
 	const bool shared = x->role == ROLE_PARAM || x->role == ROLE_STATE || x->shape.nd < 2;
 	const int64_t values = shape_count(&x->shape) / (shared ? 1 : x->shape.d[0]);
-	if (values <= INT32_MAX)
+	if (values <= UINT32_MAX)
 		return 0;
-	return ERR(E_UNSUPPORTED, &n->loc, "layer '%s': %s has %lld values%s, more than the %d that the CPU's code takes",
-	           n->name, shape_text(&x->shape, text), (long long)values, shared ? "" : " a sample", INT32_MAX);
+	return ERR(E_UNSUPPORTED, &n->loc, "layer '%s': %s has %lld values%s, more than the %u that the CPU's code takes",
+	           n->name, shape_text(&x->shape, text), (long long)values, shared ? "" : " a sample", UINT32_MAX);
 }
 
 static int check_sizes(const struct graph *g, const struct pass_env *env)

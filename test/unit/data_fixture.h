@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "data/loader.h"
 #include "data/record.h"
 
@@ -40,6 +41,7 @@ static inline void fixture_write(const char *path, int samples, int first)
 	float input[2 * POINTS];
 	uint8_t target[POINTS];
 
+	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	for (int s = first; s < first + samples; s++) {
 		fixture_sample(s, input, target);

@@ -471,6 +471,7 @@ static void test_misfit(void **state)
 	struct record_writer *w;
 	struct dataset *d;
 
+	io_input_forget(both[1]);
 	assert_int_equal(record_create(&w, both[1], &info, 1), 0);
 	assert_int_equal(record_append(w, (float[]){1, 2}, &(int64_t){0}), 0);
 	assert_int_equal(record_commit(w), 0);

@@ -55,6 +55,7 @@ static void write_example(const char *where)
 	float input[3 * POINTS];
 	uint8_t target[POINTS];
 
+	io_input_forget(where);
 	assert_int_equal(record_create(&w, where, &info, 3), 0);
 	for (int s = 0; s < N; s++) {
 		example_sample(s, input, target);
@@ -303,6 +304,7 @@ static void test_writer_refuses(void **state)
 
 	example_sample(0, input, target);
 	target[5] = 2;
+	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 3), 0);
 	expect_error(record_append(w, input, target), E_DATA, "target value 2");
 	expect_error(record_commit(w), E_DATA, "no samples");
@@ -325,6 +327,7 @@ static void test_labels(void **state)
 	struct record_writer *w;
 	struct record *r;
 
+	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	for (int64_t i = 0; i < 7; i++)
 		assert_int_equal(record_append(w, "abc", &(int64_t){i % 4 * 2}), 0);

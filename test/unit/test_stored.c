@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "data/transform.h"
 #include "data_fixture.h"
+#include "base/io.h"
 #include "graph/pass.h"
 #include "op/normalize_input.h"
 
@@ -48,6 +49,7 @@ static struct dataset *make_set(enum dtype type, enum dtype label, int64_t ignor
 		dtype_set(type, input, 2 * N + i, i % 3);
 		dtype_set(label, target, i, i % 7 ? i % 7 : (double)ignore);
 	}
+	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	assert_int_equal(record_append(w, input, target), 0);
 	assert_int_equal(record_commit(w), 0);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/io.h"
 #include "data/transform.h"
 #include "data_fixture.h"
 
@@ -50,6 +51,7 @@ static void make_set(struct subject *u, enum dtype type, struct shape input, enu
 		dtype_set(type, u->input, i, (double)((i % points + i / points) % 251));
 	for (int64_t i = 0; i < u->target_count; i++)
 		dtype_set(target_type, u->target, i, (double)(i % points + 100 * (i / points + 1)));
+	io_input_forget(path);
 	assert_int_equal(record_create(&w, path, &info, 1), 0);
 	assert_int_equal(record_append(w, u->input, u->target), 0);
 	assert_int_equal(record_commit(w), 0);

@@ -52,6 +52,7 @@ static struct session *open_run(const char *device, const char *tag)
 	assert_int_equal(io_mkdirs(folder), 0);
 	fixture_write(path, 10, 0);
 	snprintf(path, sizeof path, "%s/c.yaml", folder);
+	io_input_forget(path);
 	assert_int_equal(io_write_file(path, text, strlen(text)), 0);
 	int rc = config_load(&c, path, 0, NULL);
 	if (rc == 0)

@@ -13,6 +13,8 @@
 #define TRANSFORM_FIXTURE_FILE "test_transform.tmp.dlx"
 #include "transform_fixture.h"
 
+#include "base/io.h"
+
 static void refuse(const char *yaml, int code, const char *part, int column)
 {
 	struct transform_chain *t;
@@ -218,6 +220,7 @@ static struct dataset *volume_set(const char *file, struct shape target, const f
 
 	for (int i = 0; i < VOLUME; i++)
 		input[i] = (float)(100 * (i / 12) + 10 * (i / 4 % 3) + i % 4);
+	io_input_forget(file);
 	assert_int_equal(record_create(&w, file, &info, 1), 0);
 	assert_int_equal(record_append(w, input, values), 0);
 	assert_int_equal(record_commit(w), 0);

@@ -13,6 +13,8 @@
 #define TRANSFORM_FIXTURE_FILE "test_transform_values.tmp.dlx"
 #include "transform_fixture.h"
 
+#include "base/io.h"
+
 static void test_sqrt(void **state)
 {
 	const struct result r = apply("[{sqrt: wind}]", true, 0, 1);
@@ -133,6 +135,7 @@ static void test_order_of_channels(void **state)
 		uint8_t target[POINTS];
 
 		fixture_sample(0, input, target);
+		io_input_forget(file);
 		assert_int_equal(record_create(&w, file, &info, 1), 0);
 		assert_int_equal(record_append(w, input, target), 0);
 		assert_int_equal(record_commit(w), 0);
@@ -168,6 +171,7 @@ static void test_samples_without_width(void **state)
 		struct dataset *d;
 		struct ynode *root;
 
+		io_input_forget(file);
 		assert_int_equal(record_create(&w, file, &info, 1), 0);
 		assert_int_equal(record_append(w, input, target), 0);
 		assert_int_equal(record_commit(w), 0);
