@@ -3,8 +3,8 @@
 #
 #   test/release/root.sh SUITE COMMAND...
 #
-# Runs a command in a bare system: makes a minimal root of a release (bookworm, trixie, noble, …) with debootstrap, puts a
-# clone of this repository's HEAD there as /dlx, and runs the command in that folder, so that a package which only this
+# Runs a command in a bare system: makes a minimal root of a release (bookworm, trixie, noble, …) with debootstrap and git, puts
+# a clone of this repository's HEAD there as /dlx, and runs the command in that folder, so that a package which only this
 # machine has cannot help. The exit status is the command's; 77 if a root cannot be made here, and why is said in one line.
 #
 # The command has mounts and processes of its own: /proc, /sys, a /dev with a few devices, no file of this machine. They end with
@@ -75,7 +75,7 @@ make_root() {
 	[ -n "$mirror" ] || cannot "apt does not say where this machine has its packages from; give DLX_MIRROR"
 	find "$roots" -mindepth 1 -maxdepth 1 -name "$suite-*" -exec rm -rf --one-file-system {} +
 	echo "== a bare root of $suite: $root"
-	apart sh -c 'mount --make-rprivate / && exec debootstrap --variant=minbase "$@"' sh "$suite" "$root.part" "$mirror" \
+	apart sh -c 'mount --make-rprivate / && exec debootstrap --variant=minbase --include=git "$@"' sh "$suite" "$root.part" "$mirror" \
 		>"$root.log" 2>&1 || {
 		tail -n 3 "$root.log"
 		cannot "debootstrap failed"

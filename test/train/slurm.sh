@@ -58,6 +58,8 @@ NodeName=node[1-2] NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=[$((port + 1
 PartitionName=low Nodes=node[1-2] Default=YES MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=600
 PartitionName=high Nodes=node[1-2] MaxTime=INFINITE State=UP PriorityTier=10
 C
+# Where no control groups are mounted, only the plugin of the first kind begins without them; nothing here uses any.
+echo CgroupPlugin=cgroup/v1 >"$cluster/cgroup.conf"
 SLURM_CONF=$cluster/slurm.conf
 OMP_NUM_THREADS=1            # the same bits on all nodes
 export SLURM_CONF OMP_NUM_THREADS
