@@ -37,7 +37,8 @@ template <> __device__ __forceinline__ float from_float<float>(float v) { return
 template <> __device__ __forceinline__ __half from_float<__half>(float v) { return __float2half_rn(v); }
 template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v) { return __float2bfloat16_rn(v); }
 
-/* For results whose type is not that of what they are made of: a branch that all threads take alike. */
+/* For results whose type is not that of what they are made
+ * of: a branch that all threads take alike. */
 static __device__ __forceinline__ void store_as(int type, void *p, int64_t i, float v)
 {
 	if (type == K_TYPE_F32)
@@ -62,7 +63,8 @@ static inline int blocks_for(int64_t n, int64_t each)
 	return b < 1 ? 1 : b > 0x7fffffff ? 0x7fffffff : (int)b;
 }
 
-/* A block of THREADS: x side by side along the channels of channels-last tensors, y along the rows. */
+/* A block of THREADS: x side by side along the channels of
+ * channels-last tensors, y along the rows. */
 static inline dim3 channel_block(int64_t c)
 {
 	unsigned x = 1;
@@ -74,11 +76,12 @@ static inline dim3 channel_block(int64_t c)
 /* --- rows of channels-last tensors --- */
 
 constexpr int ABREAST = 4;               /* neighbouring channels that a thread moves as one, where it can */
-constexpr int AHEAD = 4;                 /* rows that it has under way, at most */
-/* Where several tensors may be under way at once, so that registers do. */
+constexpr int AHEAD = 4;                 /* rows that it has in flight, at most */
+/* For kernels that load several tensors at once, which would need too many registers. */
 template <typename T, int N> constexpr int FEWER = sizeof(T) * N > 8 ? AHEAD / 2 : AHEAD;
 
-/* Elements side by side, one or ABREAST of them; halves stay in words until they are used, which takes half the registers. */
+/* Elements side by side, one or ABREAST of them; halves stay in words until they are used, which
+ * takes half the registers. */
 template <typename T, int N> struct alignas(sizeof(T) * N) several {
 	T v[N];
 	__device__ __forceinline__ float at(int i) const { return as_float(v[i]); }
@@ -109,7 +112,7 @@ template <typename PAIR> struct alignas(8) four_halves {
 template <> struct alignas(8) several<__half, ABREAST> : four_halves<__half2> {};
 template <> struct alignas(8) several<__nv_bfloat16, ABREAST> : four_halves<__nv_bfloat162> {};
 
-/* What is moved by one instruction; a compiler takes structs apart. */
+/* The type that one instruction moves; a compiler takes structs apart. */
 template <int BYTES> struct word;
 template <> struct word<2> { typedef uint16_t type; };
 template <> struct word<4> { typedef uint32_t type; };
@@ -181,8 +184,8 @@ static inline dim3 rows_grid(int64_t rows, int64_t across, dim3 block)
 	return dim3((unsigned)x, (unsigned)(y < 1 ? 1 : y));
 }
 
-/* Of K numbers that each thread gives, the sums over the threads of a column (of equal threadIdx.x),
- * by a tree; for threadIdx.y 0. blockDim is of THREADS, and powers of two. room: used once. */
+/* Sums K numbers of each thread over the threads of a column (of equal threadIdx.x), by a tree; the
+ * result is valid for threadIdx.y 0. blockDim is of THREADS, and powers of two. room: used once. */
 template <typename T, int K> static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS])
 {
 	const int t = (int)(threadIdx.y * blockDim.x + threadIdx.x);
@@ -215,7 +218,8 @@ template <typename T, int K> static __device__ __forceinline__ void column_sums(
 		}                                                                        \
 	} while (0)
 
-/* Runs the statement with T the element type that `type` names; returns an error for one that is no float. */
+/* Runs the statement with T the element type that `type`
+ * names; returns an error for one that is no float. */
 #define FLOAT_TYPES(type, T, ...)                                                        \
 	switch (type) {                                                                  \
 	case K_TYPE_F32: { using T = float; __VA_ARGS__; break; }                             \

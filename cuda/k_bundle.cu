@@ -8,7 +8,8 @@
 
 constexpr int UNDER_WAY = 4;
 
-/* A table of so many tensors as a launch carries. Most are short, and what is longer takes longer to launch. */
+/* A table of so many tensors as a launch carries. Most are
+ * short, and what is longer takes longer to launch. */
 template <int N> struct rows {
 	int n;
 	int first[N + 1];
@@ -107,7 +108,8 @@ static __device__ __forceinline__ void each_element(const piece &p, L load, B bo
 
 /* --- the optimizers' updates --- */
 
-/* Of one parameter: d = trust (scale g + coupled w); new w = keep w - rate u, or the direction decay w + u. */
+/* The coefficients of one parameter: d = trust (scale g + coupled w); new w = keep w - rate u, or
+ * the direction decay w + u. */
 struct coefficients {
 	float scale, trust, coupled, keep, rate;
 };
@@ -233,7 +235,7 @@ static __device__ int64_t whole(const void *place, int wide, int i)
 	return wide ? ((const int64_t *)place)[i] : (int64_t)((const int32_t *)place)[i];
 }
 
-/* The same as in op/update.c. */
+/* The same as in op/update/update.c. */
 static __device__ sum_how how_to_sum(const void *place, int wide, int level, int all)
 {
 	const int64_t index = whole(place, wide, 0), below = level > 0 ? ((int64_t)1 << level) - 1 : 0;
@@ -246,7 +248,7 @@ static __device__ sum_how how_to_sum(const void *place, int wide, int level, int
 	return index >> level & 1 ? SUM_ADD : SUM_SET;
 }
 
-/* What is set may have held anything. */
+/* Overwritten tensors may have held anything. */
 template <int N> __global__ void accumulate(rows<N> a, const void *place, int wide, int level, int all)
 {
 	const sum_how how = how_to_sum(place, wide, level, all);
@@ -350,7 +352,8 @@ int k_average(void *stream, const struct k_table *a, const struct k_averaging *h
 
 /* --- reductions --- */
 
-/* As integers, without the sign, floats are in order, infinity above all numbers and NaN above it. */
+/* Compared as integers without the sign, floats are in
+ * order, infinity above all numbers and NaN above it. */
 static __device__ __forceinline__ double larger_bits(double a, double b)
 {
 	return a != a || a > b ? a : b;

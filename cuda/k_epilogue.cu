@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What follows a convolution that was made without it: scale and shift of its channels, a sum, a
- * rectifier or its gradient, in one pass over channels-last rows. */
+ * The epilogue of a convolution whose kernel has none: scale and shift of its channels, an add,
+ * ReLU or its gradient, in one pass over channels-last rows. */
 #include "cuda/device.cuh"
 
 static __device__ __forceinline__ float bent(const k_epilogue &e, float v, float mask)

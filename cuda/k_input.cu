@@ -43,7 +43,7 @@ static __device__ __forceinline__ void read_group(const k_samples &s, const T *x
 	}
 }
 
-/* Of `points` points to y, where the first one's channel `first` is to stand. */
+/* Writes `points` points to y, which points at channel `first` of the first one. */
 static __device__ __forceinline__ void write_group(const k_samples &s, void *y, int64_t at, int points, int n,
                                                    const float (*tile)[TILE + 1])
 {

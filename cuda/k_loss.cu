@@ -37,7 +37,7 @@ static __device__ __forceinline__ bool is_class(const k_labels &l, int y)
 	return y >= 0 && y < l.classes && y != l.ignore;
 }
 
-/* What a block leaves. */
+/* The partial result of a block. */
 struct part {
 	double loss, weight;
 	int64_t bad, at;                 /* labels that are no class; the first one's place */
@@ -77,7 +77,7 @@ template <int LANES> static __device__ __forceinline__ float lanes_sum(float v)
 	return v;
 }
 
-/* (1 - q)^gamma for e = -log q, and F of op/loss.c. */
+/* (1 - q)^gamma for e = -log q, and F of op/loss/loss.c. */
 static __device__ double focus(double gamma, double e)
 {
 	if (gamma == 0)
@@ -217,7 +217,8 @@ int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c,
 
 typedef unsigned long long count_t;
 
-/* counts[label][guess], classes^2 of them, then the number of bad labels and the first one's place. */
+/* counts[label][guess], classes^2 of them, then the number
+ * of bad labels and the first one's place. */
 template <typename T>
 __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x, const int32_t *y, count_t *counts)
 {

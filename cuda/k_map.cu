@@ -217,7 +217,7 @@ template <> struct convert<__nv_bfloat16> {
 	template <typename S> static __device__ __nv_bfloat16 of(S v) { return __float2bfloat16_rn(convert<float>::of(v)); }
 };
 
-/* Some elements of each thread are under way before the first is used. */
+/* Each thread loads some elements before it uses the first. */
 template <typename S, typename T> __global__ void cast(int64_t n, const S *x, T *y)
 {
 	const int64_t first = (int64_t)blockIdx.x * (AHEAD * THREADS) + threadIdx.x;

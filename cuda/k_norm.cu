@@ -78,7 +78,7 @@ struct statistics_out {
 	double eps;
 };
 
-/* What a channel's moments become. n: values; the variance is multiplied by correction. */
+/* Stores the statistics of a channel. n: values; the variance is multiplied by correction. */
 static __device__ void tell(const statistics_out &o, int64_t j, double mean, double m2, double n, double correction)
 {
 	const double v = (m2 < 0 ? 0 : m2) / n;
@@ -93,7 +93,7 @@ static __device__ void tell(const statistics_out &o, int64_t j, double mean, dou
 		o.variance[j] = (float)(v * correction);
 }
 
-/* Where message is not NULL, into that. */
+/* Writes into message, where that is not NULL. */
 __global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o, const float *share,
                                 double *message)
 {
@@ -255,7 +255,8 @@ int k_norm_statistics(void *stream, const struct k_norm *n, void *ws)
 	return statistics((cudaStream_t)stream, n, NULL, NULL, ws);
 }
 
-/* The variance of numbers whose mean is far from zero has few digits this way; what a convolution makes has not. */
+/* The variance of numbers whose mean is far from zero has
+ * few digits this way; what a convolution makes has not. */
 __global__ void statistics_of_sums(k_norm n, const float *sum, const float *squares)
 {
 	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -4,7 +4,7 @@
  * cuda/k_norm.cu, whose workspace and messages they have. */
 #include "cuda/norm.cuh"
 
-/* What is read of a channel. */
+/* The inputs of a channel. */
 struct channel {
 	float m, a, b;
 };
@@ -90,7 +90,8 @@ static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, d
 	k2[j] = g.variance ? 0.0f : (float)(s * r * dg / n);
 }
 
-/* dgamma and dbeta; and the corrections, or where message is not NULL what they are made of, into that. */
+/* dgamma and dbeta; and the corrections, or where message
+ * is not NULL what they are made of, into that. */
 __global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2, const float *share,
                               double *message)
 {

@@ -34,7 +34,8 @@ int64_t k_reduce_workspace(const struct k_reduce *r)
 	return s.parts > 1 ? s.parts * r->kept.count * r->columns * (int64_t)sizeof(double) : 0;
 }
 
-/* Offsets of element i of the nest. The outermost level needs no division, which is dear: mostly it is the only one. */
+/* Offsets of element i of the nest. The outermost level needs
+ * no division, which is dear: mostly it is the only one. */
 static __device__ __forceinline__ void nest_at(const k_nest &n, int64_t i, int64_t *x, int64_t *y)
 {
 	*x = *y = 0;

@@ -16,7 +16,7 @@ static __device__ __forceinline__ uint64_t nanoseconds()
 #endif
 }
 
-/* The counts last, so that who sees one sees what belongs to it. */
+/* Writes the counts last, so that a reader that sees a count sees the data it belongs to. */
 __global__ void note_sum(k_sums *sums, int kind, int64_t group, uint64_t bytes)
 {
 	volatile k_sums *s = sums;
@@ -44,7 +44,8 @@ int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t gr
 	return cudaGetLastError();
 }
 
-/* A binary counter: level l holds the sum of 2^l ranks, as far as the ones of the count of ranks so far say. */
+/* A binary counter: level l holds the sum of 2^l ranks, as
+ * far as the ones of the count of ranks so far say. */
 __global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const float *parts, float *sum)
 {
 	for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {

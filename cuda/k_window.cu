@@ -5,7 +5,7 @@
  * no atomics and the bits are always the same. */
 #include "cuda/device.cuh"
 
-/* Where the element of this thread stands: pixel n, i[0..2] of a grid of d, channel c. */
+/* The place of this thread's element: pixel n, i[0..2] of a grid of d, channel c. */
 struct pixel {
 	uint32_t n, flat;
 	int i[3];

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* enum dtype without its header; backend/cuda.c checks that they agree. */
+/* enum dtype without its header; backend/cuda/cuda.c checks that they agree. */
 enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16, K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
 
 /* --- element by element (k_map.cu); the result may be x or y --- */
@@ -29,7 +29,8 @@ enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_
 int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b, const void *x, void *y);
 
 enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD, K_SCALED_RELU_GRAD };
-/* Gradients: x is the output y of the function, y is dy; a is the slope, or what the scaled one multiplies by. */
+/* Gradients: x is the output y of the function, y is dy; a
+ * is the slope, or what the scaled one multiplies by. */
 int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a, const void *x, const void *y, void *z);
 
 /* z = a * x + b * y, all n elements side by side. */
@@ -53,7 +54,8 @@ int k_copy(void *stream, int unit, const struct k_copy *c, const void *x, void *
 
 /* --- samples as they are stored (k_input.cu), as op/normalize_input.c has it --- */
 
-/* x: (n, c, points) of type `from`; y: (n, points, c) of type `to`, a float. table: (steps, 3, c). */
+/* x: (n, c, points) of type `from`; y: (n, points, c) of
+ * type `to`, a float. table: (steps, 3, c). */
 struct k_samples {
 	int from, to, steps;
 	int64_t n, c, points, mask;
@@ -77,7 +79,8 @@ struct k_rows {
 	int64_t stride;
 };
 
-/* y = f((x - mean) * rstd * gamma + beta [+ residual]); f: slope * z below zero if act, which for a slope of 0 is 0. */
+/* y = f((x - mean) * rstd * gamma + beta [+ residual]); f:
+ * slope * z below zero if act, which for a slope of 0 is 0. */
 struct k_norm {
 	int64_t rows, c;
 	int type, act;
@@ -96,7 +99,8 @@ int k_norm_from_sums(void *stream, const struct k_norm *n, const float *sum, con
 /* mean and variance are inputs; or mean and rstd, where that is not NULL. */
 int k_norm_inference(void *stream, const struct k_norm *n, void *ws);
 
-/* norm(x) as x * scale + shift: scale = gamma * rstd, shift = beta - mean * scale, in float32 or 16 bits. */
+/* norm(x) as x * scale + shift: scale = gamma * rstd, shift
+ * = beta - mean * scale, in float32 or 16 bits. */
 struct k_norm_vectors {
 	int64_t c;
 	int type;
@@ -105,7 +109,7 @@ struct k_norm_vectors {
 };
 int k_norm_vectors_run(void *stream, const struct k_norm_vectors *v);
 
-/* Where the sign of z comes from: it has none that counts, from x again, from y. */
+/* The source of z's sign: none is needed, recomputed from x, or from y. */
 enum k_norm_mask { K_NORM_ALL, K_NORM_FROM_X, K_NORM_FROM_Y };
 struct k_norm_grad {
 	int64_t rows, c;
@@ -113,19 +117,20 @@ struct k_norm_grad {
 	enum k_norm_mask mask;
 	float slope;
 	struct k_rows x, dy, second, y, addend;
-	struct k_rows dx, masked;                /* masked: the gradient of z, if somebody wants it */
+	struct k_rows dx, masked;                /* masked: the gradient of z, or none */
 	const float *gamma, *beta, *mean, *rstd;
 	const float *variance;                   /* of inference: rstd is made of it and eps, dx of dy alone; else NULL */
 	double eps;
 	float *dgamma, *dbeta;
 };
 int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
-/* dx alone, where dy is masked already and dgamma and dbeta are there, as inputs. ws: 2 c floats. */
+/* dx alone, where dy is masked already and dgamma and dbeta
+ * are there, as inputs. ws: 2 c floats. */
 int k_norm_backward_rest(void *stream, const struct k_norm_grad *g, void *ws);
 
 /* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
- * doubles, is summed over them (op/norm_team.c says what stands in it). share, on the device: 0
- * where this rank's batch does not count. */
+ * doubles, is summed over them (op/norm/norm_team.c says what stands in it). share, on the device:
+ * 0 where this rank's batch does not count. */
 int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message, void *ws);
 int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);
 int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws);
@@ -166,7 +171,8 @@ struct k_window {
 	int in[3], out[3], k[3], s[3], lo[3];
 	int count_padding;
 };
-/* index: the place of each maximum in its window, int32 if wide, else uint8; forward it may be NULL. */
+/* index: the place of each maximum in its window, int32 if
+ * wide, else uint8; forward it may be NULL. */
 int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, void *y, int wide, void *index);
 int k_max_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, int wide, const void *index, void *dx);
 int k_max_pool_gather(void *stream, int type, const struct k_window *w, const void *x, int wide, const void *index, void *y);
@@ -179,7 +185,7 @@ struct k_resize {
 	const int32_t *first[3], *from[3];
 	const float *weight[3];
 };
-/* Of w: n, c, in and out. */
+/* Uses n, c, in and out of w. */
 int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m, const void *x, void *y);
 
 /* --- reductions (k_reduce.cu) --- */
@@ -207,7 +213,8 @@ int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, 
 
 /* --- many tensors at once, float32 (k_bundle.cu) --- */
 
-/* A launch carries its table: 32 KiB since CUDA 12.1, for architectures from 7.0 on, 4 KiB before. */
+/* A launch carries its table: 32 KiB since CUDA 12.1, for
+ * architectures from 7.0 on, 4 KiB before. */
 #define K_TENSORS 448
 #define K_PIECE 8192
 /* first[t]: blocks before tensor t, each of K_PIECE elements or the rest; first[n]: of all. */
@@ -218,10 +225,12 @@ struct k_table {
 	void *p[6][K_TENSORS];
 	float decay[K_TENSORS], factor[K_TENSORS];
 };
-/* How many tensors a launch can really take; the driver must know long tables, too, which that of CUDA 12.0 does not. */
+/* How many tensors a launch can really take; the driver must
+ * know long tables, too, which that of CUDA 12.0 does not. */
 int k_tensors(void);
 
-/* p: the new weights, weights, gradients, one state, another, a copy of the new weights in copy_type, or NULL. */
+/* p: the new weights, weights, gradients, one state, another,
+ * a copy of the new weights in copy_type, or NULL. */
 enum k_descent_kind { K_SGD, K_SGD_MOMENTUM, K_ADAM, K_RMSPROP, K_RMSPROP_MOMENTUM };
 struct k_descent {
 	const float *rate, *scale, *apply, *trust;       /* on the device; all but rate may be NULL */
@@ -234,7 +243,7 @@ struct k_descent {
 int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d, const struct k_table *a, const float *bias);
 /* wide: the step is int64, else int32. */
 int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias);
-/* p: accumulators, gradients. As op/update.c has it. */
+/* p: accumulators, gradients. As op/update/update.c has it. */
 int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level, int all);
 /* p: results, values: factor times those. */
 int k_scaled(void *stream, const struct k_table *a, float factor);
@@ -242,7 +251,7 @@ int k_scaled(void *stream, const struct k_table *a, float factor);
 int k_scaled_to(void *stream, int type, const struct k_table *a, float factor);
 int k_widened(void *stream, int type, const struct k_table *a);
 
-/* As op/weight_average.c has it. p: averages, weights. */
+/* As op/update/weight_average.c has it. p: averages, weights. */
 enum k_warmup { K_WARMUP_BIAS, K_WARMUP_RAMP, K_WARMUP_NONE };
 struct k_averaging {
 	enum k_warmup warmup;
@@ -253,7 +262,8 @@ struct k_averaging {
 };
 int k_average(void *stream, const struct k_table *a, const struct k_averaging *how);
 
-/* p: tensors; for the norms, those of which decay is added to the second ones, which are multiplied by *scale. */
+/* p: tensors; for the norms, those of which decay is added
+ * to the second ones, which are multiplied by *scale. */
 enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
 /* part: a number for each block, two for norms. */
 int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a, const float *scale, double *part);
@@ -283,7 +293,7 @@ int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t gr
 int k_gather(void *stream, int n, const void *const *from, float *to);
 int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm, float *out);
 
-/* As op/loss_scale.c has it. */
+/* As op/update/loss_scale.c has it. */
 enum k_scaling_kind { K_SCALING_FIXED, K_SCALING_DYNAMIC, K_SCALING_LOGMAX };
 struct k_loss_scaling {
 	enum k_scaling_kind kind;
@@ -293,7 +303,7 @@ int k_loss_scale(void *stream, const float *state, const void *step, int wide, f
                  int64_t *made);
 int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima, float *state, float *made);
 
-/* As op/trust.c has it; lists of n numbers on the device. layer may be NULL. */
+/* As op/update/trust.c has it; lists of n numbers on the device. layer may be NULL. */
 struct k_trust {
 	int n, clip, by_rate;
 	double eta, eps, least, zero;
@@ -304,13 +314,15 @@ int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, con
 
 /* --- losses and metrics (k_loss.cu) --- */
 
-/* n labels of these extents and strides; dense: they stand in row-major order. ignore: INT64_MIN for none. */
+/* n labels of these extents and strides; dense: they stand
+ * in row-major order. ignore: INT64_MIN for none. */
 struct k_labels {
 	int64_t n, ignore;
 	int classes, nd, dense;
 	int64_t d[K_LEVELS], stride[K_LEVELS];
 };
-/* Labels that are no class: how many (0: nothing else counts), the row-major index of the first, its value. */
+/* Labels that are no class: how many (0: nothing else
+ * counts), the row-major index of the first, its value. */
 struct k_bad {
 	int64_t count, at;
 	int32_t value;
@@ -345,7 +357,7 @@ int k_deviation(void *stream, enum k_deviation_kind kind, int type, float delta,
 int k_deviation_grad(void *stream, enum k_deviation_kind kind, int type, int to, float delta, int64_t n, const void *x,
                      const float *t, const float *dloss, void *dx);
 
-/* --- one mean of many batches (k_scalar.cu), as op/mean.c has it --- */
+/* --- one mean of many batches (k_scalar.cu), as op/loss/mean.c has it --- */
 
 /* index: or NULL; wide: it is int64, else int32. */
 int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *wishes,

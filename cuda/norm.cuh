@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What batch normalisation and its gradients share: how rows are cut into chunks and the chunks
- * joined, and what a rank's message says. */
+ * Shared by batch normalisation and its gradients: how rows are cut into chunks and the chunks'
+ * sums joined, and the layout of a rank's message. */
 #ifndef DLX_CUDA_NORM_CUH
 #define DLX_CUDA_NORM_CUH
 

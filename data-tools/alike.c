@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A sample is the same work in the same network: the same family, as many parameters, as much arithmetic,
- * samples of one shape. Then rates can be compared, and so can the way to a target. An efficiency is what
- * is left of the speed of a rank where there are more of them, so all that makes the speed of a rank must
- * be the same, and either the batch of a rank (weak scaling) or that of all (strong scaling). */
+ * A sample is the same work in the same network: the same family, as many parameters, as much
+ * arithmetic, samples of one shape. Then rates can be compared, and so can the way to a target.
+ * An efficiency is what is left of the speed of a rank where there are more of them, so all that
+ * makes the speed of a rank must be the same, and either the batch of a rank (weak scaling) or
+ * that of all (strong scaling). */
 #include "alike.h"
 
 #include <inttypes.h>

@@ -6,7 +6,8 @@
 
 #include "runs.h"
 
-/* Each NULL, or one line that says why not, in the arena. What a run does not say is no difference. */
+/* Each NULL, or one line that says why not, in the arena. What a run does not say is no
+ * difference. */
 struct likeness {
 	const char *work;            /* one sample is not the same work: nothing can be compared */
 	const char *ranks;           /* more than the number of ranks differs: an efficiency would be of that too */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Curves as SVG: panels side by side and below each other, axes with round numbers, one colour a curve. */
+ * Curves as SVG: panels side by side and below each other,
+ * axes with round numbers, one colour a curve. */
 #ifndef DLX_DATA_TOOLS_CHART_H
 #define DLX_DATA_TOOLS_CHART_H
 

@@ -37,7 +37,7 @@ static struct shape without_first(const struct shape *s)
 	return s->nd ? shape_of(s->nd - 1, s->d + 1) : *s;
 }
 
-/* What file f gives for a sample must be what the first file gave. */
+/* A sample of file f must have the shape and type of the first file's. */
 static int check_like_first(const struct column *c, int f)
 {
 	const struct source *s = c->source;
@@ -66,7 +66,7 @@ static int open_file(struct column *c, int f)
 	return c->name ? check_like_first(c, f) : 0;
 }
 
-/* What the first file says of the whole column. */
+/* Takes type and shape of the column from the first file. */
 static int take_first(struct column *c)
 {
 	const struct source *s;

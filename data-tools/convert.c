@@ -21,8 +21,9 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "config.h"
-#include "config/schema.h"
+#include "yaml/schema.h"
 #include "guard.h"
+#include "yaml/schema.h"
 #include "select.h"
 
 static const char usage[] =
@@ -402,7 +403,7 @@ struct command {
 	char **argv;
 };
 
-static const char *written;    /* the output named on the command line, for who tidies up */
+static const char *written;    /* the output named on the command line, removed if the child dies */
 
 /* The whole of the command; its exit status. */
 static int run_command(void *arg)

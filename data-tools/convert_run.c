@@ -96,7 +96,7 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 	return 0;
 }
 
-/* What a value becomes in a narrower type: rounded, which is counted, but never another number. */
+/* Converts a value to a narrower type: rounding is counted, another number is an error. */
 static int narrow(struct run *r, const struct record_array *a, void *to, const double *v, int64_t n, int64_t sample)
 {
 	char place[SHAPE_TEXT];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-report: runs side by side, from their folders: rates, speed-ups, time to a target, as a table, as JSON and as a picture.
- * Described in dlx-report(1). */
+ * dlx-report: runs side by side, from their folders: rates, speed-ups, time to a target, as a
+ * table, as JSON and as a picture. Described in dlx-report(1). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct report {
 	bool json, help, version;
 	const char *target, *base, *metric, *svg;
 	int64_t window;
-	/* What the options come to. */
+	/* The parsed options. */
 	struct arena *arena;
 	int n, first;                /* first: the run that others are compared with */
 	struct run *run;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reading is tolerant of lines it does not know and of an unfinished last one, since a run may be going on. */
+ * Reading is tolerant of lines it does not know and of an
+ * unfinished last one, since a run may be going on. */
 #include "runs.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "config/ytree.h"
+#include "yaml/ytree.h"
 
 bool metric_falls(const char *name)
 {

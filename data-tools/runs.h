@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs as their folders tell them (metrics.jsonl, config.yaml), and what comparing them comes to. */
+ * Runs as read from their folders (metrics.jsonl, config.yaml), and their comparison. */
 #ifndef DLX_DATA_TOOLS_RUNS_H
 #define DLX_DATA_TOOLS_RUNS_H
 

@@ -35,7 +35,7 @@ struct side;
 int side_open(struct side **out, const struct side_options *o);
 void side_close(struct side *s);       /* NULL is fine */
 int64_t side_samples(const struct side *s);
-/* Of a sample: (C, ...), or (...) without a channel axis. */
+/* The shape of a sample: (C, ...), or (...) without a channel axis. */
 const struct shape *side_shape(const struct side *s);
 int64_t side_channels(const struct side *s);
 /* A name for each channel: the variable's, with a number if it gives several. */

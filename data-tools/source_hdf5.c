@@ -2,7 +2,8 @@
  *
  * Datasets of HDF5 files by the HDF5 library; names are paths inside the file. Attributes
  * _FillValue, missing_value, scale_factor and add_offset mean what they do in NetCDF. */
-/* H5Ovisit and H5O_info_t as HDF5 1.10 has them, which later versions still offer under this name. */
+/* H5Ovisit and H5O_info_t as HDF5 1.10 has them, which
+ * later versions still offer under this name. */
 #define H5_USE_110_API
 #include <hdf5.h>
 #include <string.h>

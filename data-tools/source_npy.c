@@ -169,7 +169,8 @@ static int fetch(const struct handle *h, uint64_t at, void *out, size_t n)
 	return 0;
 }
 
-/* Values of four bytes are read into the second half of their room and widened from the first one on. */
+/* Values of four bytes are read into the second half of their room and widened from the first one
+ * on. */
 static int read_npy(struct source *s, int64_t first, int64_t n, void *out)
 {
 	const struct handle *h = s->handle;

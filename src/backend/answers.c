@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A slot of host memory for each run under way, which the device writes to. Without a device of its
- * own memory the values are there when they are asked for. */
+ * A slot of host memory for each run in flight, to which the device writes. On a device that works
+ * in host memory the values are read directly. */
 #include "backend/answers.h"
 
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "graph/pass.h"
 
 struct slot {
 	char *memory;                /* the tensors one after the other, as the device has them */
@@ -100,7 +99,7 @@ int answers_ask(struct answers *a, const struct exec *e)
 
 int answers_wait(struct answers *a)
 {
-	BUG_IF(a->asked == a->awaited, "results of a run that nobody asked for");
+	BUG_IF(a->asked == a->awaited, "results of a run that were not asked for");
 	a->awaited++;
 	return a->dev->driver ? a->dev->driver->reach(a->dev, a->slot[(a->awaited - 1) % ANSWERS_DEEP].point) : 0;
 }

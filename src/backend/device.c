@@ -11,16 +11,16 @@
 #include <omp.h>
 #endif
 
-#include "backend/cpu.h"
-#include "backend/cuda.h"
-#include "backend/dnn.h"
+#include "backend/cuda/cuda.h"
+#include "backend/dnn/cpu.h"
+#include "backend/dnn/dnn.h"
 #include "base/err.h"
 #include "base/host.h"
 #include "base/io.h"
 #include "base/mem.h"
 
 #ifdef _OPENMP
-/* What OMP_NUM_THREADS says; else a thread for each processor that is this process's own. */
+/* OMP_NUM_THREADS; by default a thread for each core of this process. */
 static int thread_count(void)
 {
 	if (getenv("OMP_NUM_THREADS"))
@@ -35,7 +35,7 @@ static int thread_count(void)
 }
 #endif
 
-/* The processor's name as Linux tells it, or "cpu". */
+/* The CPU's name as Linux reports it, or "cpu". */
 static void cpu_name(char *out, size_t n)
 {
 	struct buf text = BUF_INIT;
@@ -82,7 +82,7 @@ static int open_cuda(struct device *d, int local_rank)
 #endif
 }
 
-/* What an error says of why there is no GPU, without its remedy. */
+/* The reason in an error that there is no GPU, without its remedy. */
 static const char *reason(int mark)
 {
 	static const char prefix[] = "device 'cuda': ";

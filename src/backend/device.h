@@ -19,8 +19,8 @@ struct device_room {
 	int64_t aside;                           /* of what is free: for what libraries take later; twice with NCCL, for its buffers */
 };
 
-/* What a device with a memory of its own can do. Calls are in order with what kernels were given to
- * do before; failures carry the driver's reason. */
+/* The functions of a device with memory of its own. Calls are ordered with earlier kernels;
+ * failures carry the driver's reason. */
 struct device_driver {
 	void *(*alloc)(struct device *d, size_t bytes);      /* zeroed; NULL if refused */
 	void (*free)(struct device *d, void *p, size_t bytes);
@@ -28,7 +28,8 @@ struct device_driver {
 	void (*free_host)(struct device *d, void *p, size_t bytes);
 	int (*room)(struct device *d, struct device_room *out);
 	bool (*lost)(struct device *d);              /* a kernel went wrong, and nothing works any more */
-	/* From alloc_host memory, which must stay as it is until a point behind it, a get or a finish. */
+	/* Copies from alloc_host memory, which must not change
+	 * until a later event, a get or a finish. */
 	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
 	int (*get)(struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
@@ -45,14 +46,15 @@ struct device_driver {
 	int (*ahead_put)(struct device *d, void *to, const void *host, size_t bytes);
 	int (*ahead_take)(struct device *d, void *to, const void *from, size_t bytes);
 	int (*finish)(struct device *d);                     /* waits for all; errors of kernels appear here at the latest */
-	/* A walk over kernels recorded once and run as one piece. */
+	/* Graph capture: kernels captured once and launched as one graph. */
 	int (*record)(struct device *d);
 	int (*recorded)(struct device *d, void **out);
 	int (*replay)(struct device *d, void *recording);
 	void (*forget)(struct device *d, void *recording);
 	double (*measure_peak)(struct device *d, enum dtype type);   /* flop/s; 0 if that fails */
 	double (*measure_bandwidth)(struct device *d);               /* bytes/s; 0 if that fails */
-	void (*planned)(struct device *d);           /* kernels are planned: what was looked at and not taken may go; or NULL */
+	void (*planned)(struct device *d);           /* planning is done: frees
+	                                              * rejected candidates; or NULL */
 	void (*close)(struct device *d);
 };
 
@@ -64,35 +66,40 @@ struct device {
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
 	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
-	bool any_threads;            /* the same bits for any number of threads too, where that costs time */
+	bool any_threads;            /* the same bits for any number of threads: oneDNN's sums that are
+	                              * split by threads run on one */
 	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
 	enum dtype compute;          /* of activations and products: F32 or BF16 */
-	bool direct;                 /* convolutions without minimal filtering (precision.winograd: false) */
+	bool direct;                 /* no Winograd convolutions (precision.winograd: false) */
 	double peak_flops;           /* in float32, measured by device_measure_peak; 0 before */
 	double peak_bf16;            /* the same in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
-	void *spare;                 /* the device's memory in which nothing is kept between steps, for measurements; NULL: none.
-	                              * Whoever has it sets it */
+	void *spare;                 /* scratch of the device for autotuning;
+	                              * NULL: none. session_bind sets it */
 	size_t spare_bytes;
-	bool each;                   /* nodes are waited for one by one, so that one that fails is known */
-	bool running;                /* steps are made: what spare has no room for is not measured. Whoever makes them sets it */
+	bool each;                   /* waits for each node, so that an
+	                              * error names the node that failed */
+	bool running;                /* steps are running: engines that need more than spare are not
+	                              * measured. The loop sets it */
 	bool imagined;               /* a GPU that is not there: its rates are published ones, and nothing can run */
 	const struct gpu_model *model;   /* what a GPU's maker publishes of it; NULL: another device, or not known */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
-	struct comm *comm;           /* the other ranks; NULL: there are none. Whoever opened it sets it */
-	struct wisdom *wisdom;       /* which engines are fastest; NULL: nobody asks. Whoever made it sets it */
+	struct comm *comm;           /* the other ranks; NULL: none. Set by the code that opened it */
+	struct wisdom *wisdom;       /* which engines are fastest; NULL: no
+	                              * wisdom. Set by the code that made it */
 	struct nccl *nccl;           /* what connects the ranks' GPUs; NULL: nothing does */
-	struct reducer *reducer;     /* sums over ranks beside a step; NULL: none */
-	struct reducer *statistics;  /* sums of batch statistics, which a step waits for; NULL: none */
+	struct reducer *reducer;     /* all-reduces that overlap a step; NULL: none */
+	struct reducer *statistics;  /* all-reduces of batch statistics, for
+	                              * which a step waits; NULL: none */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had;
  * never a fallback. */
 int device_open(struct device **out, const char *name);
-/* The same for a rank that is not alone on its host: which of several GPUs it takes. */
+/* The same for a rank that shares its host: local_rank selects one of several GPUs. */
 int device_open_rank(struct device **out, const char *name, int local_rank);
-/* A GPU that is not there, for plans (backend/cuda_described.h). E_USAGE: no such. */
+/* A GPU that is not there, for plans (backend/cuda/cuda_described.h). E_USAGE: no such. */
 int device_open_described(struct device **out, const char *gpu);
 void device_close(struct device *d);             /* NULL is fine */
 /* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */
@@ -108,10 +115,10 @@ int device_get(struct device *d, void *host, const void *from, size_t bytes);
 /* After kernels were planned, before they run: what their libraries put off until then (oneDNN's
  * code, on all threads at once). */
 int device_prepare(struct device *d);
-/* Waits for what it was given to do. */
+/* Waits for all work of the device. */
 int device_finish(struct device *d);
-/* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 (and on a GPU DTYPE_F16) of that type's own
- * instructions, or float32's where there are none. */
+/* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 (and on a GPU DTYPE_F16)
+ * of that type's own instructions, or float32's where there are none. */
 double device_measure_peak(struct device *d, enum dtype type);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */
 double device_measure_bandwidth(struct device *d);

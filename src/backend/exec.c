@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From a scheduled graph to an array of (kernel, pointers) and the walk over it. Every decision is
- * made in exec_new: kernels choose their implementation and book workspace, the memory planner gives
- * each tensor and each workspace an offset. exec_bind gives values their memory and turns offsets
- * into pointers, so a plan that is only looked at takes none. A step is exec_run.
+ * From a scheduled graph to an array of (kernel, pointers) and the loop over it. exec_new makes
+ * every decision: kernels choose their implementation and book workspace, and the memory planner
+ * gives each tensor and each workspace an offset. exec_bind allocates and turns offsets into
+ * pointers, so a plan that is only printed takes no memory. exec_run is a step.
  *
  * Where values stand: params and states in the store, constants and inputs in memory of the exec's
  * own, everything else in the step arena. */
@@ -16,7 +16,8 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/trace.h"
-#include "graph/pass.h"
+#include "graph/memplan.h"
+#include "graph/verify.h"
 #include "graph/windows.h"
 
 struct step {
@@ -112,7 +113,7 @@ static int make_own(struct exec *e)
 	return 0;
 }
 
-/* They know where values stood when they were made. */
+/* Captured graphs contain pointers, so they are destroyed when values move. */
 static void forget_recordings(struct exec *e)
 {
 	for (int i = 0; i < 1 << PHASE_COUNT; i++) {
@@ -242,7 +243,8 @@ static int explain(int rc, const struct node *n)
 
 /* --- trials --- */
 
-/* Buffers are placed anew, which says what a node writes in place: a survey of memory leaves them without. */
+/* Buffers are placed anew, which says what a node writes in place: a survey of memory leaves them
+ * without. */
 int exec_trial_begin(struct exec *e)
 {
 	TRY(plan_memory(e));
@@ -346,7 +348,7 @@ static void note_node(const struct exec *e, const struct node *n, double start, 
 			.phase = phase[n->phase], .of = "node", .number = n->id, .start = start, .end = end });
 }
 
-/* On a device with a memory of its own each node is waited for. */
+/* On a device with memory of its own, waits for each node. */
 static int run_timed(struct exec *e, unsigned phases)
 {
 	TRY(device_finish(e->dev));
@@ -383,12 +385,13 @@ static int make_recording(struct exec *e, unsigned phases)
 	int rc = walk(e, phases), mark = err_count();
 	int ended = driver->recorded(e->dev, &e->recording[phases]);
 	if (rc < 0)
-		err_truncate(mark);      /* that a recording ended so is no news */
+		err_truncate(mark);      /* a capture that ended so is not reported */
 	return rc < 0 ? rc : ended;
 }
 
-/* The first run is a walk: libraries load the code of a kernel, and take memory for it, when it first runs, which is not
- * allowed while recording. The second records, and from then on it is given to the device as one piece. */
+/* The first run launches kernels one by one: libraries load the code of a kernel, and allocate
+ * memory for it, when it first runs, which is not allowed during capture. The second run is
+ * captured, and later ones launch the captured graph. */
 static int run_recorded(struct exec *e, unsigned phases)
 {
 	if (!e->walked[phases]) {
@@ -411,7 +414,7 @@ static int run_phases(struct exec *e, unsigned phases, bool recorded)
 	return recorded ? run_recorded(e, phases) : walk(e, phases);
 }
 
-/* Copies of params are right as long as nobody but this plan's own update has written any. */
+/* Copies of params are up to date unless anything but this plan's own update has written params. */
 static int run(struct exec *e, unsigned phases, bool recorded)
 {
 	phases &= (1u << PHASE_COUNT) - 1;

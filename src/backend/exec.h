@@ -19,36 +19,38 @@ struct exec;
 int exec_new(struct exec **out, struct graph *g, struct device *dev);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
-/* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store (store_add)
- * and makes room for inputs and constants first. */
+/* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store
+ * (store_add) and makes room for inputs and constants first. */
 int exec_bind(struct exec *e, struct store *store, void *arena);
 
-/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; on a GPU the first run of a
- * mask walks over them, the second records and all later ones are replays. Before them, where values
- * in the store were changed by others than this plan, those of ops flagged OP_SETUP, which belong
- * to no step. On failure the context names node, layer and place. */
+/* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; on a
+ * GPU the first run of a mask launches them one by one, the second captures them
+ * and all later ones launch the graph. Before them, where values in the store
+ * were changed by anything but this plan, it runs those of ops flagged OP_SETUP,
+ * which belong to no step. On failure the context names node, layer and place. */
 int exec_run(struct exec *e, unsigned phases);
 #define EXEC_MICRO ((1u << PHASE_FORWARD) | (1u << PHASE_BACKWARD))
 #define EXEC_UPDATE (1u << PHASE_UPDATE)
-/* The same without recording or replaying anything, where other ranks run another plan: NCCL wants a
- * sum recorded on all ranks or on none, and replayed by all together. */
+/* The same without capture (eager), where other ranks run another plan: NCCL wants an all-reduce
+ * captured on all ranks or on none, and launched by all together. */
 int exec_walk(struct exec *e, unsigned phases);
 
 /* Host values into an input / out of any tensor that still holds its value, plain layout, converted
  * to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
-/* For inputs that are `ahead`, on a device with a memory of its own: their next values travel while
- * a run goes on (exec_ahead, after exec_ahead_begin for all of them, which waits for those before),
- * and are there for the run that follows exec_take, which stands in place of exec_write. */
+/* For prefetched inputs (`ahead`), on a device with memory of its own: their next values are copied
+ * while a run goes on (exec_ahead, after exec_ahead_begin for all of them, which waits for those
+ * before), and are there for the run that follows exec_take, which replaces exec_write. */
 int exec_ahead_begin(struct exec *e);
 int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain);
 int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
 void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory */
 
-/* Single nodes of a plan that is not bound, in memory of the caller's (exec_trial_bytes, 64-byte aligned) whatever
- * stands there: to see how long they take. Not for nodes that wait for other ranks. Between exec_trial_begin, also
- * where that fails, and exec_trial_end, after which the plan has no more memory than before. */
+/* Single nodes of a plan that is not bound, in memory of the caller's (exec_trial_bytes, 64-byte
+ * aligned) whatever stands there: to see how long they take. Not for nodes that wait for other
+ * ranks. Between exec_trial_begin, also where that fails, and exec_trial_end, after which the
+ * plan has no more memory than before. */
 int exec_trial_begin(struct exec *e);
 size_t exec_trial_bytes(const struct exec *e, nid n);
 int exec_trial(struct exec *e, nid n, void *memory, double *seconds);
@@ -60,7 +62,8 @@ double exec_work(const struct exec *e, nid n);         /* struct kplan's */
 size_t exec_workspace(const struct exec *e, nid n);   /* bytes */
 int64_t exec_workspace_offset(const struct exec *e, nid n);   /* in the arena; -1 if it has none */
 
-/* Per-node wall time. on: start counting from zero. seconds[i] of node i, summed over `runs` runs. */
+/* Per-node wall time. on: start counting from zero.
+ * seconds[i] of node i, summed over `runs` runs. */
 void exec_profile(struct exec *e, bool on);
 const double *exec_profile_seconds(const struct exec *e);
 

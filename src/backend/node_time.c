@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shares of the ceilings that steps reach. GPUs: those by which ResNet-50 in 16 bits takes what the
- * best published training took (MLPerf 4.0, 7,952 images a second on an H200 and 7,161 on an H100, which
- * this has as 7,900 and 6,700 at 400 images a step); a kernel of a recorded step begins about 2
- * microseconds after the one before. Processors: oneDNN's convolutions reach 75 to 100 % of what its
- * products do; a parallel region takes a few microseconds. There kernels are tried (train/trials.h),
- * and this is for what is left. */
+ * Shares of the ceilings that steps reach. GPUs: those by which ResNet-50 in 16 bits takes what
+ * the best published training took (MLPerf 4.0, 7,952 images a second on an H200 and 7,161 on an
+ * H100, which this has as 7,900 and 6,700 at 400 images a step); a kernel of a recorded step
+ * begins about 2 microseconds after the one before. Processors: oneDNN's convolutions reach 75 to
+ * 100 % of what its products do; a parallel region takes a few microseconds. There kernels are
+ * tried (plan/trials.h), and this is for what is left. */
 #include "backend/node_time.h"
 
-#include "backend/cuda_described.h"
+#include "backend/cuda/cuda_described.h"
 #include "graph/windows.h"
 
 struct share {
@@ -38,7 +38,8 @@ struct node_rates node_rates_reached(struct device *d)
 	return reached(node_rates_ceilings(d), share_of(d));
 }
 
-/* Of one processor: two multiply-adds of a vector in a cycle at 3 GHz, and its part of the host's memory. */
+/* Of one processor: two multiply-adds of a vector in a cycle at 3 GHz, and its part of the host's
+ * memory. */
 #define CYCLES 3e9
 #define MEMORY 10e9
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The roofline of a node: its arithmetic at the rate of products, or its bytes at the rate of memory,
- * whichever takes longer. All predicted seconds begin here. */
+ * The roofline of a node: its arithmetic at the rate of products, or its bytes at the rate of
+ * memory, whichever takes longer. All predicted seconds begin here. */
 #ifndef DLX_BACKEND_NODE_TIME_H
 #define DLX_BACKEND_NODE_TIME_H
 
@@ -14,12 +14,13 @@ struct node_rates {
 	double start;                /* seconds that the shortest node takes */
 };
 
-/* Its ceilings: measured, or published for a GPU that is not there. All 0 where nothing can be measured. */
+/* Its ceilings: measured, or published for a GPU that is not there. All 0 where nothing can be
+ * measured. */
 struct node_rates node_rates_ceilings(struct device *d);
 /* What steps reach of the ceilings: for what is predicted and not timed. */
 struct node_rates node_rates_reached(struct device *d);
-/* By what the device says it is, without a measurement: the same in every process and under any load,
- * so that decisions can be made by it. */
+/* By what the device says it is, without a measurement: the same in every process and under any
+ * load, so that decisions can be made by it. */
 struct node_rates node_rates_nominal(const struct device *d);
 
 /* 0 for nodes that do not run in a step, and where rates are 0. */

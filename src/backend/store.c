@@ -116,7 +116,7 @@ static int check_same(const struct store_entry *e, const struct tensor *t)
 	           shape_text(&t->shape, a), shape_text(&e->shape, b));
 }
 
-/* Of all params, or all states. */
+/* The bytes of all params, or of all states. */
 static size_t bytes_of(const struct store *s, enum role role)
 {
 	size_t sum = 0;
@@ -164,7 +164,8 @@ static size_t padded(const struct store_entry *e)
 	return e->data ? 0 : (e->bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* One block for the entries from `first` on that have no place: huge pages are not for a tensor at a time. */
+/* Allocates one block for the entries from `first` on that have
+ * no place, since huge pages do not fit single tensors. */
 static int give_memory(struct store *s, int first)
 {
 	struct block *b = ARENA_NEW(s->arena, struct block);

@@ -16,7 +16,8 @@ struct store_entry {
 	struct init init;
 	enum state_use use;          /* of a state */
 	struct device *dev;
-	void *data;                  /* in the device's memory; who writes there says so (store_touch) */
+	void *data;                  /* in the device's memory; code that
+	                              * writes there calls store_touch */
 	size_t bytes;
 	uint64_t *changes;           /* of the store */
 };
@@ -37,11 +38,12 @@ int store_add(struct store *s, const struct graph *g);
 int store_count(const struct store *s);
 struct store_entry *store_at(const struct store *s, int i);           /* in order of first use */
 struct store_entry *store_find(const struct store *s, const char *name);   /* or NULL */
-/* Values in plain layout, converted to/from dtype t. Only a device with a memory of its own can fail. */
+/* Values in plain layout, converted to/from dtype t. Only a
+ * device with a memory of its own can fail. */
 int store_get(const struct store_entry *e, enum dtype t, void *plain);
 int store_set(struct store_entry *e, enum dtype t, const void *plain);
-/* A number that differs whenever values have been written: by store_set, by a plan's update, or by
- * whoever calls these. What is derived from values is right as long as it stays. */
+/* A number that changes whenever values are written: by store_set, by a plan's update, or by
+ * store_touch. Data derived from values are valid as long as it stays the same. */
 uint64_t store_changes(const struct store *s);
 void store_touch(struct store_entry *e);
 uint64_t store_touch_all(struct store *s);               /* the new number */

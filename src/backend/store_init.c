@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Initial values. They are drawn by row-major logical index, so that layout and backend do not change them, and where
- * each stands among the random numbers is known: all tensors are cut into pieces that threads draw in any order. */
+ * Initial values. They are drawn by row-major logical index, so that layout and backend do not
+ * change them, and where each stands among the random numbers is known: all tensors are cut into
+ * pieces that threads draw in any order. */
 #include "backend/store_init.h"
 
 #include "base/err.h"
@@ -89,7 +90,8 @@ static void draw_rows(struct drawing *d, int64_t first, int64_t n, int rows)
 	layout_walk_pack_rows(&d->walk, d->p->to, first, n, rows, d->f + 1, STEP);
 }
 
-/* Rows that stand side by side are drawn together, so that what neighbours each other is written together. */
+/* Rows that stand side by side are drawn together, so that
+ * what neighbours each other is written together. */
 static void fill(const struct piece *p, uint64_t seed)
 {
 	struct drawing d = { .p = p, .seed = seed, .stream = hash_name(p->e->name) };

@@ -14,8 +14,8 @@ struct transfer {
 	void *data;                  /* in the device's memory */
 };
 
-/* From and to plain, whose elements are of type t. Padding of the tensor becomes zero. Only a
- * device with a memory of its own can fail, or E_NOMEM for the host's copy. */
+/* Copies from and to plain arrays, whose elements are of type t. Padding of the tensor becomes
+ * zero. Only a device with memory of its own can fail, or E_NOMEM for the host's copy. */
 int transfer_write(struct device *d, const struct transfer *to, enum dtype t, const void *plain);
 int transfer_read(struct device *d, const struct transfer *from, enum dtype t, void *plain);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What was measured once: which of a library's engines is fastest for a problem on a device. A text file, a line each:
+ * Measured choices: the fastest engine of a library for a
+ * problem on a device. A text file, a line each:
  *
  *     problem <TAB> device <TAB> library <TAB> engine <TAB> microseconds
  *
- * so that a run goes by it again, on every rank alike. Lines of other devices and libraries are kept. */
+ * so that later runs and all ranks use the same engines.
+ * Lines of other devices and libraries are kept. */
 #ifndef DLX_BACKEND_WISDOM_H
 #define DLX_BACKEND_WISDOM_H
 
@@ -20,7 +22,8 @@ struct wisdom {
 	bool changed;
 	char *kept;                  /* the folder of what was compiled, or NULL; freed with it */
 	bool keep;                   /* what is compiled is added there */
-	bool told;                   /* all ranks have it: nobody measures any more (train/engines.h) */
+	bool told;                   /* all ranks have it: no rank measures
+	                              * any more (train/engines.h) */
 };
 
 struct wisdom *wisdom_new(void);
@@ -29,7 +32,8 @@ void wisdom_free(struct wisdom *w);                      /* NULL is fine */
 int wisdom_parse(struct wisdom *w, const char *text, const char *name);
 /* A file that is not there is empty. */
 int wisdom_read(struct wisdom *w, const char *path);
-/* In order, so that the same knowledge is the same file; under another name first. Nothing if nothing changed. */
+/* In order, so that the same knowledge is the same file;
+ * under another name first. Nothing if nothing changed. */
 int wisdom_write(struct wisdom *w, const char *path);
 void wisdom_print(struct wisdom *w, struct buf *out);
 /* The engine, or NULL. w may be NULL. */

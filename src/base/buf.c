@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The growable string, and the two JSON atoms every report needs. An empty buf points to a shared
- * NUL that nobody writes; the first byte added moves it to memory of its own, doubled when full. */
+ * The growable string, and the two JSON atoms every report needs. An
+ * empty buf points to a shared NUL that is never written; the first
+ * byte added moves it to memory of its own, doubled when full. */
 #include "base/buf.h"
 
 #include <math.h>

@@ -116,8 +116,8 @@ void half_to_floats(float *dst, const uint16_t *src, int64_t n)
 	}
 }
 
-/* As half_from_float. The last bit of numbers about a half is 2^-24, the unit of subnormals: adding a half
- * rounds to it. */
+/* As half_from_float. The last bit of numbers about a half is 2^-24, the unit of subnormals: adding
+ * a half rounds to it. */
 SIMD_CLONES
 void half_from_floats(uint16_t *dst, const float *src, int64_t n)
 {

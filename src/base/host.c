@@ -39,7 +39,8 @@ static int64_t less(int64_t a, int64_t b)
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* The least of what `limit` reads in the folder of this group and of those above it, up to the root. */
+/* The least of what `limit` reads in the folder of this
+ * group and of those above it, up to the root. */
 static int64_t least_upwards(const char *mount, const char *group, int64_t (*limit)(const char *folder))
 {
 	char folder[1024], at[512];
@@ -115,7 +116,8 @@ static int64_t processors_v1(const char *folder)
 	return whole_processors(number_of(folder, "cpu.cfs_quota_us"), number_of(folder, "cpu.cfs_period_us"));
 }
 
-/* Whether a line of /proc/self/cgroup is v1's of the controller cpu ("4:cpu,cpuacct:/job"); where its group begins. */
+/* Whether a line of /proc/self/cgroup is v1's of the controller
+ * cpu ("4:cpu,cpuacct:/job"); where its group begins. */
 static const char *cpu_group(char *line)
 {
 	char *names = strchr(line, ':'), *group = names ? strchr(names + 1, ':') : NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What this machine offers to this process. DLX_HOST_ROOT=DIR, for tests, stands before /proc and /sys. */
+ * The resources of this machine for this process.
+ * DLX_HOST_ROOT=DIR, for tests, is prepended to /proc and /sys. */
 #ifndef DLX_BASE_HOST_H
 #define DLX_BASE_HOST_H
 
@@ -12,7 +13,7 @@
  * "control group", whichever is less. */
 int64_t host_memory(const char **by);
 
-/* The same of what there is at all, whoever has it now: more than that never fits. */
+/* The same of all memory there is, free or not: more than that never fits. */
 int64_t host_memory_whole(const char **by);
 
 /* Whole processors that the control groups (v1 and v2) let this process use at a time, at least 1;

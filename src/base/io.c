@@ -168,8 +168,8 @@ double io_seconds(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Linux keeps the start in clock ticks since boot: field 22 of a line whose field 2, the program's name, may have
- * spaces and ends in the line's last parenthesis. */
+/* Linux keeps the start in clock ticks since boot: field 22 of a line whose field 2, the program's
+ * name, may have spaces and ends in the line's last parenthesis. */
 double io_process_age(void)
 {
 	char line[1024];

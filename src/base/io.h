@@ -31,8 +31,8 @@ int io_read_file(const char *path, struct buf *out);
 /* The same for a text that a person writes: E_DATA beyond 64 MiB. */
 int io_read_text(const char *path, struct buf *out);
 
-/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. A file that becomes shorter ends
- * the process by SIGBUS; see base/io_reader.h. */
+/* A read-only mapping of the whole file. An empty file maps to data != NULL, size 0. A file that
+ * becomes shorter ends the process by SIGBUS; see base/io_reader.h. */
 struct io_map {
 	const uint8_t *data;
 	size_t size;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files that are read at places, or whole, while other programs may change them. They are read, not mapped: the kernel ends a
- * process by SIGBUS that touches a page of a mapped file which has become shorter, or which the disk cannot give. */
+ * Files that are read at places, or whole, while other programs may change them. They are read,
+ * not mapped: the kernel ends a process by SIGBUS that touches a page of a mapped file which has
+ * become shorter, or which the disk cannot give. */
 #ifndef DLX_BASE_IO_READER_H
 #define DLX_BASE_IO_READER_H
 
@@ -17,9 +18,11 @@ struct io_reader {
 };
 /* A regular file. E_NOINPUT, or E_IO. */
 int io_reader_open(struct io_reader *f, const char *path);
-/* n bytes from byte `at`, all within the size. Any thread. E_IO, also if the file has become shorter, or another one. */
+/* n bytes from byte `at`, all within the size. Any thread. E_IO, also if the file has become
+ * shorter, or another one. */
 int io_reader_read(const struct io_reader *f, uint64_t at, void *p, size_t n);
-/* E_IO if the file was written to since it was opened: the first question about bytes that are not as expected. */
+/* E_IO if the file was written to since it was opened: the first question about bytes that are
+ * not as expected. */
 int io_reader_unchanged(const struct io_reader *f);
 void io_reader_close(struct io_reader *f);              /* a zeroed reader is fine */
 

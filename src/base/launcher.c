@@ -112,7 +112,7 @@ struct scheduler {
 	const char *ask[7];          /* prints what is left; "" stands for the job's id */
 };
 static const struct scheduler schedulers[] = {
-	/* Slurm tells the end from version 23 on. */
+	/* Slurm provides the end from version 23 on. */
 	{ "slurm", "SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME",
 	  { "squeue", "-h", "-j", "", "-o", "%L", NULL } },
 	{ "flux", "FLUX_JOB_ID", NULL, NULL, NULL, { "flux", "job", "timeleft", NULL } },
@@ -144,7 +144,8 @@ bool launcher_job(struct launcher_job *out)
 
 /* --- time --- */
 
-/* [days-][hours:]minutes:seconds, or seconds alone; INFINITY for what is none of it ("UNLIMITED"). */
+/* [days-][hours:]minutes:seconds, or seconds alone;
+ * INFINITY for what is none of it ("UNLIMITED"). */
 static double duration(const char *text)
 {
 	char *end;
@@ -220,7 +221,7 @@ static double asked(const struct scheduler *s)
 	return duration(line);
 }
 
-/* Until the time that a variable has; -1 if it has none. */
+/* Seconds until the time in a variable; -1 if it has none. */
 static double until(const char *name)
 {
 	const char *text = name ? getenv(name) : NULL;

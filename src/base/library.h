@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Libraries that are opened when they are first needed: hundreds of megabytes that most runs on a CPU never touch. */
+ * Libraries that are opened when they are first needed:
+ * hundreds of megabytes that most runs on a CPU never touch. */
 #ifndef DLX_BASE_LIBRARY_H
 #define DLX_BASE_LIBRARY_H
 

@@ -48,7 +48,7 @@ void log_hook(void (*before)(void *), void *arg)
 	pthread_mutex_unlock(&lock);
 }
 
-/* What all ranks would note alike is noted by the first. A warning may be one rank's own. */
+/* Notes that all ranks have in common are printed by the first. A warning may be one rank's own. */
 static void line(const char *kind, int needed, const char *fmt, va_list ap)
 {
 	struct buf b = BUF_INIT, text = BUF_INIT;

@@ -71,8 +71,8 @@ void mem_free(void *p)
 	free(p);
 }
 
-/* Whole pages. Not whole huge pages: what is left behind the last of them would be as large as it is,
- * for each of many tensors of two or three MiB. */
+/* Whole pages. Not whole huge pages: what is left behind the last of them would be as large as it
+ * is, for each of many tensors of two or three MiB. */
 static size_t map_size(size_t n)
 {
 	size_t unit = (size_t)sysconf(_SC_PAGESIZE);

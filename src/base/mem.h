@@ -29,7 +29,7 @@ void mem_unmap(void *p, size_t n);         /* n as given to mem_map; NULL is fin
 void mem_populate(void *p, size_t n);
 
 uint64_t mem_count(void);
-/* Peak resident set of this process in bytes (0 where the system does not tell). */
+/* Peak resident set of this process in bytes (0 where the system does not report it). */
 uint64_t mem_peak_resident(void);
 
 #endif

@@ -158,9 +158,9 @@ static double of_bits(uint64_t b)
 	return x;
 }
 
-/* The natural logarithm of a positive normal number, to 1e-15: x = 2^e m with m around 1, and the series of
- * log((1 + f) / (1 - f)). Written out, as are sine and cosine below, because a compiler makes vectors of it, and
- * because libraries differ in the last bit. */
+/* The natural logarithm of a positive normal number, to 1e-15: x = 2^e m with m around 1, and the
+ * series of log((1 + f) / (1 - f)). Written out, as are sine and cosine below, because a compiler
+ * makes vectors of it, and because libraries differ in the last bit. */
 SIMD_INLINE double log_of(double x)
 {
 	uint64_t b = bits_of(x);
@@ -183,7 +183,8 @@ SIMD_INLINE double log_of(double x)
 	return (e + big) * 0.6931471805599453 + 2 * (f + f * z * p);
 }
 
-/* Sine and cosine of 2 pi a, 0 <= a < 1: the nearest quarter turn and the series of what is left, at most pi / 4. */
+/* Sine and cosine of 2 pi a, 0 <= a < 1: the nearest quarter
+ * turn and the series of what is left, at most pi / 4. */
 SIMD_INLINE void turn_of(double a, double *sine, double *cosine)
 {
 	int32_t q = (int32_t)(4 * a + 0.5);

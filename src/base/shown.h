@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Text from files, for people: names, commands and messages of a file that somebody else made must
- * not move the cursor, set a window's title or turn the direction of writing. Everything that is
- * printed and was read goes through here; what is not visible becomes an escape such as \x1b or
- * \u202e, a newline \n. JSON and YAML have escapes of their own (buf_json_string, yscalar_quote). */
+ * Text from files, for people: names, commands and messages of a file that another program made
+ * must not move the cursor, set a window's title or turn the direction of writing. Everything
+ * that is printed and was read goes through here; what is not visible becomes an escape such as
+ * \x1b or \u202e, a newline \n. JSON and YAML have escapes of their own (buf_json_string,
+ * yscalar_quote). */
 #ifndef DLX_BASE_SHOWN_H
 #define DLX_BASE_SHOWN_H
 

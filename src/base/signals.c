@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The thread that takes signals. Time that runs out is a signal too (SIGALRM), so that whatever looks for signals
- * looks for both. */
+ * The thread that takes signals. Time that runs out is a signal too (SIGALRM), so that whatever
+ * looks for signals looks for both. */
 #include "base/signals.h"
 
 #include <math.h>
@@ -18,8 +18,9 @@
 
 /* LSF announces the end of a job's time by SIGUSR2. */
 static const int requests[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGALRM };
-/* Faults, which come to the thread that made them, whether it blocks them or not; and what a write or a read does to
- * its own thread: on a closed pipe, and at the terminal of another job, where blocking it would make it an error. */
+/* Faults, which come to the thread that made them, whether it blocks them or not; and what a
+ * write or a read does to its own thread: on a closed pipe, and at the terminal of another job,
+ * where blocking it would make it an error. */
 static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE, SIGTTIN, SIGTTOU };
 #define NREQUESTS (sizeof requests / sizeof *requests)
 #define NOWN (sizeof own / sizeof *own)
@@ -45,7 +46,7 @@ static bool ignored(int sig)
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* What the signal does where nobody waits for it: it ends the process, unless it is ignored. */
+/* What the signal does where no thread waits for it: it ends the process, unless it is ignored. */
 static void by_default(int sig)
 {
 	sigset_t one;
@@ -59,8 +60,8 @@ static void by_default(int sig)
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* Whether sig is the request that the program is going to answer. After our own alarm comes what the scheduler sends,
- * which is the first request still. */
+/* Whether sig is the request that the program is going to answer. After our own alarm comes what
+ * the scheduler sends, which is the first request still. */
 static bool note_request(int sig)
 {
 	int before = atomic_load(&pending);
@@ -103,8 +104,8 @@ int signals_begin(void)
 	return 0;
 }
 
-/* nohup starts programs with SIGHUP ignored, and means it. SIGINT is ignored in the background of every script,
- * where nobody meant that it cannot be sent. */
+/* nohup starts programs with SIGHUP ignored, and means it. SIGINT is ignored in the background of
+ * every script, which does not mean that it shall have no effect. */
 void signals_watch(void)
 {
 	if (!begun)
@@ -113,7 +114,7 @@ void signals_watch(void)
 	for (size_t i = 0; i < NREQUESTS; i++)
 		if (requests[i] != SIGHUP)
 			signal(requests[i], SIG_DFL);
-	/* Whoever read the progress is gone; that is no reason to lose the run. Writing then fails. */
+	/* The reader of the progress is gone; that is no reason to lose the run. Writing then fails. */
 	signal(SIGPIPE, SIG_IGN);
 	atomic_store(&pending, 0);
 	atomic_store(&watching, true);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline and
- * picks at load time, so that one binary is fast everywhere. */
+ * Vectors without intrinsics: SIMD_CLONES compiles a function for AVX-512, AVX2 and the baseline
+ * and picks at load time, so that one binary is fast everywhere. */
 #ifndef DLX_BASE_SIMD_H
 #define DLX_BASE_SIMD_H
 
-/* Conversions of 16-bit elements need more than the first set of AVX-512: that is the level v4, which
- * compilers before GCC 12 cannot ask the processor for.
- * Sanitizers instrument the resolver that picks the clone, which runs before they are set up. */
+/* Conversions of 16-bit elements need more than the first set of AVX-512: that is the level v4,
+ * which compilers before GCC 12 cannot ask the processor for. Sanitizers instrument the resolver
+ * that picks the clone, which runs before they are set up. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if __GNUC__ >= 12
@@ -19,8 +19,8 @@
 #define SIMD_CLONES
 #endif
 
-/* Before a loop without dependences between turns. Clang vectorises by itself, and warns where asked
- * to and unable. */
+/* Before a loop without dependences between turns. Clang vectorises by itself, and warns where
+ * asked to and unable. */
 #if defined(__clang__)
 #define SIMD_LOOP
 #else

@@ -6,7 +6,8 @@
 
 #include <pthread.h>
 
-/* Starts a thread that takes no signals, whatever the caller's own mask (base/signals.h says why). 0 or an errno. */
+/* Starts a thread that takes no signals, whatever the caller's own mask (base/signals.h says
+ * why). 0 or an errno. */
 int thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One array for all threads: who has something to note takes the next place. Places are handed out
- * by an atomic counter, and each has a mark that is set when the span is complete, so that
- * recording never waits. Pages are touched when they are used. */
+ * One array for all threads: a thread that records a span takes the next place. An atomic counter
+ * hands out places, and each has a mark that is set when the span is complete, so that recording
+ * never waits. Pages are touched when they are used. */
 #include "base/trace.h"
 
 #include <stddef.h>

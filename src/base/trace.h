@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A record of what happened when: spans of time in lanes, noted by whoever does the work, on any
- * thread, into memory that is there beforehand. report/trace_file.h writes it. Nobody records
- * unless trace_on() says so:
+ * A timeline (--trace): spans of time in lanes, which the code that does the work records, on any
+ * thread, into preallocated memory. report/trace_file.h writes it. Nothing is recorded unless
+ * trace_on() is true:
  *
  *     double t0 = trace_on() ? io_seconds() : 0;
  *     ...
  *     if (t0)
  *         trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = "decode", .start = t0,
- *         .number = sample, .of = "sample" }); */
+ *         .number = sample, .of = "sample" });
+ *
+ * The time before the first step was cut by its help (test/bench/startup has the figures). Most of
+ * it was first touch of memory and random numbers: both use all threads (device_populate,
+ * backend/store_init.c). oneDNN answers each problem once (backend/dnn/dnn_code.c), for all nodes
+ * in parallel before layouts are chosen (`foresee` of a kernel), and code is generated for a whole
+ * plan at once; cuts of weight gradients are remembered (op/conv/conv_split.c). Libraries that few
+ * runs need are opened late (base/library.h), and so are the plans of evaluations and of a short
+ * last batch made (train/late.h). */
 #ifndef DLX_BASE_TRACE_H
 #define DLX_BASE_TRACE_H
 
@@ -47,11 +55,12 @@ void trace_add(const struct trace_span *s);
 /* A span of the calling thread's, from start to now. */
 void trace_mark(enum trace_lane lane, const char *name, double start);
 void trace_stop(void);           /* what is noted until then stays */
-/* The i-th span, or NULL: not complete. n: how many there are; lost: how many had no room. After trace_stop. */
+/* The i-th span, or NULL: not complete. n: how many there
+ * are; lost: how many had no room. After trace_stop. */
 const struct trace_span *trace_at(int64_t i);
 int64_t trace_count(int64_t *lost);
-/* Gives spans of a lane that run at the same time different threads: those of a lane of things
- * under way, which no thread does all of. After trace_stop. */
+/* Gives concurrent spans of a lane different threads, for work in flight that no single thread
+ * does. After trace_stop. */
 void trace_unfold(enum trace_lane lane);
 void trace_free(void);           /* when no other thread records any more; nothing there is fine */
 

@@ -12,7 +12,7 @@
  * A version is written under a temporary name, every file synced, the folder renamed and its parent
  * synced: what has a valid name is complete. Every byte is covered by a hash in the manifest, which
  * carries a hash of itself. Old versions are removed only after the new one is durable, and only
- * whole ones: a damaged version stays until somebody looks at it. Saving stages a copy and returns;
+ * whole ones: damaged versions stay for inspection. Saving stages a copy and returns;
  * compression and writing happen on a background thread; one save is in flight at most. A failed
  * write (a full disk) leaves the older versions alone and is reported by the next ckpt_save or
  * ckpt_wait. An open store is locked against other processes; reading needs no lock.
@@ -21,7 +21,7 @@
 #ifndef DLX_CKPT_CKPT_H
 #define DLX_CKPT_CKPT_H
 
-#include "config/schema.h"
+#include "yaml/schema.h"
 
 /* Section 'checkpoint': the table describes the struct as it is. */
 struct ckpt_every {                /* any of them combined; all 0 (`every: null`): never */
@@ -78,7 +78,7 @@ struct ckpt_store;
 /* dir is made if missing; leftovers of interrupted saves are removed. E_UNAVAILABLE if another
  * process has the store open, E_CANTCREATE if the folder cannot be made. */
 int ckpt_open(struct ckpt_store **out, const char *dir, const struct ckpt_config *config);
-/* Waits for the save in flight; a failure of it that nobody asked for becomes a warning. */
+/* Waits for the save in flight; a failure of it that no caller asked for becomes a warning. */
 void ckpt_close(struct ckpt_store *s);
 /* The version that training continues from: the parent of the next save. */
 void ckpt_set_parent(struct ckpt_store *s, const char *id);

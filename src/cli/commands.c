@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "backend/dnn.h"
+#include "backend/dnn/dnn.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -14,14 +14,14 @@
 #include "base/mem.h"
 #include "base/shown.h"
 #include "base/trace.h"
-#include "config/help.h"
+#include "yaml/help.h"
 #include "config.h"
 #include "model/model.h"
+#include "plan/describe.h"
+#include "plan/describe_room.h"
 #include "report/progress.h"
 #include "train/bench.h"
 #include "train/bench_op.h"
-#include "train/describe.h"
-#include "train/describe_room.h"
 #include "train/exchange.h"
 #include "train/loop.h"
 #include "train/predict.h"
@@ -52,14 +52,14 @@ static const char *output_file(const struct options *o, const struct comm *c)
 		return o->file;
 	if (o->command == COMMAND_PREDICT && predict_to_file(o->output))
 		return o->output;
-	return ranks_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
+	return comm_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
 }
 
 /* Before any work is done. */
 static int check_output(const struct options *o, const struct comm *c, const struct run_config *config)
 {
 	const char *file = output_file(o, c);
-	if (!ranks_first(c))
+	if (!comm_first(c))
 		return 0;
 	if (file || o->command == COMMAND_PREDICT || o->command == COMMAND_DUMP_STEP) {
 		dataset_note_inputs(&config->data.train);
@@ -91,11 +91,12 @@ static int init_from(struct session *s)
 	const struct model_common *m = s->config->model.data;
 	if (!m->init_from.file)
 		return 0;
-	TRY(ranks_agree(s->comm, ranks_first(s->comm) ? exchange_init_from(s, &m->init_from) : 0, "model.init_from"));
+	TRY(ranks_agree(s->comm, comm_first(s->comm) ? exchange_init_from(s, &m->init_from) : 0, "model.init_from"));
 	return replicas_begin(s->comm, s->store);
 }
 
-/* The weights a command works with: a checkpoint's, else `model.init_from`, else the initial ones. */
+/* The weights a command works with: a checkpoint's, else
+ * `model.init_from`, else the initial ones. */
 static int load_weights(const struct options *o, struct session *s, bool checkpoint_needed)
 {
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
@@ -118,7 +119,7 @@ static void print_to(FILE *f, const struct comm *c, struct buf *b)
 {
 	struct buf text = BUF_INIT;
 	buf_shown_lines(&text, b->data);
-	if (ranks_first(c))
+	if (comm_first(c))
 		fwrite(text.data, 1, text.len, f);
 	buf_release(&text);
 	buf_release(b);
@@ -256,7 +257,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
 		rc = predict(s, o->output, &written);
-	if (rc == 0 && !o->quiet && ranks_first(c))
+	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	session_close(s);
 	return rc;
@@ -268,7 +269,7 @@ static int run_export(const struct options *o, struct comm *c, int *status)
 	TRY(open_session(o, c, SESSION_TRAIN | SESSION_RUN | SESSION_NO_DATA, &s));
 	int rc = load_weights(o, s, false);
 	if (rc == 0)
-		rc = ranks_agree(c, ranks_first(c) ? exchange_export(s, o->file) : 0, "writing the weights");
+		rc = ranks_agree(c, comm_first(c) ? exchange_export(s, o->file) : 0, "writing the weights");
 	session_close(s);
 	return rc;
 }

@@ -8,10 +8,11 @@
 #include "cli/options.h"
 #include "comm/comm.h"
 
-/* Reads the config of a command that has one, before the ranks meet: timeout is how long they may wait for each other. */
+/* Reads the config of a command that has one, before the ranks meet: timeout is how long they may
+ * wait for each other. */
 int command_read(const struct options *o, double *timeout);
-/* After command_read. c: the ranks that run it; NULL for a command of one process (options_standalone). Rank 0 writes
- * what there is to write. */
+/* After command_read. c: the ranks that run it; NULL for a command of one process
+ * (options_standalone). Rank 0 writes what there is to write. */
 int command_run(const struct options *o, struct comm *c, int *status);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-train: arguments in, exit status out. The only place that prints an error and chooses the status. */
+ * dlx-train: arguments in, exit status out. The only place
+ * that prints an error and chooses the status. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,10 +12,11 @@
 #include "cli/commands.h"
 #include "train/ranks.h"
 
-/* OpenMP threads that wait for the next loop spin, with libgomp for milliseconds before they sleep.
- * On a machine that has other work too they so take the time of the thread they wait for, and a step
- * takes many times as long. A spin of some ten microseconds costs nothing elsewhere. libgomp reads
- * its environment before main, hence a second start; where that fails, all is as it was. */
+/* OpenMP threads that wait for the next loop spin; libgomp's do so for milliseconds
+ * before they sleep. On a busy machine the spinning threads take CPU time from the
+ * very thread that they wait for, and a step takes many times as long. Spinning for
+ * some ten microseconds costs nothing elsewhere. libgomp reads its environment before
+ * main, hence the second start; if that fails, the run goes on with the default. */
 static void limit_spinning(char **argv)
 {
 	char path[4096];               /* by its own name, which is what ps and pkill go by */
@@ -35,17 +37,18 @@ static int flush_output(void)
 	return ERR(E_IO, NULL, "cannot write to standard output");
 }
 
-/* Of several ranks one prints. A rank that has failed alone ends the others too, which do not know of it. */
+/* One of several ranks prints. A rank that has failed alone
+ * also ends the others, which do not know of the failure. */
 static void print_failure(struct comm *c, int rc)
 {
 	char program[160] = "dlx-train", name[112];
 	enum ranks_failure kind = ranks_failure();
 	fflush(stdout);
-	if (ranks_many(c) && kind != RANKS_ALIKE)
+	if (comm_many(c) && kind != RANKS_ALIKE)
 		snprintf(program, sizeof program, "dlx-train: %s", ranks_name(c, name));
-	if (!ranks_many(c) || (kind == RANKS_ALONE && !comm_told(c)) || comm_prints(c))
+	if (!comm_many(c) || (kind == RANKS_ALONE && !comm_told(c)) || comm_prints(c))
 		err_print(stderr, program);
-	if (ranks_many(c) && kind == RANKS_ALONE)
+	if (comm_many(c) && kind == RANKS_ALONE)
 		comm_abort(c, err_exit_status(rc));
 }
 

@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "config/schema.h"
-#include "graph/pass.h"
-#include "train/plan.h"
+#include "pass/pass.h"
+#include "plan/plan.h"
+#include "yaml/schema.h"
 
 enum argument { ARG_NONE, ARG_OPTIONAL, ARG_REQUIRED };
 
@@ -121,7 +121,7 @@ static const struct option_row rows[] = {
 	  "override one config value: a dotted path and a YAML value; may be repeated" },
 	{ "device", ARG_REQUIRED, "auto|cpu|cuda|reference", -1, TEXT(device), NULL, NULL, "override 'device'" },
 	{ "gpu", ARG_REQUIRED, "NAME[:SIZE]|SIZE", -1, TEXT(gpu), NULL, NULL,
-	  "with --check or --plan: plan for a GPU that is not there: a100-40g, a100, h100, h200, or so much memory" },
+	  "with --check or --plan: plan for a GPU that is not there: a100-40g, a100, h100, h200, or a size of memory" },
 	{ "resume", ARG_OPTIONAL, "auto|ID|PATH", -1, TEXT(resume), "auto", NULL,
 	  "continue from the newest complete checkpoint, or the one named" },
 	{ "evaluate", ARG_NONE, NULL, COMMAND_EVALUATE, 0, NULL, NULL,
@@ -201,7 +201,8 @@ static int apply(struct options *o, const struct option_row *row, const char *ar
 	return 0;
 }
 
-/* Options that take a required argument accept "--name=ARG" and "--name ARG"; optional ones "--name=ARG" alone. */
+/* Options that take a required argument accept "--name=ARG"
+ * and "--name ARG"; optional ones "--name=ARG" alone. */
 static int one(struct options *o, int argc, char **argv, int *i)
 {
 	size_t len;

@@ -40,10 +40,12 @@ struct options {
 
 /* Fills o. E_USAGE with a text that names the option. */
 int options_parse(struct options *o, int argc, char **argv);
-/* Whether the command concerns one process alone, whoever started it: help, tables, the time of one op. */
+/* Whether the command concerns one process alone, also
+ * under a launcher: help, tables, the time of one op. */
 bool options_standalone(const struct options *o);
-/* The command and those options that decide what its ranks do together, "--bench=20 --synthetic", into text; returns it. What
- * else may differ between ranks the config, the data and the device say. */
+/* The command and those options that decide what its ranks do together, "--bench=20 --synthetic",
+ * into text; returns it. What else may differ between ranks the config, the data and the device
+ * say. */
 #define OPTIONS_TEXT 256
 const char *options_text(const struct options *o, char text[OPTIONS_TEXT]);
 void options_help(FILE *out, const char *program);

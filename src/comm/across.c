@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * float32 and float64 by MPI_Iallreduce, which adds in an order of its own. 16-bit elements, which MPI
- * cannot add and which stay 16-bit on the wire, and groups whose order is given: each host gets its
- * part of all others' shards (MPI_Ialltoall), adds them in the order of sum.h, rounds once, and
- * gives the sums to all (MPI_Iallgather). Everything is tested by whoever makes progress. */
+ * float32 and float64 use MPI_Iallreduce, which adds in an order of its own. 16-bit
+ * elements, which MPI cannot add and which stay 16-bit on the wire, and buckets with
+ * a fixed order use three steps: each host gets its part of all others' shards
+ * (MPI_Ialltoall), adds them in the order of sum.h and rounds once, and sends the
+ * sums to all (MPI_Iallgather). The threads that make progress test all requests. */
 #include "comm/across.h"
 
 #include <limits.h>
@@ -30,8 +31,8 @@ struct across_sum {
 };
 
 struct across {
-	/* MPI pairs the collectives of a communicator by their order, so that the second ones have
-	 * another, and follow in the order of the first: tickets. */
+	/* MPI matches the collectives of a communicator by their order. So the second collectives have
+	 * their own communicator, and follow in the order of the first (tickets). */
 	MPI_Comm peers, gathers;
 	int64_t sent, gathered;
 	_Atomic int64_t *messages;   /* how many, of all reducers */
@@ -137,7 +138,7 @@ void across_start(struct across *a, int k, void *p, int64_t n)
 	MPI_MUST(Ialltoall, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->peers, &s->request);
 }
 
-/* This host's part is summed where it is sent from. */
+/* Sums this host's part in place in the send buffer. */
 static void gather(struct across *a, struct across_sum *s)
 {
 	int bytes = (int)s->size * (int)s->part;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums between hosts, of shards that are sums of a host already: each local rank with those of its
- * number, or the first of each host alone where hosts have unequal counts. By MPI, one sum a group
- * under way at a time. */
+ * All-reduces between hosts, of shards that are already sums of a host: each local rank with the
+ * ranks of the same local number, or only the first rank of each host where hosts have unequal
+ * counts. By MPI; one all-reduce of a bucket is in flight at a time. */
 #ifndef DLX_COMM_ACROSS_H
 #define DLX_COMM_ACROSS_H
 
@@ -11,7 +11,8 @@
 
 struct across;
 
-/* Into how many shards a host's ranks divide each group: their number, or 1. Collective. */
+/* The number of shards into which a host's ranks divide
+ * each bucket: the number of ranks, or 1. Collective. */
 int across_shards(struct comm *c);
 /* Collective. most: elements of this rank's shard by group, for buffers; NULL in *out where this
  * rank takes no part. group: their types, and whether they are ordered. */
@@ -21,7 +22,7 @@ void across_free(struct across *a);      /* NULL is fine; collective */
 
 /* Begins the sum of group k, in place; groups in the same order everywhere. */
 void across_start(struct across *a, int k, void *p, int64_t n);
-/* Whether it is done; moves it on. Not after it was. */
+/* Whether it is done; makes progress. Must not be called after it was true. */
 bool across_test(struct across *a, int k);
 
 #endif

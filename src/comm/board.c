@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Seats are written by their owners alone and read at leisure: every word is an atomic one, so
- * that a text that changes meanwhile is at worst mixed. Whether a process lives is asked of /proc,
- * where a zombie, whose id still answers to signals, can be told from one that runs. */
+ * Only the owner of a slot ("seat") writes it, and any rank may read it. Every word is atomic, so
+ * that a text that changes meanwhile is at worst mixed. /proc tells whether a process lives: it
+ * distinguishes a running process from a zombie, whose id still answers to signals. */
 #include "comm/board.h"
 
 #include <inttypes.h>
@@ -106,7 +106,7 @@ bool board_halted(const struct board *b)
 	return false;
 }
 
-/* If a whole host is lost, the first of the others tells it. */
+/* If a whole host is lost, the first of the other hosts reports it. */
 double board_patience(int host)
 {
 	return 1 + 0.3 * (host < 10 ? host : 10);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Opening, and the collectives of set-up over those of world.c. Each is counted on the host's
- * board before it begins; when one takes too long, whoever has counted less is missing. */
+ * Opening, and the set-up collectives over those of world.c. Each rank
+ * counts a collective on the host's liveness table before it begins;
+ * when one takes too long, ranks with a lower count are missing. */
 #include "comm/comm.h"
 
 #include <stdio.h>
@@ -149,8 +150,8 @@ _Noreturn void comm_abort(struct comm *c, int status)
 
 /* --- collectives --- */
 
-/* Missing is a rank that has not come, has come to something else, or cannot go on. The first of the host that comes here
- * speaks; where the ranks of other hosts are is not known. */
+/* Missing is a rank that has not come, has come to something else, or cannot go on. The first of
+ * the host that comes here speaks; where the ranks of other hosts are is not known. */
 static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 {
 	struct comm_state *s = c->state;
@@ -186,9 +187,9 @@ static void give_up(struct comm *c, const char *what)
 	struct buf text = BUF_INIT;
 	if (c->state->board.n)
 		name_missing(c, &text, atomic_load(&mine->entered));
-	ERR(E_UNAVAILABLE, NULL, "the ranks do not meet for %s: %s for %.1f s", what,
-	    text.len ? text.data : "nothing is known of the others",
-	    (double)(board_now() - mine->since) * 1e-9);
+	ERR(E_UNAVAILABLE, NULL, "timed out after %.1f s in %s: %s",
+	    (double)(board_now() - mine->since) * 1e-9, what,
+	    text.len ? text.data : "nothing is known of the other ranks");
 	buf_release(&text);
 	if (comm_prints(c))
 		err_print(stderr, log_program());

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The processes of one run. Every process (rank) holds the same plan, so nobody asks anybody what
- * comes next: collectives are called by all ranks in the same order, and a deadline on each wait
+ * The processes of one run. Every process (rank) holds the same plan, so the ranks need no
+ * coordination: all ranks call the collectives in the same order, and a deadline on each wait
  * turns a rank that died or hangs into one report and an end.
  *
  * Without a launcher there is one rank and no library is loaded. Under one (mpiexec, srun with a
  * PMI), the MPI library that dlx was configured with is opened at run time.
  *
- * DLX_JOIN_TIMEOUT=SECONDS is how long ranks wait for each other to join, whatever comm_open is given. DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a
- * host stand on several, N on each. */
+ * DLX_JOIN_TIMEOUT=SECONDS is how long ranks wait for each other to join, whatever comm_open is
+ * given. DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a host stand on several, N
+ * on each. */
 #ifndef DLX_COMM_COMM_H
 #define DLX_COMM_COMM_H
 
@@ -26,21 +27,21 @@ struct comm {
 	struct comm_state *state;          /* the implementation's */
 };
 
-/* Joins the other processes of the launcher, if there is one. timeout: seconds that a wait may take, 0 if that is
- * not known yet; joining may take ten seconds at least, since processes do not start at the same moment, and five
- * minutes at most. E_UNAVAILABLE with the remedy:
- * started by a launcher whose interface is not there (srun --mpi=none) or is another MPI's, the
- * MPI library cannot be loaded, or it is one without threads. One process: always works. */
+/* Joins the other processes of the launcher, if there is one. timeout: seconds that a wait may
+ * take, 0 if that is not known yet; joining may take ten seconds at least, since processes do not
+ * start at the same moment, and five minutes at most. E_UNAVAILABLE with the remedy: started by a
+ * launcher whose interface is not there (srun --mpi=none) or is another MPI's, the MPI library
+ * cannot be loaded, or it is one without threads. One process: always works. */
 int comm_open(struct comm **out, double timeout);
-/* NULL is fine. Collective; after an error on this rank alone it is comm_abort that ends the job. */
+/* NULL is fine. Collective; after an error on this rank alone comm_abort ends the job instead. */
 void comm_close(struct comm *c);
 /* The ranks k size .. (k + 1) size - 1 of c, this one among them, as ranks of their own; size
  * divides that of c, of which there are several. Reports name ranks as c counts them, and c's
  * counts go on. Collective over c; comm_part_close over the part. c must live longer. */
 void comm_part(struct comm **out, struct comm *c, int size);
 void comm_part_close(struct comm *part);         /* NULL is fine */
-/* Ends all ranks, with this exit status. What has to be said was said before; a rank that is not
- * the one to say it (comm_prints) leaves the other the time to do so. */
+/* Ends all ranks with this exit status. The error has been printed before; a rank that does not
+ * print it (comm_prints) gives the printing rank time to do so. */
 _Noreturn void comm_abort(struct comm *c, int status);
 
 /* --- set-up and between steps: collective, blocking, at the deadline a report and the end of the
@@ -52,8 +53,8 @@ _Noreturn void comm_abort(struct comm *c, int status);
  * rank's code, with a record "rank R (host H) failed: TEXT" of the first such rank's first line.
  * comm_prints is then true on that first rank only. */
 int comm_agree(struct comm *c, int rc, const char *what);
-/* Whether this rank is the one to print the error that comm_agree or reducer_wait found; where none
- * was found, rank 0. */
+/* Whether this rank prints the error that comm_agree or
+ * reducer_wait found; where none was found, rank 0 prints. */
 bool comm_prints(const struct comm *c);
 /* Whether another rank tells what this one has seen too: a sum that was not complete. */
 bool comm_told(const struct comm *c);
@@ -69,7 +70,8 @@ void comm_barrier(struct comm *c, const char *what);
  * Loads nothing. */
 const char *comm_library(void);
 
-/* What this rank took part in so far, so that a test can see that nothing grows beside the plan. */
+/* Counts of this rank's communication, so that a test can
+ * see that nothing grows beside the plan. */
 struct comm_counts {
 	int64_t setup_collectives;
 	int64_t step_reductions;           /* starts of groups, over all reducers */
@@ -77,5 +79,22 @@ struct comm_counts {
 	double bytes;                      /* of groups */
 };
 struct comm_counts comm_counts(const struct comm *c);
+
+/* These three also take NULL: a process alone. */
+static inline bool comm_many(const struct comm *c)
+{
+	return c && c->size > 1;
+}
+
+static inline int comm_count(const struct comm *c)
+{
+	return c ? c->size : 1;
+}
+
+/* Rank 0, or alone: writes files and prints. */
+static inline bool comm_first(const struct comm *c)
+{
+	return !c || c->rank == 0;
+}
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long one has waited, by a clock that stands still while the process does: a job that its
- * scheduler suspends, or a debugger holds, comes back with all its ranks, none of which was late.
- * Who waits asks several times a second; a pause between two questions that is much longer was none
- * of waiting. */
+ * A deadline for polling waits, by a clock that stops while the process is stopped (a suspended
+ * job, a debugger). Waiting threads poll several times a second; a gap of over 1 s between polls
+ * means that the process was stopped, and does not count. */
 #ifndef DLX_COMM_DEADLINE_H
 #define DLX_COMM_DEADLINE_H
 

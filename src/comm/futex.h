@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A bell: who finds nothing to do sleeps until somebody rings, across processes.
+ * An event across processes (a "bell"), on a futex: a thread without work sleeps until another one
+ * signals ("rings").
  *
- * No ring is lost: a sleeper counts itself, reads the count of rings and only then looks once more
- * whether there is something to do; a ringer changes what there is to do, counts the ring and only
- * then looks for sleepers. All four are sequentially consistent, so that either the sleeper sees
- * the change, or the kernel sees that the count has moved, or the ringer sees the sleeper. */
+ * No signal is lost. A sleeper counts itself, reads the count of signals and only then looks for
+ * work once more; a signaller publishes the work, counts the signal and only then looks for
+ * sleepers. All four accesses are sequentially consistent, so that either the sleeper sees the
+ * work, or the kernel sees that the count has changed, or the signaller sees the sleeper. */
 #ifndef DLX_COMM_FUTEX_H
 #define DLX_COMM_FUTEX_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What launchers leave in the environment for MPI. An interface counts, not a scheduler: a step
- * that srun started with --mpi=none has several tasks that cannot meet. */
+ * The variables that launchers set for MPI. An interface counts, not a scheduler: a step that srun
+ * started with --mpi=none has several tasks that cannot connect. */
 #include "comm/launched.h"
 
 #include <stddef.h>

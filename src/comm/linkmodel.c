@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Links that nobody has measured are those of many machines of today: InfiniBand EDR or Slingshot 10
- * for hosts without GPUs (100 Gbit/s, of which MPI reaches nine tenths, and 2 microseconds), and for
- * GPUs what their maker publishes (backend/cuda_described.h), with the latencies of NCCL's own model
- * (its src/graph/tuning.cc: 8.4 microseconds for a sum, for each step of a ring 3.4 over NVLink and 14
- * over a network) and the shares that its sums reach: 235 of 300 GB/s on A100s. */
+ * Links that were not measured are those of many machines of today: InfiniBand EDR or Slingshot
+ * 10 for hosts without GPUs (100 Gbit/s, of which MPI reaches nine tenths, and 2 microseconds),
+ * and for GPUs what their maker publishes (backend/cuda/cuda_described.h), with the latencies of
+ * NCCL's own model (its src/graph/tuning.cc: 8.4 microseconds for a sum, for each step of a ring
+ * 3.4 over NVLink and 14 over a network) and the shares that its sums reach: 235 of 300 GB/s on
+ * A100s. */
 #include "comm/linkmodel.h"
 
 #include <math.h>
 
-#include "backend/cuda_described.h"
+#include "backend/cuda/cuda_described.h"
 #include "backend/device.h"
 #include "base/json.h"
 
@@ -79,7 +80,8 @@ static int fastest(const struct link *l, int p, double n)
 
 /* --- hosts --- */
 
-/* The ranks of a host read all their blocks and write all; what comes from other hosts is among what is written. */
+/* The ranks of a host read all their blocks and write all; what comes from other hosts is among
+ * what is written. */
 static double in_host(const struct linkmodel *m, double bytes)
 {
 	return m->ranks == 1 ? 0 : m->inside.latency + 2 * m->ranks * bytes / m->inside.bandwidth;
@@ -111,7 +113,8 @@ static double of_hosts(const struct linkmodel *m, double bytes)
 
 /* --- GPUs --- */
 
-/* Hops one after the other: NCCL has a ring through all GPUs, or a tree of hosts with a chain in each. */
+/* Hops one after the other: NCCL has a ring through all GPUs, or a tree of hosts with a chain in
+ * each. */
 static double tree_hops(const struct linkmodel *m)
 {
 	return 2 * (m->ranks - 1) * m->inside.latency + 2 * steps_of(m->hosts) * m->across.latency;

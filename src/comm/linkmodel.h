@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a sum over all ranks costs, as a function of its bytes, of ranks and hosts, and of how it is
- * made: seconds to begin a message, bytes a second, and bytes a second that are added up.
+ * What a sum over all ranks costs, as a function of its bytes, of ranks and hosts, and of how it
+ * is made: seconds to begin a message, bytes a second, and bytes a second that are added up.
  *
- * Groups of gradients are cut by it, and all ranks, and a plan for ranks that are not there, must cut
- * them alike. So the model is of what links are known to be, not of what a few messages took just
- * now; only where a measurement says that links are several times slower or faster is it corrected,
- * by a power of eight. */
+ * Groups of gradients are cut by it, and all ranks, and a plan for ranks that are not there, must
+ * cut them alike. So the model is of what links are known to be, not of what a few messages took
+ * just now; only where a measurement says that links are several times slower or faster is it
+ * corrected, by a power of eight. */
 #ifndef DLX_COMM_LINKMODEL_H
 #define DLX_COMM_LINKMODEL_H
 
@@ -49,8 +49,8 @@ void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, b
 void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct device *d);
 void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);
 
-/* Corrects it by sums that are made; collective, under about 100 ms. Nothing in a single host, whose memory is known
- * well enough. */
+/* Corrects it by sums that are made; collective, under about 100 ms. Nothing in a single host,
+ * whose memory is known well enough. */
 int linkmodel_measure(struct linkmodel *m, struct comm *c);
 /* The same for sums by NCCL on the ranks' GPUs, of which d is this one's; also of one rank. */
 int linkmodel_measure_gpus(struct linkmodel *m, struct device *d);
@@ -58,7 +58,8 @@ int linkmodel_measure_gpus(struct linkmodel *m, struct device *d);
 void linkmodel_correct(struct linkmodel *m, const double bytes[2], const double seconds[2]);
 
 double linkmodel_seconds(const struct linkmodel *m, double bytes);
-/* How a sum of so many bytes is made: "ring", "halving and doubling", ...; of one host "shared memory". */
+/* How a sum of so many bytes is made: "ring", "halving and doubling", ...; of one host "shared
+ * memory". */
 const char *linkmodel_algorithm(const struct linkmodel *m, double bytes);
 void linkmodel_text(const struct linkmodel *m, double bytes, struct buf *out);
 /* {"algorithm": ..., "latency": ..., "bandwidth": ...} */

@@ -87,7 +87,8 @@ static int points_for(struct comm *c)
 	return n;
 }
 
-/* All in the place of the largest, since only one is under way. d: whose memory it is; NULL: the host's. */
+/* All in the place of the largest, since only one is under way. d: whose memory it is; NULL: the
+ * host's. */
 static int measure_sums(struct linkmodel *m, struct comm *c, struct device *d)
 {
 	struct curve curve = { .n = 0 };

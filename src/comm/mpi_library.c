@@ -24,7 +24,7 @@ static const struct library_function functions[] = {
 #ifdef OPEN_MPI
 static char *world, *none, *byte, *f32, *f64, *sum, *no_info, *errors_return;
 
-/* Its plugins look for its symbols among the global ones. */
+/* MPI's plugins look for symbols of the library among the global ones. */
 static int open_constants(void)
 {
 	const struct library_function objects[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A communicator over all ranks, or a part of them. Rank 0 makes its id, which MPI carries to the
- * others; joining it waits for all of them, so a thread does, whose result is looked at when the
- * first sum is wanted. Sums themselves never wait here: NCCL gives them to a stream. */
+ * A communicator over all ranks, or a part of them. Rank 0 makes its id, which MPI broadcasts.
+ * Joining blocks until all ranks have joined, so a thread does it; its result is read when the
+ * first all-reduce is wanted. All-reduces never block here: NCCL enqueues them on a stream. */
 #include "comm/nccl.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend/cuda.h"
+#include "backend/cuda/cuda.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -22,8 +22,8 @@
 #include "comm/watchdog.h"
 #include "comm/world.h"
 
-#define ROUND 0.25             /* seconds between looks at who is there */
-#define PATIENCE 10            /* seconds that ending what is under way may take */
+#define ROUND 0.25             /* seconds between checks of the other ranks */
+#define PATIENCE 10            /* seconds that aborting what is in flight may take */
 #define MOST_BLOCKS 64         /* that NCCL gives a sum by itself */
 
 struct nccl {
@@ -136,7 +136,7 @@ static int start_thread(struct nccl *n)
 	return failed ? ERR(E_NOMEM, NULL, "cannot start the thread that connects GPUs: %s", strerror(failed)) : 0;
 }
 
-/* What the header says of two communicators. */
+/* Makes room for two communicators, as nccl.h explains. */
 static int room(const struct device *d)
 {
 	int all = cuda_multiprocessors(d);
@@ -259,8 +259,8 @@ static ncclResult_t send_and_receive(struct nccl *n, const float *from, size_t s
 	return result;
 }
 
-/* Shards of `count` elements, `each` apart: gives rank q the shard q of `from` for this rank's (deal), or
- * this rank's for q's; what comes from q is put in q's place. */
+/* Shards of `count` elements, `each` apart: gives rank q the shard q of `from` for this rank's
+ * (deal), or this rank's for q's; what comes from q is put in q's place. */
 static int exchange(struct nccl *n, bool deal, const float *from, float *to, int64_t count, int64_t each, void *stream)
 {
 	const int me = n->c->rank;
@@ -301,8 +301,8 @@ static void *end(void *comm)
 	return NULL;
 }
 
-/* What is under way hears of it at once, but the call returns when no recording is left that knows the communicator, and
- * those go with their plans. So it has a thread, which nobody waits for. */
+/* Work in flight is aborted at once, but the call returns only when no captured graph refers to the
+ * communicator, and those graphs go with their plans. So a detached thread makes the call. */
 static void begin_end(struct nccl *n)
 {
 	pthread_t thread;

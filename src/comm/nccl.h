@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The ranks' GPUs, connected by NCCL: set up over MPI by a thread of its own, while the rank goes
- * on planning. Which links it uses, and whether sums go flat or by hosts, is NCCL's choice. There
- * in every build; one without NCCL refuses.
+ * The ranks' GPUs, connected by NCCL: a thread sets the communicator up over MPI while the rank
+ * goes on planning. NCCL chooses links and algorithms. The interface exists in every build; a build
+ * without NCCL refuses.
  *
- * Sums of two communicators may be under way on a GPU at once, for instance those of gradients and
- * of batch statistics, and on one rank the one may come first that comes second on another. That is
- * safe as long as both kernels find room: each waits for its equals on the other GPUs, and a kernel
- * that cannot start until one ends that waits in turn would be the end. So the second communicator
- * is kept to one block, and the first leaves that block a multiprocessor. All else that a sum waits
- * for is the same
- * on every rank: what the streams were given before it, in the order of one plan. A kernel of
- * computation ends by itself. So the first sum of that order that is not done has begun on every
- * rank, or will, and ends. */
+ * All-reduces of two communicators may be in flight on a GPU at once, for instance of gradients and
+ * of batch statistics, and ranks may start them in different order. That is safe as long as both
+ * kernels find room: each kernel waits for its peers on the other GPUs, and a kernel that cannot
+ * start until a waiting kernel ends would be a deadlock. So the second communicator is limited to
+ * one block, and the first leaves that block a multiprocessor. Everything else that an all-reduce
+ * waits for is the same on every rank: the earlier work of its stream, in the order of one plan.
+ * Compute kernels end by themselves. So the first unfinished all-reduce of that order has begun on
+ * every rank, or will begin, and ends. */
 #ifndef DLX_COMM_NCCL_H
 #define DLX_COMM_NCCL_H
 
@@ -39,11 +38,11 @@ int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
  * to parts + q * each. collect: the shards of all come into p, this rank's from there. */
 int nccl_deal(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream);
 int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream);
-/* What NCCL has found wrong since, for people; NULL: nothing. */
+/* An error that NCCL has reported since, as text; NULL: none. */
 const char *nccl_trouble(struct nccl *n);
-/* Ends sums that are under way, also of the process's other communicator, and waits until the GPU is
- * at rest; nothing can be summed after that. report is printed, and the process ends, should even
- * that take too long. */
+/* Aborts all-reduces in flight, also those of the process's other communicator,
+ * and waits until the GPU is idle; no all-reduce is possible after that. If
+ * even that takes too long, prints report and ends the process. */
 void nccl_abort(struct nccl *n, const char *report);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a build without NCCL has for it: a sentence. */
+ * Replaces nccl.c in a build without NCCL: refuses with a sentence. */
 #include "base/err.h"
 #include "comm/nccl.h"
 #include "comm/reducer_nccl.h"

@@ -2,14 +2,15 @@
  *
  * Why no rank sees half a sum. Let e be the number of starts of a group.
  *
- * - A rank writes its block, then adds 1 to `arrived` (release). Whoever reads e * ranks there
- *   (acquire; all additions are one release sequence) sees all blocks as written for start e.
+ * - A rank writes its block, then adds 1 to `arrived` (release). A thread that reads e * ranks
+ *   there (acquire; all additions are one release sequence) sees all blocks as written for start e.
  * - `claimed` goes from (e - 1) * pieces to e * pieces by compare-and-swap, so that each piece has
- *   one holder. It cannot pass e * pieces before all have arrived for e + 1, and nobody does so
- *   before `done` says that all pieces of e are finished: a claimer who slept meanwhile finds its
+ *   one holder. It cannot pass e * pieces before all have arrived for e + 1, which no rank does
+ *   before `done` says that all pieces of e are finished: a claimer that was preempted finds its
  *   own bound reached.
- * - The holder writes sums into the blocks, then adds 1 to `finished` (release and acquire): who
- *   makes it e * pieces has seen all holders' writes, and passes them on by adding 1 to `done`.
+ * - The holder writes sums into the blocks, then adds 1 to `finished` (release and acquire):
+ *   the thread that makes it e * pieces has seen all holders' writes, and passes them on by adding
+ *   1 to `done`.
  * - A waiter reads `done` (acquire), and so sees all sums in its block; it alone writes there until
  *   it arrives again.
  * - The owner of a shard reads `finished` of the first round (acquire), has MPI sum in its block,
@@ -186,7 +187,7 @@ static void finish(struct node *d, int k, struct node_unit *u, const struct node
 		bell_ring(&d->head->news, INT_MAX);
 }
 
-/* Who owns shard s of what is summed with other hosts. */
+/* The owner of shard s, which is all-reduced with other hosts. */
 static int owner(const struct node *d, int s)
 {
 	return d->shards > 1 ? s : 0;

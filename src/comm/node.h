@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums among the ranks of one host, in memory that all of them see. A rank arrives at a group when
- * its values stand; once all have, the group is cut into pieces, and whoever has time claims the
- * next one, whatever rank it is of. Nobody is waited for but those who hold a piece.
+ * All-reduce among the ranks of one host, in shared memory. A rank arrives at a bucket when its
+ * values are written. Once all have arrived, the bucket is cut into pieces, and any idle thread of
+ * any rank claims the next one. A rank waits only for the holders of pieces.
  *
- * With other hosts there are two rounds: pieces of a shard are summed into the block of the
- * shard's owner alone; the owner sums that with the other hosts' and says so (node_sent); then the
- * pieces are copied into the other blocks. */
+ * With other hosts there are two rounds. First, pieces of a shard are summed into the block of the
+ * shard's owner alone. The owner all-reduces the shard with the other hosts and publishes that
+ * (node_sent). Then the pieces are copied into the other blocks. */
 #ifndef DLX_COMM_NODE_H
 #define DLX_COMM_NODE_H
 
@@ -15,8 +15,8 @@
 #include "comm/futex.h"
 #include "comm/reducer.h"
 
-/* What only grows: counts since the beginning, so that nothing is ever set back and no rank can
- * take one step's state for another's. */
+/* Monotonic counters since the beginning: nothing is ever
+ * reset, so no rank can confuse the states of two steps. */
 struct node_unit {             /* a shard of a group */
 	_Alignas(64) _Atomic uint64_t claimed[2], finished[2];   /* pieces, by round */
 	_Atomic uint64_t sent;     /* the start of the group whose sum over hosts the owner has */
@@ -24,8 +24,8 @@ struct node_unit {             /* a shard of a group */
 struct node_post {             /* a group */
 	_Alignas(64) _Atomic uint64_t arrived;       /* ranks, over all starts */
 	_Atomic uint64_t done;                       /* shards, over all starts */
-	/* For traces: who came last to a start, and when (board_now), by odd and even starts, since
-	 * a rank may be one start ahead of another; and when the latest was done. */
+	/* For traces: the last rank to arrive at a start, and when (board_now), by odd and even starts,
+	 * since a rank may be one start ahead of another; and when the latest was done. */
 	_Atomic int64_t came_at[2], done_at;
 	_Atomic int came[2];
 };
@@ -38,7 +38,7 @@ struct node_rank {             /* for reports */
 struct node_head {
 	struct bell work;                /* a group's pieces can be claimed */
 	struct bell news;                /* that, or a group is done */
-	_Atomic int reporter;            /* the local rank that tells what went wrong, from 1 */
+	_Atomic int reporter;            /* the local rank that reports the error, from 1 */
 };
 
 struct node_share {            /* of a group, by shard; the same numbers on all ranks */
@@ -78,8 +78,8 @@ void node_arrive(struct node *d, int k);
 uint64_t node_starts(const struct node *d, int rank, int k);   /* by a local rank */
 uint64_t node_started(const struct node *d, int k);              /* by this one */
 bool node_done(const struct node *d, int k);             /* the sum of this rank's latest start */
-/* Of this rank's latest start, which is done: when its last rank came and which of this host's that
- * was, and when it was done. */
+/* The times of this rank's latest start, which is done: when its last rank arrived, which rank of
+ * this host that was, and when it was done. */
 struct node_times {
 	int64_t began, came, done;
 	int last;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Neighbouring ranks as ranks of their own. What the whole has found out about hosts and processes is
- * looked at from another place: nothing is asked again, and the seats of the board are the same, so
- * that reports name everybody by the rank that the launcher gave. */
+ * Neighbouring ranks as a communicator of their own. Hosts and processes are known already: nothing
+ * is exchanged again, and the slots of the liveness table are shared, so that reports name ranks by
+ * the launcher's numbers. */
 #include <string.h>
 
 #include "base/err.h"

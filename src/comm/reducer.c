@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Setting a reducer up: memory that the host's ranks share, each block touched first by its own
- * rank, and a thread. */
+ * Sets up a reducer: memory that the host's ranks share,
+ * each block touched first by its own rank, and a thread. */
 #include <errno.h>
 #include <string.h>
 
@@ -91,8 +91,8 @@ static int send_between_hosts(struct reducer *r, int shards)
 	return rc;
 }
 
-/* What all see is zeroed by the first, each block by its owner: so its memory is near the
- * processors that use it most. */
+/* The first rank zeroes shared state, and each rank its own block, so that its memory is near the
+ * cores that use it most. */
 static int share(struct reducer *r, bool background)
 {
 	struct comm *c = r->c;
@@ -101,7 +101,7 @@ static int share(struct reducer *r, bool background)
 	void *memory = NULL;
 	int rc = world_share(c, head + (size_t)c->local_size * r->block_bytes, &r->memory, &memory);
 	if (rc > 0)
-		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet to share memory", c->host_name);
+		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory", c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
 	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, r->groups,
 	          c->hosts, shards);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums over all ranks that run beside a step. A reducer is one block of memory on every rank, cut
- * into groups at planning time. In a step each rank writes a group's values there, says so (start)
- * and later waits for the sum, which then stands in the same place, with the same bits on every
- * rank.
+ * All-reduces that overlap a step. A reducer is one block of memory on every
+ * rank, cut into buckets ("groups") at planning time. In a step each rank writes
+ * the values of a bucket into the block, starts the all-reduce, and later waits
+ * for the result in the same place, with the same bits on every rank.
  *
- * Inside a host the block is shared memory: a thread of each rank sums pieces of whatever group is
- * complete, straight out of all ranks' blocks and into them, and whoever waits helps. Between
- * hosts each local rank sums its shard with those of its number on the other hosts (leaders alone
- * where hosts have unequal counts) by MPI.
+ * Inside a host the block is shared memory: threads of all ranks sum pieces of complete buckets,
+ * directly from all ranks' blocks into all of them; a thread that waits helps. Between hosts each
+ * local rank all-reduces its shard by MPI with the ranks of the same number on the other hosts
+ * (only the first rank of each host where hosts have unequal counts).
  *
- * Where values are on GPUs, NCCL sums them there (reducer_nccl.h), and all else is as here.
+ * On GPUs NCCL does the all-reduce (reducer_nccl.h); the interface is the same.
  *
- * Sums are made in float32 (float64 in float64) in pairs of neighbouring ranks, pairs of pairs and
- * so on within a host, whoever makes them; 16-bit groups are rounded once a level. */
+ * Sums are computed in float32 (float64 in float64), within a host as a binary tree over the ranks,
+ * whichever thread computes them; 16-bit buckets are rounded once a level. */
 #ifndef DLX_COMM_REDUCER_H
 #define DLX_COMM_REDUCER_H
 
@@ -29,21 +29,21 @@ struct reducer_group {
 	int64_t n;                   /* elements; may be 0 */
 	enum dtype dtype;            /* F32, F16, BF16 or F64 */
 	const char *name;            /* for reports: "conv5.weight and 3 more"; outlives the reducer */
-	/* Between hosts too the order of the sum is the tree of comm/sum.h, so that with equal powers of two of
-	 * ranks on each host it is the tree over all ranks, host by host. Not MPI's, which is faster where
-	 * there are many hosts. Within a host the order is that tree anyway. */
+	/* Between hosts too the order of the sum is the tree of comm/sum.h, so that with equal powers
+	 * of two of ranks on each host it is the tree over all ranks, host by host. Not MPI's, which is
+	 * faster where there are many hosts. Within a host the order is that tree anyway. */
 	bool ordered;
 	bool late;                   /* waited for in the step after the one that starts it */
 };
 
 /* Collective. bytes: of the block, alike on all ranks; zeroed. Groups must not overlap; those that
- * start first had best come first. background: a thread of its own makes progress between start
- * and wait; false: only those who wait do (batch statistics). With one rank the block is plain
- * memory and a sum is what it was. E_NOMEM, on all ranks, names what is full (/dev/shm). */
+ * start first had best come first. background: a thread of the reducer makes progress between start
+ * and wait; false: only waiting threads do (batch statistics). With one rank the block is plain
+ * memory and a sum is the value itself. E_NOMEM, on all ranks, names what is full (/dev/shm). */
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
                 const struct reducer_group *group, int n, bool background);
-/* The same in the memory of a GPU (reducer_nccl.h), also of one rank. beside: sums run beside what
- * computation is given after their start; else where they are started. */
+/* The same in the memory of a GPU (reducer_nccl.h), also for one rank. beside: all-reduces overlap
+ * the computation that follows their start; false: they run in the compute stream. */
 struct reducer_place {
 	struct device *dev;
 	struct comm *comm;           /* the ranks that nccl connects */
@@ -62,19 +62,19 @@ void *reducer_group_memory(const struct reducer *r, int k);      /* where group 
  * Groups are started in the same order on all ranks. A group must have been waited for before it
  * is started again. */
 void reducer_start(struct reducer *r, int k);
-/* Until the sum of group k stands in the block of this rank; no rank will touch it there until
- * this one starts the group again. Returns at once if the group is not under way. 0, or
- * E_UNAVAILABLE after the deadline or when a rank is gone, with the report: which group of which
- * step, who is there, who is missing, since when. comm_prints is then true on one rank; the others
- * have a short record, and comm_abort is all that is left to do. */
+/* Blocks until the sum of group k is in the block of this rank; no rank writes it there until this
+ * one starts the group again. Returns at once if the group is not in flight. 0, or E_UNAVAILABLE
+ * after the deadline or when a rank is gone, with the report: which group of which step, which
+ * ranks are present, which are missing, since when. comm_prints is then true on one rank; the
+ * others have a short record, and all must call comm_abort. */
 int reducer_wait(struct reducer *r, int k);
 
 /* Whether group k was started and not yet waited for. */
 bool reducer_under_way(const struct reducer *r, int k);
 
-/* Between steps, when all groups were waited for: the memory of the late ones holds sums, alike on
- * all ranks, which the next wait is to find there. Only a reducer of GPUs (reducer_nccl.h), whose
- * late sums begin with the next step, has to be told. */
+/* Between steps, when all groups were waited for: the memory of lagged groups holds sums, alike on
+ * all ranks, which the next wait must find there. Only a reducer of GPUs (reducer_nccl.h), whose
+ * lagged all-reduces begin with the next step, has work to do here. */
 int reducer_keep(struct reducer *r);
 
 struct reducer_stats {

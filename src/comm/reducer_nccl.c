@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums on a side stream, or on that of computation. Each is between two notes that the stream
- * leaves in memory the host sees, since a recorded step says nothing else of how far it is; while
- * the host waits for the GPU it looks at them, at NCCL and at the other ranks. */
+ * All-reduces on a side stream or on the compute stream. One-thread kernels before and after each
+ * write to memory that the host sees, since a graph launch reports no progress otherwise. While the
+ * host waits for the GPU it checks that memory, NCCL's errors and the other ranks. */
 #include "comm/reducer_nccl.h"
 
 #include <string.h>
 
-#include "backend/cuda.h"
-#include "backend/cuda_side.h"
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/cuda_side.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "comm/reducer_nccl_team.h"
 
-#define ROUND 0.25             /* seconds between looks at who is there */
+#define ROUND 0.25             /* seconds between checks of the other ranks */
 
 /* --- waiting, seen from the host --- */
 
@@ -48,7 +48,8 @@ static void tell_where(struct reducer_nccl *r)
 	atomic_store_explicit(&s->done, now.done, memory_order_release);
 }
 
-/* As reducer_run.c has it: at the deadline a host whose ranks are all there leaves the word to one that misses some. */
+/* At the deadline, a host whose ranks are all present
+ * leaves the report to a host with missing ranks. */
 static bool too_late(const struct reducer_nccl *r, double waited)
 {
 	const struct comm *c = r->c;
@@ -109,7 +110,7 @@ static int begin_sum(struct reducer_nccl *r, int k)
 	return cuda_side_mark(r->side, k);
 }
 
-/* Those of the step before, before all of this one. */
+/* Lagged buckets of the step before come before all of this step. */
 static int begin_late(struct reducer_nccl *r)
 {
 	if (!r->late || r->late_begun)
@@ -147,7 +148,7 @@ int reducer_nccl_wait(struct reducer_nccl *r, int k)
 	return cuda_side_join(r->side, k);
 }
 
-/* -0: the number that changes no other. */
+/* -0 is the identity of addition to the bit. */
 static void fill_with_nothing(void *p, size_t bytes, enum dtype t)
 {
 	const size_t size = dtype_size(t);
@@ -156,7 +157,7 @@ static void fill_with_nothing(void *p, size_t bytes, enum dtype t)
 		((uint8_t *)p)[i] = 0x80;
 }
 
-/* One rank has the sums and the others nothing, whose sum they are again, to the bit. */
+/* Keeps the sums on rank 0 and zeros elsewhere: the next all-reduce gives the same bits. */
 int reducer_nccl_keep(struct reducer_nccl *r)
 {
 	int rc = 0;
@@ -191,7 +192,7 @@ static int open_seats(struct reducer_nccl *r)
 	else if (!(p = mem_map(bytes)))
 		rc = ERR(E_NOMEM, NULL, "no memory for the state of sums");
 	if (rc > 0)
-		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet to share memory", c->host_name);
+		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory", c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
 	r->seat = p;
 	if (c->local_rank == 0)
@@ -212,7 +213,7 @@ static int obtain(struct reducer_nccl *r)
 	return cuda_side_new(&r->side, r->dev, r->groups, r->beside);
 }
 
-/* The first sum of a size has NCCL make its connections, which is not for the first step. */
+/* NCCL connects at the first all-reduce of a size; this keeps that out of the first step. */
 static int warm_up(struct reducer_nccl *r)
 {
 	for (int k = 0; k < r->groups; k++)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose sums NCCL makes, on a
- * stream of their own. Start and wait order that stream and the one of computation and return at
- * once, so they can be recorded with the step; what goes wrong is found where the host waits for
- * the GPU, and reported as that of a reducer in the host's memory. Sums are made in the type of the
- * group, in an order that NCCL chooses by size and number of ranks, the same bits every time on the
- * same machine; those of groups that are `ordered` in that of comm/sum.h.
+ * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose all-reduces NCCL makes, on
+ * a stream of their own. Start and wait order that stream and the compute stream by events and
+ * return at once, so that graph capture includes them. Errors are found where the host waits for
+ * the GPU, and reported as those of a reducer in host memory. Sums have the type of the group and
+ * an order that NCCL chooses by size and number of ranks, the same bits every time on the same
+ * machine; groups that are `ordered` are added in the order of comm/sum.h.
  *
- * A group that is waited for a step after it was started (a lag) is summed at the beginning of the
- * next step, beside its forward
- * part: a step that was recorded ends with all its work.
+ * A lagged group (waited for one step after its start) is all-reduced at the beginning of the next
+ * step and overlaps its forward part, since a captured step ends with all its work.
  *
- * Sums that computation waits for where they stand (batch statistics) are work of the stream of
- * computation, by a communicator of their own. */
+ * All-reduces of batch statistics, for which computation waits, run in the compute stream by a
+ * second communicator. */
 #ifndef DLX_COMM_REDUCER_NCCL_H
 #define DLX_COMM_REDUCER_NCCL_H
 
@@ -34,7 +33,7 @@ static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_group
 	return block + REDUCER_NCCL_SLACK + reducer_nccl_scratch(group, n, ranks);
 }
 
-/* What reducer.h has, which calls these for a reducer that reducer_new_gpu made. */
+/* The functions of reducer.h for a reducer that reducer_new_gpu made. */
 void reducer_nccl_free(struct reducer_nccl *r);
 bool reducer_nccl_under_way(const struct reducer_nccl *r, int k);
 void *reducer_nccl_memory(const struct reducer_nccl *r);

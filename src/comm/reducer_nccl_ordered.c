@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums in the order of comm/sum.h, the same bits on any number of ranks. NCCL adds in an order of
- * its own, so it only carries: each rank gets its shard of the elements from all others, adds it as
- * the tree over the ranks, and sends the sum to all. Each rank sends and receives 2 (n - 1) / n of
- * the group, as in a ring. Large groups go piece by piece, which bounds the memory. */
+ * All-reduce in the order of comm/sum.h, the same bits on any number of ranks.
+ * NCCL adds in an order of its own, so it is used only to send: each rank receives
+ * its shard from all others, adds the shards as a tree over the ranks, and sends
+ * the sum to all. Each rank sends and receives 2 (n - 1) / n of the group, as in a
+ * ring. Large groups are processed in pieces, which bounds the memory. */
 #include "base/err.h"
 #include "comm/reducer_nccl_team.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank says whose GPU has begun a sum that does not end: which, what NCCL says of it, who is
- * there, who is missing and where it was seen last. Of a host's ranks the first to come tells it.
- * Then the sum is ended, or nobody could wait for the GPU again. */
+ * The report of a rank whose GPU has begun an all-reduce that does not end: which one, NCCL's
+ * error, the ranks that are present and missing, and where the missing ones were last seen. The
+ * first rank of a host to arrive here reports. Then the all-reduce is aborted; otherwise the host
+ * could not wait for the GPU again. */
 #include <inttypes.h>
 
 #include "base/buf.h"
@@ -42,7 +43,7 @@ static void held(const struct reducer_nccl *r, struct buf *out)
 		              "all ranks have begun it");
 }
 
-/* Fills present with the ranks that are there, and says what is wrong with the others. */
+/* Fills `present` with the present ranks, and describes what is wrong with the others. */
 static void look_around(const struct reducer_nccl *r, struct buf *present, struct buf *text)
 {
 	int *here = mem_calloc((size_t)r->c->local_size, sizeof *here), n = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A reducer on a GPU from inside, and where each rank of the host says how far its GPU has come.
- * Only for reducer_nccl*.c. */
+ * Internals of a reducer on a GPU, and the progress of each rank's GPU, which the ranks of a host
+ * share. Only for reducer_nccl*.c. */
 #ifndef DLX_COMM_REDUCER_NCCL_TEAM_H
 #define DLX_COMM_REDUCER_NCCL_TEAM_H
 
-#include "backend/cuda_side.h"
+#include "backend/cuda/cuda_side.h"
 #include "comm/deadline.h"
 #include "comm/nccl.h"
 #include "comm/reducer_nccl.h"
@@ -37,8 +37,8 @@ struct reducer_nccl {
 	int failed;                          /* what a start could not say */
 	struct cuda_progress counted;        /* what is in the statistics */
 	struct reducer_stats stats;
-	/* The sum under way, as the one that waits sees it: which it is, for how long, and when
-	 * next to look who is there. */
+	/* The all-reduce in flight as the waiting thread sees it: which one, for how long, and when to
+	 * check the other ranks next. */
 	uint64_t watched;
 	struct deadline deadline;
 	double round;
@@ -49,7 +49,7 @@ static inline struct gpu_seat *gpu_seat(const struct reducer_nccl *r)
 	return &r->seat[r->c->local_rank];
 }
 
-/* Gives the stream a sum in an order. */
+/* Enqueues an all-reduce with a fixed order. */
 int reducer_nccl_ordered(const struct reducer_nccl *r, float *p, int64_t n);
 
 /* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble:

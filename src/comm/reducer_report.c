@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a rank says that has waited too long for a sum: which, who is there, who is missing and
- * where it was seen last. All that wait come here at about the same time; of a host's ranks the
- * first to come tells it. */
+ * The report of a rank that has waited too long for an all-reduce: which one, the ranks that are
+ * present and missing, and where the missing ones were last seen. All waiting ranks arrive here at
+ * about the same time; the first of a host reports. */
 #include <inttypes.h>
 
 #include "base/buf.h"
@@ -23,7 +23,8 @@ static void missing(const struct reducer *r, int local, struct buf *out)
 		           (double)(board_now() - atomic_load(&n->since)) * 1e-9);
 }
 
-/* All have started, and still it is not done: somebody holds a piece, or the other hosts do. */
+/* All ranks have started, and the sum is not complete: a
+ * rank holds a piece, or other hosts are late. */
 static void held(const struct reducer *r, int k, struct buf *out)
 {
 	char name[160];
@@ -39,10 +40,10 @@ static void held(const struct reducer *r, int k, struct buf *out)
 	}
 	if (out->len == 0)
 		buf_puts(out, r->node.rounds > 1 ? "no rank of this host is missing, but ranks of others" :
-		              "nobody holds a part of it");
+		              "no rank holds a part of it");
 }
 
-/* The rank that speaks: of all that wait on this host, for whatever sum. */
+/* The rank that reports, for all ranks of this host that wait, whatever they wait for. */
 static int reporter(struct reducer *r)
 {
 	struct board *b = &comm_whole(r->c)->state->board;

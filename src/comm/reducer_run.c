@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A reducer at work. Progress is made by its thread and by whoever waits: pieces of complete
- * groups first, then what MPI does between hosts, which one of the two looks after at a time. Who
- * finds nothing to do looks again for a few microseconds, then sleeps until the bell: ranks, their
- * threads and those that compute may share processors, and who spins takes the time of those he
- * waits for. */
+ * The progress of all-reduces on the host. The reducer's thread and every thread that waits for a
+ * sum take pieces of complete buckets first; then one of them at a time drives MPI between hosts. A
+ * thread without work polls for a few microseconds, then sleeps on a futex: on shared cores a
+ * spinning thread steals time from the threads that it waits for, which also stalls MPI's own
+ * all-reduce beside computation. */
 #include <errno.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #include "comm/reducer_team.h"
 
 #define SPIN 3000              /* nanoseconds of looking before the first sleep */
-#define ROUND 0.25             /* longest sleep of who waits, in seconds; then he looks who is there */
+#define ROUND 0.25             /* longest sleep, in seconds, before the peers are checked */
 #define SHORT_NAP 20e-6        /* between looks at what MPI does: from here, */
 #define LONG_NAP 500e-6        /* doubled up to here */
 
@@ -26,7 +26,8 @@ static bool under_way(const struct reducer *r, int k)
 
 /* --- between hosts --- */
 
-/* The oldest group whose shard is not given to MPI yet: the order has to be the same on all hosts. */
+/* Starts MPI on the oldest bucket whose shard has not been
+ * sent; all hosts must use the same order. */
 static bool send_next(struct reducer *r)
 {
 	uint64_t popped = atomic_load_explicit(&r->popped, memory_order_relaxed);
@@ -60,7 +61,7 @@ static bool receive(struct reducer *r)
 	return any;
 }
 
-/* *pending: MPI has to be looked at again without anybody ringing. */
+/* *pending: MPI has to be polled again although no event was signalled. */
 static bool between_hosts(struct reducer *r, bool *pending)
 {
 	bool any = false;
@@ -86,8 +87,8 @@ static bool progress(struct reducer *r, int first, enum node_caller who, bool *p
 	return between_hosts(r, pending) || any;
 }
 
-/* As long as there is something to do, or `k`, if it is a group, is under way; true: something was
- * done, or k is. */
+/* Works while there is work or bucket `k` (if >= 0) is in
+ * flight; true: some work was done, or k is done. */
 static bool work(struct reducer *r, int k, enum node_caller who, bool *pending)
 {
 	int64_t begin = board_now(), now = begin;
@@ -213,7 +214,8 @@ bool reducer_under_way(const struct reducer *r, int k)
 	return r->gpu ? reducer_nccl_under_way(r->gpu, k) : !r->plain && under_way(r, k);
 }
 
-/* From this rank's start to the end of the sum, with what it took of this rank's time and who came last. */
+/* Records the all-reduce: from this rank's start to the
+ * end, its share of the work, the last rank to arrive. */
 static void trace(const struct reducer *r, int k, double waited)
 {
 	const struct reducer_group *g = &r->group[k];

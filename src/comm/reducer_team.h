@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The inside of a reducer: reducer.c sets it up, reducer_run.c runs it, reducer_report.c says what
- * went wrong. */
+ * Internals of a reducer: reducer.c sets it up, reducer_run.c
+ * runs it, reducer_report.c writes its reports. */
 #ifndef DLX_COMM_REDUCER_TEAM_H
 #define DLX_COMM_REDUCER_TEAM_H
 
@@ -31,7 +31,7 @@ struct reducer {
 	_Atomic uint64_t *queue;         /* [groups]: start * groups + group */
 	bool *sending;                   /* by group */
 	int nsending;
-	pthread_mutex_t sender;          /* holds whoever deals with MPI */
+	pthread_mutex_t sender;          /* held by the thread that calls MPI */
 
 	bool ready;                      /* on all ranks */
 	bool threaded;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Siblings have the same parent, which is the launcher's process on the host: it has no rank in its environment itself, as a
- * shell between the two has. */
+ * Siblings have the same parent, which is the launcher's process on the host: it has no rank in
+ * its environment itself, as a shell between the two has. */
 #include "comm/siblings.h"
 
 #include <dirent.h>
@@ -21,7 +21,8 @@ struct sibling {
 	char program[256];           /* "" where it cannot be seen */
 };
 
-/* Reads a file of /proc, whose text may hold '\0'. False where there is none, or it is another user's. */
+/* Reads a file of /proc, whose text may hold '\0'. False where there is none, or it is another
+ * user's. */
 static bool read_proc(int pid, const char *file, struct buf *out)
 {
 	char path[64];
@@ -79,7 +80,8 @@ static void tell(const struct sibling *s, const char *mine, struct buf *out)
 		buf_puts(out, "stopped");
 }
 
-/* Of the processes that the launcher started here, so many have ended; 0 where it does not say how many there were. */
+/* Of the processes that the launcher started here, so many have ended; 0 where it does not say
+ * how many there were. */
 static void tell_ended(int there, int all, struct buf *out)
 {
 	int ended = all - there;

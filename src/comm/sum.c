@@ -64,8 +64,8 @@ static void *at(void *block, int64_t i, size_t size)
 	return (char *)block + (size_t)i * size;
 }
 
-/* The tree over the sources 0 .. n - 1 is that of a binary counter: at[l] of `level` holds the sum of
- * sources whose number is a power of two, each smaller than the one before. Source r is added to
+/* The tree over the sources 0 .. n - 1 is that of a binary counter: at[l] of `level` holds the sum
+ * of sources whose number is a power of two, each smaller than the one before. Source r is added to
  * as many of them as r has ones at its end. */
 static int ones(int r)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A thread that sleeps until it is told that all is well, and looks at the time now and then. */
+ * A thread that sleeps until watchdog_end, and checks the time now and then. */
 #include "comm/watchdog.h"
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ static void *watch(void *nothing)
 	if (said)
 		buf_puts(&text, said);
 	else
-		buf_printf(&text, "a rank does not come: the others wait in %s for %.1f s", name, patience);
+		buf_printf(&text, "a rank is missing in %s; the others have waited %.1f s", name, patience);
 	siblings_text(&text);
 	fprintf(stderr, "%s: %s\n", log_program(), text.data);
 	fflush(stderr);

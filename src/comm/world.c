@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Joining: MPI is initialised, ranks are sorted by host, and hosts counted in the order of their
- * first ranks. MPI must allow calls from several threads, since sums proceed in one of their own. */
+ * Joining: MPI is initialised, ranks are sorted by host, and hosts
+ * counted in the order of their first ranks. MPI must allow calls
+ * from several threads, since sums proceed in one of their own. */
 #include "comm/world.h"
 
 #include "config.h"
@@ -33,7 +34,7 @@ static int initialise(const struct comm *c, const struct launched *by, char *lib
 	char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
 	int level, length;
 	TRY(mpi_library_open());
-	setenv("MPIR_CVAR_SUPPRESS_ABORT_MESSAGE", "1", 0);      /* we say it ourselves */
+	setenv("MPIR_CVAR_SUPPRESS_ABORT_MESSAGE", "1", 0);      /* dlx prints the error itself */
 	watchdog_begin(c->timeout, by->rank, "MPI_Init");
 	int rc = mpi.Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level);
 	watchdog_end();
@@ -93,7 +94,7 @@ struct place {
 	char host_name[64];
 };
 
-/* Who is where, told by each rank to all. */
+/* Gathers each rank's host name and first rank. */
 static int find_places(struct comm *c)
 {
 	struct comm_state *s = c->state;
@@ -199,8 +200,8 @@ struct world_memory {
 	MPI_Win window;
 };
 
-/* The kernel lets a file there be made larger than it can become, and ends the process that
- * touches what is too much. */
+/* A file in /dev/shm can be made larger than the free memory;
+ * a process that then touches the excess is killed. */
 static int64_t room(void)
 {
 	struct statvfs s;

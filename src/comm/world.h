@@ -39,10 +39,12 @@ static inline int comm_rank_of(const struct comm *c, int local)
 	return c->state->local ? c->state->local[local] : local;
 }
 
-/* Fills c and its state but for the board. One process after all (mpiexec -n 1): world stays NULL. */
+/* Fills c and its state but for the board. One process
+ * after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
 void world_leave(const struct comm *c);
-/* c becomes those ranks of `whole` that give the same colour, in their order. Collective over the whole. */
+/* c becomes those ranks of `whole` that give the same
+ * colour, in their order. Collective over the whole. */
 void world_part(struct comm *c, const struct comm *whole, int colour);
 void world_part_leave(const struct comm *c);     /* collective over the part */
 _Noreturn void world_abort(struct world *w, int status);

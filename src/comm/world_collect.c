@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Set-up collectives: the non-blocking ones of MPI, looked at until they are done or it has taken
- * too long. */
+ * Set-up collectives: MPI's non-blocking ones, polled until
+ * they are done or the deadline has passed. */
 #include <limits.h>
 #include <time.h>
 
@@ -11,7 +11,7 @@
 #define LOOKS 40               /* before the first sleep */
 #define SHORT_NAP 20e-6
 #define LONG_NAP 1e-3
-#define ROUND 0.25             /* seconds between looks at who is there */
+#define ROUND 0.25             /* seconds between checks of the other ranks */
 
 static void nap(double seconds)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What world.c and its siblings know of MPI. */
+ * MPI's handles, for world.c and its siblings. */
 #ifndef DLX_COMM_WORLD_MPI_H
 #define DLX_COMM_WORLD_MPI_H
 

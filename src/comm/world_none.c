@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a build without MPI has in place of world.c: one process works as ever, several are
- * refused. */
+ * Replaces world.c in a build without MPI: one process works, several are refused. */
 #include <stdlib.h>
 
 #include "base/err.h"

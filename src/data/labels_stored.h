@@ -8,7 +8,7 @@
 #include "data/dataset.h"
 
 struct label_rule {
-	int64_t classes;       /* 0: targets are no labels, or nobody reads them */
+	int64_t classes;       /* 0: targets are no labels, or are not read */
 	int64_t ignore;        /* INT64_MIN: none */
 };
 

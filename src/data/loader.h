@@ -19,7 +19,7 @@
 #ifndef DLX_DATA_LOADER_H
 #define DLX_DATA_LOADER_H
 
-#include "config/schema.h"
+#include "yaml/schema.h"
 
 /* --- section 'data' of the config --- */
 
@@ -91,9 +91,9 @@ struct loader_options {
 	uint64_t seed;
 	int64_t batch_size;            /* of one rank */
 	int rank, ranks;               /* ranks 0: the only one */
-	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is something left,
-	 * so that it is cut at the same places for any number of ranks; and a rank that has nothing is given this many
-	 * samples (fewer if there are no more), not one. */
+	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is
+	 * something left, so that it is cut at the same places for any number of ranks; and a rank that
+	 * has nothing is given this many samples (fewer if there are no more), not one. */
 	int64_t leaf;
 	int processors;                /* no more decode threads than these; 0: as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
@@ -110,8 +110,8 @@ struct batch {
 	int64_t epoch, index;          /* index of the global batch within the epoch */
 	int64_t first;                 /* place of the first sample in the epoch's order */
 	int64_t all;                   /* samples of all ranks in this batch */
-	/* Fewer samples were left than there are ranks, and this one has none: its one sample, another rank's
-	 * too, is there so that it can keep step, and must not count. */
+	/* Fewer samples were left than there are ranks, and this one has none: its one sample, another
+	 * rank's too, is there so that it can keep step, and must not count. */
 	bool absent;
 	const void *input;             /* (n, C, [D,] H, W) */
 	const void *target;            /* (n, ...) */
@@ -138,7 +138,8 @@ const struct transform_rest *loader_rest(const struct loader *l);
 int64_t loader_batches(const struct loader *l);                 /* global ones per epoch */
 /* Samples of the whole set: of all ranks' shares together. */
 int64_t loader_samples(const struct loader *l);
-/* The n of the last batch of an epoch on this rank if that batch is short (of all ranks); else 0. */
+/* The n of the last batch of an epoch on this rank if that
+ * batch is short (of all ranks); else 0. */
 int64_t loader_short_batch(const struct loader *l);
 /* (Re)starts so that the next batch is `index` of `epoch`; where it is that already, what is
  * decoded stays. Batches run on across epochs. */

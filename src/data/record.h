@@ -94,8 +94,8 @@ struct record_entry {
 	uint64_t frame_hash, raw_hash;
 };
 
-/* Checks everything but the frames, and keeps description and index in memory. E_NOINPUT, E_IO, or E_DATA with file
- * and byte offset. */
+/* Checks everything but the frames, and keeps description and index in memory. E_NOINPUT, E_IO,
+ * or E_DATA with file and byte offset. */
 int record_open(struct record **out, const char *path);
 /* The same for an image in memory, which must outlive the record; name stands for the path in
  * messages. */

@@ -33,7 +33,7 @@ int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc
 struct transform_chain;
 struct transform_scratch;
 
-/* What a batch's arrays are of, and what is left to whoever reads them. */
+/* The types of a batch's arrays, and the transforms that are left to the reader of the batch. */
 struct transform_rest {
 	enum dtype input, target;
 	bool values;                        /* inputs are as stored: convert them, then take the steps */
@@ -48,8 +48,8 @@ struct transform_options {
 	bool training;
 	uint64_t seed;
 	enum dtype target_dtype;
-	/* Leave inputs (targets) as they are stored, and what changes their values to others, where that
-	 * gives the same values and makes the batch no larger. */
+	/* Leave inputs (targets) as they are stored, and what changes their values to others, where
+	 * that gives the same values and makes the batch no larger. */
 	bool stored_input, stored_target;
 };
 
@@ -64,8 +64,9 @@ const struct transform_rest *transform_rest(const struct transform_chain *t);
 
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
-/* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a function of (seed, epoch,
- * sample). E_DATA if the values do not suit a transform. Allocates nothing unless it fails. */
+/* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a
+ * function of (seed, epoch, sample). E_DATA if the values do not suit a transform. Allocates
+ * nothing unless it fails. */
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
                   int64_t sample, const void *input, const void *target, void *out_input,
                   void *out_target);

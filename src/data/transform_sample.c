@@ -105,8 +105,8 @@ static int mean_is_zero(const struct step *s, int64_t c)
 	           (long long)c);
 }
 
-/* What x = (x - centre) * scale does to these channels. Nothing is scaled where there is no value, or
- * one throughout, which becomes 0 exactly: a mean may be rounded. */
+/* What x = (x - centre) * scale does to these channels. Nothing is scaled where there is no
+ * value, or one throughout, which becomes 0 exactly: a mean may be rounded. */
 static int learn(const struct step *s, const float *x, int64_t first, int64_t end, double *centre,
                  double *scale)
 {

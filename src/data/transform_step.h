@@ -147,12 +147,13 @@ int pad_run(const struct step *s, struct frame *f);
 
 /* --- batches as stored (transform_stored.c) --- */
 
-/* Whether the values of these steps can be left to others, who then find them in rest. */
+/* Whether the values of these steps can be left to the device, in `rest`. */
 bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t channels, enum dtype stored,
                        struct transform_rest *rest);
 /* Drops the steps that were left; returns how many there are now. */
 int stored_keep_places(struct step *step, int n);
-/* Makes rest->target, which is the type wanted, the stored one where that pays. target: its shape after the steps. */
+/* Makes rest->target, which is the type wanted, the stored
+ * one where that pays. target: its shape after the steps. */
 void stored_target_plan(struct step *step, int n, const struct dataset_info *info, const struct shape *target,
                         struct transform_rest *rest);
 /* Whether the pad s puts zeros before and behind axis k. */

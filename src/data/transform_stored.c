@@ -106,7 +106,7 @@ static void renumber(struct arena *a, struct step *s, const int64_t *at, int64_t
 	}
 }
 
-/* The steps with the channels of the end: those that are left out on the way concern nobody. */
+/* The steps with the channels of the end: channels that are left out on the way do not matter. */
 static const struct step *with_last_channels(struct arena *a, const struct step *step, int n,
                                              int64_t channels)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What nodes cost: arithmetic by the op's own rule, traffic by the sizes of in- and outputs; and what
- * kernels ask of their node. */
-#include "graph/pass.h"
+ * The cost of nodes: arithmetic by the op's own rule, traffic by the sizes of inputs and outputs;
+ * and queries of kernels about their node. */
+#include "graph/cost.h"
 #include "graph/windows.h"
 
 static double tensor_bytes(const struct graph *g, tid t)

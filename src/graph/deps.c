@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The dependence edges of a graph in compressed rows, built by counting first and filling second.
- * The storage edges come from a list of readers for each version of a tensor; a view's readers read
- * what it looks at. */
+ * The storage edges come from a list of readers for each version of a tensor; readers of a view
+ * read the tensor that it shows. */
 #include "graph/deps.h"
 
 #include <string.h>

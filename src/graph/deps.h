@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Who must run before whom: the edges of data and those of storage (every reader of a state runs
+ * The dependence edges of a graph: those of data and those of storage (every reader of a state runs
  * before the node that overwrites it). Shared by sorting, scheduling and verification. */
 #ifndef DLX_GRAPH_DEPS_H
 #define DLX_GRAPH_DEPS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where gradients can flow through a node, and what follows for tensor.requires_grad: shared by
+ * Which gradients can flow through a node, and the rule for tensor.requires_grad: shared by
  * emitting and differentiation. */
 #ifndef DLX_GRAPH_DERIVE_H
 #define DLX_GRAPH_DERIVE_H

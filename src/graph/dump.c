@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "graph/attr.h"
-#include "graph/pass.h"
+#include "graph/dump.h"
 
 static const char *const phase_name[PHASE_COUNT] = { "forward", "backward", "update" };
 static const char *const role_name[] = { "activation", "input", "constant", "param", "state" };

@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "graph/attr.h"
-#include "graph/pass.h"
+#include "graph/cost.h"
 
 static void add_int(struct hash_state *h, int64_t v)
 {

@@ -300,7 +300,8 @@ void derive_requires_grad(struct graph *g, const struct node *n)
 			g->tensor[n->out[i]]->requires_grad = grad && carries_gradient(g, n, i);
 }
 
-/* What follows from the op's flags and the inputs, once the shape rule has made the outputs. */
+/* Sets what follows from the op's flags and the inputs,
+ * once the shape rule has made the outputs. */
 static void finish_outputs(struct graph *g, struct node *n)
 {
 	derive_requires_grad(g, n);

@@ -54,7 +54,7 @@ struct init {
 	double a;
 };
 
-/* What a state is for, and so which files it belongs in. */
+/* The purpose of a state, which decides which files contain it. */
 enum state_use {
 	STATE_OF_TRAINING,   /* moments: in checkpoints, so that training goes on */
 	STATE_OF_NETWORK,    /* running statistics: a weight like a param, in exports too */
@@ -74,7 +74,8 @@ struct tensor {
 	enum dtype dtype;
 	enum role role;
 	bool requires_grad;          /* a param, or depends on one */
-	bool ahead;                  /* an input with room for its next value, which travels to the device meanwhile */
+	bool ahead;                  /* an input with room for its next value,
+	                              * which is prefetched to the device */
 	bool output;                 /* read by the host after a step: storage stays untouched */
 	tid alias;                   /* shares the storage of this tensor, or NONE */
 	tid grad_of;                 /* the gradient of this param: takes its layout; or NONE */
@@ -98,7 +99,7 @@ struct node {
 	void *attr;                  /* op->attr_size bytes, or NULL */
 	int nin, nout;
 	tid *in;                     /* NONE for an absent optional input */
-	tid *out;                    /* NONE: nobody asked for it, and the op allows that */
+	tid *out;                    /* NONE: not asked for, and the op allows that */
 	const char *name;            /* of the layer it stems from: "dense1/conv2" */
 	enum phase phase;
 	struct loc loc;              /* the YAML line that caused it; passes inherit it */
@@ -110,7 +111,7 @@ struct graph {
 	int nnode, node_cap;
 	struct tensor **tensor;
 	int ntensor, tensor_cap;
-	/* The context new nodes inherit: set by whoever emits. */
+	/* The context new nodes inherit: set by the code that emits. */
 	const char *cur_name;
 	struct loc cur_loc;
 	enum phase cur_phase;
@@ -141,7 +142,8 @@ int graph_input(struct graph *g, const char *name, enum dtype dtype, const struc
 tid graph_constant(struct graph *g, enum dtype dtype, const struct shape *s, const void *value);
 tid graph_scalar(struct graph *g, double value);           /* F32 scalar; equal ones shared */
 tid graph_find(const struct graph *g, const char *name);   /* param, state or input; or NONE */
-/* Gives a param, state or input another name, which must be nobody's and live as long as the graph. */
+/* Gives a param, state or input another name, which must be
+ * unused and live as long as the graph. */
 void graph_rename(struct graph *g, tid t, const char *name);
 
 /* Appends a node of the named op: checks arity, copies attr (lists and strings in it too; NULL: the
@@ -179,8 +181,8 @@ void graph_reorder(struct graph *g, struct node **order, int n);
 /* Stable topological order that keeps the current one where it can and honours aliases. BUG on a
  * cycle. */
 void graph_sort(struct graph *g);
-/* Appends a node like `like` (which is no update) that reads `in`; its outputs are new tensors of the same
- * shape, type and layout. Its phase is the current one. */
+/* Appends a node like `like` (which is no update) that reads `in`; its outputs are new tensors of
+ * the same shape, type and layout. Its phase is the current one. */
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in);
 /* Every use of tensor `from` in nodes becomes `to` (except in node `except`, NONE for none); the
  * output flag moves too. */

@@ -107,7 +107,7 @@ struct layout layout_normal(const struct layout *l)
 	return n;
 }
 
-/* The same description, which most equal layouts have. */
+/* Whether the descriptions are equal, as those of most equal layouts are. */
 static bool same(const struct layout *a, const struct layout *b)
 {
 	if (a->nd != b->nd || a->nblk != b->nblk)

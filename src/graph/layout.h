@@ -31,8 +31,8 @@ struct layout {
 };
 
 struct layout layout_plain(const struct shape *s);       /* row-major */
-/* What activations use on CPU and GPU: channels-last for 3 axes and more ((N, C, ...) stored as
- * (N, ..., C)), row-major below. */
+/* The layout of activations on CPU and GPU: channels-last for 3 axes and more ((N, C, ...) stored
+ * as (N, ..., C)), row-major below. */
 struct layout layout_native(const struct shape *s);
 /* Whether both put every element in the same place, however they group the axes. */
 bool layout_equal(const struct layout *a, const struct layout *b);
@@ -45,15 +45,16 @@ struct layout_rows {
 	int64_t rows, c, stride;
 };
 bool layout_rows(const struct layout *l, const struct shape *s, struct layout_rows *out);
-/* That layout: native, but for `stride` elements from pixel to pixel. */
+/* The native layout, but with `stride` elements from pixel to pixel. */
 struct layout layout_slice(const struct shape *s, int64_t stride);
 /* True if no element is padding and none is skipped: elements == product of the dims. */
 bool layout_is_dense(const struct layout *l);
 int64_t layout_elements(const struct layout *l);   /* the buffer must hold, padding included */
 int64_t layout_offset(const struct layout *l, int64_t flat);   /* of the row-major index flat */
-/* What index i of axis d adds to it, whatever the other indices are. */
+/* The part of the offset from index i of axis d, whatever the other indices are. */
 int64_t layout_axis_offset(const struct layout *l, int d, int64_t i);
-/* The same places by fewest axes: none of extent 1 unless blocked, contiguous neighbours joined. */
+/* The same places with the fewest axes: none of extent 1
+ * unless blocked, contiguous neighbours joined. */
 struct layout layout_normal(const struct layout *l);
 int64_t layout_block(const struct layout *l, int d);   /* elements of axis d in one block */
 

@@ -10,7 +10,7 @@
 
 #define RUN 256                  /* elements converted at a time */
 
-/* What index i of axis d adds to the offset. */
+/* The part of the offset from index i of axis d. */
 static int64_t axis_offset(const struct layout *l, int d, int64_t i)
 {
 	int64_t b = layout_block(l, d), r = i % b, inner = 1, at = i / b * l->stride[d];
@@ -92,7 +92,8 @@ static bool next_row(struct layout_walk *w)
 	return false;
 }
 
-/* Elements `from` to `from + n` of a row that begins at base, from or to a dense run of the same type. */
+/* Elements `from` to `from + n` of a row that begins at
+ * base, from or to a dense run of the same type. */
 #define MOVE(type, to, of)                                               \
 	for (int64_t k = 0; k < n; k++)                                      \
 		memcpy(to, of, sizeof(type));                                    \

@@ -43,7 +43,7 @@ static bool not_plain(const struct graph *g, const struct node *n, const struct 
 	return !layout_is_plain(&t->layout, &t->shape);
 }
 
-/* What t's layout would be if it stood alone. */
+/* The layout of t if it were no view. */
 static struct layout alone(const struct tensor *t)
 {
 	return t->window == NONE ? t->layout : layout_native(&t->shape);

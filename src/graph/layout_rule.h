@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What enum kernel_layout means for each tensor of a node: one place, used by the layout pass to
- * decide and by the verifier to check. */
+ * The meaning of enum kernel_layout for each tensor of a node: one place, used by the layout pass
+ * to decide and by the verifier to check. */
 #ifndef DLX_GRAPH_LAYOUT_RULE_H
 #define DLX_GRAPH_LAYOUT_RULE_H
 

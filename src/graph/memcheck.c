@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "graph/memplan.h"
 #include "graph/windows.h"
 
 #define ALIGN 64

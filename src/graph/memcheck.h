@@ -5,7 +5,7 @@
 #ifndef DLX_GRAPH_MEMCHECK_H
 #define DLX_GRAPH_MEMCHECK_H
 
-#include "graph/pass.h"
+#include "graph/memplan.h"
 
 /* E_BUG if two buffers that are alive at once overlap, one is misaligned or outside the arena, or
  * an output stands on an input where the op does not allow it. ws: NULL, or the workspaces to check

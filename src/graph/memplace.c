@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Offline memory allocation is strip packing and NP-hard; greedy orders do well on the nested
- * lifetimes of training. Each strategy places the items in one order, into the lowest or the
- * tightest gap between those placed that are alive at the same time; the smallest arena wins.
- * Orders by time need only look at what is alive and are nearly linear; others look at everything
- * placed and run only if the first ones missed the lower bound. What is then still missing is sought
- * by bumping: the item on top of the arena goes first next time. Since the large items decide, this
- * is done for them alone, which takes little, and the small ones are placed into the gaps they leave.
- * The work is bounded by counting, not by a clock, so that the result is the same everywhere. */
+ * Offline memory allocation is strip packing and NP-hard; greedy orders do well on the
+ * nested lifetimes of training. Each strategy places the items in one order, into the
+ * lowest or the tightest gap between those placed that are alive at the same time; the
+ * smallest arena wins. Orders by time need only look at what is alive and are nearly
+ * linear; others look at everything placed and run only if the first ones missed the
+ * lower bound. What is then still missing is sought by bumping: the item on top of the
+ * arena goes first next time. Since the large items decide, this is done for them alone,
+ * which takes little, and the small ones are placed into the gaps they leave. The work
+ * is bounded by counting, not by a clock, so that the result is the same everywhere. */
 #include "graph/memplace.h"
 
 #include <stdbool.h>
@@ -57,7 +58,7 @@ static void sort(const struct memitem *item, int n, enum order order, struct key
 	qsort(key, (size_t)n, sizeof *key, by_key);
 }
 
-/* What has been placed, by rising offset: arrays of their own, since of most only the times are looked at. */
+/* The placed items, by rising offset: separate arrays, since mostly only the times are read. */
 struct placed {
 	int *start, *end;
 	int64_t *offset, *size;
@@ -122,7 +123,8 @@ static void insert(struct placed *p, const struct memitem *m)
 	p->n++;
 }
 
-#define EXPIRE_EVERY 16          /* items: what is over is in nobody's way meanwhile, and to look takes longer than to pass */
+#define EXPIRE_EVERY 16          /* items between expiries: dead items block no space meanwhile, and
+                                  * looking takes longer than skipping them */
 
 /* Forgets what can never meet an item of the rest of a time order. */
 static void expire(struct placed *p, const struct memitem *m, enum order order)
@@ -182,8 +184,7 @@ static bool place(struct search *s, enum order order, bool tightest)
 	return true;
 }
 
-/* Where in the best order the item stands that reaches highest among those not tried; -1 if all
- * were. */
+/* The place in the best order of the untried item that ends highest; -1 if all were tried. */
 static int topmost(const struct search *s, const bool *tried)
 {
 	int64_t high = -1;
@@ -259,7 +260,8 @@ static void try_orders(struct search *s, int first, int end, int64_t lower_bound
 	}
 }
 
-/* Searches an order for the items of at least `least` bytes, and places the others after them, large ones first. */
+/* Searches an order for the items of at least `least` bytes,
+ * and places the others after them, large ones first. */
 static void search_large(struct search *s, int64_t least, int nnode)
 {
 	struct memitem *large = mem_alloc(((size_t)s->n + 1) * sizeof *large);

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "graph/memcheck.h"
 #include "graph/memplace.h"
-#include "graph/pass.h"
+#include "graph/memplan.h"
 #include "graph/windows.h"
 
 struct life {
@@ -146,7 +146,8 @@ static void plan_inplace(struct life *l)
 	}
 }
 
-/* What cuDNN and cuBLASLt want of a workspace, and a GPU of what it reads in whole lines. */
+/* The alignment that cuDNN and cuBLASLt want of a workspace,
+ * and a GPU of data that it reads in whole lines. */
 #define GPU_ALIGN 256
 
 int64_t memplan_aligned(const struct graph *g, int64_t n)
@@ -256,9 +257,4 @@ int memplan(struct graph *g, const struct memplan_workspace *ws)
 	mem_free(item);
 	mem_free(owner);
 	return rc;
-}
-
-int pass_memplan(struct graph *g, struct pass_env *env)
-{
-	return memplan(g, NULL);
 }

@@ -10,8 +10,8 @@
 #ifndef DLX_GRAPH_OP_H
 #define DLX_GRAPH_OP_H
 
-#include "config/schema.h"
 #include "graph/graph.h"
+#include "yaml/schema.h"
 
 struct device;
 
@@ -31,7 +31,7 @@ struct kplan {
 	double work;                 /* what the kernel's own estimate says, in float32 flops that would take as long; 0: none */
 };
 
-/* What arrives at run time. in/out have nin/nout entries, NULL where the node has NONE. */
+/* The arguments of a run. in/out have nin/nout entries, NULL where the node has NONE. */
 struct kargs {
 	void *const *in;
 	void *const *out;
@@ -49,8 +49,8 @@ enum kernel_layout {
 	KL_CHOOSE    /* the kernel says: choose() below */
 };
 
-/* How a kernel goes about 16 bits where the device computes in them. They are bf16 on a processor;
- * on a GPU bf16 or fp16, as device.compute says, and what is said of bf16 here is true of both. */
+/* A kernel's rule for 16 bits on a device that computes in them: bf16 on a CPU; bf16 or fp16 on a
+ * GPU, as device.compute says. What is said of bf16 here holds for both. */
 enum kernel_bf16 {
 	KB_EACH,     /* each of the tensors that may be bf16 is, or is f32 */
 	KB_ALIKE,    /* all of them are, or none: bytes are copied */
@@ -60,13 +60,13 @@ enum kernel_bf16 {
 
 struct kernel {
 	enum kernel_layout layouts;
-	/* KL_CHOOSE, required: fills the wanted layout of each input and output. On entry in[i]
-	 * holds what the tensor has now (unset if nobody chose yet: a param before its first use)
-	 * and out[i] is unset, except that of a gradient (tensor.grad_of) whose param has a layout:
-	 * then that one. Writing what is there already avoids a reorder. */
+	/* KL_CHOOSE, required: fills the wanted layout of each input and output. On entry in[i] holds
+	 * what the tensor has now (unset if no kernel has chosen yet: a param before its first use) and
+	 * out[i] is unset, except that of a gradient (tensor.grad_of) whose param has a layout: then
+	 * that one. Keeping what is there avoids a reorder. */
 	int (*choose)(struct kplan *k, struct layout *in, struct layout *out);
-	/* Optional, beside choose. Has libraries find the answers that choose will ask them for, where
-	 * they remember them. Before layouts are chosen, on several threads at a time. */
+	/* Optional, in addition to choose. Queries libraries in advance for what choose will ask, where
+	 * they cache the answers. Called before layouts are chosen, on several threads at a time. */
 	void (*foresee)(const struct kplan *k);
 	/* Optional. Layouts are final. Makes descriptors, books workspace; may refuse with
 	 * E_UNSUPPORTED and a reason. */
@@ -74,15 +74,15 @@ struct kernel {
 	/* Required. No allocation, no choice. Returns 0 or an error. */
 	int (*run)(const struct kplan *k, const struct kargs *a);
 	void (*free)(struct kplan *k);   /* optional */
-	/* KL_NATIVE, KL_SAME: bit i (31: and all after it): in[i] (out[i]) may be a slice of the channels of a larger
-	 * channels-last buffer too (layout_slice); the kernel goes by layout_rows of its tensors.
-	 * The views pass makes use of it; every other tensor is as `layouts` says. */
+	/* KL_NATIVE, KL_SAME: bit i (31: and all after it): in[i] (out[i]) may be a slice of the
+	 * channels of a larger channels-last buffer too (layout_slice); the kernel goes by layout_rows
+	 * of its tensors. The views pass makes use of it; every other tensor is as `layouts` says. */
 	unsigned slice_in, slice_out;
 	/* The same for KL_CHOOSE, where it depends on the node: whether in[i] (out[i]) may become a
 	 * slice after all; asked when layouts are chosen, before plan(). NULL: never. */
 	bool (*takes_slice)(const struct kplan *k, bool output, int i);
 	/* Bit i: in[i] (out[i]) may be bf16; bit 31 says it of all from there on. Other floats are
-	 * f32, and the pass that chooses types (op/precision.h) puts casts where tensors differ. */
+	 * f32, and the pass that chooses types (pass/precision.h) puts casts where tensors differ. */
 	unsigned bf16_in, bf16_out;
 	enum kernel_bf16 bf16;
 };
@@ -107,15 +107,16 @@ enum {
 	OP_LAYER = 1,       /* may stand in a `layers` list; takes the one before or `inputs` */
 	OP_UPDATE = 2,      /* writes state in place; has no gradient by design */
 	OP_VIEW = 4,        /* out[0] shares in[0]'s storage; no kernel runs. Both are row-major */
-	OP_RANDOM = 8,      /* uses the "random_key" input (see op/random.h) */
+	OP_RANDOM = 8,      /* uses the "random_key" input (see op/lib/random.h) */
 	OP_NOGRAD = 16,     /* gradient ends here by design (metrics) */
-	OP_NODCE = 32,      /* kept although nobody reads its outputs */
+	OP_NODCE = 32,      /* kept although its outputs have no reader */
 	OP_ONCE = 64,       /* a gradient op without a rule: a second derivative is refused */
 	OP_COUNTED = 128,   /* its flops are in published counts: convolutions and dense layers */
 	OP_JOIN = 256,      /* its inputs are parts of out[0] (see `part`) */
 	OP_CUT = 512,       /* its out[0] is a part of in[0] */
 	OP_MEET = 1024,     /* waits for other ranks: such nodes keep their order and are run once */
-	OP_SETUP = 2048     /* no part of a step: run where params were changed by others than the plan's own update */
+	OP_SETUP = 2048     /* no part of a step: runs after anything but
+	                     * the plan's own update changed params */
 };
 
 struct op {
@@ -138,9 +139,9 @@ struct op {
 	/* Emits nodes that compute the gradient. dy[i]: gradient of output i, or NONE. Fills dx[i]
 	 * for inputs whose tensor requires_grad (NONE: zero or not differentiable). NULL: no rule. */
 	int (*grad)(struct graph *g, const struct node *n, const tid *dy, tid *dx);
-	/* Optional: emits one node that makes out[0] of n once more from `in`, which holds the same values as n->in,
-	 * and from the other outputs of n, which are still there: cheaper than n, to the same bits.
-	 * *out: NONE if that cannot be. NULL, or NONE: n itself is run once more. */
+	/* Optional: emits one node that makes out[0] of n once more from `in`, which holds the same
+	 * values as n->in, and from the other outputs of n, which are still there: cheaper than n, to
+	 * the same bits. *out: NONE if that cannot be. NULL, or NONE: n itself is run once more. */
 	int (*again)(struct graph *g, const struct node *n, const tid *in, tid *out);
 	/* OP_JOIN, OP_CUT: whether in[i] (out[0], i is 0) is a range of channels of the whole, and
 	 * which is its first. The kernel copies those that are not in place (window_in_place). */
@@ -151,7 +152,7 @@ struct op {
 
 	struct kernel kernel[BACKEND_COUNT];
 	/* Test and bench samples, NULL-terminated; at least one for every op. Grammar
-	 * (op/sample.h):
+	 * (op/lib/sample.h):
 	 *   "INPUT INPUT ... ; key: value, key: value"   attributes as inside a YAML flow map
 	 *   INPUT = SHAPE[:KIND]   SHAPE = 2x3x9x9 | s (scalar) | - (absent)
 	 *   KIND  = normal (default) | positive (0.5..1.5)

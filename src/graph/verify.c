@@ -10,7 +10,7 @@
 #include "graph/deps.h"
 #include "graph/layout_rule.h"
 #include "graph/memcheck.h"
-#include "graph/pass.h"
+#include "graph/verify.h"
 #include "graph/windows.h"
 
 #define BAD_TENSOR(t, ...) return bad_tensor((t), __FILE__, __LINE__, __VA_ARGS__)
@@ -187,7 +187,8 @@ static int check_nodes(const struct graph *g)
 
 /* --- storage --- */
 
-/* What t aliases must be an input of n, which makes t. reader: by tensor, n where it is one of them. */
+/* The tensor that t aliases must be an input of n, which
+ * makes t. reader: by tensor, n where it is one of them. */
 static int check_alias(const struct graph *g, const struct node *n, const struct tensor *t, const nid *reader)
 {
 	const struct tensor *of = g->tensor[t->alias];
@@ -256,7 +257,7 @@ static int check_readers(const struct graph *g)
 	return 0;
 }
 
-/* Those left over by a pass, which no node makes and nobody reads, alias what they like. */
+/* Tensors left over by a pass, which no node makes or reads, may alias anything. */
 static int check_aliases(const struct graph *g, nid *reader)
 {
 	for (int i = 0; i < g->ntensor; i++)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows: a tensor may stand in the buffer of another one, its root, as a range of the root's
- * channels (tensor.window, tensor.window_at). The root is channels-last, the window has the same
- * pixels, its layout is layout_slice with the root's channels as the distance. A root is no window
- * itself. Joining tensors that are windows of the result, and cutting a window out of a tensor, moves
- * nothing. */
+ * Windows: a tensor may stand in the buffer of another one, its root, as a range of
+ * the root's channels (tensor.window, tensor.window_at). The root is channels-last,
+ * the window has the same pixels, its layout is layout_slice with the root's
+ * channels as the distance. A root is no window itself. Joining tensors that are
+ * windows of the result, and cutting a window out of a tensor, moves nothing. */
 #ifndef DLX_GRAPH_WINDOWS_H
 #define DLX_GRAPH_WINDOWS_H
 
 #include "graph/op.h"
 
-/* Where t stands: channels [from, to) of root's buffer; root is t itself if it is no window. */
+/* The place of t: channels [from, to) of root's buffer; root is t itself if t is no view. */
 struct window {
 	tid root;
 	int64_t from, to;
@@ -18,8 +18,8 @@ struct window {
 struct window window_of(const struct graph *g, tid t);
 /* Bytes from the start of the root's buffer. */
 int64_t window_offset(const struct graph *g, tid t);
-/* Of an OP_JOIN (OP_CUT): whether in[i] (out[0], i is 0) stands where it is in the whole already, so
- * that there is nothing to copy. */
+/* For an OP_JOIN (OP_CUT): whether in[i] (out[0], i is 0) is already in its place within the whole,
+ * so that there is nothing to copy. */
 bool window_in_place(const struct graph *g, const struct node *n, int i);
 /* Whether n has a kernel to run: not if it is a view, and not if all parts are in place. */
 bool node_runs(const struct graph *g, const struct node *n);

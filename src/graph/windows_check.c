@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The invariants of windows. Each fits its root by shape, type and layout; then the step is replayed:
- * every channel of a buffer with windows knows which tensor was written there last, every tensor in
- * such a buffer knows whose elements it consists of (its own, or those of the parts it joins or was
- * cut from), and both must agree whenever it is read. */
+ * The invariants of windows. Each fits its root by shape, type and layout; then the step is
+ * replayed: every channel of a buffer with windows knows which tensor was written there last, every
+ * tensor in such a buffer knows whose elements it consists of (its own, or those of the parts it
+ * joins or was cut from), and both must agree whenever it is read. */
 #include <string.h>
 
 #include "base/err.h"
@@ -79,8 +79,8 @@ static bool intact(const struct replay *r, tid t)
 	                      (size_t)(w.to - w.from) * sizeof *has) == 0;
 }
 
-/* The node's kernel writes [from, to) of the root as part of t, while it reads its inputs there: only
- * an element-wise op may, the element it has just read. */
+/* The node's kernel writes [from, to) of the root as part of t, while it reads its inputs there:
+ * only an element-wise op may, the element it has just read. */
 static int write_range(struct replay *r, const struct node *n, tid t, int64_t from, int64_t to)
 {
 	struct window w = window_of(r->g, t);

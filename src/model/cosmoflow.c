@@ -39,11 +39,11 @@ static const char *const output_names[] = { [COSMOFLOW_LINEAR] = "linear",
 const struct field cosmoflow_fields[] = {
 	MODEL_COMMON_FIELDS(struct cosmoflow),
 	FIELD_INT(struct cosmoflow, convolutions, "5", 0, MAX_CONVOLUTIONS,
-	          "number of convolutions; 0: as often as the shortest side can be halved down to 4"),
+	          "number of convolutions; 0: one for each halving of the shortest side down to 4"),
 	FIELD_INT(struct cosmoflow, filters, "32", 1, 1 << 16,
 	          "filters of the first convolution; each further one has twice as many as the one "
 	          "before"),
-	FIELD_INT(struct cosmoflow, max_filters, "512", 1, 1 << 16, "and at most this many"),
+	FIELD_INT(struct cosmoflow, max_filters, "512", 1, 1 << 16, "largest number of filters of a convolution"),
 	FIELD_INTS(struct cosmoflow, kernel, "3", 1, 255,
 	           "kernel of each convolution; one number: of all"),
 	FIELD_INTS(struct cosmoflow, stride, "1", 1, 255,
@@ -52,22 +52,22 @@ const struct field cosmoflow_fields[] = {
 	           "zeros around convolutions; valid: none; same: for input / stride points, an odd "
 	           "one at the end (TensorFlow); centred: half the kernel on both sides (LBANN)"),
 	FIELD_BOOL(struct cosmoflow, conv_bias, "true",
-	           "has a convolution that no batch norm follows a bias"),
+	           "add a bias to convolutions without batch norm"),
 	FIELD_BOOL(struct cosmoflow, batch_norm, "false",
-	           "does batch norm stand between convolution and activation"),
+	           "batch norm between convolution and activation"),
 	FIELD_FLOAT(struct cosmoflow, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct cosmoflow, momentum, "0.1", 0, 1,
 	            "batch norm: share of the new batch in the running statistics"),
 	FIELD_FLOAT(struct cosmoflow, slope, "0.3", 0, 1e3,
 	            "leaky ReLU: factor for values below zero"),
 	FIELD_ENUM(struct cosmoflow, pool, "max", pool_names,
-	           "what pools; average counts padding as zeros"),
+	           "kind of pooling; average counts padding as zeros"),
 	FIELD_INT(struct cosmoflow, pool_kernel, "2", 1, 255, "side of a pool's window; its step is 2"),
 	FIELD_INT(struct cosmoflow, pool_padding, "0", 0, 254, "padding of a pool on both sides"),
 	FIELD_INT(struct cosmoflow, pools, "0", 0, MAX_CONVOLUTIONS,
-	          "how many of the first convolutions have a pool after them; 0: all"),
+	          "number of convolutions, from the first, with a pool after them; 0: all"),
 	FIELD_INT(struct cosmoflow, pool_smallest, "0", 0, 1 << 20,
-	          "a pool that would leave a side shorter than this is left out; 0: none is"),
+	          "omit a pool that would leave a side shorter than this; 0: omit none"),
 	FIELD_ENUM(struct cosmoflow, flatten, "channels_last", flatten_names,
 	           "order of the first dense layer's inputs; channels_last: TensorFlow's"),
 	FIELD_INTS(struct cosmoflow, dense, "[128, 64]", 1, 1 << 24,
@@ -75,18 +75,18 @@ const struct field cosmoflow_fields[] = {
 	FIELD_FLOAT(struct cosmoflow, dropout, "0.5", 0, 0.99,
 	            "share of the values that dropout sets to zero"),
 	FIELD_ENUM(struct cosmoflow, dropout_place, "after", dropout_names,
-	           "before: of the input of every dense layer, the output layer too; after: of the "
-	           "activations of those before the output"),
+	           "before: dropout on the input of every dense layer, the output layer too; after: on the "
+	           "activations of the dense layers before the output"),
 	FIELD_ENUM(struct cosmoflow, output, "tanh", output_names, "activation of the output"),
-	FIELD_FLOAT(struct cosmoflow, output_scale, "1.2", 1e-6, 1e6, "tanh: what it is multiplied by"),
+	FIELD_FLOAT(struct cosmoflow, output_scale, "1.2", 1e-6, 1e6, "factor on tanh"),
 	FIELD_ENUM(struct cosmoflow, init, "glorot_uniform", weight_init_names,
-	           "first values of the weights"),
+	           "initial values of the weights"),
 	FIELD_FLOAT(struct cosmoflow, conv_bias_init, "0", -1e6, 1e6,
-	            "first value of the biases of convolutions"),
+	            "initial value of the biases of convolutions"),
 	FIELD_FLOAT(struct cosmoflow, dense_bias_init, "0", -1e6, 1e6,
-	            "first value of the biases of dense layers"),
+	            "initial value of the biases of dense layers"),
 	FIELD_BOOL(struct cosmoflow, output_zero_init, "false",
-	           "do the weights of the output layer start at zero"),
+	           "initialise the weights of the output layer to zero"),
 	FIELD_END
 };
 
@@ -98,8 +98,8 @@ const struct field cosmoflow_fields[] = {
 	"dense_bias_init: 0, output_zero_init: false, "
 const struct preset cosmoflow_presets[] = {
 	{ "sc18",
-	  "Mathuriya et al. 2018, one channel of 128 cubed, without the later branches' slip of a third "
-	  "pool that nothing reads",
+	  "Mathuriya et al. 2018, one channel of 128 cubed, without the later branches' mistake, a "
+	  "third pool without a reader",
 	  "convolutions: 7, filters: 16, max_filters: 256, kernel: [3, 4, 4, 3, 3, 2, 2], "
 	  "stride: [1, 1, 1, 2, 1, 1, 1], padding: valid, conv_bias: true, batch_norm: false, "
 	  "slope: 0.01, pool: average, pool_kernel: 2, pool_padding: 0, pools: 3, pool_smallest: 0, "
@@ -107,16 +107,16 @@ const struct preset cosmoflow_presets[] = {
 	  "output: linear, init: glorot_uniform, conv_bias_init: 0.1, dense_bias_init: 0.1, "
 	  "output_zero_init: false" },
 	{ "lbann-2020",
-	  "Oyama et al. 2020 (arXiv:2007.12856), four channels of 128, 256 or 512 cubed; batch_norm as "
-	  "you like",
+	  "Oyama et al. 2020 (arXiv:2007.12856), four channels of 128, 256 or 512 cubed; batch_norm is "
+	  "free",
 	  "convolutions: 7, filters: 16, max_filters: 256, kernel: 3, stride: [1, 1, 1, 2, 1, 1, 1], "
 	  "padding: centred, conv_bias: false, eps: 1e-5, momentum: 0.001, slope: 0.01, "
 	  "pool: average, pool_kernel: 3, pool_padding: 1, pools: 0, pool_smallest: 2, "
 	  "flatten: channels_first, dense: [2048, 256], dropout: 0.2, dropout_place: before, "
 	  "output: linear, init: glorot_uniform, dense_bias_init: 0.1, output_zero_init: false" },
 	{ "lbann-2023",
-	  "LBANN since 2023, which takes log(1 + x) of its input: transform log1p; batch_norm as you "
-	  "like",
+	  "LBANN since 2023, which takes log(1 + x) of its input: transform log1p; batch_norm is "
+	  "free",
 	  "convolutions: 0, filters: 16, max_filters: 256, kernel: 3, stride: 1, padding: centred, "
 	  "conv_bias: true, eps: 1e-5, momentum: 0.01, slope: 0.3, pool: average, pool_kernel: 3, "
 	  "pool_padding: 1, pools: 0, pool_smallest: 0, flatten: channels_first, dense: [2048, 256], "
@@ -283,7 +283,7 @@ static int check_list(const char *key, const struct ints *v, int n, const struct
 	           n);
 }
 
-/* What can be wrong once the number of convolutions is known. */
+/* The checks that need the number of convolutions. */
 static int check_lists(const struct cosmoflow *c, int n, const struct loc *loc)
 {
 	int rc = check_list("kernel", &c->kernel, n, loc);

@@ -40,10 +40,10 @@ const struct field deepcam_fields[] = {
 	FIELD_INT(struct deepcam, aspp_filters, "256", 1, 1 << 16,
 	          "feature maps of the pyramid's branches and of the decoder"),
 	FIELD_INT(struct deepcam, low_level_filters, "48", 1, 1 << 16,
-	          "feature maps of the low level that the decoder sees"),
+	          "feature maps of the decoder's low-level input"),
 	FIELD_ENUM(struct deepcam, low_level, "rectified", low_level_names,
-	           "the decoder sees what block1 makes after its ReLU (the reference, whose ReLU works in "
-	           "place) or before (later submissions)"),
+	           "input of the decoder from block1: after its ReLU (the reference, whose ReLU works in "
+	           "place) or before it (later submissions)"),
 	FIELD_FLOAT(struct deepcam, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct deepcam, momentum, "0.1", 0, 1,
 	            "batch norm: share of the new batch in the running statistics"),

@@ -18,8 +18,8 @@
  * Any input size works: each resolution is half of the one above it, rounded up, and a way up
  * produces the size that the way down had. */
 #include "base/err.h"
-#include "model/op_attr.h"
 #include "model/deeplab.h"
+#include "model/op_attr.h"
 
 static const char *const backbone_names[] = {
 	[DEEPLAB_RESNET50] = "resnet50", [DEEPLAB_RESNET101] = "resnet101", NULL
@@ -37,15 +37,15 @@ const struct field deeplab_fields[] = {
 	FIELD_ENUM(struct deeplab, backbone, "resnet50", backbone_names,
 	           "3, 4, 6, 3 units in the four blocks, or 3, 4, 23, 3"),
 	FIELD_ENUM(struct deeplab, decoder, "deconv1x", decoder_names,
-	           "how the logits get to full resolution: transposed convolutions and convolutions at "
-	           "full resolution that see the input again; transposed convolutions; bilinear resizing "
+	           "upsampling of the logits to full resolution: transposed convolutions, and convolutions at "
+	           "full resolution that read the input again; transposed convolutions; bilinear resizing "
 	           "(pixel centres aligned; the shifted grid of early TensorFlow is not copied)"),
 	FIELD_INT(struct deeplab, filters, "64", 4, 1 << 12,
-	          "feature maps of the first convolution; the blocks make 4, 8, 16 and 32 times as many"),
+	          "feature maps of the first convolution; the blocks have 4, 8, 16 and 32 times as many"),
 	FIELD_INT(struct deeplab, aspp_filters, "256", 1, 1 << 16,
 	          "feature maps of the pyramid's branches and of the decoder"),
 	FIELD_INT(struct deeplab, low_level_filters, "48", 1, 1 << 16,
-	          "feature maps of the low level that the decoder sees"),
+	          "feature maps of the decoder's low-level input"),
 	FIELD_INTS(struct deeplab, rates, "[12, 24, 36]", 1, 1 << 16,
 	           "dilations of the pyramid's three 3x3 convolutions"),
 	FIELD_BOOL(struct deeplab, batch_norm, "true",
@@ -53,25 +53,23 @@ const struct field deeplab_fields[] = {
 	FIELD_FLOAT(struct deeplab, norm_factor, "0.5", 1e-6, 1e6,
 	            "stands in for batch norm when batch_norm is false"),
 	FIELD_BOOL(struct deeplab, image_affine, "false",
-	           "a trained scale and shift of each channel in place of the image level's batch norm, "
-	           "which a batch of one image has no variance for"),
+	           "a trained scale and shift of each channel instead of the image level's batch norm, which "
+	           "needs more than one image in a batch"),
 	FIELD_BOOL(struct deeplab, preact_relu, "true",
-	           "has the pre-activation of a unit a ReLU; false in the published runs without batch "
-	           "norm"),
+	           "ReLU in the pre-activation of a unit; false in the published runs without batch norm"),
 	FIELD_BOOL(struct deeplab, postnorm, "false",
-	           "keep the parameters of the batch norm after block4 that nothing reads; they are never "
-	           "updated"),
+	           "keep the parameters of the unused batch norm after block4; they are never updated"),
 	FIELD_FLOAT(struct deeplab, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct deeplab, momentum, "3e-4", 0, 1,
 	            "batch norm: share of the new batch in the running statistics"),
 	FIELD_ENUM(struct deeplab, alignment, "tensorflow", alignment_names,
-	           "where the odd row and column of padding of a max pool or a transposed convolution "
-	           "is: at the end, or at the start"),
+	           "place of the odd row and column of padding of a max pool or a transposed convolution: at "
+	           "the end, or at the start"),
 	FIELD_ENUM(struct deeplab, init, "he_normal", weight_init_names,
-	           "first values of the weights but the decoder's (published: he_normal cut off at two "
-	           "standard deviations, which this one is not)"),
+	           "initial values of all weights but the decoder's (published: he_normal truncated at two "
+	           "standard deviations; this one is not truncated)"),
 	FIELD_ENUM(struct deeplab, decoder_init, "he_uniform", weight_init_names,
-	           "first values of the decoder's transposed and full-resolution convolutions"),
+	           "initial values of the decoder's transposed and full-resolution convolutions"),
 	FIELD_END
 };
 

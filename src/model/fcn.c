@@ -17,8 +17,8 @@
  * Any input size works: pooling covers an odd last row by a smaller window, and a transition up
  * produces the skip's size. */
 #include "base/err.h"
-#include "model/op_attr.h"
 #include "model/fcn.h"
+#include "model/op_attr.h"
 
 #define MAX_POOLINGS 10
 
@@ -35,20 +35,20 @@ const struct field fcn_fields[] = {
 	FIELD_INT(struct fcn, growth, "256", 1, 1 << 16, "feature maps each dense layer adds"),
 	FIELD_INT(struct fcn, kernel, "5", 1, 255, "kernel of the dense layers"),
 	FIELD_INT(struct fcn, poolings, "3", 0, MAX_POOLINGS,
-	          "how many times the resolution is halved"),
+	          "number of times the resolution is halved"),
 	FIELD_INTS(struct fcn, layers_per_block, "[1, 2, 4, 3, 4, 2, 1]", 1, 1000,
 	           "dense layers in each of the 2 * poolings + 1 blocks from input to output; one "
 	           "number: in every block"),
-	FIELD_ENUM(struct fcn, pooling, "average", pooling_names, "how a transition down pools"),
+	FIELD_ENUM(struct fcn, pooling, "average", pooling_names, "pooling of a transition down"),
 	FIELD_INT(struct fcn, transition_up_kernel, "1", 1, 255,
 	          "kernel of the transposed convolutions; 1, as published, leaves every second row and "
 	          "column empty, 3 does not"),
 	FIELD_FLOAT(struct fcn, dropout, "0.2", 0, 0.99,
 	            "share of the values a dense layer's dropout sets to zero"),
 	FIELD_ENUM(struct fcn, batch_norm, "transition_down", norm_names,
-	           "where batch norm stands before the ReLU: nowhere, in transitions down (Laanait), "
+	           "batch norm before ReLU: nowhere, in transitions down (Laanait), "
 	           "in dense layers too (Jegou)"),
-	FIELD_FLOAT(struct fcn, gamma_init, "0.1", -1e3, 1e3, "first value of batch norm's scale"),
+	FIELD_FLOAT(struct fcn, gamma_init, "0.1", -1e3, 1e3, "initial value of batch norm's scale"),
 	FIELD_FLOAT(struct fcn, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct fcn, momentum, "0.1", 0, 1,
 	            "batch norm: share of the new batch in the running statistics"),
@@ -56,12 +56,12 @@ const struct field fcn_fields[] = {
 	          "feature maps of the first convolution; 0: growth"),
 	FIELD_INT(struct fcn, initial_kernel, "0", 0, 255,
 	          "kernel of the first convolution; 0: kernel"),
-	FIELD_BOOL(struct fcn, initial_bias, "true", "has the first convolution a bias"),
+	FIELD_BOOL(struct fcn, initial_bias, "true", "add a bias to the first convolution"),
 	FIELD_INT(struct fcn, output_kernel, "1", 1, 255, "kernel of the last convolution"),
-	FIELD_BOOL(struct fcn, output_bias, "false", "has the last convolution a bias"),
+	FIELD_BOOL(struct fcn, output_bias, "false", "add a bias to the last convolution"),
 	FIELD_INT(struct fcn, width_multiple, "8", 1, 1024,
 	          "widths of transitions are rounded down to a multiple of this"),
-	FIELD_ENUM(struct fcn, init, "he_uniform", weight_init_names, "first values of the weights"),
+	FIELD_ENUM(struct fcn, init, "he_uniform", weight_init_names, "initial values of the weights"),
 	FIELD_END
 };
 

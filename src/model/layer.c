@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "model/op_attr.h"
 #include "model/layer.h"
+#include "model/op_attr.h"
 
 #define MAX_EXTENT (1 << 16) /* of a kernel, stride, dilation or padding */
 
@@ -60,7 +60,7 @@ static const struct field each_side_fields[] = {
 	FIELD_END
 };
 
-/* Where the entry's key stands, or the entry itself. */
+/* The place of the entry's key, or of the entry itself. */
 static const struct loc *key_loc(const struct ynode *map, const char *key, const struct loc *loc)
 {
 	const struct ynode *n = map && map->kind == Y_MAP ? ytree_find(map, key) : NULL;

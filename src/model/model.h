@@ -6,8 +6,8 @@
 #ifndef DLX_MODEL_MODEL_H
 #define DLX_MODEL_MODEL_H
 
-#include "config/schema.h"
 #include "graph/op.h"
+#include "yaml/schema.h"
 
 struct model_input {
 	int64_t channels;
@@ -36,7 +36,7 @@ struct model_common {
 	MODEL_COMMON
 };
 
-/* What a build function works with. */
+/* The arguments of a build function. */
 struct model_build {
 	struct graph *g;
 	struct arena *arena;
@@ -58,10 +58,11 @@ struct family {
 extern const struct family *const model_families[];      /* NULL-terminated */
 extern const struct variant model_variants[];            /* the same as schema rows */
 
-/* Reads the `model` section, whose key `family` names the variant, and checks it. what: as in schema_read. */
+/* Reads the `model` section, whose key `family` names the
+ * variant, and checks it. what: as in schema_read. */
 int model_read(struct arena *a, const struct ynode *section, const char *what,
                struct variant_value *out);
-/* What can be wrong with a section that its table accepts, found without a graph or data. */
+/* Checks a section that its table accepts, without a graph or data. */
 int model_check(struct arena *a, const struct variant_value *m);
 
 /* Builds the network named by m (a variant of model_variants) into g. input: graph tensor.

@@ -11,9 +11,9 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "model/op_attr.h"
 #include "model/init.h"
-#include "op/random.h"
+#include "model/op_attr.h"
+#include "op/lib/random.h"
 
 /* More weights in one tensor than this is a slip, not a network. */
 #define MAX_WEIGHTS (INT64_C(1) << 40)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "config/schema_value.h"
 #include "model/op_attr.h"
+#include "yaml/schema_value.h"
 
 static const struct field *find(const struct op_attr *t, const char *key)
 {

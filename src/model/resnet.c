@@ -11,8 +11,9 @@
  *   basic        conv 3x3/s, bn, relu, conv 3x3, bn                                 depth 18, 34
  *   bottleneck   conv 1x1, bn, relu, conv 3x3/s, bn, relu, conv 1x1 to 4 x filters, bn    50, 101
  *
- * A block's input is added before its last ReLU, by way of a 1x1/s convolution and bn ("downsample")
- * where shapes differ. No convolution has a bias. Inputs may have two or three spatial axes. */
+ * A block's input is added before its last ReLU, by way of a 1x1/s
+ * convolution and bn ("downsample") where shapes differ. No convolution
+ * has a bias. Inputs may have two or three spatial axes. */
 #include <math.h>
 
 #include "base/err.h"
@@ -35,8 +36,8 @@ static const char *const depth_names[] = { "18", "34", "50", "101", NULL };
 const struct field resnet_fields[] = {
 	MODEL_COMMON_FIELDS(struct resnet),
 	FIELD_ENUM(struct resnet, depth, "50", depth_names,
-	           "layers with weights, downsampling not counted; 18 and 34 are of basic blocks, 50 and "
-	           "101 of bottlenecks"),
+	           "layers with weights, downsampling not counted; 18 and 34 use basic blocks, 50 and 101 "
+	           "bottlenecks"),
 	FIELD_BOOL(struct resnet, zero_init_residual, "false",
 	           "start the last batch norm's scale of each block at zero, so that blocks start as "
 	           "the identity (Goyal 2017)"),
@@ -105,7 +106,7 @@ static int max_pool(struct model_build *b, tid x, tid *y)
 
 /* --- the rows of the table --- */
 
-/* What is added to the block's own result, of `width` channels. */
+/* The shortcut that is added to the block's result, of `width` channels. */
 static int shortcut(struct model_build *b, const char *block, int64_t width, int64_t stride, tid x,
                     tid *y)
 {

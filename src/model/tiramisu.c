@@ -33,28 +33,28 @@ const struct field tiramisu_fields[] = {
 	MODEL_COMMON_FIELDS(struct tiramisu),
 	FIELD_INTS(struct tiramisu, blocks, "[2, 2, 2, 4, 5]", 1, 1000,
 	           "layers of the dense blocks from the input down; the last is the bottleneck, the "
-	           "others come again on the way up"),
+	           "others follow in reverse on the way up"),
 	FIELD_INT(struct tiramisu, growth, "32", 1, 1 << 16, "feature maps each layer adds"),
 	FIELD_INT(struct tiramisu, kernel, "5", 1, 255, "kernel of the layers"),
 	FIELD_INT(struct tiramisu, initial_filters, "64", 1, 1 << 16,
-	          "feature maps of the first convolution, whose kernel is `kernel` too"),
+	          "feature maps of the first convolution; its kernel is `kernel` too"),
 	FIELD_ENUM(struct tiramisu, order, "conv_first", order_names,
 	           "convolution, batch norm, ReLU (Kurth), or batch norm, ReLU, convolution, after a "
 	           "first convolution alone (Jegou)"),
 	FIELD_ENUM(struct tiramisu, transition_down, "strided_conv", down_names,
 	           "how transitions down halve the resolution"),
 	FIELD_BOOL(struct tiramisu, unused_transition, "true",
-	           "keep a transition down after the bottleneck, whose weights nothing depends on, as "
+	           "keep a transition down after the bottleneck, whose weights affect nothing, as "
 	           "the published counts do; it costs no arithmetic"),
-	FIELD_BOOL(struct tiramisu, batch_norm, "false", "have layers and transitions down batch norm"),
+	FIELD_BOOL(struct tiramisu, batch_norm, "false", "batch norm in layers and transitions down"),
 	FIELD_FLOAT(struct tiramisu, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct tiramisu, momentum, "0.1", 0, 1,
 	            "batch norm: share of the new batch in the running statistics"),
 	FIELD_FLOAT(struct tiramisu, dropout, "0.2", 0, 0.99,
 	            "share of the values that the dropout after each layer sets to zero in training"),
-	FIELD_BOOL(struct tiramisu, output_dropout, "true", "has the output convolution dropout too"),
+	FIELD_BOOL(struct tiramisu, output_dropout, "true", "dropout after the output convolution too"),
 	FIELD_ENUM(struct tiramisu, init, "he_uniform", weight_init_names,
-	           "first values of the weights"),
+	           "initial values of the weights"),
 	FIELD_END
 };
 

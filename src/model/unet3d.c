@@ -26,24 +26,24 @@ const struct field unet3d_fields[] = {
 	FIELD_INT(struct unet3d, filters, "32", 1, 1 << 16,
 	          "filters of the first convolution; they double at the second one of each level"),
 	FIELD_INT(struct unet3d, levels, "3", 1, MAX_LEVELS,
-	          "how many times the resolution is halved"),
-	FIELD_BOOL(struct unet3d, conv_bias, "false", "have the convolutions of blocks a bias"),
-	FIELD_BOOL(struct unet3d, output_bias, "false", "has the last convolution a bias"),
+	          "number of times the resolution is halved"),
+	FIELD_BOOL(struct unet3d, conv_bias, "false", "add a bias to the convolutions of blocks"),
+	FIELD_BOOL(struct unet3d, output_bias, "false", "add a bias to the last convolution"),
 	FIELD_BOOL(struct unet3d, batch_norm, "true",
-	           "does batch norm stand between convolution and activation"),
+	           "batch norm between convolution and activation"),
 	FIELD_FLOAT(struct unet3d, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct unet3d, momentum, "0.1", 0, 1,
 	            "batch norm: share of the new batch in the running statistics"),
 	FIELD_FLOAT(struct unet3d, slope, "0.01", 0, 1e3,
 	            "leaky ReLU: factor for values below zero; 0: a plain ReLU"),
-	FIELD_ENUM(struct unet3d, init, "he_normal", weight_init_names, "first values of the weights"),
+	FIELD_ENUM(struct unet3d, init, "he_normal", weight_init_names, "initial values of the weights"),
 	FIELD_END
 };
 
 const struct preset unet3d_presets[] = {
 	{ "lits",
-	  "Oyama et al. 2020 for the LiTS volumes of livers; also the defaults. The slope is what their "
-	  "program computed with, though its scripts asked for 0",
+	  "Oyama et al. 2020 for the LiTS volumes of livers; also the defaults. The slope is that of their "
+	  "program, although its scripts ask for 0",
 	  "filters: 32, levels: 3, conv_bias: false, output_bias: false, batch_norm: true, eps: 1e-5, "
 	  "momentum: 0.1, slope: 0.01, init: he_normal" },
 	{ 0 }

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "op/cuda.h"
-#include "op/row.h"
-#include "op/simd.h"
-#include "op/window_cuda.h"
+#include "op/lib/cuda.h"
+#include "op/lib/row.h"
+#include "op/lib/simd.h"
+#include "op/lib/window_cuda.h"
 
 #define COUNT_FIELD                                    \
 	FIELD_BOOL(struct pool, count_padding, "true", \
@@ -159,8 +159,8 @@ SIMD_INLINE void spread_windows(const void *dy, const int half, int64_t c, struc
 				dx[t * c + j] += f * simd_get(dy, half, o * c + j);
 }
 
-/* With few channels, loops over a number of them that the compiler does not know cost more than what
- * they do. */
+/* With few channels, loops over a number of them that the
+ * compiler does not know cost more than what they do. */
 SIMD_INLINE void add_widths(const void *x, const int half, int64_t c, struct run r, bool two,
                             bool fresh, float f, float *y)
 {
@@ -239,7 +239,7 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* What the windows of output row (n, od, oh), at dy, give to the input row at dx. */
+/* Adds the gradient of the windows of output row (n, od, oh), at dy, to the input row at dx. */
 static void spread_row(const struct window *w, const void *dy, int64_t od, int64_t oh, float *dx)
 {
 	int64_t whole[2], tap, c = w->in.c;

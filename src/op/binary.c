@@ -4,10 +4,10 @@
  * differentiated again; what has to be repeated to a common shape is so by an explicit
  * `broadcast`. */
 #include "base/err.h"
-#include "op/cuda.h"
-#include "op/emit.h"
-#include "op/simd.h"
-#include "op/walk.h"
+#include "op/lib/cuda.h"
+#include "op/lib/emit.h"
+#include "op/lib/simd.h"
+#include "op/lib/walk.h"
 
 /* --- grad --- */
 

@@ -10,12 +10,12 @@
 
 #include "base/err.h"
 #include "graph/windows.h"
-#include "op/check.h"
-#include "op/copy_cuda.h"
-#include "op/cuda.h"
-#include "op/emit.h"
-#include "op/grid.h"
-#include "op/slice.h"
+#include "op/lib/check.h"
+#include "op/lib/copy_cuda.h"
+#include "op/lib/cuda.h"
+#include "op/lib/emit.h"
+#include "op/lib/grid.h"
+#include "op/lib/slice.h"
 
 struct concat {
 	int64_t axis;
@@ -174,7 +174,7 @@ static int ref_slice_run(const struct kplan *k, const struct kargs *a)
 
 #define FORK_BYTES 65536 /* below this a fork costs more than it gains */
 
-/* One part in bytes: a row of it in the part's buffer and in the whole's. */
+/* One piece in bytes: a row in the piece's buffer and in the whole's. */
 struct copy {
 	int part;                      /* of a concat: which input */
 	int64_t length, stride, at;    /* at: in a row of the whole */
@@ -204,7 +204,7 @@ static struct runs runs_of(const struct kplan *k, const struct shape *s, int64_t
 	return r;
 }
 
-/* From one row of t to the next. */
+/* The distance of neighbouring rows of t. */
 static int64_t row_stride(const struct kplan *k, tid t, int64_t axis)
 {
 	const struct tensor *x = graph_t(k->g, t);

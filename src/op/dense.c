@@ -6,15 +6,15 @@
  *   matmul   y (M, N) = a b, each perhaps transposed: a (M, K) or (K, M), b (K, N) or (N, K)
  *
  * The gradients of both are matmuls and a sum, so they can be differentiated again and again. */
-#include "op/cuda.h"
 #include "op/dense.h"
+#include "op/lib/cuda.h"
 
 #include <inttypes.h>
 
-#include "backend/cublas.h"
-#include "backend/dnn.h"
+#include "backend/cuda/cublas.h"
+#include "backend/dnn/dnn.h"
 #include "base/err.h"
-#include "op/emit.h"
+#include "op/lib/emit.h"
 
 /* --- attributes --- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of matmul, for whoever emits it. */
+ * Attributes of matmul, for code that emits it. */
 #ifndef DLX_OP_DENSE_H
 #define DLX_OP_DENSE_H
 

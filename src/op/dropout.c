@@ -17,11 +17,11 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "op/cuda.h"
-#include "op/elementwise.h"
-#include "op/random.h"
-#include "op/simd.h"
-#include "op/walk.h"
+#include "op/lib/cuda.h"
+#include "op/lib/elementwise.h"
+#include "op/lib/random.h"
+#include "op/lib/simd.h"
+#include "op/lib/walk.h"
 
 /* --- attributes --- */
 
@@ -48,7 +48,7 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, node_in_shape(g, n, 0));
 }
 
-/* y and, for whoever else wants it, relu(x). */
+/* y and, if asked for, relu(x). */
 static int relu_shape(struct graph *g, struct node *n)
 {
 	TRY(shape(g, n));
@@ -248,8 +248,8 @@ static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, 
 	return room;
 }
 
-/* What is dropped may be infinite. The lower half of a word is the first of its two elements; the first `skip` are
- * others'. */
+/* Dropped values may be infinite. The lower half of a word is the first of its two elements; the
+ * first `skip` belong to others. */
 SIMD_CLONES
 static void apply(const struct mask *m, const uint32_t *word, int skip, const float *x, float *y, int n)
 {
@@ -283,7 +283,7 @@ static void scale_positive(float scale, const float *y, const float *dy, float *
 		dx[i] = simd_select(y[i] > 0, scale * dy[i], 0);
 }
 
-/* Of output o: where a tile is to be made, and putting it in its place. */
+/* The place of a tile of output o, and storing the tile there. */
 static float *tile(const struct kargs *a, const struct rows *r, int o, int64_t i, float *room)
 {
 	return r->out[o] == r->c ? (float *)a->out[o] + i : room;

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "op/check.h"
-#include "op/cuda.h"
-#include "op/emit.h"
-#include "op/grid.h"
-#include "op/row.h"
-#include "op/simd.h"
+#include "op/lib/check.h"
+#include "op/lib/cuda.h"
+#include "op/lib/emit.h"
+#include "op/lib/grid.h"
+#include "op/lib/row.h"
+#include "op/lib/simd.h"
 
 struct global_average {
 	bool keep;

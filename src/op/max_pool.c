@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "op/check.h"
-#include "op/cuda.h"
-#include "op/row.h"
-#include "op/simd.h"
-#include "op/window_cuda.h"
+#include "op/lib/check.h"
+#include "op/lib/cuda.h"
+#include "op/lib/row.h"
+#include "op/lib/simd.h"
+#include "op/lib/window_cuda.h"
 
 static const struct field fields[] = { POOL_FIELDS, FIELD_END };
 static const struct field grad_fields[] = { POOL_FIELDS, POOL_INPUT_FIELD, FIELD_END };
@@ -176,7 +176,8 @@ struct run {
 	int64_t count, taps, step;
 };
 
-/* The windows from `first` on, at most `most`, which are cut alike: those at the borders one by one. */
+/* The windows from `first` on, at most `most`, which are
+ * cut alike: those at the borders one by one. */
 static struct run run_from(const struct window *w, int64_t first, int64_t most,
                            const int64_t whole[2], int64_t *tap)
 {
@@ -208,8 +209,8 @@ SIMD_INLINE void max_places(const void *x, const int half, int64_t c, int64_t ti
 	}
 }
 
-/* With few channels, loops over a number of them that the compiler does not know cost more than what
- * they do. */
+/* With few channels, loops over a number of them that the
+ * compiler does not know cost more than what they do. */
 SIMD_INLINE void max_widths(const void *x, const int half, int64_t c, int64_t tile, struct run r,
                             bool two, int32_t place, bool fresh, float *y, int32_t *best)
 {
@@ -355,8 +356,8 @@ SIMD_INLINE void give_windows(const void *dy, const int half, const void *index,
 GIVE_RUN(give_run, 0)
 GIVE_RUN(give_run_half, 1)
 
-/* What the windows of output row (r.n, od, oh), which begins at `at`, give to the input row at dx, at
- * places `place` and on. */
+/* Adds the gradient of the windows of output row (r.n, od, oh), which begins at `at`, to the input
+ * row at dx, at places `place` and on. */
 static void give_row(const struct window *w, const void *dy, const void *index, bool wide,
                      int64_t at, int64_t place, float *dx)
 {

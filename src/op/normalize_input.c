@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples as a record holds them, integers or short floats with one channel after another, become
- * what a network reads: floats, channels-last. On a GPU this is the first node of a step, so that
- * a batch travels in the type it is stored in, and one pass over it converts, normalises, rounds
- * to 16 bits and turns it.
+ * Converts samples from the form in which a record stores them (integers or short floats, channels
+ * first) to what a network reads: floats, channels-last. On a GPU this is the first node of a step,
+ * so that a batch travels in its stored type, and one pass over it converts, normalises, rounds to
+ * 16 bits and transposes.
  *
  *   y = x;  then for each step s:  y = (y - centre[s][c]) * scale[s][c];
  *                                  y = 0  where masked[s][c] > 0 and x[mask] == 0
  *
- * in float32, each operation rounded once: the bits that data/transform_value.c gives, which the
- * transforms of values stay on the CPU for. Steps are not made one, which would round otherwise. */
+ * in float32, each operation rounded once, as data/transform_value.c does: float32 inputs have the
+ * same bits as on the CPU. Steps are not merged, since the merged step would round differently.
+ *
+ * DeepCAM's batch of 8 (768x1152x16) is 233 MB in i16 with labels in u8, and 481 MB in float32 with
+ * labels in i32. zstd is decoded on the CPU: its threads overlap the step and decode 1.0 to 1.2
+ * GB/s of samples each (noisy 768x1152x16 fields in i16 and f32, with both hashes checked). */
 #include "op/normalize_input.h"
 
 #include <string.h>
 
 #include "backend/device.h"
 #include "base/err.h"
-#include "op/check.h"
-#include "op/cuda.h"
+#include "op/lib/check.h"
+#include "op/lib/cuda.h"
 
 static const struct field fields[] = {
 	FIELD_INT(struct normalize_input, mask, "-1", -1, INT32_MAX,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of normalize_input, for whoever emits it, and what stands in its second input. */
+ * Attributes of normalize_input, for code that emits it, and the content of its second input. */
 #ifndef DLX_OP_NORMALIZE_INPUT_H
 #define DLX_OP_NORMALIZE_INPUT_H
 
@@ -9,7 +9,7 @@
 #include "graph/graph.h"
 
 struct normalize_input {
-	int64_t mask;                    /* channel that tells what is valid; -1: none */
+	int64_t mask;                    /* channel of the validity mask; -1: none */
 };
 
 /* (steps, INPUT_ROWS, channels), float32. */

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "op/check.h"
-#include "op/copy_cuda.h"
-#include "op/cuda.h"
-#include "op/grid.h"
-#include "op/slice.h"
+#include "op/lib/check.h"
+#include "op/lib/copy_cuda.h"
+#include "op/lib/cuda.h"
+#include "op/lib/grid.h"
+#include "op/lib/slice.h"
 
 static const struct field fields[] = {
 	FIELD_INTS(struct pad, before, "", 0, INT32_MAX, "elements put before, one entry per axis"),
@@ -55,7 +55,7 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 
 /* --- reference kernel --- */
 
-/* One element of the border. */
+/* Writes one element of the border. */
 static void border(const struct kplan *k, void *out)
 {
 	dtype_set(graph_t(k->g, k->n->out[0])->dtype, out, 0,

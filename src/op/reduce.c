@@ -15,13 +15,13 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "op/cuda.h"
-#include "op/elementwise.h"
-#include "op/emit.h"
+#include "op/lib/cuda.h"
+#include "op/lib/elementwise.h"
+#include "op/lib/emit.h"
+#include "op/lib/row.h"
+#include "op/lib/simd.h"
+#include "op/lib/walk.h"
 #include "op/reduce.h"
-#include "op/row.h"
-#include "op/simd.h"
-#include "op/walk.h"
 
 /* --- attributes --- */
 
@@ -340,7 +340,7 @@ static int64_t min64(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* As many parts as make about PARTS pieces of work, none smaller than PART_ELEMENTS. */
+/* The number of parts: about PARTS pieces of work, none smaller than PART_ELEMENTS. */
 static int64_t part_count(const struct reduction *r)
 {
 	int64_t width = min64(r->columns, COLUMNS), rows = (PART_ELEMENTS + width - 1) / width;
@@ -401,7 +401,7 @@ static int task_columns(const struct reduction *r, int64_t task)
 	return (int)min64(COLUMNS, r->columns - task % r->runs * COLUMNS);
 }
 
-/* One part of one task into acc. */
+/* Reduces one part of one task into acc. */
 static void reduce_part(const struct reduction *r, const void *x, int64_t task, int64_t part,
                         double *acc)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the reductions of all backends share. */
+ * Shared by the reductions of all backends. */
 #ifndef DLX_OP_REDUCE_H
 #define DLX_OP_REDUCE_H
 
-#include "op/nest.h"
+#include "op/lib/nest.h"
 
-/* Sorts the axes of input 0 into those that y, the result or what has its shape, keeps and those that are summed. */
+/* Sorts the axes of input 0 into those that y, the result or
+ * what has its shape, keeps and those that are summed. */
 void reduce_nests(const struct kplan *k, tid y, struct nest *kept, struct nest *summed);
 
 /* On the GPU; there only in a build with CUDA. */

@@ -2,7 +2,7 @@
  *
  * Reductions on the GPU: the nests of op/reduce.c as cuda/k_reduce.cu takes them. */
 #include "base/err.h"
-#include "op/cuda.h"
+#include "op/lib/cuda.h"
 #include "op/reduce.h"
 
 #ifdef HAVE_CUDA

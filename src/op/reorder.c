@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "backend/device.h"
-#include "backend/dnn.h"
+#include "backend/dnn/dnn.h"
 #include "base/err.h"
 #include "base/half.h"
-#include "op/copier.h"
-#include "op/copy_cuda.h"
-#include "op/cuda.h"
-#include "op/regroup.h"
+#include "op/lib/copy_cuda.h"
+#include "op/lib/cuda.h"
+#include "op/lib/regroup.h"
+#include "op/update/copier.h"
 
 /* --- attributes --- */
 
@@ -244,8 +244,8 @@ static int cast_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* What node n's kernel wants of its input (output) t, given the layouts known so far. False if it
- * takes row-major things only or says nothing. */
+/* The layout that node n's kernel wants for its input (output) t, given the layouts known so far.
+ * False if it takes row-major tensors only or has no wish. */
 static int wish_of(const struct kplan *k, const struct node *n, bool output, tid t, struct layout *l)
 {
 	const struct kernel *kernel = &n->op->kernel[k->dev->backend];
@@ -266,7 +266,8 @@ static int wish_of(const struct kplan *k, const struct node *n, bool output, tid
 	return 0;
 }
 
-/* Of the kernel that makes the gradient of param t, so that an update reads what it wrote. */
+/* The layout of the kernel that makes the gradient of param
+ * t, so that an update reads what that kernel wrote. */
 static int gradient_wish(const struct kplan *k, tid t, struct layout *l)
 {
 	for (tid i = 0; i < k->g->ntensor && !l->set; i++) {
@@ -287,8 +288,9 @@ static int reader_wish(const struct kplan *k, struct layout *l)
 	return 0;
 }
 
-/* A param and its copy of another type may differ in layout too, since a conversion reads and writes
- * everything anyhow: the copy has that of its first reader, the param that of its gradient. */
+/* A param and its copy of another type may differ in layout too,
+ * since a conversion reads and writes everything anyhow: the copy
+ * has that of its first reader, the param that of its gradient. */
 static int cast_choose(struct kplan *k, struct layout *in, struct layout *out)
 {
 	const struct tensor *x = graph_t(k->g, k->n->in[0]);

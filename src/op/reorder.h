@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of cast, for whoever emits it, and the loop of reorder that has no library behind it. */
+ * Attributes of cast, for code that emits it, and the loop of reorder that needs no library. */
 #ifndef DLX_OP_REORDER_H
 #define DLX_OP_REORDER_H
 

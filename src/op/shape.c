@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "op/copy_cuda.h"
-#include "op/cuda.h"
-#include "op/elementwise.h"
-#include "op/emit.h"
-#include "op/nest.h"
-#include "op/simd.h"
-#include "op/walk.h"
+#include "op/lib/copy_cuda.h"
+#include "op/lib/cuda.h"
+#include "op/lib/elementwise.h"
+#include "op/lib/emit.h"
+#include "op/lib/nest.h"
+#include "op/lib/simd.h"
+#include "op/lib/walk.h"
 
 /* --- attributes --- */
 

@@ -19,15 +19,15 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "op/elementwise.h"
-#include "op/cuda.h"
-#include "op/emit.h"
-#include "op/simd.h"
-#include "op/walk.h"
+#include "op/lib/cuda.h"
+#include "op/lib/elementwise.h"
+#include "op/lib/emit.h"
+#include "op/lib/simd.h"
+#include "op/lib/walk.h"
 
 /* --- attributes --- */
 
-/* Not negative: the sign of the output must tell that of the input. */
+/* The slope is not negative, since the output must have the input's sign. */
 static const struct field leaky_relu_fields[] = {
 	FIELD_FLOAT(struct leaky_relu_attr, slope, "0.01", 0, 1e6, "factor for negative values"),
 	FIELD_END
@@ -57,7 +57,8 @@ static int leaky_relu_grad(struct graph *g, const struct node *n, const tid *dy,
 	return graph_emit1(g, "leaky_relu_grad", n->attr, 2, (tid[]){ n->out[0], dy[0] }, &dx[0]);
 }
 
-/* Of relu_grad and leaky_relu_grad, linear in dy: the same mask or slope on the new gradient. */
+/* The gradient of relu_grad and leaky_relu_grad, linear in
+ * dy: the same mask or slope on the new gradient. */
 static int mask_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	dx[0] = NONE;

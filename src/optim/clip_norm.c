@@ -3,7 +3,7 @@
  * Clipping by the norm of all gradients together: a sum of squares for each bundle, then one factor
  * that every update multiplies its gradients by (grad_scale of optim_emit). */
 #include "base/err.h"
-#include "op/update.h"
+#include "op/update/update.h"
 #include "optim/optim.h"
 
 static int emit(struct graph *g, double max_norm, const struct bundles *b, tid scale, tid *factor)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loss scaling as graph: one node says the scale before backward; after it, a maximum for each bundle
- * of gradients tells whether one overflowed, which changes the scale and decides whether the updates
- * are made. */
+ * Loss scaling as graph: one node says the scale before backward; after
+ * it, a maximum for each bundle of gradients tells whether one overflowed,
+ * which changes the scale and decides whether the updates are made. */
 #include <string.h>
 
 #include "base/err.h"
-#include "op/loss_scale.h"
+#include "op/update/loss_scale.h"
 #include "optim/optim.h"
 
 struct fixed {

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "model/op_attr.h"
-#include "op/loss.h"
+#include "op/loss/loss.h"
 #include "optim/optim.h"
 
 struct cross_entropy {
@@ -51,7 +51,7 @@ static const struct field huber_fields[] = { FIELD_FLOAT(struct huber, delta, "1
 	                                                     "errors beyond this count linearly"),
 	                                         FIELD_END };
 
-/* What publications weighted climate data's three classes with. */
+/* The class weights of publications on climate data. */
 static const struct preset cross_entropy_presets[] = {
 	{ "sc18", "of Kurth et al. 2018: summed over pixels and samples, times 0.1",
 	  "class_weights: inverse_sqrt_frequency, normalize: true, reduction: sum, scale: 0.1" },

@@ -7,7 +7,7 @@
  *   accuracy    correct / counted              iou[c]  n_cc / (labelled c + predicted c - n_cc)
  *   mean_iou    mean of iou over the classes that occur       mae, mse    sum of errors / count
  *   mean_iou_per_sample    mean over samples of each one's mean_iou, in which absent classes count
- *                          as 1 (op/metric.c): far more lenient where classes are rare */
+ *                          as 1 (op/loss/metric.c): far more lenient where classes are rare */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "model/op_attr.h"
 #include "optim/optim.h"
 
-/* What a metric is counted by: an op with one F64 output. */
+/* The op that counts a metric; it has one F64 output. */
 enum source { CONFUSION, SAMPLE_IOU, ABSOLUTE_ERROR, SQUARE_ERROR, NSOURCES };
 static const char *const source_op[NSOURCES] = { "confusion", "iou_per_sample", "absolute_error",
 	                                             "square_error" };

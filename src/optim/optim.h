@@ -5,13 +5,13 @@
 #ifndef DLX_OPTIM_OPTIM_H
 #define DLX_OPTIM_OPTIM_H
 
-#include "config/schema.h"
 #include "graph/op.h"
+#include "yaml/schema.h"
 
 /* --- losses --- */
 
-/* softmax_cross_entropy {class_weights, normalize, ignore, reduction, scale}, focal {the same, gamma,
- * alpha}, mse, l1, huber {delta} */
+/* softmax_cross_entropy {class_weights, normalize, ignore, reduction, scale}, focal {the same,
+ * gamma, alpha}, mse, l1, huber {delta} */
 extern const struct variant loss_variants[];
 
 struct loss_out {
@@ -19,8 +19,8 @@ struct loss_out {
 	tid weight; /* F32 scalar: what it was taken over, so that means of batches can be combined; of a
 	             * sum, the samples in the batch */
 };
-/* What the tables of keys cannot check (class_weights); errors are placed. Call it once the config
- * is read. */
+/* Checks what the tables of keys cannot (class_weights);
+ * errors are placed. Call it once the config is read. */
 int loss_check(const struct variant_value *loss);
 /* True if the loss wants class labels (I32 (N, [D,] H, W)) rather than a field of the output's
  * shape. */
@@ -55,7 +55,7 @@ int metrics_emit(struct metrics *m, struct graph *g, tid output, tid target, int
 void metrics_reset(struct metrics *m);
 /* Adds one batch: values[i] points to the host value (F64, plain) of outputs[i]. */
 void metrics_add(struct metrics *m, const double *const *values);
-/* What has been added up so far, as one row of *n numbers, which the sums of other ranks may be added to. */
+/* The sums so far, as one row of *n numbers, to which the sums of other ranks may be added. */
 double *metrics_sums(struct metrics *m, int64_t *n);
 /* The values over everything added since the reset, pooled over the set; count in *n. Valid until
  * the next call. */
@@ -72,8 +72,8 @@ struct bundles {
 	tid *param, *grad;
 	const tid *network;  /* the params in the order they were given in */
 };
-/* Sorts n parameters by when their gradients are ready, and cuts them into bundles of `most` bytes, none of which
- * parts what the optimizer (NULL: any) must see together. In the graph's arena. */
+/* Sorts n parameters by when their gradients are ready, and cuts them into bundles of `most` bytes,
+ * none of which parts what the optimizer (NULL: any) must see together. In the graph's arena. */
 #define BUNDLE_CACHED (INT64_C(1) << 20)         /* on a processor gradients are used while they are in the cache */
 #define BUNDLE_LAUNCHED (INT64_C(16) << 20)      /* on a GPU a launch is worth the while */
 struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
@@ -84,7 +84,8 @@ void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *
 int bundles_state(struct graph *g, tid p, const char *leaf, tid *out);
 /* All of them, in the network's order, which is that of checkpoints. */
 int bundles_states(struct graph *g, const struct bundles *b, int n, const char *const *leaf);
-/* Sums over micro-batches, in states; b->grad becomes the sums. micro: I64 scalar, which one it is. */
+/* Sums over micro-batches, in states; b->grad becomes the
+ * sums. micro: I64 scalar, which one it is. */
 int accumulate_emit(struct graph *g, struct bundles *b, tid micro);
 
 extern const struct variant loss_scale_variants[]; /* none, static, dynamic, logmax */
@@ -113,16 +114,16 @@ int optim_emit(struct graph *g, const struct variant_value *optimizer, const str
                const struct optim_input *in);
 /* As loss_check. */
 int optim_check(const struct variant_value *optimizer);
-/* The length of the start of a parameter's name that it has in common with those whose updates depend
- * on its own. */
+/* The length of the start of a parameter's name that it has
+ * in common with those whose updates depend on its own. */
 size_t optim_prefix(const struct variant_value *optimizer, const char *name);
 /* Whether it keeps moving averages of the parameters, as states "PARAM.average". */
 #define AVERAGE_LEAF "average"
 bool optim_averages(const struct variant_value *optimizer);
 /* The base rate for the schedule. */
 double optim_learning_rate(const struct variant_value *optimizer);
-/* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm that of all gradients times scale; scale
- * may be NONE. */
+/* Emits scale * min(1, max_norm / norm) as an F32 scalar, norm
+ * that of all gradients times scale; scale may be NONE. */
 int clip_emit(struct graph *g, double max_norm, const struct bundles *b, tid scale, tid *factor);
 
 #endif

@@ -4,16 +4,17 @@
  * moments in place. Moments are states named after the parameter ("conv.weight.momentum"), zero at
  * first.
  *
- * A trust ratio is two nodes more: the norms of the bundle's weights and gradients, and the ratio, which
- * the update multiplies its gradients by. On the update it is four: the optimizer gives its direction
- * (descent.c), whose norms make the ratio of the plain descent along it. LAMB is Adam's direction with
+ * A trust ratio is two nodes more: the norms of the bundle's weights and
+ * gradients, and the ratio, which the update multiplies its gradients by. On the
+ * update it is four: the optimizer gives its direction (descent.c), whose norms
+ * make the ratio of the plain descent along it. LAMB is Adam's direction with
  * decoupled decay and the ratio |w| / |direction|. */
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "op/trust.h"
-#include "op/update.h"
+#include "op/update/trust.h"
+#include "op/update/update.h"
 #include "optim/settings.h"
 
 struct sgd {
@@ -265,7 +266,8 @@ static int emit_trust(const struct job *j, const tid *what, tid scale, tid *out)
 	return graph_emit1(j->g, "trust_ratio", &ratio, 2, both, out);
 }
 
-/* The optimizer's node: the new weights into w, or, where that is asked for, the direction into u. */
+/* The optimizer's node: the new weights into w, or, where
+ * that is asked for, the direction into u. */
 static int emit_rule(const struct job *j, tid trust, tid *u, tid *w)
 {
 	const struct rule *r = &j->rule;
@@ -386,7 +388,8 @@ static int per_of(const struct variant_value *o)
 	return t ? t->per : PER_TENSOR;
 }
 
-/* What must not be cut apart: those that share a ratio. */
+/* The length of the name's prefix within which parameters
+ * share a trust ratio and must not be separated. */
 size_t optim_prefix(const struct variant_value *o, const char *name)
 {
 	return settings_prefix(name, per_of(o));

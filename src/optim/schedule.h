@@ -6,7 +6,7 @@
 #ifndef DLX_OPTIM_SCHEDULE_H
 #define DLX_OPTIM_SCHEDULE_H
 
-#include "config/schema.h"
+#include "yaml/schema.h"
 
 extern const struct variant schedule_variants[];
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "op/update.h"
+#include "op/update/update.h"
 
 /* --- tables --- */
 

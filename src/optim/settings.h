@@ -39,7 +39,8 @@ extern const struct variant trust_variants[];
 extern const struct variant group_row[];
 extern const struct field average_fields[];
 
-/* Rows of struct s, whose member `common` is a struct optimizer; trust is left to those that have one. */
+/* Rows of struct s, whose member `common` is a struct
+ * optimizer; trust is left to those that have one. */
 #define COMMON_(s, m, t, d, lo, hi, ch, var, fl, doc) \
 	{ #m, t, offsetof(s, common) + offsetof(struct optimizer, m), d, lo, hi, ch, NULL, var, fl, doc, NULL }
 #define OPTIMIZER_RATE(s, rate) \
@@ -68,7 +69,8 @@ struct setting {
 };
 /* Of each of n params, in an array of the graph's arena. A group that matches none is E_CONFIG. */
 int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param, struct setting **out);
-/* The length of the part of a parameter's name that those it shares a trust ratio with begin with. */
+/* The length of the part of a parameter's name that those
+ * it shares a trust ratio with begin with. */
 size_t settings_prefix(const char *name, int per);
 
 #endif

@@ -22,7 +22,8 @@ void jsonl_close(struct jsonl *j);   /* NULL is fine */
 /* Each of these appends one line, or returns E_IO; after the first they allocate nothing unless a
  * line is longer than any before. */
 
-/* What was started, and where: one line each time, whether from the beginning or from a checkpoint. */
+/* What was started, and where: one line each time, whether
+ * from the beginning or from a checkpoint. */
 struct jsonl_start {
 	int64_t step;          /* that it goes on from */
 	double time;           /* seconds since 1970 */

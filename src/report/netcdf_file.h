@@ -10,7 +10,8 @@
 
 struct netcdf_file;
 
-/* A float32 variable `name` of samples x s; channels: names of s->d[0] channels, or NULL. E_CANTCREATE. */
+/* A float32 variable `name` of samples x s; channels: names
+ * of s->d[0] channels, or NULL. E_CANTCREATE. */
 int netcdf_create(struct netcdf_file **out, const char *path, const char *name, int64_t samples,
                   const struct shape *s, const char *const *channels);
 /* Sample i, plain. E_IO. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a user sees while training: one live line on a terminal, or a plain line now and then in a batch log.
- * Output goes to stdout; notes and warnings (stderr) clear the live line first. One thread. */
+ * What a user sees while training: one live line on a terminal, or a
+ * plain line now and then in a batch log. Output goes to stdout; notes
+ * and warnings (stderr) clear the live line first. One thread. */
 #ifndef DLX_REPORT_PROGRESS_H
 #define DLX_REPORT_PROGRESS_H
 
@@ -20,8 +21,8 @@ struct progress_state {
 	double wait_share;            /* of the time waited for data, 0..1; shown from 5 % */
 	int64_t skipped;              /* steps left out; shown if there are any */
 	double seconds_left;          /* < 0: unknown */
-	/* Of several ranks, else 0: seconds of their own work in a step, share of it waited for
-	 * others, who works longest. */
+	/* Of several ranks, else 0: seconds of their own work in a step, share of the step spent
+	 * waiting for others, the rank with most work. */
 	double work_median, work_most, exposed;
 	int ranks, slowest;
 	const char *slowest_host;

@@ -21,8 +21,8 @@ struct svg_axis {
 	double low, high, step;
 	const char *label;
 };
-/* Chooses the step: 1, 2 or 5 times a power of ten, about five of them from low to high. Where high is not above
- * low, or NaN, there is room for one. */
+/* Chooses the step: 1, 2 or 5 times a power of ten, about five of them from low to high. Where
+ * high is not above low, or NaN, there is room for one. */
 void svg_axis_step(struct svg_axis *a);
 /* The same, and the axis begins and ends with a whole step. */
 void svg_axis_round(struct svg_axis *a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes trace events. A lane is a thread of the process it shows, several if several threads worked in it. */
+ * Writes trace events. A lane is a thread of the process it
+ * shows, several if several threads worked in it. */
 #include "report/trace_file.h"
 
 #include "base/buf.h"

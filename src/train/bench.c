@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The first batch, again and again: what is measured is the step, not the reader. A step of several
- * ranks takes as long as its slowest, and is one of all their samples. */
+ * Steps on the first batch, again and again: this measures the step, not the reader. A step of
+ * several ranks takes as long as its slowest rank, and processes the samples of all. */
 #include "train/bench.h"
 
 #include <inttypes.h>
@@ -11,10 +11,10 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "train/describe.h"
-#include "train/profile.h"
-#include "train/ranks.h"
-#include "train/reduction.h"
+#include "comm/comm.h"
+#include "plan/describe.h"
+#include "plan/profile.h"
+#include "plan/reduction.h"
 #include "train/spread.h"
 #include "train/synthetic.h"
 
@@ -46,8 +46,8 @@ static double median(double *t, int64_t n)
 	return t[n / 2];
 }
 
-/* As in training: where the device works beside the host, it has a step to go on with while the host
- * learns what came of the one before, and a step is the time between two answers. */
+/* As in training: on an asynchronous device two steps are in flight, and the time of a step is that
+ * between two readbacks. */
 static int time_steps(struct plan *p, bool beside, int64_t steps, struct times *out)
 {
 	double answered = 0;
@@ -74,7 +74,7 @@ static int time_steps(struct plan *p, bool beside, int64_t steps, struct times *
 	return 0;
 }
 
-/* Of a device that works by itself: steps that are given to it one after the other, and waited for together. */
+/* Asynchronous devices: launches the steps back to back and synchronises once. */
 static int time_queue(struct plan *p, struct device *d, int64_t steps, struct times *out)
 {
 	double t0 = io_seconds();
@@ -101,11 +101,12 @@ static void print_line(const struct plan *p, int64_t samples, struct times *t, i
 
 static int64_t batch_of_all(const struct session *s)
 {
-	int64_t full = s->config->train.batch_size * ranks_count(s->comm);
+	int64_t full = s->config->train.batch_size * comm_count(s->comm);
 	return s->train && loader_samples(s->train) < full ? loader_samples(s->train) : full;
 }
 
-/* t: of this rank, becomes that of the slowest at each step. line: how ranks differ, for the end of the line. */
+/* t: the times of this rank; becomes, for each step, that of the slowest rank. line: the spread of
+ * the ranks, for the end of the line. */
 static void combine(struct comm *c, double exposed, double *t, int64_t steps, struct buf *line)
 {
 	double *own = mem_alloc(sizeof *own * (size_t)steps);
@@ -120,8 +121,8 @@ static void combine(struct comm *c, double exposed, double *t, int64_t steps, st
 	mem_free(own);
 }
 
-/* For a device with a memory of its own: how much of it is taken at most, what it has no more (libraries and other processes, too), and
- * the host's part of a step. */
+/* For a device with memory of its own: the most of it that the run takes, what libraries and other
+ * processes take, and the host's part of a step. */
 static void print_device(struct device *d, struct times *t, int64_t steps, struct buf *out)
 {
 	struct device_room room = { 0 };
@@ -144,12 +145,12 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	double before = reduction_waited(s->dev), start = io_seconds();
 	int rc = time_steps(p, session_beside(s), steps, &t);
 	double exposed = (reduction_waited(s->dev) - before) / (io_seconds() - start);
-	if (rc == 0 && !ranks_many(s->comm))
+	if (rc == 0 && !comm_many(s->comm))
 		rc = time_queue(p, s->dev, steps, &t);
 	if (rc == 0)
 		rc = profile_run(p, runs, &f);
 	if (rc == 0) {
-		if (ranks_many(s->comm))
+		if (comm_many(s->comm))
 			combine(s->comm, exposed, t.steps, steps, &ranks);
 		print_line(p, batch_of_all(s), &t, steps, &f, out);
 		print_device(s->dev, &t, steps, out);

@@ -4,11 +4,11 @@
 #ifndef DLX_TRAIN_BENCH_H
 #define DLX_TRAIN_BENCH_H
 
-#include "train/session.h"
+#include "train/opening.h"
 
 /* steps timed steps. Collective: the line is of all ranks, and tells how they differ. Appends the
  * line to out. s needs SESSION_TRAIN | SESSION_RUN. profile: the line has a profile too, and
- * `tables` gets it for people (train/profile.h). */
+ * `tables` gets it for people (plan/profile.h). */
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables);
 
 #endif

@@ -11,10 +11,10 @@
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "graph/pass.h"
-#include "op/precision.h"
-#include "op/sample.h"
-#include "train/profile.h"
+#include "op/lib/sample.h"
+#include "pass/pass.h"
+#include "pass/precision.h"
+#include "plan/profile.h"
 
 #define SECONDS  0.5      /* of the op itself, about */
 #define MIN_RUNS 5

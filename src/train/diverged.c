@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Without loss scaling a gradient that is not finite shows in the next step's loss. With it such a
- * gradient is never applied, so that a network which gives no other would go on for ever with a loss
- * that looks well. */
+ * Without loss scaling a gradient that is not finite shows in the next step's loss. With it such
+ * a gradient is never applied, so that a network which gives no other would go on for ever with a
+ * loss that looks well. */
 #include "train/diverged.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/err.h"
-#include "op/loss_scale.h"
+#include "op/update/loss_scale.h"
 
 #define IN_VAIN 50
 

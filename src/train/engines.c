@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rank 0 plans first and the others after it, where engines are measured: two ranks that measure need not agree. */
+ * While engines are measured, rank 0 plans first and the others after it, since two ranks that
+ * measure may disagree. */
 #include "train/engines.h"
 
 #include "backend/wisdom.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "train/ranks.h"
+#include "comm/comm.h"
 
 int engines_open(struct device *d, const struct comm *c, const char *path)
 {
@@ -15,25 +16,25 @@ int engines_open(struct device *d, const struct comm *c, const char *path)
 	if (!path)
 		return 0;
 	d->wisdom = wisdom_new();
-	d->wisdom->measure = d->wisdom->keep = ranks_first(c);
+	d->wisdom->measure = d->wisdom->keep = comm_first(c);
 	buf_printf(&kept, "%s.compiled", path);
 	d->wisdom->kept = buf_detach(&kept);
-	return ranks_first(c) ? wisdom_read(d->wisdom, path) : 0;
+	return comm_first(c) ? wisdom_read(d->wisdom, path) : 0;
 }
 
-/* One text, from rank 0 to all. */
+/* Broadcasts one text from rank 0. */
 static void spread(struct wisdom *w, struct comm *c)
 {
 	struct buf text = BUF_INIT;
-	if (ranks_first(c))
+	if (comm_first(c))
 		wisdom_print(w, &text);
 	int64_t n = (int64_t)text.len;
 	comm_broadcast(c, &n, sizeof n, 0, "the choice of engines");
 	char *copy = mem_calloc((size_t)n + 1, 1);
-	for (int64_t i = 0; i < n && ranks_first(c); i++)
+	for (int64_t i = 0; i < n && comm_first(c); i++)
 		copy[i] = text.data[i];
 	comm_broadcast(c, copy, (size_t)n, 0, "the choice of engines");
-	if (!ranks_first(c) && wisdom_parse(w, copy, "rank 0") < 0)
+	if (!comm_first(c) && wisdom_parse(w, copy, "rank 0") < 0)
 		BUG("rank 0's wisdom is not understood");
 	mem_free(copy);
 	buf_release(&text);
@@ -43,7 +44,7 @@ static void spread(struct wisdom *w, struct comm *c)
 
 void engines_await(struct device *d, struct comm *c)
 {
-	if (d->wisdom && !ranks_first(c) && !d->wisdom->told)
+	if (d->wisdom && !comm_first(c) && !d->wisdom->told)
 		spread(d->wisdom, c);
 }
 
@@ -51,9 +52,9 @@ int engines_share(struct device *d, struct comm *c, const char *path)
 {
 	if (!d->wisdom)
 		return 0;
-	if (ranks_many(c) && ranks_first(c) && !d->wisdom->told)
+	if (comm_many(c) && comm_first(c) && !d->wisdom->told)
 		spread(d->wisdom, c);
-	return ranks_first(c) ? wisdom_write(d->wisdom, path) : 0;
+	return comm_first(c) ? wisdom_write(d->wisdom, path) : 0;
 }
 
 void engines_close(struct device *d, const char *path)

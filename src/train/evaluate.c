@@ -11,6 +11,8 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/signals.h"
+#include "comm/comm.h"
+#include "train/batches.h"
 #include "train/leaf_rows.h"
 #include "train/ranks.h"
 
@@ -45,11 +47,11 @@ static double **make_values(const struct plan *p, struct arena *a)
 	return v;
 }
 
-/* Whether some rank was asked to stop. */
+/* Whether a rank was asked to stop. */
 static bool stopped(struct comm *c)
 {
 	double signals = signals_pending() != 0;
-	if (ranks_many(c))
+	if (comm_many(c))
 		comm_max(c, &signals, 1, "whether validation goes on");
 	return signals > 0;
 }
@@ -58,16 +60,16 @@ static void sum_over_ranks(struct comm *c, struct metrics *m, double sums[2])
 {
 	int64_t n;
 	double *counts = metrics_sums(m, &n);
-	if (!ranks_many(c))
+	if (!comm_many(c))
 		return;
 	comm_sum(c, sums, 2, "the validation loss");
 	comm_sum(c, counts, n, "the metrics");
 }
 
-/* Reproducible: what a leaf adds is a row of its own, of the two sums and all counts. */
+/* With parallel.reproducible each leaf has a row of its own: the two sums and all counts. */
 static int run_leaves(struct session *s, double **values, struct leaf_rows *rows, double *row)
 {
-	struct ahead from = { .loader = s->validation };
+	struct batches from = { .loader = s->validation };
 	struct micros m;
 	const struct batch *b;
 	int64_t n;

@@ -5,7 +5,7 @@
 #ifndef DLX_TRAIN_EVALUATE_H
 #define DLX_TRAIN_EVALUATE_H
 
-#include "train/session.h"
+#include "train/opening.h"
 
 struct evaluation {
 	double loss;
@@ -22,9 +22,11 @@ int evaluate(struct session *s, struct evaluation *out);
 double evaluation_find(const struct evaluation *e, const char *name, bool *larger);
 /* "accuracy 0.912  mean_iou 0.85" on one line (single-valued metrics). */
 void evaluation_line(const struct evaluation *e, struct buf *out);
-/* A table with one row a metric; columns of single classes are named as in the data, or numbered. */
+/* A table with one row a metric; columns of single classes
+ * are named as in the data, or numbered. */
 void evaluation_table(const struct evaluation *e, const struct dataset_info *data, struct buf *out);
-/* {"loss": ..., "metrics": {...}} without the braces' surroundings: the members, for a line of JSON. */
+/* {"loss": ..., "metrics": {...}} without the braces'
+ * surroundings: the members, for a line of JSON. */
 void evaluation_json(const struct evaluation *e, struct buf *out);
 
 #endif

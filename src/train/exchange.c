@@ -43,7 +43,7 @@ int exchange_export(struct session *s, const char *path)
 
 enum misfit { MISSING, EXTRA, MISSHAPEN, NMISFITS };
 
-/* What a file and the network have in common, and what not. */
+/* The tensors that a file and the network have in common, and the misfits. */
 struct match {
 	struct arena *arena;
 	const char *file;
@@ -112,7 +112,8 @@ static void match_all(struct match *m, const struct store *store, const struct s
 		match_tensor(m, store, &f->tensor[i]);
 }
 
-/* Each misfit is an error of its own as long as there is room for entries; the last one has the rest. */
+/* Each misfit is an error of its own as long as there is
+ * room for entries; the last one has the rest. */
 static int refuse(const struct match *m)
 {
 	int room = ERR_MAX - err_count(), own = m->nmisfit <= room ? m->nmisfit : room - 1;
@@ -249,7 +250,7 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 int exchange_dump_step(struct session *s, const char *dir)
 {
 	struct plan *p;
-	bool first = ranks_first(s->comm);
+	bool first = comm_first(s->comm);
 	TRY(ranks_agree(s->comm, first ? io_mkdirs(dir) : 0, "making the folder"));
 	TRY(run_first_batch(s, &p));
 	return ranks_agree(s->comm, first ? write_step(s, p, dir) : 0, "writing the step");

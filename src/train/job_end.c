@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The alarm is SIGALRM (base/signals.h), set anew whenever what it has to leave time for has grown. */
+ * The alarm is SIGALRM (base/signals.h), set anew whenever what it has to leave time for has
+ * grown. */
 #include "train/job_end.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ double job_end_ask(struct job_end *j, double reserve)
 {
 	double left = launcher_time_left();
 	j->at = io_seconds() + left;
-	/* Of a job of minutes a minute would be too much. */
+	/* Caps the reserve at a quarter of a short job. */
 	j->reserve = fmin(reserve, left / 4);
 	set_alarm(j);
 	return left;

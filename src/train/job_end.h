@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * When the batch job ends, and the alarm that is set so early that the step in progress can end and
- * the state be written. */
+ * The end of the batch job, and an alarm early enough for the
+ * step in progress to end and the state to be written. */
 #ifndef DLX_TRAIN_JOB_END_H
 #define DLX_TRAIN_JOB_END_H
 
@@ -11,9 +11,10 @@ struct job_end {
 	double step, save;             /* the longest that these took so far */
 };
 
-/* Asks the scheduler how long the job has: that many seconds, or INFINITY. reserve: seconds wanted. */
+/* Asks the scheduler for the remaining time of the job:
+ * seconds, or INFINITY. reserve: seconds wanted. */
 double job_end_ask(struct job_end *j, double reserve);
-/* longest: j->step or j->save, if that took so many seconds. */
+/* Raises `longest` (j->step or j->save) to `seconds` if that is more. */
 void job_end_longest(struct job_end *j, double *longest, double seconds);
 
 #endif

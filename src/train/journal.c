@@ -14,10 +14,11 @@
 #include "base/json.h"
 #include "base/launcher.h"
 #include "base/mem.h"
-#include "graph/pass.h"
+#include "comm/comm.h"
+#include "graph/cost.h"
+#include "plan/describe.h"
 #include "report/tfevents.h"
 #include "train/account.h"
-#include "train/describe.h"
 #include "train/ranks.h"
 
 #define MAX_METRICS 32
@@ -101,7 +102,7 @@ int journal_start(struct journal *j)
 	gethostname(host, sizeof host - 1);
 	launcher_job(&job);
 	struct jsonl_start line = { .step = b->step, .time = j->time, .name = s->config->run.name,
-		.version = PACKAGE_VERSION, .ranks = ranks_count(s->comm), .hosts = s->comm ? s->comm->hosts : 1,
+		.version = PACKAGE_VERSION, .ranks = comm_count(s->comm), .hosts = s->comm ? s->comm->hosts : 1,
 		.threads = d->threads, .host = host, .device = d->name, .device_description = d->description,
 		.precision = dtype_name(config_compute(s->config)), .batch = b->batch, .samples = b->samples,
 		.sample_flops = b->sample_flops, .peak_flops = d->peak_flops,

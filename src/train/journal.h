@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a run writes down about itself: metrics.jsonl and, if asked, a TensorBoard event file, both in the run's folder.
- * A resumed run cuts off what was written after the step it resumes from. */
+ * The records of a run: metrics.jsonl and, if asked for, a TensorBoard event file, both in the
+ * run's folder. A resumed run cuts off what was written after the step it resumes from. */
 #ifndef DLX_TRAIN_JOURNAL_H
 #define DLX_TRAIN_JOURNAL_H
 
@@ -24,8 +24,8 @@ struct journal_begin {
 	double sample_flops;         /* of a sample in a step */
 };
 void journal_begin(struct journal *j, const struct session *s, const struct journal_begin *b);
-/* Writes that down, if it is not yet: after the first step, which measuring the device's peak would
- * only put off. NULL is fine. */
+/* Writes the start line once: after the first step, since
+ * measuring the device's peak would delay that. NULL is fine. */
 int journal_start(struct journal *j);
 int journal_step(struct journal *j, const struct jsonl_step *s);
 
@@ -34,7 +34,7 @@ struct journal_at {
 	double seconds;
 };
 int journal_validation(struct journal *j, const struct journal_at *at, const struct evaluation *e);
-/* As of the last look. flops: of a sample, 0 if not known. */
+/* The rates as last updated. flops: of a sample, 0 if not known. */
 int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r, double flops);
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
 

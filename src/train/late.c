@@ -2,20 +2,20 @@
  *
  * An evaluation keeps no activations for a backward pass, and a short batch is smaller than a full
  * one, so both take less than the arena that is there already; should one take more, the arena
- * grows. Where that could fail they are planned with
- * the rest: under a limit of memory, on a device with a memory of its own, and where two arenas
- * would not fit. Ranks may differ in that, so the agreement does not depend on it. */
+ * grows. Where that could fail they are planned with the rest: under a memory limit, on a device
+ * with memory of its own, and where two arenas would not fit. Ranks may differ in that, so the
+ * agreement does not depend on it. */
 #include "train/late.h"
 
 #include "base/err.h"
 #include "base/host.h"
 #include "base/io.h"
 #include "base/trace.h"
+#include "plan/leaves.h"
 #include "train/account.h"
-#include "train/leaves.h"
 #include "train/ranks.h"
 
-/* Twice the arena: the training plan's and what could be needed in its place. */
+/* Whether two arenas would fit: the training plan's and one that could be needed instead. */
 static bool ample(const struct session *s)
 {
 	const char *by;
@@ -30,7 +30,7 @@ bool late_wanted(const struct session *s)
 	       s->config->train.memory.limit == INT64_MIN && ample(s);
 }
 
-/* A plan that was not there when the others were bound. */
+/* Binds a plan that was made after the others were bound. */
 static int bind(struct session *s, struct plan *const plans[2])
 {
 	if (s->arena_bytes > s->bound_bytes)

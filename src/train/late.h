@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Plans that the first training step does not wait for: those of evaluations, and that of a short
- * last batch. They are made before their first use, as a phase of its own that all ranks agree
- * upon. What can be wrong about them, their metrics and their memory, is found before the first
- * step all the same. */
+ * Deferred plans, for which the first training step does not wait: those of evaluations, and that
+ * of a short last batch. They are made before their first use, as a phase on which all ranks agree.
+ * Their possible errors, of metrics and of memory, are found before the first step all the same. */
 #ifndef DLX_TRAIN_LATE_H
 #define DLX_TRAIN_LATE_H
 
-#include "train/session.h"
+#include "train/opening.h"
 
-/* Whether such plans wait, once the training plan is there: not where memory is so tight that they
- * might not fit in it. */
+/* Whether such plans are deferred, once the training plan is made: not where memory is so tight
+ * that they might not fit in it. */
 bool late_wanted(const struct session *s);
 
-/* Makes and binds them, unless they are there already. Collective; fails on all ranks if it does on one. */
+/* Makes and binds them, unless they are there already.
+ * Collective; fails on all ranks if it does on one. */
 int late_evaluation(struct session *s);
 int late_short_batch(struct session *s);
 

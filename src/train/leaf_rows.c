@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks' sums travel with the rank's place, since ranks need not stand in the order of their branches. */
+ * Ranks send their sums with the number of their branch,
+ * since ranks need not be in the order of their branches. */
 #include "train/leaf_rows.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/ranks.h"
+#include "comm/comm.h"
 
 void leaf_rows_init(struct leaf_rows *r, int64_t leaves, int64_t n)
 {
@@ -39,10 +40,10 @@ static void sum_tree(double *v, int64_t rows, int64_t n)
 
 void leaf_rows_sum(struct leaf_rows *r, const struct run_config *c, const struct device *dev, struct comm *comm, double *row)
 {
-	int64_t n = r->n, ranks = ranks_count(comm), each = n + 1;
+	int64_t n = r->n, ranks = comm_count(comm), each = n + 1;
 	sum_tree(r->v, r->leaves, n);
 	memcpy(row, r->v, (size_t)n * sizeof *row);
-	if (!ranks_many(comm))
+	if (!comm_many(comm))
 		return;
 	double *mine = mem_calloc((size_t)each, sizeof *mine), *all = mem_calloc((size_t)(each * ranks), sizeof *all);
 	double *placed = mem_calloc((size_t)(n * ranks) + 1, sizeof *placed);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Sums of an evaluation in one order for any number of ranks: each leaf of a global batch
- * (train/leaves.h) has a row of numbers of its own, to which its batches add one after the other;
+ * (plan/leaves.h) has a row of numbers of its own, to which its batches add one after the other;
  * at the end the rows are summed as the tree of leaves. */
 #ifndef DLX_TRAIN_LEAF_ROWS_H
 #define DLX_TRAIN_LEAF_ROWS_H
 
-#include "train/leaves.h"
+#include "backend/device.h"
+#include "plan/leaves.h"
 
 struct leaf_rows {
 	int64_t leaves, n;               /* leaves of this rank; numbers in a row */

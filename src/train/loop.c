@@ -17,19 +17,20 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/trace.h"
+#include "plan/leaves.h"
+#include "plan/reduction.h"
 #include "report/trace_file.h"
+#include "train/batches.h"
 #include "train/late.h"
-#include "train/leaves.h"
 #include "train/loop_state.h"
 #include "train/ranks.h"
 #include "train/rates.h"
-#include "train/reduction.h"
 #include "train/replicas.h"
 #include "train/target.h"
 
 /* --- one step --- */
 
-/* How many of the loader's batches the next update is made of: fewer at the end of an epoch. */
+/* The number of the loader's batches in the next update: fewer at the end of an epoch. */
 static int64_t batches_of_step(const struct loop *l)
 {
 	int64_t left = l->batches - l->clock.batch, all = config_step_batches(l->c);
@@ -66,14 +67,15 @@ static bool finished(const struct loop *l, const struct clock *c)
 	return (t->epochs && c->epoch >= t->epochs) || (t->steps && c->step >= t->steps);
 }
 
-/* Shares of a short batch may differ, and with them the plans of the ranks. */
+/* Ranks' shares of a short batch may differ, and with them
+ * their plans, so that graph launches would not match. */
 static int run_plan(const struct loop *l, const struct plan *p, const struct batch *b, unsigned phases)
 {
-	bool alike = !ranks_many(l->comm) || b->all == loop_global_batch(l);
+	bool alike = !comm_many(l->comm) || b->all == loop_global_batch(l);
 	return alike ? exec_run(p->exec, phases) : exec_walk(p->exec, phases);
 }
 
-/* m: whose micro-batch b is. next: the clock after the step. */
+/* m: the micro-batches that b is one of. next: the clock after the step. */
 static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, const struct micros *m, const struct clock *next)
 {
 	struct plan *p = session_plan(l->s->train_plan, b->n);
@@ -90,7 +92,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	if (last)
 		TRY(plan_ask(p));
 	l->given[l->ngiven].plan = p;
-	return m->whole || (last && finished(l, next)) ? 0 : ahead_send(&l->ahead, l->s);
+	return m->whole || (last && finished(l, next)) ? 0 : batches_prefetch(&l->ahead, l->s);
 }
 
 /* Moves the clock. */
@@ -119,10 +121,11 @@ static int give(struct loop *l, int64_t number)
 	return 0;
 }
 
-/* Alone, one knows; several ranks agree during the step. */
+/* Decides for a single rank; several ranks agree during the
+ * step, by the votes in its all-reduce. */
 static void wish(struct loop *l)
 {
-	if (ranks_many(l->comm))
+	if (comm_many(l->comm))
 		return;
 	l->stop = stop_wanted();
 	l->save = save_due(l, &l->clock);
@@ -137,7 +140,7 @@ static int answer(struct loop *l, const struct given *g, double *loss)
 	l->weighed |= r.weight > 0;
 	l->counted |= r.weight > 0 && r.loss != 0;
 	memcpy(l->scaling, r.scaling, sizeof l->scaling);
-	if (ranks_many(l->comm)) {
+	if (comm_many(l->comm)) {
 		l->stop = r.stop;
 		l->save = r.save;
 		l->look = r.look;
@@ -160,11 +163,11 @@ static int64_t samples_seen(const struct loop *l, const struct clock *c)
 
 static int journaled(struct loop *l, int rc)
 {
-	l->worth_saving |= rc < 0;      /* which loses lines, but not the run */
+	l->worth_saving |= rc < 0;      /* lines are lost, but not the run */
 	return rc;
 }
 
-/* Plans that the first step has not waited for. */
+/* Makes deferred plans. */
 static int planned(struct loop *l, int (*make)(struct session *))
 {
 	int rc = make(l->s);
@@ -182,7 +185,7 @@ static int validate(struct loop *l)
 	double start = io_seconds();
 	int rc = evaluate(l->s, e);
 	trace_mark(TRACE_RUN, "validation", start);
-	if (rc == E_STOPPED) { /* made up for when the run is resumed */
+	if (rc == E_STOPPED) { /* the resumed run repeats the validation */
 		l->stop = true;
 		return 0;
 	}
@@ -211,7 +214,8 @@ static bool validation_due(const struct loop *l)
 	       (v->steps && l->clock.step % v->steps == 0);
 }
 
-/* What a checkpoint of rank 0 says holds for all ranks. */
+/* Before rank 0 saves: finishes lagged all-reduces, compares parameters, and makes running
+ * statistics the same on all ranks. */
 static int settle(struct loop *l)
 {
 	TRY(reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]));
@@ -275,7 +279,7 @@ static int64_t epoch_of(const struct clock *c)
 static void show(struct loop *l, const struct given *g, double loss)
 {
 	struct device *dev = l->s->dev;
-	int ranks = ranks_count(l->comm);
+	int ranks = comm_count(l->comm);
 	const struct spread *spread = &l->rates.spread;
 	struct progress_state p = {
 		.step = g->clock.step, .steps = l->schedule.total_steps, .epochs = l->epochs,
@@ -287,7 +291,7 @@ static void show(struct loop *l, const struct given *g, double loss)
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
 		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed, .ranks = spread->ranks,
 		.slowest = spread->slowest, .slowest_host = spread->host };
-	/* Measured while the machine did other work too, the peak may have come out too low. */
+	/* A peak that was measured on a busy machine may be too low. */
 	if (p.flops_per_second > dev->peak_flops * ranks && dev->peak_flops > 0)
 		dev->peak_flops = p.flops_per_second / ranks;
 	p.peak_flops = dev->peak_flops * ranks;
@@ -308,7 +312,7 @@ static int report(struct loop *l, const struct given *g, double loss)
 	return journaled(l, journal_step(l->journal, &line));
 }
 
-/* After the first step, which the question to the scheduler would only put off. */
+/* Asks the scheduler after the first step, since the query may take seconds. */
 static void say_job_end(struct loop *l)
 {
 	char text[32];
@@ -317,7 +321,7 @@ static void say_job_end(struct loop *l)
 		progress_say(l->progress, "the job ends in %s; the run will be saved and stopped before", seconds_text(left, text));
 }
 
-/* How fast it is in all, and how the ranks differ. Collective. */
+/* Updates the rates and the spread of the ranks. Collective. */
 static int look(struct loop *l)
 {
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
@@ -328,7 +332,7 @@ static int look(struct loop *l)
 
 /* --- the loop --- */
 
-/* given: the last step that the device has or should have had. */
+/* given: the last step launched, or attempted. */
 static int explained(struct loop *l, int rc, int64_t given)
 {
 	return note_durable(l) < 0 ? rc : lost_explain(rc, l->s, l->clock.step - l->ngiven, given, &l->durable);
@@ -398,7 +402,7 @@ static int take_note_of_all(struct loop *l)
 	return 0;
 }
 
-/* Nothing is left open before whatever is due behind a step. */
+/* Drains the pipeline before a validation, a checkpoint or the end. */
 static int step(struct loop *l, int64_t number)
 {
 	int rc = give(l, number);
@@ -410,7 +414,8 @@ static int step(struct loop *l, int64_t number)
 	return take_note_of_all(l);
 }
 
-/* The validation that a signal cut short; without it the run would not know that it reached its target. */
+/* Repeats the validation that a signal cut short; without
+ * it the run would not know that it reached its target. */
 static int validate_late(struct loop *l)
 {
 	if (l->clock.step == 0 || !isnan(l->clock.metric) || !validation_due(l))
@@ -419,14 +424,14 @@ static int validate_late(struct loop *l)
 	return validate(l);
 }
 
-/* A short record of a long run is there early. */
+/* The trace is written as soon as its steps are done. */
 static int write_trace(const struct loop *l, int64_t done)
 {
 	const char *path = l->trace;
 	int rank = l->comm ? l->comm->rank : 0;
 	if (!trace_on() || done < l->trace_steps)
 		return 0;
-	if (ranks_count(l->comm) > 1)
+	if (comm_count(l->comm) > 1)
 		path = arena_printf(l->c->arena, "%s.%d", path, rank);
 	return trace_file_write(path, l->c->run.name ? l->c->run.name : "dlx-train", rank, l->began);
 }
@@ -458,13 +463,13 @@ static int run(struct loop *l)
 	return 0;
 }
 
-/* The state at the end is worth an error if it cannot be saved; that an earlier save failed is not. */
+/* It is an error if the state at the end cannot be saved; a failure of an earlier save is not. */
 static int finish(struct loop *l)
 {
 	int mark = err_count();
 	bool saved = l->saved_step == l->clock.step;
 	TRY(journaled(l, journal_start(l->journal)));
-	if (ranks_many(l->comm))
+	if (comm_many(l->comm))
 		comm_broadcast(l->comm, &saved, sizeof saved, 0, "whether the end is saved");
 	if (!saved)
 		TRY(settle(l));
@@ -485,8 +490,7 @@ static int end(struct loop *l)
 	return look(l);
 }
 
-/* Where the journal cannot be written or an evaluation cannot be planned, the state may be saved:
- * what was learned is worth more. */
+/* Saves the state if the journal cannot be written or an evaluation cannot be planned. */
 static void rescue(struct loop *l)
 {
 	struct given g;
@@ -502,7 +506,7 @@ static void rescue(struct loop *l)
 
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
-	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = ranks_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
+	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
 		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end.at = INFINITY, .ahead.loader = s->train,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The training loop: batches in, steps, and between steps whatever is due: validation, checkpoints, the end. */
+ * The training loop: steps over batches, and between steps validation, checkpoints and the end. */
 #ifndef DLX_TRAIN_LOOP_H
 #define DLX_TRAIN_LOOP_H
 
@@ -18,8 +18,8 @@ struct train_options {
 struct train_result {
 	int64_t step, epoch;
 	double seconds;                /* wall time of this run, from train() on */
-	bool stopped;                  /* by a signal, on whichever rank; false if training is complete */
-	bool time_up;                  /* it was the job's time, as this rank knew */
+	bool stopped;                  /* by a signal on any rank; false if training is complete */
+	bool time_up;                  /* because the job's time is up, as far as this rank knows */
 	bool target_reached;
 	bool has_evaluation;
 	struct evaluation evaluation;  /* the last one */

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Before the first step. Rank 0 opens files and reads the state, and all ranks agree on how that went. */
+ * Before the first step. Rank 0 opens files and reads the
+ * state, and all ranks agree on the outcome. */
 #include <inttypes.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "graph/pass.h"
+#include "graph/cost.h"
+#include "plan/reduction.h"
 #include "train/changes.h"
 #include "train/loop_state.h"
 #include "train/ranks.h"
-#include "train/reduction.h"
 
 int64_t loop_global_batch(const struct loop *l)
 {
-	return config_rank_batch(l->c) * ranks_count(l->comm);
+	return config_rank_batch(l->c) * comm_count(l->comm);
 }
 
 int64_t loop_epoch_samples(const struct loop *l)
@@ -89,14 +90,14 @@ static int plan_length(struct loop *l)
 	return config_check_length(l->c);
 }
 
-/* On which device, where the config leaves that open, and among which ranks. */
+/* Prints the device, if the config leaves it open, and the ranks. */
 static void say_place(const struct loop *l)
 {
 	struct buf text = BUF_INIT;
 	if (l->s->dev->why)
 		progress_say(l->progress, "%s (%s)", l->s->dev->why, l->s->dev->description);
 	rank_grid_text(&l->s->grid, &text);
-	if (ranks_many(l->comm))
+	if (comm_many(l->comm))
 		progress_say(l->progress, "%s", text.data);
 	buf_release(&text);
 }

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a run of training is between its steps, for the files that loop.c is made of. */
+ * The state of a training run between its steps, for loop*.c. */
 #ifndef DLX_TRAIN_LOOP_STATE_H
 #define DLX_TRAIN_LOOP_STATE_H
 
-#include "op/loss_scale.h"
+#include "op/update/loss_scale.h"
 #include "optim/schedule.h"
 #include "report/progress.h"
-#include "train/ahead.h"
+#include "train/batches.h"
 #include "train/diverged.h"
 #include "train/job_end.h"
 #include "train/journal.h"
 #include "train/loop.h"
 #include "train/lost.h"
 
-/* A step that the device was given: what came of it is known later. */
+/* A step in flight: submitted, its results not read back yet. */
 struct given {
 	struct plan *plan;
 	struct clock clock;            /* after it */
 	int64_t samples, number;       /* which of this run, from 1 */
-	uint64_t allocations;          /* while it was given */
-	double waited;                 /* for its batch, in seconds */
+	uint64_t allocations;          /* while it was launched */
+	double waited;                 /* waited for its batch, in seconds */
 };
 
 struct loop {
@@ -31,11 +31,11 @@ struct loop {
 	struct journal *journal;       /* these three: of rank 0, else NULL or silent */
 	struct progress *progress;
 	struct ckpt_store *ckpt;
-	struct clock clock;            /* after the last step that was given */
+	struct clock clock;            /* after the last submitted step */
 	struct given given[ANSWERS_DEEP];
 	int ngiven;
-	bool beside;                   /* the device may have a step to go on with while the host takes note of the one before */
-	double answered_at;            /* when the host knew the outcome of one more step, or gave the first of several */
+	bool beside;                   /* two steps may be in flight */
+	double answered_at;            /* time of the last readback, or of the first launch */
 	struct schedule_context schedule;
 	int64_t batches;               /* per epoch */
 	int64_t epochs;                /* 0: by steps alone */
@@ -48,15 +48,15 @@ struct loop {
 	struct job_end job_end;
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
-	bool worth_saving;             /* what failed is not the training */
-	struct ahead ahead;
+	bool worth_saving;             /* the failure is not one of training itself */
+	struct batches ahead;
 	struct rates rates;
 	bool weighed, counted;         /* a step had a weight that is not 0; and a loss that is not 0 */
 	bool safe;                     /* a complete checkpoint is on disk */
 	struct lost_from durable;      /* the newest of them that this process knows */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
-	bool stop, save, look;         /* agreed upon with this step */
+	bool stop, save, look;         /* the ranks' votes, agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;
 	const char *trace;             /* file for the record of the first steps, or NULL */

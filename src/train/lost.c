@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An error of a GPU's kernel stays for as long as the process lives, and its memory cannot be read any more. */
+ * After an error of a GPU's kernel the process cannot use the GPU any more, nor read its memory. */
 #include "train/lost.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/err.h"
-#include "train/ranks.h"
+#include "comm/comm.h"
 
 void lost_from(struct lost_from *f, const char *id, int64_t step)
 {
@@ -26,7 +26,7 @@ int lost_explain(int rc, const struct session *s, int64_t done, int64_t given, c
 	if (*f->id)
 		err_context(rc, "with it what was learned since checkpoint %s, of step %" PRId64 ": continue from there with --resume", f->id,
 		            f->step);
-	else if (ranks_first(s->comm))
+	else if (comm_first(s->comm))
 		err_context(rc, "no checkpoint was complete, so the run has to begin anew");
 	return err_context(rc, "with CUDA_LAUNCH_BLOCKING=1 in the environment each node is waited for, and the one that fails is named");
 }

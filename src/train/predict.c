@@ -224,8 +224,8 @@ static void free_share(struct share *s)
 	mem_free(s->target);
 }
 
-/* Each rank's share of the batch in turn, to all of them: but for the first they have no use for
- * it, but sums and broadcasts are what ranks can do together. */
+/* Broadcasts each rank's share of the batch in turn. Only rank
+ * 0 needs it, but broadcasts are the collective at hand. */
 static int write_shares(struct writer *w, const struct batch *b, const float *output, struct share *room)
 {
 	struct session *s = w->s;
@@ -243,7 +243,7 @@ static int write_shares(struct writer *w, const struct batch *b, const float *ou
 		}
 		comm_broadcast(c, room->output, (size_t)n * each, r, "predictions");
 		comm_broadcast(c, room->target, (size_t)n * target_each, r, "targets");
-		if (ranks_first(c))
+		if (comm_first(c))
 			TRY(write_samples(w, begin + at, n, room->output, room->target));
 	}
 	return 0;
@@ -253,7 +253,7 @@ static int run_batch(struct writer *w, const struct batch *b, float *output, str
 {
 	if (!b->absent)
 		TRY(predict_batch(w->s, b, output));
-	if (ranks_many(w->s->comm))
+	if (comm_many(w->s->comm))
 		return write_shares(w, b, output, room);
 	return write_samples(w, b->first, b->n, output, b->target);
 }
@@ -341,7 +341,7 @@ static int open_pictures(struct writer *w)
 
 static int open_output(struct writer *w)
 {
-	if (!ranks_first(w->s->comm))
+	if (!comm_first(w->s->comm))
 		return 0;
 	return ends_in(w->out, ".npy") ? open_npy(w) : ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
 }

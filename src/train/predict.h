@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * "--predict": the network's output for every sample of a record file, as numbers or as pictures. */
+ * "--predict": the network's output for every sample of a
+ * record file, as numbers or as pictures. */
 #ifndef DLX_TRAIN_PREDICT_H
 #define DLX_TRAIN_PREDICT_H
 
 #include <stdbool.h>
 
-#include "train/session.h"
+#include "train/opening.h"
 
 /* out ends in .npy or .nc: all outputs in one float32 array (samples, channels, ...). Else out is a
  * folder that gets one PNG a sample: for class networks the predicted map above the true one, else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Agreement is one gather of codes (comm_agree). What identifies a run is gathered too, as a few
- * numbers; each rank then compares itself with what most have, and only who differs has to find out
- * in what. */
+ * numbers; each rank then compares itself with the majority, and only a rank that differs has to
+ * find the difference. */
 #include "train/ranks.h"
 
 #include <config.h>
@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "graph/pass.h"
+#include "graph/cost.h"
 
 static enum ranks_failure failure;
 
@@ -27,7 +27,7 @@ enum ranks_failure ranks_failure(void)
 int ranks_agree(struct comm *c, int rc, const char *what)
 {
 	double failed = rc < 0;
-	if (!ranks_many(c) || failure != RANKS_ALONE)   /* it is known already */
+	if (!comm_many(c) || failure != RANKS_ALONE)   /* it is known already */
 		return rc;
 	rc = comm_agree(c, rc, what);
 	if (rc < 0) {
@@ -52,9 +52,9 @@ struct seat {
 
 int ranks_sharing(struct comm *c)
 {
-	struct seat mine = { .host = ranks_many(c) ? c->host : 0 };
+	struct seat mine = { .host = comm_many(c) ? c->host : 0 };
 	int n = 0;
-	if (!ranks_many(c))
+	if (!comm_many(c))
 		return 1;
 	if (sched_getaffinity(0, sizeof mine.processors, &mine.processors) != 0)
 		CPU_ZERO(&mine.processors);
@@ -69,10 +69,10 @@ int ranks_sharing(struct comm *c)
 const char *ranks_threads(struct comm *c, int threads, struct arena *a)
 {
 	struct buf text = BUF_INIT;
-	int n = ranks_count(c);
+	int n = comm_count(c);
 	int *all = mem_calloc((size_t)n, sizeof *all);
 	all[0] = threads;
-	if (ranks_many(c))
+	if (comm_many(c))
 		comm_all_gather(c, &threads, sizeof threads, all, "the threads of each rank");
 	for (int r = 0, next; r < n; r = next) {
 		for (next = r + 1; next < n && all[next] == all[r]; next++)
@@ -94,7 +94,7 @@ double ranks_began(struct comm *c)
 	clock_gettime(CLOCK_REALTIME, &day);
 	double now = (double)day.tv_sec + 1e-9 * (double)day.tv_nsec, here = io_seconds(), age = io_process_age();
 	double first = age - now;
-	if (ranks_many(c))
+	if (comm_many(c))
 		comm_max(c, &first, 1, "when the ranks began");
 	return here - (now + first);
 }
@@ -126,7 +126,8 @@ int ranks_majority(const void *all, size_t each, int n)
 	return best;
 }
 
-/* The effective config without what may differ: names of folders and files, which are the host's own matter. */
+/* The effective config without what may differ: names of
+ * folders and files, which are the host's own matter. */
 static void config_text(const struct run_config *c, struct buf *out)
 {
 	struct arena *a = arena_new();
@@ -160,7 +161,7 @@ struct self {
 	struct buf config_text;
 };
 
-/* Short of the config every part is told by one line. */
+/* Every part but the config fits on one line. */
 static void tell(struct comm *c, struct self *me, enum part p, int reference, bool differs, struct buf *out)
 {
 	uint64_t n = p == SAME_CONFIG ? me->config_text.len : sizeof me->text[p];
@@ -206,7 +207,7 @@ int ranks_same_command(struct comm *c, const char *text)
 	char theirs[COMMAND_TEXT];
 	uint64_t mine = hash_name(text);
 	bool any = false;
-	if (!ranks_many(c))
+	if (!comm_many(c))
 		return 0;
 	uint64_t *all = mem_calloc((size_t)c->size, sizeof *all);
 	comm_all_gather(c, &mine, sizeof mine, all, what);
@@ -243,7 +244,7 @@ int ranks_compare(struct comm *c, const struct run_config *config, const struct 
 {
 	struct self me = { .config = config, .config_text = BUF_INIT };
 	int rc = 0;
-	if (!ranks_many(c))
+	if (!comm_many(c))
 		return 0;
 	introduce(&me, dev, data, p);
 	uint64_t *all = mem_calloc((size_t)c->size, sizeof me.part);

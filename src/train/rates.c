@@ -5,15 +5,15 @@
 #include "train/rates.h"
 
 #include "base/io.h"
-#include "train/ranks.h"
-#include "train/reduction.h"
+#include "comm/comm.h"
+#include "plan/reduction.h"
 
-#define PERIOD 10.0              /* seconds between looks: one a line of a batch log */
+#define PERIOD 10.0              /* seconds between updates: one per line of a batch log */
 
 void rates_begin(struct rates *r, const struct session *s)
 {
 	*r = (struct rates){ .s = s, .looked_at = io_seconds(), .waited = reduction_waited(s->dev) };
-	if (ranks_many(s->comm))
+	if (comm_many(s->comm))
 		r->counts = comm_counts(s->comm);
 }
 
@@ -50,7 +50,7 @@ void rates_look(struct rates *r, struct comm *c, int64_t samples, double seconds
 	if (r->steps == 0)
 		return;
 	r->sustained = (double)samples / seconds;
-	if (ranks_many(c))
+	if (comm_many(c))
 		look_at_ranks(r, c);
 	r->looked_steps = r->steps;
 	r->steps = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values travel as they lie in memory: plans are alike, so layouts are. A device with a memory of
- * its own is read through a buffer. */
+ * Values are sent as they are stored: plans are alike, so layouts are. A device with memory of its
+ * own is read through a buffer. */
 #include "train/replicas.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "train/ranks.h"
 
-/* e's bytes in the host's memory: where they stand, or a copy, for which `room` is made. */
+/* e's bytes in host memory: in place, or in a copy, for which `room` is allocated. */
 static int look(const struct store_entry *e, void **room, void **bytes)
 {
 	*room = NULL;
@@ -38,7 +38,7 @@ static int broadcast_entry(struct comm *c, struct store_entry *e)
 int replicas_begin(struct comm *c, struct store *s)
 {
 	int rc = 0;
-	for (int i = 0; ranks_many(c) && i < store_count(s); i++) {
+	for (int i = 0; comm_many(c) && i < store_count(s); i++) {
 		int one = state_is_kept(store_at(s, i)->use) ? broadcast_entry(c, store_at(s, i)) : 0;
 		rc = rc ? rc : one;
 	}
@@ -52,7 +52,8 @@ static bool is_statistic(const struct store_entry *e)
 	return e->role == ROLE_STATE && e->use == STATE_OF_NETWORK;
 }
 
-/* All statistics from v into the store, or from the store into v; v NULL: counted. */
+/* Copies all statistics from v into the store (set), or
+ * from the store into v; v NULL: counts them. */
 static int walk(struct store *s, double *v, bool set, int64_t *count)
 {
 	*count = 0;
@@ -81,7 +82,7 @@ static void combine(struct comm *c, double *v, int64_t n, bool average)
 int replicas_settle(struct comm *c, struct store *s, bool average)
 {
 	int64_t n;
-	if (!ranks_many(c))
+	if (!comm_many(c))
 		return 0;
 	TRY(walk(s, NULL, false, &n));
 	if (n == 0)
@@ -144,7 +145,7 @@ static int compare_param(const struct comm *c, const struct store *s, const uint
 int replicas_compare(struct comm *c, const struct store *s)
 {
 	int n;
-	if (!ranks_many(c))
+	if (!comm_many(c))
 		return 0;
 	uint64_t *mine = mem_calloc((size_t)store_count(s) + 1, sizeof *mine), *all = NULL;
 	int rc = hash_params(s, mine, &n);

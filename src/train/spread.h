@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the ranks of a run differ. They take their steps together, so that the time of a step is that
- * of all; what differs is each rank's own work, the step less the time in which it waited for sums
- * over ranks. One gather, which all call between two steps. */
+ * How the ranks of a run differ. All ranks take the time of the slowest for
+ * a step; what differs is each rank's own work, the step less the time spent
+ * waiting for all-reduces. One collective gather between two steps. */
 #ifndef DLX_TRAIN_SPREAD_H
 #define DLX_TRAIN_SPREAD_H
 
@@ -18,7 +18,8 @@ struct spread {
 	double exposed;                /* share of a step in which a rank waits for others: the mean of the ranks */
 };
 
-/* step: of this rank, how long one takes; waited: in it, for sums. Collective. */
+/* step: the duration of this rank's step; waited: the part
+ * spent waiting for all-reduces. Collective. */
 void spread_gather(struct spread *s, struct comm *c, double step, double waited);
 /* ", "step_seconds": ... , "slowest_host": "c1"": the members, each after a comma */
 void spread_json(const struct spread *s, struct buf *out);

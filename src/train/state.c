@@ -18,7 +18,7 @@
 /* Samples of all ranks in a micro-batch; what positions count. */
 static int64_t global_batch(const struct session *s)
 {
-	return config_rank_batch(s->config) * ranks_count(s->comm);
+	return config_rank_batch(s->config) * comm_count(s->comm);
 }
 
 static int collect(struct session *s, struct arena *a, const struct ckpt_tensor **out, int *n)
@@ -47,7 +47,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "seconds", arena_printf(a, "%a", c->seconds) },
 		{ "seed", arena_printf(a, "%" PRId64, s->config->run.seed) },
 		{ "batch_size", arena_printf(a, "%" PRId64, global_batch(s)) },
-		{ "ranks", arena_printf(a, "%d", ranks_count(s->comm)) },
+		{ "ranks", arena_printf(a, "%d", comm_count(s->comm)) },
 		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
 		{ "device", s->dev->name },
 		{ "threads", s->threads },
@@ -83,7 +83,7 @@ static const char *average_of(struct arena *a, const struct store_entry *e)
 	return arena_printf(a, "%s." AVERAGE_LEAF, e->name);
 }
 
-/* What was not trained has no average. */
+/* Parameters that were not trained have no average. */
 static int restore_averages(const struct ckpt_version *v, struct store *store)
 {
 	struct arena *a = arena_new();
@@ -166,8 +166,8 @@ static int number(const struct ckpt_version *v, const char *name, double *out)
 	return 0;
 }
 
-/* The position within the epoch, in batches as this run has them. A run on another number of ranks
- * has larger or smaller ones, and goes on where both have a step's end. */
+/* The position within the epoch, in batches of this run. A run on another number of ranks has
+ * larger or smaller batches, and resumes only where both have a step's end. */
 static int restore_position(struct session *s, const struct ckpt_version *v, int64_t *batch)
 {
 	double at, size, ranks = 1;
@@ -181,7 +181,7 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 		return ERR(E_DATA, NULL, "checkpoint '%s' is of batch %g, of %g samples each, of an epoch of %" PRId64 " samples",
 		           ckpt_version_id(v), at, size, loader_samples(s->train));
 	snprintf(text, sizeof text, "%" PRId64, now);
-	if ((int64_t)ranks == ranks_count(s->comm) || (int64_t)size != (int64_t)ranks * config_rank_batch(s->config))
+	if ((int64_t)ranks == comm_count(s->comm) || (int64_t)size != (int64_t)ranks * config_rank_batch(s->config))
 		TRY(check_scalar(v, "batch_size", text, "batch size"));
 	samples = (int64_t)at * (int64_t)size;
 	*batch = samples / now;
@@ -191,14 +191,14 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 		return ERR(E_CONFIG, NULL, "checkpoint '%s' was made by %d rank%s after %" PRId64 " samples of an epoch, where no step of %d "
 		           "rank%s with %" PRId64 " samples begins; continue with a 'train.global_batch_size' of %" PRId64 ", or "
 		           "from the checkpoint of an epoch's end", ckpt_version_id(v), (int)ranks, ranks > 1 ? "s" : "", samples,
-		           ranks_count(s->comm), ranks_many(s->comm) ? "s" : "", step, (int64_t)size);
+		           comm_count(s->comm), comm_many(s->comm) ? "s" : "", step, (int64_t)size);
 	note("a batch now has %" PRId64 " samples, for %d ranks; checkpoint '%s' was made with %" PRId64 ", by %d", now,
-	     ranks_count(s->comm), ckpt_version_id(v), (int64_t)size, (int)ranks);
+	     comm_count(s->comm), ckpt_version_id(v), (int64_t)size, (int)ranks);
 	return 0;
 }
 
-/* Sums are cut by threads, so that their bits depend on how many there are. A GPU's do not, and a checkpoint of
- * an earlier version does not tell. */
+/* Sums are cut by threads, so that their bits depend on how many there are. A GPU's do not, and a
+ * checkpoint of an earlier version does not tell. */
 static void compare_threads(const struct session *s, const struct ckpt_version *v)
 {
 	const char *was = ckpt_version_scalar(v, "threads");
@@ -238,7 +238,7 @@ static int load(struct session *s, const char *dir, const char *which, struct cl
 	return rc;
 }
 
-/* What rank 0 has read, for all. */
+/* What rank 0 has read, to be broadcast. */
 struct loaded {
 	struct clock clock;
 	bool found;
@@ -248,9 +248,9 @@ struct loaded {
 int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64])
 {
 	struct loaded l = { .clock = *c };
-	int rc = ranks_first(s->comm) ? load(s, dir, which, &l.clock, &l.found, l.id) : 0;
+	int rc = comm_first(s->comm) ? load(s, dir, which, &l.clock, &l.found, l.id) : 0;
 	TRY(ranks_agree(s->comm, rc, "reading the checkpoint"));
-	if (ranks_many(s->comm))
+	if (comm_many(s->comm))
 		comm_broadcast(s->comm, &l, sizeof l, 0, "the checkpoint's position");
 	*c = l.clock;
 	*found = l.found;
@@ -280,9 +280,9 @@ static int load_weights(struct store *store, const char *dir, const char *which,
 int state_load_weights(struct session *s, const char *dir, const char *which, bool averaged, bool *found, char id[64])
 {
 	*found = false;
-	int rc = ranks_first(s->comm) ? load_weights(s->store, dir, which, averaged, found, id) : 0;
+	int rc = comm_first(s->comm) ? load_weights(s->store, dir, which, averaged, found, id) : 0;
 	TRY(ranks_agree(s->comm, rc, "reading the checkpoint"));
-	if (ranks_many(s->comm))
+	if (comm_many(s->comm))
 		comm_broadcast(s->comm, found, sizeof *found, 0, "whether there is a checkpoint");
 	return *found ? replicas_begin(s->comm, s->store) : 0;
 }

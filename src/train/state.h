@@ -6,7 +6,7 @@
 #ifndef DLX_TRAIN_STATE_H
 #define DLX_TRAIN_STATE_H
 
-#include "train/session.h"
+#include "train/opening.h"
 
 struct clock {
 	int64_t step;              /* updates made */
@@ -17,7 +17,8 @@ struct clock {
 	double seconds;            /* of training so far, over all its runs */
 };
 
-/* Stages a save (ckpt_save), on rank 0: returns when the copy is made. metric: for keep.best; NaN if none. */
+/* Stages a save (ckpt_save), on rank 0: returns when the
+ * copy is made. metric: for keep.best; NaN if none. */
 int state_save(struct session *s, struct ckpt_store *store, const struct clock *c, const char *metric_name,
                double metric);
 /* which: as in ckpt_load. *found: false if "auto" found none. A checkpoint of another network, seed

@@ -6,8 +6,9 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/rng.h"
-#include "train/leaves.h"
-#include "train/ranks.h"
+#include "comm/comm.h"
+#include "plan/leaves.h"
+#include "train/batches.h"
 
 #define BLOCKS 64    /* of random words at a time, four words each */
 
@@ -55,9 +56,9 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 {
 	const struct batch *b;
 	struct plan_step at = *step;
-	struct ahead from = { .loader = s->train };
+	struct batches from = { .loader = s->train };
 	struct micros m;
-	at.leaves = ranks_count(s->comm);
+	at.leaves = comm_count(s->comm);
 	if (s->train) {
 		TRY(loader_seek(s->train, 0, 0));
 		TRY(micros_begin(&m, s->config, &from, 1));

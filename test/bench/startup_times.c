@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Times of planning, in a process of its own each time, since what oneDNN has answered once is not asked again:
+ * Times of planning, in a process of its own each time,
+ * since what oneDNN has answered once is not asked again:
  *
  *   startup_times plan CONFIG [KEY=VALUE ...]   parse to planned training step, without data
  *   startup_times passes CONFIG [KEY=VALUE ...] the same, by passes
@@ -20,8 +21,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
-#include "graph/pass.h"
-#include "train/session.h"
+#include "pass/pass.h"
+#include "train/opening.h"
 #include "train/synthetic.h"
 
 static int plan(const char *path, int nset, const char *const *set)
@@ -118,7 +119,8 @@ static int first(const char *path, int nset, const char *const *set)
 	return 0;
 }
 
-/* Convolution, batch normalisation and ReLU again and again: 8 nodes a repeat, with their gradients and updates. */
+/* Convolution, batch normalisation and ReLU again and again:
+ * 8 nodes a repeat, with their gradients and updates. */
 static int plan_chain(int64_t nodes)
 {
 	const char *dir = getenv("TMPDIR");

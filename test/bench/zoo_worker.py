@@ -40,13 +40,13 @@ def precision(torch, job):
 
 
 def compiler_options(job):
-    """What a user on a GPU would ask for who wants the fastest step: kernels chosen by time, and CUDA graphs; or graphs alone."""
+    """The settings for the fastest step on a GPU: kernels chosen by time, and CUDA graphs; or graphs alone."""
     return {"mode": job.get("mode", "max-autotune")} if job["device"] == "cuda" else {}
 
 
 def memory(torch, job):
     """Peaks of the process; on a GPU of its tensors, or of what the allocator took where a graph's pool belongs to it, too; and what
-    the GPU no longer has for anybody, with CUDA and its libraries."""
+    is in use on the GPU, with CUDA and its libraries."""
     if job["device"] != "cuda":
         return {"peak_memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
     free, total = torch.cuda.mem_get_info()

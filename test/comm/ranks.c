@@ -27,7 +27,8 @@ static struct comm *c;
 		}                                                                                            \
 	} while (0)
 
-/* Seconds until a rank is missed that does not come: time enough for the others on a machine that is very busy. */
+/* Seconds until a rank is missed that does not come: time enough for the others on a machine that
+ * is very busy. */
 #define SOON 2
 
 /* --- set-up --- */
@@ -228,8 +229,8 @@ static void order(int argc, char **argv)
 	reducer_free(r);
 }
 
-/* part SIZE STEPS: neighbouring ranks sum among themselves, beside sums of all; who is of which host is
- * as the whole has it. */
+/* part SIZE STEPS: neighbouring ranks sum among themselves, beside sums of all; hosts are those of
+ * all ranks. */
 static void part(int argc, char **argv)
 {
 	int size = atoi(argv[0]), first = c->rank / size * size;
@@ -287,7 +288,7 @@ static void one_step_or_end(struct reducer *r, int step)
 	comm_abort(c, 69);
 }
 
-/* endless: steps until somebody from outside does something to a rank; each leaves its process id
+/* endless: steps until a signal from outside reaches a rank; each rank leaves its process id
  * in a file. */
 static void endless(int argc, char **argv)
 {

@@ -12,8 +12,8 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "config/ytree.h"
-#include "train/config.h"
+#include "plan/config.h"
+#include "yaml/ytree.h"
 
 static int passed, failed;
 static char mutant_path[64];

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "config/schema.h"
+#include "yaml/schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

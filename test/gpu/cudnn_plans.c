@@ -12,7 +12,7 @@
 
 #include <dlfcn.h>
 
-#include "backend/cudnn.h"
+#include "backend/cuda/cudnn.h"
 #include "base/err.h"
 
 /* What cuDNN writes of an H200. */
@@ -87,9 +87,9 @@ static void check(const struct cudnn *c, const struct cudnn_conv *v, const struc
 	cudnn_plan_free(plan);
 }
 
-/* What may follow a convolution, as op/conv_fused.c and op/conv_statistics.c have it. What cuDNN
- * would compile for it is made only where there is a driver; that the description is accepted shows
- * everywhere. */
+/* What may follow a convolution, as op/conv/conv_fused.c and op/conv/conv_statistics.c have it.
+ * What cuDNN would compile for it is made only where there is a driver; that the description is
+ * accepted shows everywhere. */
 static void check_chains(const struct cudnn *c, const struct cudnn_conv *plain, const struct problem *p)
 {
 	static const struct {
@@ -118,8 +118,8 @@ static void check_chains(const struct cudnn *c, const struct cudnn_conv *plain, 
 		}
 }
 
-/* A norm and its rectifier at the input, as the pass `prologue` asks for them. In fp16, with channels in eights, the two
- * gradients are not compiled at run time. */
+/* A norm and its ReLU at the input, as the pass `prologue` asks for them. In fp16, with channels in
+ * eights, the two gradients are not compiled at run time. */
 static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain, const struct problem *p)
 {
 	const bool known = plain->type == DTYPE_F16 && p->ci % 8 == 0 && p->co % 8 == 0 && p->groups == 1 && p->ns == 2 &&
@@ -151,7 +151,7 @@ static void check_problem(const struct cudnn *c, const struct problem *p)
 		}
 }
 
-/* Plans that are only looked at are the same on every machine: cuDNN has no engine for a rectifier
+/* Plans that are only looked at are the same on every machine: cuDNN has no engine for a ReLU
  * behind a convolution but those that it compiles. */
 static void check_uncompiled(void)
 {

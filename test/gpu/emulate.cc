@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The processor behind emulate.h: fibers for the threads of a block, blocks one after another.
- * Every other block runs its threads in falling order, every other launch its blocks: who reads
- * what another thread or block has yet to write, or writes what it has yet to read, is found out
- * in one of them. */
+ * Every other block runs its threads in falling order, every other launch its blocks: a thread that
+ * reads what another thread or block has yet to write, or writes what it has yet to read, shows in
+ * one of the orders. */
 #include "emulate.h"
 #include "emulate_shared.h"
 
@@ -105,7 +105,8 @@ void resume_ready(int i)
 		resume(fibers[i]);
 }
 
-/* Runs the threads of one warp until none is ready; releases those that wait for an exchange once all that live do. */
+/* Runs the threads of one warp until none is ready; releases
+ * those that wait for an exchange once all that live do. */
 void run_warp(int first, int end)
 {
 	for (bool again = true; again;) {
@@ -186,7 +187,7 @@ uint64_t exchange(uint64_t mine, int from_lane)
 	slot[running->index] = mine;
 	yield(AT_EXCHANGE);
 	uint64_t theirs = slot[(size_t)(warp + from_lane) < slot.size() ? warp + from_lane : running->index];
-	yield(AT_EXCHANGE);      /* nobody writes before all have read */
+	yield(AT_EXCHANGE);      /* no thread writes before all have read */
 	return theirs;
 }
 

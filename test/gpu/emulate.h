@@ -39,7 +39,8 @@ typedef std::function<bool()> work;
 /* To be done in the order of the stream, once, or, if the stream records, at every replay. */
 void submit(void *stream, work run);
 /* Runs body for every thread of the grid. */
-/* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for each kernel is written there when the process ends. */
+/* With DLX_EMULATE_LAUNCHES=FILE, a line "NAME COUNT" for
+ * each kernel is written there when the process ends. */
 void count_launch(const char *name);
 void launch(dim3 grid, dim3 block, size_t shared_bytes, void *stream, std::function<void()> body);
 /* Whether this kernel may be given to the stream now: not for the first time where it records. */

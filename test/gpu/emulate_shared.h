@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shared memory of emulated kernels, which is made of static variables: what a block finds there. */
+ * Shared memory of emulated kernels, which is made of
+ * static variables: what a block finds there. */
 #ifndef DLX_TEST_GPU_EMULATE_SHARED_H
 #define DLX_TEST_GPU_EMULATE_SHARED_H
 
 namespace emulate {
-/* Bytes of memory that nobody has written to: as floats NaN, as integers -1. */
+/* The content of unwritten memory: as floats NaN, as integers -1. */
 constexpr int POISON = 0xff;
 /* Overwrites the shared memory of all kernels. */
 void poison_shared();

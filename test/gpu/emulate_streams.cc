@@ -9,14 +9,14 @@
  *   early    a side stream as soon as it can go on
  *   SEED     a number: by chance
  *
- * A recording is as strict as the real thing's documents are: in the thread that records nothing may
- * be allocated, freed or waited for, ordinary host memory may not be copied, no kernel may run for
- * the first time (its code would be loaded), and events do not lead into a recording or out of it.
- * What breaks a rule is named, and spoils the recording. And a copy to or from ordinary host memory
- * keeps whoever asks for it until the stream has come to it.
+ * A recording is as strict as the real thing's documents are: in the thread that records nothing
+ * may be allocated, freed or waited for, ordinary host memory may not be copied, no kernel may run
+ * for the first time (its code would be loaded), and events do not lead into a recording or out of
+ * it. What breaks a rule is named, and spoils the recording. And a copy to or from ordinary host
+ * memory blocks the calling thread until the stream has reached it.
  *
- * With DLX_EMULATE_HOST=slow the host goes on after an event only when the GPU has nothing left to do; with =fast
- * copies to the GPU take two milliseconds each.
+ * With DLX_EMULATE_HOST=slow the host goes on after an event only when the GPU has nothing left to
+ * do; with =fast copies to the GPU take two milliseconds each.
  *
  * The GPU as such (how many there are, how much memory, what is wrong with it) is in
  * emulate_device.cc. */
@@ -224,7 +224,8 @@ void wait_until_idle(std::unique_lock<std::mutex> &held)
 	});
 }
 
-/* Whether it is done, to a host that asks again and again: it leaves the processor to the GPU for a moment. */
+/* Whether it is done, to a host that asks again and again: it leaves the processor to the GPU for
+ * a moment. */
 cudaError_t how_far(std::unique_lock<std::mutex> &held, const node_ref &n)
 {
 	if (emulate::broken())
@@ -601,7 +602,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t what, cudaStream_t to)
 		return emulate::broken();
 	microseconds += g->spent;
 	emulate::count_replay();
-	if (emulate::broken())       /* which shows when somebody waits */
+	if (emulate::broken())       /* which shows at the next wait */
 		return cudaSuccess;
 	append(s, nothing);
 	for (const recorded &r : g->node) {

@@ -141,7 +141,7 @@ void check_shared()
 	for (int i = 0; i < 2; i++) {        /* the second time there is what the first left */
 		LAUNCH(sums_what_is_there, 2, N, 0, stream, out);
 		cudaStreamSynchronize(stream);
-		check(out[0] != out[0] && out[N] != out[N] && out[1] == 1, "shared memory that nobody wrote to holds a number");
+		check(out[0] != out[0] && out[N] != out[N] && out[1] == 1, "unwritten shared memory holds a number");
 	}
 }
 
@@ -169,7 +169,7 @@ void check_blocks(int from)
 	check(!right, "blocks that wait for others are not found out");
 }
 
-/* A question whose answer is no is an error that stays, until somebody asks for it. */
+/* A query whose answer is no is an error that stays until it is read. */
 void check_errors()
 {
 	for (int i = 0; i < 1000; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * cuBLASLt for the emulation: plain loops in the order of the emulated stream, stricter than the
- * library. Types, strides, the epilogue, the workspace and the alignment that heuristics may count on
- * must be what the library takes; what is wrong is printed and refused.
+ * library. Types, strides, the epilogue, the workspace and the alignment that heuristics may count
+ * on must be what the library takes; what is wrong is printed and refused.
  *
- * Four algorithms are proposed: the first does 1 Tflop/s by the emulation's clock, and twice as much in
- * 16 bits; the second is proposed but fails when it runs, the third takes half of the first one's time,
- * the fourth twice as much. */
+ * Four algorithms are proposed: the first does 1 Tflop/s by the emulation's clock, and twice as
+ * much in 16 bits; the second is proposed but fails when it runs, the third takes half of the first
+ * one's time, the fourth twice as much. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -82,8 +82,8 @@ static bool in_eights(const fake *t)
 	return d[1] % 8 == 0 && s[1] == 1 && s[axes_of(t) - 1] == d[1];
 }
 
-/* What is before a convolution: its intermediate results are of its type, and for a gradient to the weights it is
- * scale, bias and ReLU, the vectors of its type too. */
+/* What is before a convolution: its intermediate results are of its type, and for a gradient to the
+ * weights it is scale, bias and ReLU, the vectors of its type too. */
 static bool good_prologue(fake *const *op, int n, int type)
 {
 	static const int modes[] = { CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_ADD, CUDNN_POINTWISE_RELU_FWD };
@@ -101,7 +101,7 @@ static bool good_prologue(fake *const *op, int n, int type)
 	return op[n]->type == FORWARD ? in_eights(t[0]) : weights && n == 3 && type == CUDNN_DATA_HALF && in_eights(t[0]);
 }
 
-/* The gradient to the data, the norm's input again, the rectifier's gradient, sums. */
+/* The gradient to the data, the norm's input again, ReLU's gradient, sums. */
 static bool good_norm_sums(fake *const *op, int n, int type)
 {
 	static const int modes[] = { -1, CUDNN_POINTWISE_SUB, CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_ADD,
@@ -116,7 +116,8 @@ static bool good_norm_sums(fake *const *op, int n, int type)
 	return in_eights(t[0]) && in_eights(t[1]) && type_of(t[1]) == type && !is_virtual(t[1]);
 }
 
-/* As the library: a single operation in one type; a chain behind it if what is between is float32. */
+/* As the library: a single operation in one type; a chain
+ * behind it if what is between is float32. */
 static bool supported(const fake *graph)
 {
 	fake *t[MAXOPERANDS];

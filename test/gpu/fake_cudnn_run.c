@@ -213,7 +213,7 @@ static void run_operation(const fake *op, struct values *v, int n)
 		elementwise(op, operands, t, of);
 }
 
-/* Whoever reads it after that sees what is in memory; what has none is rounded too. */
+/* Later readers see what is in memory; a tensor without memory is rounded too. */
 static void store(const fake *t, void *to, const struct values *v)
 {
 	void *room = to ? NULL : mem_alloc((size_t)v->n * dtype_size(type_of(t)));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stands in for CUPTI and for the few functions of the driver that injected.c calls: when all is to be handed over, it does so with the
- * records of three replays of a graph of three kernels and a copy, of one smaller graph, and of kernels outside any. */
+ * Stands in for CUPTI and for the few functions of the driver that injected.c calls: when all is to
+ * be handed over, it does so with the records of three replays of a graph of three kernels and a
+ * copy, of one smaller graph, and of kernels outside any. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * NCCL for the emulation: ranks are processes of this machine that meet in shared memory, which an
- * id names. A sum is work of the
- * emulated stream: it asks for its turn again and again while the GPU does other things. What NCCL
- * would refuse or hang upon ends
- * with a word: two ranks on one GPU, sums of different sizes or in different orders, sums that are
- * recorded on one rank and not on another, or in another recording. As in the library, communicators
- * are neither destroyed nor aborted before all recordings of theirs are gone.
+ * id names. A sum is work of the emulated stream: it asks for its turn again and again while the
+ * GPU does other things. What NCCL would refuse or hang upon ends with a word: two ranks on one
+ * GPU, sums of different sizes or in different orders, sums that are recorded on one rank and not
+ * on another, or in another recording. As in the library, communicators are neither destroyed nor
+ * aborted before all recordings of theirs are gone.
  *
  * DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says
  * that something is wrong), die and stop (the process does), or join:0 (it never joins). A line on

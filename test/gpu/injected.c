@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A library that CUDA's driver loads into a program, for test/gpu/check: CUDA_INJECTION64_PATH names it, DLX_INJECT says what it does.
+ * A library that CUDA's driver loads into a program, for test/gpu/check: CUDA_INJECTION64_PATH
+ * names it, DLX_INJECT says what it does.
  *
  *     watch:FILE    notes when each kernel and copy of a replayed graph began and ended (CUPTI), and at the end of the process writes a
  *                   line of JSON: of the replays of the graph that has most, how many there were, their kernels, and the medians of
  *                   their seconds from the first to the last and of those in which anything ran
  *     trap:SECONDS  after so long runs a kernel that traps, as a wild one of the program's own would
  *
- * It is linked with nothing of CUDA: the driver is there when it is called, CUPTI is looked for where libraries are. */
+ * It is linked with nothing of CUDA: the driver is there when it is called, CUPTI is looked for
+ * where libraries are. */
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>

@@ -60,8 +60,8 @@ for wire in $(form bf16 "f32 bf16"); do
 	done
 done
 
-# Of the five samples that end an epoch one rank has a full share and the other has not: its plan is another one, so that
-# nobody replays this step.
+# Of the five samples that end an epoch one rank has a full share and the other has not: their plans differ, so all ranks
+# launch this step eagerly.
 coads_convert '1,4,7' data/more.dlx
 alike 5e-5 uneven --set 'data.train=[data/coads-train.dlx, data/more.dlx]' --set train.batch_size=3 --set train.steps=5
 

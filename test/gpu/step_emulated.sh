@@ -50,7 +50,7 @@ step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3 f32
 step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 f32 $halves
 "$compare" -t 1e-9 tiny-cpu-f32 deepcam-mlperf-small-cpu-f32 && fail "two different steps count as one"
 
-# Norms that convolutions read without anybody storing them, in fp16: as on the CPU in float32, and as with the norms stored.
+# Norms fused into the convolutions that read them, in fp16: as on the CPU in float32, and as with the norms stored.
 cat >norms.yaml <<-'END'
 	run: {name: norms, seed: 3}
 	model:

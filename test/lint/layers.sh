@@ -40,7 +40,7 @@ BEGIN {
 		print "src/LAYERS: no layers"
 		exit bad = 1
 	}
-	home("^yaml[.]h$", "config")
+	home("^yaml[.]h$", "yaml")
 	home("^zstd[a-z_]*[.]h$", "ckpt data")
 	home("^(mpi|nccl)[.]h$", "comm")
 	home("^(oneapi/.*|dnnl.*[.]h.*)$", "backend op")

@@ -11,10 +11,10 @@ failed=0
 fresh()
 {
 	rm -rf "$tree/src" "$tree/README.md"
-	mkdir -p "$tree/src/base" "$tree/src/config" "$tree/src/comm"
-	printf 'base\nconfig\ncomm\n' >"$tree/src/LAYERS"
+	mkdir -p "$tree/src/base" "$tree/src/yaml" "$tree/src/comm"
+	printf 'base\nyaml\ncomm\n' >"$tree/src/LAYERS"
 	printf '#include <stddef.h>\nsize_t a(void);\n' >"$tree/src/base/a.h"
-	printf '#include "base/a.h"\n#include <yaml.h>\n' >"$tree/src/config/c.c"
+	printf '#include "base/a.h"\n#include <yaml.h>\n' >"$tree/src/yaml/c.c"
 }
 
 # expect TEXT: the tree fails with TEXT in the output; with no TEXT it passes.
@@ -34,10 +34,10 @@ expect()
 
 fresh
 expect
-echo '#  include "config/x.h"' >"$tree/src/base/b.c"
-expect 'src/base/b.c:1: "config/x.h" is to the right of base'
-echo '#include <mpi.h>' >"$tree/src/config/m.c"
-expect '<mpi.h> belongs to comm, not to config'
+echo '#  include "yaml/x.h"' >"$tree/src/base/b.c"
+expect 'src/base/b.c:1: "yaml/x.h" is to the right of base'
+echo '#include <mpi.h>' >"$tree/src/yaml/m.c"
+expect '<mpi.h> belongs to comm, not to yaml'
 echo '#include <oneapi/dnnl/dnnl.h>' >"$tree/src/comm/m.c"
 expect '<oneapi/dnnl/dnnl.h> belongs to backend op, not to comm'
 echo '#include "a.h"' >"$tree/src/base/b.c"
@@ -46,9 +46,9 @@ echo '#include "elsewhere/a.h"' >"$tree/src/base/b.c"
 expect '"elsewhere/a.h": no such layer'
 mkdir "$tree/src/new" && echo 'int x;' >"$tree/src/new/n.c"
 expect 'not listed in src/LAYERS'
-echo '    base → config' >"$tree/README.md"
-expect "README.md: the line of folders is 'base → config', src/LAYERS is 'base → config → comm'"
-echo '    base → config → comm' >"$tree/README.md"
+echo '    base → yaml' >"$tree/README.md"
+expect "README.md: the line of folders is 'base → yaml', src/LAYERS is 'base → yaml → comm'"
+echo '    base → yaml → comm' >"$tree/README.md"
 expect
 echo 'uint64_t f(void);' >"$tree/src/base/b.h"
 expect 'src/base/b.h: does not compile alone'

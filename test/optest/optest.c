@@ -11,9 +11,10 @@
  *
  * Usage: optest [--device=cpu|cuda] [--kernels] [--shard=K/N] [OP...]: the device compared with the
  * reference is the CPU unless another is named; every op must have a kernel there, and on a GPU one
- * that takes 16 bits, but for those of a list (f32_only). --kernels leaves out the check of gradient
- * rules, which is slow and the same for all kernels. --shard takes every Nth sample from the Kth on, so
- * that N processes share the work. Prints a line for each failure and "N passed, N failed" at the end. */
+ * that takes 16 bits, but for those of a list (f32_only). --kernels leaves out the check of
+ * gradient rules, which is slow and the same for all kernels. --shard takes every Nth sample from
+ * the Kth on, so that N processes share the work. Prints a line for each failure and "N passed,
+ * N failed" at the end. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +24,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "graph/autodiff.h"
-#include "graph/pass.h"
-#include "op/precision.h"
-#include "op/sample.h"
+#include "op/lib/sample.h"
+#include "pass/autodiff.h"
+#include "pass/pass.h"
+#include "pass/precision.h"
 
 #define MAX_OUT 16
 #define FD_ELEMENTS 8           /* elements of each input that are moved one at a time */
@@ -57,7 +58,8 @@ static void fail(const char *fmt, ...)
 	failed++;
 }
 
-/* One sample compiled for one device: the node, and the gradients of its inputs for given output gradients. */
+/* One sample compiled for one device: the node, and the
+ * gradients of its inputs for given output gradients. */
 struct trial {
 	struct sample s;
 	struct device *dev;
@@ -295,7 +297,8 @@ static double *read_tensor(struct trial *t, tid x)
 	return v;
 }
 
-/* <y, dy> over the outputs that carry gradient. With more digits than they have, since differences are taken of it. */
+/* <y, dy> over the outputs that carry gradient. With more digits than they have, since
+ * differences are taken of it. */
 static long double objective(struct trial *t)
 {
 	long double sum = 0;

@@ -84,7 +84,7 @@ make_root() {
 	mv "$root.part" "$root"
 }
 
-# Runs in namespaces of its own: what is mounted here nobody else sees, and it is gone when the last process is.
+# Runs in namespaces of its own: mounts are invisible outside, and it is gone when the last process is.
 enter='
 	set -eu
 	root=$1

@@ -41,7 +41,7 @@ for other in --check --plan --evaluate --resume=auto --bench=3; do
 done
 refused 64 "rank 2 (host " -n 2 "$train" --evaluate --weights=last "$config" : -n 1 "$train" --evaluate "$config"
 says err "in the command: '--evaluate' here, '--evaluate --weights=last' there"
-refused 69 'a rank does not come: the others wait in MPI_Init for 10.0 s; rank 1 (process ' -n 1 "$train" --set parallel.timeout=1s "$config" : \
+refused 69 'a rank is missing in MPI_Init; the others have waited 10.0 s; rank 1 (process ' -n 1 "$train" --set parallel.timeout=1s "$config" : \
 	-n 1 sleep 1000
 says err "sleep'"
 # mpiexec has that rank's status.

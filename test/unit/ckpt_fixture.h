@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the checkpoint tests share: a small state whose every value depends on the step, a folder
- * of their own, and running this program again as a child that saves. */
+ * Shared by the checkpoint tests: a small state whose every value depends on the step, a folder of
+ * their own, and running this program again as a child that saves. */
 #ifndef DLX_TEST_CKPT_FIXTURE_H
 #define DLX_TEST_CKPT_FIXTURE_H
 

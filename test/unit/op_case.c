@@ -8,9 +8,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "graph/autodiff.h"
-#include "graph/pass.h"
-#include "op/precision.h"
+#include "pass/autodiff.h"
+#include "pass/pass.h"
+#include "pass/precision.h"
 
 static const struct pass passes[] = {
 	{ "precision", "", pass_precision, STAGE_BUILT },

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "backend/exec.h"
-#include "op/sample.h"
+#include "op/lib/sample.h"
 
 struct op_run {
 	struct sample s;

@@ -15,8 +15,8 @@
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "graph/pass.h"
-#include "op/random.h"
+#include "op/lib/random.h"
+#include "pass/pass.h"
 
 static inline tid op_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in)
 {
@@ -49,7 +49,8 @@ static inline int op_count(const struct graph *g, const char *op)
 	return n;
 }
 
-/* The first n passes but the one of that name (NULL: all) for a device, or for the CPU without one. */
+/* The first n passes but the one of that name (NULL: all)
+ * for a device, or for the CPU without one. */
 static inline void op_passes(struct graph *g, struct device *dev, const struct pass *passes, int n, const char *without)
 {
 	struct pass table[16];
@@ -64,8 +65,8 @@ static inline void op_passes(struct graph *g, struct device *dev, const struct p
 		fail_msg("%s", err_get(err_count() - 1)->text);
 }
 
-/* All phases of a graph that has been through its passes, once; the n tensors, one after another, which
- * the caller frees. In memory that begins as NaN. */
+/* All phases of a graph that has been through its passes, once; the n tensors, one after another,
+ * which the caller frees. In memory that begins as NaN. */
 static inline double *op_values(struct graph *g, struct device *dev, const tid *t, int n, int *count)
 {
 	struct exec *e;

@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+#include "graph/cost.h"
+#include "graph/verify.h"
+
 /* dx against central differences of the scalar y. */
 static void check_gradient(const struct graph *g, tid y, tid x, tid dx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * comm.h with one process, where every collective leaves things as they are, and what launchers leave
- * in the environment. Several ranks: test/comm/. */
+ * comm.h with one process, where every collective leaves things as they are, and what launchers
+ * leave in the environment. Several ranks: test/comm/. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,8 @@ static void slurm(void **state)
 	is("a launcher with PMIx", 0, true);
 }
 
-/* A launcher's variables, but nobody there: a program started by another MPI's mpirun sees itself alone. */
+/* A launcher's variables, but no other process: a program
+ * started by another MPI's mpirun sees itself alone. */
 static void another_mpi(void **state)
 {
 	struct comm *c;
@@ -160,7 +161,7 @@ static void costs(void **state)
 	comm_close(c);
 }
 
-/* Who stands still when there is no board any more is ended; who runs is not. */
+/* A process that is stopped when the liveness table is gone is ended; one that runs is not. */
 static void halted(void **state)
 {
 	struct board_seat *seat = NULL;

@@ -12,10 +12,11 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "graph/autodiff.h"
-#include "graph/pass.h"
-#include "op/conv.h"
-#include "op/window.h"
+#include "graph/verify.h"
+#include "op/conv/conv.h"
+#include "op/lib/window.h"
+#include "pass/autodiff.h"
+#include "pass/pass.h"
 #include "op_run.h"
 
 enum { N = 2, C = 3, SIDE = 6, INPUTS = N * C * SIDE * SIDE, WEIGHTS = C * C * 9 };

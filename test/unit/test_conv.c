@@ -18,15 +18,15 @@
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "graph/autodiff.h"
-#include "graph/pass.h"
-#include "op/conv.h"
-#include "op/conv_tile.h"
+#include "op/conv/conv.h"
+#include "op/conv/conv_tile.h"
 #include "op/dense.h"
-#include "op/emit.h"
-#include "op/precision.h"
+#include "op/lib/emit.h"
+#include "op/lib/sample.h"
 #include "op/reorder.h"
-#include "op/sample.h"
+#include "pass/autodiff.h"
+#include "pass/pass.h"
+#include "pass/precision.h"
 
 /* Builds the sample; the text of its output's shape, or of the error. */
 static const char *outcome(const char *op, const char *text)

@@ -12,8 +12,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "op/copier.h"
-#include "op/regroup.h"
+#include "op/lib/regroup.h"
+#include "op/update/copier.h"
 
 /* order: axes from outermost to innermost; then blocks: axis and extent, innermost last. */
 struct form {

@@ -4,8 +4,8 @@
  * changes. */
 #include "op_graph.h"
 
-#include "op/precision.h"
-#include "op/slice.h"
+#include "op/lib/slice.h"
+#include "pass/precision.h"
 
 struct net {
 	struct graph *g;

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/dnn.h"
+#include "backend/dnn/dnn.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -57,7 +57,8 @@ static struct dnn_prim *open_conv(enum conv_kind kind, int64_t groups, struct la
 	return p;
 }
 
-/* Of another batch, since code for what was asked with open layouts is remembered by those it chose. */
+/* Of another batch, since code for what was asked with open
+ * layouts is remembered by those it chose. */
 static void chosen_layouts_can_be_given_back(void **state)
 {
 	for (int kind = CONV_FORWARD; kind <= CONV_BACKWARD_WEIGHTS; kind++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * op/dropout.c: how many elements are dropped, the same ones on every device and in every layout, and by the
- * sample's place in the step. */
+ * op/dropout.c: how many elements are dropped, the same ones on every device and in every layout,
+ * and by the sample's place in the step. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/elementwise.h"
-#include "op/random.h"
+#include "op/lib/elementwise.h"
+#include "op/lib/random.h"
 #include "op_run.h"
 
 static tid input(struct graph *g, const char *name, int nd, const int64_t *d)

@@ -194,7 +194,7 @@ static void test_dce(void **state)
 	tid x = toy_input(g, "x", "4"), w = toy_param(g, "w", "4"), a, out[2];
 
 	a = EMIT(g, "relu", x);
-	EMIT(g, "relu", EMIT(g, "relu", a));             /* nobody reads it */
+	EMIT(g, "relu", EMIT(g, "relu", a));             /* it has no reader */
 	EMIT(g, "keep", EMIT(g, "hard", x));             /* kept by its flag */
 	EMIT(g, "sgd", w, EMIT(g, "add", x, x));         /* kept as an update */
 	assert_int_equal(graph_emit(g, "two", NULL, 1, &x, 2, out), 0);

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pass `fuse` on graphs of real ops: what becomes one node and what must not, where the new node
- * stands, and that the values stay what they were, forward and backward. */
+ * The pass `fuse` on graphs of real ops: what becomes one node and what must not, where the new
+ * node stands, and that the values stay what they were, forward and backward. */
 #include "op_graph.h"
 
 #include <math.h>
 
 #include "base/rng.h"
-#include "graph/autodiff.h"
-#include "op/conv.h"
-#include "op/elementwise.h"
-#include "op/moments.h"
-#include "op/precision.h"
+#include "graph/cost.h"
+#include "op/conv/conv.h"
+#include "op/lib/elementwise.h"
+#include "pass/autodiff.h"
+#include "pass/moments.h"
+#include "pass/precision.h"
 
 /* A small network under construction: an image and what is made of it. */
 struct net {
@@ -167,7 +168,7 @@ static tid build_conv_norm_residual(struct net *n)
 	return EMIT(n, "relu", EMIT(n, "add", n->r, inference(n, biased(n, n->x))));
 }
 
-/* The rectifier's output goes to a convolution alone, and to something else too. */
+/* ReLU's output goes to a convolution alone, and to another reader too. */
 static tid build_relu_conv(struct net *n) { return conv(n, EMIT(n, "relu", EMIT(n, "tanh", n->x)), "u"); }
 
 static tid build_leaky_conv_and_other(struct net *n)
@@ -211,7 +212,7 @@ static tid build_conv_wanted(struct net *n)
 	return EMIT(n, "multiply", EMIT(n, "relu", y), y);
 }
 
-/* Somebody else wants the normalised tensor. */
+/* The normalised tensor has another reader. */
 static tid build_read_twice(struct net *n)
 {
 	tid y = norm(n, n->x);
@@ -482,8 +483,8 @@ static struct net late_residual(tid (*activate)(struct net *n, tid x), tid *y, t
 
 static tid relu(struct net *n, tid x) { return EMIT(n, "relu", x); }
 
-/* Name, phase and place are the normalisation's, attributes carry over, and what reads the statistics
- * stands behind the new node. */
+/* Name, phase and place are the normalisation's, attributes carry over, and what reads the
+ * statistics stands behind the new node. */
 static void test_context(void **state)
 {
 	tid y, updated;

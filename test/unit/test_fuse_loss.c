@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The loss with its gradient as one node, across phases: every way in which the two can meet, the same
- * bits as apart, and a weight that others read too. */
+ * The loss with its gradient as one node, across phases: every way in which the two can meet, the
+ * same bits as apart, and a weight that others read too. */
 #include "op_graph.h"
 
-#include "graph/autodiff.h"
-#include "op/loss.h"
-#include "op/mean.h"
-#include "op/precision.h"
+#include "op/loss/loss.h"
+#include "op/loss/mean.h"
+#include "pass/autodiff.h"
+#include "pass/precision.h"
 
 enum { SEEDED = 1, SCALED = 2, WEIGHTS = 4, VARIANTS = 8 };
 
@@ -99,7 +99,7 @@ static void test_bits(void **state)
 		}
 }
 
-/* Somebody reads what would no longer be made. */
+/* A tensor that would no longer be made has a reader. */
 static void test_apart(void **state)
 {
 	const struct loss_attr at = { 255, LOSS_MEAN, 1, 0, 1, false };

@@ -3,6 +3,9 @@
  * The graph as a container: names, constants, emitting, errors with a place, editing. */
 #include "toy_ops.h"
 
+#include "graph/cost.h"
+#include "graph/verify.h"
+
 static void test_named(void **state)
 {
 	struct graph *g = graph_new();

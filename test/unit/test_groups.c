@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * optim/groups.h: the cut that is solved against all cuts there are; the simple rules; their spelling. */
+ * plan/groups.h: the cut that is solved against all cuts
+ * there are; the simple rules; their spelling. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "optim/groups.h"
+#include "plan/groups.h"
 
 #define MOST 12
 

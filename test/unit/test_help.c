@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "config/help.h"
+#include "yaml/help.h"
 
 struct sgd {
 	double momentum;

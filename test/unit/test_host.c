@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * host.h on made-up /proc and /sys: control groups of both versions, limits further up, containers, none at all. */
+ * host.h on made-up /proc and /sys: control groups of both
+ * versions, limits further up, containers, none at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

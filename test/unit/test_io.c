@@ -144,7 +144,8 @@ static void reading(void **state)
 	assert_error(io_reader_open(&f, "/nonexistent/x"), E_NOINPUT, "'/nonexistent/x'");
 	assert_error(io_reader_open(&f, dir), E_NOINPUT, "not a regular file");
 
-	/* More files than half of the descriptors: some are opened for each read, and may not become others. */
+	/* More files than half of the descriptors: some are opened for each read, and may not become
+	 * others. */
 	getrlimit(RLIMIT_NOFILE, &before);
 	few.rlim_max = before.rlim_max;
 	setrlimit(RLIMIT_NOFILE, &few);

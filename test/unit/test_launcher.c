@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * launcher.h in environments such as launchers and schedulers make, with programs that stand in for squeue and flux. */
+ * launcher.h in environments such as launchers and schedulers
+ * make, with programs that stand in for squeue and flux. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -182,7 +183,7 @@ static void asked(void **state)
 	assert_true(left("FLUX_JOB_ID=f1") == INFINITY);
 }
 
-/* A scheduler that does not answer holds nobody up for ever. */
+/* A scheduler that does not answer does not block for ever. */
 static void silent(void **state)
 {
 	program("squeue", "exec /bin/sleep 60");

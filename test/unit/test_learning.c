@@ -12,17 +12,17 @@
 
 #include <cmocka.h>
 
-#include "backend/dnn.h"
+#include "backend/dnn/dnn.h"
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "graph/autodiff.h"
-#include "graph/pass.h"
 #include "model/model.h"
-#include "op/precision.h"
-#include "op/random.h"
+#include "op/lib/random.h"
 #include "optim/optim.h"
+#include "pass/autodiff.h"
+#include "pass/pass.h"
+#include "pass/precision.h"
 
 enum { N = 2, C = 3, H = 9, W = 14, CLASSES = 3, MAX_PARAMS = 64 };
 

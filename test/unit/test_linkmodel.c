@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * comm/linkmodel.h: the formulas at values worked out by hand, how they grow, and when a measurement counts. */
+ * comm/linkmodel.h: the formulas at values worked out by hand, how they grow, and when a
+ * measurement counts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +31,7 @@ static void formulas(void **state)
 	near(link_doubling(&slow, 5, 800), 3 * (1 + 8 + 0.8));
 	near(link_halving(&slow, 8, 800), 6 + 2 * 700 / 100.0 + 0.7);
 	near(link_halving(&slow, 6, 600), 2 * (1 + 6) + 0.6 + 4 + 2 * 500 / 100.0 + 0.5);
-	for (int p = 1; p <= 2; p++)       /* nothing to send to nobody; with one other all of it once, or halves twice */
+	for (int p = 1; p <= 2; p++)       /* nothing to send without others; with one other all of it once, or halves twice */
 		near(link_ring(&slow, p, 800), p == 1 ? 0 : 2 + 8 + 0.4);
 }
 
@@ -57,7 +58,8 @@ static void choice(void **state)
 	assert_true(linkmodel_seconds(&m, 1e9) == 0);
 }
 
-/* Shards share their host's link: eight ranks of a host send no more than one would, and add in parallel. */
+/* Shards share their host's link: eight ranks of a host send no more than one would, and add in
+ * parallel. */
 static void shards(void **state)
 {
 	struct linkmodel one, eight;

@@ -394,7 +394,7 @@ static void test_leaves(void **state)
 			loader_free(l);
 		}
 	}
-	/* Who has nothing keeps step with a whole leaf, or with all there is. */
+	/* A rank without samples keeps step with a whole leaf, or with all there is. */
 	o = (struct loader_options){.config = &c, .training = true, .batch_size = 5, .rank = 1, .ranks = 2, .leaf = 5,
 	                            .target_dtype = DTYPE_I32};
 	assert_int_equal(loader_new(&l, d, &o), 0);

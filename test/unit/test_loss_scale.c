@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How loss scales change, step by step, against numbers worked out by hand: the state is (scale, clean,
- * skipped, count, mean, slow, square, -). */
+ * How loss scales change, step by step, against numbers worked out by hand: the state is (scale,
+ * clean, skipped, count, mean, slow, square, -). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -64,9 +64,9 @@ static void test_fixed(void **unused)
 	assert_true(a.scale == 8 && a.skipped == 1 && a.apply == 1);
 }
 
-/* Gradients of 2^-4 at a scale of 1: mean -4, deviation 0, scale 2^20. Then 2^-2, at that scale 2^18: the
- * means, corrected, are (-4 * 0.99 - 2) / 1.99 = -2.99497 and with 0.999 -2.9995 and 9.9970 of the
- * squares; the deviation is 1.0000 and 16 + 2.995 - 3.09 rounds down to 15. */
+/* Gradients of 2^-4 at a scale of 1: mean -4, deviation 0, scale 2^20. Then 2^-2, at that scale
+ * 2^18: the means, corrected, are (-4 * 0.99 - 2) / 1.99 = -2.99497 and with 0.999 -2.9995 and
+ * 9.9970 of the squares; the deviation is 1.0000 and 16 + 2.995 - 3.09 rounds down to 15. */
 static void test_logmax(void **unused)
 {
 	for (int d = 0; d < 2; d++) {

@@ -13,6 +13,9 @@
 #include "base/rng.h"
 #include "graph/memcheck.h"
 #include "graph/memplace.h"
+#include "graph/memplan.h"
+#include "graph/verify.h"
+#include "pass/pass.h"
 
 static uint64_t rng_at;
 static int dice(int n)
@@ -212,7 +215,7 @@ static int check_pairs(const struct graph *g, const struct memplan_workspace *ws
 	return taken / 2;
 }
 
-/* --- what a step does to memory: every 64 bytes know who wrote them last --- */
+/* --- what a step does to memory: every 64 bytes record their last writer --- */
 
 #define SCRIBBLE (-2)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation, dropout and their fused forms where tensors are slices of the channels of a larger
- * buffer: the same bits as with tensors of their own, and nothing written beside them. Also in
- * place, over every input that allows it. */
+ * Batch normalisation, dropout and their fused forms where tensors are slices of the channels of a
+ * larger buffer: the same bits as with tensors of their own, and nothing written beside them. Also
+ * in place, over every input that allows it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "backend/device.h"
 #include "base/err.h"
-#include "op/sample.h"
+#include "op/lib/sample.h"
 
 #define GAP   7                  /* channels of the buffer that are not the tensor's */
 #define FIRST 3                  /* of these stand before it */

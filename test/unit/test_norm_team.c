@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation of several ranks, which are threads here: moments of uneven batches, of batches that do not
- * count and of values far from zero against those of all values; and each op, forward and backward, on the parts of a
- * batch against the op of one rank on the whole. */
+ * Batch normalisation of several ranks, which are threads here: moments of uneven batches, of
+ * batches that do not count and of values far from zero against those of all values; and each op,
+ * forward and backward, on the parts of a batch against the op of one rank on the whole. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 #include "backend/device.h"
 #include "base/err.h"
 #include "base/rng.h"
-#include "op/norm_team.h"
-#include "op/sample.h"
+#include "op/lib/sample.h"
+#include "op/norm/norm_team.h"
 #include "rank_threads.h"
 
 #define RANKS 4
@@ -70,7 +70,7 @@ static int meet(struct reducer *r, int rank, void *members)
 	return norm_team_moments(&t, CHANNELS, m->v, &m->count);
 }
 
-/* Over all who count; all of them if nobody does. */
+/* Over all ranks that count; over all ranks if none does. */
 static void check_moments(const struct member *m, double tolerance)
 {
 	bool nobody = true;
@@ -265,7 +265,8 @@ static double unbiased(int64_t n)
 	return (double)n / (double)(n - 1);
 }
 
-/* Forward, each rank has the whole's statistics; backward, a summand of its parameters' gradients. */
+/* Forward, each rank has the whole's statistics; backward,
+ * a summand of its parameters' gradients. */
 static void compare_vectors(const struct side *whole, const struct member *m, int i, bool forward, int64_t points)
 {
 	double *want = output(whole, i), sum[CHANNELS] = { 0 };
@@ -353,7 +354,8 @@ static void ops(void **state)
 			check_form(&forms[i], (enum backend)b);
 }
 
-/* A rank whose batch does not count: the others are as without it, and nothing comes back to it through them. */
+/* A rank whose batch does not count: the others are as
+ * without it, and nothing comes back to it through them. */
 static void absent(void **state)
 {
 	for (int b = BACKEND_REFERENCE; b <= BACKEND_CPU; b++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What one sample of one op cannot say: sums in every layout, derivatives of derivatives, padding, the accuracy of
- * simd.h, messages of shape rules. What updates weights is in test_updates.c. */
+ * What one sample of one op cannot say: sums in every layout, derivatives of derivatives, padding,
+ * the accuracy of simd.h, messages of shape rules. What updates weights is in test_updates.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,11 +15,11 @@
 
 #include "base/err.h"
 #include "base/rng.h"
-#include "graph/autodiff.h"
-#include "op/elementwise.h"
-#include "op/emit.h"
-#include "op/simd.h"
-#include "op/update.h"
+#include "op/lib/elementwise.h"
+#include "op/lib/emit.h"
+#include "op/lib/simd.h"
+#include "op/update/update.h"
+#include "pass/autodiff.h"
 #include "op_run.h"
 #include "op_tensors.h"
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "op/update.h"
+#include "op/update/update.h"
 #include "optim/optim.h"
 
 struct fixture {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pass `parts` on graphs of real ops: which norms are taken apart, that each part's statistics are
- * made once, where they are read, and that values stay what they were, forward and backward. */
+ * The pass `parts` on graphs of real ops: which norms are taken apart, that each part's statistics
+ * are made once, where they are read, and that values stay what they were, forward and backward. */
 #include "op_graph.h"
 
 #include <math.h>
 
-#include "graph/autodiff.h"
-#include "op/conv.h"
-#include "op/precision.h"
+#include "graph/cost.h"
+#include "op/conv/conv.h"
+#include "pass/autodiff.h"
+#include "pass/precision.h"
 
 #define C 5                      /* channels of the image */
 #define GROWTH 3                 /* that a layer adds */
@@ -86,7 +87,8 @@ static tid build_dense(struct net *n)
 	return all;
 }
 
-/* A block whose input is joined, and whose output is normalised and goes elsewhere too, as a skip does. */
+/* A block whose input is joined, and whose output is
+ * normalised and goes elsewhere too, as a skip does. */
 static tid build_skip(struct net *n)
 {
 	tid all = join(n, EMIT(n, "tanh", n->x), EMIT(n, "tanh", n->r)), last;

@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "graph/cost.h"
+#include "graph/dump.h"
 
 /* --- layout --- */
 
@@ -36,7 +38,7 @@ static void test_layout(void **state)
 	w2 = EMIT(g, "sgd", w, dw);
 	toy_choices = 0;
 	run(g, 2, 3);
-	assert_int_equal(toy_choices, 2);                /* nobody asks twice */
+	assert_int_equal(toy_choices, 2);                /* no kernel is asked twice */
 	assert_string_equal(layout_of(g, x), "plain");
 	assert_string_equal(layout_of(g, h), "native");
 	assert_string_equal(layout_of(g, flat), "plain");
@@ -135,7 +137,7 @@ static void test_layout_random(void **state)
 	assert_true(reorders > 100);
 }
 
-/* Layouts from a store are kept, and who wants another one gets a copy. */
+/* Layouts from a store are kept, and a reader that wants another one gets a copy. */
 static void test_layout_preset(void **state)
 {
 	struct graph *g = graph_new();

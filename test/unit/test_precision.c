@@ -11,11 +11,12 @@
 
 #include "backend/device.h"
 #include "base/err.h"
-#include "graph/autodiff.h"
-#include "op/conv.h"
-#include "op/emit.h"
+#include "graph/verify.h"
+#include "op/conv/conv.h"
+#include "op/lib/emit.h"
 #include "op/normalize_input.h"
-#include "op/precision.h"
+#include "pass/autodiff.h"
+#include "pass/precision.h"
 
 static struct device half = { .backend = BACKEND_CPU, .compute = DTYPE_BF16 };
 
@@ -121,7 +122,8 @@ static void ends_stay(void **state)
 	graph_free(g);
 }
 
-/* Rows that are copied are of one type: a forward concat of a bf16 and an f32 tensor that leads on. */
+/* Rows that are copied are of one type: a forward concat of
+ * a bf16 and an f32 tensor that leads on. */
 static void copies_are_alike(void **state)
 {
 	tid in[2], both, w, y;
@@ -146,7 +148,8 @@ static void copies_are_alike(void **state)
 	graph_free(g);
 }
 
-/* What is stored becomes what the first convolution reads, without a cast; x itself stays as it is. */
+/* What is stored becomes what the first convolution reads,
+ * without a cast; x itself stays as it is. */
 static void made_as_wanted(void **state)
 {
 	static const enum dtype stored[] = { DTYPE_F32, DTYPE_U8, DTYPE_BF16, DTYPE_F16 };

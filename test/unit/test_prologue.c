@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Norms that convolutions read without anybody storing them: which networks are rewritten, which
+ * Norms that are fused into the convolutions that read them: which networks are rewritten, which
  * are not, and that the values are the same, by reference kernels. */
 #include "op_graph.h"
 
 #include <math.h>
 
-#include "graph/autodiff.h"
-#include "op/conv.h"
-#include "op/elementwise.h"
-#include "op/moments.h"
-#include "op/precision.h"
-#include "op/prologue.h"
+#include "op/conv/conv.h"
+#include "op/lib/elementwise.h"
+#include "pass/autodiff.h"
+#include "pass/moments.h"
+#include "pass/precision.h"
+#include "pass/prologue.h"
 
 struct net {
 	struct graph *g;

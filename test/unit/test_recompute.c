@@ -4,8 +4,11 @@
  * memory planner sees it, trying leaves no trace, and what must not run twice does not. */
 #include "toy_passes.h"
 
-#include "graph/again.h"
-#include "graph/recompute.h"
+#include "graph/cost.h"
+#include "graph/memplan.h"
+#include "graph/verify.h"
+#include "pass/again.h"
+#include "pass/recompute.h"
 #include "toy_eval.h"
 
 #define LAYERS 64
@@ -202,7 +205,7 @@ static void test_twice(void **state)
 	again->drop[a] = graph_t(g, b)->producer;
 	again->drop[c] = graph_t(g, d)->producer;
 	assert_int_equal(again_commit(again), NONE);
-	assert_int_equal(again->ncopy, 3);      /* a, and c with what it reads and nobody keeps, b */
+	assert_int_equal(again->ncopy, 3);      /* a, and c with its input that is not kept, b */
 	again_free(again);
 	assert_int_equal(graph_verify(g, STAGE_LAID_OUT), 0);
 	assert_true(result(g, y) == before);

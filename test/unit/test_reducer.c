@@ -237,7 +237,8 @@ static void alone(void **state)
 	reducer_free(NULL);
 }
 
-/* Neighbours first, 16-bit sums are rounded once; a sum of sums of 2, 4 or 8 has the bits of the sum. */
+/* Neighbours first, 16-bit sums are rounded once; a sum of
+ * sums of 2, 4 or 8 has the bits of the sum. */
 static void tree(void **state)
 {
 	float v[13][40], all[40], part[7][40], joined[40];

@@ -165,7 +165,8 @@ static const struct {
 	{ "{type: cosine, over: 9000}", 0.00155, 11364, 947,
 	  { 0, 1, 2250, 4500, 6750, 8999, 9000, 10000 },
 	  { 0.00155, 0.00154999995278, 0.00132300775542, 0.000775, 0.00022699224458, 4.72156996112e-11, 0, 0 } },
-	/* CosmoFlow, reference at batch 256: from 0.001 to 0.004 in 4 epochs; changes after epochs 32 and 64 */
+	/* CosmoFlow, reference at batch 256: from 0.001 to
+	 * 0.004 in 4 epochs; changes after epochs 32 and 64 */
 	{ "{type: multistep, milestones: {epochs: [33, 65]}, factors: [0.25, 0.125], warmup: {epochs: 4, start: 0.25, rule: epochs}}", 0.004, 204800, 2048,
 	  { 0, 2047, 2048, 6144, 8192, 67583, 67584, 133120 },
 	  { 0.001, 0.001, 0.00175, 0.00325, 0.004, 0.004, 0.001, 0.0005 } },
@@ -173,7 +174,8 @@ static const struct {
 	{ "{type: multistep, milestones: {epochs: [17, 33]}, factors: [0.25, 0.125], warmup: {epochs: 4, start: 0.25, rule: epochs}}", 0.004, 122880, 4096,
 	  { 0, 4095, 4096, 12288, 16384, 69631, 69632, 135168 },
 	  { 0.001, 0.001, 0.00175, 0.00325, 0.004, 0.004, 0.001, 0.0005 } },
-	/* CosmoFlow, batch 512 by NVIDIA's rule (from the epoch on); its warm-up is not verified and left out */
+	/* CosmoFlow, batch 512 by NVIDIA's rule (from the epoch
+	 * on); its warm-up is not verified and left out */
 	{ "{type: multistep, milestones: {epochs: [19, 21, 22, 23]}, factors: [0.5, 0.25, 0.125, 0.0625]}", 0.024, 26624, 1024,
 	  { 6144, 19455, 19456, 21503, 21504, 22528, 23552, 25000 },
 	  { 0.024, 0.024, 0.012, 0.012, 0.006, 0.003, 0.0015, 0.0015 } },

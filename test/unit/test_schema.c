@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "config/schema.h"
+#include "yaml/schema.h"
 
 struct sgd {
 	double momentum;

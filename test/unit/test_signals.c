@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * signals.h, in children that send themselves signals: what is a request, what ends the program and what it
- * leaves. */
+ * signals.h, in children that send themselves signals: what is a request, what ends the program
+ * and what it leaves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

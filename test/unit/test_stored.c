@@ -11,12 +11,12 @@
 #include <cmocka.h>
 
 #include "backend/exec.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "data/transform.h"
 #include "data_fixture.h"
-#include "base/io.h"
-#include "graph/pass.h"
 #include "op/normalize_input.h"
+#include "pass/pass.h"
 
 #define CHANNELS 3
 #define H 65
@@ -29,7 +29,8 @@ static struct arena *arena;
 static enum dtype stored;
 static char input[CHANNELS * N * 8], target[N * 8];
 
-/* One sample: two channels of whole numbers (or floats), and a mask that is 0 for a third of them. */
+/* One sample: two channels of whole numbers (or floats),
+ * and a mask that is 0 for a third of them. */
 static struct dataset *make_set(enum dtype type, enum dtype label, int64_t ignore)
 {
 	static const char *const channels[] = {"a", "b", "valid"};

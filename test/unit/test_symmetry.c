@@ -206,7 +206,8 @@ static void count(struct subject *u, const int64_t d[3], const struct matrix *m,
 	}
 }
 
-/* The symmetries that are wanted have a fair share each; of rotations alone, the others have none. */
+/* The symmetries that are wanted have a fair share each; of rotations alone, the others have
+ * none. */
 static void fair(const struct matrix *m, int n, bool rotations, const int seen[ALL])
 {
 	const int share = DRAWS / (rotations ? n / 2 : n);
@@ -285,8 +286,8 @@ static void test_group(void **state)
 	end(&u);
 }
 
-/* Extents that are no multiple of a tile, elements of each size, batches as stored, labels that move
- * and a vector that does not. */
+/* Extents that are no multiple of a tile, elements of each size, batches as stored, labels that
+ * move and a vector that does not. */
 static void test_large(void **state)
 {
 	static const enum dtype types[] = {DTYPE_U8, DTYPE_I16, DTYPE_F32};

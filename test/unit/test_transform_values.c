@@ -150,7 +150,7 @@ static void test_order_of_channels(void **state)
 	unlink(file);
 }
 
-/* Constant channels, none of whose values are numbers, and a mean that nothing can be divided by. */
+/* Constant channels, channels without a number, and a mean that nothing can be divided by. */
 static void test_samples_without_width(void **state)
 {
 	static const char *const file = "test_volume.tmp.dlx";

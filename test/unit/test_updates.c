@@ -11,8 +11,8 @@
 #include <math.h>
 
 #include "base/err.h"
-#include "op/trust.h"
-#include "op/update.h"
+#include "op/update/trust.h"
+#include "op/update/update.h"
 #include "op_run.h"
 #include "op_tensors.h"
 

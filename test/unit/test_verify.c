@@ -3,6 +3,10 @@
  * The verifier: a graph that passes, and then each rule broken by hand on a fresh copy of it. */
 #include "toy_ops.h"
 
+#include "graph/memplan.h"
+#include "graph/verify.h"
+#include "pass/pass.h"
+
 /* x -> conv(w) -> relu -> reshape -> sum -> loss; gradient; update of w; a running state. */
 static struct graph *good(enum stage stage)
 {
@@ -294,7 +298,7 @@ static void test_planned(void **state)
 	}
 }
 
-/* An optional input left out, an output nobody asked for, and a dead tensor are fine. */
+/* An absent optional input, an output not asked for, and a dead tensor are fine. */
 static void test_allowed(void **state)
 {
 	struct graph *g = graph_new();

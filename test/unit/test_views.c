@@ -14,11 +14,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "graph/autodiff.h"
-#include "graph/pass.h"
+#include "graph/verify.h"
 #include "graph/windows.h"
-#include "op/precision.h"
-#include "op/slice.h"
+#include "op/lib/slice.h"
+#include "pass/autodiff.h"
+#include "pass/pass.h"
+#include "pass/precision.h"
 
 static const struct pass with[] = {
 	{ "precision", "", pass_precision, STAGE_BUILT },
@@ -376,7 +377,7 @@ static void test_broken(void **state)
 	}
 }
 
-/* An op that writes where it reads needs the right to do so, and nobody to read it later. */
+/* An op that works in place needs the right to do so, and its input must have no later reader. */
 static void test_overwritten(void **state)
 {
 	for (int variant = 0; variant < 3; variant++) {

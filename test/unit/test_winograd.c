@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Convolutions by minimal filtering against sums in double precision: all directions and forms, odd
+ * Winograd convolutions against sums in double precision: all directions and forms, odd
  * sizes and channels, paddings, dilation, slices of wider activations, weights in blocked and
  * row-major layouts; few tiles with many channels; the same in bf16, of which only the result is
  * rounded; the same bits for any number of threads; the error that dlx-config(5) states. */
@@ -16,9 +16,9 @@
 
 #include "base/half.h"
 #include "base/rng.h"
-#include "op/conv_code.h"
-#include "op/conv_geom.h"
-#include "op/winograd.h"
+#include "op/conv/conv_code.h"
+#include "op/conv/conv_geom.h"
+#include "op/winograd/winograd.h"
 
 #ifdef CONV_HAS_WINOGRAD
 

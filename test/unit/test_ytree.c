@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "config/ytree_parse.h"
+#include "yaml/ytree_parse.h"
 
 static struct arena *a;
 

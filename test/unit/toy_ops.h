@@ -15,9 +15,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "graph/autodiff.h"
 #include "graph/op.h"
-#include "graph/pass.h"
+#include "pass/autodiff.h"
 
 static int toy_run(const struct kplan *k, const struct kargs *a)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A model section built on a cube of two samples, for tests of the zoo's networks on volumes: what it
- * counts, how large its layers' outputs are, what feeds what. */
+ * A model section built on a cube of two samples, for tests of the zoo's networks on volumes: what
+ * it counts, how large its layers' outputs are, what feeds what. */
 #ifndef TEST_VOLUME_NET_H
 #define TEST_VOLUME_NET_H
 

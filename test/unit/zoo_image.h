@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "graph/pass.h"
 #include "model/model.h"
 
 struct net {

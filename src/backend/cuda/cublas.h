@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * cuBLASLt behind a small C interface: matrix products for dense layers and 1x1 work. The library
+ * is loaded at run time. */
+#ifndef DLX_BACKEND_CUDA_CUBLAS_H
+#define DLX_BACKEND_CUDA_CUBLAS_H
+
+#include "backend/device.h"
+
+struct cublas_plan;
+
+int cublas_open(void **handle);
+void cublas_close(void *handle);                         /* NULL is fine */
+
+/* c (m, n) = a (m, k) * b (k, n) [+ bias (n)], element strides in rows and columns, one of which
+ * must be 1 for a and b; c is row-major. type: of a and b; c_type: of c, the same or float32; sums
+ * are float32, and so is c with a bias. */
+struct cublas_matmul {
+	int64_t m, n, k;
+	int64_t a_stride[2], b_stride[2], c_stride[2];
+	enum dtype type, c_type;
+	bool bias, tf32;
+};
+/* Uses the first algorithm that the library proposes, or, with wisdom (d->wisdom), the fastest.
+ * E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. For a
+ * described GPU the algorithm is not known, and the workspace is the limit. */
+int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit);
+size_t cublas_plan_workspace(const struct cublas_plan *p);
+const char *cublas_plan_name(const struct cublas_plan *p);       /* "cublaslt:algo66", as long as p */
+int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws);
+void cublas_plan_free(struct cublas_plan *p);            /* NULL is fine */
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Internals of the CUDA device, for the files of its driver: cuda.c has memory, copies and graph
+ * capture, cuda_wait.c the host's waits. */
+#ifndef DLX_BACKEND_CUDA_CUDA_STATE_H
+#define DLX_BACKEND_CUDA_CUDA_STATE_H
+
+#include <cuda_runtime_api.h>
+
+#include "backend/cuda/cuda.h"
+#include "backend/cuda/cuda_described.h"
+
+#define CUDA_POLLS 4
+
+struct watched;
+
+struct cuda {
+	int ordinal;
+	struct cudaDeviceProp properties;
+	cudaStream_t stream;
+	cudaEvent_t begin;           /* of what is being recorded */
+	bool recording;
+	struct {
+		int (*ask)(void *argument);
+		void *argument;
+	} poll[CUDA_POLLS];
+	int polls;
+	void *landing;
+	struct kept *kept;
+	struct watched *watched;
+	struct cudnn *cudnn;
+	void *cublas;
+	struct cuda_ahead *ahead;
+	struct gpu_model model;      /* of a GPU that is only described; key NULL: it is there */
+};
+
+static inline struct cuda *cuda_of(const struct device *d)
+{
+	return d->state;
+}
+
+/* Parts of the driver, as backend/device.h has them. */
+int cuda_finish(struct device *d);
+bool cuda_lost(struct device *d);
+int cuda_set_point(struct device *d, void **point);
+int cuda_reach(struct device *d, void *point);
+void cuda_free_point(struct device *d, void *point);
+/* Drains the compute stream and polls the registered watchers
+ * meanwhile. Does not look at records of invalid data. */
+int cuda_wait(struct device *d);
+
+#endif

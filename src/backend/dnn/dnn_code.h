@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * oneDNN's answers, kept for the process under what was asked. To ask takes tens of microseconds
+ * and to generate code milliseconds, while a network asks for the same convolution again and again:
+ * candidates, the choice of layouts and the plan, equal layers, training and evaluation. For dnn.c
+ * and dnn_prim.c, where a node's use of it is run. */
+#ifndef DLX_BACKEND_DNN_DNN_CODE_H
+#define DLX_BACKEND_DNN_DNN_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <dnnl.h>
+
+struct dnn_code {
+	dnnl_status_t status;            /* what oneDNN said; pd is there on success */
+	dnnl_primitive_desc_t pd;
+	dnnl_primitive_t prim;           /* NULL before dnn_code_generate */
+	bool asked;                      /* status and pd are there */
+	bool wanted;                     /* by a kernel that will run it */
+	struct dnn_code *next;
+};
+
+/* The oneDNN primitive of a problem (key: n bytes, copied), created the first time. Any thread may
+ * call it; a thread that asks for a problem that another thread is creating waits. */
+typedef dnnl_status_t dnn_ask(const void *question, dnnl_primitive_desc_t *pd);
+struct dnn_code *dnn_code_get(const void *key, size_t n, dnn_ask *ask, const void *question);
+/* Another key for the same code, unless that key is known. */
+void dnn_code_alias(const void *key, size_t n, struct dnn_code *code);
+/* Makes the primitives of all wanted code, in parallel. */
+dnnl_status_t dnn_code_generate(void);
+
+/* --- dnn_prim.c --- */
+
+#define DNN_MAXARG 4                     /* arguments without scratchpad */
+
+/* One node's use of a shared primitive. */
+struct dnn_prim {
+	struct dnn_code *code;
+	dnnl_engine_t engine;
+	dnnl_stream_t stream;
+	dnnl_memory_t mem[DNN_MAXARG + 1];         /* the last one in use is the scratchpad */
+	void *handle[DNN_MAXARG + 1];              /* what mem[] points at now */
+	dnnl_exec_arg_t exec[DNN_MAXARG + 1];
+	int arg[DNN_MAXARG];                       /* DNNL_ARG_* */
+	int narg, nexec;
+	size_t ws_bytes;
+	bool one_thread;                           /* runs on one, as it was planned for */
+};
+
+/* From now on this thread's calls of oneDNN use n threads; returns the number before. */
+int dnn_set_threads(int n);
+
+/* args: DNNL_ARG_* in the caller's order, 0 for one that is not there. */
+struct dnn_prim *dnn_prim_make(struct dnn_code *code, dnnl_engine_t engine, dnnl_stream_t stream,
+                               int narg, const int *args);
+/* The error of a status; 0 for success. */
+int dnn_fail(dnnl_status_t st, const char *what);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums over the nodes of a graph: their arithmetic and traffic, and a hash of what they do. */
+#ifndef DLX_GRAPH_COST_H
+#define DLX_GRAPH_COST_H
+
+#include "graph/op.h"
+
+/* Sums over nodes of a phase mask (bit = 1 << phase). */
+struct cost graph_cost(const struct graph *g, unsigned phases);
+/* A hash of everything that decides what the ranks will do: nodes, attributes, shapes, dtypes,
+ * layouts, order. */
+uint64_t graph_fingerprint(const struct graph *g);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The CPU kernels of conv.c, on oneDNN. */
+#ifndef DLX_OP_CONV_CONV_CPU_H
+#define DLX_OP_CONV_CONV_CPU_H
+
+#include "graph/op.h"
+
+int conv_choose(struct kplan *k, struct layout *in, struct layout *out);
+int conv_grad_input_choose(struct kplan *k, struct layout *in, struct layout *out);
+int conv_grad_weight_choose(struct kplan *k, struct layout *in, struct layout *out);
+/* Whether a code that can read (write) a slice is fast enough to save the copy. */
+bool conv_takes_slice(const struct kplan *k, bool output, int i);
+bool conv_grad_input_takes_slice(const struct kplan *k, bool output, int i);
+bool conv_grad_weight_takes_slice(const struct kplan *k, bool output, int i);
+void conv_foresee(const struct kplan *k);
+int conv_plan(struct kplan *k);
+int conv_grad_input_plan(struct kplan *k);
+int conv_grad_weight_plan(struct kplan *k);
+int conv_run(const struct kplan *k, const struct kargs *a);              /* all three */
+void conv_free(struct kplan *k);
+
+/* writes: outputs that may be bf16. The gradients of weights and biases are f32. */
+#define CONV_CPU(name, writes, sees) CONV_CPU_TAKING(name, writes, sees, 3)
+/* takes: inputs that may be. */
+#define CONV_CPU_TAKING(name, writes, sees, takes)                                                         \
+	{                                                                                    \
+		.layouts = KL_CHOOSE, .foresee = sees, .choose = name##_choose,              \
+		.plan = name##_plan,                                                         \
+		.run = conv_run, .free = conv_free,                                          \
+		.takes_slice = name##_takes_slice,                                           \
+		.bf16_in = takes, .bf16_out = writes, .bf16 = KB_FASTER,                         \
+	}
+
+#endif

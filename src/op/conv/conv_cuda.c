@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Convolutions on the GPU by cuDNN. All tensors are channels-last; weights are (O, kernel..., I). A
+ * forward bias is part of cuDNN's graph where an engine takes it, otherwise our kernel adds it; the
+ * gradient of the bias is a sum over rows. (cuBLASLt adds a bias to float32 results only.)
+ *
+ * A view of a larger buffer is packed into the workspace before, or unpacked from it after the
+ * convolution: cuDNN's fast engines want packed tensors, and such views are as narrow as a dense
+ * block's growth.
+ *
+ * In 16 bits all three tensors have 16 bits, since cuDNN's single operations read and write one
+ * type. Results that are wanted in float32, such as gradients to weights, are computed in the
+ * workspace and cast. */
+#include "op/conv/conv_cuda.h"
+
+#include "backend/cuda/cudnn.h"
+#include "base/err.h"
+#include "op/conv/conv_geom.h"
+#include "op/lib/copy_cuda.h"
+
+#ifdef HAVE_CUDA
+
+enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
+#define NOWHERE SIZE_MAX
+
+struct conv_cuda {
+	struct cudnn_plan *plan;
+	enum conv_kind kind;
+	enum dtype type;             /* in which cuDNN computes */
+	bool biased;                 /* cuDNN adds the bias */
+	size_t cudnn_ws;             /* the bias gradient's workspace stands behind it */
+	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
+	size_t cast;                 /* where a window's result is in its own type; NOWHERE: not needed */
+	int64_t rows, channels;      /* of the tensor that a bias belongs to */
+};
+
+/* The operand numbers of x, w and y of a node. */
+struct operands {
+	tid x, w, y, bias;           /* bias: the one added, or its gradient */
+};
+
+static tid optional(const tid *t, int n, int i)
+{
+	return i < n ? t[i] : NONE;
+}
+
+static struct operands operands_of(const struct node *n, enum conv_kind kind)
+{
+	switch (kind) {
+	case CONV_BACKWARD_DATA: return (struct operands){ n->out[0], n->in[1], n->in[0], optional(n->in, n->nin, 2) };
+	case CONV_BACKWARD_WEIGHTS: return (struct operands){ n->in[0], n->out[0], n->in[1], optional(n->out, n->nout, 1) };
+	default: return (struct operands){ n->in[0], n->in[1], n->out[0], optional(n->in, n->nin, 2) };
+	}
+}
+
+static int check_types(const struct kplan *k)
+{
+	const enum dtype t = graph_t(k->g, k->n->in[0])->dtype;
+	if (t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_BF16)
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes f32, f16 and bf16, not %s", k->n->op->name,
+		           dtype_name(t));
+	const enum dtype to = graph_t(k->g, k->n->out[0])->dtype;
+	if (graph_t(k->g, k->n->in[1])->dtype != t || (to != t && to != DTYPE_F32))
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes tensors of one element type", k->n->op->name);
+	return 0;
+}
+
+static size_t aligned(size_t n)
+{
+	return (n + 255) / 256 * 256;
+}
+
+static tid argument(const struct node *n, int i)
+{
+	return i < 2 ? n->in[i] : n->out[0];
+}
+
+static size_t dense_bytes(const struct tensor *t, enum dtype type)
+{
+	return aligned((size_t)shape_count(&t->shape) * dtype_size(type));
+}
+
+/* Windows, and results of another type, find room behind `at` in the workspace; returns its end. */
+static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
+{
+	ck->cast = NOWHERE;
+	for (int i = 0; i < ARGUMENTS; i++) {
+		const struct tensor *t = graph_t(k->g, argument(k->n, i));
+		const bool other = t->dtype != ck->type;
+		ck->packed[i] = t->window == NONE && !other ? NOWHERE : at;
+		if (ck->packed[i] == NOWHERE)
+			continue;
+		at += dense_bytes(t, ck->type);
+		if (t->window == NONE || !other)
+			continue;
+		ck->cast = at;
+		at += dense_bytes(t, t->dtype);
+	}
+	return at;
+}
+
+/* The layout cuDNN sees. */
+static struct layout packed_layout(const struct kplan *k, tid t)
+{
+	const struct tensor *x = graph_t(k->g, t);
+	return x->window == NONE ? x->layout : layout_native(&x->shape);
+}
+
+/* The convolution together with its bias, if it has one and cuDNN can: a result that is cast gets
+ * its bias after that. */
+static int plan_with_bias(struct kplan *k, const struct cudnn *library, const struct cudnn_conv *c)
+{
+	struct conv_cuda *ck = k->state;
+	struct cudnn_conv fused = *c;
+	const int mark = err_count();
+	if (c->kind != CONV_FORWARD || optional(k->n->in, k->n->nin, 2) == NONE ||
+	    graph_t(k->g, k->n->out[0])->dtype != ck->type)
+		return 0;
+	fused.bias = true;
+	int rc = cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &fused);
+	ck->biased = rc == 0;
+	if (rc == E_UNSUPPORTED)
+		err_truncate(mark);
+	return rc == E_UNSUPPORTED ? 0 : rc;
+}
+
+static int plan(struct kplan *k, enum conv_kind kind)
+{
+	const struct operands o = operands_of(k->n, kind);
+	struct conv_cuda *ck = ARENA_NEW(k->arena, struct conv_cuda);
+	struct layout_rows rows;
+	TRY(check_types(k));
+	k->state = ck;
+	ck->kind = kind;
+	ck->type = graph_t(k->g, k->n->in[0])->dtype;
+	const struct layout x = packed_layout(k, o.x), y = packed_layout(k, o.y);
+	struct cudnn_conv c = {
+		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = ck->type,
+		.x = &x, .w = &graph_t(k->g, o.w)->layout, .y = &y,
+		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
+	struct cudnn *library;
+	TRY(cuda_cudnn(k->dev, &library));
+	TRY(plan_with_bias(k, library, &c));
+	if (!ck->plan)
+		TRY(cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &c));
+	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
+	if (!layout_rows(&biased->layout, &biased->shape, &rows))
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last", k->n->op->name);
+	ck->rows = rows.rows;
+	ck->channels = rows.c;
+	ck->cudnn_ws = aligned(cudnn_plan_workspace(ck->plan));
+	size_t end = ck->cudnn_ws;
+	if (kind == CONV_BACKWARD_WEIGHTS && o.bias != NONE)
+		end += aligned((size_t)k_channels_workspace(ck->rows, ck->channels));
+	k->ws_bytes = place_packed(k, ck, end);
+	k->impl = arena_strdup(k->arena, cudnn_plan_name(ck->plan));
+	return 0;
+}
+
+/* Packs window i. */
+static int pack(const struct kplan *k, const struct kargs *a, int i, void *to)
+{
+	const struct tensor *t = graph_t(k->g, k->n->in[i]);
+	const struct layout packed = layout_native(&t->shape);
+	return cuda_copy(k, &t->shape, t->layout.stride, packed.stride, dtype_size(t->dtype), a->in[i], to);
+}
+
+static int unpack(const struct kplan *k, const void *from, void *window)
+{
+	const struct tensor *t = graph_t(k->g, k->n->out[0]);
+	const struct layout packed = layout_native(&t->shape);
+	return cuda_copy(k, &t->shape, packed.stride, t->layout.stride, dtype_size(t->dtype), from, window);
+}
+
+static int bias_gradient(const struct kplan *k, const struct kargs *a, const void *dy)
+{
+	const struct conv_cuda *ck = k->state;
+	if (k->n->nout < 2 || !a->out[1])
+		return 0;
+	return cuda_launched(k, k_channel_sum(cuda_stream(k->dev), cuda_in_type(k, 1), ck->rows, ck->channels, ck->channels, dy,
+	                                      a->out[1], (char *)a->ws + ck->cudnn_ws));
+}
+
+/* Turns cuDNN's result, in `made`, into the node's result:
+ * casts it, adds the bias, and stores it. */
+static int finish(const struct kplan *k, const struct kargs *a, void *made)
+{
+	const struct conv_cuda *ck = k->state;
+	const struct tensor *t = graph_t(k->g, k->n->out[0]);
+	const void *bias = ck->kind != CONV_BACKWARD_WEIGHTS && !ck->biased && k->n->nin > 2 ? a->in[2] : NULL;
+	void *stream = cuda_stream(k->dev), *y = made;
+	if (t->dtype != ck->type) {
+		y = ck->cast == NOWHERE ? a->out[0] : (char *)a->ws + ck->cast;
+		TRY(cuda_launched(k, k_cast(stream, (int)ck->type, (int)t->dtype, shape_count(&t->shape), made, y)));
+	}
+	if (bias)
+		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels, ck->channels, bias, y)));
+	return t->window == NONE ? 0 : unpack(k, y, a->out[0]);
+}
+
+int conv_cuda_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct conv_cuda *ck = k->state;
+	void *arg[ARGUMENTS] = { a->in[0], a->in[1], a->out[0] };
+	for (int i = 0; i < ARGUMENTS; i++) {
+		if (ck->packed[i] == NOWHERE)
+			continue;
+		arg[i] = (char *)a->ws + ck->packed[i];
+		if (i < 2)
+			TRY(pack(k, a, i, arg[i]));
+	}
+	void *const with_bias[] = { arg[0], arg[1], a->in[k->n->nin > 2 ? 2 : 0], arg[2] };
+	TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
+	if (ck->kind == CONV_BACKWARD_WEIGHTS)
+		TRY(bias_gradient(k, a, arg[1]));
+	return finish(k, a, arg[2]);
+}
+
+void conv_cuda_free(struct kplan *k)
+{
+	struct conv_cuda *ck = k->state;
+	if (ck)
+		cudnn_plan_free(ck->plan);
+}
+
+int conv_cuda_plan(struct kplan *k)
+{
+	return plan(k, CONV_FORWARD);
+}
+
+int conv_grad_input_cuda_plan(struct kplan *k)
+{
+	return plan(k, CONV_BACKWARD_DATA);
+}
+
+int conv_grad_weight_cuda_plan(struct kplan *k)
+{
+	return plan(k, CONV_BACKWARD_WEIGHTS);
+}
+
+#endif

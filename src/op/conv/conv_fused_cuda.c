@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A convolution and what follows it on the GPU: one graph of cuDNN's, where it recommends an engine
+ * for that; else cuDNN's convolution and one pass of ours over what it made. Which of the two is
+ * settled in the plan, whose implementation says so.
+ *
+ * Ours it is for groups, for which cuDNN has generic code only, for results in another type, and
+ * where a tensor like the result is a
+ * window of a larger buffer: those are read and written where they stand. An input that is a window
+ * is packed into the workspace. */
+#include "op/conv/conv_fused.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "op/lib/copy_cuda.h"
+#include "op/lib/cuda.h"
+
+#ifdef HAVE_CUDA
+
+#define NOWHERE SIZE_MAX
+
+struct fused_cuda {
+	const struct conv_places *at;
+	struct cudnn_plan *plan;
+	bool whole;                  /* cuDNN does it all */
+	enum dtype type;
+	int64_t rows, channels;      /* of the result */
+	size_t vectors, packed, made;        /* in the workspace, or NOWHERE: scale and shift; the input; what cuDNN makes */
+};
+
+static const struct tensor *like(const struct kplan *k, int i)
+{
+	const tid t = conv_fused_input(k->n, i);
+	return t == NONE ? NULL : graph_t(k->g, t);
+}
+
+static bool is_window(const struct tensor *t)
+{
+	return t && t->window != NONE;
+}
+
+static int check_types(const struct kplan *k, const struct conv_places *at)
+{
+	const struct tensor *of[] = { graph_t(k->g, k->n->in[0]), graph_t(k->g, k->n->in[1]), like(k, at->addend),
+		like(k, at->mask) };
+	const enum dtype t = of[0]->dtype, to = graph_t(k->g, k->n->out[0])->dtype;
+	bool alike = t == DTYPE_F32 || dtype_is_half(t);
+	for (int i = 1; i < 4; i++)
+		alike &= !of[i] || of[i]->dtype == t;
+	if (!alike || (to != t && to != DTYPE_F32))
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes f32, f16 or bf16 tensors of one type", k->n->op->name);
+	return 0;
+}
+
+bool conv_fused_cuda_wanted(const struct cudnn_conv *c)
+{
+	const char *no = getenv("DLX_CHAINS");
+	return c->geom.groups == 1 && !(no && strcmp(no, "no") == 0);
+}
+
+/* The whole chain by cuDNN. f->plan stays NULL if that cannot be. */
+static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn *library, const struct cudnn_conv *c)
+{
+	const struct conv_places *at = f->at;
+	const struct tensor *y = graph_t(k->g, k->n->out[0]);
+	struct cudnn_conv chain = *c;
+	const int mark = err_count();
+	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type || is_window(y) || is_window(like(k, at->addend)) ||
+	    is_window(like(k, at->mask)))
+		return 0;
+	chain.scale = at->gamma != 0;
+	chain.bias = chain.scale || like(k, CONV_BIAS_AT);
+	chain.addend = like(k, at->addend) != NULL;
+	chain.relu = at->relu;
+	chain.mask = at->mask != 0;
+	chain.slope = at->relu || at->mask ? (float)((const struct conv_fused *)k->n->attr)->slope : 0;
+	chain.best_only = true;
+	const int rc = cudnn_conv_new(&f->plan, library, k->dev->wisdom, &chain);
+	f->whole = rc == 0;
+	if (rc == E_UNSUPPORTED)
+		err_truncate(mark);
+	return rc == E_UNSUPPORTED ? 0 : rc;
+}
+
+static size_t reserve(size_t *end, size_t bytes)
+{
+	const size_t at = *end;
+	*end += (bytes + 255) / 256 * 256;
+	return at;
+}
+
+/* Floats from scale to shift: cuDNN wants 16 bytes aligned. */
+static size_t vector_room(const struct fused_cuda *f)
+{
+	return ((size_t)f->channels + 3) / 4 * 4;
+}
+
+static void place(struct kplan *k, struct fused_cuda *f)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	size_t end = 0;
+	f->vectors = f->packed = f->made = NOWHERE;
+	reserve(&end, cudnn_plan_workspace(f->plan));
+	if (f->at->gamma)
+		f->vectors = reserve(&end, 2 * sizeof(float) * vector_room(f));
+	if (is_window(x))
+		f->packed = reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
+	if (!f->whole && (is_window(y) || y->dtype != f->type))
+		f->made = reserve(&end, (size_t)(f->rows * f->channels) * dtype_size(f->type));
+	k->ws_bytes = end;
+}
+
+int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
+{
+	struct fused_cuda *f = k->state = ARENA_NEW(k->arena, struct fused_cuda);
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]), *y = graph_t(k->g, k->n->out[0]);
+	const struct layout from = layout_native(&x->shape), to = layout_native(&y->shape);
+	const bool forward = at->kind == CONV_FORWARD;
+	struct cudnn *library;
+	TRY(check_types(k, at));
+	f->at = at;
+	f->type = x->dtype;
+	f->channels = y->shape.d[1];
+	f->rows = shape_count(&y->shape) / f->channels;
+	const struct cudnn_conv c = {
+		.kind = at->kind, .geom = conv_geom_get(k->g, k->n, at->kind), .type = f->type,
+		.x = forward ? &from : &to, .w = &w->layout, .y = forward ? &to : &from,
+		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
+	TRY(cuda_cudnn(k->dev, &library));
+	TRY(plan_whole(k, f, library, &c));
+	if (!f->plan)
+		TRY(cudnn_conv_new(&f->plan, library, k->dev->wisdom, &c));
+	place(k, f);
+	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(f->plan), f->whole ? ", whole" : ", then a kernel");
+	return 0;
+}
+
+void conv_fused_cuda_free(struct kplan *k)
+{
+	struct fused_cuda *f = k->state;
+	if (f)
+		cudnn_plan_free(f->plan);
+}
+
+/* --- running --- */
+
+static void *argument(const struct kplan *k, const struct kargs *a, int i)
+{
+	return conv_fused_input(k->n, i) == NONE ? NULL : a->in[i];
+}
+
+static struct k_rows rows_of(const struct tensor *t, void *p)
+{
+	struct layout_rows rows;
+	if (!t || !layout_rows(&t->layout, &t->shape, &rows))
+		return (struct k_rows){ 0 };
+	return (struct k_rows){ p, rows.stride };
+}
+
+static int pack(const struct kplan *k, const void *from, void *to)
+{
+	const struct tensor *t = graph_t(k->g, k->n->in[0]);
+	const struct layout packed = layout_native(&t->shape);
+	return cuda_copy(k, &t->shape, t->layout.stride, packed.stride, dtype_size(t->dtype), from, to);
+}
+
+static int fold(const struct kplan *k, const struct kargs *a, float *scale, float *shift)
+{
+	const struct fused_cuda *f = k->state;
+	const struct k_fold n = {
+		.c = f->channels, .eps = ((const struct conv_fused *)k->n->attr)->eps, .gamma = a->in[f->at->gamma],
+		.beta = a->in[f->at->beta], .mean = a->in[f->at->mean], .variance = a->in[f->at->variance],
+		.bias = argument(k, a, CONV_BIAS_AT), .scale = scale, .shift = shift };
+	return cuda_launched(k, k_fold_norm(cuda_stream(k->dev), &n));
+}
+
+static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale, const float *shift)
+{
+	const struct fused_cuda *f = k->state;
+	const struct tensor *y = graph_t(k->g, k->n->out[0]);
+	const struct k_epilogue e = {
+		.rows = f->rows, .c = f->channels, .from = (int)f->type, .to = (int)y->dtype,
+		.act = f->at->mask ? K_ACT_MASK : f->at->relu ? K_ACT_RELU : K_ACT_NONE,
+		.slope = f->at->mask || f->at->relu ? (float)((const struct conv_fused *)k->n->attr)->slope : 0,
+		.scale = scale, .shift = shift, .made = { made, f->channels },
+		.addend = rows_of(like(k, f->at->addend), argument(k, a, f->at->addend)),
+		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask)), .y = rows_of(y, a->out[0]) };
+	return cuda_launched(k, k_epilogue_run(cuda_stream(k->dev), &e));
+}
+
+int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
+{
+	const struct fused_cuda *f = k->state;
+	char *ws = a->ws;
+	float *scale = f->vectors == NOWHERE ? NULL : (float *)(ws + f->vectors);
+	float *shift = scale ? scale + vector_room(f) : argument(k, a, CONV_BIAS_AT);
+	void *in = f->packed == NOWHERE ? a->in[0] : ws + f->packed, *made = f->made == NOWHERE ? a->out[0] : ws + f->made;
+	void *given[CUDNN_ARGUMENTS];
+	int n = 0;
+	if (f->packed != NOWHERE)
+		TRY(pack(k, a->in[0], in));
+	if (scale)
+		TRY(fold(k, a, scale, shift));
+	given[n++] = in;
+	given[n++] = a->in[1];
+	void *const more[] = { scale, shift, argument(k, a, f->at->addend), argument(k, a, f->at->mask) };
+	for (int i = 0; i < 4 && f->whole; i++)
+		if (more[i])
+			given[n++] = more[i];
+	given[n++] = made;
+	TRYC(cudnn_plan_run(f->plan, given, a->ws), "in '%s'", k->n->name);
+	return f->whole ? 0 : follow(k, a, made, scale, shift);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Shared by the convolution of a normalised tensor that is
+ * not stored and the gradient to its weights. */
+#include "op/conv/conv_normed.h"
+
+#include "base/err.h"
+#include "op/conv/conv_fused.h"
+#include "op/lib/check.h"
+#include "op/lib/cuda.h"
+
+int conv_normed_shape(struct graph *g, struct node *n, int x, int first)
+{
+	if (n->nin > CONV_BIAS_AT && n->in[CONV_BIAS_AT] != NONE)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' takes no bias", n->op->name);
+	if (n->nin < first + 4)
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' lacks gamma, beta, mean and 1 / deviation", n->op->name);
+	for (int i = first; i < first + 4; i++) {
+		if (n->in[i] == NONE)
+			return ERR(E_SHAPE, &g->cur_loc, "'%s' has no input %d", n->op->name, i);
+		TRY(check_vector(g, n, i, node_in_shape(g, n, x)->d[1]));
+	}
+	return 0;
+}
+
+int conv_normed_reference_plan(struct kplan *k)
+{
+	k->ws_bytes = conv_normed(k->n) ? sizeof(double) * (size_t)shape_count(node_in_shape(k->g, k->n, 0)) : 0;
+	return 0;
+}
+
+const double *conv_normed_reference(const struct kplan *k, const struct kargs *a)
+{
+	const struct shape *s = node_in_shape(k->g, k->n, 0);
+	const int64_t n = shape_count(s), size = n / (s->d[0] * s->d[1]);
+	const double *x = a->in[0], *gamma = a->in[NORMED_GAMMA], *beta = a->in[NORMED_BETA], *mean = a->in[NORMED_MEAN],
+		     *rstd = a->in[NORMED_RSTD];
+	double *z = a->ws;
+	for (int64_t i = 0; i < n; i++) {
+		const int64_t c = i / size % s->d[1];
+		const double v = (x[i] - mean[c]) * rstd[c] * gamma[c] + beta[c];
+		z[i] = v > 0 ? v : 0;
+	}
+	return z;
+}
+
+#ifdef HAVE_CUDA
+int conv_normed_cuda_engine(struct cudnn_plan **out, struct device *d, const struct cudnn_conv *c)
+{
+	struct cudnn_conv with = *c;
+	struct cudnn *library;
+	with.normalises = c->kind != CONV_BACKWARD_DATA;
+	with.norm_sums = c->kind == CONV_BACKWARD_DATA;
+	with.best_only = true;
+	if (!conv_fused_cuda_wanted(c))
+		return E_UNSUPPORTED;
+	TRY(cuda_cudnn(d, &library));
+	const int mark = err_count(), rc = cudnn_conv_new(out, library, d->wisdom, &with);
+	if (rc == E_UNSUPPORTED)
+		err_truncate(mark);
+	return rc;
+}
+
+size_t conv_normed_cuda_room(const struct kplan *k)
+{
+	return ((size_t)node_in_shape(k->g, k->n, 0)->d[1] * sizeof(float) + 255) / 256 * 256;
+}
+
+int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type, void *scale, void *shift)
+{
+	const struct k_norm_vectors v = {
+		.c = node_in_shape(k->g, k->n, 0)->d[1], .type = (int)type, .gamma = a->in[NORMED_GAMMA], .beta = a->in[NORMED_BETA],
+		.mean = a->in[NORMED_MEAN], .rstd = a->in[NORMED_RSTD], .scale = scale, .shift = shift };
+	return cuda_launched(k, k_norm_vectors_run(cuda_stream(k->dev), &v));
+}
+
+int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z, void *room)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]);
+	struct layout_rows rows;
+	if (!layout_rows(&x->layout, &x->shape, &rows))
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors", k->n->op->name);
+	const struct k_norm n = {
+		.rows = rows.rows, .c = rows.c, .type = (int)x->dtype, .act = true, .x = { a->in[0], rows.stride }, .y = { z, rows.c },
+		.gamma = a->in[NORMED_GAMMA], .beta = a->in[NORMED_BETA], .mean = a->in[NORMED_MEAN], .rstd = a->in[NORMED_RSTD] };
+	return cuda_launched(k, k_norm_inference(cuda_stream(k->dev), &n, room));
+}
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Convolutions that read relu(norm(x)) where x alone is in memory, and the gradient to their
+ * weights (made by the pass `prologue`): inputs 3 to 6 are the norm's gamma, beta, mean and 1 /
+ * deviation, for each channel of x, which is input 0. Input 2, a convolution's bias, is absent. */
+#ifndef DLX_OP_CONV_CONV_NORMED_H
+#define DLX_OP_CONV_CONV_NORMED_H
+
+#include "backend/cuda/cudnn.h"
+#include "graph/op.h"
+
+enum { NORMED_GAMMA = 3, NORMED_BETA, NORMED_MEAN, NORMED_RSTD, NORMED_INPUTS };
+
+static inline bool conv_normed(const struct node *n)
+{
+	return n->nin > NORMED_GAMMA;
+}
+
+/* Checks the shapes of input x and of the vectors that begin at input `first`. */
+int conv_normed_shape(struct graph *g, struct node *n, int x, int first);
+
+/* Reference kernels find relu(norm(x)) in the workspace, for which this books it. */
+int conv_normed_reference_plan(struct kplan *k);
+const double *conv_normed_reference(const struct kplan *k, const struct kargs *a);
+
+/* The convolution of `c`, which may have more around it already, with what the norm adds.
+ * E_UNSUPPORTED: there is no engine that is recommended, or none is wanted
+ * (conv_fused_cuda_wanted). */
+int conv_normed_cuda_engine(struct cudnn_plan **out, struct device *d, const struct cudnn_conv *c);
+/* Bytes of each of the two vectors, which stand one behind the
+ * other in the workspace; room for the norm's own as well. */
+size_t conv_normed_cuda_room(const struct kplan *k);
+/* For that engine: scale and shift. */
+int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type, void *scale, void *shift);
+/* Without it: z = relu(norm(x)), packed. */
+int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z, void *room);
+
+#endif

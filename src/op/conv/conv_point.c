@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gradients of 1x1 convolutions as the matrix products that they are, straight from and to the
+ * layout that the forward convolution gave the weights: neighbours are output channels. oneDNN
+ * wants input channels for neighbours to make the gradient of the input, and makes that of the
+ * weights in a third layout, so that each step reorders all weights twice; where an image is small
+ * beside them, that takes half as long as the products.
+ *
+ *   input    dx (pixels, I) = dy (pixels, O) w (O, I): 32 input channels of w at a time are turned
+ *            over into a panel that stays in a core's cache while pixels go by
+ *   weights  dw (I, O) = x^T dy: 32 output channels of dy at a time are copied to a panel; a tile
+ *            of dw is in registers for a block of pixels, and written once
+ *
+ * Pixels are rows that may stand apart. Each sum is made by one thread in the order of the
+ * shape. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "backend/device.h"
+#include "op/conv/conv_args.h"
+#include "op/conv/conv_code.h"
+#include "op/conv/conv_geom.h"
+#include "op/conv/conv_point_tile.h"
+#include "op/conv/conv_split.h"
+#include "op/conv/conv_tile.h"
+#include "op/conv/conv_weights.h"
+
+#define WIDE (POINT_MAXV * POINT_VECTOR)
+#define DEPTH_MOST 384         /* rows of a panel: 48 KiB */
+#define CHUNK_BYTES (384 << 10) /* of pixels that meet all panels before the next are looked at */
+#define PIXELS_MOST 1024       /* gradient of the weights: of more pixels the weights are the smaller part */
+#define CHANNELS 392           /* of x, whose block of pixels stays in a core's cache */
+
+struct point {
+	struct conv_kernel base;
+	int64_t pixels, ci, co;
+	int64_t x_step, y_step, sum_step;    /* from pixel to pixel */
+	int64_t w_row;               /* from input channel to input channel */
+	struct conv_weights w;
+	const int64_t *group;        /* of 16 output channels: where it stands */
+	int64_t groups, whole;       /* those with channels; with those of padding */
+	int64_t panels, chunks;      /* units of work */
+	int64_t depths;              /* parts of what is summed over, output channels or pixels: a panel each */
+	size_t panel_floats;
+};
+
+/* --- which it takes --- */
+
+static bool is_point(const struct conv_geom *g)
+{
+	bool point = g->groups == 1;
+	for (int i = 0; i < g->ns; i++)
+		point = point && g->kernel[i] == 1 && g->stride[i] == 1 && g->pad_lo[i] == 0 && g->pad_hi[i] == 0;
+	return point;
+}
+
+static int64_t pixels_of(const struct conv_geom *g)
+{
+	int64_t n = g->n;
+	for (int i = 0; i < g->ns; i++)
+		n *= g->out[i];
+	return n;
+}
+
+/* Whole blocks of output channels innermost, and nothing else but the input channels. */
+static bool suits(const struct layout *l, const struct conv_geom *g)
+{
+	return l->set && l->nd == g->ns + 2 && l->dims[0] == g->co && l->dims[1] == g->ci && l->nblk == 1 && l->blk_dim[0] == 0 &&
+	       l->blk[0] % POINT_VECTOR == 0;
+}
+
+/* For weights that stand otherwise. */
+static struct layout own_layout(const struct conv_geom *g)
+{
+	const struct shape s = conv_w_shape(g);
+	struct layout l = { .set = true, .nd = s.nd, .nblk = 1, .blk = { POINT_VECTOR } };
+
+	for (int d = 0; d < s.nd; d++) {
+		l.dims[d] = s.d[d];
+		l.stride[d] = d == 1 ? POINT_VECTOR : POINT_VECTOR * g->ci;
+	}
+	return l;
+}
+
+static bool takes(const struct conv_task *t)
+{
+	const bool weights = t->kind == CONV_BACKWARD_WEIGHTS;
+	return t->kind != CONV_FORWARD && t->dtype == DTYPE_F32 && t->result == DTYPE_F32 && !t->bias && tile_supported() &&
+	       is_point(&t->geom) && suits(&t->w, &t->geom) && (!weights || pixels_of(&t->geom) <= PIXELS_MOST);
+}
+
+static int choose(struct conv_task *t)
+{
+	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
+	struct layout_rows rows;
+
+	if (!t->x.set || !layout_rows(&t->x, &xs, &rows))
+		t->x = layout_native(&xs);
+	if (!t->y.set || !layout_rows(&t->y, &ys, &rows))
+		t->y = layout_native(&ys);
+	if (!suits(&t->w, &t->geom) && t->geom.groups == 1)
+		t->w = own_layout(&t->geom);
+	return takes(t);
+}
+
+/* --- how it is cut --- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static void cut_input(struct point *p)
+{
+	p->depths = ceil_div(p->groups * POINT_VECTOR, DEPTH_MOST);
+	const int64_t depth = part_of(p->groups, p->depths, 0).size * POINT_VECTOR;
+	const int64_t rows = CHUNK_BYTES / (depth * (int64_t)sizeof(float)) / POINT_ROWS * POINT_ROWS;
+
+	p->panels = ceil_div(p->ci, WIDE);
+	p->chunks = ceil_div(p->pixels, rows);
+	p->panel_floats = (size_t)(depth * WIDE);
+}
+
+static void cut_weights(struct point *p)
+{
+	p->panels = ceil_div(p->whole, POINT_MAXV);
+	p->chunks = ceil_div(p->ci, CHANNELS);
+	p->depths = ceil_div(p->pixels, DEPTH_MOST);
+	p->panel_floats = (size_t)(part_of(p->pixels, p->depths, 0).size * WIDE);
+}
+
+static void cut(struct point *p, const struct conv_task *t)
+{
+	p->pixels = pixels_of(&t->geom);
+	p->ci = t->geom.ci;
+	p->co = t->geom.co;
+	p->groups = ceil_div(p->co, POINT_VECTOR);
+	p->whole = ceil_div(p->co, t->w.blk[0]) * (t->w.blk[0] / POINT_VECTOR);
+	if (t->kind == CONV_BACKWARD_DATA)
+		cut_input(p);
+	else
+		cut_weights(p);
+}
+
+#define HZ 3.7e9               /* of a core, in wide vectors */
+#define CORES 2.0              /* the model's machine */
+#define MOVED 20e9             /* elements that its cores copy to panels, or turn over, in a second */
+
+/* Cycles of all tiles: multiply-adds, or for a single
+ * vector the loads; a call, and sums that come and go. */
+static double tile_cycles(const struct point *p, double rows, int64_t vectors, double k)
+{
+	const double two = 14.3 * k + 60 * (double)p->depths, one = 8.5 * k + 50 * (double)p->depths;
+	return ceil(rows / POINT_ROWS) * (two * (double)(vectors / 2) + one * (double)(vectors % 2));
+}
+
+static double seconds(const struct conv_task *t)
+{
+	struct point p = { .pixels = 0 };
+
+	if (!takes(t))
+		return INFINITY;
+	cut(&p, t);
+	const double pixels = (double)p.pixels, ci = (double)p.ci, co = (double)p.co;
+	const bool input = t->kind == CONV_BACKWARD_DATA;
+	const double cycles = input ? tile_cycles(&p, pixels, ceil_div(p.ci, POINT_VECTOR), co) : tile_cycles(&p, ci, p.whole, pixels);
+	return 1.08 * cycles / (CORES * HZ) + (input ? ci : pixels) * co * (double)p.chunks / MOVED + 3e-6;
+}
+
+/* Padding fills the last block. */
+static const int64_t *group_table(struct arena *arena, const struct point *p)
+{
+	int64_t *t = ARENA_ARRAY(arena, int64_t, p->whole);
+	for (int64_t i = 0; i < p->whole; i++)
+		t[i] = i < p->groups ? p->w.o[i * POINT_VECTOR] : t[i - 1] + POINT_VECTOR;
+	return t;
+}
+
+static bool set_steps(struct point *p, const struct conv_task *t)
+{
+	const struct shape xs = conv_x_shape(&t->geom), ys = conv_y_shape(&t->geom);
+	struct layout_rows x, y;
+
+	if (!layout_rows(&t->x, &xs, &x) || !layout_rows(&t->y, &ys, &y))
+		return false;
+	p->x_step = x.stride;
+	p->y_step = y.stride;
+	p->sum_step = t->sum_px;
+	return !t->sum || (t->sum_dtype == DTYPE_F32 && t->sum_px > 0);
+}
+
+static int plan(struct kplan *k, const struct conv_task *t)
+{
+	struct point *p = ARENA_NEW(k->arena, struct point);
+
+	if (!takes(t) || !set_steps(p, t) || !conv_weights_make(&p->w, k->arena, &t->w, &t->geom))
+		return 0;
+	p->base = (struct conv_kernel){ &conv_point, t->kind };
+	cut(p, t);
+	p->group = group_table(k->arena, p);
+	p->w_row = t->w.stride[1];
+	k->state = p;
+	k->ws_bytes = (size_t)k->dev->threads * p->panel_floats * sizeof(float);
+	k->impl = "product:avx512";
+	return 1;
+}
+
+/* The lanes of the last of v vectors that are among the first n. */
+static uint16_t mask_of(int64_t n, int v)
+{
+	const int64_t last = n - (int64_t)(v - 1) * POINT_VECTOR;
+	return last >= POINT_VECTOR ? 0xFFFF : last > 0 ? (uint16_t)((1u << last) - 1) : 0;
+}
+
+/* --- the gradient of the input --- */
+
+/* Input channels i to i + 16 v of the output channels in these groups. */
+static void turn_panel(const struct point *p, const float *w, struct part groups, int64_t i, int v, float *panel)
+{
+	for (int64_t g = 0; g < groups.size; g++)
+		for (int c = 0; c < v; c++) {
+			const float *from[POINT_VECTOR];
+			for (int l = 0; l < POINT_VECTOR; l++) {
+				const int64_t at = i + c * POINT_VECTOR + l;
+				from[l] = at < p->ci ? w + p->group[groups.at + g] + p->w.i[at] : NULL;
+			}
+			point_turn(from, panel + (g * v * POINT_VECTOR + c) * POINT_VECTOR, (int64_t)v * POINT_VECTOR);
+		}
+}
+
+/* Rows of a beside one panel. t: as for the first of them. */
+static void pass(int64_t rows, int v, struct point_tile t)
+{
+	const int64_t n = ceil_div(rows, POINT_ROWS);
+	for (int64_t i = 0; i < n; i++) {
+		const struct part part = part_of(rows, n, i);
+		struct point_tile one = t;
+		one.a += part.at * t.a_row;
+		one.c += part.at * t.c_row;
+		one.add = t.add ? t.add + part.at * t.add_row : NULL;
+		point_tile(v, (int)part.size)(&one);
+	}
+}
+
+static void input_unit(const struct point *p, const struct conv_args *a, int64_t unit, float *panel)
+{
+	const struct part chunk = part_of(p->pixels, p->chunks, unit / p->panels);
+	const int64_t i = unit % p->panels * WIDE, left = p->ci - i;
+	const int v = left > POINT_VECTOR ? 2 : 1;
+	float *x = (float *)a->x + chunk.at * p->x_step + i;
+	const float *sum = a->sum ? (const float *)a->sum + chunk.at * p->sum_step + i : NULL;
+
+	for (int64_t d = 0; d < p->depths; d++) {
+		const struct part groups = part_of(p->groups, p->depths, d);
+		const int64_t first = groups.at * POINT_VECTOR, most = groups.size * POINT_VECTOR;
+		turn_panel(p, a->w, groups, i, v, panel);
+		pass(chunk.size, v, (struct point_tile){ .a = (const float *)a->y + chunk.at * p->y_step + first, .a_row = p->y_step,
+			.a_next = 1, .b = panel, .k = p->co - first < most ? p->co - first : most, .add = d ? x : sum,
+			.add_row = d ? p->x_step : p->sum_step, .c = x, .c_row = p->x_step, .wide = POINT_VECTOR,
+			.mask = mask_of(left, v) });
+	}
+}
+
+/* --- the gradient of the weights --- */
+
+/* n channels from o on of these pixels; zeros beside them. */
+static void copy_panel(const struct point *p, const float *y, struct part pixels, int64_t n, int v, float *panel)
+{
+	const int64_t wide = (int64_t)v * POINT_VECTOR;
+
+	y += pixels.at * p->y_step;
+	for (int64_t m = 0; m < pixels.size; m++, y += p->y_step, panel += wide) {
+		if (n == WIDE) {
+			memcpy(panel, y, WIDE * sizeof *panel);
+			continue;
+		}
+		memcpy(panel, y, (size_t)n * sizeof *panel);
+		memset(panel + n, 0, (size_t)(wide - n) * sizeof *panel);
+	}
+}
+
+static void weights_unit(const struct point *p, const struct conv_args *a, int64_t unit, float *panel)
+{
+	const struct part chunk = part_of(p->ci, p->chunks, unit / p->panels);
+	const int64_t group = unit % p->panels * POINT_MAXV, o = group * POINT_VECTOR;
+	const int v = group + 1 < p->whole ? 2 : 1;
+	const int64_t wide = (int64_t)v * POINT_VECTOR, left = p->co - o, n = left < 0 ? 0 : left < wide ? left : wide;
+	float *w = (float *)a->w + p->group[group] + p->w.i[chunk.at];
+
+	for (int64_t d = 0; d < p->depths; d++) {
+		const struct part pixels = part_of(p->pixels, p->depths, d);
+		copy_panel(p, (const float *)a->y + (n ? o : 0), pixels, n, v, panel);
+		pass(chunk.size, v, (struct point_tile){ .a = (const float *)a->x + pixels.at * p->x_step + chunk.at, .a_row = 1,
+			.a_next = p->x_step, .b = panel, .k = pixels.size, .add = d ? w : NULL, .add_row = p->w_row, .c = w, .c_row = p->w_row,
+			.wide = v == 2 ? p->group[group + 1] - p->group[group] : 0, .mask = 0xFFFF });
+	}
+}
+
+static int run(const struct kplan *k, const struct kargs *a)
+{
+	const struct point *p = k->state;
+	const struct conv_args args = conv_args_get(p->base.kind, k, a);
+	const int64_t units = p->panels * p->chunks;
+
+#pragma omp parallel for schedule(dynamic) if (units > 1)
+	for (int64_t u = 0; u < units; u++) {
+		float *panel = (float *)a->ws + (size_t)omp_get_thread_num() * p->panel_floats;
+		if (p->base.kind == CONV_BACKWARD_DATA)
+			input_unit(p, &args, u, panel);
+		else
+			weights_unit(p, &args, u, panel);
+	}
+	return 0;
+}
+
+const struct conv_code conv_point = { "product", choose, seconds, plan, run, .slices = true };

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The sum of what a convolution made and another tensor,
+ * for codes that cannot add while they write. */
+#ifndef DLX_OP_CONV_CONV_SUM_H
+#define DLX_OP_CONV_CONV_SUM_H
+
+#include "op/conv/conv_code.h"
+
+struct conv_sum {
+	int64_t rows, length;        /* of rows that are added */
+	int64_t step, sum_step;      /* elements from row to row, and in what is added */
+	bool half, half_sum;         /* the result and what is made; what is added: bf16 */
+	size_t bytes;                /* what is made, in the result's layout */
+};
+
+/* Sets s up for a task with an addend, whose layouts are final. */
+void conv_sum_init(struct conv_sum *s, const struct conv_task *t);
+/* out = made + sum; sum may be out. */
+void conv_sum_run(const struct conv_sum *s, const void *made, const void *sum, void *out);
+
+#endif

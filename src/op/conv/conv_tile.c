@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tiles of every size, each compiled with its loops unrolled, so that the sums are registers. 28 of
+ * the 32 registers hold sums; a step of a 14 x 2 tile is 2 loads, 14 broadcasts and 28
+ * multiply-adds, of which a core does 2 a cycle, as it does of loads. */
+#include "op/conv/conv_tile_simd.h"
+
+int tile_rows(int v)
+{
+	return v == 3 ? 9 : TILE_MAXROWS;
+}
+
+#if SIMD_AVX512
+
+bool tile_supported(void)
+{
+	return __builtin_cpu_supports("avx512f") != 0;
+}
+
+/* One vector of the wide side; the last one of a tile may be partial. */
+TILE_INLINE __m512 load(const float *p, bool last, __mmask16 mask)
+{
+	return last ? _mm512_maskz_loadu_ps(mask, p) : _mm512_loadu_ps(p);
+}
+
+TILE_INLINE void fetch(const float *p)
+{
+	_mm_prefetch((const char *)p, _MM_HINT_T1);
+}
+
+TILE_INLINE void outer(const int nv, const int rows, const struct tile_pixels *p, int64_t wide_at,
+                       int64_t tall_at, __mmask16 mask, float *sum)
+{
+	__m512 s[TILE_MAXROWS][TILE_MAXV], w[TILE_MAXV];
+
+	tile_clear(nv, rows, s);
+	for (int seg = 0; seg < p->n; seg++) {
+		const float *wide = (const float *)p->wide[seg] + wide_at;
+		const float *tall = (const float *)p->tall[seg] + tall_at;
+		for (int64_t i = 0; i < p->len; i++) {
+			SIMD_UNROLL
+			for (int v = 0; v < nv; v++) {
+				w[v] = load(wide + v * TILE_VECTOR, v == nv - 1, mask);
+				fetch(wide + v * TILE_VECTOR + p->wide_ahead);
+			}
+			fetch(tall + p->tall_ahead);
+			SIMD_UNROLL
+			for (int r = 0; r < rows; r++) {
+				const __m512 t = _mm512_set1_ps(tall[r]);
+				SIMD_UNROLL
+				for (int v = 0; v < nv; v++)
+					s[r][v] = _mm512_fmadd_ps(w[v], t, s[r][v]);
+			}
+			wide += p->wide_step;
+			tall += p->tall_step;
+		}
+	}
+	SIMD_UNROLL
+	for (int r = 0; r < rows; r++)
+		tile_add_row(nv, s[r], sum + r * nv * TILE_VECTOR);
+}
+
+TILE_SIZES(tile_outer)
+
+#else
+
+bool tile_supported(void)
+{
+	return false;
+}
+
+tile_outer_fn *tile_outer(int v, int rows)
+{
+	BUG("no tile of %d x %d on this CPU", v, rows);
+}
+
+#endif

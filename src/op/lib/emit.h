@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Short forms for gradient rules and builders: each emits one node into g and gives its output. */
+#ifndef DLX_OP_LIB_EMIT_H
+#define DLX_OP_LIB_EMIT_H
+
+#include "graph/op.h"
+
+int emit_sub(struct graph *g, tid a, tid b, tid *out);
+int emit_mul(struct graph *g, tid a, tid b, tid *out);
+int emit_div(struct graph *g, tid a, tid b, tid *out);
+int emit_unary(struct graph *g, const char *op, tid x, tid *out);          /* relu, exp, ... without attributes */
+int emit_scale(struct graph *g, tid x, double factor, double shift, tid *out);   /* factor * x + shift */
+/* Sum over the axes in the bit mask (kept as 1 if keep). */
+int emit_sum(struct graph *g, tid x, unsigned axes, bool keep, tid *out);
+/* x, whose axes are 1 or equal to those of s (after leading
+ * axes of 1 are put before it), repeated to shape s. */
+int emit_broadcast(struct graph *g, tid x, const struct shape *s, tid *out);
+int emit_reshape(struct graph *g, tid x, const struct shape *s, tid *out);
+int emit_transpose(struct graph *g, tid x, const int *perm, tid *out);
+int emit_fill(struct graph *g, double value, const struct shape *s, tid *out);   /* a constant tensor made at run time (no storage in the plan file) */
+
+struct ints ints_make(struct graph *g, int n, const int64_t *v);            /* in g's arena */
+
+#endif

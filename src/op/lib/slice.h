@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The attributes of slice and pad, each of which stands in the other's gradient. */
+#ifndef DLX_OP_LIB_SLICE_H
+#define DLX_OP_LIB_SLICE_H
+
+#include "yaml/schema.h"
+
+struct slice {
+	int64_t axis, begin, size;
+};
+
+struct pad {
+	struct ints before, after;   /* one per axis */
+	double value;
+};
+
+#endif

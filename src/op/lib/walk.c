@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The shared parts of element-wise ops. The walk hands out pieces of a fixed size, big enough to
+ * hide the cost of a call and small enough to balance; tensors of few pieces are not worth waking
+ * threads for. */
+#include "op/lib/walk.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "op/lib/stage.h"
+
+#define PIECE 8192            /* elements: 32 KiB of float32 */
+#define SERIAL_PIECES 4
+
+bool node_has(const struct node *n, int i)
+{
+	return i < n->nin && n->in[i] != NONE;
+}
+
+int node_want_float(const struct graph *g, const struct node *n, int i, const char *what)
+{
+	enum dtype t = graph_t(g, n->in[i])->dtype;
+
+	if (t == DTYPE_F32 || t == DTYPE_BF16)
+		return 0;
+	return ERR(E_SHAPE, &g->cur_loc, "'%s' works on f32, but its %s is %s", n->op->name, what,
+	           dtype_name(t));
+}
+
+int node_want_scalar(const struct graph *g, const struct node *n, int i, const char *what)
+{
+	const struct shape *s = node_in_shape(g, n, i);
+	char text[SHAPE_TEXT];
+
+	if (s->nd == 0)
+		return 0;
+	return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' must be a scalar, but has shape %s", what,
+	           n->op->name, shape_text(s, text));
+}
+
+int node_want_like(const struct graph *g, const struct node *n, int i, int like, const char *what)
+{
+	const struct shape *s = node_in_shape(g, n, i), *t = node_in_shape(g, n, like);
+	char a[SHAPE_TEXT], b[SHAPE_TEXT];
+
+	if (shape_equal(s, t))
+		return 0;
+	return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' has shape %s, but must have shape %s", what,
+	           n->op->name, shape_text(s, a), shape_text(t, b));
+}
+
+/* bf16 among the inputs: then the result is so, too. */
+static enum dtype result_type(const struct graph *g, const struct node *n)
+{
+	for (int i = 0; i < n->nin; i++)
+		if (graph_t(g, n->in[i])->dtype == DTYPE_BF16)
+			return DTYPE_BF16;
+	return DTYPE_F32;
+}
+
+int walk_shape(struct graph *g, struct node *n)
+{
+	for (int i = 0; i < n->nin; i++) {
+		const struct shape *s = node_in_shape(g, n, i), *first = node_in_shape(g, n, 0);
+		char a[SHAPE_TEXT], b[SHAPE_TEXT];
+		TRY(node_want_float(g, n, i, "input"));
+		if (!shape_equal(s, first))
+			return ERR(E_SHAPE, &g->cur_loc, "'%s' needs inputs of one shape, but has %s and %s",
+			           n->op->name, shape_text(first, a), shape_text(s, b));
+	}
+	return graph_out(g, n, 0, result_type(g, n), node_in_shape(g, n, 0));
+}
+
+bool grad_wanted(const struct graph *g, const struct node *n, int i)
+{
+	return node_has(n, i) && graph_t(g, n->in[i])->requires_grad;
+}
+
+void walk_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	c->flops += (double)shape_count(node_out_shape(g, n, 0));
+}
+
+static int choose(struct kplan *k, struct layout *in, struct layout *out, bool padding)
+{
+	const struct node *n = k->n;
+	const struct shape *s = node_out_shape(k->g, n, 0);
+	struct layout l = layout_native(s);
+	bool found = out[0].set && (padding || layout_is_dense(&out[0]));
+
+	if (found)
+		l = out[0];
+	for (int i = 0; i < n->nin; i++) {
+		if (!node_has(n, i))
+			continue;
+		if (!shape_equal(node_in_shape(k->g, n, i), s)) {
+			in[i] = layout_plain(node_in_shape(k->g, n, i));
+		} else if (!found && in[i].set && (padding || layout_is_dense(&in[i]))) {
+			l = in[i];
+			found = true;
+		}
+	}
+	for (int i = 0; i < n->nin; i++)
+		if (node_has(n, i) && shape_equal(node_in_shape(k->g, n, i), s))
+			in[i] = l;
+	out[0] = l;
+	return 0;
+}
+
+int walk_choose_dense(struct kplan *k, struct layout *in, struct layout *out)
+{
+	return choose(k, in, out, false);
+}
+
+int walk_choose_any(struct kplan *k, struct layout *in, struct layout *out)
+{
+	return choose(k, in, out, true);
+}
+
+void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_range *range)
+{
+	const struct stage stage = stage_of(k, range);
+	int64_t pieces = (n + PIECE - 1) / PIECE;
+
+	if (pieces <= SERIAL_PIECES) {
+		stage_range(&stage, a, 0, n);
+		return;
+	}
+#pragma omp parallel for schedule(static)
+	for (int64_t i = 0; i < pieces; i++)
+		stage_range(&stage, a, i * PIECE, i + 1 < pieces ? (i + 1) * PIECE : n);
+}
+
+/* --- windows ---
+ *
+ * A row of a view is as short as a dense block's growth, far too short for a call of the kernel. So
+ * views are processed by tiles: their elements are gathered from the rows into a tile that stays in
+ * the L1 cache, or scattered from it, and the kernel sees a flat array. */
+
+#define TILE 2048             /* elements; a multiple of what ranges start at */
+#define MAX_TENSORS 8
+
+struct windows {
+	int n;                    /* inputs, then outputs */
+	int64_t stride[MAX_TENSORS];  /* bytes from row to row of a window, 0 for what is flat */
+	int64_t size[MAX_TENSORS];    /* bytes of an element */
+	int64_t elements, row;    /* of out[0] */
+};
+
+static tid tensor_at(const struct node *n, int i)
+{
+	return i < n->nin ? n->in[i] : n->out[i - n->nin];
+}
+
+int walk_plan(struct kplan *k)
+{
+	const struct node *n = k->n;
+	const struct shape *s = node_out_shape(k->g, n, 0);
+	struct windows w = { .n = n->nin + n->nout, .elements = shape_count(s) };
+	bool any = false;
+
+	k->state = NULL;
+	BUG_IF(w.n > MAX_TENSORS, "'%s' walks %d tensors", n->op->name, w.n);
+	for (int i = 0; i < w.n; i++) {
+		tid t = tensor_at(n, i);
+		if (t == NONE || graph_t(k->g, t)->window == NONE)
+			continue;
+		w.size[i] = (int64_t)dtype_size(graph_t(k->g, t)->dtype);
+		w.stride[i] = graph_t(k->g, graph_t(k->g, t)->window)->shape.d[1] * w.size[i];
+		w.row = s->d[1];
+		any = true;
+	}
+	if (any)
+		k->state = arena_copy(k->arena, &w, sizeof w);
+	return 0;
+}
+
+/* Elements [lo, hi) of a window: from rows to a tile, or back. */
+static void move(const struct windows *w, int i, char *rows, char *tile, int64_t lo, int64_t hi,
+                 bool back)
+{
+	const int64_t size = w->size[i];
+	int64_t row = lo / w->row, col = lo % w->row;
+
+	for (char *at = rows + row * w->stride[i]; lo < hi; at += w->stride[i], col = 0) {
+		int64_t n = w->row - col < hi - lo ? w->row - col : hi - lo;
+		memcpy(back ? at + col * size : tile, back ? tile : at + col * size,
+		       (size_t)(n * size));
+		tile += n * size;
+		lo += n;
+	}
+}
+
+/* One tile. A range counts from the start of the tensor, so
+ * what it gets for one is that far ahead of the tile. */
+static void tile_run(const struct stage *s, const struct kargs *a, int64_t lo, int64_t hi)
+{
+	const struct windows *w = s->k->state;
+	const int nin = s->k->n->nin;
+	_Alignas(64) double tile[MAX_TENSORS][TILE];    /* of any type */
+	void *p[MAX_TENSORS];
+
+	for (int i = 0; i < w->n; i++) {
+		p[i] = i < nin ? a->in[i] : a->out[i - nin];
+		if (!w->stride[i])
+			continue;
+		if (i < nin)
+			move(w, i, p[i], (char *)tile[i], lo, hi, false);
+		p[i] = (void *)((uintptr_t)tile[i] - (uintptr_t)(lo * w->size[i]));
+	}
+	stage_range(s, &(struct kargs){ p, p + nin, a->ws }, lo, hi);
+	for (int i = nin; i < w->n; i++)
+		if (w->stride[i])
+			move(w, i, a->out[i - nin], (char *)tile[i], lo, hi, true);
+}
+
+void walk_windows(const struct kplan *k, const struct kargs *a, walk_range *range)
+{
+	const struct windows *w = k->state;
+	const struct stage stage = stage_of(k, range);
+	int64_t tiles;
+
+	if (!w) {
+		walk_run(k, a, kplan_out_elements(k, 0), range);
+		return;
+	}
+	tiles = (w->elements + TILE - 1) / TILE;
+#pragma omp parallel for schedule(static) if (tiles > SERIAL_PIECES * PIECE / TILE)
+	for (int64_t i = 0; i < tiles; i++)
+		tile_run(&stage, a, i * TILE, i + 1 < tiles ? (i + 1) * TILE : w->elements);
+}
+
+bool walk_takes_slice(const struct kplan *k, bool output, int i)
+{
+	const struct tensor *t = graph_t(k->g, output ? k->n->out[i] : k->n->in[i]);
+
+	return shape_equal(&t->shape, node_out_shape(k->g, k->n, 0)) &&
+	       (t->window != NONE || layout_is_native(&t->layout, &t->shape));
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Shared by the element-wise ops: checks of shape rules, the choice of
+ * a common layout, and the parallel loop over flat buffers. Reading
+ * and writing the same element makes every such op safe in place. */
+#ifndef DLX_OP_LIB_WALK_H
+#define DLX_OP_LIB_WALK_H
+
+#include "graph/op.h"
+
+/* --- shape rules --- */
+
+bool node_has(const struct node *n, int i);          /* whether optional input i is there */
+/* Input i is float32 / a scalar / has the shape of input `like`; what: its role in messages
+ * ("momentum"). */
+int node_want_float(const struct graph *g, const struct node *n, int i, const char *what);
+int node_want_scalar(const struct graph *g, const struct node *n, int i, const char *what);
+int node_want_like(const struct graph *g, const struct node *n, int i, int like, const char *what);
+/* The shape rule of ops whose inputs and only output are float32 of one shape. */
+int walk_shape(struct graph *g, struct node *n);
+/* True if the gradient of input i is asked for; if not, dx[i] stays NONE. */
+bool grad_wanted(const struct graph *g, const struct node *n, int i);
+
+/* --- cost --- */
+
+/* One operation an element of out[0]. */
+void walk_cost(const struct graph *g, const struct node *n, struct cost *c);
+
+/* --- layouts --- */
+
+/* For ops that may make something else of a zero: padding must stay zero, so all tensors of
+ * out[0]'s shape get one layout without padding: the one a gradient's param has, or that of the
+ * first input, or the native one. Others are row-major. */
+int walk_choose_dense(struct kplan *k, struct layout *in, struct layout *out);
+/* The same for ops that keep zero: any layout will do. */
+int walk_choose_any(struct kplan *k, struct layout *in, struct layout *out);
+
+/* --- kernels --- */
+
+/* Calls range on pieces of [0, n), in parallel if n is large. Pieces start at multiples of 16. */
+typedef void walk_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi);
+void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_range *range);
+/* The same over the elements of out[0] for kernels whose tensors of that shape may be windows:
+ * their `plan` is walk_plan, or calls it and leaves k->state alone. */
+int walk_plan(struct kplan *k);
+void walk_windows(const struct kplan *k, const struct kargs *a, walk_range *range);
+/* For takes_slice: every channels-last tensor of out[0]'s shape may become a window. */
+bool walk_takes_slice(const struct kplan *k, bool output, int i);
+#define WALK_WINDOWS                                                                      \
+	.plan = walk_plan, .slice_in = ~0u, .slice_out = ~0u, .takes_slice = walk_takes_slice
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Class labels beside logits: what the segmentation loss and the confusion matrix share. Logits are
+ * (N, C, ...), labels the same without C, of I32: a class 0..C-1, or the ignored value. Anything
+ * else is bad data and is reported with its place. */
+#ifndef DLX_OP_LOSS_LABELS_H
+#define DLX_OP_LOSS_LABELS_H
+
+#include "graph/op.h"
+
+/* An attribute `ignore` of struct s. */
+#define LABELS_IGNORE_FIELD(s)                                                                    \
+	FIELD_(s, ignore, FT_INT, "null", INT32_MIN, INT32_MAX, NULL, NULL, NULL, FIELD_NULLABLE, \
+	       "label that marks elements without one; null: none")
+
+/* Inputs 0 (logits) and 1 (labels) fit. */
+int labels_check(struct graph *g, const struct node *n);
+/* KL_CHOOSE: logits and an output of their shape native, labels as they are if they are strided,
+ * all else row-major. */
+int labels_choose(struct kplan *k, struct layout *in, struct layout *out);
+
+/* Labels as rows along their last axis; the logits of row r stand at r * w * classes when
+ * channels-last. */
+struct labels {
+	int64_t rows, w;
+	int64_t classes;
+	int64_t ignore; /* INT64_MIN: none */
+	int64_t step;   /* elements between the labels of a row */
+	struct shape shape;
+	struct layout layout;
+};
+
+void labels_init(struct labels *l, const struct kplan *k, int64_t ignore);
+int64_t labels_row(const struct labels *l, int64_t row); /* offset of its first label */
+
+/* The bad labels of a part of the tensor: how many, and the first. */
+struct bad_labels {
+	int64_t count, at; /* at: row-major index of the first */
+	int32_t value;
+};
+
+/* True if y is a class; otherwise notes it, unless it is ignored. */
+static inline bool labels_valid(const struct labels *l, int32_t y, int64_t at,
+                                struct bad_labels *bad)
+{
+	if (y >= 0 && y < l->classes && y != l->ignore)
+		return true;
+	if (y != l->ignore && bad->count++ == 0) {
+		bad->at = at;
+		bad->value = y;
+	}
+	return false;
+}
+
+/* `more` comes after `sum` in the tensor. */
+void bad_labels_add(struct bad_labels *sum, const struct bad_labels *more);
+/* 0, or E_DATA that names the layer, the first bad label and its place. */
+int bad_labels_report(const struct bad_labels *bad, const struct kplan *k, const struct labels *l);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Losses and metrics over labels on the GPU. Declared in
+ * every build, there only in one with CUDA. */
+#ifndef DLX_OP_LOSS_LABELS_CUDA_H
+#define DLX_OP_LOSS_LABELS_CUDA_H
+
+#include "graph/op.h"
+
+int loss_cuda_plan(struct kplan *k);
+int loss_cuda(const struct kplan *k, const struct kargs *a);
+int loss_grad_cuda(const struct kplan *k, const struct kargs *a);
+
+struct confusion_attr {
+	int64_t ignore;
+};
+int confusion_cuda_plan(struct kplan *k);
+int confusion_cuda(const struct kplan *k, const struct kargs *a);
+int iou_per_sample_cuda(const struct kplan *k, const struct kargs *a);
+
+/* For all of them: .free. */
+void labels_cuda_free(struct kplan *k);
+
+#endif

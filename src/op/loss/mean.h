@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Attributes of the ops that make one mean of many batches
+ * (mean.c), and what their states are read for. */
+#ifndef DLX_OP_LOSS_MEAN_H
+#define DLX_OP_LOSS_MEAN_H
+
+#include "yaml/schema.h"
+
+/* The terms of a step: what the loss is a sum of, what it was taken over, how many ranks wish to
+ * stop, and the sum of the wishes that rank 0 alone may have. */
+enum { MEAN_LOSS, MEAN_WEIGHT, MEAN_WISH };
+enum { WISH_STOP, WISH_FIRST, MEAN_WISHES };
+enum { FIRST_SAVE = 1, FIRST_LOOK = 2 };
+#define MEAN_TERMS (MEAN_WISH + MEAN_WISHES)
+
+struct mean_attr {
+	double nominal;              /* weight of a batch as planned */
+	bool sum;                    /* the loss is a sum, not a mean: weights do not count */
+};
+
+#endif

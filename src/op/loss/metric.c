@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Counts and sums from which metrics over a whole data set are made; float64, so that adding up is
+ * exact or nearly so. The predicted class is that of the largest logit, the first of equal ones.
+ *   confusion        (C, C) counts, row = label, column = predicted class
+ *   iou_per_sample   {sum over samples of their mean IoU, samples}; in a sample a class that is
+ *                    neither labelled nor predicted has IoU 1 (MLPerf HPC's DeepCAM). A sample
+ *                    whose every label is ignored is left out
+ *   absolute_error   {sum |prediction - target|, count}
+ *   square_error     {sum (prediction - target)^2, count} */
+#include "base/err.h"
+#include "op/lib/check.h"
+#include "op/lib/cuda.h"
+#include "op/lib/grid.h"
+#include "op/loss/deviation.h"
+#include "op/loss/labels.h"
+#include "op/loss/labels_cuda.h"
+
+static const struct field fields[] = {
+	LABELS_IGNORE_FIELD(struct confusion_attr),
+	FIELD_END
+};
+
+/* --- shape --- */
+
+static int confusion_shape(struct graph *g, struct node *n)
+{
+	TRY(labels_check(g, n));
+	int64_t c = node_in_shape(g, n, 0)->d[1];
+	struct shape counts = shape_of(2, (int64_t[]){ c, c });
+	return graph_out(g, n, 0, DTYPE_F64, &counts);
+}
+
+static int two_sums(struct graph *g, struct node *n)
+{
+	struct shape sums = shape_of(1, (int64_t[]){ 2 });
+	return graph_out(g, n, 0, DTYPE_F64, &sums);
+}
+
+static int per_sample_shape(struct graph *g, struct node *n)
+{
+	TRY(labels_check(g, n));
+	return two_sums(g, n);
+}
+
+static int error_shape(struct graph *g, struct node *n)
+{
+	TRY(deviation_check(g, n));
+	return two_sums(g, n);
+}
+
+/* --- cost --- */
+
+static void confusion_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	c->flops = (double)shape_count(node_in_shape(g, n, 0));
+}
+
+/* --- kernels: what both have in common --- */
+
+static int confusion_plan(struct kplan *k)
+{
+	struct labels *l = k->state = ARENA_NEW(k->arena, struct labels);
+	labels_init(l, k, ((const struct confusion_attr *)k->n->attr)->ignore);
+	k->ws_bytes = sizeof(int32_t) * (size_t)(l->rows * l->w);
+	return 0;
+}
+
+/* The counts of one sample follow the guesses. */
+static size_t counts_offset(const struct labels *l)
+{
+	return (sizeof(int32_t) * (size_t)(l->rows * l->w) + 7) / 8 * 8;
+}
+
+static int per_sample_plan(struct kplan *k)
+{
+	TRY(confusion_plan(k));
+	const struct labels *l = k->state;
+	k->ws_bytes = counts_offset(l) + sizeof(double) * (size_t)(l->classes * l->classes);
+	return 0;
+}
+
+/* Adds the predicted classes guess[p] of elements from .. to to the counts. */
+static void count(const struct labels *l, const int32_t *y, const int32_t *guess, int64_t from,
+                  int64_t to, double *counts, struct bad_labels *bad)
+{
+	for (int64_t p = from; p < to;) {
+		const int32_t *row = y + labels_row(l, p / l->w);
+		for (int64_t i = p % l->w; i < l->w && p < to; i++, p++)
+			if (labels_valid(l, row[i * l->step], p, bad))
+				counts[row[i * l->step] * l->classes + guess[p]]++;
+	}
+}
+
+static void clear(double *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		v[i] = 0;
+}
+
+static int count_all(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels *l = k->state;
+	struct bad_labels bad = { 0 };
+	clear(a->out[0], l->classes * l->classes);
+	count(l, a->in[1], a->ws, 0, l->rows * l->w, a->out[0], &bad);
+	return bad_labels_report(&bad, k, l);
+}
+
+/* Mean over the classes of one sample's IoU. counted: is there a label at all? */
+static double sample_iou(const double *counts, int64_t classes, bool *counted)
+{
+	double sum = 0;
+	*counted = false;
+	for (int64_t c = 0; c < classes; c++) {
+		double either = -counts[c * classes + c];
+		for (int64_t j = 0; j < classes; j++)
+			either += counts[c * classes + j] + counts[j * classes + c];
+		*counted = *counted || either > 0;
+		sum += either > 0 ? counts[c * classes + c] / either : 1;
+	}
+	return sum / (double)classes;
+}
+
+static int count_samples(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels *l = k->state;
+	double *sums = a->out[0], *counts = (double *)(void *)((char *)a->ws + counts_offset(l));
+	int64_t samples = l->shape.d[0], each = l->rows * l->w / samples;
+	struct bad_labels bad = { 0 };
+	sums[0] = sums[1] = 0;
+	for (int64_t i = 0; i < samples; i++) {
+		bool counted;
+		clear(counts, l->classes * l->classes);
+		count(l, a->in[1], a->ws, i * each, (i + 1) * each, counts, &bad);
+		double iou = sample_iou(counts, l->classes, &counted);
+		sums[0] += counted ? iou : 0;
+		sums[1] += counted;
+	}
+	return bad_labels_report(&bad, k, l);
+}
+
+/* --- reference kernels --- */
+
+static void ref_guess(const struct kplan *k, const double *x, int32_t *guess)
+{
+	struct grid g = grid_of(node_in_shape(k->g, k->n, 0));
+	int64_t points = grid_points(&g);
+	for (int64_t p = 0; p < g.n * points; p++) {
+		const double *logits = x + p / points * g.c * points + p % points;
+		guess[p] = 0;
+		for (int64_t c = 1; c < g.c; c++)
+			if (logits[c * points] > logits[guess[p] * points])
+				guess[p] = (int32_t)c;
+	}
+}
+
+static int ref_confusion_run(const struct kplan *k, const struct kargs *a)
+{
+	ref_guess(k, a->in[0], a->ws);
+	return count_all(k, a);
+}
+
+static int ref_per_sample_run(const struct kplan *k, const struct kargs *a)
+{
+	ref_guess(k, a->in[0], a->ws);
+	return count_samples(k, a);
+}
+
+static int ref_error(const struct kplan *k, const struct kargs *a, enum deviation f)
+{
+	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
+	double *sums = a->out[0];
+	sums[0] = deviation_sum_reference(f, 0, a->in[0], a->in[1], n);
+	sums[1] = (double)n;
+	return 0;
+}
+
+static int ref_absolute_run(const struct kplan *k, const struct kargs *a)
+{
+	return ref_error(k, a, DEVIATION_ABSOLUTE);
+}
+
+static int ref_square_run(const struct kplan *k, const struct kargs *a)
+{
+	return ref_error(k, a, DEVIATION_SQUARE);
+}
+
+/* --- cpu kernels --- */
+
+#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
+
+static int32_t first_maximum(const float *x, int64_t c)
+{
+	int64_t best = 0;
+	for (int64_t j = 1; j < c; j++)
+		if (x[j] > x[best])
+			best = j;
+	return (int32_t)best;
+}
+
+static void guess(const struct labels *l, const float *x, int32_t *guess)
+{
+	int64_t n = l->rows * l->w;
+#pragma omp parallel for schedule(static) if (n * l->classes > FORK_FLOATS)
+	for (int64_t p = 0; p < n; p++)
+		guess[p] = first_maximum(x + p * l->classes, l->classes);
+}
+
+static int confusion_run(const struct kplan *k, const struct kargs *a)
+{
+	guess(k->state, a->in[0], a->ws);
+	return count_all(k, a);
+}
+
+static int per_sample_run(const struct kplan *k, const struct kargs *a)
+{
+	guess(k->state, a->in[0], a->ws);
+	return count_samples(k, a);
+}
+
+static int error_plan(struct kplan *k)
+{
+	k->ws_bytes = deviation_workspace(shape_count(node_in_shape(k->g, k->n, 0)));
+	return 0;
+}
+
+static int cpu_error(const struct kplan *k, const struct kargs *a, enum deviation f)
+{
+	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
+	double *sums = a->out[0];
+	sums[0] = deviation_sum(f, 0, a->in[0], a->in[1], n, a->ws);
+	sums[1] = (double)n;
+	return 0;
+}
+
+static int absolute_run(const struct kplan *k, const struct kargs *a)
+{
+	return cpu_error(k, a, DEVIATION_ABSOLUTE);
+}
+
+static int square_run(const struct kplan *k, const struct kargs *a)
+{
+	return cpu_error(k, a, DEVIATION_SQUARE);
+}
+
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int error_cuda_plan(struct kplan *k)
+{
+	k->ws_bytes = (size_t)k_loss_workspace();
+	return 0;
+}
+
+static int error_cuda(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
+{
+	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, cuda_in_type(k, 0), 0,
+	                                    shape_count(node_in_shape(k->g, k->n, 0)), a->in[0], a->in[1], a->out[0], NULL,
+	                                    NULL, a->ws));
+}
+
+static int absolute_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return error_cuda(k, a, K_DEVIATION_ABSOLUTE);
+}
+
+static int square_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return error_cuda(k, a, K_DEVIATION_SQUARE);
+}
+#endif
+
+/* --- samples --- */
+
+static const char *const confusion_samples[] = {
+	"2x4x5x7:distinct 2x5x7:labels4; ignore: 255", "2x17x3x4x5:distinct 2x3x4x5:index17",
+	"9x5:distinct 9:index5", "2x4x33x65:distinct 2x33x65:labels4; ignore: 255",
+	NULL
+};
+static const char *const error_samples[] = { "2x3x5x7 2x3x5x7", "4x1 4x1", "s s",
+	                                     "2x48x21x23 2x48x21x23", NULL };
+
+/* --- records --- */
+
+static const struct op op_confusion = {
+	.name = "confusion",
+	.doc = "counts of (label, predicted class)",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct confusion_attr), .attrs = fields,
+	.nondiff = 3,
+	.shape = confusion_shape, .cost = confusion_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = confusion_plan,
+		                        .run = ref_confusion_run },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_plan,
+		                  .run = confusion_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
+		            .run = confusion_cuda, .free = labels_cuda_free, .bf16_in = 1)
+	},
+	.samples = confusion_samples,
+};
+
+static const struct op op_iou_per_sample = {
+	.name = "iou_per_sample",
+	.doc = "sum over samples of the mean IoU of their classes, and how many",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct confusion_attr), .attrs = fields,
+	.nondiff = 3,
+	.shape = per_sample_shape, .cost = confusion_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = per_sample_plan,
+		                        .run = ref_per_sample_run },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose,
+		                  .plan = per_sample_plan, .run = per_sample_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_cuda_plan,
+		            .run = iou_per_sample_cuda, .free = labels_cuda_free, .bf16_in = 1)
+	},
+	.samples = confusion_samples,
+};
+
+static const struct op op_absolute_error = {
+	.name = "absolute_error",
+	.doc = "sum of absolute differences, and how many",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.nondiff = 3,
+	.shape = error_shape, .cost = deviation_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_absolute_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = absolute_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = absolute_cuda,
+		            .bf16_in = 1)
+	},
+	.samples = error_samples,
+};
+
+static const struct op op_square_error = {
+	.name = "square_error",
+	.doc = "sum of squared differences, and how many",
+	.flags = OP_NOGRAD,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.nondiff = 3,
+	.shape = error_shape, .cost = deviation_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_square_run },
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = square_run },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = square_cuda,
+		            .bf16_in = 1)
+	},
+	.samples = error_samples,
+};
+
+OPSET(metric, &op_confusion, &op_iou_per_sample, &op_absolute_error, &op_square_error);

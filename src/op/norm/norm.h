@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What batch normalisation and its fused forms share: shape rules, reference loops, and CPU loops.
+ *
+ * A fused form is  y = f((x - mean) * rstd * gamma + beta [+ residual])  with f(z) = z where z >= 0
+ * and slope * z below. The gradient of z is that of y times f'(z), whose sign is had from z itself,
+ * computed again from x, or from y: f keeps signs. */
+#ifndef DLX_OP_NORM_NORM_H
+#define DLX_OP_NORM_NORM_H
+
+#include "graph/op.h"
+#include "op/norm/norm_team.h"
+
+/* f: none, or with this slope below zero (0: relu). */
+struct norm_act {
+	bool on;
+	double slope;
+};
+
+/* --- shape rules --- */
+
+/* x is input 0, float of 2 to 5 axes. Input (output) i has its shape where bit i of like_in
+ * (like_out) is set and else is a vector of its channels. Makes the outputs. */
+int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out);
+/* The same for the forms that take the batch's statistics: a channel needs two values. */
+int norm_batch_shape(struct graph *g, struct node *n, unsigned like_in);
+
+/* --- cost --- */
+
+void norm_cost(const struct graph *g, const struct node *n, struct cost *c);
+void norm_inference_cost(const struct graph *g, const struct node *n, struct cost *c);
+
+/* --- kernels ---
+ *
+ * Inputs and outputs, the same for plain and fused forms (a fused one may end in a residual):
+ *   forward    x, gamma, beta [, residual]                 -> y, mean, rstd, variance
+ *   inference  x, gamma, beta, mean, variance [, residual] -> y
+ *   again      x, gamma, beta, mean, rstd [, residual]     -> y: the bits of the forward form
+ *   statistics x                                           -> mean, rstd, variance
+ * Inference and again are one function, with eps NORM_AGAIN for the latter. */
+#define NORM_AGAIN (-1.0)
+
+int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                           struct norm_act f);
+/* The same with the statistics of a team; NULL: of this
+ * rank. With a team the workspace has 2 C doubles. */
+int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                                struct norm_act f, const struct norm_team *team);
+int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps);
+int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
+                             struct norm_act f);
+
+/* The source of z's sign. */
+enum norm_mask { NORM_ALL, NORM_FROM_X, NORM_FROM_Y };
+
+/* Gradients. Indices of the node's inputs; -1 or an absent input: none. Outputs 0, 1, 2 are dx,
+ * dgamma, dbeta. */
+struct norm_grad {
+	int x, dy, gamma, mean, rstd;
+	int beta;                /* NORM_FROM_X */
+	int y;                   /* NORM_FROM_Y */
+	int addend;              /* added to dx */
+	int second;              /* added to dy */
+	int masked;              /* output: the gradient of z, which is the residual's; or -1 */
+	struct norm_act f;
+};
+int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+/* Through the statistics of a team. dgamma and dbeta are
+ * this rank's part, as of every parameter. */
+int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                             const struct norm_team *team);
+
+/* The gradient with the statistics as given, which leaves out what goes through them, and that: (x
+ * - mean) k2 + k1. Outputs are dx, dgamma, dbeta, k1, k2. Then what is left out, of several: inputs
+ * x, dx, mean, k1, k2, k1, k2, ..., where channel 0 is channel begin[i] of the i-th k1 and k2. */
+int norm_grad_given_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, const int64_t *begin);
+
+/* CPU kernels: tensors are native or slices of channels, any mixture, and
+ * f32 or all bf16. NORM_FROM_Y needs `masked`. */
+int norm_plan(struct kplan *k);
+int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps);
+int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
+                          struct norm_act f, const struct norm_team *team);
+int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,
+                       struct norm_act f);
+int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                       const struct norm_team *team);
+int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
+int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const int64_t *begin);
+
+/* The same on the GPU. For a team: the group in the device's reducer of statistics, and a number in
+ * the device's memory. */
+int norm_cuda_plan(struct kplan *k);
+int norm_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_team_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
+                           const float *share);
+int norm_team_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g, int group, const float *share);
+int norm_inference_grad_cuda(const struct kplan *k, const struct kargs *a, double eps);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Blocks of weights in plain C, and with AVX-512 where a block is turned, which compilers do not
+ * find by themselves. Rounding is as in base/half.h. What is written is not read before the next
+ * step, so it goes past the caches. */
+#include "op/update/copier_block.h"
+
+#include <string.h>
+
+#include "op/lib/simd.h"
+
+#if SIMD_AVX512
+#include <immintrin.h>
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#define INLINE static inline __attribute__((always_inline)) TARGET
+#endif
+
+/* --- anywhere --- */
+
+static void rows_half(const struct copier_block *b, void *to)
+{
+	for (int r = 0; r < b->n; r++)
+		for (int k = 0; k < 16; k++)
+			((uint16_t *)to)[b->to_at[r] + k] = simd_bfloat(b->from[r * b->from_step + k]);
+}
+
+static void rows_float(const struct copier_block *b, void *to)
+{
+	for (int r = 0; r < b->n; r++)
+		memcpy((float *)to + b->to_at[r], b->from + r * b->from_step, 16 * sizeof(float));
+}
+
+static void pairs_half(const struct copier_block *b, void *to)
+{
+	for (int r = 0; r < 2 * b->n; r++)
+		for (int k = 0; k < 16; k++)
+			((uint16_t *)to)[b->to_at[r / 2] + 2 * k + r % 2] = simd_bfloat(b->from[r * b->from_step + k]);
+}
+
+static void turned_half(const struct copier_block *b, void *to)
+{
+	for (int k = 0; k < 2 * b->n; k++)
+		for (int r = 0; r < 16; r++)
+			((uint16_t *)to)[b->to_at[k / 2] + 2 * r + k % 2] = simd_bfloat(b->from[r * b->from_step + k]);
+}
+
+static void columns_half(const struct copier_block *b, void *to)
+{
+	for (int k = 0; k < b->n; k++)
+		for (int r = 0; r < 16; r++)
+			((uint16_t *)to)[b->to_at[k] + r] = simd_bfloat(b->from[r * b->from_step + k]);
+}
+
+static void columns_float(const struct copier_block *b, void *to)
+{
+	for (int k = 0; k < b->n; k++)
+		for (int r = 0; r < 16; r++)
+			((float *)to)[b->to_at[k] + r] = b->from[r * b->from_step + k];
+}
+
+/* --- AVX-512 --- */
+
+#if SIMD_AVX512
+/* The low halves of 16 numbers are the bfloat16s of x. */
+INLINE __m512i rounded(const float *x)
+{
+	const __m512i u = _mm512_loadu_si512(x), odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+	const __m512i up = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7FFF)), odd);
+	const __mmask16 nan = _mm512_cmpgt_epu32_mask(_mm512_and_si512(u, _mm512_set1_epi32(0x7FFFFFFF)),
+	                                              _mm512_set1_epi32(0x7F800000));
+	return _mm512_srli_epi32(_mm512_mask_or_epi32(up, nan, u, _mm512_set1_epi32(0x400000)), 16);
+}
+
+INLINE void put(void *to, __m512i v)
+{
+	if ((uintptr_t)to % 64)
+		_mm512_storeu_si512(to, v);
+	else
+		_mm512_stream_si512(to, v);
+}
+
+TARGET static void pairs_half_avx512(const struct copier_block *b, void *to)
+{
+	for (int r = 0; r < 2 * b->n; r += 2) {
+		const __m512i even = rounded(b->from + r * b->from_step), odd = rounded(b->from + (r + 1) * b->from_step);
+		put((uint16_t *)to + b->to_at[r / 2], _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
+	}
+}
+
+/* Row r's 16 numbers as 8 pairs, and behind them those of row r + 8. */
+INLINE __m512i paired(const struct copier_block *b, int r)
+{
+	const __m512i first = rounded(b->from + r * b->from_step), second = rounded(b->from + (r + 8) * b->from_step);
+	const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+	const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+	return _mm512_or_si512(_mm512_permutex2var_epi32(first, even, second),
+	                       _mm512_slli_epi32(_mm512_permutex2var_epi32(first, odd, second), 16));
+}
+
+/* Bit q of the number of a vector, which is set in y and
+ * not in x, and that of the place in it change places. */
+INLINE void exchange(__m512i *x, __m512i *y, int q)
+{
+	const __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), bit = _mm512_set1_epi32(q);
+	const __mmask16 set = _mm512_test_epi32_mask(place, bit);
+	const __m512i to_y = _mm512_set1_epi32(16);
+	const __m512i low = _mm512_mask_add_epi32(place, set, _mm512_xor_si512(place, bit), to_y);
+	const __m512i high = _mm512_mask_add_epi32(_mm512_or_si512(place, bit), set, place, to_y);
+	const __m512i was = *x;
+	*x = _mm512_permutex2var_epi32(was, low, *y);
+	*y = _mm512_permutex2var_epi32(was, high, *y);
+}
+
+/* Rows r and r + 8 of 8 pairs are vector r, so that after three exchanges vector j is column pair
+ * j, its rows in order. */
+TARGET static void turned_half_avx512(const struct copier_block *b, void *to)
+{
+	__m512i v[8];
+	SIMD_UNROLL
+	for (int r = 0; r < 8; r++)
+		v[r] = paired(b, r);
+	SIMD_UNROLL
+	for (int i = 0; i < 8; i += 2)
+		exchange(&v[i], &v[i + 1], 1);
+	SIMD_UNROLL
+	for (int i = 0; i < 8; i++)
+		if (!(i & 2))
+			exchange(&v[i], &v[i + 2], 2);
+	SIMD_UNROLL
+	for (int i = 0; i < 4; i++)
+		exchange(&v[i], &v[i + 4], 4);
+	for (int j = 0; j < b->n; j++)
+		put((uint16_t *)to + b->to_at[j], v[j]);
+}
+
+TARGET static void columns_float_avx512(const struct copier_block *b, void *to)
+{
+	__m512i v[16];
+	SIMD_UNROLL
+	for (int r = 0; r < 16; r++)
+		v[r] = _mm512_loadu_si512(b->from + r * b->from_step);
+	SIMD_UNROLL
+	for (int q = 1; q < 16; q *= 2)
+		SIMD_UNROLL
+		for (int i = 0; i < 16; i++)
+			if (!(i & q))
+				exchange(&v[i], &v[i + q], q);
+	for (int j = 0; j < b->n; j++)
+		put((float *)to + b->to_at[j], v[j]);
+}
+
+static bool have_avx512(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512dq");
+}
+#endif
+
+copier_block_fn *copier_block_of(enum copier_form form, bool half)
+{
+#if SIMD_AVX512
+	if (have_avx512() && form == COPIER_PAIRS && half)
+		return pairs_half_avx512;
+	if (have_avx512() && form == COPIER_TURNED && half)
+		return turned_half_avx512;
+	if (have_avx512() && form == COPIER_COLUMNS && !half)
+		return columns_float_avx512;
+#endif
+	switch (form) {
+	case COPIER_ROWS: return half ? rows_half : rows_float;
+	case COPIER_PAIRS: return half ? pairs_half : NULL;
+	case COPIER_TURNED: return half ? turned_half : NULL;
+	default: return half ? columns_half : columns_float;
+	}
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The optimizers' updates: what their kernels for several backends share. */
+#ifndef DLX_OP_UPDATE_DESCENT_H
+#define DLX_OP_UPDATE_DESCENT_H
+
+#include "op/update/bundle.h"
+
+/* How the node groups its tensors. */
+struct bundle_form sgd_form(const struct node *n);
+struct bundle_form adam_form(const struct node *n);
+struct bundle_form rmsprop_form(const struct node *n);
+
+/* The form of an optimizer's node; false if it gives directions or n is another op. */
+bool descent_form(const struct node *n, struct bundle_form *f);
+
+/* On the GPU; there only in a build with CUDA. */
+int sgd_cuda_plan(struct kplan *k);
+int sgd_cuda(const struct kplan *k, const struct kargs *a);
+int adam_cuda_plan(struct kplan *k);
+int adam_cuda(const struct kplan *k, const struct kargs *a);
+int rmsprop_cuda_plan(struct kplan *k);
+int rmsprop_cuda(const struct kplan *k, const struct kargs *a);
+
+#endif

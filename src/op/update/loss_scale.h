@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Attributes of the ops of loss scaling, and what their state is read for. */
+#ifndef DLX_OP_UPDATE_LOSS_SCALE_H
+#define DLX_OP_UPDATE_LOSS_SCALE_H
+
+#include "yaml/schema.h"
+
+/* The state is so many numbers, zero at first. */
+#define LOSS_SCALE_STATE 8
+enum { LOSS_SCALE_NOW, LOSS_SCALE_SKIPPED = 2 };   /* the next step's scale; steps left out so far */
+
+enum { LOSS_SCALE_FIXED, LOSS_SCALE_DYNAMIC, LOSS_SCALE_LOGMAX };
+
+struct loss_scale_attr {
+	double start;
+};
+struct loss_scale_update_attr {
+	int mode;
+	double start, least, most, factor, log_max;
+	int64_t every;
+};
+
+#endif

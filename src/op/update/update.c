@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Averages and sums that are kept from step to step, in place; the optimizers are in descent.c.
+ *
+ *   accumulate   acc = g for index 0, else acc + g, of many tensors at once (op/update/bundle.h)
+ *
+ * With a level l it is a digit of a binary counter, and nodes of levels 0, 1, ... in
+ * a row, each reading what the one before wrote, add values 0, 1, 2, ... as a tree:
+ * ((0 1) (2 3)) ((4 5) 6). Level l is there when the levels below are full (the low
+ * l bits of the index are ones): it takes the carry, or adds it and passes the sum
+ * on. With the last value all levels pass on what they have, up to the highest. A
+ * rank that is absent has nothing to add: -0, which changes no sum, not even -0.
+ *
+ *   ema_update   r = (1 - momentum) r + momentum factor x
+ *
+ * Both walk flat buffers, whatever the layout: padding is zero everywhere and stays so. */
+#include <limits.h>
+
+#include "base/err.h"
+#include "op/lib/cuda.h"
+#include "op/lib/simd.h"
+#include "op/lib/walk.h"
+#include "op/update/bundle_cuda.h"
+#include "op/update/update.h"
+
+/* --- attributes --- */
+
+static const struct field ema_update_fields[] = {
+	FIELD_FLOAT(struct ema_update_attr, momentum, "0.1", 0, 1, "share of the new value"),
+	FIELD_FLOAT(struct ema_update_attr, factor, "1", 0, 1e6,
+	            "what the new value is multiplied by first"),
+	FIELD_END
+};
+
+static const struct field accumulate_fields[] = {
+	FIELD_INT(struct accumulate_attr, level, "-1", -1, 62, "of a binary counter; -1: one after the other"),
+	FIELD_BOOL(struct accumulate_attr, all, "false", "the value of an absent rank counts too"),
+	FIELD_END
+};
+
+static const char *const sum_member[] = { "accumulator", "gradient" };
+static const struct bundle_form sum_form = { 1, 2, 1, sum_member };
+
+/* --- shape --- */
+
+static int accumulate_shape(struct graph *g, struct node *n)
+{
+	enum dtype t = graph_t(g, n->in[0])->dtype;
+
+	if (t != DTYPE_I64 && t != DTYPE_I32)
+		return ERR(E_SHAPE, &g->cur_loc, "the index of '%s' must be an integer, but is %s",
+		           n->op->name, dtype_name(t));
+	const struct shape *s = node_in_shape(g, n, 0);
+	const struct accumulate_attr *at = n->attr;
+	if (at->level < 0)
+		TRY(node_want_scalar(g, n, 0, "index"));
+	else if (s->nd != 1 || s->d[0] != SUM_VALUES)
+		return ERR(E_SHAPE, &g->cur_loc, "the place of '%s' must have %d numbers", n->op->name, SUM_VALUES);
+	TRY(bundle_check(g, n, sum_form));
+	for (int i = 0; i < bundle_groups(n, sum_form); i++)
+		TRY(graph_out_alias(g, n, i, 1 + 2 * i));
+	return 0;
+}
+
+static int ema_update_shape(struct graph *g, struct node *n)
+{
+	TRY(node_want_float(g, n, 0, "running value"));
+	TRY(node_want_float(g, n, 1, "new value"));
+	TRY(node_want_like(g, n, 1, 0, "new value"));
+	return graph_out_alias(g, n, 0, 0);
+}
+
+/* --- cost --- */
+
+static void accumulate_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	for (int i = 0; i < n->nout; i++)
+		c->flops += (double)shape_count(node_out_shape(g, n, i));
+}
+
+static void ema_update_cost(const struct graph *g, const struct node *n, struct cost *c)
+{
+	c->flops += 3 * (double)shape_count(node_in_shape(g, n, 0));
+}
+
+/* --- layouts --- */
+
+static int accumulate_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	return bundle_choose(k, sum_form, in, out);
+}
+
+/* --- kernels that exist in double and in float: one text for both --- */
+
+#define NO_CLONES
+
+static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
+{
+	return graph_t(k->g, k->n->in[0])->dtype == DTYPE_I32 ? ((const int32_t *)a->in[0])[i]
+	                                                      : ((const int64_t *)a->in[0])[i];
+}
+
+enum sum_how { SUM_KEEP, SUM_SET, SUM_ADD, SUM_NOTHING };
+
+/* The same as in k_bundle.cu. */
+static enum sum_how how_to_sum(const struct kplan *k, const struct kargs *a)
+{
+	const struct accumulate_attr *at = k->n->attr;
+	int64_t index = whole(k, a, SUM_INDEX), below = at->level > 0 ? (INT64_C(1) << at->level) - 1 : 0;
+
+	if (at->level < 0)
+		return index == 0 ? SUM_SET : SUM_ADD;
+	if (whole(k, a, SUM_ABSENT) && !at->all)
+		return at->level == 0 ? SUM_NOTHING : SUM_SET;
+	if (!whole(k, a, SUM_LAST) && (index & below) != below)
+		return SUM_KEEP;
+	return index >> at->level & 1 ? SUM_ADD : SUM_SET;
+}
+
+#define ACCUMULATE(range_name, real, CLONES)                                                       \
+	CLONES                                                                                         \
+	static void range_name(const struct kplan *k, const struct kargs *a, int t, int64_t lo,        \
+	                       int64_t hi)                                                             \
+	{                                                                                              \
+		const real *g = a->in[2 + 2 * t];                                                          \
+		real *acc = a->out[t];                                                                     \
+		enum sum_how how = how_to_sum(k, a);                                                       \
+		if (how == SUM_ADD) {                                                                      \
+			SIMD_LOOP                                                                              \
+			for (int64_t i = lo; i < hi; i++)                                                      \
+				acc[i] = acc[i] + g[i];                                                            \
+		} else if (how == SUM_SET) {     /* acc may be anything: not a factor of 0 */              \
+			SIMD_LOOP                                                                              \
+			for (int64_t i = lo; i < hi; i++)                                                      \
+				acc[i] = g[i];                                                                     \
+		} else if (how == SUM_NOTHING) {                                                           \
+			for (int64_t i = lo; i < hi; i++)                                                      \
+				acc[i] = (real)-0.0;                                                               \
+		}                                                                                          \
+	}
+
+ACCUMULATE(accumulate_range_reference, double, NO_CLONES)
+ACCUMULATE(accumulate_range, float, SIMD_CLONES)
+
+#define EMA_UPDATE(range_name, real, CLONES)                                                       \
+	CLONES                                                                                         \
+	static void range_name(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)   \
+	{                                                                                              \
+		const struct ema_update_attr *at = k->n->attr;                                             \
+		const real *x = a->in[1];                                                                  \
+		real *r = a->out[0], keep = (real)(1 - at->momentum);                                      \
+		real take = (real)(at->momentum * at->factor);                                             \
+		SIMD_LOOP                                                                                  \
+		for (int64_t i = lo; i < hi; i++)                                                          \
+			r[i] = keep * r[i] + take * x[i];                                                      \
+	}
+
+EMA_UPDATE(ema_update_range_reference, double, NO_CLONES)
+EMA_UPDATE(ema_update_range, float, SIMD_CLONES)
+
+static int accumulate_plan(struct kplan *k)
+{
+	return bundle_plan(k, sum_form);
+}
+
+static int accumulate_reference(const struct kplan *k, const struct kargs *a)
+{
+	bundle_run(k, a, accumulate_range_reference);
+	return 0;
+}
+
+static int accumulate_cpu(const struct kplan *k, const struct kargs *a)
+{
+	bundle_run(k, a, accumulate_range);
+	return 0;
+}
+
+static int ema_update_reference(const struct kplan *k, const struct kargs *a)
+{
+	walk_run(k, a, kplan_out_elements(k, 0), ema_update_range_reference);
+	return 0;
+}
+
+static int ema_update_cpu(const struct kplan *k, const struct kargs *a)
+{
+	walk_run(k, a, kplan_out_elements(k, 0), ema_update_range);
+	return 0;
+}
+
+/* --- cuda kernels --- */
+
+#ifdef HAVE_CUDA
+static int accumulate_cuda_plan(struct kplan *k)
+{
+	return bundle_cuda_plan(k, sum_form);
+}
+
+static void accumulate_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+{
+	(void)k;
+	table->p[0][row] = a->out[t];
+	table->p[1][row] = a->in[2 + 2 * t];
+}
+
+static int accumulate_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group,
+                             int64_t block)
+{
+	const struct accumulate_attr *at = k->n->attr;
+	(void)group;
+	(void)block;
+	return cuda_launched(k, k_accumulate(cuda_stream(k->dev), table, a->in[0], cuda_wide(k, 0), (int)at->level, at->all));
+}
+
+static int accumulate_cuda(const struct kplan *k, const struct kargs *a)
+{
+	return bundle_cuda_run(k, a, &(struct bundle_launch){ accumulate_fill, accumulate_launch });
+}
+
+static int ema_update_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct ema_update_attr *at = k->n->attr;
+	return cuda_launched(k, k_mix(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
+	                              (float)(1 - at->momentum), (float)(at->momentum * at->factor), a->in[0], a->in[1],
+	                              a->out[0]));
+}
+#endif
+
+/* --- samples --- */
+
+static const char *const accumulate_samples[] = {
+	"s:index1 3x5@ 3x5", "s:index9 7@ 7", "s:index9 2x3x4x5@ 2x3x4x5 7@ 7 s@ s 113x131@ 113x131",
+	"s:index9 s@ s", "3:index2 7@ 7; level: 0", "3:index2 3x5@ 3x5 7@ 7; level: 0, all: true",
+	"3:index2 113x131@ 113x131; level: 1", "3:index4 7@ 7 s@ s; level: 1, all: true", NULL
+};
+static const char *const ema_update_samples[] = {
+	"5@ 5", "33@ 33; momentum: 0.3, factor: 1.25", "1@ 1; momentum: 1", "s@ s", NULL
+};
+
+/* --- records --- */
+
+static const struct op op_accumulate = {
+	.name = "accumulate",
+	.doc = "sums over micro-batches: (index, (acc, g)...) -> g if the index is 0, else acc + g; as a level of a tree too",
+	.flags = OP_UPDATE,
+	.min_in = 1, .max_in = INT_MAX, .nout = -1,
+	.attr_size = sizeof(struct accumulate_attr), .attrs = accumulate_fields,
+	.shape = accumulate_shape, .cost = accumulate_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = accumulate_plan,
+		                        .run = accumulate_reference },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = accumulate_choose,
+		                  .plan = accumulate_plan, .run = accumulate_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = accumulate_choose, .plan = accumulate_cuda_plan,
+		            .run = accumulate_cuda)
+	},
+	.samples = accumulate_samples,
+};
+
+static const struct op op_ema_update = {
+	.name = "ema_update",
+	.doc = "exponential moving average: (running, x) -> (1 - momentum) running + momentum factor x",
+	.flags = OP_UPDATE,
+	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct ema_update_attr), .attrs = ema_update_fields,
+	.shape = ema_update_shape, .cost = ema_update_cost,
+	.kernel = {
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ema_update_reference },
+		[BACKEND_CPU] = { .layouts = KL_SAME, .run = ema_update_cpu },
+		CUDA_KERNEL(.layouts = KL_SAME, .run = ema_update_cuda)
+	},
+	.samples = ema_update_samples,
+};
+
+OPSET(update, &op_accumulate, &op_ema_update);

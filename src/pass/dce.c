@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Removes dead code, nodes whose results have no reader: one backward sweep marks what outputs,
+ * updates and OP_NODCE need. */
+#include "base/mem.h"
+#include "pass/pass.h"
+
+/* Whether n is a root. */
+static bool is_root(const struct graph *g, const struct node *n)
+{
+	if (n->op->flags & (OP_NODCE | OP_UPDATE))
+		return true;
+	for (int k = 0; k < n->nout; k++)
+		if (n->out[k] != NONE && g->tensor[n->out[k]]->output)
+			return true;
+	return false;
+}
+
+int pass_dce(struct graph *g, struct pass_env *env)
+{
+	bool *wanted = mem_calloc((size_t)g->ntensor + 1, sizeof *wanted);
+	struct node **keep = mem_alloc(((size_t)g->nnode + 1) * sizeof *keep);
+	int at = g->nnode;
+
+	for (int i = g->nnode - 1; i >= 0; i--) {
+		struct node *n = g->node[i];
+		bool kept = is_root(g, n);
+		for (int k = 0; k < n->nout; k++)
+			kept |= n->out[k] != NONE && wanted[n->out[k]];
+		if (!kept)
+			continue;
+		for (int k = 0; k < n->nin; k++)
+			if (n->in[k] != NONE)
+				wanted[n->in[k]] = true;
+		keep[--at] = n;
+	}
+	graph_reorder(g, keep + at, g->nnode - at);
+	mem_free(keep);
+	mem_free(wanted);
+	return 0;
+}

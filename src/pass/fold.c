@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Algebraic identities that gradient rules and builders leave behind: each row of the table names
+ * an op and what it can become. One walk in order; the inputs of a node are replaced first, so that
+ * chains fold in one go. A rule either names a tensor that equals the node's output, or changes the
+ * node to read from further up. What then has no reader is left to dead-code removal.
+ *
+ * What this folder does not fold on purpose: arithmetic on whole constant tensors (there are none
+ * worth it: class weights, scalars), and anything that would keep a state's old value alive: a copy
+ * of a param or state may be read after the update, the original may not. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "graph/attr.h"
+#include "pass/pass.h"
+
+struct fold {
+	struct graph *g;
+	tid *same;                   /* by tensor: an equal one, or NONE */
+	int *uses;                   /* by tensor, before folding */
+};
+
+static double *number(const struct node *n, const char *key)
+{
+	return attr_find(n->op, n->attr, key, FT_FLOAT);
+}
+
+static struct ints *numbers(const struct node *n, const char *key)
+{
+	return attr_find(n->op, n->attr, key, FT_INTS);
+}
+
+/* The node that makes t if it is of this op, or NULL. */
+static struct node *made_by(const struct graph *g, tid t, const char *op)
+{
+	nid p = t == NONE ? NONE : g->tensor[t]->producer;
+
+	return p != NONE && !strcmp(g->node[p]->op->name, op) ? g->node[p] : NULL;
+}
+
+/* Whether every element of t is v. */
+static bool is_filled(const struct graph *g, tid t, double v)
+{
+	const struct node *fill = made_by(g, t, "fill");
+	const struct tensor *x = g->tensor[t];
+	const double *value = fill ? number(fill, "value") : NULL;
+
+	if (x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1)
+		return dtype_get(x->dtype, x->value, 0) == v;
+	return value && *value == v;
+}
+
+/* Whether t may be read later than now: its storage is not overwritten within a step. */
+static bool is_stable(const struct graph *g, tid t)
+{
+	enum role r = g->tensor[graph_root(g, t)]->role;
+
+	return r != ROLE_PARAM && r != ROLE_STATE;
+}
+
+/* Returns in[i] as the output, if it has its shape and type. */
+static tid stands_for(const struct fold *f, const struct node *n, int i)
+{
+	const struct tensor *in = f->g->tensor[n->in[i]], *out = f->g->tensor[n->out[0]];
+
+	return in->dtype == out->dtype && shape_equal(&in->shape, &out->shape) ? in->id : NONE;
+}
+
+/* x + 0 and 0 + x: a sum of gradients of which one is zero. */
+static tid fold_add(struct fold *f, struct node *n)
+{
+	for (int i = 0; i < 2; i++)
+		if (is_filled(f->g, n->in[i], 0) && is_stable(f->g, n->in[1 - i]))
+			return stands_for(f, n, 1 - i);
+	return NONE;
+}
+
+/* x * 1 and 1 * x: the gradient of a sum times the seed. */
+static tid fold_multiply(struct fold *f, struct node *n)
+{
+	for (int i = 0; i < 2; i++)
+		if (is_filled(f->g, n->in[i], 1) && is_stable(f->g, n->in[1 - i]))
+			return stands_for(f, n, 1 - i);
+	return NONE;
+}
+
+/* x - 0 and x / 1. */
+static tid fold_subtract(struct fold *f, struct node *n)
+{
+	return is_filled(f->g, n->in[1], 0) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                 : NONE;
+}
+
+static tid fold_divide(struct fold *f, struct node *n)
+{
+	return is_filled(f->g, n->in[1], 1) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                 : NONE;
+}
+
+/* x times a scalar that is 1: a loss gradient times the seed. */
+static tid fold_scale_by(struct fold *f, struct node *n)
+{
+	return is_filled(f->g, n->in[1], 1) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                 : NONE;
+}
+
+/* Factor 1 and shift 0; a constant scalar; a scale of a scale without another reader: means, weight
+ * decay and loss factors pile up. */
+static tid fold_scale(struct fold *f, struct node *n)
+{
+	double *factor = number(n, "factor"), *shift = number(n, "shift"), *inner_factor,
+	       *inner_shift;
+	const struct tensor *x = f->g->tensor[n->in[0]];
+	struct node *inner = made_by(f->g, n->in[0], "scale");
+
+	if (!factor || !shift)
+		return NONE;
+	if (x->role == ROLE_CONSTANT && x->shape.nd == 0 && x->dtype == DTYPE_F32)
+		return graph_scalar(f->g, *factor * dtype_get(x->dtype, x->value, 0) + *shift);
+	if (inner && f->uses[n->in[0]] == 1 && !x->output && is_stable(f->g, inner->in[0])) {
+		inner_factor = number(inner, "factor");
+		inner_shift = number(inner, "shift");
+		*shift += *factor * *inner_shift;
+		*factor *= *inner_factor;
+		n->in[0] = inner->in[0];
+	}
+	return *factor == 1 && *shift == 0 && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                : NONE;
+}
+
+/* A reshape to the same shape, or of a reshape: both are views, so looking through one is always
+ * possible. */
+static tid fold_reshape(struct fold *f, struct node *n)
+{
+	struct node *inner = made_by(f->g, n->in[0], "reshape");
+
+	if (inner)
+		n->in[0] = inner->in[0];
+	return stands_for(f, n, 0);
+}
+
+/* A broadcast, slice or cast that changes nothing. */
+static tid fold_unchanged(struct fold *f, struct node *n)
+{
+	return is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
+}
+
+static bool is_identity(const struct ints *perm)
+{
+	for (int i = 0; i < perm->n; i++)
+		if (perm->v[i] != i)
+			return false;
+	return true;
+}
+
+/* Transposes join; one that moves no axis is nothing. The gradient of a transpose is one. */
+static tid fold_transpose(struct fold *f, struct node *n)
+{
+	struct ints *perm = numbers(n, "perm"), *first;
+	struct node *inner = made_by(f->g, n->in[0], "transpose");
+
+	if (!perm)
+		return NONE;
+	if (inner && is_stable(f->g, inner->in[0])) {
+		int64_t *joined = ARENA_ARRAY(f->g->arena, int64_t, perm->n);
+		first = numbers(inner, "perm");
+		for (int i = 0; i < perm->n; i++)
+			joined[i] = first->v[perm->v[i]];
+		perm->v = joined;
+		n->in[0] = inner->in[0];
+	}
+	return is_identity(perm) && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0) : NONE;
+}
+
+static const struct {
+	const char *op;
+	tid (*fold)(struct fold *f, struct node *n);
+} rules[] = {
+	{ "add", fold_add },
+	{ "subtract", fold_subtract },
+	{ "multiply", fold_multiply },
+	{ "divide", fold_divide },
+	{ "scale", fold_scale },
+	{ "scale_by", fold_scale_by },
+	{ "reshape", fold_reshape },
+	{ "transpose", fold_transpose },
+	{ "broadcast", fold_unchanged },
+	{ "slice", fold_unchanged },
+	{ "cast", fold_unchanged },
+};
+
+static tid apply(struct fold *f, struct node *n)
+{
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (!strcmp(rules[i].op, n->op->name))
+			return rules[i].fold(f, n);
+	return NONE;
+}
+
+/* Replaces inputs by their equals; aliases follow. */
+static void replace_inputs(const struct fold *f, struct node *n)
+{
+	for (int k = 0; k < n->nin; k++) {
+		tid old = n->in[k];
+		if (old == NONE || f->same[old] == NONE)
+			continue;
+		n->in[k] = f->same[old];
+		for (int o = 0; o < n->nout; o++)
+			if (n->out[o] != NONE && f->g->tensor[n->out[o]]->alias == old)
+				f->g->tensor[n->out[o]]->alias = n->in[k];
+	}
+}
+
+/* Folds node n. Outputs the host reads keep their tensor. */
+static void fold_node(struct fold *f, struct node *n)
+{
+	struct graph *g = f->g;
+	struct tensor *out;
+	tid same;
+
+	replace_inputs(f, n);
+	if (n->nout != 1 || n->out[0] == NONE)
+		return;
+	out = g->tensor[n->out[0]];
+	same = apply(f, n);
+	if (n->op->flags & OP_VIEW)
+		out->alias = n->in[0];
+	if (same == NONE || out->output)
+		return;
+	f->same[out->id] = same;
+	if (g->tensor[same]->grad_of == NONE && g->tensor[same]->role == ROLE_ACTIVATION)
+		g->tensor[same]->grad_of = out->grad_of;
+}
+
+int pass_fold(struct graph *g, struct pass_env *env)
+{
+	struct fold f = { .g = g };
+	int ntensor = g->ntensor;    /* rules make scalars, which are not looked up */
+
+	f.same = mem_alloc(((size_t)ntensor + 1) * sizeof *f.same);
+	f.uses = mem_calloc((size_t)ntensor + 1, sizeof *f.uses);
+	for (int t = 0; t < ntensor; t++)
+		f.same[t] = NONE;
+	for (int i = 0; i < g->nnode; i++)
+		for (int k = 0; k < g->node[i]->nin; k++)
+			if (g->node[i]->in[k] != NONE)
+				f.uses[g->node[i]->in[k]]++;
+	for (int i = 0; i < g->nnode; i++)
+		fold_node(&f, g->node[i]);
+	mem_free(f.same);
+	mem_free(f.uses);
+	return 0;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Element types. Where a device computes in 16 bits (bf16 or fp16), they start at the kernels that
+ * gain by them, convolutions and matrix products, and take in what lies between: a tensor is of 16
+ * bits if it is made from one, or by such a kernel, and leads to such a kernel. So the ops after
+ * the last convolution, the loss and the metrics stay f32, and so do their gradients down to the
+ * first convolution of the backward phase. A tensor is cast at most once, right before its first
+ * reader of the other type: a param once a step, in whatever layout its readers want. */
+#include "pass/precision.h"
+
+#include "backend/device.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "op/reorder.h"
+
+/* --- the reference: float64 --- */
+
+static void make_double(struct graph *g, struct tensor *x)
+{
+	int64_t n = shape_count(&x->shape);
+
+	if (x->role == ROLE_CONSTANT) {
+		void *v = arena_alloc(g->arena, (size_t)n * sizeof(double));
+		dtype_convert(DTYPE_F64, v, x->dtype, x->value, n);
+		x->value = v;
+	}
+	x->dtype = DTYPE_F64;
+}
+
+/* --- 16 bits --- */
+
+struct half {
+	struct graph *g;
+	enum backend backend;
+	enum dtype type;             /* BF16 or F16 */
+	bool *leads;                 /* by tensor: to a kernel that is faster in bf16 */
+	tid *other;                  /* by tensor: its cast to the other type, or NONE */
+	struct node **order;         /* the new order, casts included */
+	int norder, order_cap;
+};
+
+static const struct kernel *kernel_of(const struct half *h, const struct node *n)
+{
+	return &n->op->kernel[h->backend];
+}
+
+static void order_add(struct half *h, struct node *n)
+{
+	if (h->norder == h->order_cap) {
+		h->order_cap = h->order_cap ? h->order_cap * 2 : 256;
+		h->order = mem_realloc(h->order, (size_t)h->order_cap * sizeof(struct node *));
+	}
+	h->order[h->norder++] = n;
+}
+
+/* Tensors that backward reads of forward exist anyhow, and do not make forward bf16. */
+static bool same_phase(const struct graph *g, const struct node *n, tid t)
+{
+	nid by = g->tensor[t]->producer;
+
+	return by == NONE || g->node[by]->phase == n->phase;
+}
+
+static void find_leads_of(struct half *h, const struct node *n)
+{
+	const struct kernel *k = kernel_of(h, n);
+	bool leads = k->bf16 == KB_FASTER;
+
+	if (n->phase == PHASE_UPDATE)
+		return;
+	for (int i = 0; i < n->nout && !leads; i++)
+		leads = n->out[i] != NONE && h->leads[n->out[i]];
+	for (int i = 0; i < n->nin && leads; i++) {
+		bool takes = (n->op->flags & OP_VIEW) || kernel_takes_bf16(k, false, i);
+		if (n->in[i] != NONE && takes && (k->bf16 == KB_FASTER || same_phase(h->g, n, n->in[i])))
+			h->leads[n->in[i]] = true;
+	}
+}
+
+/* Whether n computes in bf16, given the types of its inputs. */
+static bool joins(const struct half *h, const struct node *n)
+{
+	const struct kernel *k = kernel_of(h, n);
+
+	if (n->phase == PHASE_UPDATE || (k->bf16 == KB_ALIKE && !h->leads[n->out[0]]))
+		return false;
+	if (k->bf16 == KB_FASTER || k->bf16 == KB_SOURCE)
+		return true;
+	for (int i = 0; i < n->nin; i++)
+		if (n->in[i] != NONE && h->g->tensor[n->in[i]]->dtype == h->type && kernel_takes_bf16(k, false, i))
+			return true;
+	return false;
+}
+
+/* Makes n read input i as `type`. */
+static int want(struct half *h, struct node *n, int i, enum dtype type)
+{
+	struct graph *g = h->g;
+	const struct cast_attr at = { (int)type };
+	tid *other = &h->other[n->in[i]];
+
+	if (g->tensor[n->in[i]]->dtype == type)
+		return 0;
+	if (*other == NONE) {
+		struct graph_context saved = graph_enter(g, n);
+		int rc = graph_emit1(g, "cast", &at, 1, &n->in[i], other);
+		graph_leave(g, saved);
+		TRY(rc);
+		order_add(h, g->node[g->nnode - 1]);
+	}
+	n->in[i] = *other;
+	return 0;
+}
+
+static int settle_inputs(struct half *h, struct node *n, bool half)
+{
+	const struct kernel *k = kernel_of(h, n);
+
+	for (int i = 0; i < n->nin; i++) {
+		const struct tensor *t = n->in[i] == NONE ? NULL : h->g->tensor[n->in[i]];
+		bool takes = half && kernel_takes_bf16(k, false, i);
+		if (!t || (t->dtype != DTYPE_F32 && t->dtype != h->type))
+			continue;
+		if (!takes)
+			TRY(want(h, n, i, DTYPE_F32));
+		else if (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE)
+			TRY(want(h, n, i, h->type));
+	}
+	return 0;
+}
+
+static void settle_outputs(struct half *h, const struct node *n)
+{
+	const struct kernel *k = kernel_of(h, n);
+
+	for (int i = 0; i < n->nout; i++) {
+		struct tensor *t = n->out[i] == NONE ? NULL : h->g->tensor[n->out[i]];
+		if (t && t->dtype == DTYPE_F32 && kernel_takes_bf16(k, true, i) && t->grad_of == NONE &&
+		    (k->bf16 == KB_ALIKE || h->leads[t->id]))
+			t->dtype = h->type;
+	}
+}
+
+static int settle(struct half *h, struct node *n)
+{
+	if (n->op->flags & OP_VIEW) {
+		h->g->tensor[n->out[0]]->dtype = h->g->tensor[n->in[0]]->dtype;
+	} else {
+		bool half = joins(h, n);
+		TRY(settle_inputs(h, n, half));
+		if (half)
+			settle_outputs(h, n);
+	}
+	order_add(h, n);
+	return 0;
+}
+
+static int make_half(struct graph *g, const struct device *dev)
+{
+	struct half h = { .g = g, .backend = dev->backend, .type = dev->compute };
+	int n = g->nnode, rc = 0;
+
+	h.leads = mem_calloc((size_t)g->ntensor + 1, sizeof *h.leads);
+	h.other = mem_alloc(((size_t)g->ntensor + 1) * sizeof *h.other);
+	for (int t = 0; t < g->ntensor; t++)
+		h.other[t] = NONE;
+	for (int i = n - 1; i >= 0; i--)
+		find_leads_of(&h, g->node[i]);
+	for (int i = 0; i < n && rc == 0; i++)
+		rc = settle(&h, g->node[i]);
+	if (rc == 0)
+		graph_reorder(g, h.order, h.norder);
+	mem_free(h.leads);
+	mem_free(h.other);
+	mem_free(h.order);
+	return rc;
+}
+
+int pass_precision(struct graph *g, struct pass_env *env)
+{
+	if (dtype_is_half(env->dev->compute) && env->backend != BACKEND_REFERENCE)
+		return make_half(g, env->dev);
+	for (tid t = 0; t < g->ntensor && env->backend == BACKEND_REFERENCE; t++)
+		if (dtype_is_float(graph_t(g, t)->dtype))
+			make_double(g, graph_t(g, t));
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pass that fuses batch norm and ReLU into the convolutions that read them. */
+#ifndef DLX_PASS_PROLOGUE_H
+#define DLX_PASS_PROLOGUE_H
+
+#include "backend/dnn/conv_geom.h"
+#include "pass/pass.h"
+
+/* Whether cuDNN has an engine for a whole chain: forward with statistics of its result, to the
+ * weights, or to the data with ReLU's gradient and the norm's sums. */
+struct prologue_engines {
+	bool (*has)(void *user, enum conv_kind kind, const struct conv_geom *c);
+	void *user;
+};
+int prologue_fold(struct graph *g, const struct prologue_engines *engines);
+
+/* For GPUs that compute in fp16, with the engines that
+ * cuDNN recommends. Runs after pass `moments`. */
+int pass_prologue(struct graph *g, struct pass_env *env);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Makes concats and slices of channels free: pieces become views
+ * of the whole ("windows", graph/windows.h) where the kernels that
+ * write and read a piece accept a stride from pixel to pixel.
+ *
+ * Concats go first and backwards, so that a chain of them, each appending to the one before (a
+ * dense block), ends up in the buffer of the last: concat(concat(a, b), c) is one buffer of three
+ * views. A tensor that several concats read is stored in the first of them; a later concat of
+ * pieces that are neighbours already is a view too. Then slices: a range of channels that is only
+ * read is a view of the sliced tensor; gradients of concats are such ranges. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "graph/layout_rule.h"
+#include "graph/windows.h"
+#include "pass/pass.h"
+
+struct use {
+	nid node;
+	int in;                      /* which input */
+	int next;                    /* the next use of the same tensor, or NONE */
+};
+
+struct views {
+	struct graph *g;
+	struct pass_env *env;
+	struct arena *scratch;       /* for takes_slice() */
+	struct use *use;
+	int *first_use;              /* by tensor */
+	nid *home;                   /* by tensor: the first join that takes it, or NONE */
+	bool *pinned;                /* by tensor: something aliases it */
+	bool *root;                  /* by tensor: has windows */
+};
+
+static bool has_part(const struct graph *g, const struct node *n, int i)
+{
+	int64_t first;
+
+	return n->op->part && n->op->part(g, n, i, &first);
+}
+
+/* Uses from the last to the first, so that each list begins with the first. */
+static void find_uses(struct views *v)
+{
+	struct graph *g = v->g;
+	int n = 0;
+
+	for (tid t = 0; t < g->ntensor; t++) {
+		v->first_use[t] = v->home[t] = NONE;
+		if (g->tensor[t]->alias != NONE)
+			v->pinned[t] = v->pinned[g->tensor[t]->alias] = true;
+	}
+	for (int i = g->nnode - 1; i >= 0; i--) {
+		const struct node *u = g->node[i];
+		for (int k = u->nin - 1; k >= 0; k--) {
+			tid t = u->in[k];
+			if (t == NONE)
+				continue;
+			v->use[n] = (struct use){ i, k, v->first_use[t] };
+			v->first_use[t] = n++;
+			if ((u->op->flags & OP_JOIN) && has_part(g, u, k))
+				v->home[t] = i;
+		}
+	}
+}
+
+static int count_uses(const struct graph *g)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->nnode; i++)
+		n += g->node[i]->nin;
+	return n;
+}
+
+/* --- which tensors may be views --- */
+
+static bool takes(const struct views *v, const struct node *n, bool output, int i)
+{
+	const struct kernel *kernel = &n->op->kernel[v->env->backend];
+	struct kplan k = { .g = v->g, .n = n, .dev = v->env->dev, .arena = v->scratch };
+
+	if (!(n->op->flags & OP_VIEW) && kernel->layouts == KL_CHOOSE)
+		return kernel->takes_slice && kernel->takes_slice(&k, output, i);
+	return kernel_takes_window(v->g, n, v->env->backend, output, i);
+}
+
+static bool readers_take(const struct views *v, tid t)
+{
+	for (int u = v->first_use[t]; u != NONE; u = v->use[u].next)
+		if (!takes(v, v->g->node[v->use[u].node], false, v->use[u].in))
+			return false;
+	return true;
+}
+
+static bool writer_takes(const struct views *v, tid t)
+{
+	const struct node *n = v->g->node[v->g->tensor[t]->producer];
+	int k = 0;
+
+	while (n->out[k] != t)
+		k++;
+	return takes(v, n, true, k);
+}
+
+/* Whether t has, or may have, views: then it is channels-last. */
+static bool can_hold(const struct views *v, tid t)
+{
+	const struct tensor *x = v->g->tensor[t];
+
+	if (x->role != ROLE_ACTIVATION || x->producer == NONE || v->pinned[t] || x->shape.nd < 2)
+		return false;
+	return x->window != NONE || layout_is_native(&x->layout, &x->shape);
+}
+
+/* Whether t may become a view, judged by t alone. */
+static bool can_move(const struct views *v, tid t)
+{
+	const struct tensor *x = v->g->tensor[t];
+
+	return can_hold(v, t) && x->window == NONE && !x->output && !v->root[t];
+}
+
+static void place(struct views *v, tid t, tid root, int64_t at)
+{
+	struct tensor *x = v->g->tensor[t];
+
+	x->window = root;
+	x->window_at = at;
+	x->layout = layout_slice(&x->shape, v->g->tensor[root]->shape.d[1]);
+	v->root[root] = true;
+}
+
+/* --- joins --- */
+
+static void join(struct views *v, const struct node *n)
+{
+	struct graph *g = v->g;
+	struct window whole = window_of(g, n->out[0]);
+
+	if (!can_hold(v, n->out[0]))
+		return;
+	for (int i = 0; i < n->nin; i++) {
+		tid t = n->in[i];
+		int64_t first;
+		if (v->home[t] != n->id || !n->op->part(g, n, i, &first) || !can_move(v, t))
+			continue;
+		if (g->tensor[t]->dtype == g->tensor[n->out[0]]->dtype && writer_takes(v, t) &&
+		    readers_take(v, t))
+			place(v, t, whole.root, whole.from + first);
+	}
+}
+
+/* Merges a concat of pieces that are already neighbours in one buffer. */
+static void rejoin(struct views *v, const struct node *n)
+{
+	const struct window begin = window_of(v->g, n->in[0]);
+
+	if (!can_move(v, n->out[0]) || v->g->tensor[n->in[0]]->window == NONE)
+		return;
+	for (int i = 0; i < n->nin; i++) {
+		struct window w = window_of(v->g, n->in[i]);
+		int64_t first;
+		if (!n->op->part(v->g, n, i, &first) || w.root != begin.root ||
+		    w.from != begin.from + first)
+			return;
+	}
+	if (readers_take(v, n->out[0]))
+		place(v, n->out[0], begin.root, begin.from);
+}
+
+/* --- cuts --- */
+
+static void cut(struct views *v, const struct node *n)
+{
+	struct window whole = window_of(v->g, n->in[0]);
+	int64_t first;
+
+	if (!n->op->part(v->g, n, 0, &first) || !can_hold(v, n->in[0]) ||
+	    !can_move(v, n->out[0]) || !readers_take(v, n->out[0]))
+		return;
+	place(v, n->out[0], whole.root, whole.from + first);
+}
+
+int pass_views(struct graph *g, struct pass_env *env)
+{
+	size_t room = (size_t)g->ntensor + 1;
+	struct views v = { .g = g, .env = env, .scratch = arena_new() };
+
+	v.use = mem_alloc(((size_t)count_uses(g) + 1) * sizeof *v.use);
+	v.first_use = mem_alloc(room * sizeof *v.first_use);
+	v.home = mem_alloc(room * sizeof *v.home);
+	v.pinned = mem_calloc(room, sizeof *v.pinned);
+	v.root = mem_calloc(room, sizeof *v.root);
+	find_uses(&v);
+	for (int i = g->nnode - 1; i >= 0; i--)
+		if (g->node[i]->op->flags & OP_JOIN)
+			join(&v, g->node[i]);
+	for (int i = 0; i < g->nnode; i++)
+		if (g->node[i]->op->flags & OP_JOIN)
+			rejoin(&v, g->node[i]);
+		else if (g->node[i]->op->flags & OP_CUT)
+			cut(&v, g->node[i]);
+	arena_free(v.scratch);
+	mem_free(v.use);
+	mem_free(v.first_use);
+	mem_free(v.home);
+	mem_free(v.pinned);
+	mem_free(v.root);
+	return 0;
+}

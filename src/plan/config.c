@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The root of the schema tables, and the checks that span sections. */
+#include "plan/config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/shown.h"
+#include "data/transform.h"
+#include "model/model.h"
+#include "op/update/all_reduce.h"
+#include "optim/optim.h"
+#include "optim/schedule.h"
+#include "plan/groups.h"
+#include "plan/leaves.h"
+#include "plan/sync_team.h"
+#include "report/progress.h"
+
+#define MAX_NAME 200             /* file systems take 255, and what is made in there has names too */
+
+const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
+static const char *const precision_names[] = { "f32", "bf16", "fp16", NULL };
+static const enum dtype precision_types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
+
+static const struct field run_fields[] = {
+	FIELD_STRING(struct run_section, name, "run", "name of the run: one folder, with no '/' and no '.' in front"),
+	FIELD_PATH(struct run_section, dir, NULL, "folder of the run's results; default: runs/NAME"),
+	FIELD_INT(struct run_section, seed, "1", 0, 9007199254740991.0,
+	          "seed of everything random: initial weights, order of samples, transforms, dropout"),
+	FIELD_END
+};
+
+static const struct field target_fields[] = {
+	FIELD_STRING(struct target_section, metric, NULL, "metric to watch; one of 'metrics', or loss"),
+	{ "at_least", FT_FLOAT, offsetof(struct target_section, at_least), "null", -INFINITY, INFINITY,
+	  NULL, NULL, NULL, FIELD_NULLABLE, "stop when the metric has reached this value" },
+	{ "at_most", FT_FLOAT, offsetof(struct target_section, at_most), "null", -INFINITY, INFINITY,
+	  NULL, NULL, NULL, FIELD_NULLABLE, "stop when the metric has come down to this value" },
+	FIELD_END
+};
+
+static const struct field validate_fields[] = {
+	FIELD_INT(struct validate_section, epochs, "1", 0, 1e9, "validate after every so many epochs; 0: never by epochs"),
+	FIELD_INT(struct validate_section, steps, "0", 0, 1e15, "validate after every so many steps; 0: never by steps"),
+	FIELD_END
+};
+
+static const struct field memory_fields[] = {
+	{ "limit", FT_BYTES, offsetof(struct memory_section, limit), "null", 1, 0x1p62, NULL, NULL, NULL, FIELD_NULLABLE,
+	  "memory limit of a step, parameters and optimizer included; activations are recomputed to respect it; "
+	  "null: what the machine has; see MEMORY" },
+	{ "aside", FT_BYTES, offsetof(struct memory_section, aside), "null", 0, 0x1p62, NULL, NULL, NULL, FIELD_NULLABLE,
+	  "GPU memory in reserve for the GPU's libraries and other programs; null: 512MiB, with several ranks 1GiB" },
+	FIELD_END
+};
+
+static const struct field train_fields[] = {
+	FIELD_INT(struct train_section, epochs, "0", 0, 1e9, "passes over the training data; this or 'steps' is needed to train"),
+	FIELD_INT(struct train_section, steps, "0", 0, 1e15, "updates to make; with 'epochs' too, whichever ends first"),
+	FIELD_(struct train_section, batch_size, FT_INT, "null", 1, 1 << 24, NULL, NULL, NULL, FIELD_NULLABLE,
+	       "samples in a (micro-)batch of one rank; null: 1, or this rank's share of global_batch_size"),
+	FIELD_(struct train_section, global_batch_size, FT_INT, "null", 1, (double)(1LL << 40), NULL, NULL, NULL, FIELD_NULLABLE,
+	       "instead of batch_size: samples in a (micro-)batch of all ranks together, a multiple of the number of ranks"),
+	FIELD_INT(struct train_section, accumulate, "1", 1, 1 << 24,
+	          "micro-batches whose gradients are averaged for one update"),
+	{ "clip_norm", FT_FLOAT, offsetof(struct train_section, clip_norm), "null", 1e-30, 1e30, NULL, NULL, NULL,
+	  FIELD_NULLABLE, "largest Euclidean norm of all gradients together; larger ones are scaled down to it" },
+	FIELD_SECTION(struct train_section, validate, validate_fields, "when to evaluate on data.validation"),
+	FIELD_SECTION(struct train_section, target, target_fields, "stop early when a validation metric is good enough"),
+	FIELD_SECTION(struct train_section, memory, memory_fields, "memory for a step"),
+	FIELD_END
+};
+
+static const struct field precision_fields[] = {
+	FIELD_ENUM(struct precision_section, compute, "f32", precision_names,
+	           "element type of activations, their gradients and matrix products; weights, sums, statistics, losses and updates are f32"),
+	FIELD_BOOL(struct precision_section, allow_emulation, "false",
+	           "also compute in a type that the CPU has no instructions for: slower than f32, for comparisons"),
+	FIELD_BOOL(struct precision_section, winograd, "true",
+	           "use Winograd convolution for 3x3 and 5x5 kernels where it is estimated to be faster; see PRECISION"),
+	FIELD_BOOL(struct precision_section, tf32, "false",
+	           "let a GPU round the operands of f32 products to TF32, 10 bits of fraction: several times faster"),
+	FIELD_BOOL(struct precision_section, deterministic, "true",
+	           "use only engines of a GPU's libraries that give the same bits each time; CPUs always do"),
+	FIELD_VARIANT(struct precision_section, loss_scale, "none", loss_scale_variants,
+	              "loss scaling, which keeps small gradients from vanishing in 16 bits; a step that overflows is skipped"),
+	FIELD_ENUM(struct precision_section, wire, "f32", all_reduce_wires,
+	           "element type in which gradients are sent between ranks; they are summed and kept in f32"),
+	FIELD_END
+};
+
+static const struct field parallel_fields[] = {
+	FIELD_STRING(struct parallel_section, grouping, "auto",
+	             "buckets in which gradients are all-reduced: auto: computed from when each gradient is ready and what "
+	             "messages cost; none: each gradient alone; size:BYTES as in size:25MiB; count:N buckets of about one size"),
+	FIELD_INT(struct parallel_section, gradient_lag, "0", 0, 1,
+	          "1: updates use the gradients of the step before, so their all-reduce may take a whole step; see RANKS"),
+	FIELD_(struct parallel_section, timeout, FT_SECONDS, "10m", 0.1, 1e7, NULL, NULL, NULL, 0,
+	       "how long a rank waits for others before the run is ended with a report"),
+	FIELD_BOOL(struct parallel_section, average_statistics, "false",
+	           "use the mean of all ranks' running statistics of batch normalisation in validations and checkpoints; false: rank 0's"),
+	FIELD_NODE(struct parallel_section, sync_batch_norm, "false",
+	           "ranks whose batches batch normalisation computes its statistics over: false: each rank its own; true: all "
+	           "ranks; N: each N neighbouring ranks; see RANKS"),
+	FIELD_BOOL(struct parallel_section, reproducible, "false",
+	           "the same bits for one global batch on 1, 2, 4, ... ranks; see REPRODUCIBLE RUNS"),
+	FIELD_END
+};
+
+static const struct field report_fields[] = {
+	FIELD_ENUM(struct report_section, progress, "auto", progress_names,
+	           "bar: one live line; lines: a line now and then, for batch logs; none; auto: bar on a terminal, else lines"),
+	FIELD_INT(struct report_section, every, "10", 1, 1e9, "steps between 'step' lines in metrics.jsonl"),
+	FIELD_BOOL(struct report_section, tensorboard, "true", "also write a TensorBoard event file"),
+	FIELD_FLOAT(struct report_section, one_rank, "0", 0, 1e15,
+	            "samples/s of one rank alone with this batch_size, as --bench prints it: the base of efficiency; 0: the ranks' own work"),
+	FIELD_END
+};
+
+const struct field config_fields[] = {
+	FIELD_SECTION(struct run_config, run, run_fields, "the run and where its results go"),
+	FIELD_ENUM(struct run_config, device, "auto", device_names, "where to compute; cuda never falls back"),
+	FIELD_VARIANT(struct run_config, model, "", model_variants, "the network"),
+	FIELD_SECTION(struct run_config, data, data_fields, "record files and what happens to samples on the way"),
+	FIELD_VARIANT(struct run_config, loss, "", loss_variants, "what training minimises"),
+	FIELD_STRINGS(struct run_config, metrics, NULL,
+	              "what validation reports: accuracy, iou, mean_iou, mean_iou_per_sample, mae, mse; see METRICS"),
+	FIELD_VARIANT(struct run_config, optimizer, "sgd", optimizer_variants, "how gradients change the weights"),
+	FIELD_VARIANT(struct run_config, schedule, "constant", schedule_variants, "the learning rate as a function of the step"),
+	FIELD_SECTION(struct run_config, precision, precision_fields, "number formats"),
+	FIELD_SECTION(struct run_config, parallel, parallel_fields, "training on several ranks"),
+	FIELD_SECTION(struct run_config, train, train_fields, "the training loop"),
+	FIELD_SECTION(struct run_config, checkpoint, ckpt_fields, "when and what to save"),
+	FIELD_SECTION(struct run_config, report, report_fields, "progress, metrics and pictures"),
+	FIELD_END
+};
+
+enum dtype config_compute(const struct run_config *c)
+{
+	return precision_types[c->precision.compute];
+}
+
+int config_compute_index(enum dtype t)
+{
+	int i = 0;
+	while (precision_types[i] != t)
+		i++;
+	return i;
+}
+
+const struct loc *config_place(const struct run_config *c, const char *section, const char *key)
+{
+	const struct ypair *p = ytree_pair(c->tree, section);
+	if (!p)
+		return &c->tree->loc;
+	const struct ypair *q = key && p->value->kind == Y_MAP ? ytree_pair(p->value, key) : NULL;
+	return q ? &q->value->loc : &p->key_loc;
+}
+
+static bool listed(const char *name, const char *const *v, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(v[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int check_metrics(const struct run_config *c)
+{
+	struct metrics *m;
+	TRY(metrics_new(&m, &c->metrics, loss_wants_labels(&c->loss), 1));
+	metrics_free(m);
+	return 0;
+}
+
+/* A metric with one value, and the limit on the side it moves to. */
+static int check_target_metric(const struct target_section *t, const struct loc *loc)
+{
+	static const char *const falling[] = { "loss", "mae", "mse" };
+	bool falls = listed(t->metric, falling, 3);
+	if (strcmp(t->metric, "iou") == 0)
+		return ERR(E_CONFIG, loc, "target metric 'iou' has a value for each class; use 'mean_iou'");
+	if (falls == isnan(t->at_most))
+		return ERR(E_CONFIG, loc, "target metric '%s' %s as a network gets better; give '%s'", t->metric,
+		           falls ? "falls" : "rises", falls ? "at_most" : "at_least");
+	return 0;
+}
+
+static int check_target(const struct run_config *c)
+{
+	const struct target_section *t = &c->train.target;
+	const struct loc *loc = config_place(c, "train", "target");
+	bool least = !isnan(t->at_least), most = !isnan(t->at_most);
+	if (!t->metric && !least && !most)
+		return 0;
+	if (!t->metric)
+		return ERR(E_CONFIG, loc, "'target' needs 'metric'");
+	if (least == most)
+		return ERR(E_CONFIG, loc, "'target' needs one of 'at_least' and 'at_most'");
+	if (strcmp(t->metric, "loss") == 0 || listed(t->metric, c->metrics.v, c->metrics.n))
+		return check_target_metric(t, loc);
+	return ERR(E_CONFIG, loc, "target metric '%s' is not among 'metrics'", t->metric);
+}
+
+/* The name is one folder below runs/: nothing in it may lead elsewhere or hide. */
+static int check_name(const struct run_config *c)
+{
+	const char *name = c->run.name;
+	const struct loc *loc = config_place(c, "run", "name");
+	if (!*name)
+		return ERR(E_CONFIG, loc, "the run's name is empty");
+	if (*name == '.' || strchr(name, '/'))
+		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it is a folder below 'runs', without '/' and with no '.' "
+		           "in front; 'run.dir' takes any path", name);
+	if (shown(name) != name)
+		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it has characters that are not visible", name);
+	if (strlen(name) > MAX_NAME)
+		return ERR(E_CONFIG, loc, "the run's name has %zu bytes; expected at most %d", strlen(name), MAX_NAME);
+	return 0;
+}
+
+/* The one mistake that the table does not see. */
+static int check_train_data(const struct run_config *c)
+{
+	const struct ypair *data = ytree_pair(c->tree, "data");
+	const struct ypair *train = data && data->value->kind == Y_MAP ? ytree_pair(data->value, "train") : NULL;
+	if (!train || train->value->kind != Y_SEQ || train->value->n > 0)
+		return 0;
+	return ERR(E_CONFIG, &train->value->loc, "'train' is empty; expected at least one file");
+}
+
+static int check_batch(const struct run_config *c)
+{
+	if (c->parallel.reproducible)
+		return leaves_check(c);
+	if (c->train.batch_size <= 0 || c->train.global_batch_size <= 0)
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
+	           "'batch_size' of one rank and 'global_batch_size' of all of them: give one");
+}
+
+/* What is planned without data must fit it. */
+static int check_channels(const struct run_config *c)
+{
+	const struct model_common *m = c->model.data;
+	struct loc loc;
+	int64_t kept = transform_channels(c->arena, c->data.transforms, &loc);
+	if (kept == 0 || m->input.channels == 0 || m->input.channels == kept)
+		return 0;
+	return ERR(E_CONFIG, &loc, "the transforms leave %lld channels, but 'model.input' has %lld", (long long)kept,
+	           (long long)m->input.channels);
+}
+
+static void keep_first(int *rc, int one)
+{
+	if (*rc == 0)
+		*rc = one;
+}
+
+/* Whatever was read well is checked further, so that all mistakes are told at once. */
+static int check(const struct run_config *c)
+{
+	int rc = check_target(c);
+	int transforms = transform_check(c->arena, c->data.transforms);
+	if (c->run.name)
+		keep_first(&rc, check_name(c));
+	keep_first(&rc, transforms);
+	if (c->model.v && c->model.data) {
+		keep_first(&rc, model_check(c->arena, &c->model));
+		keep_first(&rc, transforms == 0 ? check_channels(c) : 0);
+	}
+	if (c->loss.v && c->loss.data) {
+		keep_first(&rc, loss_check(&c->loss));
+		keep_first(&rc, check_metrics(c));
+	}
+	if (c->optimizer.v && c->optimizer.data)
+		keep_first(&rc, optim_check(&c->optimizer));
+	if (c->schedule.v && c->schedule.data)
+		keep_first(&rc, schedule_check(&c->schedule));
+	if (c->precision.loss_scale.v && c->precision.loss_scale.data)
+		keep_first(&rc, loss_scaling_check(&c->precision.loss_scale));
+	struct grouping unused;
+	if (c->parallel.grouping)
+		keep_first(&rc, grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &unused));
+	int team;
+	if (c->parallel.sync_batch_norm)
+		keep_first(&rc, sync_team_parse(c->parallel.sync_batch_norm, &team));
+	keep_first(&rc, check_train_data(c));
+	keep_first(&rc, check_batch(c));
+	return rc;
+}
+
+int config_load(struct run_config **out, const char *path, int nset, const char *const *set)
+{
+	struct arena *a = arena_new();
+	struct run_config *c = ARENA_NEW(a, struct run_config);
+	c->arena = a;
+	c->file = str_intern(path);
+	int rc = ytree_load(a, path, &c->tree);
+	for (int i = 0; i < nset && c->tree; i++)
+		keep_first(&rc, ytree_set(a, c->tree, set[i]));
+	if (c->tree) {
+		keep_first(&rc, schema_read(a, c->tree, config_fields, "the config", &c->tree->loc, c));
+		keep_first(&rc, check(c));
+	}
+	if (rc < 0) {
+		config_free(c);
+		return rc;
+	}
+	if (c->train.global_batch_size < 0)
+		c->train.global_batch_size = 0;
+	if (c->train.batch_size < 0)
+		c->train.batch_size = 1;
+	if (!c->run.dir)
+		c->run.dir = arena_printf(a, "runs/%s", c->run.name);
+	const struct model_common *m = c->model.data;
+	io_input(path);
+	if (m->init_from.file)
+		io_input(m->init_from.file);
+	*out = c;
+	return 0;
+}
+
+int config_share_batch(struct run_config *c, int ranks)
+{
+	int64_t all = c->train.global_batch_size, next = all + ranks - all % ranks;
+	if (c->parallel.reproducible)
+		return leaves_share(c, ranks);
+	if (all == 0)
+		return 0;
+	if (all % ranks)
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a global batch of %lld samples cannot be shared "
+		           "evenly by %d ranks; the next larger one that can has %lld", (long long)all, ranks, (long long)next);
+	if (all / ranks > 1 << 24)
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "each of %d ranks would have a batch of %lld samples; "
+		           "expected at most %d", ranks, (long long)(all / ranks), 1 << 24);
+	c->train.batch_size = all / ranks;
+	return 0;
+}
+
+int64_t config_rank_batch(const struct run_config *c)
+{
+	return c->leaves.all ? c->train.batch_size * c->leaves.each : c->train.batch_size;
+}
+
+int64_t config_step_batches(const struct run_config *c)
+{
+	return c->leaves.all ? 1 : c->train.accumulate;
+}
+
+int config_check_length(const struct run_config *c)
+{
+	if (c->train.epochs || c->train.steps)
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give 'train.epochs' or 'train.steps'");
+}
+
+void config_free(struct run_config *c)
+{
+	if (c)
+		arena_free(c->arena);
+}
+
+struct ynode *config_effective(const struct run_config *c, struct arena *a)
+{
+	struct run_config written = *c;
+	if (c->train.global_batch_size && !c->parallel.reproducible)
+		written.train.batch_size = INT64_MIN;
+	if (!c->train.global_batch_size)
+		written.train.global_batch_size = INT64_MIN;
+	return schema_write(a, config_fields, &written);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The whole config: the root table, made of the tables of
+ * the parts, and what one file comes to once read. */
+#ifndef DLX_PLAN_CONFIG_H
+#define DLX_PLAN_CONFIG_H
+
+#include "ckpt/ckpt.h"
+#include "data/loader.h"
+#include "yaml/schema.h"
+
+struct run_section {
+	const char *name, *dir;          /* dir NULL: runs/NAME */
+	int64_t seed;
+};
+
+struct target_section {
+	const char *metric;              /* NULL: train to the end */
+	double at_least, at_most;        /* one of them; the other is NaN */
+};
+
+struct validate_section {
+	int64_t epochs, steps;           /* after every so many; 0: not by this */
+};
+
+struct memory_section {
+	int64_t limit;                   /* bytes; INT64_MIN: what there is */
+	int64_t aside;                   /* bytes of a GPU; INT64_MIN: see device_room */
+};
+
+struct train_section {
+	int64_t epochs;                  /* 0 with steps given: as many as needed */
+	int64_t steps;                   /* 0: by epochs */
+	int64_t batch_size;              /* of one rank; config_share_batch */
+	int64_t global_batch_size;       /* of all ranks; 0: not given */
+	int64_t accumulate;
+	double clip_norm;                /* NaN: off */
+	struct validate_section validate;
+	struct target_section target;
+	struct memory_section memory;
+};
+
+struct precision_section {
+	struct variant_value loss_scale;
+	int compute;                     /* see config_compute */
+	bool allow_emulation;
+	bool winograd;
+	bool tf32, deterministic;        /* of a GPU */
+	int wire;                        /* index in all_reduce_wires */
+};
+
+struct parallel_section {
+	const char *grouping;            /* see grouping_parse */
+	int64_t gradient_lag;
+	double timeout;                  /* seconds that a wait for other ranks may take */
+	bool average_statistics;
+	struct ynode *sync_batch_norm;   /* see sync_team_parse */
+	bool reproducible;               /* see plan/leaves.h */
+};
+
+/* Micro-batches of a step, if they are summed as a tree; set by config_share_batch. */
+struct leaf_counts {
+	int64_t all, each;               /* of all ranks; of one; 0: not so */
+};
+
+struct report_section {
+	int progress;                    /* enum progress_mode */
+	int64_t every;                   /* steps between lines of metrics.jsonl */
+	bool tensorboard;
+	double one_rank;                 /* samples/s; 0: not given */
+};
+
+struct run_config {
+	struct run_section run;
+	int device;                      /* index in device_names */
+	struct variant_value model;
+	struct data_config data;
+	struct variant_value loss;
+	struct strings metrics;
+	struct variant_value optimizer, schedule;
+	struct precision_section precision;
+	struct parallel_section parallel;
+	struct train_section train;
+	struct ckpt_config checkpoint;
+	struct report_section report;
+	/* not keys: */
+	struct leaf_counts leaves;
+	const char *file;
+	struct arena *arena;
+	struct ynode *tree;              /* as written, with --set applied */
+};
+
+extern const struct field config_fields[];
+extern const char *const device_names[];
+
+/* Reads the file, applies the --set assignments, checks everything that can be known from the
+ * config alone. Every mistake found is in the error record. The config's memory is one arena. */
+int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
+/* Checks that only training needs. */
+int config_check_length(const struct run_config *c);
+/* Gives each of so many ranks its share of train.global_batch_size, if that is given. Once, before
+ * train.batch_size is used. */
+int config_share_batch(struct run_config *c, int ranks);
+/* After that: samples that one rank reads at once, and how
+ * many such batches of all ranks a step is made of. */
+int64_t config_rank_batch(const struct run_config *c);
+int64_t config_step_batches(const struct run_config *c);
+/* The place of the value of a dotted key, or the beginning of the file. */
+const struct loc *config_place(const struct run_config *c, const char *section, const char *key);
+enum dtype config_compute(const struct run_config *c);   /* F32, BF16 or F16 */
+int config_compute_index(enum dtype t);            /* the value of precision.compute for it */
+void config_free(struct run_config *c);            /* NULL is fine */
+/* The effective config: every key with the value it has. */
+struct ynode *config_effective(const struct run_config *c, struct arena *a);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a plan comes to, for people ("--check", "--plan") and programs ("--plan=json"): sizes,
+ * flops, memory, the kernels chosen. */
+#ifndef DLX_PLAN_DESCRIBE_H
+#define DLX_PLAN_DESCRIBE_H
+
+#include "plan/session.h"
+
+/* Flops of one sample as publications count them: convolutions and dense layers, forward. */
+double describe_forward_flops(const struct plan *p);
+
+
+void describe_check(const struct session *s, struct buf *out);      /* one screen */
+void describe_text(const struct session *s, struct buf *out);       /* the whole plan */
+void describe_json(const struct session *s, struct buf *out);
+void describe_dot(const struct session *s, struct buf *out);
+void describe_svg(const struct session *s, struct buf *out);        /* the memory map as a picture */
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The memory of a step: what it needs, and recomputation where that is more than it may have. */
+#ifndef DLX_PLAN_MEMORY_H
+#define DLX_PLAN_MEMORY_H
+
+#include "backend/exec.h"
+#include "pass/recompute.h"
+
+/* The memory limit asked for. */
+struct memory_wish {
+	int64_t limit;                   /* bytes of a step, all together; INT64_MIN: no limit */
+	const struct loc *loc;           /* where it is asked */
+	int64_t batch;                   /* for messages */
+};
+
+/* The result of memory_fit. */
+struct memory_fit {
+	int64_t fixed;                   /* bytes of parameters, states, inputs and constants */
+	int64_t kept;                    /* bytes of the arena if nothing is computed again */
+	struct recompute_choice choice;  /* buffers 0: nothing is */
+};
+
+/* Memory against time: the least that is alive in the arena for what is computed again. */
+enum { MEMORY_ROWS = 5 };
+struct memory_row {
+	const char *name;
+	struct recompute_choice choice;
+};
+struct memory_survey {
+	int n;                           /* 0: not asked for */
+	struct memory_row row[MEMORY_ROWS];   /* with nothing computed again first, the least last */
+};
+
+/* Bytes of a step outside its arena. */
+int64_t memory_fixed(const struct graph *g);
+/* A copy of the nodes' workspaces, by id; mem_free it. */
+size_t *memory_workspaces(const struct exec *e, const struct graph *g);
+/* *e is the executor of g. If its step needs more than the limit, recomputes
+ * activations in g and sets *e to NULL: g must be planned anew. E_CONFIG,
+ * with the least that a step can do with, if that is not enough. */
+int memory_fit(struct exec **e, struct graph *g, const struct memory_wish *w, struct memory_fit *out);
+/* The cheapest choice of what to compute again for `arena`
+ * bytes, or the smallest. g stays as it is. */
+void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct recompute_choice *out);
+/* Fills in what is possible. g stays as it is. */
+void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *g);
+
+#endif

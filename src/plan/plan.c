@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The compilation of one graph: the table of passes, and the three passes that know the config:
+ * build, gradients, update. */
+#include "plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "data/transform.h"
+#include "model/model.h"
+#include "op/lib/emit.h"
+#include "op/lib/random.h"
+#include "op/update/update.h"
+#include "pass/autodiff.h"
+#include "pass/copies.h"
+#include "pass/moments.h"
+#include "pass/pass.h"
+#include "pass/precision.h"
+#include "pass/prologue.h"
+#include "pass/sync_batch_norm.h"
+#include "plan/stored_batch.h"
+
+struct compilation {
+	const struct plan_request *r;
+	struct plan *p;
+	tid truth;                       /* the target as the loss reads it */
+};
+
+static struct shape batched(const struct shape *s, int64_t batch)
+{
+	struct shape out = { .nd = s->nd + 1, .d = { batch } };
+	memcpy(out.d + 1, s->d, sizeof *s->d * (size_t)s->nd);
+	return out;
+}
+
+static struct shape target_shape(const struct graph *g, const struct compilation *c)
+{
+	struct shape s = graph_t(g, c->p->output)->shape;
+	if (!c->r->data->target_unknown)
+		return batched(&c->r->data->target, c->r->batch);
+	if (loss_wants_labels(&c->r->config->loss) && s.nd > 1) {
+		s.nd--;
+		memmove(s.d + 1, s.d + 2, sizeof *s.d * (size_t)(s.nd - 1));
+	}
+	return s;
+}
+
+/* In training on a device with memory of its own the input is
+ * double-buffered: the next batch is copied while a step runs. */
+static int batch_input(struct graph *g, const struct plan_request *r, const char *name, enum dtype dtype,
+                       const struct shape *shape, tid *out)
+{
+	TRY(graph_input(g, name, dtype, shape, out));
+	graph_t(g, *out)->ahead = r->mode == PLAN_TRAIN && r->dev->driver;
+	return 0;
+}
+
+static int emit_loss(struct graph *g, struct compilation *c)
+{
+	const struct plan_request *r = c->r;
+	struct plan *p = c->p;
+	struct shape target = target_shape(g, c);
+	const struct transform_rest *rest = r->data->rest[p->mode];
+	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
+	struct loss_out out;
+	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
+	TRY(stored_batch_target(g, r->config, p->target, &c->truth));
+	g->cur_name = "loss";
+	g->cur_loc = r->config->loss.loc;
+	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore, r->data->class_counts, &out));
+	p->loss = out.loss;
+	p->loss_weight = out.weight;
+	graph_t(g, out.loss)->output = graph_t(g, out.weight)->output = true;
+	return 0;
+}
+
+static int emit_metrics(struct graph *g, struct compilation *c)
+{
+	const struct plan_request *r = c->r;
+	struct plan *p = c->p;
+	g->cur_name = "metrics";
+	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_wants_labels(&r->config->loss), r->data->classes));
+	return metrics_emit(p->metrics, g, p->output, c->truth, loss_ignore(&r->config->loss, r->data->ignore),
+	                    p->metric, PLAN_METRICS, &p->nmetric);
+}
+
+static int pass_build(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	const struct plan_request *r = c->r;
+	struct plan *p = c->p;
+	struct shape input = batched(&r->data->input, r->batch);
+	const struct transform_rest *rest = r->data->rest[p->mode];
+	tid values;
+	TRY(batch_input(g, r, "input", rest ? rest->input : DTYPE_F32, &input, &p->input));
+	TRY(stored_batch_input(g, r->config, rest, p->input, &values));
+	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, values, r->data->classes,
+	                &p->output));
+	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
+	if (p->mode == PLAN_PREDICT)
+		return 0;
+	TRY(emit_loss(g, c));
+	return p->mode == PLAN_EVALUATE ? emit_metrics(g, c) : 0;
+}
+
+static void collect_params(struct graph *g, struct plan *p)
+{
+	p->param = ARENA_ARRAY(g->arena, tid, g->ntensor);
+	p->grad = ARENA_ARRAY(g->arena, tid, g->ntensor);
+	for (tid t = 0; t < g->ntensor; t++)
+		if (graph_t(g, t)->role == ROLE_PARAM && graph_t(g, t)->alias == NONE)
+			p->param[p->nparam++] = t;
+}
+
+/* Published networks have layers whose output has no
+ * reader. Their params exist but are not trained. */
+static int drop_dead_params(struct graph *g, struct plan *p, const struct run_config *config)
+{
+	struct buf names = BUF_INIT;
+	int n = 0, all = p->nparam;
+	for (int i = 0; i < all; i++)
+		if (p->grad[i] == NONE) {
+			buf_printf(&names, "%s%s", i > n ? ", " : "", graph_t(g, p->param[i])->name);
+		} else {
+			p->param[n] = p->param[i];
+			p->grad[n++] = p->grad[i];
+		}
+	p->nparam = n;
+	if (n < all && p->batch == config->train.batch_size) /* once, though a short batch has a plan too */
+		note("not trained, since the loss does not depend on them: %s", names.data);
+	buf_release(&names);
+	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc, "the loss depends on no parameter of the model");
+}
+
+/* The inputs of the step, and what it is scaled by. */
+static int emit_loss_scale(struct graph *g, struct compilation *c)
+{
+	const struct variant_value *v = &c->r->config->precision.loss_scale;
+	struct shape scalar = { 0 };
+	TRY(graph_input(g, "step", DTYPE_I64, &scalar, &c->p->step));
+	if (!loss_scaling_wanted(v))
+		return 0;
+	g->cur_name = "loss_scale";
+	g->cur_loc = v->loc;
+	g->cur_phase = PHASE_FORWARD;
+	return loss_scaling_emit(g, v, c->p->step, &c->p->scaling);
+}
+
+/* True if gradients are all-reduced; also on one rank with gradient_lag. */
+static bool reduced(const struct plan_request *r)
+{
+	return r->ranks.summed || r->ranks.lag;
+}
+
+/* Whether a step is made of more than one batch, or of what a sum says. */
+static bool many_batches(const struct plan_request *r)
+{
+	return reduced(r) || r->config->train.accumulate > 1 || r->config->leaves.all > 1;
+}
+
+/* Elements of a sample's target, or of its output: what a
+ * mean without class weights is taken over. */
+static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
+{
+	const struct shape *target = &graph_t(g, c->p->target)->shape;
+	struct mean *m = &c->p->mean;
+	double elements = (double)shape_count(target) / (double)c->p->batch;
+	m->sum = loss_is_sum(&c->r->config->loss);
+	m->nominal = elements * (double)c->r->config->train.batch_size;
+	g->cur_phase = PHASE_FORWARD;
+	return mean_emit_seed(g, m, c->p->loss_weight, *seed, seed);
+}
+
+static int pass_autodiff(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	struct plan *p = c->p;
+	if (p->mode != PLAN_TRAIN)
+		return 0;
+	collect_params(g, p);
+	TRY(emit_loss_scale(g, c));
+	tid seed = p->scaling.scale;
+	if (many_batches(c->r))
+		TRY(emit_seed(g, c, &seed));
+	TRY(autodiff(g, 1, &p->loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
+	TRY(drop_dead_params(g, p, c->r->config));
+	return 0;
+}
+
+/* Sums micro-batch gradients in states. */
+static int emit_accumulation(struct graph *g, struct plan *p, const struct train_section *train,
+                             struct bundles *b)
+{
+	struct shape scalar = { 0 };
+	if (p->leaves.levels)
+		return leaf_sums_gradients(g, &p->leaves, b);
+	if (train->accumulate == 1)
+		return 0;
+	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
+	return accumulate_emit(g, b, p->micro);
+}
+
+/* The divisor of all-reduced values on their way, so that 16 bits do not overflow. With
+ * parallel.reproducible they have 32 bits, and are as they would be on one rank. */
+static double summands(const struct plan_request *r)
+{
+	return r->config->leaves.all ? 1 : (double)r->ranks.ranks * (double)r->config->train.accumulate;
+}
+
+/* The all-reduce, and the factor that makes one mean of all batches. */
+static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
+{
+	const struct ranks_plan *r = &c->r->ranks;
+	struct plan *p = c->p;
+	double divided = reduced(c->r) ? summands(c->r) : 1;
+	if (!many_batches(c->r))
+		return 0;
+	g->cur_name = "loss";
+	g->cur_phase = PHASE_FORWARD;
+	TRY(mean_emit_terms(g, &p->mean, p->loss, p->loss_weight, p->micro));
+	if (p->leaves.levels)
+		TRY(leaf_sums_terms(g, &p->leaves, &p->mean.terms));
+	if (reduced(c->r)) {
+		p->groups = groups_solve(g, b, r);
+		TRY(groups_emit(g, b, p->groups, &p->mean, r, divided));
+	}
+	if (p->leaves.levels)
+		TRY(leaf_sums_statistics(g, &p->leaves, p->groups));
+	g->cur_phase = PHASE_UPDATE;
+	return mean_emit_factor(g, &p->mean, divided, p->scaling.inverse);
+}
+
+/* Gradients that can be read after the step are those of the step's loss itself. */
+static int keep_gradients(struct graph *g, struct compilation *c, const struct bundles *b)
+{
+	struct plan *p = c->p;
+	tid factor = many_batches(c->r) ? p->mean.factor : p->scaling.inverse;
+	g->cur_phase = factor == p->scaling.inverse ? PHASE_BACKWARD : PHASE_UPDATE;
+	for (int i = 0; i < p->nparam && c->r->keep_results; i++) {
+		for (int j = 0; j < p->nparam; j++)
+			if (b->param[j] == p->param[i])
+				p->grad[i] = b->grad[j];
+		if (factor != NONE)
+			TRY(graph_emit1(g, "scale_by", NULL, 2, (tid[]){ p->grad[i], factor }, &p->grad[i]));
+		graph_t(g, p->grad[i])->output = true;
+	}
+	return 0;
+}
+
+/* The factor on gradients in the updates, and whether updates
+ * are made: detects that the loss scale was too large. */
+static int emit_unscaling(struct graph *g, struct plan *p, const struct run_config *config, struct bundles *b,
+                          struct optim_input *in)
+{
+	in->grad_scale = p->mean.factor != NONE ? p->mean.factor : p->scaling.inverse;
+	if (p->scaling.state == NONE)
+		return 0;
+	g->cur_phase = PHASE_UPDATE;
+	g->cur_name = "loss_scale";
+	g->cur_loc = config->precision.loss_scale.loc;
+	in->step = p->scaling.step;
+	return loss_scaling_update(g, &config->precision.loss_scale, b, &p->scaling, &in->apply);
+}
+
+/* With gradient_lag, uses the previous step's scale and count; skips the first update. */
+static int emit_lag(struct graph *g, struct plan *p, struct optim_input *in)
+{
+	struct shape s = { 1, { 2 } };
+	tid state, out[4];
+	g->cur_name = "gradient_lag";
+	g->cur_phase = PHASE_UPDATE;
+	TRY(graph_state(g, "gradient_lag", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
+	TRY(graph_emit(g, "mean_lag", NULL, 3, (tid[]){ state, in->grad_scale, in->step }, 4, out));
+	in->grad_scale = out[1];
+	in->step = out[3];
+	if (in->apply == NONE)
+		in->apply = out[2];
+	else
+		TRY(emit_mul(g, in->apply, out[2], &in->apply));
+	return 0;
+}
+
+static int pass_update(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	const struct run_config *config = c->r->config;
+	const struct ranks_plan *ranks = &c->r->ranks;
+	struct plan *p = c->p;
+	struct shape scalar = { 0 };
+	if (p->mode != PLAN_TRAIN)
+		return 0;
+	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad,
+	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
+	if (config->leaves.all > 1)
+		TRY(leaf_sums_begin(g, config->leaves.each, &p->leaves));
+	TRY(emit_accumulation(g, p, &config->train, b));
+	TRY(emit_mean(g, c, b));
+	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
+	struct optim_input in = { p->learning_rate, p->step, NONE, NONE };
+	TRY(keep_gradients(g, c, b));
+	TRY(emit_unscaling(g, p, config, b, &in));
+	if (ranks->lag)
+		TRY(emit_lag(g, p, &in));
+	if (!isnan(config->train.clip_norm))
+		TRY(clip_emit(g, config->train.clip_norm, b, in.grad_scale, &in.grad_scale));
+	g->cur_phase = PHASE_UPDATE;
+	g->cur_name = "optimizer";
+	g->cur_loc = config->optimizer.loc;
+	TRY(optim_emit(g, &config->optimizer, b, &in));
+	return ranks->lag ? groups_emit_late(g, b, p->groups, ranks, summands(c->r)) : 0;
+}
+
+/* Networks that are not trained take the averages that training keeps, where the store has them. */
+static int pass_average(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	if (c->p->mode == PLAN_TRAIN || !c->r->store || !optim_averages(&c->r->config->optimizer))
+		return 0;
+	for (tid t = 0; t < g->ntensor; t++) {
+		struct tensor *x = graph_t(g, t);
+		if (x->role != ROLE_PARAM || x->alias != NONE)
+			continue;
+		const char *name = arena_printf(g->arena, "%s." AVERAGE_LEAF, x->name);
+		if (store_find(c->r->store, name))
+			graph_rename(g, t, name);
+	}
+	return 0;
+}
+
+/* Runs after pass `fuse`, whose rules match single-rank batch_norm only. */
+static int pass_statistics(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	if (c->p->mode != PLAN_TRAIN || c->r->ranks.team < 2)
+		return 0;
+	return sync_batch_norm_emit(g, c->p->mean.share);
+}
+
+static int pass_preset(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	if (c->r->store)
+		store_preset(c->r->store, g);
+	return 0;
+}
+
+/* Weight copies stay resident, so there are none under a memory limit. */
+static int pass_copies(struct graph *g, struct pass_env *env)
+{
+	const struct compilation *c = env->user;
+	return c->p->mode == PLAN_TRAIN ? copies_make(g, env->dev, c->r->limit == INT64_MIN) : 0;
+}
+
+/* Kernels are planned first, since their workspace counts. */
+static int pass_recompute(struct graph *g, struct pass_env *env)
+{
+	struct compilation *c = env->user;
+	const struct memory_wish wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
+	TRY(exec_new(&c->p->exec, g, c->r->dev));
+	if (c->r->survey)
+		memory_survey(&c->p->survey, c->p->exec, g);
+	return memory_fit(&c->p->exec, g, &wish, &c->p->memory);
+}
+
+static const struct pass passes[] = {
+	{ "build", "the model, the loss and the metrics", pass_build, STAGE_BUILT },
+	{ "commute", "ReLU after the max-pool that follows it", pass_commute, STAGE_BUILT },
+	{ "autodiff", "gradients of the parameters", pass_autodiff, STAGE_BUILT },
+	{ "update", "accumulation, clipping and the optimizer", pass_update, STAGE_BUILT },
+	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
+	{ "dce", "dead code", pass_dce, STAGE_BUILT },
+	{ "cuts", "adds of slices as slices of one add", pass_cuts, STAGE_BUILT },
+	{ "fuse", "fused ops", pass_fuse, STAGE_BUILT },
+	{ "statistics", "synchronous batch normalisation", pass_statistics, STAGE_BUILT },
+	{ "parts", "batch statistics of concatenated channels, once for each piece", pass_parts, STAGE_BUILT },
+	{ "moments", "batch statistics fused into the convolution before", pass_moments, STAGE_BUILT },
+	{ "prologue", "batch normalisation and ReLU fused into the convolution behind", pass_prologue, STAGE_BUILT },
+	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
+	{ "average", "averaged weights instead of the last ones", pass_average, STAGE_BUILT },
+	{ "preset", "layouts of values that are already in the store", pass_preset, STAGE_BUILT },
+	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
+	{ "copies", "persistent copies of weights as kernels read them", pass_copies, STAGE_LAID_OUT },
+	{ "views", "concatenated and sliced channels as views of one buffer", pass_views, STAGE_LAID_OUT },
+	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
+	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute, STAGE_LAID_OUT },
+};
+#define NPASSES ((int)(sizeof passes / sizeof *passes))
+
+const struct pass *plan_passes(int *n)
+{
+	*n = NPASSES;
+	return passes;
+}
+
+/* The first npass passes. */
+static int compile(struct plan **out, const struct plan_request *r, int npass)
+{
+	struct plan *p = mem_calloc(1, sizeof *p);
+	p->mode = r->mode;
+	p->batch = r->batch;
+	p->input = p->target = p->learning_rate = p->step = p->micro = NONE;
+	p->output = p->loss = p->loss_weight = NONE;
+	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
+	p->mean = (struct mean){ .share = NONE, .wishes = NONE, .terms = NONE, .factor = NONE };
+	p->g = graph_new();
+	struct compilation c = { r, p, NONE };
+	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
+		.dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
+	int rc = pass_run(p->g, passes, npass, &env);
+	if (rc < 0)
+		plan_free(p);
+	else
+		*out = p;
+	return rc;
+}
+
+int plan_new(struct plan **out, const struct plan_request *r)
+{
+	struct plan *p;
+	TRY(compile(&p, r, NPASSES));
+	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev);
+	if (rc < 0) {
+		plan_free(p);
+		return rc;
+	}
+	p->random_key = graph_find(p->g, RANDOM_KEY);
+	p->answer[ANSWER_MEAN] = p->mean.terms == NONE ? p->loss : p->mean.terms;
+	p->answer[ANSWER_SCALING] = p->scaling.state;
+	if (r->mode == PLAN_TRAIN)
+		rc = answers_new(&p->answers, p->g, r->dev, p->answer, PLAN_ANSWERS);
+	if (rc < 0) {
+		plan_free(p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}
+
+int plan_check(const struct plan_request *r)
+{
+	struct plan *p;
+	TRY(compile(&p, r, 1));
+	plan_free(p);
+	return 0;
+}
+
+void plan_free(struct plan *p)
+{
+	if (!p)
+		return;
+	exec_free(p->exec);
+	answers_free(p->answers);
+	metrics_free(p->metrics);
+	graph_free(p->g);
+	mem_free(p);
+}
+
+static int feed_leaf(struct plan *p, const struct plan_step *s)
+{
+	int64_t place[SUM_VALUES] = { s->micro, s->micro + 1 == s->micros, s->absent };
+	double inverse = s->leaves ? 1 / (double)s->leaves : 1;
+	if (p->leaves.inverse != NONE)
+		TRY(exec_write(p->exec, p->leaves.inverse, DTYPE_F64, &inverse));
+	return exec_write(p->exec, p->leaves.place, DTYPE_I64, place);
+}
+
+static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
+{
+	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->first };
+	double share = s->absent ? 0 : 1, wishes[MEAN_WISHES] = { [WISH_STOP] = s->stop,
+		[WISH_FIRST] = (s->save ? FIRST_SAVE : 0) + (s->look ? FIRST_LOOK : 0) };
+	if (p->random_key != NONE)
+		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
+	if (p->micro != NONE)
+		TRY(exec_write(p->exec, p->micro, DTYPE_I64, &s->micro));
+	if (p->leaves.levels)
+		TRY(feed_leaf(p, s));
+	if (p->mean.terms != NONE) {
+		TRY(exec_write(p->exec, p->mean.share, DTYPE_F64, &share));
+		TRY(exec_write(p->exec, p->mean.wishes, DTYPE_F64, wishes));
+	}
+	TRY(exec_write(p->exec, p->learning_rate, DTYPE_F64, &s->rate));
+	return exec_write(p->exec, p->step, DTYPE_I64, &s->step);
+}
+
+int plan_ask(const struct plan *p)
+{
+	return answers_ask(p->answers, p->exec);
+}
+
+int plan_result(const struct plan *p, struct plan_result *r)
+{
+	double terms[MEAN_TERMS];
+	*r = (struct plan_result){ .weight = 1 };
+	TRY(answers_wait(p->answers));
+	if (p->scaling.state != NONE)
+		answers_get(p->answers, ANSWER_SCALING, DTYPE_F64, r->scaling);
+	if (p->mean.terms == NONE) {
+		answers_get(p->answers, ANSWER_MEAN, DTYPE_F64, &r->loss);
+		return 0;
+	}
+	answers_get(p->answers, ANSWER_MEAN, DTYPE_F64, terms);
+	r->weight = terms[MEAN_WEIGHT];
+	r->stop = terms[MEAN_WISH + WISH_STOP] > 0;
+	r->save = (int)terms[MEAN_WISH + WISH_FIRST] & FIRST_SAVE;
+	r->look = (int)terms[MEAN_WISH + WISH_FIRST] & FIRST_LOOK;
+	r->loss = p->mean.sum ? terms[MEAN_LOSS] : r->weight != 0 ? terms[MEAN_LOSS] / r->weight : 0;
+	return 0;
+}
+
+int plan_feed_ahead(struct plan *p, const struct batch *b)
+{
+	p->ahead = b;
+	TRY(exec_ahead_begin(p->exec));
+	TRY(exec_ahead(p->exec, p->input, b->input_dtype, b->input));
+	return exec_ahead(p->exec, p->target, b->target_dtype, b->target);
+}
+
+static int take(struct plan *p)
+{
+	p->ahead = NULL;
+	TRY(exec_take(p->exec, p->input));
+	return exec_take(p->exec, p->target);
+}
+
+static int feed_batch(struct plan *p, const struct batch *b)
+{
+	TRY(exec_write(p->exec, p->input, b->input_dtype, b->input));
+	return p->target == NONE ? 0 : exec_write(p->exec, p->target, b->target_dtype, b->target);
+}
+
+int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
+{
+	TRY(p->ahead == b ? take(p) : feed_batch(p, b));
+	return step ? feed_step(p, c, step) : 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One compiled graph: from the config to an executor. Training, evaluation and prediction are plans
+ * of their own over one store; a short last batch has its own plan too, so that no node ever asks
+ * how many samples are real. */
+#ifndef DLX_PLAN_PLAN_H
+#define DLX_PLAN_PLAN_H
+
+#include "backend/answers.h"
+#include "op/update/loss_scale.h"
+#include "optim/optim.h"
+#include "plan/config.h"
+#include "plan/leaf_sums.h"
+#include "plan/memory.h"
+#include "plan/step_mean.h"
+
+enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT, PLAN_MODES };
+
+/* The description of the data when planning. */
+struct transform_rest;
+struct plan_data {
+	struct shape input, target;      /* of one sample after the transforms */
+	bool target_unknown;             /* planning without data: the target is as the output asks */
+	int64_t classes;                 /* output channels */
+	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
+	const int64_t *class_counts;     /* of the training set; NULL if no class weights need them */
+	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32, nothing left to do */
+};
+
+struct plan_request {
+	const struct run_config *config;
+	struct device *dev;
+	const struct store *store;       /* layouts that are fixed already */
+	const struct plan_data *data;
+	enum plan_mode mode;
+	int64_t batch;
+	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
+	bool survey;                     /* fill in plan.survey */
+	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
+	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are planned for; ranks 0 or 1: alone */
+	const char *dump;                /* --dump=PASS */
+	bool dump_dot;
+};
+
+#define PLAN_METRICS 16
+enum { ANSWER_MEAN, ANSWER_SCALING, PLAN_ANSWERS };    /* what a step is asked for */
+
+struct plan {
+	enum plan_mode mode;
+	int64_t batch;
+	struct graph *g;
+	struct exec *exec;
+	struct memory_fit memory;        /* what the limit made of it */
+	struct memory_survey survey;
+	const struct batch *ahead;       /* being prefetched to the device; NULL: none */
+	/* Inputs the host writes; NONE where the plan has no such. */
+	tid input, target, learning_rate, step, micro, random_key;
+	/* Results. */
+	tid output, loss, loss_weight;
+	struct loss_scaling scaling;     /* state NONE: no loss scaling */
+	struct mean mean;                /* terms NONE: a step is one batch */
+	struct leaf_sums leaves;         /* levels 0: sums are not made as a tree */
+	struct groups *groups;           /* of gradients; NULL: nothing is summed over ranks */
+	struct answers *answers;         /* PLAN_TRAIN: what the host reads of a step */
+	tid answer[PLAN_ANSWERS];
+	struct metrics *metrics;
+	tid metric[PLAN_METRICS];
+	int nmetric;
+	int nparam;
+	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step, before clipping */
+};
+
+int plan_new(struct plan **out, const struct plan_request *r);
+/* Whether the graph can be built: what only the config can
+ * be wrong about, in a fraction of the time. */
+int plan_check(const struct plan_request *r);
+void plan_free(struct plan *p);      /* NULL is fine */
+
+/* The inputs of a step besides its batch. */
+struct plan_step {
+	int64_t step;                    /* updates made so far */
+	int64_t micro, micros;           /* which micro-batch of how many */
+	int64_t first;                   /* place of the batch's first sample among the step's, of all ranks and micro-batches */
+	int64_t leaves;                  /* micro-batches of all ranks in the step; parallel.reproducible */
+	double rate;                     /* learning rate */
+	bool absent;                     /* the batch does not count: this rank only keeps step */
+	bool stop;                       /* this rank wishes the run to end */
+	bool save, look;                 /* rank 0 wishes a checkpoint to be made, or to know how fast the ranks are */
+};
+/* Writes a batch (b->n == p->batch) and the step's scalars
+ * into the inputs p has. step may be NULL outside training. */
+int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
+/* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is
+ * the plan for its size) to a device with a memory of its own. */
+int plan_feed_ahead(struct plan *p, const struct batch *b);
+
+/* The results of all batches of a step, on all ranks. */
+struct plan_result {
+	double loss;
+	double weight;                   /* what it was taken over; 0: nothing counted */
+	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
+	bool stop, save, look;           /* some rank wished so */
+};
+/* After a step's last micro-batch has been given to the device: asks for its result, which
+ * plan_result then waits for. One more step may be given and asked for before. */
+int plan_ask(const struct plan *p);
+int plan_result(const struct plan *p, struct plan_result *r);
+
+/* The table of passes, so that --dump=PASS can be checked. */
+const struct pass *plan_passes(int *n);
+
+#endif

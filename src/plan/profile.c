@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rows of one kind for nodes and for kinds of ops: a kind is the sum of its nodes. */
+#include "plan/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/node_time.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+#define WORST 15      /* nodes in the text */
+
+double profile_bound(struct device *d, const struct graph *g, const struct node *n)
+{
+	const struct node_rates r = node_rates_ceilings(d);
+	return node_seconds(&r, g, n);
+}
+
+int profile_run(struct plan *p, int runs, struct profile *out)
+{
+	memset(out, 0, sizeof *out);
+	TRY(exec_run(p->exec, ~0u));
+	exec_profile(p->exec, true);
+	double t0 = io_seconds();
+	for (int i = 0; i < runs; i++)
+		TRY(exec_run(p->exec, ~0u));
+	out->step = (io_seconds() - t0) / runs;
+	for (int i = 0; i < p->g->nnode; i++) {
+		double t = exec_profile_seconds(p->exec)[i] / runs;
+		out->phase[p->g->node[i]->phase] += t;
+		out->nodes += t;
+	}
+	return 0;
+}
+
+/* --- rows --- */
+
+struct row {
+	const struct node *n;               /* of a kind: the first one */
+	int nodes;
+	double seconds, flops, bytes, bound;
+};
+
+static double lost(const struct row *r)
+{
+	return r->seconds - r->bound;
+}
+
+static int by_loss(const void *a, const void *b)
+{
+	double x = lost(a), y = lost(b);
+	return (x < y) - (x > y);
+}
+
+static struct row *node_rows(const struct plan *p, struct device *d, int runs, struct arena *a)
+{
+	struct row *r = ARENA_ARRAY(a, struct row, p->g->nnode);
+	for (int i = 0; i < p->g->nnode; i++) {
+		const struct node *n = p->g->node[i];
+		struct cost c = op_cost(p->g, n);
+		r[i] = (struct row){ n, 1, exec_profile_seconds(p->exec)[i] / runs, c.flops, c.bytes,
+			profile_bound(d, p->g, n) };
+	}
+	return r;
+}
+
+/* Sums the rows of nodes into one row for each kind of op. */
+static struct row *kind_rows(const struct row *node, int n, int *nkind, struct arena *a)
+{
+	struct row *kind = ARENA_ARRAY(a, struct row, n);
+	*nkind = 0;
+	for (int i = 0; i < n; i++) {
+		int k = 0;
+		while (k < *nkind && kind[k].n->op != node[i].n->op)
+			k++;
+		if (k == *nkind)
+			kind[(*nkind)++].n = node[i].n;
+		kind[k].nodes++;
+		kind[k].seconds += node[i].seconds;
+		kind[k].flops += node[i].flops;
+		kind[k].bytes += node[i].bytes;
+		kind[k].bound += node[i].bound;
+	}
+	return kind;
+}
+
+/* Over the kinds whose name begins so: "conv" is convolutions and their gradients. */
+static double kind_seconds(const struct row *kind, int n, const char *prefix, int *nodes)
+{
+	double sum = 0;
+	*nodes = 0;
+	for (int i = 0; i < n; i++)
+		if (strncmp(kind[i].n->op->name, prefix, strlen(prefix)) == 0) {
+			sum += kind[i].seconds;
+			*nodes += kind[i].nodes;
+		}
+	return sum;
+}
+
+struct table {
+	struct arena *arena;
+	struct row *node, *kind;
+	int nnode, nkind, convolutions, reorders;
+	double convolution_seconds, reorder_seconds;
+};
+
+static struct table table_new(const struct plan *p, struct device *d, int runs)
+{
+	struct table t = { .arena = arena_new(), .nnode = p->g->nnode };
+	t.node = node_rows(p, d, runs, t.arena);
+	t.kind = kind_rows(t.node, t.nnode, &t.nkind, t.arena);
+	t.convolution_seconds = kind_seconds(t.kind, t.nkind, "conv", &t.convolutions);
+	t.reorder_seconds = kind_seconds(t.kind, t.nkind, "reorder", &t.reorders);
+	qsort(t.node, (size_t)t.nnode, sizeof *t.node, by_loss);
+	qsort(t.kind, (size_t)t.nkind, sizeof *t.kind, by_loss);
+	return t;
+}
+
+/* --- text --- */
+
+static void print_row(const char *name, const struct row *r, double step, struct buf *out)
+{
+	buf_printf(out, "%10.3f %6.1f %9.1f %8.1f %6.0f %10.3f  %s", 1e3 * r->seconds, 100 * r->seconds / step,
+	           r->flops / r->seconds / 1e9, r->bytes / r->seconds / 1e9, 100 * r->bound / r->seconds,
+	           1e3 * lost(r), name);
+}
+
+static const char header[] = "        ms      %   GFLOP/s     GB/s  roof%    lost ms";
+
+static void print_totals(const struct table *t, struct device *d, const struct profile *f, struct buf *out)
+{
+	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", device_measure_bandwidth(d) / 1e9,
+	           device_measure_peak(d, DTYPE_F32) / 1e9);
+	if (device_measure_peak(d, DTYPE_BF16) != device_measure_peak(d, DTYPE_F32))
+		buf_printf(out, ", %.4g in bf16", device_measure_peak(d, DTYPE_BF16) / 1e9);
+	buf_printf(out, "\nstep        %.3f ms with timers: nodes %.3f, between them %.3f\n", 1e3 * f->step, 1e3 * f->nodes,
+	           1e3 * (f->step - f->nodes));
+	buf_printf(out, "            %d convolutions %.1f %%, %d reorders %.1f %%\n", t->convolutions,
+	           100 * t->convolution_seconds / f->step, t->reorders, 100 * t->reorder_seconds / f->step);
+}
+
+void profile_text(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out)
+{
+	struct table t = table_new(p, d, runs);
+	print_totals(&t, d, f, out);
+	buf_printf(out, "\n%s  op (nodes)\n", header);
+	for (int i = 0; i < t.nkind; i++) {
+		if (t.kind[i].seconds == 0)
+			continue;
+		print_row(t.kind[i].n->op->name, &t.kind[i], f->step, out);
+		buf_printf(out, " (%d)\n", t.kind[i].nodes);
+	}
+	buf_printf(out, "\n%s  node\n", header);
+	for (int i = 0; i < t.nnode && i < WORST; i++) {
+		const struct node *n = t.node[i].n;
+		if (t.node[i].seconds == 0)
+			continue;
+		const char *impl = exec_impl(p->exec, n->id);
+		print_row(n->op->name, &t.node[i], f->step, out);
+		buf_printf(out, " %d '%s'%s%s\n", n->id, n->name, impl ? " " : "", impl ? impl : "");
+	}
+	arena_free(t.arena);
+}
+
+/* --- JSON --- */
+
+static void json_number(struct buf *out, const char *key, double v)
+{
+	buf_printf(out, ", \"%s\": ", key);
+	buf_json_double(out, v);
+}
+
+static void json_row(const struct row *r, struct buf *out)
+{
+	json_number(out, "seconds", r->seconds);
+	json_number(out, "flops", r->flops);
+	json_number(out, "bytes", r->bytes);
+	json_number(out, "bound", r->bound);
+	json_number(out, "lost", lost(r));
+	buf_putc(out, '}');
+}
+
+static void json_nodes(const struct plan *p, const struct table *t, struct buf *out)
+{
+	static const char *const phase[] = { "forward", "backward", "update" };
+	for (int i = 0; i < t->nnode; i++) {
+		const struct node *n = t->node[i].n;
+		const char *impl = exec_impl(p->exec, n->id);
+		buf_printf(out, "%s{\"node\": %d, \"op\": \"%s\", \"phase\": \"%s\", \"name\": ", i ? ", " : "", n->id, n->op->name,
+		           phase[n->phase]);
+		buf_json_string(out, n->name);
+		buf_puts(out, ", \"kernel\": ");
+		buf_json_string(out, impl ? impl : "");
+		json_row(&t->node[i], out);
+	}
+}
+
+void profile_json(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out)
+{
+	struct table t = table_new(p, d, runs);
+	buf_puts(out, "{\"rates\": {\"bytes\": ");
+	buf_json_double(out, device_measure_bandwidth(d));
+	json_number(out, "f32", device_measure_peak(d, DTYPE_F32));
+	json_number(out, "bf16", device_measure_peak(d, DTYPE_BF16));
+	buf_putc(out, '}');
+	double roofline = 0;
+	for (int i = 0; i < t.nkind; i++)
+		roofline += t.kind[i].bound;
+	json_number(out, "roofline", roofline);
+	json_number(out, "step", f->step);
+	json_number(out, "between_nodes", f->step - f->nodes);
+	json_number(out, "convolutions", t.convolution_seconds);
+	json_number(out, "reorders", t.reorder_seconds);
+	buf_puts(out, ", \"ops\": [");
+	for (int i = 0; i < t.nkind; i++) {
+		buf_printf(out, "%s{\"op\": \"%s\", \"nodes\": %d", i ? ", " : "", t.kind[i].n->op->name, t.kind[i].nodes);
+		json_row(&t.kind[i], out);
+	}
+	buf_puts(out, "], \"nodes\": [");
+	json_nodes(p, &t, out);
+	buf_puts(out, "]}");
+	arena_free(t.arena);
+}

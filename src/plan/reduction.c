@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The nodes all_reduce_start say what is summed: a group each, whose tensors stand one after the
+ * other in the reducer's block. Values that travel as they are (float32, or float64 on the
+ * reference device) are stored there for good, so that nothing is copied; those of 16 bits are
+ * converted to and fro by the nodes. On GPUs the block is in device memory and NCCL sums it
+ * (comm/reducer_nccl.h). */
+#include "plan/reduction.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/trace.h"
+#include "comm/nccl.h"
+#include "comm/reducer_nccl.h"
+#include "comm/sum.h"
+#include "op/update/all_reduce.h"
+
+bool reduction_wanted(const struct comm *c)
+{
+	return c && (c->size > 1 || getenv("DLX_NCCL_ALONE"));
+}
+
+int reduction_meet(struct device *dev)
+{
+	return dev->comm && dev->driver ? nccl_open(&dev->nccl, dev->comm, dev) : 0;
+}
+
+/* What links are known to be. */
+static void assume(struct linkmodel *link, const struct run_config *c, const struct device *dev, const struct rank_grid *grid)
+{
+	if (dev->driver)
+		linkmodel_of_gpus(link, grid->hosts, grid->most, dev);
+	else
+		linkmodel_of_hosts(link, grid->hosts, grid->most, grid->shards, c->precision.wire != 0 || c->leaves.all > 0,
+		                   (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/* What is measured corrects it. Other groupings do not ask for the cost, and leave NCCL the time
+ * of planning to connect. */
+static int measure(const struct ranks_plan *r, struct linkmodel *link, struct device *dev)
+{
+	double start = io_seconds();
+	if (!dev->driver)
+		TRY(linkmodel_measure(link, dev->comm));
+	else if (dev->nccl && r->grouping.kind == GROUPING_AUTO)
+		TRY(linkmodel_measure_gpus(link, dev));
+	trace_mark(TRACE_RUN, "cost of sums", start);
+	return 0;
+}
+
+int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
+                   const struct rank_grid *grid)
+{
+	*out = (struct ranks_plan){ .ranks = grid->ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
+		.link = link, .rates = node_rates_nominal(dev) };
+	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
+	out->summed = grid->ranks > 1 || dev->comm;
+	assume(link, c, dev, grid);
+	return dev->comm ? measure(out, link, dev) : 0;
+}
+
+struct layout_of_block {
+	struct reducer_group *group;
+	int n;
+	int64_t bytes;
+};
+
+/* On the reference device there is one float type. */
+static enum dtype wire_type(const struct device *dev, const struct node *n)
+{
+	const struct all_reduce_attr *at = n->attr;
+	return dev->backend == BACKEND_REFERENCE ? DTYPE_F64 : all_reduce_dtype(at->wire);
+}
+
+static bool in_place(const struct device *dev, const struct node *n)
+{
+	return wire_type(dev, n) == device_dtype(dev, DTYPE_F32);
+}
+
+static int64_t tensor_wire_bytes(const struct device *dev, const struct graph *g, const struct node *n, int i)
+{
+	return all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout), wire_type(dev, n));
+}
+
+static int count_groups(const struct graph *g)
+{
+	int n = 0;
+	for (int i = 0; i < g->nnode; i++)
+		n += all_reduce_begins(g->node[i]) != NULL;
+	return n;
+}
+
+static void lay_out(struct layout_of_block *b, const struct device *dev, const struct graph *g, bool ordered)
+{
+	b->n = count_groups(g);
+	b->group = ARENA_ARRAY(g->arena, struct reducer_group, b->n);
+	bool *waited = ARENA_ARRAY(g->arena, bool, b->n);
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		const struct all_reduce_attr *begins = all_reduce_begins(n), *waits = all_reduce_waits(n);
+		if (waits)
+			waited[waits->group] = true;
+		if (!begins)
+			continue;
+		int64_t bytes = 0;
+		for (int j = 0; j < n->nin; j += 2)
+			bytes += tensor_wire_bytes(dev, g, n, j);
+		b->group[begins->group] = (struct reducer_group){ .ordered = ordered,
+			.n = bytes / (int64_t)dtype_size(wire_type(dev, n)), .dtype = wire_type(dev, n), .name = n->name,
+			.late = waited[begins->group] };
+	}
+	for (int i = 0; i < b->n; i++) {
+		b->group[i].offset = b->bytes;
+		b->bytes += b->group[i].n * (int64_t)dtype_size(b->group[i].dtype);
+	}
+}
+
+static void place(const struct device *dev, struct store *store, const struct graph *g)
+{
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		const struct all_reduce_attr *begins = all_reduce_begins(n);
+		if (!begins || !in_place(dev, n))
+			continue;
+		char *at = reducer_group_memory(dev->reducer, (int)begins->group);
+		for (int j = 0; j < n->nin; j += 2) {
+			store_place(store, graph_t(g, graph_root(g, n->in[j]))->name, at);
+			at += tensor_wire_bytes(dev, g, n, j);
+		}
+	}
+}
+
+int64_t reduction_block(const struct device *dev, const struct plan *p)
+{
+	struct layout_of_block b = { 0 };
+	if (!dev->comm || !p->groups)
+		return 0;
+	lay_out(&b, dev, p->g, p->leaves.levels > 0);
+	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, dev->comm->size) : b.bytes;
+}
+
+int64_t reduction_bytes(const struct device *dev, const struct plan *p)
+{
+	int64_t block = dev->reducer ? 0 : reduction_block(dev, p), moved = 0;
+	for (int i = 0; block && i < p->g->nnode; i++) {
+		const struct node *n = p->g->node[i];
+		for (int j = 0; all_reduce_begins(n) && in_place(dev, n) && j < n->nin; j += 2)
+			moved += graph_t(p->g, graph_root(p->g, n->in[j]))->bytes;
+	}
+	return block > moved ? block - moved : 0;
+}
+
+int reduction_open(struct device *dev, struct store *store, const struct plan *p)
+{
+	struct layout_of_block b = { 0 };
+	if (dev->reducer || !dev->comm || !p->groups)
+		return 0;
+	lay_out(&b, dev, p->g, p->leaves.levels > 0);
+	const struct reducer_place gpu = { dev, dev->comm, dev->nccl, true };
+	TRY(dev->driver ? reducer_new_gpu(&dev->reducer, &gpu, (size_t)b.bytes, b.group, b.n)
+	                : reducer_new(&dev->reducer, dev->comm, (size_t)b.bytes, b.group, b.n, true));
+	place(dev, store, p->g);
+	return 0;
+}
+
+/* A tensor that travels in 16 bits, from the block into its state or the other way. */
+static int convert(struct device *dev, enum dtype wire, const struct store_entry *e, void *block, bool to_block)
+{
+	int64_t n = layout_elements(&e->layout);
+	size_t wide = (size_t)n * sizeof(float), narrow = (size_t)n * dtype_size(wire);
+	float *x = mem_alloc(wide);
+	void *w = mem_alloc(narrow);
+	int rc = to_block ? device_get(dev, x, e->data, wide) : device_get(dev, w, block, narrow);
+	if (rc == 0 && to_block) {
+		sum_narrow(wire, w, x, n);
+		rc = device_put(dev, block, w, narrow);
+	} else if (rc == 0) {
+		sum_widen(wire, x, w, n);
+		rc = device_put(dev, e->data, x, wide);
+	}
+	mem_free(x);
+	mem_free(w);
+	return rc;
+}
+
+static int convert_group(struct device *dev, const struct store *store, const struct graph *g, const struct node *n,
+                         bool to_block)
+{
+	const struct all_reduce_attr *at = n->attr;
+	char *block = reducer_group_memory(dev->reducer, (int)at->group);
+	if (in_place(dev, n))
+		return 0;
+	for (int j = 0; j < n->nin; j += 2) {
+		const struct store_entry *e = store_find(store, graph_t(g, graph_root(g, n->in[j]))->name);
+		TRY(convert(dev, wire_type(dev, n), e, block, to_block));
+		block += tensor_wire_bytes(dev, g, n, j);
+	}
+	return 0;
+}
+
+/* Whether the node begins a sum that is under way. */
+static bool under_way(const struct device *dev, const struct node *n)
+{
+	const struct all_reduce_attr *begins = all_reduce_begins(n);
+	return begins && reducer_under_way(dev->reducer, (int)begins->group);
+}
+
+int reduction_settle(struct device *dev, const struct store *store, const struct plan *p)
+{
+	if (!dev->reducer || !p->groups)
+		return 0;
+	for (int i = 0; i < p->g->nnode; i++) {
+		const struct node *n = p->g->node[i];
+		if (!under_way(dev, n))
+			continue;
+		TRY(reducer_wait(dev->reducer, (int)all_reduce_begins(n)->group));
+		TRY(convert_group(dev, store, p->g, n, false));
+	}
+	return reducer_keep(dev->reducer);
+}
+
+int reduction_resume(struct device *dev, const struct store *store, const struct plan *p)
+{
+	if (!dev->reducer || !dev->driver || !p->groups)
+		return 0;
+	for (int i = 0; i < p->g->nnode; i++)
+		if (under_way(dev, p->g->node[i]))
+			TRY(convert_group(dev, store, p->g, p->g->node[i], true));
+	return reducer_keep(dev->reducer);
+}
+
+double reduction_waited(const struct device *dev)
+{
+	const struct reducer *own[] = { dev->reducer, dev->statistics };
+	double sum = 0;
+	for (int i = 0; i < 2; i++)
+		sum += own[i] ? reducer_stats(own[i]).waited : 0;
+	return sum;
+}
+
+void reduction_close(struct device *dev)
+{
+	reducer_free(dev->reducer);
+	dev->reducer = NULL;
+	nccl_close(dev->nccl);
+	dev->nccl = NULL;
+}

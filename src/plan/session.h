@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Everything that one run consists of once it is planned: data, device, store, plans and the arena
+ * they share. train/opening.h makes it; what decides and what describes reads it here. */
+#ifndef DLX_PLAN_SESSION_H
+#define DLX_PLAN_SESSION_H
+
+#include "plan/plan.h"
+#include "plan/rank_grid.h"
+
+struct session {
+	struct run_config *config;
+	struct comm *comm;                               /* borrowed; NULL: alone */
+	struct device *dev;
+	struct store *store;
+	struct dataset *train_set, *validation_set;      /* validation_set NULL if none is configured */
+	struct loader *train, *validation;               /* both NULL without data */
+	struct plan_data data;
+	struct ranks_plan ranks;                         /* what training plans are made for */
+	struct linkmodel link;
+	struct rank_grid grid;                           /* where these ranks are */
+	const char *threads;                             /* that compute on each rank (ranks_threads); set when training begins */
+	struct sync_reducer *sync;                       /* NULL: batch normalisation is of each rank */
+	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
+	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
+	 * one). */
+	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
+	void *arena;
+	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
+	uint64_t arenas;                                 /* made so far */
+	size_t table_bytes;                              /* of kernels, taken while planning */
+	bool late_evaluation, late_short_batch;          /* train/late.h: agreed upon */
+	unsigned need;                                   /* as opened */
+	const char *dump;
+	bool dump_dot;
+};
+
+enum session_need {
+	SESSION_TRAIN = 1,         /* training plans and loader */
+	SESSION_EVALUATE = 2,      /* evaluation plans and loader, if the config has validation data */
+	SESSION_PREDICT = 4,       /* prediction plans over the validation loader */
+	SESSION_RUN = 8,           /* memory bound, ready to run; without it only planned */
+	SESSION_DUMP = 16,         /* gradients and outputs of training plans can be read after the step */
+	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */
+	SESSION_SYNTHETIC = 64,    /* the same, and do not look for data at all */
+	SESSION_SURVEY = 128       /* what the training plan's memory could come to */
+};
+
+#endif

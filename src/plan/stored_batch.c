@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A device's own memory is where bytes cost: the way there is slow, and the batch is held twice. So
+ * the loader of a GPU leaves what is stored as it is, and one node casts, normalises and turns it,
+ * another one widens labels. In the host's memory the loader's threads do it beside the step. */
+#include "plan/stored_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/transform.h"
+#include "op/normalize_input.h"
+#include "op/reorder.h"
+
+bool stored_batch_wanted(const struct device *dev)
+{
+	const char *forced = getenv("DLX_INPUT");
+	return dev->driver && !(forced && strcmp(forced, "host") == 0);
+}
+
+static struct graph_context enter(struct graph *g, const struct run_config *c, const char *name)
+{
+	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
+	g->cur_name = name;
+	g->cur_phase = PHASE_FORWARD;
+	g->cur_loc = *config_place(c, "data", "transforms");
+	return saved;
+}
+
+int stored_batch_input(struct graph *g, const struct run_config *c, const struct transform_rest *rest, tid input, tid *out)
+{
+	*out = input;
+	if (!rest || !rest->values)
+		return 0;
+	struct graph_context saved = enter(g, c, "input");
+	int rc = emit_normalize_input(g, input, rest->mask, rest->steps, rest->table, out);
+	graph_leave(g, saved);
+	return rc;
+}
+
+int stored_batch_target(struct graph *g, const struct run_config *c, tid target, tid *out)
+{
+	const struct cast_attr at = { loss_wants_labels(&c->loss) ? DTYPE_I32 : DTYPE_F32 };
+	*out = target;
+	if (graph_t(g, target)->dtype == (enum dtype)at.dtype)
+		return 0;
+	struct graph_context saved = enter(g, c, "target");
+	int rc = graph_emit1(g, "cast", &at, 1, &target, out);
+	graph_leave(g, saved);
+	return rc;
+}
+
+static void describe_made(const struct plan *p, const struct node *made, enum dtype input, struct buf *out)
+{
+	enum dtype type = graph_t(p->g, made->out[0])->dtype;
+	bool normalised = made->in[1] != NONE;
+	if (type != input)
+		buf_printf(out, ", cast to %s%s on the GPU", dtype_name(type), normalised ? " and normalised" : "");
+	else if (normalised)
+		buf_puts(out, ", normalised on the GPU");
+}
+
+void stored_batch_describe(const struct plan *p, struct buf *out)
+{
+	const struct node *made = NULL;
+	for (int i = 0; i < p->g->nnode && !made; i++)
+		if (strcmp(p->g->node[i]->op->name, "normalize_input") == 0)
+			made = p->g->node[i];
+	enum dtype input = graph_t(p->g, p->input)->dtype, target = p->target == NONE ? DTYPE_I32 : graph_t(p->g, p->target)->dtype;
+	bool short_target = dtype_size(target) < sizeof(int32_t);
+	if (!made && !short_target)
+		return;
+	buf_printf(out, "              travels as %s", dtype_name(input));
+	if (made)
+		describe_made(p, made, input, out);
+	if (short_target)
+		buf_printf(out, "; targets as %s", dtype_name(target));
+	buf_putc(out, '\n');
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each node has a group of a reducer beside that of the gradients, whose sums nothing waits for
+ * before the update. A team that is not all ranks is a communicator. On GPUs NCCL all-reduces, in
+ * the order of the kernels around it, by a communicator beside that of the gradients (comm/nccl.h
+ * says why the two do not wait for each other). */
+#include "plan/sync_reducer.h"
+
+#include "backend/device.h"
+#include "base/err.h"
+#include "comm/nccl.h"
+#include "comm/reducer.h"
+#include "comm/reducer_nccl.h"
+#include "graph/attr.h"
+#include "pass/sync_batch_norm.h"
+
+struct sync_reducer {
+	struct arena *arena;
+	struct comm *part;           /* NULL: the team is all ranks */
+	struct nccl *nccl;           /* of GPUs */
+	struct reducer_group *group;
+	int n;
+	int64_t bytes;
+};
+
+static const char *group_name(struct arena *a, const struct node *n)
+{
+	return arena_printf(a, "%s: %s", n->name, n->phase == PHASE_FORWARD ? "batch statistics" : "gradient of batch statistics");
+}
+
+static struct sync_reducer *lay_out(const struct graph *g)
+{
+	struct arena *a = arena_new();
+	struct sync_reducer *s = ARENA_NEW(a, struct sync_reducer);
+	int64_t unused;
+	s->arena = a;
+	s->group = ARENA_ARRAY(a, struct reducer_group, sync_batch_norm_count(g, &unused));
+	for (int i = 0; i < g->nnode; i++) {
+		const struct node *n = g->node[i];
+		if (!(n->op->flags & OP_MEET))
+			continue;
+		s->group[s->n++] = (struct reducer_group){ .offset = s->bytes, .n = sync_batch_norm_values(g, n), .dtype = DTYPE_F64,
+			.name = group_name(a, n) };
+		s->bytes += (sync_batch_norm_values(g, n) * (int64_t)sizeof(double) + 63) & ~INT64_C(63);
+	}
+	return s;
+}
+
+/* Checks that this plan's nodes are in the same order, and
+ * as many and as large, as those of the first plan. */
+static int check_order(const struct sync_reducer *s, const struct plan *p)
+{
+	int k = 0;
+	bool same = true;
+	for (int i = 0; i < p->g->nnode && same; i++) {
+		const struct node *n = p->g->node[i];
+		if (!(n->op->flags & OP_MEET))
+			continue;
+		same = k < s->n && *(int64_t *)attr_find(n->op, n->attr, "group", FT_INT) == k && s->group[k].n == sync_batch_norm_values(p->g, n);
+		k++;
+	}
+	if (same && k == s->n)
+		return 0;
+	return ERR(E_BUG, NULL, "the plan for batches of %lld has its batch statistics in another order than that of the first",
+	           (long long)p->batch);
+}
+
+static int open_sums(struct sync_reducer *s, struct device *dev, int team)
+{
+	if (team < dev->comm->size)
+		comm_part(&s->part, dev->comm, team);
+	struct comm *c = s->part ? s->part : dev->comm;
+	if (!dev->driver)
+		return reducer_new(&dev->statistics, c, (size_t)s->bytes, s->group, s->n, false);
+	TRY(nccl_open(&s->nccl, c, dev));
+	const struct reducer_place gpu = { dev, c, s->nccl, false };
+	return reducer_new_gpu(&dev->statistics, &gpu, (size_t)s->bytes, s->group, s->n);
+}
+
+int sync_reducer_open(struct sync_reducer **out, struct device *dev, const struct plan *p, int team)
+{
+	int64_t unused;
+	if (!dev->comm || team < 2 || (!*out && sync_batch_norm_count(p->g, &unused) == 0))
+		return 0;
+	if (*out)
+		return check_order(*out, p);
+	*out = lay_out(p->g);
+	TRY(check_order(*out, p));
+	return open_sums(*out, dev, team);
+}
+
+int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct device *dev)
+{
+	int ranks = !s ? 0 : s->part ? s->part->size : dev->comm->size;
+	return s && dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n, ranks) : 0;
+}
+
+void sync_reducer_close(struct sync_reducer *s, struct device *dev)
+{
+	if (!s)
+		return;
+	reducer_free(dev->statistics);
+	dev->statistics = NULL;
+	nccl_close(s->nccl);
+	comm_part_close(s->part);
+	arena_free(s->arena);
+}

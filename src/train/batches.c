@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A staged batch must be consumed, so nothing is prefetched past the last batch of a run. With
+ * parallel.reproducible a rank reads its share of a step as one batch and cuts it here. */
+#include "train/batches.h"
+
+#include "base/err.h"
+
+int batches_next(struct batches *a, const struct batch **out)
+{
+	*out = a->batch;
+	a->batch = NULL;
+	return *out ? 0 : loader_next(a->loader, out);
+}
+
+int batches_prefetch(struct batches *a, struct session *s)
+{
+	if (!s->dev->driver)
+		return 0;
+	TRY(loader_next(a->loader, &a->batch));
+	return plan_feed_ahead(session_plan(s->train_plan, a->batch->n), a->batch);
+}
+
+/* --- micro-batches --- */
+
+static int64_t leaves_of(int64_t samples, int64_t size)
+{
+	return (samples + size - 1) / size;
+}
+
+int micros_begin(struct micros *m, const struct run_config *c, struct batches *from, int64_t batches)
+{
+	*m = (struct micros){ .from = from, .n = batches, .batches = batches };
+	if (!c->leaves.all)
+		return 0;
+	m->size = c->train.batch_size;
+	m->input = shape_count(loader_input_shape(from->loader));
+	m->target = shape_count(loader_target_shape(from->loader));
+	TRY(batches_next(from, &m->whole));
+	m->n = leaves_of(m->whole->n, m->size);
+	m->leaves = leaves_of(m->whole->all, m->size);
+	m->samples = m->whole->all;
+	return 0;
+}
+
+int micros_next(struct micros *m, const struct batch **b)
+{
+	if (!m->whole) {
+		TRY(batches_next(m->from, b));
+		m->samples += (*b)->all;
+		return 0;
+	}
+	int64_t first = m->at++ * m->size, left = m->whole->n - first;
+	m->part = *m->whole;
+	m->part.n = left < m->size ? left : m->size;
+	m->part.first += first;
+	m->part.input = (const char *)m->part.input + (size_t)(first * m->input) * dtype_size(m->part.input_dtype);
+	m->part.target = (const char *)m->part.target + (size_t)(first * m->target) * dtype_size(m->part.target_dtype);
+	*b = &m->part;
+	return 0;
+}

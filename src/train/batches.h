@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The batches of a loader, one of which may be prefetched to the device while the step before it
+ * runs, and the micro-batches of a step. */
+#ifndef DLX_TRAIN_BATCHES_H
+#define DLX_TRAIN_BATCHES_H
+
+#include "train/opening.h"
+
+struct batches {
+	struct loader *loader;
+	const struct batch *batch;       /* taken from the loader already; NULL: none */
+};
+
+/* The next one, until either is called again. */
+int batches_next(struct batches *a, const struct batch **out);
+/* On a device with memory of its own: prefetches the next training batch while the launched work
+ * runs. Elsewhere does nothing. */
+int batches_prefetch(struct batches *a, struct session *s);
+
+/* The micro-batches of a step that are this rank's, reproducible or not. */
+struct micros {
+	struct batches *from;
+	int64_t n, at;                   /* how many; the next one */
+	int64_t samples;                 /* of all ranks, so far */
+	int64_t batches;                 /* of the loader, in the whole step */
+	/* reproducible: */
+	int64_t leaves;                  /* of all ranks; else 0 */
+	int64_t size;                    /* samples of a leaf */
+	int64_t input, target;           /* elements of a sample */
+	const struct batch *whole;       /* what the loader has for the step */
+	struct batch part;
+};
+/* batches: how many of the loader's the step has. Borrows from. */
+int micros_begin(struct micros *m, const struct run_config *c, struct batches *from, int64_t batches);
+int micros_next(struct micros *m, const struct batch **b);
+
+#endif

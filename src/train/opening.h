@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A run's session is opened in one place. What is opened depends on what is to be done: "--check"
+ * and "--plan" need no data beyond its header. */
+#ifndef DLX_TRAIN_OPENING_H
+#define DLX_TRAIN_OPENING_H
+
+#include "plan/session.h"
+
+struct session_options {
+	struct comm *comm;         /* the ranks of the run; NULL: alone */
+	unsigned need;
+	const char *device;        /* overrides the config's, or NULL */
+	const char *gpu;           /* with nothing to run: plan for this GPU, which need not be there; or NULL */
+	const char *data;          /* a record file to take in place of data.validation, or NULL */
+	const char *dump;
+	bool dump_dot;
+	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */
+	int ranks, hosts;          /* to plan for, hosts 0: eight ranks on each; those that are there count instead */
+};
+
+/* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they
+ * mean to run the same when it has not. */
+int session_open(struct session **out, struct run_config *config, const struct session_options *o);
+void session_close(struct session *s);               /* NULL is fine */
+
+/* What session_open is made of, for train/late.h. A plan for a batch of `batch` samples; the plans
+ * for the batches of a loader (NULL: for full ones), of which only one where nothing is run; memory
+ * for all plans there are, which are bound to it. */
+int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch);
+int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l);
+int session_bind(struct session *s);
+
+/* The plan of plans[2] for a batch of n samples. */
+struct plan *session_plan(struct plan *const plans[2], int64_t n);
+/* true if two steps may be in flight. */
+bool session_beside(const struct session *s);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The schema tables as indented text. A table's rows are aligned in three columns (name, what it
+ * takes and its default, meaning); what stands below a row (a section's keys, a variant's types
+ * and their keys) follows it, indented. */
+#include "yaml/help.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "yaml/help_type.h"
+#include "yaml/suggest.h"
+
+#define NAME_MAX_ 24
+#define TYPE_MAX_ 44
+
+/* Spaces up to column `to` of the line that began at byte `line`; a new line first if that is
+ * passed. */
+static void pad(struct buf *out, size_t *line, size_t to)
+{
+	if (out->len - *line >= to) {
+		buf_putc(out, '\n');
+		*line = out->len;
+	}
+	while (out->len - *line < to)
+		buf_putc(out, ' ');
+}
+
+static size_t longest_name(const struct field *f)
+{
+	size_t longest = 0;
+
+	for (; f->type != FT_END; f++) {
+		size_t n = strlen(f->name);
+		if (n > longest && n <= NAME_MAX_)
+			longest = n;
+	}
+	return longest;
+}
+
+static size_t longest_type(const struct field *f)
+{
+	size_t longest = 0;
+
+	for (; f->type != FT_END; f++) {
+		struct buf b = BUF_INIT;
+		help_type(&b, f);
+		if (b.len > longest && b.len <= TYPE_MAX_)
+			longest = b.len;
+		buf_release(&b);
+	}
+	return longest;
+}
+
+static void add_table(struct buf *out, const struct field *fields, int indent);
+
+/* Lists the variants below row f: v and those after it. */
+static void add_variants(struct buf *out, const struct field *f, const struct variant *v, int indent)
+{
+	for (; v && v->name; v++) {
+		buf_printf(out, "%*s", indent, "");
+		help_heading(out, f, v);
+		if (v->doc)
+			buf_printf(out, "  (%s)", v->doc);
+		buf_putc(out, '\n');
+		for (const struct preset *p = v->presets; p && p->name; p++)
+			buf_printf(out, "%*svariant: %s  %s\n", indent + 4, "", p->name, p->doc);
+		if (v->fields)
+			add_table(out, v->fields, indent + 4);
+	}
+}
+
+static void add_row(struct buf *out, const struct field *f, int indent, size_t name_end,
+                    size_t type_end)
+{
+	size_t line = out->len;
+	struct arena *a = arena_new();
+
+	buf_printf(out, "%*s%s", indent, "", f->name);
+	pad(out, &line, name_end);
+	help_type(out, f);
+	pad(out, &line, type_end);
+	buf_printf(out, "%s\n", f->doc ? f->doc : "");
+	if (f->type == FT_SECTION)
+		add_table(out, f->sub, indent + 4);
+	add_variants(out, f, field_variants(f, a), indent + 4);
+	arena_free(a);
+}
+
+static void add_table(struct buf *out, const struct field *fields, int indent)
+{
+	size_t name_end = (size_t)indent + longest_name(fields) + 2;
+	size_t type_end = name_end + longest_type(fields) + 2;
+
+	for (const struct field *f = fields; f->type != FT_END; f++)
+		add_row(out, f, indent, name_end, type_end);
+}
+
+/* The end of a path: a table's row, or a variant of the row before. */
+struct at {
+	struct arena *arena;               /* of lists of entries */
+	const struct field *fields;        /* where the next word is looked up; NULL: nothing below */
+	const struct variant *variants;    /* types or entries to look it up among first, or NULL */
+	const struct field *row;           /* the row found last */
+	const struct variant *variant;     /* the variant found last, below row */
+};
+
+static bool step(struct at *at, const char *word, struct suggest *near)
+{
+	for (const struct variant *v = at->variants; v && v->name; v++) {
+		suggest_offer(near, v->name);
+		if (!strcmp(v->name, word)) {
+			*at = (struct at){ .arena = at->arena, .fields = v->fields, .row = at->row, .variant = v };
+			return true;
+		}
+	}
+	for (const struct field *f = at->fields; f && f->type != FT_END; f++) {
+		suggest_offer(near, f->name);
+		if (!strcmp(f->name, word)) {
+			*at = (struct at){ .arena = at->arena, .fields = f->type == FT_SECTION ? f->sub : NULL,
+			                   .variants = field_variants(f, at->arena), .row = f };
+			return true;
+		}
+	}
+	return false;
+}
+
+/* key is taken apart in place. */
+static int follow(struct at *at, const char *whole, char *key)
+{
+	for (char *word = key, *dot; word; word = dot) {
+		struct suggest near = { .word = word };
+		dot = strchr(word, '.');
+		if (dot)
+			*dot++ = '\0';
+		if (step(at, word, &near))
+			continue;
+		if (near.best)
+			return ERR(E_USAGE, NULL, "there is no config key '%s'; did you mean '%.*s%s'?", whole,
+			           (int)(word - key), whole, near.best);
+		return ERR(E_USAGE, NULL, "there is no config key '%s'", whole);
+	}
+	return 0;
+}
+
+static void add_part(struct buf *out, const struct at *at)
+{
+	if (at->variant) {
+		struct variant one[2] = { *at->variant, { 0 } };
+		buf_printf(out, "%s:\n", at->row->name);
+		add_variants(out, at->row, one, 4);
+	} else {
+		struct field one[2] = { *at->row, FIELD_END };
+		add_table(out, one, 0);
+	}
+}
+
+int help_text(struct buf *out, const struct field *fields, const char *key)
+{
+	struct at at = { .arena = arena_new(), .fields = fields };
+	struct buf copy = BUF_INIT;
+	int rc = 0;
+
+	if (!key || !*key) {
+		add_table(out, fields, 0);
+	} else {
+		buf_puts(&copy, key);
+		rc = follow(&at, key, copy.data);
+		if (rc == 0)
+			add_part(out, &at);
+	}
+	buf_release(&copy);
+	arena_free(at.arena);
+	return rc;
+}

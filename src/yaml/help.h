@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The schema tables as text: "--help-config [KEY]" and the generated part of dlx-config(5). */
+#ifndef DLX_YAML_HELP_H
+#define DLX_YAML_HELP_H
+
+#include "base/buf.h"
+#include "yaml/schema.h"
+
+/* Every key below fields, as indented text: name, type, range, default, meaning. key: a dotted
+ * path to show only that part (variants by their name: "optimizer.sgd.momentum"); NULL for all.
+ * E_USAGE with a suggestion if there is no such key. */
+int help_text(struct buf *out, const struct field *fields, const char *key);
+/* The same as mdoc(7) source, one list, for the man page. */
+void help_mdoc(struct buf *out, const struct field *fields);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Tables that say what a config section, an op's attributes or a schedule may contain. One row has
+ * the key's name, type, range, default, choices, offset in the C struct and its documentation;
+ * parsing, checking, "--help-config", the man page and did-you-mean all read the same row. YAML
+ * keys are the C field names.
+ *
+ *   static const struct field fields[] = {
+ *       FIELD_INT(struct conv, filters, "", 1, 1 << 20, "output channels"),   "" = required
+ *       FIELD_ENUM(struct conv, padding, "valid", padding_names, "how the border is treated"),
+ *       FIELD_END
+ *   };
+ *
+ * schema_read reports every mistake it finds (one error entry each, with the place) and goes on;
+ * it returns the first code. It never leaves a field unset: absent keys get the row's default. */
+#ifndef DLX_YAML_SCHEMA_H
+#define DLX_YAML_SCHEMA_H
+
+#include "yaml/ytree.h"
+
+enum field_type {
+	FT_END = 0,
+	FT_BOOL,      /* bool */
+	FT_INT,       /* int64_t */
+	FT_FLOAT,     /* double */
+	FT_STRING,    /* const char * (NULL if nullable and null) */
+	FT_PATH,      /* const char *, with $VAR and ~ expanded; an unset variable is an error */
+	FT_ENUM,      /* int: index in choices */
+	FT_INTS,      /* struct ints: one integer or a list */
+	FT_FLOATS,    /* struct floats: one number or a list */
+	FT_STRINGS,   /* struct strings: one string or a list */
+	FT_BYTES,     /* int64_t: 4096, 512KiB, 8GiB, 1.5GB */
+	FT_SECONDS,   /* double: 90, "90s", "10m", "2h", or {minutes: 10} */
+	FT_SECTION,   /* the struct sub describes, embedded at offset */
+	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent). With variants or
+	               * entries it is a list of tagged entries, which only the help needs to know */
+	FT_VARIANT,   /* struct variant_value: a map with `type: NAME`, or just NAME */
+	FT_SECTIONS   /* struct sections: a list of maps, each of the keys of the one row of variants */
+};
+
+struct ints {
+	int n;
+	const int64_t *v;
+};
+struct floats {
+	int n;
+	const double *v;
+};
+struct strings {
+	int n;
+	const char *const *v;
+	const struct loc *loc;     /* of each */
+};
+
+struct sections {
+	int n;
+	const void *v;             /* structs of variants[0].size */
+	const struct loc *loc;     /* of each */
+};
+
+/* One of several shapes a section can have, chosen by its `type` key or by the single key of a
+ * tagged map. */
+struct preset;
+struct variant {
+	const char *name;              /* NULL ends the list */
+	const char *doc;
+	const struct field *fields;    /* may be NULL: no keys */
+	size_t size;                   /* of the C struct */
+	const char *key;               /* whose value names the variant; NULL: "type". Same in every row */
+	const struct preset *presets;  /* NULL: none */
+};
+/* Values for some of a variant's keys under one name, chosen by the key `variant`: what a
+ * publication fixes. Keys that the user gives win. */
+struct preset {
+	const char *name;              /* NULL ends the list */
+	const char *doc;
+	const char *yaml;              /* the inside of a flow map: "growth: 32, kernel: 5" */
+};
+/* "type", or what the rows say. */
+const char *variant_key(const struct variant *variants);
+
+struct variant_value {
+	const struct variant *v;       /* NULL if nullable and absent */
+	const void *data;              /* the struct of v, read; in the arena */
+	const char *preset;            /* the value of `variant`, or NULL */
+	struct loc loc;
+};
+
+enum {
+	FIELD_NULLABLE = 1,     /* `null` allowed: INT and BYTES read INT64_MIN, FLOAT
+	                         * and SECONDS NaN, ENUM -1, others NULL or empty */
+	FIELD_SHORTHAND = 2     /* a section or tagged entry that is not a map
+	                         * sets this key: {normalize: min_max} */
+};
+
+struct field {
+	const char *name;
+	enum field_type type;
+	size_t offset;
+	const char *dflt;                 /* YAML; "" = required; NULL = absent (zero, NULL, empty) */
+	double min, max;                  /* of numbers, sizes, times and each item of a list;
+	                                   * inclusive; both 0: no limits */
+	const char *const *choices;       /* FT_ENUM: NULL-terminated */
+	const struct field *sub;          /* FT_SECTION */
+	const struct variant *variants;   /* FT_VARIANT; FT_NODE: what may stand in the list */
+	unsigned flags;
+	const char *doc;                  /* one line: lower case, no final stop */
+	const struct variant *(*entries)(struct arena *a);   /* FT_NODE: variants, made when needed */
+};
+/* The children of a row: its variants, its entries, or NULL. */
+const struct variant *field_variants(const struct field *f, struct arena *a);
+
+#define FIELD_(s, m, t, d, lo, hi, ch, sub_, var, fl, doc_) \
+	{ #m, t, offsetof(s, m), d, lo, hi, ch, sub_, var, fl, doc_, NULL }
+#define FIELD_BOOL(s, m, d, doc)           FIELD_(s, m, FT_BOOL, d, 0, 0, NULL, NULL, NULL, 0, doc)
+#define FIELD_INT(s, m, d, lo, hi, doc)    FIELD_(s, m, FT_INT, d, lo, hi, NULL, NULL, NULL, 0, doc)
+#define FIELD_FLOAT(s, m, d, lo, hi, doc)  FIELD_(s, m, FT_FLOAT, d, lo, hi, NULL, NULL, NULL, 0, doc)
+#define FIELD_STRING(s, m, d, doc)         FIELD_(s, m, FT_STRING, d, 0, 0, NULL, NULL, NULL, 0, doc)
+#define FIELD_PATH(s, m, d, doc)           FIELD_(s, m, FT_PATH, d, 0, 0, NULL, NULL, NULL, 0, doc)
+#define FIELD_ENUM(s, m, d, ch, doc)       FIELD_(s, m, FT_ENUM, d, 0, 0, ch, NULL, NULL, 0, doc)
+#define FIELD_INTS(s, m, d, lo, hi, doc)   FIELD_(s, m, FT_INTS, d, lo, hi, NULL, NULL, NULL, 0, doc)
+#define FIELD_FLOATS(s, m, d, lo, hi, doc) FIELD_(s, m, FT_FLOATS, d, lo, hi, NULL, NULL, NULL, 0, doc)
+#define FIELD_STRINGS(s, m, d, doc)        FIELD_(s, m, FT_STRINGS, d, 0, 0, NULL, NULL, NULL, 0, doc)
+#define FIELD_SECTION(s, m, fields, doc)   FIELD_(s, m, FT_SECTION, NULL, 0, 0, NULL, fields, NULL, 0, doc)
+#define FIELD_NODE(s, m, d, doc)           FIELD_(s, m, FT_NODE, d, 0, 0, NULL, NULL, NULL, 0, doc)
+#define FIELD_LIST(s, m, d, vars, doc)     FIELD_(s, m, FT_NODE, d, 0, 0, NULL, NULL, vars, 0, doc)
+#define FIELD_LIST_OF(s, m, d, make, doc_) \
+	{ #m, FT_NODE, offsetof(s, m), d, 0, 0, NULL, NULL, NULL, 0, doc_, make }
+#define FIELD_VARIANT(s, m, d, vars, doc)  FIELD_(s, m, FT_VARIANT, d, 0, 0, NULL, NULL, vars, 0, doc)
+#define FIELD_SECTIONS(s, m, row, doc)     FIELD_(s, m, FT_SECTIONS, NULL, 0, 0, NULL, NULL, row, 0, doc)
+#define FIELD_END { NULL, FT_END, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, NULL }
+
+/* Reads map (NULL or Y_NULL: an empty one) into *out by the table. what names the thing in messages
+ * ("'conv2d'", "section 'train'"); loc is where it stands, for "missing key" errors. */
+int schema_read(struct arena *a, const struct ynode *map, const struct field *fields,
+                const char *what, const struct loc *loc, void *out);
+
+/* Reads a section that picks its shape by `type`: {type: sgd, momentum: 0.9} or just `sgd`. */
+int schema_read_variant(struct arena *a, const struct ynode *node, const struct variant *variants,
+                        const char *what, struct variant_value *out);
+
+/* Reads a tagged entry, a map of one key that names the variant: {conv2d: {filters: 8}}, {roll:
+ * {axis: width}}, or just `flip`. ignore: keys of the inner map that the caller reads itself
+ * (NULL-terminated), e.g. "name", "inputs". */
+int schema_read_tagged(struct arena *a, const struct ynode *node, const struct variant *variants,
+                       const char *what, const char *const *ignore, struct variant_value *out);
+
+/* The table filled from out back to a tree: the effective config. */
+struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in);
+struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);
+
+/* The name of names[] (NULL-terminated) nearest to s, NULL if none is near enough to be meant. */
+const char *did_you_mean(const char *s, const char *const *names);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The YAML file as a tree in which every key and value knows its line and column. The only file
+ * that includes <yaml.h> is ytree.c. Rejected with a place: syntax errors, duplicate keys, several
+ * documents, keys that are not scalars, tags. Anchors, aliases and merge keys ("<<") work; an
+ * alias shares the node of its anchor. Nodes live in the tree's arena. */
+#ifndef DLX_YAML_YTREE_H
+#define DLX_YAML_YTREE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/types.h"
+
+enum ykind { Y_NULL, Y_SCALAR, Y_SEQ, Y_MAP };
+
+struct ypair {
+	const char *key;
+	struct loc key_loc;
+	struct ynode *value;     /* never NULL */
+};
+
+struct ynode {
+	enum ykind kind;
+	struct loc loc;          /* of the value; .len spans a scalar */
+	const char *text;        /* Y_SCALAR: the value, else "" */
+	bool quoted;             /* a quoted or block scalar is always a string */
+	int n;                   /* Y_SEQ, Y_MAP: members */
+	struct ynode **item;     /* Y_SEQ */
+	struct ypair *pair;      /* Y_MAP, in the order written */
+};
+
+/* Parses text (NUL-terminated) known to the user as `file` (kept for err_print). On failure every
+ * mistake found is in the error record, and *root is NULL only where the syntax is broken: a tree
+ * with, say, a duplicate key can still be read for further mistakes. */
+int ytree_parse(struct arena *a, const char *file, const char *text, struct ynode **root);
+int ytree_load(struct arena *a, const char *path, struct ynode **root);   /* E_NOINPUT if missing */
+
+/* The value under key of a map, or NULL. */
+struct ynode *ytree_find(const struct ynode *map, const char *key);
+struct ypair *ytree_pair(const struct ynode *map, const char *key);
+/* Applies one "--set KEY=VALUE": key is a dotted path, value is YAML; missing maps on the way are
+ * made. An index ("layers.2.conv2d") addresses a sequence item. Errors are placed in "--set". */
+int ytree_set(struct arena *a, struct ynode *root, const char *assignment);
+
+/* The tree as YAML (block style, flow style for short leaves), parsable back to the same tree. */
+void ytree_write(struct buf *out, const struct ynode *root);
+/* The tree as JSON; unquoted scalars become numbers, booleans or null where they read as such. */
+void ytree_write_json(struct buf *out, const struct ynode *root);
+
+/* Scalars by YAML 1.2's core rules. Return false if the text is not of that form. Floats accept
+ * 1e-4, .inf and .nan. */
+bool y_is_null(const struct ynode *n);
+bool y_bool(const struct ynode *n, bool *v);
+bool y_int(const struct ynode *n, int64_t *v);
+bool y_float(const struct ynode *n, double *v);    /* an integer text is a float too */
+/* Whether n is written as a number, be it one that y_float cannot hold. */
+bool y_float_form(const struct ynode *n);
+
+#endif

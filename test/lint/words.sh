@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The English of comments and documents: words for which the field has a standard term, persons in place of ranks, threads
+# and nodes, and prose in comments wider than 100 columns (a tab is 4).
+#
+#     srcdir=DIR test/lint/words.sh        (make check sets it)
+set -u
+cd "${srcdir:-.}" || exit 99
+
+# A pattern (extended, in lower case, between word boundaries), a tab, what to write instead.
+words='minimal filtering	Winograd convolution
+rectifiers?	ReLU
+who(ever)?	the rank, thread, node or code that is meant
+nobody(.s)?	no rank, no reader, nothing
+(some|any|every)body	a rank, a thread, a reader
+(he|his|him)	it, or the noun
+takes? note	reads back the result
+sums of cuts	adds of slices
+had best ask	the command to run'
+
+comments=$(mktemp) && documents=$(mktemp) || exit 99
+trap 'rm -f "$comments" "$documents"' EXIT
+
+# The text of comments, each line with its file and number.
+find src cuda data-tools test -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' | sort | xargs awk '
+FNR == 1 { inside = 0 }
+{
+	line = $0
+	text = ""
+	if (inside || line ~ /^[ \t]*\/[*]/)
+		own = 1
+	else
+		own = 0
+	while (line != "") {
+		if (!inside) {
+			at = index(line, "/*")
+			if (!at)
+				break
+			line = substr(line, at + 2)
+			inside = 1
+		}
+		end = index(line, "*/")
+		text = text " " (end ? substr(line, 1, end - 1) : line)
+		if (!end)
+			break
+		inside = 0
+		line = substr(line, end + 2)
+	}
+	if (text != "")
+		printf "%s:%d:%d:%s\n", FILENAME, FNR, own, text
+}' >"$comments"
+grep -n '' README.md HACKING.md NEWS man/*.[15] >"$documents"
+
+failed=0
+refuse() { printf '%s\n' "$1" && failed=1; }
+
+tab=$(printf '\t')
+while IFS=$tab read -r pattern instead; do
+	# Names of authors, variables in the text, and words in quotes are no persons.
+	found=$(grep -niE "(^|[^[:alnum:]_'.\"-])$pattern([^[:alnum:]_'(]|\$)" "$comments" "$documents" |
+		sed 's/^[^:]*:[0-9]*://' | grep -vE 'He et al|\(?He [0-9(]|\(He |world health')
+	[ -z "$found" ] || refuse "$found
+    write: $instead"
+done <<END
+$words
+END
+
+# Many lines of code are wider than 100 columns, so this looks at prose in comments alone, not at code, and not at tables and
+# formulas, which begin with two spaces or more behind the star.
+for f in $(cut -d: -f1 "$comments" | sort -u); do
+	expand -t 4 "$f" | awk -v f="$f" '
+	{ own = inside || $0 ~ /^ *\/[*]/ }
+	{
+		n = split($0, part, "/[*]") - 1
+		m = split($0, part, "[*]/") - 1
+		inside = inside + n - m > 0
+	}
+	own && length($0) > 100 && $0 !~ /^ *([*]|\/[*])   *[^ ]/ && match($0, /[^ ]/) < 20 { print f ":" NR ": a comment of " length($0) " columns"; bad = 1 }
+	END { exit bad }' || failed=1
+done
+exit $failed
