@@ -5,9 +5,9 @@
  * from its estimate and from how far those that were run are from theirs. So a step is predicted
  * for any processor, without a table of processors and without the memory of the whole step.
  *
- * Predicted over measured step on two cores with AMX, float32 (test/bench/predicted): tiramisu
- * 1.02, fcn 0.92, deeplab 1.01, deepcam 0.97, cosmoflow-mlperf 0.96, cosmoflow-lbann 1.02, resnet50
- * 0.98, fc-densenet103 0.87, unet3d 0.94, demo 1.03. */
+ * Predicted over measured step on two cores with AMX, float32 (test/bench/predicted --repetitions
+ * 1): tiramisu 1.07, fcn 1.02, deeplab 0.99, deepcam 1.06, cosmoflow-mlperf and -lbann 1.00,
+ * resnet50 1.01, unet3d 0.98, demo 0.95; fc-densenet103 1.51, in medians of three 0.94. */
 #ifndef DLX_PLAN_TRIALS_H
 #define DLX_PLAN_TRIALS_H
 

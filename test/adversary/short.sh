@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A few cases of each class of hostile tests; "make adversary" runs as many as an hour allows.
+# A few cases of each class of hostile tests; "make adversary" runs 2000 of each.
 . "${DLX_SOURCE:?}/test/lib.sh"
 command -v python3 >/dev/null || skip "no Python (package python3)"
 "$DLX_SOURCE/test/adversary/run" --seed 1 --count 8 >lines 2>wrong
