@@ -146,6 +146,17 @@ static int place_columns(struct side *s)
 	return 0;
 }
 
+/* A record keeps a name for each channel. A damaged file can have any number of them. */
+#define MAX_CHANNELS (1 << 20)
+
+static int check_channels(const struct side *s)
+{
+	if (s->channels <= MAX_CHANNELS)
+		return 0;
+	return ERR(E_DATA, NULL, "'%s' and what follows it have %lld channels, more than the %d of a record", s->column[0].name,
+	           (long long)s->channels, MAX_CHANNELS);
+}
+
 static void name_channels(struct side *s)
 {
 	int64_t k = 0;
@@ -185,6 +196,8 @@ int side_open(struct side **out, const struct side_options *o)
 		rc = add_spec(s, o->specs->v[i]);
 	if (rc == 0)
 		rc = place_columns(s);
+	if (rc == 0)
+		rc = check_channels(s);
 	if (rc < 0) {
 		side_close(s);
 		return rc;

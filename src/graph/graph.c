@@ -130,6 +130,27 @@ struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtyp
 	return t;
 }
 
+/* No machine can store a tensor of more values, and libraries count wrongly before they say so. */
+#define MAX_VALUES ((int64_t)1 << 44)
+
+static int check_count(const struct graph *g, const char *what, const struct shape *s)
+{
+	char text[SHAPE_TEXT];
+
+	if (shape_count(s) <= MAX_VALUES)
+		return 0;
+	return ERR(E_UNSUPPORTED, &g->cur_loc, "%s of shape %s has more than the %lld values that a tensor can have", what,
+	           shape_text(s, text), (long long)MAX_VALUES);
+}
+
+static int check_outputs(const struct graph *g, const struct node *n)
+{
+	for (int i = 0; i < n->nout; i++)
+		if (n->out[i] != NONE)
+			TRY(check_count(g, "a result", &graph_t(g, n->out[i])->shape));
+	return 0;
+}
+
 /* A tensor the host or the store knows by name: made, or found again with the same properties. */
 static int named(struct graph *g, enum role role, const char *name, enum dtype dtype,
                  const struct shape *s, struct init init, tid *out)
@@ -138,6 +159,7 @@ static int named(struct graph *g, enum role role, const char *name, enum dtype d
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
 
 	if (t == NONE) {
+		TRY(check_count(g, role == ROLE_INPUT ? "a batch" : "a parameter", s));
 		struct tensor *x = graph_tensor_new(g, role, dtype, s, name);
 		x->init = init;
 		name_add(own(g), x->id);
@@ -349,6 +371,8 @@ int graph_emit(struct graph *g, const char *name, const void *attr, int nin, con
 		rc = make_attr(g, op, attr, &n->attr);
 	if (rc == 0)
 		rc = op->shape(g, n);
+	if (rc == 0)
+		rc = check_outputs(g, n);
 	if (rc < 0) {
 		g->ntensor = ntensor;    /* outputs a failed rule made already */
 		err_locate(rc, &g->cur_loc);

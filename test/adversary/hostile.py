@@ -23,7 +23,8 @@ def program(name):
 
 def run(argv, **more):
     """The exit status, negative for a signal, None for no end; and the end of what was printed."""
-    env = dict(os.environ, OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="", **more)
+    env = dict(os.environ, OMP_NUM_THREADS="1", CUDA_VISIBLE_DEVICES="")
+    env.update(more)
     try:
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=CAP, env=env)
@@ -32,9 +33,9 @@ def run(argv, **more):
     return done.returncode, done.stdout[-300:]
 
 
-def must(argv):
+def must(argv, threads=1):
     """A command that prepares a case and cannot fail."""
-    status, text = run(argv)
+    status, text = run(argv, OMP_NUM_THREADS=str(threads))
     if status != 0:
         sys.exit("%s: status %s from %s\n%s" % (sys.argv[0], status, argv, text.decode(errors="replace")))
 

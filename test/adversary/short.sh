@@ -1,14 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A few cases of each class of hostile tests; "make adversary" runs 2000 of each.
+# A few cases of each class of hostile tests; "make adversary" runs thousands.
 . "${DLX_SOURCE:?}/test/lib.sh"
 command -v python3 >/dev/null || skip "no Python (package python3)"
-"$DLX_SOURCE/test/adversary/run" --seed 1 --count 8 >lines 2>wrong
+"$DLX_SOURCE/test/adversary/run" --seed 1 --count 8 arrays changed:4 checkpoints forged kills netcdf paths ranks:3 records shapes signals yaml \
+	>lines 2>wrong
 status=$?
 cat lines wrong
 [ $status -eq 0 ] || fail "wrong cases"
-[ "$(wc -l <lines)" -ge 8 ] || fail "classes are missing"
+[ "$(wc -l <lines)" -eq "$(ls "$DLX_SOURCE/test/adversary" | grep -v '\.' | grep -vc '^run$')" ] || fail "classes are missing"
 
 # The driver and the classes see what is wrong: a program that ends by a signal, and one that takes all for good.
 mkdir fake

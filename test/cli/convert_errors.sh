@@ -89,6 +89,7 @@ expect 66 "no variable 'fields/tmp' (did you mean 'fields/temp'?)" \
 expect 65 "netcdf" dlx-convert -i text.nc:wind -t grid.nc:kind -o out.dlx
 expect 65 "'short.nc'" dlx-convert -i short.nc:wind -t grid.nc:kind -o out.dlx
 expect 65 "not an HDF5 file" dlx-convert -i text.h5:wind -t grid.nc:kind -o out.dlx
+expect 65 "have 2147483648 channels, more than the 1048576 of a record" dlx-convert -i vast.h5:vast --input-layout first -t grid.nc:kind -o out.dlx
 expect 65 "'short.h5'" dlx-convert -i short.h5:wind -t grid.nc:kind -o out.dlx
 expect 65 "damaged .npy header" dlx-convert -i short.npy -t grid.nc:kind -o out.dlx
 expect 65 "promises more values" dlx-convert -i short.idx -t grid.nc:kind -o out.dlx

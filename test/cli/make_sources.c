@@ -110,6 +110,23 @@ static void write_sample(const char *path, int t)
 	check(H5Fclose(f) >= 0, "H5Fclose");
 }
 
+/* A variable with more channels than a record can name, of which nothing is stored. */
+static void write_vast(const char *path)
+{
+	const hsize_t d[] = {T, (hsize_t)1 << 31, 1, 1}, chunk[] = {1, 1024, 1, 1};
+	const hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+	const hid_t space = H5Screate_simple(4, d, NULL), how = H5Pcreate(H5P_DATASET_CREATE);
+
+	check(H5Pset_chunk(how, 4, chunk) >= 0, "H5Pset_chunk");
+	const hid_t set = H5Dcreate2(f, "vast", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, how, H5P_DEFAULT);
+
+	check(set >= 0, "H5Dcreate2");
+	H5Dclose(set);
+	H5Pclose(how);
+	H5Sclose(space);
+	check(H5Fclose(f) >= 0, "H5Fclose");
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -122,6 +139,8 @@ int main(int argc, char **argv)
 	write_netcdf(path, NC_NETCDF4);
 	snprintf(path, sizeof(path), "%s/grid.h5", argv[1]);
 	write_hdf5(path);
+	snprintf(path, sizeof(path), "%s/vast.h5", argv[1]);
+	write_vast(path);
 	for (int t = 0; t < T; t++) {
 		snprintf(path, sizeof(path), "%s/sample-%d.h5", argv[1], t);
 		write_sample(path, t);
