@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/library.h"
 #include "base/log.h"
+#include "base/shown.h"
 
 struct mpi_functions mpi;
 
@@ -74,7 +75,7 @@ void mpi_must(int rc, const char *function)
 	if (rc == MPI_SUCCESS)
 		return;
 	mpi.Error_string(rc, text, &n);
-	fprintf(stderr, "%s: %s failed: %s\n", log_program(), function, text);
+	fprintf(stderr, "%s: %s failed: %s\n", log_program(), function, shown(text));
 	fflush(stderr);
 	mpi.Abort(mpi.world, err_exit_status(E_UNAVAILABLE));
 	abort();

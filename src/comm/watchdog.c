@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/shown.h"
 #include "base/thread.h"
 #include "comm/board.h"
 #include "comm/deadline.h"
@@ -52,7 +53,9 @@ static void *watch(void *nothing)
 	else
 		buf_printf(&text, "a rank is missing in %s; the others have waited %.1f s", name, patience);
 	siblings_text(&text);
-	fprintf(stderr, "%s: %s\n", log_program(), text.data);
+	struct buf visible = BUF_INIT;      /* siblings are named by their command lines */
+	buf_shown_lines(&visible, text.data);
+	fprintf(stderr, "%s: %s\n", log_program(), visible.data);
 	fflush(stderr);
 	board_end_halted();
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */

@@ -4,6 +4,7 @@
  * what it wanted, at the value's own place. */
 #include "yaml/schema_value.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,13 @@ static int one_float(struct arena *a, const struct field *f, const struct ynode 
 		           value_excerpt(a, n->text));
 	if (!y_float(n, out) || isnan(*out))
 		return wrong_type(a, f, n, wanted);
-	return within(f, *out) ? 0 : out_of_range(a, f, n, wanted);
+	if (!within(f, *out))
+		return out_of_range(a, f, n, wanted);
+	/* Kernels compute with it in single precision, where it would be 0. */
+	if (*out != 0 && fabs(*out) < FLT_MIN)
+		return ERR(E_CONFIG, &n->loc, "'%s' is %s, which is below %.2g, the smallest number of single precision", f->name,
+		           value_excerpt(a, n->text), (double)FLT_MIN);
+	return 0;
 }
 
 /* NaN is what null reads as; as a number nothing could be checked against it. */
