@@ -127,7 +127,6 @@ static struct device *new_device(enum backend backend, const char *name)
 	d->backend = backend;
 	d->name = name;
 	d->threads = thread_count();
-	d->deterministic = true;
 	return d;
 }
 
@@ -234,24 +233,39 @@ int device_get(struct device *d, void *host, const void *from, size_t bytes)
 	return 0;
 }
 
-static double measure_peak(struct device *d, enum dtype type)
+static double measure_peak(struct device *d, enum dtype type, bool tf32)
 {
 	if (d->driver)
-		return d->driver->measure_peak(d, type);
+		return d->driver->measure_peak(d, type, tf32);
 	if (d->backend != BACKEND_CPU)
 		return 0;
 	return type == DTYPE_F32 ? cpu_measure_peak() : cpu_measure_peak_bf16();
 }
 
+/* Processors have no TF32. */
+static double *peak_of(struct device *d, bool tf32)
+{
+	return tf32 && d->driver ? &d->peak_tf32 : &d->peak_flops;
+}
+
 /* A GPU multiplies both kinds of 16 bits alike. */
-double device_measure_peak(struct device *d, enum dtype type)
+double device_measure_peak(struct device *d, enum dtype type, bool tf32)
 {
 	bool half = type == DTYPE_BF16 || (type == DTYPE_F16 && d->driver);
-	if (d->peak_flops == 0)
-		d->peak_flops = measure_peak(d, DTYPE_F32);
+	double *wide = peak_of(d, tf32);
+	if (*wide == 0)
+		*wide = measure_peak(d, DTYPE_F32, tf32);
 	if (half && d->peak_bf16 == 0)
-		d->peak_bf16 = measure_peak(d, DTYPE_BF16);
-	return half && d->peak_bf16 > 0 ? d->peak_bf16 : d->peak_flops;
+		d->peak_bf16 = measure_peak(d, DTYPE_BF16, tf32);
+	return half && d->peak_bf16 > 0 ? d->peak_bf16 : *wide;
+}
+
+double device_reached_peak(struct device *d, bool tf32, double flops)
+{
+	double *peak = peak_of(d, tf32);
+	if (*peak > 0 && flops > *peak)
+		*peak = flops;
+	return *peak;
 }
 
 double device_measure_bandwidth(struct device *d)
@@ -266,27 +280,4 @@ double device_measure_bandwidth(struct device *d)
 enum dtype device_dtype(const struct device *d, enum dtype t)
 {
 	return d->backend == BACKEND_REFERENCE && dtype_is_float(t) ? DTYPE_F64 : t;
-}
-
-static int refuse_bf16(const struct device *d, enum dnn_bf16 support, bool emulate)
-{
-	if (support == DNN_BF16_NATIVE || (support == DNN_BF16_EMULATED && emulate))
-		return 0;
-	if (support == DNN_BF16_EMULATED)
-		return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in bf16: this processor, or what the environment lets "
-		           "oneDNN use of it, has neither avx512_bf16 nor amx_bf16; with 'precision.allow_emulation: true' "
-		           "it is done by float32 instructions, slower than f32", d->name);
-	return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in bf16: this processor, or what the environment lets oneDNN "
-	           "use of it, has neither avx512_bf16 nor amx_bf16, nor the avx512bw to emulate them", d->name);
-}
-
-int device_set_compute(struct device *d, enum dtype t, bool emulate)
-{
-	if (t == DTYPE_F16 && d->backend == BACKEND_CPU)
-		return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in fp16: oneDNN has no training code in it for "
-		           "processors; 'bf16' takes as many bytes and needs no loss scale", d->name);
-	if (t == DTYPE_BF16 && d->backend == BACKEND_CPU)
-		TRY(refuse_bf16(d, dnn_bf16_support(), emulate));
-	d->compute = t;
-	return 0;
 }

@@ -11,7 +11,6 @@ struct device;
 struct comm;
 struct nccl;
 struct reducer;
-struct wisdom;
 
 /* Memory of a device's own, in bytes. */
 struct device_room {
@@ -51,7 +50,7 @@ struct device_driver {
 	int (*recorded)(struct device *d, void **out);
 	int (*replay)(struct device *d, void *recording);
 	void (*forget)(struct device *d, void *recording);
-	double (*measure_peak)(struct device *d, enum dtype type);   /* flop/s; 0 if that fails */
+	double (*measure_peak)(struct device *d, enum dtype type, bool tf32);    /* flop/s; 0 if that fails */
 	double (*measure_bandwidth)(struct device *d);               /* bytes/s; 0 if that fails */
 	void (*planned)(struct device *d);           /* planning is done: frees
 	                                              * rejected candidates; or NULL */
@@ -65,14 +64,9 @@ struct device {
 	const char *name;            /* "cpu" */
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
-	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
-	bool any_threads;            /* the same bits for any number of threads: oneDNN's sums that are
-	                              * split by threads run on one */
-	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
-	enum dtype compute;          /* of activations and products: F32 or BF16 */
-	bool direct;                 /* no Winograd convolutions (precision.winograd: false) */
 	double peak_flops;           /* in float32, measured by device_measure_peak; 0 before */
-	double peak_bf16;            /* the same in bfloat16 */
+	double peak_tf32;            /* in float32 whose products are rounded to TF32 */
+	double peak_bf16;            /* in bfloat16 */
 	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
 	void *spare;                 /* scratch of the device for autotuning;
@@ -86,8 +80,6 @@ struct device {
 	const struct gpu_model *model;   /* what a GPU's maker publishes of it; NULL: another device, or not known */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
 	struct comm *comm;           /* the other ranks; NULL: none. Set by the code that opened it */
-	struct wisdom *wisdom;       /* which engines are fastest; NULL: no
-	                              * wisdom. Set by the code that made it */
 	struct nccl *nccl;           /* what connects the ranks' GPUs; NULL: nothing does */
 	struct reducer *reducer;     /* all-reduces that overlap a step; NULL: none */
 	struct reducer *statistics;  /* all-reduces of batch statistics, for
@@ -117,16 +109,16 @@ int device_get(struct device *d, void *host, const void *from, size_t bytes);
 int device_prepare(struct device *d);
 /* Waits for all work of the device. */
 int device_finish(struct device *d);
-/* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 (and on a GPU DTYPE_F16)
- * of that type's own instructions, or float32's where there are none. */
-double device_measure_peak(struct device *d, enum dtype type);
+/* flop/s, measured once (about 50 ms): of float32 matrices, on a GPU with tf32 rounded to TF32; for
+ * DTYPE_BF16 (and on a GPU DTYPE_F16) of that type's own instructions, or float32's where there are
+ * none. */
+double device_measure_peak(struct device *d, enum dtype type, bool tf32);
+/* The peak in float32 if it was measured, else 0, after a step that did so many flop/s: a peak that
+ * was measured on a busy machine may be too low, and rises to what a step reached. */
+double device_reached_peak(struct device *d, bool tf32, double flops);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */
 double device_measure_bandwidth(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
-
-/* Makes the device compute in t: F32, BF16 or F16. E_UNAVAILABLE with the reason if it cannot;
- * emulate: slower than F32 will do. The reference device takes all and stays with F64. */
-int device_set_compute(struct device *d, enum dtype t, bool emulate);
 
 #endif

@@ -30,6 +30,7 @@ struct step {
 struct exec {
 	struct graph *g;
 	struct device *dev;
+	struct plan_env env;
 	struct arena *arena;          /* plan lifetime */
 	struct kplan *plan;           /* by node id */
 	int64_t *ws_offset;           /* by node id */
@@ -58,7 +59,7 @@ static const struct kernel *kernel_of(const struct exec *e, const struct node *n
 static int plan_node(struct exec *e, struct node *n, struct kplan *k)
 {
 	const struct kernel *kernel = kernel_of(e, n);
-	*k = (struct kplan){ .g = e->g, .n = n, .dev = e->dev, .arena = e->arena };
+	*k = (struct kplan){ .g = e->g, .n = n, .dev = e->dev, .env = &e->env, .arena = e->arena };
 	if (!node_runs(e->g, n))
 		return 0;
 	if (!kernel->run)
@@ -136,12 +137,13 @@ static void free_own(struct exec *e)
 	}
 }
 
-int exec_new(struct exec **out, struct graph *g, struct device *dev)
+int exec_new(struct exec **out, struct graph *g, struct device *dev, const struct plan_env *env)
 {
 	struct exec *e = mem_calloc(1, sizeof *e);
 	int rc = 0;
 	e->g = g;
 	e->dev = dev;
+	e->env = *env;
 	e->arena = arena_new();
 	e->plan = ARENA_ARRAY(e->arena, struct kplan, g->nnode);
 	for (int i = 0; i < g->nnode && rc == 0; i++)

@@ -14,6 +14,7 @@
 #include "yaml/schema.h"
 
 struct device;
+struct plan_env;
 
 enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
 
@@ -24,6 +25,7 @@ struct kplan {
 	const struct graph *g;
 	const struct node *n;
 	struct device *dev;
+	const struct plan_env *env;  /* what else the kernel is chosen by (backend/plan_env.h) */
 	struct arena *arena;         /* plan lifetime: descriptors, index tables */
 	void *state;                 /* the kernel's own */
 	size_t ws_bytes;             /* workspace booked; arrives in run, 64-byte aligned */
@@ -50,7 +52,7 @@ enum kernel_layout {
 };
 
 /* A kernel's rule for 16 bits on a device that computes in them: bf16 on a CPU; bf16 or fp16 on a
- * GPU, as device.compute says. What is said of bf16 here holds for both. */
+ * GPU, as plan_env.compute says. What is said of bf16 here holds for both. */
 enum kernel_bf16 {
 	KB_EACH,     /* each of the tensors that may be bf16 is, or is f32 */
 	KB_ALIKE,    /* all of them are, or none: bytes are copied */

@@ -27,6 +27,7 @@
 
 struct compilation {
 	const struct plan_request *r;
+	struct plan_env env;
 	struct plan *p;
 	tid truth;                       /* the target as the loss reads it */
 };
@@ -361,7 +362,7 @@ static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct memory_wish wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
-	TRY(exec_new(&c->p->exec, g, c->r->dev));
+	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
 	if (c->r->survey)
 		memory_survey(&c->p->survey, c->p->exec, g);
 	return memory_fit(&c->p->exec, g, &wish, &c->p->memory);
@@ -397,6 +398,12 @@ const struct pass *plan_passes(int *n)
 	return passes;
 }
 
+struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom)
+{
+	return (struct plan_env){ .compute = config_compute(c), .tf32 = c->precision.tf32, .winograd = c->precision.winograd,
+		.deterministic = c->precision.deterministic, .any_threads = c->parallel.reproducible, .wisdom = wisdom };
+}
+
 /* The first npass passes. */
 static int compile(struct plan **out, const struct plan_request *r, int npass)
 {
@@ -408,9 +415,9 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .wishes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
-	struct compilation c = { r, p, NONE };
-	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
-		.dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
+	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p, NONE };
+	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
+		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, passes, npass, &env);
 	if (rc < 0)
 		plan_free(p);
@@ -421,9 +428,10 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 
 int plan_new(struct plan **out, const struct plan_request *r)
 {
+	const struct plan_env env = plan_env_of(r->config, r->wisdom);
 	struct plan *p;
 	TRY(compile(&p, r, NPASSES));
-	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev);
+	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev, &env);
 	if (rc < 0) {
 		plan_free(p);
 		return rc;

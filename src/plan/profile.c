@@ -13,9 +13,9 @@
 
 #define WORST 15      /* nodes in the text */
 
-double profile_bound(struct device *d, const struct graph *g, const struct node *n)
+double profile_bound(struct device *d, const struct plan_env *e, const struct graph *g, const struct node *n)
 {
-	const struct node_rates r = node_rates_ceilings(d);
+	const struct node_rates r = node_rates_ceilings(d, e);
 	return node_seconds(&r, g, n);
 }
 
@@ -55,14 +55,14 @@ static int by_loss(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static struct row *node_rows(const struct plan *p, struct device *d, int runs, struct arena *a)
+static struct row *node_rows(const struct plan *p, struct device *d, const struct plan_env *e, int runs, struct arena *a)
 {
 	struct row *r = ARENA_ARRAY(a, struct row, p->g->nnode);
 	for (int i = 0; i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
 		struct cost c = op_cost(p->g, n);
 		r[i] = (struct row){ n, 1, exec_profile_seconds(p->exec)[i] / runs, c.flops, c.bytes,
-			profile_bound(d, p->g, n) };
+			profile_bound(d, e, p->g, n) };
 	}
 	return r;
 }
@@ -107,10 +107,10 @@ struct table {
 	double convolution_seconds, reorder_seconds;
 };
 
-static struct table table_new(const struct plan *p, struct device *d, int runs)
+static struct table table_new(const struct plan *p, struct device *d, const struct plan_env *e, int runs)
 {
 	struct table t = { .arena = arena_new(), .nnode = p->g->nnode };
-	t.node = node_rows(p, d, runs, t.arena);
+	t.node = node_rows(p, d, e, runs, t.arena);
 	t.kind = kind_rows(t.node, t.nnode, &t.nkind, t.arena);
 	t.convolution_seconds = kind_seconds(t.kind, t.nkind, "conv", &t.convolutions);
 	t.reorder_seconds = kind_seconds(t.kind, t.nkind, "reorder", &t.reorders);
@@ -130,22 +130,22 @@ static void print_row(const char *name, const struct row *r, double step, struct
 
 static const char header[] = "        ms      %   GFLOP/s     GB/s  roof%    lost ms";
 
-static void print_totals(const struct table *t, struct device *d, const struct profile *f, struct buf *out)
+static void print_totals(const struct table *t, struct device *d, const struct plan_env *e, const struct profile *f, struct buf *out)
 {
 	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", device_measure_bandwidth(d) / 1e9,
-	           device_measure_peak(d, DTYPE_F32) / 1e9);
-	if (device_measure_peak(d, DTYPE_BF16) != device_measure_peak(d, DTYPE_F32))
-		buf_printf(out, ", %.4g in bf16", device_measure_peak(d, DTYPE_BF16) / 1e9);
+	           device_measure_peak(d, DTYPE_F32, e->tf32) / 1e9);
+	if (device_measure_peak(d, DTYPE_BF16, e->tf32) != device_measure_peak(d, DTYPE_F32, e->tf32))
+		buf_printf(out, ", %.4g in bf16", device_measure_peak(d, DTYPE_BF16, e->tf32) / 1e9);
 	buf_printf(out, "\nstep        %.3f ms with timers: nodes %.3f, between them %.3f\n", 1e3 * f->step, 1e3 * f->nodes,
 	           1e3 * (f->step - f->nodes));
 	buf_printf(out, "            %d convolutions %.1f %%, %d reorders %.1f %%\n", t->convolutions,
 	           100 * t->convolution_seconds / f->step, t->reorders, 100 * t->reorder_seconds / f->step);
 }
 
-void profile_text(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out)
+void profile_text(const struct plan *p, struct device *d, const struct plan_env *e, int runs, const struct profile *f, struct buf *out)
 {
-	struct table t = table_new(p, d, runs);
-	print_totals(&t, d, f, out);
+	struct table t = table_new(p, d, e, runs);
+	print_totals(&t, d, e, f, out);
 	buf_printf(out, "\n%s  op (nodes)\n", header);
 	for (int i = 0; i < t.nkind; i++) {
 		if (t.kind[i].seconds == 0)
@@ -198,13 +198,13 @@ static void json_nodes(const struct plan *p, const struct table *t, struct buf *
 	}
 }
 
-void profile_json(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out)
+void profile_json(const struct plan *p, struct device *d, const struct plan_env *e, int runs, const struct profile *f, struct buf *out)
 {
-	struct table t = table_new(p, d, runs);
+	struct table t = table_new(p, d, e, runs);
 	buf_puts(out, "{\"rates\": {\"bytes\": ");
 	buf_json_double(out, device_measure_bandwidth(d));
-	json_number(out, "f32", device_measure_peak(d, DTYPE_F32));
-	json_number(out, "bf16", device_measure_peak(d, DTYPE_BF16));
+	json_number(out, "f32", device_measure_peak(d, DTYPE_F32, e->tf32));
+	json_number(out, "bf16", device_measure_peak(d, DTYPE_BF16, e->tf32));
 	buf_putc(out, '}');
 	double roofline = 0;
 	for (int i = 0; i < t.nkind; i++)

@@ -55,8 +55,9 @@ static int measure(const struct ranks_plan *r, struct linkmodel *link, struct de
 int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
                    const struct rank_grid *grid)
 {
+	const struct plan_env env = plan_env_of(c, NULL);
 	*out = (struct ranks_plan){ .ranks = grid->ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
-		.link = link, .rates = node_rates_nominal(dev) };
+		.link = link, .rates = node_rates_nominal(dev, &env) };
 	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
 	out->summed = grid->ranks > 1 || dev->comm;
 	assume(link, c, dev, grid);

@@ -86,12 +86,9 @@ static bool try_config(const struct refusal *f, const struct run_config *c, stru
 	const struct session *s = f->s;
 	struct plan_request r = { .config = c, .dev = s->dev, .store = s->store, .data = &s->data, .mode = f->p->mode,
 		.batch = c->train.batch_size, .limit = c->train.memory.limit, .ranks = s->ranks };
-	struct wisdom *wisdom = s->dev->wisdom;
 	struct plan *p;
 	int mark = err_count();
-	s->dev->wisdom = NULL;
 	bool made = plan_new(&p, &r) == 0;
-	s->dev->wisdom = wisdom;
 	err_truncate(mark);
 	if (!made)
 		return false;
@@ -159,16 +156,15 @@ static void offer_batch(const struct refusal *f)
 
 static void offer_half(const struct refusal *f)
 {
-	struct device *d = f->s->dev;
-	const enum dtype now = d->compute;
+	const struct device *d = f->s->dev;
 	struct run_config c = *f->s->config;
 	struct room_need n;
 	int mark = err_count();
-	if (now != DTYPE_F32 || d->backend == BACKEND_REFERENCE)
+	if (config_compute(&c) != DTYPE_F32 || d->backend == BACKEND_REFERENCE)
 		return;
 	c.precision.compute = config_compute_index(DTYPE_BF16);
-	bool made = device_set_compute(d, DTYPE_BF16, false) == 0 && try_config(f, &c, &n);
-	d->compute = now;
+	const struct plan_env env = plan_env_of(&c, NULL);
+	bool made = plan_env_check(&env, d, false) == 0 && try_config(f, &c, &n);
 	err_truncate(mark);
 	if (made)
 		err_context(E_TOO_LARGE, "- 'precision.compute: bf16' needs %.0f %s, which %s", in_units(f, n.fixed + n.arena), f->unit.name,

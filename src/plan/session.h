@@ -25,6 +25,7 @@ struct session {
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
 	 * one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	struct wisdom *engines;                          /* for plan requests (train/engines.h); NULL: none */
 	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
 	void *arena;
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */

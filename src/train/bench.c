@@ -136,6 +136,7 @@ static void print_device(struct device *d, struct times *t, int64_t steps, struc
 
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
 {
+	const struct plan_env env = plan_env_of(s->config, s->engines);
 	struct plan *p;
 	struct profile f;
 	int runs = profile && steps > 1 ? (int)(steps < PROFILE_RUNS ? steps : PROFILE_RUNS) : 1;
@@ -157,8 +158,8 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 		buf_puts(out, ranks.data);
 		if (profile) {
 			buf_puts(out, ", \"profile\": ");
-			profile_json(p, s->dev, runs, &f, out);
-			profile_text(p, s->dev, runs, &f, tables);
+			profile_json(p, s->dev, &env, runs, &f, out);
+			profile_text(p, s->dev, &env, runs, &f, tables);
 		}
 		buf_puts(out, "}\n");
 	}

@@ -278,7 +278,6 @@ static int64_t epoch_of(const struct clock *c)
 
 static void show(struct loop *l, const struct given *g, double loss)
 {
-	struct device *dev = l->s->dev;
 	int ranks = comm_count(l->comm);
 	const struct spread *spread = &l->rates.spread;
 	struct progress_state p = {
@@ -291,10 +290,7 @@ static void show(struct loop *l, const struct given *g, double loss)
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
 		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed, .ranks = spread->ranks,
 		.slowest = spread->slowest, .slowest_host = spread->host };
-	/* A peak that was measured on a busy machine may be too low. */
-	if (p.flops_per_second > dev->peak_flops * ranks && dev->peak_flops > 0)
-		dev->peak_flops = p.flops_per_second / ranks;
-	p.peak_flops = dev->peak_flops * ranks;
+	p.peak_flops = device_reached_peak(l->s->dev, l->c->precision.tf32, p.flops_per_second / ranks) * ranks;
 	if (g->number >= 3)
 		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - g->clock.step);
 	progress_update(l->progress, &p);

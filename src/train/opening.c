@@ -239,7 +239,7 @@ static int open_reduction(struct session *s, const struct plan *p)
 
 static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
-	return (struct plan_request){ .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
+	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines, .store = s->store, .data = &s->data,
 		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
 		.survey = s->need & SESSION_SURVEY, .keep_results = s->need & SESSION_DUMP, .dump = s->dump, .dump_dot = s->dump_dot,
 		.ranks = s->ranks };
@@ -249,9 +249,9 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 {
 	struct plan_request r = request(s, mode, batch);
 	double start = io_seconds();
-	engines_await(s->dev, s->comm);
+	engines_await(s->engines, s->comm);
 	size_t before = s->dev->used;
-	int rc = plan_new(out, &r), shared = engines_share(s->dev, s->comm, s->wisdom);
+	int rc = plan_new(out, &r), shared = engines_share(s->engines, s->comm, s->wisdom);
 	TRY(rc);
 	TRY(shared);
 	s->table_bytes += s->dev->used - before;
@@ -394,15 +394,12 @@ static int open_device(struct session *s, const struct session_options *o)
 	TRY(o->gpu ? device_open_described(&s->dev, o->gpu) :
 	    device_open_rank(&s->dev, o->device ? o->device : device_names[c->device], s->comm ? s->comm->local_rank : 0));
 	s->dev->comm = reduction_wanted(s->comm) ? s->comm : NULL;
-	s->dev->direct = !c->precision.winograd;
-	s->dev->tf32 = c->precision.tf32;
-	s->dev->deterministic = c->precision.deterministic;
 	s->wisdom = comm_first(s->comm) ? o->wisdom : NULL;
-	TRY(engines_open(s->dev, s->comm, o->wisdom));
-	s->dev->any_threads = c->parallel.reproducible;
+	TRY(engines_open(&s->engines, s->comm, o->wisdom));
 	TRY(leaves_check_ranks(c, s->dev));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
-	int rc = device_set_compute(s->dev, config_compute(c), c->precision.allow_emulation);
+	const struct plan_env env = plan_env_of(c, s->engines);
+	int rc = plan_env_check(&env, s->dev, c->precision.allow_emulation);
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 
@@ -483,8 +480,7 @@ void session_close(struct session *s)
 		reduction_close(s->dev);
 	}
 	free_arena(s);
-	if (s->dev)
-		engines_close(s->dev, s->wisdom);
+	engines_close(s->engines, s->wisdom);
 	device_close(s->dev);
 	config_free(s->config);
 	mem_free(s);

@@ -77,7 +77,7 @@ static tid output(struct graph *g, tid t)
 
 static void passes(struct graph *g, struct device *dev, bool views)
 {
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default };
 
 	if (pass_run(g, views ? with : without, views ? 4 : 3, &env) < 0)
 		fail_msg("%s", err_get(err_count() - 1)->text);
@@ -118,7 +118,7 @@ static float *results(build_fn *build, bool views, int runs, int64_t *count, int
 	build(g);
 	passes(g, dev, views);
 	*copied = copies(g);
-	if (exec_new(&e, g, dev) < 0)
+	if (exec_new(&e, g, dev, &plan_env_default) < 0)
 		fail_msg("%s", err_get(err_count() - 1)->text);
 	store = store_new(dev, 1);
 	size_t bytes = exec_arena_bytes(e) + 64;

@@ -370,9 +370,9 @@ static int imagined_room(struct device *d, struct device_room *out)
 	return 0;
 }
 
-static double imagined_peak(struct device *d, enum dtype type)
+static double imagined_peak(struct device *d, enum dtype type, bool tf32)
 {
-	return gpu_model_peak(&cuda_of(d)->model, type, d->tf32);
+	return gpu_model_peak(&cuda_of(d)->model, type, tf32);
 }
 
 static double imagined_bandwidth(struct device *d)

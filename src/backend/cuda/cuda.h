@@ -29,7 +29,7 @@ int cuda_multiprocessors(const struct device *d);
 int cuda_arch(const struct device *d);
 size_t cuda_memory(const struct device *d);       /* bytes that the GPU has */
 /* For device_measure_peak and device_measure_bandwidth; 0 if it cannot be measured. */
-double cuda_measure_peak(struct device *d, enum dtype type);
+double cuda_measure_peak(struct device *d, enum dtype type, bool tf32);
 double cuda_measure_bandwidth(struct device *d);
 /* The GPU's number within the process, and an identity that is unique on the host. */
 int cuda_ordinal(const struct device *d);

@@ -98,16 +98,16 @@ static int fill(struct device *d, char *to, int64_t n, enum dtype type)
 	return rc;
 }
 
-double cuda_measure_peak(struct device *d, enum dtype type)
+double cuda_measure_peak(struct device *d, enum dtype type, bool tf32)
 {
 	int64_t n = (int64_t)EDGE * cuda_multiprocessors(d);
 	const struct cublas_matmul m = { .m = n, .n = n, .k = n, .a_stride = { n, 1 }, .b_stride = { n, 1 },
-		.c_stride = { n, 1 }, .type = type, .c_type = type, .tf32 = d->tf32 };
+		.c_stride = { n, 1 }, .type = type, .c_type = type, .tf32 = tf32 };
 	struct product p = { .matrix = (size_t)(n * n) * dtype_size(type) };
 	size_t bytes = 3 * p.matrix + WORKSPACE;
 	double flops = 0;
 	int mark = err_count();
-	if (cublas_matmul_new(&p.plan, d, &m, WORKSPACE) == 0 && (p.memory = borrow(d, bytes)) &&
+	if (cublas_matmul_new(&p.plan, d, NULL, &m, WORKSPACE) == 0 && (p.memory = borrow(d, bytes)) &&
 	    fill(d, p.memory, 2 * n * n, type) == 0)
 		flops = rate(d, multiply_once, &p, 2.0 * (double)n * (double)n * (double)n);
 	put_back(d, p.memory, bytes);
