@@ -8,9 +8,6 @@
 #include "graph/op.h"
 
 struct device;
-struct comm;
-struct nccl;
-struct reducer;
 
 /* Memory of a device's own, in bytes. */
 struct device_room {
@@ -79,11 +76,6 @@ struct device {
 	bool imagined;               /* a GPU that is not there: its rates are published ones, and nothing can run */
 	const struct gpu_model *model;   /* what a GPU's maker publishes of it; NULL: another device, or not known */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
-	struct comm *comm;           /* the other ranks; NULL: none. Set by the code that opened it */
-	struct nccl *nccl;           /* what connects the ranks' GPUs; NULL: nothing does */
-	struct reducer *reducer;     /* all-reduces that overlap a step; NULL: none */
-	struct reducer *statistics;  /* all-reduces of batch statistics, for
-	                              * which a step waits; NULL: none */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had;

@@ -211,7 +211,7 @@ static bool writes_param(const struct graph *g, const struct node *n)
 /* The bit of a node that is run only when params were changed by others. */
 #define SETUP (1u << PHASE_COUNT)
 
-int exec_bind(struct exec *e, struct store *store, void *arena)
+int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums)
 {
 	TRY(store_add(store, e->g));
 	e->store = store;
@@ -230,7 +230,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena)
 		e->step[e->nstep++] = (struct step){
 			.run = kernel_of(e, n)->run, .k = &e->plan[i],
 			.phase_bit = n->op->flags & OP_SETUP ? SETUP : 1u << n->phase,
-			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws } };
+			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws, sums } };
 		e->setup |= (n->op->flags & OP_SETUP) != 0;
 		e->updates |= writes_param(e->g, n);
 	}
@@ -314,7 +314,7 @@ static struct kargs trial_args(struct trial *t, const struct node *n, struct are
 	void **in = trial_places(t, a, n->in, n->nin), **out = trial_places(t, a, n->out, n->nout);
 	void *ws = t->memory + t->bytes;
 	t->bytes += whole_lines(t->e->plan[n->id].ws_bytes);
-	return (struct kargs){ in, out, t->e->plan[n->id].ws_bytes ? ws : NULL };
+	return (struct kargs){ .in = in, .out = out, .ws = t->e->plan[n->id].ws_bytes ? ws : NULL };
 }
 
 size_t exec_trial_bytes(const struct exec *e, nid id)

@@ -24,6 +24,12 @@ struct device;
 struct nccl;
 struct reducer;
 
+/* What the nodes of a step all-reduce by (struct kargs). */
+struct rank_sums {
+	struct reducer *gradients;   /* overlap the step; NULL: gradients are this rank's alone */
+	struct reducer *statistics;  /* of batch norm, for which the step waits; NULL: each rank has its own */
+};
+
 struct reducer_group {
 	int64_t offset;              /* bytes into the block; a multiple of 64 */
 	int64_t n;                   /* elements; may be 0 */

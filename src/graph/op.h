@@ -15,6 +15,7 @@
 
 struct device;
 struct plan_env;
+struct rank_sums;
 
 enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
 
@@ -38,6 +39,7 @@ struct kargs {
 	void *const *in;
 	void *const *out;
 	void *ws;
+	const struct rank_sums *sums;    /* what all-reduces are made by (comm/reducer.h); NULL: one rank */
 };
 
 /* Which physical layouts a kernel takes. The layout pass inserts reorder nodes where tensors

@@ -58,7 +58,7 @@ static void table(const struct refusal *f)
 {
 	struct plan_memory m;
 	plan_memory(f->p, &m);
-	int64_t steps = m.parameters + m.optimizer + m.inputs, sums = reduction_bytes(f->s->dev, f->p);
+	int64_t steps = m.parameters + m.optimizer + m.inputs, sums = reduction_bytes(&f->s->reduction, f->p);
 	row(f, "parameters", m.parameters);
 	row(f, "optimizer and running statistics", m.optimizer);
 	row(f, "inputs", m.inputs);

@@ -32,7 +32,7 @@ static int64_t given_aside(const struct session *s, const struct device_room *d)
 	int64_t asked = s->config->train.memory.aside;
 	if (asked != INT64_MIN)
 		return asked;
-	return d->aside * (s->dev->nccl || s->ranks.ranks > 1 ? 2 : 1);
+	return d->aside * (s->reduction.nccl || s->ranks.ranks > 1 ? 2 : 1);
 }
 
 /* An arena may give way to another one. */
@@ -119,7 +119,7 @@ static int list_plans(const struct session *s, const struct plan *all[PLANS])
 struct room_need room_need(const struct session *s, const struct plan *p)
 {
 	const struct plan *all[PLANS];
-	struct room_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL) + reduction_bytes(s->dev, p),
+	struct room_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL) + reduction_bytes(&s->reduction, p),
 		(int64_t)exec_arena_bytes(p->exec) };
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
@@ -147,7 +147,8 @@ static int64_t sums_bytes(const struct session *s)
 	const struct plan *p = s->train_plan[0];
 	if (!p)
 		return 0;
-	return (s->dev->reducer ? reduction_block(s->dev, p) : reduction_bytes(s->dev, p)) + sync_reducer_bytes(s->sync, s->dev);
+	const struct reduction *r = &s->reduction;
+	return (r->sums.gradients ? reduction_block(r, p) : reduction_bytes(r, p)) + sync_reducer_bytes(s->sync, r);
 }
 
 void room_parts(const struct session *s, struct room_parts *p)

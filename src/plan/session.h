@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "plan/rank_grid.h"
+#include "plan/reduction.h"
 
 struct session {
 	struct run_config *config;
@@ -20,6 +21,7 @@ struct session {
 	struct linkmodel link;
 	struct rank_grid grid;                           /* where these ranks are */
 	const char *threads;                             /* that compute on each rank (ranks_threads); set when training begins */
+	struct reduction reduction;                      /* by what its sums over ranks are made */
 	struct sync_reducer *sync;                       /* NULL: batch normalisation is of each rank */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full

@@ -114,7 +114,7 @@ static int compile(struct trial *t, const struct op *op, const char *text)
 	t->arena = device_alloc(t->dev, t->arena_bytes);
 	if (!t->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the sample: %zu bytes", t->arena_bytes);
-	return exec_bind(t->exec, t->store, t->arena);
+	return exec_bind(t->exec, t->store, t->arena, NULL);
 }
 
 static int set_inputs(struct trial *t)

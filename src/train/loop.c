@@ -218,7 +218,7 @@ static bool validation_due(const struct loop *l)
  * statistics the same on all ranks. */
 static int settle(struct loop *l)
 {
-	TRY(reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]));
+	TRY(reduction_settle(&l->s->reduction, l->s->store, l->s->train_plan[0]));
 	TRY(replicas_compare(l->comm, l->s->store));
 	return replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics);
 }
@@ -494,7 +494,7 @@ static void rescue(struct loop *l)
 	while (l->ngiven)
 		if (learn(l, &g, &loss) < 0)
 			return;
-	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
+	if (l->clock.step == 0 || reduction_settle(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;

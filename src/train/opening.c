@@ -226,15 +226,15 @@ static int compare(const struct session *s, const struct plan *p)
 /* Opening the reducer is collective. */
 static int open_reduction(struct session *s, const struct plan *p)
 {
-	if (p->mode != PLAN_TRAIN || !s->dev->comm)
+	if (p->mode != PLAN_TRAIN || !s->reduction.comm)
 		return 0;
-	if (s->dev->reducer)
-		return sync_reducer_open(&s->sync, s->dev, p, s->ranks.team);
+	if (s->reduction.sums.gradients)
+		return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.team);
 	TRY(ranks_agree(s->comm, 0, "planning"));
 	if (comm_many(s->comm))
 		TRY(compare(s, p));
-	TRY(reduction_open(s->dev, s->store, p));
-	return sync_reducer_open(&s->sync, s->dev, p, s->ranks.team);
+	TRY(reduction_open(&s->reduction, s->store, p));
+	return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.team);
 }
 
 static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
@@ -311,7 +311,7 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 		rank_grid_learn(&s->grid, s->config->arena, s->comm);
 	else
 		rank_grid_assume(&s->grid, s->config->arena, hosts_of(o), o->ranks);
-	TRY(reduction_plan(&s->ranks, &s->link, s->config, s->dev, &s->grid));
+	TRY(reduction_plan(&s->ranks, &s->link, s->config, &s->reduction, &s->grid));
 	if (o->need & SESSION_TRAIN)
 		TRY(sync_team_size(s->config, s->ranks.ranks, &s->ranks.team));
 	if (o->need & SESSION_DUMP)
@@ -379,7 +379,7 @@ int session_bind(struct session *s)
 	s->dev->spare_bytes = s->bound_bytes;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
-			TRY(exec_bind(all[i]->exec, s->store, s->arena));
+			TRY(exec_bind(all[i]->exec, s->store, s->arena, &s->reduction.sums));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
 	if (!(s->need & SESSION_NO_DATA))       /* an export runs no step */
@@ -393,10 +393,10 @@ static int open_device(struct session *s, const struct session_options *o)
 	const struct run_config *c = s->config;
 	TRY(o->gpu ? device_open_described(&s->dev, o->gpu) :
 	    device_open_rank(&s->dev, o->device ? o->device : device_names[c->device], s->comm ? s->comm->local_rank : 0));
-	s->dev->comm = reduction_wanted(s->comm) ? s->comm : NULL;
+	s->reduction = (struct reduction){ .dev = s->dev, .comm = reduction_wanted(s->comm) ? s->comm : NULL };
 	s->wisdom = comm_first(s->comm) ? o->wisdom : NULL;
 	TRY(engines_open(&s->engines, s->comm, o->wisdom));
-	TRY(leaves_check_ranks(c, s->dev));
+	TRY(leaves_check_ranks(c, s->dev, s->reduction.comm));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
 	const struct plan_env env = plan_env_of(c, s->engines);
 	int rc = plan_env_check(&env, s->dev, c->precision.allow_emulation);
@@ -428,7 +428,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	host_share(sharing(c, o));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	if (o->need & SESSION_TRAIN)
-		TRY(ranks_agree(c, reduction_meet(s->dev), "connecting the GPUs"));
+		TRY(ranks_agree(c, reduction_meet(&s->reduction), "connecting the GPUs"));
 	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s));
@@ -476,8 +476,8 @@ void session_close(struct session *s)
 	dataset_free(s->validation_set);
 	store_free(s->store);
 	if (s->dev && !failed_alone(s)) {
-		sync_reducer_close(s->sync, s->dev);
-		reduction_close(s->dev);
+		sync_reducer_close(s->sync, &s->reduction);
+		reduction_close(&s->reduction);
 	}
 	free_arena(s);
 	engines_close(s->engines, s->wisdom);

@@ -171,7 +171,7 @@ static int overhead(void)
 	TRY(exec_new(&e, g, env.dev, &plan_env_default));
 	void *arena = mem_map(exec_arena_bytes(e));
 	struct store *store = store_new(env.dev, 1);
-	TRY(exec_bind(e, store, arena));
+	TRY(exec_bind(e, store, arena, NULL));
 	double best = 1;
 	for (int i = 0; i < RUNS; i++) {
 		double t0 = io_seconds();

@@ -252,7 +252,7 @@ static int compile(struct trial *t, const struct op *op, const char *text, struc
 	t->store = store_new(dev, 1);
 	t->arena_bytes = exec_arena_bytes(t->exec) + 64;
 	t->arena = device_alloc(t->dev, t->arena_bytes);
-	return exec_bind(t->exec, t->store, t->arena);
+	return exec_bind(t->exec, t->store, t->arena, NULL);
 }
 
 static void set_input(struct trial *t, int i)

@@ -47,7 +47,7 @@ void op_run_init(struct op_run *r, const char *dev, const char *op, const char *
 	r->store = store_new(r->dev, 1);
 	r->arena = mem_map(exec_arena_bytes(r->exec) + 64);
 	assert_non_null(r->arena);
-	assert_int_equal(exec_bind(r->exec, r->store, r->arena), 0);
+	assert_int_equal(exec_bind(r->exec, r->store, r->arena, NULL), 0);
 }
 
 void op_run_release(struct op_run *r)

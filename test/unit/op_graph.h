@@ -77,7 +77,7 @@ static inline double *op_values(struct graph *g, struct device *dev, const tid *
 	const size_t bytes = exec_arena_bytes(e) + 64;
 	void *arena = mem_map(bytes);
 	memset(arena, 0xFF, bytes);
-	assert_int_equal(exec_bind(e, store, arena), 0);
+	assert_int_equal(exec_bind(e, store, arena, NULL), 0);
 	if (graph_find(g, RANDOM_KEY) != NONE)
 		exec_write(e, graph_find(g, RANDOM_KEY), DTYPE_I64, (int64_t[]){ 5, 9, 2 });
 	assert_int_equal(exec_run(e, ~0u), 0);

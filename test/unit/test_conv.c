@@ -148,7 +148,7 @@ static struct ready make_ready(struct graph *g, struct device *dev)
 	assert_int_equal(exec_new(&r.exec, g, dev, &plan_env_default), 0);
 	r.bytes = exec_arena_bytes(r.exec) + 64;
 	r.arena = mem_map(r.bytes);
-	assert_int_equal(exec_bind(r.exec, r.store, r.arena), 0);
+	assert_int_equal(exec_bind(r.exec, r.store, r.arena, NULL), 0);
 	return r;
 }
 
@@ -355,7 +355,7 @@ static void reorders_of_any_type(void **state)
 		assert_int_equal(exec_new(&r.exec, g, dev, &plan_env_default), 0);
 		r.bytes = exec_arena_bytes(r.exec) + 64;
 		r.arena = mem_map(r.bytes);
-		assert_int_equal(exec_bind(r.exec, r.store, r.arena), 0);
+		assert_int_equal(exec_bind(r.exec, r.store, r.arena, NULL), 0);
 		for (int i = 0; i < 180; i++)
 			x[i] = i + 1;
 		memset(r.arena, 0xff, r.bytes);

@@ -127,7 +127,7 @@ static void plan(struct run *r, struct device *dev, const struct plan_env *how, 
 	ok(exec_new(&r->exec, r->g, dev, how));
 	r->bytes = exec_arena_bytes(r->exec) + 64;
 	r->memory = mem_map(r->bytes);
-	ok(exec_bind(r->exec, store, r->memory));
+	ok(exec_bind(r->exec, store, r->memory, NULL));
 }
 
 static void release(struct run *r)

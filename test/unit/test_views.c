@@ -124,7 +124,7 @@ static float *results(build_fn *build, bool views, int runs, int64_t *count, int
 	size_t bytes = exec_arena_bytes(e) + 64;
 	void *arena = mem_map(bytes);
 	memset(arena, 0xff, bytes);
-	assert_int_equal(exec_bind(e, store, arena), 0);
+	assert_int_equal(exec_bind(e, store, arena, NULL), 0);
 	for (int64_t r = 0; r < runs; r++) {
 		for (tid t = 0; t < g->ntensor; t++) {
 			const struct tensor *x = graph_t(g, t);
