@@ -127,7 +127,15 @@ static struct device *new_device(enum backend backend, const char *name)
 	d->backend = backend;
 	d->name = name;
 	d->threads = thread_count();
+	d->memory = mem_calloc(1, sizeof *d->memory);
 	return d;
+}
+
+static void free_device(struct device *d)
+{
+	if (d)
+		mem_free(d->memory);
+	mem_free(d);
 }
 
 int device_open_rank(struct device **out, const char *name, int local_rank)
@@ -138,7 +146,7 @@ int device_open_rank(struct device **out, const char *name, int local_rank)
 		struct device *d = new_device(kinds[i].backend, kinds[i].name);
 		int rc = kinds[i].open(d, local_rank);
 		if (rc < 0) {
-			mem_free(d);
+			free_device(d);
 			return rc;
 		}
 		*out = d;
@@ -153,7 +161,7 @@ int device_open_described(struct device **out, const char *gpu)
 	struct device *d = new_device(BACKEND_CUDA, "cuda");
 	int rc = cuda_describe(d, gpu);
 	if (rc < 0)
-		mem_free(d);
+		free_device(d);
 	else
 		*out = d;
 	return rc;
@@ -172,23 +180,24 @@ void device_close(struct device *d)
 {
 	if (d && d->driver)
 		d->driver->close(d);
-	mem_free(d);
+	free_device(d);
 }
 
-void *device_alloc(struct device *d, size_t bytes)
+void *device_alloc(const struct device *d, size_t bytes)
 {
 	void *p = d->driver ? d->driver->alloc(d, bytes) : mem_map(bytes);
 	if (p) {
-		d->used += bytes;
-		d->used_most = d->used > d->used_most ? d->used : d->used_most;
+		struct device_memory *m = d->memory;
+		m->used += bytes;
+		m->used_most = m->used > m->used_most ? m->used : m->used_most;
 	}
 	return p;
 }
 
-void device_free(struct device *d, void *p, size_t bytes)
+void device_free(const struct device *d, void *p, size_t bytes)
 {
 	if (p)
-		d->used -= bytes;
+		d->memory->used -= bytes;
 	if (p && d->driver)
 		d->driver->free(d, p, bytes);
 	else
@@ -197,7 +206,7 @@ void device_free(struct device *d, void *p, size_t bytes)
 
 #define PART ((size_t)16 << 20)
 
-void device_populate(struct device *d, void *p, size_t bytes)
+void device_populate(const struct device *d, void *p, size_t bytes)
 {
 	size_t parts = d->driver ? 0 : (bytes + PART - 1) / PART;
 #pragma omp parallel for schedule(static, 1)
@@ -205,7 +214,7 @@ void device_populate(struct device *d, void *p, size_t bytes)
 		mem_populate((char *)p + i * PART, bytes - i * PART < PART ? bytes - i * PART : PART);
 }
 
-int device_put(struct device *d, void *to, const void *host, size_t bytes)
+int device_put(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	if (d->driver)
 		return d->driver->put(d, to, host, bytes);
@@ -213,19 +222,19 @@ int device_put(struct device *d, void *to, const void *host, size_t bytes)
 	return 0;
 }
 
-int device_prepare(struct device *d)
+int device_prepare(const struct device *d)
 {
 	if (d->driver && d->driver->planned)
 		d->driver->planned(d);
 	return d->backend == BACKEND_CPU ? dnn_generate() : 0;
 }
 
-int device_finish(struct device *d)
+int device_finish(const struct device *d)
 {
 	return d->driver ? d->driver->finish(d) : 0;
 }
 
-int device_get(struct device *d, void *host, const void *from, size_t bytes)
+int device_get(const struct device *d, void *host, const void *from, size_t bytes)
 {
 	if (d->driver)
 		return d->driver->get(d, host, from, bytes);

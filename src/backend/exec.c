@@ -29,7 +29,7 @@ struct step {
 
 struct exec {
 	struct graph *g;
-	struct device *dev;
+	const struct device *dev;
 	struct plan_env env;
 	struct arena *arena;          /* plan lifetime */
 	struct kplan *plan;           /* by node id */
@@ -137,7 +137,7 @@ static void free_own(struct exec *e)
 	}
 }
 
-int exec_new(struct exec **out, struct graph *g, struct device *dev, const struct plan_env *env)
+int exec_new(struct exec **out, struct graph *g, const struct device *dev, const struct plan_env *env)
 {
 	struct exec *e = mem_calloc(1, sizeof *e);
 	int rc = 0;

@@ -17,7 +17,7 @@ struct exec;
 
 /* g must have passed layout and sched; memplan runs in here, after the kernels have booked
  * workspace. Refusals of kernels carry the layer's place. Borrows g, dev and env's wisdom. */
-int exec_new(struct exec **out, struct graph *g, struct device *dev, const struct plan_env *env);
+int exec_new(struct exec **out, struct graph *g, const struct device *dev, const struct plan_env *env);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
 /* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store

@@ -28,7 +28,7 @@
 
 struct nccl {
 	struct comm *c;
-	struct device *dev;
+	const struct device *dev;
 	int ordinal, blocks;         /* of a sum, at most; 0: as NCCL likes */
 	struct nccl *other;          /* the process's other communicator, or NULL */
 	ncclUniqueId id;
@@ -145,7 +145,7 @@ static int room(const struct device *d, const struct nccl *other)
 	return all > MOST_BLOCKS ? 0 : all > 1 ? all - 1 : 1;
 }
 
-int nccl_open(struct nccl **out, struct comm *c, struct device *d, struct nccl *other)
+int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other)
 {
 	ncclUniqueId id;
 	memset(&id, 0, sizeof id);

@@ -25,7 +25,7 @@ struct nccl;
  * it. E_UNAVAILABLE, on all ranks: no library, or two ranks have one GPU, with the ranks, the host
  * and the remedies. other: the first communicator of the process, which is closed after this one;
  * NULL: this is the first. */
-int nccl_open(struct nccl **out, struct comm *c, struct device *d, struct nccl *other);
+int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other);
 /* Collective. Until they are connected, or comm's deadline; at once if they are. */
 int nccl_ready(struct nccl *n);
 /* Collective, when the device has finished; NULL is fine. */

@@ -51,7 +51,7 @@ int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
 /* The same in the memory of a GPU (reducer_nccl.h), also for one rank. beside: all-reduces overlap
  * the computation that follows their start; false: they run in the compute stream. */
 struct reducer_place {
-	struct device *dev;
+	const struct device *dev;
 	struct comm *comm;           /* the ranks that nccl connects */
 	struct nccl *nccl;
 	bool beside;

@@ -25,7 +25,7 @@ enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
 struct kplan {
 	const struct graph *g;
 	const struct node *n;
-	struct device *dev;
+	const struct device *dev;
 	const struct plan_env *env;  /* what else the kernel is chosen by (backend/plan_env.h) */
 	struct arena *arena;         /* plan lifetime: descriptors, index tables */
 	void *state;                 /* the kernel's own */

@@ -30,7 +30,7 @@ struct plan_data {
 /* Everything that a plan depends on. */
 struct plan_request {
 	const struct run_config *config;
-	struct device *dev;
+	const struct device *dev;
 	struct wisdom *wisdom;           /* engines, to which those are added that it measures; NULL: the
 	                                  * libraries' first choice */
 	const struct store *store;       /* layouts that are fixed already */

@@ -158,7 +158,7 @@ int64_t reduction_bytes(const struct reduction *r, const struct plan *p)
 
 int reduction_open(struct reduction *r, struct store *store, const struct plan *p)
 {
-	struct device *dev = r->dev;
+	const struct device *dev = r->dev;
 	struct layout_of_block b = { 0 };
 	if (r->sums.gradients || !r->comm || !p->groups)
 		return 0;
@@ -171,7 +171,7 @@ int reduction_open(struct reduction *r, struct store *store, const struct plan *
 }
 
 /* A tensor that travels in 16 bits, from the block into its state or the other way. */
-static int convert(struct device *dev, enum dtype wire, const struct store_entry *e, void *block, bool to_block)
+static int convert(const struct device *dev, enum dtype wire, const struct store_entry *e, void *block, bool to_block)
 {
 	int64_t n = layout_elements(&e->layout);
 	size_t wide = (size_t)n * sizeof(float), narrow = (size_t)n * dtype_size(wire);
@@ -190,7 +190,7 @@ static int convert(struct device *dev, enum dtype wire, const struct store_entry
 	return rc;
 }
 
-static int convert_group(const struct reducer *r, struct device *dev, const struct store *store, const struct graph *g,
+static int convert_group(const struct reducer *r, const struct device *dev, const struct store *store, const struct graph *g,
                          const struct node *n, bool to_block)
 {
 	const struct all_reduce_attr *at = n->attr;

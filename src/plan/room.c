@@ -50,7 +50,7 @@ static int64_t at_least_1(int64_t bytes)
 static void look_at_host(const struct session *s, struct room *r)
 {
 	int64_t whole = share_of(s, host_memory_whole(&r->by)), now = share_of(s, host_memory(&r->by_now));
-	r->have = whole ? at_least_1(whole - (int64_t)s->dev->used + arena_there(s)) : 0;
+	r->have = whole ? at_least_1(whole - (int64_t)s->dev->memory->used + arena_there(s)) : 0;
 	r->now = now ? at_least_1(now + arena_there(s)) : 0;
 }
 
@@ -216,7 +216,7 @@ int room_check(const struct session *s, const struct plan *p)
 void room_warn(const struct session *s)
 {
 	struct room r;
-	int64_t need = room_run(s) - (int64_t)s->dev->used;
+	int64_t need = room_run(s) - (int64_t)s->dev->memory->used;
 	room_look(s, &r);
 	if (s->dev->driver || r.now == 0 || need <= r.now || !comm_first(s->comm))
 		return;
@@ -232,7 +232,7 @@ void room_json(const struct session *s, struct buf *out)
 		buf_puts(out, ", \"gpu\": \"described\"");
 	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"free\": %" PRId64, room_run(s), r.have, r.now);
 	if (r.have > 0)
-		buf_printf(out, ", \"fits\": %s", room_run(s) - (int64_t)s->dev->used <= r.have ? "true" : "false");
+		buf_printf(out, ", \"fits\": %s", room_run(s) - (int64_t)s->dev->memory->used <= r.have ? "true" : "false");
 	if (s->dev->driver)
 		buf_printf(out, ", \"aside\": %" PRId64 ", \"host\": %" PRId64, r.aside, room_host(s));
 }

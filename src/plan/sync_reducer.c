@@ -66,7 +66,7 @@ static int check_order(const struct sync_reducer *s, const struct plan *p)
 
 static int open_sums(struct sync_reducer *s, struct reduction *r, int team)
 {
-	struct device *dev = r->dev;
+	const struct device *dev = r->dev;
 	if (team < r->comm->size)
 		comm_part(&s->part, r->comm, team);
 	struct comm *c = s->part ? s->part : r->comm;

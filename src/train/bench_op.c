@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "backend/exec.h"
+#include "backend/node_time.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "op/lib/sample.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
-#include "plan/profile.h"
 
 #define SECONDS  0.5      /* of the op itself, about */
 #define MIN_RUNS 5
@@ -159,7 +159,8 @@ static void print(const struct trial *t, const char *text, const double *seconds
 {
 	const char *impl = exec_impl(t->exec, t->node->id);
 	struct cost c = op_cost(t->s.g, t->node);
-	double median = seconds[n / 2], bound = profile_bound(t->dev, &t->env, t->s.g, t->node);
+	const struct node_rates rates = node_rates_ceilings(t->dev, &t->env);
+	double median = seconds[n / 2], bound = node_seconds(&rates, t->s.g, t->node);
 	const char *type = dtype_name(t->env.compute);
 	buf_printf(out, "{\"op\": \"%s\", \"sample\": ", t->node->op->name);
 	buf_json_string(out, text);

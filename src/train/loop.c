@@ -507,7 +507,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
-	s->dev->running = true;
+	s->dev->memory->running = true;
 	l.beside = session_beside(s);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_watch();

@@ -250,11 +250,11 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	struct plan_request r = request(s, mode, batch);
 	double start = io_seconds();
 	engines_await(s->engines, s->comm);
-	size_t before = s->dev->used;
+	size_t before = s->dev->memory->used;
 	int rc = plan_new(out, &r), shared = engines_share(s->engines, s->comm, s->wisdom);
 	TRY(rc);
 	TRY(shared);
-	s->table_bytes += s->dev->used - before;
+	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
@@ -360,7 +360,7 @@ static void free_arena(struct session *s)
 		device_free(s->dev, s->arena, s->bound_bytes + 64);
 	s->arena = NULL;
 	if (s->dev)
-		s->dev->spare_bytes = 0;
+		s->dev->memory->spare_bytes = 0;
 }
 
 int session_bind(struct session *s)
@@ -375,8 +375,8 @@ int session_bind(struct session *s)
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
 		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
-	s->dev->spare = s->arena;
-	s->dev->spare_bytes = s->bound_bytes;
+	s->dev->memory->spare = s->arena;
+	s->dev->memory->spare_bytes = s->bound_bytes;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
 			TRY(exec_bind(all[i]->exec, s->store, s->arena, &s->reduction.sums));

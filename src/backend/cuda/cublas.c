@@ -61,7 +61,7 @@ void cublas_close(void *handle)
 
 struct cublas_plan {
 	cublasLtHandle_t handle;
-	struct device *dev;
+	const struct device *dev;
 	cublasLtMatmulDesc_t desc;
 	cublasLtMatrixLayout_t a, b, c;          /* in cuBLAS's order: A is our b */
 	cublasLtMatmulAlgo_t algo;
@@ -248,7 +248,7 @@ static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom, const
 
 /* --- plans --- */
 
-int cublas_matmul_new(struct cublas_plan **out, struct device *d, struct wisdom *wisdom,
+int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct wisdom *wisdom,
                       const struct cublas_matmul *m, size_t ws_limit)
 {
 	void *handle;

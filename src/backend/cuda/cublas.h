@@ -25,7 +25,7 @@ struct cublas_matmul {
 /* Uses the first algorithm that the library proposes, or, with wisdom (NULL: none), the fastest.
  * E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. For a
  * described GPU the algorithm is not known, and the workspace is the limit. */
-int cublas_matmul_new(struct cublas_plan **out, struct device *d, struct wisdom *wisdom,
+int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct wisdom *wisdom,
                       const struct cublas_matmul *m, size_t ws_limit);
 size_t cublas_plan_workspace(const struct cublas_plan *p);
 const char *cublas_plan_name(const struct cublas_plan *p);       /* "cublaslt:algo66", as long as p */

@@ -45,7 +45,7 @@ const double *conv_normed_reference(const struct kplan *k, const struct kargs *a
 }
 
 #ifdef HAVE_CUDA
-int conv_normed_cuda_engine(struct cudnn_plan **out, struct device *d, struct wisdom *wisdom,
+int conv_normed_cuda_engine(struct cudnn_plan **out, const struct device *d, struct wisdom *wisdom,
                             const struct cudnn_conv *c)
 {
 	struct cudnn_conv with = *c;
