@@ -70,7 +70,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
 	struct loss_out out;
 	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
-	TRY(stored_batch_target(g, r->config, p->target, &c->truth));
+	TRY(stored_batch_target(g, r, p->target, &c->truth));
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
 	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore, r->data->class_counts, &out));
@@ -99,7 +99,7 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	const struct transform_rest *rest = r->data->rest[p->mode];
 	tid values;
 	TRY(batch_input(g, r, "input", rest ? rest->input : DTYPE_F32, &input, &p->input));
-	TRY(stored_batch_input(g, r->config, rest, p->input, &values));
+	TRY(stored_batch_input(g, r, p->input, &values));
 	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, values, r->data->classes,
 	                &p->output));
 	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
@@ -400,8 +400,9 @@ const struct pass *plan_passes(int *n)
 
 struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom)
 {
-	return (struct plan_env){ .compute = config_compute(c), .tf32 = c->precision.tf32, .winograd = c->precision.winograd,
-		.deterministic = c->precision.deterministic, .any_threads = c->parallel.reproducible, .wisdom = wisdom };
+	const struct precision_section *p = &c->precision;
+	return (struct plan_env){ .compute = config_compute(c), .tf32 = p->tf32, .winograd = p->winograd,
+		.deterministic = p->deterministic, .any_threads = c->parallel.reproducible, .wisdom = wisdom };
 }
 
 /* The first npass passes. */

@@ -120,7 +120,8 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 	}
 }
 
-static void place(const struct reducer *r, const struct device *dev, struct store *store, const struct graph *g)
+static void place(const struct reducer *r, const struct device *dev, struct store *store,
+                  const struct graph *g)
 {
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
@@ -190,8 +191,8 @@ static int convert(const struct device *dev, enum dtype wire, const struct store
 	return rc;
 }
 
-static int convert_group(const struct reducer *r, const struct device *dev, const struct store *store, const struct graph *g,
-                         const struct node *n, bool to_block)
+static int convert_group(const struct reducer *r, const struct device *dev, const struct store *store,
+                         const struct graph *g, const struct node *n, bool to_block)
 {
 	const struct all_reduce_attr *at = n->attr;
 	char *block = reducer_group_memory(r, (int)at->group);

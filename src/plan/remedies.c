@@ -58,7 +58,8 @@ static void table(const struct refusal *f)
 {
 	struct plan_memory m;
 	plan_memory(f->p, &m);
-	int64_t steps = m.parameters + m.optimizer + m.inputs, sums = reduction_bytes(&f->s->reduction, f->p);
+	int64_t steps = m.parameters + m.optimizer + m.inputs;
+	int64_t sums = reduction_bytes(&f->s->reduction, f->p);
 	row(f, "parameters", m.parameters);
 	row(f, "optimizer and running statistics", m.optimizer);
 	row(f, "inputs", m.inputs);
@@ -84,9 +85,10 @@ static bool fits(const struct refusal *f, const struct room_need *need)
 static bool try_config(const struct refusal *f, const struct run_config *c, struct room_need *need)
 {
 	const struct session *s = f->s;
-	struct plan_request r = { .config = c, .dev = s->dev, .store = s->store, .data = &s->data, .mode = f->p->mode,
-		.batch = c->train.batch_size, .limit = c->train.memory.limit, .ranks = s->ranks };
+	struct plan_request r = session_request(s, f->p->mode, c->train.batch_size);
 	struct plan *p;
+	r.config = c;
+	r.wisdom = NULL;
 	int mark = err_count();
 	bool made = plan_new(&p, &r) == 0;
 	err_truncate(mark);

@@ -119,8 +119,8 @@ static int list_plans(const struct session *s, const struct plan *all[PLANS])
 struct room_need room_need(const struct session *s, const struct plan *p)
 {
 	const struct plan *all[PLANS];
-	struct room_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL) + reduction_bytes(&s->reduction, p),
-		(int64_t)exec_arena_bytes(p->exec) };
+	struct room_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL), (int64_t)exec_arena_bytes(p->exec) };
+	need.fixed += reduction_bytes(&s->reduction, p);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
 			need.fixed += own_bytes(all[i]->g, NULL);

@@ -50,4 +50,8 @@ enum session_need {
 	SESSION_SURVEY = 128       /* what the training plan's memory could come to */
 };
 
+/* What s asks of a plan for a batch of so many samples; callers change it for plans that are only
+ * tried. It borrows from s. */
+struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch);
+
 #endif

@@ -239,10 +239,12 @@ static int open_reduction(struct session *s, const struct plan *p)
 
 static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
-	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines, .store = s->store, .data = &s->data,
-		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
-		.survey = s->need & SESSION_SURVEY, .keep_results = s->need & SESSION_DUMP, .dump = s->dump, .dump_dot = s->dump_dot,
-		.ranks = s->ranks };
+	struct plan_request r = session_request(s, mode, batch);
+	r.survey = s->need & SESSION_SURVEY;
+	r.keep_results = s->need & SESSION_DUMP;
+	r.dump = s->dump;
+	r.dump_dot = s->dump_dot;
+	return r;
 }
 
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch)

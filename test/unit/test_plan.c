@@ -55,9 +55,10 @@ static struct run_config *load(const char *set)
 	return c;
 }
 
-static struct plan *make(const struct run_config *c, enum plan_mode mode)
+static struct plan *make(const struct run_config *c)
 {
-	const struct plan_request r = { .config = c, .dev = dev, .data = &data, .mode = mode, .batch = 2, .limit = INT64_MIN };
+	const struct plan_request r = { .config = c, .dev = dev, .data = &data, .mode = PLAN_TRAIN, .batch = 2,
+		.limit = INT64_MIN };
 	struct plan *p;
 	check(plan_new(&p, &r));
 	return p;
@@ -90,9 +91,9 @@ static int kernels(const struct plan *p, const char *part)
 static void beside(const char *set)
 {
 	struct run_config *plain = load(NULL), *changed = load(set);
-	struct plan *a = make(plain, PLAN_TRAIN);
+	struct plan *a = make(plain);
 	const struct device before = *dev;
-	struct plan *b = make(changed, PLAN_TRAIN), *c = make(plain, PLAN_TRAIN);
+	struct plan *b = make(changed), *c = make(plain);
 	assert_memory_equal(&before, dev, sizeof before);
 	struct buf first = decided(a), other = decided(b), second = decided(c);
 	assert_string_equal(first.data, second.data);
@@ -120,7 +121,7 @@ static void without_winograd(void **state)
 	(void)state;
 	setenv("DLX_CONV", "winograd", 1);
 	struct run_config *c = load(NULL);
-	struct plan *p = make(c, PLAN_TRAIN);
+	struct plan *p = make(c);
 	int n = kernels(p, "winograd");
 	plan_free(p);
 	config_free(c);

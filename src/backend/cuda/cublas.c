@@ -222,7 +222,8 @@ static bool take_known(struct cublas_plan *p, const cublasLtMatmulHeuristicResul
 	return strcmp(p->name, known) == 0;
 }
 
-static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom, const struct cublas_matmul *m, size_t ws_limit)
+static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom, const struct cublas_matmul *m,
+                             size_t ws_limit)
 {
 	cublasLtMatmulHeuristicResult_t found[PROPOSED] = { 0 };
 	char problem[240], kind[CUDA_KIND], library[32];
