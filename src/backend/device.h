@@ -60,11 +60,12 @@ struct device_driver {
  * too: kernels keep tables there. */
 struct device_memory {
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
-	void *spare;                 /* the step's arena, in which rates may be measured; NULL: none.
-	                              * session_bind sets it */
+	/* Rates are measured when first asked for, which may be when a run has taken what memory there
+	 * is: then in its arena, or not at all. session_bind and the loop say so here, since the code
+	 * that asks for a rate knows of neither. */
+	void *spare;                 /* the arena; NULL: none */
 	size_t spare_bytes;
-	bool running;                /* steps are running: rates that need more than spare are not
-	                              * measured. The loop sets it */
+	bool running;                /* steps are running: nothing more is taken */
 };
 
 /* Plans are made for a `const struct device`: none writes what the next one reads. Settings of a

@@ -27,7 +27,9 @@ struct plan_data {
 	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32, nothing left to do */
 };
 
-/* Everything that a plan depends on. */
+/* Everything that a plan depends on. Types, and what kernels are chosen by, follow from config and
+ * wisdom (plan_env_of), so that a request with a changed copy of the config is all that a remedy
+ * needs. */
 struct plan_request {
 	const struct run_config *config;
 	const struct device *dev;

@@ -14,7 +14,7 @@ bool reduction_wanted(const struct comm *c);
 
 /* What a run sums over its ranks by. Plans depend on none of it: they are made before. */
 struct reduction {
-	const struct device *dev;          /* in whose memory */
+	const struct device *dev;    /* in whose memory */
 	struct comm *comm;           /* whose ranks sum; NULL: nothing is summed */
 	struct nccl *nccl;           /* what connects their GPUs; NULL: nothing does */
 	struct rank_sums sums;       /* for exec_bind */
