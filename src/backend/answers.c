@@ -16,7 +16,7 @@ struct slot {
 
 struct answers {
 	const struct graph *g;
-	struct device *dev;
+	const struct device *dev;
 	const tid *t;
 	int n;
 	size_t bytes;                /* of a slot */
@@ -45,7 +45,7 @@ static void *host_memory_of(struct answers *a)
 	return a->dev->driver ? a->dev->driver->alloc_host(a->dev, a->bytes) : mem_calloc(1, a->bytes);
 }
 
-int answers_new(struct answers **out, const struct graph *g, struct device *dev, const tid *t, int n)
+int answers_new(struct answers **out, const struct graph *g, const struct device *dev, const tid *t, int n)
 {
 	struct answers *a = mem_calloc(1, sizeof *a);
 	*a = (struct answers){ .g = g, .dev = dev, .t = t, .n = n, .bytes = 64 };

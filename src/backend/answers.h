@@ -13,7 +13,7 @@
 
 struct answers;
 /* n tensors of g; those that are NONE are left out. Borrows g, t and dev. E_NOMEM. */
-int answers_new(struct answers **out, const struct graph *g, struct device *dev, const tid *t, int n);
+int answers_new(struct answers **out, const struct graph *g, const struct device *dev, const tid *t, int n);
 void answers_free(struct answers *a);                 /* NULL is fine */
 /* Requests a readback of the results of the run launched last. */
 int answers_ask(struct answers *a, const struct exec *e);

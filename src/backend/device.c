@@ -127,8 +127,15 @@ static struct device *new_device(enum backend backend, const char *name)
 	d->backend = backend;
 	d->name = name;
 	d->threads = thread_count();
-	d->deterministic = true;
+	d->memory = mem_calloc(1, sizeof *d->memory);
 	return d;
+}
+
+static void free_device(struct device *d)
+{
+	if (d)
+		mem_free(d->memory);
+	mem_free(d);
 }
 
 int device_open_rank(struct device **out, const char *name, int local_rank)
@@ -139,7 +146,7 @@ int device_open_rank(struct device **out, const char *name, int local_rank)
 		struct device *d = new_device(kinds[i].backend, kinds[i].name);
 		int rc = kinds[i].open(d, local_rank);
 		if (rc < 0) {
-			mem_free(d);
+			free_device(d);
 			return rc;
 		}
 		*out = d;
@@ -154,7 +161,7 @@ int device_open_described(struct device **out, const char *gpu)
 	struct device *d = new_device(BACKEND_CUDA, "cuda");
 	int rc = cuda_describe(d, gpu);
 	if (rc < 0)
-		mem_free(d);
+		free_device(d);
 	else
 		*out = d;
 	return rc;
@@ -173,23 +180,24 @@ void device_close(struct device *d)
 {
 	if (d && d->driver)
 		d->driver->close(d);
-	mem_free(d);
+	free_device(d);
 }
 
-void *device_alloc(struct device *d, size_t bytes)
+void *device_alloc(const struct device *d, size_t bytes)
 {
 	void *p = d->driver ? d->driver->alloc(d, bytes) : mem_map(bytes);
 	if (p) {
-		d->used += bytes;
-		d->used_most = d->used > d->used_most ? d->used : d->used_most;
+		struct device_memory *m = d->memory;
+		m->used += bytes;
+		m->used_most = m->used > m->used_most ? m->used : m->used_most;
 	}
 	return p;
 }
 
-void device_free(struct device *d, void *p, size_t bytes)
+void device_free(const struct device *d, void *p, size_t bytes)
 {
 	if (p)
-		d->used -= bytes;
+		d->memory->used -= bytes;
 	if (p && d->driver)
 		d->driver->free(d, p, bytes);
 	else
@@ -198,7 +206,7 @@ void device_free(struct device *d, void *p, size_t bytes)
 
 #define PART ((size_t)16 << 20)
 
-void device_populate(struct device *d, void *p, size_t bytes)
+void device_populate(const struct device *d, void *p, size_t bytes)
 {
 	size_t parts = d->driver ? 0 : (bytes + PART - 1) / PART;
 #pragma omp parallel for schedule(static, 1)
@@ -206,7 +214,7 @@ void device_populate(struct device *d, void *p, size_t bytes)
 		mem_populate((char *)p + i * PART, bytes - i * PART < PART ? bytes - i * PART : PART);
 }
 
-int device_put(struct device *d, void *to, const void *host, size_t bytes)
+int device_put(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	if (d->driver)
 		return d->driver->put(d, to, host, bytes);
@@ -214,19 +222,19 @@ int device_put(struct device *d, void *to, const void *host, size_t bytes)
 	return 0;
 }
 
-int device_prepare(struct device *d)
+int device_prepare(const struct device *d)
 {
 	if (d->driver && d->driver->planned)
 		d->driver->planned(d);
 	return d->backend == BACKEND_CPU ? dnn_generate() : 0;
 }
 
-int device_finish(struct device *d)
+int device_finish(const struct device *d)
 {
 	return d->driver ? d->driver->finish(d) : 0;
 }
 
-int device_get(struct device *d, void *host, const void *from, size_t bytes)
+int device_get(const struct device *d, void *host, const void *from, size_t bytes)
 {
 	if (d->driver)
 		return d->driver->get(d, host, from, bytes);
@@ -234,24 +242,39 @@ int device_get(struct device *d, void *host, const void *from, size_t bytes)
 	return 0;
 }
 
-static double measure_peak(struct device *d, enum dtype type)
+static double measure_peak(struct device *d, enum dtype type, bool tf32)
 {
 	if (d->driver)
-		return d->driver->measure_peak(d, type);
+		return d->driver->measure_peak(d, type, tf32);
 	if (d->backend != BACKEND_CPU)
 		return 0;
 	return type == DTYPE_F32 ? cpu_measure_peak() : cpu_measure_peak_bf16();
 }
 
+/* Processors have no TF32. */
+static double *peak_of(struct device *d, bool tf32)
+{
+	return tf32 && d->driver ? &d->peak_tf32 : &d->peak_flops;
+}
+
 /* A GPU multiplies both kinds of 16 bits alike. */
-double device_measure_peak(struct device *d, enum dtype type)
+double device_measure_peak(struct device *d, enum dtype type, bool tf32)
 {
 	bool half = type == DTYPE_BF16 || (type == DTYPE_F16 && d->driver);
-	if (d->peak_flops == 0)
-		d->peak_flops = measure_peak(d, DTYPE_F32);
+	double *wide = peak_of(d, tf32);
+	if (*wide == 0)
+		*wide = measure_peak(d, DTYPE_F32, tf32);
 	if (half && d->peak_bf16 == 0)
-		d->peak_bf16 = measure_peak(d, DTYPE_BF16);
-	return half && d->peak_bf16 > 0 ? d->peak_bf16 : d->peak_flops;
+		d->peak_bf16 = measure_peak(d, DTYPE_BF16, tf32);
+	return half && d->peak_bf16 > 0 ? d->peak_bf16 : *wide;
+}
+
+double device_reached_peak(struct device *d, bool tf32, double flops)
+{
+	double *peak = peak_of(d, tf32);
+	if (*peak > 0 && flops > *peak)
+		*peak = flops;
+	return *peak;
 }
 
 double device_measure_bandwidth(struct device *d)
@@ -266,27 +289,4 @@ double device_measure_bandwidth(struct device *d)
 enum dtype device_dtype(const struct device *d, enum dtype t)
 {
 	return d->backend == BACKEND_REFERENCE && dtype_is_float(t) ? DTYPE_F64 : t;
-}
-
-static int refuse_bf16(const struct device *d, enum dnn_bf16 support, bool emulate)
-{
-	if (support == DNN_BF16_NATIVE || (support == DNN_BF16_EMULATED && emulate))
-		return 0;
-	if (support == DNN_BF16_EMULATED)
-		return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in bf16: this processor, or what the environment lets "
-		           "oneDNN use of it, has neither avx512_bf16 nor amx_bf16; with 'precision.allow_emulation: true' "
-		           "it is done by float32 instructions, slower than f32", d->name);
-	return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in bf16: this processor, or what the environment lets oneDNN "
-	           "use of it, has neither avx512_bf16 nor amx_bf16, nor the avx512bw to emulate them", d->name);
-}
-
-int device_set_compute(struct device *d, enum dtype t, bool emulate)
-{
-	if (t == DTYPE_F16 && d->backend == BACKEND_CPU)
-		return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in fp16: oneDNN has no training code in it for "
-		           "processors; 'bf16' takes as many bytes and needs no loss scale", d->name);
-	if (t == DTYPE_BF16 && d->backend == BACKEND_CPU)
-		TRY(refuse_bf16(d, dnn_bf16_support(), emulate));
-	d->compute = t;
-	return 0;
 }

@@ -8,10 +8,6 @@
 #include "graph/op.h"
 
 struct device;
-struct comm;
-struct nccl;
-struct reducer;
-struct wisdom;
 
 /* Memory of a device's own, in bytes. */
 struct device_room {
@@ -19,79 +15,82 @@ struct device_room {
 	int64_t aside;                           /* of what is free: for what libraries take later; twice with NCCL, for its buffers */
 };
 
-/* The functions of a device with memory of its own. Calls are ordered with earlier kernels;
+/* The functions of a device with memory of its own. All work on its state and its memory, and leave
+ * struct device as it is. Calls are ordered with earlier kernels;
  * failures carry the driver's reason. */
 struct device_driver {
-	void *(*alloc)(struct device *d, size_t bytes);      /* zeroed; NULL if refused */
-	void (*free)(struct device *d, void *p, size_t bytes);
-	void *(*alloc_host)(struct device *d, size_t bytes); /* the host's, which it copies from without delay */
-	void (*free_host)(struct device *d, void *p, size_t bytes);
-	int (*room)(struct device *d, struct device_room *out);
-	bool (*lost)(struct device *d);              /* a kernel went wrong, and nothing works any more */
+	void *(*alloc)(const struct device *d, size_t bytes);      /* zeroed; NULL if refused */
+	void (*free)(const struct device *d, void *p, size_t bytes);
+	void *(*alloc_host)(const struct device *d, size_t bytes); /* the host's, which it copies from without delay */
+	void (*free_host)(const struct device *d, void *p, size_t bytes);
+	int (*room)(const struct device *d, struct device_room *out);
+	bool (*lost)(const struct device *d);              /* a kernel went wrong, and nothing works any more */
 	/* Copies from alloc_host memory, which must not change
 	 * until a later event, a get or a finish. */
-	int (*put_later)(struct device *d, void *to, const void *host, size_t bytes);
-	int (*put)(struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
-	int (*get)(struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
+	int (*put_later)(const struct device *d, void *to, const void *host, size_t bytes);
+	int (*put)(const struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
+	int (*get)(const struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
 	/* Into alloc_host memory, where it is once a point behind it is reached. */
-	int (*get_later)(struct device *d, void *host, const void *from, size_t bytes);
+	int (*get_later)(const struct device *d, void *host, const void *from, size_t bytes);
 	/* Points among what it was given to do. *point: NULL, or an older one, which moves. */
-	int (*set_point)(struct device *d, void **point);
-	int (*reach)(struct device *d, void *point);         /* waits until all before it is done; errors as in finish */
-	void (*free_point)(struct device *d, void *point);   /* waits for all */
+	int (*set_point)(const struct device *d, void **point);
+	int (*reach)(const struct device *d, void *point);         /* waits until all before it is done; errors as in finish */
+	void (*free_point)(const struct device *d, void *point);   /* waits for all */
 	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a
 	 * place of their own, and from there, in order with the kernels, to where it is read.
 	 * ahead_ready waits until the host memory may be written again. */
-	int (*ahead_ready)(struct device *d);
-	int (*ahead_put)(struct device *d, void *to, const void *host, size_t bytes);
-	int (*ahead_take)(struct device *d, void *to, const void *from, size_t bytes);
-	int (*finish)(struct device *d);                     /* waits for all; errors of kernels appear here at the latest */
+	int (*ahead_ready)(const struct device *d);
+	int (*ahead_put)(const struct device *d, void *to, const void *host, size_t bytes);
+	int (*ahead_take)(const struct device *d, void *to, const void *from, size_t bytes);
+	int (*finish)(const struct device *d);                     /* waits for all; errors of kernels appear here at the latest */
 	/* Graph capture: kernels captured once and launched as one graph. */
-	int (*record)(struct device *d);
-	int (*recorded)(struct device *d, void **out);
-	int (*replay)(struct device *d, void *recording);
-	void (*forget)(struct device *d, void *recording);
-	double (*measure_peak)(struct device *d, enum dtype type);   /* flop/s; 0 if that fails */
-	double (*measure_bandwidth)(struct device *d);               /* bytes/s; 0 if that fails */
-	void (*planned)(struct device *d);           /* planning is done: frees
+	int (*record)(const struct device *d);
+	int (*recorded)(const struct device *d, void **out);
+	int (*replay)(const struct device *d, void *recording);
+	void (*forget)(const struct device *d, void *recording);
+	/* flop/s; 0 if that fails */
+	double (*measure_peak)(const struct device *d, enum dtype type, bool tf32);
+	double (*measure_bandwidth)(const struct device *d);               /* bytes/s; 0 if that fails */
+	void (*planned)(const struct device *d);           /* planning is done: frees
 	                                              * rejected candidates; or NULL */
 	void (*close)(struct device *d);
 };
 
+/* What has been taken of a device's memory. It stands behind a pointer, since planning takes some
+ * too: kernels keep tables there. */
+struct device_memory {
+	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
+	/* Rates are measured when first asked for, which may be when a run has taken what memory there
+	 * is: then in its arena, or not at all. session_bind and the loop say so here, since the code
+	 * that asks for a rate knows of neither. */
+	void *spare;                 /* the arena; NULL: none */
+	size_t spare_bytes;
+	bool running;                /* steps are running: nothing more is taken */
+};
+
+/* Plans are made for a `const struct device`: none writes what the next one reads. Settings of a
+ * run are in struct plan_env, its ranks in struct reduction (plan/reduction.h). */
 struct device {
+	/* As device_open found it. */
 	enum backend backend;
 	const struct device_driver *driver;      /* NULL: kernels work in the host's memory */
 	void *state;                 /* the driver's own */
 	const char *name;            /* "cpu" */
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
-	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
-	bool any_threads;            /* the same bits for any number of threads: oneDNN's sums that are
-	                              * split by threads run on one */
-	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
-	enum dtype compute;          /* of activations and products: F32 or BF16 */
-	bool direct;                 /* no Winograd convolutions (precision.winograd: false) */
-	double peak_flops;           /* in float32, measured by device_measure_peak; 0 before */
-	double peak_bf16;            /* the same in bfloat16 */
-	double bandwidth;            /* bytes/s, measured by device_measure_bandwidth; 0 before */
-	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */
-	void *spare;                 /* scratch of the device for autotuning;
-	                              * NULL: none. session_bind sets it */
-	size_t spare_bytes;
 	bool each;                   /* waits for each node, so that an
 	                              * error names the node that failed */
-	bool running;                /* steps are running: engines that need more than spare are not
-	                              * measured. The loop sets it */
 	bool imagined;               /* a GPU that is not there: its rates are published ones, and nothing can run */
 	const struct gpu_model *model;   /* what a GPU's maker publishes of it; NULL: another device, or not known */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
-	struct comm *comm;           /* the other ranks; NULL: none. Set by the code that opened it */
-	struct wisdom *wisdom;       /* which engines are fastest; NULL: no
-	                              * wisdom. Set by the code that made it */
-	struct nccl *nccl;           /* what connects the ranks' GPUs; NULL: nothing does */
-	struct reducer *reducer;     /* all-reduces that overlap a step; NULL: none */
-	struct reducer *statistics;  /* all-reduces of batch statistics, for
-	                              * which a step waits; NULL: none */
+	struct device_memory *memory;
+	/* Measured when first asked for, since that takes a while, and 0 before. For what is printed,
+	 * never for a plan, which would differ between ranks: so device_measure_peak and _bandwidth,
+	 * which write these, take a device that is not const. */
+	double peak_flops;           /* in float32 */
+	double peak_tf32;            /* in float32 whose products are rounded to TF32 */
+	double peak_bf16;            /* in bfloat16 */
+	double bandwidth;            /* bytes/s */
 };
 
 /* name: auto, cpu, cuda, reference. E_UNAVAILABLE with the reason and a remedy if it cannot be had;
@@ -103,30 +102,30 @@ int device_open_rank(struct device **out, const char *name, int local_rank);
 int device_open_described(struct device **out, const char *gpu);
 void device_close(struct device *d);             /* NULL is fine */
 /* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */
-void *device_alloc(struct device *d, size_t bytes);
-void device_free(struct device *d, void *p, size_t bytes);       /* NULL is fine */
+void *device_alloc(const struct device *d, size_t bytes);
+void device_free(const struct device *d, void *p, size_t bytes);       /* NULL is fine */
 /* Host memory: the system zeroes it at first use, which would cost the first step more than its
  * arithmetic; here all threads do so, part by part in turn, and spread it over the nodes of a large
  * machine. */
-void device_populate(struct device *d, void *p, size_t bytes);
+void device_populate(const struct device *d, void *p, size_t bytes);
 /* Copies to and from it. In host memory they are memcpy. */
-int device_put(struct device *d, void *to, const void *host, size_t bytes);
-int device_get(struct device *d, void *host, const void *from, size_t bytes);
+int device_put(const struct device *d, void *to, const void *host, size_t bytes);
+int device_get(const struct device *d, void *host, const void *from, size_t bytes);
 /* After kernels were planned, before they run: what their libraries put off until then (oneDNN's
  * code, on all threads at once). */
-int device_prepare(struct device *d);
+int device_prepare(const struct device *d);
 /* Waits for all work of the device. */
-int device_finish(struct device *d);
-/* flop/s, measured once (about 50 ms): of float32 matrices; for DTYPE_BF16 (and on a GPU DTYPE_F16)
- * of that type's own instructions, or float32's where there are none. */
-double device_measure_peak(struct device *d, enum dtype type);
+int device_finish(const struct device *d);
+/* flop/s, measured once (about 50 ms): of float32 matrices, on a GPU with tf32 rounded to TF32; for
+ * DTYPE_BF16 (and on a GPU DTYPE_F16) of that type's own instructions, or float32's where there are
+ * none. */
+double device_measure_peak(struct device *d, enum dtype type, bool tf32);
+/* The peak in float32 if it was measured, else 0, after a step that did so many flop/s: a peak that
+ * was measured on a busy machine may be too low, and rises to what a step reached. */
+double device_reached_peak(struct device *d, bool tf32, double flops);
 /* Memory bandwidth in bytes/s, measured once (about 50 ms). */
 double device_measure_bandwidth(struct device *d);
 /* The element type a tensor of this dtype has on this device: F64 for floats on the reference. */
 enum dtype device_dtype(const struct device *d, enum dtype t);
-
-/* Makes the device compute in t: F32, BF16 or F16. E_UNAVAILABLE with the reason if it cannot;
- * emulate: slower than F32 will do. The reference device takes all and stays with F64. */
-int device_set_compute(struct device *d, enum dtype t, bool emulate);
 
 #endif

@@ -29,7 +29,8 @@ struct step {
 
 struct exec {
 	struct graph *g;
-	struct device *dev;
+	const struct device *dev;
+	struct plan_env env;
 	struct arena *arena;          /* plan lifetime */
 	struct kplan *plan;           /* by node id */
 	int64_t *ws_offset;           /* by node id */
@@ -58,7 +59,7 @@ static const struct kernel *kernel_of(const struct exec *e, const struct node *n
 static int plan_node(struct exec *e, struct node *n, struct kplan *k)
 {
 	const struct kernel *kernel = kernel_of(e, n);
-	*k = (struct kplan){ .g = e->g, .n = n, .dev = e->dev, .arena = e->arena };
+	*k = (struct kplan){ .g = e->g, .n = n, .dev = e->dev, .env = &e->env, .arena = e->arena };
 	if (!node_runs(e->g, n))
 		return 0;
 	if (!kernel->run)
@@ -136,12 +137,13 @@ static void free_own(struct exec *e)
 	}
 }
 
-int exec_new(struct exec **out, struct graph *g, struct device *dev)
+int exec_new(struct exec **out, struct graph *g, const struct device *dev, const struct plan_env *env)
 {
 	struct exec *e = mem_calloc(1, sizeof *e);
 	int rc = 0;
 	e->g = g;
 	e->dev = dev;
+	e->env = *env;
 	e->arena = arena_new();
 	e->plan = ARENA_ARRAY(e->arena, struct kplan, g->nnode);
 	for (int i = 0; i < g->nnode && rc == 0; i++)
@@ -209,7 +211,7 @@ static bool writes_param(const struct graph *g, const struct node *n)
 /* The bit of a node that is run only when params were changed by others. */
 #define SETUP (1u << PHASE_COUNT)
 
-int exec_bind(struct exec *e, struct store *store, void *arena)
+int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums)
 {
 	TRY(store_add(store, e->g));
 	e->store = store;
@@ -228,7 +230,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena)
 		e->step[e->nstep++] = (struct step){
 			.run = kernel_of(e, n)->run, .k = &e->plan[i],
 			.phase_bit = n->op->flags & OP_SETUP ? SETUP : 1u << n->phase,
-			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws } };
+			.args = { pointers(e, n->in, n->nin), pointers(e, n->out, n->nout), ws, sums } };
 		e->setup |= (n->op->flags & OP_SETUP) != 0;
 		e->updates |= writes_param(e->g, n);
 	}
@@ -312,7 +314,7 @@ static struct kargs trial_args(struct trial *t, const struct node *n, struct are
 	void **in = trial_places(t, a, n->in, n->nin), **out = trial_places(t, a, n->out, n->nout);
 	void *ws = t->memory + t->bytes;
 	t->bytes += whole_lines(t->e->plan[n->id].ws_bytes);
-	return (struct kargs){ in, out, t->e->plan[n->id].ws_bytes ? ws : NULL };
+	return (struct kargs){ .in = in, .out = out, .ws = t->e->plan[n->id].ws_bytes ? ws : NULL };
 }
 
 size_t exec_trial_bytes(const struct exec *e, nid id)

@@ -10,18 +10,20 @@
 #ifndef DLX_BACKEND_EXEC_H
 #define DLX_BACKEND_EXEC_H
 
+#include "backend/plan_env.h"
 #include "backend/store.h"
 
 struct exec;
 
 /* g must have passed layout and sched; memplan runs in here, after the kernels have booked
- * workspace. Refusals of kernels carry the layer's place. Borrows g, dev. */
-int exec_new(struct exec **out, struct graph *g, struct device *dev);
+ * workspace. Refusals of kernels carry the layer's place. Borrows g, dev and env's wisdom. */
+int exec_new(struct exec **out, struct graph *g, const struct device *dev, const struct plan_env *env);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
 /* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store
- * (store_add) and makes room for inputs and constants first. */
-int exec_bind(struct exec *e, struct store *store, void *arena);
+ * (store_add) and makes room for inputs and constants first. sums: for nodes that all-reduce,
+ * borrowed; NULL: one rank. */
+int exec_bind(struct exec *e, struct store *store, void *arena, const struct rank_sums *sums);
 
 /* Runs the nodes whose phase is in the mask (bit = 1 << phase), in order; on a
  * GPU the first run of a mask launches them one by one, the second captures them

@@ -26,16 +26,16 @@ static struct node_rates reached(struct node_rates r, const struct share *s)
 	return (struct node_rates){ r.f32 * s->products, r.half * s->products, r.bytes * s->memory, s->start };
 }
 
-struct node_rates node_rates_ceilings(struct device *d)
+struct node_rates node_rates_ceilings(struct device *d, const struct plan_env *e)
 {
-	enum dtype half = dtype_is_half(d->compute) ? d->compute : DTYPE_BF16;
-	return (struct node_rates){ .f32 = device_measure_peak(d, DTYPE_F32), .half = device_measure_peak(d, half),
-		.bytes = device_measure_bandwidth(d) };
+	enum dtype half = dtype_is_half(e->compute) ? e->compute : DTYPE_BF16;
+	return (struct node_rates){ .f32 = device_measure_peak(d, DTYPE_F32, e->tf32),
+		.half = device_measure_peak(d, half, e->tf32), .bytes = device_measure_bandwidth(d) };
 }
 
-struct node_rates node_rates_reached(struct device *d)
+struct node_rates node_rates_reached(struct device *d, const struct plan_env *e)
 {
-	return reached(node_rates_ceilings(d), share_of(d));
+	return reached(node_rates_ceilings(d, e), share_of(d));
 }
 
 /* Of one processor: two multiply-adds of a vector in a cycle at 3 GHz, and its part of the host's
@@ -54,7 +54,7 @@ static double vector_floats(void)
 #endif
 }
 
-struct node_rates node_rates_nominal(const struct device *d)
+struct node_rates node_rates_nominal(const struct device *d, const struct plan_env *e)
 {
 	double f32 = d->threads * vector_floats() * 4 * CYCLES;
 	struct node_rates r = { f32, 2 * f32, d->threads * MEMORY, 0 };
@@ -62,7 +62,7 @@ struct node_rates node_rates_nominal(const struct device *d)
 	if (d->driver && !m)
 		r = unknown_gpu;
 	else if (m)
-		r = (struct node_rates){ d->tf32 ? m->tf32 : m->f32, m->half, m->bandwidth, 0 };
+		r = (struct node_rates){ e->tf32 ? m->tf32 : m->f32, m->half, m->bandwidth, 0 };
 	return reached(r, share_of(d));
 }
 

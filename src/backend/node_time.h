@@ -5,7 +5,7 @@
 #ifndef DLX_BACKEND_NODE_TIME_H
 #define DLX_BACKEND_NODE_TIME_H
 
-#include "backend/device.h"
+#include "backend/plan_env.h"
 
 /* What a device does. */
 struct node_rates {
@@ -14,14 +14,14 @@ struct node_rates {
 	double start;                /* seconds that the shortest node takes */
 };
 
-/* Its ceilings: measured, or published for a GPU that is not there. All 0 where nothing can be
- * measured. */
-struct node_rates node_rates_ceilings(struct device *d);
+/* Its ceilings for plans of e: measured, or published for a GPU that is not there. All 0 where
+ * nothing can be measured. */
+struct node_rates node_rates_ceilings(struct device *d, const struct plan_env *e);
 /* What steps reach of the ceilings: for what is predicted and not timed. */
-struct node_rates node_rates_reached(struct device *d);
+struct node_rates node_rates_reached(struct device *d, const struct plan_env *e);
 /* By what the device says it is, without a measurement: the same in every process and under any
  * load, so that decisions can be made by it. */
-struct node_rates node_rates_nominal(const struct device *d);
+struct node_rates node_rates_nominal(const struct device *d, const struct plan_env *e);
 
 /* 0 for nodes that do not run in a step, and where rates are 0. */
 double node_seconds(const struct node_rates *r, const struct graph *g, const struct node *n);

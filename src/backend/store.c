@@ -24,7 +24,7 @@ struct place {
 };
 
 struct store {
-	struct device *dev;
+	const struct device *dev;
 	struct block *block;
 	struct arena *arena;
 	uint64_t seed;
@@ -36,7 +36,7 @@ struct store {
 	uint64_t changes;
 };
 
-struct store *store_new(struct device *dev, uint64_t seed)
+struct store *store_new(const struct device *dev, uint64_t seed)
 {
 	struct store *s = mem_calloc(1, sizeof *s);
 	s->dev = dev;

@@ -15,7 +15,7 @@ struct store_entry {
 	struct layout layout;
 	struct init init;
 	enum state_use use;          /* of a state */
-	struct device *dev;
+	const struct device *dev;
 	void *data;                  /* in the device's memory; code that
 	                              * writes there calls store_touch */
 	size_t bytes;
@@ -24,7 +24,7 @@ struct store_entry {
 
 struct store;
 
-struct store *store_new(struct device *dev, uint64_t seed);
+struct store *store_new(const struct device *dev, uint64_t seed);
 void store_free(struct store *s);                 /* NULL is fine */
 /* Before pass_layout: gives the params and states of g the layouts the store has already. */
 void store_preset(const struct store *s, struct graph *g);

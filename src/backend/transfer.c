@@ -35,7 +35,7 @@ static void copy_close(struct host_copy *c)
 		mem_unmap(c->p, c->bytes);
 }
 
-int transfer_write(struct device *d, const struct transfer *to, enum dtype t, const void *plain)
+int transfer_write(const struct device *d, const struct transfer *to, enum dtype t, const void *plain)
 {
 	struct host_copy copy;
 
@@ -50,7 +50,7 @@ int transfer_write(struct device *d, const struct transfer *to, enum dtype t, co
 	return rc;
 }
 
-int transfer_read(struct device *d, const struct transfer *from, enum dtype t, void *plain)
+int transfer_read(const struct device *d, const struct transfer *from, enum dtype t, void *plain)
 {
 	struct host_copy copy;
 

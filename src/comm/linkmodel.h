@@ -14,6 +14,7 @@
 #include "comm/comm.h"
 
 struct device;
+struct nccl;
 
 struct link {
 	double latency;              /* seconds that a message takes at least */
@@ -53,7 +54,7 @@ void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);
  * whose memory is known well enough. */
 int linkmodel_measure(struct linkmodel *m, struct comm *c);
 /* The same for sums by NCCL on the ranks' GPUs, of which d is this one's; also of one rank. */
-int linkmodel_measure_gpus(struct linkmodel *m, struct device *d);
+int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d, struct nccl *nccl);
 /* Of sums of so many bytes that took so many seconds, the smallest and the largest measured. */
 void linkmodel_correct(struct linkmodel *m, const double bytes[2], const double seconds[2]);
 

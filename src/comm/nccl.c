@@ -28,7 +28,7 @@
 
 struct nccl {
 	struct comm *c;
-	struct device *dev;
+	const struct device *dev;
 	int ordinal, blocks;         /* of a sum, at most; 0: as NCCL likes */
 	struct nccl *other;          /* the process's other communicator, or NULL */
 	ncclUniqueId id;
@@ -137,15 +137,15 @@ static int start_thread(struct nccl *n)
 }
 
 /* Makes room for two communicators, as nccl.h explains. */
-static int room(const struct device *d)
+static int room(const struct device *d, const struct nccl *other)
 {
 	int all = cuda_multiprocessors(d);
-	if (d->nccl)
+	if (other)
 		return 1;
 	return all > MOST_BLOCKS ? 0 : all > 1 ? all - 1 : 1;
 }
 
-int nccl_open(struct nccl **out, struct comm *c, struct device *d)
+int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other)
 {
 	ncclUniqueId id;
 	memset(&id, 0, sizeof id);
@@ -157,9 +157,9 @@ int nccl_open(struct nccl **out, struct comm *c, struct device *d)
 	n->c = c;
 	n->dev = d;
 	n->ordinal = cuda_ordinal(d);
-	n->blocks = room(d);
+	n->blocks = room(d, other);
 	n->id = id;
-	n->other = d->nccl;
+	n->other = other;
 	if (n->other)
 		n->other->other = n;
 	int rc = start_thread(n);

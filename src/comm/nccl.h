@@ -23,9 +23,9 @@ struct nccl;
 
 /* Collective. Begins to connect the GPUs of c's ranks, of which d is this one's; d and c outlive
  * it. E_UNAVAILABLE, on all ranks: no library, or two ranks have one GPU, with the ranks, the host
- * and the remedies. Where d->nccl is there it becomes the second communicator of the process, which
- * is closed before the first. */
-int nccl_open(struct nccl **out, struct comm *c, struct device *d);
+ * and the remedies. other: the first communicator of the process, which is closed after this one;
+ * NULL: this is the first. */
+int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other);
 /* Collective. Until they are connected, or comm's deadline; at once if they are. */
 int nccl_ready(struct nccl *n);
 /* Collective, when the device has finished; NULL is fine. */

@@ -5,7 +5,7 @@
 #include "comm/nccl.h"
 #include "comm/reducer_nccl.h"
 
-int nccl_open(struct nccl **out, struct comm *c, struct device *d)
+int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other)
 {
 	return comm_agree(c, ERR(E_UNAVAILABLE, NULL,
 	                         "this dlx was built without NCCL, which several ranks need to train on GPUs; "

@@ -24,6 +24,12 @@ struct device;
 struct nccl;
 struct reducer;
 
+/* What the nodes of a step all-reduce by (struct kargs). */
+struct rank_sums {
+	struct reducer *gradients;   /* overlap the step; NULL: gradients are this rank's alone */
+	struct reducer *statistics;  /* of batch norm, for which the step waits; NULL: each rank has its own */
+};
+
 struct reducer_group {
 	int64_t offset;              /* bytes into the block; a multiple of 64 */
 	int64_t n;                   /* elements; may be 0 */
@@ -45,7 +51,7 @@ int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
 /* The same in the memory of a GPU (reducer_nccl.h), also for one rank. beside: all-reduces overlap
  * the computation that follows their start; false: they run in the compute stream. */
 struct reducer_place {
-	struct device *dev;
+	const struct device *dev;
 	struct comm *comm;           /* the ranks that nccl connects */
 	struct nccl *nccl;
 	bool beside;

@@ -21,7 +21,7 @@ struct reducer_nccl {
 	struct comm *c;
 	struct reducer_group *group;
 	int groups;
-	struct device *dev;
+	const struct device *dev;
 	struct nccl *nccl;
 	struct cuda_side *side;
 	bool beside;                         /* or in the order of computation */

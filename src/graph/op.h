@@ -14,6 +14,8 @@
 #include "yaml/schema.h"
 
 struct device;
+struct plan_env;
+struct rank_sums;
 
 enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
 
@@ -23,7 +25,8 @@ enum backend { BACKEND_REFERENCE, BACKEND_CPU, BACKEND_CUDA, BACKEND_COUNT };
 struct kplan {
 	const struct graph *g;
 	const struct node *n;
-	struct device *dev;
+	const struct device *dev;
+	const struct plan_env *env;  /* what else the kernel is chosen by (backend/plan_env.h) */
 	struct arena *arena;         /* plan lifetime: descriptors, index tables */
 	void *state;                 /* the kernel's own */
 	size_t ws_bytes;             /* workspace booked; arrives in run, 64-byte aligned */
@@ -36,6 +39,7 @@ struct kargs {
 	void *const *in;
 	void *const *out;
 	void *ws;
+	const struct rank_sums *sums;    /* what all-reduces are made by (comm/reducer.h); NULL: one rank */
 };
 
 /* Which physical layouts a kernel takes. The layout pass inserts reorder nodes where tensors
@@ -50,7 +54,7 @@ enum kernel_layout {
 };
 
 /* A kernel's rule for 16 bits on a device that computes in them: bf16 on a CPU; bf16 or fp16 on a
- * GPU, as device.compute says. What is said of bf16 here holds for both. */
+ * GPU, as plan_env.compute says. What is said of bf16 here holds for both. */
 enum kernel_bf16 {
 	KB_EACH,     /* each of the tensors that may be bf16 is, or is f32 */
 	KB_ALIKE,    /* all of them are, or none: bytes are copied */

@@ -13,6 +13,7 @@
 
 #include "backend/cuda/cublas.h"
 #include "backend/dnn/dnn.h"
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/lib/emit.h"
 
@@ -159,7 +160,7 @@ static int cpu_plan(struct kplan *k)
 	if (p.a_type != DTYPE_F32 && p.a_type != DTYPE_BF16)
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32 or bf16, not %s",
 			   k->n->op->name, dtype_name(p.a_type));
-	p.any_threads = k->dev->any_threads;
+	p.any_threads = k->env->any_threads;
 	TRY(dnn_matmul_new(&prim, &p));
 	k->state = prim;
 	TRY(dnn_prim_prepare(prim));
@@ -199,13 +200,13 @@ static int cuda_plan(struct kplan *k)
 	const struct cublas_matmul m = { p.m, p.n, p.k, { p.a_stride[0], p.a_stride[1] },
 		{ p.b_stride[0], p.b_stride[1] }, { p.c_stride[0], p.c_stride[1] },
 		graph_t(k->g, k->n->in[0])->dtype, graph_t(k->g, k->n->out[0])->dtype,
-		p.bias && graph_t(k->g, k->n->out[0])->dtype == DTYPE_F32, k->dev->tf32 };
+		p.bias && graph_t(k->g, k->n->out[0])->dtype == DTYPE_F32, k->env->tf32 };
 	struct cuda_state *s = k->state = ARENA_NEW(k->arena, struct cuda_state);
 	if (p.bias && !m.bias) {
 		s->rows = p.m;
 		s->columns = p.n;
 	}
-	TRY(cublas_matmul_new(&s->plan, k->dev, &m, WORKSPACE_LIMIT));
+	TRY(cublas_matmul_new(&s->plan, k->dev, k->env->wisdom, &m, WORKSPACE_LIMIT));
 	k->ws_bytes = cublas_plan_workspace(s->plan);
 	k->impl = cublas_plan_name(s->plan);
 	return 0;

@@ -249,7 +249,7 @@ static int cast_run(const struct kplan *k, const struct kargs *a)
 static int wish_of(const struct kplan *k, const struct node *n, bool output, tid t, struct layout *l)
 {
 	const struct kernel *kernel = &n->op->kernel[k->dev->backend];
-	struct kplan other = { .g = k->g, .n = n, .dev = k->dev, .arena = k->arena };
+	struct kplan other = { .g = k->g, .n = n, .dev = k->dev, .env = k->env, .arena = k->arena };
 	struct layout *w = ARENA_ARRAY(k->arena, struct layout, n->nin + n->nout);
 	if (kernel->layouts != KL_CHOOSE || !kernel->run)
 		return 0;

@@ -38,7 +38,7 @@ struct made {
 
 struct copies {
 	struct graph *g;
-	struct device *dev;
+	const struct device *dev;
 	struct arena *scratch;
 	bool keep;
 	tid *param;                  /* by tensor: the trained param that it is, or is a copy of; or NONE */
@@ -261,7 +261,7 @@ static tid *none(struct arena *a, int n)
 	return t;
 }
 
-int copies_make(struct graph *g, struct device *dev, bool keep)
+int copies_make(struct graph *g, const struct device *dev, bool keep)
 {
 	struct copies c = { .g = g, .dev = dev, .keep = keep, .scratch = arena_new(), .nnode = g->nnode, .ntensor = g->ntensor };
 	c.param = none(c.scratch, g->ntensor);

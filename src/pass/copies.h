@@ -12,6 +12,6 @@ struct device;
  * bits, and reorders of such casts, become states that the update of the param
  * rewrites while it has the new value at hand, and that op weight_copy makes when
  * a plan begins. If they are not to be kept, reorders of casts become casts. */
-int copies_make(struct graph *g, struct device *dev, bool keep);
+int copies_make(struct graph *g, const struct device *dev, bool keep);
 
 #endif

@@ -96,7 +96,7 @@ static void want_fixed(const struct graph *g, const struct node *n, enum kernel_
 static int want_chosen(struct choice *c, struct node *n, struct layout *in, struct layout *out)
 {
 	struct graph *g = c->g;
-	struct kplan k = { .g = g, .n = n, .dev = c->env->dev, .arena = c->scratch };
+	struct kplan k = { .g = g, .n = n, .dev = c->env->dev, .env = c->env->plan, .arena = c->scratch };
 
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
@@ -265,7 +265,7 @@ static void foresee(struct graph *g, struct pass_env *env)
 
 	for (int i = 0; i < g->nnode; i++)
 		if (g->node[i]->op->kernel[env->backend].foresee)
-			k[n++] = (struct kplan){ .g = g, .n = g->node[i], .dev = env->dev };
+			k[n++] = (struct kplan){ .g = g, .n = g->node[i], .dev = env->dev, .env = env->plan };
 #pragma omp parallel for schedule(dynamic)
 	for (int i = 0; i < n; i++) {
 		int at = i % 2 ? (n + 1) / 2 + i / 2 : i / 2;

@@ -8,7 +8,7 @@
  * reader of the other type: a param once a step, in whatever layout its readers want. */
 #include "pass/precision.h"
 
-#include "backend/device.h"
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "op/reorder.h"
@@ -155,9 +155,9 @@ static int settle(struct half *h, struct node *n)
 	return 0;
 }
 
-static int make_half(struct graph *g, const struct device *dev)
+static int make_half(struct graph *g, const struct pass_env *env)
 {
-	struct half h = { .g = g, .backend = dev->backend, .type = dev->compute };
+	struct half h = { .g = g, .backend = env->backend, .type = env->plan->compute };
 	int n = g->nnode, rc = 0;
 
 	h.leads = mem_calloc((size_t)g->ntensor + 1, sizeof *h.leads);
@@ -178,8 +178,8 @@ static int make_half(struct graph *g, const struct device *dev)
 
 int pass_precision(struct graph *g, struct pass_env *env)
 {
-	if (dtype_is_half(env->dev->compute) && env->backend != BACKEND_REFERENCE)
-		return make_half(g, env->dev);
+	if (env->backend != BACKEND_REFERENCE && dtype_is_half(env->plan->compute))
+		return make_half(g, env);
 	for (tid t = 0; t < g->ntensor && env->backend == BACKEND_REFERENCE; t++)
 		if (dtype_is_float(graph_t(g, t)->dtype))
 			make_double(g, graph_t(g, t));

@@ -30,7 +30,7 @@
 
 #include <string.h>
 
-#include "backend/device.h"
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "graph/attr.h"
@@ -240,7 +240,7 @@ struct asked {
 };
 
 struct questions {
-	struct device *dev;
+	const struct pass_env *env;
 	struct asked *a;
 	int n, rc;                   /* rc: what went wrong otherwise */
 };
@@ -251,9 +251,9 @@ static bool ask(struct questions *q, enum conv_kind kind, const struct conv_geom
 	const struct layout x = layout_native(&xs), w = layout_native(&ws), y = layout_native(&ys);
 	const struct cudnn_conv c = {
 		.kind = kind, .geom = *geom, .type = DTYPE_F16, .x = &x, .w = &w, .y = &y, .statistics = kind == CONV_FORWARD,
-		.deterministic = q->dev->deterministic };
+		.deterministic = q->env->plan->deterministic };
 	struct cudnn_plan *plan = NULL;
-	const int rc = conv_normed_cuda_engine(&plan, q->dev, &c);
+	const int rc = conv_normed_cuda_engine(&plan, q->env->dev, q->env->plan->wisdom, &c);
 	cudnn_plan_free(plan);
 	if (rc < 0 && rc != E_UNSUPPORTED)
 		q->rc = rc;
@@ -275,8 +275,8 @@ static bool cudnn_has(void *user, enum conv_kind kind, const struct conv_geom *g
 
 int pass_prologue(struct graph *g, struct pass_env *env)
 {
-	struct questions q = { .dev = env->dev };
-	if (env->backend != BACKEND_CUDA || env->dev->compute != DTYPE_F16)
+	struct questions q = { .env = env };
+	if (env->backend != BACKEND_CUDA || env->plan->compute != DTYPE_F16)
 		return 0;
 	const int rc = prologue_fold(g, &(struct prologue_engines){ cudnn_has, &q });
 	mem_free(q.a);

@@ -79,7 +79,7 @@ static int count_uses(const struct graph *g)
 static bool takes(const struct views *v, const struct node *n, bool output, int i)
 {
 	const struct kernel *kernel = &n->op->kernel[v->env->backend];
-	struct kplan k = { .g = v->g, .n = n, .dev = v->env->dev, .arena = v->scratch };
+	struct kplan k = { .g = v->g, .n = n, .dev = v->env->dev, .env = v->env->plan, .arena = v->scratch };
 
 	if (!(n->op->flags & OP_VIEW) && kernel->layouts == KL_CHOOSE)
 		return kernel->takes_slice && kernel->takes_slice(&k, output, i);

@@ -23,8 +23,8 @@ static void basis(const struct session *s, const struct step_time *t, struct buf
 {
 	const struct node_rates *r = &t->ceilings;
 	buf_printf(out, "              by %.3g TFLOP/s", r->f32 / 1e12);
-	if (dtype_is_half(s->dev->compute))
-		buf_printf(out, " in f32, %.3g in %s", r->half / 1e12, dtype_name(s->dev->compute));
+	if (dtype_is_half(config_compute(s->config)))
+		buf_printf(out, " in f32, %.3g in %s", r->half / 1e12, dtype_name(config_compute(s->config)));
 	buf_printf(out, " and %.4g GB/s, %s", r->bytes / 1e9, s->dev->imagined ? "as published" : "measured just now");
 	if (t->trials.kinds)
 		buf_printf(out, ";\n              of %d kinds of nodes the %d with %.0f %% of the time were run", t->trials.kinds,

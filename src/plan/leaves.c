@@ -86,9 +86,8 @@ int leaves_ranks(const struct run_config *c, const struct comm *comm, int planne
 	return imagined ? planned : comm_count(comm);
 }
 
-int leaves_check_ranks(const struct run_config *c, const struct device *dev)
+int leaves_check_ranks(const struct run_config *c, const struct device *dev, const struct comm *comm)
 {
-	const struct comm *comm = dev->comm;
 	const struct loc *at = config_place(c, "parallel", "reproducible");
 	if (!c->parallel.reproducible || !comm)
 		return 0;

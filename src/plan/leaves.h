@@ -20,7 +20,7 @@ int leaves_share(struct run_config *c, int ranks);
  * number shows in the plan. */
 int leaves_ranks(const struct run_config *c, const struct comm *comm, int planned);
 /* Checks what leaves need of the device and the places of the ranks. */
-int leaves_check_ranks(const struct run_config *c, const struct device *dev);
+int leaves_check_ranks(const struct run_config *c, const struct device *dev, const struct comm *comm);
 /* The branch of this rank: ranks of a host have neighbouring
  * ones, since sums within a host are made first. */
 int leaves_place(const struct run_config *c, const struct device *dev, const struct comm *comm);

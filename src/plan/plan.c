@@ -27,6 +27,7 @@
 
 struct compilation {
 	const struct plan_request *r;
+	struct plan_env env;
 	struct plan *p;
 	tid truth;                       /* the target as the loss reads it */
 };
@@ -71,7 +72,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
 	struct loss_out out;
 	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
-	TRY(stored_batch_target(g, r->config, p->target, &c->truth));
+	TRY(stored_batch_target(g, r, p->target, &c->truth));
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
 	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore, r->data->class_counts, &out));
@@ -100,7 +101,7 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	const struct transform_rest *rest = r->data->rest[p->mode];
 	tid values;
 	TRY(batch_input(g, r, "input", rest ? rest->input : DTYPE_F32, &input, &p->input));
-	TRY(stored_batch_input(g, r->config, rest, p->input, &values));
+	TRY(stored_batch_input(g, r, p->input, &values));
 	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, values, r->data->classes,
 	                &p->output));
 	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
@@ -363,7 +364,7 @@ static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct memory_wish wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
-	TRY(exec_new(&c->p->exec, g, c->r->dev));
+	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
 	if (c->r->survey)
 		memory_survey(&c->p->survey, c->p->exec, g);
 	return memory_fit(&c->p->exec, g, &wish, &c->p->memory);
@@ -399,6 +400,13 @@ const struct pass *plan_passes(int *n)
 	return passes;
 }
 
+struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom)
+{
+	const struct precision_section *p = &c->precision;
+	return (struct plan_env){ .compute = config_compute(c), .tf32 = p->tf32, .winograd = p->winograd,
+		.deterministic = p->deterministic, .any_threads = c->parallel.reproducible, .wisdom = wisdom };
+}
+
 /* The first npass passes. */
 static int compile(struct plan **out, const struct plan_request *r, int npass)
 {
@@ -410,9 +418,9 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .wishes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
-	struct compilation c = { r, p, NONE };
-	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .dump = r->dump,
-		.dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
+	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p, NONE };
+	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
+		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, passes, npass, &env);
 	if (rc < 0)
 		plan_free(p);
@@ -423,9 +431,10 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 
 int plan_new(struct plan **out, const struct plan_request *r)
 {
+	const struct plan_env env = plan_env_of(r->config, r->wisdom);
 	struct plan *p;
 	TRY(compile(&p, r, NPASSES));
-	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev);
+	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev, &env);
 	if (rc < 0) {
 		plan_free(p);
 		return rc;

@@ -27,9 +27,14 @@ struct plan_data {
 	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32, nothing left to do */
 };
 
+/* Everything that a plan depends on. Types, and what kernels are chosen by, follow from config and
+ * wisdom (plan_env_of), so that a request with a changed copy of the config is all that a remedy
+ * needs. */
 struct plan_request {
 	const struct run_config *config;
-	struct device *dev;
+	const struct device *dev;
+	struct wisdom *wisdom;           /* engines, to which those are added that it measures; NULL: the
+	                                  * libraries' first choice */
 	const struct store *store;       /* layouts that are fixed already */
 	const struct plan_data *data;
 	enum plan_mode mode;
@@ -70,6 +75,8 @@ struct plan {
 	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step, before clipping */
 };
 
+/* What a config has kernels chosen by; wisdom as in a request. */
+struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom);
 int plan_new(struct plan **out, const struct plan_request *r);
 /* Whether the graph can be built: what only the config can
  * be wrong about, in a fraction of the time. */

@@ -6,18 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/node_time.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 
 #define WORST 15      /* nodes in the text */
-
-double profile_bound(struct device *d, const struct graph *g, const struct node *n)
-{
-	const struct node_rates r = node_rates_ceilings(d);
-	return node_seconds(&r, g, n);
-}
 
 int profile_run(struct plan *p, int runs, struct profile *out)
 {
@@ -55,14 +48,14 @@ static int by_loss(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static struct row *node_rows(const struct plan *p, struct device *d, int runs, struct arena *a)
+static struct row *node_rows(const struct plan *p, const struct node_rates *rates, int runs, struct arena *a)
 {
 	struct row *r = ARENA_ARRAY(a, struct row, p->g->nnode);
 	for (int i = 0; i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
 		struct cost c = op_cost(p->g, n);
 		r[i] = (struct row){ n, 1, exec_profile_seconds(p->exec)[i] / runs, c.flops, c.bytes,
-			profile_bound(d, p->g, n) };
+			node_seconds(rates, p->g, n) };
 	}
 	return r;
 }
@@ -107,10 +100,10 @@ struct table {
 	double convolution_seconds, reorder_seconds;
 };
 
-static struct table table_new(const struct plan *p, struct device *d, int runs)
+static struct table table_new(const struct plan *p, const struct node_rates *rates, int runs)
 {
 	struct table t = { .arena = arena_new(), .nnode = p->g->nnode };
-	t.node = node_rows(p, d, runs, t.arena);
+	t.node = node_rows(p, rates, runs, t.arena);
 	t.kind = kind_rows(t.node, t.nnode, &t.nkind, t.arena);
 	t.convolution_seconds = kind_seconds(t.kind, t.nkind, "conv", &t.convolutions);
 	t.reorder_seconds = kind_seconds(t.kind, t.nkind, "reorder", &t.reorders);
@@ -130,22 +123,22 @@ static void print_row(const char *name, const struct row *r, double step, struct
 
 static const char header[] = "        ms      %   GFLOP/s     GB/s  roof%    lost ms";
 
-static void print_totals(const struct table *t, struct device *d, const struct profile *f, struct buf *out)
+static void print_totals(const struct table *t, const struct node_rates *r, const struct profile *f, struct buf *out)
 {
-	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", device_measure_bandwidth(d) / 1e9,
-	           device_measure_peak(d, DTYPE_F32) / 1e9);
-	if (device_measure_peak(d, DTYPE_BF16) != device_measure_peak(d, DTYPE_F32))
-		buf_printf(out, ", %.4g in bf16", device_measure_peak(d, DTYPE_BF16) / 1e9);
+	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", r->bytes / 1e9, r->f32 / 1e9);
+	if (r->half != r->f32)
+		buf_printf(out, ", %.4g in bf16", r->half / 1e9);
 	buf_printf(out, "\nstep        %.3f ms with timers: nodes %.3f, between them %.3f\n", 1e3 * f->step, 1e3 * f->nodes,
 	           1e3 * (f->step - f->nodes));
 	buf_printf(out, "            %d convolutions %.1f %%, %d reorders %.1f %%\n", t->convolutions,
 	           100 * t->convolution_seconds / f->step, t->reorders, 100 * t->reorder_seconds / f->step);
 }
 
-void profile_text(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out)
+void profile_text(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
+                  struct buf *out)
 {
-	struct table t = table_new(p, d, runs);
-	print_totals(&t, d, f, out);
+	struct table t = table_new(p, r, runs);
+	print_totals(&t, r, f, out);
 	buf_printf(out, "\n%s  op (nodes)\n", header);
 	for (int i = 0; i < t.nkind; i++) {
 		if (t.kind[i].seconds == 0)
@@ -198,13 +191,14 @@ static void json_nodes(const struct plan *p, const struct table *t, struct buf *
 	}
 }
 
-void profile_json(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out)
+void profile_json(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
+                  struct buf *out)
 {
-	struct table t = table_new(p, d, runs);
+	struct table t = table_new(p, r, runs);
 	buf_puts(out, "{\"rates\": {\"bytes\": ");
-	buf_json_double(out, device_measure_bandwidth(d));
-	json_number(out, "f32", device_measure_peak(d, DTYPE_F32));
-	json_number(out, "bf16", device_measure_peak(d, DTYPE_BF16));
+	buf_json_double(out, r->bytes);
+	json_number(out, "f32", r->f32);
+	json_number(out, "bf16", r->half);
 	buf_putc(out, '}');
 	double roofline = 0;
 	for (int i = 0; i < t.nkind; i++)

@@ -9,10 +9,8 @@
 
 #include <stdio.h>
 
+#include "backend/node_time.h"
 #include "plan/plan.h"
-
-/* The time that node n takes at least; 0 where the device's rates are unknown. */
-double profile_bound(struct device *d, const struct graph *g, const struct node *n);
 
 struct profile {
 	double step;                        /* wall time of a step with timers */
@@ -24,9 +22,12 @@ struct profile {
  * then sums over them. The first run is not counted. */
 int profile_run(struct plan *p, int runs, struct profile *out);
 
-/* Tables as text: ceilings, totals, op kinds, the nodes that lose most. runs as in profile_run. */
-void profile_text(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out);
+/* Tables as text: the device's ceilings r, totals, op kinds, the nodes that lose most. runs as in
+ * profile_run. */
+void profile_text(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
+                  struct buf *out);
 /* The same of all nodes, as one JSON object. */
-void profile_json(const struct plan *p, struct device *d, int runs, const struct profile *f, struct buf *out);
+void profile_json(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
+                  struct buf *out);
 
 #endif

@@ -24,9 +24,9 @@ bool reduction_wanted(const struct comm *c)
 	return c && (c->size > 1 || getenv("DLX_NCCL_ALONE"));
 }
 
-int reduction_meet(struct device *dev)
+int reduction_meet(struct reduction *r)
 {
-	return dev->comm && dev->driver ? nccl_open(&dev->nccl, dev->comm, dev) : 0;
+	return r->comm && r->dev->driver ? nccl_open(&r->nccl, r->comm, r->dev, NULL) : 0;
 }
 
 /* What links are known to be. */
@@ -41,26 +41,27 @@ static void assume(struct linkmodel *link, const struct run_config *c, const str
 
 /* What is measured corrects it. Other groupings do not ask for the cost, and leave NCCL the time
  * of planning to connect. */
-static int measure(const struct ranks_plan *r, struct linkmodel *link, struct device *dev)
+static int measure(const struct ranks_plan *p, struct linkmodel *link, const struct reduction *r)
 {
 	double start = io_seconds();
-	if (!dev->driver)
-		TRY(linkmodel_measure(link, dev->comm));
-	else if (dev->nccl && r->grouping.kind == GROUPING_AUTO)
-		TRY(linkmodel_measure_gpus(link, dev));
+	if (!r->dev->driver)
+		TRY(linkmodel_measure(link, r->comm));
+	else if (r->nccl && p->grouping.kind == GROUPING_AUTO)
+		TRY(linkmodel_measure_gpus(link, r->comm, r->dev, r->nccl));
 	trace_mark(TRACE_RUN, "cost of sums", start);
 	return 0;
 }
 
-int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c, struct device *dev,
-                   const struct rank_grid *grid)
+int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c,
+                   const struct reduction *r, const struct rank_grid *grid)
 {
+	const struct plan_env env = plan_env_of(c, NULL);
 	*out = (struct ranks_plan){ .ranks = grid->ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
-		.link = link, .rates = node_rates_nominal(dev) };
+		.link = link, .rates = node_rates_nominal(r->dev, &env) };
 	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
-	out->summed = grid->ranks > 1 || dev->comm;
-	assume(link, c, dev, grid);
-	return dev->comm ? measure(out, link, dev) : 0;
+	out->summed = grid->ranks > 1 || r->comm;
+	assume(link, c, r->dev, grid);
+	return r->comm ? measure(out, link, r) : 0;
 }
 
 struct layout_of_block {
@@ -119,14 +120,15 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 	}
 }
 
-static void place(const struct device *dev, struct store *store, const struct graph *g)
+static void place(const struct reducer *r, const struct device *dev, struct store *store,
+                  const struct graph *g)
 {
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		const struct all_reduce_attr *begins = all_reduce_begins(n);
 		if (!begins || !in_place(dev, n))
 			continue;
-		char *at = reducer_group_memory(dev->reducer, (int)begins->group);
+		char *at = reducer_group_memory(r, (int)begins->group);
 		for (int j = 0; j < n->nin; j += 2) {
 			store_place(store, graph_t(g, graph_root(g, n->in[j]))->name, at);
 			at += tensor_wire_bytes(dev, g, n, j);
@@ -134,41 +136,43 @@ static void place(const struct device *dev, struct store *store, const struct gr
 	}
 }
 
-int64_t reduction_block(const struct device *dev, const struct plan *p)
+int64_t reduction_block(const struct reduction *r, const struct plan *p)
 {
+	const struct device *dev = r->dev;
 	struct layout_of_block b = { 0 };
-	if (!dev->comm || !p->groups)
+	if (!r->comm || !p->groups)
 		return 0;
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
-	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, dev->comm->size) : b.bytes;
+	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, r->comm->size) : b.bytes;
 }
 
-int64_t reduction_bytes(const struct device *dev, const struct plan *p)
+int64_t reduction_bytes(const struct reduction *r, const struct plan *p)
 {
-	int64_t block = dev->reducer ? 0 : reduction_block(dev, p), moved = 0;
+	int64_t block = r->sums.gradients ? 0 : reduction_block(r, p), moved = 0;
 	for (int i = 0; block && i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
-		for (int j = 0; all_reduce_begins(n) && in_place(dev, n) && j < n->nin; j += 2)
+		for (int j = 0; all_reduce_begins(n) && in_place(r->dev, n) && j < n->nin; j += 2)
 			moved += graph_t(p->g, graph_root(p->g, n->in[j]))->bytes;
 	}
 	return block > moved ? block - moved : 0;
 }
 
-int reduction_open(struct device *dev, struct store *store, const struct plan *p)
+int reduction_open(struct reduction *r, struct store *store, const struct plan *p)
 {
+	const struct device *dev = r->dev;
 	struct layout_of_block b = { 0 };
-	if (dev->reducer || !dev->comm || !p->groups)
+	if (r->sums.gradients || !r->comm || !p->groups)
 		return 0;
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
-	const struct reducer_place gpu = { dev, dev->comm, dev->nccl, true };
-	TRY(dev->driver ? reducer_new_gpu(&dev->reducer, &gpu, (size_t)b.bytes, b.group, b.n)
-	                : reducer_new(&dev->reducer, dev->comm, (size_t)b.bytes, b.group, b.n, true));
-	place(dev, store, p->g);
+	const struct reducer_place gpu = { dev, r->comm, r->nccl, true };
+	TRY(dev->driver ? reducer_new_gpu(&r->sums.gradients, &gpu, (size_t)b.bytes, b.group, b.n)
+	                : reducer_new(&r->sums.gradients, r->comm, (size_t)b.bytes, b.group, b.n, true));
+	place(r->sums.gradients, dev, store, p->g);
 	return 0;
 }
 
 /* A tensor that travels in 16 bits, from the block into its state or the other way. */
-static int convert(struct device *dev, enum dtype wire, const struct store_entry *e, void *block, bool to_block)
+static int convert(const struct device *dev, enum dtype wire, const struct store_entry *e, void *block, bool to_block)
 {
 	int64_t n = layout_elements(&e->layout);
 	size_t wide = (size_t)n * sizeof(float), narrow = (size_t)n * dtype_size(wire);
@@ -187,11 +191,11 @@ static int convert(struct device *dev, enum dtype wire, const struct store_entry
 	return rc;
 }
 
-static int convert_group(struct device *dev, const struct store *store, const struct graph *g, const struct node *n,
-                         bool to_block)
+static int convert_group(const struct reducer *r, const struct device *dev, const struct store *store,
+                         const struct graph *g, const struct node *n, bool to_block)
 {
 	const struct all_reduce_attr *at = n->attr;
-	char *block = reducer_group_memory(dev->reducer, (int)at->group);
+	char *block = reducer_group_memory(r, (int)at->group);
 	if (in_place(dev, n))
 		return 0;
 	for (int j = 0; j < n->nin; j += 2) {
@@ -203,49 +207,50 @@ static int convert_group(struct device *dev, const struct store *store, const st
 }
 
 /* Whether the node begins a sum that is under way. */
-static bool under_way(const struct device *dev, const struct node *n)
+static bool under_way(const struct reducer *r, const struct node *n)
 {
 	const struct all_reduce_attr *begins = all_reduce_begins(n);
-	return begins && reducer_under_way(dev->reducer, (int)begins->group);
+	return begins && reducer_under_way(r, (int)begins->group);
 }
 
-int reduction_settle(struct device *dev, const struct store *store, const struct plan *p)
+int reduction_settle(struct reduction *r, const struct store *store, const struct plan *p)
 {
-	if (!dev->reducer || !p->groups)
+	struct reducer *sums = r->sums.gradients;
+	if (!sums || !p->groups)
 		return 0;
 	for (int i = 0; i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
-		if (!under_way(dev, n))
+		if (!under_way(sums, n))
 			continue;
-		TRY(reducer_wait(dev->reducer, (int)all_reduce_begins(n)->group));
-		TRY(convert_group(dev, store, p->g, n, false));
+		TRY(reducer_wait(sums, (int)all_reduce_begins(n)->group));
+		TRY(convert_group(sums, r->dev, store, p->g, n, false));
 	}
-	return reducer_keep(dev->reducer);
+	return reducer_keep(sums);
 }
 
-int reduction_resume(struct device *dev, const struct store *store, const struct plan *p)
+int reduction_resume(struct reduction *r, const struct store *store, const struct plan *p)
 {
-	if (!dev->reducer || !dev->driver || !p->groups)
+	struct reducer *sums = r->sums.gradients;
+	if (!sums || !r->dev->driver || !p->groups)
 		return 0;
 	for (int i = 0; i < p->g->nnode; i++)
-		if (under_way(dev, p->g->node[i]))
-			TRY(convert_group(dev, store, p->g, p->g->node[i], true));
-	return reducer_keep(dev->reducer);
+		if (under_way(sums, p->g->node[i]))
+			TRY(convert_group(sums, r->dev, store, p->g, p->g->node[i], true));
+	return reducer_keep(sums);
 }
 
-double reduction_waited(const struct device *dev)
+double reduction_waited(const struct reduction *r)
 {
-	const struct reducer *own[] = { dev->reducer, dev->statistics };
+	const struct reducer *own[] = { r->sums.gradients, r->sums.statistics };
 	double sum = 0;
 	for (int i = 0; i < 2; i++)
 		sum += own[i] ? reducer_stats(own[i]).waited : 0;
 	return sum;
 }
 
-void reduction_close(struct device *dev)
+void reduction_close(struct reduction *r)
 {
-	reducer_free(dev->reducer);
-	dev->reducer = NULL;
-	nccl_close(dev->nccl);
-	dev->nccl = NULL;
+	reducer_free(r->sums.gradients);
+	nccl_close(r->nccl);
+	*r = (struct reduction){ .dev = r->dev, .comm = r->comm };
 }

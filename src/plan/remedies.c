@@ -58,7 +58,8 @@ static void table(const struct refusal *f)
 {
 	struct plan_memory m;
 	plan_memory(f->p, &m);
-	int64_t steps = m.parameters + m.optimizer + m.inputs, sums = reduction_bytes(f->s->dev, f->p);
+	int64_t steps = m.parameters + m.optimizer + m.inputs;
+	int64_t sums = reduction_bytes(&f->s->reduction, f->p);
 	row(f, "parameters", m.parameters);
 	row(f, "optimizer and running statistics", m.optimizer);
 	row(f, "inputs", m.inputs);
@@ -84,14 +85,12 @@ static bool fits(const struct refusal *f, const struct room_need *need)
 static bool try_config(const struct refusal *f, const struct run_config *c, struct room_need *need)
 {
 	const struct session *s = f->s;
-	struct plan_request r = { .config = c, .dev = s->dev, .store = s->store, .data = &s->data, .mode = f->p->mode,
-		.batch = c->train.batch_size, .limit = c->train.memory.limit, .ranks = s->ranks };
-	struct wisdom *wisdom = s->dev->wisdom;
+	struct plan_request r = session_request(s, f->p->mode, c->train.batch_size);
 	struct plan *p;
+	r.config = c;
+	r.wisdom = NULL;
 	int mark = err_count();
-	s->dev->wisdom = NULL;
 	bool made = plan_new(&p, &r) == 0;
-	s->dev->wisdom = wisdom;
 	err_truncate(mark);
 	if (!made)
 		return false;
@@ -159,16 +158,15 @@ static void offer_batch(const struct refusal *f)
 
 static void offer_half(const struct refusal *f)
 {
-	struct device *d = f->s->dev;
-	const enum dtype now = d->compute;
+	const struct device *d = f->s->dev;
 	struct run_config c = *f->s->config;
 	struct room_need n;
 	int mark = err_count();
-	if (now != DTYPE_F32 || d->backend == BACKEND_REFERENCE)
+	if (config_compute(&c) != DTYPE_F32 || d->backend == BACKEND_REFERENCE)
 		return;
 	c.precision.compute = config_compute_index(DTYPE_BF16);
-	bool made = device_set_compute(d, DTYPE_BF16, false) == 0 && try_config(f, &c, &n);
-	d->compute = now;
+	const struct plan_env env = plan_env_of(&c, NULL);
+	bool made = plan_env_check(&env, d, false) == 0 && try_config(f, &c, &n);
 	err_truncate(mark);
 	if (made)
 		err_context(E_TOO_LARGE, "- 'precision.compute: bf16' needs %.0f %s, which %s", in_units(f, n.fixed + n.arena), f->unit.name,

@@ -32,7 +32,7 @@ static int64_t given_aside(const struct session *s, const struct device_room *d)
 	int64_t asked = s->config->train.memory.aside;
 	if (asked != INT64_MIN)
 		return asked;
-	return d->aside * (s->dev->nccl || s->ranks.ranks > 1 ? 2 : 1);
+	return d->aside * (s->reduction.nccl || s->ranks.ranks > 1 ? 2 : 1);
 }
 
 /* An arena may give way to another one. */
@@ -50,7 +50,7 @@ static int64_t at_least_1(int64_t bytes)
 static void look_at_host(const struct session *s, struct room *r)
 {
 	int64_t whole = share_of(s, host_memory_whole(&r->by)), now = share_of(s, host_memory(&r->by_now));
-	r->have = whole ? at_least_1(whole - (int64_t)s->dev->used + arena_there(s)) : 0;
+	r->have = whole ? at_least_1(whole - (int64_t)s->dev->memory->used + arena_there(s)) : 0;
 	r->now = now ? at_least_1(now + arena_there(s)) : 0;
 }
 
@@ -119,8 +119,8 @@ static int list_plans(const struct session *s, const struct plan *all[PLANS])
 struct room_need room_need(const struct session *s, const struct plan *p)
 {
 	const struct plan *all[PLANS];
-	struct room_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL) + reduction_bytes(s->dev, p),
-		(int64_t)exec_arena_bytes(p->exec) };
+	struct room_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL), (int64_t)exec_arena_bytes(p->exec) };
+	need.fixed += reduction_bytes(&s->reduction, p);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
 			need.fixed += own_bytes(all[i]->g, NULL);
@@ -147,7 +147,8 @@ static int64_t sums_bytes(const struct session *s)
 	const struct plan *p = s->train_plan[0];
 	if (!p)
 		return 0;
-	return (s->dev->reducer ? reduction_block(s->dev, p) : reduction_bytes(s->dev, p)) + sync_reducer_bytes(s->sync, s->dev);
+	const struct reduction *r = &s->reduction;
+	return (r->sums.gradients ? reduction_block(r, p) : reduction_bytes(r, p)) + sync_reducer_bytes(s->sync, r);
 }
 
 void room_parts(const struct session *s, struct room_parts *p)
@@ -215,7 +216,7 @@ int room_check(const struct session *s, const struct plan *p)
 void room_warn(const struct session *s)
 {
 	struct room r;
-	int64_t need = room_run(s) - (int64_t)s->dev->used;
+	int64_t need = room_run(s) - (int64_t)s->dev->memory->used;
 	room_look(s, &r);
 	if (s->dev->driver || r.now == 0 || need <= r.now || !comm_first(s->comm))
 		return;
@@ -231,7 +232,7 @@ void room_json(const struct session *s, struct buf *out)
 		buf_puts(out, ", \"gpu\": \"described\"");
 	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"free\": %" PRId64, room_run(s), r.have, r.now);
 	if (r.have > 0)
-		buf_printf(out, ", \"fits\": %s", room_run(s) - (int64_t)s->dev->used <= r.have ? "true" : "false");
+		buf_printf(out, ", \"fits\": %s", room_run(s) - (int64_t)s->dev->memory->used <= r.have ? "true" : "false");
 	if (s->dev->driver)
 		buf_printf(out, ", \"aside\": %" PRId64 ", \"host\": %" PRId64, r.aside, room_host(s));
 }

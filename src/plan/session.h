@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "plan/rank_grid.h"
+#include "plan/reduction.h"
 
 struct session {
 	struct run_config *config;
@@ -20,11 +21,13 @@ struct session {
 	struct linkmodel link;
 	struct rank_grid grid;                           /* where these ranks are */
 	const char *threads;                             /* that compute on each rank (ranks_threads); set when training begins */
+	struct reduction reduction;                      /* by what its sums over ranks are made */
 	struct sync_reducer *sync;                       /* NULL: batch normalisation is of each rank */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
 	 * one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	struct wisdom *engines;                          /* for plan requests (train/engines.h); NULL: none */
 	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
 	void *arena;
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
@@ -46,5 +49,9 @@ enum session_need {
 	SESSION_SYNTHETIC = 64,    /* the same, and do not look for data at all */
 	SESSION_SURVEY = 128       /* what the training plan's memory could come to */
 };
+
+/* What s asks of a plan for a batch of so many samples; callers change it for plans that are only
+ * tried. It borrows from s. */
+struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch);
 
 #endif

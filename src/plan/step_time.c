@@ -119,9 +119,10 @@ static void add_up(struct step_time *t, const struct session *s, const struct gr
 
 int step_time_predict(struct step_time *t, const struct session *s, const struct plan *p)
 {
-	struct node_rates rates = node_rates_reached(s->dev);
+	const struct plan_env env = plan_env_of(s->config, NULL);
+	struct node_rates rates = node_rates_reached(s->dev, &env);
 	size_t groups = p->groups ? (size_t)p->groups->n : 0;
-	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev), .groups = (int)groups };
+	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev, &env), .groups = (int)groups };
 	t->node = mem_calloc((size_t)p->g->nnode + 1, sizeof *t->node);
 	t->ready = mem_calloc(groups + 1, sizeof *t->ready);
 	t->done = mem_calloc(groups + 1, sizeof *t->done);

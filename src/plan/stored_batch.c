@@ -29,24 +29,25 @@ static struct graph_context enter(struct graph *g, const struct run_config *c, c
 	return saved;
 }
 
-int stored_batch_input(struct graph *g, const struct run_config *c, const struct transform_rest *rest, tid input, tid *out)
+int stored_batch_input(struct graph *g, const struct plan_request *r, tid input, tid *out)
 {
+	const struct transform_rest *rest = r->data->rest[r->mode];
 	*out = input;
 	if (!rest || !rest->values)
 		return 0;
-	struct graph_context saved = enter(g, c, "input");
+	struct graph_context saved = enter(g, r->config, "input");
 	int rc = emit_normalize_input(g, input, rest->mask, rest->steps, rest->table, out);
 	graph_leave(g, saved);
 	return rc;
 }
 
-int stored_batch_target(struct graph *g, const struct run_config *c, tid target, tid *out)
+int stored_batch_target(struct graph *g, const struct plan_request *r, tid target, tid *out)
 {
-	const struct cast_attr at = { loss_wants_labels(&c->loss) ? DTYPE_I32 : DTYPE_F32 };
+	const struct cast_attr at = { loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32 };
 	*out = target;
 	if (graph_t(g, target)->dtype == (enum dtype)at.dtype)
 		return 0;
-	struct graph_context saved = enter(g, c, "target");
+	struct graph_context saved = enter(g, r->config, "target");
 	int rc = graph_emit1(g, "cast", &at, 1, &target, out);
 	graph_leave(g, saved);
 	return rc;

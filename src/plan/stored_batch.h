@@ -9,10 +9,9 @@
 
 /* Whether a loader for this device is to leave what it can. */
 bool stored_batch_wanted(const struct device *dev);
-/* Emit what is left, where something is; else *out is the
- * input (target) itself. rest may be NULL. */
-int stored_batch_input(struct graph *g, const struct run_config *c, const struct transform_rest *rest, tid input, tid *out);
-int stored_batch_target(struct graph *g, const struct run_config *c, tid target, tid *out);
+/* Emit what r's data leaves to do, if anything; else *out is the input (target) itself. */
+int stored_batch_input(struct graph *g, const struct plan_request *r, tid input, tid *out);
+int stored_batch_target(struct graph *g, const struct plan_request *r, tid target, tid *out);
 /* A line for --check and --plan, where there is something to say. */
 void stored_batch_describe(const struct plan *p, struct buf *out);
 

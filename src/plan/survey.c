@@ -49,9 +49,9 @@ static struct need need_of(const struct plan *p, double arena)
  * E_CONFIG: it cannot be. */
 static int try_batch(const struct session *s, int64_t batch, int64_t limit, double *total)
 {
-	struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
-		.mode = PLAN_TRAIN, .batch = batch, .limit = limit, .ranks = s->ranks };
+	struct plan_request r = session_request(s, PLAN_TRAIN, batch);
 	struct plan *p;
+	r.limit = limit;
 	TRY(plan_new(&p, &r));
 	*total = (double)p->memory.fixed + (double)exec_arena_bytes(p->exec);
 	plan_free(p);

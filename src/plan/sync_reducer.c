@@ -9,7 +9,6 @@
 #include "backend/device.h"
 #include "base/err.h"
 #include "comm/nccl.h"
-#include "comm/reducer.h"
 #include "comm/reducer_nccl.h"
 #include "graph/attr.h"
 #include "pass/sync_batch_norm.h"
@@ -65,42 +64,43 @@ static int check_order(const struct sync_reducer *s, const struct plan *p)
 	           (long long)p->batch);
 }
 
-static int open_sums(struct sync_reducer *s, struct device *dev, int team)
+static int open_sums(struct sync_reducer *s, struct reduction *r, int team)
 {
-	if (team < dev->comm->size)
-		comm_part(&s->part, dev->comm, team);
-	struct comm *c = s->part ? s->part : dev->comm;
+	const struct device *dev = r->dev;
+	if (team < r->comm->size)
+		comm_part(&s->part, r->comm, team);
+	struct comm *c = s->part ? s->part : r->comm;
 	if (!dev->driver)
-		return reducer_new(&dev->statistics, c, (size_t)s->bytes, s->group, s->n, false);
-	TRY(nccl_open(&s->nccl, c, dev));
+		return reducer_new(&r->sums.statistics, c, (size_t)s->bytes, s->group, s->n, false);
+	TRY(nccl_open(&s->nccl, c, dev, r->nccl));
 	const struct reducer_place gpu = { dev, c, s->nccl, false };
-	return reducer_new_gpu(&dev->statistics, &gpu, (size_t)s->bytes, s->group, s->n);
+	return reducer_new_gpu(&r->sums.statistics, &gpu, (size_t)s->bytes, s->group, s->n);
 }
 
-int sync_reducer_open(struct sync_reducer **out, struct device *dev, const struct plan *p, int team)
+int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const struct plan *p, int team)
 {
 	int64_t unused;
-	if (!dev->comm || team < 2 || (!*out && sync_batch_norm_count(p->g, &unused) == 0))
+	if (!r->comm || team < 2 || (!*out && sync_batch_norm_count(p->g, &unused) == 0))
 		return 0;
 	if (*out)
 		return check_order(*out, p);
 	*out = lay_out(p->g);
 	TRY(check_order(*out, p));
-	return open_sums(*out, dev, team);
+	return open_sums(*out, r, team);
 }
 
-int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct device *dev)
+int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r)
 {
-	int ranks = !s ? 0 : s->part ? s->part->size : dev->comm->size;
-	return s && dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n, ranks) : 0;
+	int ranks = !s ? 0 : s->part ? s->part->size : r->comm->size;
+	return s && r->dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n, ranks) : 0;
 }
 
-void sync_reducer_close(struct sync_reducer *s, struct device *dev)
+void sync_reducer_close(struct sync_reducer *s, struct reduction *r)
 {
 	if (!s)
 		return;
-	reducer_free(dev->statistics);
-	dev->statistics = NULL;
+	reducer_free(r->sums.statistics);
+	r->sums.statistics = NULL;
 	nccl_close(s->nccl);
 	comm_part_close(s->part);
 	arena_free(s->arena);

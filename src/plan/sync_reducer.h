@@ -4,15 +4,16 @@
 #ifndef DLX_PLAN_SYNC_REDUCER_H
 #define DLX_PLAN_SYNC_REDUCER_H
 
-#include "plan/plan.h"
+#include "plan/reduction.h"
 
 struct sync_reducer;
-/* For a training plan that has such nodes: makes dev->statistics. Once for all training plans of a
- * run: those that follow must meet the other ranks in the same order. *s is NULL before the first.
- * Collective the first time. */
-int sync_reducer_open(struct sync_reducer **s, struct device *dev, const struct plan *p, int team);
+/* For a training plan that has such nodes: makes r->sums.statistics. Once for all training plans
+ * of a run: those that follow must meet the other ranks in the same order. *s is NULL before the
+ * first. Collective the first time. */
+int sync_reducer_open(struct sync_reducer **s, struct reduction *r, const struct plan *p, int team);
 /* Bytes of the GPU's memory that the sums of an open one take; 0 on a CPU, and for NULL. */
-int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct device *dev);
-void sync_reducer_close(struct sync_reducer *s, struct device *dev);     /* NULL is fine; collective */
+int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r);
+/* Before reduction_close; NULL is fine; collective. */
+void sync_reducer_close(struct sync_reducer *s, struct reduction *r);
 
 #endif

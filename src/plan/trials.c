@@ -272,7 +272,7 @@ static double estimate(const struct node_rates *r, const struct plan *p, const s
 	return roof > 0 && work > 0 && work < INFINITY ? work / r->f32 : roof;
 }
 
-int trials_run(struct trials *t, const struct plan *p, struct device *d, const struct node_rates *rates, double *seconds)
+int trials_run(struct trials *t, const struct plan *p, const struct device *d, const struct node_rates *rates, double *seconds)
 {
 	const struct graph *g = p->g;
 	struct rounds r = { .p = p };

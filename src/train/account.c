@@ -25,7 +25,7 @@ int account_check(const struct session *s)
 	static bool said;
 	struct room_parts p;
 	room_parts(s, &p);
-	int64_t plan = planned(s, &p), taken = (int64_t)s->dev->used;
+	int64_t plan = planned(s, &p), taken = (int64_t)s->dev->memory->used;
 	if (plan == taken)
 		return 0;
 	if (getenv("DLX_STRICT"))
@@ -40,7 +40,7 @@ void account_json(const struct session *s, struct buf *out)
 {
 	struct room_parts p;
 	room_parts(s, &p);
-	buf_printf(out, "{\"planned\": %" PRId64 ", \"allocated\": %zu", planned(s, &p), s->dev->used);
+	buf_printf(out, "{\"planned\": %" PRId64 ", \"allocated\": %zu", planned(s, &p), s->dev->memory->used);
 	buf_printf(out, ", \"values\": %" PRId64 ", \"inputs\": %" PRId64 ", \"arena\": %" PRId64 ", \"sums\": %" PRId64
 	           ", \"tables\": %" PRId64 "}", p.values, p.inputs, p.arena, p.sums, p.tables);
 }

@@ -75,7 +75,7 @@ static int time_steps(struct plan *p, bool beside, int64_t steps, struct times *
 }
 
 /* Asynchronous devices: launches the steps back to back and synchronises once. */
-static int time_queue(struct plan *p, struct device *d, int64_t steps, struct times *out)
+static int time_queue(struct plan *p, const struct device *d, int64_t steps, struct times *out)
 {
 	double t0 = io_seconds();
 	for (int64_t i = 0; i < steps && d->driver; i++)
@@ -123,7 +123,7 @@ static void combine(struct comm *c, double exposed, double *t, int64_t steps, st
 
 /* For a device with memory of its own: the most of it that the run takes, what libraries and other
  * processes take, and the host's part of a step. */
-static void print_device(struct device *d, struct times *t, int64_t steps, struct buf *out)
+static void print_device(const struct device *d, struct times *t, int64_t steps, struct buf *out)
 {
 	struct device_room room = { 0 };
 	if (!d->driver)
@@ -131,7 +131,7 @@ static void print_device(struct device *d, struct times *t, int64_t steps, struc
 	if (d->driver->room(d, &room) < 0)
 		err_clear();                   /* then 0 is printed; the step ran */
 	buf_printf(out, ", \"device_memory\": %zu, \"device_used\": %" PRId64 ", \"host_median\": %.9f, \"step_queued\": %.9f",
-	           d->used_most, room.total - room.free, median(t->starts, steps), t->queued);
+	           d->memory->used_most, room.total - room.free, median(t->starts, steps), t->queued);
 }
 
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
@@ -142,9 +142,9 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	struct buf ranks = BUF_INIT;
 	TRY(load(s, &p));
 	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps), .starts = mem_alloc(sizeof(double) * (size_t)steps) };
-	double before = reduction_waited(s->dev), start = io_seconds();
+	double before = reduction_waited(&s->reduction), start = io_seconds();
 	int rc = time_steps(p, session_beside(s), steps, &t);
-	double exposed = (reduction_waited(s->dev) - before) / (io_seconds() - start);
+	double exposed = (reduction_waited(&s->reduction) - before) / (io_seconds() - start);
 	if (rc == 0 && !comm_many(s->comm))
 		rc = time_queue(p, s->dev, steps, &t);
 	if (rc == 0)
@@ -156,9 +156,11 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 		print_device(s->dev, &t, steps, out);
 		buf_puts(out, ranks.data);
 		if (profile) {
+			const struct plan_env env = plan_env_of(s->config, s->engines);
+			const struct node_rates rates = node_rates_ceilings(s->dev, &env);
 			buf_puts(out, ", \"profile\": ");
-			profile_json(p, s->dev, runs, &f, out);
-			profile_text(p, s->dev, runs, &f, tables);
+			profile_json(p, &rates, runs, &f, out);
+			profile_text(p, &rates, runs, &f, tables);
 		}
 		buf_puts(out, "}\n");
 	}

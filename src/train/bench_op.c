@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "backend/exec.h"
+#include "backend/node_time.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "op/lib/sample.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
-#include "plan/profile.h"
 
 #define SECONDS  0.5      /* of the op itself, about */
 #define MIN_RUNS 5
@@ -47,12 +47,14 @@ static int check_sample(const struct op *op, const char *sample)
 	return 0;
 }
 
-static int choose_type(struct device *d, const char *name)
+static int choose_type(struct plan_env *e, const struct device *d, const char *name)
 {
 	int type = name ? dtype_find(name) : DTYPE_F32;
 	if (type != DTYPE_F32 && type != DTYPE_BF16)
 		return ERR(E_USAGE, NULL, "'--compute=%s': expected f32 or bf16", name);
-	return device_set_compute(d, (enum dtype)type, true);
+	*e = plan_env_default;
+	e->compute = (enum dtype)type;
+	return plan_env_check(e, d, true);
 }
 
 /* --- the op, ready to run --- */
@@ -60,6 +62,7 @@ static int choose_type(struct device *d, const char *name)
 struct trial {
 	struct sample s;
 	struct device *dev;
+	struct plan_env env;
 	struct exec *exec;
 	struct store *store;
 	void *arena;
@@ -100,10 +103,10 @@ static int compile(struct trial *t, const struct op *op, const char *text)
 {
 	TRYC(sample_build(&t->s, op, text, 1), "in the sample '%s'; one of %s is '%s'", text, op->name, op->samples[0]);
 	struct graph *g = t->s.g;
-	struct pass_env env = { .backend = t->dev->backend, .dev = t->dev };
+	struct pass_env env = { .backend = t->dev->backend, .dev = t->dev, .plan = &t->env };
 	prepare(g, t->s.node);
 	TRY(pass_run(g, passes, 3, &env));
-	TRY(exec_new(&t->exec, g, t->dev));
+	TRY(exec_new(&t->exec, g, t->dev, &t->env));
 	for (int i = 0; i < g->nnode; i++)
 		t->node = g->node[i]->op == op ? g->node[i] : t->node;
 	t->store = store_new(t->dev, 1);
@@ -111,7 +114,7 @@ static int compile(struct trial *t, const struct op *op, const char *text)
 	t->arena = device_alloc(t->dev, t->arena_bytes);
 	if (!t->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the sample: %zu bytes", t->arena_bytes);
-	return exec_bind(t->exec, t->store, t->arena);
+	return exec_bind(t->exec, t->store, t->arena, NULL);
 }
 
 static int set_inputs(struct trial *t)
@@ -156,8 +159,9 @@ static void print(const struct trial *t, const char *text, const double *seconds
 {
 	const char *impl = exec_impl(t->exec, t->node->id);
 	struct cost c = op_cost(t->s.g, t->node);
-	double median = seconds[n / 2], bound = profile_bound(t->dev, t->s.g, t->node);
-	const char *type = dtype_name(t->dev->compute);
+	const struct node_rates rates = node_rates_ceilings(t->dev, &t->env);
+	double median = seconds[n / 2], bound = node_seconds(&rates, t->s.g, t->node);
+	const char *type = dtype_name(t->env.compute);
 	buf_printf(out, "{\"op\": \"%s\", \"sample\": ", t->node->op->name);
 	buf_json_string(out, text);
 	buf_printf(out, ", \"compute\": \"%s\", \"kernel\": ", type);
@@ -180,7 +184,7 @@ int bench_op(const struct bench_op_options *o, struct buf *out)
 	TRY(check_sample(op, o->sample));
 	int rc = device_open(&t.dev, o->device ? o->device : "auto");
 	if (rc == 0)
-		rc = choose_type(t.dev, o->compute);
+		rc = choose_type(&t.env, t.dev, o->compute);
 	if (rc == 0)
 		rc = compile(&t, op, o->sample);
 	if (rc == 0)

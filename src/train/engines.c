@@ -10,16 +10,16 @@
 #include "base/mem.h"
 #include "comm/comm.h"
 
-int engines_open(struct device *d, const struct comm *c, const char *path)
+int engines_open(struct wisdom **out, const struct comm *c, const char *path)
 {
 	struct buf kept = BUF_INIT;
 	if (!path)
 		return 0;
-	d->wisdom = wisdom_new();
-	d->wisdom->measure = d->wisdom->keep = comm_first(c);
+	struct wisdom *w = *out = wisdom_new();
+	w->measure = w->keep = comm_first(c);
 	buf_printf(&kept, "%s.compiled", path);
-	d->wisdom->kept = buf_detach(&kept);
-	return comm_first(c) ? wisdom_read(d->wisdom, path) : 0;
+	w->kept = buf_detach(&kept);
+	return comm_first(c) ? wisdom_read(w, path) : 0;
 }
 
 /* Broadcasts one text from rank 0. */
@@ -42,27 +42,26 @@ static void spread(struct wisdom *w, struct comm *c)
 	w->told = true;
 }
 
-void engines_await(struct device *d, struct comm *c)
+void engines_await(struct wisdom *w, struct comm *c)
 {
-	if (d->wisdom && !comm_first(c) && !d->wisdom->told)
-		spread(d->wisdom, c);
+	if (w && !comm_first(c) && !w->told)
+		spread(w, c);
 }
 
-int engines_share(struct device *d, struct comm *c, const char *path)
+int engines_share(struct wisdom *w, struct comm *c, const char *path)
 {
-	if (!d->wisdom)
+	if (!w)
 		return 0;
-	if (comm_many(c) && comm_first(c) && !d->wisdom->told)
-		spread(d->wisdom, c);
-	return comm_first(c) ? wisdom_write(d->wisdom, path) : 0;
+	if (comm_many(c) && comm_first(c) && !w->told)
+		spread(w, c);
+	return comm_first(c) ? wisdom_write(w, path) : 0;
 }
 
-void engines_close(struct device *d, const char *path)
+void engines_close(struct wisdom *w, const char *path)
 {
 	int mark = err_count();
-	if (d->wisdom && path && wisdom_write(d->wisdom, path) < 0 && mark == 0)
+	if (w && path && wisdom_write(w, path) < 0 && mark == 0)
 		warn("'%s' cannot be written: %s", path, err_get(mark)->text);
 	err_truncate(mark);
-	wisdom_free(d->wisdom);
-	d->wisdom = NULL;
+	wisdom_free(w);
 }

@@ -98,14 +98,13 @@ int journal_start(struct journal *j)
 	struct buf memory = BUF_INIT;
 	char host[256] = "", input[SHAPE_TEXT], plan[20];
 	j->session = NULL;
-	device_measure_peak(d, DTYPE_F32);
 	gethostname(host, sizeof host - 1);
 	launcher_job(&job);
 	struct jsonl_start line = { .step = b->step, .time = j->time, .name = s->config->run.name,
 		.version = PACKAGE_VERSION, .ranks = comm_count(s->comm), .hosts = s->comm ? s->comm->hosts : 1,
 		.threads = d->threads, .host = host, .device = d->name, .device_description = d->description,
 		.precision = dtype_name(config_compute(s->config)), .batch = b->batch, .samples = b->samples,
-		.sample_flops = b->sample_flops, .peak_flops = d->peak_flops,
+		.sample_flops = b->sample_flops, .peak_flops = device_measure_peak(d, DTYPE_F32, s->config->precision.tf32),
 		.scheduler = job.scheduler, .job = job.id, .element = job.element, .restarts = job.restarts };
 	describe_network(s, &line, input, plan, &memory);
 	int rc = jsonl_start(j->lines, &line);

@@ -37,7 +37,7 @@ static int bind(struct session *s, struct plan *const plans[2])
 		return session_bind(s);
 	for (int i = 0; i < 2; i++)
 		if (plans[i])
-			TRY(exec_bind(plans[i]->exec, s->store, s->arena));
+			TRY(exec_bind(plans[i]->exec, s->store, s->arena, &s->reduction.sums));
 	return account_check(s);
 }
 

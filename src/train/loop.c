@@ -218,7 +218,7 @@ static bool validation_due(const struct loop *l)
  * statistics the same on all ranks. */
 static int settle(struct loop *l)
 {
-	TRY(reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]));
+	TRY(reduction_settle(&l->s->reduction, l->s->store, l->s->train_plan[0]));
 	TRY(replicas_compare(l->comm, l->s->store));
 	return replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics);
 }
@@ -278,7 +278,6 @@ static int64_t epoch_of(const struct clock *c)
 
 static void show(struct loop *l, const struct given *g, double loss)
 {
-	struct device *dev = l->s->dev;
 	int ranks = comm_count(l->comm);
 	const struct spread *spread = &l->rates.spread;
 	struct progress_state p = {
@@ -291,10 +290,7 @@ static void show(struct loop *l, const struct given *g, double loss)
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
 		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed, .ranks = spread->ranks,
 		.slowest = spread->slowest, .slowest_host = spread->host };
-	/* A peak that was measured on a busy machine may be too low. */
-	if (p.flops_per_second > dev->peak_flops * ranks && dev->peak_flops > 0)
-		dev->peak_flops = p.flops_per_second / ranks;
-	p.peak_flops = dev->peak_flops * ranks;
+	p.peak_flops = device_reached_peak(l->s->dev, l->c->precision.tf32, p.flops_per_second / ranks) * ranks;
 	if (g->number >= 3)
 		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - g->clock.step);
 	progress_update(l->progress, &p);
@@ -498,7 +494,7 @@ static void rescue(struct loop *l)
 	while (l->ngiven)
 		if (learn(l, &g, &loss) < 0)
 			return;
-	if (l->clock.step == 0 || reduction_settle(l->s->dev, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
+	if (l->clock.step == 0 || reduction_settle(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;
@@ -511,7 +507,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
-	s->dev->running = true;
+	s->dev->memory->running = true;
 	l.beside = session_beside(s);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_watch();

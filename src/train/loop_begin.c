@@ -36,7 +36,7 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		l->saved_step = found ? l->clock.step : -1;
 		lost_from(&l->durable, id, l->clock.step);
 		if (found)
-			TRY(reduction_resume(l->s->dev, l->s->store, l->s->train_plan[0]));
+			TRY(reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]));
 		if (found)
 			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
 		else

@@ -226,35 +226,37 @@ static int compare(const struct session *s, const struct plan *p)
 /* Opening the reducer is collective. */
 static int open_reduction(struct session *s, const struct plan *p)
 {
-	if (p->mode != PLAN_TRAIN || !s->dev->comm)
+	if (p->mode != PLAN_TRAIN || !s->reduction.comm)
 		return 0;
-	if (s->dev->reducer)
-		return sync_reducer_open(&s->sync, s->dev, p, s->ranks.team);
+	if (s->reduction.sums.gradients)
+		return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.team);
 	TRY(ranks_agree(s->comm, 0, "planning"));
 	if (comm_many(s->comm))
 		TRY(compare(s, p));
-	TRY(reduction_open(s->dev, s->store, p));
-	return sync_reducer_open(&s->sync, s->dev, p, s->ranks.team);
+	TRY(reduction_open(&s->reduction, s->store, p));
+	return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.team);
 }
 
 static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
-	return (struct plan_request){ .config = s->config, .dev = s->dev, .store = s->store, .data = &s->data,
-		.mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
-		.survey = s->need & SESSION_SURVEY, .keep_results = s->need & SESSION_DUMP, .dump = s->dump, .dump_dot = s->dump_dot,
-		.ranks = s->ranks };
+	struct plan_request r = session_request(s, mode, batch);
+	r.survey = s->need & SESSION_SURVEY;
+	r.keep_results = s->need & SESSION_DUMP;
+	r.dump = s->dump;
+	r.dump_dot = s->dump_dot;
+	return r;
 }
 
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch)
 {
 	struct plan_request r = request(s, mode, batch);
 	double start = io_seconds();
-	engines_await(s->dev, s->comm);
-	size_t before = s->dev->used;
-	int rc = plan_new(out, &r), shared = engines_share(s->dev, s->comm, s->wisdom);
+	engines_await(s->engines, s->comm);
+	size_t before = s->dev->memory->used;
+	int rc = plan_new(out, &r), shared = engines_share(s->engines, s->comm, s->wisdom);
 	TRY(rc);
 	TRY(shared);
-	s->table_bytes += s->dev->used - before;
+	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
@@ -311,7 +313,7 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 		rank_grid_learn(&s->grid, s->config->arena, s->comm);
 	else
 		rank_grid_assume(&s->grid, s->config->arena, hosts_of(o), o->ranks);
-	TRY(reduction_plan(&s->ranks, &s->link, s->config, s->dev, &s->grid));
+	TRY(reduction_plan(&s->ranks, &s->link, s->config, &s->reduction, &s->grid));
 	if (o->need & SESSION_TRAIN)
 		TRY(sync_team_size(s->config, s->ranks.ranks, &s->ranks.team));
 	if (o->need & SESSION_DUMP)
@@ -360,7 +362,7 @@ static void free_arena(struct session *s)
 		device_free(s->dev, s->arena, s->bound_bytes + 64);
 	s->arena = NULL;
 	if (s->dev)
-		s->dev->spare_bytes = 0;
+		s->dev->memory->spare_bytes = 0;
 }
 
 int session_bind(struct session *s)
@@ -375,11 +377,11 @@ int session_bind(struct session *s)
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
 		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
-	s->dev->spare = s->arena;
-	s->dev->spare_bytes = s->bound_bytes;
+	s->dev->memory->spare = s->arena;
+	s->dev->memory->spare_bytes = s->bound_bytes;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
-			TRY(exec_bind(all[i]->exec, s->store, s->arena));
+			TRY(exec_bind(all[i]->exec, s->store, s->arena, &s->reduction.sums));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
 	if (!(s->need & SESSION_NO_DATA))       /* an export runs no step */
@@ -393,16 +395,13 @@ static int open_device(struct session *s, const struct session_options *o)
 	const struct run_config *c = s->config;
 	TRY(o->gpu ? device_open_described(&s->dev, o->gpu) :
 	    device_open_rank(&s->dev, o->device ? o->device : device_names[c->device], s->comm ? s->comm->local_rank : 0));
-	s->dev->comm = reduction_wanted(s->comm) ? s->comm : NULL;
-	s->dev->direct = !c->precision.winograd;
-	s->dev->tf32 = c->precision.tf32;
-	s->dev->deterministic = c->precision.deterministic;
+	s->reduction = (struct reduction){ .dev = s->dev, .comm = reduction_wanted(s->comm) ? s->comm : NULL };
 	s->wisdom = comm_first(s->comm) ? o->wisdom : NULL;
-	TRY(engines_open(s->dev, s->comm, o->wisdom));
-	s->dev->any_threads = c->parallel.reproducible;
-	TRY(leaves_check_ranks(c, s->dev));
+	TRY(engines_open(&s->engines, s->comm, o->wisdom));
+	TRY(leaves_check_ranks(c, s->dev, s->reduction.comm));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
-	int rc = device_set_compute(s->dev, config_compute(c), c->precision.allow_emulation);
+	const struct plan_env env = plan_env_of(c, s->engines);
+	int rc = plan_env_check(&env, s->dev, c->precision.allow_emulation);
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 
@@ -431,7 +430,7 @@ static int open_all(struct session *s, const struct session_options *o)
 	host_share(sharing(c, o));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
 	if (o->need & SESSION_TRAIN)
-		TRY(ranks_agree(c, reduction_meet(s->dev), "connecting the GPUs"));
+		TRY(ranks_agree(c, reduction_meet(&s->reduction), "connecting the GPUs"));
 	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s));
@@ -479,12 +478,11 @@ void session_close(struct session *s)
 	dataset_free(s->validation_set);
 	store_free(s->store);
 	if (s->dev && !failed_alone(s)) {
-		sync_reducer_close(s->sync, s->dev);
-		reduction_close(s->dev);
+		sync_reducer_close(s->sync, &s->reduction);
+		reduction_close(&s->reduction);
 	}
 	free_arena(s);
-	if (s->dev)
-		engines_close(s->dev, s->wisdom);
+	engines_close(s->engines, s->wisdom);
 	device_close(s->dev);
 	config_free(s->config);
 	mem_free(s);

@@ -12,7 +12,7 @@
 
 void rates_begin(struct rates *r, const struct session *s)
 {
-	*r = (struct rates){ .s = s, .looked_at = io_seconds(), .waited = reduction_waited(s->dev) };
+	*r = (struct rates){ .s = s, .looked_at = io_seconds(), .waited = reduction_waited(&s->reduction) };
 	if (comm_many(s->comm))
 		r->counts = comm_counts(s->comm);
 }
@@ -33,7 +33,7 @@ bool rates_due(const struct rates *r)
 
 static void look_at_ranks(struct rates *r, struct comm *c)
 {
-	double n = (double)r->steps, waited = reduction_waited(r->s->dev), alone = r->s->config->report.one_rank;
+	double n = (double)r->steps, waited = reduction_waited(&r->s->reduction), alone = r->s->config->report.one_rank;
 	struct comm_counts now = comm_counts(c);
 	spread_gather(&r->spread, c, r->seconds / n, (waited - r->waited) / n);
 	r->waited = waited;

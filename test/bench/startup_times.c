@@ -154,7 +154,7 @@ static int overhead(void)
 {
 	static struct op empty;
 	struct graph *g = graph_new();
-	struct pass_env env = { .backend = BACKEND_CPU };
+	struct pass_env env = { .backend = BACKEND_CPU, .plan = &plan_env_default };
 	struct shape s = { .nd = 1, .d = { 16 } };
 	struct exec *e;
 	tid t;
@@ -168,10 +168,10 @@ static int overhead(void)
 	}
 	graph_t(g, t)->output = true;
 	TRY(pass_layout(g, &env));
-	TRY(exec_new(&e, g, env.dev));
+	TRY(exec_new(&e, g, env.dev, &plan_env_default));
 	void *arena = mem_map(exec_arena_bytes(e));
 	struct store *store = store_new(env.dev, 1);
-	TRY(exec_bind(e, store, arena));
+	TRY(exec_bind(e, store, arena, NULL));
 	double best = 1;
 	for (int i = 0; i < RUNS; i++) {
 		double t0 = io_seconds();

@@ -63,6 +63,7 @@ static void fail(const char *fmt, ...)
 struct trial {
 	struct sample s;
 	struct device *dev;
+	const struct plan_env *env;
 	struct exec *exec;
 	struct store *store;
 	void *arena;
@@ -170,9 +171,9 @@ static bool settle_half(struct graph *g, const struct node *n, enum backend back
 static int pass_half(struct graph *g, struct pass_env *env)
 {
 	bool settled = false;
-	for (tid t = 0; t < g->ntensor && dtype_is_half(env->dev->compute); t++)
+	for (tid t = 0; t < g->ntensor && dtype_is_half(env->plan->compute); t++)
 		if (graph_t(g, t)->dtype == DTYPE_F32 && graph_t(g, t)->role != ROLE_CONSTANT)
-			graph_t(g, t)->dtype = env->dev->compute;
+			graph_t(g, t)->dtype = env->plan->compute;
 	while (!settled) {
 		settled = true;
 		for (int i = 0; i < g->nnode; i++)
@@ -228,10 +229,11 @@ static const struct pass passes[] = {
 };
 
 static int compile(struct trial *t, const struct op *op, const char *text, struct device *dev,
-                   bool gradient, bool native)
+                   const struct plan_env *plan, bool gradient, bool native)
 {
 	memset(t, 0, sizeof *t);
 	t->dev = dev;
+	t->env = plan;
 	TRY(sample_build(&t->s, op, text, 1));
 	struct graph *g = t->s.g;
 	t->nout = t->s.node->nout;
@@ -244,13 +246,13 @@ static int compile(struct trial *t, const struct op *op, const char *text, struc
 		TRY(add_gradient(t));
 	if (native)
 		set_native(t);
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = plan };
 	TRY(pass_run(g, passes, 3, &env));
-	TRY(exec_new(&t->exec, g, dev));
+	TRY(exec_new(&t->exec, g, dev, plan));
 	t->store = store_new(dev, 1);
 	t->arena_bytes = exec_arena_bytes(t->exec) + 64;
 	t->arena = device_alloc(t->dev, t->arena_bytes);
-	return exec_bind(t->exec, t->store, t->arena);
+	return exec_bind(t->exec, t->store, t->arena, NULL);
 }
 
 static void set_input(struct trial *t, int i)
@@ -413,7 +415,7 @@ static void check_gradient(const struct op *op, const char *text, struct device 
 	struct trial t;
 	int before = failed;
 	cur_what = "gradient";
-	if (compile(&t, op, text, ref, true, false) < 0) {
+	if (compile(&t, op, text, ref, &plan_env_default, true, false) < 0) {
 		fail("cannot compile");
 	} else {
 		if (t.nwrt == 0 && has_float_input(&t))
@@ -430,7 +432,7 @@ static void compare(struct trial *a, struct trial *b, tid ta, tid tb, const char
 {
 	int64_t n = shape_count(&graph_t(a->s.g, ta)->shape);
 	double *x = read_tensor(a, ta), *y = read_tensor(b, tb), scale = 1e-3;
-	const enum dtype type = b->dev->compute;
+	const enum dtype type = b->env->compute;
 	double allowed = type == DTYPE_BF16 ? BF16_TOLERANCE : type == DTYPE_F16 ? FP16_TOLERANCE : CPU_TOLERANCE;
 	for (int64_t k = 0; k < n; k++)
 		scale = fmax(scale, fabs(x[k]));
@@ -471,15 +473,15 @@ static void check_twice(struct trial *t)
 }
 
 static void check_cpu(const struct op *op, const char *text, struct device *ref, struct device *cpu,
-                      bool gradient, bool native)
+                      const struct plan_env *env, bool gradient, bool native)
 {
 	struct trial a, b = { 0 };
 	int before = failed;
 	static const char *const what[][2] = { { "device", "device, channels-last" }, { "bf16", "bf16, channels-last" },
 		{ "fp16", "fp16, channels-last" } };
-	cur_what = what[cpu->compute == DTYPE_BF16 ? 1 : cpu->compute == DTYPE_F16 ? 2 : 0][native];
-	if (compile(&a, op, text, ref, gradient, false) < 0 ||
-	    compile(&b, op, text, cpu, gradient, native) < 0) {
+	cur_what = what[env->compute == DTYPE_BF16 ? 1 : env->compute == DTYPE_F16 ? 2 : 0][native];
+	if (compile(&a, op, text, ref, &plan_env_default, gradient, false) < 0 ||
+	    compile(&b, op, text, cpu, env, gradient, native) < 0) {
 		fail("does not compile");
 	} else if (round_inputs(&a, &b), run(&a, 0) < 0 || run(&b, 0xff) < 0) {
 		fail("does not run");
@@ -564,7 +566,8 @@ static bool has_half(const struct op *op, const struct device *dev)
 	return false;
 }
 
-static void check_op(const struct op *op, struct device *ref, struct device *cpu, struct device *const half[2])
+/* half: to compute in bf16 and in fp16; NULL where the device cannot. */
+static void check_op(const struct op *op, struct device *ref, struct device *cpu, const struct plan_env *const half[2])
 {
 	bool gradient = op->grad != NULL;
 	const bool other = cpu->backend != BACKEND_CPU;
@@ -584,11 +587,11 @@ static void check_op(const struct op *op, struct device *ref, struct device *cpu
 			continue;
 		if (gradient && !other && !kernels_only)
 			check_gradient(op, *text, ref);
-		check_cpu(op, *text, ref, cpu, gradient, false);
-		check_cpu(op, *text, ref, cpu, gradient, true);
+		check_cpu(op, *text, ref, cpu, &plan_env_default, gradient, false);
+		check_cpu(op, *text, ref, cpu, &plan_env_default, gradient, true);
 		for (int i = 0; i < 4; i++)
-			if (half[i / 2] && takes_part(op, half[i / 2]))
-				check_cpu(op, *text, ref, half[i / 2], gradient, i % 2);
+			if (half[i / 2] && takes_part(op, cpu))
+				check_cpu(op, *text, ref, cpu, half[i / 2], gradient, i % 2);
 	}
 }
 
@@ -613,8 +616,9 @@ static bool option(const char *text, const char **device)
 
 int main(int argc, char **argv)
 {
-	static const enum dtype half_types[2] = { DTYPE_BF16, DTYPE_F16 };
-	struct device *ref, *cpu, *half[2];
+	struct plan_env envs[2] = { plan_env_default, plan_env_default };
+	const struct plan_env *half[2] = { &envs[0], &envs[1] };
+	struct device *ref, *cpu;
 	const struct op *op;
 	const char *name = "cpu";
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -623,16 +627,16 @@ int main(int argc, char **argv)
 			fprintf(stderr, "optest: cannot use '%s'\n", argv[0]);
 			return 64;
 		}
-	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0 || device_open(&half[0], name) < 0 ||
-	    device_open(&half[1], name) < 0) {
+	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0) {
 		err_print(stderr, "optest");
 		return 1;
 	}
+	envs[0].compute = DTYPE_BF16;
+	envs[1].compute = DTYPE_F16;
 	for (int i = 0; i < 2; i++)
-		if (device_set_compute(half[i], half_types[i], true) < 0) {
-			printf("# no %s here\n", dtype_name(half_types[i]));
+		if (plan_env_check(half[i], cpu, true) < 0) {
+			printf("# no %s here\n", dtype_name(envs[i].compute));
 			err_clear();
-			device_close(half[i]);
 			half[i] = NULL;
 		}
 	for (int i = 0; (op = op_at(i)) != NULL; i++)
@@ -640,8 +644,6 @@ int main(int argc, char **argv)
 			check_op(op, ref, cpu, half);
 	device_close(ref);
 	device_close(cpu);
-	device_close(half[0]);
-	device_close(half[1]);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }

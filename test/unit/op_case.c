@@ -41,13 +41,13 @@ void op_run_init(struct op_run *r, const char *dev, const char *op, const char *
 	assert_int_equal(device_open(&r->dev, dev), 0);
 	assert_int_equal(sample_build(&r->s, op_find(op), text, 1), 0);
 	prepare(r, channels_last && r->dev->backend != BACKEND_REFERENCE);
-	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev };
+	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &plan_env_default };
 	assert_int_equal(pass_run(r->s.g, passes, 3, &env), 0);
-	assert_int_equal(exec_new(&r->exec, r->s.g, r->dev), 0);
+	assert_int_equal(exec_new(&r->exec, r->s.g, r->dev, &plan_env_default), 0);
 	r->store = store_new(r->dev, 1);
 	r->arena = mem_map(exec_arena_bytes(r->exec) + 64);
 	assert_non_null(r->arena);
-	assert_int_equal(exec_bind(r->exec, r->store, r->arena), 0);
+	assert_int_equal(exec_bind(r->exec, r->store, r->arena, NULL), 0);
 }
 
 void op_run_release(struct op_run *r)

@@ -54,7 +54,7 @@ static inline int op_count(const struct graph *g, const char *op)
 static inline void op_passes(struct graph *g, struct device *dev, const struct pass *passes, int n, const char *without)
 {
 	struct pass table[16];
-	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev };
+	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev, .plan = &plan_env_default };
 	int at = 0;
 
 	assert_true(n <= (int)(sizeof table / sizeof *table));
@@ -73,11 +73,11 @@ static inline double *op_values(struct graph *g, struct device *dev, const tid *
 	struct store *store = store_new(dev, 1);
 	double *out = NULL;
 
-	assert_int_equal(exec_new(&e, g, dev), 0);
+	assert_int_equal(exec_new(&e, g, dev, &plan_env_default), 0);
 	const size_t bytes = exec_arena_bytes(e) + 64;
 	void *arena = mem_map(bytes);
 	memset(arena, 0xFF, bytes);
-	assert_int_equal(exec_bind(e, store, arena), 0);
+	assert_int_equal(exec_bind(e, store, arena, NULL), 0);
 	if (graph_find(g, RANDOM_KEY) != NONE)
 		exec_write(e, graph_find(g, RANDOM_KEY), DTYPE_I64, (int64_t[]){ 5, 9, 2 });
 	assert_int_equal(exec_run(e, ~0u), 0);

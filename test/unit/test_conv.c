@@ -142,13 +142,13 @@ static struct ready make_ready(struct graph *g, struct device *dev)
 		{ "layout", "", pass_layout, STAGE_LAID_OUT },
 		{ "sched", "", pass_sched, STAGE_LAID_OUT },
 	};
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default };
 	struct ready r = { .store = store_new(dev, 7) };
 	assert_int_equal(pass_run(g, passes, 3, &env), 0);
-	assert_int_equal(exec_new(&r.exec, g, dev), 0);
+	assert_int_equal(exec_new(&r.exec, g, dev, &plan_env_default), 0);
 	r.bytes = exec_arena_bytes(r.exec) + 64;
 	r.arena = mem_map(r.bytes);
-	assert_int_equal(exec_bind(r.exec, r.store, r.arena), 0);
+	assert_int_equal(exec_bind(r.exec, r.store, r.arena, NULL), 0);
 	return r;
 }
 
@@ -341,7 +341,7 @@ static void reorders_of_any_type(void **state)
 		assert_int_equal(graph_emit1(g, "reorder", NULL, 1, &in, &mid), 0);
 		assert_int_equal(graph_emit1(g, "reorder", NULL, 1, &mid, &out), 0);
 		graph_t(g, out)->output = graph_t(g, mid)->output = true;
-		struct pass_env env = { .backend = BACKEND_CPU, .dev = dev };
+		struct pass_env env = { .backend = BACKEND_CPU, .dev = dev, .plan = &plan_env_default };
 		assert_int_equal(pass_layout(g, &env), 0);
 		/* (g, O/g, I/g, kh, kw) blocked by 4 of I */
 		graph_t(g, mid)->layout = (struct layout){ .set = true,
@@ -352,10 +352,10 @@ static void reorders_of_any_type(void **state)
 							   .blk = { 4 },
 							   .blk_dim = { 2 } };
 		struct ready r = { .store = store_new(dev, 7) };
-		assert_int_equal(exec_new(&r.exec, g, dev), 0);
+		assert_int_equal(exec_new(&r.exec, g, dev, &plan_env_default), 0);
 		r.bytes = exec_arena_bytes(r.exec) + 64;
 		r.arena = mem_map(r.bytes);
-		assert_int_equal(exec_bind(r.exec, r.store, r.arena), 0);
+		assert_int_equal(exec_bind(r.exec, r.store, r.arena, NULL), 0);
 		for (int i = 0; i < 180; i++)
 			x[i] = i + 1;
 		memset(r.arena, 0xff, r.bytes);

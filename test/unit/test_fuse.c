@@ -400,7 +400,7 @@ static double *values(int i, bool fuse, int *n)
 			table[at++] = passes[p];
 		else if (fuse)
 			table[at++] = (struct pass){ "fuse", "", fuse_for, STAGE_BUILT };
-	struct pass_env env = { .backend = dev->backend, .dev = dev, .user = &backend };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default, .user = &backend };
 	if (pass_run(g, table, at, &env) < 0)
 		fail_msg("network %d: %s", i, err_get(0)->text);
 	out = op_values(g, dev, r.t, r.n, n);

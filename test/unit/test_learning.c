@@ -112,7 +112,7 @@ static void build(struct run *r, bool training)
 		emit_metrics(r, logits);
 }
 
-static void plan(struct run *r, struct device *dev, struct store *store)
+static void plan(struct run *r, struct device *dev, const struct plan_env *how, struct store *store)
 {
 	static const struct pass passes[] = {
 		{ "precision", "", pass_precision, STAGE_BUILT },
@@ -121,13 +121,13 @@ static void plan(struct run *r, struct device *dev, struct store *store)
 		{ "layout", "", pass_layout, STAGE_LAID_OUT },
 		{ "sched", "", pass_sched, STAGE_LAID_OUT },
 	};
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = how };
 	store_preset(store, r->g);
 	ok(pass_run(r->g, passes, 5, &env));
-	ok(exec_new(&r->exec, r->g, dev));
+	ok(exec_new(&r->exec, r->g, dev, how));
 	r->bytes = exec_arena_bytes(r->exec) + 64;
 	r->memory = mem_map(r->bytes);
-	ok(exec_bind(r->exec, store, r->memory));
+	ok(exec_bind(r->exec, store, r->memory, NULL));
 }
 
 static void release(struct run *r)
@@ -183,6 +183,7 @@ static struct story teach(const char *device, enum dtype compute, uint64_t seed)
 	static float x[N * C * H * W];
 	static int32_t y[N * H * W];
 	struct story s = { 0 };
+	struct plan_env env = plan_env_default;
 	struct device *dev;
 	struct run train, eval;
 	double matrix[CLASSES * CLASSES];
@@ -190,12 +191,13 @@ static struct story teach(const char *device, enum dtype compute, uint64_t seed)
 	int n;
 	make_data(x, y);
 	ok(device_open(&dev, device));
-	ok(device_set_compute(dev, compute, true));
+	env.compute = compute;
+	ok(plan_env_check(&env, dev, true));
 	struct store *store = store_new(dev, seed);
 	build(&train, true);
-	plan(&train, dev, store);
+	plan(&train, dev, &env, store);
 	build(&eval, false);
-	plan(&eval, dev, store);
+	plan(&eval, dev, &env, store);
 	for (int i = 0; i < 30; i++) {
 		s.last = run_once(&train, x, y, i);
 		if (i == 0)

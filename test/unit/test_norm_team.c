@@ -157,6 +157,7 @@ static void alone(void **state)
 struct side {
 	struct sample s;
 	struct device dev;
+	struct rank_sums sums;         /* over a team of threads; all NULL: alone */
 	struct arena *arena;
 	struct kplan k;
 	int first;                     /* its samples begin here in the whole batch */
@@ -209,7 +210,7 @@ static int side_run(struct side *d)
 	if (kernel->plan)
 		TRY(kernel->plan(&d->k));
 	void *ws = aligned_alloc(64, (d->k.ws_bytes + 64) / 64 * 64);
-	int rc = kernel->run(&d->k, &(struct kargs){ d->in, d->out, ws });
+	int rc = kernel->run(&d->k, &(struct kargs){ d->in, d->out, ws, &d->sums });
 	free(ws);
 	return rc;
 }
@@ -235,7 +236,7 @@ static void side_release(struct side *d)
 static int run_side(struct reducer *r, int rank, void *members)
 {
 	struct side *d = ((struct member *)members)[rank].side;
-	d->dev.statistics = r;
+	d->sums.statistics = r;
 	return side_run(d);
 }
 

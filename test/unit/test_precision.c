@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "backend/device.h"
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "graph/verify.h"
 #include "op/conv/conv.h"
@@ -18,7 +18,7 @@
 #include "pass/autodiff.h"
 #include "pass/precision.h"
 
-static struct device half = { .backend = BACKEND_CPU, .compute = DTYPE_BF16 };
+static const struct plan_env half = { .compute = DTYPE_BF16 };
 
 static struct graph *g;
 static tid x, w1, w2, c1, r1, c2, loss, dw1, dw2;
@@ -71,18 +71,17 @@ static enum dtype type(tid t)
 	return graph_t(g, t)->dtype;
 }
 
-static void run(struct device *dev)
+static void run(const struct plan_env *how)
 {
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	struct pass_env env = { .backend = BACKEND_CPU, .plan = how };
 	ok(pass_precision(g, &env));
 	ok(graph_verify(g, STAGE_BUILT));
 }
 
 static void nothing_without_it(void **state)
 {
-	struct device full = { .backend = BACKEND_CPU };
 	build();
-	run(&full);
+	run(&plan_env_default);
 	assert_int_equal(count("cast"), 0);
 	graph_free(g);
 }

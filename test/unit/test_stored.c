@@ -99,12 +99,12 @@ static void finish(const struct transform_chain *t, const void *x, float *out)
 	assert_int_equal(emit_normalize_input(g, in, r->mask, r->steps, r->table, &y), 0);
 	graph_t(g, y)->output = true;
 	assert_int_equal(device_open(&dev, "cpu"), 0);
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default };
 	assert_int_equal(pass_run(g, passes, 2, &env), 0);
-	assert_int_equal(exec_new(&e, g, dev), 0);
+	assert_int_equal(exec_new(&e, g, dev, &plan_env_default), 0);
 	store = store_new(dev, 1);
 	memory = device_alloc(dev, exec_arena_bytes(e) + 64);
-	assert_int_equal(exec_bind(e, store, memory), 0);
+	assert_int_equal(exec_bind(e, store, memory, NULL), 0);
 	assert_int_equal(exec_write(e, in, r->input, x), 0);
 	assert_int_equal(exec_run(e, ~0u), 0);
 	assert_int_equal(exec_read(e, y, DTYPE_F32, out), 0);

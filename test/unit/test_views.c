@@ -77,7 +77,7 @@ static tid output(struct graph *g, tid t)
 
 static void passes(struct graph *g, struct device *dev, bool views)
 {
-	struct pass_env env = { .backend = dev->backend, .dev = dev };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default };
 
 	if (pass_run(g, views ? with : without, views ? 4 : 3, &env) < 0)
 		fail_msg("%s", err_get(err_count() - 1)->text);
@@ -118,13 +118,13 @@ static float *results(build_fn *build, bool views, int runs, int64_t *count, int
 	build(g);
 	passes(g, dev, views);
 	*copied = copies(g);
-	if (exec_new(&e, g, dev) < 0)
+	if (exec_new(&e, g, dev, &plan_env_default) < 0)
 		fail_msg("%s", err_get(err_count() - 1)->text);
 	store = store_new(dev, 1);
 	size_t bytes = exec_arena_bytes(e) + 64;
 	void *arena = mem_map(bytes);
 	memset(arena, 0xff, bytes);
-	assert_int_equal(exec_bind(e, store, arena), 0);
+	assert_int_equal(exec_bind(e, store, arena, NULL), 0);
 	for (int64_t r = 0; r < runs; r++) {
 		for (tid t = 0; t < g->ntensor; t++) {
 			const struct tensor *x = graph_t(g, t);

@@ -61,7 +61,7 @@ void cublas_close(void *handle)
 
 struct cublas_plan {
 	cublasLtHandle_t handle;
-	struct device *dev;
+	const struct device *dev;
 	cublasLtMatmulDesc_t desc;
 	cublasLtMatrixLayout_t a, b, c;          /* in cuBLAS's order: A is our b */
 	cublasLtMatmulAlgo_t algo;
@@ -222,9 +222,9 @@ static bool take_known(struct cublas_plan *p, const cublasLtMatmulHeuristicResul
 	return strcmp(p->name, known) == 0;
 }
 
-static cublasStatus_t choose(struct cublas_plan *p, const struct cublas_matmul *m, size_t ws_limit)
+static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom, const struct cublas_matmul *m,
+                             size_t ws_limit)
 {
-	struct wisdom *wisdom = p->dev->wisdom;
 	cublasLtMatmulHeuristicResult_t found[PROPOSED] = { 0 };
 	char problem[240], kind[CUDA_KIND], library[32];
 	bool measured = false;
@@ -249,7 +249,8 @@ static cublasStatus_t choose(struct cublas_plan *p, const struct cublas_matmul *
 
 /* --- plans --- */
 
-int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit)
+int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct wisdom *wisdom,
+                      const struct cublas_matmul *m, size_t ws_limit)
 {
 	void *handle;
 	if (d->imagined) {         /* whose heuristics ask the driver */
@@ -265,7 +266,7 @@ int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct c
 	p->bias = m->bias;
 	cublasStatus_t s = describe(p, m);
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = choose(p, m, ws_limit);
+		s = choose(p, wisdom, m, ws_limit);
 	int rc = check(s, "no kernel for this matrix product");
 	if (rc < 0)
 		cublas_plan_free(p);

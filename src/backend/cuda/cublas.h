@@ -8,6 +8,7 @@
 #include "backend/device.h"
 
 struct cublas_plan;
+struct wisdom;
 
 int cublas_open(void **handle);
 void cublas_close(void *handle);                         /* NULL is fine */
@@ -21,10 +22,11 @@ struct cublas_matmul {
 	enum dtype type, c_type;
 	bool bias, tf32;
 };
-/* Uses the first algorithm that the library proposes, or, with wisdom (d->wisdom), the fastest.
+/* Uses the first algorithm that the library proposes, or, with wisdom (NULL: none), the fastest.
  * E_UNSUPPORTED with the reason. ws_limit: bytes of workspace that may be asked for. For a
  * described GPU the algorithm is not known, and the workspace is the limit. */
-int cublas_matmul_new(struct cublas_plan **out, struct device *d, const struct cublas_matmul *m, size_t ws_limit);
+int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct wisdom *wisdom,
+                      const struct cublas_matmul *m, size_t ws_limit);
 size_t cublas_plan_workspace(const struct cublas_plan *p);
 const char *cublas_plan_name(const struct cublas_plan *p);       /* "cublaslt:algo66", as long as p */
 int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws);

@@ -58,7 +58,7 @@ int cuda_arch(const struct device *d)
 	return cuda_of(d)->properties.major * 10 + cuda_of(d)->properties.minor;
 }
 
-struct cuda_ahead **cuda_ahead_of(struct device *d)
+struct cuda_ahead **cuda_ahead_of(const struct device *d)
 {
 	return &cuda_of(d)->ahead;
 }
@@ -108,7 +108,7 @@ int cuda_launched(const struct kplan *k, int status)
 /* --- memory --- */
 
 /* Zero for other streams too, which do not wait for this one. */
-static void *alloc(struct device *d, size_t bytes)
+static void *alloc(const struct device *d, size_t bytes)
 {
 	void *p = NULL;
 	if (cudaMalloc(&p, bytes ? bytes : 1) != cudaSuccess ||
@@ -121,7 +121,7 @@ static void *alloc(struct device *d, size_t bytes)
 	return p;
 }
 
-static void release(struct device *d, void *p, size_t bytes)
+static void release(const struct device *d, void *p, size_t bytes)
 {
 	(void)bytes;
 	cudaStreamSynchronize(cuda_of(d)->stream);
@@ -132,7 +132,7 @@ static void release(struct device *d, void *p, size_t bytes)
  * when it first runs, and the captured step has memory of its own. */
 #define ASIDE ((int64_t)512 << 20)
 
-static int room(struct device *d, struct device_room *out)
+static int room(const struct device *d, struct device_room *out)
 {
 	size_t left = 0, total = 0;
 	TRY(cuda_check(cudaMemGetInfo(&left, &total), "asking for the GPU's memory"));
@@ -140,7 +140,7 @@ static int room(struct device *d, struct device_room *out)
 	return 0;
 }
 
-static void *alloc_host(struct device *d, size_t bytes)
+static void *alloc_host(const struct device *d, size_t bytes)
 {
 	void *p = NULL;
 	(void)d;
@@ -151,14 +151,14 @@ static void *alloc_host(struct device *d, size_t bytes)
 	return p;
 }
 
-static void free_host(struct device *d, void *p, size_t bytes)
+static void free_host(const struct device *d, void *p, size_t bytes)
 {
 	(void)bytes;
 	cudaStreamSynchronize(cuda_of(d)->stream);
 	cudaFreeHost(p);
 }
 
-static int put_later(struct device *d, void *to, const void *host, size_t bytes)
+static int put_later(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	return cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, cuda_of(d)->stream),
 	                  "copying to the GPU");
@@ -166,7 +166,7 @@ static int put_later(struct device *d, void *to, const void *host, size_t bytes)
 
 /* Copies from pageable memory block inside the runtime, where watchers are not polled (cuda_wait).
  * So small ones go through pinned memory, and before larger ones the host drains the stream. */
-static int put(struct device *d, void *to, const void *host, size_t bytes)
+static int put(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	struct cuda *c = cuda_of(d);
 	TRY(cuda_wait(d));
@@ -176,13 +176,13 @@ static int put(struct device *d, void *to, const void *host, size_t bytes)
 	return cuda_finish(d);
 }
 
-static int get_later(struct device *d, void *host, const void *from, size_t bytes)
+static int get_later(const struct device *d, void *host, const void *from, size_t bytes)
 {
 	return cuda_check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, cuda_of(d)->stream),
 	                  "copying from the GPU");
 }
 
-static int get(struct device *d, void *host, const void *from, size_t bytes)
+static int get(const struct device *d, void *host, const void *from, size_t bytes)
 {
 	void *to = bytes <= LANDING ? cuda_of(d)->landing : host;
 	if (to == host)
@@ -217,7 +217,7 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 
 /* --- the step as one graph --- */
 
-static int record(struct device *d)
+static int record(const struct device *d)
 {
 	/* Thread-local: threads that decode data may use the runtime meanwhile. */
 	struct cuda *c = cuda_of(d);
@@ -226,7 +226,7 @@ static int record(struct device *d)
 	return cuda_check(cudaEventRecord(c->begin, c->stream), "recording the step");
 }
 
-static int recorded(struct device *d, void **out)
+static int recorded(const struct device *d, void **out)
 {
 	cudaGraph_t graph = NULL;
 	cudaGraphExec_t exec = NULL;
@@ -239,12 +239,12 @@ static int recorded(struct device *d, void **out)
 	return rc;
 }
 
-static int replay(struct device *d, void *recording)
+static int replay(const struct device *d, void *recording)
 {
 	return cuda_check(cudaGraphLaunch(recording, cuda_of(d)->stream), "running the step");
 }
 
-static void forget(struct device *d, void *recording)
+static void forget(const struct device *d, void *recording)
 {
 	cudaStreamSynchronize(cuda_of(d)->stream);
 	cudaGraphExecDestroy(recording);
@@ -252,7 +252,7 @@ static void forget(struct device *d, void *recording)
 
 /* --- opening and closing --- */
 
-static void planned(struct device *d)
+static void planned(const struct device *d)
 {
 	if (cuda_of(d)->cudnn)
 		cudnn_trim(cuda_of(d)->cudnn);
@@ -306,7 +306,7 @@ void cuda_kind(const struct device *d, char out[CUDA_KIND])
 	snprintf(out, CUDA_KIND, "%.60s sm_%d", cuda_of(d)->properties.name, cuda_arch(d));
 }
 
-int cuda_cudnn(struct device *d, struct cudnn **out)
+int cuda_cudnn(const struct device *d, struct cudnn **out)
 {
 	struct cuda *c = cuda_of(d);
 	char name[CUDA_KIND];
@@ -319,7 +319,7 @@ int cuda_cudnn(struct device *d, struct cudnn **out)
 	return 0;
 }
 
-int cuda_cublas(struct device *d, void **handle)
+int cuda_cublas(const struct device *d, void **handle)
 {
 	struct cuda *c = cuda_of(d);
 	if (!c->cublas)
@@ -338,44 +338,44 @@ static void describe(struct device *d)
 
 /* --- a GPU that is not there --- */
 
-static void *imagined_alloc(struct device *d, size_t bytes)
+static void *imagined_alloc(const struct device *d, size_t bytes)
 {
 	(void)d;
 	return mem_map(bytes ? bytes : 1);
 }
 
-static void imagined_free(struct device *d, void *p, size_t bytes)
+static void imagined_free(const struct device *d, void *p, size_t bytes)
 {
 	(void)d;
 	mem_unmap(p, bytes ? bytes : 1);
 }
 
-static int imagined_put(struct device *d, void *to, const void *host, size_t bytes)
+static int imagined_put(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	(void)d;
 	memcpy(to, host, bytes);
 	return 0;
 }
 
-static int imagined_finish(struct device *d)
+static int imagined_finish(const struct device *d)
 {
 	(void)d;
 	return 0;
 }
 
-static int imagined_room(struct device *d, struct device_room *out)
+static int imagined_room(const struct device *d, struct device_room *out)
 {
 	const struct gpu_model *m = &cuda_of(d)->model;
 	*out = (struct device_room){ m->bytes, m->bytes, ASIDE };
 	return 0;
 }
 
-static double imagined_peak(struct device *d, enum dtype type)
+static double imagined_peak(const struct device *d, enum dtype type, bool tf32)
 {
-	return gpu_model_peak(&cuda_of(d)->model, type, d->tf32);
+	return gpu_model_peak(&cuda_of(d)->model, type, tf32);
 }
 
-static double imagined_bandwidth(struct device *d)
+static double imagined_bandwidth(const struct device *d)
 {
 	return cuda_of(d)->model.bandwidth;
 }

@@ -29,8 +29,8 @@ int cuda_multiprocessors(const struct device *d);
 int cuda_arch(const struct device *d);
 size_t cuda_memory(const struct device *d);       /* bytes that the GPU has */
 /* For device_measure_peak and device_measure_bandwidth; 0 if it cannot be measured. */
-double cuda_measure_peak(struct device *d, enum dtype type);
-double cuda_measure_bandwidth(struct device *d);
+double cuda_measure_peak(const struct device *d, enum dtype type, bool tf32);
+double cuda_measure_bandwidth(const struct device *d);
 /* The GPU's number within the process, and an identity that is unique on the host. */
 int cuda_ordinal(const struct device *d);
 void cuda_identity(const struct device *d, char out[16]);
@@ -41,8 +41,8 @@ void cuda_kind(const struct device *d, char out[CUDA_KIND]);
 int cuda_bind_thread(int ordinal);
 /* While the host waits for the GPU it calls poll every few milliseconds, and once at the end; an
  * error of poll ends the wait. The number of watchers is limited. */
-void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument);
-void cuda_unpoll(struct device *d, const void *argument);
+void cuda_poll(const struct device *d, int (*poll)(void *argument), void *argument);
+void cuda_unpoll(const struct device *d, const void *argument);
 /* Drains the compute stream, whatever has become of its work, without polling watchers. */
 void cuda_rest(const struct device *d);
 /* The event at the beginning of the step that is being captured; NULL: none is. */
@@ -67,8 +67,8 @@ void cuda_unwatch(const struct kplan *k);
 struct cudnn;
 /* The libraries, opened at the first call; cublas: a cublasLtHandle_t. E_UNAVAILABLE says which
  * file was looked for where. */
-int cuda_cudnn(struct device *d, struct cudnn **out);
-int cuda_cublas(struct device *d, void **handle);
+int cuda_cudnn(const struct device *d, struct cudnn **out);
+int cuda_cublas(const struct device *d, void **handle);
 
 #endif
 #endif

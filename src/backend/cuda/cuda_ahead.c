@@ -24,7 +24,7 @@ static int start(struct cuda_ahead *a)
 	return cuda_check(cudaEventCreateWithFlags(&a->taken, cudaEventDisableTiming), "making an event");
 }
 
-static int open_once(struct device *d, struct cuda_ahead **out)
+static int open_once(const struct device *d, struct cuda_ahead **out)
 {
 	struct cuda_ahead **a = cuda_ahead_of(d);
 	if (!*a) {
@@ -48,7 +48,7 @@ void cuda_ahead_close(struct cuda_ahead *a)
 	mem_free(a);
 }
 
-int cuda_ahead_ready(struct device *d)
+int cuda_ahead_ready(const struct device *d)
 {
 	struct cuda_ahead *a;
 	TRY(open_once(d, &a));
@@ -56,7 +56,7 @@ int cuda_ahead_ready(struct device *d)
 }
 
 /* Waiting for an event that was never recorded returns at once. */
-int cuda_ahead_put(struct device *d, void *to, const void *host, size_t bytes)
+int cuda_ahead_put(const struct device *d, void *to, const void *host, size_t bytes)
 {
 	struct cuda_ahead *a;
 	TRY(open_once(d, &a));
@@ -64,7 +64,7 @@ int cuda_ahead_put(struct device *d, void *to, const void *host, size_t bytes)
 	return cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, a->stream), "copying a batch to the GPU");
 }
 
-int cuda_ahead_take(struct device *d, void *to, const void *from, size_t bytes)
+int cuda_ahead_take(const struct device *d, void *to, const void *from, size_t bytes)
 {
 	struct cuda_ahead *a;
 	TRY(open_once(d, &a));

@@ -8,12 +8,12 @@
 
 struct cuda_ahead;
 
-int cuda_ahead_ready(struct device *d);
-int cuda_ahead_put(struct device *d, void *to, const void *host, size_t bytes);
-int cuda_ahead_take(struct device *d, void *to, const void *from, size_t bytes);
+int cuda_ahead_ready(const struct device *d);
+int cuda_ahead_put(const struct device *d, void *to, const void *host, size_t bytes);
+int cuda_ahead_take(const struct device *d, void *to, const void *from, size_t bytes);
 
 /* The place where the device keeps its prefetch stream; NULL in there: not used yet. */
-struct cuda_ahead **cuda_ahead_of(struct device *d);
+struct cuda_ahead **cuda_ahead_of(const struct device *d);
 void cuda_ahead_close(struct cuda_ahead *a);     /* NULL is fine */
 
 #endif

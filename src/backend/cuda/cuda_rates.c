@@ -21,7 +21,7 @@
 #define VALUES (1 << 18)
 
 /* `amount` of one, a second; 0 if it fails. */
-static double rate(struct device *d, int (*one)(void *of), void *of, double amount)
+static double rate(const struct device *d, int (*one)(void *of), void *of, double amount)
 {
 	double us = 0;
 	return cuda_time(cuda_stream(d), one, of, &us) == 0 && us > 0 ? amount / (us * 1e-6) : 0;
@@ -29,21 +29,21 @@ static double rate(struct device *d, int (*one)(void *of), void *of, double amou
 
 /* After planning nothing more is allocated, so the step's
  * memory is borrowed where it is large enough. */
-static char *borrow(struct device *d, size_t bytes)
+static char *borrow(const struct device *d, size_t bytes)
 {
-	if (bytes <= d->spare_bytes)
-		return d->spare;
-	return d->running ? NULL : device_alloc(d, bytes);
+	if (bytes <= d->memory->spare_bytes)
+		return d->memory->spare;
+	return d->memory->running ? NULL : device_alloc(d, bytes);
 }
 
-static void put_back(struct device *d, char *memory, size_t bytes)
+static void put_back(const struct device *d, char *memory, size_t bytes)
 {
-	if (memory != d->spare)
+	if (memory != d->memory->spare)
 		device_free(d, memory, bytes);
 }
 
 struct copy {
-	struct device *dev;
+	const struct device *dev;
 	char *memory;
 	size_t bytes;
 };
@@ -55,7 +55,7 @@ static int copy_once(void *of)
 	                                  cuda_stream(c->dev)), "copying in the GPU's memory");
 }
 
-double cuda_measure_bandwidth(struct device *d)
+double cuda_measure_bandwidth(const struct device *d)
 {
 	struct copy c = { .dev = d, .bytes = cuda_memory(d) / COPY_SHARE };
 	int mark = err_count();
@@ -83,7 +83,7 @@ static int multiply_once(void *of)
 
 /* Repeats random values. With zeros a GPU computes more products a second than with real data,
  * since it stays cooler. */
-static int fill(struct device *d, char *to, int64_t n, enum dtype type)
+static int fill(const struct device *d, char *to, int64_t n, enum dtype type)
 {
 	double *values = mem_alloc(sizeof *values * VALUES);
 	int rc = 0;
@@ -98,16 +98,16 @@ static int fill(struct device *d, char *to, int64_t n, enum dtype type)
 	return rc;
 }
 
-double cuda_measure_peak(struct device *d, enum dtype type)
+double cuda_measure_peak(const struct device *d, enum dtype type, bool tf32)
 {
 	int64_t n = (int64_t)EDGE * cuda_multiprocessors(d);
 	const struct cublas_matmul m = { .m = n, .n = n, .k = n, .a_stride = { n, 1 }, .b_stride = { n, 1 },
-		.c_stride = { n, 1 }, .type = type, .c_type = type, .tf32 = d->tf32 };
+		.c_stride = { n, 1 }, .type = type, .c_type = type, .tf32 = tf32 };
 	struct product p = { .matrix = (size_t)(n * n) * dtype_size(type) };
 	size_t bytes = 3 * p.matrix + WORKSPACE;
 	double flops = 0;
 	int mark = err_count();
-	if (cublas_matmul_new(&p.plan, d, &m, WORKSPACE) == 0 && (p.memory = borrow(d, bytes)) &&
+	if (cublas_matmul_new(&p.plan, d, NULL, &m, WORKSPACE) == 0 && (p.memory = borrow(d, bytes)) &&
 	    fill(d, p.memory, 2 * n * n, type) == 0)
 		flops = rate(d, multiply_once, &p, 2.0 * (double)n * (double)n * (double)n);
 	put_back(d, p.memory, bytes);

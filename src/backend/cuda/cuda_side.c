@@ -14,7 +14,7 @@
 #include "cuda/kernels.h"
 
 struct cuda_side {
-	struct device *dev;
+	const struct device *dev;
 	bool beside;
 	cudaStream_t stream;
 	cudaEvent_t here, *point;
@@ -51,7 +51,7 @@ static int make(struct cuda_side *s)
 	return 0;
 }
 
-int cuda_side_new(struct cuda_side **out, struct device *d, int points, bool beside)
+int cuda_side_new(struct cuda_side **out, const struct device *d, int points, bool beside)
 {
 	struct cuda_side *s = mem_calloc(1, sizeof *s);
 	s->beside = beside;

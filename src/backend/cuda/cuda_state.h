@@ -40,13 +40,13 @@ static inline struct cuda *cuda_of(const struct device *d)
 }
 
 /* Parts of the driver, as backend/device.h has them. */
-int cuda_finish(struct device *d);
-bool cuda_lost(struct device *d);
-int cuda_set_point(struct device *d, void **point);
-int cuda_reach(struct device *d, void *point);
-void cuda_free_point(struct device *d, void *point);
+int cuda_finish(const struct device *d);
+bool cuda_lost(const struct device *d);
+int cuda_set_point(const struct device *d, void **point);
+int cuda_reach(const struct device *d, void *point);
+void cuda_free_point(const struct device *d, void *point);
 /* Drains the compute stream and polls the registered watchers
  * meanwhile. Does not look at records of invalid data. */
-int cuda_wait(struct device *d);
+int cuda_wait(const struct device *d);
 
 #endif

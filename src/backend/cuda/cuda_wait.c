@@ -20,7 +20,7 @@ struct watched {
 	size_t bytes;
 };
 
-void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument)
+void cuda_poll(const struct device *d, int (*poll)(void *argument), void *argument)
 {
 	struct cuda *c = cuda_of(d);
 	BUG_IF(c->polls == CUDA_POLLS, "more than %d wait for the GPU with the host", CUDA_POLLS);
@@ -28,7 +28,7 @@ void cuda_poll(struct device *d, int (*poll)(void *argument), void *argument)
 	c->poll[c->polls++].argument = argument;
 }
 
-void cuda_unpoll(struct device *d, const void *argument)
+void cuda_unpoll(const struct device *d, const void *argument)
 {
 	struct cuda *c = cuda_of(d);
 	for (int i = 0; i < c->polls; i++)
@@ -63,7 +63,7 @@ static int ask(struct cuda *c)
 
 /* Errors of kernels stay, whatever is asked then, also
  * where work is left that will never be done. */
-bool cuda_lost(struct device *d)
+bool cuda_lost(const struct device *d)
 {
 	size_t left, total;
 	cudaError_t status = how_far(cuda_of(d), NULL);
@@ -115,18 +115,18 @@ static int look_at_records(struct cuda *c)
 	return 0;
 }
 
-int cuda_wait(struct device *d)
+int cuda_wait(const struct device *d)
 {
 	return wait_for(cuda_of(d), NULL);
 }
 
-int cuda_finish(struct device *d)
+int cuda_finish(const struct device *d)
 {
 	TRY(wait_for(cuda_of(d), NULL));
 	return look_at_records(cuda_of(d));
 }
 
-int cuda_set_point(struct device *d, void **point)
+int cuda_set_point(const struct device *d, void **point)
 {
 	cudaEvent_t event = *point;
 	if (!event)
@@ -135,13 +135,13 @@ int cuda_set_point(struct device *d, void **point)
 	return cuda_check(cudaEventRecord(event, cuda_of(d)->stream), "marking how far the GPU is");
 }
 
-int cuda_reach(struct device *d, void *point)
+int cuda_reach(const struct device *d, void *point)
 {
 	TRY(wait_for(cuda_of(d), point));
 	return look_at_records(cuda_of(d));
 }
 
-void cuda_free_point(struct device *d, void *point)
+void cuda_free_point(const struct device *d, void *point)
 {
 	cudaStreamSynchronize(cuda_of(d)->stream);
 	cudaEventDestroy(point);

@@ -27,7 +27,7 @@ struct conv_task {
 	enum dtype dtype;        /* of what is multiplied: f32 or bf16 */
 	enum dtype result;       /* f32; of bf16 products, except gradients of weights, bf16 too */
 	const struct node *n;
-	const struct device *dev;
+	const struct plan_env *env;
 	struct layout x, w, y;
 };
 

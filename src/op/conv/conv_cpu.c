@@ -33,7 +33,7 @@ static struct conv_task task_of(const struct kplan *k, enum conv_kind kind)
 				   .sum = conv_has_sum(k->n, kind),
 				   .dtype = graph_t(k->g, k->n->in[0])->dtype,
 				   .result = graph_t(k->g, k->n->out[0])->dtype,
-				   .n = k->n, .dev = k->dev };
+				   .n = k->n, .env = k->env };
 }
 
 static int unsupported(const struct conv_task *t)

@@ -14,6 +14,7 @@
 #include "op/conv/conv_cuda.h"
 
 #include "backend/cuda/cudnn.h"
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_geom.h"
 #include "op/lib/copy_cuda.h"
@@ -117,7 +118,7 @@ static int plan_with_bias(struct kplan *k, const struct cudnn *library, const st
 	    graph_t(k->g, k->n->out[0])->dtype != ck->type)
 		return 0;
 	fused.bias = true;
-	int rc = cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &fused);
+	int rc = cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
 	ck->biased = rc == 0;
 	if (rc == E_UNSUPPORTED)
 		err_truncate(mark);
@@ -137,12 +138,12 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	struct cudnn_conv c = {
 		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = ck->type,
 		.x = &x, .w = &graph_t(k->g, o.w)->layout, .y = &y,
-		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
+		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	struct cudnn *library;
 	TRY(cuda_cudnn(k->dev, &library));
 	TRY(plan_with_bias(k, library, &c));
 	if (!ck->plan)
-		TRY(cudnn_conv_new(&ck->plan, library, k->dev->wisdom, &c));
+		TRY(cudnn_conv_new(&ck->plan, library, k->env->wisdom, &c));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last", k->n->op->name);

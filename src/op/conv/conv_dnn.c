@@ -13,7 +13,7 @@
  *   48 -> 4, 3x3, 90x180    0.51 / 0.12 / 0.74        0.60 / 0.48 / 0.54    reference code, > 40
  *   48 -> 48, 3x3, 90x180   1.39 / 1.48 / 2.03        1.42 / 1.42 / 1.74    reference code
  *   3 -> 48, 7x7 / 2        0.10 / 0.58 / 0.19        0.11 / 0.58 / 0.13    reference code, > 40 */
-#include "backend/device.h"
+#include "backend/plan_env.h"
 #include "backend/dnn/dnn.h"
 #include "base/err.h"
 #include "base/half.h"
@@ -95,7 +95,7 @@ static struct dnn_conv conv_of(const struct conv_task *t)
 	struct dnn_conv c = { .kind = t->kind,
 			      .geom = t->geom,
 			      .bias = t->bias && t->kind != CONV_BACKWARD_DATA,
-			      .any_threads = t->kind == CONV_BACKWARD_WEIGHTS && t->dev->any_threads };
+			      .any_threads = t->kind == CONV_BACKWARD_WEIGHTS && t->env->any_threads };
 	c.x_type = t->kind == CONV_BACKWARD_DATA ? t->result : t->dtype;
 	c.w_type = t->kind == CONV_BACKWARD_WEIGHTS ? t->result : t->dtype;
 	c.y_type = t->kind == CONV_FORWARD ? t->result : t->dtype;

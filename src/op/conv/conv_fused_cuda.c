@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
@@ -77,7 +78,7 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn 
 	chain.mask = at->mask != 0;
 	chain.slope = at->relu || at->mask ? (float)((const struct conv_fused *)k->n->attr)->slope : 0;
 	chain.best_only = true;
-	const int rc = cudnn_conv_new(&f->plan, library, k->dev->wisdom, &chain);
+	const int rc = cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 	f->whole = rc == 0;
 	if (rc == E_UNSUPPORTED)
 		err_truncate(mark);
@@ -127,11 +128,11 @@ int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
 	const struct cudnn_conv c = {
 		.kind = at->kind, .geom = conv_geom_get(k->g, k->n, at->kind), .type = f->type,
 		.x = forward ? &from : &to, .w = &w->layout, .y = forward ? &to : &from,
-		.tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
+		.tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(cuda_cudnn(k->dev, &library));
 	TRY(plan_whole(k, f, library, &c));
 	if (!f->plan)
-		TRY(cudnn_conv_new(&f->plan, library, k->dev->wisdom, &c));
+		TRY(cudnn_conv_new(&f->plan, library, k->env->wisdom, &c));
 	place(k, f);
 	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(f->plan), f->whole ? ", whole" : ", then a kernel");
 	return 0;

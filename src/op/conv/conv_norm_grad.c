@@ -9,6 +9,7 @@
  *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+ addend]
  *
  * Where cuDNN recommends an engine for the whole of the first two, they are one kernel. */
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_normed.h"
@@ -137,17 +138,17 @@ static int plan_engine(struct kplan *k, struct grad_cuda *s, struct cudnn_conv *
 	const struct tensor *a = graph_t(k->g, k->n->in[0]), *b = graph_t(k->g, k->n->in[1]), *y = graph_t(k->g, k->n->out[0]);
 	struct cudnn *library;
 	s->type = c->type = a->dtype;
-	c->tf32 = k->dev->tf32;
-	c->deterministic = k->dev->deterministic;
+	c->tf32 = k->env->tf32;
+	c->deterministic = k->env->deterministic;
 	if (b->dtype != s->type || x->dtype != s->type || (y->dtype != s->type && y->dtype != DTYPE_F32) ||
 	    !layout_rows(&x->layout, &x->shape, &s->x))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
-	int rc = x->window == NONE ? conv_normed_cuda_engine(&s->plan, k->dev, c) : E_UNSUPPORTED;
+	int rc = x->window == NONE ? conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c) : E_UNSUPPORTED;
 	s->whole = rc == 0;
 	if (rc != E_UNSUPPORTED)
 		return rc;
 	TRY(cuda_cudnn(k->dev, &library));
-	return cudnn_conv_new(&s->plan, library, k->dev->wisdom, c);
+	return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
 }
 
 /* The bytes of a float32 vector over the channels. */

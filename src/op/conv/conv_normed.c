@@ -45,7 +45,8 @@ const double *conv_normed_reference(const struct kplan *k, const struct kargs *a
 }
 
 #ifdef HAVE_CUDA
-int conv_normed_cuda_engine(struct cudnn_plan **out, struct device *d, const struct cudnn_conv *c)
+int conv_normed_cuda_engine(struct cudnn_plan **out, const struct device *d, struct wisdom *wisdom,
+                            const struct cudnn_conv *c)
 {
 	struct cudnn_conv with = *c;
 	struct cudnn *library;
@@ -55,7 +56,7 @@ int conv_normed_cuda_engine(struct cudnn_plan **out, struct device *d, const str
 	if (!conv_fused_cuda_wanted(c))
 		return E_UNSUPPORTED;
 	TRY(cuda_cudnn(d, &library));
-	const int mark = err_count(), rc = cudnn_conv_new(out, library, d->wisdom, &with);
+	const int mark = err_count(), rc = cudnn_conv_new(out, library, wisdom, &with);
 	if (rc == E_UNSUPPORTED)
 		err_truncate(mark);
 	return rc;

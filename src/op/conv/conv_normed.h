@@ -26,7 +26,8 @@ const double *conv_normed_reference(const struct kplan *k, const struct kargs *a
 /* The convolution of `c`, which may have more around it already, with what the norm adds.
  * E_UNSUPPORTED: there is no engine that is recommended, or none is wanted
  * (conv_fused_cuda_wanted). */
-int conv_normed_cuda_engine(struct cudnn_plan **out, struct device *d, const struct cudnn_conv *c);
+int conv_normed_cuda_engine(struct cudnn_plan **out, const struct device *d, struct wisdom *wisdom,
+                            const struct cudnn_conv *c);
 /* Bytes of each of the two vectors, which stand one behind the
  * other in the workspace; room for the norm's own as well. */
 size_t conv_normed_cuda_room(const struct kplan *k);

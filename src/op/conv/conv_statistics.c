@@ -10,6 +10,7 @@
  * workspace. */
 #include <math.h>
 
+#include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_normed.h"
@@ -97,15 +98,15 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, const struct 
 	TRY(cuda_cudnn(k->dev, &library));
 	with.statistics = with.best_only = true;
 	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->window == NONE)
-		rc = conv_normed_cuda_engine(&s->plan, k->dev, &with);
+		rc = conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, &with);
 	s->within = rc == 0;
 	if (rc == E_UNSUPPORTED && conv_fused_cuda_wanted(c))
-		rc = cudnn_conv_new(&s->plan, library, k->dev->wisdom, &with);
+		rc = cudnn_conv_new(&s->plan, library, k->env->wisdom, &with);
 	s->whole = rc == 0;
 	if (rc != E_UNSUPPORTED)
 		return rc;
 	err_truncate(mark);
-	return cudnn_conv_new(&s->plan, library, k->dev->wisdom, c);
+	return cudnn_conv_new(&s->plan, library, k->env->wisdom, c);
 }
 
 static int cuda_plan(struct kplan *k)
@@ -117,7 +118,7 @@ static int cuda_plan(struct kplan *k)
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
 	const struct cudnn_conv c = {
 		.kind = CONV_FORWARD, .geom = conv_geom_get(k->g, k->n, CONV_FORWARD), .type = x->dtype, .x = &from, .w = &w->layout,
-		.y = &to, .tf32 = k->dev->tf32, .deterministic = k->dev->deterministic };
+		.y = &to, .tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, s, &c));
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
 	s->after = aligned(cudnn_plan_workspace(s->plan));

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "backend/device.h"
+#include "backend/plan_env.h"
 #include "op/conv/conv_args.h"
 #include "op/conv/conv_geom.h"
 #include "op/winograd/winograd.h"
@@ -21,7 +21,7 @@ struct kernel_state {
 
 static const struct wino_form *form_of(const struct conv_task *t)
 {
-	if (t->dev->direct || !wino_has_cpu())
+	if (!t->env->winograd || !wino_has_cpu())
 		return NULL;
 	return wino_form_find(&t->geom);
 }

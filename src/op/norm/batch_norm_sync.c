@@ -13,8 +13,8 @@
  *
  * The variance is such that n / (n - 1) times it, with the
  * n of this rank's batch, is that of a sample of all. */
-#include "backend/device.h"
 #include "base/err.h"
+#include "comm/reducer.h"
 #include "op/lib/cuda.h"
 #include "op/lib/walk.h"
 #include "op/norm/norm.h"
@@ -106,7 +106,7 @@ static struct norm_team team_of(const struct kplan *k, const struct kargs *a)
 {
 	const void *share = a->in[k->n->nin - 1];
 	bool wide = graph_t(k->g, k->n->in[k->n->nin - 1])->dtype == DTYPE_F64;
-	return (struct norm_team){ k->dev->statistics, (int)attr(k)->group,
+	return (struct norm_team){ a->sums ? a->sums->statistics : NULL, (int)attr(k)->group,
 		(wide ? *(const double *)share : *(const float *)share) != 0 };
 }
 

@@ -2,7 +2,6 @@
  *
  * Batch normalisation and its fused forms on the GPU: where
  * the tensors of a node stand, for cuda/k_norm.cu. */
-#include "backend/device.h"
 #include "base/err.h"
 #include "comm/reducer.h"
 #include "op/lib/cuda.h"
@@ -115,32 +114,40 @@ int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct no
 
 /* --- of several ranks: the stream sums the message where it stands --- */
 
-static int meet(const struct kplan *k, int group)
+static int meet(struct reducer *r, int group)
 {
-	reducer_start(k->dev->statistics, group);
-	return reducer_wait(k->dev->statistics, group);
+	reducer_start(r, group);
+	return reducer_wait(r, group);
+}
+
+/* NULL: one rank. */
+static struct reducer *reducer_of(const struct kargs *a)
+{
+	return a->sums ? a->sums->statistics : NULL;
 }
 
 int norm_team_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
                            const float *share)
 {
 	const struct k_norm n = batch_of(k, a, eps, f);
-	if (!k->dev->statistics)
+	struct reducer *r = reducer_of(a);
+	if (!r)
 		return cuda_launched(k, k_norm_forward(cuda_stream(k->dev), &n, a->ws));
-	double *message = reducer_group_memory(k->dev->statistics, group);
+	double *message = reducer_group_memory(r, group);
 	TRY(cuda_launched(k, k_norm_forward_give(cuda_stream(k->dev), &n, share, message, a->ws)));
-	TRY(meet(k, group));
+	TRY(meet(r, group));
 	return cuda_launched(k, k_norm_forward_take(cuda_stream(k->dev), &n, message, a->ws));
 }
 
 int norm_team_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at, int group, const float *share)
 {
 	const struct k_norm_grad g = gradient_of(k, a, at);
-	if (!k->dev->statistics)
+	struct reducer *r = reducer_of(a);
+	if (!r)
 		return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, a->ws));
-	double *message = reducer_group_memory(k->dev->statistics, group);
+	double *message = reducer_group_memory(r, group);
 	TRY(cuda_launched(k, k_norm_backward_give(cuda_stream(k->dev), &g, share, message, a->ws)));
-	TRY(meet(k, group));
+	TRY(meet(r, group));
 	return cuda_launched(k, k_norm_backward_take(cuda_stream(k->dev), &g, share, message, a->ws));
 }
 

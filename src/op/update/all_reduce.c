@@ -13,7 +13,6 @@
 
 #include <limits.h>
 
-#include "backend/device.h"
 #include "base/err.h"
 #include "comm/reducer.h"
 #include "comm/sum.h"
@@ -95,10 +94,16 @@ static int wait_plan(struct kplan *k)
 	return bundle_plan(k, wait_form);
 }
 
-/* The place of tensor t's values in the group's block, of 16-bit elements. */
-static uint16_t *on_wire(const struct kplan *k, struct bundle_form form, int t)
+/* NULL: one rank. */
+static struct reducer *reducer_of(const struct kargs *a)
 {
-	char *at = reducer_group_memory(k->dev->reducer, (int)attr(k)->group);
+	return a->sums ? a->sums->gradients : NULL;
+}
+
+/* The place of tensor t's values in the group's block, of 16-bit elements. */
+static uint16_t *on_wire(const struct kplan *k, const struct kargs *a, struct bundle_form form, int t)
+{
+	char *at = reducer_group_memory(reducer_of(a), (int)attr(k)->group);
 
 	for (int i = 0; i < t; i++)
 		at += all_reduce_bytes(kplan_in_elements(k, i * form.in), all_reduce_dtype(attr(k)->wire));
@@ -132,15 +137,15 @@ static void start_range(const struct kplan *k, const struct kargs *a, int t, int
 	const float *g = a->in[1 + 2 * t];
 	float factor = (float)attr(k)->factor;
 
-	if (attr(k)->wire == 0 || !k->dev->reducer)
+	if (attr(k)->wire == 0 || !reducer_of(a))
 		scale_range((float *)a->out[t] + lo, g + lo, factor, hi - lo);
 	else
-		to_wire(on_wire(k, start_form, t) + lo, g + lo, factor, hi - lo, all_reduce_dtype(attr(k)->wire));
+		to_wire(on_wire(k, a, start_form, t) + lo, g + lo, factor, hi - lo, all_reduce_dtype(attr(k)->wire));
 }
 
 static void wait_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
 {
-	const uint16_t *w = on_wire(k, wait_form, t);
+	const uint16_t *w = on_wire(k, a, wait_form, t);
 
 	sum_widen(all_reduce_dtype(attr(k)->wire), (float *)a->out[t] + lo, w + lo, hi - lo);
 }
@@ -157,21 +162,21 @@ static void start_range_reference(const struct kplan *k, const struct kargs *a, 
 static int start_reference(const struct kplan *k, const struct kargs *a)
 {
 	bundle_run(k, a, start_range_reference);
-	if (k->dev->reducer)
-		reducer_start(k->dev->reducer, (int)attr(k)->group);
+	if (reducer_of(a))
+		reducer_start(reducer_of(a), (int)attr(k)->group);
 	return 0;
 }
 
 static int wait_reference(const struct kplan *k, const struct kargs *a)
 {
-	return k->dev->reducer ? reducer_wait(k->dev->reducer, (int)attr(k)->group) : 0;
+	return reducer_of(a) ? reducer_wait(reducer_of(a), (int)attr(k)->group) : 0;
 }
 
 static int start_cpu(const struct kplan *k, const struct kargs *a)
 {
 	bundle_run(k, a, start_range);
-	if (k->dev->reducer)
-		reducer_start(k->dev->reducer, (int)attr(k)->group);
+	if (reducer_of(a))
+		reducer_start(reducer_of(a), (int)attr(k)->group);
 	return 0;
 }
 
@@ -180,9 +185,9 @@ static int wait_cpu(const struct kplan *k, const struct kargs *a)
 	int group = (int)attr(k)->group;
 
 	/* A sum that was finished for a checkpoint, or came from one, is there already. */
-	if (!k->dev->reducer || !reducer_under_way(k->dev->reducer, group))
+	if (!reducer_of(a) || !reducer_under_way(reducer_of(a), group))
 		return 0;
-	TRY(reducer_wait(k->dev->reducer, group));
+	TRY(reducer_wait(reducer_of(a), group));
 	if (attr(k)->wire)
 		bundle_run(k, a, wait_range);
 	return 0;
@@ -211,7 +216,7 @@ static int start_launch(const struct kplan *k, const struct kargs *a, const stru
 
 static void to_wire_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
 {
-	table->p[0][row] = on_wire(k, start_form, t);
+	table->p[0][row] = on_wire(k, a, start_form, t);
 	table->p[1][row] = a->in[1 + 2 * t];
 }
 
@@ -226,12 +231,12 @@ static int to_wire_launch(const struct kplan *k, const struct kargs *a, const st
 
 static int start_cuda(const struct kplan *k, const struct kargs *a)
 {
-	bool as_it_is = attr(k)->wire == 0 || !k->dev->reducer;
+	bool as_it_is = attr(k)->wire == 0 || !reducer_of(a);
 	struct bundle_launch how = { as_it_is ? start_fill : to_wire_fill, as_it_is ? start_launch : to_wire_launch };
 
 	TRY(bundle_cuda_run(k, a, &how));
-	if (k->dev->reducer)
-		reducer_start(k->dev->reducer, (int)attr(k)->group);
+	if (reducer_of(a))
+		reducer_start(reducer_of(a), (int)attr(k)->group);
 	return 0;
 }
 
@@ -243,7 +248,7 @@ static int wait_cuda_plan(struct kplan *k)
 static void wait_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
 {
 	table->p[0][row] = a->out[t];
-	table->p[1][row] = on_wire(k, wait_form, t);
+	table->p[1][row] = on_wire(k, a, wait_form, t);
 }
 
 static int wait_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
@@ -256,9 +261,9 @@ static int wait_launch(const struct kplan *k, const struct kargs *a, const struc
 
 static int wait_cuda(const struct kplan *k, const struct kargs *a)
 {
-	if (!k->dev->reducer)
+	if (!reducer_of(a))
 		return 0;
-	TRY(reducer_wait(k->dev->reducer, (int)attr(k)->group));
+	TRY(reducer_wait(reducer_of(a), (int)attr(k)->group));
 	return attr(k)->wire ? bundle_cuda_run(k, a, &(struct bundle_launch){ wait_fill, wait_launch }) : 0;
 }
 #endif

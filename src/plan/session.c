@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The request that all plans of a run, and all that it only tries, begin with. */
+#include "plan/session.h"
+
+struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch)
+{
+	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines, .store = s->store,
+		.data = &s->data, .mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
+		.ranks = s->ranks };
+}
