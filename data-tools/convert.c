@@ -15,15 +15,15 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
+#include "base/suggest.h"
 #include "config.h"
-#include "yaml/schema.h"
 #include "guard.h"
-#include "yaml/schema.h"
 #include "select.h"
 
 static const char usage[] =
@@ -417,6 +417,8 @@ static int run_command(void *arg)
 	signals_block();
 	c.command = command_text(a, argc, argv);
 	rc = signals_begin();
+	if (rc == 0)
+		rc = debug_read();
 	if (rc == 0)
 		rc = read_options(&c, argc, argv);
 	if (rc == 0 && !c.help && !c.version) {

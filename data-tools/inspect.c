@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -266,7 +267,9 @@ int main(int argc, char **argv)
 	int rc;
 
 	log_init("dlx-inspect", 0, 1);
-	rc = read_options(&o, &argc, argv);
+	rc = debug_read();
+	if (rc == 0)
+		rc = read_options(&o, &argc, argv);
 	for (int i = 1; rc == 0 && !o.help && !o.version && i < argc; i++) {
 		if (i > 1 && !o.json)
 			printf("\n");

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "yaml/schema.h"
+#include "base/suggest.h"
 
 struct cursor {
 	int i, argc;

@@ -10,6 +10,7 @@
 
 #include "alike.h"
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -379,6 +380,7 @@ static int draw(const struct report *o)
 
 static int run(struct report *o, int argc, char **argv)
 {
+	TRY(debug_read());
 	TRY(read_options(o, &argc, argv));
 	if (o->help || o->version)
 		return 0;

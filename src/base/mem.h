@@ -7,7 +7,7 @@
  * mem_count() is the number of calls that obtained memory since start, over all threads. Tests
  * compare it before and after a step: the steady step allocates nothing.
  *
- * Fault injection: DLX_FAULT=alloc:N makes the Nth mem_map fail. */
+ * Fault injection: DLX_DEBUG=fault=alloc:N makes the Nth mem_map fail. */
 #ifndef DLX_BASE_MEM_H
 #define DLX_BASE_MEM_H
 

@@ -8,6 +8,7 @@
 
 #include "backend/dnn/dnn.h"
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -332,6 +333,12 @@ static int run_help_config(const struct options *o, struct comm *c, int *status)
 	return rc;
 }
 
+static int run_help_debug(const struct options *o, struct comm *c, int *status)
+{
+	debug_help(stdout);
+	return 0;
+}
+
 static int run_man_config(const struct options *o, struct comm *c, int *status)
 {
 	struct buf out = BUF_INIT;
@@ -378,6 +385,7 @@ static int (*const commands[])(const struct options *o, struct comm *c, int *sta
 	[COMMAND_BENCH_OP] = run_bench_op,
 	[COMMAND_HELP] = run_help,
 	[COMMAND_HELP_CONFIG] = run_help_config,
+	[COMMAND_HELP_DEBUG] = run_help_debug,
 	[COMMAND_LIST_OPS] = run_list_ops,
 	[COMMAND_MAN_CONFIG] = run_man_config,
 	[COMMAND_VERSION] = run_version,

@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/suggest.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
-#include "yaml/schema.h"
 
 enum argument { ARG_NONE, ARG_OPTIONAL, ARG_REQUIRED };
 
@@ -153,6 +153,7 @@ static const struct option_row rows[] = {
 	{ "quiet", ARG_NONE, NULL, -1, 0, NULL, set_quiet, "no progress and no notes; warnings and errors stay" },
 	{ "help-config", ARG_OPTIONAL, "KEY", COMMAND_HELP_CONFIG, TEXT(file), NULL, NULL,
 	  "every config key with type, range, default and meaning" },
+	{ "help-debug", ARG_NONE, NULL, COMMAND_HELP_DEBUG, 0, NULL, NULL, "the switches of DLX_DEBUG, for tests" },
 	{ "list-ops", ARG_NONE, NULL, COMMAND_LIST_OPS, 0, NULL, NULL, "the ops of the graph, one a line" },
 	{ "man-config", ARG_NONE, NULL, COMMAND_MAN_CONFIG, 0, NULL, NULL, "the key reference of dlx-config(5), as mdoc source" },
 	{ "help", ARG_NONE, NULL, COMMAND_HELP, 0, NULL, NULL, "this text" },
@@ -244,7 +245,8 @@ static int check_dump(const char *pass)
 bool options_standalone(const struct options *o)
 {
 	return o->command == COMMAND_HELP || o->command == COMMAND_VERSION || o->command == COMMAND_HELP_CONFIG ||
-	       o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG || o->command == COMMAND_BENCH_OP;
+	       o->command == COMMAND_HELP_DEBUG || o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG ||
+	       o->command == COMMAND_BENCH_OP;
 }
 
 static const char *command_name(enum command command)

@@ -7,13 +7,13 @@
 
 #include "config.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -62,17 +62,9 @@ static int another_mpi(const struct launched *by, int size)
 	           getenv("SLURM_JOB_ID") ? ", or by 'srun --mpi=pmi2'" : "");
 }
 
-/* Ranks per pretended host; 0: hosts are what they are. */
-static int pretended(void)
-{
-	const char *text = getenv("DLX_RANKS_PER_HOST");
-	long n = text ? strtol(text, NULL, 10) : 0;
-	return n > 0 && n <= INT_MAX ? (int)n : 0;
-}
-
 static void find_host(struct comm *c, struct world *w)
 {
-	int per_host = pretended(), at;
+	int per_host = (int)debug.ranks_per_host, at;
 	MPI_MUST(Comm_split_type, w->all, MPI_COMM_TYPE_SHARED, c->rank, mpi.no_info, &w->host);
 	gethostname(c->host_name, sizeof c->host_name - 1);
 	c->host_name[strcspn(c->host_name, ".")] = '\0';

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/suggest.h"
 #include "data/transform_step.h"
 
 #define LISTED 20   /* channel names in a message */

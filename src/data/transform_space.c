@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "data/transform_step.h"
 
 static const char *const axis_names[] = {"depth", "height", "width", NULL};

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "model/op_attr.h"
 #include "optim/optim.h"
 

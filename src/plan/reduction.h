@@ -7,8 +7,8 @@
 #include "plan/plan.h"
 #include "plan/rank_grid.h"
 
-/* Whether a run with these ranks sums gradients: there are several. DLX_NCCL_ALONE in the
- * environment, for tests, has one rank sum with itself. */
+/* Whether a run with these ranks sums gradients: there are several. DLX_DEBUG=nccl_alone=yes,
+ * for tests, has one rank sum with itself. */
 bool reduction_wanted(const struct comm *c);
 /* Before reduction_plan, for training: on GPUs begins to connect those of all ranks. Collective. */
 int reduction_meet(struct device *dev);

@@ -11,6 +11,7 @@
 #include "backend/exec.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/suggest.h"
 #include "op/lib/sample.h"
 #include "pass/pass.h"
 #include "pass/precision.h"

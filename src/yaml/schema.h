@@ -149,7 +149,4 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in);
 struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);
 
-/* The name of names[] (NULL-terminated) nearest to s, NULL if none is near enough to be meant. */
-const char *did_you_mean(const char *s, const char *const *names);
-
 #endif

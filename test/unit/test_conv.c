@@ -12,10 +12,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/exec.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "op/conv/conv.h"
@@ -278,7 +278,7 @@ static void same_bits_with_any_threads(void **state)
 	};
 	static float one[240000], other[240000];
 	const int threads = omp_get_max_threads();
-	setenv("DLX_CONV", "direct", 1);
+	debug.conv = "direct";
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
 		const char *impl = weights_bits(samples[i], 1, one);
 		if (tile_supported())
@@ -288,7 +288,7 @@ static void same_bits_with_any_threads(void **state)
 			assert_memory_equal(one, other, sizeof one);
 		}
 	}
-	unsetenv("DLX_CONV");
+	debug.conv = NULL;
 	omp_set_num_threads(threads);
 }
 
