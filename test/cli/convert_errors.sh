@@ -109,7 +109,7 @@ expect 65 "sample 3 of the input has a value -300 at (0, 0, 0), which does not f
 
 # output: 73, 74
 expect 73 "no/such/out.dlx" dlx-convert -i grid.nc:wind -t grid.nc:kind -o no/such/out.dlx
-expect 74 "out.dlx" env DLX_DEBUG="$(debug fault=write:2)" dlx-convert $good
+expect 74 "out.dlx" env DLX_DEBUG="${DLX_DEBUG:+$DLX_DEBUG,}fault=write:2" dlx-convert $good
 for file in out* .out*; do
 	[ ! -e "$file" ] || { echo "left behind: $file"; failures=$((failures + 1)); }
 done
