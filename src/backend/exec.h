@@ -19,6 +19,7 @@ struct exec;
 int exec_new(struct exec **out, struct graph *g, struct device *dev);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
+#define EXEC_ARENA_SLACK 64    /* bytes that an arena is longer, so that none is empty */
 /* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store
  * (store_add) and makes room for inputs and constants first. */
 int exec_bind(struct exec *e, struct store *store, void *arena);

@@ -20,8 +20,6 @@
 #include "comm/watchdog.h"
 #include "comm/world_mpi.h"
 
-#define PAGE 4096
-
 const char *world_library(void)
 {
 	return DLX_MPI_NAME " (" DLX_MPI_LIBRARY ")";
@@ -224,11 +222,11 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 	*out = NULL;
 	say.room = room();
 	int rc = host_broadcast(c, &say, sizeof say);
-	if (rc == 0 && (say.room < PAGE || (uint64_t)say.room - PAGE < bytes))
+	if (rc == 0 && (say.room < MEM_PAGE || (uint64_t)say.room - MEM_PAGE < bytes))
 		rc = no_room(c, bytes, say.room);
 	if (rc == 0) {
 		watchdog_begin(c->timeout, c->rank, "MPI_Win_allocate_shared");
-		if (mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + PAGE) : 0, 1, mpi.no_info,
+		if (mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + MEM_PAGE) : 0, 1, mpi.no_info,
 		                            c->state->world->host, &mine, &m->window) != MPI_SUCCESS)
 			rc = no_room(c, bytes, say.room);
 		watchdog_end();
@@ -238,7 +236,7 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 		return rc;
 	}
 	MPI_MUST(Win_shared_query, m->window, 0, &size, &unit, &base);
-	say.offset = (int64_t)(-(uintptr_t)base % PAGE);
+	say.offset = (int64_t)(-(uintptr_t)base % MEM_PAGE);
 	rc = host_broadcast(c, &say, sizeof say);
 	*out = m;
 	*p = (char *)base + say.offset;

@@ -5,6 +5,7 @@
 #include "train/batches.h"
 
 #include "base/err.h"
+#include "base/round.h"
 
 int batches_next(struct batches *a, const struct batch **out)
 {
@@ -25,7 +26,7 @@ int batches_prefetch(struct batches *a, struct session *s)
 
 static int64_t leaves_of(int64_t samples, int64_t size)
 {
-	return (samples + size - 1) / size;
+	return ceil_div(samples, size);
 }
 
 int micros_begin(struct micros *m, const struct run_config *c, struct batches *from, int64_t batches)

@@ -146,7 +146,7 @@ static struct ready make_ready(struct graph *g, struct device *dev)
 	struct ready r = { .store = store_new(dev, 7) };
 	assert_int_equal(pass_run(g, passes, 3, &env), 0);
 	assert_int_equal(exec_new(&r.exec, g, dev), 0);
-	r.bytes = exec_arena_bytes(r.exec) + 64;
+	r.bytes = exec_arena_bytes(r.exec) + EXEC_ARENA_SLACK;
 	r.arena = mem_map(r.bytes);
 	assert_int_equal(exec_bind(r.exec, r.store, r.arena), 0);
 	return r;
@@ -353,7 +353,7 @@ static void reorders_of_any_type(void **state)
 							   .blk_dim = { 2 } };
 		struct ready r = { .store = store_new(dev, 7) };
 		assert_int_equal(exec_new(&r.exec, g, dev), 0);
-		r.bytes = exec_arena_bytes(r.exec) + 64;
+		r.bytes = exec_arena_bytes(r.exec) + EXEC_ARENA_SLACK;
 		r.arena = mem_map(r.bytes);
 		assert_int_equal(exec_bind(r.exec, r.store, r.arena), 0);
 		for (int i = 0; i < 180; i++)

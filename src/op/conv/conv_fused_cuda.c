@@ -19,8 +19,6 @@
 
 #ifdef HAVE_CUDA
 
-#define NOWHERE SIZE_MAX
-
 struct fused_cuda {
 	const struct conv_places *at;
 	struct cudnn_plan *plan;

@@ -71,7 +71,6 @@ static int reference(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernel --- */
 
 #ifdef HAVE_CUDA
-#define NOWHERE SIZE_MAX
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;
