@@ -133,18 +133,6 @@ static const struct field exponential_fields[] = {
 	FIELD_END
 };
 
-const struct variant schedule_variants[] = {
-	{ "constant", "the base rate throughout", constant_fields, sizeof(struct constant) },
-	{ "step", "a factor every so often", step_fields, sizeof(struct step) },
-	{ "multistep", "a factor at each milestone", multistep_fields, sizeof(struct multistep) },
-	{ "polynomial", "falls to the end of the run as a power of what is left", polynomial_fields,
-	  sizeof(struct polynomial) },
-	{ "cosine", "falls to the end of the run as half a cosine", cosine_fields,
-	  sizeof(struct cosine) },
-	{ "exponential", "falls by a constant rate", exponential_fields, sizeof(struct exponential) },
-	{ NULL, NULL, NULL, 0 }
-};
-
 /* --- decay, one function a row --- */
 
 static double steps_of(double epochs, const struct schedule_context *c)
@@ -234,10 +222,26 @@ static double exponential(const void *data, const struct schedule_context *c, do
 	return pow(s->rate, own_time(&s->warmup, c, t) / length_steps(&s->every, c));
 }
 
-/* In the order of schedule_variants. */
-static double (*const decay[])(const void *data, const struct schedule_context *c,
-                               double t) = { constant,   step,   multistep,
-	                                         polynomial, cosine, exponential };
+struct decay {
+	/* The share of the base rate at step t, which counts from 0. */
+	double (*share)(const void *data, const struct schedule_context *c, double t);
+};
+
+#define ROW(name_, doc_)                                                                            \
+	{                                                                                               \
+		.name = #name_, .doc = doc_, .fields = name_##_fields, .size = sizeof(struct name_),        \
+		.own = &(const struct decay){ name_ },                                                      \
+	}
+
+const struct variant schedule_variants[] = {
+	ROW(constant, "the base rate throughout"),
+	ROW(step, "a factor every so often"),
+	ROW(multistep, "a factor at each milestone"),
+	ROW(polynomial, "falls to the end of the run as a power of what is left"),
+	ROW(cosine, "falls to the end of the run as half a cosine"),
+	ROW(exponential, "falls by a constant rate"),
+	{ 0 },
+};
 
 static double warm(const struct warmup *w, const struct schedule_context *c, double t)
 {
@@ -258,8 +262,8 @@ double schedule_rate(const struct variant_value *schedule, const struct schedule
 {
 	const struct warmup *w = &((const struct schedule *)schedule->data)->warmup;
 	double t = (double)at;
-	double rate = c->base_rate * decay[schedule->v - schedule_variants](schedule->data, c, t);
-	return rate * warm(w, c, t);
+	const struct decay *decay = schedule->v->own;
+	return c->base_rate * decay->share(schedule->data, c, t) * warm(w, c, t);
 }
 
 static int check_length(const char *key, bool steps, bool epochs, bool needed,
