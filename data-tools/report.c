@@ -15,10 +15,10 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/option.h"
 #include "base/shown.h"
 #include "chart.h"
 #include "config.h"
-#include "options.h"
 #include "runs.h"
 
 static const char usage[] = "usage: dlx-report [OPTIONS] RUN...";
@@ -36,27 +36,32 @@ struct report {
 	struct target goal;          /* metric NULL: none */
 };
 
+#define AT(m) offsetof(struct report, m)
+static const struct option_row rows[] = {
+	{ "target", 't', OPTION_TEXT, AT(target), "METRIC=VALUE",
+	  .doc = "compare the time to this; default: the target of a run's config" },
+	{ "window", 'w', OPTION_INT, AT(window), "N", .min = 1, .max = 1000,
+	  .doc = "the mean of so many validations must reach it; default 1" },
+	{ "base", 'b', OPTION_TEXT, AT(base), "RUN",
+	  .doc = "the run that others are compared with; default: the first of fewest ranks" },
+	{ "svg", 's', OPTION_TEXT, AT(svg), "FILE",
+	  .doc = "draw loss and metric against time and samples" },
+	{ "metric", 'm', OPTION_TEXT, AT(metric), "NAME",
+	  .doc = "what to draw beside the loss; default: that of the target" },
+	{ "json", 'j', OPTION_FLAG, AT(json), .doc = "one JSON object instead of a table" },
+	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
+	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },
+	{ 0 }
+};
+#undef AT
+
 static int read_options(struct report *o, int *argc, char **argv)
 {
-	const struct option_row rows[] = {
-		{"target", 't', OPTION_TEXT, &o->target, "METRIC=VALUE", 0, 0,
-		 "compare the time to this; default: the target of a run's config"},
-		{"window", 'w', OPTION_INT, &o->window, "N", 1, 1000,
-		 "the mean of so many validations must reach it; default 1"},
-		{"base", 'b', OPTION_TEXT, &o->base, "RUN", 0, 0,
-		 "the run that others are compared with; default: the first of fewest ranks"},
-		{"svg", 's', OPTION_TEXT, &o->svg, "FILE", 0, 0, "draw loss and metric against time and samples"},
-		{"metric", 'm', OPTION_TEXT, &o->metric, "NAME", 0, 0,
-		 "what to draw beside the loss; default: that of the target"},
-		{"json", 'j', OPTION_FLAG, &o->json, NULL, 0, 0, "one JSON object instead of a table"},
-		{"help", 'h', OPTION_FLAG, &o->help, NULL, 0, 0, "this text"},
-		{"version", 0, OPTION_FLAG, &o->version, NULL, 0, 0, "the version"},
-		{NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
-	};
-
-	TRY(options_read(rows, argc, argv));
-	if (o->help)
-		options_help(usage, rows);
+	TRY(option_read(rows, o, NULL, argc, argv));
+	if (o->help) {
+		printf("%s\n\n", usage);
+		option_help(stdout, rows);
+	}
 	if (o->version)
 		printf("dlx-report %s\n", PACKAGE_VERSION);
 	if (!o->help && !o->version && *argc < 2)

@@ -36,7 +36,7 @@ static struct run_config *config;
 
 int command_read(const struct options *o, double *timeout)
 {
-	TRY(config_load(&config, o->config, o->nset, o->set));
+	TRY(config_load(&config, o->config, o->set.n, o->set.v));
 	if (o->command != COMMAND_TRAIN || config_check_length(config) == 0) {
 		*timeout = config->parallel.timeout;
 		return 0;
@@ -103,7 +103,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
 	bool found;
 	/* A step is one of training, which is about the last weights. */
-	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !o->last_weights;
+	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !options_last_weights(o);
 	int rc = state_load_weights(s, dir, o->resume ? o->resume : "auto", averaged, &found, id);
 	if (rc == 0 && found)
 		note("weights of checkpoint %s", id);

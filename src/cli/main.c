@@ -94,5 +94,6 @@ int main(int argc, char **argv)
 	}
 	err_clear();
 	comm_close(c);
+	options_release(&o);
 	return status;
 }
