@@ -140,11 +140,6 @@ void host_share(int processes)
 	sharers = processes;
 }
 
-int host_sharers(void)
-{
-	return sharers;
-}
-
 int host_processor_quota(void)
 {
 	FILE *f = open_file("/proc/self/cgroup");

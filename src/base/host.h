@@ -29,6 +29,5 @@ int host_processors(void);
 /* How many processes of this run, this one included, use the very same processors: each takes its
  * share. 1 unless told. */
 void host_share(int processes);
-int host_sharers(void);
 
 #endif

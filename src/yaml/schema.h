@@ -148,6 +148,6 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 
 /* The table filled from out back to a tree: the effective config. */
 struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in);
-struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);
+struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);   /* for tests */
 
 #endif
