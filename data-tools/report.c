@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/option.h"
 #include "base/shown.h"
 #include "chart.h"

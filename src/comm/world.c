@@ -15,7 +15,6 @@
 
 #include "base/debug.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "comm/watchdog.h"
 #include "comm/world_mpi.h"

@@ -8,7 +8,6 @@
  * number of threads gives the same bits. */
 #include <string.h>
 
-#include "base/err.h"
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
 #include "op/lib/row.h"

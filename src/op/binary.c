@@ -4,9 +4,9 @@
  * differentiated again; what has to be repeated to a common shape is so by an explicit
  * `broadcast`. */
 #include "base/err.h"
+#include "base/simd.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
-#include "op/lib/simd.h"
 #include "op/lib/walk.h"
 
 /* --- grad --- */

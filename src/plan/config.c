@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/mem.h"
 #include "base/shown.h"
 #include "data/transform.h"
 #include "model/model.h"

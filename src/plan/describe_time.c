@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 
-#include "base/json.h"
 
 static double exposed_share(const struct step_time *t)
 {

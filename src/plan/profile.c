@@ -9,7 +9,6 @@
 #include "backend/node_time.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/mem.h"
 
 #define WORST 15      /* nodes in the text */
 

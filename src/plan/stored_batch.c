@@ -9,7 +9,6 @@
 
 #include "base/buf.h"
 #include "base/debug.h"
-#include "base/err.h"
 #include "data/transform.h"
 #include "op/normalize_input.h"
 #include "op/reorder.h"

@@ -24,7 +24,6 @@
 #include "backend/cuda/cuda_state.h"
 #include "backend/cuda/cudnn.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "cuda/kernels.h"
 

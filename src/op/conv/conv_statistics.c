@@ -16,7 +16,6 @@
 #include "op/conv/conv_reference.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
-#include "op/norm/norm.h"
 
 static const struct field fields[] = {
 	CONV_FIELDS,

@@ -9,7 +9,6 @@
  *   absolute_error   {sum |prediction - target|, count}
  *   square_error     {sum (prediction - target)^2, count} */
 #include "base/err.h"
-#include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
