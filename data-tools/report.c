@@ -260,20 +260,14 @@ static void print_table(const struct report *o)
 
 /* --- JSON --- */
 
-static void put_key(struct buf *b, const char *key, double v)
-{
-	buf_printf(b, ", \"%s\": ", key);
-	buf_json_double(b, v);
-}
-
 static void json_times(const struct rank_times *t, struct buf *b)
 {
-	put_key(b, "step_seconds", t->step);
-	put_key(b, "work_min", t->least);
-	put_key(b, "work_median", t->median);
-	put_key(b, "work_max", t->most);
-	put_key(b, "exposed", t->exposed);
-	put_key(b, "efficiency_of_ranks", t->efficiency);
+	buf_json_member(b, "step_seconds", t->step);
+	buf_json_member(b, "work_min", t->least);
+	buf_json_member(b, "work_median", t->median);
+	buf_json_member(b, "work_max", t->most);
+	buf_json_member(b, "exposed", t->exposed);
+	buf_json_member(b, "efficiency_of_ranks", t->efficiency);
 	buf_printf(b, ", \"slowest_rank\": %" PRId64 ", \"slowest_host\": ", t->slowest);
 	buf_json_string(b, t->host);
 }
@@ -292,13 +286,13 @@ static void json_run(const struct report *o, int i, struct buf *b)
 	buf_json_string(b, r->precision);
 	buf_printf(b, ", \"ranks\": %" PRId64 ", \"hosts\": %" PRId64 ", \"threads\": %" PRId64 ", \"batch\": %" PRId64
 	           ", \"starts\": %" PRId64, r->ranks, r->hosts, r->threads, r->batch, r->starts);
-	put_key(b, "samples_per_second", c->step_rate);
-	put_key(b, "overall_samples_per_second", c->samples_per_second);
-	put_key(b, "speed_up", c->speedup);
-	put_key(b, "efficiency", c->efficiency);
-	put_key(b, "sustained_flops", c->sustained_flops);
-	put_key(b, "peak_flops", c->peak_flops);
-	put_key(b, "sustained_share_of_device", c->peak_share);
+	buf_json_member(b, "samples_per_second", c->step_rate);
+	buf_json_member(b, "overall_samples_per_second", c->samples_per_second);
+	buf_json_member(b, "speed_up", c->speedup);
+	buf_json_member(b, "efficiency", c->efficiency);
+	buf_json_member(b, "sustained_flops", c->sustained_flops);
+	buf_json_member(b, "peak_flops", c->peak_flops);
+	buf_json_member(b, "sustained_share_of_device", c->peak_share);
 	if (o->alike[i].ranks) {
 		buf_puts(b, o->alike[i].work ? ", \"not_compared\": " : ", \"no_efficiency\": ");
 		buf_json_string(b, o->alike[i].ranks);
@@ -306,10 +300,10 @@ static void json_run(const struct report *o, int i, struct buf *b)
 	if (r->times.steps > 0)
 		json_times(&r->times, b);
 	if (o->goal.metric) {
-		put_key(b, "target_seconds", c->target_seconds);
-		put_key(b, "target_samples", c->target_samples);
-		put_key(b, "learning_speed_up", c->learning_speedup);
-		put_key(b, "statistical_efficiency", c->statistical_efficiency);
+		buf_json_member(b, "target_seconds", c->target_seconds);
+		buf_json_member(b, "target_samples", c->target_samples);
+		buf_json_member(b, "learning_speed_up", c->learning_speedup);
+		buf_json_member(b, "statistical_efficiency", c->statistical_efficiency);
 	}
 	buf_puts(b, "}");
 }
@@ -322,7 +316,7 @@ static void print_json(const struct report *o)
 	if (o->goal.metric) {
 		buf_puts(&b, ", \"target\": {\"metric\": ");
 		buf_json_string(&b, o->goal.metric);
-		put_key(&b, "value", o->goal.value);
+		buf_json_member(&b, "value", o->goal.value);
 		buf_printf(&b, ", \"window\": %d}", o->goal.window);
 	}
 	buf_puts(&b, ", \"runs\": [");

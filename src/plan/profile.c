@@ -166,19 +166,13 @@ void profile_text(const struct plan *p, struct device *d, int runs, const struct
 
 /* --- JSON --- */
 
-static void json_number(struct buf *out, const char *key, double v)
-{
-	buf_printf(out, ", \"%s\": ", key);
-	buf_json_double(out, v);
-}
-
 static void json_row(const struct row *r, struct buf *out)
 {
-	json_number(out, "seconds", r->seconds);
-	json_number(out, "flops", r->flops);
-	json_number(out, "bytes", r->bytes);
-	json_number(out, "bound", r->bound);
-	json_number(out, "lost", lost(r));
+	buf_json_member(out, "seconds", r->seconds);
+	buf_json_member(out, "flops", r->flops);
+	buf_json_member(out, "bytes", r->bytes);
+	buf_json_member(out, "bound", r->bound);
+	buf_json_member(out, "lost", lost(r));
 	buf_putc(out, '}');
 }
 
@@ -202,17 +196,17 @@ void profile_json(const struct plan *p, struct device *d, int runs, const struct
 	struct table t = table_new(p, d, runs);
 	buf_puts(out, "{\"rates\": {\"bytes\": ");
 	buf_json_double(out, device_measure_bandwidth(d));
-	json_number(out, "f32", device_measure_peak(d, DTYPE_F32));
-	json_number(out, "bf16", device_measure_peak(d, DTYPE_BF16));
+	buf_json_member(out, "f32", device_measure_peak(d, DTYPE_F32));
+	buf_json_member(out, "bf16", device_measure_peak(d, DTYPE_BF16));
 	buf_putc(out, '}');
 	double roofline = 0;
 	for (int i = 0; i < t.nkind; i++)
 		roofline += t.kind[i].bound;
-	json_number(out, "roofline", roofline);
-	json_number(out, "step", f->step);
-	json_number(out, "between_nodes", f->step - f->nodes);
-	json_number(out, "convolutions", t.convolution_seconds);
-	json_number(out, "reorders", t.reorder_seconds);
+	buf_json_member(out, "roofline", roofline);
+	buf_json_member(out, "step", f->step);
+	buf_json_member(out, "between_nodes", f->step - f->nodes);
+	buf_json_member(out, "convolutions", t.convolution_seconds);
+	buf_json_member(out, "reorders", t.reorder_seconds);
 	buf_puts(out, ", \"ops\": [");
 	for (int i = 0; i < t.nkind; i++) {
 		buf_printf(out, "%s{\"op\": \"%s\", \"nodes\": %d", i ? ", " : "", t.kind[i].n->op->name, t.kind[i].nodes);
