@@ -16,9 +16,9 @@
 #define LISTED 20   /* channel names in a message */
 
 const struct field transform_channels_fields[] = {
-	FIELD_(struct channels_options, keep, FT_STRINGS, "", 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "names or numbers of the channels that stay, in the order they are to have; a mask that "
-	       "is not among them masks nothing from here on"),
+	FIELD(struct channels_options, keep, FT_STRINGS, .dflt = "", .flags = FIELD_SHORTHAND,
+	      .doc = "names or numbers of the channels that stay, in the order they are to have; a mask that "
+	             "is not among them masks nothing from here on"),
 	FIELD_END
 };
 

@@ -27,20 +27,21 @@ struct length {
 	int64_t steps;
 	double epochs;
 };
-static const struct field length_fields[] = { FIELD_(struct length, steps, FT_INT, "0", 0, 1e15,
-	                                                 NULL, NULL, NULL, FIELD_SHORTHAND, "in steps"),
-	                                          FIELD_(struct length, epochs, FT_FLOAT, "null", 0,
-	                                                 1e9, NULL, NULL, NULL, FIELD_NULLABLE,
-	                                                 "or in epochs"),
-	                                          FIELD_END };
+static const struct field length_fields[] = {
+	FIELD(struct length, steps, FT_INT, .dflt = "0", .min = 0, .max = 1e15, .flags = FIELD_SHORTHAND,
+	      .doc = "in steps"),
+	FIELD(struct length, epochs, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e9,
+	      .flags = FIELD_NULLABLE, .doc = "or in epochs"),
+	FIELD_END
+};
 struct lengths {
 	struct ints steps;
 	struct floats epochs;
 };
 static const struct field lengths_fields[] = {
-	FIELD_(struct lengths, steps, FT_INTS, NULL, 1, 1e15, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "in steps"),
-	FIELD_(struct lengths, epochs, FT_FLOATS, NULL, 0, 1e9, NULL, NULL, NULL, 0, "or in epochs"),
+	FIELD(struct lengths, steps, FT_INTS, .min = 1, .max = 1e15, .flags = FIELD_SHORTHAND,
+	      .doc = "in steps"),
+	FIELD(struct lengths, epochs, FT_FLOATS, .min = 0, .max = 1e9, .doc = "or in epochs"),
 	FIELD_END
 };
 struct warmup {
@@ -51,10 +52,10 @@ struct warmup {
 enum { RULE_STEPS, RULE_EPOCHS, RULE_DEEPCAM };
 static const char *const rule_names[] = { "steps", "epochs", "deepcam", NULL };
 static const struct field warmup_fields[] = {
-	FIELD_(struct warmup, steps, FT_INT, "0", 0, 1e15, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "length in steps; 0: none"),
-	FIELD_(struct warmup, epochs, FT_FLOAT, "null", 0, 1e9, NULL, NULL, NULL, FIELD_NULLABLE,
-	       "or length in epochs"),
+	FIELD(struct warmup, steps, FT_INT, .dflt = "0", .min = 0, .max = 1e15,
+	      .flags = FIELD_SHORTHAND, .doc = "length in steps; 0: none"),
+	FIELD(struct warmup, epochs, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e9,
+	      .flags = FIELD_NULLABLE, .doc = "or length in epochs"),
 	FIELD_FLOAT(struct warmup, start, "0.1", 0, 1, "share of the rate at step 0"),
 	FIELD_ENUM(struct warmup, rule, "steps", rule_names,
 	           "steps: rises at each step; epochs: at the begin of each epoch (CosmoFlow); deepcam: as MLPerf's DeepCAM does, "
@@ -100,7 +101,8 @@ struct exponential {
 	FIELD_SECTION(s, warmup, warmup_fields, "linear rise to the rate at the start of the run")
 #define FALL(s)                                                                                    \
 	FIELD_FLOAT(s, end, "0", 0, 1, "share of the base rate at the end"),                           \
-	FIELD_(s, end_rate, FT_FLOAT, "null", 0, 1e6, NULL, NULL, NULL, FIELD_NULLABLE, "or the rate at the end"), \
+	FIELD(s, end_rate, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e6, .flags = FIELD_NULLABLE, \
+	      .doc = "or the rate at the end"), \
 	FIELD_SECTION(s, over, length_fields, "when the end is reached; default: at the end of the run")
 static const struct field constant_fields[] = { WARMUP(struct constant), FIELD_END };
 static const struct field step_fields[] = {
@@ -113,8 +115,8 @@ static const struct field multistep_fields[] = {
 	              "when the rate changes, in rising order"),
 	FIELD_FLOAT(struct multistep, factor, "0.1", 1e-12, 1e6,
 	            "what each milestone multiplies the rate by"),
-	FIELD_(struct multistep, factors, FT_FLOATS, NULL, 0, 1e6, NULL, NULL, NULL, 0,
-	       "or the share of the base rate from each milestone on"),
+	FIELD(struct multistep, factors, FT_FLOATS, .min = 0, .max = 1e6,
+	      .doc = "or the share of the base rate from each milestone on"),
 	WARMUP(struct multistep), FIELD_END
 };
 static const struct field polynomial_fields[] = {
