@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "base/shown.h"
 #include "report/png.h"
 #include "report/svg.h"
 

@@ -15,65 +15,71 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/option.h"
 #include "base/signals.h"
+#include "base/suggest.h"
 #include "config.h"
-#include "yaml/schema.h"
 #include "guard.h"
-#include "yaml/schema.h"
 #include "select.h"
 
 static const char usage[] =
 	"usage: dlx-convert [OPTIONS] --input PATH[:NAME,...] --target PATH[:NAME,...] -o OUT.dlx";
 
+#define AT(m) offsetof(struct conversion, m)
+static const struct option_row rows[] = {
+	{ "input", 'i', OPTION_TEXTS, AT(inputs), "SPEC",
+	  .doc = "variables that become input channels; repeatable" },
+	{ "target", 't', OPTION_TEXTS, AT(targets), "SPEC",
+	  .doc = "variables that become the target; repeatable" },
+	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", .doc = "the record file to write" },
+	{ "format", 'f', OPTION_TEXT, AT(format), "NAME",
+	  .doc = "netcdf, hdf5, npy, npz or idx, instead of by name" },
+	{ "samples", 's', OPTION_TEXT, AT(samples), "LIST",
+	  .doc = "only these: 0,4,8:12; or all but these: !1,4" },
+	{ "concatenate", 0, OPTION_FLAG, AT(concatenate),
+	  .doc = "the files of a glob hold many samples each" },
+	{ "missing", 'm', OPTION_TEXT, AT(missing), "LIST", .empty = true,
+	  .doc = "missing values, instead of the files' own" },
+	{ "validity-mask", 'v', OPTION_FLAG, AT(validity_mask),
+	  .doc = "add an input channel that is 1 where no input is missing" },
+	{ "fill", 0, OPTION_FLOAT, AT(fill), "VALUE", .doc = "what missing values become (0)" },
+	{ "classes", 'c', OPTION_TEXT, AT(classes), "EDGES",
+	  .doc = "turn the target into classes at these edges" },
+	{ "labels", 0, OPTION_FLAG, AT(labels),
+	  .doc = "the target holds class numbers, though stored as floats" },
+	{ "class-names", 0, OPTION_TEXT, AT(class_names), "LIST", .doc = "names of the classes" },
+	{ "ignore", 0, OPTION_TEXT, AT(ignore_text), "LABEL",
+	  .doc = "the label that counts as none; missing targets get it" },
+	{ "channel-names", 0, OPTION_TEXT, AT(channel_names), "LIST",
+	  .doc = "names of the input channels" },
+	{ "input-layout", 0, OPTION_TEXT, AT(input_layout), "HOW",
+	  .doc = "channels: auto, stack, first or last axis" },
+	{ "target-layout", 0, OPTION_TEXT, AT(target_layout), "HOW",
+	  .doc = "auto, stack, first, last or none" },
+	{ "dtype", 0, OPTION_TEXT, AT(dtype), "TYPE",
+	  .doc = "of the stored input: f32 f64 f16 bf16 i8 u8 i16 ..." },
+	{ "target-dtype", 0, OPTION_TEXT, AT(target_dtype), "TYPE", .doc = "of the stored target" },
+	{ "level", 'l', OPTION_INT, AT(level), "N", .min = 1, .max = 19,
+	  .doc = "zstd compression level, 1 to 19 (3)" },
+	{ "quiet", 'q', OPTION_FLAG, AT(quiet), .doc = "no summary at the end" },
+	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
+	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },
+	{ 0 }
+};
+#undef AT
+
 static int read_options(struct conversion *c, int argc, char **argv)
 {
-	const struct option_row rows[] = {
-		{"input", 'i', OPTION_TEXTS, &c->inputs, "SPEC", 0, 0,
-		 "variables that become input channels; repeatable"},
-		{"target", 't', OPTION_TEXTS, &c->targets, "SPEC", 0, 0,
-		 "variables that become the target; repeatable"},
-		{"output", 'o', OPTION_TEXT, &c->output, "FILE", 0, 0, "the record file to write"},
-		{"format", 'f', OPTION_TEXT, &c->format, "NAME", 0, 0,
-		 "netcdf, hdf5, npy, npz or idx, instead of by name"},
-		{"samples", 's', OPTION_TEXT, &c->samples, "LIST", 0, 0,
-		 "only these: 0,4,8:12; or all but these: !1,4"},
-		{"concatenate", 0, OPTION_FLAG, &c->concatenate, NULL, 0, 0,
-		 "the files of a glob hold many samples each"},
-		{"missing", 'm', OPTION_TEXT, &c->missing, "LIST", 0, 0,
-		 "missing values, instead of the files' own"},
-		{"validity-mask", 'v', OPTION_FLAG, &c->validity_mask, NULL, 0, 0,
-		 "add an input channel that is 1 where no input is missing"},
-		{"fill", 0, OPTION_FLOAT, &c->fill, "VALUE", 0, 0, "what missing values become (0)"},
-		{"classes", 'c', OPTION_TEXT, &c->classes, "EDGES", 0, 0,
-		 "turn the target into classes at these edges"},
-		{"labels", 0, OPTION_FLAG, &c->labels, NULL, 0, 0,
-		 "the target holds class numbers, though stored as floats"},
-		{"class-names", 0, OPTION_TEXT, &c->class_names, "LIST", 0, 0, "names of the classes"},
-		{"ignore", 0, OPTION_TEXT, &c->ignore_text, "LABEL", 0, 0,
-		 "the label that counts as none; missing targets get it"},
-		{"channel-names", 0, OPTION_TEXT, &c->channel_names, "LIST", 0, 0,
-		 "names of the input channels"},
-		{"input-layout", 0, OPTION_TEXT, &c->input_layout, "HOW", 0, 0,
-		 "channels: auto, stack, first or last axis"},
-		{"target-layout", 0, OPTION_TEXT, &c->target_layout, "HOW", 0, 0,
-		 "auto, stack, first, last or none"},
-		{"dtype", 0, OPTION_TEXT, &c->dtype, "TYPE", 0, 0,
-		 "of the stored input: f32 f64 f16 bf16 i8 u8 i16 ..."},
-		{"target-dtype", 0, OPTION_TEXT, &c->target_dtype, "TYPE", 0, 0, "of the stored target"},
-		{"level", 'l', OPTION_INT, &c->level, "N", 1, 19, "zstd compression level, 1 to 19 (3)"},
-		{"quiet", 'q', OPTION_FLAG, &c->quiet, NULL, 0, 0, "no summary at the end"},
-		{"help", 'h', OPTION_FLAG, &c->help, NULL, 0, 0, "this text"},
-		{"version", 0, OPTION_FLAG, &c->version, NULL, 0, 0, "the version"},
-		{NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
-	};
-
-	TRY(options_read(rows, &argc, argv));
-	if (c->help)
-		options_help(usage, rows);
+	TRY(option_read(rows, c, NULL, &argc, argv));
+	if (c->help) {
+		printf("%s\n\n", usage);
+		option_help(stdout, rows);
+	}
 	if (c->version)
 		printf("dlx-convert %s\n", PACKAGE_VERSION);
 	if (c->help || c->version)
@@ -417,6 +423,8 @@ static int run_command(void *arg)
 	signals_block();
 	c.command = command_text(a, argc, argv);
 	rc = signals_begin();
+	if (rc == 0)
+		rc = debug_read();
 	if (rc == 0)
 		rc = read_options(&c, argc, argv);
 	if (rc == 0 && !c.help && !c.version) {

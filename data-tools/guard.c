@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/log.h"
 
 #define SLOWEST 1000000        /* bytes that a library reads and unpacks in a second of processor time */
 #define TEMPORARIES 4

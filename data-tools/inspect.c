@@ -8,16 +8,17 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/option.h"
 #include "base/shown.h"
 #include "base/utf8.h"
 #include "config.h"
 #include "data/record.h"
 #include "draw.h"
-#include "options.h"
 
 #define INDEX_LINES 8
 
@@ -28,29 +29,31 @@ struct inspection {
 	struct draw_options draw;
 };
 
+#define AT(m) offsetof(struct inspection, m)
+static const struct option_row rows[] = {
+	{ "verify", 'v', OPTION_FLAG, AT(verify), .doc = "read every sample and check every hash" },
+	{ "png", 'p', OPTION_TEXT, AT(draw.dir), "DIR",
+	  .doc = "draw samples into this folder, one picture each" },
+	{ "samples", 's', OPTION_TEXT, AT(draw.samples), "LIST",
+	  .doc = "which to draw: 0,4,8:12 or !1,4 or : (:8)" },
+	{ "zoom", 'z', OPTION_INT, AT(draw.zoom), "N", .min = 1, .max = 64,
+	  .doc = "pixels a point; default: maps of about 400 pixels" },
+	{ "north-up", 'n', OPTION_FLAG, AT(draw.north_up), .doc = "draw the first row at the bottom" },
+	{ "index", 0, OPTION_FLAG, AT(index), .doc = "list every sample, not only the first" },
+	{ "json", 'j', OPTION_FLAG, AT(json), .doc = "one JSON object a file instead of text" },
+	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
+	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },
+	{ 0 }
+};
+#undef AT
+
 static int read_options(struct inspection *o, int *argc, char **argv)
 {
-	const struct option_row rows[] = {
-		{"verify", 'v', OPTION_FLAG, &o->verify, NULL, 0, 0,
-		 "read every sample and check every hash"},
-		{"png", 'p', OPTION_TEXT, &o->draw.dir, "DIR", 0, 0,
-		 "draw samples into this folder, one picture each"},
-		{"samples", 's', OPTION_TEXT, &o->draw.samples, "LIST", 0, 0,
-		 "which to draw: 0,4,8:12 or !1,4 or : (:8)"},
-		{"zoom", 'z', OPTION_INT, &o->draw.zoom, "N", 1, 64,
-		 "pixels a point; default: maps of about 400 pixels"},
-		{"north-up", 'n', OPTION_FLAG, &o->draw.north_up, NULL, 0, 0,
-		 "draw the first row at the bottom"},
-		{"index", 0, OPTION_FLAG, &o->index, NULL, 0, 0, "list every sample, not only the first"},
-		{"json", 'j', OPTION_FLAG, &o->json, NULL, 0, 0, "one JSON object a file instead of text"},
-		{"help", 'h', OPTION_FLAG, &o->help, NULL, 0, 0, "this text"},
-		{"version", 0, OPTION_FLAG, &o->version, NULL, 0, 0, "the version"},
-		{NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
-	};
-
-	TRY(options_read(rows, argc, argv));
-	if (o->help)
-		options_help(usage, rows);
+	TRY(option_read(rows, o, NULL, argc, argv));
+	if (o->help) {
+		printf("%s\n\n", usage);
+		option_help(stdout, rows);
+	}
 	if (o->version)
 		printf("dlx-inspect %s\n", PACKAGE_VERSION);
 	if (!o->help && !o->version && *argc < 2)
@@ -266,7 +269,9 @@ int main(int argc, char **argv)
 	int rc;
 
 	log_init("dlx-inspect", 0, 1);
-	rc = read_options(&o, &argc, argv);
+	rc = debug_read();
+	if (rc == 0)
+		rc = read_options(&o, &argc, argv);
 	for (int i = 1; rc == 0 && !o.help && !o.version && i < argc; i++) {
 		if (i > 1 && !o.json)
 			printf("\n");

@@ -10,14 +10,14 @@
 
 #include "alike.h"
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/mem.h"
+#include "base/option.h"
 #include "base/shown.h"
 #include "chart.h"
 #include "config.h"
-#include "options.h"
 #include "runs.h"
 
 static const char usage[] = "usage: dlx-report [OPTIONS] RUN...";
@@ -35,27 +35,32 @@ struct report {
 	struct target goal;          /* metric NULL: none */
 };
 
+#define AT(m) offsetof(struct report, m)
+static const struct option_row rows[] = {
+	{ "target", 't', OPTION_TEXT, AT(target), "METRIC=VALUE",
+	  .doc = "compare the time to this; default: the target of a run's config" },
+	{ "window", 'w', OPTION_INT, AT(window), "N", .min = 1, .max = 1000,
+	  .doc = "the mean of so many validations must reach it; default 1" },
+	{ "base", 'b', OPTION_TEXT, AT(base), "RUN",
+	  .doc = "the run that others are compared with; default: the first of fewest ranks" },
+	{ "svg", 's', OPTION_TEXT, AT(svg), "FILE",
+	  .doc = "draw loss and metric against time and samples" },
+	{ "metric", 'm', OPTION_TEXT, AT(metric), "NAME",
+	  .doc = "what to draw beside the loss; default: that of the target" },
+	{ "json", 'j', OPTION_FLAG, AT(json), .doc = "one JSON object instead of a table" },
+	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
+	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },
+	{ 0 }
+};
+#undef AT
+
 static int read_options(struct report *o, int *argc, char **argv)
 {
-	const struct option_row rows[] = {
-		{"target", 't', OPTION_TEXT, &o->target, "METRIC=VALUE", 0, 0,
-		 "compare the time to this; default: the target of a run's config"},
-		{"window", 'w', OPTION_INT, &o->window, "N", 1, 1000,
-		 "the mean of so many validations must reach it; default 1"},
-		{"base", 'b', OPTION_TEXT, &o->base, "RUN", 0, 0,
-		 "the run that others are compared with; default: the first of fewest ranks"},
-		{"svg", 's', OPTION_TEXT, &o->svg, "FILE", 0, 0, "draw loss and metric against time and samples"},
-		{"metric", 'm', OPTION_TEXT, &o->metric, "NAME", 0, 0,
-		 "what to draw beside the loss; default: that of the target"},
-		{"json", 'j', OPTION_FLAG, &o->json, NULL, 0, 0, "one JSON object instead of a table"},
-		{"help", 'h', OPTION_FLAG, &o->help, NULL, 0, 0, "this text"},
-		{"version", 0, OPTION_FLAG, &o->version, NULL, 0, 0, "the version"},
-		{NULL, 0, OPTION_FLAG, NULL, NULL, 0, 0, NULL},
-	};
-
-	TRY(options_read(rows, argc, argv));
-	if (o->help)
-		options_help(usage, rows);
+	TRY(option_read(rows, o, NULL, argc, argv));
+	if (o->help) {
+		printf("%s\n\n", usage);
+		option_help(stdout, rows);
+	}
 	if (o->version)
 		printf("dlx-report %s\n", PACKAGE_VERSION);
 	if (!o->help && !o->version && *argc < 2)
@@ -255,20 +260,14 @@ static void print_table(const struct report *o)
 
 /* --- JSON --- */
 
-static void put_key(struct buf *b, const char *key, double v)
-{
-	buf_printf(b, ", \"%s\": ", key);
-	buf_json_double(b, v);
-}
-
 static void json_times(const struct rank_times *t, struct buf *b)
 {
-	put_key(b, "step_seconds", t->step);
-	put_key(b, "work_min", t->least);
-	put_key(b, "work_median", t->median);
-	put_key(b, "work_max", t->most);
-	put_key(b, "exposed", t->exposed);
-	put_key(b, "efficiency_of_ranks", t->efficiency);
+	buf_json_member(b, "step_seconds", t->step);
+	buf_json_member(b, "work_min", t->least);
+	buf_json_member(b, "work_median", t->median);
+	buf_json_member(b, "work_max", t->most);
+	buf_json_member(b, "exposed", t->exposed);
+	buf_json_member(b, "efficiency_of_ranks", t->efficiency);
 	buf_printf(b, ", \"slowest_rank\": %" PRId64 ", \"slowest_host\": ", t->slowest);
 	buf_json_string(b, t->host);
 }
@@ -287,13 +286,13 @@ static void json_run(const struct report *o, int i, struct buf *b)
 	buf_json_string(b, r->precision);
 	buf_printf(b, ", \"ranks\": %" PRId64 ", \"hosts\": %" PRId64 ", \"threads\": %" PRId64 ", \"batch\": %" PRId64
 	           ", \"starts\": %" PRId64, r->ranks, r->hosts, r->threads, r->batch, r->starts);
-	put_key(b, "samples_per_second", c->step_rate);
-	put_key(b, "overall_samples_per_second", c->samples_per_second);
-	put_key(b, "speed_up", c->speedup);
-	put_key(b, "efficiency", c->efficiency);
-	put_key(b, "sustained_flops", c->sustained_flops);
-	put_key(b, "peak_flops", c->peak_flops);
-	put_key(b, "sustained_share_of_device", c->peak_share);
+	buf_json_member(b, "samples_per_second", c->step_rate);
+	buf_json_member(b, "overall_samples_per_second", c->samples_per_second);
+	buf_json_member(b, "speed_up", c->speedup);
+	buf_json_member(b, "efficiency", c->efficiency);
+	buf_json_member(b, "sustained_flops", c->sustained_flops);
+	buf_json_member(b, "peak_flops", c->peak_flops);
+	buf_json_member(b, "sustained_share_of_device", c->peak_share);
 	if (o->alike[i].ranks) {
 		buf_puts(b, o->alike[i].work ? ", \"not_compared\": " : ", \"no_efficiency\": ");
 		buf_json_string(b, o->alike[i].ranks);
@@ -301,10 +300,10 @@ static void json_run(const struct report *o, int i, struct buf *b)
 	if (r->times.steps > 0)
 		json_times(&r->times, b);
 	if (o->goal.metric) {
-		put_key(b, "target_seconds", c->target_seconds);
-		put_key(b, "target_samples", c->target_samples);
-		put_key(b, "learning_speed_up", c->learning_speedup);
-		put_key(b, "statistical_efficiency", c->statistical_efficiency);
+		buf_json_member(b, "target_seconds", c->target_seconds);
+		buf_json_member(b, "target_samples", c->target_samples);
+		buf_json_member(b, "learning_speed_up", c->learning_speedup);
+		buf_json_member(b, "statistical_efficiency", c->statistical_efficiency);
 	}
 	buf_puts(b, "}");
 }
@@ -317,7 +316,7 @@ static void print_json(const struct report *o)
 	if (o->goal.metric) {
 		buf_puts(&b, ", \"target\": {\"metric\": ");
 		buf_json_string(&b, o->goal.metric);
-		put_key(&b, "value", o->goal.value);
+		buf_json_member(&b, "value", o->goal.value);
 		buf_printf(&b, ", \"window\": %d}", o->goal.window);
 	}
 	buf_puts(&b, ", \"runs\": [");
@@ -379,6 +378,7 @@ static int draw(const struct report *o)
 
 static int run(struct report *o, int argc, char **argv)
 {
+	TRY(debug_read());
 	TRY(read_options(o, &argc, argv));
 	if (o->help || o->version)
 		return 0;

@@ -103,3 +103,26 @@ int select_samples(const char *text, int64_t n, int64_t **out, int64_t *count)
 	mem_free(on);
 	return rc;
 }
+
+int split_commas(const char *s, const char ***v)
+{
+	const size_t len = strlen(s);
+	int n = 1, k = 0;
+	char *text;
+
+	for (const char *p = s; *p; p++)
+		n += *p == ',';
+	*v = mem_alloc((size_t)n * sizeof(**v) + len + 1);
+	text = (char *)(*v + n);
+	memcpy(text, s, len + 1);
+	if (len == 0)
+		return 0;
+	(*v)[k++] = text;
+	for (char *p = text; *p; p++) {
+		if (*p != ',')
+			continue;
+		*p = '\0';
+		(*v)[k++] = p + 1;
+	}
+	return k;
+}

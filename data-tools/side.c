@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "column.h"
+#include "select.h"
 
 const char *const layout_names[] = {"auto", "stack", "first", "last", "none", NULL};
 

@@ -6,8 +6,8 @@
 #ifndef DLX_DATA_TOOLS_SIDE_H
 #define DLX_DATA_TOOLS_SIDE_H
 
+#include "base/option.h"
 #include "base/types.h"
-#include "options.h"
 
 enum layout {
 	LAYOUT_AUTO,

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "yaml/schema.h"
+#include "base/suggest.h"
 
 static const struct source_format *const formats[] = {
 	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx,

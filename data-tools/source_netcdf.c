@@ -5,7 +5,6 @@
 #include <netcdf.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "source.h"

@@ -17,8 +17,15 @@ train=$DLX_BUILD/dlx-train
 convert=$DLX_BUILD/dlx-convert
 inspect=$DLX_BUILD/dlx-inspect
 report=$DLX_BUILD/dlx-report
+
+# debug WORD=VALUE...: the value of DLX_DEBUG with these words behind those that are set.
+debug() {
+	(IFS=,; echo "${DLX_DEBUG:+$DLX_DEBUG,}$*")
+}
+
 # A run that takes other memory than was planned is an error.
-export DLX_STRICT=yes
+DLX_DEBUG=$(debug strict=yes)
+export DLX_DEBUG
 # With 'device: auto' too, tests mean the CPU: also where there is a GPU.
 export CUDA_VISIBLE_DEVICES=
 coads=${DLX_COADS:-/usr/share/ferret-vis/data/coads_climatology.cdf}

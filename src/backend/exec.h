@@ -20,6 +20,7 @@ struct exec;
 int exec_new(struct exec **out, struct graph *g, const struct device *dev, const struct plan_env *env);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
+#define EXEC_ARENA_SLACK 64    /* bytes that an arena is longer, so that none is empty */
 /* arena: exec_arena_bytes bytes, 64-byte aligned. Adds missing params and states to store
  * (store_add) and makes room for inputs and constants first. sums: for nodes that all-reduce,
  * borrowed; NULL: one rank. */

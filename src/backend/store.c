@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/round.h"
 
 struct block {
 	void *data;
@@ -157,11 +158,15 @@ static void add_entry(struct store *s, const struct tensor *x)
 	insert(s, e);
 }
 
-#define ALIGN ((size_t)256)
+size_t store_padded(size_t bytes)
+{
+	return round_up(bytes, 256);
+}
 
+/* What a value without a place takes of a block. */
 static size_t padded(const struct store_entry *e)
 {
-	return e->data ? 0 : (e->bytes + ALIGN - 1) / ALIGN * ALIGN;
+	return e->data ? 0 : store_padded(e->bytes);
 }
 
 /* Allocates one block for the entries from `first` on that have

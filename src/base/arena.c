@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/round.h"
 
 #define ALIGN 16
 #define FIRST_CHUNK ((size_t)4 << 10)
@@ -85,7 +86,7 @@ void *arena_alloc(struct arena *a, size_t n)
 
 	BUG_IF(n > PTRDIFF_MAX, "arena object of %zu bytes", n);
 	a->bytes += n;
-	n = n ? (n + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
+	n = n ? round_up(n, ALIGN) : ALIGN;
 	c = chunk_for(a, n);
 	p = c->data + c->used;
 	c->used += n;

@@ -20,7 +20,7 @@ void *arena_alloc(struct arena *a, size_t n);                 /* zeroed */
 void *arena_copy(struct arena *a, const void *p, size_t n);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-size_t arena_bytes(const struct arena *a);                    /* bytes handed out */
+size_t arena_bytes(const struct arena *a);                    /* bytes handed out; for tests */
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc((a), sizeof(type) * (size_t)(n)))

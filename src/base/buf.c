@@ -155,3 +155,9 @@ void buf_json_double(struct buf *b, double v)
 	}
 	buf_puts(b, text);
 }
+
+void buf_json_member(struct buf *b, const char *key, double v)
+{
+	buf_printf(b, ", \"%s\": ", key);
+	buf_json_double(b, v);
+}

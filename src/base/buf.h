@@ -34,5 +34,7 @@ void buf_json_string(struct buf *b, const char *s);
 void buf_json_escape(struct buf *b, const char *s, int n);
 /* v as JSON: shortest decimal that reads back equal; NaN and infinities become null. */
 void buf_json_double(struct buf *b, double v);
+/* A member of an object that is not its first: , "key": v. */
+void buf_json_member(struct buf *b, const char *key, double v);
 
 #endif

@@ -56,7 +56,7 @@ struct err_entry {
 	char *text;                  /* malloc'd */
 	char *context[ERR_CONTEXT];  /* innermost first, malloc'd */
 	int ncontext;
-	const char *src_file;        /* where in dlx it was raised */
+	const char *src_file;        /* where in dlx it was raised: printed with E_BUG */
 	int src_line;
 };
 

@@ -172,6 +172,8 @@ static void add_entry(struct buf *out, const struct err_entry *e, const char *pr
 		buf_puts(out, ": ");
 	}
 	buf_shown(out, e->text);
+	if (e->code == E_BUG)
+		buf_printf(out, " [%s:%d]", e->src_file, e->src_line);
 	buf_putc(out, '\n');
 	if (loc->file && loc->line > 0 &&
 	    (line_of_source(loc->file, loc->line, &line) || line_of_file(loc->file, loc->line, &line)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fault injection for tests. DLX_FAULT is a comma-separated list of KIND:N ("the Nth call fails")
- * and KIND:N+ ("every call from the Nth on fails"); N counts from 1, over the whole process. */
+ * Fault injection for tests: DLX_DEBUG=fault=KIND:N, "the Nth call fails", and fault=KIND:N+,
+ * "every call from the Nth on fails" (base/debug.h). N counts from 1, over the whole process. */
 #ifndef DLX_BASE_FAULT_H
 #define DLX_BASE_FAULT_H
 

@@ -5,25 +5,7 @@
  * carries into the exponent where it must. */
 #include "base/half.h"
 
-#include <string.h>
-
 #include "base/simd.h"
-
-static uint32_t bits_of(float f)
-{
-	uint32_t u;
-
-	memcpy(&u, &f, sizeof u);
-	return u;
-}
-
-static float of_bits(uint32_t u)
-{
-	float f;
-
-	memcpy(&f, &u, sizeof f);
-	return f;
-}
 
 float half_to_float(uint16_t h)
 {
@@ -32,11 +14,11 @@ float half_to_float(uint16_t h)
 
 	if (exp == 0) {   /* zero or subnormal: frac * 2^-24, exact in a float */
 		float v = (float)frac * 0x1p-24f;
-		return of_bits(sign | bits_of(v));
+		return simd_float(sign | simd_bits(v));
 	}
 	if (exp == 31)
-		return of_bits(sign | 0x7F800000 | frac << 13);
-	return of_bits(sign | (exp + 112) << 23 | frac << 13);
+		return simd_float(sign | 0x7F800000 | frac << 13);
+	return simd_float(sign | (exp + 112) << 23 | frac << 13);
 }
 
 /* u cut by `shift` bits, to nearest even. */
@@ -47,7 +29,7 @@ static uint32_t round_shift(uint32_t u, int shift)
 
 uint16_t half_from_float(float f)
 {
-	uint32_t u = bits_of(f), sign = u >> 16 & 0x8000;
+	uint32_t u = simd_bits(f), sign = u >> 16 & 0x8000;
 
 	u &= 0x7FFFFFFF;
 	if (u > 0x7F800000)
@@ -65,12 +47,12 @@ uint16_t half_from_float(float f)
 
 float bfloat_to_float(uint16_t b)
 {
-	return of_bits((uint32_t)b << 16);
+	return simd_float((uint32_t)b << 16);
 }
 
 uint16_t bfloat_from_float(float f)
 {
-	uint32_t u = bits_of(f);
+	uint32_t u = simd_bits(f);
 
 	if ((u & 0x7FFFFFFF) > 0x7F800000)
 		return (uint16_t)(u >> 16 | 0x40);   /* quiet, so that the cut leaves a NaN */

@@ -13,10 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/debug.h"
+
 static FILE *open_file(const char *path)
 {
 	char full[1200];
-	const char *root = getenv("DLX_HOST_ROOT");
+	const char *root = debug.host_root;
 	int n = snprintf(full, sizeof full, "%s%s", root ? root : "", path);
 	return n < (int)sizeof full ? fopen(full, "r") : NULL;
 }
@@ -136,11 +138,6 @@ static int sharers = 1;
 void host_share(int processes)
 {
 	sharers = processes;
-}
-
-int host_sharers(void)
-{
-	return sharers;
 }
 
 int host_processor_quota(void)

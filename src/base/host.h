@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The resources of this machine for this process.
- * DLX_HOST_ROOT=DIR, for tests, is prepended to /proc and /sys. */
+ * DLX_DEBUG=host_root=DIR, for tests, is prepended to /proc and /sys. */
 #ifndef DLX_BASE_HOST_H
 #define DLX_BASE_HOST_H
 
@@ -29,6 +29,5 @@ int host_processors(void);
 /* How many processes of this run, this one included, use the very same processors: each takes its
  * share. 1 unless told. */
 void host_share(int processes);
-int host_sharers(void);
 
 #endif

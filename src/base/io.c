@@ -9,13 +9,13 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -191,15 +191,10 @@ double io_process_age(void)
 
 void io_crash_point(const char *point)
 {
-	static atomic_uint_fast64_t passed;   /* of the one point that the environment names */
-	const char *s = getenv("DLX_CRASH_AT");
-	size_t len = strlen(point);
-	uint64_t at = 1;
+	static atomic_uint_fast64_t passed;   /* of the one point that DLX_DEBUG names */
 
-	if (!s || strncmp(s, point, len) != 0 || (s[len] != '\0' && s[len] != '#'))
+	if (!debug.crash_at || strcmp(debug.crash_at, point) != 0)
 		return;
-	if (s[len] == '#')
-		at = strtoull(s + len + 1, NULL, 10);
-	if (atomic_fetch_add(&passed, 1) + 1 == at)
+	if (atomic_fetch_add(&passed, 1) + 1 == debug.crash_time)
 		kill(getpid(), SIGKILL);
 }

@@ -4,9 +4,9 @@
  * there, E_IO for a failed read, write or sync (a full disk among them), E_CANTCREATE for a file
  * that cannot be made.
  *
- * Fault injection for tests: DLX_FAULT=write:N makes the Nth io_write of the process fail with
- * ENOSPC; write:N+ makes every one from the Nth fail. DLX_CRASH_AT=POINT[#N] raises SIGKILL at the
- * Nth io_crash_point(POINT). */
+ * Fault injection for tests, by DLX_DEBUG: fault=write:N makes the Nth io_write of the process fail
+ * with ENOSPC; write:N+ makes every one from the Nth fail. crash_at=POINT[#N] raises SIGKILL at the
+ * Nth io_crash_point(POINT); the points are in the table of base/debug_read.c. */
 #ifndef DLX_BASE_IO_H
 #define DLX_BASE_IO_H
 

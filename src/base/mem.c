@@ -81,7 +81,7 @@ static size_t map_size(size_t n)
 		n = 1;
 	if (n > SIZE_MAX - 2 * unit)
 		return 0;
-	return (n + unit - 1) / unit * unit;
+	return round_up(n, unit);
 }
 
 static void *map_pages(size_t n)

@@ -7,12 +7,14 @@
  * mem_count() is the number of calls that obtained memory since start, over all threads. Tests
  * compare it before and after a step: the steady step allocates nothing.
  *
- * Fault injection: DLX_FAULT=alloc:N makes the Nth mem_map fail. */
+ * Fault injection: DLX_DEBUG=fault=alloc:N makes the Nth mem_map fail. */
 #ifndef DLX_BASE_MEM_H
 #define DLX_BASE_MEM_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/round.h"
 
 void *mem_alloc(size_t n);                 /* uninitialised; n = 0 gives a unique pointer */
 void *mem_calloc(size_t n, size_t size);   /* zeroed; overflow of n * size is fatal */
@@ -27,6 +29,14 @@ void mem_unmap(void *p, size_t n);         /* n as given to mem_map; NULL is fin
  * at first use. Several threads may do so to parts of one map. Where the system cannot, nothing
  * happens. */
 void mem_populate(void *p, size_t n);
+
+/* What memory that processes share is laid out in, whatever a page of the system is. */
+#define MEM_PAGE 4096
+/* n bytes in whole pages of this size. */
+static inline size_t mem_pages(size_t n)
+{
+	return round_up(n, MEM_PAGE);
+}
 
 uint64_t mem_count(void);
 /* Peak resident set of this process in bytes (0 where the system does not report it). */

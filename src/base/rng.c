@@ -142,30 +142,14 @@ double rng_uniform(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index
 #pragma STDC FP_CONTRACT OFF     /* as gcc does in ISO C: the same bits with and without vectors */
 #endif
 
-static uint64_t bits_of(double x)
-{
-	uint64_t b;
-
-	memcpy(&b, &x, sizeof b);
-	return b;
-}
-
-static double of_bits(uint64_t b)
-{
-	double x;
-
-	memcpy(&x, &b, sizeof x);
-	return x;
-}
-
 /* The natural logarithm of a positive normal number, to 1e-15: x = 2^e m with m around 1, and the
  * series of log((1 + f) / (1 - f)). Written out, as are sine and cosine below, because a compiler
  * makes vectors of it, and because libraries differ in the last bit. */
 SIMD_INLINE double log_of(double x)
 {
-	uint64_t b = bits_of(x);
+	uint64_t b = simd_bits64(x);
 	int32_t e = (int32_t)(b >> 52) - 1023;
-	double m = of_bits((b & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000);
+	double m = simd_double((b & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000);
 	double big = m > 1.4142135623730951 ? 1.0 : 0.0, f, z, p;
 
 	m -= big * 0.5 * m;

@@ -5,6 +5,9 @@
 #ifndef DLX_BASE_SIMD_H
 #define DLX_BASE_SIMD_H
 
+#include <stdint.h>
+#include <string.h>
+
 /* Conversions of 16-bit elements need more than the first set of AVX-512: that is the level v4,
  * which compilers before GCC 12 cannot ask the processor for. Sanitizers instrument the resolver
  * that picks the clone, which runs before they are set up. */
@@ -43,5 +46,38 @@
 #endif
 
 #define SIMD_INLINE static inline __attribute__((always_inline))
+
+/* The bits of floating-point numbers, and numbers by their bits. */
+SIMD_INLINE uint32_t simd_bits(float f)
+{
+	uint32_t u;
+
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+SIMD_INLINE float simd_float(uint32_t u)
+{
+	float f;
+
+	memcpy(&f, &u, sizeof f);
+	return f;
+}
+
+SIMD_INLINE uint64_t simd_bits64(double x)
+{
+	uint64_t u;
+
+	memcpy(&u, &x, sizeof u);
+	return u;
+}
+
+SIMD_INLINE double simd_double(uint64_t u)
+{
+	double x;
+
+	memcpy(&x, &u, sizeof x);
+	return x;
+}
 
 #endif

@@ -106,7 +106,7 @@ struct ckpt_version;
 int ckpt_load(struct ckpt_version **out, const char *dir, const char *which);
 void ckpt_version_free(struct ckpt_version *v);
 const char *ckpt_version_id(const struct ckpt_version *v);
-const char *ckpt_version_parent(const struct ckpt_version *v);                       /* or NULL */
+const char *ckpt_version_parent(const struct ckpt_version *v);     /* or NULL; for tests */
 const struct ckpt_state *ckpt_version_state(const struct ckpt_version *v);
 /* Both return NULL if there is none of that name. Weights are looked through first. */
 const struct ckpt_tensor *ckpt_version_find(const struct ckpt_version *v, const char *name);

@@ -20,8 +20,9 @@ static const struct field keep_fields[] = {
 };
 
 const struct field ckpt_fields[] = {
-	FIELD_(struct ckpt_config, every, FT_SECTION, "{minutes: 10}", 0, 0, NULL, every_fields, NULL,
-	       FIELD_NULLABLE, "when to save, besides at the end and on a signal; null: only then"),
+	FIELD(struct ckpt_config, every, FT_SECTION, .dflt = "{minutes: 10}", .sub = every_fields,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "when to save, besides at the end and on a signal; null: only then"),
 	FIELD_SECTION(struct ckpt_config, keep, keep_fields, "which versions stay on disk"),
 	FIELD_FLOAT(struct ckpt_config, reserve, "60", 0, 1e6,
 	            "seconds before the end of a batch job at which to save and stop, besides what a step and a save take"),

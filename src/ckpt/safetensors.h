@@ -39,7 +39,7 @@ const struct st_tensor *st_find(const struct st_file *f, const char *name);   /*
  * multiple of 8. */
 void st_build_header(struct buf *out, const struct st_tensor *t, int n,
                      const char *const *meta, int nmeta);
-/* Header and data of n tensors into out. */
+/* Header and data of n tensors into out; for tests. */
 void st_build(struct buf *out, const struct st_tensor *t, int n,
               const char *const *meta, int nmeta);
 /* The same to a file, whole or not at all. */

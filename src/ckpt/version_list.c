@@ -14,7 +14,6 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/io_reader.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 /* Twelve or more digits, a hyphen, eight lower-case hexadecimal digits. */

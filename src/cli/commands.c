@@ -8,6 +8,7 @@
 
 #include "backend/dnn/dnn.h"
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -35,7 +36,7 @@ static struct run_config *config;
 
 int command_read(const struct options *o, double *timeout)
 {
-	TRY(config_load(&config, o->config, o->nset, o->set));
+	TRY(config_load(&config, o->config, o->set.n, o->set.v));
 	if (o->command != COMMAND_TRAIN || config_check_length(config) == 0) {
 		*timeout = config->parallel.timeout;
 		return 0;
@@ -102,7 +103,7 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
 	bool found;
 	/* A step is one of training, which is about the last weights. */
-	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !o->last_weights;
+	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !options_last_weights(o);
 	int rc = state_load_weights(s, dir, o->resume ? o->resume : "auto", averaged, &found, id);
 	if (rc == 0 && found)
 		note("weights of checkpoint %s", id);
@@ -332,6 +333,12 @@ static int run_help_config(const struct options *o, struct comm *c, int *status)
 	return rc;
 }
 
+static int run_help_debug(const struct options *o, struct comm *c, int *status)
+{
+	debug_help(stdout);
+	return 0;
+}
+
 static int run_man_config(const struct options *o, struct comm *c, int *status)
 {
 	struct buf out = BUF_INIT;
@@ -378,6 +385,7 @@ static int (*const commands[])(const struct options *o, struct comm *c, int *sta
 	[COMMAND_BENCH_OP] = run_bench_op,
 	[COMMAND_HELP] = run_help,
 	[COMMAND_HELP_CONFIG] = run_help_config,
+	[COMMAND_HELP_DEBUG] = run_help_debug,
 	[COMMAND_LIST_OPS] = run_list_ops,
 	[COMMAND_MAN_CONFIG] = run_man_config,
 	[COMMAND_VERSION] = run_version,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -80,6 +81,8 @@ int main(int argc, char **argv)
 	int rc = signals_begin();
 	if (rc == 0)
 		rc = options_parse(&o, argc, argv);
+	if (rc == 0 && o.command != COMMAND_HELP_DEBUG)
+		rc = debug_read();
 	rc = open_ranks(&c, &o, rc);
 	if (rc == 0)
 		rc = command_run(&o, c, &status);
@@ -91,5 +94,6 @@ int main(int argc, char **argv)
 	}
 	err_clear();
 	comm_close(c);
+	options_release(&o);
 	return status;
 }

@@ -8,19 +8,19 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/option.h"
+
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
-	COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP, COMMAND_HELP, COMMAND_HELP_CONFIG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
+	COMMAND_DUMP_STEP, COMMAND_BENCH, COMMAND_BENCH_OP, COMMAND_HELP, COMMAND_HELP_CONFIG,
+	COMMAND_HELP_DEBUG, COMMAND_LIST_OPS, COMMAND_MAN_CONFIG,
 	COMMAND_VERSION
 };
 
-#define OPTIONS_MAX_SET 64
-
 struct options {
-	enum command command;
+	int command;                     /* enum command */
 	const char *config;              /* the file; the sample of --bench-op */
-	const char *set[OPTIONS_MAX_SET];
-	int nset;
+	struct texts set;
 	const char *device;
 	const char *resume;              /* NULL: not asked */
 	const char *plan_format;         /* text, json, dot, svg */
@@ -33,13 +33,17 @@ struct options {
 	const char *trace;               /* --trace=FILE */
 	int64_t trace_steps;             /* 0: not given */
 	int64_t bench_steps;
-	int64_t ranks, hosts;            /* of --ranks; 0: not asked, not said */
+	const char *ranks_text;          /* of --ranks */
+	int64_t ranks, hosts;            /* the same; 0: not asked, not said */
 	bool synthetic, profile, quiet;
-	bool last_weights;               /* --weights=last */
+	const char *weights;             /* average, last; NULL: not asked */
 };
 
-/* Fills o. E_USAGE with a text that names the option. */
+/* Fills o, which borrows from argv and reorders it. E_USAGE with a text that names the option. */
 int options_parse(struct options *o, int argc, char **argv);
+void options_release(struct options *o);
+/* --weights=last */
+bool options_last_weights(const struct options *o);
 /* Whether the command concerns one process alone, also
  * under a launcher: help, tables, the time of one op. */
 bool options_standalone(const struct options *o);

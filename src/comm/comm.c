@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -20,7 +21,7 @@
 #include "comm/siblings.h"
 #include "comm/world.h"
 
-#define JOIN_LEAST 10          /* seconds; or what DLX_JOIN_TIMEOUT says */
+#define JOIN_LEAST 10          /* seconds; or what join_timeout of DLX_DEBUG says */
 #define JOIN_MOST 300
 #define GRACE 2                /* seconds for the rank that prints, before the others end it */
 #define FORWARD 200000000      /* nanoseconds in which the launcher passes on what was printed */
@@ -73,10 +74,8 @@ static void release(struct comm *c)
 
 static double join_timeout(double timeout)
 {
-	const char *text = getenv("DLX_JOIN_TIMEOUT");
-	double seconds = text ? atof(text) : 0;
-	if (seconds > 0)
-		return seconds;
+	if (debug.join_timeout > 0)
+		return debug.join_timeout;
 	return timeout <= 0 || timeout > JOIN_MOST ? JOIN_MOST : timeout < JOIN_LEAST ? JOIN_LEAST : timeout;
 }
 

@@ -7,9 +7,9 @@
  * Without a launcher there is one rank and no library is loaded. Under one (mpiexec, srun with a
  * PMI), the MPI library that dlx was configured with is opened at run time.
  *
- * DLX_JOIN_TIMEOUT=SECONDS is how long ranks wait for each other to join, whatever comm_open is
- * given. DLX_RANKS_PER_HOST=N, for tests, pretends that the ranks of a host stand on several, N
- * on each. */
+ * DLX_DEBUG=join_timeout=SECONDS is how long ranks wait for each other to join, whatever comm_open
+ * is given. DLX_DEBUG=ranks_per_host=N pretends that the ranks of a host stand on several, N on
+ * each. */
 #ifndef DLX_COMM_COMM_H
 #define DLX_COMM_COMM_H
 

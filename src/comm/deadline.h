@@ -8,6 +8,7 @@
 
 #include "comm/board.h"
 
+#define DEADLINE_ROUND 0.25                     /* seconds between checks of the other ranks */
 #define DEADLINE_GAP INT64_C(1000000000)       /* nanoseconds */
 
 struct deadline {

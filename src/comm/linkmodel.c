@@ -12,7 +12,6 @@
 
 #include "backend/cuda/cuda_described.h"
 #include "backend/device.h"
-#include "base/json.h"
 
 #define HOST_LATENCY 10e-6     /* until all ranks of a host know that a sum is complete: a few wake-ups */
 #define HOST_BANDWIDTH 10e9    /* of memory, for each processor */

@@ -48,7 +48,7 @@ struct linkmodel {
 void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged, int processors);
 /* For the GPUs of the model that d is of. */
 void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct device *d);
-void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);
+void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);      /* for tests */
 
 /* Corrects it by sums that are made; collective, under about 100 ms. Nothing in a single host,
  * whose memory is known well enough. */

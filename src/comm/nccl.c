@@ -22,7 +22,6 @@
 #include "comm/watchdog.h"
 #include "comm/world.h"
 
-#define ROUND 0.25             /* seconds between checks of the other ranks */
 #define PATIENCE 10            /* seconds that aborting what is in flight may take */
 #define MOST_BLOCKS 64         /* that NCCL gives a sum by itself */
 
@@ -186,7 +185,7 @@ static bool wait_joined(struct nccl *n)
 	struct deadline d = deadline_begin();
 	pthread_mutex_lock(&n->lock);
 	while (!n->joined && deadline_waited(&d) < n->c->timeout && board_gone(&n->c->state->board) < 0) {
-		struct timespec end = in(ROUND);
+		struct timespec end = in(DEADLINE_ROUND);
 		pthread_cond_timedwait(&n->bell, &n->lock, &end);
 	}
 	bool joined = n->joined;

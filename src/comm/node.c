@@ -20,24 +20,19 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/round.h"
 #include "comm/board.h"
 #include "comm/sum.h"
 
-#define PAGE 4096
 #define WORK (256 << 10)       /* bytes of all blocks that a piece has: some ten microseconds */
 #define LEAST (8 << 10)        /* bytes of one block; for less a claim costs more than it spreads */
 
-static size_t pages(size_t bytes)
-{
-	return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
 size_t node_bytes(int ranks, int groups, int shards)
 {
-	return pages(sizeof(struct node_head)) + pages((size_t)groups * sizeof(struct node_post)) +
-	       pages((size_t)groups * (size_t)shards * sizeof(struct node_unit)) +
-	       pages((size_t)ranks * sizeof(struct node_rank)) +
-	       (size_t)ranks * pages((size_t)groups * sizeof(uint64_t));
+	return mem_pages(sizeof(struct node_head)) + mem_pages((size_t)groups * sizeof(struct node_post)) +
+	       mem_pages((size_t)groups * (size_t)shards * sizeof(struct node_unit)) +
+	       mem_pages((size_t)ranks * sizeof(struct node_rank)) +
+	       (size_t)ranks * mem_pages((size_t)groups * sizeof(uint64_t));
 }
 
 static int64_t least_of(int64_t a, int64_t b)
@@ -48,7 +43,7 @@ static int64_t least_of(int64_t a, int64_t b)
 /* In whole cache lines, so that no two write the same one. */
 static int64_t lines(int64_t n, int64_t per_line)
 {
-	return (n + per_line - 1) / per_line * per_line;
+	return ceil_div(n, per_line) * per_line;
 }
 
 static void cut(struct node *d, int k)
@@ -83,15 +78,15 @@ void node_init(struct node *d, void *memory, size_t block_bytes, int me, int ran
 	for (int k = 0; k < groups; k++)
 		cut(d, k);
 	d->head = (struct node_head *)p;
-	p += pages(sizeof *d->head);
+	p += mem_pages(sizeof *d->head);
 	d->post = (struct node_post *)p;
-	p += pages((size_t)groups * sizeof *d->post);
+	p += mem_pages((size_t)groups * sizeof *d->post);
 	d->unit = (struct node_unit *)p;
-	p += pages((size_t)groups * (size_t)shards * sizeof *d->unit);
+	p += mem_pages((size_t)groups * (size_t)shards * sizeof *d->unit);
 	d->rank = (struct node_rank *)p;
-	p += pages((size_t)ranks * sizeof *d->rank);
+	p += mem_pages((size_t)ranks * sizeof *d->rank);
 	d->started = (_Atomic uint64_t *)p;
-	p += (size_t)ranks * pages((size_t)groups * sizeof *d->started);
+	p += (size_t)ranks * mem_pages((size_t)groups * sizeof *d->started);
 	for (int r = 0; r < ranks; r++)
 		d->block[r] = p + (size_t)r * block_bytes;
 }
@@ -109,7 +104,7 @@ void node_release(struct node *d)
 /* A row a rank, of whole pages, so that ranks do not write each other's lines. */
 static _Atomic uint64_t *started(const struct node *d, int rank, int k)
 {
-	size_t row = pages((size_t)d->groups * sizeof *d->started) / sizeof *d->started;
+	size_t row = mem_pages((size_t)d->groups * sizeof *d->started) / sizeof *d->started;
 	return d->started + (size_t)rank * row + k;
 }
 

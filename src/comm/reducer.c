@@ -11,13 +11,6 @@
 #include "comm/reducer_nccl.h"
 #include "comm/reducer_team.h"
 
-#define PAGE 4096
-
-static size_t pages(size_t bytes)
-{
-	return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
 static void check(const struct reducer_group *group, int n, size_t bytes)
 {
 	for (int k = 0; k < n; k++) {
@@ -35,7 +28,7 @@ static struct reducer *allocate(struct comm *c, size_t bytes, const struct reduc
 	check(group, n, bytes);
 	r->c = c;
 	r->groups = n;
-	r->block_bytes = pages(bytes + 1);
+	r->block_bytes = mem_pages(bytes + 1);
 	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
 	memcpy(r->group, group, (size_t)n * sizeof *group);
 	r->waited = mem_calloc((size_t)n + 1, sizeof *r->waited);

@@ -59,7 +59,7 @@ struct reducer_place {
 int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, size_t bytes,
                     const struct reducer_group *group, int n);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
-void *reducer_memory(const struct reducer *r);   /* this rank's block */
+void *reducer_memory(const struct reducer *r);   /* this rank's block; for tests */
 void *reducer_group_memory(const struct reducer *r, int k);      /* where group k stands in it */
 
 /* --- in a step: allocate nothing, decide nothing. By one thread of the rank at a time. --- */

@@ -11,9 +11,8 @@
 #include "backend/cuda/cuda_side.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "comm/deadline.h"
 #include "comm/reducer_nccl_team.h"
-
-#define ROUND 0.25             /* seconds between checks of the other ranks */
 
 /* --- waiting, seen from the host --- */
 
@@ -73,12 +72,12 @@ static bool overdue(struct reducer_nccl *r)
 	if (begun != r->watched) {
 		r->watched = begun;
 		r->deadline = deadline_begin();
-		r->round = ROUND;
+		r->round = DEADLINE_ROUND;
 	}
 	double waited = deadline_waited(&r->deadline);
 	if (waited < r->round)
 		return false;
-	r->round = waited + ROUND;
+	r->round = waited + DEADLINE_ROUND;
 	return too_late(r, waited);
 }
 

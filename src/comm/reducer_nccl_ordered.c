@@ -6,6 +6,7 @@
  * the sum to all. Each rank sends and receives 2 (n - 1) / n of the group, as in a
  * ring. Large groups are processed in pieces, which bounds the memory. */
 #include "base/err.h"
+#include "base/round.h"
 #include "comm/reducer_nccl_team.h"
 
 #define PIECE (INT64_C(1) << 24)       /* elements */
@@ -13,8 +14,7 @@
 
 static int64_t shard_of(int64_t n, int ranks)
 {
-	int64_t each = (n + ranks - 1) / ranks;
-	return (each + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return ceil_div(ceil_div(n, ranks), ALIGNMENT) * ALIGNMENT;
 }
 
 static int64_t piece_of(int64_t n)

@@ -15,7 +15,6 @@
 #include "comm/reducer_team.h"
 
 #define SPIN 3000              /* nanoseconds of looking before the first sleep */
-#define ROUND 0.25             /* longest sleep, in seconds, before the peers are checked */
 #define SHORT_NAP 20e-6        /* between looks at what MPI does: from here, */
 #define LONG_NAP 500e-6        /* doubled up to here */
 
@@ -188,12 +187,12 @@ static int wait_asleep(struct reducer *r, int k, int64_t begin)
 {
 	struct bell *b = &r->node.head->news;
 	struct deadline d = { begin, begin };
-	double pause = SHORT_NAP, round = ROUND;
+	double pause = SHORT_NAP, round = DEADLINE_ROUND;
 	bool pending;
 	while (!look(r, k, NODE_WAITER, &pending) || !node_done(&r->node, k)) {
 		uint32_t rings = bell_approach(b);
 		if (!work(r, k, NODE_WAITER, &pending)) {
-			bell_sleep(b, rings, pending ? pause : ROUND);
+			bell_sleep(b, rings, pending ? pause : DEADLINE_ROUND);
 			pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
 		} else {
 			pause = SHORT_NAP;
@@ -202,7 +201,7 @@ static int wait_asleep(struct reducer *r, int k, int64_t begin)
 		double waited = deadline_waited(&d);
 		if (waited < round)
 			continue;
-		round = waited + ROUND;
+		round = waited + DEADLINE_ROUND;
 		if (!node_done(&r->node, k) && too_late(r, k, waited))
 			return reducer_report(r, k, d.begin);
 	}

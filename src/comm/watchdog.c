@@ -19,7 +19,6 @@
 #include "comm/siblings.h"
 
 #define LATER 0.1              /* seconds for each rank, up to ten */
-#define ROUND 0.25
 
 static pthread_t thread;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,7 +31,7 @@ static void nap(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)(ROUND * 1e9);
+	t.tv_nsec += (long)(DEADLINE_ROUND * 1e9);
 	t.tv_sec += t.tv_nsec / 1000000000;
 	t.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(&bell, &lock, &t);

@@ -7,20 +7,17 @@
 
 #include "config.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "comm/watchdog.h"
 #include "comm/world_mpi.h"
-
-#define PAGE 4096
 
 const char *world_library(void)
 {
@@ -62,17 +59,9 @@ static int another_mpi(const struct launched *by, int size)
 	           getenv("SLURM_JOB_ID") ? ", or by 'srun --mpi=pmi2'" : "");
 }
 
-/* Ranks per pretended host; 0: hosts are what they are. */
-static int pretended(void)
-{
-	const char *text = getenv("DLX_RANKS_PER_HOST");
-	long n = text ? strtol(text, NULL, 10) : 0;
-	return n > 0 && n <= INT_MAX ? (int)n : 0;
-}
-
 static void find_host(struct comm *c, struct world *w)
 {
-	int per_host = pretended(), at;
+	int per_host = (int)debug.ranks_per_host, at;
 	MPI_MUST(Comm_split_type, w->all, MPI_COMM_TYPE_SHARED, c->rank, mpi.no_info, &w->host);
 	gethostname(c->host_name, sizeof c->host_name - 1);
 	c->host_name[strcspn(c->host_name, ".")] = '\0';
@@ -232,11 +221,11 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 	*out = NULL;
 	say.room = room();
 	int rc = host_broadcast(c, &say, sizeof say);
-	if (rc == 0 && (say.room < PAGE || (uint64_t)say.room - PAGE < bytes))
+	if (rc == 0 && (say.room < MEM_PAGE || (uint64_t)say.room - MEM_PAGE < bytes))
 		rc = no_room(c, bytes, say.room);
 	if (rc == 0) {
 		watchdog_begin(c->timeout, c->rank, "MPI_Win_allocate_shared");
-		if (mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + PAGE) : 0, 1, mpi.no_info,
+		if (mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + MEM_PAGE) : 0, 1, mpi.no_info,
 		                            c->state->world->host, &mine, &m->window) != MPI_SUCCESS)
 			rc = no_room(c, bytes, say.room);
 		watchdog_end();
@@ -246,7 +235,7 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 		return rc;
 	}
 	MPI_MUST(Win_shared_query, m->window, 0, &size, &unit, &base);
-	say.offset = (int64_t)(-(uintptr_t)base % PAGE);
+	say.offset = (int64_t)(-(uintptr_t)base % MEM_PAGE);
 	rc = host_broadcast(c, &say, sizeof say);
 	*out = m;
 	*p = (char *)base + say.offset;

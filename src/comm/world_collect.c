@@ -11,7 +11,6 @@
 #define LOOKS 40               /* before the first sleep */
 #define SHORT_NAP 20e-6
 #define LONG_NAP 1e-3
-#define ROUND 0.25             /* seconds between checks of the other ranks */
 
 static void nap(double seconds)
 {
@@ -39,7 +38,7 @@ static bool too_late(struct comm *c, double waited)
 int world_finish(struct comm *c, MPI_Request *request)
 {
 	struct deadline d = deadline_begin();
-	double round = ROUND, pause = SHORT_NAP;
+	double round = DEADLINE_ROUND, pause = SHORT_NAP;
 	for (int looks = 0;; looks++) {
 		int done;
 		MPI_MUST(Test, request, &done, MPI_STATUS_IGNORE);
@@ -54,7 +53,7 @@ int world_finish(struct comm *c, MPI_Request *request)
 			return 1;
 		if (waited > round && board_gone(&c->state->board) >= 0)
 			return 1;
-		round = waited > round ? waited + ROUND : round;
+		round = waited > round ? waited + DEADLINE_ROUND : round;
 	}
 }
 

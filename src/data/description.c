@@ -26,12 +26,6 @@ static void write_strings(struct buf *out, const char *key, const char *const *v
 	buf_putc(out, ']');
 }
 
-static void write_number(struct buf *out, const char *key, double v)
-{
-	buf_printf(out, ", \"%s\": ", key);
-	buf_json_double(out, v);
-}
-
 static void write_stats(struct buf *out, const struct record_array *a)
 {
 	if (a->nstats == 0)
@@ -41,10 +35,10 @@ static void write_stats(struct buf *out, const struct record_array *a)
 		const struct channel_stats *s = &a->stats[i];
 
 		buf_printf(out, "%s\n    {\"count\": %lld", i ? "," : "", (long long)s->count);
-		write_number(out, "min", s->min);
-		write_number(out, "max", s->max);
-		write_number(out, "mean", s->mean);
-		write_number(out, "std", s->std);
+		buf_json_member(out, "min", s->min);
+		buf_json_member(out, "max", s->max);
+		buf_json_member(out, "mean", s->mean);
+		buf_json_member(out, "std", s->std);
 		buf_putc(out, '}');
 	}
 	buf_putc(out, ']');

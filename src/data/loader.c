@@ -27,8 +27,8 @@
 
 const struct field data_fields[] = {
 	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
-	FIELD_(struct data_config, validation, FT_STRINGS, NULL, 0, 0, NULL, NULL, NULL, FIELD_NULLABLE,
-	       "record files that are only evaluated"),
+	FIELD(struct data_config, validation, FT_STRINGS, .flags = FIELD_NULLABLE,
+	      .doc = "record files that are only evaluated"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),
 	FIELD_BOOL(struct data_config, shuffle, "true",

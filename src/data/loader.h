@@ -61,7 +61,7 @@ void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
- * sample's hash. Thread-safe. */
+ * sample's hash. Thread-safe. For tests. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);
 /* A hash of the identity of the data (file contents' hashes), for checkpoints: resuming on
  * other data is refused. */
@@ -128,7 +128,7 @@ static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
  * loader begins to decode the first epoch at once, another one when it is asked. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
 void loader_free(struct loader *l);
-int loader_threads(const struct loader *l);                     /* that decode */
+int loader_threads(const struct loader *l);                     /* that decode; for tests */
 int64_t loader_memory(const struct loader *l);                  /* bytes of its batches; NULL: 0 */
 /* Shapes of one sample after the transforms. */
 const struct shape *loader_input_shape(const struct loader *l);

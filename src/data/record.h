@@ -98,7 +98,7 @@ struct record_entry {
  * or E_DATA with file and byte offset. */
 int record_open(struct record **out, const char *path);
 /* The same for an image in memory, which must outlive the record; name stands for the path in
- * messages. */
+ * messages. For tests. */
 int record_parse(struct record **out, const char *name, const void *image, size_t size);
 void record_free(struct record *r);                                   /* NULL is fine */
 const struct record_info *record_info(const struct record *r);

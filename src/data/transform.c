@@ -15,39 +15,35 @@
 #include "data/dataset.h"
 #include "data/transform_step.h"
 
-#define ROW(name, doc) \
-	{#name, doc, transform_##name##_fields, sizeof(struct name##_options)}
+#define ROW(name_, doc_, ...)                                                                       \
+	{                                                                                               \
+		.name = #name_, .doc = doc_, .fields = transform_##name_##_fields,                          \
+		.size = sizeof(struct name_##_options),                                                     \
+		.own = &(const struct transform_op){ .plan = name_##_plan, __VA_ARGS__ },                   \
+	}
 
 const struct variant data_transforms[] = {
-	ROW(cast, "integers to the range 0 to 1: every channel divided by one number"),
-	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1"),
-	ROW(normalize_sample, "the same by each sample's own statistics, or divided by its mean"),
-	ROW(log1p, "log(1 + x), for quantities of many magnitudes such as rain"),
-	ROW(sqrt, "the square root, for intensities"),
-	ROW(channels, "some of the channels: the network's input has no others"),
-	ROW(roll, "in training: a random cyclic shift along periodic axes"),
-	ROW(flip, "in training: a random mirror image along axes"),
+	ROW(cast, "integers to the range 0 to 1: every channel divided by one number", .run = affine_run),
+	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1", .run = affine_run),
+	ROW(normalize_sample, "the same by each sample's own statistics, or divided by its mean",
+	    .run = normalize_sample_run),
+	ROW(log1p, "log(1 + x), for quantities of many magnitudes such as rain", .run = log1p_run),
+	ROW(sqrt, "the square root, for intensities", .run = sqrt_run),
+	ROW(channels, "some of the channels: the network's input has no others", .run = channels_run,
+	    .check = channels_check),
+	ROW(roll, "in training: a random cyclic shift along periodic axes", .run = roll_run, .random = true),
+	ROW(flip, "in training: a random mirror image along axes", .run = flip_run, .random = true),
 	ROW(symmetry, "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
-	    "components of a vector in the channels are not turned with them"),
-	ROW(crop, "a window: at random in training, else from the centre"),
-	ROW(pad, "evenly on both sides, to a multiple of a size"),
-	{NULL, NULL, NULL, 0},
+	    "components of a vector in the channels are not turned with them", .run = symmetry_run, .random = true),
+	ROW(crop, "a window: at random in training, else from the centre", .run = crop_run),
+	ROW(pad, "evenly on both sides, to a multiple of a size", .run = pad_run),
+	{ 0 },
 };
 
-/* In the order of data_transforms. */
-static const struct transform_op ops[] = {
-	{cast_plan, affine_run, false, NULL},
-	{normalize_plan, affine_run, false, NULL},
-	{normalize_sample_plan, normalize_sample_run, false, NULL},
-	{log1p_plan, log1p_run, false, NULL},
-	{sqrt_plan, sqrt_run, false, NULL},
-	{channels_plan, channels_run, false, channels_check},
-	{roll_plan, roll_run, true, NULL},
-	{flip_plan, flip_run, true, NULL},
-	{symmetry_plan, symmetry_run, true, NULL},
-	{crop_plan, crop_run, false, NULL},
-	{pad_plan, pad_run, false, NULL},
-};
+static const struct transform_op *op_of(const struct variant *v)
+{
+	return v->own;
+}
 
 struct transform_chain {
 	struct arena *a;
@@ -216,7 +212,7 @@ static int plan_step(struct transform_chain *t, struct plan *p, const struct yno
 	struct variant_value v;
 
 	TRY(schema_read_tagged(p->a, entry, data_transforms, "transform", NULL, &v));
-	*s = (struct step){.op = &ops[v.v - data_transforms], .loc = v.loc, .number = number,
+	*s = (struct step){.op = op_of(v.v), .loc = v.loc, .number = number,
 	                   .options = v.data,
 	                   .mask = -1, .before = p->g, .training = p->o->training};
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
@@ -238,9 +234,9 @@ static int check_entry(struct arena *a, const struct ynode *entry)
 	struct variant_value v;
 
 	TRY(schema_read_tagged(a, entry, data_transforms, "transform", NULL, &v));
-	if (!ops[v.v - data_transforms].check)
+	if (!op_of(v.v)->check)
 		return 0;
-	TRYC(ops[v.v - data_transforms].check(v.data, &v.loc), "in transform '%s'", v.v->name);
+	TRYC(op_of(v.v)->check(v.data, &v.loc), "in transform '%s'", v.v->name);
 	return 0;
 }
 

@@ -10,14 +10,15 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/suggest.h"
 #include "data/transform_step.h"
 
 #define LISTED 20   /* channel names in a message */
 
 const struct field transform_channels_fields[] = {
-	FIELD_(struct channels_options, keep, FT_STRINGS, "", 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "names or numbers of the channels that stay, in the order they are to have; a mask that "
-	       "is not among them masks nothing from here on"),
+	FIELD(struct channels_options, keep, FT_STRINGS, .dflt = "", .flags = FIELD_SHORTHAND,
+	      .doc = "names or numbers of the channels that stay, in the order they are to have; a mask that "
+	             "is not among them masks nothing from here on"),
 	FIELD_END
 };
 
@@ -38,7 +39,8 @@ static int no_channel(const struct plan *p, const char *text, const struct loc *
 	return rc;
 }
 
-int step_find_channel(const struct plan *p, const char *text, const struct loc *loc)
+/* The channel called text, or numbered so; or an error at loc. */
+static int find_channel(const struct plan *p, const char *text, const struct loc *loc)
 {
 	char *end;
 	long long v;
@@ -61,7 +63,7 @@ int step_find_mask(const struct plan *p, const struct step *s, const char *text,
 	if (strcmp(text, "auto") == 0)
 		*mask = p->mask;
 	else
-		TRY(*mask = step_find_channel(p, text, &s->loc));
+		TRY(*mask = find_channel(p, text, &s->loc));
 	return 0;
 }
 
@@ -83,7 +85,7 @@ int step_choose_channels(const struct plan *p, struct step *s, const struct stri
 		s->active[c] = c != s->mask;
 	for (int i = 0; i < names->n; i++) {
 		const struct loc *loc = names->loc ? &names->loc[i] : &s->loc;
-		const int c = step_find_channel(p, names->v[i], loc);
+		const int c = find_channel(p, names->v[i], loc);
 
 		if (c < 0)
 			rc = c;
@@ -130,7 +132,7 @@ static int choose_kept(const struct plan *p, const struct step *s, const struct 
 
 	for (int i = 0; i < keep->n; i++) {
 		const struct loc *loc = keep->loc ? &keep->loc[i] : &s->loc;
-		const int c = step_find_channel(p, keep->v[i], loc);
+		const int c = find_channel(p, keep->v[i], loc);
 
 		kept[i] = c;
 		rc = c < 0 ? c : rc;

@@ -13,14 +13,14 @@ static const char *const negative_names[] = {"error", "zero", NULL};
 enum { NEGATIVE_ERROR, NEGATIVE_ZERO };
 
 const struct field transform_log1p_fields[] = {
-	FIELD_(struct log1p_options, channels, FT_STRINGS, NULL, 0, 0, NULL, NULL, NULL,
-	       FIELD_SHORTHAND, "names or numbers of the channels; absent: all but the mask"),
+	FIELD(struct log1p_options, channels, FT_STRINGS, .flags = FIELD_SHORTHAND,
+	      .doc = "names or numbers of the channels; absent: all but the mask"),
 	FIELD_END
 };
 
 const struct field transform_sqrt_fields[] = {
-	FIELD_(struct sqrt_options, channels, FT_STRINGS, NULL, 0, 0, NULL, NULL, NULL,
-	       FIELD_SHORTHAND, "names or numbers of the channels; absent: all but the mask"),
+	FIELD(struct sqrt_options, channels, FT_STRINGS, .flags = FIELD_SHORTHAND,
+	      .doc = "names or numbers of the channels; absent: all but the mask"),
 	FIELD_ENUM(struct sqrt_options, negative, "error", negative_names,
 	           "what a value below 0 is: a mistake in the data, or noise about 0 that becomes 0"),
 	FIELD_END

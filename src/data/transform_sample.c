@@ -21,17 +21,17 @@ static const char *const per_names[] = {"channel", "sample", NULL};
 enum { PER_CHANNEL, PER_SAMPLE };
 
 const struct field transform_normalize_sample_fields[] = {
-	FIELD_(struct normalize_sample_options, method, FT_ENUM, "", 0, 0, methods, NULL, NULL,
-	       FIELD_SHORTHAND,
-	       "standard: (x - mean) / std; min_max: (x - min) / (max - min); mean: x / mean"),
+	FIELD(struct normalize_sample_options, method, FT_ENUM, .dflt = "", .choices = methods,
+	      .flags = FIELD_SHORTHAND,
+	      .doc = "standard: (x - mean) / std; min_max: (x - min) / (max - min); mean: x / mean"),
 	FIELD_ENUM(struct normalize_sample_options, per, "channel", per_names,
 	           "statistics of each channel by itself, or of all that are chosen together"),
 	FIELD_STRINGS(struct normalize_sample_options, channels, NULL,
 	              "names or numbers of the channels; absent: all but the mask"),
-	FIELD_(struct normalize_sample_options, mask, FT_STRING, "auto", 0, 0, NULL, NULL, NULL,
-	       FIELD_NULLABLE,
-	       "channel that is 0 where the others are missing; they do not count and become 0 there; "
-	       "auto: as the record says"),
+	FIELD(struct normalize_sample_options, mask, FT_STRING, .dflt = "auto",
+	      .flags = FIELD_NULLABLE,
+	      .doc = "channel that is 0 where the others are missing; they do not count and become 0 there; "
+	             "auto: as the record says"),
 	FIELD_END
 };
 

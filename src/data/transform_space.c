@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "data/transform_step.h"
 
 static const char *const axis_names[] = {"depth", "height", "width", NULL};
@@ -15,27 +16,29 @@ enum { ZEROS, EDGE, WRAP };
 #define MAX_SAMPLE ((int64_t)1 << 40)
 
 const struct field transform_roll_fields[] = {
-	FIELD_(struct roll_options, axis, FT_STRINGS, "", 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "depth, height or width, or a list of them"),
+	FIELD(struct roll_options, axis, FT_STRINGS, .dflt = "", .flags = FIELD_SHORTHAND,
+	      .doc = "depth, height or width, or a list of them"),
 	FIELD_END
 };
 
 const struct field transform_flip_fields[] = {
-	FIELD_(struct flip_options, axis, FT_STRINGS, "", 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "depth, height or width, or a list of them; each is flipped on its own"),
+	FIELD(struct flip_options, axis, FT_STRINGS, .dflt = "", .flags = FIELD_SHORTHAND,
+	      .doc = "depth, height or width, or a list of them; each is flipped on its own"),
 	FIELD_FLOAT(struct flip_options, probability, "0.5", 0, 1, "of a flip, per axis"),
 	FIELD_END
 };
 
 const struct field transform_crop_fields[] = {
-	FIELD_(struct crop_options, size, FT_INTS, "", 1, 1 << 30, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "of the window: one number, or one for each of [depth,] height, width"),
+	FIELD(struct crop_options, size, FT_INTS, .dflt = "", .min = 1, .max = 1 << 30,
+	      .flags = FIELD_SHORTHAND,
+	      .doc = "of the window: one number, or one for each of [depth,] height, width"),
 	FIELD_END
 };
 
 const struct field transform_pad_fields[] = {
-	FIELD_(struct pad_options, multiple, FT_INTS, "", 1, 1 << 20, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "that the extents become: one number, or one for each of [depth,] height, width"),
+	FIELD(struct pad_options, multiple, FT_INTS, .dflt = "", .min = 1, .max = 1 << 20,
+	      .flags = FIELD_SHORTHAND,
+	      .doc = "that the extents become: one number, or one for each of [depth,] height, width"),
 	FIELD_STRINGS(struct pad_options, mode, "zeros",
 	              "zeros, edge (repeat the border) or wrap (periodic); one, or one for each axis; "
 	              "class labels get the ignore value"),

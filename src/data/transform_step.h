@@ -172,8 +172,6 @@ void frame_swap_target(struct frame *f);
 /* That the inputs have spatial axes, of extents that maps can hold. */
 int step_check_spatial(const struct plan *p, const struct step *s);
 
-/* The channel called text, or numbered so; or an error at loc. */
-int step_find_channel(const struct plan *p, const char *text, const struct loc *loc);
 /* The channel that an option `mask` names, by "auto" the record's; -1 if it is NULL. */
 int step_find_mask(const struct plan *p, const struct step *s, const char *text, int *mask);
 /* Begins a step that changes values: no channel is active yet, all stay as they are. */

@@ -15,21 +15,21 @@ static const char *const methods[] = {"standard", "min_max", NULL};
 enum { STANDARD, MIN_MAX };
 
 const struct field transform_cast_fields[] = {
-	FIELD_(struct cast_options, divide, FT_FLOAT, "null", 1e-300, 1e300, NULL, NULL, NULL,
-	       FIELD_NULLABLE | FIELD_SHORTHAND,
-	       "the divisor; null: the largest value of the stored integer type, 1 for floats"),
+	FIELD(struct cast_options, divide, FT_FLOAT, .dflt = "null", .min = 1e-300, .max = 1e300,
+	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
+	      .doc = "the divisor; null: the largest value of the stored integer type, 1 for floats"),
 	FIELD_END
 };
 
 const struct field transform_normalize_fields[] = {
-	FIELD_(struct normalize_options, method, FT_ENUM, "", 0, 0, methods, NULL, NULL,
-	       FIELD_SHORTHAND, "standard: (x - mean) / std; min_max: (x - min) / (max - min)"),
+	FIELD(struct normalize_options, method, FT_ENUM, .dflt = "", .choices = methods,
+	      .flags = FIELD_SHORTHAND,
+	      .doc = "standard: (x - mean) / std; min_max: (x - min) / (max - min)"),
 	FIELD_STRINGS(struct normalize_options, channels, NULL,
 	              "names or numbers of the channels; absent: all but the mask"),
-	FIELD_(struct normalize_options, mask, FT_STRING, "auto", 0, 0, NULL, NULL, NULL,
-	       FIELD_NULLABLE,
-	       "channel that is 0 where the others are missing; they become 0 there; auto: as the "
-	       "record says"),
+	FIELD(struct normalize_options, mask, FT_STRING, .dflt = "auto", .flags = FIELD_NULLABLE,
+	      .doc = "channel that is 0 where the others are missing; they become 0 there; auto: as the "
+	             "record says"),
 	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300,
 	             "instead of the training set's: one for each channel, or one for all"),
 	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "likewise"),

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 
 void *attr_find(const struct op *op, void *attr, const char *key, enum field_type type)
 {

@@ -185,7 +185,7 @@ void graph_sort(struct graph *g);
  * the same shape, type and layout. Its phase is the current one. */
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in);
 /* Every use of tensor `from` in nodes becomes `to` (except in node `except`, NONE for none); the
- * output flag moves too. */
+ * output flag moves too. For tests. */
 void graph_replace(struct graph *g, tid from, tid to, nid except);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/err.h"
 
 int64_t layout_block(const struct layout *l, int d)
 {

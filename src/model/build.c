@@ -14,8 +14,8 @@ const struct field model_input_fields[] = { FIELD_INT(struct model_input, channe
 	                                        FIELD_END };
 
 const struct field init_from_fields[] = {
-	FIELD_(struct init_from, file, FT_PATH, NULL, 0, 0, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "safetensors file, PyTorch's names and layouts"),
+	FIELD(struct init_from, file, FT_PATH, .flags = FIELD_SHORTHAND,
+	      .doc = "safetensors file, PyTorch's names and layouts"),
 	FIELD_BOOL(struct init_from, strict, "true",
 	           "a tensor that is missing, extra or of another shape is an error; false: load what "
 	           "fits and say what was skipped"),

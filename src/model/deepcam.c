@@ -67,16 +67,6 @@ static const struct deepcam *config(const struct model_build *b)
 	return b->config;
 }
 
-static const struct shape *shape(const struct model_build *b, tid x)
-{
-	return &graph_t(b->g, x)->shape;
-}
-
-static const char *join(struct model_build *b, const char *part, const char *leaf)
-{
-	return arena_printf(b->arena, "%s.%s", part, leaf);
-}
-
 static const char *encoder_path(struct model_build *b, const char *part, int i)
 {
 	return arena_printf(b->arena, "xception_features.%s%d", part, i);
@@ -104,14 +94,14 @@ static void as_pytorch(struct nn_conv *c)
 
 static int relu(struct model_build *b, const char *path, tid x, tid *y)
 {
-	return nn_op(b, arena_printf(b->arena, "%s.relu", path), "relu", NULL, 1, &x, y);
+	return nn_relu(b, nn_join(b, path, "relu"), x, y);
 }
 
 /* The reference wraps each batch norm, hence the names. */
 static int norm(struct model_build *b, const char *path, tid x, tid *y)
 {
 	struct nn_batch_norm c = { config(b)->eps, config(b)->momentum, 1 };
-	return nn_batch_norm(b, join(b, path, "bn"), &c, x, y);
+	return nn_batch_norm(b, nn_join(b, path, "bn"), &c, x, y);
 }
 
 static int norm_relu(struct model_build *b, const char *path, tid x, tid *y)
@@ -130,18 +120,11 @@ static int conv_norm_relu(struct model_build *b, const char *conv, const char *b
 static int separable(struct model_build *b, const char *path, int64_t filters, int64_t stride,
                      int64_t dilation, tid x, tid *y)
 {
-	struct nn_conv depth = layer(shape(b, x)->d[1], 3, stride, dilation);
+	struct nn_conv depth = layer(nn_shape(b, x)->d[1], 3, stride, dilation);
 	struct nn_conv point = layer(filters, 1, 1, 1);
 	depth.groups = depth.filters;
-	TRY(nn_conv(b, join(b, path, "conv1"), &depth, x, y));
-	return nn_conv(b, join(b, path, "pointwise"), &point, *y, y);
-}
-
-static int concat(struct model_build *b, const char *path, int n, const tid *in, tid *y)
-{
-	struct op_attr t = op_attr_new(b->g->arena, "concat");
-	op_attr_int(&t, "axis", 1);
-	return nn_op(b, path, "concat", t.data, n, in, y);
+	TRY(nn_conv(b, nn_join(b, path, "conv1"), &depth, x, y));
+	return nn_conv(b, nn_join(b, path, "pointwise"), &point, *y, y);
 }
 
 static int broadcast(struct model_build *b, const char *path, const struct shape *s, tid x, tid *y)
@@ -183,11 +166,11 @@ static int block(struct model_build *b, int i, const struct block *c, tid x, tid
 	tid sum[2];
 	TRY(main_path(b, path, c, x, &sum[0]));
 	sum[1] = x;
-	if (c->stride > 1 || shape(b, x)->d[1] != skip.filters) {
-		TRY(nn_conv(b, join(b, path, "skip"), &skip, x, &sum[1]));
-		TRY(norm(b, join(b, path, "skipbn"), sum[1], &sum[1]));
+	if (c->stride > 1 || nn_shape(b, x)->d[1] != skip.filters) {
+		TRY(nn_conv(b, nn_join(b, path, "skip"), &skip, x, &sum[1]));
+		TRY(norm(b, nn_join(b, path, "skipbn"), sum[1], &sum[1]));
 	}
-	TRY(nn_op(b, join(b, path, "add"), "add", NULL, 2, sum, y));
+	TRY(nn_op(b, nn_join(b, path, "add"), "add", NULL, 2, sum, y));
 	return c->relu ? relu(b, path, *y, y) : 0;
 }
 
@@ -240,12 +223,12 @@ static int middle_and_exit(struct model_build *b, tid x, tid *y)
 static int affine(struct model_build *b, const char *path, tid x, tid *y)
 {
 	static const char *const leaf[] = { "weights", "bias" }, *const op[] = { "multiply", "add" };
-	struct shape s = { .nd = shape(b, x)->nd - 1, .d = { shape(b, x)->d[1], 1, 1, 1 } };
+	struct shape s = { .nd = nn_shape(b, x)->nd - 1, .d = { nn_shape(b, x)->d[1], 1, 1, 1 } };
 	*y = x;
 	for (int i = 0; i < 2; i++) {
 		tid in[2] = { *y };
-		TRY(graph_param(b->g, join(b, path, leaf[i]), DTYPE_F32, &s, init_constant(i == 0), &in[1]));
-		TRY(broadcast(b, path, shape(b, x), in[1], &in[1]));
+		TRY(graph_param(b->g, nn_join(b, path, leaf[i]), DTYPE_F32, &s, init_constant(i == 0), &in[1]));
+		TRY(broadcast(b, path, nn_shape(b, x), in[1], &in[1]));
 		TRY(nn_op(b, path, op[i], NULL, 2, in, y));
 	}
 	return 0;
@@ -256,13 +239,13 @@ static int image_level(struct model_build *b, tid x, tid *y)
 	static const char path[] = "bottleneck.global_avg_pool.global_average_pool";
 	struct nn_conv c = layer(config(b)->aspp_filters, 1, 1, 1);
 	struct op_attr keep = op_attr_new(b->g->arena, "global_average");
-	struct shape full = *shape(b, x);
+	struct shape full = *nn_shape(b, x);
 	full.d[1] = c.filters;
 	op_attr_int(&keep, "keep", true);
 	as_pytorch(&c);
-	TRY(nn_op(b, join(b, path, "0"), "global_average", keep.data, 1, &x, y));
-	TRY(nn_conv(b, join(b, path, "1"), &c, *y, y));
-	TRY(affine(b, join(b, path, "2"), *y, y));
+	TRY(nn_op(b, nn_join(b, path, "0"), "global_average", keep.data, 1, &x, y));
+	TRY(nn_conv(b, nn_join(b, path, "1"), &c, *y, y));
+	TRY(affine(b, nn_join(b, path, "2"), *y, y));
 	TRY(relu(b, path, *y, y));
 	return broadcast(b, "bottleneck.tile", &full, *y, y);
 }
@@ -277,11 +260,11 @@ static int bottleneck(struct model_build *b, tid x, tid *y)
 		const char *path = arena_printf(b->arena, "bottleneck.aspp%d", i + 1);
 		struct nn_conv conv = i ? layer(c->aspp_filters, 3, 1, c->rates.v[i - 1])
 		                        : layer(c->aspp_filters, 1, 1, 1);
-		TRY(conv_norm_relu(b, join(b, path, "atrous_convolution"), join(b, path, "bn"), &conv, x,
+		TRY(conv_norm_relu(b, nn_join(b, path, "atrous_convolution"), nn_join(b, path, "bn"), &conv, x,
 		                   &branch[i]));
 	}
 	TRY(image_level(b, x, &branch[4]));
-	TRY(concat(b, "bottleneck.concat", 5, branch, y));
+	TRY(nn_concat(b, "bottleneck.concat", 5, branch, y));
 	return conv_norm_relu(b, "bottleneck.conv", "bottleneck.bn", &merge, *y, y);
 }
 
@@ -290,8 +273,8 @@ static int deconv(struct model_build *b, const char *path, int64_t filters, tid 
 {
 	struct nn_conv up = layer(filters, 3, 2, 1);
 	as_pytorch(&up);
-	for (int i = 0; i < shape(b, x)->nd - 2; i++)
-		up.output_padding[i] = shape(b, like)->d[2 + i] % 2 == 0;
+	for (int i = 0; i < nn_shape(b, x)->nd - 2; i++)
+		up.output_padding[i] = nn_shape(b, like)->d[2 + i] % 2 == 0;
 	return nn_conv_transpose(b, path, &up, x, y);
 }
 
@@ -306,7 +289,7 @@ static int upsample(struct model_build *b, const tid *size, tid low_level, tid x
 	TRY(norm_relu(b, "upsample.deconv1.1", x, &x));
 	TRY(deconv(b, "upsample.deconv1.3", filters, size[1], x, &x));
 	TRY(norm_relu(b, "upsample.deconv1.4", x, &x));
-	TRY(concat(b, "upsample.concat", 2, (tid[]){ x, low_level }, &x));
+	TRY(nn_concat(b, "upsample.concat", 2, (tid[]){ x, low_level }, &x));
 	TRY(conv_norm_relu(b, "upsample.conv1.0", "upsample.conv1.1", &conv, x, &x));
 	TRY(conv_norm_relu(b, "upsample.conv1.3", "upsample.conv1.4", &conv, x, &x));
 	TRY(nn_conv(b, "upsample.conv1.6", &mix, x, &x));

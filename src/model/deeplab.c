@@ -99,16 +99,6 @@ static const struct deeplab *config(const struct model_build *b)
 	return b->config;
 }
 
-static const struct shape *shape(const struct model_build *b, tid x)
-{
-	return &graph_t(b->g, x)->shape;
-}
-
-static const char *join(struct model_build *b, const char *part, const char *leaf)
-{
-	return arena_printf(b->arena, "%s.%s", part, leaf);
-}
-
 /* A convolution with (kernel - 1) / 2 * dilation of padding on both sides, whatever the stride. */
 static struct nn_conv layer(const struct model_build *b, int64_t filters, int64_t kernel)
 {
@@ -137,11 +127,6 @@ static void dilate(struct nn_conv *c, int64_t rate)
 	}
 }
 
-static int relu(struct model_build *b, const char *path, tid x, tid *y)
-{
-	return nn_op(b, path, "relu", NULL, 1, &x, y);
-}
-
 /* Batch norm or what stands in for it. */
 static int norm(struct model_build *b, const char *path, tid x, tid *y)
 {
@@ -158,22 +143,15 @@ static int norm(struct model_build *b, const char *path, tid x, tid *y)
 static int conv_norm_relu(struct model_build *b, const char *path, const struct nn_conv *c, tid x,
                           tid *y)
 {
-	TRY(nn_conv(b, join(b, path, "conv"), c, x, y));
-	TRY(norm(b, join(b, path, "norm"), *y, y));
-	return relu(b, join(b, path, "relu"), *y, y);
-}
-
-static int concat(struct model_build *b, const char *path, int n, const tid *in, tid *y)
-{
-	struct op_attr t = op_attr_new(b->g->arena, "concat");
-	op_attr_int(&t, "axis", 1);
-	return nn_op(b, path, "concat", t.data, n, in, y);
+	TRY(nn_conv(b, nn_join(b, path, "conv"), c, x, y));
+	TRY(norm(b, nn_join(b, path, "norm"), *y, y));
+	return nn_relu(b, nn_join(b, path, "relu"), *y, y);
 }
 
 static int resize(struct model_build *b, const char *path, tid like, tid x, tid *y)
 {
 	struct op_attr t = op_attr_new(b->g->arena, "resize");
-	op_attr_ints(&t, "size", shape(b, like)->nd - 2, shape(b, like)->d + 2);
+	op_attr_ints(&t, "size", nn_shape(b, like)->nd - 2, nn_shape(b, like)->d + 2);
 	return nn_op(b, path, "resize", t.data, 1, &x, y);
 }
 
@@ -181,7 +159,7 @@ static int resize(struct model_build *b, const char *path, tid like, tid x, tid 
 static int max_pool(struct model_build *b, const char *path, tid x, tid *y)
 {
 	struct op_attr t = op_attr_new(b->g->arena, "max_pool");
-	const struct shape *s = shape(b, x);
+	const struct shape *s = nn_shape(b, x);
 	int64_t lo[3], hi[3] = { 1, 1, 1 };
 	for (int i = 2; i < s->nd; i++)
 		lo[i - 2] = config(b)->alignment == DEEPLAB_PYTORCH || s->d[i] % 2;
@@ -201,20 +179,20 @@ static int unit(struct model_build *b, const char *path, int64_t filters, int64_
 	struct nn_conv narrow = layer(b, filters, 1), middle = layer(b, filters, 3);
 	struct nn_conv wide = linear_layer(b, 4 * filters, 1);
 	tid preact, sum[2] = { x };
-	TRY(norm(b, join(b, path, "preact"), x, &preact));
+	TRY(norm(b, nn_join(b, path, "preact"), x, &preact));
 	if (config(b)->preact_relu)
-		TRY(relu(b, join(b, path, "preact_relu"), preact, &preact));
-	if (shape(b, x)->d[1] != 4 * filters)
-		TRY(nn_conv(b, join(b, path, "shortcut"), &wide, preact, &sum[0]));
+		TRY(nn_relu(b, nn_join(b, path, "preact_relu"), preact, &preact));
+	if (nn_shape(b, x)->d[1] != 4 * filters)
+		TRY(nn_conv(b, nn_join(b, path, "shortcut"), &wide, preact, &sum[0]));
 	if (stride > 1)
-		TRY(nn_pool(b, join(b, path, "subsample"), "max_pool", 1, stride, sum[0], &sum[0]));
+		TRY(nn_pool(b, nn_join(b, path, "subsample"), "max_pool", 1, stride, sum[0], &sum[0]));
 	for (int i = 0; i < 3; i++)
 		middle.stride[i] = stride;
 	dilate(&middle, dilation);
-	TRY(conv_norm_relu(b, join(b, path, "conv1"), &narrow, preact, first));
-	TRY(conv_norm_relu(b, join(b, path, "conv2"), &middle, *first, &sum[1]));
-	TRY(nn_conv(b, join(b, path, "conv3"), &wide, sum[1], &sum[1]));
-	return nn_op(b, join(b, path, "add"), "add", NULL, 2, sum, y);
+	TRY(conv_norm_relu(b, nn_join(b, path, "conv1"), &narrow, preact, first));
+	TRY(conv_norm_relu(b, nn_join(b, path, "conv2"), &middle, *first, &sum[1]));
+	TRY(nn_conv(b, nn_join(b, path, "conv3"), &wide, sum[1], &sum[1]));
+	return nn_op(b, nn_join(b, path, "add"), "add", NULL, 2, sum, y);
 }
 
 /* half, low_level: what the decoder sees of it, at a half and a quarter of the input's
@@ -248,7 +226,7 @@ static int image_level(struct model_build *b, tid x, tid *y)
 	struct nn_conv c = layer(b, config(b)->aspp_filters, 1);
 	struct op_attr keep = op_attr_new(b->g->arena, "global_average");
 	struct op_attr size = op_attr_new(b->g->arena, "broadcast");
-	struct shape full = *shape(b, x);
+	struct shape full = *nn_shape(b, x);
 	full.d[1] = c.filters;
 	op_attr_int(&keep, "keep", true);
 	op_attr_ints(&size, "shape", full.nd, full.d);
@@ -260,7 +238,7 @@ static int image_level(struct model_build *b, tid x, tid *y)
 		affine.init_value = 1;
 		TRY(nn_conv(b, "aspp.image.conv", &c, *y, y));
 		TRY(nn_conv(b, "aspp.image.norm", &affine, *y, y));
-		TRY(relu(b, "aspp.image.relu", *y, y));
+		TRY(nn_relu(b, "aspp.image.relu", *y, y));
 	} else {
 		TRY(conv_norm_relu(b, "aspp.image", &c, *y, y));
 	}
@@ -280,7 +258,7 @@ static int aspp(struct model_build *b, tid x, tid *y)
 		                   &branch[1 + i]));
 	}
 	TRY(image_level(b, x, &branch[4]));
-	TRY(concat(b, "aspp.concat", 5, branch, y));
+	TRY(nn_concat(b, "aspp.concat", 5, branch, y));
 	return conv_norm_relu(b, "aspp.merge", &point, *y, y);
 }
 
@@ -290,9 +268,9 @@ static int deconv(struct model_build *b, const char *path, tid like, tid x, tid 
 	const struct deeplab *c = config(b);
 	struct nn_conv up = linear_layer(b, c->aspp_filters, 3);
 	up.init = (enum weight_init)c->decoder_init;
-	for (int i = 0; i < shape(b, x)->nd - 2; i++) {
+	for (int i = 0; i < nn_shape(b, x)->nd - 2; i++) {
 		up.stride[i] = 2;
-		up.output_size[i] = shape(b, like)->d[2 + i];
+		up.output_size[i] = nn_shape(b, like)->d[2 + i];
 		up.output_padding[i] = up.output_size[i] % 2 == 0;
 	}
 	if (c->alignment == DEEPLAB_TENSORFLOW) {
@@ -317,7 +295,7 @@ static int full_resolution(struct model_build *b, tid x, tid *y)
 		conv.init = (enum weight_init)c->decoder_init;
 		if (i == 2) {
 			in[1] = *y;
-			TRY(concat(b, "decoder.full_concat", 2, in, y));
+			TRY(nn_concat(b, "decoder.full_concat", 2, in, y));
 		}
 		TRY(nn_conv(b, path[i], &conv, *y, y));
 	}
@@ -336,7 +314,7 @@ static int decoder(struct model_build *b, tid low_level, tid half, tid x, tid *o
 		TRY(resize(b, "decoder.resize1", low_level, x, &in[0]));
 	else
 		TRY(deconv(b, "decoder.deconv1", low_level, x, &in[0]));
-	TRY(concat(b, "decoder.concat", 2, in, &x));
+	TRY(nn_concat(b, "decoder.concat", 2, in, &x));
 	TRY(conv_norm_relu(b, "decoder.conv1", &conv, x, &x));
 	TRY(conv_norm_relu(b, "decoder.conv2", &conv, x, &x));
 	if (bilinear) {

@@ -18,7 +18,6 @@
  * produces the skip's size. */
 #include "base/err.h"
 #include "model/fcn.h"
-#include "model/op_attr.h"
 
 #define MAX_POOLINGS 10
 
@@ -102,25 +101,10 @@ static int conv(struct model_build *b, const char *name, int64_t filters, int64_
 	return nn_conv(b, name, &c, x, y);
 }
 
-static int relu(struct model_build *b, const char *name, tid x, tid *y)
-{
-	return nn_op(b, name, "relu", NULL, 1, &x, y);
-}
-
 static int batch_norm(struct model_build *b, const char *name, tid x, tid *y)
 {
 	struct nn_batch_norm c = { config(b)->eps, config(b)->momentum, config(b)->gamma_init };
 	return nn_batch_norm(b, name, &c, x, y);
-}
-
-static int concat(struct model_build *b, const char *name, int n, const tid *in, tid *out)
-{
-	struct op_attr t = op_attr_new(b->g->arena, "concat");
-	*out = in[0];
-	if (n == 1)
-		return 0;
-	op_attr_int(&t, "axis", 1);
-	return nn_op(b, name, "concat", t.data, n, in, out);
 }
 
 /* Dense layers of block i. */
@@ -144,7 +128,7 @@ static int dense_layer(struct model_build *b, int block, int layer, tid x, tid *
 	*y = x;
 	if (c->batch_norm == FCN_NORM_ALL) {
 		TRY(batch_norm(b, path(b, "dense", block, "norm", layer), *y, y));
-		TRY(relu(b, path(b, "dense", block, "relu", layer), *y, y));
+		TRY(nn_relu(b, path(b, "dense", block, "relu", layer), *y, y));
 	}
 	TRY(conv(b, path(b, "dense", block, "conv", layer), c->growth, c->kernel, false, *y, y));
 	return nn_dropout(b, path(b, "dense", block, "dropout", layer), c->dropout, *y, y);
@@ -162,13 +146,13 @@ static int dense_block(struct model_build *b, int block, tid x, tid *all, tid *a
 	for (int i = 0; i < n; i++) {
 		tid part = map[i];
 		if (c->batch_norm != FCN_NORM_ALL)
-			TRY(relu(b, path(b, "dense", block, "relu", i), part, &part));
+			TRY(nn_relu(b, path(b, "dense", block, "relu", i), part, &part));
 		tid in[2] = { i ? seen : part, part };
-		TRY(concat(b, path(b, "dense", block, "seen", i), i ? 2 : 1, in, &seen));
+		TRY(nn_concat(b, path(b, "dense", block, "seen", i), i ? 2 : 1, in, &seen));
 		TRY(dense_layer(b, block, i, seen, &map[i + 1]));
 	}
-	TRY(concat(b, arena_printf(b->arena, "dense_%d.all", block), n + 1, map, all));
-	return concat(b, arena_printf(b->arena, "dense_%d.added", block), n, map + 1, added);
+	TRY(nn_concat(b, arena_printf(b->arena, "dense_%d.all", block), n + 1, map, all));
+	return nn_concat(b, arena_printf(b->arena, "dense_%d.added", block), n, map + 1, added);
 }
 
 static int transition_down(struct model_build *b, int i, int64_t filters, tid x, tid *y)
@@ -177,7 +161,7 @@ static int transition_down(struct model_build *b, int i, int64_t filters, tid x,
 	*y = x;
 	if (c->batch_norm != FCN_NORM_NONE)
 		TRY(batch_norm(b, path(b, "down", i, "norm", -1), *y, y));
-	TRY(relu(b, path(b, "down", i, "relu", -1), *y, y));
+	TRY(nn_relu(b, path(b, "down", i, "relu", -1), *y, y));
 	TRY(conv(b, path(b, "down", i, "conv", -1), filters, 1, false, *y, y));
 	if (c->batch_norm == FCN_NORM_ALL)
 		TRY(nn_dropout(b, path(b, "down", i, "dropout", -1), c->dropout, *y, y));
@@ -199,7 +183,7 @@ static int transition_up(struct model_build *b, int i, tid added, tid skip, tid 
 	for (int a = 2; a < s->nd; a++)
 		up.output_size[a - 2] = s->d[a];
 	TRY(nn_conv_transpose(b, path(b, "up", i, "conv", -1), &up, added, y));
-	return concat(b, path(b, "up", i, "concat", -1), 2, (tid[]){ *y, skip }, y);
+	return nn_concat(b, path(b, "up", i, "concat", -1), 2, (tid[]){ *y, skip }, y);
 }
 
 int fcn_check(struct arena *a, const void *config, const struct loc *loc)
@@ -223,7 +207,7 @@ int fcn_build(struct model_build *b, tid *out)
 	TRY(fcn_check(b->arena, c, &b->loc));
 	TRY(conv(b, "conv_init", c->initial_filters ? c->initial_filters : c->growth,
 	         c->initial_kernel ? c->initial_kernel : c->kernel, c->initial_bias, b->input, &x));
-	TRY(relu(b, "relu_init", x, &x));
+	TRY(nn_relu(b, "relu_init", x, &x));
 	int64_t filters = channels(b, x);
 	for (int i = 0; i < poolings; i++) {
 		TRY(dense_block(b, i, x, &skip[i], &added));

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/suggest.h"
 #include "model/layer.h"
 
 #define MAX_LAYERS 10000

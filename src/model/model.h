@@ -59,7 +59,7 @@ extern const struct family *const model_families[];      /* NULL-terminated */
 extern const struct variant model_variants[];            /* the same as schema rows */
 
 /* Reads the `model` section, whose key `family` names the
- * variant, and checks it. what: as in schema_read. */
+ * variant, and checks it. what: as in schema_read. For tests: a run reads its whole config. */
 int model_read(struct arena *a, const struct ynode *section, const char *what,
                struct variant_value *out);
 /* Checks a section that its table accepts, without a graph or data. */

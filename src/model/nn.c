@@ -24,9 +24,14 @@ static void begin(struct model_build *b, const char *path)
 	b->g->cur_loc = b->loc;
 }
 
-static const struct shape *shape(const struct model_build *b, tid t)
+const struct shape *nn_shape(const struct model_build *b, tid x)
 {
-	return &graph_t(b->g, t)->shape;
+	return &graph_t(b->g, x)->shape;
+}
+
+const char *nn_join(struct model_build *b, const char *part, const char *leaf)
+{
+	return arena_printf(b->arena, "%s.%s", part, leaf);
 }
 
 static int param(struct model_build *b, const char *path, const char *leaf, const struct shape *s,
@@ -64,7 +69,7 @@ static int64_t or_one(int64_t v)
 static int geometry(struct model_build *b, const char *path, const struct nn_conv *c, tid x,
                     struct geometry *m)
 {
-	const struct shape *s = shape(b, x);
+	const struct shape *s = nn_shape(b, x);
 	char text[SHAPE_TEXT];
 	if (s->nd != 4 && s->nd != 5)
 		return ERR(E_SHAPE, &b->loc,
@@ -179,7 +184,7 @@ int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_c
 int nn_dense_layer(struct model_build *b, const char *path, const struct nn_dense *c, tid x,
                    tid *y)
 {
-	const struct shape *s = shape(b, x);
+	const struct shape *s = nn_shape(b, x);
 	char text[SHAPE_TEXT];
 	begin(b, path);
 	if (s->nd != 2)
@@ -232,7 +237,7 @@ static int normalise_batch(struct model_build *b, const struct nn_batch_norm *c,
 	op_attr_float(&t, "eps", c->eps);
 	TRY(graph_emit(b->g, "batch_norm", t.data, 3, in, 4, out));
 	*y = out[0];
-	const struct shape *s = shape(b, in[0]);
+	const struct shape *s = nn_shape(b, in[0]);
 	double n = (double)shape_count(s) / (double)s->d[1];
 	TRY(follow(b, c->momentum, 1, mean, out[1]));
 	/* running_var is that of a sample: n / (n - 1) times the batch's own */
@@ -242,7 +247,7 @@ static int normalise_batch(struct model_build *b, const struct nn_batch_norm *c,
 int nn_batch_norm(struct model_build *b, const char *path, const struct nn_batch_norm *c, tid x,
                   tid *y)
 {
-	const struct shape *s = shape(b, x);
+	const struct shape *s = nn_shape(b, x);
 	char text[SHAPE_TEXT];
 	begin(b, path);
 	if (s->nd < 2)
@@ -289,10 +294,25 @@ int nn_op(struct model_build *b, const char *path, const char *op, const void *a
 	return 0;
 }
 
+int nn_relu(struct model_build *b, const char *path, tid x, tid *y)
+{
+	return nn_op(b, path, "relu", NULL, 1, &x, y);
+}
+
+int nn_concat(struct model_build *b, const char *path, int n, const tid *in, tid *y)
+{
+	struct op_attr t = op_attr_new(b->g->arena, "concat");
+	*y = in[0];
+	if (n == 1)
+		return 0;
+	op_attr_int(&t, "axis", 1);
+	return nn_op(b, path, "concat", t.data, n, in, y);
+}
+
 int nn_pool(struct model_build *b, const char *path, const char *op, int64_t kernel, int64_t stride,
             tid x, tid *y)
 {
-	const struct shape *s = shape(b, x);
+	const struct shape *s = nn_shape(b, x);
 	struct op_attr t = op_attr_new(b->g->arena, op);
 	int axes = s->nd - 2;
 	int64_t k[3], st[3], lo[3] = { 0 }, hi[3];

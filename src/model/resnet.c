@@ -60,11 +60,6 @@ static const char *in(struct model_build *b, const char *block, const char *leaf
 	return *block ? arena_printf(b->arena, "%s.%s", block, leaf) : leaf;
 }
 
-static int relu(struct model_build *b, const char *path, tid x, tid *y)
-{
-	return nn_op(b, path, "relu", NULL, 1, &x, y);
-}
-
 static int conv(struct model_build *b, const char *path, int64_t filters, int64_t kernel,
                 int64_t stride, tid x, tid *y)
 {
@@ -91,7 +86,7 @@ static int unit(struct model_build *b, const char *block, int i, int64_t filters
 {
 	TRY(conv(b, in(b, block, arena_printf(b->arena, "conv%d", i)), filters, kernel, stride, x, y));
 	TRY(norm(b, in(b, block, arena_printf(b->arena, "bn%d", i)), 1, *y, y));
-	return relu(b, in(b, block, arena_printf(b->arena, "relu%d", i)), *y, y);
+	return nn_relu(b, in(b, block, arena_printf(b->arena, "relu%d", i)), *y, y);
 }
 
 static int max_pool(struct model_build *b, tid x, tid *y)
@@ -135,7 +130,7 @@ static int block(struct model_build *b, const char *path, int64_t filters, int64
 	         &sum[0]));
 	TRY(shortcut(b, path, width, stride, x, &sum[1]));
 	TRY(nn_op(b, in(b, path, "add"), "add", NULL, 2, sum, y));
-	return relu(b, in(b, path, "relu"), *y, y);
+	return nn_relu(b, in(b, path, "relu"), *y, y);
 }
 
 int resnet_build(struct model_build *b, tid *out)

@@ -111,16 +111,6 @@ static int conv(struct model_build *b, const char *name, int64_t filters, int64_
 	return nn_conv(b, name, &c, x, y);
 }
 
-static int concat(struct model_build *b, const char *name, int n, const tid *in, tid *out)
-{
-	struct op_attr t = op_attr_new(b->g->arena, "concat");
-	*out = in[0];
-	if (n == 1)
-		return 0;
-	op_attr_int(&t, "axis", 1);
-	return nn_op(b, name, "concat", t.data, n, in, out);
-}
-
 /* [batch norm], relu. at: what stands before the part's own name. */
 static int activation(struct model_build *b, const char *at, tid x, tid *y)
 {
@@ -163,9 +153,9 @@ static int dense_block(struct model_build *b, int i, int layers, tid x, tid *all
 	for (int k = 0; k < layers; k++) {
 		const char *at = arena_printf(b->arena, "dense_%d.%d", i, k);
 		TRY(layer(b, at, c->growth, c->kernel, 1, *all, &map[k]));
-		TRY(concat(b, arena_printf(b->arena, "%s.concat", at), 2, (tid[]){ *all, map[k] }, all));
+		TRY(nn_concat(b, arena_printf(b->arena, "%s.concat", at), 2, (tid[]){ *all, map[k] }, all));
 	}
-	return concat(b, path(b, "dense", i, "added"), layers, map, added);
+	return nn_concat(b, path(b, "dense", i, "added"), layers, map, added);
 }
 
 /* A last row or column that fills no window is left out of pooling, as in the original. */
@@ -206,7 +196,7 @@ static int transition_up(struct model_build *b, int i, tid added, tid skip, tid 
 	for (int a = 2; a < s->nd; a++)
 		up.output_size[a - 2] = s->d[a];
 	TRY(nn_conv_transpose(b, path(b, "up", i, "conv"), &up, added, y));
-	return concat(b, path(b, "up", i, "concat"), 2, (tid[]){ *y, skip }, y);
+	return nn_concat(b, path(b, "up", i, "concat"), 2, (tid[]){ *y, skip }, y);
 }
 
 int tiramisu_check(struct arena *a, const void *config, const struct loc *loc)

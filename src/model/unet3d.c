@@ -64,7 +64,7 @@ static const char *path(struct model_build *b, const char *part, int level)
 static int activation(struct model_build *b, const char *name, tid x, tid *y)
 {
 	if (config(b)->slope == 0)
-		return nn_op(b, name, "relu", NULL, 1, &x, y);
+		return nn_relu(b, name, x, y);
 	struct op_attr t = op_attr_new(b->g->arena, "leaky_relu");
 	op_attr_float(&t, "slope", config(b)->slope);
 	return nn_op(b, name, "leaky_relu", t.data, 1, &x, y);
@@ -113,9 +113,7 @@ static int rise(struct model_build *b, int level, tid skip, tid x, tid *y)
 	for (int a = 2; a < s->nd; a++)
 		up.output_size[a - 2] = s->d[a];
 	TRY(nn_conv_transpose(b, path(b, "deconv", level), &up, x, y));
-	struct op_attr t = op_attr_new(b->g->arena, "concat");
-	op_attr_int(&t, "axis", 1);
-	return nn_op(b, path(b, "concat", level), "concat", t.data, 2, (tid[]){ *y, skip }, y);
+	return nn_concat(b, path(b, "concat", level), 2, (tid[]){ *y, skip }, y);
 }
 
 int unet3d_check(struct arena *a, const void *config, const struct loc *loc)

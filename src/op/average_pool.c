@@ -8,8 +8,8 @@
  * number of threads gives the same bits. */
 #include <string.h>
 
-#include "base/err.h"
 #include "op/lib/cuda.h"
+#include "op/lib/fork.h"
 #include "op/lib/row.h"
 #include "op/lib/simd.h"
 #include "op/lib/window_cuda.h"
@@ -110,8 +110,6 @@ static int ref_average_grad_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* --- cpu kernels --- */
-
-#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
 
 /* In elements, of a channels-last tensor. */
 static int64_t row_offset(const struct grid *g, int64_t n, int64_t d, int64_t h)

@@ -4,9 +4,9 @@
  * differentiated again; what has to be repeated to a common shape is so by an explicit
  * `broadcast`. */
 #include "base/err.h"
+#include "base/simd.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
-#include "op/lib/simd.h"
 #include "op/lib/walk.h"
 
 /* --- grad --- */
@@ -101,26 +101,9 @@ static const char *const divide_samples[] = {
 
 /* --- records --- */
 
-#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn, .bf16_in = 3, .bf16_out = 1
-/* 0 / 0: padding must not be walked. */
-#define KERNEL_DENSE(fn) \
-	.layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn, .bf16_in = 3, .bf16_out = 1
-
-#define RECORD(id, text, layouts_, samples_)                                                \
-	static const struct op op_##id = {                                                      \
-		.name = #id, .doc = text, .flags = OP_LAYER, .min_in = 2, .max_in = 2, .nout = 1,   \
-		.inplace = 3, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,            \
-		.kernel = {                                                                         \
-			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
-			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_WINDOWS },                           \
-			CUDA_KERNEL(layouts_(id##_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)                \
-		},                                                                                  \
-		.samples = samples_,                                                                \
-	}
-
-RECORD(add, "a + b, element by element", KERNEL_ZERO, samples);
-RECORD(subtract, "a - b, element by element", KERNEL_ZERO, samples);
-RECORD(multiply, "a * b, element by element", KERNEL_ZERO, samples);
-RECORD(divide, "a / b, element by element", KERNEL_DENSE, divide_samples);
+WALK_RECORD(add, 2, "a + b, element by element", WALK_ZERO, samples);
+WALK_RECORD(subtract, 2, "a - b, element by element", WALK_ZERO, samples);
+WALK_RECORD(multiply, 2, "a * b, element by element", WALK_ZERO, samples);
+WALK_RECORD(divide, 2, "a / b, element by element", WALK_DENSE, divide_samples);
 
 OPSET(binary, &op_add, &op_subtract, &op_multiply, &op_divide);

@@ -14,6 +14,7 @@
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
+#include "op/lib/fork.h"
 #include "op/lib/grid.h"
 #include "op/lib/slice.h"
 
@@ -171,8 +172,6 @@ static int ref_slice_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* --- cpu kernels --- */
-
-#define FORK_BYTES 65536 /* below this a fork costs more than it gains */
 
 /* One piece in bytes: a row in the piece's buffer and in the whole's. */
 struct copy {

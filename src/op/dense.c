@@ -15,7 +15,9 @@
 #include "backend/dnn/dnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
+#include "op/lib/check.h"
 #include "op/lib/emit.h"
+#include "op/lib/walk.h"
 
 /* --- attributes --- */
 
@@ -34,19 +36,6 @@ static struct matmul_attr transposed(const struct node *n)
 
 /* --- shape --- */
 
-static int check_inputs(const struct graph *g, const struct node *n)
-{
-	const enum dtype t = graph_t(g, n->in[0])->dtype;
-	for (int i = 0; i < n->nin; i++) {
-		const struct tensor *in = n->in[i] == NONE ? NULL : graph_t(g, n->in[i]);
-		if (in && (in->dtype != t || !dtype_is_float(t)))
-			return ERR(E_SHAPE, &g->cur_loc,
-				   "'%s' takes floats of one type, not %s and %s", n->op->name,
-				   dtype_name(t), dtype_name(in->dtype));
-	}
-	return 0;
-}
-
 static int shape(struct graph *g, struct node *n)
 {
 	const struct shape *a = node_in_shape(g, n, 0), *b = node_in_shape(g, n, 1);
@@ -55,7 +44,7 @@ static int shape(struct graph *g, struct node *n)
 	shape_text(a, ta);
 	shape_text(b, tb);
 
-	TRY(check_inputs(g, n));
+	TRY(check_one_type(g, n));
 	if (a->nd != 2 || b->nd != 2)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' of %s and %s: expected two matrices",
 			   n->op->name, ta, tb);
@@ -77,11 +66,6 @@ static int shape(struct graph *g, struct node *n)
 
 /* --- grad --- */
 
-static bool wants(const struct graph *g, const struct node *n, int i)
-{
-	return i < n->nin && n->in[i] != NONE && graph_t(g, n->in[i])->requires_grad;
-}
-
 static int emit_matmul(struct graph *g, tid a, bool ta, tid b, bool tb, tid *out)
 {
 	const struct matmul_attr at = { ta, tb };
@@ -97,13 +81,13 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 	const tid a = n->in[0], b = n->in[1];
 	for (int i = 0; i < n->nin; i++)
 		dx[i] = NONE;
-	if (wants(g, n, 0))
+	if (grad_wanted(g, n, 0))
 		TRY(ta ? emit_matmul(g, b, tb, dy[0], true, &dx[0])
 		       : emit_matmul(g, dy[0], false, b, !tb, &dx[0]));
-	if (wants(g, n, 1))
+	if (grad_wanted(g, n, 1))
 		TRY(tb ? emit_matmul(g, dy[0], true, a, ta, &dx[1])
 		       : emit_matmul(g, a, !ta, dy[0], false, &dx[1]));
-	return wants(g, n, 2) ? emit_sum(g, dy[0], 1u, false, &dx[2]) : 0;
+	return grad_wanted(g, n, 2) ? emit_sum(g, dy[0], 1u, false, &dx[2]) : 0;
 }
 
 /* --- cost --- */

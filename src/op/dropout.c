@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "base/round.h"
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/random.h"
@@ -113,7 +114,7 @@ static struct samples samples_of(const struct shape *s)
 {
 	int64_t n = s->nd ? s->d[0] : 1, each = n ? shape_count(s) / n : 0;
 
-	return (struct samples){ each, (each + BLOCK - 1) / BLOCK * BLOCK };
+	return (struct samples){ each, ceil_div(each, BLOCK) * BLOCK };
 }
 
 /* --- reference kernels --- */

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/round.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
+#include "op/lib/fork.h"
 #include "op/lib/grid.h"
 #include "op/lib/row.h"
 #include "op/lib/simd.h"
@@ -81,12 +83,11 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernel --- */
 
-#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
 #define BLOCK       128   /* pixels */
 
 static int64_t block_count(const struct grid *x)
 {
-	return (grid_points(x) + BLOCK - 1) / BLOCK;
+	return ceil_div(grid_points(x), BLOCK);
 }
 
 /* Workspace: c floats for each block of each batch element. */

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/fork.h"
 #include "op/lib/row.h"
 #include "op/lib/simd.h"
 #include "op/lib/window_cuda.h"
@@ -144,7 +145,6 @@ static int ref_gather_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
 #define PLACES      512   /* of maxima kept at a time */
 
 /* A row: the innermost spatial axis at n, d, h. */

@@ -11,6 +11,7 @@
 #include "op/lib/check.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
+#include "op/lib/fork.h"
 #include "op/lib/grid.h"
 #include "op/lib/slice.h"
 
@@ -86,8 +87,6 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* --- cpu kernel --- */
-
-#define FORK_BYTES 65536 /* below this a fork costs more than it gains */
 
 /* The axes in memory order, joined; run: the last one. */
 struct box {

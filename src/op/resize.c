@@ -18,6 +18,7 @@
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
+#include "op/lib/fork.h"
 #include "op/lib/grid.h"
 #include "op/lib/row.h"
 #include "op/lib/simd.h"
@@ -192,8 +193,6 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* --- cpu kernels --- */
-
-#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
 
 /* Entries first[i] .. first[i + 1] - 1 belong to index i of the result. */
 struct axis_map {

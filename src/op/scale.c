@@ -4,10 +4,10 @@
  * (s * x, s a scalar tensor) and fill (a tensor of one value, made when it is needed rather than
  * stored). */
 #include "base/err.h"
+#include "base/simd.h"
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
-#include "op/lib/simd.h"
 #include "op/lib/walk.h"
 
 /* --- attributes --- */

@@ -288,31 +288,14 @@ static const char *const slope_grad_samples[] = {
 
 /* --- records --- */
 
-/* KL_SAME where f(0) = 0, because walks include padding, which must stay zero. */
-#define KERNEL_ZERO(fn) .layouts = KL_SAME, .run = fn, .bf16_in = 3, .bf16_out = 1
-#define KERNEL_DENSE(fn) \
-	.layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn, .bf16_in = 1, .bf16_out = 1
-
-#define RECORD(id, text, layouts_, samples_)                                                \
-	static const struct op op_##id = {                                                      \
-		.name = #id, .doc = text, .flags = OP_LAYER, .min_in = 1, .max_in = 1, .nout = 1,   \
-		.inplace = 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,            \
-		.kernel = {                                                                         \
-			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },           \
-			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_WINDOWS },                           \
-			CUDA_KERNEL(layouts_(id##_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)                \
-		},                                                                                  \
-		.samples = samples_,                                                                \
-	}
-
-RECORD(relu, "max(x, 0)", KERNEL_ZERO, kink_samples);
-RECORD(tanh, "hyperbolic tangent", KERNEL_ZERO, smooth_samples);
-RECORD(sigmoid, "logistic function 1 / (1 + exp(-x))", KERNEL_DENSE, smooth_samples);
-RECORD(softplus, "log(1 + exp(x))", KERNEL_DENSE, smooth_samples);
-RECORD(square, "x squared", KERNEL_ZERO, smooth_samples);
-RECORD(sqrt, "square root", KERNEL_ZERO, positive_samples);
-RECORD(exp, "exponential function", KERNEL_DENSE, smooth_samples);
-RECORD(log, "natural logarithm", KERNEL_DENSE, positive_samples);
+WALK_RECORD(relu, 1, "max(x, 0)", WALK_ZERO, kink_samples);
+WALK_RECORD(tanh, 1, "hyperbolic tangent", WALK_ZERO, smooth_samples);
+WALK_RECORD(sigmoid, 1, "logistic function 1 / (1 + exp(-x))", WALK_DENSE, smooth_samples);
+WALK_RECORD(softplus, 1, "log(1 + exp(x))", WALK_DENSE, smooth_samples);
+WALK_RECORD(square, 1, "x squared", WALK_ZERO, smooth_samples);
+WALK_RECORD(sqrt, 1, "square root", WALK_ZERO, positive_samples);
+WALK_RECORD(exp, 1, "exponential function", WALK_DENSE, smooth_samples);
+WALK_RECORD(log, 1, "natural logarithm", WALK_DENSE, positive_samples);
 
 static const struct op op_leaky_relu = {
 	.name = "leaky_relu",
@@ -324,8 +307,8 @@ static const struct op op_leaky_relu = {
 	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
-		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
+		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_cpu), WALK_WINDOWS },
+		CUDA_KERNEL(WALK_ZERO(leaky_relu_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
 	},
 	.samples = slope_samples,
 };
@@ -338,8 +321,8 @@ static const struct op op_relu_grad = {
 	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = relu_grad_reference },
-		[BACKEND_CPU] = { KERNEL_ZERO(relu_grad_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(KERNEL_ZERO(relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
+		[BACKEND_CPU] = { WALK_ZERO(relu_grad_cpu), WALK_WINDOWS },
+		CUDA_KERNEL(WALK_ZERO(relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
 	},
 	.samples = relu_grad_samples,
 };
@@ -353,8 +336,8 @@ static const struct op op_leaky_relu_grad = {
 	.shape = leaky_relu_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_grad_reference },
-		[BACKEND_CPU] = { KERNEL_ZERO(leaky_relu_grad_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(KERNEL_ZERO(leaky_relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
+		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_grad_cpu), WALK_WINDOWS },
+		CUDA_KERNEL(WALK_ZERO(leaky_relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
 	},
 	.samples = slope_grad_samples,
 };

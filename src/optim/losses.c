@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "model/op_attr.h"
 #include "op/loss/loss.h"
 #include "optim/optim.h"
@@ -31,8 +32,9 @@ struct huber {
 	           "{power: P} of the frequency"),                                                 \
 	FIELD_BOOL(struct cross_entropy, normalize, "false",                                       \
 	           "divide the class weights by their sum"),                                       \
-	FIELD_(struct cross_entropy, ignore, FT_INT, "null", INT32_MIN, INT32_MAX, NULL, NULL,     \
-	       NULL, FIELD_NULLABLE, "label that does not count; default: the data's"),            \
+	FIELD(struct cross_entropy, ignore, FT_INT, .dflt = "null", .min = INT32_MIN,                   \
+	      .max = INT32_MAX, .flags = FIELD_NULLABLE,                                                \
+	      .doc = "label that does not count; default: the data's"),                                 \
 	FIELD_ENUM(struct cross_entropy, reduction, "mean", loss_reduction_names,                  \
 	           "mean: divide by the sum of the weights of what counts, as PyTorch does; "      \
 	           "mean_pixels: by how many elements count; sum: by nothing"),                    \
@@ -99,10 +101,11 @@ struct class_weights {
 static const struct field power_fields[] = { FIELD_FLOAT(struct class_weights, power, "", -10, 10,
 	                                                     "weight = frequency to this power"),
 	                                         FIELD_END };
-static const struct field list_fields[] = { FIELD_(struct class_weights, list, FT_FLOATS, "", 0,
-	                                               1e12, NULL, NULL, NULL, 0,
-	                                               "weight of each class"),
-	                                        FIELD_END };
+static const struct field list_fields[] = {
+	FIELD(struct class_weights, list, FT_FLOATS, .dflt = "", .min = 0, .max = 1e12,
+	      .doc = "weight of each class"),
+	FIELD_END
+};
 
 static const struct {
 	const char *name;

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 #include "model/op_attr.h"
 #include "optim/optim.h"
 
@@ -46,9 +47,6 @@ static const struct metric {
 };
 #define NMETRICS ((int)(sizeof table / sizeof *table))
 
-const char *const metric_names[] = { "accuracy", "iou", "mean_iou", "mean_iou_per_sample", "mae",
-	                                 "mse", NULL };
-
 struct metrics {
 	int n, which[NMETRICS]; /* rows of the table, in the order asked for */
 	bool used[NSOURCES];
@@ -73,8 +71,11 @@ static const struct loc *place(const struct strings *names, int i)
 
 static int choose(struct metrics *m, const struct strings *names, int i, bool labels)
 {
-	const char *name = names->v[i], *near = did_you_mean(name, metric_names);
+	const char *name = names->v[i], *all[NMETRICS + 1] = { 0 };
 	int k = 0;
+	for (int j = 0; j < NMETRICS; j++)
+		all[j] = table[j].name;
+	const char *near = did_you_mean(name, all);
 	while (k < NMETRICS && strcmp(table[k].name, name) != 0)
 		k++;
 	if (k == NMETRICS && near)

@@ -88,15 +88,15 @@ static const struct field rmsprop_fields[] = {
 
 enum { SGD, ADAM, LAMB, RMSPROP };
 const struct variant optimizer_variants[] = {
-	{ .name = "sgd", .doc = "stochastic gradient descent, with momentum and weight decay",
+	[SGD] = { .name = "sgd", .doc = "stochastic gradient descent, with momentum and weight decay",
 	  .fields = sgd_fields, .size = sizeof(struct sgd) },
-	{ .name = "adam", .doc = "Adam (Kingma 2015), AdamW with decoupled weight decay",
+	[ADAM] = { .name = "adam", .doc = "Adam (Kingma 2015), AdamW with decoupled weight decay",
 	  .fields = adam_fields, .size = sizeof(struct adam) },
-	{ .name = "lamb", .doc = "LAMB (You et al. 2020): AdamW whose steps are as long as the weights of their tensor",
+	[LAMB] = { .name = "lamb", .doc = "LAMB (You et al. 2020): AdamW whose steps are as long as the weights of their tensor",
 	  .fields = lamb_fields, .size = sizeof(struct lamb) },
-	{ .name = "rmsprop", .doc = "RMSProp (Tieleman, Hinton 2012)",
+	[RMSPROP] = { .name = "rmsprop", .doc = "RMSProp (Tieleman, Hinton 2012)",
 	  .fields = rmsprop_fields, .size = sizeof(struct rmsprop) },
-	{ NULL, NULL, NULL, 0 }
+	{ 0 }
 };
 
 static int kind_of(const struct variant_value *o)

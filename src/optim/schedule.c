@@ -27,20 +27,21 @@ struct length {
 	int64_t steps;
 	double epochs;
 };
-static const struct field length_fields[] = { FIELD_(struct length, steps, FT_INT, "0", 0, 1e15,
-	                                                 NULL, NULL, NULL, FIELD_SHORTHAND, "in steps"),
-	                                          FIELD_(struct length, epochs, FT_FLOAT, "null", 0,
-	                                                 1e9, NULL, NULL, NULL, FIELD_NULLABLE,
-	                                                 "or in epochs"),
-	                                          FIELD_END };
+static const struct field length_fields[] = {
+	FIELD(struct length, steps, FT_INT, .dflt = "0", .min = 0, .max = 1e15, .flags = FIELD_SHORTHAND,
+	      .doc = "in steps"),
+	FIELD(struct length, epochs, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e9,
+	      .flags = FIELD_NULLABLE, .doc = "or in epochs"),
+	FIELD_END
+};
 struct lengths {
 	struct ints steps;
 	struct floats epochs;
 };
 static const struct field lengths_fields[] = {
-	FIELD_(struct lengths, steps, FT_INTS, NULL, 1, 1e15, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "in steps"),
-	FIELD_(struct lengths, epochs, FT_FLOATS, NULL, 0, 1e9, NULL, NULL, NULL, 0, "or in epochs"),
+	FIELD(struct lengths, steps, FT_INTS, .min = 1, .max = 1e15, .flags = FIELD_SHORTHAND,
+	      .doc = "in steps"),
+	FIELD(struct lengths, epochs, FT_FLOATS, .min = 0, .max = 1e9, .doc = "or in epochs"),
 	FIELD_END
 };
 struct warmup {
@@ -51,10 +52,10 @@ struct warmup {
 enum { RULE_STEPS, RULE_EPOCHS, RULE_DEEPCAM };
 static const char *const rule_names[] = { "steps", "epochs", "deepcam", NULL };
 static const struct field warmup_fields[] = {
-	FIELD_(struct warmup, steps, FT_INT, "0", 0, 1e15, NULL, NULL, NULL, FIELD_SHORTHAND,
-	       "length in steps; 0: none"),
-	FIELD_(struct warmup, epochs, FT_FLOAT, "null", 0, 1e9, NULL, NULL, NULL, FIELD_NULLABLE,
-	       "or length in epochs"),
+	FIELD(struct warmup, steps, FT_INT, .dflt = "0", .min = 0, .max = 1e15,
+	      .flags = FIELD_SHORTHAND, .doc = "length in steps; 0: none"),
+	FIELD(struct warmup, epochs, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e9,
+	      .flags = FIELD_NULLABLE, .doc = "or length in epochs"),
 	FIELD_FLOAT(struct warmup, start, "0.1", 0, 1, "share of the rate at step 0"),
 	FIELD_ENUM(struct warmup, rule, "steps", rule_names,
 	           "steps: rises at each step; epochs: at the begin of each epoch (CosmoFlow); deepcam: as MLPerf's DeepCAM does, "
@@ -100,7 +101,8 @@ struct exponential {
 	FIELD_SECTION(s, warmup, warmup_fields, "linear rise to the rate at the start of the run")
 #define FALL(s)                                                                                    \
 	FIELD_FLOAT(s, end, "0", 0, 1, "share of the base rate at the end"),                           \
-	FIELD_(s, end_rate, FT_FLOAT, "null", 0, 1e6, NULL, NULL, NULL, FIELD_NULLABLE, "or the rate at the end"), \
+	FIELD(s, end_rate, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e6, .flags = FIELD_NULLABLE, \
+	      .doc = "or the rate at the end"), \
 	FIELD_SECTION(s, over, length_fields, "when the end is reached; default: at the end of the run")
 static const struct field constant_fields[] = { WARMUP(struct constant), FIELD_END };
 static const struct field step_fields[] = {
@@ -113,8 +115,8 @@ static const struct field multistep_fields[] = {
 	              "when the rate changes, in rising order"),
 	FIELD_FLOAT(struct multistep, factor, "0.1", 1e-12, 1e6,
 	            "what each milestone multiplies the rate by"),
-	FIELD_(struct multistep, factors, FT_FLOATS, NULL, 0, 1e6, NULL, NULL, NULL, 0,
-	       "or the share of the base rate from each milestone on"),
+	FIELD(struct multistep, factors, FT_FLOATS, .min = 0, .max = 1e6,
+	      .doc = "or the share of the base rate from each milestone on"),
 	WARMUP(struct multistep), FIELD_END
 };
 static const struct field polynomial_fields[] = {
@@ -131,18 +133,6 @@ static const struct field exponential_fields[] = {
 	            "what each period multiplies the rate by, smoothly"),
 	FIELD_SECTION(struct exponential, every, length_fields, "period"), WARMUP(struct exponential),
 	FIELD_END
-};
-
-const struct variant schedule_variants[] = {
-	{ "constant", "the base rate throughout", constant_fields, sizeof(struct constant) },
-	{ "step", "a factor every so often", step_fields, sizeof(struct step) },
-	{ "multistep", "a factor at each milestone", multistep_fields, sizeof(struct multistep) },
-	{ "polynomial", "falls to the end of the run as a power of what is left", polynomial_fields,
-	  sizeof(struct polynomial) },
-	{ "cosine", "falls to the end of the run as half a cosine", cosine_fields,
-	  sizeof(struct cosine) },
-	{ "exponential", "falls by a constant rate", exponential_fields, sizeof(struct exponential) },
-	{ NULL, NULL, NULL, 0 }
 };
 
 /* --- decay, one function a row --- */
@@ -234,10 +224,26 @@ static double exponential(const void *data, const struct schedule_context *c, do
 	return pow(s->rate, own_time(&s->warmup, c, t) / length_steps(&s->every, c));
 }
 
-/* In the order of schedule_variants. */
-static double (*const decay[])(const void *data, const struct schedule_context *c,
-                               double t) = { constant,   step,   multistep,
-	                                         polynomial, cosine, exponential };
+struct decay {
+	/* The share of the base rate at step t, which counts from 0. */
+	double (*share)(const void *data, const struct schedule_context *c, double t);
+};
+
+#define ROW(name_, doc_)                                                                            \
+	{                                                                                               \
+		.name = #name_, .doc = doc_, .fields = name_##_fields, .size = sizeof(struct name_),        \
+		.own = &(const struct decay){ name_ },                                                      \
+	}
+
+const struct variant schedule_variants[] = {
+	ROW(constant, "the base rate throughout"),
+	ROW(step, "a factor every so often"),
+	ROW(multistep, "a factor at each milestone"),
+	ROW(polynomial, "falls to the end of the run as a power of what is left"),
+	ROW(cosine, "falls to the end of the run as half a cosine"),
+	ROW(exponential, "falls by a constant rate"),
+	{ 0 },
+};
 
 static double warm(const struct warmup *w, const struct schedule_context *c, double t)
 {
@@ -258,8 +264,8 @@ double schedule_rate(const struct variant_value *schedule, const struct schedule
 {
 	const struct warmup *w = &((const struct schedule *)schedule->data)->warmup;
 	double t = (double)at;
-	double rate = c->base_rate * decay[schedule->v - schedule_variants](schedule->data, c, t);
-	return rate * warm(w, c, t);
+	const struct decay *decay = schedule->v->own;
+	return c->base_rate * decay->share(schedule->data, c, t) * warm(w, c, t);
 }
 
 static int check_length(const char *key, bool steps, bool epochs, bool needed,

@@ -40,8 +40,9 @@ static const char *const per_names[] = { "tensor", "layer", "block", NULL };
 	           "of sgd: what its momentum is one of, gradients or steps, with their rates"),       \
 	FIELD_FLOAT(struct trust, eps, eps_, 0, 1e6, "added to |g|"),                                  \
 	FIELD_FLOAT(struct trust, least, "0", 0, 1e6, "smallest factor"),                              \
-	FIELD_(struct trust, zero, FT_FLOAT, "1", 0, 1e6, NULL, NULL, NULL, FIELD_NULLABLE,            \
-	       "factor where |w| or |g| is 0; null: what the formula gives")
+	FIELD(struct trust, zero, FT_FLOAT, .dflt = "1", .min = 0, .max = 1e6,                          \
+	      .flags = FIELD_NULLABLE,                                                                  \
+	      .doc = "factor where |w| or |g| is 0; null: what the formula gives")
 
 static const struct field lars_fields[] = { TRUST_FIELDS("0.001", "scale", "0", "steps"), FIELD_END };
 static const struct field larc_fields[] = { TRUST_FIELDS("0.002", "clip", "1e-8", "gradients"), FIELD_END };
@@ -79,10 +80,12 @@ enum { GROUP_TRUST_NONE, GROUP_TRUST_APPLY };
 static const char *const group_trust_names[] = { "none", "apply", NULL };
 static const struct field group_fields[] = {
 	FIELD_STRING(struct group, match, "", "names of parameters, with * and ? as in the shell: '*.bias'"),
-	FIELD_(struct group, weight_decay, FT_FLOAT, "null", 0, 1e6, NULL, NULL, NULL, FIELD_NULLABLE,
-	       "in place of the optimizer's; null: as without the group"),
-	FIELD_(struct group, trust, FT_ENUM, "null", 0, 0, group_trust_names, NULL, NULL, FIELD_NULLABLE,
-	       "whether the trust ratio applies; null: as without the group"),
+	FIELD(struct group, weight_decay, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e6,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "in place of the optimizer's; null: as without the group"),
+	FIELD(struct group, trust, FT_ENUM, .dflt = "null", .choices = group_trust_names,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "whether the trust ratio applies; null: as without the group"),
 	FIELD_FLOAT(struct group, learning_rate_factor, "1", 0, 1e6, "factor of the learning rate"),
 	FIELD_END
 };
@@ -92,8 +95,9 @@ const struct variant group_row[] = {
 };
 
 const struct field average_fields[] = {
-	FIELD_(struct average, decay, FT_FLOAT, "null", 0, 0.9999999999, NULL, NULL, NULL,
-	       FIELD_NULLABLE | FIELD_SHORTHAND, "share of the average that each update keeps; null: no average"),
+	FIELD(struct average, decay, FT_FLOAT, .dflt = "null", .min = 0, .max = 0.9999999999,
+	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
+	      .doc = "share of the average that each update keeps; null: no average"),
 	FIELD_ENUM(struct average, warmup, "bias", average_warmup_names,
 	           "of the average: bias, corrected as Adam's moments are; ramp, the decay rises as (1 + t) / (10 + t); "
 	           "none, the initial weights count in full"),

@@ -41,23 +41,25 @@ extern const struct field average_fields[];
 
 /* Rows of struct s, whose member `common` is a struct
  * optimizer; trust is left to those that have one. */
-#define COMMON_(s, m, t, d, lo, hi, ch, var, fl, doc) \
-	{ #m, t, offsetof(s, common) + offsetof(struct optimizer, m), d, lo, hi, ch, NULL, var, fl, doc, NULL }
-#define OPTIMIZER_RATE(s, rate) \
-	COMMON_(s, learning_rate, FT_FLOAT, rate, 0, 1e6, NULL, NULL, 0, "base rate; the schedule multiplies it")
-#define OPTIMIZER_DECAY(s, decay) \
-	COMMON_(s, weight_decay, FT_FLOAT, decay, 0, 1e6, NULL, NULL, 0, "pull of every weight towards zero")
-#define OPTIMIZER_TRUST(s)                                                                         \
-	COMMON_(s, trust, FT_VARIANT, "null", 0, 0, NULL, trust_variants, FIELD_NULLABLE,              \
-	        "rates by layer, from the norms of weights and gradients")
-#define OPTIMIZER_GROUPS(s)                                                                        \
-	COMMON_(s, exempt, FT_ENUM, "vectors", 0, 0, exempt_names, NULL, 0,                            \
-	        "what has neither weight decay nor trust ratio: vectors (biases, scales and shifts of " \
-	        "normalisation) or none"),                                                             \
-	COMMON_(s, groups, FT_SECTIONS, NULL, 0, 0, NULL, group_row, 0,                                \
-	        "parameters treated in their own way; the first entry that matches counts"),             \
-	{ "average", FT_SECTION, offsetof(s, common) + offsetof(struct optimizer, average), NULL, 0, 0, NULL, \
-	  average_fields, NULL, 0, "moving average of the weights, for evaluation; see AVERAGED WEIGHTS", NULL }
+#define COMMON_(s, m, t, ...)                                                                     \
+	FIELD_AT(#m, t, offsetof(s, common) + offsetof(struct optimizer, m), __VA_ARGS__)
+#define OPTIMIZER_RATE(s, rate)                                                                   \
+	COMMON_(s, learning_rate, FT_FLOAT, .dflt = rate, .min = 0, .max = 1e6,                       \
+	        .doc = "base rate; the schedule multiplies it")
+#define OPTIMIZER_DECAY(s, decay)                                                                 \
+	COMMON_(s, weight_decay, FT_FLOAT, .dflt = decay, .min = 0, .max = 1e6,                       \
+	        .doc = "pull of every weight towards zero")
+#define OPTIMIZER_TRUST(s)                                                                        \
+	COMMON_(s, trust, FT_VARIANT, .dflt = "null", .variants = trust_variants,                     \
+	        .flags = FIELD_NULLABLE, .doc = "rates by layer, from the norms of weights and gradients")
+#define OPTIMIZER_GROUPS(s)                                                                       \
+	COMMON_(s, exempt, FT_ENUM, .dflt = "vectors", .choices = exempt_names,                       \
+	        .doc = "what has neither weight decay nor trust ratio: vectors (biases, scales and "  \
+	               "shifts of normalisation) or none"),                                           \
+	COMMON_(s, groups, FT_SECTIONS, .variants = group_row,                                        \
+	        .doc = "parameters treated in their own way; the first entry that matches counts"),   \
+	COMMON_(s, average, FT_SECTION, .sub = average_fields,                                        \
+	        .doc = "moving average of the weights, for evaluation; see AVERAGED WEIGHTS")
 
 /* What the tables cannot check. */
 int settings_check(const struct optimizer *o, bool sgd, const struct loc *loc);

@@ -24,8 +24,8 @@
  * float32 forward and to the input, fp16 to the weights; the value between scale and bias is
  * rounded to fp16, which costs digits where a channel's mean is several times its deviation.
  *
- * DLX_CHAINS=no keeps norms as they are, and so does a described GPU without a driver, which cannot
- * say what cuDNN would compile. */
+ * DLX_DEBUG=chains=no keeps norms as they are, and so does a described GPU without a driver, which
+ * cannot say what cuDNN would compile. */
 #include "pass/prologue.h"
 
 #include <string.h>

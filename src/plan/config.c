@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/mem.h"
 #include "base/shown.h"
 #include "data/transform.h"
 #include "model/model.h"
@@ -36,10 +35,10 @@ static const struct field run_fields[] = {
 
 static const struct field target_fields[] = {
 	FIELD_STRING(struct target_section, metric, NULL, "metric to watch; one of 'metrics', or loss"),
-	{ "at_least", FT_FLOAT, offsetof(struct target_section, at_least), "null", -INFINITY, INFINITY,
-	  NULL, NULL, NULL, FIELD_NULLABLE, "stop when the metric has reached this value" },
-	{ "at_most", FT_FLOAT, offsetof(struct target_section, at_most), "null", -INFINITY, INFINITY,
-	  NULL, NULL, NULL, FIELD_NULLABLE, "stop when the metric has come down to this value" },
+	FIELD(struct target_section, at_least, FT_FLOAT, .dflt = "null", .min = -INFINITY, .max = INFINITY,
+	      .flags = FIELD_NULLABLE, .doc = "stop when the metric has reached this value"),
+	FIELD(struct target_section, at_most, FT_FLOAT, .dflt = "null", .min = -INFINITY, .max = INFINITY,
+	      .flags = FIELD_NULLABLE, .doc = "stop when the metric has come down to this value"),
 	FIELD_END
 };
 
@@ -50,25 +49,27 @@ static const struct field validate_fields[] = {
 };
 
 static const struct field memory_fields[] = {
-	{ "limit", FT_BYTES, offsetof(struct memory_section, limit), "null", 1, 0x1p62, NULL, NULL, NULL, FIELD_NULLABLE,
-	  "memory limit of a step, parameters and optimizer included; activations are recomputed to respect it; "
-	  "null: what the machine has; see MEMORY" },
-	{ "aside", FT_BYTES, offsetof(struct memory_section, aside), "null", 0, 0x1p62, NULL, NULL, NULL, FIELD_NULLABLE,
-	  "GPU memory in reserve for the GPU's libraries and other programs; null: 512MiB, with several ranks 1GiB" },
+	FIELD(struct memory_section, limit, FT_BYTES, .dflt = "null", .min = 1, .max = 0x1p62, .flags = FIELD_NULLABLE,
+	      .doc = "memory limit of a step, parameters and optimizer included; activations are recomputed to respect it; "
+	             "null: what the machine has; see MEMORY"),
+	FIELD(struct memory_section, aside, FT_BYTES, .dflt = "null", .min = 0, .max = 0x1p62, .flags = FIELD_NULLABLE,
+	      .doc = "GPU memory in reserve for the GPU's libraries and other programs; null: 512MiB, with several ranks 1GiB"),
 	FIELD_END
 };
 
 static const struct field train_fields[] = {
 	FIELD_INT(struct train_section, epochs, "0", 0, 1e9, "passes over the training data; this or 'steps' is needed to train"),
 	FIELD_INT(struct train_section, steps, "0", 0, 1e15, "updates to make; with 'epochs' too, whichever ends first"),
-	FIELD_(struct train_section, batch_size, FT_INT, "null", 1, 1 << 24, NULL, NULL, NULL, FIELD_NULLABLE,
-	       "samples in a (micro-)batch of one rank; null: 1, or this rank's share of global_batch_size"),
-	FIELD_(struct train_section, global_batch_size, FT_INT, "null", 1, (double)(1LL << 40), NULL, NULL, NULL, FIELD_NULLABLE,
-	       "instead of batch_size: samples in a (micro-)batch of all ranks together, a multiple of the number of ranks"),
+	FIELD(struct train_section, batch_size, FT_INT, .dflt = "null", .min = 1, .max = 1 << 24,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "samples in a (micro-)batch of one rank; null: 1, or this rank's share of global_batch_size"),
+	FIELD(struct train_section, global_batch_size, FT_INT, .dflt = "null", .min = 1,
+	      .max = (double)(1LL << 40), .flags = FIELD_NULLABLE,
+	      .doc = "instead of batch_size: samples in a (micro-)batch of all ranks together, a multiple of the number of ranks"),
 	FIELD_INT(struct train_section, accumulate, "1", 1, 1 << 24,
 	          "micro-batches whose gradients are averaged for one update"),
-	{ "clip_norm", FT_FLOAT, offsetof(struct train_section, clip_norm), "null", 1e-30, 1e30, NULL, NULL, NULL,
-	  FIELD_NULLABLE, "largest Euclidean norm of all gradients together; larger ones are scaled down to it" },
+	FIELD(struct train_section, clip_norm, FT_FLOAT, .dflt = "null", .min = 1e-30, .max = 1e30, .flags = FIELD_NULLABLE,
+	      .doc = "largest Euclidean norm of all gradients together; larger ones are scaled down to it"),
 	FIELD_SECTION(struct train_section, validate, validate_fields, "when to evaluate on data.validation"),
 	FIELD_SECTION(struct train_section, target, target_fields, "stop early when a validation metric is good enough"),
 	FIELD_SECTION(struct train_section, memory, memory_fields, "memory for a step"),
@@ -99,8 +100,8 @@ static const struct field parallel_fields[] = {
 	             "messages cost; none: each gradient alone; size:BYTES as in size:25MiB; count:N buckets of about one size"),
 	FIELD_INT(struct parallel_section, gradient_lag, "0", 0, 1,
 	          "1: updates use the gradients of the step before, so their all-reduce may take a whole step; see RANKS"),
-	FIELD_(struct parallel_section, timeout, FT_SECONDS, "10m", 0.1, 1e7, NULL, NULL, NULL, 0,
-	       "how long a rank waits for others before the run is ended with a report"),
+	FIELD(struct parallel_section, timeout, FT_SECONDS, .dflt = "10m", .min = 0.1, .max = 1e7,
+	      .doc = "how long a rank waits for others before the run is ended with a report"),
 	FIELD_BOOL(struct parallel_section, average_statistics, "false",
 	           "use the mean of all ranks' running statistics of batch normalisation in validations and checkpoints; false: rank 0's"),
 	FIELD_NODE(struct parallel_section, sync_batch_norm, "false",

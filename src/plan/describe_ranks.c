@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 
-#include "base/json.h"
 #include "op/update/all_reduce.h"
 #include "pass/sync_batch_norm.h"
 #include "plan/sync_team.h"

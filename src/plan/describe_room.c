@@ -4,7 +4,6 @@
 #include "plan/describe_room.h"
 
 #include "base/err.h"
-#include "plan/describe.h"
 #include "plan/room.h"
 #include "plan/sizes.h"
 

@@ -5,8 +5,6 @@
 
 #include <inttypes.h>
 
-#include "base/json.h"
-
 static double exposed_share(const struct step_time *t)
 {
 	return t->seconds > 0 ? t->exposed / t->seconds : 0;
@@ -58,12 +56,6 @@ void describe_time_text(const struct session *s, const struct step_time *t, stru
 
 /* --- JSON --- */
 
-static void number(struct buf *out, const char *key, double v)
-{
-	buf_printf(out, ", \"%s\": ", key);
-	buf_json_double(out, v);
-}
-
 static void run_json(const struct session *s, const struct step_time *t, struct buf *out)
 {
 	int64_t epoch = step_time_epoch(s), steps = step_time_steps(s);
@@ -72,7 +64,7 @@ static void run_json(const struct session *s, const struct step_time *t, struct 
 	buf_puts(out, ", \"steps\": ");
 	buf_printf(out, steps ? "%" PRId64 : "null", steps);
 	if (steps)
-		number(out, "hours", run_hours(s, t));
+		buf_json_member(out, "hours", run_hours(s, t));
 	else
 		buf_puts(out, ", \"hours\": null");
 }
@@ -85,19 +77,19 @@ void describe_time_json(const struct session *s, const struct step_time *t, stru
 	}
 	buf_puts(out, " \"predicted\": {\"step_seconds\": ");
 	buf_json_double(out, t->seconds);
-	number(out, "forward_seconds", t->phase[PHASE_FORWARD]);
-	number(out, "backward_seconds", t->phase[PHASE_BACKWARD]);
-	number(out, "update_seconds", t->phase[PHASE_UPDATE]);
-	number(out, "product_seconds", t->products);
-	number(out, "exposed_seconds", t->exposed);
-	number(out, "exposed_share", exposed_share(t));
+	buf_json_member(out, "forward_seconds", t->phase[PHASE_FORWARD]);
+	buf_json_member(out, "backward_seconds", t->phase[PHASE_BACKWARD]);
+	buf_json_member(out, "update_seconds", t->phase[PHASE_UPDATE]);
+	buf_json_member(out, "product_seconds", t->products);
+	buf_json_member(out, "exposed_seconds", t->exposed);
+	buf_json_member(out, "exposed_share", exposed_share(t));
 	run_json(s, t, out);
 	buf_puts(out, ",\n  \"rates\": {\"f32\": ");
 	buf_json_double(out, t->ceilings.f32);
-	number(out, "half", t->ceilings.half);
-	number(out, "bytes", t->ceilings.bytes);
+	buf_json_member(out, "half", t->ceilings.half);
+	buf_json_member(out, "bytes", t->ceilings.bytes);
 	buf_printf(out, ", \"source\": \"%s\"}, \"kinds\": %d, \"kinds_run\": %d", s->dev->imagined ? "published" : "measured",
 	           t->trials.kinds, t->trials.tried);
-	number(out, "share_run", t->trials.share);
+	buf_json_member(out, "share_run", t->trials.share);
 	buf_puts(out, "},\n");
 }

@@ -13,7 +13,8 @@
 
 #define TRIES 4
 
-int64_t memory_fixed(const struct graph *g)
+/* Bytes of a step outside its arena. */
+static int64_t fixed_bytes(const struct graph *g)
 {
 	int64_t sum = 0;
 	for (tid t = 0; t < g->ntensor; t++) {
@@ -24,7 +25,8 @@ int64_t memory_fixed(const struct graph *g)
 	return sum;
 }
 
-size_t *memory_workspaces(const struct exec *e, const struct graph *g)
+/* A copy of the nodes' workspaces, by id; mem_free it. */
+static size_t *workspaces(const struct exec *e, const struct graph *g)
 {
 	size_t *ws = mem_alloc(((size_t)g->nnode + 1) * sizeof *ws);
 	for (int i = 0; i < g->nnode; i++)
@@ -63,7 +65,7 @@ static int refuse(const struct recompute_choice *least, int64_t arena, const str
 
 void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct recompute_choice *out)
 {
-	size_t *ws = memory_workspaces(e, g);
+	size_t *ws = workspaces(e, g);
 	struct recompute *r = recompute_new(g, ws);
 	recompute_choose(r, arena, false, out);
 	recompute_free(r);
@@ -76,7 +78,7 @@ void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *
 		{ "nothing", 1, true }, { "no convolutions", 0, true }, { "to 75 %", 0.75, false },
 		{ "to 50 %", 0.5, false }, { "to the least", 0, false }
 	};
-	size_t *ws = memory_workspaces(e, g);
+	size_t *ws = workspaces(e, g);
 	struct recompute *r = recompute_new(g, ws);
 	int64_t kept = g->arena_lower_bound;
 	s->n = 0;
@@ -93,10 +95,10 @@ void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *
 
 int memory_fit(struct exec **e, struct graph *g, const struct memory_wish *w, struct memory_fit *out)
 {
-	*out = (struct memory_fit){ memory_fixed(g), (int64_t)exec_arena_bytes(*e), { .fits = true } };
+	*out = (struct memory_fit){ fixed_bytes(g), (int64_t)exec_arena_bytes(*e), { .fits = true } };
 	if (w->limit == INT64_MIN || out->kept <= w->limit - out->fixed)
 		return 0;
-	size_t *ws = memory_workspaces(*e, g);
+	size_t *ws = workspaces(*e, g);
 	struct recompute *r = recompute_new(g, ws);
 	int64_t budget = w->limit - out->fixed, arena;
 	exec_free(*e);

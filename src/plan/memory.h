@@ -32,10 +32,6 @@ struct memory_survey {
 	struct memory_row row[MEMORY_ROWS];   /* with nothing computed again first, the least last */
 };
 
-/* Bytes of a step outside its arena. */
-int64_t memory_fixed(const struct graph *g);
-/* A copy of the nodes' workspaces, by id; mem_free it. */
-size_t *memory_workspaces(const struct exec *e, const struct graph *g);
 /* *e is the executor of g. If its step needs more than the limit, recomputes
  * activations in g and sets *e to NULL: g must be planned anew. E_CONFIG,
  * with the least that a step can do with, if that is not enough. */

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "graph/graph.h"
-#include "plan/describe.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
 #include "plan/sizes.h"

@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/mem.h"
 
 #define WORST 15      /* nodes in the text */
 
@@ -160,19 +159,13 @@ void profile_text(const struct plan *p, const struct node_rates *r, int runs, co
 
 /* --- JSON --- */
 
-static void json_number(struct buf *out, const char *key, double v)
-{
-	buf_printf(out, ", \"%s\": ", key);
-	buf_json_double(out, v);
-}
-
 static void json_row(const struct row *r, struct buf *out)
 {
-	json_number(out, "seconds", r->seconds);
-	json_number(out, "flops", r->flops);
-	json_number(out, "bytes", r->bytes);
-	json_number(out, "bound", r->bound);
-	json_number(out, "lost", lost(r));
+	buf_json_member(out, "seconds", r->seconds);
+	buf_json_member(out, "flops", r->flops);
+	buf_json_member(out, "bytes", r->bytes);
+	buf_json_member(out, "bound", r->bound);
+	buf_json_member(out, "lost", lost(r));
 	buf_putc(out, '}');
 }
 
@@ -197,17 +190,17 @@ void profile_json(const struct plan *p, const struct node_rates *r, int runs, co
 	struct table t = table_new(p, r, runs);
 	buf_puts(out, "{\"rates\": {\"bytes\": ");
 	buf_json_double(out, r->bytes);
-	json_number(out, "f32", r->f32);
-	json_number(out, "bf16", r->half);
+	buf_json_member(out, "f32", r->f32);
+	buf_json_member(out, "bf16", r->half);
 	buf_putc(out, '}');
 	double roofline = 0;
 	for (int i = 0; i < t.nkind; i++)
 		roofline += t.kind[i].bound;
-	json_number(out, "roofline", roofline);
-	json_number(out, "step", f->step);
-	json_number(out, "between_nodes", f->step - f->nodes);
-	json_number(out, "convolutions", t.convolution_seconds);
-	json_number(out, "reorders", t.reorder_seconds);
+	buf_json_member(out, "roofline", roofline);
+	buf_json_member(out, "step", f->step);
+	buf_json_member(out, "between_nodes", f->step - f->nodes);
+	buf_json_member(out, "convolutions", t.convolution_seconds);
+	buf_json_member(out, "reorders", t.reorder_seconds);
 	buf_puts(out, ", \"ops\": [");
 	for (int i = 0; i < t.nkind; i++) {
 		buf_printf(out, "%s{\"op\": \"%s\", \"nodes\": %d", i ? ", " : "", t.kind[i].n->op->name, t.kind[i].nodes);

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 
 #define NAMED 8                  /* hosts that the text names */

@@ -7,9 +7,9 @@
  * (comm/reducer_nccl.h). */
 #include "plan/reduction.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -21,7 +21,7 @@
 
 bool reduction_wanted(const struct comm *c)
 {
-	return c && (c->size > 1 || getenv("DLX_NCCL_ALONE"));
+	return c && (c->size > 1 || debug.nccl_alone);
 }
 
 int reduction_meet(struct reduction *r)

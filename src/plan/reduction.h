@@ -8,8 +8,8 @@
 #include "plan/plan.h"
 #include "plan/rank_grid.h"
 
-/* Whether a run with these ranks sums gradients: there are several. DLX_NCCL_ALONE in the
- * environment, for tests, has one rank sum with itself. */
+/* Whether a run with these ranks sums gradients: there are several. DLX_DEBUG=nccl_alone=yes,
+ * for tests, has one rank sum with itself. */
 bool reduction_wanted(const struct comm *c);
 
 /* What a run sums over its ranks by. Plans depend on none of it: they are made before. */

@@ -7,7 +7,6 @@
 
 #include <math.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "graph/cost.h"
 #include "plan/plan_memory.h"

@@ -17,9 +17,6 @@
 #include "plan/remedies.h"
 #include "plan/sync_reducer.h"
 
-#define ALIGN 256                 /* store.c places values so */
-#define ARENA_SLACK 64            /* of session_bind */
-
 /* Of a host's memory, which its ranks share: those that are there, or that are planned for. */
 static int64_t share_of(const struct session *s, int64_t bytes)
 {
@@ -38,7 +35,7 @@ static int64_t given_aside(const struct session *s, const struct device_room *d)
 /* An arena may give way to another one. */
 static int64_t arena_there(const struct session *s)
 {
-	return s->arena ? (int64_t)s->bound_bytes + ARENA_SLACK : 0;
+	return s->arena ? (int64_t)s->bound_bytes + EXEC_ARENA_SLACK : 0;
 }
 
 static int64_t at_least_1(int64_t bytes)
@@ -83,7 +80,7 @@ static int64_t store_bytes(const struct session *s, const struct graph *g)
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
 		if (is_stored(x) && !store_find(s->store, x->name))
-			sum += (tensor_buffer_bytes(g, t) + ALIGN - 1) / ALIGN * ALIGN;
+			sum += (int64_t)store_padded((size_t)tensor_buffer_bytes(g, t));
 	}
 	return sum;
 }
@@ -137,7 +134,7 @@ static int64_t values_bytes(const struct session *s, int n, const struct plan *c
 			bool seen = !is_stored(x) || store_is_placed(s->store, x->name);
 			for (int k = 0; k < i && !seen; k++)
 				seen = graph_find(all[k]->g, x->name) != NONE;
-			sum += seen ? 0 : (tensor_buffer_bytes(all[i]->g, t) + ALIGN - 1) / ALIGN * ALIGN;
+			sum += seen ? 0 : (int64_t)store_padded((size_t)tensor_buffer_bytes(all[i]->g, t));
 		}
 	return sum;
 }
@@ -155,7 +152,7 @@ void room_parts(const struct session *s, struct room_parts *p)
 {
 	const struct plan *all[PLANS];
 	int n = list_plans(s, all);
-	*p = (struct room_parts){ .values = values_bytes(s, n, all), .arena = (int64_t)s->arena_bytes + ARENA_SLACK,
+	*p = (struct room_parts){ .values = values_bytes(s, n, all), .arena = (int64_t)s->arena_bytes + EXEC_ARENA_SLACK,
 		.sums = sums_bytes(s), .tables = (int64_t)s->table_bytes };
 	for (int i = 0; i < n; i++)
 		p->inputs += own_bytes(all[i]->g, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/round.h"
 #include "op/update/all_reduce.h"
 #include "pass/sync_batch_norm.h"
 
@@ -153,7 +154,7 @@ int64_t step_time_epoch(const struct session *s)
 		return 0;
 	int64_t n = dataset_info(s->train_set)->samples, all = config_rank_batch(s->config) * s->ranks.ranks;
 	int64_t batches = s->config->data.keep_short_batch ? (n + all - 1) / all : n / all, each = config_step_batches(s->config);
-	return (batches + each - 1) / each;
+	return ceil_div(batches, each);
 }
 
 int64_t step_time_steps(const struct session *s)

@@ -5,19 +5,17 @@
  * another one widens labels. In the host's memory the loader's threads do it beside the step. */
 #include "plan/stored_batch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/err.h"
+#include "base/debug.h"
 #include "data/transform.h"
 #include "op/normalize_input.h"
 #include "op/reorder.h"
 
 bool stored_batch_wanted(const struct device *dev)
 {
-	const char *forced = getenv("DLX_INPUT");
-	return dev->driver && !(forced && strcmp(forced, "host") == 0);
+	return dev->driver && !(debug.input && strcmp(debug.input, "host") == 0);
 }
 
 static struct graph_context enter(struct graph *g, const struct run_config *c, const char *name)

@@ -108,8 +108,7 @@ static void put_integer(struct jsonl *j, const char *key, int64_t v)
 
 static void put_number(struct jsonl *j, const char *key, double v)
 {
-	buf_printf(&j->line, ", \"%s\": ", key);
-	buf_json_double(&j->line, v);
+	buf_json_member(&j->line, key, v);
 }
 
 static int end(struct jsonl *j)

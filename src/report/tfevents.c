@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/simd.h"
 #include "report/crc32c.h"
 
 struct tfevents {
@@ -46,20 +46,14 @@ static void put_little_endian(struct buf *b, uint64_t v, int bytes)
 
 static void put_double(struct buf *b, unsigned field, double v)
 {
-	uint64_t bits;
-
-	memcpy(&bits, &v, sizeof bits);
 	put_key(b, field, WIRE_DOUBLE);
-	put_little_endian(b, bits, 8);
+	put_little_endian(b, simd_bits64(v), 8);
 }
 
 static void put_float(struct buf *b, unsigned field, float v)
 {
-	uint32_t bits;
-
-	memcpy(&bits, &v, sizeof bits);
 	put_key(b, field, WIRE_FLOAT);
-	put_little_endian(b, bits, 4);
+	put_little_endian(b, simd_bits(v), 4);
 }
 
 static void put_bytes(struct buf *b, unsigned field, const char *p, size_t n)

@@ -25,6 +25,6 @@ void tfevents_close(struct tfevents *t);      /* NULL is fine */
 /* Appends one value; visible to readers on return. Allocates nothing once its buffers have grown.
  * E_IO. */
 int tfevents_scalar(struct tfevents *t, int64_t step, const char *tag, double value);
-const char *tfevents_path(const struct tfevents *t);
+const char *tfevents_path(const struct tfevents *t);      /* for tests */
 
 #endif

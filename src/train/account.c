@@ -5,8 +5,8 @@
 #include "train/account.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/log.h"
 
@@ -28,7 +28,7 @@ int account_check(const struct session *s)
 	int64_t plan = planned(s, &p), taken = (int64_t)s->dev->memory->used;
 	if (plan == taken)
 		return 0;
-	if (getenv("DLX_STRICT"))
+	if (debug.strict)
 		return ERR(E_BUG, NULL, text, taken, plan, p.values, p.inputs, p.arena, p.sums, p.tables);
 	if (!said)
 		warn(text, taken, plan, p.values, p.inputs, p.arena, p.sums, p.tables);

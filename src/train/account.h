@@ -9,7 +9,7 @@
 
 /* After memory was taken for plans: that it is as much as the plans say, by what the device has
  * given. A difference is a mistake of dlx and no reason to end a run: a warning, but E_BUG with
- * DLX_STRICT in the environment, as tests have it. */
+ * DLX_DEBUG=strict=yes, as tests have it. */
 int account_check(const struct session *s);
 /* Both numbers, and what the planned one is made of, as an object of JSON. */
 void account_json(const struct session *s, struct buf *out);

@@ -5,8 +5,9 @@
 #include "train/batches.h"
 
 #include "base/err.h"
+#include "base/round.h"
 
-int batches_next(struct batches *a, const struct batch **out)
+static int next(struct batches *a, const struct batch **out)
 {
 	*out = a->batch;
 	a->batch = NULL;
@@ -25,7 +26,7 @@ int batches_prefetch(struct batches *a, struct session *s)
 
 static int64_t leaves_of(int64_t samples, int64_t size)
 {
-	return (samples + size - 1) / size;
+	return ceil_div(samples, size);
 }
 
 int micros_begin(struct micros *m, const struct run_config *c, struct batches *from, int64_t batches)
@@ -36,7 +37,7 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
 	m->size = c->train.batch_size;
 	m->input = shape_count(loader_input_shape(from->loader));
 	m->target = shape_count(loader_target_shape(from->loader));
-	TRY(batches_next(from, &m->whole));
+	TRY(next(from, &m->whole));
 	m->n = leaves_of(m->whole->n, m->size);
 	m->leaves = leaves_of(m->whole->all, m->size);
 	m->samples = m->whole->all;
@@ -46,7 +47,7 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
 int micros_next(struct micros *m, const struct batch **b)
 {
 	if (!m->whole) {
-		TRY(batches_next(m->from, b));
+		TRY(next(m->from, b));
 		m->samples += (*b)->all;
 		return 0;
 	}

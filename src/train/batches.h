@@ -12,8 +12,6 @@ struct batches {
 	const struct batch *batch;       /* taken from the loader already; NULL: none */
 };
 
-/* The next one, until either is called again. */
-int batches_next(struct batches *a, const struct batch **out);
 /* On a device with memory of its own: prefetches the next training batch while the launched work
  * runs. Elsewhere does nothing. */
 int batches_prefetch(struct batches *a, struct session *s);

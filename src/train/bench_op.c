@@ -12,6 +12,7 @@
 #include "backend/node_time.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/suggest.h"
 #include "op/lib/sample.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
@@ -110,7 +111,7 @@ static int compile(struct trial *t, const struct op *op, const char *text)
 	for (int i = 0; i < g->nnode; i++)
 		t->node = g->node[i]->op == op ? g->node[i] : t->node;
 	t->store = store_new(t->dev, 1);
-	t->arena_bytes = exec_arena_bytes(t->exec) + 64;
+	t->arena_bytes = exec_arena_bytes(t->exec) + EXEC_ARENA_SLACK;
 	t->arena = device_alloc(t->dev, t->arena_bytes);
 	if (!t->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the sample: %zu bytes", t->arena_bytes);

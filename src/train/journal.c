@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/json.h"
 #include "base/launcher.h"
 #include "base/mem.h"
 #include "comm/comm.h"
@@ -19,7 +18,6 @@
 #include "plan/describe.h"
 #include "report/tfevents.h"
 #include "train/account.h"
-#include "train/ranks.h"
 
 #define MAX_METRICS 32
 

@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "base/signals.h"
 #include "base/trace.h"
-#include "plan/leaves.h"
 #include "plan/reduction.h"
 #include "report/trace_file.h"
 #include "train/batches.h"

@@ -359,7 +359,7 @@ static int plan_the_rest(struct session *s)
 static void free_arena(struct session *s)
 {
 	if (s->arena)
-		device_free(s->dev, s->arena, s->bound_bytes + 64);
+		device_free(s->dev, s->arena, s->bound_bytes + EXEC_ARENA_SLACK);
 	s->arena = NULL;
 	if (s->dev)
 		s->dev->memory->spare_bytes = 0;
@@ -373,7 +373,7 @@ int session_bind(struct session *s)
 	free_arena(s);
 	room_warn(s);
 	s->bound_bytes = s->arena_bytes + (fault_hits("arena", ++s->arenas) ? 4096 : 0);
-	s->arena = device_alloc(s->dev, s->bound_bytes + 64);
+	s->arena = device_alloc(s->dev, s->bound_bytes + EXEC_ARENA_SLACK);
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
 		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 
 struct measured {
@@ -39,19 +38,13 @@ void spread_gather(struct spread *s, struct comm *c, double step, double waited)
 	mem_free(all);
 }
 
-static void member(struct buf *out, const char *key, double v)
-{
-	buf_printf(out, ", \"%s\": ", key);
-	buf_json_double(out, v);
-}
-
 void spread_json(const struct spread *s, struct buf *out)
 {
-	member(out, "step_seconds", s->step);
-	member(out, "work_min", s->least);
-	member(out, "work_median", s->median);
-	member(out, "work_max", s->most);
-	member(out, "exposed", s->exposed);
+	buf_json_member(out, "step_seconds", s->step);
+	buf_json_member(out, "work_min", s->least);
+	buf_json_member(out, "work_median", s->median);
+	buf_json_member(out, "work_max", s->most);
+	buf_json_member(out, "exposed", s->exposed);
 	buf_printf(out, ", \"slowest_rank\": %d, \"slowest_host\": ", s->slowest);
 	buf_json_string(out, s->host);
 }

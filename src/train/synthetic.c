@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/rng.h"
 #include "comm/comm.h"
-#include "plan/leaves.h"
 #include "train/batches.h"
 
 #define BLOCKS 64    /* of random words at a time, four words each */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "yaml/help_type.h"
-#include "yaml/suggest.h"
 
 #define NAME_MAX_ 24
 #define TYPE_MAX_ 44

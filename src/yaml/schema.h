@@ -68,6 +68,7 @@ struct variant {
 	size_t size;                   /* of the C struct */
 	const char *key;               /* whose value names the variant; NULL: "type". Same in every row */
 	const struct preset *presets;  /* NULL: none */
+	const void *own;               /* what the table's owner has beside it; not read here */
 };
 /* Values for some of a variant's keys under one name, chosen by the key `variant`: what a
  * publication fixes. Keys that the user gives win. */
@@ -110,25 +111,25 @@ struct field {
 /* The children of a row: its variants, its entries, or NULL. */
 const struct variant *field_variants(const struct field *f, struct arena *a);
 
-#define FIELD_(s, m, t, d, lo, hi, ch, sub_, var, fl, doc_) \
-	{ #m, t, offsetof(s, m), d, lo, hi, ch, sub_, var, fl, doc_, NULL }
-#define FIELD_BOOL(s, m, d, doc)           FIELD_(s, m, FT_BOOL, d, 0, 0, NULL, NULL, NULL, 0, doc)
-#define FIELD_INT(s, m, d, lo, hi, doc)    FIELD_(s, m, FT_INT, d, lo, hi, NULL, NULL, NULL, 0, doc)
-#define FIELD_FLOAT(s, m, d, lo, hi, doc)  FIELD_(s, m, FT_FLOAT, d, lo, hi, NULL, NULL, NULL, 0, doc)
-#define FIELD_STRING(s, m, d, doc)         FIELD_(s, m, FT_STRING, d, 0, 0, NULL, NULL, NULL, 0, doc)
-#define FIELD_PATH(s, m, d, doc)           FIELD_(s, m, FT_PATH, d, 0, 0, NULL, NULL, NULL, 0, doc)
-#define FIELD_ENUM(s, m, d, ch, doc)       FIELD_(s, m, FT_ENUM, d, 0, 0, ch, NULL, NULL, 0, doc)
-#define FIELD_INTS(s, m, d, lo, hi, doc)   FIELD_(s, m, FT_INTS, d, lo, hi, NULL, NULL, NULL, 0, doc)
-#define FIELD_FLOATS(s, m, d, lo, hi, doc) FIELD_(s, m, FT_FLOATS, d, lo, hi, NULL, NULL, NULL, 0, doc)
-#define FIELD_STRINGS(s, m, d, doc)        FIELD_(s, m, FT_STRINGS, d, 0, 0, NULL, NULL, NULL, 0, doc)
-#define FIELD_SECTION(s, m, fields, doc)   FIELD_(s, m, FT_SECTION, NULL, 0, 0, NULL, fields, NULL, 0, doc)
-#define FIELD_NODE(s, m, d, doc)           FIELD_(s, m, FT_NODE, d, 0, 0, NULL, NULL, NULL, 0, doc)
-#define FIELD_LIST(s, m, d, vars, doc)     FIELD_(s, m, FT_NODE, d, 0, 0, NULL, NULL, vars, 0, doc)
-#define FIELD_LIST_OF(s, m, d, make, doc_) \
-	{ #m, FT_NODE, offsetof(s, m), d, 0, 0, NULL, NULL, NULL, 0, doc_, make }
-#define FIELD_VARIANT(s, m, d, vars, doc)  FIELD_(s, m, FT_VARIANT, d, 0, 0, NULL, NULL, vars, 0, doc)
-#define FIELD_SECTIONS(s, m, row, doc)     FIELD_(s, m, FT_SECTIONS, NULL, 0, 0, NULL, NULL, row, 0, doc)
-#define FIELD_END { NULL, FT_END, 0, NULL, 0, 0, NULL, NULL, NULL, 0, NULL, NULL }
+/* A row of key m, which the member m of struct s takes; the rest by name: .dflt = "1", .max = 9. */
+#define FIELD(s, m, t, ...) FIELD_AT(#m, t, offsetof(s, m), __VA_ARGS__)
+#define FIELD_AT(key, t, at, ...) { .name = key, .type = t, .offset = at, __VA_ARGS__ }
+#define FIELD_BOOL(s, m, d, doc_)           FIELD(s, m, FT_BOOL, .dflt = d, .doc = doc_)
+#define FIELD_INT(s, m, d, lo, hi, doc_)    FIELD(s, m, FT_INT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_FLOAT(s, m, d, lo, hi, doc_)  FIELD(s, m, FT_FLOAT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_STRING(s, m, d, doc_)         FIELD(s, m, FT_STRING, .dflt = d, .doc = doc_)
+#define FIELD_PATH(s, m, d, doc_)           FIELD(s, m, FT_PATH, .dflt = d, .doc = doc_)
+#define FIELD_ENUM(s, m, d, ch, doc_)       FIELD(s, m, FT_ENUM, .dflt = d, .choices = ch, .doc = doc_)
+#define FIELD_INTS(s, m, d, lo, hi, doc_)   FIELD(s, m, FT_INTS, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_FLOATS(s, m, d, lo, hi, doc_) FIELD(s, m, FT_FLOATS, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_STRINGS(s, m, d, doc_)        FIELD(s, m, FT_STRINGS, .dflt = d, .doc = doc_)
+#define FIELD_SECTION(s, m, fields, doc_)   FIELD(s, m, FT_SECTION, .sub = fields, .doc = doc_)
+#define FIELD_NODE(s, m, d, doc_)           FIELD(s, m, FT_NODE, .dflt = d, .doc = doc_)
+#define FIELD_LIST(s, m, d, vars, doc_)     FIELD(s, m, FT_NODE, .dflt = d, .variants = vars, .doc = doc_)
+#define FIELD_LIST_OF(s, m, d, make, doc_)  FIELD(s, m, FT_NODE, .dflt = d, .doc = doc_, .entries = make)
+#define FIELD_VARIANT(s, m, d, vars, doc_)  FIELD(s, m, FT_VARIANT, .dflt = d, .variants = vars, .doc = doc_)
+#define FIELD_SECTIONS(s, m, row, doc_)     FIELD(s, m, FT_SECTIONS, .variants = row, .doc = doc_)
+#define FIELD_END { .type = FT_END }
 
 /* Reads map (NULL or Y_NULL: an empty one) into *out by the table. what names the thing in messages
  * ("'conv2d'", "section 'train'"); loc is where it stands, for "missing key" errors. */
@@ -147,9 +148,6 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 
 /* The table filled from out back to a tree: the effective config. */
 struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in);
-struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);
-
-/* The name of names[] (NULL-terminated) nearest to s, NULL if none is near enough to be meant. */
-const char *did_you_mean(const char *s, const char *const *names);
+struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);   /* for tests */
 
 #endif

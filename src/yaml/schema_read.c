@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "yaml/schema_value.h"
-#include "yaml/suggest.h"
 #include "yaml/ytree_parse.h"
 
 /* The scope of reading: the table, and keys that a user could have meant instead. */

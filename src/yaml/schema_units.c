@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "yaml/suggest.h"
+#include "base/suggest.h"
 
 struct unit {
 	const char *name;

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "yaml/schema_units.h"
-#include "yaml/suggest.h"
 
 #define EXCERPT 60
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "yaml/schema.h"
 #include "yaml/ytree_parse.h"
 
 #define TEXT_MAX (64 << 10)   /* then it starts anew: so many assignments are a test's */

@@ -12,6 +12,7 @@
 
 #include "config.h"
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/library.h"
@@ -113,6 +114,7 @@ int main(int argc, char **argv)
 			seconds = atof(argv[++i]);
 	}
 	log_init("all_reduce_times", 0, 1);
+	must(debug_read());
 	must(comm_open(&c, 0));
 	if (c->size == 1) {
 		fprintf(stderr, "all_reduce_times: start it by mpiexec -n 2\n");

@@ -42,10 +42,12 @@ expect 64 "no --input given" dlx-convert
 expect 64 "no --output given" dlx-convert -i a -t b
 expect 64 "did you mean '--samples'" dlx-convert --sample 3
 expect 64 "unknown option '-x'" dlx-convert -x
-expect 64 "--samples needs a value" dlx-convert --samples
-expect 64 "--help takes no value" dlx-convert --help=3
+expect 64 "option '--samples' needs a value" dlx-convert --samples
+expect 64 "option '--help' takes no value" dlx-convert --help=3
+expect 64 "option '--output' has an empty value" dlx-convert $good --output=
+expect 64 "option '--level': '20' is no whole number from 1 to 19" dlx-convert $good -l20
 expect 64 "unexpected argument 'grid.h5'" dlx-convert $good grid.h5
-expect 64 "--level: 'best'" dlx-convert $good --level best
+expect 64 "option '--level': 'best'" dlx-convert $good --level best
 expect 64 "1 to 19" dlx-convert $good --level 20
 expect 64 "there is no sample 4; the input has 4" dlx-convert $good --samples 1,4
 expect 64 "cannot read '1,,2'" dlx-convert $good --samples 1,,2
@@ -110,7 +112,7 @@ expect 65 "sample 3 of the input has a value -300 at (0, 0, 0), which does not f
 
 # output: 73, 74
 expect 73 "no/such/out.dlx" dlx-convert -i grid.nc:wind -t grid.nc:kind -o no/such/out.dlx
-expect 74 "out.dlx" env DLX_FAULT=write:2 dlx-convert $good
+expect 74 "out.dlx" env DLX_DEBUG="${DLX_DEBUG:+$DLX_DEBUG,}fault=write:2" dlx-convert $good
 for file in out* .out*; do
 	[ ! -e "$file" ] || { echo "left behind: $file"; failures=$((failures + 1)); }
 done

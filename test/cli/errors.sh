@@ -14,7 +14,26 @@ says err 'text, json, dot or svg'
 expect 64 "$train" a.yaml b.yaml
 says err 'two config files'
 expect 64 "$train" --evaluate --check a.yaml
+expect 64 "$train" --evaluate --plan=json a.yaml
+says err "'--plan' cannot be combined with another command"
 expect 64 "$train" --set
+says err "option '--set' needs a value: KEY=VALUE"
+expect 64 "$train" --set= a.yaml
+says err "option '--set' has an empty value"
+expect 64 "$train" --check=x a.yaml
+says err "option '--check' takes no value"
+expect 64 "$train" -check a.yaml
+says err "unknown option '-check'; did you mean '--check'?"
+for steps in 0 1000001 3x; do
+	expect 64 "$train" --bench=$steps a.yaml
+	says err "option '--bench': '$steps' is no whole number from 1 to 1000000"
+done
+for ranks in 0 2x 3y x4 1000x1001; do
+	expect 64 "$train" --plan --ranks=$ranks a.yaml
+	says err "'--ranks $ranks': expected a number from 1 to 1000000, or hosts x ranks"
+done
+expect 66 "$train" --check -- --check
+says err "'--check'"
 expect 64 "$train" --predict x.dlx "$config"
 says err "'-o OUT'"
 expect 66 "$train" nothere.yaml

@@ -11,8 +11,7 @@ memory() {
 	printf 'MemTotal: %s kB\nMemAvailable: %s kB\n' "$1" "$2" >host/proc/meminfo
 }
 memory 100 100
-DLX_HOST_ROOT=$PWD/host
-export DLX_HOST_ROOT
+DLX_DEBUG=$(debug "host_root=$PWD/host")
 expect 71 "$train" tiny.yaml
 says err 'tiny.yaml:24:31: a step of 3 samples needs'
 says err 'but the machine offers 100 KiB'

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -369,7 +370,7 @@ static const struct {
 int main(int argc, char **argv)
 {
 	log_init("ranks", 0, 1);
-	if (comm_open(&c, 0) < 0) {
+	if (debug_read() < 0 || comm_open(&c, 0) < 0) {
 		err_print(stderr, "ranks");
 		return 1;
 	}

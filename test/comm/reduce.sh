@@ -13,30 +13,30 @@ done
 ok 3 "$ranks" reduce "$steps" 0
 ok 1 "$ranks" reduce "$steps" 1
 # Hosts of 2 and 2, of 3 and 1, of 1 each, of 2, 2 and 1.
-ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" reduce "$(form 4 12)" 1
-ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" reduce "$steps" 0
-ok 4 env DLX_RANKS_PER_HOST=3 "$ranks" reduce "$steps" 1
-ok 3 env DLX_RANKS_PER_HOST=1 "$ranks" reduce "$steps" 1
-ok 5 env DLX_RANKS_PER_HOST=2 "$ranks" reduce "$steps" 1
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" reduce "$(form 4 12)" 1
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" reduce "$steps" 0
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=3)" "$ranks" reduce "$steps" 1
+ok 3 env DLX_DEBUG="$(debug ranks_per_host=1)" "$ranks" reduce "$steps" 1
+ok 5 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" reduce "$steps" 1
 # The order of a sum, whatever the hosts; 3 and 5 ranks on one.
 for n in $(form "3 5" "3 4 5 8"); do
 	ok "$n" "$ranks" order
 done
 for hosts in $(form 2 "1 2 4"); do
-	ok 8 env DLX_RANKS_PER_HOST=$hosts "$ranks" order
+	ok 8 env DLX_DEBUG="$(debug ranks_per_host=$hosts)" "$ranks" order
 done
 ok 3 "$ranks" large
-ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" large
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" large
 ok 2 "$ranks" cost
-ok 4 env DLX_RANKS_PER_HOST=3 "$ranks" cost
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=3)" "$ranks" cost
 ok "$(form 16 64)" "$ranks" reduce "$(form 3 10)" 1
 
 # Parts of the ranks: inside a host, over two, and over hosts that do not end where parts do.
 ok 4 "$ranks" part 2 "$steps"
 ok 6 "$ranks" part 3 "$steps"
-ok 4 env DLX_RANKS_PER_HOST=2 "$ranks" part 2 "$steps"
-ok 4 env DLX_RANKS_PER_HOST=1 "$ranks" part 2 "$steps"
-ok 6 env DLX_RANKS_PER_HOST=2 "$ranks" part 3 "$steps"
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" part 2 "$steps"
+ok 4 env DLX_DEBUG="$(debug ranks_per_host=1)" "$ranks" part 2 "$steps"
+ok 6 env DLX_DEBUG="$(debug ranks_per_host=2)" "$ranks" part 3 "$steps"
 ok 2 "$ranks" part 1 "$steps"
 
 lost lost stop
@@ -59,10 +59,10 @@ for i in $(form "1 2 3" "$(seq 30)"); do
 	ended wait $job
 done
 # Of several hosts the one whose rank it is tells it; if it is the whole host, the first of the others.
-export DLX_RANKS_PER_HOST=2
+DLX_DEBUG=$(debug ranks_per_host=2)
 lost lost stop 4
 reported 'is not complete after ' '-0, process ' ', stopped) has not started it'
-export DLX_RANKS_PER_HOST=1
+DLX_DEBUG=$(debug ranks_per_host=1)
 lost lost stop
 reported 'is not complete after ' 'no rank of this host is missing, but ranks of others; rank 0 of host '
 pass

@@ -43,7 +43,7 @@ both scaled --set train.steps=9 --set precision.compute=fp16 --set 'precision.lo
 grep -q '"skipped": *[1-9]' a || fail "no step was left out"
 
 # A line that cannot be written ends the run, whose state is saved with the step that was under way.
-DLX_FAULT=append:5 expect 74 small --set run.dir=runs/line --set train.steps=9 --set report.tensorboard=false
+DLX_DEBUG=$(debug fault=append:5) expect 74 small --set run.dir=runs/line --set train.steps=9 --set report.tensorboard=false
 says err 'continue with --resume'
 expect 0 small --set run.dir=runs/line --set train.steps=9 --set report.tensorboard=false --resume
 says out 'resuming from checkpoint'

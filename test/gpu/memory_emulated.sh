@@ -63,6 +63,6 @@ DLX_EMULATE_MEMORY=$room expect 0 small --set run.dir=runs/largest --set train.b
 # The host's memory counts for batches on their way.
 mkdir -p host/proc
 printf 'MemTotal: 1 kB\nMemAvailable: 1 kB\n' >host/proc/meminfo
-DLX_HOST_ROOT=$PWD/host expect 71 small --set run.dir=runs/none
+DLX_DEBUG=$(debug "host_root=$PWD/host") expect 71 small --set run.dir=runs/none
 says err 'pinned memory'
 pass

@@ -67,7 +67,7 @@ alike 5e-5 uneven --set 'data.train=[data/coads-train.dlx, data/more.dlx]' --set
 
 # One rank takes the same way, and its sums change nothing.
 run 1 cuda runs/alone
-DLX_NCCL_ALONE=1 run 1 cuda runs/with-itself
+DLX_DEBUG=$(debug nccl_alone=yes) run 1 cuda runs/with-itself
 export_run runs/alone
 export_run runs/with-itself
 close runs/alone runs/with-itself 1e-5

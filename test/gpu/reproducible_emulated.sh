@@ -54,7 +54,7 @@ alike adam "1 2" $four --set 'optimizer={type: adam, learning_rate: 0.003}' --se
 alike six "1 3" --set train.global_batch_size=6 --set train.batch_size=1
 
 # Hosts, and another order of streams, change nothing; without the key other bits come out.
-DLX_EMULATE_ORDER=early DLX_RANKS_PER_HOST=2 run 4 runs/hosts $four
+DLX_EMULATE_ORDER=early DLX_DEBUG=$(debug ranks_per_host=2) run 4 runs/hosts $four
 same runs/base-1 runs/hosts
 run 2 runs/plain $four --set parallel.reproducible=false --set train.global_batch_size=null --set train.accumulate=2
 [ "$(newest_state runs/plain)" != "$(newest_state runs/base-1)" ] || fail "reproducible changes nothing"

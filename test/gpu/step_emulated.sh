@@ -86,10 +86,10 @@ loose=5e-2
 step norms "$norms" 8 fp16
 loose=
 mv norms-cuda-fp16 norms-folded
-export DLX_CHAINS=no
+DLX_DEBUG=$(debug chains=no)
 folded fp16 0
 dump cuda fp16 norms "$norms" 8
-unset DLX_CHAINS
+DLX_DEBUG=$(debug chains=yes)
 "$compare" -a -t 5e-2 norms-cuda-fp16 norms-folded || fail "norms that are not stored make another step"
 "$compare" -a -t 1e-6 norms-cuda-fp16 norms-folded >/dev/null && fail "norms are stored"
 

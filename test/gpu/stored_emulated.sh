@@ -69,9 +69,9 @@ for stored in f32 i16 f16; do
 	for compute in f32 bf16 fp16; do
 		case $stored-$compute in f16-f32 | f32-fp16 | i16-fp16) continue ;; esac
 		gpu $stored "runs/$stored-$compute" --set precision.compute=$compute
-		export DLX_INPUT=host
+		DLX_DEBUG=$(debug input=host)
 		gpu $stored "runs/$stored-$compute-host" --set precision.compute=$compute
-		unset DLX_INPUT
+		DLX_DEBUG=$(debug input=stored)
 		same "runs/$stored-$compute" "runs/$stored-$compute-host"
 	done
 done
@@ -83,7 +83,7 @@ gpu f32 runs/none --check
 says out 'travels as f32, normalised on the GPU; targets as u8'
 gpu f32 runs/none --check --set 'data.transforms=[{log1p: WSPD}]'
 says out 'travels as f32; targets as u8'
-DLX_INPUT=host gpu i16 runs/none --check
+DLX_DEBUG=$(debug input=host) gpu i16 runs/none --check
 grep -q 'travels' out && fail "the loader is to do it, and the GPU does"
 "$train" --device=cpu --check --set data.train=data/i16-train.dlx --set data.validation=null net.yaml >out 2>err || fail "no plan"
 grep -q 'travels' out && fail "nothing travels on a CPU"
@@ -97,7 +97,7 @@ less=$(number run) host=$(number host)
 DLX_EMULATE_COUNT=$PWD/count gpu i16 runs/counted --set train.batch_size=2
 [ "$(sed -n 's/most //p' count)" = "$less" ] || fail "planned $less bytes, took $(cat count)"
 says count 'late 0'
-DLX_INPUT=host gpu i16 runs/none --plan=json --set train.batch_size=2
+DLX_DEBUG=$(debug input=host) gpu i16 runs/none --plan=json --set train.batch_size=2
 [ "$less" -lt "$(number run)" ] || fail "$less bytes of the GPU are not less than $(number run)"
 [ "$host" -lt "$(number host)" ] || fail "$host bytes of the host are not less than $(number host)"
 
@@ -108,25 +108,25 @@ for order in $(form early "early 1 2"); do
 	same runs/whole "runs/order-$order"
 done
 gpu i16 runs/stop --set train.accumulate=2 --set train.batch_size=2 --set train.steps=2
-DLX_INPUT=host gpu i16 runs/stop --set train.accumulate=2 --set train.batch_size=2 --resume
+DLX_DEBUG=$(debug input=host) gpu i16 runs/stop --set train.accumulate=2 --set train.batch_size=2 --resume
 [ "$(newest_state runs/whole)" = "$(newest_state runs/stop)" ] || fail "stopped and resumed on the host: other bits"
 
 # Predictions and their pictures; a step that is dumped is one of what the network reads.
 gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o stored.npy
 gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o stored
-DLX_INPUT=host gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o host.npy
-DLX_INPUT=host gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o host
+DLX_DEBUG=$(debug input=host) gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o host.npy
+DLX_DEBUG=$(debug input=host) gpu i16 runs/i16-f32 --predict data/i16-validation.dlx -o host
 cmp stored.npy host.npy || fail "other predictions"
 diff -r stored host || fail "other pictures"
 gpu i16 runs/none --dump-step=stored-step
-DLX_INPUT=host gpu i16 runs/none --dump-step=host-step
+DLX_DEBUG=$(debug input=host) gpu i16 runs/none --dump-step=host-step
 cmp stored-step/inputs.safetensors host-step/inputs.safetensors || fail "the inputs of a dumped step are other ones"
 
 # Validation data of another type than the training data.
 expect 0 "$emulated" --device=cuda --evaluate --set run.dir=runs/i16-f32 --set data.train=data/i16-train.dlx \
 	--set data.validation=data/f32-validation.dlx net.yaml
 cp out mixed
-DLX_INPUT=host expect 0 "$emulated" --device=cuda --evaluate --set run.dir=runs/i16-f32 --set data.train=data/i16-train.dlx \
+DLX_DEBUG=$(debug input=host) expect 0 "$emulated" --device=cuda --evaluate --set run.dir=runs/i16-f32 --set data.train=data/i16-train.dlx \
 	--set data.validation=data/f32-validation.dlx net.yaml
 grep -v seconds mixed >a
 grep -v seconds out | cmp - a || fail "another evaluation of data of another type"

@@ -6,9 +6,9 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 for code in dnn direct winograd depthwise product; do
 	for threads in 1 2; do
-		OMP_NUM_THREADS=$threads DLX_CONV=$code "$DLX_BUILD/test/optest/optest" --kernels \
+		OMP_NUM_THREADS=$threads DLX_DEBUG=$(debug conv=$code) "$DLX_BUILD/test/optest/optest" --kernels \
 			conv conv_grad_input conv_grad_input_add conv_grad_weight >out ||
-			fail "with DLX_CONV=$code on $threads threads: $(cat out)"
+			fail "with conv=$code on $threads threads: $(cat out)"
 	done
 done
 pass

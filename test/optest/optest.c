@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "backend/exec.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -627,7 +628,7 @@ int main(int argc, char **argv)
 			fprintf(stderr, "optest: cannot use '%s'\n", argv[0]);
 			return 64;
 		}
-	if (device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0) {
+	if (debug_read() < 0 || device_open(&ref, "reference") < 0 || device_open(&cpu, name) < 0) {
 		err_print(stderr, "optest");
 		return 1;
 	}

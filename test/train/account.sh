@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A run takes the memory that was planned, to the byte: alone, with plans that come late, on several ranks; metrics.jsonl has both
-# numbers. One that takes more is found out: an error where DLX_STRICT asks for it, else a warning, said once.
+# numbers. One that takes more is found out: an error where DLX_DEBUG=strict=yes asks for it, else a warning, said once.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
-[ "$DLX_STRICT" ] || fail "tests are to be strict"
+case $DLX_DEBUG in
+*strict=yes) ;;
+*) fail "tests are to be strict" ;;
+esac
 
 # accounted DIR: its start line has the same number twice, which is the sum of its parts.
 accounted() {
@@ -33,15 +36,12 @@ plan=$(sed -n 's/.*"plan": "\([0-9a-f]*\)".*/\1/p' runs/1/metrics.jsonl)
 expect 0 "$train" --check --set train.steps=4 "$config"
 says out "fingerprint $plan"
 
-DLX_FAULT=arena:1 expect 70 "$train" --set train.steps=3 --set run.dir=runs/more "$config"
+DLX_DEBUG=$(debug fault=arena:1) expect 70 "$train" --set train.steps=3 --set run.dir=runs/more "$config"
 says err 'bytes of memory, where'
 [ ! -e runs/more/metrics.jsonl ] || fail "a step was made"
-unset DLX_STRICT
-DLX_FAULT=arena:1 expect 0 "$train" --set run.dir=runs/more "$config"
+DLX_DEBUG=$(debug fault=arena:1 strict=no) expect 0 "$train" --set run.dir=runs/more "$config"
 [ "$(grep -c 'warning: the run has taken .* were planned' err)" -eq 1 ] || { cat err; fail "not one warning"; }
 grep -q '"memory": {"planned"' runs/more/metrics.jsonl || fail "no account of a run that took more"
-DLX_STRICT=yes
-export DLX_STRICT
 
 find_mpiexec
 for how in parallel.sync_batch_norm=false parallel.sync_batch_norm=true parallel.reproducible=true; do

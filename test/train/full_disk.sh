@@ -12,7 +12,7 @@ good=$(newest_state runs/a)
 n=1
 failures=0
 while [ $n -le 40 ]; do
-	DLX_FAULT=write:$n+ "$train" --set run.dir=runs/a --set train.steps=6 --resume "$config" >out 2>err
+	DLX_DEBUG=$(debug fault=write:$n+) "$train" --set run.dir=runs/a --set train.steps=6 --resume "$config" >out 2>err
 	status=$?
 	[ $status -eq 0 ] && break
 	[ $status -eq 74 ] || { cat out err; fail "write $n failing: exit status $status instead of 74"; }
@@ -34,7 +34,7 @@ whole=$(newest_state runs/whole)
 n=1
 survived=0
 while [ $n -le 40 ]; do
-	DLX_FAULT=write:$n every runs/b$n >out 2>err
+	DLX_DEBUG=$(debug fault=write:$n) every runs/b$n >out 2>err
 	status=$?
 	[ $status -eq 0 ] || [ $status -eq 74 ] || { cat out err; fail "only write $n failing: exit status $status"; }
 	if [ $status -eq 0 ]; then
@@ -51,7 +51,7 @@ done
 # as if it had never stopped.
 n=2
 while [ $n -le 5 ]; do
-	DLX_FAULT=append:$n "$train" --set run.dir=runs/c$n --set train.steps=3 --set report.tensorboard=false "$config" >out 2>err
+	DLX_DEBUG=$(debug fault=append:$n) "$train" --set run.dir=runs/c$n --set train.steps=3 --set report.tensorboard=false "$config" >out 2>err
 	status=$?
 	[ $status -eq 74 ] || { cat out err; fail "line $n failing: exit status $status instead of 74"; }
 	says err 'metrics.jsonl'

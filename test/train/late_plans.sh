@@ -42,7 +42,7 @@ while [ "$fine" -lt 3 ]; do
 	k=$((k + 1))
 	[ "$k" -lt 60 ] || fail "60 allocations and no end"
 	rm -rf runs/tiny
-	DLX_FAULT=alloc:$k "$train" --quiet "$config" >out 2>err
+	DLX_DEBUG=$(debug fault=alloc:$k) "$train" --quiet "$config" >out 2>err
 	status=$?
 	fine=$((status ? 0 : fine + 1))
 	[ "$status" -ne 0 ] || continue
@@ -65,7 +65,7 @@ command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH' ||
 late=0
 for k in $(seq $((early + 2)) $((early + 7))); do
 	rm -rf runs/tiny
-	on_ranks 1 "$train" --quiet "$config" : -n 1 env DLX_FAULT=alloc:$k "$train" --quiet "$config" >out 2>err
+	on_ranks 1 "$train" --quiet "$config" : -n 1 env DLX_DEBUG="$(debug fault=alloc:$k)" "$train" --quiet "$config" >out 2>err
 	status=$?
 	[ "$status" -ne 0 ] || continue
 	[ "$status" -eq 69 ] || { cat err; fail "allocation $k of rank 1: status $status"; }

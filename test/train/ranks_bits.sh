@@ -70,9 +70,9 @@ alike six --set train.global_batch_size=6 --set train.batch_size=1
 
 # Hosts, each of two ranks, and of one.
 for hosts in 1 2; do
-	export DLX_RANKS_PER_HOST=$hosts
+	DLX_DEBUG=$(debug ranks_per_host=$hosts)
 	run 4 runs/hosts-$hosts --set train.steps=4 $eight
-	unset DLX_RANKS_PER_HOST
+	DLX_DEBUG=$(debug ranks_per_host=0)
 	same runs/base-1 runs/hosts-$hosts
 done
 
@@ -123,5 +123,5 @@ refused 2 78 "a power of two of micro-batches in a step, not 3" --set train.batc
 refused 1 78 "cannot be cut into micro-batches of 3" --set train.global_batch_size=8 --set train.batch_size=3
 refused 1 78 "give their 'batch_size' too" --set train.global_batch_size=8 --set train.batch_size=null
 refused 1 78 "gradients travel in f32" $eight --set precision.wire=bf16
-DLX_RANKS_PER_HOST=3 refused 4 78 "each host must have the same number, a power of two" $eight
+DLX_DEBUG=$(debug ranks_per_host=3) refused 4 78 "each host must have the same number, a power of two" $eight
 pass

@@ -9,7 +9,7 @@ find_mpiexec
 coads_data
 config=$DLX_SOURCE/test/train/tiny.yaml
 export OMP_NUM_THREADS=1
-export DLX_JOIN_TIMEOUT=30      # a rank that ends in MPI_Init is not there for the others to see
+DLX_DEBUG=$(debug join_timeout=30)      # a rank that ends in MPI_Init is not there for the others to see
 set -- --set train.steps=60 --set train.batch_size=1 --set checkpoint.every.steps=7 \
 	--set 'data.transforms=[{crop: {size: [20, 28]}}, {normalize: {method: standard, mask: validity}}]'
 soon="--set parallel.timeout=4s"        # for ranks that may stand still

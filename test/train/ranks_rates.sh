@@ -40,7 +40,7 @@ runs() {
 	hosts=$2
 	ranks=$3
 	shift 3
-	export DLX_RANKS_PER_HOST=$((ranks / hosts))
+	DLX_DEBUG=$(debug ranks_per_host=$((ranks / hosts)))
 	expect 0 on_ranks "$ranks" "$train" --plan=json "$@" "$config"
 	mv out plan
 	expect 0 on_ranks "$ranks" "$train" --set run.dir=runs/"$name" "$@" "$config"
@@ -54,7 +54,7 @@ runs() {
 	holds "0 <= $(value exposed rates) && $(value exposed rates) < 1 && $(value slowest_rank rates) < $ranks" "$name: exposed"
 	holds "$(value sustained rates) <= $(value best rates)" "$name: sustained and best"
 	holds "$(value samples rates) / $(value seconds rates) / $(value sustained rates) - 1 < 1e-6" "$name: sustained"
-	unset DLX_RANKS_PER_HOST
+	DLX_DEBUG=$(debug ranks_per_host=0)
 }
 runs two 1 2 "$@"
 says out 'of own work in a step of'

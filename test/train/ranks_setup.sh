@@ -51,7 +51,7 @@ says err '; 1 of the 2 ranks of this host has ended'
 
 # Memory that one rank cannot get, wherever it asks for it.
 for k in 1 2; do
-	expect 69 on_ranks 1 "$train" "$config" : -n 1 env DLX_FAULT=alloc:$k "$train" "$config"
+	expect 69 on_ranks 1 "$train" "$config" : -n 1 env DLX_DEBUG="$(debug fault=alloc:$k)" "$train" "$config"
 	[ "$(grep -c '^dlx-train: ' err)" -eq 1 ] || { cat err; fail "allocation $k: not one message"; }
 	rm -rf runs
 done
@@ -61,7 +61,7 @@ refused 76 'dlx-train: the loss is not finite' -n 2 "$train" --set model.batch_n
 rm -rf runs
 
 # A disk that is full, on rank 0, when the state is written.
-expect 74 on_ranks 1 env DLX_FAULT=write:2+ "$train" --set run.dir=runs/full "$config" : \
+expect 74 on_ranks 1 env DLX_DEBUG="$(debug fault=write:2+)" "$train" --set run.dir=runs/full "$config" : \
 	-n 1 "$train" --set run.dir=runs/full "$config"
 says err 'dlx-train: rank 0 (host '
 
@@ -77,7 +77,7 @@ says out '"exposed": '
 [ "$(wc -l <out)" -eq 1 ] || fail "--bench on two ranks: not one line"
 
 # Two hosts that are pretended.
-expect 0 on_ranks 3 env DLX_RANKS_PER_HOST=2 "$train" --set run.dir=runs/hosts "$config"
+expect 0 on_ranks 3 env DLX_DEBUG="$(debug ranks_per_host=2)" "$train" --set run.dir=runs/hosts "$config"
 
 # One core does for many ranks, although each waits for all the others.
 export OMP_NUM_THREADS=1

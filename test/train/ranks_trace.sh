@@ -56,7 +56,7 @@ for case in '2 1 0' '4 2 0' '3 1 1'; do
 	lag=${case##* }
 	hosts=${case#* }
 	hosts=${hosts% *}
-	export DLX_RANKS_PER_HOST=$((ranks / hosts))
+	DLX_DEBUG=$(debug ranks_per_host=$((ranks / hosts)))
 	expect 0 on_ranks "$ranks" "$train" --plan=json "$@" --set parallel.gradient_lag="$lag" "$config"
 	mv out plan.json
 	expect 0 on_ranks "$ranks" "$train" --quiet --trace trace.json "$@" --set parallel.gradient_lag="$lag" \

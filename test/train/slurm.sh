@@ -147,8 +147,8 @@ grep -q "\"element\": \"3\"" runs/hundred-3/metrics.jsonl || fail "the element i
 srun --mpi=list 2>&1 | grep -q pmi2 || skip "one rank passed; this Slurm has no PMI-2"
 find_mpiexec
 SLURM_MPI_TYPE=pmi2
-DLX_RANKS_PER_HOST=1         # the nodes are one host
-export SLURM_MPI_TYPE DLX_RANKS_PER_HOST
+DLX_DEBUG=$(debug ranks_per_host=1)             # the nodes are one host
+export SLURM_MPI_TYPE
 two="--nodes=2 --ntasks=2 --ntasks-per-node=1"
 cp endless.yaml tiny.yaml
 # shellcheck disable=SC2086

@@ -91,12 +91,12 @@ close runs/three.safetensors runs/six-pairs.safetensors 1e-4       # the sample 
 # Hosts: groups inside of them, over two of them, and all ranks.
 run 2 runs/two --set train.global_batch_size=4
 for hosts in $(form 2 "1 2"); do
-	export DLX_RANKS_PER_HOST=$hosts
+	DLX_DEBUG=$(debug ranks_per_host=$hosts)
 	run 4 runs/hosts-$hosts --set train.global_batch_size=4 --set $sync=2
 	close runs/two.safetensors runs/hosts-$hosts.safetensors 1e-3
 	run 4 runs/hosts-all-$hosts --set train.global_batch_size=12 --set $sync=true
 	close runs/twelve-1.safetensors runs/hosts-all-$hosts.safetensors 5e-5
-	unset DLX_RANKS_PER_HOST
+	DLX_DEBUG=$(debug ranks_per_host=0)
 done
 
 # What is computed again under a limit of memory goes by the statistics that are there: the same bits, no further message.

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -168,7 +169,7 @@ int fixture_leftovers(const char *dir)
 	return n;
 }
 
-int fixture_spawn(const char *dir, int64_t step, const char *variable, const char *value)
+int fixture_spawn(const char *dir, int64_t step, const char *switches)
 {
 	char number[32], save[] = "save", self[] = "/proc/self/exe";
 	char *argv[] = { self, save, (char *)(uintptr_t)dir, number, NULL };
@@ -177,13 +178,13 @@ int fixture_spawn(const char *dir, int64_t step, const char *variable, const cha
 	pid_t pid;
 
 	snprintf(number, sizeof number, "%lld", (long long)step);
-	setenv(variable, value, 1);
+	setenv("DLX_DEBUG", switches, 1);
 	posix_spawn_file_actions_init(&quiet);
 	posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 	if (posix_spawn(&pid, self, &quiet, NULL, argv, environ) == 0)
 		waitpid(pid, &status, 0);
 	posix_spawn_file_actions_destroy(&quiet);
-	unsetenv(variable);
+	unsetenv("DLX_DEBUG");
 	return status;
 }
 
@@ -196,6 +197,8 @@ void fixture_child(int argc, char **argv)
 	if (argc != 4 || strcmp(argv[1], "save") != 0)
 		return;
 	step = strtoll(argv[3], NULL, 10);
-	rc = fixture_save(argv[2], step, step, 1);
+	rc = debug_read();
+	if (rc == 0)
+		rc = fixture_save(argv[2], step, step, 1);
 	exit(rc == 0 ? 0 : err_exit_status(rc));
 }

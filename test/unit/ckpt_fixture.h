@@ -37,9 +37,9 @@ int fixture_ids(const char *dir, char (*id)[64], int max);
 /* Names in dir that start with a dot (besides "." and ".."). */
 int fixture_leftovers(const char *dir);
 
-/* Runs this program anew as `PROGRAM save DIR STEP` with VARIABLE=VALUE; returns the wait status.
- * main must call fixture_child first, which does not return in a child. */
-int fixture_spawn(const char *dir, int64_t step, const char *variable, const char *value);
+/* Runs this program anew as `PROGRAM save DIR STEP` with DLX_DEBUG=switches; returns the wait
+ * status. main must call fixture_child first, which does not return in a child. */
+int fixture_spawn(const char *dir, int64_t step, const char *switches);
 void fixture_child(int argc, char **argv);
 
 #endif

@@ -45,14 +45,14 @@ void op_run_init(struct op_run *r, const char *dev, const char *op, const char *
 	assert_int_equal(pass_run(r->s.g, passes, 3, &env), 0);
 	assert_int_equal(exec_new(&r->exec, r->s.g, r->dev, &plan_env_default), 0);
 	r->store = store_new(r->dev, 1);
-	r->arena = mem_map(exec_arena_bytes(r->exec) + 64);
+	r->arena = mem_map(exec_arena_bytes(r->exec) + EXEC_ARENA_SLACK);
 	assert_non_null(r->arena);
 	assert_int_equal(exec_bind(r->exec, r->store, r->arena, NULL), 0);
 }
 
 void op_run_release(struct op_run *r)
 {
-	size_t bytes = exec_arena_bytes(r->exec) + 64;
+	size_t bytes = exec_arena_bytes(r->exec) + EXEC_ARENA_SLACK;
 	exec_free(r->exec);
 	store_free(r->store);
 	mem_unmap(r->arena, bytes);

@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/debug.h"
 #include "base/mem.h"
 
 #define N 2000
@@ -96,13 +96,13 @@ static void a_map_can_fail(void **state)
 {
 	void *p;
 
-	setenv("DLX_FAULT", "write:1,alloc:1+", 1);
+	assert_int_equal(debug_parse("fault=write:1,fault=alloc:1+"), 0);
 	assert_null(mem_map(100));
-	setenv("DLX_FAULT", "alloc:1", 1);   /* the first was long ago */
+	assert_int_equal(debug_parse("fault=alloc:1"), 0);   /* the first was long ago */
 	p = mem_map(100);
 	assert_non_null(p);
 	mem_unmap(p, 100);
-	unsetenv("DLX_FAULT");
+	debug_parse(NULL);
 }
 
 static void counts(void **state)

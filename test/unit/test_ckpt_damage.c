@@ -301,8 +301,8 @@ static void fault_loop(const char *dir, const char *more)
 	assert_int_equal(fixture_save(dir, step, step, 1), 0);
 	do {
 		char fault[32];
-		snprintf(fault, sizeof fault, "write:%lld%s", (long long)++n, more);
-		status = fixture_spawn(dir, step + 1, "DLX_FAULT", fault);
+		snprintf(fault, sizeof fault, "fault=write:%lld%s", (long long)++n, more);
+		status = fixture_spawn(dir, step + 1, fault);
 		assert_true(WIFEXITED(status));
 		if (WEXITSTATUS(status) != 0) {
 			assert_int_equal(WEXITSTATUS(status), 74);
@@ -333,8 +333,8 @@ static void crash_loop(const char *dir, const char *point, bool new_visible)
 	assert_int_equal(fixture_save(dir, step - 1, step, 1), 0);
 	do {
 		char at[64];
-		snprintf(at, sizeof at, "%s#%d", point, ++n);
-		status = fixture_spawn(dir, step + 1, "DLX_CRASH_AT", at);
+		snprintf(at, sizeof at, "crash_at=%s#%d", point, ++n);
+		status = fixture_spawn(dir, step + 1, at);
 		if (WIFSIGNALED(status)) {
 			assert_int_equal(WTERMSIG(status), SIGKILL);
 			assert_int_equal(check_survivor(dir, step, step + 1), new_visible ? step + 1 : step);
@@ -372,10 +372,10 @@ static void test_crash_in_cleaning(void **state)
 	int status;
 
 	assert_int_equal(fixture_save(dir, 20, 20, 1), 0);
-	status = fixture_spawn(dir, 21, "DLX_CRASH_AT", "ckpt_manifest");
+	status = fixture_spawn(dir, 21, "crash_at=ckpt_manifest");
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(fixture_leftovers(dir), 1);
-	status = fixture_spawn(dir, 21, "DLX_CRASH_AT", "ckpt_cleaned");
+	status = fixture_spawn(dir, 21, "crash_at=ckpt_cleaned");
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(check_survivor(dir, 20, 20), 20);
 	mem_free(dir);

@@ -12,10 +12,10 @@
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/exec.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "op/conv/conv.h"
@@ -146,7 +146,7 @@ static struct ready make_ready(struct graph *g, struct device *dev)
 	struct ready r = { .store = store_new(dev, 7) };
 	assert_int_equal(pass_run(g, passes, 3, &env), 0);
 	assert_int_equal(exec_new(&r.exec, g, dev, &plan_env_default), 0);
-	r.bytes = exec_arena_bytes(r.exec) + 64;
+	r.bytes = exec_arena_bytes(r.exec) + EXEC_ARENA_SLACK;
 	r.arena = mem_map(r.bytes);
 	assert_int_equal(exec_bind(r.exec, r.store, r.arena, NULL), 0);
 	return r;
@@ -278,7 +278,7 @@ static void same_bits_with_any_threads(void **state)
 	};
 	static float one[240000], other[240000];
 	const int threads = omp_get_max_threads();
-	setenv("DLX_CONV", "direct", 1);
+	debug.conv = "direct";
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
 		const char *impl = weights_bits(samples[i], 1, one);
 		if (tile_supported())
@@ -288,7 +288,7 @@ static void same_bits_with_any_threads(void **state)
 			assert_memory_equal(one, other, sizeof one);
 		}
 	}
-	unsetenv("DLX_CONV");
+	debug.conv = NULL;
 	omp_set_num_threads(threads);
 }
 
@@ -353,7 +353,7 @@ static void reorders_of_any_type(void **state)
 							   .blk_dim = { 2 } };
 		struct ready r = { .store = store_new(dev, 7) };
 		assert_int_equal(exec_new(&r.exec, g, dev, &plan_env_default), 0);
-		r.bytes = exec_arena_bytes(r.exec) + 64;
+		r.bytes = exec_arena_bytes(r.exec) + EXEC_ARENA_SLACK;
 		r.arena = mem_map(r.bytes);
 		assert_int_equal(exec_bind(r.exec, r.store, r.arena, NULL), 0);
 		for (int i = 0; i < 180; i++)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/host.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -33,7 +34,7 @@ static void file(const char *path, const char *text)
 static int start(void **state)
 {
 	snprintf(root, sizeof root, "/tmp/dlx-host-%ld", (long)getpid());
-	setenv("DLX_HOST_ROOT", root, 1);
+	debug.host_root = root;
 	return io_mkdirs(root);
 }
 

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <stdint.h>
 #include <cmocka.h>
 
@@ -14,13 +15,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/io_reader.h"
@@ -282,13 +283,13 @@ static void full_disk(void **state)
 
 	io_write_file(in_dir("good"), "old", 3);
 	before = entries();
-	setenv("DLX_FAULT", "write:1+", 1);
+	assert_int_equal(debug_parse("fault=write:1+"), 0);
 	assert_error(io_write_file(in_dir("good"), "new", 3), E_IO, "No space left");
 	assert_int_equal(entries(), before);
 	assert_content(in_dir("good"), "old");
 	io_create(&f, in_dir("good"));
 	assert_error(io_write(f, "new", 3), E_IO, "good");
-	unsetenv("DLX_FAULT");
+	debug_parse(NULL);
 	assert_int_equal(io_write(f, "more", 4), 0);
 	assert_error(io_commit(f), E_IO, "earlier write");   /* a caller that ignored it gets no file */
 	assert_content(in_dir("good"), "old");
@@ -298,9 +299,9 @@ static void full_disk(void **state)
 
 static void a_fault_hits_its_call_only(void **state)
 {
-	setenv("DLX_FAULT", "write:1", 1);   /* long past: must not hit */
+	assert_int_equal(debug_parse("fault=write:1"), 0);   /* long past: must not hit */
 	assert_int_equal(io_write_file(in_dir("w"), "x", 1), 0);
-	unsetenv("DLX_FAULT");
+	debug_parse(NULL);
 	unlink(in_dir("w"));
 }
 
@@ -360,10 +361,11 @@ static int crash(const char *at, int times)
 	int status;
 
 	if (pid == 0) {
-		setenv("DLX_CRASH_AT", at, 1);
+		if (debug_parse(at) < 0)
+			_exit(1);
 		for (int i = 0; i < times; i++) {
-			io_crash_point("ckpt");
-			io_crash_point("ckpt-renamed");
+			io_crash_point("ckpt_file");
+			io_crash_point("ckpt_renamed");
 		}
 		_exit(0);
 	}
@@ -373,11 +375,11 @@ static int crash(const char *at, int times)
 
 static void crash_points(void **state)
 {
-	assert_int_equal(crash("ckpt", 1), SIGKILL);
-	assert_int_equal(crash("ckpt#3", 3), SIGKILL);
-	assert_int_equal(crash("ckpt#3", 2), 0);
-	assert_int_equal(crash("ckp", 5), 0);
-	assert_int_equal(crash("ckpt-renamed#2", 2), SIGKILL);
+	assert_int_equal(crash("crash_at=ckpt_file", 1), SIGKILL);
+	assert_int_equal(crash("crash_at=ckpt_file#3", 3), SIGKILL);
+	assert_int_equal(crash("crash_at=ckpt_file#3", 2), 0);
+	assert_int_equal(crash("crash_at=ckpt_frame", 5), 0);
+	assert_int_equal(crash("crash_at=ckpt_renamed#2", 2), SIGKILL);
 }
 
 static int hook_calls;

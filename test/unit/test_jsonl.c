@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -150,9 +151,9 @@ static void test_errors(void **state)
 	assert_int_equal(jsonl_open(&j, "/dev/full", JSONL_FRESH), E_CANTCREATE);
 	err_clear();
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
-	setenv("DLX_FAULT", "append:1+", 1);
+	assert_int_equal(debug_parse("fault=append:1+"), 0);
 	assert_int_equal(jsonl_checkpoint(j, 1, "x", 1, 2), E_IO);
-	unsetenv("DLX_FAULT");
+	debug_parse(NULL);
 	assert_non_null(strstr(err_get(0)->text, path));
 	err_clear();
 	jsonl_close(j);

@@ -125,7 +125,7 @@ static void plan(struct run *r, struct device *dev, const struct plan_env *how, 
 	store_preset(store, r->g);
 	ok(pass_run(r->g, passes, 5, &env));
 	ok(exec_new(&r->exec, r->g, dev, how));
-	r->bytes = exec_arena_bytes(r->exec) + 64;
+	r->bytes = exec_arena_bytes(r->exec) + EXEC_ARENA_SLACK;
 	r->memory = mem_map(r->bytes);
 	ok(exec_bind(r->exec, store, r->memory, NULL));
 }

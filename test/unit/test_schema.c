@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/suggest.h"
 #include "yaml/schema.h"
 
 struct sgd {

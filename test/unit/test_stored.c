@@ -103,12 +103,12 @@ static void finish(const struct transform_chain *t, const void *x, float *out)
 	assert_int_equal(pass_run(g, passes, 2, &env), 0);
 	assert_int_equal(exec_new(&e, g, dev, &plan_env_default), 0);
 	store = store_new(dev, 1);
-	memory = device_alloc(dev, exec_arena_bytes(e) + 64);
+	memory = device_alloc(dev, exec_arena_bytes(e) + EXEC_ARENA_SLACK);
 	assert_int_equal(exec_bind(e, store, memory, NULL), 0);
 	assert_int_equal(exec_write(e, in, r->input, x), 0);
 	assert_int_equal(exec_run(e, ~0u), 0);
 	assert_int_equal(exec_read(e, y, DTYPE_F32, out), 0);
-	device_free(dev, memory, exec_arena_bytes(e) + 64);
+	device_free(dev, memory, exec_arena_bytes(e) + EXEC_ARENA_SLACK);
 	exec_free(e);
 	store_free(store);
 	device_close(dev);

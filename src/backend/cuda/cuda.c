@@ -24,7 +24,6 @@
 #include "backend/cuda/cuda_state.h"
 #include "backend/cuda/cudnn.h"
 #include "base/err.h"
-#include "base/io.h"
 #include "base/mem.h"
 #include "cuda/kernels.h"
 
@@ -53,7 +52,8 @@ int cuda_multiprocessors(const struct device *d)
 	return cuda_of(d)->properties.multiProcessorCount;
 }
 
-int cuda_arch(const struct device *d)
+/* Compute capability: 90 for 9.0. */
+static int arch_of(const struct device *d)
 {
 	return cuda_of(d)->properties.major * 10 + cuda_of(d)->properties.minor;
 }
@@ -303,7 +303,7 @@ static void open_imagined(struct cuda *c, const char *name)
 
 void cuda_kind(const struct device *d, char out[CUDA_KIND])
 {
-	snprintf(out, CUDA_KIND, "%.60s sm_%d", cuda_of(d)->properties.name, cuda_arch(d));
+	snprintf(out, CUDA_KIND, "%.60s sm_%d", cuda_of(d)->properties.name, arch_of(d));
 }
 
 int cuda_cudnn(const struct device *d, struct cudnn **out)

@@ -25,8 +25,6 @@ int cuda_describe(struct device *d, const char *gpu);
 /* The stream kernels run on (a cudaStream_t). */
 void *cuda_stream(const struct device *d);
 int cuda_multiprocessors(const struct device *d);
-/* Compute capability: 90 for 9.0. */
-int cuda_arch(const struct device *d);
 size_t cuda_memory(const struct device *d);       /* bytes that the GPU has */
 /* For device_measure_peak and device_measure_bandwidth; 0 if it cannot be measured. */
 double cuda_measure_peak(const struct device *d, enum dtype type, bool tf32);

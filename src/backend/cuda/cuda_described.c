@@ -21,11 +21,6 @@ static const struct gpu_model models[] = {
 #define NMODELS (sizeof models / sizeof *models)
 #define UNNAMED (NMODELS - 1)
 
-const char *gpu_model_names(void)
-{
-	return "a100-40g, a100, h100, h200";
-}
-
 /* "80GiB", "141GB", in bytes; -1: it is none. */
 static int64_t parse_size(const char *text)
 {
@@ -51,8 +46,8 @@ int gpu_model_parse(struct gpu_model *out, const char *text)
 		size = text;
 	}
 	if (!found || (size && parse_size(size) < 0))
-		return ERR(E_USAGE, NULL, "'--gpu=%s': expected one of %s, a size of memory (80GiB), or both (h100:64GiB)", text,
-		           gpu_model_names());
+		return ERR(E_USAGE, NULL, "'--gpu=%s': expected one of a100-40g, a100, h100, h200, a size of memory (80GiB), or both "
+		           "(h100:64GiB)", text);
 	*out = *found;
 	if (size)
 		out->bytes = parse_size(size);

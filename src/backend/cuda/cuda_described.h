@@ -28,8 +28,6 @@ struct gpu_model {
 int gpu_model_parse(struct gpu_model *out, const char *text);
 /* By the name that the driver gives it; NULL: none that is known. */
 const struct gpu_model *gpu_model_find(const char *name);
-/* The names that are known, "a100, ...". */
-const char *gpu_model_names(void);
 /* Its properties in cuDNN's JSON. */
 void gpu_model_json(const struct gpu_model *m, char *out, int n);
 /* Products in this type; tf32: float32 may be rounded. */

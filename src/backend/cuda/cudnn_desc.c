@@ -104,7 +104,7 @@ void cudnn_put_desc(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t nam
 	cudnn_put(s, d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value);
 }
 
-void cudnn_put_int(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, int64_t value)
+static void put_int(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, int64_t value)
 {
 	cudnn_put(s, d, name, CUDNN_TYPE_INT64, 1, &value);
 }
@@ -179,8 +179,8 @@ static desc tensor(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, 
 	cudnn_put(s, d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &t);
 	cudnn_put(s, d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, axes, dims);
 	cudnn_put(s, d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, axes, stride);
-	cudnn_put_int(s, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, uid);
-	cudnn_put_int(s, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, ALIGNMENT);
+	put_int(s, d, CUDNN_ATTR_TENSOR_UNIQUE_ID, uid);
+	put_int(s, d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, ALIGNMENT);
 	if (virtual)
 		cudnn_put(s, d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &virtual);
 	cudnn_finalize(s, d);
@@ -236,7 +236,7 @@ static desc geometry(struct cudnn_set *s, const struct conv_geom *g)
 	desc d = cudnn_make(s, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
 	cudnn_put(s, d, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &sums);
 	cudnn_put(s, d, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
-	cudnn_put_int(s, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, spatial_axes(g));
+	put_int(s, d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, spatial_axes(g));
 	put_axes(s, d, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, g, g->stride, 1);
 	put_axes(s, d, CUDNN_ATTR_CONVOLUTION_DILATIONS, g, g->dilation, 1);
 	put_axes(s, d, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, g, g->pad_lo, 0);

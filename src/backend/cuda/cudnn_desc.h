@@ -44,7 +44,6 @@ desc cudnn_make(struct cudnn_set *s, cudnnBackendDescriptorType_t type);
 void cudnn_put(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n,
                const void *value);
 void cudnn_put_desc(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, desc value);
-void cudnn_put_int(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, int64_t value);
 /* Up to `room` values; returns how many there are. */
 int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
                   void *value);

@@ -15,7 +15,6 @@
 
 #include "backend/dnn/dnn_code.h"
 #include "base/err.h"
-#include "base/mem.h"
 
 static struct {
 	pthread_once_t once;

@@ -20,7 +20,9 @@
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_geom.h"
 #include "op/conv/conv_reference.h"
+#include "op/lib/check.h"
 #include "op/lib/emit.h"
+#include "op/lib/walk.h"
 
 /* --- attributes --- */
 
@@ -41,20 +43,6 @@ static const struct field grad_weight_fields[] = {
 
 /* --- shape --- */
 
-/* All inputs are floats of one type. */
-static int check_dtypes(const struct graph *g, const struct node *n)
-{
-	const enum dtype t = graph_t(g, n->in[0])->dtype;
-	for (int i = 0; i < n->nin; i++) {
-		const struct tensor *in = n->in[i] == NONE ? NULL : graph_t(g, n->in[i]);
-		if (in && (in->dtype != t || !dtype_is_float(t)))
-			return ERR(E_SHAPE, &g->cur_loc,
-				   "'%s' takes floats of one type, not %s and %s", n->op->name,
-				   dtype_name(t), dtype_name(in->dtype));
-	}
-	return 0;
-}
-
 int conv_shape_rule(struct graph *g, struct node *n, enum conv_kind kind)
 {
 	const enum dtype t = graph_t(g, n->in[0])->dtype;
@@ -62,7 +50,7 @@ int conv_shape_rule(struct graph *g, struct node *n, enum conv_kind kind)
 	struct conv_geom c;
 	struct shape s;
 
-	TRY(check_dtypes(g, n));
+	TRY(check_one_type(g, n));
 	TRY(conv_geom_read(g, n, kind, &c));
 	if (kind == CONV_FORWARD)
 		s = conv_y_shape(&c);
@@ -104,11 +92,6 @@ static int grad_weight_shape(struct graph *g, struct node *n)
 }
 
 /* --- grad --- */
-
-static bool wants(const struct graph *g, const struct node *n, int i)
-{
-	return i < n->nin && n->in[i] != NONE && graph_t(g, n->in[i])->requires_grad;
-}
 
 static struct ints spatial(struct graph *g, const struct shape *s)
 {
@@ -160,12 +143,12 @@ static int emit_grad_weight(struct graph *g, const struct conv_attr *at, tid x, 
 static int conv_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
 	const tid x = n->in[0], w = n->in[1];
-	const bool bias = wants(g, n, 2);
+	const bool bias = grad_wanted(g, n, 2);
 	for (int i = 0; i < n->nin; i++)
 		dx[i] = NONE;
-	if (wants(g, n, 0))
+	if (grad_wanted(g, n, 0))
 		TRY(emit_grad_input(g, n->attr, dy[0], w, x, &dx[0]));
-	if (wants(g, n, 1))
+	if (grad_wanted(g, n, 1))
 		return emit_grad_weight(g, n->attr, x, dy[0], w, &dx[1], bias ? &dx[2] : NULL);
 	return bias ? emit_channel_sum(g, dy[0], &dx[2]) : 0;
 }
@@ -176,11 +159,11 @@ static int grad_input_grad(struct graph *g, const struct node *n, const tid *dz,
 	const tid v = n->in[0], w = n->in[1];
 	for (int i = 0; i < n->nin; i++)
 		dx[i] = NONE;
-	if (wants(g, n, 0))
+	if (grad_wanted(g, n, 0))
 		TRY(emit_conv(g, n->attr, dz[0], w, NONE, &dx[0]));
-	if (wants(g, n, 1))
+	if (grad_wanted(g, n, 1))
 		TRY(emit_grad_weight(g, n->attr, dz[0], v, w, &dx[1], NULL));
-	return wants(g, n, 2) ? emit_channel_sum(g, dz[0], &dx[2]) : 0;
+	return grad_wanted(g, n, 2) ? emit_channel_sum(g, dz[0], &dx[2]) : 0;
 }
 
 static int grad_input_add_grad(struct graph *g, const struct node *n, const tid *dz, tid *dx)
@@ -197,9 +180,9 @@ static int grad_weight_grad(struct graph *g, const struct node *n, const tid *d,
 	const tid x = n->in[0], v = n->in[1];
 	const tid dbias = n->nout > 1 ? d[1] : NONE;
 	dx[0] = dx[1] = NONE;
-	if (wants(g, n, 0) && d[0] != NONE)
+	if (grad_wanted(g, n, 0) && d[0] != NONE)
 		TRY(emit_grad_input(g, n->attr, v, d[0], x, &dx[0]));
-	if (!wants(g, n, 1))
+	if (!grad_wanted(g, n, 1))
 		return 0;
 	if (d[0] != NONE)
 		return emit_conv(g, n->attr, x, d[0], dbias, &dx[1]);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions on the CPU: for each node, the algorithm of the table below with the shortest
- * estimate (conv_code.h). DLX_CONV=NAME (dnn, direct, winograd, depthwise, product) in the
- * environment, for tests and comparisons, chooses that algorithm wherever it supports the
+ * estimate (conv_code.h), or the one of DLX_DEBUG=conv=NAME wherever it supports the
  * convolution. */
 #include "op/conv/conv_cpu.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "op/conv/conv_args.h"
 #include "op/conv/conv_code.h"
@@ -52,9 +51,8 @@ static int unsupported(const struct conv_task *t)
 
 static double seconds(const struct conv_code *c, const struct conv_task *t)
 {
-	const char *wanted = getenv("DLX_CONV");
 	const double s = c->seconds(t);
-	return wanted && strcmp(wanted, c->name) == 0 && s < INFINITY ? 0 : s;
+	return debug.conv && strcmp(debug.conv, c->name) == 0 && s < INFINITY ? 0 : s;
 }
 
 /* --- while layouts are chosen --- */

@@ -22,7 +22,6 @@
 #ifdef HAVE_CUDA
 
 enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
-#define NOWHERE SIZE_MAX
 
 struct conv_cuda {
 	struct cudnn_plan *plan;

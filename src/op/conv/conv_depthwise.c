@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "op/conv/conv_args.h"
 #include "op/conv/conv_code.h"
 #include "op/conv/conv_frame.h"
@@ -63,11 +64,6 @@ static double seconds(const struct conv_task *t)
 {
 	struct conv_frame f;
 	return frame_of(t, &f) ? conv_macs(&t->geom) / RATE + 5e-6 : INFINITY;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
 }
 
 static void set_weights(struct depthwise *d, const struct layout *l, struct arena *arena)
@@ -158,10 +154,10 @@ WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct source
 		const __mmask16 m = lanes(channels, c);
 		vec sum = bias ? _mm512_maskz_loadu_ps(m, bias + c) : _mm512_setzero_ps();
 		for (int i = 0; i < s->n; i++)
-			sum = _mm512_fmadd_ps(v_load(wino_at(s->from[i], d->half, c), d->half, m),
+			sum = _mm512_fmadd_ps(v_load(row_at(s->from[i], d->half, c), d->half, m),
 			                      _mm512_loadu_ps(s->w[i] + c), sum);
 		if (add)
-			sum = v_add(sum, v_load(wino_at(add, d->half_sum, c), d->half_sum, m));
+			sum = v_add(sum, v_load(row_at(add, d->half_sum, c), d->half_sum, m));
 		v_store((char *)to + c * (d->half_result ? 2 : 4), d->half_result, m, sum);
 	}
 }
@@ -188,7 +184,7 @@ static void find_sources(const struct row *r, int64_t column, struct sources *s)
 		const int64_t c = source_at(d, WIDTH, t % kernel[WIDTH], column);
 		if (z < 0 || h < 0 || c < 0)
 			continue;
-		s->from[s->n] = wino_at(r->source, d->half,
+		s->from[s->n] = row_at(r->source, d->half,
 		                        r->n * r->from->image + z * r->from->step[DEPTH] +
 		                        h * r->from->step[HEIGHT] + c * r->from->step[WIDTH]);
 		s->w[s->n++] = r->w + t * d->padded;
@@ -213,7 +209,7 @@ static void run_rows(const struct depthwise *d, const struct conv_args *a, const
 			const int64_t pixel = i * to->size[WIDTH] + c;
 			find_sources(&r, c, &s);
 			sum_pixel(d, &s, a->bias,
-			          a->sum ? wino_at(a->sum, d->half_sum, pixel * d->sum_px) : NULL,
+			          a->sum ? row_at(a->sum, d->half_sum, pixel * d->sum_px) : NULL,
 			          result + (at + c * to->step[WIDTH]) * (d->half_result ? 2 : 4));
 		}
 	}
@@ -237,8 +233,8 @@ WINO_INLINE void sum_pixels(const struct depthwise *d, bool half, const void *x,
 		for (int j = 0; j < 4; j++) {
 			const int64_t c = channel + j % 2 * WINO_LANES, p = i + j / 2;
 			const __mmask16 k = p < n ? m[j % 2] : 0;
-			const vec a = v_load(wino_at(y, half, p * ys + c), half, k);
-			const vec b = x ? v_load(wino_at(x, half, p * xs + c), half, k) : one;
+			const vec a = v_load(row_at(y, half, p * ys + c), half, k);
+			const vec b = x ? v_load(row_at(x, half, p * xs + c), half, k) : one;
 			s[j] = _mm512_fmadd_ps(a, b, s[j]);
 		}
 	for (int v = 0; v < 2; v++) {
@@ -275,12 +271,12 @@ static void sum_taps(const struct depthwise *d, const struct conv_args *a, int64
 			continue;
 		const int64_t x = n * f->x.image + xz * f->x.step[DEPTH] + xh * f->x.step[HEIGHT] +
 				  conv_frame_at(f, WIDTH, k, c.lo) * f->x.step[WIDTH];
-		sum_row(d, wino_at(a->x, d->half, x),
-		        wino_at(a->y, d->half, y + c.lo * f->y.step[WIDTH]), c.hi - c.lo, unit * UNIT,
+		sum_row(d, row_at(a->x, d->half, x),
+		        row_at(a->y, d->half, y + c.lo * f->y.step[WIDTH]), c.hi - c.lo, unit * UNIT,
 		        sum + t * UNIT);
 	}
 	if (d->bias)
-		sum_row(d, NULL, wino_at(a->y, d->half, y), f->y.size[WIDTH], unit * UNIT,
+		sum_row(d, NULL, row_at(a->y, d->half, y), f->y.size[WIDTH], unit * UNIT,
 		        sum + d->taps * UNIT);
 }
 

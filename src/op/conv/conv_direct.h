@@ -11,6 +11,7 @@
 #include "op/conv/conv_split.h"
 #include "op/conv/conv_tile.h"
 #include "op/conv/conv_weights.h"
+#include "op/lib/row.h"
 
 struct direct {
 	struct conv_kernel base;
@@ -34,11 +35,6 @@ struct direct_unit {
 	struct part blocks;
 	bool bias;                   /* this one makes the sums of the bias too */
 };
-
-static inline const void *direct_at(const struct direct *d, const void *p, int64_t i)
-{
-	return (const char *)p + i * (d->half ? 2 : 4);
-}
 
 /* Tiles along the tall side, beside v vectors. */
 static inline int64_t direct_tall_tiles(int64_t size, int64_t v)

@@ -39,9 +39,9 @@ static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixel
 		const int64_t xz = conv_frame_at(f, DEPTH, kd, z);
 		if (xh < 0 || xh >= f->x.size[HEIGHT] || xz < 0 || xz >= f->x.size[DEPTH])
 			continue;
-		const void *x = direct_at(b->d, b->x, n * f->x.image + xz * f->x.step[DEPTH] +
+		const void *x = row_at(b->x, b->d->half, n * f->x.image + xz * f->x.step[DEPTH] +
 		                               xh * f->x.step[HEIGHT]);
-		const void *y = direct_at(b->d, b->y, n * f->y.image + z * f->y.step[DEPTH] +
+		const void *y = row_at(b->y, b->d->half, n * f->y.image + z * f->y.step[DEPTH] +
 		                               h * f->y.step[HEIGHT]);
 		p->wide[p->n] = b->d->s.wide_x ? x : y;
 		b->tall[p->n] = p->tall[p->n] = b->d->s.wide_x ? y : x;
@@ -64,7 +64,7 @@ static void pair_rows(struct block *b, const struct direct_unit *u, int64_t n, s
 		p->tall[i] = b->pairs + i * d->row_pairs;
 		for (int64_t t = 0; t < n; t++) {
 			const struct part rows = part_of(u->tall.size, n, t);
-			r.from = direct_at(d, b->tall[i], c.lo * r.step + u->tall.at + rows.at);
+			r.from = row_at(b->tall[i], d->half, c.lo * r.step + u->tall.at + rows.at);
 			r.channels = (int)rows.size;
 			tile_pair(&r, b->pairs + i * d->row_pairs + t * d->tile_pairs);
 		}
@@ -202,7 +202,7 @@ static void sum_bias(const struct block *b, struct part c, float *sum)
 				    r / height % depth * f->y.step[DEPTH] +
 				    r % height * f->y.step[HEIGHT] + c.at;
 		for (int64_t i = 0; i < b->cols.size; i++) {
-			const void *y = direct_at(b->d, b->y, row + (b->cols.at + i) * f->y.step[WIDTH]);
+			const void *y = row_at(b->y, b->d->half, row + (b->cols.at + i) * f->y.step[WIDTH]);
 			if (b->d->half)
 				add_pixel_half(y, c.size, sum);
 			else

@@ -288,7 +288,7 @@ static void copy_rows(const struct direct *d, const void *x, void *copy)
 			const int64_t column = i - o->pad[WIDTH];
 			const int64_t from = r * o->x.step[HEIGHT] + column * o->x.step[WIDTH];
 			if (column >= 0 && column < o->x.size[WIDTH])
-				memcpy(to, direct_at(d, x, from), pixel);
+				memcpy(to, row_at(x, d->half, from), pixel);
 			else
 				memset(to, 0, pixel);
 		}

@@ -10,17 +10,15 @@
  * is packed into the workspace. */
 #include "op/conv/conv_fused.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/plan_env.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
 
 #ifdef HAVE_CUDA
-
-#define NOWHERE SIZE_MAX
 
 struct fused_cuda {
 	const struct conv_places *at;
@@ -57,8 +55,7 @@ static int check_types(const struct kplan *k, const struct conv_places *at)
 
 bool conv_fused_cuda_wanted(const struct cudnn_conv *c)
 {
-	const char *no = getenv("DLX_CHAINS");
-	return c->geom.groups == 1 && !(no && strcmp(no, "no") == 0);
+	return c->geom.groups == 1 && !debug.no_chains;
 }
 
 /* The whole chain by cuDNN. f->plan stays NULL if that cannot be. */

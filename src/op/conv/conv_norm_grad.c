@@ -114,7 +114,6 @@ static int rest_reference(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernels --- */
 
 #ifdef HAVE_CUDA
-#define NOWHERE SIZE_MAX
 
 struct grad_cuda {
 	struct cudnn_plan *plan;

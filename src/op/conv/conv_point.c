@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "backend/device.h"
+#include "base/round.h"
 #include "op/conv/conv_args.h"
 #include "op/conv/conv_code.h"
 #include "op/conv/conv_geom.h"
@@ -106,11 +107,6 @@ static int choose(struct conv_task *t)
 
 /* --- how it is cut --- */
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
-
 static void cut_input(struct point *p)
 {
 	p->depths = ceil_div(p->groups * POINT_VECTOR, DEPTH_MOST);
@@ -143,8 +139,6 @@ static void cut(struct point *p, const struct conv_task *t)
 		cut_weights(p);
 }
 
-#define HZ 3.7e9               /* of a core, in wide vectors */
-#define CORES 2.0              /* the model's machine */
 #define MOVED 20e9             /* elements that its cores copy to panels, or turn over, in a second */
 
 /* Cycles of all tiles: multiply-adds, or for a single
@@ -165,7 +159,7 @@ static double seconds(const struct conv_task *t)
 	const double pixels = (double)p.pixels, ci = (double)p.ci, co = (double)p.co;
 	const bool input = t->kind == CONV_BACKWARD_DATA;
 	const double cycles = input ? tile_cycles(&p, pixels, ceil_div(p.ci, POINT_VECTOR), co) : tile_cycles(&p, ci, p.whole, pixels);
-	return 1.08 * cycles / (CORES * HZ) + (input ? ci : pixels) * co * (double)p.chunks / MOVED + 3e-6;
+	return 1.08 * cycles / (CONV_CORES * CONV_HZ) + (input ? ci : pixels) * co * (double)p.chunks / MOVED + 3e-6;
 }
 
 /* Padding fills the last block. */

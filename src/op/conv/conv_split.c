@@ -12,10 +12,9 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/round.h"
 #include "op/conv/conv_tile.h"
 
-#define HZ 3.7e9               /* of a core, in wide vectors */
-#define CORES 2.0              /* the model's machine */
 #define SUM_BYTES (384 << 10)  /* of a group */
 #define FILL_RATE 14.0         /* bytes a cycle from beyond L2, both cores reading */
 #define HALF_FACTOR 1.5        /* bf16: what tiles take in whole steps, over what they could */
@@ -67,11 +66,6 @@ static double group_cycles(bool half, int64_t tall, int64_t vectors)
 		sum += (double)(n - taller) * tile_cycles(half, rows, v);
 	}
 	return sum;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
 }
 
 static void set_blocks(struct conv_split *s, const struct conv_frame *f)
@@ -153,7 +147,7 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 		cycles += pixels * wide_groups * (double)s->pairings *
 			  (tall_groups + (double)s->tall / TILE_MAXROWS) * PAIR;
 	cycles += sums * ((s->half ? 1.1 : 3.5) + 0.7 * (double)s->chunks);
-	s->seconds = cycles * (1 + 0.5 / units) / (CORES * HZ) + 4e-6;
+	s->seconds = cycles * (1 + 0.5 / units) / (CONV_CORES * CONV_HZ) + 4e-6;
 }
 
 static void try_groups(struct conv_split *best, const struct conv_frame *f, int64_t a, int64_t b)

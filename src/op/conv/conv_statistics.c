@@ -17,7 +17,6 @@
 #include "op/conv/conv_reference.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
-#include "op/norm/norm.h"
 
 static const struct field fields[] = {
 	CONV_FIELDS,
@@ -72,7 +71,6 @@ static int reference(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernel --- */
 
 #ifdef HAVE_CUDA
-#define NOWHERE SIZE_MAX
 
 struct statistics_cuda {
 	struct cudnn_plan *plan;

@@ -24,6 +24,19 @@ int check_float(struct graph *g, const struct node *n, int i)
 	return graph_t(g, n->in[i])->dtype == DTYPE_BF16 ? 0 : check_dtype(g, n, i, DTYPE_F32);
 }
 
+int check_one_type(const struct graph *g, const struct node *n)
+{
+	const enum dtype t = graph_t(g, n->in[0])->dtype;
+	for (int i = 0; i < n->nin; i++) {
+		const struct tensor *in = n->in[i] == NONE ? NULL : graph_t(g, n->in[i]);
+		if (in && (in->dtype != t || !dtype_is_float(t)))
+			return ERR(E_SHAPE, &g->cur_loc,
+				   "'%s' takes floats of one type, not %s and %s", n->op->name,
+				   dtype_name(t), dtype_name(in->dtype));
+	}
+	return 0;
+}
+
 int check_rank(struct graph *g, const struct node *n, int i, int lo, int hi)
 {
 	const struct shape *s = node_in_shape(g, n, i);

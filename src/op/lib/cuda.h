@@ -15,6 +15,7 @@
 
 #ifdef HAVE_CUDA
 #include "cuda/kernels.h"
+#define NOWHERE SIZE_MAX         /* an offset in the workspace: not there */
 #define CUDA_KERNEL(...) [BACKEND_CUDA] = { __VA_ARGS__ },
 
 /* The element type of an input, an output, as the launchers take it. */

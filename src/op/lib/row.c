@@ -9,6 +9,7 @@
 
 #include "backend/device.h"
 #include "base/half.h"
+#include "base/round.h"
 
 #define LINE 16               /* floats of a cache line */
 
@@ -23,7 +24,7 @@ static int thread(void)
 
 static int64_t padded(int64_t length)
 {
-	return (length + LINE - 1) / LINE * LINE;
+	return ceil_div(length, LINE) * LINE;
 }
 
 bool row_half(const struct kplan *k, int i)

@@ -7,25 +7,8 @@
 #define DLX_OP_LIB_SIMD_H
 
 #include <stdint.h>
-#include <string.h>
 
 #include "base/simd.h"
-
-SIMD_INLINE uint32_t simd_bits(float f)
-{
-	uint32_t u;
-
-	memcpy(&u, &f, sizeof u);
-	return u;
-}
-
-SIMD_INLINE float simd_float(uint32_t u)
-{
-	float f;
-
-	memcpy(&f, &u, sizeof f);
-	return f;
-}
 
 /* Element i of floats, or of bfloat16s: half is a constant where this is used in a loop. Rounding
  * is as in base/half.h. */

@@ -7,7 +7,6 @@
 
 #include "base/err.h"
 #include "op/lib/check.h"
-#include "op/lib/grid.h"
 
 int labels_check(struct graph *g, const struct node *n)
 {

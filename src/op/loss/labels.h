@@ -10,8 +10,8 @@
 
 /* An attribute `ignore` of struct s. */
 #define LABELS_IGNORE_FIELD(s)                                                                    \
-	FIELD_(s, ignore, FT_INT, "null", INT32_MIN, INT32_MAX, NULL, NULL, NULL, FIELD_NULLABLE, \
-	       "label that marks elements without one; null: none")
+	FIELD(s, ignore, FT_INT, .dflt = "null", .min = INT32_MIN, .max = INT32_MAX,                    \
+	      .flags = FIELD_NULLABLE, .doc = "label that marks elements without one; null: none")
 
 /* Inputs 0 (logits) and 1 (labels) fit. */
 int labels_check(struct graph *g, const struct node *n);

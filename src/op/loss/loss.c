@@ -33,6 +33,7 @@
 #include "base/err.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/fork.h"
 #include "op/loss/labels_cuda.h"
 #include "op/loss/loss_row.h"
 
@@ -283,12 +284,13 @@ static int ref_with_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-#define FORK_FLOATS 4096 /* below this a fork costs more than it gains */
+#define FORK_VALUES (FORK_FLOATS / 4)  /* an exponential takes longer than a sum */
+
 static int cpu_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels *l = k->state;
 	struct loss_part *part = a->ws, sum;
-#pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
+#pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
 	for (int64_t r = 0; r < l->rows; r++)
 		loss_row(l, config(k), a->in[0], a->in[1], given(k, a, 2), r, a->out[2],
 		         &part[r]);
@@ -305,7 +307,7 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	                                    (double)*(const float *)a->in[4]);
 	const struct loss_gradient g = { l, config(k), a->in[0], a->in[2], given(k, a, 5), a->in[1], a->out[0], each };
 	struct loss_part *part = a->ws, sum;
-#pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
+#pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
 	for (int64_t r = 0; r < l->rows; r++) {
 		part[r] = (struct loss_part){ 0 };
 		loss_grad_row(&g, r, &part[r].bad);
@@ -317,7 +319,7 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 static int weigh(const struct kplan *k, const int32_t *y, const float *weights, struct loss_part *part, struct loss_part *sum)
 {
 	const struct labels *l = k->state;
-#pragma omp parallel for schedule(static) if (l->rows * l->w > FORK_FLOATS)
+#pragma omp parallel for schedule(static) if (l->rows * l->w > FORK_VALUES)
 	for (int64_t r = 0; r < l->rows; r++) {
 		const int32_t *row = y + labels_row(l, r);
 		part[r] = (struct loss_part){ 0 };
@@ -338,7 +340,7 @@ static int cpu_with_grad_run(const struct kplan *k, const struct kargs *a)
 	const float w = (float)sum.weight;
 	float each = (float)gradient_factor(config(k), (double)w, (double)cpu_seed(k, a, w));
 	const struct loss_gradient g = { l, config(k), a->in[0], lse, weights, a->in[1], a->out[2], each };
-#pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_FLOATS)
+#pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
 	for (int64_t r = 0; r < l->rows; r++) {
 		struct bad_labels seen = { 0 };
 		loss_row(l, g.c, g.x, g.y, weights, r, lse, &part[r]);

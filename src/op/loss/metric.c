@@ -9,8 +9,8 @@
  *   absolute_error   {sum |prediction - target|, count}
  *   square_error     {sum (prediction - target)^2, count} */
 #include "base/err.h"
-#include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/fork.h"
 #include "op/lib/grid.h"
 #include "op/loss/deviation.h"
 #include "op/loss/labels.h"
@@ -187,8 +187,6 @@ static int ref_square_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* --- cpu kernels --- */
-
-#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
 
 static int32_t first_maximum(const float *x, int64_t c)
 {

@@ -18,7 +18,6 @@
 #include "comm/sum.h"
 #include "op/lib/cuda.h"
 #include "op/lib/simd.h"
-#include "op/lib/walk.h"
 #include "op/update/bundle_cuda.h"
 
 const char *const all_reduce_wires[] = { "f32", "bf16", "fp16", NULL };

@@ -5,6 +5,7 @@
 #include "op/update/bundle_cuda.h"
 
 #include "base/err.h"
+#include "base/round.h"
 #include "op/lib/cuda.h"
 
 #ifdef HAVE_CUDA
@@ -17,7 +18,7 @@ struct bundle_cuda {
 
 static int64_t blocks_of(int64_t count)
 {
-	return (count + K_PIECE - 1) / K_PIECE;
+	return ceil_div(count, K_PIECE);
 }
 
 int bundle_cuda_plan(struct kplan *k, struct bundle_form f)

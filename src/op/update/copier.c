@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/err.h"
 #include "base/half.h"
 #include "op/lib/regroup.h"
 #include "op/lib/simd.h"

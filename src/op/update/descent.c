@@ -30,17 +30,18 @@
 
 /* --- attributes --- */
 
-#define DESCENT_FIELDS(s)                                                                          \
-	{ "weight_decay", FT_FLOATS, offsetof(s, each.weight_decay), NULL, 0, 1e6, NULL, NULL, NULL,   \
-	  0, "share of the weights that is added; one for each parameter, or one for all", NULL },     \
-	{ "rate_factor", FT_FLOATS, offsetof(s, each.rate_factor), NULL, 0, 1e6, NULL, NULL, NULL, 0,  \
-	  "factor of the learning rate; one for each parameter, or one for all", NULL },               \
-	{ "decoupled", FT_BOOL, offsetof(s, each.decoupled), "false", 0, 0, NULL, NULL, NULL, 0,       \
-	  "decay the weights themselves, apart from the gradient", NULL },                             \
-	{ "direction", FT_BOOL, offsetof(s, each.direction), "false", 0, 0, NULL, NULL, NULL, 0,       \
-	  "give the direction of the step instead of making it", NULL },                               \
-	{ "copy_of", FT_INTS, offsetof(s, each.copy_of), NULL, 0, INT_MAX, NULL, NULL, NULL, 0,        \
-	  "copies of new weights that follow the groups: which parameter each is of", NULL }
+#define EACH(s, m, t, ...) FIELD_AT(#m, t, offsetof(s, each.m), __VA_ARGS__)
+#define DESCENT_FIELDS(s)                                                                         \
+	EACH(s, weight_decay, FT_FLOATS, .min = 0, .max = 1e6,                                        \
+	     .doc = "share of the weights that is added; one for each parameter, or one for all"),    \
+	EACH(s, rate_factor, FT_FLOATS, .min = 0, .max = 1e6,                                         \
+	     .doc = "factor of the learning rate; one for each parameter, or one for all"),           \
+	EACH(s, decoupled, FT_BOOL, .dflt = "false",                                                  \
+	     .doc = "decay the weights themselves, apart from the gradient"),                         \
+	EACH(s, direction, FT_BOOL, .dflt = "false",                                                  \
+	     .doc = "give the direction of the step instead of making it"),                           \
+	EACH(s, copy_of, FT_INTS, .min = 0, .max = INT_MAX,                                           \
+	     .doc = "copies of new weights that follow the groups: which parameter each is of")
 
 static const struct field sgd_fields[] = {
 	FIELD_FLOAT(struct sgd_attr, momentum, "0", 0, 1, "share of the previous update that is kept"),

@@ -4,7 +4,6 @@
  * from step to step are read on the device. */
 #include "base/err.h"
 #include "op/lib/cuda.h"
-#include "op/lib/walk.h"
 #include "op/update/bundle_cuda.h"
 #include "op/update/descent.h"
 #include "op/update/update.h"

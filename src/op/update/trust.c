@@ -17,15 +17,15 @@
 #include <math.h>
 
 #include "base/err.h"
+#include "base/simd.h"
 #include "op/lib/cuda.h"
-#include "op/lib/simd.h"
 #include "op/lib/walk.h"
 #include "op/update/bundle_cuda.h"
 #include "op/update/trust.h"
 
 /* --- attributes --- */
 
-#define PER_GROUP(s, m, doc) { #m, FT_FLOATS, offsetof(s, m), NULL, 0, 1e6, NULL, NULL, NULL, 0, doc, NULL }
+#define PER_GROUP(s, m, doc) FIELD_FLOATS(s, m, NULL, 0, 1e6, doc)
 
 static const struct field norms_fields[] = {
 	PER_GROUP(struct norms_attr, decay, "share of the first that is added to the second"),
@@ -36,8 +36,9 @@ static const struct field trust_ratio_fields[] = {
 	FIELD_FLOAT(struct trust_ratio_attr, eta, "0.001", 1e-12, 1e6, "trust in a step"),
 	FIELD_FLOAT(struct trust_ratio_attr, eps, "0", 0, 1e6, "added to the gradient's norm"),
 	FIELD_FLOAT(struct trust_ratio_attr, least, "0", 0, 1e6, "smallest factor"),
-	FIELD_(struct trust_ratio_attr, zero, FT_FLOAT, "1", 0, 1e6, NULL, NULL, NULL, FIELD_NULLABLE,
-	       "factor where a norm is 0; null: what the formula gives"),
+	FIELD(struct trust_ratio_attr, zero, FT_FLOAT, .dflt = "1", .min = 0, .max = 1e6,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "factor where a norm is 0; null: what the formula gives"),
 	FIELD_BOOL(struct trust_ratio_attr, clip, "false", "no factor above 1"),
 	FIELD_BOOL(struct trust_ratio_attr, by_rate, "false", "the ratio counts against the learning rate"),
 	PER_GROUP(struct trust_ratio_attr, decay, "share of ||w|| that is added to ||g||"),

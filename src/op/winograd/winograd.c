@@ -3,14 +3,10 @@
  * Winograd convolution: blocks, offsets, workspace; places of the tiles. */
 #include "op/winograd/winograd.h"
 
+#include "base/round.h"
 #include "op/conv/conv_geom.h"
 
 #if defined(__x86_64__)
-
-static int64_t up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
 
 bool wino_has_cpu(void)
 {
@@ -39,7 +35,7 @@ const struct wino_form *wino_form_find(const struct conv_geom *c)
 static int32_t *offsets(const struct layout *l, int64_t n, int64_t step, bool reversed,
                         struct arena *arena)
 {
-	int32_t *at = ARENA_ARRAY(arena, int32_t, up(n, WINO_PANEL) * WINO_PANEL);
+	int32_t *at = ARENA_ARRAY(arena, int32_t, ceil_div(n, WINO_PANEL) * WINO_PANEL);
 	for (int64_t i = 0; i < n; i++)
 		at[i] = (int32_t)layout_offset(l, (reversed ? n - 1 - i : i) * step);
 	return at;
@@ -88,19 +84,19 @@ static void find_sizes(struct wino *w, const struct conv_geom *c)
 		w->out[i] = back ? c->in[a] : c->out[a];
 		w->pad[i] = back ? (c->kernel[a] - 1) * d - c->pad_lo[a] : c->pad_lo[a];
 		w->dilation[i] = d;
-		w->tiles[i] = up(up(w->out[i], d), w->form->m);
+		w->tiles[i] = ceil_div(ceil_div(w->out[i], d), w->form->m);
 		w->ntile *= w->tiles[i] * d;
 	}
-	w->npart = up(w->ci, WINO_K);
+	w->npart = ceil_div(w->ci, WINO_K);
 	w->nchunk = w->npart * w->deep_taps;
-	w->npanel = up(w->co, WINO_PANEL);
+	w->npanel = ceil_div(w->co, WINO_PANEL);
 }
 
 #define FEW_BYTES 4e6          /* of transformed weights, from where on they go through memory */
 
 static double u_bytes(const struct wino *w)
 {
-	return 4.0 * (double)(wino_positions(w) * w->ci * w->deep_taps) * (double)up(w->co, WINO_LANES) * WINO_LANES;
+	return 4.0 * (double)(wino_positions(w) * w->ci * w->deep_taps) * (double)ceil_div(w->co, WINO_LANES) * WINO_LANES;
 }
 
 static double v_bytes(const struct wino *w)
@@ -119,12 +115,12 @@ static bool is_few(const struct wino *w)
  * least for the threads. */
 static void find_blocks(struct wino *w)
 {
-	w->group = w->nchunk == 1 ? 1 : up(w->npanel, up(w->npanel, 8));
-	w->ngroup = w->nchunk == 1 ? 1 : up(w->npanel, w->group);
+	w->group = w->nchunk == 1 ? 1 : ceil_div(w->npanel, ceil_div(w->npanel, 8));
+	w->ngroup = w->nchunk == 1 ? 1 : ceil_div(w->npanel, w->group);
 	const int64_t most = (w->form->alpha == 8 ? 28 : 56) / (w->group > 4 ? 2 : 1);
-	const int64_t size = wino_least(most, up(up(w->ntile, 8), 14) * 14);
-	w->nblock = up(w->ntile, size);
-	w->block = up(w->ntile, w->nblock);
+	const int64_t size = wino_least(most, ceil_div(ceil_div(w->ntile, 8), 14) * 14);
+	w->nblock = ceil_div(w->ntile, size);
+	w->block = ceil_div(w->ntile, w->nblock);
 }
 
 /* Few tiles: all at once; chunks in splits, so that there are 32 tasks for threads. */
@@ -132,9 +128,9 @@ static void find_splits(struct wino *w)
 {
 	w->block = w->ntile;
 	w->nblock = 1;
-	w->nsegment = wino_least(up(32, w->npanel), up(w->nchunk, 4));
-	w->segment = up(w->nchunk, w->nsegment);
-	w->nsegment = up(w->nchunk, w->segment);
+	w->nsegment = wino_least(ceil_div(32, w->npanel), ceil_div(w->nchunk, 4));
+	w->segment = ceil_div(w->nchunk, w->nsegment);
+	w->nsegment = ceil_div(w->nchunk, w->segment);
 }
 
 /* Blocks of WINO_K tiles; their sums are split into segments where channels are few. */
@@ -142,10 +138,10 @@ static void find_segments(struct wino *w)
 {
 	const int64_t tasks = w->nchunk * w->npanel;
 	w->block = WINO_K;
-	w->nblock = up(w->ntile, w->block);
-	w->nsegment = wino_least(up(32, tasks), up(w->nblock, 4));
-	w->segment = up(w->nblock, w->nsegment);
-	w->nsegment = up(w->nblock, w->segment);
+	w->nblock = ceil_div(w->ntile, w->block);
+	w->nsegment = wino_least(ceil_div(32, tasks), ceil_div(w->nblock, 4));
+	w->segment = ceil_div(w->nblock, w->nsegment);
+	w->nsegment = ceil_div(w->nblock, w->segment);
 }
 
 void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom *c,
@@ -188,7 +184,7 @@ static struct grid grid_y(const struct wino *w)
 /* Which of the pixels at, at + d, ... lie in 0 .. size - 1. */
 static void inside(int64_t at, int64_t d, int64_t size, int extent, int *from, int *to)
 {
-	const int64_t a = at < 0 ? up(-at, d) : 0, b = at < size ? up(size - at, d) : 0;
+	const int64_t a = at < 0 ? ceil_div(-at, d) : 0, b = at < size ? ceil_div(size - at, d) : 0;
 	*to = (int)wino_least(b, extent);
 	*from = (int)wino_least(a, *to);
 }
@@ -290,14 +286,14 @@ double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum c
 {
 	struct wino w = { .form = f, .kind = kind };
 	find_sizes(&w, c);
-	const double vi = (double)(up(w.ci, WINO_LANES) * w.deep_taps), vo = (double)up(w.co, WINO_LANES);
+	const double vi = (double)(ceil_div(w.ci, WINO_LANES) * w.deep_taps), vo = (double)ceil_div(w.co, WINO_LANES);
 	const double ci = (double)(multiplied(&w) * w.deep_taps), positions = f->alpha * f->alpha;
 	double tile = positions * ci * vo * MULTIPLY;
 	if (kind == CONV_BACKWARD_WEIGHTS)
 		tile += INPUT * vi * (double)w.npanel + OUTPUT * vo * (double)w.nchunk;
 	else
 		tile += positions * vo * (double)w.nchunk * SUM +
-		        INPUT * vi * (double)(is_few(&w) ? 1 : up(w.npanel, 8)) + OUTPUT * vo;
+		        INPUT * vi * (double)(is_few(&w) ? 1 : ceil_div(w.npanel, 8)) + OUTPUT * vo;
 	const double cycles = tile * (double)w.ntile + WEIGHTS * ci * vo;
 	const double seconds = OVERHEAD + cycles / 2 / CYCLES;
 	if (kind == CONV_BACKWARD_WEIGHTS)

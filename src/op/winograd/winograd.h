@@ -36,6 +36,7 @@
 #include "backend/dnn/conv_geom.h"
 #include "base/arena.h"
 #include "graph/layout.h"
+#include "op/lib/row.h"
 
 #define WINO_K 32            /* channels (tiles) of one sum */
 #define WINO_LANES 16        /* channels of a vector */
@@ -165,12 +166,6 @@ static inline int wino_thread(void)
 #else
 	return 0;
 #endif
-}
-
-/* Element i of floats, or of bf16. */
-static inline const void *wino_at(const void *p, bool half, int64_t i)
-{
-	return (const char *)p + i * (half ? 2 : 4);
 }
 
 /* A tile of the block: where its first pixel stands (if inside), and what of it exists; for tap 0

@@ -36,7 +36,7 @@ static struct gather gather_at(const struct wino *w, const void *from, int64_t o
 
 WINO_INLINE vec gather_pairs(const struct gather *g, int64_t at)
 {
-	const void *p = wino_at(g->from, true, at - at % 2);
+	const void *p = row_at(g->from, true, at - at % 2);
 	const __m512i u = _mm512_maskz_loadu_epi32(g->lanes, p);
 	return _mm512_castsi512_ps(at % 2 ? _mm512_and_si512(u, _mm512_set1_epi32(-0x10000))
 	                                  : _mm512_slli_epi32(u, 16));
@@ -56,7 +56,7 @@ WINO_INLINE vec gather(const struct gather *g, int64_t at)
 	const int32_t *o = g->w->at_o + g->o;
 	const bool half = g->w->half;
 	if (g->dense)
-		return v_load(wino_at(g->from, half, at + *o), half, g->lanes);
+		return v_load(row_at(g->from, half, at + *o), half, g->lanes);
 	if (g->pairs)
 		return gather_pairs(g, at + *o);
 	if (half)
@@ -115,7 +115,7 @@ WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int n, in
 		for (int c = 0; c < n; c++) {
 			_mm512_store_ps(to + (c * taps + t) * WINO_LANES, gather(g, at[c] + tap[t]));
 			if (g->dense)
-				_mm_prefetch((const char *)wino_at(g->from, g->w->half,
+				_mm_prefetch((const char *)row_at(g->from, g->w->half,
 				                                   at[c] + tap[t] + g->w->at_o[g->o] + next),
 				             _MM_HINT_T1);
 		}
@@ -134,8 +134,8 @@ WINO_TARGET static void transpose_taps(const struct gather *g, int64_t i, int n,
 		WINO_UNROLL
 		for (int o = 0; o < WINO_LANES; o++) {
 			const int64_t row = at + w->at_o[g->o + o];
-			r[o] = v_load(wino_at(g->from, w->half, row), w->half, g->lanes >> o & 1 ? lanes : 0);
-			_mm_prefetch((const char *)wino_at(g->from, w->half, row + next), _MM_HINT_T1);
+			r[o] = v_load(row_at(g->from, w->half, row), w->half, g->lanes >> o & 1 ? lanes : 0);
+			_mm_prefetch((const char *)row_at(g->from, w->half, row + next), _MM_HINT_T1);
 		}
 		transpose(r);
 		for (int c = 0; c < n; c++)

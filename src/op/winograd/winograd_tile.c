@@ -34,9 +34,9 @@ WINO_INLINE void load_column(int size, const struct source *s, bool all, int j, 
 	for (int i = 0; i < size; i++) {
 		const int64_t at = i * s->p->row + j * s->p->col;
 		const __mmask16 mask = pixel_mask(s->p, all, i, j);
-		d[i] = v_load(wino_at(s->x, s->half, at), s->half, mask);
+		d[i] = v_load(row_at(s->x, s->half, at), s->half, mask);
 		if (all || mask)
-			_mm_prefetch((const char *)wino_at(s->next, s->half, at), _MM_HINT_T0);
+			_mm_prefetch((const char *)row_at(s->next, s->half, at), _MM_HINT_T0);
 	}
 }
 
@@ -118,13 +118,13 @@ WINO_INLINE void fetch_sum(int m, const struct wino_sum *sum, bool all, const st
 	for (int i = 0; i < m; i++)
 		for (int j = 0; j < m; j++)
 			if (all || pixel_mask(p, all, i, j))
-				_mm_prefetch((const char *)wino_at(sum->at, sum->half, i * sum->row + j * sum->col),
+				_mm_prefetch((const char *)row_at(sum->at, sum->half, i * sum->row + j * sum->col),
 				             _MM_HINT_T0);
 }
 
 WINO_INLINE vec sum_pixel(const struct wino_sum *sum, __mmask16 mask, int i, int j)
 {
-	return v_load(wino_at(sum->at, sum->half, i * sum->row + j * sum->col), sum->half, mask);
+	return v_load(row_at(sum->at, sum->half, i * sum->row + j * sum->col), sum->half, mask);
 }
 
 WINO_INLINE void output_tile(int alpha, int m, const float *v, int64_t pos, const float *bias,

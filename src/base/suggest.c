@@ -3,13 +3,11 @@
  * Did you mean: the candidate with the smallest edit distance (insert, delete, replace, swap of
  * neighbours: the optimal string alignment form of Damerau and Levenshtein), if that is at most a
  * third of the longer word. Case does not count, and '-' is '_'. */
-#include "yaml/suggest.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
-
-#include "yaml/schema.h"
 
 #define LONGEST 63
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The debugging switches: what the environment variable DLX_DEBUG=WORD=VALUE,... says, for tests
+ * and for comparisons. The table of words is in debug_read.c; "dlx-train --help-debug" prints
+ * it. */
+#ifndef DLX_BASE_DEBUG_H
+#define DLX_BASE_DEBUG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define DEBUG_FAULTS 8
+
+struct debug_fault {
+	const char *kind;            /* one of DEBUG_FAULT_KINDS; NULL: none */
+	uint64_t n;                  /* the Nth call fails, counted from 1 over the whole process, */
+	bool on;                     /* and all behind it */
+};
+
+/* A member for each word of the table, where --help-debug says what it does. NULL and 0: not
+ * given. */
+struct debug {
+	const char *conv, *input, *crash_at, *host_root;
+	uint64_t crash_time;         /* crash_at's #N, or 1 */
+	int64_t ranks_per_host;
+	double join_timeout;
+	bool no_chains, nccl_alone, strict;
+	struct debug_fault fault[DEBUG_FAULTS];
+};
+
+/* All are off until debug_read, which writes them once, before there are threads. */
+extern struct debug debug;
+
+/* Reads DLX_DEBUG; every program of dlx does so first. E_USAGE for a word or a value that is none,
+ * with the one that was meant; then all switches are off. */
+int debug_read(void);
+/* The same of a text in the place of the variable's, NULL: of none. */
+int debug_parse(const char *text);
+/* The table, for --help-debug. */
+void debug_help(FILE *out);
+
+#endif

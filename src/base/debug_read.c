@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The table of DLX_DEBUG. */
+#include "base/debug.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/suggest.h"
+
+enum type {
+	CHOICE,                      /* const char *: one of the values */
+	YES_NO,                      /* bool */
+	NO_YES,                      /* bool: true for no */
+	COUNT,                       /* int64_t, 0 or more */
+	SECONDS,                     /* double, more than 0 */
+	FOLDER,                      /* const char * */
+	POINT,                       /* const char * and crash_time: one of the values, and #N */
+	FAULT,                       /* a row of fault: one of the values, and :N or :N+ */
+};
+
+#define MOST_VALUES 12               /* and NULL behind them */
+
+struct word {
+	const char *name;
+	enum type type;
+	size_t at;                   /* offset in struct debug */
+	const char *form;            /* of the value, where values does not say it */
+	const char *doc;
+	const char *values[MOST_VALUES + 1];
+};
+
+#define WORD(m, t) .name = #m, .type = t, .at = offsetof(struct debug, m)
+static const struct word words[] = {
+	{ WORD(conv, CHOICE), .values = { "dnn", "direct", "winograd", "depthwise", "product" },
+	  .doc = "on the CPU, the algorithm of every convolution that it supports" },
+	{ .name = "chains", .type = NO_YES, .at = offsetof(struct debug, no_chains), .values = { "yes", "no" },
+	  .doc = "on a GPU, whether cuDNN is asked for more than the convolution; default: yes" },
+	{ WORD(input, CHOICE), .values = { "stored", "host" },
+	  .doc = "batches for a GPU as they are stored, or made float32 by the host; default: stored" },
+	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "write" }, .form = "KIND:N[+]",
+	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is too large); may be repeated" },
+	{ WORD(crash_at, POINT), .form = "POINT[#N]",
+	  .values = { "ckpt_cleaned", "ckpt_durable", "ckpt_file", "ckpt_folder", "ckpt_frame", "ckpt_hidden",
+	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged" },
+	  .doc = "the process kills itself when it is at this point of a checkpoint for the Nth time" },
+	{ WORD(ranks_per_host, COUNT), .form = "N",
+	  .doc = "ranks on one host behave as if on several, with N on each; 0: as they are" },
+	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
+	  .doc = "on a GPU, a single rank uses NCCL too; default: no" },
+	{ WORD(strict, YES_NO), .values = { "yes", "no" },
+	  .doc = "a run that takes other memory than was planned is an error, not a warning; default: no" },
+	{ WORD(host_root, FOLDER), .form = "DIR", .doc = "where /proc and /sys are looked for" },
+	{ WORD(join_timeout, SECONDS), .form = "SECONDS",
+	  .doc = "how long ranks wait for each other to join, in place of parallel.timeout" },
+};
+#define NWORD ((int)(sizeof words / sizeof *words))
+
+static int unknown(const char *name)
+{
+	const char *names[NWORD + 1] = { 0 };
+	for (int i = 0; i < NWORD; i++)
+		names[i] = words[i].name;
+	const char *near = did_you_mean(name, names);
+	return ERR(E_USAGE, NULL, "DLX_DEBUG: unknown word '%s'%s%s%s; see dlx-train --help-debug", name,
+	           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* "dnn|direct", "KIND:N[+], KIND: alloc|write", "DIR" */
+static void put_form(struct buf *out, const struct word *w)
+{
+	buf_puts(out, w->form ? w->form : "");
+	if (w->form && w->values[0])
+		buf_printf(out, ", %.*s: ", (int)strcspn(w->form, ":[#"), w->form);
+	for (int i = 0; w->values[i]; i++)
+		buf_printf(out, "%s%s", i ? "|" : "", w->values[i]);
+}
+
+static int wrong(const struct word *w, const char *value)
+{
+	char head[64];                   /* without :N or #N */
+	struct buf form = BUF_INIT;
+	put_form(&form, w);
+	snprintf(head, sizeof head, "%.*s", (int)strcspn(value, ":#"), value);
+	const char *near = did_you_mean(head, w->values);
+	if (near && strcmp(near, head) == 0)
+		near = NULL;
+	const int rc = ERR(E_USAGE, NULL, "DLX_DEBUG: '%s=%s': expected %s%s%s%s", w->name, value, form.data,
+	                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	buf_release(&form);
+	return rc;
+}
+
+/* The value of w that value begins with, up to the first of the characters in `ends`; *rest: what
+ * stands behind it. */
+static const char *choice(const struct word *w, const char *value, const char *ends, const char **rest)
+{
+	const size_t n = strcspn(value, ends);
+	*rest = value + n;
+	for (int i = 0; w->values[i]; i++)
+		if (strlen(w->values[i]) == n && strncmp(w->values[i], value, n) == 0)
+			return w->values[i];
+	return NULL;
+}
+
+/* A whole number from `least` on, up to the end of the text or the character `end`. */
+static bool whole(const char *text, int64_t least, char end, int64_t *out)
+{
+	char *rest;
+	*out = strtoll(text, &rest, 10);
+	return *text >= '0' && *text <= '9' && *out >= least && *out < INT32_MAX &&
+	       (*rest == '\0' || (*rest == end && rest[1] == '\0'));
+}
+
+static int add_fault(const struct word *w, const char *value)
+{
+	int64_t n;
+	const char *rest, *kind = choice(w, value, ":", &rest);
+	if (!kind || *rest != ':' || !whole(rest + 1, 1, '+', &n))
+		return wrong(w, value);
+	for (int i = 0; i < DEBUG_FAULTS; i++)
+		if (!debug.fault[i].kind) {
+			debug.fault[i] = (struct debug_fault){ kind, (uint64_t)n, strchr(rest, '+') != NULL };
+			return 0;
+		}
+	return ERR(E_USAGE, NULL, "DLX_DEBUG: more than %d faults", DEBUG_FAULTS);
+}
+
+static bool set_point(const struct word *w, const char *value)
+{
+	int64_t n = 1;
+	const char *rest;
+	debug.crash_at = choice(w, value, "#", &rest);
+	if (!debug.crash_at || (*rest && !whole(rest + 1, 1, '\0', &n)))
+		return false;
+	debug.crash_time = (uint64_t)n;
+	return true;
+}
+
+static bool set_seconds(double *out, const char *value)
+{
+	char *rest;
+	*out = strtod(value, &rest);
+	return *value && !*rest && isfinite(*out) && *out > 0;
+}
+
+static int set(const struct word *w, const char *value)
+{
+	void *at = (char *)&debug + w->at;
+	const char *rest, *is = choice(w, value, "", &rest);
+	bool good = is != NULL;
+	switch (w->type) {
+	case CHOICE:
+		*(const char **)at = is;
+		break;
+	case YES_NO:
+	case NO_YES:
+		*(bool *)at = good && strcmp(is, w->type == YES_NO ? "yes" : "no") == 0;
+		break;
+	case COUNT:
+		good = whole(value, 0, '\0', at);
+		break;
+	case SECONDS:
+		good = set_seconds(at, value);
+		break;
+	case FOLDER:
+		*(const char **)at = value;
+		good = *value != '\0';
+		break;
+	case POINT:
+		good = set_point(w, value);
+		break;
+	case FAULT:
+		return add_fault(w, value);
+	}
+	return good ? 0 : wrong(w, value);
+}
+
+/* One word; the text is cut at its end and at '='. */
+static int read_word(char *text)
+{
+	char *value = strchr(text, '=');
+	if (value)
+		*value++ = '\0';
+	for (int i = 0; i < NWORD; i++)
+		if (strcmp(words[i].name, text) == 0)
+			return value ? set(&words[i], value) :
+			       ERR(E_USAGE, NULL, "DLX_DEBUG: '%s' needs a value: %s=...", text, text);
+	return unknown(text);
+}
+
+int debug_parse(const char *text)
+{
+	static char copy[4096];          /* which members of debug point into */
+	int rc = 0;
+	debug = (struct debug){ 0 };
+	if (!text || !*text)
+		return 0;
+	if (strlen(text) >= sizeof copy)
+		return ERR(E_USAGE, NULL, "DLX_DEBUG is longer than %zu bytes", sizeof copy - 1);
+	strcpy(copy, text);
+	for (char *word = copy, *next; rc == 0 && word; word = next) {
+		next = strchr(word, ',');
+		if (next)
+			*next++ = '\0';
+		rc = read_word(word);
+	}
+	if (rc < 0)
+		debug = (struct debug){ 0 };
+	return rc;
+}
+
+int debug_read(void)
+{
+	return debug_parse(getenv("DLX_DEBUG"));
+}
+
+void debug_help(FILE *out)
+{
+	fprintf(out, "DLX_DEBUG=WORD=VALUE,... in the environment: switches for tests and comparisons, which may\n"
+	        "change between versions. Of several values of a word the last one counts.\n");
+	for (int i = 0; i < NWORD; i++) {
+		struct buf form = BUF_INIT;
+		put_form(&form, &words[i]);
+		fprintf(out, "\n  %s=%s\n      %s\n", words[i].name, form.data, words[i].doc);
+		buf_release(&form);
+	}
+}
