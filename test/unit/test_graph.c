@@ -148,12 +148,6 @@ static void test_edit(void **state)
 	graph_sort(g);
 	assert_int_equal(graph_verify(g, STAGE_BUILT), 0);
 	assert_int_equal(graph_t(g, w2)->producer, g->nnode - 1);
-	/* replace: uses, the output flag, aliases */
-	graph_replace(g, b, a, graph_t(g, w2)->producer);
-	assert_int_equal(toy_producer(g, c)->in[0], a);
-	assert_int_equal(toy_producer(g, w2)->in[1], b);
-	graph_replace(g, c, a, NONE);
-	assert_true(graph_t(g, a)->output && !graph_t(g, c)->output);
 	/* a subset */
 	order[0] = g->node[0];
 	graph_reorder(g, order, 1);
