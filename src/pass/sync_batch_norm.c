@@ -6,12 +6,11 @@
  * Runs after pass fuse, whose rules match single-rank norms. */
 #include "pass/sync_batch_norm.h"
 
-#include <string.h>
-
 #include "base/err.h"
 #include "graph/attr.h"
 #include "graph/op.h"
 #include "op/norm/norm_team.h"
+#include "pass/rewrite.h"
 
 static const struct {
 	const char *from, *to;
@@ -23,29 +22,24 @@ static const struct {
 	{ "batch_norm_add_relu_grad", "sync_batch_norm_add_relu_grad" },
 };
 
-static const struct op *form_of(const struct node *n)
+static const char *form_of(const struct node *n)
 {
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-		if (strcmp(forms[i].from, n->op->name) == 0)
-			return op_find(forms[i].to);
+		if (rewrite_is(n, forms[i].from))
+			return forms[i].to;
 	return NULL;
 }
 
-static int change(struct graph *g, struct node *n, const struct op *op, tid share, int group)
+static int change(struct graph *g, struct node *n, const char *to, tid share, int group)
 {
+	const struct op *op = op_find(to);
 	tid *in = ARENA_ARRAY(g->arena, tid, op->max_in);
-	void *attr = arena_alloc(g->arena, op->attr_size);
-	TRY(schema_read(g->arena, NULL, op->attrs, op->name, &n->loc, attr));
-	bool carried = attr_carry(op, attr, n->op, n->attr);
-	BUG_IF(!carried, "'%s' lacks an attribute of '%s'", op->name, n->op->name);
-	*(int64_t *)attr_find(op, attr, "group", FT_INT) = group;
+
 	for (int i = 0; i < op->max_in; i++)
 		in[i] = i < n->nin ? n->in[i] : NONE;
 	in[op->max_in - 1] = share;
-	n->op = op;
-	n->attr = attr;
-	n->in = in;
-	n->nin = op->max_in;
+	TRY(rewrite_become(g, n, to, op->max_in, in));
+	*(int64_t *)attr_find(op, n->attr, "group", FT_INT) = group;
 	return 0;
 }
 
@@ -53,9 +47,9 @@ int sync_batch_norm_emit(struct graph *g, tid share)
 {
 	int group = 0;
 	for (int i = 0; i < g->nnode; i++) {
-		const struct op *op = form_of(g->node[i]);
-		if (op)
-			TRY(change(g, g->node[i], op, share, group++));
+		const char *to = form_of(g->node[i]);
+		if (to)
+			TRY(change(g, g->node[i], to, share, group++));
 	}
 	return 0;
 }
