@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "graph/attr.h"
 #include "graph/deps.h"
 #include "graph/memplan.h"
 #include "graph/windows.h"
@@ -123,7 +124,7 @@ static bool repeatable(const struct again *a, const struct node *n, tid b)
 {
 	if (n->phase != PHASE_FORWARD || n->op->flags & (OP_UPDATE | OP_NODCE))
 		return false;
-	if (n->op->flags & OP_MEET && (!n->op->again || n->out[0] == NONE || a->root[n->out[0]] != b))
+	if (node_meets(n) && (!n->op->again || n->out[0] == NONE || a->root[n->out[0]] != b))
 		return false;
 	for (int k = 0; k < n->nout; k++) {
 		tid t = n->out[k], other = t == NONE ? b : a->root[t];
@@ -304,7 +305,7 @@ static bool copy_node(struct again *a, nid i, tid b, nid at)
 	g->cur_phase = a->own->before[at]->phase;
 	if (old->out[0] != NONE && a->root[old->out[0]] == b)
 		n = shortcut(a, old, in);
-	if (!n && old->op->flags & OP_MEET)
+	if (!n && node_meets(old))
 		return false;
 	if (!n) {
 		n = graph_copy(g, old, in);

@@ -5,17 +5,21 @@
  * (`from`) and by what (`to`). Letters stand for tensors, the same letter for the same tensor
  * everywhere:
  *
- *   given  z m s v = batch_norm_relu x g b
- *   from   t = relu_grad z d ; p q u = batch_norm_grad x t g m s
- *   to     p q u = batch_norm_relu_grad x d g b m s
+ *   given  z m s v = batch_norm x g b
+ *   from   t = relu_grad z d ; p q u = batch_norm_grad/1 x t g m s
+ *   to     p q u = batch_norm_grad/0 x d g m s b
  *
  * A dash stands for an optional input that is left out, c? for one that may be left out or be
  * there; where a node of `from` or `given` lacks it, the new node does too. Ops with a bar between
- * them may each stand there: relu|leaky_relu. The last term of `from` is looked for; the
- * others are found as producers of what is known by then. A tensor that `to` does not make must
- * have no reader but the nodes replaced. Attributes carry over by their names, and those of one
- * name must agree in `given` and `from`. The operands of add may be swapped: the one made later is
- * tried first, so that of two that fit the sum is made where its last summand is.
+ * them may each stand there: relu|leaky_relu. A number behind an op is its attribute `slope`, which
+ * must be that; a norm whose slope is 1 has no activation yet. In `to` it is the slope unless
+ * another replaced node has one, as leaky_relu has and relu has not.
+ *
+ * The last term of `from` is looked for; the others are found as producers of what is known by
+ * then. A tensor that `to` does not make must have no reader but the nodes replaced. Attributes
+ * carry over by their names, and those of one name must agree in `given` and `from`. The operands
+ * of add may be swapped: the one made later is tried first, so that of two that fit the sum is made
+ * where its last summand is.
  *
  * Replaced nodes are of one phase. In a row that goes `across` phases they need not be; then the
  * new node is of that of the first.
@@ -45,6 +49,7 @@
  *
  * In full float32 cuDNN has generic engines only, which are not used. A bias in 16 bits has
  * precompiled engines too; a float32 bias is exact, and is what we ask for. */
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -66,24 +71,24 @@ struct rule {
 
 static const struct rule rules[] = {
 	/* forward: normalise, add, activate */
-	{ ALL, NULL, "y m s v = batch_norm x g b ; z = relu|leaky_relu y",
-	             "z m s v = batch_norm_relu x g b" },
-	{ ALL, NULL, "y m s v = batch_norm x g b ; e = add y r ; z = relu e",
-	             "z m s v = batch_norm_relu x g b r" },
-	{ ALL, NULL, "y = batch_norm_inference x g b m v ; z = relu|leaky_relu y",
-	             "z = batch_norm_inference_relu x g b m v" },
-	{ ALL, NULL, "y = batch_norm_inference x g b m v ; e = add y r ; z = relu e",
-	             "z = batch_norm_inference_relu x g b m v r" },
+	{ ALL, NULL, "y m s v = batch_norm/1 x g b ; z = relu|leaky_relu y",
+	             "z m s v = batch_norm/0 x g b" },
+	{ ALL, NULL, "y m s v = batch_norm/1 x g b ; e = add y r ; z = relu e",
+	             "z m s v = batch_norm/0 x g b r" },
+	{ ALL, NULL, "y = batch_norm_inference/1 x g b m v ; z = relu|leaky_relu y",
+	             "z = batch_norm_inference/0 x g b m v" },
+	{ ALL, NULL, "y = batch_norm_inference/1 x g b m v ; e = add y r ; z = relu e",
+	             "z = batch_norm_inference/0 x g b m v r" },
 	/* their gradients */
-	{ ALL, "z m s v = batch_norm_relu x g b",
-	             "t = relu_grad|leaky_relu_grad z d ; p q u = batch_norm_grad x t g m s",
-	             "p q u = batch_norm_relu_grad x d g b m s" },
-	{ ALL, "z m s v = batch_norm_relu x g b r",
-	             "d = add c e ; t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
-	             "p q u t = batch_norm_add_relu_grad x c g m s z e" },
-	{ ALL, "z m s v = batch_norm_relu x g b r",
-	             "t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
-	             "p q u t = batch_norm_add_relu_grad x d g m s z" },
+	{ ALL, "z m s v = batch_norm x g b",
+	             "t = relu_grad|leaky_relu_grad z d ; p q u = batch_norm_grad/1 x t g m s",
+	             "p q u = batch_norm_grad/0 x d g m s b" },
+	{ ALL, "z m s v = batch_norm x g b r",
+	             "d = add c e ; t = relu_grad z d ; p q u = batch_norm_grad/1 x t g m s",
+	             "p q u t = batch_norm_grad/0 x c g m s - - z e" },
+	{ ALL, "z m s v = batch_norm x g b r",
+	             "t = relu_grad z d ; p q u = batch_norm_grad/1 x t g m s",
+	             "p q u t = batch_norm_grad/0 x d g m s - - z" },
 	/* relu and dropout: the gradient needs the output only, so relu's must have no other reader */
 	{ ALL, NULL, "z = relu x ; y = dropout z k", "y z = relu_dropout x k" },
 	{ ALL, "y z = relu_dropout x k",
@@ -97,16 +102,14 @@ static const struct rule rules[] = {
 	             "p = softmax_cross_entropy_grad x y z w d c?",
 	             "l w p = softmax_cross_entropy_with_grad x y d - c?", true },
 	/* sums of gradients: the kernel of the last summand adds the others */
-	{ ALL, NULL, "p q u = batch_norm_relu_grad x d g b m s ; o = add p a",
-	             "o q u = batch_norm_relu_grad x d g b m s a" },
-	{ ALL, NULL, "p q u = batch_norm_grad x d g m s ; o = add p a",
-	             "o q u = batch_norm_grad x d g m s a" },
+	{ ALL, NULL, "p q u = batch_norm_grad x d g m s b? ; o = add p a",
+	             "o q u = batch_norm_grad x d g m s b? a" },
 	{ CPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_add y w - a" },
 	/* epilogues of a convolution, with its bias c or without */
-	{ GPU, NULL, "y = conv x w c? ; z = batch_norm_inference_relu y g b m v r?",
-	             "z = conv_norm_relu x w c? g b m v r?" },
-	{ GPU, NULL, "y = conv x w c? ; z = batch_norm_inference y g b m v",
+	{ GPU, NULL, "y = conv x w c? ; z = batch_norm_inference/1 y g b m v",
 	             "z = conv_norm x w c? g b m v" },
+	{ GPU, NULL, "y = conv x w c? ; z = batch_norm_inference y g b m v r?",
+	             "z = conv_norm_relu x w c? g b m v r?" },
 	{ GPU, NULL, "y = conv x w c? ; e = add y r", "e = conv_add x w c? r" },
 	{ GPU, NULL, "e = conv_add x w c? r ; z = relu|leaky_relu e", "z = conv_relu x w c? r" },
 	{ GPU, NULL, "y = conv x w c? ; z = relu|leaky_relu y", "z = conv_relu x w c?" },
@@ -120,10 +123,11 @@ static const struct rule rules[] = {
 
 /* --- rows as terms --- */
 
-enum { NO_LETTER = 26, LETTERS = 27, MAX_TENSORS = 8, MAX_TERMS = 4 };
+enum { NO_LETTER = 26, LETTERS = 27, MAX_TENSORS = 10, MAX_TERMS = 4 };
 
 struct term {
-	const char *op;              /* names with a bar between them; ends at a space */
+	const char *op;              /* names with a bar between them; ends at a space or slash */
+	double slope;                /* NAN: any */
 	int nin, nout;
 	unsigned optional;           /* bit i: in[i] may be absent */
 	int in[MAX_TENSORS], out[MAX_TENSORS];
@@ -152,7 +156,7 @@ static const char *parse_letters(const char *s, int *list, int *n, unsigned *opt
 	return s;
 }
 
-/* "OUT... = OP|OP IN... ; ..." */
+/* "OUT... = OP|OP/SLOPE IN... ; ..." */
 static int parse(const char *s, struct term *term, int room)
 {
 	int n = 0;
@@ -164,7 +168,9 @@ static int parse(const char *s, struct term *term, int room)
 		s = parse_letters(s, t->out, &t->nout, &none);
 		BUG_IF(*s != '=' || none, "no = before '%s'", s);
 		t->op = s + 1 + strspn(s + 1, " ");
-		s = parse_letters(t->op + strcspn(t->op, " "), t->in, &t->nin, &t->optional);
+		s = t->op + strcspn(t->op, " /");
+		t->slope = *s == '/' ? s[1] - '0' : NAN;
+		s = parse_letters(s + strcspn(s, " "), t->in, &t->nin, &t->optional);
 		BUG_IF(*s && *s != ';', "not a letter: '%s'", s);
 		s += *s == ';';
 	}
@@ -181,7 +187,7 @@ static void pattern_init(struct pattern *p, const struct rule *r)
 	p->ngiven = parse(r->given, p->given, MAX_TERMS);
 	p->nfrom = parse(r->from, p->from, MAX_TERMS);
 	parse(r->to, p->to, 1);
-	snprintf(name, sizeof name, "%.*s", (int)strcspn(p->to->op, " "), p->to->op);
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(p->to->op, " /"), p->to->op);
 	p->op = op_find(name);
 	BUG_IF(!p->op, "no op is called '%s'", name);
 }
@@ -224,10 +230,10 @@ static bool swapped(const struct graph *g, struct match *m, const struct node *n
 /* Whether the op is one of the term's. */
 static bool is_op_of(const struct term *t, const struct op *op)
 {
-	const size_t all = strcspn(t->op, " "), length = strlen(op->name);
+	const size_t all = strcspn(t->op, " /"), length = strlen(op->name);
 
-	for (size_t at = 0; at < all; at += strcspn(t->op + at, "| ") + 1)
-		if (strcspn(t->op + at, "| ") == length && !memcmp(t->op + at, op->name, length))
+	for (size_t at = 0; at < all; at += strcspn(t->op + at, "| /") + 1)
+		if (strcspn(t->op + at, "| /") == length && !memcmp(t->op + at, op->name, length))
 			return true;
 	return false;
 }
@@ -235,7 +241,8 @@ static bool is_op_of(const struct term *t, const struct op *op)
 static bool unify(const struct graph *g, struct match *m, const struct term *t,
                   const struct node *n)
 {
-	if (!is_op_of(t, n->op) || n->nout != t->nout)
+	const double *slope = isnan(t->slope) ? NULL : attr_find(n->op, n->attr, "slope", FT_FLOAT);
+	if (!is_op_of(t, n->op) || n->nout != t->nout || (slope && *slope != t->slope))
 		return false;
 	const bool swap = rewrite_is(n, "add") && swapped(g, m, n);
 	for (int i = 0; i < t->nin || i < n->nin; i++) {
@@ -335,7 +342,13 @@ static bool is_of_one_type(const struct graph *g, const struct match *m)
 	return true;
 }
 
-/* Whether attributes of one name have one value in all nodes. */
+/* The term that the i-th of the nodes stands for, replaced ones first. */
+static const struct term *term_of(const struct pattern *p, int i)
+{
+	return i < p->nfrom ? &p->from[i] : &p->given[i - p->nfrom];
+}
+
+/* Whether attributes of one name have one value in all nodes whose slope the rule does not say. */
 static bool agrees(const struct match *m)
 {
 	const struct pattern *p = m->p;
@@ -344,7 +357,8 @@ static bool agrees(const struct match *m)
 		const struct node *a = m->node[k];
 		for (int i = 0; i < p->nfrom + p->ngiven; i++) {
 			const struct node *b = i < p->nfrom ? m->node[i] : m->given[i - p->nfrom];
-			if (!attr_agree(a->op, a->attr, b->op, b->attr))
+			if (isnan(term_of(p, k)->slope) && isnan(term_of(p, i)->slope) &&
+			    !attr_agree(a->op, a->attr, b->op, b->attr))
 				return false;
 		}
 	}
@@ -435,6 +449,22 @@ static const struct node *widest(const struct match *m)
 	return n;
 }
 
+/* The attributes of the new node; *fits: it has all of the replaced ones, but for a slope that the
+ * rule says. */
+static int make_attr(struct graph *g, const struct match *m, void **attr, bool *fits)
+{
+	const struct pattern *p = m->p;
+
+	TRY(rewrite_attr(g, p->op, p->nfrom, (const struct node *const *)m->node, attr, NULL));
+	if (!isnan(p->to->slope))
+		*(double *)attr_find(p->op, *attr, "slope", FT_FLOAT) = p->to->slope;
+	*fits = true;
+	for (int k = 0; k < p->nfrom; k++)
+		if (isnan(p->from[k].slope))
+			*fits &= attr_carry(p->op, *attr, m->node[k]->op, m->node[k]->attr);
+	return 0;
+}
+
 /* Emits the new node and takes it off the end of the order;
  * its outputs become the existing tensors. */
 static int make_node(struct fuse *f, const struct match *m, const void *attr, struct node **out)
@@ -512,7 +542,7 @@ static int apply(struct fuse *f, const struct pattern *p, int last, bool *done)
 		from = m.node[k]->id < from ? m.node[k]->id : from;
 	if (!part(f, &m, from, last))
 		return 0;
-	TRY(rewrite_attr(f->g, p->op, p->nfrom, (const struct node *const *)m.node, &attr, &fits));
+	TRY(make_attr(f->g, &m, &attr, &fits));
 	if (!fits)
 		return 0;
 	*done = true;

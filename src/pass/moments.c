@@ -8,15 +8,14 @@
 #include "pass/moments.h"
 
 #include "base/err.h"
+#include "graph/attr.h"
 #include "op/conv/conv_fused.h"
 #include "pass/rewrite.h"
 
-/* The op that applies given statistics in place of this norm; NULL: n is no norm. */
-static const char *again_of(const struct node *n)
+/* Whether n is a norm by the statistics of this rank's batch. */
+static bool is_norm(const struct node *n)
 {
-	if (rewrite_is(n, "batch_norm"))
-		return "batch_norm_again";
-	return rewrite_is(n, "batch_norm_relu") ? "batch_norm_relu_again" : NULL;
+	return rewrite_is(n, "batch_norm") && !node_meets(n);
 }
 
 static bool suits(const struct node *conv, const struct node *norm)
@@ -37,7 +36,7 @@ static int split(struct rewrite *r, struct node *conv, struct node *norm)
 		rewrite_take(r->g, made, i, norm->out[i]);
 	const tid *s = made->out;
 	const tid in[] = { s[0], norm->in[1], norm->in[2], s[1], s[2], conv_fused_input(norm, 3) };
-	TRY(rewrite_replace(r, norm, again_of(norm), NULL, 6, in, &made));
+	TRY(rewrite_replace(r, norm, "batch_norm_apply", NULL, 6, in, &made));
 	rewrite_take(r->g, made, 0, norm->out[0]);
 	return 0;
 }
@@ -52,7 +51,7 @@ int pass_moments(struct graph *g, struct pass_env *env)
 	rewrite_begin(&r, g);
 	for (int i = 0; i < r.nnode && rc == 0; i++) {
 		struct node *norm = g->node[i];
-		struct node *conv = again_of(norm) ? rewrite_made_by(g, norm->in[0], "conv") : NULL;
+		struct node *conv = is_norm(norm) ? rewrite_made_by(g, norm->in[0], "conv") : NULL;
 		if (suits(conv, norm))
 			rc = split(&r, conv, norm);
 	}

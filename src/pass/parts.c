@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "graph/attr.h"
 #include "op/lib/emit.h"
+#include "op/norm/norm.h"
 #include "pass/parts.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
@@ -51,27 +52,9 @@ struct parts {
 	struct part *part;           /* by tensor */
 };
 
-static const struct {
-	const char *norm, *again;
-} forms[] = {
-	{ "batch_norm", "batch_norm_again" },
-	{ "batch_norm_relu", "batch_norm_relu_again" },
-};
-
-static const char *form_of(const struct node *n)
-{
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-		if (strcmp(forms[i].norm, n->op->name) == 0)
-			return forms[i].again;
-	return NULL;
-}
-
 static double eps_of(const struct node *n)
 {
-	const double *eps = attr_find(n->op, n->attr, "eps", FT_FLOAT);
-
-	BUG_IF(!eps, "'%s' has no eps", n->op->name);
-	return *eps;
+	return ((const struct norm_attr *)n->attr)->eps;
 }
 
 /* Outputs that the host reads do not change. */
@@ -85,7 +68,8 @@ static bool is_read_outside(const struct graph *g, const struct node *n)
 
 static bool is_norm(const struct graph *g, const struct node *n)
 {
-	return form_of(n) && n->phase == PHASE_FORWARD && !is_read_outside(g, n);
+	return rewrite_is(n, "batch_norm") && !node_meets(n) && n->phase == PHASE_FORWARD &&
+	       !is_read_outside(g, n);
 }
 
 /* --- parts --- */
@@ -158,7 +142,8 @@ static int emit_statistics(struct parts *p, tid t, double eps)
 
 	if (x->vector[MEAN] != NONE)
 		return 0;
-	return graph_emit(p->g, "batch_norm_statistics", &eps, 1, &t, VECTORS, x->vector);
+	return graph_emit(p->g, "batch_norm_statistics", &(struct norm_attr){ .eps = eps }, 1, &t, VECTORS,
+	                  x->vector);
 }
 
 /* Concatenates the vectors of all pieces. */
@@ -190,7 +175,7 @@ static int take_apart(struct parts *p, struct node *n)
 	const bool residual = n->nin > 3 && n->in[3] != NONE;
 	const tid in[] = { n->in[0], n->in[1], n->in[2], vector[MEAN], vector[RSTD],
 	                   residual ? n->in[3] : NONE };
-	return rewrite_become(p->g, n, form_of(n), residual ? 6 : 5, in);
+	return rewrite_become(p->g, n, "batch_norm_apply", residual ? 6 : 5, in);
 }
 
 /* --- the pass --- */

@@ -2,8 +2,8 @@
  *
  * The gradients of norms that `parts` has split. The gradient through a channel's statistics,
  * (x - mean) k2 + k1 of each norm, is subtracted once, from the sum of the gradients of all norms
- * that read the channel. So `batch_norm_relu_grad` becomes `batch_norm_relu_grad_given`, one pass
- * over memory instead of two, and `batch_norm_grad_through` follows where the sum is complete.
+ * that read the channel. So `batch_norm_grad` becomes `batch_norm_grad_given`, one pass over memory
+ * instead of two, and `batch_norm_grad_through` follows where the sum is complete.
  *
  * Until then a tensor may carry pending corrections ("debts"): (norm, k1, k2) for a channel range.
  * The pass visits nodes in order. Pending corrections move along when a gradient is added to
@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "graph/attr.h"
 #include "op/lib/emit.h"
+#include "op/norm/norm.h"
 #include "pass/parts.h"
 #include "pass/rewrite.h"
 
@@ -61,7 +62,7 @@ struct open {
 /* The pieces whose vectors n normalises by; none if its statistics are its own. */
 static void find_sources(struct open *o, struct norm *x)
 {
-	const tid mean = x->n->in[4];
+	const tid mean = x->n->in[3];
 	const struct node *join = rewrite_made_by(o->g, mean, "concat");
 	const tid *vector = join ? join->in : &mean;
 	const int n = join ? join->nin : 1;
@@ -76,11 +77,18 @@ static void find_sources(struct open *o, struct norm *x)
 	x->nsource = n;
 }
 
+/* Whether n is the gradient of a norm with activation and without residual, on this rank alone. */
+static bool is_gradient(const struct node *n)
+{
+	return rewrite_is(n, "batch_norm_grad") && !node_meets(n) && n->nin > 5 && n->in[5] != NONE &&
+	       n->nout == 3;
+}
+
 static void find_norms(struct open *o)
 {
 	for (int i = 0; i < o->g->nnode; i++) {
 		struct norm x = { .n = o->g->node[i] };
-		if (!rewrite_is(x.n, "batch_norm_relu_grad") || x.n->out[0] == NONE)
+		if (!is_gradient(x.n) || x.n->out[0] == NONE)
 			continue;
 		find_sources(o, &x);
 		if (!x.nsource)
@@ -157,8 +165,7 @@ static bool carries(const struct open *o, const struct node *n, int in, int64_t 
 		return true;
 	}
 	return rewrite_is(n, "add") || (rewrite_is(n, "conv_grad_input_add") && in == 3) ||
-	       (rewrite_is(n, "batch_norm_grad") && in == 5) ||
-	       (rewrite_is(n, "batch_norm_relu_grad") && in == 6);
+	       (rewrite_is(n, "batch_norm_grad") && !node_meets(n) && in == 6);
 }
 
 static void carry(struct open *o, const struct node *n, int in, const int64_t moved[2])
@@ -192,7 +199,7 @@ static int emit_payment(struct open *o, tid t, const struct node *n)
 	}
 	int64_t *begin = ARENA_ARRAY(o->scratch, int64_t, norms);
 	tid *in = ARENA_ARRAY(o->scratch, tid, 3 + 2 * norms);
-	const struct ints attr = { norms, begin };
+	const struct norm_through_attr attr = { { norms, begin } };
 	in[1] = t;
 	in[2] = last->source->mean;
 	for (const struct debt *d = o->debt[t]; d; d = d->next) {
@@ -225,7 +232,7 @@ static int emit_given(struct open *o, struct norm *x)
 {
 	struct node *made;
 
-	TRY(rewrite_replace(&o->edit, x->n, "batch_norm_relu_grad_given", NULL, x->n->nin, x->n->in,
+	TRY(rewrite_replace(&o->edit, x->n, "batch_norm_grad_given", NULL, x->n->nin, x->n->in,
 	                    &made));
 	for (int k = 0; k < 3; k++)
 		rewrite_take(o->g, made, k, x->n->out[k]);

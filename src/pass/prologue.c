@@ -6,9 +6,9 @@
  * result also applies ReLU's gradient and computes the norm's sums (op/conv/conv_norm_grad.c), if
  * there is one; the rest of the norm's gradient is one pass over memory:
  *
- *   batch_norm_relu_again, conv_statistics, conv_grad_weight   conv_statistics of x and the norm,
+ *   batch_norm_apply, conv_statistics, conv_grad_weight        conv_statistics of x and the norm,
  *                                                              norm_conv_grad_weight
- *   conv_grad_input, batch_norm_relu_grad                      conv_grad_input_norm,
+ *   conv_grad_input, batch_norm_grad                           conv_grad_input_norm,
  *                                                              batch_norm_grad_rest
  *
  * This applies only where cuDNN has engines for the whole chain: normalising into the workspace
@@ -37,6 +37,7 @@
 #include "op/conv/conv.h"
 #include "op/conv/conv_geom.h"
 #include "op/conv/conv_normed.h"
+#include "op/norm/norm.h"
 #include "pass/rewrite.h"
 
 enum { MOST = 8 };            /* readers of a norm */
@@ -56,8 +57,7 @@ struct site {
 
 static bool is_relu(const struct node *n)
 {
-	const double *slope = attr_find(n->op, n->attr, "slope", FT_FLOAT);
-	return slope && *slope == 0;
+	return ((const struct norm_attr *)n->attr)->slope == 0;
 }
 
 static bool absent(const struct node *n, int from)
@@ -92,7 +92,7 @@ static bool find_readers(const struct walk *w, struct site *s)
 static bool suits(const struct walk *w, const struct node *norm)
 {
 	const struct graph *g = w->g;
-	if (!rewrite_is(norm, "batch_norm_relu_again") || !absent(norm, 5) || !is_relu(norm) || graph_t(g, norm->out[0])->output)
+	if (!rewrite_is(norm, "batch_norm_apply") || !absent(norm, 5) || !is_relu(norm) || graph_t(g, norm->out[0])->output)
 		return false;
 	const tid x = norm->in[0];
 	for (int i = 0; i < readers_count(&w->readers, x); i++)
@@ -118,7 +118,8 @@ static bool readers_have_engines(const struct walk *w, const struct site *s)
 /* Whether n is the gradient of this norm. */
 static bool is_gradient(const struct node *n, int in, const struct node *norm)
 {
-	return rewrite_is(n, "batch_norm_relu_grad") && in == 0 && is_relu(n) && n->in[4] == norm->in[3] && n->in[5] == norm->in[4];
+	return rewrite_is(n, "batch_norm_grad") && in == 0 && is_relu(n) && absent(n, 7) &&
+	       n->in[3] == norm->in[3] && n->in[4] == norm->in[4];
 }
 
 /* Finds the norm's gradient, and the convolution that makes its input for it alone. */
@@ -154,12 +155,12 @@ static int fold_reader(struct rewrite *r, const struct node *norm, struct node *
 
 static int fold_gradient(struct rewrite *r, struct node *data, struct node *grad)
 {
-	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], b[3], b[4], b[5] };
+	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], b[5], b[3], b[4] };
 	struct node *sums, *made;
 	TRY(rewrite_replace(r, data, "conv_grad_input_norm", NULL, 8, in, &sums));
 	for (int i = 1; i < 3; i++)
 		rewrite_take(r->g, sums, i, grad->out[i]);
-	const tid *t = sums->out, rest[] = { b[0], t[0], b[2], b[4], b[5], t[1], t[2], grad->nin > 6 ? b[6] : NONE };
+	const tid *t = sums->out, rest[] = { b[0], t[0], b[2], b[3], b[4], t[1], t[2], grad->nin > 6 ? b[6] : NONE };
 	TRY(rewrite_replace(r, grad, "batch_norm_grad_rest", NULL, 8, rest, &made));
 	rewrite_take(r->g, made, 0, grad->out[0]);
 	return 0;

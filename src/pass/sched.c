@@ -17,6 +17,7 @@
 #include <limits.h>
 
 #include "base/mem.h"
+#include "graph/attr.h"
 #include "graph/deps.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
@@ -78,7 +79,7 @@ static bool may_sink(const struct sink *s, int i, int at)
 	const struct graph *g = s->g;
 	const struct node *n = g->node[i];
 
-	if (at == i || (n->op->flags & (OP_UPDATE | OP_NODCE | OP_MEET)) ||
+	if (at == i || (n->op->flags & (OP_UPDATE | OP_NODCE)) || node_meets(n) ||
 	    (n->phase == PHASE_UPDATE) != (g->node[at]->phase == PHASE_UPDATE))
 		return false;
 	for (int k = 0; k < n->nin; k++) {
