@@ -386,6 +386,21 @@ static void absent(void **state)
 	}
 }
 
+/* A rank with one value a channel has no variance; its team has one. */
+static void one_value(void **state)
+{
+	struct sample s;
+	assert_int_equal(sample_build(&s, op_find("batch_norm"), "1x5 5 5 - s:one; group: 0", 1), 0);
+	sample_release(&s);
+	assert_int_equal(sample_build(&s, op_find("batch_norm"), "1x5 5 5", 1), E_SHAPE);
+	sample_release(&s);
+	err_clear();
+	assert_int_equal(sample_build(&s, op_find("batch_norm"), "2x5 5 5; group: 0", 1), E_SHAPE);
+	assert_string_equal(err_get(0)->text, "'batch_norm' has a share as input 4 if and only if it has a group");
+	sample_release(&s);
+	err_clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +409,7 @@ int main(void)
 		cmocka_unit_test(alone),
 		cmocka_unit_test(ops),
 		cmocka_unit_test(absent),
+		cmocka_unit_test(one_value),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

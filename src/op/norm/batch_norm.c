@@ -209,7 +209,7 @@ static const char *const samples[] = {
 	"2x48x21x23 48:positive 48 2x48x21x23; slope: 0", "2x3x5x7 3:positive 3 2x3x5x7",
 	/* with a group */
 	"2x3x5x7 3:positive 3 - s:one; group: 0", "3x17x3x5 17 17 - s:one; eps: 0.001, group: 1",
-	"7x5 5 5:positive - s:zero; group: 0", "2x48x21x23 48:positive 48 - s:one; group: 0", "1x5 5 5 - s:one; group: 0",
+	"7x5 5 5:positive - s:zero; group: 0", "2x48x21x23 48:positive 48 - s:one; group: 0",
 	"2x3x5x7 3:positive 3 - s:one; slope: 0, group: 0",
 	"3x17x3x5 17 17 - s:one; eps: 0.001, slope: 0.3, group: 0",
 	"2x48x21x23 48:positive 48 - s:zero; slope: 0, group: 0",
