@@ -60,6 +60,9 @@ static tid leaky(struct net *n, tid x)
 static tid build_relu(struct net *n) { return EMIT(n, "relu", norm(n, n->x)); }
 static tid build_leaky(struct net *n) { return leaky(n, norm(n, n->x)); }
 
+/* A norm has one activation. */
+static tid build_two_activations(struct net *n) { return leaky(n, EMIT(n, "relu", norm(n, n->x))); }
+
 static tid build_residual(struct net *n)
 {
 	return EMIT(n, "relu", EMIT(n, "add", norm(n, n->x), n->r));
@@ -261,6 +264,8 @@ static const struct {
 	  "batch_norm/1 relu batch_norm_grad/1 relu_grad" },
 	{ build_leaky, true, "batch_norm/a batch_norm_grad/a",
 	  "batch_norm/1 leaky_relu batch_norm_grad/1 leaky_relu_grad" },
+	{ build_two_activations, true, "batch_norm/a leaky_relu batch_norm_grad/a leaky_relu_grad",
+	  "batch_norm/1 relu batch_norm_grad/1 relu_grad" },
 	{ build_residual, true, "batch_norm/a batch_norm_grad/r",
 	  "batch_norm/1 relu add batch_norm_grad/1 relu_grad" },
 	{ build_projection, true, "batch_norm/a batch_norm_grad/r batch_norm_grad/1",
