@@ -67,6 +67,13 @@ bool attr_agree(const struct op *a, void *a_attr, const struct op *b, void *b_at
 	return true;
 }
 
+bool node_meets(const struct node *n)
+{
+	const int64_t *group = attr_find(n->op, n->attr, "group", FT_INT);
+
+	return (n->op->flags & OP_MEET) && group && *group >= 0;
+}
+
 static const char *string_copy(struct arena *a, const char *s)
 {
 	return s ? arena_strdup(a, s) : NULL;

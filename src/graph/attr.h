@@ -17,6 +17,9 @@ void *attr_copy(struct arena *a, const struct op *op, const void *attr);
 bool attr_carry(const struct op *to, void *to_attr, const struct op *from, const void *from_attr);
 /* Whether keys of both have the same values (texts: are the same object). */
 bool attr_agree(const struct op *a, void *a_attr, const struct op *b, void *b_attr);
+/* Whether n waits for other ranks: its op is flagged OP_MEET, and its attribute `group` is not
+ * negative. */
+bool node_meets(const struct node *n);
 /* Appends "key: value, key: value" in table order; only what differs from the table's defaults if
  * `changed`. */
 void attr_text(struct buf *out, const struct op *op, const void *attr, bool changed);

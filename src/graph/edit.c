@@ -37,16 +37,16 @@ void graph_reorder(struct graph *g, struct node **order, int n)
 	g->nnode = n;
 	for (int i = 0; i < n; i++)
 		g->node[i]->id = i;
-	for (int i = 0; i < nold; i++)
-		for (int k = 0; k < old[i]->nout; k++)
-			if (old[i]->out[k] != NONE)
-				g->tensor[old[i]->out[k]]->producer = old[i]->id;
+	for (int kept = 0; kept < 2; kept++)     /* a kept node may have taken a dropped one's output */
+		for (int i = 0; i < nold; i++)
+			for (int k = 0; (old[i]->id != NONE) == kept && k < old[i]->nout; k++)
+				if (old[i]->out[k] != NONE)
+					g->tensor[old[i]->out[k]]->producer = old[i]->id;
 	mem_free(old);
 }
 
-/* Kahn's algorithm with the current position as priority: the result is the current order wherever
- * that is valid. */
-void graph_sort(struct graph *g)
+/* Kahn's algorithm. */
+void graph_sort_by(struct graph *g, const int64_t *rank)
 {
 	struct node **order = mem_alloc(((size_t)g->nnode + 1) * sizeof *order);
 	struct deps d;
@@ -57,13 +57,13 @@ void graph_sort(struct graph *g)
 	heap_init(&h, g->nnode);
 	for (int i = 0; i < g->nnode; i++)
 		if (d.npred[i] == 0)
-			heap_push(&h, i, i);
+			heap_push(&h, rank ? rank[i] : 0, i);
 	while (h.n) {
 		int i = heap_pop(&h);
 		order[n++] = g->node[i];
 		for (int k = d.first[i]; k < d.first[i + 1]; k++)
 			if (--d.npred[d.succ[k]] == 0)
-				heap_push(&h, d.succ[k], d.succ[k]);
+				heap_push(&h, rank ? rank[d.succ[k]] : 0, d.succ[k]);
 	}
 	BUG_IF(n != g->nnode, "a cycle through %d of %d nodes", g->nnode - n, g->nnode);
 	graph_reorder(g, order, n);
@@ -72,23 +72,7 @@ void graph_sort(struct graph *g)
 	mem_free(order);
 }
 
-void graph_replace(struct graph *g, tid from, tid to, nid except)
+void graph_sort(struct graph *g)
 {
-	for (int i = 0; i < g->nnode; i++) {
-		struct node *n = g->node[i];
-		if (i == except)
-			continue;
-		for (int k = 0; k < n->nin; k++) {
-			if (n->in[k] != from)
-				continue;
-			n->in[k] = to;
-			for (int o = 0; o < n->nout; o++)
-				if (n->out[o] != NONE && g->tensor[n->out[o]]->alias == from)
-					g->tensor[n->out[o]]->alias = to;
-		}
-	}
-	if (g->tensor[from]->output) {
-		g->tensor[from]->output = false;
-		g->tensor[to]->output = true;
-	}
+	graph_sort_by(g, NULL);
 }

@@ -181,11 +181,10 @@ void graph_reorder(struct graph *g, struct node **order, int n);
 /* Stable topological order that keeps the current one where it can and honours aliases. BUG on a
  * cycle. */
 void graph_sort(struct graph *g);
+/* The same, but of the nodes whose operands are there the one of the smallest rank[id] is next. */
+void graph_sort_by(struct graph *g, const int64_t *rank);
 /* Appends a node like `like` (which is no update) that reads `in`; its outputs are new tensors of
  * the same shape, type and layout. Its phase is the current one. */
 struct node *graph_copy(struct graph *g, const struct node *like, const tid *in);
-/* Every use of tensor `from` in nodes becomes `to` (except in node `except`, NONE for none); the
- * output flag moves too. For tests. */
-void graph_replace(struct graph *g, tid from, tid to, nid except);
 
 #endif

@@ -118,7 +118,8 @@ enum {
 	OP_COUNTED = 128,   /* its flops are in published counts: convolutions and dense layers */
 	OP_JOIN = 256,      /* its inputs are parts of out[0] (see `part`) */
 	OP_CUT = 512,       /* its out[0] is a part of in[0] */
-	OP_MEET = 1024,     /* waits for other ranks: such nodes keep their order and are run once */
+	OP_MEET = 1024,     /* may wait for other ranks (node_meets in graph/attr.h): such nodes
+	                     * keep their order and are run once */
 	OP_SETUP = 2048     /* no part of a step: runs after anything but
 	                     * the plan's own update changed params */
 };

@@ -18,9 +18,6 @@
 #include "op/lib/grid.h"
 #include "op/lib/slice.h"
 
-struct concat {
-	int64_t axis;
-};
 static const struct field concat_fields[] = {
 	FIELD_INT(struct concat, axis, "1", 0, MAXD - 1, "the axis to join along; 1 is channels"),
 	FIELD_END

@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "graph/attr.h"
 #include "graph/deps.h"
 #include "graph/memplan.h"
 #include "graph/windows.h"
+#include "pass/rewrite.h"
 
 #define SMALL 16                 /* what is so much smaller than what it makes lives longer */
 #define MANY_COPIES 4            /* of each node, on average */
@@ -26,12 +28,18 @@ struct change {
 	tid old, to;
 };
 
+struct copy {
+	const struct node *n;
+	nid of, at;                  /* of which node, before which node */
+};
+
 struct again_own {
 	const size_t *ws_given;
 	bool changed;
 	struct node **before;        /* the order as it was */
-	struct node **order;         /* and the one that is made */
-	int norder, order_cap;
+	struct rewrite edit;
+	struct copy *made;           /* again.ncopy of them */
+	int made_cap;
 	struct change *change;
 	int nchange, change_cap;
 	tid *copy;                   /* by tensor: what later readers read; valid by copy_of */
@@ -116,7 +124,7 @@ static bool repeatable(const struct again *a, const struct node *n, tid b)
 {
 	if (n->phase != PHASE_FORWARD || n->op->flags & (OP_UPDATE | OP_NODCE))
 		return false;
-	if (n->op->flags & OP_MEET && (!n->op->again || n->out[0] == NONE || a->root[n->out[0]] != b))
+	if (node_meets(n) && (!n->op->again || n->out[0] == NONE || a->root[n->out[0]] != b))
 		return false;
 	for (int k = 0; k < n->nout; k++) {
 		tid t = n->out[k], other = t == NONE ? b : a->root[t];
@@ -196,26 +204,22 @@ void again_free(struct again *a)
 	o = a->own;
 	void *const mine[] = { a->root, a->bytes, a->made, a->last, a->drop, a->droppable, a->plain,
 		a->writer_first, a->writer, a->at, a->ws, o->copy, o->copied, o->reach, o->killer,
-		o->before, o->order, o->change, o->seen, o, a };
+		o->before, o->made, o->change, o->seen, o, a };
 	for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
 		mem_free(mine[i]);
 }
 
 /* --- putting nodes in --- */
 
-static void put(struct again *a, struct node *n, nid at, size_t ws)
+static void note_copy(struct again *a, const struct node *n, nid of, nid at)
 {
 	struct again_own *o = a->own;
 
-	if (o->norder == o->order_cap) {
-		o->order_cap = o->order_cap ? o->order_cap * 2 : a->nnode + 256;
-		o->order = mem_realloc(o->order, (size_t)o->order_cap * sizeof *o->order);
-		a->at = mem_realloc(a->at, (size_t)o->order_cap * sizeof *a->at);
-		a->ws = mem_realloc(a->ws, (size_t)o->order_cap * sizeof *a->ws);
+	if (a->ncopy == o->made_cap) {
+		o->made_cap = o->made_cap ? o->made_cap * 2 : 256;
+		o->made = mem_realloc(o->made, (size_t)o->made_cap * sizeof *o->made);
 	}
-	a->at[o->norder] = at;
-	a->ws[o->norder] = ws;
-	o->order[o->norder++] = n;
+	o->made[a->ncopy++] = (struct copy){ n, of, at };
 }
 
 static bool make(struct again *a, tid b, nid at);
@@ -289,7 +293,6 @@ static bool copy_node(struct again *a, nid i, tid b, nid at)
 	struct graph *g = a->g;
 	const struct node *old = a->own->before[i];
 	tid *in = ARENA_ARRAY(g->arena, tid, old->nin + 1);
-	struct graph_context context;
 	struct node *n = NULL;
 	struct cost c;
 
@@ -298,21 +301,17 @@ static bool copy_node(struct again *a, nid i, tid b, nid at)
 		if (in[k] == NONE && old->in[k] != NONE)
 			return false;
 	}
-	context = graph_enter(g, old);
+	rewrite_before(&a->own->edit, a->own->before[at], old);
 	g->cur_phase = a->own->before[at]->phase;
 	if (old->out[0] != NONE && a->root[old->out[0]] == b)
 		n = shortcut(a, old, in);
-	if (!n && old->op->flags & OP_MEET) {
-		graph_leave(g, context);
+	if (!n && node_meets(old))
 		return false;
-	}
 	if (!n) {
 		n = graph_copy(g, old, in);
 		note_outputs(a, old, n, at);
 	}
-	graph_leave(g, context);
-	put(a, n, at, a->own->ws_given ? a->own->ws_given[i] : 0);
-	a->ncopy++;
+	note_copy(a, n, i, at);
 	c = op_cost(g, n);
 	a->cost.flops += c.flops;
 	a->cost.bytes += c.bytes;
@@ -376,11 +375,30 @@ static bool walk(struct again *a)
 			}
 			note_change(o, n, k, o->copy[t]);
 		}
-		put(a, n, i, o->ws_given ? o->ws_given[i] : 0);
 	}
 	for (int i = 0; i < o->nchange; i++)
 		o->change[i].n->in[o->change[i].in] = o->change[i].to;
 	return true;
+}
+
+static void set_step(struct again *a, const struct node *n, nid of, nid at)
+{
+	a->at[n->id] = at;
+	a->ws[n->id] = a->own->ws_given ? a->own->ws_given[of] : 0;
+}
+
+/* Fills the tables of the nodes in the order as changed. */
+static void set_steps(struct again *a)
+{
+	const struct again_own *o = a->own;
+
+	a->nstep = a->g->nnode;
+	a->at = mem_realloc(a->at, ((size_t)a->nstep + 1) * sizeof *a->at);
+	a->ws = mem_realloc(a->ws, ((size_t)a->nstep + 1) * sizeof *a->ws);
+	for (int i = 0; i < a->nnode; i++)
+		set_step(a, o->before[i], i, i);
+	for (int k = 0; k < a->ncopy; k++)
+		set_step(a, o->made[k].n, o->made[k].of, o->made[k].at);
 }
 
 static tid apply(struct again *a)
@@ -388,21 +406,22 @@ static tid apply(struct again *a)
 	struct again_own *o = a->own;
 	bool fine;
 
-	o->norder = o->nchange = a->ncopy = 0;
+	o->nchange = a->ncopy = 0;
 	o->failed = NONE;
 	a->cost = (struct cost){ 0 };
 	for (tid t = 0; t < a->ntensor; t++) {
 		o->copy[t] = o->copied[t] = NONE;
 		o->reach[t] = a->last[t];
 	}
+	rewrite_begin(&o->edit, a->g);
 	fine = walk(a);
+	rewrite_commit(&o->edit, fine ? 0 : -1);
 	o->changed = true;
 	if (!fine) {
 		again_undo(a);
 		return o->failed;
 	}
-	graph_reorder(a->g, o->order, o->norder);
-	a->nstep = o->norder;
+	set_steps(a);
 	return NONE;
 }
 

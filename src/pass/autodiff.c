@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "graph/attr.h"
 #include "graph/derive.h"
+#include "op/lib/emit.h"
 
 struct walk {
 	struct graph *g;
@@ -90,24 +90,12 @@ static void walk_release(struct walk *w)
 static int ones_like(struct graph *g, tid y, tid *out)
 {
 	const struct tensor *t = g->tensor[y];
-	const struct op *fill;
-	struct ints *shape;
-	double *value;
-	void *attr;
 
 	if (t->shape.nd == 0 && t->dtype == DTYPE_F32) {
 		*out = graph_scalar(g, 1);
 		return 0;
 	}
-	fill = op_find("fill");
-	BUG_IF(!fill, "no op is called 'fill'");
-	attr = arena_alloc(g->arena, fill->attr_size);
-	value = attr_find(fill, attr, "value", FT_FLOAT);
-	shape = attr_find(fill, attr, "shape", FT_INTS);
-	BUG_IF(!value || !shape, "'fill' lacks value or shape");
-	*value = 1;
-	*shape = (struct ints){ t->shape.nd, t->shape.d };
-	return graph_emit1(g, "fill", attr, 0, NULL, out);
+	return emit_fill(g, 1, &t->shape, out);
 }
 
 /* Marks d as the gradient of a param, parts of a sum too, so that all take the param's layout. */

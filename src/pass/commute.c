@@ -7,10 +7,8 @@
  *
  * Applies only where the activation has no other reader, and only right behind an op that the
  * activation does not fuse with: a row of the table lists them. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "pass/pass.h"
+#include "pass/rewrite.h"
 
 /* from the op that makes the input, on to what is swapped: `map`, then `pool` */
 static const struct {
@@ -20,26 +18,14 @@ static const struct {
 	{ "conv", "leaky_relu", "max_pool" },
 };
 
-static bool is(const struct node *n, const char *op)
+static bool fits(const struct graph *g, const struct readers *readers, const struct node *pool)
 {
-	return n && !strcmp(n->op->name, op);
-}
-
-static struct node *maker(const struct graph *g, tid t)
-{
-	nid p = t == NONE ? NONE : g->tensor[t]->producer;
-
-	return p == NONE ? NULL : g->node[p];
-}
-
-static bool fits(const struct graph *g, const int *uses, const struct node *pool)
-{
-	const struct node *map = maker(g, pool->in[0]);
+	const struct node *map = rewrite_producer(g, pool->in[0]);
 
 	for (size_t i = 0; map && i < sizeof rows / sizeof *rows; i++)
-		if (is(pool, rows[i].pool) && is(map, rows[i].map) &&
-		    is(maker(g, map->in[0]), rows[i].behind))
-			return uses[map->out[0]] == 1 && !g->tensor[map->out[0]]->output &&
+		if (rewrite_is(pool, rows[i].pool) && rewrite_is(map, rows[i].map) &&
+		    rewrite_made_by(g, map->in[0], rows[i].behind))
+			return readers_count(readers, map->out[0]) == 1 && !g->tensor[map->out[0]]->output &&
 			       map->phase == pool->phase;
 	return false;
 }
@@ -47,7 +33,7 @@ static bool fits(const struct graph *g, const int *uses, const struct node *pool
 /* The pooled tensor keeps its id; what lay between the two gets its shape. */
 static void swap(struct graph *g, struct node *pool)
 {
-	struct node *map = maker(g, pool->in[0]);
+	struct node *map = rewrite_producer(g, pool->in[0]);
 	const tid x = map->in[0], between = map->out[0], y = pool->out[0];
 	const struct node first = *map;
 
@@ -68,15 +54,12 @@ static void swap(struct graph *g, struct node *pool)
 
 int pass_commute(struct graph *g, struct pass_env *env)
 {
-	int *uses = mem_calloc((size_t)g->ntensor + 1, sizeof *uses);
+	struct arena *scratch = arena_new();
+	const struct readers readers = rewrite_readers(g, scratch);
 
 	for (int i = 0; i < g->nnode; i++)
-		for (int k = 0; k < g->node[i]->nin; k++)
-			if (g->node[i]->in[k] != NONE)
-				uses[g->node[i]->in[k]]++;
-	for (int i = 0; i < g->nnode; i++)
-		if (g->node[i]->nin > 0 && fits(g, uses, g->node[i]))
+		if (g->node[i]->nin > 0 && fits(g, &readers, g->node[i]))
 			swap(g, g->node[i]);
-	mem_free(uses);
+	arena_free(scratch);
 	return 0;
 }

@@ -25,11 +25,11 @@
 
 #include "backend/device.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "op/reorder.h"
 #include "op/update/copier.h"
 #include "op/update/descent.h"
 #include "op/update/update.h"
+#include "pass/rewrite.h"
 
 struct made {
 	tid copy;
@@ -38,16 +38,14 @@ struct made {
 
 struct copies {
 	struct graph *g;
+	struct rewrite edit;
 	const struct device *dev;
 	struct arena *scratch;
 	bool keep;
 	tid *param;                  /* by tensor: the trained param that it is, or is a copy of; or NONE */
-	tid *instead;                /* by tensor: the copy that is read in its place, or NONE */
 	int *first;                  /* by param: its last copy in made[], or NONE */
 	struct made *made;
 	int nmade;
-	bool *drop;                  /* by node: it is replaced */
-	int nnode, ntensor;          /* before the pass */
 };
 
 /* --- what can be --- */
@@ -55,7 +53,7 @@ struct copies {
 static void find_updates(struct copies *c)
 {
 	const struct graph *g = c->g;
-	for (int i = 0; i < c->nnode; i++) {
+	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		struct bundle_form f;
 		for (int t = 0; descent_form(n, &f) && t < bundle_groups(n, f); t++) {
@@ -71,7 +69,7 @@ static void find_updates(struct copies *c)
 static void find_readers(const struct copies *c, bool *other)
 {
 	const struct graph *g = c->g;
-	for (int i = 0; i < c->nnode; i++)
+	for (int i = 0; i < g->nnode; i++)
 		for (int k = 0; k < g->node[i]->nin; k++)
 			if (g->node[i]->in[k] != NONE && (g->node[i]->phase == PHASE_UPDATE || (g->node[i]->op->flags & OP_VIEW)))
 				other[g->node[i]->in[k]] = true;
@@ -91,7 +89,7 @@ static bool takes(const struct copies *c, tid param, const struct tensor *to)
 
 static bool is_copy(const struct copies *c, const struct node *n, const bool *other)
 {
-	if ((strcmp(n->op->name, "cast") != 0 && strcmp(n->op->name, "reorder") != 0) || n->phase == PHASE_UPDATE)
+	if ((!rewrite_is(n, "cast") && !rewrite_is(n, "reorder")) || n->phase == PHASE_UPDATE)
 		return false;
 	const struct tensor *x = graph_t(c->g, n->out[0]);
 	tid param = c->param[n->in[0]];
@@ -121,13 +119,10 @@ static int make(struct copies *c, const struct node *n, tid param, tid *out)
 {
 	struct graph *g = c->g;
 	const struct tensor *x = graph_t(g, n->out[0]);
-	struct graph_context saved = graph_enter(g, n);
 	tid state;
-	int rc = graph_state(g, name_of(g, graph_t(g, param), x), x->dtype, &x->shape, (struct init){ INIT_CONSTANT, 0 }, &state);
-	if (rc == 0)
-		rc = graph_emit1(g, "weight_copy", NULL, 2, (tid[]){ param, state }, out);
-	graph_leave(g, saved);
-	TRY(rc);
+	rewrite_before(&c->edit, g->node[0], n);
+	TRY(graph_state(g, name_of(g, graph_t(g, param), x), x->dtype, &x->shape, (struct init){ INIT_CONSTANT, 0 }, &state));
+	TRY(graph_emit1(g, "weight_copy", NULL, 2, (tid[]){ param, state }, out));
 	graph_t(g, state)->use = STATE_COPY;
 	graph_t(g, state)->layout = graph_t(g, *out)->layout = x->layout;
 	c->made[c->nmade] = (struct made){ *out, c->first[param] };
@@ -135,15 +130,15 @@ static int make(struct copies *c, const struct node *n, tid param, tid *out)
 	return 0;
 }
 
-/* Replaces node n; its readers are updated at the end. */
+/* Replaces node n. */
 static int replace(struct copies *c, const struct node *n)
 {
 	tid param = c->param[n->in[0]], copy = find_made(c, param, graph_t(c->g, n->out[0]));
 	if (copy == NONE)
 		TRY(make(c, n, param, &copy));
-	c->drop[n->id] = true;
+	rewrite_drop(&c->edit, n);
 	c->param[n->out[0]] = param;
-	c->instead[n->out[0]] = copy;
+	rewrite_instead(&c->edit, n->out[0], copy);
 	return 0;
 }
 
@@ -164,16 +159,6 @@ static int shorten(struct copies *c, struct node *n)
 }
 
 /* --- the graph with them --- */
-
-static void redirect(const struct copies *c)
-{
-	for (int i = 0; i < c->nnode; i++)
-		for (int k = 0; k < c->g->node[i]->nin; k++) {
-			tid *in = &c->g->node[i]->in[k];
-			if (*in != NONE && *in < c->ntensor && c->instead[*in] != NONE)
-				*in = c->instead[*in];
-		}
-}
 
 static int copies_of(const struct copies *c, const struct node *n, struct bundle_form f)
 {
@@ -219,37 +204,20 @@ static int extend(const struct copies *c, struct node *n, struct bundle_form f)
 	return rc;
 }
 
-/* Puts the nodes that make copies first and removes the replaced ones. */
-static void put_in_order(const struct copies *c)
-{
-	struct graph *g = c->g;
-	struct node **order = mem_alloc(((size_t)g->nnode + 1) * sizeof *order);
-	int n = 0;
-	for (int i = c->nnode; i < g->nnode; i++)
-		order[n++] = g->node[i];
-	for (int i = 0; i < c->nnode; i++)
-		if (!c->drop[i])
-			order[n++] = g->node[i];
-	graph_reorder(g, order, n);
-	mem_free(order);
-}
-
 static int run(struct copies *c)
 {
 	struct graph *g = c->g;
-	bool *other = ARENA_ARRAY(c->scratch, bool, c->ntensor);
+	bool *other = ARENA_ARRAY(c->scratch, bool, g->ntensor);
 	find_updates(c);
 	find_readers(c, other);
-	for (int i = 0; i < c->nnode; i++)
+	for (int i = 0; i < c->edit.nnode; i++)
 		if (is_copy(c, g->node[i], other))
 			TRY(c->keep ? replace(c, g->node[i]) : shorten(c, g->node[i]));
-	redirect(c);
-	for (int i = 0; i < c->nnode; i++) {
+	for (int i = 0; i < c->edit.nnode; i++) {
 		struct bundle_form f;
 		if (descent_form(g->node[i], &f))
 			TRY(extend(c, g->node[i], f));
 	}
-	put_in_order(c);
 	return 0;
 }
 
@@ -263,13 +231,12 @@ static tid *none(struct arena *a, int n)
 
 int copies_make(struct graph *g, const struct device *dev, bool keep)
 {
-	struct copies c = { .g = g, .dev = dev, .keep = keep, .scratch = arena_new(), .nnode = g->nnode, .ntensor = g->ntensor };
+	struct copies c = { .g = g, .dev = dev, .keep = keep, .scratch = arena_new() };
 	c.param = none(c.scratch, g->ntensor);
 	c.first = none(c.scratch, g->ntensor);
-	c.instead = none(c.scratch, g->ntensor);
 	c.made = ARENA_ARRAY(c.scratch, struct made, g->nnode + 1);
-	c.drop = ARENA_ARRAY(c.scratch, bool, g->nnode + 1);
-	int rc = run(&c);
+	rewrite_begin(&c.edit, g);
+	const int rc = rewrite_commit(&c.edit, run(&c));
 	arena_free(c.scratch);
 	return rc;
 }

@@ -9,24 +9,16 @@
  * for all channels of b and neighbouring ones of a. The one add can then be fused into the kernel
  * that makes b (`fuse`), and slices are free (`views`). The numbers are the same, since the same
  * two are added. Dead code is left to the pass `dce`. */
-#include <string.h>
-
 #include "base/err.h"
-#include "base/mem.h"
-#include "graph/attr.h"
+#include "op/lib/emit.h"
 #include "pass/pass.h"
-
-struct use {
-	nid node;
-	struct use *next;
-};
+#include "pass/rewrite.h"
 
 struct cuts {
 	struct graph *g;
+	struct rewrite edit;
 	struct arena *scratch;
-	struct use **use;            /* by tensor */
-	int *place;                  /* by new node: the old node that it stands before */
-	int nplace;
+	struct readers readers;
 };
 
 struct range {
@@ -36,17 +28,10 @@ struct range {
 /* If n is a channel slice, its range. */
 static bool is_cut(const struct graph *g, const struct node *n, struct range *r)
 {
-	if (!n || strcmp(n->op->name, "slice") != 0 || !n->op->part(g, n, 0, &r->from))
+	if (!rewrite_is(n, "slice") || !n->op->part(g, n, 0, &r->from))
 		return false;
 	r->to = r->from + g->tensor[n->out[0]]->shape.d[1];
 	return true;
-}
-
-static const struct node *maker(const struct graph *g, tid t)
-{
-	const nid p = g->tensor[t]->producer;
-
-	return p == NONE ? NULL : g->node[p];
 }
 
 /* b, and the tensor to which its slices are added: a from
@@ -64,14 +49,14 @@ struct pair {
 static const struct node *sum_of(const struct cuts *c, struct pair *p, const struct node *cut, struct range r)
 {
 	const struct graph *g = c->g;
-	const struct use *u = c->use[cut->out[0]];
-	const struct node *sum = u && !u->next ? g->node[u->node] : NULL;
+	const bool once = readers_count(&c->readers, cut->out[0]) == 1;
+	const struct node *sum = once ? readers_of(&c->readers, cut->out[0])->n : NULL;
 	struct range other;
 
-	if (!sum || strcmp(sum->op->name, "add") != 0 || g->tensor[cut->out[0]]->output)
+	if (!rewrite_is(sum, "add") || g->tensor[cut->out[0]]->output)
 		return NULL;
 	const int side = sum->in[1] == cut->out[0];
-	const struct node *with = maker(g, sum->in[1 - side]);
+	const struct node *with = rewrite_producer(g, sum->in[1 - side]);
 	if (!is_cut(g, with, &other) || with->in[0] == p->b || sum->phase != cut->phase)
 		return NULL;
 	if (p->n == 0) {
@@ -99,8 +84,8 @@ static bool find_pair(const struct cuts *c, tid b, struct pair *p)
 	*p = (struct pair){ .b = b };
 	if (x->shape.nd < 2 || x->output || x->producer == NONE || x->role != ROLE_ACTIVATION)
 		return false;
-	for (const struct use *u = c->use[b]; u; u = u->next) {
-		const struct node *cut = g->node[u->node];
+	for (int i = 0; i < readers_count(&c->readers, b); i++) {
+		const struct node *cut = readers_of(&c->readers, b)[i].n;
 		if (!is_cut(g, cut, &r) || cut->in[0] != b || !sum_of(c, p, cut, r))
 			return false;
 		channels += r.to - r.from;
@@ -111,124 +96,63 @@ static bool find_pair(const struct cuts *c, tid b, struct pair *p)
 	return p->shift >= 0 && p->shift + channels <= a->d[1] && g->tensor[p->a]->dtype == x->dtype;
 }
 
-static int emit_cut(struct cuts *c, tid t, struct range r, tid *out)
-{
-	const struct op *op = op_find("slice");
-	void *attr;
-
-	*out = t;
-	if (r.from == 0 && r.to == c->g->tensor[t]->shape.d[1])
-		return 0;
-	BUG_IF(!op, "no op is called 'slice'");
-	attr = arena_alloc(c->g->arena, op->attr_size);
-	*(int64_t *)attr_find(op, attr, "axis", FT_INT) = 1;
-	*(int64_t *)attr_find(op, attr, "begin", FT_INT) = r.from;
-	*(int64_t *)attr_find(op, attr, "size", FT_INT) = r.to - r.from;
-	return graph_emit1(c->g, "slice", attr, 1, &t, out);
-}
-
 /* The adds become slices of the new add. */
 static void change_sums(struct cuts *c, const struct pair *p, tid sum)
 {
-	for (const struct use *u = c->use[p->b]; u; u = u->next) {
-		const struct node *cut = c->g->node[u->node];
-		struct node *n = c->g->node[c->use[cut->out[0]]->node];
+	for (int i = 0; i < readers_count(&c->readers, p->b); i++) {
+		const struct node *cut = readers_of(&c->readers, p->b)[i].n;
+		struct node *n = readers_of(&c->readers, cut->out[0])->n;
 		n->op = cut->op;
 		n->attr = cut->attr;
-		n->in = arena_alloc(c->g->arena, sizeof *n->in);
-		n->in[0] = sum;
+		n->in = arena_copy(c->g->arena, &sum, sizeof sum);
 		n->nin = 1;
 	}
 }
 
+/* New nodes stand before the first add that they replace. */
 static int join_sums(struct cuts *c, const struct pair *p)
 {
 	struct graph *g = c->g;
-	const int made = g->nnode;
-	const int64_t channels = g->tensor[p->b]->shape.d[1];
-	struct graph_context saved = graph_enter(g, g->node[p->first]);
+	const struct slice range = { 1, p->shift, g->tensor[p->b]->shape.d[1] };
 	tid in[2], sum;
 
+	rewrite_before(&c->edit, g->node[p->first], g->node[p->first]);
 	in[p->side] = p->b;
-	int rc = emit_cut(c, p->a, (struct range){ p->shift, p->shift + channels }, &in[1 - p->side]);
-	if (rc == 0)
-		rc = graph_emit1(g, "add", NULL, 2, in, &sum);
-	graph_leave(g, saved);
-	TRY(rc);
-	for (int i = made; i < g->nnode; i++)
-		c->place[c->nplace++] = p->first;
+	TRY(emit_slice(g, p->a, &range, &in[1 - p->side]));
+	TRY(graph_emit1(g, "add", NULL, 2, in, &sum));
 	change_sums(c, p, sum);
 	return 0;
 }
 
-/* New nodes are placed before the first add that they replace. */
-static void merge(struct cuts *c, int nold)
+static int apply(struct cuts *c, bool *any)
 {
-	struct graph *g = c->g;
-	struct node **order = mem_alloc(((size_t)g->nnode + 1) * sizeof *order);
-	int *first = ARENA_ARRAY(c->scratch, int, nold + 1), *next = ARENA_ARRAY(c->scratch, int, c->nplace + 1), n = 0;
-
-	for (int i = 0; i < nold; i++)
-		first[i] = NONE;
-	for (int i = c->nplace - 1; i >= 0; i--) {
-		next[i] = first[c->place[i]];
-		first[c->place[i]] = i;
-	}
-	for (int i = 0; i < nold; i++) {
-		for (int k = first[i]; k != NONE; k = next[k])
-			order[n++] = g->node[nold + k];
-		order[n++] = g->node[i];
-	}
-	graph_reorder(g, order, n);
-	mem_free(order);
-}
-
-static void find_uses(struct cuts *c)
-{
-	struct graph *g = c->g;
-
-	for (int i = g->nnode - 1; i >= 0; i--)
-		for (int k = g->node[i]->nin - 1; k >= 0; k--) {
-			const tid t = g->node[i]->in[k];
-			if (t == NONE)
-				continue;
-			struct use *u = ARENA_NEW(c->scratch, struct use);
-			*u = (struct use){ i, c->use[t] };
-			c->use[t] = u;
-		}
-}
-
-static int apply(struct cuts *c)
-{
-	const int nold = c->g->nnode, told = c->g->ntensor;
+	const int told = c->edit.ntensor;
 	bool *done = ARENA_ARRAY(c->scratch, bool, told + 1);
 	struct pair p;
 
+	*any = false;
 	for (tid t = 0; t < told; t++) {
 		if (done[t] || !find_pair(c, t, &p) || p.a >= told || done[p.a])
 			continue;
 		TRY(join_sums(c, &p));
-		done[p.a] = done[p.b] = true;        /* their uses have changed */
+		done[p.a] = done[p.b] = *any = true;  /* their readers have changed */
 	}
-	if (c->nplace)
-		merge(c, nold);
 	return 0;
 }
 
 int pass_cuts(struct graph *g, struct pass_env *env)
 {
 	struct cuts c = { .g = g, .scratch = arena_new() };
+	bool any;
 	int rc = 0;
 
 	do {                                         /* sums of sums */
-		c.use = ARENA_ARRAY(c.scratch, struct use *, g->ntensor + 1);
-		c.place = ARENA_ARRAY(c.scratch, int, 2 * g->ntensor + 1);
-		c.nplace = 0;
-		find_uses(&c);
-		rc = apply(&c);
-		if (rc == 0 && c.nplace)
+		c.readers = rewrite_readers(g, c.scratch);
+		rewrite_begin(&c.edit, g);
+		rc = rewrite_commit(&c.edit, apply(&c, &any));
+		if (rc == 0 && any)
 			rc = pass_dce(g, env);
-	} while (rc == 0 && c.nplace);
+	} while (rc == 0 && any);
 	arena_free(c.scratch);
 	return rc;
 }

@@ -4,6 +4,7 @@
  * updates and OP_NODCE need. */
 #include "base/mem.h"
 #include "pass/pass.h"
+#include "pass/rewrite.h"
 
 /* Whether n is a root. */
 static bool is_root(const struct graph *g, const struct node *n)
@@ -19,23 +20,20 @@ static bool is_root(const struct graph *g, const struct node *n)
 int pass_dce(struct graph *g, struct pass_env *env)
 {
 	bool *wanted = mem_calloc((size_t)g->ntensor + 1, sizeof *wanted);
-	struct node **keep = mem_alloc(((size_t)g->nnode + 1) * sizeof *keep);
-	int at = g->nnode;
+	struct rewrite r;
 
+	rewrite_begin(&r, g);
 	for (int i = g->nnode - 1; i >= 0; i--) {
-		struct node *n = g->node[i];
+		const struct node *n = g->node[i];
 		bool kept = is_root(g, n);
 		for (int k = 0; k < n->nout; k++)
 			kept |= n->out[k] != NONE && wanted[n->out[k]];
 		if (!kept)
-			continue;
-		for (int k = 0; k < n->nin; k++)
+			rewrite_drop(&r, n);
+		for (int k = 0; kept && k < n->nin; k++)
 			if (n->in[k] != NONE)
 				wanted[n->in[k]] = true;
-		keep[--at] = n;
 	}
-	graph_reorder(g, keep + at, g->nnode - at);
-	mem_free(keep);
 	mem_free(wanted);
-	return 0;
+	return rewrite_commit(&r, 0);
 }

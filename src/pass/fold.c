@@ -8,47 +8,26 @@
  * What this folder does not fold on purpose: arithmetic on whole constant tensors (there are none
  * worth it: class weights, scalars), and anything that would keep a state's old value alive: a copy
  * of a param or state may be read after the update, the original may not. */
-#include <string.h>
-
-#include "base/err.h"
-#include "base/mem.h"
-#include "graph/attr.h"
+#include "op/lib/elementwise.h"
 #include "pass/pass.h"
+#include "pass/rewrite.h"
 
 struct fold {
 	struct graph *g;
+	int ntensor;                 /* before folding */
 	tid *same;                   /* by tensor: an equal one, or NONE */
-	int *uses;                   /* by tensor, before folding */
+	struct readers readers;      /* before folding */
 };
-
-static double *number(const struct node *n, const char *key)
-{
-	return attr_find(n->op, n->attr, key, FT_FLOAT);
-}
-
-static struct ints *numbers(const struct node *n, const char *key)
-{
-	return attr_find(n->op, n->attr, key, FT_INTS);
-}
-
-/* The node that makes t if it is of this op, or NULL. */
-static struct node *made_by(const struct graph *g, tid t, const char *op)
-{
-	nid p = t == NONE ? NONE : g->tensor[t]->producer;
-
-	return p != NONE && !strcmp(g->node[p]->op->name, op) ? g->node[p] : NULL;
-}
 
 /* Whether every element of t is v. */
 static bool is_filled(const struct graph *g, tid t, double v)
 {
-	const struct node *fill = made_by(g, t, "fill");
+	const struct node *fill = rewrite_made_by(g, t, "fill");
 	const struct tensor *x = g->tensor[t];
-	const double *value = fill ? number(fill, "value") : NULL;
 
 	if (x->role == ROLE_CONSTANT && shape_count(&x->shape) == 1)
 		return dtype_get(x->dtype, x->value, 0) == v;
-	return value && *value == v;
+	return fill && ((const struct fill_attr *)fill->attr)->value == v;
 }
 
 /* Whether t may be read later than now: its storage is not overwritten within a step. */
@@ -109,31 +88,28 @@ static tid fold_scale_by(struct fold *f, struct node *n)
  * decay and loss factors pile up. */
 static tid fold_scale(struct fold *f, struct node *n)
 {
-	double *factor = number(n, "factor"), *shift = number(n, "shift"), *inner_factor,
-	       *inner_shift;
+	struct scale_attr *at = n->attr;
 	const struct tensor *x = f->g->tensor[n->in[0]];
-	struct node *inner = made_by(f->g, n->in[0], "scale");
+	const struct node *inner = rewrite_made_by(f->g, n->in[0], "scale");
 
-	if (!factor || !shift)
-		return NONE;
 	if (x->role == ROLE_CONSTANT && x->shape.nd == 0 && x->dtype == DTYPE_F32)
-		return graph_scalar(f->g, *factor * dtype_get(x->dtype, x->value, 0) + *shift);
-	if (inner && f->uses[n->in[0]] == 1 && !x->output && is_stable(f->g, inner->in[0])) {
-		inner_factor = number(inner, "factor");
-		inner_shift = number(inner, "shift");
-		*shift += *factor * *inner_shift;
-		*factor *= *inner_factor;
+		return graph_scalar(f->g, at->factor * dtype_get(x->dtype, x->value, 0) + at->shift);
+	if (inner && readers_count(&f->readers, n->in[0]) == 1 && !x->output &&
+	    is_stable(f->g, inner->in[0])) {
+		const struct scale_attr *first = inner->attr;
+		at->shift += at->factor * first->shift;
+		at->factor *= first->factor;
 		n->in[0] = inner->in[0];
 	}
-	return *factor == 1 && *shift == 0 && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
-	                                                                : NONE;
+	return at->factor == 1 && at->shift == 0 && is_stable(f->g, n->in[0]) ? stands_for(f, n, 0)
+	                                                                      : NONE;
 }
 
 /* A reshape to the same shape, or of a reshape: both are views, so looking through one is always
  * possible. */
 static tid fold_reshape(struct fold *f, struct node *n)
 {
-	struct node *inner = made_by(f->g, n->in[0], "reshape");
+	const struct node *inner = rewrite_made_by(f->g, n->in[0], "reshape");
 
 	if (inner)
 		n->in[0] = inner->in[0];
@@ -157,14 +133,12 @@ static bool is_identity(const struct ints *perm)
 /* Transposes join; one that moves no axis is nothing. The gradient of a transpose is one. */
 static tid fold_transpose(struct fold *f, struct node *n)
 {
-	struct ints *perm = numbers(n, "perm"), *first;
-	struct node *inner = made_by(f->g, n->in[0], "transpose");
+	struct ints *perm = &((struct transpose_attr *)n->attr)->perm;
+	const struct node *inner = rewrite_made_by(f->g, n->in[0], "transpose");
 
-	if (!perm)
-		return NONE;
 	if (inner && is_stable(f->g, inner->in[0])) {
+		const struct ints *first = &((const struct transpose_attr *)inner->attr)->perm;
 		int64_t *joined = ARENA_ARRAY(f->g->arena, int64_t, perm->n);
-		first = numbers(inner, "perm");
 		for (int i = 0; i < perm->n; i++)
 			joined[i] = first->v[perm->v[i]];
 		perm->v = joined;
@@ -193,23 +167,9 @@ static const struct {
 static tid apply(struct fold *f, struct node *n)
 {
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-		if (!strcmp(rules[i].op, n->op->name))
+		if (rewrite_is(n, rules[i].op))
 			return rules[i].fold(f, n);
 	return NONE;
-}
-
-/* Replaces inputs by their equals; aliases follow. */
-static void replace_inputs(const struct fold *f, struct node *n)
-{
-	for (int k = 0; k < n->nin; k++) {
-		tid old = n->in[k];
-		if (old == NONE || f->same[old] == NONE)
-			continue;
-		n->in[k] = f->same[old];
-		for (int o = 0; o < n->nout; o++)
-			if (n->out[o] != NONE && f->g->tensor[n->out[o]]->alias == old)
-				f->g->tensor[n->out[o]]->alias = n->in[k];
-	}
 }
 
 /* Folds node n. Outputs the host reads keep their tensor. */
@@ -219,7 +179,7 @@ static void fold_node(struct fold *f, struct node *n)
 	struct tensor *out;
 	tid same;
 
-	replace_inputs(f, n);
+	rewrite_operands(g, n, f->same, f->ntensor);
 	if (n->nout != 1 || n->out[0] == NONE)
 		return;
 	out = g->tensor[n->out[0]];
@@ -235,20 +195,14 @@ static void fold_node(struct fold *f, struct node *n)
 
 int pass_fold(struct graph *g, struct pass_env *env)
 {
-	struct fold f = { .g = g };
-	int ntensor = g->ntensor;    /* rules make scalars, which are not looked up */
+	struct arena *scratch = arena_new();
+	struct fold f = { .g = g, .ntensor = g->ntensor, .readers = rewrite_readers(g, scratch) };
 
-	f.same = mem_alloc(((size_t)ntensor + 1) * sizeof *f.same);
-	f.uses = mem_calloc((size_t)ntensor + 1, sizeof *f.uses);
-	for (int t = 0; t < ntensor; t++)
+	f.same = ARENA_ARRAY(scratch, tid, g->ntensor + 1);
+	for (int t = 0; t < f.ntensor; t++)
 		f.same[t] = NONE;
 	for (int i = 0; i < g->nnode; i++)
-		for (int k = 0; k < g->node[i]->nin; k++)
-			if (g->node[i]->in[k] != NONE)
-				f.uses[g->node[i]->in[k]]++;
-	for (int i = 0; i < g->nnode; i++)
 		fold_node(&f, g->node[i]);
-	mem_free(f.same);
-	mem_free(f.uses);
+	arena_free(scratch);
 	return 0;
 }

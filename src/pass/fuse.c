@@ -5,15 +5,21 @@
  * (`from`) and by what (`to`). Letters stand for tensors, the same letter for the same tensor
  * everywhere:
  *
- *   given  z m s v = batch_norm_relu x g b
- *   from   t = relu_grad z d ; p q u = batch_norm_grad x t g m s
- *   to     p q u = batch_norm_relu_grad x d g b m s
+ *   given  z m s v = batch_norm x g b
+ *   from   t = relu_grad z d ; p q u = batch_norm_grad/1 x t g m s
+ *   to     p q u = batch_norm_grad/0 x d g m s b
  *
- * A dash stands for an optional input that is left out. The last term of `from` is looked for; the
- * others are found as producers of what is known by then. A tensor that `to` does not make must
- * have no reader but the nodes replaced. Attributes carry over by their names, and those of one
- * name must agree in `given` and `from`. The operands of add may be swapped: the one made later is
- * tried first, so that of two that fit the sum is made where its last summand is.
+ * A dash stands for an optional input that is left out, c? for one that may be left out or be
+ * there; where a node of `from` or `given` lacks it, the new node does too. Ops with a bar between
+ * them may each stand there: relu|leaky_relu. A number behind an op is its attribute `slope`, which
+ * must be that; a norm whose slope is 1 has no activation yet. In `to` it is the slope unless
+ * another replaced node has one, as leaky_relu has and relu has not.
+ *
+ * The last term of `from` is looked for; the others are found as producers of what is known by
+ * then. A tensor that `to` does not make must have no reader but the nodes replaced. Attributes
+ * carry over by their names, and those of one name must agree in `given` and `from`. The operands
+ * of add may be swapped: the one made later is tried first, so that of two that fit the sum is made
+ * where its last summand is.
  *
  * Replaced nodes are of one phase. In a row that goes `across` phases they need not be; then the
  * new node is of that of the first.
@@ -43,6 +49,7 @@
  *
  * In full float32 cuDNN has generic engines only, which are not used. A bias in 16 bits has
  * precompiled engines too; a float32 bias is exact, and is what we ask for. */
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -50,6 +57,7 @@
 #include "graph/attr.h"
 #include "graph/deps.h"
 #include "pass/pass.h"
+#include "pass/rewrite.h"
 
 #define CPU (1u << BACKEND_CPU)
 #define GPU (1u << BACKEND_CUDA)
@@ -63,88 +71,65 @@ struct rule {
 
 static const struct rule rules[] = {
 	/* forward: normalise, add, activate */
-	{ ALL, NULL, "y m s v = batch_norm x g b ; z = relu y",
-	  "z m s v = batch_norm_relu x g b" },
-	{ ALL, NULL, "y m s v = batch_norm x g b ; z = leaky_relu y",
-	  "z m s v = batch_norm_relu x g b" },
-	{ ALL, NULL, "y m s v = batch_norm x g b ; e = add y r ; z = relu e",
-	  "z m s v = batch_norm_relu x g b r" },
-	{ ALL, NULL, "y = batch_norm_inference x g b m v ; z = relu y",
-	  "z = batch_norm_inference_relu x g b m v" },
-	{ ALL, NULL, "y = batch_norm_inference x g b m v ; z = leaky_relu y",
-	  "z = batch_norm_inference_relu x g b m v" },
-	{ ALL, NULL, "y = batch_norm_inference x g b m v ; e = add y r ; z = relu e",
-	  "z = batch_norm_inference_relu x g b m v r" },
+	{ ALL, NULL, "y m s v = batch_norm/1 x g b ; z = relu|leaky_relu y",
+	             "z m s v = batch_norm/0 x g b" },
+	{ ALL, NULL, "y m s v = batch_norm/1 x g b ; e = add y r ; z = relu e",
+	             "z m s v = batch_norm/0 x g b r" },
+	{ ALL, NULL, "y = batch_norm_inference/1 x g b m v ; z = relu|leaky_relu y",
+	             "z = batch_norm_inference/0 x g b m v" },
+	{ ALL, NULL, "y = batch_norm_inference/1 x g b m v ; e = add y r ; z = relu e",
+	             "z = batch_norm_inference/0 x g b m v r" },
 	/* their gradients */
-	{ ALL, "z m s v = batch_norm_relu x g b",
-	  "t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
-	  "p q u = batch_norm_relu_grad x d g b m s" },
-	{ ALL, "z m s v = batch_norm_relu x g b",
-	  "t = leaky_relu_grad z d ; p q u = batch_norm_grad x t g m s",
-	  "p q u = batch_norm_relu_grad x d g b m s" },
-	{ ALL, "z m s v = batch_norm_relu x g b r",
-	  "d = add c e ; t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
-	  "p q u t = batch_norm_add_relu_grad x c g m s z e" },
-	{ ALL, "z m s v = batch_norm_relu x g b r",
-	  "t = relu_grad z d ; p q u = batch_norm_grad x t g m s",
-	  "p q u t = batch_norm_add_relu_grad x d g m s z" },
+	{ ALL, "z m s v = batch_norm x g b",
+	             "t = relu_grad|leaky_relu_grad z d ; p q u = batch_norm_grad/1 x t g m s",
+	             "p q u = batch_norm_grad/0 x d g m s b" },
+	{ ALL, "z m s v = batch_norm x g b r",
+	             "d = add c e ; t = relu_grad z d ; p q u = batch_norm_grad/1 x t g m s",
+	             "p q u t = batch_norm_grad/0 x c g m s - - z e" },
+	{ ALL, "z m s v = batch_norm x g b r",
+	             "t = relu_grad z d ; p q u = batch_norm_grad/1 x t g m s",
+	             "p q u t = batch_norm_grad/0 x d g m s - - z" },
 	/* relu and dropout: the gradient needs the output only, so relu's must have no other reader */
 	{ ALL, NULL, "z = relu x ; y = dropout z k", "y z = relu_dropout x k" },
-	{ ALL, "y z = relu_dropout x k", "e = dropout d k ; t = relu_grad z e",
-	  "t = relu_dropout_grad y d" },
+	{ ALL, "y z = relu_dropout x k",
+	             "e = dropout d k ; t = relu_grad z e", "t = relu_dropout_grad y d" },
 	{ ALL, NULL, "y z = relu_dropout x k", "y = relu_dropout x k" },
-	/* the loss with its gradient: its divisor is known from
-	 * the labels before the logits are read */
-	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; t = mean_seed w h s ; p = softmax_cross_entropy_grad x y z w t c",
-	  "l w p = softmax_cross_entropy_with_grad x y s h c", true },
-	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; t = mean_seed w h ; p = softmax_cross_entropy_grad x y z w t c",
-	  "l w p = softmax_cross_entropy_with_grad x y - h c", true },
-	{ CPU, NULL, "l w z = softmax_cross_entropy x y c ; p = softmax_cross_entropy_grad x y z w d c",
-	  "l w p = softmax_cross_entropy_with_grad x y d - c", true },
-	{ CPU, NULL, "l w z = softmax_cross_entropy x y ; t = mean_seed w h s ; p = softmax_cross_entropy_grad x y z w t",
-	  "l w p = softmax_cross_entropy_with_grad x y s h", true },
-	{ CPU, NULL, "l w z = softmax_cross_entropy x y ; t = mean_seed w h ; p = softmax_cross_entropy_grad x y z w t",
-	  "l w p = softmax_cross_entropy_with_grad x y - h", true },
-	{ CPU, NULL, "l w z = softmax_cross_entropy x y ; p = softmax_cross_entropy_grad x y z w d",
-	  "l w p = softmax_cross_entropy_with_grad x y d", true },
+	/* the loss with its gradient: its divisor is known from the labels, before logits are read */
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y c? ; t = mean_seed w h s? ; "
+	             "p = softmax_cross_entropy_grad x y z w t c?",
+	             "l w p = softmax_cross_entropy_with_grad x y s? h c?", true },
+	{ CPU, NULL, "l w z = softmax_cross_entropy x y c? ; "
+	             "p = softmax_cross_entropy_grad x y z w d c?",
+	             "l w p = softmax_cross_entropy_with_grad x y d - c?", true },
 	/* sums of gradients: the kernel of the last summand adds the others */
-	{ ALL, NULL, "p q u = batch_norm_relu_grad x d g b m s ; o = add p a",
-	  "o q u = batch_norm_relu_grad x d g b m s a" },
-	{ ALL, NULL, "p q u = batch_norm_grad x d g m s ; o = add p a",
-	  "o q u = batch_norm_grad x d g m s a" },
+	{ ALL, NULL, "p q u = batch_norm_grad x d g m s b? ; o = add p a",
+	             "o q u = batch_norm_grad x d g m s b? a" },
 	{ CPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_add y w - a" },
 	/* epilogues of a convolution, with its bias c or without */
-	{ GPU, NULL, "y = conv x w ; z = batch_norm_inference_relu y g b m v r", "z = conv_norm_relu x w - g b m v r" },
-	{ GPU, NULL, "y = conv x w c ; z = batch_norm_inference_relu y g b m v r", "z = conv_norm_relu x w c g b m v r" },
-	{ GPU, NULL, "y = conv x w ; z = batch_norm_inference_relu y g b m v", "z = conv_norm_relu x w - g b m v" },
-	{ GPU, NULL, "y = conv x w c ; z = batch_norm_inference_relu y g b m v", "z = conv_norm_relu x w c g b m v" },
-	{ GPU, NULL, "y = conv x w ; z = batch_norm_inference y g b m v", "z = conv_norm x w - g b m v" },
-	{ GPU, NULL, "y = conv x w c ; z = batch_norm_inference y g b m v", "z = conv_norm x w c g b m v" },
-	{ GPU, NULL, "y = conv x w ; e = add y r", "e = conv_add x w - r" },
-	{ GPU, NULL, "y = conv x w c ; e = add y r", "e = conv_add x w c r" },
-	{ GPU, NULL, "e = conv_add x w - r ; z = relu e", "z = conv_relu x w - r" },
-	{ GPU, NULL, "e = conv_add x w c r ; z = relu e", "z = conv_relu x w c r" },
-	{ GPU, NULL, "e = conv_add x w - r ; z = leaky_relu e", "z = conv_relu x w - r" },
-	{ GPU, NULL, "e = conv_add x w c r ; z = leaky_relu e", "z = conv_relu x w c r" },
-	{ GPU, NULL, "y = conv x w ; z = relu y", "z = conv_relu x w" },
-	{ GPU, NULL, "y = conv x w c ; z = relu y", "z = conv_relu x w c" },
-	{ GPU, NULL, "y = conv x w ; z = leaky_relu y", "z = conv_relu x w" },
-	{ GPU, NULL, "y = conv x w c ; z = leaky_relu y", "z = conv_relu x w c" },
-	/* epilogues of their gradients */
+	{ GPU, NULL, "y = conv x w c? ; z = batch_norm_inference/1 y g b m v",
+	             "z = conv_norm x w c? g b m v" },
+	{ GPU, NULL, "y = conv x w c? ; z = batch_norm_inference y g b m v r?",
+	             "z = conv_norm_relu x w c? g b m v r?" },
+	{ GPU, NULL, "y = conv x w c? ; e = add y r", "e = conv_add x w c? r" },
+	{ GPU, NULL, "e = conv_add x w c? r ; z = relu|leaky_relu e", "z = conv_relu x w c? r" },
+	{ GPU, NULL, "y = conv x w c? ; z = relu|leaky_relu y", "z = conv_relu x w c?" },
+	/* epilogues of its gradient */
 	{ GPU, NULL, "p = conv_grad_input y w ; o = add p a", "o = conv_grad_input_sum y w - a" },
-	{ GPU, NULL, "o = conv_grad_input_sum y w - a ; t = relu_grad z o", "t = conv_grad_input_relu y w - a z" },
-	{ GPU, NULL, "o = conv_grad_input_sum y w - a ; t = leaky_relu_grad z o", "t = conv_grad_input_relu y w - a z" },
-	{ GPU, NULL, "p = conv_grad_input y w ; t = relu_grad z p", "t = conv_grad_input_relu y w - - z" },
-	{ GPU, NULL, "p = conv_grad_input y w ; t = leaky_relu_grad z p", "t = conv_grad_input_relu y w - - z" },
+	{ GPU, NULL, "o = conv_grad_input_sum y w - a ; t = relu_grad|leaky_relu_grad z o",
+	             "t = conv_grad_input_relu y w - a z" },
+	{ GPU, NULL, "p = conv_grad_input y w ; t = relu_grad|leaky_relu_grad z p",
+	             "t = conv_grad_input_relu y w - - z" },
 };
 
 /* --- rows as terms --- */
 
-enum { NO_LETTER = 26, LETTERS = 27, MAX_TENSORS = 8, MAX_TERMS = 4 };
+enum { NO_LETTER = 26, LETTERS = 27, MAX_TENSORS = 10, MAX_TERMS = 4 };
 
 struct term {
-	char op[40];
+	const char *op;              /* names with a bar between them; ends at a space or slash */
+	double slope;                /* NAN: any */
 	int nin, nout;
+	unsigned optional;           /* bit i: in[i] may be absent */
 	int in[MAX_TENSORS], out[MAX_TENSORS];
 };
 
@@ -153,36 +138,39 @@ struct pattern {
 	bool across;
 	struct term given[MAX_TERMS], from[MAX_TERMS], to[1];
 	int ngiven, nfrom;
+	const struct op *op;         /* of the new node */
 };
 
-static const char *parse_letters(const char *s, int *list, int *n)
+/* Letters, dashes and letters with a question mark, up to a word or the end. */
+static const char *parse_letters(const char *s, int *list, int *n, unsigned *optional)
 {
-	while (*s == ' ')
-		s++;
-	for (; ((*s >= 'a' && *s <= 'z') || *s == '-') && (s[1] == ' ' || s[1] == '\0'); s += strspn(s, " ")) {
+	for (s += strspn(s, " "); (*s >= 'a' && *s <= 'z') || *s == '-'; s += strspn(s, " ")) {
+		const bool may_lack = s[1] == '?';
+		if (s[1 + may_lack] != ' ' && s[1 + may_lack] != '\0')
+			break;
 		BUG_IF(*n == MAX_TENSORS, "too many tensors before '%s'", s);
+		*optional |= (unsigned)may_lack << *n;
 		list[(*n)++] = *s == '-' ? NO_LETTER : *s - 'a';
-		s++;
+		s += 1 + may_lack;
 	}
 	return s;
 }
 
-/* "OUT... = OP IN... ; ..." */
+/* "OUT... = OP|OP/SLOPE IN... ; ..." */
 static int parse(const char *s, struct term *term, int room)
 {
 	int n = 0;
 
 	while (s && *s) {
 		struct term *t = &term[n];
-		size_t length;
+		unsigned none = 0;
 		BUG_IF(n++ == room, "too many terms before '%s'", s);
-		s = parse_letters(s, t->out, &t->nout);
-		BUG_IF(*s != '=', "no = before '%s'", s);
-		s += 1 + strspn(s + 1, " ");
-		length = strcspn(s, " ");
-		BUG_IF(length >= sizeof t->op, "a long name: '%s'", s);
-		memcpy(t->op, s, length);
-		s = parse_letters(s + length, t->in, &t->nin);
+		s = parse_letters(s, t->out, &t->nout, &none);
+		BUG_IF(*s != '=' || none, "no = before '%s'", s);
+		t->op = s + 1 + strspn(s + 1, " ");
+		s = t->op + strcspn(t->op, " /");
+		t->slope = *s == '/' ? s[1] - '0' : NAN;
+		s = parse_letters(s + strcspn(s, " "), t->in, &t->nin, &t->optional);
 		BUG_IF(*s && *s != ';', "not a letter: '%s'", s);
 		s += *s == ';';
 	}
@@ -191,12 +179,17 @@ static int parse(const char *s, struct term *term, int room)
 
 static void pattern_init(struct pattern *p, const struct rule *r)
 {
+	char name[64];
+
 	memset(p, 0, sizeof *p);
 	p->backends = r->backends;
 	p->across = r->across;
 	p->ngiven = parse(r->given, p->given, MAX_TERMS);
 	p->nfrom = parse(r->from, p->from, MAX_TERMS);
 	parse(r->to, p->to, 1);
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(p->to->op, " /"), p->to->op);
+	p->op = op_find(name);
+	BUG_IF(!p->op, "no op is called '%s'", name);
 }
 
 /* --- matching --- */
@@ -234,20 +227,31 @@ static bool swapped(const struct graph *g, struct match *m, const struct node *n
 	return later ^ (m->swap >> m->adds++ & 1);
 }
 
+/* Whether the op is one of the term's. */
+static bool is_op_of(const struct term *t, const struct op *op)
+{
+	const size_t all = strcspn(t->op, " /"), length = strlen(op->name);
+
+	for (size_t at = 0; at < all; at += strcspn(t->op + at, "| /") + 1)
+		if (strcspn(t->op + at, "| /") == length && !memcmp(t->op + at, op->name, length))
+			return true;
+	return false;
+}
+
 static bool unify(const struct graph *g, struct match *m, const struct term *t,
                   const struct node *n)
 {
-	int nin = n->nin;
-	bool swap;
-
-	while (nin > 0 && n->in[nin - 1] == NONE)    /* optional inputs */
-		nin--;
-	if (strcmp(n->op->name, t->op) != 0 || nin != t->nin || n->nout != t->nout)
+	const double *slope = isnan(t->slope) ? NULL : attr_find(n->op, n->attr, "slope", FT_FLOAT);
+	if (!is_op_of(t, n->op) || n->nout != t->nout || (slope && *slope != t->slope))
 		return false;
-	swap = !strcmp(t->op, "add") && swapped(g, m, n);
-	for (int i = 0; i < nin; i++)
-		if (!bind(m, t->in[i], n->in[swap ? 1 - i : i]))
+	const bool swap = rewrite_is(n, "add") && swapped(g, m, n);
+	for (int i = 0; i < t->nin || i < n->nin; i++) {
+		const tid in = i < n->nin ? n->in[swap ? 1 - i : i] : NONE;
+		if (i >= t->nin ? in != NONE : !bind(m, t->in[i], in))
 			return false;
+		if (in == NONE && i < t->nin && t->in[i] != NO_LETTER && !(t->optional >> i & 1))
+			return false;
+	}
 	for (int i = 0; i < n->nout; i++)
 		if (!bind(m, t->out[i], n->out[i]))
 			return false;
@@ -257,12 +261,12 @@ static bool unify(const struct graph *g, struct match *m, const struct term *t,
 /* The node that makes one of the term's outputs known by now, or NULL. */
 static struct node *producer_of(const struct graph *g, const struct match *m, const struct term *t)
 {
-	for (int i = 0; i < t->nout; i++) {
-		tid out = m->bind[t->out[i]];
-		if (out != UNBOUND && out != NONE && g->tensor[out]->producer != NONE)
-			return g->node[g->tensor[out]->producer];
-	}
-	return NULL;
+	struct node *n = NULL;
+
+	for (int i = 0; i < t->nout && !n; i++)
+		if (m->bind[t->out[i]] != UNBOUND)
+			n = rewrite_producer(g, m->bind[t->out[i]]);
+	return n;
 }
 
 static bool find(const struct graph *g, struct match *m, struct node *last)
@@ -338,7 +342,13 @@ static bool is_of_one_type(const struct graph *g, const struct match *m)
 	return true;
 }
 
-/* Whether attributes of one name have one value in all nodes. */
+/* The term that the i-th of the nodes stands for, replaced ones first. */
+static const struct term *term_of(const struct pattern *p, int i)
+{
+	return i < p->nfrom ? &p->from[i] : &p->given[i - p->nfrom];
+}
+
+/* Whether attributes of one name have one value in all nodes whose slope the rule does not say. */
 static bool agrees(const struct match *m)
 {
 	const struct pattern *p = m->p;
@@ -347,7 +357,8 @@ static bool agrees(const struct match *m)
 		const struct node *a = m->node[k];
 		for (int i = 0; i < p->nfrom + p->ngiven; i++) {
 			const struct node *b = i < p->nfrom ? m->node[i] : m->given[i - p->nfrom];
-			if (!attr_agree(a->op, a->attr, b->op, b->attr))
+			if (isnan(term_of(p, k)->slope) && isnan(term_of(p, i)->slope) &&
+			    !attr_agree(a->op, a->attr, b->op, b->attr))
 				return false;
 		}
 	}
@@ -370,7 +381,7 @@ static bool reads_derived(const struct fuse *f, const struct match *m, const str
 {
 	for (int k = 0; k < n->nin; k++)
 		if (n->in[k] != NONE && f->derived[n->in[k]] == f->attempt &&
-		    !is_replaced(m, f->g->node[f->g->tensor[n->in[k]]->producer]))
+		    !is_replaced(m, rewrite_producer(f->g, n->in[k])))
 			return true;
 	return false;
 }
@@ -438,34 +449,19 @@ static const struct node *widest(const struct match *m)
 	return n;
 }
 
-/* The attributes of a replaced node that has the same table as the new op, or NULL. */
-static const void *same_attr(const struct match *m, const struct op *op)
+/* The attributes of the new node; *fits: it has all of the replaced ones, but for a slope that the
+ * rule says. */
+static int make_attr(struct graph *g, const struct match *m, void **attr, bool *fits)
 {
-	for (int k = 0; k < m->p->nfrom; k++)
-		if (m->node[k]->op->attrs == op->attrs)
-			return m->node[k]->attr;
-	return NULL;
-}
+	const struct pattern *p = m->p;
 
-/* The attributes of the new op: the defaults, then those of the
- * replaced nodes. False if the new op lacks one of them. */
-static int make_attr(struct graph *g, const struct match *m, void **out, bool *fits)
-{
-	const struct op *op = op_find(m->p->to->op);
-
-	*out = NULL;
+	TRY(rewrite_attr(g, p->op, p->nfrom, (const struct node *const *)m->node, attr, NULL));
+	if (!isnan(p->to->slope))
+		*(double *)attr_find(p->op, *attr, "slope", FT_FLOAT) = p->to->slope;
 	*fits = true;
-	BUG_IF(!op, "no op is called '%s'", m->p->to->op);
-	if (op->attr_size) {
-		const void *same = same_attr(m, op);
-		*out = arena_alloc(g->arena, op->attr_size);
-		if (same)
-			memcpy(*out, same, op->attr_size);
-		else
-			TRY(schema_read(g->arena, NULL, op->attrs, op->name, &widest(m)->loc, *out));
-	}
-	for (int k = 0; k < m->p->nfrom; k++)
-		*fits &= attr_carry(op, *out, m->node[k]->op, m->node[k]->attr);
+	for (int k = 0; k < p->nfrom; k++)
+		if (isnan(p->from[k].slope))
+			*fits &= attr_carry(p->op, *attr, m->node[k]->op, m->node[k]->attr);
 	return 0;
 }
 
@@ -476,14 +472,16 @@ static int make_node(struct fuse *f, const struct match *m, const void *attr, st
 	struct graph *g = f->g;
 	const struct term *to = m->p->to;
 	struct graph_context saved = graph_enter(g, widest(m));
-	int rc, ntensor = g->ntensor;
+	int rc, ntensor = g->ntensor, nin = to->nin;
 	tid in[MAX_TENSORS];
 
 	if (m->p->across)
 		g->cur_phase = m->node[0]->phase;
 	for (int i = 0; i < to->nin; i++)
 		in[i] = m->bind[to->in[i]];
-	rc = graph_emit(g, to->op, attr, to->nin, in, 0, NULL);
+	while (nin > 0 && in[nin - 1] == NONE)
+		nin--;
+	rc = graph_emit(g, m->p->op->name, attr, nin, in, 0, NULL);
 	graph_leave(g, saved);
 	TRY(rc);
 	*out = g->node[--g->nnode];
@@ -492,7 +490,7 @@ static int make_node(struct fuse *f, const struct match *m, const void *attr, st
 		tid t = m->bind[to->out[i]];
 		BUG_IF(t != NONE && (!shape_equal(&made->shape, &g->tensor[t]->shape) ||
 		                     made->dtype != g->tensor[t]->dtype),
-		       "output %d of '%s' is not what it replaces", i, to->op);
+		       "output %d of '%s' is not what it replaces", i, m->p->op->name);
 		(*out)->out[i] = t;
 	}
 	for (int i = to->nout; i < (*out)->nout; i++)    /* not asked for */

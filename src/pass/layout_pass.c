@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "graph/layout_rule.h"
 #include "pass/pass.h"
+#include "pass/rewrite.h"
 
 /* A reordered copy of a tensor. */
 struct copy {
@@ -21,25 +22,15 @@ struct copy {
 
 struct choice {
 	struct graph *g;
+	struct rewrite edit;
 	struct pass_env *env;
 	struct arena *scratch;       /* for choose() */
-	struct node **order;         /* the new order, reorders included */
-	int norder, order_cap;
 	struct copy *copy;
 	int ncopy, copy_cap;
 	int *first_copy;             /* by tensor, or NONE */
 	struct layout *want;         /* of the node at hand: inputs, then outputs */
 	int want_cap;
 };
-
-static void order_add(struct choice *c, struct node *n)
-{
-	if (c->norder == c->order_cap) {
-		c->order_cap = c->order_cap ? c->order_cap * 2 : 256;
-		c->order = mem_realloc(c->order, (size_t)c->order_cap * sizeof(struct node *));
-	}
-	c->order[c->norder++] = n;
-}
 
 static bool is_unset(const struct graph *g, tid t)
 {
@@ -154,14 +145,9 @@ static tid find_copy(const struct choice *c, tid t, const struct layout *want, e
 static int make_copy(struct choice *c, const struct node *n, tid t, const struct layout *want,
                      tid *out)
 {
-	struct graph *g = c->g;
-	struct graph_context saved = graph_enter(g, n);
-	int rc = graph_emit1(g, "reorder", NULL, 1, &t, out);
-
-	graph_leave(g, saved);
-	TRY(rc);
-	g->tensor[*out]->layout = *want;
-	order_add(c, g->node[g->nnode - 1]);
+	rewrite_before(&c->edit, n, n);
+	TRY(graph_emit1(c->g, "reorder", NULL, 1, &t, out));
+	c->g->tensor[*out]->layout = *want;
 	if (c->ncopy == c->copy_cap) {
 		c->copy_cap = c->copy_cap ? c->copy_cap * 2 : 64;
 		c->copy = mem_realloc(c->copy, (size_t)c->copy_cap * sizeof *c->copy);
@@ -221,7 +207,6 @@ static int settle(struct choice *c, struct node *n)
 		if (n->op->flags & OP_VIEW)
 			t->layout = out[i];
 	}
-	order_add(c, n);
 	return 0;
 }
 
@@ -241,7 +226,6 @@ static int finish(struct choice *c)
 	const char *wrong;
 	tid t;
 
-	graph_reorder(g, c->order, c->norder);
 	for (t = 0; t < g->ntensor; t++)    /* a param without a reader */
 		if (!g->tensor[t]->layout.set && g->tensor[t]->role != ROLE_ACTIVATION)
 			g->tensor[t]->layout = layout_plain(&g->tensor[t]->shape);
@@ -307,22 +291,23 @@ int pass_layout(struct graph *g, struct pass_env *env)
 {
 	TRY(check_sizes(g, env));
 	struct choice c = { .g = g, .env = env, .scratch = arena_new() };
-	int n = g->nnode, rc = 0;
+	int rc = 0;
 
 	c.first_copy = mem_alloc(((size_t)g->ntensor + 1) * sizeof *c.first_copy);
 	for (int t = 0; t < g->ntensor; t++)
 		c.first_copy[t] = NONE;
 	preset(g);
 	foresee(g, env);
-	for (int i = 0; rc == 0 && i < n; i++) {
+	rewrite_begin(&c.edit, g);
+	for (int i = 0; rc == 0 && i < c.edit.nnode; i++) {
 		rc = settle(&c, g->node[i]);
 		if (rc < 0)
 			err_context(rc, "in layer '%s'", g->node[i]->name);
 	}
+	rc = rewrite_commit(&c.edit, rc);
 	if (rc == 0)
 		rc = finish(&c);
 	arena_free(c.scratch);
-	mem_free(c.order);
 	mem_free(c.copy);
 	mem_free(c.first_copy);
 	mem_free(c.want);

@@ -7,63 +7,53 @@
  * norm), and so do those with groups, for which cuDNN has no engine. */
 #include "pass/moments.h"
 
-#include <string.h>
-
 #include "base/err.h"
-#include "base/mem.h"
+#include "graph/attr.h"
 #include "op/conv/conv_fused.h"
-#include "pass/replace.h"
+#include "pass/rewrite.h"
 
-/* The op that applies given statistics in place of this norm; NULL: n is no norm. */
-static const char *again_of(const struct node *n)
+/* Whether n is a norm by the statistics of this rank's batch. */
+static bool is_norm(const struct node *n)
 {
-	if (strcmp(n->op->name, "batch_norm") == 0)
-		return "batch_norm_again";
-	return strcmp(n->op->name, "batch_norm_relu") == 0 ? "batch_norm_relu_again" : NULL;
+	return rewrite_is(n, "batch_norm") && !node_meets(n);
 }
 
 static bool suits(const struct node *conv, const struct node *norm)
 {
-	const struct conv_attr *at = conv->attr;
-	return strcmp(conv->op->name, "conv") == 0 && conv_fused_input(conv, CONV_BIAS_AT) == NONE && at->groups <= 1 &&
-	       conv->phase == norm->phase && norm->nout == 4;
+	return conv && conv_fused_input(conv, CONV_BIAS_AT) == NONE &&
+	       ((const struct conv_attr *)conv->attr)->groups <= 1 && conv->phase == norm->phase &&
+	       norm->nout == 4;
 }
 
 /* Emits the two new nodes, which make the old nodes' tensors. */
-static int rewrite(struct graph *g, struct node *conv, struct node *norm, struct node *made[2])
+static int split(struct rewrite *r, struct node *conv, struct node *norm)
 {
-	const tid residual = conv_fused_input(norm, 3);
-	TRY(replace_emit(g, conv, "conv_statistics", norm, 2, conv->in, &made[0]));
-	replace_output(g, made[0], 0, conv->out[0]);
+	struct node *made;
+
+	TRY(rewrite_replace(r, conv, "conv_statistics", norm, 2, conv->in, &made));
+	rewrite_take(r->g, made, 0, conv->out[0]);
 	for (int i = 1; i < 4; i++)
-		replace_output(g, made[0], i, norm->out[i]);
-	const tid *s = made[0]->out, in[] = { s[0], norm->in[1], norm->in[2], s[1], s[2], residual };
-	TRY(replace_emit(g, norm, again_of(norm), NULL, residual == NONE ? 5 : 6, in, &made[1]));
-	replace_output(g, made[1], 0, norm->out[0]);
-	conv->nout = norm->nout = 0;
+		rewrite_take(r->g, made, i, norm->out[i]);
+	const tid *s = made->out;
+	const tid in[] = { s[0], norm->in[1], norm->in[2], s[1], s[2], conv_fused_input(norm, 3) };
+	TRY(rewrite_replace(r, norm, "batch_norm_apply", NULL, 6, in, &made));
+	rewrite_take(r->g, made, 0, norm->out[0]);
 	return 0;
 }
 
 int pass_moments(struct graph *g, struct pass_env *env)
 {
-	const int n = g->nnode;
-	int rc = 0, done = 0;
+	struct rewrite r;
+	int rc = 0;
+
 	if (env->backend != BACKEND_CUDA)
 		return 0;
-	struct node **order = mem_alloc(sizeof *order * ((size_t)n + 1));
-	memcpy(order, g->node, sizeof *order * (size_t)n);
-	for (int i = 0; i < n && rc == 0; i++) {
-		struct node *norm = order[i], *made[2];
-		const nid by = again_of(norm) ? graph_t(g, norm->in[0])->producer : NONE;
-		if (by == NONE || by >= n || order[by] != g->node[by] || !suits(order[by], norm))
-			continue;
-		rc = rewrite(g, order[by], norm, made);
-		order[by] = made[0];
-		order[i] = made[1];
-		done++;
+	rewrite_begin(&r, g);
+	for (int i = 0; i < r.nnode && rc == 0; i++) {
+		struct node *norm = g->node[i];
+		struct node *conv = is_norm(norm) ? rewrite_made_by(g, norm->in[0], "conv") : NULL;
+		if (suits(conv, norm))
+			rc = split(&r, conv, norm);
 	}
-	if (rc == 0 && done)
-		graph_reorder(g, order, n);
-	mem_free(order);
-	return rc;
+	return rewrite_commit(&r, rc);
 }

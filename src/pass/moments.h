@@ -6,8 +6,8 @@
 
 #include "pass/pass.h"
 
-/* On GPUs: conv, and batch_norm (or batch_norm_relu) that reads its result, become conv_statistics
- * and batch_norm_again. Runs after pass `statistics`, which replaces norms over several ranks. */
+/* On GPUs: conv, and batch_norm that reads its result, become conv_statistics and batch_norm_apply.
+ * Runs after pass `statistics`, since norms over several ranks stay. */
 int pass_moments(struct graph *g, struct pass_env *env);
 
 #endif

@@ -21,10 +21,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "graph/attr.h"
+#include "op/lib/emit.h"
+#include "op/norm/norm.h"
 #include "pass/parts.h"
 #include "pass/pass.h"
+#include "pass/rewrite.h"
 
 enum { MEAN, RSTD, VARIANCE, VECTORS };
 
@@ -44,36 +46,15 @@ struct part {
 
 struct parts {
 	struct graph *g;
+	struct rewrite edit;
 	struct arena *scratch;
 	struct part_list *list;      /* by tensor: its pieces; n is 0: not looked at yet */
 	struct part *part;           /* by tensor */
-	tid *now;                    /* by tensor: its replacement, or NONE */
-	int *place;                  /* by new node: the old node that it stands before */
-	int nplace;
-	nid before;                  /* of nodes that are emitted now */
 };
-
-static const struct {
-	const char *norm, *again;
-} forms[] = {
-	{ "batch_norm", "batch_norm_again" },
-	{ "batch_norm_relu", "batch_norm_relu_again" },
-};
-
-static const char *form_of(const struct node *n)
-{
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-		if (strcmp(forms[i].norm, n->op->name) == 0)
-			return forms[i].again;
-	return NULL;
-}
 
 static double eps_of(const struct node *n)
 {
-	const double *eps = attr_find(n->op, n->attr, "eps", FT_FLOAT);
-
-	BUG_IF(!eps, "'%s' has no eps", n->op->name);
-	return *eps;
+	return ((const struct norm_attr *)n->attr)->eps;
 }
 
 /* Outputs that the host reads do not change. */
@@ -87,7 +68,8 @@ static bool is_read_outside(const struct graph *g, const struct node *n)
 
 static bool is_norm(const struct graph *g, const struct node *n)
 {
-	return form_of(n) && n->phase == PHASE_FORWARD && !is_read_outside(g, n);
+	return rewrite_is(n, "batch_norm") && !node_meets(n) && n->phase == PHASE_FORWARD &&
+	       !is_read_outside(g, n);
 }
 
 /* --- parts --- */
@@ -95,8 +77,7 @@ static bool is_norm(const struct graph *g, const struct node *n)
 /* The concat of channels that makes t, or NULL. */
 static const struct node *join_of(const struct graph *g, tid t)
 {
-	const nid p = g->tensor[t]->producer;
-	const struct node *n = p == NONE ? NULL : g->node[p];
+	const struct node *n = rewrite_producer(g, t);
 	int64_t first;
 
 	return n && (n->op->flags & OP_JOIN) && n->op->part && n->op->part(g, n, 0, &first) ? n : NULL;
@@ -155,153 +136,66 @@ static bool is_shared(const struct parts *p, const struct node *n)
 
 /* --- the new nodes --- */
 
-static int emit(struct parts *p, const char *op, const void *attr, int nin, const tid *in, int nout, tid *out)
-{
-	TRY(graph_emit(p->g, op, attr, nin, in, nout, out));
-	p->place[p->nplace++] = p->before;
-	return 0;
-}
-
 static int emit_statistics(struct parts *p, tid t, double eps)
 {
-	const struct op *op = op_find("batch_norm_statistics");
 	struct part *x = &p->part[t];
-	void *attr;
 
 	if (x->vector[MEAN] != NONE)
 		return 0;
-	BUG_IF(!op, "no op is called 'batch_norm_statistics'");
-	attr = arena_alloc(p->g->arena, op->attr_size);
-	*(double *)attr_find(op, attr, "eps", FT_FLOAT) = eps;
-	return emit(p, op->name, attr, 1, &t, VECTORS, x->vector);
+	return graph_emit(p->g, "batch_norm_statistics", &(struct norm_attr){ .eps = eps }, 1, &t, VECTORS,
+	                  x->vector);
 }
 
 /* Concatenates the vectors of all pieces. */
 static int emit_join(struct parts *p, const struct part_list *l, int which, tid *out)
 {
-	const struct op *op = op_find("concat");
 	tid *in = ARENA_ARRAY(p->scratch, tid, l->n);
-	void *attr;
 
 	for (int i = 0; i < l->n; i++)
 		in[i] = p->part[l->part[i]].vector[which];
-	*out = in[0];
-	if (l->n == 1)
-		return 0;
-	BUG_IF(!op, "no op is called 'concat'");
-	attr = arena_alloc(p->g->arena, op->attr_size);
-	*(int64_t *)attr_find(op, attr, "axis", FT_INT) = 0;
-	return emit(p, op->name, attr, l->n, in, 1, out);
+	return emit_concat(p->g, 0, l->n, in, out);
 }
 
-/* Replaces n by the op that takes given statistics. */
-static int change(struct parts *p, struct node *n, const tid *vector)
-{
-	struct graph *g = p->g;
-	const struct op *op = op_find(form_of(n));
-	const bool residual = n->nin > 3 && n->in[3] != NONE;
-	tid *in = ARENA_ARRAY(g->arena, tid, 6);
-	void *attr = NULL;
-
-	BUG_IF(!op, "no op is called '%s'", form_of(n));
-	if (op->attr_size) {
-		attr = arena_alloc(g->arena, op->attr_size);
-		TRY(schema_read(g->arena, NULL, op->attrs, op->name, &n->loc, attr));
-		*(double *)attr_find(op, attr, "slope", FT_FLOAT) = *(double *)attr_find(n->op, n->attr, "slope", FT_FLOAT);
-	}
-	memcpy(in, n->in, 3 * sizeof *in);
-	in[3] = vector[MEAN];
-	in[4] = vector[RSTD];
-	in[5] = residual ? n->in[3] : NONE;
-	n->op = op;
-	n->attr = attr;
-	n->in = in;
-	n->nin = residual ? 6 : 5;
-	n->nout = 1;
-	return 0;
-}
-
+/* Readers of n's statistics read the new ones. */
 static int take_apart(struct parts *p, struct node *n)
 {
 	const struct part_list *l = &p->list[n->in[0]];
-	struct graph_context saved = graph_enter(p->g, n);
 	tid vector[VECTORS];
-	int rc = 0;
 
-	p->before = n->id;
-	for (int i = 0; rc == 0 && i < l->n; i++)
-		rc = emit_statistics(p, l->part[i], eps_of(n));
-	for (int k = 0; rc == 0 && k < VECTORS; k++) {
+	rewrite_before(&p->edit, n, n);
+	for (int i = 0; i < l->n; i++)
+		TRY(emit_statistics(p, l->part[i], eps_of(n)));
+	for (int k = 0; k < VECTORS; k++) {
 		if (k == VARIANCE && n->out[1 + k] == NONE)
 			continue;
-		rc = emit_join(p, l, k, &vector[k]);
-		if (rc == 0 && n->out[1 + k] != NONE) {
-			p->now[n->out[1 + k]] = vector[k];
-			p->g->tensor[n->out[1 + k]]->producer = NONE;
-		}
+		TRY(emit_join(p, l, k, &vector[k]));
+		if (n->out[1 + k] != NONE)
+			rewrite_instead(&p->edit, n->out[1 + k], vector[k]);
 	}
-	graph_leave(p->g, saved);
-	TRY(rc);
-	return change(p, n, vector);
+	const bool residual = n->nin > 3 && n->in[3] != NONE;
+	const tid in[] = { n->in[0], n->in[1], n->in[2], vector[MEAN], vector[RSTD],
+	                   residual ? n->in[3] : NONE };
+	return rewrite_become(p->g, n, "batch_norm_apply", residual ? 6 : 5, in);
 }
 
 /* --- the pass --- */
 
-/* Merges new nodes into the order; all readers get the new vectors. */
-static void merge(struct parts *p, int nold, int told)
-{
-	struct graph *g = p->g;
-	struct node **order = mem_alloc(((size_t)g->nnode + 1) * sizeof *order);
-	int n = 0, made = 0;
-
-	for (int i = 0; i < nold; i++) {
-		while (made < p->nplace && p->place[made] == i)
-			order[n++] = g->node[nold + made++];
-		order[n++] = g->node[i];
-	}
-	BUG_IF(n != g->nnode, "%d nodes of %d have a place", n, g->nnode);
-	graph_reorder(g, order, n);
-	for (int i = 0; i < n; i++)
-		for (int k = 0; k < order[i]->nin; k++) {
-			tid t = order[i]->in[k];
-			if (t != NONE && t < told && p->now[t] != NONE)
-				order[i]->in[k] = p->now[t];
-		}
-	mem_free(order);
-}
-
-/* Counts the nodes of one norm: its pieces' statistics and three concats. */
-static int count_places(const struct parts *p)
-{
-	int n = 0;
-
-	for (int i = 0; i < p->g->nnode; i++)
-		if (is_norm(p->g, p->g->node[i]))
-			n += p->list[p->g->node[i]->in[0]].n + VECTORS;
-	return n;
-}
-
 static int apply(struct parts *p)
 {
 	struct graph *g = p->g;
-	const int nold = g->nnode, told = g->ntensor;
 
-	for (int i = 0; i < nold; i++)
+	for (int i = 0; i < p->edit.nnode; i++)
 		if (is_norm(g, g->node[i]))
 			count_norm(p, g->node[i]);
-	p->place = ARENA_ARRAY(p->scratch, int, count_places(p) + 1);
-	for (int i = 0; i < nold; i++)
+	for (int i = 0; i < p->edit.nnode; i++)
 		if (is_norm(g, g->node[i]) && is_shared(p, g->node[i]))
 			TRY(take_apart(p, g->node[i]));
-	if (p->nplace)
-		merge(p, nold, told);
 	return 0;
 }
 
 int pass_parts(struct graph *g, struct pass_env *env)
 {
 	struct parts p = { .g = g, .scratch = arena_new() };
-	int rc;
 
 	if (env->backend != BACKEND_CPU) {
 		arena_free(p.scratch);
@@ -309,15 +203,11 @@ int pass_parts(struct graph *g, struct pass_env *env)
 	}
 	p.list = ARENA_ARRAY(p.scratch, struct part_list, g->ntensor + 1);
 	p.part = ARENA_ARRAY(p.scratch, struct part, g->ntensor + 1);
-	p.now = ARENA_ARRAY(p.scratch, tid, g->ntensor + 1);
-	for (tid t = 0; t < g->ntensor; t++) {
-		p.now[t] = NONE;
+	for (tid t = 0; t < g->ntensor; t++)
 		for (int k = 0; k < VECTORS; k++)
 			p.part[t].vector[k] = NONE;
-	}
-	rc = apply(&p);
-	if (rc == 0 && p.nplace)
-		rc = parts_grad(g);
+	rewrite_begin(&p.edit, g);
+	const int rc = rewrite_commit(&p.edit, apply(&p));
 	arena_free(p.scratch);
-	return rc;
+	return rc == 0 && g->nnode > p.edit.nnode ? parts_grad(g) : rc;
 }

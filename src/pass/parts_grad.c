@@ -2,8 +2,8 @@
  *
  * The gradients of norms that `parts` has split. The gradient through a channel's statistics,
  * (x - mean) k2 + k1 of each norm, is subtracted once, from the sum of the gradients of all norms
- * that read the channel. So `batch_norm_relu_grad` becomes `batch_norm_relu_grad_given`, one pass
- * over memory instead of two, and `batch_norm_grad_through` follows where the sum is complete.
+ * that read the channel. So `batch_norm_grad` becomes `batch_norm_grad_given`, one pass over memory
+ * instead of two, and `batch_norm_grad_through` follows where the sum is complete.
  *
  * Until then a tensor may carry pending corrections ("debts"): (norm, k1, k2) for a channel range.
  * The pass visits nodes in order. Pending corrections move along when a gradient is added to
@@ -15,12 +15,12 @@
  * concat behind it read (tiramisu 9 nodes, 0.1 % of a step; fc-densenet103 44, 0.3 %; coads-fcn
  * 11), behind max-pool in the U-Net (3) and behind ReLU in fcn (14), where the other operand is a
  * view. A fused kernel for each would save one memory pass of three over these. */
-#include <string.h>
-
 #include "base/err.h"
-#include "base/mem.h"
 #include "graph/attr.h"
+#include "op/lib/emit.h"
+#include "op/norm/norm.h"
 #include "pass/parts.h"
+#include "pass/rewrite.h"
 
 /* A piece of a concatenation, as the norms read it. */
 struct source {
@@ -52,48 +52,43 @@ struct open {
 	int *norms;                  /* by tensor: how many of them read the part */
 	struct debt **debt;          /* by tensor */
 	tid *paid;                   /* by tensor: the one without debts; itself where nothing is emitted; or NONE */
-	struct node **order;         /* NULL: nothing is emitted yet */
-	int norder;
+	struct rewrite edit;
+	bool emits;                  /* false: the walk only sees whether corrections can be applied */
 	bool refused;
 };
 
 /* --- which norms --- */
 
-static const struct node *producer(const struct graph *g, tid t)
-{
-	const nid p = g->tensor[t]->producer;
-
-	return p == NONE ? NULL : g->node[p];
-}
-
-static bool is(const struct node *n, const char *op)
-{
-	return n && strcmp(n->op->name, op) == 0;
-}
-
 /* The pieces whose vectors n normalises by; none if its statistics are its own. */
 static void find_sources(struct open *o, struct norm *x)
 {
-	const tid mean = x->n->in[4];
-	const struct node *join = producer(o->g, mean);
-	const tid *vector = is(join, "concat") ? join->in : &mean;
-	const int n = is(join, "concat") ? join->nin : 1;
+	const tid mean = x->n->in[3];
+	const struct node *join = rewrite_made_by(o->g, mean, "concat");
+	const tid *vector = join ? join->in : &mean;
+	const int n = join ? join->nin : 1;
 
 	x->source = ARENA_ARRAY(o->scratch, struct source, n);
 	for (int i = 0; i < n; i++) {
-		const struct node *s = producer(o->g, vector[i]);
-		if (!is(s, "batch_norm_statistics"))
+		const struct node *s = rewrite_made_by(o->g, vector[i], "batch_norm_statistics");
+		if (!s)
 			return;
 		x->source[i] = (struct source){ s->in[0], vector[i], o->g->tensor[s->in[0]]->shape.d[1] };
 	}
 	x->nsource = n;
 }
 
+/* Whether n is the gradient of a norm with activation and without residual, on this rank alone. */
+static bool is_gradient(const struct node *n)
+{
+	return rewrite_is(n, "batch_norm_grad") && !node_meets(n) && n->nin > 5 && n->in[5] != NONE &&
+	       n->nout == 3;
+}
+
 static void find_norms(struct open *o)
 {
 	for (int i = 0; i < o->g->nnode; i++) {
 		struct norm x = { .n = o->g->node[i] };
-		if (!is(x.n, "batch_norm_relu_grad") || x.n->out[0] == NONE)
+		if (!is_gradient(x.n) || x.n->out[0] == NONE)
 			continue;
 		find_sources(o, &x);
 		if (!x.nsource)
@@ -169,8 +164,8 @@ static bool carries(const struct open *o, const struct node *n, int in, int64_t 
 				return false;
 		return true;
 	}
-	return is(n, "add") || (is(n, "conv_grad_input_add") && in == 3) || (is(n, "batch_norm_grad") && in == 5) ||
-	       (is(n, "batch_norm_relu_grad") && in == 6);
+	return rewrite_is(n, "add") || (rewrite_is(n, "conv_grad_input_add") && in == 3) ||
+	       (rewrite_is(n, "batch_norm_grad") && !node_meets(n) && in == 6);
 }
 
 static void carry(struct open *o, const struct node *n, int in, const int64_t moved[2])
@@ -182,46 +177,29 @@ static void carry(struct open *o, const struct node *n, int in, const int64_t mo
 
 /* --- paying --- */
 
-static struct node *append(struct open *o)
-{
-	return o->order[o->norder++] = o->g->node[o->g->nnode - 1];
-}
-
 /* Emits the piece as a slice of the concatenation, since the
  * piece itself may have been copied there and be dead. */
 static int emit_part(struct open *o, const struct debt *d, tid *out)
 {
-	const struct op *op = op_find("slice");
-	const tid x = d->norm->n->in[0];
-
-	*out = x;
-	if (x == d->source->part)
+	*out = d->norm->n->in[0];
+	if (*out == d->source->part)
 		return 0;
-	BUG_IF(!op, "no op is called 'slice'");
-	void *attr = arena_alloc(o->g->arena, op->attr_size);
-	*(int64_t *)attr_find(op, attr, "axis", FT_INT) = 1;
-	*(int64_t *)attr_find(op, attr, "begin", FT_INT) = d->begin;
-	*(int64_t *)attr_find(op, attr, "size", FT_INT) = d->source->size;
-	TRY(graph_emit1(o->g, op->name, attr, 1, &x, out));
-	append(o);
-	return 0;
+	return emit_slice(o->g, *out, &(struct slice){ 1, d->begin, d->source->size }, out);
 }
 
-static int emit_payment(struct open *o, tid t)
+/* Before node n. */
+static int emit_payment(struct open *o, tid t, const struct node *n)
 {
-	const struct op *op = op_find("batch_norm_grad_through");
 	const struct debt *last = NULL;
-	int n = 0, at = 3;
+	int norms = 0, at = 3;
 
 	for (const struct debt *d = o->debt[t]; d; d = d->next) {
 		last = d;
-		n++;
+		norms++;
 	}
-	int64_t *begin = ARENA_ARRAY(o->g->arena, int64_t, n);
-	tid *in = ARENA_ARRAY(o->scratch, tid, 3 + 2 * n);
-	BUG_IF(!op, "no op is called 'batch_norm_grad_through'");
-	void *attr = arena_alloc(o->g->arena, op->attr_size);
-	*(struct ints *)attr_find(op, attr, "begin", FT_INTS) = (struct ints){ n, begin };
+	int64_t *begin = ARENA_ARRAY(o->scratch, int64_t, norms);
+	tid *in = ARENA_ARRAY(o->scratch, tid, 3 + 2 * norms);
+	const struct norm_through_attr attr = { { norms, begin } };
 	in[1] = t;
 	in[2] = last->source->mean;
 	for (const struct debt *d = o->debt[t]; d; d = d->next) {
@@ -229,18 +207,13 @@ static int emit_payment(struct open *o, tid t)
 		in[at++] = d->norm->k1;
 		in[at++] = d->norm->k2;
 	}
-	struct graph_context saved = graph_enter(o->g, producer(o->g, t));
-	int rc = emit_part(o, last, &in[0]);
-	if (rc == 0)
-		rc = graph_emit1(o->g, op->name, attr, at, in, &o->paid[t]);
-	graph_leave(o->g, saved);
-	TRY(rc);
-	append(o);
-	return 0;
+	rewrite_before(&o->edit, n, rewrite_producer(o->g, t));
+	TRY(emit_part(o, last, &in[0]));
+	return graph_emit1(o->g, "batch_norm_grad_through", &attr, at, in, &o->paid[t]);
 }
 
-/* Applies the corrections of a piece that is all of t. */
-static int pay(struct open *o, tid t)
+/* Applies the corrections of a piece that is all of t, before node n. */
+static int pay(struct open *o, tid t, const struct node *n)
 {
 	for (const struct debt *d = o->debt[t]; d; d = d->next)
 		if (d->source->part != o->debt[t]->source->part || d->at != 0 ||
@@ -249,7 +222,7 @@ static int pay(struct open *o, tid t)
 			return 0;
 		}
 	o->paid[t] = t;
-	return o->order ? emit_payment(o, t) : 0;
+	return o->emits ? emit_payment(o, t, n) : 0;
 }
 
 /* --- the walk --- */
@@ -257,27 +230,14 @@ static int pay(struct open *o, tid t)
 /* Emits the node that replaces x->n; its outputs are the existing tensors. */
 static int emit_given(struct open *o, struct norm *x)
 {
-	struct graph *g = o->g;
-	const struct node *n = x->n;
-	const struct op *op = op_find("batch_norm_relu_grad_given");
-	struct graph_context saved = graph_enter(g, n);
-	tid out[5];
+	struct node *made;
 
-	BUG_IF(!op, "no op is called 'batch_norm_relu_grad_given'");
-	void *attr = arena_alloc(g->arena, op->attr_size);
-	*(double *)attr_find(op, attr, "slope", FT_FLOAT) = *(double *)attr_find(n->op, n->attr, "slope", FT_FLOAT);
-	int rc = graph_emit(g, op->name, attr, n->nin, n->in, 5, out);
-	graph_leave(g, saved);
-	TRY(rc);
-	struct node *made = append(o);
-	for (int k = 0; k < 3; k++) {
-		g->tensor[out[k]]->producer = NONE;
-		made->out[k] = n->out[k];
-		if (n->out[k] != NONE)
-			g->tensor[n->out[k]]->producer = made->id;
-	}
-	x->k1 = out[3];
-	x->k2 = out[4];
+	TRY(rewrite_replace(&o->edit, x->n, "batch_norm_grad_given", NULL, x->n->nin, x->n->in,
+	                    &made));
+	for (int k = 0; k < 3; k++)
+		rewrite_take(o->g, made, k, x->n->out[k]);
+	x->k1 = made->out[3];
+	x->k2 = made->out[4];
 	return 0;
 }
 
@@ -294,8 +254,8 @@ static int settle(struct open *o, struct node *n)
 			continue;
 		}
 		if (o->paid[t] == NONE)
-			TRY(pay(o, t));
-		if (o->order && o->paid[t] != NONE)
+			TRY(pay(o, t, n));
+		if (o->emits && o->paid[t] != NONE)
 			n->in[k] = o->paid[t];
 	}
 	return 0;
@@ -306,10 +266,8 @@ static int visit(struct open *o, struct node *n)
 	struct norm *x = norm_of(o, n);
 
 	TRY(settle(o, n));
-	if (o->order && x)
+	if (o->emits && x)
 		TRY(emit_given(o, x));
-	else if (o->order)
-		o->order[o->norder++] = n;
 	int64_t at = 0;
 	for (int i = 0; x && i < x->nsource; at += x->source[i++].size)
 		add_debt(o, n->out[0], &(struct debt){ .norm = x, .source = &x->source[i], .begin = at }, at);
@@ -340,12 +298,9 @@ static bool any_given(const struct open *o)
 
 static int change(struct open *o, int nnode, int ntensor)
 {
-	o->order = mem_alloc((size_t)(nnode + 2 * ntensor + 1) * sizeof *o->order);
-	int rc = walk(o, nnode, ntensor);
-	if (rc == 0)
-		graph_reorder(o->g, o->order, o->norder);
-	mem_free(o->order);
-	return rc;
+	o->emits = true;
+	rewrite_begin(&o->edit, o->g);
+	return rewrite_commit(&o->edit, walk(o, nnode, ntensor));
 }
 
 int parts_grad(struct graph *g)

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "op/reorder.h"
+#include "pass/rewrite.h"
 
 /* --- the reference: float64 --- */
 
@@ -31,12 +32,11 @@ static void make_double(struct graph *g, struct tensor *x)
 
 struct half {
 	struct graph *g;
+	struct rewrite edit;
 	enum backend backend;
 	enum dtype type;             /* BF16 or F16 */
 	bool *leads;                 /* by tensor: to a kernel that is faster in bf16 */
 	tid *other;                  /* by tensor: its cast to the other type, or NONE */
-	struct node **order;         /* the new order, casts included */
-	int norder, order_cap;
 };
 
 static const struct kernel *kernel_of(const struct half *h, const struct node *n)
@@ -44,21 +44,12 @@ static const struct kernel *kernel_of(const struct half *h, const struct node *n
 	return &n->op->kernel[h->backend];
 }
 
-static void order_add(struct half *h, struct node *n)
-{
-	if (h->norder == h->order_cap) {
-		h->order_cap = h->order_cap ? h->order_cap * 2 : 256;
-		h->order = mem_realloc(h->order, (size_t)h->order_cap * sizeof(struct node *));
-	}
-	h->order[h->norder++] = n;
-}
-
 /* Tensors that backward reads of forward exist anyhow, and do not make forward bf16. */
 static bool same_phase(const struct graph *g, const struct node *n, tid t)
 {
-	nid by = g->tensor[t]->producer;
+	const struct node *by = rewrite_producer(g, t);
 
-	return by == NONE || g->node[by]->phase == n->phase;
+	return !by || by->phase == n->phase;
 }
 
 static void find_leads_of(struct half *h, const struct node *n)
@@ -102,11 +93,8 @@ static int want(struct half *h, struct node *n, int i, enum dtype type)
 	if (g->tensor[n->in[i]]->dtype == type)
 		return 0;
 	if (*other == NONE) {
-		struct graph_context saved = graph_enter(g, n);
-		int rc = graph_emit1(g, "cast", &at, 1, &n->in[i], other);
-		graph_leave(g, saved);
-		TRY(rc);
-		order_add(h, g->node[g->nnode - 1]);
+		rewrite_before(&h->edit, n, n);
+		TRY(graph_emit1(g, "cast", &at, 1, &n->in[i], other));
 	}
 	n->in[i] = *other;
 	return 0;
@@ -151,29 +139,26 @@ static int settle(struct half *h, struct node *n)
 		if (half)
 			settle_outputs(h, n);
 	}
-	order_add(h, n);
 	return 0;
 }
 
 static int make_half(struct graph *g, const struct pass_env *env)
 {
 	struct half h = { .g = g, .backend = env->backend, .type = env->plan->compute };
-	int n = g->nnode, rc = 0;
+	int rc = 0;
 
 	h.leads = mem_calloc((size_t)g->ntensor + 1, sizeof *h.leads);
 	h.other = mem_alloc(((size_t)g->ntensor + 1) * sizeof *h.other);
 	for (int t = 0; t < g->ntensor; t++)
 		h.other[t] = NONE;
-	for (int i = n - 1; i >= 0; i--)
+	for (int i = g->nnode - 1; i >= 0; i--)
 		find_leads_of(&h, g->node[i]);
-	for (int i = 0; i < n && rc == 0; i++)
+	rewrite_begin(&h.edit, g);
+	for (int i = 0; i < h.edit.nnode && rc == 0; i++)
 		rc = settle(&h, g->node[i]);
-	if (rc == 0)
-		graph_reorder(g, h.order, h.norder);
 	mem_free(h.leads);
 	mem_free(h.other);
-	mem_free(h.order);
-	return rc;
+	return rewrite_commit(&h.edit, rc);
 }
 
 int pass_precision(struct graph *g, struct pass_env *env)

@@ -6,9 +6,9 @@
  * result also applies ReLU's gradient and computes the norm's sums (op/conv/conv_norm_grad.c), if
  * there is one; the rest of the norm's gradient is one pass over memory:
  *
- *   batch_norm_relu_again, conv_statistics, conv_grad_weight   conv_statistics of x and the norm,
+ *   batch_norm_apply, conv_statistics, conv_grad_weight        conv_statistics of x and the norm,
  *                                                              norm_conv_grad_weight
- *   conv_grad_input, batch_norm_relu_grad                      conv_grad_input_norm,
+ *   conv_grad_input, batch_norm_grad                           conv_grad_input_norm,
  *                                                              batch_norm_grad_rest
  *
  * This applies only where cuDNN has engines for the whole chain: normalising into the workspace
@@ -37,32 +37,27 @@
 #include "op/conv/conv.h"
 #include "op/conv/conv_geom.h"
 #include "op/conv/conv_normed.h"
-#include "pass/replace.h"
+#include "op/norm/norm.h"
+#include "pass/rewrite.h"
 
 enum { MOST = 8 };            /* readers of a norm */
 
 struct walk {
 	struct graph *g;
 	const struct prologue_engines *engines;
-	struct node **order;         /* the new order; NULL: dropped */
-	int n;
+	struct arena *scratch;
+	struct readers readers;      /* of the graph as it is now */
 };
 
-/* Places in the order. */
 struct site {
-	int norm, reader[MOST], readers, forward;      /* forward: how many of the readers are that */
-	int data, grad;              /* -1: none */
+	struct node *norm, *reader[MOST];
+	int readers, forward;        /* forward: how many of the readers are that */
+	struct node *data, *grad;    /* NULL: none */
 };
-
-static bool is(const struct node *n, const char *name)
-{
-	return n && strcmp(n->op->name, name) == 0;
-}
 
 static bool is_relu(const struct node *n)
 {
-	const double *slope = attr_find(n->op, n->attr, "slope", FT_FLOAT);
-	return slope && *slope == 0;
+	return ((const struct norm_attr *)n->attr)->slope == 0;
 }
 
 static bool absent(const struct node *n, int from)
@@ -73,36 +68,23 @@ static bool absent(const struct node *n, int from)
 	return true;
 }
 
-/* The first reader of t at or after place `from` of the
- * order, or -1; *input: its operand number. */
-static int find_reader(const struct walk *w, tid t, int from, int *input)
-{
-	for (int i = from; i < w->n; i++)
-		for (int k = 0; w->order[i] && k < w->order[i]->nin; k++)
-			if (w->order[i]->in[k] == t) {
-				*input = k;
-				return i;
-			}
-	return -1;
-}
-
 static bool reads_plainly(const struct node *n)
 {
-	const bool weights = is(n, "conv_grad_weight") && (n->nout < 2 || n->out[1] == NONE);
-	return absent(n, 2) && (weights || is(n, "conv_statistics"));
+	const bool weights = rewrite_is(n, "conv_grad_weight") && (n->nout < 2 || n->out[1] == NONE);
+	return absent(n, 2) && (weights || rewrite_is(n, "conv_statistics"));
 }
 
 /* All readers of y; false if one of them needs it in memory. */
 static bool find_readers(const struct walk *w, struct site *s)
 {
-	const tid y = w->order[s->norm]->out[0];
-	int input;
-	for (int i = find_reader(w, y, 0, &input); i >= 0; i = find_reader(w, y, i + 1, &input)) {
-		const struct node *n = w->order[i];
-		if (s->readers == MOST || input != 0 || n->in[1] == y || !reads_plainly(n))
+	const tid y = s->norm->out[0];
+	const struct reader *u = readers_of(&w->readers, y);
+	const int n = readers_count(&w->readers, y);
+	for (int i = 0; i < n; i++) {
+		if (i == MOST || u[i].in != 0 || u[i].n->in[1] == y || !reads_plainly(u[i].n))
 			return false;
-		s->forward += is(n, "conv_statistics");
-		s->reader[s->readers++] = i;
+		s->forward += rewrite_is(u[i].n, "conv_statistics");
+		s->reader[s->readers++] = u[i].n;
 	}
 	return s->forward > 0;
 }
@@ -110,16 +92,13 @@ static bool find_readers(const struct walk *w, struct site *s)
 static bool suits(const struct walk *w, const struct node *norm)
 {
 	const struct graph *g = w->g;
-	if (!is(norm, "batch_norm_relu_again") || !absent(norm, 5) || !is_relu(norm) || graph_t(g, norm->out[0])->output)
+	if (!rewrite_is(norm, "batch_norm_apply") || !absent(norm, 5) || !is_relu(norm) || graph_t(g, norm->out[0])->output)
 		return false;
-	const nid by = graph_t(g, norm->in[0])->producer;
-	int input;
-	if (by == NONE || !is(g->node[by], "conv_statistics"))
-		return false;
-	for (int i = find_reader(w, norm->in[0], 0, &input); i >= 0; i = find_reader(w, norm->in[0], i + 1, &input))
-		if (w->order[i]->op->flags & OP_JOIN)
+	const tid x = norm->in[0];
+	for (int i = 0; i < readers_count(&w->readers, x); i++)
+		if (readers_of(&w->readers, x)[i].n->op->flags & OP_JOIN)
 			return false;
-	return true;
+	return rewrite_made_by(g, x, "conv_statistics") != NULL;
 }
 
 static bool has(const struct walk *w, const struct node *n, enum conv_kind kind)
@@ -130,101 +109,95 @@ static bool has(const struct walk *w, const struct node *n, enum conv_kind kind)
 
 static bool readers_have_engines(const struct walk *w, const struct site *s)
 {
-	for (int i = 0; i < s->readers; i++) {
-		const struct node *n = w->order[s->reader[i]];
-		if (!has(w, n, is(n, "conv_statistics") ? CONV_FORWARD : CONV_BACKWARD_WEIGHTS))
+	for (int i = 0; i < s->readers; i++)
+		if (!has(w, s->reader[i], rewrite_is(s->reader[i], "conv_statistics") ? CONV_FORWARD : CONV_BACKWARD_WEIGHTS))
 			return false;
-	}
 	return true;
 }
 
-/* Finds the norm's gradient, and the convolution that alone makes its input. */
+/* Whether n is the gradient of this norm. */
+static bool is_gradient(const struct node *n, int in, const struct node *norm)
+{
+	return rewrite_is(n, "batch_norm_grad") && in == 0 && is_relu(n) && absent(n, 7) &&
+	       n->in[3] == norm->in[3] && n->in[4] == norm->in[4];
+}
+
+/* Finds the norm's gradient, and the convolution that makes its input for it alone. */
 static void find_gradient(const struct walk *w, struct site *s)
 {
-	const struct node *norm = w->order[s->norm];
-	int input, other;
-	s->data = s->grad = -1;
-	for (int i = find_reader(w, norm->in[0], 0, &input); i >= 0; i = find_reader(w, norm->in[0], i + 1, &input)) {
-		const struct node *n = w->order[i];
-		if (!is(n, "batch_norm_relu_grad") || input != 0 || !is_relu(n) || n->in[4] != norm->in[3] || n->in[5] != norm->in[4])
+	const tid x = s->norm->in[0];
+	const struct reader *u = readers_of(&w->readers, x);
+	for (int i = 0; i < readers_count(&w->readers, x); i++) {
+		if (!is_gradient(u[i].n, u[i].in, s->norm))
 			continue;
-		const tid dy = n->in[1];
-		const nid by = graph_t(w->g, dy)->producer;
-		if (by == NONE || !is(w->g->node[by], "conv_grad_input") || graph_t(w->g, dy)->output ||
-		    find_reader(w, dy, 0, &other) != i || find_reader(w, dy, i + 1, &other) >= 0)
+		const tid dy = u[i].n->in[1];
+		struct node *by = rewrite_made_by(w->g, dy, "conv_grad_input");
+		if (!by || graph_t(w->g, dy)->output || readers_count(&w->readers, dy) != 1 || !absent(by, 2) ||
+		    !has(w, by, CONV_BACKWARD_DATA))
 			continue;
-		for (int k = 0; k < i; k++)
-			if (w->order[k] == w->g->node[by] && absent(w->order[k], 2) && has(w, w->order[k], CONV_BACKWARD_DATA)) {
-				s->data = k;
-				s->grad = i;
-				return;
-			}
+		s->data = by;
+		s->grad = u[i].n;
+		return;
 	}
 }
 
-/* Puts a new node at a place of the order. */
-static int put(struct walk *w, int at, const char *name, int nin, const tid *in)
-{
-	struct node *made;
-	TRY(replace_emit(w->g, w->order[at], name, NULL, nin, in, &made));
-	w->order[at] = made;
-	return 0;
-}
-
 /* Replaces a reader of y by one of x. */
-static int fold_reader(struct walk *w, const struct node *norm, int at)
+static int fold_reader(struct rewrite *r, const struct node *norm, struct node *old)
 {
-	struct node *old = w->order[at];
 	const tid *m = norm->in, in[] = { m[0], old->in[1], NONE, m[1], m[2], m[3], m[4] };
-	TRY(put(w, at, is(old, "conv_statistics") ? "conv_statistics" : "norm_conv_grad_weight", NORMED_INPUTS, in));
-	for (int i = 0; i < w->order[at]->nout && i < old->nout; i++)
-		replace_output(w->g, w->order[at], i, old->out[i]);
-	old->nout = 0;
+	const bool forward = rewrite_is(old, "conv_statistics");
+	struct node *made;
+	TRY(rewrite_replace(r, old, forward ? "conv_statistics" : "norm_conv_grad_weight", NULL, NORMED_INPUTS, in, &made));
+	for (int i = 0; i < made->nout && i < old->nout; i++)
+		rewrite_take(r->g, made, i, old->out[i]);
 	return 0;
 }
 
-static int fold_gradient(struct walk *w, const struct site *s)
+static int fold_gradient(struct rewrite *r, struct node *data, struct node *grad)
 {
-	struct node *data = w->order[s->data], *grad = w->order[s->grad];
-	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], b[3], b[4], b[5] };
-	TRY(put(w, s->data, "conv_grad_input_norm", 8, in));
+	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], b[5], b[3], b[4] };
+	struct node *sums, *made;
+	TRY(rewrite_replace(r, data, "conv_grad_input_norm", NULL, 8, in, &sums));
 	for (int i = 1; i < 3; i++)
-		replace_output(w->g, w->order[s->data], i, grad->out[i]);
-	const tid *made = w->order[s->data]->out, addend = grad->nin > 6 ? b[6] : NONE;
-	const tid rest[] = { b[0], made[0], b[2], b[4], b[5], made[1], made[2], addend };
-	TRY(put(w, s->grad, "batch_norm_grad_rest", addend == NONE ? 7 : 8, rest));
-	replace_output(w->g, w->order[s->grad], 0, grad->out[0]);
-	grad->nout = 0;
+		rewrite_take(r->g, sums, i, grad->out[i]);
+	const tid *t = sums->out, rest[] = { b[0], t[0], b[2], b[3], b[4], t[1], t[2], grad->nin > 6 ? b[6] : NONE };
+	TRY(rewrite_replace(r, grad, "batch_norm_grad_rest", NULL, 8, rest, &made));
+	rewrite_take(r->g, made, 0, grad->out[0]);
 	return 0;
 }
 
-static int fold(struct walk *w, const struct site *s)
+static int fold(struct rewrite *r, const struct site *s)
 {
-	struct node *norm = w->order[s->norm];
 	for (int i = 0; i < s->readers; i++)
-		TRY(fold_reader(w, norm, s->reader[i]));
-	w->order[s->norm] = NULL;
-	return s->data < 0 ? 0 : fold_gradient(w, s);
+		TRY(fold_reader(r, s->norm, s->reader[i]));
+	rewrite_drop(r, s->norm);
+	return s->data ? fold_gradient(r, s->data, s->grad) : 0;
+}
+
+/* Folds norm n if it can be. */
+static int visit(struct walk *w, struct node *n, bool *folded)
+{
+	struct site s = { .norm = n };
+	struct rewrite r;
+	*folded = suits(w, n) && find_readers(w, &s) && readers_have_engines(w, &s);
+	if (!*folded)
+		return 0;
+	find_gradient(w, &s);
+	rewrite_begin(&r, w->g);
+	TRY(rewrite_commit(&r, fold(&r, &s)));
+	w->readers = rewrite_readers(w->g, w->scratch);
+	return 0;
 }
 
 int prologue_fold(struct graph *g, const struct prologue_engines *engines)
 {
-	struct walk w = { g, engines, mem_alloc(sizeof *w.order * ((size_t)g->nnode + 1)), g->nnode };
-	int rc = 0, left = 0;
-	memcpy(w.order, g->node, sizeof *w.order * (size_t)w.n);
-	for (int i = 0; i < w.n && rc == 0; i++) {
-		struct site s = { .norm = i };
-		if (!w.order[i] || !suits(&w, w.order[i]) || !find_readers(&w, &s) || !readers_have_engines(&w, &s))
-			continue;
-		find_gradient(&w, &s);
-		rc = fold(&w, &s);
-	}
-	for (int i = 0; i < w.n; i++)
-		if (w.order[i])
-			w.order[left++] = w.order[i];
-	if (rc == 0 && left < w.n)
-		graph_reorder(g, w.order, left);
-	mem_free(w.order);
+	struct walk w = { .g = g, .engines = engines, .scratch = arena_new() };
+	bool folded;
+	int rc = 0;
+	w.readers = rewrite_readers(g, w.scratch);
+	for (int i = 0; i < g->nnode && rc == 0; i += !folded)   /* the norm's place is the next node's then */
+		rc = visit(&w, g->node[i], &folded);
+	arena_free(w.scratch);
 	return rc;
 }
 

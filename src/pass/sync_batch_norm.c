@@ -3,61 +3,38 @@
  * A node that normalises over several ranks' batches waits for their all-reduce,
  * so all ranks must reach these nodes in one order: this pass numbers them, and
  * scheduling keeps their order, in plans for full and for short batches alike.
- * Runs after pass fuse, whose rules match single-rank norms. */
+ * Runs after pass fuse, whose rules match norms of one rank. */
 #include "pass/sync_batch_norm.h"
 
-#include <string.h>
-
-#include "base/err.h"
 #include "graph/attr.h"
-#include "graph/op.h"
-#include "op/norm/norm_team.h"
+#include "op/norm/norm.h"
+#include "pass/rewrite.h"
 
-static const struct {
-	const char *from, *to;
-} forms[] = {
-	{ "batch_norm", "sync_batch_norm" },
-	{ "batch_norm_relu", "sync_batch_norm_relu" },
-	{ "batch_norm_grad", "sync_batch_norm_grad" },
-	{ "batch_norm_relu_grad", "sync_batch_norm_relu_grad" },
-	{ "batch_norm_add_relu_grad", "sync_batch_norm_add_relu_grad" },
-};
-
-static const struct op *form_of(const struct node *n)
+static bool is_norm(const struct node *n)
 {
-	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-		if (strcmp(forms[i].from, n->op->name) == 0)
-			return op_find(forms[i].to);
-	return NULL;
+	return rewrite_is(n, "batch_norm") || rewrite_is(n, "batch_norm_grad");
 }
 
-static int change(struct graph *g, struct node *n, const struct op *op, tid share, int group)
+/* The share is the last input that the op takes. */
+static void change(struct graph *g, struct node *n, tid share, int group)
 {
-	tid *in = ARENA_ARRAY(g->arena, tid, op->max_in);
-	void *attr = arena_alloc(g->arena, op->attr_size);
-	TRY(schema_read(g->arena, NULL, op->attrs, op->name, &n->loc, attr));
-	bool carried = attr_carry(op, attr, n->op, n->attr);
-	BUG_IF(!carried, "'%s' lacks an attribute of '%s'", op->name, n->op->name);
-	*(int64_t *)attr_find(op, attr, "group", FT_INT) = group;
-	for (int i = 0; i < op->max_in; i++)
+	const int last = n->op->max_in - 1;
+	tid *in = ARENA_ARRAY(g->arena, tid, last + 1);
+
+	for (int i = 0; i < last; i++)
 		in[i] = i < n->nin ? n->in[i] : NONE;
-	in[op->max_in - 1] = share;
-	n->op = op;
-	n->attr = attr;
+	in[last] = share;
 	n->in = in;
-	n->nin = op->max_in;
-	return 0;
+	n->nin = last + 1;
+	((struct norm_attr *)n->attr)->group = group;
 }
 
-int sync_batch_norm_emit(struct graph *g, tid share)
+void sync_batch_norm_emit(struct graph *g, tid share)
 {
 	int group = 0;
-	for (int i = 0; i < g->nnode; i++) {
-		const struct op *op = form_of(g->node[i]);
-		if (op)
-			TRY(change(g, g->node[i], op, share, group++));
-	}
-	return 0;
+	for (int i = 0; i < g->nnode; i++)
+		if (is_norm(g->node[i]))
+			change(g, g->node[i], share, group++);
 }
 
 int64_t sync_batch_norm_values(const struct graph *g, const struct node *n)
@@ -70,7 +47,7 @@ int sync_batch_norm_count(const struct graph *g, int64_t *bytes)
 	int messages = 0;
 	*bytes = 0;
 	for (int i = 0; i < g->nnode; i++)
-		if (g->node[i]->op->flags & OP_MEET) {
+		if (node_meets(g->node[i])) {
 			*bytes += sync_batch_norm_values(g, g->node[i]) * (int64_t)sizeof(double);
 			messages++;
 		}

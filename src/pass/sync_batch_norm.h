@@ -8,10 +8,10 @@
 
 /* Every batch normalisation of the graph, and its gradient, becomes one of a team; share: the input
  * that says whether this rank's batch counts. */
-int sync_batch_norm_emit(struct graph *g, tid share);
+void sync_batch_norm_emit(struct graph *g, tid share);
 /* All-reduces of batch statistics in a micro-batch, and their bytes. */
 int sync_batch_norm_count(const struct graph *g, int64_t *bytes);
-/* Values in the all-reduce of node n, which is flagged OP_MEET. */
+/* Values in the all-reduce of node n, for which node_meets. */
 int64_t sync_batch_norm_values(const struct graph *g, const struct node *n);
 
 #endif

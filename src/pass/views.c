@@ -9,25 +9,16 @@
  * views. A tensor that several concats read is stored in the first of them; a later concat of
  * pieces that are neighbours already is a view too. Then slices: a range of channels that is only
  * read is a view of the sliced tensor; gradients of concats are such ranges. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "graph/layout_rule.h"
 #include "graph/windows.h"
 #include "pass/pass.h"
-
-struct use {
-	nid node;
-	int in;                      /* which input */
-	int next;                    /* the next use of the same tensor, or NONE */
-};
+#include "pass/rewrite.h"
 
 struct views {
 	struct graph *g;
 	struct pass_env *env;
-	struct arena *scratch;       /* for takes_slice() */
-	struct use *use;
-	int *first_use;              /* by tensor */
+	struct arena *scratch;
+	struct readers readers;
 	nid *home;                   /* by tensor: the first join that takes it, or NONE */
 	bool *pinned;                /* by tensor: something aliases it */
 	bool *root;                  /* by tensor: has windows */
@@ -40,38 +31,20 @@ static bool has_part(const struct graph *g, const struct node *n, int i)
 	return n->op->part && n->op->part(g, n, i, &first);
 }
 
-/* Uses from the last to the first, so that each list begins with the first. */
-static void find_uses(struct views *v)
+static void find_homes(struct views *v)
 {
 	struct graph *g = v->g;
-	int n = 0;
 
 	for (tid t = 0; t < g->ntensor; t++) {
-		v->first_use[t] = v->home[t] = NONE;
+		v->home[t] = NONE;
 		if (g->tensor[t]->alias != NONE)
 			v->pinned[t] = v->pinned[g->tensor[t]->alias] = true;
-	}
-	for (int i = g->nnode - 1; i >= 0; i--) {
-		const struct node *u = g->node[i];
-		for (int k = u->nin - 1; k >= 0; k--) {
-			tid t = u->in[k];
-			if (t == NONE)
-				continue;
-			v->use[n] = (struct use){ i, k, v->first_use[t] };
-			v->first_use[t] = n++;
-			if ((u->op->flags & OP_JOIN) && has_part(g, u, k))
-				v->home[t] = i;
+		for (int i = readers_count(&v->readers, t) - 1; i >= 0; i--) {
+			const struct reader *u = &readers_of(&v->readers, t)[i];
+			if ((u->n->op->flags & OP_JOIN) && has_part(g, u->n, u->in))
+				v->home[t] = u->n->id;
 		}
 	}
-}
-
-static int count_uses(const struct graph *g)
-{
-	int n = 0;
-
-	for (int i = 0; i < g->nnode; i++)
-		n += g->node[i]->nin;
-	return n;
 }
 
 /* --- which tensors may be views --- */
@@ -88,15 +61,17 @@ static bool takes(const struct views *v, const struct node *n, bool output, int 
 
 static bool readers_take(const struct views *v, tid t)
 {
-	for (int u = v->first_use[t]; u != NONE; u = v->use[u].next)
-		if (!takes(v, v->g->node[v->use[u].node], false, v->use[u].in))
+	const struct reader *u = readers_of(&v->readers, t);
+
+	for (int i = 0; i < readers_count(&v->readers, t); i++)
+		if (!takes(v, u[i].n, false, u[i].in))
 			return false;
 	return true;
 }
 
 static bool writer_takes(const struct views *v, tid t)
 {
-	const struct node *n = v->g->node[v->g->tensor[t]->producer];
+	const struct node *n = rewrite_producer(v->g, t);
 	int k = 0;
 
 	while (n->out[k] != t)
@@ -185,15 +160,13 @@ static void cut(struct views *v, const struct node *n)
 
 int pass_views(struct graph *g, struct pass_env *env)
 {
-	size_t room = (size_t)g->ntensor + 1;
 	struct views v = { .g = g, .env = env, .scratch = arena_new() };
 
-	v.use = mem_alloc(((size_t)count_uses(g) + 1) * sizeof *v.use);
-	v.first_use = mem_alloc(room * sizeof *v.first_use);
-	v.home = mem_alloc(room * sizeof *v.home);
-	v.pinned = mem_calloc(room, sizeof *v.pinned);
-	v.root = mem_calloc(room, sizeof *v.root);
-	find_uses(&v);
+	v.readers = rewrite_readers(g, v.scratch);
+	v.home = ARENA_ARRAY(v.scratch, nid, g->ntensor + 1);
+	v.pinned = ARENA_ARRAY(v.scratch, bool, g->ntensor + 1);
+	v.root = ARENA_ARRAY(v.scratch, bool, g->ntensor + 1);
+	find_homes(&v);
 	for (int i = g->nnode - 1; i >= 0; i--)
 		if (g->node[i]->op->flags & OP_JOIN)
 			join(&v, g->node[i]);
@@ -203,10 +176,5 @@ int pass_views(struct graph *g, struct pass_env *env)
 		else if (g->node[i]->op->flags & OP_CUT)
 			cut(&v, g->node[i]);
 	arena_free(v.scratch);
-	mem_free(v.use);
-	mem_free(v.first_use);
-	mem_free(v.home);
-	mem_free(v.pinned);
-	mem_free(v.root);
 	return 0;
 }

@@ -36,7 +36,7 @@ static struct sync_reducer *lay_out(const struct graph *g)
 	s->group = ARENA_ARRAY(a, struct reducer_group, sync_batch_norm_count(g, &unused));
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
-		if (!(n->op->flags & OP_MEET))
+		if (!node_meets(n))
 			continue;
 		s->group[s->n++] = (struct reducer_group){ .offset = s->bytes, .n = sync_batch_norm_values(g, n), .dtype = DTYPE_F64,
 			.name = group_name(a, n) };
@@ -53,7 +53,7 @@ static int check_order(const struct sync_reducer *s, const struct plan *p)
 	bool same = true;
 	for (int i = 0; i < p->g->nnode && same; i++) {
 		const struct node *n = p->g->node[i];
-		if (!(n->op->flags & OP_MEET))
+		if (!node_meets(n))
 			continue;
 		same = k < s->n && *(int64_t *)attr_find(n->op, n->attr, "group", FT_INT) == k && s->group[k].n == sync_batch_norm_values(p->g, n);
 		k++;

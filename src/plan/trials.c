@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "graph/attr.h"
 #include "op/update/all_reduce.h"
 
 #define BUDGET 2.0               /* seconds of all rounds */
@@ -74,7 +75,7 @@ static bool alike(const struct plan *p, const struct node *a, const struct node 
 
 static bool waits(const struct node *n)
 {
-	return n->op->flags & OP_MEET || all_reduce_begins(n) || all_reduce_waits(n);
+	return node_meets(n) || all_reduce_begins(n) || all_reduce_waits(n);
 }
 
 static int kind_of(struct rounds *r, const struct node *n, double guess)

@@ -502,13 +502,8 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 
 /* Ops that the GPU has no kernel for, and why that is right. */
 static const char *const cpu_only[][2] = {
-	{ "sync_batch_norm", "GPUs take their batch statistics each alone" },
-	{ "sync_batch_norm_relu", "the same" },
-	{ "sync_batch_norm_grad", "the same" },
-	{ "sync_batch_norm_relu_grad", "the same" },
-	{ "sync_batch_norm_add_relu_grad", "the same" },
 	{ "batch_norm_statistics", "taken apart for the CPU alone, where a pass over memory costs more than a launch" },
-	{ "batch_norm_relu_grad_given", "the same" },
+	{ "batch_norm_grad_given", "the same" },
 	{ "batch_norm_grad_through", "the same" },
 	{ "softmax_cross_entropy_with_grad", "fused for the CPU alone" },
 	{ "conv_grad_input_add", "fused for the CPU alone, in place; there it is conv_grad_input_sum" },

@@ -168,7 +168,7 @@ static void test_several(void **state)
 	assert_int_equal(graph_verify(g, STAGE_BUILT), 0);
 	/* a vector y without dy: ones */
 	assert_int_equal(autodiff(g, 1, &y[1], NULL, 1, &out[0], &dw), 0);
-	assert_true(((struct toy_fill *)toy_producer(g, toy_producer(g, dw)->in[1])->attr)->value ==
+	assert_true(((struct fill_attr *)toy_producer(g, toy_producer(g, dw)->in[1])->attr)->value ==
 	            1);
 	/* the same y twice: the gradients add up */
 	tid twice[2] = { y[0], y[0] };

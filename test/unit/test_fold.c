@@ -37,7 +37,7 @@ static void test_fold_identities(void **state)
 		case 9: t = transpose(g, x, 2, (int64_t[]){ 0, 1 }); break;
 		case 10:
 			t = toy_emit(g, "broadcast",
-			             &(struct toy_shape){ { 2, (int64_t[]){ 2, 3 } } }, 1, &x);
+			             &(struct shape_attr){ { 2, (int64_t[]){ 2, 3 } } }, 1, &x);
 			break;
 		case 11: t = EMIT(g, "multiply", graph_scalar(g, 1), s); want = s; break;
 		}
@@ -78,8 +78,8 @@ static void test_fold_joins(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = EMIT(g, "hard", toy_input(g, "x", "2x3x5")), t, s;
-	struct toy_scale *a;
-	struct toy_perm *p;
+	struct scale_attr *a;
+	struct transpose_attr *p;
 
 	/* 3 (2 x + 1) + 4 = 6 x + 7 */
 	t = folded(g, scale(g, scale(g, x, 2, 1), 3, 4));

@@ -7,9 +7,11 @@
 #include <math.h>
 
 #include "base/rng.h"
+#include "graph/attr.h"
 #include "graph/cost.h"
 #include "op/conv/conv.h"
 #include "op/lib/elementwise.h"
+#include "op/norm/norm.h"
 #include "pass/autodiff.h"
 #include "pass/moments.h"
 #include "pass/precision.h"
@@ -57,6 +59,9 @@ static tid leaky(struct net *n, tid x)
 
 static tid build_relu(struct net *n) { return EMIT(n, "relu", norm(n, n->x)); }
 static tid build_leaky(struct net *n) { return leaky(n, norm(n, n->x)); }
+
+/* A norm has one activation. */
+static tid build_two_activations(struct net *n) { return leaky(n, EMIT(n, "relu", norm(n, n->x))); }
 
 static tid build_residual(struct net *n)
 {
@@ -183,7 +188,7 @@ static tid build_conv_batch_norm(struct net *n) { return norm(n, conv(n, n->x, "
 
 static tid build_conv_batch_norm_leaky(struct net *n)
 {
-	double eps = 0.25;
+	const struct norm_attr eps = { 0.25, 1, -1 };
 	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1);
 
 	return leaky(n, op_emit(n->g, "batch_norm", &eps, 3, (tid[]){ conv(n, n->x, "u"), gamma, beta }));
@@ -252,65 +257,78 @@ static tid build_statistics(struct net *n)
 static const struct {
 	tid (*build)(struct net *n);
 	bool backward;
-	const char *there, *gone;    /* "op op": at least one, none of these after the pass */
+	const char *there, *gone;    /* "op op/form": at least one, none of these after the pass */
 	enum backend backend;        /* of the pass; the CPU if it is left out */
 } nets[] = {
-	{ build_relu, true, "batch_norm_relu batch_norm_relu_grad",
-	  "batch_norm relu batch_norm_grad relu_grad" },
-	{ build_leaky, true, "batch_norm_relu batch_norm_relu_grad",
-	  "batch_norm leaky_relu batch_norm_grad leaky_relu_grad" },
-	{ build_residual, true, "batch_norm_relu batch_norm_add_relu_grad",
-	  "batch_norm relu add batch_norm_grad relu_grad" },
-	{ build_projection, true, "batch_norm_relu batch_norm_add_relu_grad batch_norm_grad",
+	{ build_relu, true, "batch_norm/a batch_norm_grad/a",
+	  "batch_norm/1 relu batch_norm_grad/1 relu_grad" },
+	{ build_leaky, true, "batch_norm/a batch_norm_grad/a",
+	  "batch_norm/1 leaky_relu batch_norm_grad/1 leaky_relu_grad" },
+	{ build_two_activations, true, "batch_norm/a leaky_relu batch_norm_grad/a leaky_relu_grad",
+	  "batch_norm/1 relu batch_norm_grad/1 relu_grad" },
+	{ build_residual, true, "batch_norm/a batch_norm_grad/r",
+	  "batch_norm/1 relu add batch_norm_grad/1 relu_grad" },
+	{ build_projection, true, "batch_norm/a batch_norm_grad/r batch_norm_grad/1",
 	  "relu add relu_grad" },
-	{ build_blocks, true, "batch_norm_relu batch_norm_add_relu_grad",
-	  "batch_norm relu add relu_grad batch_norm_grad" },
-	{ build_two_readers, true, "batch_norm_relu_grad add", "relu relu_grad batch_norm" },
-	{ build_two_readers_plain, true, "batch_norm_grad add", "" },
+	{ build_blocks, true, "batch_norm/a batch_norm_grad/r",
+	  "batch_norm/1 relu add relu_grad batch_norm_grad/1" },
+	{ build_two_readers, true, "batch_norm_grad/a add", "relu relu_grad batch_norm/1" },
+	{ build_two_readers_plain, true, "batch_norm_grad/1 add", "" },
 	{ build_conv_and_other, true, "conv_grad_input_add add", "conv_grad_input" },
 	{ build_two_convs, true, "conv_grad_input conv_grad_input_add", "add" },
 	{ build_conv_read, true, "conv_grad_input", "conv_grad_input_add" },
-	{ build_inference, false, "batch_norm_inference_relu", "relu batch_norm_inference" },
-	{ build_inference_leaky, false, "batch_norm_inference_relu",
-	  "leaky_relu batch_norm_inference" },
-	{ build_inference_residual, false, "batch_norm_inference_relu",
-	  "relu add batch_norm_inference" },
+	{ build_inference, false, "batch_norm_inference/a", "relu batch_norm_inference/1" },
+	{ build_inference_leaky, false, "batch_norm_inference/a",
+	  "leaky_relu batch_norm_inference/1" },
+	{ build_inference_residual, false, "batch_norm_inference/a",
+	  "relu add batch_norm_inference/1" },
 	{ build_dropout, true, "relu_dropout relu_dropout_grad", "relu relu_grad dropout" },
 	{ build_dropout_read, true, "relu_dropout relu_grad dropout", "relu relu_dropout_grad" },
-	{ build_read_twice, true, "batch_norm relu relu_grad batch_norm_grad", "batch_norm_relu" },
-	{ build_output, true, "batch_norm relu relu_grad batch_norm_grad", "batch_norm_relu" },
-	{ build_sum_read, true, "batch_norm add relu", "batch_norm_relu" },
-	{ build_statistics, false, "batch_norm add relu", "batch_norm_relu" },
+	{ build_read_twice, true, "batch_norm/1 relu relu_grad batch_norm_grad/1", "batch_norm/a" },
+	{ build_output, true, "batch_norm/1 relu relu_grad batch_norm_grad/1", "batch_norm/a" },
+	{ build_sum_read, true, "batch_norm/1 add relu", "batch_norm/a" },
+	{ build_statistics, false, "batch_norm/1 add relu", "batch_norm/a" },
 	{ build_conv_relu, true, "conv_relu relu_grad", "conv relu", BACKEND_CUDA },
 	{ build_conv_leaky, true, "conv_relu leaky_relu_grad", "conv leaky_relu", BACKEND_CUDA },
 	{ build_conv_add, true, "conv_add", "conv add", BACKEND_CUDA },
 	{ build_conv_add_relu, true, "conv_relu", "conv conv_add add relu", BACKEND_CUDA },
 	{ build_conv_add_leaky, true, "conv_relu", "conv conv_add add leaky_relu", BACKEND_CUDA },
-	{ build_conv_norm, false, "conv_norm", "conv batch_norm_inference", BACKEND_CUDA },
-	{ build_conv_norm_leaky, false, "conv_norm_relu", "conv batch_norm_inference leaky_relu", BACKEND_CUDA },
-	{ build_conv_norm_residual, false, "conv_norm_relu", "conv batch_norm_inference add relu", BACKEND_CUDA },
+	{ build_conv_norm, false, "conv_norm", "conv batch_norm_inference/1", BACKEND_CUDA },
+	{ build_conv_norm_leaky, false, "conv_norm_relu", "conv batch_norm_inference/1 leaky_relu", BACKEND_CUDA },
+	{ build_conv_norm_residual, false, "conv_norm_relu", "conv batch_norm_inference/1 add relu", BACKEND_CUDA },
 	{ build_conv_and_other, true, "conv_add conv_grad_input_sum", "add conv_grad_input", BACKEND_CUDA },
 	{ build_relu_conv, true, "conv_grad_input_relu", "conv_grad_input relu_grad", BACKEND_CUDA },
 	{ build_leaky_conv_and_other, true, "conv_grad_input_relu", "conv_grad_input leaky_relu_grad add", BACKEND_CUDA },
 	{ build_conv_wanted, true, "conv relu", "conv_relu", BACKEND_CUDA },
-	{ build_relu, true, "batch_norm_relu batch_norm_relu_grad", "batch_norm", BACKEND_CUDA },
-	{ build_conv_batch_norm, true, "conv_statistics batch_norm_again batch_norm_grad", "conv batch_norm", BACKEND_CUDA },
-	{ build_conv_batch_norm_leaky, true, "conv_statistics batch_norm_relu_again batch_norm_relu_grad",
-	  "conv batch_norm batch_norm_relu", BACKEND_CUDA },
-	{ build_conv_batch_norm_residual, true, "conv_statistics batch_norm_relu_again batch_norm_add_relu_grad",
-	  "conv batch_norm_relu", BACKEND_CUDA },
-	{ build_conv_two_norms, true, "conv_statistics batch_norm_again batch_norm", "conv", BACKEND_CUDA },
-	{ build_bias_batch_norm, true, "conv batch_norm", "conv_statistics batch_norm_again", BACKEND_CUDA },
+	{ build_relu, true, "batch_norm/a batch_norm_grad/a", "batch_norm/1", BACKEND_CUDA },
+	{ build_conv_batch_norm, true, "conv_statistics batch_norm_apply/1 batch_norm_grad/1", "conv batch_norm/1", BACKEND_CUDA },
+	{ build_conv_batch_norm_leaky, true, "conv_statistics batch_norm_apply/a batch_norm_grad/a",
+	  "conv batch_norm/1 batch_norm/a", BACKEND_CUDA },
+	{ build_conv_batch_norm_residual, true, "conv_statistics batch_norm_apply/a batch_norm_grad/r",
+	  "conv batch_norm/a", BACKEND_CUDA },
+	{ build_conv_two_norms, true, "conv_statistics batch_norm_apply/1 batch_norm/1", "conv", BACKEND_CUDA },
+	{ build_bias_batch_norm, true, "conv batch_norm/1", "conv_statistics batch_norm_apply/1", BACKEND_CUDA },
 };
 #define NNETS ((int)(sizeof nets / sizeof *nets))
 
+/* The forms of norms: 1 has no activation, a has one, r also a residual. */
+static bool is_form(const struct node *n, char form)
+{
+	const double *slope = attr_find(n->op, n->attr, "slope", FT_FLOAT);
+	const bool residual = !strcmp(n->op->name, "batch_norm_grad") && n->nout == 4;
+
+	return form == ' ' || (form == '1' ? *slope == 1 : *slope != 1 && residual == (form == 'r'));
+}
+
 static int count(const struct graph *g, const char *op, size_t length)
 {
+	const size_t name = strcspn(op, "/ ") < length ? strcspn(op, "/ ") : length;
+	const char form = name < length ? op[name + 1] : ' ';
 	int n = 0;
 
 	for (int i = 0; i < g->nnode; i++)
-		n += strlen(g->node[i]->op->name) == length &&
-		     !memcmp(g->node[i]->op->name, op, length);
+		n += strlen(g->node[i]->op->name) == name && !memcmp(g->node[i]->op->name, op, name) &&
+		     is_form(g->node[i], form);
 	return n;
 }
 
@@ -461,7 +479,7 @@ static void test_backend(void **state)
 static struct net late_residual(tid (*activate)(struct net *n, tid x), tid *y, tid *updated)
 {
 	struct net n = { .g = graph_new() };
-	double eps = 0.25;
+	const struct norm_attr eps = { 0.25, 1, -1 };
 	tid running, out[4];
 
 	n.x = op_param(n.g, "x", &image, 0);
@@ -496,11 +514,12 @@ static void test_context(void **state)
 	assert_int_equal(n.g->nnode, 3);
 	fused = n.g->node[1];
 	assert_string_equal(n.g->node[0]->op->name, "tanh");
-	assert_string_equal(fused->op->name, "batch_norm_relu");
+	assert_string_equal(fused->op->name, "batch_norm");
+	assert_true(((const struct norm_attr *)fused->attr)->slope == 0);
 	assert_string_equal(fused->name, "first");
 	assert_int_equal(fused->loc.line, 7);
 	assert_int_equal(fused->phase, PHASE_FORWARD);
-	assert_true(*(const double *)fused->attr == 0.25);
+	assert_true(((const struct norm_attr *)fused->attr)->eps == 0.25);
 	assert_int_equal(fused->out[0], y);
 	assert_int_equal(graph_t(n.g, updated)->producer, 2);
 	graph_free(n.g);

@@ -37,7 +37,7 @@ static tid random_fill(struct graph *g)
 {
 	int64_t d[2] = { 1 + dice(40), 1 + dice(dice(4) ? 30 : 3000) };
 
-	return toy_emit(g, "fill", &(struct toy_fill){ dice(3), { 2, d } }, 0, NULL);
+	return toy_emit(g, "fill", &(struct fill_attr){ dice(3), { 2, d } }, 0, NULL);
 }
 
 /* Some earlier tensor, recent ones more often. */
@@ -58,7 +58,7 @@ static void random_node(struct graph *g, int base)
 	case 1: EMIT(g, "relu", x); break;
 	case 2: EMIT(g, "add", x, x); break;
 	case 3: EMIT(g, "any_inplace", x, pick(g, base), pick(g, base)); break;
-	case 4: toy_emit(g, "reshape", &(struct toy_shape){ { 1, &flat } }, 1, &x); break;
+	case 4: toy_emit(g, "reshape", &(struct shape_attr){ { 1, &flat } }, 1, &x); break;
 	case 5: assert_int_equal(graph_emit(g, "two", NULL, 1, &x, 2, out), 0); break;
 	default: EMIT(g, "any", x, pick(g, base)); break;
 	}
@@ -102,7 +102,7 @@ static struct graph *training_graph(int n, bool joined, bool accumulated)
 		snprintf(size, sizeof size, "2x%dx%dx%d", 8 + 8 * (level * 4 / n), side, side);
 		w[i] = toy_param(g, name, "8x8x3x3");
 		struct shape s = toy_dims(size);
-		tid x = toy_emit(g, "broadcast", &(struct toy_shape){ { 4, s.d } }, 1, &h[i - 1]);
+		tid x = toy_emit(g, "broadcast", &(struct shape_attr){ { 4, s.d } }, 1, &h[i - 1]);
 		x = EMIT(g, "conv", x, w[i]);
 		if (joined && i > n / 2 &&
 		    shape_equal(&graph_t(g, x)->shape, &graph_t(g, h[n - i])->shape))
@@ -119,7 +119,7 @@ static struct graph *training_graph(int n, bool joined, bool accumulated)
 		dw[i] = EMIT(g, "conv_grad_w", h[i], d, w[i]);
 		graph_t(g, dw[i])->grad_of = w[i];
 		d = toy_emit(g, "broadcast",
-		             &(struct toy_shape){ { 4, graph_t(g, h[i - 1])->shape.d } }, 1,
+		             &(struct shape_attr){ { 4, graph_t(g, h[i - 1])->shape.d } }, 1,
 		             (tid[]){ EMIT(g, "conv", d, w[i]) });
 	}
 	for (int i = 1; accumulated && i < n; i++) {
@@ -406,7 +406,7 @@ static void test_classes(void **state)
 	struct graph *g = graph_new();
 	tid w = toy_param(g, "w", "8x2"), v, r, w2, k = graph_scalar(g, 2);
 
-	v = toy_emit(g, "reshape", &(struct toy_shape){ { 1, (int64_t[]){ 16 } } }, 1, &w);
+	v = toy_emit(g, "reshape", &(struct shape_attr){ { 1, (int64_t[]){ 16 } } }, 1, &w);
 	r = EMIT(g, "relu", v);
 	w2 = EMIT(g, "sgd", w, EMIT(g, "spread", k, w));
 	graph_t(g, r)->output = true;
@@ -465,7 +465,7 @@ static void test_place(void **state)
 /* Sums of sizes that overflow are an error, not a small arena. */
 static void test_too_large(void **state)
 {
-	struct toy_shape huge = { { 1, (int64_t[]){ 1LL << 56 } } };
+	struct shape_attr huge = { { 1, (int64_t[]){ 1LL << 56 } } };
 
 	for (int n = 12; n <= 40; n += 28) {
 		struct graph *g = graph_new();

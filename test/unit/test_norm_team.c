@@ -303,7 +303,7 @@ static void sample_text(char *out, size_t room, const char *inputs, const char *
 		else
 			n += snprintf(out + n, room - (size_t)n, *p == '-' ? " -" : *p == 'p' ? " 5:positive" : " 5");
 	}
-	snprintf(out + n, room - (size_t)n, "%s%s", share, attr);
+	snprintf(out + n, room - (size_t)n, "%s%s%s", share, attr, *share ? *attr ? ", group: 0" : "; group: 0" : "");
 }
 
 /* Batches of 2, 1, 2 and 1 samples; a batch of 6 on one rank. */
@@ -312,15 +312,14 @@ static void check_form(const struct form *f, enum backend b)
 	static const int first[RANKS] = { 0, 2, 3, 5 }, samples[RANKS] = { 2, 1, 2, 1 };
 	struct member m[RANKS] = { { .n = 0 } };
 	struct side whole, part[RANKS];
-	char text[200], name[64], all[16];
-	snprintf(name, sizeof name, "sync_%s", f->op);
+	char text[200], all[16];
 	snprintf(all, sizeof all, "%s%s", f->inputs, f->more);
 	sample_text(text, sizeof text, f->inputs, f->attr, 6, "");
 	side_init(&whole, b, f->op, text);
 	for (int r = 0; r < RANKS; r++) {
 		m[r].side = &part[r];
 		sample_text(text, sizeof text, all, f->attr, samples[r], " s:one");
-		side_init(&part[r], b, name, text);
+		side_init(&part[r], b, f->op, text);
 		part[r].first = first[r];
 		take_values(&part[r], &whole);
 	}
@@ -341,14 +340,14 @@ static void ops(void **state)
 {
 	static const struct form forms[] = {
 		{ "batch_norm", "xpv", "-", "; eps: 0.001", true },
-		{ "batch_norm_relu", "xpv", "-", "; slope: 0.3", true },
-		{ "batch_norm_relu", "xpvx", "", "", true },
-		{ "batch_norm_grad", "xxvvp", "-", "", false },
-		{ "batch_norm_grad", "xxvvpx", "", "", false },
-		{ "batch_norm_relu_grad", "xxvvvp", "-", "; slope: 0.3", false },
-		{ "batch_norm_relu_grad", "xxvvvpx", "", "", false },
-		{ "batch_norm_add_relu_grad", "xxvvpx", "-", "", false },
-		{ "batch_norm_add_relu_grad", "xxvvpxx", "", "; slope: 0.3", false },
+		{ "batch_norm", "xpv", "-", "; slope: 0.3", true },
+		{ "batch_norm", "xpvx", "", "; slope: 0", true },
+		{ "batch_norm_grad", "xxvvp", "----", "", false },
+		{ "batch_norm_grad", "xxvvp-x", "--", "", false },
+		{ "batch_norm_grad", "xxvvpv", "---", "; slope: 0.3", false },
+		{ "batch_norm_grad", "xxvvpvx", "--", "; slope: 0", false },
+		{ "batch_norm_grad", "xxvvp--x", "-", "; slope: 0", false },
+		{ "batch_norm_grad", "xxvvp--xx", "", "; slope: 0.3", false },
 	};
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 		for (int b = BACKEND_REFERENCE; b <= BACKEND_CPU; b++)
@@ -365,8 +364,9 @@ static void absent(void **state)
 		side_init(&whole, (enum backend)b, "batch_norm_grad", "3x5x3x4 3x5x3x4 5 5 5:positive");
 		for (int r = 0; r < 2; r++) {
 			m[r].side = &part[r];
-			side_init(&part[r], (enum backend)b, "sync_batch_norm_grad",
-			          r ? "3x5x3x4 3x5x3x4 5 5 5:positive - s:zero" : "3x5x3x4 3x5x3x4 5 5 5:positive - s:one");
+			side_init(&part[r], (enum backend)b, "batch_norm_grad",
+			          r ? "3x5x3x4 3x5x3x4 5 5 5:positive - - - - s:zero; group: 0"
+			            : "3x5x3x4 3x5x3x4 5 5 5:positive - - - - s:one; group: 0");
 			take_values(&part[r], &whole);
 		}
 		assert_int_equal(side_run(&whole), 0);
@@ -387,6 +387,21 @@ static void absent(void **state)
 	}
 }
 
+/* A rank with one value a channel has no variance; its team has one. */
+static void one_value(void **state)
+{
+	struct sample s;
+	assert_int_equal(sample_build(&s, op_find("batch_norm"), "1x5 5 5 - s:one; group: 0", 1), 0);
+	sample_release(&s);
+	assert_int_equal(sample_build(&s, op_find("batch_norm"), "1x5 5 5", 1), E_SHAPE);
+	sample_release(&s);
+	err_clear();
+	assert_int_equal(sample_build(&s, op_find("batch_norm"), "2x5 5 5; group: 0", 1), E_SHAPE);
+	assert_string_equal(err_get(0)->text, "'batch_norm' has a share as input 4 if and only if it has a group");
+	sample_release(&s);
+	err_clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +410,7 @@ int main(void)
 		cmocka_unit_test(alone),
 		cmocka_unit_test(ops),
 		cmocka_unit_test(absent),
+		cmocka_unit_test(one_value),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

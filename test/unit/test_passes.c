@@ -460,7 +460,7 @@ static void test_fingerprint(void **state)
 	a = graph_fingerprint(g);
 	for (int i = 0; i < g->nnode; i++)
 		if (!strcmp(g->node[i]->op->name, "scale"))
-			((struct toy_scale *)g->node[i]->attr)->factor = 0.2;
+			((struct scale_attr *)g->node[i]->attr)->factor = 0.2;
 	b = graph_fingerprint(g);
 	assert_true(a != b);
 	g->tensor[2]->dtype = DTYPE_F16;

@@ -197,14 +197,14 @@ static void test_matches(void **state)
 		struct result r;
 		struct graph *g = build(i, &r);
 		op_passes(g, NULL, passes, UP_TO_FOLD - 1, NULL);
-		const int norms = op_count(g, "batch_norm_relu_again"), weights = op_count(g, "conv_grad_weight");
-		const int grads = op_count(g, "batch_norm_relu_grad"), statistics = op_count(g, "conv_statistics");
+		const int norms = op_count(g, "batch_norm_apply"), weights = op_count(g, "conv_grad_weight");
+		const int grads = op_count(g, "batch_norm_grad"), statistics = op_count(g, "conv_statistics");
 		op_passes(g, NULL, passes + UP_TO_FOLD - 1, 1, NULL);
-		const int folded = norms - op_count(g, "batch_norm_relu_again");
+		const int folded = norms - op_count(g, "batch_norm_apply");
 		if (folded != nets[i].norms || op_count(g, "conv_grad_input_norm") != nets[i].data ||
 		    op_count(g, "batch_norm_grad_rest") != nets[i].data)
 			fail_msg("network %d: %d norms folded, %d with their gradient", i, folded, op_count(g, "conv_grad_input_norm"));
-		assert_int_equal(op_count(g, "batch_norm_relu_grad"), grads - nets[i].data);
+		assert_int_equal(op_count(g, "batch_norm_grad"), grads - nets[i].data);
 		assert_int_equal(op_count(g, "conv_statistics"), statistics);
 		assert_int_equal(op_count(g, "conv_grad_weight") + op_count(g, "norm_conv_grad_weight"), weights);
 		assert_int_equal(op_count(g, "norm_conv_grad_weight") > 0, folded > 0);

@@ -18,7 +18,7 @@ static struct graph *good(enum stage stage)
 	h = EMIT(g, "relu", EMIT(g, "conv", x, w));
 	EMIT(g, "accumulate", s, h);
 	h = EMIT(g, "relu", h);
-	y = toy_emit(g, "reshape", &(struct toy_shape){ { 1, (int64_t[]){ 144 } } }, 1, &h);
+	y = toy_emit(g, "reshape", &(struct shape_attr){ { 1, (int64_t[]){ 144 } } }, 1, &h);
 	y = EMIT(g, "sum", y);
 	graph_t(g, y)->output = true;
 	/* the toy reshape has no rule */
@@ -121,7 +121,7 @@ BREAK(late_reader) { g->cur_phase = PHASE_UPDATE; EMIT(g, "relu", graph_find(g, 
 BREAK(late_view)
 {
 	tid w = graph_find(g, "w"),
-	    v = toy_emit(g, "reshape", &(struct toy_shape){ { 1, (int64_t[]){ 64 } } }, 1, &w);
+	    v = toy_emit(g, "reshape", &(struct shape_attr){ { 1, (int64_t[]){ 64 } } }, 1, &w);
 	struct node **order = malloc((size_t)g->nnode * sizeof *order);
 
 	/* the view before the update, its reader after */
@@ -135,7 +135,7 @@ BREAK(overwritten_twice) { EMIT(g, "double_update", toy_state(g, "v", "4")); }
 BREAK(update_through_view)
 {
 	tid s = toy_state(g, "v", "4"),
-	    v = toy_emit(g, "reshape", &(struct toy_shape){ { 2, (int64_t[]){ 2, 2 } } }, 1, &s);
+	    v = toy_emit(g, "reshape", &(struct shape_attr){ { 2, (int64_t[]){ 2, 2 } } }, 1, &s);
 
 	EMIT(g, "sgd", v, v);
 }

@@ -23,7 +23,7 @@ static inline int64_t elements(const struct graph *g, tid t)
 /* Where element i of a 2-D transpose comes from. */
 static inline int64_t transposed(const struct graph *g, const struct node *n, int64_t i)
 {
-	const struct toy_perm *p = n->attr;
+	const struct transpose_attr *p = n->attr;
 	const struct shape *y = node_out_shape(g, n, 0);
 
 	return p->perm.v[0] == 0 ? i : i % y->d[1] * y->d[0] + i / y->d[1];
@@ -53,10 +53,10 @@ static inline void compute(struct values *s, const struct node *n)
 		else if (!strcmp(op, "relu_grad"))
 			y[i] = a[i] > 0 ? b[i] : 0;
 		else if (!strcmp(op, "scale"))
-			y[i] = a[i] * ((struct toy_scale *)n->attr)->factor +
-			       ((struct toy_scale *)n->attr)->shift;
+			y[i] = a[i] * ((struct scale_attr *)n->attr)->factor +
+			       ((struct scale_attr *)n->attr)->shift;
 		else if (!strcmp(op, "fill"))
-			y[i] = ((struct toy_fill *)n->attr)->value;
+			y[i] = ((struct fill_attr *)n->attr)->value;
 		else if (!strcmp(op, "spread"))
 			y[i] = a[0];
 		else if (!strcmp(op, "sum"))

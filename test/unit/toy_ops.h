@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "graph/op.h"
+#include "op/lib/elementwise.h"
 #include "pass/autodiff.h"
 
 static int toy_run(const struct kplan *k, const struct kargs *a)
@@ -176,57 +177,47 @@ static const struct op toy_many = {
 
 /* --- with attributes --- */
 
-struct toy_scale {
-	double factor, shift;
-};
 static const struct field toy_scale_fields[] = {
-	FIELD_FLOAT(struct toy_scale, factor, "1", -1e30, 1e30, "factor"),
-	FIELD_FLOAT(struct toy_scale, shift, "0", -1e30, 1e30, "shift"),
+	FIELD_FLOAT(struct scale_attr, factor, "1", -1e30, 1e30, "factor"),
+	FIELD_FLOAT(struct scale_attr, shift, "0", -1e30, 1e30, "shift"),
 	FIELD_END
 };
 static int scale_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
-	const struct toy_scale *a = n->attr;
+	const struct scale_attr *a = n->attr;
 
-	return graph_emit1(g, "scale", &(struct toy_scale){ a->factor, 0 }, 1, dy, &dx[0]);
+	return graph_emit1(g, "scale", &(struct scale_attr){ a->factor, 0 }, 1, dy, &dx[0]);
 }
 static const struct op toy_scale_op = {
 	.name = "scale", .min_in = 1, .max_in = 1, .nout = 1,
-	.attr_size = sizeof(struct toy_scale), .attrs = toy_scale_fields, .inplace = 1,
+	.attr_size = sizeof(struct scale_attr), .attrs = toy_scale_fields, .inplace = 1,
 	.shape = toy_same, .grad = scale_grad, TOY_KERNELS(KL_SAME)
 };
 
-struct toy_fill {
-	double value;
-	struct ints shape;
-};
 static const struct field toy_fill_fields[] = {
-	FIELD_FLOAT(struct toy_fill, value, "0", -1e30, 1e30, "value"),
-	FIELD_INTS(struct toy_fill, shape, "", 1, 1 << 30, "shape"),
+	FIELD_FLOAT(struct fill_attr, value, "0", -1e30, 1e30, "value"),
+	FIELD_INTS(struct fill_attr, shape, "", 1, 1 << 30, "shape"),
 	FIELD_END
 };
 static int fill_shape(struct graph *g, struct node *n)
 {
-	const struct toy_fill *a = n->attr;
+	const struct fill_attr *a = n->attr;
 	struct shape s = shape_of(a->shape.n, a->shape.v);
 
 	return graph_out(g, n, 0, DTYPE_F32, &s);
 }
 static const struct op toy_fill_op = {
-	.name = "fill", .nout = 1, .attr_size = sizeof(struct toy_fill), .attrs = toy_fill_fields,
+	.name = "fill", .nout = 1, .attr_size = sizeof(struct fill_attr), .attrs = toy_fill_fields,
 	.shape = fill_shape, TOY_KERNELS(KL_SAME)
 };
 
-struct toy_shape {
-	struct ints shape;
-};
 static const struct field toy_reshape_fields[] = {
-	FIELD_INTS(struct toy_shape, shape, "", 1, 1 << 30, "shape"),
+	FIELD_INTS(struct shape_attr, shape, "", 1, 1 << 30, "shape"),
 	FIELD_END
 };
 static int reshape_shape(struct graph *g, struct node *n)
 {
-	const struct toy_shape *a = n->attr;
+	const struct shape_attr *a = n->attr;
 	struct shape s = shape_of(a->shape.n, a->shape.v);
 
 	if (shape_count(&s) != shape_count(node_in_shape(g, n, 0)))
@@ -235,31 +226,28 @@ static int reshape_shape(struct graph *g, struct node *n)
 }
 static const struct op toy_reshape = {
 	.name = "reshape", .flags = OP_VIEW, .min_in = 1, .max_in = 1, .nout = 1,
-	.attr_size = sizeof(struct toy_shape), .attrs = toy_reshape_fields, .shape = reshape_shape
+	.attr_size = sizeof(struct shape_attr), .attrs = toy_reshape_fields, .shape = reshape_shape
 };
 static int broadcast_shape(struct graph *g, struct node *n)
 {
-	const struct toy_shape *a = n->attr;
+	const struct shape_attr *a = n->attr;
 	struct shape s = shape_of(a->shape.n, a->shape.v);
 
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &s);
 }
 static const struct op toy_broadcast = {
 	.name = "broadcast", .min_in = 1, .max_in = 1, .nout = 1,
-	.attr_size = sizeof(struct toy_shape), .attrs = toy_reshape_fields,
+	.attr_size = sizeof(struct shape_attr), .attrs = toy_reshape_fields,
 	.shape = broadcast_shape, TOY_KERNELS(KL_PLAIN)
 };
 
-struct toy_perm {
-	struct ints perm;
-};
 static const struct field toy_transpose_fields[] = {
-	FIELD_INTS(struct toy_perm, perm, "", 0, MAXD - 1, "axes"),
+	FIELD_INTS(struct transpose_attr, perm, "", 0, MAXD - 1, "axes"),
 	FIELD_END
 };
 static int transpose_shape(struct graph *g, struct node *n)
 {
-	const struct toy_perm *a = n->attr;
+	const struct transpose_attr *a = n->attr;
 	struct shape s = *node_in_shape(g, n, 0);
 
 	for (int i = 0; i < s.nd; i++)
@@ -268,7 +256,7 @@ static int transpose_shape(struct graph *g, struct node *n)
 }
 static const struct op toy_transpose = {
 	.name = "transpose", .min_in = 1, .max_in = 1, .nout = 1,
-	.attr_size = sizeof(struct toy_perm), .attrs = toy_transpose_fields,
+	.attr_size = sizeof(struct transpose_attr), .attrs = toy_transpose_fields,
 	.shape = transpose_shape, TOY_KERNELS(KL_PLAIN)
 };
 

@@ -32,23 +32,23 @@ static inline void run(struct graph *g, int from, int to)
 
 static inline tid scale(struct graph *g, tid x, double factor, double shift)
 {
-	return toy_emit(g, "scale", &(struct toy_scale){ factor, shift }, 1, &x);
+	return toy_emit(g, "scale", &(struct scale_attr){ factor, shift }, 1, &x);
 }
 static inline tid fill(struct graph *g, double value, const char *dims)
 {
 	struct shape s = toy_dims(dims);
 
-	return toy_emit(g, "fill", &(struct toy_fill){ value, { s.nd, s.d } }, 0, NULL);
+	return toy_emit(g, "fill", &(struct fill_attr){ value, { s.nd, s.d } }, 0, NULL);
 }
 static inline tid reshape(struct graph *g, tid x, const char *dims)
 {
 	struct shape s = toy_dims(dims);
 
-	return toy_emit(g, "reshape", &(struct toy_shape){ { s.nd, s.d } }, 1, &x);
+	return toy_emit(g, "reshape", &(struct shape_attr){ { s.nd, s.d } }, 1, &x);
 }
 static inline tid transpose(struct graph *g, tid x, int n, const int64_t *perm)
 {
-	return toy_emit(g, "transpose", &(struct toy_perm){ { n, perm } }, 1, &x);
+	return toy_emit(g, "transpose", &(struct transpose_attr){ { n, perm } }, 1, &x);
 }
 
 static uint64_t rng_at;

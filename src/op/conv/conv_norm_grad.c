@@ -50,7 +50,7 @@ static int input_shape(struct graph *g, struct node *n)
 
 static int rest_shape(struct graph *g, struct node *n)
 {
-	return norm_shape(g, n, 1u | 1u << REST_DZ | 1u << REST_ADDEND, 1);
+	return norm_shape(g, n, 1u | 1u << REST_DZ | 1u << REST_ADDEND, 1, 1);
 }
 
 /* --- cost --- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Bodies of the short forms. What would change nothing (scale by 1, a sum over no axis, a
- * broadcast or reshape to the same shape, the identical permutation) emits no node and gives x
- * itself. */
+ * broadcast or reshape to the same shape, the identical permutation, a slice of all, a concat of
+ * one) emits no node and gives x itself. */
 #include "op/lib/emit.h"
 
 #include "op/lib/elementwise.h"
@@ -100,6 +100,24 @@ int emit_transpose(struct graph *g, tid x, const int *perm, tid *out)
 	}
 	at.perm = ints_make(g, nd, list);
 	return graph_emit1(g, "transpose", &at, 1, &x, out);
+}
+
+int emit_slice(struct graph *g, tid x, const struct slice *range, tid *out)
+{
+	if (range->begin == 0 && range->size == graph_t(g, x)->shape.d[range->axis]) {
+		*out = x;
+		return 0;
+	}
+	return graph_emit1(g, "slice", range, 1, &x, out);
+}
+
+int emit_concat(struct graph *g, int64_t axis, int n, const tid *in, tid *out)
+{
+	if (n == 1) {
+		*out = in[0];
+		return 0;
+	}
+	return graph_emit1(g, "concat", &(struct concat){ axis }, n, in, out);
 }
 
 int emit_fill(struct graph *g, double value, const struct shape *s, tid *out)

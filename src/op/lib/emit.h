@@ -5,6 +5,7 @@
 #define DLX_OP_LIB_EMIT_H
 
 #include "graph/op.h"
+#include "op/lib/slice.h"
 
 int emit_sub(struct graph *g, tid a, tid b, tid *out);
 int emit_mul(struct graph *g, tid a, tid b, tid *out);
@@ -18,6 +19,8 @@ int emit_sum(struct graph *g, tid x, unsigned axes, bool keep, tid *out);
 int emit_broadcast(struct graph *g, tid x, const struct shape *s, tid *out);
 int emit_reshape(struct graph *g, tid x, const struct shape *s, tid *out);
 int emit_transpose(struct graph *g, tid x, const int *perm, tid *out);
+int emit_slice(struct graph *g, tid x, const struct slice *range, tid *out);
+int emit_concat(struct graph *g, int64_t axis, int n, const tid *in, tid *out);
 int emit_fill(struct graph *g, double value, const struct shape *s, tid *out);   /* a constant tensor made at run time (no storage in the plan file) */
 
 struct ints ints_make(struct graph *g, int n, const int64_t *v);            /* in g's arena */

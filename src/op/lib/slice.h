@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The attributes of slice and pad, each of which stands in the other's gradient. */
+ * The attributes of slice, pad and concat, which stand in each other's gradients. */
 #ifndef DLX_OP_LIB_SLICE_H
 #define DLX_OP_LIB_SLICE_H
 
@@ -13,6 +13,10 @@ struct slice {
 struct pad {
 	struct ints before, after;   /* one per axis */
 	double value;
+};
+
+struct concat {
+	int64_t axis;
 };
 
 #endif

@@ -1,51 +1,93 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Batch normalisation (Ioffe and Szegedy, 2015) over every axis but channels:
- *   y = gamma * (x - mean) * rstd + beta,   rstd = 1 / sqrt(variance + eps)
- * with the biased variance (divided by n). Training uses the batch's statistics, inference the
- * running ones. With xhat = (x - mean) * rstd the gradients are
- *   dbeta = sum dy,   dgamma = sum dy xhat,
- *   dx = gamma rstd (dy - dbeta / n - xhat dgamma / n) [+ addend].
- * The addend is another gradient of x; the sum may be written over it. */
-#include <math.h>
-
+ * Batch normalisation (Ioffe and Szegedy, 2015) over every axis but channels, with what may follow:
+ *   y = f(z),   z = gamma (x - mean) rstd + beta [+ residual],   rstd = 1 / sqrt(variance + eps)
+ * with the biased variance (divided by n) of the batch. f is the identity above zero and `slope`
+ * times z below, so 1 is no activation and 0 is ReLU (the pass `fuse` sets it, and the residual).
+ * With dz = f'(z) dy and xhat = (x - mean) rstd the gradients are
+ *   dbeta = sum dz,   dgamma = sum dz xhat,
+ *   dx = gamma rstd (dz - dbeta / n - xhat dgamma / n) [+ addend].
+ * The addend is another gradient of x; the sum may be written over it. With a residual, dz is its
+ * gradient and an output, z's sign is that of y, which is there, and dy may come as a sum of two.
+ * Otherwise z's sign is found again from x, so that neither z nor y is kept for it. Arithmetic is
+ * that of separate ops, element for element.
+ *
+ * A node that has a group (set by the pass `statistics`) normalises by the batches of several
+ * ranks, a team. Mean and variance are those of all batches together, and so is what comes back
+ * through them: n and both sums in dx are the team's. dgamma and dbeta stay this rank's part: like
+ * all gradients of parameters they are summed later. Each node waits for the team once, for one
+ * message. The input `share` is 0 where the rank's batch does not count: then it is no part of the
+ * statistics, and dx = gamma rstd dz. The variance is such that n / (n - 1) times it, with the n of
+ * this rank's batch, is that of a sample of all. */
 #include "base/err.h"
+#include "comm/reducer.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/walk.h"
 #include "op/norm/norm.h"
 
-struct batch_norm {
-	double eps;
+static const struct field fields[] = { NORM_EPS, NORM_SLOPE, NORM_GROUP, FIELD_END };
+static const struct field grad_fields[] = { NORM_SLOPE, NORM_GROUP, FIELD_END };
+
+/* Inputs and outputs: bits of those that are of x's shape, numbers of others. */
+enum {
+	X = 1,
+	RESIDUAL = 1 << 3, SHARE_AT = 4,                                    /* forward */
+	DY = 2, ADDEND = 1 << 6, Y = 1 << 7, SECOND = 1 << 8, MASKED = 1 << 3, /* backward */
+	BETA_AT = 5, Y_AT = 7, SECOND_AT = 8, GRAD_SHARE_AT = 9,
 };
 
-static const struct field fields[] = {
-	FIELD_FLOAT(struct batch_norm, eps, "1e-5", 1e-12, 1, "added to the variance before the root"),
-	FIELD_END
-};
+static const struct norm_attr *attr_of(const struct node *n)
+{
+	return n->attr;
+}
+
+static bool has(const struct node *n, int i)
+{
+	return i < n->nin && n->in[i] != NONE;
+}
 
 /* --- shape --- */
 
-enum { X = 1, DY = 2, ADDEND = 1 << 5 };     /* which inputs and outputs are of x's shape */
+/* A share, the last input, is there if the node has a group. */
+static int team_shape(struct graph *g, struct node *n, int share, unsigned like_in,
+                      unsigned like_out, int nout)
+{
+	const bool team = attr_of(n)->group >= 0;
+	if (team != has(n, share))
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' has a share as input %d if and only if it has a group",
+		           n->op->name, share);
+	if (team) {
+		TRY(node_want_float(g, n, share, "share"));
+		TRY(node_want_scalar(g, n, share, "share"));
+	}
+	n->nin -= team;
+	int rc = norm_shape(g, n, like_in, like_out, nout);
+	n->nin += team;
+	return rc;
+}
 
 static int shape(struct graph *g, struct node *n)
 {
-	return norm_batch_shape(g, n, X);
+	TRY(team_shape(g, n, SHARE_AT, X | RESIDUAL, X, 4));
+	return attr_of(n)->group >= 0 ? 0 : norm_check_batch(g, n);
 }
 
 static int grad_shape(struct graph *g, struct node *n)
 {
-	return norm_shape(g, n, X | DY | ADDEND, X);
-}
-
-static int inference_shape(struct graph *g, struct node *n)
-{
-	return norm_shape(g, n, X, X);
+	if (attr_of(n)->slope != 1 && !has(n, BETA_AT) && !has(n, Y_AT))
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' with a slope needs beta or y, for the sign",
+		           n->op->name);
+	return team_shape(g, n, GRAD_SHARE_AT, X | DY | ADDEND | Y | SECOND, X | MASKED,
+	                  has(n, Y_AT) ? 4 : 3);
 }
 
 /* --- grad --- */
 
 static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 {
+	const bool residual = has(n, 3), signs = !residual && attr_of(n)->slope != 1;
+	const tid share = has(n, SHARE_AT) ? n->in[SHARE_AT] : NONE;
 	for (int i = 1; i < n->nout; i++)
 		if (dy[i] != NONE)
 			return ERR(E_UNSUPPORTED, &n->loc,
@@ -53,214 +95,175 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 			           check_layer(n), n->op->name);
 	if (dy[0] == NONE)
 		return 0;
-	tid in[] = { n->in[0], dy[0], n->in[1], n->out[1], n->out[2] };
-	return graph_emit(g, "batch_norm_grad", NULL, 5, in, 3, dx);
+	const tid in[] = { n->in[0], dy[0], n->in[1], n->out[1], n->out[2], signs ? n->in[2] : NONE,
+		NONE, residual ? n->out[0] : NONE, NONE, share };
+	int nin = GRAD_SHARE_AT + 1;
+	while (in[nin - 1] == NONE)
+		nin--;
+	return graph_emit(g, "batch_norm_grad", n->attr, nin, in, residual ? 4 : 3, dx);
 }
 
 static int again(struct graph *g, const struct node *n, const tid *in, tid *out)
 {
+	const struct norm_attr at = { .slope = attr_of(n)->slope };
 	if (n->out[1] == NONE || n->out[2] == NONE)
 		return 0;
-	tid read[] = { in[0], in[1], in[2], n->out[1], n->out[2] };
-	return graph_emit1(g, "batch_norm_again", NULL, 5, read, out);
-}
-
-static int inference_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
-{
-	if (dy[0] == NONE)
-		return 0;
-	tid in[] = { n->in[0], dy[0], n->in[1], n->in[3], n->in[4] };
-	return graph_emit(g, "batch_norm_inference_grad", n->attr, 5, in, 3, dx);
+	const tid read[] = { in[0], in[1], in[2], n->out[1], n->out[2], has(n, 3) ? in[3] : NONE };
+	return graph_emit1(g, "batch_norm_apply", &at, has(n, 3) ? 6 : 5, read, out);
 }
 
 /* --- kernels --- */
 
-static double eps_of(const struct kplan *k)
+/* A residual has the activated form, to which a slope of 1 does nothing. */
+static struct norm_act act_of(const struct kplan *k, int residual)
 {
-	return ((const struct batch_norm *)k->n->attr)->eps;
+	const double slope = attr_of(k->n)->slope;
+	return (struct norm_act){ slope != 1 || has(k->n, residual), slope };
 }
 
-static const struct norm_act linear;
+/* *team, or NULL for a rank alone. */
+static const struct norm_team *team_of(const struct kplan *k, const struct kargs *a, int share,
+                                       struct norm_team *team)
+{
+	if (attr_of(k->n)->group < 0)
+		return NULL;
+	const bool wide = graph_t(k->g, k->n->in[share])->dtype == DTYPE_F64;
+	const bool counts = (wide ? *(const double *)a->in[share] : *(const float *)a->in[share]) != 0;
+	*team = (struct norm_team){ a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group, counts };
+	return team;
+}
+
+static int reference_plan(struct kplan *k)
+{
+	if (attr_of(k->n)->group >= 0)
+		k->ws_bytes = 2 * (size_t)node_in_shape(k->g, k->n, 0)->d[1] * sizeof(double);
+	return 0;
+}
 
 static int reference(const struct kplan *k, const struct kargs *a)
 {
-	return norm_forward_reference(k, a, eps_of(k), linear);
+	struct norm_team t;
+	return norm_team_forward_reference(k, a, attr_of(k->n)->eps, act_of(k, 3),
+	                            team_of(k, a, SHARE_AT, &t));
 }
 
 static int cpu(const struct kplan *k, const struct kargs *a)
 {
-	return norm_forward_cpu(k, a, eps_of(k), linear);
+	struct norm_team t;
+	return norm_team_forward_cpu(k, a, attr_of(k->n)->eps, act_of(k, 3),
+	                            team_of(k, a, SHARE_AT, &t));
 }
 
-static int inference_reference(const struct kplan *k, const struct kargs *a)
+static struct norm_grad places(const struct kplan *k)
 {
-	return norm_inference_reference(k, a, eps_of(k), linear);
+	const bool residual = has(k->n, Y_AT);
+	return (struct norm_grad){
+		.x = 0, .dy = 1, .gamma = 2, .mean = 3, .rstd = 4, .beta = BETA_AT, .addend = 6,
+		.y = residual ? Y_AT : -1, .second = residual ? SECOND_AT : -1, .masked = residual ? 3 : -1,
+		.f = act_of(k, Y_AT),
+	};
 }
-
-static int inference_cpu(const struct kplan *k, const struct kargs *a)
-{
-	return norm_inference_cpu(k, a, eps_of(k), linear);
-}
-
-static const struct norm_grad places = {
-	.x = 0, .dy = 1, .gamma = 2, .mean = 3, .rstd = 4, .addend = 5,
-	.beta = -1, .y = -1, .second = -1, .masked = -1
-};
 
 static int grad_reference(const struct kplan *k, const struct kargs *a)
 {
-	return norm_grad_reference(k, a, &places);
+	const struct norm_grad at = places(k);
+	struct norm_team t;
+	return norm_team_grad_reference(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
 }
 
 static int grad_cpu(const struct kplan *k, const struct kargs *a)
 {
-	return norm_grad_cpu(k, a, &places);
+	const struct norm_grad at = places(k);
+	struct norm_team t;
+	return norm_team_grad_cpu(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
 }
-
-static int inference_grad_reference(const struct kplan *k, const struct kargs *a)
-{
-	const struct shape *s = node_in_shape(k->g, k->n, 0);
-	const double *x = a->in[0], *dy = a->in[1], *gamma = a->in[2], *mean = a->in[3],
-		     *variance = a->in[4];
-	double *dx = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2];
-	int64_t points = shape_count(s) / (s->d[0] * s->d[1]);
-	for (int64_t c = 0; c < s->d[1]; c++)
-		dgamma[c] = dbeta[c] = 0;
-	for (int64_t i = 0; i < shape_count(s); i++) {
-		int64_t c = i / points % s->d[1];
-		double r = 1 / sqrt(variance[c] + eps_of(k));
-		dbeta[c] += dy[i];
-		dgamma[c] += dy[i] * (x[i] - mean[c]) * r;
-		dx[i] = dy[i] * gamma[c] * r;
-	}
-	return 0;
-}
-
-static int inference_grad_cpu(const struct kplan *k, const struct kargs *a)
-{
-	return norm_inference_grad_cpu(k, a, eps_of(k));
-}
-
-/* --- cuda kernels --- */
 
 #ifdef HAVE_CUDA
 static int cuda(const struct kplan *k, const struct kargs *a)
 {
-	return norm_forward_cuda(k, a, eps_of(k), linear);
-}
-
-static int inference_cuda(const struct kplan *k, const struct kargs *a)
-{
-	return norm_inference_cuda(k, a, eps_of(k), linear);
+	const struct norm_attr *at = attr_of(k->n);
+	if (at->group < 0)
+		return norm_forward_cuda(k, a, at->eps, act_of(k, 3));
+	return norm_team_forward_cuda(k, a, at->eps, act_of(k, 3), (int)at->group, a->in[SHARE_AT]);
 }
 
 static int grad_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return norm_grad_cuda(k, a, &places);
-}
-
-static int inference_grad_cuda(const struct kplan *k, const struct kargs *a)
-{
-	return norm_inference_grad_cuda(k, a, eps_of(k));
+	const struct norm_grad at = places(k);
+	const int64_t group = attr_of(k->n)->group;
+	if (group < 0)
+		return norm_grad_cuda(k, a, &at);
+	return norm_team_grad_cuda(k, a, &at, (int)group, a->in[GRAD_SHARE_AT]);
 }
 #endif
 
-#define NORM_CUDA(fn, in, out)                                                                  \
-	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = fn, .slice_in = in, .slice_out = out, \
-	            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)
-
-/* --- samples --- */
+/* --- samples: those with a group are of a rank alone --- */
 
 static const char *const samples[] = {
-	"2x3x5x7 3:positive 3", "3x17x3x5 17 17; eps: 0.001", "2x1x4x3x5 1 1",
-	"7x5 5 5:positive",     "2x48x21x23 48:positive 48",  NULL
+	"2x3x5x7 3:positive 3", "3x17x3x5 17 17; eps: 0.001", "2x1x4x3x5 1 1", "7x5 5 5:positive",
+	"2x48x21x23 48:positive 48",
+	/* activated */
+	"2x3x5x7 3:positive 3; slope: 0", "3x17x3x5 17 17; eps: 0.001, slope: 0.3", "2x1x4x3x5 1 1; slope: 0",
+	"7x5 5 5:positive; slope: 0.01", "2x48x21x23 48:positive 48; slope: 0",
+	"2x3x5x7 3:positive 3 2x3x5x7; slope: 0", "3x17x3x5 17 17 3x17x3x5; slope: 0.3",
+	"2x48x21x23 48:positive 48 2x48x21x23; slope: 0", "2x3x5x7 3:positive 3 2x3x5x7",
+	/* with a group */
+	"2x3x5x7 3:positive 3 - s:one; group: 0", "3x17x3x5 17 17 - s:one; eps: 0.001, group: 1",
+	"7x5 5 5:positive - s:zero; group: 0", "2x48x21x23 48:positive 48 - s:one; group: 0",
+	"2x3x5x7 3:positive 3 - s:one; slope: 0, group: 0",
+	"3x17x3x5 17 17 - s:one; eps: 0.001, slope: 0.3, group: 0",
+	"2x48x21x23 48:positive 48 - s:zero; slope: 0, group: 0",
+	"3x17x3x5 17 17 3x17x3x5 s:one; slope: 0.3, group: 0",
+	"2x48x21x23 48:positive 48 2x48x21x23 s:one; slope: 0, group: 0", NULL
 };
-static const char *const grad_samples[] = { "2x3x5x7 2x3x5x7 3 3 3:positive",
-	                                    "2x17x3x3x5 2x17x3x3x5 17 17 17:positive",
-	                                    "9x5 9x5 5 5 5:positive",
-	                                    "2x48x21x23 2x48x21x23 48 48 48:positive",
-	                                    "2x3x5x7 2x3x5x7 3 3 3:positive 2x3x5x7",
-	                                    "2x48x21x23 2x48x21x23 48 48 48:positive 2x48x21x23",
-	                                    NULL };
-static const char *const inference_samples[] = { "2x3x5x7 3 3 3 3:positive",
-	                                         "1x17x3x3x5 17 17 17 17:positive; eps: 0.01",
-	                                         "4x5 5 5 5 5:positive",
-	                                         "1x48x21x23 48 48 48 48:positive", NULL };
-static const char *const inference_grad_samples[] = {
-	"2x3x5x7 2x3x5x7 3 3 3:positive", "1x48x21x23 1x48x21x23 48 48 48:positive; eps: 0.01",
-	NULL
+static const char *const grad_samples[] = {
+	"2x3x5x7 2x3x5x7 3 3 3:positive", "2x17x3x3x5 2x17x3x3x5 17 17 17:positive", "9x5 9x5 5 5 5:positive",
+	"2x48x21x23 2x48x21x23 48 48 48:positive", "2x3x5x7 2x3x5x7 3 3 3:positive - 2x3x5x7",
+	"2x48x21x23 2x48x21x23 48 48 48:positive - 2x48x21x23",
+	/* activated: the sign from x */
+	"2x3x5x7 2x3x5x7 3 3 3:positive 3; slope: 0", "2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17; slope: 0.3",
+	"9x5 9x5 5 5 5:positive 5 9x5; slope: 0", "2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23; slope: 0",
+	/* from y */
+	"2x3x5x7 2x3x5x7 3 3 3:positive - - 2x3x5x7; slope: 0",
+	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive - - 2x17x3x3x5; slope: 0.3",
+	"9x5 9x5 5 5 5:positive - - 9x5 9x5; slope: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x48x21x23 2x48x21x23; slope: 0",
+	/* with a group */
+	"2x3x5x7 2x3x5x7 3 3 3:positive - - - - s:one; group: 0",
+	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive - - - - s:zero; group: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive - 2x48x21x23 - - s:one; group: 0",
+	"2x3x5x7 2x3x5x7 3 3 3:positive 3 - - - s:one; slope: 0, group: 0",
+	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17 - - - s:zero; slope: 0.3, group: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23 - - s:one; slope: 0, group: 0",
+	"2x3x5x7 2x3x5x7 3 3 3:positive - - 2x3x5x7 - s:one; slope: 0, group: 0",
+	"9x5 9x5 5 5 5:positive - - 9x5 9x5 s:zero; slope: 0.3, group: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x48x21x23 2x48x21x23 s:one; slope: 0, group: 0", NULL
 };
 
 /* --- records --- */
 
 static const struct op op_batch_norm = {
 	.name = "batch_norm",
-	.doc = "normalises channels by the batch's mean and variance, which it also gives",
-	.min_in = 3, .max_in = 3, .nout = 4,
-	.attr_size = sizeof(struct batch_norm), .attrs = fields,
-	.inplace = 1,
+	.doc = "normalises channels by the batch's mean and variance, which it also gives; may add and activate",
+	.flags = OP_MEET,
+	.min_in = 3, .max_in = 5, .nout = 4,
+	.attr_size = sizeof(struct norm_attr), .attrs = fields,
+	.nondiff = 1u << SHARE_AT, .inplace = X | RESIDUAL,
 	.shape = shape, .grad = grad, .again = again, .cost = norm_cost,
-	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = cpu,
-		                  .slice_in = X, .slice_out = X,
-		                  .bf16_in = X, .bf16_out = X, .bf16 = KB_ALIKE },
-		NORM_CUDA(cuda, X, X)
-	},
+	NORM_KERNELS(, reference_plan, X | RESIDUAL, X),
 	.samples = samples,
 };
 
 static const struct op op_batch_norm_grad = {
 	.name = "batch_norm_grad",
-	.doc = "gradients of batch_norm for x, gamma and beta from x, dy, gamma, mean and 1 / deviation",
-	.flags = OP_ONCE,
-	.min_in = 5, .max_in = 6, .nout = 3,
-	.inplace = X | DY | ADDEND,
+	.doc = "gradients of batch_norm for x, gamma, beta and a residual, by its statistics",
+	.flags = OP_ONCE | OP_MEET,
+	.min_in = 5, .max_in = 10, .nout = -1,
+	.attr_size = sizeof(struct norm_attr), .attrs = grad_fields,
+	.inplace = X | DY | ADDEND | SECOND,
 	.shape = grad_shape, .cost = norm_cost,
-	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = grad_reference },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = grad_cpu,
-		                  .slice_in = X | DY | ADDEND, .slice_out = X,
-		                  .bf16_in = X | DY | ADDEND, .bf16_out = X, .bf16 = KB_ALIKE },
-		NORM_CUDA(grad_cuda, X | DY | ADDEND, X)
-	},
+	NORM_KERNELS(grad_, reference_plan, X | DY | ADDEND | Y | SECOND, X | MASKED),
 	.samples = grad_samples,
 };
 
-static const struct op op_batch_norm_inference = {
-	.name = "batch_norm_inference",
-	.doc = "normalises each channel by the running mean and variance",
-	.min_in = 5, .max_in = 5, .nout = 1,
-	.attr_size = sizeof(struct batch_norm), .attrs = fields,
-	.nondiff = 1u << 3 | 1u << 4, .inplace = 1,
-	.shape = inference_shape, .grad = inference_grad, .cost = norm_inference_cost,
-	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = inference_reference },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = inference_cpu,
-		                  .slice_in = X, .slice_out = X,
-		                  .bf16_in = X, .bf16_out = X, .bf16 = KB_ALIKE },
-		NORM_CUDA(inference_cuda, X, X)
-	},
-	.samples = inference_samples,
-};
-
-static const struct op op_batch_norm_inference_grad = {
-	.name = "batch_norm_inference_grad",
-	.doc = "gradients of batch_norm_inference for x, gamma and beta",
-	.flags = OP_ONCE,
-	.min_in = 5, .max_in = 5, .nout = 3,
-	.attr_size = sizeof(struct batch_norm), .attrs = fields,
-	.inplace = X | DY,
-	.shape = grad_shape, .cost = norm_cost,
-	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = inference_grad_reference },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = inference_grad_cpu,
-		                  .slice_in = X | DY, .slice_out = X,
-		                  .bf16_in = X | DY, .bf16_out = X, .bf16 = KB_ALIKE },
-		NORM_CUDA(inference_grad_cuda, X | DY, X)
-	},
-	.samples = inference_grad_samples,
-};
-
-OPSET(batch_norm, &op_batch_norm, &op_batch_norm_grad, &op_batch_norm_inference,
-      &op_batch_norm_inference_grad);
+OPSET(batch_norm, &op_batch_norm, &op_batch_norm_grad);

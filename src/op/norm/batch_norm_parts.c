@@ -5,14 +5,14 @@
  * the norm that reads it:
  *
  *   batch_norm_statistics   mean, rstd = 1 / sqrt(variance + eps), variance of a part; with those of
- *                           all parts side by side, batch_norm_again and batch_norm_relu_again normalise
+ *                           all parts side by side, batch_norm_apply normalises
  *
  * The gradient of x is  dz gamma rstd - ((x - mean) k2 + k1)  with k1 and k2 from sums over the
  * batch (batch_norm.c). The gradient through the statistics has the same form for all norms that
  * read x, so it can be subtracted once, from the sum of all gradients. The rest needs no sums, so
  * that it is computed in the pass that takes them:
  *
- *   batch_norm_relu_grad_given   dz gamma rstd [+ addend], dgamma, dbeta, k1, k2
+ *   batch_norm_grad_given   dz gamma rstd [+ addend], dgamma, dbeta, k1, k2
  *   batch_norm_grad_through      from x, the sum of those, mean, and k1 and k2 of each: the gradient of x;
  *                                `begin` says which channel of each k1 and k2 is x's first */
 #include <limits.h>
@@ -21,30 +21,10 @@
 #include "op/lib/check.h"
 #include "op/norm/norm.h"
 
-struct statistics {
-	double eps;
-};
-
-static const struct field fields[] = {
-	FIELD_FLOAT(struct statistics, eps, "1e-5", 1e-12, 1, "added to the variance before the root"),
-	FIELD_END
-};
-
-struct given {
-	double slope;
-};
-
-static const struct field given_fields[] = {
-	FIELD_FLOAT(struct given, slope, "0", 0, 1e6, "factor for negative values"),
-	FIELD_END
-};
-
-struct through {
-	struct ints begin;
-};
-
+static const struct field fields[] = { NORM_EPS, FIELD_END };
+static const struct field given_fields[] = { NORM_SLOPE, FIELD_END };
 static const struct field through_fields[] = {
-	FIELD_INTS(struct through, begin, "[0]", 0, INT32_MAX, "channel of each k1 and k2 that is the first"),
+	FIELD_INTS(struct norm_through_attr, begin, "[0]", 0, INT32_MAX, "channel of each k1 and k2 that is the first"),
 	FIELD_END
 };
 
@@ -56,12 +36,12 @@ enum { FIRST_PAIR = 3 };                     /* input: k1, k2, k1, k2, ... */
 
 static int statistics_shape(struct graph *g, struct node *n)
 {
-	return norm_shape(g, n, X, 0);
+	return norm_shape(g, n, X, 0, 3);
 }
 
 static int given_shape(struct graph *g, struct node *n)
 {
-	return norm_shape(g, n, X | DY | ADDEND, X);
+	return norm_shape(g, n, X | DY | ADDEND, X, 5);
 }
 
 /* Vectors of more channels than x has are what pairs are. */
@@ -78,7 +58,7 @@ static int check_pair(struct graph *g, const struct node *n, int i, int64_t begi
 
 static int through_shape(struct graph *g, struct node *n)
 {
-	const struct through *at = n->attr;
+	const struct norm_through_attr *at = n->attr;
 	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 2, 5));
 	TRY(check_float(g, n, 1));
@@ -104,7 +84,7 @@ static void statistics_cost(const struct graph *g, const struct node *n, struct 
 
 static double eps_of(const struct kplan *k)
 {
-	return ((const struct statistics *)k->n->attr)->eps;
+	return ((const struct norm_attr *)k->n->attr)->eps;
 }
 
 static int statistics_reference(const struct kplan *k, const struct kargs *a)
@@ -119,9 +99,10 @@ static int statistics_cpu(const struct kplan *k, const struct kargs *a)
 
 static struct norm_grad places(const struct kplan *k)
 {
-	const struct norm_act f = { true, ((const struct given *)k->n->attr)->slope };
+	const double slope = ((const struct norm_attr *)k->n->attr)->slope;
+	const struct norm_act f = { slope != 1, slope };
 	return (struct norm_grad){
-		.x = 0, .dy = 1, .gamma = 2, .beta = 3, .mean = 4, .rstd = 5, .addend = 6,
+		.x = 0, .dy = 1, .gamma = 2, .mean = 3, .rstd = 4, .beta = 5, .addend = 6,
 		.y = -1, .second = -1, .masked = -1, .f = f,
 	};
 }
@@ -140,12 +121,12 @@ static int given_cpu(const struct kplan *k, const struct kargs *a)
 
 static int through_reference(const struct kplan *k, const struct kargs *a)
 {
-	return norm_grad_through_reference(k, a, ((const struct through *)k->n->attr)->begin.v);
+	return norm_grad_through_reference(k, a, ((const struct norm_through_attr *)k->n->attr)->begin.v);
 }
 
 static int through_cpu(const struct kplan *k, const struct kargs *a)
 {
-	return norm_grad_through_cpu(k, a, ((const struct through *)k->n->attr)->begin.v);
+	return norm_grad_through_cpu(k, a, ((const struct norm_through_attr *)k->n->attr)->begin.v);
 }
 
 /* --- samples --- */
@@ -155,8 +136,9 @@ static const char *const statistics_samples[] = {
 };
 
 static const char *const given_samples[] = {
-	"2x3x5x7 2x3x5x7 3 3 3 3:positive", "2x17x3x3x5 2x17x3x3x5 17 17 17 17:positive; slope: 0.3",
-	"9x5 9x5 5 5 5 5:positive 9x5", "2x48x21x23 2x48x21x23 48 48 48 48:positive 2x48x21x23", NULL
+	"2x3x5x7 2x3x5x7 3 3 3:positive 3; slope: 0", "2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17; slope: 0.3",
+	"9x5 9x5 5 5 5:positive 5 9x5; slope: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23; slope: 0", NULL
 };
 static const char *const through_samples[] = {
 	"2x3x5x7 2x3x5x7 3 3 3", "1x17x3x3x5 1x17x3x3x5 17 17 17 20 20; begin: [0, 3]",
@@ -167,10 +149,10 @@ static const char *const through_samples[] = {
 
 static const struct op op_statistics = {
 	.name = "batch_norm_statistics",
-	.doc = "mean, 1 / deviation and variance of each channel, which batch_norm_again normalises by",
+	.doc = "mean, 1 / deviation and variance of each channel, which batch_norm_apply normalises by",
 	.flags = OP_NOGRAD,
 	.min_in = 1, .max_in = 1, .nout = 3,
-	.attr_size = sizeof(struct statistics), .attrs = fields,
+	.attr_size = sizeof(struct norm_attr), .attrs = fields,
 	.shape = statistics_shape, .cost = statistics_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = statistics_reference },
@@ -181,11 +163,11 @@ static const struct op op_statistics = {
 };
 
 static const struct op op_given = {
-	.name = "batch_norm_relu_grad_given",
-	.doc = "batch_norm_relu_grad without what goes through the statistics, and that as two numbers a channel",
+	.name = "batch_norm_grad_given",
+	.doc = "batch_norm_grad without what goes through the statistics, and that as two numbers a channel",
 	.flags = OP_ONCE,
 	.min_in = 6, .max_in = 7, .nout = 5,
-	.attr_size = sizeof(struct given), .attrs = given_fields,
+	.attr_size = sizeof(struct norm_attr), .attrs = given_fields,
 	.inplace = X | DY | ADDEND,
 	.shape = given_shape, .cost = norm_cost,
 	.kernel = {
@@ -202,7 +184,7 @@ static const struct op op_through = {
 	.doc = "subtracts what goes through the statistics from gradients made with them as given",
 	.flags = OP_ONCE,
 	.min_in = 5, .max_in = INT_MAX, .nout = 1,
-	.attr_size = sizeof(struct through), .attrs = through_fields,
+	.attr_size = sizeof(struct norm_through_attr), .attrs = through_fields,
 	.inplace = X | OPEN,
 	.shape = through_shape, .cost = norm_inference_cost,
 	.kernel = {

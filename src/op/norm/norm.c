@@ -18,7 +18,7 @@ static int input_shape(struct graph *g, struct node *n, int i, bool like)
 	return like ? check_equal(g, n, 0, i) : check_vector(g, n, i, node_in_shape(g, n, 0)->d[1]);
 }
 
-int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out)
+int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out, int nout)
 {
 	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 2, 5));
@@ -27,7 +27,7 @@ int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_
 			TRY(input_shape(g, n, i, like_in >> i & 1));
 	struct shape x = *node_in_shape(g, n, 0), c = shape_of(1, &x.d[1]);
 	enum dtype t = graph_t(g, n->in[0])->dtype;
-	for (int i = 0; i < n->op->nout; i++)
+	for (int i = 0; i < nout; i++)
 		if (like_out >> i & 1)
 			TRY(graph_out(g, n, i, t, &x));
 		else
@@ -35,9 +35,8 @@ int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_
 	return 0;
 }
 
-int norm_batch_shape(struct graph *g, struct node *n, unsigned like_in)
+int norm_check_batch(struct graph *g, const struct node *n)
 {
-	TRY(norm_shape(g, n, like_in, 1));
 	const struct shape *x = node_in_shape(g, n, 0);
 	char text[SHAPE_TEXT];
 	if (shape_count(x) / x->d[1] >= 2)
@@ -135,12 +134,6 @@ int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, do
 	return 0;
 }
 
-int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
-                           struct norm_act f)
-{
-	return norm_team_forward_reference(k, a, eps, f, NULL);
-}
-
 int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps)
 {
 	struct planes p = planes_of(k);
@@ -234,11 +227,6 @@ int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const
 		input_gradient(p, c, &ch, db / count, dg / count, optional(k, a, g->addend), dx, dz);
 	}
 	return 0;
-}
-
-int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g)
-{
-	return norm_team_grad_reference(k, a, g, NULL);
 }
 
 int norm_grad_given_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g)

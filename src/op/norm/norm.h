@@ -11,6 +11,21 @@
 #include "graph/op.h"
 #include "op/norm/norm_team.h"
 
+/* Attributes, of which each op has some. */
+struct norm_attr {
+	double eps;                  /* added to the variance before the root */
+	double slope;                /* of f below zero; 1: none, 0: relu */
+	int64_t group;               /* of the reducer of statistics; negative: of this rank alone */
+};
+#define NORM_EPS FIELD_FLOAT(struct norm_attr, eps, "1e-5", 1e-12, 1, "added to the variance before the root")
+#define NORM_SLOPE FIELD_FLOAT(struct norm_attr, slope, "1", 0, 1e6, "factor for negative values")
+#define NORM_GROUP \
+	FIELD_INT(struct norm_attr, group, "-1", -1, INT32_MAX, "group of the statistics' reducer; -1: alone")
+
+struct norm_through_attr {
+	struct ints begin;           /* of each pair k1, k2: its channel that is x's first */
+};
+
 /* f: none, or with this slope below zero (0: relu). */
 struct norm_act {
 	bool on;
@@ -20,10 +35,10 @@ struct norm_act {
 /* --- shape rules --- */
 
 /* x is input 0, float of 2 to 5 axes. Input (output) i has its shape where bit i of like_in
- * (like_out) is set and else is a vector of its channels. Makes the outputs. */
-int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out);
-/* The same for the forms that take the batch's statistics: a channel needs two values. */
-int norm_batch_shape(struct graph *g, struct node *n, unsigned like_in);
+ * (like_out) is set and else is a vector of its channels. Makes nout outputs. */
+int norm_shape(struct graph *g, struct node *n, unsigned like_in, unsigned like_out, int nout);
+/* For the forms that take the batch's statistics: a channel needs two values. */
+int norm_check_batch(struct graph *g, const struct node *n);
 
 /* --- cost --- */
 
@@ -35,15 +50,12 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
  * Inputs and outputs, the same for plain and fused forms (a fused one may end in a residual):
  *   forward    x, gamma, beta [, residual]                 -> y, mean, rstd, variance
  *   inference  x, gamma, beta, mean, variance [, residual] -> y
- *   again      x, gamma, beta, mean, rstd [, residual]     -> y: the bits of the forward form
+ *   apply      x, gamma, beta, mean, rstd [, residual]     -> y: the bits of the forward form
  *   statistics x                                           -> mean, rstd, variance
- * Inference and again are one function, with eps NORM_AGAIN for the latter. */
+ * Inference and apply are one function, with eps NORM_AGAIN for the latter. */
 #define NORM_AGAIN (-1.0)
 
-int norm_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
-                           struct norm_act f);
-/* The same with the statistics of a team; NULL: of this
- * rank. With a team the workspace has 2 C doubles. */
+/* Statistics are those of a team; NULL: of this rank. With a team the workspace has 2 C doubles. */
 int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
                                 struct norm_act f, const struct norm_team *team);
 int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps);
@@ -64,9 +76,8 @@ struct norm_grad {
 	int masked;              /* output: the gradient of z, which is the residual's; or -1 */
 	struct norm_act f;
 };
-int norm_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
-/* Through the statistics of a team. dgamma and dbeta are
- * this rank's part, as of every parameter. */
+/* Through the statistics of a team, or of this rank (NULL). dgamma and dbeta are this rank's part,
+ * as of every parameter. */
 int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
                              const struct norm_team *team);
 
@@ -79,18 +90,30 @@ int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, co
 /* CPU kernels: tensors are native or slices of channels, any mixture, and
  * f32 or all bf16. NORM_FROM_Y needs `masked`. */
 int norm_plan(struct kplan *k);
-int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
 int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps);
 int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
                           struct norm_act f, const struct norm_team *team);
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,
                        struct norm_act f);
-int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
 int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
                        const struct norm_team *team);
 int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
 int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
 int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const int64_t *begin);
+
+/* The kernels of an op, by the functions id##reference, id##cpu and id##cuda and by which tensors
+ * may be slices and bf16. */
+#define NORM_KERNELS(id, plan_reference, in, out)                                          \
+	.kernel = {                                                                        \
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan_reference,       \
+		                        .run = id##reference },                            \
+		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = norm_plan, .run = id##cpu, \
+		                  .slice_in = in, .slice_out = out,                        \
+		                  .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE },      \
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = id##cuda, \
+		            .slice_in = in, .slice_out = out,                              \
+		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)              \
+	}
 
 /* The same on the GPU. For a team: the group in the device's reducer of statistics, and a number in
  * the device's memory. */

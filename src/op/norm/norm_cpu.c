@@ -284,11 +284,6 @@ int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double e
 	return 0;
 }
 
-int norm_forward_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
-{
-	return norm_team_forward_cpu(k, a, eps, f, NULL);
-}
-
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
 {
 	const struct norm_blocks *b = k->state;

@@ -11,7 +11,7 @@
 #define NORM_FORK 16384 /* below this a fork costs more than it gains */
 #define NORM_JOIN 64      /* channels joined together */
 
-enum { NORM_MAX_IN = 8, NORM_MAX_OUT = 5 };    /* any input after these is a vector */
+enum { NORM_MAX_IN = 10, NORM_MAX_OUT = 5 };    /* any input after these is a vector */
 
 struct norm_blocks {
 	int64_t rows, c;             /* the matrix */

@@ -271,11 +271,6 @@ int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struc
 	return 0;
 }
 
-int norm_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
-{
-	return norm_team_grad_cpu(k, a, at, NULL);
-}
-
 int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
 {
 	const struct norm_blocks *b = k->state;

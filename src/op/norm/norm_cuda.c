@@ -9,7 +9,7 @@
 
 #ifdef HAVE_CUDA
 
-enum { MAX_IN = 8, MAX_OUT = 4 };
+enum { MAX_IN = 10, MAX_OUT = 4 };
 
 struct norm_cuda {
 	int64_t rows, c;
