@@ -156,11 +156,13 @@ static int overhead(void)
 	struct graph *g = graph_new();
 	struct pass_env env = { .backend = BACKEND_CPU, .plan = &plan_env_default };
 	struct shape s = { .nd = 1, .d = { 16 } };
+	struct device *dev;
 	struct exec *e;
 	tid t;
 	empty = *op_find("relu");
 	empty.kernel[BACKEND_CPU] = (struct kernel){ .layouts = KL_SAME, .run = nothing };
-	TRY(device_open(&env.dev, "cpu"));
+	TRY(device_open(&dev, "cpu"));
+	env.dev = dev;
 	TRY(graph_input(g, "x", DTYPE_F32, &s, &t));
 	for (int i = 0; i < EMPTY_NODES; i++) {
 		TRY(graph_emit1(g, "relu", NULL, 1, &t, &t));
@@ -183,7 +185,7 @@ static int overhead(void)
 	mem_unmap(arena, exec_arena_bytes(e));
 	exec_free(e);
 	store_free(store);
-	device_close(env.dev);
+	device_close(dev);
 	graph_free(g);
 	return 0;
 }
