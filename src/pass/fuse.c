@@ -455,7 +455,7 @@ static int make_attr(struct graph *g, const struct match *m, void **attr, bool *
 {
 	const struct pattern *p = m->p;
 
-	TRY(rewrite_attr(g, p->op, p->nfrom, (const struct node *const *)m->node, attr, NULL));
+	TRY(rewrite_attr(g, p->op, p->nfrom, (const struct node *const *)m->node, attr));
 	if (!isnan(p->to->slope))
 		*(double *)attr_find(p->op, *attr, "slope", FT_FLOAT) = p->to->slope;
 	*fits = true;
