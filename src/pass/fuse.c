@@ -238,11 +238,18 @@ static bool is_op_of(const struct term *t, const struct op *op)
 	return false;
 }
 
+/* Whether the node's slope is what the term says, if it says one. */
+static bool has_slope(const struct term *t, const struct node *n)
+{
+	const double *slope = attr_find(n->op, n->attr, "slope", FT_FLOAT);
+
+	return isnan(t->slope) || (slope && *slope == t->slope);
+}
+
 static bool unify(const struct graph *g, struct match *m, const struct term *t,
                   const struct node *n)
 {
-	const double *slope = isnan(t->slope) ? NULL : attr_find(n->op, n->attr, "slope", FT_FLOAT);
-	if (!is_op_of(t, n->op) || n->nout != t->nout || (slope && *slope != t->slope))
+	if (!is_op_of(t, n->op) || n->nout != t->nout || !has_slope(t, n))
 		return false;
 	const bool swap = rewrite_is(n, "add") && swapped(g, m, n);
 	for (int i = 0; i < t->nin || i < n->nin; i++) {
@@ -455,7 +462,7 @@ static int make_attr(struct graph *g, const struct match *m, void **attr, bool *
 {
 	const struct pattern *p = m->p;
 
-	TRY(rewrite_attr(g, p->op, p->nfrom, (const struct node *const *)m->node, attr, NULL));
+	TRY(rewrite_attr(g, p->op, p->nfrom, (const struct node *const *)m->node, attr));
 	if (!isnan(p->to->slope))
 		*(double *)attr_find(p->op, *attr, "slope", FT_FLOAT) = p->to->slope;
 	*fits = true;

@@ -143,7 +143,7 @@ int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const s
 
 	rewrite_before(r, old, old);
 	const struct node *from[] = { old, like };
-	TRY(rewrite_attr(g, op_find(op), like ? 2 : 1, from, &attr, NULL));
+	TRY(rewrite_attr(g, op_find(op), like ? 2 : 1, from, &attr));
 	while (nin > 0 && in[nin - 1] == NONE)
 		nin--;
 	TRY(graph_emit(g, op, attr, nin, in, 0, NULL));
@@ -227,10 +227,8 @@ static const void *same_attr(const struct op *op, int n, const struct node *cons
 }
 
 int rewrite_attr(struct graph *g, const struct op *op, int n, const struct node *const *like,
-                 void **attr, bool *all)
+                 void **attr)
 {
-	bool whole = true;
-
 	*attr = NULL;
 	if (op->attr_size) {
 		const void *same = same_attr(op, n, like);
@@ -241,9 +239,7 @@ int rewrite_attr(struct graph *g, const struct op *op, int n, const struct node 
 			TRY(schema_read(g->arena, NULL, op->attrs, op->name, &like[0]->loc, *attr));
 	}
 	for (int k = 0; k < n; k++)
-		whole &= attr_carry(op, *attr, like[k]->op, like[k]->attr);
-	if (all)
-		*all = whole;
+		attr_carry(op, *attr, like[k]->op, like[k]->attr);
 	return 0;
 }
 
@@ -252,7 +248,7 @@ int rewrite_become(struct graph *g, struct node *n, const char *op, int nin, con
 	const struct op *to = op_find(op);
 	void *attr;
 
-	TRY(rewrite_attr(g, to, 1, (const struct node *[]){ n }, &attr, NULL));
+	TRY(rewrite_attr(g, to, 1, (const struct node *[]){ n }, &attr));
 	n->op = to;
 	n->attr = attr;
 	n->in = arena_copy(g->arena, in, (size_t)nin * sizeof *in);

@@ -80,18 +80,17 @@ void rewrite_instead(struct rewrite *r, tid t, tid to);
  * tensors: see rewrite_take. */
 int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const struct node *like,
                     int nin, const tid *in, struct node **made);
-/* Ends it and returns rc: the changes take place if that is 0; otherwise the graph is good for
- * nothing but graph_free. */
+/* Ends it and returns rc. If that is 0 the changes take place; otherwise the old nodes stay as they
+ * stand, and new ones behind them. */
 int rewrite_commit(struct rewrite *r, int rc);
 
 /* Output i of `made` becomes the existing tensor t, unless t is NONE; the tensor that was made for
  * it stays unused. */
 void rewrite_take(struct graph *g, struct node *made, int i, tid t);
 /* Attributes for op, in the graph's arena (NULL if it has none): its defaults, overwritten by
- * those of like[0] under the same names, then by those of like[1], ... *all (may be NULL): whether
- * op has every attribute of these n nodes. */
+ * those of like[0] under the same names, then by those of like[1], and so on to like[n - 1]. */
 int rewrite_attr(struct graph *g, const struct op *op, int n, const struct node *const *like,
-                 void **attr, bool *all);
+                 void **attr);
 /* Node n becomes one of another op where it stands, with operands `in`, rewrite_attr's attributes
  * of itself, and as many of its outputs as the op has. */
 int rewrite_become(struct graph *g, struct node *n, const char *op, int nin, const tid *in);

@@ -66,7 +66,7 @@ for limit in null $least; do
 	says out "batch norm    statistics of all 2 ranks: 10 sums more"
 	run 2 cuda "runs/limit-$limit" "$@" --set train.memory.limit=$limit
 done
-grep -q ' batch_norm_apply{' "plan-$least" || fail "the limit of $least has nothing run again"
+grep -q ' batch_norm_apply ' "plan-$least" || fail "the limit of $least has nothing run again"
 [ "$(newest_state runs/limit-null)" = "$(newest_state "runs/limit-$least")" ] || fail "run again, other bits"
 
 # A rank whose statistics never come is reported once, with what waits for them, though sums of gradients wait, too.

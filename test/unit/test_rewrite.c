@@ -174,7 +174,7 @@ static void test_replace(void **state)
 	graph_free(n.g);
 }
 
-/* Defaults, unless a node has the attribute; whether all were taken over. */
+/* Defaults, unless a node has the attribute. */
 static void test_attributes(void **state)
 {
 	struct net n = net_new();
@@ -182,19 +182,18 @@ static void test_attributes(void **state)
 	const struct node *like[] = { maker(&n, n.b), maker(&n, n.c) };
 	tid ones = toy_emit(n.g, "fill", &(struct fill_attr){ 1, { 1, (int64_t[]){ 4 } } }, 0, NULL);
 	void *attr;
-	bool all;
 
-	assert_int_equal(rewrite_attr(n.g, scale, 1, like, &attr, &all), 0);
-	assert_true(all && ((struct scale_attr *)attr)->factor == 1);
-	assert_int_equal(rewrite_attr(n.g, scale, 2, like, &attr, &all), 0);
-	assert_true(all && ((struct scale_attr *)attr)->factor == 3);
-	assert_int_equal(rewrite_attr(n.g, op_find("relu"), 2, like, &attr, &all), 0);
-	assert_true(!all && !attr);
+	assert_int_equal(rewrite_attr(n.g, scale, 1, like, &attr), 0);
+	assert_true(((struct scale_attr *)attr)->factor == 1);
+	assert_int_equal(rewrite_attr(n.g, scale, 2, like, &attr), 0);
+	assert_true(((struct scale_attr *)attr)->factor == 3);
+	assert_int_equal(rewrite_attr(n.g, op_find("relu"), 2, like, &attr), 0);
+	assert_null(attr);
 	like[0] = maker(&n, ones);          /* the shape has no default */
-	assert_int_equal(rewrite_attr(n.g, like[0]->op, 1, like, &attr, &all), 0);
-	assert_true(all && ((struct fill_attr *)attr)->shape.n == 1);
+	assert_int_equal(rewrite_attr(n.g, like[0]->op, 1, like, &attr), 0);
+	assert_true(((struct fill_attr *)attr)->shape.n == 1);
 	like[0] = maker(&n, n.a);
-	assert_int_equal(rewrite_attr(n.g, op_find("fill"), 1, like, &attr, &all), E_CONFIG);
+	assert_int_equal(rewrite_attr(n.g, op_find("fill"), 1, like, &attr), E_CONFIG);
 	err_clear();
 	graph_free(n.g);
 }
