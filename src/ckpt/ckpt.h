@@ -104,6 +104,8 @@ bool ckpt_poll(struct ckpt_store *s, struct ckpt_done *out);
  * version, E_USAGE if several fit, E_DATA if it is damaged ("auto": if all are). */
 struct ckpt_version;
 int ckpt_load(struct ckpt_version **out, const char *dir, const char *which);
+/* The same without tensors: the manifest alone is read and verified. */
+int ckpt_look(struct ckpt_version **out, const char *dir, const char *which);
 void ckpt_version_free(struct ckpt_version *v);
 const char *ckpt_version_id(const struct ckpt_version *v);
 const char *ckpt_version_parent(const struct ckpt_version *v);                       /* or NULL */

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/shown.h"
 #include "base/trace.h"
+#include "cli/run_folder.h"
 #include "yaml/help.h"
 #include "config.h"
 #include "model/model.h"
@@ -32,10 +33,11 @@
 
 /* Between command_read and the session, which has it then. */
 static struct run_config *config;
+static const char *moved;              /* where the run's folder was, if it is elsewhere now */
 
 int command_read(const struct options *o, double *timeout)
 {
-	TRY(config_load(&config, o->config, o->nset, o->set));
+	TRY(run_folder_load(&config, o, &moved));
 	if (o->command != COMMAND_TRAIN || config_check_length(config) == 0) {
 		*timeout = config->parallel.timeout;
 		return 0;
@@ -70,14 +72,23 @@ static int check_output(const struct options *o, const struct comm *c, const str
 	return file ? io_check_output(file) : 0;
 }
 
+/* The checkpoint that a command works with. */
+static const char *weights_of(const struct options *o)
+{
+	return o->resume ? o->resume : "auto";
+}
+
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
 	struct run_config *mine = config;
 	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .hosts = (int)o->hosts,
 		.device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
+		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	config = NULL;
+	if (moved)
+		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);
 	int rc = ranks_agree(c, check_output(o, c, mine), "looking at the output");
 	if (rc < 0) {
 		config_free(mine);
@@ -86,10 +97,17 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 	return session_open(s, mine, &so);
 }
 
+static bool has_init_from(const struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+
+	return m->init_from.file != NULL;
+}
+
 static int init_from(struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-	if (!m->init_from.file)
+	if (!has_init_from(s))
 		return 0;
 	TRY(ranks_agree(s->comm, comm_first(s->comm) ? exchange_init_from(s, &m->init_from) : 0, "model.init_from"));
 	return replicas_begin(s->comm, s->store);
@@ -103,10 +121,10 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	bool found;
 	/* A step is one of training, which is about the last weights. */
 	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !o->last_weights;
-	int rc = state_load_weights(s, dir, o->resume ? o->resume : "auto", averaged, &found, id);
+	int rc = state_load_weights(s, dir, weights_of(o), averaged, &found, id);
 	if (rc == 0 && found)
 		note("weights of checkpoint %s", id);
-	else if (rc == 0 && (checkpoint_needed || o->resume))
+	else if (rc == 0 && (o->resume || (checkpoint_needed && !has_init_from(s))))
 		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir), "the checkpoint");
 	else if (rc == 0)
 		rc = init_from(s);
@@ -146,7 +164,7 @@ static void print_result(const struct session *s, const struct train_result *r)
 	rates_text(&r->rates, r->sample_flops, &out);
 	if (r->has_evaluation) {
 		buf_puts(&out, "\nvalidation\n");
-		evaluation_table(&r->evaluation, dataset_info(s->train_set), &out);
+		evaluation_table(&r->evaluation, session_data(s), &out);
 	}
 	buf_printf(&out, "\nresults in %s: config.yaml metrics.jsonl checkpoints/%s\n", dir,
 	           s->config->report.tensorboard ? " events.out.tfevents.*" : "");
@@ -239,7 +257,7 @@ static int run_evaluate(const struct options *o, struct comm *c, int *status)
 	if (rc == 0)
 		rc = evaluate(s, &e);
 	if (rc == 0) {
-		evaluation_table(&e, dataset_info(s->train_set), &out);
+		evaluation_table(&e, session_data(s), &out);
 		buf_puts(&out, "{\"type\": \"validation\", ");
 		evaluation_json(&e, &out);
 		buf_puts(&out, "}\n");
@@ -266,7 +284,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 static int run_export(const struct options *o, struct comm *c, int *status)
 {
 	struct session *s;
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_RUN | SESSION_NO_DATA, &s));
+	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN | SESSION_NO_DATA, &s));
 	int rc = load_weights(o, s, false);
 	if (rc == 0)
 		rc = ranks_agree(c, comm_first(c) ? exchange_export(s, o->file) : 0, "writing the weights");

@@ -331,7 +331,8 @@ int options_parse(struct options *o, int argc, char **argv)
 
 void options_help(FILE *out, const char *program)
 {
-	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml\n\nTrains the network that CONFIG.yaml describes. Options:\n\n", program);
+	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml|RUN\n\nTrains the network that CONFIG.yaml, or a run's folder, describes. "
+	        "Options:\n\n", program);
 	for (int i = 0; i < NROWS; i++) {
 		const struct option_row *r = &rows[i];
 		char left[80];

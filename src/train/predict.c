@@ -299,7 +299,7 @@ static int open_npy(struct writer *w)
 static int open_nc(struct writer *w)
 {
 	struct shape one = output_shape(w->s);
-	const struct dataset_info *info = dataset_info(w->s->train_set);
+	const struct dataset_info *info = session_data(w->s);
 	bool named = loss_wants_labels(&w->s->config->loss) && info->nclasses == one.d[0];
 	w->write = write_nc;
 	return netcdf_create(&w->nc, w->out, "prediction", loader_samples(w->s->validation), &one, named ? info->classes : NULL);

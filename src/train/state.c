@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
+#include "train/trained_on.h"
 
 /* Samples of all ranks in a micro-batch; what positions count. */
 static int64_t global_batch(const struct session *s)
@@ -41,6 +42,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
                double metric)
 {
 	struct arena *a = arena_new();
+	struct trained_on on = trained_on_write(s, a);
 	struct ckpt_scalar scalars[] = {
 		{ "batch", arena_printf(a, "%" PRId64, c->batch) },
 		{ "best", arena_printf(a, "%a", c->best) },
@@ -51,6 +53,8 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
 		{ "device", s->dev->name },
 		{ "threads", s->threads },
+		{ TRAINED_ON_SET, on.set },
+		{ TRAINED_ON_TRANSFORMS, on.transforms },
 	};
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
 		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars };
