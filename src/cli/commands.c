@@ -274,7 +274,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
-		rc = predict(s, o->output, &written);
+		rc = predict(s, o->output, (enum predict_as)o->as, &written);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	session_close(s);

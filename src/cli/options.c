@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
+#include "train/predict_as.h"
 #include "yaml/schema.h"
 
 enum argument { ARG_NONE, ARG_OPTIONAL, ARG_REQUIRED };
@@ -101,6 +102,16 @@ static int set_quiet(struct options *o, const char *arg)
 	return 0;
 }
 
+static int set_as(struct options *o, const char *arg)
+{
+	for (int i = 1; predict_as_names[i]; i++)
+		if (strcmp(arg, predict_as_names[i]) == 0) {
+			o->as = i;
+			return 0;
+		}
+	return ERR(E_USAGE, NULL, "'--as=%s': expected logits, probabilities or classes", arg);
+}
+
 static int set_weights(struct options *o, const char *arg)
 {
 	if (strcmp(arg, "average") != 0 && strcmp(arg, "last") != 0)
@@ -127,7 +138,9 @@ static const struct option_row rows[] = {
 	{ "evaluate", ARG_NONE, NULL, COMMAND_EVALUATE, 0, NULL, NULL,
 	  "evaluate on data.validation; print the metrics table and one line of JSON" },
 	{ "predict", ARG_REQUIRED, "FILE", COMMAND_PREDICT, TEXT(file), NULL, NULL,
-	  "run the model on a record file; -o names a .npy or .nc file or a folder for pictures" },
+	  "run the model on a record file; -o names a .npy, .nc or .csv file or a folder for pictures" },
+	{ "as", ARG_REQUIRED, "logits|probabilities|classes", -1, 0, NULL, set_as,
+	  "with --predict of a network of classes: what is written; default: logits, in .csv files probabilities" },
 	{ "export", ARG_REQUIRED, "FILE", COMMAND_EXPORT, TEXT(file), NULL, NULL,
 	  "write the weights of the newest checkpoint (or the one of --resume) as safetensors; initial ones if there is none" },
 	{ "weights", ARG_REQUIRED, "average|last", -1, 0, NULL, set_weights,
@@ -286,6 +299,8 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
+	if (o->as && o->command != COMMAND_PREDICT)
+		return ERR(E_USAGE, NULL, "'--as' goes with '--predict'");
 	if (o->dump && o->command != COMMAND_PLAN)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
 	if (o->dump)

@@ -35,6 +35,7 @@ struct options {
 	int64_t bench_steps;
 	int64_t ranks, hosts;            /* of --ranks; 0: not asked, not said */
 	bool synthetic, profile, quiet;
+	int as;                          /* enum predict_as */
 	bool last_weights;               /* --weights=last */
 };
 

@@ -319,7 +319,7 @@ static int check_sizes(struct loader *l)
 		return ERR(E_CONFIG, NULL,
 		           "%lld samples do not fill a batch of %lld, and keep_short_batch is false",
 		           (long long)l->samples, (long long)(l->ranks * l->batch_size));
-	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || target == 0 ||
+	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || (target == 0 && l->target_count) ||
 	    __builtin_mul_overflow(input + target, (size_t)l->nslots, &l->bytes))
 		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",
 		           (long long)l->batch_size);

@@ -47,6 +47,7 @@ struct dataset;
 struct dataset_info {
 	int64_t samples;
 	struct shape input, target;              /* of one sample as stored, without the sample axis */
+	bool has_target;
 	enum dtype input_dtype, target_dtype;
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
 	const char *const *classes;              /* names of the target's classes, or NULL */

@@ -72,6 +72,12 @@ static bool second_wanted(const struct session *s, const struct session_options 
 	return (o->need & SESSION_TRAIN) && s->train_set;
 }
 
+static int no_target(const struct strings *paths)
+{
+	return ERR(E_DATA, &paths->loc[0], "'%s' has no target: it can only be predicted from",
+	           paths->v[0]);
+}
+
 static int open_data(struct session *s, const struct session_options *o)
 {
 	const struct data_config *d = &s->config->data;
@@ -79,7 +85,14 @@ static int open_data(struct session *s, const struct session_options *o)
 	struct strings given = { .n = o->data != NULL, .v = &o->data, .loc = &loc };
 	const struct strings *second = o->data ? &given : &d->validation;
 	TRY(open_train_set(s, o));
-	return second_wanted(s, o) && second->n ? dataset_open(&s->validation_set, second) : 0;
+	if (s->train_set && !dataset_info(s->train_set)->has_target)
+		return no_target(&d->train);
+	if (!second_wanted(s, o) || !second->n)
+		return 0;
+	TRY(dataset_open(&s->validation_set, second));
+	if (dataset_info(s->validation_set)->has_target || o->need & SESSION_PREDICT)
+		return 0;
+	return no_target(second);
 }
 
 const struct dataset_info *session_data(const struct session *s)
