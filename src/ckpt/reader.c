@@ -230,6 +230,29 @@ static int load_named(struct ckpt_version **out, const char *dir, const struct v
 	return rc;
 }
 
+/* The best one that is intact. l is used up. */
+static int load_best(struct ckpt_version **out, const char *dir, struct version_list *l,
+                     enum extent extent)
+{
+	int mark = err_count(), code = 0, i;
+
+	while ((i = version_list_best(l)) >= 0) {
+		char *folder = io_join(dir, l->v[i].id);
+		int rc = load(out, folder, l->v[i].id, extent);
+		mem_free(folder);
+		if (rc == 0 || rc == E_NOMEM)
+			return rc;
+		if (extent == WHOLE)
+			warn_damaged(l->v[i].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
+		err_truncate(mark);
+		version_list_remove(l, i);
+		code = rc;
+	}
+	if (code)
+		return ERR(code, NULL, "no checkpoint with a validation in '%s' is intact", dir);
+	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s' has a validation, so that none is best", dir);
+}
+
 static int load_which(struct ckpt_version **out, const char *dir, const char *which,
                       enum extent extent)
 {
@@ -238,8 +261,12 @@ static int load_which(struct ckpt_version **out, const char *dir, const char *wh
 
 	*out = NULL;
 	TRY(version_list_read(&l, dir));
-	if (strcmp(which, "auto") == 0)
+	if (strcmp(which, "last") == 0 && l.n == 0)
+		rc = ERR(E_NOINPUT, NULL, "there is no checkpoint in '%s'", dir);
+	else if (strcmp(which, "auto") == 0 || strcmp(which, "last") == 0)
 		rc = load_newest(out, dir, &l, extent);
+	else if (strcmp(which, "best") == 0)
+		rc = load_best(out, dir, &l, extent);
 	else
 		rc = load_named(out, dir, &l, which, extent);
 	version_list_release(&l);

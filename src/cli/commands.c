@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "backend/dnn/dnn.h"
@@ -28,6 +29,7 @@
 #include "train/predict.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
+#include "train/target.h"
 
 /* --- opening --- */
 
@@ -150,6 +152,19 @@ static void print(const struct comm *c, struct buf *b)
 
 /* --- training --- */
 
+static void print_best(const struct session *s, const struct train_result *r, struct buf *out)
+{
+	const struct watch *w = &r->watch;
+
+	if (isnan(w->best))
+		return;
+	buf_printf(out, "best validation: %s %.4f", target_metric(s->config), watch_best(w, s->config));
+	if (w->best_step >= 0)
+		buf_printf(out, " at step %" PRId64, w->best_step);
+	buf_printf(out, " ('checkpoint.metric' decides)%s\n",
+	           s->config->checkpoint.keep.best ? "; --resume=best takes its checkpoint" : "");
+}
+
 static void print_result(const struct session *s, const struct train_result *r)
 {
 	struct buf out = BUF_INIT;
@@ -160,7 +175,8 @@ static void print_result(const struct session *s, const struct train_result *r)
 		           r->time_up ? ", before the job's time is up" : "");
 	else
 		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
-		           r->target_reached ? "target reached" : "done", r->step, r->epoch, seconds_text(r->seconds, time));
+		           r->target_reached ? "target reached" : r->gave_up ? "ended by 'train.patience'" : "done", r->step, r->epoch, seconds_text(r->seconds, time));
+	print_best(s, r, &out);
 	rates_text(&r->rates, r->sample_flops, &out);
 	if (r->has_evaluation) {
 		buf_puts(&out, "\nvalidation\n");

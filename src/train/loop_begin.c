@@ -111,6 +111,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
+	l->schedule.reductions = l->clock.watch.plateau.reductions;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	if (l->first)
 		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step, loop_global_batch(l) * config_step_batches(l->c),
