@@ -161,8 +161,9 @@ static void print_best(const struct session *s, const struct train_result *r, st
 	buf_printf(out, "best validation: %s %.4f", target_metric(s->config), watch_best(w, s->config));
 	if (w->best_step >= 0)
 		buf_printf(out, " at step %" PRId64, w->best_step);
+	const bool kept = s->config->checkpoint.keep.best && w->best_step >= 0;
 	buf_printf(out, " ('checkpoint.metric' decides)%s\n",
-	           s->config->checkpoint.keep.best ? "; --resume=best takes its checkpoint" : "");
+	           kept ? "; --resume=best takes its checkpoint" : "");
 }
 
 static void print_result(const struct session *s, const struct train_result *r)

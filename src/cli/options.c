@@ -138,7 +138,7 @@ static const struct option_row rows[] = {
 	{ "evaluate", ARG_NONE, NULL, COMMAND_EVALUATE, 0, NULL, NULL,
 	  "evaluate on data.validation; print the metrics table and one line of JSON" },
 	{ "predict", ARG_REQUIRED, "FILE", COMMAND_PREDICT, TEXT(file), NULL, NULL,
-	  "run the model on a record file; -o names a .npy, .nc or .csv file or a folder for pictures" },
+	  "run the model on a record file; -o names a .npy, .npz, .nc or .csv file or a folder for pictures" },
 	{ "as", ARG_REQUIRED, "logits|probabilities|classes", -1, 0, NULL, set_as,
 	  "with --predict of a network of classes: what is written; default: logits, in .csv files probabilities" },
 	{ "export", ARG_REQUIRED, "FILE", COMMAND_EXPORT, TEXT(file), NULL, NULL,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs prediction plans over the validation loader and hands each sample's output to a writer: one
- * array for all (.npy, .nc), or a picture for each. The largest logit is the predicted class. Of
- * several ranks the first writes; the others give it what they have of each batch, in order. */
+ * array for all (.npy, .npz, .nc), a table (.csv), or a picture for each. The largest logit is the
+ * predicted class. Of several ranks the first writes; the others give it what they have of each
+ * batch, in order. */
 #include "train/predict.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "base/mem.h"
 #include "report/netcdf_file.h"
 #include "report/png.h"
+#include "report/zip_file.h"
 #include "train/predict_table.h"
 #include "train/ranks.h"
 
@@ -32,7 +34,8 @@ struct result {
 struct writer {
 	struct session *s;
 	const char *out;
-	struct io_file *file;            /* .npy */
+	struct io_file *file;            /* .npy, .npz, .csv */
+	struct zip_file zip;             /* .npz */
 	struct netcdf_file *nc;          /* .nc */
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	struct predict_table table;      /* .csv */
@@ -44,25 +47,20 @@ struct writer {
 /* --- .npy --- */
 
 /* Format version 1.0: the header's length with its ten leading bytes is a multiple of 64. */
-static int npy_header(struct io_file *f, enum dtype dtype, int64_t samples, const struct shape *s)
+static void npy_header(struct buf *h, enum dtype dtype, int64_t samples, const struct shape *s)
 {
-	struct buf h = BUF_INIT;
 	uint8_t start[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0 };
-	buf_printf(&h, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ",",
+	buf_add(h, start, sizeof start);
+	buf_printf(h, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ",",
 	           dtype == DTYPE_I32 ? "<i4" : "<f4", samples);
 	for (int i = 0; i < s->nd; i++)
-		buf_printf(&h, " %" PRId64 ",", s->d[i]);
-	buf_puts(&h, "), }");
-	while ((h.len + 1 + sizeof start) % 64)
-		buf_putc(&h, ' ');
-	buf_putc(&h, '\n');
-	start[8] = (uint8_t)(h.len & 0xff);
-	start[9] = (uint8_t)(h.len >> 8);
-	int rc = io_write(f, start, sizeof start);
-	if (rc == 0)
-		rc = io_write(f, h.data, h.len);
-	buf_release(&h);
-	return rc;
+		buf_printf(h, " %" PRId64 ",", s->d[i]);
+	buf_puts(h, "), }");
+	while ((h->len + 1) % 64)
+		buf_putc(h, ' ');
+	buf_putc(h, '\n');
+	h->data[8] = (char)((h->len - sizeof start) & 0xff);
+	h->data[9] = (char)((h->len - sizeof start) >> 8);
 }
 
 /* The sample in the form asked for; returns how many elements of four bytes it has then. */
@@ -77,6 +75,11 @@ static size_t change(struct writer *w, const struct result *r)
 static int write_npy(struct writer *w, const struct result *r)
 {
 	return io_write(w->file, r->output, 4 * change(w, r));
+}
+
+static int write_npz(struct writer *w, const struct result *r)
+{
+	return zip_write(&w->zip, r->output, 4 * change(w, r));
 }
 
 static int write_nc(struct writer *w, const struct result *r)
@@ -296,15 +299,31 @@ static bool ends_in(const char *s, const char *suffix)
 
 bool predict_to_file(const char *out)
 {
-	return ends_in(out, ".npy") || ends_in(out, ".nc") || ends_in(out, ".csv");
+	return ends_in(out, ".npy") || ends_in(out, ".npz") || ends_in(out, ".nc") || ends_in(out, ".csv");
 }
 
-static int open_npy(struct writer *w)
+/* One array, in a file of its own or as the member of an archive. */
+static int open_numpy(struct writer *w)
 {
 	struct shape output = output_shape(w->s), one = predict_as_shape(w->as, &output);
+	int64_t samples = loader_samples(w->s->validation);
+	struct buf h = BUF_INIT;
 	TRY(io_create(&w->file, w->out));
-	w->write = write_npy;
-	return npy_header(w->file, predict_as_dtype(w->as), loader_samples(w->s->validation), &one);
+	npy_header(&h, predict_as_dtype(w->as), samples, &one);
+	int rc = 0;
+	if (ends_in(w->out, ".npz")) {
+		w->write = write_npz;
+		w->zip = (struct zip_file){ .file = w->file, .name = "prediction.npy",
+			.size = h.len + 4 * (uint64_t)samples * (uint64_t)shape_count(&one) };
+		rc = zip_begin(&w->zip);
+		if (rc == 0)
+			rc = zip_write(&w->zip, h.data, h.len);
+	} else {
+		w->write = write_npy;
+		rc = io_write(w->file, h.data, h.len);
+	}
+	buf_release(&h);
+	return rc;
 }
 
 static int open_nc(struct writer *w)
@@ -356,7 +375,7 @@ static int open_pictures(struct writer *w)
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
 	if (ends_in(w->out, ".png"))
-		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .nc or .csv, or a folder for pictures", w->out);
+		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc or .csv, or a folder for pictures", w->out);
 	if (w->as != PREDICT_DEFAULT)
 		return ERR(E_USAGE, NULL, "'--as' is for files of numbers; pictures are of classes");
 	if (s->nd < 3)
@@ -379,12 +398,16 @@ static int open_output(struct writer *w)
 		           predict_as_names[w->as], w->s->config->loss.v->name);
 	if (ends_in(w->out, ".csv"))
 		return open_csv(w);
-	return ends_in(w->out, ".npy") ? open_npy(w) : ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
+	if (ends_in(w->out, ".npy") || ends_in(w->out, ".npz"))
+		return open_numpy(w);
+	return ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
 }
 
 /* What was not finished does not appear under its name. */
 static int close_output(struct writer *w, int rc)
 {
+	if (w->zip.file && rc == 0)
+		rc = zip_end(&w->zip);
 	if (w->file && rc == 0)
 		rc = io_commit(w->file);
 	else if (w->file)

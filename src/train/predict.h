@@ -10,12 +10,12 @@
 #include "train/opening.h"
 #include "train/predict_as.h"
 
-/* out ends in .npy or .nc: all outputs in one array (samples, channels, ...), in the form `as`, by
- * default as they are. Ends in .csv: a line for each sample, with its class and, by default, the
- * probabilities. Else out is a
- * folder that gets one PNG a sample: for class networks the predicted map above the true one, else
- * the first output channel above the first target channel. s needs SESSION_PREDICT | SESSION_RUN
- * and data = the record file. *written: files or samples written. Collective; rank 0 writes. */
+/* out ends in .npy, .npz or .nc: all outputs in one array (samples, channels, ...), in the form
+ * `as`, by default as they are. Ends in .csv: a line for each sample, with its class and, by
+ * default, the probabilities. Else out is a folder that gets one PNG a sample: for class networks
+ * the predicted map above the true one, else the first output channel above the first target
+ * channel. s needs SESSION_PREDICT | SESSION_RUN and data = the record file. *written: files or
+ * samples written. Collective; rank 0 writes. */
 int predict(struct session *s, const char *out, enum predict_as as, int64_t *written);
 
 /* Whether out is one file, not a folder. */

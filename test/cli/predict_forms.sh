@@ -50,6 +50,17 @@ as shares.csv --as probabilities
 cmp table.csv shares.csv || fail "probabilities are not the default of tables"
 as classes.csv --as classes
 as logits.csv --as logits
+as plain.npz
+as classes.npz --as classes
+for form in plain classes; do
+	"$python3" -c 'import sys, zipfile
+z = zipfile.ZipFile(sys.argv[1] + ".npz")
+assert z.testzip() is None and z.namelist() == ["prediction.npy"]
+assert z.read("prediction.npy") == open(sys.argv[1] + ".npy", "rb").read()' $form || fail "$form.npz is not $form.npy in an archive"
+done
+expect 0 "$convert" -i plain.npz -o again.dlx
+as again.npz
+cmp plain.npz again.npz || fail "the same predictions are other bytes"
 "$python3" - <<'END' || fail "see above"
 import csv
 import math
