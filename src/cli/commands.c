@@ -115,6 +115,18 @@ static int init_from(struct session *s)
 	return replicas_begin(s->comm, s->store);
 }
 
+/* Nothing was said about which checkpoint to take, and the newest, id, is not the best. */
+static void note_best(const char *dir, const char *id)
+{
+	const int mark = err_count();
+	struct ckpt_version *v = NULL;
+
+	if (ckpt_look(&v, dir, "best") == 0 && strcmp(ckpt_version_id(v), id) != 0)
+		note("the best validation is that of checkpoint %s: --resume=best", ckpt_version_id(v));
+	ckpt_version_free(v);
+	err_truncate(mark);
+}
+
 /* The weights a command works with: a checkpoint's, else
  * `model.init_from`, else the initial ones. */
 static int load_weights(const struct options *o, struct session *s, bool checkpoint_needed)
@@ -126,9 +138,11 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	int rc = state_load_weights(s, dir, weights_of(o), averaged, &found, id);
 	if (rc == 0 && found)
 		note("weights of checkpoint %s", id);
-	else if (rc == 0 && (o->resume || (checkpoint_needed && !has_init_from(s))))
+	if (rc == 0 && found && !o->resume && comm_first(s->comm))
+		note_best(dir, id);
+	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !has_init_from(s))))
 		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir), "the checkpoint");
-	else if (rc == 0)
+	else if (rc == 0 && !found)
 		rc = init_from(s);
 	mem_free(dir);
 	return rc;

@@ -178,6 +178,8 @@ int exchange_init_from(struct session *s, const struct init_from *from)
 	int rc = st_parse(&f, m.arena, from->file, image.data, image.size);
 	if (rc == 0) {
 		match_all(&m, s->store, &f);
+		if (s->need & SESSION_TRAIN)
+			trained_on_compare(s, from->file, &f);
 		rc = load_matching(&m, from->strict);
 	}
 	arena_free(m.arena);

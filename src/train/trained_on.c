@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/safetensors.h"
+#include "data/record.h"
 #include "model/model.h"
 #include "train/ranks.h"
 
@@ -80,6 +81,37 @@ static const char *meta(struct arena *a, const struct st_file *f, const char *ke
 		if (strcmp(f->meta[2 * i], key) == 0)
 			return arena_strdup(a, f->meta[2 * i + 1]);
 	return NULL;
+}
+
+/* Whether inputs have the same channels with the same statistics. */
+static bool same_statistics(const struct dataset *a, const struct dataset *b)
+{
+	const int64_t n = dataset_info(a)->input.d[0];
+	const struct channel_stats *x = dataset_statistics(a), *y = dataset_statistics(b);
+
+	if (n != dataset_info(b)->input.d[0])
+		return false;
+	for (int64_t c = 0; c < n; c++)
+		if (x[c].count && (x[c].mean != y[c].mean || x[c].std != y[c].std ||
+		                   x[c].min != y[c].min || x[c].max != y[c].max))
+			return false;
+	return true;
+}
+
+void trained_on_compare(const struct session *s, const char *name, const struct st_file *f)
+{
+	struct arena *a = arena_new();
+	const char *text = meta(a, f, TRAINED_ON_SET);
+	struct dataset *was;
+	int mark = err_count();
+
+	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
+		if (!same_statistics(was, s->train_set))
+			note("'%s' was trained with other statistics; this run's are those of 'data.train'", name);
+		dataset_free(was);
+	}
+	err_truncate(mark);
+	arena_free(a);
 }
 
 static int look_in_file(const char *file, struct source *out)

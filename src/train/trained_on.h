@@ -26,4 +26,9 @@ struct trained_on trained_on_write(const struct session *s, struct arena *a);
  * there are no weights at all, but for an export, which may be of the first values. Collective. */
 int trained_on_find(struct session *s, const char *which);
 
+/* For a training that begins with the weights of f, a file of this name: a note where they were
+ * trained with other statistics than s has. */
+struct st_file;
+void trained_on_compare(const struct session *s, const char *name, const struct st_file *f);
+
 #endif

@@ -79,6 +79,9 @@ evaluated() {
 [ "$(evaluated --resume=best)" = "$loss" ] || fail "--resume=best is not the best"
 [ "$(evaluated --resume=last)" = "$(evaluated)" ] || fail "--resume=last is not the last"
 [ "$(evaluated)" != "$loss" ] || fail "the last is the best"
+expect 0 "$train" --evaluate config.yaml
+grep -q "the best validation is that of checkpoint 0*$step-.*: --resume=best" err ||
+	fail "the newest is taken, and the best not named"
 for which in best last; do
 	expect 0 "$train" --predict x.dlx -o $which.npy --resume=$which config.yaml
 	expect 0 "$train" --export $which.safetensors --resume=$which config.yaml

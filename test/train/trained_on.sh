@@ -119,6 +119,14 @@ cmp before.safetensors again.safetensors || fail "an export of an export is anot
 expect 66 "$train" --set run.dir=none --predict elsewhere.dlx -o from.npy config.yaml
 says err "no checkpoint in 'none/checkpoints'; train first"
 
+# A training that begins with it takes the statistics of its own data, and says so where they are others.
+expect 0 "$train" --set run.dir=runs/fine --set model.init_from=before.safetensors --set data.train=scaled.dlx \
+	--set data.validation=scaled.dlx --set train.steps=1 config.yaml
+says err "'before.safetensors' was trained with other statistics; this run's are those of 'data.train'"
+expect 0 "$train" --set run.dir=runs/same --set model.init_from=before.safetensors --set data.train=elsewhere.dlx \
+	--set data.validation=elsewhere.dlx --set train.steps=1 config.yaml
+grep -q 'other statistics' err && { cat err; fail "the same statistics are called others"; }
+
 # Weights of other origin know nothing: 'data.train' as it was, and where that is missing, what the config says.
 "$python3" "$arrays" strip before.safetensors bare.safetensors || fail "the export does not say what it was trained on"
 cp elsewhere.dlx data/train.dlx
