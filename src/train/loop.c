@@ -191,6 +191,9 @@ static void watch_validation(struct loop *l)
 	struct watch *w = &l->clock.watch;
 	bool reduced;
 	double was, is;
+	if (l->watched_step == l->clock.step)      /* of a resumed run that is at its end */
+		return;
+	l->watched_step = l->clock.step;
 	l->best |= watch_validated(w, l->c, l->clock.step, l->metric, validation_due(l), &reduced);
 	l->schedule.reductions = w->plateau.reductions;
 	was = schedule_rate(&l->c->schedule, &before, l->clock.step);
@@ -533,7 +536,7 @@ static void rescue(struct loop *l)
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .result = r, .job_end.at = INFINITY, .ahead.loader = s->train,
+		.saved_step = -1, .evaluated_step = -1, .watched_step = -1, .result = r, .job_end.at = INFINITY, .ahead.loader = s->train,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);

@@ -120,6 +120,10 @@ patient runs/patient --resume
 run runs/patient --resume --set train.patience=4 --set train.epochs=30
 [ "$(steps_of runs/patient)" -gt "$end" ] || fail "with more patience a run did not go on"
 
+# A run at its end, resumed, validates again, which is not counted twice.
+run runs/stop4 --resume --set train.patience=$((9 - step / 3 + 1))
+grep -q "ended by 'train.patience'" out && { cat out; fail "a validation was counted twice"; }
+
 # From the best on, with another rate.
 run runs/stop9 --resume=best --set train.epochs=9 --set optimizer.learning_rate=0.1
 says out "resuming from checkpoint"
