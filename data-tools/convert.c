@@ -28,14 +28,30 @@
 #include "select.h"
 
 static const char usage[] =
-	"usage: dlx-convert [OPTIONS] --input PATH[:NAME,...] --target PATH[:NAME,...] -o OUT.dlx";
+	"usage: dlx-convert [OPTIONS] --input PATH[:NAME,...] [--target PATH[:NAME,...]] -o OUT.dlx";
+
+/* Options of a target that is not there. */
+static int check_no_target(const struct conversion *c)
+{
+	const struct { const char *name; bool given; } of_target[] = {
+		{"classes", c->classes}, {"labels", c->labels}, {"class-names", c->class_names},
+		{"ignore", c->ignore_text}, {"target-dtype", c->target_dtype},
+		{"target-layout", c->target_layout},
+	};
+
+	for (size_t i = 0; i < sizeof of_target / sizeof *of_target; i++)
+		if (of_target[i].given)
+			return ERR(E_USAGE, NULL, "--%s is for a target, but no --target is given",
+			           of_target[i].name);
+	return 0;
+}
 
 #define AT(m) offsetof(struct conversion, m)
 static const struct option_row rows[] = {
 	{ "input", 'i', OPTION_TEXTS, AT(inputs), "SPEC",
 	  .doc = "variables that become input channels; repeatable" },
 	{ "target", 't', OPTION_TEXTS, AT(targets), "SPEC",
-	  .doc = "variables that become the target; repeatable" },
+	  .doc = "variables that become the target; repeatable; none: to predict from" },
 	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", .doc = "the record file to write" },
 	{ "format", 'f', OPTION_TEXT, AT(format), "NAME",
 	  .doc = "netcdf, hdf5, npy, npz or idx, instead of by name" },
@@ -86,10 +102,9 @@ static int read_options(struct conversion *c, int argc, char **argv)
 		return 0;
 	if (argc > 1)
 		return ERR(E_USAGE, NULL, "unexpected argument '%s'; %s", argv[1], usage);
-	if (c->inputs.n == 0 || c->targets.n == 0 || !c->output)
-		return ERR(E_USAGE, NULL, "no %s given; %s",
-		           !c->inputs.n ? "--input" : !c->targets.n ? "--target" : "--output", usage);
-	return 0;
+	if (c->inputs.n == 0 || !c->output)
+		return ERR(E_USAGE, NULL, "no %s given; %s", !c->inputs.n ? "--input" : "--output", usage);
+	return c->targets.n ? 0 : check_no_target(c);
 }
 
 /* --- values of options --- */
@@ -201,6 +216,8 @@ static int open_sides(struct conversion *c)
 	c->target_options.role = "target";
 	c->target_options.specs = &c->targets;
 	c->target_options.layout = (enum layout)target_layout;
+	if (c->targets.n == 0)
+		return side_open(&c->input, &c->input_options);
 	TRY(side_open(&c->target, &c->target_options));
 	/* whether the target is made of labels is known only now; they have no channel axis */
 	c->labels |= c->nedges > 0 || !dtype_is_float(side_dtype(c->target));
@@ -214,7 +231,7 @@ static int open_sides(struct conversion *c)
 
 static int check_samples(const struct conversion *c)
 {
-	if (side_samples(c->input) != side_samples(c->target))
+	if (c->target && side_samples(c->input) != side_samples(c->target))
 		return ERR(E_DATA, NULL, "the input has %lld samples, the target has %lld",
 		           (long long)side_samples(c->input), (long long)side_samples(c->target));
 	return 0;
@@ -311,6 +328,11 @@ static int plan_target(struct conversion *c, struct arena *a)
 {
 	struct record_array *t = &c->info.target;
 
+	c->info.ignore = RECORD_NO_IGNORE;
+	if (!c->target) {
+		*t = record_no_target();
+		return 0;
+	}
 	t->shape = *side_shape(c->target);
 	TRY(read_dtype("target-dtype", c->target_dtype,
 	               c->labels ? label_dtype(c) : side_dtype(c->target), &t->dtype));
@@ -332,7 +354,7 @@ static int plan_target(struct conversion *c, struct arena *a)
 static void plan_sources(struct conversion *c, struct arena *a)
 {
 	const char *const *in, *const *tg;
-	const int n = side_files(c->input, &in), m = side_files(c->target, &tg);
+	const int n = side_files(c->input, &in), m = c->target ? side_files(c->target, &tg) : 0;
 	const char **all = ARENA_ARRAY(a, const char *, n + m);
 	int k = 0;
 

@@ -124,7 +124,8 @@ static int convert_sample(struct run *r, int64_t sample)
 	const int64_t n = shape_count(&i->input.shape), tn = shape_count(&i->target.shape);
 
 	TRYC(side_read(c->input, sample, r->input), "in --input");
-	TRYC(side_read(c->target, sample, r->target), "in --target");
+	if (c->target)
+		TRYC(side_read(c->target, sample, r->target), "in --target");
 	if (c->validity_mask)
 		add_mask(r);
 	r->filled_input += fill(r->input, n, c->fill);
@@ -175,7 +176,8 @@ static int summary(const struct conversion *c)
 	       (double)record_size(r) / 1048576,
 	       (double)record_raw_bytes(i) * (double)i->samples / 1048576);
 	print_array("input", &i->input);
-	print_array("target", &i->target);
+	if (record_has_target(i))
+		print_array("target", &i->target);
 	for (int k = 0; i->class_counts && k < i->nclasses && k < 64; k++)
 		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? shown(i->classes[k]) : "",
 		       (long long)i->class_counts[k]);

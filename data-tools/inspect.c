@@ -142,7 +142,10 @@ static void print_text(const struct record *r, bool all)
 	       100 * (double)record_size(r) / raw);
 	printf("  %-10s %016" PRIx64 "\n", "hash", record_hash(r));
 	print_array("input", &i->input);
-	print_array("target", &i->target);
+	if (record_has_target(i))
+		print_array("target", &i->target);
+	else
+		printf("  %-10s none\n", "target");
 	for (int k = 0; k < i->nsources; k++)
 		printf("  %-10s %s\n", k ? "" : "made from", shown(i->sources[k]));
 	if (i->command)
@@ -237,7 +240,7 @@ static int draw(const struct record *r, const struct inspection *o)
 	printf("\n  %d pictures in %s; panels row by row:", n, shown(o->draw.dir));
 	for (int64_t c = 0; c < i->input.shape.d[0] && c < 16; c++)
 		printf(" %s", i->input.channels ? shown(i->input.channels[c]) : "input");
-	printf(", target\n");
+	printf("%s\n", record_has_target(i) ? ", target" : "");
 	return 0;
 }
 

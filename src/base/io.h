@@ -95,6 +95,7 @@ int io_mkdirs(const char *path);              /* like mkdir -p */
 int io_sync_dir(const char *path);
 bool io_exists(const char *path);
 bool io_is_regular(const char *path);
+bool io_is_folder(const char *path);
 int io_remove_tree(const char *path);         /* like rm -r; a missing path is fine */
 char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */
 

@@ -81,6 +81,13 @@ bool io_is_regular(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+bool io_is_folder(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
 	return remove(path) != 0 && errno != ENOENT ? -1 : 0;

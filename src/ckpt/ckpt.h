@@ -37,6 +37,7 @@ struct ckpt_config {
 	struct ckpt_keep keep;
 	int64_t compression;           /* zstd level */
 	double reserve;                /* seconds */
+	const char *metric;            /* that says which version is best; NULL: see target_metric */
 };
 extern const struct field ckpt_fields[];
 
@@ -98,12 +99,16 @@ struct ckpt_done {                 /* a save that became durable */
 bool ckpt_poll(struct ckpt_store *s, struct ckpt_done *out);
 
 /* A version opened for reading; everything is verified before this returns. which: "auto" (the one
- * saved last; a damaged one is named in a warning and the one before tried), an id, a unique prefix
- * of one (leading zeros may be left out), a step number, or a path of a version's folder.
- * *out = NULL and 0 if which is "auto" and the store has none. E_NOINPUT if there is no such
- * version, E_USAGE if several fit, E_DATA if it is damaged ("auto": if all are). */
+ * saved last; a damaged one is named in a warning and the one before tried), "last" (the same, but
+ * there must be one), "best" (that of the best validation by the metric of the newest version that
+ * has any; of damaged ones the next), an id, a unique prefix of one (leading zeros may be left
+ * out), a step number, or a path of a version's folder. *out = NULL and 0 if which is "auto" and
+ * the store has none. E_NOINPUT if there is no such version, E_USAGE if several fit, E_DATA if it
+ * is damaged ("auto", "last", "best": if all are). */
 struct ckpt_version;
 int ckpt_load(struct ckpt_version **out, const char *dir, const char *which);
+/* The same without tensors: the manifest alone is read and verified. */
+int ckpt_look(struct ckpt_version **out, const char *dir, const char *which);
 void ckpt_version_free(struct ckpt_version *v);
 const char *ckpt_version_id(const struct ckpt_version *v);
 const char *ckpt_version_parent(const struct ckpt_version *v);     /* or NULL; for tests */

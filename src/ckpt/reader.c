@@ -37,6 +37,9 @@ void ckpt_version_free(struct ckpt_version *v)
 
 /* --- one version --- */
 
+/* How much of a version is read. */
+enum extent { MANIFEST, WHOLE };
+
 static int read_manifest(struct ckpt_version *v, const char *folder)
 {
 	const char *path = arena_printf(v->a, "%s/%s", folder, CKPT_MANIFEST);
@@ -81,11 +84,15 @@ static void fill_state(struct ckpt_version *v, const struct st_file st[CKPT_NFIL
 		}
 }
 
-static int read_version(struct ckpt_version *v, const char *folder)
+static int read_version(struct ckpt_version *v, const char *folder, enum extent extent)
 {
-	struct st_file st[CKPT_NFILES];
+	struct st_file st[CKPT_NFILES] = {{0}};
 
 	TRY(read_manifest(v, folder));
+	if (extent == MANIFEST) {
+		fill_state(v, st);
+		return 0;
+	}
 	for (int i = 0; i < CKPT_NFILES; i++)
 		TRY(read_file(v, folder, i, &st[i]));
 	fill_state(v, st);
@@ -93,14 +100,14 @@ static int read_version(struct ckpt_version *v, const char *folder)
 }
 
 /* id: what the version must be, or NULL for any. */
-static int load(struct ckpt_version **out, const char *folder, const char *id)
+static int load(struct ckpt_version **out, const char *folder, const char *id, enum extent extent)
 {
 	struct ckpt_version *v = mem_calloc(1, sizeof *v);
 	int rc;
 
 	*out = NULL;
 	v->a = arena_new();
-	rc = read_version(v, folder);
+	rc = read_version(v, folder, extent);
 	if (rc == 0 && id && strcmp(id, v->id) != 0)
 		rc = ERR(E_DATA, NULL, "'%s' holds another version: '%s'", folder, v->id);
 	if (rc < 0) {
@@ -120,19 +127,22 @@ static void warn_damaged(const char *id, const char *why)
 
 /* Without its manifest a version's place in the order is unknown: it may be the newest, so that all
  * of these are named, before any other is tried. */
-static int load_newest(struct ckpt_version **out, const char *dir, const struct version_list *l)
+static int load_newest(struct ckpt_version **out, const char *dir, const struct version_list *l,
+                       enum extent extent)
 {
 	int mark = err_count(), code = E_DATA, i;
 
 	for (i = 0; i < l->n && l->v[i].damage; i++)
-		warn_damaged(l->v[i].id, l->v[i].damage);
+		if (extent == WHOLE)
+			warn_damaged(l->v[i].id, l->v[i].damage);
 	for (int first = i, k = l->n - 1; k >= first; k--) {
 		char *folder = io_join(dir, l->v[k].id);
-		int rc = load(out, folder, l->v[k].id);
+		int rc = load(out, folder, l->v[k].id, extent);
 		mem_free(folder);
 		if (rc == 0 || rc == E_NOMEM)
 			return rc;
-		warn_damaged(l->v[k].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
+		if (extent == WHOLE)
+			warn_damaged(l->v[k].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
 		err_truncate(mark);
 		code = rc == E_IO ? E_IO : code;
 	}
@@ -197,7 +207,7 @@ static int find(const struct version_list *l, const char *word, int *rc)
 }
 
 static int load_named(struct ckpt_version **out, const char *dir, const struct version_list *l,
-                      const char *word)
+                      const char *word, enum extent extent)
 {
 	char *folder;
 	int i, rc;
@@ -205,34 +215,72 @@ static int load_named(struct ckpt_version **out, const char *dir, const struct v
 	if (strchr(word, '/')) {
 		if (!io_exists(word))
 			return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s'", word);
-		return load(out, word, NULL);
+		return load(out, word, NULL, extent);
 	}
 	i = find(l, word, &rc);
 	if (rc < 0)
 		return rc;
 	if (i < 0 && io_exists(word))
-		return load(out, word, NULL);
+		return load(out, word, NULL, extent);
 	if (i < 0)
 		return ERR(E_NOINPUT, NULL, "there is no checkpoint '%s' in '%s'", word, dir);
 	folder = io_join(dir, l->v[i].id);
-	rc = load(out, folder, l->v[i].id);
+	rc = load(out, folder, l->v[i].id, extent);
 	mem_free(folder);
 	return rc;
 }
 
-int ckpt_load(struct ckpt_version **out, const char *dir, const char *which)
+/* The best one that is intact. l is used up. */
+static int load_best(struct ckpt_version **out, const char *dir, struct version_list *l,
+                     enum extent extent)
+{
+	int mark = err_count(), code = 0, i;
+
+	while ((i = version_list_best(l)) >= 0) {
+		char *folder = io_join(dir, l->v[i].id);
+		int rc = load(out, folder, l->v[i].id, extent);
+		mem_free(folder);
+		if (rc == 0 || rc == E_NOMEM)
+			return rc;
+		if (extent == WHOLE)
+			warn_damaged(l->v[i].id, err_count() > mark ? err_get(mark)->text : err_name(rc));
+		err_truncate(mark);
+		version_list_remove(l, i);
+		code = rc;
+	}
+	if (code)
+		return ERR(code, NULL, "no checkpoint with a validation in '%s' is intact", dir);
+	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s' has a validation, so that none is best", dir);
+}
+
+static int load_which(struct ckpt_version **out, const char *dir, const char *which,
+                      enum extent extent)
 {
 	struct version_list l;
 	int rc;
 
 	*out = NULL;
 	TRY(version_list_read(&l, dir));
-	if (strcmp(which, "auto") == 0)
-		rc = load_newest(out, dir, &l);
+	if (strcmp(which, "last") == 0 && l.n == 0)
+		rc = ERR(E_NOINPUT, NULL, "there is no checkpoint in '%s'", dir);
+	else if (strcmp(which, "auto") == 0 || strcmp(which, "last") == 0)
+		rc = load_newest(out, dir, &l, extent);
+	else if (strcmp(which, "best") == 0)
+		rc = load_best(out, dir, &l, extent);
 	else
-		rc = load_named(out, dir, &l, which);
+		rc = load_named(out, dir, &l, which, extent);
 	version_list_release(&l);
 	return rc;
+}
+
+int ckpt_load(struct ckpt_version **out, const char *dir, const char *which)
+{
+	return load_which(out, dir, which, WHOLE);
+}
+
+int ckpt_look(struct ckpt_version **out, const char *dir, const char *which)
+{
+	return load_which(out, dir, which, MANIFEST);
 }
 
 /* --- access --- */

@@ -132,14 +132,14 @@ void version_list_remove(struct version_list *l, int i)
 
 /* --- the keep policy --- */
 
-/* How many versions have a better metric than version i; of equal ones the newer is better. */
+/* How many versions have a better metric than version i; of equal ones the older is better. */
 static int64_t rank_of(const struct version_list *l, int i)
 {
 	int64_t better = 0;
 
 	for (int j = 0; j < l->n; j++)
 		if (l->v[j].metric_key == l->v[i].metric_key && !l->v[j].damage &&
-		    (l->v[j].metric > l->v[i].metric || (l->v[j].metric == l->v[i].metric && j > i)))
+		    (l->v[j].metric > l->v[i].metric || (l->v[j].metric == l->v[i].metric && j < i)))
 			better++;
 	return better;
 }
@@ -163,6 +163,16 @@ int version_list_expired(const struct version_list *l, const struct ckpt_keep *k
 		if (!l->v[i].damage && !last && !best)
 			return i;
 	}
+	return -1;
+}
+
+int version_list_best(const struct version_list *l)
+{
+	uint64_t key = metric_in_use(l);
+
+	for (int i = 0; i < l->n; i++)
+		if (key && l->v[i].metric_key == key && !l->v[i].damage && rank_of(l, i) == 0)
+			return i;
 	return -1;
 }
 

@@ -27,6 +27,9 @@ void version_list_add(struct version_list *l, const char *id, const struct manif
 /* The index of the oldest version that neither keep.last nor keep.best protects, or -1. Only
  * versions of the newest one's metric compete for best. Damaged ones are never named. */
 int version_list_expired(const struct version_list *l, const struct ckpt_keep *keep);
+/* The index of the best version of the newest one's metric, the first of equal ones; -1: none has
+ * one. */
+int version_list_best(const struct version_list *l);
 void version_list_remove(struct version_list *l, int i);
 
 /* Renames folder id of dir to a hidden name, then deletes it: never half there. */

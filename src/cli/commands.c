@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "backend/dnn/dnn.h"
@@ -15,6 +16,7 @@
 #include "base/mem.h"
 #include "base/shown.h"
 #include "base/trace.h"
+#include "cli/run_folder.h"
 #include "yaml/help.h"
 #include "config.h"
 #include "model/model.h"
@@ -28,15 +30,17 @@
 #include "train/predict.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
+#include "train/target.h"
 
 /* --- opening --- */
 
 /* Between command_read and the session, which has it then. */
 static struct run_config *config;
+static const char *moved;              /* where the run's folder was, if it is elsewhere now */
 
 int command_read(const struct options *o, double *timeout)
 {
-	TRY(config_load(&config, o->config, o->set.n, o->set.v));
+	TRY(run_folder_load(&config, o, &moved));
 	if (o->command != COMMAND_TRAIN || config_check_length(config) == 0) {
 		*timeout = config->parallel.timeout;
 		return 0;
@@ -71,14 +75,23 @@ static int check_output(const struct options *o, const struct comm *c, const str
 	return file ? io_check_output(file) : 0;
 }
 
+/* The checkpoint that a command works with. */
+static const char *weights_of(const struct options *o)
+{
+	return o->resume ? o->resume : "auto";
+}
+
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
 	struct run_config *mine = config;
 	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .hosts = (int)o->hosts,
 		.device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
+		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	config = NULL;
+	if (moved)
+		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);
 	int rc = ranks_agree(c, check_output(o, c, mine), "looking at the output");
 	if (rc < 0) {
 		config_free(mine);
@@ -87,13 +100,32 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 	return session_open(s, mine, &so);
 }
 
+static bool has_init_from(const struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+
+	return m->init_from.file != NULL;
+}
+
 static int init_from(struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-	if (!m->init_from.file)
+	if (!has_init_from(s))
 		return 0;
 	TRY(ranks_agree(s->comm, comm_first(s->comm) ? exchange_init_from(s, &m->init_from) : 0, "model.init_from"));
 	return replicas_begin(s->comm, s->store);
+}
+
+/* Nothing was said about which checkpoint to take, and the newest, id, is not the best. */
+static void note_best(const char *dir, const char *id)
+{
+	const int mark = err_count();
+	struct ckpt_version *v = NULL;
+
+	if (ckpt_look(&v, dir, "best") == 0 && strcmp(ckpt_version_id(v), id) != 0)
+		note("the best validation is that of checkpoint %s: --resume=best", ckpt_version_id(v));
+	ckpt_version_free(v);
+	err_truncate(mark);
 }
 
 /* The weights a command works with: a checkpoint's, else
@@ -104,12 +136,14 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	bool found;
 	/* A step is one of training, which is about the last weights. */
 	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !options_last_weights(o);
-	int rc = state_load_weights(s, dir, o->resume ? o->resume : "auto", averaged, &found, id);
+	int rc = state_load_weights(s, dir, weights_of(o), averaged, &found, id);
 	if (rc == 0 && found)
 		note("weights of checkpoint %s", id);
-	else if (rc == 0 && (checkpoint_needed || o->resume))
+	if (rc == 0 && found && !o->resume && comm_first(s->comm))
+		note_best(dir, id);
+	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !has_init_from(s))))
 		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir), "the checkpoint");
-	else if (rc == 0)
+	else if (rc == 0 && !found)
 		rc = init_from(s);
 	mem_free(dir);
 	return rc;
@@ -133,6 +167,20 @@ static void print(const struct comm *c, struct buf *b)
 
 /* --- training --- */
 
+static void print_best(const struct session *s, const struct train_result *r, struct buf *out)
+{
+	const struct watch *w = &r->watch;
+
+	if (isnan(w->best))
+		return;
+	buf_printf(out, "best validation: %s %.4f", target_metric(s->config), watch_best(w, s->config));
+	if (w->best_step >= 0)
+		buf_printf(out, " at step %" PRId64, w->best_step);
+	const bool kept = s->config->checkpoint.keep.best && w->best_step >= 0;
+	buf_printf(out, " ('checkpoint.metric' decides)%s\n",
+	           kept ? "; --resume=best takes its checkpoint" : "");
+}
+
 static void print_result(const struct session *s, const struct train_result *r)
 {
 	struct buf out = BUF_INIT;
@@ -143,11 +191,12 @@ static void print_result(const struct session *s, const struct train_result *r)
 		           r->time_up ? ", before the job's time is up" : "");
 	else
 		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
-		           r->target_reached ? "target reached" : "done", r->step, r->epoch, seconds_text(r->seconds, time));
+		           r->target_reached ? "target reached" : r->gave_up ? "ended by 'train.patience'" : "done", r->step, r->epoch, seconds_text(r->seconds, time));
+	print_best(s, r, &out);
 	rates_text(&r->rates, r->sample_flops, &out);
 	if (r->has_evaluation) {
 		buf_puts(&out, "\nvalidation\n");
-		evaluation_table(&r->evaluation, dataset_info(s->train_set), &out);
+		evaluation_table(&r->evaluation, session_data(s), &out);
 	}
 	buf_printf(&out, "\nresults in %s: config.yaml metrics.jsonl checkpoints/%s\n", dir,
 	           s->config->report.tensorboard ? " events.out.tfevents.*" : "");
@@ -240,7 +289,7 @@ static int run_evaluate(const struct options *o, struct comm *c, int *status)
 	if (rc == 0)
 		rc = evaluate(s, &e);
 	if (rc == 0) {
-		evaluation_table(&e, dataset_info(s->train_set), &out);
+		evaluation_table(&e, session_data(s), &out);
 		buf_puts(&out, "{\"type\": \"validation\", ");
 		evaluation_json(&e, &out);
 		buf_puts(&out, "}\n");
@@ -257,7 +306,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
-		rc = predict(s, o->output, &written);
+		rc = predict(s, o->output, options_as(o), &written);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	session_close(s);
@@ -267,7 +316,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 static int run_export(const struct options *o, struct comm *c, int *status)
 {
 	struct session *s;
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_RUN | SESSION_NO_DATA, &s));
+	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN | SESSION_NO_DATA, &s));
 	int rc = load_weights(o, s, false);
 	if (rc == 0)
 		rc = ranks_agree(c, comm_first(c) ? exchange_export(s, o->file) : 0, "writing the weights");

@@ -26,12 +26,14 @@ static const struct option_row rows[] = {
 	{ "device", 0, OPTION_TEXT, AT(device), "auto|cpu|cuda|reference", .doc = "override 'device'" },
 	{ "gpu", 0, OPTION_TEXT, AT(gpu), "NAME[:SIZE]|SIZE",
 	  .doc = "with --check or --plan: plan for a GPU that is not there: a100-40g, a100, h100, h200, or a size of memory" },
-	{ "resume", 0, OPTION_TEXT, AT(resume), "auto|ID|PATH", "auto",
-	  .doc = "continue from the newest complete checkpoint, or the one named" },
+	{ "resume", 0, OPTION_TEXT, AT(resume), "auto|last|best|ID|PATH", "auto",
+	  .doc = "continue from the newest complete checkpoint, that of the best validation, or the one named; other commands use its weights" },
 	{ "evaluate", 0, COMMAND(EVALUATE),
 	  .doc = "evaluate on data.validation; print the metrics table and one line of JSON" },
 	{ "predict", 0, OPTION_TEXT, AT(file), "FILE", .command = COMMAND_PREDICT,
-	  .doc = "run the model on a record file; -o names a .npy or .nc file or a folder for pictures" },
+	  .doc = "run the model on a record file; -o names a .npy, .npz, .nc or .csv file or a folder for pictures" },
+	{ "as", 0, OPTION_CHOICE, AT(as), "logits|probabilities|classes",
+	  .doc = "with --predict of a network of classes: what is written; default: logits, in .csv files probabilities" },
 	{ "export", 0, OPTION_TEXT, AT(file), "FILE", .command = COMMAND_EXPORT,
 	  .doc = "write the weights of the newest checkpoint (or the one of --resume) as safetensors; initial ones if there is none" },
 	{ "weights", 0, OPTION_CHOICE, AT(weights), "average|last",
@@ -153,6 +155,8 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
+	if (o->as && o->command != COMMAND_PREDICT)
+		return ERR(E_USAGE, NULL, "'--as' goes with '--predict'");
 	if (o->dump && o->command != COMMAND_PLAN)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
 	if (o->dump)
@@ -199,9 +203,19 @@ bool options_last_weights(const struct options *o)
 	return o->weights && strcmp(o->weights, "last") == 0;
 }
 
+enum predict_as options_as(const struct options *o)
+{
+	int as = PREDICT_DEFAULT;
+	for (int i = 1; o->as && predict_as_names[i]; i++)
+		if (strcmp(o->as, predict_as_names[i]) == 0)
+			as = i;
+	return (enum predict_as)as;
+}
+
 void options_help(FILE *out, const char *program)
 {
-	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml\n\nTrains the network that CONFIG.yaml describes. Options:\n\n", program);
+	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml|RUN\n\nTrains the network that CONFIG.yaml, or a run's folder, describes. "
+	        "Options:\n\n", program);
 	option_help(out, rows);
 	fprintf(out, "\nExit status: 0 done, 64 usage, 65 bad data, 66 input missing, 69 device unavailable, 70 bug,\n"
 	        "71 the plan does not fit in memory, 73 cannot write output, 74 i/o error, 75 stopped with a checkpoint\n"

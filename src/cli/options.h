@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/option.h"
+#include "train/predict_as.h"
 
 enum command {
 	COMMAND_TRAIN, COMMAND_CHECK, COMMAND_PLAN, COMMAND_EVALUATE, COMMAND_PREDICT, COMMAND_EXPORT,
@@ -37,6 +38,7 @@ struct options {
 	int64_t ranks, hosts;            /* the same; 0: not asked, not said */
 	bool synthetic, profile, quiet;
 	const char *weights;             /* average, last; NULL: not asked */
+	const char *as;                  /* logits, probabilities, classes; NULL: not asked */
 };
 
 /* Fills o, which borrows from argv and reorders it. E_USAGE with a text that names the option. */
@@ -44,6 +46,8 @@ int options_parse(struct options *o, int argc, char **argv);
 void options_release(struct options *o);
 /* --weights=last */
 bool options_last_weights(const struct options *o);
+/* --as; PREDICT_DEFAULT if it is not given. */
+enum predict_as options_as(const struct options *o);
 /* Whether the command concerns one process alone, also
  * under a launcher: help, tables, the time of one op. */
 bool options_standalone(const struct options *o);

@@ -13,14 +13,16 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "data/dataset.h"
+#include "data/description.h"
 
 struct dataset {
 	struct arena *a;
+	struct record_info whole;    /* of all files together; of a description alone: n is 0 */
+	uint64_t described;          /* hash of the description that the set is made of */
 	int n, cap;
 	struct record **file;
 	int64_t *first;              /* of each file, its first sample; first[n] is the total */
 	struct dataset_info info;
-	struct channel_stats *stats;
 	pthread_mutex_t lock;        /* of idle */
 	struct dataset_scratch *idle;
 };
@@ -142,40 +144,95 @@ static void merge_stats(struct channel_stats *m, const struct channel_stats *s)
 	m->count += s->count;
 }
 
-static void summarise(struct dataset *d)
-{
-	const struct record_info *i = record_info(d->file[0]);
+static const struct channel_stats no_stats = {0, NAN, NAN, NAN, NAN};
 
-	d->stats = ARENA_ARRAY(d->a, struct channel_stats, i->input.nstats);
-	d->first = ARENA_ARRAY(d->a, int64_t, d->n + 1);
+/* The input's statistics, or the target's, merged over all files. */
+static const struct channel_stats *all_stats(struct dataset *d, bool target)
+{
+	const struct record_info *first = record_info(d->file[0]);
+	const int n = target ? first->target.nstats : first->input.nstats;
+	struct channel_stats *m = ARENA_ARRAY(d->a, struct channel_stats, n + 1);
+
+	for (int c = 0; c < n; c++) {
+		m[c] = no_stats;
+		for (int k = 0; k < d->n; k++) {
+			const struct record_info *f = record_info(d->file[k]);
+
+			merge_stats(&m[c], target ? &f->target.stats[c] : &f->input.stats[c]);
+		}
+	}
+	return m;
+}
+
+/* NULL where a file does not say. */
+static const int64_t *all_counts(struct dataset *d, int nclasses)
+{
+	int64_t *counts = ARENA_ARRAY(d->a, int64_t, nclasses + 1);
+
+	for (int f = 0; f < d->n; f++) {
+		const struct record_info *i = record_info(d->file[f]);
+
+		if (!i->class_counts)
+			return NULL;
+		for (int k = 0; k < i->nclasses; k++)
+			counts[k] += i->class_counts[k];
+	}
+	return counts;
+}
+
+static void inform(struct dataset *d)
+{
+	const struct record_info *i = &d->whole;
+
 	d->info = (struct dataset_info){
-		.input = i->input.shape, .target = i->target.shape,
+		.samples = i->samples, .input = i->input.shape, .target = i->target.shape,
+		.has_target = record_has_target(i),
 		.input_dtype = i->input.dtype, .target_dtype = i->target.dtype,
-		.input_channels = i->input.channels, .classes = i->classes,
+		.input_channels = i->input.channels, .classes = i->classes, .nclasses = i->nclasses,
 		.target_ignore = i->ignore, .mask = i->mask,
 	};
-	for (int c = 0; c < i->input.nstats; c++)
-		d->stats[c] = (struct channel_stats){0, NAN, NAN, NAN, NAN};
+}
+
+static void summarise(struct dataset *d)
+{
+	struct record_info *w = &d->whole;
+
+	*w = *record_info(d->file[0]);
+	w->nsources = 0;
+	w->sources = NULL;
+	w->command = NULL;
+	w->samples = w->ignored = 0;
+	d->first = ARENA_ARRAY(d->a, int64_t, d->n + 1);
 	for (int k = 0; k < d->n; k++) {
 		const struct record_info *f = record_info(d->file[k]);
 
 		d->first[k + 1] = d->first[k] + f->samples;
-		if (f->nclasses > d->info.nclasses)
-			d->info.nclasses = f->nclasses;
-		for (int c = 0; c < i->input.nstats; c++)
-			merge_stats(&d->stats[c], &f->input.stats[c]);
+		w->ignored += f->ignored;
+		if (f->nclasses > w->nclasses)
+			w->nclasses = f->nclasses;
 	}
-	d->info.samples = d->first[d->n];
+	w->samples = d->first[d->n];
+	w->input.stats = all_stats(d, false);
+	w->target.stats = all_stats(d, true);
+	w->class_counts = all_counts(d, w->nclasses);
+	inform(d);
+}
+
+static struct dataset *new_dataset(void)
+{
+	struct dataset *d = mem_calloc(1, sizeof(*d));
+
+	d->a = arena_new();
+	pthread_mutex_init(&d->lock, NULL);
+	return d;
 }
 
 int dataset_open(struct dataset **out, const struct strings *paths)
 {
-	struct dataset *d = mem_calloc(1, sizeof(*d));
+	struct dataset *d = new_dataset();
 	int rc = 0;
 
 	*out = NULL;
-	d->a = arena_new();
-	pthread_mutex_init(&d->lock, NULL);
 	for (int i = 0; rc == 0 && i < paths->n; i++) {
 		rc = add_pattern(d, paths->v[i]);
 		if (rc < 0 && paths->loc)
@@ -190,6 +247,41 @@ int dataset_open(struct dataset **out, const struct strings *paths)
 	summarise(d);
 	*out = d;
 	return 0;
+}
+
+/* Line breaks stand between the parts of the text alone, never within a string. */
+void dataset_describe(const struct dataset *d, struct buf *out)
+{
+	const size_t start = out->len;
+
+	description_write(out, &d->whole);
+	while (out->len > start && out->data[out->len - 1] == '\n')
+		out->data[--out->len] = '\0';
+	for (size_t i = start; i < out->len; i++)
+		if (out->data[i] == '\n')
+			out->data[i] = ' ';
+}
+
+int dataset_from_description(struct dataset **out, const char *name, const char *text)
+{
+	struct dataset *d = new_dataset();
+	const size_t n = strlen(text);
+	int rc = description_read(d->a, name, 0, arena_strdup(d->a, text), n, &d->whole);
+
+	*out = NULL;
+	if (rc < 0) {
+		dataset_free(d);
+		return err_context(rc, "in the description of the training set");
+	}
+	d->described = hash_bytes(text, n, 0);
+	inform(d);
+	*out = d;
+	return 0;
+}
+
+bool dataset_has_samples(const struct dataset *d)
+{
+	return d->n > 0;
 }
 
 void dataset_free(struct dataset *d)
@@ -219,12 +311,12 @@ const struct dataset_info *dataset_info(const struct dataset *d)
 
 const struct channel_stats *dataset_statistics(const struct dataset *d)
 {
-	return d->stats;
+	return d->whole.input.stats;
 }
 
 uint64_t dataset_fingerprint(const struct dataset *d)
 {
-	uint64_t h = 0;
+	uint64_t h = d->described;
 
 	for (int i = 0; i < d->n; i++) {
 		const uint64_t f = record_hash(d->file[i]);
@@ -251,8 +343,12 @@ static int file_of(const struct dataset *d, int64_t i)
 
 const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within)
 {
-	const int f = file_of(d, i);
+	int f;
 
+	*within = i;
+	if (d->n == 0)
+		return "the training set";
+	f = file_of(d, i);
 	*within = i - d->first[f];
 	return record_path(d->file[f]);
 }
@@ -337,6 +433,17 @@ static void add_counts(const struct record_info *i, int nclasses, int64_t *count
 		counts[k] += i->class_counts[k];
 }
 
+/* What was counted once goes into the set's description. */
+static void keep_counts(struct dataset *d, int nclasses, const int64_t *counts)
+{
+	struct record_info *w = &d->whole;
+
+	if (w->class_counts || (w->nclasses && w->nclasses != nclasses))
+		return;
+	w->class_counts = arena_copy(d->a, counts, (size_t)nclasses * sizeof(*counts));
+	w->nclasses = nclasses;
+}
+
 static int count_file(struct dataset *d, int f, int nclasses, int64_t *counts)
 {
 	const int64_t n = shape_count(&d->info.target);
@@ -359,16 +466,23 @@ static int count_file(struct dataset *d, int f, int nclasses, int64_t *counts)
 
 int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts)
 {
+	int64_t within;
+
 	memset(counts, 0, (size_t)nclasses * sizeof(*counts));
 	if (dtype_is_float(d->info.target_dtype))
-		return ERR(E_DATA, NULL, "'%s': targets are %s, not class labels", record_path(d->file[0]),
-		           dtype_name(d->info.target_dtype));
+		return ERR(E_DATA, NULL, "'%s': targets are %s, not class labels",
+		           dataset_locate(d, 0, &within), dtype_name(d->info.target_dtype));
+	if (d->n == 0 && !d->whole.class_counts)
+		return ERR(E_DATA, NULL, "how often each class occurs in the training set is not known");
+	if (d->n == 0)
+		add_counts(&d->whole, nclasses, counts);
 	for (int f = 0; f < d->n; f++) {
 		if (record_info(d->file[f])->class_counts)
 			add_counts(record_info(d->file[f]), nclasses, counts);
 		else
 			TRY(count_file(d, f, nclasses, counts));
 	}
+	keep_counts(d, nclasses, counts);
 	return 0;
 }
 

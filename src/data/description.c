@@ -77,10 +77,13 @@ void description_write(struct buf *out, const struct record_info *i)
 	write_array(out, "input", &i->input);
 	if (i->mask >= 0)
 		buf_printf(out, ",\n  \"mask\": %d", i->mask);
-	buf_puts(out, "},\n");
-	write_array(out, "target", &i->target);
-	write_classes(out, i);
 	buf_puts(out, "}");
+	if (record_has_target(i)) {
+		buf_puts(out, ",\n");
+		write_array(out, "target", &i->target);
+		write_classes(out, i);
+		buf_puts(out, "}");
+	}
 	write_strings(out, "sources", i->sources, i->nsources);
 	if (i->command) {
 		buf_puts(out, ",\n  \"command\": ");
@@ -273,21 +276,27 @@ static void read_classes(struct reader *r, const struct json *j, struct record_i
 static void read_root(struct reader *r, const struct json *root, struct record_info *i)
 {
 	const struct json *input = read_array(r, root, "input", &i->input);
-	const struct json *target = read_array(r, root, "target", &i->target);
+	const bool any = json_find(root, "target");
+	const struct json *target = any ? read_array(r, root, "target", &i->target) : NULL;
 	const struct json *command = json_find(root, "command");
 
-	if (!input || !target)
+	if (!input || (any && !target))
 		return;
+	i->ignore = RECORD_NO_IGNORE;
+	if (!any)
+		i->target = record_no_target();
 	i->samples = read_int(r, root, "samples", 1, INT64_MAX, "bad number of samples");
 	i->mask =
 	    json_find(input, "mask") ? (int)read_int(r, input, "mask", 0, INT32_MAX, "bad 'mask'") : -1;
-	read_classes(r, target, i);
+	if (target)
+		read_classes(r, target, i);
 	if (!r->why && record_info_fault(i))
 		fault(r, root, record_info_fault(i));
 	if (r->why)
 		return;
 	read_names(r, input, &i->input, true);
-	read_names(r, target, &i->target, dtype_is_float(i->target.dtype));
+	if (target)
+		read_names(r, target, &i->target, dtype_is_float(i->target.dtype));
 	i->sources = read_strings(r, root, "sources", -1, &i->nsources);
 	if (command && command->kind == JSON_STRING)
 		i->command = command->text;

@@ -25,12 +25,17 @@
 #include "data/labels_stored.h"
 #include "data/transform.h"
 
+static const char *const statistics_names[] = {"model", "data", NULL};
+
 const struct field data_fields[] = {
 	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
 	FIELD(struct data_config, validation, FT_STRINGS, .flags = FIELD_NULLABLE,
 	      .doc = "record files that are only evaluated"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),
+	FIELD_ENUM(struct data_config, statistics, "model", statistics_names,
+	           "whose statistics the transforms use: model: those of the training set, which are kept "
+	           "with each checkpoint; data: each set's own; see TRANSFORMS"),
 	FIELD_BOOL(struct data_config, shuffle, "true",
 	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
@@ -314,7 +319,7 @@ static int check_sizes(struct loader *l)
 		return ERR(E_CONFIG, NULL,
 		           "%lld samples do not fill a batch of %lld, and keep_short_batch is false",
 		           (long long)l->samples, (long long)(l->ranks * l->batch_size));
-	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || target == 0 ||
+	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || (target == 0 && l->target_count) ||
 	    __builtin_mul_overflow(input + target, (size_t)l->nslots, &l->bytes))
 		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",
 		           (long long)l->batch_size);
@@ -376,8 +381,10 @@ static void make_workers(struct loader *l, int n)
 
 static int build(struct loader *l, const struct loader_options *o)
 {
+	const bool own = o->config->statistics == STATISTICS_DATA;
 	const struct transform_options t = {
-		.data = l->d, .statistics = o->statistics, .list = o->config->transforms,
+		.data = l->d, .statistics = own ? NULL : o->statistics,
+		.no_statistics = o->no_statistics && !own, .list = o->config->transforms,
 		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
 		.stored_input = o->stored_input, .stored_target = o->stored_target,
 	};

@@ -23,10 +23,15 @@
 
 /* --- section 'data' of the config --- */
 
+/* Whose statistics the transforms use: those of the set the network was trained on, or each set's
+ * own. */
+enum statistics_of { STATISTICS_MODEL, STATISTICS_DATA };
+
 struct data_config {
 	struct strings train;          /* paths or globs */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
+	int statistics;                /* enum statistics_of */
 	bool shuffle;
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
 	int64_t threads;               /* decode threads */
@@ -36,11 +41,13 @@ extern const struct field data_fields[];
 
 /* --- datasets --- */
 
+struct buf;
 struct dataset;
 
 struct dataset_info {
 	int64_t samples;
 	struct shape input, target;              /* of one sample as stored, without the sample axis */
+	bool has_target;
 	enum dtype input_dtype, target_dtype;
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
 	const char *const *classes;              /* names of the target's classes, or NULL */
@@ -56,6 +63,13 @@ struct channel_stats;
  * a glob without a match (with the config place of the pattern), E_DATA for a damaged or
  * foreign file or one that does not fit the first. */
 int dataset_open(struct dataset **out, const struct strings *paths);
+/* What a network keeps of the set that it was trained on, as one line of JSON: types, shapes and
+ * names, statistics, how often each class occurs. Appended to out. */
+void dataset_describe(const struct dataset *d, struct buf *out);
+/* A set without samples, of such a text: it answers questions, and reads nothing. name stands for
+ * its file in messages. E_DATA. */
+int dataset_from_description(struct dataset **out, const char *name, const char *text);
+bool dataset_has_samples(const struct dataset *d);
 /* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
 void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);
@@ -99,10 +113,11 @@ struct loader_options {
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
 	bool stored_input, stored_target;   /* batches as they are stored where that pays: see transform.h */
 	int64_t classes, ignore;       /* of labels, which are checked; classes 0: they are not */
-	/* Whose statistics `normalize` uses; NULL: the loader's own set. What a network was trained
-	 * with must also be what it is validated with: the training set belongs here for every loader
-	 * of a run. Needed in loader_new only. */
+	/* Whose statistics the transforms use, unless data.statistics says each set's own; NULL: the
+	 * loader's own set. What a network was trained with must also be what it is validated with: the
+	 * training set belongs here for every loader of a run. Needed in loader_new only. */
 	const struct dataset *statistics;
+	bool no_statistics;            /* there are none: transforms that need some are refused */
 };
 
 struct batch {

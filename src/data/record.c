@@ -41,6 +41,23 @@ size_t record_raw_bytes(const struct record_info *i)
 	return record_target_offset(i) + array_bytes(&i->target);
 }
 
+struct record_array record_no_target(void)
+{
+	return (struct record_array){.dtype = DTYPE_U8, .shape = {.nd = 1, .d = {0}}};
+}
+
+bool record_has_target(const struct record_info *i)
+{
+	return shape_count(&i->target.shape) > 0;
+}
+
+static bool is_no_target(const struct record_array *a)
+{
+	const struct record_array none = record_no_target();
+
+	return a->dtype == none.dtype && shape_equal(&a->shape, &none.shape);
+}
+
 static const char *shape_fault(const struct record_array *a, int min_axes, int max_axes)
 {
 	int64_t n = 1;
@@ -64,7 +81,7 @@ const char *record_info_fault(const struct record_info *i)
 	const bool integer = !dtype_is_float(i->target.dtype);
 	const char *why = shape_fault(&i->input, 1, 4);
 
-	if (!why)
+	if (!why && !is_no_target(&i->target))
 		why = shape_fault(&i->target, 0, 4);
 	if (why)
 		return why;

@@ -48,7 +48,7 @@ struct record_array {
 
 struct record_info {
 	int64_t samples;
-	struct record_array input, target;
+	struct record_array input, target;    /* target: see record_no_target */
 	int mask;                             /* input channel, not 0 where others are valid; -1 */
 	int64_t ignore;                       /* the "no label" of integer targets */
 	int nclasses;                         /* of integer targets; 0: unknown */
@@ -60,6 +60,9 @@ struct record_info {
 	const char *command;                  /* the command that made it, or NULL */
 };
 
+/* What `target` is where samples have none, as in data to predict: no values. */
+struct record_array record_no_target(void);
+bool record_has_target(const struct record_info *i);
 /* Bytes of the input, and of a whole raw sample; where the target starts in one. */
 size_t record_input_bytes(const struct record_info *i);
 size_t record_target_bytes(const struct record_info *i);

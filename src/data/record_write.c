@@ -60,7 +60,7 @@ static int64_t channels_of(const struct record_array *a)
 
 static int64_t points_of(const struct record_array *a)
 {
-	return shape_count(&a->shape) / channels_of(a);
+	return channels_of(a) ? shape_count(&a->shape) / channels_of(a) : 0;
 }
 
 static void copy_info(struct record_writer *w, const struct record_info *info)

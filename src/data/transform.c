@@ -6,6 +6,7 @@
  * transform_symmetry.c move them, transform_channels.c keeps some. */
 #include "data/transform.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -143,6 +144,13 @@ static struct shape target_shape(const struct geometry *g, const struct shape *s
 	return s;
 }
 
+/* Nothing is known of the values but that there may be some. */
+static void forget(struct plan *p)
+{
+	for (int64_t c = 0; c < p->g.c; c++)
+		p->stats[c] = (struct channel_stats){1, NAN, NAN, NAN, NAN};
+}
+
 static void start_plan(struct plan *p, struct arena *a, const struct transform_options *o)
 {
 	const struct dataset *source = o->statistics ? o->statistics : o->data;
@@ -150,11 +158,14 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 	p->a = a;
 	p->o = o;
 	p->info = dataset_info(o->data);
+	p->stored = dataset_info(source)->input_dtype;
 	p->g = geometry_of(p->info);
 	p->mask = p->info->mask;
 	p->stats = arena_copy(a, dataset_statistics(source), (size_t)p->g.c * sizeof(*p->stats));
 	p->lost_after = ARENA_ARRAY(a, const char *, p->g.c + 1);
 	p->channel_names = ARENA_ARRAY(a, const char *, p->g.c + 1);
+	if (o->no_statistics)
+		forget(p);
 	for (int64_t c = 0; c < p->g.c; c++)
 		p->channel_names[c] = p->info->input_channels ? p->info->input_channels[c] : "";
 }

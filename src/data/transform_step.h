@@ -24,6 +24,7 @@ struct plan {
 	struct arena *a;
 	const struct transform_options *o;
 	const struct dataset_info *info;
+	enum dtype stored;               /* the input's in the set that the statistics are of */
 	struct geometry g;
 	struct channel_stats *stats;     /* g.c of them; NaN where not known any more */
 	const char **lost_after;         /* g.c of them: the transform since which they are not, or NULL */

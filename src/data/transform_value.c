@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "data/transform_step.h"
 
 static const char *const methods[] = {"standard", "min_max", NULL};
@@ -17,7 +18,7 @@ enum { STANDARD, MIN_MAX };
 const struct field transform_cast_fields[] = {
 	FIELD(struct cast_options, divide, FT_FLOAT, .dflt = "null", .min = 1e-300, .max = 1e300,
 	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
-	      .doc = "the divisor; null: the largest value of the stored integer type, 1 for floats"),
+	      .doc = "the divisor; null: the largest value of the integer type that the training set is stored in, 1 for floats"),
 	FIELD_END
 };
 
@@ -72,9 +73,12 @@ static double largest(enum dtype t)
 int cast_plan(struct plan *p, struct step *s)
 {
 	const struct cast_options *o = s->options;
-	const double d = isnan(o->divide) ? largest(p->info->input_dtype) : o->divide;
+	const double d = isnan(o->divide) ? largest(p->stored) : o->divide;
 	static const struct strings all;
 
+	if (isnan(o->divide) && d != largest(p->info->input_dtype))
+		note("'cast' divides by %g, as for the training set, which is stored as %s; these data are %s",
+		     d, dtype_name(p->stored), dtype_name(p->info->input_dtype));
 	step_begin_values(p, s, p->mask);
 	TRY(step_choose_channels(p, s, &all));
 	for (int64_t c = 0; c < p->g.c; c++)

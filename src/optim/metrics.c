@@ -47,6 +47,17 @@ static const struct metric {
 };
 #define NMETRICS ((int)(sizeof table / sizeof *table))
 
+const char *const metric_names[] = { "accuracy", "iou", "mean_iou", "mean_iou_per_sample", "mae",
+	                                 "mse", NULL };
+
+bool metric_rises(const char *name)
+{
+	for (int i = 0; i < NMETRICS; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return table[i].larger_is_better;
+	return false;
+}
+
 struct metrics {
 	int n, which[NMETRICS]; /* rows of the table, in the order asked for */
 	bool used[NSOURCES];

@@ -45,6 +45,9 @@ struct metric_value {
 	const double *v;  /* NaN where undefined (a class that never occurs) */
 	bool larger_is_better;
 };
+extern const char *const metric_names[]; /* accuracy iou mean_iou mean_iou_per_sample mae mse */
+/* Whether a network gets better as the metric so called rises; "loss" falls. */
+bool metric_rises(const char *name);
 /* Emits what the named metrics need into g (an evaluation graph): outputs marked as such. labels:
  * loss_wants_labels. */
 int metrics_new(struct metrics **out, const struct strings *names, bool labels, int64_t classes);

@@ -10,6 +10,8 @@
  *   exponential  rate ^ (t / every)
  *   polynomial   end + (1 - end) * (1 - u)^power         u = (t - W) / (total - W), within 0..1
  *   cosine       end + (1 - end) * (1 + cos(pi u)) / 2
+ *   plateau      max(factor ^ reductions, least / base), a reduction after `patience` validations
+ *                in a row without a better one
  *
  * Milestones and periods count from the start of the run, with rule deepcam from the end of the
  * warm-up; polynomial and cosine begin where it ends, so that the peak is the base rate. Without
@@ -97,6 +99,12 @@ struct exponential {
 	struct length every;
 };
 
+struct plateau_options {
+	struct warmup warmup;
+	double factor, threshold, least;
+	int64_t patience, cooldown;
+};
+
 #define WARMUP(s) \
 	FIELD_SECTION(s, warmup, warmup_fields, "linear rise to the rate at the start of the run")
 #define FALL(s)                                                                                    \
@@ -133,6 +141,18 @@ static const struct field exponential_fields[] = {
 	            "what each period multiplies the rate by, smoothly"),
 	FIELD_SECTION(struct exponential, every, length_fields, "period"), WARMUP(struct exponential),
 	FIELD_END
+};
+
+static const struct field plateau_fields[] = {
+	FIELD_FLOAT(struct plateau_options, factor, "0.1", 1e-12, 1, "what a reduction multiplies the rate by"),
+	FIELD_INT(struct plateau_options, patience, "10", 1, 1e9,
+	          "validations in a row without a better one after which the rate is reduced"),
+	FIELD_FLOAT(struct plateau_options, threshold, "1e-4", 0, 1,
+	            "a validation is better if it exceeds the best by this share of it"),
+	FIELD_INT(struct plateau_options, cooldown, "0", 0, 1e9,
+	          "validations after a reduction that do not count"),
+	FIELD_FLOAT(struct plateau_options, least, "0", 0, 1e6, "the rate is not reduced below this one"),
+	WARMUP(struct plateau_options), FIELD_END
 };
 
 /* --- decay, one function a row --- */
@@ -224,6 +244,13 @@ static double exponential(const void *data, const struct schedule_context *c, do
 	return pow(s->rate, own_time(&s->warmup, c, t) / length_steps(&s->every, c));
 }
 
+static double plateau(const void *data, const struct schedule_context *c, double t)
+{
+	const struct plateau_options *s = data;
+	double least = c->base_rate > 0 ? fmin(1, s->least / c->base_rate) : 0;
+	return fmax(pow(s->factor, (double)c->reductions), least);
+}
+
 struct decay {
 	/* The share of the base rate at step t, which counts from 0. */
 	double (*share)(const void *data, const struct schedule_context *c, double t);
@@ -242,6 +269,8 @@ const struct variant schedule_variants[] = {
 	ROW(polynomial, "falls to the end of the run as a power of what is left"),
 	ROW(cosine, "falls to the end of the run as half a cosine"),
 	ROW(exponential, "falls by a constant rate"),
+	{ .name = "plateau", .doc = "a factor whenever validations stop getting better", .fields = plateau_fields,
+	  .size = sizeof(struct plateau_options), .own = &(const struct decay){ plateau } },
 	{ 0 },
 };
 
@@ -266,6 +295,34 @@ double schedule_rate(const struct variant_value *schedule, const struct schedule
 	double t = (double)at;
 	const struct decay *decay = schedule->v->own;
 	return c->base_rate * decay->share(schedule->data, c, t) * warm(w, c, t);
+}
+
+bool schedule_watches(const struct variant_value *schedule)
+{
+	return schedule->v->fields == plateau_fields;
+}
+
+bool schedule_validated(const struct variant_value *schedule, struct plateau *p, double metric)
+{
+	const struct plateau_options *s = schedule->data;
+	if (!schedule_watches(schedule))
+		return false;
+	if (isnan(p->best) ? !isnan(metric) : metric > p->best + s->threshold * fabs(p->best)) {
+		p->best = metric;
+		p->stale = 0;
+	} else {
+		p->stale++;
+	}
+	if (p->cooldown > 0) {
+		p->cooldown--;
+		p->stale = 0;
+	}
+	if (p->stale < s->patience)
+		return false;
+	p->stale = 0;
+	p->cooldown = s->cooldown;
+	p->reductions++;
+	return true;
 }
 
 static int check_length(const char *key, bool steps, bool epochs, bool needed,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Learning-rate schedules: constant, step, multistep, polynomial, cosine, exponential, each with
- * linear warm-up. The rate is a pure function of the step, so that a resumed run needs no state.
- * Step 0 is the first update. */
+ * Learning-rate schedules: constant, step, multistep, polynomial, cosine, exponential, plateau,
+ * each with linear warm-up. The rate is a pure function of the step, and of plateau's count of
+ * reductions, which checkpoints keep; a resumed run needs no other state. Step 0 is the first
+ * update. */
 #ifndef DLX_OPTIM_SCHEDULE_H
 #define DLX_OPTIM_SCHEDULE_H
 
@@ -10,11 +11,23 @@
 
 extern const struct variant schedule_variants[];
 
+/* What the schedule plateau has seen: all 0 but best, NaN, before the first validation. */
+struct plateau {
+	double best;                     /* larger is better */
+	int64_t stale, cooldown;         /* validations in a row without a better one; still to be passed over */
+	int64_t reductions;              /* of the rate, so far */
+};
+
 /* Lengths may be given in steps or epochs; what they come to is fixed here once. */
 struct schedule_context {
 	double base_rate;
 	int64_t total_steps, steps_per_epoch;
+	int64_t reductions;              /* of struct plateau */
 };
+/* Whether the rate depends on validations; then each changes p, and true means that the rate falls.
+ * metric: larger is better; NaN counts as not better. */
+bool schedule_watches(const struct variant_value *schedule);
+bool schedule_validated(const struct variant_value *schedule, struct plateau *p, double metric);
 /* What the tables of keys cannot check (a length that is missing or given twice, milestones that
  * fall); errors are placed. Call it once the config is read; schedule_rate is for schedules that
  * passed. */

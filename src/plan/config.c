@@ -72,6 +72,8 @@ static const struct field train_fields[] = {
 	      .doc = "largest Euclidean norm of all gradients together; larger ones are scaled down to it"),
 	FIELD_SECTION(struct train_section, validate, validate_fields, "when to evaluate on data.validation"),
 	FIELD_SECTION(struct train_section, target, target_fields, "stop early when a validation metric is good enough"),
+	FIELD(struct train_section, patience, FT_INT, .dflt = "null", .min = 1, .max = 1e9, .flags = FIELD_NULLABLE,
+	      .doc = "stop after so many validations in a row without one better than all before, by checkpoint.metric; null: do not"),
 	FIELD_SECTION(struct train_section, memory, memory_fields, "memory for a step"),
 	FIELD_END
 };
@@ -181,8 +183,7 @@ static int check_metrics(const struct run_config *c)
 /* A metric with one value, and the limit on the side it moves to. */
 static int check_target_metric(const struct target_section *t, const struct loc *loc)
 {
-	static const char *const falling[] = { "loss", "mae", "mse" };
-	bool falls = listed(t->metric, falling, 3);
+	bool falls = !metric_rises(t->metric);
 	if (strcmp(t->metric, "iou") == 0)
 		return ERR(E_CONFIG, loc, "target metric 'iou' has a value for each class; use 'mean_iou'");
 	if (falls == isnan(t->at_most))
@@ -205,6 +206,27 @@ static int check_target(const struct run_config *c)
 	if (strcmp(t->metric, "loss") == 0 || listed(t->metric, c->metrics.v, c->metrics.n))
 		return check_target_metric(t, loc);
 	return ERR(E_CONFIG, loc, "target metric '%s' is not among 'metrics'", t->metric);
+}
+
+/* What needs validations, and what they are compared by. */
+static int check_watch(const struct run_config *c)
+{
+	const char *metric = c->checkpoint.metric;
+	const struct validate_section *v = &c->train.validate;
+	bool plateau = c->schedule.v && c->schedule.data && schedule_watches(&c->schedule);
+	const char *what = c->train.patience > 0 ? "'patience' counts validations" :
+		plateau ? "the schedule 'plateau' goes by validations" : NULL;
+	const struct loc *loc = c->train.patience > 0 ? config_place(c, "train", "patience") : &c->schedule.loc;
+	if (metric && strcmp(metric, "iou") == 0)
+		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"),
+		           "'iou' has a value for each class, so that none is best by it; use 'mean_iou'");
+	if (metric && strcmp(metric, "loss") != 0 && !listed(metric, c->metrics.v, c->metrics.n))
+		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"), "metric '%s' is not among 'metrics'", metric);
+	if (what && c->data.validation.n == 0)
+		return ERR(E_CONFIG, loc, "%s, but 'data.validation' is not given", what);
+	if (what && v->epochs == 0 && v->steps == 0)
+		return ERR(E_CONFIG, loc, "%s, but 'train.validate' asks for none", what);
+	return 0;
 }
 
 /* The name is one folder below runs/: nothing in it may lead elsewhere or hide. */
@@ -266,6 +288,7 @@ static void keep_first(int *rc, int one)
 static int check(const struct run_config *c)
 {
 	int rc = check_target(c);
+	keep_first(&rc, check_watch(c));
 	int transforms = transform_check(c->arena, c->data.transforms);
 	if (c->run.name)
 		keep_first(&rc, check_name(c));

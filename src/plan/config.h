@@ -37,6 +37,7 @@ struct train_section {
 	double clip_norm;                /* NaN: off */
 	struct validate_section validate;
 	struct target_section target;
+	int64_t patience;                /* validations; INT64_MIN: any number */
 	struct memory_section memory;
 };
 

@@ -14,8 +14,10 @@ struct session {
 	struct comm *comm;                               /* borrowed; NULL: alone */
 	struct device *dev;
 	struct store *store;
-	struct dataset *train_set, *validation_set;      /* validation_set NULL if none is configured */
-	struct loader *train, *validation;               /* both NULL without data */
+	/* train_set may be a description without samples (train/trained_on.h); validation_set NULL if
+	 * none is configured. */
+	struct dataset *train_set, *validation_set;
+	struct loader *train, *validation;               /* train NULL where nothing is trained; both without data */
 	struct plan_data data;
 	struct ranks_plan ranks;                         /* what training plans are made for */
 	struct linkmodel link;
@@ -42,7 +44,7 @@ struct session {
 enum session_need {
 	SESSION_TRAIN = 1,         /* training plans and loader */
 	SESSION_EVALUATE = 2,      /* evaluation plans and loader, if the config has validation data */
-	SESSION_PREDICT = 4,       /* prediction plans over the validation loader */
+	SESSION_PREDICT = 4,       /* prediction plans over the validation loader, or for weights alone with SESSION_NO_DATA */
 	SESSION_RUN = 8,           /* memory bound, ready to run; without it only planned */
 	SESSION_DUMP = 16,         /* gradients and outputs of training plans can be read after the step */
 	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */

@@ -17,7 +17,7 @@
 
 #define FUNCTIONS(X) \
 	X(nc_create) X(nc_close) X(nc_def_dim) X(nc_def_var) X(nc_enddef) X(nc_put_att_text) \
-	X(nc_put_vara_float) X(nc_strerror)
+	X(nc_put_vara_float) X(nc_put_vara_int) X(nc_strerror)
 
 #ifdef DLX_NETCDF_LIBRARY
 LIBRARY_LATE(FUNCTIONS, DLX_NETCDF_LIBRARY, "netCDF")
@@ -43,6 +43,7 @@ struct netcdf_file {
 	struct io_file *file;           /* which the library writes by its temporary name */
 	int nc, var;
 	struct shape shape;             /* of one sample */
+	enum dtype dtype;
 	bool open;
 };
 
@@ -51,13 +52,13 @@ static int fail(const struct netcdf_file *f, int code, int status)
 	return ERR(code, NULL, "cannot write '%s': %s", f->path, lib.nc_strerror(status));
 }
 
-static int define_dimensions(struct netcdf_file *f, int64_t samples, int dims[MAXD + 1])
+static int define_dimensions(struct netcdf_file *f, const struct netcdf_array *a, int dims[MAXD + 1])
 {
 	static const char *const spatial[] = { "width", "height", "depth" };
-	int status = lib.nc_def_dim(f->nc, "sample", (size_t)samples, &dims[0]);
+	int status = lib.nc_def_dim(f->nc, "sample", (size_t)a->samples, &dims[0]);
 	for (int i = 0; i < f->shape.nd && status == NC_NOERR; i++) {
 		char name[16];
-		if (i == 0)
+		if (i == 0 && a->has_channels)
 			snprintf(name, sizeof name, "channel");
 		else if (f->shape.nd - 1 - i < 3)
 			snprintf(name, sizeof name, "%s", spatial[f->shape.nd - 1 - i]);
@@ -68,33 +69,34 @@ static int define_dimensions(struct netcdf_file *f, int64_t samples, int dims[MA
 	return status;
 }
 
-static int describe_channels(struct netcdf_file *f, const char *const *channels)
+static int describe_channels(struct netcdf_file *f, const struct netcdf_array *a)
 {
 	struct buf names = BUF_INIT;
-	for (int64_t i = 0; channels && i < f->shape.d[0]; i++)
-		buf_printf(&names, "%s%s", i ? ", " : "", channels[i]);
-	int status = names.len ? lib.nc_put_att_text(f->nc, f->var, "channels", names.len, names.data) : NC_NOERR;
+	for (int64_t i = 0; a->channels && i < a->nchannels; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", a->channels[i]);
+	const char *what = a->has_channels ? "channels" : "classes";
+	int status = names.len ? lib.nc_put_att_text(f->nc, f->var, what, names.len, names.data) : NC_NOERR;
 	buf_release(&names);
 	return status;
 }
 
-static int define(struct netcdf_file *f, const char *name, int64_t samples, const char *const *channels)
+static int define(struct netcdf_file *f, const struct netcdf_array *a)
 {
-	int dims[MAXD + 1], status = define_dimensions(f, samples, dims);
+	int dims[MAXD + 1], status = define_dimensions(f, a, dims);
 	if (status == NC_NOERR)
-		status = lib.nc_def_var(f->nc, name, NC_FLOAT, f->shape.nd + 1, dims, &f->var);
+		status = lib.nc_def_var(f->nc, a->name, f->dtype == DTYPE_I32 ? NC_INT : NC_FLOAT, f->shape.nd + 1, dims, &f->var);
 	if (status == NC_NOERR)
-		status = describe_channels(f, channels);
+		status = describe_channels(f, a);
 	return status == NC_NOERR ? lib.nc_enddef(f->nc) : status;
 }
 
-int netcdf_create(struct netcdf_file **out, const char *path, const char *name, int64_t samples,
-                  const struct shape *s, const char *const *channels)
+int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a)
 {
 	TRY(load());
 	struct netcdf_file *f = mem_calloc(1, sizeof *f);
 	f->path = mem_strdup(path);
-	f->shape = *s;
+	f->shape = *a->shape;
+	f->dtype = a->dtype;
 	int rc = io_create(&f->file, path);
 	if (rc == 0 && !io_temporary(f->file))
 		rc = ERR(E_CANTCREATE, NULL, "cannot create '%s': netCDF needs a regular file", path);
@@ -105,7 +107,7 @@ int netcdf_create(struct netcdf_file **out, const char *path, const char *name, 
 	int status = lib.nc_create(io_temporary(f->file), NC_NETCDF4 | NC_CLOBBER, &f->nc);
 	f->open = status == NC_NOERR;
 	if (f->open)
-		status = define(f, name, samples, channels);
+		status = define(f, a);
 	if (status != NC_NOERR) {
 		rc = fail(f, E_CANTCREATE, status);
 		netcdf_discard(f);
@@ -115,12 +117,13 @@ int netcdf_create(struct netcdf_file **out, const char *path, const char *name, 
 	return 0;
 }
 
-int netcdf_write(struct netcdf_file *f, int64_t i, const float *v)
+int netcdf_write(struct netcdf_file *f, int64_t i, const void *v)
 {
 	size_t start[MAXD + 1] = { (size_t)i }, count[MAXD + 1] = { 1 };
 	for (int k = 0; k < f->shape.nd; k++)
 		count[k + 1] = (size_t)f->shape.d[k];
-	int status = lib.nc_put_vara_float(f->nc, f->var, start, count, v);
+	int status = f->dtype == DTYPE_I32 ? lib.nc_put_vara_int(f->nc, f->var, start, count, v) :
+		lib.nc_put_vara_float(f->nc, f->var, start, count, v);
 	return status == NC_NOERR ? 0 : fail(f, E_IO, status);
 }
 

@@ -10,12 +10,19 @@
 
 struct netcdf_file;
 
-/* A float32 variable `name` of samples x s; channels: names
- * of s->d[0] channels, or NULL. E_CANTCREATE. */
-int netcdf_create(struct netcdf_file **out, const char *path, const char *name, int64_t samples,
-                  const struct shape *s, const char *const *channels);
+struct netcdf_array {
+	const char *name;
+	enum dtype dtype;                /* F32, or I32 for the numbers of classes */
+	int64_t samples;
+	const struct shape *shape;       /* of one */
+	bool has_channels;               /* its first axis is that of channels */
+	const char *const *channels;     /* their names, or those of the classes that are numbered; or NULL */
+	int64_t nchannels;
+};
+/* A variable for the array. What a is made of is borrowed for the call. E_CANTCREATE. */
+int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a);
 /* Sample i, plain. E_IO. */
-int netcdf_write(struct netcdf_file *f, int64_t i, const float *v);
+int netcdf_write(struct netcdf_file *f, int64_t i, const void *v);
 /* Frees f whatever the outcome. E_IO. */
 int netcdf_commit(struct netcdf_file *f);
 void netcdf_discard(struct netcdf_file *f);      /* NULL is fine */

@@ -14,8 +14,10 @@
 #include "optim/schedule.h"
 #include "train/ranks.h"
 #include "train/synthetic.h"
+#include "train/trained_on.h"
 
-static int write_store(struct session *s, const char *path, bool params_only)
+static int write_store(struct session *s, const char *path, bool params_only,
+                       const char *const *meta, int nmeta)
 {
 	struct arena *a = arena_new();
 	struct st_tensor *t = ARENA_ARRAY(a, struct st_tensor, store_count(s->store));
@@ -29,14 +31,21 @@ static int write_store(struct session *s, const char *path, bool params_only)
 		t[n++] = (struct st_tensor){ e->name, DTYPE_F32, e->shape, plain };
 	}
 	if (rc == 0)
-		rc = st_write_file(path, t, n, NULL, 0);
+		rc = st_write_file(path, t, n, meta, nmeta);
 	arena_free(a);
 	return rc;
 }
 
 int exchange_export(struct session *s, const char *path)
 {
-	return write_store(s, path, false);
+	struct arena *a = arena_new();
+	struct trained_on t = trained_on_write(s, a);
+	const char *const meta[] = { "format", "pt", TRAINED_ON_SET, t.set, TRAINED_ON_TRANSFORMS,
+		t.transforms };
+	int rc = write_store(s, path, false, meta, t.set ? 3 : 1);
+
+	arena_free(a);
+	return rc;
 }
 
 /* --- init_from --- */
@@ -169,6 +178,8 @@ int exchange_init_from(struct session *s, const struct init_from *from)
 	int rc = st_parse(&f, m.arena, from->file, image.data, image.size);
 	if (rc == 0) {
 		match_all(&m, s->store, &f);
+		if (s->need & SESSION_TRAIN)
+			trained_on_compare(s, from->file, &f);
 		rc = load_matching(&m, from->strict);
 	}
 	arena_free(m.arena);
@@ -241,7 +252,7 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 		rc = write_tensors(p, dir, "gradients.safetensors", p->nparam, p->grad, names);
 	char *path = io_join(dir, "parameters.safetensors");
 	if (rc == 0)
-		rc = write_store(s, path, true);
+		rc = write_store(s, path, true, NULL, 0);
 	mem_free(path);
 	mem_free(names);
 	return rc;

@@ -174,6 +174,34 @@ static int planned(struct loop *l, int (*make)(struct session *))
 	return rc;
 }
 
+static bool validation_due(const struct loop *l)
+{
+	const struct validate_section *v = &l->c->train.validate;
+	if (!l->s->validation)
+		return false;
+	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
+	       (v->steps && l->clock.step % v->steps == 0);
+}
+
+/* Whether the validation is the best so far, and what follows for the rate. All ranks alike. */
+static void watch_validation(struct loop *l)
+{
+	const struct schedule_context before = l->schedule;
+	struct watch *w = &l->clock.watch;
+	bool reduced;
+	double was, is;
+	if (l->watched_step == l->clock.step)      /* of a resumed run that is at its end */
+		return;
+	l->watched_step = l->clock.step;
+	l->best |= watch_validated(w, l->c, l->clock.step, l->metric, validation_due(l), &reduced);
+	l->schedule.reductions = w->plateau.reductions;
+	was = schedule_rate(&l->c->schedule, &before, l->clock.step);
+	is = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step);
+	if (reduced && is < was)
+		progress_say(l->progress, "step %" PRId64 "  %s gets no better: the learning rate falls from %g to %g", l->clock.step,
+		             target_metric(l->c), was, is);
+}
+
 static int validate(struct loop *l)
 {
 	struct evaluation *e = &l->result->evaluation;
@@ -193,24 +221,14 @@ static int validate(struct loop *l)
 	l->evaluated_step = l->clock.step;
 	double v = evaluation_find(e, target_metric(l->c), &larger);
 	l->metric = larger ? v : -v;
-	if (!(l->metric <= l->clock.best))
-		l->clock.best = l->metric;
 	l->result->target_reached = target_reached(l->c, e);
 	evaluation_line(e, &line);
 	progress_say(l->progress, "step %" PRId64 "  epoch %" PRId64 "  validation: %s", l->clock.step,
 	             l->clock.epoch, line.data);
 	buf_release(&line);
+	watch_validation(l);
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
 	return !l->first ? 0 : journaled(l, journal_validation(l->journal, &at, e));
-}
-
-static bool validation_due(const struct loop *l)
-{
-	const struct validate_section *v = &l->c->train.validate;
-	if (!l->s->validation)
-		return false;
-	return (v->epochs && l->clock.batch == 0 && l->clock.epoch % v->epochs == 0) ||
-	       (v->steps && l->clock.step % v->steps == 0);
 }
 
 /* Before rank 0 saves: finishes lagged all-reduces, compares parameters, and makes running
@@ -431,10 +449,18 @@ static int write_trace(const struct loop *l, int64_t done)
 	return trace_file_write(path, l->c->run.name ? l->c->run.name : "dlx-train", rank, l->began);
 }
 
+/* Directly after the validation, so that the version knows its metric. */
+static int save_best(struct loop *l)
+{
+	return l->best && l->c->checkpoint.keep.best ? save_or_warn(l) : 0;
+}
+
 static int run(struct loop *l)
 {
 	TRY(validate_late(l));
-	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached; done++) {
+	TRY(save_best(l));
+	l->best = false;
+	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached && !watch_gives_up(&l->clock.watch, l->c); done++) {
 		if (l->clock.batch + batches_of_step(l) == l->batches)
 			TRY(planned(l, late_short_batch));
 		TRY(step(l, done));
@@ -444,6 +470,9 @@ static int run(struct loop *l)
 			TRY(validate(l));
 		if (l->save)
 			TRY(save_or_warn(l));
+		else
+			TRY(save_best(l));
+		l->best = false;
 		TRY(note_durable(l));
 		TRY(write_trace(l, done));
 		if (l->stop) {
@@ -502,10 +531,11 @@ static void rescue(struct loop *l)
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .result = r, .clock.best = NAN, .job_end.at = INFINITY, .ahead.loader = s->train,
+		.saved_step = -1, .evaluated_step = -1, .watched_step = -1, .result = r, .job_end.at = INFINITY, .ahead.loader = s->train,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
+	watch_begin(&l.clock.watch);
 	s->dev->memory->running = true;
 	l.beside = session_beside(s);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
@@ -526,6 +556,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	r->epoch = l.clock.epoch;
 	r->seconds = io_seconds() - l.start;
 	r->rates = l.rates;
+	r->watch = l.clock.watch;
+	r->gave_up = watch_gives_up(&l.clock.watch, l.c);
 	r->sample_flops = l.sample_flops;
 	journal_close(l.journal);
 	ckpt_close(l.ckpt);

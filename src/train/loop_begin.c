@@ -3,6 +3,7 @@
  * Before the first step. Rank 0 opens files and reads the
  * state, and all ranks agree on the outcome. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -111,6 +112,9 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
+	l->schedule.reductions = l->clock.watch.plateau.reductions;
+	if (!isnan(l->clock.metric))
+		l->watched_step = l->clock.step;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	if (l->first)
 		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step, loop_global_batch(l) * config_step_batches(l->c),

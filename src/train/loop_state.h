@@ -56,6 +56,8 @@ struct loop {
 	struct lost_from durable;      /* the newest of them that this process knows */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
+	int64_t watched_step;          /* of the last validation that clock.watch has counted */
+	bool best;                     /* a validation since the last save was better than any before */
 	bool stop, save, look;         /* the ranks' votes, agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "data/transform.h"
 #include "model/model.h"
 #include "plan/leaves.h"
 #include "plan/reduction.h"
@@ -24,6 +25,7 @@
 #include "train/engines.h"
 #include "train/late.h"
 #include "train/ranks.h"
+#include "train/trained_on.h"
 
 /* With SESSION_NO_DATA: data that is not there is done
  * without if the config says what it would be. */
@@ -47,12 +49,33 @@ static int open_train_set(struct session *s, const struct session_options *o)
 {
 	if (o->need & SESSION_SYNTHETIC)
 		return check_declared(s);
+	if (s->train_set)                      /* as kept with the weights */
+		return 0;
 	int mark = err_count(), rc = dataset_open(&s->train_set, &s->config->data.train);
+	if (rc == E_NOINPUT && !(o->need & (SESSION_TRAIN | SESSION_NO_DATA))) {
+		err_truncate(mark);
+		note("'data.train' is not there either: no statistics are known");
+		return 0;
+	}
 	if (!plan_without_data(s, o, rc))
 		return rc;
 	err_truncate(mark);
 	note("planning without data, for the 'model.input' of the config");
 	return 0;
+}
+
+/* Whether a set is read that is not trained on. An export reads none. */
+static bool second_wanted(const struct session *s, const struct session_options *o)
+{
+	if (!(o->need & SESSION_NO_DATA))
+		return true;
+	return (o->need & SESSION_TRAIN) && s->train_set;
+}
+
+static int no_target(const struct strings *paths)
+{
+	return ERR(E_DATA, &paths->loc[0], "'%s' has no target: it can only be predicted from",
+	           paths->v[0]);
 }
 
 static int open_data(struct session *s, const struct session_options *o)
@@ -62,7 +85,19 @@ static int open_data(struct session *s, const struct session_options *o)
 	struct strings given = { .n = o->data != NULL, .v = &o->data, .loc = &loc };
 	const struct strings *second = o->data ? &given : &d->validation;
 	TRY(open_train_set(s, o));
-	return s->train_set && second->n ? dataset_open(&s->validation_set, second) : 0;
+	if (s->train_set && !dataset_info(s->train_set)->has_target)
+		return no_target(&d->train);
+	if (!second_wanted(s, o) || !second->n)
+		return 0;
+	TRY(dataset_open(&s->validation_set, second));
+	if (dataset_info(s->validation_set)->has_target || o->need & SESSION_PREDICT)
+		return 0;
+	return no_target(second);
+}
+
+const struct dataset_info *session_data(const struct session *s)
+{
+	return dataset_info(s->train_set ? s->train_set : s->validation_set);
 }
 
 static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
@@ -72,7 +107,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	bool labels = loss_wants_labels(&s->config->loss) &&
 	              !(predict && dtype_is_float(dataset_info(set)->target_dtype));
 	const struct model_common *m = s->config->model.data;
-	const struct dataset_info *known = dataset_info(s->train_set);
+	const struct dataset_info *known = session_data(s);
 	/* A dump is of what the network reads. */
 	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
 	struct loader_options o = { .config = &s->config->data, .training = training, .stored_input = stored,
@@ -81,11 +116,34 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
 		.rank = leaves_place(s->config, s->dev, s->comm), .ranks = comm_count(s->comm),
 		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
-		.processors = host_processors(), .statistics = s->train_set,
+		.processors = host_processors(), .statistics = s->train_set, .no_statistics = !s->train_set,
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32,
 		.classes = !labels || predict ? 0 : m->classes ? m->classes : known->nclasses,
 		.ignore = loss_ignore(&s->config->loss, known->target_ignore) };
 	return loader_new(out, set, &o);
+}
+
+/* The shapes of a training sample, also where there is none. */
+static int learn_shapes(struct session *s)
+{
+	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms,
+		.training = true,
+		.target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+	struct transform_chain *chain;
+
+	if (s->train) {
+		s->data.input = *loader_input_shape(s->train);
+		s->data.target = *loader_target_shape(s->train);
+	} else if (s->train_set) {
+		TRY(transform_chain_new(&chain, &o));
+		s->data.input = *transform_input_shape(chain);
+		s->data.target = *transform_target_shape(chain);
+		transform_chain_free(chain);
+	} else if (s->validation) {
+		s->data.input = *loader_input_shape(s->validation);
+		s->data.target = *loader_target_shape(s->validation);
+	}
+	return 0;
 }
 
 /* Plans are made for the training samples' shapes, and the other set's samples are fed to them. */
@@ -93,7 +151,7 @@ static int check_second_set(const struct session *s, const struct session_option
 {
 	char have[2][SHAPE_TEXT], want[2][SHAPE_TEXT];
 	const struct shape *x = loader_input_shape(s->validation), *y = loader_target_shape(s->validation);
-	const struct shape *train_x = loader_input_shape(s->train), *train_y = loader_target_shape(s->train);
+	const struct shape *train_x = &s->data.input, *train_y = &s->data.target;
 	if (shape_equal(x, train_x) && (o->need & SESSION_PREDICT || shape_equal(y, train_y)))
 		return 0;
 	return ERR(E_DATA, o->data ? NULL : &s->config->data.validation.loc[0],
@@ -123,7 +181,7 @@ static int check_input(const struct session *s)
 static int64_t count_classes(const struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-	const struct dataset_info *info = dataset_info(s->train_set);
+	const struct dataset_info *info = session_data(s);
 	if (m->classes)
 		return m->classes;
 	if (loss_wants_labels(&s->config->loss))
@@ -195,23 +253,25 @@ static int check_targets(const struct session *s, const struct session_options *
 
 static int learn_data(struct session *s)
 {
-	if (!s->train_set) {
+	if (!s->train_set && !s->validation_set) {
 		imagine_data(s);
 		return 0;
 	}
 	const struct run_config *c = s->config;
-	const struct dataset_info *info = dataset_info(s->train_set);
-	s->data.input = *loader_input_shape(s->train);
-	s->data.target = *loader_target_shape(s->train);
-	s->data.rest[PLAN_TRAIN] = loader_rest(s->train);
-	s->data.rest[PLAN_EVALUATE] = s->data.rest[PLAN_PREDICT] = loader_rest(s->validation ? s->validation : s->train);
+	const struct dataset_info *info = session_data(s);
+	const struct loader *second = s->validation ? s->validation : s->train;
+	s->data.rest[PLAN_TRAIN] = s->train ? loader_rest(s->train) : NULL;
+	s->data.rest[PLAN_EVALUATE] = s->data.rest[PLAN_PREDICT] = second ? loader_rest(second) : NULL;
 	s->data.ignore = info->target_ignore;
 	s->data.classes = count_classes(s);
 	TRY(check_input(s));
 	if (s->data.classes < 1)
 		return ERR(E_CONFIG, &c->model.loc, "the data does not say how many classes it has; give 'model.classes'");
-	if (loss_needs_class_counts(&c->loss)) {
+	if (loss_needs_class_counts(&c->loss) && s->need & (SESSION_TRAIN | SESSION_EVALUATE)) {
 		int64_t *counts = ARENA_ARRAY(c->arena, int64_t, s->data.classes);
+		if (!s->train_set)
+			return ERR(E_CONFIG, &c->loss.loc, "class weights by frequency need the training set, of "
+			           "which nothing is known here; give 'class_weights' as numbers");
 		TRY(dataset_class_counts(s->train_set, (int)s->data.classes, counts));
 		s->data.class_counts = counts;
 	}
@@ -345,12 +405,20 @@ static int plan_evaluation(struct session *s)
 	return late_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan, PLAN_EVALUATE, s->validation);
 }
 
+/* An export needs the store's entries, and runs nothing. */
+static bool weights_alone(const struct session_options *o)
+{
+	return o->need & SESSION_PREDICT && o->need & SESSION_NO_DATA;
+}
+
 /* Where nothing is run, an evaluation is planned without its data too. */
-static int plan_the_rest(struct session *s)
+static int plan_the_rest(struct session *s, const struct session_options *o)
 {
 	bool validation = s->validation || (!(s->need & SESSION_RUN) && s->config->data.validation.n);
 	if (validation && s->need & SESSION_EVALUATE)
 		TRY(plan_evaluation(s));
+	if (weights_alone(o))
+		return session_plan_batch(s, &s->predict_plan[0], PLAN_PREDICT, 1);
 	if (s->validation && s->need & SESSION_PREDICT)
 		TRY(session_plan_set(s, s->predict_plan, PLAN_PREDICT, s->validation));
 	return 0;
@@ -384,8 +452,7 @@ int session_bind(struct session *s)
 			TRY(exec_bind(all[i]->exec, s->store, s->arena, &s->reduction.sums));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
-	if (!(s->need & SESSION_NO_DATA))       /* an export runs no step */
-		device_populate(s->dev, s->arena, s->arena_bytes);
+	device_populate(s->dev, s->arena, s->arena_bytes);
 	trace_mark(TRACE_RUN, "memory", start);
 	return account_check(s);
 }
@@ -407,12 +474,16 @@ static int open_device(struct session *s, const struct session_options *o)
 
 static int open_loaders(struct session *s, const struct session_options *o)
 {
-	if (s->train_set)
+	if (s->config->data.statistics == STATISTICS_DATA)
+		note("'data.statistics' is data: the transforms use each set's own statistics, not the "
+		     "training set's");
+	if (s->train_set && o->need & SESSION_TRAIN)
 		TRY(open_loader(s, &s->train, s->train_set, true, false));
-	if (s->validation_set) {
+	if (s->validation_set)
 		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT));
+	TRY(learn_shapes(s));
+	if (s->validation_set)
 		TRY(check_second_set(s, o));
-	}
 	TRY(learn_data(s));
 	TRY(check_targets(s, o));
 	return check_samples(s);
@@ -425,6 +496,8 @@ static int open_all(struct session *s, const struct session_options *o)
 	struct comm *c = s->comm;
 	TRY(ranks_agree(c, config_share_batch(s->config, leaves_ranks(s->config, c, o->ranks)), "sharing the batch"));
 	double start = io_seconds();
+	if (o->weights)
+		TRY(trained_on_find(s, o->weights));
 	TRY(ranks_agree(c, open_data(s, o), "opening the data"));
 	trace_mark(TRACE_RUN, "data", start);
 	host_share(sharing(c, o));
@@ -434,10 +507,11 @@ static int open_all(struct session *s, const struct session_options *o)
 	TRY(ranks_agree(c, open_loaders(s, o), "starting to read the data"));
 	TRY(ranks_agree(c, plan_ranks(s, o), "the times of sums"));
 	TRY(plan_training(s));
-	TRY(ranks_agree(c, plan_the_rest(s), "planning"));
+	TRY(ranks_agree(c, plan_the_rest(s, o), "planning"));
 	if (!(o->need & SESSION_TRAIN))
 		TRY(compare(s, NULL));
-	return ranks_agree(c, o->need & SESSION_RUN ? session_bind(s) : 0, "memory");
+	bool runs = o->need & SESSION_RUN && !weights_alone(o);
+	return ranks_agree(c, runs ? session_bind(s) : 0, "memory");
 }
 
 int session_open(struct session **out, struct run_config *config, const struct session_options *o)

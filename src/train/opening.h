@@ -13,6 +13,7 @@ struct session_options {
 	const char *device;        /* overrides the config's, or NULL */
 	const char *gpu;           /* with nothing to run: plan for this GPU, which need not be there; or NULL */
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
+	const char *weights;       /* the checkpoint a command that trains nothing works with, as in ckpt_load; or NULL */
 	const char *dump;
 	bool dump_dot;
 	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */
@@ -33,6 +34,8 @@ int session_bind(struct session *s);
 
 /* The plan of plans[2] for a batch of n samples. */
 struct plan *session_plan(struct plan *const plans[2], int64_t n);
+/* What the training set is like; where it is not known, the other one. */
+const struct dataset_info *session_data(const struct session *s);
 /* true if two steps may be in flight. */
 bool session_beside(const struct session *s);
 

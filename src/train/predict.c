@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs prediction plans over the validation loader and hands each sample's output to a writer: one
- * array for all (.npy, .nc), or a picture for each. The largest logit is the predicted class. Of
- * several ranks the first writes; the others give it what they have of each batch, in order. */
+ * array for all (.npy, .npz, .nc), a table (.csv), or a picture for each. The largest logit is the
+ * predicted class. Of several ranks the first writes; the others give it what they have of each
+ * batch, in order. */
 #include "train/predict.h"
 
 #include <inttypes.h>
@@ -15,6 +16,8 @@
 #include "base/mem.h"
 #include "report/netcdf_file.h"
 #include "report/png.h"
+#include "report/zip_file.h"
+#include "train/predict_table.h"
 #include "train/ranks.h"
 
 #define PREDICT_GAP 2          /* white rows between the two maps, in grid points */
@@ -24,16 +27,19 @@
 struct result {
 	int64_t index;
 	const struct shape *shape;       /* of output, without the sample axis */
-	const float *output;
+	float *output;
 	const void *target;
 };
 
 struct writer {
 	struct session *s;
 	const char *out;
-	struct io_file *file;            /* .npy */
+	struct io_file *file;            /* .npy, .npz, .csv */
+	struct zip_file zip;             /* .npz */
 	struct netcdf_file *nc;          /* .nc */
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
+	struct predict_table table;      /* .csv */
+	enum predict_as as;
 	bool labels, truth;              /* pictures: of classes; below the prediction, the file's target */
 	int (*write)(struct writer *w, const struct result *r);
 };
@@ -41,34 +47,50 @@ struct writer {
 /* --- .npy --- */
 
 /* Format version 1.0: the header's length with its ten leading bytes is a multiple of 64. */
-static int npy_header(struct io_file *f, int64_t samples, const struct shape *s)
+static void npy_header(struct buf *h, enum dtype dtype, int64_t samples, const struct shape *s)
 {
-	struct buf h = BUF_INIT;
 	uint8_t start[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0 };
-	buf_printf(&h, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" PRId64 ",", samples);
+	buf_add(h, start, sizeof start);
+	buf_printf(h, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ",",
+	           dtype == DTYPE_I32 ? "<i4" : "<f4", samples);
 	for (int i = 0; i < s->nd; i++)
-		buf_printf(&h, " %" PRId64 ",", s->d[i]);
-	buf_puts(&h, "), }");
-	while ((h.len + 1 + sizeof start) % 64)
-		buf_putc(&h, ' ');
-	buf_putc(&h, '\n');
-	start[8] = (uint8_t)(h.len & 0xff);
-	start[9] = (uint8_t)(h.len >> 8);
-	int rc = io_write(f, start, sizeof start);
-	if (rc == 0)
-		rc = io_write(f, h.data, h.len);
-	buf_release(&h);
-	return rc;
+		buf_printf(h, " %" PRId64 ",", s->d[i]);
+	buf_puts(h, "), }");
+	while ((h->len + 1) % 64)
+		buf_putc(h, ' ');
+	buf_putc(h, '\n');
+	h->data[8] = (char)((h->len - sizeof start) & 0xff);
+	h->data[9] = (char)((h->len - sizeof start) >> 8);
+}
+
+/* The sample in the form asked for; returns how many elements of four bytes it has then. */
+static size_t change(struct writer *w, const struct result *r)
+{
+	int64_t channels = r->shape->d[0];
+	struct shape s = predict_as_shape(w->as, r->shape);
+	predict_as_change(w->as, r->output, channels, shape_count(r->shape) / channels);
+	return (size_t)shape_count(&s);
 }
 
 static int write_npy(struct writer *w, const struct result *r)
 {
-	return io_write(w->file, r->output, sizeof(float) * (size_t)shape_count(r->shape));
+	return io_write(w->file, r->output, 4 * change(w, r));
+}
+
+static int write_npz(struct writer *w, const struct result *r)
+{
+	return zip_write(&w->zip, r->output, 4 * change(w, r));
 }
 
 static int write_nc(struct writer *w, const struct result *r)
 {
+	change(w, r);
 	return netcdf_write(w->nc, r->index, r->output);
+}
+
+static int write_csv(struct writer *w, const struct result *r)
+{
+	return predict_table_line(&w->table, r->index, r->output);
 }
 
 /* --- pictures --- */
@@ -90,15 +112,6 @@ static struct map plane(const struct shape *s)
 	return m;
 }
 
-static int64_t largest(const float *v, int64_t channels, int64_t step)
-{
-	int64_t best = 0;
-	for (int64_t c = 1; c < channels; c++)
-		if (v[c * step] > v[best * step])
-			best = c;
-	return best;
-}
-
 /* Rows grow northward in most scientific grids and downward in pictures; samples are drawn as
  * stored, first row at the bottom, like dlx-inspect does. */
 static uint8_t *pixel(struct buf *pixels, const struct map *m, int panel, int64_t y, int64_t x)
@@ -114,7 +127,7 @@ static void draw_labels(struct writer *w, const struct result *r, const struct m
 		for (int64_t x = 0; x < m->width; x++) {
 			int64_t at = m->offset + y * m->width + x;
 			bool none = target && target[at] == ignore;
-			colour_class(largest(r->output + at, r->shape->d[0], m->points), pixel(&w->pixels, m, 0, y, x));
+			colour_class(predict_largest(r->output + at, r->shape->d[0], m->points), pixel(&w->pixels, m, 0, y, x));
 			if (target)
 				colour_class(target[at], pixel(&w->pixels, m, 1, y, x));
 			for (int panel = 0; none && panel < 2; panel++)
@@ -194,7 +207,7 @@ static int predict_batch(struct session *s, const struct batch *b, float *output
 }
 
 /* The n samples of a rank, from `first` on in the file. */
-static int write_samples(struct writer *w, int64_t first, int64_t n, const float *output, const char *target)
+static int write_samples(struct writer *w, int64_t first, int64_t n, float *output, const char *target)
 {
 	struct shape one = output_shape(w->s);
 	int64_t each = shape_count(&one), target_each = shape_count(loader_target_shape(w->s->validation));
@@ -226,7 +239,7 @@ static void free_share(struct share *s)
 
 /* Broadcasts each rank's share of the batch in turn. Only rank
  * 0 needs it, but broadcasts are the collective at hand. */
-static int write_shares(struct writer *w, const struct batch *b, const float *output, struct share *room)
+static int write_shares(struct writer *w, const struct batch *b, float *output, struct share *room)
 {
 	struct session *s = w->s;
 	struct comm *c = s->comm;
@@ -242,7 +255,8 @@ static int write_shares(struct writer *w, const struct batch *b, const float *ou
 			memcpy(room->target, b->target, (size_t)n * target_each);
 		}
 		comm_broadcast(c, room->output, (size_t)n * each, r, "predictions");
-		comm_broadcast(c, room->target, (size_t)n * target_each, r, "targets");
+		if (target_each)
+			comm_broadcast(c, room->target, (size_t)n * target_each, r, "targets");
 		if (comm_first(c))
 			TRY(write_samples(w, begin + at, n, room->output, room->target));
 	}
@@ -285,24 +299,58 @@ static bool ends_in(const char *s, const char *suffix)
 
 bool predict_to_file(const char *out)
 {
-	return ends_in(out, ".npy") || ends_in(out, ".nc");
+	return ends_in(out, ".npy") || ends_in(out, ".npz") || ends_in(out, ".nc") || ends_in(out, ".csv");
 }
 
-static int open_npy(struct writer *w)
+/* One array, in a file of its own or as the member of an archive. */
+static int open_numpy(struct writer *w)
 {
-	struct shape one = output_shape(w->s);
+	struct shape output = output_shape(w->s), one = predict_as_shape(w->as, &output);
+	int64_t samples = loader_samples(w->s->validation);
+	struct buf h = BUF_INIT;
 	TRY(io_create(&w->file, w->out));
-	w->write = write_npy;
-	return npy_header(w->file, loader_samples(w->s->validation), &one);
+	npy_header(&h, predict_as_dtype(w->as), samples, &one);
+	int rc = 0;
+	if (ends_in(w->out, ".npz")) {
+		w->write = write_npz;
+		w->zip = (struct zip_file){ .file = w->file, .name = "prediction.npy",
+			.size = h.len + 4 * (uint64_t)samples * (uint64_t)shape_count(&one) };
+		rc = zip_begin(&w->zip);
+		if (rc == 0)
+			rc = zip_write(&w->zip, h.data, h.len);
+	} else {
+		w->write = write_npy;
+		rc = io_write(w->file, h.data, h.len);
+	}
+	buf_release(&h);
+	return rc;
 }
 
 static int open_nc(struct writer *w)
 {
-	struct shape one = output_shape(w->s);
-	const struct dataset_info *info = dataset_info(w->s->train_set);
-	bool named = loss_wants_labels(&w->s->config->loss) && info->nclasses == one.d[0];
+	struct shape output = output_shape(w->s), one = predict_as_shape(w->as, &output);
+	bool whole = w->as != PREDICT_CLASSES;
+	const struct dataset_info *info = session_data(w->s);
+	bool named = loss_wants_labels(&w->s->config->loss) && info->nclasses == output.d[0];
 	w->write = write_nc;
-	return netcdf_create(&w->nc, w->out, "prediction", loader_samples(w->s->validation), &one, named ? info->classes : NULL);
+	struct netcdf_array a = { "prediction", predict_as_dtype(w->as), loader_samples(w->s->validation), &one, whole,
+		named ? info->classes : NULL, output.d[0] };
+	return netcdf_create(&w->nc, w->out, &a);
+}
+
+static int open_csv(struct writer *w)
+{
+	struct shape one = output_shape(w->s);
+	char text[SHAPE_TEXT];
+	bool classes = loss_wants_labels(&w->s->config->loss);
+	if (one.nd != 1)
+		return ERR(E_USAGE, NULL, "an output of shape %s for each sample is no line of a table; use '-o FILE.npy' or "
+		           "'-o FILE.nc'", shape_text(&one, text));
+	TRY(io_create(&w->file, w->out));
+	w->write = write_csv;
+	w->table = (struct predict_table){ .file = w->file, .data = session_data(w->s), .channels = one.d[0],
+		.classes = classes, .as = w->as ? w->as : classes ? PREDICT_PROBABILITIES : PREDICT_LOGITS };
+	return predict_table_head(&w->table);
 }
 
 /* Can the file's target be drawn beside an output of shape s (N, C, [D,] H, W)? It need not fit:
@@ -327,13 +375,15 @@ static int open_pictures(struct writer *w)
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
 	if (ends_in(w->out, ".png"))
-		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy or .nc, or a folder for pictures", w->out);
+		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc or .csv, or a folder for pictures", w->out);
+	if (w->as != PREDICT_DEFAULT)
+		return ERR(E_USAGE, NULL, "'--as' is for files of numbers; pictures are of classes");
 	if (s->nd < 3)
 		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o FILE.npy' or '-o FILE.nc'",
 		           shape_text(s, text));
 	w->labels = loss_wants_labels(&w->s->config->loss);
 	w->truth = target_fits(w->s, w->labels, s);
-	if (!w->truth)
+	if (!w->truth && dataset_info(w->s->validation_set)->has_target)
 		note("the targets of the file do not fit the output; pictures show the prediction alone");
 	w->write = write_picture;
 	return io_mkdirs(w->out);
@@ -343,12 +393,21 @@ static int open_output(struct writer *w)
 {
 	if (!comm_first(w->s->comm))
 		return 0;
-	return ends_in(w->out, ".npy") ? open_npy(w) : ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
+	if (w->as != PREDICT_DEFAULT && !loss_wants_labels(&w->s->config->loss))
+		return ERR(E_USAGE, NULL, "'--as=%s' is for networks of classes; with the loss '%s' the output is a field",
+		           predict_as_names[w->as], w->s->config->loss.v->name);
+	if (ends_in(w->out, ".csv"))
+		return open_csv(w);
+	if (ends_in(w->out, ".npy") || ends_in(w->out, ".npz"))
+		return open_numpy(w);
+	return ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
 }
 
 /* What was not finished does not appear under its name. */
 static int close_output(struct writer *w, int rc)
 {
+	if (w->zip.file && rc == 0)
+		rc = zip_end(&w->zip);
 	if (w->file && rc == 0)
 		rc = io_commit(w->file);
 	else if (w->file)
@@ -360,9 +419,9 @@ static int close_output(struct writer *w, int rc)
 	return rc;
 }
 
-int predict(struct session *s, const char *out, int64_t *written)
+int predict(struct session *s, const char *out, enum predict_as as, int64_t *written)
 {
-	struct writer w = { .s = s, .out = out, .pixels = BUF_INIT, .large = BUF_INIT };
+	struct writer w = { .s = s, .out = out, .as = as, .pixels = BUF_INIT, .large = BUF_INIT };
 	int rc = ranks_agree(s->comm, open_output(&w), "opening the output");
 	if (rc == 0)
 		rc = run_all(&w, written);

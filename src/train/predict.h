@@ -8,12 +8,15 @@
 #include <stdbool.h>
 
 #include "train/opening.h"
+#include "train/predict_as.h"
 
-/* out ends in .npy or .nc: all outputs in one float32 array (samples, channels, ...). Else out is a
- * folder that gets one PNG a sample: for class networks the predicted map above the true one, else
- * the first output channel above the first target channel. s needs SESSION_PREDICT | SESSION_RUN
- * and data = the record file. *written: files or samples written. Collective; rank 0 writes. */
-int predict(struct session *s, const char *out, int64_t *written);
+/* out ends in .npy, .npz or .nc: all outputs in one array (samples, channels, ...), in the form
+ * `as`, by default as they are. Ends in .csv: a line for each sample, with its class and, by
+ * default, the probabilities. Else out is a folder that gets one PNG a sample: for class networks
+ * the predicted map above the true one, else the first output channel above the first target
+ * channel. s needs SESSION_PREDICT | SESSION_RUN and data = the record file. *written: files or
+ * samples written. Collective; rank 0 writes. */
+int predict(struct session *s, const char *out, enum predict_as as, int64_t *written);
 
 /* Whether out is one file, not a folder. */
 bool predict_to_file(const char *out);

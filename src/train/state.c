@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
+#include "train/trained_on.h"
 
 /* Samples of all ranks in a micro-batch; what positions count. */
 static int64_t global_batch(const struct session *s)
@@ -41,9 +42,10 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
                double metric)
 {
 	struct arena *a = arena_new();
+	struct trained_on on = trained_on_write(s, a);
 	struct ckpt_scalar scalars[] = {
+		[WATCH_SCALARS] =              /* those before: watch_write */
 		{ "batch", arena_printf(a, "%" PRId64, c->batch) },
-		{ "best", arena_printf(a, "%a", c->best) },
 		{ "seconds", arena_printf(a, "%a", c->seconds) },
 		{ "seed", arena_printf(a, "%" PRId64, s->config->run.seed) },
 		{ "batch_size", arena_printf(a, "%" PRId64, global_batch(s)) },
@@ -51,7 +53,10 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
 		{ "device", s->dev->name },
 		{ "threads", s->threads },
+		{ TRAINED_ON_SET, on.set },
+		{ TRAINED_ON_TRANSFORMS, on.transforms },
 	};
+	watch_write(&c->watch, s->config, a, scalars);
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
 		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars };
 	int rc = collect(s, a, &state.tensor, &state.ntensors);
@@ -217,7 +222,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	for (int i = 0; i < store_count(s->store); i++)
 		if (state_is_kept(store_at(s->store, i)->use))
 			TRY(restore_entry(v, store_at(s->store, i)));
-	TRY(number(v, "best", &c->best));
+	TRY(watch_read(&c->watch, s->config, v));
 	TRY(number(v, "seconds", &c->seconds));
 	c->step = ckpt_version_state(v)->step;
 	c->epoch = ckpt_version_state(v)->epoch;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A run's complete state into a checkpoint and back: parameters, running statistics, moments, and
- * the clock (step, epoch, position in the data). Schedules and random numbers are pure functions of
- * the clock and the seed, so they need no state of their own. */
+ * the clock (step, epoch, position in the data, what validations came to). Schedules and random
+ * numbers are pure functions of the clock and the seed, so they need no state of their own. */
 #ifndef DLX_TRAIN_STATE_H
 #define DLX_TRAIN_STATE_H
 
 #include "train/opening.h"
+#include "train/watch.h"
 
 struct clock {
 	int64_t step;              /* updates made */
 	int64_t epoch;             /* epochs finished */
 	int64_t batch;             /* batches (of all ranks together) of the current epoch used */
-	double best;               /* best metric so far, larger is better; NaN: none yet */
+	struct watch watch;        /* of validations so far */
 	double metric;             /* state_load: of the validation at this step; NaN: none was made */
 	double seconds;            /* of training so far, over all its runs */
 };

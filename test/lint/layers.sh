@@ -47,6 +47,7 @@ BEGIN {
 	home("^(cuda|cudnn|cublas|driver_types).*[.]h$", "backend op cuda")
 	home("^png[.]h$", "report data-tools")
 	home("^netcdf[.]h$", "report data-tools")
+	home("^zlib[.]h$", "report data-tools")
 	home("^xxhash[.]h$", "base")
 }
 FNR == 1 {

@@ -103,6 +103,8 @@ static void test_none(void **state)
 	assert_null(v);
 	assert_int_equal(ckpt_load(&v, "/no/such/folder", "auto"), 0);
 	assert_null(v);
+	assert_int_equal(ckpt_load(&v, *state, "last"), E_NOINPUT);
+	assert_int_equal(ckpt_load(&v, *state, "best"), E_NOINPUT);
 	assert_int_equal(ckpt_load(&v, *state, "0000"), E_NOINPUT);
 	assert_int_equal(ckpt_load(&v, *state, "/no/such/version"), E_NOINPUT);
 	assert_int_equal(ckpt_load(&v, "/", *state), E_DATA);
@@ -131,6 +133,13 @@ static void test_keep(void **state)
 	assert_int_equal(strncmp(id[1], "000000000007-", 13), 0);
 	assert_int_equal(strncmp(id[2], "000000000008-", 13), 0);
 	assert_int_equal(strncmp(id[3], "000000000009-", 13), 0);
+	load_as(*state, "best", 5);
+	load_as(*state, "last", 9);
+	assert_int_equal(ckpt_look(&v, *state, "best"), 0);
+	assert_int_equal(ckpt_version_state(v)->step, 5);
+	assert_int_equal(ckpt_version_state(v)->ntensors, 0);
+	assert_true(ckpt_version_state(v)->nscalars > 0);
+	ckpt_version_free(v);
 	assert_int_equal(ckpt_load(&v, *state, "auto"), 0);
 	assert_true(fixture_equal(v));
 	assert_int_equal(strncmp(ckpt_version_parent(v), "000000000008-", 13), 0);

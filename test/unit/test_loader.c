@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -270,6 +271,68 @@ static void test_training_statistics(void **state)
 	dataset_free(val);
 }
 
+/* A description answers as its set does, to the last bit. */
+static void test_description(void **state)
+{
+	struct dataset *d = fixture_open(files, 2), *again;
+	const struct channel_stats *st = dataset_statistics(d);
+	struct buf text = BUF_INIT, twice = BUF_INIT;
+	int64_t counts[2], before[2];
+
+	dataset_describe(d, &text);
+	assert_null(strchr(text.data, '\n'));
+	assert_int_equal(dataset_from_description(&again, "test", text.data), 0);
+	dataset_describe(again, &twice);
+	assert_string_equal(text.data, twice.data);
+	assert_true(dataset_has_samples(d) && !dataset_has_samples(again));
+	assert_int_equal(dataset_info(again)->samples, N);
+	assert_int_equal(dataset_info(again)->mask, 1);
+	assert_string_equal(dataset_info(again)->classes[1], "odd");
+	assert_memory_equal(dataset_statistics(again), st, 2 * sizeof *st);
+	assert_int_equal(dataset_class_counts(d, 2, before), 0);
+	assert_int_equal(dataset_class_counts(again, 2, counts), 0);
+	assert_memory_equal(counts, before, sizeof counts);
+	dataset_free(again);
+	text.data[text.len / 2] = '\0';
+	assert_int_equal(dataset_from_description(&again, "test", text.data), E_DATA);
+	assert_null(again);
+	err_clear();
+	buf_release(&text);
+	buf_release(&twice);
+	dataset_free(d);
+}
+
+/* The same batches by the description of a training set as by the set. */
+static void test_described_statistics(void **state)
+{
+	struct dataset *train = fixture_open(files, 1), *val = fixture_open(files + 1, 1), *described;
+	struct data_config c = {.keep_short_batch = true, .threads = 1, .prefetch = 1};
+	struct loader_options o = {.config = &c, .batch_size = 1, .target_dtype = DTYPE_I32};
+	struct buf text = BUF_INIT;
+	uint64_t hash[3];
+
+	dataset_describe(train, &text);
+	assert_int_equal(dataset_from_description(&described, "test", text.data), 0);
+	assert_int_equal(ytree_parse(arena, "t.yaml", "[{normalize: standard}]", &c.transforms), 0);
+	for (int i = 0; i < 3; i++) {
+		const struct batch *b;
+		struct loader *l;
+
+		o.statistics = i == 0 ? train : described;
+		c.statistics = i == 2 ? STATISTICS_DATA : STATISTICS_MODEL;
+		assert_int_equal(loader_new(&l, val, &o), 0);
+		assert_int_equal(loader_next(l, &b), 0);
+		hash[i] = batch_hash(b);
+		loader_free(l);
+	}
+	assert_int_equal(hash[0], hash[1]);
+	assert_int_not_equal(hash[0], hash[2]);
+	buf_release(&text);
+	dataset_free(described);
+	dataset_free(train);
+	dataset_free(val);
+}
+
 static void test_short_batch_dropped(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
@@ -507,6 +570,8 @@ int main(void)
 		cmocka_unit_test(test_seek),
 		cmocka_unit_test(test_steady_state_allocates_nothing),
 		cmocka_unit_test(test_training_statistics),
+		cmocka_unit_test(test_description),
+		cmocka_unit_test(test_described_statistics),
 		cmocka_unit_test(test_short_batch_dropped),
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_leaves),

@@ -268,7 +268,7 @@ static void test_false_descriptions(void **state)
 		const char *from, *to, *message;
 	} lies[] = {
 		{"\"input\"", "\"inpud\"", "no description"},
-		{"\"target\"", "\"tarxet\"", "no description"},
+		{"\"target\"", "\"tarxet\"", "impossible size of a sample"},
 		{"\"samples\": 3", "\"samples\": 4", "disagree"},
 		{"\"samples\": 3", "\"samples\": x", "byte"},
 		{"[3, 3, 4]", "[3, 3, 5]", "impossible size"},

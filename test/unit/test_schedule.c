@@ -202,9 +202,47 @@ static void test_published(void **state)
 	}
 }
 
+/* Metrics as PyTorch's ReduceLROnPlateau(mode="max", factor=0.5, patience=1, threshold=0.01,
+ * cooldown=1, min_lr=0.02) takes them, and its rates after each; here patience is one more. */
+static void test_plateau(void **state)
+{
+	static const double metric[] = { 1, 1.005, 1.02, 1.02, 1, 1, 1, 1, 1, 1, 1, 1 };
+	static const double want[] = { 0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.025, 0.025, 0.025, 0.02,
+		0.02 };
+	struct arena *a = arena_new();
+	struct variant_value v, constant;
+	struct schedule_context c = { .base_rate = 0.1, .total_steps = 100, .steps_per_epoch = 10 };
+	struct plateau p = { .best = NAN };
+
+	assert_int_equal(read_schedule(a, "{type: plateau, factor: 0.5, patience: 2, threshold: 0.01, "
+	                               "cooldown: 1, least: 0.02}", &v), 0);
+	for (size_t i = 0; i < sizeof metric / sizeof *metric; i++) {
+		const int64_t before = p.reductions;
+		const bool falls = schedule_validated(&v, &p, metric[i]);
+
+		assert_int_equal(falls, p.reductions > before);
+		c.reductions = p.reductions;
+		assert_true(fabs(schedule_rate(&v, &c, (int64_t)i) - want[i]) < 1e-12);
+	}
+	/* A metric that falls has the other sign; one that is not a number is never better. */
+	p = (struct plateau){ .best = NAN };
+	assert_false(schedule_validated(&v, &p, NAN));
+	assert_false(schedule_validated(&v, &p, -2));
+	assert_int_equal(p.stale, 0);
+	assert_false(schedule_validated(&v, &p, -1.99));
+	assert_int_equal(p.stale, 1);
+	assert_false(schedule_validated(&v, &p, -1.97));
+	assert_int_equal(p.stale, 0);
+	assert_true(schedule_watches(&v));
+	assert_int_equal(read_schedule(a, "constant", &constant), 0);
+	assert_false(schedule_watches(&constant) || schedule_validated(&constant, &p, 1));
+	arena_free(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_plateau),
 		cmocka_unit_test(test_published),
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_epochs),

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a model keeps of the data that it was trained on: a description of the training set, with
+ * the statistics that its transforms use, and the list of transforms. Both are texts, which travel
+ * with checkpoints and exports; with them a network is evaluated, run and exported where its
+ * training data is gone. */
+#ifndef DLX_TRAIN_TRAINED_ON_H
+#define DLX_TRAIN_TRAINED_ON_H
+
+#include "train/opening.h"
+
+/* Their names among a checkpoint's scalars and in an export's metadata. */
+#define TRAINED_ON_SET "training_set"
+#define TRAINED_ON_TRANSFORMS "transforms"
+
+struct trained_on {
+	const char *set, *transforms;    /* JSON on one line; NULL where nothing is known */
+};
+
+/* Of what s was opened with; in a. */
+struct trained_on trained_on_write(const struct session *s, struct arena *a);
+
+/* For a command that trains nothing: makes s->train_set of what is kept with the checkpoint
+ * `which` (as in ckpt_load) or, where the run has none, with model.init_from. Leaves NULL, with a
+ * note, where nothing is kept there. A note too if the config has other transforms. E_NOINPUT where
+ * there are no weights at all, but for an export, which may be of the first values. Collective. */
+int trained_on_find(struct session *s, const char *which);
+
+/* For a training that begins with the weights of f, a file of this name: a note where they were
+ * trained with other statistics than s has. */
+struct st_file;
+void trained_on_compare(const struct session *s, const char *name, const struct st_file *f);
+
+#endif

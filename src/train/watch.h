@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What validations have come to so far: the best one, and for how long there was no better one,
+ * which `train.patience` and the schedule plateau go by. It is a part of a checkpoint, so that a
+ * resumed run decides alike. */
+#ifndef DLX_TRAIN_WATCH_H
+#define DLX_TRAIN_WATCH_H
+
+#include "base/arena.h"
+#include "ckpt/ckpt.h"
+#include "optim/schedule.h"
+#include "plan/config.h"
+
+/* Metrics are larger where they are better: those that fall have the other sign. */
+struct watch {
+	double best;                 /* of all validations; NaN: none yet */
+	int64_t best_step;           /* the first with it; -1: not known */
+	/* Of the validations that train.validate asks for alone: the one at the end of a run that was
+	 * to end there is not among those of a longer run. */
+	double due_best;
+	int64_t stale;               /* in a row without a better one */
+	struct plateau plateau;
+};
+
+void watch_begin(struct watch *w);
+/* A validation at this step. Returns whether it is better than any before; *reduced: the rate
+ * falls. NaN is never better. */
+bool watch_validated(struct watch *w, const struct run_config *c, int64_t step, double metric,
+                     bool due, bool *reduced);
+/* train.patience is at its end. */
+bool watch_gives_up(const struct watch *w, const struct run_config *c);
+/* The best value as it is reported. */
+double watch_best(const struct watch *w, const struct run_config *c);
+
+/* The scalars of a checkpoint, WATCH_SCALARS of them; texts in a. */
+#define WATCH_SCALARS 4
+void watch_write(const struct watch *w, const struct run_config *c, struct arena *a,
+                 struct ckpt_scalar *out);
+/* From them; of a version that has none, or of another metric, as far as they tell, with a note.
+ * E_DATA. */
+int watch_read(struct watch *w, const struct run_config *c, const struct ckpt_version *v);
+
+#endif

@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Predictions from data without a target, and the forms they are written in: logits, probabilities, classes, as arrays and as tables.
+. "${DLX_SOURCE:?}/test/lib.sh"
+find_python3
+"$python3" "$DLX_SOURCE/test/train/trained_on.py" make || fail "no arrays"
+expect 0 "$convert" -i x.npy -t y.npy --class-names 'sea,water,land' -o x.dlx
+expect 0 "$convert" -i x.npy -o bare.dlx
+expect 0 "$inspect" --verify bare.dlx
+says out 'target     none'
+expect 64 "$convert" -i x.npy --ignore 255 -o bad.dlx
+says err '--ignore is for a target, but no --target is given'
+cat >config.yaml <<'END'
+run: {name: forms, dir: run}
+model:
+  family: layers
+  layers:
+    - conv2d: {filters: 4, kernel: 3, padding: same}
+    - relu
+    - global_average
+    - dense: {units: 3}
+data: {train: x.dlx, transforms: [cast, {normalize: standard}]}
+loss: softmax_cross_entropy
+train: {steps: 5, batch_size: 5}
+checkpoint: {every: null}
+report: {progress: none}
+END
+expect 0 "$train" config.yaml
+for wrong in --set=data.train=bare.dlx --set=data.validation=bare.dlx; do
+	expect 65 "$train" --check "$wrong" config.yaml
+	says err "'bare.dlx' has no target: it can only be predicted from"
+done
+
+# as FILE OPTION...: predictions of the set without a target
+as() {
+	out_name=$1
+	shift
+	expect 0 "$train" --predict bare.dlx -o "$out_name" "$@" config.yaml
+}
+expect 0 "$train" --predict x.dlx -o with.npy config.yaml
+as plain.npy
+cmp with.npy plain.npy || fail "a prediction depends on the target"
+as logits.npy --as=logits
+cmp plain.npy logits.npy || fail "logits are not the default"
+as shares.npy --as probabilities
+as classes.npy --as classes
+as table.csv
+as shares.csv --as probabilities
+cmp table.csv shares.csv || fail "probabilities are not the default of tables"
+as classes.csv --as classes
+as logits.csv --as logits
+as plain.npz
+as classes.npz --as classes
+for form in plain classes; do
+	"$python3" -c 'import sys, zipfile
+z = zipfile.ZipFile(sys.argv[1] + ".npz")
+assert z.testzip() is None and z.namelist() == ["prediction.npy"]
+assert z.read("prediction.npy") == open(sys.argv[1] + ".npy", "rb").read()' $form || fail "$form.npz is not $form.npy in an archive"
+done
+expect 0 "$convert" -i plain.npz -o again.dlx
+as again.npz
+cmp plain.npz again.npz || fail "the same predictions are other bytes"
+"$python3" - <<'END' || fail "see above"
+import csv
+import math
+import struct
+
+
+def array(path, code):
+    with open(path, "rb") as f:
+        b = f.read()
+    n = struct.unpack("<H", b[8:10])[0]
+    head = eval(b[10 : 10 + n])
+    return head["shape"], struct.unpack(f"<{(len(b) - 10 - n) // 4}{code}", b[10 + n :])
+
+
+names = ["sea", "water", "land"]
+shape, logits = array("plain.npy", "f")
+assert shape == (12, 3), shape
+shape, shares = array("shares.npy", "f")
+assert shape == (12, 3), shape
+shape, classes = array("classes.npy", "i")
+assert shape == (12,), shape
+rows = {name: list(csv.reader(open(f"{name}.csv"))) for name in ("table", "classes", "logits")}
+assert rows["table"][0] == ["sample", "class"] + names
+assert rows["classes"][0] == ["sample", "class"]
+assert rows["logits"][0] == ["sample"] + names
+for s in range(12):
+    v = logits[3 * s : 3 * s + 3]
+    e = [math.exp(x - max(v)) for x in v]
+    for c in range(3):
+        assert abs(shares[3 * s + c] - e[c] / sum(e)) < 1e-6
+        assert struct.pack("f", float(rows["table"][1 + s][2 + c])) == struct.pack("f", shares[3 * s + c])
+        assert struct.pack("f", float(rows["logits"][1 + s][1 + c])) == struct.pack("f", v[c])
+    assert classes[s] == v.index(max(v))
+    assert rows["table"][1 + s][:2] == rows["classes"][1 + s] == [str(s), names[classes[s]]]
+END
+"$train" --version | grep -q MPICH && command -v mpiexec >/dev/null && {
+	expect 0 on_ranks 2 "$train" --predict bare.dlx -o ranks.csv config.yaml
+	cmp table.csv ranks.csv || fail "two ranks write another table"
+}
+as classes.nc --as classes
+command -v ncdump >/dev/null && {
+	expect 0 ncdump -h classes.nc
+	says out 'int prediction(sample)'
+	says out 'prediction:classes = "sea, water, land"'
+}
+
+expect 64 "$train" --predict bare.dlx -o x.npy --as=class config.yaml
+says err "'--as=class': expected logits, probabilities or classes"
+expect 64 "$train" --evaluate --as=classes config.yaml
+says err "'--as' goes with '--predict'"
+# Fields have no classes, and maps are no lines of a table.
+expect 0 "$convert" -i scaled.npy -t scaled.npy -o field.dlx
+sed 's/run}/fields}/; s/x.dlx/field.dlx/; s/softmax_cross_entropy/mse/; /relu/d; /global/d; /dense/d; s/filters: 4/filters: 2/' config.yaml >fields.yaml
+expect 0 "$train" fields.yaml
+expect 64 "$train" --predict field.dlx -o x.npy --as=classes fields.yaml
+says err "'--as=classes' is for networks of classes; with the loss 'mse' the output is a field"
+expect 64 "$train" --predict field.dlx -o x.csv fields.yaml
+says err "an output of shape 2x6x6 for each sample is no line of a table"
+pass

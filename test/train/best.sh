@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The best validation: it saves a version, which --resume=best takes; train.patience and the schedule plateau go by it, to the same bits
+# wherever a run was stopped; what decides is named and can be chosen.
+. "${DLX_SOURCE:?}/test/lib.sh"
+find_python3
+"$python3" "$DLX_SOURCE/test/train/trained_on.py" make || fail "no arrays"
+expect 0 "$convert" -i x.npy -t y.npy -o x.dlx
+cat >config.yaml <<'END'
+run: {name: best, dir: runs/whole}
+model:
+  family: layers
+  layers:
+    - conv2d: {filters: 4, kernel: 3, padding: same}
+    - batch_norm
+    - relu
+    - global_average
+    - dense: {units: 3}
+data: {train: x.dlx, validation: x.dlx, transforms: [cast, {normalize: standard}]}
+loss: {type: softmax_cross_entropy}
+metrics: [accuracy]
+optimizer: {type: sgd, learning_rate: 2.0, momentum: 0.9}
+schedule: {type: plateau, patience: 2, factor: 0.5, cooldown: 1}
+train: {epochs: 9, batch_size: 4}
+checkpoint: {every: null, metric: loss}
+report: {progress: lines, every: 1}
+END
+
+run() {
+	dir=$1
+	shift
+	expect 0 "$train" --set run.dir="$dir" "$@" config.yaml
+}
+# versions DIR: the steps of its checkpoints
+versions() {
+	ls "$1/checkpoints" | sed -n 's/^0*\([0-9][0-9]*\)-.*/\1/p' | sort -n | tr '\n' ' '
+}
+# best_of DIR: step and loss of the best validation in its journal
+best_of() {
+	"$python3" - "$1" <<'END'
+import json
+import sys
+
+lines = [json.loads(x) for x in open(sys.argv[1] + "/metrics.jsonl")]
+best = min((x for x in lines if x["type"] == "validation"), key=lambda x: (x["loss"], x["step"]))
+print(best["step"], "%.4f" % best["loss"])
+END
+}
+# watched DIR: what the newest checkpoint knows of validations
+watched() {
+	newest=$(ls -d "$1"/checkpoints/0* | tail -n 1)
+	grep -E '"(patience|plateau)"' "$newest/manifest.json"
+}
+# rates DIR: the learning rate of each step
+rates() {
+	"$python3" - "$1" <<'END'
+import json
+import sys
+
+for x in map(json.loads, open(sys.argv[1] + "/metrics.jsonl")):
+    if x["type"] == "step":
+        print(x["step"], x["learning_rate"], x["loss"])
+END
+}
+
+# The best is saved without being asked for, named at the end, and taken by name.
+run runs/whole
+set -- $(best_of runs/whole)
+step=$1 loss=$2
+[ "$step" -lt 27 ] || fail "the last validation is the best: this tests nothing"
+says out "best validation: loss $loss at step $step ('checkpoint.metric' decides); --resume=best takes its checkpoint"
+says out "the learning rate falls from 2 to 1"
+[ "$(versions runs/whole)" = "$step 27 " ] || fail "the versions are of steps $(versions runs/whole), not $step and 27"
+evaluated() {
+	expect 0 "$train" --evaluate "$@" config.yaml
+	"$python3" -c 'import json, sys; print("%.4f" % json.loads(sys.stdin.read().split("\n")[-2])["loss"])' <out
+}
+[ "$(evaluated --resume=best)" = "$loss" ] || fail "--resume=best is not the best"
+[ "$(evaluated --resume=last)" = "$(evaluated)" ] || fail "--resume=last is not the last"
+[ "$(evaluated)" != "$loss" ] || fail "the last is the best"
+expect 0 "$train" --evaluate config.yaml
+grep -q "the best validation is that of checkpoint 0*$step-.*: --resume=best" err ||
+	fail "the newest is taken, and the best not named"
+for which in best last; do
+	expect 0 "$train" --predict x.dlx -o $which.npy --resume=$which config.yaml
+	expect 0 "$train" --export $which.safetensors --resume=$which config.yaml
+done
+cmp -s best.npy last.npy && fail "the best and the last predict the same"
+cmp -s best.safetensors last.safetensors && fail "the best and the last export the same"
+expect 66 "$train" --evaluate --resume=last --set run.dir=none config.yaml
+expect 66 "$train" --evaluate --resume=best --set run.dir=none config.yaml
+
+# Stopped anywhere, and resumed: the same bits, rates and decisions.
+rates runs/whole >whole.rates
+for stop in 4 9 13 15 21; do
+	run runs/stop$stop --set train.steps=$stop
+	run runs/stop$stop --resume
+	[ "$(newest_state runs/whole)" = "$(newest_state runs/stop$stop)" ] || fail "stopped after step $stop: other bits"
+	rates runs/stop$stop | cmp whole.rates - || fail "stopped after step $stop: other rates"
+	[ "$(watched runs/whole | sed 's/"patience": "[0-9]* //')" = "$(watched runs/stop$stop | sed 's/"patience": "[0-9]* //')" ] ||
+		fail "stopped after step $stop: the checkpoint knows something else of validations"
+done
+
+# Patience ends a run, at the same step wherever it was stopped before, and a resumed one goes no further without more of it.
+patient() {
+	run "$@" --set train.patience=3 --set train.epochs=30
+}
+patient runs/patient
+end=$(steps_of runs/patient)
+set -- $(best_of runs/patient)
+says out "ended by 'train.patience' after step $end, epoch $((end / 3))"
+[ "$end" -eq $(($1 + 9)) ] || fail "the best validation was at step $1, the run ended at $end"
+run runs/patient-stop --set train.steps=$((end - 4)) --set train.patience=3
+patient runs/patient-stop --resume
+[ "$(steps_of runs/patient-stop)" = "$end" ] || fail "a run that was stopped has another patience"
+[ "$(newest_state runs/patient)" = "$(newest_state runs/patient-stop)" ] || fail "patience: other bits"
+patient runs/patient --resume
+[ "$(steps_of runs/patient)" = "$end" ] || fail "resumed, a run without patience went on"
+run runs/patient --resume --set train.patience=4 --set train.epochs=30
+[ "$(steps_of runs/patient)" -gt "$end" ] || fail "with more patience a run did not go on"
+
+# A run at its end, resumed, validates again, which is not counted twice.
+run runs/stop4 --resume --set train.patience=$((9 - step / 3 + 1))
+grep -q "ended by 'train.patience'" out && { cat out; fail "a validation was counted twice"; }
+
+# From the best on, with another rate.
+run runs/stop9 --resume=best --set train.epochs=9 --set optimizer.learning_rate=0.1
+says out "resuming from checkpoint"
+says out "(step $step)"
+
+# What decides can be another metric, whose direction is known; what was best before does not count then.
+run runs/accuracy --set checkpoint.metric=accuracy --set train.steps=6
+says out "best validation: accuracy"
+grep -q '"metric": {"accuracy": 0\.' runs/accuracy/checkpoints/*/manifest.json || fail "the accuracy falls as it gets better"
+run runs/accuracy --set checkpoint.metric=loss --resume
+says err "'loss' decides what is best from now on, no longer 'accuracy'"
+run runs/none --set checkpoint.keep.best=0
+[ "$(versions runs/none)" = "27 " ] || fail "checkpoint.keep.best is 0, but there are versions $(versions runs/none)"
+[ "$(newest_state runs/none)" = "$(newest_state runs/whole)" ] || fail "saving the best changes bits"
+
+# A damaged one is named, and the next one taken.
+run runs/damaged --set checkpoint.keep.best=3
+for f in runs/damaged/checkpoints/*"0$step"-*/weights.safetensors.zst; do
+	printf x | dd of="$f" bs=1 seek=60 conv=notrunc 2>/dev/null
+done
+expect 0 "$train" --evaluate --resume=best --set run.dir=runs/damaged config.yaml
+says err "is damaged and skipped"
+
+# mistake KEY=VALUE TEXT
+mistake() {
+	expect 78 "$train" --check --set "$1" config.yaml
+	says err "$2"
+}
+mistake checkpoint.metric=mean_iou "metric 'mean_iou' is not among 'metrics'"
+mistake data.validation=null "the schedule 'plateau' goes by validations, but 'data.validation' is not given"
+mistake train.validate.epochs=0 "the schedule 'plateau' goes by validations, but 'train.validate' asks for none"
+expect 78 "$train" --check --set schedule=constant --set train.patience=2 --set data.validation=null config.yaml
+says err "'patience' counts validations, but 'data.validation' is not given"
+
+if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+	on_two() {
+		dir=$1
+		shift
+		expect 0 on_ranks 2 "$train" --set run.dir="runs/$dir" --set train.global_batch_size=4 --set train.batch_size=null \
+			--set train.patience=3 --set train.epochs=12 "$@" config.yaml
+	}
+	on_two ranks
+	says out "best validation: loss"
+	on_two ranks-stop --set train.steps=7
+	on_two ranks-stop --resume
+	[ "$(newest_state runs/ranks)" = "$(newest_state runs/ranks-stop)" ] || fail "two ranks: other bits"
+	expect 0 on_ranks 2 "$train" --evaluate --resume=best --set run.dir=runs/ranks config.yaml
+	says out '"loss"'
+fi
+pass
