@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
+#include "plan/tile_size.h"
 #include "yaml/schema.h"
 
 enum argument { ARG_NONE, ARG_OPTIONAL, ARG_REQUIRED };
@@ -101,6 +102,12 @@ static int set_quiet(struct options *o, const char *arg)
 	return 0;
 }
 
+static int set_tile(struct options *o, const char *arg)
+{
+	o->tile = arg;
+	return tile_check(arg);
+}
+
 static int set_weights(struct options *o, const char *arg)
 {
 	if (strcmp(arg, "average") != 0 && strcmp(arg, "last") != 0)
@@ -148,6 +155,8 @@ static const struct option_row rows[] = {
 	{ "wisdom", ARG_REQUIRED, "FILE", -1, TEXT(wisdom), NULL, NULL,
 	  "on a GPU: use the fastest engines, which FILE says; those it does not know are measured and added" },
 	{ "o", ARG_REQUIRED, "OUT", -1, TEXT(output), NULL, NULL, "where --predict writes" },
+	{ "tile", ARG_REQUIRED, "SIZE", -1, 0, NULL, set_tile,
+	  "with --predict: large samples in tiles of SIZE, as 256 or 64x256x256, or 'auto': the largest that fit in memory" },
 	{ "dump", ARG_REQUIRED, "PASS", -1, TEXT(dump), NULL, NULL,
 	  "with --plan: print the graph after this pass, or after every one with 'all'" },
 	{ "quiet", ARG_NONE, NULL, -1, 0, NULL, set_quiet, "no progress and no notes; warnings and errors stay" },
@@ -268,6 +277,8 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 		buf_printf(&b, " --ranks=%" PRId64 "x%" PRId64, o->hosts, o->ranks);
 	if (o->gpu)
 		buf_printf(&b, " --gpu=%s", o->gpu);
+	if (o->tile)
+		buf_printf(&b, " --tile=%s", o->tile);
 	buf_puts(&b, o->dump ? " --dump" : "");
 	buf_puts(&b, o->wisdom ? " --wisdom" : "");
 	buf_puts(&b, o->synthetic ? " --synthetic" : "");
@@ -286,6 +297,8 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
+	if (o->tile && o->command != COMMAND_PREDICT)
+		return ERR(E_USAGE, NULL, "'--tile' goes with '--predict'");
 	if (o->dump && o->command != COMMAND_PLAN)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
 	if (o->dump)

@@ -374,6 +374,24 @@ static void make_workers(struct loader *l, int n)
 	}
 }
 
+/* Of larger samples than the batch size is meant for there are fewer in a batch, and in a leaf. */
+static void set_batch(struct loader *l, const struct loader_options *o)
+{
+	const int64_t each = o->leaf ? o->leaf : o->batch_size, wanted = o->like ? shape_count(o->like) : 0;
+	const int64_t have = shape_count(transform_input_shape(l->chain));
+	int64_t n = each;
+
+	if (have > wanted && wanted > 0)
+		n = (int64_t)((double)each * ((double)wanted / (double)have));
+	n = n < 1 ? 1 : n;
+	l->batch_size = o->batch_size / each * n;
+	l->leaf = o->leaf ? n : 0;
+	l->batches = l->samples / (l->ranks * l->batch_size);
+	/* a validation set is always seen whole */
+	if ((o->config->keep_short_batch || !o->training) && l->samples % (l->ranks * l->batch_size) != 0)
+		l->batches++;
+}
+
 static int build(struct loader *l, const struct loader_options *o)
 {
 	const struct transform_options t = {
@@ -383,6 +401,7 @@ static int build(struct loader *l, const struct loader_options *o)
 	};
 
 	TRY(transform_chain_new(&l->chain, &t));
+	set_batch(l, o);
 	l->input_count = shape_count(transform_input_shape(l->chain));
 	l->target_count = shape_count(transform_target_shape(l->chain));
 	l->input_size = dtype_size(loader_rest(l)->input);
@@ -414,15 +433,9 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->labels = (struct label_rule){o->classes, o->ignore};
 	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;
-	l->batch_size = o->batch_size;
 	l->samples = dataset_info(d)->samples;
 	l->rank = o->rank;
-	l->leaf = o->leaf;
 	l->ranks = o->ranks ? o->ranks : 1;
-	l->batches = l->samples / (l->ranks * l->batch_size);
-	/* a validation set is always seen whole */
-	if ((o->config->keep_short_batch || !o->training) && l->samples % (l->ranks * l->batch_size) != 0)
-		l->batches++;
 	l->nslots = (int)o->config->prefetch + 1;
 	rc = build(l, o);
 	if (rc < 0)
@@ -470,6 +483,11 @@ const struct shape *loader_target_shape(const struct loader *l)
 const struct transform_rest *loader_rest(const struct loader *l)
 {
 	return transform_rest(l->chain);
+}
+
+int64_t loader_batch_size(const struct loader *l)
+{
+	return l->leaf ? l->leaf : l->batch_size;
 }
 
 int64_t loader_batches(const struct loader *l)

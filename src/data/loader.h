@@ -6,8 +6,8 @@
  *
  * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the
  * same for any number of threads, and a loader started at (epoch, batch) continues exactly as
- * one that ran there. Validation loaders neither shuffle nor apply random transforms (a random
- * crop becomes a centre crop).
+ * one that ran there. Validation loaders neither shuffle nor apply random transforms (`crop` says
+ * what becomes of a random crop).
  *
  * Several ranks deal the samples among themselves without a word. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for
@@ -90,6 +90,9 @@ struct loader_options {
 	bool training;                 /* shuffle and random transforms */
 	uint64_t seed;
 	int64_t batch_size;            /* of one rank */
+	/* A sample that batch_size is meant for, or NULL. Batches of larger samples have as many fewer,
+	 * but one at least: whole fields take about the memory of a training batch's windows. */
+	const struct shape *like;
 	int rank, ranks;               /* ranks 0: the only one */
 	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is
 	 * something left, so that it is cut at the same places for any number of ranks; and a rank that
@@ -135,6 +138,8 @@ const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);
 /* What batches are of, and what is left to do to them. */
 const struct transform_rest *loader_rest(const struct loader *l);
+/* Samples of a whole batch of a rank, or of a leaf of it. */
+int64_t loader_batch_size(const struct loader *l);
 int64_t loader_batches(const struct loader *l);                 /* global ones per epoch */
 /* Samples of the whole set: of all ranks' shares together. */
 int64_t loader_samples(const struct loader *l);

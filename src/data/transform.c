@@ -29,7 +29,7 @@ const struct variant data_transforms[] = {
 	ROW(flip, "in training: a random mirror image along axes"),
 	ROW(symmetry, "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
 	    "components of a vector in the channels are not turned with them"),
-	ROW(crop, "a window: at random in training, else from the centre"),
+	ROW(crop, "in training: a random window; validation and prediction see the whole field, or its centre"),
 	ROW(pad, "evenly on both sides, to a multiple of a size"),
 	{NULL, NULL, NULL, 0},
 };
@@ -156,6 +156,7 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 	p->info = dataset_info(o->data);
 	p->g = geometry_of(p->info);
 	p->mask = p->info->mask;
+	p->maps = geometry_of(dataset_info(source)).paired;
 	p->stats = arena_copy(a, dataset_statistics(source), (size_t)p->g.c * sizeof(*p->stats));
 	p->lost_after = ARENA_ARRAY(a, const char *, p->g.c + 1);
 	p->channel_names = ARENA_ARRAY(a, const char *, p->g.c + 1);
@@ -219,11 +220,12 @@ static int plan_step(struct transform_chain *t, struct plan *p, const struct yno
 	*s = (struct step){.op = &ops[v.v - data_transforms], .loc = v.loc, .number = number,
 	                   .options = v.data,
 	                   .mask = -1, .before = p->g, .training = p->o->training};
+	if (s->op->random && !p->o->training)
+		return 0;      /* whole fields may have extents that it does not take */
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
 	s->after = p->g;
 	extend(t, &p->g);
-	if (p->o->training || !s->op->random)
-		t->n++;
+	t->n += !s->idle;
 	return 0;
 }
 

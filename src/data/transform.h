@@ -10,7 +10,7 @@
  * input only, and so does the choice of channels. Spatial ones (roll, flip, symmetry, crop, pad)
  * move the input's last axes and, if the target ends in the same extents, the target with them; any
  * other target (a label, a vector) stays. Random ones act in training only; a random crop becomes a
- * centre crop.
+ * centre crop, or is left out (`crop: {validation: ...}`).
  *
  * Statistics are those of the stored data and are carried through the transforms before: after
  * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and maximum

@@ -11,6 +11,8 @@
 static const char *const axis_names[] = {"depth", "height", "width", NULL};
 static const char *const mode_names[] = {"zeros", "edge", "wrap", NULL};
 enum { ZEROS, EDGE, WRAP };
+static const char *const seen_names[] = {"auto", "whole", "centre", NULL};
+enum { SEEN_AUTO, SEEN_WHOLE, SEEN_CENTRE };
 
 #define MAX_SAMPLE ((int64_t)1 << 40)
 
@@ -30,6 +32,9 @@ const struct field transform_flip_fields[] = {
 const struct field transform_crop_fields[] = {
 	FIELD_(struct crop_options, size, FT_INTS, "", 1, 1 << 30, NULL, NULL, NULL, FIELD_SHORTHAND,
 	       "of the window: one number, or one for each of [depth,] height, width"),
+	FIELD_ENUM(struct crop_options, validation, "auto", seen_names,
+	           "what validation and prediction see: the whole field, padded to what the network needs, or "
+	           "the window in its centre; auto: whole where targets have the input's extents, else centre"),
 	FIELD_END
 };
 
@@ -117,6 +122,12 @@ int flip_plan(struct plan *p, struct step *s)
 	return choose_axes(p, s, &o->axis);
 }
 
+/* Random windows are for training: a network that was trained on windows is used on whole fields. */
+static bool leaves_whole(const struct plan *p, const struct crop_options *o)
+{
+	return !p->o->training && (o->validation == SEEN_WHOLE || (o->validation == SEEN_AUTO && p->maps));
+}
+
 int crop_plan(struct plan *p, struct step *s)
 {
 	const struct crop_options *o = s->options;
@@ -124,6 +135,9 @@ int crop_plan(struct plan *p, struct step *s)
 
 	TRY(step_check_spatial(p, s));
 	TRY(per_axis(p, s, &o->size, "size", 1, size));
+	s->idle = leaves_whole(p, o);
+	if (s->idle)
+		return 0;
 	for (int k = 0; k < 3; k++) {
 		if (size[k] > p->g.d[k])
 			return ERR(E_SHAPE, &s->loc, "a crop of %s %lld does not fit into %lld", axis_names[k],

@@ -20,6 +20,7 @@
 #include "plan/sizes.h"
 #include "plan/stored_batch.h"
 #include "plan/survey.h"
+#include "plan/whole.h"
 
 /* --- counting --- */
 
@@ -215,6 +216,7 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	           : "; to train it needs 'train.epochs' or 'train.steps'");
 	describe_model(s, p, out);
 	describe_data(s, out);
+	whole_describe(s, out);
 	describe_memory(p, out);
 	describe_evaluation(s, out);
 	describe_room(s, out);

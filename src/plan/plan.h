@@ -10,6 +10,7 @@
 #include "op/update/loss_scale.h"
 #include "optim/optim.h"
 #include "plan/config.h"
+#include "plan/field.h"
 #include "plan/leaf_sums.h"
 #include "plan/memory.h"
 #include "plan/step_mean.h"
@@ -19,7 +20,8 @@ enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT, PLAN_MODES };
 /* The description of the data when planning. */
 struct transform_rest;
 struct plan_data {
-	struct shape input, target;      /* of one sample after the transforms */
+	struct shape input, target;      /* of one sample after the transforms, in training */
+	struct plan_field field;         /* what evaluation and prediction see instead */
 	bool target_unknown;             /* planning without data: the target is as the output asks */
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
@@ -71,6 +73,8 @@ struct plan {
 };
 
 int plan_new(struct plan **out, const struct plan_request *r);
+/* The graph as it is built and nothing else: to look at. */
+int plan_outline(struct plan **out, const struct plan_request *r);
 /* Whether the graph can be built: what only the config can
  * be wrong about, in a fraction of the time. */
 int plan_check(const struct plan_request *r);

@@ -8,6 +8,8 @@
 #include "plan/plan.h"
 #include "plan/rank_grid.h"
 
+struct tile_plan;                                    /* plan/tile_size.h */
+
 struct session {
 	struct run_config *config;
 	struct comm *comm;                               /* borrowed; NULL: alone */
@@ -25,6 +27,8 @@ struct session {
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
 	 * one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of whole samples */
+	bool alike;                                      /* predictions have the same bits in tiles: no Winograd */
 	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
 	void *arena;
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "report/netcdf_file.h"
+#include "report/npy_file.h"
 #include "report/png.h"
 #include "train/ranks.h"
 
@@ -39,27 +40,6 @@ struct writer {
 };
 
 /* --- .npy --- */
-
-/* Format version 1.0: the header's length with its ten leading bytes is a multiple of 64. */
-static int npy_header(struct io_file *f, int64_t samples, const struct shape *s)
-{
-	struct buf h = BUF_INIT;
-	uint8_t start[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0 };
-	buf_printf(&h, "{'descr': '<f4', 'fortran_order': False, 'shape': (%" PRId64 ",", samples);
-	for (int i = 0; i < s->nd; i++)
-		buf_printf(&h, " %" PRId64 ",", s->d[i]);
-	buf_puts(&h, "), }");
-	while ((h.len + 1 + sizeof start) % 64)
-		buf_putc(&h, ' ');
-	buf_putc(&h, '\n');
-	start[8] = (uint8_t)(h.len & 0xff);
-	start[9] = (uint8_t)(h.len >> 8);
-	int rc = io_write(f, start, sizeof start);
-	if (rc == 0)
-		rc = io_write(f, h.data, h.len);
-	buf_release(&h);
-	return rc;
-}
 
 static int write_npy(struct writer *w, const struct result *r)
 {
@@ -214,7 +194,7 @@ struct share {
 static struct share make_share(const struct session *s)
 {
 	struct shape one = output_shape(s);
-	size_t batch = (size_t)s->config->train.batch_size, target = (size_t)shape_count(loader_target_shape(s->validation));
+	size_t batch = (size_t)loader_batch_size(s->validation), target = (size_t)shape_count(loader_target_shape(s->validation));
 	return (struct share){ mem_alloc(4 * batch * (size_t)shape_count(&one)), mem_alloc(4 * batch * target) };
 }
 
@@ -232,7 +212,7 @@ static int write_shares(struct writer *w, const struct batch *b, const float *ou
 	struct comm *c = s->comm;
 	struct shape one = output_shape(s);
 	size_t each = 4 * (size_t)shape_count(&one), target_each = 4 * (size_t)shape_count(loader_target_shape(s->validation));
-	int64_t begin = b->index * s->config->train.batch_size * c->size;
+	int64_t begin = b->index * loader_batch_size(s->validation) * c->size;
 	for (int r = 0; r < c->size; r++) {
 		int64_t at = loader_share(b->all, r, c->size), n = loader_share(b->all, r + 1, c->size) - at;
 		if (n == 0)

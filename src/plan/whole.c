@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a network needs of a field is found by building it: at the size of training for the total
+ * stride, and at the padded field's for whether it can be built there with the same parameters. */
+#include "plan/whole.h"
+
+#include <inttypes.h>
+
+#include "base/err.h"
+#include "data/transform.h"
+#include "plan/sizes.h"
+
+static int outline(const struct session *s, const struct shape *input, struct plan **out)
+{
+	struct plan_data data = s->data;
+	data.field = (struct plan_field){ .input = *input };
+	const struct plan_request r = { .config = s->config, .dev = s->dev, .data = &data, .mode = PLAN_PREDICT, .batch = 1,
+		.limit = INT64_MIN };
+	return plan_outline(out, &r);
+}
+
+int whole_receptive_field(const struct session *s, const struct shape *input, struct receptive_field *out)
+{
+	struct plan *p;
+	TRY(outline(s, input, &p));
+	receptive_field_find(p->g, p->input, p->output, out);
+	out->why = NULL;                 /* it is freed with the plan */
+	plan_free(p);
+	return 0;
+}
+
+/* A layer that sees all of its input has as many weights. */
+static int compare_params(const struct graph *g, const struct graph *trained, const struct shape *field)
+{
+	char have[SHAPE_TEXT], want[SHAPE_TEXT], size[SHAPE_TEXT];
+	for (tid t = 0; t < trained->ntensor; t++) {
+		const struct tensor *x = graph_t(trained, t);
+		tid other = x->role == ROLE_PARAM ? graph_find(g, x->name) : NONE;
+		if (other != NONE && !shape_equal(&x->shape, &graph_t(g, other)->shape))
+			return ERR(E_SHAPE, &x->loc, "the network takes samples of one size alone: '%s' is %s as trained, and would be %s for samples "
+			           "of %s", x->name, shape_text(&x->shape, have), shape_text(&graph_t(g, other)->shape, want), shape_text(field, size));
+	}
+	return 0;
+}
+
+static int check_network(const struct session *s, const struct plan_field *f)
+{
+	struct plan *trained, *whole;
+	struct shape padded = field_padded(f);
+	TRY(outline(s, &s->data.input, &trained));
+	int rc = outline(s, &padded, &whole);
+	if (rc == 0) {
+		rc = compare_params(whole->g, trained->g, &padded);
+		plan_free(whole);
+	}
+	plan_free(trained);
+	return rc;
+}
+
+bool whole_differs(const struct session *s)
+{
+	return s->data.field.input.nd > 0;
+}
+
+int whole_settle(struct session *s)
+{
+	struct plan_field f = { 0 };
+	struct receptive_field r;
+	char text[SHAPE_TEXT];
+	if (!s->validation || !s->train || shape_equal(loader_input_shape(s->validation), &s->data.input))
+		return 0;
+	f.input = *loader_input_shape(s->validation);
+	f.target = *loader_target_shape(s->validation);
+	TRY(whole_receptive_field(s, &s->data.input, &r));
+	field_pad_to(&f, r.stride);
+	TRYC(check_network(s, &f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' validates and predicts windows",
+	     shape_text(&f.input, text));
+	s->data.field = f;
+	return 0;
+}
+
+/* --- describing --- */
+
+/* "660 x 550" */
+static void put_extents(struct buf *out, const struct shape *s)
+{
+	for (int k = 1; k < s->nd; k++)
+		buf_printf(out, "%s%" PRId64, k > 1 ? " x " : "", s->d[k]);
+}
+
+static bool smaller(const struct shape *a, const struct shape *b)
+{
+	for (int k = 1; k < a->nd && k < b->nd; k++)
+		if (a->d[k] < b->d[k])
+			return true;
+	return false;
+}
+
+static void put_seen(struct buf *out, const char *mode, const struct shape *seen, const struct shape *stored, const char *where)
+{
+	const bool part = smaller(seen, stored);
+	buf_printf(out, "%s %s of ", mode, part ? "windows" : "whole samples");
+	put_extents(out, seen);
+	if (part) {
+		buf_printf(out, " %s of ", where);
+		put_extents(out, stored);
+	}
+}
+
+static void put_padded(struct buf *out, const struct plan_field *f)
+{
+	const struct shape p = field_padded(f);
+	if (shape_equal(&p, &f->input))
+		return;
+	buf_puts(out, ", padded to ");
+	put_extents(out, &p);
+}
+
+/* What a prediction sees of a sample like those of training, found without a file. */
+static int imagine(const struct session *s, struct plan_field *f)
+{
+	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms, .training = false,
+		.seed = (uint64_t)s->config->run.seed, .target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+	struct transform_chain *t;
+	struct receptive_field r;
+	TRY(transform_chain_new(&t, &o));
+	*f = (struct plan_field){ .input = *transform_input_shape(t) };
+	transform_chain_free(t);
+	if (shape_equal(&f->input, &s->data.input))
+		return 0;
+	TRY(whole_receptive_field(s, &s->data.input, &r));
+	field_pad_to(f, r.stride);
+	return 0;
+}
+
+static void describe_prediction(const struct session *s, struct buf *out)
+{
+	struct plan_field f;
+	int mark = err_count();
+	if (imagine(s, &f) == 0) {
+		put_seen(out, "\n              prediction: of samples like these", &f.input, &dataset_info(s->train_set)->input, "from the centre");
+		put_padded(out, &f);
+	}
+	err_truncate(mark);
+}
+
+void whole_describe(const struct session *s, struct buf *out)
+{
+	if (!s->train_set || s->data.input.nd < 2)
+		return;
+	put_seen(out, "sees          training:", &s->data.input, &dataset_info(s->train_set)->input, "at random");
+	if (s->validation) {
+		const struct plan_field same = { .input = s->data.input }, *f = whole_differs(s) ? &s->data.field : &same;
+		put_seen(out, "\n              validation:", &f->input, &dataset_info(s->validation_set)->input, "from the centre");
+		put_padded(out, f);
+	}
+	describe_prediction(s, out);
+	buf_putc(out, '\n');
+}
