@@ -122,7 +122,8 @@ int flip_plan(struct plan *p, struct step *s)
 	return choose_axes(p, s, &o->axis);
 }
 
-/* Random windows are for training: a network that was trained on windows is used on whole fields. */
+/* Random windows are for training: a network that was trained on windows is used on whole
+ * fields. */
 static bool leaves_whole(const struct plan *p, const struct crop_options *o)
 {
 	return !p->o->training && (o->validation == SEEN_WHOLE || (o->validation == SEEN_AUTO && p->maps));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What of an input an output depends on, found in the graph of a network: the receptive field, which
- * decides whether a large field can be computed tile by tile, and the total stride, of which the
- * extents of an input have to be multiples so that every layer cuts it evenly. No pass: it changes
- * nothing. */
+ * What of an input an output depends on, found in the graph of a network: the receptive field,
+ * which decides whether a large field can be computed tile by tile, and the total stride, of
+ * which the extents of an input have to be multiples so that every layer cuts it evenly. No
+ * pass: it changes nothing. */
 #ifndef DLX_PASS_RECEPTIVE_FIELD_H
 #define DLX_PASS_RECEPTIVE_FIELD_H
 
@@ -23,9 +23,9 @@ struct receptive_field {
 	int axes;                        /* spatial axes of the input */
 	struct receptive_axis axis[RECEPTIVE_AXES];    /* outermost first */
 	int64_t stride[RECEPTIVE_AXES];  /* the total stride: least common multiple of all tensors' steps */
-	/* Whether outputs depend on a part of the input that moves with them. If not, `why` is the first
-	 * node behind which they do not: a mean over all places, a dense layer, a resize to another size
-	 * than a multiple. */
+	/* Whether outputs depend on a part of the input that moves with them. If not, `why` is the
+	 * first node behind which they do not: a mean over all places, a dense layer, a resize to
+	 * another size than a multiple. */
 	bool finite;
 	const struct node *why;
 	/* Whether interpolation has the same weights wherever a tile begins, to the last bit: not where

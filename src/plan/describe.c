@@ -13,6 +13,7 @@
 #include "op/conv/conv_geom.h"
 #include "plan/describe_ranks.h"
 #include "plan/describe_room.h"
+#include "plan/describe_seen.h"
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
@@ -20,7 +21,6 @@
 #include "plan/sizes.h"
 #include "plan/stored_batch.h"
 #include "plan/survey.h"
-#include "plan/whole.h"
 
 /* --- counting --- */
 
@@ -208,7 +208,7 @@ static void describe_largest_batch(const struct session *s, struct buf *out)
 	           (double)b.have / (1 << 30), b.by);
 }
 
-static void describe_summary(const struct session *s, const struct step_time *t, struct buf *out)
+static void describe_summary(const struct session *s, const struct step_time *t, bool tiles, struct buf *out)
 {
 	const struct plan *p = s->train_plan[0];
 	buf_printf(out, "config        %s: no mistakes found%s\n", s->config->file,
@@ -216,7 +216,7 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	           : "; to train it needs 'train.epochs' or 'train.steps'");
 	describe_model(s, p, out);
 	describe_data(s, out);
-	whole_describe(s, out);
+	describe_seen(s, tiles, out);
 	describe_memory(p, out);
 	describe_evaluation(s, out);
 	describe_room(s, out);
@@ -244,7 +244,7 @@ void describe_check(const struct session *s, struct buf *out)
 	struct step_time t = { 0 };
 	if (s->train_plan[0]->groups)
 		t = predict(s);
-	describe_summary(s, &t, out);
+	describe_summary(s, &t, false, out);
 	step_time_release(&t);
 }
 
@@ -312,7 +312,7 @@ void describe_text(const struct session *s, struct buf *out)
 {
 	struct arena *a = arena_new();
 	struct step_time t = predict(s);
-	describe_summary(s, &t, out);
+	describe_summary(s, &t, true, out);
 	survey_text(s, out);
 	describe_time_text(s, &t, out);
 	step_time_release(&t);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What evaluation and prediction see of a sample, where training sees windows of it: the whole field.
- * The network gets it with zeros behind it, up to extents that each of its layers cuts evenly, and
- * of its output what belongs to those zeros is cut off: loss and metrics never see them. */
+ * What evaluation and prediction see of a sample, where training sees windows of it: the whole
+ * field. The network gets it with zeros behind it, up to extents that each of its layers cuts
+ * evenly, and of its output what belongs to those zeros is cut off: loss and metrics never see
+ * them. */
 #ifndef DLX_PLAN_FIELD_H
 #define DLX_PLAN_FIELD_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A tile's memory is known once it is planned. In search of one that fits, the whole field is planned
- * first and then tiles with a share of its points, the longest axis being halved each time. */
+ * A tile's memory is known once it is planned. In search of one that fits, the whole field is
+ * planned first and then tiles with a share of its points, the longest axis being halved each
+ * time. */
 #include "plan/tile_size.h"
 
 #include <inttypes.h>

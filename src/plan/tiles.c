@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Windows are placed from the front: each begins as late as its first good output allows, the last one
- * at the end of the field. */
+ * Windows are placed from the front: each begins as late as its first good output allows, the
+ * last one at the end of the field. */
 #include "plan/tiles.h"
 
 #include <inttypes.h>
@@ -19,8 +19,8 @@ static int64_t outputs(const struct receptive_axis *x, int64_t inputs)
 	return inputs * x->den / x->num;
 }
 
-/* The first of a window's outputs that depends on nothing before it; one beyond the last that depends
- * on nothing behind it. */
+/* The first of a window's outputs that depends on nothing before it; one beyond the last that
+ * depends on nothing behind it. */
 static int64_t first_good(const struct rule *u)
 {
 	int64_t i = 0;

@@ -6,11 +6,12 @@
  *              outputs ........ |halo|                        outputs |.................|..............|
  *   window 1             |halo| ........ outputs |
  *
- * Where the receptive field is finite, a window gives the outputs that depend on nothing outside it:
- * they are those of the whole field. A window begins at a multiple of the total stride, so that each
- * layer cuts it as it cuts the field, and the first and the last one end where the field does, so that
- * the zeros that layers add around it are the field's. Where it is not finite, windows overlap by about
- * a quarter, and outputs are means with weights that fall off towards a window's edge. */
+ * Where the receptive field is finite, a window gives the outputs that depend on nothing
+ * outside it: they are those of the whole field. A window begins at a multiple of the total
+ * stride, so that each layer cuts it as it cuts the field, and the first and the last one end
+ * where the field does, so that the zeros that layers add around it are the field's. Where it
+ * is not finite, windows overlap by about a quarter, and outputs are means with weights that
+ * fall off towards a window's edge. */
 #ifndef DLX_PLAN_TILES_H
 #define DLX_PLAN_TILES_H
 
@@ -32,8 +33,9 @@ struct tiling {
 	struct tile_axis axis[RECEPTIVE_AXES];
 };
 
-/* r: of a window of extents tile[], which are at most whole[]; both are multiples of r->stride. Lists
- * in a. E_USAGE if windows are too small to give outputs, with the smallest extent that does. */
+/* r: of a window of extents tile[], which are at most whole[]; both are multiples of r->stride.
+ * Lists in a. E_USAGE if windows are too small to give outputs, with the smallest extent that
+ * does. */
 int tiles_cut(struct tiling *t, struct arena *a, const struct receptive_field *r, bool blended, const int64_t *whole,
               const int64_t *tile);
 /* The weight of window i in the mean for output o of the field, where windows are blended. */

@@ -4,11 +4,7 @@
  * stride, and at the padded field's for whether it can be built there with the same parameters. */
 #include "plan/whole.h"
 
-#include <inttypes.h>
-
 #include "base/err.h"
-#include "data/transform.h"
-#include "plan/sizes.h"
 
 static int outline(const struct session *s, const struct shape *input, struct plan **out)
 {
@@ -77,83 +73,4 @@ int whole_settle(struct session *s)
 	     shape_text(&f.input, text));
 	s->data.field = f;
 	return 0;
-}
-
-/* --- describing --- */
-
-/* "660 x 550" */
-static void put_extents(struct buf *out, const struct shape *s)
-{
-	for (int k = 1; k < s->nd; k++)
-		buf_printf(out, "%s%" PRId64, k > 1 ? " x " : "", s->d[k]);
-}
-
-static bool smaller(const struct shape *a, const struct shape *b)
-{
-	for (int k = 1; k < a->nd && k < b->nd; k++)
-		if (a->d[k] < b->d[k])
-			return true;
-	return false;
-}
-
-static void put_seen(struct buf *out, const char *mode, const struct shape *seen, const struct shape *stored, const char *where)
-{
-	const bool part = smaller(seen, stored);
-	buf_printf(out, "%s %s of ", mode, part ? "windows" : "whole samples");
-	put_extents(out, seen);
-	if (part) {
-		buf_printf(out, " %s of ", where);
-		put_extents(out, stored);
-	}
-}
-
-static void put_padded(struct buf *out, const struct plan_field *f)
-{
-	const struct shape p = field_padded(f);
-	if (shape_equal(&p, &f->input))
-		return;
-	buf_puts(out, ", padded to ");
-	put_extents(out, &p);
-}
-
-/* What a prediction sees of a sample like those of training, found without a file. */
-static int imagine(const struct session *s, struct plan_field *f)
-{
-	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms, .training = false,
-		.seed = (uint64_t)s->config->run.seed, .target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
-	struct transform_chain *t;
-	struct receptive_field r;
-	TRY(transform_chain_new(&t, &o));
-	*f = (struct plan_field){ .input = *transform_input_shape(t) };
-	transform_chain_free(t);
-	if (shape_equal(&f->input, &s->data.input))
-		return 0;
-	TRY(whole_receptive_field(s, &s->data.input, &r));
-	field_pad_to(f, r.stride);
-	return 0;
-}
-
-static void describe_prediction(const struct session *s, struct buf *out)
-{
-	struct plan_field f;
-	int mark = err_count();
-	if (imagine(s, &f) == 0) {
-		put_seen(out, "\n              prediction: of samples like these", &f.input, &dataset_info(s->train_set)->input, "from the centre");
-		put_padded(out, &f);
-	}
-	err_truncate(mark);
-}
-
-void whole_describe(const struct session *s, struct buf *out)
-{
-	if (!s->train_set || s->data.input.nd < 2)
-		return;
-	put_seen(out, "sees          training:", &s->data.input, &dataset_info(s->train_set)->input, "at random");
-	if (s->validation) {
-		const struct plan_field same = { .input = s->data.input }, *f = whole_differs(s) ? &s->data.field : &same;
-		put_seen(out, "\n              validation:", &f->input, &dataset_info(s->validation_set)->input, "from the centre");
-		put_padded(out, f);
-	}
-	describe_prediction(s, out);
-	buf_putc(out, '\n');
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Decides what evaluations and predictions of a session see where that has another size than a
- * training sample, and tells what each of the three sees. */
+ * training sample. */
 #ifndef DLX_PLAN_WHOLE_H
 #define DLX_PLAN_WHOLE_H
 
-#include "base/buf.h"
 #include "pass/receptive_field.h"
 #include "plan/session.h"
 
@@ -16,7 +15,5 @@ int whole_settle(struct session *s);
 bool whole_differs(const struct session *s);
 /* The receptive field of the network on samples of shape `input` (C, spatial axes). */
 int whole_receptive_field(const struct session *s, const struct shape *input, struct receptive_field *out);
-/* Lines for --check and --plan. */
-void whole_describe(const struct session *s, struct buf *out);
 
 #endif

@@ -379,8 +379,10 @@ static int plan_evaluation(struct session *s)
 static int plan_the_rest(struct session *s)
 {
 	bool validation = s->validation || (!(s->need & SESSION_RUN) && s->config->data.validation.n);
-	if (validation && s->need & SESSION_EVALUATE)
-		TRY(plan_evaluation(s));
+	int rc = validation && s->need & SESSION_EVALUATE ? plan_evaluation(s) : 0;
+	if (rc < 0 && whole_differs(s))
+		return err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., validation: centre}' validates on windows");
+	TRY(rc);
 	if (s->tiles)
 		return session_plan_batch(s, &s->predict_plan[0], PLAN_PREDICT, 1);
 	if (s->validation && s->need & SESSION_PREDICT)
@@ -440,8 +442,8 @@ static int open_device(struct session *s, const struct session_options *o)
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 
-/* Where outputs depend on a part of the input alone, they are the same to the last bit in tiles of any
- * size: Winograd's products, whose rounding depends on the neighbours, are not used. */
+/* Where outputs depend on a part of the input alone, they are the same to the last bit in tiles
+ * of any size: Winograd's products, whose rounding depends on the neighbours, are not used. */
 static int settle_prediction(struct session *s, const struct session_options *o)
 {
 	struct receptive_field r;

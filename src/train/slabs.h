@@ -11,10 +11,11 @@ struct slabs;
 
 /* path ends in .npy or .nc; channels: names of s->d[0] channels for .nc, or NULL. E_CANTCREATE. */
 int slabs_create(struct slabs **out, const char *path, int64_t samples, const struct shape *s, const char *const *channels);
-/* Rows first .. first + rows - 1 of every channel of sample i: v is channels x rows x the rest. E_IO. */
+/* Rows first .. first + rows - 1 of every channel of sample i: v is channels x rows x the rest.
+ * E_IO. */
 int slabs_write(struct slabs *f, int64_t i, int64_t first, int64_t rows, const float *v);
-/* Makes the file visible if rc is 0, else removes it; frees f, which may be NULL. Returns rc or what
- * went wrong. */
+/* Makes the file visible if rc is 0, else removes it; frees f, which may be NULL. Returns rc or
+ * what went wrong. */
 int slabs_close(struct slabs *f, int rc);
 
 #endif
