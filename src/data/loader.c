@@ -45,7 +45,7 @@ struct slot;
 struct job {                        /* one sample of one batch */
 	struct slot *slot;
 	int64_t at;                     /* in the batch */
-	int64_t sample;
+	int64_t sample;                 /* window w of sample i of n: i + w n */
 };
 
 struct slot {
@@ -153,10 +153,11 @@ static void run_job(void *arg)
 	struct worker *w = borrow(l);
 	const void *input, *target;
 	double start = trace_on() ? io_seconds() : 0, decoded = 0;
-	int rc = dataset_decode(l->d, w->decode, j->sample, &input, &target);
+	const int64_t stored = j->sample % dataset_info(l->d)->samples;
+	int rc = dataset_decode(l->d, w->decode, stored, &input, &target);
 
 	if (rc == 0)
-		rc = labels_stored_check(&l->labels, l->d, j->sample, target);
+		rc = labels_stored_check(&l->labels, l->d, stored, target);
 	if (start > 0)
 		decoded = note_job("decode", j, start);
 	if (rc == 0)
@@ -293,6 +294,7 @@ int loader_next(struct loader *l, const struct batch **b)
 /* --- creation --- */
 
 #define ALIGNMENT 64
+#define MOST_SAMPLES ((int64_t)1 << 32)
 
 /* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond
  * counting. */
@@ -384,6 +386,7 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 	if (have > wanted && wanted > 0)
 		n = (int64_t)((double)each * ((double)wanted / (double)have));
 	n = n < 1 ? 1 : n;
+	l->samples = dataset_info(l->d)->samples * transform_windows(l->chain);
 	l->batch_size = o->batch_size / each * n;
 	l->leaf = o->leaf ? n : 0;
 	l->batches = l->samples / (l->ranks * l->batch_size);
@@ -401,6 +404,8 @@ static int build(struct loader *l, const struct loader_options *o)
 	};
 
 	TRY(transform_chain_new(&l->chain, &t));
+	if (transform_windows(l->chain) > 1 && transform_windows(l->chain) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
+		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
 	set_batch(l, o);
 	l->input_count = shape_count(transform_input_shape(l->chain));
 	l->target_count = shape_count(transform_target_shape(l->chain));
@@ -433,7 +438,6 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->labels = (struct label_rule){o->classes, o->ignore};
 	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;
-	l->samples = dataset_info(d)->samples;
 	l->rank = o->rank;
 	l->ranks = o->ranks ? o->ranks : 1;
 	l->nslots = (int)o->config->prefetch + 1;

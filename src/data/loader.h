@@ -141,7 +141,8 @@ const struct transform_rest *loader_rest(const struct loader *l);
 /* Samples of a whole batch of a rank, or of a leaf of it. */
 int64_t loader_batch_size(const struct loader *l);
 int64_t loader_batches(const struct loader *l);                 /* global ones per epoch */
-/* Samples of the whole set: of all ranks' shares together. */
+/* Samples of the whole set, of all ranks' shares together; in training each counts as often as it
+ * gives windows. */
 int64_t loader_samples(const struct loader *l);
 /* The n of the last batch of an epoch on this rank if that
  * batch is short (of all ranks); else 0. */

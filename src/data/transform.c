@@ -56,6 +56,7 @@ struct transform_chain {
 	struct transform_rest rest;
 	int64_t stored_input_count, stored_target_count;
 	uint64_t seed;
+	int64_t windows;
 	int n;
 	struct step *step;
 	struct geometry last;
@@ -156,6 +157,7 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 	p->info = dataset_info(o->data);
 	p->g = geometry_of(p->info);
 	p->mask = p->info->mask;
+	p->windows = 1;
 	p->maps = geometry_of(dataset_info(source)).paired;
 	p->stats = arena_copy(a, dataset_statistics(source), (size_t)p->g.c * sizeof(*p->stats));
 	p->lost_after = ARENA_ARRAY(a, const char *, p->g.c + 1);
@@ -328,6 +330,7 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	t->stored_target_count = shape_count(&p.info->target);
 	t->seed = o->seed;
 	t->last = p.g;
+	t->windows = p.windows;
 	t->input = input_shape(&p.g);
 	t->target = target_shape(&p.g, &p.info->target);
 	leave_values(t, &p, o);
@@ -356,6 +359,11 @@ const struct shape *transform_target_shape(const struct transform_chain *t)
 const struct transform_rest *transform_rest(const struct transform_chain *t)
 {
 	return &t->rest;
+}
+
+int64_t transform_windows(const struct transform_chain *t)
+{
+	return t->windows;
 }
 
 /* --- running --- */
@@ -400,7 +408,7 @@ static int run_steps(const struct transform_chain *t, struct frame *f)
 		const int rc = t->step[i].op->run(&t->step[i], f);
 
 		if (rc < 0) {
-			const char *path = dataset_locate(t->data, f->sample, &within);
+			const char *path = dataset_locate(t->data, f->sample % dataset_info(t->data)->samples, &within);
 
 			err_locate(rc, &t->step[i].loc);
 			return err_context(rc, "'%s', sample %lld", path, (long long)within);

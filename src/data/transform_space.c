@@ -35,6 +35,8 @@ const struct field transform_crop_fields[] = {
 	FIELD_ENUM(struct crop_options, validation, "auto", seen_names,
 	           "what validation and prediction see: the whole field, padded to what the network needs, or "
 	           "the window in its centre; auto: whole where targets have the input's extents, else centre"),
+	FIELD_INT(struct crop_options, per_sample, "1", 1, 1 << 20,
+	          "windows of each sample in an epoch of training, each at a place of its own"),
 	FIELD_END
 };
 
@@ -145,6 +147,8 @@ int crop_plan(struct plan *p, struct step *s)
 			           (long long)size[k], (long long)p->g.d[k]);
 		p->g.d[k] = size[k];
 	}
+	if (p->o->training && __builtin_mul_overflow(p->windows, o->per_sample, &p->windows))
+		return ERR(E_CONFIG, &s->loc, "more windows of a sample than can be counted");
 	return 0;
 }
 

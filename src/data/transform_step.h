@@ -29,6 +29,7 @@ struct plan {
 	const char **lost_after;         /* g.c of them: the transform since which they are not, or NULL */
 	const char **channel_names;      /* g.c of them, NULL-terminated; "" where unnamed */
 	int mask;                        /* the record's mask, as channels are now; -1: none */
+	int64_t windows;                 /* of a sample in an epoch, by all crops so far */
 	bool maps;                       /* targets have the input's spatial axes, in the training set */
 };
 
@@ -108,6 +109,7 @@ struct flip_options {
 struct crop_options {
 	struct ints size;
 	int validation;
+	int64_t per_sample;
 };
 struct pad_options {
 	struct ints multiple;

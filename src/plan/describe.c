@@ -158,8 +158,10 @@ static void describe_data(const struct session *s, struct buf *out)
 		return;
 	}
 	int64_t n = dataset_info(s->train_set)->samples;
-	buf_printf(out, "data          %" PRId64 " training samples, %" PRId64 " batches an epoch", n,
-	           loader_batches(s->train));
+	buf_printf(out, "data          %" PRId64 " training samples, ", n);
+	if (loader_samples(s->train) > n)
+		buf_printf(out, "%" PRId64 " windows of each, ", loader_samples(s->train) / n);
+	buf_printf(out, "%" PRId64 " batches an epoch", loader_batches(s->train));
 	if (s->validation_set)
 		buf_printf(out, "; %" PRId64 " validation samples", dataset_info(s->validation_set)->samples);
 	buf_putc(out, '\n');

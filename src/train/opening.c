@@ -357,6 +357,9 @@ static int check_samples(const struct session *s)
 	if (n == 0 || (!d->keep_short_batch && n < batch))
 		return ERR(E_CONFIG, &d->train.loc[0], "%lld training samples are less than one batch of %lld",
 		           (long long)n, (long long)batch);
+	if (n < batch && s->need & SESSION_TRAIN && comm_first(s->comm))
+		warn("a batch of %lld samples is more than the %lld that an epoch of training has: each step has %lld; 'data.keep_short_batch: "
+		     "false' refuses that", (long long)batch, (long long)n, (long long)n);
 	return 0;
 }
 

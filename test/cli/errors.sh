@@ -102,6 +102,12 @@ says out 'class 3'
 # Less data than one batch.
 expect 0 tiny --set data.validation=null --set train.batch_size=5 --plan
 says out '4 training samples, 1 batches an epoch'
+says err 'a batch of 5 samples is more than the 4 that an epoch of training has'
+expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
+says err '4 samples do not fill a batch of 5'
+expect 0 tiny --set data.validation=null --set train.batch_size=5 --set 'data.transforms=[{crop: {size: 8, per_sample: 3}}]' --plan
+says out '4 training samples, 3 windows of each, 3 batches an epoch'
+! grep -q 'more than the' err || fail "12 windows are more than a batch of 5"
 expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
 
 # A run that ended before its first checkpoint: its weights are the initial ones, unless a checkpoint is asked for.

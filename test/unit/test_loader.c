@@ -130,6 +130,35 @@ static void test_validation_order(void **state)
 	dataset_free(d);
 }
 
+/* Several windows of a sample in an epoch, each at a place of its own. */
+static void test_windows(void **state)
+{
+	static const char yaml[] = "[{crop: {size: 3, per_sample: 4}}]";
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *l = start_loader(d, yaml, true, 2, 2, 2), *v = start_loader(d, yaml, false, 2, 2, 2);
+	const struct batch *b;
+	int seen[N] = {0}, first[N] = {0}, elsewhere = 0;
+
+	assert_int_equal(loader_samples(l), 4 * N);
+	assert_int_equal(loader_batches(l), 2 * N);
+	assert_int_equal(loader_samples(v), N);
+	for (int64_t k = 0; k < loader_batches(l); k++) {
+		assert_int_equal(loader_next(l, &b), 0);
+		for (int i = 0; i < b->n; i++) {
+			const int value = (int)((const float *)b->input)[i * 2 * 9 + 1], s = value / 100;
+
+			first[s] = seen[s]++ ? first[s] : value;
+			elsewhere += value != first[s];
+		}
+	}
+	for (int s = 0; s < N; s++)
+		assert_int_equal(seen[s], 4);
+	assert_true(elsewhere > N);
+	loader_free(v);
+	loader_free(l);
+	dataset_free(d);
+}
+
 static void test_training_order(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
@@ -501,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_merged_statistics),
 		cmocka_unit_test(test_glob_and_missing),
 		cmocka_unit_test(test_validation_order),
+		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_training_order),
 		cmocka_unit_test(test_same_for_any_threads),
 		cmocka_unit_test(test_threads),
