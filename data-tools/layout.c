@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Evidence in this order: a reading whose places are those of the other side; names of axes; an axis
- * of at most four at one end, as channels of pictures are. */
+ * Evidence in this order: a reading whose places are those of the other side; names of axes; an
+ * axis of at most four at one end, as channels of pictures are. */
 #include "layout.h"
 
 #include <string.h>

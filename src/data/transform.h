@@ -68,8 +68,8 @@ int64_t transform_windows(const struct transform_chain *t);
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
 /* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a
- * function of (seed, epoch, sample); window w of sample i is the sample i + w n of n. E_DATA if the values do not suit a transform. Allocates
- * nothing unless it fails. */
+ * function of (seed, epoch, sample); window w of sample i is the sample i + w n of n. E_DATA if
+ * the values do not suit a transform. Allocates nothing unless it fails. */
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
                   int64_t sample, const void *input, const void *target, void *out_input,
                   void *out_target);
