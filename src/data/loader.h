@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * From record files to batches: a dataset is the concatenation of one or more record files with
- * equal array names, shapes and dtypes; a loader decodes, transforms and assembles batches on
- * background threads into a ring of buffers allocated once.
+ * equal array names and dtypes, and equal shapes but for the extents of their places; a loader
+ * decodes, transforms and assembles batches on background threads into a ring of buffers allocated
+ * once.
  *
  * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the
  * same for any number of threads, and a loader started at (epoch, batch) continues exactly as
@@ -40,7 +41,8 @@ struct dataset;
 
 struct dataset_info {
 	int64_t samples;
-	struct shape input, target;              /* of one sample as stored, without the sample axis */
+	struct shape input, target;              /* of one sample as stored, without the sample axis; of
+	                                          * several sizes the first file's */
 	enum dtype input_dtype, target_dtype;
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
 	const char *const *classes;              /* names of the target's classes, or NULL */
@@ -60,6 +62,11 @@ int dataset_open(struct dataset **out, const struct strings *paths);
 void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
+/* How many sizes its samples have; what dataset_info says, with the shapes of samples of size
+ * k; and which size sample i has. */
+int dataset_sizes(const struct dataset *d);
+const struct dataset_info *dataset_info_of(const struct dataset *d, int k);
+int dataset_size_of(const struct dataset *d, int64_t i);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
  * sample's hash. Thread-safe. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);

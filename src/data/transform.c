@@ -154,7 +154,7 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 
 	p->a = a;
 	p->o = o;
-	p->info = dataset_info(o->data);
+	p->info = dataset_info_of(o->data, o->size);
 	p->g = geometry_of(p->info);
 	p->mask = p->info->mask;
 	p->windows = 1;

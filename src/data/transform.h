@@ -44,6 +44,7 @@ struct transform_rest {
 struct transform_options {
 	const struct dataset *data;
 	const struct dataset *statistics;   /* NULL: data */
+	int size;                           /* of data's samples: the number of theirs */
 	const struct ynode *list;           /* NULL or Y_NULL: no transforms */
 	bool training;
 	uint64_t seed;

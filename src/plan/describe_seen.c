@@ -26,14 +26,18 @@ static bool smaller(const struct shape *a, const struct shape *b)
 	return false;
 }
 
-static void put_seen(struct buf *out, const char *mode, const struct shape *seen, const struct shape *stored, const char *where)
+static void put_seen(struct buf *out, const char *mode, const struct shape *seen, const struct dataset *set, const char *where)
 {
-	const bool part = smaller(seen, stored);
+	const struct shape *stored = &dataset_info(set)->input;
+	const int others = dataset_sizes(set) - 1;
+	const bool part = others > 0 || smaller(seen, stored);
 	buf_printf(out, "%-12s %s of ", mode, part ? "windows" : "whole samples");
 	put_extents(out, seen->d + 1, seen->nd - 1);
 	if (part) {
 		buf_printf(out, ", %s ", where);
 		put_extents(out, stored->d + 1, stored->nd - 1);
+		if (others > 0)
+			buf_printf(out, " and %d other size%s", others, others > 1 ? "s" : "");
 	}
 }
 
@@ -88,7 +92,11 @@ static void describe_prediction(const struct session *s, bool tiles, struct buf 
 	struct plan_field f;
 	int mark = err_count();
 	if (imagine(s, &f) == 0) {
-		put_seen(out, "\n              prediction", &f.input, &dataset_info(s->train_set)->input, "in the centre of");
+		const bool part = smaller(&f.input, &dataset_info(s->train_set)->input);
+		buf_printf(out, "\n              prediction %s of ", part ? "windows" : "whole samples");
+		put_extents(out, f.input.d + 1, f.input.nd - 1);
+		if (part)
+			buf_puts(out, ", in the centre");
 		put_padded(out, &f);
 		if (tiles && !shape_equal(&f.input, &s->data.input))
 			describe_tile(s, &f, out);
@@ -100,10 +108,10 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 {
 	if (!s->train_set || s->data.input.nd < 2)
 		return;
-	put_seen(out, "sees          training  ", &s->data.input, &dataset_info(s->train_set)->input, "at random in");
+	put_seen(out, "sees          training  ", &s->data.input, s->train_set, "at random in");
 	if (s->validation) {
 		const struct plan_field same = { .input = s->data.input }, *f = whole_differs(s) ? &s->data.field : &same;
-		put_seen(out, "\n              validation", &f->input, &dataset_info(s->validation_set)->input, "in the centre of");
+		put_seen(out, "\n              validation", &f->input, s->validation_set, "in the centre of");
 		put_padded(out, f);
 	}
 	describe_prediction(s, tiles, out);

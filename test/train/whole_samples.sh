@@ -57,6 +57,33 @@ says out '              validation windows of 44 x 64, in the centre of 90 x 180
 expect 0 "$train" --predict data/coads-validation.dlx -o centre.npy centre.yaml
 says centre.npy "'shape': (4, 4, 44, 64,)"
 
+# Samples of several sizes in one set: windows of one size are trained on; whole ones are predicted file by file.
+zeros() {
+	printf "\\0\\0\\010\\003\\0\\0\\0\\004\\0\\0\\0\\$2\\0\\0\\0\\$2" >"$1.idx"
+	head -c "$3" /dev/zero >>"$1.idx"
+	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1.idx" --channel-names x --class-names none,some -o "$1.dlx"
+}
+zeros side16 020 1024
+zeros side24 030 2304
+mixed() {
+	"$train" --set 'data.train=[side16.dlx, side24.dlx]' --set train.steps=3 --set run.dir=runs/mixed \
+		--set 'data.transforms=[{crop: {size: 12, per_sample: 2}}]' "$@" two.yaml
+}
+expect 0 mixed --set data.validation=side24.dlx --check
+says out 'training   windows of 12 x 12, at random in 16 x 16 and 1 other size'
+says out '8 training samples, 2 windows of each, 6 batches an epoch'
+expect 0 mixed --set data.validation=side24.dlx --quiet
+for side in 16 24; do
+	expect 0 mixed --set data.validation=null --predict side$side.dlx -o p.npy
+	says p.npy "'shape': (4, 2, $side, $side,)"
+done
+expect 65 mixed --set data.validation=null --set 'data.transforms=[]' --check
+says err "'- crop: {size: ...}' takes windows of one size"
+expect 65 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --check
+says err "validation: centre"
+expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
+	--set run.dir=runs/centres --set 'data.transforms=[{crop: {size: 12, validation: centre}}]'
+
 # A network that takes one size alone says how it can be validated.
 sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d' centre.yaml >layers.yaml
 dense='[{conv2d: {filters: 4, kernel: 3, padding: same}}, {max_pool: {kernel: 4}}, {resize: {size: [44, 64]}}]'
