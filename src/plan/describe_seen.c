@@ -56,15 +56,12 @@ static int imagine(const struct session *s, struct plan_field *f)
 	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms, .training = false,
 		.seed = (uint64_t)s->config->run.seed, .target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
 	struct transform_chain *t;
-	struct receptive_field r;
 	TRY(transform_chain_new(&t, &o));
 	*f = (struct plan_field){ .input = *transform_input_shape(t) };
 	transform_chain_free(t);
 	if (shape_equal(&f->input, &s->data.input))
 		return 0;
-	TRY(whole_receptive_field(s, &s->data.input, &r));
-	field_pad_to(f, r.stride);
-	return 0;
+	return whole_pad(s, f);
 }
 
 static void describe_tile(const struct session *s, const struct plan_field *f, struct buf *out)

@@ -127,18 +127,34 @@ static struct shape tile_shape(const struct plan_field *f, const int64_t *tile)
 	return s;
 }
 
-/* The bytes that predictions of one sample of this shape need. */
-static int need(const struct session *s, const struct shape *input, int64_t *bytes, int64_t *fixed)
+/* Rows of outputs of the whole sample, in the host's memory: those that a row of tiles gives,
+ * twice. */
+static int64_t slab_bytes(const struct plan *p, const struct shape *tile, const struct shape *padded)
+{
+	const struct shape *out = &graph_t(p->g, p->output)->shape;
+	double n = 2 * sizeof(float) * (double)shape_count(out);
+	for (int k = 2; k < padded->nd; k++)
+		n *= (double)padded->d[k] / (double)tile->d[k];
+	return (int64_t)n;
+}
+
+/* The bytes that predictions of one sample of this shape need; r: of the network. */
+static int need(const struct session *s, const struct receptive_field *net, const struct shape *input, const struct shape *padded,
+                int64_t *bytes, int64_t *fixed)
 {
 	struct plan_data data = s->data;
 	data.field = (struct plan_field){ .input = *input };
 	const struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &data, .mode = PLAN_PREDICT,
 		.batch = 1, .limit = INT64_MIN };
+	const bool direct = s->dev->direct;
 	struct plan *p;
-	TRY(plan_new(&p, &r));
+	s->dev->direct = direct || net->finite;      /* as session_plan_batch has it */
+	const int rc = plan_new(&p, &r);
+	s->dev->direct = direct;
+	TRY(rc);
 	const struct room_need n = room_need(s, p);
 	*bytes = n.arena;
-	*fixed = n.fixed;
+	*fixed = n.fixed + (s->dev->driver || shape_equal(input, padded) ? 0 : slab_bytes(p, input, padded));
 	plan_free(p);
 	return 0;
 }
@@ -194,7 +210,7 @@ int tile_fit(const struct session *s, const struct plan_field *f, int64_t tile[R
 	for (int i = 0; i < MOST_PLANS; i++) {
 		const struct shape input = tile_shape(f, tile);
 		int64_t next[RECEPTIVE_AXES] = { tile[0], tile[1], tile[2] };
-		TRY(need(s, &input, bytes, &fixed));
+		TRY(need(s, &r, &input, &padded, bytes, &fixed));
 		*whole = shape_equal(&input, &padded);
 		if (have <= 0 || fixed + *bytes <= have)
 			return 0;
@@ -242,7 +258,8 @@ int tile_settle(const struct session *s, const char *spec, struct tile_plan *out
 	if (padded.nd < 2)
 		return refuse_outputs(&padded);
 	TRY(whole_receptive_field(s, &s->data.input, &r));
-	TRY(check_even(&out->field, r.stride));
+	if (r.finite)
+		TRY(check_even(&out->field, r.stride));
 	if (automatic(spec))
 		TRY(tile_fit(s, &out->field, tile, &bytes, &whole));
 	else

@@ -53,6 +53,29 @@ static int check_network(const struct session *s, const struct plan_field *f)
 	return rc;
 }
 
+/* Whether the network makes a map as large as these samples without zeros behind them. */
+static bool takes_as_they_are(const struct session *s, const struct shape *input)
+{
+	struct receptive_field r;
+	int mark = err_count();
+	bool takes = whole_receptive_field(s, input, &r) == 0;
+	err_truncate(mark);
+	for (int k = 0; takes && k < r.axes; k++)
+		takes = r.axis[k].extent == input->d[k + 1];
+	return takes;
+}
+
+/* A network that takes means over all places would count the zeros: it gets none if it can do
+ * without. */
+int whole_pad(const struct session *s, struct plan_field *f)
+{
+	struct receptive_field r;
+	TRY(whole_receptive_field(s, &s->data.input, &r));
+	if (r.axis[0].extent > 0 && (r.finite || !takes_as_they_are(s, &f->input)))
+		field_pad_to(f, r.stride);
+	return 0;
+}
+
 bool whole_differs(const struct session *s)
 {
 	return s->data.field.input.nd > 0;
@@ -61,14 +84,12 @@ bool whole_differs(const struct session *s)
 int whole_settle(struct session *s)
 {
 	struct plan_field f = { 0 };
-	struct receptive_field r;
 	char text[SHAPE_TEXT];
 	if (!s->validation || !s->train || shape_equal(loader_input_shape(s->validation), &s->data.input))
 		return 0;
 	f.input = *loader_input_shape(s->validation);
 	f.target = *loader_target_shape(s->validation);
-	TRY(whole_receptive_field(s, &s->data.input, &r));
-	field_pad_to(&f, r.stride);
+	TRY(whole_pad(s, &f));
 	TRYC(check_network(s, &f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' validates and predicts windows",
 	     shape_text(&f.input, text));
 	s->data.field = f;

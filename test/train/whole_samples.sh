@@ -84,6 +84,24 @@ says err "validation: centre"
 expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
 	--set run.dir=runs/centres --set 'data.transforms=[{crop: {size: 12, validation: centre}}]'
 
+# Where targets are no maps the centre is seen, or the whole as it is: a mean over places would count zeros behind it.
+printf '\0\0\010\001\0\0\0\004\0\001\0\001' >label.idx
+printf '\0\0\010\003\0\0\0\004\0\0\0\021\0\0\0\021' >image.idx
+head -c 1156 /dev/zero >>image.idx
+expect 0 "$convert" -q --input image.idx --target label.idx --class-names none,some -o image.dlx
+classifier() {
+	"$train" --set data.train=image.dlx --set data.validation=image.dlx --set train.steps=1 --set 'metrics=[accuracy]' \
+		--set 'model.layers=[{conv2d: {filters: 4, kernel: 3, stride: 2, padding: same}}, relu, global_average, {dense: {units: 2}}]' "$@" \
+		layers.yaml
+}
+sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d' two.yaml >layers.yaml
+expect 0 classifier --check --set 'data.transforms=[{crop: 12}]'
+says out 'validation windows of 12 x 12, in the centre of 17 x 17'
+expect 0 classifier --check --set 'data.transforms=[{crop: {size: 12, validation: whole}}]'
+says out 'validation whole samples of 17 x 17'
+! grep -q 'padded to' out || fail "a classifier's samples are padded"
+expect 0 classifier --set run.dir=runs/classes --set 'data.transforms=[{crop: {size: 12, validation: whole}}]'
+
 # A network that takes one size alone says how it can be validated.
 sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d' centre.yaml >layers.yaml
 dense='[{conv2d: {filters: 4, kernel: 3, padding: same}}, {max_pool: {kernel: 4}}, {resize: {size: [44, 64]}}]'
