@@ -298,6 +298,14 @@ void receptive_field_find(const struct graph *g, tid input, tid output, struct r
 	arena_free(a);
 }
 
+bool receptive_field_knows(const char *op)
+{
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (strcmp(rules[i].op, op) == 0)
+			return true;
+	return false;
+}
+
 int64_t receptive_first(const struct receptive_field *r, int k, int64_t i)
 {
 	const struct receptive_axis *x = &r->axis[k];

@@ -37,6 +37,9 @@ struct receptive_field {
  * makes it, for evaluation or prediction. Ops that it does not know count as dependent on all. */
 void receptive_field_find(const struct graph *g, tid input, tid output, struct receptive_field *out);
 
+/* Whether there is a rule for an op; others count as dependent on all of their input. */
+bool receptive_field_knows(const char *op);
+
 /* The first and the last input that output i depends on along axis k, not cut to the input. */
 int64_t receptive_first(const struct receptive_field *r, int k, int64_t i);
 int64_t receptive_last(const struct receptive_field *r, int k, int64_t i);

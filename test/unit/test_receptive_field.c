@@ -187,6 +187,20 @@ static void test_infinite(void **state)
 	infinite("{resize: {size: [64, 96], align_corners: true}}", "resize", 1);
 }
 
+/* Every op that may be a layer has a rule, or does depend on all of its input. */
+static void test_layers(void **state)
+{
+	static const char *const global[] = { "global_average", "dense", "dropout", NULL };
+	const struct op *op;
+	for (int i = 0; (op = op_at(i)) != NULL; i++) {
+		bool known = !(op->flags & OP_LAYER) || receptive_field_knows(op->name);
+		for (int k = 0; global[k]; k++)
+			known |= strcmp(op->name, global[k]) == 0;
+		if (!known)
+			fail_msg("'%s' needs a rule in pass/receptive_field.c, or its name here", op->name);
+	}
+}
+
 /* Published networks of whole fields: their steps and that they can be cut into tiles. */
 static void test_families(void **state)
 {
@@ -220,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_ups),
 		cmocka_unit_test(test_branches),
 		cmocka_unit_test(test_infinite),
+		cmocka_unit_test(test_layers),
 		cmocka_unit_test(test_families),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
