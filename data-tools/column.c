@@ -47,7 +47,7 @@ static int check_like_first(const struct column *c, int f)
 	if (s->dtype != c->dtype)
 		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
 		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
-	if (!shape_equal(&sample, &c->sample))
+	if (!c->repeated && !shape_equal(&sample, &c->sample))
 		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'", c->file[f],
 		           c->name, shape_text(&sample, got), shape_text(&c->sample, want), c->file[0]);
 	return 0;
@@ -66,6 +66,18 @@ static int open_file(struct column *c, int f)
 	return c->name ? check_like_first(c, f) : 0;
 }
 
+/* The names of the sample's axes: the file's from `first` on. */
+static void take_axes(struct column *c, int first)
+{
+	for (int i = 0; i < MAXD; i++) {
+		const char *name = first + i < MAXD ? c->source->axis[first + i] : NULL;
+
+		mem_free(c->axis[i]);
+		c->axis[i] = name ? mem_strdup(name) : NULL;
+		c->kind[i] = first + i < MAXD ? c->source->kind[first + i] : 0;
+	}
+}
+
 /* Takes type and shape of the column from the first file. */
 static int take_first(struct column *c)
 {
@@ -79,6 +91,7 @@ static int take_first(struct column *c)
 	c->dtype = s->dtype;
 	c->packed = s->scale != 1 || s->offset != 0;
 	c->sample = c->file_a_sample ? s->shape : without_first(&s->shape);
+	take_axes(c, c->file_a_sample ? 0 : 1);
 	if (c->sample.nd > 4)
 		return source_bad(s, "more than four axes a sample");
 	return 0;
@@ -126,10 +139,25 @@ void column_release(struct column *c)
 		mem_free(c->file[i]);
 	mem_free(c->file);
 	source_close(c->source);
+	for (int i = 0; i < MAXD; i++)
+		mem_free(c->axis[i]);
 	mem_free(c->variable);
 	mem_free(c->name);
 	mem_free(c->first);
 	mem_free(c->raw);
+}
+
+void column_repeat(struct column *c, int64_t n)
+{
+	const int64_t rows = c->source->shape.nd ? c->source->shape.d[0] : 1;
+
+	c->repeated = true;
+	c->samples = n;
+	if (rows == 1 && c->sample.nd + 1 == c->source->shape.nd)
+		return;
+	c->sample = c->source->shape;
+	take_axes(c, 0);
+	c->raw = mem_realloc(c->raw, (size_t)shape_count(&c->sample) * sizeof(double));
 }
 
 /* A missing value is written down as a double and stored in the file's type: compare it as
@@ -157,11 +185,12 @@ int column_read(struct column *c, int64_t i, double *values)
 	const int64_t n = shape_count(&c->sample);
 	int f = c->file_a_sample ? (int)i : 0, rc;
 
-	while (!c->file_a_sample && i >= c->first[f + 1])
+	i = c->repeated ? 0 : i;
+	while (!c->file_a_sample && !c->repeated && i >= c->first[f + 1])
 		f++;
 	TRY(open_file(c, f));
 	guard_limit(LIBRARY_SECONDS, n * (int64_t)sizeof(double));
-	if (c->file_a_sample)
+	if (c->file_a_sample || c->repeated)
 		rc = source_read_all(c->source, c->raw);
 	else
 		rc = source_read(c->source, i - c->first[f], 1, c->raw);

@@ -21,6 +21,9 @@ struct column {
 	enum dtype dtype;
 	bool packed;               /* scaled integers */
 	struct shape sample;       /* without the sample axis */
+	char *axis[MAXD];          /* names of its axes, as struct source has them */
+	char kind[MAXD];
+	bool repeated;             /* one sample stands for each (side.c) */
 	int64_t samples;
 	int64_t *first;            /* of each file, its first sample; NULL if file_a_sample */
 	void *raw;                 /* one sample as stored */
@@ -32,6 +35,8 @@ struct column {
 int column_open(struct column *c, const char *path, const char *variable, const char *format,
                 bool concatenate, int nmissing, const double *missing);
 void column_release(struct column *c);      /* a zeroed one is fine */
+/* Makes the first file's whole array, without an axis of samples, each of n samples. */
+void column_repeat(struct column *c, int64_t n);
 /* Sample i in the order of the file's axes, missing values as NaN, packed ones unpacked. */
 int column_read(struct column *c, int64_t i, double *values);
 

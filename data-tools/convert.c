@@ -209,6 +209,7 @@ static int open_sides(struct conversion *c)
 	    .format = c->format,
 	    .layout = (enum layout)input_layout,
 	    .concatenate = c->concatenate,
+	    .quiet = c->quiet,
 	    .nmissing = missing,
 	    .missing = c->missing_values,
 	};
@@ -219,14 +220,12 @@ static int open_sides(struct conversion *c)
 	if (c->targets.n == 0)
 		return side_open(&c->input, &c->input_options);
 	TRY(side_open(&c->target, &c->target_options));
+	TRY(side_open(&c->input, &c->input_options));
 	/* whether the target is made of labels is known only now; they have no channel axis */
 	c->labels |= c->nedges > 0 || !dtype_is_float(side_dtype(c->target));
-	if (c->labels) {
-		side_close(c->target);
-		c->target_options.labels = true;
-		TRY(side_open(&c->target, &c->target_options));
-	}
-	return side_open(&c->input, &c->input_options);
+	c->target_options.labels = c->labels;
+	TRY(side_place(c->input, side_sample(c->target), c->labels && c->targets.n == 1));
+	return side_place(c->target, side_places(c->input), true);
 }
 
 static int check_samples(const struct conversion *c)

@@ -8,11 +8,11 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/shown.h"
 #include "column.h"
 #include "select.h"
-
-const char *const layout_names[] = {"auto", "stack", "first", "last", "none", NULL};
 
 struct side {
 	struct arena *a;
@@ -25,6 +25,8 @@ struct side {
 	int64_t channels;
 	const char **channel_names;
 	enum dtype dtype;
+	struct layout_hints hints;
+	enum layout placed;        /* of the first column */
 	double *values;            /* one sample of one column */
 };
 
@@ -71,15 +73,25 @@ static int add_spec(struct side *s, const char *spec)
 
 /* --- channels --- */
 
-static enum layout layout_of(const struct side *s, const struct column *c)
+static int find_layout(const struct side *s, const struct column *c, enum layout *out)
 {
-	const int nd = c->sample.nd;
+	struct buf text = BUF_INIT;
+	const char *why;
 
-	if (s->o->layout != LAYOUT_AUTO)
-		return s->o->layout;
-	if (s->o->labels && s->n == 1)
-		return LAYOUT_NONE;
-	return nd >= 3 || (nd == 1 && s->n == 1) ? LAYOUT_FIRST : LAYOUT_STACK;
+	*out = s->o->layout;
+	if (*out != LAYOUT_AUTO)
+		return 0;
+	if (s->o->labels && s->n == 1) {
+		*out = LAYOUT_NONE;
+		return 0;
+	}
+	TRY(layout_find(c, &s->hints, out, &why));
+	if (!why || s->o->quiet)
+		return 0;
+	layout_reading(c, *out, &text);
+	note("%s '%s': %s, %s", s->o->role, shown(c->name), text.data, why);
+	buf_release(&text);
+	return 0;
 }
 
 static int column_fault(const struct side *s, const struct column *c, const char *what)
@@ -94,8 +106,10 @@ static int column_fault(const struct side *s, const struct column *c, const char
 static int place_column(struct side *s, struct column *c, struct shape *rest)
 {
 	const int nd = c->sample.nd;
-	const enum layout l = layout_of(s, c);
+	enum layout l;
 
+	TRY(find_layout(s, c, &l));
+	s->placed = c == s->column ? l : s->placed;
 	*rest = c->sample;
 	c->channels = 1;
 	if ((l == LAYOUT_FIRST || l == LAYOUT_LAST) && nd < 1)
@@ -119,8 +133,38 @@ static int place_column(struct side *s, struct column *c, struct shape *rest)
 	return 0;
 }
 
+/* The variable with most axes: that of the others which have one less is places alone. */
+static const struct column *fullest(const struct side *s)
+{
+	const struct column *best = &s->column[0];
+
+	for (int i = 1; i < s->n; i++)
+		if (s->column[i].sample.nd > best->sample.nd ||
+		    (s->column[i].sample.nd == best->sample.nd && s->column[i].samples > best->samples))
+			best = &s->column[i];
+	return best;
+}
+
+/* A field without the others' axis of samples, or with one sample, stands for each of theirs. */
+static void repeat_static(struct side *s)
+{
+	const struct column *like = fullest(s);
+
+	for (int i = 0; i < s->n; i++) {
+		struct column *c = &s->column[i];
+		const bool one = c->samples == 1 && like->samples > 1 && shape_equal(&c->sample, &like->sample);
+
+		if (c == like || c->file_a_sample || (!one && !shape_equal(&c->source->shape, &like->sample)))
+			continue;
+		column_repeat(c, like->samples);
+		if (!s->o->quiet)
+			note("%s '%s' is the same in each of %lld samples", s->o->role, shown(c->name), (long long)like->samples);
+	}
+}
+
 static int place_columns(struct side *s)
 {
+	repeat_static(s);
 	for (int i = 0; i < s->n; i++) {
 		struct column *c = &s->column[i];
 		char got[SHAPE_TEXT], want[SHAPE_TEXT];
@@ -138,7 +182,7 @@ static int place_columns(struct side *s)
 			           (long long)s->column[0].samples, c->name, (long long)c->samples);
 	}
 	s->shape = s->spatial;
-	if (layout_of(s, &s->column[0]) == LAYOUT_NONE)
+	if (s->placed == LAYOUT_NONE)
 		return 0;
 	s->shape.nd++;
 	s->shape.d[0] = s->channels;
@@ -195,19 +239,33 @@ int side_open(struct side **out, const struct side_options *o)
 	s->file = ARENA_ARRAY(s->a, const char *, o->specs->n + 1);
 	for (int i = 0; rc == 0 && i < o->specs->n; i++)
 		rc = add_spec(s, o->specs->v[i]);
-	if (rc == 0)
-		rc = place_columns(s);
-	if (rc == 0)
-		rc = check_channels(s);
 	if (rc < 0) {
 		side_close(s);
 		return rc;
 	}
-	name_channels(s);
 	s->dtype = common_dtype(s);
-	s->values = mem_calloc((size_t)(s->channels * shape_count(&s->spatial)), sizeof(double));
 	*out = s;
 	return 0;
+}
+
+int side_place(struct side *s, const struct shape *other, bool other_is_places)
+{
+	s->hints = (struct layout_hints){s->o->role, s->n == 1, *other, other_is_places};
+	TRY(place_columns(s));
+	TRY(check_channels(s));
+	name_channels(s);
+	s->values = mem_calloc((size_t)(s->channels * shape_count(&s->spatial)), sizeof(double));
+	return 0;
+}
+
+const struct shape *side_sample(const struct side *s)
+{
+	return &s->column[0].sample;
+}
+
+const struct shape *side_places(const struct side *s)
+{
+	return &s->spatial;
 }
 
 void side_close(struct side *s)

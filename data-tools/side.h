@@ -8,15 +8,7 @@
 
 #include "base/option.h"
 #include "base/types.h"
-
-enum layout {
-	LAYOUT_AUTO,
-	LAYOUT_STACK,      /* each variable is one channel */
-	LAYOUT_FIRST,      /* a variable's first axis (after that of the samples) is channels */
-	LAYOUT_LAST,       /* its last axis is */
-	LAYOUT_NONE        /* the target has no channel axis */
-};
-extern const char *const layout_names[];
+#include "layout.h"
 
 struct side_options {
 	const char *role;                  /* "input" or "target", for messages */
@@ -24,6 +16,7 @@ struct side_options {
 	const char *format;                /* or NULL */
 	enum layout layout;
 	bool labels;                       /* class labels: no channel axis unless asked for */
+	bool quiet;                        /* what was decided about axes is not printed */
 	bool concatenate;                  /* the files of a glob have a sample axis each */
 	int nmissing;                      /* of the user, instead of the files' own; -1: not given */
 	const double *missing;
@@ -31,8 +24,16 @@ struct side_options {
 
 struct side;
 
-/* Opens what the specs name and checks that it fits together. */
+/* Opens what the specs name: types and shapes as they stand are known then. o is borrowed until
+ * side_close. */
 int side_open(struct side **out, const struct side_options *o);
+/* The shape of a sample of the first variable, with its channels, wherever these are. */
+const struct shape *side_sample(const struct side *s);
+/* Then: finds the channels and checks that all fits together. other: a shape of the other side's
+ * samples, or its places alone (struct layout_hints). All that follows needs this. */
+int side_place(struct side *s, const struct shape *other, bool other_is_places);
+/* The shape without channels. */
+const struct shape *side_places(const struct side *s);
 void side_close(struct side *s);       /* NULL is fine */
 int64_t side_samples(const struct side *s);
 /* The shape of a sample: (C, ...), or (...) without a channel axis. */

@@ -145,6 +145,8 @@ void source_close(struct source *s)
 		return;
 	if (s->format && s->handle)
 		s->format->close(s);
+	for (int i = 0; i < MAXD; i++)
+		mem_free(s->axis[i]);
 	mem_free(s->path);
 	mem_free(s->name);
 	mem_free(s);

@@ -16,6 +16,8 @@ struct source {
 	char *name;                          /* of the variable; the file's stem if it has none */
 	enum dtype dtype;                    /* of the values as read */
 	struct shape shape;                  /* all axes */
+	char *axis[MAXD];                    /* their names where the file has some, else NULL */
+	char kind[MAXD];                     /* X, Y, Z or T where it says what they are, else 0 */
 	int nmissing;
 	double missing[SOURCE_MISSING];      /* the file's own: _FillValue, missing_value */
 	double scale, offset;                /* value = stored * scale + offset; else 1 and 0 */

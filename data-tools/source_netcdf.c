@@ -107,6 +107,22 @@ static int find_variable(struct source *s, struct handle *h, const char *variabl
 	return 0;
 }
 
+/* By the dimension's name and the attribute `axis` of the coordinates that have it. */
+static void name_axis(struct source *s, const struct handle *h, int dimension, int i)
+{
+	char name[NC_MAX_NAME + 1] = "", text[8] = "";
+	size_t n;
+	int v;
+
+	if (nc_inq_dimname(h->group, dimension, name))
+		return;
+	s->axis[i] = mem_strdup(name);
+	if (nc_inq_varid(h->group, name, &v) || nc_inq_attlen(h->group, v, "axis", &n) || n < 1 || n >= sizeof text ||
+	    nc_get_att_text(h->group, v, "axis", text))
+		return;
+	s->kind[i] = strchr("XYZT", text[0]) ? text[0] : 0;
+}
+
 static int read_shape(struct source *s, const struct handle *h)
 {
 	int id[NC_MAX_VAR_DIMS];
@@ -120,6 +136,7 @@ static int read_shape(struct source *s, const struct handle *h)
 
 		NC(nc_inq_dimlen(h->group, id[i], &n));
 		s->shape.d[i] = (int64_t)n;
+		name_axis(s, h, id[i], i);
 	}
 	return 0;
 }

@@ -74,6 +74,9 @@ int io_create(struct io_file **out, const char *path);
 /* The temporary name, for a library that writes files by name; NULL: written in place. */
 const char *io_temporary(const struct io_file *f);
 int io_write(struct io_file *f, const void *p, size_t n);      /* all of n, or an error */
+/* The same n bytes at byte `at` of the file, wherever io_write is. E_CANTCREATE for what is
+ * written in place: it has no places. */
+int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n);
 uint64_t io_tell(const struct io_file *f);                     /* bytes written so far */
 /* fsync, rename to the final name, fsync of the folder; frees f whatever the outcome. */
 int io_commit(struct io_file *f);

@@ -302,13 +302,15 @@ static bool write_fault(void)
 	return true;
 }
 
-int io_write(struct io_file *f, const void *p, size_t n)
+/* at -1: behind what was written last. */
+static int write_all(struct io_file *f, off_t at, const void *p, size_t n)
 {
 	const char *s = p;
 	bool fault = write_fault();
 
 	while (n > 0 || fault) {
-		ssize_t k = fault ? -1 : write(f->fd, s, n < WRITE_STEP ? n : WRITE_STEP);
+		const size_t step = n < WRITE_STEP ? n : WRITE_STEP;
+		ssize_t k = fault ? -1 : at < 0 ? write(f->fd, s, step) : pwrite(f->fd, s, step, at);
 		if (k < 0 && !fault && errno == EINTR)
 			continue;
 		if (k <= 0) {
@@ -318,10 +320,24 @@ int io_write(struct io_file *f, const void *p, size_t n)
 			return io_fail(E_IO, "write", f->path);
 		}
 		s += k;
-		f->at += (uint64_t)k;
+		at += at < 0 ? 0 : k;
 		n -= (size_t)k;
 	}
 	return 0;
+}
+
+int io_write(struct io_file *f, const void *p, size_t n)
+{
+	TRY(write_all(f, -1, p, n));
+	f->at += (uint64_t)n;
+	return 0;
+}
+
+int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n)
+{
+	if (!f->temporary)
+		return ERR(E_CANTCREATE, NULL, "cannot write '%s' piece by piece: it is no regular file", f->path);
+	return write_all(f, (off_t)at, p, n);
 }
 
 uint64_t io_tell(const struct io_file *f)

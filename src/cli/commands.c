@@ -22,12 +22,14 @@
 #include "model/model.h"
 #include "plan/describe.h"
 #include "plan/describe_room.h"
+#include "plan/tile_size.h"
 #include "report/progress.h"
 #include "train/bench.h"
 #include "train/bench_op.h"
 #include "train/exchange.h"
 #include "train/loop.h"
 #include "train/predict.h"
+#include "train/predict_tiles.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
 #include "train/target.h"
@@ -85,7 +87,7 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 {
 	struct run_config *mine = config;
 	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .hosts = (int)o->hosts,
-		.device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
+		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
@@ -299,14 +301,25 @@ static int run_evaluate(const struct options *o, struct comm *c, int *status)
 	return rc;
 }
 
+static void note_tiles(const struct session *s)
+{
+	struct buf text = BUF_INIT;
+	if (s->tiles)
+		tile_text(s->tiles, &text);
+	if (s->tiles)
+		note("%s", text.data);
+	buf_release(&text);
+}
+
 static int run_predict(const struct options *o, struct comm *c, int *status)
 {
 	struct session *s;
 	int64_t written;
 	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
+	note_tiles(s);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
-		rc = predict(s, o->output, options_as(o), &written);
+		rc = s->tiles ? predict_tiles(s, o->output, &written) : predict(s, o->output, options_as(o), &written);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	session_close(s);

@@ -12,6 +12,7 @@
 #include "base/option.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
+#include "plan/tile_size.h"
 
 #define AT(m) offsetof(struct options, m)
 #define COMMAND(c) OPTION_NONE, .command = COMMAND_##c
@@ -55,6 +56,8 @@ static const struct option_row rows[] = {
 	  .doc = "with --trace: of so many steps; default: 10" },
 	{ "wisdom", 0, OPTION_TEXT, AT(wisdom), "FILE",
 	  .doc = "on a GPU: use the fastest engines, which FILE says; those it does not know are measured and added" },
+	{ "tile", 0, OPTION_TEXT, AT(tile), "SIZE",
+	  .doc = "with --predict: large samples in tiles of SIZE, as 256 or 64x256x256, or 'auto': the largest that fit in memory" },
 	{ "output", 'o', OPTION_TEXT, AT(output), "OUT", .doc = "where --predict writes" },
 	{ "dump", 0, OPTION_TEXT, AT(dump), "PASS",
 	  .doc = "with --plan: print the graph after this pass, or after every one with 'all'" },
@@ -137,6 +140,8 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 		buf_printf(&b, " --ranks=%" PRId64 "x%" PRId64, o->hosts, o->ranks);
 	if (o->gpu)
 		buf_printf(&b, " --gpu=%s", o->gpu);
+	if (o->tile)
+		buf_printf(&b, " --tile=%s", o->tile);
 	buf_puts(&b, o->dump ? " --dump" : "");
 	buf_puts(&b, o->wisdom ? " --wisdom" : "");
 	buf_puts(&b, o->synthetic ? " --synthetic" : "");
@@ -157,6 +162,12 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
 	if (o->as && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--as' goes with '--predict'");
+	if (o->tile && o->command != COMMAND_PREDICT)
+		return ERR(E_USAGE, NULL, "'--tile' goes with '--predict'");
+	if (o->tile && o->as && strcmp(o->as, "logits") != 0)
+		return ERR(E_USAGE, NULL, "'--as=%s' cannot be combined with '--tile', which writes logits", o->as);
+	if (o->tile)
+		TRY(tile_check(o->tile));
 	if (o->dump && o->command != COMMAND_PLAN)
 		return ERR(E_USAGE, NULL, "'--dump' goes with '--plan'");
 	if (o->dump)

@@ -27,6 +27,7 @@ struct options {
 	const char *plan_format;         /* text, json, dot, svg */
 	const char *file;                /* of --predict, --export, --dump-step; key of --help-config; op of --bench-op */
 	const char *output;              /* -o */
+	const char *tile;                /* --tile */
 	const char *compute;             /* of --bench-op */
 	const char *gpu;                 /* --gpu=NAME */
 	const char *dump;                /* --dump=PASS */

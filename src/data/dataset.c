@@ -23,6 +23,9 @@ struct dataset {
 	struct record **file;
 	int64_t *first;              /* of each file, its first sample; first[n] is the total */
 	struct dataset_info info;
+	int nsizes;
+	int *size_of;                /* of each file, the number of its samples' size */
+	struct dataset_info *size;   /* info with the shapes of each size */
 	pthread_mutex_t lock;        /* of idle */
 	struct dataset_scratch *idle;
 };
@@ -61,18 +64,44 @@ static int misfit_shape(const struct record *r, const struct record *first, cons
 	           dtype_name(b->dtype), shape_text(&b->shape, tb));
 }
 
-static bool same_array(const struct record_array *a, const struct record_array *b)
+/* Whether the last axes of the target are those of the input behind its channels. */
+static bool is_map(const struct record_info *i)
 {
-	return a->dtype == b->dtype && shape_equal(&a->shape, &b->shape);
+	const int n = i->input.shape.nd - 1, lead = i->target.shape.nd - n;
+
+	for (int k = 0; k < n && lead >= 0; k++)
+		if (i->target.shape.d[lead + k] != i->input.shape.d[1 + k])
+			return false;
+	return n > 0 && lead >= 0;
+}
+
+/* Equal but for the extents of places. */
+static bool same_input(const struct record_array *a, const struct record_array *b)
+{
+	return a->dtype == b->dtype && a->shape.nd == b->shape.nd && a->shape.d[0] == b->shape.d[0];
+}
+
+static bool same_target(const struct record_info *a, const struct record_info *b)
+{
+	const int lead = a->target.shape.nd - (a->input.shape.nd - 1);
+
+	if (a->target.dtype != b->target.dtype || a->target.shape.nd != b->target.shape.nd)
+		return false;
+	if (!is_map(a) || !is_map(b))
+		return shape_equal(&a->target.shape, &b->target.shape);
+	for (int k = 0; k < lead; k++)
+		if (a->target.shape.d[k] != b->target.shape.d[k])
+			return false;
+	return true;
 }
 
 static int check_fit(const struct record *r, const struct record *first)
 {
 	const struct record_info *i = record_info(r), *f = record_info(first);
 
-	if (!same_array(&i->input, &f->input))
+	if (!same_input(&i->input, &f->input))
 		return misfit_shape(r, first, "input", &i->input, &f->input);
-	if (!same_array(&i->target, &f->target))
+	if (!same_target(i, f))
 		return misfit_shape(r, first, "target", &i->target, &f->target);
 	if (!names_equal(i->input.channels, f->input.channels, i->input.shape.d[0]))
 		return misfit(r, first, "input channels");
@@ -227,6 +256,29 @@ static struct dataset *new_dataset(void)
 	return d;
 }
 
+/* The set has no files where it is only described: its samples had one size then. */
+static void sort_sizes(struct dataset *d)
+{
+	d->size_of = ARENA_ARRAY(d->a, int, d->n);
+	d->size = ARENA_ARRAY(d->a, struct dataset_info, d->n + 1);
+	d->size[0] = d->info;
+	d->nsizes = d->n == 0;
+	for (int f = 0; f < d->n; f++) {
+		const struct record_info *i = record_info(d->file[f]);
+		int k = 0;
+
+		while (k < d->nsizes && !(shape_equal(&d->size[k].input, &i->input.shape) &&
+		                          shape_equal(&d->size[k].target, &i->target.shape)))
+			k++;
+		if (k == d->nsizes) {
+			d->size[d->nsizes] = d->info;
+			d->size[d->nsizes].input = i->input.shape;
+			d->size[d->nsizes++].target = i->target.shape;
+		}
+		d->size_of[f] = k;
+	}
+}
+
 int dataset_open(struct dataset **out, const struct strings *paths)
 {
 	struct dataset *d = new_dataset();
@@ -245,6 +297,7 @@ int dataset_open(struct dataset **out, const struct strings *paths)
 		return rc;
 	}
 	summarise(d);
+	sort_sizes(d);
 	*out = d;
 	return 0;
 }
@@ -275,6 +328,7 @@ int dataset_from_description(struct dataset **out, const char *name, const char 
 	}
 	d->described = hash_bytes(text, n, 0);
 	inform(d);
+	sort_sizes(d);
 	*out = d;
 	return 0;
 }
@@ -353,16 +407,37 @@ const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within)
 	return record_path(d->file[f]);
 }
 
+int dataset_sizes(const struct dataset *d)
+{
+	return d->nsizes;
+}
+
+const struct dataset_info *dataset_info_of(const struct dataset *d, int k)
+{
+	return &d->size[k];
+}
+
+int dataset_size_of(const struct dataset *d, int64_t i)
+{
+	return d->size_of[file_of(d, i)];
+}
+
 /* --- samples --- */
 
 struct dataset_scratch *dataset_scratch_new(const struct dataset *d)
 {
 	struct dataset_scratch *s = mem_calloc(1, sizeof(*s));
+	size_t most = 0;
 
 	s->decoder = record_decoder_new();
 	for (int f = 0; f < d->n; f++)
 		record_decoder_reserve(s->decoder, d->file[f]);
-	s->raw = mem_alloc(record_raw_bytes(record_info(d->file[0])));
+	for (int f = 0; f < d->n; f++) {
+		const size_t bytes = record_raw_bytes(record_info(d->file[f]));
+
+		most = bytes > most ? bytes : most;
+	}
+	s->raw = mem_alloc(most);
 	return s;
 }
 
@@ -408,13 +483,14 @@ static void give_back(struct dataset *d, struct dataset_scratch *s)
 
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target)
 {
-	const struct record_info *info = record_info(d->file[0]);
+	const struct record_info *info;
 	struct dataset_scratch *s;
 	const void *in, *tg;
 	int rc;
 
 	BUG_IF(i < 0 || i >= d->info.samples, "sample %lld of %lld", (long long)i,
 	       (long long)d->info.samples);
+	info = record_info(d->file[file_of(d, i)]);
 	s = borrow(d);
 	rc = dataset_decode(d, s, i, &in, &tg);
 	if (rc == 0 && input)
@@ -446,7 +522,7 @@ static void keep_counts(struct dataset *d, int nclasses, const int64_t *counts)
 
 static int count_file(struct dataset *d, int f, int nclasses, int64_t *counts)
 {
-	const int64_t n = shape_count(&d->info.target);
+	const int64_t n = shape_count(&record_info(d->file[f])->target.shape);
 	struct dataset_scratch *s = borrow(d);
 	const void *in, *tg;
 	int rc = 0;

@@ -31,7 +31,7 @@ static int64_t (*const find[])(const void *labels, int64_t n, int64_t classes, i
 int labels_stored_check(const struct label_rule *r, const struct dataset *d, int64_t sample,
                         const void *labels)
 {
-	const struct dataset_info *i = dataset_info(d);
+	const struct dataset_info *i = dataset_info_of(d, dataset_size_of(d, sample));
 	const int64_t n = shape_count(&i->target);
 	char place[SHAPE_TEXT];
 	int64_t at, within;

@@ -50,7 +50,7 @@ struct slot;
 struct job {                        /* one sample of one batch */
 	struct slot *slot;
 	int64_t at;                     /* in the batch */
-	int64_t sample;
+	int64_t sample;                 /* window w of sample i of n: i + w n */
 };
 
 struct slot {
@@ -66,13 +66,14 @@ struct slot {
 
 struct worker {                     /* what a running job borrows */
 	struct dataset_scratch *decode;
-	struct transform_scratch *transform;
+	struct transform_scratch **transform;  /* of each size */
 	struct worker *next;
 };
 
 struct loader {
 	struct dataset *d;
-	struct transform_chain *chain;
+	struct transform_chain **chain;        /* of each size of samples; all end in one size */
+	int nsizes;
 	struct label_rule labels;
 	bool training, shuffle;
 	uint64_t seed;
@@ -158,14 +159,16 @@ static void run_job(void *arg)
 	struct worker *w = borrow(l);
 	const void *input, *target;
 	double start = trace_on() ? io_seconds() : 0, decoded = 0;
-	int rc = dataset_decode(l->d, w->decode, j->sample, &input, &target);
+	const int64_t stored = j->sample % dataset_info(l->d)->samples;
+	const int size = dataset_size_of(l->d, stored);
+	int rc = dataset_decode(l->d, w->decode, stored, &input, &target);
 
 	if (rc == 0)
-		rc = labels_stored_check(&l->labels, l->d, j->sample, target);
+		rc = labels_stored_check(&l->labels, l->d, stored, target);
 	if (start > 0)
 		decoded = note_job("decode", j, start);
 	if (rc == 0)
-		rc = transform_run(l->chain, w->transform, s->batch.epoch, j->sample, input, target,
+		rc = transform_run(l->chain[size], w->transform[size], s->batch.epoch, j->sample, input, target,
 		                   s->input + (size_t)(j->at * l->input_count) * l->input_size,
 		                   s->target + (size_t)(j->at * l->target_count) * l->target_size);
 	if (start > 0)
@@ -298,6 +301,7 @@ int loader_next(struct loader *l, const struct batch **b)
 /* --- creation --- */
 
 #define ALIGNMENT 64
+#define MOST_SAMPLES ((int64_t)1 << 32)
 
 /* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond
  * counting. */
@@ -367,31 +371,94 @@ int loader_threads(const struct loader *l)
 	return l->nworkers;
 }
 
+static struct transform_scratch **make_scratches(const struct loader *l)
+{
+	struct transform_scratch **s = mem_calloc((size_t)l->nsizes, sizeof *s);
+
+	for (int k = 0; k < l->nsizes; k++)
+		s[k] = transform_scratch_new(l->chain[k]);
+	return s;
+}
+
+static void free_worker(const struct loader *l, struct worker *w)
+{
+	dataset_scratch_free(w->decode);
+	for (int k = 0; w->transform && k < l->nsizes; k++)
+		transform_scratch_free(w->transform[k]);
+	mem_free(w->transform);
+}
+
 static void make_workers(struct loader *l, int n)
 {
 	l->nworkers = n;
 	l->worker = mem_calloc((size_t)n, sizeof(*l->worker));
 	for (int i = 0; i < n; i++) {
 		l->worker[i].decode = dataset_scratch_new(l->d);
-		l->worker[i].transform = transform_scratch_new(l->chain);
+		l->worker[i].transform = make_scratches(l);
 		l->worker[i].next = l->idle;
 		l->idle = &l->worker[i];
 	}
 }
 
-static int build(struct loader *l, const struct loader_options *o)
+/* Of larger samples than the batch size is meant for there are fewer in a batch, and in a leaf. */
+static void set_batch(struct loader *l, const struct loader_options *o)
+{
+	const int64_t each = o->leaf ? o->leaf : o->batch_size, wanted = o->like ? shape_count(o->like) : 0;
+	const int64_t have = shape_count(transform_input_shape(l->chain[0]));
+	int64_t n = each;
+
+	if (have > wanted && wanted > 0)
+		n = (int64_t)((double)each * ((double)wanted / (double)have));
+	n = n < 1 ? 1 : n;
+	l->samples = dataset_info(l->d)->samples * transform_windows(l->chain[0]);
+	l->batch_size = o->batch_size / each * n;
+	l->leaf = o->leaf ? n : 0;
+	l->batches = l->samples / (l->ranks * l->batch_size);
+	/* a validation set is always seen whole */
+	if ((o->config->keep_short_batch || !o->training) && l->samples % (l->ranks * l->batch_size) != 0)
+		l->batches++;
+}
+
+static int several_sizes(const struct loader *l, int k)
+{
+	char one[SHAPE_TEXT], other[SHAPE_TEXT];
+
+	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot be made: inputs are %s and %s after the "
+	           "transforms; %s", shape_text(transform_input_shape(l->chain[0]), one), shape_text(transform_input_shape(l->chain[k]), other),
+	           l->training ? "'- crop: {size: ...}' takes windows of one size"
+	                       : "give files of one size at a time, or see windows: '- crop: {size: ..., validation: centre}'");
+}
+
+/* A chain for each size of samples, which all end in one. */
+static int make_chains(struct loader *l, const struct loader_options *o)
 {
 	const bool own = o->config->statistics == STATISTICS_DATA;
-	const struct transform_options t = {
+	struct transform_options t = {
 		.data = l->d, .statistics = own ? NULL : o->statistics,
 		.no_statistics = o->no_statistics && !own, .list = o->config->transforms,
 		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
 		.stored_input = o->stored_input, .stored_target = o->stored_target,
 	};
 
-	TRY(transform_chain_new(&l->chain, &t));
-	l->input_count = shape_count(transform_input_shape(l->chain));
-	l->target_count = shape_count(transform_target_shape(l->chain));
+	l->nsizes = dataset_sizes(l->d);
+	l->chain = mem_calloc((size_t)l->nsizes, sizeof *l->chain);
+	for (t.size = 0; t.size < l->nsizes; t.size++) {
+		TRY(transform_chain_new(&l->chain[t.size], &t));
+		if (!shape_equal(transform_input_shape(l->chain[t.size]), transform_input_shape(l->chain[0])) ||
+		    !shape_equal(transform_target_shape(l->chain[t.size]), transform_target_shape(l->chain[0])))
+			return several_sizes(l, t.size);
+	}
+	return 0;
+}
+
+static int build(struct loader *l, const struct loader_options *o)
+{
+	TRY(make_chains(l, o));
+	if (transform_windows(l->chain[0]) > 1 && transform_windows(l->chain[0]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
+		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
+	set_batch(l, o);
+	l->input_count = shape_count(transform_input_shape(l->chain[0]));
+	l->target_count = shape_count(transform_target_shape(l->chain[0]));
 	l->input_size = dtype_size(loader_rest(l)->input);
 	l->target_size = dtype_size(loader_rest(l)->target);
 	TRY(check_sizes(l));
@@ -421,15 +488,8 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->labels = (struct label_rule){o->classes, o->ignore};
 	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;
-	l->batch_size = o->batch_size;
-	l->samples = dataset_info(d)->samples;
 	l->rank = o->rank;
-	l->leaf = o->leaf;
 	l->ranks = o->ranks ? o->ranks : 1;
-	l->batches = l->samples / (l->ranks * l->batch_size);
-	/* a validation set is always seen whole */
-	if ((o->config->keep_short_batch || !o->training) && l->samples % (l->ranks * l->batch_size) != 0)
-		l->batches++;
 	l->nslots = (int)o->config->prefetch + 1;
 	rc = build(l, o);
 	if (rc < 0)
@@ -447,8 +507,7 @@ void loader_free(struct loader *l)
 		drain(l);
 	pool_free(l->pool);
 	for (int i = 0; i < l->nworkers; i++) {
-		dataset_scratch_free(l->worker[i].decode);
-		transform_scratch_free(l->worker[i].transform);
+		free_worker(l, &l->worker[i]);
 	}
 	for (int i = 0; l->slot && i < l->nslots; i++)
 		mem_free(l->slot[i].job);
@@ -456,7 +515,9 @@ void loader_free(struct loader *l)
 	mem_free(l->slot);
 	mem_free(l->order);
 	mem_unmap(l->memory, l->bytes);
-	transform_chain_free(l->chain);
+	for (int k = 0; l->chain && k < l->nsizes; k++)
+		transform_chain_free(l->chain[k]);
+	mem_free(l->chain);
 	pthread_cond_destroy(&l->done);
 	pthread_mutex_destroy(&l->lock);
 	mem_free(l);
@@ -466,17 +527,22 @@ void loader_free(struct loader *l)
 
 const struct shape *loader_input_shape(const struct loader *l)
 {
-	return transform_input_shape(l->chain);
+	return transform_input_shape(l->chain[0]);
 }
 
 const struct shape *loader_target_shape(const struct loader *l)
 {
-	return transform_target_shape(l->chain);
+	return transform_target_shape(l->chain[0]);
 }
 
 const struct transform_rest *loader_rest(const struct loader *l)
 {
-	return transform_rest(l->chain);
+	return transform_rest(l->chain[0]);
+}
+
+int64_t loader_batch_size(const struct loader *l)
+{
+	return l->leaf ? l->leaf : l->batch_size;
 }
 
 int64_t loader_batches(const struct loader *l)

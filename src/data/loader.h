@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * From record files to batches: a dataset is the concatenation of one or more record files with
- * equal array names, shapes and dtypes; a loader decodes, transforms and assembles batches on
- * background threads into a ring of buffers allocated once.
+ * equal array names and dtypes, and equal shapes but for the extents of their places; a loader
+ * decodes, transforms and assembles batches on background threads into a ring of buffers allocated
+ * once.
  *
  * Order and randomness are pure functions of (seed, epoch, index): sample i of epoch e is the
  * same for any number of threads, and a loader started at (epoch, batch) continues exactly as
- * one that ran there. Validation loaders neither shuffle nor apply random transforms (a random
- * crop becomes a centre crop).
+ * one that ran there. Validation loaders neither shuffle nor apply random transforms (`crop` says
+ * what becomes of a random crop).
  *
  * Several ranks deal the samples among themselves without a word. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for
@@ -46,7 +47,8 @@ struct dataset;
 
 struct dataset_info {
 	int64_t samples;
-	struct shape input, target;              /* of one sample as stored, without the sample axis */
+	struct shape input, target;              /* of one sample as stored, without the sample axis; of
+	                                          * several sizes the first file's */
 	bool has_target;
 	enum dtype input_dtype, target_dtype;
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
@@ -74,6 +76,11 @@ bool dataset_has_samples(const struct dataset *d);
 void dataset_note_inputs(const struct strings *paths);
 void dataset_free(struct dataset *d);
 const struct dataset_info *dataset_info(const struct dataset *d);
+/* How many sizes its samples have; what dataset_info says, with the shapes of samples of size
+ * k; and which size sample i has. */
+int dataset_sizes(const struct dataset *d);
+const struct dataset_info *dataset_info_of(const struct dataset *d, int k);
+int dataset_size_of(const struct dataset *d, int64_t i);
 /* Sample i as stored, plain layout, into input and target (either may be NULL). Verifies the
  * sample's hash. Thread-safe. For tests. */
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target);
@@ -104,6 +111,9 @@ struct loader_options {
 	bool training;                 /* shuffle and random transforms */
 	uint64_t seed;
 	int64_t batch_size;            /* of one rank */
+	/* A sample that batch_size is meant for, or NULL. Batches of larger samples have as many fewer,
+	 * but one at least: whole fields take about the memory of a training batch's windows. */
+	const struct shape *like;
 	int rank, ranks;               /* ranks 0: the only one */
 	/* Not 0: of a short batch each rank has as much as of a whole one, as long as there is
 	 * something left, so that it is cut at the same places for any number of ranks; and a rank that
@@ -150,8 +160,11 @@ const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);
 /* What batches are of, and what is left to do to them. */
 const struct transform_rest *loader_rest(const struct loader *l);
+/* Samples of a whole batch of a rank, or of a leaf of it. */
+int64_t loader_batch_size(const struct loader *l);
 int64_t loader_batches(const struct loader *l);                 /* global ones per epoch */
-/* Samples of the whole set: of all ranks' shares together. */
+/* Samples of the whole set, of all ranks' shares together; in training each counts as often as it
+ * gives windows. */
 int64_t loader_samples(const struct loader *l);
 /* The n of the last batch of an epoch on this rank if that
  * batch is short (of all ranks); else 0. */

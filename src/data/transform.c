@@ -36,7 +36,7 @@ const struct variant data_transforms[] = {
 	ROW(flip, "in training: a random mirror image along axes", .run = flip_run, .random = true),
 	ROW(symmetry, "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
 	    "components of a vector in the channels are not turned with them", .run = symmetry_run, .random = true),
-	ROW(crop, "a window: at random in training, else from the centre", .run = crop_run),
+	ROW(crop, "in training: a random window; validation and prediction see the whole field, or its centre", .run = crop_run),
 	ROW(pad, "evenly on both sides, to a multiple of a size", .run = pad_run),
 	{ 0 },
 };
@@ -53,6 +53,7 @@ struct transform_chain {
 	struct transform_rest rest;
 	int64_t stored_input_count, stored_target_count;
 	uint64_t seed;
+	int64_t windows;
 	int n;
 	struct step *step;
 	struct geometry last;
@@ -157,10 +158,12 @@ static void start_plan(struct plan *p, struct arena *a, const struct transform_o
 
 	p->a = a;
 	p->o = o;
-	p->info = dataset_info(o->data);
+	p->info = dataset_info_of(o->data, o->size);
 	p->stored = dataset_info(source)->input_dtype;
 	p->g = geometry_of(p->info);
 	p->mask = p->info->mask;
+	p->windows = 1;
+	p->maps = geometry_of(dataset_info(source)).paired;
 	p->stats = arena_copy(a, dataset_statistics(source), (size_t)p->g.c * sizeof(*p->stats));
 	p->lost_after = ARENA_ARRAY(a, const char *, p->g.c + 1);
 	p->channel_names = ARENA_ARRAY(a, const char *, p->g.c + 1);
@@ -226,11 +229,12 @@ static int plan_step(struct transform_chain *t, struct plan *p, const struct yno
 	*s = (struct step){.op = op_of(v.v), .loc = v.loc, .number = number,
 	                   .options = v.data,
 	                   .mask = -1, .before = p->g, .training = p->o->training};
+	if (s->op->random && !p->o->training)
+		return 0;      /* whole fields may have extents that it does not take */
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
 	s->after = p->g;
 	extend(t, &p->g);
-	if (p->o->training || !s->op->random)
-		t->n++;
+	t->n += !s->idle;
 	return 0;
 }
 
@@ -333,6 +337,7 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	t->stored_target_count = shape_count(&p.info->target);
 	t->seed = o->seed;
 	t->last = p.g;
+	t->windows = p.windows;
 	t->input = input_shape(&p.g);
 	t->target = target_shape(&p.g, &p.info->target);
 	leave_values(t, &p, o);
@@ -361,6 +366,11 @@ const struct shape *transform_target_shape(const struct transform_chain *t)
 const struct transform_rest *transform_rest(const struct transform_chain *t)
 {
 	return &t->rest;
+}
+
+int64_t transform_windows(const struct transform_chain *t)
+{
+	return t->windows;
 }
 
 /* --- running --- */
@@ -405,7 +415,7 @@ static int run_steps(const struct transform_chain *t, struct frame *f)
 		const int rc = t->step[i].op->run(&t->step[i], f);
 
 		if (rc < 0) {
-			const char *path = dataset_locate(t->data, f->sample, &within);
+			const char *path = dataset_locate(t->data, f->sample % dataset_info(t->data)->samples, &within);
 
 			err_locate(rc, &t->step[i].loc);
 			return err_context(rc, "'%s', sample %lld", path, (long long)within);

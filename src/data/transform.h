@@ -10,7 +10,7 @@
  * input only, and so does the choice of channels. Spatial ones (roll, flip, symmetry, crop, pad)
  * move the input's last axes and, if the target ends in the same extents, the target with them; any
  * other target (a label, a vector) stays. Random ones act in training only; a random crop becomes a
- * centre crop.
+ * centre crop, or is left out (`crop: {validation: ...}`).
  *
  * Statistics are those of the stored data and are carried through the transforms before: after
  * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and maximum
@@ -45,6 +45,7 @@ struct transform_options {
 	const struct dataset *data;
 	const struct dataset *statistics;   /* NULL: data */
 	bool no_statistics;                 /* those of data are not meant, and there are no others */
+	int size;                           /* of data's samples: the number of theirs */
 	const struct ynode *list;           /* NULL or Y_NULL: no transforms */
 	bool training;
 	uint64_t seed;
@@ -63,11 +64,14 @@ const struct shape *transform_input_shape(const struct transform_chain *t);
 const struct shape *transform_target_shape(const struct transform_chain *t);
 const struct transform_rest *transform_rest(const struct transform_chain *t);
 
+/* How many windows of each sample an epoch has (`crop: {per_sample: ...}`): 1 but in training. */
+int64_t transform_windows(const struct transform_chain *t);
+
 struct transform_scratch *transform_scratch_new(const struct transform_chain *t);
 void transform_scratch_free(struct transform_scratch *s);             /* NULL is fine */
 /* From the stored arrays to the batch's, whose types transform_rest tells. Random choices are a
- * function of (seed, epoch, sample). E_DATA if the values do not suit a transform. Allocates
- * nothing unless it fails. */
+ * function of (seed, epoch, sample); window w of sample i is the sample i + w n of n. E_DATA if
+ * the values do not suit a transform. Allocates nothing unless it fails. */
 int transform_run(const struct transform_chain *t, struct transform_scratch *s, int64_t epoch,
                   int64_t sample, const void *input, const void *target, void *out_input,
                   void *out_target);

@@ -12,6 +12,8 @@
 static const char *const axis_names[] = {"depth", "height", "width", NULL};
 static const char *const mode_names[] = {"zeros", "edge", "wrap", NULL};
 enum { ZEROS, EDGE, WRAP };
+static const char *const seen_names[] = {"auto", "whole", "centre", NULL};
+enum { SEEN_AUTO, SEEN_WHOLE, SEEN_CENTRE };
 
 #define MAX_SAMPLE ((int64_t)1 << 40)
 
@@ -32,6 +34,11 @@ const struct field transform_crop_fields[] = {
 	FIELD(struct crop_options, size, FT_INTS, .dflt = "", .min = 1, .max = 1 << 30,
 	      .flags = FIELD_SHORTHAND,
 	      .doc = "of the window: one number, or one for each of [depth,] height, width"),
+	FIELD_ENUM(struct crop_options, validation, "auto", seen_names,
+	           "what validation and prediction see: the whole field, padded to what the network needs, or "
+	           "the window in its centre; auto: whole where targets have the input's extents, else centre"),
+	FIELD_INT(struct crop_options, per_sample, "1", 1, 1 << 20,
+	          "windows of each sample in an epoch of training, each at a place of its own"),
 	FIELD_END
 };
 
@@ -120,6 +127,13 @@ int flip_plan(struct plan *p, struct step *s)
 	return choose_axes(p, s, &o->axis);
 }
 
+/* Random windows are for training: a network that was trained on windows is used on whole
+ * fields. */
+static bool leaves_whole(const struct plan *p, const struct crop_options *o)
+{
+	return !p->o->training && (o->validation == SEEN_WHOLE || (o->validation == SEEN_AUTO && p->maps));
+}
+
 int crop_plan(struct plan *p, struct step *s)
 {
 	const struct crop_options *o = s->options;
@@ -127,12 +141,17 @@ int crop_plan(struct plan *p, struct step *s)
 
 	TRY(step_check_spatial(p, s));
 	TRY(per_axis(p, s, &o->size, "size", 1, size));
+	s->idle = leaves_whole(p, o);
+	if (s->idle)
+		return 0;
 	for (int k = 0; k < 3; k++) {
 		if (size[k] > p->g.d[k])
 			return ERR(E_SHAPE, &s->loc, "a crop of %s %lld does not fit into %lld", axis_names[k],
 			           (long long)size[k], (long long)p->g.d[k]);
 		p->g.d[k] = size[k];
 	}
+	if (p->o->training && __builtin_mul_overflow(p->windows, o->per_sample, &p->windows))
+		return ERR(E_CONFIG, &s->loc, "more windows of a sample than can be counted");
 	return 0;
 }
 

@@ -30,6 +30,8 @@ struct plan {
 	const char **lost_after;         /* g.c of them: the transform since which they are not, or NULL */
 	const char **channel_names;      /* g.c of them, NULL-terminated; "" where unnamed */
 	int mask;                        /* the record's mask, as channels are now; -1: none */
+	int64_t windows;                 /* of a sample in an epoch, by all crops so far */
+	bool maps;                       /* targets have the input's spatial axes, in the training set */
 };
 
 struct step {
@@ -50,6 +52,7 @@ struct step {
 	uint32_t target_fill;            /* bits of an element */
 	const int64_t *kept;             /* channels: of each one after, which it was; NULL in others */
 	bool training;
+	bool idle;                       /* it changes nothing here and is left out */
 };
 
 /* One sample on its way. Two buffers of each array; steps that move data go from one to the
@@ -106,6 +109,8 @@ struct flip_options {
 };
 struct crop_options {
 	struct ints size;
+	int validation;
+	int64_t per_sample;
 };
 struct pad_options {
 	struct ints multiple;

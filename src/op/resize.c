@@ -11,6 +11,8 @@
  * CPU: per axis a sparse matrix (for each index of the result: where from, how much), transposed
  * for the gradient, which so is a gather too: no atomics, the same bits for any number of threads.
  */
+#include "op/resize.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -24,14 +26,7 @@
 #include "op/lib/simd.h"
 #include "op/lib/window_cuda.h"
 
-enum mode { BILINEAR, NEAREST };
 static const char *const mode_names[] = { "bilinear", "nearest", NULL };
-
-struct resize {
-	struct ints size;
-	int mode;
-	bool align_corners;
-};
 
 static const struct field fields[] = {
 	FIELD_INTS(struct resize, size, "", 1, 1 << 24, "spatial size of the result"),
@@ -49,7 +44,7 @@ static int result_grid(struct graph *g, const struct node *n, struct grid *y)
 	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 3, 5));
 	*y = grid_of(node_in_shape(g, n, 0));
-	if (at->align_corners && at->mode == NEAREST)
+	if (at->align_corners && at->mode == RESIZE_NEAREST)
 		return ERR(E_CONFIG, &g->cur_loc,
 		           "layer '%s': 'align_corners' of '%s' goes with mode bilinear only",
 		           check_layer(n), n->op->name);
@@ -94,7 +89,7 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 {
 	const struct shape *in = node_in_shape(g, n, 0), *out = node_out_shape(g, n, 0);
 	int64_t a = shape_count(in), b = shape_count(out);
-	c->flops = ((const struct resize *)n->attr)->mode == NEAREST
+	c->flops = ((const struct resize *)n->attr)->mode == RESIZE_NEAREST
 	                   ? 0
 	                   : (double)(a > b ? a : b) * 2 * (1 << (in->nd - 2));
 }
@@ -109,7 +104,7 @@ struct source {
 static struct source source_of(const struct resize *at, int64_t in, int64_t out, int64_t o)
 {
 	double x;
-	if (at->mode == NEAREST) {
+	if (at->mode == RESIZE_NEAREST) {
 		/* in float32, as PyTorch has it: where o * in / out is nearly whole, that decides
 		 */
 		int64_t i = (int64_t)floorf((float)o * ((float)in / (float)out));

@@ -13,6 +13,7 @@
 #include "op/conv/conv_geom.h"
 #include "plan/describe_ranks.h"
 #include "plan/describe_room.h"
+#include "plan/describe_seen.h"
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
@@ -157,8 +158,10 @@ static void describe_data(const struct session *s, struct buf *out)
 		return;
 	}
 	int64_t n = dataset_info(s->train_set)->samples;
-	buf_printf(out, "data          %" PRId64 " training samples, %" PRId64 " batches an epoch", n,
-	           loader_batches(s->train));
+	buf_printf(out, "data          %" PRId64 " training samples, ", n);
+	if (loader_samples(s->train) > n)
+		buf_printf(out, "%" PRId64 " windows of each, ", loader_samples(s->train) / n);
+	buf_printf(out, "%" PRId64 " batches an epoch", loader_batches(s->train));
 	if (s->validation_set)
 		buf_printf(out, "; %" PRId64 " validation samples", dataset_info(s->validation_set)->samples);
 	buf_putc(out, '\n');
@@ -207,7 +210,7 @@ static void describe_largest_batch(const struct session *s, struct buf *out)
 	           (double)b.have / (1 << 30), b.by);
 }
 
-static void describe_summary(const struct session *s, const struct step_time *t, struct buf *out)
+static void describe_summary(const struct session *s, const struct step_time *t, bool tiles, struct buf *out)
 {
 	const struct plan *p = s->train_plan[0];
 	buf_printf(out, "config        %s: no mistakes found%s\n", s->config->file,
@@ -215,6 +218,7 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	           : "; to train it needs 'train.epochs' or 'train.steps'");
 	describe_model(s, p, out);
 	describe_data(s, out);
+	describe_seen(s, tiles, out);
 	describe_memory(p, out);
 	describe_evaluation(s, out);
 	describe_room(s, out);
@@ -242,7 +246,7 @@ void describe_check(const struct session *s, struct buf *out)
 	struct step_time t = { 0 };
 	if (s->train_plan[0]->groups)
 		t = predict(s);
-	describe_summary(s, &t, out);
+	describe_summary(s, &t, false, out);
 	step_time_release(&t);
 }
 
@@ -310,7 +314,7 @@ void describe_text(const struct session *s, struct buf *out)
 {
 	struct arena *a = arena_new();
 	struct step_time t = predict(s);
-	describe_summary(s, &t, out);
+	describe_summary(s, &t, true, out);
 	survey_text(s, out);
 	describe_time_text(s, &t, out);
 	step_time_release(&t);

@@ -29,6 +29,7 @@ struct compilation {
 	const struct plan_request *r;
 	struct plan_env env;
 	struct plan *p;
+	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
 	tid truth;                       /* the target as the loss reads it */
 };
 
@@ -43,7 +44,7 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 {
 	struct shape s = graph_t(g, c->p->output)->shape;
 	if (!c->r->data->target_unknown)
-		return batched(&c->r->data->target, c->r->batch);
+		return batched(c->field ? &c->field->target : &c->r->data->target, c->r->batch);
 	if (loss_wants_labels(&c->r->config->loss) && s.nd > 1) {
 		s.nd--;
 		memmove(s.d + 1, s.d + 2, sizeof *s.d * (size_t)(s.nd - 1));
@@ -92,18 +93,30 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	                    p->metric, PLAN_METRICS, &p->nmetric);
 }
 
+static int emit_zeros(struct graph *g, const struct compilation *c, tid *values)
+{
+	g->cur_name = "field";
+	g->cur_phase = PHASE_FORWARD;
+	g->cur_loc = c->r->config->model.loc;
+	return field_emit_pad(g, c->field, *values, values);
+}
+
 static int pass_build(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
 	const struct plan_request *r = c->r;
 	struct plan *p = c->p;
-	struct shape input = batched(&r->data->input, r->batch);
+	struct shape input = batched(c->field ? &c->field->input : &r->data->input, r->batch);
 	const struct transform_rest *rest = r->data->rest[p->mode];
 	tid values;
 	TRY(batch_input(g, r, "input", rest ? rest->input : DTYPE_F32, &input, &p->input));
 	TRY(stored_batch_input(g, r, p->input, &values));
+	if (c->field)
+		TRY(emit_zeros(g, c, &values));
 	TRY(model_build(g, g->arena, &r->config->model, p->mode == PLAN_TRAIN, values, r->data->classes,
 	                &p->output));
+	if (c->field)
+		TRY(field_emit_cut(g, c->field, p->output, &p->output));
 	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
 	if (p->mode == PLAN_PREDICT)
 		return 0;
@@ -419,7 +432,10 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .wishes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
-	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p, NONE };
+	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
+	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p, whole ? &r->data->field : NULL, NONE };
+	if (r->direct)
+		c.env.winograd = false;
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
 		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, passes, npass, &env);
@@ -453,10 +469,15 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	return 0;
 }
 
+int plan_outline(struct plan **out, const struct plan_request *r)
+{
+	return compile(out, r, 1);
+}
+
 int plan_check(const struct plan_request *r)
 {
 	struct plan *p;
-	TRY(compile(&p, r, 1));
+	TRY(plan_outline(&p, r));
 	plan_free(p);
 	return 0;
 }

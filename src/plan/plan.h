@@ -10,6 +10,7 @@
 #include "op/update/loss_scale.h"
 #include "optim/optim.h"
 #include "plan/config.h"
+#include "plan/field.h"
 #include "plan/leaf_sums.h"
 #include "plan/memory.h"
 #include "plan/step_mean.h"
@@ -19,7 +20,8 @@ enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT, PLAN_MODES };
 /* The description of the data when planning. */
 struct transform_rest;
 struct plan_data {
-	struct shape input, target;      /* of one sample after the transforms */
+	struct shape input, target;      /* of one sample after the transforms, in training */
+	struct plan_field field;         /* what evaluation and prediction see instead */
 	bool target_unknown;             /* planning without data: the target is as the output asks */
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
@@ -41,6 +43,7 @@ struct plan_request {
 	int64_t batch;
 	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
 	bool survey;                     /* fill in plan.survey */
+	bool direct;                     /* no Winograd convolutions, whatever the config says */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
 	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are planned for; ranks 0 or 1: alone */
 	const char *dump;                /* --dump=PASS */
@@ -78,6 +81,8 @@ struct plan {
 /* What a config has kernels chosen by; wisdom as in a request. */
 struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom);
 int plan_new(struct plan **out, const struct plan_request *r);
+/* The graph as it is built and nothing else: to look at. */
+int plan_outline(struct plan **out, const struct plan_request *r);
 /* Whether the graph can be built: what only the config can
  * be wrong about, in a fraction of the time. */
 int plan_check(const struct plan_request *r);

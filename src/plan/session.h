@@ -9,6 +9,8 @@
 #include "plan/rank_grid.h"
 #include "plan/reduction.h"
 
+struct tile_plan;                                    /* plan/tile_size.h */
+
 struct session {
 	struct run_config *config;
 	struct comm *comm;                               /* borrowed; NULL: alone */
@@ -30,6 +32,8 @@ struct session {
 	 * one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
 	struct wisdom *engines;                          /* for plan requests (train/engines.h); NULL: none */
+	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of whole samples */
+	bool alike;                                      /* predictions have the same bits in tiles: no Winograd */
 	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
 	void *arena;
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */

@@ -152,7 +152,7 @@ int64_t step_time_epoch(const struct session *s)
 {
 	if (!s->train_set)
 		return 0;
-	int64_t n = dataset_info(s->train_set)->samples, all = config_rank_batch(s->config) * s->ranks.ranks;
+	int64_t n = loader_samples(s->train), all = config_rank_batch(s->config) * s->ranks.ranks;
 	int64_t batches = s->config->data.keep_short_batch ? (n + all - 1) / all : n / all, each = config_step_batches(s->config);
 	return ceil_div(batches, each);
 }

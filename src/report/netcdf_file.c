@@ -119,9 +119,18 @@ int netcdf_create(struct netcdf_file **out, const char *path, const struct netcd
 
 int netcdf_write(struct netcdf_file *f, int64_t i, const void *v)
 {
+	return netcdf_write_rows(f, i, 0, f->shape.nd > 1 ? f->shape.d[1] : 1, v);
+}
+
+int netcdf_write_rows(struct netcdf_file *f, int64_t i, int64_t first, int64_t rows, const void *v)
+{
 	size_t start[MAXD + 1] = { (size_t)i }, count[MAXD + 1] = { 1 };
 	for (int k = 0; k < f->shape.nd; k++)
 		count[k + 1] = (size_t)f->shape.d[k];
+	if (f->shape.nd > 1) {
+		start[2] = (size_t)first;
+		count[2] = (size_t)rows;
+	}
 	int status = f->dtype == DTYPE_I32 ? lib.nc_put_vara_int(f->nc, f->var, start, count, v) :
 		lib.nc_put_vara_float(f->nc, f->var, start, count, v);
 	return status == NC_NOERR ? 0 : fail(f, E_IO, status);

@@ -23,6 +23,9 @@ struct netcdf_array {
 int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a);
 /* Sample i, plain. E_IO. */
 int netcdf_write(struct netcdf_file *f, int64_t i, const void *v);
+/* Of sample i rows first .. first + rows - 1 of the axis behind the channels: channels x rows x the
+ * rest, plain. E_IO. */
+int netcdf_write_rows(struct netcdf_file *f, int64_t i, int64_t first, int64_t rows, const void *v);
 /* Frees f whatever the outcome. E_IO. */
 int netcdf_commit(struct netcdf_file *f);
 void netcdf_discard(struct netcdf_file *f);      /* NULL is fine */

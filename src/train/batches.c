@@ -34,7 +34,7 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
 	*m = (struct micros){ .from = from, .n = batches, .batches = batches };
 	if (!c->leaves.all)
 		return 0;
-	m->size = c->train.batch_size;
+	m->size = loader_batch_size(from->loader);
 	m->input = shape_count(loader_input_shape(from->loader));
 	m->target = shape_count(loader_target_shape(from->loader));
 	TRY(next(from, &m->whole));

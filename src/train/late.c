@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/trace.h"
 #include "plan/leaves.h"
+#include "plan/whole.h"
 #include "train/account.h"
 #include "train/ranks.h"
 
@@ -27,7 +28,7 @@ bool late_wanted(const struct session *s)
 {
 	const unsigned both = SESSION_TRAIN | SESSION_RUN;
 	return (s->need & both) == both && s->train_plan[0] && !s->dev->driver &&
-	       s->config->train.memory.limit == INT64_MIN && ample(s);
+	       s->config->train.memory.limit == INT64_MIN && !whole_differs(s) && ample(s);
 }
 
 /* Binds a plan that was made after the others were bound. */

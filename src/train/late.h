@@ -9,7 +9,7 @@
 #include "train/opening.h"
 
 /* Whether such plans are deferred, once the training plan is made: not where memory is so tight
- * that they might not fit in it. */
+ * that they might not fit in it, or evaluations see larger samples. */
 bool late_wanted(const struct session *s);
 
 /* Makes and binds them, unless they are there already.

@@ -21,7 +21,7 @@ int64_t loop_global_batch(const struct loop *l)
 
 int64_t loop_epoch_samples(const struct loop *l)
 {
-	int64_t all = dataset_info(l->s->train_set)->samples, batched = l->batches * loop_global_batch(l);
+	int64_t all = loader_samples(l->s->train), batched = l->batches * loop_global_batch(l);
 	return all < batched ? all : batched;
 }
 

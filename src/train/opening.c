@@ -21,6 +21,8 @@
 #include "plan/stored_batch.h"
 #include "plan/sync_reducer.h"
 #include "plan/sync_team.h"
+#include "plan/tile_size.h"
+#include "plan/whole.h"
 #include "train/account.h"
 #include "train/engines.h"
 #include "train/late.h"
@@ -100,8 +102,16 @@ const struct dataset_info *session_data(const struct session *s)
 	return dataset_info(s->train_set ? s->train_set : s->validation_set);
 }
 
+/* In tiles every rank reads all samples, one at a time and as the network gets them. */
+static void read_all(struct loader_options *o)
+{
+	o->batch_size = o->ranks = 1;
+	o->rank = 0;
+	o->stored_input = false;
+}
+
 static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
-                       bool predict)
+                       bool predict, bool tiled)
 {
 	/* A prediction does not need the target. */
 	bool labels = loss_wants_labels(&s->config->loss) &&
@@ -116,11 +126,20 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
 		.rank = leaves_place(s->config, s->dev, s->comm), .ranks = comm_count(s->comm),
 		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
+		.like = !training && s->data.input.nd ? &s->data.input : NULL,
 		.processors = host_processors(), .statistics = s->train_set, .no_statistics = !s->train_set,
 		.target_dtype = labels ? DTYPE_I32 : DTYPE_F32,
 		.classes = !labels || predict ? 0 : m->classes ? m->classes : known->nclasses,
 		.ignore = loss_ignore(&s->config->loss, known->target_ignore) };
+	if (tiled)
+		read_all(&o);
 	return loader_new(out, set, &o);
+}
+
+static void take_shapes(struct session *s, const struct loader *l)
+{
+	s->data.input = *loader_input_shape(l);
+	s->data.target = *loader_target_shape(l);
 }
 
 /* The shapes of a training sample, also where there is none. */
@@ -132,27 +151,29 @@ static int learn_shapes(struct session *s)
 	struct transform_chain *chain;
 
 	if (s->train) {
-		s->data.input = *loader_input_shape(s->train);
-		s->data.target = *loader_target_shape(s->train);
+		take_shapes(s, s->train);
 	} else if (s->train_set) {
 		TRY(transform_chain_new(&chain, &o));
 		s->data.input = *transform_input_shape(chain);
 		s->data.target = *transform_target_shape(chain);
 		transform_chain_free(chain);
-	} else if (s->validation) {
-		s->data.input = *loader_input_shape(s->validation);
-		s->data.target = *loader_target_shape(s->validation);
 	}
 	return 0;
 }
 
-/* Plans are made for the training samples' shapes, and the other set's samples are fed to them. */
+/* Samples of another size are seen whole (plan/whole.h), but they are otherwise alike. */
+static bool alike(const struct shape *a, const struct shape *b)
+{
+	return a->nd < 2 ? shape_equal(a, b) : a->nd == b->nd && a->d[0] == b->d[0];
+}
+
 static int check_second_set(const struct session *s, const struct session_options *o)
 {
 	char have[2][SHAPE_TEXT], want[2][SHAPE_TEXT];
 	const struct shape *x = loader_input_shape(s->validation), *y = loader_target_shape(s->validation);
 	const struct shape *train_x = &s->data.input, *train_y = &s->data.target;
-	if (shape_equal(x, train_x) && (o->need & SESSION_PREDICT || shape_equal(y, train_y)))
+	if (alike(x, train_x) &&
+	    (o->need & SESSION_PREDICT || (shape_equal(x, train_x) ? shape_equal(y, train_y) : y->nd == train_y->nd)))
 		return 0;
 	return ERR(E_DATA, o->data ? NULL : &s->config->data.validation.loc[0],
 	           "'%s' does not fit the training data: after the transforms its inputs are %s and its targets %s, "
@@ -307,9 +328,18 @@ static struct plan_request request(const struct session *s, enum plan_mode mode,
 	return r;
 }
 
+static int check_room(const struct session *s, const struct plan *p)
+{
+	int rc = room_check(s, p);
+	if (rc == E_TOO_LARGE && p->mode == PLAN_PREDICT && !s->tiles)
+		err_context(rc, "- '--tile auto' predicts in tiles that fit");
+	return rc;
+}
+
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch)
 {
 	struct plan_request r = request(s, mode, batch);
+	r.direct = mode == PLAN_PREDICT && s->alike;
 	double start = io_seconds();
 	engines_await(s->engines, s->comm);
 	size_t before = s->dev->memory->used;
@@ -321,7 +351,7 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	if (!s->ranks.given && (*out)->groups)
 		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
 	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
-		TRY(room_check(s, *out));
+		TRY(check_room(s, *out));
 	/* Fixes the layouts of params and states for the plans that follow. */
 	if (s->need & SESSION_RUN) {
 		TRY(open_reduction(s, *out));
@@ -340,10 +370,11 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l)
 {
 	bool leaves = s->config->leaves.all && mode != PLAN_PREDICT;
-	int64_t batch = s->config->train.batch_size, rest = l ? loader_short_batch(l) : 0;
+	int64_t batch = l && mode != PLAN_TRAIN ? loader_batch_size(l) : s->config->train.batch_size;
+	int64_t rest = l ? loader_short_batch(l) : 0;
 	bool whole = !l || loader_samples(l) >= batch * comm_count(s->comm);
 	bool full = whole || leaves || (mode == PLAN_TRAIN && comm_many(s->comm));
-	rest = leaves ? leaves_rest(s->config, rest) : rest;
+	rest = leaves ? rest % batch : rest;
 	if (full)
 		TRY(session_plan_batch(s, &plans[0], mode, batch));
 	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) || (whole && mode == PLAN_TRAIN && late_wanted(s)))
@@ -388,6 +419,9 @@ static int check_samples(const struct session *s)
 	if (n == 0 || (!d->keep_short_batch && n < batch))
 		return ERR(E_CONFIG, &d->train.loc[0], "%lld training samples are less than one batch of %lld",
 		           (long long)n, (long long)batch);
+	if (n < batch && s->need & SESSION_TRAIN && comm_first(s->comm))
+		warn("a batch of %lld samples is more than the %lld that an epoch of training has: each step has %lld; 'data.keep_short_batch: "
+		     "false' refuses that", (long long)batch, (long long)n, (long long)n);
 	return 0;
 }
 
@@ -401,7 +435,8 @@ static int plan_training(struct session *s)
 /* Finds errors of evaluations now, even if their plans are deferred. */
 static int plan_evaluation(struct session *s)
 {
-	struct plan_request r = request(s, PLAN_EVALUATE, s->config->train.batch_size);
+	int64_t batch = s->validation ? loader_batch_size(s->validation) : s->config->train.batch_size;
+	struct plan_request r = request(s, PLAN_EVALUATE, batch);
 	return late_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan, PLAN_EVALUATE, s->validation);
 }
 
@@ -415,9 +450,11 @@ static bool weights_alone(const struct session_options *o)
 static int plan_the_rest(struct session *s, const struct session_options *o)
 {
 	bool validation = s->validation || (!(s->need & SESSION_RUN) && s->config->data.validation.n);
-	if (validation && s->need & SESSION_EVALUATE)
-		TRY(plan_evaluation(s));
-	if (weights_alone(o))
+	int rc = validation && s->need & SESSION_EVALUATE ? plan_evaluation(s) : 0;
+	if (rc < 0 && whole_differs(s))
+		return err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., validation: centre}' validates on windows");
+	TRY(rc);
+	if (weights_alone(o) || s->tiles)
 		return session_plan_batch(s, &s->predict_plan[0], PLAN_PREDICT, 1);
 	if (s->validation && s->need & SESSION_PREDICT)
 		TRY(session_plan_set(s, s->predict_plan, PLAN_PREDICT, s->validation));
@@ -472,19 +509,40 @@ static int open_device(struct session *s, const struct session_options *o)
 	return rc < 0 ? err_locate(rc, config_place(c, "precision", "compute")) : 0;
 }
 
+/* Where outputs depend on a part of the input alone, they are the same to the last bit in tiles
+ * of any size: Winograd's products, whose rounding depends on the neighbours, are not used. */
+static int settle_prediction(struct session *s, const struct session_options *o)
+{
+	struct receptive_field r;
+	const struct shape seen = whole_differs(s) ? field_padded(&s->data.field) : s->data.input;
+	TRY(whole_receptive_field(s, &seen, &r));
+	s->alike = r.finite;
+	if (!o->tile)
+		return 0;
+	s->tiles = ARENA_NEW(s->config->arena, struct tile_plan);
+	TRY(tile_settle(s, o->tile, s->tiles));
+	s->data.field = (struct plan_field){ .input = s->tiles->tile };
+	return 0;
+}
+
 static int open_loaders(struct session *s, const struct session_options *o)
 {
 	if (s->config->data.statistics == STATISTICS_DATA)
 		note("'data.statistics' is data: the transforms use each set's own statistics, not the "
 		     "training set's");
 	if (s->train_set && o->need & SESSION_TRAIN)
-		TRY(open_loader(s, &s->train, s->train_set, true, false));
-	if (s->validation_set)
-		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT));
+		TRY(open_loader(s, &s->train, s->train_set, true, false, false));
 	TRY(learn_shapes(s));
+	if (s->validation_set)
+		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT, o->tile));
+	if (s->validation && !s->data.input.nd)
+		take_shapes(s, s->validation);
 	if (s->validation_set)
 		TRY(check_second_set(s, o));
 	TRY(learn_data(s));
+	TRY(whole_settle(s));
+	if (o->need & SESSION_PREDICT)
+		TRY(settle_prediction(s, o));
 	TRY(check_targets(s, o));
 	return check_samples(s);
 }

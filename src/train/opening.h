@@ -14,6 +14,7 @@ struct session_options {
 	const char *gpu;           /* with nothing to run: plan for this GPU, which need not be there; or NULL */
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
 	const char *weights;       /* the checkpoint a command that trains nothing works with, as in ckpt_load; or NULL */
+	const char *tile;          /* of predictions: auto or a size (plan/tile_size.h); NULL: whole samples */
 	const char *dump;
 	bool dump_dot;
 	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "report/netcdf_file.h"
+#include "report/npy_file.h"
 #include "report/png.h"
 #include "report/zip_file.h"
 #include "train/predict_table.h"
@@ -45,23 +46,6 @@ struct writer {
 };
 
 /* --- .npy --- */
-
-/* Format version 1.0: the header's length with its ten leading bytes is a multiple of 64. */
-static void npy_header(struct buf *h, enum dtype dtype, int64_t samples, const struct shape *s)
-{
-	uint8_t start[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0 };
-	buf_add(h, start, sizeof start);
-	buf_printf(h, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ",",
-	           dtype == DTYPE_I32 ? "<i4" : "<f4", samples);
-	for (int i = 0; i < s->nd; i++)
-		buf_printf(h, " %" PRId64 ",", s->d[i]);
-	buf_puts(h, "), }");
-	while ((h->len + 1) % 64)
-		buf_putc(h, ' ');
-	buf_putc(h, '\n');
-	h->data[8] = (char)((h->len - sizeof start) & 0xff);
-	h->data[9] = (char)((h->len - sizeof start) >> 8);
-}
 
 /* The sample in the form asked for; returns how many elements of four bytes it has then. */
 static size_t change(struct writer *w, const struct result *r)
@@ -227,7 +211,7 @@ struct share {
 static struct share make_share(const struct session *s)
 {
 	struct shape one = output_shape(s);
-	size_t batch = (size_t)s->config->train.batch_size, target = (size_t)shape_count(loader_target_shape(s->validation));
+	size_t batch = (size_t)loader_batch_size(s->validation), target = (size_t)shape_count(loader_target_shape(s->validation));
 	return (struct share){ mem_alloc(4 * batch * (size_t)shape_count(&one)), mem_alloc(4 * batch * target) };
 }
 
@@ -245,7 +229,7 @@ static int write_shares(struct writer *w, const struct batch *b, float *output, 
 	struct comm *c = s->comm;
 	struct shape one = output_shape(s);
 	size_t each = 4 * (size_t)shape_count(&one), target_each = 4 * (size_t)shape_count(loader_target_shape(s->validation));
-	int64_t begin = b->index * s->config->train.batch_size * c->size;
+	int64_t begin = b->index * loader_batch_size(s->validation) * c->size;
 	for (int r = 0; r < c->size; r++) {
 		int64_t at = loader_share(b->all, r, c->size), n = loader_share(b->all, r + 1, c->size) - at;
 		if (n == 0)

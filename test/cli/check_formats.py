@@ -48,7 +48,8 @@ text, a, b = convert("-i", "grid.h5:fields/temp,fields/wind", "-m", "-999", "-v"
 same("hdf5", a, with_mask)
 same("hdf5 labels", b, kind)
 assert text["target"]["class_names"] == ["a", "b", "c"] and text["target"]["dtype"] == "u8"
-text, a, b = convert("-i", "grid.h5:cube", "--input-layout", "last", "-t", "grid.h5:cube", "--samples=1:3")
+text, a, b = convert("-i", "grid.h5:cube", "--input-layout", "last", "-t", "grid.h5:cube", "--samples=1:3",
+                     "--target-layout", "first")
 same("channels last", a, np.stack([value, 1000 + value], axis=1)[1:3])
 same("channels first", b, np.stack([value, 1000 + value], axis=-1)[1:3])
 text, a, b = convert("-i", "sample-*.h5:temp", "-t", "sample-*.h5:label", "--fill", "nan", "-m", "-999")
@@ -66,7 +67,7 @@ assert text["target"]["ignored"] == (~present).sum()
 for dtype in ("<f4", ">f4", "<f8", "<f2", "|i1", "|u1", "<i2", ">u2", "<i4", ">i8", "<u4", ">u4", "?"):
     v = rng.integers(0, 100, (6, 2, 3, 4)).astype(dtype)
     np.save(folder + "/v.npy", v)
-    _, a, b = convert("-i", "v.npy", "-t", "v.npy", "--labels", "--target-dtype", "i64")
+    _, a, b = convert("-i", "v.npy", "-t", "v.npy", "--labels", "--target-dtype", "i64", "--input-layout", "first")
     same("npy " + dtype, a, v.astype(a.dtype))
     same("npy labels " + dtype, b, v.astype(np.int64))
 np.save(folder + "/x.npy", rng.normal(size=(6, 3)))
@@ -81,7 +82,7 @@ for save in (np.savez, np.savez_compressed):
 text, a, b = convert("-i", "x.npy", "-t", "x.npy", "--dtype", "f64")
 same("vectors", a, np.load(folder + "/x.npy"))
 same("vectors", b, np.load(folder + "/x.npy").astype("f4"))
-text, a, b = convert("-i", "v.npy", "-i", "v.npy", "-t", "x.npy")
+text, a, b = convert("-i", "v.npy", "-i", "v.npy", "-t", "x.npy", "--input-layout", "first")
 assert text["input"]["shape"] == [4, 3, 4]
 np.save(folder + "/part-0.npy", v[:2])
 np.save(folder + "/part-1.npy", v[2:])

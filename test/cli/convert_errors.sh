@@ -101,7 +101,8 @@ expect 65 "say --format" dlx-convert -i text.txt -t grid.nc:kind -o out.dlx
 expect 65 "neither floats nor integers" dlx-convert -i grid.nc:text -t grid.nc:kind -o out.dlx
 expect 65 "not enough axes" dlx-convert -i grid.nc:one -t grid.nc:kind -o out.dlx
 expect 65 "has 3 samples" dlx-convert -i 'sample-[0-2].h5:temp' -t grid.nc:kind -o out.dlx
-expect 65 "a sample of 'temp' is 3x5, of 'cube' 5x2" dlx-convert -i grid.nc:temp -i grid.h5:cube -t grid.nc:kind -o out.dlx
+expect 65 "a sample of 'temp' is 3x5, of 'cube' 3x5x2" \
+	dlx-convert -i grid.nc:temp -i grid.h5:cube -t grid.nc:kind -o out.dlx --input-layout stack
 expect 65 "5 missing values; say what label" \
 	dlx-convert -i grid.nc:wind -t grid.nc:temp --classes 5 --samples 0,1 --missing=-999,1,101,2 -o out.dlx
 expect 65 "has the label 2 at (2, 0), which is no class 0..1" dlx-convert $good --class-names a,b

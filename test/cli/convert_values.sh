@@ -10,6 +10,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 "$DLX_BUILD/test/cli/make_sources" "$dir" || exit 1
 $python "$here/check_formats.py" "$DLX_BUILD/dlx-convert" "$dir" || { echo "check_formats.py failed"; exit 1; }
+$python "$here/check_axes.py" "$DLX_BUILD/dlx-convert" "$dir" || { echo "check_axes.py failed"; exit 1; }
 
 coads=${COADS:-/usr/share/ferret-vis/data/coads_climatology.cdf}
 [ -r "$coads" ] || { echo "note: no $coads (ferret-datasets); its part is left out"; exit 0; }

@@ -101,14 +101,18 @@ zeros() {
 }
 zeros side16 020 1024
 zeros side8 010 256
+printf '\0\0\010\002\0\0\0\004\0\0\0\010' >line.idx
+head -c 32 /dev/zero >>line.idx
+expect 0 "$convert" -q -f idx --input line.idx --target line.idx --class-names none,some -o line.dlx
 tiny() { "$train" --set data.train=side16.dlx --set data.transforms=[] --set train.steps=1 "$@" "$config"; }
 
-# A second set whose samples are not like the training set's.
-expect 65 tiny --set data.validation=side8.dlx
-says err "'side8.dlx' does not fit the training data"
+# A second set whose samples are of another size is evaluated in that size; one with other axes is not.
+expect 0 tiny --set data.validation=side8.dlx --set run.dir=runs/sizes
+expect 65 tiny --set data.validation=line.dlx
+says err "'line.dlx' has 8 input channels, the training set has 1"
 expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/zeros
-expect 65 tiny --set run.dir=runs/zeros --set data.validation=null --predict side8.dlx -o out.npy
-says err "'side8.dlx' does not fit the training data"
+expect 65 tiny --set run.dir=runs/zeros --set data.validation=null --predict line.dlx -o out.npy
+says err "'line.dlx' has 8 input channels, the training set has 1"
 
 # More output channels than the data has names for.
 expect 0 tiny --set data.validation=side16.dlx --set run.dir=runs/classes --set model.classes=4
@@ -117,6 +121,12 @@ says out 'class 3'
 # Less data than one batch.
 expect 0 tiny --set data.validation=null --set train.batch_size=5 --plan
 says out '4 training samples, 1 batches an epoch'
+says err 'a batch of 5 samples is more than the 4 that an epoch of training has'
+expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
+says err '4 samples do not fill a batch of 5'
+expect 0 tiny --set data.validation=null --set train.batch_size=5 --set 'data.transforms=[{crop: {size: 8, per_sample: 3}}]' --plan
+says out '4 training samples, 3 windows of each, 3 batches an epoch'
+! grep -q 'more than the' err || fail "12 windows are more than a batch of 5"
 expect 78 tiny --set data.validation=null --set train.batch_size=5 --set data.keep_short_batch=false --plan
 
 # A run that ended before its first checkpoint: its weights are the initial ones, unless a checkpoint is asked for.

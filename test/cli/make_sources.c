@@ -127,6 +127,65 @@ static void write_vast(const char *path)
 	check(H5Fclose(f) >= 0, "H5Fclose");
 }
 
+/* Element i of each variable is i. levels (time, lev, lat, lon), bands (time, band, lat, lon),
+ * marked: dimensions of other names, whose coordinates say `axis`; one (time). */
+static void write_axes(const char *path)
+{
+	static const char *const axes[] = {"time", "lev", "lat", "lon", "band", "p", "q", "r"}, *const kinds[] = {"Z", "Y", "X"};
+	static const size_t extent[] = {2, 5, 6, 7, 5, 5, 6, 7};
+	static const int of[3][4] = {{0, 1, 2, 3}, {0, 4, 2, 3}, {0, 5, 6, 7}};
+	static const char *const names[] = {"levels", "bands", "marked"};
+	static float values[2 * 5 * 6 * 7];
+	static int one[2];
+	int f, dim[8], coord, v[4];
+
+	for (int i = 0; i < 2 * 5 * 6 * 7; i++)
+		values[i] = (float)i;
+	check(!nc_create(path, NC_CLOBBER, &f), "nc_create");
+	for (int i = 0; i < 8; i++)
+		check(!nc_def_dim(f, axes[i], extent[i], &dim[i]), "nc_def_dim");
+	for (int i = 0; i < 3; i++) {
+		check(!nc_def_var(f, axes[5 + i], NC_FLOAT, 1, &dim[5 + i], &coord), "nc_def_var");
+		check(!nc_put_att_text(f, coord, "axis", 1, kinds[i]), "nc_put_att_text");
+	}
+	for (int k = 0; k < 3; k++) {
+		const int d[4] = {dim[of[k][0]], dim[of[k][1]], dim[of[k][2]], dim[of[k][3]]};
+		check(!nc_def_var(f, names[k], NC_FLOAT, 4, d, &v[k]), "nc_def_var");
+	}
+	check(!nc_def_var(f, "one", NC_INT, 1, dim, &v[3]), "nc_def_var");
+	check(!nc_enddef(f), "nc_enddef");
+	for (int k = 0; k < 3; k++)
+		check(!nc_put_var_float(f, v[k], values), "nc_put_var");
+	check(!nc_put_var_int(f, v[3], one), "nc_put_var");
+	check(!nc_close(f), "nc_close");
+}
+
+/* A year of months: tas (time, lat, lon) counts on from year to year; orography (lat, lon), mask
+ * (once, lat, lon) and event (lat, lon) do not depend on time. */
+static void write_year(const char *path, int year)
+{
+	static const char *const axes[] = {"time", "lat", "lon", "once"};
+	static const size_t extent[] = {12, 3, 4, 1};
+	float tas[12 * 12], still[12];
+	int event[12] = {0}, f, dim[4], v[4];
+
+	for (int i = 0; i < 12 * 12; i++)
+		tas[i] = (float)(year * 12 * 12 + i);
+	for (int i = 0; i < 12; i++)
+		still[i] = (float)i;
+	check(!nc_create(path, NC_CLOBBER, &f), "nc_create");
+	for (int i = 0; i < 4; i++)
+		check(!nc_def_dim(f, axes[i], extent[i], &dim[i]), "nc_def_dim");
+	check(!nc_def_var(f, "tas", NC_FLOAT, 3, dim, &v[0]), "nc_def_var");
+	check(!nc_def_var(f, "orography", NC_FLOAT, 2, dim + 1, &v[1]), "nc_def_var");
+	check(!nc_def_var(f, "mask", NC_FLOAT, 3, (int[]){dim[3], dim[1], dim[2]}, &v[2]), "nc_def_var");
+	check(!nc_def_var(f, "event", NC_INT, 2, dim + 1, &v[3]), "nc_def_var");
+	check(!nc_enddef(f), "nc_enddef");
+	check(!nc_put_var_float(f, v[0], tas) && !nc_put_var_float(f, v[1], still) && !nc_put_var_float(f, v[2], still) &&
+	      !nc_put_var_int(f, v[3], event), "nc_put_var");
+	check(!nc_close(f), "nc_close");
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096];
@@ -144,6 +203,12 @@ int main(int argc, char **argv)
 	for (int t = 0; t < T; t++) {
 		snprintf(path, sizeof(path), "%s/sample-%d.h5", argv[1], t);
 		write_sample(path, t);
+	}
+	snprintf(path, sizeof(path), "%s/axes.nc", argv[1]);
+	write_axes(path);
+	for (int year = 0; year < 2; year++) {
+		snprintf(path, sizeof(path), "%s/year-%d.nc", argv[1], year);
+		write_year(path, year);
 	}
 	return 0;
 }

@@ -39,6 +39,8 @@ def write_data(path, x, y, ignore=255):
     numpy.save(path + "-x.npy", x)
     numpy.save(path + "-y.npy", y)
     options = ["--ignore", str(ignore)] if y.dtype == "u1" else []
+    if x.ndim >= 4:
+        options += ["--input-layout", "first"]
     run("dlx-convert", "--quiet", "--input", path + "-x.npy", "--target", path + "-y.npy", *options, "-o", path + ".dlx")
 
 

@@ -11,7 +11,7 @@ arrays=$DLX_SOURCE/test/train/transforms.py
 "$python" "$arrays" make || fail "no arrays"
 for set in x:y:train low:low-y:low; do
 	x=${set%%:*} y=${set#*:}
-	expect 0 "$convert" -i "$x.npy" -t "${y%:*}.npy" --channel-names a,b,c,d --class-names p,q,r -o "${y#*:}.dlx"
+	expect 0 "$convert" -i "$x.npy" --input-layout first -t "${y%:*}.npy" --channel-names a,b,c,d --class-names p,q,r -o "${y#*:}.dlx"
 done
 cat >config.yaml <<'END'
 run: {name: transforms, dir: runs/transforms}

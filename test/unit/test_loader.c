@@ -131,6 +131,126 @@ static void test_validation_order(void **state)
 	dataset_free(d);
 }
 
+/* Several windows of a sample in an epoch, each at a place of its own. */
+static void test_windows(void **state)
+{
+	static const char yaml[] = "[{crop: {size: 3, per_sample: 4}}]";
+	struct dataset *d = fixture_open(files, 2);
+	struct loader *l = start_loader(d, yaml, true, 2, 2, 2), *v = start_loader(d, yaml, false, 2, 2, 2);
+	const struct batch *b;
+	int seen[N] = {0}, first[N] = {0}, elsewhere = 0;
+
+	assert_int_equal(loader_samples(l), 4 * N);
+	assert_int_equal(loader_batches(l), 2 * N);
+	assert_int_equal(loader_samples(v), N);
+	for (int64_t k = 0; k < loader_batches(l); k++) {
+		assert_int_equal(loader_next(l, &b), 0);
+		for (int i = 0; i < b->n; i++) {
+			const int value = (int)((const float *)b->input)[i * 2 * 9 + 1], s = value / 100;
+
+			first[s] = seen[s]++ ? first[s] : value;
+			elsewhere += value != first[s];
+		}
+	}
+	for (int s = 0; s < N; s++)
+		assert_int_equal(seen[s], 4);
+	assert_true(elsewhere > N);
+	loader_free(v);
+	loader_free(l);
+	dataset_free(d);
+}
+
+/* Samples of h x w: input (0, y, x) of sample s is 1000 s + 20 y + x, its label y modulo 2. */
+static void write_size(const char *path, int first, int samples, int h, int w)
+{
+	const struct record_info info = {
+		.input = {DTYPE_F32, {3, {1, h, w}}, NULL, 0, NULL},
+		.target = {DTYPE_U8, {2, {h, w}}, NULL, 0, NULL},
+		.mask = -1, .ignore = RECORD_NO_IGNORE,
+	};
+	struct record_writer *out;
+	float input[400];
+	uint8_t target[400];
+
+	io_input_forget(path);
+	assert_int_equal(record_create(&out, path, &info, 1), 0);
+	for (int s = first; s < first + samples; s++) {
+		for (int i = 0; i < h * w; i++) {
+			input[i] = (float)(1000 * s + 20 * (i / w) + i % w);
+			target[i] = (uint8_t)(i / w % 2);
+		}
+		assert_int_equal(record_append(out, input, target), 0);
+	}
+	assert_int_equal(record_commit(out), 0);
+}
+
+static const char *const sizes[] = {"test_loader_s.tmp.dlx", "test_loader_t.tmp.dlx", "test_loader_u.tmp.dlx"};
+
+static int open_sizes(struct loader **l, struct dataset *d, const char *yaml, bool training)
+{
+	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 2, .prefetch = 1};
+	const struct loader_options o = {.config = &c, .training = training, .seed = 5, .batch_size = 4, .target_dtype = DTYPE_I32};
+
+	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
+	return loader_new(l, d, &o);
+}
+
+/* Each window is one of its own sample, wherever that ends. */
+static void check_window(const float *x, const int32_t *t, int *seen, int *most)
+{
+	const int s = (int)x[0] / 1000, y = (int)x[0] % 1000 / 20, at = (int)x[0] % 20;
+	const int h = s < 2 ? 5 : s < 5 ? 9 : 6, w = s < 2 ? 6 : s < 5 ? 12 : 6;
+
+	seen[s]++;
+	assert_true(y + 5 <= h && at + 6 <= w);
+	*most = at > *most ? at : *most;
+	for (int i = 0; i < 30; i++) {
+		assert_true(x[i] == (float)(1000 * s + 20 * (y + i / 6) + at + i % 6));
+		assert_int_equal(t[i], (y + i / 6) % 2);
+	}
+}
+
+/* Samples of several sizes in one set: windows of one size are taken of all. */
+static void test_sizes(void **state)
+{
+	struct dataset *d;
+	struct loader *l;
+	const struct batch *b;
+	int seen[7] = {0}, most = 0;
+	int64_t counts[2];
+	float input[9 * 12];
+
+	write_size(sizes[0], 0, 2, 5, 6);
+	write_size(sizes[1], 2, 3, 9, 12);
+	write_size(sizes[2], 5, 2, 6, 6);
+	d = fixture_open(sizes, 3);
+	assert_int_equal(dataset_sizes(d), 3);
+	assert_int_equal(dataset_size_of(d, 4), 1);
+	assert_int_equal(dataset_info_of(d, 2)->input.d[1], 6);
+	assert_int_equal(dataset_read(d, 3, input, NULL), 0);
+	assert_true(input[9 * 12 - 1] == 3000 + 20 * 8 + 11);
+	assert_int_equal(dataset_class_counts(d, 2, counts), 0);
+	assert_int_equal(counts[0] + counts[1], 2 * 30 + 3 * 108 + 2 * 36);
+	assert_int_equal(open_sizes(&l, d, "[{crop: [5, 6]}]", true), 0);
+	for (int k = 0; k < 20; k++) {
+		assert_int_equal(loader_next(l, &b), 0);
+		for (int i = 0; i < b->n; i++)
+			check_window((const float *)b->input + i * 30, (const int32_t *)b->target + i * 30, seen, &most);
+	}
+	for (int s = 0; s < 7; s++)
+		assert_int_equal(seen[s], 10);
+	assert_true(most > 3);
+	loader_free(l);
+	expect_error(open_sizes(&l, d, "[]", true), E_DATA, "'- crop: {size: ...}' takes windows of one size");
+	expect_error(open_sizes(&l, d, "[{crop: [6, 6]}]", true), E_SHAPE, "height 6 does not fit into 5");
+	expect_error(open_sizes(&l, d, "[{crop: [5, 6]}]", false), E_DATA, "give files of one size at a time");
+	assert_int_equal(open_sizes(&l, d, "[{crop: {size: [5, 6], validation: centre}}]", false), 0);
+	loader_free(l);
+	dataset_free(d);
+	for (int i = 0; i < 3; i++)
+		unlink(sizes[i]);
+}
+
 static void test_training_order(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
@@ -564,6 +684,8 @@ int main(void)
 		cmocka_unit_test(test_merged_statistics),
 		cmocka_unit_test(test_glob_and_missing),
 		cmocka_unit_test(test_validation_order),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_training_order),
 		cmocka_unit_test(test_same_for_any_threads),
 		cmocka_unit_test(test_threads),

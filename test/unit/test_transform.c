@@ -147,8 +147,14 @@ static void test_flip(void **state)
 
 static void test_crop(void **state)
 {
-	const struct result c = apply("[{crop: [2, 4]}]", false, 0, 1);
+	const struct result c = apply("[{crop: {size: [2, 4], validation: centre}}]", false, 0, 1);
+	const struct result w = apply("[{crop: {size: 9}}, symmetry]", false, 0, 1);
 	int places = 0;
+
+	assert_int_equal(w.in.d[1], HEIGHT);      /* whole, smaller than the crop and no square */
+	assert_int_equal(w.in.d[2], WIDTH);
+	assert_int_equal(w.tg.d[1], WIDTH);
+	near(w.x[2 * WIDTH + 3], 123);
 
 	assert_int_equal(c.in.nd, 3);
 	assert_int_equal(c.in.d[1], 2);

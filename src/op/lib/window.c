@@ -117,6 +117,14 @@ int window_forward_shape(struct graph *g, struct node *n, struct window *w)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
 }
 
+struct window window_get(const struct graph *g, const struct node *n)
+{
+	struct grid in = grid_of(node_in_shape(g, n, 0));
+	struct window w;
+	BUG_IF(init(&w, &n->loc, n, &in) < 0, "windows that no shape rule has checked");
+	return w;
+}
+
 int window_backward_shape(struct graph *g, struct node *n, struct window *w)
 {
 	TRY(check_float(g, n, 0));

@@ -43,6 +43,8 @@ void window_covers(const struct window *w, int a, int64_t i, int64_t *first, int
  * for padding. */
 int64_t window_input(const struct window *w, int64_t o, int64_t tap);
 
+/* The windows of a pooling node that has passed its shape rule. */
+struct window window_get(const struct graph *g, const struct node *n);
 /* Shape rules: input 0 pooled into output 0, and back. */
 int window_forward_shape(struct graph *g, struct node *n, struct window *w);
 int window_backward_shape(struct graph *g, struct node *n, struct window *w);

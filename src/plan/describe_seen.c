@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A prediction is of a file that is not known yet: it is described for one like the training
+ * data. */
+#include "plan/describe_seen.h"
+
+#include <inttypes.h>
+
+#include "base/err.h"
+#include "data/transform.h"
+#include "plan/sizes.h"
+#include "plan/tile_size.h"
+#include "plan/whole.h"
+
+static void put_extents(struct buf *out, const int64_t *d, int n)
+{
+	for (int k = 0; k < n; k++)
+		buf_printf(out, "%s%" PRId64, k ? " x " : "", d[k]);
+}
+
+static bool smaller(const struct shape *a, const struct shape *b)
+{
+	for (int k = 1; k < a->nd && k < b->nd; k++)
+		if (a->d[k] < b->d[k])
+			return true;
+	return false;
+}
+
+static void put_seen(struct buf *out, const char *mode, const struct shape *seen, const struct dataset *set, const char *where)
+{
+	const struct shape *stored = &dataset_info(set)->input;
+	const int others = dataset_sizes(set) - 1;
+	const bool part = others > 0 || smaller(seen, stored);
+	buf_printf(out, "%-12s %s of ", mode, part ? "windows" : "whole samples");
+	put_extents(out, seen->d + 1, seen->nd - 1);
+	if (part) {
+		buf_printf(out, ", %s ", where);
+		put_extents(out, stored->d + 1, stored->nd - 1);
+		if (others > 0)
+			buf_printf(out, " and %d other size%s", others, others > 1 ? "s" : "");
+	}
+}
+
+static void put_padded(struct buf *out, const struct plan_field *f)
+{
+	const struct shape p = field_padded(f);
+	if (shape_equal(&p, &f->input))
+		return;
+	buf_puts(out, ", padded to ");
+	put_extents(out, p.d + 1, p.nd - 1);
+}
+
+/* What a prediction sees of a sample like those of training. */
+static int imagine(const struct session *s, struct plan_field *f)
+{
+	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms, .training = false,
+		.seed = (uint64_t)s->config->run.seed, .target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+	struct transform_chain *t;
+	TRY(transform_chain_new(&t, &o));
+	*f = (struct plan_field){ .input = *transform_input_shape(t) };
+	transform_chain_free(t);
+	if (shape_equal(&f->input, &s->data.input))
+		return 0;
+	return whole_pad(s, f);
+}
+
+static void describe_tile(const struct session *s, const struct plan_field *f, struct buf *out)
+{
+	int64_t tile[RECEPTIVE_AXES], bytes;
+	char a[32];
+	bool whole;
+	int mark = err_count();
+	buf_puts(out, "\n              ");
+	if (tile_fit(s, f, tile, &bytes, &whole) < 0)
+		buf_printf(out, "that cannot be predicted: %s", err_get(mark)->text);
+	else if (whole)
+		buf_printf(out, "whole samples fit: arena of a prediction %s", bytes_text((double)bytes, a));
+	else
+		buf_puts(out, "whole samples do not fit, but these tiles do: --tile ");
+	for (int k = 0; err_count() == mark && !whole && k + 1 < f->input.nd; k++)
+		buf_printf(out, "%s%" PRId64, k ? "x" : "", tile[k]);
+	if (err_count() == mark && !whole)
+		buf_printf(out, ", arena %s", bytes_text((double)bytes, a));
+	err_truncate(mark);
+}
+
+static void describe_prediction(const struct session *s, bool tiles, struct buf *out)
+{
+	struct plan_field f;
+	int mark = err_count();
+	if (imagine(s, &f) == 0) {
+		const bool part = smaller(&f.input, &dataset_info(s->train_set)->input);
+		buf_printf(out, "\n              prediction %s of ", part ? "windows" : "whole samples");
+		put_extents(out, f.input.d + 1, f.input.nd - 1);
+		if (part)
+			buf_puts(out, ", in the centre");
+		put_padded(out, &f);
+		if (tiles && !shape_equal(&f.input, &s->data.input))
+			describe_tile(s, &f, out);
+	}
+	err_truncate(mark);
+}
+
+void describe_seen(const struct session *s, bool tiles, struct buf *out)
+{
+	if (!s->train_set || s->data.input.nd < 2)
+		return;
+	put_seen(out, "sees          training  ", &s->data.input, s->train_set, "at random in");
+	if (s->validation) {
+		const struct plan_field same = { .input = s->data.input }, *f = whole_differs(s) ? &s->data.field : &same;
+		put_seen(out, "\n              validation", &f->input, s->validation_set, "in the centre of");
+		put_padded(out, f);
+	}
+	describe_prediction(s, tiles, out);
+	buf_putc(out, '\n');
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What training, validation and prediction see of samples, in words. */
+#ifndef DLX_PLAN_DESCRIBE_SEEN_H
+#define DLX_PLAN_DESCRIBE_SEEN_H
+
+#include "base/buf.h"
+#include "plan/session.h"
+
+/* Lines for --check and --plan. tiles: plans predictions too, and says what fits in memory. */
+void describe_seen(const struct session *s, bool tiles, struct buf *out);
+
+#endif

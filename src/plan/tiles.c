@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Windows are placed from the front: each begins as late as its first good output allows, the
+ * last one at the end of the field. */
+#include "plan/tiles.h"
+
+#include <inttypes.h>
+
+#include "base/err.h"
+
+struct rule {
+	const struct receptive_field *r;
+	int k;
+	bool blended;
+};
+
+static int64_t outputs(const struct receptive_axis *x, int64_t inputs)
+{
+	return inputs * x->den / x->num;
+}
+
+/* The first of a window's outputs that depends on nothing before it; one beyond the last that
+ * depends on nothing behind it. */
+static int64_t first_good(const struct rule *u)
+{
+	int64_t i = 0;
+	while (i < u->r->axis[u->k].extent && receptive_first(u->r, u->k, i) < 0)
+		i++;
+	return i;
+}
+
+static int64_t end_good(const struct rule *u, int64_t tile)
+{
+	int64_t i = u->r->axis[u->k].extent;
+	while (i > 0 && receptive_last(u->r, u->k, i - 1) > tile - 1)
+		i--;
+	return i;
+}
+
+/* How far windows lie apart: a multiple of the total stride, 0 if there is none. */
+static int64_t spacing(const struct rule *u, int64_t tile)
+{
+	const struct receptive_axis *x = &u->r->axis[u->k];
+	const int64_t stride = u->r->stride[u->k];
+	int64_t apart = tile - tile / 4;
+	if (!u->blended)
+		apart = (end_good(u, tile) - first_good(u)) * x->num / x->den;
+	return apart < stride ? 0 : apart / stride * stride;
+}
+
+static void place(struct tile_axis *t, const struct rule *u, int i, int64_t from)
+{
+	const struct receptive_axis *x = &u->r->axis[u->k];
+	const int64_t origin = outputs(x, from);
+	const bool last = from + t->tile == t->whole;
+	t->from[i] = from;
+	t->begin[i] = u->blended || i == 0 ? origin : t->end[i - 1];
+	t->end[i] = u->blended || last ? origin + t->out_tile : origin + end_good(u, t->tile);
+	t->at[i] = t->begin[i] - origin;
+}
+
+/* The extent with which the windows of this axis would have outputs at all. */
+static int64_t least_tile(const struct rule *u)
+{
+	const int64_t stride = u->r->stride[u->k];
+	const double reach = u->r->axis[u->k].hi - u->r->axis[u->k].lo;
+	return u->blended ? 2 * stride : ((int64_t)reach / stride + 3) * stride;
+}
+
+static int cut_axis(struct tile_axis *t, struct arena *a, const struct rule *u)
+{
+	const struct receptive_axis *x = &u->r->axis[u->k];
+	const int64_t apart = t->whole > t->tile ? spacing(u, t->tile) : t->tile, most = t->whole / (apart ? apart : 1) + 2;
+	t->out_tile = x->extent;
+	t->out_whole = t->out_tile + outputs(x, t->whole - t->tile);
+	if (apart == 0)
+		return ERR(E_USAGE, NULL, "tiles of %" PRId64 " along spatial axis %d are too small: their outputs depend on up to %" PRId64
+		           " inputs; from about %" PRId64 " they have some of their own", t->tile, u->k,
+		           u->blended ? t->tile : (int64_t)(x->hi - x->lo) + 1, least_tile(u));
+	t->from = ARENA_ARRAY(a, int64_t, most);
+	t->begin = ARENA_ARRAY(a, int64_t, most);
+	t->end = ARENA_ARRAY(a, int64_t, most);
+	t->at = ARENA_ARRAY(a, int64_t, most);
+	for (int64_t from = 0; t->n == 0 || t->from[t->n - 1] + t->tile < t->whole; from += apart)
+		place(t, u, t->n++, from + t->tile < t->whole ? from : t->whole - t->tile);
+	return 0;
+}
+
+int tiles_cut(struct tiling *t, struct arena *a, const struct receptive_field *r, bool blended, const int64_t *whole,
+              const int64_t *tile)
+{
+	*t = (struct tiling){ .axes = r->axes, .blended = blended };
+	for (int k = 0; k < r->axes; k++) {
+		const struct rule u = { r, k, blended };
+		t->axis[k].whole = whole[k];
+		t->axis[k].tile = tile[k];
+		TRY(cut_axis(&t->axis[k], a, &u));
+	}
+	return 0;
+}
+
+double tile_weight(const struct tile_axis *x, int i, int64_t o)
+{
+	double w = 1;
+	if (i > 0 && o < x->end[i - 1])
+		w = (double)(o - x->begin[i] + 1) / (double)(x->end[i - 1] - x->begin[i] + 1);
+	if (i + 1 < x->n && o >= x->begin[i + 1])
+		w *= (double)(x->end[i] - o) / (double)(x->end[i] - x->begin[i + 1] + 1);
+	return w;
+}

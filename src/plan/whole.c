@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a network needs of a field is found by building it: at the size of training for the total
+ * stride, and at the padded field's for whether it can be built there with the same parameters. */
+#include "plan/whole.h"
+
+#include "base/err.h"
+
+static int outline(const struct session *s, const struct shape *input, struct plan **out)
+{
+	struct plan_data data = s->data;
+	data.field = (struct plan_field){ .input = *input };
+	const struct plan_request r = { .config = s->config, .dev = s->dev, .data = &data, .mode = PLAN_PREDICT, .batch = 1,
+		.limit = INT64_MIN };
+	return plan_outline(out, &r);
+}
+
+int whole_receptive_field(const struct session *s, const struct shape *input, struct receptive_field *out)
+{
+	struct plan *p;
+	TRY(outline(s, input, &p));
+	receptive_field_find(p->g, p->input, p->output, out);
+	out->why = NULL;                 /* it is freed with the plan */
+	plan_free(p);
+	return 0;
+}
+
+/* A layer that sees all of its input has as many weights. */
+static int compare_params(const struct graph *g, const struct graph *trained, const struct shape *field)
+{
+	char have[SHAPE_TEXT], want[SHAPE_TEXT], size[SHAPE_TEXT];
+	for (tid t = 0; t < trained->ntensor; t++) {
+		const struct tensor *x = graph_t(trained, t);
+		tid other = x->role == ROLE_PARAM ? graph_find(g, x->name) : NONE;
+		if (other != NONE && !shape_equal(&x->shape, &graph_t(g, other)->shape))
+			return ERR(E_SHAPE, &x->loc, "the network takes samples of one size alone: '%s' is %s as trained, and would be %s for samples "
+			           "of %s", x->name, shape_text(&x->shape, have), shape_text(&graph_t(g, other)->shape, want), shape_text(field, size));
+	}
+	return 0;
+}
+
+static int check_network(const struct session *s, const struct plan_field *f)
+{
+	struct plan *trained, *whole;
+	struct shape padded = field_padded(f);
+	TRY(outline(s, &s->data.input, &trained));
+	int rc = outline(s, &padded, &whole);
+	if (rc == 0) {
+		rc = compare_params(whole->g, trained->g, &padded);
+		plan_free(whole);
+	}
+	plan_free(trained);
+	return rc;
+}
+
+/* Whether the network makes a map as large as these samples without zeros behind them. */
+static bool takes_as_they_are(const struct session *s, const struct shape *input)
+{
+	struct receptive_field r;
+	int mark = err_count();
+	bool takes = whole_receptive_field(s, input, &r) == 0;
+	err_truncate(mark);
+	for (int k = 0; takes && k < r.axes; k++)
+		takes = r.axis[k].extent == input->d[k + 1];
+	return takes;
+}
+
+/* A network that takes means over all places would count the zeros: it gets none if it can do
+ * without. */
+int whole_pad(const struct session *s, struct plan_field *f)
+{
+	struct receptive_field r;
+	TRY(whole_receptive_field(s, &s->data.input, &r));
+	if (r.axis[0].extent > 0 && (r.finite || !takes_as_they_are(s, &f->input)))
+		field_pad_to(f, r.stride);
+	return 0;
+}
+
+bool whole_differs(const struct session *s)
+{
+	return s->data.field.input.nd > 0;
+}
+
+int whole_settle(struct session *s)
+{
+	struct plan_field f = { 0 };
+	char text[SHAPE_TEXT];
+	if (!s->validation || !s->data.input.nd || shape_equal(loader_input_shape(s->validation), &s->data.input))
+		return 0;
+	f.input = *loader_input_shape(s->validation);
+	f.target = *loader_target_shape(s->validation);
+	TRY(whole_pad(s, &f));
+	TRYC(check_network(s, &f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' validates and predicts windows",
+	     shape_text(&f.input, text));
+	s->data.field = f;
+	return 0;
+}

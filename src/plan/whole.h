@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Decides what evaluations and predictions of a session see where that has another size than a
+ * training sample. */
+#ifndef DLX_PLAN_WHOLE_H
+#define DLX_PLAN_WHOLE_H
+
+#include "pass/receptive_field.h"
+#include "plan/session.h"
+
+/* Sets s->data.field from the validation loader, with the zeros that the network needs; nothing is
+ * padded where the size is that of training. E_SHAPE where the network takes one size alone. */
+int whole_settle(struct session *s);
+/* Sets the zeros that the network gets behind f's inputs. */
+int whole_pad(const struct session *s, struct plan_field *f);
+/* Whether evaluations see another size than training. */
+bool whole_differs(const struct session *s);
+/* The receptive field of the network on samples of shape `input` (C, spatial axes). */
+int whole_receptive_field(const struct session *s, const struct shape *input, struct receptive_field *out);
+
+#endif

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# --predict --tile: with halos of the receptive field tiles of any size give the bits of the whole, in both formats and on
+# one rank and two; where it is not finite that is said. The plan says which tile fits.
+. "${DLX_SOURCE:?}/test/lib.sh"
+coads_data
+samples=data/coads-validation.dlx
+sed 's/poolings: 1/poolings: 2/; s/layers_per_block: .*/layers_per_block: [1, 1, 1, 1, 2]/; s/crop: {size: .*}/crop: {size: [44, 64]}/' \
+	"$DLX_SOURCE/test/train/tiny.yaml" >two.yaml
+# A U-Net with as many channels as kernels are made for.
+cat >unet.yaml <<'EOF'
+run: {name: unet, seed: 1}
+model:
+  family: layers
+  layers:
+    - {conv2d: {filters: 16, kernel: 3, padding: same, name: a}}
+    - relu
+    - {max_pool: {kernel: 2}}
+    - {conv2d: {filters: 32, kernel: 3, padding: same, name: b}}
+    - batch_norm
+    - relu
+    - {max_pool: {kernel: 2}}
+    - {conv2d: {filters: 64, kernel: 3, padding: same}}
+    - relu
+    - {conv_transpose2d: {filters: 32, kernel: 2, stride: 2, name: up}}
+    - {concat: {inputs: [up, b]}}
+    - {conv2d: {filters: 32, kernel: 1}}
+    - {conv_transpose2d: {filters: 16, kernel: 2, stride: 2, name: upper}}
+    - {concat: {inputs: [upper, a]}}
+    - {conv2d: {filters: 4, kernel: 3, padding: same}}
+data: {train: data/coads-train.dlx, transforms: [{crop: 32}, {normalize: {method: standard, mask: validity}}]}
+loss: {type: softmax_cross_entropy}
+optimizer: {type: sgd, learning_rate: 0.05}
+schedule: {type: constant}
+train: {steps: 3, batch_size: 3}
+report: {progress: none}
+EOF
+
+# same NAME OPTIONS...: the prediction of NAME.yaml with these has the bits of the whole.
+same() {
+	net=$1
+	shift
+	expect 0 "$train" --predict $samples "$@" -o tiles.npy $net.yaml
+	says err 'the numbers of the whole'
+	cmp tiles.npy $net.npy || fail "$net: $*"
+}
+for net in two unet; do
+	expect 0 "$train" --quiet $net.yaml
+	expect 0 "$train" --predict $samples -o $net.npy $net.yaml
+	same $net --tile 64
+	same $net --tile 72x120
+	same $net --tile 1000
+	same $net --tile auto
+done
+says err '1 tile of 92 x 180'
+same unet --tile 40x44
+says err 'tiles of 40 x 44 for each sample of 90 x 180'
+expect 0 "$train" --predict $samples --tile 64 -o tiles.nc unet.yaml
+expect 0 "$train" --predict $samples -o whole.nc unet.yaml
+cmp tiles.nc whole.nc || fail "netCDF"
+if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+	expect 0 on_ranks 2 "$train" --predict $samples --tile 64 -o ranks.npy unet.yaml
+	cmp ranks.npy unet.npy || fail "two ranks"
+fi
+
+# Not finite: dlx says so, and the numbers are others, but not by much.
+sed 's/family: layers/family: deeplabv3+/; /^  layers:/,/^data:/{/^data:/!d}' unet.yaml >deeplab.yaml
+sed -i 's/name: unet/name: deeplab/; s/steps: 3/steps: 1/; s/batch_size: 3/batch_size: 2/' deeplab.yaml
+expect 0 "$train" --quiet deeplab.yaml
+expect 0 "$train" --predict $samples --tile 64 -o blended.npy deeplab.yaml
+says err 'not the numbers of the whole'
+says blended.npy "'shape': (4, 4, 90, 180,)"
+
+# What does not work is said before anything is computed, and leaves nothing behind.
+expect 64 "$train" --predict $samples --tile 8 -o x.npy unet.yaml
+says err 'are too small'
+expect 64 "$train" --predict $samples --tile 64x64x64 -o x.npy unet.yaml
+says err 'samples have 2 spatial axes'
+for wrong in 0 -3 64x big 64,64 x; do
+	expect 64 "$train" --predict $samples --tile $wrong -o x.npy unet.yaml
+	says err 'expected auto, or the size of a tile'
+done
+expect 64 "$train" --predict $samples --tile 64 -o pictures unet.yaml
+says err "'-o FILE.npy' or '-o FILE.nc'"
+expect 64 "$train" --evaluate --tile 64 unet.yaml
+says err "'--tile' goes with '--predict'"
+DLX_FAULT=write:3 "$train" --quiet --predict $samples --tile 64 -o x.npy unet.yaml 2>err && fail "a disk that is full"
+[ -z "$(find . -name 'x.npy*' -o -name '*.tmp*')" ] || fail "something is left"
+
+# Little memory: whole samples are refused with the remedy, and auto takes tiles.
+mkdir -p host/proc/self host/sys/fs/cgroup
+printf 'MemTotal: 3500 kB\nMemAvailable: 3500 kB\n' >host/proc/meminfo
+DLX_HOST_ROOT=$PWD/host
+export DLX_HOST_ROOT
+expect 71 "$train" --quiet --predict $samples -o x.npy unet.yaml
+says err "'--tile auto' predicts in tiles that fit"
+same unet --tile auto
+says err ' tiles of '
+expect 0 "$train" --plan unet.yaml
+says out 'whole samples do not fit, but these tiles do: --tile '
+pass

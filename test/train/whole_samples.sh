@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Networks that are trained on windows: validation and prediction see whole samples, padded to what the network needs and
+# cut back without an ignored label; the accuracy that is printed is that of the predictions that are written.
+. "${DLX_SOURCE:?}/test/lib.sh"
+coads_data
+# Two poolings: 90 rows are padded to 92.
+sed 's/poolings: 1/poolings: 2/; s/layers_per_block: .*/layers_per_block: [1, 1, 1, 1, 2]/; s/crop: {size: .*}/crop: {size: [44, 64]}/' \
+	"$DLX_SOURCE/test/train/tiny.yaml" >two.yaml
+
+expect 0 "$train" --check two.yaml
+says out 'sees          training   windows of 44 x 64, at random in 90 x 180'
+says out '              validation whole samples of 90 x 180, padded to 92 x 180'
+says out '              prediction whole samples of 90 x 180, padded to 92 x 180'
+expect 0 "$train" --plan two.yaml
+says out '              whole samples fit: arena of a prediction'
+expect 0 "$train" --quiet two.yaml
+expect 0 "$train" --evaluate two.yaml
+cp out evaluation
+expect 0 "$train" --predict data/coads-validation.dlx -o whole.npy two.yaml
+says whole.npy "'shape': (4, 4, 90, 180,)"
+
+# With the metric of another program.
+for python in ${PYTHON:-} /usr/bin/python3 python3; do
+	"$python" -c 'import numpy' 2>/dev/null && break
+	python=
+done
+if [ "$python" ]; then
+	PYTHONDONTWRITEBYTECODE=1 "$python" - "$DLX_SOURCE/test/cli" <<'EOF' || fail "the accuracy is another one"
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import dlxrecord, numpy as np
+_, _, labels = dlxrecord.read("data/coads-validation.dlx")
+found = np.load("whole.npy").argmax(1)
+line = [json.loads(t) for t in open("evaluation") if t.startswith("{")][0]
+counts = labels != 255
+have, want = line["metrics"]["accuracy"], (found == labels)[counts].mean()
+print(have, want)
+sys.exit(1 if abs(have - want) > 1e-12 else 0)
+EOF
+fi
+
+# Any number of ranks, and any number of samples in a batch, make the same of it.
+loss() { sed -n 's/^loss *//p' "$1"; }
+expect 0 "$train" --evaluate --set train.batch_size=1 two.yaml
+[ "$(loss out)" = "$(loss evaluation)" ] || fail "the loss depends on the batch"
+if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+	expect 0 on_ranks 2 "$train" --evaluate two.yaml
+	[ "$(loss out)" = "$(loss evaluation)" ] || fail "the loss depends on the ranks"
+fi
+
+# Windows in the centre, as they were.
+sed 's/crop: {size: .*}/crop: {size: [44, 64], validation: centre}/' two.yaml >centre.yaml
+expect 0 "$train" --check centre.yaml
+says out '              validation windows of 44 x 64, in the centre of 90 x 180'
+expect 0 "$train" --predict data/coads-validation.dlx -o centre.npy centre.yaml
+says centre.npy "'shape': (4, 4, 44, 64,)"
+
+# Samples of several sizes in one set: windows of one size are trained on; whole ones are predicted file by file.
+zeros() {
+	printf "\\0\\0\\010\\003\\0\\0\\0\\004\\0\\0\\0\\$2\\0\\0\\0\\$2" >"$1.idx"
+	head -c "$3" /dev/zero >>"$1.idx"
+	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1.idx" --channel-names x --class-names none,some -o "$1.dlx"
+}
+zeros side16 020 1024
+zeros side24 030 2304
+mixed() {
+	"$train" --set 'data.train=[side16.dlx, side24.dlx]' --set train.steps=3 --set run.dir=runs/mixed \
+		--set 'data.transforms=[{crop: {size: 12, per_sample: 2}}]' "$@" two.yaml
+}
+expect 0 mixed --set data.validation=side24.dlx --check
+says out 'training   windows of 12 x 12, at random in 16 x 16 and 1 other size'
+says out '8 training samples, 2 windows of each, 6 batches an epoch'
+expect 0 mixed --set data.validation=side24.dlx --quiet
+for side in 16 24; do
+	expect 0 mixed --set data.validation=null --predict side$side.dlx -o p.npy
+	says p.npy "'shape': (4, 2, $side, $side,)"
+done
+expect 65 mixed --set data.validation=null --set 'data.transforms=[]' --check
+says err "'- crop: {size: ...}' takes windows of one size"
+expect 65 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --check
+says err "validation: centre"
+expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
+	--set run.dir=runs/centres --set 'data.transforms=[{crop: {size: 12, validation: centre}}]'
+
+# Where targets are no maps the centre is seen, or the whole as it is: a mean over places would count zeros behind it.
+printf '\0\0\010\001\0\0\0\004\0\001\0\001' >label.idx
+printf '\0\0\010\003\0\0\0\004\0\0\0\021\0\0\0\021' >image.idx
+head -c 1156 /dev/zero >>image.idx
+expect 0 "$convert" -q --input image.idx --target label.idx --class-names none,some -o image.dlx
+classifier() {
+	"$train" --set data.train=image.dlx --set data.validation=image.dlx --set train.steps=1 --set 'metrics=[accuracy]' \
+		--set 'model.layers=[{conv2d: {filters: 4, kernel: 3, stride: 2, padding: same}}, relu, global_average, {dense: {units: 2}}]' "$@" \
+		layers.yaml
+}
+sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d' two.yaml >layers.yaml
+expect 0 classifier --check --set 'data.transforms=[{crop: 12}]'
+says out 'validation windows of 12 x 12, in the centre of 17 x 17'
+expect 0 classifier --check --set 'data.transforms=[{crop: {size: 12, validation: whole}}]'
+says out 'validation whole samples of 17 x 17'
+! grep -q 'padded to' out || fail "a classifier's samples are padded"
+expect 0 classifier --set run.dir=runs/classes --set 'data.transforms=[{crop: {size: 12, validation: whole}}]'
+
+# A network that takes one size alone says how it can be validated.
+sed 's/^  family: fcn/  family: layers/; /^  growth/,/^  dropout/d' centre.yaml >layers.yaml
+dense='[{conv2d: {filters: 4, kernel: 3, padding: same}}, {max_pool: {kernel: 4}}, {resize: {size: [44, 64]}}]'
+expect 0 "$train" --check --set "model.layers=$dense" layers.yaml
+sed 's/validation: centre/validation: whole/' layers.yaml >fixed.yaml
+expect 78 "$train" --check --set "model.layers=$dense" fixed.yaml
+says err "validation: centre"
+expect 78 "$train" --check --set 'data.transforms=[{crop: {size: [44, 64], validation: middle}}]' two.yaml
+says err "must be one of auto, whole, centre"
+pass
