@@ -54,6 +54,20 @@ static int misfit(const struct record *r, const struct record *first, const char
 	           what);
 }
 
+/* A file of one array has its name for its channel, which is no name of what it holds. */
+static int misfit_names(const struct record *r, const struct record *first)
+{
+	const char *const *have = record_info(r)->input.channels, *const *want = record_info(first)->input.channels;
+	int64_t c = 0;
+
+	if (!have || !want)
+		return misfit(r, first, "input channels");
+	while (strcmp(have[c], want[c]) == 0)
+		c++;
+	return ERR(E_DATA, NULL, "'%s' does not fit '%s': input channel %lld is '%s', expected '%s' (dlx-convert --channel-names)",
+	           record_path(r), record_path(first), (long long)c, have[c], want[c]);
+}
+
 static int misfit_shape(const struct record *r, const struct record *first, const char *name,
                         const struct record_array *a, const struct record_array *b)
 {
@@ -104,7 +118,7 @@ static int check_fit(const struct record *r, const struct record *first)
 	if (!same_target(i, f))
 		return misfit_shape(r, first, "target", &i->target, &f->target);
 	if (!names_equal(i->input.channels, f->input.channels, i->input.shape.d[0]))
-		return misfit(r, first, "input channels");
+		return misfit_names(r, first);
 	if (i->mask != f->mask)
 		return misfit(r, first, "mask channel");
 	if (i->ignore != f->ignore)
