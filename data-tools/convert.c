@@ -217,10 +217,10 @@ static int open_sides(struct conversion *c)
 	c->target_options.role = "target";
 	c->target_options.specs = &c->targets;
 	c->target_options.layout = (enum layout)target_layout;
-	if (c->targets.n == 0)
-		return side_open(&c->input, &c->input_options);
-	TRY(side_open(&c->target, &c->target_options));
 	TRY(side_open(&c->input, &c->input_options));
+	if (c->targets.n == 0)
+		return side_place(c->input, &(struct shape){ 0 }, false);
+	TRY(side_open(&c->target, &c->target_options));
 	/* whether the target is made of labels is known only now; they have no channel axis */
 	c->labels |= c->nedges > 0 || !dtype_is_float(side_dtype(c->target));
 	c->target_options.labels = c->labels;

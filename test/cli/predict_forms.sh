@@ -108,7 +108,7 @@ command -v ncdump >/dev/null && {
 }
 
 expect 64 "$train" --predict bare.dlx -o x.npy --as=class config.yaml
-says err "'--as=class': expected logits, probabilities or classes"
+says err "'--as': expected logits, probabilities or classes"
 expect 64 "$train" --evaluate --as=classes config.yaml
 says err "'--as' goes with '--predict'"
 # Fields have no classes, and maps are no lines of a table.

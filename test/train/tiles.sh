@@ -85,14 +85,14 @@ expect 64 "$train" --predict $samples --tile 64 -o pictures unet.yaml
 says err "'-o FILE.npy' or '-o FILE.nc'"
 expect 64 "$train" --evaluate --tile 64 unet.yaml
 says err "'--tile' goes with '--predict'"
-DLX_FAULT=write:3 "$train" --quiet --predict $samples --tile 64 -o x.npy unet.yaml 2>err && fail "a disk that is full"
+DLX_DEBUG=$(debug fault=write:2) "$train" --quiet --predict $samples --tile 64 -o x.npy unet.yaml 2>err && fail "a disk that is full"
 [ -z "$(find . -name 'x.npy*' -o -name '*.tmp*')" ] || fail "something is left"
 
 # Little memory: whole samples are refused with the remedy, and auto takes tiles.
 mkdir -p host/proc/self host/sys/fs/cgroup
 printf 'MemTotal: 3500 kB\nMemAvailable: 3500 kB\n' >host/proc/meminfo
-DLX_HOST_ROOT=$PWD/host
-export DLX_HOST_ROOT
+DLX_DEBUG=$(debug host_root="$PWD/host")
+export DLX_DEBUG
 expect 71 "$train" --quiet --predict $samples -o x.npy unet.yaml
 says err "'--tile auto' predicts in tiles that fit"
 same unet --tile auto

@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/device.h"
+#include "backend/plan_env.h"
 #include "graph/layout_rule.h"
 #include "graph/op.h"
 
 struct op_run {
 	struct graph *g;
 	struct device dev;
+	struct plan_env env;             /* the default one, for the caller to change */
 	struct arena *arena;
 	void **data;             /* by tensor; NULL: no value yet */
 	bool native;             /* inputs are laid out so */
@@ -66,7 +67,7 @@ static inline void op_run_get(const struct op_run *r, tid t, double *plain)
 
 static inline void op_run_init(struct op_run *r, struct graph *g, enum backend b, bool native)
 {
-	*r = (struct op_run){ .g = g, .dev = { .backend = b, .threads = 1 }, .native = native };
+	*r = (struct op_run){ .g = g, .dev = { .backend = b, .threads = 1 }, .env = plan_env_default, .native = native };
 	r->arena = arena_new();
 	r->data = ARENA_ARRAY(r->arena, void *, g->ntensor + 1);
 	for (tid t = 0; t < g->ntensor; t++) {
@@ -129,7 +130,7 @@ static inline void op_run_node(struct op_run *r, const struct node *n)
 {
 	bool view = n->op->flags & OP_VIEW;
 	const struct kernel *kernel = &n->op->kernel[r->dev.backend];
-	struct kplan k = { .g = r->g, .n = n, .dev = &r->dev, .arena = r->arena };
+	struct kplan k = { .g = r->g, .n = n, .dev = &r->dev, .env = &r->env, .arena = r->arena };
 	struct layout *in = ARENA_ARRAY(r->arena, struct layout, n->nin + 1);
 	struct layout *out = ARENA_ARRAY(r->arena, struct layout, n->nout + 1);
 	void **pin = ARENA_ARRAY(r->arena, void *, n->nin + 1);

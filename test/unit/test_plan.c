@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "backend/dnn/dnn.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "graph/dump.h"
@@ -119,7 +120,7 @@ static void bf16_beside_float32(void **state)
 static void without_winograd(void **state)
 {
 	(void)state;
-	setenv("DLX_CONV", "winograd", 1);
+	assert_int_equal(debug_parse("conv=winograd"), 0);
 	struct run_config *c = load(NULL);
 	struct plan *p = make(c);
 	int n = kernels(p, "winograd");
@@ -127,7 +128,7 @@ static void without_winograd(void **state)
 	config_free(c);
 	if (n > 0)
 		beside("precision.winograd=false");
-	unsetenv("DLX_CONV");
+	assert_int_equal(debug_parse(NULL), 0);
 	if (n == 0)                      /* this processor has no such kernels */
 		skip();
 }

@@ -64,7 +64,7 @@ static double *outputs(struct net *n, int64_t y, int64_t x)
 	if (y >= 0)
 		in[y * W + x] += 1e6;
 	op_run_init(&r, n->g, BACKEND_CPU, true);
-	r.dev.direct = true;                 /* Winograd's rounding reaches further */
+	r.env.winograd = false;                /* Winograd's rounding reaches further */
 	for (tid t = 0; t < n->g->ntensor; t++) {
 		const struct tensor *p = graph_t(n->g, t);
 		if (p->role == ROLE_PARAM || p->role == ROLE_STATE)
