@@ -38,7 +38,7 @@ static const char config_text[] =
 	"metrics: [accuracy, mean_iou]\n"
 	"optimizer: {type: sgd, learning_rate: 0.05, momentum: 0.9}\n"
 	"train: {epochs: 6, batch_size: 4}\n"
-	"checkpoint: {every: null}\n"
+	"checkpoint: {every: null, keep: {best: 0}}\n"      /* a thread that saves allocates at any time */
 	"report: {progress: none, tensorboard: true, every: 1}\n";
 
 static struct session *open_run(const char *device, const char *tag)
