@@ -194,7 +194,7 @@ static int emit_conv_transpose3d(struct model_build *b, const char *path, const 
 	return emit_conv(b, path, data, 3, true, x, y);
 }
 
-/* --- dense, batch norm, dropout, flatten --- */
+/* --- dense, norms, dropout, flatten --- */
 
 struct dense_layer {
 	int64_t units;
@@ -226,6 +226,35 @@ static const struct field batch_norm_fields[] = {
 static int emit_batch_norm(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {
 	return nn_batch_norm(b, path, data, x, y);
+}
+
+/* group_norm, instance_norm, layer_norm */
+#define NORM_EPS FIELD_FLOAT(struct nn_group_norm, eps, "1e-5", 1e-12, 1, "added to the variance")
+#define NORM_AFFINE(dflt)                            \
+	FIELD_BOOL(struct nn_group_norm, affine, dflt, \
+	           "are the results scaled and shifted, by two parameters for each channel")
+static const struct field group_norm_fields[] = {
+	FIELD_INT(struct nn_group_norm, groups, "", 1, 1 << 20,
+	          "groups of neighbouring channels; they divide the channels"),
+	NORM_EPS, NORM_AFFINE("true"), FIELD_END
+};
+static const struct field instance_norm_fields[] = { NORM_EPS, NORM_AFFINE("false"), FIELD_END };
+static const struct field layer_norm_fields[] = { NORM_EPS, NORM_AFFINE("true"), FIELD_END };
+
+static int emit_group_norm(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return nn_group_norm(b, path, NN_NORM_GROUPS, data, x, y);
+}
+
+static int emit_instance_norm(struct model_build *b, const char *path, const void *data, tid x,
+                              tid *y)
+{
+	return nn_group_norm(b, path, NN_NORM_CHANNELS, data, x, y);
+}
+
+static int emit_layer_norm(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return nn_group_norm(b, path, NN_NORM_POINTS, data, x, y);
 }
 
 struct dropout_layer {
@@ -276,6 +305,18 @@ static const struct layer_kind kinds[] = {
 	    batch_norm_fields, sizeof(struct nn_batch_norm) },
 	  NULL,
 	  emit_batch_norm },
+	{ { "group_norm", "normalises groups of channels of each sample, then scales and shifts them",
+	    group_norm_fields, sizeof(struct nn_group_norm) },
+	  NULL,
+	  emit_group_norm },
+	{ { "instance_norm", "normalises each channel of each sample", instance_norm_fields,
+	    sizeof(struct nn_group_norm) },
+	  NULL,
+	  emit_instance_norm },
+	{ { "layer_norm", "normalises the channels of each point, then scales and shifts them",
+	    layer_norm_fields, sizeof(struct nn_group_norm) },
+	  NULL,
+	  emit_layer_norm },
 	{ { "dropout", "sets a random share of the values to zero, in training only", dropout_fields,
 	    sizeof(struct dropout_layer) },
 	  NULL,
