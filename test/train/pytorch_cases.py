@@ -176,6 +176,37 @@ PERCEPTRON = """
 - dense: {units: 3, name: b}
 """
 
+
+def normalised(x, p):
+    """Norms within a sample, and smooth activations."""
+    a = F.gelu(F.group_norm(conv(F.conv2d, x, p, "a"), 4, p["an.weight"], p["an.bias"]))
+    b = F.silu(F.instance_norm(conv(F.conv2d, a, p, "b")))
+    c = F.instance_norm(F.elu(conv(F.conv2d, b, p, "c"), 0.7), weight=p["cn.weight"], bias=p["cn.bias"], eps=1e-3)
+    d = conv(F.conv2d, c, p, "d").movedim(1, 3)
+    d = F.gelu(F.layer_norm(d, d.shape[3:], p["dn.weight"], p["dn.bias"]).movedim(3, 1), approximate="tanh")
+    e = F.group_norm(conv(F.conv2d, d, p, "e"), 1)
+    return F.softmax(e, 1)
+
+
+NORMALISED = """
+- conv2d: {filters: 12, kernel: 3, name: a}
+- group_norm: {groups: 4, name: an}
+- gelu
+- conv2d: {filters: 10, kernel: 3, name: b}
+- instance_norm
+- silu
+- conv2d: {filters: 7, kernel: [1, 2], name: c}
+- elu: {alpha: 0.7}
+- instance_norm: {affine: true, eps: 1.0e-3, name: cn}
+- conv2d: {filters: 9, kernel: 1, name: d}
+- layer_norm: {name: dn}
+- gelu: {approximate: tanh}
+- conv2d: {filters: 4, kernel: 1, name: e}
+- group_norm: {groups: 1, affine: false}
+- softmax
+"""
+
+
 WEIGHTS = [0.5, 2.0, 1.0, 3.0]
 CASES = {
     "segment": {
@@ -199,6 +230,11 @@ CASES = {
         "config": "loss: {type: softmax_cross_entropy}\n"
                   "optimizer: {type: adam, learning_rate: 0.01, weight_decay: 0.1, exempt: none, decoupled: true, beta1: 0.8}",
         "loss": labels(), "optimizer": adam(torch.optim.AdamW, lr=0.01, weight_decay=0.1, betas=(0.8, 0.999)),
+    },
+    "normalised": {
+        "layers": NORMALISED, "forward": normalised, "input": (3, 11, 9), "target": (4, 7, 4),
+        "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9}",
+        "loss": F.mse_loss, "optimizer": sgd(lr=0.1, momentum=0.9),
     },
     "perceptron": {
         "layers": PERCEPTRON, "forward": perceptron, "input": (2, 3, 4), "target": (3,), "batch": 16,
