@@ -21,7 +21,25 @@ struct conv_layer {
 	bool bias;
 	int init;
 	double init_value;
+	int activation;
 };
+
+/* none, then ops. */
+static const char *const activation_names[] = { "none", "relu", "leaky_relu", "gelu", "silu", "elu",
+	                                            "tanh", "sigmoid", "softplus", NULL };
+#define ACTIVATION_FIELD(s)                                 \
+	FIELD_ENUM(s, activation, "none", activation_names, \
+	           "a layer of this kind, with its defaults, after this one")
+
+/* *y: the activation of *y, if there is one. */
+static int emit_activation(struct model_build *b, const char *path, int activation, tid *y)
+{
+	const char *op = activation_names[activation];
+	if (activation == 0)
+		return 0;
+	const struct op_attr t = op_attr_new(b->g->arena, op);
+	return nn_op(b, arena_printf(b->arena, "%s.%s", path, op), op, t.data, 1, y, y);
+}
 
 #define CONV_FIELDS                                                                             \
 	FIELD_INT(struct conv_layer, filters, "", 1, 1 << 20, "output channels"),                   \
@@ -37,7 +55,8 @@ struct conv_layer {
 	FIELD_ENUM(struct conv_layer, init, "he_uniform", weight_init_names,                        \
 	           "first values of the weights"),                                                  \
 	FIELD_FLOAT(struct conv_layer, init_value, "0", -1e6, 1e6,                                  \
-	            "the value of init: constant; else a gain on the first values, 0: 1")
+	            "the value of init: constant; else a gain on the first values, 0: 1"),              \
+	ACTIVATION_FIELD(struct conv_layer)
 
 static const struct field conv_fields[] = { CONV_FIELDS, FIELD_END };
 static const struct field transposed_fields[] = {
@@ -135,7 +154,7 @@ static int to_nn_conv(struct arena *a, const struct conv_layer *l, int axes,
 
 static int axes_of(const char *kind)
 {
-	return strstr(kind, "3d") ? 3 : 2;
+	return kind[strlen(kind) - 2] - '0';
 }
 
 static int check_conv(struct arena *a, const char *kind, const struct ynode *map,
@@ -153,23 +172,27 @@ static int check_conv(struct arena *a, const char *kind, const struct ynode *map
 
 static int check_rank(struct model_build *b, const char *kind, int axes, tid x)
 {
+	static const char *const wanted[] = { "(N, C, W)", "(N, C, H, W)", "(N, C, D, H, W)" };
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(b->g, x)->shape;
 	if (s->nd == axes + 2)
 		return 0;
-	return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s", kind,
-	           axes == 2 ? "(N, C, H, W)" : "(N, C, D, H, W)", shape_text(s, text));
+	return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s", kind, wanted[axes - 1],
+	           shape_text(s, text));
 }
 
 static int emit_conv(struct model_build *b, const char *path, const void *data, int axes,
                      bool transposed, tid x, tid *y)
 {
-	static const char *const kinds[2][2] = { { "conv2d", "conv3d" },
-		                                     { "conv_transpose2d", "conv_transpose3d" } };
+	static const char *const kinds[2][3] = {
+		{ "conv1d", "conv2d", "conv3d" },
+		{ "conv_transpose1d", "conv_transpose2d", "conv_transpose3d" }
+	};
 	struct nn_conv c;
-	TRY(check_rank(b, kinds[transposed][axes - 2], axes, x));
+	TRY(check_rank(b, kinds[transposed][axes - 1], axes, x));
 	TRY(to_nn_conv(b->arena, data, axes, NULL, &b->loc, &c));
-	return transposed ? nn_conv_transpose(b, path, &c, x, y) : nn_conv(b, path, &c, x, y);
+	TRY(transposed ? nn_conv_transpose(b, path, &c, x, y) : nn_conv(b, path, &c, x, y));
+	return emit_activation(b, path, ((const struct conv_layer *)data)->activation, y);
 }
 
 static int emit_conv2d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
@@ -199,20 +222,21 @@ static int emit_conv_transpose3d(struct model_build *b, const char *path, const 
 struct dense_layer {
 	int64_t units;
 	bool bias;
-	int init;
+	int init, activation;
 };
 static const struct field dense_fields[] = {
-	FIELD_INT(struct dense_layer, units, "", 1, 1 << 24, "output features"),
+	FIELD_SHORT(struct dense_layer, units, FT_INT, "", 1, 1 << 24, "output features"),
 	FIELD_BOOL(struct dense_layer, bias, "true", "is a bias added to each output"),
 	FIELD_ENUM(struct dense_layer, init, "he_uniform", weight_init_names,
 	           "first values of the weights"),
-	FIELD_END
+	ACTIVATION_FIELD(struct dense_layer), FIELD_END
 };
 
 static int emit_dense(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {
 	const struct dense_layer *l = data;
-	return nn_dense(b, path, l->units, l->bias, (enum weight_init)l->init, x, y);
+	TRY(nn_dense(b, path, l->units, l->bias, (enum weight_init)l->init, x, y));
+	return emit_activation(b, path, l->activation, y);
 }
 
 static const struct field batch_norm_fields[] = {
@@ -234,8 +258,8 @@ static int emit_batch_norm(struct model_build *b, const char *path, const void *
 	FIELD_BOOL(struct nn_group_norm, affine, dflt, \
 	           "are the results scaled and shifted, by two parameters for each channel")
 static const struct field group_norm_fields[] = {
-	FIELD_INT(struct nn_group_norm, groups, "", 1, 1 << 20,
-	          "groups of neighbouring channels; they divide the channels"),
+	FIELD_SHORT(struct nn_group_norm, groups, FT_INT, "", 1, 1 << 20,
+	            "groups of neighbouring channels; they divide the channels"),
 	NORM_EPS, NORM_AFFINE("true"), FIELD_END
 };
 static const struct field instance_norm_fields[] = { NORM_EPS, NORM_AFFINE("false"), FIELD_END };
@@ -260,10 +284,11 @@ static int emit_layer_norm(struct model_build *b, const char *path, const void *
 struct dropout_layer {
 	double rate;
 };
-static const struct field dropout_fields[] = { FIELD_FLOAT(
-												   struct dropout_layer, rate, "0.5", 0, 0.99,
-												   "share of the values set to zero in training"),
-	                                           FIELD_END };
+static const struct field dropout_fields[] = {
+	FIELD_SHORT(struct dropout_layer, rate, FT_FLOAT, "0.5", 0, 0.99,
+	            "share of the values set to zero in training"),
+	FIELD_END
+};
 
 static int emit_dropout(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {

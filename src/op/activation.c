@@ -41,7 +41,8 @@ struct elu {
 	double alpha;
 };
 static const struct field elu_fields[] = {
-	FIELD_FLOAT(struct elu, alpha, "1", 0, 1e6, "minus the limit for large negative values"),
+	FIELD_SHORT(struct elu, alpha, FT_FLOAT, "1", 0, 1e6,
+	            "minus the limit for large negative values"),
 	FIELD_END
 };
 

@@ -115,6 +115,9 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 #define FIELD_BOOL(s, m, d, doc)           FIELD_(s, m, FT_BOOL, d, 0, 0, NULL, NULL, NULL, 0, doc)
 #define FIELD_INT(s, m, d, lo, hi, doc)    FIELD_(s, m, FT_INT, d, lo, hi, NULL, NULL, NULL, 0, doc)
 #define FIELD_FLOAT(s, m, d, lo, hi, doc)  FIELD_(s, m, FT_FLOAT, d, lo, hi, NULL, NULL, NULL, 0, doc)
+/* A number, or a list of them, that the short form sets. */
+#define FIELD_SHORT(s, m, t, d, lo, hi, doc) \
+	FIELD_(s, m, t, d, lo, hi, NULL, NULL, NULL, FIELD_SHORTHAND, doc)
 #define FIELD_STRING(s, m, d, doc)         FIELD_(s, m, FT_STRING, d, 0, 0, NULL, NULL, NULL, 0, doc)
 #define FIELD_PATH(s, m, d, doc)           FIELD_(s, m, FT_PATH, d, 0, 0, NULL, NULL, NULL, 0, doc)
 #define FIELD_ENUM(s, m, d, ch, doc)       FIELD_(s, m, FT_ENUM, d, 0, 0, ch, NULL, NULL, 0, doc)
