@@ -3,11 +3,13 @@
  * The kinds of layer that are more than one op, as rows of a table: keys, a check of what the keys'
  * table cannot say, and a call of nn.h. Ops flagged OP_LAYER need no row: their attribute table is
  * their row. */
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "model/layer.h"
 #include "model/op_attr.h"
+#include "op/lib/elementwise.h"
 
 #define MAX_EXTENT (1 << 16) /* of a kernel, stride, dilation or padding */
 
@@ -305,6 +307,94 @@ static int emit_flatten(struct model_build *b, const char *path, const void *dat
 	return nn_op(b, path, "reshape", t.data, 1, &x, y);
 }
 
+/* --- resize and adaptive pooling, which are one op --- */
+
+#define MAX_SIZE (1 << 24)
+
+struct resize_layer {
+	struct ints size;
+	struct floats factor;
+	int mode;
+	bool align_corners;
+};
+static const char *const resize_modes[] = { "bilinear", "nearest", "area", NULL };
+static const struct field resize_fields[] = {
+	FIELD_SHORT(struct resize_layer, size, FT_INTS, NULL, 1, MAX_SIZE,
+	            "spatial size of the result, one for all axes or one for each; or factor"),
+	FIELD_FLOATS(struct resize_layer, factor, NULL, 1e-6, 1e6,
+	             "of the spatial size in place of size, one for all axes or one for each; the "
+	             "product is rounded down"),
+	FIELD_ENUM(struct resize_layer, mode, "bilinear", resize_modes,
+	           "linear along each axis, nearest, or means (adaptive average pooling)"),
+	FIELD_BOOL(struct resize_layer, align_corners, "false", "map corner onto corner (bilinear only)"),
+	FIELD_END
+};
+
+static int check_resize(struct arena *a, const char *kind, const struct ynode *map,
+                        const struct loc *loc, const void *data)
+{
+	const struct resize_layer *l = data;
+	(void)a;
+	if (l->size.n && l->factor.n)
+		return ERR(E_CONFIG, key_loc(map, "factor", loc), "'%s' takes 'size' or 'factor', not both",
+		           kind);
+	if (!l->size.n && !l->factor.n)
+		return ERR(E_CONFIG, loc, "'%s' needs 'size' or 'factor'", kind);
+	return 0;
+}
+
+static int resized(struct model_build *b, const struct floats *factor, const struct shape *x,
+                   int64_t size[MAXD])
+{
+	if (factor->n > 1 && factor->n != x->nd - 2)
+		return ERR(E_CONFIG, &b->loc,
+		           "'factor' has %d numbers; expected one, or one for each of %d axes", factor->n,
+		           x->nd - 2);
+	for (int i = 0; i + 2 < x->nd; i++) {
+		double want = floor((double)x->d[i + 2] * factor->v[factor->n == 1 ? 0 : i]);
+		if (!(want >= 1 && want <= MAX_SIZE))
+			return ERR(E_SHAPE, &b->loc,
+			           "'factor' makes an axis of %lld values one of %.0f; expected 1 to %d",
+			           (long long)x->d[i + 2], want, MAX_SIZE);
+		size[i] = (int64_t)want;
+	}
+	return 0;
+}
+
+static int emit_resize(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	const struct resize_layer *l = data;
+	const struct shape *s = &graph_t(b->g, x)->shape;
+	struct op_attr t = op_attr_new(b->g->arena, "resize");
+	int64_t size[MAXD];
+	op_attr_int(&t, "mode", l->mode);
+	op_attr_int(&t, "align_corners", l->align_corners);
+	op_attr_ints(&t, "size", l->size.n, l->size.v);
+	if (l->factor.n && s->nd > 2) {
+		TRY(resized(b, &l->factor, s, size));
+		op_attr_ints(&t, "size", s->nd - 2, size);
+	}
+	return nn_op(b, path, "resize", t.data, 1, &x, y);
+}
+
+struct adaptive_layer {
+	struct ints size;
+};
+static const struct field adaptive_fields[] = {
+	FIELD_SHORT(struct adaptive_layer, size, FT_INTS, "", 1, MAX_SIZE,
+	            "spatial size of the result, one for all axes or one for each"),
+	FIELD_END
+};
+
+static int emit_adaptive(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	const struct adaptive_layer *l = data;
+	struct op_attr t = op_attr_new(b->g->arena, "resize");
+	op_attr_int(&t, "mode", RESIZE_AREA);
+	op_attr_ints(&t, "size", l->size.n, l->size.v);
+	return nn_op(b, path, "resize", t.data, 1, &x, y);
+}
+
 /* --- the table --- */
 
 #define CONV sizeof(struct conv_layer)
@@ -346,6 +436,14 @@ static const struct layer_kind kinds[] = {
 	    sizeof(struct dropout_layer) },
 	  NULL,
 	  emit_dropout },
+	{ { "resize", "resamples the spatial axes to a given size", resize_fields,
+	    sizeof(struct resize_layer) },
+	  check_resize,
+	  emit_resize },
+	{ { "adaptive_average_pool", "means over windows that make a given spatial size",
+	    adaptive_fields, sizeof(struct adaptive_layer) },
+	  NULL,
+	  emit_adaptive },
 	{ { "flatten", "all axes but the first as one", NULL, 0 }, NULL, emit_flatten },
 };
 #define NKINDS ((int)(sizeof kinds / sizeof *kinds))

@@ -207,6 +207,32 @@ NORMALISED = """
 """
 
 
+def brief(x, p):
+    """Activations as a key, resize by factors, adaptive pooling."""
+    a = F.gelu(conv(F.conv2d, x, p, "a", padding=1))
+    b = F.interpolate(a, scale_factor=2, mode="bilinear", align_corners=False)
+    b = F.leaky_relu(conv(F.conv_transpose2d, F.group_norm(b, 3, p["an.weight"], p["an.bias"]), p, "b"), 0.01)
+    b = F.interpolate(F.max_pool2d(b, 2), scale_factor=(1.5, 0.5), mode="nearest", recompute_scale_factor=True)
+    c = F.adaptive_avg_pool2d(b, (4, 3))
+    d = F.silu(F.linear(c.flatten(1), p["c.weight"], p["c.bias"]))
+    return F.linear(F.elu(d, 0.5), p["d.weight"], p["d.bias"])
+
+
+BRIEF = """
+- conv2d: {filters: 6, kernel: 3, padding: same, activation: gelu, name: a}
+- resize: {factor: 2}
+- group_norm: {groups: 3, name: an}
+- conv_transpose2d: {filters: 5, kernel: 2, activation: leaky_relu, name: b}
+- max_pool: 2
+- resize: {factor: [1.5, 0.5], mode: nearest}
+- adaptive_average_pool: [4, 3]
+- flatten
+- dense: {units: 7, activation: silu, name: c}
+- elu: 0.5
+- dense: {units: 3, name: d}
+"""
+
+
 WEIGHTS = [0.5, 2.0, 1.0, 3.0]
 CASES = {
     "segment": {
@@ -235,6 +261,11 @@ CASES = {
         "layers": NORMALISED, "forward": normalised, "input": (3, 11, 9), "target": (4, 7, 4),
         "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9}",
         "loss": F.mse_loss, "optimizer": sgd(lr=0.1, momentum=0.9),
+    },
+    "brief": {
+        "layers": BRIEF, "forward": brief, "input": (3, 7, 9), "target": (3,),
+        "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1}",
+        "loss": F.mse_loss, "optimizer": sgd(lr=0.1),
     },
     "perceptron": {
         "layers": PERCEPTRON, "forward": perceptron, "input": (2, 3, 4), "target": (3,), "batch": 16,

@@ -343,6 +343,32 @@ static void test_layers_short(void **state)
 	release(&n);
 }
 
+static void test_layers_sizes(void **state)
+{
+	struct net n;
+	build(&n,
+	      "{family: layers, layers: [{resize: {factor: 2}}, {resize: {factor: [1, 0.7], mode: "
+	      "nearest}}, {resize: [5, 9]}, {adaptive_average_pool: [2, 4]}]}",
+	      3, SHAPE2(2, 3, 4, 5));
+	assert_shape(&n, n.g->node[0]->out[0], SHAPE2(2, 3, 8, 10));
+	assert_shape(&n, n.g->node[1]->out[0], SHAPE2(2, 3, 8, 7));
+	assert_shape(&n, n.g->node[2]->out[0], SHAPE2(2, 3, 5, 9));
+	assert_shape(&n, n.out, SHAPE2(2, 3, 2, 4));
+	release(&n);
+	static const char *const refused[] = {
+		"{family: layers, layers: [{resize: {mode: area}}]}",
+		"{family: layers, layers: [{resize: {size: 4, factor: 2}}]}",
+		"{family: layers, layers: [{resize: {factor: [1, 2, 3]}}]}",
+	};
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(build_as(&n, refused[i], true, 3, SHAPE2(2, 3, 4, 5)), E_CONFIG);
+		release(&n);
+	}
+	assert_int_equal(build_as(&n, "{family: layers, layers: [{resize: {factor: 0.1}}]}", true, 3,
+	                          SHAPE2(2, 3, 4, 5)), E_SHAPE);
+	release(&n);
+}
+
 /* --- nn --- */
 
 static struct shape conv_shape(struct nn_conv c, bool transposed, struct shape in)
@@ -435,7 +461,7 @@ int main(void)
 		cmocka_unit_test(test_fcn_sizes),        cmocka_unit_test(test_fcn_3d),
 		cmocka_unit_test(test_fcn_modes),        cmocka_unit_test(test_layers_example),
 		cmocka_unit_test(test_layers_linear),    cmocka_unit_test(test_layers_blocks),
-		cmocka_unit_test(test_layers_short),
+		cmocka_unit_test(test_layers_short),     cmocka_unit_test(test_layers_sizes),
 		cmocka_unit_test(test_layers_kinds),     cmocka_unit_test(test_same_padding),
 		cmocka_unit_test(test_transposed_size),  cmocka_unit_test(test_init),
 		cmocka_unit_test(test_too_many_weights),
