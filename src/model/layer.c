@@ -197,6 +197,11 @@ static int emit_conv(struct model_build *b, const char *path, const void *data, 
 	return emit_activation(b, path, ((const struct conv_layer *)data)->activation, y);
 }
 
+static int emit_conv1d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return emit_conv(b, path, data, 1, false, x, y);
+}
+
 static int emit_conv2d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {
 	return emit_conv(b, path, data, 2, false, x, y);
@@ -205,6 +210,12 @@ static int emit_conv2d(struct model_build *b, const char *path, const void *data
 static int emit_conv3d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {
 	return emit_conv(b, path, data, 3, false, x, y);
+}
+
+static int emit_conv_transpose1d(struct model_build *b, const char *path, const void *data, tid x,
+                                 tid *y)
+{
+	return emit_conv(b, path, data, 1, true, x, y);
 }
 
 static int emit_conv_transpose2d(struct model_build *b, const char *path, const void *data, tid x,
@@ -399,12 +410,19 @@ static int emit_adaptive(struct model_build *b, const char *path, const void *da
 
 #define CONV sizeof(struct conv_layer)
 static const struct layer_kind kinds[] = {
+	{ { "conv1d", "convolution over the one axis of space or time", conv_fields, CONV },
+	  check_conv,
+	  emit_conv1d },
 	{ { "conv2d", "convolution over height and width", conv_fields, CONV },
 	  check_conv,
 	  emit_conv2d },
 	{ { "conv3d", "convolution over depth, height and width", conv_fields, CONV },
 	  check_conv,
 	  emit_conv3d },
+	{ { "conv_transpose1d", "transposed convolution over the one axis of space or time",
+	    transposed_fields, CONV },
+	  check_conv,
+	  emit_conv_transpose1d },
 	{ { "conv_transpose2d", "transposed convolution over height and width", transposed_fields,
 	    CONV },
 	  check_conv,

@@ -66,9 +66,9 @@ static int geometry(struct model_build *b, const char *path, const struct nn_con
 {
 	const struct shape *s = shape(b, x);
 	char text[SHAPE_TEXT];
-	if (s->nd != 4 && s->nd != 5)
+	if (s->nd < 3 || s->nd > 5)
 		return ERR(E_SHAPE, &b->loc,
-		           "'%s': a convolution needs (N, C, H, W) or (N, C, D, H, W), but its input is %s",
+		           "'%s': a convolution needs (N, C, [D, [H,]] W), but its input is %s",
 		           path, shape_text(s, text));
 	m->axes = s->nd - 2;
 	m->channels = s->d[1];

@@ -7,6 +7,7 @@ PyTorch. A case is a dictionary:
   input      shape of a sample             target   shape of a sample's target
   classes    the target holds labels of so many classes
   batch      samples of a batch, BATCH if left out
+  convert    options of dlx-convert
   config     more sections of the config, as text
   loss       (output, target) -> scalar
   optimizer  parameters -> torch.optim.Optimizer
@@ -233,6 +234,32 @@ BRIEF = """
 """
 
 
+def series(x, p):
+    """One spatial axis."""
+    a = F.relu(bn(conv(F.conv1d, F.pad(x, (1, 2)), p, "a", stride=2), p, "an"))
+    b = F.max_pool1d(a, 2)
+    b = F.silu(F.instance_norm(conv(F.conv1d, b, p, "b", padding=2, dilation=2, groups=2)))
+    c = F.avg_pool1d(conv(F.conv_transpose1d, b, p, "c", stride=3, padding=1), 3, 2)
+    d = F.interpolate(c, scale_factor=2, mode="linear", align_corners=False)
+    return conv(F.conv1d, F.adaptive_avg_pool1d(d, 5), p, "d")
+
+
+SERIES = """
+- conv1d: {filters: 8, kernel: 5, stride: 2, padding: {before: 1, after: 2}, name: a}
+- batch_norm: {name: an}
+- relu
+- max_pool: 2
+- conv1d: {filters: 6, kernel: 3, padding: 2, dilation: 2, groups: 2, name: b}
+- instance_norm
+- silu
+- conv_transpose1d: {filters: 5, kernel: 4, stride: 3, padding: 1, name: c}
+- average_pool: {kernel: 3, stride: 2}
+- resize: {factor: 2}
+- adaptive_average_pool: 5
+- conv1d: {filters: 2, kernel: 1, name: d}
+"""
+
+
 WEIGHTS = [0.5, 2.0, 1.0, 3.0]
 CASES = {
     "segment": {
@@ -264,6 +291,12 @@ CASES = {
     },
     "brief": {
         "layers": BRIEF, "forward": brief, "input": (3, 7, 9), "target": (3,),
+        "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1}",
+        "loss": F.mse_loss, "optimizer": sgd(lr=0.1),
+    },
+    "series": {
+        "layers": SERIES, "forward": series, "input": (3, 37), "target": (2, 5),
+        "convert": ["--input-layout", "first", "--target-layout", "first"],
         "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1}",
         "loss": F.mse_loss, "optimizer": sgd(lr=0.1),
     },

@@ -369,6 +369,24 @@ static void test_layers_sizes(void **state)
 	release(&n);
 }
 
+static void test_layers_1d(void **state)
+{
+	struct net n;
+	build(&n,
+	      "{family: layers, layers: [{conv1d: {filters: 6, kernel: 5, padding: same, stride: 2}}, "
+	      "batch_norm, {max_pool: 2}, {conv_transpose1d: {filters: 4, kernel: 2, stride: 2}}, "
+	      "{average_pool: {kernel: 3, stride: 1}}, {resize: {factor: 3}}, "
+	      "{adaptive_average_pool: 4}, {conv1d: {filters: 2, kernel: 1}}]}",
+	      2, (struct shape){ 3, { 2, 3, 23 } });
+	assert_param(&n, "conv1d_0.weight", (struct shape){ 3, { 6, 3, 5 } });
+	assert_param(&n, "conv_transpose1d_0.weight", (struct shape){ 3, { 6, 4, 2 } });
+	assert_shape(&n, n.out, (struct shape){ 3, { 2, 2, 4 } });
+	release(&n);
+	assert_int_equal(build_as(&n, "{family: layers, layers: [{conv1d: {filters: 2, kernel: 1}}]}",
+	                          true, 2, SHAPE2(2, 3, 4, 5)), E_SHAPE);
+	release(&n);
+}
+
 /* --- nn --- */
 
 static struct shape conv_shape(struct nn_conv c, bool transposed, struct shape in)
@@ -462,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_fcn_modes),        cmocka_unit_test(test_layers_example),
 		cmocka_unit_test(test_layers_linear),    cmocka_unit_test(test_layers_blocks),
 		cmocka_unit_test(test_layers_short),     cmocka_unit_test(test_layers_sizes),
+		cmocka_unit_test(test_layers_1d),
 		cmocka_unit_test(test_layers_kinds),     cmocka_unit_test(test_same_padding),
 		cmocka_unit_test(test_transposed_size),  cmocka_unit_test(test_init),
 		cmocka_unit_test(test_too_many_weights),
