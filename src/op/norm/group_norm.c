@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Group normalisation (Wu and He, 2018) of x (N, C, ...), with instance and layer norm:
+ * Group normalisation (arXiv:1803.08494) of x (N, C, ...), with instance and layer norm:
  *   y = gamma * (x - mean) * rstd + beta,   rstd = 1 / sqrt(variance + eps)
  * with the mean and the biased variance over a set of values of one sample: the points of C/groups
  * neighbouring channels (groups C: instance norm), or with by_point the channels of one point
