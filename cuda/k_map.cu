@@ -18,6 +18,42 @@ struct logarithm { __device__ float operator()(float x) const { return logf(x); 
 struct affine { float a, b; __device__ float operator()(float x) const { return fmaf(a, x, b); } };
 struct by_scalar { const float *f; __device__ float operator()(float x) const { return x * __ldg(f); } };
 
+/* Gelu by the error function: x * P(x), P the normal distribution; and by tanh, u its argument. */
+struct gelu {
+	__device__ float operator()(float x) const { return 0.5f * x * (1.0f + erff(x * 0.70710678f)); }
+};
+static __device__ __forceinline__ float gelu_tanh_of(float x)
+{
+	return tanhf(0.79788456f * (x + 0.044715f * x * x * x));
+}
+struct gelu_tanh {
+	__device__ float operator()(float x) const { return 0.5f * x * (1.0f + gelu_tanh_of(x)); }
+};
+struct silu { __device__ float operator()(float x) const { return x / (1.0f + expf(-x)); } };
+struct elu { float a; __device__ float operator()(float x) const { return x < 0 ? a * expm1f(x) : x; } };
+
+struct gelu_back {
+	__device__ float operator()(float x, float dy) const
+	{
+		return dy * (0.5f * (1.0f + erff(x * 0.70710678f)) + x * 0.39894228f * expf(-0.5f * x * x));
+	}
+};
+struct gelu_tanh_back {
+	__device__ float operator()(float x, float dy) const
+	{
+		const float t = gelu_tanh_of(x), du = 0.79788456f * (1.0f + 3 * 0.044715f * x * x);
+		return dy * 0.5f * ((1.0f + t) + x * (1.0f - t * t) * du);
+	}
+};
+struct silu_back {
+	__device__ float operator()(float x, float dy) const
+	{
+		const float s = 1.0f / (1.0f + expf(-x));
+		return dy * s * (1.0f + x * (1.0f - s));
+	}
+};
+struct elu_back { float a; __device__ float operator()(float y, float dy) const { return y < 0 ? (y + a) * dy : dy; } };
+
 struct plus { __device__ float operator()(float x, float y) const { return x + y; } };
 struct minus { __device__ float operator()(float x, float y) const { return x - y; } };
 struct times { __device__ float operator()(float x, float y) const { return x * y; } };
@@ -174,6 +210,10 @@ int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, flo
 	case K_EXP: return run1(stream, type, w, x, y, exponential{});
 	case K_LOG: return run1(stream, type, w, x, y, logarithm{});
 	case K_SCALE: return run1(stream, type, w, x, y, affine{ a, b });
+	case K_GELU: return run1(stream, type, w, x, y, gelu{});
+	case K_GELU_TANH: return run1(stream, type, w, x, y, gelu_tanh{});
+	case K_SILU: return run1(stream, type, w, x, y, silu{});
+	case K_ELU: return run1(stream, type, w, x, y, elu{ a });
 	}
 	return cudaErrorInvalidValue;
 }
@@ -188,6 +228,10 @@ int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, f
 	case K_RELU_GRAD: return run2(stream, type, w, x, y, z, relu_back{});
 	case K_SCALED_RELU_GRAD: return run2(stream, type, w, x, y, z, scaled_back{ a });
 	case K_LEAKY_RELU_GRAD: return run2(stream, type, w, x, y, z, leaky_back{ a });
+	case K_GELU_GRAD: return run2(stream, type, w, x, y, z, gelu_back{});
+	case K_GELU_TANH_GRAD: return run2(stream, type, w, x, y, z, gelu_tanh_back{});
+	case K_SILU_GRAD: return run2(stream, type, w, x, y, z, silu_back{});
+	case K_ELU_GRAD: return run2(stream, type, w, x, y, z, elu_back{ a });
 	}
 	return cudaErrorInvalidValue;
 }

@@ -24,13 +24,15 @@ struct k_walk {
 	int64_t n, c, x, y, z;
 };
 
-enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG, K_SCALE };
-/* a, b: parameters: the slope of leaky_relu; factor and shift of scale. */
+enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG, K_SCALE,
+	       K_GELU, K_GELU_TANH, K_SILU, K_ELU };
+/* a, b: parameters: the slope of leaky_relu; alpha of elu; factor and shift of scale. */
 int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b, const void *x, void *y);
 
-enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD, K_SCALED_RELU_GRAD };
-/* Gradients: x is the output y of the function, y is dy; a
- * is the slope, or what the scaled one multiplies by. */
+enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD, K_SCALED_RELU_GRAD,
+		K_GELU_GRAD, K_GELU_TANH_GRAD, K_SILU_GRAD, K_ELU_GRAD };
+/* Gradients: x is the output y of the function (of gelu and silu the input), y is dy; a is the
+ * slope, alpha, or what the scaled one multiplies by. */
 int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a, const void *x, const void *y, void *z);
 
 /* z = a * x + b * y, all n elements side by side. */
@@ -162,6 +164,22 @@ struct k_fold {
 };
 int k_fold_norm(void *stream, const struct k_fold *f);
 
+/* --- group normalisation (k_group_norm.cu), sets of values as op/norm/group_norm.h has them --- */
+
+struct k_group_norm {
+	int64_t samples, rows, c, across, width;
+	int type;
+	double eps;
+};
+/* gamma, beta, mean and rstd may be NULL; y may be x. */
+int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x, const float *gamma, const float *beta,
+                         void *y, float *mean, float *rstd);
+/* gamma, dgamma and dbeta may be NULL; dx may be x or dy.
+ * ws: k_group_norm_workspace bytes for all rows. */
+int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy, const float *mean,
+                          const float *rstd, const float *gamma, void *dx, float *dgamma, float *dbeta, void *ws);
+int64_t k_group_norm_workspace(int64_t rows, int64_t c);
+
 /* --- pooling and resizing, channels-last and dense (k_window.cu) --- */
 
 /* One to three spatial axes, absent ones 1; windows of k, s apart, the first lo before the input.
@@ -187,6 +205,11 @@ struct k_resize {
 };
 /* Uses n, c, in and out of w. */
 int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m, const void *x, void *y);
+
+/* --- softmax of rows of c values (k_softmax.cu); y may be x, dx may be y or dy --- */
+
+int k_softmax(void *stream, int type, int64_t rows, int64_t c, const void *x, void *y);
+int k_softmax_grad(void *stream, int type, int64_t rows, int64_t c, const void *y, const void *dy, void *dx);
 
 /* --- reductions (k_reduce.cu) --- */
 

@@ -3,11 +3,13 @@
  * The kinds of layer that are more than one op, as rows of a table: keys, a check of what the keys'
  * table cannot say, and a call of nn.h. Ops flagged OP_LAYER need no row: their attribute table is
  * their row. */
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "model/layer.h"
 #include "model/op_attr.h"
+#include "op/lib/elementwise.h"
 
 #define MAX_EXTENT (1 << 16) /* of a kernel, stride, dilation or padding */
 
@@ -21,7 +23,25 @@ struct conv_layer {
 	bool bias;
 	int init;
 	double init_value;
+	int activation;
 };
+
+/* none, then ops. */
+static const char *const activation_names[] = { "none", "relu", "leaky_relu", "gelu", "silu", "elu",
+	                                            "tanh", "sigmoid", "softplus", NULL };
+#define ACTIVATION_FIELD(s)                                 \
+	FIELD_ENUM(s, activation, "none", activation_names, \
+	           "a layer of this kind, with its defaults, after this one")
+
+/* *y: the activation of *y, if there is one. */
+static int emit_activation(struct model_build *b, const char *path, int activation, tid *y)
+{
+	const char *op = activation_names[activation];
+	if (activation == 0)
+		return 0;
+	const struct op_attr t = op_attr_new(b->g->arena, op);
+	return nn_op(b, arena_printf(b->arena, "%s.%s", path, op), op, t.data, 1, y, y);
+}
 
 #define CONV_FIELDS                                                                             \
 	FIELD_INT(struct conv_layer, filters, "", 1, 1 << 20, "output channels"),                   \
@@ -37,7 +57,8 @@ struct conv_layer {
 	FIELD_ENUM(struct conv_layer, init, "he_uniform", weight_init_names,                        \
 	           "first values of the weights"),                                                  \
 	FIELD_FLOAT(struct conv_layer, init_value, "0", -1e6, 1e6,                                  \
-	            "the value of init: constant; else a gain on the first values, 0: 1")
+	            "the value of init: constant; else a gain on the first values, 0: 1"),              \
+	ACTIVATION_FIELD(struct conv_layer)
 
 static const struct field conv_fields[] = { CONV_FIELDS, FIELD_END };
 static const struct field transposed_fields[] = {
@@ -135,7 +156,7 @@ static int to_nn_conv(struct arena *a, const struct conv_layer *l, int axes,
 
 static int axes_of(const char *kind)
 {
-	return strstr(kind, "3d") ? 3 : 2;
+	return kind[strlen(kind) - 2] - '0';
 }
 
 static int check_conv(struct arena *a, const char *kind, const struct ynode *map,
@@ -153,23 +174,32 @@ static int check_conv(struct arena *a, const char *kind, const struct ynode *map
 
 static int check_rank(struct model_build *b, const char *kind, int axes, tid x)
 {
+	static const char *const wanted[] = { "(N, C, W)", "(N, C, H, W)", "(N, C, D, H, W)" };
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(b->g, x)->shape;
 	if (s->nd == axes + 2)
 		return 0;
-	return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s", kind,
-	           axes == 2 ? "(N, C, H, W)" : "(N, C, D, H, W)", shape_text(s, text));
+	return ERR(E_SHAPE, &b->loc, "'%s' needs an input %s, but gets %s", kind, wanted[axes - 1],
+	           shape_text(s, text));
 }
 
 static int emit_conv(struct model_build *b, const char *path, const void *data, int axes,
                      bool transposed, tid x, tid *y)
 {
-	static const char *const kinds[2][2] = { { "conv2d", "conv3d" },
-		                                     { "conv_transpose2d", "conv_transpose3d" } };
+	static const char *const kinds[2][3] = {
+		{ "conv1d", "conv2d", "conv3d" },
+		{ "conv_transpose1d", "conv_transpose2d", "conv_transpose3d" }
+	};
 	struct nn_conv c;
-	TRY(check_rank(b, kinds[transposed][axes - 2], axes, x));
+	TRY(check_rank(b, kinds[transposed][axes - 1], axes, x));
 	TRY(to_nn_conv(b->arena, data, axes, NULL, &b->loc, &c));
-	return transposed ? nn_conv_transpose(b, path, &c, x, y) : nn_conv(b, path, &c, x, y);
+	TRY(transposed ? nn_conv_transpose(b, path, &c, x, y) : nn_conv(b, path, &c, x, y));
+	return emit_activation(b, path, ((const struct conv_layer *)data)->activation, y);
+}
+
+static int emit_conv1d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return emit_conv(b, path, data, 1, false, x, y);
 }
 
 static int emit_conv2d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
@@ -180,6 +210,12 @@ static int emit_conv2d(struct model_build *b, const char *path, const void *data
 static int emit_conv3d(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {
 	return emit_conv(b, path, data, 3, false, x, y);
+}
+
+static int emit_conv_transpose1d(struct model_build *b, const char *path, const void *data, tid x,
+                                 tid *y)
+{
+	return emit_conv(b, path, data, 1, true, x, y);
 }
 
 static int emit_conv_transpose2d(struct model_build *b, const char *path, const void *data, tid x,
@@ -194,25 +230,26 @@ static int emit_conv_transpose3d(struct model_build *b, const char *path, const 
 	return emit_conv(b, path, data, 3, true, x, y);
 }
 
-/* --- dense, batch norm, dropout, flatten --- */
+/* --- dense, norms, dropout, flatten --- */
 
 struct dense_layer {
 	int64_t units;
 	bool bias;
-	int init;
+	int init, activation;
 };
 static const struct field dense_fields[] = {
-	FIELD_INT(struct dense_layer, units, "", 1, 1 << 24, "output features"),
+	FIELD_SHORT(struct dense_layer, units, FT_INT, "", 1, 1 << 24, "output features"),
 	FIELD_BOOL(struct dense_layer, bias, "true", "is a bias added to each output"),
 	FIELD_ENUM(struct dense_layer, init, "he_uniform", weight_init_names,
 	           "first values of the weights"),
-	FIELD_END
+	ACTIVATION_FIELD(struct dense_layer), FIELD_END
 };
 
 static int emit_dense(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {
 	const struct dense_layer *l = data;
-	return nn_dense(b, path, l->units, l->bias, (enum weight_init)l->init, x, y);
+	TRY(nn_dense(b, path, l->units, l->bias, (enum weight_init)l->init, x, y));
+	return emit_activation(b, path, l->activation, y);
 }
 
 static const struct field batch_norm_fields[] = {
@@ -228,13 +265,43 @@ static int emit_batch_norm(struct model_build *b, const char *path, const void *
 	return nn_batch_norm(b, path, data, x, y);
 }
 
+/* group_norm, instance_norm, layer_norm */
+#define NORM_EPS FIELD_FLOAT(struct nn_group_norm, eps, "1e-5", 1e-12, 1, "added to the variance")
+#define NORM_AFFINE(dflt)                            \
+	FIELD_BOOL(struct nn_group_norm, affine, dflt, \
+	           "are the results scaled and shifted, by two parameters for each channel")
+static const struct field group_norm_fields[] = {
+	FIELD_SHORT(struct nn_group_norm, groups, FT_INT, "", 1, 1 << 20,
+	            "groups of neighbouring channels; they divide the channels"),
+	NORM_EPS, NORM_AFFINE("true"), FIELD_END
+};
+static const struct field instance_norm_fields[] = { NORM_EPS, NORM_AFFINE("false"), FIELD_END };
+static const struct field layer_norm_fields[] = { NORM_EPS, NORM_AFFINE("true"), FIELD_END };
+
+static int emit_group_norm(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return nn_group_norm(b, path, NN_NORM_GROUPS, data, x, y);
+}
+
+static int emit_instance_norm(struct model_build *b, const char *path, const void *data, tid x,
+                              tid *y)
+{
+	return nn_group_norm(b, path, NN_NORM_CHANNELS, data, x, y);
+}
+
+static int emit_layer_norm(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	return nn_group_norm(b, path, NN_NORM_POINTS, data, x, y);
+}
+
 struct dropout_layer {
 	double rate;
 };
-static const struct field dropout_fields[] = { FIELD_FLOAT(
-												   struct dropout_layer, rate, "0.5", 0, 0.99,
-												   "share of the values set to zero in training"),
-	                                           FIELD_END };
+static const struct field dropout_fields[] = {
+	FIELD_SHORT(struct dropout_layer, rate, FT_FLOAT, "0.5", 0, 0.99,
+	            "share of the values set to zero in training"),
+	FIELD_END
+};
 
 static int emit_dropout(struct model_build *b, const char *path, const void *data, tid x, tid *y)
 {
@@ -251,16 +318,111 @@ static int emit_flatten(struct model_build *b, const char *path, const void *dat
 	return nn_op(b, path, "reshape", t.data, 1, &x, y);
 }
 
+/* --- resize and adaptive pooling, which are one op --- */
+
+#define MAX_SIZE (1 << 24)
+
+struct resize_layer {
+	struct ints size;
+	struct floats factor;
+	int mode;
+	bool align_corners;
+};
+static const char *const resize_modes[] = { "bilinear", "nearest", "area", NULL };
+static const struct field resize_fields[] = {
+	FIELD_SHORT(struct resize_layer, size, FT_INTS, NULL, 1, MAX_SIZE,
+	            "spatial size of the result, one for all axes or one for each; or factor"),
+	FIELD_FLOATS(struct resize_layer, factor, NULL, 1e-6, 1e6,
+	             "of the spatial size in place of size, one for all axes or one for each; the "
+	             "product is rounded down"),
+	FIELD_ENUM(struct resize_layer, mode, "bilinear", resize_modes,
+	           "linear along each axis, nearest, or means (adaptive average pooling)"),
+	FIELD_BOOL(struct resize_layer, align_corners, "false", "map corner onto corner (bilinear only)"),
+	FIELD_END
+};
+
+static int check_resize(struct arena *a, const char *kind, const struct ynode *map,
+                        const struct loc *loc, const void *data)
+{
+	const struct resize_layer *l = data;
+	(void)a;
+	if (l->size.n && l->factor.n)
+		return ERR(E_CONFIG, key_loc(map, "factor", loc), "'%s' takes 'size' or 'factor', not both",
+		           kind);
+	if (!l->size.n && !l->factor.n)
+		return ERR(E_CONFIG, loc, "'%s' needs 'size' or 'factor'", kind);
+	return 0;
+}
+
+static int resized(struct model_build *b, const struct floats *factor, const struct shape *x,
+                   int64_t size[MAXD])
+{
+	if (factor->n > 1 && factor->n != x->nd - 2)
+		return ERR(E_CONFIG, &b->loc,
+		           "'factor' has %d numbers; expected one, or one for each of %d axes", factor->n,
+		           x->nd - 2);
+	for (int i = 0; i + 2 < x->nd; i++) {
+		double want = floor((double)x->d[i + 2] * factor->v[factor->n == 1 ? 0 : i]);
+		if (!(want >= 1 && want <= MAX_SIZE))
+			return ERR(E_SHAPE, &b->loc,
+			           "'factor' makes an axis of %lld values one of %.0f; expected 1 to %d",
+			           (long long)x->d[i + 2], want, MAX_SIZE);
+		size[i] = (int64_t)want;
+	}
+	return 0;
+}
+
+static int emit_resize(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	const struct resize_layer *l = data;
+	const struct shape *s = &graph_t(b->g, x)->shape;
+	struct op_attr t = op_attr_new(b->g->arena, "resize");
+	int64_t size[MAXD];
+	op_attr_int(&t, "mode", l->mode);
+	op_attr_int(&t, "align_corners", l->align_corners);
+	op_attr_ints(&t, "size", l->size.n, l->size.v);
+	if (l->factor.n && s->nd > 2) {
+		TRY(resized(b, &l->factor, s, size));
+		op_attr_ints(&t, "size", s->nd - 2, size);
+	}
+	return nn_op(b, path, "resize", t.data, 1, &x, y);
+}
+
+struct adaptive_layer {
+	struct ints size;
+};
+static const struct field adaptive_fields[] = {
+	FIELD_SHORT(struct adaptive_layer, size, FT_INTS, "", 1, MAX_SIZE,
+	            "spatial size of the result, one for all axes or one for each"),
+	FIELD_END
+};
+
+static int emit_adaptive(struct model_build *b, const char *path, const void *data, tid x, tid *y)
+{
+	const struct adaptive_layer *l = data;
+	struct op_attr t = op_attr_new(b->g->arena, "resize");
+	op_attr_int(&t, "mode", RESIZE_AREA);
+	op_attr_ints(&t, "size", l->size.n, l->size.v);
+	return nn_op(b, path, "resize", t.data, 1, &x, y);
+}
+
 /* --- the table --- */
 
 #define CONV sizeof(struct conv_layer)
 static const struct layer_kind kinds[] = {
+	{ { "conv1d", "convolution over the one axis of space or time", conv_fields, CONV },
+	  check_conv,
+	  emit_conv1d },
 	{ { "conv2d", "convolution over height and width", conv_fields, CONV },
 	  check_conv,
 	  emit_conv2d },
 	{ { "conv3d", "convolution over depth, height and width", conv_fields, CONV },
 	  check_conv,
 	  emit_conv3d },
+	{ { "conv_transpose1d", "transposed convolution over the one axis of space or time",
+	    transposed_fields, CONV },
+	  check_conv,
+	  emit_conv_transpose1d },
 	{ { "conv_transpose2d", "transposed convolution over height and width", transposed_fields,
 	    CONV },
 	  check_conv,
@@ -276,10 +438,30 @@ static const struct layer_kind kinds[] = {
 	    batch_norm_fields, sizeof(struct nn_batch_norm) },
 	  NULL,
 	  emit_batch_norm },
+	{ { "group_norm", "normalises groups of channels of each sample, then scales and shifts them",
+	    group_norm_fields, sizeof(struct nn_group_norm) },
+	  NULL,
+	  emit_group_norm },
+	{ { "instance_norm", "normalises each channel of each sample", instance_norm_fields,
+	    sizeof(struct nn_group_norm) },
+	  NULL,
+	  emit_instance_norm },
+	{ { "layer_norm", "normalises the channels of each point, then scales and shifts them",
+	    layer_norm_fields, sizeof(struct nn_group_norm) },
+	  NULL,
+	  emit_layer_norm },
 	{ { "dropout", "sets a random share of the values to zero, in training only", dropout_fields,
 	    sizeof(struct dropout_layer) },
 	  NULL,
 	  emit_dropout },
+	{ { "resize", "resamples the spatial axes to a given size", resize_fields,
+	    sizeof(struct resize_layer) },
+	  check_resize,
+	  emit_resize },
+	{ { "adaptive_average_pool", "means over windows that make a given spatial size",
+	    adaptive_fields, sizeof(struct adaptive_layer) },
+	  NULL,
+	  emit_adaptive },
 	{ { "flatten", "all axes but the first as one", NULL, 0 }, NULL, emit_flatten },
 };
 #define NKINDS ((int)(sizeof kinds / sizeof *kinds))

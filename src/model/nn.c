@@ -71,9 +71,9 @@ static int geometry(struct model_build *b, const char *path, const struct nn_con
 {
 	const struct shape *s = nn_shape(b, x);
 	char text[SHAPE_TEXT];
-	if (s->nd != 4 && s->nd != 5)
+	if (s->nd < 3 || s->nd > 5)
 		return ERR(E_SHAPE, &b->loc,
-		           "'%s': a convolution needs (N, C, H, W) or (N, C, D, H, W), but its input is %s",
+		           "'%s': a convolution needs (N, C, [D, [H,]] W), but its input is %s",
 		           path, shape_text(s, text));
 	m->axes = s->nd - 2;
 	m->channels = s->d[1];
@@ -263,6 +263,33 @@ int nn_batch_norm(struct model_build *b, const char *path, const struct nn_batch
 	struct op_attr t = op_attr_new(b->g->arena, "batch_norm_inference");
 	op_attr_float(&t, "eps", c->eps);
 	return graph_emit1(b->g, "batch_norm_inference", t.data, 5, in, y);
+}
+
+/* --- group norm --- */
+
+int nn_group_norm(struct model_build *b, const char *path, enum nn_norm kind,
+                  const struct nn_group_norm *c, tid x, tid *y)
+{
+	const struct shape *s = nn_shape(b, x);
+	struct op_attr t = op_attr_new(b->g->arena, "group_norm");
+	char text[SHAPE_TEXT];
+	tid in[3] = { x }, out[3];
+	begin(b, path);
+	if (s->nd < 2)
+		return ERR(E_SHAPE, &b->loc, "'%s': a norm needs (N, C, ...), but its input is %s", path,
+		           shape_text(s, text));
+	op_attr_float(&t, "eps", c->eps);
+	op_attr_int(&t, "by_point", kind == NN_NORM_POINTS);
+	op_attr_int(&t, "groups", kind == NN_NORM_GROUPS ? c->groups : 1);
+	if (kind == NN_NORM_CHANNELS)
+		op_attr_int(&t, "groups", s->d[1]);
+	if (c->affine) {
+		TRY(vector_param(b, path, "weight", s->d[1], 1, &in[1]));
+		TRY(vector_param(b, path, "bias", s->d[1], 0, &in[2]));
+	}
+	TRY(graph_emit(b->g, "group_norm", t.data, c->affine ? 3 : 1, in, 3, out));
+	*y = out[0];
+	return 0;
 }
 
 /* --- layers without parameters --- */

@@ -39,7 +39,7 @@ struct nn_conv {
 	int64_t output_size[3];
 };
 
-/* x: (N, C, [D,] H, W). path is copied. Errors stand at b->loc. */
+/* x: (N, C, [D, [H,]] W). path is copied. Errors stand at b->loc. */
 int nn_conv(struct model_build *b, const char *path, const struct nn_conv *c, tid x, tid *y);
 int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_conv *c, tid x,
                       tid *y);
@@ -60,6 +60,15 @@ struct nn_batch_norm {
 };
 int nn_batch_norm(struct model_build *b, const char *path, const struct nn_batch_norm *c, tid x,
                   tid *y);
+/* Normalisation within a sample; training and evaluation are the same. */
+enum nn_norm { NN_NORM_GROUPS, NN_NORM_CHANNELS, NN_NORM_POINTS };
+struct nn_group_norm {
+	int64_t groups; /* NN_NORM_GROUPS */
+	double eps;
+	bool affine;    /* with a scale and a shift of each channel */
+};
+int nn_group_norm(struct model_build *b, const char *path, enum nn_norm kind,
+                  const struct nn_group_norm *c, tid x, tid *y);
 /* *y is x itself in evaluation. */
 int nn_dropout(struct model_build *b, const char *path, double rate, tid x, tid *y);
 const struct shape *nn_shape(const struct model_build *b, tid x);

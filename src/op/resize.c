@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Resize of all spatial axes, nearest or linear (bilinear; trilinear for three axes). With in and
- * out sizes of an axis, output o reads the input at
+ * Resize of all spatial axes, nearest, linear (bilinear; trilinear for three axes) or by means
+ * (area). With in and out sizes of an axis, output o reads the input at
  *   nearest                floor(o * in / out)
  *   linear                 max(0, (o + 1/2) * in / out - 1/2)
  *   linear, align_corners  o * (in - 1) / (out - 1), so that the corners map onto each other
- * as torch.nn.functional.interpolate does. resize and resize_grad are linear maps, each the other's
- * transpose and gradient.
+ *   area                   the mean of floor(o * in / out) .. ceil((o + 1) * in / out) - 1
+ * as torch.nn.functional.interpolate does; area is adaptive average pooling. resize and resize_grad
+ * are linear maps, each the other's transpose and gradient.
  *
  * CPU: per axis a sparse matrix (for each index of the result: where from, how much), transposed
  * for the gradient, which so is a gather too: no atomics, the same bits for any number of threads.
@@ -19,6 +20,7 @@
 #include "base/err.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
@@ -26,11 +28,11 @@
 #include "op/lib/simd.h"
 #include "op/lib/window_cuda.h"
 
-static const char *const mode_names[] = { "bilinear", "nearest", NULL };
+static const char *const mode_names[] = { "bilinear", "nearest", "area", NULL };
 
 static const struct field fields[] = {
 	FIELD_INTS(struct resize, size, "", 1, 1 << 24, "spatial size of the result"),
-	FIELD_ENUM(struct resize, mode, "bilinear", mode_names, "linear along each axis, or nearest"),
+	FIELD_ENUM(struct resize, mode, "bilinear", mode_names, "linear along each axis, nearest, or means"),
 	FIELD_BOOL(struct resize, align_corners, "false", "map corner onto corner (bilinear only)"),
 	FIELD_END
 };
@@ -44,7 +46,7 @@ static int result_grid(struct graph *g, const struct node *n, struct grid *y)
 	TRY(check_float(g, n, 0));
 	TRY(check_rank(g, n, 0, 3, 5));
 	*y = grid_of(node_in_shape(g, n, 0));
-	if (at->align_corners && at->mode == RESIZE_NEAREST)
+	if (at->align_corners && at->mode != RESIZE_BILINEAR)
 		return ERR(E_CONFIG, &g->cur_loc,
 		           "layer '%s': 'align_corners' of '%s' goes with mode bilinear only",
 		           check_layer(n), n->op->name);
@@ -96,19 +98,33 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 
 /* --- where an index reads --- */
 
+/* n positions from first on. */
 struct source {
-	int64_t i[2];
-	double w[2]; /* w[1] is 0 at the border and for nearest */
+	int64_t first, n;
+	double w[2]; /* of the positions where n is 1 or 2 */
 };
+
+static double weight_of(const struct source *s, int64_t i)
+{
+	return s->n > 2 ? 1 / (double)s->n : s->w[i];
+}
+
+static struct source area_of(int64_t in, int64_t out, int64_t o)
+{
+	int64_t first = o * in / out, n = ((o + 1) * in + out - 1) / out - first;
+	return (struct source){ first, n, { 1 / (double)n, 1 / (double)n } };
+}
 
 static struct source source_of(const struct resize *at, int64_t in, int64_t out, int64_t o)
 {
 	double x;
+	if (at->mode == RESIZE_AREA)
+		return area_of(in, out, o);
 	if (at->mode == RESIZE_NEAREST) {
 		/* in float32, as PyTorch has it: where o * in / out is nearly whole, that decides
 		 */
 		int64_t i = (int64_t)floorf((float)o * ((float)in / (float)out));
-		return (struct source){ { i < in ? i : in - 1, 0 }, { 1, 0 } };
+		return (struct source){ i < in ? i : in - 1, 1, { 1, 0 } };
 	}
 	if (at->align_corners)
 		x = out > 1 ? (double)o * (double)(in - 1) / (double)(out - 1) : 0;
@@ -116,8 +132,8 @@ static struct source source_of(const struct resize *at, int64_t in, int64_t out,
 		x = fmax(0, ((double)o + 0.5) * (double)in / (double)out - 0.5);
 	int64_t i = (int64_t)x;
 	if (i >= in - 1)
-		return (struct source){ { in - 1, 0 }, { 1, 0 } };
-	return (struct source){ { i, i + 1 }, { 1 - (x - (double)i), x - (double)i } };
+		return (struct source){ in - 1, 1, { 1, 0 } };
+	return (struct source){ i, 2, { 1 - (x - (double)i), x - (double)i } };
 }
 
 /* --- reference kernels --- */
@@ -132,14 +148,12 @@ static void each_pair(const struct resize *at, const struct grid *small, const s
 		struct source s[3];
 		for (int a = 0; a < 3; a++)
 			s[a] = source_of(at, small->d[a], large->d[a], c[a]);
-		for (int corner = 0; corner < 8; corner++) {
-			int d = corner >> 2, h = corner >> 1 & 1, w = corner & 1;
-			double weight = s[0].w[d] * s[1].w[h] * s[2].w[w];
-			if (weight != 0)
-				visit(arg, o,
-				      (s[0].i[d] * small->d[1] + s[1].i[h]) * small->d[2] +
-				              s[2].i[w],
-				      weight);
+		for (int64_t i = 0; i < s[0].n * s[1].n * s[2].n; i++) {
+			int64_t d = i / (s[1].n * s[2].n), h = i / s[2].n % s[1].n, w = i % s[2].n;
+			visit(arg, o,
+			      ((s[0].first + d) * small->d[1] + s[1].first + h) * small->d[2] +
+			              s[2].first + w,
+			      weight_of(&s[0], d) * weight_of(&s[1], h) * weight_of(&s[2], w));
 		}
 	}
 }
@@ -211,15 +225,15 @@ static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
 static struct axis_map map_make(struct arena *arena, const struct resize *at, int64_t in,
                                 int64_t out)
 {
-	struct axis_map m = map_new(arena, out, 2 * out);
+	struct axis_map m = map_new(arena, out, 2 * out + (at->mode == RESIZE_AREA ? in : 0));
 	int64_t e = 0;
 	for (int64_t o = 0; o < out; o++) {
 		struct source s = source_of(at, in, out, o);
 		m.first[o] = e;
-		for (int j = 0; j < 2; j++)
-			if (s.w[j] != 0) {
-				m.from[e] = s.i[j];
-				m.w[e++] = (float)s.w[j];
+		for (int64_t j = 0; j < s.n; j++)
+			if (weight_of(&s, j) != 0) {
+				m.from[e] = s.first + j;
+				m.w[e++] = (float)weight_of(&s, j);
 			}
 	}
 	m.first[out] = e;
@@ -488,13 +502,16 @@ static const char *const samples[] = { "2x3x4x5; size: [7, 9]",
 	                               "2x3x9x7; size: [4, 15], mode: nearest",
 	                               "1x3x2x5x3; size: [4, 3, 9], mode: nearest",
 	                               "2x5x6; size: 13",
+	                               "2x5x16; size: 3, mode: area",
+	                               "2x17x9x7; size: [4, 7], mode: area",
+	                               "1x3x5x2x9; size: [2, 3, 1], mode: area",
 	                               "2x48x11x13; size: [22, 26]",
 	                               "1x3x1x1; size: [5, 6]",
 	                               NULL };
 static const char *const grad_samples[] = {
 	"2x3x7x9; size: [4, 5]",      "2x17x3x11; size: [7, 5], align_corners: true",
 	"1x3x6x3x7; size: [3, 4, 5]", "2x3x4x15; size: [9, 7], mode: nearest",
-	"2x48x22x26; size: [11, 13]",
+	"2x48x22x26; size: [11, 13]", "2x17x4x7; size: [9, 7], mode: area",
 	NULL
 };
 

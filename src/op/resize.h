@@ -4,13 +4,12 @@
 #ifndef DLX_OP_RESIZE_H
 #define DLX_OP_RESIZE_H
 
+#include "op/lib/elementwise.h"
 #include "yaml/schema.h"
-
-enum resize_mode { RESIZE_LINEAR, RESIZE_NEAREST };
 
 struct resize {
 	struct ints size;
-	int mode;
+	int mode;                    /* enum resize_mode */
 	bool align_corners;
 };
 

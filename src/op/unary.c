@@ -29,7 +29,8 @@
 
 /* The slope is not negative, since the output must have the input's sign. */
 static const struct field leaky_relu_fields[] = {
-	FIELD_FLOAT(struct leaky_relu_attr, slope, "0.01", 0, 1e6, "factor for negative values"),
+	FIELD_SHORT(struct leaky_relu_attr, slope, FT_FLOAT, "0.01", 0, 1e6,
+	            "factor for negative values"),
 	FIELD_END
 };
 

@@ -130,7 +130,8 @@ static void resize_rule(const struct search *s, const struct node *n, struct rec
 		const bool whole = from % to == 0 || to % from == 0;
 		if (from == to)
 			continue;
-		if (at->align_corners || !whole)
+		/* means of windows: their number is of the whole */
+		if (at->align_corners || !whole || at->mode == RESIZE_AREA)
 			lose(f, n);
 		const bool exact = power_of_two(from / d) && power_of_two(to / d);
 		const double about = at->mode == RESIZE_NEAREST ? 0 : 0.5 * ratio - 0.5, width = at->mode == RESIZE_NEAREST && exact ? 0 : 1;
@@ -190,7 +191,7 @@ static const struct {
 	{ "average_pool", pool_rule }, { "resize", resize_rule }, { "slice", slice_rule }, { "pad", pad_rule },
 	{ "concat", concat_rule }, { "add", point_rule }, { "subtract", point_rule }, { "multiply", point_rule },
 	{ "divide", point_rule }, { "scale", point_rule }, { "scale_by", point_rule }, { "relu", point_rule },
-	{ "leaky_relu", point_rule }, { "tanh", point_rule }, { "sigmoid", point_rule }, { "softplus", point_rule },
+	{ "elu", point_rule }, { "gelu", point_rule }, { "leaky_relu", point_rule }, { "silu", point_rule }, { "softmax", point_rule }, { "tanh", point_rule }, { "sigmoid", point_rule }, { "softplus", point_rule },
 	{ "square", point_rule }, { "sqrt", point_rule }, { "exp", point_rule }, { "log", point_rule },
 	{ "batch_norm_inference", point_rule }, { "normalize_input", point_rule }, { "cast", point_rule },
 	{ "sum", point_rule }, { "mean", point_rule }, { "max", point_rule }, { "broadcast", point_rule },

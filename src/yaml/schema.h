@@ -117,6 +117,9 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 #define FIELD_BOOL(s, m, d, doc_)           FIELD(s, m, FT_BOOL, .dflt = d, .doc = doc_)
 #define FIELD_INT(s, m, d, lo, hi, doc_)    FIELD(s, m, FT_INT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
 #define FIELD_FLOAT(s, m, d, lo, hi, doc_)  FIELD(s, m, FT_FLOAT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+/* A number, or a list of them, that the short form sets. */
+#define FIELD_SHORT(s, m, t, d, lo, hi, doc_) \
+	FIELD(s, m, t, .dflt = d, .min = lo, .max = hi, .flags = FIELD_SHORTHAND, .doc = doc_)
 #define FIELD_STRING(s, m, d, doc_)         FIELD(s, m, FT_STRING, .dflt = d, .doc = doc_)
 #define FIELD_PATH(s, m, d, doc_)           FIELD(s, m, FT_PATH, .dflt = d, .doc = doc_)
 #define FIELD_ENUM(s, m, d, ch, doc_)       FIELD(s, m, FT_ENUM, .dflt = d, .choices = ch, .doc = doc_)

@@ -50,6 +50,30 @@ step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3 f32
 step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 f32 $halves
 "$compare" -t 1e-9 tiny-cpu-f32 deepcam-mlperf-small-cpu-f32 && fail "two different steps count as one"
 
+# Norms within a sample, smooth activations, softmax and means of windows.
+cat >smooth.yaml <<-'END'
+	run: {name: smooth, seed: 3}
+	model:
+	  family: layers
+	  layers:
+	    - conv2d: {filters: 12, kernel: 3, padding: same, activation: gelu}
+	    - group_norm: 4
+	    - conv2d: {filters: 10, kernel: 3, padding: same, activation: silu}
+	    - layer_norm
+	    - conv2d: {filters: 8, kernel: 3, padding: same, bias: false}
+	    - instance_norm
+	    - elu: 0.5
+	    - adaptive_average_pool: [5, 7]
+	    - softmax
+	    - resize: [12, 14]
+	    - conv2d: {filters: 3, kernel: 1}
+	data: {train: none.dlx, validation: none.dlx}
+	loss: softmax_cross_entropy
+	optimizer: {type: sgd, learning_rate: 0.05}
+	train: {steps: 1, batch_size: 2}
+END
+step smooth '{channels: 4, size: [12, 14]}' 3 f32 $halves
+
 # Norms fused into the convolutions that read them, in fp16: as on the CPU in float32, and as with the norms stored.
 cat >norms.yaml <<-'END'
 	run: {name: norms, seed: 3}

@@ -7,6 +7,7 @@ PyTorch. A case is a dictionary:
   input      shape of a sample             target   shape of a sample's target
   classes    the target holds labels of so many classes
   batch      samples of a batch, BATCH if left out
+  convert    options of dlx-convert
   config     more sections of the config, as text
   loss       (output, target) -> scalar
   optimizer  parameters -> torch.optim.Optimizer
@@ -176,6 +177,89 @@ PERCEPTRON = """
 - dense: {units: 3, name: b}
 """
 
+
+def normalised(x, p):
+    """Norms within a sample, and smooth activations."""
+    a = F.gelu(F.group_norm(conv(F.conv2d, x, p, "a"), 4, p["an.weight"], p["an.bias"]))
+    b = F.silu(F.instance_norm(conv(F.conv2d, a, p, "b")))
+    c = F.instance_norm(F.elu(conv(F.conv2d, b, p, "c"), 0.7), weight=p["cn.weight"], bias=p["cn.bias"], eps=1e-3)
+    d = conv(F.conv2d, c, p, "d").movedim(1, 3)
+    d = F.gelu(F.layer_norm(d, d.shape[3:], p["dn.weight"], p["dn.bias"]).movedim(3, 1), approximate="tanh")
+    e = F.group_norm(conv(F.conv2d, d, p, "e"), 1)
+    return F.softmax(e, 1)
+
+
+NORMALISED = """
+- conv2d: {filters: 12, kernel: 3, name: a}
+- group_norm: {groups: 4, name: an}
+- gelu
+- conv2d: {filters: 10, kernel: 3, name: b}
+- instance_norm
+- silu
+- conv2d: {filters: 7, kernel: [1, 2], name: c}
+- elu: {alpha: 0.7}
+- instance_norm: {affine: true, eps: 1.0e-3, name: cn}
+- conv2d: {filters: 9, kernel: 1, name: d}
+- layer_norm: {name: dn}
+- gelu: {approximate: tanh}
+- conv2d: {filters: 4, kernel: 1, name: e}
+- group_norm: {groups: 1, affine: false}
+- softmax
+"""
+
+
+def brief(x, p):
+    """Activations as a key, resize by factors, adaptive pooling."""
+    a = F.gelu(conv(F.conv2d, x, p, "a", padding=1))
+    b = F.interpolate(a, scale_factor=2, mode="bilinear", align_corners=False)
+    b = F.leaky_relu(conv(F.conv_transpose2d, F.group_norm(b, 3, p["an.weight"], p["an.bias"]), p, "b"), 0.01)
+    b = F.interpolate(F.max_pool2d(b, 2), scale_factor=(1.5, 0.5), mode="nearest", recompute_scale_factor=True)
+    c = F.adaptive_avg_pool2d(b, (4, 3))
+    d = F.silu(F.linear(c.flatten(1), p["c.weight"], p["c.bias"]))
+    return F.linear(F.elu(d, 0.5), p["d.weight"], p["d.bias"])
+
+
+BRIEF = """
+- conv2d: {filters: 6, kernel: 3, padding: same, activation: gelu, name: a}
+- resize: {factor: 2}
+- group_norm: {groups: 3, name: an}
+- conv_transpose2d: {filters: 5, kernel: 2, activation: leaky_relu, name: b}
+- max_pool: 2
+- resize: {factor: [1.5, 0.5], mode: nearest}
+- adaptive_average_pool: [4, 3]
+- flatten
+- dense: {units: 7, activation: silu, name: c}
+- elu: 0.5
+- dense: {units: 3, name: d}
+"""
+
+
+def series(x, p):
+    """One spatial axis."""
+    a = F.relu(bn(conv(F.conv1d, F.pad(x, (1, 2)), p, "a", stride=2), p, "an"))
+    b = F.max_pool1d(a, 2)
+    b = F.silu(F.instance_norm(conv(F.conv1d, b, p, "b", padding=2, dilation=2, groups=2)))
+    c = F.avg_pool1d(conv(F.conv_transpose1d, b, p, "c", stride=3, padding=1), 3, 2)
+    d = F.interpolate(c, scale_factor=2, mode="linear", align_corners=False)
+    return conv(F.conv1d, F.adaptive_avg_pool1d(d, 5), p, "d")
+
+
+SERIES = """
+- conv1d: {filters: 8, kernel: 5, stride: 2, padding: {before: 1, after: 2}, name: a}
+- batch_norm: {name: an}
+- relu
+- max_pool: 2
+- conv1d: {filters: 6, kernel: 3, padding: 2, dilation: 2, groups: 2, name: b}
+- instance_norm
+- silu
+- conv_transpose1d: {filters: 5, kernel: 4, stride: 3, padding: 1, name: c}
+- average_pool: {kernel: 3, stride: 2}
+- resize: {factor: 2}
+- adaptive_average_pool: 5
+- conv1d: {filters: 2, kernel: 1, name: d}
+"""
+
+
 WEIGHTS = [0.5, 2.0, 1.0, 3.0]
 CASES = {
     "segment": {
@@ -199,6 +283,22 @@ CASES = {
         "config": "loss: {type: softmax_cross_entropy}\n"
                   "optimizer: {type: adam, learning_rate: 0.01, weight_decay: 0.1, exempt: none, decoupled: true, beta1: 0.8}",
         "loss": labels(), "optimizer": adam(torch.optim.AdamW, lr=0.01, weight_decay=0.1, betas=(0.8, 0.999)),
+    },
+    "normalised": {
+        "layers": NORMALISED, "forward": normalised, "input": (3, 11, 9), "target": (4, 7, 4),
+        "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9}",
+        "loss": F.mse_loss, "optimizer": sgd(lr=0.1, momentum=0.9),
+    },
+    "brief": {
+        "layers": BRIEF, "forward": brief, "input": (3, 7, 9), "target": (3,),
+        "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1}",
+        "loss": F.mse_loss, "optimizer": sgd(lr=0.1),
+    },
+    "series": {
+        "layers": SERIES, "forward": series, "input": (3, 37), "target": (2, 5),
+        "convert": ["--input-layout", "first", "--target-layout", "first"],
+        "config": "loss: {type: mse}\noptimizer: {type: sgd, learning_rate: 0.1}",
+        "loss": F.mse_loss, "optimizer": sgd(lr=0.1),
     },
     "perceptron": {
         "layers": PERCEPTRON, "forward": perceptron, "input": (2, 3, 4), "target": (3,), "batch": 16,

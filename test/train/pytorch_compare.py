@@ -78,7 +78,7 @@ def layer_networks(check, devices):
     for name, case in pytorch_cases.CASES.items():
         classes = case.get("classes")
         batch = case.get("batch", BATCH)
-        dlx.write_data(name, *dlx.random_data(batch, case["input"], case["target"], classes))
+        dlx.write_data(name, *dlx.random_data(batch, case["input"], case["target"], classes), *case.get("convert", []))
         lines = "".join("    " + line + "\n" for line in case["layers"].split("\n") if line)
         config = write_config(name, "model:\n  family: layers\n  layers:\n" + lines + case["config"] + "\n", batch)
         for device in devices:

@@ -34,13 +34,14 @@ def random_data(samples, inputs, target, classes=None, ignore=255, seed=0):
     return x, y
 
 
-def write_data(path, x, y, ignore=255):
-    """x and y as the record file PATH.dlx."""
+def write_data(path, x, y, *more, ignore=255):
+    """x and y as the record file PATH.dlx; more: options of dlx-convert."""
     numpy.save(path + "-x.npy", x)
     numpy.save(path + "-y.npy", y)
     options = ["--ignore", str(ignore)] if y.dtype == "u1" else []
     if x.ndim >= 4:
         options += ["--input-layout", "first"]
+    options += more
     run("dlx-convert", "--quiet", "--input", path + "-x.npy", "--target", path + "-y.npy", *options, "-o", path + ".dlx")
 
 

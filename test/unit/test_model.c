@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "model/init.h"
+#include "op/lib/elementwise.h"
 
 struct net {
 	struct arena *a;
@@ -311,6 +312,81 @@ static void test_layers_kinds(void **state)
 	release(&n);
 }
 
+static const struct node *node_of(const struct net *n, const char *op)
+{
+	for (int i = 0; i < n->g->nnode; i++)
+		if (strcmp(n->g->node[i]->op->name, op) == 0)
+			return n->g->node[i];
+	fail_msg("there is no %s", op);
+	return NULL;
+}
+
+/* A value in place of a map, and activations as a key. */
+static void test_layers_short(void **state)
+{
+	struct net n;
+	build(&n,
+	      "{family: layers, layers: [{conv2d: {filters: 6, kernel: 3, activation: gelu, name: a}}, "
+	      "{group_norm: 3}, {max_pool: [2, 1]}, {leaky_relu: 0.2}, {dropout: 0.25}, "
+	      "flatten, {dense: {units: 7, activation: tanh}}, {dense: 3}]}",
+	      3, SHAPE2(2, 4, 6, 5));
+	assert_shape(&n, n.out, (struct shape){ 2, { 2, 3 } });
+	assert_param(&n, "dense_0.weight", (struct shape){ 2, { 7, 6 * 2 * 3 } });
+	assert_string_equal(node_of(&n, "gelu")->name, "a.gelu");
+	assert_string_equal(node_of(&n, "tanh")->name, "dense_0.tanh");
+	assert_true(((const struct leaky_relu_attr *)node_of(&n, "leaky_relu")->attr)->slope == 0.2);
+	assert_true(((const struct dropout_attr *)node_of(&n, "dropout")->attr)->rate == 0.25);
+	assert_int_equal(count_ops(&n, "group_norm"), 1);
+	release(&n);
+	assert_int_equal(build_as(&n, "{family: layers, layers: [{relu: 0.1}]}", true, 4,
+	                          SHAPE2(1, 4, 3, 3)), E_CONFIG);
+	release(&n);
+}
+
+static void test_layers_sizes(void **state)
+{
+	struct net n;
+	build(&n,
+	      "{family: layers, layers: [{resize: {factor: 2}}, {resize: {factor: [1, 0.7], mode: "
+	      "nearest}}, {resize: [5, 9]}, {adaptive_average_pool: [2, 4]}]}",
+	      3, SHAPE2(2, 3, 4, 5));
+	assert_shape(&n, n.g->node[0]->out[0], SHAPE2(2, 3, 8, 10));
+	assert_shape(&n, n.g->node[1]->out[0], SHAPE2(2, 3, 8, 7));
+	assert_shape(&n, n.g->node[2]->out[0], SHAPE2(2, 3, 5, 9));
+	assert_shape(&n, n.out, SHAPE2(2, 3, 2, 4));
+	release(&n);
+	static const char *const refused[] = {
+		"{family: layers, layers: [{resize: {mode: area}}]}",
+		"{family: layers, layers: [{resize: {size: 4, factor: 2}}]}",
+		"{family: layers, layers: [{resize: {factor: [1, 2, 3]}}]}",
+	};
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(build_as(&n, refused[i], true, 3, SHAPE2(2, 3, 4, 5)), E_CONFIG);
+		release(&n);
+	}
+	assert_int_equal(build_as(&n, "{family: layers, layers: [{resize: {factor: 0.1}}]}", true, 3,
+	                          SHAPE2(2, 3, 4, 5)), E_SHAPE);
+	release(&n);
+}
+
+static void test_layers_1d(void **state)
+{
+	struct net n;
+	build(&n,
+	      "{family: layers, layers: [{conv1d: {filters: 6, kernel: 5, padding: same, stride: 2}}, "
+	      "batch_norm, {max_pool: 2}, {conv_transpose1d: {filters: 4, kernel: 2, stride: 2}}, "
+	      "{average_pool: {kernel: 3, stride: 1}}, {resize: {factor: 3}}, "
+	      "{adaptive_average_pool: 4}, {conv1d: {filters: 2, kernel: 1}}]}",
+	      2, (struct shape){ 3, { 2, 3, 23 } });
+	assert_param(&n, "conv1d_0.weight", (struct shape){ 3, { 6, 3, 5 } });
+	assert_param(&n, "conv_transpose1d_0.weight", (struct shape){ 3, { 6, 4, 2 } });
+	assert_shape(&n, n.out, (struct shape){ 3, { 2, 2, 4 } });
+	release(&n);
+	assert_int_equal(build_as(&n, "{family: layers, layers: [{conv1d: {filters: 2, kernel: 1}}]}",
+	                          true, 2, SHAPE2(2, 3, 4, 5)), E_SHAPE);
+	release(&n);
+}
+
 /* --- nn --- */
 
 static struct shape conv_shape(struct nn_conv c, bool transposed, struct shape in)
@@ -403,6 +479,8 @@ int main(void)
 		cmocka_unit_test(test_fcn_sizes),        cmocka_unit_test(test_fcn_3d),
 		cmocka_unit_test(test_fcn_modes),        cmocka_unit_test(test_layers_example),
 		cmocka_unit_test(test_layers_linear),    cmocka_unit_test(test_layers_blocks),
+		cmocka_unit_test(test_layers_short),     cmocka_unit_test(test_layers_sizes),
+		cmocka_unit_test(test_layers_1d),
 		cmocka_unit_test(test_layers_kinds),     cmocka_unit_test(test_same_padding),
 		cmocka_unit_test(test_transposed_size),  cmocka_unit_test(test_init),
 		cmocka_unit_test(test_too_many_weights),

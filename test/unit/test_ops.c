@@ -42,6 +42,14 @@ static void run_simd(int which, const float *x, float *y, int n)
 		SIMD_LOOP
 		for (int i = 0; i < n; i++)
 			y[i] = simd_tanh(x[i]);
+	} else if (which == 3) {
+		SIMD_LOOP
+		for (int i = 0; i < n; i++)
+			y[i] = simd_expm1(x[i]);
+	} else if (which == 4) {
+		SIMD_LOOP
+		for (int i = 0; i < n; i++)
+			y[i] = simd_erf(x[i]);
 	} else {
 		SIMD_LOOP
 		for (int i = 0; i < n; i++)
@@ -51,6 +59,8 @@ static void run_simd(int which, const float *x, float *y, int n)
 
 static double exact(int which, double x)
 {
+	if (which > 2)
+		return which == 3 ? expm1(x) : erf(x);
 	return which == 0 ? exp(x) : which == 1 ? tanh(x) : 1 / (1 + exp(-x));
 }
 
@@ -92,6 +102,12 @@ static void test_simd(void **unused)
 	assert_true(worst(1, -0.7f, 0.7f) <= 3);
 	assert_true(worst(2, -80, 80) <= 3);
 	assert_true(worst(2, -2, 2) <= 3);
+	assert_true(worst(3, -20, 80) <= 5);
+	assert_true(worst(3, -0.1f, 0.1f) <= 5);
+	assert_true(worst(4, -6, 6) <= 3);
+	assert_true(worst(4, -0.1f, 0.1f) <= 3);
+	run_simd(4, x, y, 6);
+	assert_true(isnan(y[0]) && y[1] == 1 && y[2] == -1 && y[3] == 0 && y[4] == 1 && y[5] == -1);
 	run_simd(0, x, y, 6);
 	assert_true(isnan(y[0]) && isinf(y[1]) && y[2] == 0 && y[3] == 1 && isinf(y[4]) && y[5] == 0);
 	run_simd(1, x, y, 6);

@@ -27,6 +27,7 @@ struct shape_attr {              /* broadcast, reshape */
 struct transpose_attr {
 	struct ints perm;
 };
+enum resize_mode { RESIZE_BILINEAR, RESIZE_NEAREST, RESIZE_AREA };
 struct dropout_attr {
 	double rate;
 	int64_t stream;              /* (int64_t)hash_name(node name) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Branch-free float forms of exp, tanh and the logistic function that loops vectorise, where calls
- * of libm would not (polynomials of Cephes; within 3 units in the last place, see test_ops.c). NaN
- * stays NaN. */
+ * Branch-free float forms of exp, exp - 1, tanh, the logistic and the error function that loops
+ * vectorise, where calls of libm would not (most are polynomials of Cephes; within 3 units in the
+ * last place, exp - 1 within 5, see test_ops.c). NaN stays NaN. */
 #ifndef DLX_OP_LIB_SIMD_H
 #define DLX_OP_LIB_SIMD_H
 
@@ -88,6 +88,36 @@ SIMD_INLINE float simd_tanh(float x)
 SIMD_INLINE float simd_sigmoid(float x)
 {
 	return 1.0f / (1.0f + simd_exp(-x));
+}
+
+/* exp(x) - 1, also where that is small. */
+SIMD_INLINE float simd_expm1(float x)
+{
+	return simd_tanh(0.5f * x) * (simd_exp(x) + 1.0f);
+}
+
+/* Minimax polynomials: x + x p(x^2) near zero, sign(x) (1 - exp(-q(|x|))) further out. */
+SIMD_INLINE float simd_erf(float x)
+{
+	float a = simd_float(simd_bits(x) & 0x7FFFFFFFu);
+	float z = x * x, p, q;
+
+	p = -5.96761703e-4f;
+	p = p * z + 4.99119423e-3f;
+	p = p * z - 2.67681349e-2f;
+	p = p * z + 1.12819925e-1f;
+	p = p * z - 3.76125336e-1f;
+	p = p * z + 1.28379166e-1f;
+	p = p * x + x;
+	q = -1.72853470e-5f * a + 3.83197126e-4f;
+	q = q * z + (-3.88396438e-3f * a + 2.42546219e-2f);
+	q = q * a - 1.06777877e-1f;
+	q = q * a - 6.34846687e-1f;
+	q = q * a - 1.28717512e-1f;
+	q = q * a - a;
+	q = 1.0f - simd_exp(q);
+	q = simd_float(simd_bits(q) | (simd_bits(x) & 0x80000000u));
+	return simd_select(a < 0.927734375f, p, q);
 }
 
 #endif

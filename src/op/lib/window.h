@@ -17,7 +17,8 @@ struct pool {
 #define POOL_LIMIT (1 << 20)
 #define POOL_FIELD(key, dflt, lo, doc) FIELD_INTS(struct pool, key, dflt, lo, POOL_LIMIT, doc)
 #define POOL_FIELDS                                                                           \
-	POOL_FIELD(kernel, "", 1, "window size, one for all or one per spatial axis"),        \
+	FIELD_SHORT(struct pool, kernel, FT_INTS, "", 1, POOL_LIMIT,                          \
+	            "window size, one for all or one per spatial axis"),                      \
 	POOL_FIELD(stride, NULL, 1, "step between windows; left out: the kernel"),            \
 	POOL_FIELD(pad_lo, "0", 0, "padding before each spatial axis, less than the kernel"), \
 	POOL_FIELD(pad_hi, "0", 0, "padding after each spatial axis, less than the kernel")

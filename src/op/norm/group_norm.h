@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the files of group normalisation share: the sets of values that are normalised together, and
+ * the kernels. */
+#ifndef DLX_OP_NORM_GROUP_NORM_H
+#define DLX_OP_NORM_GROUP_NORM_H
+
+#include "graph/op.h"
+
+struct group_norm {
+	int64_t groups;
+	bool by_point;
+	double eps;
+};
+
+/* A channels-last tensor as samples of `rows` rows of c channels. A set is `width` neighbouring
+ * channels in all rows of a sample, `across` sets side by side: width * across is c. Where each
+ * point is normalised on its own, the points are the samples. */
+struct norm_sets {
+	int64_t samples, rows, c, across, width;
+};
+
+struct norm_sets norm_sets_of(const struct kplan *k);
+
+/* Places of the node's tensors: forward  x [, gamma, beta] -> y, mean, rstd
+ *                               gradient x, dy, mean, rstd [, gamma] -> dx, dgamma, dbeta */
+enum { GROUP_NORM_GAMMA = 1, GROUP_NORM_BETA = 2 };
+enum { GROUP_NORM_GRAD_GAMMA = 4 };
+
+/* in[i], NULL where the node has none. */
+static inline const void *group_norm_input(const struct kplan *k, const struct kargs *a, int i)
+{
+	return i < k->n->nin ? a->in[i] : NULL;
+}
+
+/* CPU kernels: native layouts, float32. */
+int group_norm_plan(struct kplan *k);
+int group_norm_grad_plan(struct kplan *k);
+int group_norm_cpu(const struct kplan *k, const struct kargs *a);
+int group_norm_grad_cpu(const struct kplan *k, const struct kargs *a);
+
+#endif
