@@ -150,10 +150,12 @@ static void each_pair(const struct resize *at, const struct grid *small, const s
 			s[a] = source_of(at, small->d[a], large->d[a], c[a]);
 		for (int64_t i = 0; i < s[0].n * s[1].n * s[2].n; i++) {
 			int64_t d = i / (s[1].n * s[2].n), h = i / s[2].n % s[1].n, w = i % s[2].n;
-			visit(arg, o,
-			      ((s[0].first + d) * small->d[1] + s[1].first + h) * small->d[2] +
-			              s[2].first + w,
-			      weight_of(&s[0], d) * weight_of(&s[1], h) * weight_of(&s[2], w));
+			double weight = weight_of(&s[0], d) * weight_of(&s[1], h) * weight_of(&s[2], w);
+			if (weight != 0)
+				visit(arg, o,
+				      ((s[0].first + d) * small->d[1] + s[1].first + h) * small->d[2] +
+				              s[2].first + w,
+				      weight);
 		}
 	}
 }

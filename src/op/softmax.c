@@ -12,6 +12,13 @@
 #include "op/lib/grid.h"
 #include "op/lib/simd.h"
 
+/* Clang cannot vectorise the loop for the maximum, and warns where asked to. */
+#if defined(__clang__)
+#define MAX_LOOP
+#else
+#define MAX_LOOP _Pragma("omp simd reduction(max : most)")
+#endif
+
 #define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
 
 /* --- shape --- */
@@ -83,7 +90,7 @@ static int grad_reference(const struct kplan *k, const struct kargs *a)
 SIMD_CLONES static void softmax_row(const float *x, int64_t c, float *y)
 {
 	float most = x[0], sum = 0;
-#pragma omp simd reduction(max : most)
+	MAX_LOOP
 	for (int64_t j = 0; j < c; j++)
 		most = x[j] > most ? x[j] : most;
 #pragma omp simd reduction(+ : sum)
