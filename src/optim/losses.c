@@ -12,6 +12,7 @@
 #include "model/op_attr.h"
 #include "op/loss/loss.h"
 #include "optim/optim.h"
+#include "yaml/synonym.h"
 
 struct cross_entropy {
 	struct ynode *class_weights;
@@ -113,15 +114,14 @@ static const struct {
 static int unknown_weights(const struct ynode *n)
 {
 	const char *names[NPOWERS + 1] = { NULL };
+	struct buf text = BUF_INIT;
 	for (size_t i = 0; i < NPOWERS; i++)
 		names[i] = powers[i].name;
-	const char *near = did_you_mean(n->text, names);
-	if (near)
-		return ERR(E_CONFIG, &n->loc, "'class_weights' is '%s'; did you mean '%s'?", n->text, near);
-	return ERR(E_CONFIG, &n->loc,
-	           "'class_weights' is '%s'; expected none, inverse_frequency, inverse_sqrt_frequency, "
-	           "a list or {power: P}",
-	           n->text);
+	if (!hint_of(&text, n->text, names))
+		buf_puts(&text, "; expected none, inverse_frequency, inverse_sqrt_frequency, a list or {power: P}");
+	int rc = ERR(E_CONFIG, &n->loc, "'class_weights' is '%s'%s", n->text, text.data);
+	buf_release(&text);
+	return rc;
 }
 
 static int refuse_all_zero(const struct ynode *n, const struct floats *list)

@@ -10,8 +10,11 @@
 
 #include "base/err.h"
 #include "yaml/schema_value.h"
-#include "yaml/suggest.h"
+#include "yaml/schema_where.h"
+#include "yaml/synonym.h"
 #include "yaml/ytree_parse.h"
+
+#define MEANT 8
 
 /* The scope of reading: the table, and keys that a user could have meant instead. */
 struct scope {
@@ -20,6 +23,8 @@ struct scope {
 	const char *what;
 	const struct variant *siblings;    /* of a variant: the whole list; else NULL */
 	const char *const *ignore;         /* keys that others read; may be NULL */
+	const char *meant[MEANT];          /* keys that messages have proposed already */
+	int nmeant;
 };
 
 static const struct field *find_field(const struct field *f, const char *name)
@@ -46,28 +51,56 @@ static bool in_list(const char *const *list, const char *s)
 	return false;
 }
 
-static int unknown_key(const struct scope *s, const struct ypair *p)
+static void offer_keys(struct hint *h, const struct scope *s)
 {
-	struct suggest near = { .word = p->key };
+	for (const struct field *f = s->fields; f && f->type != FT_END; f++)
+		hint_offer(h, f->name);
+	for (const char *const *i = s->ignore; i && *i; i++)
+		hint_offer(h, *i);
+}
 
-	for (const struct variant *v = s->siblings; v && v->name; v++)
+static void list_keys(struct buf *out, const struct scope *s)
+{
+	const char *comma = "; it takes: ";
+
+	if (!s->fields || s->fields->type == FT_END) {
+		buf_puts(out, ", which takes no keys");
+		return;
+	}
+	for (const char *const *i = s->ignore; i && *i; i++, comma = ", ")
+		buf_printf(out, "%s%s", comma, *i);
+	for (const struct field *f = s->fields; f && f->type != FT_END; f++, comma = ", ")
+		buf_printf(out, "%s%s", comma, f->name);
+}
+
+static int unknown_key(struct scope *s, const struct ypair *p)
+{
+	struct buf text = BUF_INIT;
+	struct hint h;
+	int rc;
+
+	hint_begin(&h, p->key);
+	offer_keys(&h, s);
+	for (const struct variant *v = h.row || hint_advice(&h) ? NULL : s->siblings; v && v->name; v++)
 		if (find_field(v->fields, p->key))
 			return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s (it belongs to '%s')", p->key,
 			           s->what, v->name);
-	for (const struct field *f = s->fields; f && f->type != FT_END; f++)
-		suggest_offer(&near, f->name);
-	for (const char *const *i = s->ignore; i && *i; i++)
-		suggest_offer(&near, *i);
-	if (near.best)
-		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s; did you mean '%s'?", p->key,
-		           s->what, near.best);
-	if (!s->fields || s->fields->type == FT_END)
-		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s, which takes no keys", p->key,
-		           s->what);
-	return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s", p->key, s->what);
+	s->meant[s->nmeant] = hint_name(&h);
+	s->nmeant += s->meant[s->nmeant] && s->nmeant < MEANT - 1;
+	/* A key of another section is meant, unless a key of this one is a letter away. */
+	if (strspn(p->key, "0123456789") == strlen(p->key))
+		buf_puts(&text, "; a number has a decimal point, not a comma");
+	else if (hint_name(&h) && (h.near.distance <= 1 || h.row))
+		hint_put(&text, &h);
+	else if (!schema_where_put(&text, p->key) && !hint_put(&text, &h) &&
+	         !schema_where_put(&text, hint_elsewhere(&h)))
+		list_keys(&text, s);
+	rc = ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s%s", p->key, s->what, text.data);
+	buf_release(&text);
+	return rc;
 }
 
-static int check_keys(const struct scope *s, const struct ynode *map)
+static int check_keys(struct scope *s, const struct ynode *map)
 {
 	int rc = 0;
 
@@ -148,6 +181,21 @@ static int read_field(const struct scope *s, const struct field *f, const struct
 	}
 }
 
+/* Says what belongs there: the choices, or the row's meaning. */
+static int missing_key(const struct scope *s, const struct field *f, const struct loc *loc)
+{
+	struct buf text = BUF_INIT;
+	int rc;
+
+	for (int i = 0; f->type == FT_ENUM && f->choices[i]; i++)
+		buf_printf(&text, "%s%s", i ? ", " : ", one of ", f->choices[i]);
+	if (f->type != FT_ENUM && f->doc)
+		buf_printf(&text, " (%s)", f->doc);
+	rc = ERR(E_CONFIG, loc, "missing key '%s' in %s%s", f->name, s->what, text.data);
+	buf_release(&text);
+	return rc;
+}
+
 /* A row whose key is absent: its default, nothing, or a mistake at loc. */
 static int read_absent(const struct scope *s, const struct field *f, const struct loc *loc,
                        void *out)
@@ -163,7 +211,10 @@ static int read_absent(const struct scope *s, const struct field *f, const struc
 	if (!*f->dflt) {
 		if (f->type == FT_SECTION)   /* without a word: one mistake, one message */
 			schema_defaults(s->a, f->sub, out);
-		return ERR(E_CONFIG, loc, "missing key '%s' in %s", f->name, s->what);
+		for (int i = 0; i < s->nmeant; i++)
+			if (!strcmp(s->meant[i], f->name))
+				return E_CONFIG;   /* it is there under another name, which was reported */
+		return missing_key(s, f, loc);
 	}
 	n = default_node(s->a, f, loc);
 	rc = read_field(s, f, n, loc, out);
@@ -202,8 +253,33 @@ static int read_rows(const struct scope *s, const struct ynode *map, const struc
 	return rc;
 }
 
+/* A value where a map belongs: the key that it may be meant for, or all keys. */
+static int not_a_map(const struct scope *s, const struct ynode *node)
+{
+	struct buf text = BUF_INIT;
+	int rc;
+
+	for (const struct field *f = s->fields; f && f->type != FT_END && !text.len; f++) {
+		struct hint h;
+
+		if (f->type != FT_ENUM || node->kind != Y_SCALAR)
+			continue;
+		hint_begin(&h, node->text);
+		for (int i = 0; f->choices[i]; i++)
+			hint_offer(&h, f->choices[i]);
+		if (hint_name(&h))
+			buf_printf(&text, "; did you mean {%s: %s}?", f->name, hint_name(&h));
+	}
+	if (!text.len && s->fields && s->fields->type != FT_END)
+		list_keys(&text, s);
+	rc = ERR(E_CONFIG, &node->loc, "%s must be a map of keys, not %s%s", s->what,
+	         value_describe(s->a, node), text.data);
+	buf_release(&text);
+	return rc;
+}
+
 /* node into out, where node may be absent, a map, or the value of the row that is the shorthand. */
-static int read_scope(const struct scope *s, const struct ynode *node, const struct loc *loc,
+static int read_scope(struct scope *s, const struct ynode *node, const struct loc *loc,
                       void *out)
 {
 	const struct field *brief = find_shorthand(s->fields);
@@ -222,8 +298,7 @@ static int read_scope(const struct scope *s, const struct ynode *node, const str
 		map.loc = node->loc;
 		return read_rows(s, &map, &node->loc, out);
 	}
-	rc = ERR(E_CONFIG, &node->loc, "%s must be a map of keys, not %s", s->what,
-	         value_describe(s->a, node));
+	rc = not_a_map(s, node);
 	schema_defaults(s->a, s->fields, out);
 	return rc;
 }
@@ -250,22 +325,18 @@ void schema_defaults(struct arena *a, const struct field *fields, void *out)
 static int unknown_variant(struct arena *a, const struct variant *list, const char *what,
                            const char *name, const struct loc *loc)
 {
-	struct suggest near = { .word = name };
-	struct buf names = BUF_INIT;
-	int n = 0, rc;
+	struct buf text = BUF_INIT;
+	struct hint h;
+	int rc;
 
-	for (const struct variant *v = list; v->name; v++, n++) {
-		suggest_offer(&near, v->name);
-		buf_printf(&names, "%s%s", n ? ", " : "", v->name);
-	}
-	name = value_excerpt(a, name);
-	if (near.best)
-		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s; did you mean '%s'?", name, what,
-		         near.best);
-	else
-		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s, which is one of: %s", name, what,
-		         names.data);
-	buf_release(&names);
+	hint_begin(&h, name);
+	for (const struct variant *v = list; v->name; v++)
+		hint_offer(&h, v->name);
+	if (!hint_put(&text, &h))
+		for (const struct variant *v = list; v->name; v++)
+			buf_printf(&text, "%s%s", v == list ? ", which is one of: " : ", ", v->name);
+	rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s%s", value_excerpt(a, name), what, text.data);
+	buf_release(&text);
 	return rc;
 }
 
@@ -365,6 +436,31 @@ const char *variant_key(const struct variant *variants)
 	return variants->key ? variants->key : "type";
 }
 
+/* The key that names the type is absent: it may have another name, or its value be the key. */
+static int missing_type(const struct variant *variants, const struct ynode *node, const char *what)
+{
+	static const char *const others[] = { "type", "name", "kind", "family", "class", "arch", NULL };
+	const char *key = variant_key(variants);
+	struct buf names = BUF_INIT;
+	int rc;
+
+	for (int i = 0; others[i]; i++)
+		if (ytree_pair(node, others[i]))
+			return ERR(E_CONFIG, &ytree_pair(node, others[i])->key_loc,
+			           "missing key '%s' in %s; '%s' is called '%s' here", key, what, others[i], key);
+	for (const struct variant *v = variants; v->name; v++) {
+		if (ytree_pair(node, v->name))
+			return ERR(E_CONFIG, &ytree_pair(node, v->name)->key_loc,
+			           "missing key '%s' in %s; '%s' is its value, and further keys stand beside it: "
+			           "{%s: %s, ...}", key, what, v->name, key, v->name);
+		buf_printf(&names, "%s%s", v == variants ? "" : ", ", v->name);
+	}
+	rc = ERR(E_CONFIG, &node->loc, "missing key '%s' in %s, which is one of: %s", key, what,
+	         names.data);
+	buf_release(&names);
+	return rc;
+}
+
 int schema_read_variant(struct arena *a, const struct ynode *node, const struct variant *variants,
                         const char *what, struct variant_value *out)
 {
@@ -381,12 +477,19 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 		           value_describe(a, node));
 	type = ytree_pair(node, key);
 	if (!type)
-		return ERR(E_CONFIG, &node->loc, "missing key '%s' in %s", key, what);
+		return missing_type(variants, node, what);
 	if (type->value->kind != Y_SCALAR)
 		return ERR(E_CONFIG, &type->value->loc, "'%s' of %s must be a name, not %s", key, what,
 		           value_describe(a, type->value));
 	return read_variant(a, variants, what, type->value->text, &type->value->loc, node, key_list,
 	                    out);
+}
+
+static bool find_variant(const struct variant *v, const char *name)
+{
+	while (v->name && strcmp(v->name, name) != 0)
+		v++;
+	return v->name != NULL;
 }
 
 int schema_read_tagged(struct arena *a, const struct ynode *node, const struct variant *variants,
@@ -399,10 +502,19 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 	if (node->kind != Y_MAP || node->n == 0)
 		return ERR(E_CONFIG, &node->loc, "%s must be a type's name or a map of one key, not %s",
 		           what, value_describe(a, node));
+	if (node->n > 1 && ytree_pair(node, "type"))
+		return ERR(E_CONFIG, &ytree_pair(node, "type")->key_loc,
+		           "%s must be a map of one key, its type, as in {TYPE: {KEY: VALUE}}, not a map with "
+		           "'type'", what);
+	if (node->n > 1 && find_variant(variants, node->pair[1].key))
+		return ERR(E_CONFIG, &node->pair[1].key_loc,
+		           "%s must be a map of one key, its type: '%s' is a second one, which has an entry of "
+		           "its own, behind another '- '",
+		           what, node->pair[1].key);
 	if (node->n > 1)
 		return ERR(E_CONFIG, &node->pair[1].key_loc,
 		           "%s must be a map of one key, its type: '%s' is a second one (keys of '%s' go "
-		           "into its own map)",
+		           "into its own map, indented below it)",
 		           what, node->pair[1].key, node->pair[0].key);
 	return read_variant(a, variants, what, node->pair[0].key, &node->pair[0].key_loc,
 	                    node->pair[0].value, ignore, out);
