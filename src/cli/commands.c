@@ -15,6 +15,7 @@
 #include "base/shown.h"
 #include "base/trace.h"
 #include "yaml/help.h"
+#include "yaml/schema_where.h"
 #include "config.h"
 #include "model/model.h"
 #include "plan/describe.h"
@@ -327,6 +328,7 @@ static int run_help(const struct options *o, struct comm *c, int *status)
 static int run_help_config(const struct options *o, struct comm *c, int *status)
 {
 	struct buf out = BUF_INIT;
+	schema_where_root(config_fields);
 	int rc = help_text(&out, config_fields, o->file);
 	print(c, &out);
 	return rc;

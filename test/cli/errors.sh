@@ -66,6 +66,14 @@ says err 'bad.yaml:8:17:'
 says err "did you mean 'learning_rate'"
 grep -o 'bad.yaml:[0-9]*' err | sort -c -t: -k2n || fail "errors are not sorted by line"
 
+# What a key is called, and where it stands.
+expect 0 "$train" --help-config=optimizer.learning_rate
+says out 'type: adam, lamb'
+expect 64 "$train" --help-config=lr
+says err "there is no config key 'lr'; did you mean 'optimizer.learning_rate'?"
+expect 64 "$train" --help-config=batch_size
+says err "did you mean 'train.batch_size'?"
+
 # Damaged data.
 head -c 5000 data/coads-train.dlx >data/short.dlx
 expect 65 "$train" --set data.train=data/short.dlx "$config"
