@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/foreign.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
 #include "yaml/schema.h"
@@ -308,8 +309,18 @@ static int check(const struct options *o)
 	return 0;
 }
 
+/* What other programs' command lines have, told before the parser says less. */
+static int refuse_foreign(int argc, char **argv)
+{
+	const char *names[NROWS + 1] = { NULL };
+	for (int i = 0; i < NROWS; i++)
+		names[i] = rows[i].name;
+	return foreign_check(argc, argv, names);
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
+	TRY(refuse_foreign(argc, argv));
 	*o = (struct options){ .command = COMMAND_TRAIN };
 	bool only_files = false;
 	for (int i = 1; i < argc; i++) {

@@ -157,9 +157,8 @@ static int no_key(const char *whole, int path, const struct hint *near)
 
 	if (name)
 		buf_printf(&text, "; did you mean '%.*s%s'?", path, whole, name);
-	else if (!schema_where_put(&text, near->near.word) &&
-	         !schema_where_put(&text, hint_elsewhere(near)) && hint_advice(near))
-		buf_printf(&text, "; %s", hint_advice(near));
+	else if (!schema_where_put(&text, near->near.word) && !hint_put(&text, near))
+		schema_where_put(&text, hint_elsewhere(near));
 	rc = ERR(E_USAGE, NULL, "there is no config key '%s'%s", whole, text.data);
 	buf_release(&text);
 	return rc;
