@@ -185,6 +185,13 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 
 /* --- looking --- */
 
+static int check_init_from(struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	int rc = m->init_from.file && comm_first(s->comm) ? exchange_check(&m->init_from) : 0;
+	return ranks_agree(s->comm, rc, "model.init_from");
+}
+
 /* For people the first line says if the plans do not fit; a check is of that too. */
 static int describe(const struct options *o, struct comm *c, void (*write)(const struct session *, struct buf *), int *status)
 {
@@ -192,6 +199,11 @@ static int describe(const struct options *o, struct comm *c, void (*write)(const
 	struct session *s;
 	struct buf out = BUF_INIT;
 	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SURVEY | SESSION_EVALUATE), &s));
+	int rc = check ? check_init_from(s) : 0;
+	if (rc < 0) {
+		session_close(s);
+		return rc;
+	}
 	int fit = !o->dump && (check || write == describe_text) ? describe_fit(s, &out) : 0;
 	if (check)
 		*status = err_exit_status(fit);
