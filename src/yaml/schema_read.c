@@ -449,7 +449,7 @@ static int missing_type(const struct variant *variants, const struct ynode *node
 			return ERR(E_CONFIG, &ytree_pair(node, others[i])->key_loc,
 			           "missing key '%s' in %s; '%s' is called '%s' here", key, what, others[i], key);
 	for (const struct variant *v = variants; v->name; v++) {
-		if (ytree_pair(node, v->name))
+		if (node->n == 1 && ytree_pair(node, v->name) && node->pair[0].value->kind != Y_SEQ)
 			return ERR(E_CONFIG, &ytree_pair(node, v->name)->key_loc,
 			           "missing key '%s' in %s; '%s' is its value, and further keys stand beside it: "
 			           "{%s: %s, ...}", key, what, v->name, key, v->name);
