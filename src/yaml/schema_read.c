@@ -76,19 +76,24 @@ static void list_keys(struct buf *out, const struct scope *s)
 static int unknown_key(struct scope *s, const struct ypair *p)
 {
 	struct buf text = BUF_INIT;
+	const char *belongs = NULL;
 	struct hint h;
 	int rc;
 
 	hint_begin(&h, p->key);
 	offer_keys(&h, s);
 	for (const struct variant *v = h.row || hint_advice(&h) ? NULL : s->siblings; v && v->name; v++)
-		if (find_field(v->fields, p->key))
-			return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s (it belongs to '%s')", p->key,
-			           s->what, v->name);
+		if (!belongs && find_field(v->fields, p->key))
+			belongs = v->name;
 	s->meant[s->nmeant] = hint_name(&h);
 	s->nmeant += s->meant[s->nmeant] && s->nmeant < MEANT - 1;
 	/* A key of another section is meant, unless a key of this one is a letter away. */
-	if (strspn(p->key, "0123456789") == strlen(p->key))
+	if (belongs) {
+		buf_printf(&text, " (it belongs to '%s')", belongs);
+		list_keys(&text, s);
+	} else if (strchr(p->key, ')'))
+		buf_puts(&text, "; a list has square brackets: [3, 3]");
+	else if (*p->key && strspn(p->key, "0123456789") == strlen(p->key))
 		buf_puts(&text, "; a number has a decimal point, not a comma");
 	else if (hint_name(&h) && (h.near.distance <= 1 || h.row))
 		hint_put(&text, &h);
@@ -257,6 +262,7 @@ static int read_rows(const struct scope *s, const struct ynode *map, const struc
 static int not_a_map(const struct scope *s, const struct ynode *node)
 {
 	struct buf text = BUF_INIT;
+	int64_t number;
 	int rc;
 
 	for (const struct field *f = s->fields; f && f->type != FT_END && !text.len; f++) {
@@ -270,7 +276,9 @@ static int not_a_map(const struct scope *s, const struct ynode *node)
 		if (hint_name(&h))
 			buf_printf(&text, "; did you mean {%s: %s}?", f->name, hint_name(&h));
 	}
-	if (!text.len && s->fields && s->fields->type != FT_END)
+	if (node->kind == Y_SEQ && in_list(s->ignore, "inputs") && node->n && !y_int(node->item[0], &number))
+		buf_puts(&text, "; did you mean {inputs: [...]}?");
+	else if (!text.len && s->fields && s->fields->type != FT_END)
 		list_keys(&text, s);
 	rc = ERR(E_CONFIG, &node->loc, "%s must be a map of keys, not %s%s", s->what,
 	         value_describe(s->a, node), text.data);
@@ -332,7 +340,9 @@ static int unknown_variant(struct arena *a, const struct variant *list, const ch
 	hint_begin(&h, name);
 	for (const struct variant *v = list; v->name; v++)
 		hint_offer(&h, v->name);
-	if (!hint_put(&text, &h))
+	if (strpbrk(name, "({"))
+		buf_puts(&text, "; its keys are a map behind a colon: {NAME: {KEY: VALUE}}");
+	else if (!hint_put(&text, &h))
 		for (const struct variant *v = list; v->name; v++)
 			buf_printf(&text, "%s%s", v == list ? ", which is one of: " : ", ", v->name);
 	rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s%s", value_excerpt(a, name), what, text.data);

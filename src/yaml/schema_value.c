@@ -73,8 +73,9 @@ const char *value_range(struct arena *a, const struct field *f)
 static int wrong_type(struct arena *a, const struct field *f, const struct ynode *n,
                       const char *wanted)
 {
-	return ERR(E_CONFIG, &n->loc, "'%s' must be %s%s, not %s", f->name, wanted,
-	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n));
+	return ERR(E_CONFIG, &n->loc, "'%s' must be %s%s, not %s%s", f->name, wanted,
+	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n),
+	           n->kind == Y_SCALAR && n->text[0] == '(' ? "; a list has square brackets: [3, 3]" : "");
 }
 
 static int out_of_range(struct arena *a, const struct field *f, const struct ynode *n,

@@ -222,7 +222,9 @@ static void wrong_keys(void **state)
 	wrong("5: 1", 1, 1, "unknown key '5' in 'all'; a number has a decimal point, not a comma");
 	wrong("section: {axsi: 1}", 11, 4, "unknown key 'axsi' in 'section'; did you mean 'axis'?");
 	wrong("extra: {type: sgd, beta2: 1}", 20, 5,
-	      "unknown key 'beta2' in 'sgd' (it belongs to 'adam')");
+	      "unknown key 'beta2' in 'sgd' (it belongs to 'adam'); it takes: type, momentum, nesterov");
+	wrong("'': 1", 1, 2, "unknown key '' in 'all'; it takes: flag, count, limit, size, rate, every, "
+	      "maybe, name, dir, padding, border, kernel, weights, files, section, node, optimizer, extra");
 	wrong("extra: {type: sgd, tipe: 1}", 20, 4,
 	      "unknown key 'tipe' in 'sgd'; did you mean 'type'?");
 	wrong("extra: {type: none, a: 1}", 21, 1, "unknown key 'a' in 'none', which takes no keys");
