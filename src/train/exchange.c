@@ -184,26 +184,38 @@ static int refuse_kind(const char *file, const struct io_image *image)
 	return ERR(E_DATA, NULL, "'%s' is %s, not a safetensors file; %s", file, kind, advice[use]);
 }
 
-/* What stands before a name of the network in a name of the file, such as "module.": its length. */
-static size_t prefix_before(const struct st_file *f, const struct store *store)
+/* A tensor of the file with a name of the network behind something else, such as "module.", which
+ * has *n characters; or NULL. */
+static const struct st_tensor *prefixed(const struct st_file *f, const struct store *store, int *n)
 {
 	for (int i = 0; i < f->n; i++)
 		for (const char *dot = strchr(f->tensor[i].name, '.'); dot; dot = strchr(dot + 1, '.')) {
 			const struct store_entry *e = store_find(store, dot + 1);
-			if (e && store_is_weight(e))
-				return (size_t)(dot + 1 - f->tensor[i].name);
+			if (!e || !store_is_weight(e))
+				continue;
+			*n = (int)(dot + 1 - f->tensor[i].name);
+			return &f->tensor[i];
 		}
-	return 0;
+	return NULL;
+}
+
+static bool all_missing(const struct match *m)
+{
+	int n = 0;
+	while (n < m->nmisfit && m->kind[n] == MISSING)
+		n++;
+	return n == m->wanted;
 }
 
 /* None of the names fits: the reason is one for all. */
 static int refuse_names(const struct match *m, const struct st_file *f, const struct store *store)
 {
-	size_t n = prefix_before(f, store);
-	if (n)
+	int n;
+	const struct st_tensor *t = prefixed(f, store, &n);
+	if (t)
 		return ERR(E_DATA, NULL, "'%s': its names begin with '%.*s', the network's do not; save it without, from "
-		           "Python: {k.removeprefix('%.*s'): v for k, v in model.state_dict().items()}", m->file, (int)n,
-		           f->tensor[0].name, (int)n, f->tensor[0].name);
+		           "Python: {k.removeprefix('%.*s'): v for k, v in model.state_dict().items()}", m->file, n,
+		           t->name, n, t->name);
 	return ERR(E_DATA, NULL, "'%s': none of its tensors fits this network: its names are such as '%s', the network's such "
 	           "as '%s'; a layer's tensors are named after the key 'name' of the layer", m->file, f->tensor[0].name, m->name[0]);
 }
@@ -214,7 +226,7 @@ static int match_file(struct session *s, const struct init_from *from, struct ma
 	TRY(refuse_kind(m->file, image));
 	TRY(st_parse(&f, m->arena, from->file, image->data, image->size));
 	match_all(m, s->store, &f);
-	if (m->nfit == 0 && f.n > 0 && m->nmisfit > 0 && m->kind[0] == MISSING)
+	if (m->nfit == 0 && f.n > 0 && all_missing(m) && m->wanted > 0)
 		return refuse_names(m, &f, s->store);
 	return load_matching(m, from->strict);
 }
