@@ -289,6 +289,9 @@ static const char *misfit(const struct shape *y, const struct shape *t, bool lab
 	if (points == 0 && wanted > 0)
 		return ": the data has a target at each point, the network one output a sample; it has to keep the "
 		       "axes behind the channels";
+	if (labels && wanted == points + 1)
+		return ": the labels have an axis too many; class numbers instead of an axis of channels (one-hot) "
+		       "are made by argmax over it, before dlx-convert";
 	if (!labels && y->nd == t->nd && y->d[1] != t->d[1])
 		return ": the last layer has as many filters or units as the target has channels";
 	if (points == wanted)

@@ -24,6 +24,7 @@ npy mask.npy '|u1' '4, 2, 2' '\377\000\000\000\377\377\000\000\000\000\000\000\3
 npy below.npy '|i1' '4, 2, 2' '\377\001\001\000\001\001\000\000\001\000\000\000\001\001\001\000'
 npy whole.npy '<f4' '4, 2, 2' "$floats$one$one$one$floats$floats$floats$floats$one$one$one$one$floats$floats$one$one"
 npy each.npy '<i4' '4' '\000\000\000\000\001\000\000\000\000\000\000\000\001\000\000\000'
+npy hot.npy '|u1' '4, 2, 2, 2' "$(printf '\\001%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)"
 npy wide.npy '|u1' '4, 1, 4' '\000\001\001\000\001\001\000\000\001\000\000\000\001\001\001\000'
 
 # made TEXT ARGUMENT...: dlx-convert makes a record and says the text.
@@ -40,6 +41,7 @@ quietly() {
 quietly -i x.npy -t labels.npy -o labels.dlx
 quietly -i x.npy -t each.npy -o each.dlx
 quietly -i x.npy -t wide.npy --target-layout none -o wide.dlx
+quietly -i x.npy -t hot.npy -o hot.dlx
 quietly -i x.npy -t void.npy --ignore 255 -o ignored.dlx
 quietly -i x.npy -t mask.npy --classes 128 -o masked.dlx
 quietly -i x.npy -t whole.npy --labels -o numbers.dlx
@@ -74,6 +76,7 @@ check 'for labels it is softmax_cross_entropy' --set loss=mse
 check ': convert it with dlx-convert' --set data.train=x.npy
 status=78
 check 'end it with global_average, or with flatten and dense' --set data.train=each.dlx
+check '(one-hot) are made by argmax over it' --set data.train=hot.dlx
 check 'it has to keep the axes behind the channels' --set 'model.layers=[flatten, {dense: {units: 2}}]'
 check 'as many filters or units as the target has channels' --set loss=mse --set data.train=whole.dlx
 check 'only if the network ends at the resolution of the targets' --set data.train=wide.dlx
