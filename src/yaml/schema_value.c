@@ -73,9 +73,14 @@ const char *value_range(struct arena *a, const struct field *f)
 static int wrong_type(struct arena *a, const struct field *f, const struct ynode *n,
                       const char *wanted)
 {
+	const char *cure = "";
+
+	if (n->kind == Y_SCALAR && n->text[0] == '(')
+		cure = "; a list has square brackets: [3, 3]";
+	else if (n->kind == Y_SCALAR && f->flags & FIELD_SHORTHAND && strstr(n->text, "epoch"))
+		cure = "; epochs are given as {epochs: N}";
 	return ERR(E_CONFIG, &n->loc, "'%s' must be %s%s, not %s%s", f->name, wanted,
-	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n),
-	           n->kind == Y_SCALAR && n->text[0] == '(' ? "; a list has square brackets: [3, 3]" : "");
+	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n), cure);
 }
 
 static int out_of_range(struct arena *a, const struct field *f, const struct ynode *n,
