@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/shown.h"
 #include "convert.h"
+#include "target_seen.h"
 
 struct run {
 	struct conversion *c;
@@ -20,6 +21,7 @@ struct run {
 	double *input, *target;        /* (C, ...), NaN where missing */
 	void *input_out, *target_out;
 	int64_t filled_input, filled_target, rounded;
+	struct target_seen *target_seen;
 };
 
 /* The last channel: 1 where all others have a value. */
@@ -124,8 +126,10 @@ static int convert_sample(struct run *r, int64_t sample)
 	const int64_t n = shape_count(&i->input.shape), tn = shape_count(&i->target.shape);
 
 	TRYC(side_read(c->input, sample, r->input), "in --input");
-	if (c->target)
+	if (c->target) {
 		TRYC(side_read(c->target, sample, r->target), "in --target");
+		target_seen_add(r->target_seen, r->target, tn);
+	}
 	if (c->validity_mask)
 		add_mask(r);
 	r->filled_input += fill(r->input, n, c->fill);
@@ -138,7 +142,7 @@ static int convert_sample(struct run *r, int64_t sample)
 	return record_append(r->w, r->input_out, r->target_out);
 }
 
-static void warn_filled(const struct run *r)
+static void warn_of_values(const struct run *r)
 {
 	const struct conversion *c = r->c;
 
@@ -149,6 +153,10 @@ static void warn_filled(const struct run *r)
 		     (long long)r->filled_input, c->fill);
 	if (r->rounded)
 		warn("%lld values were rounded to whole numbers", (long long)r->rounded);
+	if (c->labels && !c->nedges && !c->class_names && c->ignore == RECORD_NO_IGNORE)
+		target_seen_tell_labels(r->target_seen);
+	else if (!c->labels && c->info.target.shape.d[0] == 1)
+		target_seen_tell_field(r->target_seen);
 	if (r->filled_target)
 		warn("%lld missing target values became %g", (long long)r->filled_target, c->fill);
 }
@@ -194,6 +202,7 @@ static void run_release(struct run *r)
 	mem_free(r->target);
 	mem_free(r->input_out);
 	mem_free(r->target_out);
+	mem_free(r->target_seen);
 }
 
 int convert_run(struct conversion *c)
@@ -210,6 +219,7 @@ int convert_run(struct conversion *c)
 	r.input = mem_calloc(n, sizeof(double));
 	r.target = mem_calloc(tn, sizeof(double));
 	r.input_out = mem_calloc(n, dtype_size(i->input.dtype));
+	r.target_seen = mem_calloc(1, sizeof(*r.target_seen));
 	r.target_out = mem_calloc(tn, dtype_size(i->target.dtype));
 	for (int64_t k = 0; rc == 0 && k < c->nsamples; k++)
 		rc = convert_sample(&r, c->sample[k]);
@@ -219,7 +229,7 @@ int convert_run(struct conversion *c)
 		rc = record_commit(w);
 	}
 	if (rc == 0)
-		warn_filled(&r);
+		warn_of_values(&r);
 	run_release(&r);
 	return rc == 0 && !c->quiet ? summary(c) : rc;
 }

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file_kind.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 
@@ -67,6 +68,32 @@ static const struct source_format *by_content(const char *path)
 	return NULL;
 }
 
+/* A file of a kind that is not read, whose name or container may be that of one that is. */
+static int refuse_kind(const char *path, const struct source_format *format)
+{
+	enum file_use use;
+	const char *kind = file_kind_of(path, &use);
+
+	if (kind && use == FILE_WEIGHTS_TORCH)
+		return ERR(E_DATA, NULL, "'%s' is %s; write its arrays from Python by numpy.save, as .npy", path, kind);
+	if (kind && format == &source_npz && use == FILE_WEIGHTS_OTHER)
+		return ERR(E_DATA, NULL, "'%s' is %s, not arrays", path, kind);
+	return 0;
+}
+
+static int unknown_format(const char *path)
+{
+	enum file_use use;
+	const char *kind = file_kind_of(path, &use);
+
+	if (kind && use == FILE_WEIGHTS_TORCH)
+		return refuse_kind(path, NULL);
+	if (kind)
+		return ERR(E_DATA, NULL, "'%s' is %s; dlx-convert reads netcdf, hdf5, npy, npz and idx", path, kind);
+	return ERR(E_DATA, NULL, "'%s': neither its name nor its first bytes tell the format; say --format: netcdf, "
+	           "hdf5, npy, npz or idx", path);
+}
+
 static int choose(const char *path, const char *format, const struct source_format **out)
 {
 	const char *names[NFORMATS + 1] = {NULL}, *guess;
@@ -85,11 +112,7 @@ static int choose(const char *path, const char *format, const struct source_form
 	*out = by_extension(path);
 	if (!*out)
 		*out = by_content(path);
-	if (!*out)
-		return ERR(E_DATA, NULL,
-		           "'%s': neither its name nor its first bytes tell the format; say --format",
-		           path);
-	return 0;
+	return *out ? refuse_kind(path, *out) : unknown_format(path);
 }
 
 /* A missing file must be named as one, whatever its library would make of it. */

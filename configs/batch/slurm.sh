@@ -12,10 +12,19 @@
 #SBATCH --job-name=dlx
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
+# Processors of each task, which is a rank: on CPUs those of a socket, beside a GPU its share of the node's.
+#SBATCH --cpus-per-task=4
 #SBATCH --time=01:00:00
+# A line that begins with ##SBATCH is off; one '#' less makes it count.
+# On GPUs: one for each task, with as many tasks a node as it has GPUs, and 'device: cuda' in the config.
+##SBATCH --ntasks-per-node=4
+##SBATCH --gpus-per-task=1
+# On several nodes, or with several tasks a node, the tasks train one network; without MPI they would be runs of their own.
+##SBATCH --nodes=2
 #SBATCH --requeue
 #SBATCH --open-mode=append
 #SBATCH --output=%x-%A_%a.out
+mpi=pmi2                         # what dlx-train's MPI library (--version) starts with: pmi2 or pmix; see srun --mpi=list
 
 config=${1:?usage: sbatch slurm.sh CONFIG [OPTION...]}
 shift
@@ -26,6 +35,13 @@ if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
 	set -- --set "run.name=$name" --set "run.seed=$SLURM_ARRAY_TASK_ID" "$@"
 fi
 
+# srun does not take over the processors of a task by itself since Slurm 22.05.
+SRUN_CPUS_PER_TASK=${SLURM_CPUS_PER_TASK:-1}
+export SRUN_CPUS_PER_TASK
+if [ "${SLURM_NTASKS:-1}" -gt 1 ]; then
+	SLURM_MPI_TYPE=${SLURM_MPI_TYPE:-$mpi}
+	export SLURM_MPI_TYPE
+fi
 srun dlx-train --resume "$@" "$config" &
 step=$!
 wait $step

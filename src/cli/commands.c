@@ -18,6 +18,7 @@
 #include "base/trace.h"
 #include "cli/run_folder.h"
 #include "yaml/help.h"
+#include "yaml/schema_where.h"
 #include "config.h"
 #include "model/model.h"
 #include "plan/describe.h"
@@ -236,6 +237,13 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 
 /* --- looking --- */
 
+static int check_init_from(struct session *s)
+{
+	const struct model_common *m = s->config->model.data;
+	int rc = m->init_from.file && comm_first(s->comm) ? exchange_check(&m->init_from) : 0;
+	return ranks_agree(s->comm, rc, "model.init_from");
+}
+
 /* For people the first line says if the plans do not fit; a check is of that too. */
 static int describe(const struct options *o, struct comm *c, void (*write)(const struct session *, struct buf *), int *status)
 {
@@ -243,6 +251,11 @@ static int describe(const struct options *o, struct comm *c, void (*write)(const
 	struct session *s;
 	struct buf out = BUF_INIT;
 	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SURVEY | SESSION_EVALUATE), &s));
+	int rc = check ? check_init_from(s) : 0;
+	if (rc < 0) {
+		session_close(s);
+		return rc;
+	}
 	int fit = !o->dump && (check || write == describe_text) ? describe_fit(s, &out) : 0;
 	if (check)
 		*status = err_exit_status(fit);
@@ -390,6 +403,7 @@ static int run_help(const struct options *o, struct comm *c, int *status)
 static int run_help_config(const struct options *o, struct comm *c, int *status)
 {
 	struct buf out = BUF_INIT;
+	schema_where_root(config_fields);
 	int rc = help_text(&out, config_fields, o->file);
 	print(c, &out);
 	return rc;

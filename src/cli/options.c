@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/option.h"
+#include "cli/foreign.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
 #include "plan/tile_size.h"
@@ -190,8 +191,18 @@ static int check(const struct options *o)
 	return 0;
 }
 
+/* What other programs' command lines have, told before the parser says less. */
+static int refuse_foreign(int argc, char **argv)
+{
+	const char *names[sizeof rows / sizeof *rows];
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		names[i] = rows[i].name;
+	return foreign_check(argc, argv, names);
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
+	TRY(refuse_foreign(argc, argv));
 	*o = (struct options){ .command = COMMAND_TRAIN };
 	TRY(option_read(rows, o, &o->command, &argc, argv));
 	if (argc > 2 && o->command == COMMAND_BENCH_OP)

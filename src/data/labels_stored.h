@@ -16,4 +16,7 @@ struct label_rule {
 int labels_stored_check(const struct label_rule *r, const struct dataset *d, int64_t sample,
                         const void *labels);
 
+/* The same of all samples in files whose header does not say which labels they have. */
+int labels_stored_check_all(const struct label_rule *r, const struct dataset *d);
+
 #endif

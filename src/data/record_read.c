@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "base/err.h"
+#include "base/file_kind.h"
 #include "base/hash.h"
 #include "base/io_reader.h"
 #include "base/mem.h"
@@ -52,40 +53,40 @@ static int read_bytes(const struct record *r, uint64_t at, void *p, size_t n)
 
 /* --- opening --- */
 
-/* What a file that is no record file is, so far as its first bytes tell. */
-static const char *foreign(const uint8_t *p, uint64_t n)
+/* What a file that is no record file is, so far as its first bytes tell, and what to do. */
+static int foreign(const struct record *r)
 {
-	static const struct {
-		const char *magic, *hint;
-	} known[] = {
-		{"CDF", "a NetCDF file: convert it with dlx-convert"},
-		{"\x89HDF\r\n", "an HDF5 or NetCDF-4 file: convert it with dlx-convert"},
-		{"\x93NUMPY", "a NumPy file: convert it with dlx-convert"},
-		{"PK\x03\x04", "a zip or .npz file: convert it with dlx-convert"},
-		{"DLXREC", "damaged by a transfer in text mode"},
+	static const char *const advice[] = {
+		[FILE_WEIGHTS_TORCH] = ": 'data' takes record files, which dlx-convert makes of arrays; weights are "
+		                       "given as 'model.init_from'",
+		[FILE_WEIGHTS_OTHER] = ": 'data' takes record files, which dlx-convert makes of arrays",
+		[FILE_ARRAYS] = ": convert it with dlx-convert",
+		[FILE_PICTURE] = ": dlx-convert makes record files of arrays (.npy, .npz, .nc, .h5)",
+		[FILE_RECORD] = ", damaged by a transfer in text mode",
+		[FILE_SAFETENSORS] = ": weights are given as 'model.init_from'",
+		[FILE_PACKED] = ": unpack it first",
 	};
+	uint8_t head[FILE_KIND_BYTES];
+	const uint64_t n = r->size < sizeof head ? r->size : sizeof head;
+	enum file_use use;
+	const char *kind;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		const size_t m = strlen(known[i].magic);
-
-		if (n >= m && memcmp(p, known[i].magic, m) == 0)
-			return known[i].hint;
-	}
-	return NULL;
+	TRY(read_bytes(r, 0, head, n));
+	kind = file_kind(head, n, &use);
+	if (kind)
+		return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file; it is %s%s", r->path, kind, advice[use]);
+	return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file; dlx-convert makes one of arrays (.npy, .npz, "
+	           ".nc, .h5)", r->path);
 }
 
 static int check_preamble(struct record *r)
 {
 	const uint64_t n = r->size < PREAMBLE_BYTES ? r->size : PREAMBLE_BYTES;
-	const char *hint;
 	uint64_t version;
 
 	TRY(read_bytes(r, 0, r->preamble, n));
-	if (n < MAGIC_BYTES || memcmp(r->preamble, RECORD_MAGIC, MAGIC_BYTES) != 0) {
-		hint = foreign(r->preamble, n);
-		return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file%s%s", r->path,
-		           hint ? "; it is " : "", hint ? hint : "");
-	}
+	if (n < MAGIC_BYTES || memcmp(r->preamble, RECORD_MAGIC, MAGIC_BYTES) != 0)
+		return foreign(r);
 	if (r->size < PREAMBLE_BYTES + FOOTER_BYTES)
 		return bad(r, r->size, "truncated: the file ends before its footer");
 	version = get_u64(r->preamble + MAGIC_BYTES);

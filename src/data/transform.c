@@ -204,8 +204,12 @@ static int check_sets(const struct transform_options *o)
 		           (long long)s->input.d[0]);
 	TRY(check_order(o, d, s));
 	if (o->target_dtype == DTYPE_I32 && dtype_is_float(d->target_dtype))
-		return ERR(E_DATA, NULL, "'%s': targets are %s fields, but the loss needs class labels",
-		           dataset_locate(o->data, 0, &within), dtype_name(d->target_dtype));
+		return ERR(E_DATA, NULL, "'%s': targets are %s fields, but the loss needs class labels; %s",
+		           dataset_locate(o->data, 0, &within), dtype_name(d->target_dtype),
+		           dtype_is_float(d->input_dtype) || d->input.d[0] > 1 ?
+		           "class numbers stored as floats are converted with 'dlx-convert --labels', fields need a loss "
+		           "such as mse" : "the input is one channel of integers: were --input and --target of dlx-convert "
+		           "swapped?");
 	return 0;
 }
 

@@ -159,7 +159,7 @@ static int unknown_reference(const struct reader *r, const struct scope *s, cons
 	if (near)
 		return ERR(E_CONFIG, loc, "there is no layer '%s' before this one; did you mean '%s'?",
 		           name, near);
-	return ERR(E_CONFIG, loc, "there is no layer '%s' before this one", name);
+	return ERR(E_CONFIG, loc, "there is no layer '%s' before this one; a layer is called by its key 'name'", name);
 }
 
 static int resolve(const struct reader *r, const struct scope *s, const char *name,

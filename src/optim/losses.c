@@ -13,6 +13,7 @@
 #include "model/op_attr.h"
 #include "op/loss/loss.h"
 #include "optim/optim.h"
+#include "yaml/synonym.h"
 
 struct cross_entropy {
 	struct ynode *class_weights;
@@ -116,15 +117,14 @@ static const struct {
 static int unknown_weights(const struct ynode *n)
 {
 	const char *names[NPOWERS + 1] = { NULL };
+	struct buf text = BUF_INIT;
 	for (size_t i = 0; i < NPOWERS; i++)
 		names[i] = powers[i].name;
-	const char *near = did_you_mean(n->text, names);
-	if (near)
-		return ERR(E_CONFIG, &n->loc, "'class_weights' is '%s'; did you mean '%s'?", n->text, near);
-	return ERR(E_CONFIG, &n->loc,
-	           "'class_weights' is '%s'; expected none, inverse_frequency, inverse_sqrt_frequency, "
-	           "a list or {power: P}",
-	           n->text);
+	if (!hint_of(&text, n->text, names))
+		buf_puts(&text, "; expected none, inverse_frequency, inverse_sqrt_frequency, a list or {power: P}");
+	int rc = ERR(E_CONFIG, &n->loc, "'class_weights' is '%s'%s", n->text, text.data);
+	buf_release(&text);
+	return rc;
 }
 
 static int refuse_all_zero(const struct ynode *n, const struct floats *list)
@@ -281,6 +281,27 @@ bool loss_is_sum(const struct variant_value *loss)
 	return loss_wants_labels(loss) && ((const struct cross_entropy *)loss->data)->reduction == LOSS_SUM;
 }
 
+/* What to change where the shapes of output (N, C, ...) and target do not go together. */
+static const char *misfit(const struct shape *y, const struct shape *t, bool labels)
+{
+	int points = y->nd - 2, wanted = t->nd - (labels ? 1 : 2);
+
+	if (points > 0 && wanted == 0)
+		return ": the data has one target a sample, the network an output at each point; end it with "
+		       "global_average, or with flatten and dense";
+	if (points == 0 && wanted > 0)
+		return ": the data has a target at each point, the network one output a sample; it has to keep the "
+		       "axes behind the channels";
+	if (labels && wanted == points + 1)
+		return ": the labels have an axis too many; class numbers instead of an axis of channels (one-hot) "
+		       "are made by argmax over it, before dlx-convert";
+	if (!labels && y->nd == t->nd && y->d[1] != t->d[1])
+		return ": the last layer has as many filters or units as the target has channels";
+	if (points == wanted)
+		return ": both have as many points only if the network ends at the resolution of the targets";
+	return "";
+}
+
 int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid target,
               int64_t ignore, const int64_t *class_counts, struct loss_out *out)
 {
@@ -293,8 +314,9 @@ int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid
 	             : emit_error(g, loss, output, target, out);
 	graph_leave(g, saved);
 	if (rc < 0)
-		return err_context(rc, "loss '%s' of the model's output %s and the target %s",
+		return err_context(rc, "loss '%s' of the model's output %s and the target %s%s",
 		                   loss->v->name, shape_text(&graph_t(g, output)->shape, a),
-		                   shape_text(&graph_t(g, target)->shape, b));
+		                   shape_text(&graph_t(g, target)->shape, b),
+		                   misfit(&graph_t(g, output)->shape, &graph_t(g, target)->shape, loss_wants_labels(loss)));
 	return 0;
 }

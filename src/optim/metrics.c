@@ -13,9 +13,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/suggest.h"
 #include "model/op_attr.h"
 #include "optim/optim.h"
+#include "yaml/synonym.h"
 
 /* The op that counts a metric; it has one F64 output. */
 enum source { CONFUSION, SAMPLE_IOU, ABSOLUTE_ERROR, SQUARE_ERROR, NSOURCES };
@@ -80,23 +80,29 @@ static const struct loc *place(const struct strings *names, int i)
 	return names->loc ? &names->loc[i] : NULL;
 }
 
+static int unknown_metric(const char *name, const struct loc *loc)
+{
+	struct buf text = BUF_INIT;
+	int rc;
+
+	if (strchr(name, ','))
+		buf_printf(&text, "; several metrics are a list: [%s]", name);
+	else if (!hint_of(&text, name, metric_names))
+		for (int k = 0; k < NMETRICS; k++)
+			buf_printf(&text, "%s%s", k ? ", " : "; expected one of: ", table[k].name);
+	rc = ERR(E_CONFIG, loc, "unknown metric '%s'%s", name, text.data);
+	buf_release(&text);
+	return rc;
+}
+
 static int choose(struct metrics *m, const struct strings *names, int i, bool labels)
 {
-	const char *name = names->v[i], *all[NMETRICS + 1] = { 0 };
+	const char *name = names->v[i];
 	int k = 0;
-	for (int j = 0; j < NMETRICS; j++)
-		all[j] = table[j].name;
-	const char *near = did_you_mean(name, all);
 	while (k < NMETRICS && strcmp(table[k].name, name) != 0)
 		k++;
-	if (k == NMETRICS && near)
-		return ERR(E_CONFIG, place(names, i), "unknown metric '%s'; did you mean '%s'?", name,
-		           near);
 	if (k == NMETRICS)
-		return ERR(E_CONFIG, place(names, i),
-		           "unknown metric '%s'; expected accuracy, iou, mean_iou, "
-		           "mean_iou_per_sample, mae or mse",
-		           name);
+		return unknown_metric(name, place(names, i));
 	if (counts_labels(table[k].source) != labels)
 		return ERR(E_CONFIG, place(names, i),
 		           labels ? "metric '%s' needs a field as target, but the loss has class labels"

@@ -18,6 +18,7 @@
 #include "plan/leaves.h"
 #include "plan/sync_team.h"
 #include "report/progress.h"
+#include "yaml/schema_where.h"
 
 #define MAX_NAME 200             /* file systems take 255, and what is made in there has names too */
 
@@ -327,6 +328,7 @@ int config_load(struct run_config **out, const char *path, int nset, const char 
 	int rc = ytree_load(a, path, &c->tree);
 	for (int i = 0; i < nset && c->tree; i++)
 		keep_first(&rc, ytree_set(a, c->tree, set[i]));
+	schema_where_root(config_fields);
 	if (c->tree) {
 		keep_first(&rc, schema_read(a, c->tree, config_fields, "the config", &c->tree->loc, c));
 		keep_first(&rc, check(c));

@@ -5,6 +5,9 @@
 
 #include <inttypes.h>
 
+#include "base/json.h"
+#include "report/progress.h"
+
 static double exposed_share(const struct step_time *t)
 {
 	return t->seconds > 0 ? t->exposed / t->seconds : 0;
@@ -20,9 +23,13 @@ static double run_hours(const struct session *s, const struct step_time *t)
 static void basis(const struct session *s, const struct step_time *t, struct buf *out)
 {
 	const struct node_rates *r = &t->ceilings;
-	buf_printf(out, "              by %.3g TFLOP/s", r->f32 / 1e12);
-	if (dtype_is_half(config_compute(s->config)))
-		buf_printf(out, " in f32, %.3g in %s", r->half / 1e12, dtype_name(config_compute(s->config)));
+	buf_puts(out, "              by ");
+	progress_put_flops(out, r->f32);
+	if (dtype_is_half(config_compute(s->config))) {
+		buf_puts(out, " in f32, ");
+		progress_put_flops(out, r->half);
+		buf_printf(out, " in %s", dtype_name(config_compute(s->config)));
+	}
 	buf_printf(out, " and %.4g GB/s, %s", r->bytes / 1e9, s->dev->imagined ? "as published" : "measured just now");
 	if (t->trials.kinds)
 		buf_printf(out, ";\n              of %d kinds of nodes the %d with %.0f %% of the time were run", t->trials.kinds,

@@ -94,6 +94,15 @@ static void add_bar(struct buf *b, int64_t done, int64_t of, int width)
 	buf_puts(b, "] ");
 }
 
+void progress_put_flops(struct buf *b, double flops_per_second)
+{
+	const double giga = flops_per_second / 1e9;
+	if (giga < 1000)
+		buf_printf(b, "%.3g GFLOP/s", giga);
+	else
+		buf_printf(b, "%.0f GFLOP/s", giga);
+}
+
 static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 {
 	char time[32];
@@ -101,8 +110,10 @@ static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 		buf_printf(b, "epoch %lld/%lld  ", (long long)s->epoch, (long long)s->epochs);
 	buf_printf(b, "step %lld/%lld  loss %.4g  lr %.3g  %.3g samples/s", (long long)s->step,
 	           (long long)s->steps, s->loss, s->learning_rate, s->samples_per_second);
-	if (s->flops_per_second > 0)
-		buf_printf(b, "  %.3g TFLOP/s", s->flops_per_second / 1e12);
+	if (s->flops_per_second > 0) {
+		buf_puts(b, "  ");
+		progress_put_flops(b, s->flops_per_second);
+	}
 	if (s->flops_per_second > 0 && s->peak_flops > 0)
 		buf_printf(b, " (%.0f %% of peak)", 100 * s->flops_per_second / s->peak_flops);
 	if (s->skipped > 0)

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
+
 enum progress_mode { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_LINES, PROGRESS_NONE };
 extern const char *const progress_names[];
 
@@ -36,6 +38,9 @@ void progress_free(struct progress *p);                 /* ends the live line; N
 void progress_update(struct progress *p, const struct progress_state *s);
 /* A line that stays: validation results, checkpoints. Shown in every mode but none. */
 void progress_say(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* "12.3 GFLOP/s": the unit that every line and table has, so that they compare. */
+void progress_put_flops(struct buf *b, double flops_per_second);
 
 /* "1:02:03" or "2:03" or "47 s" into buf (at least 32 bytes); returns buf. */
 const char *seconds_text(double seconds, char *buf);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/file_kind.h"
 #include "base/io.h"
 #include "base/io_reader.h"
 #include "base/log.h"
@@ -169,20 +170,99 @@ static int load_matching(const struct match *m, bool strict)
 	return 0;
 }
 
+#define SAVE_FROM_PYTHON "save one from Python: safetensors.torch.save_file(model.state_dict(), 'weights.safetensors')"
+
+/* A file of weights that is no safetensors file: what it is, and how to make one of it. */
+static int refuse_kind(const char *file, const struct io_image *image)
+{
+	static const char *const advice[] = {
+		[FILE_WEIGHTS_TORCH] = SAVE_FROM_PYTHON,
+		[FILE_WEIGHTS_OTHER] = "save its weights from Python under PyTorch's names and in its layouts (see "
+		                       "FROM PYTORCH TO DLX in dlx-config(5))",
+		[FILE_ARRAYS] = "save its weights from Python under PyTorch's names and in its layouts (see FROM "
+		                "PYTORCH TO DLX in dlx-config(5))",
+		[FILE_PICTURE] = "init_from takes a file of weights",
+		[FILE_RECORD] = "init_from takes a file of weights",
+		[FILE_SAFETENSORS] = NULL,
+		[FILE_PACKED] = "unpack it first",
+	};
+	enum file_use use;
+	const char *kind = file_kind(image->data, image->size, &use);
+	if (!kind || !advice[use])
+		return 0;
+	return ERR(E_DATA, NULL, "'%s' is %s, not a safetensors file; %s", file, kind, advice[use]);
+}
+
+/* A tensor of the file with a name of the network behind something else, such as "module.", which
+ * has *n characters; or NULL. */
+static const struct st_tensor *prefixed(const struct st_file *f, const struct store *store, int *n)
+{
+	for (int i = 0; i < f->n; i++)
+		for (const char *dot = strchr(f->tensor[i].name, '.'); dot; dot = strchr(dot + 1, '.')) {
+			const struct store_entry *e = store_find(store, dot + 1);
+			if (!e || !store_is_weight(e))
+				continue;
+			*n = (int)(dot + 1 - f->tensor[i].name);
+			return &f->tensor[i];
+		}
+	return NULL;
+}
+
+static bool all_missing(const struct match *m)
+{
+	int n = 0;
+	while (n < m->nmisfit && m->kind[n] == MISSING)
+		n++;
+	return n == m->wanted;
+}
+
+/* None of the names fits: the reason is one for all. */
+static int refuse_names(const struct match *m, const struct st_file *f, const struct store *store)
+{
+	int n;
+	const struct st_tensor *t = prefixed(f, store, &n);
+	if (t)
+		return ERR(E_DATA, NULL, "'%s': its names begin with '%.*s', the network's do not; save it without, from "
+		           "Python: {k.removeprefix('%.*s'): v for k, v in model.state_dict().items()}", m->file, n,
+		           t->name, n, t->name);
+	return ERR(E_DATA, NULL, "'%s': none of its tensors fits this network: its names are such as '%s', the network's such "
+	           "as '%s'; a layer's tensors are named after the key 'name' of the layer", m->file, f->tensor[0].name, m->name[0]);
+}
+
+static int match_file(struct session *s, const struct init_from *from, struct match *m, const struct io_image *image)
+{
+	struct st_file f;
+	TRY(refuse_kind(m->file, image));
+	TRY(st_parse(&f, m->arena, from->file, image->data, image->size));
+	match_all(m, s->store, &f);
+	if (s->need & SESSION_TRAIN)
+		trained_on_compare(s, from->file, &f);
+	if (m->nfit == 0 && f.n > 0 && all_missing(m) && m->wanted > 0)
+		return refuse_names(m, &f, s->store);
+	return load_matching(m, from->strict);
+}
+
 int exchange_init_from(struct session *s, const struct init_from *from)
+{
+	struct io_image image;
+	TRY(io_image_read(&image, from->file));
+	struct match m = { .arena = arena_new(), .file = from->file };
+	int rc = match_file(s, from, &m, &image);
+	arena_free(m.arena);
+	io_image_release(&image);
+	return rc;
+}
+
+int exchange_check(const struct init_from *from)
 {
 	struct io_image image;
 	struct st_file f;
 	TRY(io_image_read(&image, from->file));
-	struct match m = { .arena = arena_new(), .file = from->file };
-	int rc = st_parse(&f, m.arena, from->file, image.data, image.size);
-	if (rc == 0) {
-		match_all(&m, s->store, &f);
-		if (s->need & SESSION_TRAIN)
-			trained_on_compare(s, from->file, &f);
-		rc = load_matching(&m, from->strict);
-	}
-	arena_free(m.arena);
+	struct arena *a = arena_new();
+	int rc = refuse_kind(from->file, &image);
+	if (rc == 0)
+		rc = st_parse(&f, a, from->file, image.data, image.size);
+	arena_free(a);
 	io_image_release(&image);
 	return rc;
 }

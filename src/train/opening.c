@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/trace.h"
+#include "data/labels_stored.h"
 #include "data/transform.h"
 #include "model/model.h"
 #include "plan/leaves.h"
@@ -236,12 +237,15 @@ static int check_labels(const struct session *s, const struct dataset *set, cons
 	if (set && ignore != INT64_MIN && (ignore < INT32_MIN || ignore > INT32_MAX))
 		return ERR(E_DATA, loc, "the ignored value %lld of this data does not fit 32 bits", (long long)ignore);
 	int64_t n = set ? dataset_foreign_labels(set, s->data.classes, ignore, &label, &file) : 0;
+	if (set && n == 0 && !(s->need & SESSION_RUN))
+		TRY(labels_stored_check_all(&(struct label_rule){ s->data.classes, ignore }, set));
 	if (set && dataset_counted_labels(set, s->data.classes, ignore) == 0)
 		return ERR(E_DATA, loc, "nothing counts: all labels of this data have the ignored value %lld", (long long)ignore);
 	if (n == 0)
 		return 0;
-	return ERR(E_DATA, loc, "'%s' has the label %lld, but the network's classes are 0..%lld; targets with such labels: %lld",
-	           file, (long long)label, (long long)s->data.classes - 1, (long long)n);
+	return ERR(E_DATA, loc, "'%s' has the label %lld, but the network's classes are 0..%lld; targets with such labels: %lld; "
+	           "'model.classes' says how many there are, 'loss.ignore: %lld' leaves out a label that means none", file, (long long)label,
+	           (long long)s->data.classes - 1, (long long)n, (long long)label);
 }
 
 /* A grid of integers without an axis of channels is labels. */
@@ -254,7 +258,9 @@ static int refuse_labels(const struct session *s, const struct dataset *set, con
 		grid = i->target.d[k] == i->input.d[k + 1];
 	if (!grid || dtype_is_float(i->target_dtype))
 		return 0;
-	return ERR(E_DATA, loc, "targets are class labels (%s %s), but the loss '%s' needs fields with an axis of channels",
+	return ERR(E_DATA, loc, "targets are class labels (%s %s), but the loss '%s' needs fields with an axis of channels; "
+	           "for labels it is softmax_cross_entropy; a field of integers becomes one of floats before it "
+	           "is converted",
 	           dtype_name(i->target_dtype), shape_text(&i->target, text), s->config->loss.v->name);
 }
 

@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "comm/comm.h"
 #include "plan/reduction.h"
+#include "report/progress.h"
 
 #define PERIOD 10.0              /* seconds between updates: one per line of a batch log */
 
@@ -57,14 +58,6 @@ void rates_look(struct rates *r, struct comm *c, int64_t samples, double seconds
 	r->seconds = 0;
 }
 
-static void put_flops(struct buf *out, double flops)
-{
-	if (flops >= 1e12)
-		buf_printf(out, "%.3g TFLOP/s", flops / 1e12);
-	else
-		buf_printf(out, "%.3g GFLOP/s", flops / 1e9);
-}
-
 void rates_text(const struct rates *r, double flops, struct buf *out)
 {
 	const struct spread *s = &r->spread;
@@ -73,13 +66,13 @@ void rates_text(const struct rates *r, double flops, struct buf *out)
 	buf_printf(out, "sustained     %.4g samples/s", r->sustained);
 	if (flops > 0) {
 		buf_puts(out, ", ");
-		put_flops(out, r->sustained * flops);
+		progress_put_flops(out, r->sustained * flops);
 	}
 	if (r->best > 0)
 		buf_printf(out, "; the best step %.4g", r->best);
 	if (r->best > 0 && flops > 0) {
 		buf_puts(out, ", ");
-		put_flops(out, r->best * flops);
+		progress_put_flops(out, r->best * flops);
 	}
 	buf_putc(out, '\n');
 	if (s->ranks)

@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "base/suggest.h"
 #include "yaml/help_type.h"
+#include "yaml/schema_where.h"
+#include "yaml/synonym.h"
 
 #define NAME_MAX_ 24
 #define TYPE_MAX_ 44
@@ -103,49 +105,113 @@ struct at {
 	const struct variant *variants;    /* types or entries to look it up among first, or NULL */
 	const struct field *row;           /* the row found last */
 	const struct variant *variant;     /* the variant found last, below row */
+	const struct variant *among;       /* the variants that may have row, if none of them was named */
 };
 
-static bool step(struct at *at, const char *word, struct suggest *near)
+static const struct field *find_row(const struct field *f, const char *name)
+{
+	for (; f && f->type != FT_END; f++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+static void enter(struct at *at, const struct field *f, const struct variant *among)
+{
+	*at = (struct at){ .arena = at->arena, .fields = f->type == FT_SECTION ? f->sub : NULL,
+	                   .variants = field_variants(f, at->arena), .row = f, .among = among };
+}
+
+static bool step(struct at *at, const char *word, struct hint *near)
 {
 	for (const struct variant *v = at->variants; v && v->name; v++) {
-		suggest_offer(near, v->name);
+		hint_offer(near, v->name);
 		if (!strcmp(v->name, word)) {
 			*at = (struct at){ .arena = at->arena, .fields = v->fields, .row = at->row, .variant = v };
 			return true;
 		}
 	}
 	for (const struct field *f = at->fields; f && f->type != FT_END; f++) {
-		suggest_offer(near, f->name);
+		hint_offer(near, f->name);
 		if (!strcmp(f->name, word)) {
-			*at = (struct at){ .arena = at->arena, .fields = f->type == FT_SECTION ? f->sub : NULL,
-			                   .variants = field_variants(f, at->arena), .row = f };
+			enter(at, f, NULL);
+			return true;
+		}
+	}
+	for (const struct variant *v = at->variants; v && v->name; v++) {
+		for (const struct field *f = v->fields; f && f->type != FT_END; f++)
+			hint_offer(near, f->name);
+		if (find_row(v->fields, word)) {
+			enter(at, find_row(v->fields, word), at->variants);
 			return true;
 		}
 	}
 	return false;
 }
 
+/* A word that is no key below the path: the nearest one there, or its place elsewhere. */
+static int no_key(const char *whole, int path, const struct hint *near)
+{
+	struct buf text = BUF_INIT;
+	const char *name = hint_name(near);
+	int rc;
+
+	if (name)
+		buf_printf(&text, "; did you mean '%.*s%s'?", path, whole, name);
+	else if (!schema_where_put(&text, near->near.word) && !hint_put(&text, near))
+		schema_where_put(&text, hint_elsewhere(near));
+	rc = ERR(E_USAGE, NULL, "there is no config key '%s'%s", whole, text.data);
+	buf_release(&text);
+	return rc;
+}
+
 /* key is taken apart in place. */
 static int follow(struct at *at, const char *whole, char *key)
 {
 	for (char *word = key, *dot; word; word = dot) {
-		struct suggest near = { .word = word };
+		struct hint near;
 		dot = strchr(word, '.');
 		if (dot)
 			*dot++ = '\0';
-		if (step(at, word, &near))
-			continue;
-		if (near.best)
-			return ERR(E_USAGE, NULL, "there is no config key '%s'; did you mean '%.*s%s'?", whole,
-			           (int)(word - key), whole, near.best);
-		return ERR(E_USAGE, NULL, "there is no config key '%s'", whole);
+		hint_begin(&near, word);
+		if (!step(at, word, &near))
+			return no_key(whole, (int)(word - key), &near);
 	}
 	return 0;
 }
 
+/* The row as each of the variants has it, and once what several have in the same words. */
+static void add_among(struct buf *out, const struct at *at)
+{
+	const struct variant *v = at->among;
+	struct buf last = BUF_INIT, names = BUF_INIT, text = BUF_INIT;
+
+	for (bool end = false; !end; v++) {
+		const struct field *f = v->name ? find_row(v->fields, at->row->name) : NULL;
+		end = !v->name;
+		buf_clear(&text);
+		if (f)
+			add_table(&text, (struct field[]){ *f, FIELD_END }, 4);
+		if (last.len && (end || (f && strcmp(last.data, text.data) != 0))) {
+			buf_printf(out, "%s: %s\n%s", variant_key(at->among), names.data, last.data);
+			buf_clear(&names);
+		}
+		if (!f)
+			continue;
+		buf_printf(&names, "%s%s", names.len ? ", " : "", v->name);
+		buf_clear(&last);
+		buf_puts(&last, text.data);
+	}
+	buf_release(&last);
+	buf_release(&names);
+	buf_release(&text);
+}
+
 static void add_part(struct buf *out, const struct at *at)
 {
-	if (at->variant) {
+	if (at->among) {
+		add_among(out, at);
+	} else if (at->variant) {
 		struct variant one[2] = { *at->variant, { 0 } };
 		buf_printf(out, "%s:\n", at->row->name);
 		add_variants(out, at->row, one, 4);

@@ -8,7 +8,8 @@
 #include "yaml/schema.h"
 
 /* Every key below fields, as indented text: name, type, range, default, meaning. key: a dotted
- * path to show only that part (variants by their name: "optimizer.sgd.momentum"); NULL for all.
+ * path to show only that part (variants by their name: "optimizer.sgd.momentum"; without it, the
+ * key of each variant that has it: "optimizer.momentum"); NULL for all.
  * E_USAGE with a suggestion if there is no such key. */
 int help_text(struct buf *out, const struct field *fields, const char *key);
 /* The same as mdoc(7) source, one list, for the man page. */

@@ -10,25 +10,9 @@
 
 #include "base/err.h"
 #include "base/suggest.h"
+#include "yaml/schema_mistake.h"
 #include "yaml/schema_value.h"
 #include "yaml/ytree_parse.h"
-
-/* The scope of reading: the table, and keys that a user could have meant instead. */
-struct scope {
-	struct arena *a;
-	const struct field *fields;        /* may be NULL: no keys */
-	const char *what;
-	const struct variant *siblings;    /* of a variant: the whole list; else NULL */
-	const char *const *ignore;         /* keys that others read; may be NULL */
-};
-
-static const struct field *find_field(const struct field *f, const char *name)
-{
-	for (; f && f->type != FT_END; f++)
-		if (!strcmp(f->name, name))
-			return f;
-	return NULL;
-}
 
 static const struct field *find_shorthand(const struct field *f)
 {
@@ -38,42 +22,13 @@ static const struct field *find_shorthand(const struct field *f)
 	return NULL;
 }
 
-static bool in_list(const char *const *list, const char *s)
-{
-	for (; list && *list; list++)
-		if (!strcmp(*list, s))
-			return true;
-	return false;
-}
-
-static int unknown_key(const struct scope *s, const struct ypair *p)
-{
-	struct suggest near = { .word = p->key };
-
-	for (const struct variant *v = s->siblings; v && v->name; v++)
-		if (find_field(v->fields, p->key))
-			return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s (it belongs to '%s')", p->key,
-			           s->what, v->name);
-	for (const struct field *f = s->fields; f && f->type != FT_END; f++)
-		suggest_offer(&near, f->name);
-	for (const char *const *i = s->ignore; i && *i; i++)
-		suggest_offer(&near, *i);
-	if (near.best)
-		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s; did you mean '%s'?", p->key,
-		           s->what, near.best);
-	if (!s->fields || s->fields->type == FT_END)
-		return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s, which takes no keys", p->key,
-		           s->what);
-	return ERR(E_CONFIG, &p->key_loc, "unknown key '%s' in %s", p->key, s->what);
-}
-
-static int check_keys(const struct scope *s, const struct ynode *map)
+static int check_keys(struct scope *s, const struct ynode *map)
 {
 	int rc = 0;
 
 	for (int i = 0; i < map->n; i++) {
 		const struct ypair *p = &map->pair[i];
-		if (!find_field(s->fields, p->key) && !in_list(s->ignore, p->key))
+		if (!scope_find(s->fields, p->key) && !scope_in_list(s->ignore, p->key))
 			rc = first_code(rc, unknown_key(s, p));
 	}
 	return rc;
@@ -163,7 +118,10 @@ static int read_absent(const struct scope *s, const struct field *f, const struc
 	if (!*f->dflt) {
 		if (f->type == FT_SECTION)   /* without a word: one mistake, one message */
 			schema_defaults(s->a, f->sub, out);
-		return ERR(E_CONFIG, loc, "missing key '%s' in %s", f->name, s->what);
+		for (int i = 0; i < s->nmeant; i++)
+			if (!strcmp(s->meant[i], f->name))
+				return E_CONFIG;   /* it is there under another name, which was reported */
+		return missing_key(s, f, loc);
 	}
 	n = default_node(s->a, f, loc);
 	rc = read_field(s, f, n, loc, out);
@@ -203,7 +161,7 @@ static int read_rows(const struct scope *s, const struct ynode *map, const struc
 }
 
 /* node into out, where node may be absent, a map, or the value of the row that is the shorthand. */
-static int read_scope(const struct scope *s, const struct ynode *node, const struct loc *loc,
+static int read_scope(struct scope *s, const struct ynode *node, const struct loc *loc,
                       void *out)
 {
 	const struct field *brief = find_shorthand(s->fields);
@@ -222,8 +180,7 @@ static int read_scope(const struct scope *s, const struct ynode *node, const str
 		map.loc = node->loc;
 		return read_rows(s, &map, &node->loc, out);
 	}
-	rc = ERR(E_CONFIG, &node->loc, "%s must be a map of keys, not %s", s->what,
-	         value_describe(s->a, node));
+	rc = not_a_map(s, node);
 	schema_defaults(s->a, s->fields, out);
 	return rc;
 }
@@ -245,28 +202,6 @@ void schema_defaults(struct arena *a, const struct field *fields, void *out)
 	read_rows(&s, NULL, NULL, out);
 	err_clear();
 	err_give(&kept);
-}
-
-static int unknown_variant(struct arena *a, const struct variant *list, const char *what,
-                           const char *name, const struct loc *loc)
-{
-	struct suggest near = { .word = name };
-	struct buf names = BUF_INIT;
-	int n = 0, rc;
-
-	for (const struct variant *v = list; v->name; v++, n++) {
-		suggest_offer(&near, v->name);
-		buf_printf(&names, "%s%s", n ? ", " : "", v->name);
-	}
-	name = value_excerpt(a, name);
-	if (near.best)
-		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s; did you mean '%s'?", name, what,
-		         near.best);
-	else
-		rc = ERR(E_CONFIG, loc, "unknown type '%s' for %s, which is one of: %s", name, what,
-		         names.data);
-	buf_release(&names);
-	return rc;
 }
 
 /* --- presets --- */
@@ -381,12 +316,19 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 		           value_describe(a, node));
 	type = ytree_pair(node, key);
 	if (!type)
-		return ERR(E_CONFIG, &node->loc, "missing key '%s' in %s", key, what);
+		return missing_type(variants, node, what);
 	if (type->value->kind != Y_SCALAR)
 		return ERR(E_CONFIG, &type->value->loc, "'%s' of %s must be a name, not %s", key, what,
 		           value_describe(a, type->value));
 	return read_variant(a, variants, what, type->value->text, &type->value->loc, node, key_list,
 	                    out);
+}
+
+static bool find_variant(const struct variant *v, const char *name)
+{
+	while (v->name && strcmp(v->name, name) != 0)
+		v++;
+	return v->name != NULL;
 }
 
 int schema_read_tagged(struct arena *a, const struct ynode *node, const struct variant *variants,
@@ -399,10 +341,19 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 	if (node->kind != Y_MAP || node->n == 0)
 		return ERR(E_CONFIG, &node->loc, "%s must be a type's name or a map of one key, not %s",
 		           what, value_describe(a, node));
+	if (node->n > 1 && ytree_pair(node, "type"))
+		return ERR(E_CONFIG, &ytree_pair(node, "type")->key_loc,
+		           "%s must be a map of one key, its type, as in {TYPE: {KEY: VALUE}}, not a map with "
+		           "'type'", what);
+	if (node->n > 1 && find_variant(variants, node->pair[1].key))
+		return ERR(E_CONFIG, &node->pair[1].key_loc,
+		           "%s must be a map of one key, its type: '%s' is a second one, which has an entry of "
+		           "its own, behind another '- '",
+		           what, node->pair[1].key);
 	if (node->n > 1)
 		return ERR(E_CONFIG, &node->pair[1].key_loc,
 		           "%s must be a map of one key, its type: '%s' is a second one (keys of '%s' go "
-		           "into its own map)",
+		           "into its own map, indented below it)",
 		           what, node->pair[1].key, node->pair[0].key);
 	return read_variant(a, variants, what, node->pair[0].key, &node->pair[0].key_loc,
 	                    node->pair[0].value, ignore, out);

@@ -13,6 +13,7 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "yaml/schema_units.h"
+#include "yaml/synonym.h"
 
 #define EXCERPT 60
 
@@ -73,8 +74,14 @@ const char *value_range(struct arena *a, const struct field *f)
 static int wrong_type(struct arena *a, const struct field *f, const struct ynode *n,
                       const char *wanted)
 {
-	return ERR(E_CONFIG, &n->loc, "'%s' must be %s%s, not %s", f->name, wanted,
-	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n));
+	const char *cure = "";
+
+	if (n->kind == Y_SCALAR && n->text[0] == '(')
+		cure = "; a list has square brackets: [3, 3]";
+	else if (n->kind == Y_SCALAR && f->flags & FIELD_SHORTHAND && strstr(n->text, "epoch"))
+		cure = "; epochs are given as {epochs: N}";
+	return ERR(E_CONFIG, &n->loc, "'%s' must be %s%s, not %s%s", f->name, wanted,
+	           f->flags & FIELD_NULLABLE ? " or null" : "", value_describe(a, n), cure);
 }
 
 static int out_of_range(struct arena *a, const struct field *f, const struct ynode *n,
@@ -157,17 +164,18 @@ static int read_path(struct arena *a, const struct field *f, const struct ynode 
 
 static int bad_choice(struct arena *a, const struct field *f, const struct ynode *n)
 {
-	struct buf names = BUF_INIT;
-	const char *near = n->kind == Y_SCALAR ? did_you_mean(n->text, f->choices) : NULL;
+	struct buf names = BUF_INIT, hint = BUF_INIT;
 	int rc;
 
 	for (int i = 0; f->choices[i]; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", f->choices[i]);
 	if (f->flags & FIELD_NULLABLE)
 		buf_puts(&names, ", null");
-	rc = ERR(E_CONFIG, &n->loc, "'%s' must be one of %s, not %s%s%s%s", f->name, names.data,
-	         value_describe(a, n), near ? "; did you mean '" : "", near ? near : "",
-	         near ? "'?" : "");
+	if (n->kind == Y_SCALAR)
+		hint_of(&hint, n->text, f->choices);
+	rc = ERR(E_CONFIG, &n->loc, "'%s' must be one of %s, not %s%s", f->name, names.data,
+	         value_describe(a, n), hint.data);
+	buf_release(&hint);
 	buf_release(&names);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "yaml/bracket.h"
 #include "yaml/ytree_parse.h"
 
 #define MAX_DEPTH 100
@@ -118,6 +119,7 @@ static int syntax_error(struct builder *b)
 	bool end = p->error != YAML_READER_ERROR && p->context && behind_end(b, p->problem_mark);
 	yaml_mark_t mark = end ? p->context_mark : p->problem_mark;
 	struct loc loc = place(b, mark, mark);
+	struct bracket opener;
 
 	if (p->error == YAML_MEMORY_ERROR)
 		return ERR(E_NOMEM, NULL, "no memory to parse '%s'", b->at.file ? b->at.file : "");
@@ -125,6 +127,22 @@ static int syntax_error(struct builder *b)
 		return bad_character(b);
 	if (tab_indents(b, p->problem_mark))
 		return ERR(E_CONFIG, &loc, "a tab cannot indent in YAML; use spaces");
+	if (bracket_unclosed(b->text, &opener)) {
+		mark = (yaml_mark_t){ .line = opener.line, .column = opener.column };
+		loc = place(b, mark, mark);
+		if (opener.closer)
+			return ERR(E_CONFIG, &loc, "syntax error: '%c' is not closed: '%c' stands where its '%c' should",
+			           opener.open, opener.closer, opener.open == '{' ? '}' : ']');
+		return ERR(E_CONFIG, &loc, "syntax error: '%c' is not closed: its '%c' is missing", opener.open,
+		           opener.open == '{' ? '}' : ']');
+	}
+	if (p->context && strstr(p->context, "quoted scalar") && end)
+		return ERR(E_CONFIG, &loc, "syntax error: this quote is not closed");
+	if (strncmp(p->problem, "mapping values are not", 22) == 0)
+		return ERR(E_CONFIG, &loc, "syntax error: a second ':' in one line; write {KEY: VALUE, ...}, or each "
+		           "KEY on a line of its own, indented");
+	if (p->context && !end && strstr(p->context, "flow"))
+		return ERR(E_CONFIG, &loc, "syntax error: a ',' is missing before this, or a quote around the value");
 	if (p->context)
 		return ERR(E_CONFIG, &loc, "syntax error %s: %s%s", p->context, p->problem,
 		           end ? " before the end of the text" : "");

@@ -85,6 +85,34 @@ says err 'bad.yaml:8:17:'
 says err "did you mean 'learning_rate'"
 grep -o 'bad.yaml:[0-9]*' err | sort -c -t: -k2n || fail "errors are not sorted by line"
 
+# Command lines as other programs have them.
+usage() {
+	text=$1
+	shift
+	expect 64 "$train" "$@" "$config"
+	says err "$text"
+}
+usage 'as one word: --set train.steps=3' --set train.steps 3
+usage 'as one word: --set train.steps=3' --set train.steps = 3
+usage 'as one word: --set train.steps=VALUE' --set train.steps
+usage "unknown option '--epochs'; did you mean 'train.epochs'? (--set KEY=VALUE sets a key)" --epochs 3
+usage "did you mean 'train.batch_size'?" --batch-size=8
+usage "did you mean 'optimizer.learning_rate'?" --lr 0.1
+usage "did you mean 'data.threads'?" --num-workers 4
+usage 'start as many with mpiexec or srun' --gpus 4
+usage "it is 'precision: {compute: bf16}'" --amp
+usage "--evaluate --set data.validation=FILE" --test
+usage 'the config stands without an option' --config
+usage "the value of '--resume' follows a '=': --resume=last" --resume last
+
+# What a key is called, and where it stands.
+expect 0 "$train" --help-config=optimizer.learning_rate
+says out 'type: adam, lamb'
+expect 64 "$train" --help-config=lr
+says err "there is no config key 'lr'; did you mean 'optimizer.learning_rate'?"
+expect 64 "$train" --help-config=batch_size
+says err "did you mean 'train.batch_size'?"
+
 # Damaged data.
 head -c 5000 data/coads-train.dlx >data/short.dlx
 expect 65 "$train" --set data.train=data/short.dlx "$config"

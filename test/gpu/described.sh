@@ -30,11 +30,11 @@ done
 expect 0 plan "$train" --gpu h100:64GiB --plan
 says out 'NVIDIA H100 80GB HBM3, 64 GiB'
 says out 'not there: memory and rates as its maker publishes them'
-says out 'by 67 TFLOP/s and 3350 GB/s, as published'
+says out 'by 67000 GFLOP/s and 3350 GB/s, as published'
 says out 'GPU memory'
 grep -q 'largest batch [1-9][0-9]* *' out || fail "no largest batch"
 expect 0 plan "$train" --gpu 8GiB --plan --set precision.compute=bf16
-says out ', 989 in bf16 and '
+says out ', 989000 GFLOP/s in bf16 and '
 says out 'of 8 GiB 8 GiB are free'
 
 # As where there is one, but for the workspace.

@@ -122,7 +122,7 @@ sed -e 's/dir: runs\/tiny, //' -e 's/steps: 9/steps: 1000000/' -e 's/checkpoint:
 sed 's/steps: [0-9]*/steps: 100/' endless.yaml >hundred.yaml
 cp endless.yaml tiny.yaml
 script=$DLX_SOURCE/configs/batch/slurm.sh
-one="--ntasks=1 --nodes=1 --output=job-%j.out"
+one="--ntasks=1 --nodes=1 --cpus-per-task=1 --output=job-%j.out"
 
 # Preempted by a job of more priority that wants both nodes.
 # shellcheck disable=SC2086
@@ -134,7 +134,7 @@ grep -q "\"scheduler\": \"slurm\", \"job\": \"$job\", \"restarts\": 1" runs/tiny
 	fail "the restart is not in metrics.jsonl"
 
 # The elements of an array, side by side.
-array=$(submit --array=2-3 --ntasks=1 --nodes=1 --output=job-%A_%a.out "$script" hundred.yaml)
+array=$(submit --array=2-3 --ntasks=1 --nodes=1 --cpus-per-task=1 --output=job-%A_%a.out "$script" hundred.yaml)
 wait_for COMPLETED state "${array}_2"
 expect 0 "$train" --set run.dir=runs/whole-2 --set run.seed=2 hundred.yaml
 [ "$(newest_state runs/hundred-2)" = "$(newest_state runs/whole-2)" ] || fail "array element 2: other bits than the whole run"
@@ -149,7 +149,7 @@ find_mpiexec
 SLURM_MPI_TYPE=pmi2
 DLX_DEBUG=$(debug ranks_per_host=1)             # the nodes are one host
 export SLURM_MPI_TYPE
-two="--nodes=2 --ntasks=2 --ntasks-per-node=1"
+two="--nodes=2 --ntasks=2 --ntasks-per-node=1 --cpus-per-task=1"
 cp endless.yaml tiny.yaml
 # shellcheck disable=SC2086
 job=$(submit $two --output=job-%j.out "$script" tiny.yaml --set run.name=both --set run.seed=1)

@@ -92,6 +92,8 @@ static void text(void **state)
 	                            "data\n");
 	assert_help("train.optimizer.sgd.momentum",
 	            "momentum  number from 0 to 1 (default 0.9)  momentum factor\n");
+	assert_help("train.optimizer.momentum",
+	            "type: sgd\n    momentum  number from 0 to 1 (default 0.9)  momentum factor\n");
 	assert_help("train.optimizer.none", "optimizer:\n    type: none\n");
 }
 

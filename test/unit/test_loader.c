@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "data/labels_stored.h"
 #include "data_fixture.h"
 
 #define A 4
@@ -662,6 +663,35 @@ static void test_misfit(void **state)
 	unlink(both[1]);
 }
 
+/* A label below 0 is counted by no header: the file itself is read. */
+static void test_uncounted_labels(void **state)
+{
+	static const char *const path = "test_loader_labels.tmp.dlx";
+	static const struct record_info info = {
+		.input = {DTYPE_F32, {1, {2}}, NULL, 0, NULL},
+		.target = {DTYPE_I8, {1, {2}}, NULL, 0, NULL},
+		.mask = -1,
+		.ignore = RECORD_NO_IGNORE,
+	};
+	const struct label_rule two = {2, INT64_MIN}, ignoring = {2, -1};
+	struct record_writer *w;
+	struct dataset *d;
+
+	io_input_forget(path);
+	assert_int_equal(record_create(&w, path, &info, 1), 0);
+	assert_int_equal(record_append(w, (float[]){1, 2}, (int8_t[]){0, 1}), 0);
+	assert_int_equal(record_append(w, (float[]){1, 2}, (int8_t[]){1, -1}), 0);
+	assert_int_equal(record_commit(w), 0);
+	d = fixture_open(&path, 1);
+	expect_error(labels_stored_check_all(&two, d), E_DATA, "sample 1: the label -1 at (1) is no class 0..1");
+	assert_int_equal(labels_stored_check_all(&ignoring, d), 0);
+	dataset_free(d);
+	unlink(path);
+	d = fixture_open(files, 2);
+	assert_int_equal(labels_stored_check_all(&(struct label_rule){1, 255}, d), 0);   /* the header says it */
+	dataset_free(d);
+}
+
 static int start(void **state)
 {
 	fixture_write(files[0], A, 0);
@@ -700,6 +730,7 @@ int main(void)
 		cmocka_unit_test(test_short_batch_of_ranks_dropped),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_misfit),
+		cmocka_unit_test(test_uncounted_labels),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

@@ -218,15 +218,19 @@ static void wrong_keys(void **state)
 {
 	wrong("paddin: same", 1, 6, "unknown key 'paddin' in 'all'; did you mean 'padding'?");
 	wrong("Weigths: 1", 1, 7, "unknown key 'Weigths' in 'all'; did you mean 'weights'?");
-	wrong("zzz: 1", 1, 3, "unknown key 'zzz' in 'all'");
+	wrong("zzz: 1", 1, 3, "unknown key 'zzz' in 'all'; it takes: flag, count, limit, size, rate, every, "
+	      "maybe, name, dir, padding, border, kernel, weights, files, section, node, optimizer, extra");
+	wrong("5: 1", 1, 1, "unknown key '5' in 'all'; a number has a decimal point, not a comma");
 	wrong("section: {axsi: 1}", 11, 4, "unknown key 'axsi' in 'section'; did you mean 'axis'?");
 	wrong("extra: {type: sgd, beta2: 1}", 20, 5,
-	      "unknown key 'beta2' in 'sgd' (it belongs to 'adam')");
+	      "unknown key 'beta2' in 'sgd' (it belongs to 'adam'); it takes: type, momentum, nesterov");
+	wrong("'': 1", 1, 2, "unknown key '' in 'all'; it takes: flag, count, limit, size, rate, every, "
+	      "maybe, name, dir, padding, border, kernel, weights, files, section, node, optimizer, extra");
 	wrong("extra: {type: sgd, tipe: 1}", 20, 4,
 	      "unknown key 'tipe' in 'sgd'; did you mean 'type'?");
 	wrong("extra: {type: none, a: 1}", 21, 1, "unknown key 'a' in 'none', which takes no keys");
-	wrong("extra: {type: adam}", 15, 4, "missing key 'beta2' in 'adam'");
-	wrong("extra: adam", 8, 4, "missing key 'beta2' in 'adam'");
+	wrong("extra: {type: adam}", 15, 4, "missing key 'beta2' in 'adam' (second moment's decay)");
+	wrong("extra: adam", 8, 4, "missing key 'beta2' in 'adam' (second moment's decay)");
 }
 
 static void wrong_types(void **state)
@@ -258,7 +262,10 @@ static void wrong_types(void **state)
 	      "'optimizer' must be a map with the key 'type', or a name that it may have, not a list");
 	wrong("extra: null", 8, 4,
 	      "'extra' must be a map with the key 'type', or a name that it may have, not null");
-	wrong("extra: {momentum: 1}", 8, 1, "missing key 'type' in 'extra'");
+	wrong("extra: {momentum: 1}", 8, 1, "missing key 'type' in 'extra', which is one of: sgd, adam, none");
+	wrong("extra: {name: sgd}", 9, 4, "missing key 'type' in 'extra'; 'name' is called 'type' here");
+	wrong("extra: {sgd: {}}", 9, 3, "missing key 'type' in 'extra'; 'sgd' is its value, and further keys "
+	      "stand beside it: {type: sgd, ...}");
 	wrong("extra: {type: [x]}", 15, 1, "'type' of 'extra' must be a name, not a list");
 	wrong("extra: sgdd", 8, 4, "unknown type 'sgdd' for 'extra'; did you mean 'sgd'?");
 	wrong("extra: {type: lamb}", 15, 4,
@@ -294,12 +301,14 @@ static void several_at_once(void **state)
 	assert_int_equal(err_count(), 6);   /* count is missing, too */
 	assert_int_equal(schema_read(a, NULL, all_fields, "'all'", NULL, &v), E_CONFIG);
 	assert_int_equal(err_count(), 7);
-	assert_string_equal(err_get(6)->text, "missing key 'count' in 'all'");
+	assert_string_equal(err_get(6)->text, "missing key 'count' in 'all' (how many)");
 	err_clear();
 	ytree_parse(a, "t.yaml", "[1]", &root);
 	assert_int_equal(schema_read(a, root, all_fields, "'all'", NULL, &v), E_CONFIG);
 	assert_int_equal(err_count(), 1);
-	assert_string_equal(err_get(0)->text, "'all' must be a map of keys, not a list");
+	assert_string_equal(err_get(0)->text, "'all' must be a map of keys, not a list; it takes: flag, "
+	                    "count, limit, size, rate, every, maybe, name, dir, padding, border, kernel, "
+	                    "weights, files, section, node, optimizer, extra");
 	assert_defaults(&v);
 }
 
@@ -359,7 +368,7 @@ static void tagged_entries(void **state)
 	bad_tagged("null", 1, "a transform must be a type's name or a map of one key, not null");
 	bad_tagged("{flip: {}, name: x}", 12,
 	           "a transform must be a map of one key, its type: 'name' is a second one (keys of "
-	           "'flip' go into its own map)");
+	           "'flip' go into its own map, indented below it)");
 }
 
 static void paths(void **state)

@@ -147,14 +147,43 @@ static void broken_syntax(void **state)
 	assert_int_equal(ytree_parse(a, "t.yaml", "a: [1, 2\nb: 3\n", &root), E_CONFIG);
 	assert_null(root);
 	assert_int_equal(err_count(), 1);
-	assert_int_equal(err_get(0)->loc.line, 2);
-	assert_non_null(strstr(err_get(0)->text, "syntax error while parsing a flow sequence"));
+	assert_int_equal(err_get(0)->loc.line, 1);
+	assert_int_equal(err_get(0)->loc.col, 4);
+	assert_string_equal(err_get(0)->text, "syntax error: '[' is not closed: its ']' is missing");
 	err_clear();
 	assert_int_equal(ytree_parse(a, "t.yaml", "a: b: c\n", &root), E_CONFIG);
 	assert_int_equal(err_get(0)->loc.col, 5);
 	err_clear();
 	assert_int_equal(ytree_parse(a, "t.yaml", "a:\n\tb: 1\n", &root), E_CONFIG);
 	assert_int_equal(err_get(0)->loc.line, 2);
+}
+
+/* What is told of brackets: at the one left open, not where the text stopped to make sense. */
+static void open_brackets(void **state)
+{
+	static const struct {
+		const char *text;
+		int line, col;
+		const char *says;
+	} cases[] = {
+		{ "a: {b: 1,\n  c: [1, 2}\nd: 3\n", 2, 6, "'[' is not closed: '}' stands where its ']' should" },
+		{ "a: {b: {c: 1}\nd: {e: 1}\n", 1, 4, "'{' is not closed: its '}' is missing" },
+		{ "a: 1 # [\nb: '{' \nc: {d: \"]\"\n", 3, 4, "'{' is not closed" },
+		{ "\xC3\xA9: [1\nb: 2\n", 1, 4, "'[' is not closed" },
+		{ "a: {b: 1 c: 2}\n", 1, 11, "a ',' is missing before this" },
+		{ "a: x{y\nb: c: d\n", 2, 5, "a second ':' in one line" },
+		{ "a: {b: \"c}\n", 1, 8, "this quote is not closed" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ynode *root;
+		assert_int_equal(ytree_parse(a, "t.yaml", cases[i].text, &root), E_CONFIG);
+		if (!strstr(err_get(0)->text, cases[i].says))
+			fail_msg("'%s': '%s'", cases[i].text, err_get(0)->text);
+		assert_int_equal(err_get(0)->loc.line, cases[i].line);
+		assert_int_equal(err_get(0)->loc.col, cases[i].col);
+		err_clear();
+	}
 }
 
 static void limits(void **state)
@@ -434,7 +463,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(places), T(mistakes), T(broken_syntax), T(limits), T(aliases_and_merges), T(scalars),
+		T(places), T(mistakes), T(broken_syntax), T(open_brackets), T(limits), T(aliases_and_merges), T(scalars),
 		T(round_trips), T(styles), T(json), T(set), T(bad_sets), T(loading),
 	};
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A table of magic bytes, and the name of a zip archive's first member: .pth, .keras and .npz are
+ * all zip archives. */
+#include "base/file_kind.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	size_t at, n;
+	const char *magic;
+	enum file_use use;
+	const char *what;
+} magics[] = {
+	{ 0, 6, "DLXREC", FILE_RECORD, "a dlx record file" },
+	{ 8, 2, "{\"", FILE_SAFETENSORS, "a safetensors file" },
+	{ 0, 6, "\x93" "NUMPY", FILE_ARRAYS, "a NumPy file" },
+	{ 0, 4, "\x89HDF", FILE_ARRAYS, "an HDF5 file" },
+	{ 0, 3, "CDF", FILE_ARRAYS, "a NetCDF file" },
+	{ 0, 14, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", FILE_WEIGHTS_TORCH,
+	  "a PyTorch checkpoint" },
+	{ 0, 2, "\x80\x02", FILE_WEIGHTS_TORCH, "a Python pickle" },
+	{ 0, 2, "\x80\x03", FILE_WEIGHTS_TORCH, "a Python pickle" },
+	{ 0, 2, "\x80\x04", FILE_WEIGHTS_TORCH, "a Python pickle" },
+	{ 0, 2, "\x80\x05", FILE_WEIGHTS_TORCH, "a Python pickle" },
+	{ 4, 4, "TFL3", FILE_WEIGHTS_OTHER, "a TensorFlow Lite model" },
+	{ 0, 4, "GGUF", FILE_WEIGHTS_OTHER, "a GGUF model" },
+	{ 0, 4, "\x89PNG", FILE_PICTURE, "a PNG picture" },
+	{ 0, 3, "\xff\xd8\xff", FILE_PICTURE, "a JPEG picture" },
+	{ 0, 4, "II*\0", FILE_PICTURE, "a TIFF picture" },
+	{ 0, 4, "MM\0*", FILE_PICTURE, "a TIFF picture" },
+	{ 0, 4, "GIF8", FILE_PICTURE, "a GIF picture" },
+	{ 0, 2, "\x1f\x8b", FILE_PACKED, "compressed with gzip" },
+	{ 0, 4, "\x28\xb5\x2f\xfd", FILE_PACKED, "compressed with zstd" },
+	{ 0, 3, "BZh", FILE_PACKED, "compressed with bzip2" },
+	{ 0, 6, "\xfd" "7zXZ\0", FILE_PACKED, "compressed with xz" },
+};
+#define NMAGICS (sizeof magics / sizeof *magics)
+
+#define ZIP_NAME 30              /* where a member's name begins */
+
+static bool contains(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+static const char *zip_kind(const unsigned char *p, size_t n, enum file_use *use)
+{
+	char name[FILE_KIND_BYTES + 1] = "";
+	size_t length = (size_t)p[26] | (size_t)p[27] << 8;
+
+	if (n > ZIP_NAME)
+		memcpy(name, p + ZIP_NAME, length < n - ZIP_NAME ? length : n - ZIP_NAME);
+	*use = FILE_ARRAYS;
+	if (contains(name, ".npy"))
+		return "a NumPy .npz file";
+	*use = FILE_WEIGHTS_OTHER;
+	if (contains(name, "metadata.json") || contains(name, "config.json"))
+		return "a Keras model";
+	*use = FILE_WEIGHTS_TORCH;
+	if (contains(name, "data.pkl") || contains(name, "/version") || contains(name, "/byteorder") ||
+	    contains(name, ".format_version"))
+		return "a PyTorch checkpoint";
+	*use = FILE_PACKED;
+	return "a zip archive";
+}
+
+/* A protocol buffer that begins with ONNX's version (field 1) and its producer's name (field 2). */
+static bool is_onnx(const unsigned char *p, size_t n)
+{
+	return n > 4 && p[0] == 8 && p[1] < 32 && p[2] == 0x12 && p[3] < 64;
+}
+
+const char *file_kind(const void *head, size_t n, enum file_use *use)
+{
+	const unsigned char *p = head;
+
+	if (n >= ZIP_NAME && memcmp(p, "PK\x03\x04", 4) == 0)
+		return zip_kind(p, n, use);
+	for (size_t i = 0; i < NMAGICS; i++) {
+		if (n >= magics[i].at + magics[i].n &&
+		    memcmp(p + magics[i].at, magics[i].magic, magics[i].n) == 0) {
+			*use = magics[i].use;
+			return magics[i].what;
+		}
+	}
+	*use = FILE_WEIGHTS_OTHER;
+	return is_onnx(p, n) ? "an ONNX model" : NULL;
+}
+
+const char *file_kind_of(const char *path, enum file_use *use)
+{
+	unsigned char head[FILE_KIND_BYTES];
+	FILE *f = fopen(path, "rb");
+	size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+
+	if (f)
+		fclose(f);
+	return file_kind(head, n, use);
+}

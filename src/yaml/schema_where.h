@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Where in the whole config a key stands, for messages about keys in a wrong section. */
+#ifndef DLX_YAML_SCHEMA_WHERE_H
+#define DLX_YAML_SCHEMA_WHERE_H
+
+#include "base/buf.h"
+#include "yaml/schema.h"
+
+/* Says which table the config's is. Until then no key stands anywhere. The table is borrowed for
+ * good; call it before threads read configs. */
+void schema_where_root(const struct field *fields);
+
+/* Appends "; did you mean 'train.batch_size'?" with up to three places of the key, those nearest
+ * to the top; false, and nothing, if it has none or key is NULL. Lists of entries are not looked
+ * into. A key of a section of several types counts if at least half of them have it. */
+bool schema_where_put(struct buf *out, const char *key);
+
+#endif

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Mistakes with data and weights that a user of PyTorch or Keras makes, each with the message that mends it.
+. "${DLX_SOURCE:?}/test/lib.sh"
+
+# npy FILE TYPE SHAPE BYTES: an array of NumPy. BYTES: for printf.
+npy() {
+	header="{'descr': '$2', 'fortran_order': False, 'shape': ($3,), }"
+	{
+		printf '\223NUMPY\001\000'"\\$(printf %03o ${#header})"'\000%s' "$header"
+		printf "$4"
+	} >"$1"
+}
+
+# Four samples of one channel and 2x2 points, and labels for them.
+floats='\000\000\000\000' one='\000\000\200\077'
+half='\000\000\000\077'
+four=$half$half$half$half
+npy x.npy '<f4' '4, 1, 2, 2' "$four$four$four$four"
+npy labels.npy '|u1' '4, 2, 2' '\000\001\001\000\001\001\000\000\001\000\000\000\001\001\001\000'
+npy void.npy '|u1' '4, 2, 2' '\377\001\001\000\001\001\000\000\001\000\000\000\001\001\001\000'
+npy mask.npy '|u1' '4, 2, 2' '\377\000\000\000\377\377\000\000\000\000\000\000\377\377\000\000'
+npy below.npy '|i1' '4, 2, 2' '\377\001\001\000\001\001\000\000\001\000\000\000\001\001\001\000'
+npy whole.npy '<f4' '4, 2, 2' "$floats$one$one$one$floats$floats$floats$floats$one$one$one$one$floats$floats$one$one"
+npy each.npy '<i4' '4' '\000\000\000\000\001\000\000\000\000\000\000\000\001\000\000\000'
+npy hot.npy '|u1' '4, 2, 2, 2' "$(printf '\\001%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)"
+npy wide.npy '|u1' '4, 1, 4' '\000\001\001\000\001\001\000\000\001\000\000\000\001\001\001\000'
+
+# made TEXT ARGUMENT...: dlx-convert makes a record and says the text.
+made() {
+	text=$1
+	shift
+	expect 0 "$convert" -q "$@"
+	says err "$text"
+}
+quietly() {
+	expect 0 "$convert" -q "$@"
+	[ ! -s err ] || { cat err; fail "says something: $*"; }
+}
+quietly -i x.npy -t labels.npy -o labels.dlx
+quietly -i x.npy -t each.npy -o each.dlx
+quietly -i x.npy -t wide.npy --target-layout none -o wide.dlx
+quietly -i x.npy -t hot.npy -o hot.dlx
+quietly -i x.npy -t void.npy --ignore 255 -o ignored.dlx
+quietly -i x.npy -t mask.npy --classes 128 -o masked.dlx
+quietly -i x.npy -t whole.npy --labels -o numbers.dlx
+made 'if 255 means no class, convert with --ignore 255' -i x.npy -t void.npy -o void.dlx
+made 'a mask of two classes is converted with --classes 128' -i x.npy -t mask.npy -o mask.dlx
+made 'if they are class numbers, convert with --labels' -i x.npy -t whole.npy -o whole.dlx
+quietly -i labels.npy -t x.npy -o swapped.dlx
+expect 65 "$convert" -i x.npy -t below.npy -o below.dlx
+says err 'the label -1 at (0, 0), which is no class'
+says err 'named by --ignore'
+
+cat >config.yaml <<'Y'
+run: {name: x}
+model: {family: layers, classes: 2, layers: [{conv2d: {name: first, filters: 2, kernel: 1}}]}
+data: {train: labels.dlx}
+loss: softmax_cross_entropy
+train: {steps: 1}
+Y
+check() {
+	text=$1
+	shift
+	expect "$status" "$train" --check "$@" config.yaml
+	[ -z "$text" ] || says err "$text"
+}
+status=0
+check ''
+status=65
+check "'loss.ignore: 255'" --set data.train=void.dlx
+check "'dlx-convert --labels', fields need a loss such as mse" --set data.train=whole.dlx
+check 'were --input and --target of dlx-convert swapped?' --set data.train=swapped.dlx
+check 'for labels it is softmax_cross_entropy' --set loss=mse
+check ': convert it with dlx-convert' --set data.train=x.npy
+status=78
+check 'end it with global_average, or with flatten and dense' --set data.train=each.dlx
+check '(one-hot) are made by argmax over it' --set data.train=hot.dlx
+check 'it has to keep the axes behind the channels' --set 'model.layers=[flatten, {dense: {units: 2}}]'
+check 'as many filters or units as the target has channels' --set loss=mse --set data.train=whole.dlx
+check 'only if the network ends at the resolution of the targets' --set data.train=wide.dlx
+
+# Files of other frameworks, as weights and as data.
+printf '\200\002\212\012\154\374\234\106\371\040\152\250\120\031.rest' >old.pth
+{ printf 'PK\003\004'; head -c 22 /dev/zero; printf '\020\000\000\000archive/data.pklrest'; } >new.pth
+{ printf 'PK\003\004'; head -c 22 /dev/zero; printf '\015\000\000\000metadata.jsonrest'; } >net.keras
+{ printf '\211HDF\r\n\032\n'; head -c 60 /dev/zero; } >net.h5
+{ printf '\010\007\022\007pytorch\032\0052.1.0'; head -c 60 /dev/zero; } >net.onnx
+printf '\211PNG\r\n\032\nrest' >image.png
+printf '\037\213rest of it' >x.npy.gz
+status=65
+for file in old.pth new.pth; do
+	check "'$file' is a PyTorch checkpoint, not a safetensors file; save one from Python" --set "model.init_from=$file"
+	check "weights are given as 'model.init_from'" --set "data.train=$file"
+	expect 65 "$convert" -q -i "$file" -t labels.npy -o none.dlx
+	says err "'$file' is a PyTorch checkpoint; write its arrays from Python by numpy.save"
+done
+check "'net.keras' is a Keras model, not a safetensors file; save its weights" --set model.init_from=net.keras
+check "'net.h5' is an HDF5 file, not a safetensors file; save its weights" --set model.init_from=net.h5
+check "'net.onnx' is an ONNX model, not a safetensors file; save its weights" --set model.init_from=net.onnx
+check "'x.npy' is a NumPy file, not a safetensors file" --set model.init_from=x.npy
+check "'labels.dlx' is a dlx record file, not a safetensors file" --set model.init_from=labels.dlx
+check 'it is a PNG picture: dlx-convert makes record files of arrays' --set data.train=image.png
+check 'it is compressed with gzip: unpack it first' --set data.train=x.npy.gz
+expect 65 "$convert" -q -i image.png -t labels.npy -o none.dlx
+says err "'image.png' is a PNG picture; dlx-convert reads netcdf, hdf5, npy, npz and idx"
+expect 65 "$convert" -q -i net.keras -t labels.npy -o none.dlx
+says err "'net.keras' is a Keras model"
+
+# Names: those of DataParallel, and other ones.
+tensors() {
+	header="{\"$1.weight\":{\"dtype\":\"F32\",\"shape\":[2,1,1,1],\"data_offsets\":[0,8]},\"$1.bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}"
+	{
+		printf "\\$(printf %03o ${#header})"'\000\000\000\000\000\000\000%s' "$header"
+		head -c 16 /dev/zero
+	} >"$2"
+}
+tensors first good.safetensors
+tensors module.first module.safetensors
+tensors conv1 names.safetensors
+expect 0 "$train" --set model.init_from=good.safetensors config.yaml
+expect 65 "$train" --set model.init_from=module.safetensors config.yaml
+says err "its names begin with 'module.', the network's do not; save it without"
+expect 65 "$train" --set model.init_from=names.safetensors config.yaml
+says err "its names are such as 'conv1.weight', the network's such as 'first.weight'"
+status=66
+check 'nothere.safetensors' --set model.init_from=nothere.safetensors
+
+# A config that is none.
+expect 78 "$train" --check labels.dlx
+says err "'labels.dlx' is not a text file"
+pass
