@@ -337,23 +337,23 @@ int k_iou_per_sample(void *stream_, int type, const struct k_labels *l, int64_t 
 
 /* --- functions of prediction - target --- */
 
-static __device__ __forceinline__ double deviation_of(int kind, float delta, float d)
+static __device__ __forceinline__ double error_of(int kind, float delta, float d)
 {
 	const float a = fabsf(d), m = a > delta ? delta : a;
 	switch (kind) {
-	case K_DEVIATION_ABSOLUTE: return (double)a;
-	case K_DEVIATION_SQUARE: return (double)d * (double)d;
+	case K_ERROR_ABSOLUTE: return (double)a;
+	case K_ERROR_SQUARE: return (double)d * (double)d;
 	default: return (double)(m * (a - 0.5f * m));
 	}
 }
 
 template <typename T>
-__global__ void deviation_parts(int kind, float delta, int64_t n, const T *x, const float *t, double *parts)
+__global__ void error_parts(int kind, float delta, int64_t n, const T *x, const float *t, double *parts)
 {
 	__shared__ double room[THREADS];
 	double sum = 0;
 	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS)
-		sum += deviation_of(kind, delta, as_float(x[i]) - t[i]);
+		sum += error_of(kind, delta, as_float(x[i]) - t[i]);
 	room[threadIdx.x] = sum;
 	for (int m = THREADS / 2; m > 0; m /= 2) {
 		__syncthreads();
@@ -364,7 +364,7 @@ __global__ void deviation_parts(int kind, float delta, int64_t n, const T *x, co
 		parts[blockIdx.x] = room[0];
 }
 
-__global__ void join_deviation(int blocks, const double *parts, int64_t n, double *sums, float *mean, float *weight)
+__global__ void join_error(int blocks, const double *parts, int64_t n, double *sums, float *mean, float *weight)
 {
 	__shared__ double room[THREADS];
 	double sum = 0;
@@ -388,34 +388,34 @@ __global__ void join_deviation(int blocks, const double *parts, int64_t n, doubl
 		*weight = (float)n;
 }
 
-int k_deviation(void *stream, enum k_deviation_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
-                double *sums, float *mean, float *weight, void *ws)
+int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
+                      double *sums, float *mean, float *weight, void *ws)
 {
 	const int blocks = blocks_of(n, THREADS * 4);
-	FLOAT_TYPES(type, T, LAUNCH(deviation_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n, (const T *)x, t,
+	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n, (const T *)x, t,
 	                            (double *)ws))
-	LAUNCH(join_deviation, 1, THREADS, 0, stream, blocks, (const double *)ws, n, sums, mean, weight);
+	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, n, sums, mean, weight);
 	return cudaGetLastError();
 }
 
 template <typename T>
-__global__ void deviation_grad(int kind, float delta, int64_t n, const T *x, const float *t, const float *dloss, int to, void *dx)
+__global__ void pointwise_error_grad(int kind, float delta, int64_t n, const T *x, const float *t, const float *dloss, int to, void *dx)
 {
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i >= n)
 		return;
 	const float f = (float)(*dloss / (double)n), d = as_float(x[i]) - t[i];
-	if (kind == K_DEVIATION_ABSOLUTE)
+	if (kind == K_ERROR_ABSOLUTE)
 		store_as(to, dx, i, d != d ? d : f * (float)((d > 0) - (d < 0)));
 	else
 		store_as(to, dx, i, f * (d > delta ? delta : d < -delta ? -delta : d));
 }
 
-int k_deviation_grad(void *stream, enum k_deviation_kind kind, int type, int to, float delta, int64_t n, const void *x,
-                     const float *t, const float *dloss, void *dx)
+int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta, int64_t n, const void *x,
+                           const float *t, const float *dloss, void *dx)
 {
 	if (n)
-		FLOAT_TYPES(type, T, LAUNCH(deviation_grad<T>, blocks_for(n, THREADS), THREADS, 0, stream, (int)kind, delta, n,
+		FLOAT_TYPES(type, T, LAUNCH(pointwise_error_grad<T>, blocks_for(n, THREADS), THREADS, 0, stream, (int)kind, delta, n,
 		                            (const T *)x, t, dloss, to, dx))
 	return cudaGetLastError();
 }

@@ -2,7 +2,7 @@
  *
  * An empty kernel to ask for: the runtime answers with an error if it finds no code for the current
  * GPU, nor PTX to make it from. */
-#include "cuda/device.cuh"
+#include "cuda/device.cuh"                /* kept: the words of CUDA, for the emulation */
 #include "cuda/probe.h"
 
 #define TEXT_(...) #__VA_ARGS__

@@ -168,14 +168,14 @@ int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, con
 
 /* --- one mean of many batches --- */
 
-enum { TERM_LOSS, TERM_WEIGHT, TERM_WISH, TERMS = 4 };
+enum { TERM_LOSS, TERM_WEIGHT, TERM_VOTE, TERMS = 4 };
 
 static __device__ int64_t whole(const void *p, int wide)
 {
 	return wide ? *(const int64_t *)p : (int64_t)*(const int32_t *)p;
 }
 
-__global__ void mean_terms(int sum, const float *loss, const float *weight, const float *share, const float *wishes,
+__global__ void mean_terms(int sum, const float *loss, const float *weight, const float *share, const float *votes,
                            const void *index, int wide, float *terms)
 {
 	const bool anew = !index || whole(index, wide) == 0;
@@ -187,14 +187,14 @@ __global__ void mean_terms(int sum, const float *loss, const float *weight, cons
 		terms[TERM_LOSS] += sum ? part * *loss : w != 0 ? part * w * *loss : 0;
 		terms[TERM_WEIGHT] += part * w;
 	}
-	for (int i = TERM_WISH; i < TERMS; i++)
-		terms[i] += wishes[i - TERM_WISH];
+	for (int i = TERM_VOTE; i < TERMS; i++)
+		terms[i] += votes[i - TERM_VOTE];
 }
 
-int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *wishes,
+int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *votes,
                  const void *index, int wide, float *terms)
 {
-	LAUNCH(mean_terms, 1, 1, 0, stream, sum, loss, weight, share, wishes, index, wide, terms);
+	LAUNCH(mean_terms, 1, 1, 0, stream, sum, loss, weight, share, votes, index, wide, terms);
 	return cudaGetLastError();
 }
 

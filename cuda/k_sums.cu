@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Notes that a stream leaves for the host as it comes to a sum over ranks and past it: one thread,
- * once a sum, beside the kernels that compute. A step that was recorded has no other way to say
+ * once a sum, beside the kernels that compute. A step that was captured has no other way to say
  * where it stands. And sums over ranks in a given order. */
 #include "cuda/device.cuh"
 

@@ -131,7 +131,7 @@ int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
 int k_norm_backward_rest(void *stream, const struct k_norm_grad *g, void *ws);
 
 /* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
- * doubles, is summed over them (op/norm/norm_team.c says what stands in it). share, on the device:
+ * doubles, is summed over them (op/norm/norm_sync.c says what stands in it). share, on the device:
  * 0 where this rank's batch does not count. */
 int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message, void *ws);
 int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);
@@ -373,17 +373,17 @@ int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t s
 
 /* Sums of a function of x - t, float32 but for x, which is of `type`; sums: {sum, n}; mean: sum /
  * n, weight: n; any may be NULL. ws: k_loss_workspace. */
-enum k_deviation_kind { K_DEVIATION_ABSOLUTE, K_DEVIATION_SQUARE, K_DEVIATION_HUBER };
-int k_deviation(void *stream, enum k_deviation_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
-                double *sums, float *mean, float *weight, void *ws);
+enum k_error_kind { K_ERROR_ABSOLUTE, K_ERROR_SQUARE, K_ERROR_HUBER };
+int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
+                      double *sums, float *mean, float *weight, void *ws);
 /* to: of dx: type, or f32. */
-int k_deviation_grad(void *stream, enum k_deviation_kind kind, int type, int to, float delta, int64_t n, const void *x,
-                     const float *t, const float *dloss, void *dx);
+int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta, int64_t n, const void *x,
+                           const float *t, const float *dloss, void *dx);
 
 /* --- one mean of many batches (k_scalar.cu), as op/loss/mean.c has it --- */
 
 /* index: or NULL; wide: it is int64, else int32. */
-int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *wishes,
+int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *votes,
                  const void *index, int wide, float *terms);
 /* scale: or NULL. */
 int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share, const float *scale, float *seed);

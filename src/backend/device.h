@@ -10,9 +10,9 @@
 struct device;
 
 /* Memory of a device's own, in bytes. */
-struct device_room {
+struct device_memory_info {
 	int64_t free, total;                     /* now, for all processes; altogether */
-	int64_t aside;                           /* of what is free: for what libraries take later; twice with NCCL, for its buffers */
+	int64_t reserve;                         /* of what is free: for what libraries take later; twice with NCCL, for its buffers */
 };
 
 /* The functions of a device with memory of its own. All work on its state and its memory, and leave
@@ -23,31 +23,31 @@ struct device_driver {
 	void (*free)(const struct device *d, void *p, size_t bytes);
 	void *(*alloc_host)(const struct device *d, size_t bytes); /* the host's, which it copies from without delay */
 	void (*free_host)(const struct device *d, void *p, size_t bytes);
-	int (*room)(const struct device *d, struct device_room *out);
-	bool (*lost)(const struct device *d);              /* a kernel went wrong, and nothing works any more */
+	int (*memory_info)(const struct device *d, struct device_memory_info *out);
+	bool (*failed)(const struct device *d);            /* a kernel went wrong, and nothing works any more */
 	/* Copies from alloc_host memory, which must not change
 	 * until a later event, a get or a finish. */
 	int (*put_later)(const struct device *d, void *to, const void *host, size_t bytes);
 	int (*put)(const struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
 	int (*get)(const struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
-	/* Into alloc_host memory, where it is once a point behind it is reached. */
+	/* Into alloc_host memory, where it is once an event recorded after it is reached. */
 	int (*get_later)(const struct device *d, void *host, const void *from, size_t bytes);
-	/* Points among what it was given to do. *point: NULL, or an older one, which moves. */
-	int (*set_point)(const struct device *d, void **point);
-	int (*reach)(const struct device *d, void *point);         /* waits until all before it is done; errors as in finish */
-	void (*free_point)(const struct device *d, void *point);   /* waits for all */
+	/* Events. *event: NULL, or an older one, which is recorded anew. */
+	int (*event_record)(const struct device *d, void **event);
+	int (*event_wait)(const struct device *d, void *event);    /* waits until all before it is done; errors as in finish */
+	void (*event_free)(const struct device *d, void *event);   /* waits for all */
 	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a
 	 * place of their own, and from there, in order with the kernels, to where it is read.
-	 * ahead_ready waits until the host memory may be written again. */
-	int (*ahead_ready)(const struct device *d);
-	int (*ahead_put)(const struct device *d, void *to, const void *host, size_t bytes);
-	int (*ahead_take)(const struct device *d, void *to, const void *from, size_t bytes);
+	 * prefetch_ready waits until the host memory may be written again. */
+	int (*prefetch_ready)(const struct device *d);
+	int (*prefetch_put)(const struct device *d, void *to, const void *host, size_t bytes);
+	int (*prefetch_take)(const struct device *d, void *to, const void *from, size_t bytes);
 	int (*finish)(const struct device *d);                     /* waits for all; errors of kernels appear here at the latest */
 	/* Graph capture: kernels captured once and launched as one graph. */
-	int (*record)(const struct device *d);
-	int (*recorded)(const struct device *d, void **out);
-	int (*replay)(const struct device *d, void *recording);
-	void (*forget)(const struct device *d, void *recording);
+	int (*capture_begin)(const struct device *d);
+	int (*capture_end)(const struct device *d, void **out);
+	int (*graph_launch)(const struct device *d, void *graph);
+	void (*graph_destroy)(const struct device *d, void *graph);
 	/* flop/s; 0 if that fails */
 	double (*measure_peak)(const struct device *d, enum dtype type, bool tf32);
 	double (*measure_bandwidth)(const struct device *d);               /* bytes/s; 0 if that fails */
@@ -63,8 +63,8 @@ struct device_memory {
 	/* Rates are measured when first asked for, which may be when a run has taken what memory there
 	 * is: then in its arena, or not at all. session_bind and the loop say so here, since the code
 	 * that asks for a rate knows of neither. */
-	void *spare;                 /* the arena; NULL: none */
-	size_t spare_bytes;
+	void *scratch;               /* the arena; NULL: none */
+	size_t scratch_bytes;
 	bool running;                /* steps are running: nothing more is taken */
 };
 

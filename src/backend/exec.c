@@ -18,7 +18,7 @@
 #include "base/trace.h"
 #include "graph/memplan.h"
 #include "graph/verify.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 
 struct step {
 	int (*run)(const struct kplan *k, const struct kargs *a);
@@ -39,13 +39,13 @@ struct exec {
 	void **pointer;               /* by tensor id, after bind */
 	void **own;                   /* inputs and constants: exec's own memory, by tensor id */
 	void **staged;                /* a device's inputs: the host's copy, by tensor id; else NULL */
-	void **ahead;                 /* where their next values travel to, by tensor id; else NULL */
-	void *recording[1 << PHASE_COUNT];   /* what the device recorded, by mask of phases */
+	void **prefetched;            /* where their next values travel to, by tensor id; else NULL */
+	void *captured[1 << PHASE_COUNT];    /* the captured graphs, by mask of phases */
 	bool walked[1 << PHASE_COUNT];       /* before that */
 	struct store *store;
 	bool setup, updates;          /* whether there are nodes for EXEC_SETUP; that write params */
 	uint64_t seen;                /* of the store: up to then, copies of params are right */
-	void *fed;                    /* the device's point behind which the staged inputs are free again */
+	void *fed;                    /* the event behind which the staged inputs are free again */
 	bool feeding;                 /* it is set, and was not reached since */
 	double *seconds;              /* by node id */
 	bool profiling;
@@ -95,7 +95,7 @@ static int make_own(struct exec *e)
 {
 	e->own = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
 	e->staged = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
-	e->ahead = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
+	e->prefetched = ARENA_ARRAY(e->arena, void *, e->g->ntensor);
 	for (tid t = 0; t < e->g->ntensor; t++) {
 		const struct tensor *x = graph_t(e->g, t);
 		if (!owned(x))
@@ -103,9 +103,9 @@ static int make_own(struct exec *e)
 		e->own[t] = device_alloc(e->dev, tensor_bytes(x));
 		if (e->own[t] && e->dev->driver && x->role == ROLE_INPUT)
 			e->staged[t] = e->dev->driver->alloc_host(e->dev, tensor_bytes(x));
-		if (x->ahead)
-			e->ahead[t] = device_alloc(e->dev, tensor_bytes(x));
-		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) || (x->ahead && !e->ahead[t]))
+		if (x->prefetched)
+			e->prefetched[t] = device_alloc(e->dev, tensor_bytes(x));
+		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) || (x->prefetched && !e->prefetched[t]))
 			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name, tensor_bytes(x));
 		if (x->role == ROLE_CONSTANT)
 			TRY(transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->own[t] },
@@ -115,12 +115,12 @@ static int make_own(struct exec *e)
 }
 
 /* Captured graphs contain pointers, so they are destroyed when values move. */
-static void forget_recordings(struct exec *e)
+static void destroy_captured(struct exec *e)
 {
 	for (int i = 0; i < 1 << PHASE_COUNT; i++) {
-		if (e->recording[i])
-			e->dev->driver->forget(e->dev, e->recording[i]);
-		e->recording[i] = NULL;
+		if (e->captured[i])
+			e->dev->driver->graph_destroy(e->dev, e->captured[i]);
+		e->captured[i] = NULL;
 	}
 }
 
@@ -130,8 +130,8 @@ static void free_own(struct exec *e)
 		size_t bytes = e->own[t] ? tensor_bytes(graph_t(e->g, t)) : 0;
 		if (e->own[t])
 			device_free(e->dev, e->own[t], bytes);
-		if (e->ahead[t])
-			device_free(e->dev, e->ahead[t], bytes);
+		if (e->prefetched[t])
+			device_free(e->dev, e->prefetched[t], bytes);
 		if (e->staged[t])
 			e->dev->driver->free_host(e->dev, e->staged[t], bytes);
 	}
@@ -165,9 +165,9 @@ void exec_free(struct exec *e)
 {
 	if (!e)
 		return;
-	forget_recordings(e);
+	destroy_captured(e);
 	if (e->fed)
-		e->dev->driver->free_point(e->dev, e->fed);
+		e->dev->driver->event_free(e->dev, e->fed);
 	for (int i = 0; i < e->g->nnode; i++)
 		if (e->plan[i].n && kernel_of(e, e->plan[i].n)->free)
 			kernel_of(e, e->plan[i].n)->free(&e->plan[i]);
@@ -216,7 +216,7 @@ int exec_bind(struct exec *e, struct store *store, void *arena, const struct ran
 	TRY(store_add(store, e->g));
 	e->store = store;
 	e->seen = 0;
-	forget_recordings(e);
+	destroy_captured(e);
 	if (!e->own)
 		TRY(make_own(e));
 	for (tid t = 0; t < e->g->ntensor; t++)
@@ -245,7 +245,7 @@ static int explain(int rc, const struct node *n)
 
 /* --- trials --- */
 
-/* Buffers are placed anew, which says what a node writes in place: a survey of memory leaves them
+/* Buffers are placed anew, which says what a node writes in place: a memory sweep leaves them
  * without. */
 int exec_trial_begin(struct exec *e)
 {
@@ -296,7 +296,7 @@ static void *trial_place(struct trial *t, tid x)
 		t->at[t->n++] = t->memory + t->bytes;
 		t->bytes += whole_lines(tensor_bytes(graph_t(g, root)));
 	}
-	return t->at[i] + window_offset(g, x);
+	return t->at[i] + view_offset(g, x);
 }
 
 static void **trial_places(struct trial *t, struct arena *a, const tid *x, int n)
@@ -339,7 +339,7 @@ int exec_trial(struct exec *e, nid id, void *memory, double *seconds)
 	return rc < 0 ? explain(rc, n) : 0;
 }
 
-/* --- the walk --- */
+/* --- eager launch and graph capture --- */
 
 static void note_node(const struct exec *e, const struct node *n, double start, double end)
 {
@@ -370,7 +370,7 @@ static int run_timed(struct exec *e, unsigned phases)
 	return 0;
 }
 
-static int walk(struct exec *e, unsigned phases)
+static int launch_eagerly(struct exec *e, unsigned phases)
 {
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		int rc;
@@ -380,12 +380,12 @@ static int walk(struct exec *e, unsigned phases)
 	return 0;
 }
 
-static int make_recording(struct exec *e, unsigned phases)
+static int capture(struct exec *e, unsigned phases)
 {
 	const struct device_driver *driver = e->dev->driver;
-	TRY(driver->record(e->dev));
-	int rc = walk(e, phases), mark = err_count();
-	int ended = driver->recorded(e->dev, &e->recording[phases]);
+	TRY(driver->capture_begin(e->dev));
+	int rc = launch_eagerly(e, phases), mark = err_count();
+	int ended = driver->capture_end(e->dev, &e->captured[phases]);
 	if (rc < 0)
 		err_truncate(mark);      /* a capture that ended so is not reported */
 	return rc < 0 ? rc : ended;
@@ -394,37 +394,37 @@ static int make_recording(struct exec *e, unsigned phases)
 /* The first run launches kernels one by one: libraries load the code of a kernel, and allocate
  * memory for it, when it first runs, which is not allowed during capture. The second run is
  * captured, and later ones launch the captured graph. */
-static int run_recorded(struct exec *e, unsigned phases)
+static int run_captured(struct exec *e, unsigned phases)
 {
 	if (!e->walked[phases]) {
 		e->walked[phases] = true;
-		return walk(e, phases);
+		return launch_eagerly(e, phases);
 	}
-	if (!e->recording[phases])
-		TRY(make_recording(e, phases));
-	return e->dev->driver->replay(e->dev, e->recording[phases]);
+	if (!e->captured[phases])
+		TRY(capture(e, phases));
+	return e->dev->driver->graph_launch(e->dev, e->captured[phases]);
 }
 
-static int run_phases(struct exec *e, unsigned phases, bool recorded)
+static int run_phases(struct exec *e, unsigned phases, bool captured)
 {
 	if (e->profiling || trace_on() || e->dev->each)
 		return run_timed(e, phases);
 	if (!e->dev->driver)
-		return walk(e, phases);
-	TRY(e->dev->driver->set_point(e->dev, &e->fed));
+		return launch_eagerly(e, phases);
+	TRY(e->dev->driver->event_record(e->dev, &e->fed));
 	e->feeding = true;
-	return recorded ? run_recorded(e, phases) : walk(e, phases);
+	return captured ? run_captured(e, phases) : launch_eagerly(e, phases);
 }
 
 /* Copies of params are up to date unless anything but this plan's own update has written params. */
-static int run(struct exec *e, unsigned phases, bool recorded)
+static int run(struct exec *e, unsigned phases, bool captured)
 {
 	phases &= (1u << PHASE_COUNT) - 1;
 	if (e->setup && e->seen != store_changes(e->store)) {
-		TRY(walk(e, SETUP));
+		TRY(launch_eagerly(e, SETUP));
 		e->seen = store_changes(e->store);
 	}
-	TRY(run_phases(e, phases, recorded));
+	TRY(run_phases(e, phases, captured));
 	if (e->updates && (phases & EXEC_UPDATE))
 		e->seen = store_touch_all(e->store);
 	return 0;
@@ -435,7 +435,7 @@ int exec_run(struct exec *e, unsigned phases)
 	return run(e, phases, true);
 }
 
-int exec_walk(struct exec *e, unsigned phases)
+int exec_run_eager(struct exec *e, unsigned phases)
 {
 	return run(e, phases, false);
 }
@@ -443,36 +443,36 @@ int exec_walk(struct exec *e, unsigned phases)
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
-	if (e->ahead[t]) {
-		TRY(exec_ahead_begin(e));
-		TRY(exec_ahead(e, t, type, plain));
+	if (e->prefetched[t]) {
+		TRY(exec_prefetch_begin(e));
+		TRY(exec_prefetch(e, t, type, plain));
 		return exec_take(e, t);
 	}
 	if (!e->staged[t])
 		return transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] },
 		                      type, plain);
 	if (e->feeding)                       /* it may still be copying from there */
-		TRY(e->dev->driver->reach(e->dev, e->fed));
+		TRY(e->dev->driver->event_wait(e->dev, e->fed));
 	e->feeding = false;
 	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
 	return e->dev->driver->put_later(e->dev, e->pointer[t], e->staged[t], tensor_bytes(x));
 }
 
-int exec_ahead_begin(struct exec *e)
+int exec_prefetch_begin(struct exec *e)
 {
-	return e->dev->driver->ahead_ready(e->dev);
+	return e->dev->driver->prefetch_ready(e->dev);
 }
 
-int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain)
+int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
 	layout_pack(&x->layout, &x->shape, x->dtype, e->staged[t], type, plain);
-	return e->dev->driver->ahead_put(e->dev, e->ahead[t], e->staged[t], tensor_bytes(x));
+	return e->dev->driver->prefetch_put(e->dev, e->prefetched[t], e->staged[t], tensor_bytes(x));
 }
 
 int exec_take(struct exec *e, tid t)
 {
-	return e->dev->driver->ahead_take(e->dev, e->pointer[t], e->ahead[t], tensor_bytes(graph_t(e->g, t)));
+	return e->dev->driver->prefetch_take(e->dev, e->pointer[t], e->prefetched[t], tensor_bytes(graph_t(e->g, t)));
 }
 
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A planned graph made ready to run: kernels planned, workspace booked, offsets turned into
- * pointers; running it is a walk over an array.
+ * pointers; running it is a loop over an array.
  *
  *   exec_new     kernel plans, workspace, memory plan        (allocates)
  *   exec_bind    pointers into an arena of exec_arena_bytes  (several execs that never run at once
  *                may share one arena)
- *   exec_run     the walk                                    (allocates nothing) */
+ *   exec_run     the loop                                    (allocates nothing) */
 #ifndef DLX_BACKEND_EXEC_H
 #define DLX_BACKEND_EXEC_H
 
@@ -36,16 +36,16 @@ int exec_run(struct exec *e, unsigned phases);
 #define EXEC_UPDATE (1u << PHASE_UPDATE)
 /* The same without capture (eager), where other ranks run another plan: NCCL wants an all-reduce
  * captured on all ranks or on none, and launched by all together. */
-int exec_walk(struct exec *e, unsigned phases);
+int exec_run_eager(struct exec *e, unsigned phases);
 
 /* Host values into an input / out of any tensor that still holds its value, plain layout, converted
  * to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
 /* For prefetched inputs (`ahead`), on a device with memory of its own: their next values are copied
- * while a run goes on (exec_ahead, after exec_ahead_begin for all of them, which waits for those
+ * while a run goes on (exec_prefetch, after exec_prefetch_begin for all of them, which waits for those
  * before), and are there for the run that follows exec_take, which replaces exec_write. */
-int exec_ahead_begin(struct exec *e);
-int exec_ahead(struct exec *e, tid t, enum dtype type, const void *plain);
+int exec_prefetch_begin(struct exec *e);
+int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain);
 int exec_take(struct exec *e, tid t);
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
 void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory */

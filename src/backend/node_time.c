@@ -2,14 +2,14 @@
  *
  * Shares of the ceilings that steps reach. GPUs: those by which ResNet-50 in 16 bits takes what
  * the best published training took (MLPerf 4.0, 7,952 images a second on an H200 and 7,161 on an
- * H100, which this has as 7,900 and 6,700 at 400 images a step); a kernel of a recorded step
+ * H100, which this has as 7,900 and 6,700 at 400 images a step); a kernel of a captured step
  * begins about 2 microseconds after the one before. Processors: oneDNN's convolutions reach 75 to
  * 100 % of what its products do; a parallel region takes a few microseconds. There kernels are
  * tried (plan/trials.h), and this is for what is left. */
 #include "backend/node_time.h"
 
 #include "backend/cuda/cuda_described.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 
 struct share {
 	double products, memory, start;
@@ -23,14 +23,14 @@ static const struct share *share_of(const struct device *d)
 
 static struct node_rates reached(struct node_rates r, const struct share *s)
 {
-	return (struct node_rates){ r.f32 * s->products, r.half * s->products, r.bytes * s->memory, s->start };
+	return (struct node_rates){ r.f32 * s->products, r.bits16 * s->products, r.bytes * s->memory, s->start };
 }
 
 struct node_rates node_rates_ceilings(struct device *d, const struct plan_env *e)
 {
-	enum dtype half = dtype_is_half(e->compute) ? e->compute : DTYPE_BF16;
+	enum dtype bits16 = dtype_is_16bit(e->compute) ? e->compute : DTYPE_BF16;
 	return (struct node_rates){ .f32 = device_measure_peak(d, DTYPE_F32, e->tf32),
-		.half = device_measure_peak(d, half, e->tf32), .bytes = device_measure_bandwidth(d) };
+		.bits16 = device_measure_peak(d, bits16, e->tf32), .bytes = device_measure_bandwidth(d) };
 }
 
 struct node_rates node_rates_reached(struct device *d, const struct plan_env *e)
@@ -62,14 +62,14 @@ struct node_rates node_rates_nominal(const struct device *d, const struct plan_e
 	if (d->driver && !m)
 		r = unknown_gpu;
 	else if (m)
-		r = (struct node_rates){ e->tf32 ? m->tf32 : m->f32, m->half, m->bandwidth, 0 };
+		r = (struct node_rates){ e->tf32 ? m->tf32 : m->f32, m->bits16, m->bandwidth, 0 };
 	return reached(r, share_of(d));
 }
 
-static bool is_half(const struct graph *g, const struct node *n)
+static bool is_16bit(const struct graph *g, const struct node *n)
 {
 	for (int i = 0; i < n->nin; i++)
-		if (n->in[i] != NONE && dtype_is_half(graph_t(g, n->in[i])->dtype))
+		if (n->in[i] != NONE && dtype_is_16bit(graph_t(g, n->in[i])->dtype))
 			return true;
 	return false;
 }
@@ -79,6 +79,6 @@ double node_seconds(const struct node_rates *r, const struct graph *g, const str
 	if (r->f32 <= 0 || r->bytes <= 0 || !node_runs(g, n) || (n->op->flags & OP_SETUP))
 		return 0;
 	struct cost c = op_cost(g, n);
-	double products = c.flops / (is_half(g, n) ? r->half : r->f32), memory = c.bytes / r->bytes;
+	double products = c.flops / (is_16bit(g, n) ? r->bits16 : r->f32), memory = c.bytes / r->bytes;
 	return r->start + (products > memory ? products : memory);
 }

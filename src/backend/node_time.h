@@ -9,7 +9,7 @@
 
 /* What a device does. */
 struct node_rates {
-	double f32, half;            /* flop/s of products; half: in bf16 and fp16 */
+	double f32, bits16;          /* flop/s of products; bits16: in bf16 and fp16 */
 	double bytes;                /* bytes/s through memory */
 	double start;                /* seconds that the shortest node takes */
 };

@@ -48,7 +48,7 @@ bool dtype_is_float(enum dtype t)
 	return t == DTYPE_F32 || t == DTYPE_F64 || t == DTYPE_F16 || t == DTYPE_BF16;
 }
 
-bool dtype_is_half(enum dtype t)
+bool dtype_is_16bit(enum dtype t)
 {
 	return t == DTYPE_F16 || t == DTYPE_BF16;
 }

@@ -35,7 +35,7 @@ size_t dtype_size(enum dtype t);        /* bytes of one element */
 const char *dtype_name(enum dtype t);   /* "f32"; never NULL */
 int dtype_find(const char *name);       /* the enum value, or -1 */
 bool dtype_is_float(enum dtype t);
-bool dtype_is_half(enum dtype t);        /* F16, BF16 */
+bool dtype_is_16bit(enum dtype t);       /* F16, BF16 */
 
 /* Reads/writes element i of an array of type t through a double. I64 values beyond
  * 2^53 round. Writing to an integer type rounds to nearest and saturates. */

@@ -22,7 +22,7 @@
 #include "config.h"
 #include "model/model.h"
 #include "plan/describe.h"
-#include "plan/describe_room.h"
+#include "plan/describe_budget.h"
 #include "plan/tile_size.h"
 #include "report/progress.h"
 #include "train/bench.h"
@@ -250,7 +250,7 @@ static int describe(const struct options *o, struct comm *c, void (*write)(const
 	bool check = o->command == COMMAND_CHECK;
 	struct session *s;
 	struct buf out = BUF_INIT;
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SURVEY | SESSION_EVALUATE), &s));
+	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SWEEP | SESSION_EVALUATE), &s));
 	int rc = check ? check_init_from(s) : 0;
 	if (rc < 0) {
 		session_close(s);

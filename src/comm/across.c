@@ -36,8 +36,8 @@ struct across {
 	MPI_Comm peers, gathers;
 	int64_t sent, gathered;
 	_Atomic int64_t *messages;   /* how many, of all reducers */
-	int groups, hosts;
-	struct across_sum *sum;      /* by group */
+	int buckets, hosts;
+	struct across_sum *sum;      /* by bucket */
 };
 
 int across_shards(struct comm *c)
@@ -47,18 +47,18 @@ int across_shards(struct comm *c)
 	return most[0] == -most[1] ? c->local_size : 1;
 }
 
-static bool mpi_adds(const struct reducer_group *g)
+static bool mpi_adds(const struct reducer_bucket *g)
 {
 	return (g->dtype == DTYPE_F32 || g->dtype == DTYPE_F64) && !g->ordered;
 }
 
 /* Elements; MPI counts in int, and what it does not add is sent as bytes. */
-static int64_t most_at_once(const struct reducer_group *g)
+static int64_t most_at_once(const struct reducer_bucket *g)
 {
 	return mpi_adds(g) ? INT_MAX : INT_MAX / (int64_t)dtype_size(g->dtype);
 }
 
-static void prepare(struct across *a, struct across_sum *s, const struct reducer_group *g,
+static void prepare(struct across *a, struct across_sum *s, const struct reducer_bucket *g,
                     int64_t most)
 {
 	s->dtype = g->dtype;
@@ -75,25 +75,25 @@ static void prepare(struct across *a, struct across_sum *s, const struct reducer
 }
 
 int across_new(struct across **out, struct comm *c, const int64_t *most,
-               const struct reducer_group *group, int groups, int shards)
+               const struct reducer_bucket *bucket, int buckets, int shards)
 {
 	bool part = shards > 1 || c->local_rank == 0;
 	struct across *a = mem_calloc(1, sizeof *a);
-	*a = (struct across){ .messages = &comm_whole(c)->state->messages, .groups = groups, .hosts = c->hosts };
-	a->sum = mem_calloc((size_t)groups + 1, sizeof *a->sum);
+	*a = (struct across){ .messages = &comm_whole(c)->state->messages, .buckets = buckets, .hosts = c->hosts };
+	a->sum = mem_calloc((size_t)buckets + 1, sizeof *a->sum);
 	MPI_MUST(Comm_split, c->state->world->all, part ? c->local_rank : MPI_UNDEFINED, c->host,
 	         &a->peers);
 	a->gathers = mpi.none;
 	if (part)
 		MPI_MUST(Comm_dup, a->peers, &a->gathers);
-	for (int k = 0; k < groups && part; k++) {
-		if (most[k] > most_at_once(&group[k])) {
+	for (int k = 0; k < buckets && part; k++) {
+		if (most[k] > most_at_once(&bucket[k])) {
 			across_free(a);
 			return ERR(E_UNSUPPORTED, NULL,
 			           "a group of %lld elements on a rank is more than MPI can sum at once",
 			           (long long)most[k]);
 		}
-		prepare(a, &a->sum[k], &group[k], most[k]);
+		prepare(a, &a->sum[k], &bucket[k], most[k]);
 	}
 	if (!part) {
 		across_free(a);
@@ -111,7 +111,7 @@ void across_free(struct across *a)
 		MPI_MUST(Comm_free, &a->gathers);
 	if (a->peers != mpi.none)
 		MPI_MUST(Comm_free, &a->peers);
-	for (int k = 0; k < a->groups; k++) {
+	for (int k = 0; k < a->buckets; k++) {
 		mem_free(a->sum[k].send);
 		mem_free(a->sum[k].receive);
 		mem_free(a->sum[k].lane);

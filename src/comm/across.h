@@ -6,7 +6,6 @@
 #ifndef DLX_COMM_ACROSS_H
 #define DLX_COMM_ACROSS_H
 
-#include "base/types.h"
 #include "comm/reducer.h"
 
 struct across;
@@ -14,13 +13,13 @@ struct across;
 /* The number of shards into which a host's ranks divide
  * each bucket: the number of ranks, or 1. Collective. */
 int across_shards(struct comm *c);
-/* Collective. most: elements of this rank's shard by group, for buffers; NULL in *out where this
- * rank takes no part. group: their types, and whether they are ordered. */
+/* Collective. most: elements of this rank's shard by bucket, for buffers; NULL in *out where this
+ * rank takes no part. bucket: their types, and whether they are ordered. */
 int across_new(struct across **out, struct comm *c, const int64_t *most,
-               const struct reducer_group *group, int groups, int shards);
+               const struct reducer_bucket *bucket, int buckets, int shards);
 void across_free(struct across *a);      /* NULL is fine; collective */
 
-/* Begins the sum of group k, in place; groups in the same order everywhere. */
+/* Begins the sum of bucket k, in place; buckets in the same order everywhere. */
 void across_start(struct across *a, int k, void *p, int64_t n);
 /* Whether it is done; makes progress. Must not be called after it was true. */
 bool across_test(struct across *a, int k);

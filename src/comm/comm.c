@@ -40,13 +40,13 @@ static int met(const struct comm *c, int rc)
 	return rc;
 }
 
-static int open_board(struct comm *c)
+static int open_liveness(struct comm *c)
 {
-	struct board *b = &c->state->board;
-	void *seats;
-	TRY(met(c, world_share(c, board_bytes(c->local_size), &c->state->board_memory, &seats)));
-	*b = (struct board){ seats, c->state->local, 0, c->local_rank, c->host_name };
-	board_sit(b);
+	struct liveness *b = &c->state->liveness;
+	void *slots;
+	TRY(met(c, world_share(c, liveness_bytes(c->local_size), &c->state->liveness_memory, &slots)));
+	*b = (struct liveness){ slots, c->state->local, 0, c->local_rank, c->host_name };
+	liveness_register(b);
 	TRY(met(c, world_host_barrier(c)));
 	b->n = c->local_size;
 	return 0;
@@ -59,7 +59,7 @@ static int join(struct comm *c, const struct launched *by)
 		           "srun started %d tasks without an interface by which they could meet; "
 		           "add '--mpi=pmi2', or start them by mpiexec", by->size);
 	TRY(world_join(c, by));
-	return c->state->world ? open_board(c) : 0;
+	return c->state->world ? open_liveness(c) : 0;
 }
 
 static void release(struct comm *c)
@@ -106,9 +106,9 @@ void comm_close(struct comm *c)
 		return;
 	if (c->state->world) {
 		comm_barrier(c, "the end");
-		board_remember(&c->state->board);
-		c->state->board.n = 0;
-		world_unshare(c->state->board_memory);
+		liveness_remember(&c->state->liveness);
+		c->state->liveness.n = 0;
+		world_unshare(c->state->liveness_memory);
 		world_leave(c);
 	}
 	release(c);
@@ -155,19 +155,19 @@ static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 {
 	struct comm_state *s = c->state;
 	int *here = mem_calloc((size_t)c->local_size, sizeof *here), n = 0, missing = 0;
-	char who[160], what[BOARD_TEXT], mine_at[BOARD_TEXT];
-	board_what(&s->board, c->local_rank, mine_at);
+	char who[160], what[LIVENESS_TEXT], mine_at[LIVENESS_TEXT];
+	liveness_collective(&s->liveness, c->local_rank, mine_at);
 	for (int i = 0; i < c->local_size; i++) {
-		int64_t entered = atomic_load(&s->board.seat[i].entered);
+		int64_t entered = atomic_load(&s->liveness.slot[i].entered);
 		bool late = entered < mine, elsewhere;
-		enum seat_state state = board_state(&s->board, i);
-		board_what(&s->board, i, what);
+		enum slot_state state = liveness_state(&s->liveness, i);
+		liveness_collective(&s->liveness, i, what);
 		elsewhere = entered == mine && strcmp(what, mine_at) != 0;
-		if (!late && !elsewhere && state != SEAT_STOPPED && state != SEAT_GONE) {
+		if (!late && !elsewhere && state != SLOT_STOPPED && state != SLOT_GONE) {
 			here[n++] = s->local[i];
 			continue;
 		}
-		buf_printf(out, "%s%s %s '%s'", missing++ ? "; " : "", board_who(&s->board, i, who, sizeof who),
+		buf_printf(out, "%s%s %s '%s'", missing++ ? "; " : "", liveness_name(&s->liveness, i, who, sizeof who),
 		           late ? "is missing, last seen at" : "is at", what);
 	}
 	if (!missing)
@@ -176,18 +176,18 @@ static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 	ranks_text(out, here, n);
 	buf_printf(out, " of host %s wait%s", c->host_name, n == 1 ? "s" : "");
 	c = comm_whole(c);
-	c->state->printer = c->state->board.n ? board_reporter(&c->state->board, c->rank) : here[0];
+	c->state->printer = c->state->liveness.n ? liveness_reporter(&c->state->liveness, c->rank) : here[0];
 	mem_free(here);
 }
 
 static void give_up(struct comm *c, const char *what)
 {
-	struct board_seat *mine = &c->state->board.seat[c->local_rank];
+	struct liveness_slot *mine = &c->state->liveness.slot[c->local_rank];
 	struct buf text = BUF_INIT;
-	if (c->state->board.n)
+	if (c->state->liveness.n)
 		name_missing(c, &text, atomic_load(&mine->entered));
 	ERR(E_UNAVAILABLE, NULL, "timed out after %.1f s in %s: %s",
-	    (double)(board_now() - mine->since) * 1e-9, what,
+	    (double)(liveness_now() - mine->since) * 1e-9, what,
 	    text.len ? text.data : "nothing is known of the other ranks");
 	buf_release(&text);
 	if (comm_prints(c))
@@ -200,7 +200,7 @@ static bool enter(struct comm *c, const char *what)
 	if (!c->state->world)
 		return false;
 	comm_whole(c)->state->counts.setup_collectives++;
-	board_enter(&c->state->board, what);
+	liveness_enter(&c->state->liveness, what);
 	return true;
 }
 

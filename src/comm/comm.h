@@ -37,9 +37,9 @@ int comm_open(struct comm **out, double timeout);
 void comm_close(struct comm *c);
 /* The ranks k size .. (k + 1) size - 1 of c, this one among them, as ranks of their own; size
  * divides that of c, of which there are several. Reports name ranks as c counts them, and c's
- * counts go on. Collective over c; comm_part_close over the part. c must live longer. */
-void comm_part(struct comm **out, struct comm *c, int size);
-void comm_part_close(struct comm *part);         /* NULL is fine */
+ * counts go on. Collective over c; comm_subgroup_close over the subgroup. c must live longer. */
+void comm_subgroup(struct comm **out, struct comm *c, int size);
+void comm_subgroup_close(struct comm *part);     /* NULL is fine */
 /* Ends all ranks with this exit status. The error has been printed before; a rank that does not
  * print it (comm_prints) gives the printing rank time to do so. */
 _Noreturn void comm_abort(struct comm *c, int status);
@@ -74,9 +74,9 @@ const char *comm_library(void);
  * see that nothing grows beside the plan. */
 struct comm_counts {
 	int64_t setup_collectives;
-	int64_t step_reductions;           /* starts of groups, over all reducers */
+	int64_t step_reductions;           /* starts of buckets, over all reducers */
 	int64_t messages;                  /* given to MPI in steps: none with one host */
-	double bytes;                      /* of groups */
+	double bytes;                      /* of buckets */
 };
 struct comm_counts comm_counts(const struct comm *c);
 

@@ -6,7 +6,7 @@
 #ifndef DLX_COMM_DEADLINE_H
 #define DLX_COMM_DEADLINE_H
 
-#include "comm/board.h"
+#include "comm/liveness.h"
 
 #define DEADLINE_ROUND 0.25                     /* seconds between checks of the other ranks */
 #define DEADLINE_GAP INT64_C(1000000000)       /* nanoseconds */
@@ -17,14 +17,14 @@ struct deadline {
 
 static inline struct deadline deadline_begin(void)
 {
-	int64_t now = board_now();
+	int64_t now = liveness_now();
 	return (struct deadline){ now, now };
 }
 
 /* Seconds of waiting so far. */
 static inline double deadline_waited(struct deadline *d)
 {
-	int64_t now = board_now(), gap = now - d->asked;
+	int64_t now = liveness_now(), gap = now - d->asked;
 	if (gap > DEADLINE_GAP)
 		d->begin += gap;
 	d->asked = now;

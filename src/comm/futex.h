@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An event across processes (a "bell"), on a futex: a thread without work sleeps until another one
- * signals ("rings").
+ * An event across processes, on a futex: a thread without work sleeps until another one
+ * signals.
  *
  * No signal is lost. A sleeper counts itself, reads the count of signals and only then looks for
  * work once more; a signaller publishes the work, counts the signal and only then looks for
@@ -18,34 +18,34 @@
 #include <time.h>
 #include <unistd.h>
 
-struct bell {
-	_Alignas(64) _Atomic uint32_t rings;
+struct futex_event {
+	_Alignas(64) _Atomic uint32_t signals;
 	_Alignas(64) _Atomic int sleepers;
 };
 
-static inline uint32_t bell_approach(struct bell *b)
+static inline uint32_t futex_event_approach(struct futex_event *b)
 {
 	atomic_fetch_add(&b->sleepers, 1);
-	return atomic_load(&b->rings);
+	return atomic_load(&b->signals);
 }
 
-static inline void bell_leave(struct bell *b)
+static inline void futex_event_leave(struct futex_event *b)
 {
 	atomic_fetch_sub(&b->sleepers, 1);
 }
 
 /* Between approach and leave, after a look. */
-static inline void bell_sleep(struct bell *b, uint32_t rings, double seconds)
+static inline void futex_event_wait(struct futex_event *b, uint32_t signals, double seconds)
 {
 	struct timespec t = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
-	syscall(SYS_futex, &b->rings, FUTEX_WAIT, rings, &t, NULL, 0);
+	syscall(SYS_futex, &b->signals, FUTEX_WAIT, signals, &t, NULL, 0);
 }
 
-static inline void bell_ring(struct bell *b, int wake)
+static inline void futex_event_signal(struct futex_event *b, int wake)
 {
-	atomic_fetch_add(&b->rings, 1);
+	atomic_fetch_add(&b->signals, 1);
 	if (atomic_load(&b->sleepers) > 0)
-		syscall(SYS_futex, &b->rings, FUTEX_WAKE, wake, NULL, NULL, 0);
+		syscall(SYS_futex, &b->signals, FUTEX_WAKE, wake, NULL, NULL, 0);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * What a sum over all ranks costs, as a function of its bytes, of ranks and hosts, and of how it
  * is made: seconds to begin a message, bytes a second, and bytes a second that are added up.
  *
- * Groups of gradients are cut by it, and all ranks, and a plan for ranks that are not there, must
+ * Buckets of gradients are cut by it, and all ranks, and a plan for ranks that are not there, must
  * cut them alike. So the model is of what links are known to be, not of what a few messages took
  * just now; only where a measurement says that links are several times slower or faster is it
  * corrected, by a power of eight. */

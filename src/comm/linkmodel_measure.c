@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums of growing size by a reducer of its own, which waiting ranks do themselves: what a group
+ * Sums of growing size by a reducer of its own, which waiting ranks do themselves: what a bucket
  * costs the schedule when nothing else runs. Large sizes are repeated less, and the whole takes no
  * longer than its budget. */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "backend/device.h"
 #include "base/err.h"
-#include "comm/board.h"
+#include "comm/liveness.h"
 #include "comm/linkmodel.h"
 #include "comm/reducer.h"
 
@@ -36,12 +36,12 @@ static int measure(struct reducer *r, const struct device *d, int k, double *med
 {
 	double t[REPEATS];
 	for (int i = 0; i < repeats; i++) {
-		int64_t begin = board_now();
+		int64_t begin = liveness_now();
 		reducer_start(r, k);
 		TRY(reducer_wait(r, k));
 		if (d)
 			TRY(d->driver->finish(d));
-		t[i] = (double)(board_now() - begin) * 1e-9;
+		t[i] = (double)(liveness_now() - begin) * 1e-9;
 	}
 	qsort(t, (size_t)repeats, sizeof *t, by_value);
 	*median = t[repeats / 2];
@@ -61,9 +61,9 @@ static int measure_all(struct curve *m, struct comm *c, const struct device *d, 
 		comm_broadcast(c, &repeats, sizeof repeats, 0, "the cost of sums");
 		if (repeats == 0)
 			break;
-		int64_t begin = board_now();
+		int64_t begin = liveness_now();
 		TRY(measure(r, d, k, &m->seconds[k], repeats));
-		spent += (double)(board_now() - begin) * 1e-9;
+		spent += (double)(liveness_now() - begin) * 1e-9;
 		expected = 4 * m->seconds[k];
 		m->n = k + 1;
 	}
@@ -92,12 +92,12 @@ static int points_for(struct comm *c)
 static int measure_sums(struct linkmodel *m, struct comm *c, const struct device *d, struct nccl *nccl)
 {
 	struct curve curve = { .n = 0 };
-	struct reducer_group group[GPU_POINTS];
+	struct reducer_bucket group[GPU_POINTS];
 	struct reducer *r = NULL;
 	int points = d ? GPU_POINTS : points_for(c);
 	size_t bytes = (size_t)bytes_of(points - 1);
 	for (int k = 0; k < points; k++)
-		group[k] = (struct reducer_group){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums", false };
+		group[k] = (struct reducer_bucket){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums", false };
 	const struct reducer_place gpu = { d, c, nccl, true };
 	TRY(d ? reducer_new_gpu(&r, &gpu, bytes, group, points) : reducer_new(&r, c, bytes, group, points, false));
 	TRY(measure_all(&curve, c, d, r, points));

@@ -34,7 +34,7 @@ struct nccl {
 	ncclComm_t comm;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t bell;
+	pthread_cond_t event;
 	bool joined, bound;          /* by the thread, under the lock: it has ended; it could use the GPU */
 	bool ready, given_up;
 	ncclResult_t result;
@@ -118,7 +118,7 @@ static void *join(void *argument)
 	n->result = result;
 	n->bound = bound;
 	n->joined = true;
-	pthread_cond_signal(&n->bell);
+	pthread_cond_signal(&n->event);
 	pthread_mutex_unlock(&n->lock);
 	return NULL;
 }
@@ -129,7 +129,7 @@ static int start_thread(struct nccl *n)
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&n->bell, &monotonic);
+	pthread_cond_init(&n->event, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	int failed = thread_start(&n->thread, join, n);
 	return failed ? ERR(E_NOMEM, NULL, "cannot start the thread that connects GPUs: %s", strerror(failed)) : 0;
@@ -184,9 +184,9 @@ static bool wait_joined(struct nccl *n)
 {
 	struct deadline d = deadline_begin();
 	pthread_mutex_lock(&n->lock);
-	while (!n->joined && deadline_waited(&d) < n->c->timeout && board_gone(&n->c->state->board) < 0) {
+	while (!n->joined && deadline_waited(&d) < n->c->timeout && liveness_gone(&n->c->state->liveness) < 0) {
 		struct timespec end = in(DEADLINE_ROUND);
-		pthread_cond_timedwait(&n->bell, &n->lock, &end);
+		pthread_cond_timedwait(&n->event, &n->lock, &end);
 	}
 	bool joined = n->joined;
 	pthread_mutex_unlock(&n->lock);
@@ -224,7 +224,7 @@ void nccl_close(struct nccl *n)
 		nccl.CommDestroy(n->comm);
 		watchdog_end();
 	}
-	pthread_cond_destroy(&n->bell);
+	pthread_cond_destroy(&n->event);
 	pthread_mutex_destroy(&n->lock);
 	mem_free(n);
 }
@@ -274,7 +274,7 @@ static int exchange(struct nccl *n, bool deal, const float *from, float *to, int
 	return check(result == ncclSuccess ? ended : result, "cannot begin an exchange");
 }
 
-int nccl_deal(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream)
+int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream)
 {
 	return exchange(n, true, p, parts, count, each, stream);
 }

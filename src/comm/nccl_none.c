@@ -22,12 +22,12 @@ void nccl_close(struct nccl *n)
 }
 
 int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes,
-                     const struct reducer_group *group, int n)
+                     const struct reducer_bucket *bucket, int n)
 {
 	BUG("sums by NCCL in a build without it");
 }
 
-size_t reducer_nccl_scratch(const struct reducer_group *group, int n, int ranks)
+size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int ranks)
 {
 	return 0;
 }

@@ -27,8 +27,8 @@ void ranks_text(struct buf *out, const int *rank, int n)
 
 const char *ranks_text_who(const struct comm *c, int local, char *buf, size_t n)
 {
-	if (c->state->board.n)
-		return board_who(&c->state->board, local, buf, n);
+	if (c->state->liveness.n)
+		return liveness_name(&c->state->liveness, local, buf, n);
 	snprintf(buf, n, "rank %d", comm_rank_of(c, local));
 	return buf;
 }

@@ -9,28 +9,28 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "comm/reducer_nccl.h"
-#include "comm/reducer_team.h"
+#include "comm/reducer_state.h"
 
-static void check(const struct reducer_group *group, int n, size_t bytes)
+static void check(const struct reducer_bucket *bucket, int n, size_t bytes)
 {
 	for (int k = 0; k < n; k++) {
-		const struct reducer_group *g = &group[k];
+		const struct reducer_bucket *g = &bucket[k];
 		BUG_IF(!dtype_is_float(g->dtype) || g->offset % 64 != 0 || g->offset < 0 || g->n < 0 ||
 		       (size_t)g->offset + (size_t)g->n * dtype_size(g->dtype) > bytes,
 		       "reducer's group %d, '%s'", k, g->name);
 	}
 }
 
-static struct reducer *allocate(struct comm *c, size_t bytes, const struct reducer_group *group,
+static struct reducer *allocate(struct comm *c, size_t bytes, const struct reducer_bucket *bucket,
                                 int n)
 {
 	struct reducer *r = mem_calloc(1, sizeof *r);
-	check(group, n, bytes);
+	check(bucket, n, bytes);
 	r->c = c;
-	r->groups = n;
+	r->buckets = n;
 	r->block_bytes = mem_pages(bytes + 1);
-	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
-	memcpy(r->group, group, (size_t)n * sizeof *group);
+	r->bucket = mem_calloc((size_t)n + 1, sizeof *r->bucket);
+	memcpy(r->bucket, bucket, (size_t)n * sizeof *bucket);
 	r->waited = mem_calloc((size_t)n + 1, sizeof *r->waited);
 	r->queue = mem_calloc((size_t)n + 1, sizeof *r->queue);
 	r->sending = mem_calloc((size_t)n + 1, sizeof *r->sending);
@@ -42,7 +42,7 @@ static void release(struct reducer *r)
 {
 	pthread_mutex_destroy(&r->sender);
 	mem_unmap(r->plain, r->block_bytes);
-	mem_free(r->group);
+	mem_free(r->bucket);
 	mem_free(r->waited);
 	mem_free(r->queue);
 	mem_free(r->sending);
@@ -64,22 +64,22 @@ static int alone(struct reducer *r)
 	                          (double)r->block_bytes / 1e6);
 }
 
-int reducer_team(struct reducer **out, struct comm *c, void *memory, size_t bytes,
-                 const struct reducer_group *group, int n, bool background)
+int reducer_of_ranks(struct reducer **out, struct comm *c, void *memory, size_t bytes,
+                     const struct reducer_bucket *bucket, int n, bool background)
 {
-	struct reducer *r = allocate(c, bytes, group, n);
-	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, n, 1, 1);
+	struct reducer *r = allocate(c, bytes, bucket, n);
+	host_reducer_init(&r->host, memory, r->block_bytes, c->local_rank, c->local_size, r->bucket, n, 1, 1);
 	*out = r;
 	return background ? start_thread(r) : 0;
 }
 
 static int send_between_hosts(struct reducer *r, int shards)
 {
-	int64_t *most = mem_calloc((size_t)r->groups + 1, sizeof *most);
+	int64_t *most = mem_calloc((size_t)r->buckets + 1, sizeof *most);
 	r->shard = shards > 1 ? r->c->local_rank : 0;
-	for (int k = 0; k < r->groups; k++)
-		most[k] = r->node.share[k * shards + r->shard].n;
-	int rc = across_new(&r->across, r->c, most, r->group, r->groups, shards);
+	for (int k = 0; k < r->buckets; k++)
+		most[k] = r->host.share[k * shards + r->shard].n;
+	int rc = across_new(&r->across, r->c, most, r->bucket, r->buckets, shards);
 	mem_free(most);
 	return rc;
 }
@@ -90,17 +90,17 @@ static int share(struct reducer *r, bool background)
 {
 	struct comm *c = r->c;
 	int shards = c->hosts > 1 ? across_shards(c) : 1;
-	size_t head = node_bytes(c->local_size, r->groups, shards);
+	size_t head = host_reducer_bytes(c->local_size, r->buckets, shards);
 	void *memory = NULL;
 	int rc = world_share(c, head + (size_t)c->local_size * r->block_bytes, &r->memory, &memory);
 	if (rc > 0)
 		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory", c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
-	node_init(&r->node, memory, r->block_bytes, c->local_rank, c->local_size, r->group, r->groups,
-	          c->hosts, shards);
+	host_reducer_init(&r->host, memory, r->block_bytes, c->local_rank, c->local_size, r->bucket, r->buckets,
+	                  c->hosts, shards);
 	if (c->local_rank == 0)
 		memset(memory, 0, head);
-	memset(r->node.block[c->local_rank], 0, r->block_bytes);
+	memset(r->host.block[c->local_rank], 0, r->block_bytes);
 	rc = c->hosts > 1 ? send_between_hosts(r, shards) : 0;
 	TRY(comm_agree(c, rc, "sums between hosts"));
 	r->ready = true;
@@ -108,9 +108,9 @@ static int share(struct reducer *r, bool background)
 }
 
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
-                const struct reducer_group *group, int n, bool background)
+                const struct reducer_bucket *bucket, int n, bool background)
 {
-	struct reducer *r = allocate(c, bytes, group, n);
+	struct reducer *r = allocate(c, bytes, bucket, n);
 	int rc = c->size > 1 ? share(r, background) : alone(r);
 	if (rc < 0) {
 		reducer_free(r);
@@ -121,15 +121,15 @@ int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
 }
 
 int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, size_t bytes,
-                    const struct reducer_group *group, int n)
+                    const struct reducer_bucket *bucket, int n)
 {
 	struct reducer *r = mem_calloc(1, sizeof *r);
-	check(group, n, bytes);
-	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
-	memcpy(r->group, group, (size_t)n * sizeof *group);
-	int rc = reducer_nccl_new(&r->gpu, where, bytes, group, n);
+	check(bucket, n, bytes);
+	r->bucket = mem_calloc((size_t)n + 1, sizeof *r->bucket);
+	memcpy(r->bucket, bucket, (size_t)n * sizeof *bucket);
+	int rc = reducer_nccl_new(&r->gpu, where, bytes, bucket, n);
 	if (rc < 0) {
-		mem_free(r->group);
+		mem_free(r->bucket);
 		mem_free(r);
 		return rc;
 	}
@@ -142,7 +142,7 @@ static void stop_thread(struct reducer *r)
 	if (!r->threaded)
 		return;
 	atomic_store(&r->stop, 1);
-	bell_ring(&r->node.head->work, INT_MAX);
+	futex_event_signal(&r->host.head->work, INT_MAX);
 	pthread_join(r->thread, NULL);
 }
 
@@ -152,7 +152,7 @@ void reducer_free(struct reducer *r)
 		return;
 	if (r->gpu) {
 		reducer_nccl_free(r->gpu);
-		mem_free(r->group);
+		mem_free(r->bucket);
 		mem_free(r);
 		return;
 	}
@@ -161,7 +161,7 @@ void reducer_free(struct reducer *r)
 		comm_barrier(r->c, "the end of sums");
 	across_free(r->across);
 	world_unshare(r->memory);
-	node_release(&r->node);
+	host_reducer_release(&r->host);
 	release(r);
 }
 
@@ -169,12 +169,12 @@ void *reducer_memory(const struct reducer *r)
 {
 	if (r->gpu)
 		return reducer_nccl_memory(r->gpu);
-	return r->plain ? r->plain : r->node.block[r->node.me];
+	return r->plain ? r->plain : r->host.block[r->host.me];
 }
 
-void *reducer_group_memory(const struct reducer *r, int k)
+void *reducer_bucket_memory(const struct reducer *r, int k)
 {
-	return (char *)reducer_memory(r) + r->group[k].offset;
+	return (char *)reducer_memory(r) + r->bucket[k].offset;
 }
 
 struct reducer_stats reducer_stats(const struct reducer *r)
@@ -182,7 +182,7 @@ struct reducer_stats reducer_stats(const struct reducer *r)
 	struct reducer_stats s = r->stats;
 	if (r->gpu)
 		return reducer_nccl_stats(r->gpu);
-	s.busy = (double)(atomic_load(&r->busy[NODE_THREAD]) + atomic_load(&r->busy[NODE_WAITER])) * 1e-9;
+	s.busy = (double)(atomic_load(&r->busy[HOST_THREAD]) + atomic_load(&r->busy[HOST_WAITER])) * 1e-9;
 	return s;
 }
 

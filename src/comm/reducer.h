@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * All-reduces that overlap a step. A reducer is one block of memory on every
- * rank, cut into buckets ("groups") at planning time. In a step each rank writes
+ * rank, cut into buckets at planning time. In a step each rank writes
  * the values of a bucket into the block, starts the all-reduce, and later waits
  * for the result in the same place, with the same bits on every rank.
  *
@@ -30,7 +30,7 @@ struct rank_sums {
 	struct reducer *statistics;  /* of batch norm, for which the step waits; NULL: each rank has its own */
 };
 
-struct reducer_group {
+struct reducer_bucket {
 	int64_t offset;              /* bytes into the block; a multiple of 64 */
 	int64_t n;                   /* elements; may be 0 */
 	enum dtype dtype;            /* F32, F16, BF16 or F64 */
@@ -39,46 +39,46 @@ struct reducer_group {
 	 * of two of ranks on each host it is the tree over all ranks, host by host. Not MPI's, which is
 	 * faster where there are many hosts. Within a host the order is that tree anyway. */
 	bool ordered;
-	bool late;                   /* waited for in the step after the one that starts it */
+	bool lagged;                 /* waited for in the step after the one that starts it */
 };
 
-/* Collective. bytes: of the block, alike on all ranks; zeroed. Groups must not overlap; those that
+/* Collective. bytes: of the block, alike on all ranks; zeroed. Buckets must not overlap; those that
  * start first had best come first. background: a thread of the reducer makes progress between start
  * and wait; false: only waiting threads do (batch statistics). With one rank the block is plain
  * memory and a sum is the value itself. E_NOMEM, on all ranks, names what is full (/dev/shm). */
 int reducer_new(struct reducer **out, struct comm *c, size_t bytes,
-                const struct reducer_group *group, int n, bool background);
+                const struct reducer_bucket *bucket, int n, bool background);
 /* The same in the memory of a GPU (reducer_nccl.h), also for one rank. beside: all-reduces overlap
  * the computation that follows their start; false: they run in the compute stream. */
 struct reducer_place {
 	const struct device *dev;
 	struct comm *comm;           /* the ranks that nccl connects */
 	struct nccl *nccl;
-	bool beside;
+	bool concurrent;
 };
 int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, size_t bytes,
-                    const struct reducer_group *group, int n);
+                    const struct reducer_bucket *bucket, int n);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
 void *reducer_memory(const struct reducer *r);   /* this rank's block; for tests */
-void *reducer_group_memory(const struct reducer *r, int k);      /* where group k stands in it */
+void *reducer_bucket_memory(const struct reducer *r, int k);     /* where bucket k stands in it */
 
 /* --- in a step: allocate nothing, decide nothing. By one thread of the rank at a time. --- */
 
-/* This rank's values of group k stand in the block; they must not be touched until waited for.
- * Groups are started in the same order on all ranks. A group must have been waited for before it
+/* This rank's values of bucket k stand in the block; they must not be touched until waited for.
+ * Buckets are started in the same order on all ranks. A bucket must have been waited for before it
  * is started again. */
 void reducer_start(struct reducer *r, int k);
-/* Blocks until the sum of group k is in the block of this rank; no rank writes it there until this
- * one starts the group again. Returns at once if the group is not in flight. 0, or E_UNAVAILABLE
- * after the deadline or when a rank is gone, with the report: which group of which step, which
+/* Blocks until the sum of bucket k is in the block of this rank; no rank writes it there until this
+ * one starts the bucket again. Returns at once if the bucket is not in flight. 0, or E_UNAVAILABLE
+ * after the deadline or when a rank is gone, with the report: which bucket of which step, which
  * ranks are present, which are missing, since when. comm_prints is then true on one rank; the
  * others have a short record, and all must call comm_abort. */
 int reducer_wait(struct reducer *r, int k);
 
-/* Whether group k was started and not yet waited for. */
+/* Whether bucket k was started and not yet waited for. */
 bool reducer_under_way(const struct reducer *r, int k);
 
-/* Between steps, when all groups were waited for: the memory of lagged groups holds sums, alike on
+/* Between steps, when all buckets were waited for: the memory of lagged buckets holds sums, alike on
  * all ranks, which the next wait must find there. Only a reducer of GPUs (reducer_nccl.h), whose
  * lagged all-reduces begin with the next step, has work to do here. */
 int reducer_keep(struct reducer *r);
@@ -86,7 +86,7 @@ int reducer_keep(struct reducer *r);
 struct reducer_stats {
 	double waited;               /* seconds in reducer_wait */
 	double busy;                 /* seconds that this rank's thread and waiters summed or sent */
-	double bytes;                /* of groups */
+	double bytes;                /* of buckets */
 	int64_t reductions;
 };
 struct reducer_stats reducer_stats(const struct reducer *r);

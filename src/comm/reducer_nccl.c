@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "comm/deadline.h"
-#include "comm/reducer_nccl_team.h"
+#include "comm/reducer_nccl_state.h"
 
 /* --- waiting, seen from the host --- */
 
@@ -27,7 +27,7 @@ static void count(struct reducer_nccl *r)
 	r->stats.reductions += (int64_t)(now.done - r->counted.done);
 	r->stats.bytes += (double)(now.bytes - r->counted.bytes);
 	r->stats.waited += (double)(now.waited - r->counted.waited) * 1e-9;
-	if (r->beside && now.wanted_at != r->counted.wanted_at && now.done_at > now.wanted_at && now.done == now.begun)
+	if (r->concurrent && now.wanted_at != r->counted.wanted_at && now.done_at > now.wanted_at && now.done == now.begun)
 		r->stats.waited += (double)(now.done_at - now.wanted_at) * 1e-9;
 	if (now.done == now.begun)
 		r->counted = now;
@@ -37,11 +37,11 @@ static void count(struct reducer_nccl *r)
 
 static void tell_where(struct reducer_nccl *r)
 {
-	struct gpu_seat *s = gpu_seat(r);
+	struct gpu_slot *s = gpu_slot(r);
 	const struct cuda_progress now = cuda_side_progress(r->side);
 	if (now.begun != atomic_load_explicit(&s->begun, memory_order_relaxed)) {
-		atomic_store_explicit(&s->group, now.number, memory_order_relaxed);
-		atomic_store_explicit(&s->since, board_now(), memory_order_relaxed);
+		atomic_store_explicit(&s->bucket, now.number, memory_order_relaxed);
+		atomic_store_explicit(&s->since, liveness_now(), memory_order_relaxed);
 		atomic_store_explicit(&s->begun, now.begun, memory_order_release);
 	}
 	atomic_store_explicit(&s->done, now.done, memory_order_release);
@@ -52,20 +52,20 @@ static void tell_where(struct reducer_nccl *r)
 static bool too_late(const struct reducer_nccl *r, double waited)
 {
 	const struct comm *c = r->c;
-	const struct board *b = &c->state->board;
+	const struct liveness *b = &c->state->liveness;
 	if (waited <= c->timeout)
-		return board_gone(b) >= 0;
-	if (waited > c->timeout + board_patience(c->host) || c->hosts == 1 || board_halted(b))
+		return liveness_gone(b) >= 0;
+	if (waited > c->timeout + liveness_patience(c->host) || c->hosts == 1 || liveness_halted(b))
 		return true;
 	for (int i = 0; i < c->local_size; i++)
-		if (atomic_load(&r->seat[i].begun) < atomic_load(&gpu_seat(r)->begun))
+		if (atomic_load(&r->slot[i].begun) < atomic_load(&gpu_slot(r)->begun))
 			return true;
 	return false;
 }
 
 static bool overdue(struct reducer_nccl *r)
 {
-	const struct gpu_seat *s = gpu_seat(r);
+	const struct gpu_slot *s = gpu_slot(r);
 	const uint64_t begun = atomic_load(&s->begun);
 	if (begun == atomic_load(&s->done))
 		return false;
@@ -96,7 +96,7 @@ static int poll(void *argument)
 
 static int begin_sum(struct reducer_nccl *r, int k)
 {
-	const struct reducer_group *a = &r->group[k];
+	const struct reducer_bucket *a = &r->bucket[k];
 	uint64_t bytes = (uint64_t)a->n * dtype_size(a->dtype);
 	void *stream = cuda_side_stream(r->side);
 	void *p = (char *)r->block + a->offset;
@@ -110,29 +110,29 @@ static int begin_sum(struct reducer_nccl *r, int k)
 }
 
 /* Lagged buckets of the step before come before all of this step. */
-static int begin_late(struct reducer_nccl *r)
+static int begin_lagged(struct reducer_nccl *r)
 {
-	if (!r->late || r->late_begun)
+	if (!r->lagged || r->lagged_begun)
 		return 0;
-	r->late_begun = true;
+	r->lagged_begun = true;
 	TRY(cuda_side_fork(r->side, true));
-	for (int k = 0; k < r->groups; k++)
-		if (r->group[k].late)
+	for (int k = 0; k < r->buckets; k++)
+		if (r->bucket[k].lagged)
 			TRY(begin_sum(r, k));
 	return 0;
 }
 
 static int start(struct reducer_nccl *r, int k)
 {
-	TRY(begin_late(r));
+	TRY(begin_lagged(r));
 	TRY(cuda_side_fork(r->side, false));
 	return begin_sum(r, k);
 }
 
 void reducer_nccl_start(struct reducer_nccl *r, int k)
 {
-	if (r->group[k].late)
-		r->late_begun = false;
+	if (r->bucket[k].lagged)
+		r->lagged_begun = false;
 	else if (r->failed == 0)
 		r->failed = start(r, k);
 }
@@ -142,8 +142,8 @@ int reducer_nccl_wait(struct reducer_nccl *r, int k)
 	TRY(r->failed);
 	if (k == 0)
 		TRY(cuda_side_note_wanted(r->side));
-	if (r->group[k].late)
-		TRY(begin_late(r));
+	if (r->bucket[k].lagged)
+		TRY(begin_lagged(r));
 	return cuda_side_join(r->side, k);
 }
 
@@ -160,30 +160,30 @@ static void fill_with_nothing(void *p, size_t bytes, enum dtype t)
 int reducer_nccl_keep(struct reducer_nccl *r)
 {
 	int rc = 0;
-	for (int k = 0; k < r->groups && r->c->rank > 0 && rc == 0; k++) {
-		size_t bytes = (size_t)r->group[k].n * dtype_size(r->group[k].dtype);
-		if (!r->group[k].late)
+	for (int k = 0; k < r->buckets && r->c->rank > 0 && rc == 0; k++) {
+		size_t bytes = (size_t)r->bucket[k].n * dtype_size(r->bucket[k].dtype);
+		if (!r->bucket[k].lagged)
 			continue;
 		void *zero = mem_calloc(1, bytes + 1);
-		fill_with_nothing(zero, bytes, r->group[k].dtype);
-		rc = device_put(r->dev, (char *)r->block + r->group[k].offset, zero, bytes);
+		fill_with_nothing(zero, bytes, r->bucket[k].dtype);
+		rc = device_put(r->dev, (char *)r->block + r->bucket[k].offset, zero, bytes);
 		mem_free(zero);
 	}
-	r->late_begun = false;
+	r->lagged_begun = false;
 	return rc;
 }
 
 /* --- setting up --- */
 
-static size_t seats_size(const struct comm *c)
+static size_t slots_bytes(const struct comm *c)
 {
-	return (size_t)c->local_size * sizeof(struct gpu_seat);
+	return (size_t)c->local_size * sizeof(struct gpu_slot);
 }
 
-static int open_seats(struct reducer_nccl *r)
+static int open_slots(struct reducer_nccl *r)
 {
 	struct comm *c = r->c;
-	size_t bytes = seats_size(c);
+	size_t bytes = slots_bytes(c);
 	void *p = NULL;
 	int rc = 0;
 	if (c->state->world)
@@ -193,7 +193,7 @@ static int open_seats(struct reducer_nccl *r)
 	if (rc > 0)
 		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory", c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
-	r->seat = p;
+	r->slot = p;
 	if (c->local_rank == 0)
 		memset(p, 0, bytes);
 	comm_barrier(c, "memory for sums");
@@ -203,39 +203,39 @@ static int open_seats(struct reducer_nccl *r)
 static int obtain(struct reducer_nccl *r)
 {
 	r->block = device_alloc(r->dev, r->block_bytes);
-	r->scratch_bytes = reducer_nccl_scratch(r->group, r->groups, r->c->size);
+	r->scratch_bytes = reducer_nccl_scratch(r->bucket, r->buckets, r->c->size);
 	if (r->scratch_bytes)
 		r->scratch = device_alloc(r->dev, r->scratch_bytes);
 	if (!r->block || (r->scratch_bytes && !r->scratch))
 		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of sums over ranks; make "
 		           "'train.batch_size' smaller", (double)(r->block_bytes + r->scratch_bytes) / 1e6);
-	return cuda_side_new(&r->side, r->dev, r->groups, r->beside);
+	return cuda_side_new(&r->side, r->dev, r->buckets, r->concurrent);
 }
 
 /* NCCL connects at the first all-reduce of a size; this keeps that out of the first step. */
 static int warm_up(struct reducer_nccl *r)
 {
-	for (int k = 0; k < r->groups; k++)
+	for (int k = 0; k < r->buckets; k++)
 		TRY(start(r, k));
-	for (int k = 0; k < r->groups; k++)
+	for (int k = 0; k < r->buckets; k++)
 		TRY(cuda_side_join(r->side, k));
 	TRY(r->dev->driver->finish(r->dev));
 	return poll(r);
 }
 
-static struct reducer_nccl *allocate(const struct reducer_place *where, size_t bytes, const struct reducer_group *group, int n)
+static struct reducer_nccl *allocate(const struct reducer_place *where, size_t bytes, const struct reducer_bucket *bucket, int n)
 {
 	struct reducer_nccl *r = mem_calloc(1, sizeof *r);
 	r->c = where->comm;
-	r->groups = n;
+	r->buckets = n;
 	r->block_bytes = bytes + REDUCER_NCCL_SLACK;
-	r->group = mem_calloc((size_t)n + 1, sizeof *r->group);
-	memcpy(r->group, group, (size_t)n * sizeof *group);
+	r->bucket = mem_calloc((size_t)n + 1, sizeof *r->bucket);
+	memcpy(r->bucket, bucket, (size_t)n * sizeof *bucket);
 	r->dev = where->dev;
 	r->nccl = where->nccl;
-	r->beside = where->beside;
+	r->concurrent = where->concurrent;
 	for (int k = 0; k < n; k++)
-		r->late |= group[k].late;
+		r->lagged |= bucket[k].lagged;
 	return r;
 }
 
@@ -243,18 +243,18 @@ static int set_up(struct reducer_nccl *r)
 {
 	TRY(nccl_ready(r->nccl));
 	TRY(comm_agree(r->c, obtain(r), "memory for sums"));
-	TRY(open_seats(r));
+	TRY(open_slots(r));
 	r->ready = true;
 	cuda_poll(r->dev, poll, r);
 	TRY(warm_up(r));
-	r->late_begun = false;
+	r->lagged_begun = false;
 	return 0;
 }
 
-int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_group *group,
+int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_bucket *bucket,
                      int n)
 {
-	struct reducer_nccl *r = allocate(where, bytes, group, n);
+	struct reducer_nccl *r = allocate(where, bytes, bucket, n);
 	int rc = set_up(r);
 	if (rc < 0)
 		reducer_nccl_free(r);
@@ -274,14 +274,14 @@ void reducer_nccl_free(struct reducer_nccl *r)
 	if (r->shared)
 		world_unshare(r->shared);
 	else
-		mem_unmap(r->seat, seats_size(r->c));
-	mem_free(r->group);
+		mem_unmap(r->slot, slots_bytes(r->c));
+	mem_free(r->bucket);
 	mem_free(r);
 }
 
 bool reducer_nccl_under_way(const struct reducer_nccl *r, int k)
 {
-	return r->group[k].late;
+	return r->bucket[k].lagged;
 }
 
 void *reducer_nccl_memory(const struct reducer_nccl *r)

@@ -3,11 +3,11 @@
  * A reducer (comm/reducer.h) whose block is in a GPU's memory and whose all-reduces NCCL makes, on
  * a stream of their own. Start and wait order that stream and the compute stream by events and
  * return at once, so that graph capture includes them. Errors are found where the host waits for
- * the GPU, and reported as those of a reducer in host memory. Sums have the type of the group and
+ * the GPU, and reported as those of a reducer in host memory. Sums have the type of the bucket and
  * an order that NCCL chooses by size and number of ranks, the same bits every time on the same
- * machine; groups that are `ordered` are added in the order of comm/sum.h.
+ * machine; buckets that are `ordered` are added in the order of comm/sum.h.
  *
- * A lagged group (waited for one step after its start) is all-reduced at the beginning of the next
+ * A lagged bucket (waited for one step after its start) is all-reduced at the beginning of the next
  * step and overlaps its forward part, since a captured step ends with all its work.
  *
  * All-reduces of batch statistics, for which computation waits, run in the compute stream by a
@@ -21,16 +21,16 @@ struct device;
 struct reducer_nccl;
 
 /* As reducer_new_gpu. */
-int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_group *group,
+int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_bucket *bucket,
                      int n);
 
 /* Bytes that it takes of the GPU's memory besides the block, to sum in an order. */
-size_t reducer_nccl_scratch(const struct reducer_group *group, int n, int ranks);
+size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int ranks);
 /* Bytes that one with a block of so many takes altogether. */
 #define REDUCER_NCCL_SLACK 64
-static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_group *group, int n, int ranks)
+static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_bucket *bucket, int n, int ranks)
 {
-	return block + REDUCER_NCCL_SLACK + reducer_nccl_scratch(group, n, ranks);
+	return block + REDUCER_NCCL_SLACK + reducer_nccl_scratch(bucket, n, ranks);
 }
 
 /* The functions of reducer.h for a reducer that reducer_new_gpu made. */

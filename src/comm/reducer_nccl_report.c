@@ -10,31 +10,31 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "comm/ranks_text.h"
-#include "comm/reducer_nccl_team.h"
+#include "comm/reducer_nccl_state.h"
 
-static const char *group_name(const struct reducer_nccl *r, int64_t k)
+static const char *bucket_name(const struct reducer_nccl *r, int64_t k)
 {
-	return k >= 0 && k < r->groups ? r->group[k].name : "?";
+	return k >= 0 && k < r->buckets ? r->bucket[k].name : "?";
 }
 
 static void missing(const struct reducer_nccl *r, int local, struct buf *out)
 {
-	const struct gpu_seat *s = &r->seat[local];
+	const struct gpu_slot *s = &r->slot[local];
 	char name[160];
 	buf_printf(out, "%s%s has not begun it", out->len ? "; " : "",
 	           ranks_text_who(r->c, local, name, sizeof name));
 	if (atomic_load(&s->begun) > 0)
-		buf_printf(out, ", the last it began was '%s' %.1f s ago", group_name(r, atomic_load(&s->group)),
-		           (double)(board_now() - atomic_load(&s->since)) * 1e-9);
+		buf_printf(out, ", the last it began was '%s' %.1f s ago", bucket_name(r, atomic_load(&s->bucket)),
+		           (double)(liveness_now() - atomic_load(&s->since)) * 1e-9);
 }
 
 static void held(const struct reducer_nccl *r, struct buf *out)
 {
-	const struct board *b = &r->c->state->board;
+	const struct liveness *b = &r->c->state->liveness;
 	char name[160];
 	for (int i = 0; i < b->n; i++) {
-		enum seat_state s = board_state(b, i);
-		if (s == SEAT_STOPPED || s == SEAT_GONE)
+		enum slot_state s = liveness_state(b, i);
+		if (s == SLOT_STOPPED || s == SLOT_GONE)
 			buf_printf(out, "%s%s has begun it, but does not go on", out->len ? "; " : "",
 			           ranks_text_who(r->c, i, name, sizeof name));
 	}
@@ -48,7 +48,7 @@ static void look_around(const struct reducer_nccl *r, struct buf *present, struc
 {
 	int *here = mem_calloc((size_t)r->c->local_size, sizeof *here), n = 0;
 	for (int i = 0; i < r->c->local_size; i++) {
-		if (atomic_load(&r->seat[i].begun) >= atomic_load(&gpu_seat(r)->begun))
+		if (atomic_load(&r->slot[i].begun) >= atomic_load(&gpu_slot(r)->begun))
 			here[n++] = comm_rank_of(r->c, i);
 		else
 			missing(r, i, text);
@@ -63,17 +63,17 @@ static void look_around(const struct reducer_nccl *r, struct buf *present, struc
 
 static void tell(struct reducer_nccl *r, const char *trouble, struct buf *out)
 {
-	const struct gpu_seat *s = gpu_seat(r);
+	const struct gpu_slot *s = gpu_slot(r);
 	struct buf text = BUF_INIT, present = BUF_INIT;
 	uint64_t begun = atomic_load(&s->begun);
-	int64_t k = atomic_load(&s->group);
+	int64_t k = atomic_load(&s->bucket);
 	if (begun == atomic_load(&s->done)) {
 		buf_printf(out, "NCCL reports, with no sum under way: %s", trouble ? trouble : "nothing");
 		return;
 	}
 	look_around(r, &present, &text);
-	buf_printf(out, "the sum of '%s' (group %" PRId64 " of %d, sum %" PRIu64 ") is not complete after %.1f s: ", group_name(r, k),
-	           k + 1, r->groups, begun, r->watched == begun ? deadline_waited(&r->deadline) : 0);
+	buf_printf(out, "the sum of '%s' (group %" PRId64 " of %d, sum %" PRIu64 ") is not complete after %.1f s: ", bucket_name(r, k),
+	           k + 1, r->buckets, begun, r->watched == begun ? deadline_waited(&r->deadline) : 0);
 	if (trouble)
 		buf_printf(out, "NCCL reports '%s'; ", trouble);
 	buf_printf(out, "%s; %s", text.data, present.data);
@@ -86,13 +86,13 @@ int reducer_nccl_report(struct reducer_nccl *r, const char *trouble)
 	struct comm_state *s = comm_whole(r->c)->state;
 	struct buf text = BUF_INIT;
 	int me = comm_whole(r->c)->rank;
-	s->printer = s->board.n ? board_reporter(&s->board, me) : me;
+	s->printer = s->liveness.n ? liveness_reporter(&s->liveness, me) : me;
 	s->reported = true;
 	if (s->printer == me)
 		tell(r, trouble, &text);
 	else
 		buf_printf(&text, "the sum of '%s' is not complete; rank %d says why",
-		           group_name(r, atomic_load(&gpu_seat(r)->group)), s->printer);
+		           bucket_name(r, atomic_load(&gpu_slot(r)->bucket)), s->printer);
 	int rc = ERR(E_UNAVAILABLE, NULL, "%s", text.data);
 	nccl_abort(r->nccl, text.data);
 	buf_release(&text);

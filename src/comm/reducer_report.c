@@ -9,18 +9,18 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "comm/ranks_text.h"
-#include "comm/reducer_team.h"
+#include "comm/reducer_state.h"
 
 static void missing(const struct reducer *r, int local, struct buf *out)
 {
-	const struct node_rank *n = &r->node.rank[local];
+	const struct host_rank *n = &r->host.rank[local];
 	char name[160];
 	int last = atomic_load(&n->last);
 	buf_printf(out, "%s%s has not started it", out->len ? "; " : "",
 	           ranks_text_who(r->c, local, name, sizeof name));
 	if (last > 0)
-		buf_printf(out, ", the last it did was '%s' %.1f s ago", r->group[last - 1].name,
-		           (double)(board_now() - atomic_load(&n->since)) * 1e-9);
+		buf_printf(out, ", the last it did was '%s' %.1f s ago", r->bucket[last - 1].name,
+		           (double)(liveness_now() - atomic_load(&n->since)) * 1e-9);
 }
 
 /* All ranks have started, and the sum is not complete: a
@@ -28,29 +28,29 @@ static void missing(const struct reducer *r, int local, struct buf *out)
 static void held(const struct reducer *r, int k, struct buf *out)
 {
 	char name[160];
-	for (int i = 0; i < r->node.n; i++) {
-		const struct node_rank *n = &r->node.rank[i];
-		bool holds = atomic_load(&n->works_on[NODE_THREAD]) == k + 1 ||
-		             atomic_load(&n->works_on[NODE_WAITER]) == k + 1;
-		enum seat_state s = r->c->state->board.n ? board_state(&r->c->state->board, i) : SEAT_RUNS;
-		if (holds || s == SEAT_STOPPED || s == SEAT_GONE)
+	for (int i = 0; i < r->host.n; i++) {
+		const struct host_rank *n = &r->host.rank[i];
+		bool holds = atomic_load(&n->works_on[HOST_THREAD]) == k + 1 ||
+		             atomic_load(&n->works_on[HOST_WAITER]) == k + 1;
+		enum slot_state s = r->c->state->liveness.n ? liveness_state(&r->c->state->liveness, i) : SLOT_RUNS;
+		if (holds || s == SLOT_STOPPED || s == SLOT_GONE)
 			buf_printf(out, "%s%s %s", out->len ? "; " : "",
 			           ranks_text_who(r->c, i, name, sizeof name),
 			           holds ? "holds a part of it" : "has started it, but does not go on");
 	}
 	if (out->len == 0)
-		buf_puts(out, r->node.rounds > 1 ? "no rank of this host is missing, but ranks of others" :
+		buf_puts(out, r->host.rounds > 1 ? "no rank of this host is missing, but ranks of others" :
 		              "no rank holds a part of it");
 }
 
 /* The rank that reports, for all ranks of this host that wait, whatever they wait for. */
 static int reporter(struct reducer *r)
 {
-	struct board *b = &comm_whole(r->c)->state->board;
-	int first = 0, me = comm_rank_of(r->c, r->node.me);
+	struct liveness *b = &comm_whole(r->c)->state->liveness;
+	int first = 0, me = comm_rank_of(r->c, r->host.me);
 	if (b->n)
-		return board_reporter(b, me);
-	atomic_compare_exchange_strong(&r->node.head->reporter, &first, r->node.me + 1);
+		return liveness_reporter(b, me);
+	atomic_compare_exchange_strong(&r->host.head->reporter, &first, r->host.me + 1);
 	return first ? comm_rank_of(r->c, first - 1) : me;
 }
 
@@ -59,25 +59,25 @@ int reducer_report(struct reducer *r, int k, int64_t begin)
 	struct buf text = BUF_INIT, present = BUF_INIT;
 	struct comm_state *s = comm_whole(r->c)->state;
 	int speaker = s->printer = reporter(r);
-	uint64_t start = node_started(&r->node, k);
+	uint64_t start = host_reducer_started(&r->host, k);
 	s->reported = true;
-	if (speaker != comm_rank_of(r->c, r->node.me))
+	if (speaker != comm_rank_of(r->c, r->host.me))
 		return ERR(E_UNAVAILABLE, NULL, "the sum of '%s' is not complete; rank %d says why",
-		           r->group[k].name, speaker);
-	int *here = mem_calloc((size_t)r->node.n, sizeof *here), n = 0;
-	for (int i = 0; i < r->node.n; i++) {
-		if (node_starts(&r->node, i, k) >= start)
+		           r->bucket[k].name, speaker);
+	int *here = mem_calloc((size_t)r->host.n, sizeof *here), n = 0;
+	for (int i = 0; i < r->host.n; i++) {
+		if (host_reducer_starts(&r->host, i, k) >= start)
 			here[n++] = comm_rank_of(r->c, i);
 		else
 			missing(r, i, &text);
 	}
-	if (n == r->node.n)
+	if (n == r->host.n)
 		held(r, k, &text);
 	ranks_text(&present, here, n);
 	ERR(E_UNAVAILABLE, NULL,
 	    "the sum of '%s' (group %d of %d, start %" PRIu64 ") is not complete after %.1f s: %s; rank%s "
-	    "%s of host %s %s started it", r->group[k].name, k + 1, r->groups, start,
-	    (double)(board_now() - begin) * 1e-9, text.data,
+	    "%s of host %s %s started it", r->bucket[k].name, k + 1, r->buckets, start,
+	    (double)(liveness_now() - begin) * 1e-9, text.data,
 	    n == 1 ? "" : "s", present.data, r->c->host_name, n == 1 ? "has" : "have");
 	buf_release(&text);
 	buf_release(&present);

@@ -12,7 +12,7 @@
 #include "base/trace.h"
 #include "comm/deadline.h"
 #include "comm/reducer_nccl.h"
-#include "comm/reducer_team.h"
+#include "comm/reducer_state.h"
 
 #define SPIN 3000              /* nanoseconds of looking before the first sleep */
 #define SHORT_NAP 20e-6        /* between looks at what MPI does: from here, */
@@ -20,7 +20,7 @@
 
 static bool under_way(const struct reducer *r, int k)
 {
-	return node_started(&r->node, k) != atomic_load_explicit(&r->waited[k], memory_order_relaxed);
+	return host_reducer_started(&r->host, k) != atomic_load_explicit(&r->waited[k], memory_order_relaxed);
 }
 
 /* --- between hosts --- */
@@ -32,15 +32,15 @@ static bool send_next(struct reducer *r)
 	uint64_t popped = atomic_load_explicit(&r->popped, memory_order_relaxed);
 	if (popped == atomic_load_explicit(&r->pushed, memory_order_acquire))
 		return false;
-	uint64_t next = atomic_load_explicit(&r->queue[popped % (uint64_t)r->groups],
+	uint64_t next = atomic_load_explicit(&r->queue[popped % (uint64_t)r->buckets],
 	                                     memory_order_relaxed);
-	int k = (int)(next % (uint64_t)r->groups);
-	const struct node_share *s = &r->node.share[k * r->node.shards + r->shard];
-	if (!node_summed(&r->node, k, r->shard, next / (uint64_t)r->groups))
+	int k = (int)(next % (uint64_t)r->buckets);
+	const struct host_share *s = &r->host.share[k * r->host.shards + r->shard];
+	if (!host_reducer_summed(&r->host, k, r->shard, next / (uint64_t)r->buckets))
 		return false;
 	atomic_store_explicit(&r->popped, popped + 1, memory_order_release);
-	char *values = reducer_group_memory(r, k);
-	values += s->first * (int64_t)dtype_size(r->group[k].dtype);
+	char *values = reducer_bucket_memory(r, k);
+	values += s->first * (int64_t)dtype_size(r->bucket[k].dtype);
 	across_start(r->across, k, values, s->n);
 	r->sending[k] = true;
 	r->nsending++;
@@ -50,11 +50,11 @@ static bool send_next(struct reducer *r)
 static bool receive(struct reducer *r)
 {
 	bool any = false;
-	for (int k = 0; k < r->groups && r->nsending > 0; k++)
+	for (int k = 0; k < r->buckets && r->nsending > 0; k++)
 		if (r->sending[k] && across_test(r->across, k)) {
 			r->sending[k] = false;
 			r->nsending--;
-			node_sent(&r->node, k, r->shard);
+			host_reducer_sent(&r->host, k, r->shard);
 			any = true;
 		}
 	return any;
@@ -77,71 +77,71 @@ static bool between_hosts(struct reducer *r, bool *pending)
 
 /* --- progress --- */
 
-static bool progress(struct reducer *r, int first, enum node_caller who, bool *pending)
+static bool progress(struct reducer *r, int first, enum host_caller who, bool *pending)
 {
-	bool any = first >= 0 && node_work(&r->node, first, who);
+	bool any = first >= 0 && host_reducer_work(&r->host, first, who);
 	*pending = false;
-	for (int k = 0; k < r->groups && !any; k++)
-		any = under_way(r, k) && node_work(&r->node, k, who);
+	for (int k = 0; k < r->buckets && !any; k++)
+		any = under_way(r, k) && host_reducer_work(&r->host, k, who);
 	return between_hosts(r, pending) || any;
 }
 
 /* Works while there is work or bucket `k` (if >= 0) is in
  * flight; true: some work was done, or k is done. */
-static bool work(struct reducer *r, int k, enum node_caller who, bool *pending)
+static bool work(struct reducer *r, int k, enum host_caller who, bool *pending)
 {
-	int64_t begin = board_now(), now = begin;
+	int64_t begin = liveness_now(), now = begin;
 	bool any = false;
 	while (progress(r, k, who, pending)) {
 		any = true;
-		if (k >= 0 && node_done(&r->node, k))
+		if (k >= 0 && host_reducer_done(&r->host, k))
 			break;
 	}
 	if (any) {
-		now = board_now();
+		now = liveness_now();
 		atomic_fetch_add_explicit(&r->busy[who], now - begin, memory_order_relaxed);
 	}
-	return any || (k >= 0 && node_done(&r->node, k));
+	return any || (k >= 0 && host_reducer_done(&r->host, k));
 }
 
-static bool look(struct reducer *r, int k, enum node_caller who, bool *pending)
+static bool look(struct reducer *r, int k, enum host_caller who, bool *pending)
 {
-	int64_t begin = board_now();
+	int64_t begin = liveness_now();
 	do {
 		if (work(r, k, who, pending))
 			return true;
-	} while (board_now() - begin < SPIN);
+	} while (liveness_now() - begin < SPIN);
 	return false;
 }
 
 void *reducer_run(void *reducer)
 {
 	struct reducer *r = reducer;
-	struct bell *b = &r->node.head->work;
+	struct futex_event *b = &r->host.head->work;
 	double pause = SHORT_NAP;
 	bool pending;
 	while (!atomic_load(&r->stop)) {
-		if (look(r, -1, NODE_THREAD, &pending)) {
+		if (look(r, -1, HOST_THREAD, &pending)) {
 			pause = SHORT_NAP;
 			continue;
 		}
-		uint32_t rings = bell_approach(b);
-		if (!atomic_load(&r->stop) && !work(r, -1, NODE_THREAD, &pending)) {
-			bell_sleep(b, rings, pending ? pause : 3600);
+		uint32_t signals = futex_event_approach(b);
+		if (!atomic_load(&r->stop) && !work(r, -1, HOST_THREAD, &pending)) {
+			futex_event_wait(b, signals, pending ? pause : 3600);
 			pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
 		}
-		bell_leave(b);
+		futex_event_leave(b);
 	}
 	return NULL;
 }
 
 /* --- start and wait --- */
 
-/* There is room: a group leaves the queue before it is done, and is started again after that. */
+/* There is room: a bucket leaves the queue before it is done, and is started again after that. */
 static void push(struct reducer *r, int k)
 {
-	uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed), n = (uint64_t)r->groups;
-	uint64_t start = node_started(&r->node, k) + 1;
+	uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed), n = (uint64_t)r->buckets;
+	uint64_t start = host_reducer_started(&r->host, k) + 1;
 	atomic_store_explicit(&r->queue[pushed % n], start * n + (uint64_t)k, memory_order_relaxed);
 	atomic_store_explicit(&r->pushed, pushed + 1, memory_order_release);
 }
@@ -153,7 +153,7 @@ void reducer_start(struct reducer *r, int k)
 		return;
 	}
 	struct comm_counts *counts = &comm_whole(r->c)->state->counts;
-	double bytes = (double)r->group[k].n * (double)dtype_size(r->group[k].dtype);
+	double bytes = (double)r->bucket[k].n * (double)dtype_size(r->bucket[k].dtype);
 	BUG_IF(!r->plain && under_way(r, k), "group %d is started before it was waited for", k);
 	counts->step_reductions++;
 	counts->bytes += bytes;
@@ -161,48 +161,48 @@ void reducer_start(struct reducer *r, int k)
 	r->stats.bytes += bytes;
 	if (r->plain)
 		return;
-	if (r->across && r->node.share[k * r->node.shards + r->shard].pieces > 0)
+	if (r->across && r->host.share[k * r->host.shards + r->shard].pieces > 0)
 		push(r, k);
-	node_arrive(&r->node, k);
+	host_reducer_arrive(&r->host, k);
 }
 
-/* Whether all ranks of this host have started group k and go on. */
+/* Whether all ranks of this host have started bucket k and go on. */
 static bool all_here(const struct reducer *r, int k)
 {
-	for (int i = 0; i < r->node.n; i++)
-		if (node_starts(&r->node, i, k) < node_started(&r->node, k))
+	for (int i = 0; i < r->host.n; i++)
+		if (host_reducer_starts(&r->host, i, k) < host_reducer_started(&r->host, k))
 			return false;
-	return !board_halted(&r->c->state->board);
+	return !liveness_halted(&r->c->state->liveness);
 }
 
 static bool too_late(const struct reducer *r, int k, double waited)
 {
 	const struct comm *c = r->c;
 	if (waited <= c->timeout)
-		return board_gone(&c->state->board) >= 0;
-	return waited > c->timeout + board_patience(c->host) || c->hosts == 1 || !all_here(r, k);
+		return liveness_gone(&c->state->liveness) >= 0;
+	return waited > c->timeout + liveness_patience(c->host) || c->hosts == 1 || !all_here(r, k);
 }
 
 static int wait_asleep(struct reducer *r, int k, int64_t begin)
 {
-	struct bell *b = &r->node.head->news;
+	struct futex_event *b = &r->host.head->news;
 	struct deadline d = { begin, begin };
 	double pause = SHORT_NAP, round = DEADLINE_ROUND;
 	bool pending;
-	while (!look(r, k, NODE_WAITER, &pending) || !node_done(&r->node, k)) {
-		uint32_t rings = bell_approach(b);
-		if (!work(r, k, NODE_WAITER, &pending)) {
-			bell_sleep(b, rings, pending ? pause : DEADLINE_ROUND);
+	while (!look(r, k, HOST_WAITER, &pending) || !host_reducer_done(&r->host, k)) {
+		uint32_t signals = futex_event_approach(b);
+		if (!work(r, k, HOST_WAITER, &pending)) {
+			futex_event_wait(b, signals, pending ? pause : DEADLINE_ROUND);
 			pause = pause < LONG_NAP / 2 ? 2 * pause : LONG_NAP;
 		} else {
 			pause = SHORT_NAP;
 		}
-		bell_leave(b);
+		futex_event_leave(b);
 		double waited = deadline_waited(&d);
 		if (waited < round)
 			continue;
 		round = waited + DEADLINE_ROUND;
-		if (!node_done(&r->node, k) && too_late(r, k, waited))
+		if (!host_reducer_done(&r->host, k) && too_late(r, k, waited))
 			return reducer_report(r, k, d.begin);
 	}
 	return 0;
@@ -217,8 +217,8 @@ bool reducer_under_way(const struct reducer *r, int k)
  * end, its share of the work, the last rank to arrive. */
 static void trace(const struct reducer *r, int k, double waited)
 {
-	const struct reducer_group *g = &r->group[k];
-	struct node_times t = node_times(&r->node, k);
+	const struct reducer_bucket *g = &r->bucket[k];
+	struct host_times t = host_times(&r->host, k);
 	int last = comm_rank_of(r->c, t.last);
 	int64_t late = last != r->c->rank && t.came > t.began ? t.came - t.began : 0;
 	trace_add(&(struct trace_span){ .lane = TRACE_COMMUNICATION, .name = g->name, .start = (double)t.began * 1e-9,
@@ -235,14 +235,14 @@ int reducer_wait(struct reducer *r, int k)
 		return 0;
 	int rc = 0;
 	double waited = 0;
-	if (!node_done(&r->node, k)) {
-		int64_t begin = board_now();
+	if (!host_reducer_done(&r->host, k)) {
+		int64_t begin = liveness_now();
 		rc = wait_asleep(r, k, begin);
-		waited = (double)(board_now() - begin) * 1e-9;
+		waited = (double)(liveness_now() - begin) * 1e-9;
 		r->stats.waited += waited;
 	}
-	if (trace_on() && rc == 0 && r->group[k].n > 0)
+	if (trace_on() && rc == 0 && r->bucket[k].n > 0)
 		trace(r, k, waited);
-	atomic_store_explicit(&r->waited[k], node_started(&r->node, k), memory_order_relaxed);
+	atomic_store_explicit(&r->waited[k], host_reducer_started(&r->host, k), memory_order_relaxed);
 	return rc;
 }

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/shown.h"
 #include "base/thread.h"
-#include "comm/board.h"
+#include "comm/liveness.h"
 #include "comm/deadline.h"
 #include "comm/siblings.h"
 
@@ -22,7 +22,7 @@
 
 static pthread_t thread;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t bell;
+static pthread_cond_t event;
 static bool running, over;
 static double patience, most;
 static const char *name, *said;      /* said: in place of a sentence about name */
@@ -34,7 +34,7 @@ static void nap(void)
 	t.tv_nsec += (long)(DEADLINE_ROUND * 1e9);
 	t.tv_sec += t.tv_nsec / 1000000000;
 	t.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&bell, &lock, &t);
+	pthread_cond_timedwait(&event, &lock, &t);
 }
 
 static void *watch(void *nothing)
@@ -56,7 +56,7 @@ static void *watch(void *nothing)
 	buf_shown_lines(&visible, text.data);
 	fprintf(stderr, "%s: %s\n", log_program(), visible.data);
 	fflush(stderr);
-	board_end_halted();
+	liveness_end_halted();
 	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */
 	_exit(err_exit_status(E_UNAVAILABLE));
 }
@@ -68,7 +68,7 @@ static void begin(double seconds)
 	most = seconds;
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&bell, &monotonic);
+	pthread_cond_init(&event, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	running = thread_start(&thread, watch, NULL) == 0;
 }
@@ -91,9 +91,9 @@ void watchdog_end(void)
 {
 	pthread_mutex_lock(&lock);
 	over = true;
-	pthread_cond_signal(&bell);
+	pthread_cond_signal(&event);
 	pthread_mutex_unlock(&lock);
 	if (running)
 		pthread_join(thread, NULL);
-	pthread_cond_destroy(&bell);
+	pthread_cond_destroy(&event);
 }

@@ -157,7 +157,7 @@ static void split(MPI_Comm from, int colour, int rank, MPI_Comm *to)
 	MPI_MUST(Comm_set_errhandler, *to, mpi.errors_return);
 }
 
-void world_part(struct comm *c, const struct comm *whole, int colour)
+void world_subgroup(struct comm *c, const struct comm *whole, int colour)
 {
 	const struct world *from = whole->state->world;
 	struct world *w = c->state->world = mem_calloc(1, sizeof *w);
@@ -169,7 +169,7 @@ void world_part(struct comm *c, const struct comm *whole, int colour)
 	watchdog_end();
 }
 
-void world_part_leave(const struct comm *c)
+void world_subgroup_leave(const struct comm *c)
 {
 	struct world *w = c->state->world;
 	MPI_MUST(Comm_free, &w->host);

@@ -6,7 +6,7 @@
 #ifndef DLX_COMM_WORLD_H
 #define DLX_COMM_WORLD_H
 
-#include "comm/board.h"
+#include "comm/liveness.h"
 #include "comm/comm.h"
 #include "comm/launched.h"
 
@@ -14,15 +14,15 @@ struct world;
 struct world_memory;
 
 struct comm_state {
-	struct comm *whole;          /* of a part (comm_part): all ranks, whose counts and printer serve; else NULL */
-	int first;                   /* of a part: its first rank */
+	struct comm *whole;          /* of a subgroup (comm_subgroup): all ranks, whose counts and printer serve; else NULL */
+	int first;                   /* of a subgroup: its first rank */
 	struct comm_counts counts;   /* but for messages, which threads of several reducers send */
 	_Atomic int64_t messages;
 	int printer;                 /* the rank that says what went wrong */
 	bool reported;               /* of a sum that was not complete: printer is chosen among those that saw it */
 	struct world *world;         /* NULL: one process */
-	struct board board;
-	struct world_memory *board_memory;
+	struct liveness liveness;
+	struct world_memory *liveness_memory;
 	int *local;                  /* ranks of this host, as the whole counts them, by local rank */
 	int *host_of;                /* by rank */
 	char (*host_name)[64];       /* by host */
@@ -39,14 +39,14 @@ static inline int comm_rank_of(const struct comm *c, int local)
 	return c->state->local ? c->state->local[local] : local;
 }
 
-/* Fills c and its state but for the board. One process
+/* Fills c and its state but for the liveness table. One process
  * after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
 void world_leave(const struct comm *c);
 /* c becomes those ranks of `whole` that give the same
  * colour, in their order. Collective over the whole. */
-void world_part(struct comm *c, const struct comm *whole, int colour);
-void world_part_leave(const struct comm *c);     /* collective over the part */
+void world_subgroup(struct comm *c, const struct comm *whole, int colour);
+void world_subgroup_leave(const struct comm *c); /* collective over the subgroup */
 _Noreturn void world_abort(struct world *w, int status);
 const char *world_library(void);         /* see comm_library */
 

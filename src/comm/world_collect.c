@@ -19,20 +19,20 @@ static void nap(double seconds)
 }
 
 /* Whether all ranks of this host have come as far as this one. */
-static bool all_here(const struct board *b)
+static bool all_here(const struct liveness *b)
 {
 	for (int i = 0; i < b->n; i++)
-		if (atomic_load(&b->seat[i].entered) < atomic_load(&b->seat[b->me].entered))
+		if (atomic_load(&b->slot[i].entered) < atomic_load(&b->slot[b->me].entered))
 			return false;
-	return b->n > 0 && !board_halted(b);
+	return b->n > 0 && !liveness_halted(b);
 }
 
 static bool too_late(struct comm *c, double waited)
 {
 	if (waited <= c->timeout)
 		return false;
-	return waited > c->timeout + board_patience(c->host) || c->hosts == 1 ||
-	       !all_here(&c->state->board);
+	return waited > c->timeout + liveness_patience(c->host) || c->hosts == 1 ||
+	       !all_here(&c->state->liveness);
 }
 
 int world_finish(struct comm *c, MPI_Request *request)
@@ -51,7 +51,7 @@ int world_finish(struct comm *c, MPI_Request *request)
 		double waited = deadline_waited(&d);
 		if (too_late(c, waited))
 			return 1;
-		if (waited > round && board_gone(&c->state->board) >= 0)
+		if (waited > round && liveness_gone(&c->state->liveness) >= 0)
 			return 1;
 		round = waited > round ? waited + DEADLINE_ROUND : round;
 	}

@@ -23,12 +23,12 @@ void world_leave(const struct comm *c)
 {
 }
 
-void world_part(struct comm *c, const struct comm *whole, int colour)
+void world_subgroup(struct comm *c, const struct comm *whole, int colour)
 {
 	BUG("no MPI");
 }
 
-void world_part_leave(const struct comm *c)
+void world_subgroup_leave(const struct comm *c)
 {
 }
 
@@ -74,7 +74,7 @@ int across_shards(struct comm *c)
 }
 
 int across_new(struct across **out, struct comm *c, const int64_t *most,
-               const struct reducer_group *group, int groups, int shards)
+               const struct reducer_bucket *bucket, int buckets, int shards)
 {
 	BUG("no MPI");
 }

@@ -5,6 +5,7 @@
 #include "data/labels_stored.h"
 
 #include "base/err.h"
+#include "data/dataset.h"
 
 /* The first element that is neither a class nor ignored, or n. */
 #define FIND(name, type)                                                                   \

@@ -5,7 +5,7 @@
 #ifndef DLX_DATA_LABELS_STORED_H
 #define DLX_DATA_LABELS_STORED_H
 
-#include "data/dataset.h"
+#include "data/loader.h"
 
 struct label_rule {
 	int64_t classes;       /* 0: targets are no labels, or are not read */

@@ -146,13 +146,13 @@ static struct shape target_shape(const struct geometry *g, const struct shape *s
 }
 
 /* Nothing is known of the values but that there may be some. */
-static void forget(struct plan *p)
+static void forget(struct chain_state *p)
 {
 	for (int64_t c = 0; c < p->g.c; c++)
 		p->stats[c] = (struct channel_stats){1, NAN, NAN, NAN, NAN};
 }
 
-static void start_plan(struct plan *p, struct arena *a, const struct transform_options *o)
+static void start_chain(struct chain_state *p, struct arena *a, const struct transform_options *o)
 {
 	const struct dataset *source = o->statistics ? o->statistics : o->data;
 
@@ -223,7 +223,7 @@ static void extend(struct transform_chain *t, const struct geometry *g)
 		t->max_extent[k] = g->d[k] > t->max_extent[k] ? g->d[k] : t->max_extent[k];
 }
 
-static int plan_step(struct transform_chain *t, struct plan *p, const struct ynode *entry,
+static int plan_step(struct transform_chain *t, struct chain_state *p, const struct ynode *entry,
                      int number)
 {
 	struct step *s = &t->step[t->n];
@@ -291,7 +291,7 @@ int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc
 	return n;
 }
 
-static int plan_list(struct transform_chain *t, struct plan *p, const struct ynode *list)
+static int plan_list(struct transform_chain *t, struct chain_state *p, const struct ynode *list)
 {
 	int rc = 0;
 
@@ -308,7 +308,7 @@ static int plan_list(struct transform_chain *t, struct plan *p, const struct yno
 	return rc;
 }
 
-static void leave_values(struct transform_chain *t, const struct plan *p, const struct transform_options *o)
+static void leave_values(struct transform_chain *t, const struct chain_state *p, const struct transform_options *o)
 {
 	t->rest = (struct transform_rest){.input = DTYPE_F32, .target = o->target_dtype, .mask = -1};
 	if (o->stored_target)
@@ -320,13 +320,13 @@ static void leave_values(struct transform_chain *t, const struct plan *p, const 
 int transform_chain_new(struct transform_chain **out, const struct transform_options *o)
 {
 	struct transform_chain *t = mem_calloc(1, sizeof(*t));
-	struct plan p = {0};
+	struct chain_state p = {0};
 	int rc = check_sets(o);
 
 	*out = NULL;
 	t->a = arena_new();
 	if (rc == 0) {
-		start_plan(&p, t->a, o);
+		start_chain(&p, t->a, o);
 		extend(t, &p.g);
 		rc = plan_list(t, &p, o->list);
 	}

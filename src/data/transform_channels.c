@@ -24,7 +24,7 @@ const struct field transform_channels_fields[] = {
 
 /* --- for all steps --- */
 
-static int no_channel(const struct plan *p, const char *text, const struct loc *loc)
+static int no_channel(const struct chain_state *p, const char *text, const struct loc *loc)
 {
 	const char *guess = did_you_mean(text, p->channel_names);
 	struct buf names = BUF_INIT;
@@ -40,7 +40,7 @@ static int no_channel(const struct plan *p, const char *text, const struct loc *
 }
 
 /* The channel called text, or numbered so; or an error at loc. */
-static int find_channel(const struct plan *p, const char *text, const struct loc *loc)
+static int find_channel(const struct chain_state *p, const char *text, const struct loc *loc)
 {
 	char *end;
 	long long v;
@@ -55,7 +55,7 @@ static int find_channel(const struct plan *p, const char *text, const struct loc
 	return no_channel(p, text, loc);
 }
 
-int step_find_mask(const struct plan *p, const struct step *s, const char *text, int *mask)
+int step_find_mask(const struct chain_state *p, const struct step *s, const char *text, int *mask)
 {
 	*mask = -1;
 	if (!text)
@@ -67,7 +67,7 @@ int step_find_mask(const struct plan *p, const struct step *s, const char *text,
 	return 0;
 }
 
-void step_begin_values(struct plan *p, struct step *s, int mask)
+void step_begin_values(struct chain_state *p, struct step *s, int mask)
 {
 	s->mask = mask;
 	s->centre = ARENA_ARRAY(p->a, float, p->g.c);
@@ -77,7 +77,7 @@ void step_begin_values(struct plan *p, struct step *s, int mask)
 		s->scale[c] = 1;
 }
 
-int step_choose_channels(const struct plan *p, struct step *s, const struct strings *names)
+int step_choose_channels(const struct chain_state *p, struct step *s, const struct strings *names)
 {
 	int n = 0, rc = 0;
 
@@ -99,7 +99,7 @@ int step_choose_channels(const struct plan *p, struct step *s, const struct stri
 	return rc < 0 ? rc : n;
 }
 
-void step_lose_moments(struct plan *p, int64_t c, const char *transform)
+void step_lose_moments(struct chain_state *p, int64_t c, const char *transform)
 {
 	p->stats[c].mean = p->stats[c].std = NAN;
 	p->lost_after[c] = transform;
@@ -125,7 +125,7 @@ int channels_check(const void *options, const struct loc *loc)
 }
 
 /* The channels that stay, to kept; every one that does not exist or comes twice is reported. */
-static int choose_kept(const struct plan *p, const struct step *s, const struct strings *keep,
+static int choose_kept(const struct chain_state *p, const struct step *s, const struct strings *keep,
                        int64_t *kept)
 {
 	int rc = 0;
@@ -143,7 +143,7 @@ static int choose_kept(const struct plan *p, const struct step *s, const struct 
 	return rc;
 }
 
-int channels_plan(struct plan *p, struct step *s)
+int channels_plan(struct chain_state *p, struct step *s)
 {
 	const struct channels_options *o = s->options;
 	const int n = o->keep.n, mask = p->mask;

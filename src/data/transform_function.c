@@ -28,13 +28,13 @@ const struct field transform_sqrt_fields[] = {
 
 /* --- planning --- */
 
-static int begin(struct plan *p, struct step *s, const struct strings *channels)
+static int begin(struct chain_state *p, struct step *s, const struct strings *channels)
 {
 	step_begin_values(p, s, p->mask);
 	return step_choose_channels(p, s, channels);
 }
 
-int log1p_plan(struct plan *p, struct step *s)
+int log1p_plan(struct chain_state *p, struct step *s)
 {
 	const struct log1p_options *o = s->options;
 
@@ -60,7 +60,7 @@ static double root(double v)
 	return v < 0 ? 0 : sqrt(v);
 }
 
-int sqrt_plan(struct plan *p, struct step *s)
+int sqrt_plan(struct chain_state *p, struct step *s)
 {
 	const struct sqrt_options *o = s->options;
 

@@ -35,7 +35,7 @@ const struct field transform_normalize_sample_fields[] = {
 	FIELD_END
 };
 
-int normalize_sample_plan(struct plan *p, struct step *s)
+int normalize_sample_plan(struct chain_state *p, struct step *s)
 {
 	const struct normalize_sample_options *o = s->options;
 	int mask;

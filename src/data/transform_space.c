@@ -54,7 +54,7 @@ const struct field transform_pad_fields[] = {
 
 /* --- planning --- */
 
-int step_check_spatial(const struct plan *p, const struct step *s)
+int step_check_spatial(const struct chain_state *p, const struct step *s)
 {
 	if (p->g.nspatial == 0)
 		return ERR(E_SHAPE, &s->loc, "the inputs have no spatial axes");
@@ -72,7 +72,7 @@ static int find(const char *s, const char *const *names)
 	return -1;
 }
 
-static int choose_axes(const struct plan *p, struct step *s, const struct strings *axes)
+static int choose_axes(const struct chain_state *p, struct step *s, const struct strings *axes)
 {
 	const int first = 3 - p->g.nspatial;
 	int rc = 0;
@@ -98,7 +98,7 @@ static int choose_axes(const struct plan *p, struct step *s, const struct string
 }
 
 /* One number, or one for each spatial axis, to out[3]; axes that are not there get `absent`. */
-static int per_axis(const struct plan *p, const struct step *s, const struct ints *v,
+static int per_axis(const struct chain_state *p, const struct step *s, const struct ints *v,
                     const char *key, int64_t absent, int64_t out[3])
 {
 	const int first = 3 - p->g.nspatial;
@@ -111,7 +111,7 @@ static int per_axis(const struct plan *p, const struct step *s, const struct int
 	return 0;
 }
 
-int roll_plan(struct plan *p, struct step *s)
+int roll_plan(struct chain_state *p, struct step *s)
 {
 	const struct roll_options *o = s->options;
 
@@ -119,7 +119,7 @@ int roll_plan(struct plan *p, struct step *s)
 	return choose_axes(p, s, &o->axis);
 }
 
-int flip_plan(struct plan *p, struct step *s)
+int flip_plan(struct chain_state *p, struct step *s)
 {
 	const struct flip_options *o = s->options;
 
@@ -129,12 +129,12 @@ int flip_plan(struct plan *p, struct step *s)
 
 /* Random windows are for training: a network that was trained on windows is used on whole
  * fields. */
-static bool leaves_whole(const struct plan *p, const struct crop_options *o)
+static bool leaves_whole(const struct chain_state *p, const struct crop_options *o)
 {
 	return !p->o->training && (o->validation == SEEN_WHOLE || (o->validation == SEEN_AUTO && p->maps));
 }
 
-int crop_plan(struct plan *p, struct step *s)
+int crop_plan(struct chain_state *p, struct step *s)
 {
 	const struct crop_options *o = s->options;
 	int64_t size[3];
@@ -155,7 +155,7 @@ int crop_plan(struct plan *p, struct step *s)
 	return 0;
 }
 
-static int pad_modes(struct plan *p, struct step *s, const struct strings *mode)
+static int pad_modes(struct chain_state *p, struct step *s, const struct strings *mode)
 {
 	const int first = 3 - p->g.nspatial;
 
@@ -178,7 +178,7 @@ static int pad_modes(struct plan *p, struct step *s, const struct strings *mode)
 
 /* Labels get the ignore value, so that what was made up is not learned; fields are padded as
  * the input is. */
-static int pad_target(struct plan *p, struct step *s)
+static int pad_target(struct chain_state *p, struct step *s)
 {
 	s->target_repeats = p->o->target_dtype != DTYPE_I32;
 	if (s->target_repeats || !p->g.paired)
@@ -194,7 +194,7 @@ static int pad_target(struct plan *p, struct step *s)
 	return 0;
 }
 
-int pad_plan(struct plan *p, struct step *s)
+int pad_plan(struct chain_state *p, struct step *s)
 {
 	const struct pad_options *o = s->options;
 	int64_t multiple[3], total = p->g.c > p->g.tc ? p->g.c : p->g.tc;

@@ -20,7 +20,7 @@ struct geometry {
 };
 
 /* The state of the chain while it is planned. */
-struct plan {
+struct chain_state {
 	struct arena *a;
 	const struct transform_options *o;
 	const struct dataset_info *info;
@@ -67,7 +67,7 @@ struct frame {
 };
 
 struct transform_op {
-	int (*plan)(struct plan *p, struct step *s);        /* sets s, changes p */
+	int (*plan)(struct chain_state *p, struct step *s); /* sets s, changes p */
 	int (*run)(const struct step *s, struct frame *f);
 	bool random;                                        /* left out when not training */
 	/* What can be wrong with the options whatever the data is; may be NULL. */
@@ -128,27 +128,27 @@ extern const struct field transform_roll_fields[], transform_flip_fields[];
 extern const struct field transform_symmetry_fields[];
 extern const struct field transform_crop_fields[], transform_pad_fields[];
 
-int cast_plan(struct plan *p, struct step *s);
-int normalize_plan(struct plan *p, struct step *s);
+int cast_plan(struct chain_state *p, struct step *s);
+int normalize_plan(struct chain_state *p, struct step *s);
 int affine_run(const struct step *s, struct frame *f);
-int normalize_sample_plan(struct plan *p, struct step *s);
+int normalize_sample_plan(struct chain_state *p, struct step *s);
 int normalize_sample_run(const struct step *s, struct frame *f);
-int log1p_plan(struct plan *p, struct step *s);
+int log1p_plan(struct chain_state *p, struct step *s);
 int log1p_run(const struct step *s, struct frame *f);
-int sqrt_plan(struct plan *p, struct step *s);
+int sqrt_plan(struct chain_state *p, struct step *s);
 int sqrt_run(const struct step *s, struct frame *f);
 int channels_check(const void *options, const struct loc *loc);
-int channels_plan(struct plan *p, struct step *s);
+int channels_plan(struct chain_state *p, struct step *s);
 int channels_run(const struct step *s, struct frame *f);
-int roll_plan(struct plan *p, struct step *s);
+int roll_plan(struct chain_state *p, struct step *s);
 int roll_run(const struct step *s, struct frame *f);
-int flip_plan(struct plan *p, struct step *s);
+int flip_plan(struct chain_state *p, struct step *s);
 int flip_run(const struct step *s, struct frame *f);
-int symmetry_plan(struct plan *p, struct step *s);
+int symmetry_plan(struct chain_state *p, struct step *s);
 int symmetry_run(const struct step *s, struct frame *f);
-int crop_plan(struct plan *p, struct step *s);
+int crop_plan(struct chain_state *p, struct step *s);
 int crop_run(const struct step *s, struct frame *f);
-int pad_plan(struct plan *p, struct step *s);
+int pad_plan(struct chain_state *p, struct step *s);
 int pad_run(const struct step *s, struct frame *f);
 
 /* --- batches as stored (transform_stored.c) --- */
@@ -176,15 +176,15 @@ void frame_swap_input(struct frame *f);
 void frame_swap_target(struct frame *f);
 
 /* That the inputs have spatial axes, of extents that maps can hold. */
-int step_check_spatial(const struct plan *p, const struct step *s);
+int step_check_spatial(const struct chain_state *p, const struct step *s);
 
 /* The channel that an option `mask` names, by "auto" the record's; -1 if it is NULL. */
-int step_find_mask(const struct plan *p, const struct step *s, const char *text, int *mask);
+int step_find_mask(const struct chain_state *p, const struct step *s, const char *text, int *mask);
 /* Begins a step that changes values: no channel is active yet, all stay as they are. */
-void step_begin_values(struct plan *p, struct step *s, int mask);
+void step_begin_values(struct chain_state *p, struct step *s, int mask);
 /* Fills s->active: by names, or all but the mask. Returns how many channels, or an error. */
-int step_choose_channels(const struct plan *p, struct step *s, const struct strings *names);
+int step_choose_channels(const struct chain_state *p, struct step *s, const struct strings *names);
 /* That mean and deviation of channel c are not known after the transform so called. */
-void step_lose_moments(struct plan *p, int64_t c, const char *transform);
+void step_lose_moments(struct chain_state *p, int64_t c, const char *transform);
 
 #endif

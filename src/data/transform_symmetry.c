@@ -31,7 +31,7 @@ static const struct {
                {{0, 2, 1}, true},  {{2, 1, 0}, true},  {{1, 0, 2}, true}},
   of_square[] = {{{0, 1, 2}, false}, {{0, 2, 1}, true}};
 
-int symmetry_plan(struct plan *p, struct step *s)
+int symmetry_plan(struct chain_state *p, struct step *s)
 {
 	const int64_t *d = p->g.d;
 

@@ -48,7 +48,7 @@ static void carry_affine(struct channel_stats *st, double centre, double scale)
 	st->std *= scale;
 }
 
-static void set_affine(struct plan *p, struct step *s, int64_t c, double centre, double scale)
+static void set_affine(struct chain_state *p, struct step *s, int64_t c, double centre, double scale)
 {
 	s->centre[c] = (float)centre;
 	s->scale[c] = (float)scale;
@@ -70,7 +70,7 @@ static double largest(enum dtype t)
 	}
 }
 
-int cast_plan(struct plan *p, struct step *s)
+int cast_plan(struct chain_state *p, struct step *s)
 {
 	const struct cast_options *o = s->options;
 	const double d = isnan(o->divide) ? largest(p->stored) : o->divide;
@@ -111,7 +111,7 @@ static int check_given(const struct step *s, const struct pair *given, const str
 	return 0;
 }
 
-static int unknown(const struct plan *p, const struct step *s, int64_t c)
+static int unknown(const struct chain_state *p, const struct step *s, int64_t c)
 {
 	const struct normalize_options *o = s->options;
 	const char *after = p->lost_after[c];
@@ -124,7 +124,7 @@ static int unknown(const struct plan *p, const struct step *s, int64_t c)
 }
 
 /* centre and scale of one channel from the statistics; a constant channel becomes 0. */
-static int from_stats(const struct plan *p, const struct step *s, int64_t c, double *centre,
+static int from_stats(const struct chain_state *p, const struct step *s, int64_t c, double *centre,
                       double *scale)
 {
 	const struct normalize_options *o = s->options;
@@ -143,7 +143,7 @@ static int from_stats(const struct plan *p, const struct step *s, int64_t c, dou
 	return 0;
 }
 
-static int normalize_channel(struct plan *p, struct step *s, const struct pair *given, int64_t c,
+static int normalize_channel(struct chain_state *p, struct step *s, const struct pair *given, int64_t c,
                              int k)
 {
 	const struct normalize_options *o = s->options;
@@ -164,7 +164,7 @@ static int normalize_channel(struct plan *p, struct step *s, const struct pair *
 	return 0;
 }
 
-int normalize_plan(struct plan *p, struct step *s)
+int normalize_plan(struct chain_state *p, struct step *s)
 {
 	const struct normalize_options *o = s->options;
 	const struct pair moments = {&o->mean, &o->std, "mean", "std"};

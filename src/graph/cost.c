@@ -3,7 +3,7 @@
  * The cost of nodes: arithmetic by the op's own rule, traffic by the sizes of inputs and outputs;
  * and queries of kernels about their node. */
 #include "graph/cost.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 
 static double tensor_bytes(const struct graph *g, tid t)
 {
@@ -51,7 +51,7 @@ bool kernel_takes_bf16(const struct kernel *k, bool output, int i)
 
 static int64_t elements(const struct tensor *t)
 {
-	return t->window == NONE ? layout_elements(&t->layout) : shape_count(&t->shape);
+	return t->view == NONE ? layout_elements(&t->layout) : shape_count(&t->shape);
 }
 
 int64_t kplan_in_elements(const struct kplan *k, int i)

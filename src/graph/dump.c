@@ -15,7 +15,7 @@ static const char *const phase_name[PHASE_COUNT] = { "forward", "backward", "upd
 static const char *const role_name[] = { "activation", "input", "constant", "param", "state" };
 
 /* "%7 4x8x9x9 f32 native @1024", with '=%3' for what it aliases and '=%3[16]' for what it is a
- * window of, from that channel on; a named tensor shows its name. */
+ * view of, from that channel on; a named tensor shows its name. */
 static void dump_tensor(const struct graph *g, tid id, struct buf *out)
 {
 	char shape[SHAPE_TEXT], layout[LAYOUT_TEXT];
@@ -31,8 +31,8 @@ static void dump_tensor(const struct graph *g, tid id, struct buf *out)
 		buf_printf(out, " %s", t->name);
 	if (t->alias != NONE)
 		buf_printf(out, "=%%%d", t->alias);
-	if (t->window != NONE)
-		buf_printf(out, "=%%%d[%" PRId64 "]", t->window, t->window_at);
+	if (t->view != NONE)
+		buf_printf(out, "=%%%d[%" PRId64 "]", t->view, t->view_at);
 	buf_printf(out, " %s %s", shape_text(&t->shape, shape), dtype_name(t->dtype));
 	if (t->layout.set)
 		buf_printf(out, " %s", layout_text(&t->layout, &t->shape, layout));

@@ -50,8 +50,8 @@ static void add_tensor(struct hash_state *h, const struct graph *g, tid id)
 	add_int(h, t->role);
 	add_int(h, t->output);
 	add_int(h, t->alias);
-	add_int(h, t->window);
-	add_int(h, t->window == NONE ? 0 : t->window_at);
+	add_int(h, t->view);
+	add_int(h, t->view == NONE ? 0 : t->view_at);
 	add_int(h, t->shape.nd);
 	for (int d = 0; d < t->shape.nd; d++)
 		add_int(h, t->shape.d[d]);

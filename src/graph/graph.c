@@ -122,7 +122,7 @@ struct tensor *graph_tensor_new(struct graph *g, enum role role, enum dtype dtyp
 	t->dtype = dtype;
 	t->role = role;
 	t->requires_grad = role == ROLE_PARAM;
-	t->alias = t->grad_of = t->window = NONE;
+	t->alias = t->grad_of = t->view = NONE;
 	t->producer = NONE;
 	t->loc = g->cur_loc;
 	t->offset = -1;
@@ -223,7 +223,7 @@ tid graph_root(const struct graph *g, tid t)
 {
 	while (g->tensor[t]->alias != NONE)
 		t = g->tensor[t]->alias;
-	return g->tensor[t]->window == NONE ? t : g->tensor[t]->window;
+	return g->tensor[t]->view == NONE ? t : g->tensor[t]->view;
 }
 
 /* --- nodes --- */

@@ -10,8 +10,8 @@
  *  - a tensor may alias another (`alias`): same storage. Update nodes write a new tensor that
  *    aliases the state they replace (w' aliases w); every other reader of w runs before the node
  *    that produces w'. Views alias their input;
- *  - a tensor may be a window of another (`window`, graph/windows.h): some channels of its buffer, so
- *    that joining and cutting need no copy;
+ *  - a tensor may be a view of another (`view`, graph/view.h): some channels of its buffer, so
+ *    that concatenating and slicing need no copy;
  *  - params and states have no producer and a unique name; what a step leaves behind is exactly the
  *    storage of params and states.
  *
@@ -74,7 +74,7 @@ struct tensor {
 	enum dtype dtype;
 	enum role role;
 	bool requires_grad;          /* a param, or depends on one */
-	bool ahead;                  /* an input with room for its next value,
+	bool prefetched;             /* an input with room for its next value,
 	                              * which is prefetched to the device */
 	bool output;                 /* read by the host after a step: storage stays untouched */
 	tid alias;                   /* shares the storage of this tensor, or NONE */
@@ -86,8 +86,8 @@ struct tensor {
 	struct loc loc;
 	/* set by later passes */
 	struct layout layout;        /* layout */
-	tid window;                  /* views: stands in this tensor's buffer (graph/windows.h), or NONE */
-	int64_t window_at;           /* there from this channel on */
+	tid view;                    /* views: stands in this tensor's buffer (graph/view.h), or NONE */
+	int64_t view_at;             /* there from this channel on */
 	int64_t offset;              /* memplan: bytes into the step arena; -1 if stored elsewhere
 	                                (params, states, constants, inputs) */
 	int64_t bytes;               /* memplan */
@@ -157,7 +157,7 @@ int graph_emit1(struct graph *g, const char *op, const void *attr, int nin, cons
                 tid *out);
 
 static inline struct tensor *graph_t(const struct graph *g, tid t) { return g->tensor[t]; }
-/* The tensor whose storage t uses, wholly or in part: follows aliases and windows. */
+/* The tensor whose storage t uses, wholly or in part: follows aliases and views. */
 tid graph_root(const struct graph *g, tid t);
 
 /* --- used by shape rules --- */

@@ -46,7 +46,7 @@ static bool not_plain(const struct graph *g, const struct node *n, const struct 
 /* The layout of t if it were no view. */
 static struct layout alone(const struct tensor *t)
 {
-	return t->window == NONE ? t->layout : layout_native(&t->shape);
+	return t->view == NONE ? t->layout : layout_native(&t->shape);
 }
 
 static bool not_native(const struct graph *g, const struct node *n, const struct tensor *t,
@@ -79,13 +79,13 @@ static struct layout any_shared(const struct graph *g, const struct node *n)
 	return (struct layout){ 0 };
 }
 
-bool kernel_takes_window(const struct graph *g, const struct node *n, enum backend b, bool output,
-                         int i)
+bool kernel_takes_view(const struct graph *g, const struct node *n, enum backend b, bool output,
+                       int i)
 {
 	const struct kernel *k = &n->op->kernel[b];
 	int64_t first;
 
-	if ((n->op->flags & OP_VIEW) || (n->op->part && !n->op->part(g, n, output ? 0 : i, &first)))
+	if ((n->op->flags & OP_VIEW) || (n->op->piece && !n->op->piece(g, n, output ? 0 : i, &first)))
 		return false;
 	if (k->layouts == KL_SAME && !layout_shares(g, n, output ? n->out[i] : n->in[i]))
 		return false;
@@ -94,14 +94,14 @@ bool kernel_takes_window(const struct graph *g, const struct node *n, enum backe
 	return (output ? k->slice_out : k->slice_in) >> (i < 31 ? i : 31) & 1;
 }
 
-/* A window where the kernel takes none; NONE if there is none. */
-static tid wrong_window(const struct graph *g, const struct node *n, enum backend b)
+/* A view where the kernel takes none; NONE if there is none. */
+static tid wrong_view(const struct graph *g, const struct node *n, enum backend b)
 {
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		bool output = i >= n->nin;
 		tid t = output ? n->out[i - n->nin] : n->in[i];
-		if (t != NONE && g->tensor[t]->window != NONE &&
-		    !kernel_takes_window(g, n, b, output, output ? i - n->nin : i))
+		if (t != NONE && g->tensor[t]->view != NONE &&
+		    !kernel_takes_view(g, n, b, output, output ? i - n->nin : i))
 			return t;
 	}
 	return NONE;
@@ -126,7 +126,7 @@ const char *layout_mismatch(const struct graph *g, const struct node *n, enum ba
 		break;
 	case KL_CHOOSE: *which = NONE; return NULL;
 	}
-	if (*which == NONE && (*which = wrong_window(g, n, b)) != NONE)
+	if (*which == NONE && (*which = wrong_view(g, n, b)) != NONE)
 		return "is a window, which the kernel does not take";
 	return *which == NONE ? NULL : text[kl];
 }

@@ -12,9 +12,9 @@
 const struct shape *layout_shared_shape(const struct graph *g, const struct node *n);
 /* Whether tensor t of n takes part in that. */
 bool layout_shares(const struct graph *g, const struct node *n, tid t);
-/* Whether in[i] (out[i]) may be a window by the masks of a kernel that is not KL_CHOOSE. */
-bool kernel_takes_window(const struct graph *g, const struct node *n, enum backend b, bool output,
-                         int i);
+/* Whether in[i] (out[i]) may be a view by the masks of a kernel that is not KL_CHOOSE. */
+bool kernel_takes_view(const struct graph *g, const struct node *n, enum backend b, bool output,
+                       int i);
 /* NULL if the layouts of n's tensors suit the kernel n has on the backend, else what is wrong.
  * *which: the tensor. KL_CHOOSE is the kernel's own affair and always suits. */
 const char *layout_mismatch(const struct graph *g, const struct node *n, enum backend b,

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "graph/memplan.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 
 #define ALIGN 64
 
@@ -24,7 +24,7 @@ struct replay {
 	const struct graph *g;
 	const struct memplan_workspace *ws;
 	nid *last;                   /* by root: last node that reads it; nnode if the host does */
-	bool *made;                  /* by root: alive, or was; windows come before what they are in */
+	bool *made;                  /* by root: alive, or was; views come before what they are in */
 	struct span *live;           /* by rising offset */
 	int nlive;
 };
@@ -187,7 +187,7 @@ static int check_tensors(const struct graph *g)
 		if (x->bytes != tensor_buffer_bytes(g, t))
 			return ERR(E_BUG, &x->loc,
 			           "tensor %d '%s': bytes are not those of its layout", t, x->name);
-		if (in_arena(g, t) ? x->offset != root->offset + window_offset(g, t) || x->offset < 0
+		if (in_arena(g, t) ? x->offset != root->offset + view_offset(g, t) || x->offset < 0
 		                   : x->offset != -1)
 			return ERR(E_BUG, &x->loc, "tensor %d '%s': stored in the wrong place", t,
 			           x->name);

@@ -17,13 +17,13 @@
 #include "graph/memcheck.h"
 #include "graph/memplace.h"
 #include "graph/memplan.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 
 struct life {
 	struct graph *g;
 	tid *buffer;                 /* by tensor: the tensor whose buffer it lives in */
-	int *first;                  /* by buffer: first node that writes to it: a window may be made
-	                                before the tensor it is a window of */
+	int *first;                  /* by buffer: first node that writes to it: a view may be made
+	                                before the tensor it is a view of */
 	int *last;                   /* by buffer: last node that touches it */
 	bool *kept;                  /* by buffer: read by the host after the step */
 };
@@ -99,7 +99,7 @@ static bool may_reuse(const struct life *l, const struct node *n, int i)
 
 	if (n->in[i] == NONE || !takes_over(n->op, i) || !in_arena(g, n->in[i]))
 		return false;
-	if (out->window != NONE || l->first[out->id] < n->id)    /* has its place already */
+	if (out->view != NONE || l->first[out->id] < n->id)      /* has its place already */
 		return false;
 	in = g->tensor[n->in[i]];
 	buffer = l->buffer[in->id];
@@ -122,13 +122,13 @@ static void plan_inplace(struct life *l)
 
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
-		/* Views and windows may look at a buffer that was taken over. */
+		/* Views may look at a buffer that was taken over. */
 		for (int k = 0; k < n->nout; k++) {
 			const struct tensor *x = n->out[k] == NONE ? NULL : g->tensor[n->out[k]];
 			if (x && x->alias != NONE)
 				l->buffer[x->id] = l->buffer[x->alias];
-			else if (x && x->window != NONE)
-				l->buffer[x->id] = l->buffer[x->window];
+			else if (x && x->view != NONE)
+				l->buffer[x->id] = l->buffer[x->view];
 		}
 		if (!n->nout || n->out[0] == NONE || g->tensor[n->out[0]]->alias != NONE ||
 		    !n->op->inplace)
@@ -209,7 +209,7 @@ static void assign(const struct life *l, const struct memplan_workspace *ws,
 	}
 	for (int t = 0; t < g->ntensor; t++)
 		if (in_arena(g, t))
-			g->tensor[t]->offset = g->tensor[l->buffer[t]]->offset + window_offset(g, t);
+			g->tensor[t]->offset = g->tensor[l->buffer[t]]->offset + view_offset(g, t);
 }
 
 void memplan_profile(struct graph *g, const size_t *ws, int64_t *live)

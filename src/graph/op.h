@@ -94,7 +94,7 @@ struct kernel {
 /* Whether the kernel takes in[i] (out[i], if output) as bf16. */
 bool kernel_takes_bf16(const struct kernel *k, bool output, int i);
 
-/* Elements of the tensor's buffer, padding included (its layout is final); of a window its own. */
+/* Elements of the tensor's buffer, padding included (its layout is final); of a view its own. */
 int64_t kplan_in_elements(const struct kplan *k, int i);
 int64_t kplan_out_elements(const struct kplan *k, int i);
 
@@ -116,8 +116,8 @@ enum {
 	OP_NODCE = 32,      /* kept although its outputs have no reader */
 	OP_ONCE = 64,       /* a gradient op without a rule: a second derivative is refused */
 	OP_COUNTED = 128,   /* its flops are in published counts: convolutions and dense layers */
-	OP_JOIN = 256,      /* its inputs are parts of out[0] (see `part`) */
-	OP_CUT = 512,       /* its out[0] is a part of in[0] */
+	OP_CONCAT = 256,    /* its inputs are pieces of out[0] (see `piece`) */
+	OP_SLICE = 512,     /* its out[0] is a slice of in[0] */
 	OP_MEET = 1024,     /* may wait for other ranks (node_meets in graph/attr.h): such nodes
 	                     * keep their order and are run once */
 	OP_SETUP = 2048     /* no part of a step: runs after anything but
@@ -147,10 +147,10 @@ struct op {
 	/* Optional: emits one node that makes out[0] of n once more from `in`, which holds the same
 	 * values as n->in, and from the other outputs of n, which are still there: cheaper than n, to
 	 * the same bits. *out: NONE if that cannot be. NULL, or NONE: n itself is run once more. */
-	int (*again)(struct graph *g, const struct node *n, const tid *in, tid *out);
-	/* OP_JOIN, OP_CUT: whether in[i] (out[0], i is 0) is a range of channels of the whole, and
-	 * which is its first. The kernel copies those that are not in place (window_in_place). */
-	bool (*part)(const struct graph *g, const struct node *n, int i, int64_t *first);
+	int (*recompute)(struct graph *g, const struct node *n, const tid *in, tid *out);
+	/* OP_CONCAT, OP_SLICE: whether in[i] (out[0], i is 0) is a range of channels of the whole, and
+	 * which is its first. The kernel copies those that are not in place (view_in_place). */
+	bool (*piece)(const struct graph *g, const struct node *n, int i, int64_t *first);
 	/* Adds to c->flops; c->bytes is preset to the bytes of all inputs and outputs. NULL: no
 	 * arithmetic worth counting. */
 	void (*cost)(const struct graph *g, const struct node *n, struct cost *c);

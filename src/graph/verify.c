@@ -11,7 +11,7 @@
 #include "graph/layout_rule.h"
 #include "graph/memcheck.h"
 #include "graph/verify.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 
 #define BAD_TENSOR(t, ...) return bad_tensor((t), __FILE__, __LINE__, __VA_ARGS__)
 #define BAD_NODE(n, ...) return bad_node((n), __FILE__, __LINE__, __VA_ARGS__)
@@ -327,20 +327,20 @@ static int check_layout(const struct tensor *t)
 static int check_types(const struct graph *g, const struct node *n)
 {
 	const struct kernel *k = &n->op->kernel[g->backend];
-	int half = 0, full = 0;              /* of those that may be of 16 bits */
+	int narrow = 0, full = 0;            /* of those that may be of 16 bits */
 
 	if (n->op->flags & OP_VIEW)
 		return 0;
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		const bool output = i >= n->nin, takes = kernel_takes_bf16(k, output, output ? i - n->nin : i);
 		const tid t = output ? n->out[i - n->nin] : n->in[i];
-		const bool is = t != NONE && dtype_is_half(g->tensor[t]->dtype);
+		const bool is = t != NONE && dtype_is_16bit(g->tensor[t]->dtype);
 		if (is && !takes && g->tensor[graph_root(g, t)]->use != STATE_COPY)
 			BAD_NODE(n, "its kernel does not take 16 bits there");
-		half += is;
+		narrow += is;
 		full += t != NONE && takes && !is && !(output && k->bf16 == KB_FASTER);
 	}
-	if (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE && half && full)
+	if (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE && narrow && full)
 		BAD_NODE(n, "16 bits and f32 side by side");
 	return 0;
 }
@@ -379,7 +379,7 @@ int graph_verify(const struct graph *g, enum stage stage)
 	TRY(check_storage(g));
 	if (stage >= STAGE_LAID_OUT) {
 		TRY(check_layouts(g));
-		TRY(windows_check(g));
+		TRY(view_check(g));
 	}
 	if (stage >= STAGE_PLANNED)
 		TRY(memcheck(g, NULL));

@@ -25,7 +25,7 @@
 #include "model/op_attr.h"
 
 static const char *const low_level_names[] = {
-	[DEEPCAM_RECTIFIED] = "rectified", [DEEPCAM_RAW] = "raw", NULL
+	[DEEPCAM_RELU] = "rectified", [DEEPCAM_RAW] = "raw", NULL
 };
 
 const struct field deepcam_fields[] = {
@@ -191,7 +191,7 @@ static int entry(struct model_build *b, tid *size, tid *low_level, tid *y)
 			continue;
 		*low_level = *y;
 		TRY(relu(b, encoder_path(b, "block", 1), *y, y));
-		if (config(b)->low_level == DEEPCAM_RECTIFIED)
+		if (config(b)->low_level == DEEPCAM_RELU)
 			*low_level = *y;
 	}
 	return 0;

@@ -6,7 +6,7 @@
 
 #include "model/nn.h"
 
-enum deepcam_low_level { DEEPCAM_RECTIFIED, DEEPCAM_RAW };
+enum deepcam_low_level { DEEPCAM_RELU, DEEPCAM_RAW };
 
 struct deepcam {
 	MODEL_COMMON

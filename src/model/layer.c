@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "model/nn.h"
 #include "model/layer.h"
 #include "model/op_attr.h"
 #include "op/lib/elementwise.h"

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/layer.h"
+#include "model/nn.h"
 
 const struct field layers_fields[] = {
 	MODEL_COMMON_FIELDS(struct layers),

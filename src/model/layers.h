@@ -4,7 +4,7 @@
 #ifndef DLX_MODEL_LAYERS_H
 #define DLX_MODEL_LAYERS_H
 
-#include "model/nn.h"
+#include "model/model.h"
 
 struct layers {
 	MODEL_COMMON

@@ -235,7 +235,7 @@ BOTH(elu, alpha_of(k))
 #define CPU(name)                                                    \
 	static int name##_cpu(const struct kplan *k, const struct kargs *a) \
 	{                                                                \
-		walk_windows(k, a, name##_range);                            \
+		walk_views(k, a, name##_range);                              \
 		return 0;                                                    \
 	}
 
@@ -252,13 +252,13 @@ static int gelu_any_grad_reference(const struct kplan *k, const struct kargs *a)
 
 static int gelu_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, by_tanh(k) ? gelu_tanh_range : gelu_range);
+	walk_views(k, a, by_tanh(k) ? gelu_tanh_range : gelu_range);
 	return 0;
 }
 
 static int gelu_grad_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, by_tanh(k) ? gelu_tanh_grad_range : gelu_grad_range);
+	walk_views(k, a, by_tanh(k) ? gelu_tanh_grad_range : gelu_grad_range);
 	return 0;
 }
 
@@ -299,8 +299,8 @@ static const char *const elu_grad_samples[] = { "2x3x4x5:away 2x3x4x5",
 #define KERNELS(reference, cpu, cuda)                                                              \
 	{                                                                                              \
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference },                           \
-		[BACKEND_CPU] = { WINDOWS(cpu), WALK_WINDOWS },                                            \
-		CUDA_KERNEL(WINDOWS(cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)                                 \
+		[BACKEND_CPU] = { WINDOWS(cpu), WALK_VIEWS },                                              \
+		CUDA_KERNEL(WINDOWS(cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)                                   \
 	}
 #define FORWARD                                                                                    \
 	.flags = OP_LAYER, .min_in = 1, .max_in = 1, .nout = 1, .inplace = 1, .shape = walk_shape,     \

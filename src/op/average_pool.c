@@ -132,71 +132,71 @@ static struct run run_from(const struct window *w, int64_t first, const int64_t 
 }
 
 /* y (fresh: =, else +=) f times one pixel, or the sum of two neighbours, of each window from x on.
- * half: x is bf16. */
-SIMD_INLINE void add_pixels(const void *x, const int half, int64_t c, struct run r, bool two,
+ * bf16: x is bf16. */
+SIMD_INLINE void add_pixels(const void *x, const int bf16, int64_t c, struct run r, bool two,
                             bool fresh, float f, float *y)
 {
 	for (int64_t o = 0; o < r.count; o++, y += c) {
-		const void *p = row_at(x, half, o * r.step * c);
+		const void *p = row_at(x, bf16, o * r.step * c);
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float v = simd_get(p, half, j);
-			y[j] = (fresh ? 0 : y[j]) + f * (two ? v + simd_get(p, half, c + j) : v);
+			float v = simd_get(p, bf16, j);
+			y[j] = (fresh ? 0 : y[j]) + f * (two ? v + simd_get(p, bf16, c + j) : v);
 		}
 	}
 }
 
 /* The windows from dx on += f * dy. */
-SIMD_INLINE void spread_windows(const void *dy, const int half, int64_t c, struct run r, float f,
+SIMD_INLINE void spread_windows(const void *dy, const int bf16, int64_t c, struct run r, float f,
                                 float *dx)
 {
 	for (int64_t o = 0; o < r.count; o++, dx += r.step * c)
 		for (int64_t t = 0; t < r.taps; t++)
 			SIMD_LOOP
 			for (int64_t j = 0; j < c; j++)
-				dx[t * c + j] += f * simd_get(dy, half, o * c + j);
+				dx[t * c + j] += f * simd_get(dy, bf16, o * c + j);
 }
 
 /* With few channels, loops over a number of them that the
  * compiler does not know cost more than what they do. */
-SIMD_INLINE void add_widths(const void *x, const int half, int64_t c, struct run r, bool two,
+SIMD_INLINE void add_widths(const void *x, const int bf16, int64_t c, struct run r, bool two,
                             bool fresh, float f, float *y)
 {
 	if (c == 16)
-		add_pixels(x, half, 16, r, two, fresh, f, y);
+		add_pixels(x, bf16, 16, r, two, fresh, f, y);
 	else if (c == 32)
-		add_pixels(x, half, 32, r, two, fresh, f, y);
+		add_pixels(x, bf16, 32, r, two, fresh, f, y);
 	else
-		add_pixels(x, half, c, r, two, fresh, f, y);
+		add_pixels(x, bf16, c, r, two, fresh, f, y);
 }
 
-#define RUNS(type, half)                                                                        \
+#define RUNS(type, bf16)                                                                        \
 	SIMD_CLONES static void add_run##type(const void *x, int64_t c, struct run r,           \
 	                                      bool fresh, float f, float *y)                    \
 	{                                                                                       \
 		int64_t t = 0;                                                                  \
 		if (r.taps > 1 && fresh)                                                        \
-			add_widths(x, half, c, r, true, true, f, y), t = 2;                     \
+			add_widths(x, bf16, c, r, true, true, f, y), t = 2;                     \
 		else if (fresh)                                                                 \
-			add_widths(x, half, c, r, false, true, f, y), t = 1;                    \
+			add_widths(x, bf16, c, r, false, true, f, y), t = 1;                    \
 		for (; t + 2 <= r.taps; t += 2)                                                 \
-			add_widths(row_at(x, half, t * c), half, c, r, true, false, f, y);      \
+			add_widths(row_at(x, bf16, t * c), bf16, c, r, true, false, f, y);      \
 		if (t < r.taps)                                                                 \
-			add_widths(row_at(x, half, t * c), half, c, r, false, false, f, y);     \
+			add_widths(row_at(x, bf16, t * c), bf16, c, r, false, false, f, y);     \
 	}                                                                                       \
 	SIMD_CLONES static void spread_run##type(const void *dy, int64_t c, struct run r,       \
 	                                         float f, float *dx)                            \
 	{                                                                                       \
 		if (c == 16)                                                                    \
-			spread_windows(dy, half, 16, r, f, dx);                                 \
+			spread_windows(dy, bf16, 16, r, f, dx);                                 \
 		else if (c == 32)                                                               \
-			spread_windows(dy, half, 32, r, f, dx);                                 \
+			spread_windows(dy, bf16, 32, r, f, dx);                                 \
 		else                                                                            \
-			spread_windows(dy, half, c, r, f, dx);                                  \
+			spread_windows(dy, bf16, c, r, f, dx);                                  \
 	}
 
 RUNS(, 0)
-RUNS(_half, 1)
+RUNS(_bf16, 1)
 
 /* The row of means of windows (od, oh); x at batch element n. */
 static void average_row(const struct window *w, const void *x, int64_t od, int64_t oh, float *y)
@@ -213,8 +213,8 @@ static void average_row(const struct window *w, const void *x, int64_t od, int64
 			for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count) {
 				r = run_from(w, ow, whole, &tap);
 				const int64_t at = row + (ow * w->s[2] - w->lo[2] + tap) * c;
-				(w->half ? add_run_half : add_run)(
-					row_at(x, w->half, at), c, r, kd == d0 && kh == h0,
+				(w->bf16 ? add_run_bf16 : add_run)(
+					row_at(x, w->bf16, at), c, r, kd == d0 && kh == h0,
 					(float)share(w, (int64_t[]){ od, oh, ow }), y + ow * c);
 			}
 		}
@@ -230,7 +230,7 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 	for (int64_t i = 0; i < rows; i++) {
 		const int64_t image = row_offset(&w->in, i / (g->d[0] * g->d[1]), 0, 0);
 		float *y = row_begin(&r, i);
-		average_row(w, row_at(a->in[0], w->half, image), i / g->d[1] % g->d[0], i % g->d[1],
+		average_row(w, row_at(a->in[0], w->bf16, image), i / g->d[1] % g->d[0], i % g->d[1],
 		            y);
 		row_end(&r, i, y);
 	}
@@ -245,8 +245,8 @@ static void spread_row(const struct window *w, const void *dy, int64_t od, int64
 	window_whole(w, &whole[0], &whole[1]);
 	for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count) {
 		r = run_from(w, ow, whole, &tap);
-		(w->half ? spread_run_half : spread_run)(
-			row_at(dy, w->half, ow * c), c, r, (float)share(w, (int64_t[]){ od, oh, ow }),
+		(w->bf16 ? spread_run_bf16 : spread_run)(
+			row_at(dy, w->bf16, ow * c), c, r, (float)share(w, (int64_t[]){ od, oh, ow }),
 			dx + (ow * w->s[2] - w->lo[2] + tap) * c);
 	}
 }
@@ -260,7 +260,7 @@ static void grad_row(const struct window *w, const void *dy, int64_t n, int64_t 
 	window_covers(w, 1, h, &h0, &h1);
 	for (int64_t od = d0; od < d1; od++)
 		for (int64_t oh = h0; oh < h1; oh++)
-			spread_row(w, row_at(dy, w->half, row_offset(&w->out, n, od, oh)), od, oh,
+			spread_row(w, row_at(dy, w->bf16, row_offset(&w->out, n, od, oh)), od, oh,
 			           dx);
 }
 

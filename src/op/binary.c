@@ -72,7 +72,7 @@ static int divide_grad(struct graph *g, const struct node *n, const tid *dy, tid
 	}                                                                                              \
 	static int name##_cpu(const struct kplan *k, const struct kargs *a)                            \
 	{                                                                                              \
-		walk_windows(k, a, name##_range);                                                          \
+		walk_views(k, a, name##_range);                                                            \
 		return 0;                                                                                  \
 	}
 

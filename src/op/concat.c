@@ -4,12 +4,12 @@
  * gradient (slice's by way of pad). Any element type.
  *
  * CPU: in memory order both are a matrix of runs: all that follows the axis is contiguous, and a
- * row of a join is the runs of its inputs side by side. Rows are copied in parallel, parts that are
- * windows of the whole and stand in place already (graph/windows.h) are not. */
+ * row of a concat is the runs of its inputs side by side. Rows are copied in parallel, pieces that are
+ * views of the whole and stand in place already (graph/view.h) are not. */
 #include <string.h>
 
 #include "base/err.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 #include "op/lib/check.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
@@ -33,7 +33,7 @@ static const struct field slice_fields[] = {
 /* --- shape --- */
 
 /* Input i fits input 0 in all but the axis. */
-static int check_joins(struct graph *g, const struct node *n, int i, int64_t axis)
+static int check_concat(struct graph *g, const struct node *n, int i, int64_t axis)
 {
 	struct shape a = *node_in_shape(g, n, 0), b = *node_in_shape(g, n, i);
 	char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
@@ -56,7 +56,7 @@ static int concat_shape(struct graph *g, struct node *n)
 	struct shape y = *node_in_shape(g, n, 0);
 	TRY(check_axis(g, n, at->axis, y.nd));
 	for (int i = 1; i < n->nin; i++) {
-		TRY(check_joins(g, n, i, at->axis));
+		TRY(check_concat(g, n, i, at->axis));
 		y.d[at->axis] += node_in_shape(g, n, i)->d[at->axis];
 	}
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
@@ -77,9 +77,9 @@ static int slice_shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, graph_t(g, n->in[0])->dtype, &y);
 }
 
-/* --- parts --- */
+/* --- pieces --- */
 
-static bool concat_part(const struct graph *g, const struct node *n, int i, int64_t *first)
+static bool concat_piece(const struct graph *g, const struct node *n, int i, int64_t *first)
 {
 	*first = 0;
 	for (int k = 0; k < i; k++)
@@ -87,7 +87,7 @@ static bool concat_part(const struct graph *g, const struct node *n, int i, int6
 	return ((const struct concat *)n->attr)->axis == 1;
 }
 
-static bool slice_part(const struct graph *g, const struct node *n, int i, int64_t *first)
+static bool slice_piece(const struct graph *g, const struct node *n, int i, int64_t *first)
 {
 	const struct slice *at = n->attr;
 	*first = at->begin;
@@ -172,7 +172,7 @@ static int ref_slice_run(const struct kplan *k, const struct kargs *a)
 
 /* One piece in bytes: a row in the piece's buffer and in the whole's. */
 struct copy {
-	int part;                      /* of a concat: which input */
+	int piece;                     /* of a concat: which input */
 	int64_t length, stride, at;    /* at: in a row of the whole */
 };
 
@@ -204,8 +204,8 @@ static struct runs runs_of(const struct kplan *k, const struct shape *s, int64_t
 static int64_t row_stride(const struct kplan *k, tid t, int64_t axis)
 {
 	const struct tensor *x = graph_t(k->g, t);
-	if (x->window != NONE)
-		return graph_t(k->g, x->window)->shape.d[1] * (int64_t)element_bytes(k);
+	if (x->view != NONE)
+		return graph_t(k->g, x->view)->shape.d[1] * (int64_t)element_bytes(k);
 	return x->shape.d[axis] * runs_of(k, &x->shape, axis).unit;
 }
 
@@ -214,7 +214,7 @@ static void add_copy(struct kplan *k, struct copies *c, int i, tid part, int64_t
 	const struct shape *s = &graph_t(k->g, part)->shape;
 	const struct runs r = runs_of(k, s, axis);
 	const int64_t length = s->d[axis] * r.unit;
-	if (window_in_place(k->g, k->n, i))
+	if (view_in_place(k->g, k->n, i))
 		return;
 	c->rows = r.rows;
 	c->bytes += r.rows * length;
@@ -242,7 +242,7 @@ static int concat_run(const struct kplan *k, const struct kargs *a)
 	for (int64_t row = 0; row < c->rows; row++) {
 		char *to = (char *)a->out[0] + row * c->stride;
 		for (const struct copy *p = c->copy; p < c->copy + c->n; p++)
-			memcpy(to + p->at, (const char *)a->in[p->part] + row * p->stride,
+			memcpy(to + p->at, (const char *)a->in[p->piece] + row * p->stride,
 			       (size_t)p->length);
 	}
 	return 0;
@@ -269,19 +269,19 @@ static int slice_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* --- cuda kernels: a strided copy for each part that is not in place --- */
+/* --- cuda kernels: a strided copy for each piece that is not in place --- */
 
 #ifdef HAVE_CUDA
-/* Between the part and where it begins in the whole. */
-static int copy_part(const struct kplan *k, tid part, tid whole, int64_t axis, int64_t first, char *of_part, char *of_whole,
-                     bool join)
+/* Between the piece and where it begins in the whole. */
+static int copy_piece(const struct kplan *k, tid part, tid whole, int64_t axis, int64_t first, char *of_piece, char *of_whole,
+                      bool join)
 {
 	const struct shape *extents = &graph_t(k->g, part)->shape;
 	const int64_t *ps = cuda_strides(k, part), *ws = cuda_strides(k, whole);
 	const size_t size = element_bytes(k);
 	of_whole += (size_t)(first * ws[axis]) * size;
-	return join ? cuda_copy(k, extents, ps, ws, size, of_part, of_whole)
-	            : cuda_copy(k, extents, ws, ps, size, of_whole, of_part);
+	return join ? cuda_copy(k, extents, ps, ws, size, of_piece, of_whole)
+	            : cuda_copy(k, extents, ws, ps, size, of_whole, of_piece);
 }
 
 static int concat_cuda(const struct kplan *k, const struct kargs *a)
@@ -289,8 +289,8 @@ static int concat_cuda(const struct kplan *k, const struct kargs *a)
 	const int64_t axis = ((const struct concat *)k->n->attr)->axis;
 	int64_t first = 0;
 	for (int i = 0; i < k->n->nin; i++) {
-		if (!window_in_place(k->g, k->n, i))
-			TRY(copy_part(k, k->n->in[i], k->n->out[0], axis, first, a->in[i], a->out[0], true));
+		if (!view_in_place(k->g, k->n, i))
+			TRY(copy_piece(k, k->n->in[i], k->n->out[0], axis, first, a->in[i], a->out[0], true));
 		first += node_in_shape(k->g, k->n, i)->d[axis];
 	}
 	return 0;
@@ -299,7 +299,7 @@ static int concat_cuda(const struct kplan *k, const struct kargs *a)
 static int slice_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct slice *at = k->n->attr;
-	return copy_part(k, k->n->out[0], k->n->in[0], at->axis, at->begin, a->out[0], a->in[0], false);
+	return copy_piece(k, k->n->out[0], k->n->in[0], at->axis, at->begin, a->out[0], a->in[0], false);
 }
 #endif
 
@@ -328,10 +328,10 @@ static const char *const slice_samples[] = { "2x17x5x7; begin: 3, size: 5",
 static const struct op op_concat = {
 	.name = "concat",
 	.doc = "joins tensors along one axis",
-	.flags = OP_LAYER | OP_JOIN,
+	.flags = OP_LAYER | OP_CONCAT,
 	.min_in = 1, .max_in = 1024, .nout = 1,
 	.attr_size = sizeof(struct concat), .attrs = concat_fields,
-	.shape = concat_shape, .grad = concat_grad, .part = concat_part,
+	.shape = concat_shape, .grad = concat_grad, .piece = concat_piece,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_concat_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = concat_plan, .run = concat_run,
@@ -347,10 +347,10 @@ static const struct op op_concat = {
 static const struct op op_slice = {
 	.name = "slice",
 	.doc = "a range of one axis",
-	.flags = OP_LAYER | OP_CUT,
+	.flags = OP_LAYER | OP_SLICE,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct slice), .attrs = slice_fields,
-	.shape = slice_shape, .grad = slice_grad, .part = slice_part,
+	.shape = slice_shape, .grad = slice_grad, .piece = slice_piece,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_slice_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = slice_plan, .run = slice_run,

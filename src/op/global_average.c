@@ -99,31 +99,31 @@ static int cpu_plan(struct kplan *k)
 	return 0;
 }
 
-#define ADD_ROWS(name, half)                                                                    \
+#define ADD_ROWS(name, bf16)                                                                    \
 	SIMD_CLONES static void name(const void *x, int64_t rows, int64_t c, float *sum)        \
 	{                                                                                       \
 		memset(sum, 0, sizeof *sum * (size_t)c);                                        \
 		for (int64_t r = 0; r < rows; r++)                                              \
 			SIMD_LOOP                                                               \
 			for (int64_t j = 0; j < c; j++)                                         \
-				sum[j] += simd_get(x, half, r * c + j);                         \
+				sum[j] += simd_get(x, bf16, r * c + j);                         \
 	}
 
 ADD_ROWS(add_rows, 0)
-ADD_ROWS(add_rows_half, 1)
+ADD_ROWS(add_rows_bf16, 1)
 
 static int cpu_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct grid *g = k->state;
 	int64_t points = grid_points(g), blocks = block_count(g), c = g->c;
-	bool half = row_half(k, 0);
+	bool bf16 = row_bf16(k, 0);
 	float *part = a->ws, *y = a->out[0];
 #pragma omp parallel for schedule(static) if (g->n * points * c > FORK_FLOATS)
 	for (int64_t i = 0; i < g->n * blocks; i++) {
 		int64_t first = i % blocks * BLOCK,
 			rows = points - first < BLOCK ? points - first : BLOCK;
-		const void *x = row_at(a->in[0], half, (i / blocks * points + first) * c);
-		(half ? add_rows_half : add_rows)(x, rows, c, part + i * c);
+		const void *x = row_at(a->in[0], bf16, (i / blocks * points + first) * c);
+		(bf16 ? add_rows_bf16 : add_rows)(x, rows, c, part + i * c);
 	}
 	for (int64_t i = 0; i < g->n * c; i++) {
 		double sum = 0;

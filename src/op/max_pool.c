@@ -189,20 +189,20 @@ static struct run run_from(const struct window *w, int64_t first, int64_t most,
 }
 
 /* One or two neighbouring places of the windows, from x on; pixels are c channels apart, of which
- * there are `tile`. fresh: y and best hold nothing yet. half: x is bf16. */
-SIMD_INLINE void max_places(const void *x, const int half, int64_t c, int64_t tile, struct run r,
+ * there are `tile`. fresh: y and best hold nothing yet. bf16: x is bf16. */
+SIMD_INLINE void max_places(const void *x, const int bf16, int64_t c, int64_t tile, struct run r,
                             bool two, int32_t place, bool fresh, float *y, int32_t *best)
 {
 	for (int64_t o = 0; o < r.count; o++, y += tile, best += tile) {
-		const void *p = row_at(x, half, o * r.step * c);
+		const void *p = row_at(x, bf16, o * r.step * c);
 		SIMD_LOOP
 		for (int64_t j = 0; j < tile; j++) {
-			float m = fresh ? simd_get(p, half, j) : y[j];
+			float m = fresh ? simd_get(p, bf16, j) : y[j];
 			int32_t b = fresh ? place : best[j];
 			if (!fresh)
-				larger(simd_get(p, half, j), place, &m, &b);
+				larger(simd_get(p, bf16, j), place, &m, &b);
 			if (two)
-				larger(simd_get(p, half, c + j), place + 1, &m, &b);
+				larger(simd_get(p, bf16, c + j), place + 1, &m, &b);
 			y[j] = m;
 			best[j] = b;
 		}
@@ -211,42 +211,42 @@ SIMD_INLINE void max_places(const void *x, const int half, int64_t c, int64_t ti
 
 /* With few channels, loops over a number of them that the
  * compiler does not know cost more than what they do. */
-SIMD_INLINE void max_widths(const void *x, const int half, int64_t c, int64_t tile, struct run r,
+SIMD_INLINE void max_widths(const void *x, const int bf16, int64_t c, int64_t tile, struct run r,
                             bool two, int32_t place, bool fresh, float *y, int32_t *best)
 {
 	if (c == 16)
-		max_places(x, half, 16, 16, r, two, place, fresh, y, best);
+		max_places(x, bf16, 16, 16, r, two, place, fresh, y, best);
 	else if (c == 32)
-		max_places(x, half, 32, 32, r, two, place, fresh, y, best);
+		max_places(x, bf16, 32, 32, r, two, place, fresh, y, best);
 	else
-		max_places(x, half, c, tile, r, two, place, fresh, y, best);
+		max_places(x, bf16, c, tile, r, two, place, fresh, y, best);
 }
 
-#define MAX_SOME(name, half, two)                                                               \
+#define MAX_SOME(name, bf16, two)                                                               \
 	SIMD_CLONES static void name(const void *x, int64_t c, int64_t tile, struct run r,      \
 	                             int32_t place, bool fresh, float *y, int32_t *best)        \
 	{                                                                                       \
 		if (fresh)                                                                      \
-			max_widths(x, half, c, tile, r, two, place, true, y, best);             \
+			max_widths(x, bf16, c, tile, r, two, place, true, y, best);             \
 		else                                                                            \
-			max_widths(x, half, c, tile, r, two, place, false, y, best);            \
+			max_widths(x, bf16, c, tile, r, two, place, false, y, best);            \
 	}
 
 MAX_SOME(max_two, 0, true)
 MAX_SOME(max_one, 0, false)
-MAX_SOME(max_two_half, 1, true)
-MAX_SOME(max_one_half, 1, false)
+MAX_SOME(max_two_bf16, 1, true)
+MAX_SOME(max_one_bf16, 1, false)
 
 /* The part of the windows' places in one input row, the first with number `place`. */
-static void max_run(const void *x, bool half, int64_t c, int64_t tile, struct run r, int32_t place,
+static void max_run(const void *x, bool bf16, int64_t c, int64_t tile, struct run r, int32_t place,
                     bool fresh, float *y, int32_t *best)
 {
 	int64_t t = 0;
 	for (; t + 2 <= r.taps; t += 2)
-		(half ? max_two_half : max_two)(row_at(x, half, t * c), c, tile, r,
+		(bf16 ? max_two_bf16 : max_two)(row_at(x, bf16, t * c), c, tile, r,
 		                                place + (int32_t)t, fresh && t == 0, y, best);
 	if (t < r.taps)
-		(half ? max_one_half : max_one)(row_at(x, half, t * c), c, tile, r,
+		(bf16 ? max_one_bf16 : max_one)(row_at(x, bf16, t * c), c, tile, r,
 		                                place + (int32_t)t, fresh && t == 0, y, best);
 }
 
@@ -275,7 +275,7 @@ static void max_group(const struct window *w, const void *x, struct row r, int64
 			for (int64_t p = 0; p < pixels; p += run.count) {
 				run = run_from(w, ow + p, pixels - p, whole, &tap);
 				const int64_t at = (ow + p) * w->s[2] - w->lo[2] + tap;
-				max_run(row_at(x, w->half, row + at * c), w->half, c, tile, run,
+				max_run(row_at(x, w->bf16, row + at * c), w->bf16, c, tile, run,
 				        (int32_t)(place + tap), kd == d0 && kh == h0, y + p * tile,
 				        best + p * tile);
 			}
@@ -289,12 +289,12 @@ static void max_row(const struct window *w, const void *x, struct row r, float *
 {
 	int32_t best[PLACES];
 	int64_t c = w->in.c, tile = c < PLACES ? c : PLACES, group = PLACES / tile;
-	x = row_at(x, w->half, row_offset(&w->in, r.n, 0, 0));
+	x = row_at(x, w->bf16, row_offset(&w->in, r.n, 0, 0));
 	for (int64_t ow = 0; ow < w->out.d[2]; ow += group)
 		for (int64_t c0 = 0; c0 < c; c0 += tile) {
 			int64_t n = c - c0 < tile ? c - c0 : tile, at = ow * c + c0;
 			int64_t pixels = w->out.d[2] - ow < group ? w->out.d[2] - ow : group;
-			max_group(w, row_at(x, w->half, c0), r, ow, pixels, n, y + at, best);
+			max_group(w, row_at(x, w->bf16, c0), r, ow, pixels, n, y + at, best);
 			if (index8)
 				narrow(best, pixels * n, index8 + at);
 			else if (index32)
@@ -322,39 +322,39 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* dx += dy where the maximum of the window is at this place. */
-SIMD_INLINE void give_windows(const void *dy, const int half, const void *index, bool wide,
+SIMD_INLINE void give_windows(const void *dy, const int bf16, const void *index, bool wide,
                               int64_t c, struct run r, int32_t place, float *dx)
 {
 	const uint8_t *i8 = index;
 	const int32_t *i32 = index;
 	for (int64_t o = 0; o < r.count; o++, dx += r.step * c) {
-		const void *p = row_at(dy, half, o * c);
+		const void *p = row_at(dy, bf16, o * c);
 		for (int64_t t = 0; t < r.taps; t++)
 			SIMD_LOOP
 			for (int64_t j = 0; j < c; j++) {
 				int32_t at = wide ? i32[o * c + j] : i8[o * c + j];
 				dx[t * c + j] += simd_select(at == place + (int32_t)t,
-				                             simd_get(p, half, j), 0);
+				                             simd_get(p, bf16, j), 0);
 			}
 	}
 }
 
-#define GIVE_RUN(name, half)                                                                    \
+#define GIVE_RUN(name, bf16)                                                                    \
 	SIMD_CLONES static void name(const void *dy, const void *index, bool wide, int64_t c,   \
 	                             struct run r, int32_t place, float *dx)                    \
 	{                                                                                       \
 		if (wide)                                                                       \
-			give_windows(dy, half, index, true, c, r, place, dx);                   \
+			give_windows(dy, bf16, index, true, c, r, place, dx);                   \
 		else if (c == 16)                                                               \
-			give_windows(dy, half, index, false, 16, r, place, dx);                 \
+			give_windows(dy, bf16, index, false, 16, r, place, dx);                 \
 		else if (c == 32)                                                               \
-			give_windows(dy, half, index, false, 32, r, place, dx);                 \
+			give_windows(dy, bf16, index, false, 32, r, place, dx);                 \
 		else                                                                            \
-			give_windows(dy, half, index, false, c, r, place, dx);                  \
+			give_windows(dy, bf16, index, false, c, r, place, dx);                  \
 	}
 
 GIVE_RUN(give_run, 0)
-GIVE_RUN(give_run_half, 1)
+GIVE_RUN(give_run_bf16, 1)
 
 /* Adds the gradient of the windows of output row (r.n, od, oh), which begins at `at`, to the input
  * row at dx, at places `place` and on. */
@@ -366,8 +366,8 @@ static void give_row(const struct window *w, const void *dy, const void *index, 
 	window_whole(w, &whole[0], &whole[1]);
 	for (int64_t ow = 0; ow < w->out.d[2]; ow += r.count, at += r.count * c) {
 		r = run_from(w, ow, w->out.d[2], whole, &tap);
-		(w->half ? give_run_half : give_run)(
-			row_at(dy, w->half, at), (const char *)index + at * (wide ? 4 : 1), wide, c,
+		(w->bf16 ? give_run_bf16 : give_run)(
+			row_at(dy, w->bf16, at), (const char *)index + at * (wide ? 4 : 1), wide, c,
 			r, (int32_t)(place + tap), dx + (ow * w->s[2] - w->lo[2] + tap) * c);
 	}
 }

@@ -253,19 +253,19 @@ struct reduction {
 	int64_t runs;                /* runs of COLUMNS in columns */
 	int64_t tasks, parts;
 	double start, factor;
-	bool half;                   /* x is bf16 */
+	bool bf16;                   /* x is bf16 */
 	void (*fold)(double *acc, const void *x, int64_t stride, int64_t rows, int columns);
 	void (*join)(double *acc, const double *part, int columns);
 };
 
 /* The sum of n neighbours; acc[c] += x[r * stride + c] over r. */
-#define ADD(type, half)                                                                         \
+#define ADD(type, bf16)                                                                         \
 	SIMD_CLONES static double add_run##type(const void *x, int64_t n)                       \
 	{                                                                                       \
 		double sum = 0;                                                                 \
 		SUM_LOOP                                                                        \
 		for (int64_t i = 0; i < n; i++)                                                 \
-			sum += (double)simd_get(x, half, i);                                    \
+			sum += (double)simd_get(x, bf16, i);                                    \
 		return sum;                                                                     \
 	}                                                                                       \
 	SIMD_CLONES static void add_rows##type(double *acc, const void *x, int64_t stride,      \
@@ -274,7 +274,7 @@ struct reduction {
 		for (int64_t r = 0; r < rows; r++)                                              \
 			SIMD_LOOP                                                               \
 			for (int c = 0; c < columns; c++)                                       \
-				acc[c] += (double)simd_get(x, half, r * stride + c);            \
+				acc[c] += (double)simd_get(x, bf16, r * stride + c);            \
 	}                                                                                       \
 	static void fold_sum##type(double *acc, const void *x, int64_t stride, int64_t rows,    \
 	                           int columns)                                                 \
@@ -287,7 +287,7 @@ struct reduction {
 #define SUM_LOOP _Pragma("omp simd reduction(+ : sum)")
 
 ADD(, 0)
-ADD(_half, 1)
+ADD(_bf16, 1)
 
 static void fold_max(double *acc, const void *from, int64_t stride, int64_t rows, int columns)
 {
@@ -374,9 +374,9 @@ static int reduce_plan(struct kplan *k, const struct reduction *how)
 static int plan_scaled(struct kplan *k, double factor)
 {
 	struct reduction how = { .factor = factor, .fold = fold_sum, .join = join_sum };
-	how.half = row_half(k, 0);
-	if (how.half)
-		how.fold = fold_sum_half;
+	how.bf16 = row_bf16(k, 0);
+	if (how.bf16)
+		how.fold = fold_sum_bf16;
 	return reduce_plan(k, &how);
 }
 
@@ -414,11 +414,11 @@ static void reduce_part(const struct reduction *r, const void *x, int64_t task, 
 	for (int c = 0; c < columns; c++)
 		acc[c] = r->start;
 	nest_at(&r->kept, task / r->runs, &xo, &yo);
-	x = row_at(x, r->half, xo + task % r->runs * COLUMNS);
+	x = row_at(x, r->bf16, xo + task % r->runs * COLUMNS);
 	while (lo < hi) {
 		int64_t rows = min64(level - lo % level, hi - lo);
 		nest_at(s, lo, &at, &yo);
-		r->fold(acc, row_at(x, r->half, at), stride, rows, columns);
+		r->fold(acc, row_at(x, r->bf16, at), stride, rows, columns);
 		lo += rows;
 	}
 }
@@ -522,7 +522,7 @@ static const char *const max_grad_samples[] = {
 
 /* --- records --- */
 
-#define RECORD(id, text, samples_, half)                                                        \
+#define RECORD(id, text, samples_, bf16)                                                        \
 	static const struct op op_##id = {                                                          \
 		.name = #id, .doc = text, .min_in = 1, .max_in = 1, .nout = 1,                          \
 		.attr_size = sizeof(struct reduce_attr), .attrs = fields,                               \
@@ -530,7 +530,7 @@ static const char *const max_grad_samples[] = {
 		.kernel = {                                                                             \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },               \
 			[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_plan, \
-			                  .run = reduce_cpu, .bf16_in = half },                             \
+			                  .run = reduce_cpu, .bf16_in = bf16 },                             \
 			CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = reduce_choose, .plan = id##_cuda_plan,  \
 			            .run = reduce_cuda, .bf16_in = 1)                                       \
 		},                                                                                      \

@@ -88,7 +88,7 @@ static int reorder_choose(struct kplan *k, struct layout *in, struct layout *out
 	return 0;
 }
 
-enum way { LOOP, TURN, TURN_BACK }; /* without oneDNN */
+enum way { LOOP, TRANSPOSE, TRANSPOSE_BACK }; /* without oneDNN */
 
 struct reorder_plan {
 	struct dnn_prim *prim; /* NULL: that way */
@@ -128,12 +128,12 @@ static enum way way(const struct tensor *x, const struct tensor *y, size_t size)
 	if (size != 4 || s->nd < 3)
 		return LOOP;
 	if (layout_is_plain(&x->layout, s) && layout_is_native(&y->layout, s))
-		return TURN;
-	return layout_is_native(&x->layout, s) && layout_is_plain(&y->layout, s) ? TURN_BACK : LOOP;
+		return TRANSPOSE;
+	return layout_is_native(&x->layout, s) && layout_is_plain(&y->layout, s) ? TRANSPOSE_BACK : LOOP;
 }
 
 /* oneDNN falls back to a slow reorder where a sample has 2^31 bytes: 10 s for 4 x 512^3. */
-static void prefer_turn(struct reorder_plan *p)
+static void prefer_transpose(struct reorder_plan *p)
 {
 	if (p->way != LOOP && p->prim && strncmp(dnn_prim_impl(p->prim), "simple", 6) == 0) {
 		dnn_prim_free(p->prim);
@@ -149,7 +149,7 @@ static int reorder_plan(struct kplan *k)
 	k->state = p;
 	p->way = way(x, y, dtype_size(t));
 	TRY(plan_vendor(x, y, t, t, &p->prim));
-	prefer_turn(p);
+	prefer_transpose(p);
 	k->impl = p->way == LOOP ? "loop" : "turn";
 	if (!p->prim)
 		return 0;
@@ -161,7 +161,7 @@ static int reorder_plan(struct kplan *k)
 
 #define TILE 16 /* positions: a cache line of each channel */
 
-void reorder_turn(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back)
+void reorder_transpose(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back)
 {
 	const int64_t tiles = (s + TILE - 1) / TILE;
 #pragma omp parallel for schedule(static)
@@ -203,8 +203,8 @@ static int reorder_run(const struct kplan *k, const struct kargs *a)
 		reorder_loop(&x->layout, &y->layout, dtype_size(stored_type(k, x->id)), shape_count(s),
 		             a->in[0], a->out[0]);
 	else if (shape_count(s) > 0)
-		reorder_turn(a->in[0], a->out[0], s->d[0], s->d[1],
-		             shape_count(s) / s->d[0] / s->d[1], p->way == TURN_BACK);
+		reorder_transpose(a->in[0], a->out[0], s->d[0], s->d[1],
+		                  shape_count(s) / s->d[0] / s->d[1], p->way == TRANSPOSE_BACK);
 	return 0;
 }
 

@@ -12,6 +12,6 @@ struct cast_attr {
 };
 
 /* n samples of 4-byte elements, (c, s) stored, to (s, c), or back. For tests. */
-void reorder_turn(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back);
+void reorder_transpose(const void *src, void *dst, int64_t n, int64_t c, int64_t s, bool back);
 
 #endif

@@ -214,7 +214,7 @@ struct axis_map {
 struct maps {
 	struct grid from, to;
 	struct axis_map axis[3];
-	bool half;                   /* what is resized is bf16 */
+	bool bf16;                   /* what is resized is bf16 */
 };
 
 static struct axis_map map_new(struct arena *arena, int64_t n, int64_t entries)
@@ -266,7 +266,7 @@ static int plan_any(struct kplan *k, bool transposed)
 	struct maps *m = k->state = ARENA_NEW(k->arena, struct maps);
 	m->from = grid_of(node_in_shape(k->g, k->n, 0));
 	m->to = grid_of(node_out_shape(k->g, k->n, 0));
-	m->half = row_half(k, 0);
+	m->bf16 = row_bf16(k, 0);
 	k->ws_bytes = row_workspace(k, m->to.d[2] * m->to.c);
 	for (int a = 0; a < 3; a++) {
 		int64_t in = transposed ? m->to.d[a] : m->from.d[a],
@@ -295,14 +295,14 @@ struct pair {
 };
 
 /* y = or y += two pixels of both rows, or one. */
-SIMD_INLINE void mix_two(const struct pair *r, const int half, int64_t i0, float w0, int64_t i1,
+SIMD_INLINE void mix_two(const struct pair *r, const int bf16, int64_t i0, float w0, int64_t i1,
                          float w1, int64_t c, bool add, float *y)
 {
-	const void *a0 = row_at(r->a, half, i0 * c), *a1 = row_at(r->a, half, i1 * c);
-	const void *b0 = row_at(r->b, half, i0 * c), *b1 = row_at(r->b, half, i1 * c);
+	const void *a0 = row_at(r->a, bf16, i0 * c), *a1 = row_at(r->a, bf16, i1 * c);
+	const void *b0 = row_at(r->b, bf16, i0 * c), *b1 = row_at(r->b, bf16, i1 * c);
 	float fa0 = r->fa * w0, fa1 = r->fa * w1, fb0 = r->fb * w0, fb1 = r->fb * w1;
-#define MIXED ((fa0 * simd_get(a0, half, j) + fa1 * simd_get(a1, half, j)) +                     \
-	       (fb0 * simd_get(b0, half, j) + fb1 * simd_get(b1, half, j)))
+#define MIXED ((fa0 * simd_get(a0, bf16, j) + fa1 * simd_get(a1, bf16, j)) +                     \
+	       (fb0 * simd_get(b0, bf16, j) + fb1 * simd_get(b1, bf16, j)))
 	if (add)
 #pragma omp simd
 		for (int64_t j = 0; j < c; j++)
@@ -314,23 +314,23 @@ SIMD_INLINE void mix_two(const struct pair *r, const int half, int64_t i0, float
 #undef MIXED
 }
 
-SIMD_INLINE void mix_one(const struct pair *r, const int half, int64_t i, float w, int64_t c,
+SIMD_INLINE void mix_one(const struct pair *r, const int bf16, int64_t i, float w, int64_t c,
                          bool add, float *y)
 {
-	const void *a = row_at(r->a, half, i * c), *b = row_at(r->b, half, i * c);
+	const void *a = row_at(r->a, bf16, i * c), *b = row_at(r->b, bf16, i * c);
 	float fa = r->fa * w, fb = r->fb * w;
 	if (add)
 #pragma omp simd
 		for (int64_t j = 0; j < c; j++)
-			y[j] += fa * simd_get(a, half, j) + fb * simd_get(b, half, j);
+			y[j] += fa * simd_get(a, bf16, j) + fb * simd_get(b, bf16, j);
 	else
 #pragma omp simd
 		for (int64_t j = 0; j < c; j++)
-			y[j] = fa * simd_get(a, half, j) + fb * simd_get(b, half, j);
+			y[j] = fa * simd_get(a, bf16, j) + fb * simd_get(b, bf16, j);
 }
 
 /* y = or y += the two rows resized along their axis by m: n pixels of c. */
-SIMD_INLINE void blend_two(struct pair r, const int half, const struct axis_map *m, int64_t n,
+SIMD_INLINE void blend_two(struct pair r, const int bf16, const struct axis_map *m, int64_t n,
                            int64_t c, bool keep, float *y)
 {
 	for (int64_t i = 0; i < n; i++, y += c) {
@@ -339,15 +339,15 @@ SIMD_INLINE void blend_two(struct pair r, const int half, const struct axis_map 
 		if (!add && e == end)
 			memset(y, 0, sizeof *y * (size_t)c);
 		for (; e + 2 <= end; e += 2, add = true)
-			mix_two(&r, half, m->from[e], m->w[e], m->from[e + 1], m->w[e + 1], c, add,
+			mix_two(&r, bf16, m->from[e], m->w[e], m->from[e + 1], m->w[e + 1], c, add,
 			        y);
 		if (e < end)
-			mix_one(&r, half, m->from[e], m->w[e], c, add, y);
+			mix_one(&r, bf16, m->from[e], m->w[e], c, add, y);
 	}
 }
 
 /* The same for one row. */
-SIMD_INLINE void blend_one(const void *x, const int half, float weight, const struct axis_map *m,
+SIMD_INLINE void blend_one(const void *x, const int bf16, float weight, const struct axis_map *m,
                            int64_t n, int64_t c, bool keep, float *y)
 {
 	for (int64_t i = 0; i < n; i++, y += c) {
@@ -355,37 +355,37 @@ SIMD_INLINE void blend_one(const void *x, const int half, float weight, const st
 		if (!keep && e == end) {
 			memset(y, 0, sizeof *y * (size_t)c);
 		} else if (!keep) {
-			const void *p = row_at(x, half, m->from[e] * c);
+			const void *p = row_at(x, bf16, m->from[e] * c);
 			float f = weight * m->w[e++];
 #pragma omp simd
 			for (int64_t j = 0; j < c; j++)
-				y[j] = f * simd_get(p, half, j);
+				y[j] = f * simd_get(p, bf16, j);
 		}
 		for (; e < end; e++) {
-			const void *p = row_at(x, half, m->from[e] * c);
+			const void *p = row_at(x, bf16, m->from[e] * c);
 			float f = weight * m->w[e];
 #pragma omp simd
 			for (int64_t j = 0; j < c; j++)
-				y[j] += f * simd_get(p, half, j);
+				y[j] += f * simd_get(p, bf16, j);
 		}
 	}
 }
 
-#define BLEND(type, half)                                                                       \
+#define BLEND(type, bf16)                                                                       \
 	SIMD_CLONES static void blend_pair##type(struct pair r, const struct axis_map *m,       \
 	                                         int64_t n, int64_t c, bool keep, float *y)     \
 	{                                                                                       \
-		blend_two(r, half, m, n, c, keep, y);                                           \
+		blend_two(r, bf16, m, n, c, keep, y);                                           \
 	}                                                                                       \
 	SIMD_CLONES static void blend_row##type(const void *x, float weight,                    \
 	                                        const struct axis_map *m, int64_t n, int64_t c, \
 	                                        bool keep, float *y)                            \
 	{                                                                                       \
-		blend_one(x, half, weight, m, n, c, keep, y);                                   \
+		blend_one(x, bf16, weight, m, n, c, keep, y);                                   \
 	}
 
 BLEND(, 0)
-BLEND(_half, 1)
+BLEND(_bf16, 1)
 
 /* Row h of slice d of the result; x at its batch element. */
 static void resize_row(const struct maps *m, const void *x, int64_t d, int64_t h, float *y)
@@ -397,17 +397,17 @@ static void resize_row(const struct maps *m, const void *x, int64_t d, int64_t h
 	for (int64_t i = md->first[d]; i < md->first[d + 1]; i++)
 		for (int64_t j = mh->first[h]; j < mh->first[h + 1]; j++) {
 			r.b = r.a, r.fb = r.fa;
-			r.a = row_at(x, m->half, (md->from[i] * m->from.d[1] + mh->from[j]) * length);
+			r.a = row_at(x, m->bf16, (md->from[i] * m->from.d[1] + mh->from[j]) * length);
 			r.fa = md->w[i] * mh->w[j];
 			if (!r.b)
 				continue;
-			(m->half ? blend_pair_half : blend_pair)(r, &m->axis[2], m->to.d[2], m->to.c,
+			(m->bf16 ? blend_pair_bf16 : blend_pair)(r, &m->axis[2], m->to.d[2], m->to.c,
 			                                         keep, y);
 			r.a = NULL;
 			keep = true;
 		}
 	if (r.a)
-		(m->half ? blend_row_half : blend_row)(r.a, r.fa, &m->axis[2], m->to.d[2], m->to.c,
+		(m->bf16 ? blend_row_bf16 : blend_row)(r.a, r.fa, &m->axis[2], m->to.d[2], m->to.c,
 		                                       keep, y);
 	else if (!keep)
 		memset(y, 0, sizeof *y * (size_t)(m->to.d[2] * m->to.c));
@@ -424,7 +424,7 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 #pragma omp parallel for schedule(static) if (work > FORK_FLOATS)
 	for (int64_t i = 0; i < rows; i++) {
 		float *y = row_begin(&r, i);
-		resize_row(m, row_at(a->in[0], m->half, i / (g->d[0] * g->d[1]) * element),
+		resize_row(m, row_at(a->in[0], m->bf16, i / (g->d[0] * g->d[1]) * element),
 		           i / g->d[1] % g->d[0], i % g->d[1], y);
 		row_end(&r, i, y);
 	}

@@ -4,7 +4,6 @@
 #ifndef DLX_OP_RESIZE_H
 #define DLX_OP_RESIZE_H
 
-#include "op/lib/elementwise.h"
 #include "yaml/schema.h"
 
 struct resize {

@@ -152,7 +152,7 @@ static void scale_range(const struct kplan *k, const struct kargs *a, int64_t lo
 
 static int scale_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, scale_range);
+	walk_views(k, a, scale_range);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static void scale_by_range(const struct kplan *k, const struct kargs *a, int64_t
 
 static int scale_by_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, scale_by_range);
+	walk_views(k, a, scale_by_range);
 	return 0;
 }
 
@@ -187,7 +187,7 @@ static void fill_range(const struct kplan *k, const struct kargs *a, int64_t lo,
 
 static int fill_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, fill_range);
+	walk_views(k, a, fill_range);
 	return 0;
 }
 
@@ -244,8 +244,8 @@ static const struct op op_scale = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cpu,
-		                  WALK_WINDOWS, .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda, CUDA_WINDOWS,
+		                  WALK_VIEWS, .bf16_in = 1, .bf16_out = 1 },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = scale_choose, .run = scale_cuda, CUDA_VIEWS,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = scale_samples,
@@ -259,9 +259,9 @@ static const struct op op_scale_by = {
 	.shape = scale_by_shape, .grad = scale_by_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = scale_by_reference },
-		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu, WALK_WINDOWS,
+		[BACKEND_CPU] = { .layouts = KL_SAME, .run = scale_by_cpu, WALK_VIEWS,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda, CUDA_WINDOWS,
+		CUDA_KERNEL(.layouts = KL_SAME, .run = scale_by_cuda, CUDA_VIEWS,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = scale_by_samples,
@@ -277,8 +277,8 @@ static const struct op op_fill = {
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = fill_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cpu,
-		                  WALK_WINDOWS },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cuda, CUDA_WINDOWS)
+		                  WALK_VIEWS },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = fill_choose, .run = fill_cuda, CUDA_VIEWS)
 	},
 	.samples = fill_samples,
 };

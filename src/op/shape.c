@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/simd.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
 #include "op/lib/elementwise.h"
 #include "op/lib/emit.h"
 #include "op/lib/nest.h"
-#include "op/lib/simd.h"
 #include "op/lib/walk.h"
 
 /* --- attributes --- */

@@ -145,7 +145,7 @@ static int log_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	}                                                                                              \
 	static int name##_cpu(const struct kplan *k, const struct kargs *a)                            \
 	{                                                                                              \
-		walk_windows(k, a, name##_range);                                                          \
+		walk_views(k, a, name##_range);                                                            \
 		return 0;                                                                                  \
 	}
 
@@ -187,7 +187,7 @@ static void leaky_relu_range(const struct kplan *k, const struct kargs *a, int64
 
 static int leaky_relu_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, leaky_relu_range);
+	walk_views(k, a, leaky_relu_range);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static void relu_grad_range(const struct kplan *k, const struct kargs *a, int64_
 
 static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, relu_grad_range);
+	walk_views(k, a, relu_grad_range);
 	return 0;
 }
 
@@ -247,7 +247,7 @@ static void leaky_relu_grad_range(const struct kplan *k, const struct kargs *a, 
 
 static int leaky_relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_windows(k, a, leaky_relu_grad_range);
+	walk_views(k, a, leaky_relu_grad_range);
 	return 0;
 }
 
@@ -308,8 +308,8 @@ static const struct op op_leaky_relu = {
 	.shape = leaky_relu_shape, .grad = leaky_relu_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_reference },
-		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(WALK_ZERO(leaky_relu_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
+		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_cpu), WALK_VIEWS },
+		CUDA_KERNEL(WALK_ZERO(leaky_relu_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},
 	.samples = slope_samples,
 };
@@ -322,8 +322,8 @@ static const struct op op_relu_grad = {
 	.shape = walk_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = relu_grad_reference },
-		[BACKEND_CPU] = { WALK_ZERO(relu_grad_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(WALK_ZERO(relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
+		[BACKEND_CPU] = { WALK_ZERO(relu_grad_cpu), WALK_VIEWS },
+		CUDA_KERNEL(WALK_ZERO(relu_grad_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},
 	.samples = relu_grad_samples,
 };
@@ -337,8 +337,8 @@ static const struct op op_leaky_relu_grad = {
 	.shape = leaky_relu_shape, .grad = mask_grad, .cost = walk_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = leaky_relu_grad_reference },
-		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_grad_cpu), WALK_WINDOWS },
-		CUDA_KERNEL(WALK_ZERO(leaky_relu_grad_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)
+		[BACKEND_CPU] = { WALK_ZERO(leaky_relu_grad_cpu), WALK_VIEWS },
+		CUDA_KERNEL(WALK_ZERO(leaky_relu_grad_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)
 	},
 	.samples = slope_grad_samples,
 };

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/suggest.h"
 #include "model/op_attr.h"
 #include "op/loss/loss.h"
 #include "optim/optim.h"

@@ -93,7 +93,7 @@ static bool is_copy(const struct copies *c, const struct node *n, const bool *ot
 		return false;
 	const struct tensor *x = graph_t(c->g, n->out[0]);
 	tid param = c->param[n->in[0]];
-	return param != NONE && dtype_is_half(x->dtype) && !x->output && !other[x->id] && takes(c, param, x);
+	return param != NONE && dtype_is_16bit(x->dtype) && !x->output && !other[x->id] && takes(c, param, x);
 }
 
 /* --- making them --- */

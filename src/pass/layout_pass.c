@@ -37,7 +37,7 @@ static bool is_unset(const struct graph *g, tid t)
 	return !g->tensor[t]->layout.set;
 }
 
-/* --- wishes --- */
+/* --- preferences --- */
 
 /* The layout KL_SAME settles on: of the updated state in updates; else the one most of the sharing
  * inputs have, first come first served, gradients in their param's layout before others. Row-major

@@ -37,14 +37,14 @@ int pass_fold(struct graph *g, struct pass_env *env);
 /* Removes nodes whose outputs have no reader; updates, outputs and OP_NODCE are roots. */
 int pass_dce(struct graph *g, struct pass_env *env);
 /* Merges adds of channel slices into slices of one add. */
-int pass_cuts(struct graph *g, struct pass_env *env);
+int pass_slice_adds(struct graph *g, struct pass_env *env);
 /* Replaces nodes by fused ops that env->backend has kernels for; keeps what the host reads. */
 int pass_fuse(struct graph *g, struct pass_env *env);
 /* Computes the batch statistics of concatenated channels once for each piece. */
-int pass_parts(struct graph *g, struct pass_env *env);
+int pass_piece_statistics(struct graph *g, struct pass_env *env);
 /* Physical layouts; inserts `reorder` nodes, each (tensor, layout) once. Sets g->backend. */
 int pass_layout(struct graph *g, struct pass_env *env);
-/* Concatenates and slices channels without copies: tensors become views (graph/windows.h). */
+/* Concatenates and slices channels without copies: tensors become views (graph/view.h). */
 int pass_views(struct graph *g, struct pass_env *env);
 /* The order: updates as soon as the last reader of the state has run, so all phases must then be
  * run by one walk; with gradient accumulation (a node named `accumulate`) the update phase stays

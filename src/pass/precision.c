@@ -30,7 +30,7 @@ static void make_double(struct graph *g, struct tensor *x)
 
 /* --- 16 bits --- */
 
-struct half {
+struct precision {
 	struct graph *g;
 	struct rewrite edit;
 	enum backend backend;
@@ -39,7 +39,7 @@ struct half {
 	tid *other;                  /* by tensor: its cast to the other type, or NONE */
 };
 
-static const struct kernel *kernel_of(const struct half *h, const struct node *n)
+static const struct kernel *kernel_of(const struct precision *h, const struct node *n)
 {
 	return &n->op->kernel[h->backend];
 }
@@ -52,7 +52,7 @@ static bool same_phase(const struct graph *g, const struct node *n, tid t)
 	return !by || by->phase == n->phase;
 }
 
-static void find_leads_of(struct half *h, const struct node *n)
+static void find_leads_of(struct precision *h, const struct node *n)
 {
 	const struct kernel *k = kernel_of(h, n);
 	bool leads = k->bf16 == KB_FASTER;
@@ -69,7 +69,7 @@ static void find_leads_of(struct half *h, const struct node *n)
 }
 
 /* Whether n computes in bf16, given the types of its inputs. */
-static bool joins(const struct half *h, const struct node *n)
+static bool joins(const struct precision *h, const struct node *n)
 {
 	const struct kernel *k = kernel_of(h, n);
 
@@ -84,7 +84,7 @@ static bool joins(const struct half *h, const struct node *n)
 }
 
 /* Makes n read input i as `type`. */
-static int want(struct half *h, struct node *n, int i, enum dtype type)
+static int want(struct precision *h, struct node *n, int i, enum dtype type)
 {
 	struct graph *g = h->g;
 	const struct cast_attr at = { (int)type };
@@ -100,13 +100,13 @@ static int want(struct half *h, struct node *n, int i, enum dtype type)
 	return 0;
 }
 
-static int settle_inputs(struct half *h, struct node *n, bool half)
+static int set_inputs(struct precision *h, struct node *n, bool narrow)
 {
 	const struct kernel *k = kernel_of(h, n);
 
 	for (int i = 0; i < n->nin; i++) {
 		const struct tensor *t = n->in[i] == NONE ? NULL : h->g->tensor[n->in[i]];
-		bool takes = half && kernel_takes_bf16(k, false, i);
+		bool takes = narrow && kernel_takes_bf16(k, false, i);
 		if (!t || (t->dtype != DTYPE_F32 && t->dtype != h->type))
 			continue;
 		if (!takes)
@@ -117,7 +117,7 @@ static int settle_inputs(struct half *h, struct node *n, bool half)
 	return 0;
 }
 
-static void settle_outputs(struct half *h, const struct node *n)
+static void set_outputs(struct precision *h, const struct node *n)
 {
 	const struct kernel *k = kernel_of(h, n);
 
@@ -129,22 +129,22 @@ static void settle_outputs(struct half *h, const struct node *n)
 	}
 }
 
-static int settle(struct half *h, struct node *n)
+static int set_types_of(struct precision *h, struct node *n)
 {
 	if (n->op->flags & OP_VIEW) {
 		h->g->tensor[n->out[0]]->dtype = h->g->tensor[n->in[0]]->dtype;
 	} else {
-		bool half = joins(h, n);
-		TRY(settle_inputs(h, n, half));
-		if (half)
-			settle_outputs(h, n);
+		bool narrow = joins(h, n);
+		TRY(set_inputs(h, n, narrow));
+		if (narrow)
+			set_outputs(h, n);
 	}
 	return 0;
 }
 
-static int make_half(struct graph *g, const struct pass_env *env)
+static int set_types(struct graph *g, const struct pass_env *env)
 {
-	struct half h = { .g = g, .backend = env->backend, .type = env->plan->compute };
+	struct precision h = { .g = g, .backend = env->backend, .type = env->plan->compute };
 	int rc = 0;
 
 	h.leads = mem_calloc((size_t)g->ntensor + 1, sizeof *h.leads);
@@ -155,7 +155,7 @@ static int make_half(struct graph *g, const struct pass_env *env)
 		find_leads_of(&h, g->node[i]);
 	rewrite_begin(&h.edit, g);
 	for (int i = 0; i < h.edit.nnode && rc == 0; i++)
-		rc = settle(&h, g->node[i]);
+		rc = set_types_of(&h, g->node[i]);
 	mem_free(h.leads);
 	mem_free(h.other);
 	return rewrite_commit(&h.edit, rc);
@@ -163,8 +163,8 @@ static int make_half(struct graph *g, const struct pass_env *env)
 
 int pass_precision(struct graph *g, struct pass_env *env)
 {
-	if (env->backend != BACKEND_REFERENCE && dtype_is_half(env->plan->compute))
-		return make_half(g, env);
+	if (env->backend != BACKEND_REFERENCE && dtype_is_16bit(env->plan->compute))
+		return set_types(g, env);
 	for (tid t = 0; t < g->ntensor && env->backend == BACKEND_REFERENCE; t++)
 		if (dtype_is_float(graph_t(g, t)->dtype))
 			make_double(g, graph_t(g, t));

@@ -33,9 +33,8 @@
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "graph/attr.h"
 #include "op/conv/conv.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
 #include "op/norm/norm.h"
 #include "pass/rewrite.h"
@@ -96,7 +95,7 @@ static bool suits(const struct walk *w, const struct node *norm)
 		return false;
 	const tid x = norm->in[0];
 	for (int i = 0; i < readers_count(&w->readers, x); i++)
-		if (readers_of(&w->readers, x)[i].n->op->flags & OP_JOIN)
+		if (readers_of(&w->readers, x)[i].n->op->flags & OP_CONCAT)
 			return false;
 	return rewrite_made_by(g, x, "conv_statistics") != NULL;
 }

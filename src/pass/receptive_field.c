@@ -16,7 +16,8 @@
 
 #include "base/arena.h"
 #include "graph/op.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
+#include "op/lib/elementwise.h"
 #include "op/lib/slice.h"
 #include "op/lib/window.h"
 #include "op/resize.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which buffers to drop. A set of dropped buffers is tried by putting the copies in and asking
- * the memory planner what is alive when (again.h, memplan_profile). From a first set, while the
+ * the memory planner what is alive when (recompute_nodes.h, memplan_profile). From a first set, while the
  * peak is too high, the buffers that lie idle at the peak are dropped, those first that free most
  * bytes for the traffic and arithmetic they cost; afterwards each is taken back whose dropping
  * turns out not to be needed.
@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "graph/memplan.h"
-#include "pass/again.h"
+#include "pass/recompute_nodes.h"
 
 #define ROUNDS   200             /* peaks looked at from one first set */
 #define PART     32              /* of the peak, to go down by at once */
@@ -25,7 +25,7 @@
 
 struct recompute {
 	struct graph *g;
-	struct again *a;
+	struct recompute_nodes *a;
 	int64_t *live;               /* by node of the graph as tried */
 	int live_cap;
 	nid *prev, *next;            /* by buffer: its uses next to the peak */
@@ -47,7 +47,7 @@ struct recompute *recompute_new(struct graph *g, const size_t *ws)
 	size_t room = (size_t)g->ntensor + 1;
 
 	r->g = g;
-	r->a = again_new(g, ws);
+	r->a = recompute_nodes_new(g, ws);
 	r->prev = mem_alloc(room * sizeof *r->prev);
 	r->next = mem_alloc(room * sizeof *r->next);
 	r->best_drop = mem_alloc(room * sizeof *r->best_drop);
@@ -65,7 +65,7 @@ void recompute_free(struct recompute *r)
 {
 	if (!r)
 		return;
-	again_free(r->a);
+	recompute_nodes_free(r->a);
 	mem_free(r->live);
 	mem_free(r->prev);
 	mem_free(r->next);
@@ -87,11 +87,11 @@ static void clear(struct recompute *r)
  * undoes it. */
 static int try_drops(struct recompute *r, struct recompute_choice *c)
 {
-	struct again *a = r->a;
+	struct recompute_nodes *a = r->a;
 	int peak = 0;
 	tid bad;
 
-	while ((bad = again_apply(a)) != NONE) {
+	while ((bad = recompute_nodes_apply(a)) != NONE) {
 		a->drop[bad] = NONE;
 		r->banned[bad] = true;
 	}
@@ -114,7 +114,7 @@ static int try_drops(struct recompute *r, struct recompute_choice *c)
  * use or not there. */
 static void find_gaps(struct recompute *r, int peak)
 {
-	const struct again *a = r->a;
+	const struct recompute_nodes *a = r->a;
 
 	for (tid t = 0; t < a->ntensor; t++)
 		r->prev[t] = r->next[t] = NONE;
@@ -137,7 +137,7 @@ static void find_gaps(struct recompute *r, int peak)
 
 static bool is_candidate(const struct recompute *r, tid b)
 {
-	const struct again *a = r->a;
+	const struct recompute_nodes *a = r->a;
 	nid from = r->prev[b], to = r->next[b];
 
 	return a->root[b] == b && a->droppable[b] && a->drop[b] == NONE && !r->banned[b] &&
@@ -148,7 +148,7 @@ static bool is_candidate(const struct recompute *r, tid b)
 /* The most worthwhile of the candidates; false if there is none. */
 static bool find_best(struct recompute *r, struct candidate *best)
 {
-	struct again *a = r->a;
+	struct recompute_nodes *a = r->a;
 	bool any = false;
 
 	for (tid b = 0; b < a->ntensor; b++) {
@@ -157,7 +157,7 @@ static bool find_best(struct recompute *r, struct candidate *best)
 		if (!is_candidate(r, b))
 			continue;
 		c.after = r->prev[b];
-		c.price = again_price(a, b, r->next[b], &counted);
+		c.price = recompute_nodes_price(a, b, r->next[b], &counted);
 		c.gain = (double)a->bytes[b];
 		if (counted && r->cheap)
 			continue;
@@ -200,7 +200,7 @@ static void descend(struct recompute *r, int64_t limit, struct recompute_choice 
 		bool more = now.bytes > limit;
 		if (more)
 			find_gaps(r, peak);
-		again_undo(r->a);
+		recompute_nodes_undo(r->a);
 		if (i == 0 || now.bytes < c->bytes) {
 			*c = now;
 			memcpy(r->low_drop, r->a->drop, size);
@@ -215,7 +215,7 @@ static void descend(struct recompute *r, int64_t limit, struct recompute_choice 
  * than not. */
 static void take_back(struct recompute *r, int64_t limit, struct recompute_choice *c)
 {
-	struct again *a = r->a;
+	struct recompute_nodes *a = r->a;
 	int tries = 0;
 
 	for (tid b = a->ntensor - 1; b >= 0 && tries < RETURNS; b--) {
@@ -226,8 +226,8 @@ static void take_back(struct recompute *r, int64_t limit, struct recompute_choic
 		a->drop[b] = NONE;
 		tries++;
 		try_drops(r, &without);
-		again_undo(a);
-		if (without.bytes <= limit && again_weight(&without.cost) <= again_weight(&c->cost))
+		recompute_nodes_undo(a);
+		if (without.bytes <= limit && recompute_nodes_weight(&without.cost) <= recompute_nodes_weight(&c->cost))
 			*c = without;
 		else
 			a->drop[b] = after;
@@ -239,7 +239,7 @@ static void take_back(struct recompute *r, int64_t limit, struct recompute_choic
 /* Bytes that the forward part alone keeps alive behind each of its nodes. */
 static int64_t *forward_profile(const struct recompute *r, nid *last)
 {
-	const struct again *a = r->a;
+	const struct recompute_nodes *a = r->a;
 	int64_t *live = mem_calloc((size_t)r->turn + 2, sizeof *live);
 
 	for (tid t = 0; t < a->ntensor; t++)
@@ -267,7 +267,7 @@ static int64_t *forward_profile(const struct recompute *r, nid *last)
 /* Whether b is kept by nothing but the backward part from its segment's end on. */
 static bool kept_for_backward(const struct recompute *r, tid b)
 {
-	const struct again *a = r->a;
+	const struct recompute_nodes *a = r->a;
 
 	return a->root[b] == b && a->droppable[b] && !r->banned[b] && a->bytes[b] >= LEAST &&
 	       a->made[b] < r->turn && a->last[b] >= r->turn;
@@ -276,7 +276,7 @@ static bool kept_for_backward(const struct recompute *r, tid b)
 /* last: by buffer, its last use in the forward part. */
 static void drop_segment(struct recompute *r, nid begin, nid end, const nid *last)
 {
-	struct again *a = r->a;
+	struct recompute_nodes *a = r->a;
 
 	for (tid b = 0; b < a->ntensor; b++)
 		if (kept_for_backward(r, b) && a->made[b] >= begin && a->made[b] <= end && last[b] <= end)
@@ -287,7 +287,7 @@ static void drop_segment(struct recompute *r, nid begin, nid end, const nid *las
  * and drops what a segment makes and does not hand on. */
 static void drop_segments(struct recompute *r, int64_t size)
 {
-	struct again *a = r->a;
+	struct recompute_nodes *a = r->a;
 	nid *last = mem_alloc(((size_t)a->ntensor + 1) * sizeof *last);
 	int64_t *live = forward_profile(r, last), sum = 0;
 	int64_t *makes = mem_calloc((size_t)r->turn + 1, sizeof *makes);
@@ -322,7 +322,7 @@ static bool better(const struct recompute_choice *a, const struct recompute_choi
 {
 	if (a->fits != b->fits)
 		return a->fits;
-	return a->fits ? again_weight(&a->cost) < again_weight(&b->cost) : a->bytes < b->bytes;
+	return a->fits ? recompute_nodes_weight(&a->cost) < recompute_nodes_weight(&b->cost) : a->bytes < b->bytes;
 }
 
 /* Goes down from the set at hand, and remembers the result if it is the best. */
@@ -364,16 +364,16 @@ void recompute_choose(struct recompute *r, int64_t limit, bool cheap, struct rec
 
 int recompute_arena(struct recompute *r, int64_t *bytes)
 {
-	struct again *a = r->a;
+	struct recompute_nodes *a = r->a;
 	int64_t *offset;
 	int rc;
 
 	memcpy(a->drop, r->best_drop, (size_t)a->ntensor * sizeof *a->drop);
-	again_apply(a);
+	recompute_nodes_apply(a);
 	offset = mem_alloc(((size_t)a->nstep + 1) * sizeof *offset);
 	rc = memplan(r->g, &(struct memplan_workspace){ a->ws, offset });
 	*bytes = r->g->arena_bytes;
-	again_undo(a);
+	recompute_nodes_undo(a);
 	mem_free(offset);
 	return rc;
 }
@@ -381,5 +381,5 @@ int recompute_arena(struct recompute *r, int64_t *bytes)
 void recompute_commit(struct recompute *r)
 {
 	memcpy(r->a->drop, r->best_drop, (size_t)r->a->ntensor * sizeof *r->best_drop);
-	again_commit(r->a);
+	recompute_nodes_commit(r->a);
 }

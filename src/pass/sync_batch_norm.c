@@ -39,7 +39,7 @@ void sync_batch_norm_emit(struct graph *g, tid share)
 
 int64_t sync_batch_norm_values(const struct graph *g, const struct node *n)
 {
-	return norm_team_message(node_in_shape(g, n, 0)->d[1]);
+	return norm_sync_message(node_in_shape(g, n, 0)->d[1]);
 }
 
 int sync_batch_norm_count(const struct graph *g, int64_t *bytes)

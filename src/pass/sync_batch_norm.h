@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 
-/* Every batch normalisation of the graph, and its gradient, becomes one of a team; share: the input
+/* Every batch normalisation of the graph, and its gradient, becomes one of a group; share: the input
  * that says whether this rank's batch counts. */
 void sync_batch_norm_emit(struct graph *g, tid share);
 /* All-reduces of batch statistics in a micro-batch, and their bytes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Makes concats and slices of channels free: pieces become views
- * of the whole ("windows", graph/windows.h) where the kernels that
+ * of the whole (graph/view.h) where the kernels that
  * write and read a piece accept a stride from pixel to pixel.
  *
  * Concats go first and backwards, so that a chain of them, each appending to the one before (a
@@ -10,7 +10,7 @@
  * pieces that are neighbours already is a view too. Then slices: a range of channels that is only
  * read is a view of the sliced tensor; gradients of concats are such ranges. */
 #include "graph/layout_rule.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
@@ -19,16 +19,16 @@ struct views {
 	struct pass_env *env;
 	struct arena *scratch;
 	struct readers readers;
-	nid *home;                   /* by tensor: the first join that takes it, or NONE */
+	nid *home;                   /* by tensor: the first concat that takes it, or NONE */
 	bool *pinned;                /* by tensor: something aliases it */
-	bool *root;                  /* by tensor: has windows */
+	bool *root;                  /* by tensor: has views */
 };
 
-static bool has_part(const struct graph *g, const struct node *n, int i)
+static bool has_piece(const struct graph *g, const struct node *n, int i)
 {
 	int64_t first;
 
-	return n->op->part && n->op->part(g, n, i, &first);
+	return n->op->piece && n->op->piece(g, n, i, &first);
 }
 
 static void find_homes(struct views *v)
@@ -41,7 +41,7 @@ static void find_homes(struct views *v)
 			v->pinned[t] = v->pinned[g->tensor[t]->alias] = true;
 		for (int i = readers_count(&v->readers, t) - 1; i >= 0; i--) {
 			const struct reader *u = &readers_of(&v->readers, t)[i];
-			if ((u->n->op->flags & OP_JOIN) && has_part(g, u->n, u->in))
+			if ((u->n->op->flags & OP_CONCAT) && has_piece(g, u->n, u->in))
 				v->home[t] = u->n->id;
 		}
 	}
@@ -56,7 +56,7 @@ static bool takes(const struct views *v, const struct node *n, bool output, int 
 
 	if (!(n->op->flags & OP_VIEW) && kernel->layouts == KL_CHOOSE)
 		return kernel->takes_slice && kernel->takes_slice(&k, output, i);
-	return kernel_takes_window(v->g, n, v->env->backend, output, i);
+	return kernel_takes_view(v->g, n, v->env->backend, output, i);
 }
 
 static bool readers_take(const struct views *v, tid t)
@@ -86,7 +86,7 @@ static bool can_hold(const struct views *v, tid t)
 
 	if (x->role != ROLE_ACTIVATION || x->producer == NONE || v->pinned[t] || x->shape.nd < 2)
 		return false;
-	return x->window != NONE || layout_is_native(&x->layout, &x->shape);
+	return x->view != NONE || layout_is_native(&x->layout, &x->shape);
 }
 
 /* Whether t may become a view, judged by t alone. */
@@ -94,32 +94,32 @@ static bool can_move(const struct views *v, tid t)
 {
 	const struct tensor *x = v->g->tensor[t];
 
-	return can_hold(v, t) && x->window == NONE && !x->output && !v->root[t];
+	return can_hold(v, t) && x->view == NONE && !x->output && !v->root[t];
 }
 
 static void place(struct views *v, tid t, tid root, int64_t at)
 {
 	struct tensor *x = v->g->tensor[t];
 
-	x->window = root;
-	x->window_at = at;
+	x->view = root;
+	x->view_at = at;
 	x->layout = layout_slice(&x->shape, v->g->tensor[root]->shape.d[1]);
 	v->root[root] = true;
 }
 
-/* --- joins --- */
+/* --- concats --- */
 
-static void join(struct views *v, const struct node *n)
+static void concat(struct views *v, const struct node *n)
 {
 	struct graph *g = v->g;
-	struct window whole = window_of(g, n->out[0]);
+	struct view whole = view_of(g, n->out[0]);
 
 	if (!can_hold(v, n->out[0]))
 		return;
 	for (int i = 0; i < n->nin; i++) {
 		tid t = n->in[i];
 		int64_t first;
-		if (v->home[t] != n->id || !n->op->part(g, n, i, &first) || !can_move(v, t))
+		if (v->home[t] != n->id || !n->op->piece(g, n, i, &first) || !can_move(v, t))
 			continue;
 		if (g->tensor[t]->dtype == g->tensor[n->out[0]]->dtype && writer_takes(v, t) &&
 		    readers_take(v, t))
@@ -130,14 +130,14 @@ static void join(struct views *v, const struct node *n)
 /* Merges a concat of pieces that are already neighbours in one buffer. */
 static void rejoin(struct views *v, const struct node *n)
 {
-	const struct window begin = window_of(v->g, n->in[0]);
+	const struct view begin = view_of(v->g, n->in[0]);
 
-	if (!can_move(v, n->out[0]) || v->g->tensor[n->in[0]]->window == NONE)
+	if (!can_move(v, n->out[0]) || v->g->tensor[n->in[0]]->view == NONE)
 		return;
 	for (int i = 0; i < n->nin; i++) {
-		struct window w = window_of(v->g, n->in[i]);
+		struct view w = view_of(v->g, n->in[i]);
 		int64_t first;
-		if (!n->op->part(v->g, n, i, &first) || w.root != begin.root ||
+		if (!n->op->piece(v->g, n, i, &first) || w.root != begin.root ||
 		    w.from != begin.from + first)
 			return;
 	}
@@ -145,14 +145,14 @@ static void rejoin(struct views *v, const struct node *n)
 		place(v, n->out[0], begin.root, begin.from);
 }
 
-/* --- cuts --- */
+/* --- slices --- */
 
-static void cut(struct views *v, const struct node *n)
+static void slice(struct views *v, const struct node *n)
 {
-	struct window whole = window_of(v->g, n->in[0]);
+	struct view whole = view_of(v->g, n->in[0]);
 	int64_t first;
 
-	if (!n->op->part(v->g, n, 0, &first) || !can_hold(v, n->in[0]) ||
+	if (!n->op->piece(v->g, n, 0, &first) || !can_hold(v, n->in[0]) ||
 	    !can_move(v, n->out[0]) || !readers_take(v, n->out[0]))
 		return;
 	place(v, n->out[0], whole.root, whole.from + first);
@@ -168,13 +168,13 @@ int pass_views(struct graph *g, struct pass_env *env)
 	v.root = ARENA_ARRAY(v.scratch, bool, g->ntensor + 1);
 	find_homes(&v);
 	for (int i = g->nnode - 1; i >= 0; i--)
-		if (g->node[i]->op->flags & OP_JOIN)
-			join(&v, g->node[i]);
+		if (g->node[i]->op->flags & OP_CONCAT)
+			concat(&v, g->node[i]);
 	for (int i = 0; i < g->nnode; i++)
-		if (g->node[i]->op->flags & OP_JOIN)
+		if (g->node[i]->op->flags & OP_CONCAT)
 			rejoin(&v, g->node[i]);
-		else if (g->node[i]->op->flags & OP_CUT)
-			cut(&v, g->node[i]);
+		else if (g->node[i]->op->flags & OP_SLICE)
+			slice(&v, g->node[i]);
 	arena_free(v.scratch);
 	return 0;
 }

@@ -14,9 +14,9 @@
 #include "op/update/all_reduce.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
-#include "plan/groups.h"
-#include "plan/leaves.h"
-#include "plan/sync_team.h"
+#include "plan/buckets.h"
+#include "plan/micro_tree.h"
+#include "plan/sync_group.h"
 #include "report/progress.h"
 #include "yaml/schema_where.h"
 
@@ -260,7 +260,7 @@ static int check_train_data(const struct run_config *c)
 static int check_batch(const struct run_config *c)
 {
 	if (c->parallel.reproducible)
-		return leaves_check(c);
+		return micro_tree_check(c);
 	if (c->train.batch_size <= 0 || c->train.global_batch_size <= 0)
 		return 0;
 	return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
@@ -313,7 +313,7 @@ static int check(const struct run_config *c)
 		keep_first(&rc, grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &unused));
 	int team;
 	if (c->parallel.sync_batch_norm)
-		keep_first(&rc, sync_team_parse(c->parallel.sync_batch_norm, &team));
+		keep_first(&rc, sync_group_parse(c->parallel.sync_batch_norm, &team));
 	keep_first(&rc, check_train_data(c));
 	keep_first(&rc, check_batch(c));
 	return rc;
@@ -355,7 +355,7 @@ int config_share_batch(struct run_config *c, int ranks)
 {
 	int64_t all = c->train.global_batch_size, next = all + ranks - all % ranks;
 	if (c->parallel.reproducible)
-		return leaves_share(c, ranks);
+		return micro_tree_share(c, ranks);
 	if (all == 0)
 		return 0;
 	if (all % ranks)

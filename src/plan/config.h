@@ -25,7 +25,7 @@ struct validate_section {
 
 struct memory_section {
 	int64_t limit;                   /* bytes; INT64_MIN: what there is */
-	int64_t aside;                   /* bytes of a GPU; INT64_MIN: see device_room */
+	int64_t aside;                   /* bytes of a GPU; INT64_MIN: see device_memory_info */
 };
 
 struct train_section {
@@ -55,12 +55,12 @@ struct parallel_section {
 	int64_t gradient_lag;
 	double timeout;                  /* seconds that a wait for other ranks may take */
 	bool average_statistics;
-	struct ynode *sync_batch_norm;   /* see sync_team_parse */
-	bool reproducible;               /* see plan/leaves.h */
+	struct ynode *sync_batch_norm;   /* see sync_group_parse */
+	bool reproducible;               /* see plan/micro_tree.h */
 };
 
 /* Micro-batches of a step, if they are summed as a tree; set by config_share_batch. */
-struct leaf_counts {
+struct micro_counts {
 	int64_t all, each;               /* of all ranks; of one; 0: not so */
 };
 
@@ -85,7 +85,7 @@ struct run_config {
 	struct ckpt_config checkpoint;
 	struct report_section report;
 	/* not keys: */
-	struct leaf_counts leaves;
+	struct micro_counts leaves;
 	const char *file;
 	struct arena *arena;
 	struct ynode *tree;              /* as written, with --set applied */

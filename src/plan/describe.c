@@ -10,17 +10,17 @@
 #include "base/err.h"
 #include "graph/cost.h"
 #include "graph/dump.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 #include "plan/describe_ranks.h"
-#include "plan/describe_room.h"
+#include "plan/describe_budget.h"
 #include "plan/describe_seen.h"
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
-#include "plan/room.h"
+#include "plan/memory_budget.h"
 #include "plan/sizes.h"
 #include "plan/stored_batch.h"
-#include "plan/survey.h"
+#include "plan/memory_sweep.h"
 
 /* --- counting --- */
 
@@ -195,17 +195,17 @@ static void describe_memory(const struct plan *p, struct buf *out)
 
 static void describe_largest_batch(const struct session *s, struct buf *out)
 {
-	struct survey_batch b;
+	struct memory_sweep_batch b;
 	int mark = err_count();
-	if (survey_batch(s, &b) < 0) {
+	if (memory_sweep_batch(s, &b) < 0) {
 		err_truncate(mark);
 		return;
 	}
 	if (b.plain < 0)
 		return;
 	buf_printf(out, "largest batch %" PRId64, b.plain);
-	if (b.again > b.plain)
-		buf_printf(out, ", or %" PRId64 " with activations computed again,", b.again);
+	if (b.recomputed > b.plain)
+		buf_printf(out, ", or %" PRId64 " with activations computed again,", b.recomputed);
 	buf_printf(out, s->dev->imagined || !strcmp(b.by, "limit") ? " in the %.3g GiB of the %s\n" : " in the %.3g GiB that the %s offers now\n",
 	           (double)b.have / (1 << 30), b.by);
 }
@@ -221,7 +221,7 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	describe_seen(s, tiles, out);
 	describe_memory(p, out);
 	describe_evaluation(s, out);
-	describe_room(s, out);
+	describe_budget(s, out);
 	describe_largest_batch(s, out);
 	describe_ranks_text(s, p, t, out);
 	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
@@ -244,7 +244,7 @@ static struct step_time predict(const struct session *s)
 void describe_check(const struct session *s, struct buf *out)
 {
 	struct step_time t = { 0 };
-	if (s->train_plan[0]->groups)
+	if (s->train_plan[0]->buckets)
 		t = predict(s);
 	describe_summary(s, &t, false, out);
 	step_time_release(&t);
@@ -315,7 +315,7 @@ void describe_text(const struct session *s, struct buf *out)
 	struct arena *a = arena_new();
 	struct step_time t = predict(s);
 	describe_summary(s, &t, true, out);
-	survey_text(s, out);
+	memory_sweep_text(s, out);
 	describe_time_text(s, &t, out);
 	step_time_release(&t);
 	describe_kernels(s->train_plan[0], out);
@@ -381,8 +381,8 @@ void describe_json(const struct session *s, struct buf *out)
 	describe_peak_json(p, out);
 	if (s->evaluate_plan[0])
 		buf_printf(out, ", \"evaluation_arena\": %" PRId64, s->evaluate_plan[0]->g->arena_bytes);
-	room_json(s, out);
-	survey_json(s, out);
+	memory_budget_json(s, out);
+	memory_sweep_json(s, out);
 	buf_puts(out, "},\n");
 	describe_time_json(s, &t, out);
 	describe_ranks_json(s, p, &t, out);

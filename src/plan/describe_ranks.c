@@ -8,13 +8,13 @@
 
 #include "op/update/all_reduce.h"
 #include "pass/sync_batch_norm.h"
-#include "plan/sync_team.h"
+#include "plan/sync_group.h"
 
-static const struct node *start_of(const struct plan *p, int group)
+static const struct node *start_of(const struct plan *p, int bucket)
 {
 	for (int i = 0; i < p->g->nnode; i++) {
 		const struct all_reduce_attr *at = all_reduce_begins(p->g->node[i]);
-		if (at && at->group == group + 1)
+		if (at && at->group == bucket + 1)
 			return p->g->node[i];
 	}
 	return NULL;
@@ -37,17 +37,17 @@ static int sums(const struct session *s, const struct graph *g)
 }
 
 /* Whether the ranks that normalise together with rank 0 are on several hosts. */
-static bool team_is_apart(const struct session *s)
+static bool sync_group_is_apart(const struct session *s)
 {
 	int team, ranks = s->grid.ranks;
-	return s->grid.hosts > 1 && sync_team_size(s->config, ranks, &team) == 0 &&
+	return s->grid.hosts > 1 && sync_group_size(s->config, ranks, &team) == 0 &&
 	       (s->grid.host[0].n < team || s->grid.host[0].rank[team - 1] != team - 1);
 }
 
 /* Of a step, by the first rank of a host. */
 static int messages(const struct session *s, const struct graph *g)
 {
-	int n = team_is_apart(s) ? statistics(s, g) : 0;
+	int n = sync_group_is_apart(s) ? statistics(s, g) : 0;
 	for (int i = 0; i < g->nnode; i++) {
 		const struct all_reduce_attr *at = all_reduce_begins(g->node[i]);
 		if (at)
@@ -56,8 +56,8 @@ static int messages(const struct session *s, const struct graph *g)
 	return n;
 }
 
-/* The group that takes longest. */
-static double largest(const struct groups *k)
+/* The bucket that takes longest. */
+static double largest(const struct buckets *k)
 {
 	int64_t most = 0;
 	for (int i = 0; i < k->n; i++)
@@ -92,26 +92,26 @@ static void describe_statistics(const struct session *s, const struct plan *p, c
 	int64_t bytes, n = statistics_of(s, p, &bytes);
 	if (n)
 		buf_printf(out, "batch norm    statistics of %s%d ranks: %" PRId64 " sums more, %.3g KiB; predicted: %.3g ms are "
-		           "waited for\n", s->ranks.team == s->ranks.ranks ? "all " : "each ", s->ranks.team, n,
+		           "waited for\n", s->ranks.sync_group == s->ranks.ranks ? "all " : "each ", s->ranks.sync_group, n,
 		           (double)bytes / 1024, 1e3 * t->statistics);
 }
 
 static void statistics_json(const struct session *s, const struct plan *p, struct buf *out)
 {
 	int64_t bytes, n = statistics_of(s, p, &bytes);
-	buf_printf(out, "{\"ranks\": %d, \"reductions\": %" PRId64 ", \"bytes\": %" PRId64 "}", n ? s->ranks.team : 1, n, bytes);
+	buf_printf(out, "{\"ranks\": %d, \"reductions\": %" PRId64 ", \"bytes\": %" PRId64 "}", n ? s->ranks.sync_group : 1, n, bytes);
 }
 
 static int64_t step_samples(const struct session *s, const struct plan *p)
 {
-	const struct leaf_counts *l = &s->config->leaves;
+	const struct micro_counts *l = &s->config->leaves;
 	return p->batch * (l->all ? l->all : s->ranks.ranks * s->config->train.accumulate);
 }
 
 void describe_ranks_text(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out)
 {
-	const struct groups *k = p->groups;
-	const struct leaf_counts *l = &s->config->leaves;
+	const struct buckets *k = p->buckets;
+	const struct micro_counts *l = &s->config->leaves;
 	int64_t bytes = 0;
 	if (p->leaves.levels)
 		buf_printf(out, "reproducible  %" PRId64 " micro-batches of %" PRId64 " samples a step are summed as a tree, %" PRId64 " of them on "
@@ -141,9 +141,9 @@ void describe_ranks_text(const struct session *s, const struct plan *p, const st
 		           1e3 * t->done[i], start_of(p, i)->name);
 }
 
-static void groups_json(const struct plan *p, const struct step_time *t, struct buf *out)
+static void buckets_json(const struct plan *p, const struct step_time *t, struct buf *out)
 {
-	const struct groups *k = p->groups;
+	const struct buckets *k = p->buckets;
 	buf_putc(out, '[');
 	for (int i = 0; k && i < k->n; i++) {
 		const struct node *n = start_of(p, i);
@@ -165,10 +165,10 @@ void describe_ranks_json(const struct session *s, const struct plan *p, const st
 	buf_printf(out, ",\n \"sums\": %d, \"messages\": %d,\n \"batch_statistics\": ", sums(s, p->g), messages(s, p->g));
 	statistics_json(s, p, out);
 	buf_puts(out, ",\n \"links\": ");
-	if (p->groups)
-		linkmodel_json(&s->link, largest(p->groups), out);
+	if (p->buckets)
+		linkmodel_json(&s->link, largest(p->buckets), out);
 	else
 		buf_puts(out, "null");
 	buf_puts(out, ",\n \"groups\": ");
-	groups_json(p, t, out);
+	buckets_json(p, t, out);
 }

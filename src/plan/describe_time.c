@@ -25,9 +25,9 @@ static void basis(const struct session *s, const struct step_time *t, struct buf
 	const struct node_rates *r = &t->ceilings;
 	buf_puts(out, "              by ");
 	progress_put_flops(out, r->f32);
-	if (dtype_is_half(config_compute(s->config))) {
+	if (dtype_is_16bit(config_compute(s->config))) {
 		buf_puts(out, " in f32, ");
-		progress_put_flops(out, r->half);
+		progress_put_flops(out, r->bits16);
 		buf_printf(out, " in %s", dtype_name(config_compute(s->config)));
 	}
 	buf_printf(out, " and %.4g GB/s, %s", r->bytes / 1e9, s->dev->imagined ? "as published" : "measured just now");
@@ -93,7 +93,7 @@ void describe_time_json(const struct session *s, const struct step_time *t, stru
 	run_json(s, t, out);
 	buf_puts(out, ",\n  \"rates\": {\"f32\": ");
 	buf_json_double(out, t->ceilings.f32);
-	buf_json_member(out, "half", t->ceilings.half);
+	buf_json_member(out, "half", t->ceilings.bits16);
 	buf_json_member(out, "bytes", t->ceilings.bytes);
 	buf_printf(out, ", \"source\": \"%s\"}, \"kinds\": %d, \"kinds_run\": %d", s->dev->imagined ? "published" : "measured",
 	           t->trials.kinds, t->trials.tried);

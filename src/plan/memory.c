@@ -20,7 +20,7 @@ static int64_t fixed_bytes(const struct graph *g)
 	for (tid t = 0; t < g->ntensor; t++) {
 		const struct tensor *x = graph_t(g, t);
 		if (x->role != ROLE_ACTIVATION && x->alias == NONE)
-			sum += tensor_buffer_bytes(g, t) * (x->ahead ? 2 : 1);
+			sum += tensor_buffer_bytes(g, t) * (x->prefetched ? 2 : 1);
 	}
 	return sum;
 }
@@ -53,7 +53,7 @@ static int search(struct recompute *r, int64_t budget, struct recompute_choice *
 }
 
 static int refuse(const struct recompute_choice *least, int64_t arena, const struct graph *g,
-                  const struct memory_wish *w, int64_t fixed)
+                  const struct memory_limit *w, int64_t fixed)
 {
 	double mib = 1 << 20;
 	return ERR(E_CONFIG, w->loc, "a step of %lld samples cannot do with %.3g MiB: however much is computed again, it needs "
@@ -72,7 +72,7 @@ void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct r
 	mem_free(ws);
 }
 
-void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *g)
+void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g)
 {
 	static const struct { const char *name; double share; bool cheap; } wanted[] = {
 		{ "nothing", 1, true }, { "no convolutions", 0, true }, { "to 75 %", 0.75, false },
@@ -93,7 +93,7 @@ void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *
 	mem_free(ws);
 }
 
-int memory_fit(struct exec **e, struct graph *g, const struct memory_wish *w, struct memory_fit *out)
+int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w, struct memory_fit *out)
 {
 	*out = (struct memory_fit){ fixed_bytes(g), (int64_t)exec_arena_bytes(*e), { .fits = true } };
 	if (w->limit == INT64_MIN || out->kept <= w->limit - out->fixed)

@@ -8,7 +8,7 @@
 #include "pass/recompute.h"
 
 /* The memory limit asked for. */
-struct memory_wish {
+struct memory_limit {
 	int64_t limit;                   /* bytes of a step, all together; INT64_MIN: no limit */
 	const struct loc *loc;           /* where it is asked */
 	int64_t batch;                   /* for messages */
@@ -17,29 +17,29 @@ struct memory_wish {
 /* The result of memory_fit. */
 struct memory_fit {
 	int64_t fixed;                   /* bytes of parameters, states, inputs and constants */
-	int64_t kept;                    /* bytes of the arena if nothing is computed again */
+	int64_t kept;                    /* bytes of the arena if nothing is recomputed */
 	struct recompute_choice choice;  /* buffers 0: nothing is */
 };
 
-/* Memory against time: the least that is alive in the arena for what is computed again. */
+/* Memory against time: the least that is alive in the arena for what is recomputed. */
 enum { MEMORY_ROWS = 5 };
 struct memory_row {
 	const char *name;
 	struct recompute_choice choice;
 };
-struct memory_survey {
+struct memory_sweep {
 	int n;                           /* 0: not asked for */
-	struct memory_row row[MEMORY_ROWS];   /* with nothing computed again first, the least last */
+	struct memory_row row[MEMORY_ROWS];   /* with nothing recomputed first, the least last */
 };
 
 /* *e is the executor of g. If its step needs more than the limit, recomputes
  * activations in g and sets *e to NULL: g must be planned anew. E_CONFIG,
  * with the least that a step can do with, if that is not enough. */
-int memory_fit(struct exec **e, struct graph *g, const struct memory_wish *w, struct memory_fit *out);
+int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w, struct memory_fit *out);
 /* The cheapest choice of what to compute again for `arena`
  * bytes, or the smallest. g stays as it is. */
 void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct recompute_choice *out);
 /* Fills in what is possible. g stays as it is. */
-void memory_survey(struct memory_survey *s, const struct exec *e, struct graph *g);
+void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g);
 
 #endif

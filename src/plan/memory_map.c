@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "graph/memplan.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 
 const char *const memory_kind_name[MEMORY_KINDS] = {
 	[MEMORY_FORWARD] = "forward", [MEMORY_BACKWARD] = "backward", [MEMORY_GRADIENT] = "gradient",
@@ -44,7 +44,7 @@ static void touch(struct life *l, tid t, nid i)
 	l->last[t] = i;
 }
 
-/* A view or window is touched, and so is what it stands in. */
+/* A view is touched, and so is what it stands in. */
 static void touch_all(struct life *l, const struct graph *g, const tid *t, int n, nid i)
 {
 	for (int k = 0; k < n; k++) {
@@ -54,8 +54,8 @@ static void touch_all(struct life *l, const struct graph *g, const tid *t, int n
 		touch(l, x, i);
 		while (graph_t(g, x)->alias != NONE)
 			touch(l, x = graph_t(g, x)->alias, i);
-		if (graph_t(g, x)->window != NONE)
-			touch(l, graph_t(g, x)->window, i);
+		if (graph_t(g, x)->view != NONE)
+			touch(l, graph_t(g, x)->view, i);
 	}
 }
 
@@ -96,9 +96,9 @@ static struct memory_place place_of(const struct graph *g, const struct life *l,
 	tid root = graph_root(g, t), at = t;
 	while (graph_t(g, at)->alias != NONE)
 		at = graph_t(g, at)->alias;
-	struct window w = window_of(g, at);
+	struct view w = view_of(g, at);
 	struct memory_place p = { .tensor = t, .kind = kind_of(g, t), .first = l->first[t], .last = l->last[t],
-		.offset = x->offset, .bytes = x->bytes, .root = root, .window = w.root != at, .from = w.from, .to = w.to,
+		.offset = x->offset, .bytes = x->bytes, .root = root, .view = w.root != at, .from = w.from, .to = w.to,
 		.over = root == t ? taken_over(g, l, t) : NONE };
 	p.end = root == t ? x->offset + memplan_aligned(g, x->bytes) : x->offset + x->bytes;
 	return p;

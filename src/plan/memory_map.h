@@ -19,8 +19,8 @@ struct memory_place {
 	enum memory_kind kind;
 	nid first, last;             /* it is in use from this node to that one, both included */
 	int64_t offset, end, bytes;  /* the arena gives it [offset, end), of which it fills so many bytes */
-	tid root;                    /* whose buffer it stands in: its own, or what it is a view or window of */
-	bool window;                 /* channels [from, to) of the root's */
+	tid root;                    /* whose buffer it stands in: its own, or what it is a view of */
+	bool view;                   /* channels [from, to) of the root's */
 	int64_t from, to;
 	tid over;                    /* takes over the place of this tensor, last used by `first`; or NONE */
 };

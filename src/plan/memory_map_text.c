@@ -35,7 +35,7 @@ static void put_standing(const struct memory_place *p, struct buf *out)
 {
 	if (p->over != NONE)
 		buf_printf(out, ", in place of %%%d", p->over);
-	else if (p->window)
+	else if (p->view)
 		buf_printf(out, ", channels %" PRId64 "..%" PRId64 " of %%%d", p->from, p->to - 1, p->root);
 	else if (p->root != p->tensor)
 		buf_printf(out, ", a view of %%%d", p->root);
@@ -95,7 +95,7 @@ static void place_json(const struct graph *g, const struct memory_place *p, stru
 		buf_printf(out, ", \"in_place_of\": %d", p->over);
 	if (p->root != p->tensor)
 		buf_printf(out, ", \"root\": %d", p->root);
-	if (p->window)
+	if (p->view)
 		buf_printf(out, ", \"channels\": [%" PRId64 ", %" PRId64 "]", p->from, p->to);
 	if (n) {
 		buf_printf(out, ", \"made_by\": %d, \"op\": \"%s\", \"layer\": ", n->id, n->op->name);

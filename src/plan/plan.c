@@ -18,7 +18,7 @@
 #include "op/update/update.h"
 #include "pass/autodiff.h"
 #include "pass/copies.h"
-#include "pass/moments.h"
+#include "pass/conv_statistics_pass.h"
 #include "pass/pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
@@ -60,7 +60,7 @@ static int batch_input(struct graph *g, const struct plan_request *r, const char
 	const int rc = graph_input(g, name, dtype, shape, out);
 	if (rc < 0)
 		return err_locate(rc, config_place(r->config, "train", "batch_size"));
-	graph_t(g, *out)->ahead = r->mode == PLAN_TRAIN && r->dev->driver;
+	graph_t(g, *out)->prefetched = r->mode == PLAN_TRAIN && r->dev->driver;
 	return 0;
 }
 
@@ -214,7 +214,7 @@ static int emit_accumulation(struct graph *g, struct plan *p, const struct train
 {
 	struct shape scalar = { 0 };
 	if (p->leaves.levels)
-		return leaf_sums_gradients(g, &p->leaves, b);
+		return micro_sums_gradients(g, &p->leaves, b);
 	if (train->accumulate == 1)
 		return 0;
 	TRY(graph_input(g, "micro_batch", DTYPE_I64, &scalar, &p->micro));
@@ -240,13 +240,13 @@ static int emit_mean(struct graph *g, struct compilation *c, struct bundles *b)
 	g->cur_phase = PHASE_FORWARD;
 	TRY(mean_emit_terms(g, &p->mean, p->loss, p->loss_weight, p->micro));
 	if (p->leaves.levels)
-		TRY(leaf_sums_terms(g, &p->leaves, &p->mean.terms));
+		TRY(micro_sums_terms(g, &p->leaves, &p->mean.terms));
 	if (reduced(c->r)) {
-		p->groups = groups_solve(g, b, r);
-		TRY(groups_emit(g, b, p->groups, &p->mean, r, divided));
+		p->buckets = buckets_solve(g, b, r);
+		TRY(buckets_emit(g, b, p->buckets, &p->mean, r, divided));
 	}
 	if (p->leaves.levels)
-		TRY(leaf_sums_statistics(g, &p->leaves, p->groups));
+		TRY(micro_sums_statistics(g, &p->leaves, p->buckets));
 	g->cur_phase = PHASE_UPDATE;
 	return mean_emit_factor(g, &p->mean, divided, p->scaling.inverse);
 }
@@ -313,7 +313,7 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	struct bundles *b = bundles_new(g, &config->optimizer, p->nparam, p->param, p->grad,
 	                                env->backend == BACKEND_CUDA ? BUNDLE_LAUNCHED : BUNDLE_CACHED);
 	if (config->leaves.all > 1)
-		TRY(leaf_sums_begin(g, config->leaves.each, &p->leaves));
+		TRY(micro_sums_begin(g, config->leaves.each, &p->leaves));
 	TRY(emit_accumulation(g, p, &config->train, b));
 	TRY(emit_mean(g, c, b));
 	TRY(graph_input(g, "learning_rate", DTYPE_F32, &scalar, &p->learning_rate));
@@ -328,7 +328,7 @@ static int pass_update(struct graph *g, struct pass_env *env)
 	g->cur_name = "optimizer";
 	g->cur_loc = config->optimizer.loc;
 	TRY(optim_emit(g, &config->optimizer, b, &in));
-	return ranks->lag ? groups_emit_late(g, b, p->groups, ranks, summands(c->r)) : 0;
+	return ranks->lag ? buckets_emit_lagged(g, b, p->buckets, ranks, summands(c->r)) : 0;
 }
 
 /* Networks that are not trained take the averages that training keeps, where the store has them. */
@@ -352,7 +352,7 @@ static int pass_average(struct graph *g, struct pass_env *env)
 static int pass_statistics(struct graph *g, struct pass_env *env)
 {
 	const struct compilation *c = env->user;
-	if (c->p->mode != PLAN_TRAIN || c->r->ranks.team < 2)
+	if (c->p->mode != PLAN_TRAIN || c->r->ranks.sync_group < 2)
 		return 0;
 	sync_batch_norm_emit(g, c->p->mean.share);
 	return 0;
@@ -377,10 +377,10 @@ static int pass_copies(struct graph *g, struct pass_env *env)
 static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
-	const struct memory_wish wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
+	const struct memory_limit wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
 	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
-	if (c->r->survey)
-		memory_survey(&c->p->survey, c->p->exec, g);
+	if (c->r->sweep)
+		memory_sweep(&c->p->sweep, c->p->exec, g);
 	return memory_fit(&c->p->exec, g, &wish, &c->p->memory);
 }
 
@@ -391,11 +391,11 @@ static const struct pass passes[] = {
 	{ "update", "accumulation, clipping and the optimizer", pass_update, STAGE_BUILT },
 	{ "fold", "algebraic identities", pass_fold, STAGE_BUILT },
 	{ "dce", "dead code", pass_dce, STAGE_BUILT },
-	{ "cuts", "adds of slices as slices of one add", pass_cuts, STAGE_BUILT },
+	{ "slice_adds", "adds of slices as slices of one add", pass_slice_adds, STAGE_BUILT },
 	{ "fuse", "fused ops", pass_fuse, STAGE_BUILT },
 	{ "statistics", "synchronous batch normalisation", pass_statistics, STAGE_BUILT },
-	{ "parts", "batch statistics of concatenated channels, once for each piece", pass_parts, STAGE_BUILT },
-	{ "moments", "batch statistics fused into the convolution before", pass_moments, STAGE_BUILT },
+	{ "piece_statistics", "batch statistics of concatenated channels, once for each piece", pass_piece_statistics, STAGE_BUILT },
+	{ "conv_statistics", "batch statistics fused into the convolution before", pass_conv_statistics, STAGE_BUILT },
 	{ "prologue", "batch normalisation and ReLU fused into the convolution behind", pass_prologue, STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights instead of the last ones", pass_average, STAGE_BUILT },
@@ -430,7 +430,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->input = p->target = p->learning_rate = p->step = p->micro = NONE;
 	p->output = p->loss = p->loss_weight = NONE;
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
-	p->mean = (struct mean){ .share = NONE, .wishes = NONE, .terms = NONE, .factor = NONE };
+	p->mean = (struct mean){ .share = NONE, .votes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
 	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
 	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p, whole ? &r->data->field : NULL, NONE };
@@ -460,7 +460,7 @@ int plan_new(struct plan **out, const struct plan_request *r)
 	p->answer[ANSWER_MEAN] = p->mean.terms == NONE ? p->loss : p->mean.terms;
 	p->answer[ANSWER_SCALING] = p->scaling.state;
 	if (r->mode == PLAN_TRAIN)
-		rc = answers_new(&p->answers, p->g, r->dev, p->answer, PLAN_ANSWERS);
+		rc = readback_new(&p->readback, p->g, r->dev, p->answer, PLAN_READBACKS);
 	if (rc < 0) {
 		plan_free(p);
 		return rc;
@@ -487,7 +487,7 @@ void plan_free(struct plan *p)
 	if (!p)
 		return;
 	exec_free(p->exec);
-	answers_free(p->answers);
+	readback_free(p->readback);
 	metrics_free(p->metrics);
 	graph_free(p->g);
 	mem_free(p);
@@ -505,8 +505,8 @@ static int feed_leaf(struct plan *p, const struct plan_step *s)
 static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
 {
 	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->first };
-	double share = s->absent ? 0 : 1, wishes[MEAN_WISHES] = { [WISH_STOP] = s->stop,
-		[WISH_FIRST] = (s->save ? FIRST_SAVE : 0) + (s->look ? FIRST_LOOK : 0) };
+	double share = s->absent ? 0 : 1, votes[MEAN_VOTES] = { [VOTE_STOP] = s->stop,
+		[VOTE_FIRST] = (s->save ? FIRST_SAVE : 0) + (s->report ? FIRST_REPORT : 0) };
 	if (p->random_key != NONE)
 		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
 	if (p->micro != NONE)
@@ -515,7 +515,7 @@ static int feed_step(struct plan *p, const struct run_config *c, const struct pl
 		TRY(feed_leaf(p, s));
 	if (p->mean.terms != NONE) {
 		TRY(exec_write(p->exec, p->mean.share, DTYPE_F64, &share));
-		TRY(exec_write(p->exec, p->mean.wishes, DTYPE_F64, wishes));
+		TRY(exec_write(p->exec, p->mean.votes, DTYPE_F64, votes));
 	}
 	TRY(exec_write(p->exec, p->learning_rate, DTYPE_F64, &s->rate));
 	return exec_write(p->exec, p->step, DTYPE_I64, &s->step);
@@ -523,40 +523,40 @@ static int feed_step(struct plan *p, const struct run_config *c, const struct pl
 
 int plan_ask(const struct plan *p)
 {
-	return answers_ask(p->answers, p->exec);
+	return readback_request(p->readback, p->exec);
 }
 
 int plan_result(const struct plan *p, struct plan_result *r)
 {
 	double terms[MEAN_TERMS];
 	*r = (struct plan_result){ .weight = 1 };
-	TRY(answers_wait(p->answers));
+	TRY(readback_wait(p->readback));
 	if (p->scaling.state != NONE)
-		answers_get(p->answers, ANSWER_SCALING, DTYPE_F64, r->scaling);
+		readback_get(p->readback, ANSWER_SCALING, DTYPE_F64, r->scaling);
 	if (p->mean.terms == NONE) {
-		answers_get(p->answers, ANSWER_MEAN, DTYPE_F64, &r->loss);
+		readback_get(p->readback, ANSWER_MEAN, DTYPE_F64, &r->loss);
 		return 0;
 	}
-	answers_get(p->answers, ANSWER_MEAN, DTYPE_F64, terms);
+	readback_get(p->readback, ANSWER_MEAN, DTYPE_F64, terms);
 	r->weight = terms[MEAN_WEIGHT];
-	r->stop = terms[MEAN_WISH + WISH_STOP] > 0;
-	r->save = (int)terms[MEAN_WISH + WISH_FIRST] & FIRST_SAVE;
-	r->look = (int)terms[MEAN_WISH + WISH_FIRST] & FIRST_LOOK;
+	r->stop = terms[MEAN_VOTE + VOTE_STOP] > 0;
+	r->save = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_SAVE;
+	r->report = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_REPORT;
 	r->loss = p->mean.sum ? terms[MEAN_LOSS] : r->weight != 0 ? terms[MEAN_LOSS] / r->weight : 0;
 	return 0;
 }
 
-int plan_feed_ahead(struct plan *p, const struct batch *b)
+int plan_prefetch(struct plan *p, const struct batch *b)
 {
-	p->ahead = b;
-	TRY(exec_ahead_begin(p->exec));
-	TRY(exec_ahead(p->exec, p->input, b->input_dtype, b->input));
-	return exec_ahead(p->exec, p->target, b->target_dtype, b->target);
+	p->prefetched = b;
+	TRY(exec_prefetch_begin(p->exec));
+	TRY(exec_prefetch(p->exec, p->input, b->input_dtype, b->input));
+	return exec_prefetch(p->exec, p->target, b->target_dtype, b->target);
 }
 
 static int take(struct plan *p)
 {
-	p->ahead = NULL;
+	p->prefetched = NULL;
 	TRY(exec_take(p->exec, p->input));
 	return exec_take(p->exec, p->target);
 }
@@ -569,6 +569,6 @@ static int feed_batch(struct plan *p, const struct batch *b)
 
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
 {
-	TRY(p->ahead == b ? take(p) : feed_batch(p, b));
+	TRY(p->prefetched == b ? take(p) : feed_batch(p, b));
 	return step ? feed_step(p, c, step) : 0;
 }

@@ -6,12 +6,12 @@
 #ifndef DLX_PLAN_PLAN_H
 #define DLX_PLAN_PLAN_H
 
-#include "backend/answers.h"
+#include "backend/readback.h"
 #include "op/update/loss_scale.h"
 #include "optim/optim.h"
 #include "plan/config.h"
 #include "plan/field.h"
-#include "plan/leaf_sums.h"
+#include "plan/micro_sums.h"
 #include "plan/memory.h"
 #include "plan/step_mean.h"
 
@@ -42,7 +42,7 @@ struct plan_request {
 	enum plan_mode mode;
 	int64_t batch;
 	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
-	bool survey;                     /* fill in plan.survey */
+	bool sweep;                      /* fill in plan.sweep */
 	bool direct;                     /* no Winograd convolutions, whatever the config says */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
 	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are planned for; ranks 0 or 1: alone */
@@ -51,7 +51,7 @@ struct plan_request {
 };
 
 #define PLAN_METRICS 16
-enum { ANSWER_MEAN, ANSWER_SCALING, PLAN_ANSWERS };    /* what a step is asked for */
+enum { ANSWER_MEAN, ANSWER_SCALING, PLAN_READBACKS };  /* what a step is asked for */
 
 struct plan {
 	enum plan_mode mode;
@@ -59,18 +59,18 @@ struct plan {
 	struct graph *g;
 	struct exec *exec;
 	struct memory_fit memory;        /* what the limit made of it */
-	struct memory_survey survey;
-	const struct batch *ahead;       /* being prefetched to the device; NULL: none */
+	struct memory_sweep sweep;
+	const struct batch *prefetched;  /* being prefetched to the device; NULL: none */
 	/* Inputs the host writes; NONE where the plan has no such. */
 	tid input, target, learning_rate, step, micro, random_key;
 	/* Results. */
 	tid output, loss, loss_weight;
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */
 	struct mean mean;                /* terms NONE: a step is one batch */
-	struct leaf_sums leaves;         /* levels 0: sums are not made as a tree */
-	struct groups *groups;           /* of gradients; NULL: nothing is summed over ranks */
-	struct answers *answers;         /* PLAN_TRAIN: what the host reads of a step */
-	tid answer[PLAN_ANSWERS];
+	struct micro_sums leaves;        /* levels 0: sums are not made as a tree */
+	struct buckets *buckets;         /* of gradients; NULL: nothing is summed over ranks */
+	struct readback *readback;       /* PLAN_TRAIN: what the host reads of a step */
+	tid answer[PLAN_READBACKS];
 	struct metrics *metrics;
 	tid metric[PLAN_METRICS];
 	int nmetric;
@@ -96,22 +96,22 @@ struct plan_step {
 	int64_t leaves;                  /* micro-batches of all ranks in the step; parallel.reproducible */
 	double rate;                     /* learning rate */
 	bool absent;                     /* the batch does not count: this rank only keeps step */
-	bool stop;                       /* this rank wishes the run to end */
-	bool save, look;                 /* rank 0 wishes a checkpoint to be made, or to know how fast the ranks are */
+	bool stop;                       /* this rank votes to end the run */
+	bool save, report;               /* rank 0 votes for a checkpoint, or for a report of the ranks' rates */
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars
  * into the inputs p has. step may be NULL outside training. */
 int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
 /* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is
  * the plan for its size) to a device with a memory of its own. */
-int plan_feed_ahead(struct plan *p, const struct batch *b);
+int plan_prefetch(struct plan *p, const struct batch *b);
 
 /* The results of all batches of a step, on all ranks. */
 struct plan_result {
 	double loss;
 	double weight;                   /* what it was taken over; 0: nothing counted */
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
-	bool stop, save, look;           /* some rank wished so */
+	bool stop, save, report;         /* the ranks' votes */
 };
 /* After a step's last micro-batch has been given to the device: asks for its result, which
  * plan_result then waits for. One more step may be given and asked for before. */

@@ -46,7 +46,7 @@ void plan_memory(const struct plan *p, struct plan_memory *m)
 		const struct tensor *x = graph_t(g, t);
 		m->parameters += is_entry(x, ROLE_PARAM) ? x->bytes : 0;
 		m->optimizer += is_entry(x, ROLE_STATE) ? x->bytes : 0;
-		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes * (x->ahead ? 2 : 1) : 0;
+		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes * (x->prefetched ? 2 : 1) : 0;
 		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE && alive && alive[t])
 			m->gradients += x->bytes;
 	}

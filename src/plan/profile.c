@@ -125,8 +125,8 @@ static const char header[] = "        ms      %   GFLOP/s     GB/s  roof%    los
 static void print_totals(const struct table *t, const struct node_rates *r, const struct profile *f, struct buf *out)
 {
 	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", r->bytes / 1e9, r->f32 / 1e9);
-	if (r->half != r->f32)
-		buf_printf(out, ", %.4g in bf16", r->half / 1e9);
+	if (r->bits16 != r->f32)
+		buf_printf(out, ", %.4g in bf16", r->bits16 / 1e9);
 	buf_printf(out, "\nstep        %.3f ms with timers: nodes %.3f, between them %.3f\n", 1e3 * f->step, 1e3 * f->nodes,
 	           1e3 * (f->step - f->nodes));
 	buf_printf(out, "            %d convolutions %.1f %%, %d reorders %.1f %%\n", t->convolutions,
@@ -191,7 +191,7 @@ void profile_json(const struct plan *p, const struct node_rates *r, int runs, co
 	buf_puts(out, "{\"rates\": {\"bytes\": ");
 	buf_json_double(out, r->bytes);
 	buf_json_member(out, "f32", r->f32);
-	buf_json_member(out, "bf16", r->half);
+	buf_json_member(out, "bf16", r->bits16);
 	buf_putc(out, '}');
 	double roofline = 0;
 	for (int i = 0; i < t.nkind; i++)

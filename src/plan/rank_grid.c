@@ -9,7 +9,7 @@
 
 #define NAMED 8                  /* hosts that the text names */
 
-struct seat {
+struct rank_place {
 	int host;
 	char name[64];
 };
@@ -24,7 +24,7 @@ static void settle(struct rank_grid *g)
 	g->shards = g->hosts == 1 ? 0 : even ? g->most : 1;
 }
 
-static void seat(struct rank_grid *g, struct arena *a, const struct seat *all)
+static void set_places(struct rank_grid *g, struct arena *a, const struct rank_place *all)
 {
 	for (int r = 0; r < g->ranks; r++)
 		g->host[all[r].host].n++;
@@ -43,23 +43,23 @@ static void seat(struct rank_grid *g, struct arena *a, const struct seat *all)
 
 void rank_grid_learn(struct rank_grid *g, struct arena *a, struct comm *c)
 {
-	struct seat mine = { .host = c->host }, *all = mem_calloc((size_t)c->size, sizeof *all);
+	struct rank_place mine = { .host = c->host }, *all = mem_calloc((size_t)c->size, sizeof *all);
 	memcpy(mine.name, c->host_name, sizeof mine.name);
 	comm_all_gather(c, &mine, sizeof mine, all, "the hosts of the ranks");
 	*g = (struct rank_grid){ .hosts = c->hosts, .ranks = c->size, .there = true };
 	g->host = ARENA_ARRAY(a, struct rank_grid_host, g->hosts);
-	seat(g, a, all);
+	set_places(g, a, all);
 	mem_free(all);
 }
 
 void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks)
 {
-	struct seat *all = mem_calloc((size_t)ranks, sizeof *all);
+	struct rank_place *all = mem_calloc((size_t)ranks, sizeof *all);
 	for (int r = 0; r < ranks; r++)
 		all[r].host = (int)((int64_t)r * hosts / ranks);
 	*g = (struct rank_grid){ .hosts = hosts, .ranks = ranks };
 	g->host = ARENA_ARRAY(a, struct rank_grid_host, hosts);
-	seat(g, a, all);
+	set_places(g, a, all);
 	mem_free(all);
 }
 

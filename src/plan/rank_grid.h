@@ -17,7 +17,7 @@ struct rank_grid {
 		const char *name;        /* "" where it is not there */
 		int n, *rank;            /* ascending */
 	} *host;
-	int most, shards;            /* most ranks that a host has; parts of a group between hosts: 0 with one host */
+	int most, shards;            /* most ranks that a host has; parts of a bucket between hosts: 0 with one host */
 };
 
 /* The grid of the ranks of this run. Collective; memory is a's. */
@@ -25,7 +25,7 @@ void rank_grid_learn(struct rank_grid *g, struct arena *a, struct comm *c);
 /* The grid of ranks that are only planned for, as even as possible; hosts <= ranks. */
 void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks);
 
-/* Messages that the first rank of a host gives to MPI for one group. converted: its sums are not
+/* Messages that the first rank of a host gives to MPI for one bucket. converted: its sums are not
  * made by MPI: of 16-bit values, or in a given order. */
 int rank_grid_messages(const struct rank_grid *g, bool converted);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The nodes all_reduce_start say what is summed: a group each, whose tensors stand one after the
+ * The nodes all_reduce_start say what is summed: a bucket each, whose tensors stand one after the
  * other in the reducer's block. Values that travel as they are (float32, or float64 on the
  * reference device) are stored there for good, so that nothing is copied; those of 16 bits are
  * converted to and fro by the nodes. On GPUs the block is in device memory and NCCL sums it
@@ -65,7 +65,7 @@ int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct 
 }
 
 struct layout_of_block {
-	struct reducer_group *group;
+	struct reducer_bucket *group;
 	int n;
 	int64_t bytes;
 };
@@ -87,7 +87,7 @@ static int64_t tensor_wire_bytes(const struct device *dev, const struct graph *g
 	return all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout), wire_type(dev, n));
 }
 
-static int count_groups(const struct graph *g)
+static int count_buckets(const struct graph *g)
 {
 	int n = 0;
 	for (int i = 0; i < g->nnode; i++)
@@ -97,8 +97,8 @@ static int count_groups(const struct graph *g)
 
 static void lay_out(struct layout_of_block *b, const struct device *dev, const struct graph *g, bool ordered)
 {
-	b->n = count_groups(g);
-	b->group = ARENA_ARRAY(g->arena, struct reducer_group, b->n);
+	b->n = count_buckets(g);
+	b->group = ARENA_ARRAY(g->arena, struct reducer_bucket, b->n);
 	bool *waited = ARENA_ARRAY(g->arena, bool, b->n);
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
@@ -110,9 +110,9 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 		int64_t bytes = 0;
 		for (int j = 0; j < n->nin; j += 2)
 			bytes += tensor_wire_bytes(dev, g, n, j);
-		b->group[begins->group] = (struct reducer_group){ .ordered = ordered,
+		b->group[begins->group] = (struct reducer_bucket){ .ordered = ordered,
 			.n = bytes / (int64_t)dtype_size(wire_type(dev, n)), .dtype = wire_type(dev, n), .name = n->name,
-			.late = waited[begins->group] };
+			.lagged = waited[begins->group] };
 	}
 	for (int i = 0; i < b->n; i++) {
 		b->group[i].offset = b->bytes;
@@ -128,7 +128,7 @@ static void place(const struct reducer *r, const struct device *dev, struct stor
 		const struct all_reduce_attr *begins = all_reduce_begins(n);
 		if (!begins || !in_place(dev, n))
 			continue;
-		char *at = reducer_group_memory(r, (int)begins->group);
+		char *at = reducer_bucket_memory(r, (int)begins->group);
 		for (int j = 0; j < n->nin; j += 2) {
 			store_place(store, graph_t(g, graph_root(g, n->in[j]))->name, at);
 			at += tensor_wire_bytes(dev, g, n, j);
@@ -140,7 +140,7 @@ int64_t reduction_block(const struct reduction *r, const struct plan *p)
 {
 	const struct device *dev = r->dev;
 	struct layout_of_block b = { 0 };
-	if (!r->comm || !p->groups)
+	if (!r->comm || !p->buckets)
 		return 0;
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
 	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, r->comm->size) : b.bytes;
@@ -161,7 +161,7 @@ int reduction_open(struct reduction *r, struct store *store, const struct plan *
 {
 	const struct device *dev = r->dev;
 	struct layout_of_block b = { 0 };
-	if (r->sums.gradients || !r->comm || !p->groups)
+	if (r->sums.gradients || !r->comm || !p->buckets)
 		return 0;
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
 	const struct reducer_place gpu = { dev, r->comm, r->nccl, true };
@@ -191,11 +191,11 @@ static int convert(const struct device *dev, enum dtype wire, const struct store
 	return rc;
 }
 
-static int convert_group(const struct reducer *r, const struct device *dev, const struct store *store,
-                         const struct graph *g, const struct node *n, bool to_block)
+static int convert_bucket(const struct reducer *r, const struct device *dev, const struct store *store,
+                          const struct graph *g, const struct node *n, bool to_block)
 {
 	const struct all_reduce_attr *at = n->attr;
-	char *block = reducer_group_memory(r, (int)at->group);
+	char *block = reducer_bucket_memory(r, (int)at->group);
 	if (in_place(dev, n))
 		return 0;
 	for (int j = 0; j < n->nin; j += 2) {
@@ -213,17 +213,17 @@ static bool under_way(const struct reducer *r, const struct node *n)
 	return begins && reducer_under_way(r, (int)begins->group);
 }
 
-int reduction_settle(struct reduction *r, const struct store *store, const struct plan *p)
+int reduction_flush(struct reduction *r, const struct store *store, const struct plan *p)
 {
 	struct reducer *sums = r->sums.gradients;
-	if (!sums || !p->groups)
+	if (!sums || !p->buckets)
 		return 0;
 	for (int i = 0; i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
 		if (!under_way(sums, n))
 			continue;
 		TRY(reducer_wait(sums, (int)all_reduce_begins(n)->group));
-		TRY(convert_group(sums, r->dev, store, p->g, n, false));
+		TRY(convert_bucket(sums, r->dev, store, p->g, n, false));
 	}
 	return reducer_keep(sums);
 }
@@ -231,11 +231,11 @@ int reduction_settle(struct reduction *r, const struct store *store, const struc
 int reduction_resume(struct reduction *r, const struct store *store, const struct plan *p)
 {
 	struct reducer *sums = r->sums.gradients;
-	if (!sums || !r->dev->driver || !p->groups)
+	if (!sums || !r->dev->driver || !p->buckets)
 		return 0;
 	for (int i = 0; i < p->g->nnode; i++)
 		if (under_way(sums, p->g->node[i]))
-			TRY(convert_group(sums, r->dev, store, p->g, p->g->node[i], true));
+			TRY(convert_bucket(sums, r->dev, store, p->g, p->g->node[i], true));
 	return reducer_keep(sums);
 }
 

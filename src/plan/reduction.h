@@ -30,8 +30,8 @@ int reduction_meet(struct reduction *r);
 int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct run_config *c,
                    const struct reduction *r, const struct rank_grid *grid);
 
-/* Once for all training plans of a run, which have the same groups: makes the reducer, with room
- * for each group of p, and gives the states that are summed in place their memory. Before p's
+/* Once for all training plans of a run, which have the same buckets: makes the reducer, with room
+ * for each bucket of p, and gives the states that are summed in place their memory. Before p's
  * states are in the store. Collective. Nothing to do if p sums nothing. */
 int reduction_open(struct reduction *r, struct store *store, const struct plan *p);
 /* Device memory that it will take for p, beside the states that stand in it. */
@@ -41,7 +41,7 @@ int64_t reduction_bytes(const struct reduction *r, const struct plan *p);
 int64_t reduction_block(const struct reduction *r, const struct plan *p);
 /* Waits for sums that are still under way, and brings them into p's states, which a checkpoint of
  * a lagging run has to. Collective in that all ranks began them. */
-int reduction_settle(struct reduction *r, const struct store *store, const struct plan *p);
+int reduction_flush(struct reduction *r, const struct store *store, const struct plan *p);
 /* Seconds that this rank has waited for sums of steps so far. */
 double reduction_waited(const struct reduction *r);
 /* After p's states came from a checkpoint: what a lagging

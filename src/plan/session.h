@@ -39,7 +39,7 @@ struct session {
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
 	uint64_t arenas;                                 /* made so far */
 	size_t table_bytes;                              /* of kernels, taken while planning */
-	bool late_evaluation, late_short_batch;          /* train/late.h: agreed upon */
+	bool deferred_evaluation, deferred_short_batch;  /* train/deferred_plans.h: agreed upon */
 	unsigned need;                                   /* as opened */
 	const char *dump;
 	bool dump_dot;
@@ -53,7 +53,7 @@ enum session_need {
 	SESSION_DUMP = 16,         /* gradients and outputs of training plans can be read after the step */
 	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */
 	SESSION_SYNTHETIC = 64,    /* the same, and do not look for data at all */
-	SESSION_SURVEY = 128       /* what the training plan's memory could come to */
+	SESSION_SWEEP = 128        /* what the training plan's memory could come to */
 };
 
 /* What s asks of a plan for a batch of so many samples; callers change it for plans that are only

@@ -7,10 +7,10 @@
 
 int mean_emit_seed(struct graph *g, struct mean *m, tid weight, tid scale, tid *seed)
 {
-	struct shape scalar = { 0 }, wishes = { 1, { MEAN_WISHES } };
+	struct shape scalar = { 0 }, votes = { 1, { MEAN_VOTES } };
 	struct mean_attr at = { m->nominal, m->sum };
 	TRY(graph_input(g, "share", DTYPE_F32, &scalar, &m->share));
-	TRY(graph_input(g, "wishes", DTYPE_F32, &wishes, &m->wishes));
+	TRY(graph_input(g, "wishes", DTYPE_F32, &votes, &m->votes));
 	return graph_emit1(g, "mean_seed", &at, scale == NONE ? 2 : 3, (tid[]){ weight, m->share, scale }, seed);
 }
 
@@ -22,7 +22,7 @@ int mean_emit_terms(struct graph *g, struct mean *m, tid loss, tid weight, tid m
 	TRY(graph_state(g, "mean_terms", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
 	graph_t(g, state)->use = STATE_OF_STEP;
 	return graph_emit1(g, "mean_terms", &at, micro == NONE ? 5 : 6,
-	                   (tid[]){ state, loss, weight, m->share, m->wishes, micro }, &m->terms);
+	                   (tid[]){ state, loss, weight, m->share, m->votes, micro }, &m->terms);
 }
 
 int mean_emit_factor(struct graph *g, struct mean *m, double divided, tid inverse)

@@ -14,7 +14,7 @@ struct mean {
 	bool sum;                    /* the loss is a sum over the batch */
 	/* made */
 	tid share;                   /* F32 scalar, input: whether the batch counts */
-	tid wishes;                  /* F32 (MEAN_WISHES), input: 1 for each wish that this rank has */
+	tid votes;                   /* F32 (MEAN_VOTES), input: 1 for each vote of this rank */
 	tid terms;                   /* the step's sums (MEAN_TERMS); NONE: no mean is made */
 	tid factor;                  /* F32 scalar that multiplies sums of gradients */
 };

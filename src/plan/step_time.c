@@ -26,7 +26,7 @@ static double sum_bytes(const struct graph *g, const struct node *n)
 struct clocks {
 	double now, sums;            /* of computing; when the sums begun so far are done */
 	double waited, began;        /* for sums; when backward began */
-	double *done;                /* by group of sums, 0: that of the mean's terms */
+	double *done;                /* by bucket of sums, 0: that of the mean's terms */
 };
 
 static void begin_sum(struct step_time *t, struct clocks *c, const struct session *s, const struct graph *g, const struct node *n)
@@ -34,7 +34,7 @@ static void begin_sum(struct step_time *t, struct clocks *c, const struct sessio
 	int64_t k = all_reduce_begins(n)->group;
 	c->sums = fmax(c->sums, c->now) + linkmodel_seconds(&s->link, sum_bytes(g, n));
 	c->done[k] = c->sums;
-	if (k > 0 && k <= t->groups) {
+	if (k > 0 && k <= t->buckets) {
 		t->ready[k - 1] = c->now - c->began;
 		t->done[k - 1] = c->sums - c->began;
 	}
@@ -122,11 +122,11 @@ int step_time_predict(struct step_time *t, const struct session *s, const struct
 {
 	const struct plan_env env = plan_env_of(s->config, NULL);
 	struct node_rates rates = node_rates_reached(s->dev, &env);
-	size_t groups = p->groups ? (size_t)p->groups->n : 0;
-	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev, &env), .groups = (int)groups };
+	size_t buckets = p->buckets ? (size_t)p->buckets->n : 0;
+	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev, &env), .buckets = (int)buckets };
 	t->node = mem_calloc((size_t)p->g->nnode + 1, sizeof *t->node);
-	t->ready = mem_calloc(groups + 1, sizeof *t->ready);
-	t->done = mem_calloc(groups + 1, sizeof *t->done);
+	t->ready = mem_calloc(buckets + 1, sizeof *t->ready);
+	t->done = mem_calloc(buckets + 1, sizeof *t->done);
 	if (!step_time_known(t))
 		return 0;
 	TRY(trials_run(&t->trials, p, s->dev, &rates, t->node));

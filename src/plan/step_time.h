@@ -19,8 +19,8 @@ struct step_time {
 	double statistics;           /* of that for those of batch normalisation */
 	double seconds;              /* the step: phases and what is exposed */
 	double backward;             /* of one micro-batch; from its begin in the last one: */
-	double *ready, *done;        /* of each group of gradients */
-	int groups;
+	double *ready, *done;        /* of each bucket of gradients */
+	int buckets;
 };
 
 int step_time_predict(struct step_time *t, const struct session *s, const struct plan *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Each node has a group of a reducer beside that of the gradients, whose sums nothing waits for
- * before the update. A team that is not all ranks is a communicator. On GPUs NCCL all-reduces, in
+ * Each node has a bucket of a reducer beside that of the gradients, whose sums nothing waits for
+ * before the update. A group that is not all ranks is a communicator. On GPUs NCCL all-reduces, in
  * the order of the kernels around it, by a communicator beside that of the gradients (comm/nccl.h
  * says why the two do not wait for each other). */
 #include "plan/sync_reducer.h"
@@ -15,14 +15,14 @@
 
 struct sync_reducer {
 	struct arena *arena;
-	struct comm *part;           /* NULL: the team is all ranks */
+	struct comm *subgroup;       /* NULL: the group is all ranks */
 	struct nccl *nccl;           /* of GPUs */
-	struct reducer_group *group;
+	struct reducer_bucket *group;
 	int n;
 	int64_t bytes;
 };
 
-static const char *group_name(struct arena *a, const struct node *n)
+static const char *bucket_name(struct arena *a, const struct node *n)
 {
 	return arena_printf(a, "%s: %s", n->name, n->phase == PHASE_FORWARD ? "batch statistics" : "gradient of batch statistics");
 }
@@ -33,13 +33,13 @@ static struct sync_reducer *lay_out(const struct graph *g)
 	struct sync_reducer *s = ARENA_NEW(a, struct sync_reducer);
 	int64_t unused;
 	s->arena = a;
-	s->group = ARENA_ARRAY(a, struct reducer_group, sync_batch_norm_count(g, &unused));
+	s->group = ARENA_ARRAY(a, struct reducer_bucket, sync_batch_norm_count(g, &unused));
 	for (int i = 0; i < g->nnode; i++) {
 		const struct node *n = g->node[i];
 		if (!node_meets(n))
 			continue;
-		s->group[s->n++] = (struct reducer_group){ .offset = s->bytes, .n = sync_batch_norm_values(g, n), .dtype = DTYPE_F64,
-			.name = group_name(a, n) };
+		s->group[s->n++] = (struct reducer_bucket){ .offset = s->bytes, .n = sync_batch_norm_values(g, n), .dtype = DTYPE_F64,
+			.name = bucket_name(a, n) };
 		s->bytes += (sync_batch_norm_values(g, n) * (int64_t)sizeof(double) + 63) & ~INT64_C(63);
 	}
 	return s;
@@ -64,12 +64,12 @@ static int check_order(const struct sync_reducer *s, const struct plan *p)
 	           (long long)p->batch);
 }
 
-static int open_sums(struct sync_reducer *s, struct reduction *r, int team)
+static int open_sums(struct sync_reducer *s, struct reduction *r, int size)
 {
 	const struct device *dev = r->dev;
-	if (team < r->comm->size)
-		comm_part(&s->part, r->comm, team);
-	struct comm *c = s->part ? s->part : r->comm;
+	if (size < r->comm->size)
+		comm_subgroup(&s->subgroup, r->comm, size);
+	struct comm *c = s->subgroup ? s->subgroup : r->comm;
 	if (!dev->driver)
 		return reducer_new(&r->sums.statistics, c, (size_t)s->bytes, s->group, s->n, false);
 	TRY(nccl_open(&s->nccl, c, dev, r->nccl));
@@ -77,21 +77,21 @@ static int open_sums(struct sync_reducer *s, struct reduction *r, int team)
 	return reducer_new_gpu(&r->sums.statistics, &gpu, (size_t)s->bytes, s->group, s->n);
 }
 
-int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const struct plan *p, int team)
+int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const struct plan *p, int size)
 {
 	int64_t unused;
-	if (!r->comm || team < 2 || (!*out && sync_batch_norm_count(p->g, &unused) == 0))
+	if (!r->comm || size < 2 || (!*out && sync_batch_norm_count(p->g, &unused) == 0))
 		return 0;
 	if (*out)
 		return check_order(*out, p);
 	*out = lay_out(p->g);
 	TRY(check_order(*out, p));
-	return open_sums(*out, r, team);
+	return open_sums(*out, r, size);
 }
 
 int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r)
 {
-	int ranks = !s ? 0 : s->part ? s->part->size : r->comm->size;
+	int ranks = !s ? 0 : s->subgroup ? s->subgroup->size : r->comm->size;
 	return s && r->dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n, ranks) : 0;
 }
 
@@ -102,6 +102,6 @@ void sync_reducer_close(struct sync_reducer *s, struct reduction *r)
 	reducer_free(r->sums.statistics);
 	r->sums.statistics = NULL;
 	nccl_close(s->nccl);
-	comm_part_close(s->part);
+	comm_subgroup_close(s->subgroup);
 	arena_free(s->arena);
 }

@@ -10,7 +10,7 @@ struct sync_reducer;
 /* For a training plan that has such nodes: makes r->sums.statistics. Once for all training plans
  * of a run: those that follow must meet the other ranks in the same order. *s is NULL before the
  * first. Collective the first time. */
-int sync_reducer_open(struct sync_reducer **s, struct reduction *r, const struct plan *p, int team);
+int sync_reducer_open(struct sync_reducer **s, struct reduction *r, const struct plan *p, int size);
 /* Bytes of the GPU's memory that the sums of an open one take; 0 on a CPU, and for NULL. */
 int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r);
 /* Before reduction_close; NULL is fine; collective. */

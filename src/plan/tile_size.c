@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "plan/room.h"
+#include "plan/memory_budget.h"
 #include "plan/sizes.h"
 #include "plan/whole.h"
 
@@ -148,7 +148,7 @@ static int need(const struct session *s, const struct receptive_field *net, cons
 		.batch = 1, .limit = INT64_MIN, .direct = net->finite };      /* as session_plan_batch has it */
 	struct plan *p;
 	TRY(plan_new(&p, &r));
-	const struct room_need n = room_need(s, p);
+	const struct memory_need n = memory_need(s, p);
 	*bytes = n.arena;
 	*fixed = n.fixed + (s->dev->driver || shape_equal(input, padded) ? 0 : slab_bytes(p, input, padded));
 	plan_free(p);
@@ -157,8 +157,8 @@ static int need(const struct session *s, const struct receptive_field *net, cons
 
 static int64_t offered(const struct session *s)
 {
-	struct room r;
-	room_look(s, &r);
+	struct memory_budget r;
+	memory_budget_get(s, &r);
 	if (s->config->train.memory.limit != INT64_MIN)
 		return s->config->train.memory.limit;
 	return r.have > 0 && r.now > 0 && r.now < r.have ? r.now : r.have;

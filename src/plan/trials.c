@@ -259,7 +259,7 @@ static int run(struct rounds *r)
 	return rc;
 }
 
-/* Whether it hands over a group of gradients that stands where it is summed (plan/reduction.h). */
+/* Whether it hands over a bucket of gradients that stands where it is summed (plan/reduction.h). */
 static bool in_place(const struct node *n)
 {
 	const struct all_reduce_attr *at = all_reduce_begins(n) ? all_reduce_begins(n) : all_reduce_waits(n);

@@ -9,9 +9,10 @@
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "plan/memory_budget.h"
 
 /* Sums over ranks are in memory that a host's ranks share, where they are not on a GPU. */
-static int64_t planned(const struct session *s, const struct room_parts *p)
+static int64_t planned(const struct session *s, const struct memory_parts *p)
 {
 	return p->values + p->inputs + p->arena + p->tables + (s->dev->driver ? p->sums : 0);
 }
@@ -23,8 +24,8 @@ static const char text[] = "the run has taken %" PRId64 " bytes of memory, where
 int account_check(const struct session *s)
 {
 	static bool said;
-	struct room_parts p;
-	room_parts(s, &p);
+	struct memory_parts p;
+	memory_parts(s, &p);
 	int64_t plan = planned(s, &p), taken = (int64_t)s->dev->memory->used;
 	if (plan == taken)
 		return 0;
@@ -38,8 +39,8 @@ int account_check(const struct session *s)
 
 void account_json(const struct session *s, struct buf *out)
 {
-	struct room_parts p;
-	room_parts(s, &p);
+	struct memory_parts p;
+	memory_parts(s, &p);
 	buf_printf(out, "{\"planned\": %" PRId64 ", \"allocated\": %zu", planned(s, &p), s->dev->memory->used);
 	buf_printf(out, ", \"values\": %" PRId64 ", \"inputs\": %" PRId64 ", \"arena\": %" PRId64 ", \"sums\": %" PRId64
 	           ", \"tables\": %" PRId64 "}", p.values, p.inputs, p.arena, p.sums, p.tables);

@@ -5,7 +5,7 @@
 #define DLX_TRAIN_ACCOUNT_H
 
 #include "base/buf.h"
-#include "plan/room.h"
+#include "plan/session.h"
 
 /* After memory was taken for plans: that it is as much as the plans say, by what the device has
  * given. A difference is a mistake of dlx and no reason to end a run: a warning, but E_BUG with

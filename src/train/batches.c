@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/round.h"
+#include "train/opening.h"
 
 static int next(struct batches *a, const struct batch **out)
 {
@@ -19,12 +20,12 @@ int batches_prefetch(struct batches *a, struct session *s)
 	if (!s->dev->driver)
 		return 0;
 	TRY(loader_next(a->loader, &a->batch));
-	return plan_feed_ahead(session_plan(s->train_plan, a->batch->n), a->batch);
+	return plan_prefetch(session_plan(s->train_plan, a->batch->n), a->batch);
 }
 
 /* --- micro-batches --- */
 
-static int64_t leaves_of(int64_t samples, int64_t size)
+static int64_t micro_count(int64_t samples, int64_t size)
 {
 	return ceil_div(samples, size);
 }
@@ -38,8 +39,8 @@ int micros_begin(struct micros *m, const struct run_config *c, struct batches *f
 	m->input = shape_count(loader_input_shape(from->loader));
 	m->target = shape_count(loader_target_shape(from->loader));
 	TRY(next(from, &m->whole));
-	m->n = leaves_of(m->whole->n, m->size);
-	m->leaves = leaves_of(m->whole->all, m->size);
+	m->n = micro_count(m->whole->n, m->size);
+	m->leaves = micro_count(m->whole->all, m->size);
 	m->samples = m->whole->all;
 	return 0;
 }

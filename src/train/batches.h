@@ -5,7 +5,7 @@
 #ifndef DLX_TRAIN_BATCHES_H
 #define DLX_TRAIN_BATCHES_H
 
-#include "train/opening.h"
+#include "plan/session.h"
 
 struct batches {
 	struct loader *loader;

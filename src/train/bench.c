@@ -15,6 +15,7 @@
 #include "plan/describe.h"
 #include "plan/profile.h"
 #include "plan/reduction.h"
+#include "train/opening.h"
 #include "train/spread.h"
 #include "train/synthetic.h"
 
@@ -48,7 +49,7 @@ static double median(double *t, int64_t n)
 
 /* As in training: on an asynchronous device two steps are in flight, and the time of a step is that
  * between two readbacks. */
-static int time_steps(struct plan *p, bool beside, int64_t steps, struct times *out)
+static int time_steps(struct plan *p, bool overlapped, int64_t steps, struct times *out)
 {
 	double answered = 0;
 	int open = 0;
@@ -61,7 +62,7 @@ static int time_steps(struct plan *p, bool beside, int64_t steps, struct times *
 		TRY(plan_ask(p));
 		if (i >= 0)
 			out->starts[i] = io_seconds() - t0;
-		for (bool all = !beside || i < 0 || i + 1 == steps; open > (all ? 0 : 1); open--) {
+		for (bool all = !overlapped || i < 0 || i + 1 == steps; open > (all ? 0 : 1); open--) {
 			TRY(plan_result(p, &r));
 			double now = io_seconds();
 			if (i + 1 - open >= 0)
@@ -125,13 +126,13 @@ static void combine(struct comm *c, double exposed, double *t, int64_t steps, st
  * processes take, and the host's part of a step. */
 static void print_device(const struct device *d, struct times *t, int64_t steps, struct buf *out)
 {
-	struct device_room room = { 0 };
+	struct device_memory_info memory = { 0 };
 	if (!d->driver)
 		return;
-	if (d->driver->room(d, &room) < 0)
+	if (d->driver->memory_info(d, &memory) < 0)
 		err_clear();                   /* then 0 is printed; the step ran */
 	buf_printf(out, ", \"device_memory\": %zu, \"device_used\": %" PRId64 ", \"host_median\": %.9f, \"step_queued\": %.9f",
-	           d->memory->used_most, room.total - room.free, median(t->starts, steps), t->queued);
+	           d->memory->used_most, memory.total - memory.free, median(t->starts, steps), t->queued);
 }
 
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
@@ -143,7 +144,7 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	TRY(load(s, &p));
 	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps), .starts = mem_alloc(sizeof(double) * (size_t)steps) };
 	double before = reduction_waited(&s->reduction), start = io_seconds();
-	int rc = time_steps(p, session_beside(s), steps, &t);
+	int rc = time_steps(p, session_overlaps(s), steps, &t);
 	double exposed = (reduction_waited(&s->reduction) - before) / (io_seconds() - start);
 	if (rc == 0 && !comm_many(s->comm))
 		rc = time_queue(p, s->dev, steps, &t);

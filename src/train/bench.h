@@ -4,7 +4,7 @@
 #ifndef DLX_TRAIN_BENCH_H
 #define DLX_TRAIN_BENCH_H
 
-#include "train/opening.h"
+#include "plan/session.h"
 
 /* steps timed steps. Collective: the line is of all ranks, and tells how they differ. Appends the
  * line to out. s needs SESSION_TRAIN | SESSION_RUN. profile: the line has a profile too, and

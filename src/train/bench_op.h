@@ -5,7 +5,6 @@
 #define DLX_TRAIN_BENCH_OP_H
 
 #include "base/buf.h"
-#include "base/types.h"
 
 struct bench_op_options {
 	const char *op;

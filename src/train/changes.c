@@ -98,7 +98,7 @@ static bool is_text(const char *path, const struct buf *text)
 }
 
 /* A run that goes on may be given its own config.yaml, which then says what counts from now on. */
-int changes_settle(const struct run_config *now, bool resumed)
+int changes_finish(const struct run_config *now, bool resumed)
 {
 	struct comparing c = { arena_new(), 0 };
 	struct buf text = BUF_INIT;

@@ -9,6 +9,6 @@
 
 /* Writes the effective config into the run's folder. resumed: one note first for each key that has
  * another value than in the one there; none where that cannot be read. E_IO, E_CANTCREATE. */
-int changes_settle(const struct run_config *now, bool resumed);
+int changes_finish(const struct run_config *now, bool resumed);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/signals.h"
 #include "comm/comm.h"
 #include "train/batches.h"
-#include "train/leaf_rows.h"
+#include "train/micro_rows.h"
 #include "train/ranks.h"
 
 /* The metrics object that sums over the set: the full-size plan's. */
@@ -67,7 +67,7 @@ static void sum_over_ranks(struct comm *c, struct metrics *m, double sums[2])
 }
 
 /* With parallel.reproducible each leaf has a row of its own: the two sums and all counts. */
-static int run_leaves(struct session *s, double **values, struct leaf_rows *rows, double *row)
+static int run_leaves(struct session *s, double **values, struct micro_rows *rows, double *row)
 {
 	struct batches from = { .loader = s->validation };
 	struct micros m;
@@ -81,26 +81,26 @@ static int run_leaves(struct session *s, double **values, struct leaf_rows *rows
 		TRY(run_batch(s, b, values, row));
 		const double *counts = metrics_sums(pooled(s), &n);
 		memcpy(row + 2, counts, (size_t)n * sizeof *row);
-		leaf_rows_add(rows, i, row);
+		micro_rows_add(rows, i, row);
 	}
 	return 0;
 }
 
 static int run_all_leaves(struct session *s, double **values, double sums[2])
 {
-	struct leaf_rows rows;
+	struct micro_rows rows;
 	int64_t n;
 	double *counts = metrics_sums(pooled(s), &n), *row = mem_calloc((size_t)n + 2, sizeof *row);
 	int rc = 0;
-	leaf_rows_init(&rows, s->config->leaves.each, n + 2);
+	micro_rows_init(&rows, s->config->leaves.each, n + 2);
 	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++)
 		rc = stopped(s->comm) ? E_STOPPED : run_leaves(s, values, &rows, row);
 	if (rc == 0) {
-		leaf_rows_sum(&rows, s->config, s->dev, s->comm, row);
+		micro_rows_sum(&rows, s->config, s->dev, s->comm, row);
 		memcpy(sums, row, 2 * sizeof *row);
 		memcpy(counts, row + 2, (size_t)n * sizeof *row);
 	}
-	leaf_rows_release(&rows);
+	micro_rows_release(&rows);
 	mem_free(row);
 	return rc;
 }

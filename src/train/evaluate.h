@@ -14,7 +14,7 @@ struct evaluation {
 	double seconds;
 };
 
-/* Needs a validation set and bound plans (train/late.h). Collective, with the same result on all
+/* Needs a validation set and bound plans (train/deferred_plans.h). Collective, with the same result on all
  * ranks. E_STOPPED, with nothing in the error record and *out as it was, if a signal
  * came: a batch system that sends one does not wait for a long validation. */
 int evaluate(struct session *s, struct evaluation *out);

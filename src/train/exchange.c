@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "ckpt/safetensors.h"
 #include "optim/schedule.h"
+#include "train/opening.h"
 #include "train/ranks.h"
 #include "train/synthetic.h"
 #include "train/trained_on.h"

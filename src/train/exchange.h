@@ -6,7 +6,7 @@
 #define DLX_TRAIN_EXCHANGE_H
 
 #include "model/model.h"
-#include "train/opening.h"
+#include "plan/session.h"
 
 /* Params and running statistics of the store, in the network's order, float32. */
 int exchange_export(struct session *s, const char *path);

@@ -20,7 +20,7 @@
 #include "plan/reduction.h"
 #include "report/trace_file.h"
 #include "train/batches.h"
-#include "train/late.h"
+#include "train/deferred_plans.h"
 #include "train/loop_state.h"
 #include "train/ranks.h"
 #include "train/rates.h"
@@ -71,7 +71,7 @@ static bool finished(const struct loop *l, const struct clock *c)
 static int run_plan(const struct loop *l, const struct plan *p, const struct batch *b, unsigned phases)
 {
 	bool alike = !comm_many(l->comm) || b->all == loop_global_batch(l);
-	return alike ? exec_run(p->exec, phases) : exec_walk(p->exec, phases);
+	return alike ? exec_run(p->exec, phases) : exec_run_eager(p->exec, phases);
 }
 
 /* m: the micro-batches that b is one of. next: the clock after the step. */
@@ -82,7 +82,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n, .leaves = m->leaves,
 		.first = b->first - l->clock.batch * loop_global_batch(l), .absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
-		.look = last && l->first && rates_due(&l->rates),
+		.report = last && l->first && rates_due(&l->rates),
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
 	double start = io_seconds();
 	TRY(plan_feed(p, l->c, b, &at));
@@ -90,27 +90,27 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	TRY(run_plan(l, p, b, last ? ~0u : EXEC_MICRO));
 	if (last)
 		TRY(plan_ask(p));
-	l->given[l->ngiven].plan = p;
-	return m->whole || (last && finished(l, next)) ? 0 : batches_prefetch(&l->ahead, l->s);
+	l->submitted[l->nsubmitted].plan = p;
+	return m->whole || (last && finished(l, next)) ? 0 : batches_prefetch(&l->prefetched, l->s);
 }
 
 /* Moves the clock. */
-static int give(struct loop *l, int64_t number)
+static int submit_step(struct loop *l, int64_t number)
 {
 	struct micros m;
 	uint64_t allocations = mem_count();
 	double waited = loader_wait_seconds(l->s->train);
-	if (l->ngiven == 0)
-		l->answered_at = io_seconds();
+	if (l->nsubmitted == 0)
+		l->retired_at = io_seconds();
 	trace_step(l->clock.step);
-	TRY(micros_begin(&m, l->c, &l->ahead, batches_of_step(l)));
+	TRY(micros_begin(&m, l->c, &l->prefetched, batches_of_step(l)));
 	struct clock next = after(l, m.batches);
 	for (int64_t i = 0; i < m.n; i++) {
 		const struct batch *b;
 		TRY(micros_next(&m, &b));
 		TRY(forward_backward(l, b, i, &m, &next));
 	}
-	struct given *g = &l->given[l->ngiven++];
+	struct submitted *g = &l->submitted[l->nsubmitted++];
 	g->clock = next;
 	g->samples = m.samples;
 	g->number = number;
@@ -122,16 +122,16 @@ static int give(struct loop *l, int64_t number)
 
 /* Decides for a single rank; several ranks agree during the
  * step, by the votes in its all-reduce. */
-static void wish(struct loop *l)
+static void vote_alone(struct loop *l)
 {
 	if (comm_many(l->comm))
 		return;
 	l->stop = stop_wanted();
 	l->save = save_due(l, &l->clock);
-	l->look = rates_due(&l->rates);
+	l->report = rates_due(&l->rates);
 }
 
-static int answer(struct loop *l, const struct given *g, double *loss)
+static int read_result(struct loop *l, const struct submitted *g, double *loss)
 {
 	struct plan_result r;
 	TRY(plan_result(g->plan, &r));
@@ -142,7 +142,7 @@ static int answer(struct loop *l, const struct given *g, double *loss)
 	if (comm_many(l->comm)) {
 		l->stop = r.stop;
 		l->save = r.save;
-		l->look = r.look;
+		l->report = r.report;
 	}
 	int rc = diverged_check(&l->diverged, *loss, l->scaling, g->clock.step - 1);
 	return rc < 0 ? ranks_agree(l->comm, rc, "the loss") : 0;    /* it is the same on all */
@@ -160,14 +160,14 @@ static int64_t samples_seen(const struct loop *l, const struct clock *c)
 	return c->epoch * loop_epoch_samples(l) + c->batch * loop_global_batch(l);
 }
 
-static int journaled(struct loop *l, int rc)
+static int save_on_failure(struct loop *l, int rc)
 {
 	l->worth_saving |= rc < 0;      /* lines are lost, but not the run */
 	return rc;
 }
 
 /* Makes deferred plans. */
-static int planned(struct loop *l, int (*make)(struct session *))
+static int make_deferred(struct loop *l, int (*make)(struct session *))
 {
 	int rc = make(l->s);
 	l->worth_saving |= rc < 0;
@@ -207,8 +207,8 @@ static int validate(struct loop *l)
 	struct evaluation *e = &l->result->evaluation;
 	struct buf line = BUF_INIT;
 	bool larger;
-	TRY(planned(l, late_evaluation));
-	TRY(replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics));
+	TRY(make_deferred(l, deferred_evaluation));
+	TRY(replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics));
 	double start = io_seconds();
 	int rc = evaluate(l->s, e);
 	trace_mark(TRACE_RUN, "validation", start);
@@ -228,16 +228,16 @@ static int validate(struct loop *l)
 	buf_release(&line);
 	watch_validation(l);
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
-	return !l->first ? 0 : journaled(l, journal_validation(l->journal, &at, e));
+	return !l->first ? 0 : save_on_failure(l, journal_validation(l->journal, &at, e));
 }
 
 /* Before rank 0 saves: finishes lagged all-reduces, compares parameters, and makes running
  * statistics the same on all ranks. */
-static int settle(struct loop *l)
+static int prepare_save(struct loop *l)
 {
-	TRY(reduction_settle(&l->s->reduction, l->s->store, l->s->train_plan[0]));
+	TRY(reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]));
 	TRY(replicas_compare(l->comm, l->s->store));
-	return replicas_settle(l->comm, l->s->store, l->c->parallel.average_statistics);
+	return replicas_average(l->comm, l->s->store, l->c->parallel.average_statistics);
 }
 
 static int save(struct loop *l)
@@ -255,9 +255,9 @@ static int note_durable(struct loop *l)
 	struct ckpt_done done;
 	while (l->first && ckpt_poll(l->ckpt, &done)) {
 		l->safe = true;
-		lost_from(&l->durable, done.id, done.step);
+		resume_point_set(&l->durable, done.id, done.step);
 		job_end_longest(&l->job_end, &l->job_end.save, done.seconds);
-		TRY(journaled(l, journal_checkpoint(l->journal, &done)));
+		TRY(save_on_failure(l, journal_checkpoint(l->journal, &done)));
 	}
 	return 0;
 }
@@ -272,7 +272,7 @@ static void warn_unsaved(int mark)
 
 static int save_or_warn(struct loop *l)
 {
-	TRY(settle(l));
+	TRY(prepare_save(l));
 	int mark = err_count();
 	if (l->first && save(l) < 0)
 		warn_unsaved(mark);
@@ -293,7 +293,7 @@ static int64_t epoch_of(const struct clock *c)
 	return c->batch ? c->epoch + 1 : c->epoch;
 }
 
-static void show(struct loop *l, const struct given *g, double loss)
+static void show_progress(struct loop *l, const struct submitted *g, double loss)
 {
 	int ranks = comm_count(l->comm);
 	const struct spread *spread = &l->rates.spread;
@@ -313,7 +313,7 @@ static void show(struct loop *l, const struct given *g, double loss)
 	progress_update(l->progress, &p);
 }
 
-static int report(struct loop *l, const struct given *g, double loss)
+static int report_step(struct loop *l, const struct submitted *g, double loss)
 {
 	if (!l->first || (g->clock.step % l->c->report.every && !finished(l, &g->clock)))
 		return 0;
@@ -322,7 +322,7 @@ static int report(struct loop *l, const struct given *g, double loss)
 		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = elapsed(l),
 		.samples = samples_seen(l, &g->clock), .loss_scale = l->scaling[LOSS_SCALE_NOW],
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
-	return journaled(l, journal_step(l->journal, &line));
+	return save_on_failure(l, journal_step(l->journal, &line));
 }
 
 /* Asks the scheduler after the first step, since the query may take seconds. */
@@ -335,27 +335,27 @@ static void say_job_end(struct loop *l)
 }
 
 /* Updates the rates and the spread of the ranks. Collective. */
-static int look(struct loop *l)
+static int update_rates(struct loop *l)
 {
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
 	bool steps = l->rates.steps > 0;
-	rates_look(&l->rates, l->comm, at.samples, at.seconds);
-	return l->first && steps ? journaled(l, journal_rates(l->journal, &at, &l->rates, l->sample_flops)) : 0;
+	rates_update(&l->rates, l->comm, at.samples, at.seconds);
+	return l->first && steps ? save_on_failure(l, journal_rates(l->journal, &at, &l->rates, l->sample_flops)) : 0;
 }
 
 /* --- the loop --- */
 
-/* given: the last step launched, or attempted. */
-static int explained(struct loop *l, int rc, int64_t given)
+/* submitted: the last step launched, or attempted. */
+static int explain_failure(struct loop *l, int rc, int64_t submitted)
 {
-	return note_durable(l) < 0 ? rc : lost_explain(rc, l->s, l->clock.step - l->ngiven, given, &l->durable);
+	return note_durable(l) < 0 ? rc : gpu_failure_explain(rc, l->s, l->clock.step - l->nsubmitted, submitted, &l->durable);
 }
 
-static void measure(struct loop *l, const struct given *g)
+static void measure_step(struct loop *l, const struct submitted *g)
 {
-	double seconds = io_seconds() - l->answered_at;
-	trace_mark(TRACE_RUN, "step", l->answered_at);
-	l->answered_at += seconds;
+	double seconds = io_seconds() - l->retired_at;
+	trace_mark(TRACE_RUN, "step", l->retired_at);
+	l->retired_at += seconds;
 	if (g->number > 2)
 		l->result->step_allocations += g->allocations;
 	rates_step(&l->rates, seconds, g->samples);
@@ -368,7 +368,7 @@ static void measure(struct loop *l, const struct given *g)
  * 0, and the next one goes on. An epoch of such steps, or a whole run, is data that teach nothing.
  * The weight is that of all ranks; where a step has no weight of its own, a loss of 0 is all that
  * is known, which a network that fits its data may have too. */
-static int check_counted(struct loop *l, const struct given *g)
+static int check_counted(struct loop *l, const struct submitted *g)
 {
 	if (l->counted || (g->number < l->schedule.steps_per_epoch && !finished(l, &g->clock)))
 		return 0;
@@ -381,55 +381,55 @@ static int check_counted(struct loop *l, const struct given *g)
 	                   "step %" PRId64 ": every label is ignored, or its class has the weight 0", g->number, g->clock.step), "the loss");
 }
 
-/* What came of the oldest step that was given. */
-static int learn(struct loop *l, struct given *g, double *loss)
+/* Retires the oldest step in flight. */
+static int retire_oldest(struct loop *l, struct submitted *g, double *loss)
 {
-	*g = l->given[0];
-	int rc = answer(l, g, loss);
+	*g = l->submitted[0];
+	int rc = read_result(l, g, loss);
 	if (rc == 0)
 		rc = check_counted(l, g);
 	if (rc < 0)
-		return explained(l, rc, l->clock.step);
-	l->given[0] = l->given[1];
-	l->ngiven--;
-	measure(l, g);
+		return explain_failure(l, rc, l->clock.step);
+	l->submitted[0] = l->submitted[1];
+	l->nsubmitted--;
+	measure_step(l, g);
 	return 0;
 }
 
-static int take_note(struct loop *l)
+static int retire_step(struct loop *l)
 {
-	struct given g;
+	struct submitted g;
 	double loss;
-	TRY(learn(l, &g, &loss));
-	TRY(journaled(l, journal_start(l->journal)));
-	if (l->look && l->ngiven == 0)
-		TRY(look(l));
-	show(l, &g, loss);
-	return report(l, &g, loss);
+	TRY(retire_oldest(l, &g, &loss));
+	TRY(save_on_failure(l, journal_start(l->journal)));
+	if (l->report && l->nsubmitted == 0)
+		TRY(update_rates(l));
+	show_progress(l, &g, loss);
+	return report_step(l, &g, loss);
 }
 
-static int take_note_of_all(struct loop *l)
+static int retire_all(struct loop *l)
 {
-	while (l->ngiven)
-		TRY(take_note(l));
+	while (l->nsubmitted)
+		TRY(retire_step(l));
 	return 0;
 }
 
 /* Drains the pipeline before a validation, a checkpoint or the end. */
 static int step(struct loop *l, int64_t number)
 {
-	int rc = give(l, number);
+	int rc = submit_step(l, number);
 	if (rc < 0)
-		return explained(l, rc, l->clock.step + 1);
-	wish(l);
-	if (l->beside && number > 1 && !l->stop && !l->save && !l->look && !finished(l, &l->clock) && !validation_due(l))
-		return l->ngiven == ANSWERS_DEEP ? take_note(l) : 0;
-	return take_note_of_all(l);
+		return explain_failure(l, rc, l->clock.step + 1);
+	vote_alone(l);
+	if (l->overlapped && number > 1 && !l->stop && !l->save && !l->report && !finished(l, &l->clock) && !validation_due(l))
+		return l->nsubmitted == READBACK_DEPTH ? retire_step(l) : 0;
+	return retire_all(l);
 }
 
 /* Repeats the validation that a signal cut short; without
  * it the run would not know that it reached its target. */
-static int validate_late(struct loop *l)
+static int repeat_validation(struct loop *l)
 {
 	if (l->clock.step == 0 || !isnan(l->clock.metric) || !validation_due(l))
 		return 0;
@@ -457,12 +457,12 @@ static int save_best(struct loop *l)
 
 static int run(struct loop *l)
 {
-	TRY(validate_late(l));
+	TRY(repeat_validation(l));
 	TRY(save_best(l));
 	l->best = false;
 	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached && !watch_gives_up(&l->clock.watch, l->c); done++) {
 		if (l->clock.batch + batches_of_step(l) == l->batches)
-			TRY(planned(l, late_short_batch));
+			TRY(make_deferred(l, deferred_short_batch));
 		TRY(step(l, done));
 		if (done == 1 && l->first)
 			say_job_end(l);
@@ -488,15 +488,15 @@ static int run(struct loop *l)
 }
 
 /* It is an error if the state at the end cannot be saved; a failure of an earlier save is not. */
-static int finish(struct loop *l)
+static int save_at_end(struct loop *l)
 {
 	int mark = err_count();
 	bool saved = l->saved_step == l->clock.step;
-	TRY(journaled(l, journal_start(l->journal)));
+	TRY(save_on_failure(l, journal_start(l->journal)));
 	if (comm_many(l->comm))
 		comm_broadcast(l->comm, &saved, sizeof saved, 0, "whether the end is saved");
 	if (!saved)
-		TRY(settle(l));
+		TRY(prepare_save(l));
 	if (!l->first)
 		return 0;
 	if (!saved) {
@@ -508,21 +508,21 @@ static int finish(struct loop *l)
 	return note_durable(l);
 }
 
-static int end(struct loop *l)
+static int finish_run(struct loop *l)
 {
-	TRY(finish(l));
-	return look(l);
+	TRY(save_at_end(l));
+	return update_rates(l);
 }
 
 /* Saves the state if the journal cannot be written or an evaluation cannot be planned. */
 static void rescue(struct loop *l)
 {
-	struct given g;
+	struct submitted g;
 	double loss;
-	while (l->ngiven)
-		if (learn(l, &g, &loss) < 0)
+	while (l->nsubmitted)
+		if (retire_oldest(l, &g, &loss) < 0)
 			return;
-	if (l->clock.step == 0 || reduction_settle(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
+	if (l->clock.step == 0 || reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;
@@ -531,13 +531,13 @@ static void rescue(struct loop *l)
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
 	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .watched_step = -1, .result = r, .job_end.at = INFINITY, .ahead.loader = s->train,
+		.saved_step = -1, .evaluated_step = -1, .watched_step = -1, .result = r, .job_end.at = INFINITY, .prefetched.loader = s->train,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
 	watch_begin(&l.clock.watch);
 	s->dev->memory->running = true;
-	l.beside = session_beside(s);
+	l.overlapped = session_overlaps(s);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_watch();
 	rates_begin(&l.rates, s);
@@ -545,7 +545,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	if (rc == 0)
 		rc = run(&l);
 	if (rc == 0)
-		rc = end(&l);
+		rc = finish_run(&l);
 	else if (l.worth_saving)
 		rescue(&l);
 	if (rc == 0)

@@ -35,7 +35,7 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		TRY(state_load(l->s, dir, o->resume, &l->clock, &found, id));
 		l->safe = found;
 		l->saved_step = found ? l->clock.step : -1;
-		lost_from(&l->durable, id, l->clock.step);
+		resume_point_set(&l->durable, id, l->clock.step);
 		if (found)
 			TRY(reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]));
 		if (found)
@@ -59,7 +59,7 @@ static int open_files(struct loop *l, const char *dir, const char *id)
 {
 	const struct run_config *c = l->c;
 	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint)); /* refuses a folder that another process trains in */
-	TRY(changes_settle(c, *id));
+	TRY(changes_finish(c, *id));
 	ckpt_set_parent(l->ckpt, id);
 	return journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
 }

@@ -12,10 +12,10 @@
 #include "train/job_end.h"
 #include "train/journal.h"
 #include "train/loop.h"
-#include "train/lost.h"
+#include "train/gpu_failure.h"
 
 /* A step in flight: submitted, its results not read back yet. */
-struct given {
+struct submitted {
 	struct plan *plan;
 	struct clock clock;            /* after it */
 	int64_t samples, number;       /* which of this run, from 1 */
@@ -32,10 +32,10 @@ struct loop {
 	struct progress *progress;
 	struct ckpt_store *ckpt;
 	struct clock clock;            /* after the last submitted step */
-	struct given given[ANSWERS_DEEP];
-	int ngiven;
-	bool beside;                   /* two steps may be in flight */
-	double answered_at;            /* time of the last readback, or of the first launch */
+	struct submitted submitted[READBACK_DEPTH];
+	int nsubmitted;
+	bool overlapped;               /* two steps may be in flight */
+	double retired_at;             /* time of the last readback, or of the first launch */
 	struct schedule_context schedule;
 	int64_t batches;               /* per epoch */
 	int64_t epochs;                /* 0: by steps alone */
@@ -49,16 +49,16 @@ struct loop {
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
 	bool worth_saving;             /* the failure is not one of training itself */
-	struct batches ahead;
+	struct batches prefetched;
 	struct rates rates;
 	bool weighed, counted;         /* a step had a weight that is not 0; and a loss that is not 0 */
 	bool safe;                     /* a complete checkpoint is on disk */
-	struct lost_from durable;      /* the newest of them that this process knows */
+	struct resume_point durable;   /* the newest of them that this process knows */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
 	int64_t watched_step;          /* of the last validation that clock.watch has counted */
 	bool best;                     /* a validation since the last save was better than any before */
-	bool stop, save, look;         /* the ranks' votes, agreed upon with this step */
+	bool stop, save, report;       /* the ranks' votes, agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */
 	struct train_result *result;
 	const char *trace;             /* file for the record of the first steps, or NULL */

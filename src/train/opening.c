@@ -16,17 +16,17 @@
 #include "data/labels_stored.h"
 #include "data/transform.h"
 #include "model/model.h"
-#include "plan/leaves.h"
+#include "plan/micro_tree.h"
 #include "plan/reduction.h"
-#include "plan/room.h"
+#include "plan/memory_budget.h"
 #include "plan/stored_batch.h"
 #include "plan/sync_reducer.h"
-#include "plan/sync_team.h"
+#include "plan/sync_group.h"
 #include "plan/tile_size.h"
 #include "plan/whole.h"
 #include "train/account.h"
 #include "train/engines.h"
-#include "train/late.h"
+#include "train/deferred_plans.h"
 #include "train/ranks.h"
 #include "train/trained_on.h"
 
@@ -125,7 +125,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.stored_target = stored && !predict,
 		.seed = (uint64_t)s->config->run.seed,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
-		.rank = leaves_place(s->config, s->dev, s->comm), .ranks = comm_count(s->comm),
+		.rank = micro_tree_place(s->config, s->dev, s->comm), .ranks = comm_count(s->comm),
 		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
 		.like = !training && s->data.input.nd ? &s->data.input : NULL,
 		.processors = host_processors(), .statistics = s->train_set, .no_statistics = !s->train_set,
@@ -316,18 +316,18 @@ static int open_reduction(struct session *s, const struct plan *p)
 	if (p->mode != PLAN_TRAIN || !s->reduction.comm)
 		return 0;
 	if (s->reduction.sums.gradients)
-		return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.team);
+		return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.sync_group);
 	TRY(ranks_agree(s->comm, 0, "planning"));
 	if (comm_many(s->comm))
 		TRY(compare(s, p));
 	TRY(reduction_open(&s->reduction, s->store, p));
-	return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.team);
+	return sync_reducer_open(&s->sync, &s->reduction, p, s->ranks.sync_group);
 }
 
 static struct plan_request request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
 	struct plan_request r = session_request(s, mode, batch);
-	r.survey = s->need & SESSION_SURVEY;
+	r.sweep = s->need & SESSION_SWEEP;
 	r.keep_results = s->need & SESSION_DUMP;
 	r.dump = s->dump;
 	r.dump_dot = s->dump_dot;
@@ -336,7 +336,7 @@ static struct plan_request request(const struct session *s, enum plan_mode mode,
 
 static int check_room(const struct session *s, const struct plan *p)
 {
-	int rc = room_check(s, p);
+	int rc = memory_budget_check(s, p);
 	if (rc == E_TOO_LARGE && p->mode == PLAN_PREDICT && !s->tiles)
 		err_context(rc, "- '--tile auto' predicts in tiles that fit");
 	return rc;
@@ -354,8 +354,8 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	TRY(shared);
 	s->table_bytes += s->dev->memory->used - before;
 	trace_mark(TRACE_RUN, "plan", start);
-	if (!s->ranks.given && (*out)->groups)
-		s->ranks.given = groups_copy(s->config->arena, (*out)->groups);
+	if (!s->ranks.given && (*out)->buckets)
+		s->ranks.given = buckets_copy(s->config->arena, (*out)->buckets);
 	if ((s->need & SESSION_RUN) && !(s->need & SESSION_NO_DATA))
 		TRY(check_room(s, *out));
 	/* Fixes the layouts of params and states for the plans that follow. */
@@ -371,7 +371,7 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 	return 0;
 }
 
-/* Several ranks always begin with a full batch's training plan, so that all have its groups of
+/* Several ranks always begin with a full batch's training plan, so that all have its buckets of
  * gradients and its layouts: shares of fewer samples differ. */
 int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l)
 {
@@ -383,7 +383,7 @@ int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mo
 	rest = leaves ? rest % batch : rest;
 	if (full)
 		TRY(session_plan_batch(s, &plans[0], mode, batch));
-	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) || (whole && mode == PLAN_TRAIN && late_wanted(s)))
+	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) || (whole && mode == PLAN_TRAIN && deferred_wanted(s)))
 		return 0;
 	return session_plan_batch(s, &plans[full], mode, rest);
 }
@@ -412,7 +412,7 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 		rank_grid_assume(&s->grid, s->config->arena, hosts_of(o), o->ranks);
 	TRY(reduction_plan(&s->ranks, &s->link, s->config, &s->reduction, &s->grid));
 	if (o->need & SESSION_TRAIN)
-		TRY(sync_team_size(s->config, s->ranks.ranks, &s->ranks.team));
+		TRY(sync_group_size(s->config, s->ranks.ranks, &s->ranks.sync_group));
 	if (o->need & SESSION_DUMP)
 		s->ranks.lag = 0;
 	return 0;
@@ -443,7 +443,7 @@ static int plan_evaluation(struct session *s)
 {
 	int64_t batch = s->validation ? loader_batch_size(s->validation) : s->config->train.batch_size;
 	struct plan_request r = request(s, PLAN_EVALUATE, batch);
-	return late_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan, PLAN_EVALUATE, s->validation);
+	return deferred_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan, PLAN_EVALUATE, s->validation);
 }
 
 /* An export needs the store's entries, and runs nothing. */
@@ -473,7 +473,7 @@ static void free_arena(struct session *s)
 		device_free(s->dev, s->arena, s->bound_bytes + EXEC_ARENA_SLACK);
 	s->arena = NULL;
 	if (s->dev)
-		s->dev->memory->spare_bytes = 0;
+		s->dev->memory->scratch_bytes = 0;
 }
 
 int session_bind(struct session *s)
@@ -482,14 +482,14 @@ int session_bind(struct session *s)
 		s->predict_plan[0], s->predict_plan[1] };
 	double start = io_seconds();
 	free_arena(s);
-	room_warn(s);
+	memory_budget_warn(s);
 	s->bound_bytes = s->arena_bytes + (fault_hits("arena", ++s->arenas) ? 4096 : 0);
 	s->arena = device_alloc(s->dev, s->bound_bytes + EXEC_ARENA_SLACK);
 	if (!s->arena)
 		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
 		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
-	s->dev->memory->spare = s->arena;
-	s->dev->memory->spare_bytes = s->bound_bytes;
+	s->dev->memory->scratch = s->arena;
+	s->dev->memory->scratch_bytes = s->bound_bytes;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
 			TRY(exec_bind(all[i]->exec, s->store, s->arena, &s->reduction.sums));
@@ -508,7 +508,7 @@ static int open_device(struct session *s, const struct session_options *o)
 	s->reduction = (struct reduction){ .dev = s->dev, .comm = reduction_wanted(s->comm) ? s->comm : NULL };
 	s->wisdom = comm_first(s->comm) ? o->wisdom : NULL;
 	TRY(engines_open(&s->engines, s->comm, o->wisdom));
-	TRY(leaves_check_ranks(c, s->dev, s->reduction.comm));
+	TRY(micro_tree_check_ranks(c, s->dev, s->reduction.comm));
 	s->store = store_new(s->dev, (uint64_t)c->run.seed);
 	const struct plan_env env = plan_env_of(c, s->engines);
 	int rc = plan_env_check(&env, s->dev, c->precision.allow_emulation);
@@ -558,7 +558,7 @@ static int open_loaders(struct session *s, const struct session_options *o)
 static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
-	TRY(ranks_agree(c, config_share_batch(s->config, leaves_ranks(s->config, c, o->ranks)), "sharing the batch"));
+	TRY(ranks_agree(c, config_share_batch(s->config, micro_tree_ranks(s->config, c, o->ranks)), "sharing the batch"));
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
@@ -634,7 +634,7 @@ struct plan *session_plan(struct plan *const plans[2], int64_t n)
 	BUG("no plan for a batch of %lld", (long long)n);
 }
 
-bool session_beside(const struct session *s)
+bool session_overlaps(const struct session *s)
 {
 	return s->dev->driver && !s->dev->each && !trace_on() && !comm_many(s->comm);
 }

@@ -26,7 +26,7 @@ struct session_options {
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
 
-/* What session_open is made of, for train/late.h. A plan for a batch of `batch` samples; the plans
+/* What session_open is made of, for train/deferred_plans.h. A plan for a batch of `batch` samples; the plans
  * for the batches of a loader (NULL: for full ones), of which only one where nothing is run; memory
  * for all plans there are, which are bound to it. */
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch);
@@ -38,6 +38,6 @@ struct plan *session_plan(struct plan *const plans[2], int64_t n);
 /* What the training set is like; where it is not known, the other one. */
 const struct dataset_info *session_data(const struct session *s);
 /* true if two steps may be in flight. */
-bool session_beside(const struct session *s);
+bool session_overlaps(const struct session *s);
 
 #endif

@@ -18,6 +18,7 @@
 #include "report/npy_file.h"
 #include "report/png.h"
 #include "report/zip_file.h"
+#include "train/opening.h"
 #include "train/predict_table.h"
 #include "train/ranks.h"
 

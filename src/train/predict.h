@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "train/opening.h"
+#include "plan/session.h"
 #include "train/predict_as.h"
 
 /* out ends in .npy, .npz or .nc: all outputs in one array (samples, channels, ...), in the form

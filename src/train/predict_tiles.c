@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "plan/tile_size.h"
+#include "train/opening.h"
 #include "train/predict.h"
 #include "train/ranks.h"
 #include "train/slabs.h"

@@ -6,7 +6,9 @@
 #ifndef DLX_TRAIN_PREDICT_TILES_H
 #define DLX_TRAIN_PREDICT_TILES_H
 
-#include "train/opening.h"
+#include <stdint.h>
+
+struct session;
 
 /* Writes out, which ends in .npy or .nc, as predict() does. s needs SESSION_PREDICT |
  * SESSION_RUN and s->tiles. Ranks share the windows of a sample. Collective; rank 0 writes.

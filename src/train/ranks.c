@@ -45,20 +45,20 @@ const char *ranks_name(const struct comm *c, char text[112])
 
 /* --- processors --- */
 
-struct seat {
+struct rank_place {
 	int host;
 	cpu_set_t processors;
 };
 
 int ranks_sharing(struct comm *c)
 {
-	struct seat mine = { .host = comm_many(c) ? c->host : 0 };
+	struct rank_place mine = { .host = comm_many(c) ? c->host : 0 };
 	int n = 0;
 	if (!comm_many(c))
 		return 1;
 	if (sched_getaffinity(0, sizeof mine.processors, &mine.processors) != 0)
 		CPU_ZERO(&mine.processors);
-	struct seat *all = mem_calloc((size_t)c->size, sizeof *all);
+	struct rank_place *all = mem_calloc((size_t)c->size, sizeof *all);
 	comm_all_gather(c, &mine, sizeof mine, all, "the processors of each rank");
 	for (int r = 0; r < c->size; r++)
 		n += all[r].host == mine.host && CPU_EQUAL(&all[r].processors, &mine.processors);

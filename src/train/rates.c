@@ -32,7 +32,7 @@ bool rates_due(const struct rates *r)
 	return io_seconds() - r->looked_at >= PERIOD;
 }
 
-static void look_at_ranks(struct rates *r, struct comm *c)
+static void gather_spread(struct rates *r, struct comm *c)
 {
 	double n = (double)r->steps, waited = reduction_waited(&r->s->reduction), alone = r->s->config->report.one_rank;
 	struct comm_counts now = comm_counts(c);
@@ -45,14 +45,14 @@ static void look_at_ranks(struct rates *r, struct comm *c)
 	r->efficiency = alone > 0 ? batch / alone / r->spread.step : 1 - r->spread.exposed;
 }
 
-void rates_look(struct rates *r, struct comm *c, int64_t samples, double seconds)
+void rates_update(struct rates *r, struct comm *c, int64_t samples, double seconds)
 {
 	r->looked_at = io_seconds();
 	if (r->steps == 0)
 		return;
 	r->sustained = (double)samples / seconds;
 	if (comm_many(c))
-		look_at_ranks(r, c);
+		gather_spread(r, c);
 	r->looked_steps = r->steps;
 	r->steps = 0;
 	r->seconds = 0;

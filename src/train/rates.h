@@ -34,7 +34,7 @@ void rates_step(struct rates *r, double seconds, int64_t samples);
 bool rates_due(const struct rates *r);
 /* Updates the rates. samples, seconds: of the run so far, all starts. Does nothing if there was no
  * step since the last one. Collective. */
-void rates_look(struct rates *r, struct comm *c, int64_t samples, double seconds);
+void rates_update(struct rates *r, struct comm *c, int64_t samples, double seconds);
 
 /* For the end of a run: a line, and a second one of several
  * ranks; flops: of a sample, 0 if not known. */

@@ -79,7 +79,7 @@ static void combine(struct comm *c, double *v, int64_t n, bool average)
 		v[i] /= c->size;
 }
 
-int replicas_settle(struct comm *c, struct store *s, bool average)
+int replicas_average(struct comm *c, struct store *s, bool average)
 {
 	int64_t n;
 	if (!comm_many(c))

@@ -14,7 +14,7 @@
 int replicas_begin(struct comm *c, struct store *s);
 /* Gives all ranks one set of running statistics, before a
  * validation or a checkpoint: rank 0's, or the mean of all. */
-int replicas_settle(struct comm *c, struct store *s, bool average);
+int replicas_average(struct comm *c, struct store *s, bool average);
 /* E_BUG, on all ranks, if a parameter has not the same bits everywhere; names the first such
  * parameter and the ranks that differ. */
 int replicas_compare(struct comm *c, const struct store *s);

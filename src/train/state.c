@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "train/opening.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
 #include "train/trained_on.h"

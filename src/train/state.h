@@ -6,7 +6,7 @@
 #ifndef DLX_TRAIN_STATE_H
 #define DLX_TRAIN_STATE_H
 
-#include "train/opening.h"
+#include "plan/session.h"
 #include "train/watch.h"
 
 struct clock {

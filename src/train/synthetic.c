@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "comm/comm.h"
 #include "train/batches.h"
+#include "train/opening.h"
 
 #define BLOCKS 64    /* of random words at a time, four words each */
 

@@ -7,7 +7,7 @@
 #ifndef DLX_TRAIN_SYNTHETIC_H
 #define DLX_TRAIN_SYNTHETIC_H
 
-#include "train/opening.h"
+#include "plan/session.h"
 
 /* Writes that batch and the scalars of *step into the
  * inputs of the plan it fits, which is *used. */

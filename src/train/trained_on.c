@@ -15,6 +15,7 @@
 #include "ckpt/safetensors.h"
 #include "data/record.h"
 #include "model/model.h"
+#include "plan/session.h"
 #include "train/ranks.h"
 
 static const char *transforms_text(const struct session *s, struct arena *a)

@@ -7,11 +7,13 @@
 #ifndef DLX_TRAIN_TRAINED_ON_H
 #define DLX_TRAIN_TRAINED_ON_H
 
-#include "train/opening.h"
-
 /* Their names among a checkpoint's scalars and in an export's metadata. */
 #define TRAINED_ON_SET "training_set"
 #define TRAINED_ON_TRANSFORMS "transforms"
+
+struct arena;
+struct session;
+struct st_file;
 
 struct trained_on {
 	const char *set, *transforms;    /* JSON on one line; NULL where nothing is known */
@@ -28,7 +30,6 @@ int trained_on_find(struct session *s, const char *which);
 
 /* For a training that begins with the weights of f, a file of this name: a note where they were
  * trained with other statistics than s has. */
-struct st_file;
 void trained_on_compare(const struct session *s, const char *name, const struct st_file *f);
 
 #endif

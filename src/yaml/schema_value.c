@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/suggest.h"
 #include "base/utf8.h"
 #include "yaml/schema_units.h"
 #include "yaml/synonym.h"

@@ -102,7 +102,7 @@ static pid_t start_busy(void)
 int main(int argc, char **argv)
 {
 	struct library_function f = { "MPI_Allreduce", (void **)&all_reduce };
-	struct reducer_group group[8];
+	struct reducer_bucket group[8];
 	int sizes = 0;
 	bool busy = false, background = false;
 	double seconds = 0.02;
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	if (busy && c->rank == 0)
 		spinner = start_busy();
 	for (int64_t b = 64 << 10; b <= LARGEST; b *= 4)
-		group[sizes++] = (struct reducer_group){ 0, b / 4, DTYPE_F32, "all_reduce" };
+		group[sizes++] = (struct reducer_bucket){ 0, b / 4, DTYPE_F32, "all_reduce" };
 	must(reducer_new(&r, c, LARGEST, group, sizes, background));
 	plain = calloc(1, LARGEST);
 	memset(plain, 0, LARGEST);

@@ -112,7 +112,7 @@ static void absent(int argc, char **argv)
 #define GROUPS 7
 #define BYTES (1 << 20)
 
-static const struct reducer_group groups[GROUPS] = {
+static const struct reducer_bucket groups[GROUPS] = {
 	{ 0, 70001, DTYPE_F32, "conv1" }, { 280064, 1, DTYPE_F32, "scale" }, { 280128, 0, DTYPE_F32, "empty" },
 	{ 280192, 12345, DTYPE_F64, "statistics" }, { 379008, 33333, DTYPE_BF16, "conv2" },
 	{ 445696, 20011, DTYPE_F16, "conv3" }, { 485760, 100000, DTYPE_F32, "dense" },
@@ -136,7 +136,7 @@ static void dawdle(int step)
 static void write_values(struct reducer *r, int k, int step)
 {
 	for (int64_t i = 0; i < groups[k].n; i++)
-		dtype_set(groups[k].dtype, reducer_group_memory(r, k), i, value(c->rank, step, i));
+		dtype_set(groups[k].dtype, reducer_bucket_memory(r, k), i, value(c->rank, step, i));
 }
 
 static void check_sums(struct reducer *r, int k, int step)
@@ -146,7 +146,7 @@ static void check_sums(struct reducer *r, int k, int step)
 		for (int rank = 0; rank < c->size; rank++)
 			sum[i] += value(rank, step, i);
 	for (int64_t i = 0; i < groups[k].n; i++)
-		CHECK(dtype_get(groups[k].dtype, reducer_group_memory(r, k), i) == sum[i % 15]);
+		CHECK(dtype_get(groups[k].dtype, reducer_bucket_memory(r, k), i) == sum[i % 15]);
 }
 
 static int one_step(struct reducer *r, int step)
@@ -209,7 +209,7 @@ static double tree(enum dtype t, int from, int height, int64_t i)
 /* Ordered groups have the same bits whatever hosts the ranks are on. */
 static void order(int argc, char **argv)
 {
-	static const struct reducer_group two[2] = {
+	static const struct reducer_bucket two[2] = {
 		{ .offset = 0, .n = 10007, .dtype = DTYPE_F32, .name = "a", .ordered = true },
 		{ .offset = 40064, .n = 1234, .dtype = DTYPE_F64, .name = "b", .ordered = true },
 	};
@@ -218,13 +218,13 @@ static void order(int argc, char **argv)
 	for (int step = 0; step < 3; step++) {
 		for (int k = 0; k < 2; k++) {
 			for (int64_t i = 0; i < two[k].n; i++)
-				dtype_set(two[k].dtype, reducer_group_memory(r, k), i, uneven(c->rank, i));
+				dtype_set(two[k].dtype, reducer_bucket_memory(r, k), i, uneven(c->rank, i));
 			reducer_start(r, k);
 		}
 		for (int k = 0; k < 2; k++) {
 			CHECK(reducer_wait(r, k) == 0);
 			for (int64_t i = 0; i < two[k].n; i++)
-				CHECK(dtype_get(two[k].dtype, reducer_group_memory(r, k), i) == tree(two[k].dtype, 0, 6, i));
+				CHECK(dtype_get(two[k].dtype, reducer_bucket_memory(r, k), i) == tree(two[k].dtype, 0, 6, i));
 		}
 	}
 	reducer_free(r);
@@ -237,19 +237,19 @@ static void part(int argc, char **argv)
 	int size = atoi(argv[0]), first = c->rank / size * size;
 	struct comm *p;
 	struct reducer *own, *all;
-	comm_part(&p, c, size);
+	comm_subgroup(&p, c, size);
 	CHECK(p->size == size && p->rank == c->rank - first && p->local_size <= c->local_size && p->hosts <= c->hosts);
 	CHECK(p->timeout == c->timeout && strcmp(p->host_name, c->host_name) == 0);
 	double v[2] = { c->rank, 1 };
 	comm_sum(p, v, 2, "a sum of a part");
 	CHECK(v[0] == size * first + size * (size - 1) / 2 && v[1] == size);
-	static const struct reducer_group statistics[2] = { { 0, 1001, DTYPE_F64, "norm1" }, { 8064, 65, DTYPE_F64, "norm2" } };
+	static const struct reducer_bucket statistics[2] = { { 0, 1001, DTYPE_F64, "norm1" }, { 8064, 65, DTYPE_F64, "norm2" } };
 	CHECK(reducer_new(&own, p, 16384, statistics, 2, false) == 0);
 	CHECK(reducer_new(&all, c, BYTES, groups, GROUPS, true) == 0);
 	struct comm_counts before = comm_counts(c), after;
 	for (int s = 0; s < atoi(argv[1]); s++) {
 		for (int k = 0; k < 2; k++) {
-			double *x = reducer_group_memory(own, k);
+			double *x = reducer_bucket_memory(own, k);
 			for (int64_t i = 0; i < statistics[k].n; i++)
 				x[i] = value(c->rank, s, i);
 			reducer_start(own, k);
@@ -277,7 +277,7 @@ static void part(int argc, char **argv)
 		CHECK(c->rank == last || strncmp(err_get(0)->text, expected, strlen(expected)) == 0);
 	}
 	err_clear();
-	comm_part_close(p);
+	comm_subgroup_close(p);
 }
 
 static void one_step_or_end(struct reducer *r, int step)

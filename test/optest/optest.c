@@ -142,7 +142,7 @@ static void set_native(struct trial *t)
 
 static bool is_half(const struct graph *g, tid t)
 {
-	return t != NONE && dtype_is_half(graph_t(g, t)->dtype);
+	return t != NONE && dtype_is_16bit(graph_t(g, t)->dtype);
 }
 
 /* Whether the node takes its tensors as they are; if not, those at fault become f32. */
@@ -172,7 +172,7 @@ static bool settle_half(struct graph *g, const struct node *n, enum backend back
 static int pass_half(struct graph *g, struct pass_env *env)
 {
 	bool settled = false;
-	for (tid t = 0; t < g->ntensor && dtype_is_half(env->plan->compute); t++)
+	for (tid t = 0; t < g->ntensor && dtype_is_16bit(env->plan->compute); t++)
 		if (graph_t(g, t)->dtype == DTYPE_F32 && graph_t(g, t)->role != ROLE_CONSTANT)
 			graph_t(g, t)->dtype = env->plan->compute;
 	while (!settled) {

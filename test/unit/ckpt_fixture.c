@@ -18,7 +18,6 @@
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/log.h"
 #include "base/mem.h"
 
 extern char **environ;

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "comm/reducer_team.h"
+#include "comm/reducer_state.h"
 
 #define MOST 16
 
@@ -26,7 +26,7 @@ struct member {
 	/* of all */
 	void *memory;
 	size_t bytes;
-	const struct reducer_group *group;
+	const struct reducer_bucket *group;
 	int groups;
 	int (*work)(struct reducer *r, int rank, void *arg);
 	void *arg;
@@ -35,17 +35,17 @@ struct member {
 static void *run(void *member)
 {
 	struct member *m = member;
-	m->rc = reducer_team(&m->r, &m->c, m->memory, m->bytes, m->group, m->groups, false);
+	m->rc = reducer_of_ranks(&m->r, &m->c, m->memory, m->bytes, m->group, m->groups, false);
 	if (m->rc == 0)
 		m->rc = m->work(m->r, m->c.rank, m->arg);
 	err_clear();
 	return NULL;
 }
 
-void rank_threads(int ranks, size_t bytes, const struct reducer_group *group, int groups,
+void rank_threads(int ranks, size_t bytes, const struct reducer_bucket *group, int groups,
                   int (*work)(struct reducer *r, int rank, void *arg), void *arg)
 {
-	size_t all = node_bytes(ranks, groups, 1) + (size_t)ranks * (bytes + 4096);
+	size_t all = host_reducer_bytes(ranks, groups, 1) + (size_t)ranks * (bytes + 4096);
 	struct member m[MOST];
 	void *memory = mem_map(all);
 	assert_non_null(memory);

@@ -8,6 +8,7 @@
 
 #include "graph/cost.h"
 #include "graph/verify.h"
+#include "pass/autodiff.h"
 
 /* dx against central differences of the scalar y. */
 static void check_gradient(const struct graph *g, tid y, tid x, tid dx)

@@ -17,7 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "comm/board.h"
+#include "comm/liveness.h"
 #include "comm/comm.h"
 #include "comm/launched.h"
 #include "comm/linkmodel.h"
@@ -164,14 +164,14 @@ static void costs(void **state)
 /* A process that is stopped when the liveness table is gone is ended; one that runs is not. */
 static void halted(void **state)
 {
-	struct board_seat *seat = NULL;
+	struct liveness_slot *seat = NULL;
 	const int rank[] = { 0, 1, 2 };
 	pid_t child[2];
 	int status;
-	assert_int_equal(posix_memalign((void **)&seat, 128, board_bytes(3)), 0);
-	memset(seat, 0, board_bytes(3));
-	struct board b = { seat, rank, 3, 0, "here" };
-	board_sit(&b);
+	assert_int_equal(posix_memalign((void **)&seat, 128, liveness_bytes(3)), 0);
+	memset(seat, 0, liveness_bytes(3));
+	struct liveness b = { seat, rank, 3, 0, "here" };
+	liveness_register(&b);
 	for (int i = 0; i < 2; i++) {
 		child[i] = fork();
 		assert_true(child[i] >= 0);
@@ -179,14 +179,14 @@ static void halted(void **state)
 			sleep(60);
 			_exit(0);
 		}
-		seat[i + 1].room = (uint64_t)seat[0].room;
+		seat[i + 1].pid_namespace = (uint64_t)seat[0].pid_namespace;
 		seat[i + 1].pid = child[i];
 	}
 	kill(child[0], SIGSTOP);
 	assert_int_equal(waitpid(child[0], &status, WUNTRACED), child[0]);
-	board_remember(&b);
+	liveness_remember(&b);
 	free(seat);
-	board_end_halted();
+	liveness_end_halted();
 	assert_int_equal(waitpid(child[0], &status, 0), child[0]);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	assert_int_equal(waitpid(child[1], &status, WNOHANG), 0);

@@ -20,7 +20,6 @@
 #include "base/mem.h"
 #include "op/conv/conv.h"
 #include "op/conv/conv_tile.h"
-#include "op/dense.h"
 #include "op/lib/emit.h"
 #include "op/lib/sample.h"
 #include "op/reorder.h"

@@ -137,7 +137,7 @@ static void test_all_pairs(void **state)
 }
 
 /* Depthwise weights: groups in front on one side. */
-static void test_groups(void **state)
+static void test_buckets(void **state)
 {
 	const struct shape s = { 4, { 40, 1, 3, 3 } };
 	struct tensor x = { .shape = s, .dtype = DTYPE_F32, .layout = layout_plain(&s) };
@@ -167,6 +167,6 @@ static void test_groups(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all_pairs), cmocka_unit_test(test_groups) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all_pairs), cmocka_unit_test(test_buckets) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,14 +6,13 @@
 
 #include <math.h>
 
-#include "base/rng.h"
 #include "graph/attr.h"
 #include "graph/cost.h"
 #include "op/conv/conv.h"
 #include "op/lib/elementwise.h"
 #include "op/norm/norm.h"
 #include "pass/autodiff.h"
-#include "pass/moments.h"
+#include "pass/conv_statistics_pass.h"
 #include "pass/precision.h"
 
 /* A small network under construction: an image and what is made of it. */
@@ -397,7 +396,7 @@ static int fuse_for(struct graph *g, struct pass_env *env)
 {
 	struct pass_env other = { .backend = *(const enum backend *)env->user };
 
-	return pass_fuse(g, &other) < 0 ? -1 : pass_moments(g, &other);
+	return pass_fuse(g, &other) < 0 ? -1 : pass_conv_statistics(g, &other);
 }
 
 /* Runs it, with the pass or without: on the CPU, or what is for GPUs by reference kernels; the
@@ -435,7 +434,7 @@ static void test_matches(void **state)
 		struct result r;
 		struct graph *g = build(i, &r);
 		struct pass_env env = { .backend = fused_for(i) };
-		struct pass moments = { "moments", "", pass_moments, STAGE_BUILT };
+		struct pass moments = { "conv_statistics", "", pass_conv_statistics, STAGE_BUILT };
 		if (pass_run(g, passes, 3, &env) < 0 || pass_run(g, &moments, 1, &env) < 0)
 			fail_msg("network %d: %s", i, err_get(0)->text);
 		check_ops(g, nets[i].there, true);

@@ -17,7 +17,6 @@
 #include "base/debug.h"
 #include "base/host.h"
 #include "base/io.h"
-#include "base/mem.h"
 
 static char root[64];
 

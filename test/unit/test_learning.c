@@ -18,7 +18,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/model.h"
-#include "op/lib/random.h"
 #include "optim/optim.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"

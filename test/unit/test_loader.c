@@ -472,7 +472,7 @@ static void test_short_batch_dropped(void **state)
 }
 
 /* One rank among R with a batch of B against the only one, whose batch is R B samples. */
-struct dealt {
+struct sharded {
 	struct loader *whole, *rank[5];
 	const struct batch *all;
 	int64_t at;                     /* samples of this batch that ranks before had */
@@ -480,7 +480,7 @@ struct dealt {
 };
 
 /* What one rank has of the batch: the next samples, each with the same bits. */
-static void check_share(struct dealt *d, const struct batch *b)
+static void check_share(struct sharded *d, const struct batch *b)
 {
 	const size_t input = 2 * POINTS * 4;
 
@@ -504,7 +504,7 @@ static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training
 {
 	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 1, .prefetch = 1};
 	struct loader_options o = {.config = &c, .training = training, .seed = 5, .target_dtype = DTYPE_I32};
-	struct dealt t;
+	struct sharded t;
 	const struct batch *b;
 
 	assert_int_equal(ytree_parse(arena, "t.yaml", random_chain, &c.transforms), 0);

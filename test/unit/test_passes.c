@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "graph/cost.h"
 #include "graph/dump.h"
+#include "pass/autodiff.h"
 
 /* --- layout --- */
 

@@ -12,7 +12,6 @@
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "graph/verify.h"
-#include "op/conv/conv.h"
 #include "op/lib/emit.h"
 #include "op/normalize_input.h"
 #include "pass/autodiff.h"

@@ -9,7 +9,7 @@
 #include "op/conv/conv.h"
 #include "op/lib/elementwise.h"
 #include "pass/autodiff.h"
-#include "pass/moments.h"
+#include "pass/conv_statistics_pass.h"
 #include "pass/precision.h"
 #include "pass/prologue.h"
 
@@ -130,7 +130,7 @@ static bool has(void *user, enum conv_kind kind, const struct conv_geom *c)
 static int fuse_for_gpus(struct graph *g, struct pass_env *env)
 {
 	struct pass_env other = { .backend = BACKEND_CUDA };
-	return pass_fuse(g, &other) < 0 ? -1 : pass_moments(g, &other);
+	return pass_fuse(g, &other) < 0 ? -1 : pass_conv_statistics(g, &other);
 }
 
 static int fold_norms(struct graph *g, struct pass_env *env)

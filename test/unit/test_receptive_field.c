@@ -13,8 +13,6 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/mem.h"
-#include "model/init.h"
 #include "op_run.h"
 #include "pass/receptive_field.h"
 

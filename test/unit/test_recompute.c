@@ -7,7 +7,8 @@
 #include "graph/cost.h"
 #include "graph/memplan.h"
 #include "graph/verify.h"
-#include "pass/again.h"
+#include "pass/recompute_nodes.h"
+#include "pass/autodiff.h"
 #include "pass/recompute.h"
 #include "toy_eval.h"
 
@@ -189,7 +190,7 @@ static void test_twice(void **state)
 {
 	struct graph *g = graph_new();
 	tid x = toy_input(g, "x", "40x32"), w = toy_param(g, "w", "40x32"), a, b, c, d, y;
-	struct again *again;
+	struct recompute_nodes *again;
 	double before;
 
 	a = EMIT(g, "multiply", x, w);
@@ -200,13 +201,13 @@ static void test_twice(void **state)
 	graph_t(g, y)->output = true;
 	run(g, 1, 4);
 	before = result(g, y);
-	again = again_new(g, NULL);
+	again = recompute_nodes_new(g, NULL);
 	assert_true(again->droppable[a] && again->droppable[c]);
 	again->drop[a] = graph_t(g, b)->producer;
 	again->drop[c] = graph_t(g, d)->producer;
-	assert_int_equal(again_commit(again), NONE);
+	assert_int_equal(recompute_nodes_commit(again), NONE);
 	assert_int_equal(again->ncopy, 3);      /* a, and c with its input that is not kept, b */
-	again_free(again);
+	recompute_nodes_free(again);
 	assert_int_equal(graph_verify(g, STAGE_LAID_OUT), 0);
 	assert_true(result(g, y) == before);
 	graph_free(g);

@@ -18,14 +18,14 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "comm/reducer_team.h"
+#include "comm/reducer_state.h"
 #include "comm/sum.h"
 
 #define RANKS 8
 #define GROUPS 7
 #define BYTES (1 << 20)
 
-static const struct reducer_group groups[GROUPS] = {
+static const struct reducer_bucket groups[GROUPS] = {
 	{ 0, 70001, DTYPE_F32, "a" }, { 280064, 1, DTYPE_F32, "b" }, { 280128, 0, DTYPE_F32, "empty" },
 	{ 280192, 12345, DTYPE_F64, "c" }, { 379008, 33333, DTYPE_BF16, "d" }, { 445696, 20011, DTYPE_F16, "e" },
 	{ 485760, 100000, DTYPE_F32, "f" },
@@ -71,7 +71,7 @@ static void dawdle(struct member *m)
 static void write_values(struct member *m, int k, int step)
 {
 	for (int64_t i = 0; i < groups[k].n; i++)
-		dtype_set(groups[k].dtype, reducer_group_memory(m->r, k), i, value(m->c.rank, step, i));
+		dtype_set(groups[k].dtype, reducer_bucket_memory(m->r, k), i, value(m->c.rank, step, i));
 }
 
 static void check_sums(struct member *m, int k, int step)
@@ -81,7 +81,7 @@ static void check_sums(struct member *m, int k, int step)
 		for (int rank = 0; rank < m->c.size; rank++)
 			sum[i] += value(rank, step, i);
 	for (int64_t i = 0; i < groups[k].n; i++)
-		m->wrong += dtype_get(groups[k].dtype, reducer_group_memory(m->r, k), i) != sum[i % 15];
+		m->wrong += dtype_get(groups[k].dtype, reducer_bucket_memory(m->r, k), i) != sum[i % 15];
 }
 
 static void step(struct member *m, int at)
@@ -104,7 +104,7 @@ static void *run(void *member)
 {
 	struct member *m = member;
 	struct team *t = m->team;
-	if (reducer_team(&m->r, &m->c, t->memory, BYTES, groups, GROUPS, t->background) != 0)
+	if (reducer_of_ranks(&m->r, &m->c, t->memory, BYTES, groups, GROUPS, t->background) != 0)
 		return NULL;
 	for (int s = 0; s < t->steps && m->rc == 0; s++)
 		step(m, s);
@@ -120,7 +120,7 @@ static void *run(void *member)
 
 static void start_team(struct team *t, struct member *m)
 {
-	t->bytes = node_bytes(t->ranks, GROUPS, 1) + (size_t)t->ranks * (BYTES + 4096);
+	t->bytes = host_reducer_bytes(t->ranks, GROUPS, 1) + (size_t)t->ranks * (BYTES + 4096);
 	t->memory = mem_map(t->bytes);
 	assert_non_null(t->memory);
 	for (int r = 0; r < t->ranks; r++) {
@@ -161,13 +161,13 @@ static void sums(void **state)
 /* A tiny group very often: arrivals, claims and bells. */
 static void *race(void *member)
 {
-	static const struct reducer_group tiny[2] = { { 0, 3, DTYPE_F32, "tiny" }, { 64, 5000, DTYPE_F32, "small" } };
+	static const struct reducer_bucket tiny[2] = { { 0, 3, DTYPE_F32, "tiny" }, { 64, 5000, DTYPE_F32, "small" } };
 	struct member *m = member;
-	if (reducer_team(&m->r, &m->c, m->team->memory, BYTES, tiny, 2, m->team->background) != 0)
+	if (reducer_of_ranks(&m->r, &m->c, m->team->memory, BYTES, tiny, 2, m->team->background) != 0)
 		return NULL;
 	for (int s = 0; s < m->team->steps; s++) {
 		int k = s % 2;
-		float *v = reducer_group_memory(m->r, k);
+		float *v = reducer_bucket_memory(m->r, k);
 		for (int64_t i = 0; i < tiny[k].n; i++)
 			v[i] = (float)(m->c.rank + s % 100);
 		reducer_start(m->r, k);
@@ -183,7 +183,7 @@ static void races(void **state)
 	for (int background = 0; background < 2; background++) {
 		struct team t = { .ranks = 3, .steps = 1500, .background = background, .absent = -1 };
 		struct member m[RANKS] = { 0 };
-		t.bytes = node_bytes(3, 2, 1) + 3 * (BYTES + 4096);
+		t.bytes = host_reducer_bytes(3, 2, 1) + 3 * (BYTES + 4096);
 		t.memory = mem_map(t.bytes);
 		for (int r = 0; r < 3; r++) {
 			m[r].team = &t;
@@ -224,7 +224,7 @@ static void alone(void **state)
 	struct comm c = { .size = 1, .local_size = 1, .hosts = 1, .state = &s };
 	struct reducer *r;
 	assert_int_equal(reducer_new(&r, &c, BYTES, groups, GROUPS, true), 0);
-	float *v = reducer_group_memory(r, 0);
+	float *v = reducer_bucket_memory(r, 0);
 	assert_true((char *)v == (char *)reducer_memory(r));
 	assert_true(v[0] == 0 && v[70000] == 0);
 	v[5] = 3.25f;

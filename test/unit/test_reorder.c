@@ -20,21 +20,21 @@ static void check(int64_t n, int64_t c, int64_t s)
 	for (size_t i = 0; i < count; i++)
 		x[i] = (uint32_t)i;
 	memset(z, 0xff, 4 * count);
-	reorder_turn(x, y, n, c, s, false);
+	reorder_transpose(x, y, n, c, s, false);
 	for (int64_t b = 0; b < n; b++)
 		for (int64_t j = 0; j < c; j++)
 			for (int64_t p = 0; p < s; p++)
 				if (y[(b * s + p) * c + j] != x[(b * c + j) * s + p])
 					fail_msg("%d x %d x %d: differs at %d, %d, %d", (int)n, (int)c, (int)s, (int)b,
 					         (int)j, (int)p);
-	reorder_turn(y, z, n, c, s, true);
+	reorder_transpose(y, z, n, c, s, true);
 	assert_memory_equal(x, z, 4 * count);
 	mem_free(x);
 	mem_free(y);
 	mem_free(z);
 }
 
-static void test_turn(void **state)
+static void test_transpose(void **state)
 {
 	static const int64_t size[] = { 1, 2, 15, 16, 17, 100 };
 	for (size_t i = 0; i < sizeof size / sizeof *size; i++)
@@ -44,6 +44,6 @@ static void test_turn(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_turn) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_transpose) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/io.h"
 #include "base/signals.h"
 

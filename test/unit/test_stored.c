@@ -12,7 +12,6 @@
 
 #include "backend/exec.h"
 #include "base/io.h"
-#include "base/mem.h"
 #include "data/transform.h"
 #include "data_fixture.h"
 #include "op/normalize_input.h"

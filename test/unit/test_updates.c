@@ -10,7 +10,6 @@
 
 #include <math.h>
 
-#include "base/err.h"
 #include "op/update/trust.h"
 #include "op/update/update.h"
 #include "op_run.h"

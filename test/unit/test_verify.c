@@ -5,6 +5,7 @@
 
 #include "graph/memplan.h"
 #include "graph/verify.h"
+#include "pass/autodiff.h"
 #include "pass/pass.h"
 
 /* x -> conv(w) -> relu -> reshape -> sum -> loss; gradient; update of w; a running state. */

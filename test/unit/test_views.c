@@ -2,7 +2,7 @@
  *
  * Joins and cuts without copies. What the pass decides is checked on small graphs by hand; that it
  * changes no bit, on those and on random ones, by running them with and without it; and that the
- * verifier finds windows that are wrong, by breaking them. */
+ * verifier finds views that are wrong, by breaking them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "graph/verify.h"
-#include "graph/windows.h"
+#include "graph/view.h"
 #include "op/lib/slice.h"
 #include "pass/autodiff.h"
 #include "pass/pass.h"
@@ -89,15 +89,15 @@ static int copies(const struct graph *g)
 	int n = 0;
 
 	for (int i = 0; i < g->nnode; i++)
-		n += (g->node[i]->op->flags & (OP_JOIN | OP_CUT)) && node_runs(g, g->node[i]);
+		n += (g->node[i]->op->flags & (OP_CONCAT | OP_SLICE)) && node_runs(g, g->node[i]);
 	return n;
 }
 
-static void assert_window(const struct graph *g, tid t, tid root, int64_t at)
+static void assert_view(const struct graph *g, tid t, tid root, int64_t at)
 {
-	assert_int_equal(graph_t(g, t)->window, root);
+	assert_int_equal(graph_t(g, t)->view, root);
 	if (root != NONE)
-		assert_int_equal(graph_t(g, t)->window_at, at);
+		assert_int_equal(graph_t(g, t)->view_at, at);
 }
 
 /* --- the same bits with and without --- */
@@ -221,19 +221,19 @@ static void test_chain(void **state)
 
 	chain(l.g);
 	passes(l.g, l.dev, true);
-	assert_window(l.g, t[0], t[4], 0);
-	assert_window(l.g, t[1], t[4], 5);
-	assert_window(l.g, t[2], t[4], 0);
-	assert_window(l.g, t[3], t[4], 10);
-	assert_window(l.g, t[4], NONE, 0);
-	assert_window(l.g, t[6], t[4], 5);
+	assert_view(l.g, t[0], t[4], 0);
+	assert_view(l.g, t[1], t[4], 5);
+	assert_view(l.g, t[2], t[4], 0);
+	assert_view(l.g, t[3], t[4], 10);
+	assert_view(l.g, t[4], NONE, 0);
+	assert_view(l.g, t[6], t[4], 5);
 	assert_int_equal(copies(l.g), 0);
 	end(&l);
 	assert_int_equal(assert_same(chain, 1, &before), 0);
 	assert_int_equal(before, 3);
 }
 
-/* What cannot be a window is copied, and it alone. */
+/* What cannot be a view is copied, and it alone. */
 static void mixed(struct graph *g)
 {
 	tid x = input(g, "x", 3, 40), *t = chain_t, axes;
@@ -246,7 +246,7 @@ static void mixed(struct graph *g)
 	t[5] = EMIT(g, "concat", t[4], t[4]);               /* twice in one */
 	t[6] = EMIT(g, "concat", t[5], t[4]);               /* and in another */
 	t[7] = EMIT(g, "sqrt", t[4]);
-	axes = EMIT(g, "sum", t[7]);                        /* takes no windows */
+	axes = EMIT(g, "sum", t[7]);                        /* takes no views */
 	output(g, EMIT(g, "concat", t[7], t[4]));
 	output(g, EMIT(g, "scale_by", t[1], axes));
 	output(g, EMIT(g, "relu", t[3]));
@@ -261,11 +261,11 @@ static void test_mixed(void **state)
 
 	mixed(l.g);
 	passes(l.g, l.dev, true);
-	assert_window(l.g, t[0], t[1], 3);
-	assert_window(l.g, t[2], NONE, 0);
-	assert_window(l.g, t[4], t[6], 0);
-	assert_window(l.g, t[5], t[6], 0);
-	assert_window(l.g, t[7], NONE, 0);
+	assert_view(l.g, t[0], t[1], 3);
+	assert_view(l.g, t[2], NONE, 0);
+	assert_view(l.g, t[4], t[6], 0);
+	assert_view(l.g, t[5], t[6], 0);
+	assert_view(l.g, t[7], NONE, 0);
 	assert_int_equal(copies(l.g), 5);
 	end(&l);
 	assert_same(mixed, 1, &before);
@@ -363,14 +363,14 @@ static void test_broken(void **state)
 		passes(l.g, l.dev, true);
 		struct tensor *a = graph_t(l.g, t[1]);
 		switch (variant) {
-		case 0: a->window_at = 4; break;                       /* over its neighbour */
-		case 1: a->window_at = 22; break;                      /* outside */
+		case 0: a->view_at = 4; break;                         /* over its neighbour */
+		case 1: a->view_at = 22; break;                        /* outside */
 		case 2: a->layout = layout_native(&a->shape); break;
-		case 3: a->window = t[2]; break;                       /* itself a window */
+		case 3: a->view = t[2]; break;                         /* itself a view */
 		case 4: a->output = true; break;
 		case 5: graph_t(l.g, t[4])->layout = layout_plain(&graph_t(l.g, t[4])->shape); break;
-		case 6: a->window = l.g->ntensor; break;
-		case 7: graph_t(l.g, t[6])->window_at = 0; break;      /* would be copied over the living */
+		case 6: a->view = l.g->ntensor; break;
+		case 7: graph_t(l.g, t[6])->view_at = 0; break;        /* would be copied over the living */
 		}
 		assert_int_equal(graph_verify(l.g, STAGE_LAID_OUT), E_BUG);
 		end(&l);
@@ -388,9 +388,9 @@ static void test_overwritten(void **state)
 		output(l.g, EMIT(l.g, "relu", d));
 		output(l.g, EMIT(l.g, "relu", c));
 		passes(l.g, l.dev, true);
-		assert_window(l.g, b, a, 2);
-		graph_t(l.g, c)->window = a;
-		graph_t(l.g, c)->window_at = variant == 2 ? 1 : 2;
+		assert_view(l.g, b, a, 2);
+		graph_t(l.g, c)->view = a;
+		graph_t(l.g, c)->view_at = variant == 2 ? 1 : 2;
 		graph_t(l.g, c)->layout = graph_t(l.g, b)->layout;
 		assert_int_equal(graph_verify(l.g, STAGE_LAID_OUT), variant ? E_BUG : 0);
 		end(&l);

@@ -16,8 +16,8 @@
 
 #include "base/half.h"
 #include "base/rng.h"
-#include "op/conv/conv_code.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_algorithm.h"
+#include "op/conv/conv_shape.h"
 #include "op/winograd/winograd.h"
 
 #ifdef CONV_HAS_WINOGRAD
@@ -27,7 +27,7 @@
 struct problem {
 	struct conv_geom c;
 	bool slice, blocked;
-	bool half;                    /* x, w and y are bf16 */
+	bool bf16;                    /* x, w and y are bf16 */
 	struct layout wl;
 	int64_t nx, nw, ny;
 	int64_t x_px, y_px;
@@ -45,14 +45,14 @@ static float *values(int64_t n, uint64_t what)
 }
 
 /* As oneDNN has it, padded to whole blocks: OIhw16i16o; OIhw8i16o2i of bf16. */
-static struct layout blocked_weights(const struct shape *s, bool half)
+static struct layout blocked_weights(const struct shape *s, bool bf16)
 {
 	const int64_t k = s->d[2] * s->d[3], bi = (s->d[1] + 15) / 16;
 	struct layout l = { .set = true, .nd = 4,
 		            .dims = { s->d[0], s->d[1], s->d[2], s->d[3] },
 		            .stride = { bi * k * 256, k * 256, s->d[3] * 256, 256 },
 		            .nblk = 2, .blk = { 16, 16 }, .blk_dim = { 1, 0 } };
-	if (half) {
+	if (bf16) {
 		l.nblk = 3;
 		l.blk[0] = 8;
 		l.blk[2] = 2;
@@ -65,7 +65,7 @@ static void problem_init(struct problem *p)
 {
 	const struct conv_geom *c = &p->c;
 	const struct shape ws = conv_w_shape(c);
-	p->wl = p->blocked ? blocked_weights(&ws, p->half) : layout_plain(&ws);
+	p->wl = p->blocked ? blocked_weights(&ws, p->bf16) : layout_plain(&ws);
 	p->x_px = c->ci + (p->slice ? GAP : 0);
 	p->y_px = c->co + (p->slice ? GAP : 0);
 	p->nx = c->n * c->in[0] * c->in[1] * p->x_px;
@@ -221,7 +221,7 @@ static double weight_error(const struct problem *p, const float *dw, const float
 static void *typed(const struct problem *p, const float *v, int64_t n)
 {
 	float *copy = values(n, 6);
-	if (p->half)
+	if (p->bf16)
 		bfloat_from_floats((uint16_t *)copy, v, n);
 	else
 		memcpy(copy, v, (size_t)n * sizeof *v);
@@ -249,18 +249,18 @@ static float *result(const struct problem *p, enum conv_kind kind, int threads, 
 		out[i] = -1;
 	wino_init(&w, wino_form_find(&p->c), &p->c, kind, &p->wl, back ? p->y_px : p->x_px,
 	          back ? p->x_px : p->y_px, threads, arena);
-	w.half = p->half;
-	w.half_y = p->half && !weights;
+	w.bf16 = p->bf16;
+	w.bf16_y = p->bf16 && !weights;
 	size_t bytes = weights ? wino_weights_workspace(&w) : wino_workspace(&w);
 	float *ws = aligned_alloc(64, (bytes + 63) / 64 * 64);
 	void *x = typed(p, p->x, p->nx), *wt = typed(p, p->w, p->nw), *y = typed(p, p->y, p->ny);
-	void *made = w.half_y ? typed(p, out, n) : out;
+	void *made = w.bf16_y ? typed(p, out, n) : out;
 	memset(ws, 0xFF, bytes);
 	if (weights)
 		wino_run_weights(&w, x, y, made, dbias, ws);
 	else
 		wino_run(&w, back ? y : x, wt, &(struct wino_result){ p->bias, NULL, made }, ws);
-	if (w.half_y) {
+	if (w.bf16_y) {
 		free(out);
 		out = floats(made, n);
 	}
@@ -299,13 +299,13 @@ static void check(const struct conv_geom *c, bool slice, bool blocked, int64_t s
 {
 	for (int i = 0; i < 6; i++) {
 		const enum conv_kind kind = (enum conv_kind)(i / 2);
-		struct problem p = { .c = *c, .slice = slice, .blocked = blocked, .half = i % 2 };
+		struct problem p = { .c = *c, .slice = slice, .blocked = blocked, .bf16 = i % 2 };
 		problem_init(&p);
 		const double e = largest_error(&p, kind, step);
-		if (!(e < bound + (p.half && kind != CONV_BACKWARD_WEIGHTS ? ROUNDING : 0)))
+		if (!(e < bound + (p.bf16 && kind != CONV_BACKWARD_WEIGHTS ? ROUNDING : 0)))
 			fail_msg("%dx%d, kind %d, %d -> %d, slice %d, blocked %d, half %d: error %g",
 			         (int)c->kernel[0], (int)c->kernel[0], (int)kind, (int)c->ci,
-			         (int)c->co, slice, blocked, p.half, e);
+			         (int)c->co, slice, blocked, p.bf16, e);
 		problem_release(&p);
 	}
 }

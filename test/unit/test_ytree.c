@@ -14,9 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "yaml/ytree_parse.h"
+#include "yaml/ytree.h"
 
 static struct arena *a;
 

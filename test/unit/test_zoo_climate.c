@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "model/nn.h"
+#include "graph/graph.h"
+#include "model/model.h"
+#include "yaml/schema.h"
 
 struct net {
 	struct arena *a;

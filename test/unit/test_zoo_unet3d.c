@@ -2,6 +2,7 @@
  *
  * The unet3d family against the published table: parameters, tensors, flops, the size of every
  * level, and what its keys do. */
+#include "graph/op.h"
 #include "volume_net.h"
 
 #define LITS(more) "{family: unet3d, variant: lits" more "}"

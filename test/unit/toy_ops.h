@@ -13,11 +13,9 @@
 /* after those four */
 #include <cmocka.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "graph/op.h"
 #include "op/lib/elementwise.h"
-#include "pass/autodiff.h"
 
 static int toy_run(const struct kplan *k, const struct kargs *a)
 {

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "data/transform.h"
 #include "data_fixture.h"
 

@@ -14,7 +14,10 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "model/nn.h"
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "model/model.h"
+#include "yaml/schema.h"
 
 struct net {
 	struct arena *a;

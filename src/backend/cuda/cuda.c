@@ -18,7 +18,7 @@
 #include <cuda_runtime_api.h>
 
 #include "backend/cuda/cublas.h"
-#include "backend/cuda/cuda_ahead.h"
+#include "backend/cuda/cuda_prefetch.h"
 #include "backend/cuda/cuda_described.h"
 #include "backend/cuda/cuda_find.h"
 #include "backend/cuda/cuda_state.h"
@@ -58,9 +58,9 @@ static int arch_of(const struct device *d)
 	return cuda_of(d)->properties.major * 10 + cuda_of(d)->properties.minor;
 }
 
-struct cuda_ahead **cuda_ahead_of(const struct device *d)
+struct cuda_prefetch **cuda_prefetch_of(const struct device *d)
 {
-	return &cuda_of(d)->ahead;
+	return &cuda_of(d)->prefetched;
 }
 
 size_t cuda_memory(const struct device *d)
@@ -85,7 +85,7 @@ int cuda_bind_thread(int ordinal)
 
 void *cuda_begin(const struct device *d)
 {
-	return cuda_of(d)->recording ? cuda_of(d)->begin : NULL;
+	return cuda_of(d)->capturing ? cuda_of(d)->begin : NULL;
 }
 
 int cuda_check(int status, const char *what)
@@ -132,11 +132,11 @@ static void release(const struct device *d, void *p, size_t bytes)
  * when it first runs, and the captured step has memory of its own. */
 #define ASIDE ((int64_t)512 << 20)
 
-static int room(const struct device *d, struct device_room *out)
+static int get_memory(const struct device *d, struct device_memory_info *out)
 {
 	size_t left = 0, total = 0;
 	TRY(cuda_check(cudaMemGetInfo(&left, &total), "asking for the GPU's memory"));
-	*out = (struct device_room){ (int64_t)left, (int64_t)total, ASIDE };
+	*out = (struct device_memory_info){ (int64_t)left, (int64_t)total, ASIDE };
 	return 0;
 }
 
@@ -217,21 +217,21 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 
 /* --- the step as one graph --- */
 
-static int record(const struct device *d)
+static int capture_begin(const struct device *d)
 {
 	/* Thread-local: threads that decode data may use the runtime meanwhile. */
 	struct cuda *c = cuda_of(d);
 	TRY(cuda_check(cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal), "recording the step"));
-	c->recording = true;
+	c->capturing = true;
 	return cuda_check(cudaEventRecord(c->begin, c->stream), "recording the step");
 }
 
-static int recorded(const struct device *d, void **out)
+static int capture_end(const struct device *d, void **out)
 {
 	cudaGraph_t graph = NULL;
 	cudaGraphExec_t exec = NULL;
 	*out = NULL;
-	cuda_of(d)->recording = false;
+	cuda_of(d)->capturing = false;
 	TRY(cuda_check(cudaStreamEndCapture(cuda_of(d)->stream, &graph), "recording the step"));
 	int rc = cuda_check(cudaGraphInstantiate(&exec, graph, 0), "preparing the recorded step");
 	cudaGraphDestroy(graph);
@@ -239,15 +239,15 @@ static int recorded(const struct device *d, void **out)
 	return rc;
 }
 
-static int replay(const struct device *d, void *recording)
+static int graph_launch(const struct device *d, void *captured)
 {
-	return cuda_check(cudaGraphLaunch(recording, cuda_of(d)->stream), "running the step");
+	return cuda_check(cudaGraphLaunch(captured, cuda_of(d)->stream), "running the step");
 }
 
-static void forget(const struct device *d, void *recording)
+static void graph_destroy(const struct device *d, void *captured)
 {
 	cudaStreamSynchronize(cuda_of(d)->stream);
-	cudaGraphExecDestroy(recording);
+	cudaGraphExecDestroy(captured);
 }
 
 /* --- opening and closing --- */
@@ -261,7 +261,7 @@ static void planned(const struct device *d)
 static void close_device(struct device *d)
 {
 	struct cuda *c = cuda_of(d);
-	cuda_ahead_close(c->ahead);
+	cuda_prefetch_close(c->prefetched);
 	cudnn_close(c->cudnn);
 	cublas_close(c->cublas);
 	while (c->kept) {
@@ -281,10 +281,10 @@ static void close_device(struct device *d)
 
 static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
-	.room = room, .lost = cuda_lost, .put_later = put_later, .put = put, .get = get, .finish = cuda_finish,
-	.get_later = get_later, .set_point = cuda_set_point, .reach = cuda_reach, .free_point = cuda_free_point,
-	.ahead_ready = cuda_ahead_ready, .ahead_put = cuda_ahead_put, .ahead_take = cuda_ahead_take,
-	.record = record, .recorded = recorded, .replay = replay, .forget = forget, .planned = planned, .close = close_device,
+	.memory_info = get_memory, .failed = cuda_failed, .put_later = put_later, .put = put, .get = get, .finish = cuda_finish,
+	.get_later = get_later, .event_record = cuda_event_record, .event_wait = cuda_event_wait, .event_free = cuda_event_free,
+	.prefetch_ready = cuda_prefetch_ready, .prefetch_put = cuda_prefetch_put, .prefetch_take = cuda_prefetch_take,
+	.capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch, .graph_destroy = graph_destroy, .planned = planned, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 
@@ -363,10 +363,10 @@ static int imagined_finish(const struct device *d)
 	return 0;
 }
 
-static int imagined_room(const struct device *d, struct device_room *out)
+static int imagined_memory(const struct device *d, struct device_memory_info *out)
 {
 	const struct gpu_model *m = &cuda_of(d)->model;
-	*out = (struct device_room){ m->bytes, m->bytes, ASIDE };
+	*out = (struct device_memory_info){ m->bytes, m->bytes, ASIDE };
 	return 0;
 }
 
@@ -383,7 +383,7 @@ static double imagined_bandwidth(const struct device *d)
 /* Tables that plans keep are in the host's memory; nothing runs. */
 static const struct device_driver imagined = {
 	.alloc = imagined_alloc, .free = imagined_free, .alloc_host = imagined_alloc, .free_host = imagined_free,
-	.room = imagined_room, .put_later = imagined_put, .put = imagined_put, .get = imagined_put, .finish = imagined_finish,
+	.memory_info = imagined_memory, .put_later = imagined_put, .put = imagined_put, .get = imagined_put, .finish = imagined_finish,
 	.close = close_device, .measure_peak = imagined_peak, .measure_bandwidth = imagined_bandwidth,
 };
 

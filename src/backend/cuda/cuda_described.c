@@ -75,5 +75,5 @@ const struct gpu_model *gpu_model_find(const char *name)
 
 double gpu_model_peak(const struct gpu_model *m, enum dtype t, bool tf32)
 {
-	return t != DTYPE_F32 ? m->half : tf32 ? m->tf32 : m->f32;
+	return t != DTYPE_F32 ? m->bits16 : tf32 ? m->tf32 : m->f32;
 }

@@ -16,7 +16,7 @@ struct gpu_model {
 	int multiprocessors;
 	int64_t bytes;
 	/* Published: flop/s without sparsity, bytes/s. */
-	double f32, tf32, half, bandwidth;
+	double f32, tf32, bits16, bandwidth;
 	double link, network;        /* bytes/s each way: to the other GPUs of its host, and to other hosts */
 	/* Of the description that cuDNN's heuristics take. */
 	int clock, memory_clock;     /* kHz */

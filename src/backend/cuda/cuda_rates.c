@@ -31,14 +31,14 @@ static double rate(const struct device *d, int (*one)(void *of), void *of, doubl
  * memory is borrowed where it is large enough. */
 static char *borrow(const struct device *d, size_t bytes)
 {
-	if (bytes <= d->memory->spare_bytes)
-		return d->memory->spare;
+	if (bytes <= d->memory->scratch_bytes)
+		return d->memory->scratch;
 	return d->memory->running ? NULL : device_alloc(d, bytes);
 }
 
 static void put_back(const struct device *d, char *memory, size_t bytes)
 {
-	if (memory != d->memory->spare)
+	if (memory != d->memory->scratch)
 		device_free(d, memory, bytes);
 }
 

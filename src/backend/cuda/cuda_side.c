@@ -15,10 +15,10 @@
 
 struct cuda_side {
 	const struct device *dev;
-	bool beside;
+	bool concurrent;
 	cudaStream_t stream;
-	cudaEvent_t here, *point;
-	int points;
+	cudaEvent_t here, *event;
+	int events;
 	struct k_sums *notes;
 };
 
@@ -33,14 +33,14 @@ static int make_stream(struct cuda_side *s)
 	TRY(cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities"));
 	TRY(cuda_check(cudaStreamCreateWithPriority(&s->stream, cudaStreamNonBlocking, greatest), "making a stream"));
 	TRY(make_event(&s->here));
-	for (int p = 0; p < s->points; p++)
-		TRY(make_event(&s->point[p]));
+	for (int p = 0; p < s->events; p++)
+		TRY(make_event(&s->event[p]));
 	return 0;
 }
 
 static int make(struct cuda_side *s)
 {
-	if (s->beside)
+	if (s->concurrent)
 		TRY(make_stream(s));
 	else
 		s->stream = cuda_stream(s->dev);
@@ -51,13 +51,13 @@ static int make(struct cuda_side *s)
 	return 0;
 }
 
-int cuda_side_new(struct cuda_side **out, const struct device *d, int points, bool beside)
+int cuda_side_new(struct cuda_side **out, const struct device *d, int events, bool concurrent)
 {
 	struct cuda_side *s = mem_calloc(1, sizeof *s);
-	s->beside = beside;
+	s->concurrent = concurrent;
 	s->dev = d;
-	s->points = points;
-	s->point = mem_calloc((size_t)points + 1, sizeof *s->point);
+	s->events = events;
+	s->event = mem_calloc((size_t)events + 1, sizeof *s->event);
 	int rc = make(s);
 	if (rc < 0)
 		cuda_side_free(s);
@@ -70,16 +70,16 @@ void cuda_side_free(struct cuda_side *s)
 {
 	if (!s)
 		return;
-	for (int p = 0; p < s->points; p++)
-		if (s->point[p])
-			cudaEventDestroy(s->point[p]);
+	for (int p = 0; p < s->events; p++)
+		if (s->event[p])
+			cudaEventDestroy(s->event[p]);
 	if (s->here)
 		cudaEventDestroy(s->here);
-	if (s->stream && s->beside)
+	if (s->stream && s->concurrent)
 		cudaStreamDestroy(s->stream);
 	if (s->notes)
 		s->dev->driver->free_host(s->dev, s->notes, sizeof *s->notes);
-	mem_free(s->point);
+	mem_free(s->event);
 	mem_free(s);
 }
 
@@ -96,7 +96,7 @@ static int await(cudaStream_t stream, void *event)
 int cuda_side_fork(struct cuda_side *s, bool early)
 {
 	void *begin = early ? cuda_begin(s->dev) : NULL;
-	if (!s->beside)
+	if (!s->concurrent)
 		return 0;
 	if (begin)
 		return await(s->stream, begin);
@@ -106,12 +106,12 @@ int cuda_side_fork(struct cuda_side *s, bool early)
 
 int cuda_side_mark(struct cuda_side *s, int p)
 {
-	return s->beside ? cuda_check(cudaEventRecord(s->point[p], s->stream), "ordering two streams") : 0;
+	return s->concurrent ? cuda_check(cudaEventRecord(s->event[p], s->stream), "ordering two streams") : 0;
 }
 
 int cuda_side_join(struct cuda_side *s, int p)
 {
-	return !s->beside ? 0 : await(cuda_stream(s->dev), s->point[p]);
+	return !s->concurrent ? 0 : await(cuda_stream(s->dev), s->event[p]);
 }
 
 int cuda_side_add(struct cuda_side *s, const struct cuda_parts *p, float *sum)
@@ -121,17 +121,17 @@ int cuda_side_add(struct cuda_side *s, const struct cuda_parts *p, float *sum)
 
 int cuda_side_note_begin(struct cuda_side *s, int64_t number)
 {
-	return cuda_check(k_note_sum(s->stream, s->beside ? K_SUM_BEGINS : K_SUM_BEGINS_HERE, s->notes, number, 0), "noting what begins");
+	return cuda_check(k_note_sum(s->stream, s->concurrent ? K_SUM_BEGINS : K_SUM_BEGINS_HERE, s->notes, number, 0), "noting what begins");
 }
 
 int cuda_side_note_done(struct cuda_side *s, uint64_t bytes)
 {
-	return cuda_check(k_note_sum(s->stream, s->beside ? K_SUM_DONE : K_SUM_DONE_HERE, s->notes, 0, bytes), "noting what is done");
+	return cuda_check(k_note_sum(s->stream, s->concurrent ? K_SUM_DONE : K_SUM_DONE_HERE, s->notes, 0, bytes), "noting what is done");
 }
 
 int cuda_side_note_wanted(struct cuda_side *s)
 {
-	if (!s->beside)
+	if (!s->concurrent)
 		return 0;
 	return cuda_check(k_note_sum(cuda_stream(s->dev), K_SUM_WANTED, s->notes, 0, 0), "noting what is wanted");
 }

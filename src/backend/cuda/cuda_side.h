@@ -13,7 +13,7 @@ struct cuda_side;
 /* points: the number of events that the compute stream can wait for. The side stream has priority
  * over the compute stream. With beside false it is the compute stream itself: its work runs in
  * order and needs no wait. */
-int cuda_side_new(struct cuda_side **out, const struct device *d, int points, bool beside);
+int cuda_side_new(struct cuda_side **out, const struct device *d, int events, bool concurrent);
 /* After the device has finished; NULL is fine. */
 void cuda_side_free(struct cuda_side *s);
 void *cuda_side_stream(const struct cuda_side *s);       /* a cudaStream_t */

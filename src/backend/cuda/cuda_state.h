@@ -18,8 +18,8 @@ struct cuda {
 	int ordinal;
 	struct cudaDeviceProp properties;
 	cudaStream_t stream;
-	cudaEvent_t begin;           /* of what is being recorded */
-	bool recording;
+	cudaEvent_t begin;           /* of what is being captured */
+	bool capturing;
 	struct {
 		int (*ask)(void *argument);
 		void *argument;
@@ -30,7 +30,7 @@ struct cuda {
 	struct watched *watched;
 	struct cudnn *cudnn;
 	void *cublas;
-	struct cuda_ahead *ahead;
+	struct cuda_prefetch *prefetched;
 	struct gpu_model model;      /* of a GPU that is only described; key NULL: it is there */
 };
 
@@ -41,10 +41,10 @@ static inline struct cuda *cuda_of(const struct device *d)
 
 /* Parts of the driver, as backend/device.h has them. */
 int cuda_finish(const struct device *d);
-bool cuda_lost(const struct device *d);
-int cuda_set_point(const struct device *d, void **point);
-int cuda_reach(const struct device *d, void *point);
-void cuda_free_point(const struct device *d, void *point);
+bool cuda_failed(const struct device *d);
+int cuda_event_record(const struct device *d, void **event);
+int cuda_event_wait(const struct device *d, void *event);
+void cuda_event_free(const struct device *d, void *event);
 /* Drains the compute stream and polls the registered watchers
  * meanwhile. Does not look at records of invalid data. */
 int cuda_wait(const struct device *d);

@@ -63,7 +63,7 @@ static int ask(struct cuda *c)
 
 /* Errors of kernels stay, whatever is asked then, also
  * where work is left that will never be done. */
-bool cuda_lost(const struct device *d)
+bool cuda_failed(const struct device *d)
 {
 	size_t left, total;
 	cudaError_t status = how_far(cuda_of(d), NULL);
@@ -126,25 +126,25 @@ int cuda_finish(const struct device *d)
 	return look_at_records(cuda_of(d));
 }
 
-int cuda_set_point(const struct device *d, void **point)
+int cuda_event_record(const struct device *d, void **handle)
 {
-	cudaEvent_t event = *point;
+	cudaEvent_t event = *handle;
 	if (!event)
 		TRY(cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"));
-	*point = event;
+	*handle = event;
 	return cuda_check(cudaEventRecord(event, cuda_of(d)->stream), "marking how far the GPU is");
 }
 
-int cuda_reach(const struct device *d, void *point)
+int cuda_event_wait(const struct device *d, void *handle)
 {
-	TRY(wait_for(cuda_of(d), point));
+	TRY(wait_for(cuda_of(d), handle));
 	return look_at_records(cuda_of(d));
 }
 
-void cuda_free_point(const struct device *d, void *point)
+void cuda_event_free(const struct device *d, void *handle)
 {
 	cudaStreamSynchronize(cuda_of(d)->stream);
-	cudaEventDestroy(point);
+	cudaEventDestroy(handle);
 }
 
 int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record)

@@ -238,7 +238,7 @@ static void add_operation(struct chain *k, two_operands make, desc with)
 	k->at = made;
 }
 
-static void add_rectifier(struct chain *k)
+static void add_relu(struct chain *k)
 {
 	const struct cudnn_conv *v = k->v;
 	desc made = next_result(k);
@@ -282,7 +282,7 @@ static desc describe(struct cudnn_set *s, const struct cudnn *c, const struct cu
 	if (v->addend)
 		add_operation(&k, cudnn_add, like_result(&k, UID_ADDEND));
 	if (v->relu || v->mask)
-		add_rectifier(&k);
+		add_relu(&k);
 	if (v->statistics)
 		k.op[k.n++] = cudnn_statistics(s, k.at, vector_of(&k, UID_SUM), vector_of(&k, UID_SQUARES));
 	return cudnn_graph(s, c, k.n, k.op);

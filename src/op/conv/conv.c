@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "op/conv/conv_cpu.h"
 #include "op/conv/conv_cuda.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 #include "op/conv/conv_reference.h"
 #include "op/lib/check.h"
 #include "op/lib/emit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Convolutions on the CPU: for each node, the algorithm of the table below with the shortest
- * estimate (conv_code.h), or the one of DLX_DEBUG=conv=NAME wherever it supports the
+ * estimate (conv_algorithm.h), or the one of DLX_DEBUG=conv=NAME wherever it supports the
  * convolution. */
 #include "op/conv/conv_cpu.h"
 
@@ -12,17 +12,17 @@
 #include "base/debug.h"
 #include "base/err.h"
 #include "op/conv/conv_args.h"
-#include "op/conv/conv_code.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_algorithm.h"
+#include "op/conv/conv_shape.h"
 
 /* [0] is the fallback: it takes every convolution and fixes the layout of the weights. */
-static const struct conv_code *const codes[] = {
+static const struct conv_algorithm *const algorithms[] = {
 	&conv_dnn, &conv_direct_weights,
 #ifdef CONV_HAS_WINOGRAD
 	&conv_winograd, &conv_depthwise, &conv_point,
 #endif
 };
-#define NCODE ((int)(sizeof codes / sizeof *codes))
+#define NALGORITHM ((int)(sizeof algorithms / sizeof *algorithms))
 
 static struct conv_task task_of(const struct kplan *k, enum conv_kind kind)
 {
@@ -49,7 +49,7 @@ static int unsupported(const struct conv_task *t)
 	return rc;
 }
 
-static double seconds(const struct conv_code *c, const struct conv_task *t)
+static double seconds(const struct conv_algorithm *c, const struct conv_task *t)
 {
 	const double s = c->seconds(t);
 	return debug.conv && strcmp(debug.conv, c->name) == 0 && s < INFINITY ? 0 : s;
@@ -73,13 +73,13 @@ static int choose_task(struct conv_task *t)
 	struct conv_task best;
 	const struct layout have = t->w;
 
-	for (int i = 0; i < NCODE; i++) {
+	for (int i = 0; i < NALGORITHM; i++) {
 		struct conv_task own = *t;
-		const int rc = codes[i]->choose(&own);
+		const int rc = algorithms[i]->choose(&own);
 		TRY(rc);
 		if (i == 0 && rc && !t->w.set)
 			t->w = own.w;
-		const double time = rc ? seconds(codes[i], &own) + reordering(&have, &own.w) : INFINITY;
+		const double time = rc ? seconds(algorithms[i], &own) + reordering(&have, &own.w) : INFINITY;
 		if (time < least) {
 			least = time;
 			best = own;
@@ -117,13 +117,13 @@ void conv_foresee(const struct kplan *k)
 	struct conv_task t = task_of(k, CONV_FORWARD);
 	const int mark = err_count();
 	t.w = graph_t(k->g, k->n->in[1])->layout;
-	codes[0]->choose(&t);
+	algorithms[0]->choose(&t);
 	err_truncate(mark);
 }
 
 /* The same where layouts are given: if an algorithm is slow
  * with these weights, the reorder would have cost as much. */
-static double seconds_given(const struct conv_code *c, const struct conv_task *t)
+static double seconds_in_layouts(const struct conv_algorithm *c, const struct conv_task *t)
 {
 	struct conv_task own = *t;
 	const int mark = err_count(), rc = c->choose(&own);
@@ -149,10 +149,10 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	t.x = graph_t(k->g, conv_tensor_at(k->n, s.x))->layout;
 	t.w = graph_t(k->g, conv_tensor_at(k->n, s.w))->layout;
 	t.y = graph_t(k->g, conv_tensor_at(k->n, s.y))->layout;
-	for (int c = 0; c < NCODE; c++) {
-		const double time = seconds_given(codes[c], &t);
+	for (int c = 0; c < NALGORITHM; c++) {
+		const double time = seconds_in_layouts(algorithms[c], &t);
 		least = fmin(least, time);
-		if (codes[c]->slices)
+		if (algorithms[c]->slices)
 			sliced = fmin(sliced, time);
 	}
 	const struct shape *shape = &graph_t(k->g, conv_tensor_at(k->n, slot))->shape;
@@ -183,18 +183,18 @@ static int plan_sum(const struct kplan *k, struct conv_task *t)
 /* Tries the codes in the order of their estimates. */
 static int plan_task(struct kplan *k, const struct conv_task *t)
 {
-	bool tried[NCODE] = { false };
-	double time[NCODE];
-	for (int i = 0; i < NCODE; i++)
-		time[i] = seconds_given(codes[i], t);
-	for (int round = 0; round < NCODE; round++) {
+	bool tried[NALGORITHM] = { false };
+	double time[NALGORITHM];
+	for (int i = 0; i < NALGORITHM; i++)
+		time[i] = seconds_in_layouts(algorithms[i], t);
+	for (int round = 0; round < NALGORITHM; round++) {
 		int best = -1;
-		for (int i = 0; i < NCODE; i++)
+		for (int i = 0; i < NALGORITHM; i++)
 			if (!tried[i] && (best < 0 || time[i] < time[best]))
 				best = i;
 		tried[best] = true;
-		const int rc = codes[best]->plan(k, t);
-		k->work = codes[best]->seconds(t) * MODEL_FLOPS;
+		const int rc = algorithms[best]->plan(k, t);
+		k->work = algorithms[best]->seconds(t) * MODEL_FLOPS;
 		if (rc != 0)
 			return rc < 0 ? rc : 0;
 	}
@@ -218,14 +218,14 @@ static int plan(struct kplan *k, enum conv_kind kind)
 int conv_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_kernel *ck = k->state;
-	return ck->code->run(k, a);
+	return ck->algorithm->run(k, a);
 }
 
 void conv_free(struct kplan *k)
 {
 	const struct conv_kernel *ck = k->state;
-	if (ck && ck->code->free)
-		ck->code->free(k);
+	if (ck && ck->algorithm->free)
+		ck->algorithm->free(k);
 }
 
 int conv_choose(struct kplan *k, struct layout *in, struct layout *out)

@@ -16,7 +16,7 @@
 #include "backend/cuda/cudnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 #include "op/lib/copy_cuda.h"
 
 #ifdef HAVE_CUDA
@@ -80,18 +80,18 @@ static size_t dense_bytes(const struct tensor *t, enum dtype type)
 	return aligned((size_t)shape_count(&t->shape) * dtype_size(type));
 }
 
-/* Windows, and results of another type, find room behind `at` in the workspace; returns its end. */
+/* Views, and results of another type, find room behind `at` in the workspace; returns its end. */
 static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t at)
 {
 	ck->cast = NOWHERE;
 	for (int i = 0; i < ARGUMENTS; i++) {
 		const struct tensor *t = graph_t(k->g, argument(k->n, i));
 		const bool other = t->dtype != ck->type;
-		ck->packed[i] = t->window == NONE && !other ? NOWHERE : at;
+		ck->packed[i] = t->view == NONE && !other ? NOWHERE : at;
 		if (ck->packed[i] == NOWHERE)
 			continue;
 		at += dense_bytes(t, ck->type);
-		if (t->window == NONE || !other)
+		if (t->view == NONE || !other)
 			continue;
 		ck->cast = at;
 		at += dense_bytes(t, t->dtype);
@@ -103,7 +103,7 @@ static size_t place_packed(const struct kplan *k, struct conv_cuda *ck, size_t a
 static struct layout packed_layout(const struct kplan *k, tid t)
 {
 	const struct tensor *x = graph_t(k->g, t);
-	return x->window == NONE ? x->layout : layout_native(&x->shape);
+	return x->view == NONE ? x->layout : layout_native(&x->shape);
 }
 
 /* The convolution together with its bias, if it has one and cuDNN can: a result that is cast gets
@@ -195,7 +195,7 @@ static int finish(const struct kplan *k, const struct kargs *a, void *made)
 	}
 	if (bias)
 		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels, ck->channels, bias, y)));
-	return t->window == NONE ? 0 : unpack(k, y, a->out[0]);
+	return t->view == NONE ? 0 : unpack(k, y, a->out[0]);
 }
 
 int conv_cuda_run(const struct kplan *k, const struct kargs *a)

@@ -11,9 +11,9 @@
 
 #include "base/round.h"
 #include "op/conv/conv_args.h"
-#include "op/conv/conv_code.h"
+#include "op/conv/conv_algorithm.h"
 #include "op/conv/conv_frame.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 #include "op/winograd/winograd_simd.h"
 
 #if defined(__x86_64__)
@@ -26,8 +26,8 @@
 struct depthwise {
 	struct conv_kernel base;
 	struct conv_frame f;
-	bool half, half_result, bias;
-	bool half_sum;               /* what is added to the result, */
+	bool bf16, bf16_result, bias;
+	bool bf16_sum;               /* what is added to the result, */
 	int64_t sum_px;              /* and its elements from pixel to pixel */
 	const int32_t *at;           /* weights of tap t of channel c: at[t * padded + c] */
 	int64_t taps, padded;        /* channels, up to whole vectors */
@@ -84,10 +84,10 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	if (!frame_of(t, &d->f) || !t->w.set || layout_elements(&t->w) > INT32_MAX)
 		return 0;
 	d->base = (struct conv_kernel){ &conv_depthwise, t->kind };
-	d->half = t->dtype == DTYPE_BF16;
-	d->half_result = t->result == DTYPE_BF16;
+	d->bf16 = t->dtype == DTYPE_BF16;
+	d->bf16_result = t->result == DTYPE_BF16;
 	d->bias = t->bias;
-	d->half_sum = t->sum_dtype == DTYPE_BF16;
+	d->bf16_sum = t->sum_dtype == DTYPE_BF16;
 	d->sum_px = t->sum_px;
 	d->taps = conv_frame_taps(&d->f);
 	d->padded = ceil_div(d->f.ci, UNIT) * UNIT;
@@ -116,8 +116,8 @@ static __mmask16 lanes(int64_t channels, int64_t c)
 static void copy_weights(const struct depthwise *d, const void *from, float *w)
 {
 	for (int64_t i = 0; i < d->taps * d->padded; i++) {
-		const uint32_t u = d->half ? (uint32_t)((const uint16_t *)from)[d->at[i]] << 16 : 0;
-		memcpy(&w[i], d->half ? (const void *)&u : (const float *)from + d->at[i], 4);
+		const uint32_t u = d->bf16 ? (uint32_t)((const uint16_t *)from)[d->at[i]] << 16 : 0;
+		memcpy(&w[i], d->bf16 ? (const void *)&u : (const float *)from + d->at[i], 4);
 	}
 }
 
@@ -154,11 +154,11 @@ WINO_TARGET static void sum_pixel(const struct depthwise *d, const struct source
 		const __mmask16 m = lanes(channels, c);
 		vec sum = bias ? _mm512_maskz_loadu_ps(m, bias + c) : _mm512_setzero_ps();
 		for (int i = 0; i < s->n; i++)
-			sum = _mm512_fmadd_ps(v_load(row_at(s->from[i], d->half, c), d->half, m),
+			sum = _mm512_fmadd_ps(v_load(row_at(s->from[i], d->bf16, c), d->bf16, m),
 			                      _mm512_loadu_ps(s->w[i] + c), sum);
 		if (add)
-			sum = v_add(sum, v_load(row_at(add, d->half_sum, c), d->half_sum, m));
-		v_store((char *)to + c * (d->half_result ? 2 : 4), d->half_result, m, sum);
+			sum = v_add(sum, v_load(row_at(add, d->bf16_sum, c), d->bf16_sum, m));
+		v_store((char *)to + c * (d->bf16_result ? 2 : 4), d->bf16_result, m, sum);
 	}
 }
 
@@ -184,7 +184,7 @@ static void find_sources(const struct row *r, int64_t column, struct sources *s)
 		const int64_t c = source_at(d, WIDTH, t % kernel[WIDTH], column);
 		if (z < 0 || h < 0 || c < 0)
 			continue;
-		s->from[s->n] = row_at(r->source, d->half,
+		s->from[s->n] = row_at(r->source, d->bf16,
 		                        r->n * r->from->image + z * r->from->step[DEPTH] +
 		                        h * r->from->step[HEIGHT] + c * r->from->step[WIDTH]);
 		s->w[s->n++] = r->w + t * d->padded;
@@ -209,8 +209,8 @@ static void run_rows(const struct depthwise *d, const struct conv_args *a, const
 			const int64_t pixel = i * to->size[WIDTH] + c;
 			find_sources(&r, c, &s);
 			sum_pixel(d, &s, a->bias,
-			          a->sum ? row_at(a->sum, d->half_sum, pixel * d->sum_px) : NULL,
-			          result + (at + c * to->step[WIDTH]) * (d->half_result ? 2 : 4));
+			          a->sum ? row_at(a->sum, d->bf16_sum, pixel * d->sum_px) : NULL,
+			          result + (at + c * to->step[WIDTH]) * (d->bf16_result ? 2 : 4));
 		}
 	}
 }
@@ -219,7 +219,7 @@ static void run_rows(const struct depthwise *d, const struct conv_args *a, const
 
 /* Neighbouring pixels of a row, for one tap and two vectors of channels, two pixels at a time: four
  * sums hide what one waits for. dy alone if x is NULL. */
-WINO_INLINE void sum_pixels(const struct depthwise *d, bool half, const void *x, const void *y,
+WINO_INLINE void sum_pixels(const struct depthwise *d, bool bf16, const void *x, const void *y,
                             int64_t n, int64_t channel, float *sum)
 {
 	const int64_t xs = d->f.stride[WIDTH] * d->f.x.step[WIDTH], ys = d->f.y.step[WIDTH];
@@ -233,8 +233,8 @@ WINO_INLINE void sum_pixels(const struct depthwise *d, bool half, const void *x,
 		for (int j = 0; j < 4; j++) {
 			const int64_t c = channel + j % 2 * WINO_LANES, p = i + j / 2;
 			const __mmask16 k = p < n ? m[j % 2] : 0;
-			const vec a = v_load(row_at(y, half, p * ys + c), half, k);
-			const vec b = x ? v_load(row_at(x, half, p * xs + c), half, k) : one;
+			const vec a = v_load(row_at(y, bf16, p * ys + c), bf16, k);
+			const vec b = x ? v_load(row_at(x, bf16, p * xs + c), bf16, k) : one;
 			s[j] = _mm512_fmadd_ps(a, b, s[j]);
 		}
 	for (int v = 0; v < 2; v++) {
@@ -246,7 +246,7 @@ WINO_INLINE void sum_pixels(const struct depthwise *d, bool half, const void *x,
 WINO_TARGET static void sum_row(const struct depthwise *d, const void *x, const void *y, int64_t n,
                                 int64_t channel, float *sum)
 {
-	if (d->half)
+	if (d->bf16)
 		sum_pixels(d, true, x, y, n, channel, sum);
 	else
 		sum_pixels(d, false, x, y, n, channel, sum);
@@ -271,12 +271,12 @@ static void sum_taps(const struct depthwise *d, const struct conv_args *a, int64
 			continue;
 		const int64_t x = n * f->x.image + xz * f->x.step[DEPTH] + xh * f->x.step[HEIGHT] +
 				  conv_frame_at(f, WIDTH, k, c.lo) * f->x.step[WIDTH];
-		sum_row(d, row_at(a->x, d->half, x),
-		        row_at(a->y, d->half, y + c.lo * f->y.step[WIDTH]), c.hi - c.lo, unit * UNIT,
+		sum_row(d, row_at(a->x, d->bf16, x),
+		        row_at(a->y, d->bf16, y + c.lo * f->y.step[WIDTH]), c.hi - c.lo, unit * UNIT,
 		        sum + t * UNIT);
 	}
 	if (d->bias)
-		sum_row(d, NULL, row_at(a->y, d->half, y), f->y.size[WIDTH], unit * UNIT,
+		sum_row(d, NULL, row_at(a->y, d->bf16, y), f->y.size[WIDTH], unit * UNIT,
 		        sum + d->taps * UNIT);
 }
 
@@ -332,7 +332,7 @@ static int run(const struct kplan *k, const struct kargs *args)
 	return 0;
 }
 
-const struct conv_code conv_depthwise = {
+const struct conv_algorithm conv_depthwise = {
 	"depthwise", choose, seconds, plan, run, NULL, .slices = true
 };
 

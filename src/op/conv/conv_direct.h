@@ -6,7 +6,7 @@
 #define DLX_OP_CONV_CONV_DIRECT_H
 
 #include "op/conv/conv_args.h"
-#include "op/conv/conv_code.h"
+#include "op/conv/conv_algorithm.h"
 #include "op/conv/conv_frame.h"
 #include "op/conv/conv_split.h"
 #include "op/conv/conv_tile.h"
@@ -21,8 +21,8 @@ struct direct {
 	const int64_t *wide_at, *tall_at;    /* in dw, by channel of each side */
 	const int64_t *tap_at;
 	const bool *run;             /* by vector of the wide side: its elements are neighbours in dw */
-	bool bias, half;
-	int64_t row_pairs, tile_pairs, pairs;        /* half: of a row, a tile, a block */
+	bool bias, bf16;
+	int64_t row_pairs, tile_pairs, pairs;        /* bf16: of a row, a tile, a block */
 	int64_t unit_floats;         /* sums of a unit; those of the bias stand last */
 	int64_t bias_floats;
 	int64_t sums;                /* units that have sums at the same time */

@@ -19,9 +19,9 @@ static uint16_t tile_mask(const struct direct *d, int64_t vector)
 struct block {
 	const struct direct *d;
 	const void *x, *y;
-	uint32_t *pairs;             /* half: of the tall side */
-	const void *tall[TILE_SEGMENTS];     /* half: rows before they were paired */
-	int64_t paired;              /* half: for so many tiles */
+	uint32_t *pairs;             /* bf16: of the tall side */
+	const void *tall[TILE_SEGMENTS];     /* bf16: rows before they were paired */
+	int64_t paired;              /* bf16: for so many tiles */
 	struct part rows, cols;
 };
 
@@ -39,9 +39,9 @@ static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixel
 		const int64_t xz = conv_frame_at(f, DEPTH, kd, z);
 		if (xh < 0 || xh >= f->x.size[HEIGHT] || xz < 0 || xz >= f->x.size[DEPTH])
 			continue;
-		const void *x = row_at(b->x, b->d->half, n * f->x.image + xz * f->x.step[DEPTH] +
+		const void *x = row_at(b->x, b->d->bf16, n * f->x.image + xz * f->x.step[DEPTH] +
 		                               xh * f->x.step[HEIGHT]);
-		const void *y = row_at(b->y, b->d->half, n * f->y.image + z * f->y.step[DEPTH] +
+		const void *y = row_at(b->y, b->d->bf16, n * f->y.image + z * f->y.step[DEPTH] +
 		                               h * f->y.step[HEIGHT]);
 		p->wide[p->n] = b->d->s.wide_x ? x : y;
 		b->tall[p->n] = p->tall[p->n] = b->d->s.wide_x ? y : x;
@@ -64,7 +64,7 @@ static void pair_rows(struct block *b, const struct direct_unit *u, int64_t n, s
 		p->tall[i] = b->pairs + i * d->row_pairs;
 		for (int64_t t = 0; t < n; t++) {
 			const struct part rows = part_of(u->tall.size, n, t);
-			r.from = row_at(b->tall[i], d->half, c.lo * r.step + u->tall.at + rows.at);
+			r.from = row_at(b->tall[i], d->bf16, c.lo * r.step + u->tall.at + rows.at);
 			r.channels = (int)rows.size;
 			tile_pair(&r, b->pairs + i * d->row_pairs + t * d->tile_pairs);
 		}
@@ -85,9 +85,9 @@ static void sum_tile(const struct direct *d, const struct direct_unit *u, struct
 		const int nv = (int)v.size, nr = (int)r.size;
 		if (i > 0)
 			p->wide_ahead = 0;
-		(d->half ? tile_outer_half(nv, nr) : tile_outer(nv, nr))(
+		(d->bf16 ? tile_outer_bf16(nv, nr) : tile_outer(nv, nr))(
 			p, wide_at + v.at * TILE_VECTOR,
-			tall_at + (d->half ? i * d->tile_pairs : r.at), mask,
+			tall_at + (d->bf16 ? i * d->tile_pairs : r.at), mask,
 			sum + r.at * v.size * TILE_VECTOR);
 	}
 }
@@ -121,7 +121,7 @@ static int64_t tall_place(const struct block *b, const struct direct_unit *u, in
 	const struct conv_frame *f = &d->f;
 	const int64_t x = conv_frame_at(f, WIDTH, k, c);
 
-	if (!d->half)
+	if (!d->bf16)
 		return u->tall.at + (d->s.wide_x ? c * f->y.step[WIDTH] : x * f->x.step[WIDTH]);
 	const struct conv_range own = { b->cols.at, b->cols.at + b->cols.size };
 	return TILE_VECTOR * (d->s.wide_x ? (c - own.lo) / 2 : x - conv_frame_reach(f, WIDTH, own).lo);
@@ -161,14 +161,14 @@ static void sum_block(struct block *b, const struct direct_unit *u, float *sum)
 
 	p.wide_step = b->d->s.wide_x ? xstep : ystep;
 	p.tall_step = b->d->s.wide_x ? ystep : xstep;
-	if (b->d->half)
+	if (b->d->bf16)
 		p.tall_step = TILE_VECTOR * (b->d->s.wide_x ? 1 : 2 * f->stride[WIDTH]);
 	for (int64_t row = 0; row < f->kernel[DEPTH] * f->kernel[HEIGHT]; row++) {
 		find_rows(b, row / f->kernel[HEIGHT], row % f->kernel[HEIGHT], &p);
 		for (int64_t i = 0; i < tiles && p.n; i++) {
 			const struct part v = conv_split_tile(u->wide.size, i);
 			const int64_t n = direct_tall_tiles(u->tall.size, v.size);
-			if (b->d->half && b->paired != n)
+			if (b->d->bf16 && b->paired != n)
 				pair_rows(b, u, n, &p);
 			sum_row(b, u, &p, v, row, sum);
 		}
@@ -181,7 +181,7 @@ SIMD_CLONES static void add_pixel(const float *restrict y, int64_t n, float *res
 		sum[k] += y[k];
 }
 
-SIMD_CLONES static void add_pixel_half(const uint16_t *restrict y, int64_t n, float *restrict sum)
+SIMD_CLONES static void add_pixel_bf16(const uint16_t *restrict y, int64_t n, float *restrict sum)
 {
 	for (int64_t k = 0; k < n; k++) {
 		const union {
@@ -202,9 +202,9 @@ static void sum_bias(const struct block *b, struct part c, float *sum)
 				    r / height % depth * f->y.step[DEPTH] +
 				    r % height * f->y.step[HEIGHT] + c.at;
 		for (int64_t i = 0; i < b->cols.size; i++) {
-			const void *y = row_at(b->y, b->d->half, row + (b->cols.at + i) * f->y.step[WIDTH]);
-			if (b->d->half)
-				add_pixel_half(y, c.size, sum);
+			const void *y = row_at(b->y, b->d->bf16, row + (b->cols.at + i) * f->y.step[WIDTH]);
+			if (b->d->bf16)
+				add_pixel_bf16(y, c.size, sum);
 			else
 				add_pixel(y, c.size, sum);
 		}

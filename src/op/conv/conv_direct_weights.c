@@ -21,7 +21,7 @@
 #include "backend/device.h"
 #include "op/conv/conv_args.h"
 #include "op/conv/conv_direct.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 
 /* --- plan --- */
 
@@ -101,10 +101,10 @@ static void set_pairs(struct direct *d)
 
 static bool takes(const struct conv_task *t, struct conv_frame *f)
 {
-	const bool half = t->dtype == DTYPE_BF16;
+	const bool bf16 = t->dtype == DTYPE_BF16;
 
-	return t->kind == CONV_BACKWARD_WEIGHTS && (half || t->dtype == DTYPE_F32) &&
-	       (half ? tile_half_supported() : tile_supported()) && conv_frame_make(f, t);
+	return t->kind == CONV_BACKWARD_WEIGHTS && (bf16 || t->dtype == DTYPE_F32) &&
+	       (bf16 ? tile_bf16_supported() : tile_supported()) && conv_frame_make(f, t);
 }
 
 static int choose(struct conv_task *t)
@@ -141,23 +141,23 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	d->base = (struct conv_kernel){ &conv_direct_weights, t->kind };
 	d->original = d->f;
 	d->bias = t->bias;
-	d->half = t->dtype == DTYPE_BF16;
-	conv_split_make(&d->s, &d->f, d->half);
+	d->bf16 = t->dtype == DTYPE_BF16;
+	conv_split_make(&d->s, &d->f, d->bf16);
 	set_tables(d, k->arena);
 	set_sums(d, k->dev->threads);
 	floats = d->sums * d->unit_floats;
 	if (d->s.merged) {
 		merge_columns(&d->f);
-		d->copy_floats = (d->f.n * d->f.x.image + d->half) / (d->half ? 2 : 1);
+		d->copy_floats = (d->f.n * d->f.x.image + d->bf16) / (d->bf16 ? 2 : 1);
 		floats += d->copy_floats;
 	}
-	if (d->half) {
+	if (d->bf16) {
 		set_pairs(d);
 		floats += d->pairs * k->dev->threads;
 	}
 	k->state = d;
 	k->ws_bytes = (size_t)floats * sizeof(float);
-	k->impl = d->half ? "direct:avx512_bf16" : "direct:avx512";
+	k->impl = d->bf16 ? "direct:avx512_bf16" : "direct:avx512";
 	return 1;
 }
 
@@ -279,7 +279,7 @@ static void copy_rows(const struct direct *d, const void *x, void *copy)
 	const struct conv_frame *f = &d->f, *o = &d->original;
 	const int64_t rows = f->n * f->x.size[DEPTH] * f->x.size[HEIGHT];
 	const int64_t columns = f->x.step[HEIGHT] / f->ci;
-	const size_t pixel = (size_t)f->ci * (d->half ? 2 : 4);
+	const size_t pixel = (size_t)f->ci * (d->bf16 ? 2 : 4);
 
 #pragma omp parallel for schedule(static)
 	for (int64_t r = 0; r < rows; r++) {
@@ -288,7 +288,7 @@ static void copy_rows(const struct direct *d, const void *x, void *copy)
 			const int64_t column = i - o->pad[WIDTH];
 			const int64_t from = r * o->x.step[HEIGHT] + column * o->x.step[WIDTH];
 			if (column >= 0 && column < o->x.size[WIDTH])
-				memcpy(to, row_at(x, d->half, from), pixel);
+				memcpy(to, row_at(x, d->bf16, from), pixel);
 			else
 				memset(to, 0, pixel);
 		}
@@ -317,6 +317,6 @@ static int run(const struct kplan *k, const struct kargs *args)
 	return 0;
 }
 
-const struct conv_code conv_direct_weights = {
+const struct conv_algorithm conv_direct_weights = {
 	"direct", choose, seconds, plan, run, NULL, .slices = true
 };

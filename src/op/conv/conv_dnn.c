@@ -19,8 +19,8 @@
 #include "base/half.h"
 #include "graph/memplace.h"
 #include "op/conv/conv_args.h"
-#include "op/conv/conv_code.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_algorithm.h"
+#include "op/conv/conv_shape.h"
 #include "op/conv/conv_sum.h"
 #include "op/lib/regroup.h"
 
@@ -29,7 +29,7 @@ struct dnn_kernel {
 	struct dnn_prim *prim;
 	struct conv_geom geom;
 	bool add_bias;            /* backward data with a bias: we add it */
-	bool half;                /* add_bias: the result is bf16 */
+	bool bf16;                /* add_bias: the result is bf16 */
 	int64_t rows, inner;      /* add_bias: the result is rows x channels x inner */
 	bool add_sum;             /* to what oneDNN makes, in the workspace from `made` on */
 	struct conv_sum sum;
@@ -158,7 +158,7 @@ static bool is_slice(const struct layout *l, const struct shape *s)
 }
 
 /* The rate of oneDNN 2.6 for the gradient of the weights, in multiply-adds a second. */
-static double weights_rate(const struct conv_geom *g, bool half)
+static double weights_rate(const struct conv_geom *g, bool bf16)
 {
 	const int64_t least = g->ci < g->co ? g->ci : g->co;
 	bool point = true, strided = false, dilated = false;
@@ -168,9 +168,9 @@ static double weights_rate(const struct conv_geom *g, bool half)
 		strided |= g->stride[i] > 1;
 		dilated |= g->dilation[i] > 1;
 	}
-	if (half && dilated)
+	if (bf16 && dilated)
 		return 190e9;      /* by im2col, in as much memory as that takes */
-	if (half)
+	if (bf16)
 		return least < 32 ? 180e9 : point ? 270e9 : 330e9;
 	if (point)
 		return least < 64 ? 40e9 : least < 256 ? 150e9 : 195e9;
@@ -182,26 +182,26 @@ static double weights_rate(const struct conv_geom *g, bool half)
 /* Depthwise: bound by memory, and oneDNN has no implementation of gradients of dilated ones. */
 static double depthwise_rate(const struct conv_task *t)
 {
-	const bool half = t->dtype == DTYPE_BF16, forward = t->kind == CONV_FORWARD;
+	const bool bf16 = t->dtype == DTYPE_BF16, forward = t->kind == CONV_FORWARD;
 
 	for (int i = 0; i < t->geom.ns && !forward; i++)
 		if (t->geom.dilation[i] > 1)
 			return 2e9;
 	if (t->kind == CONV_BACKWARD_WEIGHTS)
-		return half ? 120e9 : 90e9;
-	return half ? 160e9 : 90e9;
+		return bf16 ? 120e9 : 90e9;
+	return bf16 ? 160e9 : 90e9;
 }
 
 static double rate(const struct conv_task *t)
 {
 	const struct conv_geom *g = &t->geom;
-	const bool half = t->dtype == DTYPE_BF16;
+	const bool bf16 = t->dtype == DTYPE_BF16;
 
 	if (g->groups > 1 && g->groups == g->ci && g->ci == g->co)
 		return depthwise_rate(t);
 	if (t->kind == CONV_BACKWARD_WEIGHTS)
-		return weights_rate(g, half);
-	if (half)
+		return weights_rate(g, bf16);
+	if (bf16)
 		return g->ci < 32 || g->co < 32 ? 340e9 : t->kind == CONV_FORWARD ? 430e9 : 390e9;
 	return t->kind == CONV_FORWARD ? 215e9 : 185e9;
 }
@@ -315,7 +315,7 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	k->state = ck;
 	ck->base = (struct conv_kernel){ &conv_dnn, t->kind };
 	ck->geom = t->geom;
-	ck->half = t->result == DTYPE_BF16;
+	ck->bf16 = t->result == DTYPE_BF16;
 	ck->add_bias = t->bias && t->kind == CONV_BACKWARD_DATA;
 	if (ck->add_bias)
 		TRY(plan_bias(ck, t));
@@ -351,7 +351,7 @@ static void add_bias(const struct dnn_kernel *ck, float *restrict y, const float
 #define STAGE 256      /* elements in f32 at a time */
 
 /* n values of a row in bf16, from `at` on, += the biases of their channels. */
-static void add_bias_half(uint16_t *row, const float *b, int64_t at, int64_t n, int64_t inner)
+static void add_bias_bf16(uint16_t *row, const float *b, int64_t at, int64_t n, int64_t inner)
 {
 	float t[STAGE];
 	bfloat_to_floats(t, row + at, n);
@@ -360,13 +360,13 @@ static void add_bias_half(uint16_t *row, const float *b, int64_t at, int64_t n, 
 	bfloat_from_floats(row + at, t, n);
 }
 
-static void add_biases_half(const struct dnn_kernel *ck, uint16_t *y, const float *b)
+static void add_biases_bf16(const struct dnn_kernel *ck, uint16_t *y, const float *b)
 {
 	const int64_t length = ck->geom.ci * ck->inner;
 #pragma omp parallel for schedule(static)
 	for (int64_t r = 0; r < ck->rows; r++)
 		for (int64_t i = 0; i < length; i += STAGE)
-			add_bias_half(y + r * length, b, i, length - i < STAGE ? length - i : STAGE,
+			add_bias_bf16(y + r * length, b, i, length - i < STAGE ? length - i : STAGE,
 			              ck->inner);
 }
 
@@ -385,8 +385,8 @@ static int run(const struct kplan *k, const struct kargs *a)
 		break;
 	case CONV_BACKWARD_DATA:
 		rc = dnn_prim_run(ck->prim, (void *[]){ p.y, p.w, p.x }, a->ws);
-		if (rc == 0 && ck->add_bias && ck->half)
-			add_biases_half(ck, p.x, p.bias);
+		if (rc == 0 && ck->add_bias && ck->bf16)
+			add_biases_bf16(ck, p.x, p.bias);
 		else if (rc == 0 && ck->add_bias)
 			add_bias(ck, p.x, p.bias);
 		if (rc == 0 && ck->add_sum)
@@ -405,4 +405,4 @@ static void release(struct kplan *k)
 	dnn_prim_free(ck->prim);
 }
 
-const struct conv_code conv_dnn = { "dnn", choose, seconds, plan, run, release };
+const struct conv_algorithm conv_dnn = { "dnn", choose, seconds, plan, run, release };

@@ -3,7 +3,7 @@
  * From the geometry of a convolution to the frame of its loops. */
 #include "op/conv/conv_frame.h"
 
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 
 /* Steps of a dense row-major grid of pixels that are `pixel` elements apart. */
 static void set_steps(struct conv_side *s, int64_t pixel)

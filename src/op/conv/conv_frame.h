@@ -6,7 +6,7 @@
 #ifndef DLX_OP_CONV_CONV_FRAME_H
 #define DLX_OP_CONV_CONV_FRAME_H
 
-#include "op/conv/conv_code.h"
+#include "op/conv/conv_algorithm.h"
 
 enum { DEPTH, HEIGHT, WIDTH };
 

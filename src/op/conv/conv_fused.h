@@ -5,8 +5,9 @@
 #define DLX_OP_CONV_CONV_FUSED_H
 
 #include "backend/cuda/cudnn.h"
+#include "backend/dnn/conv_geom.h"
+#include "graph/op.h"
 #include "op/conv/conv.h"
-#include "op/conv/conv_geom.h"
 
 struct conv_fused {
 	struct conv_attr conv;

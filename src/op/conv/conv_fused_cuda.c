@@ -2,11 +2,11 @@
  *
  * A convolution and what follows it on the GPU: one graph of cuDNN's, where it recommends an engine
  * for that; else cuDNN's convolution and one pass of ours over what it made. Which of the two is
- * settled in the plan, whose implementation says so.
+ * decided in the plan, whose implementation says so.
  *
  * Ours it is for groups, for which cuDNN has generic code only, for results in another type, and
  * where a tensor like the result is a
- * window of a larger buffer: those are read and written where they stand. An input that is a window
+ * view of a larger buffer: those are read and written where they stand. An input that is a view
  * is packed into the workspace. */
 #include "op/conv/conv_fused.h"
 
@@ -15,6 +15,7 @@
 #include "backend/plan_env.h"
 #include "base/debug.h"
 #include "base/err.h"
+#include "op/conv/conv_shape.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
 
@@ -37,7 +38,7 @@ static const struct tensor *like(const struct kplan *k, int i)
 
 static bool is_window(const struct tensor *t)
 {
-	return t && t->window != NONE;
+	return t && t->view != NONE;
 }
 
 static int check_types(const struct kplan *k, const struct conv_places *at)
@@ -45,7 +46,7 @@ static int check_types(const struct kplan *k, const struct conv_places *at)
 	const struct tensor *of[] = { graph_t(k->g, k->n->in[0]), graph_t(k->g, k->n->in[1]), like(k, at->addend),
 		like(k, at->mask) };
 	const enum dtype t = of[0]->dtype, to = graph_t(k->g, k->n->out[0])->dtype;
-	bool alike = t == DTYPE_F32 || dtype_is_half(t);
+	bool alike = t == DTYPE_F32 || dtype_is_16bit(t);
 	for (int i = 1; i < 4; i++)
 		alike &= !of[i] || of[i]->dtype == t;
 	if (!alike || (to != t && to != DTYPE_F32))

@@ -12,6 +12,7 @@
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
+#include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
 #include "op/conv/conv_reference.h"
 #include "op/lib/check.h"
@@ -142,7 +143,7 @@ static int plan_engine(struct kplan *k, struct grad_cuda *s, struct cudnn_conv *
 	if (b->dtype != s->type || x->dtype != s->type || (y->dtype != s->type && y->dtype != DTYPE_F32) ||
 	    !layout_rows(&x->layout, &x->shape, &s->x))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
-	int rc = x->window == NONE ? conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c) : E_UNSUPPORTED;
+	int rc = x->view == NONE ? conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c) : E_UNSUPPORTED;
 	s->whole = rc == 0;
 	if (rc != E_UNSUPPORTED)
 		return rc;

@@ -20,8 +20,8 @@
 #include "backend/device.h"
 #include "base/round.h"
 #include "op/conv/conv_args.h"
-#include "op/conv/conv_code.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_algorithm.h"
+#include "op/conv/conv_shape.h"
 #include "op/conv/conv_point_tile.h"
 #include "op/conv/conv_split.h"
 #include "op/conv/conv_tile.h"
@@ -210,7 +210,7 @@ static uint16_t mask_of(int64_t n, int v)
 /* --- the gradient of the input --- */
 
 /* Input channels i to i + 16 v of the output channels in these groups. */
-static void turn_panel(const struct point *p, const float *w, struct part groups, int64_t i, int v, float *panel)
+static void transpose_panel(const struct point *p, const float *w, struct part groups, int64_t i, int v, float *panel)
 {
 	for (int64_t g = 0; g < groups.size; g++)
 		for (int c = 0; c < v; c++) {
@@ -219,7 +219,7 @@ static void turn_panel(const struct point *p, const float *w, struct part groups
 				const int64_t at = i + c * POINT_VECTOR + l;
 				from[l] = at < p->ci ? w + p->group[groups.at + g] + p->w.i[at] : NULL;
 			}
-			point_turn(from, panel + (g * v * POINT_VECTOR + c) * POINT_VECTOR, (int64_t)v * POINT_VECTOR);
+			point_transpose(from, panel + (g * v * POINT_VECTOR + c) * POINT_VECTOR, (int64_t)v * POINT_VECTOR);
 		}
 }
 
@@ -248,7 +248,7 @@ static void input_unit(const struct point *p, const struct conv_args *a, int64_t
 	for (int64_t d = 0; d < p->depths; d++) {
 		const struct part groups = part_of(p->groups, p->depths, d);
 		const int64_t first = groups.at * POINT_VECTOR, most = groups.size * POINT_VECTOR;
-		turn_panel(p, a->w, groups, i, v, panel);
+		transpose_panel(p, a->w, groups, i, v, panel);
 		pass(chunk.size, v, (struct point_tile){ .a = (const float *)a->y + chunk.at * p->y_step + first, .a_row = p->y_step,
 			.a_next = 1, .b = panel, .k = p->co - first < most ? p->co - first : most, .add = d ? x : sum,
 			.add_row = d ? p->x_step : p->sum_step, .c = x, .c_row = p->x_step, .wide = POINT_VECTOR,
@@ -308,4 +308,4 @@ static int run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-const struct conv_code conv_point = { "product", choose, seconds, plan, run, .slices = true };
+const struct conv_algorithm conv_point = { "product", choose, seconds, plan, run, .slices = true };

@@ -87,7 +87,7 @@ point_tile_fn *point_tile(int v, int rows)
 /* Pairs of lines are interleaved, by elements, pairs of
  * elements, and twice by quarters of a line. */
 __attribute__((target("avx512f")))
-void point_turn(const float *const from[POINT_VECTOR], float *to, int64_t to_step)
+void point_transpose(const float *const from[POINT_VECTOR], float *to, int64_t to_step)
 {
 	__m512 a[16], b[16];
 
@@ -128,7 +128,7 @@ point_tile_fn *point_tile(int v, int rows)
 	BUG("no tile of %d x %d on this CPU", v, rows);
 }
 
-void point_turn(const float *const from[POINT_VECTOR], float *to, int64_t to_step)
+void point_transpose(const float *const from[POINT_VECTOR], float *to, int64_t to_step)
 {
 	BUG("no vectors of %d on this CPU", POINT_VECTOR);
 }

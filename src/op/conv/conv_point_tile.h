@@ -26,6 +26,6 @@ typedef void point_tile_fn(const struct point_tile *t);
 point_tile_fn *point_tile(int v, int rows);
 
 /* to[r * to_step + c] = from[c][r], 16 x 16; NULL: zeros. */
-void point_turn(const float *const from[POINT_VECTOR], float *to, int64_t to_step);
+void point_transpose(const float *const from[POINT_VECTOR], float *to, int64_t to_step);
 
 #endif

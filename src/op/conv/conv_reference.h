@@ -6,7 +6,8 @@
 #ifndef DLX_OP_CONV_CONV_REFERENCE_H
 #define DLX_OP_CONV_CONV_REFERENCE_H
 
-#include "op/conv/conv_geom.h"
+#include "backend/dnn/conv_geom.h"
+#include "graph/op.h"
 
 /* All inputs are floats of one type; makes out[0]. */
 int conv_shape_rule(struct graph *g, struct node *n, enum conv_kind kind);

@@ -46,24 +46,24 @@ static double larger(double a, double b)
 
 /* Cycles for each pixel of a tile: multiply-adds, loads, or
  * the latency of a sum; of bf16 for half a pair. */
-static double tile_cycles(bool half, int64_t rows, int64_t v)
+static double tile_cycles(bool bf16, int64_t rows, int64_t v)
 {
-	const double fma = 0.5 * (double)(rows * v), loads = 0.5 * (double)(rows + v * (half ? 2 : 1));
-	if (half)
+	const double fma = 0.5 * (double)(rows * v), loads = 0.5 * (double)(rows + v * (bf16 ? 2 : 1));
+	if (bf16)
 		return 0.5 * (larger(6, larger(fma, loads)) + 1);
 	return larger(4, larger(fma, loads)) + 0.3;
 }
 
 /* Cycles for each pixel and tap of a group of this size. */
-static double group_cycles(bool half, int64_t tall, int64_t vectors)
+static double group_cycles(bool bf16, int64_t tall, int64_t vectors)
 {
 	double sum = 0;
 	for (int64_t i = 0; i < conv_split_tiles(vectors); i++) {
 		const int64_t v = conv_split_tile(vectors, i).size;
 		const int64_t n = (tall + tile_rows((int)v) - 1) / tile_rows((int)v);
 		const int64_t rows = tall / n, taller = tall % n;
-		sum += (double)taller * tile_cycles(half, rows + 1, v);
-		sum += (double)(n - taller) * tile_cycles(half, rows, v);
+		sum += (double)taller * tile_cycles(bf16, rows + 1, v);
+		sum += (double)(n - taller) * tile_cycles(bf16, rows, v);
 	}
 	return sum;
 }
@@ -109,7 +109,7 @@ static double all_cycles(const struct conv_split *s)
 		const int64_t nw = i & 2 ? more_wide : s->wide_groups - more_wide;
 		if (nt && nw)
 			sum += (double)(nt * nw) *
-			       group_cycles(s->half, tall + (i & 1), wide + (i >> 1));
+			       group_cycles(s->bf16, tall + (i & 1), wide + (i >> 1));
 	}
 	return sum;
 }
@@ -137,16 +137,16 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 	const double units = tall_groups * wide_groups * (double)s->chunks;
 	const double wide = (double)(s->vectors * TILE_VECTOR);
 	const double sums = (double)s->tall * wide * (double)s->taps;
-	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used * (s->half ? HALF_FACTOR : 1);
+	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used * (s->bf16 ? HALF_FACTOR : 1);
 
 	if (f->x.step[WIDTH] % ALIAS == 0 || f->y.step[WIDTH] % ALIAS == 0)
 		cycles *= ALIAS_FACTOR;
-	cycles += (s->half ? 2 : 4) * pixels *
+	cycles += (s->bf16 ? 2 : 4) * pixels *
 		  ((double)s->tall * wide_groups + wide * tall_groups) / FILL_RATE;
-	if (s->half)
+	if (s->bf16)
 		cycles += pixels * wide_groups * (double)s->pairings *
 			  (tall_groups + (double)s->tall / TILE_MAXROWS) * PAIR;
-	cycles += sums * ((s->half ? 1.1 : 3.5) + 0.7 * (double)s->chunks);
+	cycles += sums * ((s->bf16 ? 1.1 : 3.5) + 0.7 * (double)s->chunks);
 	s->seconds = cycles * (1 + 0.5 / units) / (CONV_CORES * CONV_HZ) + 4e-6;
 }
 
@@ -182,7 +182,7 @@ static void set_groups(struct conv_split *s, const struct conv_frame *f)
 static void try_sides(struct conv_split *best, const struct conv_frame *f, bool wide_x, bool merged)
 {
 	struct conv_split s = { .wide_x = wide_x, .merged = merged, .used = best->used,
-				.half = best->half };
+				.bf16 = best->bf16 };
 
 	s.tall = wide_x ? f->co : f->ci;
 	s.wide = wide_x ? f->ci : f->co;
@@ -199,12 +199,12 @@ static void try_sides(struct conv_split *best, const struct conv_frame *f, bool 
 		*best = s;
 }
 
-static void make(struct conv_split *s, const struct conv_frame *f, bool half)
+static void make(struct conv_split *s, const struct conv_frame *f, bool bf16)
 {
 	const int64_t merged = f->ci * f->kernel[WIDTH];
 
 	s->seconds = INFINITY;
-	s->half = half;
+	s->bf16 = bf16;
 	s->used = used_part(f);
 	try_sides(s, f, false, false);
 	try_sides(s, f, true, false);
@@ -225,13 +225,13 @@ static struct {
 	} slot[MEMO];
 } memo = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool half)
+void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool bf16)
 {
-	const size_t i = hash_bytes(f, sizeof *f, half) % MEMO;    /* of int64_t alone: nothing between them */
+	const size_t i = hash_bytes(f, sizeof *f, bf16) % MEMO;    /* of int64_t alone: nothing between them */
 	pthread_mutex_lock(&memo.lock);
-	if (!memo.slot[i].there || memo.slot[i].s.half != half || memcmp(&memo.slot[i].f, f, sizeof *f) != 0) {
+	if (!memo.slot[i].there || memo.slot[i].s.bf16 != bf16 || memcmp(&memo.slot[i].f, f, sizeof *f) != 0) {
 		memo.slot[i].s = (struct conv_split){ 0 };
-		make(&memo.slot[i].s, f, half);
+		make(&memo.slot[i].s, f, bf16);
 		memo.slot[i].f = *f;
 		memo.slot[i].there = true;
 	}

@@ -24,7 +24,7 @@ static inline struct part part_of(int64_t total, int64_t n, int64_t i)
 
 struct conv_split {
 	bool wide_x;                 /* x along vectors, dy broadcast; else the reverse */
-	bool half;                   /* bf16: pixels are multiplied in pairs */
+	bool bf16;                   /* bf16: pixels are multiplied in pairs */
 	bool merged;                 /* x is tall, and its rows are (kernel column, channel) */
 	int64_t tall, wide;          /* channels of the sides (merged: kernel columns x channels) */
 	int64_t vectors;             /* of the wide side */
@@ -33,12 +33,12 @@ struct conv_split {
 	int64_t chunks;              /* of pixels, each with sums of its own */
 	int64_t block_rows, block_cols;      /* output pixels a tile sums over in one go */
 	int64_t row_blocks, col_blocks;
-	int64_t pairings;            /* half: how many times a tall pixel is paired */
+	int64_t pairings;            /* bf16: how many times a tall pixel is paired */
 	double used;                 /* part of all pixels and taps that does not meet padding */
 	double seconds;              /* estimate */
 };
 
-void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool half);
+void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool bf16);
 /* Tiles that `vectors` neighbouring vectors make, and how wide the i-th is. */
 int64_t conv_split_tiles(int64_t vectors);
 struct part conv_split_tile(int64_t vectors, int64_t i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A convolution that gives the batch's statistics of what it makes, as batch_norm behind it would
- * take them (made by the pass `moments`, for GPUs):  y = x * w,  mean and variance of each channel
+ * take them (made by the pass `conv_statistics`, for GPUs):  y = x * w,  mean and variance of each channel
  * of y,  rstd = 1 / sqrt(variance + eps).
  *
  * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else a kernel
@@ -13,6 +13,7 @@
 #include "backend/plan_env.h"
 #include "base/err.h"
 #include "op/conv/conv_fused.h"
+#include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
 #include "op/conv/conv_reference.h"
 #include "op/lib/copy_cuda.h"
@@ -76,7 +77,7 @@ struct statistics_cuda {
 	struct cudnn_plan *plan;
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
 	struct layout_rows y;        /* where it stands */
-	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input, if it is a window or made by us; the
+	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input, if it is a view or made by us; the
 	                                result, if that is one or of another type */
 	size_t vectors;              /* of the norm before it */
 	size_t squares;              /* bytes from the sums to those of the squares */
@@ -95,7 +96,7 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, const struct 
 	int rc = E_UNSUPPORTED;
 	TRY(cuda_cudnn(k->dev, &library));
 	with.statistics = with.best_only = true;
-	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->window == NONE)
+	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->view == NONE)
 		rc = conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, &with);
 	s->within = rc == 0;
 	if (rc == E_UNSUPPORTED && conv_fused_cuda_wanted(c))
@@ -123,9 +124,9 @@ static int cuda_plan(struct kplan *k)
 	size_t end = s->after + (s->whole ? 2 * s->squares : aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
 	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
-	s->packed = conv_normed(k->n) ? (s->within ? NOWHERE : end) : x->window == NONE ? NOWHERE : end;
+	s->packed = conv_normed(k->n) ? (s->within ? NOWHERE : end) : x->view == NONE ? NOWHERE : end;
 	end += s->packed == NOWHERE ? 0 : aligned((size_t)shape_count(&x->shape) * dtype_size(x->dtype));
-	s->made = y->window == NONE && y->dtype == x->dtype ? NOWHERE : end;
+	s->made = y->view == NONE && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : aligned((size_t)shape_count(&y->shape) * dtype_size(x->dtype));
 	k->ws_bytes = end;
 	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(s->plan), s->whole ? ", whole" : ", then a kernel",

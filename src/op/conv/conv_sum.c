@@ -4,7 +4,7 @@
  * alike and are added as they stand. */
 #include "op/conv/conv_sum.h"
 
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 #include "op/lib/simd.h"
 
 #define ROW 4096               /* elements, where all are side by side */
@@ -15,7 +15,7 @@ void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 	const int64_t n = layout_elements(&t->x);
 	struct layout_rows rows;
 
-	*s = (struct conv_sum){ .half = t->result == DTYPE_BF16, .half_sum = t->sum_dtype == DTYPE_BF16 };
+	*s = (struct conv_sum){ .bf16 = t->result == DTYPE_BF16, .bf16_sum = t->sum_dtype == DTYPE_BF16 };
 	s->bytes = (size_t)n * dtype_size(t->result);
 	if (t->sum_px && layout_rows(&t->x, &shape, &rows)) {
 		s->rows = rows.rows;
@@ -30,30 +30,30 @@ void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 	}
 }
 
-#define ADD(name, half, half_sum)                                                              \
+#define ADD(name, bf16, bf16_sum)                                                              \
 	SIMD_CLONES static void name(const void *made, const void *sum, void *out, int64_t at,  \
 	                             int64_t sum_at, int64_t n)                                 \
 	{                                                                                       \
 		for (int64_t i = 0; i < n; i++)                                                 \
-			simd_put(out, half, at + i, simd_get(made, half, at + i) +              \
-			                            simd_get(sum, half_sum, sum_at + i));       \
+			simd_put(out, bf16, at + i, simd_get(made, bf16, at + i) +              \
+			                            simd_get(sum, bf16_sum, sum_at + i));       \
 	}
 ADD(add_floats, 0, 0)
 ADD(add_halves, 1, 1)
 ADD(add_half_to_floats, 0, 1)
-ADD(add_floats_to_half, 1, 0)
+ADD(add_floats_to_bf16, 1, 0)
 
 void conv_sum_run(const struct conv_sum *s, const void *made, const void *sum, void *out)
 {
 	static void (*const add[2][2])(const void *, const void *, void *, int64_t, int64_t, int64_t) = {
-		{ add_floats, add_half_to_floats }, { add_floats_to_half, add_halves }
+		{ add_floats, add_half_to_floats }, { add_floats_to_bf16, add_halves }
 	};
 #pragma omp parallel for schedule(static)
 	for (int64_t r = 0; r < s->rows; r++) {
 		const int64_t left = s->step - r * ROW;
 		if (s->length)
-			add[s->half][s->half_sum](made, sum, out, r * s->step, r * s->sum_step, s->length);
+			add[s->bf16][s->bf16_sum](made, sum, out, r * s->step, r * s->sum_step, s->length);
 		else
-			add[s->half][s->half_sum](made, sum, out, r * ROW, r * ROW, left < ROW ? left : ROW);
+			add[s->bf16][s->bf16_sum](made, sum, out, r * ROW, r * ROW, left < ROW ? left : ROW);
 	}
 }

@@ -5,12 +5,12 @@
 #ifndef DLX_OP_CONV_CONV_SUM_H
 #define DLX_OP_CONV_CONV_SUM_H
 
-#include "op/conv/conv_code.h"
+#include "op/conv/conv_algorithm.h"
 
 struct conv_sum {
 	int64_t rows, length;        /* of rows that are added */
 	int64_t step, sum_step;      /* elements from row to row, and in what is added */
-	bool half, half_sum;         /* the result and what is made; what is added: bf16 */
+	bool bf16, bf16_sum;         /* the result and what is made; what is added: bf16 */
 	size_t bytes;                /* what is made, in the result's layout */
 };
 

@@ -40,8 +40,8 @@ tile_outer_fn *tile_outer(int v, int rows);
 
 /* The same for a wide side of bf16 and a tall side of pairs of bf16, which tile_pair() has made:
  * tall_step is from pair to pair, and pixels are taken two at a time. */
-bool tile_half_supported(void);
-tile_outer_fn *tile_outer_half(int v, int rows);
+bool tile_bf16_supported(void);
+tile_outer_fn *tile_outer_bf16(int v, int rows);
 
 /* n pixels of bf16, `step` from one to the next. Pairs are made of pixel i and its partner, so many
  * pixels on (0 past the end), for i = 0, every, 2 every, ...: a line of TILE_VECTOR each. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 
 static const int64_t *axis_table(struct arena *arena, const struct layout *l, int d)
 {

@@ -3,13 +3,13 @@
  * Winograd convolution (winograd.h) as an algorithm of conv_cpu.c: 3x3 by F(4x4, 3x3), 5x5 by
  * F(4x4, 5x5), alone or in the last two axes of three, stride 1, any padding and dilation, on
  * float32 or bf16, on CPUs with AVX-512, unless precision.winograd is false. */
-#include "op/conv/conv_code.h"
+#include "op/conv/conv_algorithm.h"
 
 #include <math.h>
 
 #include "backend/plan_env.h"
 #include "op/conv/conv_args.h"
-#include "op/conv/conv_geom.h"
+#include "op/conv/conv_shape.h"
 #include "op/winograd/winograd.h"
 
 #if defined(__x86_64__)
@@ -66,9 +66,9 @@ static int plan(struct kplan *k, const struct conv_task *t)
 	const bool back = t->kind == CONV_BACKWARD_DATA;
 	wino_init(&s->w, f, &t->geom, t->kind, &t->w, back ? y_px : x_px, back ? x_px : y_px,
 	          k->dev->threads, k->arena);
-	s->w.half = t->dtype == DTYPE_BF16;
-	s->w.half_y = t->result == DTYPE_BF16;
-	s->w.half_sum = t->sum_dtype == DTYPE_BF16;
+	s->w.bf16 = t->dtype == DTYPE_BF16;
+	s->w.bf16_y = t->result == DTYPE_BF16;
+	s->w.bf16_sum = t->sum_dtype == DTYPE_BF16;
 	s->w.sum_px = t->sum_px;
 	s->head = (struct conv_kernel){ &conv_winograd, t->kind };
 	k->state = s;
@@ -96,6 +96,6 @@ static int run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-const struct conv_code conv_winograd = { "winograd", choose, seconds, plan, run, NULL, .slices = true };
+const struct conv_algorithm conv_winograd = { "winograd", choose, seconds, plan, run, NULL, .slices = true };
 
 #endif

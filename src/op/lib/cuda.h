@@ -4,7 +4,7 @@
  * nothing in a build without CUDA; the code itself stands in the file's cuda region, between #ifdef
  * HAVE_CUDA and #endif, or in a file of its own (NAME_cuda.c) where it is long. Such a run function
  * takes pointers of the device, calls one or more launchers of cuda/kernels.h on
- * cuda_stream(k->dev) and returns cuda_launched(k, status). It may be recorded once and replayed
+ * cuda_stream(k->dev) and returns cuda_launched(k, status). It may be captured once and launched
  * for ever: what it passes by value must not differ from step to step, and it must not wait,
  * allocate or look at the device's memory. */
 #ifndef DLX_OP_LIB_CUDA_H
@@ -29,11 +29,11 @@ static inline int cuda_out_type(const struct kplan *k, int i)
 	return (int)graph_t(k->g, k->n->out[i])->dtype;
 }
 
-/* Element-wise kernels take windows: their plan is cuda_walk_plan, which leaves the strides in
+/* Element-wise kernels take views: their plan is cuda_walk_plan, which leaves the strides in
  * k->state, and cuda_walk gives the walk over the inputs of out[0]'s shape and out[0]. */
 int cuda_walk_plan(struct kplan *k);
 struct k_walk cuda_walk(const struct kplan *k);
-#define CUDA_WINDOWS .plan = cuda_walk_plan, .slice_in = ~0u, .slice_out = ~0u, .takes_slice = walk_takes_slice
+#define CUDA_VIEWS .plan = cuda_walk_plan, .slice_in = ~0u, .slice_out = ~0u, .takes_slice = walk_takes_slice
 
 /* Run functions of element-wise ops: out[0] from in[0] (and in[1]), all of one type and layout. */
 #define CUDA_UNARY(name, code, a_, b_)                                                                       \

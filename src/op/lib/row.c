@@ -27,33 +27,33 @@ static int64_t padded(int64_t length)
 	return ceil_div(length, LINE) * LINE;
 }
 
-bool row_half(const struct kplan *k, int i)
+bool row_bf16(const struct kplan *k, int i)
 {
 	return graph_t(k->g, k->n->in[i])->dtype == DTYPE_BF16;
 }
 
-static bool half_out(const struct kplan *k)
+static bool bf16_out_row(const struct kplan *k)
 {
 	return graph_t(k->g, k->n->out[0])->dtype == DTYPE_BF16;
 }
 
 size_t row_workspace(const struct kplan *k, int64_t length)
 {
-	return half_out(k) ? (size_t)(padded(length) * k->dev->threads) * sizeof(float) : 0;
+	return bf16_out_row(k) ? (size_t)(padded(length) * k->dev->threads) * sizeof(float) : 0;
 }
 
 struct row_out row_out_of(const struct kplan *k, const struct kargs *a, int64_t length)
 {
-	return (struct row_out){ a->out[0], a->ws, length, half_out(k) };
+	return (struct row_out){ a->out[0], a->ws, length, bf16_out_row(k) };
 }
 
 float *row_begin(const struct row_out *r, int64_t i)
 {
-	return r->half ? r->ws + thread() * padded(r->length) : (float *)r->out + i * r->length;
+	return r->bf16 ? r->ws + thread() * padded(r->length) : (float *)r->out + i * r->length;
 }
 
 void row_end(const struct row_out *r, int64_t i, const float *row)
 {
-	if (r->half)
+	if (r->bf16)
 		bfloat_from_floats((uint16_t *)r->out + i * r->length, row, r->length);
 }

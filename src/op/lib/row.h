@@ -14,11 +14,11 @@ struct row_out {
 	void *out;
 	float *ws;
 	int64_t length;              /* elements of a row */
-	bool half;
+	bool bf16;
 };
 
 /* Whether in[i] is bf16. */
-bool row_half(const struct kplan *k, int i);
+bool row_bf16(const struct kplan *k, int i);
 /* Workspace for rows of out[0], if it is bf16. */
 size_t row_workspace(const struct kplan *k, int64_t length);
 struct row_out row_out_of(const struct kplan *k, const struct kargs *a, int64_t length);
@@ -26,9 +26,9 @@ struct row_out row_out_of(const struct kplan *k, const struct kargs *a, int64_t 
 float *row_begin(const struct row_out *r, int64_t i);
 void row_end(const struct row_out *r, int64_t i, const float *row);
 /* Element i of floats, or of bf16. */
-static inline const void *row_at(const void *p, bool half, int64_t i)
+static inline const void *row_at(const void *p, bool bf16, int64_t i)
 {
-	return (const char *)p + i * (half ? 2 : 4);
+	return (const char *)p + i * (bf16 ? 2 : 4);
 }
 
 #endif

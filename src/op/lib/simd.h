@@ -10,11 +10,11 @@
 
 #include "base/simd.h"
 
-/* Element i of floats, or of bfloat16s: half is a constant where this is used in a loop. Rounding
+/* Element i of floats, or of bfloat16s: bf16 is a constant where this is used in a loop. Rounding
  * is as in base/half.h. */
-SIMD_INLINE float simd_get(const void *p, int half, int64_t i)
+SIMD_INLINE float simd_get(const void *p, int bf16, int64_t i)
 {
-	return half ? simd_float((uint32_t)((const uint16_t *)p)[i] << 16) : ((const float *)p)[i];
+	return bf16 ? simd_float((uint32_t)((const uint16_t *)p)[i] << 16) : ((const float *)p)[i];
 }
 
 SIMD_INLINE uint16_t simd_bfloat(float f)
@@ -25,9 +25,9 @@ SIMD_INLINE uint16_t simd_bfloat(float f)
 	return (uint16_t)((rounded & ~nan) | ((u >> 16 | 0x40) & nan));
 }
 
-SIMD_INLINE void simd_put(void *p, int half, int64_t i, float f)
+SIMD_INLINE void simd_put(void *p, int bf16, int64_t i, float f)
 {
-	if (half)
+	if (bf16)
 		((uint16_t *)p)[i] = simd_bfloat(f);
 	else
 		((float *)p)[i] = f;

@@ -133,7 +133,7 @@ void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_rang
 		stage_range(&stage, a, i * PIECE, i + 1 < pieces ? (i + 1) * PIECE : n);
 }
 
-/* --- windows ---
+/* --- views ---
  *
  * A row of a view is as short as a dense block's growth, far too short for a call of the kernel. So
  * views are processed by tiles: their elements are gathered from the rows into a tile that stays in
@@ -142,9 +142,9 @@ void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_rang
 #define TILE 2048             /* elements; a multiple of what ranges start at */
 #define MAX_TENSORS 8
 
-struct windows {
+struct views {
 	int n;                    /* inputs, then outputs */
-	int64_t stride[MAX_TENSORS];  /* bytes from row to row of a window, 0 for what is flat */
+	int64_t stride[MAX_TENSORS];  /* bytes from row to row of a view, 0 for what is flat */
 	int64_t size[MAX_TENSORS];    /* bytes of an element */
 	int64_t elements, row;    /* of out[0] */
 };
@@ -158,17 +158,17 @@ int walk_plan(struct kplan *k)
 {
 	const struct node *n = k->n;
 	const struct shape *s = node_out_shape(k->g, n, 0);
-	struct windows w = { .n = n->nin + n->nout, .elements = shape_count(s) };
+	struct views w = { .n = n->nin + n->nout, .elements = shape_count(s) };
 	bool any = false;
 
 	k->state = NULL;
 	BUG_IF(w.n > MAX_TENSORS, "'%s' walks %d tensors", n->op->name, w.n);
 	for (int i = 0; i < w.n; i++) {
 		tid t = tensor_at(n, i);
-		if (t == NONE || graph_t(k->g, t)->window == NONE)
+		if (t == NONE || graph_t(k->g, t)->view == NONE)
 			continue;
 		w.size[i] = (int64_t)dtype_size(graph_t(k->g, t)->dtype);
-		w.stride[i] = graph_t(k->g, graph_t(k->g, t)->window)->shape.d[1] * w.size[i];
+		w.stride[i] = graph_t(k->g, graph_t(k->g, t)->view)->shape.d[1] * w.size[i];
 		w.row = s->d[1];
 		any = true;
 	}
@@ -177,8 +177,8 @@ int walk_plan(struct kplan *k)
 	return 0;
 }
 
-/* Elements [lo, hi) of a window: from rows to a tile, or back. */
-static void move(const struct windows *w, int i, char *rows, char *tile, int64_t lo, int64_t hi,
+/* Elements [lo, hi) of a view: from rows to a tile, or back. */
+static void move(const struct views *w, int i, char *rows, char *tile, int64_t lo, int64_t hi,
                  bool back)
 {
 	const int64_t size = w->size[i];
@@ -197,7 +197,7 @@ static void move(const struct windows *w, int i, char *rows, char *tile, int64_t
  * what it gets for one is that far ahead of the tile. */
 static void tile_run(const struct stage *s, const struct kargs *a, int64_t lo, int64_t hi)
 {
-	const struct windows *w = s->k->state;
+	const struct views *w = s->k->state;
 	const int nin = s->k->n->nin;
 	_Alignas(64) double tile[MAX_TENSORS][TILE];    /* of any type */
 	void *p[MAX_TENSORS];
@@ -216,9 +216,9 @@ static void tile_run(const struct stage *s, const struct kargs *a, int64_t lo, i
 			move(w, i, a->out[i - nin], (char *)tile[i], lo, hi, true);
 }
 
-void walk_windows(const struct kplan *k, const struct kargs *a, walk_range *range)
+void walk_views(const struct kplan *k, const struct kargs *a, walk_range *range)
 {
-	const struct windows *w = k->state;
+	const struct views *w = k->state;
 	const struct stage stage = stage_of(k, range);
 	int64_t tiles;
 
@@ -237,5 +237,5 @@ bool walk_takes_slice(const struct kplan *k, bool output, int i)
 	const struct tensor *t = graph_t(k->g, output ? k->n->out[i] : k->n->in[i]);
 
 	return shape_equal(&t->shape, node_out_shape(k->g, k->n, 0)) &&
-	       (t->window != NONE || layout_is_native(&t->layout, &t->shape));
+	       (t->view != NONE || layout_is_native(&t->layout, &t->shape));
 }

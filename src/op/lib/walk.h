@@ -40,13 +40,13 @@ int walk_choose_any(struct kplan *k, struct layout *in, struct layout *out);
 /* Calls range on pieces of [0, n), in parallel if n is large. Pieces start at multiples of 16. */
 typedef void walk_range(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi);
 void walk_run(const struct kplan *k, const struct kargs *a, int64_t n, walk_range *range);
-/* The same over the elements of out[0] for kernels whose tensors of that shape may be windows:
+/* The same over the elements of out[0] for kernels whose tensors of that shape may be views:
  * their `plan` is walk_plan, or calls it and leaves k->state alone. */
 int walk_plan(struct kplan *k);
-void walk_windows(const struct kplan *k, const struct kargs *a, walk_range *range);
-/* For takes_slice: every channels-last tensor of out[0]'s shape may become a window. */
+void walk_views(const struct kplan *k, const struct kargs *a, walk_range *range);
+/* For takes_slice: every channels-last tensor of out[0]'s shape may become a view. */
 bool walk_takes_slice(const struct kplan *k, bool output, int i);
-#define WALK_WINDOWS                                                                      \
+#define WALK_VIEWS                                                                        \
 	.plan = walk_plan, .slice_in = ~0u, .slice_out = ~0u, .takes_slice = walk_takes_slice
 
 /* --- records --- */
@@ -63,8 +63,8 @@ bool walk_takes_slice(const struct kplan *k, bool output, int i);
 		.inplace = (1 << inputs) - 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,     \
 		.kernel = {                                                                                  \
 			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },                    \
-			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_WINDOWS },                                    \
-			CUDA_KERNEL(layouts_(id##_cuda), CUDA_WINDOWS, .bf16 = KB_ALIKE)                         \
+			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_VIEWS },                                      \
+			CUDA_KERNEL(layouts_(id##_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)                           \
 		},                                                                                           \
 		.samples = samples_,                                                                         \
 	}

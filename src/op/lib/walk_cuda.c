@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Walks over elements on the GPU: flat, or, where a tensor is a window, by rows. */
+ * Walks over elements on the GPU: flat, or, where a tensor is a view, by rows. */
 #include "op/lib/cuda.h"
 
 #ifdef HAVE_CUDA
@@ -31,7 +31,7 @@ int cuda_walk_plan(struct kplan *k)
 	const int n = walked(k, t);
 	bool any = false;
 	for (int i = 0; i < n; i++)
-		any = any || t[i]->window != NONE;
+		any = any || t[i]->view != NONE;
 	k->state = NULL;
 	if (!any)
 		return 0;

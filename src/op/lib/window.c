@@ -153,7 +153,7 @@ void window_cost(const struct graph *g, const struct node *n, struct cost *c)
 
 static void plan_rows(struct kplan *k, struct window *w, const struct grid *result)
 {
-	w->half = row_half(k, 0);
+	w->bf16 = row_bf16(k, 0);
 	k->ws_bytes = row_workspace(k, result->d[2] * result->c);
 }
 

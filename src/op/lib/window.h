@@ -29,7 +29,7 @@ struct window {
 	struct grid in, out; /* out: pooled; in.n == out.n, in.c == out.c */
 	int64_t k[3], s[3], lo[3], hi[3];
 	bool count_padding;
-	bool half;             /* kernels: what is pooled (the gradient) is bf16 */
+	bool bf16;             /* kernels: what is pooled (the gradient) is bf16 */
 };
 
 int64_t window_volume(const struct window *w);

@@ -16,7 +16,7 @@
  * only to keep step. Where the loss is a sum over the batch there is no weight:
  * the seed is share scale, the factor nominal' / scale with a nominal of 1.
  *
- *   mean_terms    adds share (w loss, w) and the rank's wishes to the step's terms; index 0 starts anew.
+ *   mean_terms    adds share (w loss, w) and the rank's votes to the step's terms; index 0 starts anew.
  *                 Wishes are not of the mean, but of the ranks: to stop, to save; all learn of them with it
  *   mean_seed     as above
  *   mean_factor   as above; 0 if nothing counts
@@ -70,7 +70,7 @@ static int want_whole(struct graph *g, const struct node *n, int i, const char *
 	return node_want_scalar(g, n, i, what);
 }
 
-enum { TERMS_STATE, TERMS_LOSS, TERMS_WEIGHT, TERMS_SHARE, TERMS_WISHES, TERMS_INDEX };
+enum { TERMS_STATE, TERMS_LOSS, TERMS_WEIGHT, TERMS_SHARE, TERMS_VOTES, TERMS_INDEX };
 
 static int terms_shape(struct graph *g, struct node *n)
 {
@@ -78,7 +78,7 @@ static int terms_shape(struct graph *g, struct node *n)
 	TRY(want_number(g, n, TERMS_LOSS, "loss"));
 	TRY(want_number(g, n, TERMS_WEIGHT, "weight"));
 	TRY(want_number(g, n, TERMS_SHARE, "share"));
-	TRY(want_vector(g, n, TERMS_WISHES, MEAN_WISHES, "wishes"));
+	TRY(want_vector(g, n, TERMS_VOTES, MEAN_VOTES, "wishes"));
 	TRY(want_whole(g, n, TERMS_INDEX, "index"));
 	return graph_out_alias(g, n, 0, TERMS_STATE);
 }
@@ -138,8 +138,8 @@ static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
 			s[MEAN_LOSS] += at->sum ? share * loss : w != 0 ? share * w * loss : 0;                \
 			s[MEAN_WEIGHT] += share * w;                                                           \
 		}                                                                                          \
-		for (int i = 0; i < MEAN_WISHES; i++)                                                      \
-			s[MEAN_WISH + i] += ((const real *)a->in[TERMS_WISHES])[i];                            \
+		for (int i = 0; i < MEAN_VOTES; i++)                                                       \
+			s[MEAN_VOTE + i] += ((const real *)a->in[TERMS_VOTES])[i];                             \
 		return 0;                                                                                  \
 	}                                                                                              \
 	static int prefix##_seed(const struct kplan *k, const struct kargs *a)                         \
@@ -183,7 +183,7 @@ static int terms_cuda(const struct kplan *k, const struct kargs *a)
 	const struct mean_attr *at = k->n->attr;
 	bool index = node_has(k->n, TERMS_INDEX);
 	return cuda_launched(k, k_mean_terms(cuda_stream(k->dev), at->sum, a->in[TERMS_LOSS], a->in[TERMS_WEIGHT],
-	                                     a->in[TERMS_SHARE], a->in[TERMS_WISHES], given(k, a, TERMS_INDEX),
+	                                     a->in[TERMS_SHARE], a->in[TERMS_VOTES], given(k, a, TERMS_INDEX),
 	                                     index && cuda_wide(k, TERMS_INDEX), a->out[0]));
 }
 

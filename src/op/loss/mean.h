@@ -5,14 +5,14 @@
 #ifndef DLX_OP_LOSS_MEAN_H
 #define DLX_OP_LOSS_MEAN_H
 
-#include "yaml/schema.h"
+#include <stdbool.h>
 
-/* The terms of a step: what the loss is a sum of, what it was taken over, how many ranks wish to
- * stop, and the sum of the wishes that rank 0 alone may have. */
-enum { MEAN_LOSS, MEAN_WEIGHT, MEAN_WISH };
-enum { WISH_STOP, WISH_FIRST, MEAN_WISHES };
-enum { FIRST_SAVE = 1, FIRST_LOOK = 2 };
-#define MEAN_TERMS (MEAN_WISH + MEAN_WISHES)
+/* The terms of a step: what the loss is a sum of, what it was taken over, how many ranks vote to
+ * stop, and the sum of the votes that rank 0 alone may cast. */
+enum { MEAN_LOSS, MEAN_WEIGHT, MEAN_VOTE };
+enum { VOTE_STOP, VOTE_FIRST, MEAN_VOTES };
+enum { FIRST_SAVE = 1, FIRST_REPORT = 2 };
+#define MEAN_TERMS (MEAN_VOTE + MEAN_VOTES)
 
 struct mean_attr {
 	double nominal;              /* weight of a batch as planned */

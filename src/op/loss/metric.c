@@ -12,7 +12,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
-#include "op/loss/deviation.h"
+#include "op/loss/pointwise_error.h"
 #include "op/loss/labels.h"
 #include "op/loss/labels_cuda.h"
 
@@ -45,7 +45,7 @@ static int per_sample_shape(struct graph *g, struct node *n)
 
 static int error_shape(struct graph *g, struct node *n)
 {
-	TRY(deviation_check(g, n));
+	TRY(pointwise_error_check(g, n));
 	return two_sums(g, n);
 }
 
@@ -167,23 +167,23 @@ static int ref_per_sample_run(const struct kplan *k, const struct kargs *a)
 	return count_samples(k, a);
 }
 
-static int ref_error(const struct kplan *k, const struct kargs *a, enum deviation f)
+static int ref_error(const struct kplan *k, const struct kargs *a, enum pointwise_error f)
 {
 	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
 	double *sums = a->out[0];
-	sums[0] = deviation_sum_reference(f, 0, a->in[0], a->in[1], n);
+	sums[0] = pointwise_error_sum_reference(f, 0, a->in[0], a->in[1], n);
 	sums[1] = (double)n;
 	return 0;
 }
 
 static int ref_absolute_run(const struct kplan *k, const struct kargs *a)
 {
-	return ref_error(k, a, DEVIATION_ABSOLUTE);
+	return ref_error(k, a, ERROR_ABSOLUTE);
 }
 
 static int ref_square_run(const struct kplan *k, const struct kargs *a)
 {
-	return ref_error(k, a, DEVIATION_SQUARE);
+	return ref_error(k, a, ERROR_SQUARE);
 }
 
 /* --- cpu kernels --- */
@@ -219,27 +219,27 @@ static int per_sample_run(const struct kplan *k, const struct kargs *a)
 
 static int error_plan(struct kplan *k)
 {
-	k->ws_bytes = deviation_workspace(shape_count(node_in_shape(k->g, k->n, 0)));
+	k->ws_bytes = pointwise_error_workspace(shape_count(node_in_shape(k->g, k->n, 0)));
 	return 0;
 }
 
-static int cpu_error(const struct kplan *k, const struct kargs *a, enum deviation f)
+static int cpu_error(const struct kplan *k, const struct kargs *a, enum pointwise_error f)
 {
 	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
 	double *sums = a->out[0];
-	sums[0] = deviation_sum(f, 0, a->in[0], a->in[1], n, a->ws);
+	sums[0] = pointwise_error_sum(f, 0, a->in[0], a->in[1], n, a->ws);
 	sums[1] = (double)n;
 	return 0;
 }
 
 static int absolute_run(const struct kplan *k, const struct kargs *a)
 {
-	return cpu_error(k, a, DEVIATION_ABSOLUTE);
+	return cpu_error(k, a, ERROR_ABSOLUTE);
 }
 
 static int square_run(const struct kplan *k, const struct kargs *a)
 {
-	return cpu_error(k, a, DEVIATION_SQUARE);
+	return cpu_error(k, a, ERROR_SQUARE);
 }
 
 /* --- cuda kernels --- */
@@ -251,21 +251,21 @@ static int error_cuda_plan(struct kplan *k)
 	return 0;
 }
 
-static int error_cuda(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
+static int error_cuda(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
-	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, cuda_in_type(k, 0), 0,
-	                                    shape_count(node_in_shape(k->g, k->n, 0)), a->in[0], a->in[1], a->out[0], NULL,
-	                                    NULL, a->ws));
+	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), kind, cuda_in_type(k, 0), 0,
+	                                          shape_count(node_in_shape(k->g, k->n, 0)), a->in[0], a->in[1], a->out[0], NULL,
+	                                          NULL, a->ws));
 }
 
 static int absolute_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return error_cuda(k, a, K_DEVIATION_ABSOLUTE);
+	return error_cuda(k, a, K_ERROR_ABSOLUTE);
 }
 
 static int square_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return error_cuda(k, a, K_DEVIATION_SQUARE);
+	return error_cuda(k, a, K_ERROR_SQUARE);
 }
 #endif
 
@@ -325,7 +325,7 @@ static const struct op op_absolute_error = {
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.nondiff = 3,
-	.shape = error_shape, .cost = deviation_cost,
+	.shape = error_shape, .cost = pointwise_error_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_absolute_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = absolute_run },
@@ -341,7 +341,7 @@ static const struct op op_square_error = {
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.nondiff = 3,
-	.shape = error_shape, .cost = deviation_cost,
+	.shape = error_shape, .cost = pointwise_error_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_square_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = square_run },

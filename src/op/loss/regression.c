@@ -14,7 +14,7 @@
 #include "op/lib/cuda.h"
 #include "op/lib/emit.h"
 #include "op/lib/simd.h"
-#include "op/loss/deviation.h"
+#include "op/loss/pointwise_error.h"
 
 struct huber {
 	double delta;
@@ -30,7 +30,7 @@ static const struct field huber_fields[] = {
 static int shape(struct graph *g, struct node *n)
 {
 	struct shape scalar = { 0 };
-	TRY(deviation_check(g, n));
+	TRY(pointwise_error_check(g, n));
 	TRY(graph_out(g, n, 0, DTYPE_F32, &scalar));
 	return graph_out(g, n, 1, DTYPE_F32, &scalar);
 }
@@ -38,7 +38,7 @@ static int shape(struct graph *g, struct node *n)
 static int grad_shape(struct graph *g, struct node *n)
 {
 	struct shape scalar = { 0 }, x = *node_in_shape(g, n, 0);
-	TRY(deviation_check(g, n));
+	TRY(pointwise_error_check(g, n));
 	TRY(check_shape(g, n, 2, &scalar));
 	return graph_out(g, n, 0, DTYPE_F32, &x);
 }
@@ -92,28 +92,28 @@ static int64_t count_of(const struct kplan *k)
 	return shape_count(node_in_shape(k->g, k->n, 0));
 }
 
-static int ref_any(const struct kplan *k, const struct kargs *a, enum deviation f)
+static int ref_any(const struct kplan *k, const struct kargs *a, enum pointwise_error f)
 {
 	int64_t n = count_of(k);
 	*(double *)a->out[0] =
-		deviation_sum_reference(f, delta_of(k), a->in[0], a->in[1], n) / (double)n;
+		pointwise_error_sum_reference(f, delta_of(k), a->in[0], a->in[1], n) / (double)n;
 	*(double *)a->out[1] = (double)n;
 	return 0;
 }
 
 static int ref_mse_run(const struct kplan *k, const struct kargs *a)
 {
-	return ref_any(k, a, DEVIATION_SQUARE);
+	return ref_any(k, a, ERROR_SQUARE);
 }
 
 static int ref_l1_run(const struct kplan *k, const struct kargs *a)
 {
-	return ref_any(k, a, DEVIATION_ABSOLUTE);
+	return ref_any(k, a, ERROR_ABSOLUTE);
 }
 
 static int ref_huber_run(const struct kplan *k, const struct kargs *a)
 {
-	return ref_any(k, a, DEVIATION_HUBER);
+	return ref_any(k, a, ERROR_HUBER);
 }
 
 static int ref_l1_grad_run(const struct kplan *k, const struct kargs *a)
@@ -148,15 +148,15 @@ static int ref_huber_grad_run(const struct kplan *k, const struct kargs *a)
 
 static int cpu_plan(struct kplan *k)
 {
-	k->ws_bytes = deviation_workspace(count_of(k));
+	k->ws_bytes = pointwise_error_workspace(count_of(k));
 	return 0;
 }
 
-static int cpu_any(const struct kplan *k, const struct kargs *a, enum deviation f)
+static int cpu_any(const struct kplan *k, const struct kargs *a, enum pointwise_error f)
 {
 	int64_t n = count_of(k);
 	*(float *)a->out[0] =
-		(float)(deviation_sum(f, (float)delta_of(k), a->in[0], a->in[1], n, a->ws) /
+		(float)(pointwise_error_sum(f, (float)delta_of(k), a->in[0], a->in[1], n, a->ws) /
 	                (double)n);
 	*(float *)a->out[1] = (float)n;
 	return 0;
@@ -164,17 +164,17 @@ static int cpu_any(const struct kplan *k, const struct kargs *a, enum deviation 
 
 static int cpu_mse_run(const struct kplan *k, const struct kargs *a)
 {
-	return cpu_any(k, a, DEVIATION_SQUARE);
+	return cpu_any(k, a, ERROR_SQUARE);
 }
 
 static int cpu_l1_run(const struct kplan *k, const struct kargs *a)
 {
-	return cpu_any(k, a, DEVIATION_ABSOLUTE);
+	return cpu_any(k, a, ERROR_ABSOLUTE);
 }
 
 static int cpu_huber_run(const struct kplan *k, const struct kargs *a)
 {
-	return cpu_any(k, a, DEVIATION_HUBER);
+	return cpu_any(k, a, ERROR_HUBER);
 }
 
 /* dx = f * (d cut to [-delta, delta]) */
@@ -236,41 +236,41 @@ static int cuda_plan(struct kplan *k)
 	return 0;
 }
 
-static int cuda_any(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
+static int cuda_any(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
-	return cuda_launched(k, k_deviation(cuda_stream(k->dev), kind, cuda_in_type(k, 0), (float)delta_of(k), count_of(k),
-	                                    a->in[0], a->in[1], NULL, a->out[0], a->out[1], a->ws));
+	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), kind, cuda_in_type(k, 0), (float)delta_of(k), count_of(k),
+	                                          a->in[0], a->in[1], NULL, a->out[0], a->out[1], a->ws));
 }
 
 static int cuda_mse_run(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_any(k, a, K_DEVIATION_SQUARE);
+	return cuda_any(k, a, K_ERROR_SQUARE);
 }
 
 static int cuda_l1_run(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_any(k, a, K_DEVIATION_ABSOLUTE);
+	return cuda_any(k, a, K_ERROR_ABSOLUTE);
 }
 
 static int cuda_huber_run(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_any(k, a, K_DEVIATION_HUBER);
+	return cuda_any(k, a, K_ERROR_HUBER);
 }
 
-static int cuda_any_grad(const struct kplan *k, const struct kargs *a, enum k_deviation_kind kind)
+static int cuda_any_grad(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
-	return cuda_launched(k, k_deviation_grad(cuda_stream(k->dev), kind, cuda_in_type(k, 0), cuda_out_type(k, 0),
-	                                         (float)delta_of(k), count_of(k), a->in[0], a->in[1], a->in[2], a->out[0]));
+	return cuda_launched(k, k_pointwise_error_grad(cuda_stream(k->dev), kind, cuda_in_type(k, 0), cuda_out_type(k, 0),
+	                                               (float)delta_of(k), count_of(k), a->in[0], a->in[1], a->in[2], a->out[0]));
 }
 
 static int cuda_l1_grad_run(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_any_grad(k, a, K_DEVIATION_ABSOLUTE);
+	return cuda_any_grad(k, a, K_ERROR_ABSOLUTE);
 }
 
 static int cuda_huber_grad_run(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_any_grad(k, a, K_DEVIATION_HUBER);
+	return cuda_any_grad(k, a, K_ERROR_HUBER);
 }
 #endif
 
@@ -299,7 +299,7 @@ static const struct op op_mse_loss = {
 	.name = "mse_loss",
 	.doc = "mean squared difference",
 	.min_in = 2, .max_in = 2, .nout = 2,
-	.shape = shape, .grad = mse_grad, .cost = deviation_cost,
+	.shape = shape, .grad = mse_grad, .cost = pointwise_error_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_mse_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_mse_run },
@@ -313,7 +313,7 @@ static const struct op op_l1_loss = {
 	.name = "l1_loss",
 	.doc = "mean absolute difference",
 	.min_in = 2, .max_in = 2, .nout = 2,
-	.shape = shape, .grad = l1_grad, .cost = deviation_cost,
+	.shape = shape, .grad = l1_grad, .cost = pointwise_error_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_l1_run },
@@ -329,7 +329,7 @@ static const struct op op_l1_loss_grad = {
 	.flags = OP_ONCE,
 	.min_in = 3, .max_in = 3, .nout = 1,
 	.inplace = 3,
-	.shape = grad_shape, .cost = deviation_cost,
+	.shape = grad_shape, .cost = pointwise_error_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_l1_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_l1_grad_run },
@@ -343,7 +343,7 @@ static const struct op op_huber_loss = {
 	.doc = "mean of the squared difference, half of it, up to delta and of a line beyond",
 	.min_in = 2, .max_in = 2, .nout = 2,
 	.attr_size = sizeof(struct huber), .attrs = huber_fields,
-	.shape = shape, .grad = huber_grad, .cost = deviation_cost,
+	.shape = shape, .grad = huber_grad, .cost = pointwise_error_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = cpu_plan, .run = cpu_huber_run },
@@ -360,7 +360,7 @@ static const struct op op_huber_loss_grad = {
 	.min_in = 3, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct huber), .attrs = huber_fields,
 	.inplace = 3,
-	.shape = grad_shape, .cost = deviation_cost,
+	.shape = grad_shape, .cost = pointwise_error_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_huber_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .run = cpu_huber_grad_run },

@@ -13,9 +13,9 @@
  * that of separate ops, element for element.
  *
  * A node that has a group (set by the pass `statistics`) normalises by the batches of several
- * ranks, a team. Mean and variance are those of all batches together, and so is what comes back
- * through them: n and both sums in dx are the team's. dgamma and dbeta stay this rank's part: like
- * all gradients of parameters they are summed later. Each node waits for the team once, for one
+ * ranks, a group. Mean and variance are those of all batches together, and so is what comes back
+ * through them: n and both sums in dx are the group's. dgamma and dbeta stay this rank's part: like
+ * all gradients of parameters they are summed later. Each node waits for the group once, for one
  * message. The input `share` is 0 where the rank's batch does not count: then it is no part of the
  * statistics, and dx = gamma rstd dz. The variance is such that n / (n - 1) times it, with the n of
  * this rank's batch, is that of a sample of all. */
@@ -103,7 +103,7 @@ static int grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
 	return graph_emit(g, "batch_norm_grad", n->attr, nin, in, residual ? 4 : 3, dx);
 }
 
-static int again(struct graph *g, const struct node *n, const tid *in, tid *out)
+static int recompute(struct graph *g, const struct node *n, const tid *in, tid *out)
 {
 	const struct norm_attr at = { .slope = attr_of(n)->slope };
 	if (n->out[1] == NONE || n->out[2] == NONE)
@@ -121,15 +121,15 @@ static struct norm_act act_of(const struct kplan *k, int residual)
 	return (struct norm_act){ slope != 1 || has(k->n, residual), slope };
 }
 
-/* *team, or NULL for a rank alone. */
-static const struct norm_team *team_of(const struct kplan *k, const struct kargs *a, int share,
-                                       struct norm_team *team)
+/* *group, or NULL for a rank alone. */
+static const struct norm_sync *team_of(const struct kplan *k, const struct kargs *a, int share,
+                                       struct norm_sync *team)
 {
 	if (attr_of(k->n)->group < 0)
 		return NULL;
 	const bool wide = graph_t(k->g, k->n->in[share])->dtype == DTYPE_F64;
 	const bool counts = (wide ? *(const double *)a->in[share] : *(const float *)a->in[share]) != 0;
-	*team = (struct norm_team){ a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group, counts };
+	*team = (struct norm_sync){ a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group, counts };
 	return team;
 }
 
@@ -142,15 +142,15 @@ static int reference_plan(struct kplan *k)
 
 static int reference(const struct kplan *k, const struct kargs *a)
 {
-	struct norm_team t;
-	return norm_team_forward_reference(k, a, attr_of(k->n)->eps, act_of(k, 3),
+	struct norm_sync t;
+	return norm_sync_forward_reference(k, a, attr_of(k->n)->eps, act_of(k, 3),
 	                            team_of(k, a, SHARE_AT, &t));
 }
 
 static int cpu(const struct kplan *k, const struct kargs *a)
 {
-	struct norm_team t;
-	return norm_team_forward_cpu(k, a, attr_of(k->n)->eps, act_of(k, 3),
+	struct norm_sync t;
+	return norm_sync_forward_cpu(k, a, attr_of(k->n)->eps, act_of(k, 3),
 	                            team_of(k, a, SHARE_AT, &t));
 }
 
@@ -167,15 +167,15 @@ static struct norm_grad places(const struct kplan *k)
 static int grad_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct norm_grad at = places(k);
-	struct norm_team t;
-	return norm_team_grad_reference(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
+	struct norm_sync t;
+	return norm_sync_grad_reference(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
 }
 
 static int grad_cpu(const struct kplan *k, const struct kargs *a)
 {
 	const struct norm_grad at = places(k);
-	struct norm_team t;
-	return norm_team_grad_cpu(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
+	struct norm_sync t;
+	return norm_sync_grad_cpu(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
 }
 
 #ifdef HAVE_CUDA
@@ -184,7 +184,7 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 	const struct norm_attr *at = attr_of(k->n);
 	if (at->group < 0)
 		return norm_forward_cuda(k, a, at->eps, act_of(k, 3));
-	return norm_team_forward_cuda(k, a, at->eps, act_of(k, 3), (int)at->group, a->in[SHARE_AT]);
+	return norm_sync_forward_cuda(k, a, at->eps, act_of(k, 3), (int)at->group, a->in[SHARE_AT]);
 }
 
 static int grad_cuda(const struct kplan *k, const struct kargs *a)
@@ -193,7 +193,7 @@ static int grad_cuda(const struct kplan *k, const struct kargs *a)
 	const int64_t group = attr_of(k->n)->group;
 	if (group < 0)
 		return norm_grad_cuda(k, a, &at);
-	return norm_team_grad_cuda(k, a, &at, (int)group, a->in[GRAD_SHARE_AT]);
+	return norm_sync_grad_cuda(k, a, &at, (int)group, a->in[GRAD_SHARE_AT]);
 }
 #endif
 
@@ -249,7 +249,7 @@ static const struct op op_batch_norm = {
 	.min_in = 3, .max_in = 5, .nout = 4,
 	.attr_size = sizeof(struct norm_attr), .attrs = fields,
 	.nondiff = 1u << SHARE_AT, .inplace = X | RESIDUAL,
-	.shape = shape, .grad = grad, .again = again, .cost = norm_cost,
+	.shape = shape, .grad = grad, .recompute = recompute, .cost = norm_cost,
 	NORM_KERNELS(, reference_plan, X | RESIDUAL, X),
 	.samples = samples,
 };

@@ -8,7 +8,7 @@
  *
  * The first has the running statistics. The second has those of the batch, and gives the bits of
  * batch_norm: the pass `recompute` puts it in where the result is not kept for the backward part
- * (running statistics are not touched a second time), the passes `parts` and `moments` have it
+ * (running statistics are not touched a second time), the passes `piece_statistics` and `moments` have it
  * normalise by statistics that other nodes have taken. They stay two ops, since a gradient of the
  * first treats its statistics as constants, and there is none of the second. */
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Batch normalisation of concatenated channels, split so that work on a piece of them is done once
- * for all norms that read it (made by the pass `parts`). A channel's statistics do not depend on
+ * for all norms that read it (made by the pass `piece_statistics`). A channel's statistics do not depend on
  * the norm that reads it:
  *
  *   batch_norm_statistics   mean, rstd = 1 / sqrt(variance + eps), variance of a part; with those of

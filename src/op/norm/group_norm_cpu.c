@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "op/lib/simd.h"
+#include "base/simd.h"
 #include "op/norm/group_norm.h"
 
 #define FORK_FLOATS  16384 /* below this a fork costs more than it gains */

@@ -106,8 +106,8 @@ static void moments(struct planes p, int64_t c, const double *x, double *mean, d
 		*m2 += (x[i] - *mean) * (x[i] - *mean);
 }
 
-int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
-                                struct norm_act f, const struct norm_team *team)
+int norm_sync_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                                struct norm_act f, const struct norm_sync *team)
 {
 	struct planes p = planes_of(k);
 	const double *x = a->in[0], *gamma = a->in[1], *beta = a->in[2];
@@ -116,7 +116,7 @@ int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, do
 	for (int64_t c = 0; c < p.c && team; c++)
 		moments(p, c, x, &all[c], &all[p.c + c]);
 	if (team)
-		TRY(norm_team_moments(team, p.c, all, &count));
+		TRY(norm_sync_moments(team, p.c, all, &count));
 	for (int64_t c = 0; c < p.c; c++) {
 		if (team)
 			m = all[c], m2 = all[p.c + c];
@@ -129,7 +129,7 @@ int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, do
 		if (rstd)
 			rstd[c] = r;
 		if (variance)
-			variance[c] = m2 / count * norm_team_correction(count, own);
+			variance[c] = m2 / count * norm_sync_correction(count, own);
 	}
 	return 0;
 }
@@ -205,8 +205,8 @@ static struct channel channel_of(const struct kplan *k, const struct kargs *a,
 		optional(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
 }
 
-int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
-                             const struct norm_team *team)
+int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                             const struct norm_sync *team)
 {
 	struct planes p = planes_of(k);
 	double *dx = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2], *all = a->ws,
@@ -218,7 +218,7 @@ int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const
 		dgamma[c] = all[p.c + c];
 	}
 	if (team)
-		TRY(norm_team_sums(team, p.c, all, &count));
+		TRY(norm_sync_sums(team, p.c, all, &count));
 	for (int64_t c = 0; c < p.c; c++) {
 		struct channel ch = channel_of(k, a, g, c);
 		if (!team)

@@ -9,7 +9,7 @@
 #define DLX_OP_NORM_NORM_H
 
 #include "graph/op.h"
-#include "op/norm/norm_team.h"
+#include "op/norm/norm_sync.h"
 
 /* Attributes, of which each op has some. */
 struct norm_attr {
@@ -55,9 +55,9 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
  * Inference and apply are one function, with eps NORM_AGAIN for the latter. */
 #define NORM_AGAIN (-1.0)
 
-/* Statistics are those of a team; NULL: of this rank. With a team the workspace has 2 C doubles. */
-int norm_team_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
-                                struct norm_act f, const struct norm_team *team);
+/* Statistics are those of a group; NULL: of this rank. With a group the workspace has 2 C doubles. */
+int norm_sync_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
+                                struct norm_act f, const struct norm_sync *team);
 int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps);
 int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
                              struct norm_act f);
@@ -76,10 +76,10 @@ struct norm_grad {
 	int masked;              /* output: the gradient of z, which is the residual's; or -1 */
 	struct norm_act f;
 };
-/* Through the statistics of a team, or of this rank (NULL). dgamma and dbeta are this rank's part,
+/* Through the statistics of a group, or of this rank (NULL). dgamma and dbeta are this rank's part,
  * as of every parameter. */
-int norm_team_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
-                             const struct norm_team *team);
+int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                             const struct norm_sync *team);
 
 /* The gradient with the statistics as given, which leaves out what goes through them, and that: (x
  * - mean) k2 + k1. Outputs are dx, dgamma, dbeta, k1, k2. Then what is left out, of several: inputs
@@ -91,12 +91,12 @@ int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, co
  * f32 or all bf16. NORM_FROM_Y needs `masked`. */
 int norm_plan(struct kplan *k);
 int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps);
-int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
-                          struct norm_act f, const struct norm_team *team);
+int norm_sync_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
+                          struct norm_act f, const struct norm_sync *team);
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,
                        struct norm_act f);
-int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
-                       const struct norm_team *team);
+int norm_sync_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                       const struct norm_sync *team);
 int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
 int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
 int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const int64_t *begin);
@@ -115,15 +115,15 @@ int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const in
 		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)              \
 	}
 
-/* The same on the GPU. For a team: the group in the device's reducer of statistics, and a number in
+/* The same on the GPU. For a group: the group in the device's reducer of statistics, and a number in
  * the device's memory. */
 int norm_cuda_plan(struct kplan *k);
 int norm_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
 int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
 int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
-int norm_team_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
+int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
                            const float *share);
-int norm_team_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g, int group, const float *share);
+int norm_sync_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g, int group, const float *share);
 int norm_inference_grad_cuda(const struct kplan *k, const struct kargs *a, double eps);
 
 #endif

@@ -15,6 +15,7 @@
 #endif
 
 #include "base/err.h"
+#include "op/lib/simd.h"
 #include "op/norm/norm_cpu.h"
 
 #define BLOCK_FLOATS 8192 /* 32 KiB */
@@ -48,7 +49,7 @@ int norm_plan(struct kplan *k)
 	const struct shape *x = node_in_shape(k->g, k->n, 0);
 	struct norm_blocks *b = k->state = ARENA_NEW(k->arena, struct norm_blocks);
 	b->c = x->d[1];
-	b->half = graph_t(k->g, k->n->in[0])->dtype == DTYPE_BF16;
+	b->bf16 = graph_t(k->g, k->n->in[0])->dtype == DTYPE_BF16;
 	b->rows = shape_count(x) / b->c;
 	b->block = block_of(b->rows, b->c);
 	b->n = (b->rows + b->block - 1) / b->block;
@@ -88,7 +89,7 @@ struct statistics {
 
 /* s1 = sum (x - shift), s2 = sum (x - shift)^2 over the rows from lo on, with the shift chosen
  * here. */
-SIMD_INLINE void sum_rows(struct norm_source x, bool half, int64_t lo, int64_t rows, int64_t c,
+SIMD_INLINE void sum_rows(struct norm_source x, bool bf16, int64_t lo, int64_t rows, int64_t c,
                           float *part)
 {
 	float *shift = part, *s1 = part + c, *s2 = part + 2 * c;
@@ -98,15 +99,15 @@ SIMD_INLINE void sum_rows(struct norm_source x, bool half, int64_t lo, int64_t r
 	for (int64_t i = 0; i < head; i++)
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++)
-			shift[j] += simd_get(x.p, half, (lo + i) * s + j) * share;
+			shift[j] += simd_get(x.p, bf16, (lo + i) * s + j) * share;
 	for (; r + 4 <= rows; r += 4) {
 		const int64_t at = (lo + r) * s;
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float m = shift[j], d0 = simd_get(x.p, half, at + j) - m,
-			      d1 = simd_get(x.p, half, at + s + j) - m,
-			      d2 = simd_get(x.p, half, at + 2 * s + j) - m,
-			      d3 = simd_get(x.p, half, at + 3 * s + j) - m;
+			float m = shift[j], d0 = simd_get(x.p, bf16, at + j) - m,
+			      d1 = simd_get(x.p, bf16, at + s + j) - m,
+			      d2 = simd_get(x.p, bf16, at + 2 * s + j) - m,
+			      d3 = simd_get(x.p, bf16, at + 3 * s + j) - m;
 			s1[j] += (d0 + d1) + (d2 + d3);
 			s2[j] += (d0 * d0 + d1 * d1) + (d2 * d2 + d3 * d3);
 		}
@@ -114,7 +115,7 @@ SIMD_INLINE void sum_rows(struct norm_source x, bool half, int64_t lo, int64_t r
 	for (; r < rows; r++)
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float d = simd_get(x.p, half, (lo + r) * s + j) - shift[j];
+			float d = simd_get(x.p, bf16, (lo + r) * s + j) - shift[j];
 			s1[j] += d;
 			s2[j] += d * d;
 		}
@@ -126,7 +127,7 @@ SIMD_CLONES static void sum_rows_full(struct norm_source x, int64_t lo, int64_t 
 	sum_rows(x, false, lo, rows, c, part);
 }
 
-SIMD_CLONES static void sum_rows_half(struct norm_source x, int64_t lo, int64_t rows, int64_t c,
+SIMD_CLONES static void sum_rows_bf16(struct norm_source x, int64_t lo, int64_t rows, int64_t c,
                                       float *part)
 {
 	sum_rows(x, true, lo, rows, c, part);
@@ -137,7 +138,7 @@ static void sum_block(const void *arg, int64_t i)
 	const struct statistics *s = arg;
 	const struct norm_blocks *b = s->b;
 	int64_t lo = norm_begin(b, i);
-	(b->half ? sum_rows_half : sum_rows_full)(s->x, lo, norm_end(b, i) - lo, b->c,
+	(b->bf16 ? sum_rows_bf16 : sum_rows_full)(s->x, lo, norm_end(b, i) - lo, b->c,
 	                                          norm_part(b, s->ws, i));
 }
 
@@ -188,7 +189,7 @@ static void statistics(const struct norm_blocks *b, struct norm_source x, void *
 
 /* --- y = f((x - mean) * scale + beta [+ residual]) --- */
 
-SIMD_INLINE void map_rows(const struct norm_map *m, bool half, bool f, bool residual, int64_t lo,
+SIMD_INLINE void map_rows(const struct norm_map *m, bool bf16, bool f, bool residual, int64_t lo,
                           int64_t hi)
 {
 	const float *mean = m->mean, *a = m->scale, *b = m->beta, slope = (float)m->f.slope;
@@ -198,10 +199,10 @@ SIMD_INLINE void map_rows(const struct norm_map *m, bool half, bool f, bool resi
 		const int64_t x = i * m->x.stride, q = i * m->residual.stride, y = i * m->y.stride;
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float z = (simd_get(m->x.p, half, x + j) - mean[j]) * a[j] + b[j];
-			z = residual ? z + simd_get(m->residual.p, half, q + j) : z;
+			float z = (simd_get(m->x.p, bf16, x + j) - mean[j]) * a[j] + b[j];
+			z = residual ? z + simd_get(m->residual.p, bf16, q + j) : z;
 			z = f ? simd_select(z < 0, norm_kept(slope * z, keep), z) : z;
-			simd_put(m->y.p, half, y + j, z);
+			simd_put(m->y.p, bf16, y + j, z);
 		}
 	}
 }
@@ -211,7 +212,7 @@ SIMD_INLINE void map_rows(const struct norm_map *m, bool half, bool f, bool resi
 	{                                                                                    \
 		map_rows(m, false, f, residual, lo, hi);                                     \
 	}                                                                                    \
-	SIMD_CLONES static void name##_half(const struct norm_map *m, int64_t lo, int64_t hi)      \
+	SIMD_CLONES static void name##_bf16(const struct norm_map *m, int64_t lo, int64_t hi)      \
 	{                                                                                    \
 		map_rows(m, true, f, residual, lo, hi);                                      \
 	}
@@ -222,14 +223,14 @@ MAP(map_residual, true, true)
 void norm_map_block(const void *arg, int64_t i)
 {
 	const struct norm_map *m = arg;
-	const bool half = m->b->half;
+	const bool bf16 = m->b->bf16;
 	int64_t lo = norm_begin(m->b, i), hi = norm_end(m->b, i);
 	if (!m->f.on)
-		(half ? map_plain_half : map_plain_full)(m, lo, hi);
+		(bf16 ? map_plain_bf16 : map_plain_full)(m, lo, hi);
 	else if (!m->residual.p)
-		(half ? map_activated_half : map_activated_full)(m, lo, hi);
+		(bf16 ? map_activated_bf16 : map_activated_full)(m, lo, hi);
 	else
-		(half ? map_residual_half : map_residual_full)(m, lo, hi);
+		(bf16 ? map_residual_bf16 : map_residual_full)(m, lo, hi);
 }
 
 /* --- forward --- */
@@ -255,8 +256,8 @@ int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps
 	return 0;
 }
 
-int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
-                          struct norm_act f, const struct norm_team *team)
+int norm_sync_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
+                          struct norm_act f, const struct norm_sync *team)
 {
 	const struct norm_blocks *b = k->state;
 	const float *gamma = a->in[1], *beta = a->in[2];
@@ -265,7 +266,7 @@ int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double e
 	double *sums = a->ws, own = (double)b->rows, count = own;
 	statistics(b, norm_source(k, a, 0), a->ws);
 	if (team)
-		TRY(norm_team_moments(team, b->c, sums, &count));
+		TRY(norm_sync_moments(team, b->c, sums, &count));
 	for (int64_t j = 0; j < b->c; j++) {
 		double v = sums[b->c + j] / count;
 		float r = inverse_deviation(v, eps);
@@ -276,7 +277,7 @@ int norm_team_forward_cpu(const struct kplan *k, const struct kargs *a, double e
 		if (rstd)
 			rstd[j] = r;
 		if (variance)
-			variance[j] = (float)(v * norm_team_correction(count, own));
+			variance[j] = (float)(v * norm_sync_correction(count, own));
 	}
 	struct norm_map map = { b, norm_source(k, a, 0), norm_source(k, a, 3), norm_sink(k, a, 0),
 		m, scale, beta, f };

@@ -5,7 +5,7 @@
 #ifndef DLX_OP_NORM_NORM_CPU_H
 #define DLX_OP_NORM_NORM_CPU_H
 
-#include "op/lib/simd.h"
+#include "base/simd.h"
 #include "op/norm/norm.h"
 
 #define NORM_FORK 16384 /* below this a fork costs more than it gains */
@@ -18,7 +18,7 @@ struct norm_blocks {
 	int64_t block, n;            /* rows in a block, blocks */
 	int64_t in[NORM_MAX_IN];     /* elements from row to row */
 	int64_t out[NORM_MAX_OUT];
-	bool half;                   /* the matrices are bf16, all of them */
+	bool bf16;                   /* the matrices are bf16, all of them */
 };
 
 /* Rows of a tensor; p is NULL where the tensor is absent. */

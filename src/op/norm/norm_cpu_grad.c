@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "op/lib/simd.h"
 #include "op/norm/norm_cpu.h"
 
 /* --- gradient sums: s1 = sum dz, s2 = sum dz (x - mean) --- */
@@ -35,7 +36,7 @@ SIMD_INLINE float masked(enum norm_mask mask, float dy, float d, float a, float 
 }
 
 /* Four rows at a time, or one: `step` is a constant to the compiler. */
-SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool half, enum norm_mask mask, bool second,
+SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool bf16, enum norm_mask mask, bool second,
                                    enum making making, int step, int64_t row, float *s1, float *s2)
 {
 	const float *mean = g->mean, *a = g->scale, *b = mask == NORM_FROM_X ? g->beta : a;
@@ -47,15 +48,15 @@ SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool half, enum nor
 	const int64_t os = from_y ? g->masked.stride : 0;
 	const int64_t vs = making ? g->dx.stride : 0, qs = making == ADDED ? g->addend.stride : 0;
 	const void *y = from_y ? g->y.p : g->x.p;
-#define AT(of, q, stride) simd_get(of, half, (row + (q)) * (stride) + j)
+#define AT(of, q, stride) simd_get(of, bf16, (row + (q)) * (stride) + j)
 #define TERM(q)                                                                            \
 	float d##q = AT(g->x.p, q, xs) - m, e##q = AT(g->dy.p, q, es);                     \
 	e##q = second ? e##q + AT(g->second.p, q, fs) : e##q;                              \
 	e##q = masked(mask, e##q, d##q, a[j], b[j], AT(y, q, ys), slope, keep);            \
 	if (from_y)                                                                        \
-		simd_put(g->masked.p, half, (row + (q)) * os + j, e##q);                   \
+		simd_put(g->masked.p, bf16, (row + (q)) * os + j, e##q);                   \
 	if (making)                                                                        \
-		simd_put(g->dx.p, half, (row + (q)) * vs + j,                              \
+		simd_put(g->dx.p, bf16, (row + (q)) * vs + j,                              \
 		         e##q * a[j] + (making == ADDED ? AT(g->addend.p, q, qs) : 0))
 	if (step == 4) {
 		SIMD_LOOP
@@ -81,15 +82,15 @@ SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool half, enum nor
 #undef AT
 }
 
-SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool half, enum norm_mask mask, bool second,
+SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool bf16, enum norm_mask mask, bool second,
                                    enum making making, int64_t lo, int64_t hi, float *part)
 {
 	float *s1 = part + g->b->c, *s2 = part + 2 * g->b->c;
 	memset(s1, 0, sizeof *s1 * 2 * (size_t)g->b->c);
 	for (; lo + 4 <= hi; lo += 4)
-		sum_gradient_step(g, half, mask, second, making, 4, lo, s1, s2);
+		sum_gradient_step(g, bf16, mask, second, making, 4, lo, s1, s2);
 	for (; lo < hi; lo++)
-		sum_gradient_step(g, half, mask, second, making, 1, lo, s1, s2);
+		sum_gradient_step(g, bf16, mask, second, making, 1, lo, s1, s2);
 }
 
 typedef void sum_gradient(const struct gradient *g, int64_t lo, int64_t hi, float *part);
@@ -99,7 +100,7 @@ typedef void sum_gradient(const struct gradient *g, int64_t lo, int64_t hi, floa
 	{                                                                                             \
 		sum_gradient_rows(g, false, mask, second, making, lo, hi, part);                      \
 	}                                                                                             \
-	SIMD_CLONES static void name##_half(const struct gradient *g, int64_t lo, int64_t hi, float *part) \
+	SIMD_CLONES static void name##_bf16(const struct gradient *g, int64_t lo, int64_t hi, float *part) \
 	{                                                                                             \
 		sum_gradient_rows(g, true, mask, second, making, lo, hi, part);                       \
 	}
@@ -122,12 +123,12 @@ static int which_sum(const struct gradient *g)
 static void sum_gradient_block(const void *arg, int64_t i)
 {
 	static sum_gradient *const sums[][2] = {
-		{ sum_all_full, sum_all_half }, { sum_from_x_full, sum_from_x_half },
-		{ sum_from_y_full, sum_from_y_half }, { sum_two_from_y_full, sum_two_from_y_half },
-		{ sum_direct_full, sum_direct_half }, { sum_added_full, sum_added_half },
+		{ sum_all_full, sum_all_bf16 }, { sum_from_x_full, sum_from_x_bf16 },
+		{ sum_from_y_full, sum_from_y_bf16 }, { sum_two_from_y_full, sum_two_from_y_bf16 },
+		{ sum_direct_full, sum_direct_bf16 }, { sum_added_full, sum_added_bf16 },
 	};
 	const struct gradient *g = arg;
-	sums[which_sum(g)][g->b->half](g, norm_begin(g->b, i), norm_end(g->b, i), norm_part(g->b, g->ws, i));
+	sums[which_sum(g)][g->b->bf16](g, norm_begin(g->b, i), norm_end(g->b, i), norm_part(g->b, g->ws, i));
 }
 
 SIMD_CLONES static void add_sums(const float *part, int64_t c, int64_t lo, int64_t hi, double *sum)
@@ -160,7 +161,7 @@ static void gradient_sums(const struct gradient *g)
 
 /* --- dx = dz * scale - ((x - mean) * k2 + k1) [+ addend] --- */
 
-SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool half, bool from_x, bool addend,
+SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool bf16, bool from_x, bool addend,
                                      int64_t lo, int64_t hi)
 {
 	const float *mean = g->mean, *a = g->scale, *b = from_x ? g->beta : a, *k1 = g->k1,
@@ -173,40 +174,40 @@ SIMD_INLINE void input_gradient_rows(const struct gradient *g, bool half, bool f
 			      q = i * g->addend.stride;
 		SIMD_LOOP
 		for (int64_t j = 0; j < c; j++) {
-			float d = simd_get(g->x.p, half, x + j) - mean[j];
-			float e = simd_get(g->dy.p, half, dy + j);
+			float d = simd_get(g->x.p, bf16, x + j) - mean[j];
+			float e = simd_get(g->dy.p, bf16, dy + j);
 			e = masked(mask, e, d, a[j], b[j], 0, slope, keep);
 			float v = e * a[j] - (d * k2[j] + k1[j]);
-			v = addend ? v + simd_get(g->addend.p, half, q + j) : v;
-			simd_put(g->dx.p, half, dx + j, v);
+			v = addend ? v + simd_get(g->addend.p, bf16, q + j) : v;
+			simd_put(g->dx.p, bf16, dx + j, v);
 		}
 	}
 }
 
 typedef void input_gradient(const struct gradient *g, int64_t lo, int64_t hi);
 
-#define INPUT_GRADIENT(name, half, from_x, addend)                                     \
+#define INPUT_GRADIENT(name, bf16, from_x, addend)                                     \
 	SIMD_CLONES static void name(const struct gradient *g, int64_t lo, int64_t hi) \
 	{                                                                              \
-		input_gradient_rows(g, half, from_x, addend, lo, hi);                  \
+		input_gradient_rows(g, bf16, from_x, addend, lo, hi);                  \
 	}
 INPUT_GRADIENT(input_all, false, false, false)
 INPUT_GRADIENT(input_all_added, false, false, true)
 INPUT_GRADIENT(input_from_x, false, true, false)
 INPUT_GRADIENT(input_from_x_added, false, true, true)
-INPUT_GRADIENT(input_all_half, true, false, false)
-INPUT_GRADIENT(input_all_added_half, true, false, true)
-INPUT_GRADIENT(input_from_x_half, true, true, false)
-INPUT_GRADIENT(input_from_x_added_half, true, true, true)
+INPUT_GRADIENT(input_all_bf16, true, false, false)
+INPUT_GRADIENT(input_all_added_bf16, true, false, true)
+INPUT_GRADIENT(input_from_x_bf16, true, true, false)
+INPUT_GRADIENT(input_from_x_added_bf16, true, true, true)
 
 static void input_gradient_block(const void *arg, int64_t i)
 {
 	static input_gradient *const gradients[2][2][2] = {
-		{ { input_all, input_all_half }, { input_all_added, input_all_added_half } },
-		{ { input_from_x, input_from_x_half }, { input_from_x_added, input_from_x_added_half } },
+		{ { input_all, input_all_bf16 }, { input_all_added, input_all_added_bf16 } },
+		{ { input_from_x, input_from_x_bf16 }, { input_from_x_added, input_from_x_added_bf16 } },
 	};
 	const struct gradient *g = arg;
-	gradients[g->mask == NORM_FROM_X][g->addend.p != NULL][g->b->half](
+	gradients[g->mask == NORM_FROM_X][g->addend.p != NULL][g->b->bf16](
 		g, norm_begin(g->b, i), norm_end(g->b, i));
 }
 
@@ -248,8 +249,8 @@ static void put_sums(const struct norm_blocks *b, const double *sums, const floa
 	}
 }
 
-int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at,
-                       const struct norm_team *team)
+int norm_sync_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at,
+                       const struct norm_sync *team)
 {
 	const struct norm_blocks *b = k->state;
 	const float *gamma = a->in[at->gamma], *rstd = a->in[at->rstd];
@@ -259,7 +260,7 @@ int norm_team_grad_cpu(const struct kplan *k, const struct kargs *a, const struc
 	gradient_sums(&g);
 	put_sums(b, sums, rstd, a->out[1], a->out[2]);
 	if (team)
-		TRY(norm_team_sums(team, b->c, sums, &count));
+		TRY(norm_sync_sums(team, b->c, sums, &count));
 	through_statistics(sums, gamma, rstd, b->c, count, k1, k2);
 	g.k1 = k1;
 	g.k2 = k2;

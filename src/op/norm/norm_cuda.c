@@ -126,26 +126,26 @@ static struct reducer *reducer_of(const struct kargs *a)
 	return a->sums ? a->sums->statistics : NULL;
 }
 
-int norm_team_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
+int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
                            const float *share)
 {
 	const struct k_norm n = batch_of(k, a, eps, f);
 	struct reducer *r = reducer_of(a);
 	if (!r)
 		return cuda_launched(k, k_norm_forward(cuda_stream(k->dev), &n, a->ws));
-	double *message = reducer_group_memory(r, group);
+	double *message = reducer_bucket_memory(r, group);
 	TRY(cuda_launched(k, k_norm_forward_give(cuda_stream(k->dev), &n, share, message, a->ws)));
 	TRY(meet(r, group));
 	return cuda_launched(k, k_norm_forward_take(cuda_stream(k->dev), &n, message, a->ws));
 }
 
-int norm_team_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at, int group, const float *share)
+int norm_sync_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at, int group, const float *share)
 {
 	const struct k_norm_grad g = gradient_of(k, a, at);
 	struct reducer *r = reducer_of(a);
 	if (!r)
 		return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, a->ws));
-	double *message = reducer_group_memory(r, group);
+	double *message = reducer_bucket_memory(r, group);
 	TRY(cuda_launched(k, k_norm_backward_give(cuda_stream(k->dev), &g, share, message, a->ws)));
 	TRY(meet(r, group));
 	return cuda_launched(k, k_norm_backward_take(cuda_stream(k->dev), &g, share, message, a->ws));

@@ -14,10 +14,10 @@
 #include <limits.h>
 
 #include "base/err.h"
+#include "base/simd.h"
 #include "comm/reducer.h"
 #include "comm/sum.h"
 #include "op/lib/cuda.h"
-#include "op/lib/simd.h"
 #include "op/update/bundle_cuda.h"
 
 const char *const all_reduce_wires[] = { "f32", "bf16", "fp16", NULL };
@@ -102,7 +102,7 @@ static struct reducer *reducer_of(const struct kargs *a)
 /* The place of tensor t's values in the group's block, of 16-bit elements. */
 static uint16_t *on_wire(const struct kplan *k, const struct kargs *a, struct bundle_form form, int t)
 {
-	char *at = reducer_group_memory(reducer_of(a), (int)attr(k)->group);
+	char *at = reducer_bucket_memory(reducer_of(a), (int)attr(k)->group);
 
 	for (int i = 0; i < t; i++)
 		at += all_reduce_bytes(kplan_in_elements(k, i * form.in), all_reduce_dtype(attr(k)->wire));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bundles on the GPU. Pointers are known when a step is recorded, so tables are made on the stack
+ * Bundles on the GPU. Pointers are known when a step is captured, so tables are made on the stack
  * then and travel by value. */
 #include "op/update/bundle_cuda.h"
 

@@ -22,7 +22,7 @@ struct side {
 
 struct copier {
 	enum way way;
-	bool half;
+	bool bf16;
 	int64_t grain;                   /* of ranges; 0: there are none */
 	bool rows;                       /* BLOCKS: in the source the first axis is innermost, taps outermost */
 	size_t size;                     /* of an element of the source */
@@ -99,15 +99,15 @@ static bool find_form(struct copier *c)
 	const bool all_a = least_a == na, all_b = least_b == nb && nb % 16 == 0;
 	if (all_a && strides(to->a, na, 1))
 		c->form = COPIER_ROWS;
-	else if (c->half && all_a && nb % 16 == 0 && strides(to->a, na, 2) && in_pairs(to->b, least_b))
+	else if (c->bf16 && all_a && nb % 16 == 0 && strides(to->a, na, 2) && in_pairs(to->b, least_b))
 		c->form = COPIER_PAIRS;
-	else if (c->half && all_b && strides(to->b, nb, 2) && in_pairs(to->a, least_a))
-		c->form = COPIER_TURNED;
+	else if (c->bf16 && all_b && strides(to->b, nb, 2) && in_pairs(to->a, least_a))
+		c->form = COPIER_TRANSPOSED;
 	else if (all_b && strides(to->b, nb, 1))
 		c->form = COPIER_COLUMNS;
 	else
 		return false;
-	c->block = copier_block_of(c->form, c->half);
+	c->block = copier_block_of(c->form, c->bf16);
 	return true;
 }
 
@@ -171,9 +171,9 @@ void copier_new(struct copier **out, struct arena *arena, struct copier_side x, 
 	const struct layout *from = &x.tensor->layout, *to = &y.tensor->layout;
 	struct layout a = *from, b = *to;
 	*out = NULL;
-	c->half = y.type == DTYPE_BF16;
+	c->bf16 = y.type == DTYPE_BF16;
 	c->size = dtype_size(x.type);
-	if (!(x.type == DTYPE_F32 && c->half) && (x.type != y.type || c->size < 4))
+	if (!(x.type == DTYPE_F32 && c->bf16) && (x.type != y.type || c->size < 4))
 		return;
 	if (layout_equal(&a, &b) && !fill) {
 		c->way = SAME;
@@ -225,7 +225,7 @@ static void run_block(const struct copier *c, const void *from, void *to, int64_
 		for (; n < nb / 2; n++)
 			at[n] = base + ta[0] + tb[2 * n];
 		break;
-	case COPIER_TURNED:
+	case COPIER_TRANSPOSED:
 		for (; n < na / 2; n++)
 			at[n] = base + tb[0] + ta[2 * n];
 		break;
@@ -244,7 +244,7 @@ static void run_block(const struct copier *c, const void *from, void *to, int64_
 
 static void put_element(const struct copier *c, const char *from, char *to, int64_t x, int64_t y)
 {
-	if (c->half)
+	if (c->bf16)
 		((uint16_t *)to)[y] = simd_bfloat(((const float *)from)[x]);
 	else
 		memcpy(to + (size_t)y * c->size, from + (size_t)x * c->size, c->size);
@@ -260,7 +260,7 @@ static void run_elements(const struct copier *c, const void *from, void *to, int
 
 static void run_same(const struct copier *c, const char *from, char *to, int64_t lo, int64_t hi)
 {
-	if (c->half)
+	if (c->bf16)
 		bfloat_from_floats((uint16_t *)to + lo, (const float *)from + lo, hi - lo);
 	else
 		memcpy(to + (size_t)lo * c->size, from + (size_t)lo * c->size, (size_t)(hi - lo) * c->size);

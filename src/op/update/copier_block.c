@@ -17,7 +17,7 @@
 
 /* --- anywhere --- */
 
-static void rows_half(const struct copier_block *b, void *to)
+static void rows_bf16(const struct copier_block *b, void *to)
 {
 	for (int r = 0; r < b->n; r++)
 		for (int k = 0; k < 16; k++)
@@ -30,21 +30,21 @@ static void rows_float(const struct copier_block *b, void *to)
 		memcpy((float *)to + b->to_at[r], b->from + r * b->from_step, 16 * sizeof(float));
 }
 
-static void pairs_half(const struct copier_block *b, void *to)
+static void pairs_bf16(const struct copier_block *b, void *to)
 {
 	for (int r = 0; r < 2 * b->n; r++)
 		for (int k = 0; k < 16; k++)
 			((uint16_t *)to)[b->to_at[r / 2] + 2 * k + r % 2] = simd_bfloat(b->from[r * b->from_step + k]);
 }
 
-static void turned_half(const struct copier_block *b, void *to)
+static void transposed_bf16(const struct copier_block *b, void *to)
 {
 	for (int k = 0; k < 2 * b->n; k++)
 		for (int r = 0; r < 16; r++)
 			((uint16_t *)to)[b->to_at[k / 2] + 2 * r + k % 2] = simd_bfloat(b->from[r * b->from_step + k]);
 }
 
-static void columns_half(const struct copier_block *b, void *to)
+static void columns_bf16(const struct copier_block *b, void *to)
 {
 	for (int k = 0; k < b->n; k++)
 		for (int r = 0; r < 16; r++)
@@ -79,7 +79,7 @@ INLINE void put(void *to, __m512i v)
 		_mm512_stream_si512(to, v);
 }
 
-TARGET static void pairs_half_avx512(const struct copier_block *b, void *to)
+TARGET static void pairs_bf16_avx512(const struct copier_block *b, void *to)
 {
 	for (int r = 0; r < 2 * b->n; r += 2) {
 		const __m512i even = rounded(b->from + r * b->from_step), odd = rounded(b->from + (r + 1) * b->from_step);
@@ -113,7 +113,7 @@ INLINE void exchange(__m512i *x, __m512i *y, int q)
 
 /* Rows r and r + 8 of 8 pairs are vector r, so that after three exchanges vector j is column pair
  * j, its rows in order. */
-TARGET static void turned_half_avx512(const struct copier_block *b, void *to)
+TARGET static void transposed_bf16_avx512(const struct copier_block *b, void *to)
 {
 	__m512i v[8];
 	SIMD_UNROLL
@@ -156,20 +156,20 @@ static bool have_avx512(void)
 }
 #endif
 
-copier_block_fn *copier_block_of(enum copier_form form, bool half)
+copier_block_fn *copier_block_of(enum copier_form form, bool bf16)
 {
 #if SIMD_AVX512
-	if (have_avx512() && form == COPIER_PAIRS && half)
-		return pairs_half_avx512;
-	if (have_avx512() && form == COPIER_TURNED && half)
-		return turned_half_avx512;
-	if (have_avx512() && form == COPIER_COLUMNS && !half)
+	if (have_avx512() && form == COPIER_PAIRS && bf16)
+		return pairs_bf16_avx512;
+	if (have_avx512() && form == COPIER_TRANSPOSED && bf16)
+		return transposed_bf16_avx512;
+	if (have_avx512() && form == COPIER_COLUMNS && !bf16)
 		return columns_float_avx512;
 #endif
 	switch (form) {
-	case COPIER_ROWS: return half ? rows_half : rows_float;
-	case COPIER_PAIRS: return half ? pairs_half : NULL;
-	case COPIER_TURNED: return half ? turned_half : NULL;
-	default: return half ? columns_half : columns_float;
+	case COPIER_ROWS: return bf16 ? rows_bf16 : rows_float;
+	case COPIER_PAIRS: return bf16 ? pairs_bf16 : NULL;
+	case COPIER_TRANSPOSED: return bf16 ? transposed_bf16 : NULL;
+	default: return bf16 ? columns_bf16 : columns_float;
 	}
 }

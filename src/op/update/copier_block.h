@@ -4,7 +4,7 @@
  *
  *   ROWS     rows as they are
  *   PAIRS    two rows interleaved: row 0 and 1 element by element, 2 and 3, ...   (oneDNN's 2b behind 16a)
- *   TURNED   columns, two of them interleaved                                     (2a behind 16b)
+ *   TRANSPOSED   columns, two of them interleaved                                     (2a behind 16b)
  *   COLUMNS  columns one after the other                                          (16b behind 16a) */
 #ifndef DLX_OP_UPDATE_COPIER_BLOCK_H
 #define DLX_OP_UPDATE_COPIER_BLOCK_H
@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum copier_form { COPIER_ROWS, COPIER_PAIRS, COPIER_TURNED, COPIER_COLUMNS };
+enum copier_form { COPIER_ROWS, COPIER_PAIRS, COPIER_TRANSPOSED, COPIER_COLUMNS };
 
 /* Rows of 16 floats that stand from_step apart. n pieces are made of them, at to + to_at[0], to +
- * to_at[1], ...: a row each (ROWS), of two rows (PAIRS), of a column (COLUMNS), of two (TURNED),
+ * to_at[1], ...: a row each (ROWS), of two rows (PAIRS), of a column (COLUMNS), of two (TRANSPOSED),
  * which is 16 or 32 elements side by side. Rows are 16 where columns count. */
 struct copier_block {
 	const float *from;
@@ -24,6 +24,6 @@ struct copier_block {
 	int n;
 };
 typedef void copier_block_fn(const struct copier_block *b, void *to);
-copier_block_fn *copier_block_of(enum copier_form form, bool half);
+copier_block_fn *copier_block_of(enum copier_form form, bool bf16);
 
 #endif

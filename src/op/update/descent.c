@@ -22,8 +22,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/simd.h"
 #include "op/lib/cuda.h"
-#include "op/lib/simd.h"
 #include "op/lib/walk.h"
 #include "op/update/descent.h"
 #include "op/update/update.h"

@@ -18,8 +18,8 @@
 #include <math.h>
 
 #include "base/err.h"
+#include "base/simd.h"
 #include "op/lib/cuda.h"
-#include "op/lib/simd.h"
 #include "op/lib/walk.h"
 #include "op/update/bundle_cuda.h"
 #include "op/update/loss_scale.h"

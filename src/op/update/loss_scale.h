@@ -4,7 +4,8 @@
 #ifndef DLX_OP_UPDATE_LOSS_SCALE_H
 #define DLX_OP_UPDATE_LOSS_SCALE_H
 
-#include "yaml/schema.h"
+#include <stdbool.h>
+#include <stdint.h>
 
 /* The state is so many numbers, zero at first. */
 #define LOSS_SCALE_STATE 8

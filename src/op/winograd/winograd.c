@@ -4,7 +4,6 @@
 #include "op/winograd/winograd.h"
 
 #include "base/round.h"
-#include "op/conv/conv_geom.h"
 
 #if defined(__x86_64__)
 

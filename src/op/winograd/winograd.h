@@ -58,7 +58,7 @@ struct wino_pixels {
 struct wino_sum {
 	const void *at;
 	int64_t row, col;
-	bool half;
+	bool bf16;
 };
 
 /* The transforms of F(m x m, r x r), 16 channels of one tile each. pos: elements between the
@@ -99,8 +99,8 @@ void wino_multiply_transposed(int rows, int nv, int k, const float *a, const flo
 struct wino {
 	const struct wino_form *form;
 	enum conv_kind kind;
-	bool half, half_y;                /* x and weights (for their gradient: x and y); y are bf16 */
-	bool half_sum;                    /* what is added to y */
+	bool bf16, bf16_y;                /* x and weights (for their gradient: x and y); y are bf16 */
+	bool bf16_sum;                    /* what is added to y */
 	int64_t sum_px;                   /* and its elements from pixel to pixel */
 	int64_t n, ci, co;
 	int64_t in[2], out[2], pad[2], dilation[2];

@@ -30,7 +30,7 @@ static struct gather gather_at(const struct wino *w, const void *from, int64_t o
 {
 	struct gather g = { w, from, o, (__mmask16)wino_pixels_y(w, o).lanes, false, false };
 	g.dense = wino_steps(w->at_o + o, g.lanes, 1);
-	g.pairs = w->half && w->w_elements % 2 == 0 && wino_steps(w->at_o + o, g.lanes, 2);
+	g.pairs = w->bf16 && w->w_elements % 2 == 0 && wino_steps(w->at_o + o, g.lanes, 2);
 	return g;
 }
 
@@ -42,7 +42,7 @@ WINO_INLINE vec gather_pairs(const struct gather *g, int64_t at)
 	                                  : _mm512_slli_epi32(u, 16));
 }
 
-WINO_INLINE vec gather_half(const struct gather *g, int64_t at)
+WINO_INLINE vec gather_bf16(const struct gather *g, int64_t at)
 {
 	_Alignas(32) uint16_t v[WINO_LANES] = { 0 };
 	for (int i = 0; i < WINO_LANES; i++)
@@ -54,13 +54,13 @@ WINO_INLINE vec gather_half(const struct gather *g, int64_t at)
 WINO_INLINE vec gather(const struct gather *g, int64_t at)
 {
 	const int32_t *o = g->w->at_o + g->o;
-	const bool half = g->w->half;
+	const bool bf16 = g->w->bf16;
 	if (g->dense)
-		return v_load(row_at(g->from, half, at + *o), half, g->lanes);
+		return v_load(row_at(g->from, bf16, at + *o), bf16, g->lanes);
 	if (g->pairs)
 		return gather_pairs(g, at + *o);
-	if (half)
-		return gather_half(g, at);
+	if (bf16)
+		return gather_bf16(g, at);
 	return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), g->lanes, _mm512_loadu_si512(o),
 	                                (const float *)g->from + at, 4);
 }
@@ -115,7 +115,7 @@ WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int n, in
 		for (int c = 0; c < n; c++) {
 			_mm512_store_ps(to + (c * taps + t) * WINO_LANES, gather(g, at[c] + tap[t]));
 			if (g->dense)
-				_mm_prefetch((const char *)row_at(g->from, g->w->half,
+				_mm_prefetch((const char *)row_at(g->from, g->w->bf16,
 				                                   at[c] + tap[t] + g->w->at_o[g->o] + next),
 				             _MM_HINT_T1);
 		}
@@ -134,8 +134,8 @@ WINO_TARGET static void transpose_taps(const struct gather *g, int64_t i, int n,
 		WINO_UNROLL
 		for (int o = 0; o < WINO_LANES; o++) {
 			const int64_t row = at + w->at_o[g->o + o];
-			r[o] = v_load(row_at(g->from, w->half, row), w->half, g->lanes >> o & 1 ? lanes : 0);
-			_mm_prefetch((const char *)row_at(g->from, w->half, row + next), _MM_HINT_T1);
+			r[o] = v_load(row_at(g->from, w->bf16, row), w->bf16, g->lanes >> o & 1 ? lanes : 0);
+			_mm_prefetch((const char *)row_at(g->from, w->bf16, row + next), _MM_HINT_T1);
 		}
 		transpose(r);
 		for (int c = 0; c < n; c++)

@@ -66,8 +66,8 @@ void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const 
 			const int64_t next = s[t + 1 < count ? t + 1 : t].at;
 			struct wino_pixels p = wino_pixels_x(w, channel + c);
 			p.span = there ? s[t].span : (struct wino_span){ 0 };
-			w->form->input[w->half](row_at(x, w->half, s[t].at + shift + c),
-			                        row_at(x, w->half, next + shift + c), &p,
+			w->form->input[w->bf16](row_at(x, w->bf16, s[t].at + shift + c),
+			                        row_at(x, w->bf16, next + shift + c), &p,
 			                        v + t * WINO_K + c, pos);
 		}
 	}
@@ -88,9 +88,9 @@ static struct wino_sum sum_at(const struct wino *w, const struct wino_result *r,
                               int64_t o)
 {
 	const int64_t pixel = s->at / w->y_px;
-	return (struct wino_sum){ .at = row_at(r->sum, w->half_sum, pixel * w->sum_px + o),
+	return (struct wino_sum){ .at = row_at(r->sum, w->bf16_sum, pixel * w->sum_px + o),
 	                          .row = w->out[1] * w->sum_px * w->dilation[0],
-	                          .col = w->sum_px * w->dilation[1], .half = w->half_sum };
+	                          .col = w->sum_px * w->dilation[1], .bf16 = w->bf16_sum };
 }
 
 void wino_output_block(const struct wino *w, int64_t panel, const float *m, const struct wino_result *r,
@@ -106,9 +106,9 @@ void wino_output_block(const struct wino *w, int64_t panel, const float *m, cons
 			p.span = s[t].span;
 			if (r->sum)
 				sum = sum_at(w, r, &s[t], o);
-			w->form->output[w->half_y](m + (t * nv + j) * WINO_LANES, pos,
+			w->form->output[w->bf16_y](m + (t * nv + j) * WINO_LANES, pos,
 			                           r->bias ? r->bias + o : NULL, r->sum ? &sum : NULL,
-			                           (char *)r->y + (s[t].at + o) * (w->half_y ? 2 : 4),
+			                           (char *)r->y + (s[t].at + o) * (w->bf16_y ? 2 : 4),
 			                           &p);
 		}
 }

@@ -56,17 +56,17 @@ WINO_INLINE vec v_scale(float f, vec b)
 
 /* 16 elements of floats, or of bf16; those outside the mask are 0 or stay. Rounding is as in
  * base/half.h. */
-WINO_INLINE vec v_load(const void *p, bool half, __mmask16 mask)
+WINO_INLINE vec v_load(const void *p, bool bf16, __mmask16 mask)
 {
-	if (!half)
+	if (!bf16)
 		return _mm512_maskz_loadu_ps(mask, p);
 	const __m512i u = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p));
 	return _mm512_castsi512_ps(_mm512_slli_epi32(u, 16));
 }
 
-WINO_INLINE void v_store(void *p, bool half, __mmask16 mask, vec v)
+WINO_INLINE void v_store(void *p, bool bf16, __mmask16 mask, vec v)
 {
-	if (!half) {
+	if (!bf16) {
 		_mm512_mask_storeu_ps(p, mask, v);
 		return;
 	}

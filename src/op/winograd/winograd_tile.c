@@ -24,7 +24,7 @@ WINO_INLINE __mmask16 pixel_mask(const struct wino_pixels *p, bool all, int i, i
  * asking for what is no memory takes long. */
 struct source {
 	const void *x, *next;
-	bool half;
+	bool bf16;
 	const struct wino_pixels *p;
 };
 
@@ -34,9 +34,9 @@ WINO_INLINE void load_column(int size, const struct source *s, bool all, int j, 
 	for (int i = 0; i < size; i++) {
 		const int64_t at = i * s->p->row + j * s->p->col;
 		const __mmask16 mask = pixel_mask(s->p, all, i, j);
-		d[i] = v_load(row_at(s->x, s->half, at), s->half, mask);
+		d[i] = v_load(row_at(s->x, s->bf16, at), s->bf16, mask);
 		if (all || mask)
-			_mm_prefetch((const char *)row_at(s->next, s->half, at), _MM_HINT_T0);
+			_mm_prefetch((const char *)row_at(s->next, s->bf16, at), _MM_HINT_T0);
 	}
 }
 
@@ -118,17 +118,17 @@ WINO_INLINE void fetch_sum(int m, const struct wino_sum *sum, bool all, const st
 	for (int i = 0; i < m; i++)
 		for (int j = 0; j < m; j++)
 			if (all || pixel_mask(p, all, i, j))
-				_mm_prefetch((const char *)row_at(sum->at, sum->half, i * sum->row + j * sum->col),
+				_mm_prefetch((const char *)row_at(sum->at, sum->bf16, i * sum->row + j * sum->col),
 				             _MM_HINT_T0);
 }
 
 WINO_INLINE vec sum_pixel(const struct wino_sum *sum, __mmask16 mask, int i, int j)
 {
-	return v_load(row_at(sum->at, sum->half, i * sum->row + j * sum->col), sum->half, mask);
+	return v_load(row_at(sum->at, sum->bf16, i * sum->row + j * sum->col), sum->bf16, mask);
 }
 
 WINO_INLINE void output_tile(int alpha, int m, const float *v, int64_t pos, const float *bias,
-                             const struct wino_sum *sum, void *y, bool half, const struct wino_pixels *p)
+                             const struct wino_sum *sum, void *y, bool bf16, const struct wino_pixels *p)
 {
 	const bool all = whole(&p->span, m);
 	const vec b = bias ? _mm512_maskz_loadu_ps((__mmask16)p->lanes, bias) : _mm512_setzero_ps();
@@ -142,19 +142,19 @@ WINO_INLINE void output_tile(int alpha, int m, const float *v, int64_t pos, cons
 		for (int j = 0; j < m; j++) {
 			const __mmask16 mask = pixel_mask(p, all, i, j);
 			const vec to = sum ? v_add(b, sum_pixel(sum, mask, i, j)) : b;
-			v_store((char *)y + (i * p->row + j * p->col) * (half ? 2 : 4), half, mask,
+			v_store((char *)y + (i * p->row + j * p->col) * (bf16 ? 2 : 4), bf16, mask,
 			        v_add(o[j], to));
 		}
 	}
 }
 
 WINO_INLINE void output(int alpha, int m, const float *v, int64_t pos, const float *bias,
-                        const struct wino_sum *sum, void *y, bool half, const struct wino_pixels *p)
+                        const struct wino_sum *sum, void *y, bool bf16, const struct wino_pixels *p)
 {
 	if (sum)
-		output_tile(alpha, m, v, pos, bias, sum, y, half, p);
+		output_tile(alpha, m, v, pos, bias, sum, y, bf16, p);
 	else
-		output_tile(alpha, m, v, pos, bias, NULL, y, half, p);
+		output_tile(alpha, m, v, pos, bias, NULL, y, bf16, p);
 }
 
 WINO_INLINE void weights(int alpha, int r, const float *w, float *v, int64_t pos)
@@ -185,12 +185,12 @@ WINO_INLINE void weight_gradient(int alpha, int r, const float *v, int64_t pos, 
 	}
 }
 
-#define PIXELS(m_, r_, type, half)								\
+#define PIXELS(m_, r_, type, bf16)								\
 	WINO_TARGET static void input_##m_##_##r_##type(const void *x, const void *next,	\
 	                                                const struct wino_pixels *p, float *v,	\
 	                                                int64_t pos)				\
 	{											\
-		const struct source s = { x, next, half, p };					\
+		const struct source s = { x, next, bf16, p };					\
 		input(m_ + r_ - 1, &s, v, pos);							\
 	}											\
 	WINO_TARGET static void output_##m_##_##r_##type(const float *v, int64_t pos,		\
@@ -198,13 +198,13 @@ WINO_INLINE void weight_gradient(int alpha, int r, const float *v, int64_t pos, 
 	                                                 const struct wino_sum *sum, void *y,	\
 	                                                 const struct wino_pixels *p)		\
 	{											\
-		output(m_ + r_ - 1, m_, v, pos, b, sum, y, half, p);					\
+		output(m_ + r_ - 1, m_, v, pos, b, sum, y, bf16, p);					\
 	}											\
 	WINO_TARGET static void gradient_##m_##_##r_##type(const void *x, const void *next,	\
 	                                                   const struct wino_pixels *p, float *v,\
 	                                                   int64_t pos)				\
 	{											\
-		const struct source s = { x, next, half, p };					\
+		const struct source s = { x, next, bf16, p };					\
 		gradient(m_ + r_ - 1, m_, &s, v, pos);						\
 	}
 

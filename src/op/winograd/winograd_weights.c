@@ -61,8 +61,8 @@ static void gradient_block(const struct task *t, const struct wino_spot *s, int6
 			const int64_t next = s[i + 1 < count ? i + 1 : i].at;
 			struct wino_pixels p = wino_pixels_y(w, o);
 			p.span = s[i].span;
-			w->form->gradient[w->half](row_at(t->dy, w->half, s[i].at + o),
-			                           row_at(t->dy, w->half, next + o), &p,
+			w->form->gradient[w->bf16](row_at(t->dy, w->bf16, s[i].at + o),
+			                           row_at(t->dy, w->bf16, next + o), &p,
 			                           t->z + (i * t->nv + j) * WINO_LANES, pos);
 		}
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The CUDA device's copies beside its kernels; what they do is said in struct device_driver. */
+#ifndef DLX_BACKEND_CUDA_CUDA_PREFETCH_H
+#define DLX_BACKEND_CUDA_CUDA_PREFETCH_H
+
+#include "backend/device.h"
+
+struct cuda_prefetch;
+
+int cuda_prefetch_ready(const struct device *d);
+int cuda_prefetch_put(const struct device *d, void *to, const void *host, size_t bytes);
+int cuda_prefetch_take(const struct device *d, void *to, const void *from, size_t bytes);
+
+/* The place where the device keeps its prefetch stream; NULL in there: not used yet. */
+struct cuda_prefetch **cuda_prefetch_of(const struct device *d);
+void cuda_prefetch_close(struct cuda_prefetch *a); /* NULL is fine */
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The liveness table of a host's ranks: a slot for each rank in shared memory, so that a
+ * rank that waits too long can name the ranks that are missing. */
+#ifndef DLX_COMM_LIVENESS_H
+#define DLX_COMM_LIVENESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIVENESS_TEXT 64
+
+struct liveness_slot {
+	_Alignas(128) _Atomic int64_t pid;
+	_Atomic uint64_t pid_namespace;      /* of the pid: pids are comparable within one */
+	_Atomic int64_t entered;             /* set-up collectives so far */
+	_Atomic int64_t since;               /* nanoseconds of the host's clock when it came to the last */
+	_Atomic uint64_t what[LIVENESS_TEXT / 8];
+	_Atomic int reporter;                /* of the host's first slot: the rank
+	                                      * that reports the error, from 1 */
+};
+
+struct liveness {
+	struct liveness_slot *slot;          /* by local rank */
+	const int *rank;                     /* of all processes */
+	int n, me;
+	const char *host;
+};
+
+enum slot_state { SLOT_RUNS, SLOT_STOPPED, SLOT_GONE, SLOT_UNKNOWN };
+
+static inline size_t liveness_bytes(int n)
+{
+	return (size_t)n * sizeof(struct liveness_slot);
+}
+int64_t liveness_now(void);                            /* nanoseconds; the same clock for a host's ranks */
+void liveness_register(struct liveness *b);            /* before any rank reads this slot */
+void liveness_enter(struct liveness *b, const char *what);
+enum slot_state liveness_state(const struct liveness *b, int local);
+int liveness_gone(const struct liveness *b);           /* the first whose process has ended, or -1 */
+/* Whether a rank of this host cannot be waited for: stopped or ended. */
+bool liveness_halted(const struct liveness *b);
+/* For MPI_Finalize, after the table is gone: liveness_remember keeps the ranks' processes, and
+ * liveness_end_halted then ends those that are stopped, for which a launcher would wait for ever. A
+ * suspended job does not reach its deadline (comm/deadline.h). */
+void liveness_remember(const struct liveness *b);
+void liveness_end_halted(void);
+/* Seconds beyond the deadline that a host waits whose ranks are all present: another host has a
+ * missing rank to name, and its report is to be the only one. */
+double liveness_patience(int host);
+/* The rank of the host that reports the error: `rank`, unless another was first. */
+int liveness_reporter(struct liveness *b, int rank);
+/* "rank 3 (host n7, process 4711, stopped)" into buf; returns buf. */
+const char *liveness_name(const struct liveness *b, int local, char *buf, size_t n);
+/* Of local ranks the last set-up collective, "" before the first. */
+void liveness_collective(const struct liveness *b, int local, char out[LIVENESS_TEXT]);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Internals of a reducer on a GPU, and the progress of each rank's GPU, which the ranks of a host
+ * share. Only for reducer_nccl*.c. */
+#ifndef DLX_COMM_REDUCER_NCCL_STATE_H
+#define DLX_COMM_REDUCER_NCCL_STATE_H
+
+#include "backend/cuda/cuda_side.h"
+#include "comm/deadline.h"
+#include "comm/nccl.h"
+#include "comm/reducer_nccl.h"
+#include "comm/world.h"
+
+/* In memory that the host's ranks share. */
+struct gpu_slot {
+	_Alignas(64) _Atomic uint64_t begun, done;
+	_Atomic int64_t bucket, since;       /* of the last that was begun: which, and when it was first seen */
+};
+
+struct reducer_nccl {
+	struct comm *c;
+	struct reducer_bucket *bucket;
+	int buckets;
+	const struct device *dev;
+	struct nccl *nccl;
+	struct cuda_side *side;
+	bool concurrent;                     /* or in the order of computation */
+	void *block;
+	size_t block_bytes;
+	float *scratch;                      /* of sums with an order; NULL: there are none */
+	size_t scratch_bytes;
+	bool ready;                          /* on all ranks */
+	struct gpu_slot *slot;               /* by local rank */
+	struct world_memory *shared;         /* the slots'; NULL: one process */
+	bool lagged;                         /* some bucket is */
+	bool lagged_begun;                   /* and those are, since the last start of one */
+	int failed;                          /* what a start could not say */
+	struct cuda_progress counted;        /* what is in the statistics */
+	struct reducer_stats stats;
+	/* The all-reduce in flight as the waiting thread sees it: which one, for how long, and when to
+	 * check the other ranks next. */
+	uint64_t watched;
+	struct deadline deadline;
+	double round;
+};
+
+static inline struct gpu_slot *gpu_slot(const struct reducer_nccl *r)
+{
+	return &r->slot[r->c->local_rank];
+}
+
+/* Enqueues an all-reduce with a fixed order. */
+int reducer_nccl_ordered(const struct reducer_nccl *r, float *p, int64_t n);
+
+/* Raises the report on the sum that this rank's GPU has begun and not done, and ends it. trouble:
+ * what NCCL says, or NULL. */
+int reducer_nccl_report(struct reducer_nccl *r, const char *trouble);
+
+#endif

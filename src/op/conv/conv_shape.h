@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From the attributes and input shapes of a convolution node to its geometry, with every check a
+ * user's shapes need. */
+#ifndef DLX_OP_CONV_CONV_SHAPE_H
+#define DLX_OP_CONV_CONV_SHAPE_H
+
+#include "backend/dnn/conv_geom.h"
+#include "graph/op.h"
+
+/* n: a node of the op that belongs to kind. E_SHAPE at g->cur_loc, naming both shapes. */
+int conv_geom_read(const struct graph *g, const struct node *n, enum conv_kind kind,
+                   struct conv_geom *c);
+/* The same for a node that has passed its shape rule: cannot fail. */
+struct conv_geom conv_geom_get(const struct graph *g, const struct node *n, enum conv_kind kind);
+
+struct shape conv_x_shape(const struct conv_geom *c);     /* (N, I, in...) */
+struct shape conv_w_shape(const struct conv_geom *c);     /* (O, I/g, kernel...) */
+struct shape conv_y_shape(const struct conv_geom *c);     /* (N, O, out...) */
+
+/* Multiply-adds, those with padding included. */
+double conv_macs(const struct conv_geom *c);
+
+#endif

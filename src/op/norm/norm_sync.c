@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Each rank has a mean m and a sum of squared deviations M of its n values, joined from blocks as
+ * in Chan, Golub and LeVeque (1983). What travels is (n, n m, M + n m^2) in float64, whose sums are
+ * the moments of all, and from them come mean and M of all; so batches may be of any sizes, and one
+ * message is enough. Second moments about zero cost nothing here: the variance is off by 2^-53 m^2,
+ * and half a unit in the last place of float32 inputs moves it by 2^-24 m s (s the deviation),
+ * which is more as long as m < 2^29 s.
+ *
+ * A batch that does not count has the weight 2^-200, a power of two and so exact: beside any that
+ * does it vanishes, and where none does their statistics are still those of batches. */
+#include "op/norm/norm_sync.h"
+
+#include "base/err.h"
+#include "comm/reducer.h"
+
+#define NOTHING 0x1p-200
+
+static int meet(const struct norm_sync *t)
+{
+	reducer_start(t->sums, t->group);
+	return reducer_wait(t->sums, t->group);
+}
+
+/* The factor that brings a total of batches that do not count to its own size. */
+static double magnify(double count)
+{
+	return count < 0.5 ? 1 / NOTHING : 1;
+}
+
+int norm_sync_moments(const struct norm_sync *t, int64_t c, double *v, double *count)
+{
+	double weight = t->present ? 1 : NOTHING, n = weight * *count, up;
+	if (!t->sums)
+		return 0;
+	double *m = reducer_bucket_memory(t->sums, t->group);
+	m[0] = n;
+	for (int64_t j = 0; j < c; j++) {
+		m[1 + j] = n * v[j];
+		m[1 + c + j] = weight * v[c + j] + n * v[j] * v[j];
+	}
+	TRY(meet(t));
+	up = magnify(m[0]);
+	*count = m[0] * up;
+	for (int64_t j = 0; j < c; j++) {
+		double mean = m[1 + j] / m[0], m2 = (m[1 + c + j] - m[1 + j] * mean) * up;
+		v[j] = mean;
+		v[c + j] = m2 < 0 ? 0 : m2;
+	}
+	return 0;
+}
+
+int norm_sync_sums(const struct norm_sync *t, int64_t c, double *v, double *count)
+{
+	if (!t->sums)
+		return 0;
+	double *m = reducer_bucket_memory(t->sums, t->group);
+	m[0] = t->present ? *count : NOTHING * *count;
+	for (int64_t j = 0; j < 2 * c; j++)
+		m[1 + j] = t->present ? v[j] : 0;
+	TRY(meet(t));
+	*count = m[0] * magnify(m[0]);
+	for (int64_t j = 0; j < 2 * c; j++)
+		v[j] = t->present ? m[1 + j] : 0;
+	return 0;
+}
+
+static double unbiased(double n)
+{
+	return n > 1 ? n / (n - 1) : 1;
+}
+
+double norm_sync_correction(double count, double own)
+{
+	return unbiased(count) / unbiased(own);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What to do about a step that does not fit: each change was
+ * planned, so that it is known to help and what it costs. */
+#ifndef DLX_PLAN_MEMORY_ADVICE_H
+#define DLX_PLAN_MEMORY_ADVICE_H
+
+#include "plan/memory_budget.h"
+
+/* The refusal of p, with a table of what it needs and the advice as lines below it.
+ * E_TOO_LARGE. */
+int memory_advice_refuse(const struct session *s, const struct plan *p, const struct memory_budget *r, const struct memory_need *need);
+
+#endif

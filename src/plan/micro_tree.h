@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Runs with the same bits on any number of ranks (parallel.reproducible; the sums:
+ * plan/micro_sums.h). A step's samples, in their order, are cut into micro-batches of
+ * train.batch_size, the leaves of a tree; each rank has a branch of it: neighbouring leaves, a
+ * power of two of them, or all. What a leaf's gradients, statistics and random numbers are depends
+ * on the leaf alone. */
+#ifndef DLX_PLAN_MICRO_TREE_H
+#define DLX_PLAN_MICRO_TREE_H
+
+#include "backend/device.h"
+#include "comm/comm.h"
+#include "plan/config.h"
+
+/* Checks the config alone; E_CONFIG. */
+int micro_tree_check(const struct run_config *c);
+/* Sets c->leaves; E_CONFIG, with the possible numbers, if `ranks` ranks cannot share the tree. */
+int micro_tree_share(struct run_config *c, int ranks);
+/* The number of ranks to share for: the ranks of the run, or those that are only planned for, whose
+ * number shows in the plan. */
+int micro_tree_ranks(const struct run_config *c, const struct comm *comm, int planned);
+/* Checks what leaves need of the device and the places of the ranks. */
+int micro_tree_check_ranks(const struct run_config *c, const struct device *dev, const struct comm *comm);
+/* The branch of this rank: ranks of a host have neighbouring
+ * ones, since sums within a host are made first. */
+int micro_tree_place(const struct run_config *c, const struct device *dev, const struct comm *comm);
+
+/* The number of samples of the last micro-batch, if it is a short one; else 0. Samples themselves
+ * if batches are not cut. */
+int64_t micro_tree_rest(const struct run_config *c, int64_t samples);
+
+#endif

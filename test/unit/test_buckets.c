@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * plan/buckets.h: the cut that is solved against all cuts
+ * there are; the simple rules; their spelling. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "plan/buckets.h"
+
+#define MOST 12
+
+/* When all is done if bit i of `cuts` says that a group begins at gradient i + 1. */
+static double finish(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes, unsigned cuts)
+{
+	double now = 0;
+	for (int from = 0, to; from < n; from = to) {
+		double sum = 0;
+		for (to = from; to == from || (to < n && !(cuts >> (to - 1) & 1)); to++)
+			sum += (double)bytes[to];
+		now = now > ready[to - 1] ? now : ready[to - 1];
+		now += linkmodel_seconds(link, sum);
+	}
+	return now;
+}
+
+static int bits(unsigned x)
+{
+	int n = 0;
+	for (; x; x &= x - 1)
+		n++;
+	return n;
+}
+
+/* The best time, and the fewest messages that are no later than that and one latency. */
+static double best_of_all(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes, int *messages)
+{
+	double best = INFINITY;
+	*messages = n;
+	for (unsigned cuts = 0; cuts < 1u << (n - 1); cuts++)
+		best = fmin(best, finish(link, n, ready, bytes, cuts));
+	for (unsigned cuts = 0; cuts < 1u << (n - 1); cuts++)
+		if (bits(cuts) + 1 < *messages && finish(link, n, ready, bytes, cuts) <= best + linkmodel_seconds(link, 0))
+			*messages = bits(cuts) + 1;
+	return best;
+}
+
+static unsigned mask_of(const int *first, int groups)
+{
+	unsigned cuts = 0;
+	for (int k = 1; k < groups; k++)
+		cuts |= 1u << (first[k] - 1);
+	return cuts;
+}
+
+static void solved_is_best(void **state)
+{
+	struct grouping how = { GROUPING_AUTO, 0 };
+	unsigned seed = 5;
+	for (int trial = 0; trial < 300; trial++) {
+		struct linkmodel link;
+		double ready[MOST], now = 0;
+		int64_t bytes[MOST];
+		int first[MOST + 1], n = 1 + trial % MOST;
+		linkmodel_flat(&link, 1e-4 * (1 + trial % 5), 1e9);
+		for (int i = 0; i < n; i++) {
+			seed = seed * 1664525 + 1013904223;
+			now += (seed >> 16) * 1e-8;
+			ready[i] = now;
+			bytes[i] = 70000 + (seed >> 8) % 3000000;     /* none so small that it is joined to another */
+		}
+		int groups = buckets_cut(&how, &link, n, ready, bytes, first);
+		assert_int_equal(first[0], 0);
+		assert_int_equal(first[groups], n);
+		int messages;
+		double best = best_of_all(&link, n, ready, bytes, &messages) + linkmodel_seconds(&link, 0);
+		assert_true(finish(&link, n, ready, bytes, mask_of(first, groups)) <= best * (1 + 1e-12));
+		assert_int_equal(groups, messages);
+	}
+}
+
+/* All at once: one message. One a second: all but the last have time enough together. */
+static void extremes(void **state)
+{
+	static const int64_t bytes[4] = { 100000, 200000, 300000, 400000 };
+	struct grouping how = { GROUPING_AUTO, 0 };
+	struct linkmodel link;
+	int first[5];
+	linkmodel_flat(&link, 1e-5, 1e9);
+	assert_int_equal(buckets_cut(&how, &link, 4, (double[]){ 1, 1, 1, 1 }, bytes, first), 1);
+	assert_int_equal(buckets_cut(&how, &link, 4, (double[]){ 1, 2, 3, 4 }, bytes, first), 2);
+	assert_int_equal(first[1], 3);
+}
+
+static void many_parameters(void **state)
+{
+	enum { N = 10000 };
+	static double ready[N];
+	static int64_t bytes[N];
+	static int first[N + 1];
+	struct grouping how = { GROUPING_AUTO, 0 };
+	struct linkmodel link;
+	linkmodel_flat(&link, 1e-5, 1e9);
+	for (int i = 0; i < N; i++) {
+		ready[i] = i * 1e-5;
+		bytes[i] = 64 + i % 1000;
+	}
+	int groups = buckets_cut(&how, &link, N, ready, bytes, first);
+	assert_in_range(groups, 1, N / 50);
+	for (int k = 0; k < groups; k++)
+		assert_true(first[k] < first[k + 1]);
+}
+
+static void rules(void **state)
+{
+	static const int64_t bytes[5] = { 10, 10, 30, 5, 5 };
+	static const double ready[5] = { 0 };
+	int first[6];
+	struct grouping none = { GROUPING_NONE, 0 }, size = { GROUPING_SIZE, 20 }, count = { GROUPING_COUNT, 2 };
+	assert_int_equal(buckets_cut(&none, NULL, 5, ready, bytes, first), 5);
+	assert_int_equal(buckets_cut(&size, NULL, 5, ready, bytes, first), 3);
+	assert_int_equal(first[1], 2);
+	assert_int_equal(first[2], 3);
+	assert_int_equal(buckets_cut(&count, NULL, 5, ready, bytes, first), 2);
+	assert_int_equal(first[2], 5);
+	count.value = 9;
+	assert_in_range(buckets_cut(&count, NULL, 5, ready, bytes, first), 2, 5);
+}
+
+static void spelling(void **state)
+{
+	static const char *const bad[] = { "", "size", "size:", "size:-1", "size:x", "count:0", "count:1.5", "some", "count:" };
+	struct loc loc = { "config.yaml", 3, 5 };
+	struct grouping g;
+	assert_int_equal(grouping_parse("auto", &loc, &g), 0);
+	assert_int_equal(g.kind, GROUPING_AUTO);
+	assert_int_equal(grouping_parse("none", &loc, &g), 0);
+	assert_int_equal(g.kind, GROUPING_NONE);
+	assert_int_equal(grouping_parse("size:25MiB", &loc, &g), 0);
+	assert_true(g.kind == GROUPING_SIZE && g.value == 25 << 20);
+	assert_int_equal(grouping_parse("count:4", &loc, &g), 0);
+	assert_true(g.kind == GROUPING_COUNT && g.value == 4);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_int_equal(grouping_parse(bad[i], &loc, &g), E_CONFIG);
+		assert_non_null(strstr(err_get(0)->text, "expected auto, none, size:BYTES"));
+		err_clear();
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(solved_is_best), cmocka_unit_test(extremes), cmocka_unit_test(many_parameters),
+		cmocka_unit_test(rules), cmocka_unit_test(spelling),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
