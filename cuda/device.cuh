@@ -34,8 +34,14 @@ __device__ __forceinline__ float as_float(__nv_bfloat16 v) { return __bfloat162f
 
 template <typename T> __device__ __forceinline__ T from_float(float v);
 template <> __device__ __forceinline__ float from_float<float>(float v) { return v; }
-template <> __device__ __forceinline__ __half from_float<__half>(float v) { return __float2half_rn(v); }
-template <> __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v) { return __float2bfloat16_rn(v); }
+template <>
+__device__ __forceinline__ __half from_float<__half>(float v) { return __float2half_rn(v); }
+template <>
+
+__device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v)
+{
+	return __float2bfloat16_rn(v);
+}
 
 /* For results whose type is not that of what they are made
  * of: a branch that all threads take alike. */
@@ -75,7 +81,8 @@ static inline dim3 channel_block(int64_t c)
 
 /* --- rows of channels-last tensors --- */
 
-constexpr int ABREAST = 4;               /* neighbouring channels that a thread moves as one, where it can */
+/* neighbouring channels that a thread moves as one, where it can */
+constexpr int ABREAST = 4;
 constexpr int AHEAD = 4;                 /* rows that it has in flight, at most */
 /* For kernels that load several tensors at once, which would need too many registers. */
 template <typename T, int N> constexpr int FEWER = sizeof(T) * N > 8 ? AHEAD / 2 : AHEAD;
@@ -97,12 +104,21 @@ static __device__ __forceinline__ float low_half(__half2 v) { return __low2float
 static __device__ __forceinline__ float high_half(__half2 v) { return __high2float(v); }
 static __device__ __forceinline__ float low_half(__nv_bfloat162 v) { return __low2float(v); }
 static __device__ __forceinline__ float high_half(__nv_bfloat162 v) { return __high2float(v); }
-static __device__ __forceinline__ void put_halves(__half2 *v, float a, float b) { *v = __floats2half2_rn(a, b); }
-static __device__ __forceinline__ void put_halves(__nv_bfloat162 *v, float a, float b) { *v = __floats2bfloat162_rn(a, b); }
+
+static __device__ __forceinline__ void put_halves(__half2 *v, float a, float b)
+{
+	*v = __floats2half2_rn(a, b);
+}
+
+static __device__ __forceinline__ void put_halves(__nv_bfloat162 *v, float a, float b)
+{
+	*v = __floats2bfloat162_rn(a, b);
+}
 
 template <typename PAIR> struct alignas(8) four_halves {
 	PAIR v[2];
-	__device__ __forceinline__ float at(int i) const { return i % 2 ? high_half(v[i / 2]) : low_half(v[i / 2]); }
+	__device__ __forceinline__ float at(int i) const { return i % 2 ? high_half(v[i / 2]) :
+		low_half(v[i / 2]); }
 	__device__ __forceinline__ void put(const float *from)
 	{
 		put_halves(&v[0], from[0], from[1]);
@@ -148,9 +164,8 @@ template <int N> static __device__ __forceinline__ int64_t first_channel()
 }
 
 /* Channels j to j + N - 1 of rows r, r + step, ... that are before end. */
-template <typename T, int N, int ROWS>
-static __device__ __forceinline__ void load_rows(const k_rows &x, int64_t j, int64_t r, int64_t step, int64_t end,
-                                                 several<T, N> (&to)[ROWS])
+template <typename T, int N, int ROWS> static __device__ __forceinline__ void load_rows(
+		const k_rows &x, int64_t j, int64_t r, int64_t step, int64_t end, several<T, N> (&to)[ROWS])
 {
 #pragma unroll
 	for (int u = 0; u < ROWS; u++)
@@ -158,8 +173,9 @@ static __device__ __forceinline__ void load_rows(const k_rows &x, int64_t j, int
 			load_word(&to[u], (const T *)x.p + (r + u * step) * x.stride + j);
 }
 
-template <typename T, int N>
-static __device__ __forceinline__ void store_row(const k_rows &y, int64_t j, int64_t r, const float *v)
+template <typename T,
+int N> static __device__ __forceinline__ void store_row(const k_rows &y, int64_t j, int64_t r,
+                                                        const float *v)
 {
 	several<T, N> to;
 	to.put(v);
@@ -167,7 +183,8 @@ static __device__ __forceinline__ void store_row(const k_rows &y, int64_t j, int
 }
 
 #ifdef DLX_CUDA_EMULATED
-constexpr int LEAST_BLOCKS = 4, MOST_BLOCKS = 16;        /* so that small tensors are gone over in several rounds */
+/* so that small tensors are gone over in several rounds */
+constexpr int LEAST_BLOCKS = 4, MOST_BLOCKS = 16;
 #else
 constexpr int LEAST_BLOCKS = 2048, MOST_BLOCKS = 8192;
 #endif
@@ -186,7 +203,8 @@ static inline dim3 rows_grid(int64_t rows, int64_t across, dim3 block)
 
 /* Sums K numbers of each thread over the threads of a column (of equal threadIdx.x), by a tree; the
  * result is valid for threadIdx.y 0. blockDim is of THREADS, and powers of two. room: used once. */
-template <typename T, int K> static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS])
+template <typename T, int K>
+static __device__ __forceinline__ void column_sums(T (&v)[K], T (*room)[THREADS])
 {
 	const int t = (int)(threadIdx.y * blockDim.x + threadIdx.x);
 #pragma unroll

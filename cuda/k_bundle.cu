@@ -32,7 +32,8 @@ static constexpr bool takes_many()
 }
 
 constexpr int FEW = 48, MANY = takes_many() ? K_TENSORS : FEW;
-static_assert(sizeof(rows<MANY>) + 256 < 32764 && sizeof(rows<FEW>) + 256 < 4096, "a launch carries its table");
+static_assert(sizeof(rows<MANY>) + 256 < 32764 && sizeof(rows<FEW>) + 256 < 4096,
+              "a launch carries its table");
 
 int k_tensors(void)
 {
@@ -114,10 +115,12 @@ struct coefficients {
 	float scale, trust, coupled, keep, rate;
 };
 
-static __device__ __forceinline__ coefficients coefficients_of(const k_descent &d, float decay, float factor, int t)
+static __device__ __forceinline__ coefficients coefficients_of(const k_descent &d, float decay,
+                                                               float factor, int t)
 {
 	const float rate = *d.rate * factor;
-	coefficients c = { d.scale ? *d.scale : 1.0f, d.trust ? d.trust[d.first_group + t] : 1.0f, 0, 1, rate };
+	coefficients c = { d.scale ? *d.scale : 1.0f, d.trust ? d.trust[d.first_group + t] : 1.0f, 0,
+		1, rate };
 	if (!d.decoupled)
 		c.coupled = decay;
 	else
@@ -130,8 +133,9 @@ static __device__ __forceinline__ coefficients coefficients_of(const k_descent &
 }
 
 /* The update of one element: u, with the state s0 and s1 in place. */
-template <int KIND>
-static __device__ __forceinline__ float step(const k_descent &d, float g, float *s0, float *s1, const float *bias)
+template <int KIND> static __device__ __forceinline__ float step(const k_descent &d,
+                                                                 float g, float *s0, float *s1,
+                                                                 const float *bias)
 {
 	switch (KIND) {
 	case K_SGD_MOMENTUM:
@@ -205,17 +209,20 @@ int k_adam_bias(void *stream, const void *step, int wide, double beta1, double b
 	return cudaGetLastError();
 }
 
-template <int KIND, int N> static void descend_with(void *stream, const k_descent &d, const rows<N> &a, const float *bias)
+template <int KIND, int N>
+static void descend_with(void *stream, const k_descent &d, const rows<N> &a, const float *bias)
 {
 	LAUNCH((descend<KIND, N>), a.first[a.n], THREADS, 0, stream, d, a, bias);
 }
 
-template <int KIND> static int descend_by(void *stream, const k_descent *d, const k_table *a, const float *bias)
+template <int KIND>
+static int descend_by(void *stream, const k_descent *d, const k_table *a, const float *bias)
 {
 	return tabled(a, [&](const auto &table) { descend_with<KIND>(stream, *d, table, bias); });
 }
 
-int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d, const struct k_table *a, const float *bias)
+int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
+              const struct k_table *a, const float *bias)
 {
 	switch (kind) {
 	case K_SGD: return descend_by<K_SGD>(stream, d, a, bias);
@@ -249,7 +256,8 @@ static __device__ sum_how how_to_sum(const void *place, int wide, int level, int
 }
 
 /* Overwritten tensors may have held anything. */
-template <int N> __global__ void accumulate(rows<N> a, const void *place, int wide, int level, int all)
+template <int N>
+__global__ void accumulate(rows<N> a, const void *place, int wide, int level, int all)
 {
 	const sum_how how = how_to_sum(place, wide, level, all);
 	const piece p = find_piece(a);
@@ -265,14 +273,17 @@ template <int N> __global__ void accumulate(rows<N> a, const void *place, int wi
 		[&](int64_t i, int u) { acc[i] = how == SUM_ADD ? av[u] + gv[u] : gv[u]; });
 }
 
-template <int N> static void accumulate_with(void *stream, const rows<N> &a, const void *place, int wide, int level, int all)
+template <int N> static void accumulate_with(void *stream, const rows<N> &a, const void *place,
+                                             int wide, int level, int all)
 {
 	LAUNCH(accumulate<N>, a.first[a.n], THREADS, 0, stream, a, place, wide, level, all);
 }
 
-int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level, int all)
+int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level,
+                 int all)
 {
-	return tabled(a, [&](const auto &table) { accumulate_with(stream, table, place, wide, level, all); });
+	return tabled(a, [&](const auto &table) {
+		accumulate_with(stream, table, place, wide, level, all); });
 }
 
 template <typename TO, typename FROM, int N> __global__ void scaled(rows<N> a, float factor)
@@ -285,7 +296,8 @@ template <typename TO, typename FROM, int N> __global__ void scaled(rows<N> a, f
 		[&](int64_t i, int u) { to[i] = from_float<TO>(factor * v[u]); });
 }
 
-template <typename TO, typename FROM, int N> static void scaled_with(void *stream, const rows<N> &a, float factor)
+template <typename TO, typename FROM, int N>
+static void scaled_with(void *stream, const rows<N> &a, float factor)
 {
 	LAUNCH((scaled<TO, FROM, N>), a.first[a.n], THREADS, 0, stream, a, factor);
 }
@@ -297,13 +309,15 @@ int k_scaled(void *stream, const struct k_table *a, float factor)
 
 int k_scaled_to(void *stream, int type, const struct k_table *a, float factor)
 {
-	FLOAT_TYPES(type, T, return tabled(a, [&](const auto &table) { scaled_with<T, float>(stream, table, factor); }))
+	FLOAT_TYPES(type, T, return tabled(a, [&](const auto &table) { scaled_with<T,
+		float>(stream, table, factor); }))
 	return cudaErrorInvalidValue;
 }
 
 int k_widened(void *stream, int type, const struct k_table *a)
 {
-	FLOAT_TYPES(type, T, return tabled(a, [&](const auto &table) { scaled_with<float, T>(stream, table, 1.0f); }))
+	FLOAT_TYPES(type, T, return tabled(a, [&](const auto &table) { scaled_with<float,
+		T>(stream, table, 1.0f); }))
 	return cudaErrorInvalidValue;
 }
 
@@ -311,7 +325,8 @@ int k_widened(void *stream, int type, const struct k_table *a)
 
 static __device__ double share_of(const k_averaging &h)
 {
-	const double t = h.wide ? (double)*(const int64_t *)h.step : (double)*(const int32_t *)h.step, n = t + 1 - h.start;
+	const double t = h.wide ? (double)*(const int64_t *)h.step : (double)*(const int32_t *)h.step,
+	             n = t + 1 - h.start;
 	if (n <= 0 || (h.warmup == K_WARMUP_BIAS && n == 1))
 		return 1;
 	if (h.warmup == K_WARMUP_BIAS)
@@ -424,7 +439,8 @@ __global__ void join_all(int64_t n, const double *part, float *out)
 }
 
 /* ||a|| and ||b|| of each tensor of the table: a thread each. */
-template <int N> __global__ void join_norms(rows<N> a, const double *part, float *first, float *second)
+template <int N>
+__global__ void join_norms(rows<N> a, const double *part, float *first, float *second)
 {
 	const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x);
 	double s = 0, q = 0;
@@ -438,17 +454,25 @@ template <int N> __global__ void join_norms(rows<N> a, const double *part, float
 	second[t] = (float)sqrt(q);
 }
 
-template <int KIND, int N> static void parts_with(void *stream, const rows<N> &a, const float *scale, double *part)
+template <int KIND, int N>
+static void parts_with(void *stream, const rows<N> &a, const float *scale, double *part)
 {
 	LAUNCH((bundle_parts<KIND, N>), a.first[a.n], THREADS, 0, stream, a, scale, part);
 }
 
-int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a, const float *scale, double *part)
+int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a,
+                   const float *scale, double *part)
 {
 	switch (kind) {
-	case K_SQUARES: return tabled(a, [&](const auto &table) { parts_with<K_SQUARES>(stream, table, scale, part); });
-	case K_MAX_ABS: return tabled(a, [&](const auto &table) { parts_with<K_MAX_ABS>(stream, table, scale, part); });
-	default: return tabled(a, [&](const auto &table) { parts_with<K_NORMS>(stream, table, scale, part); });
+	case K_SQUARES:
+		return tabled(a, [&](const auto &table) {
+			parts_with<K_SQUARES>(stream, table, scale, part); });
+	case K_MAX_ABS:
+		return tabled(a, [&](const auto &table) {
+			parts_with<K_MAX_ABS>(stream, table, scale, part); });
+	default:
+		return tabled(a,
+		              [&](const auto &table) { parts_with<K_NORMS>(stream, table, scale, part); });
 	}
 }
 
@@ -461,12 +485,14 @@ int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double
 	return cudaGetLastError();
 }
 
-template <int N> static void norms_with(void *stream, const rows<N> &a, const double *part, float *first, float *second)
+template <int N> static void norms_with(void *stream, const rows<N> &a, const double *part,
+                                        float *first, float *second)
 {
 	LAUNCH(join_norms<N>, blocks_for(a.n, 64), 64, 0, stream, a, part, first, second);
 }
 
-int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first, float *second)
+int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first,
+                   float *second)
 {
 	return tabled(a, [&](const auto &table) { norms_with(stream, table, part, first, second); });
 }

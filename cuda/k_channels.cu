@@ -28,7 +28,8 @@ int64_t k_channels_workspace(int64_t rows, int64_t c)
 	return chunks_of(rows, c).n * c * (int64_t)sizeof(float);
 }
 
-int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const float *bias, void *y)
+int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const float *bias,
+               void *y)
 {
 	const k_rows at = { y, stride };
 	const k_epilogue e = { rows, c, type, type, K_ACT_NONE, 0, NULL, bias, at, {}, {}, at };
@@ -36,8 +37,8 @@ int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, 
 }
 
 /* part[chunk][channel]: the sum over the chunk's rows. */
-template <typename T, int N>
-__global__ void __launch_bounds__(THREADS, 4) sum_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
+template <typename T, int N> __global__ void __launch_bounds__(THREADS, 4)
+sum_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 {
 	__shared__ float room[N][THREADS];
 	const int64_t j = first_channel<N>(), first = (int64_t)blockIdx.y * each;
@@ -77,15 +78,19 @@ __global__ void sum_parts(int64_t chunks, int64_t c, const float *part, float *s
 		sum[j] = (float)s[0];
 }
 
-template <typename T> static void sum_rows(void *stream, int64_t rows, int64_t c, const k_rows &x, const chunking &k, float *part)
+template <typename T> static void sum_rows(void *stream, int64_t rows, int64_t c, const k_rows &x,
+                                           const chunking &k, float *part)
 {
 	const bool wide = abreast(c, sizeof(T), { x });
 	const int64_t across = wide ? c / ABREAST : c;
-	const dim3 block = channel_block(across), grid((unsigned)((across + block.x - 1) / block.x), (unsigned)k.n);
-	WIDE_OR_NOT(wide, N, LAUNCH((sum_chunks<T, N>), grid, block, 0, stream, rows, c, x, k.each, part));
+	const dim3 block = channel_block(across), grid((unsigned)((across + block.x - 1) / block.x),
+	                                               (unsigned)k.n);
+	WIDE_OR_NOT(wide, N, LAUNCH((sum_chunks<T, N>), grid, block, 0, stream, rows, c, x,
+	                            k.each, part));
 }
 
-int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const void *x, float *sum, void *ws)
+int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const void *x,
+                  float *sum, void *ws)
 {
 	const chunking k = chunks_of(rows, c);
 	const k_rows from = { (void *)x, stride };

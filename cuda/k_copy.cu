@@ -31,9 +31,11 @@ static int run(void *stream, const struct k_copy *c, const void *x, void *y)
 	for (int d = 0; d < c->nd; d++)
 		n *= c->d[d];
 	if (n <= INT32_MAX)
-		LAUNCH((copy<T, uint32_t>), blocks_for(n, THREADS), THREADS, 0, stream, *c, (uint32_t)n, (const T *)x, (T *)y);
+		LAUNCH((copy<T, uint32_t>), blocks_for(n, THREADS), THREADS, 0, stream, *c, (uint32_t)n,
+		       (const T *)x, (T *)y);
 	else
-		LAUNCH((copy<T, int64_t>), blocks_for(n, THREADS), THREADS, 0, stream, *c, n, (const T *)x, (T *)y);
+		LAUNCH((copy<T, int64_t>), blocks_for(n, THREADS), THREADS, 0, stream, *c, n, (const T *)x,
+		       (T *)y);
 	return cudaGetLastError();
 }
 

@@ -50,10 +50,12 @@ __global__ void __launch_bounds__(THREADS, 3) epilogue(k_epilogue e)
 template <typename T, typename U>
 static int launch(void *stream, const k_epilogue &e)
 {
-	const bool wide = abreast(e.c, sizeof(T), { e.made, e.addend, e.mask }) && abreast(e.c, sizeof(U), { e.y });
+	const bool wide = abreast(e.c, sizeof(T), { e.made, e.addend, e.mask }) &&
+	                  abreast(e.c, sizeof(U), { e.y });
 	const int64_t across = wide ? e.c / ABREAST : e.c;
 	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((epilogue<T, U, N>), rows_grid(e.rows, across, block), block, 0, stream, e));
+	WIDE_OR_NOT(wide, N, LAUNCH((epilogue<T, U, N>), rows_grid(e.rows, across, block), block, 0,
+	                            stream, e));
 	return cudaGetLastError();
 }
 

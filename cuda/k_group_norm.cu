@@ -31,13 +31,13 @@ struct set_of {
 		first = sample * n.rows * n.c + channel;
 		count = n.rows * n.width;
 	}
-	__device__ int64_t at(const k_group_norm &n, int64_t i) const { return first + i / n.width * n.c + i % n.width; }
+	__device__ int64_t at(const k_group_norm &n, int64_t i) const {
+		return first + i / n.width * n.c + i % n.width; }
 	__device__ int64_t in(const k_group_norm &n, int64_t i) const { return channel + i % n.width; }
 };
 
-template <typename T>
-__global__ void normalise(k_group_norm n, const T *x, const float *gamma, const float *beta, T *y, float *means,
-                          float *rstds)
+template <typename T> __global__ void normalise(k_group_norm n, const T *x, const float *gamma,
+                                                const float *beta, T *y, float *means, float *rstds)
 {
 	__shared__ double room[THREADS];
 	const set_of s(n);
@@ -61,9 +61,9 @@ __global__ void normalise(k_group_norm n, const T *x, const float *gamma, const 
 		rstds[blockIdx.x] = rstd;
 }
 
-template <typename T>
-__global__ void gradient(k_group_norm n, const T *x, const T *dy, const float *means, const float *rstds,
-                         const float *gamma, T *dx)
+template <typename T> __global__ void gradient(k_group_norm n, const T *x,
+                                               const T *dy, const float *means, const float *rstds,
+                                               const float *gamma, T *dx)
 {
 	__shared__ double room[THREADS];
 	const set_of s(n);
@@ -75,7 +75,8 @@ __global__ void gradient(k_group_norm n, const T *x, const T *dy, const float *m
 		s1 += d;
 		s2 += d * ((as_float(x[at]) - mean) * rstd);
 	}
-	const float k1 = (float)(block_sum(s1, room) / (double)s.count), k2 = (float)(block_sum(s2, room) / (double)s.count);
+	const float k1 = (float)(block_sum(s1, room) / (double)s.count),
+	            k2 = (float)(block_sum(s2, room) / (double)s.count);
 	for (int64_t i = threadIdx.x; i < s.count; i += blockDim.x) {
 		const int64_t at = s.at(n, i);
 		const float d = as_float(dy[at]) * (gamma ? gamma[s.in(n, i)] : 1.0f);
@@ -84,13 +85,16 @@ __global__ void gradient(k_group_norm n, const T *x, const T *dy, const float *m
 }
 
 /* part[blockIdx.y]: c sums of dy, then c of dy xhat, over some rows. */
-template <typename T>
-__global__ void sum_channels(k_group_norm n, const T *x, const T *dy, const float *means, const float *rstds, float *part)
+template <typename T> __global__ void sum_channels(k_group_norm n, const T *x, const T *dy,
+                                                   const float *means, const float *rstds,
+                                                   float *part)
 {
 	__shared__ float room[2][THREADS];
-	const int64_t j = first_channel<1>(), rows = n.samples * n.rows, step = (int64_t)gridDim.y * blockDim.y;
+	const int64_t j = first_channel<1>(), rows = n.samples * n.rows,
+	              step = (int64_t)gridDim.y * blockDim.y;
 	float sum[2] = { 0, 0 };
-	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows && j < n.c; r += step) {
+	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows && j < n.c;
+	     r += step) {
 		const int64_t set = r / n.rows * n.across + j / n.width;
 		const float d = as_float(dy[r * n.c + j]);
 		sum[0] += d;
@@ -103,7 +107,8 @@ __global__ void sum_channels(k_group_norm n, const T *x, const T *dy, const floa
 	part[((int64_t)blockIdx.y * 2 + 1) * n.c + j] = sum[1];
 }
 
-__global__ void join_channels(int64_t parts, int64_t c, const float *part, float *dgamma, float *dbeta)
+__global__ void join_channels(int64_t parts, int64_t c, const float *part, float *dgamma,
+                              float *dbeta)
 {
 	__shared__ double room[1][THREADS];
 	const int64_t j = first_channel<1>();
@@ -140,32 +145,35 @@ int64_t k_group_norm_workspace(int64_t rows, int64_t c)
 	return (int64_t)sums_grid(rows, c).y * 2 * c * (int64_t)sizeof(float);
 }
 
-int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x, const float *gamma, const float *beta,
-                         void *y, float *mean, float *rstd)
+int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x,
+                         const float *gamma, const float *beta, void *y, float *mean, float *rstd)
 {
 	const unsigned sets = (unsigned)(n->samples * n->across);
 	if (sets == 0)
 		return 0;
-	FLOAT_TYPES(n->type, T, LAUNCH(normalise<T>, dim3(sets), dim3(threads_for(n->rows * n->width)), 0, stream, *n,
-	                               (const T *)x, gamma, beta, (T *)y, mean, rstd))
+	FLOAT_TYPES(n->type, T, LAUNCH(normalise<T>, dim3(sets), dim3(threads_for(n->rows * n->width)),
+	                               0, stream, *n, (const T *)x, gamma, beta, (T *)y, mean, rstd))
 	return cudaGetLastError();
 }
 
 /* dx may be x or dy, so it comes last. */
-int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy, const float *mean,
-                          const float *rstd, const float *gamma, void *dx, float *dgamma, float *dbeta, void *ws)
+int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy,
+                          const float *mean, const float *rstd, const float *gamma, void *dx,
+                          float *dgamma, float *dbeta, void *ws)
 {
 	const unsigned sets = (unsigned)(n->samples * n->across);
-	const dim3 block = channel_block(n->c), grid = sums_grid(n->samples * n->rows, n->c), join = channel_block(2 * n->c);
+	const dim3 block = channel_block(n->c), grid = sums_grid(n->samples * n->rows, n->c),
+	           join = channel_block(2 * n->c);
 	if (sets == 0)
 		return 0;
 	if (dgamma || dbeta) {
-		FLOAT_TYPES(n->type, T, LAUNCH(sum_channels<T>, grid, block, 0, stream, *n, (const T *)x, (const T *)dy, mean, rstd,
-		                               (float *)ws))
-		LAUNCH(join_channels, dim3((unsigned)((2 * n->c + join.x - 1) / join.x)), join, 0, stream, (int64_t)grid.y, n->c,
-		       (const float *)ws, dgamma, dbeta);
+		FLOAT_TYPES(n->type, T, LAUNCH(sum_channels<T>, grid, block, 0, stream, *n, (const T *)x,
+		                               (const T *)dy, mean, rstd, (float *)ws))
+		LAUNCH(join_channels, dim3((unsigned)((2 * n->c + join.x - 1) / join.x)), join, 0, stream,
+		       (int64_t)grid.y, n->c, (const float *)ws, dgamma, dbeta);
 	}
-	FLOAT_TYPES(n->type, T, LAUNCH(gradient<T>, dim3(sets), dim3(threads_for(n->rows * n->width)), 0, stream, *n,
-	                               (const T *)x, (const T *)dy, mean, rstd, gamma, (T *)dx))
+	FLOAT_TYPES(n->type, T, LAUNCH(gradient<T>, dim3(sets), dim3(threads_for(n->rows * n->width)),
+	                               0, stream, *n, (const T *)x, (const T *)dy, mean, rstd, gamma,
+	                               (T *)dx))
 	return cudaGetLastError();
 }

@@ -13,7 +13,8 @@ template <typename T> __device__ __forceinline__ float number(T v) { return (flo
 template <> __device__ __forceinline__ float number(__half v) { return __half2float(v); }
 template <> __device__ __forceinline__ float number(__nv_bfloat16 v) { return __bfloat162float(v); }
 
-static __device__ __forceinline__ float step_all(const k_samples &s, float v, bool valid, int64_t channel)
+static __device__ __forceinline__ float step_all(const k_samples &s, float v, bool valid,
+                                                 int64_t channel)
 {
 	const float *row = s.table + channel;
 	for (int i = 0; i < s.steps; i++, row += 3 * s.c) {
@@ -25,9 +26,8 @@ static __device__ __forceinline__ float step_all(const k_samples &s, float v, bo
 }
 
 /* The channels first .. first + n - 1 of this thread's point, whose first one is at x. */
-template <typename T>
-static __device__ __forceinline__ void read_group(const k_samples &s, const T *x, bool valid, int64_t first, int n,
-                                                  float (*tile)[TILE + 1])
+template <typename T> static __device__ __forceinline__ void read_group(
+		const k_samples &s, const T *x, bool valid, int64_t first, int n, float (*tile)[TILE + 1])
 {
 	const int point = threadIdx.x % TILE;
 	for (int c = threadIdx.x / TILE; c < n; c += LANES * AT_ONCE) {
@@ -39,13 +39,14 @@ static __device__ __forceinline__ void read_group(const k_samples &s, const T *x
 #pragma unroll
 		for (int i = 0; i < AT_ONCE; i++)
 			if (c + i * LANES < n)
-				tile[c + i * LANES][point] = step_all(s, number(v[i]), valid, first + c + i * LANES);
+				tile[c + i * LANES][point] = step_all(s, number(v[i]), valid,
+				                                      first + c + i * LANES);
 	}
 }
 
 /* Writes `points` points to y, which points at channel `first` of the first one. */
-static __device__ __forceinline__ void write_group(const k_samples &s, void *y, int64_t at, int points, int n,
-                                                   const float (*tile)[TILE + 1])
+static __device__ __forceinline__ void write_group(const k_samples &s, void *y, int64_t at,
+                                                   int points, int n, const float (*tile)[TILE + 1])
 {
 	int p = threadIdx.x / n, c = threadIdx.x - p * n;
 	const int down = THREADS / n, along = THREADS - down * n;
@@ -63,7 +64,8 @@ static __device__ __forceinline__ void write_group(const k_samples &s, void *y, 
 template <typename T> __global__ void normalize_input(k_samples s, const T *x, void *y)
 {
 	__shared__ float tile[GROUP][TILE + 1];
-	const int64_t all = s.n * s.points, from = (int64_t)blockIdx.x * TILE, at = from + threadIdx.x % TILE;
+	const int64_t all = s.n * s.points, from = (int64_t)blockIdx.x * TILE,
+	              at = from + threadIdx.x % TILE;
 	const int points = (int)(all - from < TILE ? all - from : TILE);
 	const bool here = at < all;
 	const int64_t sample = here ? at / s.points : 0;
@@ -79,9 +81,11 @@ template <typename T> __global__ void normalize_input(k_samples s, const T *x, v
 	}
 }
 
-template <typename T> static int run(void *stream, const struct k_samples *s, const void *x, void *y)
+template <typename T>
+static int run(void *stream, const struct k_samples *s, const void *x, void *y)
 {
-	LAUNCH(normalize_input<T>, blocks_for(s->n * s->points, TILE), THREADS, 0, stream, *s, (const T *)x, y);
+	LAUNCH(normalize_input<T>, blocks_for(s->n * s->points, TILE), THREADS, 0, stream, *s,
+	       (const T *)x, y);
 	return cudaGetLastError();
 }
 

@@ -94,14 +94,16 @@ static __device__ double focus_slope(double gamma, double e)
 
 /* --- softmax cross-entropy --- */
 
-template <typename T, int LANES>
-__global__ void cross_entropy(k_loss c, const T *x, const int32_t *y, const float *weights, float *lse, part *parts)
+template <typename T,
+int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
+                                         const float *weights, float *lse, part *parts)
 {
 	__shared__ part room[THREADS];
 	const int lane = threadIdx.x % LANES;
 	const int64_t step = (int64_t)gridDim.x * (THREADS / LANES);
 	part sum = { 0, 0, 0, 0 };
-	for (int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; p < c.labels.n; p += step) {
+	for (int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; p < c.labels.n;
+	     p += step) {
 		const T *row = x + p * c.labels.classes;
 		float most = -INFINITY, s = 0;
 		for (int j = lane; j < c.labels.classes; j += LANES)
@@ -116,7 +118,8 @@ __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y, const floa
 		if (lse)
 			lse[p] = most + log_sum;
 		if (is_class(c.labels, label)) {
-			const float w = weights ? weights[label] : 1.0f, e = most - as_float(row[label]) + log_sum;
+			const float w = weights ? weights[label] : 1.0f,
+			            e = most - as_float(row[label]) + log_sum;
 			sum.loss += (double)(w * e) * focus(c.gamma, e);
 			sum.weight += c.reduction == K_LOSS_MEAN ? w : 1.0;
 		} else if (label != c.labels.ignore) {
@@ -128,7 +131,8 @@ __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y, const floa
 		parts[blockIdx.x] = sum;
 }
 
-static __device__ void report(const k_labels &l, const int32_t *y, int64_t count, int64_t at, k_bad *bad)
+static __device__ void report(const k_labels &l, const int32_t *y, int64_t count, int64_t at,
+                              k_bad *bad)
 {
 	if (!count)
 		return;
@@ -137,7 +141,8 @@ static __device__ void report(const k_labels &l, const int32_t *y, int64_t count
 	bad->count = count;
 }
 
-__global__ void join_loss(k_loss c, int n, const part *parts, const int32_t *y, float *loss, float *weight, k_bad *bad)
+__global__ void join_loss(k_loss c, int n, const part *parts, const int32_t *y, float *loss,
+                          float *weight, k_bad *bad)
 {
 	__shared__ part room[THREADS];
 	part sum = { 0, 0, 0, 0 };
@@ -156,26 +161,28 @@ __global__ void join_loss(k_loss c, int n, const part *parts, const int32_t *y, 
 	report(c.labels, y, sum.bad, sum.at, bad);
 }
 
-int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *weights,
-                    float *loss, float *weight, float *lse, struct k_bad *bad, void *ws)
+int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y,
+                    const float *weights, float *loss, float *weight, float *lse, struct k_bad *bad,
+                    void *ws)
 {
 	const bool narrow = c->labels.classes <= NARROW;
 	const int blocks = blocks_of(c->labels.n, narrow ? THREADS : THREADS / 32);
 	part *parts = (part *)ws;
 	if (narrow)
-		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 1>), blocks, THREADS, 0, stream, *c, (const T *)x, y, weights, lse,
-		                            parts))
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 1>), blocks, THREADS, 0, stream, *c,
+		                            (const T *)x, y, weights, lse, parts))
 	else
-		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 32>), blocks, THREADS, 0, stream, *c, (const T *)x, y, weights, lse,
-		                            parts))
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 32>), blocks, THREADS, 0, stream, *c,
+		                            (const T *)x, y, weights, lse, parts))
 	LAUNCH(join_loss, 1, THREADS, 0, stream, *c, blocks, (const part *)parts, y, loss, weight, bad);
 	return cudaGetLastError();
 }
 
 /* x may be dx: all lanes have read the label's logit before anything is written. */
 template <typename T, int LANES>
-__global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *lse, const float *weight,
-                                   const float *dloss, const float *weights, int to, void *dx)
+__global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const float *lse,
+                                   const float *weight, const float *dloss, const float *weights,
+                                   int to, void *dx)
 {
 	const int lane = threadIdx.x % LANES;
 	const int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
@@ -184,7 +191,8 @@ __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const
 	const T *row = x + p * c.labels.classes;
 	const int label = y[label_at(c.labels, p)];
 	const double scaled = c.scale * (double)*dloss;
-	float f = (float)(c.reduction == K_LOSS_SUM ? scaled : *weight != 0 ? scaled / (double)*weight : 0);
+	float f = (float)(c.reduction == K_LOSS_SUM ? scaled : *weight != 0 ? scaled / (double)*weight :
+	                  0);
 	if (!is_class(c.labels, label))
 		f = 0;
 	else if (f != 0 && weights)
@@ -199,17 +207,20 @@ __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const
 	}
 }
 
-int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
-                         const float *weight, const float *dloss, const float *weights, void *dx)
+int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x,
+                         const int32_t *y, const float *lse, const float *weight,
+                         const float *dloss, const float *weights, void *dx)
 {
 	if (c->labels.n == 0)
 		return 0;
 	if (c->labels.classes <= NARROW)
-		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 1>), blocks_for(c->labels.n, THREADS), THREADS, 0, stream, *c,
-		                            (const T *)x, y, lse, weight, dloss, weights, to, dx))
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 1>), blocks_for(c->labels.n, THREADS),
+		                            THREADS, 0, stream, *c, (const T *)x, y, lse, weight, dloss,
+		                            weights, to, dx))
 	else
-		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 32>), blocks_for(c->labels.n, THREADS / 32), THREADS, 0, stream,
-		                            *c, (const T *)x, y, lse, weight, dloss, weights, to, dx))
+		FLOAT_TYPES(type, T, LAUNCH((cross_entropy_grad<T, 32>),
+		                            blocks_for(c->labels.n, THREADS / 32), THREADS, 0, stream, *c,
+		                            (const T *)x, y, lse, weight, dloss, weights, to, dx))
 	return cudaGetLastError();
 }
 
@@ -219,8 +230,8 @@ typedef unsigned long long count_t;
 
 /* counts[label][guess], classes^2 of them, then the number
  * of bad labels and the first one's place. */
-template <typename T>
-__global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x, const int32_t *y, count_t *counts)
+template <typename T> __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x,
+                                                   const int32_t *y, count_t *counts)
 {
 	__shared__ unsigned here[NARROW * NARROW];
 	const int64_t n = (int64_t)l.classes * l.classes;
@@ -228,7 +239,8 @@ __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x, c
 	for (int i = threadIdx.x; narrow && i < n; i += THREADS)
 		here[i] = 0;
 	__syncthreads();
-	for (int64_t p = from + (int64_t)blockIdx.x * THREADS + threadIdx.x; p < to; p += (int64_t)gridDim.x * THREADS) {
+	for (int64_t p = from + (int64_t)blockIdx.x * THREADS + threadIdx.x; p < to;
+	     p += (int64_t)gridDim.x * THREADS) {
 		const T *row = x + p * l.classes;
 		const int label = y[label_at(l, p)];
 		int guess = 0;
@@ -244,7 +256,8 @@ __global__ void count_pixels(k_labels l, int64_t from, int64_t to, const T *x, c
 			atomicAdd(&counts[(int64_t)label * l.classes + guess], (count_t)1);
 		} else if (label != l.ignore) {
 			atomicAdd(&counts[n], (count_t)1);
-			atomicMax(&counts[n + 1], ~(count_t)p);          /* of zeroed memory: the complement of the first */
+			/* of zeroed memory: the complement of the first */
+			atomicMax(&counts[n + 1], ~(count_t)p);
 		}
 	}
 	__syncthreads();
@@ -258,25 +271,27 @@ int64_t k_confusion_workspace(int64_t classes)
 	return (classes * classes + 2) * (int64_t)sizeof(count_t);
 }
 
-static int count(cudaStream_t stream, int type, const k_labels *l, int64_t from, int64_t to, const void *x, const int32_t *y,
-                 count_t *counts)
+static int count(cudaStream_t stream, int type, const k_labels *l, int64_t from, int64_t to,
+                 const void *x, const int32_t *y, count_t *counts)
 {
-	FLOAT_TYPES(type, T, LAUNCH(count_pixels<T>, blocks_of(to - from, THREADS), THREADS, 0, stream, *l, from, to,
-	                            (const T *)x, y, counts))
+	FLOAT_TYPES(type, T, LAUNCH(count_pixels<T>, blocks_of(to - from, THREADS), THREADS, 0, stream,
+	                            *l, from, to, (const T *)x, y, counts))
 	return cudaGetLastError();
 }
 
-__global__ void give_counts(k_labels l, const count_t *counts, const int32_t *y, double *out, k_bad *bad)
+__global__ void give_counts(k_labels l, const count_t *counts, const int32_t *y, double *out,
+                            k_bad *bad)
 {
-	const int64_t n = (int64_t)l.classes * l.classes, i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+	const int64_t n = (int64_t)l.classes * l.classes,
+	              i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i < n)
 		out[i] = (double)counts[i];
 	if (i == 0)
 		report(l, y, (int64_t)counts[n], (int64_t)~counts[n + 1], bad);
 }
 
-int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x, const int32_t *y, double *out,
-                struct k_bad *bad, void *ws)
+int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x, const int32_t *y,
+                double *out, struct k_bad *bad, void *ws)
 {
 	const auto stream = (cudaStream_t)stream_;
 	count_t *counts = (count_t *)ws;
@@ -285,14 +300,15 @@ int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x
 		status = count(stream, type, l, 0, l->n, x, y, counts);
 	if (status != cudaSuccess)
 		return status;
-	LAUNCH(give_counts, blocks_for((int64_t)l->classes * l->classes, THREADS), THREADS, 0, stream, *l, (const count_t *)counts,
-	       y, out, bad);
+	LAUNCH(give_counts, blocks_for((int64_t)l->classes * l->classes, THREADS), THREADS, 0, stream,
+	       *l, (const count_t *)counts, y, out, bad);
 	return cudaGetLastError();
 }
 
 /* Adds one sample's mean IoU over its classes to out[0], and whether it has a label at all to
  * out[1]; clears the counts. */
-__global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int first, double *out, k_bad *bad)
+__global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int first, double *out,
+                           k_bad *bad)
 {
 	__shared__ double room[THREADS];
 	__shared__ int some[THREADS];
@@ -322,8 +338,8 @@ __global__ void add_sample(k_labels l, count_t *counts, const int32_t *y, int fi
 	report(l, y, (int64_t)counts[n], (int64_t)~counts[n + 1], bad);
 }
 
-int k_iou_per_sample(void *stream_, int type, const struct k_labels *l, int64_t samples, const void *x, const int32_t *y,
-                     double *out, struct k_bad *bad, void *ws)
+int k_iou_per_sample(void *stream_, int type, const struct k_labels *l, int64_t samples,
+                     const void *x, const int32_t *y, double *out, struct k_bad *bad, void *ws)
 {
 	const auto stream = (cudaStream_t)stream_;
 	const int64_t each = l->n / samples;
@@ -347,12 +363,13 @@ static __device__ __forceinline__ double error_of(int kind, float delta, float d
 	}
 }
 
-template <typename T>
-__global__ void error_parts(int kind, float delta, int64_t n, const T *x, const float *t, double *parts)
+template <typename T> __global__ void error_parts(int kind, float delta, int64_t n, const T *x,
+                                                  const float *t, double *parts)
 {
 	__shared__ double room[THREADS];
 	double sum = 0;
-	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n; i += (int64_t)gridDim.x * THREADS)
+	for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < n;
+	     i += (int64_t)gridDim.x * THREADS)
 		sum += error_of(kind, delta, as_float(x[i]) - t[i]);
 	room[threadIdx.x] = sum;
 	for (int m = THREADS / 2; m > 0; m /= 2) {
@@ -364,7 +381,8 @@ __global__ void error_parts(int kind, float delta, int64_t n, const T *x, const 
 		parts[blockIdx.x] = room[0];
 }
 
-__global__ void join_error(int blocks, const double *parts, int64_t n, double *sums, float *mean, float *weight)
+__global__ void join_error(int blocks, const double *parts, int64_t n, double *sums, float *mean,
+                           float *weight)
 {
 	__shared__ double room[THREADS];
 	double sum = 0;
@@ -388,18 +406,20 @@ __global__ void join_error(int blocks, const double *parts, int64_t n, double *s
 		*weight = (float)n;
 }
 
-int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
-                      double *sums, float *mean, float *weight, void *ws)
+int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
+                      const void *x, const float *t, double *sums, float *mean, float *weight,
+                      void *ws)
 {
 	const int blocks = blocks_of(n, THREADS * 4);
-	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n, (const T *)x, t,
-	                            (double *)ws))
+	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n,
+	                            (const T *)x, t, (double *)ws))
 	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, n, sums, mean, weight);
 	return cudaGetLastError();
 }
 
-template <typename T>
-__global__ void pointwise_error_grad(int kind, float delta, int64_t n, const T *x, const float *t, const float *dloss, int to, void *dx)
+template <typename T> __global__ void pointwise_error_grad(int kind, float delta, int64_t n,
+                                                           const T *x, const float *t,
+                                                           const float *dloss, int to, void *dx)
 {
 	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i >= n)
@@ -411,11 +431,11 @@ __global__ void pointwise_error_grad(int kind, float delta, int64_t n, const T *
 		store_as(to, dx, i, f * (d > delta ? delta : d < -delta ? -delta : d));
 }
 
-int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta, int64_t n, const void *x,
-                           const float *t, const float *dloss, void *dx)
+int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta,
+                           int64_t n, const void *x, const float *t, const float *dloss, void *dx)
 {
 	if (n)
-		FLOAT_TYPES(type, T, LAUNCH(pointwise_error_grad<T>, blocks_for(n, THREADS), THREADS, 0, stream, (int)kind, delta, n,
-		                            (const T *)x, t, dloss, to, dx))
+		FLOAT_TYPES(type, T, LAUNCH(pointwise_error_grad<T>, blocks_for(n, THREADS), THREADS, 0,
+		                            stream, (int)kind, delta, n, (const T *)x, t, dloss, to, dx))
 	return cudaGetLastError();
 }

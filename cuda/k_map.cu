@@ -10,13 +10,15 @@ struct relu { __device__ float operator()(float x) const { return x < 0 ? 0.0f :
 struct leaky { float a; __device__ float operator()(float x) const { return x < 0 ? a * x : x; } };
 struct hyperbolic { __device__ float operator()(float x) const { return tanhf(x); } };
 struct logistic { __device__ float operator()(float x) const { return 1.0f / (1.0f + expf(-x)); } };
-struct softplus { __device__ float operator()(float x) const { return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); } };
+struct softplus { __device__ float operator()(float x) const {
+	return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x))); } };
 struct squared { __device__ float operator()(float x) const { return x * x; } };
 struct root { __device__ float operator()(float x) const { return sqrtf(x); } };
 struct exponential { __device__ float operator()(float x) const { return expf(x); } };
 struct logarithm { __device__ float operator()(float x) const { return logf(x); } };
 struct affine { float a, b; __device__ float operator()(float x) const { return fmaf(a, x, b); } };
-struct by_scalar { const float *f; __device__ float operator()(float x) const { return x * __ldg(f); } };
+struct by_scalar { const float *f;
+	__device__ float operator()(float x) const { return x * __ldg(f); } };
 
 /* Gelu by the error function: x * P(x), P the normal distribution; and by tanh, u its argument. */
 struct gelu {
@@ -30,7 +32,8 @@ struct gelu_tanh {
 	__device__ float operator()(float x) const { return 0.5f * x * (1.0f + gelu_tanh_of(x)); }
 };
 struct silu { __device__ float operator()(float x) const { return x / (1.0f + expf(-x)); } };
-struct elu { float a; __device__ float operator()(float x) const { return x < 0 ? a * expm1f(x) : x; } };
+struct elu { float a;
+	__device__ float operator()(float x) const { return x < 0 ? a * expm1f(x) : x; } };
 
 struct gelu_back {
 	__device__ float operator()(float x, float dy) const
@@ -52,16 +55,21 @@ struct silu_back {
 		return dy * s * (1.0f + x * (1.0f - s));
 	}
 };
-struct elu_back { float a; __device__ float operator()(float y, float dy) const { return y < 0 ? (y + a) * dy : dy; } };
+struct elu_back { float a;
+	__device__ float operator()(float y, float dy) const { return y < 0 ? (y + a) * dy : dy; } };
 
 struct plus { __device__ float operator()(float x, float y) const { return x + y; } };
 struct minus { __device__ float operator()(float x, float y) const { return x - y; } };
 struct times { __device__ float operator()(float x, float y) const { return x * y; } };
 struct over { __device__ float operator()(float x, float y) const { return x / y; } };
-struct relu_back { __device__ float operator()(float y, float dy) const { return y > 0 ? dy : 0.0f; } };
-struct mix { float a, b; __device__ float operator()(float x, float y) const { return a * x + b * y; } };
-struct scaled_back { float a; __device__ float operator()(float y, float dy) const { return y > 0 ? a * dy : 0.0f; } };
-struct leaky_back { float a; __device__ float operator()(float y, float dy) const { return y < 0 ? a * dy : dy; } };
+struct relu_back { __device__ float operator()(float y, float dy) const { return y > 0 ? dy :
+	0.0f; } };
+struct mix { float a, b;
+	__device__ float operator()(float x, float y) const { return a * x + b * y; } };
+struct scaled_back { float a;
+	__device__ float operator()(float y, float dy) const { return y > 0 ? a * dy : 0.0f; } };
+struct leaky_back { float a;
+	__device__ float operator()(float y, float dy) const { return y < 0 ? a * dy : dy; } };
 
 /* --- kernels --- */
 
@@ -85,7 +93,8 @@ __global__ void map2(int64_t n, const T *x, const T *y, T *z, F f)
 {
 	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, packs = n / pack<T>::N;
 	if (i < packs) {
-		pack<T> p = reinterpret_cast<const pack<T> *>(x)[i], q = reinterpret_cast<const pack<T> *>(y)[i];
+		pack<T> p = reinterpret_cast<const pack<T> *>(x)[i],
+		        q = reinterpret_cast<const pack<T> *>(y)[i];
 #pragma unroll
 		for (int k = 0; k < pack<T>::N; k++)
 			p.v[k] = from_float<T>(f(as_float(p.v[k]), as_float(q.v[k])));
@@ -155,7 +164,8 @@ static void run_rows1(void *stream, const k_walk *w, const void *x, void *y, F f
 	const bool wide = abreast(w->c, sizeof(T), { from, to });
 	const int64_t across = wide ? w->c / ABREAST : w->c;
 	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((rows1<T, N, F>), rows_grid(w->n / w->c, across, block), block, 0, stream, *w, from, to, f));
+	WIDE_OR_NOT(wide, N, LAUNCH((rows1<T, N, F>), rows_grid(w->n / w->c, across, block), block, 0,
+	                            stream, *w, from, to, f));
 }
 
 template <typename T, typename F>
@@ -165,7 +175,8 @@ static void run_rows2(void *stream, const k_walk *w, const void *x, const void *
 	const bool wide = abreast(w->c, sizeof(T), { a, b, to });
 	const int64_t across = wide ? w->c / ABREAST : w->c;
 	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((rows2<T, N, F>), rows_grid(w->n / w->c, across, block), block, 0, stream, *w, a, b, to, f));
+	WIDE_OR_NOT(wide, N, LAUNCH((rows2<T, N, F>), rows_grid(w->n / w->c, across, block), block, 0,
+	                            stream, *w, a, b, to, f));
 }
 
 template <typename F>
@@ -174,7 +185,8 @@ static int run1(void *stream, int type, const k_walk *w, const void *x, void *y,
 	if (w->n == 0)
 		return 0;
 	if (w->c == 0) {
-		FLOAT_TYPES(type, T, LAUNCH((map1<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n, (const T *)x, (T *)y, f))
+		FLOAT_TYPES(type, T, LAUNCH((map1<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n,
+		                            (const T *)x, (T *)y, f))
 	} else {
 		FLOAT_TYPES(type, T, run_rows1<T>(stream, w, x, y, f))
 	}
@@ -187,8 +199,8 @@ static int run2(void *stream, int type, const k_walk *w, const void *x, const vo
 	if (w->n == 0)
 		return 0;
 	if (w->c == 0) {
-		FLOAT_TYPES(type, T, LAUNCH((map2<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n, (const T *)x, (const T *)y,
-		                            (T *)z, f))
+		FLOAT_TYPES(type, T, LAUNCH((map2<T, F>), grid<T>(w->n), THREADS, 0, stream, w->n,
+		                            (const T *)x, (const T *)y, (T *)z, f))
 	} else {
 		FLOAT_TYPES(type, T, run_rows2<T>(stream, w, x, y, z, f))
 	}
@@ -197,7 +209,8 @@ static int run2(void *stream, int type, const k_walk *w, const void *x, const vo
 
 /* --- launchers --- */
 
-int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b, const void *x, void *y)
+int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b,
+            const void *x, void *y)
 {
 	switch (op) {
 	case K_RELU: return run1(stream, type, w, x, y, relu{});
@@ -218,7 +231,8 @@ int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, flo
 	return cudaErrorInvalidValue;
 }
 
-int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a, const void *x, const void *y, void *z)
+int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a,
+             const void *x, const void *y, void *z)
 {
 	switch (op) {
 	case K_ADD: return run2(stream, type, w, x, y, z, plus{});
@@ -236,13 +250,15 @@ int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, f
 	return cudaErrorInvalidValue;
 }
 
-int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y, void *z)
+int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y,
+          void *z)
 {
 	const k_walk w = { n, 0, 0, 0, 0 };
 	return run2(stream, type, &w, x, y, z, mix{ a, b });
 }
 
-int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor, void *y)
+int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,
+               void *y)
 {
 	return run1(stream, type, w, x, y, by_scalar{ factor });
 }
@@ -255,10 +271,12 @@ template <typename T> struct convert {
 	static __device__ T of(__nv_bfloat16 v) { return (T)__bfloat162float(v); }
 };
 template <> struct convert<__half> {
-	template <typename S> static __device__ __half of(S v) { return __float2half_rn(convert<float>::of(v)); }
+	template <typename S>
+	static __device__ __half of(S v) { return __float2half_rn(convert<float>::of(v)); }
 };
 template <> struct convert<__nv_bfloat16> {
-	template <typename S> static __device__ __nv_bfloat16 of(S v) { return __float2bfloat16_rn(convert<float>::of(v)); }
+	template <typename S>
+	static __device__ __nv_bfloat16 of(S v) { return __float2bfloat16_rn(convert<float>::of(v)); }
 };
 
 /* Each thread loads some elements before it uses the first. */
@@ -296,9 +314,11 @@ template <typename T> __global__ void fill(k_walk w, double value, T *y)
 	default: return cudaErrorInvalidValue;                                           \
 	}
 
-template <typename S> static int cast_from(cudaStream_t stream, int to, int64_t n, const S *x, void *y)
+template <typename S>
+static int cast_from(cudaStream_t stream, int to, int64_t n, const S *x, void *y)
 {
-	ALL_TYPES(to, T, LAUNCH((cast<S, T>), blocks_for(n, AHEAD * THREADS), THREADS, 0, stream, n, x, (T *)y))
+	ALL_TYPES(to, T, LAUNCH((cast<S, T>), blocks_for(n, AHEAD * THREADS), THREADS, 0, stream, n, x,
+	                        (T *)y))
 	return cudaGetLastError();
 }
 
@@ -318,6 +338,7 @@ int k_fill(void *stream, int type, const struct k_walk *w, double value, void *y
 {
 	if (w->n == 0)
 		return 0;
-	ALL_TYPES(type, T, LAUNCH(fill<T>, blocks_for(w->n, THREADS), THREADS, 0, stream, *w, value, (T *)y))
+	ALL_TYPES(type, T, LAUNCH(fill<T>, blocks_for(w->n, THREADS), THREADS, 0, stream, *w, value,
+	                          (T *)y))
 	return cudaGetLastError();
 }

@@ -17,8 +17,9 @@ int64_t k_norm_workspace(int64_t rows, int64_t c)
 }
 
 /* The mean of the first rows of a chunk, which all its threads read. */
-template <typename T, int N>
-static __device__ __forceinline__ void take_shift(const k_rows &x, int64_t j, int64_t first, int64_t end, float *shift)
+template <typename T,
+int N> static __device__ __forceinline__ void take_shift(const k_rows &x, int64_t j, int64_t first,
+                                                         int64_t end, float *shift)
 {
 	several<T, N> got[AHEAD];
 	const int n = end - first < AHEAD ? (int)(end - first) : AHEAD;
@@ -35,11 +36,12 @@ static __device__ __forceinline__ void take_shift(const k_rows &x, int64_t j, in
 }
 
 /* part[chunk]: shift, sum (x - shift), sum (x - shift)^2, c each. */
-template <typename T, int N>
-__global__ void __launch_bounds__(THREADS, 4) statistics_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
+template <typename T, int N> __global__ void __launch_bounds__(THREADS, 4)
+statistics_chunks(int64_t rows, int64_t c, k_rows x, int64_t each, float *part)
 {
 	__shared__ float room[2 * N][THREADS];
-	const int64_t j = first_channel<N>(), first = blockIdx.y * each, end = first + rows_of(blockIdx.y, each, rows);
+	const int64_t j = first_channel<N>(), first = blockIdx.y * each,
+	              end = first + rows_of(blockIdx.y, each, rows);
 	float shift[N], s[2 * N] = { 0 };
 	several<T, N> got[AHEAD];
 	if (j < c) {
@@ -79,7 +81,8 @@ struct statistics_out {
 };
 
 /* Stores the statistics of a channel. n: values; the variance is multiplied by correction. */
-static __device__ void tell(const statistics_out &o, int64_t j, double mean, double m2, double n, double correction)
+static __device__ void tell(const statistics_out &o, int64_t j, double mean, double m2, double n,
+                            double correction)
 {
 	const double v = (m2 < 0 ? 0 : m2) / n;
 	const float r = (float)(1 / sqrt(v + o.eps));
@@ -94,8 +97,8 @@ static __device__ void tell(const statistics_out &o, int64_t j, double mean, dou
 }
 
 /* Writes into message, where that is not NULL. */
-__global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part, statistics_out o, const float *share,
-                                double *message)
+__global__ void statistics_join(int64_t rows, int64_t c, chunking k, const float *part,
+                                statistics_out o, const float *share, double *message)
 {
 	__shared__ double room[2][1][THREADS];
 	__shared__ double means[32];
@@ -142,7 +145,8 @@ __global__ void statistics_of_all(int64_t rows, int64_t c, const double *message
 	if (j >= c)
 		return;
 	const double up = magnify(message[0]), n = message[0] * up, mean = message[1 + j] / message[0];
-	tell(o, j, mean, (message[1 + c + j] - message[1 + j] * mean) * up, n, unbiased(n) / unbiased((double)rows));
+	tell(o, j, mean, (message[1 + c + j] - message[1 + j] * mean) * up, n,
+	     unbiased(n) / unbiased((double)rows));
 }
 
 /* scale = gamma * rstd of given rstd, as statistics_join makes it. */
@@ -153,8 +157,8 @@ __global__ void given_deviation(int64_t c, const float *rstd, const float *gamma
 		scale[j] = gamma[j] * rstd[j];
 }
 
-template <typename T, int N>
-__global__ void __launch_bounds__(THREADS, 4) norm_map(k_norm n, const float *mean, const float *scale)
+template <typename T, int N> __global__ void __launch_bounds__(THREADS, 4)
+norm_map(k_norm n, const float *mean, const float *scale)
 {
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= n.c)
@@ -190,12 +194,14 @@ __global__ void __launch_bounds__(THREADS, 4) norm_map(k_norm n, const float *me
 	}
 }
 
-template <typename T> static int map_as(cudaStream_t stream, const k_norm *n, const float *mean, const float *scale)
+template <typename T>
+static int map_as(cudaStream_t stream, const k_norm *n, const float *mean, const float *scale)
 {
 	const bool wide = abreast(n->c, sizeof(T), { n->x, n->residual, n->y });
 	const int64_t across = wide ? n->c / ABREAST : n->c;
 	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((norm_map<T, N>), rows_grid(n->rows, across, block), block, 0, stream, *n, mean, scale));
+	WIDE_OR_NOT(wide, N, LAUNCH((norm_map<T, N>), rows_grid(n->rows, across, block), block, 0,
+	                            stream, *n, mean, scale));
 	return cudaGetLastError();
 }
 
@@ -211,22 +217,24 @@ static statistics_out out_of(const k_norm *n, void *ws)
 	return { n->gamma, n->mean, n->rstd, n->variance, vector, vector + n->c, n->eps };
 }
 
-template <typename T> static void sum_chunks(cudaStream_t stream, const k_norm *n, const chunking &k, float *part)
+template <typename T>
+static void sum_chunks(cudaStream_t stream, const k_norm *n, const chunking &k, float *part)
 {
 	const bool wide = abreast(n->c, sizeof(T), { n->x });
 	const int64_t across = wide ? n->c / ABREAST : n->c;
 	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((statistics_chunks<T, N>), across_grid(across, block, k.n), block, 0, stream, n->rows, n->c, n->x,
-	                            k.each, part));
+	WIDE_OR_NOT(wide, N, LAUNCH((statistics_chunks<T, N>), across_grid(across, block, k.n), block,
+	                            0, stream, n->rows, n->c, n->x, k.each, part));
 }
 
-static int statistics(cudaStream_t stream, const k_norm *n, const float *share, double *message, void *ws)
+static int statistics(cudaStream_t stream, const k_norm *n, const float *share, double *message,
+                      void *ws)
 {
 	const chunking k = chunks_of(n->rows, n->c);
 	float *part = (float *)ws + 4 * n->c;
 	FLOAT_TYPES(n->type, T, sum_chunks<T>(stream, n, k, part))
-	LAUNCH(statistics_join, across_grid(n->c, join_block()), join_block(), 0, stream, n->rows, n->c, k, (const float *)part,
-	       out_of(n, ws), share, message);
+	LAUNCH(statistics_join, across_grid(n->c, join_block()), join_block(), 0, stream, n->rows, n->c,
+	       k, (const float *)part, out_of(n, ws), share, message);
 	return cudaGetLastError();
 }
 
@@ -237,7 +245,8 @@ int k_norm_forward(void *stream_, const struct k_norm *n, void *ws)
 	return failed ? failed : map(stream, n, out_of(n, ws).ws_mean, out_of(n, ws).ws_scale);
 }
 
-int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message, void *ws)
+int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message,
+                        void *ws)
 {
 	return statistics((cudaStream_t)stream, n, share, message, ws);
 }
@@ -246,7 +255,8 @@ int k_norm_forward_take(void *stream_, const struct k_norm *n, const double *mes
 {
 	const auto stream = (cudaStream_t)stream_;
 	const statistics_out o = out_of(n, ws);
-	LAUNCH(statistics_of_all, blocks_for(n->c, THREADS), THREADS, 0, stream, n->rows, n->c, message, o);
+	LAUNCH(statistics_of_all, blocks_for(n->c, THREADS), THREADS, 0, stream, n->rows, n->c,
+	       message, o);
 	return map(stream, n, o.ws_mean, o.ws_scale);
 }
 
@@ -262,7 +272,8 @@ __global__ void statistics_of_sums(k_norm n, const float *sum, const float *squa
 	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 	if (j >= n.c)
 		return;
-	const double mean = (double)sum[j] / (double)n.rows, v = (double)squares[j] / (double)n.rows - mean * mean;
+	const double mean = (double)sum[j] / (double)n.rows,
+	             v = (double)squares[j] / (double)n.rows - mean * mean;
 	const double variance = v < 0 ? 0 : v;
 	if (n.mean)
 		n.mean[j] = (float)mean;
@@ -283,11 +294,12 @@ int k_norm_inference(void *stream_, const struct k_norm *n, void *ws)
 	const auto stream = (cudaStream_t)stream_;
 	float *rstd = (float *)ws, *scale = rstd + n->c;
 	if (n->rstd) {
-		LAUNCH(given_deviation, blocks_for(n->c, THREADS), THREADS, 0, stream, n->c, (const float *)n->rstd, n->gamma, scale);
+		LAUNCH(given_deviation, blocks_for(n->c, THREADS), THREADS, 0, stream, n->c,
+		       (const float *)n->rstd, n->gamma, scale);
 		return map(stream, n, n->mean, scale);
 	}
-	LAUNCH(given_variance, blocks_for(n->c, THREADS), THREADS, 0, stream, n->c, (const float *)n->variance, n->eps, n->gamma,
-	       rstd, scale);
+	LAUNCH(given_variance, blocks_for(n->c, THREADS), THREADS, 0, stream, n->c,
+	       (const float *)n->variance, n->eps, n->gamma, rstd, scale);
 	return map(stream, n, n->mean, scale);
 }
 
@@ -304,6 +316,7 @@ __global__ void norm_vectors(k_norm_vectors v)
 
 int k_norm_vectors_run(void *stream, const struct k_norm_vectors *v)
 {
-	FLOAT_TYPES(v->type, T, LAUNCH(norm_vectors<T>, blocks_for(v->c, THREADS), THREADS, 0, stream, *v))
+	FLOAT_TYPES(v->type, T, LAUNCH(norm_vectors<T>, blocks_for(v->c, THREADS), THREADS, 0,
+	                               stream, *v))
 	return cudaGetLastError();
 }

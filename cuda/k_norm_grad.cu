@@ -18,7 +18,8 @@ static __device__ __forceinline__ channel channel_of(const k_norm_grad &g, int64
 template <typename T, int N, int ROWS> struct gradient_rows {
 	several<T, N> x[ROWS], dy[ROWS], second[ROWS], y[ROWS];
 
-	__device__ __forceinline__ void load(const k_norm_grad &g, int64_t j, int64_t r, int64_t step, int64_t end)
+	__device__ __forceinline__ void load(const k_norm_grad &g, int64_t j, int64_t r, int64_t step,
+	                                     int64_t end)
 	{
 		load_rows(g.x, j, r, step, end, x);
 		load_rows(g.dy, j, r, step, end, dy);
@@ -29,7 +30,8 @@ template <typename T, int N, int ROWS> struct gradient_rows {
 	}
 
 	/* The gradient of z at one element: dy [+ second], times f'(z). d = x - mean. */
-	__device__ __forceinline__ float masked(const k_norm_grad &g, int u, int i, float d, const channel &c) const
+	__device__ __forceinline__ float masked(const k_norm_grad &g, int u, int i, float d,
+	                                        const channel &c) const
 	{
 		float e = dy[u].at(i);
 		if (g.second.p)
@@ -42,11 +44,12 @@ template <typename T, int N, int ROWS> struct gradient_rows {
 };
 
 /* part[chunk]: sum dz, sum dz (x - mean), c each. */
-template <typename T, int N>
-__global__ void __launch_bounds__(THREADS, 3) gradient_chunks(k_norm_grad g, int64_t each, float *part)
+template <typename T, int N> __global__ void __launch_bounds__(THREADS, 3)
+gradient_chunks(k_norm_grad g, int64_t each, float *part)
 {
 	__shared__ float room[2 * N][THREADS];
-	const int64_t j = first_channel<N>(), first = blockIdx.y * each, end = first + rows_of(blockIdx.y, each, g.rows);
+	const int64_t j = first_channel<N>(), first = blockIdx.y * each,
+	              end = first + rows_of(blockIdx.y, each, g.rows);
 	constexpr int ROWS = FEWER<T, N>;
 	float s[2 * N] = { 0 };
 	gradient_rows<T, N, ROWS> at;
@@ -83,7 +86,8 @@ __global__ void __launch_bounds__(THREADS, 3) gradient_chunks(k_norm_grad g, int
 
 /* k1 and k2 of dx = dz * scale - ((x - mean) * k2 + k1), 0 where the statistics are constants. s1,
  * s2: as gradient_chunks has them. */
-static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, double s2, double n, float *k1, float *k2)
+static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, double s2, double n,
+                                   float *k1, float *k2)
 {
 	const double r = g.rstd[j], dg = s2 * r, s = g.gamma[j] * r;
 	k1[j] = g.variance ? 0.0f : (float)(s * s1 / n);
@@ -92,8 +96,8 @@ static __device__ void corrections(const k_norm_grad &g, int64_t j, double s1, d
 
 /* dgamma and dbeta; and the corrections, or where message
  * is not NULL what they are made of, into that. */
-__global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1, float *k2, const float *share,
-                              double *message)
+__global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, float *k1,
+                              float *k2, const float *share, double *message)
 {
 	__shared__ double room[2][THREADS];
 	const int64_t j = first_channel<1>();
@@ -122,17 +126,19 @@ __global__ void gradient_join(k_norm_grad g, int64_t chunks, const float *part, 
 	message[1 + g.c + j] = counts ? s2 : 0.0;
 }
 
-__global__ void corrections_of_all(k_norm_grad g, const float *share, const double *message, float *k1, float *k2)
+__global__ void corrections_of_all(k_norm_grad g, const float *share, const double *message,
+                                   float *k1, float *k2)
 {
 	const int64_t j = first_channel<1>();
 	if (j >= g.c)
 		return;
 	const bool counts = *share != 0;
-	corrections(g, j, counts ? message[1 + j] : 0.0, counts ? message[1 + g.c + j] : 0.0, message[0] * magnify(message[0]), k1, k2);
+	corrections(g, j, counts ? message[1 + j] : 0.0, counts ? message[1 + g.c + j] : 0.0,
+	            message[0] * magnify(message[0]), k1, k2);
 }
 
-template <typename T, int N>
-__global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3) gradient_map(k_norm_grad g, const float *k1, const float *k2)
+template <typename T, int N> __global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3)
+gradient_map(k_norm_grad g, const float *k1, const float *k2)
 {
 	const int64_t j = first_channel<N>(), step = (int64_t)gridDim.y * blockDim.y;
 	if (j >= g.c)
@@ -177,30 +183,36 @@ static k_rows mask_of(const k_norm_grad &g)
 	return g.mask == K_NORM_FROM_Y ? g.y : k_rows{};
 }
 
-template <typename T> static void sum_gradient_chunks(cudaStream_t stream, const k_norm_grad &g, const chunking &k, float *part)
+template <typename T> static void sum_gradient_chunks(cudaStream_t stream, const k_norm_grad &g,
+                                                      const chunking &k, float *part)
 {
 	const bool wide = abreast(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g) });
 	const int64_t across = wide ? g.c / ABREAST : g.c;
 	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((gradient_chunks<T, N>), across_grid(across, block, k.n), block, 0, stream, g, k.each, part));
+	WIDE_OR_NOT(wide, N, LAUNCH((gradient_chunks<T, N>), across_grid(across, block, k.n), block, 0,
+	                            stream, g, k.each, part));
 }
 
-static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float *share, double *message, void *ws)
+static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float *share,
+                         double *message, void *ws)
 {
 	const chunking k = chunks_of(g.rows, g.c);
 	float *k1 = (float *)ws, *k2 = k1 + g.c, *part = k1 + 4 * g.c;
 	FLOAT_TYPES(g.type, T, sum_gradient_chunks<T>(stream, g, k, part))
-	LAUNCH(gradient_join, across_grid(g.c, join_block()), join_block(), 0, stream, g, k.n, (const float *)part, k1, k2, share,
-	       message);
+	LAUNCH(gradient_join, across_grid(g.c, join_block()), join_block(), 0, stream, g, k.n,
+	       (const float *)part, k1, k2, share, message);
 	return cudaGetLastError();
 }
 
-template <typename T> static int map_gradient_as(cudaStream_t stream, const k_norm_grad &g, const float *k1, const float *k2)
+template <typename T> static int map_gradient_as(cudaStream_t stream, const k_norm_grad &g,
+                                                 const float *k1, const float *k2)
 {
-	const bool wide = abreast(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g), g.addend, g.dx, g.masked });
+	const bool wide = abreast(g.c, sizeof(T),
+	                          { g.x, g.dy, g.second, mask_of(g), g.addend, g.dx, g.masked });
 	const int64_t across = wide ? g.c / ABREAST : g.c;
 	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((gradient_map<T, N>), rows_grid(g.rows, across, block), block, 0, stream, g, k1, k2));
+	WIDE_OR_NOT(wide, N, LAUNCH((gradient_map<T, N>), rows_grid(g.rows, across, block), block, 0,
+	                            stream, g, k1, k2));
 	return cudaGetLastError();
 }
 
@@ -217,8 +229,8 @@ int k_norm_backward(void *stream_, const struct k_norm_grad *given, void *ws)
 	k_norm_grad g = *given;
 	if (g.variance) {
 		float *rstd = (float *)ws + 2 * g.c;
-		LAUNCH(given_variance, blocks_for(g.c, THREADS), THREADS, 0, stream, g.c, g.variance, g.eps, g.gamma, rstd,
-		       rstd + g.c);
+		LAUNCH(given_variance, blocks_for(g.c, THREADS), THREADS, 0, stream, g.c, g.variance, g.eps,
+		       g.gamma, rstd, rstd + g.c);
 		g.rstd = rstd;
 	}
 	const int failed = gradient_sums(stream, g, NULL, NULL, ws);
@@ -240,15 +252,18 @@ int k_norm_backward_rest(void *stream_, const struct k_norm_grad *g, void *ws)
 	return map_gradient(stream, *g, ws);
 }
 
-int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws)
+int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share,
+                         double *message, void *ws)
 {
 	return gradient_sums((cudaStream_t)stream, *g, share, message, ws);
 }
 
-int k_norm_backward_take(void *stream_, const struct k_norm_grad *g, const float *share, const double *message, void *ws)
+int k_norm_backward_take(void *stream_, const struct k_norm_grad *g, const float *share,
+                         const double *message, void *ws)
 {
 	const auto stream = (cudaStream_t)stream_;
 	float *k1 = (float *)ws;
-	LAUNCH(corrections_of_all, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, share, message, k1, k1 + g->c);
+	LAUNCH(corrections_of_all, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, share, message,
+	       k1, k1 + g->c);
 	return map_gradient(stream, *g, ws);
 }

@@ -14,7 +14,8 @@ static __device__ __forceinline__ uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint64_t step, uint32_t *c)
+static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint64_t step,
+                                              uint32_t *c)
 {
 	uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
 	c[0] = (uint32_t)block;
@@ -38,13 +39,17 @@ static __device__ __forceinline__ void philox(uint64_t key, uint64_t block, uint
 template <typename T, int N>
 __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y, T *z)
 {
-	const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x, each = (d.each + TOGETHER - 1) / TOGETHER;
-	const int64_t sample = thread / each, at = thread % each * TOGETHER, first = sample * d.each + at;
+	const int64_t thread = (int64_t)blockIdx.x * THREADS + threadIdx.x,
+	              each = (d.each + TOGETHER - 1) / TOGETHER;
+	const int64_t sample = thread / each, at = thread % each * TOGETHER,
+	              first = sample * d.each + at;
 	if (first >= d.n)
 		return;
-	const uint64_t block = ((uint64_t)random_key[2] + (uint64_t)sample) * (uint64_t)each + (uint64_t)(at / TOGETHER);
+	const uint64_t block = ((uint64_t)random_key[2] + (uint64_t)sample) * (uint64_t)each +
+	                       (uint64_t)(at / TOGETHER);
 	uint32_t word[4];
-	const uint64_t key = mix(mix((uint64_t)random_key[0] + 0x9E3779B97F4A7C15ull) ^ (uint64_t)d.stream);
+	const uint64_t key =
+		mix(mix((uint64_t)random_key[0] + 0x9E3779B97F4A7C15ull) ^ (uint64_t)d.stream);
 	philox(key, block, (uint64_t)random_key[1], word);
 	int64_t row = first / d.c, col = first - row * d.c;
 #pragma unroll
@@ -73,16 +78,18 @@ __global__ void dropout(k_dropout d, const int64_t *random_key, const T *x, T *y
 	}
 }
 
-template <typename T>
-static void run(void *stream, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z)
+template <typename T> static void run(void *stream, const struct k_dropout *d, const int64_t *key,
+                                      const void *x, void *y, void *z)
 {
 	const int64_t threads = d->n / d->each * ((d->each + TOGETHER - 1) / TOGETHER);
-	const bool wide = abreast(d->c, sizeof(T), { { (void *)x, d->x }, { y, d->y }, { z, d->z } }) && d->each % ABREAST == 0;
-	WIDE_OR_NOT(wide, N, LAUNCH((dropout<T, N>), blocks_for(threads, THREADS), THREADS, 0, stream, *d, key, (const T *)x, (T *)y,
-	                            (T *)z));
+	const bool wide = abreast(d->c, sizeof(T), { { (void *)x, d->x }, { y, d->y }, { z, d->z } }) &&
+	                  d->each % ABREAST == 0;
+	WIDE_OR_NOT(wide, N, LAUNCH((dropout<T, N>), blocks_for(threads, THREADS), THREADS, 0, stream,
+	                            *d, key, (const T *)x, (T *)y, (T *)z));
 }
 
-int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z)
+int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key,
+                  const void *x, void *y, void *z)
 {
 	if (d->n == 0)
 		return 0;

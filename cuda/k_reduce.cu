@@ -62,12 +62,13 @@ static __device__ __forceinline__ double fold(int max, double a, double b)
 	return max ? larger(a, b) : a + b;
 }
 
-template <typename T>
-__global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts, const T *x, double *part, int to, void *y)
+template <typename T> __global__ void reduce_parts(k_reduce r, int64_t runs, int64_t parts,
+                                                   const T *x, double *part, int to, void *y)
 {
 	__shared__ double room[THREADS];
 	const int64_t task = blockIdx.x, p = blockIdx.y, run = task % runs;
-	const int64_t j = run * blockDim.x + threadIdx.x, lo = r.summed.count * p / parts, hi = r.summed.count * (p + 1) / parts;
+	const int64_t j = run * blockDim.x + threadIdx.x, lo = r.summed.count * p / parts,
+	              hi = r.summed.count * (p + 1) / parts;
 	int64_t kx, ky, sx, sy;
 	double acc = r.max ? -INFINITY : 0.0;
 	nest_at(r.kept, task / runs, &kx, &ky);
@@ -101,17 +102,18 @@ __global__ void reduce_join(k_reduce r, int64_t parts, const double *part, int t
 	store_as(to, y, ky + i % r.columns * r.column_y, (float)(acc * r.factor));
 }
 
-int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y, void *ws)
+int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y,
+                 void *ws)
 {
 	const shape_of_launch s = plan(r);
 	double *part = s.parts > 1 ? (double *)ws : NULL;
 	if (s.tasks == 0)
 		return 0;
-	FLOAT_TYPES(type, T, LAUNCH(reduce_parts<T>, dim3((unsigned)s.tasks, (unsigned)s.parts), s.block, 0, stream, *r, s.runs,
-	                            s.parts, (const T *)x, part, to, y))
+	FLOAT_TYPES(type, T, LAUNCH(reduce_parts<T>, dim3((unsigned)s.tasks, (unsigned)s.parts),
+	                            s.block, 0, stream, *r, s.runs, s.parts, (const T *)x, part, to, y))
 	if (part)
-		LAUNCH(reduce_join, blocks_for(r->kept.count * r->columns, THREADS), THREADS, 0, stream, *r, s.parts,
-		       (const double *)part, to, y);
+		LAUNCH(reduce_join, blocks_for(r->kept.count * r->columns, THREADS), THREADS, 0, stream, *r,
+		       s.parts, (const double *)part, to, y);
 	return cudaGetLastError();
 }
 
@@ -152,11 +154,12 @@ __global__ void max_grad(k_reduce r, const T *x, const T *dy, T *dx)
 	}
 }
 
-int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy, void *dx)
+int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy,
+               void *dx)
 {
 	if (r->kept.count == 0)
 		return 0;
-	FLOAT_TYPES(type, T, LAUNCH(max_grad<T>, (unsigned)r->kept.count, THREADS, 0, stream, *r, (const T *)x, (const T *)dy,
-	                            (T *)dx))
+	FLOAT_TYPES(type, T, LAUNCH(max_grad<T>, (unsigned)r->kept.count, THREADS, 0, stream, *r,
+	                            (const T *)x, (const T *)dy, (T *)dx))
 	return cudaGetLastError();
 }

@@ -30,7 +30,8 @@ int k_gather(void *stream, int n, const void *const *from, float *to)
 }
 
 /* A NaN among the sums gives a NaN. */
-__global__ void clip_factor(int n, const float *sums, const float *scale, double max_norm, float *out)
+__global__ void clip_factor(int n, const float *sums, const float *scale, double max_norm,
+                            float *out)
 {
 	const double by = scale ? (double)*scale : 1.0;
 	double sum = 0;
@@ -40,7 +41,8 @@ __global__ void clip_factor(int n, const float *sums, const float *scale, double
 	*out = (float)(norm <= max_norm ? by : by * (max_norm / norm));
 }
 
-int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm, float *out)
+int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm,
+                  float *out)
 {
 	LAUNCH(clip_factor, 1, 1, 0, stream, n, sums, scale, max_norm, out);
 	return cudaGetLastError();
@@ -50,7 +52,8 @@ int k_clip_factor(void *stream, int n, const float *sums, const float *scale, do
 
 enum { SCALE, CLEAN, SKIPPED, COUNT, MEAN, SLOW, SQUARE, STATE };
 
-__global__ void loss_scale(const float *s, const void *step, int wide, float start, float *scale, float *inverse, int64_t *made)
+__global__ void loss_scale(const float *s, const void *step, int wide, float start, float *scale,
+                           float *inverse, int64_t *made)
 {
 	const int64_t t = wide ? *(const int64_t *)step : (int64_t)*(const int32_t *)step;
 	const float v = s[SCALE] > 0 ? s[SCALE] : start;
@@ -62,8 +65,8 @@ __global__ void loss_scale(const float *s, const void *step, int wide, float sta
 		*made = t - (int64_t)s[SKIPPED];
 }
 
-int k_loss_scale(void *stream, const float *state, const void *step, int wide, float start, float *scale, float *inverse,
-                 int64_t *made)
+int k_loss_scale(void *stream, const float *state, const void *step, int wide, float start,
+                 float *scale, float *inverse, int64_t *made)
 {
 	LAUNCH(loss_scale, 1, 1, 0, stream, state, step, wide, start, scale, inverse, made);
 	return cudaGetLastError();
@@ -100,7 +103,8 @@ static __device__ void step_logmax(const k_loss_scaling &at, double *s, double m
 	s[SCALE] = held(at, exp2(floor(x + 1.0 / 64)));
 }
 
-__global__ void loss_scale_update(k_loss_scaling at, int n, const float *maxima, float *state, float *made)
+__global__ void loss_scale_update(k_loss_scaling at, int n, const float *maxima, float *state,
+                                  float *made)
 {
 	double s[STATE], most = 0;
 	for (int i = 0; i < n; i++) {
@@ -122,7 +126,8 @@ __global__ void loss_scale_update(k_loss_scaling at, int n, const float *maxima,
 		*made = overflow ? 0.0f : 1.0f;
 }
 
-int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima, float *state, float *made)
+int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima,
+                        float *state, float *made)
 {
 	LAUNCH(loss_scale_update, 1, 1, 0, stream, *at, n, maxima, state, made);
 	return cudaGetLastError();
@@ -160,7 +165,8 @@ __global__ void trust_ratio(k_trust at, const float *norm, const float *rate, fl
 	out[t] = (float)(at.clip && r > 1 ? 1 : r);
 }
 
-int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, const float *rate, float *out)
+int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, const float *rate,
+                  float *out)
 {
 	LAUNCH(trust_ratio, blocks_for(at->n, 64), 64, 0, stream, *at, norm, rate, out);
 	return cudaGetLastError();
@@ -175,8 +181,8 @@ static __device__ int64_t whole(const void *p, int wide)
 	return wide ? *(const int64_t *)p : (int64_t)*(const int32_t *)p;
 }
 
-__global__ void mean_terms(int sum, const float *loss, const float *weight, const float *share, const float *votes,
-                           const void *index, int wide, float *terms)
+__global__ void mean_terms(int sum, const float *loss, const float *weight, const float *share,
+                           const float *votes, const void *index, int wide, float *terms)
 {
 	const bool anew = !index || whole(index, wide) == 0;
 	const float w = *weight, part = *share;
@@ -191,37 +197,42 @@ __global__ void mean_terms(int sum, const float *loss, const float *weight, cons
 		terms[i] += votes[i - TERM_VOTE];
 }
 
-int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *votes,
-                 const void *index, int wide, float *terms)
+int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share,
+                 const float *votes, const void *index, int wide, float *terms)
 {
 	LAUNCH(mean_terms, 1, 1, 0, stream, sum, loss, weight, share, votes, index, wide, terms);
 	return cudaGetLastError();
 }
 
-__global__ void mean_seed(int sum, float nominal, const float *weight, const float *share, const float *scale, float *seed)
+__global__ void mean_seed(int sum, float nominal, const float *weight, const float *share,
+                          const float *scale, float *seed)
 {
 	*seed = *share * (scale ? *scale : 1) * (sum ? 1 : *weight / nominal);
 }
 
-int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share, const float *scale, float *seed)
+int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share,
+                const float *scale, float *seed)
 {
 	LAUNCH(mean_seed, 1, 1, 0, stream, sum, nominal, weight, share, scale, seed);
 	return cudaGetLastError();
 }
 
-__global__ void mean_factor(int sum, float nominal, const float *terms, const float *inverse, float *factor)
+__global__ void mean_factor(int sum, float nominal, const float *terms, const float *inverse,
+                            float *factor)
 {
 	const float w = terms[TERM_WEIGHT], mean = w > 0 ? nominal / w : 0;
 	*factor = (inverse ? *inverse : 1) * (sum ? nominal : mean);
 }
 
-int k_mean_factor(void *stream, int sum, float nominal, const float *terms, const float *inverse, float *factor)
+int k_mean_factor(void *stream, int sum, float nominal, const float *terms, const float *inverse,
+                  float *factor)
 {
 	LAUNCH(mean_factor, 1, 1, 0, stream, sum, nominal, terms, inverse, factor);
 	return cudaGetLastError();
 }
 
-__global__ void mean_lag(const float *now, const void *step, int wide, float *state, float *factor, float *apply, int64_t *made)
+__global__ void mean_lag(const float *now, const void *step, int wide, float *state, float *factor,
+                         float *apply, int64_t *made)
 {
 	const int64_t t = whole(step, wide);
 	if (factor)
@@ -234,7 +245,8 @@ __global__ void mean_lag(const float *now, const void *step, int wide, float *st
 	state[1] = 1;
 }
 
-int k_mean_lag(void *stream, const float *now, const void *step, int wide, float *state, float *factor, float *apply, int64_t *made)
+int k_mean_lag(void *stream, const float *now, const void *step, int wide, float *state,
+               float *factor, float *apply, int64_t *made)
 {
 	LAUNCH(mean_lag, 1, 1, 0, stream, now, step, wide, state, factor, apply, made);
 	return cudaGetLastError();

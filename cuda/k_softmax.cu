@@ -42,7 +42,8 @@ template <typename T> __global__ void softmax(int64_t rows, int64_t c, const T *
 		y[first + j] = from_float<T>(expf(as_float(x[first + j]) - most) / sum);
 }
 
-template <typename T> __global__ void softmax_grad(int64_t rows, int64_t c, const T *y, const T *dy, T *dx)
+template <typename T>
+__global__ void softmax_grad(int64_t rows, int64_t c, const T *y, const T *dy, T *dx)
 {
 	const int64_t first = row_of() * c;
 	float sum = 0;
@@ -71,7 +72,8 @@ int k_softmax(void *stream, int type, int64_t rows, int64_t c, const void *x, vo
 	EACH_ROW(softmax, (const T *)x, (T *)y);
 }
 
-int k_softmax_grad(void *stream, int type, int64_t rows, int64_t c, const void *y, const void *dy, void *dx)
+int k_softmax_grad(void *stream, int type, int64_t rows, int64_t c, const void *y, const void *dy,
+                   void *dx)
 {
 	EACH_ROW(softmax_grad, (const T *)y, (const T *)dy, (T *)dx);
 }

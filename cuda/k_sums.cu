@@ -46,9 +46,11 @@ int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t gr
 
 /* A binary counter: level l holds the sum of 2^l ranks, as
  * far as the ones of the count of ranks so far say. */
-__global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const float *parts, float *sum)
+__global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const float *parts,
+                          float *sum)
 {
-	for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x) {
+	for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count;
+	     i += (int64_t)gridDim.x * blockDim.x) {
 		float level[32];
 		int top = -1;
 		for (int q = 0; q < n; q++) {
@@ -62,11 +64,13 @@ __global__ void sum_ranks(int n, int me, int64_t count, int64_t each, const floa
 	}
 }
 
-int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts, float *sum)
+int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts,
+                float *sum)
 {
 	const int blocks = blocks_for(count, THREADS);
 	if (count == 0)
 		return 0;
-	LAUNCH(sum_ranks, blocks < 4096 ? blocks : 4096, THREADS, 0, stream, n, me, count, each, parts, sum);
+	LAUNCH(sum_ranks, blocks < 4096 ? blocks : 4096, THREADS, 0, stream, n, me, count, each,
+	       parts, sum);
 	return cudaGetLastError();
 }

@@ -41,7 +41,8 @@ static __device__ __forceinline__ void taps(const k_window &w, int a, int o, int
 }
 
 /* Windows [first, last) along axis a that cover input i. */
-static __device__ __forceinline__ void covers(const k_window &w, int a, int i, int *first, int *last)
+static __device__ __forceinline__ void covers(const k_window &w, int a, int i, int *first,
+                                              int *last)
 {
 	const int at = i + w.lo[a], before = at - w.k[a] + 1;
 	*first = before <= 0 ? 0 : (before + w.s[a] - 1) / w.s[a];
@@ -62,7 +63,8 @@ __global__ void max_pool(k_window w, const T *x, T *y, I *index)
 		for (int k1 = lo[1]; k1 < hi[1]; k1++)
 			for (int k2 = lo[2]; k2 < hi[2]; k2++) {
 				const int64_t at = pixel_at(w.in, o.n, o.i[0] * w.s[0] - w.lo[0] + k0,
-				                            o.i[1] * w.s[1] - w.lo[1] + k1, o.i[2] * w.s[2] - w.lo[2] + k2);
+				                            o.i[1] * w.s[1] - w.lo[1] + k1,
+				                            o.i[2] * w.s[2] - w.lo[2] + k2);
 				const float v = as_float(x[at * w.c + o.c]);
 				if (place >= 0 && !(v > best) && v == v)
 					continue;
@@ -88,8 +90,8 @@ __global__ void max_pool_grad(k_window w, const T *dy, const I *index, T *dx)
 		for (int o1 = lo[1]; o1 < hi[1]; o1++)
 			for (int o2 = lo[2]; o2 < hi[2]; o2++) {
 				const int64_t at = pixel_at(w.out, x.n, o0, o1, o2) * w.c + x.c;
-				const int place = ((x.i[0] + w.lo[0] - o0 * w.s[0]) * w.k[1] + x.i[1] + w.lo[1] - o1 * w.s[1]) *
-				                  w.k[2] + x.i[2] + w.lo[2] - o2 * w.s[2];
+				const int place = ((x.i[0] + w.lo[0] - o0 * w.s[0]) * w.k[1] + x.i[1] + w.lo[1] -
+				                   o1 * w.s[1]) * w.k[2] + x.i[2] + w.lo[2] - o2 * w.s[2];
 				if ((int)index[at] == place)
 					sum += as_float(dy[at]);
 			}
@@ -108,7 +110,8 @@ __global__ void max_pool_gather(k_window w, const T *x, const I *index, T *y)
 		i[a] = o.i[a] * w.s[a] - w.lo[a] + place % w.k[a];
 		place /= w.k[a];
 	}
-	const bool inside = i[0] >= 0 && i[1] >= 0 && i[2] >= 0 && i[0] < w.in[0] && i[1] < w.in[1] && i[2] < w.in[2];
+	const bool inside = i[0] >= 0 && i[1] >= 0 && i[2] >= 0 && i[0] < w.in[0] && i[1] < w.in[1] &&
+	                    i[2] < w.in[2];
 	y[to] = inside ? x[pixel_at(w.in, o.n, i[0], i[1], i[2]) * w.c + o.c] : from_float<T>(0);
 }
 
@@ -156,7 +159,8 @@ __global__ void average_pool_grad(k_window w, const T *dy, T *dx)
 	for (int o0 = lo[0]; o0 < hi[0]; o0++)
 		for (int o1 = lo[1]; o1 < hi[1]; o1++)
 			for (int o2 = lo[2]; o2 < hi[2]; o2++)
-				sum += as_float(dy[pixel_at(w.out, x.n, o0, o1, o2) * w.c + x.c]) * share(w, o0, o1, o2);
+				sum += as_float(dy[pixel_at(w.out, x.n, o0, o1, o2) * w.c + x.c]) *
+				       share(w, o0, o1, o2);
 	dx[(int64_t)x.flat * w.c + x.c] = from_float<T>(sum);
 }
 
@@ -173,8 +177,9 @@ __global__ void resize(k_window w, k_resize m, const T *x, T *y)
 		for (int e1 = m.first[1][o.i[1]]; e1 < m.first[1][o.i[1] + 1]; e1++) {
 			const float f = m.weight[0][e0] * m.weight[1][e1];
 			for (int e2 = m.first[2][o.i[2]]; e2 < m.first[2][o.i[2] + 1]; e2++)
-				sum += f * m.weight[2][e2] * as_float(x[pixel_at(w.in, o.n, m.from[0][e0], m.from[1][e1],
-				                                                 m.from[2][e2]) * w.c + o.c]);
+				sum += f * m.weight[2][e2] *
+				       as_float(x[pixel_at(w.in, o.n, m.from[0][e0], m.from[1][e1], m.from[2][e2]) *
+				                  w.c + o.c]);
 		}
 	y[(int64_t)o.flat * w.c + o.c] = from_float<T>(sum);
 }
@@ -184,7 +189,8 @@ __global__ void resize(k_window w, k_resize m, const T *x, T *y)
 static dim3 grid_for(const k_window *w, const int *d, dim3 block)
 {
 	const int64_t pixels = w->n * d[0] * d[1] * d[2];
-	return dim3((unsigned)((pixels + block.y - 1) / block.y), (unsigned)((w->c + block.x - 1) / block.x));
+	return dim3((unsigned)((pixels + block.y - 1) / block.y),
+	            (unsigned)((w->c + block.x - 1) / block.x));
 }
 
 #define OVER(w, d, type, ...)                                                            \
@@ -196,29 +202,34 @@ static dim3 grid_for(const k_window *w, const int *d, dim3 block)
 		return cudaGetLastError();                                               \
 	} while (0)
 
-int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, void *y, int wide, void *index)
+int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, void *y, int wide,
+               void *index)
 {
 	if (wide)
-		OVER(w, out, type, LAUNCH((max_pool<T, int32_t>), grid, block, 0, stream, *w, (const T *)x, (T *)y, (int32_t *)index));
-	OVER(w, out, type, LAUNCH((max_pool<T, uint8_t>), grid, block, 0, stream, *w, (const T *)x, (T *)y, (uint8_t *)index));
+		OVER(w, out, type, LAUNCH((max_pool<T, int32_t>), grid, block, 0, stream, *w, (const T *)x,
+		                          (T *)y, (int32_t *)index));
+	OVER(w, out, type, LAUNCH((max_pool<T, uint8_t>), grid, block, 0, stream, *w, (const T *)x,
+	                          (T *)y, (uint8_t *)index));
 }
 
-int k_max_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, int wide, const void *index, void *dx)
+int k_max_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, int wide,
+                    const void *index, void *dx)
 {
 	if (wide)
-		OVER(w, in, type, LAUNCH((max_pool_grad<T, int32_t>), grid, block, 0, stream, *w, (const T *)dy,
-		                         (const int32_t *)index, (T *)dx));
+		OVER(w, in, type, LAUNCH((max_pool_grad<T, int32_t>), grid, block, 0, stream, *w,
+		                         (const T *)dy, (const int32_t *)index, (T *)dx));
 	OVER(w, in, type, LAUNCH((max_pool_grad<T, uint8_t>), grid, block, 0, stream, *w, (const T *)dy,
 	                         (const uint8_t *)index, (T *)dx));
 }
 
-int k_max_pool_gather(void *stream, int type, const struct k_window *w, const void *x, int wide, const void *index, void *y)
+int k_max_pool_gather(void *stream, int type, const struct k_window *w, const void *x, int wide,
+                      const void *index, void *y)
 {
 	if (wide)
-		OVER(w, out, type, LAUNCH((max_pool_gather<T, int32_t>), grid, block, 0, stream, *w, (const T *)x,
-		                          (const int32_t *)index, (T *)y));
-	OVER(w, out, type, LAUNCH((max_pool_gather<T, uint8_t>), grid, block, 0, stream, *w, (const T *)x,
-	                          (const uint8_t *)index, (T *)y));
+		OVER(w, out, type, LAUNCH((max_pool_gather<T, int32_t>), grid, block, 0, stream, *w,
+		                          (const T *)x, (const int32_t *)index, (T *)y));
+	OVER(w, out, type, LAUNCH((max_pool_gather<T, uint8_t>), grid, block, 0, stream, *w,
+	                          (const T *)x, (const uint8_t *)index, (T *)y));
 }
 
 int k_average_pool(void *stream, int type, const struct k_window *w, const void *x, void *y)
@@ -228,10 +239,12 @@ int k_average_pool(void *stream, int type, const struct k_window *w, const void 
 
 int k_average_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, void *dx)
 {
-	OVER(w, in, type, LAUNCH(average_pool_grad<T>, grid, block, 0, stream, *w, (const T *)dy, (T *)dx));
+	OVER(w, in, type, LAUNCH(average_pool_grad<T>, grid, block, 0, stream, *w, (const T *)dy,
+	                         (T *)dx));
 }
 
-int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m, const void *x, void *y)
+int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m,
+               const void *x, void *y)
 {
 	OVER(w, out, type, LAUNCH(resize<T>, grid, block, 0, stream, *w, *m, (const T *)x, (T *)y));
 }

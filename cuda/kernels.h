@@ -14,7 +14,8 @@ extern "C" {
 #endif
 
 /* enum dtype without its header; backend/cuda/cuda.c checks that they agree. */
-enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16, K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
+enum { K_TYPE_F32, K_TYPE_F64, K_TYPE_F16, K_TYPE_BF16, K_TYPE_I8, K_TYPE_U8, K_TYPE_I16,
+	K_TYPE_U16, K_TYPE_I32, K_TYPE_I64 };
 
 /* --- element by element (k_map.cu); the result may be x or y --- */
 
@@ -24,21 +25,27 @@ struct k_walk {
 	int64_t n, c, x, y, z;
 };
 
-enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG, K_SCALE,
+enum k_unary { K_RELU, K_LEAKY_RELU, K_TANH, K_SIGMOID, K_SOFTPLUS, K_SQUARE, K_SQRT, K_EXP, K_LOG,
+	K_SCALE,
 	       K_GELU, K_GELU_TANH, K_SILU, K_ELU };
 /* a, b: parameters: the slope of leaky_relu; alpha of elu; factor and shift of scale. */
-int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b, const void *x, void *y);
+int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, float a, float b,
+            const void *x, void *y);
 
-enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD, K_SCALED_RELU_GRAD,
+enum k_binary { K_ADD, K_SUBTRACT, K_MULTIPLY, K_DIVIDE, K_RELU_GRAD, K_LEAKY_RELU_GRAD,
+	K_SCALED_RELU_GRAD,
 		K_GELU_GRAD, K_GELU_TANH_GRAD, K_SILU_GRAD, K_ELU_GRAD };
 /* Gradients: x is the output y of the function (of gelu and silu the input), y is dy; a is the
  * slope, alpha, or what the scaled one multiplies by. */
-int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a, const void *x, const void *y, void *z);
+int k_binary(void *stream, enum k_binary op, int type, const struct k_walk *w, float a,
+             const void *x, const void *y, void *z);
 
 /* z = a * x + b * y, all n elements side by side. */
-int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y, void *z);
+int k_mix(void *stream, int type, int64_t n, float a, float b, const void *x, const void *y,
+          void *z);
 /* y = x * *factor, a float32 scalar on the device. */
-int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor, void *y);
+int k_scale_by(void *stream, int type, const struct k_walk *w, const void *x, const float *factor,
+               void *y);
 /* In rows: of y, w->x apart. */
 int k_fill(void *stream, int type, const struct k_walk *w, double value, void *y);
 /* Any two of f32, f16, bf16, i32, i64, u8, i8, f64; from i16 and u16 too. */
@@ -68,9 +75,11 @@ int k_normalize_input(void *stream, const struct k_samples *s, const void *x, vo
 /* --- channels of channels-last tensors (k_channels.cu) --- */
 
 /* y[row][channel] += bias[channel], in place; stride: elements from row to row. */
-int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const float *bias, void *y);
+int k_add_bias(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const float *bias,
+               void *y);
 /* sum[channel] over the rows, float32, in a fixed order. ws: k_channels_workspace bytes. */
-int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const void *x, float *sum, void *ws);
+int k_channel_sum(void *stream, int type, int64_t rows, int64_t c, int64_t stride, const void *x,
+                  float *sum, void *ws);
 int64_t k_channels_workspace(int64_t rows, int64_t c);
 
 /* --- batch normalisation (k_norm.cu) --- */
@@ -121,7 +130,8 @@ struct k_norm_grad {
 	struct k_rows x, dy, second, y, addend;
 	struct k_rows dx, masked;                /* masked: the gradient of z, or none */
 	const float *gamma, *beta, *mean, *rstd;
-	const float *variance;                   /* of inference: rstd is made of it and eps, dx of dy alone; else NULL */
+	const float *variance;                   /* of inference: rstd is made of it and eps, dx of dy
+	                                          * alone; else NULL */
 	double eps;
 	float *dgamma, *dbeta;
 };
@@ -133,10 +143,13 @@ int k_norm_backward_rest(void *stream, const struct k_norm_grad *g, void *ws);
 /* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
  * doubles, is summed over them (op/norm/norm_sync.c says what stands in it). share, on the device:
  * 0 where this rank's batch does not count. */
-int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message, void *ws);
+int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message,
+                        void *ws);
 int k_norm_forward_take(void *stream, const struct k_norm *n, const double *message, void *ws);
-int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share, double *message, void *ws);
-int k_norm_backward_take(void *stream, const struct k_norm_grad *g, const float *share, const double *message, void *ws);
+int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share,
+                         double *message, void *ws);
+int k_norm_backward_take(void *stream, const struct k_norm_grad *g, const float *share,
+                         const double *message, void *ws);
 int64_t k_norm_workspace(int64_t rows, int64_t c);
 
 /* --- what follows a convolution (k_epilogue.cu) --- */
@@ -172,12 +185,13 @@ struct k_group_norm {
 	double eps;
 };
 /* gamma, beta, mean and rstd may be NULL; y may be x. */
-int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x, const float *gamma, const float *beta,
-                         void *y, float *mean, float *rstd);
+int k_group_norm_forward(void *stream, const struct k_group_norm *n, const void *x,
+                         const float *gamma, const float *beta, void *y, float *mean, float *rstd);
 /* gamma, dgamma and dbeta may be NULL; dx may be x or dy.
  * ws: k_group_norm_workspace bytes for all rows. */
-int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy, const float *mean,
-                          const float *rstd, const float *gamma, void *dx, float *dgamma, float *dbeta, void *ws);
+int k_group_norm_backward(void *stream, const struct k_group_norm *n, const void *x, const void *dy,
+                          const float *mean, const float *rstd, const float *gamma, void *dx,
+                          float *dgamma, float *dbeta, void *ws);
 int64_t k_group_norm_workspace(int64_t rows, int64_t c);
 
 /* --- pooling and resizing, channels-last and dense (k_window.cu) --- */
@@ -191,9 +205,12 @@ struct k_window {
 };
 /* index: the place of each maximum in its window, int32 if
  * wide, else uint8; forward it may be NULL. */
-int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, void *y, int wide, void *index);
-int k_max_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, int wide, const void *index, void *dx);
-int k_max_pool_gather(void *stream, int type, const struct k_window *w, const void *x, int wide, const void *index, void *y);
+int k_max_pool(void *stream, int type, const struct k_window *w, const void *x, void *y, int wide,
+               void *index);
+int k_max_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, int wide,
+                    const void *index, void *dx);
+int k_max_pool_gather(void *stream, int type, const struct k_window *w, const void *x, int wide,
+                      const void *index, void *y);
 int k_average_pool(void *stream, int type, const struct k_window *w, const void *x, void *y);
 int k_average_pool_grad(void *stream, int type, const struct k_window *w, const void *dy, void *dx);
 
@@ -204,12 +221,14 @@ struct k_resize {
 	const float *weight[3];
 };
 /* Uses n, c, in and out of w. */
-int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m, const void *x, void *y);
+int k_resample(void *stream, int type, const struct k_window *w, const struct k_resize *m,
+               const void *x, void *y);
 
 /* --- softmax of rows of c values (k_softmax.cu); y may be x, dx may be y or dy --- */
 
 int k_softmax(void *stream, int type, int64_t rows, int64_t c, const void *x, void *y);
-int k_softmax_grad(void *stream, int type, int64_t rows, int64_t c, const void *y, const void *dy, void *dx);
+int k_softmax_grad(void *stream, int type, int64_t rows, int64_t c, const void *y, const void *dy,
+                   void *dx);
 
 /* --- reductions (k_reduce.cu) --- */
 
@@ -228,11 +247,13 @@ struct k_reduce {
 	int max;
 };
 /* to: of y: type, or f32. */
-int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y, void *ws);
+int k_reduce_run(void *stream, int type, int to, const struct k_reduce *r, const void *x, void *y,
+                 void *ws);
 int64_t k_reduce_workspace(const struct k_reduce *r);
 /* dx = dy at the first maximum of each result, 0 elsewhere. columns is 1; the y of `kept` is that
  * of dy, summed is in order. */
-int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy, void *dx);
+int k_max_grad(void *stream, int type, const struct k_reduce *r, const void *x, const void *dy,
+               void *dx);
 
 /* --- many tensors at once, float32 (k_bundle.cu) --- */
 
@@ -263,11 +284,13 @@ struct k_descent {
 	float momentum, one_less_beta1, beta2, one_less_beta2, eps;
 };
 /* bias: two numbers for adam. */
-int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d, const struct k_table *a, const float *bias);
+int k_descend(void *stream, enum k_descent_kind kind, const struct k_descent *d,
+              const struct k_table *a, const float *bias);
 /* wide: the step is int64, else int32. */
 int k_adam_bias(void *stream, const void *step, int wide, double beta1, double beta2, float *bias);
 /* p: accumulators, gradients. As op/update/update.c has it. */
-int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level, int all);
+int k_accumulate(void *stream, const struct k_table *a, const void *place, int wide, int level,
+                 int all);
 /* p: results, values: factor times those. */
 int k_scaled(void *stream, const struct k_table *a, float factor);
 /* The same, results of another float type; values of another float type to float32. */
@@ -289,10 +312,12 @@ int k_average(void *stream, const struct k_table *a, const struct k_averaging *h
  * to the second ones, which are multiplied by *scale. */
 enum k_bundle_kind { K_SQUARES, K_MAX_ABS, K_NORMS };
 /* part: a number for each block, two for norms. */
-int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a, const float *scale, double *part);
+int k_bundle_parts(void *stream, enum k_bundle_kind kind, const struct k_table *a,
+                   const float *scale, double *part);
 int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double *part, float *out);
 /* Both norms of each tensor of the table. */
-int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first, float *second);
+int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first,
+                   float *second);
 
 /* --- how far sums over ranks have come (k_sums.cu) --- */
 
@@ -301,20 +326,25 @@ struct k_sums {
 	uint64_t begun, done;                            /* so many */
 	uint64_t bytes;                                  /* of those that are done */
 	int64_t group;                                   /* the last that was begun */
-	uint64_t wanted_at, done_at;                     /* nanoseconds of the GPU's clock: the first wait of a step, the last sum */
-	uint64_t waited;                                 /* between what begins and ends on the stream of computation */
+	uint64_t wanted_at, done_at;                     /* nanoseconds of the GPU's clock: the first
+	                                                  * wait of a step, the last sum */
+	uint64_t waited;                                 /* between what begins and ends on the stream
+	                                                  * of computation */
 };
 enum k_sums_kind { K_SUM_BEGINS, K_SUM_DONE, K_SUM_WANTED, K_SUM_BEGINS_HERE, K_SUM_DONE_HERE };
 /* sum[i] becomes the sum of n ranks' values in the order of comm/sum.h: rank q's are at parts + q *
  * each, this one's (me) at sum. */
-int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts, float *sum);
-int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group, uint64_t bytes);
+int k_sum_ranks(void *stream, int n, int me, int64_t count, int64_t each, const float *parts,
+                float *sum);
+int k_note_sum(void *stream, enum k_sums_kind kind, struct k_sums *s, int64_t group,
+               uint64_t bytes);
 
 /* --- a few numbers (k_scalar.cu) --- */
 
 /* to[i] = *from[i]; from: an array of the host. */
 int k_gather(void *stream, int n, const void *const *from, float *to);
-int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm, float *out);
+int k_clip_factor(void *stream, int n, const float *sums, const float *scale, double max_norm,
+                  float *out);
 
 /* As op/update/loss_scale.c has it. */
 enum k_scaling_kind { K_SCALING_FIXED, K_SCALING_DYNAMIC, K_SCALING_LOGMAX };
@@ -322,9 +352,10 @@ struct k_loss_scaling {
 	enum k_scaling_kind kind;
 	double start, least, most, factor, log_max, every;
 };
-int k_loss_scale(void *stream, const float *state, const void *step, int wide, float start, float *scale, float *inverse,
-                 int64_t *made);
-int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima, float *state, float *made);
+int k_loss_scale(void *stream, const float *state, const void *step, int wide, float start,
+                 float *scale, float *inverse, int64_t *made);
+int k_loss_scale_update(void *stream, const struct k_loss_scaling *at, int n, const float *maxima,
+                        float *state, float *made);
 
 /* As op/update/trust.c has it; lists of n numbers on the device. layer may be NULL. */
 struct k_trust {
@@ -333,7 +364,8 @@ struct k_trust {
 	const double *decay, *rate_factor;
 	const int32_t *layer;
 };
-int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, const float *rate, float *out);
+int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, const float *rate,
+                  float *out);
 
 /* --- losses and metrics (k_loss.cu) --- */
 
@@ -359,37 +391,43 @@ struct k_loss {
 };
 int64_t k_loss_workspace(void);
 /* weights, weight and lse may be NULL. */
-int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y, const float *weights,
-                    float *loss, float *weight, float *lse, struct k_bad *bad, void *ws);
+int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *x, const int32_t *y,
+                    const float *weights, float *loss, float *weight, float *lse, struct k_bad *bad,
+                    void *ws);
 /* to: of dx: type, or any if that is f32. x and dx may be one if their types are. */
-int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x, const int32_t *y, const float *lse,
-                         const float *weight, const float *dloss, const float *weights, void *dx);
+int k_cross_entropy_grad(void *stream, int type, int to, const struct k_loss *c, const void *x,
+                         const int32_t *y, const float *lse, const float *weight,
+                         const float *dloss, const float *weights, void *dx);
 
 int64_t k_confusion_workspace(int64_t classes);
-int k_confusion(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y, double *out,
-                struct k_bad *bad, void *ws);
-int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t samples, const void *x, const int32_t *y,
-                     double *out, struct k_bad *bad, void *ws);
+int k_confusion(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y,
+                double *out, struct k_bad *bad, void *ws);
+int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t samples,
+                     const void *x, const int32_t *y, double *out, struct k_bad *bad, void *ws);
 
 /* Sums of a function of x - t, float32 but for x, which is of `type`; sums: {sum, n}; mean: sum /
  * n, weight: n; any may be NULL. ws: k_loss_workspace. */
 enum k_error_kind { K_ERROR_ABSOLUTE, K_ERROR_SQUARE, K_ERROR_HUBER };
-int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n, const void *x, const float *t,
-                      double *sums, float *mean, float *weight, void *ws);
+int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
+                      const void *x, const float *t, double *sums, float *mean, float *weight,
+                      void *ws);
 /* to: of dx: type, or f32. */
-int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta, int64_t n, const void *x,
-                           const float *t, const float *dloss, void *dx);
+int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta,
+                           int64_t n, const void *x, const float *t, const float *dloss, void *dx);
 
 /* --- one mean of many batches (k_scalar.cu), as op/loss/mean.c has it --- */
 
 /* index: or NULL; wide: it is int64, else int32. */
-int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share, const float *votes,
-                 const void *index, int wide, float *terms);
+int k_mean_terms(void *stream, int sum, const float *loss, const float *weight, const float *share,
+                 const float *votes, const void *index, int wide, float *terms);
 /* scale: or NULL. */
-int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share, const float *scale, float *seed);
+int k_mean_seed(void *stream, int sum, float nominal, const float *weight, const float *share,
+                const float *scale, float *seed);
 /* inverse: or NULL. */
-int k_mean_factor(void *stream, int sum, float nominal, const float *terms, const float *inverse, float *factor);
-int k_mean_lag(void *stream, const float *now, const void *step, int wide, float *state, float *factor, float *apply, int64_t *made);
+int k_mean_factor(void *stream, int sum, float nominal, const float *terms, const float *inverse,
+                  float *factor);
+int k_mean_lag(void *stream, const float *now, const void *step, int wide, float *state,
+               float *factor, float *apply, int64_t *made);
 
 /* --- random numbers (k_random.cu) --- */
 
@@ -402,7 +440,8 @@ struct k_dropout {
 	int relu;
 };
 /* key: seed, step, place of the first sample, on the device. z: relu(x), or NULL. */
-int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key, const void *x, void *y, void *z);
+int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key,
+                  const void *x, void *y, void *z);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,8 @@ static __device__ double magnify(double count)
 }
 
 /* rstd and scale = gamma * rstd of given variances. */
-static __global__ void given_variance(int64_t c, const float *variance, double eps, const float *gamma, float *rstd, float *scale)
+static __global__ void given_variance(int64_t c, const float *variance, double eps,
+                                      const float *gamma, float *rstd, float *scale)
 {
 	const int64_t j = first_channel<1>();
 	if (j >= c)

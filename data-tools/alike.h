@@ -10,8 +10,10 @@
  * difference. */
 struct likeness {
 	const char *work;            /* one sample is not the same work: nothing can be compared */
-	const char *ranks;           /* more than the number of ranks differs: an efficiency would be of that too */
+	const char *ranks;           /* more than the number of ranks differs: an
+	                              * efficiency would be of that too */
 };
-void alike_find(struct likeness *out, struct arena *a, const struct run *run, const struct run *base);
+void alike_find(struct likeness *out, struct arena *a, const struct run *run,
+                const struct run *base);
 
 #endif

@@ -19,7 +19,8 @@ static void widen(struct svg_axis *a, double v)
 
 static struct svg_frame frame(const struct panel *p)
 {
-	struct svg_frame f = { LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, { 0, NAN, 0, p->x_label }, { NAN, NAN, 0, p->y_label } };
+	struct svg_frame f = { LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, { 0, NAN, 0, p->x_label },
+		{ NAN, NAN, 0, p->y_label } };
 	for (int c = 0; c < p->n; c++)
 		for (int i = 0; i < p->curve[c].n; i++) {
 			if (!isfinite(p->curve[c].x[i]) || !isfinite(p->curve[c].y[i]))
@@ -57,17 +58,20 @@ static void draw_panel(struct buf *b, const struct panel *p)
 	struct svg_frame f = frame(p);
 	svg_axes(b, &f);
 	if (isfinite(p->level))
-		svg_line(b, f.left, svg_y(&f, p->level), f.right, svg_y(&f, p->level), "stroke=\"#444\" stroke-dasharray=\"5 4\"");
+		svg_line(b, f.left, svg_y(&f, p->level), f.right, svg_y(&f, p->level),
+		         "stroke=\"#444\" stroke-dasharray=\"5 4\"");
 	for (int i = 0; i < p->n; i++)
 		draw_curve(b, &p->curve[i], &f);
 }
 
-void chart_svg(struct buf *out, const struct panel *panels, int n, int columns, const char *const *names, int nnames)
+void chart_svg(struct buf *out, const struct panel *panels, int n, int columns,
+               const char *const *names, int nnames)
 {
 	int rows = (n + columns - 1) / columns;
 	svg_begin(out, columns * WIDTH, rows * HEIGHT + nnames * LINE + 10);
 	for (int i = 0; i < n; i++) {
-		buf_printf(out, "<g transform=\"translate(%d %d)\">\n", i % columns * WIDTH, i / columns * HEIGHT);
+		buf_printf(out, "<g transform=\"translate(%d %d)\">\n", i % columns * WIDTH,
+		           i / columns * HEIGHT);
 		draw_panel(out, &panels[i]);
 		buf_puts(out, "</g>\n");
 	}

@@ -18,6 +18,7 @@ struct panel {
 	const struct curve *curve;
 };
 /* panels in rows of `columns`; names[i] belongs to colour i. */
-void chart_svg(struct buf *out, const struct panel *panels, int n, int columns, const char *const *names, int nnames);
+void chart_svg(struct buf *out, const struct panel *panels, int n, int columns,
+               const char *const *names, int nnames);
 
 #endif

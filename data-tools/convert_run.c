@@ -70,9 +70,9 @@ static int check_label(const struct conversion *c, int64_t sample, int64_t at, d
 
 	if ((v >= 0 && v < (double)most) || (c->ignore != RECORD_NO_IGNORE && v == (double)c->ignore))
 		return 0;
-	return ERR(E_DATA, NULL, "sample %lld of the target has the label %.19g at (%s), which is no class 0..%lld; "
-	           "a label that counts as none is named by --ignore", (long long)sample, v,
-	           shape_place(&c->info.target.shape, at, place), (long long)most - 1);
+	return ERR(E_DATA, NULL, "sample %lld of the target has the label %.19g at (%s), which is no "
+	           "class 0..%lld; a label that counts as none is named by --ignore", (long long)sample,
+	           v, shape_place(&c->info.target.shape, at, place), (long long)most - 1);
 }
 
 static int make_labels(const struct run *r, int64_t sample, int64_t n)
@@ -99,7 +99,8 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 }
 
 /* Converts a value to a narrower type: rounding is counted, another number is an error. */
-static int narrow(struct run *r, const struct record_array *a, void *to, const double *v, int64_t n, int64_t sample)
+static int narrow(struct run *r, const struct record_array *a, void *to, const double *v, int64_t n,
+                  int64_t sample)
 {
 	char place[SHAPE_TEXT];
 	const bool integer = !dtype_is_float(a->dtype), labels = integer && a == &r->c->info.target;
@@ -111,9 +112,11 @@ static int narrow(struct run *r, const struct record_array *a, void *to, const d
 		if (is == v[i] || isnan(v[i]))
 			continue;
 		if (isinf(is) || (integer && (fabs(is - v[i]) >= 1 || labels)))
-			return ERR(E_DATA, NULL, "sample %lld of the %s has a value %g at (%s), which does not fit %s; see %s",
-			           (long long)sample, a == &r->c->info.target ? "target" : "input", v[i],
-			           shape_place(&a->shape, i, place), dtype_name(a->dtype), a == &r->c->info.target ? "--target-dtype" : "--dtype");
+			return ERR(E_DATA, NULL, "sample %lld of the %s has a value %g at (%s), "
+			           "which does not fit %s; see %s", (long long)sample,
+			           a == &r->c->info.target ? "target" : "input", v[i],
+			           shape_place(&a->shape, i, place), dtype_name(a->dtype),
+			           a == &r->c->info.target ? "--target-dtype" : "--dtype");
 		r->rounded += integer;
 	}
 	return 0;

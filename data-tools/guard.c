@@ -12,7 +12,8 @@
 
 #include "base/err.h"
 
-#define SLOWEST 1000000        /* bytes that a library reads and unpacks in a second of processor time */
+/* bytes that a library reads and unpacks in a second of processor time */
+#define SLOWEST 1000000
 #define TEMPORARIES 4
 
 /* What io_create of the child has left. */
@@ -63,7 +64,8 @@ void guard_limit(int64_t seconds, int64_t bytes)
 		return;
 	limit.rlim_cur = limit.rlim_max;
 	if (seconds) {
-		const rlim_t until = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds + bytes / SLOWEST);
+		const rlim_t until = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds +
+		                              bytes / SLOWEST);
 		limit.rlim_cur = until < limit.rlim_max ? until : limit.rlim_max;
 	}
 	setrlimit(RLIMIT_CPU, &limit);

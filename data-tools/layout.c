@@ -27,7 +27,8 @@ struct shape layout_places(const struct column *c, enum layout l)
 
 static int64_t channels_of(const struct column *c, enum layout l)
 {
-	return l == LAYOUT_FIRST ? c->sample.d[0] : l == LAYOUT_LAST ? c->sample.d[c->sample.nd - 1] : 1;
+	return l == LAYOUT_FIRST ? c->sample.d[0] : l == LAYOUT_LAST ? c->sample.d[c->sample.nd - 1] :
+	       1;
 }
 
 void layout_reading(const struct column *c, enum layout l, struct buf *out)
@@ -90,7 +91,8 @@ static bool is_one_of(const char *name, const char *const *list)
 
 static bool is_channels(const struct column *c, int axis)
 {
-	static const char *const names[] = {"channel", "channels", "band", "bands", "variable", "variables", "feature",
+	static const char *const names[] = {"channel", "channels", "band", "bands", "variable",
+		"variables", "feature",
 	                                    "features", "component", "components", "c", NULL};
 
 	return c->axis[axis] && is_one_of(c->axis[axis], names);
@@ -98,18 +100,22 @@ static bool is_channels(const struct column *c, int axis)
 
 static bool is_time(const struct column *c, int axis)
 {
-	static const char *const names[] = {"time", "month", "months", "day", "days", "year", "step", "t", NULL};
+	static const char *const names[] = {"time", "month", "months", "day", "days", "year", "step",
+		"t", NULL};
 
 	return c->kind[axis] == 'T' || (c->axis[axis] && is_one_of(c->axis[axis], names));
 }
 
 static bool is_place(const struct column *c, int axis)
 {
-	static const char *const names[] = {"lat", "latitude", "lon", "longitude", "x", "y", "z", "lev", "level", "levels", "plev",
-	                                    "depth", "height", "width", "altitude", "row", "rows", "column", "columns", "north", "east",
-	                                    "rlat", "rlon", "ny", "nx", "nz", NULL};
+	static const char *const names[] = {"lat", "latitude", "lon", "longitude", "x", "y", "z", "lev",
+		"level", "levels", "plev",
+	                                    "depth", "height", "width", "altitude", "row", "rows",
+	                                    "column", "columns", "north", "east", "rlat", "rlon", "ny",
+	                                    "nx", "nz", NULL};
 
-	return (c->kind[axis] && strchr("XYZ", c->kind[axis])) || (c->axis[axis] && is_one_of(c->axis[axis], names));
+	return (c->kind[axis] && strchr("XYZ", c->kind[axis])) ||
+	       (c->axis[axis] && is_one_of(c->axis[axis], names));
 }
 
 static bool by_names(const struct column *c, enum layout *out)
@@ -142,17 +148,19 @@ static int ask(const struct column *c, const struct layout_hints *h)
 		if (layout_places(c, readings[i]).nd > 3)
 			continue;
 		layout_reading(c, readings[i], &text);
-		buf_printf(&text, " (--%s-layout %s)%s", h->role, layout_names[readings[i]], i + 1 < READINGS ? ", " : "");
+		buf_printf(&text, " (--%s-layout %s)%s", h->role, layout_names[readings[i]],
+		           i + 1 < READINGS ? ", " : "");
 	}
 	while (text.len && (text.data[text.len - 1] == ' ' || text.data[text.len - 1] == ','))
 		text.data[--text.len] = '\0';
-	rc = ERR(E_DATA, NULL, "'%s', '%s': a sample is %s, and nothing tells which axis is channels; it can be read as %s", c->file[0],
-	         c->name, shape_text(&c->sample, shape), text.data);
+	rc = ERR(E_DATA, NULL, "'%s', '%s': a sample is %s, and nothing tells which axis is channels; "
+	         "it can be read as %s", c->file[0], c->name, shape_text(&c->sample, shape), text.data);
 	buf_release(&text);
 	return rc;
 }
 
-int layout_find(const struct column *c, const struct layout_hints *h, enum layout *out, const char **why)
+int layout_find(const struct column *c, const struct layout_hints *h, enum layout *out,
+                const char **why)
 {
 	const int nd = c->sample.nd;
 

@@ -154,7 +154,8 @@ static void put_number(struct buf *b, double v, const char *format)
 static void put_slowest_rank(const struct rank_times *t, struct buf *b)
 {
 	if (t->steps > 0)
-		buf_printf(b, "%" PRId64 " (%s) +%.0f %%", t->slowest, shown(t->host), t->median > 0 ? 100 * (t->most / t->median - 1) : 0);
+		buf_printf(b, "%" PRId64 " (%s) +%.0f %%", t->slowest, shown(t->host),
+		           t->median > 0 ? 100 * (t->most / t->median - 1) : 0);
 	else
 		buf_puts(b, "-");
 }
@@ -253,8 +254,8 @@ static void print_table(const struct report *o)
 	printf("\n* the run that the others are compared with\n");
 	print_unlike(o);
 	if (o->goal.metric)
-		printf("target: %s %s %g%s\n", shown(o->goal.metric), metric_falls(o->goal.metric) ? "<=" : ">=", o->goal.value,
-		       o->goal.window > 1 ? " (mean of several validations)" : "");
+		printf("target: %s %s %g%s\n", shown(o->goal.metric), metric_falls(o->goal.metric) ? "<=" :
+		       ">=", o->goal.value, o->goal.window > 1 ? " (mean of several validations)" : "");
 	buf_release(&b);
 }
 
@@ -284,8 +285,9 @@ static void json_run(const struct report *o, int i, struct buf *b)
 	buf_json_string(b, r->device);
 	buf_puts(b, ", \"precision\": ");
 	buf_json_string(b, r->precision);
-	buf_printf(b, ", \"ranks\": %" PRId64 ", \"hosts\": %" PRId64 ", \"threads\": %" PRId64 ", \"batch\": %" PRId64
-	           ", \"starts\": %" PRId64, r->ranks, r->hosts, r->threads, r->batch, r->starts);
+	buf_printf(b, ", \"ranks\": %" PRId64 ", \"hosts\": %" PRId64 ", \"threads\": %" PRId64
+	           ", \"batch\": %" PRId64 ", \"starts\": %" PRId64, r->ranks, r->hosts, r->threads,
+	           r->batch, r->starts);
 	buf_json_member(b, "samples_per_second", c->step_rate);
 	buf_json_member(b, "overall_samples_per_second", c->samples_per_second);
 	buf_json_member(b, "speed_up", c->speedup);
@@ -354,7 +356,8 @@ static struct panel panel(const struct report *o, const char *metric, bool time)
 			curve[n++] = (struct curve){ i, s->n, time ? s->seconds : s->samples, s->value };
 	}
 	bool target = o->goal.metric && strcmp(o->goal.metric, metric) == 0;
-	return (struct panel){ time ? "seconds" : "samples", metric, target ? o->goal.value : NAN, n, curve };
+	return (struct panel){ time ? "seconds" : "samples", metric, target ? o->goal.value : NAN, n,
+		curve };
 }
 
 static int draw(const struct report *o)
@@ -368,8 +371,8 @@ static int draw(const struct report *o)
 	}
 	if (o->metric && !any)
 		return ERR(E_DATA, NULL, "no run has the metric '%s'", metric);
-	struct panel p[] = { panel(o, "train_loss", true), panel(o, "train_loss", false), panel(o, metric, true),
-		panel(o, metric, false) };
+	struct panel p[] = { panel(o, "train_loss", true), panel(o, "train_loss", false),
+		panel(o, metric, true), panel(o, metric, false) };
 	chart_svg(&out, p, any ? 4 : 2, 2, names, o->n);
 	int rc = io_write_file(o->svg, out.data, out.len);
 	buf_release(&out);

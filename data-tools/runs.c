@@ -182,7 +182,8 @@ static int read_lines(struct run *r, struct arena *a, const char *path, const st
 		TRY(rc);
 	}
 	if (r->starts == 0)
-		return ERR(E_DATA, NULL, "'%s' has no line of type 'start'; expected metrics.jsonl of dlx-train", path);
+		return ERR(E_DATA, NULL,
+		           "'%s' has no line of type 'start'; expected metrics.jsonl of dlx-train", path);
 	if (r->train.n == 0)
 		return ERR(E_DATA, NULL, "'%s' has no steps yet", path);
 	return 0;
@@ -206,8 +207,10 @@ static const char *target_of(struct arena *a, const char *dir)
 	err_truncate(mark);
 	const struct ynode *train = rc == 0 && root->kind == Y_MAP ? ytree_find(root, "train") : NULL;
 	const struct ynode *target = train && train->kind == Y_MAP ? ytree_find(train, "target") : NULL;
-	const char *metric = scalar(target, "metric"), *least = scalar(target, "at_least"), *most = scalar(target, "at_most");
-	return metric && (least || most) ? arena_printf(a, "%s=%s", metric, least ? least : most) : NULL;
+	const char *metric = scalar(target, "metric"), *least = scalar(target, "at_least"),
+	           *most = scalar(target, "at_most");
+	return metric && (least ||
+	                  most) ? arena_printf(a, "%s=%s", metric, least ? least : most) : NULL;
 }
 
 int run_read(struct run *r, struct arena *a, const char *dir)
@@ -300,8 +303,8 @@ static void measure(const struct run *r, const struct target *t, struct comparis
 		reach(r, t, c);
 }
 
-void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base, const struct target *t,
-                  struct comparison *out)
+void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base,
+                  const struct target *t, struct comparison *out)
 {
 	double ranks0 = (double)runs[base].ranks;
 	for (int i = 0; i < n; i++)

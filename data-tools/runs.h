@@ -62,7 +62,7 @@ struct comparison {
 };
 struct likeness;
 /* Each against base, one of the runs, as far as alike[i] allows. target may be NULL. */
-void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base, const struct target *t,
-                  struct comparison *out);
+void runs_compare(const struct run *runs, const struct likeness *alike, int n, int base,
+                  const struct target *t, struct comparison *out);
 
 #endif

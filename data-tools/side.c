@@ -152,13 +152,16 @@ static void repeat_static(struct side *s)
 
 	for (int i = 0; i < s->n; i++) {
 		struct column *c = &s->column[i];
-		const bool one = c->samples == 1 && like->samples > 1 && shape_equal(&c->sample, &like->sample);
+		const bool one = c->samples == 1 && like->samples > 1 &&
+		                 shape_equal(&c->sample, &like->sample);
 
-		if (c == like || c->file_a_sample || (!one && !shape_equal(&c->source->shape, &like->sample)))
+		if (c == like || c->file_a_sample ||
+		    (!one && !shape_equal(&c->source->shape, &like->sample)))
 			continue;
 		column_repeat(c, like->samples);
 		if (!s->o->quiet)
-			note("%s '%s' is the same in each of %lld samples", s->o->role, shown(c->name), (long long)like->samples);
+			note("%s '%s' is the same in each of %lld samples", s->o->role, shown(c->name),
+			     (long long)like->samples);
 	}
 }
 
@@ -198,8 +201,9 @@ static int check_channels(const struct side *s)
 {
 	if (s->channels <= MAX_CHANNELS)
 		return 0;
-	return ERR(E_DATA, NULL, "'%s' and what follows it have %lld channels, more than the %d of a record", s->column[0].name,
-	           (long long)s->channels, MAX_CHANNELS);
+	return ERR(E_DATA,
+	           NULL, "'%s' and what follows it have %lld channels, more than the %d of a record",
+	           s->column[0].name, (long long)s->channels, MAX_CHANNELS);
 }
 
 static void name_channels(struct side *s)

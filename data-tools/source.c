@@ -75,7 +75,8 @@ static int refuse_kind(const char *path, const struct source_format *format)
 	const char *kind = file_kind_of(path, &use);
 
 	if (kind && use == FILE_WEIGHTS_TORCH)
-		return ERR(E_DATA, NULL, "'%s' is %s; write its arrays from Python by numpy.save, as .npy", path, kind);
+		return ERR(E_DATA, NULL, "'%s' is %s; write its arrays from Python by numpy.save, as .npy",
+		           path, kind);
 	if (kind && format == &source_npz && use == FILE_WEIGHTS_OTHER)
 		return ERR(E_DATA, NULL, "'%s' is %s, not arrays", path, kind);
 	return 0;
@@ -89,9 +90,10 @@ static int unknown_format(const char *path)
 	if (kind && use == FILE_WEIGHTS_TORCH)
 		return refuse_kind(path, NULL);
 	if (kind)
-		return ERR(E_DATA, NULL, "'%s' is %s; dlx-convert reads netcdf, hdf5, npy, npz and idx", path, kind);
-	return ERR(E_DATA, NULL, "'%s': neither its name nor its first bytes tell the format; say --format: netcdf, "
-	           "hdf5, npy, npz or idx", path);
+		return ERR(E_DATA, NULL, "'%s' is %s; dlx-convert reads netcdf, hdf5, npy, npz and idx",
+		           path, kind);
+	return ERR(E_DATA, NULL, "'%s': neither its name nor its first bytes tell the format; say "
+	           "--format: netcdf, hdf5, npy, npz or idx", path);
 }
 
 static int choose(const char *path, const char *format, const struct source_format **out)

@@ -117,8 +117,8 @@ static void name_axis(struct source *s, const struct handle *h, int dimension, i
 	if (nc_inq_dimname(h->group, dimension, name))
 		return;
 	s->axis[i] = mem_strdup(name);
-	if (nc_inq_varid(h->group, name, &v) || nc_inq_attlen(h->group, v, "axis", &n) || n < 1 || n >= sizeof text ||
-	    nc_get_att_text(h->group, v, "axis", text))
+	if (nc_inq_varid(h->group, name, &v) || nc_inq_attlen(h->group, v, "axis", &n) || n < 1 ||
+	    n >= sizeof text || nc_get_att_text(h->group, v, "axis", text))
 		return;
 	s->kind[i] = strchr("XYZT", text[0]) ? text[0] : 0;
 }

@@ -34,11 +34,11 @@ void target_seen_tell_labels(const struct target_seen *s)
 	if (s->other || next < 0 || last < 2 * next + 2)
 		return;
 	if (next == 0 && last == UINT8_MAX)
-		warn("the labels are 0 and 255, which makes 256 classes; a mask of two classes is converted with "
-		     "--classes 128");
+		warn("the labels are 0 and 255, which makes 256 classes; a mask of two classes is "
+		     "converted with --classes 128");
 	else
-		warn("the labels are 0 to %d and %d, which makes %d classes; if %d means no class, convert with "
-		     "--ignore %d", next, last, last + 1, last, last);
+		warn("the labels are 0 to %d and %d, which makes %d classes; if %d means no class, "
+		     "convert with --ignore %d", next, last, last + 1, last, last);
 }
 
 void target_seen_tell_field(const struct target_seen *s)
@@ -46,6 +46,6 @@ void target_seen_tell_field(const struct target_seen *s)
 	const int last = largest(s, RECORD_MAX_CLASSES);
 
 	if (!s->other && last > 0 && last < FEW)
-		warn("all values of the target are whole numbers from 0 to %d, stored as floats; if they are class "
-		     "numbers, convert with --labels", last);
+		warn("all values of the target are whole numbers from 0 to %d, stored as floats; if they "
+		     "are class numbers, convert with --labels", last);
 }

@@ -77,8 +77,8 @@ static int open_cuda(struct device *d, int local_rank)
 #else
 	(void)d;
 	(void)local_rank;
-	return ERR(E_UNAVAILABLE, NULL, "device 'cuda': this dlx was built without CUDA; build it with the CUDA "
-	           "toolkit and cuDNN installed, or use 'device: cpu'");
+	return ERR(E_UNAVAILABLE, NULL, "device 'cuda': this dlx was built without CUDA; build it with "
+	           "the CUDA toolkit and cuDNN installed, or use 'device: cpu'");
 #endif
 }
 
@@ -167,7 +167,8 @@ int device_open_described(struct device **out, const char *gpu)
 	return rc;
 #else
 	(void)out;
-	return ERR(E_UNAVAILABLE, NULL, "'--gpu=%s': this dlx was built without CUDA, whose kernels it would have to plan", gpu);
+	return ERR(E_UNAVAILABLE, NULL, "'--gpu=%s': this dlx was built without CUDA, whose "
+	           "kernels it would have to plan", gpu);
 #endif
 }
 

@@ -12,7 +12,8 @@ struct device;
 /* Memory of a device's own, in bytes. */
 struct device_memory_info {
 	int64_t free, total;                     /* now, for all processes; altogether */
-	int64_t reserve;                         /* of what is free: for what libraries take later; twice with NCCL, for its buffers */
+	int64_t reserve;                         /* of what is free: for what libraries take later;
+	                                          * twice with NCCL, for its buffers */
 };
 
 /* The functions of a device with memory of its own. All work on its state and its memory, and leave
@@ -21,20 +22,25 @@ struct device_memory_info {
 struct device_driver {
 	void *(*alloc)(const struct device *d, size_t bytes);      /* zeroed; NULL if refused */
 	void (*free)(const struct device *d, void *p, size_t bytes);
-	void *(*alloc_host)(const struct device *d, size_t bytes); /* the host's, which it copies from without delay */
+	/* the host's, which it copies from without delay */
+	void *(*alloc_host)(const struct device *d, size_t bytes);
 	void (*free_host)(const struct device *d, void *p, size_t bytes);
 	int (*memory_info)(const struct device *d, struct device_memory_info *out);
-	bool (*failed)(const struct device *d);            /* a kernel went wrong, and nothing works any more */
+	bool (*failed)(const struct device *d);            /* a kernel went wrong, and
+	                                                    * nothing works any more */
 	/* Copies from alloc_host memory, which must not change
 	 * until a later event, a get or a finish. */
 	int (*put_later)(const struct device *d, void *to, const void *host, size_t bytes);
-	int (*put)(const struct device *d, void *to, const void *host, size_t bytes);      /* host is free when it returns */
-	int (*get)(const struct device *d, void *host, const void *from, size_t bytes);    /* waits for what makes it */
+	/* host is free when it returns */
+	int (*put)(const struct device *d, void *to, const void *host, size_t bytes);
+	/* waits for what makes it */
+	int (*get)(const struct device *d, void *host, const void *from, size_t bytes);
 	/* Into alloc_host memory, where it is once an event recorded after it is reached. */
 	int (*get_later)(const struct device *d, void *host, const void *from, size_t bytes);
 	/* Events. *event: NULL, or an older one, which is recorded anew. */
 	int (*event_record)(const struct device *d, void **event);
-	int (*event_wait)(const struct device *d, void *event);    /* waits until all before it is done; errors as in finish */
+	/* waits until all before it is done; errors as in finish */
+	int (*event_wait)(const struct device *d, void *event);
 	void (*event_free)(const struct device *d, void *event);   /* waits for all */
 	/* Beside the kernels, for what they are to read next: copies from alloc_host memory to a
 	 * place of their own, and from there, in order with the kernels, to where it is read.
@@ -42,7 +48,8 @@ struct device_driver {
 	int (*prefetch_ready)(const struct device *d);
 	int (*prefetch_put)(const struct device *d, void *to, const void *host, size_t bytes);
 	int (*prefetch_take)(const struct device *d, void *to, const void *from, size_t bytes);
-	int (*finish)(const struct device *d);                     /* waits for all; errors of kernels appear here at the latest */
+	/* waits for all; errors of kernels appear here at the latest */
+	int (*finish)(const struct device *d);
 	/* Graph capture: kernels captured once and launched as one graph. */
 	int (*capture_begin)(const struct device *d);
 	int (*capture_end)(const struct device *d, void **out);
@@ -50,7 +57,8 @@ struct device_driver {
 	void (*graph_destroy)(const struct device *d, void *graph);
 	/* flop/s; 0 if that fails */
 	double (*measure_peak)(const struct device *d, enum dtype type, bool tf32);
-	double (*measure_bandwidth)(const struct device *d);               /* bytes/s; 0 if that fails */
+	/* bytes/s; 0 if that fails */
+	double (*measure_bandwidth)(const struct device *d);
 	void (*planned)(const struct device *d);           /* planning is done: frees
 	                                              * rejected candidates; or NULL */
 	void (*close)(struct device *d);
@@ -80,8 +88,10 @@ struct device {
 	int threads;
 	bool each;                   /* waits for each node, so that an
 	                              * error names the node that failed */
-	bool imagined;               /* a GPU that is not there: its rates are published ones, and nothing can run */
-	const struct gpu_model *model;   /* what a GPU's maker publishes of it; NULL: another device, or not known */
+	bool imagined;               /* a GPU that is not there: its rates are published ones, and
+	                              * nothing can run */
+	const struct gpu_model *model;   /* what a GPU's maker publishes of it; NULL:
+	                                  * another device, or not known */
 	const char *why;             /* of a device that 'auto' has chosen: why this one; else NULL */
 	struct device_memory *memory;
 	/* Measured when first asked for, since that takes a while, and 0 before. For what is printed,

@@ -105,10 +105,13 @@ static int make_own(struct exec *e)
 			e->staged[t] = e->dev->driver->alloc_host(e->dev, tensor_bytes(x));
 		if (x->prefetched)
 			e->prefetched[t] = device_alloc(e->dev, tensor_bytes(x));
-		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) || (x->prefetched && !e->prefetched[t]))
-			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name, tensor_bytes(x));
+		if (!e->own[t] || (e->dev->driver && x->role == ROLE_INPUT && !e->staged[t]) ||
+		    (x->prefetched && !e->prefetched[t]))
+			return ERR(E_NOMEM, &x->loc, "no memory for '%s' (%zu bytes)", x->name,
+			           tensor_bytes(x));
 		if (x->role == ROLE_CONSTANT)
-			TRY(transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->own[t] },
+			TRY(transfer_write(e->dev,
+			                   &(struct transfer){ &x->layout, &x->shape, x->dtype, e->own[t] },
 			                   x->dtype, x->value));
 	}
 	return 0;
@@ -137,7 +140,8 @@ static void free_own(struct exec *e)
 	}
 }
 
-int exec_new(struct exec **out, struct graph *g, const struct device *dev, const struct plan_env *env)
+int exec_new(struct exec **out, struct graph *g, const struct device *dev,
+             const struct plan_env *env)
 {
 	struct exec *e = mem_calloc(1, sizeof *e);
 	int rc = 0;
@@ -346,7 +350,8 @@ static void note_node(const struct exec *e, const struct node *n, double start, 
 	static const char *const phase[PHASE_COUNT] = { "forward", "backward", "update" };
 	e->seconds[n->id] += end - start;
 	if (trace_on())
-		trace_add(&(struct trace_span){ .lane = TRACE_COMPUTE, .name = n->op->name, .layer = n->name,
+		trace_add(&(struct trace_span){ .lane = TRACE_COMPUTE, .name = n->op->name,
+			.layer = n->name,
 			.phase = phase[n->phase], .of = "node", .number = n->id, .start = start, .end = end });
 }
 
@@ -449,7 +454,8 @@ int exec_write(struct exec *e, tid t, enum dtype type, const void *plain)
 		return exec_take(e, t);
 	}
 	if (!e->staged[t])
-		return transfer_write(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] },
+		return transfer_write(e->dev,
+		                      &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] },
 		                      type, plain);
 	if (e->feeding)                       /* it may still be copying from there */
 		TRY(e->dev->driver->event_wait(e->dev, e->fed));
@@ -472,13 +478,15 @@ int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain)
 
 int exec_take(struct exec *e, tid t)
 {
-	return e->dev->driver->prefetch_take(e->dev, e->pointer[t], e->prefetched[t], tensor_bytes(graph_t(e->g, t)));
+	return e->dev->driver->prefetch_take(e->dev, e->pointer[t], e->prefetched[t],
+	                                     tensor_bytes(graph_t(e->g, t)));
 }
 
 int exec_read(const struct exec *e, tid t, enum dtype type, void *plain)
 {
 	const struct tensor *x = graph_t(e->g, t);
-	return transfer_read(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype, e->pointer[t] }, type, plain);
+	return transfer_read(e->dev, &(struct transfer){ &x->layout, &x->shape, x->dtype,
+		e->pointer[t] }, type, plain);
 }
 
 void *exec_pointer(const struct exec *e, tid t)

@@ -17,7 +17,8 @@ struct exec;
 
 /* g must have passed layout and sched; memplan runs in here, after the kernels have booked
  * workspace. Refusals of kernels carry the layer's place. Borrows g, dev and env's wisdom. */
-int exec_new(struct exec **out, struct graph *g, const struct device *dev, const struct plan_env *env);
+int exec_new(struct exec **out, struct graph *g, const struct device *dev,
+             const struct plan_env *env);
 void exec_free(struct exec *e);                       /* NULL is fine */
 size_t exec_arena_bytes(const struct exec *e);
 #define EXEC_ARENA_SLACK 64    /* bytes that an arena is longer, so that none is empty */
@@ -42,8 +43,8 @@ int exec_run_eager(struct exec *e, unsigned phases);
  * to/from dtype t. Only a device with a memory of its own can fail. */
 int exec_write(struct exec *e, tid t, enum dtype type, const void *plain);
 /* For prefetched inputs (`ahead`), on a device with memory of its own: their next values are copied
- * while a run goes on (exec_prefetch, after exec_prefetch_begin for all of them, which waits for those
- * before), and are there for the run that follows exec_take, which replaces exec_write. */
+ * while a run goes on (exec_prefetch, after exec_prefetch_begin for all of them, which waits for
+ * those before), and are there for the run that follows exec_take, which replaces exec_write. */
 int exec_prefetch_begin(struct exec *e);
 int exec_prefetch(struct exec *e, tid t, enum dtype type, const void *plain);
 int exec_take(struct exec *e, tid t);

@@ -23,7 +23,8 @@ static const struct share *share_of(const struct device *d)
 
 static struct node_rates reached(struct node_rates r, const struct share *s)
 {
-	return (struct node_rates){ r.f32 * s->products, r.bits16 * s->products, r.bytes * s->memory, s->start };
+	return (struct node_rates){ r.f32 * s->products, r.bits16 * s->products, r.bytes * s->memory,
+		s->start };
 }
 
 struct node_rates node_rates_ceilings(struct device *d, const struct plan_env *e)

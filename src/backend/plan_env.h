@@ -14,7 +14,8 @@ struct plan_env {
 	enum dtype compute;          /* of activations and products: F32, BF16 or F16 */
 	bool tf32;                   /* float32 products may be rounded to TF32 on a GPU that has it */
 	bool winograd;               /* Winograd convolutions are allowed */
-	bool deterministic;          /* the same bits each time, where a faster kernel would not give them */
+	bool deterministic;          /* the same bits each time, where a faster
+	                              * kernel would not give them */
 	bool any_threads;            /* the same bits for any number of threads: oneDNN's sums that are
 	                              * split by threads run on one */
 	struct wisdom *wisdom;       /* which engines are fastest, and measured engines are added to it;

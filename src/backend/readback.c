@@ -45,7 +45,8 @@ static void *host_memory_of(struct readback *a)
 	return a->dev->driver ? a->dev->driver->alloc_host(a->dev, a->bytes) : mem_calloc(1, a->bytes);
 }
 
-int readback_new(struct readback **out, const struct graph *g, const struct device *dev, const tid *t, int n)
+int readback_new(struct readback **out, const struct graph *g, const struct device *dev,
+                 const tid *t, int n)
 {
 	struct readback *a = mem_calloc(1, sizeof *a);
 	*a = (struct readback){ .g = g, .dev = dev, .t = t, .n = n, .bytes = 64 };
@@ -80,7 +81,8 @@ void readback_free(struct readback *a)
 int readback_request(struct readback *a, const struct exec *e)
 {
 	const struct device_driver *driver = a->dev->driver;
-	BUG_IF(a->asked - a->awaited == READBACK_DEPTH, "more than %d results are under way", READBACK_DEPTH);
+	BUG_IF(a->asked - a->awaited == READBACK_DEPTH, "more than %d results are under way",
+	       READBACK_DEPTH);
 	for (int i = 0; i < a->n; i++) {
 		const struct tensor *x = graph_t(a->g, a->t[i] == NONE ? 0 : a->t[i]);
 		size_t bytes = (size_t)layout_elements(&x->layout) * dtype_size(x->dtype);
@@ -101,7 +103,8 @@ int readback_wait(struct readback *a)
 {
 	BUG_IF(a->asked == a->awaited, "results of a run that were not asked for");
 	a->awaited++;
-	return a->dev->driver ? a->dev->driver->event_wait(a->dev, a->slot[(a->awaited - 1) % READBACK_DEPTH].event) : 0;
+	return a->dev->driver ?
+	       a->dev->driver->event_wait(a->dev, a->slot[(a->awaited - 1) % READBACK_DEPTH].event) : 0;
 }
 
 void readback_get(const struct readback *a, int i, enum dtype t, void *plain)

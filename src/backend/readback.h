@@ -3,7 +3,8 @@
  * Asynchronous readback of small results: the host reads the results of a run while the device goes
  * on with the next one. Results are copied to the host, and waited for, in the order of the runs.
  *
- *   exec_run(e), readback_request(a), exec_run(e), readback_request(a), readback_wait(a), readback_get(a, ...) */
+ *   exec_run(e), readback_request(a), exec_run(e), readback_request(a), readback_wait(a),
+ *   readback_get(a, ...) */
 #ifndef DLX_BACKEND_READBACK_H
 #define DLX_BACKEND_READBACK_H
 
@@ -13,7 +14,8 @@
 
 struct readback;
 /* n tensors of g; those that are NONE are left out. Borrows g, t and dev. E_NOMEM. */
-int readback_new(struct readback **out, const struct graph *g, const struct device *dev, const tid *t, int n);
+int readback_new(struct readback **out, const struct graph *g, const struct device *dev,
+                 const tid *t, int n);
 void readback_free(struct readback *a);               /* NULL is fine */
 /* Requests a readback of the results of the run launched last. */
 int readback_request(struct readback *a, const struct exec *e);

@@ -229,13 +229,15 @@ struct store_entry *store_at(const struct store *s, int i)
 
 int store_get(const struct store_entry *e, enum dtype t, void *plain)
 {
-	return transfer_read(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data }, t, plain);
+	return transfer_read(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data },
+	                     t, plain);
 }
 
 int store_set(struct store_entry *e, enum dtype t, const void *plain)
 {
 	store_touch(e);
-	return transfer_write(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data }, t, plain);
+	return transfer_write(e->dev, &(struct transfer){ &e->layout, &e->shape, e->dtype, e->data },
+	                      t, plain);
 }
 
 uint64_t store_changes(const struct store *s)

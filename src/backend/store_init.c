@@ -11,10 +11,12 @@
 #include "base/rng.h"
 #include "base/simd.h"
 
-#define PIECE (1 << 16)          /* values that one thread draws at a time, or a whole block of rows up to the larger */
+/* values that one thread draws at a time, or a whole block of rows up to the larger */
+#define PIECE (1 << 16)
 #define LARGE (1 << 22)
 #define RUN 512                  /* of them in the cache together; even */
-#define STEP (RUN + 18)          /* from row to row of those that are drawn together: not a power of two */
+/* from row to row of those that are drawn together: not a power of two */
+#define STEP (RUN + 18)
 
 struct piece {
 	const struct store_entry *e;
@@ -40,7 +42,8 @@ static void scale(double *restrict v, int64_t n, double a, double b, float *rest
 }
 
 /* The n values from the even index `first` on. */
-static void draw(const struct init *init, uint64_t seed, uint64_t stream, int64_t first, int64_t n, double *v, float *f)
+static void draw(const struct init *init, uint64_t seed, uint64_t stream, int64_t first, int64_t n,
+                 double *v, float *f)
 {
 	switch (init->kind) {
 	case INIT_UNIFORM:
@@ -64,7 +67,8 @@ struct drawing {
 	uint64_t seed, stream;
 	struct layout_walk walk;
 	double v[RUN + 2];
-	float f[LAYOUT_ROWS * STEP];     /* a row's values begin at its second place: an odd one brings its neighbour along */
+	float f[LAYOUT_ROWS * STEP];     /* a row's values begin at its second place: an odd one brings
+	                                  * its neighbour along */
 };
 
 static void draw_run(struct drawing *d, int64_t first, int64_t n)
@@ -98,7 +102,8 @@ static void fill(const struct piece *p, uint64_t seed)
 	bool rows;
 
 	layout_walk_init(&d.walk, &p->e->layout, &p->e->shape, p->e->dtype);
-	rows = p->group > p->row && layout_walk_has_rows(&d.walk) && d.walk.l.dims[0] == p->e->shape.d[0];
+	rows = p->group > p->row && layout_walk_has_rows(&d.walk) &&
+	       d.walk.l.dims[0] == p->e->shape.d[0];
 	for (int64_t g = 0; g < p->n; g += p->group) {
 		const int64_t end = p->n - g < p->group ? p->n - g : p->group;
 		for (int64_t i = 0; i < p->row; i += RUN) {
@@ -115,7 +120,8 @@ static void fill(const struct piece *p, uint64_t seed)
  * blocked first axis share cache lines. */
 static struct piece cut(const struct store_entry *e, void *to)
 {
-	const int64_t count = shape_count(&e->shape), all = e->shape.nd ? layout_block(&e->layout, 0) : 1;
+	const int64_t count = shape_count(&e->shape),
+	              all = e->shape.nd ? layout_block(&e->layout, 0) : 1;
 	const int64_t block = all % LAYOUT_ROWS ? all : LAYOUT_ROWS;
 	struct piece p = { e, to, 0, count < PIECE ? count : PIECE, 0, 0 };
 
@@ -171,7 +177,8 @@ static int fill_device(struct store_entry *e, uint64_t seed)
 		return 0;
 	void *copy = mem_map(e->bytes);
 	if (!copy)
-		return ERR(E_NOMEM, NULL, "no memory on the host for the initial '%s' (%zu bytes)", e->name, e->bytes);
+		return ERR(E_NOMEM, NULL, "no memory on the host for the initial '%s' (%zu bytes)", e->name,
+		           e->bytes);
 	fill_all(&e, 1, &copy, seed);
 	int rc = device_put(e->dev, e->data, copy, e->bytes);
 	mem_unmap(copy, e->bytes);

@@ -35,7 +35,8 @@ static void copy_close(struct host_copy *c)
 		mem_unmap(c->p, c->bytes);
 }
 
-int transfer_write(const struct device *d, const struct transfer *to, enum dtype t, const void *plain)
+int transfer_write(const struct device *d, const struct transfer *to, enum dtype t,
+                   const void *plain)
 {
 	struct host_copy copy;
 

@@ -16,7 +16,8 @@ struct transfer {
 
 /* Copies from and to plain arrays, whose elements are of type t. Padding of the tensor becomes
  * zero. Only a device with memory of its own can fail, or E_NOMEM for the host's copy. */
-int transfer_write(const struct device *d, const struct transfer *to, enum dtype t, const void *plain);
+int transfer_write(const struct device *d, const struct transfer *to, enum dtype t,
+                   const void *plain);
 int transfer_read(const struct device *d, const struct transfer *from, enum dtype t, void *plain);
 
 #endif

@@ -58,15 +58,16 @@ static bool is_at(const struct wisdom *w, int at, const char *const *key)
 	return at < w->n && order(w->line[at].text, key) == 0;
 }
 
-const char *wisdom_find(const struct wisdom *w, const char *problem, const char *device, const char *library)
+const char *wisdom_find(const struct wisdom *w, const char *problem, const char *device,
+                        const char *library)
 {
 	const char *const key[] = { problem, device, library };
 	int at = w ? place_of(w, key) : 0;
 	return w && is_at(w, at, key) ? w->line[at].text[ENGINE] : NULL;
 }
 
-void wisdom_add(struct wisdom *w, const char *problem, const char *device, const char *library, const char *engine,
-                double microseconds)
+void wisdom_add(struct wisdom *w, const char *problem, const char *device, const char *library,
+                const char *engine, double microseconds)
 {
 	const char *const key[] = { problem, device, library };
 	int at = place_of(w, key);
@@ -78,7 +79,8 @@ void wisdom_add(struct wisdom *w, const char *problem, const char *device, const
 		memmove(w->line + at + 1, w->line + at, sizeof *w->line * (size_t)(w->n - at));
 		w->n++;
 	}
-	w->line[at] = (struct wisdom_line){ { str_intern(problem), str_intern(device), str_intern(library),
+	w->line[at] = (struct wisdom_line){ { str_intern(problem), str_intern(device),
+		str_intern(library),
 	                                      str_intern(engine) }, microseconds };
 	w->changed = true;
 }
@@ -93,8 +95,8 @@ static int parse_line(struct wisdom *w, char *line, const char *name, int number
 		text[i] = line;
 		line = strchr(line, '\t');
 		if (!line || line == text[i])
-			return ERR(E_DATA, &where, "no line of wisdom: problem, device, library, engine and microseconds "
-			           "were expected, with tabs between them");
+			return ERR(E_DATA, &where, "no line of wisdom: problem, device, library, engine and "
+			           "microseconds were expected, with tabs between them");
 		*line++ = '\0';
 	}
 	double us = strtod(line, &end);
@@ -140,8 +142,8 @@ void wisdom_print(struct wisdom *w, struct buf *out)
 	buf_puts(out, "# dlx wisdom: problem, device, library, engine, microseconds\n");
 	for (int i = 0; i < w->n; i++) {
 		const struct wisdom_line *l = &w->line[i];
-		buf_printf(out, "%s\t%s\t%s\t%s\t%.4g\n", l->text[PROBLEM], l->text[DEVICE], l->text[LIBRARY],
-		           l->text[ENGINE], l->microseconds);
+		buf_printf(out, "%s\t%s\t%s\t%s\t%.4g\n", l->text[PROBLEM], l->text[DEVICE],
+		           l->text[LIBRARY], l->text[ENGINE], l->microseconds);
 	}
 }
 

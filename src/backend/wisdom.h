@@ -37,8 +37,9 @@ int wisdom_read(struct wisdom *w, const char *path);
 int wisdom_write(struct wisdom *w, const char *path);
 void wisdom_print(struct wisdom *w, struct buf *out);
 /* The engine, or NULL. w may be NULL. */
-const char *wisdom_find(const struct wisdom *w, const char *problem, const char *device, const char *library);
-void wisdom_add(struct wisdom *w, const char *problem, const char *device, const char *library, const char *engine,
-                double microseconds);
+const char *wisdom_find(const struct wisdom *w, const char *problem, const char *device,
+                        const char *library);
+void wisdom_add(struct wisdom *w, const char *problem, const char *device, const char *library,
+                const char *engine, double microseconds);
 
 #endif

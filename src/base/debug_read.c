@@ -38,14 +38,17 @@ struct word {
 static const struct word words[] = {
 	{ WORD(conv, CHOICE), .values = { "dnn", "direct", "winograd", "depthwise", "product" },
 	  .doc = "on the CPU, the algorithm of every convolution that it supports" },
-	{ .name = "chains", .type = NO_YES, .at = offsetof(struct debug, no_chains), .values = { "yes", "no" },
+	{ .name = "chains", .type = NO_YES, .at = offsetof(struct debug, no_chains),
+	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether cuDNN is asked for more than the convolution; default: yes" },
 	{ WORD(input, CHOICE), .values = { "stored", "host" },
 	  .doc = "batches for a GPU as they are stored, or made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "write" }, .form = "KIND:N[+]",
-	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is too large); may be repeated" },
+	  .doc = "the Nth call of a kind fails (+: and all behind it; arena: the Nth is "
+	  "too large); may be repeated" },
 	{ WORD(crash_at, POINT), .form = "POINT[#N]",
-	  .values = { "ckpt_cleaned", "ckpt_durable", "ckpt_file", "ckpt_folder", "ckpt_frame", "ckpt_hidden",
+	  .values = { "ckpt_cleaned", "ckpt_durable", "ckpt_file", "ckpt_folder", "ckpt_frame",
+		"ckpt_hidden",
 	              "ckpt_manifest", "ckpt_removed", "ckpt_renamed", "ckpt_staged" },
 	  .doc = "the process kills itself when it is at this point of a checkpoint for the Nth time" },
 	{ WORD(ranks_per_host, COUNT), .form = "N",
@@ -53,7 +56,8 @@ static const struct word words[] = {
 	{ WORD(nccl_alone, YES_NO), .values = { "yes", "no" },
 	  .doc = "on a GPU, a single rank uses NCCL too; default: no" },
 	{ WORD(strict, YES_NO), .values = { "yes", "no" },
-	  .doc = "a run that takes other memory than was planned is an error, not a warning; default: no" },
+	  .doc = "a run that takes other memory than was planned is an error, "
+	  "not a warning; default: no" },
 	{ WORD(host_root, FOLDER), .form = "DIR", .doc = "where /proc and /sys are looked for" },
 	{ WORD(join_timeout, SECONDS), .form = "SECONDS",
 	  .doc = "how long ranks wait for each other to join, in place of parallel.timeout" },
@@ -66,8 +70,8 @@ static int unknown(const char *name)
 	for (int i = 0; i < NWORD; i++)
 		names[i] = words[i].name;
 	const char *near = did_you_mean(name, names);
-	return ERR(E_USAGE, NULL, "DLX_DEBUG: unknown word '%s'%s%s%s; see dlx-train --help-debug", name,
-	           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return ERR(E_USAGE, NULL, "DLX_DEBUG: unknown word '%s'%s%s%s; see dlx-train --help-debug",
+	           name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* "dnn|direct", "KIND:N[+], KIND: alloc|write", "DIR" */
@@ -89,15 +93,17 @@ static int wrong(const struct word *w, const char *value)
 	const char *near = did_you_mean(head, w->values);
 	if (near && strcmp(near, head) == 0)
 		near = NULL;
-	const int rc = ERR(E_USAGE, NULL, "DLX_DEBUG: '%s=%s': expected %s%s%s%s", w->name, value, form.data,
-	                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	const int rc = ERR(E_USAGE, NULL, "DLX_DEBUG: '%s=%s': expected %s%s%s%s", w->name, value,
+	                   form.data, near ? "; did you mean '" : "", near ? near : "",
+	                   near ? "'?" : "");
 	buf_release(&form);
 	return rc;
 }
 
 /* The value of w that value begins with, up to the first of the characters in `ends`; *rest: what
  * stands behind it. */
-static const char *choice(const struct word *w, const char *value, const char *ends, const char **rest)
+static const char *choice(const struct word *w, const char *value, const char *ends,
+                          const char **rest)
 {
 	const size_t n = strcspn(value, ends);
 	*rest = value + n;
@@ -221,8 +227,9 @@ int debug_read(void)
 
 void debug_help(FILE *out)
 {
-	fprintf(out, "DLX_DEBUG=WORD=VALUE,... in the environment: switches for tests and comparisons, which may\n"
-	        "change between versions. Of several values of a word the last one counts.\n");
+	fprintf(out, "DLX_DEBUG=WORD=VALUE,... in the environment: switches for tests and comparisons, "
+	        "which may\nchange between versions. Of several values of a "
+	        "word the last one counts.\n");
 	for (int i = 0; i < NWORD; i++) {
 		struct buf form = BUF_INIT;
 		put_form(&form, &words[i]);

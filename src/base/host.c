@@ -43,7 +43,8 @@ static int64_t less(int64_t a, int64_t b)
 
 /* The least of what `limit` reads in the folder of this
  * group and of those above it, up to the root. */
-static int64_t least_upwards(const char *mount, const char *group, int64_t (*limit)(const char *folder))
+static int64_t least_upwards(const char *mount, const char *group,
+                             int64_t (*limit)(const char *folder))
 {
 	char folder[1024], at[512];
 	int64_t least = 0;
@@ -115,7 +116,8 @@ static int64_t processors_v2(const char *folder)
 
 static int64_t processors_v1(const char *folder)
 {
-	return whole_processors(number_of(folder, "cpu.cfs_quota_us"), number_of(folder, "cpu.cfs_period_us"));
+	return whole_processors(number_of(folder, "cpu.cfs_quota_us"),
+	                        number_of(folder, "cpu.cfs_period_us"));
 }
 
 /* Whether a line of /proc/self/cgroup is v1's of the controller
@@ -162,7 +164,8 @@ static int allowed(void)
 	static int n;
 	cpu_set_t set;
 	if (n == 0)
-		n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+		n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) :
+		    (int)sysconf(_SC_NPROCESSORS_ONLN);
 	return n;
 }
 

@@ -186,7 +186,8 @@ double io_process_age(void)
 		p = strchr(p + 1, ' ');
 	if (!p || sscanf(p, "%llu", &ticks) != 1 || clock_gettime(CLOCK_BOOTTIME, &now) != 0)
 		return 0;
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - (double)ticks / (double)sysconf(_SC_CLK_TCK);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec -
+	       (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
 void io_crash_point(const char *point)

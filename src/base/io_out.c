@@ -203,7 +203,8 @@ static bool leads_to(const struct target *t, int fd)
 {
 	struct stat st;
 
-	return t->exists && fstat(fd, &st) == 0 && st.st_dev == t->st.st_dev && st.st_ino == t->st.st_ino;
+	return t->exists && fstat(fd, &st) == 0 && st.st_dev == t->st.st_dev &&
+	       st.st_ino == t->st.st_ino;
 }
 
 /* A named pipe cannot be opened before it has a reader, which may still be on its way. */
@@ -280,7 +281,8 @@ int io_open_log(const char *path, bool fresh)
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		if (fd >= 0)
 			close(fd);
-		return ERR(E_CANTCREATE, NULL, "cannot create '%s': what is there is no regular file", path);
+		return ERR(E_CANTCREATE, NULL, "cannot create '%s': what is there is no regular file",
+		           path);
 	}
 	if (fresh && ftruncate(fd, 0) != 0) {
 		int rc = io_fail(E_IO, "write", path);
@@ -336,7 +338,8 @@ int io_write(struct io_file *f, const void *p, size_t n)
 int io_write_at(struct io_file *f, uint64_t at, const void *p, size_t n)
 {
 	if (!f->temporary)
-		return ERR(E_CANTCREATE, NULL, "cannot write '%s' piece by piece: it is no regular file", f->path);
+		return ERR(E_CANTCREATE, NULL, "cannot write '%s' piece by piece: it is no regular file",
+		           f->path);
 	return write_all(f, (off_t)at, p, n);
 }
 

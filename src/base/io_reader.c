@@ -91,8 +91,8 @@ static int read_all(const struct io_reader *f, int fd, uint64_t at, char *p, siz
 		if (k < 0)
 			return io_fail(E_IO, "read", f->path);
 		if (k == 0)
-			return ERR(E_IO, NULL, "'%s' ends at byte %" PRIu64 " or before; it had %" PRIu64 " when it was opened",
-			           f->path, at, f->size);
+			return ERR(E_IO, NULL, "'%s' ends at byte %" PRIu64 " or before; it had %" PRIu64
+			           " when it was opened", f->path, at, f->size);
 		p += k;
 		at += (uint64_t)k;
 		n -= (size_t)k;

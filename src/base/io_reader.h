@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 
 struct io_reader {
-	int fd;                /* -1: opened for each read, so that thousands of files do not use up the descriptors */
+	int fd;                /* -1: opened for each read, so that thousands of files do not use up the
+	                        * descriptors */
 	uint64_t size;
 	char *path;            /* owned; NULL: not open */
 	struct stat opened;    /* what it was then */

@@ -218,7 +218,8 @@ static int word(struct parser *p, struct json *v)
 			return 0;
 		}
 	}
-	return fail(p, p->pos, p->pos < p->size ? "expected a value" : "ends where a value is expected");
+	return fail(p, p->pos,
+	            p->pos < p->size ? "expected a value" : "ends where a value is expected");
 }
 
 static void push(struct parser *p, struct json *v)

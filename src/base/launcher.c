@@ -37,17 +37,18 @@ struct launcher {
 static const struct launcher launchers[] = {
 	{ "open mpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
 	  "OMPI_COMM_WORLD_LOCAL_SIZE", NULL, NULL, NULL },
-	{ "mvapich", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE",
-	  NULL, NULL, NULL },
+	{ "mvapich", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK",
+	  "MV2_COMM_WORLD_LOCAL_SIZE", NULL, NULL, NULL },
 	/* LSF's jsrun. */
-	{ "jsm", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK", "JSM_NAMESPACE_LOCAL_SIZE", NULL,
-	  NULL, NULL },
-	{ "flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", NULL, NULL, "FLUX_JOB_NNODES", NULL },
+	{ "jsm", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_LOCAL_RANK",
+	  "JSM_NAMESPACE_LOCAL_SIZE", NULL, NULL, NULL },
+	{ "flux", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", NULL, NULL,
+	  "FLUX_JOB_NNODES", NULL },
 	/* Before Slurm, but only with the numbers on the host, which srun's PMI does not give. */
 	{ "hydra", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL, NULL, NULL },
 	/* A batch script has SLURM_PROCID too; only what srun started has a step with tasks. */
-	{ "slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_NODEID", "SLURM_STEP_NUM_NODES",
-	  "SLURM_STEP_TASKS_PER_NODE" },
+	{ "slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_NODEID",
+	  "SLURM_STEP_NUM_NODES", "SLURM_STEP_TASKS_PER_NODE" },
 	{ "pmi", "PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE", NULL, NULL, NULL },
 };
 #define NLAUNCHERS (sizeof launchers / sizeof *launchers)
@@ -92,7 +93,8 @@ static bool place_by(const struct launcher *l, struct launcher_place *p)
 		p->local_size = entry(getenv(l->per_host), p->host);
 	if (p->local_rank < 0 || (p->local_size >= 0 && p->local_rank >= p->local_size))
 		p->local_rank = p->local_size = -1;
-	return p->rank >= 0 && p->rank < p->size && (strcmp(l->name, "hydra") != 0 || p->local_rank >= 0);
+	return p->rank >= 0 && p->rank < p->size && (strcmp(l->name, "hydra") != 0 ||
+	                                             p->local_rank >= 0);
 }
 
 void launcher_place(struct launcher_place *out)
@@ -134,11 +136,13 @@ bool launcher_job(struct launcher_job *out)
 	const struct scheduler *s = scheduler();
 	if (!s)
 		return false;
-	const char *element = s->element ? getenv(s->element) : NULL, *again = s->restarts ? getenv(s->restarts) : NULL;
+	const char *element = s->element ? getenv(s->element) : NULL,
+	           *again = s->restarts ? getenv(s->restarts) : NULL;
 	/* LSF has element 0 for what is no array. */
 	bool array = element && *element && !(strcmp(s->name, "lsf") == 0 && strcmp(element, "0") == 0);
 	int n = number(s->restarts);
-	*out = (struct launcher_job){ s->name, getenv(s->id), array ? element : NULL, n > 0 ? n : again && *again == 'Y' };
+	*out = (struct launcher_job){ s->name, getenv(s->id), array ? element : NULL,
+		n > 0 ? n : again && *again == 'Y' };
 	return true;
 }
 
@@ -175,7 +179,8 @@ static void read_line(int fd, char *line, size_t size, double deadline)
 	while (have + 1 < size && !memchr(line, '\n', have)) {
 		struct pollfd p = { fd, POLLIN, 0 };
 		double left = deadline - now();
-		ssize_t n = left > 0 && poll(&p, 1, (int)(1000 * left) + 1) > 0 ? read(fd, line + have, size - 1 - have) : 0;
+		ssize_t n = left > 0 && poll(&p, 1, (int)(1000 * left) + 1) > 0 ?
+		            read(fd, line + have, size - 1 - have) : 0;
 		if (n <= 0)
 			break;
 		have += (size_t)n;

@@ -14,7 +14,8 @@ struct launcher_place {
 	int rank, size;              /* 0 of 1 without a launcher */
 	int local_rank, local_size;  /* among those on this host; -1: not told */
 	int host, hosts;             /* -1: not told */
-	const char *variable;        /* of the environment, that has the rank; NULL without a launcher */
+	const char *variable;        /* of the environment, that has the
+	                              * rank; NULL without a launcher */
 };
 void launcher_place(struct launcher_place *out);
 
@@ -22,7 +23,8 @@ struct launcher_job {
 	const char *scheduler;       /* "slurm", "lsf", "pbs", "flux" */
 	const char *id;
 	const char *element;         /* of a job array; NULL: none */
-	int restarts;                /* how often the scheduler started it again; 0 where it does not count */
+	int restarts;                /* how often the scheduler started it again;
+	                              * 0 where it does not count */
 };
 /* False outside of batch jobs. The texts are the environment's. */
 bool launcher_job(struct launcher_job *out);

@@ -16,7 +16,8 @@ int library_open(const char *file, const char *what, const struct library_functi
 	for (size_t i = 0; i < n; i++) {
 		*f[i].pointer = dlsym(library, f[i].name);
 		if (!*f[i].pointer)
-			return ERR(E_UNAVAILABLE, NULL, "'%s' has no function '%s'; %s is needed", file, f[i].name, what);
+			return ERR(E_UNAVAILABLE, NULL, "'%s' has no function '%s'; %s is needed", file,
+			           f[i].name, what);
 	}
 	return 0;
 }

@@ -23,18 +23,18 @@ void library_keep(const char *file);
 
 /* For a file that speaks to one library: `lib`, pointers to the functions that FUNCTIONS(X) lists
  * as X(name), of the types their header gives them, and load(), which opens it the first time. */
-#define LIBRARY_LATE(FUNCTIONS, file, what)                                                                     \
-	static struct {                                                                                         \
-		FUNCTIONS(LIBRARY_POINTER_)                                                                     \
-		bool loaded;                                                                                    \
-	} lib;                                                                                                  \
-	static int load(void)                                                                                   \
-	{                                                                                                       \
-		static const struct library_function functions[] = { FUNCTIONS(LIBRARY_ROW_) };                 \
-		if (!lib.loaded)                                                                                \
-			TRY(library_open(file, what, functions, sizeof functions / sizeof *functions));         \
-		lib.loaded = true;                                                                              \
-		return 0;                                                                                       \
+#define LIBRARY_LATE(FUNCTIONS, file, what)                                                 \
+	static struct {                                                                         \
+		FUNCTIONS(LIBRARY_POINTER_)                                                         \
+		bool loaded;                                                                        \
+	} lib;                                                                                  \
+	static int load(void)                                                                   \
+	{                                                                                       \
+		static const struct library_function functions[] = { FUNCTIONS(LIBRARY_ROW_) };     \
+		if (!lib.loaded)                                                                    \
+			TRY(library_open(file, what, functions, sizeof functions / sizeof *functions)); \
+		lib.loaded = true;                                                                  \
+		return 0;                                                                           \
 	}
 #define LIBRARY_POINTER_(name) __typeof__(name) *name;
 #define LIBRARY_ROW_(name) { #name, (void **)&lib.name },

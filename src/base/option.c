@@ -42,8 +42,8 @@ static int store_int(const struct option_row *row, const char *value, int64_t *o
 	errno = 0;
 	*out = strtoll(value, &end, 10);
 	if (!*value || *end || errno || *out < row->min || *out > row->max)
-		return ERR(E_USAGE, NULL, "option '--%s': '%s' is no whole number from %" PRId64 " to %" PRId64,
-		           row->name, value, row->min, row->max);
+		return ERR(E_USAGE, NULL, "option '--%s': '%s' is no whole number from %" PRId64
+		           " to %" PRId64, row->name, value, row->min, row->max);
 	return 0;
 }
 
@@ -71,7 +71,8 @@ static int store_choice(const struct option_row *row, const char *value, const c
 		}
 		buf_printf(&list, "%s%.*s", p == row->arg ? "" : *end ? ", " : " or ", (int)(end - p), p);
 	}
-	int rc = ERR(E_USAGE, NULL, "option '--%s': expected %s, not '%s'", row->name, list.data, value);
+	int rc = ERR(E_USAGE, NULL, "option '--%s': expected %s, not '%s'", row->name,
+	             list.data, value);
 	buf_release(&list);
 	return rc;
 }
@@ -173,8 +174,8 @@ void option_help(FILE *out, const struct option_row *rows)
 
 		if (r->letter)
 			snprintf(letter, sizeof letter, "-%c, ", r->letter);
-		snprintf(left, sizeof left, "%s--%s%s%s%s", letter, r->name, r->absent ? "[=" : r->arg ? " " : "",
-		         r->arg ? r->arg : "", r->absent ? "]" : "");
+		snprintf(left, sizeof left, "%s--%s%s%s%s", letter, r->name,
+		         r->absent ? "[=" : r->arg ? " " : "", r->arg ? r->arg : "", r->absent ? "]" : "");
 		fprintf(out, "  %-34s %s\n", left, r->doc);
 	}
 }

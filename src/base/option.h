@@ -31,7 +31,8 @@ struct option_row {
 	enum option_type type;
 	size_t at;         /* offset of the member of the caller's struct that takes the value */
 	const char *arg;   /* the argument's name in --help; NULL: the option takes none */
-	const char *absent;            /* the value if none is given, which needs "=" then; NULL: one must be */
+	const char *absent;            /* the value if none is given, which needs
+	                                * "=" then; NULL: one must be */
 	int64_t min, max;
 	bool empty;        /* "" is a value */
 	int command;       /* 0, or what this option asks the program to do */

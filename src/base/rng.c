@@ -220,8 +220,8 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index)
 /* The same as philox_lanes, as the two halves of each block, which is what the values below are
  * made from: a lane is as wide as a product, so that nothing is moved between lanes. What their
  * upper halves hold in between does not matter. */
-SIMD_CLONES
-static void philox_halves(uint64_t key, uint64_t block, uint64_t step, uint64_t *restrict first, uint64_t *restrict second)
+SIMD_CLONES static void philox_halves(uint64_t key, uint64_t block, uint64_t step,
+                                      uint64_t *restrict first, uint64_t *restrict second)
 {
 	const uint64_t low = 0xFFFFFFFF;
 
@@ -245,8 +245,8 @@ static void philox_halves(uint64_t key, uint64_t block, uint64_t step, uint64_t 
 }
 
 /* The pairs of LANES blocks. */
-SIMD_CLONES
-static void normals(const uint64_t *restrict first, const uint64_t *restrict second, double *restrict out)
+SIMD_CLONES static void normals(const uint64_t *restrict first, const uint64_t *restrict second,
+                                double *restrict out)
 {
 	double even[LANES], odd[LANES];
 
@@ -259,8 +259,8 @@ static void normals(const uint64_t *restrict first, const uint64_t *restrict sec
 	}
 }
 
-SIMD_CLONES
-static void uniforms(const uint64_t *restrict first, const uint64_t *restrict second, double *restrict out)
+SIMD_CLONES static void uniforms(const uint64_t *restrict first, const uint64_t *restrict second,
+                                 double *restrict out)
 {
 	double even[LANES], odd[LANES];
 
@@ -276,8 +276,9 @@ static void uniforms(const uint64_t *restrict first, const uint64_t *restrict se
 }
 
 /* All values of their blocks; what is beyond the last one is cut off. */
-static void fill(void (*values)(const uint64_t *first, const uint64_t *second, double *out), uint64_t seed, uint64_t stream,
-                 uint64_t step, int64_t from, int64_t n, double *out)
+static void fill(void (*values)(const uint64_t *first, const uint64_t *second, double *out),
+                 uint64_t seed, uint64_t stream, uint64_t step, int64_t from, int64_t n,
+                 double *out)
 {
 	uint64_t key = key_of(seed, stream), first[LANES], second[LANES];
 	double v[2 * LANES];
@@ -294,12 +295,14 @@ static void fill(void (*values)(const uint64_t *first, const uint64_t *second, d
 	}
 }
 
-void rng_uniforms(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n, double *out)
+void rng_uniforms(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n,
+                  double *out)
 {
 	fill(uniforms, seed, stream, step, first, n, out);
 }
 
-void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n, double *out)
+void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n,
+                 double *out)
 {
 	fill(normals, seed, stream, step, first, n, out);
 }

@@ -19,8 +19,10 @@ double rng_uniform(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index
 /* Mean 0, variance 1. */
 double rng_normal(uint64_t seed, uint64_t stream, uint64_t step, uint64_t index);
 /* The values of the indices first..first+n-1, many at a time; first is even. */
-void rng_uniforms(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n, double *out);
-void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n, double *out);
+void rng_uniforms(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n,
+                  double *out);
+void rng_normals(uint64_t seed, uint64_t stream, uint64_t step, int64_t first, int64_t n,
+                 double *out);
 /* A permutation of 0..n-1 in out, by (seed, stream, step). */
 void rng_permutation(uint64_t seed, uint64_t stream, uint64_t step, int64_t n, int64_t *out);
 

@@ -21,7 +21,8 @@ static const int requests[] = { SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGAL
 /* Faults, which come to the thread that made them, whether it blocks them or not; and what a
  * write or a read does to its own thread: on a closed pipe, and at the terminal of another job,
  * where blocking it would make it an error. */
-static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE, SIGTTIN, SIGTTOU };
+static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPIPE,
+	SIGTTIN, SIGTTOU };
 #define NREQUESTS (sizeof requests / sizeof *requests)
 #define NOWN (sizeof own / sizeof *own)
 
@@ -85,7 +86,8 @@ static void *take(void *nothing)
 	sigemptyset(&set);
 	for (size_t i = 0; i < NREQUESTS; i++)
 		sigaddset(&set, requests[i]);
-	pthread_sigmask(SIG_SETMASK, &set, NULL);   /* all others are this thread's, as the process has them */
+	/* all others are this thread's, as the process has them */
+	pthread_sigmask(SIG_SETMASK, &set, NULL);
 	for (;;)
 		if (sigwait(&set, &sig) == 0 && !note_request(sig))
 			by_default(sig);
@@ -98,7 +100,8 @@ int signals_begin(void)
 	int failed = pthread_create(&thread, NULL, take, NULL);
 
 	if (failed)
-		return ERR(E_UNAVAILABLE, NULL, "cannot start the thread that takes signals: %s", strerror(failed));
+		return ERR(E_UNAVAILABLE, NULL, "cannot start the thread that takes signals: %s",
+		           strerror(failed));
 	pthread_detach(thread);
 	begun = true;
 	return 0;

@@ -15,7 +15,8 @@ static const struct field every_fields[] = {
 static const struct field keep_fields[] = {
 	FIELD_INT(struct ckpt_keep, last, "3", 1, 1e15, "versions saved last"),
 	FIELD_INT(struct ckpt_keep, best, "1", 0, 1e15,
-	          "versions of the best validations, kept besides the last ones; if not 0, a validation better "
+	          "versions of the best validations, kept besides the last ones; if "
+	          "not 0, a validation better "
 	          "than any before saves one"),
 	FIELD_END
 };
@@ -27,10 +28,12 @@ const struct field ckpt_fields[] = {
 	FIELD_SECTION(struct ckpt_config, keep, keep_fields, "which versions stay on disk"),
 	FIELD_STRING(struct ckpt_config, metric, NULL,
 	             "what says which validation is best: one of 'metrics', or loss; default: that of "
-	             "train.target, else the first there is of mean_iou, mean_iou_per_sample, accuracy, mae, mse, "
+	             "train.target, else the first there is of mean_iou, "
+	             "mean_iou_per_sample, accuracy, mae, mse, "
 	             "loss"),
 	FIELD_FLOAT(struct ckpt_config, reserve, "60", 0, 1e6,
-	            "seconds before the end of a batch job at which to save and stop, besides what a step and a save take"),
+	            "seconds before the end of a batch job at which to save and stop, besides "
+	            "what a step and a save take"),
 	FIELD_INT(struct ckpt_config, compression, "1", 1, 19, "zstd level"),
 	FIELD_END
 };

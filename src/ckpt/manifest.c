@@ -70,7 +70,8 @@ void manifest_write(struct buf *out, struct manifest *m)
 	size_t start = out->len;
 
 	buf_printf(out, "{\n  \"format\": \"%s\",\n  \"serial\": %" PRId64 ",\n  \"step\": %" PRId64
-	           ",\n  \"epoch\": %" PRId64 ",\n  \"parent\": ", FORMAT, m->serial, m->step, m->epoch);
+	           ",\n  \"epoch\": %" PRId64 ",\n  \"parent\": ", FORMAT, m->serial, m->step,
+	           m->epoch);
 	if (m->parent)
 		buf_json_string(out, m->parent);
 	else
@@ -118,8 +119,8 @@ static int check_tail(struct manifest *m, const char *file, const char *text, si
 		           file, size);
 	hash = hash_bytes(text, size - TAIL, 0);
 	if (hash != m->hash)
-		return ERR(E_DATA, NULL, "'%s': damaged: its hash is %016" PRIx64 ", but it says %016" PRIx64,
-		           file, hash, m->hash);
+		return ERR(E_DATA, NULL, "'%s': damaged: its hash is %016" PRIx64
+		           ", but it says %016" PRIx64, file, hash, m->hash);
 	return 0;
 }
 

@@ -121,7 +121,8 @@ static int read_frames(char *raw, size_t n, const char *path, const struct io_im
 	if (why)
 		return ERR(E_DATA, NULL, "'%s': damaged in the zstd frame at byte %zu: %s", path, in, why);
 	if (out != n)
-		return ERR(E_DATA, NULL, "'%s': %zu bytes of data, but the manifest says %zu", path, out, n);
+		return ERR(E_DATA, NULL, "'%s': %zu bytes of data, but the manifest says %zu", path,
+		           out, n);
 	return 0;
 }
 
@@ -142,8 +143,8 @@ static int unpack_image(void **raw, const char *path, const struct io_image *fil
 	int rc;
 
 	if (file->size != expect->bytes)
-		return ERR(E_DATA, NULL, "'%s': %zu bytes, but the manifest says %" PRIu64, path, file->size,
-		           expect->bytes);
+		return ERR(E_DATA, NULL, "'%s': %zu bytes, but the manifest says %" PRIu64, path,
+		           file->size, expect->bytes);
 	*raw = mem_map(n ? n : 1);
 	if (!*raw)
 		return ERR(E_NOMEM, NULL, "no memory for the %zu bytes of '%s'", n, path);

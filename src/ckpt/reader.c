@@ -250,7 +250,8 @@ static int load_best(struct ckpt_version **out, const char *dir, struct version_
 	}
 	if (code)
 		return ERR(code, NULL, "no checkpoint with a validation in '%s' is intact", dir);
-	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s' has a validation, so that none is best", dir);
+	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s' has a validation, so that none is best",
+	           dir);
 }
 
 static int load_which(struct ckpt_version **out, const char *dir, const char *which,

@@ -153,9 +153,9 @@ static int check_tiling(const struct reader *r, const struct entry *e, int n)
 
 	for (int i = 0; i < n; i++) {
 		if (e[i].begin != end)
-			return ERR(E_DATA, NULL, "'%s': byte %zu: tensor '%.200s': data starts at offset %" PRIu64
-			           " but the one before ends at %" PRIu64,
-			           r->file, e[i].at, e[i].t.name, e[i].begin, end);
+			return ERR(E_DATA, NULL, "'%s': byte %zu: tensor '%.200s': data starts at offset %"
+			           PRIu64 " but the one before ends at %" PRIu64, r->file, e[i].at, e[i].t.name,
+			           e[i].begin, end);
 		end = e[i].end;
 	}
 	if (end != r->data_size)
@@ -219,7 +219,8 @@ int st_parse(struct st_file *out, struct arena *a, const char *file,
 		           "'%s': byte 0: a header of %" PRIu64 " bytes; the format's limit is %d",
 		           file, length, MAX_HEADER);
 	if (length == 0 || p[PREFIX] != '{')
-		return ERR(E_DATA, NULL, "'%s': byte %d: expected '{': not a safetensors file", file, PREFIX);
+		return ERR(E_DATA, NULL, "'%s': byte %d: expected '{': not a safetensors file", file,
+		           PREFIX);
 	TRY(json_parse(&header, a, file, PREFIX, p + PREFIX, (size_t)length));
 	r.data = p + PREFIX + length;
 	r.data_size = size - PREFIX - length;

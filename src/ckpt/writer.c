@@ -297,7 +297,8 @@ static int write_files(struct ckpt_store *s, const char *tmp)
 		char *path = io_join(tmp, ckpt_file_names[f]);
 		double start = io_seconds();
 		int rc = pack_file(s->packer, path, image, s->stage.size[f], &s->stage.manifest.file[f]);
-		trace_add(&(struct trace_span){ .lane = TRACE_CHECKPOINT, .name = "compress and write", .start = start,
+		trace_add(&(struct trace_span){ .lane = TRACE_CHECKPOINT, .name = "compress and write",
+			.start = start,
 			.of = "bytes", .number = (int64_t)s->stage.size[f] });
 		mem_free(path);
 		TRY(rc);
@@ -409,7 +410,8 @@ static void save_job(void *arg)
 	double start = io_seconds();
 	int rc = write_version(s, id);
 
-	trace_add(&(struct trace_span){ .lane = TRACE_CHECKPOINT, .name = "save", .start = start, .of = "of_step",
+	trace_add(&(struct trace_span){ .lane = TRACE_CHECKPOINT, .name = "save", .start = start,
+		.of = "of_step",
 		.number = s->stage.manifest.step });
 	pthread_mutex_lock(&s->mutex);
 	s->rc = rc;

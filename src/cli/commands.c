@@ -64,7 +64,8 @@ static const char *output_file(const struct options *o, const struct comm *c)
 }
 
 /* Before any work is done. */
-static int check_output(const struct options *o, const struct comm *c, const struct run_config *config)
+static int check_output(const struct options *o, const struct comm *c,
+                        const struct run_config *config)
 {
 	const char *file = output_file(o, c);
 	if (!comm_first(c))
@@ -87,7 +88,8 @@ static const char *weights_of(const struct options *o)
 static int open_session(const struct options *o, struct comm *c, unsigned need, struct session **s)
 {
 	struct run_config *mine = config;
-	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1, .hosts = (int)o->hosts,
+	struct session_options so = { .comm = c, .need = need, .ranks = o->ranks ? (int)o->ranks : 1,
+		.hosts = (int)o->hosts,
 		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
@@ -115,7 +117,8 @@ static int init_from(struct session *s)
 	const struct model_common *m = s->config->model.data;
 	if (!has_init_from(s))
 		return 0;
-	TRY(ranks_agree(s->comm, comm_first(s->comm) ? exchange_init_from(s, &m->init_from) : 0, "model.init_from"));
+	TRY(ranks_agree(s->comm, comm_first(s->comm) ? exchange_init_from(s, &m->init_from) : 0,
+	                "model.init_from"));
 	return replicas_begin(s->comm, s->store);
 }
 
@@ -138,14 +141,16 @@ static int load_weights(const struct options *o, struct session *s, bool checkpo
 	char *dir = io_join(s->config->run.dir, "checkpoints"), id[64];
 	bool found;
 	/* A step is one of training, which is about the last weights. */
-	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP && !options_last_weights(o);
+	bool averaged = optim_averages(&s->config->optimizer) && o->command != COMMAND_DUMP_STEP &&
+	                !options_last_weights(o);
 	int rc = state_load_weights(s, dir, weights_of(o), averaged, &found, id);
 	if (rc == 0 && found)
 		note("weights of checkpoint %s", id);
 	if (rc == 0 && found && !o->resume && comm_first(s->comm))
 		note_best(dir, id);
 	if (rc == 0 && !found && (o->resume || (checkpoint_needed && !has_init_from(s))))
-		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir), "the checkpoint");
+		rc = ranks_agree(s->comm, ERR(E_NOINPUT, NULL, "no checkpoint in '%s'; train first", dir),
+		                 "the checkpoint");
 	else if (rc == 0 && !found)
 		rc = init_from(s);
 	mem_free(dir);
@@ -190,11 +195,12 @@ static void print_result(const struct session *s, const struct train_result *r)
 	char time[32];
 	const char *dir = s->config->run.dir;
 	if (r->stopped)
-		buf_printf(&out, "\nstopped after step %" PRId64 "%s; the state is saved, continue with --resume\n", r->step,
-		           r->time_up ? ", before the job's time is up" : "");
+		buf_printf(&out, "\nstopped after step %" PRId64 "%s; the state is saved, continue "
+		           "with --resume\n", r->step, r->time_up ? ", before the job's time is up" : "");
 	else
 		buf_printf(&out, "\n%s after step %" PRId64 ", epoch %" PRId64 ", %s\n",
-		           r->target_reached ? "target reached" : r->gave_up ? "ended by 'train.patience'" : "done", r->step, r->epoch, seconds_text(r->seconds, time));
+		           r->target_reached ? "target reached" : r->gave_up ? "ended by 'train.patience'" :
+		           "done", r->step, r->epoch, seconds_text(r->seconds, time));
 	print_best(s, r, &out);
 	rates_text(&r->rates, r->sample_flops, &out);
 	if (r->has_evaluation) {
@@ -222,7 +228,8 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 		TRY(trace_start((trace_steps(o) + 16) * STEP_SPANS));
 	TRY(open_session(o, c, SESSION_TRAIN | SESSION_EVALUATE | SESSION_RUN, &s));
 	int progress = o->quiet ? PROGRESS_NONE : s->config->report.progress;
-	struct train_options to = { .resume = o->resume, .progress = progress, .trace = o->trace, .trace_steps = trace_steps(o) };
+	struct train_options to = { .resume = o->resume, .progress = progress, .trace = o->trace,
+		.trace_steps = trace_steps(o) };
 	int rc = o->resume ? 0 : init_from(s);
 	if (rc == 0)
 		rc = train(s, &to, &r);
@@ -245,12 +252,14 @@ static int check_init_from(struct session *s)
 }
 
 /* For people the first line says if the plans do not fit; a check is of that too. */
-static int describe(const struct options *o, struct comm *c, void (*write)(const struct session *, struct buf *), int *status)
+static int describe(const struct options *o, struct comm *c,
+                    void (*write)(const struct session *, struct buf *), int *status)
 {
 	bool check = o->command == COMMAND_CHECK;
 	struct session *s;
 	struct buf out = BUF_INIT;
-	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA | (o->dump ? 0 : SESSION_SWEEP | SESSION_EVALUATE), &s));
+	TRY(open_session(o, c, SESSION_TRAIN | SESSION_NO_DATA |
+	                 (o->dump ? 0 : SESSION_SWEEP | SESSION_EVALUATE), &s));
 	int rc = check ? check_init_from(s) : 0;
 	if (rc < 0) {
 		session_close(s);
@@ -273,7 +282,8 @@ static int run_check(const struct options *o, struct comm *c, int *status)
 
 static int run_plan(const struct options *o, struct comm *c, int *status)
 {
-	static const struct { const char *format; void (*write)(const struct session *, struct buf *); } as[] = {
+	static const struct { const char *format;
+		void (*write)(const struct session *, struct buf *); } as[] = {
 		{ "json", describe_json }, { "dot", describe_dot }, { "svg", describe_svg }
 	};
 	for (size_t i = 0; i < sizeof as / sizeof *as; i++)
@@ -288,8 +298,8 @@ static int need_validation(const struct session *s)
 {
 	if (s->validation)
 		return 0;
-	return ranks_agree(s->comm, ERR(E_CONFIG, &s->config->tree->loc, "nothing to evaluate on: 'data.validation' is not given"),
-	                   "the validation data");
+	return ranks_agree(s->comm, ERR(E_CONFIG, &s->config->tree->loc, "nothing to evaluate on: "
+	                                "'data.validation' is not given"), "the validation data");
 }
 
 static int run_evaluate(const struct options *o, struct comm *c, int *status)
@@ -332,7 +342,8 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 	note_tiles(s);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
-		rc = s->tiles ? predict_tiles(s, o->output, &written) : predict(s, o->output, options_as(o), &written);
+		rc = s->tiles ? predict_tiles(s, o->output, &written) :
+		     predict(s, o->output, options_as(o), &written);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	session_close(s);
@@ -351,7 +362,8 @@ static int run_export(const struct options *o, struct comm *c, int *status)
 }
 
 /* For what looks at steps, which data made up in memory serves as well. */
-static int open_for_steps(const struct options *o, struct comm *c, unsigned need, struct session **s)
+static int open_for_steps(const struct options *o, struct comm *c, unsigned need,
+                          struct session **s)
 {
 	unsigned synthetic = o->synthetic ? SESSION_SYNTHETIC : 0;
 	int rc = open_session(o, c, need | SESSION_TRAIN | SESSION_RUN | synthetic, s);
@@ -439,7 +451,8 @@ static int run_version(const struct options *o, struct comm *c, int *status)
 #else
 	const char *more = "";
 #endif
-	printf("dlx-train %s\nbackends: cpu (%s)%s, reference\n", PACKAGE_VERSION, dnn_describe(library, sizeof library), more);
+	printf("dlx-train %s\nbackends: cpu (%s)%s, reference\n", PACKAGE_VERSION,
+	       dnn_describe(library, sizeof library), more);
 #ifdef HAVE_NCCL
 	const char *gpus = ", NCCL";
 #else

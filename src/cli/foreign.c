@@ -49,13 +49,15 @@ static int check_set(int argc, char **argv, int i)
 /* "--resume last CONFIG.yaml": the value would be taken for the config. */
 static int check_detached(int argc, char **argv, int i)
 {
-	static const char *const optional[] = { "--resume", "--plan", "--bench", "--help-config", NULL };
+	static const char *const optional[] = { "--resume", "--plan", "--bench",
+		"--help-config", NULL };
 	const char *value = i + 1 < argc ? argv[i + 1] : "-";
 	if (!listed(argv[i], optional) || *value == '-' || is_config(value))
 		return 0;
 	for (int k = i + 2; k < argc; k++)
 		if (is_config(argv[k]))
-			return ERR(E_USAGE, NULL, "the value of '%s' follows a '=': %s=%s", argv[i], argv[i], value);
+			return ERR(E_USAGE, NULL, "the value of '%s' follows a '=': %s=%s", argv[i],
+			           argv[i], value);
 	return 0;
 }
 
@@ -86,7 +88,8 @@ static int check_key(const char *arg)
 	if (strcmp(word, "config") == 0)
 		buf_puts(&text, "; the config stands without an option: dlx-train CONFIG.yaml");
 	if (text.len || explain(&text, word))
-		rc = ERR(E_USAGE, NULL, "unknown option '--%.*s'%s", (int)strcspn(arg + 2, "="), arg + 2, text.data);
+		rc = ERR(E_USAGE, NULL, "unknown option '--%.*s'%s", (int)strcspn(arg + 2, "="), arg + 2,
+		         text.data);
 	buf_release(&text);
 	return rc;
 }

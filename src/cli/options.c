@@ -18,56 +18,76 @@
 #define AT(m) offsetof(struct options, m)
 #define COMMAND(c) OPTION_NONE, .command = COMMAND_##c
 static const struct option_row rows[] = {
-	{ "check", 0, COMMAND(CHECK), .doc = "read the config and the data's headers, plan, and print a summary" },
-	{ "plan", 0, OPTION_CHOICE, AT(plan_format), "text|json|dot|svg", "text", .command = COMMAND_PLAN,
-	  .doc = "print the compiled plan: parameters, flops, kernels, the memory map (svg: as a picture), the effective config" },
+	{ "check", 0, COMMAND(CHECK),
+	  .doc = "read the config and the data's headers, plan, and print a summary" },
+	{ "plan", 0, OPTION_CHOICE, AT(plan_format), "text|json|dot|svg", "text",
+	  .command = COMMAND_PLAN,
+	  .doc = "print the compiled plan: parameters, flops, kernels, the memory map (svg: as a "
+	  "picture), the effective config" },
 	{ "ranks", 0, OPTION_TEXT, AT(ranks_text), "[HOSTSx]N",
-	  .doc = "with --check or --plan: plan for N ranks that need not be there, on hosts of eight or HOSTS hosts of N" },
+	  .doc = "with --check or --plan: plan for N ranks that need not be there, on hosts of "
+	  "eight or HOSTS hosts of N" },
 	{ "set", 0, OPTION_TEXTS, AT(set), "KEY=VALUE",
 	  .doc = "override one config value: a dotted path and a YAML value; may be repeated" },
 	{ "device", 0, OPTION_TEXT, AT(device), "auto|cpu|cuda|reference", .doc = "override 'device'" },
 	{ "gpu", 0, OPTION_TEXT, AT(gpu), "NAME[:SIZE]|SIZE",
-	  .doc = "with --check or --plan: plan for a GPU that is not there: a100-40g, a100, h100, h200, or a size of memory" },
+	  .doc = "with --check or --plan: plan for a GPU that is not there: a100-40g, a100, h100, "
+	  "h200, or a size of memory" },
 	{ "resume", 0, OPTION_TEXT, AT(resume), "auto|last|best|ID|PATH", "auto",
-	  .doc = "continue from the newest complete checkpoint, that of the best validation, or the one named; other commands use its weights" },
+	  .doc = "continue from the newest complete checkpoint, that of the best validation, or the "
+	  "one named; other commands use its weights" },
 	{ "evaluate", 0, COMMAND(EVALUATE),
 	  .doc = "evaluate on data.validation; print the metrics table and one line of JSON" },
 	{ "predict", 0, OPTION_TEXT, AT(file), "FILE", .command = COMMAND_PREDICT,
-	  .doc = "run the model on a record file; -o names a .npy, .npz, .nc or .csv file or a folder for pictures" },
+	  .doc = "run the model on a record file; -o names a .npy, .npz, .nc or .csv file "
+	  "or a folder for pictures" },
 	{ "as", 0, OPTION_CHOICE, AT(as), "logits|probabilities|classes",
-	  .doc = "with --predict of a network of classes: what is written; default: logits, in .csv files probabilities" },
+	  .doc = "with --predict of a network of classes: what is written; default: logits, in "
+	  ".csv files probabilities" },
 	{ "export", 0, OPTION_TEXT, AT(file), "FILE", .command = COMMAND_EXPORT,
-	  .doc = "write the weights of the newest checkpoint (or the one of --resume) as safetensors; initial ones if there is none" },
+	  .doc = "write the weights of the newest checkpoint (or the one of --resume) as safetensors; "
+	  "initial ones if there is none" },
 	{ "weights", 0, OPTION_CHOICE, AT(weights), "average|last",
-	  .doc = "with --evaluate, --predict and --export of a run with 'optimizer.average': which weights; default: average" },
+	  .doc = "with --evaluate, --predict and --export of a run with 'optimizer.average': which "
+	  "weights; default: average" },
 	{ "dump-step", 0, OPTION_TEXT, AT(file), "DIR", .command = COMMAND_DUMP_STEP,
-	  .doc = "one training step on the first batch; loss, inputs, outputs, gradients and parameters as files" },
-	{ "bench", 0, OPTION_INT, AT(bench_steps), "N", "20", .min = 1, .max = 1000000, .command = COMMAND_BENCH,
+	  .doc = "one training step on the first batch; loss, inputs, outputs, "
+	  "gradients and parameters as files" },
+	{ "bench", 0, OPTION_INT, AT(bench_steps), "N", "20", .min = 1, .max = 1000000,
+	  .command = COMMAND_BENCH,
 	  .doc = "N timed steps on in-memory data after warm-up; one line of JSON" },
 	{ "bench-op", 0, OPTION_TEXT, AT(file), "OP", .command = COMMAND_BENCH_OP,
-	  .doc = "time one op against its roofline, on the inputs given in the config's place: --bench-op relu 8x64x56x56" },
-	{ "compute", 0, OPTION_TEXT, AT(compute), "f32|bf16", .doc = "with --bench-op: the type to compute in" },
+	  .doc = "time one op against its roofline, on the inputs given in the config's place: "
+	  "--bench-op relu 8x64x56x56" },
+	{ "compute", 0, OPTION_TEXT, AT(compute), "f32|bf16",
+	  .doc = "with --bench-op: the type to compute in" },
 	{ "synthetic", 0, OPTION_FLAG, AT(synthetic),
-	  .doc = "with --bench or --dump-step: made-up data of the config's model.input and model.classes" },
+	  .doc = "with --bench or --dump-step: made-up data of the config's "
+	  "model.input and model.classes" },
 	{ "profile", 0, OPTION_FLAG, AT(profile),
-	  .doc = "with --bench: also each node's time against its roofline, on standard error and in the JSON" },
+	  .doc = "with --bench: also each node's time against its roofline, on "
+	  "standard error and in the JSON" },
 	{ "trace", 0, OPTION_TEXT, AT(trace), "FILE",
 	  .doc = "when training: a timeline of the first steps for Perfetto or chrome://tracing" },
 	{ "trace-steps", 0, OPTION_INT, AT(trace_steps), "N", .min = 1, .max = 1000,
 	  .doc = "with --trace: of so many steps; default: 10" },
 	{ "wisdom", 0, OPTION_TEXT, AT(wisdom), "FILE",
-	  .doc = "on a GPU: use the fastest engines, which FILE says; those it does not know are measured and added" },
+	  .doc = "on a GPU: use the fastest engines, which FILE says; those it does not "
+	  "know are measured and added" },
 	{ "tile", 0, OPTION_TEXT, AT(tile), "SIZE",
-	  .doc = "with --predict: large samples in tiles of SIZE, as 256 or 64x256x256, or 'auto': the largest that fit in memory" },
+	  .doc = "with --predict: large samples in tiles of SIZE, as 256 or 64x256x256, or 'auto': the "
+	  "largest that fit in memory" },
 	{ "output", 'o', OPTION_TEXT, AT(output), "OUT", .doc = "where --predict writes" },
 	{ "dump", 0, OPTION_TEXT, AT(dump), "PASS",
 	  .doc = "with --plan: print the graph after this pass, or after every one with 'all'" },
-	{ "quiet", 0, OPTION_FLAG, AT(quiet), .doc = "no progress and no notes; warnings and errors stay" },
+	{ "quiet", 0, OPTION_FLAG, AT(quiet),
+	  .doc = "no progress and no notes; warnings and errors stay" },
 	{ "help-config", 0, OPTION_TEXT, AT(file), "KEY", "", .command = COMMAND_HELP_CONFIG,
 	  .doc = "every config key with type, range, default and meaning" },
 	{ "help-debug", 0, COMMAND(HELP_DEBUG), .doc = "the switches of DLX_DEBUG, for tests" },
 	{ "list-ops", 0, COMMAND(LIST_OPS), .doc = "the ops of the graph, one a line" },
-	{ "man-config", 0, COMMAND(MAN_CONFIG), .doc = "the key reference of dlx-config(5), as mdoc source" },
+	{ "man-config", 0, COMMAND(MAN_CONFIG),
+	  .doc = "the key reference of dlx-config(5), as mdoc source" },
 	{ "help", 'h', COMMAND(HELP), .doc = "this text" },
 	{ "version", 0, COMMAND(VERSION), .doc = "version, backends built in, library versions" },
 	{ 0 }
@@ -88,8 +108,8 @@ static int read_ranks(struct options *o)
 		n = strtoll(by, &end, 10);
 	}
 	if (*end || end == by || n < 1 || hosts < 1 || n > MOST_RANKS || hosts > MOST_RANKS / n)
-		return ERR(E_USAGE, NULL, "'--ranks %s': expected a number from 1 to %d, or hosts x ranks of each, as in 4x8",
-		           o->ranks_text, MOST_RANKS);
+		return ERR(E_USAGE, NULL, "'--ranks %s': expected a number from 1 to %d, or hosts x "
+		           "ranks of each, as in 4x8", o->ranks_text, MOST_RANKS);
 	o->ranks = hosts * n;
 	o->hosts = by != o->ranks_text ? hosts : 0;
 	return 0;
@@ -108,15 +128,17 @@ static int check_dump(const char *pass)
 	struct buf list = BUF_INIT;
 	for (int i = 0; names[i]; i++)
 		buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
-	int rc = ERR(E_USAGE, NULL, "'--dump=%s': there is no such pass; expected one of: %s", pass, list.data);
+	int rc = ERR(E_USAGE, NULL, "'--dump=%s': there is no such pass; expected one of: %s", pass,
+	             list.data);
 	buf_release(&list);
 	return rc;
 }
 
 bool options_standalone(const struct options *o)
 {
-	return o->command == COMMAND_HELP || o->command == COMMAND_VERSION || o->command == COMMAND_HELP_CONFIG ||
-	       o->command == COMMAND_HELP_DEBUG || o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG ||
+	return o->command == COMMAND_HELP || o->command == COMMAND_VERSION ||
+	       o->command == COMMAND_HELP_CONFIG || o->command == COMMAND_HELP_DEBUG ||
+	       o->command == COMMAND_LIST_OPS || o->command == COMMAND_MAN_CONFIG ||
 	       o->command == COMMAND_BENCH_OP;
 }
 
@@ -156,7 +178,8 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 static int check(const struct options *o)
 {
 	if (!o->config && !options_standalone(o))
-		return ERR(E_USAGE, NULL, "no config file given; usage: dlx-train [OPTIONS] CONFIG.yaml; see --help");
+		return ERR(E_USAGE, NULL,
+		           "no config file given; usage: dlx-train [OPTIONS] CONFIG.yaml; see --help");
 	if (o->command == COMMAND_PREDICT && !o->output)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT)
@@ -166,7 +189,8 @@ static int check(const struct options *o)
 	if (o->tile && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--tile' goes with '--predict'");
 	if (o->tile && o->as && strcmp(o->as, "logits") != 0)
-		return ERR(E_USAGE, NULL, "'--as=%s' cannot be combined with '--tile', which writes logits", o->as);
+		return ERR(E_USAGE, NULL, "'--as=%s' cannot be combined with '--tile', which writes logits",
+		           o->as);
 	if (o->tile)
 		TRY(tile_check(o->tile));
 	if (o->dump && o->command != COMMAND_PLAN)
@@ -174,14 +198,16 @@ static int check(const struct options *o)
 	if (o->dump)
 		TRY(check_dump(o->dump));
 	if (o->ranks && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
-		return ERR(E_USAGE, NULL, "'--ranks' goes with '--check' or '--plan'; to train on several ranks start as many "
-		           "with mpiexec or srun");
+		return ERR(E_USAGE, NULL, "'--ranks' goes with '--check' or '--plan'; to train on several "
+		           "ranks start as many with mpiexec or srun");
 	if (o->gpu && o->command != COMMAND_PLAN && o->command != COMMAND_CHECK)
-		return ERR(E_USAGE, NULL, "'--gpu' goes with '--check' or '--plan'; to compute on the GPU that is there give '--device cuda'");
+		return ERR(E_USAGE, NULL, "'--gpu' goes with '--check' or '--plan'; to compute on the GPU "
+		           "that is there give '--device cuda'");
 	if (o->gpu && o->device && strcmp(o->device, "cuda") != 0)
 		return ERR(E_USAGE, NULL, "'--gpu' plans for a GPU, not for '--device %s'", o->device);
 	if (o->compute && o->command != COMMAND_BENCH_OP)
-		return ERR(E_USAGE, NULL, "'--compute' goes with '--bench-op'; a config has 'precision.compute'");
+		return ERR(E_USAGE, NULL,
+		           "'--compute' goes with '--bench-op'; a config has 'precision.compute'");
 	if (o->set.n && o->command == COMMAND_BENCH_OP)
 		return ERR(E_USAGE, NULL, "'--set' is for configs; '--bench-op' has none");
 	if (o->synthetic && o->command != COMMAND_BENCH && o->command != COMMAND_DUMP_STEP)
@@ -206,7 +232,9 @@ int options_parse(struct options *o, int argc, char **argv)
 	*o = (struct options){ .command = COMMAND_TRAIN };
 	TRY(option_read(rows, o, &o->command, &argc, argv));
 	if (argc > 2 && o->command == COMMAND_BENCH_OP)
-		return ERR(E_USAGE, NULL, "two samples: '%s' and '%s'; several inputs are one argument, in quotes", argv[1], argv[2]);
+		return ERR(E_USAGE, NULL,
+		           "two samples: '%s' and '%s'; several inputs are one argument, in quotes",
+		           argv[1], argv[2]);
 	if (argc > 2)
 		return ERR(E_USAGE, NULL, "two config files: '%s' and '%s'", argv[1], argv[2]);
 	o->config = argc > 1 ? argv[1] : NULL;
@@ -236,10 +264,11 @@ enum predict_as options_as(const struct options *o)
 
 void options_help(FILE *out, const char *program)
 {
-	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml|RUN\n\nTrains the network that CONFIG.yaml, or a run's folder, describes. "
-	        "Options:\n\n", program);
+	fprintf(out, "usage: %s [OPTIONS] CONFIG.yaml|RUN\n\nTrains the network that CONFIG.yaml, or a "
+	        "run's folder, describes. Options:\n\n", program);
 	option_help(out, rows);
-	fprintf(out, "\nExit status: 0 done, 64 usage, 65 bad data, 66 input missing, 69 device unavailable, 70 bug,\n"
-	        "71 the plan does not fit in memory, 73 cannot write output, 74 i/o error, 75 stopped with a checkpoint\n"
-	        "(run again with --resume), 76 the training diverged, 78 config error. See dlx-train(1) and dlx-config(5).\n");
+	fprintf(out, "\nExit status: 0 done, 64 usage, 65 bad data, 66 input missing, 69 device "
+	        "unavailable, 70 bug,\n71 the plan does not fit in memory, 73 cannot write output, 74 "
+	        "i/o error, 75 stopped with a checkpoint\n(run again with --resume), 76 the training "
+	        "diverged, 78 config error. See dlx-train(1) and dlx-config(5).\n");
 }

@@ -25,7 +25,8 @@ struct options {
 	const char *device;
 	const char *resume;              /* NULL: not asked */
 	const char *plan_format;         /* text, json, dot, svg */
-	const char *file;                /* of --predict, --export, --dump-step; key of --help-config; op of --bench-op */
+	const char *file;                /* of --predict, --export, --dump-step; key of --help-config;
+	                                  * op of --bench-op */
 	const char *output;              /* -o */
 	const char *tile;                /* --tile */
 	const char *compute;             /* of --bench-op */

@@ -36,7 +36,8 @@ static int load_folder(struct run_config **out, const struct options *o)
 	if (io_exists(path))
 		rc = config_load(out, path, o->set.n, o->set.v);
 	else
-		rc = ERR(E_NOINPUT, NULL, "'%s' is a folder, but not of a run: it has no " CONFIG, o->config);
+		rc = ERR(E_NOINPUT, NULL, "'%s' is a folder, but not of a run: it has no " CONFIG,
+		         o->config);
 	mem_free(path);
 	if (rc == 0 && !is_set(o))
 		(*out)->run.dir = arena_strdup((*out)->arena, o->config);

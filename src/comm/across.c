@@ -79,7 +79,8 @@ int across_new(struct across **out, struct comm *c, const int64_t *most,
 {
 	bool part = shards > 1 || c->local_rank == 0;
 	struct across *a = mem_calloc(1, sizeof *a);
-	*a = (struct across){ .messages = &comm_whole(c)->state->messages, .buckets = buckets, .hosts = c->hosts };
+	*a = (struct across){ .messages = &comm_whole(c)->state->messages, .buckets = buckets,
+		.hosts = c->hosts };
 	a->sum = mem_calloc((size_t)buckets + 1, sizeof *a->sum);
 	MPI_MUST(Comm_split, c->state->world->all, part ? c->local_rank : MPI_UNDEFINED, c->host,
 	         &a->peers);
@@ -128,14 +129,15 @@ void across_start(struct across *a, int k, void *p, int64_t n)
 	s->gathering = false;
 	atomic_fetch_add_explicit(a->messages, 1, memory_order_relaxed);
 	if (s->by_mpi) {
-		MPI_MUST(Iallreduce, MPI_IN_PLACE, p, (int)n, s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32, mpi.sum,
-		         a->peers, &s->request);
+		MPI_MUST(Iallreduce, MPI_IN_PLACE, p, (int)n, s->dtype == DTYPE_F64 ? mpi.f64 : mpi.f32,
+		         mpi.sum, a->peers, &s->request);
 		return;
 	}
 	int bytes = (int)s->size * (int)s->part;
 	s->ticket = a->sent++;
 	memcpy(s->send, p, s->size * (size_t)n);
-	MPI_MUST(Ialltoall, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->peers, &s->request);
+	MPI_MUST(Ialltoall, s->send, bytes, mpi.byte, s->receive, bytes, mpi.byte, a->peers,
+	         &s->request);
 }
 
 /* Sums this host's part in place in the send buffer. */

@@ -35,7 +35,8 @@ static int met(const struct comm *c, int rc)
 		return rc;
 	struct buf text = BUF_INIT;
 	siblings_text(&text);
-	rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet%s", c->host_name, text.len ? text.data : "");
+	rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s do not meet%s", c->host_name,
+	         text.len ? text.data : "");
 	buf_release(&text);
 	return rc;
 }
@@ -76,7 +77,8 @@ static double join_timeout(double timeout)
 {
 	if (debug.join_timeout > 0)
 		return debug.join_timeout;
-	return timeout <= 0 || timeout > JOIN_MOST ? JOIN_MOST : timeout < JOIN_LEAST ? JOIN_LEAST : timeout;
+	return timeout <= 0 || timeout > JOIN_MOST ? JOIN_MOST : timeout < JOIN_LEAST ? JOIN_LEAST :
+	       timeout;
 }
 
 int comm_open(struct comm **out, double timeout)
@@ -167,16 +169,19 @@ static void name_missing(struct comm *c, struct buf *out, int64_t mine)
 			here[n++] = s->local[i];
 			continue;
 		}
-		buf_printf(out, "%s%s %s '%s'", missing++ ? "; " : "", liveness_name(&s->liveness, i, who, sizeof who),
+		buf_printf(out, "%s%s %s '%s'", missing++ ? "; " : "",
+		           liveness_name(&s->liveness, i, who, sizeof who),
 		           late ? "is missing, last seen at" : "is at", what);
 	}
 	if (!missing)
-		buf_printf(out, "no rank of host %s is missing%s", c->host_name, c->hosts > 1 ? ", but ranks of other hosts" : "");
+		buf_printf(out, "no rank of host %s is missing%s", c->host_name,
+		           c->hosts > 1 ? ", but ranks of other hosts" : "");
 	buf_puts(out, n == 1 ? "; rank " : "; ranks ");
 	ranks_text(out, here, n);
 	buf_printf(out, " of host %s wait%s", c->host_name, n == 1 ? "s" : "");
 	c = comm_whole(c);
-	c->state->printer = c->state->liveness.n ? liveness_reporter(&c->state->liveness, c->rank) : here[0];
+	c->state->printer = c->state->liveness.n ? liveness_reporter(&c->state->liveness, c->rank) :
+	                    here[0];
 	mem_free(here);
 }
 

@@ -29,7 +29,8 @@
 
 size_t host_reducer_bytes(int ranks, int buckets, int shards)
 {
-	return mem_pages(sizeof(struct host_head)) + mem_pages((size_t)buckets * sizeof(struct host_bucket)) +
+	return mem_pages(sizeof(struct host_head)) +
+	       mem_pages((size_t)buckets * sizeof(struct host_bucket)) +
 	       mem_pages((size_t)buckets * (size_t)shards * sizeof(struct host_shard)) +
 	       mem_pages((size_t)ranks * sizeof(struct host_rank)) +
 	       (size_t)ranks * mem_pages((size_t)buckets * sizeof(uint64_t));
@@ -57,7 +58,8 @@ static void cut(struct host_reducer *d, int k)
 		struct host_share *u = &d->share[k * d->shards + s];
 		u->first = least_of(s * each, g->n);
 		u->n = least_of(each, g->n - u->first);
-		u->piece = d->n == 1 ? lines(u->n + 1, per_line) : piece;      /* alone there is nothing to sum */
+		/* alone there is nothing to sum */
+		u->piece = d->n == 1 ? lines(u->n + 1, per_line) : piece;
 		u->pieces = (uint64_t)((u->n + u->piece - 1) / u->piece);
 		d->whole[k] += u->pieces > 0;
 	}
@@ -136,7 +138,8 @@ void host_reducer_arrive(struct host_reducer *d, int k)
 	if (arrived % (uint64_t)d->n != 0 || d->whole[k] == 0)
 		return;
 	futex_event_signal(&d->head->news, INT_MAX);
-	futex_event_signal(&d->head->work, d->shards > 1 ? INT_MAX : wake_for(&d->share[k * d->shards]));
+	futex_event_signal(&d->head->work,
+	                   d->shards > 1 ? INT_MAX : wake_for(&d->share[k * d->shards]));
 }
 
 bool host_reducer_done(const struct host_reducer *d, int k)
@@ -148,7 +151,8 @@ bool host_reducer_done(const struct host_reducer *d, int k)
 struct host_times host_times(const struct host_reducer *d, int k)
 {
 	int odd = host_reducer_started(d, k) % 2;
-	return (struct host_times){ d->began[k], atomic_load_explicit(&d->post[k].came_at[odd], memory_order_relaxed),
+	return (struct host_times){ d->began[k],
+		atomic_load_explicit(&d->post[k].came_at[odd], memory_order_relaxed),
 		atomic_load_explicit(&d->post[k].done_at, memory_order_relaxed),
 		atomic_load_explicit(&d->post[k].came[odd], memory_order_relaxed) };
 }
@@ -158,16 +162,16 @@ static bool claim(struct host_shard *u, int round, uint64_t e, uint64_t pieces, 
 {
 	uint64_t c = atomic_load_explicit(&u->claimed[round], memory_order_relaxed);
 	while (c < e * pieces)
-		if (atomic_compare_exchange_weak_explicit(&u->claimed[round], &c, c + 1, memory_order_relaxed,
-		                                          memory_order_relaxed)) {
+		if (atomic_compare_exchange_weak_explicit(&u->claimed[round], &c, c + 1,
+		                                          memory_order_relaxed, memory_order_relaxed)) {
 			*piece = c - (e - 1) * pieces;
 			return true;
 		}
 	return false;
 }
 
-static void finish(struct host_reducer *d, int k, struct host_shard *u, const struct host_share *share,
-                   int round, uint64_t e)
+static void finish(struct host_reducer *d, int k, struct host_shard *u,
+                   const struct host_share *share, int round, uint64_t e)
 {
 	uint64_t finished = atomic_fetch_add_explicit(&u->finished[round], 1, memory_order_acq_rel) + 1;
 	if (finished != e * share->pieces)
@@ -211,7 +215,8 @@ static void compute(struct host_reducer *d, int k, int s, int round, uint64_t pi
 			       (size_t)n * size);
 }
 
-static bool work_round(struct host_reducer *d, int k, int s, int round, uint64_t e, enum host_caller who)
+static bool work_round(struct host_reducer *d, int k, int s, int round, uint64_t e,
+                       enum host_caller who)
 {
 	int at = k * d->shards + s;
 	struct host_shard *u = &d->unit[at];
@@ -252,7 +257,8 @@ bool host_reducer_summed(const struct host_reducer *d, int k, int s, uint64_t st
 
 void host_reducer_sent(struct host_reducer *d, int k, int s)
 {
-	atomic_store_explicit(&d->unit[k * d->shards + s].sent, host_reducer_started(d, k), memory_order_release);
+	atomic_store_explicit(&d->unit[k * d->shards + s].sent, host_reducer_started(d, k),
+	                      memory_order_release);
 	futex_event_signal(&d->head->news, INT_MAX);
 	futex_event_signal(&d->head->work, INT_MAX);
 }

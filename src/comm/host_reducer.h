@@ -24,16 +24,16 @@ struct host_shard {            /* a shard of a bucket */
 struct host_bucket {           /* a bucket */
 	_Alignas(64) _Atomic uint64_t arrived;       /* ranks, over all starts */
 	_Atomic uint64_t done;                       /* shards, over all starts */
-	/* For traces: the last rank to arrive at a start, and when (liveness_now), by odd and even starts,
-	 * since a rank may be one start ahead of another; and when the latest was done. */
+	/* For traces: the last rank to arrive at a start, and when (liveness_now), by odd and even
+	 * starts, since a rank may be one start ahead of another; and when the latest was done. */
 	_Atomic int64_t came_at[2], done_at;
 	_Atomic int came[2];
 };
 struct host_rank {             /* for reports */
 	_Alignas(64) _Atomic int last;               /* the bucket it started last, from 1 */
 	_Atomic int64_t since;                       /* when; liveness_now */
-	_Atomic int works_on[2];                     /* the bucket of which its thread, and its waiter, hold a
-	                                              * piece; from 1 */
+	_Atomic int works_on[2];                     /* the bucket of which its thread, and its waiter,
+	                                              * hold a piece; from 1 */
 };
 struct host_head {
 	struct futex_event work;         /* a bucket's pieces can be claimed */
@@ -61,15 +61,16 @@ struct host_reducer {
 	_Atomic uint64_t *started;       /* [rank][bucket] */
 	char **block;                    /* by local rank */
 	int64_t *began;                  /* by bucket: this rank's latest start, liveness_now */
-	void **lane[2];                  /* for host_reducer_work, by enum host_caller: pointers by local rank */
+	void **lane[2];                  /* for host_reducer_work, by enum
+	                                  * host_caller: pointers by local rank */
 };
 
 enum host_caller { HOST_THREAD, HOST_WAITER };
 
 /* Bytes of shared memory for what is beside the blocks, a multiple of a page. */
 size_t host_reducer_bytes(int ranks, int buckets, int shards);
-/* memory: host_reducer_bytes of zeroes, then the ranks' blocks of block_bytes each, a multiple of a page.
- * Not collective. */
+/* memory: host_reducer_bytes of zeroes, then the ranks' blocks of block_bytes each, a multiple of a
+ * page. Not collective. */
 void host_reducer_init(struct host_reducer *d, void *memory, size_t block_bytes, int me, int ranks,
                        const struct reducer_bucket *bucket, int buckets, int hosts, int shards);
 void host_reducer_release(struct host_reducer *d);
@@ -77,7 +78,8 @@ void host_reducer_release(struct host_reducer *d);
 void host_reducer_arrive(struct host_reducer *d, int k);
 uint64_t host_reducer_starts(const struct host_reducer *d, int rank, int k); /* by a local rank */
 uint64_t host_reducer_started(const struct host_reducer *d, int k); /* by this one */
-bool host_reducer_done(const struct host_reducer *d, int k); /* the sum of this rank's latest start */
+/* the sum of this rank's latest start */
+bool host_reducer_done(const struct host_reducer *d, int k);
 /* The times of this rank's latest start, which is done: when its last rank arrived, which rank of
  * this host that was, and when it was done. */
 struct host_times {

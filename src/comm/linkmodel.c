@@ -13,7 +13,8 @@
 #include "backend/cuda/cuda_described.h"
 #include "backend/device.h"
 
-#define HOST_LATENCY 10e-6     /* until all ranks of a host know that a sum is complete: a few wake-ups */
+/* until all ranks of a host know that a sum is complete: a few wake-ups */
+#define HOST_LATENCY 10e-6
 #define HOST_BANDWIDTH 10e9    /* of memory, for each processor */
 #define NETWORK_LATENCY 2e-6
 #define NETWORK_BANDWIDTH 11e9
@@ -23,7 +24,8 @@
 #define NCCL_INSIDE 3.4e-6
 #define NCCL_ACROSS 14e-6
 #define NCCL_SHARE 0.78
-#define PCIE 20e9              /* of a GPU that is not known: PCI Express 4, and its host's network */
+/* of a GPU that is not known: PCI Express 4, and its host's network */
+#define PCIE 20e9
 
 /* --- sums over ranks with a link each --- */
 
@@ -64,7 +66,8 @@ static const struct {
 	const char *name;
 	double (*seconds)(const struct link *l, int p, double n);
 } algorithms[] = {
-	{ "recursive doubling", link_doubling }, { "halving and doubling", link_halving }, { "ring", link_ring },
+	{ "recursive doubling", link_doubling }, { "halving and doubling", link_halving },
+	{ "ring", link_ring },
 };
 #define NALGORITHMS ((int)(sizeof algorithms / sizeof *algorithms))
 
@@ -121,7 +124,8 @@ static double tree_hops(const struct linkmodel *m)
 
 static double ring_hops(const struct linkmodel *m)
 {
-	double all = 2.0 * (m->hosts * m->ranks - 1), across = m->hosts == 1 ? 0 : fmin(all, 2.0 * m->hosts);
+	double all = 2.0 * (m->hosts * m->ranks - 1),
+	       across = m->hosts == 1 ? 0 : fmin(all, 2.0 * m->hosts);
 	return (all - across) * m->inside.latency + across * m->across.latency;
 }
 
@@ -129,7 +133,8 @@ static double ring_hops(const struct linkmodel *m)
 static double of_gpus(const struct linkmodel *m, double bytes)
 {
 	double ranks = (double)m->hosts * m->ranks, hops = fmin(tree_hops(m), ring_hops(m));
-	double in = m->ranks == 1 ? INFINITY : m->inside.bandwidth, between = m->hosts == 1 ? INFINITY : m->across.bandwidth;
+	double in = m->ranks == 1 ? INFINITY : m->inside.bandwidth,
+	       between = m->hosts == 1 ? INFINITY : m->across.bandwidth;
 	double rate = isinf(fmin(in, between)) ? m->inside.bandwidth : fmin(in, between);
 	return NCCL_START + hops + 2 * bytes * (ranks - 1) / ranks / rate;
 }
@@ -145,9 +150,11 @@ static double (*const models[])(const struct linkmodel *m, double bytes) = {
 	[LINK_FLAT] = flat, [LINK_HOSTS] = of_hosts, [LINK_GPUS] = of_gpus,
 };
 
-void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged, int processors)
+void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged,
+                        int processors)
 {
-	*m = (struct linkmodel){ .kind = LINK_HOSTS, .hosts = hosts, .ranks = ranks, .shards = shards > 1 ? shards : 1,
+	*m = (struct linkmodel){ .kind = LINK_HOSTS, .hosts = hosts, .ranks = ranks,
+		.shards = shards > 1 ? shards : 1,
 		.exchanged = exchanged, .inside = { HOST_LATENCY, HOST_BANDWIDTH * processors, 0 },
 		.across = { NETWORK_LATENCY, NETWORK_BANDWIDTH, ADDING }, .slower = { 1, 1 } };
 }
@@ -200,7 +207,8 @@ const char *linkmodel_algorithm(const struct linkmodel *m, double bytes)
 		return m->hosts == 1 || ring_hops(m) <= tree_hops(m) ? "ring" : "tree";
 	if (m->hosts == 1)
 		return "shared memory";
-	return m->exchanged ? "all-to-all and all-gather" : algorithms[fastest(&l, m->hosts, bytes / m->shards)].name;
+	return m->exchanged ? "all-to-all and all-gather" :
+	       algorithms[fastest(&l, m->hosts, bytes / m->shards)].name;
 }
 
 static const struct link *slowest(const struct linkmodel *m)
@@ -211,7 +219,8 @@ static const struct link *slowest(const struct linkmodel *m)
 void linkmodel_text(const struct linkmodel *m, double bytes, struct buf *out)
 {
 	const struct link *l = slowest(m);
-	const char *of = m->hosts > 1 ? "of a host" : m->kind == LINK_GPUS ? "of a GPU" : "of the host's memory";
+	const char *of = m->hosts > 1 ? "of a host" : m->kind == LINK_GPUS ? "of a GPU" :
+	                 "of the host's memory";
 	buf_printf(out, "%s, %.3g us a message, %.3g GB/s %s", linkmodel_algorithm(m, bytes),
 	           1e6 * l->latency * m->slower[0], l->bandwidth / m->slower[1] / 1e9, of);
 	if (m->slower[0] != 1 || m->slower[1] != 1)

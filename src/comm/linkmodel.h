@@ -38,14 +38,19 @@ enum link_kind {
 struct linkmodel {
 	enum link_kind kind;
 	int hosts, ranks;            /* ranks: of a host, at most */
-	int shards;                  /* parts of a sum between hosts, one for each of so many ranks of a host */
-	bool exchanged;              /* between hosts by all-to-all and all-gather: 16 bits, or a given order */
-	struct link inside, across;  /* of a host; between two of them, `across` with all their ranks together */
-	double slower[2];            /* what a measurement makes of it: of latency, of the rest; 1: nothing */
+	int shards;                  /* parts of a sum between hosts, one for each
+	                              * of so many ranks of a host */
+	bool exchanged;              /* between hosts by all-to-all and all-gather:
+	                              * 16 bits, or a given order */
+	struct link inside, across;  /* of a host; between two of them, `across`
+	                              * with all their ranks together */
+	double slower[2];            /* what a measurement makes of it: of
+	                              * latency, of the rest; 1: nothing */
 };
 
 /* hosts, ranks, shards as in struct linkmodel; processors: of a host. */
-void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged, int processors);
+void linkmodel_of_hosts(struct linkmodel *m, int hosts, int ranks, int shards, bool exchanged,
+                        int processors);
 /* For the GPUs of the model that d is of. */
 void linkmodel_of_gpus(struct linkmodel *m, int hosts, int ranks, const struct device *d);
 void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);      /* for tests */
@@ -54,7 +59,8 @@ void linkmodel_flat(struct linkmodel *m, double latency, double bandwidth);     
  * whose memory is known well enough. */
 int linkmodel_measure(struct linkmodel *m, struct comm *c);
 /* The same for sums by NCCL on the ranks' GPUs, of which d is this one's; also of one rank. */
-int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d, struct nccl *nccl);
+int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d,
+                           struct nccl *nccl);
 /* Of sums of so many bytes that took so many seconds, the smallest and the largest measured. */
 void linkmodel_correct(struct linkmodel *m, const double bytes[2], const double seconds[2]);
 

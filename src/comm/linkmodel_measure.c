@@ -49,7 +49,8 @@ static int measure(struct reducer *r, const struct device *d, int k, double *med
 }
 
 /* Rank 0 says how often the next size is measured, so that all do the same. */
-static int measure_all(struct curve *m, struct comm *c, const struct device *d, struct reducer *r, int points)
+static int measure_all(struct curve *m, struct comm *c, const struct device *d, struct reducer *r,
+                       int points)
 {
 	double spent = 0, expected = 0;
 	for (int k = 0; k < points; k++) {
@@ -89,7 +90,8 @@ static int points_for(struct comm *c)
 
 /* All in the place of the largest, since only one is under way. d: whose memory it is; NULL: the
  * host's. */
-static int measure_sums(struct linkmodel *m, struct comm *c, const struct device *d, struct nccl *nccl)
+static int measure_sums(struct linkmodel *m, struct comm *c, const struct device *d,
+                        struct nccl *nccl)
 {
 	struct curve curve = { .n = 0 };
 	struct reducer_bucket group[GPU_POINTS];
@@ -97,9 +99,11 @@ static int measure_sums(struct linkmodel *m, struct comm *c, const struct device
 	int points = d ? GPU_POINTS : points_for(c);
 	size_t bytes = (size_t)bytes_of(points - 1);
 	for (int k = 0; k < points; k++)
-		group[k] = (struct reducer_bucket){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums", false };
+		group[k] = (struct reducer_bucket){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums",
+			false };
 	const struct reducer_place gpu = { d, c, nccl, true };
-	TRY(d ? reducer_new_gpu(&r, &gpu, bytes, group, points) : reducer_new(&r, c, bytes, group, points, false));
+	TRY(d ? reducer_new_gpu(&r, &gpu, bytes, group, points) :
+	    reducer_new(&r, c, bytes, group, points, false));
 	TRY(measure_all(&curve, c, d, r, points));
 	reducer_free(r);
 	linkmodel_correct(m, (double[]){ SMALLEST, (double)bytes_of(curve.n - 1) },
@@ -112,7 +116,8 @@ int linkmodel_measure(struct linkmodel *m, struct comm *c)
 	return c->hosts == 1 ? 0 : measure_sums(m, c, NULL, NULL);
 }
 
-int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d, struct nccl *nccl)
+int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d,
+                           struct nccl *nccl)
 {
 	return measure_sums(m, c, d, nccl);
 }

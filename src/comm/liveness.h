@@ -16,7 +16,8 @@ struct liveness_slot {
 	_Alignas(128) _Atomic int64_t pid;
 	_Atomic uint64_t pid_namespace;      /* of the pid: pids are comparable within one */
 	_Atomic int64_t entered;             /* set-up collectives so far */
-	_Atomic int64_t since;               /* nanoseconds of the host's clock when it came to the last */
+	_Atomic int64_t since;               /* nanoseconds of the host's clock
+	                                      * when it came to the last */
 	_Atomic uint64_t what[LIVENESS_TEXT / 8];
 	_Atomic int reporter;                /* of the host's first slot: the rank
 	                                      * that reports the error, from 1 */
@@ -35,11 +36,13 @@ static inline size_t liveness_bytes(int n)
 {
 	return (size_t)n * sizeof(struct liveness_slot);
 }
-int64_t liveness_now(void);                            /* nanoseconds; the same clock for a host's ranks */
+/* nanoseconds; the same clock for a host's ranks */
+int64_t liveness_now(void);
 void liveness_register(struct liveness *b);            /* before any rank reads this slot */
 void liveness_enter(struct liveness *b, const char *what);
 enum slot_state liveness_state(const struct liveness *b, int local);
-int liveness_gone(const struct liveness *b);           /* the first whose process has ended, or -1 */
+/* the first whose process has ended, or -1 */
+int liveness_gone(const struct liveness *b);
 /* Whether a rank of this host cannot be waited for: stopped or ended. */
 bool liveness_halted(const struct liveness *b);
 /* For MPI_Finalize, after the table is gone: liveness_remember keeps the ranks' processes, and

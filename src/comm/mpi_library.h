@@ -8,10 +8,10 @@
 
 #include <mpi.h>
 
-#define MPI_FUNCTIONS(X)                                                                            \
-	X(Init_thread) X(Finalize) X(Abort) X(Get_library_version) X(Error_string)                       \
-	X(Comm_rank) X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_dup) X(Comm_free)              \
-	X(Comm_set_errhandler) X(Ibcast) X(Iallgather) X(Ibarrier) X(Iallreduce) X(Ialltoall) X(Test)    \
+#define MPI_FUNCTIONS(X)                                                                           \
+	X(Init_thread) X(Finalize) X(Abort) X(Get_library_version) X(Error_string)                     \
+	X(Comm_rank) X(Comm_size) X(Comm_split) X(Comm_split_type) X(Comm_dup) X(Comm_free)            \
+	X(Comm_set_errhandler) X(Ibcast) X(Iallgather) X(Ibarrier) X(Iallreduce) X(Ialltoall) X(Test)  \
 	X(Win_allocate_shared) X(Win_shared_query) X(Win_free)
 
 struct mpi_functions {

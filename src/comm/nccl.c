@@ -35,7 +35,8 @@ struct nccl {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t event;
-	bool joined, bound;          /* by the thread, under the lock: it has ended; it could use the GPU */
+	bool joined, bound;          /* by the thread, under the lock: it has
+	                              * ended; it could use the GPU */
 	bool ready, given_up;
 	ncclResult_t result;
 	char trouble[400];
@@ -44,7 +45,8 @@ struct nccl {
 static const char *text_of(ncclResult_t result, char *out, size_t n)
 {
 	const char *more = nccl.GetLastError(NULL);
-	snprintf(out, n, "%s%s%s", nccl.GetErrorString(result), more && *more ? ": " : "", more ? more : "");
+	snprintf(out, n, "%s%s%s", nccl.GetErrorString(result), more && *more ? ": " : "",
+	         more ? more : "");
 	for (size_t i = strlen(out); i > 0 && out[i - 1] == '\n';)
 		out[--i] = '\0';
 	return out;
@@ -75,10 +77,13 @@ static int refuse(const struct comm *c, const struct identity *all, int first)
 			same[n++] = r;
 	}
 	ranks_text(&who, same, n);
-	int rc = ERR(E_UNAVAILABLE, NULL, "ranks %s of host %s take the same GPU (number %d), and NCCL has one rank a GPU; "
-	             "start no more ranks on a host than it has GPUs (%d run there; mpiexec -ppn, srun --ntasks-per-node), or let each "
+	int rc = ERR(E_UNAVAILABLE, NULL,
+	             "ranks %s of host %s take the same GPU (number %d), and NCCL has one rank a GPU; "
+	             "start no more ranks on a host than it has GPUs (%d run there; mpiexec -ppn, srun "
+	             "--ntasks-per-node), or let each "
 	             "see one of its own (srun --gpus-per-task=1, CUDA_VISIBLE_DEVICES)", who.data,
-	             c->size > 1 ? c->state->host_name[all[first].host] : c->host_name, all[first].ordinal, local);
+	             c->size > 1 ? c->state->host_name[all[first].host] : c->host_name,
+	             all[first].ordinal, local);
 	buf_release(&who);
 	mem_free(same);
 	return rc;
@@ -87,7 +92,8 @@ static int refuse(const struct comm *c, const struct identity *all, int first)
 /* All ranks come to the same result. */
 static int compare(struct comm *c, const struct device *d)
 {
-	struct identity *all = mem_calloc((size_t)c->size, sizeof *all), mine = { .ordinal = cuda_ordinal(d), .host = c->host };
+	struct identity *all = mem_calloc((size_t)c->size, sizeof *all),
+	                mine = { .ordinal = cuda_ordinal(d), .host = c->host };
 	int rc = 0;
 	cuda_identity(d, mine.gpu);
 	comm_all_gather(c, &mine, sizeof mine, all, "the GPU of each rank");
@@ -132,7 +138,8 @@ static int start_thread(struct nccl *n)
 	pthread_cond_init(&n->event, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	int failed = thread_start(&n->thread, join, n);
-	return failed ? ERR(E_NOMEM, NULL, "cannot start the thread that connects GPUs: %s", strerror(failed)) : 0;
+	return failed ? ERR(E_NOMEM, NULL, "cannot start the thread that connects GPUs: %s",
+	                    strerror(failed)) : 0;
 }
 
 /* Makes room for two communicators, as nccl.h explains. */
@@ -150,7 +157,8 @@ int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct 
 	memset(&id, 0, sizeof id);
 	TRY(comm_agree(c, nccl_library_open(), "loading NCCL"));
 	TRY(compare(c, d));
-	TRY(comm_agree(c, c->rank == 0 ? check(nccl.GetUniqueId(&id), "cannot start") : 0, "starting NCCL"));
+	TRY(comm_agree(c, c->rank == 0 ? check(nccl.GetUniqueId(&id), "cannot start") : 0,
+	               "starting NCCL"));
 	comm_broadcast(c, &id, sizeof id, 0, "NCCL's id");
 	struct nccl *n = mem_calloc(1, sizeof *n);
 	n->c = c;
@@ -184,7 +192,8 @@ static bool wait_joined(struct nccl *n)
 {
 	struct deadline d = deadline_begin();
 	pthread_mutex_lock(&n->lock);
-	while (!n->joined && deadline_waited(&d) < n->c->timeout && liveness_gone(&n->c->state->liveness) < 0) {
+	while (!n->joined && deadline_waited(&d) < n->c->timeout &&
+	       liveness_gone(&n->c->state->liveness) < 0) {
 		struct timespec end = in(DEADLINE_ROUND);
 		pthread_cond_timedwait(&n->event, &n->lock, &end);
 	}
@@ -200,12 +209,13 @@ int nccl_ready(struct nccl *n)
 		return 0;
 	if (!wait_joined(n)) {
 		n->given_up = true;
-		rc = ERR(E_UNAVAILABLE, NULL, "NCCL does not connect the GPUs of the ranks within %.0f s; NCCL_DEBUG=INFO tells "
-		         "what it does", n->c->timeout);
+		rc = ERR(E_UNAVAILABLE, NULL, "NCCL does not connect the GPUs of the ranks within %.0f s; "
+		         "NCCL_DEBUG=INFO tells what it does", n->c->timeout);
 	} else {
 		pthread_join(n->thread, NULL);
-		rc = n->bound ? check(n->result, "the GPUs of the ranks cannot be connected (NCCL_DEBUG=INFO tells more)")
-		              : ERR(E_UNAVAILABLE, NULL, "NCCL's thread cannot use the GPU");
+		rc = n->bound ? check(n->result, "the GPUs of the ranks cannot be connected "
+		                      "(NCCL_DEBUG=INFO tells more)") :
+		     ERR(E_UNAVAILABLE, NULL, "NCCL's thread cannot use the GPU");
 		n->ready = true;
 	}
 	return comm_agree(n->c, rc, "connecting the GPUs");
@@ -233,12 +243,14 @@ void nccl_close(struct nccl *n)
 
 static ncclDataType_t type_of(enum dtype t)
 {
-	return t == DTYPE_BF16 ? ncclBfloat16 : t == DTYPE_F16 ? ncclFloat16 : t == DTYPE_F64 ? ncclFloat64 : ncclFloat32;
+	return t == DTYPE_BF16 ? ncclBfloat16 : t == DTYPE_F16 ? ncclFloat16 :
+	       t == DTYPE_F64 ? ncclFloat64 : ncclFloat32;
 }
 
 int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
 {
-	return check(nccl.AllReduce(p, p, (size_t)count, type_of(t), ncclSum, n->comm, stream), "cannot begin a sum");
+	return check(nccl.AllReduce(p, p, (size_t)count, type_of(t), ncclSum, n->comm, stream),
+	             "cannot begin a sum");
 }
 
 /* Elements of shard q. */
@@ -248,7 +260,8 @@ static size_t shard(int64_t count, int64_t each, int q)
 	return (size_t)(left < 0 ? 0 : left < each ? left : each);
 }
 
-static ncclResult_t send_and_receive(struct nccl *n, const float *from, size_t sent, float *to, size_t received, int q, void *stream)
+static ncclResult_t send_and_receive(struct nccl *n, const float *from, size_t sent, float *to,
+                                     size_t received, int q, void *stream)
 {
 	ncclResult_t result = ncclSuccess;
 	if (sent)
@@ -260,21 +273,23 @@ static ncclResult_t send_and_receive(struct nccl *n, const float *from, size_t s
 
 /* Shards of `count` elements, `each` apart: gives rank q the shard q of `from` for this rank's
  * (deal), or this rank's for q's; what comes from q is put in q's place. */
-static int exchange(struct nccl *n, bool deal, const float *from, float *to, int64_t count, int64_t each, void *stream)
+static int exchange(struct nccl *n, bool deal, const float *from, float *to, int64_t count,
+                    int64_t each, void *stream)
 {
 	const int me = n->c->rank;
 	ncclResult_t result = nccl.GroupStart();
 	for (int q = 0; q < n->c->size && result == ncclSuccess; q++) {
 		const int sent = deal ? q : me, received = deal ? me : q;
 		if (q != me)
-			result = send_and_receive(n, from + each * sent, shard(count, each, sent), to + each * q,
-			                          shard(count, each, received), q, stream);
+			result = send_and_receive(n, from + each * sent, shard(count, each, sent),
+			                          to + each * q, shard(count, each, received), q, stream);
 	}
 	ncclResult_t ended = nccl.GroupEnd();
 	return check(result == ncclSuccess ? ended : result, "cannot begin an exchange");
 }
 
-int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream)
+int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts,
+               void *stream)
 {
 	return exchange(n, true, p, parts, count, each, stream);
 }
@@ -286,7 +301,8 @@ int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *st
 
 const char *nccl_trouble(struct nccl *n)
 {
-	ncclResult_t now = ncclSuccess, asked = n->comm ? nccl.CommGetAsyncError(n->comm, &now) : ncclSuccess;
+	ncclResult_t now = ncclSuccess, asked = n->comm ? nccl.CommGetAsyncError(n->comm, &now) :
+	                   ncclSuccess;
 	if (asked != ncclSuccess)
 		now = asked;
 	if (now == ncclSuccess || now == ncclInProgress)

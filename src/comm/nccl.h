@@ -36,7 +36,8 @@ int nccl_sum(struct nccl *n, void *p, int64_t count, enum dtype t, void *stream)
 /* Gives the stream an exchange of n float32, cut into shards of `each`, of which rank q has number
  * q (the last ones may be short, or empty). deal: this rank's shard of p of each other rank q comes
  * to parts + q * each. collect: the shards of all come into p, this rank's from there. */
-int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts, void *stream);
+int nccl_share(struct nccl *n, const float *p, int64_t count, int64_t each, float *parts,
+               void *stream);
 int nccl_collect(struct nccl *n, float *p, int64_t count, int64_t each, void *stream);
 /* An error that NCCL has reported since, as text; NULL: none. */
 const char *nccl_trouble(struct nccl *n);

@@ -22,7 +22,7 @@ int nccl_library_open(void)
 	int version = 0;
 	TRY(library_open(LIBRARY, "NCCL 2", functions, sizeof functions / sizeof *functions));
 	if (nccl.GetVersion(&version) != ncclSuccess || version < OLDEST)
-		return ERR(E_UNAVAILABLE, NULL, "NCCL %d.%d.%d is too old; 2.17.1 or newer is needed", version / 10000,
-		           version / 100 % 100, version % 100);
+		return ERR(E_UNAVAILABLE, NULL, "NCCL %d.%d.%d is too old; 2.17.1 or newer is needed",
+		           version / 10000, version / 100 % 100, version % 100);
 	return 0;
 }

@@ -7,8 +7,9 @@
 
 #include <nccl.h>
 
-#define NCCL_FUNCTIONS(X) \
-	X(GetVersion) X(GetUniqueId) X(GetErrorString) X(GetLastError) X(CommInitRankConfig) X(CommDestroy) X(CommAbort) \
+#define NCCL_FUNCTIONS(X)                                                                   \
+	X(GetVersion) X(GetUniqueId) X(GetErrorString) X(GetLastError) X(CommInitRankConfig)    \
+	X(CommDestroy) X(CommAbort)                                                             \
 	X(CommGetAsyncError) X(AllReduce) X(GroupStart) X(GroupEnd) X(Send) X(Recv)
 
 struct nccl_functions {

@@ -7,9 +7,9 @@
 
 int nccl_open(struct nccl **out, struct comm *c, const struct device *d, struct nccl *other)
 {
-	return comm_agree(c, ERR(E_UNAVAILABLE, NULL,
-	                         "this dlx was built without NCCL, which several ranks need to train on GPUs; "
-	                         "build it where nccl.h is, or use 'device: cpu'"), "starting NCCL");
+	return comm_agree(c, ERR(E_UNAVAILABLE, NULL, "this dlx was built without NCCL, which "
+	                         "several ranks need to train on GPUs; build it where nccl.h "
+	                         "is, or use 'device: cpu'"), "starting NCCL");
 }
 
 int nccl_ready(struct nccl *n)

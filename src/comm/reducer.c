@@ -68,7 +68,8 @@ int reducer_of_ranks(struct reducer **out, struct comm *c, void *memory, size_t 
                      const struct reducer_bucket *bucket, int n, bool background)
 {
 	struct reducer *r = allocate(c, bytes, bucket, n);
-	host_reducer_init(&r->host, memory, r->block_bytes, c->local_rank, c->local_size, r->bucket, n, 1, 1);
+	host_reducer_init(&r->host, memory, r->block_bytes, c->local_rank, c->local_size, r->bucket,
+	                  n, 1, 1);
 	*out = r;
 	return background ? start_thread(r) : 0;
 }
@@ -94,10 +95,11 @@ static int share(struct reducer *r, bool background)
 	void *memory = NULL;
 	int rc = world_share(c, head + (size_t)c->local_size * r->block_bytes, &r->memory, &memory);
 	if (rc > 0)
-		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory", c->host_name);
+		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory",
+		         c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
-	host_reducer_init(&r->host, memory, r->block_bytes, c->local_rank, c->local_size, r->bucket, r->buckets,
-	                  c->hosts, shards);
+	host_reducer_init(&r->host, memory, r->block_bytes, c->local_rank, c->local_size, r->bucket,
+	                  r->buckets, c->hosts, shards);
 	if (c->local_rank == 0)
 		memset(memory, 0, head);
 	memset(r->host.block[c->local_rank], 0, r->block_bytes);
@@ -182,7 +184,8 @@ struct reducer_stats reducer_stats(const struct reducer *r)
 	struct reducer_stats s = r->stats;
 	if (r->gpu)
 		return reducer_nccl_stats(r->gpu);
-	s.busy = (double)(atomic_load(&r->busy[HOST_THREAD]) + atomic_load(&r->busy[HOST_WAITER])) * 1e-9;
+	s.busy = (double)(atomic_load(&r->busy[HOST_THREAD]) + atomic_load(&r->busy[HOST_WAITER])) *
+	         1e-9;
 	return s;
 }
 

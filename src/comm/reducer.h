@@ -27,7 +27,8 @@ struct reducer;
 /* What the nodes of a step all-reduce by (struct kargs). */
 struct rank_sums {
 	struct reducer *gradients;   /* overlap the step; NULL: gradients are this rank's alone */
-	struct reducer *statistics;  /* of batch norm, for which the step waits; NULL: each rank has its own */
+	struct reducer *statistics;  /* of batch norm, for which the step waits;
+	                              * NULL: each rank has its own */
 };
 
 struct reducer_bucket {
@@ -78,8 +79,8 @@ int reducer_wait(struct reducer *r, int k);
 /* Whether bucket k was started and not yet waited for. */
 bool reducer_under_way(const struct reducer *r, int k);
 
-/* Between steps, when all buckets were waited for: the memory of lagged buckets holds sums, alike on
- * all ranks, which the next wait must find there. Only a reducer of GPUs (reducer_nccl.h), whose
+/* Between steps, when all buckets were waited for: the memory of lagged buckets holds sums, alike
+ * on all ranks, which the next wait must find there. Only a reducer of GPUs (reducer_nccl.h), whose
  * lagged all-reduces begin with the next step, has work to do here. */
 int reducer_keep(struct reducer *r);
 

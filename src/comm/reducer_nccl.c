@@ -27,7 +27,8 @@ static void count(struct reducer_nccl *r)
 	r->stats.reductions += (int64_t)(now.done - r->counted.done);
 	r->stats.bytes += (double)(now.bytes - r->counted.bytes);
 	r->stats.waited += (double)(now.waited - r->counted.waited) * 1e-9;
-	if (r->concurrent && now.wanted_at != r->counted.wanted_at && now.done_at > now.wanted_at && now.done == now.begun)
+	if (r->concurrent && now.wanted_at != r->counted.wanted_at && now.done_at > now.wanted_at &&
+	    now.done == now.begun)
 		r->stats.waited += (double)(now.done_at - now.wanted_at) * 1e-9;
 	if (now.done == now.begun)
 		r->counted = now;
@@ -191,7 +192,8 @@ static int open_slots(struct reducer_nccl *r)
 	else if (!(p = mem_map(bytes)))
 		rc = ERR(E_NOMEM, NULL, "no memory for the state of sums");
 	if (rc > 0)
-		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory", c->host_name);
+		rc = ERR(E_UNAVAILABLE, NULL, "the ranks of host %s timed out while sharing memory",
+		         c->host_name);
 	TRY(comm_agree(c, rc, "memory for sums"));
 	r->slot = p;
 	if (c->local_rank == 0)
@@ -223,7 +225,8 @@ static int warm_up(struct reducer_nccl *r)
 	return poll(r);
 }
 
-static struct reducer_nccl *allocate(const struct reducer_place *where, size_t bytes, const struct reducer_bucket *bucket, int n)
+static struct reducer_nccl *allocate(const struct reducer_place *where, size_t bytes,
+                                     const struct reducer_bucket *bucket, int n)
 {
 	struct reducer_nccl *r = mem_calloc(1, sizeof *r);
 	r->c = where->comm;
@@ -251,8 +254,8 @@ static int set_up(struct reducer_nccl *r)
 	return 0;
 }
 
-int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_bucket *bucket,
-                     int n)
+int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes,
+                     const struct reducer_bucket *bucket, int n)
 {
 	struct reducer_nccl *r = allocate(where, bytes, bucket, n);
 	int rc = set_up(r);

@@ -21,14 +21,15 @@ struct device;
 struct reducer_nccl;
 
 /* As reducer_new_gpu. */
-int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes, const struct reducer_bucket *bucket,
-                     int n);
+int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *where, size_t bytes,
+                     const struct reducer_bucket *bucket, int n);
 
 /* Bytes that it takes of the GPU's memory besides the block, to sum in an order. */
 size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int ranks);
 /* Bytes that one with a block of so many takes altogether. */
 #define REDUCER_NCCL_SLACK 64
-static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_bucket *bucket, int n, int ranks)
+static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_bucket *bucket, int n,
+                                        int ranks)
 {
 	return block + REDUCER_NCCL_SLACK + reducer_nccl_scratch(bucket, n, ranks);
 }

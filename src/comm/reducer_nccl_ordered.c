@@ -27,7 +27,8 @@ size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int rank
 	int64_t most = 0;
 	for (int k = 0; k < n; k++) {
 		const struct reducer_bucket *g = &bucket[k];
-		BUG_IF(g->ordered && g->dtype != DTYPE_F32, "'%s' has an order, but is not float32", g->name);
+		BUG_IF(g->ordered && g->dtype != DTYPE_F32, "'%s' has an order, but is not float32",
+		       g->name);
 		if (g->ordered && ranks > 1 && g->n > most)
 			most = g->n;
 	}
@@ -37,10 +38,12 @@ size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int rank
 static int sum_piece(const struct reducer_nccl *r, float *p, int64_t n)
 {
 	void *stream = cuda_side_stream(r->side);
-	const int64_t each = shard_of(n, r->c->size), first = each * r->c->rank, mine = n - first < each ? n - first : each;
+	const int64_t each = shard_of(n, r->c->size), first = each * r->c->rank,
+	              mine = n - first < each ? n - first : each;
 	TRY(nccl_share(r->nccl, p, n, each, r->scratch, stream));
 	if (mine > 0)
-		TRY(cuda_side_add(r->side, &(struct cuda_parts){ r->c->size, r->c->rank, mine, each, r->scratch }, p + first));
+		TRY(cuda_side_add(r->side, &(struct cuda_parts){ r->c->size, r->c->rank, mine, each,
+			r->scratch }, p + first));
 	return nccl_collect(r->nccl, p, n, each, stream);
 }
 

@@ -24,7 +24,8 @@ static void missing(const struct reducer_nccl *r, int local, struct buf *out)
 	buf_printf(out, "%s%s has not begun it", out->len ? "; " : "",
 	           ranks_text_who(r->c, local, name, sizeof name));
 	if (atomic_load(&s->begun) > 0)
-		buf_printf(out, ", the last it began was '%s' %.1f s ago", bucket_name(r, atomic_load(&s->bucket)),
+		buf_printf(out, ", the last it began was '%s' %.1f s ago",
+		           bucket_name(r, atomic_load(&s->bucket)),
 		           (double)(liveness_now() - atomic_load(&s->since)) * 1e-9);
 }
 
@@ -39,7 +40,8 @@ static void held(const struct reducer_nccl *r, struct buf *out)
 			           ranks_text_who(r->c, i, name, sizeof name));
 	}
 	if (out->len == 0)
-		buf_puts(out, r->c->hosts > 1 ? "no rank of this host is missing, but perhaps ranks of others" :
+		buf_puts(out,
+		         r->c->hosts > 1 ? "no rank of this host is missing, but perhaps ranks of others" :
 		              "all ranks have begun it");
 }
 
@@ -72,8 +74,9 @@ static void tell(struct reducer_nccl *r, const char *trouble, struct buf *out)
 		return;
 	}
 	look_around(r, &present, &text);
-	buf_printf(out, "the sum of '%s' (group %" PRId64 " of %d, sum %" PRIu64 ") is not complete after %.1f s: ", bucket_name(r, k),
-	           k + 1, r->buckets, begun, r->watched == begun ? deadline_waited(&r->deadline) : 0);
+	buf_printf(out, "the sum of '%s' (group %" PRId64 " of %d, sum %" PRIu64
+	           ") is not complete after %.1f s: ", bucket_name(r, k), k + 1, r->buckets, begun,
+	           r->watched == begun ? deadline_waited(&r->deadline) : 0);
 	if (trouble)
 		buf_printf(out, "NCCL reports '%s'; ", trouble);
 	buf_printf(out, "%s; %s", text.data, present.data);

@@ -14,7 +14,8 @@
 /* In memory that the host's ranks share. */
 struct gpu_slot {
 	_Alignas(64) _Atomic uint64_t begun, done;
-	_Atomic int64_t bucket, since;       /* of the last that was begun: which, and when it was first seen */
+	_Atomic int64_t bucket, since;       /* of the last that was begun: which,
+	                                      * and when it was first seen */
 };
 
 struct reducer_nccl {

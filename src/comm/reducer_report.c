@@ -32,7 +32,8 @@ static void held(const struct reducer *r, int k, struct buf *out)
 		const struct host_rank *n = &r->host.rank[i];
 		bool holds = atomic_load(&n->works_on[HOST_THREAD]) == k + 1 ||
 		             atomic_load(&n->works_on[HOST_WAITER]) == k + 1;
-		enum slot_state s = r->c->state->liveness.n ? liveness_state(&r->c->state->liveness, i) : SLOT_RUNS;
+		enum slot_state s = r->c->state->liveness.n ? liveness_state(&r->c->state->liveness, i) :
+		                    SLOT_RUNS;
 		if (holds || s == SLOT_STOPPED || s == SLOT_GONE)
 			buf_printf(out, "%s%s %s", out->len ? "; " : "",
 			           ranks_text_who(r->c, i, name, sizeof name),
@@ -74,10 +75,9 @@ int reducer_report(struct reducer *r, int k, int64_t begin)
 	if (n == r->host.n)
 		held(r, k, &text);
 	ranks_text(&present, here, n);
-	ERR(E_UNAVAILABLE, NULL,
-	    "the sum of '%s' (group %d of %d, start %" PRIu64 ") is not complete after %.1f s: %s; rank%s "
-	    "%s of host %s %s started it", r->bucket[k].name, k + 1, r->buckets, start,
-	    (double)(liveness_now() - begin) * 1e-9, text.data,
+	ERR(E_UNAVAILABLE, NULL, "the sum of '%s' (group %d of %d, start %" PRIu64
+	    ") is not complete after %.1f s: %s; rank%s %s of host %s %s started it", r->bucket[k].name,
+	    k + 1, r->buckets, start, (double)(liveness_now() - begin) * 1e-9, text.data,
 	    n == 1 ? "" : "s", present.data, r->c->host_name, n == 1 ? "has" : "have");
 	buf_release(&text);
 	buf_release(&present);

@@ -20,7 +20,8 @@
 
 static bool under_way(const struct reducer *r, int k)
 {
-	return host_reducer_started(&r->host, k) != atomic_load_explicit(&r->waited[k], memory_order_relaxed);
+	return host_reducer_started(&r->host, k) != atomic_load_explicit(&r->waited[k],
+	                                                                 memory_order_relaxed);
 }
 
 /* --- between hosts --- */
@@ -140,7 +141,8 @@ void *reducer_run(void *reducer)
 /* There is room: a bucket leaves the queue before it is done, and is started again after that. */
 static void push(struct reducer *r, int k)
 {
-	uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed), n = (uint64_t)r->buckets;
+	uint64_t pushed = atomic_load_explicit(&r->pushed, memory_order_relaxed),
+	         n = (uint64_t)r->buckets;
 	uint64_t start = host_reducer_started(&r->host, k) + 1;
 	atomic_store_explicit(&r->queue[pushed % n], start * n + (uint64_t)k, memory_order_relaxed);
 	atomic_store_explicit(&r->pushed, pushed + 1, memory_order_release);
@@ -221,9 +223,11 @@ static void trace(const struct reducer *r, int k, double waited)
 	struct host_times t = host_times(&r->host, k);
 	int last = comm_rank_of(r->c, t.last);
 	int64_t late = last != r->c->rank && t.came > t.began ? t.came - t.began : 0;
-	trace_add(&(struct trace_span){ .lane = TRACE_COMMUNICATION, .name = g->name, .start = (double)t.began * 1e-9,
+	trace_add(&(struct trace_span){ .lane = TRACE_COMMUNICATION, .name = g->name,
+		.start = (double)t.began * 1e-9,
 		.end = (double)(t.done > t.began ? t.done : t.began) * 1e-9, .of = "bytes",
-		.number = g->n * (int64_t)dtype_size(g->dtype), .more_of = { "waited_ms", "last_rank", "last_ms" },
+		.number = g->n * (int64_t)dtype_size(g->dtype), .more_of = { "waited_ms", "last_rank",
+			"last_ms" },
 		.more = { waited * 1e3, last, (double)late * 1e-6 } });
 }
 

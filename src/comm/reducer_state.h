@@ -15,7 +15,8 @@ struct reducer_nccl;
 
 struct reducer {
 	struct comm *c;
-	struct reducer_nccl *gpu;        /* sums on GPUs, and of all else here the buckets; NULL: the host's */
+	struct reducer_nccl *gpu;        /* sums on GPUs, and of all else here the
+	                                  * buckets; NULL: the host's */
 	struct host_reducer host;
 	struct reducer_bucket *bucket;
 	int buckets;

@@ -54,13 +54,15 @@ static int read_rank(int pid, const char *variable, struct buf *text)
 }
 
 /* False if the process is no child of `parent`, or a zombie. */
-static bool read_sibling(int pid, int parent, const char *variable, struct sibling *out, struct buf *text)
+static bool read_sibling(int pid, int parent, const char *variable, struct sibling *out,
+                         struct buf *text)
 {
 	int its;
 	if (!read_proc(pid, "stat", text))
 		return false;
 	const char *end = strrchr(text->data, ')');
-	if (!end || sscanf(end + 1, " %c %d", &out->state, &its) != 2 || its != parent || out->state == 'Z')
+	if (!end || sscanf(end + 1, " %c %d", &out->state, &its) != 2 || its != parent ||
+	    out->state == 'Z')
 		return false;
 	out->pid = pid;
 	out->rank = read_rank(pid, variable, text);
@@ -70,7 +72,8 @@ static bool read_sibling(int pid, int parent, const char *variable, struct sibli
 
 static void tell(const struct sibling *s, const char *mine, struct buf *out)
 {
-	bool stopped = s->state == 'T' || s->state == 't', other = s->program[0] && strcmp(s->program, mine) != 0;
+	bool stopped = s->state == 'T' || s->state == 't', other = s->program[0] &&
+	               strcmp(s->program, mine) != 0;
 	if (!stopped && !other)
 		return;
 	buf_printf(out, "; rank %d (process %d) is ", s->rank, s->pid);
@@ -86,7 +89,8 @@ static void tell_ended(int there, int all, struct buf *out)
 {
 	int ended = all - there;
 	if (ended > 0)
-		buf_printf(out, "; %d of the %d ranks of this host ha%s ended", ended, all, ended == 1 ? "s" : "ve");
+		buf_printf(out, "; %d of the %d ranks of this host ha%s ended", ended, all,
+		           ended == 1 ? "s" : "ve");
 }
 
 void siblings_text(struct buf *out)
@@ -98,11 +102,13 @@ void siblings_text(struct buf *out)
 	char mine[sizeof s.program];
 	int there = 1, parent = getppid();
 	launcher_place(&place);
-	DIR *proc = place.variable && read_rank(parent, place.variable, &text) < 0 ? opendir("/proc") : NULL;
+	DIR *proc = place.variable && read_rank(parent, place.variable, &text) < 0 ? opendir("/proc") :
+	            NULL;
 	read_program(getpid(), mine, sizeof mine);
 	while (proc && (e = readdir(proc)) != NULL) {
 		int pid = atoi(e->d_name);
-		if (pid <= 0 || pid == getpid() || !read_sibling(pid, parent, place.variable, &s, &text) || s.rank < 0)
+		if (pid <= 0 || pid == getpid() || !read_sibling(pid, parent, place.variable, &s, &text) ||
+		    s.rank < 0)
 			continue;
 		there++;
 		tell(&s, mine, out);

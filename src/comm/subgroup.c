@@ -29,7 +29,8 @@ static void number_hosts(struct comm *c, const struct comm_state *whole)
 	mem_free(old);
 }
 
-/* Local ranks are in the order of ranks, so that those of the subgroup are neighbours there, too. */
+/* Local ranks are in the order of ranks, so that those of the subgroup
+ * are neighbours there, too. */
 static void find_neighbours(struct comm *c, const struct comm *whole)
 {
 	struct comm_state *s = c->state, *w = whole->state;
@@ -41,7 +42,8 @@ static void find_neighbours(struct comm *c, const struct comm *whole)
 	c->local_rank = whole->local_rank - lo;
 	c->local_size = hi - lo;
 	s->local = w->local + lo;
-	s->liveness = (struct liveness){ w->liveness.slot + lo, s->local, c->local_size, c->local_rank, whole->host_name };
+	s->liveness = (struct liveness){ w->liveness.slot + lo, s->local, c->local_size, c->local_rank,
+		whole->host_name };
 }
 
 void comm_subgroup(struct comm **out, struct comm *whole, int size)

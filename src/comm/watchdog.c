@@ -57,7 +57,8 @@ static void *watch(void *nothing)
 	fprintf(stderr, "%s: %s\n", log_program(), visible.data);
 	fflush(stderr);
 	liveness_end_halted();
-	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);     /* in which the launcher passes it on */
+	/* in which the launcher passes it on */
+	nanosleep(&(struct timespec){ 0, 200000000 }, NULL);
 	_exit(err_exit_status(E_UNAVAILABLE));
 }
 

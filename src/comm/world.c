@@ -38,8 +38,9 @@ static int initialise(const struct comm *c, const struct launched *by, char *lib
 	if (rc != MPI_SUCCESS)
 		return ERR(E_UNAVAILABLE, NULL, "MPI cannot start ('%s')", DLX_MPI_LIBRARY);
 	if (level < MPI_THREAD_MULTIPLE)
-		return ERR(E_UNAVAILABLE, NULL, "'%s' was built without MPI_THREAD_MULTIPLE, which sums beside "
-		           "a step need", DLX_MPI_LIBRARY);
+		return ERR(E_UNAVAILABLE, NULL,
+		           "'%s' was built without MPI_THREAD_MULTIPLE, which sums beside a step need",
+		           DLX_MPI_LIBRARY);
 	MPI_MUST(Get_library_version, version, &length);
 	version[strcspn(version, "\n")] = '\0';
 	snprintf(library, n, "%s", DLX_MPI_NAME);
@@ -225,8 +226,9 @@ int world_share(struct comm *c, size_t bytes, struct world_memory **out, void **
 		rc = no_room(c, bytes, say.room);
 	if (rc == 0) {
 		watchdog_begin(c->timeout, c->rank, "MPI_Win_allocate_shared");
-		if (mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + MEM_PAGE) : 0, 1, mpi.no_info,
-		                            c->state->world->host, &mine, &m->window) != MPI_SUCCESS)
+		if (mpi.Win_allocate_shared(c->local_rank == 0 ? (MPI_Aint)(bytes + MEM_PAGE) :
+		                            0, 1, mpi.no_info, c->state->world->host, &mine,
+		                            &m->window) != MPI_SUCCESS)
 			rc = no_room(c, bytes, say.room);
 		watchdog_end();
 	}

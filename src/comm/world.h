@@ -14,12 +14,14 @@ struct world;
 struct world_memory;
 
 struct comm_state {
-	struct comm *whole;          /* of a subgroup (comm_subgroup): all ranks, whose counts and printer serve; else NULL */
+	struct comm *whole;          /* of a subgroup (comm_subgroup): all ranks, whose counts and
+	                              * printer serve; else NULL */
 	int first;                   /* of a subgroup: its first rank */
 	struct comm_counts counts;   /* but for messages, which threads of several reducers send */
 	_Atomic int64_t messages;
 	int printer;                 /* the rank that says what went wrong */
-	bool reported;               /* of a sum that was not complete: printer is chosen among those that saw it */
+	bool reported;               /* of a sum that was not complete: printer is chosen among those
+	                              * that saw it */
 	struct world *world;         /* NULL: one process */
 	struct liveness liveness;
 	struct world_memory *liveness_memory;

@@ -76,8 +76,8 @@ int world_broadcast(struct comm *c, void *p, size_t bytes, int root)
 int world_all_gather(struct comm *c, const void *mine, size_t bytes, void *all)
 {
 	MPI_Request r;
-	MPI_MUST(Iallgather, mine, (int)bytes, mpi.byte, all, (int)bytes, mpi.byte, c->state->world->all,
-	         &r);
+	MPI_MUST(Iallgather, mine, (int)bytes, mpi.byte, all, (int)bytes, mpi.byte,
+	         c->state->world->all, &r);
 	return world_finish(c, &r);
 }
 

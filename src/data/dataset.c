@@ -57,15 +57,17 @@ static int misfit(const struct record *r, const struct record *first, const char
 /* A file of one array has its name for its channel, which is no name of what it holds. */
 static int misfit_names(const struct record *r, const struct record *first)
 {
-	const char *const *have = record_info(r)->input.channels, *const *want = record_info(first)->input.channels;
+	const char *const *have = record_info(r)->input.channels,
+	*const *want = record_info(first)->input.channels;
 	int64_t c = 0;
 
 	if (!have || !want)
 		return misfit(r, first, "input channels");
 	while (strcmp(have[c], want[c]) == 0)
 		c++;
-	return ERR(E_DATA, NULL, "'%s' does not fit '%s': input channel %lld is '%s', expected '%s' (dlx-convert --channel-names)",
-	           record_path(r), record_path(first), (long long)c, have[c], want[c]);
+	return ERR(E_DATA, NULL, "'%s' does not fit '%s': input channel %lld is '%s', expected '%s' "
+	           "(dlx-convert --channel-names)", record_path(r), record_path(first), (long long)c,
+	           have[c], want[c]);
 }
 
 static int misfit_shape(const struct record *r, const struct record *first, const char *name,
@@ -596,8 +598,8 @@ int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_
 	return sum;
 }
 
-int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore, int64_t *label,
-                               const char **file)
+int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore,
+                               int64_t *label, const char **file)
 {
 	int64_t sum = 0;
 

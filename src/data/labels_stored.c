@@ -45,10 +45,10 @@ int labels_stored_check(const struct label_rule *r, const struct dataset *d, int
 		return 0;
 	value = dtype_get(i->target_dtype, labels, at);
 	const char *file = dataset_locate(d, sample, &within);
-	return ERR(E_DATA, NULL, "'%s': sample %lld: the label %.0f at (%s) is no class 0..%lld%s; a label that "
-	           "means no class is left out by 'loss.ignore: %.0f'", file,
-	           (long long)within, value, shape_place(&i->target, at, place), (long long)r->classes - 1,
-	           r->ignore == INT64_MIN ? "" : ", nor the ignored value", value);
+	return ERR(E_DATA, NULL, "'%s': sample %lld: the label %.0f at (%s) is no class 0..%lld%s; a "
+	           "label that means no class is left out by 'loss.ignore: %.0f'", file,
+	           (long long)within, value, shape_place(&i->target, at, place), (long long)r->classes -
+	           1, r->ignore == INT64_MIN ? "" : ", nor the ignored value", value);
 }
 
 int labels_stored_check_all(const struct label_rule *r, const struct dataset *d)
@@ -57,7 +57,8 @@ int labels_stored_check_all(const struct label_rule *r, const struct dataset *d)
 	struct dataset_scratch *s;
 	int rc = 0;
 
-	if (dtype_is_float(dataset_info(d)->target_dtype) || dataset_counted_labels(d, r->classes, r->ignore) >= 0)
+	if (dtype_is_float(dataset_info(d)->target_dtype) ||
+	    dataset_counted_labels(d, r->classes, r->ignore) >= 0)
 		return 0;
 	s = dataset_scratch_new(d);
 	for (int64_t i = 0; rc == 0 && i < dataset_info(d)->samples; i++) {

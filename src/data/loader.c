@@ -34,13 +34,15 @@ const struct field data_fields[] = {
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),
 	FIELD_ENUM(struct data_config, statistics, "model", statistics_names,
-	           "whose statistics the transforms use: model: those of the training set, which are kept "
+	           "whose statistics the transforms use: model: those of the "
+	           "training set, which are kept "
 	           "with each checkpoint; data: each set's own; see TRANSFORMS"),
 	FIELD_BOOL(struct data_config, shuffle, "true",
 	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
 	           "the last batch of an epoch may have fewer samples; false: training leaves it out"),
-	FIELD_INT(struct data_config, threads, "2", 1, 256, "background threads that decode samples; no more than the rank has processors"),
+	FIELD_INT(struct data_config, threads, "2", 1, 256,
+	          "background threads that decode samples; no more than the rank has processors"),
 	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
 	FIELD_END
 };
@@ -146,7 +148,8 @@ static void finish(struct loader *l, struct worker *w, const struct job *j, int 
 static double note_job(const char *what, const struct job *j, double start)
 {
 	double end = io_seconds();
-	trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = what, .of = "sample", .number = j->sample,
+	trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = what, .of = "sample",
+		.number = j->sample,
 		.start = start, .end = end });
 	return end;
 }
@@ -168,8 +171,8 @@ static void run_job(void *arg)
 	if (start > 0)
 		decoded = note_job("decode", j, start);
 	if (rc == 0)
-		rc = transform_run(l->chain[size], w->transform[size], s->batch.epoch, j->sample, input, target,
-		                   s->input + (size_t)(j->at * l->input_count) * l->input_size,
+		rc = transform_run(l->chain[size], w->transform[size], s->batch.epoch, j->sample, input,
+		                   target, s->input + (size_t)(j->at * l->input_count) * l->input_size,
 		                   s->target + (size_t)(j->at * l->target_count) * l->target_size);
 	if (start > 0)
 		note_job("transform", j, decoded);
@@ -403,7 +406,8 @@ static void make_workers(struct loader *l, int n)
 /* Of larger samples than the batch size is meant for there are fewer in a batch, and in a leaf. */
 static void set_batch(struct loader *l, const struct loader_options *o)
 {
-	const int64_t each = o->leaf ? o->leaf : o->batch_size, wanted = o->like ? shape_count(o->like) : 0;
+	const int64_t each = o->leaf ? o->leaf : o->batch_size,
+	              wanted = o->like ? shape_count(o->like) : 0;
 	const int64_t have = shape_count(transform_input_shape(l->chain[0]));
 	int64_t n = each;
 
@@ -415,7 +419,8 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 	l->leaf = o->leaf ? n : 0;
 	l->batches = l->samples / (l->ranks * l->batch_size);
 	/* a validation set is always seen whole */
-	if ((o->config->keep_short_batch || !o->training) && l->samples % (l->ranks * l->batch_size) != 0)
+	if ((o->config->keep_short_batch || !o->training) &&
+	    l->samples % (l->ranks * l->batch_size) != 0)
 		l->batches++;
 }
 
@@ -423,10 +428,13 @@ static int several_sizes(const struct loader *l, int k)
 {
 	char one[SHAPE_TEXT], other[SHAPE_TEXT];
 
-	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot be made: inputs are %s and %s after the "
-	           "transforms; %s", shape_text(transform_input_shape(l->chain[0]), one), shape_text(transform_input_shape(l->chain[k]), other),
+	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot "
+	           "be made: inputs are %s and %s after the "
+	           "transforms; %s", shape_text(transform_input_shape(l->chain[0]), one),
+	           shape_text(transform_input_shape(l->chain[k]), other),
 	           l->training ? "'- crop: {size: ...}' takes windows of one size"
-	                       : "give files of one size at a time, or see windows: '- crop: {size: ..., validation: centre}'");
+	                       : "give files of one size at a time, or see windows: '- crop: {size: "
+	                       "..., validation: centre}'");
 }
 
 /* A chain for each size of samples, which all end in one. */
@@ -444,8 +452,10 @@ static int make_chains(struct loader *l, const struct loader_options *o)
 	l->chain = mem_calloc((size_t)l->nsizes, sizeof *l->chain);
 	for (t.size = 0; t.size < l->nsizes; t.size++) {
 		TRY(transform_chain_new(&l->chain[t.size], &t));
-		if (!shape_equal(transform_input_shape(l->chain[t.size]), transform_input_shape(l->chain[0])) ||
-		    !shape_equal(transform_target_shape(l->chain[t.size]), transform_target_shape(l->chain[0])))
+		if (!shape_equal(transform_input_shape(l->chain[t.size]),
+		                 transform_input_shape(l->chain[0])) ||
+		    !shape_equal(transform_target_shape(l->chain[t.size]),
+		                 transform_target_shape(l->chain[0])))
 			return several_sizes(l, t.size);
 	}
 	return 0;
@@ -454,7 +464,8 @@ static int make_chains(struct loader *l, const struct loader_options *o)
 static int build(struct loader *l, const struct loader_options *o)
 {
 	TRY(make_chains(l, o));
-	if (transform_windows(l->chain[0]) > 1 && transform_windows(l->chain[0]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
+	if (transform_windows(l->chain[0]) > 1 &&
+	    transform_windows(l->chain[0]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
 		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
 	set_batch(l, o);
 	l->input_count = shape_count(transform_input_shape(l->chain[0]));

@@ -93,8 +93,8 @@ int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts);
 /* How often the record files say that labels of nclasses or above occur, `ignore` apart; *label:
  * the smallest such label, *file: a file that has it. Decodes nothing: 0 also where the files do
  * not say. */
-int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore, int64_t *label,
-                               const char **file);
+int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore,
+                               int64_t *label, const char **file);
 /* How many labels are a class 0..nclasses-1, `ignore` apart, as the record files say; -1: they do
  * not say. */
 int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore);
@@ -119,9 +119,11 @@ struct loader_options {
 	 * something left, so that it is cut at the same places for any number of ranks; and a rank that
 	 * has nothing is given this many samples (fewer if there are no more), not one. */
 	int64_t leaf;
-	int processors;                /* no more decode threads than these; 0: as many as the config says */
+	int processors;                /* no more decode threads than these; 0:
+	                                * as many as the config says */
 	enum dtype target_dtype;       /* DTYPE_I32 for class labels, DTYPE_F32 for fields */
-	bool stored_input, stored_target;   /* batches as they are stored where that pays: see transform.h */
+	bool stored_input, stored_target;   /* batches as they are stored where that pays: see
+	                                     * transform.h */
 	int64_t classes, ignore;       /* of labels, which are checked; classes 0: they are not */
 	/* Whose statistics the transforms use, unless data.statistics says each set's own; NULL: the
 	 * loader's own set. What a network was trained with must also be what it is validated with: the

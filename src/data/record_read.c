@@ -57,7 +57,8 @@ static int read_bytes(const struct record *r, uint64_t at, void *p, size_t n)
 static int foreign(const struct record *r)
 {
 	static const char *const advice[] = {
-		[FILE_WEIGHTS_TORCH] = ": 'data' takes record files, which dlx-convert makes of arrays; weights are "
+		[FILE_WEIGHTS_TORCH] =
+			": 'data' takes record files, which dlx-convert makes of arrays; weights are "
 		                       "given as 'model.init_from'",
 		[FILE_WEIGHTS_OTHER] = ": 'data' takes record files, which dlx-convert makes of arrays",
 		[FILE_ARRAYS] = ": convert it with dlx-convert",
@@ -74,9 +75,10 @@ static int foreign(const struct record *r)
 	TRY(read_bytes(r, 0, head, n));
 	kind = file_kind(head, n, &use);
 	if (kind)
-		return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file; it is %s%s", r->path, kind, advice[use]);
-	return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file; dlx-convert makes one of arrays (.npy, .npz, "
-	           ".nc, .h5)", r->path);
+		return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file; it is %s%s", r->path, kind,
+		           advice[use]);
+	return ERR(E_DATA, NULL, "'%s': byte 0: not a dlx record file; dlx-convert makes one of "
+	           "arrays (.npy, .npz, .nc, .h5)", r->path);
 }
 
 static int check_preamble(struct record *r)
@@ -107,7 +109,8 @@ static int read_tail(struct record *r)
 
 	r->tail = mem_map(n);
 	if (!r->tail)
-		return ERR(E_NOMEM, NULL, "'%s': no memory for the %llu bytes of its index", r->path, (unsigned long long)n);
+		return ERR(E_NOMEM, NULL, "'%s': no memory for the %llu bytes of its index", r->path,
+		           (unsigned long long)n);
 	return read_bytes(r, r->footer.description, r->tail, n);
 }
 
@@ -141,7 +144,8 @@ static int read_description(struct record *r)
 {
 	const struct record_footer *f = &r->footer;
 
-	TRY(description_read(r->a, r->path, f->description, (const char *)r->tail, f->index - f->description, &r->info));
+	TRY(description_read(r->a, r->path, f->description, (const char *)r->tail,
+	                     f->index - f->description, &r->info));
 	if ((uint64_t)r->info.samples != f->samples)
 		return bad(r, f->description, "description and footer disagree on the number of samples");
 	return 0;
@@ -246,7 +250,8 @@ struct record_entry record_entry_get(const struct record *r, int64_t i)
 {
 	struct record_entry e;
 
-	record_entry_read(r->tail + (r->footer.index - r->footer.description) + (uint64_t)i * ENTRY_BYTES, &e);
+	record_entry_read(r->tail + (r->footer.index - r->footer.description) +
+	                  (uint64_t)i * ENTRY_BYTES, &e);
 	return e;
 }
 
@@ -314,7 +319,8 @@ int record_read(const struct record *r, struct record_decoder *d, int64_t i, voi
 		return ERR(E_NOMEM, NULL, "no memory for the decompressor");
 	if (!r->image) {
 		record_decoder_reserve(d, r);
-		TRYC(io_reader_read(&r->file, e.offset, d->frame, e.frame_bytes), "reading sample %lld", (long long)i);
+		TRYC(io_reader_read(&r->file, e.offset, d->frame, e.frame_bytes), "reading sample %lld",
+		     (long long)i);
 		frame = d->frame;
 	}
 	if (hash_bytes(frame, e.frame_bytes, 0) != e.frame_hash)

@@ -16,27 +16,33 @@
 #include "data/dataset.h"
 #include "data/transform_step.h"
 
-#define ROW(name_, doc_, ...)                                                                       \
-	{                                                                                               \
-		.name = #name_, .doc = doc_, .fields = transform_##name_##_fields,                          \
-		.size = sizeof(struct name_##_options),                                                     \
-		.own = &(const struct transform_op){ .plan = name_##_plan, __VA_ARGS__ },                   \
+#define ROW(name_, doc_, ...)                                                       \
+	{                                                                               \
+		.name = #name_, .doc = doc_, .fields = transform_##name_##_fields,          \
+		.size = sizeof(struct name_##_options),                                     \
+		.own = &(const struct transform_op){ .plan = name_##_plan, __VA_ARGS__ },   \
 	}
 
 const struct variant data_transforms[] = {
-	ROW(cast, "integers to the range 0 to 1: every channel divided by one number", .run = affine_run),
-	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1", .run = affine_run),
+	ROW(cast, "integers to the range 0 to 1: every channel divided by one number",
+	    .run = affine_run),
+	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1",
+	    .run = affine_run),
 	ROW(normalize_sample, "the same by each sample's own statistics, or divided by its mean",
 	    .run = normalize_sample_run),
 	ROW(log1p, "log(1 + x), for quantities of many magnitudes such as rain", .run = log1p_run),
 	ROW(sqrt, "the square root, for intensities", .run = sqrt_run),
 	ROW(channels, "some of the channels: the network's input has no others", .run = channels_run,
 	    .check = channels_check),
-	ROW(roll, "in training: a random cyclic shift along periodic axes", .run = roll_run, .random = true),
+	ROW(roll, "in training: a random cyclic shift along periodic axes", .run = roll_run,
+	    .random = true),
 	ROW(flip, "in training: a random mirror image along axes", .run = flip_run, .random = true),
-	ROW(symmetry, "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
-	    "components of a vector in the channels are not turned with them", .run = symmetry_run, .random = true),
-	ROW(crop, "in training: a random window; validation and prediction see the whole field, or its centre", .run = crop_run),
+	ROW(symmetry,
+	    "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
+	    "components of a vector in the channels are not turned with them", .run = symmetry_run,
+	    .random = true),
+	ROW(crop, "in training: a random window; validation and prediction see the "
+	    "whole field, or its centre", .run = crop_run),
 	ROW(pad, "evenly on both sides, to a multiple of a size", .run = pad_run),
 	{ 0 },
 };
@@ -186,9 +192,9 @@ static int check_order(const struct transform_options *o, const struct dataset_i
 		for (int64_t k = 0; k < c; k++)
 			if (strcmp(d->input_channels[c], s->input_channels[k]) == 0 &&
 			    strcmp(d->input_channels[c], s->input_channels[c]) != 0)
-				return ERR(E_DATA, NULL, "'%s': input channel %lld is '%s', which is number %lld in the "
-				           "training set", dataset_locate(o->data, 0, &within), (long long)c,
-				           d->input_channels[c], (long long)k);
+				return ERR(E_DATA, NULL, "'%s': input channel %lld is '%s', which is number "
+				           "%lld in the training set", dataset_locate(o->data, 0, &within),
+				           (long long)c, d->input_channels[c], (long long)k);
 	return 0;
 }
 
@@ -206,10 +212,10 @@ static int check_sets(const struct transform_options *o)
 	if (o->target_dtype == DTYPE_I32 && dtype_is_float(d->target_dtype))
 		return ERR(E_DATA, NULL, "'%s': targets are %s fields, but the loss needs class labels; %s",
 		           dataset_locate(o->data, 0, &within), dtype_name(d->target_dtype),
-		           dtype_is_float(d->input_dtype) || d->input.d[0] > 1 ?
-		           "class numbers stored as floats are converted with 'dlx-convert --labels', fields need a loss "
-		           "such as mse" : "the input is one channel of integers: were --input and --target of dlx-convert "
-		           "swapped?");
+		           dtype_is_float(d->input_dtype) || d->input.d[0] > 1 ? "class numbers stored as "
+		           "floats are converted with 'dlx-convert --labels', "
+		           "fields need a loss such as mse" : "the input is one channel of integers: were "
+		           "--input and --target of dlx-convert swapped?");
 	return 0;
 }
 
@@ -308,12 +314,14 @@ static int plan_list(struct transform_chain *t, struct chain_state *p, const str
 	return rc;
 }
 
-static void leave_values(struct transform_chain *t, const struct chain_state *p, const struct transform_options *o)
+static void leave_values(struct transform_chain *t, const struct chain_state *p,
+                         const struct transform_options *o)
 {
 	t->rest = (struct transform_rest){.input = DTYPE_F32, .target = o->target_dtype, .mask = -1};
 	if (o->stored_target)
 		stored_target_plan(t->step, t->n, p->info, &t->target, &t->rest);
-	if (o->stored_input && stored_input_plan(t->a, t->step, t->n, p->g.c, p->info->input_dtype, &t->rest))
+	if (o->stored_input &&
+	    stored_input_plan(t->a, t->step, t->n, p->g.c, p->info->input_dtype, &t->rest))
 		t->n = stored_keep_places(t->step, t->n);
 }
 
@@ -419,7 +427,8 @@ static int run_steps(const struct transform_chain *t, struct frame *f)
 		const int rc = t->step[i].op->run(&t->step[i], f);
 
 		if (rc < 0) {
-			const char *path = dataset_locate(t->data, f->sample % dataset_info(t->data)->samples, &within);
+			const char *path = dataset_locate(t->data, f->sample % dataset_info(t->data)->samples,
+			                                  &within);
 
 			err_locate(rc, &t->step[i].loc);
 			return err_context(rc, "'%s', sample %lld", path, (long long)within);
@@ -439,7 +448,8 @@ int transform_run(const struct transform_chain *t, struct transform_scratch *s, 
 	f->epoch = epoch;
 	f->sample = sample;
 	dtype_convert(r->input, t->n ? f->x : out_input, t->input_dtype, input, t->stored_input_count);
-	dtype_convert(r->target, t->n ? f->t : out_target, t->stored_target, target, t->stored_target_count);
+	dtype_convert(r->target, t->n ? f->t : out_target, t->stored_target, target,
+	              t->stored_target_count);
 	if (t->n == 0)
 		return 0;
 	TRY(run_steps(t, f));

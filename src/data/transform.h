@@ -36,7 +36,8 @@ struct transform_scratch;
 /* The types of a batch's arrays, and the transforms that are left to the reader of the batch. */
 struct transform_rest {
 	enum dtype input, target;
-	bool values;                        /* inputs are as stored: convert them, then take the steps */
+	bool values;                        /* inputs are as stored: convert
+	                                     * them, then take the steps */
 	int64_t steps, mask;                /* as op/normalize_input.h has them */
 	const float *table;
 };

@@ -17,7 +17,8 @@
 
 const struct field transform_channels_fields[] = {
 	FIELD(struct channels_options, keep, FT_STRINGS, .dflt = "", .flags = FIELD_SHORTHAND,
-	      .doc = "names or numbers of the channels that stay, in the order they are to have; a mask that "
+	      .doc = "names or numbers of the channels that stay, in the order they "
+	      "are to have; a mask that "
 	             "is not among them masks nothing from here on"),
 	FIELD_END
 };
@@ -125,8 +126,8 @@ int channels_check(const void *options, const struct loc *loc)
 }
 
 /* The channels that stay, to kept; every one that does not exist or comes twice is reported. */
-static int choose_kept(const struct chain_state *p, const struct step *s, const struct strings *keep,
-                       int64_t *kept)
+static int choose_kept(const struct chain_state *p, const struct step *s,
+                       const struct strings *keep, int64_t *kept)
 {
 	int rc = 0;
 

@@ -94,8 +94,8 @@ static int refused(const struct step *s, const char *function, float v, int64_t 
 	for (int k = 3 - s->before.nspatial; k < 3; k++)
 		n += snprintf(place + n, sizeof place - (size_t)n, "%s%lld", n ? ", " : " at (",
 		              (long long)at[k]);
-	return ERR(E_DATA, NULL, "%s of %g in channel %lld%s%s", function, (double)v, (long long)c, place,
-	           n ? ")" : "");
+	return ERR(E_DATA, NULL, "%s of %g in channel %lld%s%s", function, (double)v, (long long)c,
+	           place, n ? ")" : "");
 }
 
 /* The functions are known when this is compiled into its callers. */

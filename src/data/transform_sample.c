@@ -30,7 +30,8 @@ const struct field transform_normalize_sample_fields[] = {
 	              "names or numbers of the channels; absent: all but the mask"),
 	FIELD(struct normalize_sample_options, mask, FT_STRING, .dflt = "auto",
 	      .flags = FIELD_NULLABLE,
-	      .doc = "channel that is 0 where the others are missing; they do not count and become 0 there; "
+	      .doc = "channel that is 0 where the others are missing; they do not "
+	      "count and become 0 there; "
 	             "auto: as the record says"),
 	FIELD_END
 };

@@ -35,8 +35,10 @@ const struct field transform_crop_fields[] = {
 	      .flags = FIELD_SHORTHAND,
 	      .doc = "of the window: one number, or one for each of [depth,] height, width"),
 	FIELD_ENUM(struct crop_options, validation, "auto", seen_names,
-	           "what validation and prediction see: the whole field, padded to what the network needs, or "
-	           "the window in its centre; auto: whole where targets have the input's extents, else centre"),
+	           "what validation and prediction see: the whole field, padded to "
+	           "what the network needs, or "
+	           "the window in its centre; auto: whole where targets have the "
+	           "input's extents, else centre"),
 	FIELD_INT(struct crop_options, per_sample, "1", 1, 1 << 20,
 	          "windows of each sample in an epoch of training, each at a place of its own"),
 	FIELD_END
@@ -131,7 +133,8 @@ int flip_plan(struct chain_state *p, struct step *s)
  * fields. */
 static bool leaves_whole(const struct chain_state *p, const struct crop_options *o)
 {
-	return !p->o->training && (o->validation == SEEN_WHOLE || (o->validation == SEEN_AUTO && p->maps));
+	return !p->o->training && (o->validation == SEEN_WHOLE ||
+	                           (o->validation == SEEN_AUTO && p->maps));
 }
 
 int crop_plan(struct chain_state *p, struct step *s)
@@ -219,14 +222,17 @@ int pad_plan(struct chain_state *p, struct step *s)
 
 /* Copying runs of neighbours by one memcpy was tried: no faster for a roll, half as fast for a
  * flip. */
-static inline void gather_row(char *dst, const char *src, const int32_t *map, int64_t n, const void *fill, size_t size)
+static inline void gather_row(char *dst, const char *src, const int32_t *map, int64_t n,
+                              const void *fill, size_t size)
 {
 	for (int64_t i = 0; i < n; i++)
-		memcpy(dst + (size_t)i * size, map && map[i] >= 0 ? src + (size_t)map[i] * size : fill, size);
+		memcpy(dst + (size_t)i * size, map && map[i] >= 0 ? src + (size_t)map[i] * size : fill,
+		       size);
 }
 
 /* A size that is known when it is compiled is worth a loop of its own. */
-static void gather_row_of(size_t size, char *dst, const char *src, const int32_t *map, int64_t n, const void *fill)
+static void gather_row_of(size_t size, char *dst, const char *src, const int32_t *map, int64_t n,
+                          const void *fill)
 {
 	switch (size) {
 	case 1: gather_row(dst, src, map, n, fill, 1); break;
@@ -248,8 +254,8 @@ static void gather(void *out, const void *in, size_t size, int64_t channels, con
 		if (z < 0 || y < 0)
 			gather_row_of(size, dst, NULL, NULL, to[2], fill);
 		else
-			gather_row_of(size, dst, src + (size_t)(((c * from[0] + z) * from[1] + y) * from[2]) * size,
-			              map[2], to[2], fill);
+			gather_row_of(size, dst, src + (size_t)(((c * from[0] + z) * from[1] + y) * from[2]) *
+			              size, map[2], to[2], fill);
 	}
 }
 

@@ -27,11 +27,13 @@ struct chain_state {
 	enum dtype stored;               /* the input's in the set that the statistics are of */
 	struct geometry g;
 	struct channel_stats *stats;     /* g.c of them; NaN where not known any more */
-	const char **lost_after;         /* g.c of them: the transform since which they are not, or NULL */
+	const char **lost_after;         /* g.c of them: the transform since
+	                                  * which they are not, or NULL */
 	const char **channel_names;      /* g.c of them, NULL-terminated; "" where unnamed */
 	int mask;                        /* the record's mask, as channels are now; -1: none */
 	int64_t windows;                 /* of a sample in an epoch, by all crops so far */
-	bool maps;                       /* targets have the input's spatial axes, in the training set */
+	bool maps;                       /* targets have the input's spatial
+	                                  * axes, in the training set */
 };
 
 struct step {
@@ -58,7 +60,8 @@ struct step {
 /* One sample on its way. Two buffers of each array; steps that move data go from one to the
  * other. */
 struct frame {
-	void *x, *spare_x;               /* (C, D, H, W), float, or as stored if values are left to others */
+	void *x, *spare_x;               /* (C, D, H, W), float, or as stored if
+	                                  * values are left to others */
 	void *t, *spare_t;               /* int32_t or float, or as stored */
 	size_t size, target_size;        /* bytes of an element */
 	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
@@ -154,14 +157,14 @@ int pad_run(const struct step *s, struct frame *f);
 /* --- batches as stored (transform_stored.c) --- */
 
 /* Whether the values of these steps can be left to the device, in `rest`. */
-bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t channels, enum dtype stored,
-                       struct transform_rest *rest);
+bool stored_input_plan(struct arena *a, const struct step *step, int n, int64_t channels,
+                       enum dtype stored, struct transform_rest *rest);
 /* Drops the steps that were left; returns how many there are now. */
 int stored_keep_places(struct step *step, int n);
 /* Makes rest->target, which is the type wanted, the stored
  * one where that pays. target: its shape after the steps. */
-void stored_target_plan(struct step *step, int n, const struct dataset_info *info, const struct shape *target,
-                        struct transform_rest *rest);
+void stored_target_plan(struct step *step, int n, const struct dataset_info *info,
+                        const struct shape *target, struct transform_rest *rest);
 /* Whether the pad s puts zeros before and behind axis k. */
 bool pad_is_zeros(const struct step *s, int k);
 

@@ -132,7 +132,8 @@ static bool type_travels(enum dtype t)
 }
 
 /* Whether step[n] can be left; *mask: the one of those before, or -1. */
-static bool can_be_left(const struct step *step, int n, int64_t channels, enum dtype stored, int64_t *mask)
+static bool can_be_left(const struct step *step, int n, int64_t channels, enum dtype stored,
+                        int64_t *mask)
 {
 	const struct step *s = &step[n];
 
@@ -214,10 +215,10 @@ static bool refill(struct step *step, int n, const struct dataset_info *info)
 	return true;
 }
 
-void stored_target_plan(struct step *step, int n, const struct dataset_info *info, const struct shape *target,
-                        struct transform_rest *rest)
+void stored_target_plan(struct step *step, int n, const struct dataset_info *info,
+                        const struct shape *target, struct transform_rest *rest)
 {
-	if (dtype_size(info->target_dtype) < dtype_size(rest->target) && shape_count(target) >= WORTH_A_NODE &&
-	    refill(step, n, info))
+	if (dtype_size(info->target_dtype) < dtype_size(rest->target) &&
+	    shape_count(target) >= WORTH_A_NODE && refill(step, n, info))
 		rest->target = info->target_dtype;
 }

@@ -37,8 +37,8 @@ int symmetry_plan(struct chain_state *p, struct step *s)
 
 	TRY(step_check_spatial(p, s));
 	if (p->g.nspatial < 2)
-		return ERR(E_SHAPE, &s->loc, "symmetry needs a square or a cube; the inputs have one spatial "
-		           "axis");
+		return ERR(E_SHAPE, &s->loc,
+		           "symmetry needs a square or a cube; the inputs have one spatial axis");
 	if (d[1] != d[2] || (p->g.nspatial == 3 && d[0] != d[1]))
 		return ERR(E_SHAPE, &s->loc, "symmetry needs equal extents; the inputs have %s%lld x %lld",
 		           p->g.nspatial == 3 ? arena_printf(p->a, "%lld x ", (long long)d[0]) : "",

@@ -18,7 +18,8 @@ enum { STANDARD, MIN_MAX };
 const struct field transform_cast_fields[] = {
 	FIELD(struct cast_options, divide, FT_FLOAT, .dflt = "null", .min = 1e-300, .max = 1e300,
 	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
-	      .doc = "the divisor; null: the largest value of the integer type that the training set is stored in, 1 for floats"),
+	      .doc = "the divisor; null: the largest value of the integer type that the training set "
+	      "is stored in, 1 for floats"),
 	FIELD_END
 };
 
@@ -29,7 +30,8 @@ const struct field transform_normalize_fields[] = {
 	FIELD_STRINGS(struct normalize_options, channels, NULL,
 	              "names or numbers of the channels; absent: all but the mask"),
 	FIELD(struct normalize_options, mask, FT_STRING, .dflt = "auto", .flags = FIELD_NULLABLE,
-	      .doc = "channel that is 0 where the others are missing; they become 0 there; auto: as the "
+	      .doc = "channel that is 0 where the others are missing; they "
+	      "become 0 there; auto: as the "
 	             "record says"),
 	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300,
 	             "instead of the training set's: one for each channel, or one for all"),
@@ -48,7 +50,8 @@ static void carry_affine(struct channel_stats *st, double centre, double scale)
 	st->std *= scale;
 }
 
-static void set_affine(struct chain_state *p, struct step *s, int64_t c, double centre, double scale)
+static void set_affine(struct chain_state *p, struct step *s, int64_t c, double centre,
+                       double scale)
 {
 	s->centre[c] = (float)centre;
 	s->scale[c] = (float)scale;
@@ -77,8 +80,8 @@ int cast_plan(struct chain_state *p, struct step *s)
 	static const struct strings all;
 
 	if (isnan(o->divide) && d != largest(p->info->input_dtype))
-		note("'cast' divides by %g, as for the training set, which is stored as %s; these data are %s",
-		     d, dtype_name(p->stored), dtype_name(p->info->input_dtype));
+		note("'cast' divides by %g, as for the training set, which is stored as %s; these "
+		     "data are %s", d, dtype_name(p->stored), dtype_name(p->info->input_dtype));
 	step_begin_values(p, s, p->mask);
 	TRY(step_choose_channels(p, s, &all));
 	for (int64_t c = 0; c < p->g.c; c++)
@@ -143,8 +146,8 @@ static int from_stats(const struct chain_state *p, const struct step *s, int64_t
 	return 0;
 }
 
-static int normalize_channel(struct chain_state *p, struct step *s, const struct pair *given, int64_t c,
-                             int k)
+static int normalize_channel(struct chain_state *p, struct step *s, const struct pair *given,
+                             int64_t c, int k)
 {
 	const struct normalize_options *o = s->options;
 	const int i = given->low->n == 1 ? 0 : k;

@@ -17,8 +17,9 @@
 #include "graph/derive.h"
 
 #define OP_CACHE 256             /* power of two */
-#define MANY_OUT 64              /* outputs of an op whose shape rule says how many: as many as it has
-                                    inputs, and this many at least */
+/* outputs of an op whose shape rule says how many: as many as it has
+ * inputs, and this many at least */
+#define MANY_OUT 64
 
 struct graph_own {
 	struct graph g;              /* first: a graph is one of these */
@@ -139,7 +140,8 @@ static int check_count(const struct graph *g, const char *what, const struct sha
 
 	if (shape_count(s) <= MAX_VALUES)
 		return 0;
-	return ERR(E_UNSUPPORTED, &g->cur_loc, "%s of shape %s has more than the %lld values that a tensor can have", what,
+	return ERR(E_UNSUPPORTED, &g->cur_loc,
+	           "%s of shape %s has more than the %lld values that a tensor can have", what,
 	           shape_text(s, text), (long long)MAX_VALUES);
 }
 

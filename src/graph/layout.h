@@ -67,7 +67,8 @@ void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td,
                    enum dtype ts, const void *src);
 
 /* For one tensor packed in pieces: what the places of its elements are summed from. */
-#define LAYOUT_TERMS 4096        /* that are kept; of axes too long for what is left they are computed */
+/* that are kept; of axes too long for what is left they are computed */
+#define LAYOUT_TERMS 4096
 struct layout_walk {
 	struct layout l;             /* normal form, one axis at least */
 	size_t size;                 /* of an element where it is laid out */
@@ -79,18 +80,20 @@ struct layout_walk {
 	bool dense;                  /* the innermost axis is one run */
 	int64_t table[LAYOUT_TERMS];
 };
-void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s, enum dtype laid);
+void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s,
+                      enum dtype laid);
 /* The n elements from the row-major index `first` on, which stand at src; padding stays as it is.
  * td: as in layout_walk_init. */
-void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n, enum dtype ts,
-                      const void *src);
+void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n,
+                      enum dtype ts, const void *src);
 /* Rows of the first axis stand side by side, element by element, in blocks of a multiple of so many
  * floats (else false). */
 #define LAYOUT_ROWS 16
 bool layout_walk_has_rows(const struct layout_walk *w);
 /* The n elements from `first` on of that row and of those that follow it, `rows` in all, up to the
  * end of their block: of row r at src + r * step. */
-void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int64_t n, int rows, const float *src, int64_t step);
+void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int64_t n, int rows,
+                           const float *src, int64_t step);
 
 #define LAYOUT_TEXT 64
 /* "plain", "native", "slice" or the blocked form ("ABcd16b16a") into buf; returns buf. */

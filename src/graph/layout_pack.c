@@ -36,7 +36,8 @@ int64_t layout_offset(const struct layout *l, int64_t flat)
 	return at;
 }
 
-void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s, enum dtype laid)
+void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s,
+                      enum dtype laid)
 {
 	int64_t used = 0, count = 1;
 
@@ -101,7 +102,8 @@ static bool next_row(struct layout_walk *w)
 #define PLACE(type) (base + (size_t)place(w, d, from + k) * sizeof(type))
 #define DENSE(type) (run + (size_t)k * sizeof(type))
 
-static void scatter(const struct layout_walk *w, char *base, int64_t from, int64_t n, const char *run)
+static void scatter(const struct layout_walk *w, char *base, int64_t from, int64_t n,
+                    const char *run)
 {
 	const int d = w->l.nd - 1;
 
@@ -113,7 +115,8 @@ static void scatter(const struct layout_walk *w, char *base, int64_t from, int64
 	}
 }
 
-static void gather(const struct layout_walk *w, const char *base, int64_t from, int64_t n, char *run)
+static void gather(const struct layout_walk *w, const char *base, int64_t from, int64_t n,
+                   char *run)
 {
 	const int d = w->l.nd - 1;
 
@@ -125,8 +128,8 @@ static void gather(const struct layout_walk *w, const char *base, int64_t from, 
 	}
 }
 
-static void pack_row(const struct layout_walk *w, enum dtype td, char *base, int64_t from, int64_t n,
-                     enum dtype ts, const char *src)
+static void pack_row(const struct layout_walk *w, enum dtype td, char *base, int64_t from,
+                     int64_t n, enum dtype ts, const char *src)
 {
 	char run[RUN * 8];
 
@@ -142,7 +145,8 @@ static void pack_row(const struct layout_walk *w, enum dtype td, char *base, int
 		}
 }
 
-static void unpack_row(const struct layout_walk *w, enum dtype td, char *dst, enum dtype ts, const char *base)
+static void unpack_row(const struct layout_walk *w, enum dtype td, char *dst, enum dtype ts,
+                       const char *base)
 {
 	char run[RUN * 8];
 
@@ -171,8 +175,8 @@ static int64_t seek(struct layout_walk *w, int64_t first)
 	return from;
 }
 
-static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first, int64_t n, enum dtype ts,
-                 const char *src)
+static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first, int64_t n,
+                 enum dtype ts, const char *src)
 {
 	int64_t from = seek(w, first);
 
@@ -186,22 +190,23 @@ static void pack(struct layout_walk *w, enum dtype td, char *dst, int64_t first,
 	}
 }
 
-void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n, enum dtype ts,
-                      const void *src)
+void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n,
+                      enum dtype ts, const void *src)
 {
-	BUG_IF(first < 0 || n > w->count - first, "elements %lld to %lld of %lld", (long long)first, (long long)(first + n),
-	       (long long)w->count);
+	BUG_IF(first < 0 || n > w->count - first, "elements %lld to %lld of %lld", (long long)first,
+	       (long long)(first + n), (long long)w->count);
 	pack(w, td, dst, first, n, ts, src);
 }
 
 bool layout_walk_has_rows(const struct layout_walk *w)
 {
 	const struct layout *l = &w->l;
-	return l->nd > 1 && l->nblk > 0 && l->blk_dim[l->nblk - 1] == 0 && l->blk[l->nblk - 1] % LAYOUT_ROWS == 0 &&
-	       w->size == sizeof(float);
+	return l->nd > 1 && l->nblk > 0 && l->blk_dim[l->nblk - 1] == 0 &&
+	       l->blk[l->nblk - 1] % LAYOUT_ROWS == 0 && w->size == sizeof(float);
 }
 
-static void put_rows(const struct layout_walk *w, float *base, int64_t from, int64_t n, int rows, const float *src, int64_t step)
+static void put_rows(const struct layout_walk *w, float *base, int64_t from, int64_t n, int rows,
+                     const float *src, int64_t step)
 {
 	for (int64_t k = 0; k < n; k++) {
 		float *to = base + place(w, w->l.nd - 1, from + k);
@@ -214,12 +219,13 @@ static void put_rows(const struct layout_walk *w, float *base, int64_t from, int
 	}
 }
 
-void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int64_t n, int rows, const float *src, int64_t step)
+void layout_walk_pack_rows(struct layout_walk *w, float *dst, int64_t first, int64_t n, int rows,
+                           const float *src, int64_t step)
 {
 	int64_t from = seek(w, first);
 
-	BUG_IF(w->index[0] % LAYOUT_ROWS || rows > LAYOUT_ROWS || w->index[0] + rows > w->l.dims[0], "%d rows from %lld on", rows,
-	       (long long)w->index[0]);
+	BUG_IF(w->index[0] % LAYOUT_ROWS || rows > LAYOUT_ROWS || w->index[0] + rows > w->l.dims[0],
+	       "%d rows from %lld on", rows, (long long)w->index[0]);
 	while (n > 0) {
 		int64_t m = n < w->row - from ? n : w->row - from;
 		put_rows(w, dst + row_offset(w), from, m, rows, src, step);

@@ -19,8 +19,10 @@
 #include "base/simd.h"
 
 #define NOWHERE INT64_MAX
-#define BUDGET 3000000           /* pairs of items that a search among large ones may look at: some 3 ms */
-#define FULL_BUDGET 16000000     /* the same with all items, which are more and mostly do not meet */
+/* pairs of items that a search among large ones may look at: some 3 ms */
+#define BUDGET 3000000
+/* the same with all items, which are more and mostly do not meet */
+#define FULL_BUDGET 16000000
 #define ENOUGH 200               /* the search is over when less than 1/200 is lost */
 
 struct key {
@@ -62,14 +64,15 @@ static void sort(const struct memitem *item, int n, enum order order, struct key
 struct placed {
 	int *start, *end;
 	int64_t *offset, *size;
-	uint8_t *meets;              /* whether it is alive with the item at hand; zeros after the last one */
+	uint8_t *meets;              /* whether it is alive with the item at
+	                              * hand; zeros after the last one */
 	int n;
 };
 
 #define WORD 8                   /* of meets[], looked at together */
 
-SIMD_CLONES
-static void mark_meeting(const int *restrict start, const int *restrict end, int n, int from, int to, uint8_t *restrict meets)
+SIMD_CLONES static void mark_meeting(const int *restrict start, const int *restrict end, int n,
+                                     int from, int to, uint8_t *restrict meets)
 {
 	SIMD_LOOP
 	for (int i = 0; i < n; i++)
@@ -114,7 +117,8 @@ static void insert(struct placed *p, const struct memitem *m)
 		else
 			hi = mid;
 	}
-#define OPEN(a) memmove(p->a + lo + 1, p->a + lo, (size_t)(p->n - lo) * sizeof *p->a), p->a[lo] = m->a
+#define OPEN(a) memmove(p->a + lo + 1, p->a + lo, (size_t)(p->n - lo) * sizeof *p->a), \
+	p->a[lo] = m->a
 	OPEN(start);
 	OPEN(end);
 	OPEN(offset);

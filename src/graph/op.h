@@ -31,7 +31,8 @@ struct kplan {
 	void *state;                 /* the kernel's own */
 	size_t ws_bytes;             /* workspace booked; arrives in run, 64-byte aligned */
 	const char *impl;            /* for --plan: "brgconv:avx512"; NULL: the name says it */
-	double work;                 /* what the kernel's own estimate says, in float32 flops that would take as long; 0: none */
+	double work;                 /* what the kernel's own estimate says, in float32 flops that would
+	                              * take as long; 0: none */
 };
 
 /* The arguments of a run. in/out have nin/nout entries, NULL where the node has NONE. */
@@ -39,7 +40,8 @@ struct kargs {
 	void *const *in;
 	void *const *out;
 	void *ws;
-	const struct rank_sums *sums;    /* what all-reduces are made by (comm/reducer.h); NULL: one rank */
+	const struct rank_sums *sums;    /* what all-reduces are made by
+	                                  * (comm/reducer.h); NULL: one rank */
 };
 
 /* Which physical layouts a kernel takes. The layout pass inserts reorder nodes where tensors
@@ -58,8 +60,10 @@ enum kernel_layout {
 enum kernel_bf16 {
 	KB_EACH,     /* each of the tensors that may be bf16 is, or is f32 */
 	KB_ALIKE,    /* all of them are, or none: bytes are copied */
-	KB_FASTER,   /* asks for it: all such inputs are bf16, each such output is or is f32; or all f32 */
-	KB_SOURCE    /* its inputs are what they are, each such output is bf16 where that is asked for */
+	KB_FASTER,   /* asks for it: all such inputs are bf16, each such
+	              * output is or is f32; or all f32 */
+	KB_SOURCE    /* its inputs are what they are, each such output is
+	              * bf16 where that is asked for */
 };
 
 struct kernel {

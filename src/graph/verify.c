@@ -189,7 +189,8 @@ static int check_nodes(const struct graph *g)
 
 /* The tensor that t aliases must be an input of n, which
  * makes t. reader: by tensor, n where it is one of them. */
-static int check_alias(const struct graph *g, const struct node *n, const struct tensor *t, const nid *reader)
+static int check_alias(const struct graph *g, const struct node *n, const struct tensor *t,
+                       const nid *reader)
 {
 	const struct tensor *of = g->tensor[t->alias];
 
@@ -332,7 +333,8 @@ static int check_types(const struct graph *g, const struct node *n)
 	if (n->op->flags & OP_VIEW)
 		return 0;
 	for (int i = 0; i < n->nin + n->nout; i++) {
-		const bool output = i >= n->nin, takes = kernel_takes_bf16(k, output, output ? i - n->nin : i);
+		const bool output = i >= n->nin,
+		           takes = kernel_takes_bf16(k, output, output ? i - n->nin : i);
 		const tid t = output ? n->out[i - n->nin] : n->in[i];
 		const bool is = t != NONE && dtype_is_16bit(g->tensor[t]->dtype);
 		if (is && !takes && g->tensor[graph_root(g, t)]->use != STATE_COPY)

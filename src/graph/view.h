@@ -18,8 +18,8 @@ struct view {
 struct view view_of(const struct graph *g, tid t);
 /* Bytes from the start of the root's buffer. */
 int64_t view_offset(const struct graph *g, tid t);
-/* For an OP_CONCAT (OP_SLICE): whether in[i] (out[0], i is 0) is already in its place within the whole,
- * so that there is nothing to copy. */
+/* For an OP_CONCAT (OP_SLICE): whether in[i] (out[0], i is 0) is already in its place within the
+ * whole, so that there is nothing to copy. */
 bool view_in_place(const struct graph *g, const struct node *n, int i);
 /* Whether n has a kernel to run: not if it is a view, and not if all pieces are in place. */
 bool node_runs(const struct graph *g, const struct node *n);

@@ -42,7 +42,8 @@ int model_check(struct arena *a, const struct variant_value *m)
 	const struct family *f = family_get(m->v->name);
 	const struct model_common *c = m->data;
 	if (c->input.size.n > 3)
-		return ERR(E_CONFIG, &m->loc, "'input.size' has %d numbers; expected at most 3", c->input.size.n);
+		return ERR(E_CONFIG, &m->loc, "'input.size' has %d numbers; expected at most 3",
+		           c->input.size.n);
 	return f->check ? f->check(a, m->data, &m->loc) : 0;
 }
 
@@ -65,8 +66,7 @@ int model_build(struct graph *g, struct arena *a, const struct variant_value *m,
 	TRY(rc);
 	const struct shape *s = &graph_t(g, *out)->shape;
 	if (s->nd < 2 || s->d[1] != classes)
-		return ERR(E_SHAPE, &m->loc, "the model's output is %s, but needs %lld channels (axis 1), as "
-		           "'model.classes' or the data says",
-		           shape_text(s, text), (long long)classes);
+		return ERR(E_SHAPE, &m->loc, "the model's output is %s, but needs %lld channels (axis 1), "
+		           "as 'model.classes' or the data says", shape_text(s, text), (long long)classes);
 	return 0;
 }

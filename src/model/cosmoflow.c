@@ -43,7 +43,8 @@ const struct field cosmoflow_fields[] = {
 	FIELD_INT(struct cosmoflow, filters, "32", 1, 1 << 16,
 	          "filters of the first convolution; each further one has twice as many as the one "
 	          "before"),
-	FIELD_INT(struct cosmoflow, max_filters, "512", 1, 1 << 16, "largest number of filters of a convolution"),
+	FIELD_INT(struct cosmoflow, max_filters, "512", 1, 1 << 16,
+	          "largest number of filters of a convolution"),
 	FIELD_INTS(struct cosmoflow, kernel, "3", 1, 255,
 	           "kernel of each convolution; one number: of all"),
 	FIELD_INTS(struct cosmoflow, stride, "1", 1, 255,
@@ -75,7 +76,8 @@ const struct field cosmoflow_fields[] = {
 	FIELD_FLOAT(struct cosmoflow, dropout, "0.5", 0, 0.99,
 	            "share of the values that dropout sets to zero"),
 	FIELD_ENUM(struct cosmoflow, dropout_place, "after", dropout_names,
-	           "before: dropout on the input of every dense layer, the output layer too; after: on the "
+	           "before: dropout on the input of every dense layer, the output "
+	           "layer too; after: on the "
 	           "activations of the dense layers before the output"),
 	FIELD_ENUM(struct cosmoflow, output, "tanh", output_names, "activation of the output"),
 	FIELD_FLOAT(struct cosmoflow, output_scale, "1.2", 1e-6, 1e6, "factor on tanh"),
@@ -279,8 +281,8 @@ static int check_list(const char *key, const struct ints *v, int n, const struct
 	if (v->n == 1 || v->n == n)
 		return 0;
 	return ERR(E_CONFIG, loc,
-	           "'%s' has %d numbers for %d convolutions; give one for each or one for all", key, v->n,
-	           n);
+	           "'%s' has %d numbers for %d convolutions; give one for each or one for all", key,
+	           v->n, n);
 }
 
 /* The checks that need the number of convolutions. */

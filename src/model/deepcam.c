@@ -31,7 +31,8 @@ static const char *const low_level_names[] = {
 const struct field deepcam_fields[] = {
 	MODEL_COMMON_FIELDS(struct deepcam),
 	FIELD_INTS(struct deepcam, widths, "[32, 64, 128, 256, 728, 1024, 1536, 2048]", 1, 1 << 16,
-	           "feature maps of conv1, conv2, block1, block2, block3 to block19, block20, conv3 and "
+	           "feature maps of conv1, conv2, block1, block2, block3 to "
+	           "block19, block20, conv3 and "
 	           "conv4, conv5"),
 	FIELD_INT(struct deepcam, middle_blocks, "16", 0, 1000,
 	          "blocks between block3 and the one that widens; with 16 that is block20"),
@@ -42,7 +43,8 @@ const struct field deepcam_fields[] = {
 	FIELD_INT(struct deepcam, low_level_filters, "48", 1, 1 << 16,
 	          "feature maps of the decoder's low-level input"),
 	FIELD_ENUM(struct deepcam, low_level, "rectified", low_level_names,
-	           "input of the decoder from block1: after its ReLU (the reference, whose ReLU works in "
+	           "input of the decoder from block1: after its ReLU (the "
+	           "reference, whose ReLU works in "
 	           "place) or before it (later submissions)"),
 	FIELD_FLOAT(struct deepcam, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct deepcam, momentum, "0.1", 0, 1,
@@ -227,7 +229,8 @@ static int affine(struct model_build *b, const char *path, tid x, tid *y)
 	*y = x;
 	for (int i = 0; i < 2; i++) {
 		tid in[2] = { *y };
-		TRY(graph_param(b->g, nn_join(b, path, leaf[i]), DTYPE_F32, &s, init_constant(i == 0), &in[1]));
+		TRY(graph_param(b->g, nn_join(b, path, leaf[i]), DTYPE_F32, &s, init_constant(i == 0),
+		                &in[1]));
 		TRY(broadcast(b, path, nn_shape(b, x), in[1], &in[1]));
 		TRY(nn_op(b, path, op[i], NULL, 2, in, y));
 	}
@@ -260,8 +263,8 @@ static int bottleneck(struct model_build *b, tid x, tid *y)
 		const char *path = arena_printf(b->arena, "bottleneck.aspp%d", i + 1);
 		struct nn_conv conv = i ? layer(c->aspp_filters, 3, 1, c->rates.v[i - 1])
 		                        : layer(c->aspp_filters, 1, 1, 1);
-		TRY(conv_norm_relu(b, nn_join(b, path, "atrous_convolution"), nn_join(b, path, "bn"), &conv, x,
-		                   &branch[i]));
+		TRY(conv_norm_relu(b, nn_join(b, path, "atrous_convolution"), nn_join(b, path, "bn"), &conv,
+		                   x, &branch[i]));
 	}
 	TRY(image_level(b, x, &branch[4]));
 	TRY(nn_concat(b, "bottleneck.concat", 5, branch, y));
@@ -304,8 +307,8 @@ int deepcam_check(struct arena *a, const void *config, const struct loc *loc)
 	if (c->widths.n != WIDTHS)
 		return ERR(E_CONFIG, loc, "'widths' has %d numbers instead of %d", c->widths.n, WIDTHS);
 	if (c->rates.n != 3)
-		return ERR(E_CONFIG, loc, "'rates' has %d numbers instead of 3, one for each 3x3 convolution",
-		           c->rates.n);
+		return ERR(E_CONFIG, loc,
+		           "'rates' has %d numbers instead of 3, one for each 3x3 convolution", c->rates.n);
 	return 0;
 }
 

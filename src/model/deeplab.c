@@ -37,11 +37,14 @@ const struct field deeplab_fields[] = {
 	FIELD_ENUM(struct deeplab, backbone, "resnet50", backbone_names,
 	           "3, 4, 6, 3 units in the four blocks, or 3, 4, 23, 3"),
 	FIELD_ENUM(struct deeplab, decoder, "deconv1x", decoder_names,
-	           "upsampling of the logits to full resolution: transposed convolutions, and convolutions at "
-	           "full resolution that read the input again; transposed convolutions; bilinear resizing "
+	           "upsampling of the logits to full resolution: transposed "
+	           "convolutions, and convolutions at "
+	           "full resolution that read the input again; transposed "
+	           "convolutions; bilinear resizing "
 	           "(pixel centres aligned; the shifted grid of early TensorFlow is not copied)"),
 	FIELD_INT(struct deeplab, filters, "64", 4, 1 << 12,
-	          "feature maps of the first convolution; the blocks have 4, 8, 16 and 32 times as many"),
+	          "feature maps of the first convolution; the blocks have 4, "
+	          "8, 16 and 32 times as many"),
 	FIELD_INT(struct deeplab, aspp_filters, "256", 1, 1 << 16,
 	          "feature maps of the pyramid's branches and of the decoder"),
 	FIELD_INT(struct deeplab, low_level_filters, "48", 1, 1 << 16,
@@ -53,20 +56,24 @@ const struct field deeplab_fields[] = {
 	FIELD_FLOAT(struct deeplab, norm_factor, "0.5", 1e-6, 1e6,
 	            "stands in for batch norm when batch_norm is false"),
 	FIELD_BOOL(struct deeplab, image_affine, "false",
-	           "a trained scale and shift of each channel instead of the image level's batch norm, which "
+	           "a trained scale and shift of each channel instead of the image "
+	           "level's batch norm, which "
 	           "needs more than one image in a batch"),
 	FIELD_BOOL(struct deeplab, preact_relu, "true",
-	           "ReLU in the pre-activation of a unit; false in the published runs without batch norm"),
+	           "ReLU in the pre-activation of a unit; false in the "
+	           "published runs without batch norm"),
 	FIELD_BOOL(struct deeplab, postnorm, "false",
 	           "keep the parameters of the unused batch norm after block4; they are never updated"),
 	FIELD_FLOAT(struct deeplab, eps, "1e-5", 1e-12, 1, "batch norm: added to the variance"),
 	FIELD_FLOAT(struct deeplab, momentum, "3e-4", 0, 1,
 	            "batch norm: share of the new batch in the running statistics"),
 	FIELD_ENUM(struct deeplab, alignment, "tensorflow", alignment_names,
-	           "place of the odd row and column of padding of a max pool or a transposed convolution: at "
+	           "place of the odd row and column of padding of a max pool or a "
+	           "transposed convolution: at "
 	           "the end, or at the start"),
 	FIELD_ENUM(struct deeplab, init, "he_normal", weight_init_names,
-	           "initial values of all weights but the decoder's (published: he_normal truncated at two "
+	           "initial values of all weights but the decoder's (published: "
+	           "he_normal truncated at two "
 	           "standard deviations; this one is not truncated)"),
 	FIELD_ENUM(struct deeplab, decoder_init, "he_uniform", weight_init_names,
 	           "initial values of the decoder's transposed and full-resolution convolutions"),
@@ -332,8 +339,8 @@ int deeplab_check(struct arena *a, const void *config, const struct loc *loc)
 {
 	const struct deeplab *c = config;
 	if (c->rates.n != 3)
-		return ERR(E_CONFIG, loc, "'rates' has %d numbers instead of 3, one for each 3x3 convolution",
-		           c->rates.n);
+		return ERR(E_CONFIG, loc,
+		           "'rates' has %d numbers instead of 3, one for each 3x3 convolution", c->rates.n);
 	return 0;
 }
 

@@ -58,7 +58,7 @@ static int emit_activation(struct model_build *b, const char *path, int activati
 	FIELD_ENUM(struct conv_layer, init, "he_uniform", weight_init_names,                        \
 	           "first values of the weights"),                                                  \
 	FIELD_FLOAT(struct conv_layer, init_value, "0", -1e6, 1e6,                                  \
-	            "the value of init: constant; else a gain on the first values, 0: 1"),              \
+	            "the value of init: constant; else a gain on the first values, 0: 1"),          \
 	ACTIVATION_FIELD(struct conv_layer)
 
 static const struct field conv_fields[] = { CONV_FIELDS, FIELD_END };
@@ -338,7 +338,8 @@ static const struct field resize_fields[] = {
 	             "product is rounded down"),
 	FIELD_ENUM(struct resize_layer, mode, "bilinear", resize_modes,
 	           "linear along each axis, nearest, or means (adaptive average pooling)"),
-	FIELD_BOOL(struct resize_layer, align_corners, "false", "map corner onto corner (bilinear only)"),
+	FIELD_BOOL(struct resize_layer, align_corners, "false",
+	           "map corner onto corner (bilinear only)"),
 	FIELD_END
 };
 

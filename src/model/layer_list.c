@@ -58,7 +58,8 @@ struct scope {
 /* A path and the layer whose output it means: a layer's own or, for a block or repeat, its last
  * one's. */
 struct named {
-	uint64_t hash;              /* of the path: thousands of layers are looked through for each name */
+	uint64_t hash;              /* of the path: thousands of layers are
+	                             * looked through for each name */
 	const char *path;
 	int layer;
 };
@@ -159,7 +160,8 @@ static int unknown_reference(const struct reader *r, const struct scope *s, cons
 	if (near)
 		return ERR(E_CONFIG, loc, "there is no layer '%s' before this one; did you mean '%s'?",
 		           name, near);
-	return ERR(E_CONFIG, loc, "there is no layer '%s' before this one; a layer is called by its key 'name'", name);
+	return ERR(E_CONFIG, loc,
+	           "there is no layer '%s' before this one; a layer is called by its key 'name'", name);
 }
 
 static int resolve(const struct reader *r, const struct scope *s, const char *name,

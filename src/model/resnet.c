@@ -36,7 +36,8 @@ static const char *const depth_names[] = { "18", "34", "50", "101", NULL };
 const struct field resnet_fields[] = {
 	MODEL_COMMON_FIELDS(struct resnet),
 	FIELD_ENUM(struct resnet, depth, "50", depth_names,
-	           "layers with weights, downsampling not counted; 18 and 34 use basic blocks, 50 and 101 "
+	           "layers with weights, downsampling not counted; 18 and 34 use "
+	           "basic blocks, 50 and 101 "
 	           "bottlenecks"),
 	FIELD_BOOL(struct resnet, zero_init_residual, "false",
 	           "start the last batch norm's scale of each block at zero, so that blocks start as "

@@ -9,12 +9,15 @@
  *             ...                                     ...
  *                     down_n-1 - dense_n - up_0
  *
- *   layer            Kurth: conv, [batch norm], relu, dropout.  Jegou: batch norm, relu, conv, dropout
- *   dense block      layers of `growth` maps; each sees the block's input and all maps before its own
- *   transition down  1x1 layer, channels kept, that halves the resolution: Kurth by its stride, Jegou
+ *   layer            Kurth: conv, [batch norm], relu, dropout. Jegou: batch norm, relu, conv,
+ *                    dropout
+ *   dense block layers of `growth` maps; each sees the block's input and all maps
+ *   before its own transition down 1x1 layer, channels kept, that halves the
+ *   resolution: Kurth by its stride, Jegou
  *                    by 2x2 max pooling after it
  *   transition up    transposed convolution 3x3/2 of the maps that the block below added; then the
- *                    skip's. The window of input i begins at output 2i; what is left over is cut off
+ *                    skip's. The window of input i begins at output 2i; what is left over is cut
+ *                    off
  *   conv_input       Kurth: a layer. Jegou: a 3x3 convolution alone
  *
  * All convolutions have a bias. */

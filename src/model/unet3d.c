@@ -36,13 +36,15 @@ const struct field unet3d_fields[] = {
 	            "batch norm: share of the new batch in the running statistics"),
 	FIELD_FLOAT(struct unet3d, slope, "0.01", 0, 1e3,
 	            "leaky ReLU: factor for values below zero; 0: a plain ReLU"),
-	FIELD_ENUM(struct unet3d, init, "he_normal", weight_init_names, "initial values of the weights"),
+	FIELD_ENUM(struct unet3d, init, "he_normal", weight_init_names,
+	           "initial values of the weights"),
 	FIELD_END
 };
 
 const struct preset unet3d_presets[] = {
 	{ "lits",
-	  "Oyama et al. 2020 for the LiTS volumes of livers; also the defaults. The slope is that of their "
+	  "Oyama et al. 2020 for the LiTS volumes of livers; also the defaults. "
+	  "The slope is that of their "
 	  "program, although its scripts ask for 0",
 	  "filters: 32, levels: 3, conv_bias: false, output_bias: false, batch_norm: true, eps: 1e-5, "
 	  "momentum: 0.1, slope: 0.01, init: he_normal" },

@@ -123,7 +123,8 @@ struct run {
 };
 
 /* The windows from `first` on, which are cut alike: those at the borders one by one. */
-static struct run run_from(const struct window *w, int64_t first, const int64_t whole[2], int64_t *tap)
+static struct run run_from(const struct window *w, int64_t first, const int64_t whole[2],
+                           int64_t *tap)
 {
 	int64_t last;
 	window_taps(w, 2, first, tap, &last);
@@ -334,7 +335,8 @@ static const struct op op_average_pool_grad = {
 		                        .run = ref_average_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = window_plan_grad, .run = cpu_grad_run,
 		                  .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad, .run = average_pool_grad_cuda,
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = window_cuda_plan_grad,
+		            .run = average_pool_grad_cuda,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = grad_samples,

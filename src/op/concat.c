@@ -4,8 +4,8 @@
  * gradient (slice's by way of pad). Any element type.
  *
  * CPU: in memory order both are a matrix of runs: all that follows the axis is contiguous, and a
- * row of a concat is the runs of its inputs side by side. Rows are copied in parallel, pieces that are
- * views of the whole and stand in place already (graph/view.h) are not. */
+ * row of a concat is the runs of its inputs side by side. Rows are copied in parallel, pieces that
+ * are views of the whole and stand in place already (graph/view.h) are not. */
 #include <string.h>
 
 #include "base/err.h"
@@ -209,7 +209,8 @@ static int64_t row_stride(const struct kplan *k, tid t, int64_t axis)
 	return x->shape.d[axis] * runs_of(k, &x->shape, axis).unit;
 }
 
-static void add_copy(struct kplan *k, struct copies *c, int i, tid part, int64_t axis, int64_t first)
+static void add_copy(struct kplan *k, struct copies *c, int i, tid part, int64_t axis,
+                     int64_t first)
 {
 	const struct shape *s = &graph_t(k->g, part)->shape;
 	const struct runs r = runs_of(k, s, axis);
@@ -273,8 +274,8 @@ static int slice_run(const struct kplan *k, const struct kargs *a)
 
 #ifdef HAVE_CUDA
 /* Between the piece and where it begins in the whole. */
-static int copy_piece(const struct kplan *k, tid part, tid whole, int64_t axis, int64_t first, char *of_piece, char *of_whole,
-                      bool join)
+static int copy_piece(const struct kplan *k, tid part, tid whole, int64_t axis, int64_t first,
+                      char *of_piece, char *of_whole, bool join)
 {
 	const struct shape *extents = &graph_t(k->g, part)->shape;
 	const int64_t *ps = cuda_strides(k, part), *ws = cuda_strides(k, whole);
@@ -299,7 +300,8 @@ static int concat_cuda(const struct kplan *k, const struct kargs *a)
 static int slice_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct slice *at = k->n->attr;
-	return copy_piece(k, k->n->out[0], k->n->in[0], at->axis, at->begin, a->out[0], a->in[0], false);
+	return copy_piece(k, k->n->out[0], k->n->in[0], at->axis, at->begin, a->out[0],
+	                  a->in[0], false);
 }
 #endif
 

@@ -175,7 +175,8 @@ static void cpu_free(struct kplan *k)
 
 struct cuda_state {
 	struct cublas_plan *plan;
-	int64_t rows, columns;       /* where the bias is added afterwards: cuBLASLt adds float32 to float32 only */
+	int64_t rows, columns;       /* where the bias is added afterwards: cuBLASLt adds float32 to
+	                              * float32 only */
 };
 
 static int cuda_plan(struct kplan *k)
@@ -200,9 +201,11 @@ static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const void *bias = k->n->nin > 2 ? a->in[2] : NULL;
 	const struct cuda_state *s = k->state;
-	TRYC(cublas_plan_run(s->plan, a->in[0], a->in[1], bias, a->out[0], a->ws), "in '%s'", k->n->name);
-	return s->columns ? cuda_launched(k, k_add_bias(cuda_stream(k->dev), cuda_out_type(k, 0), s->rows, s->columns,
-	                                                s->columns, bias, a->out[0])) : 0;
+	TRYC(cublas_plan_run(s->plan, a->in[0], a->in[1], bias, a->out[0], a->ws), "in '%s'",
+	     k->n->name);
+	return s->columns ? cuda_launched(k, k_add_bias(cuda_stream(k->dev), cuda_out_type(k, 0),
+	                                                s->rows, s->columns, s->columns, bias,
+	                                                a->out[0])) : 0;
 }
 
 static void cuda_free(struct kplan *k)

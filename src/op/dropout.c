@@ -251,8 +251,8 @@ static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, 
 
 /* Dropped values may be infinite. The lower half of a word is the first of its two elements; the
  * first `skip` belong to others. */
-SIMD_CLONES
-static void apply(const struct mask *m, const uint32_t *word, int skip, const float *x, float *y, int n)
+SIMD_CLONES static void apply(const struct mask *m, const uint32_t *word, int skip, const float *x,
+                              float *y, int n)
 {
 	const uint32_t drop = m->drop;
 	const float scale = (float)m->scale;
@@ -297,8 +297,8 @@ static void store(const struct kargs *a, const struct rows *r, int o, int64_t i,
 }
 
 /* n elements from i on, of one sample, whose numbers begin `skip` after those of a block. */
-static void drop_tile(const struct kplan *k, const struct kargs *a, const struct mask *m, int64_t i, int n,
-                      uint64_t block, int skip, bool relu)
+static void drop_tile(const struct kplan *k, const struct kargs *a, const struct mask *m, int64_t i,
+                      int n, uint64_t block, int skip, bool relu)
 {
 	const struct rows *r = k->state;
 	uint32_t word[TILE / 2] = { 0 };
@@ -329,7 +329,8 @@ static void drop_range(const struct kplan *k, const struct kargs *a, int64_t lo,
 		n = s.each - at < hi - i ? s.each - at : hi - i;
 		if (n > TILE - skip)
 			n = TILE - skip;
-		drop_tile(k, a, &m, i, (int)n, ((m.first + (uint64_t)sample) * (uint64_t)s.padded + (uint64_t)at) / BLOCK,
+		drop_tile(k, a, &m, i, (int)n,
+		          ((m.first + (uint64_t)sample) * (uint64_t)s.padded + (uint64_t)at) / BLOCK,
 		          (int)skip, relu);
 	}
 }
@@ -389,30 +390,35 @@ static struct k_dropout drawing(const struct kplan *k, bool relu)
 {
 	const struct rows *r = k->state;
 	const struct mask m = fixed_mask(k);
-	return (struct k_dropout){ .n = elements(k), .each = samples_of(node_out_shape(k->g, k->n, 0)).each, .c = r->c, .x = r->in[0], .y = r->out[0], .z = r->out[1],
+	return (struct k_dropout){ .n = elements(k),
+		.each = samples_of(node_out_shape(k->g, k->n, 0)).each, .c = r->c, .x = r->in[0],
+		.y = r->out[0], .z = r->out[1],
 		.stream = (int64_t)m.stream, .drop = m.drop, .scale = (float)m.scale, .relu = relu };
 }
 
 static int cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_dropout d = drawing(k, false);
-	return cuda_launched(k, k_dropout_run(cuda_stream(k->dev), cuda_out_type(k, 0), &d, a->in[1], a->in[0], a->out[0], NULL));
+	return cuda_launched(k, k_dropout_run(cuda_stream(k->dev), cuda_out_type(k, 0), &d, a->in[1],
+	                                      a->in[0], a->out[0], NULL));
 }
 
 static int relu_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_dropout d = drawing(k, true);
-	return cuda_launched(k, k_dropout_run(cuda_stream(k->dev), cuda_out_type(k, 0), &d, a->in[1], a->in[0], a->out[0],
-	                                      a->out[1]));
+	return cuda_launched(k, k_dropout_run(cuda_stream(k->dev), cuda_out_type(k, 0), &d, a->in[1],
+	                                      a->in[0], a->out[0], a->out[1]));
 }
 
 static int relu_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct rows *r = k->state;
 	const bool flat = r->in[0] == r->c && r->in[1] == r->c && r->out[0] == r->c;
-	const struct k_walk w = { .n = elements(k), .c = flat ? 0 : r->c, .x = r->in[0], .y = r->in[1], .z = r->out[0] };
-	return cuda_launched(k, k_binary(cuda_stream(k->dev), K_SCALED_RELU_GRAD, cuda_out_type(k, 0), &w,
-	                                 (float)fixed_mask(k).scale, a->in[0], a->in[1], a->out[0]));
+	const struct k_walk w = { .n = elements(k), .c = flat ? 0 : r->c, .x = r->in[0], .y = r->in[1],
+		.z = r->out[0] };
+	return cuda_launched(k, k_binary(cuda_stream(k->dev), K_SCALED_RELU_GRAD, cuda_out_type(k, 0),
+	                                 &w, (float)fixed_mask(k).scale, a->in[0], a->in[1],
+	                                 a->out[0]));
 }
 #endif
 

@@ -151,7 +151,9 @@ static int cuda_plan(struct kplan *k)
 
 static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_reduce_run(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0), k->state, a->in[0], a->out[0], a->ws));
+	return cuda_launched(k,
+	                     k_reduce_run(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0),
+	                                  k->state, a->in[0], a->out[0], a->ws));
 }
 #endif
 

@@ -38,8 +38,8 @@ static int shape(struct graph *g, struct node *n)
 	if (x->nd < 2)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s': samples have one axis at least", check_layer(n));
 	if (at->mask >= x->d[1])
-		return ERR(E_SHAPE, &g->cur_loc, "'%s': no channel %lld to be the mask, there are %lld", check_layer(n),
-		           (long long)at->mask, (long long)x->d[1]);
+		return ERR(E_SHAPE, &g->cur_loc, "'%s': no channel %lld to be the mask, there are %lld",
+		           check_layer(n), (long long)at->mask, (long long)x->d[1]);
 	if (n->nin > 1 && n->in[1] != NONE) {
 		struct shape table = { 3, { node_in_shape(g, n, 1)->d[0], INPUT_ROWS, x->d[1] } };
 		TRY(check_rank(g, n, 1, 3, 3));
@@ -48,7 +48,8 @@ static int shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F32, x);
 }
 
-int emit_normalize_input(struct graph *g, tid x, int64_t mask, int64_t steps, const float *table, tid *y)
+int emit_normalize_input(struct graph *g, tid x, int64_t mask, int64_t steps,
+                         const float *table, tid *y)
 {
 	struct normalize_input at = { mask };
 	struct shape s = { 3, { steps, INPUT_ROWS, graph_t(g, x)->shape.d[1] } };
@@ -85,11 +86,13 @@ static int choose(struct kplan *k, struct layout *in, struct layout *out)
 
 /* --- reference kernel --- */
 
-static double reference_value(const struct place *p, enum dtype type, const void *x, const double *table, int64_t i)
+static double reference_value(const struct place *p, enum dtype type, const void *x,
+                              const double *table, int64_t i)
 {
 	const int64_t c = i / p->points % p->c, sample = i / p->points / p->c;
 	double v = dtype_get(type, x, i);
-	bool valid = p->mask < 0 || dtype_get(type, x, (sample * p->c + p->mask) * p->points + i % p->points) != 0;
+	bool valid = p->mask < 0 ||
+	             dtype_get(type, x, (sample * p->c + p->mask) * p->points + i % p->points) != 0;
 	for (int64_t s = 0; s < p->steps; s++) {
 		const double *row = table + s * INPUT_ROWS * p->c + c;
 		v = (v - row[INPUT_CENTRE * p->c]) * row[INPUT_SCALE * p->c];
@@ -122,9 +125,11 @@ static void cpu_step(float *v, const float *valid, int64_t n, float centre, floa
 }
 
 /* Points at .. at + n - 1 of a sample, whose values stand from the element `base` on. */
-static void cpu_tile(const struct kplan *k, const struct kargs *a, const struct place *p, int64_t base, int64_t at, int64_t n)
+static void cpu_tile(const struct kplan *k, const struct kargs *a, const struct place *p,
+                     int64_t base, int64_t at, int64_t n)
 {
-	const enum dtype from = graph_t(k->g, k->n->in[0])->dtype, to = graph_t(k->g, k->n->out[0])->dtype;
+	const enum dtype from = graph_t(k->g, k->n->in[0])->dtype,
+	                 to = graph_t(k->g, k->n->out[0])->dtype;
 	const size_t fs = dtype_size(from), ts = dtype_size(to);
 	const char *x = (const char *)a->in[0] + (size_t)(base + at) * fs;
 	char *y = (char *)a->out[0] + (size_t)(base + at * p->c) * ts;
@@ -135,8 +140,8 @@ static void cpu_tile(const struct kplan *k, const struct kargs *a, const struct 
 		dtype_convert(DTYPE_F32, v, from, x + (size_t)(c * p->points) * fs, n);
 		for (int64_t s = 0; s < p->steps; s++) {
 			const float *row = (const float *)a->in[1] + s * INPUT_ROWS * p->c + c;
-			cpu_step(v, p->mask >= 0 && row[INPUT_MASKED * p->c] > 0 ? valid : NULL, n, row[INPUT_CENTRE * p->c],
-			         row[INPUT_SCALE * p->c]);
+			cpu_step(v, p->mask >= 0 && row[INPUT_MASKED * p->c] > 0 ? valid : NULL, n,
+			         row[INPUT_CENTRE * p->c], row[INPUT_SCALE * p->c]);
 		}
 		dtype_convert(to, made, DTYPE_F32, v, n);
 		for (int64_t i = 0; i < n; i++)
@@ -162,7 +167,8 @@ static int cpu_run(const struct kplan *k, const struct kargs *a)
 static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct place p = place_of(k);
-	const struct k_samples s = { .from = cuda_in_type(k, 0), .to = cuda_out_type(k, 0), .n = p.n, .c = p.c, .points = p.points,
+	const struct k_samples s = { .from = cuda_in_type(k, 0), .to = cuda_out_type(k, 0), .n = p.n,
+		.c = p.c, .points = p.points,
 		.steps = (int)p.steps, .mask = p.mask, .table = p.steps ? a->in[1] : NULL };
 	return cuda_launched(k, k_normalize_input(cuda_stream(k->dev), &s, a->in[0], a->out[0]));
 }
@@ -171,8 +177,9 @@ static int cuda_run(const struct kplan *k, const struct kargs *a)
 /* --- samples --- */
 
 static const char *const samples[] = {
-	"2x3x5x7:u8 1x3x3", "2x3x13x11:i16 2x3x3 ; mask: 1", "2x4x5x6x7:f32 1x3x4 ; mask: 3", "1x16x9x31:u16 3x3x16",
-	"3x37x10x14:i8 1x3x37 ; mask: 36", "2x2x65x3:bf16", "2x5x129:f16 1x3x5", "3x70:u8 2x3x70 ; mask: 0", "2x1x8x8:i32 1x3x1",
+	"2x3x5x7:u8 1x3x3", "2x3x13x11:i16 2x3x3 ; mask: 1", "2x4x5x6x7:f32 1x3x4 ; mask: 3",
+	"1x16x9x31:u16 3x3x16", "3x37x10x14:i8 1x3x37 ; mask: 36", "2x2x65x3:bf16", "2x5x129:f16 1x3x5",
+	"3x70:u8 2x3x70 ; mask: 0", "2x1x8x8:i32 1x3x1",
 	"2x3x5x7:u8 -", NULL
 };
 
@@ -180,7 +187,8 @@ static const char *const samples[] = {
 
 static const struct op normalize_input = {
 	.name = "normalize_input",
-	.doc = "stored samples as floats: (x - centre) * scale of each channel, 0 where a mask says so, in steps",
+	.doc = "stored samples as floats: (x - centre) * scale of each channel, 0 where "
+	       "a mask says so, in steps",
 	.flags = OP_NOGRAD,
 	.min_in = 1, .max_in = 2, .nout = 1, .nondiff = 3,
 	.attr_size = sizeof(struct normalize_input), .attrs = fields,

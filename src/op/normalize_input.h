@@ -16,6 +16,7 @@ struct normalize_input {
 enum { INPUT_CENTRE, INPUT_SCALE, INPUT_MASKED, INPUT_ROWS };
 
 /* steps: how many; 0: y is only converted. table: as above. */
-int emit_normalize_input(struct graph *g, tid x, int64_t mask, int64_t steps, const float *table, tid *y);
+int emit_normalize_input(struct graph *g, tid x, int64_t mask, int64_t steps, const float *table,
+                         tid *y);
 
 #endif

@@ -203,8 +203,9 @@ static int cuda_run(const struct kplan *k, const struct kargs *a)
 		first += at->before.v[i] * stride[i];
 	const struct k_walk all = { .n = kplan_out_elements(k, 0) };
 	TRY(cuda_launched(k, k_fill(cuda_stream(k->dev), (int)y->dtype, &all, at->value, a->out[0])));
-	return cuda_copy(k, node_in_shape(k->g, k->n, 0), cuda_strides(k, k->n->in[0]), stride, dtype_size(y->dtype),
-	                 a->in[0], (char *)a->out[0] + (size_t)first * dtype_size(y->dtype));
+	return cuda_copy(k, node_in_shape(k->g, k->n, 0), cuda_strides(k, k->n->in[0]), stride,
+	                 dtype_size(y->dtype), a->in[0],
+	                 (char *)a->out[0] + (size_t)first * dtype_size(y->dtype));
 }
 #endif
 

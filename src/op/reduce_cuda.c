@@ -44,7 +44,8 @@ static int plan(struct kplan *k, bool mean, bool max)
 	if (mean)
 		r->factor = 1 / (double)r->summed.count;
 	if (r->kept.count * r->columns > INT32_MAX)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU makes up to %d results", k->n->op->name, INT32_MAX);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU makes up to %d results",
+		           k->n->op->name, INT32_MAX);
 	k->ws_bytes = (size_t)k_reduce_workspace(r);
 	return 0;
 }
@@ -66,21 +67,24 @@ int max_cuda_plan(struct kplan *k)
 
 int reduce_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_reduce_run(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0), k->state, a->in[0],
-	                                     a->out[0], a->ws));
+	return cuda_launched(k,
+	                     k_reduce_run(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0),
+	                                  k->state, a->in[0], a->out[0], a->ws));
 }
 
 int max_grad_cuda_plan(struct kplan *k)
 {
 	struct k_reduce *r = k->state = reduction_of(k, k->n->in[1], false);
 	if (r->kept.count > INT32_MAX)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU makes up to %d results", k->n->op->name, INT32_MAX);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU makes up to %d results",
+		           k->n->op->name, INT32_MAX);
 	return 0;
 }
 
 int max_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_max_grad(cuda_stream(k->dev), cuda_in_type(k, 0), k->state, a->in[0], a->in[1], a->out[0]));
+	return cuda_launched(k, k_max_grad(cuda_stream(k->dev), cuda_in_type(k, 0), k->state, a->in[0],
+	                                   a->in[1], a->out[0]));
 }
 
 #endif

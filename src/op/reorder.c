@@ -129,7 +129,8 @@ static enum way way(const struct tensor *x, const struct tensor *y, size_t size)
 		return LOOP;
 	if (layout_is_plain(&x->layout, s) && layout_is_native(&y->layout, s))
 		return TRANSPOSE;
-	return layout_is_native(&x->layout, s) && layout_is_plain(&y->layout, s) ? TRANSPOSE_BACK : LOOP;
+	return layout_is_native(&x->layout, s) && layout_is_plain(&y->layout, s) ? TRANSPOSE_BACK :
+	       LOOP;
 }
 
 /* oneDNN falls back to a slow reorder where a sample has 2^31 bytes: 10 s for 4 x 512^3. */
@@ -246,7 +247,8 @@ static int cast_run(const struct kplan *k, const struct kargs *a)
 
 /* The layout that node n's kernel wants for its input (output) t, given the layouts known so far.
  * False if it takes row-major tensors only or has no wish. */
-static int wish_of(const struct kplan *k, const struct node *n, bool output, tid t, struct layout *l)
+static int wish_of(const struct kplan *k, const struct node *n, bool output, tid t,
+                   struct layout *l)
 {
 	const struct kernel *kernel = &n->op->kernel[k->dev->backend];
 	struct kplan other = { .g = k->g, .n = n, .dev = k->dev, .env = k->env, .arena = k->arena };
@@ -307,9 +309,11 @@ static int cast_choose(struct kplan *k, struct layout *in, struct layout *out)
 }
 
 /* Weights, whose layouts on both sides are of blocks, are copied at twice oneDNN's speed. */
-static bool plan_copier(struct kplan *k, struct reorder_plan *p, const struct tensor *x, const struct tensor *y)
+static bool plan_copier(struct kplan *k, struct reorder_plan *p, const struct tensor *x,
+                        const struct tensor *y)
 {
-	copier_new(&p->copier, k->arena, (struct copier_side){ x, x->dtype }, (struct copier_side){ y, y->dtype }, true);
+	copier_new(&p->copier, k->arena, (struct copier_side){ x, x->dtype },
+	           (struct copier_side){ y, y->dtype }, true);
 	k->impl = p->copier ? copier_name(p->copier) : NULL;
 	return p->copier;
 }
@@ -368,8 +372,8 @@ static int cast_cpu(const struct kplan *k, const struct kargs *a)
 static int reorder_cuda(const struct kplan *k, const struct kargs *a)
 {
 	return cuda_copy(k, node_out_shape(k->g, k->n, 0), cuda_strides(k, k->n->in[0]),
-	                 cuda_strides(k, k->n->out[0]), dtype_size(graph_t(k->g, k->n->in[0])->dtype), a->in[0],
-	                 a->out[0]);
+	                 cuda_strides(k, k->n->out[0]), dtype_size(graph_t(k->g, k->n->in[0])->dtype),
+	                 a->in[0], a->out[0]);
 }
 
 static int cast_cuda(const struct kplan *k, const struct kargs *a)
@@ -387,8 +391,8 @@ static const char *const reorder_samples[] = {
 
 /* Types the reference keeps as double: rounding to 16 bits and integers are tested in test_dnn. */
 static const char *const cast_samples[] = {
-	"2x3x4x5 ; dtype: f32", "2x16x3x7x5 ; dtype: f64", "3x701 ; dtype: f64", "s ; dtype: f64", "3x5x7:u8 ; dtype: i32",
-	"3x5x7:i16 ; dtype: i32", "5x9:u16 ; dtype: f32", NULL
+	"2x3x4x5 ; dtype: f32", "2x16x3x7x5 ; dtype: f64", "3x701 ; dtype: f64", "s ; dtype: f64",
+	"3x5x7:u8 ; dtype: i32", "3x5x7:i16 ; dtype: i32", "5x9:u16 ; dtype: f32", NULL
 };
 
 /* --- records --- */

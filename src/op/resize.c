@@ -32,7 +32,8 @@ static const char *const mode_names[] = { "bilinear", "nearest", "area", NULL };
 
 static const struct field fields[] = {
 	FIELD_INTS(struct resize, size, "", 1, 1 << 24, "spatial size of the result"),
-	FIELD_ENUM(struct resize, mode, "bilinear", mode_names, "linear along each axis, nearest, or means"),
+	FIELD_ENUM(struct resize, mode, "bilinear", mode_names,
+	           "linear along each axis, nearest, or means"),
 	FIELD_BOOL(struct resize, align_corners, "false", "map corner onto corner (bilinear only)"),
 	FIELD_END
 };
@@ -450,7 +451,8 @@ static int keep_indices(struct kplan *k, const int64_t *v, int64_t n, const int3
 	return 0;
 }
 
-static int keep_axis(struct kplan *k, const struct axis_map *m, int64_t n, struct k_resize *to, int a)
+static int keep_axis(struct kplan *k, const struct axis_map *m, int64_t n,
+                     struct k_resize *to, int a)
 {
 	const int64_t entries = m->first[n];
 	void *kept;
@@ -491,7 +493,8 @@ static int cuda_grad_plan(struct kplan *k)
 static int cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct resize_cuda *r = k->state;
-	return cuda_launched(k, k_resample(cuda_stream(k->dev), cuda_in_type(k, 0), &r->grids, &r->maps, a->in[0], a->out[0]));
+	return cuda_launched(k, k_resample(cuda_stream(k->dev), cuda_in_type(k, 0), &r->grids, &r->maps,
+	                                   a->in[0], a->out[0]));
 }
 #endif
 

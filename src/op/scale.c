@@ -199,15 +199,16 @@ static int scale_cuda(const struct kplan *k, const struct kargs *a)
 	const struct scale_attr *at = k->n->attr;
 	const struct k_walk w = cuda_walk(k);
 
-	return cuda_launched(k, k_unary(cuda_stream(k->dev), K_SCALE, cuda_out_type(k, 0), &w, (float)at->factor,
-	                                (float)at->shift, a->in[0], a->out[0]));
+	return cuda_launched(k, k_unary(cuda_stream(k->dev), K_SCALE, cuda_out_type(k, 0), &w,
+	                                (float)at->factor, (float)at->shift, a->in[0], a->out[0]));
 }
 
 static int scale_by_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_walk w = cuda_walk(k);
 
-	return cuda_launched(k, k_scale_by(cuda_stream(k->dev), cuda_out_type(k, 0), &w, a->in[0], a->in[1], a->out[0]));
+	return cuda_launched(k, k_scale_by(cuda_stream(k->dev), cuda_out_type(k, 0), &w, a->in[0],
+	                                   a->in[1], a->out[0]));
 }
 
 static int fill_cuda(const struct kplan *k, const struct kargs *a)
@@ -215,7 +216,8 @@ static int fill_cuda(const struct kplan *k, const struct kargs *a)
 	const struct fill_attr *at = k->n->attr;
 	const struct k_walk w = cuda_walk(k);
 
-	return cuda_launched(k, k_fill(cuda_stream(k->dev), cuda_out_type(k, 0), &w, at->value, a->out[0]));
+	return cuda_launched(k, k_fill(cuda_stream(k->dev), cuda_out_type(k, 0), &w, at->value,
+	                               a->out[0]));
 }
 #endif
 

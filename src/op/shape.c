@@ -292,8 +292,8 @@ static int copy_cuda(const struct kplan *k, const struct kargs *a, source_axis *
 
 	for (int i = 0; i < s->nd; i++)
 		in[i] = source(k, i) == NONE ? 0 : from[source(k, i)];
-	return cuda_copy(k, s, in, cuda_strides(k, k->n->out[0]), dtype_size(graph_t(k->g, k->n->out[0])->dtype),
-	                 a->in[0], a->out[0]);
+	return cuda_copy(k, s, in, cuda_strides(k, k->n->out[0]),
+	                 dtype_size(graph_t(k->g, k->n->out[0])->dtype), a->in[0], a->out[0]);
 }
 
 static int broadcast_cuda(const struct kplan *k, const struct kargs *a)
@@ -336,7 +336,8 @@ static const struct op op_broadcast = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = broadcast_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = broadcast_plan,
 		                  .run = copy_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = broadcast_cuda,
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided,
+		            .run = broadcast_cuda,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = broadcast_samples,
@@ -352,7 +353,8 @@ static const struct op op_transpose = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = transpose_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = choose, .plan = transpose_plan,
 		                  .run = copy_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided, .run = transpose_cuda,
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = cuda_check_strided,
+		            .run = transpose_cuda,
 		            .bf16_in = 1, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = transpose_samples,

@@ -71,8 +71,8 @@ static void cut(struct bundles *b, const struct graph *g, const struct ready *r,
 	b->first[b->n] = b->nparam;
 }
 
-struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
-                            const tid *grad, int64_t most)
+struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n,
+                            const tid *param, const tid *grad, int64_t most)
 {
 	struct bundles *b = ARENA_NEW(g->arena, struct bundles);
 	struct ready *r = mem_alloc(((size_t)n + 1) * sizeof *r);

@@ -12,8 +12,8 @@ static int emit(struct graph *g, double max_norm, const struct bundles *b, tid s
 	tid *in = ARENA_ARRAY(g->arena, tid, b->n + 1);
 	in[0] = scale;
 	for (int k = 0; k < b->n; k++)
-		TRY(graph_emit1(g, "sum_squares", NULL, b->first[k + 1] - b->first[k], b->grad + b->first[k],
-		                &in[k + 1]));
+		TRY(graph_emit1(g, "sum_squares", NULL, b->first[k + 1] - b->first[k],
+		                b->grad + b->first[k], &in[k + 1]));
 	return graph_emit1(g, "clip_factor", &at, b->n + 1, in, factor);
 }
 

@@ -22,7 +22,8 @@ struct changing {
 	FIELD_FLOAT(struct changing, most, "16777216", 1e-30, 1e30, "largest scale")
 static const struct field none_fields[] = { FIELD_END };
 static const struct field fixed_fields[] = {
-	FIELD_FLOAT(struct fixed, scale, "65536", 1e-30, 1e30, "what the loss is multiplied by"), FIELD_END
+	FIELD_FLOAT(struct fixed, scale, "65536", 1e-30, 1e30, "what the loss is multiplied by"),
+	FIELD_END
 };
 static const struct field dynamic_fields[] = {
 	FIELD_FLOAT(struct changing, start, "65536", 1e-30, 1e30, "scale of the first step"),
@@ -40,7 +41,8 @@ static const struct field logmax_fields[] = {
 
 const struct variant loss_scale_variants[] = {
 	{ .name = "none", .doc = "gradients as they are", .fields = none_fields, .size = 1 },
-	{ .name = "static", .doc = "one scale throughout", .fields = fixed_fields, .size = sizeof(struct fixed) },
+	{ .name = "static", .doc = "one scale throughout", .fields = fixed_fields,
+	  .size = sizeof(struct fixed) },
 	{ .name = "dynamic", .doc = "as large as it goes without overflow", .fields = dynamic_fields,
 	  .size = sizeof(struct changing) },
 	{ .name = "logmax", .doc = "from the distribution of the largest gradients (OpenSeq2Seq)",
@@ -57,8 +59,8 @@ static struct loss_scale_update_attr attr_of(const struct variant_value *v)
 		at.start = at.least = at.most = f->scale;
 		return at;
 	}
-	at = (struct loss_scale_update_attr){ LOSS_SCALE_DYNAMIC, c->start, c->least, c->most, c->factor, 16,
-		c->every };
+	at = (struct loss_scale_update_attr){ LOSS_SCALE_DYNAMIC, c->start, c->least, c->most,
+		c->factor, 16, c->every };
 	if (v->v->fields == logmax_fields) {
 		at.mode = LOSS_SCALE_LOGMAX;
 		at.log_max = c->log_max;
@@ -83,12 +85,14 @@ int loss_scaling_check(const struct variant_value *v)
 	return 0;
 }
 
-int loss_scaling_emit(struct graph *g, const struct variant_value *v, tid step, struct loss_scaling *out)
+int loss_scaling_emit(struct graph *g, const struct variant_value *v, tid step,
+                      struct loss_scaling *out)
 {
 	const struct shape s = { 1, { LOSS_SCALE_STATE } };
 	struct loss_scale_attr at = { attr_of(v).start };
 	tid o[3];
-	TRY(graph_state(g, "loss_scale", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &out->state));
+	TRY(graph_state(g, "loss_scale", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 },
+	                &out->state));
 	TRY(graph_emit(g, "loss_scale", &at, 2, (tid[]){ out->state, step }, 3, o));
 	out->scale = o[0];
 	out->inverse = o[1];
@@ -103,7 +107,8 @@ int loss_scaling_update(struct graph *g, const struct variant_value *v, const st
 	tid *in = ARENA_ARRAY(g->arena, tid, b->n + 1), out[2];
 	in[0] = s->state;
 	for (int k = 0; k < b->n; k++)
-		TRY(graph_emit1(g, "max_abs", NULL, b->first[k + 1] - b->first[k], b->grad + b->first[k], &in[k + 1]));
+		TRY(graph_emit1(g, "max_abs", NULL, b->first[k + 1] - b->first[k], b->grad + b->first[k],
+		                &in[k + 1]));
 	TRY(graph_emit(g, "loss_scale_update", &at, b->n + 1, in, 2, out));
 	*apply = out[1];
 	return 0;

@@ -26,15 +26,15 @@ struct huber {
 	double delta;
 };
 
-#define CROSS_ENTROPY_FIELDS                                                                       \
+#define CROSS_ENTROPY_FIELDS                                                                   \
 	FIELD_NODE(struct cross_entropy, class_weights, NULL,                                      \
 	           "none (default), a list, inverse_frequency, inverse_sqrt_frequency, or "        \
 	           "{power: P} of the frequency"),                                                 \
 	FIELD_BOOL(struct cross_entropy, normalize, "false",                                       \
 	           "divide the class weights by their sum"),                                       \
-	FIELD(struct cross_entropy, ignore, FT_INT, .dflt = "null", .min = INT32_MIN,                   \
-	      .max = INT32_MAX, .flags = FIELD_NULLABLE,                                                \
-	      .doc = "label that does not count; default: the data's"),                                 \
+	FIELD(struct cross_entropy, ignore, FT_INT, .dflt = "null", .min = INT32_MIN,              \
+	      .max = INT32_MAX, .flags = FIELD_NULLABLE,                                           \
+	      .doc = "label that does not count; default: the data's"),                            \
 	FIELD_ENUM(struct cross_entropy, reduction, "mean", loss_reduction_names,                  \
 	           "mean: divide by the sum of the weights of what counts, as PyTorch does; "      \
 	           "mean_pixels: by how many elements count; sum: by nothing"),                    \
@@ -120,7 +120,8 @@ static int unknown_weights(const struct ynode *n)
 	for (size_t i = 0; i < NPOWERS; i++)
 		names[i] = powers[i].name;
 	if (!hint_of(&text, n->text, names))
-		buf_puts(&text, "; expected none, inverse_frequency, inverse_sqrt_frequency, a list or {power: P}");
+		buf_puts(&text, "; expected none, inverse_frequency, inverse_sqrt_frequency, a list "
+		         "or {power: P}");
 	int rc = ERR(E_CONFIG, &n->loc, "'class_weights' is '%s'%s", n->text, text.data);
 	buf_release(&text);
 	return rc;
@@ -277,7 +278,8 @@ static int emit_error(struct graph *g, const struct variant_value *loss, tid out
 
 bool loss_is_sum(const struct variant_value *loss)
 {
-	return loss_wants_labels(loss) && ((const struct cross_entropy *)loss->data)->reduction == LOSS_SUM;
+	return loss_wants_labels(loss) &&
+	       ((const struct cross_entropy *)loss->data)->reduction == LOSS_SUM;
 }
 
 /* What to change where the shapes of output (N, C, ...) and target do not go together. */
@@ -286,18 +288,19 @@ static const char *misfit(const struct shape *y, const struct shape *t, bool lab
 	int points = y->nd - 2, wanted = t->nd - (labels ? 1 : 2);
 
 	if (points > 0 && wanted == 0)
-		return ": the data has one target a sample, the network an output at each point; end it with "
-		       "global_average, or with flatten and dense";
+		return ": the data has one target a sample, the network an output at each point; end it "
+		       "with global_average, or with flatten and dense";
 	if (points == 0 && wanted > 0)
-		return ": the data has a target at each point, the network one output a sample; it has to keep the "
-		       "axes behind the channels";
+		return ": the data has a target at each point, the network one output a sample; it has to "
+		       "keep the axes behind the channels";
 	if (labels && wanted == points + 1)
-		return ": the labels have an axis too many; class numbers instead of an axis of channels (one-hot) "
-		       "are made by argmax over it, before dlx-convert";
+		return ": the labels have an axis too many; class numbers instead of an axis of channels "
+		       "(one-hot) are made by argmax over it, before dlx-convert";
 	if (!labels && y->nd == t->nd && y->d[1] != t->d[1])
 		return ": the last layer has as many filters or units as the target has channels";
 	if (points == wanted)
-		return ": both have as many points only if the network ends at the resolution of the targets";
+		return ": both have as many points only if the network ends at the "
+		       "resolution of the targets";
 	return "";
 }
 
@@ -316,6 +319,7 @@ int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid
 		return err_context(rc, "loss '%s' of the model's output %s and the target %s%s",
 		                   loss->v->name, shape_text(&graph_t(g, output)->shape, a),
 		                   shape_text(&graph_t(g, target)->shape, b),
-		                   misfit(&graph_t(g, output)->shape, &graph_t(g, target)->shape, loss_wants_labels(loss)));
+		                   misfit(&graph_t(g, output)->shape, &graph_t(g, target)->shape,
+		                          loss_wants_labels(loss)));
 	return 0;
 }

@@ -42,7 +42,8 @@ static const struct metric {
 	void (*finish)(struct metrics *m, struct metric_value *v, double *slot);
 } table[] = {
 	{ "accuracy", CONFUSION, true, accuracy }, { "iou", CONFUSION, true, iou },
-	{ "mean_iou", CONFUSION, true, mean_iou }, { "mean_iou_per_sample", SAMPLE_IOU, true, sample_iou },
+	{ "mean_iou", CONFUSION, true, mean_iou },
+	{ "mean_iou_per_sample", SAMPLE_IOU, true, sample_iou },
 	{ "mae", ABSOLUTE_ERROR, false, mae },     { "mse", SQUARE_ERROR, false, mse },
 };
 #define NMETRICS ((int)(sizeof table / sizeof *table))

@@ -16,8 +16,8 @@ extern const struct variant loss_variants[];
 
 struct loss_out {
 	tid loss;   /* F32 scalar: the mean over what counts, or the sum over the batch */
-	tid weight; /* F32 scalar: what it was taken over, so that means of batches can be combined; of a
-	             * sum, the samples in the batch */
+	tid weight; /* F32 scalar: what it was taken over, so that means of batches can be combined; of
+	             * a sum, the samples in the batch */
 };
 /* Checks what the tables of keys cannot (class_weights);
  * errors are placed. Call it once the config is read. */
@@ -76,10 +76,11 @@ struct bundles {
 };
 /* Sorts n parameters by when their gradients are ready, and cuts them into bundles of `most` bytes,
  * none of which parts what the optimizer (NULL: any) must see together. In the graph's arena. */
-#define BUNDLE_CACHED (INT64_C(1) << 20)         /* on a processor gradients are used while they are in the cache */
+/* on a processor gradients are used while they are in the cache */
+#define BUNDLE_CACHED (INT64_C(1) << 20)
 #define BUNDLE_LAUNCHED (INT64_C(16) << 20)      /* on a GPU a launch is worth the while */
-struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n, const tid *param,
-                            const tid *grad, int64_t most);
+struct bundles *bundles_new(struct graph *g, const struct variant_value *optimizer, int n,
+                            const tid *param, const tid *grad, int64_t most);
 /* Nodes emitted next are of bundle k: named after its first parameter, with `what` added. */
 void bundles_enter(struct graph *g, const struct bundles *b, int k, const char *what);
 /* A state of param p's shape, named "P.LEAF", zero at first. */
@@ -100,7 +101,8 @@ bool loss_scaling_wanted(const struct variant_value *v);
 /* As loss_check. */
 int loss_scaling_check(const struct variant_value *v);
 /* Before backward. step: I64 scalar, steps so far. */
-int loss_scaling_emit(struct graph *g, const struct variant_value *v, tid step, struct loss_scaling *out);
+int loss_scaling_emit(struct graph *g, const struct variant_value *v, tid step,
+                      struct loss_scaling *out);
 /* After it. *apply: F32 scalar, 0 if a gradient is not finite. */
 int loss_scaling_update(struct graph *g, const struct variant_value *v, const struct bundles *b,
                         const struct loss_scaling *s, tid *apply);

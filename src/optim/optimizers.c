@@ -42,7 +42,8 @@ struct rmsprop {
 #define BETAS(s)                                                                                   \
 	FIELD_FLOAT(s, beta1, "0.9", 0, 0.9999999, "memory of the mean gradient"),                     \
 	FIELD_FLOAT(s, beta2, "0.999", 0, 0.9999999, "memory of the mean squared gradient")
-#define EPS(s, eps_) FIELD_FLOAT(s, eps, eps_, 1e-30, 1, "added to the root of the mean squared gradient")
+#define EPS(s, eps_) \
+	FIELD_FLOAT(s, eps, eps_, 1e-30, 1, "added to the root of the mean squared gradient")
 #define DECOUPLED(s, doc) FIELD_BOOL(s, decoupled, "false", doc)
 
 static const struct field sgd_fields[] = {
@@ -92,7 +93,8 @@ const struct variant optimizer_variants[] = {
 	  .fields = sgd_fields, .size = sizeof(struct sgd) },
 	[ADAM] = { .name = "adam", .doc = "Adam (Kingma 2015), AdamW with decoupled weight decay",
 	  .fields = adam_fields, .size = sizeof(struct adam) },
-	[LAMB] = { .name = "lamb", .doc = "LAMB (You et al. 2020): AdamW whose steps are as long as the weights of their tensor",
+	[LAMB] = { .name = "lamb", .doc = "LAMB (You et al. 2020): AdamW whose steps are as long as "
+		"the weights of their tensor",
 	  .fields = lamb_fields, .size = sizeof(struct lamb) },
 	[RMSPROP] = { .name = "rmsprop", .doc = "RMSProp (Tieleman, Hinton 2012)",
 	  .fields = rmsprop_fields, .size = sizeof(struct rmsprop) },
@@ -181,7 +183,8 @@ static struct rule rmsprop_rule(struct graph *g, const struct rmsprop *c)
 	at->momentum = c->momentum;
 	at->eps_inside = c->eps_inside;
 	at->each.decoupled = c->decoupled;
-	return (struct rule){ "rmsprop", &at->each, 1 + (c->momentum > 0), moment, c->common.trust.data };
+	return (struct rule){ "rmsprop", &at->each, 1 + (c->momentum > 0), moment,
+		c->common.trust.data };
 }
 
 static struct rule rule_of(struct graph *g, const struct variant_value *o)
@@ -252,10 +255,12 @@ static int emit_trust(const struct job *j, const tid *what, tid scale, tid *out)
 {
 	const struct trust *t = j->rule.trust;
 	bool on_gradient = t->of == OF_GRADIENT && !j->rule.attr->decoupled;
-	struct floats decay = on_gradient ? LIST(j, weight_decay, 0) : (struct floats){ 0 }, none = { 0 };
+	struct floats decay = on_gradient ? LIST(j, weight_decay, 0) : (struct floats){ 0 },
+	              none = { 0 };
 	struct norms_attr norms = { t->decay == DECAY_WITHIN ? decay : none };
 	struct trust_ratio_attr ratio = { t->eta, t->eps, t->least, t->zero, t->mode == TRUST_CLIP,
-		t->limit == LIMIT_RATE, t->decay == DECAY_BESIDE ? decay : none, LIST(j, rate_factor, 1), layers(j) };
+		t->limit == LIMIT_RATE, t->decay == DECAY_BESIDE ? decay : none, LIST(j, rate_factor, 1),
+		layers(j) };
 	tid *in = ARENA_ARRAY(j->g->arena, tid, 1 + 2 * j->n), both[2] = { NONE, j->in->learning_rate };
 	in[0] = scale;
 	for (int i = 0; i < j->n; i++) {

@@ -30,7 +30,8 @@ struct length {
 	double epochs;
 };
 static const struct field length_fields[] = {
-	FIELD(struct length, steps, FT_INT, .dflt = "0", .min = 0, .max = 1e15, .flags = FIELD_SHORTHAND,
+	FIELD(struct length, steps, FT_INT, .dflt = "0", .min = 0, .max = 1e15,
+	      .flags = FIELD_SHORTHAND,
 	      .doc = "in steps"),
 	FIELD(struct length, epochs, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e9,
 	      .flags = FIELD_NULLABLE, .doc = "or in epochs"),
@@ -60,7 +61,8 @@ static const struct field warmup_fields[] = {
 	      .flags = FIELD_NULLABLE, .doc = "or length in epochs"),
 	FIELD_FLOAT(struct warmup, start, "0.1", 0, 1, "share of the rate at step 0"),
 	FIELD_ENUM(struct warmup, rule, "steps", rule_names,
-	           "steps: rises at each step; epochs: at the begin of each epoch (CosmoFlow); deepcam: as MLPerf's DeepCAM does, "
+	           "steps: rises at each step; epochs: at the begin of each epoch (CosmoFlow); "
+	           "deepcam: as MLPerf's DeepCAM does, "
 	           "see SCHEDULES"),
 	FIELD_END
 };
@@ -144,14 +146,16 @@ static const struct field exponential_fields[] = {
 };
 
 static const struct field plateau_fields[] = {
-	FIELD_FLOAT(struct plateau_options, factor, "0.1", 1e-12, 1, "what a reduction multiplies the rate by"),
+	FIELD_FLOAT(struct plateau_options, factor, "0.1", 1e-12, 1,
+	            "what a reduction multiplies the rate by"),
 	FIELD_INT(struct plateau_options, patience, "10", 1, 1e9,
 	          "validations in a row without a better one after which the rate is reduced"),
 	FIELD_FLOAT(struct plateau_options, threshold, "1e-4", 0, 1,
 	            "a validation is better if it exceeds the best by this share of it"),
 	FIELD_INT(struct plateau_options, cooldown, "0", 0, 1e9,
 	          "validations after a reduction that do not count"),
-	FIELD_FLOAT(struct plateau_options, least, "0", 0, 1e6, "the rate is not reduced below this one"),
+	FIELD_FLOAT(struct plateau_options, least, "0", 0, 1e6,
+	            "the rate is not reduced below this one"),
 	WARMUP(struct plateau_options), FIELD_END
 };
 
@@ -191,8 +195,8 @@ static double end_share(double end, double end_rate, const struct schedule_conte
 
 /* Share of the fall behind us, counted from the end of the
  * warm-up; `over` counts from the start of the run. */
-static double progress(const struct warmup *w, const struct length *over, const struct schedule_context *c,
-                       double t)
+static double progress(const struct warmup *w, const struct length *over,
+                       const struct schedule_context *c, double t)
 {
 	double last = is_given(over) ? length_steps(over, c) : (double)c->total_steps;
 	double start = warmup_steps(w, c), total = last - start;
@@ -256,10 +260,10 @@ struct decay {
 	double (*share)(const void *data, const struct schedule_context *c, double t);
 };
 
-#define ROW(name_, doc_)                                                                            \
-	{                                                                                               \
-		.name = #name_, .doc = doc_, .fields = name_##_fields, .size = sizeof(struct name_),        \
-		.own = &(const struct decay){ name_ },                                                      \
+#define ROW(name_, doc_)                                                                        \
+	{                                                                                           \
+		.name = #name_, .doc = doc_, .fields = name_##_fields, .size = sizeof(struct name_),    \
+		.own = &(const struct decay){ name_ },                                                  \
 	}
 
 const struct variant schedule_variants[] = {
@@ -269,7 +273,8 @@ const struct variant schedule_variants[] = {
 	ROW(polynomial, "falls to the end of the run as a power of what is left"),
 	ROW(cosine, "falls to the end of the run as half a cosine"),
 	ROW(exponential, "falls by a constant rate"),
-	{ .name = "plateau", .doc = "a factor whenever validations stop getting better", .fields = plateau_fields,
+	{ .name = "plateau", .doc = "a factor whenever validations stop getting better",
+	  .fields = plateau_fields,
 	  .size = sizeof(struct plateau_options), .own = &(const struct decay){ plateau } },
 	{ 0 },
 };
@@ -370,9 +375,11 @@ int schedule_check(const struct variant_value *schedule)
 		own = check_length("every", e->every.steps > 0, !isnan(e->every.epochs), true,
 		                   &schedule->loc);
 	else if (schedule->v->fields == polynomial_fields)
-		own = check_length("over", p->over.steps > 0, !isnan(p->over.epochs), false, &schedule->loc);
+		own = check_length("over", p->over.steps > 0, !isnan(p->over.epochs), false,
+		                   &schedule->loc);
 	else if (schedule->v->fields == cosine_fields)
-		own = check_length("over", q->over.steps > 0, !isnan(q->over.epochs), false, &schedule->loc);
+		own = check_length("over", q->over.steps > 0, !isnan(q->over.epochs), false,
+		                   &schedule->loc);
 	else if (schedule->v->fields == multistep_fields)
 		own = check_milestones(m, &schedule->loc);
 	return rc ? rc : own;

@@ -14,7 +14,8 @@ extern const struct variant schedule_variants[];
 /* What the schedule plateau has seen: all 0 but best, NaN, before the first validation. */
 struct plateau {
 	double best;                     /* larger is better */
-	int64_t stale, cooldown;         /* validations in a row without a better one; still to be passed over */
+	int64_t stale, cooldown;         /* validations in a row without a better one; still to be
+	                                  * passed over */
 	int64_t reductions;              /* of the rate, so far */
 };
 

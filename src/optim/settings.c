@@ -23,33 +23,38 @@ static const char *const decay_names[] = { "beside", "within", "without", NULL }
 static const char *const momentum_names[] = { "gradients", "steps", NULL };
 static const char *const per_names[] = { "tensor", "layer", "block", NULL };
 
-#define TRUST_FIELDS(eta_, mode_, eps_, momentum_)                                                             \
+#define TRUST_FIELDS(eta_, mode_, eps_, momentum_)                                                 \
 	FIELD_FLOAT(struct trust, eta, eta_, 1e-12, 1e6, "trust: the ratio is eta |w| / |g|"),         \
 	FIELD_ENUM(struct trust, mode, mode_, mode_names,                                              \
-	           "scale: the ratio multiplies; clip: only what would be too large a step is shortened"), \
+	           "scale: the ratio multiplies; clip: only what would be too "                        \
+	           "large a step is shortened"),                                                       \
 	FIELD_ENUM(struct trust, limit, "rate", limit_names,                                           \
 	           "clip: the ratio counts against the learning rate, or against one"),                \
 	FIELD_ENUM(struct trust, of, "gradient", place_names,                                          \
-	           "what is measured and multiplied: the gradient, or the update that the optimizer makes of it"), \
+	           "what is measured and multiplied: the gradient, or the update that "                \
+	           "the optimizer makes of it"),                                                       \
 	FIELD_ENUM(struct trust, decay, "beside", decay_names,                                         \
-	           "weight decay in |g|: beside, |g| + decay |w|, within, |g + decay w|, or without"),  \
+	           "weight decay in |g|: beside, |g| + decay |w|, within, |g + decay w|, or without"), \
 	FIELD_ENUM(struct trust, per, "tensor", per_names,                                             \
-	           "what has a ratio of its own: a tensor, a layer (names up to the last point) or a "  \
+	           "what has a ratio of its own: a tensor, a layer (names up to the last point) or a " \
 	           "block (up to the first)"),                                                         \
 	FIELD_ENUM(struct trust, momentum, momentum_, momentum_names,                                  \
 	           "of sgd: what its momentum is one of, gradients or steps, with their rates"),       \
 	FIELD_FLOAT(struct trust, eps, eps_, 0, 1e6, "added to |g|"),                                  \
 	FIELD_FLOAT(struct trust, least, "0", 0, 1e6, "smallest factor"),                              \
-	FIELD(struct trust, zero, FT_FLOAT, .dflt = "1", .min = 0, .max = 1e6,                          \
-	      .flags = FIELD_NULLABLE,                                                                  \
+	FIELD(struct trust, zero, FT_FLOAT, .dflt = "1", .min = 0, .max = 1e6,                         \
+	      .flags = FIELD_NULLABLE,                                                                 \
 	      .doc = "factor where |w| or |g| is 0; null: what the formula gives")
 
-static const struct field lars_fields[] = { TRUST_FIELDS("0.001", "scale", "0", "steps"), FIELD_END };
-static const struct field larc_fields[] = { TRUST_FIELDS("0.002", "clip", "1e-8", "gradients"), FIELD_END };
+static const struct field lars_fields[] = { TRUST_FIELDS("0.001", "scale", "0", "steps"),
+	FIELD_END };
+static const struct field larc_fields[] = { TRUST_FIELDS("0.002", "clip", "1e-8", "gradients"),
+	FIELD_END };
 
 static const struct preset larc_presets[] = {
 	{ "apex", "of NVIDIA's Apex", "eta: 0.02, eps: 1e-8, mode: clip, limit: rate, decay: beside" },
-	{ "sc18", "of Kurth et al. 2018 in its competition runs: the ratio itself is held to one, whatever the rate",
+	{ "sc18", "of Kurth et al. 2018 in its competition runs: the ratio itself is held "
+	  "to one, whatever the rate",
 	  "eta: 0.002, eps: 0, mode: clip, limit: one, decay: within, zero: 6.25e-5" },
 	{ "sc18-corrected", "the same after its correction: the rate is held to the ratio",
 	  "eta: 0.002, eps: 0, mode: clip, limit: rate, decay: within, zero: 6.25e-5" },
@@ -59,12 +64,14 @@ static const struct preset larc_presets[] = {
 	{ "openseq2seq", "of OpenSeq2Seq",
 	  "eta: 0.002, eps: 1e-7, least: 1e-7, mode: clip, limit: rate, decay: within, zero: null" },
 	{ "stemdl", "of Laanait et al. 2019: a ratio for each block, held to one",
-	  "eta: 0.001, eps: 1e-6, least: 1e-4, mode: clip, limit: one, decay: within, per: block, zero: null" },
+	  "eta: 0.001, eps: 1e-6, least: 1e-4, mode: clip, limit: one, decay: "
+	  "within, per: block, zero: null" },
 	{ NULL, NULL, NULL }
 };
 
 const struct variant trust_variants[] = {
-	{ .name = "lars", .doc = "LARS (You, Gitman, Ginsburg 2017): for sgd, with a momentum of whole steps",
+	{ .name = "lars",
+	  .doc = "LARS (You, Gitman, Ginsburg 2017): for sgd, with a momentum of whole steps",
 	  .fields = lars_fields, .size = sizeof(struct trust) },
 	{ .name = "larc", .doc = "LARC: the factor comes before the optimizer, whichever it is",
 	  .fields = larc_fields, .size = sizeof(struct trust), .presets = larc_presets },
@@ -79,7 +86,8 @@ struct group {
 enum { GROUP_TRUST_NONE, GROUP_TRUST_APPLY };
 static const char *const group_trust_names[] = { "none", "apply", NULL };
 static const struct field group_fields[] = {
-	FIELD_STRING(struct group, match, "", "names of parameters, with * and ? as in the shell: '*.bias'"),
+	FIELD_STRING(struct group, match, "",
+	             "names of parameters, with * and ? as in the shell: '*.bias'"),
 	FIELD(struct group, weight_decay, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e6,
 	      .flags = FIELD_NULLABLE,
 	      .doc = "in place of the optimizer's; null: as without the group"),
@@ -90,7 +98,8 @@ static const struct field group_fields[] = {
 	FIELD_END
 };
 const struct variant group_row[] = {
-	{ .name = "group", .doc = "parameters by name", .fields = group_fields, .size = sizeof(struct group) },
+	{ .name = "group", .doc = "parameters by name", .fields = group_fields,
+	  .size = sizeof(struct group) },
 	{ NULL }
 };
 
@@ -99,9 +108,11 @@ const struct field average_fields[] = {
 	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
 	      .doc = "share of the average that each update keeps; null: no average"),
 	FIELD_ENUM(struct average, warmup, "bias", average_warmup_names,
-	           "of the average: bias, corrected as Adam's moments are; ramp, the decay rises as (1 + t) / (10 + t); "
+	           "of the average: bias, corrected as Adam's moments are; ramp, the decay "
+	           "rises as (1 + t) / (10 + t); "
 	           "none, the initial weights count in full"),
-	FIELD_INT(struct average, start, "0", 0, 1e15, "updates before the average begins; until then it is the weights"),
+	FIELD_INT(struct average, start, "0", 0, 1e15,
+	          "updates before the average begins; until then it is the weights"),
 	FIELD_END
 };
 
@@ -115,17 +126,21 @@ int settings_check(const struct optimizer *o, bool sgd, const struct loc *loc)
 	if (!v->v)
 		return 0;
 	if (v->v->fields == lars_fields && !sgd)
-		return ERR(E_CONFIG, &v->loc, "'lars' is a form of sgd; expected 'larc', or the optimizer 'lamb'");
-	if (v->v->fields == larc_fields && t->momentum == MOMENTUM_STEPS && (!sgd || t->of == OF_UPDATE))
-		return ERR(E_CONFIG, &v->loc, "a momentum of steps is for sgd and a ratio of the gradient; expected "
-		           "'momentum: gradients'");
+		return ERR(E_CONFIG, &v->loc,
+		           "'lars' is a form of sgd; expected 'larc', or the optimizer 'lamb'");
+	if (v->v->fields == larc_fields && t->momentum == MOMENTUM_STEPS &&
+	    (!sgd || t->of == OF_UPDATE))
+		return ERR(E_CONFIG, &v->loc, "a momentum of steps is for sgd and a ratio of the gradient; "
+		           "expected 'momentum: gradients'");
 	if (v->v->fields == lars_fields && t->of == OF_UPDATE)
-		return ERR(E_CONFIG, &v->loc, "'lars' is measured on the gradient; expected 'of: gradient', or 'larc'");
+		return ERR(E_CONFIG, &v->loc,
+		           "'lars' is measured on the gradient; expected 'of: gradient', or 'larc'");
 	return 0;
 }
 
 /* Vectors have one axis or none. */
-static struct setting setting_of(const struct optimizer *o, const struct group *group, const struct tensor *w)
+static struct setting setting_of(const struct optimizer *o, const struct group *group,
+                                 const struct tensor *w)
 {
 	bool plain = o->exempt == EXEMPT_VECTORS && w->shape.nd <= 1;
 	struct setting s = { plain ? 0 : o->weight_decay, 1, !plain };
@@ -152,7 +167,8 @@ static const struct group *find_group(const struct optimizer *o, const char *nam
 	return NULL;
 }
 
-int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param, struct setting **out)
+int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param,
+                struct setting **out)
 {
 	bool *used = ARENA_ARRAY(g->arena, bool, o->groups.n + 1);
 	struct setting *s = ARENA_ARRAY(g->arena, struct setting, n + 1);
@@ -163,15 +179,17 @@ int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *pa
 	}
 	for (int i = 0; i < o->groups.n; i++)
 		if (!used[i])
-			return ERR(E_CONFIG, &o->groups.loc[i], "'%s' matches no parameter that is left by the entries "
-			           "before it", ((const struct group *)o->groups.v)[i].match);
+			return ERR(E_CONFIG, &o->groups.loc[i],
+			           "'%s' matches no parameter that is left by the entries before it",
+			           ((const struct group *)o->groups.v)[i].match);
 	*out = s;
 	return 0;
 }
 
 size_t settings_prefix(const char *name, int per)
 {
-	const char *dot = per == PER_LAYER ? strrchr(name, '.') : per == PER_BLOCK ? strchr(name, '.') : NULL;
+	const char *dot = per == PER_LAYER ? strrchr(name, '.') : per == PER_BLOCK ? strchr(name, '.') :
+	                  NULL;
 
 	return dot ? (size_t)(dot - name) : strlen(name);
 }

@@ -51,7 +51,8 @@ extern const struct field average_fields[];
 	        .doc = "pull of every weight towards zero")
 #define OPTIMIZER_TRUST(s)                                                                        \
 	COMMON_(s, trust, FT_VARIANT, .dflt = "null", .variants = trust_variants,                     \
-	        .flags = FIELD_NULLABLE, .doc = "rates by layer, from the norms of weights and gradients")
+	        .flags = FIELD_NULLABLE,                                                              \
+	        .doc = "rates by layer, from the norms of weights and gradients")
 #define OPTIMIZER_GROUPS(s)                                                                       \
 	COMMON_(s, exempt, FT_ENUM, .dflt = "vectors", .choices = exempt_names,                       \
 	        .doc = "what has neither weight decay nor trust ratio: vectors (biases, scales and "  \
@@ -70,7 +71,8 @@ struct setting {
 	bool trust;
 };
 /* Of each of n params, in an array of the graph's arena. A group that matches none is E_CONFIG. */
-int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param, struct setting **out);
+int settings_of(struct graph *g, const struct optimizer *o, int n, const tid *param,
+                struct setting **out);
 /* The length of the part of a parameter's name that those
  * it shares a trust ratio with begin with. */
 size_t settings_prefix(const char *name, int per);

@@ -42,7 +42,8 @@ struct copies {
 	const struct device *dev;
 	struct arena *scratch;
 	bool keep;
-	tid *param;                  /* by tensor: the trained param that it is, or is a copy of; or NONE */
+	tid *param;                  /* by tensor: the trained param that it
+	                              * is, or is a copy of; or NONE */
 	int *first;                  /* by param: its last copy in made[], or NONE */
 	struct made *made;
 	int nmade;
@@ -71,7 +72,8 @@ static void find_readers(const struct copies *c, bool *other)
 	const struct graph *g = c->g;
 	for (int i = 0; i < g->nnode; i++)
 		for (int k = 0; k < g->node[i]->nin; k++)
-			if (g->node[i]->in[k] != NONE && (g->node[i]->phase == PHASE_UPDATE || (g->node[i]->op->flags & OP_VIEW)))
+			if (g->node[i]->in[k] != NONE &&
+			    (g->node[i]->phase == PHASE_UPDATE || (g->node[i]->op->flags & OP_VIEW)))
 				other[g->node[i]->in[k]] = true;
 }
 
@@ -83,7 +85,8 @@ static bool takes(const struct copies *c, tid param, const struct tensor *to)
 		return false;
 	if (c->dev->backend == BACKEND_CUDA)     /* one pointer more in the update's table */
 		return layout_equal(&from->layout, &to->layout) && c->first[param] == NONE;
-	copier_new(&copier, c->scratch, (struct copier_side){ from, from->dtype }, (struct copier_side){ to, to->dtype }, false);
+	copier_new(&copier, c->scratch, (struct copier_side){ from, from->dtype },
+	           (struct copier_side){ to, to->dtype }, false);
 	return copier != NULL;
 }
 
@@ -93,7 +96,8 @@ static bool is_copy(const struct copies *c, const struct node *n, const bool *ot
 		return false;
 	const struct tensor *x = graph_t(c->g, n->out[0]);
 	tid param = c->param[n->in[0]];
-	return param != NONE && dtype_is_16bit(x->dtype) && !x->output && !other[x->id] && takes(c, param, x);
+	return param != NONE && dtype_is_16bit(x->dtype) && !x->output && !other[x->id] &&
+	       takes(c, param, x);
 }
 
 /* --- making them --- */
@@ -101,7 +105,8 @@ static bool is_copy(const struct copies *c, const struct node *n, const bool *ot
 static const char *name_of(struct graph *g, const struct tensor *param, const struct tensor *x)
 {
 	char text[LAYOUT_TEXT];
-	return arena_printf(g->arena, "%s.%s.%s", param->name, dtype_name(x->dtype), layout_text(&x->layout, &x->shape, text));
+	return arena_printf(g->arena, "%s.%s.%s", param->name, dtype_name(x->dtype),
+	                    layout_text(&x->layout, &x->shape, text));
 }
 
 /* Two casts may be equal. */
@@ -121,7 +126,8 @@ static int make(struct copies *c, const struct node *n, tid param, tid *out)
 	const struct tensor *x = graph_t(g, n->out[0]);
 	tid state;
 	rewrite_before(&c->edit, g->node[0], n);
-	TRY(graph_state(g, name_of(g, graph_t(g, param), x), x->dtype, &x->shape, (struct init){ INIT_CONSTANT, 0 }, &state));
+	TRY(graph_state(g, name_of(g, graph_t(g, param), x), x->dtype, &x->shape,
+	                (struct init){ INIT_CONSTANT, 0 }, &state));
 	TRY(graph_emit1(g, "weight_copy", NULL, 2, (tid[]){ param, state }, out));
 	graph_t(g, state)->use = STATE_COPY;
 	graph_t(g, state)->layout = graph_t(g, *out)->layout = x->layout;
@@ -178,7 +184,8 @@ static int extend(const struct copies *c, struct node *n, struct bundle_form f)
 	int k = 0;
 	if (more == 0)
 		return 0;
-	tid *in = ARENA_ARRAY(g->arena, tid, n->nin + more), *out = ARENA_ARRAY(g->arena, tid, n->nout + more);
+	tid *in = ARENA_ARRAY(g->arena, tid, n->nin + more),
+	    *out = ARENA_ARRAY(g->arena, tid, n->nout + more);
 	int64_t *of = ARENA_ARRAY(g->arena, int64_t, more);
 	memcpy(in, n->in, sizeof *in * (size_t)n->nin);
 	memcpy(out, n->out, sizeof *out * (size_t)n->nout);
@@ -198,7 +205,8 @@ static int extend(const struct copies *c, struct node *n, struct bundle_form f)
 	for (int i = 0; i < more && rc == 0; i++) {
 		rc = graph_out_alias(g, n, bundle_copy_out(n, f, i), bundle_copy_in(n, f, i));
 		if (rc == 0)
-			graph_t(g, n->out[bundle_copy_out(n, f, i)])->layout = graph_t(g, in[bundle_copy_in(n, f, i)])->layout;
+			graph_t(g, n->out[bundle_copy_out(n, f, i)])->layout =
+				graph_t(g, in[bundle_copy_in(n, f, i)])->layout;
 	}
 	graph_leave(g, saved);
 	return rc;

@@ -101,7 +101,8 @@ static bool unify(const struct graph *g, struct match *m, const struct fuse_term
 }
 
 /* The node that makes one of the term's outputs known by now, or NULL. */
-static struct node *producer_of(const struct graph *g, const struct match *m, const struct fuse_term *t)
+static struct node *producer_of(const struct graph *g, const struct match *m,
+                                const struct fuse_term *t)
 {
 	struct node *n = NULL;
 

@@ -87,7 +87,8 @@ static void want_fixed(const struct graph *g, const struct node *n, enum kernel_
 static int want_chosen(struct choice *c, struct node *n, struct layout *in, struct layout *out)
 {
 	struct graph *g = c->g;
-	struct kplan k = { .g = g, .n = n, .dev = c->env->dev, .env = c->env->plan, .arena = c->scratch };
+	struct kplan k = { .g = g, .n = n, .dev = c->env->dev, .env = c->env->plan,
+		.arena = c->scratch };
 
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
@@ -271,8 +272,9 @@ static int check_size(const struct graph *g, const struct node *n, tid t)
 	const int64_t values = shape_count(&x->shape) / (shared ? 1 : x->shape.d[0]);
 	if (values <= UINT32_MAX)
 		return 0;
-	return ERR(E_UNSUPPORTED, &n->loc, "layer '%s': %s has %lld values%s, more than the %u that the CPU's code takes",
-	           n->name, shape_text(&x->shape, text), (long long)values, shared ? "" : " a sample", UINT32_MAX);
+	return ERR(E_UNSUPPORTED, &n->loc, "layer '%s': %s has %lld values%s, more than the %u "
+	           "that the CPU's code takes", n->name, shape_text(&x->shape, text), (long long)values,
+	           shared ? "" : " a sample", UINT32_MAX);
 }
 
 static int check_sizes(const struct graph *g, const struct pass_env *env)

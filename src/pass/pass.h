@@ -12,7 +12,8 @@
 struct pass_env {
 	enum backend backend;
 	const struct device *dev;
-	const struct plan_env *plan; /* what the plan is made by; the passes of types and layouts need it */
+	const struct plan_env *plan; /* what the plan is made by; the passes of
+	                              * types and layouts need it */
 	const char *dump;        /* pass after which to dump ("all" for each), or NULL */
 	bool dump_dot;
 	FILE *dump_to;

@@ -5,8 +5,8 @@
  * and variance of a channel are the same for all of them. So each piece (an input of a concat) gets
  * one node `batch_norm_statistics`, and a norm of the concatenation uses the concatenated
  * statistics, in one pass over memory instead of two. Channels that n norms read are read or
- * written 2 n + 1 times forward and 4 n + 2 times backward (piece_statistics_grad.c) instead of 3 n and
- * 6 n - 1 times.
+ * written 2 n + 1 times forward and 4 n + 2 times backward (piece_statistics_grad.c) instead of 3 n
+ * and 6 n - 1 times.
  *
  * The pass rewrites a norm if at least half of its channels are normalised by other norms too.
  * Tensors keep their ids, except for the vectors of statistics.
@@ -80,7 +80,8 @@ static const struct node *concat_of(const struct graph *g, tid t)
 	const struct node *n = rewrite_producer(g, t);
 	int64_t first;
 
-	return n && (n->op->flags & OP_CONCAT) && n->op->piece && n->op->piece(g, n, 0, &first) ? n : NULL;
+	return n && (n->op->flags & OP_CONCAT) && n->op->piece && n->op->piece(g, n, 0, &first) ? n :
+	       NULL;
 }
 
 static const struct piece_list *pieces_of(struct piece_statistics *p, tid t)
@@ -142,12 +143,13 @@ static int emit_statistics(struct piece_statistics *p, tid t, double eps)
 
 	if (x->vector[MEAN] != NONE)
 		return 0;
-	return graph_emit(p->g, "batch_norm_statistics", &(struct norm_attr){ .eps = eps }, 1, &t, VECTORS,
-	                  x->vector);
+	return graph_emit(p->g, "batch_norm_statistics", &(struct norm_attr){ .eps = eps }, 1, &t,
+	                  VECTORS, x->vector);
 }
 
 /* Concatenates the vectors of all pieces. */
-static int concat_vectors(struct piece_statistics *p, const struct piece_list *l, int which, tid *out)
+static int concat_vectors(struct piece_statistics *p, const struct piece_list *l, int which,
+                          tid *out)
 {
 	tid *in = ARENA_ARRAY(p->scratch, tid, l->n);
 

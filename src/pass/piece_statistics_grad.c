@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The gradients of norms that `piece_statistics` has split. The gradient through a channel's statistics,
- * (x - mean) k2 + k1 of each norm, is subtracted once, from the sum of the gradients of all norms
- * that read the channel. So `batch_norm_grad` becomes `batch_norm_grad_given`, one pass over memory
- * instead of two, and `batch_norm_grad_through` follows where the sum is complete.
+ * The gradients of norms that `piece_statistics` has split. The gradient through a channel's
+ * statistics, (x - mean) k2 + k1 of each norm, is subtracted once, from the sum of the gradients of
+ * all norms that read the channel. So `batch_norm_grad` becomes `batch_norm_grad_given`, one pass
+ * over memory instead of two, and `batch_norm_grad_through` follows where the sum is complete.
  *
  * Until then a tensor may carry pending corrections ("debts"): (norm, k1, k2) for a channel range.
  * The pass visits nodes in order. Pending corrections move along when a gradient is added to
@@ -51,7 +51,8 @@ struct open {
 	int nnorm;
 	int *norms;                  /* by tensor: how many of them read the part */
 	struct debt **debt;          /* by tensor */
-	tid *paid;                   /* by tensor: the one without debts; itself where nothing is emitted; or NONE */
+	tid *paid;                   /* by tensor: the one without debts; itself where nothing is
+	                              * emitted; or NONE */
 	struct rewrite edit;
 	bool emits;                  /* false: the walk only sees whether corrections can be applied */
 	bool refused;
@@ -270,7 +271,8 @@ static int visit(struct open *o, struct node *n)
 		TRY(emit_given(o, x));
 	int64_t at = 0;
 	for (int i = 0; x && i < x->nsource; at += x->source[i++].size)
-		add_debt(o, n->out[0], &(struct debt){ .norm = x, .source = &x->source[i], .begin = at }, at);
+		add_debt(o, n->out[0], &(struct debt){ .norm = x, .source = &x->source[i], .begin = at },
+		         at);
 	if (n->nout > 0 && n->out[0] != NONE && o->g->tensor[n->out[0]]->output && o->debt[n->out[0]])
 		refuse(o, n->out[0]);
 	return 0;

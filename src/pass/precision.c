@@ -78,7 +78,8 @@ static bool joins(const struct precision *h, const struct node *n)
 	if (k->bf16 == KB_FASTER || k->bf16 == KB_SOURCE)
 		return true;
 	for (int i = 0; i < n->nin; i++)
-		if (n->in[i] != NONE && h->g->tensor[n->in[i]]->dtype == h->type && kernel_takes_bf16(k, false, i))
+		if (n->in[i] != NONE && h->g->tensor[n->in[i]]->dtype == h->type &&
+		    kernel_takes_bf16(k, false, i))
 			return true;
 	return false;
 }

@@ -91,7 +91,8 @@ static bool find_readers(const struct walk *w, struct site *s)
 static bool suits(const struct walk *w, const struct node *norm)
 {
 	const struct graph *g = w->g;
-	if (!rewrite_is(norm, "batch_norm_apply") || !absent(norm, 5) || !is_relu(norm) || graph_t(g, norm->out[0])->output)
+	if (!rewrite_is(norm, "batch_norm_apply") || !absent(norm, 5) || !is_relu(norm) ||
+	    graph_t(g, norm->out[0])->output)
 		return false;
 	const tid x = norm->in[0];
 	for (int i = 0; i < readers_count(&w->readers, x); i++)
@@ -109,7 +110,8 @@ static bool has(const struct walk *w, const struct node *n, enum conv_kind kind)
 static bool readers_have_engines(const struct walk *w, const struct site *s)
 {
 	for (int i = 0; i < s->readers; i++)
-		if (!has(w, s->reader[i], rewrite_is(s->reader[i], "conv_statistics") ? CONV_FORWARD : CONV_BACKWARD_WEIGHTS))
+		if (!has(w, s->reader[i], rewrite_is(s->reader[i], "conv_statistics") ? CONV_FORWARD :
+		         CONV_BACKWARD_WEIGHTS))
 			return false;
 	return true;
 }
@@ -131,8 +133,8 @@ static void find_gradient(const struct walk *w, struct site *s)
 			continue;
 		const tid dy = u[i].n->in[1];
 		struct node *by = rewrite_made_by(w->g, dy, "conv_grad_input");
-		if (!by || graph_t(w->g, dy)->output || readers_count(&w->readers, dy) != 1 || !absent(by, 2) ||
-		    !has(w, by, CONV_BACKWARD_DATA))
+		if (!by || graph_t(w->g, dy)->output || readers_count(&w->readers, dy) != 1 ||
+		    !absent(by, 2) || !has(w, by, CONV_BACKWARD_DATA))
 			continue;
 		s->data = by;
 		s->grad = u[i].n;
@@ -146,7 +148,8 @@ static int fold_reader(struct rewrite *r, const struct node *norm, struct node *
 	const tid *m = norm->in, in[] = { m[0], old->in[1], NONE, m[1], m[2], m[3], m[4] };
 	const bool forward = rewrite_is(old, "conv_statistics");
 	struct node *made;
-	TRY(rewrite_replace(r, old, forward ? "conv_statistics" : "norm_conv_grad_weight", NULL, NORMED_INPUTS, in, &made));
+	TRY(rewrite_replace(r, old, forward ? "conv_statistics" : "norm_conv_grad_weight", NULL,
+	                    NORMED_INPUTS, in, &made));
 	for (int i = 0; i < made->nout && i < old->nout; i++)
 		rewrite_take(r->g, made, i, old->out[i]);
 	return 0;
@@ -154,12 +157,14 @@ static int fold_reader(struct rewrite *r, const struct node *norm, struct node *
 
 static int fold_gradient(struct rewrite *r, struct node *data, struct node *grad)
 {
-	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], b[5], b[3], b[4] };
+	const tid *b = grad->in, in[] = { data->in[0], data->in[1], NONE, b[0], b[2], b[5],
+		b[3], b[4] };
 	struct node *sums, *made;
 	TRY(rewrite_replace(r, data, "conv_grad_input_norm", NULL, 8, in, &sums));
 	for (int i = 1; i < 3; i++)
 		rewrite_take(r->g, sums, i, grad->out[i]);
-	const tid *t = sums->out, rest[] = { b[0], t[0], b[2], b[3], b[4], t[1], t[2], grad->nin > 6 ? b[6] : NONE };
+	const tid *t = sums->out, rest[] = { b[0], t[0], b[2], b[3], b[4], t[1], t[2],
+		grad->nin > 6 ? b[6] : NONE };
 	TRY(rewrite_replace(r, grad, "batch_norm_grad_rest", NULL, 8, rest, &made));
 	rewrite_take(r->g, made, 0, grad->out[0]);
 	return 0;
@@ -194,7 +199,8 @@ int prologue_fold(struct graph *g, const struct prologue_engines *engines)
 	bool folded;
 	int rc = 0;
 	w.readers = rewrite_readers(g, w.scratch);
-	for (int i = 0; i < g->nnode && rc == 0; i += !folded)   /* the norm's place is the next node's then */
+	/* the norm's place is the next node's then */
+	for (int i = 0; i < g->nnode && rc == 0; i += !folded)
 		rc = visit(&w, g->node[i], &folded);
 	arena_free(w.scratch);
 	return rc;
@@ -222,7 +228,8 @@ static bool ask(struct questions *q, enum conv_kind kind, const struct conv_geom
 	const struct shape xs = conv_x_shape(geom), ws = conv_w_shape(geom), ys = conv_y_shape(geom);
 	const struct layout x = layout_native(&xs), w = layout_native(&ws), y = layout_native(&ys);
 	const struct cudnn_conv c = {
-		.kind = kind, .geom = *geom, .type = DTYPE_F16, .x = &x, .w = &w, .y = &y, .statistics = kind == CONV_FORWARD,
+		.kind = kind, .geom = *geom, .type = DTYPE_F16, .x = &x, .w = &w, .y = &y,
+		.statistics = kind == CONV_FORWARD,
 		.deterministic = q->env->plan->deterministic };
 	struct cudnn_plan *plan = NULL;
 	const int rc = conv_normed_cuda_engine(&plan, q->env->dev, q->env->plan->wisdom, &c);

@@ -135,7 +135,8 @@ static void resize_rule(const struct search *s, const struct node *n, struct rec
 		if (at->align_corners || !whole || at->mode == RESIZE_AREA)
 			lose(f, n);
 		const bool exact = power_of_two(from / d) && power_of_two(to / d);
-		const double about = at->mode == RESIZE_NEAREST ? 0 : 0.5 * ratio - 0.5, width = at->mode == RESIZE_NEAREST && exact ? 0 : 1;
+		const double about = at->mode == RESIZE_NEAREST ? 0 : 0.5 * ratio - 0.5,
+		             width = at->mode == RESIZE_NEAREST && exact ? 0 : 1;
 		f->exact = f->exact && exact;
 		x->lo += (about - width) * step;
 		x->hi += (about + width) * step;
@@ -189,13 +190,20 @@ static const struct {
 	void (*rule)(const struct search *s, const struct node *n, struct receptive *f);
 } rules[] = {
 	{ "conv", conv_rule }, { "conv_grad_input", conv_transpose_rule }, { "max_pool", pool_rule },
-	{ "average_pool", pool_rule }, { "resize", resize_rule }, { "slice", slice_rule }, { "pad", pad_rule },
-	{ "concat", concat_rule }, { "add", point_rule }, { "subtract", point_rule }, { "multiply", point_rule },
-	{ "divide", point_rule }, { "scale", point_rule }, { "scale_by", point_rule }, { "relu", point_rule },
-	{ "elu", point_rule }, { "gelu", point_rule }, { "leaky_relu", point_rule }, { "silu", point_rule }, { "softmax", point_rule }, { "tanh", point_rule }, { "sigmoid", point_rule }, { "softplus", point_rule },
+	{ "average_pool", pool_rule }, { "resize", resize_rule }, { "slice", slice_rule },
+	{ "pad", pad_rule },
+	{ "concat", concat_rule }, { "add", point_rule }, { "subtract", point_rule },
+	{ "multiply", point_rule },
+	{ "divide", point_rule }, { "scale", point_rule }, { "scale_by", point_rule },
+	{ "relu", point_rule },
+	{ "elu", point_rule }, { "gelu", point_rule }, { "leaky_relu", point_rule },
+	{ "silu", point_rule }, { "softmax", point_rule }, { "tanh", point_rule },
+	{ "sigmoid", point_rule }, { "softplus", point_rule },
 	{ "square", point_rule }, { "sqrt", point_rule }, { "exp", point_rule }, { "log", point_rule },
-	{ "batch_norm_inference", point_rule }, { "normalize_input", point_rule }, { "cast", point_rule },
-	{ "sum", point_rule }, { "mean", point_rule }, { "max", point_rule }, { "broadcast", point_rule },
+	{ "batch_norm_inference", point_rule }, { "normalize_input", point_rule },
+	{ "cast", point_rule },
+	{ "sum", point_rule }, { "mean", point_rule }, { "max", point_rule },
+	{ "broadcast", point_rule },
 	{ "reshape", point_rule },
 };
 
@@ -217,7 +225,8 @@ static bool has_axes(const struct search *s, const struct receptive *f)
 }
 
 /* What depends on f or on b. Steps that differ follow no common interval. */
-static void unite(const struct search *s, const struct node *n, struct receptive *f, const struct receptive *b)
+static void unite(const struct search *s, const struct node *n, struct receptive *f,
+                  const struct receptive *b)
 {
 	if (!b->finite && f->finite)
 		f->why = b->why;
@@ -279,7 +288,8 @@ static void visit(const struct search *s, const struct node *n, int64_t stride[]
 void receptive_field_find(const struct graph *g, tid input, tid output, struct receptive_field *out)
 {
 	struct arena *a = arena_new();
-	struct search s = { g, graph_t(g, input)->shape.nd - 2, ARENA_ARRAY(a, struct receptive, g->ntensor) };
+	struct search s = { g, graph_t(g, input)->shape.nd - 2,
+		ARENA_ARRAY(a, struct receptive, g->ntensor) };
 	const struct shape *y = &graph_t(g, output)->shape;
 	s.axes = s.axes < 0 ? 0 : s.axes > RECEPTIVE_AXES ? RECEPTIVE_AXES : s.axes;
 	*out = (struct receptive_field){ .axes = s.axes };

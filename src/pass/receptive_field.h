@@ -22,7 +22,8 @@ struct receptive_axis {
 struct receptive_field {
 	int axes;                        /* spatial axes of the input */
 	struct receptive_axis axis[RECEPTIVE_AXES];    /* outermost first */
-	int64_t stride[RECEPTIVE_AXES];  /* the total stride: least common multiple of all tensors' steps */
+	int64_t stride[RECEPTIVE_AXES];  /* the total stride: least common
+	                                  * multiple of all tensors' steps */
 	/* Whether outputs depend on a part of the input that moves with them. If not, `why` is the
 	 * first node behind which they do not: a mean over all places, a dense layer, a resize to
 	 * another size than a multiple. */
@@ -35,7 +36,8 @@ struct receptive_field {
 
 /* Of the tensors `input` (N, C, spatial axes) and `output` of a graph as the builder of a network
  * makes it, for evaluation or prediction. Ops that it does not know count as dependent on all. */
-void receptive_field_find(const struct graph *g, tid input, tid output, struct receptive_field *out);
+void receptive_field_find(const struct graph *g, tid input, tid output,
+                          struct receptive_field *out);
 
 /* Whether there is a rule for an op; others count as dependent on all of their input. */
 bool receptive_field_knows(const char *op);

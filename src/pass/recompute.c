@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which buffers to drop. A set of dropped buffers is tried by putting the copies in and asking
- * the memory planner what is alive when (recompute_nodes.h, memplan_profile). From a first set, while the
- * peak is too high, the buffers that lie idle at the peak are dropped, those first that free most
- * bytes for the traffic and arithmetic they cost; afterwards each is taken back whose dropping
- * turns out not to be needed.
+ * the memory planner what is alive when (recompute_nodes.h, memplan_profile). From a first set,
+ * while the peak is too high, the buffers that lie idle at the peak are dropped, those first that
+ * free most bytes for the traffic and arithmetic they cost; afterwards each is taken back whose
+ * dropping turns out not to be needed.
  *
  * First sets: none; and, for small limits, checkpointed segments of the forward part, of several
  * sizes: between two cuts, each where little is alive, nothing is kept. The cheapest result that
@@ -142,7 +142,8 @@ static bool is_candidate(const struct recompute *r, tid b)
 
 	return a->root[b] == b && a->droppable[b] && a->drop[b] == NONE && !r->banned[b] &&
 	       a->bytes[b] >= LEAST && from != NONE && to != NONE && to > from + 1 &&
-	       from >= a->made[b] && r->g->node[to]->phase != PHASE_UPDATE && (a->plain[b] || !r->cheap);
+	       from >= a->made[b] && r->g->node[to]->phase != PHASE_UPDATE &&
+	       (a->plain[b] || !r->cheap);
 }
 
 /* The most worthwhile of the candidates; false if there is none. */
@@ -227,7 +228,8 @@ static void take_back(struct recompute *r, int64_t limit, struct recompute_choic
 		tries++;
 		try_drops(r, &without);
 		recompute_nodes_undo(a);
-		if (without.bytes <= limit && recompute_nodes_weight(&without.cost) <= recompute_nodes_weight(&c->cost))
+		if (without.bytes <= limit &&
+		    recompute_nodes_weight(&without.cost) <= recompute_nodes_weight(&c->cost))
 			*c = without;
 		else
 			a->drop[b] = after;
@@ -322,7 +324,8 @@ static bool better(const struct recompute_choice *a, const struct recompute_choi
 {
 	if (a->fits != b->fits)
 		return a->fits;
-	return a->fits ? recompute_nodes_weight(&a->cost) < recompute_nodes_weight(&b->cost) : a->bytes < b->bytes;
+	return a->fits ? recompute_nodes_weight(&a->cost) < recompute_nodes_weight(&b->cost) :
+	       a->bytes < b->bytes;
 }
 
 /* Goes down from the set at hand, and remembers the result if it is the best. */

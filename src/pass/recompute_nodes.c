@@ -277,7 +277,8 @@ static struct node *shortcut(struct recompute_nodes *a, const struct node *old, 
 }
 
 /* Outputs outside of buffer b serve all their readers, too. */
-static void note_outputs(struct recompute_nodes *a, const struct node *old, const struct node *n, nid at)
+static void note_outputs(struct recompute_nodes *a, const struct node *old,
+                         const struct node *n, nid at)
 {
 	for (int k = 0; k < n->nout; k++) {
 		tid t = old->out[k];

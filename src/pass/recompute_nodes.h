@@ -5,8 +5,8 @@
  * copies of the nodes that wrote it run again, and all later nodes read the copies' outputs. Inputs
  * of those nodes that are gone are recomputed too. Copies have the layouts and views of the
  * originals, so that the same kernels give the same bits; an op with a cheaper way says so (`again`
- * in graph/op.h: batch norm keeps its statistics). recompute_nodes_apply changes the graph, recompute_nodes_undo
- * restores it, so that choices can be tried; recompute.c chooses. */
+ * in graph/op.h: batch norm keeps its statistics). recompute_nodes_apply changes the graph,
+ * recompute_nodes_undo restores it, so that choices can be tried; recompute.c chooses. */
 #ifndef DLX_PASS_RECOMPUTE_NODES_H
 #define DLX_PASS_RECOMPUTE_NODES_H
 
@@ -18,10 +18,12 @@ struct recompute_nodes {
 	tid *root;                   /* by tensor: its buffer, NONE where it has none in the arena */
 	int64_t *bytes;              /* by buffer */
 	nid *made, *last;            /* by buffer: the last node that writes, or touches, it */
-	bool *droppable;             /* by buffer: its writers are of the forward part and can be run again */
+	bool *droppable;             /* by buffer: its writers are of the forward
+	                              * part and can be run again */
 	bool *plain;                 /* by buffer: no convolution or dense layer writes it */
 	nid *drop;                   /* by buffer: dropped after this node; NONE: kept. The caller's */
-	int *writer, *writer_first;  /* writer[writer_first[b]] ..: nodes that write buffer b, in order */
+	int *writer, *writer_first;  /* writer[writer_first[b]] ..: nodes
+	                              * that write buffer b, in order */
 	/* The graph as changed by recompute_nodes_apply: */
 	int nstep;
 	nid *at;                     /* by node: the node that it is, or before which it was put */

@@ -3,8 +3,8 @@
  * Merges adds of slices into slices of one add. Where two concats share pieces, the gradient of one
  * is sliced into pieces, each of which is added to a slice of the other's gradient:
  *
- *   s = slice b [0, 80) ; o = add (slice a [0, 80)) s          becomes   t = add (slice a [0, 92)) b
- *   s = slice b [80, 92) ; q = add (slice a [80, 92)) s                  o = slice t [0, 80) ; q = slice t [80, 92)
+ *   s = slice b [0, 80) ; o = add (slice a [0, 80)) s becomes t = add (slice a [0, 92)) b s = slice
+ *   b [80, 92) ; q = add (slice a [80, 92)) s o = slice t [0, 80) ; q = slice t [80, 92)
  *
  * for all channels of b and neighbouring ones of a. The one add can then be fused into the kernel
  * that makes b (`fuse`), and slices are free (`views`). The numbers are the same, since the same
@@ -46,7 +46,8 @@ struct pair {
 
 /* The add that alone reads this slice of b, if its other
  * operand is the matching slice of a; else NULL. */
-static const struct node *add_of(const struct slice_adds *c, struct pair *p, const struct node *slice, struct range r)
+static const struct node *add_of(const struct slice_adds *c, struct pair *p,
+                                 const struct node *slice, struct range r)
 {
 	const struct graph *g = c->g;
 	const bool once = readers_count(&c->readers, slice->out[0]) == 1;

@@ -6,8 +6,8 @@
 
 #include "graph/graph.h"
 
-/* Every batch normalisation of the graph, and its gradient, becomes one of a group; share: the input
- * that says whether this rank's batch counts. */
+/* Every batch normalisation of the graph, and its gradient, becomes one of a group; share: the
+ * input that says whether this rank's batch counts. */
 void sync_batch_norm_emit(struct graph *g, tid share);
 /* All-reduces of batch statistics in a micro-batch, and their bytes. */
 int sync_batch_norm_count(const struct graph *g, int64_t *bytes);

@@ -52,7 +52,8 @@ static void find_homes(struct views *v)
 static bool takes(const struct views *v, const struct node *n, bool output, int i)
 {
 	const struct kernel *kernel = &n->op->kernel[v->env->backend];
-	struct kplan k = { .g = v->g, .n = n, .dev = v->env->dev, .env = v->env->plan, .arena = v->scratch };
+	struct kplan k = { .g = v->g, .n = n, .dev = v->env->dev, .env = v->env->plan,
+		.arena = v->scratch };
 
 	if (!(n->op->flags & OP_VIEW) && kernel->layouts == KL_CHOOSE)
 		return kernel->takes_slice && kernel->takes_slice(&k, output, i);

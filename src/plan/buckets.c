@@ -32,7 +32,8 @@ static int parse_value(const char *text, struct grouping *out)
 	if (!size && strncmp(text, "count:", 6) != 0)
 		return E_CONFIG;
 	out->kind = size ? GROUPING_SIZE : GROUPING_COUNT;
-	if (!units_bytes(strchr(text, ':') + 1, &v) || !(v >= 1 && v < 1e15) || (!size && v != floor(v)))
+	if (!units_bytes(strchr(text, ':') + 1, &v) || !(v >= 1 && v < 1e15) ||
+	    (!size && v != floor(v)))
 		return E_CONFIG;
 	out->value = (int64_t)v;
 	return 0;
@@ -46,7 +47,8 @@ int grouping_parse(const char *text, const struct loc *loc, struct grouping *out
 	out->kind = GROUPING_NONE;
 	if (strcmp(text, "none") == 0 || parse_value(text, out) == 0)
 		return 0;
-	return ERR(E_CONFIG, loc, "unknown grouping '%s'; expected auto, none, size:BYTES as in size:25MiB, or count:N", text);
+	return ERR(E_CONFIG, loc, "unknown grouping '%s'; expected auto, none, size:BYTES as "
+	           "in size:25MiB, or count:N", text);
 }
 
 /* --- where to cut --- */
@@ -155,7 +157,8 @@ static int fewest(const struct atoms *a, double in_time, int *first)
 	return k;
 }
 
-static int cut_best(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes, int *first)
+static int cut_best(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes,
+                    int *first)
 {
 	struct atoms a = { .link = link, .first = mem_alloc(((size_t)n + 1) * sizeof *a.first) };
 	a.n = make_atoms(n, bytes, a.first);
@@ -174,8 +177,8 @@ static int cut_best(const struct linkmodel *link, int n, const double *ready, co
 	return buckets;
 }
 
-int buckets_cut(const struct grouping *how, const struct linkmodel *link, int n, const double *ready,
-                const int64_t *bytes, int *first)
+int buckets_cut(const struct grouping *how, const struct linkmodel *link, int n,
+                const double *ready, const int64_t *bytes, int *first)
 {
 	int buckets = 0;
 	switch (how->kind) {
@@ -226,7 +229,8 @@ struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const st
 	for (int i = 0; i < n; i++) {
 		double end = ends[made_by(g, b->grad[i])];
 		ready[i] = i && ready[i - 1] > end ? ready[i - 1] : end;
-		bytes[i] = all_reduce_bytes(shape_count(&graph_t(g, b->param[i])->shape), all_reduce_dtype(r->wire));
+		bytes[i] = all_reduce_bytes(shape_count(&graph_t(g, b->param[i])->shape),
+		                            all_reduce_dtype(r->wire));
 	}
 	k->first = ARENA_ARRAY(g->arena, int, n + 1);
 	if (r->given) {
@@ -273,7 +277,8 @@ static int sum_state(struct graph *g, tid p, bool kept, tid *out)
 	return 0;
 }
 
-static int emit_start(struct graph *g, int n, const tid *x, const tid *value, const struct all_reduce_attr *at, tid *out)
+static int emit_start(struct graph *g, int n, const tid *x, const tid *value,
+                      const struct all_reduce_attr *at, tid *out)
 {
 	tid *in = ARENA_ARRAY(g->arena, tid, 2 * n);
 	for (int i = 0; i < n; i++) {
@@ -290,7 +295,8 @@ static int emit_terms(struct graph *g, struct mean *m)
 	tid state, begun;
 	g->cur_name = "mean_terms";
 	g->cur_phase = PHASE_UPDATE;
-	TRY(graph_state(g, "mean_terms_of_all", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &state));
+	TRY(graph_state(g, "mean_terms_of_all", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 },
+	                &state));
 	graph_t(g, state)->use = STATE_OF_STEP;
 	TRY(emit_start(g, 1, &state, &m->terms, &at, &begun));
 	return graph_emit(g, "all_reduce_wait", &at, 1, &begun, 1, &m->terms);
@@ -311,8 +317,8 @@ int buckets_emit_more(struct graph *g, int bucket, int n, const tid *base, tid *
 }
 
 /* With a lag, waits for the all-reduce that was started one step ago. */
-static int emit_bucket(struct graph *g, struct bundles *b, struct buckets *k, int i, const struct ranks_plan *r,
-                       double divided)
+static int emit_bucket(struct graph *g, struct bundles *b, struct buckets *k, int i,
+                       const struct ranks_plan *r, double divided)
 {
 	struct all_reduce_attr at = { i + 1, r->wire, 1 / divided };
 	int n = k->first[i + 1] - k->first[i];
@@ -331,13 +337,14 @@ static int emit_bucket(struct graph *g, struct bundles *b, struct buckets *k, in
 	return 0;
 }
 
-int buckets_emit(struct graph *g, struct bundles *b, struct buckets *k, struct mean *m, const struct ranks_plan *r,
-                 double divided)
+int buckets_emit(struct graph *g, struct bundles *b, struct buckets *k, struct mean *m,
+                 const struct ranks_plan *r, double divided)
 {
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
 	tid unused;
 	k->wait = ARENA_ARRAY(g->arena, tid, b->nparam);
-	for (int i = 0; i < b->nparam; i++)              /* in the network's order, which is that of checkpoints */
+	/* in the network's order, which is that of checkpoints */
+	for (int i = 0; i < b->nparam; i++)
 		TRY(sum_state(g, b->network[i], r->lag, &unused));
 	int rc = emit_terms(g, m);
 	for (int i = 0; i < k->n && rc == 0; i++)
@@ -346,8 +353,8 @@ int buckets_emit(struct graph *g, struct bundles *b, struct buckets *k, struct m
 	return rc;
 }
 
-int buckets_emit_lagged(struct graph *g, const struct bundles *b, struct buckets *k, const struct ranks_plan *r,
-                        double divided)
+int buckets_emit_lagged(struct graph *g, const struct bundles *b, struct buckets *k,
+                        const struct ranks_plan *r, double divided)
 {
 	struct graph_context saved = { g->cur_name, g->cur_loc, g->cur_phase };
 	int rc = 0;

@@ -25,17 +25,20 @@ struct ranks_plan {
 	int ranks;
 	bool summed;                 /* gradients are, over all ranks */
 	struct grouping grouping;
-	int sync_group;              /* of these, how many have their batch statistics together; 0 or 1: none */
+	int sync_group;              /* of these, how many have their batch
+	                              * statistics together; 0 or 1: none */
 	int lag;                     /* 1: updates use the sums of the step before */
 	int wire;                    /* index in all_reduce_wires */
 	const struct linkmodel *link;
 	struct node_rates rates;     /* of the ranks' devices, by which ready times are told */
-	const struct buckets *given; /* those of another batch size's plan, which these must match; or NULL */
+	const struct buckets *given; /* those of another batch size's plan, which
+	                              * these must match; or NULL */
 };
 
 struct buckets {
 	int n;                       /* of gradients */
-	int *first;                  /* n + 1: bucket k is first[k] .. first[k + 1] - 1 of the bundles' order */
+	int *first;                  /* n + 1: bucket k is first[k] .. first[k + 1]
+	                              * - 1 of the bundles' order */
 	int64_t *bytes;              /* on the wire */
 	tid *wait;                   /* for the lagged part; the emission's own */
 };
@@ -46,17 +49,18 @@ struct buckets *buckets_solve(struct graph *g, const struct bundles *b, const st
 struct buckets *buckets_copy(struct arena *a, const struct buckets *k);
 /* Only the cut: of n sizes (bytes) that are ready at these seconds, ascending. first: room for n +
  * 1; returns the number of buckets. */
-int buckets_cut(const struct grouping *how, const struct linkmodel *link, int n, const double *ready, const int64_t *bytes,
-                int *first);
+int buckets_cut(const struct grouping *how, const struct linkmodel *link, int n,
+                const double *ready, const int64_t *bytes, int *first);
 
 /* b->grad become the sums over all ranks, divided by `divided`, and m->terms the sum of all ranks'
- * terms. With a lag they are the sums of the step before, and buckets_emit_lagged, after the updates,
- * starts the all-reduces of this step. */
-int buckets_emit(struct graph *g, struct bundles *b, struct buckets *k, struct mean *m, const struct ranks_plan *r,
-                 double divided);
-/* Emits one more bucket, number `bucket`, of n values, which become the sums of this step; base: the
- * tensors whose names and shapes the values have. */
+ * terms. With a lag they are the sums of the step before, and buckets_emit_lagged, after the
+ * updates, starts the all-reduces of this step. */
+int buckets_emit(struct graph *g, struct bundles *b, struct buckets *k, struct mean *m,
+                 const struct ranks_plan *r, double divided);
+/* Emits one more bucket, number `bucket`, of n values, which become the sums of this step; base:
+ * the tensors whose names and shapes the values have. */
 int buckets_emit_more(struct graph *g, int bucket, int n, const tid *base, tid *value);
-int buckets_emit_lagged(struct graph *g, const struct bundles *b, struct buckets *k, const struct ranks_plan *r, double divided);
+int buckets_emit_lagged(struct graph *g, const struct bundles *b, struct buckets *k,
+                        const struct ranks_plan *r, double divided);
 
 #endif

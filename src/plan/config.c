@@ -20,14 +20,16 @@
 #include "report/progress.h"
 #include "yaml/schema_where.h"
 
-#define MAX_NAME 200             /* file systems take 255, and what is made in there has names too */
+/* file systems take 255, and what is made in there has names too */
+#define MAX_NAME 200
 
 const char *const device_names[] = { "auto", "cuda", "cpu", "reference", NULL };
 static const char *const precision_names[] = { "f32", "bf16", "fp16", NULL };
 static const enum dtype precision_types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
 
 static const struct field run_fields[] = {
-	FIELD_STRING(struct run_section, name, "run", "name of the run: one folder, with no '/' and no '.' in front"),
+	FIELD_STRING(struct run_section, name, "run",
+	             "name of the run: one folder, with no '/' and no '.' in front"),
 	FIELD_PATH(struct run_section, dir, NULL, "folder of the run's results; default: runs/NAME"),
 	FIELD_INT(struct run_section, seed, "1", 0, 9007199254740991.0,
 	          "seed of everything random: initial weights, order of samples, transforms, dropout"),
@@ -36,79 +38,109 @@ static const struct field run_fields[] = {
 
 static const struct field target_fields[] = {
 	FIELD_STRING(struct target_section, metric, NULL, "metric to watch; one of 'metrics', or loss"),
-	FIELD(struct target_section, at_least, FT_FLOAT, .dflt = "null", .min = -INFINITY, .max = INFINITY,
+	FIELD(struct target_section, at_least, FT_FLOAT, .dflt = "null", .min = -INFINITY,
+	      .max = INFINITY,
 	      .flags = FIELD_NULLABLE, .doc = "stop when the metric has reached this value"),
-	FIELD(struct target_section, at_most, FT_FLOAT, .dflt = "null", .min = -INFINITY, .max = INFINITY,
+	FIELD(struct target_section, at_most, FT_FLOAT, .dflt = "null", .min = -INFINITY,
+	      .max = INFINITY,
 	      .flags = FIELD_NULLABLE, .doc = "stop when the metric has come down to this value"),
 	FIELD_END
 };
 
 static const struct field validate_fields[] = {
-	FIELD_INT(struct validate_section, epochs, "1", 0, 1e9, "validate after every so many epochs; 0: never by epochs"),
-	FIELD_INT(struct validate_section, steps, "0", 0, 1e15, "validate after every so many steps; 0: never by steps"),
+	FIELD_INT(struct validate_section, epochs, "1", 0, 1e9,
+	          "validate after every so many epochs; 0: never by epochs"),
+	FIELD_INT(struct validate_section, steps, "0", 0, 1e15,
+	          "validate after every so many steps; 0: never by steps"),
 	FIELD_END
 };
 
 static const struct field memory_fields[] = {
-	FIELD(struct memory_section, limit, FT_BYTES, .dflt = "null", .min = 1, .max = 0x1p62, .flags = FIELD_NULLABLE,
-	      .doc = "memory limit of a step, parameters and optimizer included; activations are recomputed to respect it; "
+	FIELD(struct memory_section, limit, FT_BYTES, .dflt = "null", .min = 1, .max = 0x1p62,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "memory limit of a step, parameters and optimizer included; activations are "
+	      "recomputed to respect it; "
 	             "null: what the machine has; see MEMORY"),
-	FIELD(struct memory_section, aside, FT_BYTES, .dflt = "null", .min = 0, .max = 0x1p62, .flags = FIELD_NULLABLE,
-	      .doc = "GPU memory in reserve for the GPU's libraries and other programs; null: 512MiB, with several ranks 1GiB"),
+	FIELD(struct memory_section, aside, FT_BYTES, .dflt = "null", .min = 0, .max = 0x1p62,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "GPU memory in reserve for the GPU's libraries and other programs; null: "
+	      "512MiB, with several ranks 1GiB"),
 	FIELD_END
 };
 
 static const struct field train_fields[] = {
-	FIELD_INT(struct train_section, epochs, "0", 0, 1e9, "passes over the training data; this or 'steps' is needed to train"),
-	FIELD_INT(struct train_section, steps, "0", 0, 1e15, "updates to make; with 'epochs' too, whichever ends first"),
+	FIELD_INT(struct train_section, epochs, "0", 0, 1e9,
+	          "passes over the training data; this or 'steps' is needed to train"),
+	FIELD_INT(struct train_section, steps, "0", 0, 1e15,
+	          "updates to make; with 'epochs' too, whichever ends first"),
 	FIELD(struct train_section, batch_size, FT_INT, .dflt = "null", .min = 1, .max = 1 << 24,
 	      .flags = FIELD_NULLABLE,
-	      .doc = "samples in a (micro-)batch of one rank; null: 1, or this rank's share of global_batch_size"),
+	      .doc = "samples in a (micro-)batch of one rank; null: 1, or this rank's "
+	      "share of global_batch_size"),
 	FIELD(struct train_section, global_batch_size, FT_INT, .dflt = "null", .min = 1,
 	      .max = (double)(1LL << 40), .flags = FIELD_NULLABLE,
-	      .doc = "instead of batch_size: samples in a (micro-)batch of all ranks together, a multiple of the number of ranks"),
+	      .doc = "instead of batch_size: samples in a (micro-)batch of all ranks together, a "
+	      "multiple of the number of ranks"),
 	FIELD_INT(struct train_section, accumulate, "1", 1, 1 << 24,
 	          "micro-batches whose gradients are averaged for one update"),
-	FIELD(struct train_section, clip_norm, FT_FLOAT, .dflt = "null", .min = 1e-30, .max = 1e30, .flags = FIELD_NULLABLE,
-	      .doc = "largest Euclidean norm of all gradients together; larger ones are scaled down to it"),
-	FIELD_SECTION(struct train_section, validate, validate_fields, "when to evaluate on data.validation"),
-	FIELD_SECTION(struct train_section, target, target_fields, "stop early when a validation metric is good enough"),
-	FIELD(struct train_section, patience, FT_INT, .dflt = "null", .min = 1, .max = 1e9, .flags = FIELD_NULLABLE,
-	      .doc = "stop after so many validations in a row without one better than all before, by checkpoint.metric; null: do not"),
+	FIELD(struct train_section, clip_norm, FT_FLOAT, .dflt = "null", .min = 1e-30, .max = 1e30,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "largest Euclidean norm of all gradients together; larger "
+	      "ones are scaled down to it"),
+	FIELD_SECTION(struct train_section, validate, validate_fields,
+	              "when to evaluate on data.validation"),
+	FIELD_SECTION(struct train_section, target, target_fields,
+	              "stop early when a validation metric is good enough"),
+	FIELD(struct train_section, patience, FT_INT, .dflt = "null", .min = 1, .max = 1e9,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "stop after so many validations in a row without one better than all before, by "
+	      "checkpoint.metric; null: do not"),
 	FIELD_SECTION(struct train_section, memory, memory_fields, "memory for a step"),
 	FIELD_END
 };
 
 static const struct field precision_fields[] = {
 	FIELD_ENUM(struct precision_section, compute, "f32", precision_names,
-	           "element type of activations, their gradients and matrix products; weights, sums, statistics, losses and updates are f32"),
+	           "element type of activations, their gradients and matrix products; weights, sums, "
+	           "statistics, losses and updates are f32"),
 	FIELD_BOOL(struct precision_section, allow_emulation, "false",
-	           "also compute in a type that the CPU has no instructions for: slower than f32, for comparisons"),
+	           "also compute in a type that the CPU has no instructions for: slower "
+	           "than f32, for comparisons"),
 	FIELD_BOOL(struct precision_section, winograd, "true",
-	           "use Winograd convolution for 3x3 and 5x5 kernels where it is estimated to be faster; see PRECISION"),
+	           "use Winograd convolution for 3x3 and 5x5 kernels where it is estimated to "
+	           "be faster; see PRECISION"),
 	FIELD_BOOL(struct precision_section, tf32, "false",
-	           "let a GPU round the operands of f32 products to TF32, 10 bits of fraction: several times faster"),
+	           "let a GPU round the operands of f32 products to TF32, 10 bits of "
+	           "fraction: several times faster"),
 	FIELD_BOOL(struct precision_section, deterministic, "true",
-	           "use only engines of a GPU's libraries that give the same bits each time; CPUs always do"),
+	           "use only engines of a GPU's libraries that give the same bits "
+	           "each time; CPUs always do"),
 	FIELD_VARIANT(struct precision_section, loss_scale, "none", loss_scale_variants,
-	              "loss scaling, which keeps small gradients from vanishing in 16 bits; a step that overflows is skipped"),
+	              "loss scaling, which keeps small gradients from vanishing in 16 bits; a step "
+	              "that overflows is skipped"),
 	FIELD_ENUM(struct precision_section, wire, "f32", all_reduce_wires,
-	           "element type in which gradients are sent between ranks; they are summed and kept in f32"),
+	           "element type in which gradients are sent between ranks; they "
+	           "are summed and kept in f32"),
 	FIELD_END
 };
 
 static const struct field parallel_fields[] = {
 	FIELD_STRING(struct parallel_section, grouping, "auto",
-	             "buckets in which gradients are all-reduced: auto: computed from when each gradient is ready and what "
-	             "messages cost; none: each gradient alone; size:BYTES as in size:25MiB; count:N buckets of about one size"),
+	             "buckets in which gradients are all-reduced: auto: computed from when each "
+	             "gradient is ready and what "
+	             "messages cost; none: each gradient alone; size:BYTES as in size:25MiB; count:N "
+	             "buckets of about one size"),
 	FIELD_INT(struct parallel_section, gradient_lag, "0", 0, 1,
-	          "1: updates use the gradients of the step before, so their all-reduce may take a whole step; see RANKS"),
+	          "1: updates use the gradients of the step before, so their all-reduce may "
+	          "take a whole step; see RANKS"),
 	FIELD(struct parallel_section, timeout, FT_SECONDS, .dflt = "10m", .min = 0.1, .max = 1e7,
 	      .doc = "how long a rank waits for others before the run is ended with a report"),
 	FIELD_BOOL(struct parallel_section, average_statistics, "false",
-	           "use the mean of all ranks' running statistics of batch normalisation in validations and checkpoints; false: rank 0's"),
+	           "use the mean of all ranks' running statistics of batch normalisation in "
+	           "validations and checkpoints; false: rank 0's"),
 	FIELD_NODE(struct parallel_section, sync_batch_norm, "false",
-	           "ranks whose batches batch normalisation computes its statistics over: false: each rank its own; true: all "
+	           "ranks whose batches batch normalisation computes its statistics over: false: each "
+	           "rank its own; true: all "
 	           "ranks; N: each N neighbouring ranks; see RANKS"),
 	FIELD_BOOL(struct parallel_section, reproducible, "false",
 	           "the same bits for one global batch on 1, 2, 4, ... ranks; see REPRODUCIBLE RUNS"),
@@ -117,24 +149,32 @@ static const struct field parallel_fields[] = {
 
 static const struct field report_fields[] = {
 	FIELD_ENUM(struct report_section, progress, "auto", progress_names,
-	           "bar: one live line; lines: a line now and then, for batch logs; none; auto: bar on a terminal, else lines"),
-	FIELD_INT(struct report_section, every, "10", 1, 1e9, "steps between 'step' lines in metrics.jsonl"),
+	           "bar: one live line; lines: a line now and then, for batch logs; none; auto: bar "
+	           "on a terminal, else lines"),
+	FIELD_INT(struct report_section, every, "10", 1, 1e9,
+	          "steps between 'step' lines in metrics.jsonl"),
 	FIELD_BOOL(struct report_section, tensorboard, "true", "also write a TensorBoard event file"),
 	FIELD_FLOAT(struct report_section, one_rank, "0", 0, 1e15,
-	            "samples/s of one rank alone with this batch_size, as --bench prints it: the base of efficiency; 0: the ranks' own work"),
+	            "samples/s of one rank alone with this batch_size, as --bench prints it: the base "
+	            "of efficiency; 0: the ranks' own work"),
 	FIELD_END
 };
 
 const struct field config_fields[] = {
 	FIELD_SECTION(struct run_config, run, run_fields, "the run and where its results go"),
-	FIELD_ENUM(struct run_config, device, "auto", device_names, "where to compute; cuda never falls back"),
+	FIELD_ENUM(struct run_config, device, "auto", device_names,
+	           "where to compute; cuda never falls back"),
 	FIELD_VARIANT(struct run_config, model, "", model_variants, "the network"),
-	FIELD_SECTION(struct run_config, data, data_fields, "record files and what happens to samples on the way"),
+	FIELD_SECTION(struct run_config, data, data_fields,
+	              "record files and what happens to samples on the way"),
 	FIELD_VARIANT(struct run_config, loss, "", loss_variants, "what training minimises"),
 	FIELD_STRINGS(struct run_config, metrics, NULL,
-	              "what validation reports: accuracy, iou, mean_iou, mean_iou_per_sample, mae, mse; see METRICS"),
-	FIELD_VARIANT(struct run_config, optimizer, "sgd", optimizer_variants, "how gradients change the weights"),
-	FIELD_VARIANT(struct run_config, schedule, "constant", schedule_variants, "the learning rate as a function of the step"),
+	              "what validation reports: accuracy, iou, mean_iou, "
+	              "mean_iou_per_sample, mae, mse; see METRICS"),
+	FIELD_VARIANT(struct run_config, optimizer, "sgd", optimizer_variants,
+	              "how gradients change the weights"),
+	FIELD_VARIANT(struct run_config, schedule, "constant", schedule_variants,
+	              "the learning rate as a function of the step"),
 	FIELD_SECTION(struct run_config, precision, precision_fields, "number formats"),
 	FIELD_SECTION(struct run_config, parallel, parallel_fields, "training on several ranks"),
 	FIELD_SECTION(struct run_config, train, train_fields, "the training loop"),
@@ -188,8 +228,8 @@ static int check_target_metric(const struct target_section *t, const struct loc 
 	if (strcmp(t->metric, "iou") == 0)
 		return ERR(E_CONFIG, loc, "target metric 'iou' has a value for each class; use 'mean_iou'");
 	if (falls == isnan(t->at_most))
-		return ERR(E_CONFIG, loc, "target metric '%s' %s as a network gets better; give '%s'", t->metric,
-		           falls ? "falls" : "rises", falls ? "at_most" : "at_least");
+		return ERR(E_CONFIG, loc, "target metric '%s' %s as a network gets better; give '%s'",
+		           t->metric, falls ? "falls" : "rises", falls ? "at_most" : "at_least");
 	return 0;
 }
 
@@ -217,12 +257,14 @@ static int check_watch(const struct run_config *c)
 	bool plateau = c->schedule.v && c->schedule.data && schedule_watches(&c->schedule);
 	const char *what = c->train.patience > 0 ? "'patience' counts validations" :
 		plateau ? "the schedule 'plateau' goes by validations" : NULL;
-	const struct loc *loc = c->train.patience > 0 ? config_place(c, "train", "patience") : &c->schedule.loc;
+	const struct loc *loc = c->train.patience > 0 ? config_place(c, "train", "patience") :
+	                        &c->schedule.loc;
 	if (metric && strcmp(metric, "iou") == 0)
 		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"),
 		           "'iou' has a value for each class, so that none is best by it; use 'mean_iou'");
 	if (metric && strcmp(metric, "loss") != 0 && !listed(metric, c->metrics.v, c->metrics.n))
-		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"), "metric '%s' is not among 'metrics'", metric);
+		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"),
+		           "metric '%s' is not among 'metrics'", metric);
 	if (what && c->data.validation.n == 0)
 		return ERR(E_CONFIG, loc, "%s, but 'data.validation' is not given", what);
 	if (what && v->epochs == 0 && v->steps == 0)
@@ -238,12 +280,14 @@ static int check_name(const struct run_config *c)
 	if (!*name)
 		return ERR(E_CONFIG, loc, "the run's name is empty");
 	if (*name == '.' || strchr(name, '/'))
-		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it is a folder below 'runs', without '/' and with no '.' "
-		           "in front; 'run.dir' takes any path", name);
+		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it is a folder below 'runs', "
+		           "without '/' and with no '.' in front; 'run.dir' takes any path", name);
 	if (shown(name) != name)
-		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it has characters that are not visible", name);
+		return ERR(E_CONFIG, loc, "'%s' cannot be the name of a run: it has "
+		           "characters that are not visible", name);
 	if (strlen(name) > MAX_NAME)
-		return ERR(E_CONFIG, loc, "the run's name has %zu bytes; expected at most %d", strlen(name), MAX_NAME);
+		return ERR(E_CONFIG, loc, "the run's name has %zu bytes; expected at most %d", strlen(name),
+		           MAX_NAME);
 	return 0;
 }
 
@@ -251,7 +295,8 @@ static int check_name(const struct run_config *c)
 static int check_train_data(const struct run_config *c)
 {
 	const struct ypair *data = ytree_pair(c->tree, "data");
-	const struct ypair *train = data && data->value->kind == Y_MAP ? ytree_pair(data->value, "train") : NULL;
+	const struct ypair *train = data && data->value->kind == Y_MAP ?
+	                            ytree_pair(data->value, "train") : NULL;
 	if (!train || train->value->kind != Y_SEQ || train->value->n > 0)
 		return 0;
 	return ERR(E_CONFIG, &train->value->loc, "'train' is empty; expected at least one file");
@@ -275,8 +320,8 @@ static int check_channels(const struct run_config *c)
 	int64_t kept = transform_channels(c->arena, c->data.transforms, &loc);
 	if (kept == 0 || m->input.channels == 0 || m->input.channels == kept)
 		return 0;
-	return ERR(E_CONFIG, &loc, "the transforms leave %lld channels, but 'model.input' has %lld", (long long)kept,
-	           (long long)m->input.channels);
+	return ERR(E_CONFIG, &loc, "the transforms leave %lld channels, but 'model.input' has %lld",
+	           (long long)kept, (long long)m->input.channels);
 }
 
 static void keep_first(int *rc, int one)
@@ -310,7 +355,8 @@ static int check(const struct run_config *c)
 		keep_first(&rc, loss_scaling_check(&c->precision.loss_scale));
 	struct grouping unused;
 	if (c->parallel.grouping)
-		keep_first(&rc, grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &unused));
+		keep_first(&rc, grouping_parse(c->parallel.grouping,
+		                               config_place(c, "parallel", "grouping"), &unused));
 	int team;
 	if (c->parallel.sync_batch_norm)
 		keep_first(&rc, sync_group_parse(c->parallel.sync_batch_norm, &team));
@@ -359,11 +405,13 @@ int config_share_batch(struct run_config *c, int ranks)
 	if (all == 0)
 		return 0;
 	if (all % ranks)
-		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a global batch of %lld samples cannot be shared "
-		           "evenly by %d ranks; the next larger one that can has %lld", (long long)all, ranks, (long long)next);
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
+		           "a global batch of %lld samples cannot be shared evenly by %d ranks; the next "
+		           "larger one that can has %lld", (long long)all, ranks, (long long)next);
 	if (all / ranks > 1 << 24)
-		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "each of %d ranks would have a batch of %lld samples; "
-		           "expected at most %d", ranks, (long long)(all / ranks), 1 << 24);
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
+		           "each of %d ranks would have a batch of %lld samples; expected at most %d",
+		           ranks, (long long)(all / ranks), 1 << 24);
 	c->train.batch_size = all / ranks;
 	return 0;
 }
@@ -382,7 +430,8 @@ int config_check_length(const struct run_config *c)
 {
 	if (c->train.epochs || c->train.steps)
 		return 0;
-	return ERR(E_CONFIG, config_place(c, "train", NULL), "nothing says how long to train; give 'train.epochs' or 'train.steps'");
+	return ERR(E_CONFIG, config_place(c, "train", NULL),
+	           "nothing says how long to train; give 'train.epochs' or 'train.steps'");
 }
 
 void config_free(struct run_config *c)

@@ -121,12 +121,15 @@ static void describe_imagined(const struct session *s, const struct plan *p, str
 	}
 	if (!s->dev->imagined)
 		return;
-	buf_puts(out, "              not there: memory and rates as its maker publishes them; convolutions by cuDNN's heuristics,\n"
+	buf_puts(out, "              not there: memory and rates as its "
+	         "maker publishes them; convolutions by cuDNN's heuristics,\n"
 	         "              without what is measured (--wisdom) or compiled at run time\n");
 	if (products)
-		buf_printf(out, "              of %d matrix products the workspace is counted with its limit: it is not known without a driver\n", products);
+		buf_printf(out, "              of %d matrix products the workspace is counted with its "
+		           "limit: it is not known without a driver\n", products);
 	if (convolutions)
-		buf_printf(out, "              of %d convolutions the workspace is not known without cuDNN 9.8 or a driver, and not counted\n", convolutions);
+		buf_printf(out, "              of %d convolutions the workspace is not known without cuDNN "
+		           "9.8 or a driver, and not counted\n", convolutions);
 }
 
 static void describe_model(const struct session *s, const struct plan *p, struct buf *out)
@@ -144,7 +147,8 @@ static void describe_model(const struct session *s, const struct plan *p, struct
 	if (trained < elements)
 		buf_printf(out, ", and %s that nothing trains", count_text(elements - trained, n));
 	buf_putc(out, '\n');
-	buf_printf(out, "input         %s    output %s\n", shape_text(&graph_t(p->g, p->input)->shape, a),
+	buf_printf(out, "input         %s    output %s\n",
+	           shape_text(&graph_t(p->g, p->input)->shape, a),
 	           shape_text(&graph_t(p->g, p->output)->shape, b));
 	stored_batch_describe(p, out);
 	buf_printf(out, "arithmetic    %s forward, %s training, each sample\n", flops_text(flops, f),
@@ -163,7 +167,8 @@ static void describe_data(const struct session *s, struct buf *out)
 		buf_printf(out, "%" PRId64 " windows of each, ", loader_samples(s->train) / n);
 	buf_printf(out, "%" PRId64 " batches an epoch", loader_batches(s->train));
 	if (s->validation_set)
-		buf_printf(out, "; %" PRId64 " validation samples", dataset_info(s->validation_set)->samples);
+		buf_printf(out, "; %" PRId64 " validation samples",
+		           dataset_info(s->validation_set)->samples);
 	buf_putc(out, '\n');
 }
 
@@ -173,7 +178,8 @@ static void describe_evaluation(const struct session *s, struct buf *out)
 	char a[32];
 	const struct plan *p = s->evaluate_plan[0];
 	if (p)
-		buf_printf(out, "              arena of an evaluation %s\n", bytes_text((double)p->g->arena_bytes, a));
+		buf_printf(out, "              arena of an evaluation %s\n",
+		           bytes_text((double)p->g->arena_bytes, a));
 }
 
 static void describe_memory(const struct plan *p, struct buf *out)
@@ -181,16 +187,18 @@ static void describe_memory(const struct plan *p, struct buf *out)
 	struct plan_memory m;
 	char a[32], b[32], c[32], d[32], e[32], f[32], g[32];
 	plan_memory(p, &m);
-	buf_printf(out, "memory        %s: parameters %s, optimizer and running statistics %s, inputs %s,\n"
-	           "              activations %s, gradients %s, workspace %s", bytes_text((double)m.peak, a),
-	           bytes_text((double)m.parameters, b), bytes_text((double)m.optimizer, c),
-	           bytes_text((double)m.inputs, d), bytes_text((double)m.activations, e),
-	           bytes_text((double)m.gradients, f), bytes_text((double)m.workspace, g));
+	buf_printf(out, "memory        %s: parameters %s, optimizer and running statistics %s, inputs "
+	           "%s,\n              activations %s, gradients %s, workspace %s",
+	           bytes_text((double)m.peak, a), bytes_text((double)m.parameters, b),
+	           bytes_text((double)m.optimizer, c), bytes_text((double)m.inputs, d),
+	           bytes_text((double)m.activations, e), bytes_text((double)m.gradients, f),
+	           bytes_text((double)m.workspace, g));
 	if (p->g->arena_peak_node != NONE)
 		buf_printf(out, " (fullest at node %d '%s')", p->g->arena_peak_node,
 		           p->g->node[p->g->arena_peak_node]->name);
 	buf_printf(out, "\n              arena %s for a lower bound of %s\n",
-	           bytes_text((double)p->g->arena_bytes, a), bytes_text((double)p->g->arena_lower_bound, b));
+	           bytes_text((double)p->g->arena_bytes, a),
+	           bytes_text((double)p->g->arena_lower_bound, b));
 }
 
 static void describe_largest_batch(const struct session *s, struct buf *out)
@@ -206,11 +214,12 @@ static void describe_largest_batch(const struct session *s, struct buf *out)
 	buf_printf(out, "largest batch %" PRId64, b.plain);
 	if (b.recomputed > b.plain)
 		buf_printf(out, ", or %" PRId64 " with activations computed again,", b.recomputed);
-	buf_printf(out, s->dev->imagined || !strcmp(b.by, "limit") ? " in the %.3g GiB of the %s\n" : " in the %.3g GiB that the %s offers now\n",
-	           (double)b.have / (1 << 30), b.by);
+	buf_printf(out, s->dev->imagined || !strcmp(b.by, "limit") ? " in the %.3g GiB of the %s\n" :
+	           " in the %.3g GiB that the %s offers now\n", (double)b.have / (1 << 30), b.by);
 }
 
-static void describe_summary(const struct session *s, const struct step_time *t, bool tiles, struct buf *out)
+static void describe_summary(const struct session *s, const struct step_time *t, bool tiles,
+                             struct buf *out)
 {
 	const struct plan *p = s->train_plan[0];
 	buf_printf(out, "config        %s: no mistakes found%s\n", s->config->file,
@@ -224,7 +233,8 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	describe_budget(s, out);
 	describe_largest_batch(s, out);
 	describe_ranks_text(s, p, t, out);
-	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode, graph_fingerprint(p->g));
+	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode,
+	           graph_fingerprint(p->g));
 }
 
 /* What goes wrong while kernels are tried is no matter of the config: then there is no
@@ -256,7 +266,8 @@ void describe_check(const struct session *s, struct buf *out)
 static void describe_place(const struct graph *g, tid t, char offset[24], char bytes[24])
 {
 	static const char *const elsewhere[] = {
-		[ROLE_ACTIVATION] = "", [ROLE_INPUT] = "input", [ROLE_CONSTANT] = "constant", [ROLE_PARAM] = "parameter",
+		[ROLE_ACTIVATION] = "", [ROLE_INPUT] = "input", [ROLE_CONSTANT] = "constant",
+		[ROLE_PARAM] = "parameter",
 		[ROLE_STATE] = "state"
 	};
 	if (graph_t(g, t)->offset < 0)
@@ -289,8 +300,8 @@ static void describe_reorder(const struct graph *g, const struct node *n, struct
 static void describe_kernels(const struct plan *p, struct buf *out)
 {
 	static const char *const phases[] = { "forward", "backward", "update" };
-	buf_printf(out, "\n%5s  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10s  %s\n", "node", "phase", "op", "layer",
-	           "output", "layout", "offset", "bytes", "GFLOP", "kernel");
+	buf_printf(out, "\n%5s  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10s  %s\n", "node", "phase",
+	           "op", "layer", "output", "layout", "offset", "bytes", "GFLOP", "kernel");
 	for (int i = 0; i < p->g->nnode; i++) {
 		const struct node *n = p->g->node[i];
 		char shape[SHAPE_TEXT] = "", layout[LAYOUT_TEXT] = "", offset[24] = "", bytes[24] = "";
@@ -301,9 +312,9 @@ static void describe_kernels(const struct plan *p, struct buf *out)
 			describe_place(p->g, n->out[0], offset, bytes);
 		}
 		const char *impl = exec_impl(p->exec, i);
-		buf_printf(out, "%5d  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10.4f  %s", i, phases[n->phase],
-		           n->op->name, n->name ? n->name : "", shape, layout, offset, bytes,
-		           op_cost(p->g, n).flops / 1e9, impl ? impl : "");
+		buf_printf(out, "%5d  %-8s  %-26s %-30s %-18s %-12s %12s %12s %10.4f  %s", i,
+		           phases[n->phase], n->op->name, n->name ? n->name : "", shape, layout, offset,
+		           bytes, op_cost(p->g, n).flops / 1e9, impl ? impl : "");
 		if (strcmp(n->op->name, "reorder") == 0)
 			describe_reorder(p->g, n, out);
 		buf_putc(out, '\n');
@@ -345,15 +356,16 @@ static void describe_flops_json(const struct plan *p, struct buf *out)
 	double flops = describe_forward_flops(p), folded = space_to_batch_flops(p);
 	buf_printf(out, " \"flops\": {\"forward\": %.0f, \"training\": %.0f", flops, 3 * flops);
 	if (folded != flops)
-		buf_printf(out, ", \"forward_space_to_batch\": %.0f, \"training_space_to_batch\": %.0f", folded,
-		           3 * folded);
+		buf_printf(out, ", \"forward_space_to_batch\": %.0f, \"training_space_to_batch\": %.0f",
+		           folded, 3 * folded);
 	buf_puts(out, "},\n");
 }
 
 static void describe_peak_json(const struct plan *p, struct buf *out)
 {
 	const struct graph *g = p->g;
-	buf_printf(out, ", \"arena\": %" PRId64 ", \"lower_bound\": %" PRId64, g->arena_bytes, g->arena_lower_bound);
+	buf_printf(out, ", \"arena\": %" PRId64 ", \"lower_bound\": %" PRId64, g->arena_bytes,
+	           g->arena_lower_bound);
 	if (g->arena_peak_node == NONE)
 		return;
 	buf_puts(out, ", \"peak_node\": ");
@@ -371,13 +383,14 @@ void describe_json(const struct session *s, struct buf *out)
 	plan_memory(p, &m);
 	buf_puts(out, "{\"model\": {\"family\": ");
 	buf_json_string(out, s->config->model.v->name);
-	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64 ", \"tensors\": %d},\n",
-	           elements, trained, tensors);
+	buf_printf(out, ", \"parameters\": %" PRId64 ", \"trainable_parameters\": %" PRId64
+	           ", \"tensors\": %d},\n", elements, trained, tensors);
 	describe_flops_json(p, out);
-	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64 ", \"optimizer\": %"
-	           PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64 ", \"inputs\": %" PRId64
-	           ", \"peak\": %" PRId64, m.parameters, m.gradients, m.optimizer, m.activations, m.workspace,
-	           m.inputs, m.peak);
+	buf_printf(out, " \"memory\": {\"parameters\": %" PRId64 ", \"gradients\": %" PRId64
+	           ", \"optimizer\": %" PRId64 ", \"activations\": %" PRId64 ", \"workspace\": %" PRId64
+	           ", \"inputs\": %" PRId64
+	           ", \"peak\": %" PRId64, m.parameters, m.gradients, m.optimizer, m.activations,
+	           m.workspace, m.inputs, m.peak);
 	describe_peak_json(p, out);
 	if (s->evaluate_plan[0])
 		buf_printf(out, ", \"evaluation_arena\": %" PRId64, s->evaluate_plan[0]->g->arena_bytes);

@@ -15,6 +15,7 @@ void describe_check(const struct session *s, struct buf *out);      /* one scree
 void describe_text(const struct session *s, struct buf *out);       /* the whole plan */
 void describe_json(const struct session *s, struct buf *out);
 void describe_dot(const struct session *s, struct buf *out);
-void describe_svg(const struct session *s, struct buf *out);        /* the memory map as a picture */
+/* the memory map as a picture */
+void describe_svg(const struct session *s, struct buf *out);
 
 #endif

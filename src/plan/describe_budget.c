@@ -33,10 +33,12 @@ static void describe_host(const struct session *s, const struct memory_budget *r
 	char a[32], b[32], c[32];
 	if (r->have == 0)
 		return;
-	buf_printf(out, "host memory   %s for the whole run, %s %s of the %s", bytes_text((double)memory_budget_run(s), a),
-	           memory_budget_run(s) > r->have ? "MORE THAN the" : "of", bytes_text((double)r->have, b), r->by);
+	buf_printf(out, "host memory   %s for the whole run, %s %s of the %s",
+	           bytes_text((double)memory_budget_run(s), a), memory_budget_run(s) > r->have ?
+	           "MORE THAN the" : "of", bytes_text((double)r->have, b), r->by);
 	if (r->now > 0)
-		buf_printf(out, "; %s%s are free now", memory_budget_run(s) > r->now ? "ONLY " : "", bytes_text((double)r->now, c));
+		buf_printf(out, "; %s%s are free now", memory_budget_run(s) > r->now ? "ONLY " : "",
+		           bytes_text((double)r->now, c));
 	buf_putc(out, '\n');
 }
 
@@ -49,9 +51,12 @@ void describe_budget(const struct session *s, struct buf *out)
 		describe_host(s, &r, out);
 	if (r.total == 0)
 		return;
-	buf_printf(out, "GPU memory    %s for the whole run, %s %s that can be had:\n", bytes_text((double)memory_budget_run(s), a),
-	           memory_budget_run(s) > r.have ? "MORE THAN the" : "of", bytes_text((double)r.have, b));
-	buf_printf(out, "              of %s %s are free, and of that %s are left to libraries\n", bytes_text((double)r.total, a),
-	           bytes_text((double)(r.have + r.reserve), b), bytes_text((double)r.reserve, c));
-	buf_printf(out, "host memory   %s for batches and copies of the state\n", bytes_text((double)memory_budget_host(s), a));
+	buf_printf(out, "GPU memory    %s for the whole run, %s %s that can be had:\n",
+	           bytes_text((double)memory_budget_run(s), a), memory_budget_run(s) > r.have ?
+	           "MORE THAN the" : "of", bytes_text((double)r.have, b));
+	buf_printf(out, "              of %s %s are free, and of that %s are left to libraries\n",
+	           bytes_text((double)r.total, a), bytes_text((double)(r.have + r.reserve), b),
+	           bytes_text((double)r.reserve, c));
+	buf_printf(out, "host memory   %s for batches and copies of the state\n",
+	           bytes_text((double)memory_budget_host(s), a));
 }

@@ -8,8 +8,10 @@
 #include "plan/step_time.h"
 
 /* Nothing where gradients are not summed over ranks. */
-void describe_ranks_text(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out);
+void describe_ranks_text(const struct session *s, const struct plan *p, const struct step_time *t,
+                         struct buf *out);
 /* The keys "ranks", "sums", "messages", "batch_statistics", "links" and "groups". */
-void describe_ranks_json(const struct session *s, const struct plan *p, const struct step_time *t, struct buf *out);
+void describe_ranks_json(const struct session *s, const struct plan *p, const struct step_time *t,
+                         struct buf *out);
 
 #endif

@@ -26,7 +26,8 @@ static bool smaller(const struct shape *a, const struct shape *b)
 	return false;
 }
 
-static void put_seen(struct buf *out, const char *mode, const struct shape *seen, const struct dataset *set, const char *where)
+static void put_seen(struct buf *out, const char *mode, const struct shape *seen,
+                     const struct dataset *set, const char *where)
 {
 	const struct shape *stored = &dataset_info(set)->input;
 	const int others = dataset_sizes(set) - 1;
@@ -53,8 +54,10 @@ static void put_padded(struct buf *out, const struct plan_field *f)
 /* What a prediction sees of a sample like those of training. */
 static int imagine(const struct session *s, struct plan_field *f)
 {
-	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms, .training = false,
-		.seed = (uint64_t)s->config->run.seed, .target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
+	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms,
+		.training = false,
+		.seed = (uint64_t)s->config->run.seed,
+		.target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
 	struct transform_chain *t;
 	TRY(transform_chain_new(&t, &o));
 	*f = (struct plan_field){ .input = *transform_input_shape(t) };
@@ -74,7 +77,8 @@ static void describe_tile(const struct session *s, const struct plan_field *f, s
 	if (tile_fit(s, f, tile, &bytes, &whole) < 0)
 		buf_printf(out, "that cannot be predicted: %s", err_get(mark)->text);
 	else if (whole)
-		buf_printf(out, "whole samples fit: arena of a prediction %s", bytes_text((double)bytes, a));
+		buf_printf(out, "whole samples fit: arena of a prediction %s",
+		           bytes_text((double)bytes, a));
 	else
 		buf_puts(out, "whole samples do not fit, but these tiles do: --tile ");
 	for (int k = 0; err_count() == mark && !whole && k + 1 < f->input.nd; k++)
@@ -107,8 +111,10 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 		return;
 	put_seen(out, "sees          training  ", &s->data.input, s->train_set, "at random in");
 	if (s->validation) {
-		const struct plan_field same = { .input = s->data.input }, *f = whole_differs(s) ? &s->data.field : &same;
-		put_seen(out, "\n              validation", &f->input, s->validation_set, "in the centre of");
+		const struct plan_field same = { .input = s->data.input },
+		                        *f = whole_differs(s) ? &s->data.field : &same;
+		put_seen(out, "\n              validation", &f->input, s->validation_set,
+		         "in the centre of");
 		put_padded(out, f);
 	}
 	describe_prediction(s, tiles, out);

@@ -30,10 +30,12 @@ static void basis(const struct session *s, const struct step_time *t, struct buf
 		progress_put_flops(out, r->bits16);
 		buf_printf(out, " in %s", dtype_name(config_compute(s->config)));
 	}
-	buf_printf(out, " and %.4g GB/s, %s", r->bytes / 1e9, s->dev->imagined ? "as published" : "measured just now");
+	buf_printf(out, " and %.4g GB/s, %s", r->bytes / 1e9,
+	           s->dev->imagined ? "as published" : "measured just now");
 	if (t->trials.kinds)
-		buf_printf(out, ";\n              of %d kinds of nodes the %d with %.0f %% of the time were run", t->trials.kinds,
-		           t->trials.tried, 100 * t->trials.share);
+		buf_printf(out,
+		           ";\n              of %d kinds of nodes the %d with %.0f %% of the time were run",
+		           t->trials.kinds, t->trials.tried, 100 * t->trials.share);
 	buf_putc(out, '\n');
 }
 
@@ -42,9 +44,11 @@ static void run_text(const struct session *s, const struct step_time *t, struct 
 	const struct train_section *c = &s->config->train;
 	int64_t steps = step_time_steps(s);
 	if (steps)
-		buf_printf(out, "              %" PRId64 " steps to the end of the run: %.3g hours\n", steps, run_hours(s, t));
+		buf_printf(out, "              %" PRId64 " steps to the end of the run: %.3g hours\n",
+		           steps, run_hours(s, t));
 	else if (c->epochs)
-		buf_printf(out, "              how long %" PRId64 " epochs take is not known without the data\n", c->epochs);
+		buf_printf(out, "              how long %" PRId64
+		           " epochs take is not known without the data\n", c->epochs);
 }
 
 void describe_time_text(const struct session *s, const struct step_time *t, struct buf *out)
@@ -52,11 +56,14 @@ void describe_time_text(const struct session *s, const struct step_time *t, stru
 	if (!step_time_known(t))
 		return;
 	double computing = t->seconds - t->exposed;
-	buf_printf(out, "predicted     %.3g s a step: forward %.3g, backward %.3g, update %.3g", t->seconds, t->phase[PHASE_FORWARD],
-	           t->phase[PHASE_BACKWARD], t->phase[PHASE_UPDATE]);
+	buf_printf(out, "predicted     %.3g s a step: forward %.3g, backward %.3g, update %.3g",
+	           t->seconds, t->phase[PHASE_FORWARD], t->phase[PHASE_BACKWARD],
+	           t->phase[PHASE_UPDATE]);
 	if (s->ranks.summed)
-		buf_printf(out, ",\n              waiting for sums %.3g (%.1f %%)", t->exposed, 100 * exposed_share(t));
-	buf_printf(out, "\n              convolutions and dense layers %.3g, the rest %.3g\n", t->products, computing - t->products);
+		buf_printf(out, ",\n              waiting for sums %.3g (%.1f %%)", t->exposed,
+		           100 * exposed_share(t));
+	buf_printf(out, "\n              convolutions and dense layers %.3g, the rest %.3g\n",
+	           t->products, computing - t->products);
 	basis(s, t, out);
 	run_text(s, t, out);
 }
@@ -95,8 +102,8 @@ void describe_time_json(const struct session *s, const struct step_time *t, stru
 	buf_json_double(out, t->ceilings.f32);
 	buf_json_member(out, "half", t->ceilings.bits16);
 	buf_json_member(out, "bytes", t->ceilings.bytes);
-	buf_printf(out, ", \"source\": \"%s\"}, \"kinds\": %d, \"kinds_run\": %d", s->dev->imagined ? "published" : "measured",
-	           t->trials.kinds, t->trials.tried);
+	buf_printf(out, ", \"source\": \"%s\"}, \"kinds\": %d, \"kinds_run\": %d",
+	           s->dev->imagined ? "published" : "measured", t->trials.kinds, t->trials.tried);
 	buf_json_member(out, "share_run", t->trials.share);
 	buf_puts(out, "},\n");
 }

@@ -13,7 +13,8 @@
 void field_pad_to(struct plan_field *f, const int64_t stride[FIELD_AXES])
 {
 	for (int k = 0; k < FIELD_AXES; k++)
-		f->pad[k] = k + 1 < f->input.nd ? (stride[k] - f->input.d[k + 1] % stride[k]) % stride[k] : 0;
+		f->pad[k] = k + 1 < f->input.nd ? (stride[k] - f->input.d[k + 1] % stride[k]) % stride[k] :
+		            0;
 }
 
 struct shape field_padded(const struct plan_field *f)
@@ -56,7 +57,8 @@ int field_emit_cut(struct graph *g, const struct plan_field *f, tid y, tid *out)
 	if (!padded(f) || s.nd != whole.nd + 1)
 		return 0;
 	for (int k = 2; k < s.nd; k++) {
-		const struct slice cut = { k, 0, field_cut_extent(s.d[k], whole.d[k - 1], f->input.d[k - 1]) };
+		const struct slice cut = { k, 0,
+			field_cut_extent(s.d[k], whole.d[k - 1], f->input.d[k - 1]) };
 		if (cut.size < s.d[k])
 			TRY(graph_emit1(g, "slice", &cut, 1, out, out));
 	}

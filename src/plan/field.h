@@ -13,7 +13,8 @@
 
 struct plan_field {
 	struct shape input, target;      /* of one sample; input.nd 0: as in training */
-	int64_t pad[FIELD_AXES];         /* zeros behind each spatial axis of the input, outermost first */
+	int64_t pad[FIELD_AXES];         /* zeros behind each spatial axis of
+	                                  * the input, outermost first */
 };
 
 /* Zeros that make the extents of f->input multiples of stride[]. */

@@ -36,7 +36,8 @@ static size_t *workspaces(const struct exec *e, const struct graph *g)
 
 /* Looks for a choice whose arena has room in `budget` bytes; the smallest there is where none is
  * found. *arena: what it needs. */
-static int search(struct recompute *r, int64_t budget, struct recompute_choice *choice, int64_t *arena)
+static int search(struct recompute *r, int64_t budget, struct recompute_choice *choice,
+                  int64_t *arena)
 {
 	int64_t target = budget;
 	for (int i = 0; i < TRIES; i++) {
@@ -56,14 +57,16 @@ static int refuse(const struct recompute_choice *least, int64_t arena, const str
                   const struct memory_limit *w, int64_t fixed)
 {
 	double mib = 1 << 20;
-	return ERR(E_CONFIG, w->loc, "a step of %lld samples cannot do with %.3g MiB: however much is computed again, it needs "
-	           "about %.0f MiB (%.0f for parameters, optimizer and inputs), most of it at node '%s' (%s); make "
-	           "'train.memory.limit' larger, or 'train.batch_size' smaller (with 'train.accumulate' larger), or the samples",
-	           (long long)w->batch, (double)w->limit / mib, (double)(fixed + arena) / mib, (double)fixed / mib,
-	           g->node[least->node]->name, g->node[least->node]->op->name);
+	return ERR(E_CONFIG, w->loc, "a step of %lld samples cannot do with %.3g MiB: however much is "
+	           "computed again, it needs about %.0f MiB (%.0f for parameters, optimizer and "
+	           "inputs), most of it at node '%s' (%s); make 'train.memory.limit' larger, or "
+	           "'train.batch_size' smaller (with 'train.accumulate' larger), or the samples",
+	           (long long)w->batch, (double)w->limit / mib, (double)(fixed + arena) / mib,
+	           (double)fixed / mib, g->node[least->node]->name, g->node[least->node]->op->name);
 }
 
-void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct recompute_choice *out)
+void memory_least(const struct exec *e, struct graph *g, int64_t arena,
+                  struct recompute_choice *out)
 {
 	size_t *ws = workspaces(e, g);
 	struct recompute *r = recompute_new(g, ws);
@@ -85,7 +88,8 @@ void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g)
 	for (int i = 0; i < MEMORY_ROWS; i++) {
 		struct memory_row *row = &s->row[s->n];
 		row->name = wanted[i].name;
-		recompute_choose(r, (int64_t)((double)kept * wanted[i].share), wanted[i].cheap, &row->choice);
+		recompute_choose(r, (int64_t)((double)kept * wanted[i].share), wanted[i].cheap,
+		                 &row->choice);
 		if (row->choice.fits || wanted[i].share == 0)
 			s->n++;
 	}
@@ -93,7 +97,8 @@ void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g)
 	mem_free(ws);
 }
 
-int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w, struct memory_fit *out)
+int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w,
+               struct memory_fit *out)
 {
 	*out = (struct memory_fit){ fixed_bytes(g), (int64_t)exec_arena_bytes(*e), { .fits = true } };
 	if (w->limit == INT64_MIN || out->kept <= w->limit - out->fixed)

@@ -35,10 +35,12 @@ struct memory_sweep {
 /* *e is the executor of g. If its step needs more than the limit, recomputes
  * activations in g and sets *e to NULL: g must be planned anew. E_CONFIG,
  * with the least that a step can do with, if that is not enough. */
-int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w, struct memory_fit *out);
+int memory_fit(struct exec **e, struct graph *g, const struct memory_limit *w,
+               struct memory_fit *out);
 /* The cheapest choice of what to compute again for `arena`
  * bytes, or the smallest. g stays as it is. */
-void memory_least(const struct exec *e, struct graph *g, int64_t arena, struct recompute_choice *out);
+void memory_least(const struct exec *e, struct graph *g, int64_t arena,
+                  struct recompute_choice *out);
 /* Fills in what is possible. g stays as it is. */
 void memory_sweep(struct memory_sweep *s, const struct exec *e, struct graph *g);
 

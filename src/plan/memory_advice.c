@@ -81,7 +81,8 @@ static bool fits(const struct refusal *f, const struct memory_need *need)
 }
 
 /* Plans a config that differs; false if that cannot be. */
-static bool try_config(const struct refusal *f, const struct run_config *c, struct memory_need *need)
+static bool try_config(const struct refusal *f, const struct run_config *c,
+                       struct memory_need *need)
 {
 	const struct session *s = f->s;
 	struct plan_request r = session_request(s, f->p->mode, c->train.batch_size);
@@ -115,12 +116,14 @@ static void offer_limit(const struct refusal *f)
 	int64_t arena = f->r->have - f->need->fixed;
 	memory_least(p->exec, p->g, arena, &c);
 	if (!c.fits) {
-		err_context(E_TOO_LARGE, "- computing activations again, by 'train.memory.limit', helps down to %.0f %s",
+		err_context(E_TOO_LARGE,
+		            "- computing activations again, by 'train.memory.limit', helps down to %.0f %s",
 		            in_units(f, f->need->fixed + c.bytes), f->unit.name);
 		return;
 	}
 	print_size(limit, (double)(p->memory.fixed + arena));
-	err_context(E_TOO_LARGE, "- 'train.memory: {limit: %s}' fits: activations are computed again, for %.0f %% more arithmetic", limit,
+	err_context(E_TOO_LARGE, "- 'train.memory: {limit: %s}' fits: activations are computed again, "
+	            "for %.0f %% more arithmetic", limit,
 	            percent(c.cost.flops, graph_cost(p->g, EXEC_MICRO | EXEC_UPDATE).flops));
 }
 
@@ -139,7 +142,8 @@ static void offer_batch(const struct refusal *f)
 {
 	const struct train_section *t = &f->s->config->train;
 	const int64_t samples = t->batch_size * t->accumulate;
-	double room = (double)(f->r->have - f->need->fixed), each = (double)f->need->arena / (double)f->p->batch;
+	double room = (double)(f->r->have - f->need->fixed),
+	       each = (double)f->need->arena / (double)f->p->batch;
 	int64_t most = room > each ? (int64_t)(room / each) : 1, batch = f->p->batch;
 	for (int i = 0; i < TRIES && (batch = divisor(samples, most, batch)) > 0; i++) {
 		struct run_config c = *f->s->config;
@@ -148,8 +152,9 @@ static void offer_batch(const struct refusal *f)
 		c.train.accumulate = samples / batch;
 		if (!try_config(f, &c, &n) || !fits(f, &n))
 			continue;
-		err_context(E_TOO_LARGE, "- 'train.batch_size: %lld' with 'train.accumulate: %lld' fits, for a step of as many samples: %.0f %s",
-		            (long long)batch, (long long)c.train.accumulate, in_units(f, n.fixed + n.arena), f->unit.name);
+		err_context(E_TOO_LARGE, "- 'train.batch_size: %lld' with 'train.accumulate: %lld' fits, "
+		            "for a step of as many samples: %.0f %s", (long long)batch,
+		            (long long)c.train.accumulate, in_units(f, n.fixed + n.arena), f->unit.name);
 		return;
 	}
 	err_context(E_TOO_LARGE, "- no smaller 'train.batch_size' fits; make the samples smaller");
@@ -168,21 +173,27 @@ static void offer_bf16(const struct refusal *f)
 	bool made = plan_env_check(&env, d, false) == 0 && try_config(f, &c, &n);
 	err_truncate(mark);
 	if (made)
-		err_context(E_TOO_LARGE, "- 'precision.compute: bf16' needs %.0f %s, which %s", in_units(f, n.fixed + n.arena), f->unit.name,
+		err_context(E_TOO_LARGE, "- 'precision.compute: bf16' needs %.0f %s, which %s",
+		            in_units(f, n.fixed + n.arena), f->unit.name,
 		            fits(f, &n) ? "fits" : "is still too much");
 }
 
-int memory_advice_refuse(const struct session *s, const struct plan *p, const struct memory_budget *r, const struct memory_need *need)
+int memory_advice_refuse(const struct session *s, const struct plan *p,
+                         const struct memory_budget *r, const struct memory_need *need)
 {
-	static const char *const what[] = { [PLAN_TRAIN] = "a step", [PLAN_EVALUATE] = "an evaluation", [PLAN_PREDICT] = "a prediction" };
+	static const char *const what[] = { [PLAN_TRAIN] = "a step", [PLAN_EVALUATE] = "an evaluation",
+		[PLAN_PREDICT] = "a prediction" };
 	const int64_t all = need->fixed + need->arena;
 	const struct refusal f = { s, p, r, need, unit_for((double)all) };
-	int rc = ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"), "%s of %lld samples needs %.0f %s, but the %s offers %.0f %s",
-	             what[p->mode], (long long)p->batch, in_units(&f, all), f.unit.name, r->by, in_units(&f, r->have), f.unit.name);
+	int rc = ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"),
+	             "%s of %lld samples needs %.0f %s, but the %s offers %.0f %s",
+	             what[p->mode], (long long)p->batch, in_units(&f, all), f.unit.name, r->by,
+	             in_units(&f, r->have), f.unit.name);
 	table(&f);
 	offer_limit(&f);
 	if (!s->config->leaves.all)      /* whose micro-batches are what the bits depend on */
 		offer_batch(&f);
 	offer_bf16(&f);
-	return err_context(rc, "- it fits where there are %.0f %s", ceil(in_units(&f, all + r->reserve)), f.unit.name);
+	return err_context(rc, "- it fits where there are %.0f %s",
+	                   ceil(in_units(&f, all + r->reserve)), f.unit.name);
 }

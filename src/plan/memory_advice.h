@@ -9,6 +9,7 @@
 
 /* The refusal of p, with a table of what it needs and the advice as lines below it.
  * E_TOO_LARGE. */
-int memory_advice_refuse(const struct session *s, const struct plan *p, const struct memory_budget *r, const struct memory_need *need);
+int memory_advice_refuse(const struct session *s, const struct plan *p,
+                         const struct memory_budget *r, const struct memory_need *need);
 
 #endif

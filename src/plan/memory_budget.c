@@ -46,7 +46,8 @@ static int64_t at_least_1(int64_t bytes)
 /* What this run has taken of the whole is not there for the rest of it. */
 static void get_host_budget(const struct session *s, struct memory_budget *r)
 {
-	int64_t whole = share_of(s, host_memory_whole(&r->by)), now = share_of(s, host_memory(&r->by_now));
+	int64_t whole = share_of(s, host_memory_whole(&r->by)),
+	        now = share_of(s, host_memory(&r->by_now));
 	r->have = whole ? at_least_1(whole - (int64_t)s->dev->memory->used + arena_there(s)) : 0;
 	r->now = now ? at_least_1(now + arena_there(s)) : 0;
 }
@@ -61,7 +62,8 @@ void memory_budget_get(const struct session *s, struct memory_budget *r)
 	} else if (s->dev->driver->memory_info(s->dev, &d) < 0) {
 		err_truncate(mark);
 	} else {
-		*r = (struct memory_budget){ .by = "GPU", .by_now = "GPU", .total = d.total, .reserve = reserve_of(s, &d) };
+		*r = (struct memory_budget){ .by = "GPU", .by_now = "GPU", .total = d.total,
+			.reserve = reserve_of(s, &d) };
 		r->have = r->now = at_least_1(d.free - r->reserve + arena_there(s));
 	}
 }
@@ -104,8 +106,8 @@ static int64_t own_bytes(const struct graph *g, int64_t *staged)
 
 static int list_plans(const struct session *s, const struct plan *all[PLANS])
 {
-	const struct plan *const here[PLANS] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0], s->evaluate_plan[1],
-		s->predict_plan[0], s->predict_plan[1] };
+	const struct plan *const here[PLANS] = { s->train_plan[0], s->train_plan[1],
+		s->evaluate_plan[0], s->evaluate_plan[1], s->predict_plan[0], s->predict_plan[1] };
 	int n = 0;
 	for (int i = 0; i < PLANS; i++)
 		if (here[i])
@@ -116,7 +118,8 @@ static int list_plans(const struct session *s, const struct plan *all[PLANS])
 struct memory_need memory_need(const struct session *s, const struct plan *p)
 {
 	const struct plan *all[PLANS];
-	struct memory_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL), (int64_t)exec_arena_bytes(p->exec) };
+	struct memory_need need = { store_bytes(s, p->g) + own_bytes(p->g, NULL),
+		(int64_t)exec_arena_bytes(p->exec) };
 	need.fixed += reduction_bytes(&s->reduction, p);
 	for (int i = s->arena ? 0 : list_plans(s, all); i-- > 0;)
 		if (all[i] != p)
@@ -145,14 +148,16 @@ static int64_t sums_bytes(const struct session *s)
 	if (!p)
 		return 0;
 	const struct reduction *r = &s->reduction;
-	return (r->sums.gradients ? reduction_block(r, p) : reduction_bytes(r, p)) + sync_reducer_bytes(s->sync, r);
+	return (r->sums.gradients ? reduction_block(r, p) : reduction_bytes(r, p)) +
+	       sync_reducer_bytes(s->sync, r);
 }
 
 void memory_parts(const struct session *s, struct memory_parts *p)
 {
 	const struct plan *all[PLANS];
 	int n = list_plans(s, all);
-	*p = (struct memory_parts){ .values = values_bytes(s, n, all), .arena = (int64_t)s->arena_bytes + EXEC_ARENA_SLACK,
+	*p = (struct memory_parts){ .values = values_bytes(s, n, all),
+		.arena = (int64_t)s->arena_bytes + EXEC_ARENA_SLACK,
 		.sums = sums_bytes(s), .tables = (int64_t)s->table_bytes };
 	for (int i = 0; i < n; i++)
 		p->inputs += own_bytes(all[i]->g, NULL);
@@ -178,7 +183,8 @@ int64_t memory_budget_host(const struct session *s)
 		if (is_stored(x) && state_is_kept(x->use))
 			state += shape_count(&x->shape) * (int64_t)dtype_size(x->dtype);
 	}
-	return sum + (comm_first(s->comm) ? 2 * state : 0);     /* as it comes from the device, and as files */
+	/* as it comes from the device, and as files */
+	return sum + (comm_first(s->comm) ? 2 * state : 0);
 }
 
 /* --- judging --- */
@@ -192,9 +198,10 @@ static int check_host(const struct session *s, const struct plan *p)
 	own_bytes(p->g, &staged);
 	if (!s->dev->driver || s->dev->imagined || have == 0 || staged <= have)
 		return 0;
-	return ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"), "batches on their way to the GPU need %.1f MiB of pinned memory, "
-	           "but the %s offers %.1f MiB; make 'train.batch_size' or 'data.prefetch' smaller", (double)staged / mib, by,
-	           (double)have / mib);
+	return ERR(E_TOO_LARGE, config_place(s->config, "train", "batch_size"),
+	           "batches on their way to the GPU need %.1f MiB of pinned memory, but the %s offers "
+	           "%.1f MiB; make 'train.batch_size' or 'data.prefetch' smaller", (double)staged / mib,
+	           by, (double)have / mib);
 }
 
 int memory_budget_check(const struct session *s, const struct plan *p)
@@ -217,8 +224,8 @@ void memory_budget_warn(const struct session *s)
 	memory_budget_get(s, &r);
 	if (s->dev->driver || r.now == 0 || need <= r.now || !comm_first(s->comm))
 		return;
-	warn("the run needs %.1f MiB more, but of the %s's memory only %.1f MiB are free now; it may be ended by the system",
-	     (double)need / (1 << 20), r.by_now, (double)r.now / (1 << 20));
+	warn("the run needs %.1f MiB more, but of the %s's memory only %.1f MiB are free now; it may "
+	     "be ended by the system", (double)need / (1 << 20), r.by_now, (double)r.now / (1 << 20));
 }
 
 void memory_budget_json(const struct session *s, struct buf *out)
@@ -227,9 +234,12 @@ void memory_budget_json(const struct session *s, struct buf *out)
 	memory_budget_get(s, &r);
 	if (s->dev->imagined)
 		buf_puts(out, ", \"gpu\": \"described\"");
-	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"free\": %" PRId64, memory_budget_run(s), r.have, r.now);
+	buf_printf(out, ", \"run\": %" PRId64 ", \"offered\": %" PRId64 ", \"free\": %" PRId64,
+	           memory_budget_run(s), r.have, r.now);
 	if (r.have > 0)
-		buf_printf(out, ", \"fits\": %s", memory_budget_run(s) - (int64_t)s->dev->memory->used <= r.have ? "true" : "false");
+		buf_printf(out, ", \"fits\": %s", memory_budget_run(s) -
+		           (int64_t)s->dev->memory->used <= r.have ? "true" : "false");
 	if (s->dev->driver)
-		buf_printf(out, ", \"aside\": %" PRId64 ", \"host\": %" PRId64, r.reserve, memory_budget_host(s));
+		buf_printf(out, ", \"aside\": %" PRId64 ", \"host\": %" PRId64, r.reserve,
+		           memory_budget_host(s));
 }

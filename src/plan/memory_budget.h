@@ -11,7 +11,8 @@ struct memory_budget {
 	int64_t have;                    /* bytes that the run may take; 0: nothing says */
 	int64_t now;                     /* what of that no other process has at the moment */
 	const char *by, *by_now;         /* "machine", "control group", "GPU": what says so */
-	int64_t total, reserve;          /* of a GPU, else 0: what it has; what of that is left to its libraries */
+	int64_t total, reserve;          /* of a GPU, else 0: what it has; what of
+	                                  * that is left to its libraries */
 };
 
 /* What plans need on their device. */
@@ -26,7 +27,8 @@ void memory_budget_get(const struct session *s, struct memory_budget *r);
 struct memory_need memory_need(const struct session *s, const struct plan *p);
 /* What all that s has planned takes on its device once it is bound, in bytes. */
 struct memory_parts {
-	int64_t values;                  /* parameters and states, but those that stand among the sums */
+	int64_t values;                  /* parameters and states, but those
+	                                  * that stand among the sums */
 	int64_t inputs;                  /* and constants */
 	int64_t arena;
 	int64_t sums;                    /* over ranks */

@@ -23,7 +23,8 @@ static bool in_arena(const struct graph *g, tid t)
 static enum memory_kind kind_of(const struct graph *g, tid t)
 {
 	static const enum memory_kind of[PHASE_COUNT] = {
-		[PHASE_FORWARD] = MEMORY_FORWARD, [PHASE_BACKWARD] = MEMORY_BACKWARD, [PHASE_UPDATE] = MEMORY_UPDATE
+		[PHASE_FORWARD] = MEMORY_FORWARD, [PHASE_BACKWARD] = MEMORY_BACKWARD,
+		[PHASE_UPDATE] = MEMORY_UPDATE
 	};
 	const struct tensor *x = graph_t(g, t);
 	if (x->grad_of != NONE)
@@ -97,8 +98,10 @@ static struct memory_place place_of(const struct graph *g, const struct life *l,
 	while (graph_t(g, at)->alias != NONE)
 		at = graph_t(g, at)->alias;
 	struct view w = view_of(g, at);
-	struct memory_place p = { .tensor = t, .kind = kind_of(g, t), .first = l->first[t], .last = l->last[t],
-		.offset = x->offset, .bytes = x->bytes, .root = root, .view = w.root != at, .from = w.from, .to = w.to,
+	struct memory_place p = { .tensor = t, .kind = kind_of(g, t), .first = l->first[t],
+		.last = l->last[t],
+		.offset = x->offset, .bytes = x->bytes, .root = root, .view = w.root != at, .from = w.from,
+		.to = w.to,
 		.over = root == t ? taken_over(g, l, t) : NONE };
 	p.end = root == t ? x->offset + memplan_aligned(g, x->bytes) : x->offset + x->bytes;
 	return p;

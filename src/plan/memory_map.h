@@ -18,16 +18,19 @@ struct memory_place {
 	tid tensor;                  /* NONE: the workspace of node `first` */
 	enum memory_kind kind;
 	nid first, last;             /* it is in use from this node to that one, both included */
-	int64_t offset, end, bytes;  /* the arena gives it [offset, end), of which it fills so many bytes */
+	int64_t offset, end, bytes;  /* the arena gives it [offset, end), of
+	                              * which it fills so many bytes */
 	tid root;                    /* whose buffer it stands in: its own, or what it is a view of */
 	bool view;                   /* channels [from, to) of the root's */
 	int64_t from, to;
-	tid over;                    /* takes over the place of this tensor, last used by `first`; or NONE */
+	tid over;                    /* takes over the place of this tensor,
+	                              * last used by `first`; or NONE */
 };
 
 struct memory_map {
 	int n;
-	struct memory_place *place;  /* by offset, then by first node; a root before what stands in it */
+	struct memory_place *place;  /* by offset, then by first node; a
+	                              * root before what stands in it */
 };
 
 void memory_map_init(struct memory_map *m, const struct plan *p);

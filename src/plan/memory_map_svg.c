@@ -44,7 +44,8 @@ static struct svg_frame frame(const struct graph *g, double *unit)
 	while (u < 3 && (double)g->arena_bytes < units[u].bytes)
 		u++;
 	*unit = units[u].bytes;
-	struct svg_frame f = { LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, { 0, g->nnode, 0, "node of the schedule" },
+	struct svg_frame f = { LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM,
+		{ 0, g->nnode, 0, "node of the schedule" },
 		{ 0, (double)g->arena_bytes / *unit, 0, units[u].label } };
 	svg_axis_step(&f.x);
 	svg_axis_step(&f.y);
@@ -62,8 +63,9 @@ static void title(const struct picture *c, const char *network)
 	svg_text(c->out, LEFT, 26, "start", text.data);
 	buf_puts(c->out, "</g>\n");
 	buf_clear(&text);
-	buf_printf(&text, "arena %s for a lower bound of %s; beside it parameters %s, optimizer and running "
-	           "statistics %s", bytes_text((double)c->p->g->arena_bytes, a), bytes_text((double)c->p->g->arena_lower_bound, b),
+	buf_printf(&text, "arena %s for a lower bound of %s; beside it parameters %s, optimizer "
+	           "and running statistics %s", bytes_text((double)c->p->g->arena_bytes, a),
+	           bytes_text((double)c->p->g->arena_lower_bound, b),
 	           bytes_text((double)m.parameters, d), bytes_text((double)m.optimizer, e));
 	buf_printf(&text, ", inputs %s", bytes_text((double)m.inputs, a));
 	svg_text(c->out, LEFT, 44, "start", text.data);
@@ -78,7 +80,8 @@ static void draw_place(const struct picture *c, const struct memory_place *p)
 	double left = svg_x(f, p->first), right = svg_x(f, p->last + 1);
 	double top = svg_y(f, (double)p->end / c->unit), bottom = svg_y(f, (double)p->offset / c->unit);
 	char size[32];
-	buf_printf(c->out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"><title>",
+	buf_printf(c->out,
+	           "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\"><title>",
 	           left, top, right - left, bottom - top, kind_colour[p->kind]);
 	if (by != NONE) {
 		buf_printf(c->out, "%d %s ", by, g->node[by]->op->name);
@@ -136,7 +139,8 @@ static void draw_peak(const struct picture *c)
 }
 
 /* One entry of the legend; returns where the next one begins. */
-static double draw_key(const struct picture *c, double x, double y, const char *colour, const char *text)
+static double draw_key(const struct picture *c, double x, double y, const char *colour,
+                       const char *text)
 {
 	char style[40];
 	snprintf(style, sizeof style, "fill=\"%s\"", colour);

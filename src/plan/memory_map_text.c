@@ -7,7 +7,8 @@
 #include "plan/memory_map.h"
 
 static const char *const stored_name[] = {
-	[ROLE_INPUT] = "input", [ROLE_CONSTANT] = "constant", [ROLE_PARAM] = "parameter", [ROLE_STATE] = "state"
+	[ROLE_INPUT] = "input", [ROLE_CONSTANT] = "constant", [ROLE_PARAM] = "parameter",
+	[ROLE_STATE] = "state"
 };
 
 static bool is_stored(const struct tensor *x)
@@ -28,7 +29,8 @@ static const struct node *maker(const struct graph *g, const struct memory_place
 static void put_row(struct buf *out, const char *tensor, const char *offset, const char *end,
                     int64_t bytes, const char *first, const char *last, const char *kind)
 {
-	buf_printf(out, "%9s %14s %14s %14" PRId64 " %6s %6s  %-9s ", tensor, offset, end, bytes, first, last, kind);
+	buf_printf(out, "%9s %14s %14s %14" PRId64 " %6s %6s  %-9s ", tensor, offset, end, bytes, first,
+	           last, kind);
 }
 
 static void put_standing(const struct memory_place *p, struct buf *out)
@@ -63,10 +65,10 @@ void memory_map_text(const struct plan *p, struct buf *out)
 	const struct graph *g = p->g;
 	struct memory_map m;
 	memory_map_init(&m, p);
-	buf_printf(out, "\nmemory map    an arena of %" PRId64 " bytes, fullest at node %d; nodes first to last are "
-	           "those of the list above\n", g->arena_bytes, g->arena_peak_node);
-	buf_printf(out, "%9s %14s %14s %14s %6s %6s  %-9s  %s\n", "tensor", "offset", "end", "bytes", "first",
-	           "last", "use", "made by");
+	buf_printf(out, "\nmemory map    an arena of %" PRId64 " bytes, fullest at node %d; nodes "
+	           "first to last are those of the list above\n", g->arena_bytes, g->arena_peak_node);
+	buf_printf(out, "%9s %14s %14s %14s %6s %6s  %-9s  %s\n", "tensor", "offset", "end", "bytes",
+	           "first", "last", "use", "made by");
 	for (int i = 0; i < m.n; i++)
 		put_place(g, &m.place[i], out);
 	for (tid t = 0; t < g->ntensor; t++) {
@@ -86,9 +88,10 @@ void memory_map_text(const struct plan *p, struct buf *out)
 static void place_json(const struct graph *g, const struct memory_place *p, struct buf *out)
 {
 	const struct node *n = maker(g, p);
-	buf_printf(out, "{\"use\": \"%s\", \"offset\": %" PRId64 ", \"end\": %" PRId64 ", \"bytes\": %" PRId64
-	           ", \"first\": %d, \"last\": %d", memory_kind_name[p->kind], p->offset, p->end, p->bytes,
-	           p->first, p->last);
+	buf_printf(out, "{\"use\": \"%s\", \"offset\": %" PRId64 ", \"end\": %" PRId64
+	           ", \"bytes\": %" PRId64
+	           ", \"first\": %d, \"last\": %d", memory_kind_name[p->kind], p->offset, p->end,
+	           p->bytes, p->first, p->last);
 	if (p->tensor != NONE)
 		buf_printf(out, ", \"tensor\": %d", p->tensor);
 	if (p->over != NONE)
@@ -127,7 +130,8 @@ void memory_map_json(const struct plan *p, struct buf *out)
 	const struct graph *g = p->g;
 	struct memory_map m;
 	memory_map_init(&m, p);
-	buf_printf(out, "{\"bytes\": %" PRId64 ", \"peak\": %d, \"places\": [", g->arena_bytes, g->arena_peak_node);
+	buf_printf(out, "{\"bytes\": %" PRId64 ", \"peak\": %d, \"places\": [", g->arena_bytes,
+	           g->arena_peak_node);
 	for (int i = 0; i < m.n; i++) {
 		buf_puts(out, i ? ",\n  " : "\n  ");
 		place_json(g, &m.place[i], out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Prints a memory sweep, and the search for the largest batch: what a sample needs is about the same in
- * every batch, so a guess from the plan at hand is planned, and corrected by what that says, until
- * a batch fits and the next would not. */
+ * Prints a memory sweep, and the search for the largest batch: what a sample needs is about the
+ * same in every batch, so a guess from the plan at hand is planned, and corrected by what that
+ * says, until a batch fits and the next would not. */
 #include "plan/memory_sweep.h"
 
 #include <inttypes.h>
@@ -64,7 +64,8 @@ static int search_plain(const struct session *s, struct need need, double have, 
 	int64_t low = 0, high = MOST + 1;
 	for (int i = 0; i < plans(s) && high - low > 1; i++) {
 		double total, guess = (have - need.fixed) / need.each;
-		int64_t batch = guess <= (double)low ? low + 1 : guess >= (double)high ? high - 1 : (int64_t)guess;
+		int64_t batch = guess <= (double)low ? low + 1 : guess >= (double)high ? high - 1 :
+		                (int64_t)guess;
 		if (batch == low)
 			batch++;
 		TRY(try_batch(s, batch, INT64_MIN, &total));
@@ -79,13 +80,16 @@ static int search_plain(const struct session *s, struct need need, double have, 
 }
 
 /* The largest batch within a limit; refusals on the way are no errors. */
-static int search_recomputed(const struct session *s, struct need need, double have, int64_t plain, int64_t *out)
+static int search_recomputed(const struct session *s, struct need need, double have, int64_t plain,
+                             int64_t *out)
 {
 	double guess = (have - need.fixed) / need.each;
 	*out = plain;
-	for (int i = 0; i < plans(s) && guess >= (double)plain + 1; i++, guess -= guess > 32 ? guess / 32 : 1) {
+	for (int i = 0; i < plans(s) && guess >= (double)plain + 1; i++,
+	     guess -= guess > 32 ? guess / 32 : 1) {
 		double total;
-		int mark = err_count(), rc = try_batch(s, guess < MOST ? (int64_t)guess : MOST, (int64_t)have, &total);
+		int mark = err_count(), rc = try_batch(s, guess < MOST ? (int64_t)guess : MOST,
+		                                       (int64_t)have, &total);
 		if (rc == 0) {
 			*out = guess < MOST ? (int64_t)guess : MOST;
 			return 0;
@@ -102,7 +106,8 @@ static double outside_step(const struct session *s)
 {
 	const struct plan *p = s->train_plan[0];
 	double step = (double)p->memory.fixed + (double)s->arena_bytes;
-	return s->dev->driver && (double)memory_budget_run(s) > step ? (double)memory_budget_run(s) - step : 0;
+	return s->dev->driver && (double)memory_budget_run(s) > step ? (double)memory_budget_run(s) -
+	       step : 0;
 }
 
 int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b)
@@ -122,7 +127,8 @@ int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b)
 	if (b->have <= 0 || m->n == 0)
 		return 0;
 	TRY(search_plain(s, need_of(p, (double)p->memory.kept), have, &b->plain));
-	return search_recomputed(s, need_of(p, (double)m->row[m->n - 1].choice.bytes), have, b->plain, &b->recomputed);
+	return search_recomputed(s, need_of(p, (double)m->row[m->n - 1].choice.bytes), have, b->plain,
+	                         &b->recomputed);
 }
 
 /* --- printing --- */
@@ -148,7 +154,8 @@ void memory_sweep_text(const struct session *s, struct buf *out)
 	struct cost base = base_cost(p);
 	if (m->n == 0)
 		return;
-	buf_puts(out, "computed again     memory of a step   not kept   run again   arithmetic   traffic\n");
+	buf_puts(out, "computed again     memory of a step   not kept   run again "
+	         "  arithmetic   traffic\n");
 	for (int i = 0; i < m->n; i++) {
 		const struct recompute_choice *c = &m->row[i].choice;
 		buf_printf(out, "  %-16s %12.1f MiB %10d %11d %+10.1f %% %+7.1f %%\n", m->row[i].name,
@@ -168,14 +175,16 @@ void memory_sweep_json(const struct session *s, struct buf *out)
 	buf_puts(out, ", \"recompute\": [");
 	for (int i = 0; i < m->n; i++) {
 		const struct recompute_choice *c = &m->row[i].choice;
-		buf_printf(out, "%s{\"name\": \"%s\", \"peak\": %" PRId64 ", \"buffers\": %d, \"nodes\": %d, \"flops\": %.0f, "
-		           "\"bytes\": %.0f}", i ? ", " : "", m->row[i].name, c->bytes + p->memory.fixed, c->buffers,
-		           c->copies, c->cost.flops, c->cost.bytes);
+		buf_printf(out, "%s{\"name\": \"%s\", \"peak\": %" PRId64
+		           ", \"buffers\": %d, \"nodes\": %d, \"flops\": %.0f, "
+		           "\"bytes\": %.0f}", i ? ", " : "", m->row[i].name, c->bytes + p->memory.fixed,
+		           c->buffers, c->copies, c->cost.flops, c->cost.bytes);
 	}
 	buf_puts(out, "]");
 	if (memory_sweep_batch(s, &b) < 0)
 		err_truncate(mark);
 	else if (b.plain >= 0)
-		buf_printf(out, ", \"largest_batch\": {\"memory\": %" PRId64 ", \"kept\": %" PRId64 ", \"recomputed\": %" PRId64
+		buf_printf(out, ", \"largest_batch\": {\"memory\": %" PRId64 ", \"kept\": %" PRId64
+		           ", \"recomputed\": %" PRId64
 		           "}", b.have, b.plain, b.recomputed);
 }

@@ -10,9 +10,11 @@
 /* The largest batches that fit, as plans of them say. 0: not even one sample; -1: nothing says
  * how much memory there is. */
 struct memory_sweep_batch {
-	int64_t have;                    /* bytes: the limit of the config, or what the machine offers */
+	int64_t have;                    /* bytes: the limit of the config,
+	                                  * or what the machine offers */
 	const char *by;                  /* the source of the number */
-	int64_t plain, recomputed;       /* with everything kept, and with as much as needed recomputed */
+	int64_t plain, recomputed;       /* with everything kept, and with as
+	                                  * much as needed recomputed */
 };
 
 int memory_sweep_batch(const struct session *s, struct memory_sweep_batch *b);

@@ -31,7 +31,8 @@ static int level_state(struct graph *g, tid base, int level, tid *out)
 }
 
 /* value[i], of the shape and under the name of base[i], become the sums. */
-static int emit(struct graph *g, const struct micro_sums *s, bool all, int n, const tid *base, tid *value)
+static int emit(struct graph *g, const struct micro_sums *s, bool all, int n, const tid *base,
+                tid *value)
 {
 	tid *in = ARENA_ARRAY(g->arena, tid, 1 + 2 * n);
 	in[0] = s->place;
@@ -53,7 +54,8 @@ int micro_sums_gradients(struct graph *g, const struct micro_sums *s, struct bun
 	g->cur_phase = PHASE_BACKWARD;
 	for (int k = 0; k < b->n && rc == 0; k++) {
 		bundles_enter(g, b, k, ".sum");
-		rc = emit(g, s, false, b->first[k + 1] - b->first[k], b->param + b->first[k], b->grad + b->first[k]);
+		rc = emit(g, s, false, b->first[k + 1] - b->first[k], b->param + b->first[k],
+		          b->grad + b->first[k]);
 	}
 	graph_leave(g, saved);
 	return rc;
@@ -80,7 +82,8 @@ static int find_followers(const struct graph *g, struct node **out)
 	return n;
 }
 
-static int emit_means(struct graph *g, struct micro_sums *s, const struct buckets *k, int n, const tid *base, tid *value)
+static int emit_means(struct graph *g, struct micro_sums *s, const struct buckets *k, int n,
+                      const tid *base, tid *value)
 {
 	struct shape scalar = { 0 };
 	g->cur_name = "batch_statistics";

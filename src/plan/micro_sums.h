@@ -15,8 +15,10 @@
 
 struct micro_sums {
 	int levels;                  /* sums in memory; 0: sums are not made so */
-	tid place;                   /* I64 (SUM_VALUES), input: which leaf of the rank's (op/update/update.h) */
-	tid inverse;                 /* F32 scalar, input: 1 / leaves of all ranks in the step; NONE: no reader */
+	tid place;                   /* I64 (SUM_VALUES), input: which leaf of the rank's
+	                              * (op/update/update.h) */
+	tid inverse;                 /* F32 scalar, input: 1 / leaves of all ranks in
+	                              * the step; NONE: no reader */
 };
 
 /* Sums of `leaves` micro-batches of a rank at most. */

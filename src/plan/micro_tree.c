@@ -24,17 +24,20 @@ int micro_tree_check(const struct run_config *c)
 		sync_group_parse(c->parallel.sync_batch_norm, &team);
 	err_truncate(mark);              /* sync_group_size reports it */
 	if (team != 1)
-		return ERR(E_CONFIG, config_place(c, "parallel", "sync_batch_norm"), "with 'parallel.reproducible' statistics are those of a "
-		           "micro-batch, which is the same on any number of ranks; 'sync_batch_norm' depends on it");
+		return ERR(E_CONFIG, config_place(c, "parallel", "sync_batch_norm"),
+		           "with 'parallel.reproducible' statistics are those of a micro-batch, which is "
+		           "the same on any number of ranks; 'sync_batch_norm' depends on it");
 	if (c->precision.wire)
-		return ERR(E_CONFIG, config_place(c, "precision", "wire"), "with 'parallel.reproducible' gradients travel in f32: in 16 bits "
-		           "their sum depends on how many ranks round it");
+		return ERR(E_CONFIG, config_place(c, "precision", "wire"),
+		           "with 'parallel.reproducible' gradients travel in f32: in 16 bits their sum "
+		           "depends on how many ranks round it");
 	if (all > 0 && size <= 0)
-		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "with 'parallel.reproducible' a global batch is cut into "
-		           "micro-batches that are the same on any number of ranks; give their 'batch_size' too");
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
+		           "with 'parallel.reproducible' a global batch is cut into micro-batches that are "
+		           "the same on any number of ranks; give their 'batch_size' too");
 	if (all > 0 && all % size)
-		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a global batch of %" PRId64 " samples cannot be cut into "
-		           "micro-batches of %" PRId64, all, size);
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a global batch of %"
+		           PRId64 " samples cannot be cut into micro-batches of %" PRId64, all, size);
 	return 0;
 }
 
@@ -58,8 +61,10 @@ static int refuse(const struct run_config *c, int64_t all, int ranks)
 {
 	struct buf counts = BUF_INIT;
 	list_counts(all, &counts);
-	int rc = ERR(E_CONFIG, config_place(c, "parallel", "reproducible"), "a step of %" PRId64 " micro-batches of %" PRId64 " samples cannot be "
-	             "summed in one order by %d ranks; expected %s", all, c->train.batch_size, ranks, counts.data);
+	int rc = ERR(E_CONFIG, config_place(c, "parallel", "reproducible"),
+	             "a step of %" PRId64 " micro-batches of %" PRId64 " samples cannot be "
+	             "summed in one order by %d ranks; expected %s", all, c->train.batch_size, ranks,
+	             counts.data);
 	buf_release(&counts);
 	return rc;
 }
@@ -67,14 +72,17 @@ static int refuse(const struct run_config *c, int64_t all, int ranks)
 int micro_tree_share(struct run_config *c, int ranks)
 {
 	const struct train_section *t = &c->train;
-	int64_t all = t->accumulate * (t->global_batch_size ? t->global_batch_size / t->batch_size : ranks), each = all / ranks;
+	int64_t all = t->accumulate * (t->global_batch_size ? t->global_batch_size / t->batch_size :
+	                               ranks), each = all / ranks;
 	if (!t->global_batch_size && ranks > 1 && !is_power_of_two(each))
-		return ERR(E_CONFIG, config_place(c, "train", "accumulate"), "with 'parallel.reproducible' each of several ranks has a power of two "
-		           "of micro-batches in a step, not %" PRId64, each);
+		return ERR(E_CONFIG, config_place(c, "train", "accumulate"),
+		           "with 'parallel.reproducible' each of several ranks has a power of two of "
+		           "micro-batches in a step, not %" PRId64, each);
 	if (ranks > 1 && (all % ranks || !is_power_of_two(each)))
 		return refuse(c, all, ranks);
 	if (each > MOST / t->batch_size)
-		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"), "a rank would have %" PRId64 " micro-batches of %" PRId64
+		return ERR(E_CONFIG, config_place(c, "train", "global_batch_size"),
+		           "a rank would have %" PRId64 " micro-batches of %" PRId64
 		           " samples in a step; expected at most %d samples", each, t->batch_size, MOST);
 	c->leaves = (struct micro_counts){ all, each };
 	return 0;
@@ -86,14 +94,17 @@ int micro_tree_ranks(const struct run_config *c, const struct comm *comm, int pl
 	return imagined ? planned : comm_count(comm);
 }
 
-int micro_tree_check_ranks(const struct run_config *c, const struct device *dev, const struct comm *comm)
+int micro_tree_check_ranks(const struct run_config *c, const struct device *dev,
+                           const struct comm *comm)
 {
 	const struct loc *at = config_place(c, "parallel", "reproducible");
 	if (!c->parallel.reproducible || !comm)
 		return 0;
-	if (comm->hosts > 1 && !dev->driver && (comm->local_size * comm->hosts != comm->size || !is_power_of_two(comm->local_size)))
-		return ERR(E_CONFIG, at, "this host has %d of %d ranks on %d hosts; with 'reproducible' each host must have the same number, a "
-		           "power of two", comm->local_size, comm->size, comm->hosts);
+	if (comm->hosts > 1 && !dev->driver && (comm->local_size * comm->hosts != comm->size ||
+	                                        !is_power_of_two(comm->local_size)))
+		return ERR(E_CONFIG, at, "this host has %d of %d ranks on %d hosts; with 'reproducible' "
+		           "each host must have the same number, a power of two", comm->local_size,
+		           comm->size, comm->hosts);
 	return 0;
 }
 
@@ -101,7 +112,8 @@ int micro_tree_place(const struct run_config *c, const struct device *dev, const
 {
 	if (!comm)
 		return 0;
-	return c->leaves.all && comm->hosts > 1 && !dev->driver ? comm->host * comm->local_size + comm->local_rank : comm->rank;
+	return c->leaves.all && comm->hosts > 1 && !dev->driver ? comm->host * comm->local_size +
+	       comm->local_rank : comm->rank;
 }
 
 int64_t micro_tree_rest(const struct run_config *c, int64_t samples)

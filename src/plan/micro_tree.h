@@ -20,7 +20,8 @@ int micro_tree_share(struct run_config *c, int ranks);
  * number shows in the plan. */
 int micro_tree_ranks(const struct run_config *c, const struct comm *comm, int planned);
 /* Checks what leaves need of the device and the places of the ranks. */
-int micro_tree_check_ranks(const struct run_config *c, const struct device *dev, const struct comm *comm);
+int micro_tree_check_ranks(const struct run_config *c, const struct device *dev,
+                           const struct comm *comm);
 /* The branch of this rank: ranks of a host have neighbouring
  * ones, since sums within a host are made first. */
 int micro_tree_place(const struct run_config *c, const struct device *dev, const struct comm *comm);

@@ -54,8 +54,8 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 
 /* In training on a device with memory of its own the input is
  * double-buffered: the next batch is copied while a step runs. */
-static int batch_input(struct graph *g, const struct plan_request *r, const char *name, enum dtype dtype,
-                       const struct shape *shape, tid *out)
+static int batch_input(struct graph *g, const struct plan_request *r, const char *name,
+                       enum dtype dtype, const struct shape *shape, tid *out)
 {
 	const int rc = graph_input(g, name, dtype, shape, out);
 	if (rc < 0)
@@ -70,13 +70,15 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	struct plan *p = c->p;
 	struct shape target = target_shape(g, c);
 	const struct transform_rest *rest = r->data->rest[p->mode];
-	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 : DTYPE_F32;
+	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 :
+	                   DTYPE_F32;
 	struct loss_out out;
 	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
 	TRY(stored_batch_target(g, r, p->target, &c->truth));
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
-	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore, r->data->class_counts, &out));
+	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore,
+	              r->data->class_counts, &out));
 	p->loss = out.loss;
 	p->loss_weight = out.weight;
 	graph_t(g, out.loss)->output = graph_t(g, out.weight)->output = true;
@@ -88,9 +90,11 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	const struct plan_request *r = c->r;
 	struct plan *p = c->p;
 	g->cur_name = "metrics";
-	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_wants_labels(&r->config->loss), r->data->classes));
-	return metrics_emit(p->metrics, g, p->output, c->truth, loss_ignore(&r->config->loss, r->data->ignore),
-	                    p->metric, PLAN_METRICS, &p->nmetric);
+	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_wants_labels(&r->config->loss),
+	                r->data->classes));
+	return metrics_emit(p->metrics, g, p->output, c->truth,
+	                    loss_ignore(&r->config->loss, r->data->ignore), p->metric, PLAN_METRICS,
+	                    &p->nmetric);
 }
 
 static int emit_zeros(struct graph *g, const struct compilation *c, tid *values)
@@ -147,10 +151,12 @@ static int drop_dead_params(struct graph *g, struct plan *p, const struct run_co
 			p->grad[n++] = p->grad[i];
 		}
 	p->nparam = n;
-	if (n < all && p->batch == config->train.batch_size) /* once, though a short batch has a plan too */
+	/* once, though a short batch has a plan too */
+	if (n < all && p->batch == config->train.batch_size)
 		note("not trained, since the loss does not depend on them: %s", names.data);
 	buf_release(&names);
-	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc, "the loss depends on no parameter of the model");
+	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
+	                   "the loss depends on no parameter of the model");
 }
 
 /* The inputs of the step, and what it is scaled by. */
@@ -270,8 +276,8 @@ static int keep_gradients(struct graph *g, struct compilation *c, const struct b
 
 /* The factor on gradients in the updates, and whether updates
  * are made: detects that the loss scale was too large. */
-static int emit_unscaling(struct graph *g, struct plan *p, const struct run_config *config, struct bundles *b,
-                          struct optim_input *in)
+static int emit_unscaling(struct graph *g, struct plan *p, const struct run_config *config,
+                          struct bundles *b, struct optim_input *in)
 {
 	in->grad_scale = p->mean.factor != NONE ? p->mean.factor : p->scaling.inverse;
 	if (p->scaling.state == NONE)
@@ -377,7 +383,8 @@ static int pass_copies(struct graph *g, struct pass_env *env)
 static int pass_recompute(struct graph *g, struct pass_env *env)
 {
 	struct compilation *c = env->user;
-	const struct memory_limit wish = { c->r->limit, config_place(c->r->config, "train", "memory"), c->p->batch };
+	const struct memory_limit wish = { c->r->limit, config_place(c->r->config, "train", "memory"),
+		c->p->batch };
 	TRY(exec_new(&c->p->exec, g, c->r->dev, &c->env));
 	if (c->r->sweep)
 		memory_sweep(&c->p->sweep, c->p->exec, g);
@@ -394,17 +401,22 @@ static const struct pass passes[] = {
 	{ "slice_adds", "adds of slices as slices of one add", pass_slice_adds, STAGE_BUILT },
 	{ "fuse", "fused ops", pass_fuse, STAGE_BUILT },
 	{ "statistics", "synchronous batch normalisation", pass_statistics, STAGE_BUILT },
-	{ "piece_statistics", "batch statistics of concatenated channels, once for each piece", pass_piece_statistics, STAGE_BUILT },
-	{ "conv_statistics", "batch statistics fused into the convolution before", pass_conv_statistics, STAGE_BUILT },
-	{ "prologue", "batch normalisation and ReLU fused into the convolution behind", pass_prologue, STAGE_BUILT },
+	{ "piece_statistics", "batch statistics of concatenated channels, once for each piece",
+	  pass_piece_statistics, STAGE_BUILT },
+	{ "conv_statistics", "batch statistics fused into the convolution before", pass_conv_statistics,
+	  STAGE_BUILT },
+	{ "prologue", "batch normalisation and ReLU fused into the convolution behind", pass_prologue,
+	  STAGE_BUILT },
 	{ "precision", "element types of the device", pass_precision, STAGE_BUILT },
 	{ "average", "averaged weights instead of the last ones", pass_average, STAGE_BUILT },
 	{ "preset", "layouts of values that are already in the store", pass_preset, STAGE_BUILT },
 	{ "layout", "physical layouts and reorders", pass_layout, STAGE_LAID_OUT },
 	{ "copies", "persistent copies of weights as kernels read them", pass_copies, STAGE_LAID_OUT },
-	{ "views", "concatenated and sliced channels as views of one buffer", pass_views, STAGE_LAID_OUT },
+	{ "views", "concatenated and sliced channels as views of one buffer", pass_views,
+	  STAGE_LAID_OUT },
 	{ "sched", "the order of execution", pass_sched, STAGE_LAID_OUT },
-	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute, STAGE_LAID_OUT },
+	{ "recompute", "activations recomputed to respect a memory limit", pass_recompute,
+	  STAGE_LAID_OUT },
 };
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
 
@@ -417,8 +429,10 @@ const struct pass *plan_passes(int *n)
 struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom)
 {
 	const struct precision_section *p = &c->precision;
-	return (struct plan_env){ .compute = config_compute(c), .tf32 = p->tf32, .winograd = p->winograd,
-		.deterministic = p->deterministic, .any_threads = c->parallel.reproducible, .wisdom = wisdom };
+	return (struct plan_env){ .compute = config_compute(c), .tf32 = p->tf32,
+		.winograd = p->winograd,
+		.deterministic = p->deterministic, .any_threads = c->parallel.reproducible,
+		.wisdom = wisdom };
 }
 
 /* The first npass passes. */
@@ -433,7 +447,8 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->mean = (struct mean){ .share = NONE, .votes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
 	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
-	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p, whole ? &r->data->field : NULL, NONE };
+	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p,
+		whole ? &r->data->field : NULL, NONE };
 	if (r->direct)
 		c.env.winograd = false;
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
@@ -567,7 +582,8 @@ static int feed_batch(struct plan *p, const struct batch *b)
 	return p->target == NONE ? 0 : exec_write(p->exec, p->target, b->target_dtype, b->target);
 }
 
-int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step)
+int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
+              const struct plan_step *step)
 {
 	TRY(p->prefetched == b ? take(p) : feed_batch(p, b));
 	return step ? feed_step(p, c, step) : 0;

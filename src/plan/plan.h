@@ -26,7 +26,8 @@ struct plan_data {
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
 	const int64_t *class_counts;     /* of the training set; NULL if no class weights need them */
-	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32, nothing left to do */
+	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32,
+	                                                  * nothing left to do */
 };
 
 /* Everything that a plan depends on. Types, and what kernels are chosen by, follow from config and
@@ -35,8 +36,8 @@ struct plan_data {
 struct plan_request {
 	const struct run_config *config;
 	const struct device *dev;
-	struct wisdom *wisdom;           /* engines, to which those are added that it measures; NULL: the
-	                                  * libraries' first choice */
+	struct wisdom *wisdom;           /* engines, to which those are added that it measures; NULL:
+	                                  * the libraries' first choice */
 	const struct store *store;       /* layouts that are fixed already */
 	const struct plan_data *data;
 	enum plan_mode mode;
@@ -44,8 +45,10 @@ struct plan_request {
 	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
 	bool sweep;                      /* fill in plan.sweep */
 	bool direct;                     /* no Winograd convolutions, whatever the config says */
-	bool keep_results;               /* PLAN_TRAIN: output and gradients can be read after the step */
-	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are planned for; ranks 0 or 1: alone */
+	bool keep_results;               /* PLAN_TRAIN: output and gradients
+	                                  * can be read after the step */
+	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are
+	                                  * planned for; ranks 0 or 1: alone */
 	const char *dump;                /* --dump=PASS */
 	bool dump_dot;
 };
@@ -75,7 +78,8 @@ struct plan {
 	tid metric[PLAN_METRICS];
 	int nmetric;
 	int nparam;
-	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step, before clipping */
+	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step,
+	                                  * before clipping */
 };
 
 /* What a config has kernels chosen by; wisdom as in a request. */
@@ -92,16 +96,20 @@ void plan_free(struct plan *p);      /* NULL is fine */
 struct plan_step {
 	int64_t step;                    /* updates made so far */
 	int64_t micro, micros;           /* which micro-batch of how many */
-	int64_t first;                   /* place of the batch's first sample among the step's, of all ranks and micro-batches */
-	int64_t leaves;                  /* micro-batches of all ranks in the step; parallel.reproducible */
+	int64_t first;                   /* place of the batch's first sample among the step's, of all
+	                                  * ranks and micro-batches */
+	int64_t leaves;                  /* micro-batches of all ranks in the step;
+	                                  * parallel.reproducible */
 	double rate;                     /* learning rate */
 	bool absent;                     /* the batch does not count: this rank only keeps step */
 	bool stop;                       /* this rank votes to end the run */
-	bool save, report;               /* rank 0 votes for a checkpoint, or for a report of the ranks' rates */
+	bool save, report;               /* rank 0 votes for a checkpoint, or for a
+	                                  * report of the ranks' rates */
 };
 /* Writes a batch (b->n == p->batch) and the step's scalars
  * into the inputs p has. step may be NULL outside training. */
-int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b, const struct plan_step *step);
+int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
+              const struct plan_step *step);
 /* While a training step runs: sends the batch that the next plan_feed will be given (of p, which is
  * the plan for its size) to a device with a memory of its own. */
 int plan_prefetch(struct plan *p, const struct batch *b);

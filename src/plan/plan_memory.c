@@ -24,7 +24,8 @@ static void mark_touched(const struct graph *g, const struct node *n, bool *touc
  * runs: touched by then, and again from then on. */
 static bool *alive_at(const struct graph *g, nid at, struct arena *a)
 {
-	bool *before = ARENA_ARRAY(a, bool, g->ntensor + 1), *after = ARENA_ARRAY(a, bool, g->ntensor + 1);
+	bool *before = ARENA_ARRAY(a, bool, g->ntensor + 1),
+	     *after = ARENA_ARRAY(a, bool, g->ntensor + 1);
 	for (int i = 0; i < g->nnode; i++) {
 		if (i <= at)
 			mark_touched(g, g->node[i], before);
@@ -46,8 +47,10 @@ void plan_memory(const struct plan *p, struct plan_memory *m)
 		const struct tensor *x = graph_t(g, t);
 		m->parameters += is_entry(x, ROLE_PARAM) ? x->bytes : 0;
 		m->optimizer += is_entry(x, ROLE_STATE) ? x->bytes : 0;
-		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes * (x->prefetched ? 2 : 1) : 0;
-		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE && alive && alive[t])
+		m->inputs += is_entry(x, ROLE_INPUT) || is_entry(x, ROLE_CONSTANT) ? x->bytes *
+		             (x->prefetched ? 2 : 1) : 0;
+		if (x->grad_of != NONE && x->role == ROLE_ACTIVATION && x->alias == NONE && alive &&
+		    alive[t])
 			m->gradients += x->bytes;
 	}
 	arena_free(a);

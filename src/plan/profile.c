@@ -47,7 +47,8 @@ static int by_loss(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static struct row *node_rows(const struct plan *p, const struct node_rates *rates, int runs, struct arena *a)
+static struct row *node_rows(const struct plan *p, const struct node_rates *rates, int runs,
+                             struct arena *a)
 {
 	struct row *r = ARENA_ARRAY(a, struct row, p->g->nnode);
 	for (int i = 0; i < p->g->nnode; i++) {
@@ -115,26 +116,29 @@ static struct table table_new(const struct plan *p, const struct node_rates *rat
 
 static void print_row(const char *name, const struct row *r, double step, struct buf *out)
 {
-	buf_printf(out, "%10.3f %6.1f %9.1f %8.1f %6.0f %10.3f  %s", 1e3 * r->seconds, 100 * r->seconds / step,
-	           r->flops / r->seconds / 1e9, r->bytes / r->seconds / 1e9, 100 * r->bound / r->seconds,
-	           1e3 * lost(r), name);
+	buf_printf(out, "%10.3f %6.1f %9.1f %8.1f %6.0f %10.3f  %s", 1e3 * r->seconds,
+	           100 * r->seconds / step, r->flops / r->seconds / 1e9, r->bytes / r->seconds / 1e9,
+	           100 * r->bound / r->seconds, 1e3 * lost(r), name);
 }
 
 static const char header[] = "        ms      %   GFLOP/s     GB/s  roof%    lost ms";
 
-static void print_totals(const struct table *t, const struct node_rates *r, const struct profile *f, struct buf *out)
+static void print_totals(const struct table *t, const struct node_rates *r, const struct profile *f,
+                         struct buf *out)
 {
-	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", r->bytes / 1e9, r->f32 / 1e9);
+	buf_printf(out, "rates       %.4g GB/s through memory, %.4g GFLOP/s in f32", r->bytes / 1e9,
+	           r->f32 / 1e9);
 	if (r->bits16 != r->f32)
 		buf_printf(out, ", %.4g in bf16", r->bits16 / 1e9);
-	buf_printf(out, "\nstep        %.3f ms with timers: nodes %.3f, between them %.3f\n", 1e3 * f->step, 1e3 * f->nodes,
-	           1e3 * (f->step - f->nodes));
+	buf_printf(out, "\nstep        %.3f ms with timers: nodes %.3f, between them %.3f\n",
+	           1e3 * f->step, 1e3 * f->nodes, 1e3 * (f->step - f->nodes));
 	buf_printf(out, "            %d convolutions %.1f %%, %d reorders %.1f %%\n", t->convolutions,
-	           100 * t->convolution_seconds / f->step, t->reorders, 100 * t->reorder_seconds / f->step);
+	           100 * t->convolution_seconds / f->step, t->reorders,
+	           100 * t->reorder_seconds / f->step);
 }
 
-void profile_text(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
-                  struct buf *out)
+void profile_text(const struct plan *p, const struct node_rates *r, int runs,
+                  const struct profile *f, struct buf *out)
 {
 	struct table t = table_new(p, r, runs);
 	print_totals(&t, r, f, out);
@@ -175,8 +179,8 @@ static void json_nodes(const struct plan *p, const struct table *t, struct buf *
 	for (int i = 0; i < t->nnode; i++) {
 		const struct node *n = t->node[i].n;
 		const char *impl = exec_impl(p->exec, n->id);
-		buf_printf(out, "%s{\"node\": %d, \"op\": \"%s\", \"phase\": \"%s\", \"name\": ", i ? ", " : "", n->id, n->op->name,
-		           phase[n->phase]);
+		buf_printf(out, "%s{\"node\": %d, \"op\": \"%s\", \"phase\": \"%s\", \"name\": ",
+		           i ? ", " : "", n->id, n->op->name, phase[n->phase]);
 		buf_json_string(out, n->name);
 		buf_puts(out, ", \"kernel\": ");
 		buf_json_string(out, impl ? impl : "");
@@ -184,8 +188,8 @@ static void json_nodes(const struct plan *p, const struct table *t, struct buf *
 	}
 }
 
-void profile_json(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
-                  struct buf *out)
+void profile_json(const struct plan *p, const struct node_rates *r, int runs,
+                  const struct profile *f, struct buf *out)
 {
 	struct table t = table_new(p, r, runs);
 	buf_puts(out, "{\"rates\": {\"bytes\": ");
@@ -203,7 +207,8 @@ void profile_json(const struct plan *p, const struct node_rates *r, int runs, co
 	buf_json_member(out, "reorders", t.reorder_seconds);
 	buf_puts(out, ", \"ops\": [");
 	for (int i = 0; i < t.nkind; i++) {
-		buf_printf(out, "%s{\"op\": \"%s\", \"nodes\": %d", i ? ", " : "", t.kind[i].n->op->name, t.kind[i].nodes);
+		buf_printf(out, "%s{\"op\": \"%s\", \"nodes\": %d", i ? ", " : "", t.kind[i].n->op->name,
+		           t.kind[i].nodes);
 		json_row(&t.kind[i], out);
 	}
 	buf_puts(out, "], \"nodes\": [");

@@ -24,10 +24,10 @@ int profile_run(struct plan *p, int runs, struct profile *out);
 
 /* Tables as text: the device's ceilings r, totals, op kinds, the nodes that lose most. runs as in
  * profile_run. */
-void profile_text(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
-                  struct buf *out);
+void profile_text(const struct plan *p, const struct node_rates *r, int runs,
+                  const struct profile *f, struct buf *out);
 /* The same of all nodes, as one JSON object. */
-void profile_json(const struct plan *p, const struct node_rates *r, int runs, const struct profile *f,
-                  struct buf *out);
+void profile_json(const struct plan *p, const struct node_rates *r, int runs,
+                  const struct profile *f, struct buf *out);
 
 #endif

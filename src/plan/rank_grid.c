@@ -87,8 +87,8 @@ static bool even(const struct rank_grid *g)
 
 void rank_grid_text(const struct rank_grid *g, struct buf *out)
 {
-	buf_printf(out, "%d host%s x %s%d rank%s", g->hosts, g->hosts == 1 ? "" : "s", even(g) ? "" : "up to ", g->most,
-	           g->most == 1 ? "" : "s");
+	buf_printf(out, "%d host%s x %s%d rank%s", g->hosts, g->hosts == 1 ? "" : "s",
+	           even(g) ? "" : "up to ", g->most, g->most == 1 ? "" : "s");
 	for (int h = 0; g->there && h < g->hosts && h < NAMED; h++) {
 		buf_printf(out, "%s%s", h ? ", " : ": ", g->host[h].name);
 		put_ranks(out, &g->host[h]);
@@ -113,7 +113,8 @@ static void json_host(const struct rank_grid_host *h, struct buf *out)
 
 void rank_grid_json(const struct rank_grid *g, struct buf *out)
 {
-	buf_printf(out, "{\"hosts\": %d, \"ranks\": %d, \"shards\": %d, \"grid\": [", g->hosts, g->ranks, g->shards);
+	buf_printf(out, "{\"hosts\": %d, \"ranks\": %d, \"shards\": %d, \"grid\": [", g->hosts,
+	           g->ranks, g->shards);
 	for (int h = 0; h < g->hosts; h++) {
 		buf_puts(out, h ? ",\n  " : "");
 		json_host(&g->host[h], out);

@@ -17,7 +17,8 @@ struct rank_grid {
 		const char *name;        /* "" where it is not there */
 		int n, *rank;            /* ascending */
 	} *host;
-	int most, shards;            /* most ranks that a host has; parts of a bucket between hosts: 0 with one host */
+	int most, shards;            /* most ranks that a host has; parts of a bucket between hosts: 0
+	                              * with one host */
 };
 
 /* The grid of the ranks of this run. Collective; memory is a's. */

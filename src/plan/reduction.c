@@ -30,13 +30,14 @@ int reduction_meet(struct reduction *r)
 }
 
 /* What links are known to be. */
-static void assume(struct linkmodel *link, const struct run_config *c, const struct device *dev, const struct rank_grid *grid)
+static void assume(struct linkmodel *link, const struct run_config *c, const struct device *dev,
+                   const struct rank_grid *grid)
 {
 	if (dev->driver)
 		linkmodel_of_gpus(link, grid->hosts, grid->most, dev);
 	else
-		linkmodel_of_hosts(link, grid->hosts, grid->most, grid->shards, c->precision.wire != 0 || c->leaves.all > 0,
-		                   (int)sysconf(_SC_NPROCESSORS_ONLN));
+		linkmodel_of_hosts(link, grid->hosts, grid->most, grid->shards, c->precision.wire != 0 ||
+		                   c->leaves.all > 0, (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* What is measured corrects it. Other groupings do not ask for the cost, and leave NCCL the time
@@ -56,9 +57,11 @@ int reduction_plan(struct ranks_plan *out, struct linkmodel *link, const struct 
                    const struct reduction *r, const struct rank_grid *grid)
 {
 	const struct plan_env env = plan_env_of(c, NULL);
-	*out = (struct ranks_plan){ .ranks = grid->ranks, .lag = (int)c->parallel.gradient_lag, .wire = c->precision.wire,
+	*out = (struct ranks_plan){ .ranks = grid->ranks, .lag = (int)c->parallel.gradient_lag,
+		.wire = c->precision.wire,
 		.link = link, .rates = node_rates_nominal(r->dev, &env) };
-	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"), &out->grouping));
+	TRY(grouping_parse(c->parallel.grouping, config_place(c, "parallel", "grouping"),
+	                   &out->grouping));
 	out->summed = grid->ranks > 1 || r->comm;
 	assume(link, c, r->dev, grid);
 	return r->comm ? measure(out, link, r) : 0;
@@ -82,7 +85,8 @@ static bool in_place(const struct device *dev, const struct node *n)
 	return wire_type(dev, n) == device_dtype(dev, DTYPE_F32);
 }
 
-static int64_t tensor_wire_bytes(const struct device *dev, const struct graph *g, const struct node *n, int i)
+static int64_t tensor_wire_bytes(const struct device *dev, const struct graph *g,
+                                 const struct node *n, int i)
 {
 	return all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout), wire_type(dev, n));
 }
@@ -95,7 +99,8 @@ static int count_buckets(const struct graph *g)
 	return n;
 }
 
-static void lay_out(struct layout_of_block *b, const struct device *dev, const struct graph *g, bool ordered)
+static void lay_out(struct layout_of_block *b, const struct device *dev, const struct graph *g,
+                    bool ordered)
 {
 	b->n = count_buckets(g);
 	b->group = ARENA_ARRAY(g->arena, struct reducer_bucket, b->n);
@@ -111,7 +116,8 @@ static void lay_out(struct layout_of_block *b, const struct device *dev, const s
 		for (int j = 0; j < n->nin; j += 2)
 			bytes += tensor_wire_bytes(dev, g, n, j);
 		b->group[begins->group] = (struct reducer_bucket){ .ordered = ordered,
-			.n = bytes / (int64_t)dtype_size(wire_type(dev, n)), .dtype = wire_type(dev, n), .name = n->name,
+			.n = bytes / (int64_t)dtype_size(wire_type(dev, n)), .dtype = wire_type(dev, n),
+			.name = n->name,
 			.lagged = waited[begins->group] };
 	}
 	for (int i = 0; i < b->n; i++) {
@@ -143,7 +149,8 @@ int64_t reduction_block(const struct reduction *r, const struct plan *p)
 	if (!r->comm || !p->buckets)
 		return 0;
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
-	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, r->comm->size) : b.bytes;
+	return dev->driver ? (int64_t)reducer_nccl_bytes((size_t)b.bytes, b.group, b.n, r->comm->size) :
+	       b.bytes;
 }
 
 int64_t reduction_bytes(const struct reduction *r, const struct plan *p)
@@ -166,13 +173,15 @@ int reduction_open(struct reduction *r, struct store *store, const struct plan *
 	lay_out(&b, dev, p->g, p->leaves.levels > 0);
 	const struct reducer_place gpu = { dev, r->comm, r->nccl, true };
 	TRY(dev->driver ? reducer_new_gpu(&r->sums.gradients, &gpu, (size_t)b.bytes, b.group, b.n)
-	                : reducer_new(&r->sums.gradients, r->comm, (size_t)b.bytes, b.group, b.n, true));
+	                : reducer_new(&r->sums.gradients, r->comm, (size_t)b.bytes, b.group,
+	                              b.n, true));
 	place(r->sums.gradients, dev, store, p->g);
 	return 0;
 }
 
 /* A tensor that travels in 16 bits, from the block into its state or the other way. */
-static int convert(const struct device *dev, enum dtype wire, const struct store_entry *e, void *block, bool to_block)
+static int convert(const struct device *dev, enum dtype wire, const struct store_entry *e,
+                   void *block, bool to_block)
 {
 	int64_t n = layout_elements(&e->layout);
 	size_t wide = (size_t)n * sizeof(float), narrow = (size_t)n * dtype_size(wire);
@@ -191,8 +200,9 @@ static int convert(const struct device *dev, enum dtype wire, const struct store
 	return rc;
 }
 
-static int convert_bucket(const struct reducer *r, const struct device *dev, const struct store *store,
-                          const struct graph *g, const struct node *n, bool to_block)
+static int convert_bucket(const struct reducer *r, const struct device *dev,
+                          const struct store *store, const struct graph *g, const struct node *n,
+                          bool to_block)
 {
 	const struct all_reduce_attr *at = n->attr;
 	char *block = reducer_bucket_memory(r, (int)at->group);

@@ -5,7 +5,8 @@
 
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch)
 {
-	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines, .store = s->store,
+	return (struct plan_request){ .config = s->config, .dev = s->dev, .wisdom = s->engines,
+		.store = s->store,
 		.data = &s->data, .mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
 		.ranks = s->ranks };
 }

@@ -19,22 +19,28 @@ struct session {
 	/* train_set may be a description without samples (train/trained_on.h); validation_set NULL if
 	 * none is configured. */
 	struct dataset *train_set, *validation_set;
-	struct loader *train, *validation;               /* train NULL where nothing is trained; both without data */
+	struct loader *train, *validation;               /* train NULL where nothing is trained; both
+	                                                  * without data */
 	struct plan_data data;
 	struct ranks_plan ranks;                         /* what training plans are made for */
 	struct linkmodel link;
 	struct rank_grid grid;                           /* where these ranks are */
-	const char *threads;                             /* that compute on each rank (ranks_threads); set when training begins */
+	const char *threads;                             /* that compute on each rank (ranks_threads);
+	                                                  * set when training begins */
 	struct reduction reduction;                      /* by what its sums over ranks are made */
 	struct sync_reducer *sync;                       /* NULL: batch normalisation is of each rank */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
 	 * one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
-	struct wisdom *engines;                          /* for plan requests (train/engines.h); NULL: none */
-	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of whole samples */
-	bool alike;                                      /* predictions have the same bits in tiles: no Winograd */
-	const char *wisdom;                              /* of the options; NULL on ranks that write no files */
+	struct wisdom *engines;                          /* for plan requests
+	                                                  * (train/engines.h); NULL: none */
+	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of
+	                                                  * whole samples */
+	bool alike;                                      /* predictions have the same
+	                                                  * bits in tiles: no Winograd */
+	const char *wisdom;                              /* of the options; NULL on
+	                                                  * ranks that write no files */
 	void *arena;
 	size_t arena_bytes, bound_bytes;                 /* what the plans need; what the arena has */
 	uint64_t arenas;                                 /* made so far */
@@ -48,9 +54,11 @@ struct session {
 enum session_need {
 	SESSION_TRAIN = 1,         /* training plans and loader */
 	SESSION_EVALUATE = 2,      /* evaluation plans and loader, if the config has validation data */
-	SESSION_PREDICT = 4,       /* prediction plans over the validation loader, or for weights alone with SESSION_NO_DATA */
+	SESSION_PREDICT = 4,       /* prediction plans over the validation loader, or for weights alone
+	                            * with SESSION_NO_DATA */
 	SESSION_RUN = 8,           /* memory bound, ready to run; without it only planned */
-	SESSION_DUMP = 16,         /* gradients and outputs of training plans can be read after the step */
+	SESSION_DUMP = 16,         /* gradients and outputs of training plans
+	                            * can be read after the step */
 	SESSION_NO_DATA = 32,      /* plan from `model.input` where the training data is not there */
 	SESSION_SYNTHETIC = 64,    /* the same, and do not look for data at all */
 	SESSION_SWEEP = 128        /* what the training plan's memory could come to */

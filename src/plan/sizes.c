@@ -27,6 +27,7 @@ const char *bytes_text(double bytes, char *buf)
 
 const char *flops_text(double flops, char *buf)
 {
-	static const char *const names[] = { "FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", NULL };
+	static const char *const names[] = { "FLOP", "KFLOP", "MFLOP", "GFLOP", "TFLOP",
+		"PFLOP", NULL };
 	return scaled(flops, 1000, names, buf);
 }

@@ -11,7 +11,8 @@ int mean_emit_seed(struct graph *g, struct mean *m, tid weight, tid scale, tid *
 	struct mean_attr at = { m->nominal, m->sum };
 	TRY(graph_input(g, "share", DTYPE_F32, &scalar, &m->share));
 	TRY(graph_input(g, "wishes", DTYPE_F32, &votes, &m->votes));
-	return graph_emit1(g, "mean_seed", &at, scale == NONE ? 2 : 3, (tid[]){ weight, m->share, scale }, seed);
+	return graph_emit1(g, "mean_seed", &at, scale == NONE ? 2 : 3,
+	                   (tid[]){ weight, m->share, scale }, seed);
 }
 
 int mean_emit_terms(struct graph *g, struct mean *m, tid loss, tid weight, tid micro)
@@ -28,5 +29,6 @@ int mean_emit_terms(struct graph *g, struct mean *m, tid loss, tid weight, tid m
 int mean_emit_factor(struct graph *g, struct mean *m, double divided, tid inverse)
 {
 	struct mean_attr at = { (m->sum ? 1 : m->nominal) * divided, m->sum };
-	return graph_emit1(g, "mean_factor", &at, inverse == NONE ? 1 : 2, (tid[]){ m->terms, inverse }, &m->factor);
+	return graph_emit1(g, "mean_factor", &at, inverse == NONE ? 1 : 2, (tid[]){ m->terms, inverse },
+	                   &m->factor);
 }

@@ -10,7 +10,8 @@
 
 struct mean {
 	/* given */
-	double nominal;              /* weight of one micro-batch as planned; the same in all plans of all ranks */
+	double nominal;              /* weight of one micro-batch as planned; the same
+	                              * in all plans of all ranks */
 	bool sum;                    /* the loss is a sum over the batch */
 	/* made */
 	tid share;                   /* F32 scalar, input: whether the batch counts */

@@ -19,7 +19,8 @@ static double sum_bytes(const struct graph *g, const struct node *n)
 	const struct all_reduce_attr *at = all_reduce_begins(n);
 	int64_t bytes = 0;
 	for (int i = 0; i < n->nin; i += 2)
-		bytes += all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout), all_reduce_dtype(at->wire));
+		bytes += all_reduce_bytes(layout_elements(&graph_t(g, n->in[i])->layout),
+		                          all_reduce_dtype(at->wire));
 	return (double)bytes;
 }
 
@@ -29,7 +30,8 @@ struct clocks {
 	double *done;                /* by bucket of sums, 0: that of the mean's terms */
 };
 
-static void begin_sum(struct step_time *t, struct clocks *c, const struct session *s, const struct graph *g, const struct node *n)
+static void begin_sum(struct step_time *t, struct clocks *c, const struct session *s,
+                      const struct graph *g, const struct node *n)
 {
 	int64_t k = all_reduce_begins(n)->group;
 	c->sums = fmax(c->sums, c->now) + linkmodel_seconds(&s->link, sum_bytes(g, n));
@@ -48,7 +50,8 @@ static void wait_for(struct clocks *c, double done)
 	c->now = done;
 }
 
-static void walk(struct step_time *t, struct clocks *c, const struct session *s, const struct graph *g)
+static void walk(struct step_time *t, struct clocks *c, const struct session *s,
+                 const struct graph *g)
 {
 	bool backward = false;
 	for (int i = 0; i < g->nnode; i++) {
@@ -123,7 +126,8 @@ int step_time_predict(struct step_time *t, const struct session *s, const struct
 	const struct plan_env env = plan_env_of(s->config, NULL);
 	struct node_rates rates = node_rates_reached(s->dev, &env);
 	size_t buckets = p->buckets ? (size_t)p->buckets->n : 0;
-	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev, &env), .buckets = (int)buckets };
+	*t = (struct step_time){ .ceilings = node_rates_ceilings(s->dev, &env),
+		.buckets = (int)buckets };
 	t->node = mem_calloc((size_t)p->g->nnode + 1, sizeof *t->node);
 	t->ready = mem_calloc(buckets + 1, sizeof *t->ready);
 	t->done = mem_calloc(buckets + 1, sizeof *t->done);
@@ -153,7 +157,8 @@ int64_t step_time_epoch(const struct session *s)
 	if (!s->train_set)
 		return 0;
 	int64_t n = loader_samples(s->train), all = config_rank_batch(s->config) * s->ranks.ranks;
-	int64_t batches = s->config->data.keep_short_batch ? (n + all - 1) / all : n / all, each = config_step_batches(s->config);
+	int64_t batches = s->config->data.keep_short_batch ? (n + all - 1) / all : n / all,
+	        each = config_step_batches(s->config);
 	return ceil_div(batches, each);
 }
 

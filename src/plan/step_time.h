@@ -12,7 +12,8 @@
 struct step_time {
 	double *node;                /* seconds of each node of the plan */
 	struct trials trials;
-	struct node_rates ceilings;  /* of the device; all 0: nothing is known, and nothing else here is set */
+	struct node_rates ceilings;  /* of the device; all 0: nothing is known,
+	                              * and nothing else here is set */
 	double phase[PHASE_COUNT];   /* of a step: all its micro-batches */
 	double products;             /* of these: convolutions and dense layers */
 	double exposed;              /* waiting for sums, */

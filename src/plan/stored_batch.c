@@ -51,12 +51,14 @@ int stored_batch_target(struct graph *g, const struct plan_request *r, tid targe
 	return rc;
 }
 
-static void describe_made(const struct plan *p, const struct node *made, enum dtype input, struct buf *out)
+static void describe_made(const struct plan *p, const struct node *made, enum dtype input,
+                          struct buf *out)
 {
 	enum dtype type = graph_t(p->g, made->out[0])->dtype;
 	bool normalised = made->in[1] != NONE;
 	if (type != input)
-		buf_printf(out, ", cast to %s%s on the GPU", dtype_name(type), normalised ? " and normalised" : "");
+		buf_printf(out, ", cast to %s%s on the GPU", dtype_name(type),
+		           normalised ? " and normalised" : "");
 	else if (normalised)
 		buf_puts(out, ", normalised on the GPU");
 }
@@ -67,7 +69,8 @@ void stored_batch_describe(const struct plan *p, struct buf *out)
 	for (int i = 0; i < p->g->nnode && !made; i++)
 		if (strcmp(p->g->node[i]->op->name, "normalize_input") == 0)
 			made = p->g->node[i];
-	enum dtype input = graph_t(p->g, p->input)->dtype, target = p->target == NONE ? DTYPE_I32 : graph_t(p->g, p->target)->dtype;
+	enum dtype input = graph_t(p->g, p->input)->dtype,
+	           target = p->target == NONE ? DTYPE_I32 : graph_t(p->g, p->target)->dtype;
 	bool short_target = dtype_size(target) < sizeof(int32_t);
 	if (!made && !short_target)
 		return;

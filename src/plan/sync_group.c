@@ -20,8 +20,8 @@ int sync_group_parse(const struct ynode *n, int *size)
 		*size = (int)ranks;
 		return 0;
 	}
-	return ERR(E_CONFIG, &n->loc, "'sync_batch_norm' must be false, true (all ranks together), or how many ranks a group "
-	           "has, from 1 to %d", MOST_RANKS);
+	return ERR(E_CONFIG, &n->loc, "'sync_batch_norm' must be false, true (all ranks together), or "
+	           "how many ranks a group has, from 1 to %d", MOST_RANKS);
 }
 
 int sync_group_size(const struct run_config *c, int ranks, int *size)
@@ -31,5 +31,7 @@ int sync_group_size(const struct run_config *c, int ranks, int *size)
 		*size = ranks;
 	if (ranks % *size == 0)
 		return 0;
-	return ERR(E_CONFIG, &c->parallel.sync_batch_norm->loc, "%d ranks cannot be divided into groups of %d, which 'sync_batch_norm' asks for", ranks, *size);
+	return ERR(E_CONFIG, &c->parallel.sync_batch_norm->loc,
+	           "%d ranks cannot be divided into groups of %d, which 'sync_batch_norm' asks for",
+	           ranks, *size);
 }

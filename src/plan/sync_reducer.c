@@ -24,7 +24,8 @@ struct sync_reducer {
 
 static const char *bucket_name(struct arena *a, const struct node *n)
 {
-	return arena_printf(a, "%s: %s", n->name, n->phase == PHASE_FORWARD ? "batch statistics" : "gradient of batch statistics");
+	return arena_printf(a, "%s: %s", n->name, n->phase == PHASE_FORWARD ? "batch statistics" :
+	                    "gradient of batch statistics");
 }
 
 static struct sync_reducer *lay_out(const struct graph *g)
@@ -38,7 +39,8 @@ static struct sync_reducer *lay_out(const struct graph *g)
 		const struct node *n = g->node[i];
 		if (!node_meets(n))
 			continue;
-		s->group[s->n++] = (struct reducer_bucket){ .offset = s->bytes, .n = sync_batch_norm_values(g, n), .dtype = DTYPE_F64,
+		s->group[s->n++] = (struct reducer_bucket){ .offset = s->bytes,
+			.n = sync_batch_norm_values(g, n), .dtype = DTYPE_F64,
 			.name = bucket_name(a, n) };
 		s->bytes += (sync_batch_norm_values(g, n) * (int64_t)sizeof(double) + 63) & ~INT64_C(63);
 	}
@@ -55,13 +57,14 @@ static int check_order(const struct sync_reducer *s, const struct plan *p)
 		const struct node *n = p->g->node[i];
 		if (!node_meets(n))
 			continue;
-		same = k < s->n && *(int64_t *)attr_find(n->op, n->attr, "group", FT_INT) == k && s->group[k].n == sync_batch_norm_values(p->g, n);
+		same = k < s->n && *(int64_t *)attr_find(n->op, n->attr, "group", FT_INT) == k &&
+		       s->group[k].n == sync_batch_norm_values(p->g, n);
 		k++;
 	}
 	if (same && k == s->n)
 		return 0;
-	return ERR(E_BUG, NULL, "the plan for batches of %lld has its batch statistics in another order than that of the first",
-	           (long long)p->batch);
+	return ERR(E_BUG, NULL, "the plan for batches of %lld has its batch statistics in another "
+	           "order than that of the first", (long long)p->batch);
 }
 
 static int open_sums(struct sync_reducer *s, struct reduction *r, int size)
@@ -77,7 +80,8 @@ static int open_sums(struct sync_reducer *s, struct reduction *r, int size)
 	return reducer_new_gpu(&r->sums.statistics, &gpu, (size_t)s->bytes, s->group, s->n);
 }
 
-int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const struct plan *p, int size)
+int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const struct plan *p,
+                      int size)
 {
 	int64_t unused;
 	if (!r->comm || size < 2 || (!*out && sync_batch_norm_count(p->g, &unused) == 0))
@@ -92,7 +96,8 @@ int sync_reducer_open(struct sync_reducer **out, struct reduction *r, const stru
 int64_t sync_reducer_bytes(const struct sync_reducer *s, const struct reduction *r)
 {
 	int ranks = !s ? 0 : s->subgroup ? s->subgroup->size : r->comm->size;
-	return s && r->dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n, ranks) : 0;
+	return s && r->dev->driver ? (int64_t)reducer_nccl_bytes((size_t)s->bytes, s->group, s->n,
+	                                                         ranks) : 0;
 }
 
 void sync_reducer_close(struct sync_reducer *s, struct reduction *r)

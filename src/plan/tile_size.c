@@ -47,7 +47,8 @@ int tile_check(const char *spec)
 	int64_t v[RECEPTIVE_AXES];
 	if (automatic(spec) || parse(spec, v) > 0)
 		return 0;
-	return ERR(E_USAGE, NULL, "'--tile %s': expected auto, or the size of a tile as in 256 or 64x256x256", spec);
+	return ERR(E_USAGE, NULL,
+	           "'--tile %s': expected auto, or the size of a tile as in 256 or 64x256x256", spec);
 }
 
 /* --- cutting --- */
@@ -55,18 +56,20 @@ int tile_check(const char *spec)
 static int refuse_outputs(const struct shape *padded)
 {
 	char text[SHAPE_TEXT];
-	return ERR(E_USAGE, NULL, "'--tile' is for networks whose output has the spatial axes of the input; for %s this one's has not",
-	           shape_text(padded, text));
+	return ERR(E_USAGE, NULL, "'--tile' is for networks whose output has the spatial axes of the "
+	           "input; for %s this one's has not", shape_text(padded, text));
 }
 
-static bool same_axis(const struct receptive_axis *a, const struct receptive_axis *b, int64_t inputs)
+static bool same_axis(const struct receptive_axis *a, const struct receptive_axis *b,
+                      int64_t inputs)
 {
-	return a->num == b->num && a->den == b->den && a->lo == b->lo && a->hi == b->hi && inputs * a->den % a->num == 0 &&
-	       b->extent - a->extent == inputs * a->den / a->num;
+	return a->num == b->num && a->den == b->den && a->lo == b->lo && a->hi == b->hi &&
+	       inputs * a->den % a->num == 0 && b->extent - a->extent == inputs * a->den / a->num;
 }
 
 /* Whether a window's layers cut it as they cut the field; in[]: by how much the field is larger. */
-static bool cut_alike(const struct receptive_field *tile, const struct receptive_field *whole, const int64_t in[])
+static bool cut_alike(const struct receptive_field *tile, const struct receptive_field *whole,
+                      const int64_t in[])
 {
 	for (int k = 0; k < tile->axes; k++)
 		if (!same_axis(&tile->axis[k], &whole->axis[k], in[k]))
@@ -75,10 +78,12 @@ static bool cut_alike(const struct receptive_field *tile, const struct receptive
 }
 
 /* Blended tiles need no more than one factor between extents. */
-static bool scales(const struct receptive_field *tile, const struct receptive_field *whole, const int64_t *t, const int64_t *w)
+static bool scales(const struct receptive_field *tile, const struct receptive_field *whole,
+                   const int64_t *t, const int64_t *w)
 {
 	for (int k = 0; k < tile->axes; k++)
-		if (tile->axis[k].extent * w[k] != whole->axis[k].extent * t[k] || t[k] * tile->axis[k].extent <= 0 ||
+		if (tile->axis[k].extent * w[k] != whole->axis[k].extent * t[k] ||
+		    t[k] * tile->axis[k].extent <= 0 ||
 		    (t[k] % tile->axis[k].extent != 0 && tile->axis[k].extent % t[k] != 0))
 			return false;
 	return true;
@@ -129,7 +134,8 @@ static struct shape tile_shape(const struct plan_field *f, const int64_t *tile)
 
 /* Rows of outputs of the whole sample, in the host's memory: those that a row of tiles gives,
  * twice. */
-static int64_t slab_bytes(const struct plan *p, const struct shape *tile, const struct shape *padded)
+static int64_t slab_bytes(const struct plan *p, const struct shape *tile,
+                          const struct shape *padded)
 {
 	const struct shape *out = &graph_t(p->g, p->output)->shape;
 	double n = 2 * sizeof(float) * (double)shape_count(out);
@@ -139,18 +145,22 @@ static int64_t slab_bytes(const struct plan *p, const struct shape *tile, const 
 }
 
 /* The bytes that predictions of one sample of this shape need; r: of the network. */
-static int need(const struct session *s, const struct receptive_field *net, const struct shape *input, const struct shape *padded,
-                int64_t *bytes, int64_t *fixed)
+static int need(const struct session *s, const struct receptive_field *net,
+                const struct shape *input, const struct shape *padded, int64_t *bytes,
+                int64_t *fixed)
 {
 	struct plan_data data = s->data;
 	data.field = (struct plan_field){ .input = *input };
-	const struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store, .data = &data, .mode = PLAN_PREDICT,
-		.batch = 1, .limit = INT64_MIN, .direct = net->finite };      /* as session_plan_batch has it */
+	const struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store,
+		.data = &data, .mode = PLAN_PREDICT,
+		/* as session_plan_batch has it */
+		.batch = 1, .limit = INT64_MIN, .direct = net->finite };
 	struct plan *p;
 	TRY(plan_new(&p, &r));
 	const struct memory_need n = memory_need(s, p);
 	*bytes = n.arena;
-	*fixed = n.fixed + (s->dev->driver || shape_equal(input, padded) ? 0 : slab_bytes(p, input, padded));
+	*fixed = n.fixed + (s->dev->driver || shape_equal(input, padded) ? 0 :
+	                    slab_bytes(p, input, padded));
 	plan_free(p);
 	return 0;
 }
@@ -181,7 +191,8 @@ static bool shrink(int64_t *tile, const int64_t *stride, int axes)
 static int no_tile(int64_t have, int64_t least)
 {
 	char a[32], b[32];
-	return ERR(E_TOO_LARGE, NULL, "no tile fits: the smallest that has outputs of its own needs %s, and there are %s",
+	return ERR(E_TOO_LARGE, NULL,
+	           "no tile fits: the smallest that has outputs of its own needs %s, and there are %s",
 	           bytes_text((double)least, a), bytes_text((double)have, b));
 }
 
@@ -195,7 +206,8 @@ static bool can_be_cut(const struct session *s, const struct plan_field *f, cons
 	return can;
 }
 
-int tile_fit(const struct session *s, const struct plan_field *f, int64_t tile[RECEPTIVE_AXES], int64_t *bytes, bool *whole)
+int tile_fit(const struct session *s, const struct plan_field *f, int64_t tile[RECEPTIVE_AXES],
+             int64_t *bytes, bool *whole)
 {
 	const struct shape padded = field_padded(f);
 	const int64_t have = offered(s);
@@ -218,12 +230,15 @@ int tile_fit(const struct session *s, const struct plan_field *f, int64_t tile[R
 }
 
 /* Sizes are rounded up to the total stride, and no larger than the field. */
-static int take_size(const char *spec, const struct shape *padded, const int64_t *stride, int64_t *tile)
+static int take_size(const char *spec, const struct shape *padded, const int64_t *stride,
+                     int64_t *tile)
 {
 	int64_t v[RECEPTIVE_AXES];
 	const int n = parse(spec, v), axes = padded->nd - 1;
 	if (n != 1 && n != axes)
-		return ERR(E_USAGE, NULL, "'--tile %s': samples have %d spatial axes; give one number, or one for each", spec, axes);
+		return ERR(E_USAGE, NULL,
+		           "'--tile %s': samples have %d spatial axes; give one number, or one for each",
+		           spec, axes);
 	for (int k = 0; k < axes; k++) {
 		tile[k] = round_up(v[n == 1 ? 0 : k], stride[k]);
 		tile[k] = tile[k] < padded->d[k + 1] ? tile[k] : padded->d[k + 1];
@@ -237,8 +252,9 @@ static int check_even(const struct plan_field *f, const int64_t *stride)
 	char text[SHAPE_TEXT];
 	for (int k = 0; k + 1 < f->input.nd; k++)
 		if ((f->input.d[k + 1] + f->pad[k]) % stride[k])
-			return ERR(E_USAGE, NULL, "'--tile': samples of %s have the size of training, which is no multiple of the network's total stride "
-			           "%" PRId64 "; predict them whole", shape_text(&f->input, text), stride[k]);
+			return ERR(E_USAGE, NULL, "'--tile': samples of %s have the size of training, which is "
+			           "no multiple of the network's total stride %" PRId64 "; predict them whole",
+			           shape_text(&f->input, text), stride[k]);
 	return 0;
 }
 
@@ -280,9 +296,11 @@ void tile_text(const struct tile_plan *t, struct buf *out)
 	buf_puts(out, " for each sample of ");
 	put_extents(out, &t->field.input);
 	if (t->tiling.blended)
-		buf_puts(out, "; the receptive field is not finite, so tiles overlap and are blended: not the numbers of the whole");
+		buf_puts(out, "; the receptive field is not finite, so tiles overlap and are blended: not "
+		         "the numbers of the whole");
 	else if (t->exact)
 		buf_puts(out, ", with halos of the receptive field: the numbers of the whole");
 	else
-		buf_puts(out, ", with halos of the receptive field: the numbers of the whole but for rounding in resize");
+		buf_puts(out, ", with halos of the receptive field: the numbers of the whole "
+		         "but for rounding in resize");
 }

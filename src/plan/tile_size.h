@@ -9,7 +9,8 @@
 
 struct tile_plan {
 	struct plan_field field;         /* the samples, and the zeros behind them */
-	struct shape tile;               /* what a plan is made for: channels and the extents of a window */
+	struct shape tile;               /* what a plan is made for: channels
+	                                  * and the extents of a window */
 	struct tiling tiling;
 	bool exact;                      /* to the last bit what the whole field gives */
 };
@@ -21,7 +22,8 @@ int tile_check(const char *spec);
 int tile_settle(const struct session *s, const char *spec, struct tile_plan *out);
 /* The largest tile that fits for samples f, and the bytes that its plan needs besides parameters;
  * *whole: that is the whole field. Errors as above. */
-int tile_fit(const struct session *s, const struct plan_field *f, int64_t tile[RECEPTIVE_AXES], int64_t *bytes, bool *whole);
+int tile_fit(const struct session *s, const struct plan_field *f, int64_t tile[RECEPTIVE_AXES],
+             int64_t *bytes, bool *whole);
 /* One line about t: how many tiles of which size, and whether their outputs are those of the
  * whole. */
 void tile_text(const struct tile_plan *t, struct buf *out);

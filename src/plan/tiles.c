@@ -70,11 +70,13 @@ static int64_t least_tile(const struct rule *u)
 static int cut_axis(struct tile_axis *t, struct arena *a, const struct rule *u)
 {
 	const struct receptive_axis *x = &u->r->axis[u->k];
-	const int64_t apart = t->whole > t->tile ? spacing(u, t->tile) : t->tile, most = t->whole / (apart ? apart : 1) + 2;
+	const int64_t apart = t->whole > t->tile ? spacing(u, t->tile) : t->tile,
+	              most = t->whole / (apart ? apart : 1) + 2;
 	t->out_tile = x->extent;
 	t->out_whole = t->out_tile + outputs(x, t->whole - t->tile);
 	if (apart == 0)
-		return ERR(E_USAGE, NULL, "tiles of %" PRId64 " along spatial axis %d are too small: their outputs depend on up to %" PRId64
+		return ERR(E_USAGE, NULL, "tiles of %" PRId64
+		           " along spatial axis %d are too small: their outputs depend on up to %" PRId64
 		           " inputs; from about %" PRId64 " they have some of their own", t->tile, u->k,
 		           u->blended ? t->tile : (int64_t)(x->hi - x->lo) + 1, least_tile(u));
 	t->from = ARENA_ARRAY(a, int64_t, most);
@@ -86,8 +88,8 @@ static int cut_axis(struct tile_axis *t, struct arena *a, const struct rule *u)
 	return 0;
 }
 
-int tiles_cut(struct tiling *t, struct arena *a, const struct receptive_field *r, bool blended, const int64_t *whole,
-              const int64_t *tile)
+int tiles_cut(struct tiling *t, struct arena *a, const struct receptive_field *r, bool blended,
+              const int64_t *whole, const int64_t *tile)
 {
 	*t = (struct tiling){ .axes = r->axes, .blended = blended };
 	for (int k = 0; k < r->axes; k++) {

@@ -2,8 +2,8 @@
  *
  * A field cut into windows of one size, and which outputs each of them gives:
  *
- *   window 0   |---------------------|                        field   |--------------------------------|
- *              outputs ........ |halo|                        outputs |.................|..............|
+ *   window 0 |---------------------| field |--------------------------------|
+ *              outputs ........ |halo| outputs |.................|..............|
  *   window 1             |halo| ........ outputs |
  *
  * Where the receptive field is finite, a window gives the outputs that depend on nothing
@@ -36,8 +36,8 @@ struct tiling {
 /* r: of a window of extents tile[], which are at most whole[]; both are multiples of r->stride.
  * Lists in a. E_USAGE if windows are too small to give outputs, with the smallest extent that
  * does. */
-int tiles_cut(struct tiling *t, struct arena *a, const struct receptive_field *r, bool blended, const int64_t *whole,
-              const int64_t *tile);
+int tiles_cut(struct tiling *t, struct arena *a, const struct receptive_field *r, bool blended,
+              const int64_t *whole, const int64_t *tile);
 /* The weight of window i in the mean for output o of the field, where windows are blended. */
 double tile_weight(const struct tile_axis *x, int i, int64_t o);
 

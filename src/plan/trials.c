@@ -21,7 +21,8 @@
 #define FIRST 1.0                /* of them, until no kind is added */
 #define LONGEST 0.1              /* of one kernel, as estimated */
 #define ROUNDS 5
-#define MOST 8.0                 /* times its estimate that a kernel is thought to take because small ones like it did */
+/* times its estimate that a kernel is thought to take because small ones like it did */
+#define MOST 8.0
 #define RING ((size_t)96 << 20)       /* at most */
 #define LARGEST ((size_t)512 << 20)   /* buffers of one node */
 
@@ -36,10 +37,12 @@ struct kind {
 struct rounds {
 	const struct plan *p;
 	struct kind *kind;
-	int n, *of;                  /* kind of each node; -1: takes no time, or waits for other ranks */
+	int n, *of;                  /* kind of each node; -1: takes no
+	                              * time, or waits for other ranks */
 	char *memory;
 	size_t bytes;
-	size_t ring, at;             /* the part that small nodes go round in; where the next one's buffers begin */
+	size_t ring, at;             /* the part that small nodes go round in; where the next one's
+	                              * buffers begin */
 };
 
 /* --- kinds --- */
@@ -49,7 +52,8 @@ static bool same_tensor(const struct graph *g, tid a, tid b)
 	if (a == NONE || b == NONE)
 		return a == b;
 	const struct tensor *x = graph_t(g, a), *y = graph_t(g, b);
-	return x->dtype == y->dtype && shape_equal(&x->shape, &y->shape) && layout_equal(&x->layout, &y->layout);
+	return x->dtype == y->dtype && shape_equal(&x->shape, &y->shape) &&
+	       layout_equal(&x->layout, &y->layout);
 }
 
 static bool same_tensors(const struct graph *g, const tid *a, const tid *b, int n)
@@ -69,7 +73,8 @@ static bool same_kernel(const struct exec *e, const struct node *a, const struct
 static bool alike(const struct plan *p, const struct node *a, const struct node *b)
 {
 	return a->op == b->op && a->nin == b->nin && a->nout == b->nout && same_kernel(p->exec, a, b) &&
-	       same_tensors(p->g, a->in, b->in, a->nin) && same_tensors(p->g, a->out, b->out, a->nout) &&
+	       same_tensors(p->g, a->in, b->in, a->nin) &&
+	       same_tensors(p->g, a->out, b->out, a->nout) &&
 	       (a->op->attr_size == 0 || memcmp(a->attr, b->attr, a->op->attr_size) == 0);
 }
 
@@ -262,7 +267,8 @@ static int run(struct rounds *r)
 /* Whether it hands over a bucket of gradients that stands where it is summed (plan/reduction.h). */
 static bool in_place(const struct node *n)
 {
-	const struct all_reduce_attr *at = all_reduce_begins(n) ? all_reduce_begins(n) : all_reduce_waits(n);
+	const struct all_reduce_attr *at = all_reduce_begins(n) ? all_reduce_begins(n) :
+	                                   all_reduce_waits(n);
 	return at && at->wire == 0;
 }
 
@@ -273,7 +279,8 @@ static double estimate(const struct node_rates *r, const struct plan *p, const s
 	return roof > 0 && work > 0 && work < INFINITY ? work / r->f32 : roof;
 }
 
-int trials_run(struct trials *t, const struct plan *p, const struct device *d, const struct node_rates *rates, double *seconds)
+int trials_run(struct trials *t, const struct plan *p, const struct device *d,
+               const struct node_rates *rates, double *seconds)
 {
 	const struct graph *g = p->g;
 	struct rounds r = { .p = p };

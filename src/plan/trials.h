@@ -21,6 +21,7 @@ struct trials {
 
 /* seconds[i] of node i. Where the device has a memory of its own, is not there, or has no memory to
  * scratch, rooflines alone. */
-int trials_run(struct trials *t, const struct plan *p, const struct device *d, const struct node_rates *r, double *seconds);
+int trials_run(struct trials *t, const struct plan *p, const struct device *d,
+               const struct node_rates *r, double *seconds);
 
 #endif

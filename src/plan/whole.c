@@ -10,12 +10,14 @@ static int outline(const struct session *s, const struct shape *input, struct pl
 {
 	struct plan_data data = s->data;
 	data.field = (struct plan_field){ .input = *input };
-	const struct plan_request r = { .config = s->config, .dev = s->dev, .data = &data, .mode = PLAN_PREDICT, .batch = 1,
+	const struct plan_request r = { .config = s->config, .dev = s->dev, .data = &data,
+		.mode = PLAN_PREDICT, .batch = 1,
 		.limit = INT64_MIN };
 	return plan_outline(out, &r);
 }
 
-int whole_receptive_field(const struct session *s, const struct shape *input, struct receptive_field *out)
+int whole_receptive_field(const struct session *s, const struct shape *input,
+                          struct receptive_field *out)
 {
 	struct plan *p;
 	TRY(outline(s, input, &p));
@@ -26,15 +28,18 @@ int whole_receptive_field(const struct session *s, const struct shape *input, st
 }
 
 /* A layer that sees all of its input has as many weights. */
-static int compare_params(const struct graph *g, const struct graph *trained, const struct shape *field)
+static int compare_params(const struct graph *g, const struct graph *trained,
+                          const struct shape *field)
 {
 	char have[SHAPE_TEXT], want[SHAPE_TEXT], size[SHAPE_TEXT];
 	for (tid t = 0; t < trained->ntensor; t++) {
 		const struct tensor *x = graph_t(trained, t);
 		tid other = x->role == ROLE_PARAM ? graph_find(g, x->name) : NONE;
 		if (other != NONE && !shape_equal(&x->shape, &graph_t(g, other)->shape))
-			return ERR(E_SHAPE, &x->loc, "the network takes samples of one size alone: '%s' is %s as trained, and would be %s for samples "
-			           "of %s", x->name, shape_text(&x->shape, have), shape_text(&graph_t(g, other)->shape, want), shape_text(field, size));
+			return ERR(E_SHAPE, &x->loc, "the network takes samples of one size alone: '%s' is %s "
+			           "as trained, and would be %s for samples "
+			           "of %s", x->name, shape_text(&x->shape, have),
+			           shape_text(&graph_t(g, other)->shape, want), shape_text(field, size));
 	}
 	return 0;
 }
@@ -85,13 +90,14 @@ int whole_settle(struct session *s)
 {
 	struct plan_field f = { 0 };
 	char text[SHAPE_TEXT];
-	if (!s->validation || !s->data.input.nd || shape_equal(loader_input_shape(s->validation), &s->data.input))
+	if (!s->validation || !s->data.input.nd ||
+	    shape_equal(loader_input_shape(s->validation), &s->data.input))
 		return 0;
 	f.input = *loader_input_shape(s->validation);
 	f.target = *loader_target_shape(s->validation);
 	TRY(whole_pad(s, &f));
-	TRYC(check_network(s, &f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' validates and predicts windows",
-	     shape_text(&f.input, text));
+	TRYC(check_network(s, &f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' "
+	     "validates and predicts windows", shape_text(&f.input, text));
 	s->data.field = f;
 	return 0;
 }

@@ -16,6 +16,7 @@ int whole_pad(const struct session *s, struct plan_field *f);
 /* Whether evaluations see another size than training. */
 bool whole_differs(const struct session *s);
 /* The receptive field of the network on samples of shape `input` (C, spatial axes). */
-int whole_receptive_field(const struct session *s, const struct shape *input, struct receptive_field *out);
+int whole_receptive_field(const struct session *s, const struct shape *input,
+                          struct receptive_field *out);
 
 #endif

@@ -52,7 +52,8 @@ static int fail(const struct netcdf_file *f, int code, int status)
 	return ERR(code, NULL, "cannot write '%s': %s", f->path, lib.nc_strerror(status));
 }
 
-static int define_dimensions(struct netcdf_file *f, const struct netcdf_array *a, int dims[MAXD + 1])
+static int define_dimensions(struct netcdf_file *f, const struct netcdf_array *a,
+                             int dims[MAXD + 1])
 {
 	static const char *const spatial[] = { "width", "height", "depth" };
 	int status = lib.nc_def_dim(f->nc, "sample", (size_t)a->samples, &dims[0]);
@@ -75,7 +76,8 @@ static int describe_channels(struct netcdf_file *f, const struct netcdf_array *a
 	for (int64_t i = 0; a->channels && i < a->nchannels; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", a->channels[i]);
 	const char *what = a->has_channels ? "channels" : "classes";
-	int status = names.len ? lib.nc_put_att_text(f->nc, f->var, what, names.len, names.data) : NC_NOERR;
+	int status = names.len ? lib.nc_put_att_text(f->nc, f->var, what, names.len, names.data) :
+	             NC_NOERR;
 	buf_release(&names);
 	return status;
 }
@@ -84,7 +86,8 @@ static int define(struct netcdf_file *f, const struct netcdf_array *a)
 {
 	int dims[MAXD + 1], status = define_dimensions(f, a, dims);
 	if (status == NC_NOERR)
-		status = lib.nc_def_var(f->nc, a->name, f->dtype == DTYPE_I32 ? NC_INT : NC_FLOAT, f->shape.nd + 1, dims, &f->var);
+		status = lib.nc_def_var(f->nc, a->name, f->dtype == DTYPE_I32 ? NC_INT : NC_FLOAT,
+		                        f->shape.nd + 1, dims, &f->var);
 	if (status == NC_NOERR)
 		status = describe_channels(f, a);
 	return status == NC_NOERR ? lib.nc_enddef(f->nc) : status;

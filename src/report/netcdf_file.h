@@ -16,7 +16,8 @@ struct netcdf_array {
 	int64_t samples;
 	const struct shape *shape;       /* of one */
 	bool has_channels;               /* its first axis is that of channels */
-	const char *const *channels;     /* their names, or those of the classes that are numbered; or NULL */
+	const char *const *channels;     /* their names, or those of the classes
+	                                  * that are numbered; or NULL */
 	int64_t nchannels;
 };
 /* A variable for the array. What a is made of is borrowed for the call. E_CANTCREATE. */

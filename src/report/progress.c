@@ -29,7 +29,8 @@ const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
 struct progress {
 	enum progress_mode mode;
 	double drawn_at;              /* 0: never */
-	atomic_bool live;             /* a live line stands on the terminal; other threads' warnings erase it */
+	atomic_bool live;             /* a live line stands on the terminal; other
+	                               * threads' warnings erase it */
 	struct buf line;              /* reused, so that a steady step allocates nothing */
 };
 
@@ -123,7 +124,8 @@ static void describe(struct buf *b, const struct progress_state *s, bool narrow)
 	if (s->ranks > 1)
 		buf_printf(b, "  %.2g %% exposed", 100 * s->exposed);
 	if (s->ranks > 1 && s->work_most > SLOW * s->work_median)
-		buf_printf(b, "  rank %d (%s) %.0f %% slower", s->slowest, s->slowest_host, 100 * (s->work_most / s->work_median - 1));
+		buf_printf(b, "  rank %d (%s) %.0f %% slower", s->slowest, s->slowest_host,
+		           100 * (s->work_most / s->work_median - 1));
 	if (s->seconds_left >= 0)
 		buf_printf(b, "  %s left", seconds_text(s->seconds_left, time));
 }

@@ -10,8 +10,10 @@
 
 void svg_begin(struct buf *b, int width, int height)
 {
-	buf_printf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-	           "font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
+	buf_printf(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+	           "height=\"%d\" viewBox=\"0 0 %d %d\" "
+	           "font-family=\"sans-serif\" font-size=\"11\">\n"
+	           "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
 	           width, height, width, height, width, height);
 }
 
@@ -22,7 +24,8 @@ void svg_end(struct buf *b)
 
 void svg_escaped(struct buf *b, const char *text)
 {
-	static const char *const name[128] = { ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;" };
+	static const char *const name[128] = { ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;",
+		['"'] = "&quot;" };
 	struct buf visible = BUF_INIT;
 	buf_shown(&visible, text);
 	for (size_t i = 0; i < visible.len; i++) {
@@ -44,12 +47,14 @@ void svg_text(struct buf *b, double x, double y, const char *anchor, const char 
 
 void svg_line(struct buf *b, double x1, double y1, double x2, double y2, const char *style)
 {
-	buf_printf(b, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2, style);
+	buf_printf(b, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2,
+	           y2, style);
 }
 
 void svg_rect(struct buf *b, double x, double y, double width, double height, const char *style)
 {
-	buf_printf(b, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" %s/>\n", x, y, width, height, style);
+	buf_printf(b, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" %s/>\n", x, y, width,
+	           height, style);
 }
 
 /* --- axes --- */
@@ -111,7 +116,8 @@ void svg_axes(struct buf *b, const struct svg_frame *f)
 		svg_text(b, f->left - 6, svg_y(f, v) + 4, "end", text);
 	}
 	svg_text(b, (f->left + f->right) / 2, f->bottom + 34, "middle", f->x.label);
-	buf_printf(b, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">\n", f->left - 48, (f->top + f->bottom) / 2);
+	buf_printf(b, "<g transform=\"translate(%.1f %.1f) rotate(-90)\">\n", f->left - 48,
+	           (f->top + f->bottom) / 2);
 	svg_text(b, 0, 0, "middle", f->y.label);
 	buf_puts(b, "</g>\n");
 }

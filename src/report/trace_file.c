@@ -22,9 +22,11 @@ static int thread_number(enum trace_lane lane, int thread)
 	return (int)lane * THREADS + thread % THREADS;
 }
 
-static void describe(struct buf *out, int rank, const char *event, int thread, const char *key, const char *text)
+static void describe(struct buf *out, int rank, const char *event, int thread, const char *key,
+                     const char *text)
 {
-	buf_printf(out, ",\n{\"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"name\": \"%s\", \"args\": {\"%s\": ", rank, thread, event, key);
+	buf_printf(out, ",\n{\"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"name\": "
+	           "\"%s\", \"args\": {\"%s\": ", rank, thread, event, key);
 	buf_json_string(out, text);
 	buf_puts(out, "}}");
 }
@@ -44,7 +46,8 @@ static void name_threads(struct buf *out, int rank, int64_t n)
 			int id = thread_number((enum trace_lane)lane, k);
 			snprintf(name, sizeof name, k ? "%s %d" : "%s", lane_names[lane], k + 1);
 			describe(out, rank, "thread_name", id, "name", name);
-			buf_printf(out, ",\n{\"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"name\": \"thread_sort_index\", \"args\": "
+			buf_printf(out, ",\n{\"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"name\": "
+			           "\"thread_sort_index\", \"args\": "
 			           "{\"sort_index\": %d}}", rank, id, id);
 		}
 }
@@ -59,8 +62,9 @@ static void argument(struct buf *out, const char *key, const char *text)
 
 static void span(struct buf *out, int rank, const struct trace_span *s, double begin)
 {
-	buf_printf(out, ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"cat\": \"%s\", \"ts\": %.3f, \"dur\": %.3f, \"name\": ", rank,
-	           thread_number(s->lane, s->thread), lane_names[s->lane], 1e6 * (s->start - begin), 1e6 * (s->end - s->start));
+	buf_printf(out, ",\n{\"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"cat\": \"%s\", \"ts\": %.3f, "
+	           "\"dur\": %.3f, \"name\": ", rank, thread_number(s->lane, s->thread),
+	           lane_names[s->lane], 1e6 * (s->start - begin), 1e6 * (s->end - s->start));
 	buf_json_string(out, s->name);
 	buf_printf(out, ", \"args\": {\"step\": %lld", (long long)s->step);
 	argument(out, "layer", s->layer);
@@ -81,8 +85,10 @@ int trace_file_write(const char *path, const char *process, int rank, double beg
 	int64_t n = trace_count(&lost);
 	if (lost)
 		warn("'%s' lacks %lld spans, for which there was no room", path, (long long)lost);
-	buf_printf(&out, "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"lost\": %lld}, \"traceEvents\": [\n", (long long)lost);
-	buf_printf(&out, "{\"ph\": \"M\", \"pid\": %d, \"name\": \"process_sort_index\", \"args\": {\"sort_index\": %d}}", rank, rank);
+	buf_printf(&out, "{\"displayTimeUnit\": \"ms\", \"otherData\": {\"lost\": "
+	           "%lld}, \"traceEvents\": [\n", (long long)lost);
+	buf_printf(&out, "{\"ph\": \"M\", \"pid\": %d, \"name\": \"process_sort_index\", "
+	           "\"args\": {\"sort_index\": %d}}", rank, rank);
 	describe(&out, rank, "process_name", 0, "name", process);
 	name_threads(&out, rank, n);
 	for (int64_t i = 0; i < n; i++) {

@@ -17,8 +17,10 @@ static int64_t planned(const struct session *s, const struct memory_parts *p)
 	return p->values + p->inputs + p->arena + p->tables + (s->dev->driver ? p->sums : 0);
 }
 
-static const char text[] = "the run has taken %" PRId64 " bytes of memory, where %" PRId64 " were planned: "
-	"parameters and states %" PRId64 ", inputs %" PRId64 ", the arena %" PRId64 ", sums over ranks %" PRId64
+static const char text[] =
+	"the run has taken %" PRId64 " bytes of memory, where %" PRId64 " were planned: "
+	"parameters and states %" PRId64 ", inputs %" PRId64 ", the arena %" PRId64
+	", sums over ranks %" PRId64
 	", tables %" PRId64 "; please report this";
 
 int account_check(const struct session *s)
@@ -41,7 +43,9 @@ void account_json(const struct session *s, struct buf *out)
 {
 	struct memory_parts p;
 	memory_parts(s, &p);
-	buf_printf(out, "{\"planned\": %" PRId64 ", \"allocated\": %zu", planned(s, &p), s->dev->memory->used);
-	buf_printf(out, ", \"values\": %" PRId64 ", \"inputs\": %" PRId64 ", \"arena\": %" PRId64 ", \"sums\": %" PRId64
+	buf_printf(out, "{\"planned\": %" PRId64 ", \"allocated\": %zu", planned(s, &p),
+	           s->dev->memory->used);
+	buf_printf(out, ", \"values\": %" PRId64 ", \"inputs\": %" PRId64 ", \"arena\": %" PRId64
+	           ", \"sums\": %" PRId64
 	           ", \"tables\": %" PRId64 "}", p.values, p.inputs, p.arena, p.sums, p.tables);
 }

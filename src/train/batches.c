@@ -30,7 +30,8 @@ static int64_t micro_count(int64_t samples, int64_t size)
 	return ceil_div(samples, size);
 }
 
-int micros_begin(struct micros *m, const struct run_config *c, struct batches *from, int64_t batches)
+int micros_begin(struct micros *m, const struct run_config *c, struct batches *from,
+                 int64_t batches)
 {
 	*m = (struct micros){ .from = from, .n = batches, .batches = batches };
 	if (!c->leaves.all)
@@ -56,8 +57,10 @@ int micros_next(struct micros *m, const struct batch **b)
 	m->part = *m->whole;
 	m->part.n = left < m->size ? left : m->size;
 	m->part.first += first;
-	m->part.input = (const char *)m->part.input + (size_t)(first * m->input) * dtype_size(m->part.input_dtype);
-	m->part.target = (const char *)m->part.target + (size_t)(first * m->target) * dtype_size(m->part.target_dtype);
+	m->part.input = (const char *)m->part.input + (size_t)(first * m->input) *
+	                dtype_size(m->part.input_dtype);
+	m->part.target = (const char *)m->part.target + (size_t)(first * m->target) *
+	                 dtype_size(m->part.target_dtype);
 	*b = &m->part;
 	return 0;
 }

@@ -30,7 +30,8 @@ struct micros {
 	struct batch part;
 };
 /* batches: how many of the loader's the step has. Borrows from. */
-int micros_begin(struct micros *m, const struct run_config *c, struct batches *from, int64_t batches);
+int micros_begin(struct micros *m, const struct run_config *c, struct batches *from,
+                 int64_t batches);
 int micros_next(struct micros *m, const struct batch **b);
 
 #endif

@@ -36,9 +36,11 @@ static int by_value(const void *a, const void *b)
 
 struct times {
 	double *steps;                 /* seconds of each */
-	double *starts;                /* of them the host's, until the device had been given the step */
+	double *starts;                /* of them the host's, until the
+	                                * device had been given the step */
 	double first;                  /* from the start of the process to the end of the first step */
-	double queued;                 /* a step's seconds where none waits for the one before; 0: not measured */
+	double queued;                 /* a step's seconds where none waits for the
+	                                * one before; 0: not measured */
 };
 
 static double median(double *t, int64_t n)
@@ -87,17 +89,18 @@ static int time_queue(struct plan *p, const struct device *d, int64_t steps, str
 }
 
 /* samples: of all ranks in a step. */
-static void print_line(const struct plan *p, int64_t samples, struct times *t, int64_t steps, const struct profile *f,
-                       struct buf *out)
+static void print_line(const struct plan *p, int64_t samples, struct times *t, int64_t steps,
+                       const struct profile *f, struct buf *out)
 {
 	double step = median(t->steps, steps), flops = 3 * describe_forward_flops(p) * (double)samples;
 	buf_printf(out, "{\"samples_per_second\": %.4f, \"tflops\": %.4f, \"step_median\": %.6f, "
 	           "\"step_min\": %.6f, \"step_max\": %.6f, \"steps\": %" PRId64 ", \"batch\": %" PRId64
 	           ", \"peak_memory\": %" PRIu64 ", \"first_step\": %.4f, \"phases\": "
 	           "{\"forward\": %.4f, \"backward\": %.4f, \"update\": %.4f}",
-	           (double)samples / step, flops / step / 1e12, step, t->steps[0], t->steps[steps - 1], steps,
-	           samples, mem_peak_resident(), t->first, f->phase[PHASE_FORWARD] / f->nodes,
-	           f->phase[PHASE_BACKWARD] / f->nodes, f->phase[PHASE_UPDATE] / f->nodes);
+	           (double)samples / step, flops / step / 1e12, step, t->steps[0],
+	           t->steps[steps - 1], steps, samples, mem_peak_resident(), t->first,
+	           f->phase[PHASE_FORWARD] / f->nodes, f->phase[PHASE_BACKWARD] / f->nodes,
+	           f->phase[PHASE_UPDATE] / f->nodes);
 }
 
 static int64_t batch_of_all(const struct session *s)
@@ -131,8 +134,9 @@ static void print_device(const struct device *d, struct times *t, int64_t steps,
 		return;
 	if (d->driver->memory_info(d, &memory) < 0)
 		err_clear();                   /* then 0 is printed; the step ran */
-	buf_printf(out, ", \"device_memory\": %zu, \"device_used\": %" PRId64 ", \"host_median\": %.9f, \"step_queued\": %.9f",
-	           d->memory->used_most, memory.total - memory.free, median(t->starts, steps), t->queued);
+	buf_printf(out, ", \"device_memory\": %zu, \"device_used\": %" PRId64
+	           ", \"host_median\": %.9f, \"step_queued\": %.9f", d->memory->used_most,
+	           memory.total - memory.free, median(t->starts, steps), t->queued);
 }
 
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
@@ -142,7 +146,8 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	int runs = profile && steps > 1 ? (int)(steps < PROFILE_RUNS ? steps : PROFILE_RUNS) : 1;
 	struct buf ranks = BUF_INIT;
 	TRY(load(s, &p));
-	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps), .starts = mem_alloc(sizeof(double) * (size_t)steps) };
+	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps),
+		.starts = mem_alloc(sizeof(double) * (size_t)steps) };
 	double before = reduction_waited(&s->reduction), start = io_seconds();
 	int rc = time_steps(p, session_overlaps(s), steps, &t);
 	double exposed = (reduction_waited(&s->reduction) - before) / (io_seconds() - start);

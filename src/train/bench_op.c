@@ -43,8 +43,9 @@ static int check_sample(const struct op *op, const char *sample)
 	if (op->flags & OP_VIEW)
 		return ERR(E_USAGE, NULL, "'%s' is another view of its input: nothing runs", op->name);
 	if (!sample)
-		return ERR(E_USAGE, NULL, "'--bench-op=%s' needs a sample of inputs and attributes, such as '%s'", op->name,
-		           op->samples[0]);
+		return ERR(E_USAGE,
+		           NULL, "'--bench-op=%s' needs a sample of inputs and attributes, such as '%s'",
+		           op->name, op->samples[0]);
 	return 0;
 }
 
@@ -102,7 +103,8 @@ static void prepare(struct graph *g, const struct node *n)
 
 static int compile(struct trial *t, const struct op *op, const char *text)
 {
-	TRYC(sample_build(&t->s, op, text, 1), "in the sample '%s'; one of %s is '%s'", text, op->name, op->samples[0]);
+	TRYC(sample_build(&t->s, op, text, 1), "in the sample '%s'; one of %s is '%s'", text, op->name,
+	     op->samples[0]);
 	struct graph *g = t->s.g;
 	struct pass_env env = { .backend = t->dev->backend, .dev = t->dev, .plan = &t->env };
 	prepare(g, t->s.node);
@@ -156,7 +158,8 @@ static int time_runs(struct trial *t, double *seconds, int *n)
 	return 0;
 }
 
-static void print(const struct trial *t, const char *text, const double *seconds, int n, struct buf *out)
+static void print(const struct trial *t, const char *text, const double *seconds, int n,
+                  struct buf *out)
 {
 	const char *impl = exec_impl(t->exec, t->node->id);
 	struct cost c = op_cost(t->s.g, t->node);
@@ -167,11 +170,13 @@ static void print(const struct trial *t, const char *text, const double *seconds
 	buf_json_string(out, text);
 	buf_printf(out, ", \"compute\": \"%s\", \"kernel\": ", type);
 	buf_json_string(out, impl ? impl : "");
-	buf_printf(out, ", \"seconds\": %.9f, \"min\": %.9f, \"max\": %.9f, \"runs\": %d, \"flops\": %.0f, \"bytes\": %.0f, "
-	           "\"bound\": %.9f}\n", median, seconds[0], seconds[n - 1], n, c.flops, c.bytes, bound);
-	note("%s %s %s: %.4g ms, %.4g GFLOP/s, %.4g GB/s, %.0f %% of its roofline%s%s", t->node->op->name, text, type,
-	     1e3 * median, c.flops / median / 1e9, c.bytes / median / 1e9, 100 * bound / median, impl ? ", " : "",
-	     impl ? impl : "");
+	buf_printf(out, ", \"seconds\": %.9f, \"min\": %.9f, \"max\": %.9f, \"runs\": %d, "
+	           "\"flops\": %.0f, \"bytes\": %.0f, "
+	           "\"bound\": %.9f}\n", median, seconds[0], seconds[n - 1], n, c.flops,
+	           c.bytes, bound);
+	note("%s %s %s: %.4g ms, %.4g GFLOP/s, %.4g GB/s, %.0f %% of its roofline%s%s",
+	     t->node->op->name, text, type, 1e3 * median, c.flops / median / 1e9,
+	     c.bytes / median / 1e9, 100 * bound / median, impl ? ", " : "", impl ? impl : "");
 }
 
 int bench_op(const struct bench_op_options *o, struct buf *out)

@@ -8,7 +8,8 @@
 
 struct bench_op_options {
 	const char *op;
-	const char *sample;      /* inputs and attributes, as in the ops' own (graph/op.h); NULL is an error */
+	const char *sample;      /* inputs and attributes, as in the ops' own
+	                          * (graph/op.h); NULL is an error */
 	const char *device;      /* NULL: auto */
 	const char *compute;     /* f32, bf16; NULL: f32 */
 };

@@ -33,7 +33,8 @@ static const char *shown(struct comparing *c, const struct ynode *v)
 	for (size_t i = 0; i < b.len; i++)
 		if (b.data[i] == '\n')
 			b.data[i] = ' ';
-	const char *text = arena_printf(c->arena, b.len > VALUE ? "%.*s..." : "%.*s", VALUE, b.data ? b.data : "");
+	const char *text = arena_printf(c->arena, b.len > VALUE ? "%.*s..." : "%.*s", VALUE,
+	                                b.data ? b.data : "");
 	buf_release(&b);
 	return text;
 }
@@ -49,23 +50,27 @@ static bool same(const struct ynode *a, const struct ynode *b)
 	return is;
 }
 
-static void compare(struct comparing *c, const char *key, const struct ynode *before, const struct ynode *now);
+static void compare(struct comparing *c, const char *key, const struct ynode *before,
+                    const struct ynode *now);
 
 static const char *below(struct comparing *c, const char *key, const char *name)
 {
 	return *key ? arena_printf(c->arena, "%s.%s", key, name) : name;
 }
 
-static void compare_maps(struct comparing *c, const char *key, const struct ynode *before, const struct ynode *now)
+static void compare_maps(struct comparing *c, const char *key, const struct ynode *before,
+                         const struct ynode *now)
 {
 	for (int i = 0; i < now->n; i++)
-		compare(c, below(c, key, now->pair[i].key), ytree_find(before, now->pair[i].key), now->pair[i].value);
+		compare(c, below(c, key, now->pair[i].key), ytree_find(before, now->pair[i].key),
+		        now->pair[i].value);
 	for (int i = 0; i < before->n; i++)
 		if (!ytree_find(now, before->pair[i].key))
 			compare(c, below(c, key, before->pair[i].key), before->pair[i].value, NULL);
 }
 
-static void compare(struct comparing *c, const char *key, const struct ynode *before, const struct ynode *now)
+static void compare(struct comparing *c, const char *key, const struct ynode *before,
+                    const struct ynode *now)
 {
 	if (before && now && before->kind == Y_MAP && now->kind == Y_MAP) {
 		compare_maps(c, key, before, now);
@@ -110,7 +115,8 @@ int changes_finish(const struct run_config *now, bool resumed)
 	}
 	int rc = is_text(path, &text) ? 0 : io_write_file(path, text.data, text.len);
 	if (rc == E_USAGE)
-		err_context(rc, "a run writes its effective config there; keep the config in another folder");
+		err_context(rc,
+		            "a run writes its effective config there; keep the config in another folder");
 	mem_free(path);
 	buf_release(&text);
 	arena_free(c.arena);

@@ -21,7 +21,8 @@
 static bool ample(const struct session *s)
 {
 	const char *by;
-	int64_t have = host_memory(&by) / (s->comm ? s->comm->local_size : 1), arena = (int64_t)s->arena_bytes;
+	int64_t have = host_memory(&by) / (s->comm ? s->comm->local_size : 1),
+	        arena = (int64_t)s->arena_bytes;
 	return have == 0 || arena <= have / 2;
 }
 

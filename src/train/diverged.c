@@ -17,8 +17,9 @@ static int check_loss(double loss, int64_t step)
 {
 	if (isfinite(loss))
 		return 0;
-	return ERR(E_DIVERGED, NULL, "the loss is not finite (%g) at step %" PRId64 "; a smaller learning "
-	           "rate, a warm-up or 'train.clip_norm' may help, or the data has such values", loss, step);
+	return ERR(E_DIVERGED, NULL,
+	           "the loss is not finite (%g) at step %" PRId64 "; a smaller learning rate, a "
+	           "warm-up or 'train.clip_norm' may help, or the data has such values", loss, step);
 }
 
 int diverged_check(struct diverged *d, double loss, const double *scaling, int64_t step)
@@ -34,6 +35,7 @@ int diverged_check(struct diverged *d, double loss, const double *scaling, int64
 	if (d->in_vain < IN_VAIN)
 		return 0;
 	return ERR(E_DIVERGED, NULL, "gradients are not finite in each of %d steps up to step %" PRId64
-	           ", at a loss scale of %g that falls no further; a smaller learning rate, or a smaller "
-	           "'least' or 'scale' in 'precision.loss_scale', may help", d->in_vain, step, scale);
+	           ", at a loss scale of %g that falls no further; a smaller learning rate, or a "
+	           "smaller 'least' or 'scale' in 'precision.loss_scale', may help", d->in_vain,
+	           step, scale);
 }

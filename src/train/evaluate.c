@@ -131,8 +131,9 @@ int evaluate(struct session *s, struct evaluation *out)
 	arena_free(a);
 	TRY(rc);
 	if (!(sums[1] > 0))   /* the sums of all ranks */
-		return ranks_agree(s->comm, ERR(E_DATA, NULL, "nothing counts in the data to evaluate on: every label is ignored, or its "
-		                   "class has the weight 0"), "the evaluation");
+		return ranks_agree(s->comm, ERR(E_DATA, NULL, "nothing counts in the data to evaluate on: "
+		                                "every label is ignored, or its class has the weight 0"),
+		                   "the evaluation");
 	out->loss = sums[0] / sums[1];
 	out->metric = metrics_values(pooled(s), &out->nmetric);
 	out->seconds = io_seconds() - t0;
@@ -167,7 +168,8 @@ static void class_header(struct buf *out, const struct dataset_info *data, int n
 	for (int i = 0; i < n; i++) {
 		char number[32];
 		snprintf(number, sizeof number, "class %d", i);
-		buf_printf(out, " %12.12s", data->classes && i < data->nclasses ? data->classes[i] : number);
+		buf_printf(out, " %12.12s",
+		           data->classes && i < data->nclasses ? data->classes[i] : number);
 	}
 	buf_putc(out, '\n');
 }

@@ -14,9 +14,9 @@ struct evaluation {
 	double seconds;
 };
 
-/* Needs a validation set and bound plans (train/deferred_plans.h). Collective, with the same result on all
- * ranks. E_STOPPED, with nothing in the error record and *out as it was, if a signal
- * came: a batch system that sends one does not wait for a long validation. */
+/* Needs a validation set and bound plans (train/deferred_plans.h). Collective, with the same result
+ * on all ranks. E_STOPPED, with nothing in the error record and *out as it was, if a signal came: a
+ * batch system that sends one does not wait for a long validation. */
 int evaluate(struct session *s, struct evaluation *out);
 /* The value of a metric by name ("loss" too), NaN if it is not there; *larger: larger is better. */
 double evaluation_find(const struct evaluation *e, const char *name, bool *larger);

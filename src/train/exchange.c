@@ -79,7 +79,8 @@ static void match_entry(struct match *m, const struct st_file *f, struct store_e
 	shape_text(&e->shape, want);
 	m->wanted++;
 	if (!t) {
-		misfit(m, MISSING, e->name, arena_printf(m->arena, "has no tensor '%s' (%s)", e->name, want));
+		misfit(m, MISSING, e->name,
+		       arena_printf(m->arena, "has no tensor '%s' (%s)", e->name, want));
 		return;
 	}
 	shape_text(&t->shape, have);
@@ -88,7 +89,8 @@ static void match_entry(struct match *m, const struct st_file *f, struct store_e
 		m->tensor[m->nfit++] = t;
 		return;
 	}
-	misfit(m, MISSHAPEN, arena_printf(m->arena, "%s (%s of %s, not %s)", e->name, have, dtype_name(t->dtype), want),
+	misfit(m, MISSHAPEN, arena_printf(m->arena, "%s (%s of %s, not %s)", e->name, have,
+	                                  dtype_name(t->dtype), want),
 	       arena_printf(m->arena, "tensor '%s' is %s of %s, the network's is %s", e->name, have,
 	                    dtype_name(t->dtype), want));
 }
@@ -105,7 +107,8 @@ static void match_tensor(struct match *m, const struct store *store, const struc
 	const struct store_entry *e = store_find(store, t->name);
 	if ((e && store_is_weight(e)) || is_batch_count(t->name))
 		return;
-	misfit(m, EXTRA, t->name, arena_printf(m->arena, "tensor '%s' has no place in this network", t->name));
+	misfit(m, EXTRA, t->name, arena_printf(m->arena, "tensor '%s' has no place in this network",
+	                                       t->name));
 }
 
 static void match_all(struct match *m, const struct store *store, const struct st_file *f)
@@ -136,7 +139,8 @@ static int refuse(const struct match *m)
 	if (own < m->nmisfit)
 		ERR(E_DATA, NULL, "'%s': and %d more: %s", m->file, m->nmisfit - own, rest.data);
 	buf_release(&rest);
-	return err_context(E_DATA, "to load what fits: model.init_from: {file: %s, strict: false}", m->file);
+	return err_context(E_DATA, "to load what fits: model.init_from: {file: %s, strict: false}",
+	                   m->file);
 }
 
 static void note_skipped(const struct match *m)
@@ -153,7 +157,8 @@ static void note_skipped(const struct match *m)
 			if (m->kind[i] == (enum misfit)k)
 				buf_printf(&names, "%s%s", n++ ? ", " : "", m->name[i]);
 		if (n)
-			note("'%s': skipped %d tensor%s %s: %s", m->file, n, n == 1 ? "" : "s", what[k], names.data);
+			note("'%s': skipped %d tensor%s %s: %s", m->file, n, n == 1 ? "" : "s", what[k],
+			     names.data);
 		buf_release(&names);
 	}
 }
@@ -171,16 +176,19 @@ static int load_matching(const struct match *m, bool strict)
 	return 0;
 }
 
-#define SAVE_FROM_PYTHON "save one from Python: safetensors.torch.save_file(model.state_dict(), 'weights.safetensors')"
+#define SAVE_FROM_PYTHON "save one from Python: safetensors.torch.save_file(model.state_dict(), " \
+	"'weights.safetensors')"
 
 /* A file of weights that is no safetensors file: what it is, and how to make one of it. */
 static int refuse_kind(const char *file, const struct io_image *image)
 {
 	static const char *const advice[] = {
 		[FILE_WEIGHTS_TORCH] = SAVE_FROM_PYTHON,
-		[FILE_WEIGHTS_OTHER] = "save its weights from Python under PyTorch's names and in its layouts (see "
+		[FILE_WEIGHTS_OTHER] = "save its weights from Python under PyTorch's names "
+		                       "and in its layouts (see "
 		                       "FROM PYTORCH TO DLX in dlx-config(5))",
-		[FILE_ARRAYS] = "save its weights from Python under PyTorch's names and in its layouts (see FROM "
+		[FILE_ARRAYS] = "save its weights from Python under PyTorch's names and "
+		                "in its layouts (see FROM "
 		                "PYTORCH TO DLX in dlx-config(5))",
 		[FILE_PICTURE] = "init_from takes a file of weights",
 		[FILE_RECORD] = "init_from takes a file of weights",
@@ -223,14 +231,17 @@ static int refuse_names(const struct match *m, const struct st_file *f, const st
 	int n;
 	const struct st_tensor *t = prefixed(f, store, &n);
 	if (t)
-		return ERR(E_DATA, NULL, "'%s': its names begin with '%.*s', the network's do not; save it without, from "
-		           "Python: {k.removeprefix('%.*s'): v for k, v in model.state_dict().items()}", m->file, n,
-		           t->name, n, t->name);
-	return ERR(E_DATA, NULL, "'%s': none of its tensors fits this network: its names are such as '%s', the network's such "
-	           "as '%s'; a layer's tensors are named after the key 'name' of the layer", m->file, f->tensor[0].name, m->name[0]);
+		return ERR(E_DATA, NULL, "'%s': its names begin with '%.*s', the network's do "
+		           "not; save it without, from "
+		           "Python: {k.removeprefix('%.*s'): v for k, v in model.state_dict().items()}",
+		           m->file, n, t->name, n, t->name);
+	return ERR(E_DATA, NULL, "'%s': none of its tensors fits this network: its names are such as "
+	           "'%s', the network's such as '%s'; a layer's tensors are named after "
+	           "the key 'name' of the layer", m->file, f->tensor[0].name, m->name[0]);
 }
 
-static int match_file(struct session *s, const struct init_from *from, struct match *m, const struct io_image *image)
+static int match_file(struct session *s, const struct init_from *from, struct match *m,
+                      const struct io_image *image)
 {
 	struct st_file f;
 	TRY(refuse_kind(m->file, image));
@@ -270,8 +281,8 @@ int exchange_check(const struct init_from *from)
 
 /* --- one step as files --- */
 
-static int write_tensors(const struct plan *p, const char *dir, const char *file, int n, const tid *t,
-                         const char *const *name)
+static int write_tensors(const struct plan *p, const char *dir, const char *file, int n,
+                         const tid *t, const char *const *name)
 {
 	struct arena *a = arena_new();
 	struct st_tensor *out = ARENA_ARRAY(a, struct st_tensor, n);
@@ -328,7 +339,8 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 		rc = write_tensors(p, dir, "inputs.safetensors", 2, (tid[]){ p->input, p->target },
 		                   (const char *[]){ "input", "target" });
 	if (rc == 0)
-		rc = write_tensors(p, dir, "outputs.safetensors", 1, &p->output, (const char *[]){ "output" });
+		rc = write_tensors(p, dir, "outputs.safetensors", 1, &p->output,
+		                   (const char *[]){ "output" });
 	if (rc == 0)
 		rc = write_tensors(p, dir, "gradients.safetensors", p->nparam, p->grad, names);
 	char *path = io_join(dir, "parameters.safetensors");

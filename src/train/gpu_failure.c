@@ -16,18 +16,21 @@ void resume_point_set(struct resume_point *f, const char *id, int64_t step)
 	f->step = step;
 }
 
-int gpu_failure_explain(int rc, const struct session *s, int64_t done, int64_t submitted, const struct resume_point *f)
+int gpu_failure_explain(int rc, const struct session *s, int64_t done, int64_t submitted,
+                        const struct resume_point *f)
 {
 	if (!s->dev->driver || !s->dev->driver->failed(s->dev))
 		return rc;
 	if (submitted > done + 1)
-		err_context(rc, "in step %" PRId64 " or %" PRId64 "; the GPU's memory is lost", done + 1, submitted);
+		err_context(rc, "in step %" PRId64 " or %" PRId64 "; the GPU's memory is lost", done + 1,
+		            submitted);
 	else
 		err_context(rc, "in step %" PRId64 "; the GPU's memory is lost", done + 1);
 	if (*f->id)
-		err_context(rc, "with it what was learned since checkpoint %s, of step %" PRId64 ": continue from there with --resume", f->id,
-		            f->step);
+		err_context(rc, "with it what was learned since checkpoint %s, of step %" PRId64
+		            ": continue from there with --resume", f->id, f->step);
 	else if (comm_first(s->comm))
 		err_context(rc, "no checkpoint was complete, so the run has to begin anew");
-	return err_context(rc, "with CUDA_LAUNCH_BLOCKING=1 in the environment each node is waited for, and the one that fails is named");
+	return err_context(rc, "with CUDA_LAUNCH_BLOCKING=1 in the environment each node is waited "
+	                   "for, and the one that fails is named");
 }

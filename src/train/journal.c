@@ -72,7 +72,8 @@ void journal_begin(struct journal *j, const struct session *s, const struct jour
 }
 
 /* What the network is, by which runs of it are known to be alike, and what it takes. */
-static void describe_network(const struct session *s, struct jsonl_start *line, char input[SHAPE_TEXT], char plan[20], struct buf *memory)
+static void describe_network(const struct session *s, struct jsonl_start *line,
+                             char input[SHAPE_TEXT], char plan[20], struct buf *memory)
 {
 	const struct plan *p = s->train_plan[0];
 	snprintf(plan, 20, "%016" PRIx64, graph_fingerprint(p->g));
@@ -99,11 +100,16 @@ int journal_start(struct journal *j)
 	gethostname(host, sizeof host - 1);
 	launcher_job(&job);
 	struct jsonl_start line = { .step = b->step, .time = j->time, .name = s->config->run.name,
-		.version = PACKAGE_VERSION, .ranks = comm_count(s->comm), .hosts = s->comm ? s->comm->hosts : 1,
-		.threads = d->threads, .host = host, .device = d->name, .device_description = d->description,
-		.precision = dtype_name(config_compute(s->config)), .batch = b->batch, .samples = b->samples,
-		.sample_flops = b->sample_flops, .peak_flops = device_measure_peak(d, DTYPE_F32, s->config->precision.tf32),
-		.scheduler = job.scheduler, .job = job.id, .element = job.element, .restarts = job.restarts };
+		.version = PACKAGE_VERSION, .ranks = comm_count(s->comm),
+		.hosts = s->comm ? s->comm->hosts : 1,
+		.threads = d->threads, .host = host, .device = d->name,
+		.device_description = d->description,
+		.precision = dtype_name(config_compute(s->config)), .batch = b->batch,
+		.samples = b->samples,
+		.sample_flops = b->sample_flops,
+		.peak_flops = device_measure_peak(d, DTYPE_F32, s->config->precision.tf32),
+		.scheduler = job.scheduler, .job = job.id, .element = job.element,
+		.restarts = job.restarts };
 	describe_network(s, &line, input, plan, &memory);
 	int rc = jsonl_start(j->lines, &line);
 	buf_release(&memory);
@@ -127,7 +133,8 @@ int journal_validation(struct journal *j, const struct journal_at *at, const str
 	int n = e->nmetric < MAX_METRICS ? e->nmetric : MAX_METRICS;
 	char tag[64];
 	for (int i = 0; i < n; i++)
-		m[i] = (struct jsonl_metric){ e->metric[i].name, e->metric[i].n, e->metric[i].n > 1, e->metric[i].v };
+		m[i] = (struct jsonl_metric){ e->metric[i].name, e->metric[i].n, e->metric[i].n > 1,
+			e->metric[i].v };
 	struct jsonl_validation line = { at->step, at->epoch, at->samples, at->seconds, e->loss, m, n };
 	TRY(jsonl_validation(j->lines, &line));
 	if (!j->events)
@@ -142,7 +149,8 @@ int journal_validation(struct journal *j, const struct journal_at *at, const str
 	return 0;
 }
 
-int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r, double flops)
+int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r,
+                  double flops)
 {
 	struct buf ranks = BUF_INIT;
 	if (r->spread.ranks) {
@@ -152,7 +160,8 @@ int journal_rates(struct journal *j, const struct journal_at *at, const struct r
 		buf_json_double(&ranks, r->efficiency);
 		buf_printf(&ranks, ", \"sums\": %g, \"messages\": %g}", r->sums, r->messages);
 	}
-	struct jsonl_rates line = { at->step, at->samples, at->seconds, r->sustained, r->best, flops, r->spread.ranks ? ranks.data : NULL };
+	struct jsonl_rates line = { at->step, at->samples, at->seconds, r->sustained, r->best, flops,
+		r->spread.ranks ? ranks.data : NULL };
 	int rc = jsonl_rates(j->lines, &line);
 	buf_release(&ranks);
 	return rc;

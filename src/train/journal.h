@@ -35,7 +35,8 @@ struct journal_at {
 };
 int journal_validation(struct journal *j, const struct journal_at *at, const struct evaluation *e);
 /* The rates as last updated. flops: of a sample, 0 if not known. */
-int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r, double flops);
+int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r,
+                  double flops);
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
 
 #endif

@@ -68,18 +68,21 @@ static bool finished(const struct loop *l, const struct clock *c)
 
 /* Ranks' shares of a short batch may differ, and with them
  * their plans, so that graph launches would not match. */
-static int run_plan(const struct loop *l, const struct plan *p, const struct batch *b, unsigned phases)
+static int run_plan(const struct loop *l, const struct plan *p, const struct batch *b,
+                    unsigned phases)
 {
 	bool alike = !comm_many(l->comm) || b->all == loop_global_batch(l);
 	return alike ? exec_run(p->exec, phases) : exec_run_eager(p->exec, phases);
 }
 
 /* m: the micro-batches that b is one of. next: the clock after the step. */
-static int forward_backward(struct loop *l, const struct batch *b, int64_t micro, const struct micros *m, const struct clock *next)
+static int forward_backward(struct loop *l, const struct batch *b, int64_t micro,
+                            const struct micros *m, const struct clock *next)
 {
 	struct plan *p = session_plan(l->s->train_plan, b->n);
 	bool last = micro + 1 == m->n;
-	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n, .leaves = m->leaves,
+	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n,
+		.leaves = m->leaves,
 		.first = b->first - l->clock.batch * loop_global_batch(l), .absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
 		.report = last && l->first && rates_due(&l->rates),
@@ -198,8 +201,9 @@ static void watch_validation(struct loop *l)
 	was = schedule_rate(&l->c->schedule, &before, l->clock.step);
 	is = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step);
 	if (reduced && is < was)
-		progress_say(l->progress, "step %" PRId64 "  %s gets no better: the learning rate falls from %g to %g", l->clock.step,
-		             target_metric(l->c), was, is);
+		progress_say(l->progress,
+		             "step %" PRId64 "  %s gets no better: the learning rate falls from %g to %g",
+		             l->clock.step, target_metric(l->c), was, is);
 }
 
 static int validate(struct loop *l)
@@ -227,7 +231,8 @@ static int validate(struct loop *l)
 	             l->clock.epoch, line.data);
 	buf_release(&line);
 	watch_validation(l);
-	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
+	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock),
+		elapsed(l) };
 	return !l->first ? 0 : save_on_failure(l, journal_validation(l->journal, &at, e));
 }
 
@@ -305,9 +310,11 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 		.flops_per_second = (double)g->samples * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
-		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed, .ranks = spread->ranks,
+		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed,
+		.ranks = spread->ranks,
 		.slowest = spread->slowest, .slowest_host = spread->host };
-	p.peak_flops = device_reached_peak(l->s->dev, l->c->precision.tf32, p.flops_per_second / ranks) * ranks;
+	p.peak_flops = device_reached_peak(l->s->dev, l->c->precision.tf32,
+	                                   p.flops_per_second / ranks) * ranks;
 	if (g->number >= 3)
 		p.seconds_left = l->step_seconds * (double)(l->schedule.total_steps - g->clock.step);
 	progress_update(l->progress, &p);
@@ -331,16 +338,19 @@ static void say_job_end(struct loop *l)
 	char text[32];
 	double left = job_end_ask(&l->job_end, l->c->checkpoint.reserve);
 	if (isfinite(left))
-		progress_say(l->progress, "the job ends in %s; the run will be saved and stopped before", seconds_text(left, text));
+		progress_say(l->progress, "the job ends in %s; the run will be saved and stopped before",
+		             seconds_text(left, text));
 }
 
 /* Updates the rates and the spread of the ranks. Collective. */
 static int update_rates(struct loop *l)
 {
-	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock), elapsed(l) };
+	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock),
+		elapsed(l) };
 	bool steps = l->rates.steps > 0;
 	rates_update(&l->rates, l->comm, at.samples, at.seconds);
-	return l->first && steps ? save_on_failure(l, journal_rates(l->journal, &at, &l->rates, l->sample_flops)) : 0;
+	return l->first && steps ? save_on_failure(l, journal_rates(l->journal, &at, &l->rates,
+	                                                            l->sample_flops)) : 0;
 }
 
 /* --- the loop --- */
@@ -348,7 +358,8 @@ static int update_rates(struct loop *l)
 /* submitted: the last step launched, or attempted. */
 static int explain_failure(struct loop *l, int rc, int64_t submitted)
 {
-	return note_durable(l) < 0 ? rc : gpu_failure_explain(rc, l->s, l->clock.step - l->nsubmitted, submitted, &l->durable);
+	return note_durable(l) < 0 ? rc : gpu_failure_explain(rc, l->s, l->clock.step - l->nsubmitted,
+	                                                      submitted, &l->durable);
 }
 
 static void measure_step(struct loop *l, const struct submitted *g)
@@ -374,11 +385,14 @@ static int check_counted(struct loop *l, const struct submitted *g)
 		return 0;
 	l->counted = true;
 	if (l->weighed && l->first)
-		warn("the loss was 0 in all of %" PRId64 " steps: either the network fits its data, or no label counts", g->number);
+		warn("the loss was 0 in all of %" PRId64
+		     " steps: either the network fits its data, or no label counts", g->number);
 	if (l->weighed)
 		return 0;
-	return ranks_agree(l->comm, ERR(E_DATA, config_place(l->c, "data", "train"), "nothing has counted in %" PRId64 " steps up to "
-	                   "step %" PRId64 ": every label is ignored, or its class has the weight 0", g->number, g->clock.step), "the loss");
+	return ranks_agree(l->comm, ERR(E_DATA, config_place(l->c, "data", "train"),
+	                                "nothing has counted in %" PRId64 " steps up to "
+	                   "step %" PRId64 ": every label is ignored, or its class has the weight 0",
+	                   g->number, g->clock.step), "the loss");
 }
 
 /* Retires the oldest step in flight. */
@@ -422,7 +436,8 @@ static int step(struct loop *l, int64_t number)
 	if (rc < 0)
 		return explain_failure(l, rc, l->clock.step + 1);
 	vote_alone(l);
-	if (l->overlapped && number > 1 && !l->stop && !l->save && !l->report && !finished(l, &l->clock) && !validation_due(l))
+	if (l->overlapped && number > 1 && !l->stop && !l->save && !l->report &&
+	    !finished(l, &l->clock) && !validation_due(l))
 		return l->nsubmitted == READBACK_DEPTH ? retire_step(l) : 0;
 	return retire_all(l);
 }
@@ -460,7 +475,8 @@ static int run(struct loop *l)
 	TRY(repeat_validation(l));
 	TRY(save_best(l));
 	l->best = false;
-	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached && !watch_gives_up(&l->clock.watch, l->c); done++) {
+	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached &&
+	     !watch_gives_up(&l->clock.watch, l->c); done++) {
 		if (l->clock.batch + batches_of_step(l) == l->batches)
 			TRY(make_deferred(l, deferred_short_batch));
 		TRY(step(l, done));
@@ -522,7 +538,8 @@ static void rescue(struct loop *l)
 	while (l->nsubmitted)
 		if (retire_oldest(l, &g, &loss) < 0)
 			return;
-	if (l->clock.step == 0 || reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
+	if (l->clock.step == 0 ||
+	    reduction_flush(&l->s->reduction, l->s->store, l->s->train_plan[0]) < 0 || !l->first ||
 	    (l->saved_step != l->clock.step && save(l) < 0))
 		return;
 	l->safe |= ckpt_wait(l->ckpt) == 0;
@@ -530,8 +547,10 @@ static void rescue(struct loop *l)
 
 int train(struct session *s, const struct train_options *o, struct train_result *r)
 {
-	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm), .start = io_seconds(), .saved_at = io_seconds(),
-		.saved_step = -1, .evaluated_step = -1, .watched_step = -1, .result = r, .job_end.at = INFINITY, .prefetched.loader = s->train,
+	struct loop l = { .s = s, .c = s->config, .comm = s->comm, .first = comm_first(s->comm),
+		.start = io_seconds(), .saved_at = io_seconds(),
+		.saved_step = -1, .evaluated_step = -1, .watched_step = -1, .result = r,
+		.job_end.at = INFINITY, .prefetched.loader = s->train,
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
@@ -551,7 +570,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	if (rc == 0)
 		rc = write_trace(&l, INT64_MAX);
 	if ((rc == E_IO || l.worth_saving) && l.safe)
-		err_context(rc, "the last good checkpoint in '%s' is in place; continue with --resume", l.c->run.dir);
+		err_context(rc, "the last good checkpoint in '%s' is in place; continue with --resume",
+		            l.c->run.dir);
 	r->step = l.clock.step;
 	r->epoch = l.clock.epoch;
 	r->seconds = io_seconds() - l.start;

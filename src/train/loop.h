@@ -9,7 +9,8 @@
 #include "train/state.h"
 
 struct train_options {
-	const char *resume;            /* NULL: start; else as in ckpt_load ("auto": start if there is none) */
+	const char *resume;            /* NULL: start; else as in ckpt_load
+	                                * ("auto": start if there is none) */
 	int progress;                  /* enum progress_mode */
 	const char *trace;             /* with trace_start: the file to write after trace_steps steps */
 	int64_t trace_steps;

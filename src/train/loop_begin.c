@@ -26,7 +26,8 @@ int64_t loop_epoch_samples(const struct loop *l)
 }
 
 /* id: the checkpoint that the run goes on from, "" if none. */
-static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir, char id[64])
+static int resume_or_start(struct loop *l, const struct train_options *o, const char *dir,
+                           char id[64])
 {
 	struct ckpt_version *v = NULL;
 	bool found = false;
@@ -39,9 +40,11 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		if (found)
 			TRY(reduction_resume(&l->s->reduction, l->s->store, l->s->train_plan[0]));
 		if (found)
-			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id, l->clock.step);
+			progress_say(l->progress, "resuming from checkpoint %s (step %" PRId64 ")", id,
+			             l->clock.step);
 		else
-			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning", dir);
+			progress_say(l->progress, "no checkpoint in '%s' yet: starting from the beginning",
+			             dir);
 		return found ? 0 : state_begin_averages(l->s->store);
 	}
 	if (l->first)
@@ -50,15 +53,17 @@ static int resume_or_start(struct loop *l, const struct train_options *o, const 
 		return state_begin_averages(l->s->store);
 	int64_t at = ckpt_version_state(v)->step;
 	ckpt_version_free(v);
-	return ERR(E_CANTCREATE, NULL, "'%s' holds a run already, with a checkpoint of step %" PRId64 "; continue it with "
-	           "--resume, choose another folder with --set run.dir=DIR, or remove it", l->c->run.dir, at);
+	return ERR(E_CANTCREATE, NULL, "'%s' holds a run already, with a checkpoint of step %" PRId64
+	           "; continue it with --resume, choose another folder with --set "
+	           "run.dir=DIR, or remove it", l->c->run.dir, at);
 }
 
 /* id: as of resume_or_start. */
 static int open_files(struct loop *l, const char *dir, const char *id)
 {
 	const struct run_config *c = l->c;
-	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint)); /* refuses a folder that another process trains in */
+	/* refuses a folder that another process trains in */
+	TRY(ckpt_open(&l->ckpt, dir, &c->checkpoint));
 	TRY(changes_finish(c, *id));
 	ckpt_set_parent(l->ckpt, id);
 	return journal_open(&l->journal, c->run.dir, c->report.tensorboard, l->clock.step);
@@ -117,7 +122,8 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 		l->watched_step = l->clock.step;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
 	if (l->first)
-		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step, loop_global_batch(l) * config_step_batches(l->c),
+		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step,
+			loop_global_batch(l) * config_step_batches(l->c),
 			loop_epoch_samples(l), l->sample_flops });
 	return loader_seek(l->s->train, l->clock.epoch, l->clock.batch);
 }

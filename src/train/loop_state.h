@@ -39,7 +39,8 @@ struct loop {
 	struct schedule_context schedule;
 	int64_t batches;               /* per epoch */
 	int64_t epochs;                /* 0: by steps alone */
-	double start, began;           /* io_seconds at the beginning of this run; when the first rank's process began */
+	double start, began;           /* io_seconds at the beginning of this run; when the first rank's
+	                                * process began */
 	double seconds_before;         /* of earlier runs, from the checkpoint */
 	double saved_at;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */

@@ -39,14 +39,16 @@ static void sum_tree(double *v, int64_t rows, int64_t n)
 			add(v + i * n, v + (i + apart) * n, n);
 }
 
-void micro_rows_sum(struct micro_rows *r, const struct run_config *c, const struct device *dev, struct comm *comm, double *row)
+void micro_rows_sum(struct micro_rows *r, const struct run_config *c, const struct device *dev,
+                    struct comm *comm, double *row)
 {
 	int64_t n = r->n, ranks = comm_count(comm), each = n + 1;
 	sum_tree(r->v, r->leaves, n);
 	memcpy(row, r->v, (size_t)n * sizeof *row);
 	if (!comm_many(comm))
 		return;
-	double *mine = mem_calloc((size_t)each, sizeof *mine), *all = mem_calloc((size_t)(each * ranks), sizeof *all);
+	double *mine = mem_calloc((size_t)each, sizeof *mine),
+	       *all = mem_calloc((size_t)(each * ranks), sizeof *all);
 	double *placed = mem_calloc((size_t)(n * ranks) + 1, sizeof *placed);
 	mine[0] = micro_tree_place(c, dev, comm);
 	memcpy(mine + 1, row, (size_t)n * sizeof *row);

@@ -35,7 +35,8 @@
 static bool plan_without_data(const struct session *s, const struct session_options *o, int rc)
 {
 	const struct model_common *m = s->config->model.data;
-	return rc == E_NOINPUT && (o->need & SESSION_NO_DATA) && m->input.channels && m->input.size.n && m->classes;
+	return rc == E_NOINPUT && (o->need & SESSION_NO_DATA) && m->input.channels && m->input.size.n &&
+	       m->classes;
 }
 
 /* Synthetic data takes its shape from the config alone. */
@@ -44,8 +45,8 @@ static int check_declared(const struct session *s)
 	const struct model_common *m = s->config->model.data;
 	if (m->input.channels && m->input.size.n && m->classes)
 		return 0;
-	return ERR(E_CONFIG, &s->config->model.loc, "'--synthetic' makes data as the config declares it: "
-	           "'model.input' with channels and size, and 'model.classes'");
+	return ERR(E_CONFIG, &s->config->model.loc, "'--synthetic' makes data as the config declares "
+	           "it: 'model.input' with channels and size, and 'model.classes'");
 }
 
 static int open_train_set(struct session *s, const struct session_options *o)
@@ -121,7 +122,8 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 	const struct dataset_info *known = session_data(s);
 	/* A dump is of what the network reads. */
 	bool stored = stored_batch_wanted(s->dev) && !(s->need & SESSION_DUMP);
-	struct loader_options o = { .config = &s->config->data, .training = training, .stored_input = stored,
+	struct loader_options o = { .config = &s->config->data, .training = training,
+		.stored_input = stored,
 		.stored_target = stored && !predict,
 		.seed = (uint64_t)s->config->run.seed,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
@@ -171,15 +173,18 @@ static bool alike(const struct shape *a, const struct shape *b)
 static int check_second_set(const struct session *s, const struct session_options *o)
 {
 	char have[2][SHAPE_TEXT], want[2][SHAPE_TEXT];
-	const struct shape *x = loader_input_shape(s->validation), *y = loader_target_shape(s->validation);
+	const struct shape *x = loader_input_shape(s->validation),
+	                   *y = loader_target_shape(s->validation);
 	const struct shape *train_x = &s->data.input, *train_y = &s->data.target;
 	if (alike(x, train_x) &&
-	    (o->need & SESSION_PREDICT || (shape_equal(x, train_x) ? shape_equal(y, train_y) : y->nd == train_y->nd)))
+	    (o->need & SESSION_PREDICT ||
+	     (shape_equal(x, train_x) ? shape_equal(y, train_y) : y->nd == train_y->nd)))
 		return 0;
 	return ERR(E_DATA, o->data ? NULL : &s->config->data.validation.loc[0],
-	           "'%s' does not fit the training data: after the transforms its inputs are %s and its targets %s, "
-	           "not %s and %s", o->data ? o->data : s->config->data.validation.v[0], shape_text(x, have[0]),
-	           shape_text(y, have[1]), shape_text(train_x, want[0]), shape_text(train_y, want[1]));
+	           "'%s' does not fit the training data: after the transforms its inputs are %s and "
+	           "its targets %s, not %s and %s", o->data ? o->data : s->config->data.validation.v[0],
+	           shape_text(x, have[0]), shape_text(y, have[1]), shape_text(train_x, want[0]),
+	           shape_text(train_y, want[1]));
 }
 
 /* `model.input`, where given, must say what the data says. */
@@ -196,8 +201,8 @@ static int check_input(const struct session *s)
 	}
 	if (fits)
 		return 0;
-	return ERR(E_SHAPE, &s->config->model.loc, "'model.input' does not fit the data, whose samples are %s "
-	           "after the transforms", shape_text(x, text));
+	return ERR(E_SHAPE, &s->config->model.loc, "'model.input' does not fit the data, whose samples "
+	           "are %s after the transforms", shape_text(x, text));
 }
 
 static int64_t count_classes(const struct session *s)
@@ -235,16 +240,20 @@ static int check_labels(const struct session *s, const struct dataset *set, cons
 	int64_t ignore = loss_ignore(&s->config->loss, s->data.ignore), label;
 	const char *file;
 	if (set && ignore != INT64_MIN && (ignore < INT32_MIN || ignore > INT32_MAX))
-		return ERR(E_DATA, loc, "the ignored value %lld of this data does not fit 32 bits", (long long)ignore);
+		return ERR(E_DATA, loc, "the ignored value %lld of this data does not fit 32 bits",
+		           (long long)ignore);
 	int64_t n = set ? dataset_foreign_labels(set, s->data.classes, ignore, &label, &file) : 0;
 	if (set && n == 0 && !(s->need & SESSION_RUN))
 		TRY(labels_stored_check_all(&(struct label_rule){ s->data.classes, ignore }, set));
 	if (set && dataset_counted_labels(set, s->data.classes, ignore) == 0)
-		return ERR(E_DATA, loc, "nothing counts: all labels of this data have the ignored value %lld", (long long)ignore);
+		return ERR(E_DATA, loc,
+		           "nothing counts: all labels of this data have the ignored value %lld",
+		           (long long)ignore);
 	if (n == 0)
 		return 0;
-	return ERR(E_DATA, loc, "'%s' has the label %lld, but the network's classes are 0..%lld; targets with such labels: %lld; "
-	           "'model.classes' says how many there are, 'loss.ignore: %lld' leaves out a label that means none", file, (long long)label,
+	return ERR(E_DATA, loc, "'%s' has the label %lld, but the network's classes are 0..%lld; "
+	           "targets with such labels: %lld; 'model.classes' says how many there are, "
+	           "'loss.ignore: %lld' leaves out a label that means none", file, (long long)label,
 	           (long long)s->data.classes - 1, (long long)n, (long long)label);
 }
 
@@ -258,10 +267,10 @@ static int refuse_labels(const struct session *s, const struct dataset *set, con
 		grid = i->target.d[k] == i->input.d[k + 1];
 	if (!grid || dtype_is_float(i->target_dtype))
 		return 0;
-	return ERR(E_DATA, loc, "targets are class labels (%s %s), but the loss '%s' needs fields with an axis of channels; "
-	           "for labels it is softmax_cross_entropy; a field of integers becomes one of floats before it "
-	           "is converted",
-	           dtype_name(i->target_dtype), shape_text(&i->target, text), s->config->loss.v->name);
+	return ERR(E_DATA, loc, "targets are class labels (%s %s), but the loss '%s' needs fields with "
+	           "an axis of channels; for labels it is softmax_cross_entropy; a field of "
+	           "integers becomes one of floats before it is converted", dtype_name(i->target_dtype),
+	           shape_text(&i->target, text), s->config->loss.v->name);
 }
 
 static int check_targets(const struct session *s, const struct session_options *o)
@@ -293,12 +302,13 @@ static int learn_data(struct session *s)
 	s->data.classes = count_classes(s);
 	TRY(check_input(s));
 	if (s->data.classes < 1)
-		return ERR(E_CONFIG, &c->model.loc, "the data does not say how many classes it has; give 'model.classes'");
+		return ERR(E_CONFIG, &c->model.loc,
+		           "the data does not say how many classes it has; give 'model.classes'");
 	if (loss_needs_class_counts(&c->loss) && s->need & (SESSION_TRAIN | SESSION_EVALUATE)) {
 		int64_t *counts = ARENA_ARRAY(c->arena, int64_t, s->data.classes);
 		if (!s->train_set)
-			return ERR(E_CONFIG, &c->loss.loc, "class weights by frequency need the training set, of "
-			           "which nothing is known here; give 'class_weights' as numbers");
+			return ERR(E_CONFIG, &c->loss.loc, "class weights by frequency need the training set, "
+			           "of which nothing is known here; give 'class_weights' as numbers");
 		TRY(dataset_class_counts(s->train_set, (int)s->data.classes, counts));
 		s->data.class_counts = counts;
 	}
@@ -307,7 +317,8 @@ static int learn_data(struct session *s)
 
 static int compare(const struct session *s, const struct plan *p)
 {
-	return ranks_compare(s->comm, s->config, s->dev, s->train_set ? dataset_fingerprint(s->train_set) : 0, p);
+	return ranks_compare(s->comm, s->config, s->dev,
+	                     s->train_set ? dataset_fingerprint(s->train_set) : 0, p);
 }
 
 /* Opening the reducer is collective. */
@@ -373,7 +384,8 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 
 /* Several ranks always begin with a full batch's training plan, so that all have its buckets of
  * gradients and its layouts: shares of fewer samples differ. */
-int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l)
+int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
+                     const struct loader *l)
 {
 	bool leaves = s->config->leaves.all && mode != PLAN_PREDICT;
 	int64_t batch = l && mode != PLAN_TRAIN ? loader_batch_size(l) : s->config->train.batch_size;
@@ -383,7 +395,8 @@ int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mo
 	rest = leaves ? rest % batch : rest;
 	if (full)
 		TRY(session_plan_batch(s, &plans[0], mode, batch));
-	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) || (whole && mode == PLAN_TRAIN && deferred_wanted(s)))
+	if (rest == 0 || (full && (rest == batch || !(s->need & SESSION_RUN))) ||
+	    (whole && mode == PLAN_TRAIN && deferred_wanted(s)))
 		return 0;
 	return session_plan_batch(s, &plans[full], mode, rest);
 }
@@ -421,13 +434,16 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 static int check_samples(const struct session *s)
 {
 	const struct data_config *d = &s->config->data;
-	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX, batch = config_rank_batch(s->config) * comm_count(s->comm);
+	int64_t n = s->train ? loader_samples(s->train) : INT64_MAX,
+	        batch = config_rank_batch(s->config) * comm_count(s->comm);
 	if (n == 0 || (!d->keep_short_batch && n < batch))
-		return ERR(E_CONFIG, &d->train.loc[0], "%lld training samples are less than one batch of %lld",
-		           (long long)n, (long long)batch);
+		return ERR(E_CONFIG, &d->train.loc[0],
+		           "%lld training samples are less than one batch of %lld", (long long)n,
+		           (long long)batch);
 	if (n < batch && s->need & SESSION_TRAIN && comm_first(s->comm))
-		warn("a batch of %lld samples is more than the %lld that an epoch of training has: each step has %lld; 'data.keep_short_batch: "
-		     "false' refuses that", (long long)batch, (long long)n, (long long)n);
+		warn("a batch of %lld samples is more than the %lld that an epoch of training has: each "
+		     "step has %lld; 'data.keep_short_batch: false' refuses that", (long long)batch,
+		     (long long)n, (long long)n);
 	return 0;
 }
 
@@ -435,7 +451,8 @@ static int plan_training(struct session *s)
 {
 	if (!(s->need & SESSION_TRAIN))
 		return 0;
-	return ranks_agree(s->comm, session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train), "planning");
+	return ranks_agree(s->comm, session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train),
+	                   "planning");
 }
 
 /* Finds errors of evaluations now, even if their plans are deferred. */
@@ -443,7 +460,8 @@ static int plan_evaluation(struct session *s)
 {
 	int64_t batch = s->validation ? loader_batch_size(s->validation) : s->config->train.batch_size;
 	struct plan_request r = request(s, PLAN_EVALUATE, batch);
-	return deferred_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan, PLAN_EVALUATE, s->validation);
+	return deferred_wanted(s) ? plan_check(&r) : session_plan_set(s, s->evaluate_plan,
+	                                                              PLAN_EVALUATE, s->validation);
 }
 
 /* An export needs the store's entries, and runs nothing. */
@@ -458,7 +476,8 @@ static int plan_the_rest(struct session *s, const struct session_options *o)
 	bool validation = s->validation || (!(s->need & SESSION_RUN) && s->config->data.validation.n);
 	int rc = validation && s->need & SESSION_EVALUATE ? plan_evaluation(s) : 0;
 	if (rc < 0 && whole_differs(s))
-		return err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., validation: centre}' validates on windows");
+		return err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., "
+		                   "validation: centre}' validates on windows");
 	TRY(rc);
 	if (weights_alone(o) || s->tiles)
 		return session_plan_batch(s, &s->predict_plan[0], PLAN_PREDICT, 1);
@@ -478,16 +497,17 @@ static void free_arena(struct session *s)
 
 int session_bind(struct session *s)
 {
-	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0], s->evaluate_plan[1],
-		s->predict_plan[0], s->predict_plan[1] };
+	struct plan *all[] = { s->train_plan[0], s->train_plan[1], s->evaluate_plan[0],
+		s->evaluate_plan[1], s->predict_plan[0], s->predict_plan[1] };
 	double start = io_seconds();
 	free_arena(s);
 	memory_budget_warn(s);
 	s->bound_bytes = s->arena_bytes + (fault_hits("arena", ++s->arenas) ? 4096 : 0);
 	s->arena = device_alloc(s->dev, s->bound_bytes + EXEC_ARENA_SLACK);
 	if (!s->arena)
-		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and workspace; "
-		           "make 'train.batch_size' smaller (with 'train.accumulate' larger)", s->arena_bytes);
+		return ERR(E_NOMEM, NULL, "no memory for the step: %zu bytes of activations and "
+		           "workspace; make 'train.batch_size' smaller (with 'train.accumulate' larger)",
+		           s->arena_bytes);
 	s->dev->memory->scratch = s->arena;
 	s->dev->memory->scratch_bytes = s->bound_bytes;
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -504,8 +524,10 @@ static int open_device(struct session *s, const struct session_options *o)
 {
 	const struct run_config *c = s->config;
 	TRY(o->gpu ? device_open_described(&s->dev, o->gpu) :
-	    device_open_rank(&s->dev, o->device ? o->device : device_names[c->device], s->comm ? s->comm->local_rank : 0));
-	s->reduction = (struct reduction){ .dev = s->dev, .comm = reduction_wanted(s->comm) ? s->comm : NULL };
+	    device_open_rank(&s->dev, o->device ? o->device : device_names[c->device],
+	                     s->comm ? s->comm->local_rank : 0));
+	s->reduction = (struct reduction){ .dev = s->dev,
+		.comm = reduction_wanted(s->comm) ? s->comm : NULL };
 	s->wisdom = comm_first(s->comm) ? o->wisdom : NULL;
 	TRY(engines_open(&s->engines, s->comm, o->wisdom));
 	TRY(micro_tree_check_ranks(c, s->dev, s->reduction.comm));
@@ -540,7 +562,8 @@ static int open_loaders(struct session *s, const struct session_options *o)
 		TRY(open_loader(s, &s->train, s->train_set, true, false, false));
 	TRY(learn_shapes(s));
 	if (s->validation_set)
-		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT, o->tile));
+		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT,
+		                o->tile));
 	if (s->validation && !s->data.input.nd)
 		take_shapes(s, s->validation);
 	if (s->validation_set)
@@ -558,7 +581,8 @@ static int open_loaders(struct session *s, const struct session_options *o)
 static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
-	TRY(ranks_agree(c, config_share_batch(s->config, micro_tree_ranks(s->config, c, o->ranks)), "sharing the batch"));
+	TRY(ranks_agree(c, config_share_batch(s->config, micro_tree_ranks(s->config, c, o->ranks)),
+	                "sharing the batch"));
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));

@@ -11,14 +11,18 @@ struct session_options {
 	struct comm *comm;         /* the ranks of the run; NULL: alone */
 	unsigned need;
 	const char *device;        /* overrides the config's, or NULL */
-	const char *gpu;           /* with nothing to run: plan for this GPU, which need not be there; or NULL */
+	const char *gpu;           /* with nothing to run: plan for this GPU, which
+	                            * need not be there; or NULL */
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
-	const char *weights;       /* the checkpoint a command that trains nothing works with, as in ckpt_load; or NULL */
-	const char *tile;          /* of predictions: auto or a size (plan/tile_size.h); NULL: whole samples */
+	const char *weights;       /* the checkpoint a command that trains nothing works with, as in
+	                            * ckpt_load; or NULL */
+	const char *tile;          /* of predictions: auto or a size
+	                            * (plan/tile_size.h); NULL: whole samples */
 	const char *dump;
 	bool dump_dot;
 	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */
-	int ranks, hosts;          /* to plan for, hosts 0: eight ranks on each; those that are there count instead */
+	int ranks, hosts;          /* to plan for, hosts 0: eight ranks on each; those that are there
+	                            * count instead */
 };
 
 /* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they
@@ -26,11 +30,12 @@ struct session_options {
 int session_open(struct session **out, struct run_config *config, const struct session_options *o);
 void session_close(struct session *s);               /* NULL is fine */
 
-/* What session_open is made of, for train/deferred_plans.h. A plan for a batch of `batch` samples; the plans
- * for the batches of a loader (NULL: for full ones), of which only one where nothing is run; memory
- * for all plans there are, which are bound to it. */
+/* What session_open is made of, for train/deferred_plans.h. A plan for a batch of `batch` samples;
+ * the plans for the batches of a loader (NULL: for full ones), of which only one where nothing is
+ * run; memory for all plans there are, which are bound to it. */
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch);
-int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode, const struct loader *l);
+int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
+                     const struct loader *l);
 int session_bind(struct session *s);
 
 /* The plan of plans[2] for a batch of n samples. */

@@ -23,7 +23,8 @@
 #include "train/ranks.h"
 
 #define PREDICT_GAP 2          /* white rows between the two maps, in grid points */
-#define PREDICT_WIDTH 720      /* small grids are drawn with several pixels a point, up to about this */
+/* small grids are drawn with several pixels a point, up to about this */
+#define PREDICT_WIDTH 720
 
 /* One sample: output (channels, [depth,] height, width) and target as the loader gives it. */
 struct result {
@@ -42,7 +43,8 @@ struct writer {
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	struct predict_table table;      /* .csv */
 	enum predict_as as;
-	bool labels, truth;              /* pictures: of classes; below the prediction, the file's target */
+	bool labels, truth;              /* pictures: of classes; below the
+	                                  * prediction, the file's target */
 	int (*write)(struct writer *w, const struct result *r);
 };
 
@@ -105,14 +107,16 @@ static uint8_t *pixel(struct buf *pixels, const struct map *m, int panel, int64_
 	return (uint8_t *)pixels->data + 3 * (row * m->width + x);
 }
 
-static void draw_labels(struct writer *w, const struct result *r, const struct map *m, int64_t ignore)
+static void draw_labels(struct writer *w, const struct result *r, const struct map *m,
+                        int64_t ignore)
 {
 	const int32_t *target = w->truth ? r->target : NULL;
 	for (int64_t y = 0; y < m->height; y++)
 		for (int64_t x = 0; x < m->width; x++) {
 			int64_t at = m->offset + y * m->width + x;
 			bool none = target && target[at] == ignore;
-			colour_class(predict_largest(r->output + at, r->shape->d[0], m->points), pixel(&w->pixels, m, 0, y, x));
+			colour_class(predict_largest(r->output + at, r->shape->d[0], m->points),
+			             pixel(&w->pixels, m, 0, y, x));
 			if (target)
 				colour_class(target[at], pixel(&w->pixels, m, 1, y, x));
 			for (int panel = 0; none && panel < 2; panel++)
@@ -120,12 +124,14 @@ static void draw_labels(struct writer *w, const struct result *r, const struct m
 		}
 }
 
-static void draw_field(struct buf *pixels, const struct map *m, int panel, const float *v, double low, double high)
+static void draw_field(struct buf *pixels, const struct map *m, int panel, const float *v,
+                       double low, double high)
 {
 	for (int64_t y = 0; y < m->height; y++)
 		for (int64_t x = 0; x < m->width; x++) {
 			double f = v[m->offset + y * m->width + x];
-			colour_field(high > low ? (f - low) / (high - low) : 0.5, pixel(pixels, m, panel, y, x));
+			colour_field(high > low ? (f - low) / (high - low) : 0.5,
+			             pixel(pixels, m, panel, y, x));
 		}
 }
 
@@ -144,7 +150,8 @@ static void draw_fields(struct writer *w, const struct result *r, const struct m
 }
 
 /* Each point of small becomes a square of scale pixels. */
-static void enlarge(const struct buf *small, int64_t width, int64_t rows, int64_t scale, struct buf *large)
+static void enlarge(const struct buf *small, int64_t width, int64_t rows, int64_t scale,
+                    struct buf *large)
 {
 	buf_clear(large);
 	buf_reserve(large, (size_t)(3 * rows * width * scale * scale));
@@ -157,13 +164,15 @@ static void enlarge(const struct buf *small, int64_t width, int64_t rows, int64_
 static int write_picture(struct writer *w, const struct result *r)
 {
 	struct map m = plane(r->shape);
-	int64_t rows = w->truth ? 2 * m.height + PREDICT_GAP : m.height, scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
+	int64_t rows = w->truth ? 2 * m.height + PREDICT_GAP : m.height,
+	        scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
 	char name[64];
 	buf_clear(&w->pixels);
 	buf_reserve(&w->pixels, (size_t)(3 * rows * m.width));
 	memset(w->pixels.data, 255, (size_t)(3 * rows * m.width));
 	if (w->labels)
-		draw_labels(w, r, &m, loss_ignore(&w->s->config->loss, dataset_info(w->s->validation_set)->target_ignore));
+		draw_labels(w, r, &m, loss_ignore(&w->s->config->loss,
+		                                  dataset_info(w->s->validation_set)->target_ignore));
 	else
 		draw_fields(w, r, &m);
 	enlarge(&w->pixels, m.width, rows, scale, &w->large);
@@ -192,10 +201,12 @@ static int predict_batch(struct session *s, const struct batch *b, float *output
 }
 
 /* The n samples of a rank, from `first` on in the file. */
-static int write_samples(struct writer *w, int64_t first, int64_t n, float *output, const char *target)
+static int write_samples(struct writer *w, int64_t first, int64_t n, float *output,
+                         const char *target)
 {
 	struct shape one = output_shape(w->s);
-	int64_t each = shape_count(&one), target_each = shape_count(loader_target_shape(w->s->validation));
+	int64_t each = shape_count(&one),
+	        target_each = shape_count(loader_target_shape(w->s->validation));
 	for (int64_t i = 0; i < n; i++) {
 		struct result r = { first + i, &one, output + i * each, target + 4 * i * target_each };
 		TRY(w->write(w, &r));
@@ -212,8 +223,10 @@ struct share {
 static struct share make_share(const struct session *s)
 {
 	struct shape one = output_shape(s);
-	size_t batch = (size_t)loader_batch_size(s->validation), target = (size_t)shape_count(loader_target_shape(s->validation));
-	return (struct share){ mem_alloc(4 * batch * (size_t)shape_count(&one)), mem_alloc(4 * batch * target) };
+	size_t batch = (size_t)loader_batch_size(s->validation),
+	       target = (size_t)shape_count(loader_target_shape(s->validation));
+	return (struct share){ mem_alloc(4 * batch * (size_t)shape_count(&one)),
+		mem_alloc(4 * batch * target) };
 }
 
 static void free_share(struct share *s)
@@ -229,10 +242,12 @@ static int write_shares(struct writer *w, const struct batch *b, float *output, 
 	struct session *s = w->s;
 	struct comm *c = s->comm;
 	struct shape one = output_shape(s);
-	size_t each = 4 * (size_t)shape_count(&one), target_each = 4 * (size_t)shape_count(loader_target_shape(s->validation));
+	size_t each = 4 * (size_t)shape_count(&one),
+	       target_each = 4 * (size_t)shape_count(loader_target_shape(s->validation));
 	int64_t begin = b->index * loader_batch_size(s->validation) * c->size;
 	for (int r = 0; r < c->size; r++) {
-		int64_t at = loader_share(b->all, r, c->size), n = loader_share(b->all, r + 1, c->size) - at;
+		int64_t at = loader_share(b->all, r, c->size),
+		        n = loader_share(b->all, r + 1, c->size) - at;
 		if (n == 0)
 			continue;
 		if (r == c->rank) {
@@ -284,7 +299,8 @@ static bool ends_in(const char *s, const char *suffix)
 
 bool predict_to_file(const char *out)
 {
-	return ends_in(out, ".npy") || ends_in(out, ".npz") || ends_in(out, ".nc") || ends_in(out, ".csv");
+	return ends_in(out, ".npy") || ends_in(out, ".npz") || ends_in(out, ".nc") ||
+	       ends_in(out, ".csv");
 }
 
 /* One array, in a file of its own or as the member of an archive. */
@@ -318,8 +334,8 @@ static int open_nc(struct writer *w)
 	const struct dataset_info *info = session_data(w->s);
 	bool named = loss_wants_labels(&w->s->config->loss) && info->nclasses == output.d[0];
 	w->write = write_nc;
-	struct netcdf_array a = { "prediction", predict_as_dtype(w->as), loader_samples(w->s->validation), &one, whole,
-		named ? info->classes : NULL, output.d[0] };
+	struct netcdf_array a = { "prediction", predict_as_dtype(w->as),
+		loader_samples(w->s->validation), &one, whole, named ? info->classes : NULL, output.d[0] };
 	return netcdf_create(&w->nc, w->out, &a);
 }
 
@@ -329,12 +345,14 @@ static int open_csv(struct writer *w)
 	char text[SHAPE_TEXT];
 	bool classes = loss_wants_labels(&w->s->config->loss);
 	if (one.nd != 1)
-		return ERR(E_USAGE, NULL, "an output of shape %s for each sample is no line of a table; use '-o FILE.npy' or "
-		           "'-o FILE.nc'", shape_text(&one, text));
+		return ERR(E_USAGE, NULL, "an output of shape %s for each sample is no line of a table; "
+		           "use '-o FILE.npy' or '-o FILE.nc'", shape_text(&one, text));
 	TRY(io_create(&w->file, w->out));
 	w->write = write_csv;
-	w->table = (struct predict_table){ .file = w->file, .data = session_data(w->s), .channels = one.d[0],
-		.classes = classes, .as = w->as ? w->as : classes ? PREDICT_PROBABILITIES : PREDICT_LOGITS };
+	w->table = (struct predict_table){ .file = w->file, .data = session_data(w->s),
+		.channels = one.d[0],
+		.classes = classes,
+		.as = w->as ? w->as : classes ? PREDICT_PROBABILITIES : PREDICT_LOGITS };
 	return predict_table_head(&w->table);
 }
 
@@ -360,12 +378,13 @@ static int open_pictures(struct writer *w)
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
 	if (ends_in(w->out, ".png"))
-		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc or .csv, or a folder for pictures", w->out);
+		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc or .csv, "
+		           "or a folder for pictures", w->out);
 	if (w->as != PREDICT_DEFAULT)
 		return ERR(E_USAGE, NULL, "'--as' is for files of numbers; pictures are of classes");
 	if (s->nd < 3)
-		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o FILE.npy' or '-o FILE.nc'",
-		           shape_text(s, text));
+		return ERR(E_USAGE, NULL, "an output of shape %s cannot be drawn as pictures; use '-o "
+		           "FILE.npy' or '-o FILE.nc'", shape_text(s, text));
 	w->labels = loss_wants_labels(&w->s->config->loss);
 	w->truth = target_fits(w->s, w->labels, s);
 	if (!w->truth && dataset_info(w->s->validation_set)->has_target)
@@ -379,7 +398,8 @@ static int open_output(struct writer *w)
 	if (!comm_first(w->s->comm))
 		return 0;
 	if (w->as != PREDICT_DEFAULT && !loss_wants_labels(&w->s->config->loss))
-		return ERR(E_USAGE, NULL, "'--as=%s' is for networks of classes; with the loss '%s' the output is a field",
+		return ERR(E_USAGE, NULL,
+		           "'--as=%s' is for networks of classes; with the loss '%s' the output is a field",
 		           predict_as_names[w->as], w->s->config->loss.v->name);
 	if (ends_in(w->out, ".csv"))
 		return open_csv(w);

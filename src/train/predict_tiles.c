@@ -28,7 +28,8 @@ struct tiles {
 	int64_t out[AXES];               /* outputs of a sample that are written */
 	struct batch window;
 	float *input, *output;           /* of a window */
-	int64_t rows, first;             /* of the slab: how many it has, and which of the sample's is its first */
+	int64_t rows, first;             /* of the slab: how many it has, and which of
+	                                  * the sample's is its first */
 	float *slab, *weight;            /* weight: sums of weights, of blended windows */
 	float *packed;                   /* rows on their way to the file */
 	struct slabs *file;
@@ -39,7 +40,8 @@ struct tiles {
 /* An axis that a sample lacks: one window of one element. */
 static void set_unit(struct tile_axis *x, struct arena *a)
 {
-	*x = (struct tile_axis){ 1, 1, 1, 1, 1, ARENA_NEW(a, int64_t), ARENA_NEW(a, int64_t), ARENA_NEW(a, int64_t), ARENA_NEW(a, int64_t) };
+	*x = (struct tile_axis){ 1, 1, 1, 1, 1, ARENA_NEW(a, int64_t), ARENA_NEW(a, int64_t),
+		ARENA_NEW(a, int64_t), ARENA_NEW(a, int64_t) };
 	x->end[0] = 1;
 }
 
@@ -106,7 +108,8 @@ static int open_file(struct tiles *t, const char *out)
 	if (!comm_first(s->comm))
 		return 0;
 	memcpy(shape.d + 1, t->out, sizeof *t->out * (size_t)s->tiles->tiling.axes);
-	return slabs_create(&t->file, out, loader_samples(s->validation), &shape, named ? info->classes : NULL);
+	return slabs_create(&t->file, out, loader_samples(s->validation), &shape,
+	                    named ? info->classes : NULL);
 }
 
 /* --- one window --- */
@@ -115,7 +118,8 @@ static int open_file(struct tiles *t, const char *out)
 static void gather(struct tiles *t, const float *x, const int at[AXES])
 {
 	const int64_t *f = t->field, d[AXES] = { t->axis[0].tile, t->axis[1].tile, t->axis[2].tile };
-	const int64_t from[AXES] = { t->axis[0].from[at[0]], t->axis[1].from[at[1]], t->axis[2].from[at[2]] };
+	const int64_t from[AXES] = { t->axis[0].from[at[0]], t->axis[1].from[at[1]],
+		t->axis[2].from[at[2]] };
 	const int64_t width = from[2] + d[2] < f[2] ? d[2] : f[2] - from[2];
 	float *to = t->input;
 	memset(to, 0, (size_t)(t->channels * d[0] * d[1] * d[2]) * sizeof *to);
@@ -123,13 +127,15 @@ static void gather(struct tiles *t, const float *x, const int at[AXES])
 		for (int64_t a = 0; a < d[0] && from[0] + a < f[0]; a++)
 			for (int64_t b = 0; b < d[1] && from[1] + b < f[1] && width > 0; b++)
 				memcpy(to + ((c * d[0] + a) * d[1] + b) * d[2],
-				       x + ((c * f[0] + from[0] + a) * f[1] + from[1] + b) * f[2] + from[2], (size_t)width * sizeof *to);
+				       x + ((c * f[0] + from[0] + a) * f[1] + from[1] + b) * f[2] + from[2],
+				       (size_t)width * sizeof *to);
 }
 
 static int compute(struct tiles *t, const float *x, const int at[AXES])
 {
 	struct plan *p = t->s->predict_plan[0];
-	const struct batch b = { .n = 1, .all = 1, .input = t->input, .target = t->input, .input_dtype = DTYPE_F32, .target_dtype = DTYPE_F32 };
+	const struct batch b = { .n = 1, .all = 1, .input = t->input, .target = t->input,
+		.input_dtype = DTYPE_F32, .target_dtype = DTYPE_F32 };
 	gather(t, x, at);
 	TRY(plan_feed(p, t->s->config, &b, NULL));
 	TRY(exec_run(p->exec, ~0u));
@@ -142,9 +148,11 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* Adds a run of outputs that begins at o[], of the field, and has n elements. */
-static void blend(struct tiles *t, const int at[AXES], const int64_t o[AXES], int64_t c, int64_t n, const float *from, int64_t to)
+static void blend(struct tiles *t, const int at[AXES], const int64_t o[AXES], int64_t c, int64_t n,
+                  const float *from, int64_t to)
 {
-	const double row = tile_weight(&t->axis[0], at[0], o[0]) * tile_weight(&t->axis[1], at[1], o[1]);
+	const double row = tile_weight(&t->axis[0], at[0], o[0]) * tile_weight(&t->axis[1],
+	                                                                       at[1], o[1]);
 	for (int64_t i = 0; i < n; i++) {
 		const float w = (float)(row * tile_weight(&t->axis[2], at[2], o[2] + i));
 		t->slab[(c * t->rows * t->out[1]) * t->out[2] + to + i] += w * from[i];
@@ -166,13 +174,16 @@ static void insert(struct tiles *t, const int at[AXES])
 	for (int64_t c = 0; c < t->out_channels && begin[2] < end[2]; c++)
 		for (int64_t a = begin[0]; a < end[0]; a++)
 			for (int64_t b = begin[1]; b < end[1]; b++) {
-				const float *from = t->output + ((c * x[0].out_tile + in[0] + a - begin[0]) * x[1].out_tile + in[1] + b - begin[1]) *
-				                                    x[2].out_tile + in[2];
-				const int64_t to = ((a - t->first) * t->out[1] + b) * t->out[2] + begin[2], n = end[2] - begin[2];
+				const float *from = t->output +
+				                    ((c * x[0].out_tile + in[0] + a - begin[0]) * x[1].out_tile +
+				                     in[1] + b - begin[1]) * x[2].out_tile + in[2];
+				const int64_t to = ((a - t->first) * t->out[1] + b) * t->out[2] + begin[2],
+				              n = end[2] - begin[2];
 				if (t->blended)
 					blend(t, at, (int64_t[]){ a, b, begin[2] }, c, n, from, to);
 				else
-					memcpy(t->slab + c * t->rows * t->out[1] * t->out[2] + to, from, (size_t)n * sizeof *from);
+					memcpy(t->slab + c * t->rows * t->out[1] * t->out[2] + to, from,
+					       (size_t)n * sizeof *from);
 			}
 }
 
@@ -181,7 +192,8 @@ static void insert(struct tiles *t, const int at[AXES])
 static int run_row(struct tiles *t, const float *x, int row)
 {
 	struct comm *c = t->s->comm;
-	const size_t bytes = sizeof(float) * (size_t)(t->out_channels * t->axis[0].out_tile * t->axis[1].out_tile * t->axis[2].out_tile);
+	const size_t bytes = sizeof(float) * (size_t)(t->out_channels * t->axis[0].out_tile *
+	                                              t->axis[1].out_tile * t->axis[2].out_tile);
 	int owner = 0;
 	for (int j = 0; j < t->axis[1].n; j++)
 		for (int k = 0; k < t->axis[2].n; k++) {
@@ -250,7 +262,8 @@ int predict_tiles(struct session *s, const char *out, int64_t *written)
 {
 	struct tiles t = { 0 };
 	if (!predict_to_file(out))
-		return ranks_agree(s->comm, ERR(E_USAGE, NULL, "'--tile' writes arrays; use '-o FILE.npy' or '-o FILE.nc'"), "opening the output");
+		return ranks_agree(s->comm, ERR(E_USAGE, NULL, "'--tile' writes arrays; use '-o "
+		                                "FILE.npy' or '-o FILE.nc'"), "opening the output");
 	set_up(&t, s);
 	int rc = ranks_agree(s->comm, open_file(&t, out), "opening the output");
 	if (rc == 0)

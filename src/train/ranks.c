@@ -92,7 +92,8 @@ double ranks_began(struct comm *c)
 {
 	struct timespec day;
 	clock_gettime(CLOCK_REALTIME, &day);
-	double now = (double)day.tv_sec + 1e-9 * (double)day.tv_nsec, here = io_seconds(), age = io_process_age();
+	double now = (double)day.tv_sec + 1e-9 * (double)day.tv_nsec, here = io_seconds(),
+	       age = io_process_age();
 	double first = age - now;
 	if (comm_many(c))
 		comm_max(c, &first, 1, "when the ranks began");
@@ -146,7 +147,8 @@ static void first_difference(const char *a, const char *b, struct buf *out)
 		size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
 		if (n != m || memcmp(a, b, n) != 0) {
 			size_t in_a = strspn(a, " "), in_b = strspn(b, " ");
-			buf_printf(out, "'%.*s' here, '%.*s' there", (int)(n - in_a), a + in_a, (int)(m - in_b), b + in_b);
+			buf_printf(out, "'%.*s' here, '%.*s' there", (int)(n - in_a), a + in_a, (int)(m - in_b),
+			           b + in_b);
 			return;
 		}
 		a += n + (a[n] == '\n');
@@ -162,7 +164,8 @@ struct self {
 };
 
 /* Every part but the config fits on one line. */
-static void tell(struct comm *c, struct self *me, enum part p, int reference, bool differs, struct buf *out)
+static void tell(struct comm *c, struct self *me, enum part p, int reference, bool differs,
+                 struct buf *out)
 {
 	uint64_t n = p == SAME_CONFIG ? me->config_text.len : sizeof me->text[p];
 	comm_broadcast(c, &n, sizeof n, reference, what_of[p]);
@@ -194,7 +197,8 @@ static int compare_part(struct comm *c, struct self *me, const uint64_t *all, en
 		return 0;
 	tell(c, me, p, reference, differs, &text);
 	if (differs)
-		rc = ERR(E_CONFIG, NULL, "this rank differs from rank %d in %s: %s", reference, what_of[p], text.data);
+		rc = ERR(E_CONFIG, NULL, "this rank differs from rank %d in %s: %s", reference, what_of[p],
+		         text.data);
 	buf_release(&text);
 	return ranks_agree(c, rc, what_of[p]);
 }
@@ -220,18 +224,21 @@ int ranks_same_command(struct comm *c, const char *text)
 		return 0;
 	snprintf(theirs, sizeof theirs, "%s", text);
 	comm_broadcast(c, theirs, sizeof theirs, reference, what);
-	return ranks_agree(c, differs ? ERR(E_USAGE, NULL, "this rank differs from rank %d in the command: '%s' here, '%s' there",
-	                   reference, text, theirs) : 0, what);
+	return ranks_agree(c, differs ? ERR(E_USAGE, NULL, "this rank differs from rank %d in the "
+	                                    "command: '%s' here, '%s' there", reference, text, theirs) :
+	                   0, what);
 }
 
-static void introduce(struct self *me, const struct device *dev, uint64_t data, const struct plan *p)
+static void introduce(struct self *me, const struct device *dev, uint64_t data,
+                      const struct plan *p)
 {
 	snprintf(me->text[SAME_VERSION], sizeof *me->text, "%s", PACKAGE_VERSION);
 	snprintf(me->text[SAME_DEVICE], sizeof *me->text, "'%s'", dev->name);
-	snprintf(me->text[SAME_DATA], sizeof *me->text, "fingerprint %016llx", (unsigned long long)data);
+	snprintf(me->text[SAME_DATA], sizeof *me->text, "fingerprint %016llx",
+	         (unsigned long long)data);
 	me->part[SAME_PLAN] = p ? graph_fingerprint(p->g) : 0;
-	snprintf(me->text[SAME_PLAN], sizeof *me->text, "fingerprint %016llx (%s)", (unsigned long long)me->part[SAME_PLAN],
-	         dev->description);
+	snprintf(me->text[SAME_PLAN], sizeof *me->text, "fingerprint %016llx (%s)",
+	         (unsigned long long)me->part[SAME_PLAN], dev->description);
 	config_text(me->config, &me->config_text);
 	me->part[SAME_VERSION] = hash_name(me->text[SAME_VERSION]);
 	me->part[SAME_CONFIG] = hash_name(me->config_text.data);
@@ -239,8 +246,8 @@ static void introduce(struct self *me, const struct device *dev, uint64_t data, 
 	me->part[SAME_DATA] = data;
 }
 
-int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev, uint64_t data,
-                  const struct plan *p)
+int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev,
+                  uint64_t data, const struct plan *p)
 {
 	struct self me = { .config = config, .config_text = BUF_INIT };
 	int rc = 0;

@@ -42,7 +42,7 @@ const char *ranks_name(const struct comm *c, char text[112]);
 int ranks_same_command(struct comm *c, const char *text);
 /* All ranks mean to run the same: version, config, device, training data and plan (NULL: not
  * compared). E_CONFIG on a rank that differs from most, with the difference. Collective. */
-int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev, uint64_t data,
-                  const struct plan *p);
+int ranks_compare(struct comm *c, const struct run_config *config, const struct device *dev,
+                  uint64_t data, const struct plan *p);
 
 #endif

@@ -13,7 +13,8 @@
 
 void rates_begin(struct rates *r, const struct session *s)
 {
-	*r = (struct rates){ .s = s, .looked_at = io_seconds(), .waited = reduction_waited(&s->reduction) };
+	*r = (struct rates){ .s = s, .looked_at = io_seconds(),
+		.waited = reduction_waited(&s->reduction) };
 	if (comm_many(s->comm))
 		r->counts = comm_counts(s->comm);
 }
@@ -34,7 +35,8 @@ bool rates_due(const struct rates *r)
 
 static void gather_spread(struct rates *r, struct comm *c)
 {
-	double n = (double)r->steps, waited = reduction_waited(&r->s->reduction), alone = r->s->config->report.one_rank;
+	double n = (double)r->steps, waited = reduction_waited(&r->s->reduction),
+	       alone = r->s->config->report.one_rank;
 	struct comm_counts now = comm_counts(c);
 	spread_gather(&r->spread, c, r->seconds / n, (waited - r->waited) / n);
 	r->waited = waited;
@@ -76,7 +78,7 @@ void rates_text(const struct rates *r, double flops, struct buf *out)
 	}
 	buf_putc(out, '\n');
 	if (s->ranks)
-		buf_printf(out, "ranks         %.3g to %.3g ms of own work in a step of %.3g, most on rank %d (%s); "
-		           "%.2g %% exposed, efficiency %.1f %%\n", 1e3 * s->least, 1e3 * s->most, 1e3 * s->step, s->slowest,
-		           s->host, 100 * s->exposed, 100 * r->efficiency);
+		buf_printf(out, "ranks         %.3g to %.3g ms of own work in a step of %.3g, most on rank "
+		           "%d (%s); %.2g %% exposed, efficiency %.1f %%\n", 1e3 * s->least, 1e3 * s->most,
+		           1e3 * s->step, s->slowest, s->host, 100 * s->exposed, 100 * r->efficiency);
 }

@@ -123,7 +123,8 @@ static const char *param_name(const struct store *s, int k)
 }
 
 /* Parameter k of all ranks, whose hashes are a row of n each. */
-static int compare_param(const struct comm *c, const struct store *s, const uint64_t *all, int n, int k)
+static int compare_param(const struct comm *c, const struct store *s, const uint64_t *all,
+                         int n, int k)
 {
 	uint64_t *one = mem_calloc((size_t)c->size, sizeof *one);
 	struct buf who = BUF_INIT;
@@ -135,8 +136,9 @@ static int compare_param(const struct comm *c, const struct store *s, const uint
 		if (one[r] != one[most])
 			buf_printf(&who, "%s%d", differ++ ? ", " : "", r);
 	if (differ)
-		rc = ERR(E_BUG, NULL, "parameter '%s' is not the same on all ranks: rank%s %s differ%s from rank %d; this is a bug of dlx, "
-		         "or of the machine's memory", param_name(s, k), differ > 1 ? "s" : "", who.data, differ > 1 ? "" : "s", most);
+		rc = ERR(E_BUG, NULL, "parameter '%s' is not the same on all ranks: rank%s %s differ%s "
+		         "from rank %d; this is a bug of dlx, or of the machine's memory", param_name(s, k),
+		         differ > 1 ? "s" : "", who.data, differ > 1 ? "" : "s", most);
 	buf_release(&who);
 	mem_free(one);
 	return rc;

@@ -37,7 +37,8 @@ static int create_npy(struct slabs *f, const char *path, int64_t samples)
 	return rc;
 }
 
-int slabs_create(struct slabs **out, const char *path, int64_t samples, const struct shape *s, const char *const *channels)
+int slabs_create(struct slabs **out, const char *path, int64_t samples, const struct shape *s,
+                 const char *const *channels)
 {
 	struct slabs *f = mem_calloc(1, sizeof *f);
 	*out = NULL;
@@ -59,7 +60,8 @@ int slabs_write(struct slabs *f, int64_t i, int64_t first, int64_t rows, const f
 		rest *= f->shape.d[k];
 	for (int64_t c = 0; c < f->shape.d[0]; c++) {
 		const int64_t at = ((i * f->shape.d[0] + c) * f->shape.d[1] + first) * rest;
-		TRY(io_write_at(f->npy, f->header + 4 * (uint64_t)at, v + c * rows * rest, 4 * (size_t)(rows * rest)));
+		TRY(io_write_at(f->npy, f->header + 4 * (uint64_t)at, v + c * rows * rest,
+		                4 * (size_t)(rows * rest)));
 	}
 	return 0;
 }

@@ -10,7 +10,8 @@
 struct slabs;
 
 /* path ends in .npy or .nc; channels: names of s->d[0] channels for .nc, or NULL. E_CANTCREATE. */
-int slabs_create(struct slabs **out, const char *path, int64_t samples, const struct shape *s, const char *const *channels);
+int slabs_create(struct slabs **out, const char *path, int64_t samples, const struct shape *s,
+                 const char *const *channels);
 /* Rows first .. first + rows - 1 of every channel of sample i: v is channels x rows x the rest.
  * E_IO. */
 int slabs_write(struct slabs *f, int64_t i, int64_t first, int64_t rows, const float *v);

@@ -22,13 +22,15 @@ static int by_work(const void *a, const void *b)
 
 void spread_gather(struct spread *s, struct comm *c, double step, double waited)
 {
-	struct measured mine = { .step = step, .work = step > waited ? step - waited : 0, .rank = c->rank };
+	struct measured mine = { .step = step, .work = step > waited ? step - waited : 0,
+		.rank = c->rank };
 	struct measured *all = mem_calloc((size_t)c->size, sizeof *all);
 	memcpy(mine.host, c->host_name, sizeof mine.host);
 	comm_all_gather(c, &mine, sizeof mine, all, "the times of ranks");
 	qsort(all, (size_t)c->size, sizeof *all, by_work);
 	const struct measured *last = &all[c->size - 1];
-	*s = (struct spread){ .ranks = c->size, .least = all[0].work, .median = (all[(c->size - 1) / 2].work + all[c->size / 2].work) / 2, .most = last->work,
+	*s = (struct spread){ .ranks = c->size, .least = all[0].work,
+		.median = (all[(c->size - 1) / 2].work + all[c->size / 2].work) / 2, .most = last->work,
 		.slowest = last->rank };
 	memcpy(s->host, last->host, sizeof s->host);
 	for (int r = 0; r < c->size; r++) {

@@ -15,7 +15,8 @@ struct spread {
 	double least, median, most;    /* seconds of their own work in a step */
 	int slowest;                   /* the rank of the most */
 	char host[64];                 /* and where it is */
-	double exposed;                /* share of a step in which a rank waits for others: the mean of the ranks */
+	double exposed;                /* share of a step in which a rank waits for
+	                                * others: the mean of the ranks */
 };
 
 /* step: the duration of this rank's step; waited: the part

@@ -39,8 +39,8 @@ static int collect(struct session *s, struct arena *a, const struct ckpt_tensor 
 	return 0;
 }
 
-int state_save(struct session *s, struct ckpt_store *store, const struct clock *c, const char *metric_name,
-               double metric)
+int state_save(struct session *s, struct ckpt_store *store, const struct clock *c,
+               const char *metric_name, double metric)
 {
 	struct arena *a = arena_new();
 	struct trained_on on = trained_on_write(s, a);
@@ -59,7 +59,8 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 	};
 	watch_write(&c->watch, s->config, a, scalars);
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
-		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars, .scalar = scalars };
+		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars,
+		.scalar = scalars };
 	int rc = collect(s, a, &state.tensor, &state.ntensors);
 	if (rc == 0)
 		rc = ckpt_save(store, &state);
@@ -67,15 +68,18 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 	return rc;
 }
 
-static int restore_from(const struct ckpt_version *v, const struct ckpt_tensor *t, struct store_entry *e)
+static int restore_from(const struct ckpt_version *v, const struct ckpt_tensor *t,
+                        struct store_entry *e)
 {
 	char want[SHAPE_TEXT], have[SHAPE_TEXT];
 	if (!t)
-		return ERR(E_CONFIG, NULL, "checkpoint '%s' has no tensor '%s' of this network", ckpt_version_id(v),
-		           e->name);
+		return ERR(E_CONFIG, NULL, "checkpoint '%s' has no tensor '%s' of this network",
+		           ckpt_version_id(v), e->name);
 	if (!shape_equal(&t->shape, &e->shape))
-		return ERR(E_CONFIG, NULL, "checkpoint '%s': tensor '%s' is %s there and %s in this network",
-		           ckpt_version_id(v), e->name, shape_text(&t->shape, have), shape_text(&e->shape, want));
+		return ERR(E_CONFIG, NULL,
+		           "checkpoint '%s': tensor '%s' is %s there and %s in this network",
+		           ckpt_version_id(v), e->name, shape_text(&t->shape, have),
+		           shape_text(&e->shape, want));
 	return store_set(e, t->dtype, t->data);
 }
 
@@ -96,7 +100,8 @@ static int restore_averages(const struct ckpt_version *v, struct store *store)
 	int n = 0, rc = 0;
 	for (int i = 0; i < store_count(store) && rc == 0; i++) {
 		struct store_entry *e = store_at(store, i);
-		const struct ckpt_tensor *t = e->role == ROLE_PARAM ? ckpt_version_find(v, average_of(a, e)) : NULL;
+		const struct ckpt_tensor *t = e->role == ROLE_PARAM ?
+		                              ckpt_version_find(v, average_of(a, e)) : NULL;
 		if (!t)
 			continue;
 		rc = restore_from(v, t, e);
@@ -124,7 +129,8 @@ int state_begin_averages(struct store *store)
 	int rc = 0;
 	for (int i = 0; i < store_count(store) && rc == 0; i++) {
 		const struct store_entry *e = store_at(store, i);
-		struct store_entry *average = e->role == ROLE_PARAM ? store_find(store, average_of(a, e)) : NULL;
+		struct store_entry *average = e->role == ROLE_PARAM ? store_find(store, average_of(a, e)) :
+		                              NULL;
 		if (average)
 			rc = copy_entry(e, average);
 	}
@@ -137,18 +143,21 @@ static int refuse_foreign(const struct ckpt_version *v, const struct store *stor
 	const struct ckpt_state *state = ckpt_version_state(v);
 	for (int i = 0; i < state->ntensors; i++)
 		if (!store_find(store, state->tensor[i].name))
-			return ERR(E_CONFIG, NULL, "checkpoint '%s' has a tensor '%s' that this network has not",
+			return ERR(E_CONFIG, NULL,
+			           "checkpoint '%s' has a tensor '%s' that this network has not",
 			           ckpt_version_id(v), state->tensor[i].name);
 	return 0;
 }
 
-static int check_scalar(const struct ckpt_version *v, const char *name, const char *want, const char *what)
+static int check_scalar(const struct ckpt_version *v, const char *name, const char *want,
+                        const char *what)
 {
 	const char *have = ckpt_version_scalar(v, name);
 	if (have && strcmp(have, want) == 0)
 		return 0;
-	return ERR(E_CONFIG, NULL, "checkpoint '%s' was made with %s %s, this run has %s; to continue from its weights "
-	           "alone give them as 'model.init_from'", ckpt_version_id(v), what, have ? have : "unknown", want);
+	return ERR(E_CONFIG, NULL, "checkpoint '%s' was made with %s %s, this run has %s; to continue "
+	           "from its weights alone give them as 'model.init_from'", ckpt_version_id(v), what,
+	           have ? have : "unknown", want);
 }
 
 static int check_scalars(struct session *s, const struct ckpt_version *v)
@@ -183,23 +192,29 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 	TRY(number(v, "batch_size", &size));
 	if (ckpt_version_scalar(v, "ranks"))
 		TRY(number(v, "ranks", &ranks));
-	if (!(at >= 0 && at < 0x1p53 && size >= 1 && at * size < (double)loader_samples(s->train) && ranks >= 1 && ranks < 0x1p31))
-		return ERR(E_DATA, NULL, "checkpoint '%s' is of batch %g, of %g samples each, of an epoch of %" PRId64 " samples",
-		           ckpt_version_id(v), at, size, loader_samples(s->train));
+	if (!(at >= 0 && at < 0x1p53 && size >= 1 && at * size < (double)loader_samples(s->train) &&
+	      ranks >= 1 && ranks < 0x1p31))
+		return ERR(E_DATA, NULL,
+		           "checkpoint '%s' is of batch %g, of %g samples each, of an epoch of %" PRId64
+		           " samples", ckpt_version_id(v), at, size, loader_samples(s->train));
 	snprintf(text, sizeof text, "%" PRId64, now);
-	if ((int64_t)ranks == comm_count(s->comm) || (int64_t)size != (int64_t)ranks * config_rank_batch(s->config))
+	if ((int64_t)ranks == comm_count(s->comm) ||
+	    (int64_t)size != (int64_t)ranks * config_rank_batch(s->config))
 		TRY(check_scalar(v, "batch_size", text, "batch size"));
 	samples = (int64_t)at * (int64_t)size;
 	*batch = samples / now;
 	if ((int64_t)size == now)
 		return 0;
 	if (samples % step)
-		return ERR(E_CONFIG, NULL, "checkpoint '%s' was made by %d rank%s after %" PRId64 " samples of an epoch, where no step of %d "
-		           "rank%s with %" PRId64 " samples begins; continue with a 'train.global_batch_size' of %" PRId64 ", or "
-		           "from the checkpoint of an epoch's end", ckpt_version_id(v), (int)ranks, ranks > 1 ? "s" : "", samples,
-		           comm_count(s->comm), comm_many(s->comm) ? "s" : "", step, (int64_t)size);
-	note("a batch now has %" PRId64 " samples, for %d ranks; checkpoint '%s' was made with %" PRId64 ", by %d", now,
-	     comm_count(s->comm), ckpt_version_id(v), (int64_t)size, (int)ranks);
+		return ERR(E_CONFIG, NULL, "checkpoint '%s' was made by %d rank%s after %" PRId64
+		           " samples of an epoch, where no step of %d "
+		           "rank%s with %" PRId64
+		           " samples begins; continue with a 'train.global_batch_size' of %" PRId64 ", or "
+		           "from the checkpoint of an epoch's end", ckpt_version_id(v), (int)ranks,
+		           ranks > 1 ? "s" : "", samples, comm_count(s->comm),
+		           comm_many(s->comm) ? "s" : "", step, (int64_t)size);
+	note("a batch now has %" PRId64 " samples, for %d ranks; checkpoint '%s' was made with %" PRId64
+	     ", by %d", now, comm_count(s->comm), ckpt_version_id(v), (int64_t)size, (int)ranks);
 	return 0;
 }
 
@@ -208,10 +223,12 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 static void compare_threads(const struct session *s, const struct ckpt_version *v)
 {
 	const char *was = ckpt_version_scalar(v, "threads");
-	if (!was || s->config->parallel.reproducible || strcmp(s->dev->name, "cpu") != 0 || strcmp(was, s->threads) == 0)
+	if (!was || s->config->parallel.reproducible || strcmp(s->dev->name, "cpu") != 0 ||
+	    strcmp(was, s->threads) == 0)
 		return;
-	warn("checkpoint '%s' was made with other threads (%s; now %s): the bits will not be those of a run that never stopped; "
-	     "OMP_NUM_THREADS sets the number, 'parallel.reproducible' makes it not matter", ckpt_version_id(v), was, s->threads);
+	warn("checkpoint '%s' was made with other threads (%s; now %s): the bits will not be those of "
+	     "a run that never stopped; OMP_NUM_THREADS sets the number, 'parallel.reproducible' makes "
+	     "it not matter", ckpt_version_id(v), was, s->threads);
 }
 
 static int restore(struct session *s, const struct ckpt_version *v, struct clock *c)
@@ -231,7 +248,8 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	return 0;
 }
 
-static int load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64])
+static int load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found,
+                char id[64])
 {
 	struct ckpt_version *v;
 	TRY(ckpt_load(&v, dir, which));
@@ -251,7 +269,8 @@ struct loaded {
 	char id[64];
 };
 
-int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found, char id[64])
+int state_load(struct session *s, const char *dir, const char *which, struct clock *c, bool *found,
+               char id[64])
 {
 	struct loaded l = { .clock = *c };
 	int rc = comm_first(s->comm) ? load(s, dir, which, &l.clock, &l.found, l.id) : 0;
@@ -264,8 +283,8 @@ int state_load(struct session *s, const char *dir, const char *which, struct clo
 	return l.found ? replicas_begin(s->comm, s->store) : 0;
 }
 
-static int load_weights(struct store *store, const char *dir, const char *which, bool averaged, bool *found,
-                        char id[64])
+static int load_weights(struct store *store, const char *dir, const char *which, bool averaged,
+                        bool *found, char id[64])
 {
 	struct ckpt_version *v;
 	int rc = 0;
@@ -283,7 +302,8 @@ static int load_weights(struct store *store, const char *dir, const char *which,
 	return rc;
 }
 
-int state_load_weights(struct session *s, const char *dir, const char *which, bool averaged, bool *found, char id[64])
+int state_load_weights(struct session *s, const char *dir, const char *which, bool averaged,
+                       bool *found, char id[64])
 {
 	*found = false;
 	int rc = comm_first(s->comm) ? load_weights(s->store, dir, which, averaged, found, id) : 0;

@@ -12,7 +12,8 @@
 
 #define BLOCKS 64    /* of random words at a time, four words each */
 
-static float *fields(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank, const char *name)
+static float *fields(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank,
+                     const char *name)
 {
 	const float scale = 0x1p-31f * 1.7320508f;    /* for a variance of 1 */
 	int64_t n = shape_count(s);
@@ -27,7 +28,8 @@ static float *fields(struct arena *a, const struct shape *s, uint64_t seed, uint
 	return v;
 }
 
-static int32_t *labels(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank, int64_t classes)
+static int32_t *labels(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank,
+                       int64_t classes)
 {
 	int64_t n = shape_count(s);
 	int32_t *v = ARENA_ARRAY(a, int32_t, n);

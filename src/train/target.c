@@ -8,7 +8,8 @@
 
 const char *target_metric(const struct run_config *c)
 {
-	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "accuracy", "mae", "mse" };
+	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "accuracy", "mae",
+		"mse" };
 	if (c->checkpoint.metric)
 		return c->checkpoint.metric;
 	if (c->train.target.metric)

@@ -108,7 +108,8 @@ void trained_on_compare(const struct session *s, const char *name, const struct 
 
 	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
 		if (!same_statistics(was, s->train_set))
-			note("'%s' was trained with other statistics; this run's are those of 'data.train'", name);
+			note("'%s' was trained with other statistics; this run's are those of 'data.train'",
+			     name);
 		dataset_free(was);
 	}
 	err_truncate(mark);
@@ -141,7 +142,8 @@ static int look(const struct session *s, const char *which, struct source *out)
 		TRY(look_in_file(m->init_from.file, out));
 	if (out->name || s->need & SESSION_NO_DATA)
 		return 0;
-	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s/checkpoints'; train first", s->config->run.dir);
+	return ERR(E_NOINPUT, NULL, "no checkpoint in '%s/checkpoints'; train first",
+	           s->config->run.dir);
 }
 
 static void tell(const struct session *s, const struct source *from)
@@ -149,8 +151,8 @@ static void tell(const struct session *s, const struct source *from)
 	const char *now = transforms_text(s, from->a);
 
 	if (from->name && !from->t.set)
-		note("%s does not say what it was trained on; the statistics are those of 'data.train' as it "
-		     "is now", from->name);
+		note("%s does not say what it was trained on; the statistics are those of "
+		     "'data.train' as it is now", from->name);
 	if (from->t.transforms && strcmp(from->t.transforms, now) != 0)
 		note("%s was trained with other 'data.transforms': %s there, %s here", from->name,
 		     from->t.transforms, now);
@@ -189,7 +191,8 @@ int trained_on_find(struct session *s, const char *which)
 			tell(s, &from);
 		text = share(s->comm, from.a, from.t.set);
 		if (text)
-			rc = dataset_from_description(&s->train_set, from.name ? from.name : "the weights", text);
+			rc = dataset_from_description(&s->train_set, from.name ? from.name : "the weights",
+			                              text);
 		rc = ranks_agree(s->comm, rc, "the description of the training set");
 	}
 	arena_free(from.a);

@@ -10,7 +10,8 @@
 
 struct bracket {
 	char open;               /* '{' or '[' */
-	char closer;             /* the other kind's, which stands in the place of its own; 0: none does */
+	char closer;             /* the other kind's, which stands in the
+	                          * place of its own; 0: none does */
 	size_t line, column;     /* of it, from 0, in characters */
 };
 

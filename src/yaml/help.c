@@ -57,7 +57,8 @@ static size_t longest_type(const struct field *f)
 static void add_table(struct buf *out, const struct field *fields, int indent);
 
 /* Lists the variants below row f: v and those after it. */
-static void add_variants(struct buf *out, const struct field *f, const struct variant *v, int indent)
+static void add_variants(struct buf *out, const struct field *f, const struct variant *v,
+                         int indent)
 {
 	for (; v && v->name; v++) {
 		buf_printf(out, "%*s", indent, "");
@@ -105,7 +106,8 @@ struct at {
 	const struct variant *variants;    /* types or entries to look it up among first, or NULL */
 	const struct field *row;           /* the row found last */
 	const struct variant *variant;     /* the variant found last, below row */
-	const struct variant *among;       /* the variants that may have row, if none of them was named */
+	const struct variant *among;       /* the variants that may have row,
+	                                    * if none of them was named */
 };
 
 static const struct field *find_row(const struct field *f, const char *name)
@@ -127,7 +129,8 @@ static bool step(struct at *at, const char *word, struct hint *near)
 	for (const struct variant *v = at->variants; v && v->name; v++) {
 		hint_offer(near, v->name);
 		if (!strcmp(v->name, word)) {
-			*at = (struct at){ .arena = at->arena, .fields = v->fields, .row = at->row, .variant = v };
+			*at = (struct at){ .arena = at->arena, .fields = v->fields, .row = at->row,
+				.variant = v };
 			return true;
 		}
 	}

@@ -66,7 +66,8 @@ struct variant {
 	const char *doc;
 	const struct field *fields;    /* may be NULL: no keys */
 	size_t size;                   /* of the C struct */
-	const char *key;               /* whose value names the variant; NULL: "type". Same in every row */
+	const char *key;               /* whose value names the variant; NULL:
+	                                * "type". Same in every row */
 	const struct preset *presets;  /* NULL: none */
 	const void *own;               /* what the table's owner has beside it; not read here */
 };
@@ -115,22 +116,30 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 #define FIELD(s, m, t, ...) FIELD_AT(#m, t, offsetof(s, m), __VA_ARGS__)
 #define FIELD_AT(key, t, at, ...) { .name = key, .type = t, .offset = at, __VA_ARGS__ }
 #define FIELD_BOOL(s, m, d, doc_)           FIELD(s, m, FT_BOOL, .dflt = d, .doc = doc_)
-#define FIELD_INT(s, m, d, lo, hi, doc_)    FIELD(s, m, FT_INT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
-#define FIELD_FLOAT(s, m, d, lo, hi, doc_)  FIELD(s, m, FT_FLOAT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_INT(s, m, d, lo, hi, doc_) \
+	FIELD(s, m, FT_INT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_FLOAT(s, m, d, lo, hi, doc_) \
+	FIELD(s, m, FT_FLOAT, .dflt = d, .min = lo, .max = hi, .doc = doc_)
 /* A number, or a list of them, that the short form sets. */
 #define FIELD_SHORT(s, m, t, d, lo, hi, doc_) \
 	FIELD(s, m, t, .dflt = d, .min = lo, .max = hi, .flags = FIELD_SHORTHAND, .doc = doc_)
 #define FIELD_STRING(s, m, d, doc_)         FIELD(s, m, FT_STRING, .dflt = d, .doc = doc_)
 #define FIELD_PATH(s, m, d, doc_)           FIELD(s, m, FT_PATH, .dflt = d, .doc = doc_)
-#define FIELD_ENUM(s, m, d, ch, doc_)       FIELD(s, m, FT_ENUM, .dflt = d, .choices = ch, .doc = doc_)
-#define FIELD_INTS(s, m, d, lo, hi, doc_)   FIELD(s, m, FT_INTS, .dflt = d, .min = lo, .max = hi, .doc = doc_)
-#define FIELD_FLOATS(s, m, d, lo, hi, doc_) FIELD(s, m, FT_FLOATS, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_ENUM(s, m, d, ch, doc_) \
+	FIELD(s, m, FT_ENUM, .dflt = d, .choices = ch, .doc = doc_)
+#define FIELD_INTS(s, m, d, lo, hi, doc_) \
+	FIELD(s, m, FT_INTS, .dflt = d, .min = lo, .max = hi, .doc = doc_)
+#define FIELD_FLOATS(s, m, d, lo, hi, doc_) \
+	FIELD(s, m, FT_FLOATS, .dflt = d, .min = lo, .max = hi, .doc = doc_)
 #define FIELD_STRINGS(s, m, d, doc_)        FIELD(s, m, FT_STRINGS, .dflt = d, .doc = doc_)
 #define FIELD_SECTION(s, m, fields, doc_)   FIELD(s, m, FT_SECTION, .sub = fields, .doc = doc_)
 #define FIELD_NODE(s, m, d, doc_)           FIELD(s, m, FT_NODE, .dflt = d, .doc = doc_)
-#define FIELD_LIST(s, m, d, vars, doc_)     FIELD(s, m, FT_NODE, .dflt = d, .variants = vars, .doc = doc_)
-#define FIELD_LIST_OF(s, m, d, make, doc_)  FIELD(s, m, FT_NODE, .dflt = d, .doc = doc_, .entries = make)
-#define FIELD_VARIANT(s, m, d, vars, doc_)  FIELD(s, m, FT_VARIANT, .dflt = d, .variants = vars, .doc = doc_)
+#define FIELD_LIST(s, m, d, vars, doc_) \
+	FIELD(s, m, FT_NODE, .dflt = d, .variants = vars, .doc = doc_)
+#define FIELD_LIST_OF(s, m, d, make, doc_) \
+	FIELD(s, m, FT_NODE, .dflt = d, .doc = doc_, .entries = make)
+#define FIELD_VARIANT(s, m, d, vars, doc_) \
+	FIELD(s, m, FT_VARIANT, .dflt = d, .variants = vars, .doc = doc_)
 #define FIELD_SECTIONS(s, m, row, doc_)     FIELD(s, m, FT_SECTIONS, .variants = row, .doc = doc_)
 #define FIELD_END { .type = FT_END }
 
@@ -151,6 +160,7 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 
 /* The table filled from out back to a tree: the effective config. */
 struct ynode *schema_write(struct arena *a, const struct field *fields, const void *in);
-struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);   /* for tests */
+/* for tests */
+struct ynode *schema_write_variant(struct arena *a, const struct variant_value *in);
 
 #endif

@@ -114,7 +114,8 @@ int not_a_map(const struct scope *s, const struct ynode *node)
 		if (hint_name(&h))
 			buf_printf(&text, "; did you mean {%s: %s}?", f->name, hint_name(&h));
 	}
-	if (node->kind == Y_SEQ && scope_in_list(s->ignore, "inputs") && node->n && !y_int(node->item[0], &number))
+	if (node->kind == Y_SEQ && scope_in_list(s->ignore, "inputs") && node->n &&
+	    !y_int(node->item[0], &number))
 		buf_puts(&text, "; did you mean {inputs: [...]}?");
 	else if (!text.len && s->fields && s->fields->type != FT_END)
 		list_keys(&text, s);
@@ -155,11 +156,13 @@ int missing_type(const struct variant *variants, const struct ynode *node, const
 	for (int i = 0; others[i]; i++)
 		if (ytree_pair(node, others[i]))
 			return ERR(E_CONFIG, &ytree_pair(node, others[i])->key_loc,
-			           "missing key '%s' in %s; '%s' is called '%s' here", key, what, others[i], key);
+			           "missing key '%s' in %s; '%s' is called '%s' here", key, what,
+			           others[i], key);
 	for (const struct variant *v = variants; v->name; v++) {
 		if (node->n == 1 && ytree_pair(node, v->name) && node->pair[0].value->kind != Y_SEQ)
 			return ERR(E_CONFIG, &ytree_pair(node, v->name)->key_loc,
-			           "missing key '%s' in %s; '%s' is its value, and further keys stand beside it: "
+			           "missing key '%s' in %s; '%s' is its value, and "
+			           "further keys stand beside it: "
 			           "{%s: %s, ...}", key, what, v->name, key, v->name);
 		buf_printf(&names, "%s%s", v == variants ? "" : ", ", v->name);
 	}

@@ -55,7 +55,8 @@ static bool constant_type(enum field_type t)
 	return t != FT_PATH && t != FT_SECTION && t != FT_VARIANT && t != FT_NODE && t != FT_SECTIONS;
 }
 
-static int read_sections(struct arena *a, const struct field *f, const struct ynode *node, void *out)
+static int read_sections(struct arena *a, const struct field *f, const struct ynode *node,
+                         void *out)
 {
 	const struct variant *row = f->variants;
 	struct sections *s = out;
@@ -73,7 +74,8 @@ static int read_sections(struct arena *a, const struct field *f, const struct yn
 		const struct ynode *item = node->item[i];
 		const char *what = arena_printf(a, "an entry of '%s'", f->name);
 		loc[i] = item->loc;
-		rc = first_code(rc, schema_read(a, item, row->fields, what, &item->loc, v + (size_t)i * row->size));
+		rc = first_code(rc, schema_read(a, item, row->fields, what, &item->loc,
+		                                v + (size_t)i * row->size));
 	}
 	*s = (struct sections){ node->n, v, loc };
 	return rc;
@@ -238,7 +240,8 @@ static int find_preset(const struct preset *list, const struct ynode *name,
 static int apply_preset(struct arena *a, const struct variant *v, const struct ynode **body,
                         const char **name)
 {
-	const struct ypair *chosen = *body && (*body)->kind == Y_MAP ? ytree_pair(*body, "variant") : NULL;
+	const struct ypair *chosen = *body && (*body)->kind == Y_MAP ? ytree_pair(*body, "variant") :
+	                             NULL;
 	const struct preset *p = NULL;
 	struct ynode *values, *all;
 
@@ -312,8 +315,8 @@ int schema_read_variant(struct arena *a, const struct ynode *node, const struct 
 		return read_variant(a, variants, what, node->text, &node->loc, NULL, NULL, out);
 	if (node->kind != Y_MAP)
 		return ERR(E_CONFIG, &node->loc,
-		           "%s must be a map with the key '%s', or a name that it may have, not %s", what, key,
-		           value_describe(a, node));
+		           "%s must be a map with the key '%s', or a name that it may have, not %s", what,
+		           key, value_describe(a, node));
 	type = ytree_pair(node, key);
 	if (!type)
 		return missing_type(variants, node, what);
@@ -343,13 +346,13 @@ int schema_read_tagged(struct arena *a, const struct ynode *node, const struct v
 		           what, value_describe(a, node));
 	if (node->n > 1 && ytree_pair(node, "type"))
 		return ERR(E_CONFIG, &ytree_pair(node, "type")->key_loc,
-		           "%s must be a map of one key, its type, as in {TYPE: {KEY: VALUE}}, not a map with "
+		           "%s must be a map of one key, its type, as in {TYPE: {KEY: "
+		           "VALUE}}, not a map with "
 		           "'type'", what);
 	if (node->n > 1 && find_variant(variants, node->pair[1].key))
-		return ERR(E_CONFIG, &node->pair[1].key_loc,
-		           "%s must be a map of one key, its type: '%s' is a second one, which has an entry of "
-		           "its own, behind another '- '",
-		           what, node->pair[1].key);
+		return ERR(E_CONFIG, &node->pair[1].key_loc, "%s must be a map of one key, its type: '%s' "
+		           "is a second one, which has an entry of its own, behind another '- '", what,
+		           node->pair[1].key);
 	if (node->n > 1)
 		return ERR(E_CONFIG, &node->pair[1].key_loc,
 		           "%s must be a map of one key, its type: '%s' is a second one (keys of '%s' go "

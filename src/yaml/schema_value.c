@@ -125,16 +125,17 @@ static int one_float(struct arena *a, const struct field *f, const struct ynode 
 	static const char wanted[] = "a number";
 
 	if (!y_float(n, out) && y_float_form(n))
-		return ERR(E_CONFIG, &n->loc, "'%s' is %s, which is beyond what a number of 64 bits holds", f->name,
-		           value_excerpt(a, n->text));
+		return ERR(E_CONFIG, &n->loc, "'%s' is %s, which is beyond what a number of 64 bits holds",
+		           f->name, value_excerpt(a, n->text));
 	if (!y_float(n, out) || isnan(*out))
 		return wrong_type(a, f, n, wanted);
 	if (!within(f, *out))
 		return out_of_range(a, f, n, wanted);
 	/* Kernels compute with it in single precision, where it would be 0. */
 	if (*out != 0 && fabs(*out) < FLT_MIN)
-		return ERR(E_CONFIG, &n->loc, "'%s' is %s, which is below %.2g, the smallest number of single precision", f->name,
-		           value_excerpt(a, n->text), (double)FLT_MIN);
+		return ERR(E_CONFIG, &n->loc,
+		           "'%s' is %s, which is below %.2g, the smallest number of single precision",
+		           f->name, value_excerpt(a, n->text), (double)FLT_MIN);
 	return 0;
 }
 

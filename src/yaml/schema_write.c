@@ -87,7 +87,8 @@ static struct ynode *write_sections(struct arena *a, const struct field *f, cons
 	struct ynode *seq = ynode_new(a, Y_SEQ);
 
 	for (int i = 0; i < s->n; i++)
-		ynode_add_item(a, seq, schema_write(a, row->fields, (const char *)s->v + (size_t)i * row->size));
+		ynode_add_item(a, seq,
+		               schema_write(a, row->fields, (const char *)s->v + (size_t)i * row->size));
 	return seq;
 }
 

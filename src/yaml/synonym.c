@@ -31,7 +31,8 @@ void hint_begin(struct hint *h, const char *word)
 {
 	const char *dot = strrchr(word, '.');   /* nn.Conv2d, torch.optim.Adam */
 
-	*h = (struct hint){ .near = { .word = dot && isalpha((unsigned char)dot[1]) ? dot + 1 : word } };
+	*h = (struct hint){
+		.near = { .word = dot && isalpha((unsigned char)dot[1]) ? dot + 1 : word } };
 }
 
 void hint_offer(struct hint *h, const char *candidate)

@@ -8,9 +8,11 @@
 
 #include "yaml/synonym.h"
 
-#define LEAVE_OUT_INPUTS "leave it out: a layer has as many inputs as the layer before it has outputs"
+#define LEAVE_OUT_INPUTS "leave it out: a layer has as many inputs as the " \
+	"layer before it has outputs"
 #define LAYER_OF_ITS_OWN "make it a layer of its own behind this one, as in '- relu'"
-#define RESIDUAL "name the layer that the branch begins at and end it with '- add: {inputs: [NAME, previous]}'"
+#define RESIDUAL "name the layer that the branch begins at and end it with '- add: " \
+	"{inputs: [NAME, previous]}'"
 #define RECORDS "dlx-convert makes a record file of input and target, which 'train' names"
 #define VALIDATE "it is 'train: {validate: {epochs: N}}', or steps"
 #define INIT_FROM "it is 'model: {init_from: FILE.safetensors}'"
@@ -61,8 +63,10 @@ const struct synonym synonyms[] = {
 	{ "none", NULL, "constant", NULL },
 	{ "max_iter", NULL, "over", NULL },
 	{ "ConstantLR", PYTORCH, "constant", NULL },
-	{ "LinearLR", PYTORCH, "linear_lr", "a linear rise is 'warmup' of any schedule, a linear fall is polynomial" },
-	{ "OneCycleLR", PYTORCH, "one_cycle", "{type: cosine, warmup: {epochs: N}} rises and falls once" },
+	{ "LinearLR", PYTORCH, "linear_lr",
+	  "a linear rise is 'warmup' of any schedule, a linear fall is polynomial" },
+	{ "OneCycleLR", PYTORCH, "one_cycle",
+	  "{type: cosine, warmup: {epochs: N}} rises and falls once" },
 	{ "ReduceLROnPlateau", PYTORCH, "plateau", NULL },
 	{ "T_max", PYTORCH, "t_max",
 	  "leave it out, or give 'over: {epochs: N}', or 'over: N' in steps" },
@@ -75,7 +79,8 @@ const struct synonym synonyms[] = {
 	{ "decay_steps", KERAS, "over", NULL },
 	{ "decay_steps", KERAS, "decay_steps", "it is 'every: {steps: N}'" },
 	{ "steps", NULL, "milestones", NULL },
-	{ "warmup", NULL, "warmup", "it is a key of the other schedules: {type: cosine, warmup: {epochs: N}}" },
+	{ "warmup", NULL, "warmup",
+	  "it is a key of the other schedules: {type: cosine, warmup: {epochs: N}}" },
 	{ "step_size", PYTORCH, "step_size", "it is 'every: {epochs: N}', or 'every: N' in steps" },
 	{ "warmup_steps", NULL, "warmup_steps", "it is 'warmup: {steps: N}' of the schedule" },
 	{ "warmup_epochs", NULL, "warmup_epochs", "it is 'warmup: {epochs: N}' of the schedule" },
@@ -277,7 +282,8 @@ const struct synonym synonyms[] = {
 	{ "network", NULL, "model", NULL },
 	{ "net", NULL, "model", NULL },
 	{ "unet", NULL, "unet", "unet3d takes volumes; for images write a U-Net as 'family: layers'" },
-	{ "unet2d", NULL, "unet", "unet3d takes volumes; for images write a U-Net as 'family: layers'" },
+	{ "unet2d", NULL, "unet",
+	  "unet3d takes volumes; for images write a U-Net as 'family: layers'" },
 	{ "resnet18", PYTORCH, "resnet18", "it is {family: resnet, depth: 18}" },
 	{ "resnet34", PYTORCH, "resnet34", "it is {family: resnet, depth: 34}" },
 	{ "resnet50", PYTORCH, "resnet50", "it is {family: resnet, depth: 50}" },
@@ -324,7 +330,8 @@ const struct synonym synonyms[] = {
 	{ "targets", NULL, "arrays", RECORDS },
 	{ "labels", NULL, "arrays", RECORDS },
 	{ "images", NULL, "arrays", RECORDS },
-	{ "normalize", NULL, "normalize", "it is a transform: 'data: {transforms: [{normalize: standard}]}'" },
+	{ "normalize", NULL, "normalize",
+	  "it is a transform: 'data: {transforms: [{normalize: standard}]}'" },
 	{ "type", NULL, "method", NULL },
 	{ "val", NULL, "validation", NULL },
 	{ "valid", NULL, "validation", NULL },

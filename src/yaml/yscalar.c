@@ -129,7 +129,8 @@ bool y_float(const struct ynode *n, double *v)
 		*v = strtod(s, NULL);
 	else
 		return false;
-	return isfinite(*v) && !vanishes(s, *v);   /* neither "1e999" nor "1e-400" is a number of ours */
+	/* neither "1e999" nor "1e-400" is a number of ours */
+	return isfinite(*v) && !vanishes(s, *v);
 }
 
 /* Stricter than YAML, for no reader to stumble: ASCII indicators stay out wherever they could

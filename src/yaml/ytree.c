@@ -131,18 +131,21 @@ static int syntax_error(struct builder *b)
 		mark = (yaml_mark_t){ .line = opener.line, .column = opener.column };
 		loc = place(b, mark, mark);
 		if (opener.closer)
-			return ERR(E_CONFIG, &loc, "syntax error: '%c' is not closed: '%c' stands where its '%c' should",
+			return ERR(E_CONFIG, &loc,
+			           "syntax error: '%c' is not closed: '%c' stands where its '%c' should",
 			           opener.open, opener.closer, opener.open == '{' ? '}' : ']');
-		return ERR(E_CONFIG, &loc, "syntax error: '%c' is not closed: its '%c' is missing", opener.open,
-		           opener.open == '{' ? '}' : ']');
+		return ERR(E_CONFIG, &loc, "syntax error: '%c' is not closed: its '%c' is missing",
+		           opener.open, opener.open == '{' ? '}' : ']');
 	}
 	if (p->context && strstr(p->context, "quoted scalar") && end)
 		return ERR(E_CONFIG, &loc, "syntax error: this quote is not closed");
 	if (strncmp(p->problem, "mapping values are not", 22) == 0)
-		return ERR(E_CONFIG, &loc, "syntax error: a second ':' in one line; write {KEY: VALUE, ...}, or each "
+		return ERR(E_CONFIG, &loc,
+		           "syntax error: a second ':' in one line; write {KEY: VALUE, ...}, or each "
 		           "KEY on a line of its own, indented");
 	if (p->context && !end && strstr(p->context, "flow"))
-		return ERR(E_CONFIG, &loc, "syntax error: a ',' is missing before this, or a quote around the value");
+		return ERR(E_CONFIG, &loc,
+		           "syntax error: a ',' is missing before this, or a quote around the value");
 	if (p->context)
 		return ERR(E_CONFIG, &loc, "syntax error %s: %s%s", p->context, p->problem,
 		           end ? " before the end of the text" : "");
@@ -515,7 +518,8 @@ int ytree_parse(struct arena *a, const char *file, const char *text, struct ynod
 {
 	struct loc at = { str_intern(file), 1, 1, 1 };
 
-	if (strncmp(text, "\xEF\xBB\xBF", 3) == 0) /* libyaml would count a byte-order mark as a column */
+	/* libyaml would count a byte-order mark as a column */
+	if (strncmp(text, "\xEF\xBB\xBF", 3) == 0)
 		text += 3;
 	err_source_add(file, text);
 	return ytree_parse_at(a, &at, false, text, root);

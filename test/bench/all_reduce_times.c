@@ -83,8 +83,9 @@ static void compare(int k, int64_t bytes, double seconds)
 	qsort(theirs, TURNS, sizeof *theirs, by_value);
 	double a = ours[TURNS / 2], b = theirs[TURNS / 2];
 	if (c->rank == 0)
-		printf("%8lld KiB  %9.1f us %6.2f GB/s  %9.1f us %6.2f GB/s  %6.2f\n", (long long)(bytes >> 10), a * 1e6,
-		       (double)bytes / a * 1e-9, b * 1e6, (double)bytes / b * 1e-9, b / a);
+		printf("%8lld KiB  %9.1f us %6.2f GB/s  %9.1f us %6.2f GB/s  %6.2f\n",
+		       (long long)(bytes >> 10), a * 1e6, (double)bytes / a * 1e-9, b * 1e6,
+		       (double)bytes / b * 1e-9, b / a);
 	fflush(stdout);
 }
 
@@ -129,8 +130,9 @@ int main(int argc, char **argv)
 	plain = calloc(1, LARGEST);
 	memset(plain, 0, LARGEST);
 	if (c->rank == 0)
-		printf("%d ranks, %s%s\n%12s  %9s    %16s %9s    %9s %6s\n", c->size, busy ? "beside a busy process" : "idle",
-		       background ? ", with threads" : "", "", "dlx", c->library, "", "", "ratio");
+		printf("%d ranks, %s%s\n%12s  %9s    %16s %9s    %9s %6s\n", c->size,
+		       busy ? "beside a busy process" : "idle", background ? ", with threads" : "", "",
+		       "dlx", c->library, "", "", "ratio");
 	for (int k = 0; k < sizes; k++)
 		compare(k, group[k].n * 4, seconds);
 	reducer_free(r);

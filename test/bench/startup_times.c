@@ -5,9 +5,9 @@
  *
  *   startup_times plan CONFIG [KEY=VALUE ...]   parse to planned training step, without data
  *   startup_times passes CONFIG [KEY=VALUE ...] the same, by passes
- *   startup_times nodes N                       the same for a chain of layers that makes about N nodes
- *   startup_times first CONFIG [KEY=VALUE ...]  all before the first training step, that step, and one that is warm
- *   startup_times overhead                      a step of empty kernels, for each node
+ *   startup_times nodes N the same for a chain of layers that makes about N nodes startup_times
+ *   first CONFIG [KEY=VALUE ...] all before the first training step, that step, and one that is
+ *   warm startup_times overhead a step of empty kernels, for each node
  *
  * test/bench/startup calls it and takes medians. */
 #include <inttypes.h>
@@ -35,8 +35,8 @@ static int plan(const char *path, int nset, const char *const *set)
 	t1 = io_seconds();
 	TRY(session_open(&s, c, &o));
 	t2 = io_seconds();
-	printf("%.3f ms: parse %.3f, plan %.3f; %d nodes\n", 1e3 * (t2 - t0), 1e3 * (t1 - t0), 1e3 * (t2 - t1),
-	       s->train_plan[0]->g->nnode);
+	printf("%.3f ms: parse %.3f, plan %.3f; %d nodes\n", 1e3 * (t2 - t0), 1e3 * (t1 - t0),
+	       1e3 * (t2 - t1), s->train_plan[0]->g->nnode);
 	session_close(s);
 	return 0;
 }
@@ -111,9 +111,9 @@ static int first(const char *path, int nset, const char *const *set)
 	warm = one[1];
 	for (int i = 2; i < WARM; i++)
 		warm = one[i] < warm ? one[i] : warm;
-	printf("%.3f ms beyond the step: parse %.3f, open %.3f, batch %.3f, first step %.3f, a warm one %.3f",
-	       1e3 * (t2 - start + feed + one[0] - warm), 1e3 * (t1 - start), 1e3 * (t2 - t1), 1e3 * feed, 1e3 * one[0],
-	       1e3 * warm);
+	printf("%.3f ms beyond the step: parse %.3f, open %.3f, batch %.3f, first "
+	       "step %.3f, a warm one %.3f", 1e3 * (t2 - start + feed + one[0] - warm),
+	       1e3 * (t1 - start), 1e3 * (t2 - t1), 1e3 * feed, 1e3 * one[0], 1e3 * warm);
 	print_spans();
 	session_close(s);
 	return 0;
@@ -126,8 +126,10 @@ static int plan_chain(int64_t nodes)
 	const char *dir = getenv("TMPDIR");
 	struct buf path = BUF_INIT, text = BUF_INIT;
 	buf_printf(&path, "%s/dlx-nodes-%ld.yaml", dir ? dir : "/tmp", (long)getpid());
-	buf_printf(&text, "model:\n  family: layers\n  input: {channels: 8, size: [16, 16]}\n  classes: 8\n  layers:\n"
-	           "    - repeat: {times: %" PRId64 ", layers: [{conv2d: {filters: 8, kernel: 3, padding: same}}, "
+	buf_printf(&text, "model:\n  family: layers\n  input: {channels: 8, size: [16, 16]}\n"
+	           "  classes: 8\n  layers:\n"
+	           "    - repeat: {times: %" PRId64
+	           ", layers: [{conv2d: {filters: 8, kernel: 3, padding: same}}, "
 	           "{batch_norm: {}}, {relu: {}}]}\n"
 	           "data: {train: none.dlx}\nloss: {type: softmax_cross_entropy}\n", nodes / 12);
 	int rc = io_write_file(path.data, text.data, text.len);
@@ -206,7 +208,8 @@ int main(int argc, char **argv)
 	else if (argc == 2 && strcmp(argv[1], "overhead") == 0)
 		rc = overhead();
 	else
-		rc = ERR(E_USAGE, NULL, "usage: startup_times plan|passes|first CONFIG [KEY=VALUE ...] | nodes N | overhead");
+		rc = ERR(E_USAGE, NULL, "usage: startup_times plan|passes|first CONFIG [KEY=VALUE "
+		         "...] | nodes N | overhead");
 	if (rc < 0)
 		err_print(stderr, "startup_times");
 	return rc < 0 ? err_exit_status(rc) : 0;

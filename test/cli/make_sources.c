@@ -131,7 +131,8 @@ static void write_vast(const char *path)
  * marked: dimensions of other names, whose coordinates say `axis`; one (time). */
 static void write_axes(const char *path)
 {
-	static const char *const axes[] = {"time", "lev", "lat", "lon", "band", "p", "q", "r"}, *const kinds[] = {"Z", "Y", "X"};
+	static const char *const axes[] = {"time", "lev", "lat", "lon", "band", "p", "q", "r"},
+	*const kinds[] = {"Z", "Y", "X"};
 	static const size_t extent[] = {2, 5, 6, 7, 5, 5, 6, 7};
 	static const int of[3][4] = {{0, 1, 2, 3}, {0, 4, 2, 3}, {0, 5, 6, 7}};
 	static const char *const names[] = {"levels", "bands", "marked"};
@@ -178,11 +179,12 @@ static void write_year(const char *path, int year)
 		check(!nc_def_dim(f, axes[i], extent[i], &dim[i]), "nc_def_dim");
 	check(!nc_def_var(f, "tas", NC_FLOAT, 3, dim, &v[0]), "nc_def_var");
 	check(!nc_def_var(f, "orography", NC_FLOAT, 2, dim + 1, &v[1]), "nc_def_var");
-	check(!nc_def_var(f, "mask", NC_FLOAT, 3, (int[]){dim[3], dim[1], dim[2]}, &v[2]), "nc_def_var");
+	check(!nc_def_var(f, "mask", NC_FLOAT, 3, (int[]){dim[3], dim[1], dim[2]}, &v[2]),
+	      "nc_def_var");
 	check(!nc_def_var(f, "event", NC_INT, 2, dim + 1, &v[3]), "nc_def_var");
 	check(!nc_enddef(f), "nc_enddef");
-	check(!nc_put_var_float(f, v[0], tas) && !nc_put_var_float(f, v[1], still) && !nc_put_var_float(f, v[2], still) &&
-	      !nc_put_var_int(f, v[3], event), "nc_put_var");
+	check(!nc_put_var_float(f, v[0], tas) && !nc_put_var_float(f, v[1], still) &&
+	      !nc_put_var_float(f, v[2], still) && !nc_put_var_int(f, v[3], event), "nc_put_var");
 	check(!nc_close(f), "nc_close");
 }
 

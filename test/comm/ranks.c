@@ -20,12 +20,13 @@
 
 static struct comm *c;
 
-#define CHECK(condition)                                                                            \
-	do {                                                                                             \
-		if (!(condition)) {                                                                          \
-			fprintf(stderr, "rank %d: %s:%d: not so: %s\n", c->rank, __FILE__, __LINE__, #condition); \
-			kill(getpid(), SIGKILL);                                                                 \
-		}                                                                                            \
+#define CHECK(condition)                                                                    \
+	do {                                                                                    \
+		if (!(condition)) {                                                                 \
+			fprintf(stderr, "rank %d: %s:%d: not so: %s\n", c->rank, __FILE__, __LINE__,    \
+			        #condition);                                                            \
+			kill(getpid(), SIGKILL);                                                        \
+		}                                                                                   \
 	} while (0)
 
 /* Seconds until a rank is missed that does not come: time enough for the others on a machine that
@@ -65,7 +66,8 @@ static void agreement(void)
 	CHECK(err_count() == 1 && comm_prints(c) == (c->rank == last));
 	snprintf(expected, sizeof expected, "rank %d (host ", last);
 	if (c->rank != last)
-		CHECK(strncmp(err_get(0)->text, expected, strlen(expected)) == 0 && strstr(err_get(0)->text, ") failed: 'x' is bad"));
+		CHECK(strncmp(err_get(0)->text, expected, strlen(expected)) == 0 &&
+		      strstr(err_get(0)->text, ") failed: 'x' is bad"));
 	err_clear();
 }
 
@@ -113,7 +115,8 @@ static void absent(int argc, char **argv)
 #define BYTES (1 << 20)
 
 static const struct reducer_bucket groups[GROUPS] = {
-	{ 0, 70001, DTYPE_F32, "conv1" }, { 280064, 1, DTYPE_F32, "scale" }, { 280128, 0, DTYPE_F32, "empty" },
+	{ 0, 70001, DTYPE_F32, "conv1" }, { 280064, 1, DTYPE_F32, "scale" },
+	{ 280128, 0, DTYPE_F32, "empty" },
 	{ 280192, 12345, DTYPE_F64, "statistics" }, { 379008, 33333, DTYPE_BF16, "conv2" },
 	{ 445696, 20011, DTYPE_F16, "conv3" }, { 485760, 100000, DTYPE_F32, "dense" },
 };
@@ -181,7 +184,8 @@ static void reduce(int argc, char **argv)
 	CHECK(after.setup_collectives == before.setup_collectives);
 	CHECK(after.step_reductions - before.step_reductions == (int64_t)steps * GROUPS);
 	/* One for each group that is not empty, two where it has 16 bits. */
-	int64_t messages = after.messages - before.messages, most = c->hosts > 1 ? (int64_t)steps * (GROUPS + 1) : 0;
+	int64_t messages = after.messages - before.messages,
+	        most = c->hosts > 1 ? (int64_t)steps * (GROUPS + 1) : 0;
 	CHECK(c->local_rank > 0 ? messages <= most : messages == most);
 	reducer_free(r);
 	reducer_free(other);
@@ -224,7 +228,8 @@ static void order(int argc, char **argv)
 		for (int k = 0; k < 2; k++) {
 			CHECK(reducer_wait(r, k) == 0);
 			for (int64_t i = 0; i < two[k].n; i++)
-				CHECK(dtype_get(two[k].dtype, reducer_bucket_memory(r, k), i) == tree(two[k].dtype, 0, 6, i));
+				CHECK(dtype_get(two[k].dtype, reducer_bucket_memory(r, k),
+				                i) == tree(two[k].dtype, 0, 6, i));
 		}
 	}
 	reducer_free(r);
@@ -238,12 +243,14 @@ static void part(int argc, char **argv)
 	struct comm *p;
 	struct reducer *own, *all;
 	comm_subgroup(&p, c, size);
-	CHECK(p->size == size && p->rank == c->rank - first && p->local_size <= c->local_size && p->hosts <= c->hosts);
+	CHECK(p->size == size && p->rank == c->rank - first && p->local_size <= c->local_size &&
+	      p->hosts <= c->hosts);
 	CHECK(p->timeout == c->timeout && strcmp(p->host_name, c->host_name) == 0);
 	double v[2] = { c->rank, 1 };
 	comm_sum(p, v, 2, "a sum of a part");
 	CHECK(v[0] == size * first + size * (size - 1) / 2 && v[1] == size);
-	static const struct reducer_bucket statistics[2] = { { 0, 1001, DTYPE_F64, "norm1" }, { 8064, 65, DTYPE_F64, "norm2" } };
+	static const struct reducer_bucket statistics[2] = { { 0, 1001, DTYPE_F64, "norm1" },
+		{ 8064, 65, DTYPE_F64, "norm2" } };
 	CHECK(reducer_new(&own, p, 16384, statistics, 2, false) == 0);
 	CHECK(reducer_new(&all, c, BYTES, groups, GROUPS, true) == 0);
 	struct comm_counts before = comm_counts(c), after;

@@ -19,7 +19,8 @@ static int passed, failed;
 static char mutant_path[64];
 
 /* Numbers of any size are fine here, and keys under these are the user's own names. */
-static const char *const unbounded[] = { "at_least", "at_most", "mean", "std", "value", "missing", NULL };
+static const char *const unbounded[] = { "at_least", "at_most", "mean", "std", "value",
+	"missing", NULL };
 static const char *const own_names[] = { "blocks", NULL };
 
 static bool is_in(const char *s, const char *const *list)
@@ -48,7 +49,8 @@ static bool error_on_line(int line)
 }
 
 /* text with the span of at replaced must be refused on at's line. */
-static void try(const char *file, const char *text, const struct loc *at, const char *replacement, const char *what)
+static void try(const char *file, const char *text, const struct loc *at, const char *replacement,
+                const char *what)
 {
 	struct buf mutant = BUF_INIT;
 	struct run_config *c = NULL;
@@ -62,8 +64,8 @@ static void try(const char *file, const char *text, const struct loc *at, const 
 	if (rc < 0 && err_exit_status(rc) == 78 && error_on_line(at->line)) {
 		passed++;
 	} else {
-		printf("not ok - %s:%d: %s '%.*s' -> '%s': %s\n", file, at->line, what, at->len, text + from, replacement,
-		       rc == 0 ? "accepted" : "error elsewhere:");
+		printf("not ok - %s:%d: %s '%.*s' -> '%s': %s\n", file, at->line, what, at->len,
+		       text + from, replacement, rc == 0 ? "accepted" : "error elsewhere:");
 		err_print(stdout, "mutate");
 		failed++;
 	}

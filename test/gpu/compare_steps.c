@@ -75,7 +75,8 @@ static double largest_rms(const struct st_file *f)
 }
 
 /* How far apart, and which tensor is. NaN if one has values that are no numbers. */
-static int compare(const struct st_file *a, const struct st_file *b, double *most, const char **which)
+static int compare(const struct st_file *a, const struct st_file *b, double *most,
+                   const char **which)
 {
 	const double floor = LEAST * largest_rms(a);
 	double difference = 0, all = 0;
@@ -149,7 +150,8 @@ static int compare_losses(const char *dir_a, const char *dir_b)
 
 int main(int argc, char **argv)
 {
-	static const char *const file[] = { "outputs.safetensors", "gradients.safetensors", "parameters.safetensors" };
+	static const char *const file[] = { "outputs.safetensors", "gradients.safetensors",
+		"parameters.safetensors" };
 	if (argc > 1 && strcmp(argv[1], "-a") == 0) {
 		as_one = true;
 		argv++;

@@ -85,7 +85,8 @@ void yield(state s)
 void start(fiber &f, int index)
 {
 	f.index = index;
-	f.thread = { (unsigned)index % at.block_size.x, (unsigned)index / at.block_size.x % at.block_size.y,
+	f.thread = { (unsigned)index % at.block_size.x,
+		(unsigned)index / at.block_size.x % at.block_size.y,
 		     (unsigned)index / (at.block_size.x * at.block_size.y) };
 	f.now = READY;
 	if (f.stack.empty())
@@ -119,7 +120,8 @@ void run_warp(int first, int end)
 		}
 		again = waiting > 0;
 		if (waiting && waiting != alive) {
-			fprintf(stderr, "emulate: a warp's threads do not meet: %d of %d at a shuffle\n", waiting, alive);
+			fprintf(stderr, "emulate: a warp's threads do not meet: %d of %d at a shuffle\n",
+			        waiting, alive);
 			abort();
 		}
 		for (int i = first; i < end && waiting; i++)
@@ -161,7 +163,8 @@ void run_grid(dim3 grid, dim3 block, size_t shared, const std::function<void()> 
 	dynamic_shared = memory.data();
 	for (size_t i = 0; i < blocks; i++) {
 		const size_t b = backwards ? blocks - 1 - i : i;
-		at.block = { (unsigned)(b % grid.x), (unsigned)(b / grid.x % grid.y), (unsigned)(b / grid.x / grid.y) };
+		at.block = { (unsigned)(b % grid.x), (unsigned)(b / grid.x % grid.y),
+			(unsigned)(b / grid.x / grid.y) };
 		falling = i % 2 != backwards;
 		memory.assign(memory.size(), (char)POISON);
 		poison_shared();
@@ -186,7 +189,8 @@ uint64_t exchange(uint64_t mine, int from_lane)
 	const int warp = running->index / 32 * 32;
 	slot[running->index] = mine;
 	yield(AT_EXCHANGE);
-	uint64_t theirs = slot[(size_t)(warp + from_lane) < slot.size() ? warp + from_lane : running->index];
+	uint64_t theirs = slot[(size_t)(warp + from_lane) < slot.size() ? warp + from_lane :
+	                       running->index];
 	yield(AT_EXCHANGE);      /* no thread writes before all have read */
 	return theirs;
 }
@@ -204,7 +208,8 @@ void count_launch(const char *name)
 		std::map<std::string, long> of;
 		~counts()
 		{
-			FILE *f = getenv("DLX_EMULATE_LAUNCHES") ? fopen(getenv("DLX_EMULATE_LAUNCHES"), "w") : NULL;
+			FILE *f = getenv("DLX_EMULATE_LAUNCHES") ? fopen(getenv("DLX_EMULATE_LAUNCHES"), "w") :
+			          NULL;
 			for (const auto &c : of)
 				if (f)
 					fprintf(f, "%s %ld\n", c.first.c_str(), c.second);
@@ -225,8 +230,8 @@ bool takes(dim3 grid, dim3 block, size_t shared, size_t parameters)
 	const size_t n = (size_t)block.x * block.y * block.z;
 	int driver = 0;
 	cudaDriverGetVersion(&driver);
-	if (n == 0 || n > 256 || block.z > 64 || grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX ||
-	    grid.y > 65535 || grid.z > 65535)
+	if (n == 0 || n > 256 || block.z > 64 || grid.x == 0 || grid.y == 0 || grid.z == 0 ||
+	    grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535)
 		return fail(cudaErrorInvalidConfiguration) == cudaSuccess;
 	if (shared > 48 << 10 || parameters > (driver < 12010 ? 4096 : 32764))
 		return fail(cudaErrorInvalidValue) == cudaSuccess;

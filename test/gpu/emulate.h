@@ -80,7 +80,13 @@ cudaError_t fail(cudaError_t e);
 using std::isfinite;
 
 static inline void __syncthreads() { emulate::sync_block(); }
-static inline void __syncwarp(unsigned mask = ~0u) { (void)mask; emulate::exchange(0, emulate::lane()); }
+
+static inline void __syncwarp(unsigned mask = ~0u)
+{
+	(void)mask;
+	emulate::exchange(0, emulate::lane());
+}
+
 static inline void __threadfence() {}
 static inline void __threadfence_system() {}
 
@@ -128,7 +134,12 @@ static inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 static inline float __fmul_rn(float a, float b) { return a * b; }
 static inline float __fsub_rn(float a, float b) { return a - b; }
 static inline float __fdividef(float a, float b) { return a / b; }
-static inline uint32_t __umulhi(uint32_t a, uint32_t b) { return (uint32_t)((uint64_t)a * b >> 32); }
+
+static inline uint32_t __umulhi(uint32_t a, uint32_t b)
+{
+	return (uint32_t)((uint64_t)a * b >> 32);
+}
+
 static inline float __uint_as_float(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
 static inline uint32_t __float_as_uint(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
 static inline int __float_as_int(float f) { int u; memcpy(&u, &f, 4); return u; }
@@ -143,9 +154,9 @@ template <typename... P> constexpr size_t emulate_parameters()
 }
 
 /* Arguments are taken by value when the launch is made, as on a GPU. */
-template <typename... P, typename... A>
-static void emulate_launch(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, void *stream,
-                           A... argument)
+template <typename... P,
+typename... A> static void emulate_launch(const char *name, void (*kernel)(P...), dim3 grid,
+                                          dim3 block, size_t shared, void *stream, A... argument)
 {
 	emulate::count_launch(name);
 	if (emulate::may_launch((const void *)kernel, stream, name) &&

@@ -73,8 +73,8 @@ void write_counts()
 	FILE *f = fopen(getenv("DLX_EMULATE_COUNT"), "w");
 	if (!f)
 		return;
-	fprintf(f, "most %zu\nlast %zu\nhost %zu\nallocations %zu\nlate %zu\n", a.most[ON_DEVICE], a.now[ON_DEVICE],
-	        a.most[ON_HOST], a.allocations, a.late);
+	fprintf(f, "most %zu\nlast %zu\nhost %zu\nallocations %zu\nlate %zu\n", a.most[ON_DEVICE],
+	        a.now[ON_DEVICE], a.most[ON_HOST], a.allocations, a.late);
 	fclose(f);
 }
 
@@ -134,7 +134,8 @@ bool is_in(const void *p, size_t n, memory kind)
 	if (at == a.block_at.begin())
 		return false;
 	--at;
-	return at->second.kind == kind && (const char *)p + n <= (const char *)at->first + at->second.bytes;
+	return at->second.kind == kind &&
+	       (const char *)p + n <= (const char *)at->first + at->second.bytes;
 }
 
 static thread_local cudaError_t pending;
@@ -162,7 +163,8 @@ cudaError_t broken()
 {
 	account &a = the_account();
 	std::lock_guard<std::mutex> held(a.lock);
-	bool wrong = (a.fail_at && a.replays >= a.fail_at) || (a.fail_launch && a.launches >= a.fail_launch);
+	bool wrong = (a.fail_at && a.replays >= a.fail_at) ||
+	             (a.fail_launch && a.launches >= a.fail_launch);
 	return wrong ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
@@ -216,11 +218,16 @@ const char *cudaGetErrorString(cudaError_t e)
 	case cudaErrorNotReady: return "device not ready";
 	case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
 	case cudaErrorMemoryAllocation: return "out of memory";
-	case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
-	case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error during capture";
-	case cudaErrorStreamCaptureIsolation: return "dependency created on uncaptured work in another stream";
-	case cudaErrorCapturedEvent: return "operation not permitted on an event last recorded in a capturing stream";
-	case cudaErrorNoKernelImageForDevice: return "no kernel image is available for execution on the device";
+	case cudaErrorStreamCaptureUnsupported:
+		return "operation not permitted when stream is capturing";
+	case cudaErrorStreamCaptureInvalidated:
+		return "operation failed due to a previous error during capture";
+	case cudaErrorStreamCaptureIsolation:
+		return "dependency created on uncaptured work in another stream";
+	case cudaErrorCapturedEvent:
+		return "operation not permitted on an event last recorded in a capturing stream";
+	case cudaErrorNoKernelImageForDevice:
+		return "no kernel image is available for execution on the device";
 	default: return "an error of the emulation";
 	}
 }

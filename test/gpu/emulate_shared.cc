@@ -44,8 +44,9 @@ std::string own_image()
 /* The emulation has variables of its own, and so has the standard library: in their namespaces. */
 bool is_shared(const ElfW(Sym) &s, const char *name)
 {
-	return ELF64_ST_TYPE(s.st_info) == STT_OBJECT && strncmp(name, "_ZZ", 3) == 0 && !strstr(name, "7emulate") &&
-	       strncmp(name, "_ZZNSt", 6) != 0 && strncmp(name, "_ZZNKSt", 7) != 0;
+	return ELF64_ST_TYPE(s.st_info) == STT_OBJECT && strncmp(name, "_ZZ", 3) == 0 &&
+	       !strstr(name, "7emulate") && strncmp(name, "_ZZNSt", 6) != 0 &&
+	       strncmp(name, "_ZZNKSt", 7) != 0;
 }
 
 std::vector<variable> find_shared()
@@ -66,7 +67,8 @@ std::vector<variable> find_shared()
 				all.push_back({ (char *)base + symbol[s].st_value, symbol[s].st_size });
 	}
 	if (all.empty()) {
-		fprintf(stderr, "emulate: the program has no symbols, so that its shared memory is not found\n");
+		fprintf(stderr,
+		        "emulate: the program has no symbols, so that its shared memory is not found\n");
 		abort();
 	}
 	return all;

@@ -367,7 +367,12 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned, int)
 	*out = (cudaStream_t)s;
 	return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags) { return cudaStreamCreateWithPriority(s, flags, 0); }
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
+{
+	return cudaStreamCreateWithPriority(s, flags, 0);
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t to)
 {
 	stream *s = (stream *)to;
@@ -521,13 +526,16 @@ static bool fits(const void *p, size_t n, bool device)
 }
 
 /* By the clock of events inside the memory: 1 TB/s, read and written. */
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t of)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
+                            cudaStream_t of)
 {
 	stream *s = (stream *)of;
-	if (!fits(to, n, kind != cudaMemcpyDeviceToHost) || !fits(from, n, kind != cudaMemcpyHostToDevice))
+	if (!fits(to, n, kind != cudaMemcpyDeviceToHost) ||
+	    !fits(from, n, kind != cudaMemcpyHostToDevice))
 		return emulate::fail(cudaErrorInvalidValue);
 	const bool ordinary = kind != cudaMemcpyDeviceToDevice && n &&
-	                      !emulate::is_in(kind == cudaMemcpyDeviceToHost ? to : from, n, emulate::ON_HOST);
+	                      !emulate::is_in(kind == cudaMemcpyDeviceToHost ? to : from, n,
+	                                      emulate::ON_HOST);
 	if (ordinary)
 		ILLEGAL("ordinary host memory is copied");
 	if (kind == cudaMemcpyDeviceToDevice)
@@ -572,7 +580,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t of, cudaGraph_t *out)
 	*out = whole && !spoilt ? (cudaGraph_t)g : NULL;
 	if (!*out)
 		delete g;
-	return spoilt ? cudaErrorStreamCaptureInvalidated : whole ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+	return spoilt ? cudaErrorStreamCaptureInvalidated : whole ? cudaSuccess :
+	       cudaErrorStreamCaptureUnjoined;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned long long)
 {

@@ -103,17 +103,21 @@ void check_launches()
 {
 	check(is_refused(1, N, cudaSuccess), "a launch that is right is refused");
 	check(is_refused(0, N, cudaErrorInvalidConfiguration), "no blocks are taken");
-	check(is_refused(dim3(1, 65536), N, cudaErrorInvalidConfiguration), "65536 rows of blocks are taken");
+	check(is_refused(dim3(1, 65536), N, cudaErrorInvalidConfiguration),
+	      "65536 rows of blocks are taken");
 	check(is_refused(1, 0, cudaErrorInvalidConfiguration), "no threads are taken");
-	check(is_refused(1, 512, cudaErrorInvalidConfiguration), "more threads are taken than any kernel has registers for");
+	check(is_refused(1, 512, cudaErrorInvalidConfiguration),
+	      "more threads are taken than any kernel has registers for");
 	LAUNCH(takes_lengthy, 1, 1, 0, stream, lengthy{});
 	check(cudaGetLastError() == cudaSuccess, "parameters of 5000 bytes are refused");
 	setenv("DLX_EMULATE_DRIVER", "12000", 1);
 	LAUNCH(takes_lengthy, 1, 1, 0, stream, lengthy{});
-	check(cudaGetLastError() == cudaErrorInvalidValue, "parameters of 5000 bytes are taken by CUDA 12.0");
+	check(cudaGetLastError() == cudaErrorInvalidValue,
+	      "parameters of 5000 bytes are taken by CUDA 12.0");
 	check(k_tensors() * 72 < 4096, "tables of tensors are as long as CUDA 12.0 does not take them");
 	unsetenv("DLX_EMULATE_DRIVER");
-	check(k_tensors() == K_TENSORS, "tables of tensors are short for a driver that takes long ones");
+	check(k_tensors() == K_TENSORS,
+	      "tables of tensors are short for a driver that takes long ones");
 }
 
 /* Ends the process that does it. */
@@ -132,8 +136,8 @@ void check_alignment(size_t offset, bool right)
 	}
 	int status = 0;
 	waitpid(child, &status, 0);
-	check((WIFEXITED(status) && WEXITSTATUS(status) == 0) == right,
-	      right ? "vectors that are aligned are refused" : "vectors that are not aligned are written");
+	check((WIFEXITED(status) && WEXITSTATUS(status) == 0) == right, right ?
+	      "vectors that are aligned are refused" : "vectors that are not aligned are written");
 }
 
 void check_shared()
@@ -141,7 +145,8 @@ void check_shared()
 	for (int i = 0; i < 2; i++) {        /* the second time there is what the first left */
 		LAUNCH(sums_what_is_there, 2, N, 0, stream, out);
 		cudaStreamSynchronize(stream);
-		check(out[0] != out[0] && out[N] != out[N] && out[1] == 1, "unwritten shared memory holds a number");
+		check(out[0] != out[0] && out[N] != out[N] && out[1] == 1,
+		      "unwritten shared memory holds a number");
 	}
 }
 

@@ -21,7 +21,8 @@ void emulate_spend(double us);
 int emulate_records(void *stream);
 void emulate_submit_waiting(void *stream, int (*run)(void *), void *argument);
 
-#define WORKSPACE 4096        /* of every product, which fills it, so that booking it is tested too */
+/* of every product, which fills it, so that booking it is tested too */
+#define WORKSPACE 4096
 #define ALIGNMENT 16
 #define WORKSPACE_ALIGNMENT 256
 
@@ -85,7 +86,8 @@ size_t cublasLtGetVersion(void)
 
 /* --- descriptions --- */
 
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out, cudaDataType type, uint64_t rows, uint64_t columns, int64_t ld)
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out, cudaDataType type,
+                                          uint64_t rows, uint64_t columns, int64_t ld)
 {
 	if (type != CUDA_R_32F && type != CUDA_R_16F && type != CUDA_R_16BF)
 		return refuse("a matrix of type %d", (int)type);
@@ -103,12 +105,15 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t m)
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out, cublasComputeType_t compute, cudaDataType_t scale)
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out, cublasComputeType_t compute,
+                                        cudaDataType_t scale)
 {
-	if (scale != CUDA_R_32F || (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32))
+	if (scale != CUDA_R_32F ||
+	    (compute != CUBLAS_COMPUTE_32F && compute != CUBLAS_COMPUTE_32F_FAST_TF32))
 		return refuse("a product that computes in type %d, scaled in %d", (int)compute, (int)scale);
 	product *p = mem_calloc(1, sizeof *p);
-	*p = (product){ .compute = compute, .a = CUBLAS_OP_N, .b = CUBLAS_OP_N, .epilogue = CUBLASLT_EPILOGUE_DEFAULT,
+	*p = (product){ .compute = compute, .a = CUBLAS_OP_N, .b = CUBLAS_OP_N,
+		.epilogue = CUBLASLT_EPILOGUE_DEFAULT,
 		.bias_type = (cudaDataType_t)-1 };
 	*out = (cublasLtMatmulDesc_t)(void *)p;
 	return CUBLAS_STATUS_SUCCESS;
@@ -128,14 +133,18 @@ static cublasStatus_t store(void *to, size_t want, const void *from, size_t byte
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d, cublasLtMatmulDescAttributes_t name, const void *value, size_t bytes)
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
+                                              cublasLtMatmulDescAttributes_t name,
+                                              const void *value, size_t bytes)
 {
 	product *p = (product *)(void *)d;
 	switch ((int)name) {
 	case CUBLASLT_MATMUL_DESC_TRANSA: return store(&p->a, sizeof p->a, value, bytes);
 	case CUBLASLT_MATMUL_DESC_TRANSB: return store(&p->b, sizeof p->b, value, bytes);
-	case CUBLASLT_MATMUL_DESC_EPILOGUE: return store(&p->epilogue, sizeof p->epilogue, value, bytes);
-	case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE: return store(&p->bias_type, sizeof p->bias_type, value, bytes);
+	case CUBLASLT_MATMUL_DESC_EPILOGUE:
+		return store(&p->epilogue, sizeof p->epilogue, value, bytes);
+	case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+		return store(&p->bias_type, sizeof p->bias_type, value, bytes);
 	case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return store(&p->bias, sizeof p->bias, value, bytes);
 	default: return refuse("attribute %d of a product", (int)name);
 	}
@@ -153,16 +162,22 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t d, cublasLtMatmulPreferenceAttributes_t name,
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t d,
+                                                    cublasLtMatmulPreferenceAttributes_t name,
                                                     const void *value, size_t bytes)
 {
 	preference *p = (preference *)(void *)d;
 	switch ((int)name) {
-	case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return store(&p->workspace, sizeof p->workspace, value, bytes);
-	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES: return store(&p->alignment[0], sizeof *p->alignment, value, bytes);
-	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES: return store(&p->alignment[1], sizeof *p->alignment, value, bytes);
-	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES: return store(&p->alignment[2], sizeof *p->alignment, value, bytes);
-	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES: return store(&p->alignment[3], sizeof *p->alignment, value, bytes);
+	case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+		return store(&p->workspace, sizeof p->workspace, value, bytes);
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+		return store(&p->alignment[0], sizeof *p->alignment, value, bytes);
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+		return store(&p->alignment[1], sizeof *p->alignment, value, bytes);
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+		return store(&p->alignment[2], sizeof *p->alignment, value, bytes);
+	case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+		return store(&p->alignment[3], sizeof *p->alignment, value, bytes);
 	default: return refuse("attribute %d of a preference", (int)name);
 	}
 }
@@ -182,7 +197,8 @@ static int64_t columns_of(const matrix *m, cublasOperation_t op)
 /* Whether the library computes such a thing at all. */
 static bool taken(const product *p, const matrix *a, const matrix *b, const matrix *d)
 {
-	if (rows_of(a, p->a) != d->rows || columns_of(b, p->b) != d->columns || columns_of(a, p->a) != rows_of(b, p->b))
+	if (rows_of(a, p->a) != d->rows || columns_of(b, p->b) != d->columns ||
+	    columns_of(a, p->a) != rows_of(b, p->b))
 		return false;
 	if (a->type != b->type || (d->type != a->type && d->type != CUDA_R_32F))
 		return false;
@@ -193,9 +209,11 @@ static bool taken(const product *p, const matrix *a, const matrix *b, const matr
 	return p->epilogue == CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-                                              cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-                                              cublasLtMatmulPreference_t want, int most, cublasLtMatmulHeuristicResult_t *out, int *n)
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t want, int most,
+                                              cublasLtMatmulHeuristicResult_t *out, int *n)
 {
 	const preference *w = (const preference *)(const void *)want;
 	*n = 0;
@@ -204,20 +222,24 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmul
 	for (int i = 0; i < 4; i++)
 		if (w->alignment[i] == 0 || w->alignment[i] > ALIGNMENT)
 			return refuse("operand %d need not be aligned by %u", i, w->alignment[i]);
-	if (w->workspace < WORKSPACE || !taken((const product *)(const void *)desc, (const matrix *)(const void *)a,
-	                                       (const matrix *)(const void *)b, (const matrix *)(const void *)d))
+	if (w->workspace < WORKSPACE ||
+	    !taken((const product *)(const void *)desc, (const matrix *)(const void *)a,
+	           (const matrix *)(const void *)b, (const matrix *)(const void *)d))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	for (; *n < most && *n < ALGORITHMS; ++*n) {
-		out[*n] = (cublasLtMatmulHeuristicResult_t){ .workspaceSize = WORKSPACE, .state = CUBLAS_STATUS_SUCCESS };
+		out[*n] = (cublasLtMatmulHeuristicResult_t){ .workspaceSize = WORKSPACE,
+			.state = CUBLAS_STATUS_SUCCESS };
 		out[*n].algo.data[0] = (uint64_t)*n;
 	}
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttributes_t name,
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
+                                                    cublasLtMatmulAlgoConfigAttributes_t name,
                                                     void *out, size_t bytes, size_t *written)
 {
-	if (name != CUBLASLT_ALGO_CONFIG_ID || bytes != sizeof(int32_t) || algo->data[0] >= (uint64_t)ALGORITHMS)
+	if (name != CUBLASLT_ALGO_CONFIG_ID || bytes != sizeof(int32_t) ||
+	    algo->data[0] >= (uint64_t)ALGORITHMS)
 		return refuse("attribute %d of an algorithm", (int)name);
 	*(int32_t *)out = algorithms[algo->data[0]].id;
 	*written = bytes;
@@ -246,7 +268,8 @@ static double *widened(const matrix *m, cublasOperation_t op, const void *p, boo
 	for (int64_t row = 0; row < rows; row++)
 		for (int64_t column = 0; column < columns; column++)
 			v[by_rows ? row * columns + column : column * rows + row] =
-				dtype_get(dtype_of(m->type), p, op == CUBLAS_OP_N ? column * m->ld + row : row * m->ld + column);
+				dtype_get(dtype_of(m->type), p,
+			              op == CUBLAS_OP_N ? column * m->ld + row : row * m->ld + column);
 	return v;
 }
 
@@ -263,7 +286,8 @@ static int multiply(void *argument)
 			double sum = biased ? j->p.bias[row] : 0;
 			for (int64_t i = 0; i < inner; i++)
 				sum += a[row * inner + i] * b[column * inner + i];
-			dtype_convert(type, (char *)j->pd + dtype_size(type) * (size_t)(column * j->d.ld + row), DTYPE_F64, &sum, 1);
+			dtype_convert(type, (char *)j->pd + dtype_size(type) * (size_t)(column * j->d.ld + row),
+			              DTYPE_F64, &sum, 1);
 		}
 	mem_free(a);
 	mem_free(b);
@@ -276,19 +300,23 @@ static bool unaligned(const void *p, uintptr_t by)
 }
 
 /* Jobs are never freed: a replay may come at any time. */
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,
-                              cublasLtMatrixLayout_t la, const void *b, cublasLtMatrixLayout_t lb, const void *beta, const void *c,
-                              cublasLtMatrixLayout_t lc, void *d, cublasLtMatrixLayout_t ld, const cublasLtMatmulAlgo_t *algo,
-                              void *ws, size_t ws_bytes, cudaStream_t stream)
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t desc, const void *alpha,
+                              const void *a, cublasLtMatrixLayout_t la, const void *b,
+                              cublasLtMatrixLayout_t lb, const void *beta, const void *c,
+                              cublasLtMatrixLayout_t lc, void *d, cublasLtMatrixLayout_t ld,
+                              const cublasLtMatmulAlgo_t *algo, void *ws, size_t ws_bytes,
+                              cudaStream_t stream)
 {
 	struct job *j = mem_alloc(sizeof *j);
-	*j = (struct job){ *(const product *)(const void *)desc, *(const matrix *)(const void *)la, *(const matrix *)(const void *)lb,
-		*(const matrix *)(const void *)ld, a, b, d, ws };
-	const char *end = (char *)d + dtype_size(dtype_of(j->d.type)) * (size_t)((j->d.columns - 1) * j->d.ld + j->d.rows);
+	*j = (struct job){ *(const product *)(const void *)desc, *(const matrix *)(const void *)la,
+		*(const matrix *)(const void *)lb, *(const matrix *)(const void *)ld, a, b, d, ws };
+	const char *end = (char *)d + dtype_size(dtype_of(j->d.type)) *
+	                  (size_t)((j->d.columns - 1) * j->d.ld + j->d.rows);
 	const bool biased = j->p.epilogue == CUBLASLT_EPILOGUE_BIAS;
 	if (!h || c != d || lc != ld || *(const float *)alpha != 1 || *(const float *)beta != 0)
 		return refuse("a product that is not d = a b");
-	if (unaligned(a, ALIGNMENT) || unaligned(b, ALIGNMENT) || unaligned(d, ALIGNMENT) || (biased && !j->p.bias))
+	if (unaligned(a, ALIGNMENT) || unaligned(b, ALIGNMENT) || unaligned(d, ALIGNMENT) ||
+	    (biased && !j->p.bias))
 		return refuse("a product without an operand, or with one that is not aligned");
 	if (unaligned(ws, WORKSPACE_ALIGNMENT) || ws_bytes < WORKSPACE)
 		return refuse("a product without workspace, or with one that is not aligned by 256");
@@ -300,7 +328,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t desc, con
 	double factor = algorithms[algo->data[0]].factor;
 	if (factor == 0)
 		return CUBLAS_STATUS_EXECUTION_FAILED;
-	emulate_spend(factor * 2e-6 * (double)(j->d.rows * j->d.columns * columns_of(&j->a, j->p.a)) / (j->a.type == CUDA_R_32F ? 1 : 2));
+	emulate_spend(factor * 2e-6 * (double)(j->d.rows * j->d.columns * columns_of(&j->a, j->p.a)) /
+	              (j->a.type == CUDA_R_32F ? 1 : 2));
 	emulate_submit_waiting(stream, multiply, j);
 	return CUBLAS_STATUS_SUCCESS;
 }

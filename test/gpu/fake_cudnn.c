@@ -32,7 +32,8 @@ static size_t size_of(cudnnBackendAttributeType_t t)
 	case CUDNN_TYPE_FLOAT: return sizeof(float);
 	case CUDNN_TYPE_DOUBLE: return sizeof(double);
 	case CUDNN_TYPE_CHAR: return 1;
-	case CUDNN_TYPE_HANDLE: case CUDNN_TYPE_VOID_PTR: case CUDNN_TYPE_BACKEND_DESCRIPTOR: return sizeof(void *);
+	case CUDNN_TYPE_HANDLE:
+		case CUDNN_TYPE_VOID_PTR: case CUDNN_TYPE_BACKEND_DESCRIPTOR: return sizeof(void *);
 	default: return sizeof(int);
 	}
 }
@@ -44,8 +45,10 @@ static const struct {
 	double us;
 	bool fallback;
 } engines[] = {
-	{ 40, CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 10, false }, { 41, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, 4, false },
-	{ 42, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 2, false }, { 43, -1, 20, false }, { 44, -1, 7, false },
+	{ 40, CUDNN_NUMERICAL_NOTE_TENSOR_CORE, 10, false },
+	{ 41, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, 4, false },
+	{ 42, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 2, false }, { 43, -1, 20, false },
+	{ 44, -1, 7, false },
 	{ 45, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 1, false },
 	{ 1, -1, 90, true },
 };
@@ -67,18 +70,21 @@ static int type_of(const fake *t)
 
 static int mode_of(const fake *op)
 {
-	return op->type == POINTWISE ? whole(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR), CUDNN_ATTR_POINTWISE_MODE) : -1;
+	return op->type == POINTWISE ? whole(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
+	                                     CUDNN_ATTR_POINTWISE_MODE) : -1;
 }
 
 static bool has_slope(const fake *op)
 {
-	return find(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR), CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE) != NULL;
+	return find(named(op, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
+	            CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE) != NULL;
 }
 
 /* Channels-last without gaps, channels in eights. */
 static bool in_eights(const fake *t)
 {
-	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS), *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES);
+	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES);
 	return d[1] % 8 == 0 && s[1] == 1 && s[axes_of(t) - 1] == d[1];
 }
 
@@ -86,26 +92,29 @@ static bool in_eights(const fake *t)
  * weights it is scale, bias and ReLU, the vectors of its type too. */
 static bool good_prologue(fake *const *op, int n, int type)
 {
-	static const int modes[] = { CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_ADD, CUDNN_POINTWISE_RELU_FWD };
+	static const int modes[] = { CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_ADD,
+		CUDNN_POINTWISE_RELU_FWD };
 	fake *t[MAXOPERANDS];
 	const bool weights = op[n]->type == FILTER;
 	if (n == 0)
 		return true;
 	for (int i = 0; i < n; i++) {
 		const int m = tensors_of(op[i], t);
-		if (i >= 3 || mode_of(op[i]) != modes[i] || type_of(t[m - 1]) != type || !is_virtual(t[m - 1]) ||
-		    (m > 2 && weights && type_of(t[1]) != type) || (m == 2 && has_slope(op[i])))
+		if (i >= 3 || mode_of(op[i]) != modes[i] || type_of(t[m - 1]) != type ||
+		    !is_virtual(t[m - 1]) || (m > 2 && weights && type_of(t[1]) != type) ||
+		    (m == 2 && has_slope(op[i])))
 			return false;
 	}
 	tensors_of(op[0], t);
-	return op[n]->type == FORWARD ? in_eights(t[0]) : weights && n == 3 && type == CUDNN_DATA_HALF && in_eights(t[0]);
+	return op[n]->type == FORWARD ? in_eights(t[0]) : weights && n == 3 &&
+	       type == CUDNN_DATA_HALF && in_eights(t[0]);
 }
 
 /* The gradient to the data, the norm's input again, ReLU's gradient, sums. */
 static bool good_norm_sums(fake *const *op, int n, int type)
 {
-	static const int modes[] = { -1, CUDNN_POINTWISE_SUB, CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_ADD,
-		CUDNN_POINTWISE_RELU_BWD };
+	static const int modes[] = { -1, CUDNN_POINTWISE_SUB, CUDNN_POINTWISE_MUL, CUDNN_POINTWISE_MUL,
+		CUDNN_POINTWISE_ADD, CUDNN_POINTWISE_RELU_BWD };
 	fake *t[MAXOPERANDS];
 	if (n != 7 || op[0]->type != DATA || type != CUDNN_DATA_HALF || has_slope(op[5]))
 		return false;
@@ -136,13 +145,16 @@ static bool supported(const fake *graph)
 		if (type_of(y) != (is_virtual(y) ? (int)CUDNN_DATA_FLOAT : type))
 			return false;
 	}
-	const fake *x = named(op[0], roles_of(op[0]->type)->x), *w = named(op[0], roles_of(op[0]->type)->w);
-	const bool grouped = ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] != ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
+	const fake *x = named(op[0], roles_of(op[0]->type)->x),
+	           *w = named(op[0], roles_of(op[0]->type)->w);
+	const bool grouped =
+		ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] != ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[1];
 	if (op[nop - 1]->type == NORM_SUMS && !good_norm_sums(op, nop, type))
 		return false;
 	if (op[nop - 1]->type == STATISTICS && (nop != 2 || op[0]->type != FORWARD))
 		return false;
-	if (nop > 1 && op[0]->type == DATA && type != CUDNN_DATA_FLOAT && ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] % 8)
+	if (nop > 1 && op[0]->type == DATA && type != CUDNN_DATA_FLOAT &&
+	    ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] % 8)
 		return false;
 	return all == 1 || ((nop == 1 || op[0]->type != FILTER) && !grouped);
 }
@@ -151,10 +163,12 @@ static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, f
 {
 	const bool fallback = whole(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_FALLBACK;
 	const fake *graph = named(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
-	const char *first = getenv("DLX_FAKE_CUDNN_FIRST");      /* no engine before that one is proposed */
+	/* no engine before that one is proposed */
+	const char *first = getenv("DLX_FAKE_CUDNN_FIRST");
 	*n = 0;
 	for (size_t i = 0; i < sizeof engines / sizeof *engines && supported(graph); i++) {
-		if (engines[i].fallback != fallback || *n >= room || (first && engines[i].index < atoi(first)))
+		if (engines[i].fallback != fallback || *n >= room ||
+		    (first && engines[i].index < atoi(first)))
 			continue;
 		fake *config = out[(*n)++];
 		if (config->type != CUDNN_BACKEND_ENGINECFG_DESCRIPTOR || config->final)
@@ -203,7 +217,8 @@ size_t cudnnGetVersion(void)
 	return CUDNN_VERSION;
 }
 
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *out)
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type,
+                                           cudnnBackendDescriptor_t *out)
 {
 	fake *d = mem_calloc(1, sizeof *d);
 	d->magic = MAGIC;
@@ -234,14 +249,15 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t p)
 }
 
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t p, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, int64_t n, const void *value)
+                                       cudnnBackendAttributeType_t type, int64_t n,
+                                       const void *value)
 {
 	fake *d = p;
 	if (!d || d->magic != MAGIC || d->final || !value)
 		return refuse("attribute %d of no descriptor, or of one that is finalized", name);
 	if (!fits(d, name, type, n))
-		return refuse("attribute %d of descriptor type %d: unknown, of type %d, %lld times, or set before", name, d->type,
-		              type, (long long)n);
+		return refuse("attribute %d of descriptor type %d: unknown, of type %d, "
+		              "%lld times, or set before", name, d->type, type, (long long)n);
 	for (int64_t i = 0; type == DESC && i < n; i++) {
 		const fake *other = ((fake *const *)value)[i];
 		if (!other || other->magic != MAGIC || !other->final)
@@ -271,12 +287,14 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t p)
 }
 
 cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, int64_t room, int64_t *n, void *out)
+                                       cudnnBackendAttributeType_t type, int64_t room, int64_t *n,
+                                       void *out)
 {
 	fake *d = p;
 	if (!d || d->magic != MAGIC || !n)
 		return refuse("attribute %d is asked of nothing", name);
-	if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION && type == CUDNN_TYPE_CHAR && d->final)
+	if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION && type == CUDNN_TYPE_CHAR &&
+	    d->final)
 		return plan_as_text(d, room, n, out);
 	if (!out || room < 1)
 		return refuse("attribute %d is asked for nothing", name);
@@ -329,7 +347,8 @@ static void note_use(int index)
 	fclose(f);
 }
 
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan_, cudnnBackendDescriptor_t pack_)
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan_,
+                                  cudnnBackendDescriptor_t pack_)
 {
 	fake *plan = plan_;
 	const fake *pack = pack_;
@@ -343,7 +362,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 	j->graph = graph;
 	j->n = (int)id->n;
 	memcpy(j->id, id->value, sizeof *j->id * (size_t)j->n);
-	memcpy(j->pointer, find(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)->value, sizeof *j->pointer * (size_t)j->n);
+	memcpy(j->pointer, find(pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS)->value,
+	       sizeof *j->pointer * (size_t)j->n);
 	j->ws = *(void **)find(pack, CUDNN_ATTR_VARIANT_PACK_WORKSPACE)->value;
 	for (int i = 0, n = graph_tensors(graph, all); i < n; i++) {
 		if (is_virtual(all[i]))
@@ -355,7 +375,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 			              (long long)*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID));
 	}
 	if (outside != j->n || !j->ws || (uintptr_t)j->ws % 256)
-		return refuse("%d pointers for %d tensors, or no workspace, or one that is not aligned by 256", j->n, outside);
+		return refuse("%d pointers for %d tensors, or no workspace, or one "
+		              "that is not aligned by 256", j->n, outside);
 	if (!plan->ran && emulate_records(h->stream))
 		return refuse("a plan runs for the first time while a step is recorded");
 	plan->ran = executed = true;

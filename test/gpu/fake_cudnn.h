@@ -33,7 +33,8 @@ struct cudnnBackendDescriptor_fake {
 	bool final;
 	int nattr;
 	struct attribute attr[MAXATTR];
-	int engine, users;           /* of a configuration: which; of a descriptor: plans that need it */
+	int engine, users;           /* of a configuration: which; of a
+	                              * descriptor: plans that need it */
 	bool ran;                    /* a plan, so that its kernels' code is loaded */
 	const struct cudnnBackendDescriptor_fake *graph;     /* of a configuration or a plan */
 };
@@ -65,7 +66,8 @@ const int64_t *ints(const fake *d, cudnnBackendAttributeName_t name);
 int whole(const fake *d, cudnnBackendAttributeName_t name);
 fake *named(const fake *d, cudnnBackendAttributeName_t name);
 /* Whether a descriptor of this type may have so many, and may not have it already. */
-bool fits(const fake *d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n);
+bool fits(const fake *d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+          int64_t n);
 /* What must hold of a descriptor that is finalized. */
 cudnnStatus_t check_descriptor(const fake *d);
 
@@ -107,7 +109,8 @@ struct job {
 	int64_t id[MAXTENSORS];
 	void *pointer[MAXTENSORS], *ws;
 };
-#define WORKSPACE 4096        /* every plan asks for some and fills it, so that booking it is tested too */
+/* every plan asks for some and fills it, so that booking it is tested too */
+#define WORKSPACE 4096
 void *pointer_of(const struct job *j, const fake *t);
 int execute(void *job);
 

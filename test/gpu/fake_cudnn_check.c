@@ -27,12 +27,12 @@ struct rule {
 	bool required;
 };
 
-#define OPERATION(kind, a, x, w, y)                                                                           \
-	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_CONV_DESC, DESC, 1, 1, true },                         \
-	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_##x, DESC, 1, 1, true },                               \
-	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_##w, DESC, 1, 1, true },                               \
-	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_##y, DESC, 1, 1, true },                               \
-	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_ALPHA, CUDNN_TYPE_FLOAT, 1, 1, true },                 \
+#define OPERATION(kind, a, x, w, y)                                                         \
+	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_CONV_DESC, DESC, 1, 1, true },           \
+	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_##x, DESC, 1, 1, true },                 \
+	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_##w, DESC, 1, 1, true },                 \
+	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_##y, DESC, 1, 1, true },                 \
+	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_ALPHA, CUDNN_TYPE_FLOAT, 1, 1, true },   \
 	{ kind, CUDNN_ATTR_OPERATION_CONVOLUTION_##a##_BETA, CUDNN_TYPE_FLOAT, 1, 1, true }
 
 static const struct rule rules[] = {
@@ -52,9 +52,12 @@ static const struct rule rules[] = {
 	OPERATION(FORWARD, FORWARD, X, W, Y),
 	OPERATION(DATA, BWD_DATA, DX, W, DY),
 	OPERATION(FILTER, BWD_FILTER, X, DW, DY),
-	{ CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, 1, true },
-	{ CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, 1, true },
-	{ CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, CUDNN_TYPE_DOUBLE, 1, 1, false },
+	{ CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1,
+	  1, true },
+	{ CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1,
+	  1, true },
+	{ CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE,
+	  CUDNN_TYPE_DOUBLE, 1, 1, false },
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, DESC, 1, 1, true },
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_XDESC, DESC, 1, 1, true },
 	{ POINTWISE, CUDNN_ATTR_OPERATION_POINTWISE_BDESC, DESC, 1, 1, false },
@@ -77,18 +80,26 @@ static const struct rule rules[] = {
 	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC, DESC, 1, 1, true },
 	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC, DESC, 1, 1, true },
 	{ NORM_SUMS, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS, DESC, 1, 1, true },
-	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS, DESC, 1, MAXOPS, true },
-	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, 1, true },
-	{ CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, DESC, 1, 1, true },
-	{ CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, 1, true },
-	{ CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, DESC, 1, 1, false },
-	{ CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 1, 1 << 20,
+	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS, DESC, 1,
+	  MAXOPS, true },
+	{ CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE,
+	  1, 1, true },
+	{ CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, DESC, 1,
+	  1, true },
+	{ CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1,
+	  1, true },
+	{ CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, DESC, 1, 1,
 	  false },
-	{ CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, 1, true },
-	{ CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, 1, MAXTENSORS, true },
-	{ CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 1, MAXTENSORS,
-	  true },
-	{ CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, 1, true },
+	{ CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+	  CUDNN_TYPE_CHAR, 1, 1 << 20, false },
+	{ CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE,
+	  1, 1, true },
+	{ CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64,
+	  1, MAXTENSORS, true },
+	{ CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS,
+	  CUDNN_TYPE_VOID_PTR, 1, MAXTENSORS, true },
+	{ CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR,
+	  1, 1, true },
 };
 #define NRULES (sizeof rules / sizeof *rules)
 
@@ -130,12 +141,17 @@ const struct roles *roles_of(cudnnBackendDescriptorType_t t)
 		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
 		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
 		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA },
-	data = { CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA },
-	filter = { CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA };
+	data = { CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA },
+	filter = { CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA };
 	return t == FORWARD ? &forward : t == DATA ? &data : t == FILTER ? &filter : NULL;
 }
 
@@ -148,7 +164,8 @@ int axes_of(const fake *t)
 
 static cudnnStatus_t check_tensor(const fake *t)
 {
-	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS), *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES),
+	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES),
 	              align = *ints(t, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
 	const int n = axes_of(t);
 	if (find(t, CUDNN_ATTR_TENSOR_STRIDES)->n != n)
@@ -168,12 +185,13 @@ static cudnnStatus_t check_tensor(const fake *t)
 static cudnnStatus_t check_geometry(const fake *d)
 {
 	static const cudnnBackendAttributeName_t each[] = { CUDNN_ATTR_CONVOLUTION_DILATIONS,
-		CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS };
+		CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS,
+		CUDNN_ATTR_CONVOLUTION_POST_PADDINGS };
 	const int64_t ns = *ints(d, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
 	for (int i = 0; i < 4; i++) {
 		if (find(d, each[i])->n != ns)
-			return refuse("%lld spatial axes, %lld of attribute %d", (long long)ns, (long long)find(d, each[i])->n,
-			              each[i]);
+			return refuse("%lld spatial axes, %lld of attribute %d", (long long)ns,
+			              (long long)find(d, each[i])->n, each[i]);
 		for (int64_t k = 0; k < ns; k++)
 			if (ints(d, each[i])[k] < (i < 2))
 				return refuse("attribute %d is %lld", each[i], (long long)ints(d, each[i])[k]);
@@ -186,14 +204,17 @@ static cudnnStatus_t check_geometry(const fake *d)
 static cudnnStatus_t check_convolution(const fake *d)
 {
 	const struct roles *r = roles_of(d->type);
-	const fake *how = named(d, r->conv), *x = named(d, r->x), *w = named(d, r->w), *y = named(d, r->y);
+	const fake *how = named(d, r->conv), *x = named(d, r->x), *w = named(d, r->w),
+	           *y = named(d, r->y);
 	if (how->type != CONV || x->type != TENSOR || w->type != TENSOR || y->type != TENSOR)
 		return refuse("a convolution of other descriptors");
 	const int n = axes_of(x), ns = (int)*ints(how, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS);
-	const int64_t *dx = ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS), *dw = ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	const int64_t *dx = ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *dw = ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS),
 	              *dy = ints(y, CUDNN_ATTR_TENSOR_DIMENSIONS);
 	if (n != ns + 2 || axes_of(w) != n || axes_of(y) != n)
-		return refuse("tensors of %d, %d and %d axes, %d of them spatial", n, axes_of(w), axes_of(y), ns);
+		return refuse("tensors of %d, %d and %d axes, %d of them spatial", n, axes_of(w),
+		              axes_of(y), ns);
 	if (dx[0] != dy[0] || dw[0] != dy[1] || dx[1] % dw[1] || dw[0] % (dx[1] / dw[1]))
 		return refuse("channels or batches that do not fit");
 	for (int i = 0; i < ns; i++) {
@@ -201,9 +222,11 @@ static cudnnStatus_t check_convolution(const fake *d)
 		const int64_t room = dx[2 + i] + ints(how, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS)[i] +
 		                     ints(how, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS)[i] - reach;
 		if (room < 0 || room / ints(how, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES)[i] + 1 != dy[2 + i])
-			return refuse("spatial axis %d of the result has %lld elements", i, (long long)dy[2 + i]);
+			return refuse("spatial axis %d of the result has %lld elements", i,
+			              (long long)dy[2 + i]);
 	}
-	const float alpha = *(const float *)find(d, r->alpha)->value, beta = *(const float *)find(d, r->beta)->value;
+	const float alpha = *(const float *)find(d, r->alpha)->value,
+	            beta = *(const float *)find(d, r->beta)->value;
 	if (alpha != 1 || beta != 0)
 		return refuse("alpha is %g, beta %g", (double)alpha, (double)beta);
 	return CUDNN_STATUS_SUCCESS;
@@ -212,11 +235,14 @@ static cudnnStatus_t check_convolution(const fake *d)
 /* Which tensors an element-wise operation has, for each mode. */
 static cudnnStatus_t check_operands(const fake *d, int mode)
 {
-	const bool two = mode == CUDNN_POINTWISE_ADD || mode == CUDNN_POINTWISE_SUB || mode == CUDNN_POINTWISE_MUL, back = mode == CUDNN_POINTWISE_RELU_BWD;
+	const bool two = mode == CUDNN_POINTWISE_ADD || mode == CUDNN_POINTWISE_SUB ||
+	                 mode == CUDNN_POINTWISE_MUL, back = mode == CUDNN_POINTWISE_RELU_BWD;
 	if (!two && !back && mode != CUDNN_POINTWISE_RELU_FWD)
 		return refuse("element-wise mode %d", mode);
-	if (!find(d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC) != !two || !find(d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC) != back ||
-	    !find(d, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC) != !back || !find(d, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC) != !back)
+	if (!find(d, CUDNN_ATTR_OPERATION_POINTWISE_BDESC) != !two ||
+	    !find(d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC) != back ||
+	    !find(d, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC) != !back ||
+	    !find(d, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC) != !back)
 		return refuse("tensors that element-wise mode %d does not have", mode);
 	return CUDNN_STATUS_SUCCESS;
 }
@@ -251,14 +277,15 @@ static cudnnStatus_t check_statistics(const fake *d)
 	const int n = tensors_of(d, t);
 	const bool two = d->type == NORM_SUMS;
 	for (int i = 0; two && i < axes_of(t[0]); i++)
-		if (axes_of(t[1]) != axes_of(t[0]) ||
-		    ints(t[1], CUDNN_ATTR_TENSOR_DIMENSIONS)[i] != ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[i])
+		if (axes_of(t[1]) != axes_of(t[0]) || ints(t[1], CUDNN_ATTR_TENSOR_DIMENSIONS)[i] !=
+		    ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[i])
 			return refuse("x and dy of a norm are not alike");
 	for (int k = two ? 2 : 1; k < n; k++)
 		for (int i = 0; i < axes_of(t[0]); i++)
 			if (t[k]->type != TENSOR || axes_of(t[k]) != axes_of(t[0]) || is_virtual(t[k]) ||
 			    whole(t[k], CUDNN_ATTR_TENSOR_DATA_TYPE) != CUDNN_DATA_FLOAT ||
-			    ints(t[k], CUDNN_ATTR_TENSOR_DIMENSIONS)[i] != (i == 1 ? ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[1] : 1))
+			    ints(t[k], CUDNN_ATTR_TENSOR_DIMENSIONS)[i] !=
+			    (i == 1 ? ints(t[0], CUDNN_ATTR_TENSOR_DIMENSIONS)[1] : 1))
 				return refuse("sums that are no float32 vectors of the channels");
 	return CUDNN_STATUS_SUCCESS;
 }
@@ -288,10 +315,14 @@ int tensors_of(const fake *op, fake **out)
 	if (op->type == NORM_SUMS) {
 		static const cudnnBackendAttributeName_t names[] = {
 			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_X_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DY_DESC,
-			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC,
-			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC,
-			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC,
-			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS };
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC,
+			CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS };
 		while (n < 10) {
 			out[n] = named(op, names[n]);
 			n++;
@@ -356,19 +387,23 @@ static cudnnStatus_t check_graph(const fake *graph)
 	for (int i = 0; i < n; i++) {
 		int made = 0, read = 0;
 		for (int j = 0; j < i; j++)
-			if (*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID) == *ints(all[j], CUDNN_ATTR_TENSOR_UNIQUE_ID))
-				return refuse("two tensors of id %lld", (long long)*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID));
+			if (*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID) == *ints(all[j],
+			                                                        CUDNN_ATTR_TENSOR_UNIQUE_ID))
+				return refuse("two tensors of id %lld",
+				              (long long)*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID));
 		for (int k = 0; k < nop; k++) {
 			const int m = tensors_of(op[k], t);
 			const int from = m - results_of(op[k]);
 			for (int j = 0; j < m; j++)
 				if (j < from)
-					read += t[j] == all[i] && (made || !is_virtual(all[i])) &&
-					        op[k]->type != STATISTICS && (op[k]->type != NORM_SUMS || is_virtual(all[i]) || !made);
+					read += t[j] == all[i] && (made ||
+					                           !is_virtual(all[i])) && op[k]->type != STATISTICS &&
+					        (op[k]->type != NORM_SUMS || is_virtual(all[i]) || !made);
 				else
 					made += t[j] == all[i];
 		}
-		if (made > 1 || (is_virtual(all[i]) && (!made || !read)) || (!is_virtual(all[i]) && made && read))
+		if (made > 1 || (is_virtual(all[i]) && (!made || !read)) ||
+		    (!is_virtual(all[i]) && made && read))
 			return refuse("tensor %lld is made %d times and read %d times",
 			              (long long)*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID), made, read);
 	}
@@ -384,11 +419,13 @@ static cudnnStatus_t check_pack(const fake *d)
 	return CUDNN_STATUS_SUCCESS;
 }
 
-bool fits(const fake *d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n)
+bool fits(const fake *d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+          int64_t n)
 {
 	for (size_t i = 0; i < NRULES; i++)
 		if (rules[i].of == d->type && rules[i].name == name)
-			return rules[i].type == type && n >= rules[i].least && n <= rules[i].most && !find(d, name);
+			return rules[i].type == type && n >= rules[i].least && n <= rules[i].most &&
+			       !find(d, name);
 	return false;
 }
 

@@ -71,7 +71,8 @@ static cudnnStatus_t read_plan(fake *plan, const struct attribute *text)
 
 static void compile(int index)
 {
-	const char *path = getenv("DLX_FAKE_CUDNN_COMPILED"), *seconds = getenv("DLX_FAKE_CUDNN_COMPILE");
+	const char *path = getenv("DLX_FAKE_CUDNN_COMPILED"),
+	           *seconds = getenv("DLX_FAKE_CUDNN_COMPILE");
 	FILE *f = path ? fopen(path, "a") : NULL;
 	if (f) {
 		fprintf(f, "%d\n", index);

@@ -22,8 +22,8 @@ static void describe(struct buf *b, const fake *d)
 			else if (a->type == CUDNN_TYPE_INT64)
 				buf_printf(b, ":%" PRId64, ((const int64_t *)a->value)[k]);
 			else if (a->type == CUDNN_TYPE_DOUBLE || a->type == CUDNN_TYPE_FLOAT)
-				buf_printf(b, ":%g", a->type == CUDNN_TYPE_DOUBLE ? ((const double *)a->value)[k]
-				                                                  : (double)((const float *)a->value)[k]);
+				buf_printf(b, ":%g", a->type == CUDNN_TYPE_DOUBLE ? ((const double *)a->value)[k] :
+				           (double)((const float *)a->value)[k]);
 			else if (a->type != CUDNN_TYPE_HANDLE)
 				buf_printf(b, ":%d", a->type == CUDNN_TYPE_BOOLEAN ? ((const bool *)a->value)[k]
 				                                                   : ((const int *)a->value)[k]);
@@ -44,8 +44,9 @@ void note_question(const fake *heuristics)
 	if (!f)
 		return;
 	describe(&text, named(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
-	fprintf(f, "%s %s\n", whole(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_FALLBACK ? "fallback" : "first",
-	        text.data);
+	fprintf(f, "%s %s\n",
+	        whole(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE) == CUDNN_HEUR_MODE_FALLBACK ? "fallback" :
+	        "first", text.data);
 	buf_release(&text);
 	fclose(f);
 }

@@ -18,7 +18,8 @@ struct values {
 static enum dtype type_of(const fake *t)
 {
 	const int type = whole(t, CUDNN_ATTR_TENSOR_DATA_TYPE);
-	return type == CUDNN_DATA_HALF ? DTYPE_F16 : type == CUDNN_DATA_BFLOAT16 ? DTYPE_BF16 : DTYPE_F32;
+	return type == CUDNN_DATA_HALF ? DTYPE_F16 : type == CUDNN_DATA_BFLOAT16 ? DTYPE_BF16 :
+	       DTYPE_F32;
 }
 
 static int64_t span_of(const fake *t)
@@ -32,7 +33,8 @@ static int64_t span_of(const fake *t)
 /* Offsets of all elements of axes from..end, row-major. Returns how many. */
 static int64_t offsets(const fake *t, int from, int64_t **out)
 {
-	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS), *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES);
+	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES);
 	int64_t n = 1;
 	for (int i = from; i < axes_of(t); i++)
 		n *= d[i];
@@ -49,13 +51,15 @@ static int64_t offsets(const fake *t, int from, int64_t **out)
 }
 
 /* The pixel of x under tap t of pixel q of y, or -1 in the padding. */
-static int64_t pixel_under(const fake *op, const fake *x, const fake *w, const fake *y, int64_t q, int64_t tap)
+static int64_t pixel_under(const fake *op, const fake *x, const fake *w, const fake *y, int64_t q,
+                           int64_t tap)
 {
 	const fake *how = named(op, roles_of(op->type)->conv);
 	int64_t at = 0, under[AXES];
 	const int n = axes_of(x);
 	for (int i = n - 1; i >= 2; i--) {
-		const int64_t dy = ints(y, CUDNN_ATTR_TENSOR_DIMENSIONS)[i], dw = ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
+		const int64_t dy = ints(y, CUDNN_ATTR_TENSOR_DIMENSIONS)[i],
+		              dw = ints(w, CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
 		under[i] = q % dy * ints(how, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES)[i - 2] +
 		           tap % dw * ints(how, CUDNN_ATTR_CONVOLUTION_DILATIONS)[i - 2] -
 		           ints(how, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS)[i - 2];
@@ -69,13 +73,16 @@ static int64_t pixel_under(const fake *op, const fake *x, const fake *w, const f
 	return at;
 }
 
-static void convolve(const fake *op, const fake *xt, double *x, const fake *wt, double *w, const fake *yt, double *y)
+static void convolve(const fake *op, const fake *xt, double *x, const fake *wt, double *w,
+                     const fake *yt, double *y)
 {
-	const int64_t *dx = ints(xt, CUDNN_ATTR_TENSOR_DIMENSIONS), *dw = ints(wt, CUDNN_ATTR_TENSOR_DIMENSIONS),
-	              *sx = ints(xt, CUDNN_ATTR_TENSOR_STRIDES), *sw = ints(wt, CUDNN_ATTR_TENSOR_STRIDES),
+	const int64_t *dx = ints(xt, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *dw = ints(wt, CUDNN_ATTR_TENSOR_DIMENSIONS), *sx =
+		ints(xt, CUDNN_ATTR_TENSOR_STRIDES), *sw = ints(wt, CUDNN_ATTR_TENSOR_STRIDES),
 	              *sy = ints(yt, CUDNN_ATTR_TENSOR_STRIDES);
 	int64_t *px, *pw, *py;
-	const int64_t cog = dw[0] / (dx[1] / dw[1]), taps = offsets(wt, 2, &pw), pixels = offsets(yt, 2, &py);
+	const int64_t cog = dw[0] / (dx[1] / dw[1]), taps = offsets(wt, 2, &pw),
+	              pixels = offsets(yt, 2, &py);
 	offsets(xt, 2, &px);
 	for (int64_t q = 0; q < pixels; q++)
 		for (int64_t t = 0; t < taps; t++) {
@@ -105,7 +112,8 @@ static int64_t spread(const fake *b, const fake *y, int64_t k)
 	int64_t o = 0;
 	for (int i = axes_of(y) - 1; i >= 0; i--) {
 		const int64_t d = ints(y, CUDNN_ATTR_TENSOR_DIMENSIONS)[i];
-		o += ints(b, CUDNN_ATTR_TENSOR_DIMENSIONS)[i] == 1 ? 0 : k % d * ints(b, CUDNN_ATTR_TENSOR_STRIDES)[i];
+		o += ints(b, CUDNN_ATTR_TENSOR_DIMENSIONS)[i] == 1 ? 0 :
+		     k % d * ints(b, CUDNN_ATTR_TENSOR_STRIDES)[i];
 		k /= d;
 	}
 	return o;
@@ -131,8 +139,8 @@ static void elementwise(const fake *op, int n, fake *const *t, double *const *v)
 	int64_t *py;
 	const int64_t count = offsets(yt, 0, &py);
 	for (int64_t k = 0; k < count; k++)
-		v[n - 1][py[k]] = apply(whole(how, CUDNN_ATTR_POINTWISE_MODE), slope, v[0][spread(t[0], yt, k)],
-		                        n > 2 ? v[1][spread(t[1], yt, k)] : 0);
+		v[n - 1][py[k]] = apply(whole(how, CUDNN_ATTR_POINTWISE_MODE), slope,
+		                        v[0][spread(t[0], yt, k)], n > 2 ? v[1][spread(t[1], yt, k)] : 0);
 	mem_free(py);
 }
 
@@ -167,7 +175,8 @@ static void norm_sums(fake *const *t, double *const *v)
 		v[6][j] += v[1][pz[k]];
 	}
 	for (int64_t j = 0; j < c; j++) {
-		const double rows = (double)n / (double)c, a = v[4][j] * v[3][j], b = -a * v[3][j] * v[5][j] / rows;
+		const double rows = (double)n / (double)c, a = v[4][j] * v[3][j],
+		             b = -a * v[3][j] * v[5][j] / rows;
 		v[7][j] = a;
 		v[8][j] = b;
 		v[9][j] = -a * v[6][j] / rows - b * v[2][j];

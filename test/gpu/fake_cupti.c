@@ -15,7 +15,8 @@ static CUpti_BuffersCallbackRequestFunc wanted;
 static CUpti_BuffersCallbackCompleteFunc filled;
 static int kinds;
 
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc w, CUpti_BuffersCallbackCompleteFunc f)
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc w,
+                                           CUpti_BuffersCallbackCompleteFunc f)
 {
 	wanted = w;
 	filled = f;
@@ -31,7 +32,8 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 
 static size_t size_of(const CUpti_Activity *r)
 {
-	return r->kind == CUPTI_ACTIVITY_KIND_MEMCPY ? sizeof(CUpti_ActivityMemcpy5) : sizeof(CUpti_ActivityKernel9);
+	return r->kind == CUPTI_ACTIVITY_KIND_MEMCPY ? sizeof(CUpti_ActivityMemcpy5) :
+	       sizeof(CUpti_ActivityKernel9);
 }
 
 CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Activity **record)
@@ -45,7 +47,8 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, CUpti_Acti
 
 static uint8_t *kernel(uint8_t *at, unsigned graph, unsigned launch, uint64_t start, uint64_t end)
 {
-	CUpti_ActivityKernel9 k = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, .start = start, .end = end,
+	CUpti_ActivityKernel9 k = { .kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, .start = start,
+		.end = end,
 		.correlationId = launch, .graphId = graph };
 	memcpy(at, &k, sizeof k);
 	return at + sizeof k;
@@ -53,7 +56,8 @@ static uint8_t *kernel(uint8_t *at, unsigned graph, unsigned launch, uint64_t st
 
 static uint8_t *copy(uint8_t *at, unsigned graph, unsigned launch, uint64_t start, uint64_t end)
 {
-	CUpti_ActivityMemcpy5 c = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY, .start = start, .end = end, .correlationId = launch,
+	CUpti_ActivityMemcpy5 c = { .kind = CUPTI_ACTIVITY_KIND_MEMCPY, .start = start, .end = end,
+		.correlationId = launch,
 		.graphId = graph };
 	memcpy(at, &c, sizeof c);
 	return at + sizeof c;
@@ -108,8 +112,9 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 	return strcmp(name, "wild") == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                        CUstream stream, void **parameters, void **extra)
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared, CUstream stream,
+                        void **parameters, void **extra)
 {
 	(void)f, (void)shared, (void)stream, (void)parameters, (void)extra;
 	printf("launched %u\n", gx * gy * gz * bx * by * bz);

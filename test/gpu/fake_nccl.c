@@ -47,7 +47,8 @@ struct shared {
 	_Atomic uint64_t given[RANKS], taken[RANKS];       /* parts so far */
 	_Atomic size_t count[RANKS];                       /* of the sum under way */
 	_Atomic int type[RANKS];
-	_Atomic int recorded[RANKS];                       /* which of those that were recorded; 0: none of them */
+	_Atomic int recorded[RANKS];                       /* which of those that were
+	                                                    * recorded; 0: none of them */
 	double value[RANKS][PART];
 	struct mail mail[RANKS][RANKS];      /* from, to */
 };
@@ -156,13 +157,15 @@ static void take(const struct sum *s, size_t n)
 		}
 	for (int r = 0; r < c->size; r++)
 		if (c->at->recorded[r] != s->recorded) {
-			fprintf(stderr, "fake NCCL: ranks %d and %d do not run a sum of the same recording\n", c->rank, r);
+			fprintf(stderr, "fake NCCL: ranks %d and %d do not run a sum of the same recording\n",
+			        c->rank, r);
 			abort();
 		}
 	for (size_t i = 0; i < n; i++) {
 		double sum = 0;
 		for (int r = 0; r < c->size; r++)
-			sum = s->type == ncclFloat64 ? sum + c->at->value[r][i] : (float)sum + (float)c->at->value[r][i];
+			sum = s->type == ncclFloat64 ? sum + c->at->value[r][i] :
+			      (float)sum + (float)c->at->value[r][i];
 		store(s, c->done + i, sum);
 	}
 	c->part++;
@@ -268,7 +271,8 @@ static ncclResult_t get_version(int *v)
 static ncclResult_t get_id(ncclUniqueId *id)
 {
 	static int made;
-	snprintf(id->internal, sizeof id->internal, "/dlx-fake-nccl-%d-%ld-%d", (int)getpid(), (long)time(NULL), made++);
+	snprintf(id->internal, sizeof id->internal, "/dlx-fake-nccl-%d-%ld-%d", (int)getpid(),
+	         (long)time(NULL), made++);
 	return ncclSuccess;
 }
 
@@ -328,7 +332,8 @@ static ncclResult_t get_error(ncclComm_t c, ncclResult_t *e)
 
 static const char *error_string(ncclResult_t r)
 {
-	return r == ncclSuccess ? "no error" : r == ncclRemoteError ? "remote process exited or there was a network error" : "an error";
+	return r == ncclSuccess ? "no error" :
+	       r == ncclRemoteError ? "remote process exited or there was a network error" : "an error";
 }
 
 static const char *last_error(ncclComm_t c)
@@ -337,10 +342,11 @@ static const char *last_error(ncclComm_t c)
 	return "";
 }
 
-static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c,
-                               cudaStream_t stream)
+static ncclResult_t all_reduce(const void *from, void *to, size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t c, cudaStream_t stream)
 {
-	if (from != to || op != ncclSum || (type != ncclFloat64 && type != ncclFloat32 && type != ncclFloat16 && type != ncclBfloat16))
+	if (from != to || op != ncclSum || (type != ncclFloat64 && type != ncclFloat32 &&
+	                                    type != ncclFloat16 && type != ncclBfloat16))
 		return ncclInvalidArgument;
 	struct sum *s = malloc(sizeof *s);     /* never freed: a replay may come at any time */
 	*s = (struct sum){ c, to, count, type, emulate_records(stream) ? ++c->recorded : 0 };
@@ -354,11 +360,12 @@ static ncclResult_t group_start(void)
 	return ncclSuccess;
 }
 
-static ncclResult_t add_message(ncclComm_t c, bool sent, void *p, size_t count, ncclDataType_t type, int peer, cudaStream_t stream)
+static ncclResult_t add_message(ncclComm_t c, bool sent, void *p, size_t count, ncclDataType_t type,
+                                int peer, cudaStream_t stream)
 {
 	struct group *g = open_group;
-	if (!g || type != ncclFloat32 || peer < 0 || peer >= c->size || peer == c->rank || count == 0 || g->n == 2 * RANKS ||
-	    (g->n && (g->comm != c || group_stream != stream)))
+	if (!g || type != ncclFloat32 || peer < 0 || peer >= c->size || peer == c->rank || count == 0 ||
+	    g->n == 2 * RANKS || (g->n && (g->comm != c || group_stream != stream)))
 		return ncclInvalidArgument;
 	g->comm = c;
 	group_stream = stream;
@@ -366,12 +373,14 @@ static ncclResult_t add_message(ncclComm_t c, bool sent, void *p, size_t count, 
 	return ncclSuccess;
 }
 
-static ncclResult_t send_message(const void *p, size_t count, ncclDataType_t type, int peer, ncclComm_t c, cudaStream_t stream)
+static ncclResult_t send_message(const void *p, size_t count, ncclDataType_t type, int peer,
+                                 ncclComm_t c, cudaStream_t stream)
 {
 	return add_message(c, true, (void *)(uintptr_t)p, count, type, peer, stream);
 }
 
-static ncclResult_t receive(void *p, size_t count, ncclDataType_t type, int peer, ncclComm_t c, cudaStream_t stream)
+static ncclResult_t receive(void *p, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
+                            cudaStream_t stream)
 {
 	return add_message(c, false, p, count, type, peer, stream);
 }
@@ -387,8 +396,10 @@ static ncclResult_t group_end(void)
 }
 
 struct nccl_functions nccl = {
-	.GetVersion = get_version, .GetUniqueId = get_id, .GetErrorString = error_string, .GetLastError = last_error,
-	.CommInitRankConfig = init, .CommDestroy = destroy, .CommAbort = end, .CommGetAsyncError = get_error, .AllReduce = all_reduce,
+	.GetVersion = get_version, .GetUniqueId = get_id, .GetErrorString = error_string,
+	.GetLastError = last_error,
+	.CommInitRankConfig = init, .CommDestroy = destroy, .CommAbort = end,
+	.CommGetAsyncError = get_error, .AllReduce = all_reduce,
 	.GroupStart = group_start, .GroupEnd = group_end, .Send = send_message, .Recv = receive,
 };
 

@@ -3,10 +3,12 @@
  * A library that CUDA's driver loads into a program, for test/gpu/check: CUDA_INJECTION64_PATH
  * names it, DLX_INJECT says what it does.
  *
- *     watch:FILE    notes when each kernel and copy of a replayed graph began and ended (CUPTI), and at the end of the process writes a
- *                   line of JSON: of the replays of the graph that has most, how many there were, their kernels, and the medians of
+ *     watch:FILE    notes when each kernel and copy of a replayed graph began and ended (CUPTI),
+ *                   and at the end of the process writes a line of JSON: of the replays of the
+ *                   graph that has most, how many there were, their kernels, and the medians of
  *                   their seconds from the first to the last and of those in which anything ran
- *     trap:SECONDS  after so long runs a kernel that traps, as a wild one of the program's own would
+ *     trap:SECONDS  after so long runs a kernel that traps, as a wild one of the program's own
+ *                   would
  *
  * It is linked with nothing of CUDA: the driver is there when it is called, CUPTI is looked for
  * where libraries are. */
@@ -37,10 +39,12 @@ static int complain(const char *what, const char *why)
 
 /* --- trap --- */
 
-static const char ptx[] = ".version 6.4\n.target sm_75\n.address_size 64\n.visible .entry wild()\n{\n\ttrap;\n\tret;\n}\n";
+static const char ptx[] = ".version 6.4\n.target sm_75\n.address_size 64\n"
+	".visible .entry wild()\n{\n\ttrap;\n\tret;\n}\n";
 
-#define DRIVER(X) \
-	X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadData) X(cuModuleGetFunction) X(cuLaunchKernel)
+#define DRIVER(X)                                                                               \
+	X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadData) X(cuModuleGetFunction)   \
+	X(cuLaunchKernel)
 #define POINTER(f) static __typeof__(f) *p_##f;
 DRIVER(POINTER)
 
@@ -52,8 +56,9 @@ static void *trap(void *unused)
 	int rc;
 	(void)unused;
 	sleep((unsigned)atoi(argument));
-	if ((rc = p_cuDevicePrimaryCtxRetain(&context, 0)) == 0 && (rc = p_cuCtxSetCurrent(context)) == 0 &&
-	    (rc = p_cuModuleLoadData(&module, ptx)) == 0 && (rc = p_cuModuleGetFunction(&wild, module, "wild")) == 0)
+	if ((rc = p_cuDevicePrimaryCtxRetain(&context, 0)) == 0 &&
+	    (rc = p_cuCtxSetCurrent(context)) == 0 && (rc = p_cuModuleLoadData(&module, ptx)) == 0 &&
+	    (rc = p_cuModuleGetFunction(&wild, module, "wild")) == 0)
 		rc = p_cuLaunchKernel(wild, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL);
 	if (rc)
 		fprintf(stderr, "error: injected: cannot run a kernel: %d\n", rc);
@@ -91,8 +96,9 @@ static struct {
 	size_t n, room;
 } seen = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-#define CUPTI(X) \
-	X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityGetNextRecord) X(cuptiActivityFlushAll)
+#define CUPTI(X)                                                                            \
+	X(cuptiActivityRegisterCallbacks) X(cuptiActivityEnable) X(cuptiActivityGetNextRecord)  \
+	X(cuptiActivityFlushAll)
 #define CUPTI_POINTER(f) static __typeof__(f) *p_##f;
 CUPTI(CUPTI_POINTER)
 
@@ -120,13 +126,15 @@ static void note(uint32_t graph, uint32_t launch, uint64_t start, uint64_t end)
 	seen.span[seen.n++] = (struct span){ graph, launch, start, end };
 }
 
-static void buffer_filled(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes, size_t valid)
+static void buffer_filled(CUcontext context, uint32_t stream, uint8_t *buffer, size_t bytes,
+                          size_t valid)
 {
 	CUpti_Activity *r = NULL;
 	(void)context, (void)stream, (void)bytes;
 	pthread_mutex_lock(&seen.lock);
 	while (p_cuptiActivityGetNextRecord(buffer, valid, &r) == CUPTI_SUCCESS) {
-		if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || r->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
+		if (r->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ||
+		    r->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
 			const CUpti_ActivityKernel9 *k = (const void *)r;
 			note(k->graphId, k->correlationId, k->start, k->end);
 		} else if (r->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
@@ -205,8 +213,9 @@ static void report(void)
 		}
 		qsort(whole, launches, sizeof *whole, by_value);
 		qsort(busy, launches, sizeof *busy, by_value);
-		fprintf(f, "{\"replays\": %zu, \"kernels\": %zu, \"span\": %.9f, \"busy\": %.9f}\n", launches, kernels,
-		        1e-9 * (double)whole[launches / 2], 1e-9 * (double)busy[launches / 2]);
+		fprintf(f, "{\"replays\": %zu, \"kernels\": %zu, \"span\": %.9f, \"busy\": %.9f}\n",
+		        launches, kernels, 1e-9 * (double)whole[launches / 2],
+		        1e-9 * (double)busy[launches / 2]);
 	} else {
 		complain("watch", n ? "cannot write" : "no replay of a graph was seen");
 	}
@@ -219,8 +228,8 @@ static void report(void)
 
 static int start_watching(void)
 {
-	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-		CUPTI_ACTIVITY_KIND_MEMSET };
+	static const CUpti_ActivityKind kinds[] = { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET };
 	char name[32];
 	snprintf(name, sizeof name, "libcupti.so.%d", CUDA_VERSION / 1000);
 	void *cupti = dlopen(name, RTLD_NOW | RTLD_GLOBAL);

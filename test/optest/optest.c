@@ -33,8 +33,10 @@
 #define MAX_OUT 16
 #define FD_ELEMENTS 8           /* elements of each input that are moved one at a time */
 #define FD_STEP 1e-5
-#define FD_DIRECTIONS 2         /* that all elements of an input are moved in at once, up or down each */
-#define FD_SMALL_STEP 1e-7      /* so that of many elements none comes over the kink of a relu or a maximum */
+/* that all elements of an input are moved in at once, up or down each */
+#define FD_DIRECTIONS 2
+/* so that of many elements none comes over the kink of a relu or a maximum */
+#define FD_SMALL_STEP 1e-7
 #define FD_TOLERANCE 1e-6       /* of the largest gradient, times the length of the direction */
 #define CPU_TOLERANCE 3e-5      /* of the largest magnitude in the tensor */
 #define BF16_TOLERANCE 1e-2     /* where tensors on the way there are bf16 */
@@ -69,9 +71,11 @@ struct trial {
 	struct store *store;
 	void *arena;
 	size_t arena_bytes;
-	tid out[MAX_OUT];              /* outputs of the node; update outputs read back through their states */
+	tid out[MAX_OUT];              /* outputs of the node; update outputs read
+	                                * back through their states */
 	int nout;
-	tid dy[MAX_OUT];               /* inputs of the graph, NONE where the output carries no gradient */
+	tid dy[MAX_OUT];               /* inputs of the graph, NONE where the
+	                                * output carries no gradient */
 	double *dy_value[MAX_OUT];
 	tid wrt[SAMPLE_MAX_IN];
 	int wrt_in[SAMPLE_MAX_IN];     /* which input each is */
@@ -149,7 +153,8 @@ static bool is_half(const struct graph *g, tid t)
 static bool settle_half(struct graph *g, const struct node *n, enum backend backend)
 {
 	const struct kernel *k = &n->op->kernel[backend];
-	bool view = n->op->flags & OP_VIEW, alike = view || (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE), all = true, settled = true;
+	bool view = n->op->flags & OP_VIEW,
+	     alike = view || (k->bf16 != KB_EACH && k->bf16 != KB_SOURCE), all = true, settled = true;
 	for (int i = 0; i < n->nin + n->nout; i++) {
 		bool out = i >= n->nin, takes = view || kernel_takes_bf16(k, out, out ? i - n->nin : i);
 		tid t = out ? n->out[i - n->nin] : n->in[i];
@@ -331,8 +336,8 @@ static double direction_at(const struct direction *d, int64_t k)
 	return rng_uniform(98, d->number, 0, (uint64_t)k) < 0.5 ? -1 : 1;
 }
 
-static int objective_at(struct trial *t, int input, const struct direction *d, const double *at, double step,
-                        long double *value)
+static int objective_at(struct trial *t, int input, const struct direction *d, const double *at,
+                        double step, long double *value)
 {
 	for (int64_t k = 0; k < d->n; k++)
 		t->s.value[input][k] = at[k] + step * direction_at(d, k);
@@ -366,7 +371,8 @@ static struct direction direction(int64_t n, int i)
 }
 
 /* dx: the rule's gradient of the input, whose largest magnitude is scale. */
-static int check_slope(struct trial *t, int input, const struct direction *d, const double *dx, double scale)
+static int check_slope(struct trial *t, int input, const struct direction *d, const double *dx,
+                       double scale)
 {
 	double slope, rule = 0;
 	TRY(difference(t, input, d, &slope));
@@ -377,7 +383,8 @@ static int check_slope(struct trial *t, int input, const struct direction *d, co
 	if (d->alone < 0)
 		fail("input %d along all elements: gradient %.9g, difference %.9g", input, rule, slope);
 	else
-		fail("input %d element %lld: gradient %.9g, difference %.9g", input, (long long)d->alone, rule, slope);
+		fail("input %d element %lld: gradient %.9g, difference %.9g", input, (long long)d->alone,
+		     rule, slope);
 	return 0;
 }
 
@@ -434,7 +441,8 @@ static void compare(struct trial *a, struct trial *b, tid ta, tid tb, const char
 	int64_t n = shape_count(&graph_t(a->s.g, ta)->shape);
 	double *x = read_tensor(a, ta), *y = read_tensor(b, tb), scale = 1e-3;
 	const enum dtype type = b->env->compute;
-	double allowed = type == DTYPE_BF16 ? BF16_TOLERANCE : type == DTYPE_F16 ? FP16_TOLERANCE : CPU_TOLERANCE;
+	double allowed = type == DTYPE_BF16 ? BF16_TOLERANCE : type == DTYPE_F16 ? FP16_TOLERANCE :
+	                 CPU_TOLERANCE;
 	for (int64_t k = 0; k < n; k++)
 		scale = fmax(scale, fabs(x[k]));
 	for (int64_t k = 0; k < n; k++)
@@ -478,7 +486,8 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 {
 	struct trial a, b = { 0 };
 	int before = failed;
-	static const char *const what[][2] = { { "device", "device, channels-last" }, { "bf16", "bf16, channels-last" },
+	static const char *const what[][2] = { { "device", "device, channels-last" },
+		{ "bf16", "bf16, channels-last" },
 		{ "fp16", "fp16, channels-last" } };
 	cur_what = what[env->compute == DTYPE_BF16 ? 1 : env->compute == DTYPE_F16 ? 2 : 0][native];
 	if (compile(&a, op, text, ref, &plan_env_default, gradient, false) < 0 ||
@@ -502,7 +511,8 @@ static void check_cpu(const struct op *op, const char *text, struct device *ref,
 
 /* Ops that the GPU has no kernel for, and why that is right. */
 static const char *const cpu_only[][2] = {
-	{ "batch_norm_statistics", "taken apart for the CPU alone, where a pass over memory costs more than a launch" },
+	{ "batch_norm_statistics",
+	  "taken apart for the CPU alone, where a pass over memory costs more than a launch" },
 	{ "batch_norm_grad_given", "the same" },
 	{ "batch_norm_grad_through", "the same" },
 	{ "softmax_cross_entropy_with_grad", "fused for the CPU alone" },
@@ -546,8 +556,9 @@ static bool has_kernel(const struct op *op, const struct device *dev)
 
 /* Ops whose tensors are float32 on every device: the update, single numbers, sums over ranks. */
 static const char *const f32_only[] = {
-	"all_reduce_start", "all_reduce_wait", "sum_squares", "clip_factor", "sgd", "adam", "rmsprop", "loss_scale", "max_abs",
-	"loss_scale_update", "mean_terms", "mean_seed", "mean_factor", "mean_lag", "norms", "trust_ratio", "accumulate",
+	"all_reduce_start", "all_reduce_wait", "sum_squares", "clip_factor", "sgd", "adam", "rmsprop",
+	"loss_scale", "max_abs", "loss_scale_update", "mean_terms", "mean_seed", "mean_factor",
+	"mean_lag", "norms", "trust_ratio", "accumulate",
 	"ema_update", "weight_average", "weight_copy", "fill", NULL
 };
 
@@ -563,7 +574,8 @@ static bool has_half(const struct op *op, const struct device *dev)
 }
 
 /* half: to compute in bf16 and in fp16; NULL where the device cannot. */
-static void check_op(const struct op *op, struct device *ref, struct device *cpu, const struct plan_env *const half[2])
+static void check_op(const struct op *op, struct device *ref, struct device *cpu,
+                     const struct plan_env *const half[2])
 {
 	bool gradient = op->grad != NULL;
 	const bool other = cpu->backend != BACKEND_CPU;

@@ -28,7 +28,8 @@ static inline tid op_emit(struct graph *g, const char *op, const void *attr, int
 }
 /* n: a struct with a member g. */
 #define EMIT(n, op, ...)                                                                     \
-	op_emit((n)->g, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)), (tid[]){ __VA_ARGS__ })
+	op_emit((n)->g, op, NULL, (int)(sizeof(tid[]){ __VA_ARGS__ } / sizeof(tid)),             \
+	        (tid[]){ __VA_ARGS__ })
 
 /* value 0: random numbers. */
 static inline tid op_param(struct graph *g, const char *name, const struct shape *s, double value)
@@ -51,10 +52,12 @@ static inline int op_count(const struct graph *g, const char *op)
 
 /* The first n passes but the one of that name (NULL: all)
  * for a device, or for the CPU without one. */
-static inline void op_passes(struct graph *g, struct device *dev, const struct pass *passes, int n, const char *without)
+static inline void op_passes(struct graph *g, struct device *dev, const struct pass *passes, int n,
+                             const char *without)
 {
 	struct pass table[16];
-	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev, .plan = &plan_env_default };
+	struct pass_env env = { .backend = dev ? dev->backend : BACKEND_CPU, .dev = dev,
+		.plan = &plan_env_default };
 	int at = 0;
 
 	assert_true(n <= (int)(sizeof table / sizeof *table));
@@ -67,7 +70,8 @@ static inline void op_passes(struct graph *g, struct device *dev, const struct p
 
 /* All phases of a graph that has been through its passes, once; the n tensors, one after another,
  * which the caller frees. In memory that begins as NaN. */
-static inline double *op_values(struct graph *g, struct device *dev, const tid *t, int n, int *count)
+static inline double *op_values(struct graph *g, struct device *dev, const tid *t, int n,
+                                int *count)
 {
 	struct exec *e;
 	struct store *store = store_new(dev, 1);

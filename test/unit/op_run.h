@@ -67,7 +67,8 @@ static inline void op_run_get(const struct op_run *r, tid t, double *plain)
 
 static inline void op_run_init(struct op_run *r, struct graph *g, enum backend b, bool native)
 {
-	*r = (struct op_run){ .g = g, .dev = { .backend = b, .threads = 1 }, .env = plan_env_default, .native = native };
+	*r = (struct op_run){ .g = g, .dev = { .backend = b, .threads = 1 }, .env = plan_env_default,
+		.native = native };
 	r->arena = arena_new();
 	r->data = ARENA_ARRAY(r->arena, void *, g->ntensor + 1);
 	for (tid t = 0; t < g->ntensor; t++) {

@@ -51,8 +51,10 @@ void rank_threads(int ranks, size_t bytes, const struct reducer_bucket *group, i
 	assert_non_null(memory);
 	assert_in_range(ranks, 1, MOST);
 	for (int r = 0; r < ranks; r++) {
-		m[r] = (struct member){ .memory = memory, .bytes = bytes, .group = group, .groups = groups, .work = work, .arg = arg };
-		m[r].c = (struct comm){ .rank = r, .size = ranks, .local_rank = r, .local_size = ranks, .hosts = 1,
+		m[r] = (struct member){ .memory = memory, .bytes = bytes, .group = group, .groups = groups,
+			.work = work, .arg = arg };
+		m[r].c = (struct comm){ .rank = r, .size = ranks, .local_rank = r, .local_size = ranks,
+			.hosts = 1,
 		                        .timeout = 60, .state = &m[r].state };
 		assert_int_equal(pthread_create(&m[r].thread, NULL, run, &m[r]), 0);
 	}

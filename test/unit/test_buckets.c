@@ -18,7 +18,8 @@
 #define MOST 12
 
 /* When all is done if bit i of `cuts` says that a group begins at gradient i + 1. */
-static double finish(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes, unsigned cuts)
+static double finish(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes,
+                     unsigned cuts)
 {
 	double now = 0;
 	for (int from = 0, to; from < n; from = to) {
@@ -40,14 +41,16 @@ static int bits(unsigned x)
 }
 
 /* The best time, and the fewest messages that are no later than that and one latency. */
-static double best_of_all(const struct linkmodel *link, int n, const double *ready, const int64_t *bytes, int *messages)
+static double best_of_all(const struct linkmodel *link, int n, const double *ready,
+                          const int64_t *bytes, int *messages)
 {
 	double best = INFINITY;
 	*messages = n;
 	for (unsigned cuts = 0; cuts < 1u << (n - 1); cuts++)
 		best = fmin(best, finish(link, n, ready, bytes, cuts));
 	for (unsigned cuts = 0; cuts < 1u << (n - 1); cuts++)
-		if (bits(cuts) + 1 < *messages && finish(link, n, ready, bytes, cuts) <= best + linkmodel_seconds(link, 0))
+		if (bits(cuts) + 1 < *messages &&
+		    finish(link, n, ready, bytes, cuts) <= best + linkmodel_seconds(link, 0))
 			*messages = bits(cuts) + 1;
 	return best;
 }
@@ -74,7 +77,8 @@ static void solved_is_best(void **state)
 			seed = seed * 1664525 + 1013904223;
 			now += (seed >> 16) * 1e-8;
 			ready[i] = now;
-			bytes[i] = 70000 + (seed >> 8) % 3000000;     /* none so small that it is joined to another */
+			/* none so small that it is joined to another */
+			bytes[i] = 70000 + (seed >> 8) % 3000000;
 		}
 		int groups = buckets_cut(&how, &link, n, ready, bytes, first);
 		assert_int_equal(first[0], 0);
@@ -123,7 +127,8 @@ static void rules(void **state)
 	static const int64_t bytes[5] = { 10, 10, 30, 5, 5 };
 	static const double ready[5] = { 0 };
 	int first[6];
-	struct grouping none = { GROUPING_NONE, 0 }, size = { GROUPING_SIZE, 20 }, count = { GROUPING_COUNT, 2 };
+	struct grouping none = { GROUPING_NONE, 0 }, size = { GROUPING_SIZE, 20 },
+	                count = { GROUPING_COUNT, 2 };
 	assert_int_equal(buckets_cut(&none, NULL, 5, ready, bytes, first), 5);
 	assert_int_equal(buckets_cut(&size, NULL, 5, ready, bytes, first), 3);
 	assert_int_equal(first[1], 2);
@@ -136,7 +141,8 @@ static void rules(void **state)
 
 static void spelling(void **state)
 {
-	static const char *const bad[] = { "", "size", "size:", "size:-1", "size:x", "count:0", "count:1.5", "some", "count:" };
+	static const char *const bad[] = { "", "size", "size:", "size:-1", "size:x", "count:0",
+		"count:1.5", "some", "count:" };
 	struct loc loc = { "config.yaml", 3, 5 };
 	struct grouping g;
 	assert_int_equal(grouping_parse("auto", &loc, &g), 0);
@@ -157,8 +163,8 @@ static void spelling(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(solved_is_best), cmocka_unit_test(extremes), cmocka_unit_test(many_parameters),
-		cmocka_unit_test(rules), cmocka_unit_test(spelling),
+		cmocka_unit_test(solved_is_best), cmocka_unit_test(extremes),
+		cmocka_unit_test(many_parameters), cmocka_unit_test(rules), cmocka_unit_test(spelling),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,7 +338,8 @@ static void test_config(void **unused)
 		{ "every: {minutes: 10}\nkeep: {last: 3, best: 1}\ncompression: 1",
 		  { { 0, 0, 10, 0 }, { 3, 1 }, 1 } },
 		{ "{every: {steps: 100}}", { { 100, 0, 0, 0 }, { 3, 1 }, 1 } },
-		{ "{every: {epochs: 2, seconds: 1.5}, keep: {best: 0}}", { { 0, 1.5, 0, 2 }, { 3, 0 }, 1 } },
+		{ "{every: {epochs: 2, seconds: 1.5}, keep: {best: 0}}",
+		  { { 0, 1.5, 0, 2 }, { 3, 0 }, 1 } },
 		{ "{every: null, compression: 19}", { { 0, 0, 0, 0 }, { 3, 1 }, 19 } },
 	};
 

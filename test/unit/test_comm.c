@@ -24,10 +24,11 @@
 #include "comm/ranks_text.h"
 
 static const char *const variables[] = {
-	"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "PMI_RANK",
-	"PMI_SIZE", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "PALS_RANKID", "PMIX_RANK", "SLURM_PROCID",
-	"SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID",
-	"SLURM_LOCALID", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_LOCAL_RANK",
+	"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE",
+	"PMI_RANK", "PMI_SIZE", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "PALS_RANKID", "PMIX_RANK",
+	"SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS", "SLURM_JOB_ID",
+	"SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "SLURM_LOCALID", "FLUX_TASK_RANK", "FLUX_JOB_SIZE",
+	"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_LOCAL_RANK",
 	"PMI_LOCAL_SIZE",
 };
 
@@ -125,7 +126,8 @@ static void another_mpi(void **state)
 	if (comm_library() && strncmp(comm_library(), "MPICH", 5) != 0)
 		skip();
 	assert_int_equal(comm_open(&c, 0), E_UNAVAILABLE);
-	assert_non_null(strstr(err_get(0)->text, comm_library() ? "start them with its own mpiexec" : "without MPI"));
+	assert_non_null(strstr(err_get(0)->text,
+	                       comm_library() ? "start them with its own mpiexec" : "without MPI"));
 }
 
 static void says(const int *rank, int n, const char *text)

@@ -57,7 +57,8 @@ static const struct form forms[] = {
 #define FORMS (sizeof forms / sizeof *forms)
 
 static const struct shape shapes[] = {
-	{ 4, { 64, 32, 3, 3 } }, { 4, { 728 % 96, 40, 1, 1 } }, { 4, { 7, 3, 2, 3 } }, { 4, { 48, 48, 1, 1 } }, { 4, { 16, 1, 3, 3 } }
+	{ 4, { 64, 32, 3, 3 } }, { 4, { 728 % 96, 40, 1, 1 } }, { 4, { 7, 3, 2, 3 } },
+	{ 4, { 48, 48, 1, 1 } }, { 4, { 16, 1, 3, 3 } }
 };
 
 static size_t bytes_of(const struct tensor *t)
@@ -72,10 +73,12 @@ static void *packed(const struct tensor *t, const float *plain)
 	return p;
 }
 
-static void compare(const void *got, const void *want, const struct tensor *t, const char *from, const char *to, const char *what)
+static void compare(const void *got, const void *want, const struct tensor *t, const char *from,
+                    const char *to, const char *what)
 {
 	if (memcmp(got, want, bytes_of(t)) != 0)
-		fail_msg("%s to %s (%lld x %lld), %s: other values", from, to, (long long)t->shape.d[0], (long long)t->shape.d[1], what);
+		fail_msg("%s to %s (%lld x %lld), %s: other values", from, to, (long long)t->shape.d[0],
+		         (long long)t->shape.d[1], what);
 }
 
 /* In pieces of a grain, last one first. */
@@ -86,7 +89,8 @@ static void in_pieces(const struct copier *c, const struct tensor *x, const void
 		copier_range(c, from, to, at, at + grain < n ? at + grain : n);
 }
 
-static int check_pair(struct arena *arena, const struct form *f, const struct form *t, const struct shape *s, enum dtype type)
+static int check_pair(struct arena *arena, const struct form *f, const struct form *t,
+                      const struct shape *s, enum dtype type)
 {
 	struct tensor x = { .shape = *s, .dtype = DTYPE_F32, .layout = layout_of(f, s) };
 	struct tensor y = { .shape = *s, .dtype = type, .layout = layout_of(t, s) };
@@ -97,7 +101,8 @@ static int check_pair(struct arena *arena, const struct form *f, const struct fo
 	for (int64_t i = 0; i < shape_count(s); i++)
 		plain[i] = (float)rng_normal(7, 1, 0, (uint64_t)i);
 	plain[0] = __builtin_nanf("");
-	void *from = packed(&x, plain), *want = packed(&y, plain), *got = mem_calloc(bytes_of(&y) + 64, 1);
+	void *from = packed(&x, plain), *want = packed(&y, plain),
+	     *got = mem_calloc(bytes_of(&y) + 64, 1);
 	copier_new(&c, arena, a, b, false);
 	assert_non_null(c);
 	copier_all(c, from, got);
@@ -157,7 +162,8 @@ static void test_buckets(void **state)
 	y.layout.stride[1] = y.layout.stride[2] = 144;
 	y.layout.stride[3] = 48;
 	y.layout.stride[4] = 16;
-	copier_new(&c, arena, (struct copier_side){ &x, DTYPE_F32 }, (struct copier_side){ &y, DTYPE_BF16 }, false);
+	copier_new(&c, arena, (struct copier_side){ &x, DTYPE_F32 },
+	           (struct copier_side){ &y, DTYPE_BF16 }, false);
 	assert_non_null(c);
 	copier_all(c, plain, got);
 	for (int i = 0; i < 360; i++)
@@ -167,6 +173,7 @@ static void test_buckets(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all_pairs), cmocka_unit_test(test_buckets) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_all_pairs),
+		cmocka_unit_test(test_buckets) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,7 +213,8 @@ static void refusals_say_why(void **state)
 /* One question, two users at different places, one of whom goes first. */
 static void equal_questions_share_code(void **state)
 {
-	const struct dnn_matmul m = { .m = 3, .n = 3, .k = 3, .a_stride = { 3, 1 }, .b_stride = { 3, 1 },
+	const struct dnn_matmul m = { .m = 3, .n = 3, .k = 3, .a_stride = { 3, 1 },
+		.b_stride = { 3, 1 },
 		.c_stride = { 3, 1 } };
 	struct dnn_prim *p[2];
 	float *a = floats(9, 0), *b = floats(9, 0), *c[2] = { floats(9, 0xff), floats(9, 0xff) };

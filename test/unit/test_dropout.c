@@ -32,8 +32,8 @@ static void check_close(const double *got, const double *want, int n, double tol
 }
 
 /* first: place of the batch's first sample in the step. */
-static void dropout_at(enum backend b, bool native, struct shape s, double rate, int64_t step, int64_t first,
-                       const double *x, double *y)
+static void dropout_at(enum backend b, bool native, struct shape s, double rate, int64_t step,
+                       int64_t first, const double *x, double *y)
 {
 	struct graph *g = graph_new();
 	struct dropout_attr at = { .rate = rate, .stream = 42 };
@@ -94,7 +94,8 @@ static void test_dropout_places(void **unused)
 {
 	static const enum backend both[] = { BACKEND_REFERENCE, BACKEND_CPU };
 	static double x[DROP_COUNT], y[DROP_COUNT], z[DROP_COUNT / 2];
-	const struct shape two = shape_of(4, (int64_t[]){ 2, 37, 19, 23 }), one = shape_of(4, (int64_t[]){ 1, 37, 19, 23 });
+	const struct shape two = shape_of(4, (int64_t[]){ 2, 37, 19, 23 }),
+	                   one = shape_of(4, (int64_t[]){ 1, 37, 19, 23 });
 
 	for (int i = 0; i < DROP_COUNT; i++)
 		x[i] = 1;

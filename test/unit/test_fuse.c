@@ -155,17 +155,31 @@ static tid biased(struct net *n, tid x)
 	const int64_t one = 1;
 	const struct conv_attr at = { .pad_lo = { 1, &one }, .pad_hi = { 1, &one } };
 
-	return op_emit(n->g, "conv", &at, 3, (tid[]){ x, op_param(n->g, "wb", &s, 0), op_param(n->g, "b", &channels, 0) });
+	return op_emit(n->g, "conv", &at, 3,
+	               (tid[]){ x, op_param(n->g, "wb", &s, 0), op_param(n->g, "b", &channels, 0) });
 }
 
 /* Chains behind convolutions, for GPUs. */
 static tid build_conv_relu(struct net *n) { return EMIT(n, "relu", biased(n, n->x)); }
 static tid build_conv_leaky(struct net *n) { return leaky(n, conv(n, n->x, "u")); }
 static tid build_conv_add(struct net *n) { return EMIT(n, "add", n->r, biased(n, n->x)); }
-static tid build_conv_add_relu(struct net *n) { return EMIT(n, "relu", EMIT(n, "add", conv(n, n->x, "u"), n->r)); }
-static tid build_conv_add_leaky(struct net *n) { return leaky(n, EMIT(n, "add", biased(n, n->x), n->r)); }
+
+static tid build_conv_add_relu(struct net *n)
+{
+	return EMIT(n, "relu", EMIT(n, "add", conv(n, n->x, "u"), n->r));
+}
+
+static tid build_conv_add_leaky(struct net *n)
+{
+	return leaky(n, EMIT(n, "add", biased(n, n->x), n->r));
+}
+
 static tid build_conv_norm(struct net *n) { return inference(n, biased(n, n->x)); }
-static tid build_conv_norm_leaky(struct net *n) { return leaky(n, inference(n, conv(n, n->x, "u"))); }
+
+static tid build_conv_norm_leaky(struct net *n)
+{
+	return leaky(n, inference(n, conv(n, n->x, "u")));
+}
 
 static tid build_conv_norm_residual(struct net *n)
 {
@@ -173,7 +187,10 @@ static tid build_conv_norm_residual(struct net *n)
 }
 
 /* ReLU's output goes to a convolution alone, and to another reader too. */
-static tid build_relu_conv(struct net *n) { return conv(n, EMIT(n, "relu", EMIT(n, "tanh", n->x)), "u"); }
+static tid build_relu_conv(struct net *n)
+{
+	return conv(n, EMIT(n, "relu", EMIT(n, "tanh", n->x)), "u");
+}
 
 static tid build_leaky_conv_and_other(struct net *n)
 {
@@ -190,7 +207,8 @@ static tid build_conv_batch_norm_leaky(struct net *n)
 	const struct norm_attr eps = { 0.25, 1, -1 };
 	tid gamma = vector(n, "gamma", 1.5), beta = vector(n, "beta", 0.1);
 
-	return leaky(n, op_emit(n->g, "batch_norm", &eps, 3, (tid[]){ conv(n, n->x, "u"), gamma, beta }));
+	return leaky(n,
+	             op_emit(n->g, "batch_norm", &eps, 3, (tid[]){ conv(n, n->x, "u"), gamma, beta }));
 }
 
 static tid build_conv_batch_norm_residual(struct net *n)
@@ -293,20 +311,27 @@ static const struct {
 	{ build_conv_add_relu, true, "conv_relu", "conv conv_add add relu", BACKEND_CUDA },
 	{ build_conv_add_leaky, true, "conv_relu", "conv conv_add add leaky_relu", BACKEND_CUDA },
 	{ build_conv_norm, false, "conv_norm", "conv batch_norm_inference/1", BACKEND_CUDA },
-	{ build_conv_norm_leaky, false, "conv_norm_relu", "conv batch_norm_inference/1 leaky_relu", BACKEND_CUDA },
-	{ build_conv_norm_residual, false, "conv_norm_relu", "conv batch_norm_inference/1 add relu", BACKEND_CUDA },
-	{ build_conv_and_other, true, "conv_add conv_grad_input_sum", "add conv_grad_input", BACKEND_CUDA },
+	{ build_conv_norm_leaky, false, "conv_norm_relu", "conv batch_norm_inference/1 leaky_relu",
+	  BACKEND_CUDA },
+	{ build_conv_norm_residual, false, "conv_norm_relu", "conv batch_norm_inference/1 add relu",
+	  BACKEND_CUDA },
+	{ build_conv_and_other, true, "conv_add conv_grad_input_sum", "add conv_grad_input",
+	  BACKEND_CUDA },
 	{ build_relu_conv, true, "conv_grad_input_relu", "conv_grad_input relu_grad", BACKEND_CUDA },
-	{ build_leaky_conv_and_other, true, "conv_grad_input_relu", "conv_grad_input leaky_relu_grad add", BACKEND_CUDA },
+	{ build_leaky_conv_and_other, true, "conv_grad_input_relu",
+	  "conv_grad_input leaky_relu_grad add", BACKEND_CUDA },
 	{ build_conv_wanted, true, "conv relu", "conv_relu", BACKEND_CUDA },
 	{ build_relu, true, "batch_norm/a batch_norm_grad/a", "batch_norm/1", BACKEND_CUDA },
-	{ build_conv_batch_norm, true, "conv_statistics batch_norm_apply/1 batch_norm_grad/1", "conv batch_norm/1", BACKEND_CUDA },
+	{ build_conv_batch_norm, true, "conv_statistics batch_norm_apply/1 batch_norm_grad/1",
+	  "conv batch_norm/1", BACKEND_CUDA },
 	{ build_conv_batch_norm_leaky, true, "conv_statistics batch_norm_apply/a batch_norm_grad/a",
 	  "conv batch_norm/1 batch_norm/a", BACKEND_CUDA },
 	{ build_conv_batch_norm_residual, true, "conv_statistics batch_norm_apply/a batch_norm_grad/r",
 	  "conv batch_norm/a", BACKEND_CUDA },
-	{ build_conv_two_norms, true, "conv_statistics batch_norm_apply/1 batch_norm/1", "conv", BACKEND_CUDA },
-	{ build_bias_batch_norm, true, "conv batch_norm/1", "conv_statistics batch_norm_apply/1", BACKEND_CUDA },
+	{ build_conv_two_norms, true, "conv_statistics batch_norm_apply/1 batch_norm/1", "conv",
+	  BACKEND_CUDA },
+	{ build_bias_batch_norm, true, "conv batch_norm/1", "conv_statistics batch_norm_apply/1",
+	  BACKEND_CUDA },
 };
 #define NNETS ((int)(sizeof nets / sizeof *nets))
 
@@ -346,7 +371,8 @@ static void check_ops(const struct graph *g, const char *list, bool there)
 
 static const struct pass passes[] = {
 	{ "fold", "", pass_fold, STAGE_BUILT },         { "dce", "", pass_dce, STAGE_BUILT },
-	{ "fuse", "", pass_fuse, STAGE_BUILT },         { "precision", "", pass_precision, STAGE_BUILT },
+	{ "fuse", "", pass_fuse, STAGE_BUILT },
+	{ "precision", "", pass_precision, STAGE_BUILT },
 	{ "layout", "", pass_layout, STAGE_LAID_OUT },  { "sched", "", pass_sched, STAGE_LAID_OUT },
 };
 
@@ -417,7 +443,8 @@ static double *values(int i, bool fuse, int *n)
 			table[at++] = passes[p];
 		else if (fuse)
 			table[at++] = (struct pass){ "fuse", "", fuse_for, STAGE_BUILT };
-	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default, .user = &backend };
+	struct pass_env env = { .backend = dev->backend, .dev = dev, .plan = &plan_env_default,
+		.user = &backend };
 	if (pass_run(g, table, at, &env) < 0)
 		fail_msg("network %d: %s", i, err_get(0)->text);
 	out = op_values(g, dev, r.t, r.n, n);

@@ -26,7 +26,8 @@ static tid number(struct graph *g, double v)
 static struct net build(int variant, const struct loss_attr *at)
 {
 	struct net n = { .g = graph_new() };
-	const struct shape x = { 4, { 2, CLASSES, 6, 7 } }, y = { 3, { 2, 6, 7 } }, c = { 1, { CLASSES } };
+	const struct shape x = { 4, { 2, CLASSES, 6, 7 } }, y = { 3, { 2, 6, 7 } },
+	                   c = { 1, { CLASSES } };
 	const float weight[CLASSES] = { 1, 0.5f, 2, 0.25f, 3 };
 	int32_t label[2 * 6 * 7];
 	tid in[3], out[3], seed = NONE, p;
@@ -38,7 +39,8 @@ static struct net build(int variant, const struct loss_attr *at)
 	in[0] = op_emit(n.g, "tanh", NULL, 1, &p);
 	in[1] = graph_constant(n.g, DTYPE_I32, &y, label);
 	in[2] = graph_constant(n.g, DTYPE_F32, &c, weight);
-	assert_int_equal(graph_emit(n.g, "softmax_cross_entropy", at, variant & WEIGHTS ? 3 : 2, in, 3, out), 0);
+	assert_int_equal(graph_emit(n.g, "softmax_cross_entropy", at, variant & WEIGHTS ? 3 : 2, in, 3,
+	                            out), 0);
 	n.result[0] = out[0];
 	n.result[1] = out[1];
 	n.result[2] = op_emit(n.g, "square", NULL, 1, &out[1]);
@@ -74,7 +76,8 @@ static double *run(int variant, const struct loss_attr *at, bool fuse, int *size
 	assert_int_equal(device_open(&dev, "cpu"), 0);
 	op_passes(n.g, dev, passes, NPASSES, fuse ? NULL : "fuse");
 	assert_int_equal(op_count(n.g, "softmax_cross_entropy_with_grad"), fuse);
-	assert_int_equal(op_count(n.g, "softmax_cross_entropy") + op_count(n.g, "mean_seed") > 0, !fuse);
+	assert_int_equal(op_count(n.g, "softmax_cross_entropy") + op_count(n.g, "mean_seed") > 0,
+	                 !fuse);
 	for (int i = 0; i < n.g->nnode; i++)
 		if (!strcmp(n.g->node[i]->op->name, "softmax_cross_entropy_with_grad"))
 			assert_int_equal(n.g->node[i]->phase, PHASE_FORWARD);

@@ -83,7 +83,8 @@ static void check_many(float (*to)(uint16_t), uint16_t (*from)(float),
                        void (*to_many)(float *, const uint16_t *, int64_t),
                        void (*from_many)(uint16_t *, const float *, int64_t))
 {
-	static const uint16_t low[] = { 0, 1, 0xFFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001, 0xFFFF };
+	static const uint16_t low[] = { 0, 1, 0xFFF, 0x1000, 0x1001, 0x3000, 0x7FFF, 0x8000, 0x8001,
+		0xFFFF };
 	static float f[65536], back[65536];
 	static uint16_t h[65536];
 

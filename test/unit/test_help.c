@@ -115,7 +115,8 @@ static void lists(void **state)
 	assert_string_equal(b.data, "momentum  number from 0 to 1 (default 0.9)  momentum factor\n");
 	b.len = 0;
 	help_mdoc(&b, list_fields);
-	assert_non_null(strstr(b.data, "List of entries (required).\n.Bl -tag -width Ds\n.It Cm \"\\&- sgd\"\n"));
+	assert_non_null(strstr(b.data, "List of entries (required).\n"
+	                       ".Bl -tag -width Ds\n.It Cm \"\\&- sgd\"\n"));
 	buf_release(&b);
 }
 
@@ -196,8 +197,8 @@ static void mandoc_accepts_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text), cmocka_unit_test(lists), cmocka_unit_test(no_such_key), cmocka_unit_test(mdoc),
-		cmocka_unit_test(mandoc_accepts_it),
+		cmocka_unit_test(text), cmocka_unit_test(lists), cmocka_unit_test(no_such_key),
+		cmocka_unit_test(mdoc), cmocka_unit_test(mandoc_accepts_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

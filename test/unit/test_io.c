@@ -137,7 +137,8 @@ static void reading(void **state)
 	assert_int_equal(io_reader_read(&f, LONG - 8, q, 8), 0);
 	assert_int_equal(io_reader_unchanged(&f), 0);
 	assert_int_equal(truncate(in_dir("r"), LONG - 4), 0);
-	assert_error(io_reader_read(&f, LONG - 8, q, 8), E_IO, "/r' ends at byte 1048572 or before; it had 1048576 when it was opened");
+	assert_error(io_reader_read(&f, LONG - 8, q, 8), E_IO,
+	             "/r' ends at byte 1048572 or before; it had 1048576 when it was opened");
 	assert_error(io_reader_unchanged(&f), E_IO, "/r' was changed while it was in use");
 	assert_int_equal(io_reader_read(&f, 0, p, LONG / 2), 0);
 	io_reader_close(&f);
@@ -425,12 +426,13 @@ static void clock_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_files), cmocka_unit_test(maps), cmocka_unit_test(reading), cmocka_unit_test(reading_whole), cmocka_unit_test(nothing_to_read),
+		cmocka_unit_test(whole_files), cmocka_unit_test(maps), cmocka_unit_test(reading),
+		cmocka_unit_test(reading_whole), cmocka_unit_test(nothing_to_read),
 		cmocka_unit_test(visible_after_commit_only), cmocka_unit_test(two_writers),
 		cmocka_unit_test(cannot_create), cmocka_unit_test(full_disk),
 		cmocka_unit_test(a_fault_hits_its_call_only),
-		cmocka_unit_test(short_writes), cmocka_unit_test(folders), cmocka_unit_test(crash_points), cmocka_unit_test(messages),
-		cmocka_unit_test(clock_runs),
+		cmocka_unit_test(short_writes), cmocka_unit_test(folders), cmocka_unit_test(crash_points),
+		cmocka_unit_test(messages), cmocka_unit_test(clock_runs),
 	};
 
 	return cmocka_run_group_tests(tests, start, end);

@@ -78,7 +78,8 @@ static void links_stay(void **state)
 	assert_int_equal(symlink("there/file", "one"), 0);
 	assert_int_equal(symlink("one", "two"), 0);
 	assert_int_equal(io_write_file("two", "new", 3), 0);
-	assert_true(S_ISLNK(mode_of("one")) && S_ISLNK(mode_of("two")) && S_ISREG(mode_of("there/file")));
+	assert_true(S_ISLNK(mode_of("one")) && S_ISLNK(mode_of("two")) &&
+	            S_ISREG(mode_of("there/file")));
 	assert_content("there/file", "new");
 	assert_content("hard", "old");
 

@@ -68,16 +68,21 @@ static void test_lines(void **state)
 	assert_int_equal(jsonl_step(j, &(struct jsonl_step){ 10, 1, 0.41, 0.05, 8.1, 12.7, 80 }), 0);
 	/* A line is there when the call returns. */
 	expect(path, "{\"type\": \"step\", \"step\": 10, \"epoch\": 1, \"loss\": 0.41, "
-	       "\"learning_rate\": 0.05, \"samples_per_second\": 8.1, \"seconds\": 12.7, \"samples\": 80}\n");
+	       "\"learning_rate\": 0.05, \"samples_per_second\": 8.1, \"seconds\": "
+	       "12.7, \"samples\": 80}\n");
 	jsonl_close(j);
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
-	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 40, 5, 320, 1.5, INFINITY, metrics, 3 }), 0);
-	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 41, 5, 328, 2, 0.5, NULL, 0 }), 0);
+	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 40, 5, 320, 1.5, INFINITY,
+		metrics, 3 }), 0);
+	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 41, 5, 328, 2, 0.5, NULL, 0 }),
+	                 0);
 	assert_int_equal(jsonl_checkpoint(j, 40, "000000000040-\"9f\"", UINT64_C(1) << 40, 0.2), 0);
 	jsonl_close(j);
-	expect(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"seconds\": 1.5, \"samples\": 320, \"loss\": null, "
+	expect(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"seconds\": 1.5, "
+	       "\"samples\": 320, \"loss\": null, "
 	       "\"metrics\": {\"mean_iou\": 0.75, \"iou\": [0.8, 0.7, null], \"none\": []}}\n"
-	       "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"seconds\": 2, \"samples\": 328, \"loss\": 0.5, \"metrics\": {}}\n"
+	       "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"seconds\": 2, \"samples\": "
+	       "328, \"loss\": 0.5, \"metrics\": {}}\n"
 	       "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "
 	       "\"bytes\": 1099511627776, \"seconds\": 0.2}\n");
 }
@@ -85,8 +90,10 @@ static void test_lines(void **state)
 static void test_start(void **state)
 {
 	const char *path = ((struct place *)*state)->path;
-	struct jsonl_start s = { .step = 7, .time = 1700000000, .name = "a \"b\"", .version = "1", .ranks = 4, .hosts = 2,
-		.threads = 8, .host = "h", .device = "cpu", .device_description = "d", .precision = "f32", .batch = 32,
+	struct jsonl_start s = { .step = 7, .time = 1700000000, .name = "a \"b\"", .version = "1",
+		.ranks = 4, .hosts = 2,
+		.threads = 8, .host = "h", .device = "cpu", .device_description = "d", .precision = "f32",
+		.batch = 32,
 		.samples = 1000, .parameters = 12, .sample_flops = 1e9 };
 	struct jsonl *j;
 
@@ -100,11 +107,15 @@ static void test_start(void **state)
 	s.restarts = 1;
 	assert_int_equal(jsonl_start(j, &s), 0);
 	jsonl_close(j);
-#define COMMON "\"time\": 1700000000, \"name\": \"a \\\"b\\\"\", \"version\": \"1\", \"ranks\": 4, \"hosts\": 2, " \
-	"\"threads\": 8, \"host\": \"h\", \"device\": \"cpu\", \"device_description\": \"d\", \"precision\": \"f32\", " \
+#define COMMON "\"time\": 1700000000, \"name\": \"a \\\"b\\\"\", \"version\": \"1\", "      \
+	"\"ranks\": 4, \"hosts\": 2, "                                                          \
+	"\"threads\": 8, \"host\": \"h\", \"device\": \"cpu\", \"device_description\": \"d\", " \
+	"\"precision\": \"f32\", "                                                              \
 	"\"batch\": 32, \"samples\": 1000, \"parameters\": 12, \"sample_flops\": 1000000000"
-	expect(path, "{\"type\": \"start\", \"step\": 7, " COMMON "}\n{\"type\": \"start\", \"step\": 0, " COMMON
-	       ", \"peak_flops\": 2000000000, \"scheduler\": \"slurm\", \"job\": \"17\", \"element\": \"3\", "
+	expect(path, "{\"type\": \"start\", \"step\": 7, " COMMON
+	       "}\n{\"type\": \"start\", \"step\": 0, " COMMON
+	       ", \"peak_flops\": 2000000000, \"scheduler\": \"slurm\", \"job\": "
+	       "\"17\", \"element\": \"3\", "
 	       "\"restarts\": 1}\n");
 }
 

@@ -173,14 +173,16 @@ static void test_pack_part(void **state)
 		sample(i, &s, &l);
 		int64_t n = shape_count(&s), room = layout_elements(&l);
 		double *plain = mem_calloc((size_t)n, sizeof *plain);
-		float *whole = mem_calloc((size_t)room, sizeof *whole), *parts = mem_calloc((size_t)room, sizeof *parts);
+		float *whole = mem_calloc((size_t)room, sizeof *whole),
+		      *parts = mem_calloc((size_t)room, sizeof *parts);
 		struct layout_walk w;
 		for (int64_t k = 0; k < n; k++)
 			plain[k] = (double)k + 1;
 		layout_pack(&l, &s, DTYPE_F32, whole, DTYPE_F64, plain);
 		layout_walk_init(&w, &l, &s, DTYPE_F32);
 		for (int64_t at = 0, m = 1; at < n; at += m, m = m % 5 + 2)
-			layout_walk_pack(&w, DTYPE_F32, parts, at, n - at < m ? n - at : m, DTYPE_F64, plain + at);
+			layout_walk_pack(&w, DTYPE_F32, parts, at, n - at < m ? n - at : m, DTYPE_F64,
+			                 plain + at);
 		assert_memory_equal(parts, whole, (size_t)room * sizeof *parts);
 		memset(parts, 0, (size_t)room * sizeof *parts);
 		layout_walk_pack(&w, DTYPE_F32, parts, n / 2, 1, DTYPE_F64, plain + n / 2);
@@ -195,14 +197,16 @@ static void test_pack_part(void **state)
 /* By groups of rows that stand side by side it is the same too; those at the end may be fewer. */
 static void test_pack_rows(void **state)
 {
-	const struct shape all[] = { dims(4, 35, 18, 3, 3, 0, 0), dims(2, 48, 7, 0, 0, 0, 0), dims(4, 72, 5, 1, 1, 0, 0) };
+	const struct shape all[] = { dims(4, 35, 18, 3, 3, 0, 0), dims(2, 48, 7, 0, 0, 0, 0),
+		dims(4, 72, 5, 1, 1, 0, 0) };
 	const int64_t block[] = { 16, 48, 64 };
 
 	for (int i = 0; i < 3; i++) {
 		const struct shape s = all[i];
 		const struct layout l = blocked(&s, 1, &block[i], (int[]){ 0 });
 		const int64_t n = shape_count(&s), room = layout_elements(&l), row = n / s.d[0];
-		float *plain = mem_calloc((size_t)n, sizeof *plain), *whole = mem_calloc((size_t)room, sizeof *whole),
+		float *plain = mem_calloc((size_t)n, sizeof *plain),
+		      *whole = mem_calloc((size_t)room, sizeof *whole),
 		      *parts = mem_calloc((size_t)room, sizeof *parts);
 		struct layout_walk w;
 		for (int64_t k = 0; k < n; k++)
@@ -213,7 +217,8 @@ static void test_pack_rows(void **state)
 		for (int64_t r = 0; r < s.d[0]; r += LAYOUT_ROWS)
 			for (int64_t at = 0, m = 5; at < row; at += m) {
 				const int rows = s.d[0] - r < LAYOUT_ROWS ? (int)(s.d[0] - r) : LAYOUT_ROWS;
-				layout_walk_pack_rows(&w, parts, r * row + at, row - at < m ? row - at : m, rows, plain + r * row + at, row);
+				layout_walk_pack_rows(&w, parts, r * row + at, row - at < m ? row - at : m, rows,
+				                      plain + r * row + at, row);
 			}
 		assert_memory_equal(parts, whole, (size_t)room * sizeof *parts);
 		mem_free(plain);
@@ -339,8 +344,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offsets),    cmocka_unit_test(test_pack),
-		cmocka_unit_test(test_pack_part),  cmocka_unit_test(test_pack_rows), cmocka_unit_test(test_pack_types),
-		cmocka_unit_test(test_equal),
+		cmocka_unit_test(test_pack_part),  cmocka_unit_test(test_pack_rows),
+		cmocka_unit_test(test_pack_types), cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_text),       cmocka_unit_test(test_rows),
 	};
 

@@ -31,7 +31,8 @@ static void formulas(void **state)
 	near(link_doubling(&slow, 5, 800), 3 * (1 + 8 + 0.8));
 	near(link_halving(&slow, 8, 800), 6 + 2 * 700 / 100.0 + 0.7);
 	near(link_halving(&slow, 6, 600), 2 * (1 + 6) + 0.6 + 4 + 2 * 500 / 100.0 + 0.5);
-	for (int p = 1; p <= 2; p++)       /* nothing to send without others; with one other all of it once, or halves twice */
+	/* nothing to send without others; with one other all of it once, or halves twice */
+	for (int p = 1; p <= 2; p++)
 		near(link_ring(&slow, p, 800), p == 1 ? 0 : 2 + 8 + 0.4);
 }
 
@@ -122,7 +123,8 @@ static void corrections(void **state)
 	linkmodel_correct(&m, bytes, (double[]){ small, small + 10 * (large - small) });
 	near(m.slower[0], 1);
 	near(m.slower[1], 8);
-	near(linkmodel_seconds(&m, 1e9) - linkmodel_seconds(&m, 0), 8 * (linkmodel_seconds(&known, 1e9) - linkmodel_seconds(&known, 0)));
+	near(linkmodel_seconds(&m, 1e9) - linkmodel_seconds(&m, 0),
+	     8 * (linkmodel_seconds(&known, 1e9) - linkmodel_seconds(&known, 0)));
 	linkmodel_correct(&m, bytes, (double[]){ 60 * small, 0 });
 	near(m.slower[0], 64);
 	near(m.slower[1], 1);
@@ -131,8 +133,8 @@ static void corrections(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(formulas), cmocka_unit_test(choice), cmocka_unit_test(shards), cmocka_unit_test(monotonic),
-		cmocka_unit_test(trees), cmocka_unit_test(corrections),
+		cmocka_unit_test(formulas), cmocka_unit_test(choice), cmocka_unit_test(shards),
+		cmocka_unit_test(monotonic), cmocka_unit_test(trees), cmocka_unit_test(corrections),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

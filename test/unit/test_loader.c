@@ -137,7 +137,8 @@ static void test_windows(void **state)
 {
 	static const char yaml[] = "[{crop: {size: 3, per_sample: 4}}]";
 	struct dataset *d = fixture_open(files, 2);
-	struct loader *l = start_loader(d, yaml, true, 2, 2, 2), *v = start_loader(d, yaml, false, 2, 2, 2);
+	struct loader *l = start_loader(d, yaml, true, 2, 2, 2),
+	              *v = start_loader(d, yaml, false, 2, 2, 2);
 	const struct batch *b;
 	int seen[N] = {0}, first[N] = {0}, elsewhere = 0;
 
@@ -185,12 +186,14 @@ static void write_size(const char *path, int first, int samples, int h, int w)
 	assert_int_equal(record_commit(out), 0);
 }
 
-static const char *const sizes[] = {"test_loader_s.tmp.dlx", "test_loader_t.tmp.dlx", "test_loader_u.tmp.dlx"};
+static const char *const sizes[] = {"test_loader_s.tmp.dlx", "test_loader_t.tmp.dlx",
+	"test_loader_u.tmp.dlx"};
 
 static int open_sizes(struct loader **l, struct dataset *d, const char *yaml, bool training)
 {
 	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 2, .prefetch = 1};
-	const struct loader_options o = {.config = &c, .training = training, .seed = 5, .batch_size = 4, .target_dtype = DTYPE_I32};
+	const struct loader_options o = {.config = &c, .training = training, .seed = 5, .batch_size = 4,
+		.target_dtype = DTYPE_I32};
 
 	assert_int_equal(ytree_parse(arena, "t.yaml", yaml, &c.transforms), 0);
 	return loader_new(l, d, &o);
@@ -236,15 +239,19 @@ static void test_sizes(void **state)
 	for (int k = 0; k < 20; k++) {
 		assert_int_equal(loader_next(l, &b), 0);
 		for (int i = 0; i < b->n; i++)
-			check_window((const float *)b->input + i * 30, (const int32_t *)b->target + i * 30, seen, &most);
+			check_window((const float *)b->input + i * 30, (const int32_t *)b->target + i * 30,
+			             seen, &most);
 	}
 	for (int s = 0; s < 7; s++)
 		assert_int_equal(seen[s], 10);
 	assert_true(most > 3);
 	loader_free(l);
-	expect_error(open_sizes(&l, d, "[]", true), E_DATA, "'- crop: {size: ...}' takes windows of one size");
-	expect_error(open_sizes(&l, d, "[{crop: [6, 6]}]", true), E_SHAPE, "height 6 does not fit into 5");
-	expect_error(open_sizes(&l, d, "[{crop: [5, 6]}]", false), E_DATA, "give files of one size at a time");
+	expect_error(open_sizes(&l, d, "[]", true), E_DATA,
+	             "'- crop: {size: ...}' takes windows of one size");
+	expect_error(open_sizes(&l, d, "[{crop: [6, 6]}]", true), E_SHAPE,
+	             "height 6 does not fit into 5");
+	expect_error(open_sizes(&l, d, "[{crop: [5, 6]}]", false), E_DATA,
+	             "give files of one size at a time");
 	assert_int_equal(open_sizes(&l, d, "[{crop: {size: [5, 6], validation: centre}}]", false), 0);
 	loader_free(l);
 	dataset_free(d);
@@ -303,7 +310,8 @@ static void test_same_for_any_threads(void **state)
 	struct dataset *d = fixture_open(files, 2);
 
 	same_for_any_threads(d, random_chain);
-	same_for_any_threads(d, "[{normalize_sample: standard}, {sqrt: {negative: zero}}, {crop: 4}, symmetry, "
+	same_for_any_threads(d, "[{normalize_sample: standard}, {sqrt: {negative: "
+	                     "zero}}, {crop: 4}, symmetry, "
 	                        "{channels: wind}]");
 	dataset_free(d);
 }
@@ -318,7 +326,8 @@ static void test_threads(void **state)
 	struct dataset *d = fixture_open(files, 2);
 
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
-		const struct data_config c = {.keep_short_batch = true, .threads = t[i].wanted, .prefetch = 2};
+		const struct data_config c = {.keep_short_batch = true, .threads = t[i].wanted,
+			.prefetch = 2};
 		const struct loader_options o = {.config = &c, .training = true, .seed = 5, .batch_size = 3,
 		                                 .target_dtype = DTYPE_I32, .processors = t[i].processors};
 		const struct batch *b;
@@ -494,7 +503,8 @@ static void check_share(struct sharded *d, const struct batch *b)
 		return;
 	}
 	assert_int_equal(b->first, d->all->first + d->at);
-	assert_memory_equal(b->input, (const float *)d->all->input + d->at * 2 * POINTS, (size_t)b->n * input);
+	assert_memory_equal(b->input, (const float *)d->all->input + d->at * 2 * POINTS,
+	                    (size_t)b->n * input);
 	d->at += b->n;
 	d->least = b->n < d->least ? b->n : d->least;
 	d->most = b->n > d->most ? b->n : d->most;
@@ -503,7 +513,8 @@ static void check_share(struct sharded *d, const struct batch *b)
 static void deal(struct dataset *d, int ranks, int64_t batch_size, bool training)
 {
 	struct data_config c = {.shuffle = true, .keep_short_batch = true, .threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .training = training, .seed = 5, .target_dtype = DTYPE_I32};
+	struct loader_options o = {.config = &c, .training = training, .seed = 5,
+		.target_dtype = DTYPE_I32};
 	struct sharded t;
 	const struct batch *b;
 
@@ -552,7 +563,8 @@ static void test_leaves(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
 	struct data_config c = {.keep_short_batch = true, .threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .ranks = 2, .leaf = 2,
+	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .ranks = 2,
+		.leaf = 2,
 	                           .target_dtype = DTYPE_I32};
 	static const struct { int64_t n, first; bool absent; } want[2][4] = {
 		{{2, 4, false}, {1, 6, false}}, {{1, 4, false}, {1, 5, false}, {1, 6, false}, {1, 4, true}},
@@ -579,7 +591,8 @@ static void test_leaves(void **state)
 		}
 	}
 	/* A rank without samples keeps step with a whole leaf, or with all there is. */
-	o = (struct loader_options){.config = &c, .training = true, .batch_size = 5, .rank = 1, .ranks = 2, .leaf = 5,
+	o = (struct loader_options){.config = &c, .training = true, .batch_size = 5, .rank = 1,
+		.ranks = 2, .leaf = 5,
 	                            .target_dtype = DTYPE_I32};
 	assert_int_equal(loader_new(&l, d, &o), 0);
 	assert_int_equal(loader_next(l, &b), 0);
@@ -603,7 +616,8 @@ static void test_short_batch_of_ranks_dropped(void **state)
 {
 	struct dataset *d = fixture_open(files, 2);
 	struct data_config c = {.threads = 1, .prefetch = 1};
-	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .rank = 1, .ranks = 2,
+	struct loader_options o = {.config = &c, .training = true, .batch_size = 2, .rank = 1,
+		.ranks = 2,
 	                           .target_dtype = DTYPE_I32};
 	struct loader *l;
 
@@ -683,12 +697,14 @@ static void test_uncounted_labels(void **state)
 	assert_int_equal(record_append(w, (float[]){1, 2}, (int8_t[]){1, -1}), 0);
 	assert_int_equal(record_commit(w), 0);
 	d = fixture_open(&path, 1);
-	expect_error(labels_stored_check_all(&two, d), E_DATA, "sample 1: the label -1 at (1) is no class 0..1");
+	expect_error(labels_stored_check_all(&two, d), E_DATA,
+	             "sample 1: the label -1 at (1) is no class 0..1");
 	assert_int_equal(labels_stored_check_all(&ignoring, d), 0);
 	dataset_free(d);
 	unlink(path);
 	d = fixture_open(files, 2);
-	assert_int_equal(labels_stored_check_all(&(struct label_rule){1, 255}, d), 0);   /* the header says it */
+	/* the header says it */
+	assert_int_equal(labels_stored_check_all(&(struct label_rule){1, 255}, d), 0);
 	dataset_free(d);
 }
 

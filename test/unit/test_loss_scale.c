@@ -39,15 +39,18 @@ static void test_dynamic(void **unused)
 		struct after want;
 	} c[] = {
 		{ 1, { 1024, 0, 1 } },        { 5, { 1024, 0, 1 } },     { INFINITY, { 512, 1, 0 } },
-		{ 1, { 512, 1, 1 } },         { 1, { 512, 1, 1 } },      { 0, { 1024, 1, 1 } },  /* three clean */
-		{ NAN, { 512, 2, 0 } },       { INFINITY, { 256, 3, 0 } }, { INFINITY, { 256, 4, 0 } }, /* the least */
+		/* three clean */
+		{ 1, { 512, 1, 1 } },         { 1, { 512, 1, 1 } },      { 0, { 1024, 1, 1 } },
+		/* the least */
+		{ NAN, { 512, 2, 0 } },       { INFINITY, { 256, 3, 0 } }, { INFINITY, { 256, 4, 0 } },
 		{ 1, { 256, 4, 1 } },
 	};
 
 	for (int d = 0; d < 2; d++) {
 		double state[8] = { 0 };
 		for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
-			struct after a = step(devices[d], "every: 3, start: 1024, least: 256, most: 1024", state, c[i].most);
+			struct after a = step(devices[d], "every: 3, start: 1024, least: 256, most: 1024",
+			                      state, c[i].most);
 			assert_true(a.scale == c[i].want.scale && a.skipped == c[i].want.skipped &&
 			            a.apply == c[i].want.apply);
 		}
@@ -97,7 +100,8 @@ static void test_max_abs(void **unused)
 {
 	static const struct {
 		double v[3], want;
-	} c[] = { { { 1, -3, 2 }, 3 }, { { 0, 0, 0 }, 0 }, { { -INFINITY, 1, 2 }, INFINITY }, { { 1, NAN, INFINITY }, NAN } };
+	} c[] = { { { 1, -3, 2 }, 3 }, { { 0, 0, 0 }, 0 }, { { -INFINITY, 1, 2 }, INFINITY },
+		{ { 1, NAN, INFINITY }, NAN } };
 
 	for (int d = 0; d < 2; d++)
 		for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
@@ -116,8 +120,9 @@ static void test_max_abs(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dynamic),       cmocka_unit_test(test_fixed), cmocka_unit_test(test_logmax),
-		cmocka_unit_test(test_logmax_forgets), cmocka_unit_test(test_max_abs),
+		cmocka_unit_test(test_dynamic),       cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_logmax), cmocka_unit_test(test_logmax_forgets),
+		cmocka_unit_test(test_max_abs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

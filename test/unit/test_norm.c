@@ -56,8 +56,8 @@ static void check_canaries(const struct graph *g, tid t, const struct place *p)
 
 /* Runs the sample's node, images as slices where the masks say so; output 0 over input `over` if
  * that is not -1. out[i]: values of output i, row-major, to be freed. */
-static void run(const struct op *op, const char *text, unsigned in_mask, unsigned out_mask, int over,
-                float **out)
+static void run(const struct op *op, const char *text, unsigned in_mask, unsigned out_mask,
+                int over, float **out)
 {
 	struct sample s;
 	struct device dev = { .backend = BACKEND_CPU, .threads = 1 };

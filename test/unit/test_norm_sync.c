@@ -25,7 +25,8 @@
 #define CHANNELS 5
 #define BYTES 4096
 
-static const struct reducer_bucket group = { 0, 1 + 2 * CHANNELS, DTYPE_F64, "norm: batch statistics" };
+static const struct reducer_bucket group = { 0, 1 + 2 * CHANNELS, DTYPE_F64,
+	"norm: batch statistics" };
 
 /* One rank. */
 struct member {
@@ -37,7 +38,8 @@ struct member {
 	struct side *side;
 };
 
-static void together(struct member *m, int ranks, int (*work)(struct reducer *r, int rank, void *members))
+static void together(struct member *m, int ranks,
+                     int (*work)(struct reducer *r, int rank, void *members))
 {
 	rank_threads(ranks, BYTES, &group, 1, work, m);
 }
@@ -46,7 +48,8 @@ static void together(struct member *m, int ranks, int (*work)(struct reducer *r,
 
 static double value(const struct member *m, int rank, int channel, int i)
 {
-	return m->offset * (channel + 1) + (double)(float)rng_normal(7, (uint64_t)rank, (uint64_t)channel, (uint64_t)i);
+	return m->offset * (channel + 1) + (double)(float)rng_normal(7, (uint64_t)rank,
+	                                                             (uint64_t)channel, (uint64_t)i);
 }
 
 static void own_moments(struct member *m, int rank)
@@ -86,7 +89,8 @@ static void check_moments(const struct member *m, double tolerance)
 				m2 += powl(value(&m[r], r, c, i) - sum / n, 2);
 		for (int r = 0; r < RANKS; r++) {
 			assert_true(m[r].count == (double)n);
-			assert_true(fabs(m[r].v[c] - (double)(sum / n)) <= 1e-14 * (1 + fabs((double)(sum / n))));
+			assert_true(fabs(m[r].v[c] - (double)(sum / n)) <= 1e-14 *
+			            (1 + fabs((double)(sum / n))));
 			assert_true(fabs(m[r].v[CHANNELS + c] - (double)m2) <= tolerance * (double)m2);
 		}
 	}
@@ -194,7 +198,8 @@ static void take_values(struct side *d, const struct side *whole)
 	for (int i = 0; i < whole->s.nin; i++)
 		if (whole->s.in[i] != NONE) {
 			const struct shape *mine = &graph_t(d->s.g, d->s.in[i])->shape;
-			int64_t n = shape_count(mine), first = like_x(d, d->s.in[i]) ? d->first * (n / mine->d[0]) : 0;
+			int64_t n = shape_count(mine),
+			        first = like_x(d, d->s.in[i]) ? d->first * (n / mine->d[0]) : 0;
 			memcpy(d->s.value[i], whole->s.value[i] + first, (size_t)n * sizeof(double));
 		}
 }
@@ -268,7 +273,8 @@ static double unbiased(int64_t n)
 
 /* Forward, each rank has the whole's statistics; backward,
  * a summand of its parameters' gradients. */
-static void compare_vectors(const struct side *whole, const struct member *m, int i, bool forward, int64_t points)
+static void compare_vectors(const struct side *whole, const struct member *m, int i, bool forward,
+                            int64_t points)
 {
 	double *want = output(whole, i), sum[CHANNELS] = { 0 };
 	int64_t all = graph_t(whole->s.g, whole->s.in[0])->shape.d[0] * points;
@@ -294,16 +300,19 @@ struct form {
 };
 
 /* x: of x's shape; v: a vector; p: a positive one; -: absent. */
-static void sample_text(char *out, size_t room, const char *inputs, const char *attr, int samples, const char *share)
+static void sample_text(char *out, size_t room, const char *inputs, const char *attr, int samples,
+                        const char *share)
 {
 	int n = 0;
 	for (const char *p = inputs; *p; p++) {
 		if (*p == 'x')
 			n += snprintf(out + n, room - (size_t)n, "%s%dx5x3x4", p > inputs ? " " : "", samples);
 		else
-			n += snprintf(out + n, room - (size_t)n, *p == '-' ? " -" : *p == 'p' ? " 5:positive" : " 5");
+			n += snprintf(out + n, room - (size_t)n,
+			              *p == '-' ? " -" : *p == 'p' ? " 5:positive" : " 5");
 	}
-	snprintf(out + n, room - (size_t)n, "%s%s%s", share, attr, *share ? *attr ? ", group: 0" : "; group: 0" : "");
+	snprintf(out + n, room - (size_t)n, "%s%s%s", share, attr,
+	         *share ? *attr ? ", group: 0" : "; group: 0" : "");
 }
 
 /* Batches of 2, 1, 2 and 1 samples; a batch of 6 on one rank. */
@@ -374,7 +383,8 @@ static void absent(void **state)
 		double *want = output(&whole, 0), *have = output(&part[0], 0), *none = output(&part[1], 0);
 		for (int i = 0; i < 180; i++) {
 			int c = i / 12 % 5;
-			const double *dy = whole.s.value[1], *gamma = whole.s.value[2], *rstd = whole.s.value[4];
+			const double *dy = whole.s.value[1], *gamma = whole.s.value[2],
+			             *rstd = whole.s.value[4];
 			assert_near(have[i], want[i], 1, (enum backend)b);
 			assert_near(none[i], dy[i] * gamma[c] * rstd[c], 1, (enum backend)b);
 		}
@@ -397,7 +407,8 @@ static void one_value(void **state)
 	sample_release(&s);
 	err_clear();
 	assert_int_equal(sample_build(&s, op_find("batch_norm"), "2x5 5 5; group: 0", 1), E_SHAPE);
-	assert_string_equal(err_get(0)->text, "'batch_norm' has a share as input 4 if and only if it has a group");
+	assert_string_equal(err_get(0)->text,
+	                    "'batch_norm' has a share as input 4 if and only if it has a group");
 	sample_release(&s);
 	err_clear();
 }

@@ -426,7 +426,8 @@ static void test_messages(void **unused)
 	struct transpose_attr perm = { ints_make(g, 2, (int64_t[]){ 0, 0 }) };
 	struct dropout_attr rate = { .rate = 1 };
 	const tid lr = graph_scalar(g, 1);
-	const tid sgd[] = { lr, NONE, NONE, NONE, NONE, w, w }, other[] = { lr, NONE, NONE, NONE, NONE, w, a };
+	const tid sgd[] = { lr, NONE, NONE, NONE, NONE, w, w }, other[] = { lr, NONE, NONE, NONE,
+		NONE, w, a };
 	const tid trusted[] = { lr, NONE, NONE, NONE, w, w, w };
 	struct sgd_attr two = { { .weight_decay = { 2, (double[]){ 1, 2 } } }, 0, false, false };
 	struct sgd_attr momentum = { .momentum = 0.9 }, nesterov = { .nesterov = true };

@@ -123,7 +123,8 @@ static void test_adam(void **state)
 	assert_int_not_equal(graph_find(f.g, "c.weight.second_moment"), NONE);
 	const struct node *n = last(&f, "adam");
 	const struct adam_attr *a = n->attr;
-	assert_true(a->beta1 == 0.9 && a->beta2 == 0.99 && a->eps == 1e-6 && a->each.weight_decay.n == 0);
+	assert_true(a->beta1 == 0.9 && a->beta2 == 0.99 && a->eps == 1e-6 &&
+	            a->each.weight_decay.n == 0);
 	assert_int_equal(n->in[DESCENT_STEP], f.in.step);
 	assert_int_equal(n->in[DESCENT_SCALE], f.in.grad_scale);
 	teardown(&f);
@@ -221,8 +222,8 @@ static void test_class_weights(void **state)
 	         1.41421356);
 	close_to(weights(&f, CE "{power: -0.125}}", counts), 1.33352143, 1.12135339, 0, 1.09050773);
 	close_to(weights(&f, CE "[1, 2, 0.5, 1.5], normalize: true}", NULL), 0.2, 0.4, 0.1, 0.3);
-	close_to(weights(&f, CE "inverse_frequency, normalize: true}", counts), 10 / 14.5, 2.5 / 14.5, 0,
-	         2 / 14.5);
+	close_to(weights(&f, CE "inverse_frequency, normalize: true}", counts), 10 / 14.5,
+	         2.5 / 14.5, 0, 2 / 14.5);
 	teardown(&f);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pass `piece_statistics` on graphs of real ops: which norms are taken apart, that each part's statistics
- * are made once, where they are read, and that values stay what they were, forward and backward. */
+ * The pass `piece_statistics` on graphs of real ops: which norms are taken apart, that each
+ * part's statistics are made once, where they are read, and that values stay what they
+ * were, forward and backward. */
 #include "op_graph.h"
 
 #include <math.h>
@@ -42,10 +43,13 @@ static tid norm_with(struct net *n, tid x, double eps)
 	n->norms++;
 	const struct norm_attr at = { eps, 1, -1 };
 	assert_int_equal(graph_emit(n->g, "batch_norm", &at, 3,
-	                            (tid[]){ x, op_param(n->g, name[0], &s, 1.5), op_param(n->g, name[1], &s, 0.1) },
+	                            (tid[]){ x, op_param(n->g, name[0], &s, 1.5),
+		op_param(n->g, name[1], &s, 0.1) },
 	                            4, out), 0);
-	assert_int_equal(graph_state(n->g, name[2], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &mean), 0);
-	assert_int_equal(graph_state(n->g, name[3], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 1 }, &var), 0);
+	assert_int_equal(graph_state(n->g, name[2], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 },
+	                             &mean), 0);
+	assert_int_equal(graph_state(n->g, name[3], DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 1 },
+	                             &var), 0);
 	n->running[n->nrunning++] = EMIT(n, "ema_update", mean, out[1]);
 	n->running[n->nrunning++] = EMIT(n, "ema_update", var, out[3]);
 	return out[0];
@@ -118,7 +122,8 @@ static tid build_residuals(struct net *n)
 	tid all = n->x;
 
 	for (int i = 0; i < 3; i++)
-		all = join(n, all, conv(n, EMIT(n, "relu", EMIT(n, "add", norm(n, all), EMIT(n, "tanh", all))), GROWTH));
+		all = join(n, all, conv(n, EMIT(n, "relu", EMIT(n, "add", norm(n, all),
+		                                                EMIT(n, "tanh", all))), GROWTH));
 	return all;
 }
 
@@ -148,7 +153,8 @@ static tid build_other_eps(struct net *n)
 {
 	tid x = EMIT(n, "tanh", n->x);
 
-	return EMIT(n, "add", EMIT(n, "relu", norm_with(n, x, 0.1)), EMIT(n, "tanh", norm_with(n, x, 0.2)));
+	return EMIT(n, "add", EMIT(n, "relu", norm_with(n, x, 0.1)),
+	            EMIT(n, "tanh", norm_with(n, x, 0.2)));
 }
 
 static const struct {
@@ -173,7 +179,8 @@ static const struct {
 
 static const struct pass passes[] = {
 	{ "fold", "", pass_fold, STAGE_BUILT },      { "dce", "", pass_dce, STAGE_BUILT },
-	{ "fuse", "", pass_fuse, STAGE_BUILT },      { "piece_statistics", "", pass_piece_statistics, STAGE_BUILT },
+	{ "fuse", "", pass_fuse, STAGE_BUILT },
+	{ "piece_statistics", "", pass_piece_statistics, STAGE_BUILT },
 	{ "precision", "", pass_precision, STAGE_BUILT },
 	{ "layout", "", pass_layout, STAGE_LAID_OUT }, { "views", "", pass_views, STAGE_LAID_OUT },
 	{ "sched", "", pass_sched, STAGE_LAID_OUT },
@@ -242,7 +249,8 @@ static void test_nodes(void **state)
 		struct graph *g = build(i, &r);
 		op_passes(g, NULL, passes, BUILT, NULL);
 		if (op_count(g, "batch_norm_statistics") != nets[i].statistics)
-			fail_msg("%s: %d nodes of statistics", nets[i].name, op_count(g, "batch_norm_statistics"));
+			fail_msg("%s: %d nodes of statistics", nets[i].name,
+			         op_count(g, "batch_norm_statistics"));
 		if (op_count(g, "batch_norm") != nets[i].norms)
 			fail_msg("%s: %d norms are left", nets[i].name, op_count(g, "batch_norm"));
 		if (op_count(g, "batch_norm_grad_given") != nets[i].given ||

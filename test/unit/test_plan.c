@@ -21,7 +21,8 @@
 static char path[64];
 static struct device *dev;
 static const int64_t counts[3] = { 1, 1, 1 };
-static const struct plan_data data = { .input = { 3, { 4, 32, 32 } }, .target_unknown = true, .classes = 3,
+static const struct plan_data data = { .input = { 3, { 4, 32, 32 } }, .target_unknown = true,
+	.classes = 3,
 	.ignore = INT64_MIN, .class_counts = counts };
 
 static const char config_text[] =
@@ -58,7 +59,8 @@ static struct run_config *load(const char *set)
 
 static struct plan *make(const struct run_config *c)
 {
-	const struct plan_request r = { .config = c, .dev = dev, .data = &data, .mode = PLAN_TRAIN, .batch = 2,
+	const struct plan_request r = { .config = c, .dev = dev, .data = &data, .mode = PLAN_TRAIN,
+		.batch = 2,
 		.limit = INT64_MIN };
 	struct plan *p;
 	check(plan_new(&p, &r));
@@ -137,7 +139,8 @@ static void the_config_says_what_kernels_choose_by(void **state)
 {
 	(void)state;
 	struct run_config *plain = load(NULL), *other = load("precision.tf32=true");
-	const struct plan_env e = plan_env_of(plain, NULL), f = plan_env_of(other, NULL), *d = &plan_env_default;
+	const struct plan_env e = plan_env_of(plain, NULL), f = plan_env_of(other, NULL),
+	                      *d = &plan_env_default;
 	assert_int_equal(e.compute, d->compute);
 	assert_int_equal(e.winograd, d->winograd);
 	assert_int_equal(e.deterministic, d->deterministic);
@@ -152,7 +155,8 @@ static int begin(void **state)
 {
 	(void)state;
 	snprintf(path, sizeof path, "test_plan_%d.yaml", (int)getpid());
-	return io_write_file(path, config_text, strlen(config_text)) < 0 || device_open(&dev, "cpu") < 0;
+	return io_write_file(path, config_text, strlen(config_text)) < 0 ||
+	       device_open(&dev, "cpu") < 0;
 }
 
 static int end(void **state)

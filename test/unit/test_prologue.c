@@ -48,7 +48,11 @@ static tid normed(struct net *n, tid x) { return EMIT(n, "relu", norm(n, x)); }
 
 /* Every network ends in a norm, since a convolution that is folded gives its statistics. */
 static tid build_one(struct net *n) { return norm(n, conv(n, normed(n, conv(n, n->x)))); }
-static tid build_chain(struct net *n) { return norm(n, conv(n, normed(n, conv(n, normed(n, conv(n, n->x)))))); }
+
+static tid build_chain(struct net *n)
+{
+	return norm(n, conv(n, normed(n, conv(n, normed(n, conv(n, n->x))))));
+}
 
 /* The gradient of what they read is a sum. */
 static tid build_two_convs(struct net *n)
@@ -88,11 +92,24 @@ static tid build_residual(struct net *n)
 {
 	return norm(n, conv(n, EMIT(n, "relu", EMIT(n, "add", norm(n, conv(n, n->x)), n->x))));
 }
-static tid build_no_norm_behind(struct net *n) { return EMIT(n, "tanh", conv(n, normed(n, conv(n, n->x)))); }
-static tid build_no_conv_before(struct net *n) { return norm(n, conv(n, normed(n, EMIT(n, "tanh", n->x)))); }
-static tid build_groups(struct net *n) { return norm(n, conv_in_groups(n, normed(n, conv(n, n->x)), 8)); }
 
-enum { ALL = 7, FORWARD = 1 << CONV_FORWARD, DATA = 1 << CONV_BACKWARD_DATA, WEIGHTS = 1 << CONV_BACKWARD_WEIGHTS };
+static tid build_no_norm_behind(struct net *n)
+{
+	return EMIT(n, "tanh", conv(n, normed(n, conv(n, n->x))));
+}
+
+static tid build_no_conv_before(struct net *n)
+{
+	return norm(n, conv(n, normed(n, EMIT(n, "tanh", n->x))));
+}
+
+static tid build_groups(struct net *n)
+{
+	return norm(n, conv_in_groups(n, normed(n, conv(n, n->x)), 8));
+}
+
+enum { ALL = 7, FORWARD = 1 << CONV_FORWARD, DATA = 1 << CONV_BACKWARD_DATA,
+	WEIGHTS = 1 << CONV_BACKWARD_WEIGHTS };
 
 static const struct {
 	tid (*build)(struct net *n);
@@ -197,16 +214,20 @@ static void test_matches(void **state)
 		struct result r;
 		struct graph *g = build(i, &r);
 		op_passes(g, NULL, passes, UP_TO_FOLD - 1, NULL);
-		const int norms = op_count(g, "batch_norm_apply"), weights = op_count(g, "conv_grad_weight");
-		const int grads = op_count(g, "batch_norm_grad"), statistics = op_count(g, "conv_statistics");
+		const int norms = op_count(g, "batch_norm_apply"),
+		          weights = op_count(g, "conv_grad_weight");
+		const int grads = op_count(g, "batch_norm_grad"),
+		          statistics = op_count(g, "conv_statistics");
 		op_passes(g, NULL, passes + UP_TO_FOLD - 1, 1, NULL);
 		const int folded = norms - op_count(g, "batch_norm_apply");
 		if (folded != nets[i].norms || op_count(g, "conv_grad_input_norm") != nets[i].data ||
 		    op_count(g, "batch_norm_grad_rest") != nets[i].data)
-			fail_msg("network %d: %d norms folded, %d with their gradient", i, folded, op_count(g, "conv_grad_input_norm"));
+			fail_msg("network %d: %d norms folded, %d with their gradient", i, folded,
+			         op_count(g, "conv_grad_input_norm"));
 		assert_int_equal(op_count(g, "batch_norm_grad"), grads - nets[i].data);
 		assert_int_equal(op_count(g, "conv_statistics"), statistics);
-		assert_int_equal(op_count(g, "conv_grad_weight") + op_count(g, "norm_conv_grad_weight"), weights);
+		assert_int_equal(op_count(g, "conv_grad_weight") + op_count(g, "norm_conv_grad_weight"),
+		                 weights);
 		assert_int_equal(op_count(g, "norm_conv_grad_weight") > 0, folded > 0);
 		for (int k = 0; k < r.n; k++)
 			assert_true(graph_t(g, r.t[k])->producer != NONE);

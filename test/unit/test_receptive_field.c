@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "model/model.h"
 #include "op_run.h"
 #include "pass/receptive_field.h"
 
@@ -58,7 +59,8 @@ static double *values_of(struct net *n, tid t, double base, double spread)
 static double *outputs(struct net *n, int64_t y, int64_t x)
 {
 	struct op_run r;
-	double *in = values_of(n, n->in, 1, 1), *out = ARENA_ARRAY(n->a, double, shape_count(&graph_t(n->g, n->out)->shape));
+	double *in = values_of(n, n->in, 1, 1),
+	       *out = ARENA_ARRAY(n->a, double, shape_count(&graph_t(n->g, n->out)->shape));
 	if (y >= 0)
 		in[y * W + x] += 1e6;
 	op_run_init(&r, n->g, BACKEND_CPU, true);
@@ -96,10 +98,11 @@ static void check_axis(struct net *n, const struct receptive_field *r, int k, in
 		for (int64_t o = 0; o < r->axis[k].extent; o++) {
 			const int64_t first = receptive_first(r, k, o), last = receptive_last(r, k, o);
 			if (hit[o] && (p < first || p > last))
-				fail_msg("axis %d: input %d changes output %d, whose inputs are %d to %d", k, (int)p, (int)o, (int)first, (int)last);
+				fail_msg("axis %d: input %d changes output %d, whose inputs are %d to %d", k,
+				         (int)p, (int)o, (int)first, (int)last);
 			if (!hit[o] && p >= first + slack && p <= last - slack)
-				fail_msg("axis %d: input %d does not change output %d, whose inputs are %d to %d", k, (int)p, (int)o, (int)first,
-				         (int)last);
+				fail_msg("axis %d: input %d does not change output %d, whose inputs are %d to %d",
+				         k, (int)p, (int)o, (int)first, (int)last);
 		}
 	}
 }
@@ -128,27 +131,37 @@ static void check(const char *layers, int slack, int64_t stride_h, int64_t strid
 static void test_convolutions(void **state)
 {
 	check(CONV(1, "kernel: 3, padding: same"), 0, 1, 1, true);
-	check(CONV(2, "kernel: [5, 1], padding: same, dilation: [2, 1]") ", relu, " CONV(1, "kernel: 3"), 0, 1, 1, true);
-	check(CONV(2, "kernel: 3, stride: [2, 3], padding: same") ", relu, batch_norm, " CONV(1, "kernel: [3, 5], padding: same"), 0, 2, 3,
-	      true);
-	check(CONV(2, "kernel: 4, stride: 2, padding: 1") ", " CONV(1, "kernel: 2, stride: 4"), 0, 8, 8, true);
+	check(CONV(2, "kernel: [5, 1], padding: same, dilation: [2, 1]") ", relu, "
+	      CONV(1, "kernel: 3"), 0, 1, 1, true);
+	check(CONV(2, "kernel: 3, stride: [2, 3], padding: same") ", relu, batch_norm, "
+	      CONV(1, "kernel: [3, 5], padding: same"), 0, 2, 3, true);
+	check(CONV(2, "kernel: 4, stride: 2, padding: 1") ", " CONV(1, "kernel: 2, stride: 4"), 0, 8,
+	      8, true);
 }
 
 static void test_pools(void **state)
 {
-	check("{max_pool: {kernel: 3, stride: 2, pad_lo: 1, pad_hi: 0}}, {average_pool: {kernel: [2, 1]}}", 0, 4, 2, true);
-	check("{max_pool: {kernel: 2}}, " CONV(1, "kernel: 3, padding: same") ", {average_pool: {kernel: 3, stride: 1, pad_lo: 1, pad_hi: 1}}", 0,
-	      2, 2, true);
+	check("{max_pool: {kernel: 3, stride: 2, pad_lo: 1, pad_hi: 0}}, "
+	      "{average_pool: {kernel: [2, 1]}}", 0, 4, 2, true);
+	check("{max_pool: {kernel: 2}}, "
+	      CONV(1, "kernel: 3, padding: same") ", {average_pool: {kernel: 3, stride: "
+	      "1, pad_lo: 1, pad_hi: 1}}", 0, 2, 2, true);
 }
 
 static void test_ups(void **state)
 {
-	check(CONV(2, "kernel: 3, stride: 2, padding: same") ", {conv_transpose2d: {filters: 1, kernel: 2, stride: 2}}", 1, 2, 2, true);
-	check("{max_pool: {kernel: 4}}, {conv_transpose2d: {filters: 1, kernel: 5, stride: 4, padding: same}}", 3, 4, 4, true);
-	check("{max_pool: {kernel: 2}}, {conv_transpose2d: {filters: 1, kernel: 4, stride: 2, padding: 1}}", 1, 2, 2, true);
-	check("{max_pool: {kernel: 4}}, {resize: {size: [32, 48], mode: nearest}}, " CONV(1, "kernel: 3, padding: same"), 3, 4, 4, true);
-	check("{max_pool: {kernel: 2}}, {resize: {size: [32, 48]}}, " CONV(1, "kernel: 3, padding: same"), 3, 2, 2, true);
-	check("{average_pool: {kernel: 3, stride: 1, pad_lo: 1, pad_hi: 1}}, {resize: {size: [96, 144]}}", 2, 1, 1, false);
+	check(CONV(2, "kernel: 3, stride: 2, padding: same") ", {conv_transpose2d: {filters: "
+	      "1, kernel: 2, stride: 2}}", 1, 2, 2, true);
+	check("{max_pool: {kernel: 4}}, {conv_transpose2d: {filters: 1, kernel: 5, "
+	      "stride: 4, padding: same}}", 3, 4, 4, true);
+	check("{max_pool: {kernel: 2}}, {conv_transpose2d: {filters: 1, kernel: "
+	      "4, stride: 2, padding: 1}}", 1, 2, 2, true);
+	check("{max_pool: {kernel: 4}}, {resize: {size: [32, 48], mode: nearest}}, "
+	      CONV(1, "kernel: 3, padding: same"), 3, 4, 4, true);
+	check("{max_pool: {kernel: 2}}, {resize: {size: [32, 48]}}, "
+	      CONV(1, "kernel: 3, padding: same"), 3, 2, 2, true);
+	check("{average_pool: {kernel: 3, stride: 1, pad_lo: 1, pad_hi: 1}}, "
+	      "{resize: {size: [96, 144]}}", 2, 1, 1, false);
 }
 
 /* A U-Net of two levels, whose joined branches see different distances. */
@@ -156,8 +169,10 @@ static void test_branches(void **state)
 {
 	check("{conv2d: {filters: 2, kernel: 3, padding: same, name: a}}, {max_pool: {kernel: 2}}, "
 	      "{conv2d: {filters: 2, kernel: 3, padding: same, name: b}}, {max_pool: {kernel: 2}}, "
-	      "{conv2d: {filters: 2, kernel: 3, padding: same}}, {conv_transpose2d: {filters: 2, kernel: 2, stride: 2, name: up}}, "
-	      "{concat: {inputs: [up, b]}}, {conv_transpose2d: {filters: 2, kernel: 2, stride: 2, name: upper}}, "
+	      "{conv2d: {filters: 2, kernel: 3, padding: same}}, {conv_transpose2d: {filters: 2, "
+	      "kernel: 2, stride: 2, name: up}}, "
+	      "{concat: {inputs: [up, b]}}, {conv_transpose2d: {filters: 2, kernel: 2, "
+	      "stride: 2, name: upper}}, "
 	      "{concat: {inputs: [upper, a]}}, {conv2d: {filters: 1, kernel: 1}}", 3, 4, 4, true);
 }
 
@@ -181,14 +196,16 @@ static void test_infinite(void **state)
 {
 	infinite("{max_pool: {kernel: 2}}, global_average, {dense: {units: 1}}", "global_average", 2);
 	infinite("{max_pool: {kernel: 2}}, {resize: {size: [24, 36]}}", "resize", 4);
-	infinite("{conv2d: {filters: 1, kernel: 3, stride: 2, padding: same}}, {resize: {size: [24, 36]}}, {max_pool: {kernel: 4}}", "resize", 16);
+	infinite("{conv2d: {filters: 1, kernel: 3, stride: 2, padding: same}}, {resize: {size: [24, "
+	         "36]}}, {max_pool: {kernel: 4}}", "resize", 16);
 	infinite("{resize: {size: [64, 96], align_corners: true}}", "resize", 1);
 }
 
 /* Every op that may be a layer has a rule, or does depend on all of its input. */
 static void test_layers(void **state)
 {
-	static const char *const global[] = { "global_average", "dense", "dropout", "group_norm", NULL };
+	static const char *const global[] = { "global_average", "dense", "dropout",
+		"group_norm", NULL };
 	const struct op *op;
 	for (int i = 0; (op = op_at(i)) != NULL; i++) {
 		bool known = !(op->flags & OP_LAYER) || receptive_field_knows(op->name);
@@ -219,7 +236,8 @@ static void test_families(void **state)
 		build(&n, t[i].yaml, i == 1 ? 11 : 3, t[i].in);
 		receptive_field_find(n.g, n.in, n.out, &r);
 		if (r.finite != t[i].finite || r.stride[1] != t[i].stride)
-			fail_msg("%s: stride %d, %s, behind %s", t[i].yaml, (int)r.stride[1], r.finite ? "finite" : "infinite", r.why ? r.why->op->name : "-");
+			fail_msg("%s: stride %d, %s, behind %s", t[i].yaml, (int)r.stride[1],
+			         r.finite ? "finite" : "infinite", r.why ? r.why->op->name : "-");
 		release(&n);
 	}
 }

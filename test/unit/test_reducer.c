@@ -27,7 +27,8 @@
 
 static const struct reducer_bucket groups[GROUPS] = {
 	{ 0, 70001, DTYPE_F32, "a" }, { 280064, 1, DTYPE_F32, "b" }, { 280128, 0, DTYPE_F32, "empty" },
-	{ 280192, 12345, DTYPE_F64, "c" }, { 379008, 33333, DTYPE_BF16, "d" }, { 445696, 20011, DTYPE_F16, "e" },
+	{ 280192, 12345, DTYPE_F64, "c" }, { 379008, 33333, DTYPE_BF16, "d" },
+	{ 445696, 20011, DTYPE_F16, "e" },
 	{ 485760, 100000, DTYPE_F32, "f" },
 };
 
@@ -126,8 +127,10 @@ static void start_team(struct team *t, struct member *m)
 	for (int r = 0; r < t->ranks; r++) {
 		m[r].team = t;
 		m[r].random = (uint64_t)r * 977 + 5;
-		m[r].c = (struct comm){ .rank = r, .size = t->ranks, .local_rank = r, .local_size = t->ranks, .hosts = 1,
-		                        .host_name = "here", .timeout = t->absent >= 0 ? 0.5 : 60, .state = &m[r].state };
+		m[r].c = (struct comm){ .rank = r, .size = t->ranks, .local_rank = r,
+			.local_size = t->ranks, .hosts = 1,
+		                        .host_name = "here", .timeout = t->absent >= 0 ? 0.5 : 60,
+		                        .state = &m[r].state };
 		assert_int_equal(pthread_create(&m[r].thread, NULL, run, &m[r]), 0);
 	}
 	for (int r = 0; r < t->ranks; r++)
@@ -161,7 +164,8 @@ static void sums(void **state)
 /* A tiny group very often: arrivals, claims and bells. */
 static void *race(void *member)
 {
-	static const struct reducer_bucket tiny[2] = { { 0, 3, DTYPE_F32, "tiny" }, { 64, 5000, DTYPE_F32, "small" } };
+	static const struct reducer_bucket tiny[2] = { { 0, 3, DTYPE_F32, "tiny" },
+		{ 64, 5000, DTYPE_F32, "small" } };
 	struct member *m = member;
 	if (reducer_of_ranks(&m->r, &m->c, m->team->memory, BYTES, tiny, 2, m->team->background) != 0)
 		return NULL;
@@ -187,7 +191,8 @@ static void races(void **state)
 		t.memory = mem_map(t.bytes);
 		for (int r = 0; r < 3; r++) {
 			m[r].team = &t;
-			m[r].c = (struct comm){ .rank = r, .size = 3, .local_rank = r, .local_size = 3, .hosts = 1, .timeout = 60,
+			m[r].c = (struct comm){ .rank = r, .size = 3, .local_rank = r, .local_size = 3,
+				.hosts = 1, .timeout = 60,
 			                        .state = &m[r].state };
 			assert_int_equal(pthread_create(&m[r].thread, NULL, race, &m[r]), 0);
 		}
@@ -208,8 +213,9 @@ static void absent(void **state)
 	for (int r = 0; r < 3; r += 2) {
 		assert_int_equal(m[r].rc, E_UNAVAILABLE);
 		prints += comm_prints(&m[r].c);
-		reports += strncmp(m[r].text, "the sum of 'd' (group 5 of 7, start 3) is not complete after ", 61) == 0 &&
-		           strstr(m[r].text, "rank 1 has not started it, the last it did was 'f' ") != NULL &&
+		reports += strncmp(m[r].text,
+		                   "the sum of 'd' (group 5 of 7, start 3) is not complete after ", 61) ==
+			0 && strstr(m[r].text, "rank 1 has not started it, the last it did was 'f' ") != NULL &&
 		           strstr(m[r].text, "; ranks 0, 2 of host here have started it") != NULL;
 	}
 	assert_int_equal(reports, 1);
@@ -286,8 +292,8 @@ static void order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(alone), cmocka_unit_test(order), cmocka_unit_test(tree), cmocka_unit_test(sums), cmocka_unit_test(races),
-		cmocka_unit_test(absent),
+		cmocka_unit_test(alone), cmocka_unit_test(order), cmocka_unit_test(tree),
+		cmocka_unit_test(sums), cmocka_unit_test(races), cmocka_unit_test(absent),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

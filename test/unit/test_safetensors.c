@@ -122,12 +122,14 @@ static void test_any_order(void **unused)
 
 	assert_int_equal(parse(&f, a, "{\"b\":{\"shape\":[2],\"data_offsets\":[4,6],\"dtype\":\"F16\"},"
 	                       "\"c\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[4,4]},"
-	                       "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  ", 6, 0),
+	                       "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  ", 6,
+	                       0),
 	                 E_DATA);
 	err_clear();
 	assert_int_equal(parse(&f, a, "{\"b\":{\"shape\":[2],\"data_offsets\":[4,8],\"dtype\":\"F16\"},"
 	                       "\"c\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[4,4]},"
-	                       "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  ", 8, 0),
+	                       "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}  ", 8,
+	                       0),
 	                 0);
 	assert_string_equal(f.tensor[0].name, "a");
 	assert_string_equal(f.tensor[1].name, "c");

@@ -127,7 +127,8 @@ static void test_refused(void **state)
 	refused("{type: exponential, rate: 0.9}", "'every' needs a length");
 	refused("{type: cosine, warmup: {steps: 3, epochs: 1}}", "'warmup' has both");
 	refused("{type: cosine, over: {steps: 3, epochs: 1}}", "'over' has both");
-	refused("{type: multistep, milestones: [3, 9], factors: [0.5]}", "'factors' has 1 numbers for 2 milestones");
+	refused("{type: multistep, milestones: [3, 9], factors: [0.5]}",
+	        "'factors' has 1 numbers for 2 milestones");
 	refused("{type: cosin}", "did you mean 'cosine'");
 }
 
@@ -150,33 +151,40 @@ static const struct {
 	  { 0, 8191, 8192, 16383, 16384, 20000, 28000, 28001 },
 	  { 0.001, 0.001, 0.0001, 0.0001, 1e-05, 1e-05, 1e-05, 1e-05 } },
 	/* DeepCAM, batch 512 */
-	{ "{type: multistep, milestones: [2048, 4096], warmup: {steps: 100, rule: deepcam}}", 0.004, 4720, 236,
+	{ "{type: multistep, milestones: [2048, 4096], warmup: {steps: 100, rule: deepcam}}", 0.004,
+	  4720, 236,
 	  { 0, 49, 98, 99, 100, 2147, 2148, 4196 },
 	  { 4e-05, 0.002, 0.00396, 0.00396, 0.00396, 0.00396, 0.000396, 3.96e-05 } },
 	/* DeepCAM, batch 1024 */
-	{ "{type: multistep, milestones: [1100, 4096], warmup: {steps: 200, rule: deepcam}}", 0.004, 4720, 118,
+	{ "{type: multistep, milestones: [1100, 4096], warmup: {steps: 200, rule: deepcam}}", 0.004,
+	  4720, 118,
 	  { 0, 1, 198, 199, 1299, 1300, 4295, 4296 },
 	  { 2e-05, 4e-05, 0.00398, 0.00398, 0.00398, 0.000398, 0.000398, 3.98e-05 } },
 	/* DeepCAM, batch 2048 */
 	{ "{type: multistep, milestones: [800], warmup: {steps: 400, rule: deepcam}}", 0.0055, 2360, 59,
 	  { 0, 199, 398, 399, 400, 1199, 1200, 2000 },
-	  { 1.375e-05, 0.00275, 0.00548625, 0.00548625, 0.00548625, 0.00548625, 0.000548625, 0.000548625 } },
+	  { 1.375e-05, 0.00275, 0.00548625, 0.00548625, 0.00548625, 0.00548625, 0.000548625,
+	    0.000548625 } },
 	/* DeepCAM, batch 128 as tuned for HPC v2.0: cosine of t_max 9000 */
 	{ "{type: cosine, over: 9000}", 0.00155, 11364, 947,
 	  { 0, 1, 2250, 4500, 6750, 8999, 9000, 10000 },
-	  { 0.00155, 0.00154999995278, 0.00132300775542, 0.000775, 0.00022699224458, 4.72156996112e-11, 0, 0 } },
+	  { 0.00155, 0.00154999995278, 0.00132300775542, 0.000775, 0.00022699224458, 4.72156996112e-11,
+	    0, 0 } },
 	/* CosmoFlow, reference at batch 256: from 0.001 to
 	 * 0.004 in 4 epochs; changes after epochs 32 and 64 */
-	{ "{type: multistep, milestones: {epochs: [33, 65]}, factors: [0.25, 0.125], warmup: {epochs: 4, start: 0.25, rule: epochs}}", 0.004, 204800, 2048,
+	{ "{type: multistep, milestones: {epochs: [33, 65]}, factors: [0.25, 0.125], warmup: {epochs: "
+	  "4, start: 0.25, rule: epochs}}", 0.004, 204800, 2048,
 	  { 0, 2047, 2048, 6144, 8192, 67583, 67584, 133120 },
 	  { 0.001, 0.001, 0.00175, 0.00325, 0.004, 0.004, 0.001, 0.0005 } },
 	/* CosmoFlow, batch 128: convergence point, the reference's rules */
-	{ "{type: multistep, milestones: {epochs: [17, 33]}, factors: [0.25, 0.125], warmup: {epochs: 4, start: 0.25, rule: epochs}}", 0.004, 122880, 4096,
+	{ "{type: multistep, milestones: {epochs: [17, 33]}, factors: [0.25, 0.125], warmup: {epochs: "
+	  "4, start: 0.25, rule: epochs}}", 0.004, 122880, 4096,
 	  { 0, 4095, 4096, 12288, 16384, 69631, 69632, 135168 },
 	  { 0.001, 0.001, 0.00175, 0.00325, 0.004, 0.004, 0.001, 0.0005 } },
 	/* CosmoFlow, batch 512 by NVIDIA's rule (from the epoch
 	 * on); its warm-up is not verified and left out */
-	{ "{type: multistep, milestones: {epochs: [19, 21, 22, 23]}, factors: [0.5, 0.25, 0.125, 0.0625]}", 0.024, 26624, 1024,
+	{ "{type: multistep, milestones: {epochs: [19, 21, 22, 23]}, factors: "
+	  "[0.5, 0.25, 0.125, 0.0625]}", 0.024, 26624, 1024,
 	  { 6144, 19455, 19456, 21503, 21504, 22528, 23552, 25000 },
 	  { 0.024, 0.024, 0.012, 0.012, 0.006, 0.003, 0.0015, 0.0015 } },
 	/* CosmoFlow of SC18: linear from 1e-3 to 1e-4 over 100 epochs; the form of its warm-up is
@@ -190,13 +198,15 @@ static void test_published(void **state)
 {
 	for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
 		struct arena *a = arena_new();
-		struct schedule_context c = { published[i].base, published[i].total, published[i].per_epoch };
+		struct schedule_context c = { published[i].base, published[i].total,
+			published[i].per_epoch };
 		struct variant_value v;
 		assert_int_equal(read_schedule(a, published[i].yaml, &v), 0);
 		for (int k = 0; k < PUBLISHED_STEPS; k++) {
 			double want = published[i].rate[k], got = schedule_rate(&v, &c, published[i].step[k]);
 			if (!(fabs(got - want) <= 1e-11 * published[i].base))
-				fail_msg("%s, step %lld: %.12g, not %.12g", published[i].yaml, (long long)published[i].step[k], got, want);
+				fail_msg("%s, step %lld: %.12g, not %.12g", published[i].yaml,
+				         (long long)published[i].step[k], got, want);
 		}
 		arena_free(a);
 	}

@@ -218,14 +218,17 @@ static void wrong_keys(void **state)
 {
 	wrong("paddin: same", 1, 6, "unknown key 'paddin' in 'all'; did you mean 'padding'?");
 	wrong("Weigths: 1", 1, 7, "unknown key 'Weigths' in 'all'; did you mean 'weights'?");
-	wrong("zzz: 1", 1, 3, "unknown key 'zzz' in 'all'; it takes: flag, count, limit, size, rate, every, "
-	      "maybe, name, dir, padding, border, kernel, weights, files, section, node, optimizer, extra");
+	wrong("zzz: 1", 1, 3, "unknown key 'zzz' in 'all'; it takes: flag, count, limit, size, "
+	      "rate, every, maybe, name, dir, padding, border, kernel, weights, files, "
+	      "section, node, optimizer, extra");
 	wrong("5: 1", 1, 1, "unknown key '5' in 'all'; a number has a decimal point, not a comma");
 	wrong("section: {axsi: 1}", 11, 4, "unknown key 'axsi' in 'section'; did you mean 'axis'?");
 	wrong("extra: {type: sgd, beta2: 1}", 20, 5,
-	      "unknown key 'beta2' in 'sgd' (it belongs to 'adam'); it takes: type, momentum, nesterov");
-	wrong("'': 1", 1, 2, "unknown key '' in 'all'; it takes: flag, count, limit, size, rate, every, "
-	      "maybe, name, dir, padding, border, kernel, weights, files, section, node, optimizer, extra");
+	      "unknown key 'beta2' in 'sgd' (it belongs to 'adam'); it takes: "
+	      "type, momentum, nesterov");
+	wrong("'': 1", 1, 2,
+	      "unknown key '' in 'all'; it takes: flag, count, limit, size, rate, every, maybe, name, "
+	      "dir, padding, border, kernel, weights, files, section, node, optimizer, extra");
 	wrong("extra: {type: sgd, tipe: 1}", 20, 4,
 	      "unknown key 'tipe' in 'sgd'; did you mean 'type'?");
 	wrong("extra: {type: none, a: 1}", 21, 1, "unknown key 'a' in 'none', which takes no keys");
@@ -262,9 +265,12 @@ static void wrong_types(void **state)
 	      "'optimizer' must be a map with the key 'type', or a name that it may have, not a list");
 	wrong("extra: null", 8, 4,
 	      "'extra' must be a map with the key 'type', or a name that it may have, not null");
-	wrong("extra: {momentum: 1}", 8, 1, "missing key 'type' in 'extra', which is one of: sgd, adam, none");
-	wrong("extra: {name: sgd}", 9, 4, "missing key 'type' in 'extra'; 'name' is called 'type' here");
-	wrong("extra: {sgd: {}}", 9, 3, "missing key 'type' in 'extra'; 'sgd' is its value, and further keys "
+	wrong("extra: {momentum: 1}", 8, 1,
+	      "missing key 'type' in 'extra', which is one of: sgd, adam, none");
+	wrong("extra: {name: sgd}", 9, 4,
+	      "missing key 'type' in 'extra'; 'name' is called 'type' here");
+	wrong("extra: {sgd: {}}", 9, 3,
+	      "missing key 'type' in 'extra'; 'sgd' is its value, and further keys "
 	      "stand beside it: {type: sgd, ...}");
 	wrong("extra: {type: [x]}", 15, 1, "'type' of 'extra' must be a name, not a list");
 	wrong("extra: sgdd", 8, 4, "unknown type 'sgdd' for 'extra'; did you mean 'sgd'?");
@@ -306,9 +312,9 @@ static void several_at_once(void **state)
 	ytree_parse(a, "t.yaml", "[1]", &root);
 	assert_int_equal(schema_read(a, root, all_fields, "'all'", NULL, &v), E_CONFIG);
 	assert_int_equal(err_count(), 1);
-	assert_string_equal(err_get(0)->text, "'all' must be a map of keys, not a list; it takes: flag, "
-	                    "count, limit, size, rate, every, maybe, name, dir, padding, border, kernel, "
-	                    "weights, files, section, node, optimizer, extra");
+	assert_string_equal(err_get(0)->text, "'all' must be a map of keys, not a list; it takes: "
+	                    "flag, count, limit, size, rate, every, maybe, name, dir, padding, border, "
+	                    "kernel, weights, files, section, node, optimizer, extra");
 	assert_defaults(&v);
 }
 
@@ -484,7 +490,8 @@ static const struct field dish_fields[] = {
 	FIELD_INT(struct dish, pepper, "2", 0, 99, "grains"),
 	FIELD_END
 };
-static const struct preset dish_presets[] = { { "hot", "much pepper", "salt: 5, pepper: 50" }, { 0 } };
+static const struct preset dish_presets[] = { { "hot", "much pepper", "salt: 5, pepper: 50" },
+	{ 0 } };
 static const struct variant dishes[] = {
 	{ "soup", "a soup", dish_fields, sizeof(struct dish), "kind", dish_presets },
 	{ "bread", "bread", dish_fields, sizeof(struct dish), "kind", NULL },

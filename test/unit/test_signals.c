@@ -148,7 +148,8 @@ static void *mask_of_thread(void *set)
 /* Every thread made after signals_block has them blocked, and faults are not among them. */
 static void look_at_masks(void)
 {
-	static const int blocked[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPROF, SIGALRM, SIGCHLD, SIGUSR1 };
+	static const int blocked[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPROF, SIGALRM, SIGCHLD,
+		SIGUSR1 };
 	pthread_t t;
 	sigset_t set;
 

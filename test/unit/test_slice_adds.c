@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The pass `slice_adds` on graphs of real ops: which sums become one, where it stands, and that no bit
- * changes. */
+ * The pass `slice_adds` on graphs of real ops: which sums become one, where it stands, and that no
+ * bit changes. */
 #include "op_graph.h"
 
 #include "op/lib/slice.h"
@@ -56,7 +56,8 @@ static void build_swapped(struct net *n)
 static void build_three(struct net *n)
 {
 	for (int i = 0; i < 2; i++) {
-		tid s = EMIT(n, "add", cut(n, n->a, i ? 3 : 0, i ? 2 : 3), cut(n, n->b, i ? 3 : 0, i ? 2 : 3));
+		tid s = EMIT(n, "add", cut(n, n->a, i ? 3 : 0, i ? 2 : 3),
+		             cut(n, n->b, i ? 3 : 0, i ? 2 : 3));
 		output(n, EMIT(n, "add", s, cut(n, n->c, i ? 3 : 0, i ? 2 : 3)));
 	}
 }
@@ -98,8 +99,10 @@ static void build_other(struct net *n)
 static void build_rows(struct net *n)
 {
 	for (int64_t i = 0; i < 3; i += 2)
-		output(n, EMIT(n, "add", op_emit(n->g, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 }, 1, &n->c),
-		               op_emit(n->g, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 }, 1, &n->b)));
+		output(n, EMIT(n, "add", op_emit(n->g, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 },
+		                                 1, &n->c),
+		               op_emit(n->g, "slice", &(struct slice){ 2, i, 3 - i > 1 ? 2 : 1 }, 1,
+		                       &n->b)));
 }
 
 static const struct {
@@ -159,7 +162,8 @@ static void test_nodes(void **state)
 		struct net n = build(i);
 		op_passes(n.g, NULL, passes, 2, NULL);
 		if (op_count(n.g, "add") != nets[i].adds || op_count(n.g, "slice") != nets[i].cuts)
-			fail_msg("%s: %d sums, %d cuts", nets[i].name, op_count(n.g, "add"), op_count(n.g, "slice"));
+			fail_msg("%s: %d sums, %d cuts", nets[i].name, op_count(n.g, "add"),
+			         op_count(n.g, "slice"));
 		graph_free(n.g);
 	}
 }

@@ -56,7 +56,8 @@ static struct dataset *make_set(enum dtype type, enum dtype label, int64_t ignor
 	return fixture_open(&path, 1);
 }
 
-static struct transform_chain *plan(struct dataset *d, const char *yaml, bool as_stored, enum dtype type)
+static struct transform_chain *plan(struct dataset *d, const char *yaml, bool as_stored,
+                                    enum dtype type)
 {
 	struct transform_options o = {.data = d, .training = true, .seed = 7, .target_dtype = type,
 	                              .stored_input = as_stored, .stored_target = as_stored};
@@ -82,7 +83,8 @@ static void run(const struct transform_chain *t, void *x, void *y)
 static void finish(const struct transform_chain *t, const void *x, float *out)
 {
 	static const struct pass passes[] = {
-		{ "layout", "", pass_layout, STAGE_LAID_OUT }, { "sched", "", pass_sched, STAGE_LAID_OUT } };
+		{ "layout", "", pass_layout, STAGE_LAID_OUT },
+		{ "sched", "", pass_sched, STAGE_LAID_OUT } };
 	const struct transform_rest *r = transform_rest(t);
 	struct shape s = {.nd = 4, .d = {1}};
 	struct graph *g = graph_new();
@@ -119,9 +121,11 @@ static void compare(struct dataset *d, const char *yaml, int64_t steps)
 {
 	static float want[MOST], got[MOST];
 	static char x[MOST * 4], ty[MOST * 4], tw[MOST * 4], widened[MOST * 4];
-	struct transform_chain *a = plan(d, yaml, false, DTYPE_I32), *b = plan(d, yaml, true, DTYPE_I32);
+	struct transform_chain *a = plan(d, yaml, false, DTYPE_I32),
+	                       *b = plan(d, yaml, true, DTYPE_I32);
 	const struct transform_rest *r = transform_rest(b);
-	const int64_t n = shape_count(transform_input_shape(a)), m = shape_count(transform_target_shape(a));
+	const int64_t n = shape_count(transform_input_shape(a)),
+	              m = shape_count(transform_target_shape(a));
 
 	assert_false(transform_rest(a)->values);
 	assert_int_equal(transform_rest(a)->input, DTYPE_F32);
@@ -134,15 +138,16 @@ static void compare(struct dataset *d, const char *yaml, int64_t steps)
 	finish(b, x, got);
 	for (int64_t i = 0; i < n; i++)
 		if (memcmp(&want[i], &got[i], sizeof(float)) != 0)
-			fail_msg("%s of %s, element %lld: %.9g instead of %.9g", yaml, dtype_name(stored), (long long)i,
-			         (double)got[i], (double)want[i]);
+			fail_msg("%s of %s, element %lld: %.9g instead of %.9g", yaml, dtype_name(stored),
+			         (long long)i, (double)got[i], (double)want[i]);
 	dtype_convert(DTYPE_I32, widened, r->target, ty, m);
 	assert_memory_equal(widened, tw, (size_t)m * 4);
 	transform_chain_free(a);
 	transform_chain_free(b);
 }
 
-static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_U8, DTYPE_I16, DTYPE_U16, DTYPE_I32};
+static const enum dtype types[] = {DTYPE_F32, DTYPE_F16, DTYPE_BF16, DTYPE_I8, DTYPE_U8, DTYPE_I16,
+	DTYPE_U16, DTYPE_I32};
 
 static void test_same_bits(void **state)
 {
@@ -150,13 +155,19 @@ static void test_same_bits(void **state)
 		struct dataset *d = make_set(types[i], DTYPE_U8, 255);
 
 		compare(d, "[{normalize: standard}]", 1);
-		compare(d, "[{normalize: {method: min_max, mask: null, channels: [a, b]}}, {roll: [height, width]}]", 1);
-		compare(d, "[{flip: {axis: width, probability: 1}}, {normalize: standard}, {crop: [31, 20]}]", 1);
+		compare(d, "[{normalize: {method: min_max, mask: null, channels: [a, b]}}, "
+		        "{roll: [height, width]}]", 1);
+		compare(d, "[{flip: {axis: width, probability: 1}}, {normalize: "
+		        "standard}, {crop: [31, 20]}]", 1);
 		compare(d, "[{pad: [80, 1]}, {normalize: {method: standard}}]", 1);
-		compare(d, "[{pad: {multiple: 80, mode: [edge, wrap]}}, {normalize: {method: standard, mask: null}}]", 1);
-		compare(d, "[{normalize: standard}, {pad: [80, 72]}, {roll: height}]", 1);       /* 0 where the mask is 0 */
-		compare(d, "[{normalize: {method: standard, channels: a}}, {normalize: {method: min_max, channels: b}}]", 2);
-		compare(d, "[{normalize: standard}, {normalize: {method: standard, mean: 0.3, std: 3}}]", 2);
+		compare(d, "[{pad: {multiple: 80, mode: [edge, wrap]}}, {normalize: "
+		        "{method: standard, mask: null}}]", 1);
+		/* 0 where the mask is 0 */
+		compare(d, "[{normalize: standard}, {pad: [80, 72]}, {roll: height}]", 1);
+		compare(d, "[{normalize: {method: standard, channels: a}}, {normalize: "
+		        "{method: min_max, channels: b}}]", 2);
+		compare(d, "[{normalize: standard}, {normalize: {method: standard, mean: 0.3, std: 3}}]",
+		        2);
 		compare(d, "[{crop: 60}, symmetry, {normalize: standard}]", 1);
 		dataset_free(d);
 	}
@@ -171,11 +182,15 @@ static void test_channels(void **state)
 		compare(d, "[{channels: [valid, b]}, {normalize: standard}]", 1);
 		compare(d, "[{normalize: standard}, {channels: [valid, b]}, {roll: width}]", 1);
 		compare(d, "[{normalize: standard}, {channels: [b, valid]}, {pad: [80, 72]}]", 1);
-		compare(d, "[{channels: b}, {normalize: standard}]", 1);                         /* no mask any more */
-		compare(d, "[{normalize: {method: min_max, channels: a, mask: null}}, {channels: [b, valid, a]}, "
+		/* no mask any more */
+		compare(d, "[{channels: b}, {normalize: standard}]", 1);
+		compare(d, "[{normalize: {method: min_max, channels: a, mask: null}}, "
+		        "{channels: [b, valid, a]}, "
 		        "{normalize: {method: standard, channels: b}}, {channels: [a, b, valid]}]", 2);
-		compare(d, "[{normalize: {method: standard, channels: a, mask: null}}, {channels: [b, valid]}, "
-		        "{normalize: standard}]", 1);                                            /* of a nothing is left */
+		compare(d, "[{normalize: {method: standard, channels: a, mask: null}}, "
+		        "{channels: [b, valid]}, "
+		        "{normalize: standard}]",
+		        1);                                            /* of a nothing is left */
 		if (types[i] != DTYPE_F32)
 			compare(d, "[{channels: [b, a]}, {channels: a}]", 0);
 		dataset_free(d);
@@ -223,15 +238,23 @@ static void test_what_stays(void **state)
 	stays(d, "[log1p]");
 	stays(d, "[sqrt]");
 	stays(d, "[{normalize_sample: standard}]");
-	stays(d, "[{normalize: standard}, {channels: a}]");                              /* its mask is gone */
-	stays(d, "[{normalize: {method: min_max, mask: b}}, {normalize: {method: min_max, mask: valid}}]");   /* two masks */
-	stays(d, "[{normalize: {method: min_max, mask: null, channels: valid, min: 1, max: 2}}, {normalize: standard}]");
-	stays(d, "[{normalize: {method: standard, mask: null}}, {pad: 80}]");            /* its zeros are no stored value */
+	/* its mask is gone */
+	stays(d, "[{normalize: standard}, {channels: a}]");
+	/* two masks */
+	stays(d, "[{normalize: {method: min_max, mask: b}}, {normalize: "
+	      "{method: min_max, mask: valid}}]");
+	stays(d, "[{normalize: {method: min_max, mask: null, channels: valid, min: 1, max: "
+	      "2}}, {normalize: standard}]");
+	/* its zeros are no stored value */
+	stays(d, "[{normalize: {method: standard, mask: null}}, {pad: 80}]");
 	dataset_free(d);
 	d = make_set(DTYPE_F32, DTYPE_U8, 255);
-	stays(d, "[]");                                                                  /* nothing is left to do */
+	/* nothing is left to do */
+	stays(d, "[]");
 	stays(d, "[{roll: width}]");
-	stays(d, "[{normalize: {method: min_max, mask: null, channels: valid, min: 0, max: 9}}, {normalize: standard}]");   /* small floats could become 0 */
+	/* small floats could become 0 */
+	stays(d, "[{normalize: {method: min_max, mask: null, channels: valid, min: 0, max: "
+	      "9}}, {normalize: standard}]");
 	dataset_free(d);
 	for (int i = 0; i < 2; i++) {
 		d = make_set(wide[i], DTYPE_U8, 255);
@@ -258,7 +281,8 @@ static void test_targets(void **state)
 	assert_int_equal(target_type(d, "[log1p]", DTYPE_I32), DTYPE_U8);
 	assert_int_equal(target_type(d, "[{crop: 20}]", DTYPE_I32), DTYPE_I32);          /* too few */
 	dataset_free(d);
-	d = make_set(DTYPE_U8, DTYPE_U8, 300);                                           /* which u8 has no place for */
+	/* which u8 has no place for */
+	d = make_set(DTYPE_U8, DTYPE_U8, 300);
 	assert_int_equal(target_type(d, "[]", DTYPE_I32), DTYPE_U8);
 	assert_int_equal(target_type(d, "[{pad: 80}]", DTYPE_I32), DTYPE_I32);
 	dataset_free(d);

@@ -153,7 +153,8 @@ static bool moved(const void *out, enum dtype type, const void *in, enum dtype i
                   int64_t count, const int64_t *from, int64_t points)
 {
 	for (int64_t i = 0; i < count; i++)
-		if (dtype_get(type, out, i) != dtype_get(in_type, in, i / points * points + from[i % points]))
+		if (dtype_get(type, out, i) != dtype_get(in_type, in,
+		                                         i / points * points + from[i % points]))
 			return false;
 	return true;
 }

@@ -48,7 +48,8 @@ static void no_neighbour(void **state)
 	assert_hint("elu", layers, "");
 	assert_hint("gelu", layers, "");
 	assert_hint("nadam", optimizers, "");
-	assert_hint("adamw", optimizers, "; AdamW is {type: adam, decoupled: true, weight_decay: 0.01}");
+	assert_hint("adamw", optimizers,
+	            "; AdamW is {type: adam, decoupled: true, weight_decay: 0.01}");
 }
 
 static void assert_where(const char *key, const char *text)

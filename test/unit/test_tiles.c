@@ -15,7 +15,8 @@
 #include "plan/tiles.h"
 
 /* One axis: outputs num / den inputs apart, which see lo before to hi behind. */
-static struct receptive_field field_of(int64_t num, int64_t den, double lo, double hi, int64_t stride, int64_t tile)
+static struct receptive_field field_of(int64_t num, int64_t den, double lo, double hi,
+                                       int64_t stride, int64_t tile)
 {
 	struct receptive_field r = { .axes = 1, .finite = true, .exact = true };
 	r.axis[0] = (struct receptive_axis){ num, den, lo, hi, tile * den / num };
@@ -47,12 +48,14 @@ static void check_exact(const struct receptive_field *r, const struct tile_axis 
 static void test_exact(void **state)
 {
 	static const struct { int64_t num, den, stride; double lo, hi; } nets[] = {
-		{ 1, 1, 1, -3, 3 }, { 1, 1, 4, -9, 10 }, { 4, 1, 4, -6, 9 }, { 1, 2, 2, -4.5, 4 }, { 1, 1, 8, 0, 12 }, { 1, 1, 1, 0, 0 },
+		{ 1, 1, 1, -3, 3 }, { 1, 1, 4, -9, 10 }, { 4, 1, 4, -6, 9 }, { 1, 2, 2, -4.5, 4 },
+		{ 1, 1, 8, 0, 12 }, { 1, 1, 1, 0, 0 },
 	};
 	for (size_t k = 0; k < sizeof nets / sizeof *nets; k++)
 		for (int64_t tile = 32; tile <= 72; tile += nets[k].stride)
 			for (int64_t whole = tile; whole < 200; whole += nets[k].stride) {
-				struct receptive_field r = field_of(nets[k].num, nets[k].den, nets[k].lo, nets[k].hi, nets[k].stride, tile);
+				struct receptive_field r = field_of(nets[k].num, nets[k].den, nets[k].lo,
+				                                    nets[k].hi, nets[k].stride, tile);
 				struct arena *a = arena_new();
 				struct tiling t;
 				if (tile % nets[k].stride || whole % nets[k].stride)
@@ -75,7 +78,8 @@ static void test_too_small(void **state)
 	assert_int_equal(tiles_cut(&t, a, &r, false, &whole, &tile), E_USAGE);
 	assert_non_null(strstr(err_get(0)->text, "up to 41 inputs"));
 	err_clear();
-	assert_int_equal(tiles_cut(&t, a, &r, false, &tile, &tile), 0);      /* the whole needs no halo */
+	/* the whole needs no halo */
+	assert_int_equal(tiles_cut(&t, a, &r, false, &tile, &tile), 0);
 	arena_free(a);
 }
 

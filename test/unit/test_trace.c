@@ -29,7 +29,8 @@ static void off_is_nothing(void **state)
 static void *record(void *arg)
 {
 	for (int i = 0; i < EACH; i++)
-		trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = "work", .number = i, .of = "turn", .start = 1, .end = 2 });
+		trace_add(&(struct trace_span){ .lane = TRACE_DATA, .name = "work", .number = i,
+			.of = "turn", .start = 1, .end = 2 });
 	return NULL;
 }
 
@@ -80,7 +81,8 @@ static void no_room(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(off_is_nothing), cmocka_unit_test(several_threads), cmocka_unit_test(no_room),
+		cmocka_unit_test(off_is_nothing), cmocka_unit_test(several_threads),
+		cmocka_unit_test(no_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,7 +38,8 @@ static const char config_text[] =
 	"metrics: [accuracy, mean_iou]\n"
 	"optimizer: {type: sgd, learning_rate: 0.05, momentum: 0.9}\n"
 	"train: {epochs: 6, batch_size: 4}\n"
-	"checkpoint: {every: null, keep: {best: 0}}\n"      /* a thread that saves allocates at any time */
+	"checkpoint: {every: null, keep: "
+	"{best: 0}}\n"      /* a thread that saves allocates at any time */
 	"report: {progress: none, tensorboard: true, every: 1}\n";
 
 static struct session *open_run(const char *device, const char *tag)
@@ -130,7 +131,8 @@ static void reference_takes_the_same_course(void **state)
 	for (int i = 0; i < store_count(s->store); i++) {
 		const struct store_entry *x = store_at(s->store, i), *y = store_find(t->store, x->name);
 		int64_t n = shape_count(&x->shape);
-		double *p = mem_alloc(sizeof *p * (size_t)n), *q = mem_alloc(sizeof *q * (size_t)n), scale = 1e-3;
+		double *p = mem_alloc(sizeof *p * (size_t)n), *q = mem_alloc(sizeof *q * (size_t)n),
+		       scale = 1e-3;
 		assert_non_null(y);
 		store_get(x, DTYPE_F64, p);
 		store_get(y, DTYPE_F64, q);
@@ -138,7 +140,8 @@ static void reference_takes_the_same_course(void **state)
 			scale = fmax(scale, fabs(q[k]));
 		for (int64_t k = 0; k < n; k++)
 			if (fabs(p[k] - q[k]) > 2e-3 * scale)
-				fail_msg("'%s' element %lld: cpu %g, reference %g", x->name, (long long)k, p[k], q[k]);
+				fail_msg("'%s' element %lld: cpu %g, reference %g", x->name, (long long)k,
+				         p[k], q[k]);
 		mem_free(p);
 		mem_free(q);
 	}

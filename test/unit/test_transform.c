@@ -303,7 +303,8 @@ static void test_refusals(void **state)
 	refuse("[{normalize: {method: min_max, min: 3, max: 2}}]", E_CONFIG, "above 'min'", 3);
 	refuse("[log1p, {normalize: standard}]", E_CONFIG, "are not known after log1p", 10);
 	refuse("[sqrt, {normalize: standard}]", E_CONFIG, "are not known after sqrt", 9);
-	refuse("[{normalize_sample: mean}, {normalize: min_max}]", E_CONFIG, "is not known after normalize_sample", 29);
+	refuse("[{normalize_sample: mean}, {normalize: min_max}]", E_CONFIG,
+	       "is not known after normalize_sample", 29);
 	refuse("[{normalize: standard}, sqrt]", E_CONFIG, "'wind' goes down to -", 25);
 	refuse("[{sqrt: {negative: ignore}}]", E_CONFIG, "'negative'", 20);
 	refuse("[{normalize_sample: middle}]", E_CONFIG, "'method'", 21);

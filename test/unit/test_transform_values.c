@@ -68,7 +68,8 @@ static void test_normalize_sample(void **state)
 	const struct result s = apply("[{normalize_sample: standard}]", false, 0, 3);
 	const struct result m = apply("[{normalize_sample: mean}]", false, 0, 3);
 	const struct result r = apply("[{normalize_sample: min_max}]", false, 0, 3);
-	const struct result all = apply("[{normalize_sample: {method: standard, per: sample, mask: null, "
+	const struct result all =
+		apply("[{normalize_sample: {method: standard, per: sample, mask: null, "
 	                                "channels: [valid, wind]}}]", false, 0, 3);
 	float input[2 * POINTS];
 	uint8_t target[POINTS];
@@ -96,9 +97,11 @@ static void test_normalize_sample(void **state)
 static void test_channels(void **state)
 {
 	const struct channel_stats *st = dataset_statistics(set);
-	const struct result both = apply("[{channels: [valid, wind]}, {normalize: standard}]", true, 0, 1);
+	const struct result both = apply("[{channels: [valid, wind]}, {normalize: standard}]",
+	                                 true, 0, 1);
 	const struct result one = apply("[{channels: 0}, {normalize: standard}]", true, 0, 1);
-	const struct result after = apply("[{normalize: standard}, {channels: {keep: wind}}]", false, 0, 1);
+	const struct result after = apply("[{normalize: standard}, {channels: {keep: wind}}]",
+	                                  false, 0, 1);
 
 	assert_int_equal(both.in.d[0], 2);
 	assert_int_equal(one.in.d[0], 1);
@@ -110,7 +113,8 @@ static void test_channels(void **state)
 
 		near(both.x[i], i % WIDTH != 0);
 		near(both.x[POINTS + i], i % WIDTH ? is : 0);
-		near(one.x[i], is);                              /* without the mask land is a value like others */
+		/* without the mask land is a value like others */
+		near(one.x[i], is);
 		near(after.x[i], i % WIDTH ? is : 0);
 	}
 }
@@ -141,7 +145,8 @@ static void test_order_of_channels(void **state)
 		assert_int_equal(record_commit(w), 0);
 		o.data = d = fixture_open(&file, 1);
 		if (i == 0)
-			expect_error(transform_chain_new(&t, &o), E_DATA, "channel 1 is 'wind', which is number 0");
+			expect_error(transform_chain_new(&t, &o), E_DATA,
+			             "channel 1 is 'wind', which is number 0");
 		else
 			assert_int_equal(transform_chain_new(&t, &o), 0);
 		transform_chain_free(t);
@@ -155,15 +160,18 @@ static void test_samples_without_width(void **state)
 {
 	static const char *const file = "test_volume.tmp.dlx";
 	static const struct record_info info = {
-		.input = {DTYPE_F32, {3, {3, 1, 4}}, NULL, 0, NULL}, .target = {DTYPE_F32, {1, {1}}, NULL, 0, NULL},
+		.input = {DTYPE_F32, {3, {3, 1, 4}}, NULL, 0, NULL}, .target = {DTYPE_F32, {1, {1}}, NULL,
+			0, NULL},
 		.mask = -1, .ignore = RECORD_NO_IGNORE,
 	};
-	const float input[12] = {0.1f, 0.1f, 0.1f, 0.1f, NAN, NAN, INFINITY, NAN, -1, 1, NAN, -0.0f}, target[1] = {0};
+	const float input[12] = {0.1f, 0.1f, 0.1f, 0.1f, NAN, NAN, INFINITY, NAN, -1, 1, NAN, -0.0f},
+	            target[1] = {0};
 	struct transform_options o = {.training = true, .target_dtype = DTYPE_F32};
 	float x[12], y[1];
 
 	for (int kind = 0; kind < 3; kind++) {
-		static const char *const lists[] = {"[{normalize_sample: standard}]", "[{normalize_sample: min_max}]",
+		static const char *const lists[] = {"[{normalize_sample: standard}]",
+			"[{normalize_sample: min_max}]",
 		                                    "[{normalize_sample: mean}]"};
 		struct transform_chain *t;
 		struct transform_scratch *s;
@@ -181,7 +189,8 @@ static void test_samples_without_width(void **state)
 		assert_int_equal(transform_chain_new(&t, &o), 0);
 		s = transform_scratch_new(t);
 		if (kind == 2) {
-			expect_error(transform_run(t, s, 0, 0, input, target, x, y), E_DATA, "the mean of channel 2 is 0");
+			expect_error(transform_run(t, s, 0, 0, input, target, x, y), E_DATA,
+			             "the mean of channel 2 is 0");
 		} else {
 			assert_int_equal(transform_run(t, s, 0, 0, input, target, x, y), 0);
 			assert_true(x[0] == 0 && x[3] == 0);

@@ -36,7 +36,8 @@ static void three_sgd_steps(enum backend b, const struct sgd_attr *at, double *w
 		struct op_run r;
 		if (moving)
 			member[2] = state(g, "v", 3);
-		assert_int_equal(graph_emit(g, "sgd", at, DESCENT_HEAD + 2 + moving, in, 1 + moving, out), 0);
+		assert_int_equal(graph_emit(g, "sgd", at, DESCENT_HEAD + 2 + moving, in, 1 + moving, out),
+		                 0);
 		op_run_init(&r, g, b, false);
 		op_run_set(&r, in[DESCENT_RATE], &rate);
 		op_run_set(&r, member[0], w);
@@ -236,11 +237,14 @@ static void test_trust_ratio(void **unused)
 		{ 5, 0.5, 0.01, 0, 0, 1, false, false, 0, 0.1 },        /* LARS: 0.01 * 5 / 0.5 */
 		{ 5, 0.5, 0.01, 0, 0, 1, false, false, 0.1, 0.05 },     /* 0.05 / (0.5 + 0.1 * 5) */
 		{ 5, 0.5, 1, 0, 0, 1, false, false, 0, 10 },            /* LAMB */
-		{ 5, 0.5, 0.02, 0, 0, 1, true, true, 0.3, 0.5 },        /* Apex: 0.1 / (0.5 + 1.5) of the rate */
-		{ 5, 0.5, 0.001, 0, 0, 1, true, true, 0, 0.1 }, { 5, 0.5, 0.001, 0.5, 0, 1, true, true, 0, 0.05 },
+		/* Apex: 0.1 / (0.5 + 1.5) of the rate */
+		{ 5, 0.5, 0.02, 0, 0, 1, true, true, 0.3, 0.5 },
+		{ 5, 0.5, 0.001, 0, 0, 1, true, true, 0, 0.1 },
+		{ 5, 0.5, 0.001, 0.5, 0, 1, true, true, 0, 0.05 },
 		{ 5, 0.5, 0.002, 0, 0, 6.25e-5, true, false, 0, 0.02 }, /* SC18: against one */
 		{ 5, 0.0005, 0.002, 0, 0, 6.25e-5, true, false, 0, 1 },
-		{ 0, 0.5, 0.002, 0, 0, 6.25e-5, true, false, 0, 6.25e-5 }, { 5, 0, 0.01, 0, 0, 1, false, false, 0.1, 1 },
+		{ 0, 0.5, 0.002, 0, 0, 6.25e-5, true, false, 0, 6.25e-5 },
+		{ 5, 0, 0.01, 0, 0, 1, false, false, 0.1, 1 },
 		{ 0, 0.5, 0.002, 1e-7, 1e-7, NAN, true, true, 0, 1e-7 }, /* OpenSeq2Seq */
 		{ 5, 500, 0.001, 1e-6, 1e-4, NAN, true, false, 0, 1e-4 }, /* stemdl: 1e-5 at least 1e-4 */
 		{ 0, 0, 0.001, 0, 0, NAN, true, false, 0, 1 },

@@ -280,7 +280,8 @@ static void gradients(struct graph *g)
 	tid x = input(g, "x", 4, 9), w, y, dw, sum, micro, in[2];
 
 	assert_int_equal(graph_param(g, "w", DTYPE_F32, &s, (struct init){ INIT_NORMAL, 1 }, &w), 0);
-	assert_int_equal(graph_state(g, "sum", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &sum), 0);
+	assert_int_equal(graph_state(g, "sum", DTYPE_F32, &s, (struct init){ INIT_CONSTANT, 0 }, &sum),
+	                 0);
 	assert_int_equal(graph_input(g, "micro", DTYPE_I64, &scalar, &micro), 0);
 	in[0] = EMIT(g, "multiply", x, w);
 	in[1] = EMIT(g, "tanh", in[0]);

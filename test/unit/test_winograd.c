@@ -196,7 +196,8 @@ static double pixel_error(const struct problem *p, bool back, const float *got, 
 	return e.error / e.largest;
 }
 
-static double weight_error(const struct problem *p, const float *dw, const float *dbias, int64_t step)
+static double weight_error(const struct problem *p, const float *dw, const float *dbias,
+                           int64_t step)
 {
 	const struct conv_geom *c = &p->c;
 	const struct shape s = conv_w_shape(c);

@@ -59,8 +59,8 @@ static void text_comes_back(void **state)
 
 static void damaged_text(void **state)
 {
-	static const char *const bad[] = { "a\tb\tc\td\tx\n", "# fine\na\tb\tc\td\n", "a\tb\t\td\t1\n", "a\tb\tc\td\t-1",
-		"a\tb\tc\td\t1\n\n\nnonsense", "a\tb\tc\td\t1 2" };
+	static const char *const bad[] = { "a\tb\tc\td\tx\n", "# fine\na\tb\tc\td\n", "a\tb\t\td\t1\n",
+		"a\tb\tc\td\t-1", "a\tb\tc\td\t1\n\n\nnonsense", "a\tb\tc\td\t1 2" };
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct wisdom *w = wisdom_new();

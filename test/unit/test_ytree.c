@@ -167,7 +167,8 @@ static void open_brackets(void **state)
 		int line, col;
 		const char *says;
 	} cases[] = {
-		{ "a: {b: 1,\n  c: [1, 2}\nd: 3\n", 2, 6, "'[' is not closed: '}' stands where its ']' should" },
+		{ "a: {b: 1,\n  c: [1, 2}\nd: 3\n", 2, 6,
+		  "'[' is not closed: '}' stands where its ']' should" },
 		{ "a: {b: {c: 1}\nd: {e: 1}\n", 1, 4, "'{' is not closed: its '}' is missing" },
 		{ "a: 1 # [\nb: '{' \nc: {d: \"]\"\n", 3, 4, "'{' is not closed" },
 		{ "\xC3\xA9: [1\nb: 2\n", 1, 4, "'[' is not closed" },
@@ -464,8 +465,9 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(places), T(mistakes), T(broken_syntax), T(open_brackets), T(limits), T(aliases_and_merges), T(scalars),
-		T(round_trips), T(styles), T(json), T(set), T(bad_sets), T(loading),
+		T(places), T(mistakes), T(broken_syntax), T(open_brackets), T(limits),
+		T(aliases_and_merges), T(scalars), T(round_trips), T(styles), T(json), T(set), T(bad_sets),
+		T(loading),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,8 @@ static void test_deeplab(void **state)
 		{ "decoder.full_concat", 384, 96, 144 }, { "postnorm", 2048, 12, 18 }, { 0 }
 	};
 	static const struct row odd[] = { { "conv1", 64, 17, 26 },        { "pool1", 64, 9, 13 },
-		                              { "block1.2.add", 256, 5, 7 },  { "decoder.concat", 304, 9, 13 },
+		                              { "block1.2.add", 256, 5, 7 },
+		                              { "decoder.concat", 304, 9, 13 },
 		                              { "decoder.deconv2", 256, 17, 26 }, { 0 } };
 	static const struct row plain[] = { { "decoder.full1", 0, 0, 0 },     { "postnorm", 0, 0, 0 },
 		                                { "block3.22.add", 1024, 5, 7 }, { "logits", 3, 9, 13 },

@@ -148,7 +148,8 @@ static void test_dropout_and_output(void **state)
 static void test_refused(void **state)
 {
 	net_refused(W("mlperf", "kernel: [3, 3]"), 4, 128, "'kernel' has 2 numbers for 5 convolutions");
-	net_refused(W("lbann-2023", "stride: [1, 1]"), 4, 128, "'stride' has 2 numbers for 5 convolutions");
+	net_refused(W("lbann-2023", "stride: [1, 1]"), 4, 128,
+	            "'stride' has 2 numbers for 5 convolutions");
 	net_refused(W("mlperf", "pool_padding: 2"), 4, 128, "must be less than 'pool_kernel'");
 	net_refused(V("sc18"), 4, 64, "");
 	net_refused(V("mlperf"), 4, 16, "");

@@ -106,7 +106,8 @@ static void test_refused(void **state)
 	assert_int_equal(net_try(&n, "{family: resnet, depth: 51}", true, 3, IMAGES(1, 3, 32, 32)),
 	                 E_CONFIG);
 	net_release(&n);
-	assert_int_equal(net_try(&n, "{family: resnet, depth: 50}", true, 3, (struct shape){ 2, { 4, 3 } }),
+	assert_int_equal(net_try(&n, "{family: resnet, depth: 50}", true, 3,
+	                         (struct shape){ 2, { 4, 3 } }),
 	                 E_SHAPE);
 	assert_non_null(strstr(err_get(0)->text, "conv1"));
 	net_release(&n);

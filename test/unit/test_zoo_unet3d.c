@@ -43,7 +43,8 @@ static void test_sizes(void **state)
 		{ "up2.conv2", 128, 64 },    { "concat1", 128 + 64, 128 }, { "up1.conv1", 64, 128 },
 		{ "output", 3, 128 },        { 0 }
 	};
-	static const struct row odd[] = { { "pool1", 64, 11 },  { "pool2", 128, 6 }, { "pool3", 256, 3 },
+	static const struct row odd[] = { { "pool1", 64, 11 },  { "pool2", 128, 6 },
+		{ "pool3", 256, 3 },
 		                              { "deconv3", 512, 6 }, { "deconv2", 256, 11 },
 		                              { "deconv1", 128, 21 }, { "output", 3, 21 }, { 0 } };
 	static const struct row small[] = { { "down2.conv1", 8, 8 }, { "down2.conv2", 16, 8 },

@@ -25,7 +25,8 @@ struct result {
 	int32_t t[4 * POINTS];
 };
 
-static inline int plan(struct transform_chain **out, const char *yaml, bool training, enum dtype target)
+static inline int plan(struct transform_chain **out, const char *yaml, bool training,
+                       enum dtype target)
 {
 	struct transform_options o = {
 		.data = set, .training = training, .seed = 7, .target_dtype = target};

@@ -42,7 +42,8 @@ static inline int net_build_as(struct net *n, const char *yaml, int64_t channels
 	return model_build(n->g, n->a, &v, true, in, classes, &n->out);
 }
 
-static inline void net_build(struct net *n, const char *yaml, int64_t channels, int64_t side, int64_t classes)
+static inline void net_build(struct net *n, const char *yaml, int64_t channels, int64_t side,
+                             int64_t classes)
 {
 	int rc = net_build_as(n, yaml, channels, side, classes);
 	if (rc < 0)

@@ -40,8 +40,8 @@ static int check(cublasStatus_t status, const char *what)
 {
 	if (status == CUBLAS_STATUS_SUCCESS)
 		return 0;
-	return ERR(status == CUBLAS_STATUS_ALLOC_FAILED ? E_NOMEM : E_UNSUPPORTED, NULL, "cuBLASLt: %s: %s", what,
-	           lib.cublasLtGetStatusString(status));
+	return ERR(status == CUBLAS_STATUS_ALLOC_FAILED ? E_NOMEM : E_UNSUPPORTED, NULL,
+	           "cuBLASLt: %s: %s", what, lib.cublasLtGetStatusString(status));
 }
 
 int cublas_open(void **handle)
@@ -81,8 +81,8 @@ static cudaDataType_t data_type(enum dtype t)
 
 /* A row-major (rows, columns) matrix as cuBLAS's column-major (columns, rows): not transposed if
  * its rows are contiguous. */
-static cublasStatus_t layout(cublasLtMatrixLayout_t *out, enum dtype t, int64_t rows, int64_t columns,
-                             const int64_t *stride, cublasOperation_t *op)
+static cublasStatus_t layout(cublasLtMatrixLayout_t *out, enum dtype t, int64_t rows,
+                             int64_t columns, const int64_t *stride, cublasOperation_t *op)
 {
 	bool plain = stride[1] == 1 && (stride[0] >= columns || rows == 1);
 	*op = plain ? CUBLAS_OP_N : CUBLAS_OP_T;
@@ -95,9 +95,10 @@ static cublasStatus_t layout(cublasLtMatrixLayout_t *out, enum dtype t, int64_t 
 
 static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul *m)
 {
-	const cublasComputeType_t compute = m->type == DTYPE_F32 && m->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32
-	                                                                     : CUBLAS_COMPUTE_32F;
-	const cublasLtEpilogue_t epilogue = m->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+	const cublasComputeType_t compute = m->type == DTYPE_F32 && m->tf32 ?
+	                                    CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+	const cublasLtEpilogue_t epilogue = m->bias ? CUBLASLT_EPILOGUE_BIAS :
+	                                    CUBLASLT_EPILOGUE_DEFAULT;
 	const cudaDataType_t f32 = CUDA_R_32F;
 	cublasOperation_t opa, opb, opc;
 	cublasStatus_t s = lib.cublasLtMatmulDescCreate(&p->desc, compute, CUDA_R_32F);
@@ -110,18 +111,23 @@ static cublasStatus_t describe(struct cublas_plan *p, const struct cublas_matmul
 	if (s == CUBLAS_STATUS_SUCCESS && opc != CUBLAS_OP_N)
 		s = CUBLAS_STATUS_NOT_SUPPORTED;
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSA, &opa, sizeof opa);
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSA, &opa,
+		                                       sizeof opa);
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSB, &opb, sizeof opb);
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_TRANSB, &opb,
+		                                       sizeof opb);
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
+		                                       sizeof epilogue);
 	if (s == CUBLAS_STATUS_SUCCESS && m->bias)
-		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &f32, sizeof f32);
+		s = lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &f32,
+		                                       sizeof f32);
 	return s;
 }
 
 /* The algorithms that the heuristics propose, the best first, n at most. */
-static cublasStatus_t propose(const struct cublas_plan *p, size_t ws_limit, cublasLtMatmulHeuristicResult_t *found, int *n)
+static cublasStatus_t propose(const struct cublas_plan *p, size_t ws_limit,
+                              cublasLtMatmulHeuristicResult_t *found, int *n)
 {
 	static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
 		CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -131,13 +137,15 @@ static cublasStatus_t propose(const struct cublas_plan *p, size_t ws_limit, cubl
 	cublasLtMatmulPreference_t want = NULL;
 	cublasStatus_t s = lib.cublasLtMatmulPreferenceCreate(&want);
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = lib.cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &ws_limit,
-		                                             sizeof ws_limit);
+		s = lib.cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+		                                             &ws_limit, sizeof ws_limit);
 	for (size_t i = 0; i < sizeof aligned / sizeof *aligned && s == CUBLAS_STATUS_SUCCESS; i++)
-		s = lib.cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &alignment, sizeof alignment);
+		s = lib.cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &alignment,
+		                                             sizeof alignment);
 	*n = 0;
 	if (s == CUBLAS_STATUS_SUCCESS)
-		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, p->c, p->c, want, most, found, n);
+		s = lib.cublasLtMatmulAlgoGetHeuristic(p->handle, p->desc, p->a, p->b, p->c, p->c, want,
+		                                       most, found, n);
 	if (want)
 		lib.cublasLtMatmulPreferenceDestroy(want);
 	return s == CUBLAS_STATUS_SUCCESS && *n == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : s;
@@ -150,7 +158,8 @@ static void take(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *f
 	size_t written;
 	p->algo = found[place].algo;
 	p->ws_bytes = found[place].workspaceSize;
-	lib.cublasLtMatmulAlgoConfigGetAttribute(&p->algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written);
+	lib.cublasLtMatmulAlgoConfigGetAttribute(&p->algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id,
+	                                         &written);
 	snprintf(p->name, sizeof p->name, "%d:algo%d", place, (int)id);
 	snprintf(p->shown, sizeof p->shown, "cublaslt:algo%d", (int)id);
 }
@@ -167,7 +176,8 @@ struct trial {
 static int run_trial(void *user)
 {
 	const struct trial *t = user;
-	return cublas_plan_run(t->p, t->argument[A], t->argument[B], t->argument[BIAS], t->argument[C], t->argument[WS]);
+	return cublas_plan_run(t->p, t->argument[A], t->argument[B], t->argument[BIAS], t->argument[C],
+	                       t->argument[WS]);
 }
 
 static size_t extent(int64_t rows, int64_t columns, const int64_t *stride, enum dtype t)
@@ -177,11 +187,13 @@ static size_t extent(int64_t rows, int64_t columns, const int64_t *stride, enum 
 
 /* The fastest of those that run. Without memory for a trial
  * it is the first, and `measured` stays false. */
-static void measure(struct cublas_plan *p, const struct cublas_matmul *m, const cublasLtMatmulHeuristicResult_t *found, int n,
-                    double *best_us, bool *measured)
+static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
+                    const cublasLtMatmulHeuristicResult_t *found, int n, double *best_us,
+                    bool *measured)
 {
-	size_t bytes[ARGUMENTS] = { extent(m->m, m->k, m->a_stride, m->type), extent(m->k, m->n, m->b_stride, m->type),
-		(size_t)m->n * sizeof(float), extent(m->m, m->n, m->c_stride, m->c_type), 0 };
+	size_t bytes[ARGUMENTS] = { extent(m->m, m->k, m->a_stride, m->type),
+		extent(m->k, m->n, m->b_stride, m->type), (size_t)m->n * sizeof(float),
+		extent(m->m, m->n, m->c_stride, m->c_type), 0 };
 	struct trial t = { .p = p };
 	int best = 0, rc = 0, mark = err_count();
 	*measured = false;
@@ -206,14 +218,16 @@ static void measure(struct cublas_plan *p, const struct cublas_matmul *m, const 
 
 static void name_problem(char *out, size_t n, const struct cublas_matmul *m, size_t ws_limit)
 {
-	snprintf(out, n, "product%s%s %s to %s %" PRId64 "x%" PRId64 "x%" PRId64 " a %" PRId64 ",%" PRId64 " b %" PRId64 ",%" PRId64
-	         " c %" PRId64 " workspace %zu", m->bias ? "+bias" : "", m->tf32 && m->type == DTYPE_F32 ? " tf32" : "",
-	         dtype_name(m->type), dtype_name(m->c_type), m->m, m->n, m->k, m->a_stride[0], m->a_stride[1], m->b_stride[0],
-	         m->b_stride[1], m->c_stride[0], ws_limit);
+	snprintf(out, n, "product%s%s %s to %s %" PRId64 "x%" PRId64 "x%" PRId64 " a %" PRId64
+	         ",%" PRId64 " b %" PRId64 ",%" PRId64 " c %" PRId64 " workspace %zu",
+	         m->bias ? "+bias" : "", m->tf32 && m->type == DTYPE_F32 ? " tf32" : "",
+	         dtype_name(m->type), dtype_name(m->c_type), m->m, m->n, m->k, m->a_stride[0],
+	         m->a_stride[1], m->b_stride[0], m->b_stride[1], m->c_stride[0], ws_limit);
 }
 
 /* Whether the algorithm of that name is still what is proposed at its place. */
-static bool take_known(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int n, const char *known)
+static bool take_known(struct cublas_plan *p, const cublasLtMatmulHeuristicResult_t *found, int n,
+                       const char *known)
 {
 	int place = -1;
 	if (!known || sscanf(known, "%d:", &place) != 1 || place < 0 || place >= n)
@@ -222,8 +236,8 @@ static bool take_known(struct cublas_plan *p, const cublasLtMatmulHeuristicResul
 	return strcmp(p->name, known) == 0;
 }
 
-static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom, const struct cublas_matmul *m,
-                             size_t ws_limit)
+static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom,
+                             const struct cublas_matmul *m, size_t ws_limit)
 {
 	cublasLtMatmulHeuristicResult_t found[PROPOSED] = { 0 };
 	char problem[240], kind[CUDA_KIND], library[32];
@@ -285,14 +299,16 @@ const char *cublas_plan_name(const struct cublas_plan *p)
 	return p->shown;
 }
 
-int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws)
+int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias,
+                    void *c, void *ws)
 {
 	const float one = 1, zero = 0;
 	if (p->bias)
-		TRY(check(lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-		                                             sizeof bias), "setting the bias"));
-	return check(lib.cublasLtMatmul(p->handle, p->desc, &one, b, p->a, a, p->b, &zero, c, p->c, c, p->c, &p->algo,
-	                                ws, p->ws_bytes, cuda_stream(p->dev)), "running a matrix product");
+		TRY(check(lib.cublasLtMatmulDescSetAttribute(p->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+		                                             &bias, sizeof bias), "setting the bias"));
+	return check(lib.cublasLtMatmul(p->handle, p->desc, &one, b, p->a, a, p->b, &zero, c,
+	                                p->c, c, p->c, &p->algo, ws, p->ws_bytes, cuda_stream(p->dev)),
+	             "running a matrix product");
 }
 
 void cublas_plan_free(struct cublas_plan *p)

@@ -28,8 +28,10 @@ struct cublas_matmul {
 int cublas_matmul_new(struct cublas_plan **out, const struct device *d, struct wisdom *wisdom,
                       const struct cublas_matmul *m, size_t ws_limit);
 size_t cublas_plan_workspace(const struct cublas_plan *p);
-const char *cublas_plan_name(const struct cublas_plan *p);       /* "cublaslt:algo66", as long as p */
-int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias, void *c, void *ws);
+/* "cublaslt:algo66", as long as p */
+const char *cublas_plan_name(const struct cublas_plan *p);
+int cublas_plan_run(const struct cublas_plan *p, const void *a, const void *b, const void *bias,
+                    void *c, void *ws);
 void cublas_plan_free(struct cublas_plan *p);            /* NULL is fine */
 
 #endif

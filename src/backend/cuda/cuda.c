@@ -27,10 +27,12 @@
 #include "base/mem.h"
 #include "cuda/kernels.h"
 
-_Static_assert((int)DTYPE_F32 == K_TYPE_F32 && (int)DTYPE_F64 == K_TYPE_F64 && (int)DTYPE_F16 == K_TYPE_F16 &&
-               (int)DTYPE_BF16 == K_TYPE_BF16 && (int)DTYPE_I8 == K_TYPE_I8 && (int)DTYPE_U8 == K_TYPE_U8 &&
+_Static_assert((int)DTYPE_F32 == K_TYPE_F32 && (int)DTYPE_F64 == K_TYPE_F64 &&
+               (int)DTYPE_F16 == K_TYPE_F16 && (int)DTYPE_BF16 == K_TYPE_BF16 &&
+               (int)DTYPE_I8 == K_TYPE_I8 && (int)DTYPE_U8 == K_TYPE_U8 &&
                (int)DTYPE_I16 == K_TYPE_I16 && (int)DTYPE_U16 == K_TYPE_U16 &&
-               (int)DTYPE_I32 == K_TYPE_I32 && (int)DTYPE_I64 == K_TYPE_I64, "cuda/kernels.h numbers types otherwise");
+               (int)DTYPE_I32 == K_TYPE_I32 && (int)DTYPE_I64 == K_TYPE_I64,
+               "cuda/kernels.h numbers types otherwise");
 
 #define KEPT_BLOCK (1 << 20)
 #define LANDING 4096           /* bytes of pinned memory for small copies */
@@ -92,17 +94,18 @@ int cuda_check(int status, const char *what)
 {
 	if (status == cudaSuccess)
 		return 0;
-	cudaGetLastError();      /* or the next call would report it again, unless it is there to stay */
-	return ERR(status == cudaErrorMemoryAllocation ? E_NOMEM : E_UNAVAILABLE, NULL, "CUDA: %s: %s", what,
-	           cudaGetErrorString((cudaError_t)status));
+	/* or the next call would report it again, unless it is there to stay */
+	cudaGetLastError();
+	return ERR(status == cudaErrorMemoryAllocation ? E_NOMEM : E_UNAVAILABLE, NULL, "CUDA: %s: %s",
+	           what, cudaGetErrorString((cudaError_t)status));
 }
 
 int cuda_launched(const struct kplan *k, int status)
 {
 	if (status == cudaSuccess)
 		return 0;
-	return ERR(E_UNAVAILABLE, &k->n->loc, "CUDA: kernel of '%s' (%s): %s", k->n->name, k->n->op->name,
-	           cudaGetErrorString((cudaError_t)status));
+	return ERR(E_UNAVAILABLE, &k->n->loc, "CUDA: kernel of '%s' (%s): %s", k->n->name,
+	           k->n->op->name, cudaGetErrorString((cudaError_t)status));
 }
 
 /* --- memory --- */
@@ -178,8 +181,8 @@ static int put(const struct device *d, void *to, const void *host, size_t bytes)
 
 static int get_later(const struct device *d, void *host, const void *from, size_t bytes)
 {
-	return cuda_check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, cuda_of(d)->stream),
-	                  "copying from the GPU");
+	return cuda_check(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost,
+	                                  cuda_of(d)->stream), "copying from the GPU");
 }
 
 static int get(const struct device *d, void *host, const void *from, size_t bytes)
@@ -205,7 +208,8 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out)
 		b->memory = device_alloc(k->dev, b->size);
 		if (!b->memory) {
 			mem_free(b);
-			return ERR(E_NOMEM, &k->n->loc, "the GPU has no memory for the tables of '%s'", k->n->name);
+			return ERR(E_NOMEM, &k->n->loc, "the GPU has no memory for the tables of '%s'",
+			           k->n->name);
 		}
 		b->next = c->kept;
 		c->kept = b;
@@ -221,7 +225,8 @@ static int capture_begin(const struct device *d)
 {
 	/* Thread-local: threads that decode data may use the runtime meanwhile. */
 	struct cuda *c = cuda_of(d);
-	TRY(cuda_check(cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal), "recording the step"));
+	TRY(cuda_check(cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal),
+	               "recording the step"));
 	c->capturing = true;
 	return cuda_check(cudaEventRecord(c->begin, c->stream), "recording the step");
 }
@@ -281,10 +286,14 @@ static void close_device(struct device *d)
 
 static const struct device_driver driver = {
 	.alloc = alloc, .free = release, .alloc_host = alloc_host, .free_host = free_host,
-	.memory_info = get_memory, .failed = cuda_failed, .put_later = put_later, .put = put, .get = get, .finish = cuda_finish,
-	.get_later = get_later, .event_record = cuda_event_record, .event_wait = cuda_event_wait, .event_free = cuda_event_free,
-	.prefetch_ready = cuda_prefetch_ready, .prefetch_put = cuda_prefetch_put, .prefetch_take = cuda_prefetch_take,
-	.capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch, .graph_destroy = graph_destroy, .planned = planned, .close = close_device,
+	.memory_info = get_memory, .failed = cuda_failed, .put_later = put_later, .put = put,
+	.get = get, .finish = cuda_finish,
+	.get_later = get_later, .event_record = cuda_event_record, .event_wait = cuda_event_wait,
+	.event_free = cuda_event_free,
+	.prefetch_ready = cuda_prefetch_ready, .prefetch_put = cuda_prefetch_put,
+	.prefetch_take = cuda_prefetch_take,
+	.capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch,
+	.graph_destroy = graph_destroy, .planned = planned, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 
@@ -331,8 +340,8 @@ int cuda_cublas(const struct device *d, void **handle)
 static void describe(struct device *d)
 {
 	const struct cudaDeviceProp *p = &cuda_of(d)->properties;
-	snprintf(d->description, sizeof d->description, "%.100s, %.0f GiB, compute capability %d.%d", p->name,
-	         (double)p->totalGlobalMem / (1 << 30), p->major, p->minor);
+	snprintf(d->description, sizeof d->description, "%.100s, %.0f GiB, compute capability %d.%d",
+	         p->name, (double)p->totalGlobalMem / (1 << 30), p->major, p->minor);
 	d->model = d->imagined ? &cuda_of(d)->model : gpu_model_find(p->name);
 }
 
@@ -382,8 +391,10 @@ static double imagined_bandwidth(const struct device *d)
 
 /* Tables that plans keep are in the host's memory; nothing runs. */
 static const struct device_driver imagined = {
-	.alloc = imagined_alloc, .free = imagined_free, .alloc_host = imagined_alloc, .free_host = imagined_free,
-	.memory_info = imagined_memory, .put_later = imagined_put, .put = imagined_put, .get = imagined_put, .finish = imagined_finish,
+	.alloc = imagined_alloc, .free = imagined_free, .alloc_host = imagined_alloc,
+	.free_host = imagined_free,
+	.memory_info = imagined_memory, .put_later = imagined_put, .put = imagined_put,
+	.get = imagined_put, .finish = imagined_finish,
 	.close = close_device, .measure_peak = imagined_peak, .measure_bandwidth = imagined_bandwidth,
 };
 
@@ -412,11 +423,14 @@ int cuda_describe(struct device *d, const char *gpu)
 static int start(struct cuda *c)
 {
 	TRY(cuda_bind_thread(c->ordinal));
-	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal), "asking for the GPU's properties"));
+	TRY(cuda_check(cudaGetDeviceProperties(&c->properties, c->ordinal),
+	               "asking for the GPU's properties"));
 	TRY(cuda_find_code(c->properties.name, c->properties.major * 10 + c->properties.minor));
-	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking), "making a stream"));
+	TRY(cuda_check(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking),
+	               "making a stream"));
 	TRY(cuda_check(cudaHostAlloc(&c->landing, LANDING, cudaHostAllocDefault), "pinned memory"));
-	return cuda_check(cudaEventCreateWithFlags(&c->begin, cudaEventDisableTiming), "making an event");
+	return cuda_check(cudaEventCreateWithFlags(&c->begin, cudaEventDisableTiming),
+	                  "making an event");
 }
 
 int cuda_open(struct device *d, int local_rank)

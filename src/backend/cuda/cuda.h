@@ -59,7 +59,8 @@ int cuda_keep(struct kplan *k, const void *host, size_t bytes, void **out);
  * says what is wrong with its data. Where its first 8 bytes are not zero after a wait, report is
  * asked for the error, and the record is cleared. Until cuda_unwatch, which the kernel's free
  * calls. */
-int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record);
+int cuda_watch(struct kplan *k, size_t bytes,
+               int (*report)(const struct kplan *k, const void *record), void **record);
 void cuda_unwatch(const struct kplan *k);
 
 struct cudnn;

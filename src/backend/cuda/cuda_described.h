@@ -17,7 +17,8 @@ struct gpu_model {
 	int64_t bytes;
 	/* Published: flop/s without sparsity, bytes/s. */
 	double f32, tf32, bits16, bandwidth;
-	double link, network;        /* bytes/s each way: to the other GPUs of its host, and to other hosts */
+	double link, network;        /* bytes/s each way: to the other GPUs of
+	                              * its host, and to other hosts */
 	/* Of the description that cuDNN's heuristics take. */
 	int clock, memory_clock;     /* kHz */
 	int l2, shared;              /* bytes; shared: of a block at most */

@@ -22,15 +22,17 @@ static int explain_absence(cudaError_t status)
 	cudaRuntimeGetVersion(&runtime);
 	cudaGetLastError();
 	if (driver_version == 0)
-		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': no NVIDIA driver is loaded on this machine; use "
-		           "'device: cpu', or 'auto' to take what is there");
+		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': no NVIDIA driver is loaded on this "
+		           "machine; use 'device: cpu', or 'auto' to take what is there");
 	if (status == cudaErrorInsufficientDriver)
-		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver is too old: it knows CUDA up to %d.%d, "
-		           "this dlx was built with %d.%d; install a newer driver, or build dlx with an older toolkit",
-		           driver_version / 1000, driver_version % 100 / 10, runtime / 1000, runtime % 100 / 10);
+		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver is too old: it knows "
+		           "CUDA up to %d.%d, this dlx was built with %d.%d; install a newer driver, or "
+		           "build dlx with an older toolkit", driver_version / 1000,
+		           driver_version % 100 / 10, runtime / 1000, runtime % 100 / 10);
 	if (status == cudaErrorNoDevice)
-		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver shows no GPU to this process; look at "
-		           "nvidia-smi, CUDA_VISIBLE_DEVICES and what the job asked for, or use 'device: cpu'");
+		return ERR(E_UNAVAILABLE, NULL, "device 'cuda': the NVIDIA driver shows no GPU to this "
+		           "process; look at nvidia-smi, CUDA_VISIBLE_DEVICES and what the job asked "
+		           "for, or use 'device: cpu'");
 	return cuda_check((int)status, "looking for a GPU");
 }
 
@@ -64,10 +66,11 @@ int cuda_find_code(const char *name, int arch)
 	    status != cudaErrorUnsupportedPtxVersion)
 		return cuda_check(status, "loading the kernels");
 	print_archs(&archs);
-	int rc = ERR(E_UNAVAILABLE, NULL, "device 'cuda': this dlx has no code for '%s', whose compute capability is %d.%d, but for %s%s; "
-	             "configure it with '--with-cuda-arch=%d'", name, arch / 10, arch % 10, archs.data,
-	             status == cudaErrorUnsupportedPtxVersion ? ", and the driver is older than the code from which it could make its own"
-	             : "", arch);
+	int rc = ERR(E_UNAVAILABLE, NULL, "device 'cuda': this dlx has no code for '%s', whose compute "
+	             "capability is %d.%d, but for %s%s; configure it with '--with-cuda-arch=%d'", name,
+	             arch / 10, arch % 10, archs.data, status == cudaErrorUnsupportedPtxVersion ?
+	             ", and the driver is older than the code from which it could make its own" : "",
+	             arch);
 	buf_release(&archs);
 	return rc;
 }

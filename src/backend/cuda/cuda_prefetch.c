@@ -19,9 +19,12 @@ struct cuda_prefetch {
 
 static int start(struct cuda_prefetch *a)
 {
-	TRY(cuda_check(cudaStreamCreateWithFlags(&a->stream, cudaStreamNonBlocking), "making a stream for copies"));
-	TRY(cuda_check(cudaEventCreateWithFlags(&a->arrived, cudaEventDisableTiming), "making an event"));
-	return cuda_check(cudaEventCreateWithFlags(&a->taken, cudaEventDisableTiming), "making an event");
+	TRY(cuda_check(cudaStreamCreateWithFlags(&a->stream, cudaStreamNonBlocking),
+	               "making a stream for copies"));
+	TRY(cuda_check(cudaEventCreateWithFlags(&a->arrived, cudaEventDisableTiming),
+	               "making an event"));
+	return cuda_check(cudaEventCreateWithFlags(&a->taken, cudaEventDisableTiming),
+	                  "making an event");
 }
 
 static int open_once(const struct device *d, struct cuda_prefetch **out)
@@ -61,7 +64,8 @@ int cuda_prefetch_put(const struct device *d, void *to, const void *host, size_t
 	struct cuda_prefetch *a;
 	TRY(open_once(d, &a));
 	TRY(cuda_check(cudaStreamWaitEvent(a->stream, a->taken, 0), "copying a batch to the GPU"));
-	return cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, a->stream), "copying a batch to the GPU");
+	return cuda_check(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, a->stream),
+	                  "copying a batch to the GPU");
 }
 
 int cuda_prefetch_take(const struct device *d, void *to, const void *from, size_t bytes)
@@ -70,6 +74,7 @@ int cuda_prefetch_take(const struct device *d, void *to, const void *from, size_
 	TRY(open_once(d, &a));
 	TRY(cuda_check(cudaEventRecord(a->arrived, a->stream), "copying a batch to the GPU"));
 	TRY(cuda_check(cudaStreamWaitEvent(cuda_stream(d), a->arrived, 0), "waiting for a batch"));
-	TRY(cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream(d)), "taking a batch"));
+	TRY(cuda_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, cuda_stream(d)),
+	               "taking a batch"));
 	return cuda_check(cudaEventRecord(a->taken, cuda_stream(d)), "taking a batch");
 }

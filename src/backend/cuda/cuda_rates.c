@@ -51,8 +51,9 @@ struct copy {
 static int copy_once(void *of)
 {
 	const struct copy *c = of;
-	return cuda_check(cudaMemcpyAsync(c->memory + c->bytes, c->memory, c->bytes, cudaMemcpyDeviceToDevice,
-	                                  cuda_stream(c->dev)), "copying in the GPU's memory");
+	return cuda_check(cudaMemcpyAsync(c->memory + c->bytes, c->memory, c->bytes,
+	                                  cudaMemcpyDeviceToDevice, cuda_stream(c->dev)),
+	                  "copying in the GPU's memory");
 }
 
 double cuda_measure_bandwidth(const struct device *d)
@@ -62,7 +63,8 @@ double cuda_measure_bandwidth(const struct device *d)
 	if (c.bytes > COPY_MOST)
 		c.bytes = COPY_MOST;
 	c.memory = borrow(d, 2 * c.bytes);
-	double bytes = c.memory ? rate(d, copy_once, &c, 2.0 * (double)c.bytes) : 0;     /* read and written */
+	/* read and written */
+	double bytes = c.memory ? rate(d, copy_once, &c, 2.0 * (double)c.bytes) : 0;
 	put_back(d, c.memory, 2 * c.bytes);
 	err_truncate(mark);
 	return bytes;
@@ -77,8 +79,8 @@ struct product {
 static int multiply_once(void *of)
 {
 	const struct product *p = of;
-	return cublas_plan_run(p->plan, p->memory, p->memory + p->matrix, NULL, p->memory + 2 * p->matrix,
-	                       p->memory + 3 * p->matrix);
+	return cublas_plan_run(p->plan, p->memory, p->memory + p->matrix, NULL,
+	                       p->memory + 2 * p->matrix, p->memory + 3 * p->matrix);
 }
 
 /* Repeats random values. With zeros a GPU computes more products a second than with real data,
@@ -101,7 +103,8 @@ static int fill(const struct device *d, char *to, int64_t n, enum dtype type)
 double cuda_measure_peak(const struct device *d, enum dtype type, bool tf32)
 {
 	int64_t n = (int64_t)EDGE * cuda_multiprocessors(d);
-	const struct cublas_matmul m = { .m = n, .n = n, .k = n, .a_stride = { n, 1 }, .b_stride = { n, 1 },
+	const struct cublas_matmul m = { .m = n, .n = n, .k = n, .a_stride = { n, 1 },
+		.b_stride = { n, 1 },
 		.c_stride = { n, 1 }, .type = type, .c_type = type, .tf32 = tf32 };
 	struct product p = { .matrix = (size_t)(n * n) * dtype_size(type) };
 	size_t bytes = 3 * p.matrix + WORKSPACE;

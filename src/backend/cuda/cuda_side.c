@@ -31,7 +31,8 @@ static int make_stream(struct cuda_side *s)
 {
 	int least, greatest;
 	TRY(cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "asking for priorities"));
-	TRY(cuda_check(cudaStreamCreateWithPriority(&s->stream, cudaStreamNonBlocking, greatest), "making a stream"));
+	TRY(cuda_check(cudaStreamCreateWithPriority(&s->stream, cudaStreamNonBlocking, greatest),
+	               "making a stream"));
 	TRY(make_event(&s->here));
 	for (int p = 0; p < s->events; p++)
 		TRY(make_event(&s->event[p]));
@@ -106,7 +107,8 @@ int cuda_side_fork(struct cuda_side *s, bool early)
 
 int cuda_side_mark(struct cuda_side *s, int p)
 {
-	return s->concurrent ? cuda_check(cudaEventRecord(s->event[p], s->stream), "ordering two streams") : 0;
+	return s->concurrent ? cuda_check(cudaEventRecord(s->event[p],
+	                                                  s->stream), "ordering two streams") : 0;
 }
 
 int cuda_side_join(struct cuda_side *s, int p)
@@ -116,24 +118,28 @@ int cuda_side_join(struct cuda_side *s, int p)
 
 int cuda_side_add(struct cuda_side *s, const struct cuda_parts *p, float *sum)
 {
-	return cuda_check(k_sum_ranks(s->stream, p->n, p->me, p->count, p->each, p->values, sum), "adding the parts of a sum");
+	return cuda_check(k_sum_ranks(s->stream, p->n, p->me, p->count, p->each, p->values, sum),
+	                  "adding the parts of a sum");
 }
 
 int cuda_side_note_begin(struct cuda_side *s, int64_t number)
 {
-	return cuda_check(k_note_sum(s->stream, s->concurrent ? K_SUM_BEGINS : K_SUM_BEGINS_HERE, s->notes, number, 0), "noting what begins");
+	return cuda_check(k_note_sum(s->stream, s->concurrent ? K_SUM_BEGINS : K_SUM_BEGINS_HERE,
+	                             s->notes, number, 0), "noting what begins");
 }
 
 int cuda_side_note_done(struct cuda_side *s, uint64_t bytes)
 {
-	return cuda_check(k_note_sum(s->stream, s->concurrent ? K_SUM_DONE : K_SUM_DONE_HERE, s->notes, 0, bytes), "noting what is done");
+	return cuda_check(k_note_sum(s->stream, s->concurrent ? K_SUM_DONE : K_SUM_DONE_HERE, s->notes,
+	                             0, bytes), "noting what is done");
 }
 
 int cuda_side_note_wanted(struct cuda_side *s)
 {
 	if (!s->concurrent)
 		return 0;
-	return cuda_check(k_note_sum(cuda_stream(s->dev), K_SUM_WANTED, s->notes, 0, 0), "noting what is wanted");
+	return cuda_check(k_note_sum(cuda_stream(s->dev), K_SUM_WANTED, s->notes, 0, 0),
+	                  "noting what is wanted");
 }
 
 struct cuda_progress cuda_side_progress(const struct cuda_side *s)

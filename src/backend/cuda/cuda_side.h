@@ -45,7 +45,8 @@ struct cuda_progress {
 	uint64_t begun, done, bytes;         /* since cuda_side_new */
 	int64_t number;                      /* of the last that was begun */
 	uint64_t wanted_at, done_at;         /* nanoseconds of the GPU's clock, each the last */
-	uint64_t waited;                     /* on the stream of computation itself: nanoseconds between beginnings and ends */
+	uint64_t waited;                     /* on the stream of computation itself: nanoseconds between
+	                                      * beginnings and ends */
 };
 /* Any time, without waiting; begun is read first. */
 struct cuda_progress cuda_side_progress(const struct cuda_side *s);

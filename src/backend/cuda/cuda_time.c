@@ -27,7 +27,8 @@ void cuda_scratch_free(void *p)
 static int record(cudaStream_t stream, int (*enqueue)(void *user), void *user, cudaGraphExec_t *out)
 {
 	cudaGraph_t graph = NULL;
-	int rc = cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "measuring");
+	int rc = cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+	                    "measuring");
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < EACH && rc == 0; i++)
@@ -52,7 +53,8 @@ static int trial(cudaStream_t stream, const cudaEvent_t *event, cudaGraphExec_t 
 }
 
 /* The first run loads code; the first launch of a graph uploads it, and is not the best. */
-static int measure(cudaStream_t stream, const cudaEvent_t *event, int (*enqueue)(void *user), void *user, double *best)
+static int measure(cudaStream_t stream, const cudaEvent_t *event, int (*enqueue)(void *user),
+                   void *user, double *best)
 {
 	cudaGraphExec_t runs = NULL;
 	double now = 0;

@@ -67,7 +67,8 @@ bool cuda_failed(const struct device *d)
 {
 	size_t left, total;
 	cudaError_t status = how_far(cuda_of(d), NULL);
-	return (status != cudaSuccess && status != cudaErrorNotReady) || cudaMemGetInfo(&left, &total) != cudaSuccess;
+	return (status != cudaSuccess && status != cudaErrorNotReady) ||
+	       cudaMemGetInfo(&left, &total) != cudaSuccess;
 }
 
 #define POLL 5e-3              /* seconds between questions */
@@ -76,7 +77,8 @@ bool cuda_failed(const struct device *d)
 /* Work that was abandoned must not write to memory that its owner then frees. */
 static int given_up(const struct cuda *c, int rc)
 {
-	for (double end = io_seconds() + PATIENCE; io_seconds() < end && how_far(c, NULL) == cudaErrorNotReady;)
+	for (double end = io_seconds() + PATIENCE; io_seconds() < end &&
+	     how_far(c, NULL) == cudaErrorNotReady;)
 		sched_yield();
 	return rc;
 }
@@ -87,7 +89,8 @@ static int wait_for(struct cuda *c, cudaEvent_t event)
 	cudaError_t status = cudaErrorNotReady;
 	double asked = c->polls ? io_seconds() : 0;
 	if (!c->polls)
-		return cuda_check(event ? cudaEventSynchronize(event) : cudaStreamSynchronize(c->stream), "waiting for the GPU");
+		return cuda_check(event ? cudaEventSynchronize(event) : cudaStreamSynchronize(c->stream),
+		                  "waiting for the GPU");
 	while ((status = how_far(c, event)) == cudaErrorNotReady) {
 		double now = io_seconds();
 		if (now - asked >= POLL) {
@@ -130,7 +133,8 @@ int cuda_event_record(const struct device *d, void **handle)
 {
 	cudaEvent_t event = *handle;
 	if (!event)
-		TRY(cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"));
+		TRY(cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+		               "making an event"));
 	*handle = event;
 	return cuda_check(cudaEventRecord(event, cuda_of(d)->stream), "marking how far the GPU is");
 }
@@ -147,7 +151,8 @@ void cuda_event_free(const struct device *d, void *handle)
 	cudaEventDestroy(handle);
 }
 
-int cuda_watch(struct kplan *k, size_t bytes, int (*report)(const struct kplan *k, const void *record), void **record)
+int cuda_watch(struct kplan *k, size_t bytes,
+               int (*report)(const struct kplan *k, const void *record), void **record)
 {
 	struct cuda *c = cuda_of(k->dev);
 	struct watched *w = mem_calloc(1, sizeof *w);

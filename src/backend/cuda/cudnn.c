@@ -34,7 +34,8 @@ int cudnn_open_described(struct cudnn **out, const char *json, const char *name)
 	struct cudnn_set s = { .status = CUDNN_STATUS_SUCCESS };
 	TRY(cudnn_load());
 	desc d = cudnn_make(&s, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-	cudnn_put(&s, d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)strlen(json), json);
+	cudnn_put(&s, d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+	          (int64_t)strlen(json), json);
 	cudnn_finalize(&s, d);
 	if (s.status != CUDNN_STATUS_SUCCESS) {
 		cudnn_release(&s);
@@ -82,8 +83,8 @@ void cudnn_close(struct cudnn *c)
 /* --- description --- */
 
 enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, UID_SUM, UID_SQUARES,
-	UID_IN_SCALE, UID_IN_SHIFT, UID_MEAN, UID_RSTD, UID_GAMMA, UID_BETA, UID_DZ, UID_DGAMMA, UID_DBETA, UID_COMBINE,
-	UID_BETWEEN = UID_COMBINE + 3 };
+	UID_IN_SCALE, UID_IN_SHIFT, UID_MEAN, UID_RSTD, UID_GAMMA, UID_BETA, UID_DZ, UID_DGAMMA,
+	UID_DBETA, UID_COMBINE, UID_BETWEEN = UID_COMBINE + 3 };
 
 struct cudnn_plan {
 	const struct cudnn *c;
@@ -95,7 +96,8 @@ struct cudnn_plan {
 	char name[32];
 };
 
-static void add_argument(struct cudnn_plan *p, enum uid uid, const struct layout *l, enum dtype type)
+static void add_argument(struct cudnn_plan *p, enum uid uid, const struct layout *l,
+                         enum dtype type)
 {
 	p->uid[p->n] = uid;
 	p->bytes[p->n++] = (size_t)layout_elements(l) * dtype_size(type);
@@ -135,9 +137,12 @@ static void list_norm_arguments(struct cudnn_plan *p, const struct cudnn_conv *v
 
 static void list_arguments(struct cudnn_plan *p, const struct cudnn_conv *v)
 {
-	const struct layout vector = vector_layout(channels_of(v)), of_input = vector_layout(v->geom.ci);
-	const struct { enum uid uid; const struct layout *l; } all[] = { { UID_X, v->x }, { UID_W, v->w }, { UID_Y, v->y } };
-	static const int order[][3] = { [CONV_FORWARD] = { 0, 1, 2 }, [CONV_BACKWARD_DATA] = { 2, 1, 0 },
+	const struct layout vector = vector_layout(channels_of(v)),
+	                    of_input = vector_layout(v->geom.ci);
+	const struct { enum uid uid; const struct layout *l; } all[] = { { UID_X, v->x },
+		{ UID_W, v->w }, { UID_Y, v->y } };
+	static const int order[][3] = { [CONV_FORWARD] = { 0, 1, 2 },
+		[CONV_BACKWARD_DATA] = { 2, 1, 0 },
 		[CONV_BACKWARD_WEIGHTS] = { 0, 2, 1 } };
 	const int *o = order[v->kind];
 	for (int i = 0; i < 2; i++)
@@ -174,10 +179,11 @@ struct chain {
 /* The result of the next operation: in memory if it is the last, else virtual. */
 static desc next_result(struct chain *k)
 {
-	static const int64_t uid[] = { [CONV_FORWARD] = UID_Y, [CONV_BACKWARD_DATA] = UID_X, [CONV_BACKWARD_WEIGHTS] = UID_W };
+	static const int64_t uid[] = { [CONV_FORWARD] = UID_Y, [CONV_BACKWARD_DATA] = UID_X,
+		[CONV_BACKWARD_WEIGHTS] = UID_W };
 	const bool last = k->left-- == 0;
-	return cudnn_tensor(k->s, last ? uid[k->v->kind] : UID_BETWEEN + k->n, last ? k->v->type : DTYPE_F32, result_of(k->v),
-	                    !last);
+	return cudnn_tensor(k->s, last ? uid[k->v->kind] : UID_BETWEEN + k->n,
+	                    last ? k->v->type : DTYPE_F32, result_of(k->v), !last);
 }
 
 static desc channels(const struct chain *k, enum uid uid, enum dtype type, int64_t c)
@@ -211,7 +217,8 @@ static desc input_of(struct chain *k)
 	if (!v->normalises)
 		return x;
 	enum { FROM = UID_BETWEEN + 16 };
-	desc scaled = like_input(k, FROM, v->type), shifted = like_input(k, FROM + 1, v->type), z = like_input(k, FROM + 2, v->type);
+	desc scaled = like_input(k, FROM, v->type), shifted = like_input(k, FROM + 1, v->type),
+	     z = like_input(k, FROM + 2, v->type);
 	k->op[k->n++] = cudnn_multiply(k->s, x, channels(k, UID_IN_SCALE, type, v->geom.ci), scaled);
 	k->op[k->n++] = cudnn_add(k->s, scaled, channels(k, UID_IN_SHIFT, type, v->geom.ci), shifted);
 	k->op[k->n++] = cudnn_relu(k->s, shifted, 0, z);
@@ -223,7 +230,8 @@ static void add_convolution(struct chain *k)
 	const struct cudnn_conv *v = k->v;
 	desc made = next_result(k);
 	desc x = v->kind == CONV_BACKWARD_DATA ? made : input_of(k);
-	desc w = v->kind == CONV_BACKWARD_WEIGHTS ? made : cudnn_tensor(k->s, UID_W, v->type, v->w, false);
+	desc w = v->kind == CONV_BACKWARD_WEIGHTS ? made : cudnn_tensor(k->s, UID_W, v->type,
+	                                                                v->w, false);
 	desc y = v->kind == CONV_FORWARD ? made : cudnn_tensor(k->s, UID_Y, v->type, v->y, false);
 	k->op[k->n++] = cudnn_convolution(k->s, v->kind, &v->geom, x, w, y);
 	k->at = made;
@@ -242,12 +250,13 @@ static void add_relu(struct chain *k)
 {
 	const struct cudnn_conv *v = k->v;
 	desc made = next_result(k);
-	k->op[k->n++] = v->relu ? cudnn_relu(k->s, k->at, v->slope, made)
-	                        : cudnn_relu_gradient(k->s, k->at, like_result(k, UID_MASK), v->slope, made);
+	k->op[k->n++] = v->relu ? cudnn_relu(k->s, k->at, v->slope, made) :
+	                cudnn_relu_gradient(k->s, k->at, like_result(k, UID_MASK), v->slope, made);
 }
 
 /* The gradient to x through ReLU, whose input is recomputed, and the norm's sums over it. */
-static desc describe_norm_sums(struct cudnn_set *s, const struct cudnn *c, const struct cudnn_conv *v)
+static desc describe_norm_sums(struct cudnn_set *s, const struct cudnn *c,
+                               const struct cudnn_conv *v)
 {
 	struct chain k = { .s = s, .v = v, .left = 1 };
 	desc vector[4], out[5], between[4];
@@ -258,7 +267,8 @@ static desc describe_norm_sums(struct cudnn_set *s, const struct cudnn *c, const
 	add_convolution(&k);
 	for (int i = 0; i < 4; i++)
 		between[i] = like_input(&k, UID_BETWEEN + 16 + i, DTYPE_F32);
-	desc x = cudnn_tensor(s, UID_X, v->type, v->x, false), dz = cudnn_tensor(s, UID_DZ, v->type, v->x, false);
+	desc x = cudnn_tensor(s, UID_X, v->type, v->x, false),
+	     dz = cudnn_tensor(s, UID_DZ, v->type, v->x, false);
 	k.op[k.n++] = cudnn_subtract(s, x, vector[0], between[0]);
 	k.op[k.n++] = cudnn_multiply(s, between[0], vector[1], between[1]);
 	k.op[k.n++] = cudnn_multiply(s, between[1], vector[2], between[2]);
@@ -271,7 +281,8 @@ static desc describe_norm_sums(struct cudnn_set *s, const struct cudnn *c, const
 /* The operations of a convolution, and of what follows it. */
 static desc describe(struct cudnn_set *s, const struct cudnn *c, const struct cudnn_conv *v)
 {
-	struct chain k = { .s = s, .v = v, .left = v->scale + v->bias + v->addend + (v->relu || v->mask) };
+	struct chain k = { .s = s, .v = v,
+		.left = v->scale + v->bias + v->addend + (v->relu || v->mask) };
 	if (v->norm_sums)
 		return describe_norm_sums(s, c, v);
 	add_convolution(&k);
@@ -310,8 +321,9 @@ static void name_problem(struct buf *b, const struct cudnn_conv *v)
 	name_layout(b, "w", v->w);
 	name_layout(b, "y", v->y);
 	for (int i = 0; i < v->geom.ns; i++)
-		buf_printf(b, " s%lld d%lld p%lld,%lld", (long long)v->geom.stride[i], (long long)v->geom.dilation[i],
-		           (long long)v->geom.pad_lo[i], (long long)v->geom.pad_hi[i]);
+		buf_printf(b, " s%lld d%lld p%lld,%lld", (long long)v->geom.stride[i],
+		           (long long)v->geom.dilation[i], (long long)v->geom.pad_lo[i],
+		           (long long)v->geom.pad_hi[i]);
 	buf_printf(b, "%s%s", v->deterministic ? " deterministic" : "", v->tf32 ? " tf32" : "");
 }
 
@@ -382,7 +394,8 @@ static bool make_scratch(struct cudnn_plan *p)
 	return rc == 0;
 }
 
-static bool choose(struct cudnn_plan *p, struct cudnn_shared *s, struct wisdom *w, struct cudnn_demand *want, desc graph)
+static bool choose(struct cudnn_plan *p, struct cudnn_shared *s, struct wisdom *w,
+                   struct cudnn_demand *want, desc graph)
 {
 	const bool measured = w && w->measure && p->c->handle && make_scratch(p);
 	want->user = p;
@@ -396,7 +409,8 @@ static bool choose(struct cudnn_plan *p, struct cudnn_shared *s, struct wisdom *
 
 /* The key of a query: the problem, and the choice of
  * engine: by wisdom, the fastest, or the first. */
-static void name_question(struct buf *b, const struct cudnn *c, const struct wisdom *w, const struct cudnn_demand *want)
+static void name_question(struct buf *b, const struct cudnn *c, const struct wisdom *w,
+                          const struct cudnn_demand *want)
 {
 	const char *known = cudnn_engine_known(c, w, want);
 	buf_clear(b);
@@ -405,7 +419,8 @@ static void name_question(struct buf *b, const struct cudnn *c, const struct wis
 }
 
 /* Asks cuDNN. An engine of a GPU that is only described will not run: what is known of it stays. */
-static int ask(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v, struct cudnn_demand *want, struct buf *question)
+static int ask(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v,
+               struct cudnn_demand *want, struct buf *question)
 {
 	struct cudnn_shared new = { 0 };
 	desc graph = describe(&new.graph, p->c, v);
@@ -426,7 +441,8 @@ static int ask(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *
 }
 
 /* Identical problems share one engine while any plan refers to it. */
-static int share(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v, struct cudnn_demand *want)
+static int share(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v,
+                 struct cudnn_demand *want)
 {
 	struct buf question = BUF_INIT;
 	int rc = 0;
@@ -444,15 +460,18 @@ static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn
 {
 	struct buf problem = BUF_INIT;
 	name_problem(&problem, v);
-	struct cudnn_demand want = { v->deterministic, v->type == DTYPE_F32 && !v->tf32, v->best_only, problem.data, NULL, NULL };
+	struct cudnn_demand want = { v->deterministic, v->type == DTYPE_F32 && !v->tf32, v->best_only,
+		problem.data, NULL, NULL };
 	int rc = share(p, wisdom, v, &want);
 	buf_release(&problem);
 	TRY(rc);
 	const cudnnStatus_t refused = p->shared->engine.refused;
 	if (!p->shared->found)
-		return ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s%s%s", p->c->version,
-		           v->deterministic ? " that gives the same bits each time" : "", want.exact ? " in full float32" : "",
-		           refused ? "; the last that it proposes cannot be built: " : "", refused ? cudnn_status(refused) : "");
+		return ERR(E_UNSUPPORTED, NULL, "cuDNN %zu has no engine for this convolution%s%s%s%s",
+		           p->c->version, v->deterministic ? " that gives the same bits each time" : "",
+		           want.exact ? " in full float32" : "",
+		           refused ? "; the last that it proposes cannot be built: " : "",
+		           refused ? cudnn_status(refused) : "");
 	snprintf(p->name, sizeof p->name, "cudnn:%s", strchr(p->shared->engine.name, ':') + 1);
 	return 0;
 }
@@ -462,13 +481,15 @@ static bool is_chain(const struct cudnn_conv *v)
 	return v->scale || v->bias || v->addend || v->relu || v->mask || v->normalises || v->norm_sums;
 }
 
-int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom, const struct cudnn_conv *v)
+int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom,
+                   const struct cudnn_conv *v)
 {
 	struct cudnn_plan *p = mem_calloc(1, sizeof *p);
 	const int mark = err_count();
 	p->c = c;
 	list_arguments(p, v);
-	int rc = c->version ? build(p, wisdom, v) : ERR(E_UNSUPPORTED, NULL, "cuDNN is not there to plan a convolution");
+	int rc = c->version ? build(p, wisdom, v) : ERR(E_UNSUPPORTED, NULL,
+	                                                "cuDNN is not there to plan a convolution");
 	if (rc == E_UNSUPPORTED && c->leave_unknown && !is_chain(v)) {
 		err_truncate(mark);
 		snprintf(p->name, sizeof p->name, "cudnn:?");

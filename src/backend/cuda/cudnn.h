@@ -67,7 +67,8 @@ struct cudnn_conv {
 };
 #define CUDNN_ARGUMENTS 13
 /* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it. */
-int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom, const struct cudnn_conv *conv);
+int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom,
+                   const struct cudnn_conv *conv);
 
 const char *cudnn_plan_name(const struct cudnn_plan *p);         /* "cudnn:eng42" */
 size_t cudnn_plan_workspace(const struct cudnn_plan *p);         /* bytes */

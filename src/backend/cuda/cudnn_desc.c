@@ -14,10 +14,11 @@
 #define ALIGNMENT 16
 #define AXES (CONV_NS + 2)
 
-#define FUNCTIONS(X) \
-	X(cudnnCreate) X(cudnnDestroy) X(cudnnSetStream) X(cudnnGetErrorString) X(cudnnGetVersion) \
-	X(cudnnBackendCreateDescriptor) X(cudnnBackendDestroyDescriptor) X(cudnnBackendFinalize) \
-	X(cudnnBackendSetAttribute) X(cudnnBackendGetAttribute) X(cudnnBackendExecute) X(cudnnGetLastErrorString)
+#define FUNCTIONS(X)                                                                            \
+	X(cudnnCreate) X(cudnnDestroy) X(cudnnSetStream) X(cudnnGetErrorString) X(cudnnGetVersion)  \
+	X(cudnnBackendCreateDescriptor) X(cudnnBackendDestroyDescriptor) X(cudnnBackendFinalize)    \
+	X(cudnnBackendSetAttribute) X(cudnnBackendGetAttribute) X(cudnnBackendExecute)              \
+	X(cudnnGetLastErrorString)
 
 LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuDNN 9")
 
@@ -47,7 +48,8 @@ int cudnn_check(cudnnStatus_t status, const char *what)
 		return 0;
 	lib.cudnnGetLastErrorString(more, sizeof more);
 	more[strcspn(more, "\n")] = '\0';
-	return ERR(E_UNSUPPORTED, NULL, "cuDNN: %s: %s%s%s", what, cudnn_status(status), *more ? ": " : "", more);
+	return ERR(E_UNSUPPORTED, NULL, "cuDNN: %s: %s%s%s", what, cudnn_status(status),
+	           *more ? ": " : "", more);
 }
 
 size_t cudnn_version(void)
@@ -92,8 +94,8 @@ desc cudnn_make(struct cudnn_set *s, cudnnBackendDescriptorType_t type)
 	return d;
 }
 
-void cudnn_put(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n,
-               const void *value)
+void cudnn_put(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
+               cudnnBackendAttributeType_t type, int64_t n, const void *value)
 {
 	if (good(s))
 		s->status = lib.cudnnBackendSetAttribute(d, name, type, n, value);
@@ -109,8 +111,8 @@ static void put_int(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t nam
 	cudnn_put(s, d, name, CUDNN_TYPE_INT64, 1, &value);
 }
 
-int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
-                  void *value)
+int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
+                  cudnnBackendAttributeType_t type, int64_t room, void *value)
 {
 	int64_t n = 0;
 	if (good(s))
@@ -122,10 +124,12 @@ bool cudnn_get_text(desc d, cudnnBackendAttributeName_t name, struct buf *out)
 {
 	int64_t n = 0, got = 0;
 	buf_clear(out);
-	if (lib.cudnnBackendGetAttribute(d, name, CUDNN_TYPE_CHAR, 0, &n, NULL) != CUDNN_STATUS_SUCCESS || n <= 0)
+	if (lib.cudnnBackendGetAttribute(d, name, CUDNN_TYPE_CHAR, 0, &n,
+	                                 NULL) != CUDNN_STATUS_SUCCESS || n <= 0)
 		return false;
 	buf_reserve(out, (size_t)n);
-	if (lib.cudnnBackendGetAttribute(d, name, CUDNN_TYPE_CHAR, n, &got, out->data) != CUDNN_STATUS_SUCCESS || got != n)
+	if (lib.cudnnBackendGetAttribute(d, name, CUDNN_TYPE_CHAR, n, &got,
+	                                 out->data) != CUDNN_STATUS_SUCCESS || got != n)
 		return false;
 	out->len = (size_t)n;
 	out->data[n] = '\0';
@@ -171,8 +175,8 @@ static cudnnDataType_t data_type(enum dtype t)
 	}
 }
 
-static desc tensor(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, const int64_t *dims, const int64_t *stride,
-                   bool virtual)
+static desc tensor(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, const int64_t *dims,
+                   const int64_t *stride, bool virtual)
 {
 	const cudnnDataType_t t = data_type(type);
 	desc d = cudnn_make(s, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
@@ -187,7 +191,8 @@ static desc tensor(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, 
 	return d;
 }
 
-desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l, bool virtual)
+desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l,
+                  bool virtual)
 {
 	int64_t dims[AXES], stride[AXES];
 	const int ns = l->nd - 2, missing = ns < 2 ? 2 - ns : 0;
@@ -219,8 +224,8 @@ static int spatial_axes(const struct conv_geom *g)
 	return g->ns < 2 ? 2 : g->ns;
 }
 
-static void put_axes(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, const struct conv_geom *g,
-                     const int64_t *v, int64_t missing)
+static void put_axes(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
+                     const struct conv_geom *g, const int64_t *v, int64_t missing)
 {
 	int64_t all[CONV_NS];
 	const int ns = spatial_axes(g), shift = ns - g->ns;
@@ -251,20 +256,27 @@ static const struct {
 	cudnnBackendAttributeName_t conv, x, w, y, alpha, beta;
 } convolutions[] = {
 	[CONV_FORWARD] = { CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA },
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA },
 	[CONV_BACKWARD_DATA] = { CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA },
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA },
 	[CONV_BACKWARD_WEIGHTS] = { CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA },
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA },
 };
 
-desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x, desc w, desc y)
+desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x,
+                       desc w, desc y)
 {
 	const float one = 1, zero = 0;
 	desc how = geometry(s, g), d = cudnn_make(s, convolutions[kind].type);
@@ -290,7 +302,8 @@ static desc pointwise_how(struct cudnn_set *s, cudnnPointwiseMode_t mode, double
 	return how;
 }
 
-static desc pointwise(struct cudnn_set *s, cudnnPointwiseMode_t mode, double slope, desc x, desc b, desc y)
+static desc pointwise(struct cudnn_set *s, cudnnPointwiseMode_t mode, double slope, desc x,
+                      desc b, desc y)
 {
 	desc how = pointwise_how(s, mode, slope);
 	desc d = cudnn_make(s, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
@@ -353,11 +366,14 @@ desc cudnn_norm_sums(struct cudnn_set *s, const desc in[5], const desc out[5])
 {
 	static const cudnnBackendAttributeName_t from[] = {
 		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_X_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DY_DESC,
-		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC,
 		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC };
 	static const cudnnBackendAttributeName_t to[] = {
-		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC,
-		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC, CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC,
+		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC,
 		CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS };
 	const cudnnDataType_t sums = CUDNN_DATA_FLOAT;
 	desc d = cudnn_make(s, CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR);

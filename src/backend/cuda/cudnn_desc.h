@@ -41,12 +41,12 @@ const char *cudnn_status(cudnnStatus_t status);  /* its name */
 size_t cudnn_version(void);
 
 desc cudnn_make(struct cudnn_set *s, cudnnBackendDescriptorType_t type);
-void cudnn_put(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n,
-               const void *value);
+void cudnn_put(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
+               cudnnBackendAttributeType_t type, int64_t n, const void *value);
 void cudnn_put_desc(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, desc value);
 /* Up to `room` values; returns how many there are. */
-int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
-                  void *value);
+int64_t cudnn_get(struct cudnn_set *s, desc d, cudnnBackendAttributeName_t name,
+                  cudnnBackendAttributeType_t type, int64_t room, void *value);
 /* All elements of one whose number is not known: bytes. False: cuDNN does not give it. */
 bool cudnn_get_text(desc d, cudnnBackendAttributeName_t name, struct buf *out);
 void cudnn_finalize(struct cudnn_set *s, desc d);
@@ -59,10 +59,12 @@ void cudnn_release(struct cudnn_set *s);
 
 /* Over (a, b, spatial...) with at least two spatial axes: a missing one is of extent 1, and stands
  * first. virtual: an intermediate result that has no memory. */
-desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l, bool virtual);
+desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l,
+                  bool virtual);
 /* c numbers along axis 1 of a tensor of so many axes. */
 desc cudnn_channels(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, int64_t c);
-desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x, desc w, desc y);
+desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x,
+                       desc w, desc y);
 desc cudnn_add(struct cudnn_set *s, desc a, desc b, desc y);
 desc cudnn_subtract(struct cudnn_set *s, desc a, desc b, desc y);
 desc cudnn_multiply(struct cudnn_set *s, desc a, desc b, desc y);

@@ -30,7 +30,8 @@ struct list {
 
 static void ask(struct list *l, const struct cudnn *c, desc graph)
 {
-	const cudnnBackendHeurMode_t mode = l->mode == 'a' ? CUDNN_HEUR_MODE_A : CUDNN_HEUR_MODE_FALLBACK;
+	const cudnnBackendHeurMode_t mode = l->mode == 'a' ? CUDNN_HEUR_MODE_A :
+	                                    CUDNN_HEUR_MODE_FALLBACK;
 	struct cudnn_set *s = &l->set;
 	l->heuristics = cudnn_make(s, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
 	cudnn_put_desc(s, l->heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
@@ -45,8 +46,8 @@ static void fetch(struct list *l, int most)
 {
 	for (int i = 0; i < most; i++)
 		l->config[i] = cudnn_make(&l->set, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-	l->n = (int)cudnn_get(&l->set, l->heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, most,
-	                      l->config);
+	l->n = (int)cudnn_get(&l->set, l->heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+	                      CUDNN_TYPE_BACKEND_DESCRIPTOR, most, l->config);
 	l->asked = most;
 }
 
@@ -64,12 +65,14 @@ static bool has(struct list *l, const struct cudnn *c, desc graph, int i)
 
 /* Whether an engine with these notes may be used. Inputs of 32 bits are never made 16 bits, which
  * have another range; what rounds them to TF32 is called a tensor core. */
-static bool allowed(const struct cudnn_demand *want, const cudnnBackendNumericalNote_t *note, int64_t n)
+static bool allowed(const struct cudnn_demand *want, const cudnnBackendNumericalNote_t *note,
+                    int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
 		if (note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC && want->deterministic)
 			return false;
-		if (note[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION || note[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)
+		if (note[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
+		    note[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)
 			return false;
 		if (want->exact && note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE)
 			return false;
@@ -81,7 +84,8 @@ static bool allowed(const struct cudnn_demand *want, const cudnnBackendNumerical
 static bool is_compiled(struct cudnn_set *s, desc engine)
 {
 	cudnnBackendBehaviorNote_t note[MAXNOTE];
-	int64_t n = cudnn_get(s, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, MAXNOTE, note);
+	int64_t n = cudnn_get(s, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+	                      MAXNOTE, note);
 	for (int64_t i = 0; i < n; i++)
 		if (note[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)
 			return true;
@@ -94,7 +98,8 @@ struct candidate {
 };
 
 /* The engine of a configuration, and whether its notes are allowed. */
-static bool look_at(const struct cudnn *c, const struct cudnn_demand *want, desc config, struct candidate *out)
+static bool look_at(const struct cudnn *c, const struct cudnn_demand *want, desc config,
+                    struct candidate *out)
 {
 	struct cudnn_set s = { .status = CUDNN_STATUS_SUCCESS };
 	cudnnBackendNumericalNote_t note[MAXNOTE];
@@ -103,8 +108,10 @@ static bool look_at(const struct cudnn *c, const struct cudnn_demand *want, desc
 	cudnn_get(&s, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
 	cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &out->index);
 	out->compiled = is_compiled(&s, engine);
-	int64_t n = cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, MAXNOTE, note);
-	bool ok = s.status == CUDNN_STATUS_SUCCESS && allowed(want, note, n) && !(c->leave_unknown && out->compiled);
+	int64_t n = cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+	                      MAXNOTE, note);
+	bool ok = s.status == CUDNN_STATUS_SUCCESS && allowed(want, note, n) &&
+	          !(c->leave_unknown && out->compiled);
 	cudnn_release(&s);
 	return ok;
 }
@@ -117,7 +124,8 @@ static void tell_missing(const struct cudnn *c, cudnnStatus_t status)
 	if (status != CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING || !c->handle || told)
 		return;
 	told = true;
-	warn("cuDNN finds no libnvrtc to compile kernels with and takes slower ones; install it or name its folder in LD_LIBRARY_PATH");
+	warn("cuDNN finds no libnvrtc to compile kernels with and takes slower ones; install it or "
+	     "name its folder in LD_LIBRARY_PATH");
 }
 
 /* --- plans --- */
@@ -131,8 +139,8 @@ static const char *library_name(const struct cudnn *c, char out[LIBRARY_NAME])
 }
 
 /* For the place and the number of an engine, and the problem. */
-static struct cudnn_kept_key key_of(const struct cudnn *c, const struct cudnn_demand *want, const struct cudnn_engine *e,
-                                    char library[LIBRARY_NAME])
+static struct cudnn_kept_key key_of(const struct cudnn *c, const struct cudnn_demand *want,
+                                    const struct cudnn_engine *e, char library[LIBRARY_NAME])
 {
 	return (struct cudnn_kept_key){ want->problem, c->name, library_name(c, library), e->name };
 }
@@ -141,7 +149,8 @@ static bool finish_plan(struct cudnn_engine *e)
 {
 	int64_t bytes = 0;
 	cudnn_finalize(&e->parts, e->plan);
-	cudnn_get(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &bytes);
+	cudnn_get(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
+	          &bytes);
 	e->ws_bytes = (size_t)bytes;
 	if (e->parts.status == CUDNN_STATUS_SUCCESS && bytes >= 0)
 		return true;
@@ -151,7 +160,8 @@ static bool finish_plan(struct cudnn_engine *e)
 }
 
 /* Loads the plan that an earlier run compiled. */
-static bool read_plan(struct cudnn_engine *e, const struct cudnn *c, const struct cudnn_demand *want, const char *kept)
+static bool read_plan(struct cudnn_engine *e, const struct cudnn *c,
+                      const struct cudnn_demand *want, const char *kept)
 {
 	struct buf text = BUF_INIT;
 	char library[LIBRARY_NAME];
@@ -159,16 +169,18 @@ static bool read_plan(struct cudnn_engine *e, const struct cudnn *c, const struc
 	e->read = cudnn_kept_read(kept, &key, &text);
 	if (e->read) {
 		e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->handle);
-		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)text.len,
-		          text.data);
+		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+		          &c->handle);
+		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+		          CUDNN_TYPE_CHAR, (int64_t)text.len, text.data);
 		e->read = finish_plan(e);
 	}
 	buf_release(&text);
 	return e->read;
 }
 
-static void keep_plan(const struct cudnn_engine *e, const struct cudnn *c, const struct cudnn_demand *want, const char *kept)
+static void keep_plan(const struct cudnn_engine *e, const struct cudnn *c,
+                      const struct cudnn_demand *want, const char *kept)
 {
 	struct buf text = BUF_INIT;
 	char library[LIBRARY_NAME];
@@ -186,7 +198,8 @@ static void note_compiling(double seconds, const struct wisdom *w)
 	const bool before = spent >= LONG;
 	spent += seconds;
 	if (!w && !before && spent >= LONG)
-		note("cuDNN compiles kernels for these convolutions, most of a second each; with --wisdom FILE they are kept for later runs");
+		note("cuDNN compiles kernels for these convolutions, most of a second each; with --wisdom "
+		     "FILE they are kept for later runs");
 }
 
 static bool make_plan(struct cudnn_engine *e, const struct cudnn *c)
@@ -194,7 +207,8 @@ static bool make_plan(struct cudnn_engine *e, const struct cudnn *c)
 	e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 	cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, e->config);
 	if (c->handle)
-		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &c->handle);
+		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+		          &c->handle);
 	else
 		cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, c->device);
 	if (finish_plan(e))
@@ -204,8 +218,9 @@ static bool make_plan(struct cudnn_engine *e, const struct cudnn *c)
 }
 
 /* Configuration i of the list. */
-static bool build(struct cudnn_engine *e, const struct cudnn *c, const struct list *l, int i, const struct candidate *is,
-                  const struct cudnn_demand *want, const struct wisdom *w)
+static bool build(struct cudnn_engine *e, const struct cudnn *c, const struct list *l, int i,
+                  const struct candidate *is, const struct cudnn_demand *want,
+                  const struct wisdom *w)
 {
 	*e = (struct cudnn_engine){ .config = l->config[i], .compiled = is->compiled };
 	snprintf(e->name, sizeof e->name, "%c%d:eng%d", l->mode, i, (int)is->index);
@@ -226,20 +241,23 @@ void cudnn_engine_release(struct cudnn_engine *e)
 }
 
 /* The engine that wisdom names, if it is there and allowed. */
-static bool take_named(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l, const char *name,
-                       const struct cudnn_demand *want, const struct wisdom *w)
+static bool take_named(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l,
+                       const char *name, const struct cudnn_demand *want, const struct wisdom *w)
 {
 	int place = -1, engine = -1;
 	char mode = 0;
 	struct candidate is;
-	if (sscanf(name, "%c%d:eng%d", &mode, &place, &engine) != 3 || mode != l->mode || place < 0 || !has(l, c, graph, place))
+	if (sscanf(name, "%c%d:eng%d", &mode, &place, &engine) != 3 || mode != l->mode || place < 0 ||
+	    !has(l, c, graph, place))
 		return false;
-	return look_at(c, want, l->config[place], &is) && is.index == engine && build(out, c, l, place, &is, want, w);
+	return look_at(c, want, l->config[place], &is) && is.index == engine &&
+	       build(out, c, l, place, &is, want, w);
 }
 
 /* The best of those proposed: the first, or the fastest. Whether there is any. */
-static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l, int most, double *best,
-                      const struct cudnn_demand *want, const struct wisdom *w)
+static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l,
+                      int most, double *best, const struct cudnn_demand *want,
+                      const struct wisdom *w)
 {
 	int found = 0;
 	for (int i = 0; found < most && has(l, c, graph, i); i++) {
@@ -264,14 +282,15 @@ static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc grap
 	return found > 0;
 }
 
-const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom, const struct cudnn_demand *want)
+const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom,
+                               const struct cudnn_demand *want)
 {
 	char library[LIBRARY_NAME];
 	return wisdom_find(wisdom, want->problem, c->name, library_name(c, library));
 }
 
-bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct wisdom *wisdom,
-                         const struct cudnn_demand *want)
+bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph,
+                         struct wisdom *wisdom, const struct cudnn_demand *want)
 {
 	struct list list[] = { { .mode = 'a' }, { .mode = 'f' } };
 	double best = 0;
@@ -288,7 +307,8 @@ bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc g
 			wisdom_add(wisdom, want->problem, c->name, library_name(c, library), out->name, best);
 	}
 	for (int i = 0; i < n; i++) {
-		if (done && out->name[0] == list[i].mode)      /* a plan may refer to its configuration for as long as it lives */
+		/* a plan may refer to its configuration for as long as it lives */
+		if (done && out->name[0] == list[i].mode)
 			cudnn_move(&out->parts, &list[i].set, out->config);
 		cudnn_release(&list[i].set);
 	}

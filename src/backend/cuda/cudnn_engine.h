@@ -11,9 +11,11 @@ struct cudnn_engine {
 	struct cudnn_set parts;      /* what the plan refers to */
 	desc plan, config;
 	size_t ws_bytes;
-	char name[24];               /* "a3:eng42": the fourth that mode A proposes, which is engine 42 */
+	char name[24];               /* "a3:eng42": the fourth that mode A
+	                              * proposes, which is engine 42 */
 	bool compiled, read;         /* by cuDNN, when the plan was made; or was, and read */
-	cudnnStatus_t refused;       /* where there is none: why the last one that was allowed could not be built */
+	cudnnStatus_t refused;       /* where there is none: why the last one that was
+	                              * allowed could not be built */
 };
 
 /* The requirements on an engine. */
@@ -28,10 +30,11 @@ struct cudnn_demand {
 };
 
 /* False if cuDNN has none. wisdom: or NULL. */
-bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct wisdom *wisdom,
-                         const struct cudnn_demand *want);
+bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph,
+                         struct wisdom *wisdom, const struct cudnn_demand *want);
 /* The one that wisdom names, or NULL. */
-const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom, const struct cudnn_demand *want);
+const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom,
+                               const struct cudnn_demand *want);
 void cudnn_engine_release(struct cudnn_engine *e);
 
 #endif

@@ -34,7 +34,8 @@ static bool whole(const struct buf *file, const struct buf *key)
 	char hash[HASH_LINE + 1];
 	if (file->len <= head || memcmp(file->data, key->data, key->len) != 0)
 		return false;
-	snprintf(hash, sizeof hash, "%016" PRIx64 "\n", hash_bytes(file->data + head, file->len - head, 0));
+	snprintf(hash, sizeof hash, "%016" PRIx64 "\n",
+	         hash_bytes(file->data + head, file->len - head, 0));
 	return memcmp(file->data + key->len, hash, HASH_LINE) == 0;
 }
 

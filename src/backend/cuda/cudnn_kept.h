@@ -18,6 +18,7 @@ struct cudnn_kept_key {
 bool cudnn_kept_read(const char *folder, const struct cudnn_kept_key *k, struct buf *out);
 /* Writes atomically: the file is complete or absent. Makes the folder, not those above it. Warns
  * once if writing fails. */
-void cudnn_kept_write(const char *folder, const struct cudnn_kept_key *k, const struct buf *content);
+void cudnn_kept_write(const char *folder, const struct cudnn_kept_key *k,
+                      const struct buf *content);
 
 #endif

@@ -54,7 +54,8 @@ double cpu_measure_peak(void)
 	/* The first one generates code. */
 	for (int i = 0; i < 4 || io_seconds() - start < PEAK_SECONDS; i++) {
 		double t0 = io_seconds();
-		if (dnnl_sgemm('N', 'N', N, N, N, 1, m, N, m + N * N, N, 0, m + 2 * N * N, N) != dnnl_success)
+		if (dnnl_sgemm('N', 'N', N, N, N, 1, m, N, m + N * N, N, 0, m + 2 * N * N,
+		               N) != dnnl_success)
 			break;
 		double rate = 2.0 * N * N * N / (io_seconds() - t0);
 		best = rate > best ? rate : best;
@@ -76,7 +77,8 @@ double cpu_measure_peak(void)
 
 __attribute__((target("avx512f,avx512bf16"))) static float dot_products(void)
 {
-	__m512bh a = (__m512bh)_mm512_set1_epi32(0x3c003c00), b = (__m512bh)_mm512_set1_epi32(0x3c013c01);
+	__m512bh a = (__m512bh)_mm512_set1_epi32(0x3c003c00),
+	         b = (__m512bh)_mm512_set1_epi32(0x3c013c01);
 	float all = 0;
 	EACH(START)
 	for (int i = 0; i < TURNS; i++) {
@@ -108,7 +110,8 @@ double cpu_measure_peak_bf16(void)
 		return 0;
 	for (int i = 0; i < 10; i++) {
 		float sum;
-		double t0 = io_seconds(), flops = FLOPS * all_dot_products(&sum), rate = flops / (io_seconds() - t0);
+		double t0 = io_seconds(), flops = FLOPS * all_dot_products(&sum),
+		       rate = flops / (io_seconds() - t0);
 		best = rate > best && sum > 0 ? rate : best;
 	}
 	return best;

@@ -35,7 +35,8 @@ struct dnn_conv {
 	bool bias;
 	const struct layout *x, *w, *y;
 	enum dtype x_type, w_type, y_type;
-	bool any_threads;        /* the gradient of the weights has the same bits for any number of threads: one makes it */
+	bool any_threads;        /* the gradient of the weights has the same bits for any number of
+	                          * threads: one makes it */
 };
 /* All of these: 0, or E_UNSUPPORTED with oneDNN's reason, or E_NOMEM. */
 int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c);

@@ -30,7 +30,8 @@ static struct slot *probe(const void *key, size_t n, uint64_t hash)
 {
 	size_t mask = cache.nslot - 1, i = (size_t)hash & mask;
 	for (; cache.slot[i].n; i = (i + 1) & mask)
-		if (cache.slot[i].hash == hash && cache.slot[i].n == n && memcmp(cache.slot[i].key, key, n) == 0)
+		if (cache.slot[i].hash == hash && cache.slot[i].n == n &&
+		    memcmp(cache.slot[i].key, key, n) == 0)
 			break;
 	return &cache.slot[i];
 }

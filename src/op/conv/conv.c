@@ -200,7 +200,8 @@ static int grad_weight_grad(struct graph *g, const struct node *n, const tid *d,
 /* --- cost --- */
 
 /* Every tap is counted, those over the padding too, as the papers do. */
-void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kind kind, struct cost *c)
+void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kind kind,
+                      struct cost *c)
 {
 	const struct conv_geom m = conv_geom_get(g, n, kind);
 	double flops = 2.0 * (double)m.n * (double)m.co * (double)(m.ci / m.groups);
@@ -460,7 +461,8 @@ static const struct op conv_grad_input = {
 
 static const struct op conv_grad_input_add = {
 	.name = "conv_grad_input_add",
-	.doc = "conv_grad_input, which may have no bias, plus the fourth input: a sum of gradients, made in place",
+	.doc = "conv_grad_input, which may have no bias, plus the fourth input: a sum of "
+	       "gradients, made in place",
 	.flags = OP_COUNTED,
 	.min_in = 2, .max_in = 4, .nout = 1, .inplace = 1u << 3,
 	.attr_size = sizeof(struct conv_attr), .attrs = grad_input_fields,

@@ -20,8 +20,8 @@ struct conv_task {
 	enum conv_kind kind;
 	struct conv_geom geom;
 	bool bias;               /* there is one: added to the result, or its gradient made */
-	bool sum;                /* of kind CONV_BACKWARD_DATA: another tensor is added to the result, which
-	                            may take its place; its type; elements from pixel to pixel */
+	bool sum;                /* of kind CONV_BACKWARD_DATA: another tensor is added to the result,
+	                          * which may take its place; its type; elements from pixel to pixel */
 	enum dtype sum_dtype;
 	int64_t sum_px;
 	enum dtype dtype;        /* of what is multiplied: f32 or bf16 */

@@ -43,7 +43,8 @@ static int unsupported(const struct conv_task *t)
 		buf_printf(&text, "%s%lld", i ? "x" : "", (long long)c->kernel[i]);
 	for (int i = 0; i < c->ns; i++)
 		buf_printf(&text, "%s%lld", i ? "x" : ", dilation ", (long long)c->dilation[i]);
-	const int rc = ERR(E_UNSUPPORTED, &t->n->loc, "no CPU implementation supports this convolution (%s, groups %lld)",
+	const int rc = ERR(E_UNSUPPORTED, &t->n->loc,
+	                   "no CPU implementation supports this convolution (%s, groups %lld)",
 	                   text.data, (long long)c->groups);
 	buf_release(&text);
 	return rc;
@@ -79,7 +80,8 @@ static int choose_task(struct conv_task *t)
 		TRY(rc);
 		if (i == 0 && rc && !t->w.set)
 			t->w = own.w;
-		const double time = rc ? seconds(algorithms[i], &own) + reordering(&have, &own.w) : INFINITY;
+		const double time = rc ? seconds(algorithms[i], &own) + reordering(&have, &own.w) :
+		                    INFINITY;
 		if (time < least) {
 			least = time;
 			best = own;
@@ -143,7 +145,8 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	struct layout_rows rows;
 
 	if (conv_has_sum(k->n, kind) && slot == CONV_SUM)
-		return layout_rows(&graph_t(k->g, k->n->out[0])->layout, &graph_t(k->g, k->n->out[0])->shape, &rows);
+		return layout_rows(&graph_t(k->g, k->n->out[0])->layout,
+		                   &graph_t(k->g, k->n->out[0])->shape, &rows);
 	if (slot != s.x && slot != s.y)
 		return false;
 	t.x = graph_t(k->g, conv_tensor_at(k->n, s.x))->layout;
@@ -173,12 +176,14 @@ static int plan_sum(const struct kplan *k, struct conv_task *t)
 	if (layout_rows(&t->x, &sum->shape, &rows) && layout_rows(&sum->layout, &sum->shape, &rows)) {
 		t->sum_px = rows.stride;
 	} else if (!layout_equal(&sum->layout, &t->x)) {
-		return ERR(E_UNSUPPORTED, &k->n->loc, "what is added to '%s' stands otherwise", k->n->op->name);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "what is added to '%s' stands otherwise",
+		           k->n->op->name);
 	}
 	return 0;
 }
 
-#define MODEL_FLOPS 474e9      /* of the machine of the estimates, in a second: two cores at 3.7 GHz */
+/* of the machine of the estimates, in a second: two cores at 3.7 GHz */
+#define MODEL_FLOPS 474e9
 
 /* Tries the codes in the order of their estimates. */
 static int plan_task(struct kplan *k, const struct conv_task *t)

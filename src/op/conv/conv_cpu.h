@@ -23,13 +23,13 @@ void conv_free(struct kplan *k);
 /* writes: outputs that may be bf16. The gradients of weights and biases are f32. */
 #define CONV_CPU(name, writes, sees) CONV_CPU_TAKING(name, writes, sees, 3)
 /* takes: inputs that may be. */
-#define CONV_CPU_TAKING(name, writes, sees, takes)                                                         \
-	{                                                                                    \
+#define CONV_CPU_TAKING(name, writes, sees, takes)                                   \
+	{                                                                                \
 		.layouts = KL_CHOOSE, .foresee = sees, .choose = name##_choose,              \
 		.plan = name##_plan,                                                         \
 		.run = conv_run, .free = conv_free,                                          \
 		.takes_slice = name##_takes_slice,                                           \
-		.bf16_in = takes, .bf16_out = writes, .bf16 = KB_FASTER,                         \
+		.bf16_in = takes, .bf16_out = writes, .bf16 = KB_FASTER,                     \
 	}
 
 #endif

@@ -30,7 +30,8 @@ struct conv_cuda {
 	bool biased;                 /* cuDNN adds the bias */
 	size_t cudnn_ws;             /* the bias gradient's workspace stands behind it */
 	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
-	size_t cast;                 /* where a window's result is in its own type; NOWHERE: not needed */
+	size_t cast;                 /* where a window's result is in its own
+	                              * type; NOWHERE: not needed */
 	int64_t rows, channels;      /* of the tensor that a bias belongs to */
 };
 
@@ -47,8 +48,10 @@ static tid optional(const tid *t, int n, int i)
 static struct operands operands_of(const struct node *n, enum conv_kind kind)
 {
 	switch (kind) {
-	case CONV_BACKWARD_DATA: return (struct operands){ n->out[0], n->in[1], n->in[0], optional(n->in, n->nin, 2) };
-	case CONV_BACKWARD_WEIGHTS: return (struct operands){ n->in[0], n->out[0], n->in[1], optional(n->out, n->nout, 1) };
+	case CONV_BACKWARD_DATA:
+		return (struct operands){ n->out[0], n->in[1], n->in[0], optional(n->in, n->nin, 2) };
+	case CONV_BACKWARD_WEIGHTS:
+		return (struct operands){ n->in[0], n->out[0], n->in[1], optional(n->out, n->nout, 1) };
 	default: return (struct operands){ n->in[0], n->in[1], n->out[0], optional(n->in, n->nin, 2) };
 	}
 }
@@ -57,11 +60,12 @@ static int check_types(const struct kplan *k)
 {
 	const enum dtype t = graph_t(k->g, k->n->in[0])->dtype;
 	if (t != DTYPE_F32 && t != DTYPE_F16 && t != DTYPE_BF16)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes f32, f16 and bf16, not %s", k->n->op->name,
-		           dtype_name(t));
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes f32, f16 and bf16, not %s",
+		           k->n->op->name, dtype_name(t));
 	const enum dtype to = graph_t(k->g, k->n->out[0])->dtype;
 	if (graph_t(k->g, k->n->in[1])->dtype != t || (to != t && to != DTYPE_F32))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes tensors of one element type", k->n->op->name);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes tensors of one element type",
+		           k->n->op->name);
 	return 0;
 }
 
@@ -145,7 +149,8 @@ static int plan(struct kplan *k, enum conv_kind kind)
 		TRY(cudnn_conv_new(&ck->plan, library, k->env->wisdom, &c));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last", k->n->op->name);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last",
+		           k->n->op->name);
 	ck->rows = rows.rows;
 	ck->channels = rows.c;
 	ck->cudnn_ws = aligned(cudnn_plan_workspace(ck->plan));
@@ -162,14 +167,16 @@ static int pack(const struct kplan *k, const struct kargs *a, int i, void *to)
 {
 	const struct tensor *t = graph_t(k->g, k->n->in[i]);
 	const struct layout packed = layout_native(&t->shape);
-	return cuda_copy(k, &t->shape, t->layout.stride, packed.stride, dtype_size(t->dtype), a->in[i], to);
+	return cuda_copy(k, &t->shape, t->layout.stride, packed.stride, dtype_size(t->dtype),
+	                 a->in[i], to);
 }
 
 static int unpack(const struct kplan *k, const void *from, void *window)
 {
 	const struct tensor *t = graph_t(k->g, k->n->out[0]);
 	const struct layout packed = layout_native(&t->shape);
-	return cuda_copy(k, &t->shape, packed.stride, t->layout.stride, dtype_size(t->dtype), from, window);
+	return cuda_copy(k, &t->shape, packed.stride, t->layout.stride, dtype_size(t->dtype), from,
+	                 window);
 }
 
 static int bias_gradient(const struct kplan *k, const struct kargs *a, const void *dy)
@@ -177,8 +184,9 @@ static int bias_gradient(const struct kplan *k, const struct kargs *a, const voi
 	const struct conv_cuda *ck = k->state;
 	if (k->n->nout < 2 || !a->out[1])
 		return 0;
-	return cuda_launched(k, k_channel_sum(cuda_stream(k->dev), cuda_in_type(k, 1), ck->rows, ck->channels, ck->channels, dy,
-	                                      a->out[1], (char *)a->ws + ck->cudnn_ws));
+	return cuda_launched(k, k_channel_sum(cuda_stream(k->dev), cuda_in_type(k, 1), ck->rows,
+	                                      ck->channels, ck->channels, dy, a->out[1],
+	                                      (char *)a->ws + ck->cudnn_ws));
 }
 
 /* Turns cuDNN's result, in `made`, into the node's result:
@@ -187,14 +195,17 @@ static int finish(const struct kplan *k, const struct kargs *a, void *made)
 {
 	const struct conv_cuda *ck = k->state;
 	const struct tensor *t = graph_t(k->g, k->n->out[0]);
-	const void *bias = ck->kind != CONV_BACKWARD_WEIGHTS && !ck->biased && k->n->nin > 2 ? a->in[2] : NULL;
+	const void *bias = ck->kind != CONV_BACKWARD_WEIGHTS && !ck->biased && k->n->nin > 2 ?
+	                   a->in[2] : NULL;
 	void *stream = cuda_stream(k->dev), *y = made;
 	if (t->dtype != ck->type) {
 		y = ck->cast == NOWHERE ? a->out[0] : (char *)a->ws + ck->cast;
-		TRY(cuda_launched(k, k_cast(stream, (int)ck->type, (int)t->dtype, shape_count(&t->shape), made, y)));
+		TRY(cuda_launched(k, k_cast(stream, (int)ck->type, (int)t->dtype, shape_count(&t->shape),
+		                            made, y)));
 	}
 	if (bias)
-		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels, ck->channels, bias, y)));
+		TRY(cuda_launched(k, k_add_bias(stream, (int)t->dtype, ck->rows, ck->channels, ck->channels,
+		                                bias, y)));
 	return t->view == NONE ? 0 : unpack(k, y, a->out[0]);
 }
 

@@ -50,14 +50,16 @@ static void find_rows(struct block *b, int64_t kd, int64_t kh, struct tile_pixel
 }
 
 /* Pairs the unit's channels of the rows found for n tiles, and has p point there. */
-static void pair_rows(struct block *b, const struct direct_unit *u, int64_t n, struct tile_pixels *p)
+static void pair_rows(struct block *b, const struct direct_unit *u, int64_t n,
+                      struct tile_pixels *p)
 {
 	const struct direct *d = b->d;
 	const struct conv_frame *f = &d->f;
 	const bool y = d->s.wide_x;
 	const struct conv_range own = { b->cols.at, b->cols.at + b->cols.size };
 	const struct conv_range c = y ? own : conv_frame_reach(f, WIDTH, own);
-	struct tile_row r = { .n = c.hi - c.lo, .every = y ? 2 : 1, .partner = y ? 1 : f->stride[WIDTH] };
+	struct tile_row r = { .n = c.hi - c.lo, .every = y ? 2 : 1,
+		.partner = y ? 1 : f->stride[WIDTH] };
 
 	r.step = y ? f->y.step[WIDTH] : f->x.step[WIDTH];
 	for (int i = 0; i < p->n; i++) {

@@ -177,8 +177,8 @@ static struct direct_unit unit_at(const struct direct *d, int64_t i)
 }
 
 /* The sums of one tap of a wide tile. */
-static void store_tile(const struct direct *d, const struct direct_unit *u, struct part v, int64_t tap,
-                       const float *sum, float *dw)
+static void store_tile(const struct direct *d, const struct direct_unit *u, struct part v,
+                       int64_t tap, const float *sum, float *dw)
 {
 	for (int64_t r = 0; r < u->tall.size; r++)
 		for (int64_t i = 0; i < v.size; i++, sum += TILE_VECTOR) {

@@ -240,7 +240,8 @@ static int check_dtypes(const struct kplan *k)
 	const enum dtype first = graph_t(k->g, k->n->in[0])->dtype;
 	for (int i = 0; i < k->n->nin; i++) {
 		const enum dtype t = k->n->in[i] == NONE ? DTYPE_F32 : graph_t(k->g, k->n->in[i])->dtype;
-		if (i == 3 ? t != DTYPE_F32 && t != DTYPE_BF16 : i < 2 ? t != first || (t != DTYPE_F32 && t != DTYPE_BF16) : t != DTYPE_F32)
+		if (i == 3 ? t != DTYPE_F32 && t != DTYPE_BF16 : i < 2 ? t != first ||
+		    (t != DTYPE_F32 && t != DTYPE_BF16) : t != DTYPE_F32)
 			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the cpu takes f32 or bf16, not %s",
 				   k->n->op->name, dtype_name(t));
 	}

@@ -25,10 +25,12 @@
 #include "op/lib/cuda.h"
 
 #define SLOPE FIELD_FLOAT(struct conv_fused, slope, "0", 0, 1e6, "factor for negative values")
-#define EPS FIELD_FLOAT(struct conv_fused, eps, "1e-5", 1e-12, 1, "added to the variance before the root")
+#define EPS FIELD_FLOAT(struct conv_fused, eps, "1e-5", 1e-12, 1, \
+	"added to the variance before the root")
 
 /* With a default, since the pass that makes such nodes begins with those. */
-#define INPUT_SIZE FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX, "spatial size of the result")
+#define INPUT_SIZE FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX, \
+	"spatial size of the result")
 
 static const struct field relu_fields[] = { CONV_FIELDS, SLOPE, FIELD_END };
 static const struct field add_fields[] = { CONV_FIELDS, FIELD_END };
@@ -39,17 +41,21 @@ static const struct field mask_fields[] = { CONV_FIELDS, INPUT_SIZE, SLOPE, FIEL
 
 static const struct conv_places relu_places = { .kind = CONV_FORWARD, .addend = 3, .relu = true };
 static const struct conv_places add_places = { .kind = CONV_FORWARD, .addend = 3 };
-static const struct conv_places norm_places = { .kind = CONV_FORWARD, .gamma = 3, .beta = 4, .mean = 5, .variance = 6 };
-static const struct conv_places norm_relu_places = { .kind = CONV_FORWARD, .gamma = 3, .beta = 4, .mean = 5, .variance = 6,
+static const struct conv_places norm_places = { .kind = CONV_FORWARD, .gamma = 3, .beta = 4,
+	.mean = 5, .variance = 6 };
+static const struct conv_places norm_relu_places = { .kind = CONV_FORWARD, .gamma = 3, .beta = 4,
+	.mean = 5, .variance = 6,
 	.addend = 7, .relu = true };
 static const struct conv_places sum_places = { .kind = CONV_BACKWARD_DATA, .addend = 3 };
-static const struct conv_places mask_places = { .kind = CONV_BACKWARD_DATA, .addend = 3, .mask = 4 };
+static const struct conv_places mask_places = { .kind = CONV_BACKWARD_DATA, .addend = 3,
+	.mask = 4 };
 
 /* --- shape --- */
 
 static int check_there(struct graph *g, const struct node *n, int i)
 {
-	return conv_fused_input(n, i) != NONE ? 0 : ERR(E_SHAPE, &g->cur_loc, "'%s' has no input %d", n->op->name, i);
+	return conv_fused_input(n, i) != NONE ? 0 : ERR(E_SHAPE, &g->cur_loc, "'%s' has no input %d",
+	                                                n->op->name, i);
 }
 
 /* An input that is like the result. */
@@ -81,7 +87,12 @@ static int shape(struct graph *g, struct node *n, const struct conv_places *at)
 static int relu_shape(struct graph *g, struct node *n) { return shape(g, n, &relu_places); }
 static int add_shape(struct graph *g, struct node *n) { return shape(g, n, &add_places); }
 static int norm_shape_of(struct graph *g, struct node *n) { return shape(g, n, &norm_places); }
-static int norm_relu_shape(struct graph *g, struct node *n) { return shape(g, n, &norm_relu_places); }
+
+static int norm_relu_shape(struct graph *g, struct node *n)
+{
+	return shape(g, n, &norm_relu_places);
+}
+
 static int sum_shape(struct graph *g, struct node *n) { return shape(g, n, &sum_places); }
 static int mask_shape(struct graph *g, struct node *n) { return shape(g, n, &mask_places); }
 
@@ -104,9 +115,11 @@ static const double *values(const struct kplan *k, const struct kargs *a, int i)
 	return conv_fused_input(k->n, i) == NONE ? NULL : a->in[i];
 }
 
-static double normalised(const struct kplan *k, const struct kargs *a, const struct conv_places *at, double v, int64_t c)
+static double normalised(const struct kplan *k, const struct kargs *a, const struct conv_places *at,
+                         double v, int64_t c)
 {
-	const double *gamma = a->in[at->gamma], *beta = a->in[at->beta], *mean = a->in[at->mean], *variance = a->in[at->variance];
+	const double *gamma = a->in[at->gamma], *beta = a->in[at->beta], *mean = a->in[at->mean],
+	             *variance = a->in[at->variance];
 	const struct conv_fused *attr = k->n->attr;
 	return (v - mean[c]) / sqrt(variance[c] + attr->eps) * gamma[c] + beta[c];
 }
@@ -127,12 +140,35 @@ static int reference(const struct kplan *k, const struct kargs *a, const struct 
 	return 0;
 }
 
-static int relu_reference(const struct kplan *k, const struct kargs *a) { return reference(k, a, &relu_places); }
-static int add_reference(const struct kplan *k, const struct kargs *a) { return reference(k, a, &add_places); }
-static int norm_reference(const struct kplan *k, const struct kargs *a) { return reference(k, a, &norm_places); }
-static int norm_relu_reference(const struct kplan *k, const struct kargs *a) { return reference(k, a, &norm_relu_places); }
-static int sum_reference(const struct kplan *k, const struct kargs *a) { return reference(k, a, &sum_places); }
-static int mask_reference(const struct kplan *k, const struct kargs *a) { return reference(k, a, &mask_places); }
+static int relu_reference(const struct kplan *k, const struct kargs *a)
+{
+	return reference(k, a, &relu_places);
+}
+
+static int add_reference(const struct kplan *k, const struct kargs *a)
+{
+	return reference(k, a, &add_places);
+}
+
+static int norm_reference(const struct kplan *k, const struct kargs *a)
+{
+	return reference(k, a, &norm_places);
+}
+
+static int norm_relu_reference(const struct kplan *k, const struct kargs *a)
+{
+	return reference(k, a, &norm_relu_places);
+}
+
+static int sum_reference(const struct kplan *k, const struct kargs *a)
+{
+	return reference(k, a, &sum_places);
+}
+
+static int mask_reference(const struct kplan *k, const struct kargs *a)
+{
+	return reference(k, a, &mask_places);
+}
 
 /* --- cuda kernels (conv_fused_cuda.c) --- */
 
@@ -140,7 +176,12 @@ static int mask_reference(const struct kplan *k, const struct kargs *a) { return
 static int relu_cuda_plan(struct kplan *k) { return conv_fused_cuda_plan(k, &relu_places); }
 static int add_cuda_plan(struct kplan *k) { return conv_fused_cuda_plan(k, &add_places); }
 static int norm_cuda_plan_of(struct kplan *k) { return conv_fused_cuda_plan(k, &norm_places); }
-static int norm_relu_cuda_plan(struct kplan *k) { return conv_fused_cuda_plan(k, &norm_relu_places); }
+
+static int norm_relu_cuda_plan(struct kplan *k)
+{
+	return conv_fused_cuda_plan(k, &norm_relu_places);
+}
+
 static int sum_cuda_plan(struct kplan *k) { return conv_fused_cuda_plan(k, &sum_places); }
 static int mask_cuda_plan(struct kplan *k) { return conv_fused_cuda_plan(k, &mask_places); }
 #endif
@@ -181,39 +222,48 @@ static const char *const mask_samples[] = {
 	"2x5x3x4 5x3x3x3! - 2x3x5x6 2x3x5x6:away; input_size: [5, 6], slope: 0.25",
 	"1x48x4x3 48x16x1x1! - 1x16x4x3 1x16x4x3:away; input_size: [4, 3]",
 	"1x48x4x3 48x16x1x1! - - 1x16x4x3:zero; input_size: [4, 3]",
-	"2x5x4x3 5x8x3x3! - - 2x8x7x6:away; stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 6], slope: 0.5", NULL
+	"2x5x4x3 5x8x3x3! - - 2x8x7x6:away; stride: 2, pad_lo: 1, pad_hi: 1, "
+	"input_size: [7, 6], slope: 0.5", NULL
 };
 
 /* --- records --- */
 
 /* f: inputs that are like the result. */
-#define FUSED_CUDA(plan_, f)                                                                          \
-	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = plan_, .run = conv_fused_cuda_run, .free = conv_fused_cuda_free, \
-	            .slice_in = 1 | (f), .slice_out = 1, .bf16_in = 3 | (f), .bf16_out = 1, .bf16 = KB_FASTER)
+#define FUSED_CUDA(plan_, f)                                                            \
+	CUDA_KERNEL(.layouts = KL_NATIVE, .plan = plan_, .run = conv_fused_cuda_run,        \
+	            .free = conv_fused_cuda_free,                                           \
+	            .slice_in = 1 | (f), .slice_out = 1, .bf16_in = 3 | (f), .bf16_out = 1, \
+	            .bf16 = KB_FASTER)
 
-#define RECORD(id, text, most, size, fields_, shape_, cost_, reference_, f, plan_, samples_)      \
-	static const struct op op_##id = {                                                            \
+#define RECORD(id, text, most, size, fields_, shape_, cost_, reference_, f, plan_, samples_)       \
+	static const struct op op_##id = {                                                             \
 		.name = #id, .doc = text, .flags = OP_ONCE | OP_COUNTED,                                   \
-		.min_in = 2, .max_in = most, .nout = 1, .attr_size = size, .attrs = fields_,             \
+		.min_in = 2, .max_in = most, .nout = 1, .attr_size = size, .attrs = fields_,               \
 		.shape = shape_, .cost = cost_,                                                            \
 		.kernel = {                                                                                \
-			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_ },                          \
-			FUSED_CUDA(plan_, f)                                                                       \
+			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = reference_ },                      \
+			FUSED_CUDA(plan_, f)                                                                   \
 		},                                                                                         \
 		.samples = samples_,                                                                       \
 	}
 
-RECORD(conv_relu, "conv, perhaps plus the fourth input, then relu or leaky_relu", 4, sizeof(struct conv_fused), relu_fields,
-       relu_shape, forward_cost, relu_reference, 1u << 3, relu_cuda_plan, relu_samples);
-RECORD(conv_add, "conv plus the fourth input", 4, sizeof(struct conv_attr), add_fields, add_shape, forward_cost, add_reference,
-       1u << 3, add_cuda_plan, add_samples);
-RECORD(conv_norm, "conv, then batch_norm_inference by gamma, beta, mean and variance", 7, sizeof(struct conv_fused),
-       norm_fields, norm_shape_of, forward_cost, norm_reference, 0, norm_cuda_plan_of, norm_samples);
-RECORD(conv_norm_relu, "conv_norm, perhaps plus the eighth input, then relu or leaky_relu", 8, sizeof(struct conv_fused),
-       norm_relu_fields, norm_relu_shape, forward_cost, norm_relu_reference, 1u << 7, norm_relu_cuda_plan, norm_relu_samples);
-RECORD(conv_grad_input_sum, "conv_grad_input plus the fourth input", 4, sizeof(struct conv_attr), sum_fields, sum_shape,
-       grad_cost, sum_reference, 1u << 3, sum_cuda_plan, sum_samples);
-RECORD(conv_grad_input_relu, "conv_grad_input, perhaps plus the fourth input, through the relu that made the fifth", 5,
-       sizeof(struct conv_fused), mask_fields, mask_shape, grad_cost, mask_reference, 3u << 3, mask_cuda_plan, mask_samples);
+RECORD(conv_relu, "conv, perhaps plus the fourth input, then relu or leaky_relu", 4,
+       sizeof(struct conv_fused), relu_fields, relu_shape, forward_cost, relu_reference, 1u << 3,
+       relu_cuda_plan, relu_samples);
+RECORD(conv_add, "conv plus the fourth input", 4, sizeof(struct conv_attr), add_fields, add_shape,
+       forward_cost, add_reference, 1u << 3, add_cuda_plan, add_samples);
+RECORD(conv_norm, "conv, then batch_norm_inference by gamma, beta, mean and variance", 7,
+       sizeof(struct conv_fused), norm_fields, norm_shape_of, forward_cost, norm_reference, 0,
+       norm_cuda_plan_of, norm_samples);
+RECORD(conv_norm_relu, "conv_norm, perhaps plus the eighth input, then relu or leaky_relu", 8,
+       sizeof(struct conv_fused), norm_relu_fields, norm_relu_shape, forward_cost,
+       norm_relu_reference, 1u << 7, norm_relu_cuda_plan, norm_relu_samples);
+RECORD(conv_grad_input_sum, "conv_grad_input plus the fourth input", 4, sizeof(struct conv_attr),
+       sum_fields, sum_shape, grad_cost, sum_reference, 1u << 3, sum_cuda_plan, sum_samples);
+RECORD(conv_grad_input_relu,
+       "conv_grad_input, perhaps plus the fourth input, through the relu that made the fifth", 5,
+       sizeof(struct conv_fused), mask_fields, mask_shape, grad_cost, mask_reference, 3u << 3,
+       mask_cuda_plan, mask_samples);
 
-OPSET(conv_fused, &op_conv_relu, &op_conv_add, &op_conv_norm, &op_conv_norm_relu, &op_conv_grad_input_sum, &op_conv_grad_input_relu);
+OPSET(conv_fused, &op_conv_relu, &op_conv_add, &op_conv_norm, &op_conv_norm_relu,
+      &op_conv_grad_input_sum, &op_conv_grad_input_relu);

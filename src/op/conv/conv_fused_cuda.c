@@ -27,7 +27,8 @@ struct fused_cuda {
 	bool whole;                  /* cuDNN does it all */
 	enum dtype type;
 	int64_t rows, channels;      /* of the result */
-	size_t vectors, packed, made;        /* in the workspace, or NOWHERE: scale and shift; the input; what cuDNN makes */
+	size_t vectors, packed, made;        /* in the workspace, or NOWHERE: scale and shift; the
+	                                      * input; what cuDNN makes */
 };
 
 static const struct tensor *like(const struct kplan *k, int i)
@@ -43,14 +44,15 @@ static bool is_window(const struct tensor *t)
 
 static int check_types(const struct kplan *k, const struct conv_places *at)
 {
-	const struct tensor *of[] = { graph_t(k->g, k->n->in[0]), graph_t(k->g, k->n->in[1]), like(k, at->addend),
-		like(k, at->mask) };
+	const struct tensor *of[] = { graph_t(k->g, k->n->in[0]), graph_t(k->g, k->n->in[1]),
+		like(k, at->addend), like(k, at->mask) };
 	const enum dtype t = of[0]->dtype, to = graph_t(k->g, k->n->out[0])->dtype;
 	bool alike = t == DTYPE_F32 || dtype_is_16bit(t);
 	for (int i = 1; i < 4; i++)
 		alike &= !of[i] || of[i]->dtype == t;
 	if (!alike || (to != t && to != DTYPE_F32))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes f32, f16 or bf16 tensors of one type", k->n->op->name);
+		return ERR(E_UNSUPPORTED, &k->n->loc,
+		           "'%s' on the GPU takes f32, f16 or bf16 tensors of one type", k->n->op->name);
 	return 0;
 }
 
@@ -60,14 +62,15 @@ bool conv_fused_cuda_wanted(const struct cudnn_conv *c)
 }
 
 /* The whole chain by cuDNN. f->plan stays NULL if that cannot be. */
-static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn *library, const struct cudnn_conv *c)
+static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn *library,
+                      const struct cudnn_conv *c)
 {
 	const struct conv_places *at = f->at;
 	const struct tensor *y = graph_t(k->g, k->n->out[0]);
 	struct cudnn_conv chain = *c;
 	const int mark = err_count();
-	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type || is_window(y) || is_window(like(k, at->addend)) ||
-	    is_window(like(k, at->mask)))
+	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type || is_window(y) ||
+	    is_window(like(k, at->addend)) || is_window(like(k, at->mask)))
 		return 0;
 	chain.scale = at->gamma != 0;
 	chain.bias = chain.scale || like(k, CONV_BIAS_AT);
@@ -114,7 +117,8 @@ static void place(struct kplan *k, struct fused_cuda *f)
 int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
 {
 	struct fused_cuda *f = k->state = ARENA_NEW(k->arena, struct fused_cuda);
-	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]), *y = graph_t(k->g, k->n->out[0]);
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
+	                    *y = graph_t(k->g, k->n->out[0]);
 	const struct layout from = layout_native(&x->shape), to = layout_native(&y->shape);
 	const bool forward = at->kind == CONV_FORWARD;
 	struct cudnn *library;
@@ -132,7 +136,8 @@ int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
 	if (!f->plan)
 		TRY(cudnn_conv_new(&f->plan, library, k->env->wisdom, &c));
 	place(k, f);
-	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(f->plan), f->whole ? ", whole" : ", then a kernel");
+	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(f->plan),
+	                       f->whole ? ", whole" : ", then a kernel");
 	return 0;
 }
 
@@ -169,23 +174,27 @@ static int fold(const struct kplan *k, const struct kargs *a, float *scale, floa
 {
 	const struct fused_cuda *f = k->state;
 	const struct k_fold n = {
-		.c = f->channels, .eps = ((const struct conv_fused *)k->n->attr)->eps, .gamma = a->in[f->at->gamma],
+		.c = f->channels, .eps = ((const struct conv_fused *)k->n->attr)->eps,
+		.gamma = a->in[f->at->gamma],
 		.beta = a->in[f->at->beta], .mean = a->in[f->at->mean], .variance = a->in[f->at->variance],
 		.bias = argument(k, a, CONV_BIAS_AT), .scale = scale, .shift = shift };
 	return cuda_launched(k, k_fold_norm(cuda_stream(k->dev), &n));
 }
 
-static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale, const float *shift)
+static int follow(const struct kplan *k, const struct kargs *a, void *made, const float *scale,
+                  const float *shift)
 {
 	const struct fused_cuda *f = k->state;
 	const struct tensor *y = graph_t(k->g, k->n->out[0]);
 	const struct k_epilogue e = {
 		.rows = f->rows, .c = f->channels, .from = (int)f->type, .to = (int)y->dtype,
 		.act = f->at->mask ? K_ACT_MASK : f->at->relu ? K_ACT_RELU : K_ACT_NONE,
-		.slope = f->at->mask || f->at->relu ? (float)((const struct conv_fused *)k->n->attr)->slope : 0,
+		.slope = f->at->mask || f->at->relu ?
+		(float)((const struct conv_fused *)k->n->attr)->slope : 0,
 		.scale = scale, .shift = shift, .made = { made, f->channels },
 		.addend = rows_of(like(k, f->at->addend), argument(k, a, f->at->addend)),
-		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask)), .y = rows_of(y, a->out[0]) };
+		.mask = rows_of(like(k, f->at->mask), argument(k, a, f->at->mask)),
+		.y = rows_of(y, a->out[0]) };
 	return cuda_launched(k, k_epilogue_run(cuda_stream(k->dev), &e));
 }
 
@@ -195,7 +204,8 @@ int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
 	char *ws = a->ws;
 	float *scale = f->vectors == NOWHERE ? NULL : (float *)(ws + f->vectors);
 	float *shift = scale ? scale + vector_room(f) : argument(k, a, CONV_BIAS_AT);
-	void *in = f->packed == NOWHERE ? a->in[0] : ws + f->packed, *made = f->made == NOWHERE ? a->out[0] : ws + f->made;
+	void *in = f->packed == NOWHERE ? a->in[0] : ws + f->packed,
+	     *made = f->made == NOWHERE ? a->out[0] : ws + f->made;
 	void *given[CUDNN_ARGUMENTS];
 	int n = 0;
 	if (f->packed != NOWHERE)
@@ -204,7 +214,8 @@ int conv_fused_cuda_run(const struct kplan *k, const struct kargs *a)
 		TRY(fold(k, a, scale, shift));
 	given[n++] = in;
 	given[n++] = a->in[1];
-	void *const more[] = { scale, shift, argument(k, a, f->at->addend), argument(k, a, f->at->mask) };
+	void *const more[] = { scale, shift, argument(k, a, f->at->addend),
+		argument(k, a, f->at->mask) };
 	for (int i = 0; i < 4 && f->whole; i++)
 		if (more[i])
 			given[n++] = more[i];

@@ -6,7 +6,8 @@
  *   norm_conv_grad_weight   dw = conv_grad_weight of z and dy
  *   conv_grad_input_norm    dz = conv_grad_input of dy and w, 0 where norm(x) is not above zero;
  *                           dbeta = sum dz, dgamma = sum dz (x - mean) rstd
- *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+ addend]
+ *   batch_norm_grad_rest    dx = gamma rstd (dz - dbeta / n - (x - mean) rstd dgamma / n) [+
+ *                           addend]
  *
  * Where cuDNN recommends an engine for the whole of the first two, they are one kernel. */
 #include "backend/plan_env.h"
@@ -20,13 +21,16 @@
 #include "op/norm/norm.h"
 
 static const struct field weight_fields[] = {
-	CONV_FIELDS, FIELD_INTS(struct conv_attr, kernel, "1", 1, INT32_MAX, "spatial size of the weights"), FIELD_END
+	CONV_FIELDS, FIELD_INTS(struct conv_attr, kernel, "1", 1, INT32_MAX,
+	                        "spatial size of the weights"), FIELD_END
 };
 static const struct field input_fields[] = {
-	CONV_FIELDS, FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX, "spatial size of the result"), FIELD_END
+	CONV_FIELDS, FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX,
+	                        "spatial size of the result"), FIELD_END
 };
 
-enum { AT_X = 3, AT_GAMMA, AT_BETA, AT_MEAN, AT_RSTD };                  /* of conv_grad_input_norm; 2, a bias, is absent */
+/* of conv_grad_input_norm; 2, a bias, is absent */
+enum { AT_X = 3, AT_GAMMA, AT_BETA, AT_MEAN, AT_RSTD };
 enum { REST_DZ = 1, REST_GAMMA, REST_MEAN, REST_RSTD, REST_DGAMMA, REST_DBETA, REST_ADDEND };
 
 /* --- shape --- */
@@ -79,7 +83,8 @@ static int input_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct shape *s = node_out_shape(k->g, k->n, 0);
 	const int64_t n = shape_count(s), channels = s->d[1], size = n / (s->d[0] * channels);
-	const double *x = a->in[AT_X], *gamma = a->in[AT_GAMMA], *beta = a->in[AT_BETA], *mean = a->in[AT_MEAN], *rstd = a->in[AT_RSTD];
+	const double *x = a->in[AT_X], *gamma = a->in[AT_GAMMA], *beta = a->in[AT_BETA],
+	             *mean = a->in[AT_MEAN], *rstd = a->in[AT_RSTD];
 	double *dz = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2];
 	void *in[] = { a->in[0], a->in[1], NULL };
 	const struct kargs plain = { in, a->out, NULL };
@@ -100,14 +105,17 @@ static int rest_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
 	const int64_t n = shape_count(s), channels = s->d[1], size = n / (s->d[0] * channels);
-	const double *x = a->in[0], *dz = a->in[REST_DZ], *gamma = a->in[REST_GAMMA], *mean = a->in[REST_MEAN],
+	const double *x = a->in[0], *dz = a->in[REST_DZ], *gamma = a->in[REST_GAMMA],
+	             *mean = a->in[REST_MEAN],
 		     *rstd = a->in[REST_RSTD], *dgamma = a->in[REST_DGAMMA], *dbeta = a->in[REST_DBETA],
-		     *addend = k->n->nin > REST_ADDEND ? a->in[REST_ADDEND] : NULL, rows = (double)(n / channels);
+		     *addend = k->n->nin > REST_ADDEND ? a->in[REST_ADDEND] : NULL,
+		     rows = (double)(n / channels);
 	double *dx = a->out[0];
 	for (int64_t i = 0; i < n; i++) {
 		const int64_t c = i / size % channels;
 		const double xhat = (x[i] - mean[c]) * rstd[c];
-		dx[i] = gamma[c] * rstd[c] * (dz[i] - dbeta[c] / rows - xhat * dgamma[c] / rows) + (addend ? addend[i] : 0);
+		dx[i] = gamma[c] * rstd[c] * (dz[i] - dbeta[c] / rows - xhat * dgamma[c] / rows) +
+		        (addend ? addend[i] : 0);
 	}
 	return 0;
 }
@@ -121,8 +129,8 @@ struct grad_cuda {
 	bool whole;                  /* what belongs to the norm is cuDNN's too */
 	enum dtype type;             /* in which cuDNN computes */
 	struct layout_rows x;
-	size_t vectors, made, room;  /* in the workspace: vectors, or room for sums; the result, if it is of another type; z, or dx,
-	                                which has no reader */
+	size_t vectors, made, room;  /* in the workspace: vectors, or room for sums; the result, if it
+	                              * is of another type; z, or dx, which has no reader */
 };
 
 static size_t reserve(size_t *end, size_t bytes)
@@ -133,17 +141,22 @@ static size_t reserve(size_t *end, size_t bytes)
 }
 
 /* c: all but the types. x: the norm's input. */
-static int plan_engine(struct kplan *k, struct grad_cuda *s, struct cudnn_conv *c, const struct tensor *x)
+static int plan_engine(struct kplan *k, struct grad_cuda *s, struct cudnn_conv *c,
+                       const struct tensor *x)
 {
-	const struct tensor *a = graph_t(k->g, k->n->in[0]), *b = graph_t(k->g, k->n->in[1]), *y = graph_t(k->g, k->n->out[0]);
+	const struct tensor *a = graph_t(k->g, k->n->in[0]), *b = graph_t(k->g, k->n->in[1]),
+	                    *y = graph_t(k->g, k->n->out[0]);
 	struct cudnn *library;
 	s->type = c->type = a->dtype;
 	c->tf32 = k->env->tf32;
 	c->deterministic = k->env->deterministic;
-	if (b->dtype != s->type || x->dtype != s->type || (y->dtype != s->type && y->dtype != DTYPE_F32) ||
+	if (b->dtype != s->type || x->dtype != s->type ||
+	    (y->dtype != s->type && y->dtype != DTYPE_F32) ||
 	    !layout_rows(&x->layout, &x->shape, &s->x))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
-	int rc = x->view == NONE ? conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c) : E_UNSUPPORTED;
+		return ERR(E_UNSUPPORTED, &k->n->loc,
+		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
+	int rc = x->view == NONE ? conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, c) :
+	         E_UNSUPPORTED;
 	s->whole = rc == 0;
 	if (rc != E_UNSUPPORTED)
 		return rc;
@@ -165,16 +178,19 @@ static size_t dense_bytes(const struct grad_cuda *s, const struct shape *of)
 static void name_plan(struct kplan *k, const char *without)
 {
 	const struct grad_cuda *s = k->state;
-	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(s->plan), s->whole ? ", whole" : without);
+	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(s->plan),
+	                       s->whole ? ", whole" : without);
 }
 
 static int weight_plan(struct kplan *k)
 {
 	struct grad_cuda *s = k->state = ARENA_NEW(k->arena, struct grad_cuda);
-	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->in[1]), *w = graph_t(k->g, k->n->out[0]);
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->in[1]),
+	                    *w = graph_t(k->g, k->n->out[0]);
 	const struct layout from = layout_native(&x->shape);
 	struct cudnn_conv c = {
-		.kind = CONV_BACKWARD_WEIGHTS, .geom = conv_geom_get(k->g, k->n, CONV_BACKWARD_WEIGHTS), .x = &from, .w = &w->layout,
+		.kind = CONV_BACKWARD_WEIGHTS, .geom = conv_geom_get(k->g, k->n, CONV_BACKWARD_WEIGHTS),
+		.x = &from, .w = &w->layout,
 		.y = &y->layout };
 	TRY(plan_engine(k, s, &c, x));
 	size_t end = 0;
@@ -202,12 +218,14 @@ static int weight_run(const struct kplan *k, const struct kargs *a)
 	const struct grad_cuda *s = k->state;
 	char *ws = a->ws;
 	void *scale = ws + s->vectors, *shift = ws + s->vectors + conv_normed_cuda_room(k);
-	void *made = s->made == NOWHERE ? a->out[0] : ws + s->made, *z = s->whole ? a->in[0] : ws + s->room;
+	void *made = s->made == NOWHERE ? a->out[0] : ws + s->made,
+	     *z = s->whole ? a->in[0] : ws + s->room;
 	if (s->whole)
 		TRY(conv_normed_cuda_vectors(k, a, s->type, scale, shift));
 	else
 		TRY(conv_normed_cuda_apply(k, a, z, scale));
-	void *const whole[] = { a->in[0], a->in[1], scale, shift, made }, *const plain[] = { z, a->in[1], made };
+	void *const whole[] = { a->in[0], a->in[1], scale, shift, made },
+	*const plain[] = { z, a->in[1], made };
 	TRYC(cudnn_plan_run(s->plan, s->whole ? whole : plain, a->ws), "in '%s'", k->n->name);
 	return deliver(k, made, a->out[0]);
 }
@@ -215,17 +233,21 @@ static int weight_run(const struct kplan *k, const struct kargs *a)
 static int input_plan(struct kplan *k)
 {
 	struct grad_cuda *s = k->state = ARENA_NEW(k->arena, struct grad_cuda);
-	const struct tensor *y = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]), *x = graph_t(k->g, k->n->in[AT_X]);
+	const struct tensor *y = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
+	                    *x = graph_t(k->g, k->n->in[AT_X]);
 	const struct layout to = layout_native(&x->shape);
 	struct cudnn_conv c = {
-		.kind = CONV_BACKWARD_DATA, .geom = conv_geom_get(k->g, k->n, CONV_BACKWARD_DATA), .x = &to, .w = &w->layout,
+		.kind = CONV_BACKWARD_DATA, .geom = conv_geom_get(k->g, k->n, CONV_BACKWARD_DATA), .x = &to,
+		.w = &w->layout,
 		.y = &y->layout };
 	TRY(plan_engine(k, s, &c, x));
 	size_t end = 0;
 	reserve(&end, cudnn_plan_workspace(s->plan));
-	s->vectors = reserve(&end, s->whole ? 5 * aligned_vector(s) : (size_t)k_norm_workspace(s->x.rows, s->x.c));
+	s->vectors = reserve(&end, s->whole ? 5 * aligned_vector(s) :
+	                     (size_t)k_norm_workspace(s->x.rows, s->x.c));
 	s->room = s->whole ? NOWHERE : reserve(&end, dense_bytes(s, &x->shape));
-	s->made = graph_t(k->g, k->n->out[0])->dtype == s->type ? NOWHERE : reserve(&end, dense_bytes(s, &x->shape));
+	s->made = graph_t(k->g, k->n->out[0])->dtype == s->type ? NOWHERE :
+	          reserve(&end, dense_bytes(s, &x->shape));
 	k->ws_bytes = end;
 	name_plan(k, ", then a kernel");
 	return 0;
@@ -233,14 +255,18 @@ static int input_plan(struct kplan *k)
 
 /* The norm's gradient from what cuDNN made; only the masked
  * gradient and the sums are wanted of it. */
-static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, float *dgamma, float *dbeta)
+static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, float *dgamma,
+                        float *dbeta)
 {
 	const struct grad_cuda *s = k->state;
 	char *ws = a->ws;
 	const struct k_norm_grad g = {
-		.rows = s->x.rows, .c = s->x.c, .type = (int)s->type, .mask = K_NORM_FROM_X, .x = { a->in[AT_X], s->x.stride },
-		.dy = { dz, s->x.c }, .dx = { ws + s->room, s->x.c }, .masked = { dz, s->x.c }, .gamma = a->in[AT_GAMMA],
-		.beta = a->in[AT_BETA], .mean = a->in[AT_MEAN], .rstd = a->in[AT_RSTD], .dgamma = dgamma, .dbeta = dbeta };
+		.rows = s->x.rows, .c = s->x.c, .type = (int)s->type, .mask = K_NORM_FROM_X,
+		.x = { a->in[AT_X], s->x.stride },
+		.dy = { dz, s->x.c }, .dx = { ws + s->room, s->x.c }, .masked = { dz, s->x.c },
+		.gamma = a->in[AT_GAMMA],
+		.beta = a->in[AT_BETA], .mean = a->in[AT_MEAN], .rstd = a->in[AT_RSTD], .dgamma = dgamma,
+		.dbeta = dbeta };
 	return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, ws + s->vectors));
 }
 
@@ -256,8 +282,8 @@ static int input_run(const struct kplan *k, const struct kargs *a)
 	if (s->whole && !dbeta)
 		dbeta = vector + 4 * each;
 	void *const whole[] = {
-		a->in[0], a->in[1], a->in[AT_X], a->in[AT_MEAN], a->in[AT_RSTD], a->in[AT_GAMMA], a->in[AT_BETA], dz, dgamma, dbeta,
-		vector, vector + each, vector + 2 * each };
+		a->in[0], a->in[1], a->in[AT_X], a->in[AT_MEAN], a->in[AT_RSTD], a->in[AT_GAMMA],
+		a->in[AT_BETA], dz, dgamma, dbeta, vector, vector + each, vector + 2 * each };
 	TRYC(cudnn_plan_run(s->plan, s->whole ? whole : plain, a->ws), "in '%s'", k->n->name);
 	if (!s->whole)
 		TRY(mask_and_sum(k, a, dz, dgamma, dbeta));
@@ -274,7 +300,8 @@ static void grad_free(struct kplan *k)
 static struct k_rows rows_of(const struct kplan *k, void *const *p, const tid *t, int n, int i)
 {
 	struct layout_rows r;
-	if (i >= n || t[i] == NONE || !layout_rows(&graph_t(k->g, t[i])->layout, &graph_t(k->g, t[i])->shape, &r))
+	if (i >= n || t[i] == NONE ||
+	    !layout_rows(&graph_t(k->g, t[i])->layout, &graph_t(k->g, t[i])->shape, &r))
 		return (struct k_rows){ 0 };
 	return (struct k_rows){ p[i], r.stride };
 }
@@ -284,10 +311,13 @@ static int rest_run(const struct kplan *k, const struct kargs *a)
 	const struct shape *x = node_in_shape(k->g, k->n, 0);
 	const struct node *n = k->n;
 	const struct k_norm_grad g = {
-		.rows = shape_count(x) / x->d[1], .c = x->d[1], .type = cuda_in_type(k, 0), .mask = K_NORM_ALL,
+		.rows = shape_count(x) / x->d[1], .c = x->d[1], .type = cuda_in_type(k, 0),
+		.mask = K_NORM_ALL,
 		.x = rows_of(k, a->in, n->in, n->nin, 0), .dy = rows_of(k, a->in, n->in, n->nin, REST_DZ),
-		.addend = rows_of(k, a->in, n->in, n->nin, REST_ADDEND), .dx = rows_of(k, a->out, n->out, 1, 0),
-		.gamma = a->in[REST_GAMMA], .mean = a->in[REST_MEAN], .rstd = a->in[REST_RSTD], .dgamma = a->in[REST_DGAMMA],
+		.addend = rows_of(k, a->in, n->in, n->nin, REST_ADDEND),
+		.dx = rows_of(k, a->out, n->out, 1, 0),
+		.gamma = a->in[REST_GAMMA], .mean = a->in[REST_MEAN], .rstd = a->in[REST_RSTD],
+		.dgamma = a->in[REST_DGAMMA],
 		.dbeta = a->in[REST_DBETA] };
 	return cuda_launched(k, k_norm_backward_rest(cuda_stream(k->dev), &g, a->ws));
 }
@@ -305,15 +335,18 @@ static const char *const weight_samples[] = {
 };
 static const char *const input_samples[] = {
 	"2x5x3x4 5x3x3x3! - 2x3x5x6 3 3 3 3:positive; input_size: [5, 6]",
-	"2x16x4x3 16x8x3x3! - 2x8x7x6 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 6]",
+	"2x16x4x3 16x8x3x3! - 2x8x7x6 8 8 8 8:positive; stride: 2, pad_lo: 1, "
+	"pad_hi: 1, input_size: [7, 6]",
 	"1x48x4x3 48x16x1x1! - 1x16x4x3 16 16 16 16:positive; input_size: [4, 3]",
-	"1x8x4x4x5 8x8x3x2x3! - 1x8x4x3x5 8 8 8 8:positive; pad_lo: 1, pad_hi: 1, input_size: [4, 3, 5]",
+	"1x8x4x4x5 8x8x3x2x3! - 1x8x4x3x5 8 8 8 8:positive; pad_lo: 1, pad_hi: "
+	"1, input_size: [4, 3, 5]",
 	"1x16x4 16x8x3! - 1x8x7 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1, input_size: 7",
-	"2x16x4x5 16x1x3x3! - 2x16x4x5 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1, input_size: [4, 5]", NULL
+	"2x16x4x5 16x1x3x3! - 2x16x4x5 16 16 16 16:positive; groups: 16, pad_lo: 1, "
+	"pad_hi: 1, input_size: [4, 5]", NULL
 };
 static const char *const rest_samples[] = {
-	"2x3x5x7 2x3x5x7 3 3 3:positive 3 3", "2x48x21x23 2x48x21x23 48 48 48:positive 48 48 2x48x21x23",
-	"9x5 9x5 5 5 5:positive 5 5", NULL
+	"2x3x5x7 2x3x5x7 3 3 3:positive 3 3",
+	"2x48x21x23 2x48x21x23 48 48 48:positive 48 48 2x48x21x23", "9x5 9x5 5 5 5:positive 5 5", NULL
 };
 
 /* --- records --- */
@@ -326,8 +359,10 @@ static const struct op op_norm_conv_grad_weight = {
 	.attr_size = sizeof(struct conv_attr), .attrs = weight_fields,
 	.shape = weight_shape, .cost = weight_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = conv_normed_reference_plan, .run = weight_reference },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = weight_plan, .run = weight_run, .free = grad_free, .slice_in = 1,
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = conv_normed_reference_plan,
+			.run = weight_reference },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = weight_plan, .run = weight_run, .free = grad_free,
+		            .slice_in = 1,
 		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_FASTER)
 	},
 	.samples = weight_samples,
@@ -335,14 +370,16 @@ static const struct op op_norm_conv_grad_weight = {
 
 static const struct op op_conv_grad_input_norm = {
 	.name = "conv_grad_input_norm",
-	.doc = "conv_grad_input through the relu and the sums of the norm by gamma, beta, mean and 1 / deviation of the third",
+	.doc = "conv_grad_input through the relu and the sums of the norm by gamma, beta, mean and 1 "
+	       "/ deviation of the third",
 	.flags = OP_ONCE | OP_COUNTED,
 	.min_in = 2, .max_in = 8, .nout = 3,
 	.attr_size = sizeof(struct conv_attr), .attrs = input_fields,
 	.shape = input_shape, .cost = input_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = input_reference },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = input_plan, .run = input_run, .free = grad_free, .slice_in = 1u << AT_X,
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = input_plan, .run = input_run, .free = grad_free,
+		            .slice_in = 1u << AT_X,
 		            .bf16_in = 3 | 1u << AT_X, .bf16_out = 1, .bf16 = KB_FASTER)
 	},
 	.samples = input_samples,
@@ -359,10 +396,12 @@ static const struct op op_batch_norm_grad_rest = {
 	.shape = rest_shape, .cost = norm_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = rest_reference },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = rest_run, .slice_in = REST_LIKE, .slice_out = 1,
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = norm_cuda_plan, .run = rest_run,
+		            .slice_in = REST_LIKE, .slice_out = 1,
 		            .bf16_in = REST_LIKE, .bf16_out = 1, .bf16 = KB_ALIKE)
 	},
 	.samples = rest_samples,
 };
 
-OPSET(conv_norm_grad, &op_norm_conv_grad_weight, &op_conv_grad_input_norm, &op_batch_norm_grad_rest);
+OPSET(conv_norm_grad, &op_norm_conv_grad_weight, &op_conv_grad_input_norm,
+      &op_batch_norm_grad_rest);

@@ -14,7 +14,8 @@ int conv_normed_shape(struct graph *g, struct node *n, int x, int first)
 	if (n->nin > CONV_BIAS_AT && n->in[CONV_BIAS_AT] != NONE)
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' takes no bias", n->op->name);
 	if (n->nin < first + 4)
-		return ERR(E_SHAPE, &g->cur_loc, "'%s' lacks gamma, beta, mean and 1 / deviation", n->op->name);
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' lacks gamma, beta, mean and 1 / deviation",
+		           n->op->name);
 	for (int i = first; i < first + 4; i++) {
 		if (n->in[i] == NONE)
 			return ERR(E_SHAPE, &g->cur_loc, "'%s' has no input %d", n->op->name, i);
@@ -25,7 +26,8 @@ int conv_normed_shape(struct graph *g, struct node *n, int x, int first)
 
 int conv_normed_reference_plan(struct kplan *k)
 {
-	k->ws_bytes = conv_normed(k->n) ? sizeof(double) * (size_t)shape_count(node_in_shape(k->g, k->n, 0)) : 0;
+	k->ws_bytes = conv_normed(k->n) ? sizeof(double) *
+	              (size_t)shape_count(node_in_shape(k->g, k->n, 0)) : 0;
 	return 0;
 }
 
@@ -33,8 +35,8 @@ const double *conv_normed_reference(const struct kplan *k, const struct kargs *a
 {
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
 	const int64_t n = shape_count(s), size = n / (s->d[0] * s->d[1]);
-	const double *x = a->in[0], *gamma = a->in[NORMED_GAMMA], *beta = a->in[NORMED_BETA], *mean = a->in[NORMED_MEAN],
-		     *rstd = a->in[NORMED_RSTD];
+	const double *x = a->in[0], *gamma = a->in[NORMED_GAMMA], *beta = a->in[NORMED_BETA],
+	             *mean = a->in[NORMED_MEAN], *rstd = a->in[NORMED_RSTD];
 	double *z = a->ws;
 	for (int64_t i = 0; i < n; i++) {
 		const int64_t c = i / size % s->d[1];
@@ -67,10 +69,12 @@ size_t conv_normed_cuda_room(const struct kplan *k)
 	return ((size_t)node_in_shape(k->g, k->n, 0)->d[1] * sizeof(float) + 255) / 256 * 256;
 }
 
-int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type, void *scale, void *shift)
+int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type,
+                             void *scale, void *shift)
 {
 	const struct k_norm_vectors v = {
-		.c = node_in_shape(k->g, k->n, 0)->d[1], .type = (int)type, .gamma = a->in[NORMED_GAMMA], .beta = a->in[NORMED_BETA],
+		.c = node_in_shape(k->g, k->n, 0)->d[1], .type = (int)type, .gamma = a->in[NORMED_GAMMA],
+		.beta = a->in[NORMED_BETA],
 		.mean = a->in[NORMED_MEAN], .rstd = a->in[NORMED_RSTD], .scale = scale, .shift = shift };
 	return cuda_launched(k, k_norm_vectors_run(cuda_stream(k->dev), &v));
 }
@@ -80,10 +84,13 @@ int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z
 	const struct tensor *x = graph_t(k->g, k->n->in[0]);
 	struct layout_rows rows;
 	if (!layout_rows(&x->layout, &x->shape, &rows))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors", k->n->op->name);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors",
+		           k->n->op->name);
 	const struct k_norm n = {
-		.rows = rows.rows, .c = rows.c, .type = (int)x->dtype, .act = true, .x = { a->in[0], rows.stride }, .y = { z, rows.c },
-		.gamma = a->in[NORMED_GAMMA], .beta = a->in[NORMED_BETA], .mean = a->in[NORMED_MEAN], .rstd = a->in[NORMED_RSTD] };
+		.rows = rows.rows, .c = rows.c, .type = (int)x->dtype, .act = true,
+		.x = { a->in[0], rows.stride }, .y = { z, rows.c },
+		.gamma = a->in[NORMED_GAMMA], .beta = a->in[NORMED_BETA], .mean = a->in[NORMED_MEAN],
+		.rstd = a->in[NORMED_RSTD] };
 	return cuda_launched(k, k_norm_inference(cuda_stream(k->dev), &n, room));
 }
 #endif

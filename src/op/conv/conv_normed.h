@@ -32,7 +32,8 @@ int conv_normed_cuda_engine(struct cudnn_plan **out, const struct device *d, str
  * other in the workspace; room for the norm's own as well. */
 size_t conv_normed_cuda_room(const struct kplan *k);
 /* For that engine: scale and shift. */
-int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type, void *scale, void *shift);
+int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type,
+                             void *scale, void *shift);
 /* Without it: z = relu(norm(x)), packed. */
 int conv_normed_cuda_apply(const struct kplan *k, const struct kargs *a, void *z, void *room);
 

@@ -30,7 +30,8 @@
 #define WIDE (POINT_MAXV * POINT_VECTOR)
 #define DEPTH_MOST 384         /* rows of a panel: 48 KiB */
 #define CHUNK_BYTES (384 << 10) /* of pixels that meet all panels before the next are looked at */
-#define PIXELS_MOST 1024       /* gradient of the weights: of more pixels the weights are the smaller part */
+/* gradient of the weights: of more pixels the weights are the smaller part */
+#define PIXELS_MOST 1024
 #define CHANNELS 392           /* of x, whose block of pixels stays in a core's cache */
 
 struct point {
@@ -42,7 +43,8 @@ struct point {
 	const int64_t *group;        /* of 16 output channels: where it stands */
 	int64_t groups, whole;       /* those with channels; with those of padding */
 	int64_t panels, chunks;      /* units of work */
-	int64_t depths;              /* parts of what is summed over, output channels or pixels: a panel each */
+	int64_t depths;              /* parts of what is summed over, output
+	                              * channels or pixels: a panel each */
 	size_t panel_floats;
 };
 
@@ -52,7 +54,8 @@ static bool is_point(const struct conv_geom *g)
 {
 	bool point = g->groups == 1;
 	for (int i = 0; i < g->ns; i++)
-		point = point && g->kernel[i] == 1 && g->stride[i] == 1 && g->pad_lo[i] == 0 && g->pad_hi[i] == 0;
+		point = point && g->kernel[i] == 1 && g->stride[i] == 1 && g->pad_lo[i] == 0 &&
+		        g->pad_hi[i] == 0;
 	return point;
 }
 
@@ -67,8 +70,8 @@ static int64_t pixels_of(const struct conv_geom *g)
 /* Whole blocks of output channels innermost, and nothing else but the input channels. */
 static bool suits(const struct layout *l, const struct conv_geom *g)
 {
-	return l->set && l->nd == g->ns + 2 && l->dims[0] == g->co && l->dims[1] == g->ci && l->nblk == 1 && l->blk_dim[0] == 0 &&
-	       l->blk[0] % POINT_VECTOR == 0;
+	return l->set && l->nd == g->ns + 2 && l->dims[0] == g->co && l->dims[1] == g->ci &&
+	       l->nblk == 1 && l->blk_dim[0] == 0 && l->blk[0] % POINT_VECTOR == 0;
 }
 
 /* For weights that stand otherwise. */
@@ -87,8 +90,9 @@ static struct layout own_layout(const struct conv_geom *g)
 static bool takes(const struct conv_task *t)
 {
 	const bool weights = t->kind == CONV_BACKWARD_WEIGHTS;
-	return t->kind != CONV_FORWARD && t->dtype == DTYPE_F32 && t->result == DTYPE_F32 && !t->bias && tile_supported() &&
-	       is_point(&t->geom) && suits(&t->w, &t->geom) && (!weights || pixels_of(&t->geom) <= PIXELS_MOST);
+	return t->kind != CONV_FORWARD && t->dtype == DTYPE_F32 && t->result == DTYPE_F32 && !t->bias &&
+	       tile_supported() && is_point(&t->geom) && suits(&t->w, &t->geom) &&
+	       (!weights || pixels_of(&t->geom) <= PIXELS_MOST);
 }
 
 static int choose(struct conv_task *t)
@@ -139,7 +143,8 @@ static void cut(struct point *p, const struct conv_task *t)
 		cut_weights(p);
 }
 
-#define MOVED 20e9             /* elements that its cores copy to panels, or turn over, in a second */
+/* elements that its cores copy to panels, or turn over, in a second */
+#define MOVED 20e9
 
 /* Cycles of all tiles: multiply-adds, or for a single
  * vector the loads; a call, and sums that come and go. */
@@ -158,8 +163,10 @@ static double seconds(const struct conv_task *t)
 	cut(&p, t);
 	const double pixels = (double)p.pixels, ci = (double)p.ci, co = (double)p.co;
 	const bool input = t->kind == CONV_BACKWARD_DATA;
-	const double cycles = input ? tile_cycles(&p, pixels, ceil_div(p.ci, POINT_VECTOR), co) : tile_cycles(&p, ci, p.whole, pixels);
-	return 1.08 * cycles / (CONV_CORES * CONV_HZ) + (input ? ci : pixels) * co * (double)p.chunks / MOVED + 3e-6;
+	const double cycles = input ? tile_cycles(&p, pixels, ceil_div(p.ci, POINT_VECTOR), co) :
+	                      tile_cycles(&p, ci, p.whole, pixels);
+	return 1.08 * cycles / (CONV_CORES * CONV_HZ) + (input ? ci : pixels) * co * (double)p.chunks /
+	       MOVED + 3e-6;
 }
 
 /* Padding fills the last block. */
@@ -210,7 +217,8 @@ static uint16_t mask_of(int64_t n, int v)
 /* --- the gradient of the input --- */
 
 /* Input channels i to i + 16 v of the output channels in these groups. */
-static void transpose_panel(const struct point *p, const float *w, struct part groups, int64_t i, int v, float *panel)
+static void transpose_panel(const struct point *p, const float *w, struct part groups, int64_t i,
+                            int v, float *panel)
 {
 	for (int64_t g = 0; g < groups.size; g++)
 		for (int c = 0; c < v; c++) {
@@ -219,7 +227,8 @@ static void transpose_panel(const struct point *p, const float *w, struct part g
 				const int64_t at = i + c * POINT_VECTOR + l;
 				from[l] = at < p->ci ? w + p->group[groups.at + g] + p->w.i[at] : NULL;
 			}
-			point_transpose(from, panel + (g * v * POINT_VECTOR + c) * POINT_VECTOR, (int64_t)v * POINT_VECTOR);
+			point_transpose(from, panel + (g * v * POINT_VECTOR + c) * POINT_VECTOR,
+			                (int64_t)v * POINT_VECTOR);
 		}
 }
 
@@ -249,9 +258,12 @@ static void input_unit(const struct point *p, const struct conv_args *a, int64_t
 		const struct part groups = part_of(p->groups, p->depths, d);
 		const int64_t first = groups.at * POINT_VECTOR, most = groups.size * POINT_VECTOR;
 		transpose_panel(p, a->w, groups, i, v, panel);
-		pass(chunk.size, v, (struct point_tile){ .a = (const float *)a->y + chunk.at * p->y_step + first, .a_row = p->y_step,
-			.a_next = 1, .b = panel, .k = p->co - first < most ? p->co - first : most, .add = d ? x : sum,
-			.add_row = d ? p->x_step : p->sum_step, .c = x, .c_row = p->x_step, .wide = POINT_VECTOR,
+		pass(chunk.size, v, (struct point_tile){
+			.a = (const float *)a->y + chunk.at * p->y_step + first, .a_row = p->y_step,
+			.a_next = 1, .b = panel, .k = p->co - first < most ? p->co - first : most,
+			.add = d ? x : sum,
+			.add_row = d ? p->x_step : p->sum_step, .c = x, .c_row = p->x_step,
+			.wide = POINT_VECTOR,
 			.mask = mask_of(left, v) });
 	}
 }
@@ -259,7 +271,8 @@ static void input_unit(const struct point *p, const struct conv_args *a, int64_t
 /* --- the gradient of the weights --- */
 
 /* n channels from o on of these pixels; zeros beside them. */
-static void copy_panel(const struct point *p, const float *y, struct part pixels, int64_t n, int v, float *panel)
+static void copy_panel(const struct point *p, const float *y, struct part pixels, int64_t n, int v,
+                       float *panel)
 {
 	const int64_t wide = (int64_t)v * POINT_VECTOR;
 
@@ -274,19 +287,23 @@ static void copy_panel(const struct point *p, const float *y, struct part pixels
 	}
 }
 
-static void weights_unit(const struct point *p, const struct conv_args *a, int64_t unit, float *panel)
+static void weights_unit(const struct point *p, const struct conv_args *a, int64_t unit,
+                         float *panel)
 {
 	const struct part chunk = part_of(p->ci, p->chunks, unit / p->panels);
 	const int64_t group = unit % p->panels * POINT_MAXV, o = group * POINT_VECTOR;
 	const int v = group + 1 < p->whole ? 2 : 1;
-	const int64_t wide = (int64_t)v * POINT_VECTOR, left = p->co - o, n = left < 0 ? 0 : left < wide ? left : wide;
+	const int64_t wide = (int64_t)v * POINT_VECTOR, left = p->co - o,
+	              n = left < 0 ? 0 : left < wide ? left : wide;
 	float *w = (float *)a->w + p->group[group] + p->w.i[chunk.at];
 
 	for (int64_t d = 0; d < p->depths; d++) {
 		const struct part pixels = part_of(p->pixels, p->depths, d);
 		copy_panel(p, (const float *)a->y + (n ? o : 0), pixels, n, v, panel);
-		pass(chunk.size, v, (struct point_tile){ .a = (const float *)a->x + pixels.at * p->x_step + chunk.at, .a_row = 1,
-			.a_next = p->x_step, .b = panel, .k = pixels.size, .add = d ? w : NULL, .add_row = p->w_row, .c = w, .c_row = p->w_row,
+		pass(chunk.size, v, (struct point_tile){
+			.a = (const float *)a->x + pixels.at * p->x_step + chunk.at, .a_row = 1,
+			.a_next = p->x_step, .b = panel, .k = pixels.size, .add = d ? w : NULL,
+			.add_row = p->w_row, .c = w, .c_row = p->w_row,
 			.wide = v == 2 ? p->group[group + 1] - p->group[group] : 0, .mask = 0xFFFF });
 	}
 }

@@ -15,7 +15,8 @@
 #define POINT_INLINE static inline __attribute__((always_inline, target("avx512f")))
 #define THREES ((POINT_ROWS + 2) / 3)
 
-POINT_INLINE void multiply(const int nv, const int rows, const struct point_tile *t, __m512 s[][POINT_MAXV])
+POINT_INLINE void multiply(const int nv, const int rows, const struct point_tile *t,
+                           __m512 s[][POINT_MAXV])
 {
 	const int64_t step = t->a_row;
 	const float *a[THREES], *b = t->b;
@@ -57,22 +58,26 @@ POINT_INLINE void tile(const int nv, const int rows, const struct point_tile *t)
 		for (int v = 0; v < nv; v++) {
 			const __mmask16 m = v == nv - 1 ? t->mask : 0xFFFF;
 			if (t->add)
-				s[r][v] = _mm512_add_ps(s[r][v], _mm512_maskz_loadu_ps(m, t->add + r * t->add_row + v * t->wide));
+				s[r][v] = _mm512_add_ps(
+						s[r][v], _mm512_maskz_loadu_ps(m, t->add + r * t->add_row + v * t->wide));
 			_mm512_mask_storeu_ps(t->c + r * t->c_row + v * t->wide, m, s[r][v]);
 		}
 }
 
-#define TILE(v, r)                                                                                             \
-	__attribute__((target("avx512f"))) static void tile_##v##_##r(const struct point_tile *t)                  \
-	{                                                                                                          \
-		tile(v, r, t);                                                                                         \
+#define TILE(v, r)                                                                              \
+	__attribute__((target("avx512f"))) static void tile_##v##_##r(const struct point_tile *t)   \
+	{                                                                                           \
+		tile(v, r, t);                                                                          \
 	}
-#define TILES(v)                                                                                               \
-	TILE(v, 1) TILE(v, 2) TILE(v, 3) TILE(v, 4) TILE(v, 5) TILE(v, 6) TILE(v, 7) TILE(v, 8) TILE(v, 9)         \
+#define TILES(v)                                                                            \
+	TILE(v, 1) TILE(v, 2) TILE(v, 3) TILE(v, 4) TILE(v, 5) TILE(v, 6) TILE(v, 7) TILE(v, 8) \
+	TILE(v, 9)                                                                              \
 	TILE(v, 10) TILE(v, 11) TILE(v, 12) TILE(v, 13) TILE(v, 14)
-#define NAMES(v)                                                                                               \
-	{ tile_##v##_1, tile_##v##_2, tile_##v##_3, tile_##v##_4, tile_##v##_5, tile_##v##_6, tile_##v##_7,        \
-	  tile_##v##_8, tile_##v##_9, tile_##v##_10, tile_##v##_11, tile_##v##_12, tile_##v##_13, tile_##v##_14 }
+#define NAMES(v)                                                                                \
+	{ tile_##v##_1, tile_##v##_2, tile_##v##_3, tile_##v##_4, tile_##v##_5, tile_##v##_6,       \
+	  tile_##v##_7,                                                                             \
+	  tile_##v##_8, tile_##v##_9, tile_##v##_10, tile_##v##_11, tile_##v##_12, tile_##v##_13,   \
+	  tile_##v##_14 }
 
 TILES(1)
 TILES(2)

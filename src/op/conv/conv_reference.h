@@ -11,7 +11,8 @@
 
 /* All inputs are floats of one type; makes out[0]. */
 int conv_shape_rule(struct graph *g, struct node *n, enum conv_kind kind);
-void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kind kind, struct cost *c);
+void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kind kind,
+                      struct cost *c);
 /* Reference kernels. */
 int conv_reference(const struct kplan *k, const struct kargs *a);
 int conv_grad_input_reference(const struct kplan *k, const struct kargs *a);
@@ -19,11 +20,12 @@ int conv_grad_weight_reference(const struct kplan *k, const struct kargs *a);
 
 /* Keys of all convolutions, for tables of fields. */
 #define CONV_INTS(m, dflt, min, doc) FIELD_INTS(struct conv_attr, m, dflt, min, 1 << 20, doc)
-#define CONV_FIELDS                                                                \
-	CONV_INTS(stride, "1", 1, "step of the window, one or per axis"),          \
+#define CONV_FIELDS                                                                 \
+	CONV_INTS(stride, "1", 1, "step of the window, one or per axis"),               \
 	CONV_INTS(dilation, "1", 1, "distance of elements under the kernel; 1: dense"), \
-	CONV_INTS(pad_lo, "0", 0, "zeros before each axis"),                       \
-	CONV_INTS(pad_hi, "0", 0, "zeros after each axis"),                        \
-	FIELD_INT(struct conv_attr, groups, "1", 1, INT32_MAX, "channel groups that do not see each other")
+	CONV_INTS(pad_lo, "0", 0, "zeros before each axis"),                            \
+	CONV_INTS(pad_hi, "0", 0, "zeros after each axis"),                             \
+	FIELD_INT(struct conv_attr, groups, "1", 1, INT32_MAX,                          \
+	          "channel groups that do not see each other")
 
 #endif

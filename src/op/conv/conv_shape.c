@@ -94,11 +94,12 @@ static int output_size(const struct graph *g, const struct node *n, struct conv_
 		if (c->kernel[i] < 1 || c->in[i] < 1)
 			return MISFIT("spatial axis %d is empty", i);
 		if (c->kernel[i] > MAX_KERNEL)
-			return MISFIT("a kernel of %" PRId64 " along spatial axis %d; convolutions take up to %d", c->kernel[i],
-			              i, MAX_KERNEL);
+			return MISFIT("a kernel of %" PRId64 " along spatial axis %d; "
+			              "convolutions take up to %d", c->kernel[i], i, MAX_KERNEL);
 		if (c->dilation[i] > 1 && c->kernel[i] > 1 && c->in[i] > MAX_DILATED)
 			return MISFIT("a dilation of %" PRId64 " along spatial axis %d, which has %" PRId64
-			              " elements; dilated convolutions take up to %d", c->dilation[i], i, c->in[i], MAX_DILATED);
+			              " elements; dilated convolutions take up to %d", c->dilation[i], i,
+			              c->in[i], MAX_DILATED);
 		bool wraps = __builtin_mul_overflow(c->dilation[i], c->kernel[i] - 1, &extent);
 		wraps |= __builtin_add_overflow(extent, 1, &extent);
 		wraps |= __builtin_add_overflow(padded, c->in[i], &padded);

@@ -137,7 +137,8 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 	const double units = tall_groups * wide_groups * (double)s->chunks;
 	const double wide = (double)(s->vectors * TILE_VECTOR);
 	const double sums = (double)s->tall * wide * (double)s->taps;
-	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used * (s->bf16 ? HALF_FACTOR : 1);
+	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used *
+	                (s->bf16 ? HALF_FACTOR : 1);
 
 	if (f->x.step[WIDTH] % ALIAS == 0 || f->y.step[WIDTH] % ALIAS == 0)
 		cycles *= ALIAS_FACTOR;
@@ -227,9 +228,11 @@ static struct {
 
 void conv_split_make(struct conv_split *s, const struct conv_frame *f, bool bf16)
 {
-	const size_t i = hash_bytes(f, sizeof *f, bf16) % MEMO;    /* of int64_t alone: nothing between them */
+	/* of int64_t alone: nothing between them */
+	const size_t i = hash_bytes(f, sizeof *f, bf16) % MEMO;
 	pthread_mutex_lock(&memo.lock);
-	if (!memo.slot[i].there || memo.slot[i].s.bf16 != bf16 || memcmp(&memo.slot[i].f, f, sizeof *f) != 0) {
+	if (!memo.slot[i].there || memo.slot[i].s.bf16 != bf16 ||
+	    memcmp(&memo.slot[i].f, f, sizeof *f) != 0) {
 		memo.slot[i].s = (struct conv_split){ 0 };
 		make(&memo.slot[i].s, f, bf16);
 		memo.slot[i].f = *f;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A convolution that gives the batch's statistics of what it makes, as batch_norm behind it would
- * take them (made by the pass `conv_statistics`, for GPUs):  y = x * w,  mean and variance of each channel
- * of y,  rstd = 1 / sqrt(variance + eps).
+ * take them (made by the pass `conv_statistics`, for GPUs): y = x * w, mean and variance of each
+ * channel of y, rstd = 1 / sqrt(variance + eps).
  *
  * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else a kernel
  * of ours reads it, as that of batch_norm would. With a norm of its own before it (made by the pass
@@ -50,9 +50,11 @@ static void cost(const struct graph *g, const struct node *n, struct cost *c)
 static int reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct shape *s = node_out_shape(k->g, k->n, 0);
-	const int64_t channels = s->d[1], n = shape_count(s), size = n / (s->d[0] * channels), rows = n / channels;
+	const int64_t channels = s->d[1], n = shape_count(s), size = n / (s->d[0] * channels),
+	              rows = n / channels;
 	const double *y = a->out[0], eps = ((const struct conv_fused *)k->n->attr)->eps;
-	void *in[] = { conv_normed(k->n) ? (void *)(uintptr_t)conv_normed_reference(k, a) : a->in[0], a->in[1], NULL };
+	void *in[] = { conv_normed(k->n) ? (void *)(uintptr_t)conv_normed_reference(k, a) : a->in[0],
+		a->in[1], NULL };
 	const struct kargs plain = { in, a->out, NULL };
 	TRY(conv_reference(k, &plain));
 	for (int64_t c = 0; c < channels; c++) {
@@ -61,7 +63,8 @@ static int reference(const struct kplan *k, const struct kargs *a)
 			sum += y[(i / size * channels + c) * size + i % size];
 		for (int64_t i = 0; i < rows; i++)
 			squares += pow(y[(i / size * channels + c) * size + i % size] - sum / (double)rows, 2);
-		const double out[] = { sum / (double)rows, 1 / sqrt(squares / (double)rows + eps), squares / (double)rows };
+		const double out[] = { sum / (double)rows, 1 / sqrt(squares / (double)rows + eps),
+			squares / (double)rows };
 		for (int i = 0; i < 3; i++)
 			if (a->out[1 + i])
 				((double *)a->out[1 + i])[c] = out[i];
@@ -77,8 +80,9 @@ struct statistics_cuda {
 	struct cudnn_plan *plan;
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
 	struct layout_rows y;        /* where it stands */
-	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input, if it is a view or made by us; the
-	                                result, if that is one or of another type */
+	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input,
+	                              * if it is a view or made by us; the result, if that
+	                              * is one or of another type */
 	size_t vectors;              /* of the norm before it */
 	size_t squares;              /* bytes from the sums to those of the squares */
 };
@@ -111,25 +115,32 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, const struct 
 static int cuda_plan(struct kplan *k)
 {
 	struct statistics_cuda *s = k->state = ARENA_NEW(k->arena, struct statistics_cuda);
-	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]), *y = graph_t(k->g, k->n->out[0]);
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *w = graph_t(k->g, k->n->in[1]),
+	                    *y = graph_t(k->g, k->n->out[0]);
 	const struct layout from = layout_native(&x->shape), to = layout_native(&y->shape);
-	if (w->dtype != x->dtype || (y->dtype != x->dtype && y->dtype != DTYPE_F32) || !layout_rows(&y->layout, &y->shape, &s->y))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
+	if (w->dtype != x->dtype || (y->dtype != x->dtype && y->dtype != DTYPE_F32) ||
+	    !layout_rows(&y->layout, &y->shape, &s->y))
+		return ERR(E_UNSUPPORTED, &k->n->loc,
+		           "'%s' on the GPU takes channels-last tensors of one type", k->n->op->name);
 	const struct cudnn_conv c = {
-		.kind = CONV_FORWARD, .geom = conv_geom_get(k->g, k->n, CONV_FORWARD), .type = x->dtype, .x = &from, .w = &w->layout,
+		.kind = CONV_FORWARD, .geom = conv_geom_get(k->g, k->n, CONV_FORWARD), .type = x->dtype,
+		.x = &from, .w = &w->layout,
 		.y = &to, .tf32 = k->env->tf32, .deterministic = k->env->deterministic };
 	TRY(plan_engine(k, s, &c));
 	s->squares = aligned((size_t)s->y.c * sizeof(float));
 	s->after = aligned(cudnn_plan_workspace(s->plan));
-	size_t end = s->after + (s->whole ? 2 * s->squares : aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
+	size_t end = s->after + (s->whole ? 2 * s->squares :
+	                         aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
 	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
 	s->packed = conv_normed(k->n) ? (s->within ? NOWHERE : end) : x->view == NONE ? NOWHERE : end;
-	end += s->packed == NOWHERE ? 0 : aligned((size_t)shape_count(&x->shape) * dtype_size(x->dtype));
+	end += s->packed == NOWHERE ? 0 :
+	       aligned((size_t)shape_count(&x->shape) * dtype_size(x->dtype));
 	s->made = y->view == NONE && y->dtype == x->dtype ? NOWHERE : end;
 	end += s->made == NOWHERE ? 0 : aligned((size_t)shape_count(&y->shape) * dtype_size(x->dtype));
 	k->ws_bytes = end;
-	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(s->plan), s->whole ? ", whole" : ", then a kernel",
+	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(s->plan),
+	                       s->whole ? ", whole" : ", then a kernel",
 	                       conv_normed(k->n) && !s->within ? ", after a kernel" : "");
 	return 0;
 }
@@ -148,7 +159,8 @@ static int make_input(const struct kplan *k, const struct kargs *a, void **in)
 	char *ws = a->ws;
 	*in = s->packed == NOWHERE ? a->in[0] : ws + s->packed;
 	if (s->within)
-		return conv_normed_cuda_vectors(k, a, DTYPE_F32, ws + s->vectors, ws + s->vectors + conv_normed_cuda_room(k));
+		return conv_normed_cuda_vectors(k, a, DTYPE_F32, ws + s->vectors,
+		                                ws + s->vectors + conv_normed_cuda_room(k));
 	if (conv_normed(k->n))
 		return conv_normed_cuda_apply(k, a, *in, ws + s->vectors);
 	return s->packed == NOWHERE ? 0 : pack(k, a->in[0], *in);
@@ -171,11 +183,13 @@ static int cuda(const struct kplan *k, const struct kargs *a)
 	void *sums = ws + s->after, *squares = ws + s->after + s->squares;
 	void *in, *made = s->made == NOWHERE ? a->out[0] : ws + s->made, *scale = ws + s->vectors;
 	const struct k_norm n = {
-		.rows = s->y.rows, .c = s->y.c, .type = cuda_in_type(k, 0), .eps = ((const struct conv_fused *)k->n->attr)->eps,
+		.rows = s->y.rows, .c = s->y.c, .type = cuda_in_type(k, 0),
+		.eps = ((const struct conv_fused *)k->n->attr)->eps,
 		.x = { made, s->y.c }, .mean = a->out[1], .rstd = a->out[2], .variance = a->out[3] };
 	TRY(make_input(k, a, &in));
 	void *const plain[] = { in, a->in[1], made, sums, squares };
-	void *const normed[] = { in, a->in[1], scale, ws + s->vectors + conv_normed_cuda_room(k), made, sums, squares };
+	void *const normed[] = { in, a->in[1], scale, ws + s->vectors + conv_normed_cuda_room(k), made,
+		sums, squares };
 	TRYC(cudnn_plan_run(s->plan, s->within ? normed : plain, a->ws), "in '%s'", k->n->name);
 	if (s->made != NOWHERE)
 		TRY(deliver(k, made, a->out[0]));
@@ -196,24 +210,31 @@ static void cuda_free(struct kplan *k)
 static const char *const samples[] = {
 	"2x3x5x6 5x3x3x3!", "2x3x7x6 5x3x3x3! ; stride: 2, pad_lo: 1, pad_hi: 1, eps: 0.01",
 	"1x16x4x3 48x16x1x1!", "2x16x4x5 16x1x3x3! ; groups: 16, pad_lo: 1, pad_hi: 1",
-	"1x3x4x3x5 8x3x3x2x3! ; pad_lo: 1, pad_hi: 1", "2x5x17 16x5x3! ; stride: 2, pad_lo: 1, pad_hi: 1",
-	"2x3x5x6 5x3x3x3! - 3 3 3 3:positive", "2x8x7x6 16x8x3x3! - 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1",
-	"1x16x4x3 48x16x1x1! - 16 16 16 16:positive", "2x16x4x5 16x1x3x3! - 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1",
-	"1x8x4x3x5 8x8x3x2x3! - 8 8 8 8:positive; pad_lo: 1, pad_hi: 1", "2x8x17 16x8x3! - 8 8 8 8:positive; stride: 2", NULL
+	"1x3x4x3x5 8x3x3x2x3! ; pad_lo: 1, pad_hi: 1",
+	"2x5x17 16x5x3! ; stride: 2, pad_lo: 1, pad_hi: 1",
+	"2x3x5x6 5x3x3x3! - 3 3 3 3:positive",
+	"2x8x7x6 16x8x3x3! - 8 8 8 8:positive; stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x16x4x3 48x16x1x1! - 16 16 16 16:positive",
+	"2x16x4x5 16x1x3x3! - 16 16 16 16:positive; groups: 16, pad_lo: 1, pad_hi: 1",
+	"1x8x4x3x5 8x8x3x2x3! - 8 8 8 8:positive; pad_lo: 1, pad_hi: 1",
+	"2x8x17 16x8x3! - 8 8 8 8:positive; stride: 2", NULL
 };
 
 /* --- record --- */
 
 static const struct op op_conv_statistics = {
 	.name = "conv_statistics",
-	.doc = "conv without bias, perhaps of the relu of x normalised by the other inputs, and its channels' statistics",
+	.doc = "conv without bias, perhaps of the relu of x normalised by the other inputs, and "
+	       "its channels' statistics",
 	.flags = OP_ONCE | OP_COUNTED,
 	.min_in = 2, .max_in = NORMED_INPUTS, .nout = 4,
 	.attr_size = sizeof(struct conv_fused), .attrs = fields,
 	.shape = shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = conv_normed_reference_plan, .run = reference },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda, .free = cuda_free, .slice_in = 1, .slice_out = 1,
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = conv_normed_reference_plan,
+			.run = reference },
+		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = cuda_plan, .run = cuda, .free = cuda_free,
+		            .slice_in = 1, .slice_out = 1,
 		            .bf16_in = 3, .bf16_out = 1, .bf16 = KB_FASTER)
 	},
 	.samples = samples,

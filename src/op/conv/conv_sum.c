@@ -15,7 +15,8 @@ void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 	const int64_t n = layout_elements(&t->x);
 	struct layout_rows rows;
 
-	*s = (struct conv_sum){ .bf16 = t->result == DTYPE_BF16, .bf16_sum = t->sum_dtype == DTYPE_BF16 };
+	*s = (struct conv_sum){ .bf16 = t->result == DTYPE_BF16,
+		.bf16_sum = t->sum_dtype == DTYPE_BF16 };
 	s->bytes = (size_t)n * dtype_size(t->result);
 	if (t->sum_px && layout_rows(&t->x, &shape, &rows)) {
 		s->rows = rows.rows;
@@ -45,7 +46,8 @@ ADD(add_floats_to_bf16, 1, 0)
 
 void conv_sum_run(const struct conv_sum *s, const void *made, const void *sum, void *out)
 {
-	static void (*const add[2][2])(const void *, const void *, void *, int64_t, int64_t, int64_t) = {
+	static void (*const add[2][2])(const void *, const void *, void *, int64_t, int64_t,
+	                               int64_t) = {
 		{ add_floats, add_half_to_floats }, { add_floats_to_bf16, add_halves }
 	};
 #pragma omp parallel for schedule(static)

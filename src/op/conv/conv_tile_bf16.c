@@ -24,8 +24,9 @@
  *   algorithm with the shorter estimate is chosen.
  * - The update reads and writes float32 weights, gradients and moments (pass/copies.c).
  * - Memory shrinks only while no kernel pads or unfolds: DeepCAM's dilated convolutions took 152
- *   MiB for im2col, and its dilated depthwise ones weights and moments of 16 times their size, until
- *   both had algorithms of their own. An odd `workspace` or `parameters` in --plan is worth a look. */
+ *   MiB for im2col, and its dilated depthwise ones weights and moments of 16 times their
+ *   size, until both had algorithms of their own. An odd `workspace` or `parameters` in
+ *   --plan is worth a look. */
 #define TILE_TARGET "avx512f,avx512bw,avx512vl,avx512bf16"
 #include "op/conv/conv_tile_simd.h"
 
@@ -63,7 +64,8 @@ TILE_INLINE __m512i pair(__m512i first, __m512i second)
 
 /* Where two vectors are paired at once they mix: each 128 bits of the first have 4 channels of
  * every 8, the second the other 4. All else that meets these sums goes by this order. */
-TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mmask16 mask, __m512i *w)
+TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mmask16 mask,
+                          __m512i *w)
 {
 	const __mmask32 m = last ? (__mmask32)mask << 16 | 0xFFFF : 0xFFFFFFFF;
 	const __m512i first = last ? _mm512_maskz_loadu_epi16(m, a) : _mm512_loadu_si512(a);
@@ -73,8 +75,8 @@ TILE_INLINE void load_two(const uint16_t *a, const uint16_t *b, bool last, __mma
 }
 
 /* The two pixels at `wide`. */
-TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint16_t *wide, __mmask16 mask,
-                           __m512i *w)
+TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint16_t *wide,
+                           __mmask16 mask, __m512i *w)
 {
 	const uint16_t *next = wide + p->wide_step;
 	if (nv > 1)
@@ -87,7 +89,8 @@ TILE_INLINE void load_pair(const int nv, const struct tile_pixels *p, const uint
 }
 
 /* One, the other counts as 0. */
-TILE_INLINE void load_bf16(const int nv, const uint16_t *wide, bool second, __mmask16 mask, __m512i *w)
+TILE_INLINE void load_bf16(const int nv, const uint16_t *wide, bool second, __mmask16 mask,
+                           __m512i *w)
 {
 	const __m512i zero = _mm512_setzero_si512();
 	if (nv > 1) {

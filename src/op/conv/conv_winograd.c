@@ -96,6 +96,7 @@ static int run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-const struct conv_algorithm conv_winograd = { "winograd", choose, seconds, plan, run, NULL, .slices = true };
+const struct conv_algorithm conv_winograd = { "winograd", choose, seconds, plan, run, NULL,
+	.slices = true };
 
 #endif

@@ -10,7 +10,8 @@
 const char *check_layer(const struct node *n); /* the layer's name for messages; never NULL */
 int check_dtype(struct graph *g, const struct node *n, int i, enum dtype t);
 int check_float(struct graph *g, const struct node *n, int i); /* f32 or bf16 */
-int check_one_type(const struct graph *g, const struct node *n); /* all inputs: floats of one type */
+/* all inputs: floats of one type */
+int check_one_type(const struct graph *g, const struct node *n);
 int check_rank(struct graph *g, const struct node *n, int i, int lo, int hi);
 int check_equal(struct graph *g, const struct node *n, int i, int j); /* shapes of two inputs */
 int check_shape(struct graph *g, const struct node *n, int i, const struct shape *want);

@@ -19,7 +19,8 @@ static int check_one(const struct kplan *k, tid t)
 {
 	const struct tensor *x = t == NONE ? NULL : graph_t(k->g, t);
 	if (x && (x->layout.nblk || x->layout.nd != x->shape.nd))
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes no blocked layouts", k->n->op->name);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes no blocked layouts",
+		           k->n->op->name);
 	return 0;
 }
 
@@ -40,7 +41,8 @@ static void swap(struct k_copy *c, int i, int j)
 }
 
 /* Axes of one element are dropped; the rest is sorted, largest distance in y first. */
-static void sort_axes(struct k_copy *c, const struct shape *s, const int64_t *in, const int64_t *out)
+static void sort_axes(struct k_copy *c, const struct shape *s, const int64_t *in,
+                      const int64_t *out)
 {
 	for (int i = 0; i < s->nd; i++) {
 		if (s->d[i] == 1)
@@ -81,7 +83,8 @@ static int64_t unit_of(const struct k_copy *c, size_t size, const void *x, const
 		return 1;
 	for (; unit > 1; unit /= 2) {
 		const uintptr_t bytes = (uintptr_t)unit * size;
-		bool fits = c->d[last] % unit == 0 && (uintptr_t)x % bytes == 0 && (uintptr_t)y % bytes == 0;
+		bool fits = c->d[last] % unit == 0 && (uintptr_t)x % bytes == 0 &&
+		            (uintptr_t)y % bytes == 0;
 		for (int i = 0; i < last; i++)
 			fits = fits && c->in[i] % unit == 0 && c->out[i] % unit == 0;
 		if (fits)
@@ -90,8 +93,8 @@ static int64_t unit_of(const struct k_copy *c, size_t size, const void *x, const
 	return unit;
 }
 
-int cuda_copy(const struct kplan *k, const struct shape *extents, const int64_t *in_stride, const int64_t *out_stride,
-              size_t size, const void *x, void *y)
+int cuda_copy(const struct kplan *k, const struct shape *extents, const int64_t *in_stride,
+              const int64_t *out_stride, size_t size, const void *x, void *y)
 {
 	struct k_copy c = { 0 };
 	if (shape_count(extents) == 0)

@@ -33,22 +33,24 @@ static inline int cuda_out_type(const struct kplan *k, int i)
  * k->state, and cuda_walk gives the walk over the inputs of out[0]'s shape and out[0]. */
 int cuda_walk_plan(struct kplan *k);
 struct k_walk cuda_walk(const struct kplan *k);
-#define CUDA_VIEWS .plan = cuda_walk_plan, .slice_in = ~0u, .slice_out = ~0u, .takes_slice = walk_takes_slice
+#define CUDA_VIEWS .plan = cuda_walk_plan, .slice_in = ~0u, .slice_out = ~0u, \
+	.takes_slice = walk_takes_slice
 
 /* Run functions of element-wise ops: out[0] from in[0] (and in[1]), all of one type and layout. */
-#define CUDA_UNARY(name, code, a_, b_)                                                                       \
-	static int name(const struct kplan *k, const struct kargs *a)                                        \
-	{                                                                                                    \
-		const struct k_walk w = cuda_walk(k);                                                        \
-		return cuda_launched(k, k_unary(cuda_stream(k->dev), code, cuda_out_type(k, 0), &w, a_, b_,  \
-		                                a->in[0], a->out[0]));                                       \
+#define CUDA_UNARY(name, code, a_, b_)                                                             \
+	static int name(const struct kplan *k, const struct kargs *a)                                  \
+	{                                                                                              \
+		const struct k_walk w = cuda_walk(k);                                                      \
+		return cuda_launched(k,                                                                    \
+		                     k_unary(cuda_stream(k->dev), code, cuda_out_type(k, 0), &w, a_, b_,   \
+		                                a->in[0], a->out[0]));                                     \
 	}
-#define CUDA_BINARY(name, code, a_)                                                                          \
-	static int name(const struct kplan *k, const struct kargs *a)                                        \
-	{                                                                                                    \
-		const struct k_walk w = cuda_walk(k);                                                        \
-		return cuda_launched(k, k_binary(cuda_stream(k->dev), code, cuda_out_type(k, 0), &w, a_,     \
-		                                 a->in[0], a->in[1], a->out[0]));                            \
+#define CUDA_BINARY(name, code, a_)                                                                \
+	static int name(const struct kplan *k, const struct kargs *a)                                  \
+	{                                                                                              \
+		const struct k_walk w = cuda_walk(k);                                                      \
+		return cuda_launched(k, k_binary(cuda_stream(k->dev), code, cuda_out_type(k, 0), &w, a_,   \
+		                                 a->in[0], a->in[1], a->out[0]));                          \
 	}
 #else
 #define CUDA_KERNEL(...)

@@ -10,8 +10,10 @@
 int emit_sub(struct graph *g, tid a, tid b, tid *out);
 int emit_mul(struct graph *g, tid a, tid b, tid *out);
 int emit_div(struct graph *g, tid a, tid b, tid *out);
-int emit_unary(struct graph *g, const char *op, tid x, tid *out);          /* relu, exp, ... without attributes */
-int emit_scale(struct graph *g, tid x, double factor, double shift, tid *out);   /* factor * x + shift */
+/* relu, exp, ... without attributes */
+int emit_unary(struct graph *g, const char *op, tid x, tid *out);
+/* factor * x + shift */
+int emit_scale(struct graph *g, tid x, double factor, double shift, tid *out);
 /* Sum over the axes in the bit mask (kept as 1 if keep). */
 int emit_sum(struct graph *g, tid x, unsigned axes, bool keep, tid *out);
 /* x, whose axes are 1 or equal to those of s (after leading
@@ -21,7 +23,8 @@ int emit_reshape(struct graph *g, tid x, const struct shape *s, tid *out);
 int emit_transpose(struct graph *g, tid x, const int *perm, tid *out);
 int emit_slice(struct graph *g, tid x, const struct slice *range, tid *out);
 int emit_concat(struct graph *g, int64_t axis, int n, const tid *in, tid *out);
-int emit_fill(struct graph *g, double value, const struct shape *s, tid *out);   /* a constant tensor made at run time (no storage in the plan file) */
+/* a constant tensor made at run time (no storage in the plan file) */
+int emit_fill(struct graph *g, double value, const struct shape *s, tid *out);
 
 struct ints ints_make(struct graph *g, int n, const int64_t *v);            /* in g's arena */
 

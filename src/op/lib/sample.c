@@ -10,7 +10,8 @@
 #include "base/err.h"
 #include "base/rng.h"
 
-enum value_kind { V_NORMAL, V_POSITIVE, V_AWAY, V_DISTINCT, V_INDEX, V_LABELS, V_KEY, V_ONE, V_ZERO, V_STORED };
+enum value_kind { V_NORMAL, V_POSITIVE, V_AWAY, V_DISTINCT, V_INDEX, V_LABELS, V_KEY, V_ONE, V_ZERO,
+	V_STORED };
 
 #define MAX_VALUES ((int64_t)1 << 28)
 
@@ -27,8 +28,10 @@ static const struct {
 	const char *name;
 	enum value_kind kind;
 } kinds[] = {
-	{ "normal", V_NORMAL }, { "positive", V_POSITIVE }, { "away", V_AWAY }, { "distinct", V_DISTINCT },
-	{ "index", V_INDEX }, { "labels", V_LABELS }, { "key", V_KEY }, { "one", V_ONE }, { "zero", V_ZERO },
+	{ "normal", V_NORMAL }, { "positive", V_POSITIVE }, { "away", V_AWAY },
+	{ "distinct", V_DISTINCT },
+	{ "index", V_INDEX }, { "labels", V_LABELS }, { "key", V_KEY }, { "one", V_ONE },
+	{ "zero", V_ZERO },
 };
 
 static int parse_kind(const char *p, struct spec *out)
@@ -90,7 +93,8 @@ static int parse_input(char *word, struct spec *out)
 static double draw_stored(enum dtype type, uint64_t seed, uint64_t stream, int64_t i)
 {
 	bool is_signed = type != DTYPE_U8 && type != DTYPE_U16;
-	double most = dtype_size(type) == 1 ? 127 : 2000, v = floor((rng_uniform(seed, stream, 0, (uint64_t)i) - is_signed * 0.5) * 2 * most);
+	double most = dtype_size(type) == 1 ? 127 : 2000,
+	       v = floor((rng_uniform(seed, stream, 0, (uint64_t)i) - is_signed * 0.5) * 2 * most);
 	uint64_t room;
 	if (dtype_is_float(type))
 		v = rng_normal(seed, stream, 0, (uint64_t)i);
@@ -98,7 +102,8 @@ static double draw_stored(enum dtype type, uint64_t seed, uint64_t stream, int64
 	return dtype_get(type, &room, 0);
 }
 
-static double draw(const struct spec *s, uint64_t seed, uint64_t stream, int64_t i, const int64_t *order)
+static double draw(const struct spec *s, uint64_t seed, uint64_t stream, int64_t i,
+                   const int64_t *order)
 {
 	double u = rng_uniform(seed, stream, 0, (uint64_t)i);
 	switch (s->kind) {
@@ -127,7 +132,8 @@ static double *make_values(struct graph *g, const struct spec *s, uint64_t seed,
 	return v;
 }
 
-static int make_input(struct sample *out, const struct op *op, int i, const struct spec *s, uint64_t seed)
+static int make_input(struct sample *out, const struct op *op, int i, const struct spec *s,
+                      uint64_t seed)
 {
 	char name[16];
 	struct init zero = { INIT_CONSTANT, 0 };
@@ -155,7 +161,8 @@ static int parse_attrs(struct graph *g, const struct op *op, const char *text, v
 	struct ynode *map;
 	*attr = NULL;
 	if (!op->attr_size && text[strspn(text, " ")])
-		return ERR(E_USAGE, NULL, "'%s' has no attributes, but ';' is followed by '%s'", op->name, text);
+		return ERR(E_USAGE, NULL, "'%s' has no attributes, but ';' is followed by '%s'",
+		           op->name, text);
 	if (!op->attr_size)
 		return 0;
 	*attr = arena_alloc(g->arena, op->attr_size);

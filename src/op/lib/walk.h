@@ -53,20 +53,22 @@ bool walk_takes_slice(const struct kplan *k, bool output, int i);
 
 /* Where f(0) = 0: walks include padding, which must stay zero. Where it is not: no padding. */
 #define WALK_ZERO(fn) .layouts = KL_SAME, .run = fn, .bf16_in = 3, .bf16_out = 1
-#define WALK_DENSE(fn) .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn, .bf16_in = 3, .bf16_out = 1
+#define WALK_DENSE(fn) .layouts = KL_CHOOSE, .choose = walk_choose_dense, .run = fn, .bf16_in = 3, \
+	.bf16_out = 1
 
 /* An op of one or two inputs and one output, all alike, any of which may be where the output is:
  * id_grad, id_reference, id_cpu and id_cuda are its functions. layouts: WALK_ZERO or WALK_DENSE. */
-#define WALK_RECORD(id, inputs, text, layouts_, samples_)                                            \
-	static const struct op op_##id = {                                                               \
-		.name = #id, .doc = text, .flags = OP_LAYER, .min_in = inputs, .max_in = inputs, .nout = 1,  \
-		.inplace = (1 << inputs) - 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,     \
-		.kernel = {                                                                                  \
-			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },                    \
-			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_VIEWS },                                      \
-			CUDA_KERNEL(layouts_(id##_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)                           \
-		},                                                                                           \
-		.samples = samples_,                                                                         \
+#define WALK_RECORD(id, inputs, text, layouts_, samples_)                                          \
+	static const struct op op_##id = {                                                             \
+		.name = #id, .doc = text, .flags = OP_LAYER, .min_in = inputs, .max_in = inputs,           \
+		.nout = 1,                                                                                 \
+		.inplace = (1 << inputs) - 1, .shape = walk_shape, .grad = id##_grad, .cost = walk_cost,   \
+		.kernel = {                                                                                \
+			[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = id##_reference },                  \
+			[BACKEND_CPU] = { layouts_(id##_cpu), WALK_VIEWS },                                    \
+			CUDA_KERNEL(layouts_(id##_cuda), CUDA_VIEWS, .bf16 = KB_ALIKE)                         \
+		},                                                                                         \
+		.samples = samples_,                                                                       \
 	}
 
 #endif

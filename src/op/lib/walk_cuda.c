@@ -45,7 +45,8 @@ int cuda_walk_plan(struct kplan *k)
 
 struct k_walk cuda_walk(const struct kplan *k)
 {
-	return k->state ? *(const struct k_walk *)k->state : (struct k_walk){ .n = kplan_out_elements(k, 0) };
+	return k->state ? *(const struct k_walk *)k->state : (struct k_walk){
+		.n = kplan_out_elements(k, 0) };
 }
 
 #endif

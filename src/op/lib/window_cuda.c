@@ -12,8 +12,8 @@ int window_cuda_check(const struct kplan *k, const struct grid *g)
 {
 	if (g->n * grid_points(g) <= INT32_MAX)
 		return 0;
-	return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes up to %d pixels, not %lld", k->n->op->name, INT32_MAX,
-	           (long long)(g->n * grid_points(g)));
+	return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes up to %d pixels, not %lld",
+	           k->n->op->name, INT32_MAX, (long long)(g->n * grid_points(g)));
 }
 
 static int check(struct kplan *k)
@@ -57,8 +57,8 @@ static int wide(const struct kplan *k, tid t)
 int max_pool_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_window w = window_of(k);
-	return cuda_launched(k, k_max_pool(cuda_stream(k->dev), cuda_in_type(k, 0), &w, a->in[0], a->out[0],
-	                                   wide(k, k->n->out[1]), a->out[1]));
+	return cuda_launched(k, k_max_pool(cuda_stream(k->dev), cuda_in_type(k, 0), &w, a->in[0],
+	                                   a->out[0], wide(k, k->n->out[1]), a->out[1]));
 }
 
 int max_pool_grad_cuda(const struct kplan *k, const struct kargs *a)
@@ -78,13 +78,15 @@ int max_pool_gather_cuda(const struct kplan *k, const struct kargs *a)
 int average_pool_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_window w = window_of(k);
-	return cuda_launched(k, k_average_pool(cuda_stream(k->dev), cuda_in_type(k, 0), &w, a->in[0], a->out[0]));
+	return cuda_launched(k, k_average_pool(cuda_stream(k->dev), cuda_in_type(k, 0), &w, a->in[0],
+	                                       a->out[0]));
 }
 
 int average_pool_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct k_window w = window_of(k);
-	return cuda_launched(k, k_average_pool_grad(cuda_stream(k->dev), cuda_in_type(k, 0), &w, a->in[0], a->out[0]));
+	return cuda_launched(k, k_average_pool_grad(cuda_stream(k->dev), cuda_in_type(k, 0), &w,
+	                                            a->in[0], a->out[0]));
 }
 
 #endif

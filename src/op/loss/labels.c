@@ -76,9 +76,8 @@ int bad_labels_report(const struct bad_labels *bad, const struct kplan *k, const
 	if (l->ignore != INT64_MIN)
 		snprintf(ignored, sizeof ignored, ", nor the ignored value %lld",
 		         (long long)l->ignore);
-	return ERR(E_DATA, &k->n->loc,
-	           "layer '%s': label %d at (%s) is no class 0..%lld%s; such labels in this batch: "
-	           "%lld",
-	           check_layer(k->n), (int)bad->value, shape_place(&l->shape, bad->at, place), (long long)l->classes - 1, ignored,
+	return ERR(E_DATA, &k->n->loc, "layer '%s': label %d at (%s) is no class 0..%lld%s; such "
+	           "labels in this batch: %lld", check_layer(k->n), (int)bad->value,
+	           shape_place(&l->shape, bad->at, place), (long long)l->classes - 1, ignored,
 	           (long long)bad->count);
 }

@@ -10,7 +10,7 @@
 
 /* An attribute `ignore` of struct s. */
 #define LABELS_IGNORE_FIELD(s)                                                                    \
-	FIELD(s, ignore, FT_INT, .dflt = "null", .min = INT32_MIN, .max = INT32_MAX,                    \
+	FIELD(s, ignore, FT_INT, .dflt = "null", .min = INT32_MIN, .max = INT32_MAX,                  \
 	      .flags = FIELD_NULLABLE, .doc = "label that marks elements without one; null: none")
 
 /* Inputs 0 (logits) and 1 (labels) fit. */

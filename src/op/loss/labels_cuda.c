@@ -11,8 +11,8 @@
 
 #ifdef HAVE_CUDA
 
-_Static_assert((int)LOSS_MEAN == K_LOSS_MEAN && (int)LOSS_MEAN_PIXELS == K_LOSS_MEAN_PIXELS && (int)LOSS_SUM == K_LOSS_SUM,
-               "cuda/kernels.h numbers reductions otherwise");
+_Static_assert((int)LOSS_MEAN == K_LOSS_MEAN && (int)LOSS_MEAN_PIXELS == K_LOSS_MEAN_PIXELS &&
+               (int)LOSS_SUM == K_LOSS_SUM, "cuda/kernels.h numbers reductions otherwise");
 
 struct labels_cuda {
 	struct labels labels;        /* for messages */
@@ -34,8 +34,10 @@ static int plan(struct kplan *k, int64_t ignore)
 	const struct tensor *y = graph_t(k->g, k->n->in[1]);
 	labels_init(&s->labels, k, ignore);
 	if (s->labels.classes > 1 << 20)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes up to %d classes", k->n->op->name, 1 << 20);
-	s->k = (struct k_labels){ .n = s->labels.rows * s->labels.w, .ignore = ignore, .classes = (int)s->labels.classes,
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes up to %d classes",
+		           k->n->op->name, 1 << 20);
+	s->k = (struct k_labels){ .n = s->labels.rows * s->labels.w, .ignore = ignore,
+		.classes = (int)s->labels.classes,
 		.nd = y->shape.nd, .dense = layout_is_plain(&y->layout, &y->shape) };
 	for (int a = 0; a < y->shape.nd; a++) {
 		s->k.d[a] = y->shape.d[a];
@@ -70,16 +72,19 @@ static const float *class_weights(const struct kplan *k, const struct kargs *a, 
 int loss_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	return cuda_launched(k, k_cross_entropy(cuda_stream(k->dev), cuda_in_type(k, 0), &s->loss, a->in[0], a->in[1],
-	                                        class_weights(k, a, 2), a->out[0], a->out[1], a->out[2], s->bad, a->ws));
+	return cuda_launched(k, k_cross_entropy(cuda_stream(k->dev), cuda_in_type(k, 0), &s->loss,
+	                                        a->in[0], a->in[1], class_weights(k, a, 2), a->out[0],
+	                                        a->out[1], a->out[2], s->bad, a->ws));
 }
 
 /* The loss has checked the labels already. */
 int loss_grad_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	return cuda_launched(k, k_cross_entropy_grad(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0), &s->loss,
-	                                             a->in[0], a->in[1], a->in[2], a->in[3], a->in[4], class_weights(k, a, 5), a->out[0]));
+	return cuda_launched(k, k_cross_entropy_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
+	                                             cuda_out_type(k, 0), &s->loss, a->in[0], a->in[1],
+	                                             a->in[2], a->in[3], a->in[4],
+	                                             class_weights(k, a, 5), a->out[0]));
 }
 
 /* --- metrics --- */
@@ -87,22 +92,24 @@ int loss_grad_cuda(const struct kplan *k, const struct kargs *a)
 int confusion_cuda_plan(struct kplan *k)
 {
 	TRY(plan(k, ((const struct confusion_attr *)k->n->attr)->ignore));
-	k->ws_bytes = (size_t)k_confusion_workspace(((const struct labels_cuda *)k->state)->labels.classes);
+	k->ws_bytes =
+		(size_t)k_confusion_workspace(((const struct labels_cuda *)k->state)->labels.classes);
 	return 0;
 }
 
 int confusion_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	return cuda_launched(k, k_confusion(cuda_stream(k->dev), cuda_in_type(k, 0), &s->k, a->in[0], a->in[1], a->out[0],
-	                                    s->bad, a->ws));
+	return cuda_launched(k, k_confusion(cuda_stream(k->dev), cuda_in_type(k, 0), &s->k, a->in[0],
+	                                    a->in[1], a->out[0], s->bad, a->ws));
 }
 
 int iou_per_sample_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct labels_cuda *s = k->state;
-	return cuda_launched(k, k_iou_per_sample(cuda_stream(k->dev), cuda_in_type(k, 0), &s->k, s->labels.shape.d[0], a->in[0],
-	                                         a->in[1], a->out[0], s->bad, a->ws));
+	return cuda_launched(k, k_iou_per_sample(cuda_stream(k->dev), cuda_in_type(k, 0), &s->k,
+	                                         s->labels.shape.d[0], a->in[0], a->in[1], a->out[0],
+	                                         s->bad, a->ws));
 }
 
 #endif

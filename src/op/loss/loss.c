@@ -41,12 +41,13 @@ const char *const loss_reduction_names[] = {
 	[LOSS_MEAN] = "mean", [LOSS_MEAN_PIXELS] = "mean_pixels", [LOSS_SUM] = "sum", NULL
 };
 
-#define LOSS_FIELDS                                                                                \
+#define LOSS_FIELDS                                                                            \
 	LABELS_IGNORE_FIELD(struct loss_attr),                                                     \
 	FIELD_ENUM(struct loss_attr, reduction, "mean", loss_reduction_names,                      \
 	           "what the sum is divided by"),                                                  \
 	FIELD_FLOAT(struct loss_attr, scale, "1", -1e12, 1e12, "factor on the loss"),              \
-	FIELD_FLOAT(struct loss_attr, gamma, "0", 0, 100, "focal loss: power of 1 - q; 0: cross-entropy")
+	FIELD_FLOAT(struct loss_attr, gamma, "0", 0, 100,                                          \
+	            "focal loss: power of 1 - q; 0: cross-entropy")
 
 static const struct field fields[] = { LOSS_FIELDS, FIELD_END };
 static const struct field with_grad_fields[] = {
@@ -196,8 +197,8 @@ static double ref_log_sum_exp(const struct kplan *k, const double *x, int64_t p,
 }
 
 /* Rows and their log-sum-exp. */
-static void ref_loss(const struct kplan *k, const double *x, const int32_t *y, const double *weights, double *lse,
-                     struct loss_part *part)
+static void ref_loss(const struct kplan *k, const double *x, const int32_t *y,
+                     const double *weights, double *lse, struct loss_part *part)
 {
 	const struct labels *l = k->state;
 	for (int64_t r = 0; r < l->rows; r++) {
@@ -225,8 +226,8 @@ static int ref_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-static int ref_grad(const struct kplan *k, const double *x, const int32_t *y, const double *lse, const double *weights,
-                    double each, double *dx)
+static int ref_grad(const struct kplan *k, const double *x, const int32_t *y, const double *lse,
+                    const double *weights, double each, double *dx)
 {
 	const struct labels *l = k->state;
 	struct bad_labels bad = { 0 };
@@ -249,12 +250,12 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* What the gradient of the loss is. SEED: as mean_seed has it, in the same steps. */
-#define SEED(name, real)                                                                              \
+#define SEED(name, real)                                                                          \
 	static real name(const struct kplan *k, const struct kargs *a, real weight)                   \
 	{                                                                                             \
-		const real *scale = given(k, a, WITH_SCALE), *mine = given(k, a, WITH_SHARE); \
-		real w = weight / (real)config(k)->nominal, s = scale ? *scale : 1;                   \
-		return mine ? *mine * s * (config(k)->sum ? 1 : w) : s;                               \
+		const real *scale = given(k, a, WITH_SCALE), *mine = given(k, a, WITH_SHARE);             \
+		real w = weight / (real)config(k)->nominal, s = scale ? *scale : 1;                       \
+		return mine ? *mine * s * (config(k)->sum ? 1 : w) : s;                                   \
 	}
 SEED(ref_seed, double)
 SEED(cpu_seed, float)
@@ -305,7 +306,8 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 	const struct labels *l = k->state;
 	float each = (float)gradient_factor(config(k), (double)*(const float *)a->in[3],
 	                                    (double)*(const float *)a->in[4]);
-	const struct loss_gradient g = { l, config(k), a->in[0], a->in[2], given(k, a, 5), a->in[1], a->out[0], each };
+	const struct loss_gradient g = { l, config(k), a->in[0], a->in[2], given(k, a, 5), a->in[1],
+		a->out[0], each };
 	struct loss_part *part = a->ws, sum;
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
 	for (int64_t r = 0; r < l->rows; r++) {
@@ -316,7 +318,8 @@ static int cpu_grad_run(const struct kplan *k, const struct kargs *a)
 }
 
 /* W from the labels, added up as with the loss. */
-static int weigh(const struct kplan *k, const int32_t *y, const float *weights, struct loss_part *part, struct loss_part *sum)
+static int weigh(const struct kplan *k, const int32_t *y, const float *weights,
+                 struct loss_part *part, struct loss_part *sum)
 {
 	const struct labels *l = k->state;
 #pragma omp parallel for schedule(static) if (l->rows * l->w > FORK_VALUES)
@@ -325,7 +328,8 @@ static int weigh(const struct kplan *k, const int32_t *y, const float *weights, 
 		part[r] = (struct loss_part){ 0 };
 		for (int64_t p = 0; p < l->w; p++)
 			if (labels_valid(l, row[p * l->step], r * l->w + p, &part[r].bad))
-				part[r].weight += loss_share(config(k), weights ? (double)weights[row[p * l->step]] : 1);
+				part[r].weight += loss_share(config(k),
+				                             weights ? (double)weights[row[p * l->step]] : 1);
 	}
 	return join(k, part, sum);
 }
@@ -339,7 +343,8 @@ static int cpu_with_grad_run(const struct kplan *k, const struct kargs *a)
 	TRY(weigh(k, a->in[1], weights, part, &sum));
 	const float w = (float)sum.weight;
 	float each = (float)gradient_factor(config(k), (double)w, (double)cpu_seed(k, a, w));
-	const struct loss_gradient g = { l, config(k), a->in[0], lse, weights, a->in[1], a->out[2], each };
+	const struct loss_gradient g = { l, config(k), a->in[0], lse, weights, a->in[1],
+		a->out[2], each };
 #pragma omp parallel for schedule(static) if (l->rows * l->w * l->classes > FORK_VALUES)
 	for (int64_t r = 0; r < l->rows; r++) {
 		struct bad_labels seen = { 0 };
@@ -380,8 +385,10 @@ static const char *const grad_samples[] = {
 
 static const char *const with_grad_samples[] = {
 	"2x4x5x7 2x5x7:labels4 s; ignore: 255", "2x17x3x4x5 2x3x4x5:index17 s - 17:positive",
-	"3x100 3:index100 s:positive s:one; nominal: 3", "2x4x33x65 2x33x65:labels4 - s:positive 4:positive; ignore: 255, nominal: 4000",
-	"2x3x5x7 2x5x7:labels3 s s 3:positive; ignore: 255, reduction: mean_pixels, scale: 0.5, nominal: 60",
+	"3x100 3:index100 s:positive s:one; nominal: 3",
+	"2x4x33x65 2x33x65:labels4 - s:positive 4:positive; ignore: 255, nominal: 4000",
+	"2x3x5x7 2x5x7:labels3 s s 3:positive; ignore: 255, reduction: "
+	"mean_pixels, scale: 0.5, nominal: 60",
 	"2x3x5x7 2x5x7:index3 - s 3:positive; reduction: sum, scale: 0.1, sum: true, gamma: 2",
 	NULL
 };
@@ -399,7 +406,8 @@ static const struct op op_softmax_cross_entropy = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = plan, .run = ref_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = plan,
 		                  .run = cpu_run },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan, .run = loss_cuda,
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = loss_cuda_plan,
+		            .run = loss_cuda,
 		            .free = labels_cuda_free, .bf16_in = 1)
 	},
 	.samples = samples,
@@ -425,18 +433,21 @@ static const struct op op_softmax_cross_entropy_grad = {
 
 static const struct op op_softmax_cross_entropy_with_grad = {
 	.name = "softmax_cross_entropy_with_grad",
-	.doc = "softmax_cross_entropy, and its gradient, from logits, labels, scale, share and class weights",
+	.doc = "softmax_cross_entropy, and its gradient, from logits, labels, "
+	       "scale, share and class weights",
 	.flags = OP_ONCE,
 	.min_in = 2, .max_in = 5, .nout = 3,
 	.attr_size = sizeof(struct loss_attr), .attrs = with_grad_fields,
 	.nondiff = ~1u,
 	.shape = with_grad_shape, .cost = cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = with_grad_plan, .run = ref_with_grad_run },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = with_grad_plan,
+			.run = ref_with_grad_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = with_grad_plan,
 		                  .run = cpu_with_grad_run },
 	},
 	.samples = with_grad_samples,
 };
 
-OPSET(loss, &op_softmax_cross_entropy, &op_softmax_cross_entropy_grad, &op_softmax_cross_entropy_with_grad);
+OPSET(loss, &op_softmax_cross_entropy, &op_softmax_cross_entropy_grad,
+      &op_softmax_cross_entropy_with_grad);

@@ -15,7 +15,8 @@ struct loss_attr {
 	int64_t ignore;
 	int reduction;               /* enum loss_reduction */
 	double scale, gamma;
-	double nominal;              /* with the gradient: what the batch's weight is divided by, as in mean.h */
+	double nominal;              /* with the gradient: what the batch's weight
+	                              * is divided by, as in mean.h */
 	bool sum;
 };
 

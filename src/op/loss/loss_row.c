@@ -130,7 +130,8 @@ static void scale_element(float f, int64_t c, int64_t label, float *dx)
 }
 
 /* The factors of elements at .. at + n of a row. Read before dx, which may be x, is written. */
-static void factors(const struct loss_gradient *g, const int32_t *y, int64_t at, int64_t n, float *f, struct bad_labels *bad)
+static void factors(const struct loss_gradient *g, const int32_t *y, int64_t at, int64_t n,
+                    float *f, struct bad_labels *bad)
 {
 	double gamma = g->c->gamma;
 	for (int64_t i = 0, p = at; i < n; i++, p++) {
@@ -139,7 +140,8 @@ static void factors(const struct loss_gradient *g, const int32_t *y, int64_t at,
 		if (f[i] != 0 && g->weights)
 			f[i] *= g->weights[label];
 		if (f[i] != 0 && gamma != 0)
-			f[i] *= (float)loss_focus_slope(gamma, (double)(g->lse[p] - g->x[p * g->l->classes + label]));
+			f[i] *= (float)loss_focus_slope(gamma,
+			                                (double)(g->lse[p] - g->x[p * g->l->classes + label]));
 	}
 }
 

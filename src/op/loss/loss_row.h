@@ -20,8 +20,8 @@ double loss_focus_slope(double gamma, double e);
 double loss_share(const struct loss_attr *c, double w);
 
 /* Row r of x, its labels and its part of lse, all of which begin at the first row. lse: or NULL. */
-void loss_row(const struct labels *l, const struct loss_attr *c, const float *x, const int32_t *y, const float *weights,
-              int64_t row, float *lse, struct loss_part *part);
+void loss_row(const struct labels *l, const struct loss_attr *c, const float *x, const int32_t *y,
+              const float *weights, int64_t row, float *lse, struct loss_part *part);
 
 struct loss_gradient {
 	const struct labels *l;

@@ -16,8 +16,9 @@
  * only to keep step. Where the loss is a sum over the batch there is no weight:
  * the seed is share scale, the factor nominal' / scale with a nominal of 1.
  *
- *   mean_terms    adds share (w loss, w) and the rank's votes to the step's terms; index 0 starts anew.
- *                 Wishes are not of the mean, but of the ranks: to stop, to save; all learn of them with it
+ *   mean_terms    adds share (w loss, w) and the rank's votes to the step's terms; index 0 starts
+ *                 anew. Wishes are not of the mean, but of the ranks: to stop, to save; all learn
+ *                 of them with it
  *   mean_seed     as above
  *   mean_factor   as above; 0 if nothing counts
  *   mean_lag      for updates that are one step late: the factor of the step before, whether there
@@ -46,7 +47,8 @@ static int want_vector(struct graph *g, const struct node *n, int i, int length,
 	TRY(node_want_float(g, n, i, what));
 	if (s->nd == 1 && s->d[0] == length)
 		return 0;
-	return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' must have %d numbers", what, n->op->name, length);
+	return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' must have %d numbers", what, n->op->name,
+	           length);
 }
 
 static int want_number(struct graph *g, const struct node *n, int i, const char *what)
@@ -65,8 +67,8 @@ static int want_whole(struct graph *g, const struct node *n, int i, const char *
 		return 0;
 	t = graph_t(g, n->in[i])->dtype;
 	if (t != DTYPE_I64 && t != DTYPE_I32)
-		return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' must be an integer, but is %s", what, n->op->name,
-		           dtype_name(t));
+		return ERR(E_SHAPE, &g->cur_loc, "the %s of '%s' must be an integer, but is %s", what,
+		           n->op->name, dtype_name(t));
 	return node_want_scalar(g, n, i, what);
 }
 
@@ -123,9 +125,10 @@ static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
 	                                                      : *(const int64_t *)a->in[i];
 }
 
-#define NUMBER(real, i, otherwise) ((k->n->nin > (i) && a->in[i]) ? *(const real *)a->in[i] : (otherwise))
+#define NUMBER(real, i, otherwise) \
+	((k->n->nin > (i) && a->in[i]) ? *(const real *)a->in[i] : (otherwise))
 
-#define MEAN(prefix, real)                                                                        \
+#define MEAN(prefix, real)                                                                         \
 	static int prefix##_terms(const struct kplan *k, const struct kargs *a)                        \
 	{                                                                                              \
 		const struct mean_attr *at = k->n->attr;                                                   \
@@ -154,7 +157,7 @@ static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
 		const struct mean_attr *at = k->n->attr;                                                   \
 		real w = ((const real *)a->in[0])[MEAN_WEIGHT], inverse = NUMBER(real, 1, 1);              \
 		real mean = w > 0 ? (real)at->nominal / w : 0;                                             \
-		*(real *)a->out[0] = inverse * (at->sum ? (real)at->nominal : mean);                                       \
+		*(real *)a->out[0] = inverse * (at->sum ? (real)at->nominal : mean);                       \
 		return 0;                                                                                  \
 	}                                                                                              \
 	static int prefix##_lag(const struct kplan *k, const struct kargs *a)                          \
@@ -182,43 +185,47 @@ static int terms_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct mean_attr *at = k->n->attr;
 	bool index = node_has(k->n, TERMS_INDEX);
-	return cuda_launched(k, k_mean_terms(cuda_stream(k->dev), at->sum, a->in[TERMS_LOSS], a->in[TERMS_WEIGHT],
-	                                     a->in[TERMS_SHARE], a->in[TERMS_VOTES], given(k, a, TERMS_INDEX),
-	                                     index && cuda_wide(k, TERMS_INDEX), a->out[0]));
+	return cuda_launched(k, k_mean_terms(cuda_stream(k->dev), at->sum, a->in[TERMS_LOSS],
+	                                     a->in[TERMS_WEIGHT], a->in[TERMS_SHARE],
+	                                     a->in[TERMS_VOTES], given(k, a, TERMS_INDEX), index &&
+	                                     cuda_wide(k, TERMS_INDEX), a->out[0]));
 }
 
 static int seed_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct mean_attr *at = k->n->attr;
-	return cuda_launched(k, k_mean_seed(cuda_stream(k->dev), at->sum, (float)at->nominal, a->in[0], a->in[1],
-	                                    given(k, a, 2), a->out[0]));
+	return cuda_launched(k, k_mean_seed(cuda_stream(k->dev), at->sum, (float)at->nominal, a->in[0],
+	                                    a->in[1], given(k, a, 2), a->out[0]));
 }
 
 static int factor_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct mean_attr *at = k->n->attr;
-	return cuda_launched(k, k_mean_factor(cuda_stream(k->dev), at->sum, (float)at->nominal, a->in[0], given(k, a, 1),
-	                                      a->out[0]));
+	return cuda_launched(k, k_mean_factor(cuda_stream(k->dev), at->sum, (float)at->nominal,
+	                                      a->in[0], given(k, a, 1), a->out[0]));
 }
 
 static int lag_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_mean_lag(cuda_stream(k->dev), a->in[1], a->in[2], cuda_wide(k, 2), a->out[0], a->out[1],
-	                                   a->out[2], a->out[3]));
+	return cuda_launched(k, k_mean_lag(cuda_stream(k->dev), a->in[1], a->in[2], cuda_wide(k, 2),
+	                                   a->out[0], a->out[1], a->out[2], a->out[3]));
 }
 #endif
 
 /* --- samples --- */
 
 static const char *const terms_samples[] = {
-	"4@ s s:positive s:one 2:zero", "4@ s s:positive s:one 2:one s:index9", "4@ s s:positive s:zero 2:zero",
-	"4@ s s:positive s:one 2:zero s:index1; sum: true, nominal: 4", NULL
+	"4@ s s:positive s:one 2:zero", "4@ s s:positive s:one 2:one s:index9",
+	"4@ s s:positive s:zero 2:zero", "4@ s s:positive s:one 2:zero s:index1; sum: true, nominal: 4",
+	NULL
 };
 static const char *const seed_samples[] = {
-	"s:positive s:one; nominal: 3", "s:positive s:one s:positive; nominal: 0.3", "s:positive s:one s; sum: true", NULL
+	"s:positive s:one; nominal: 3", "s:positive s:one s:positive; nominal: 0.3",
+	"s:positive s:one s; sum: true", NULL
 };
 static const char *const factor_samples[] = {
-	"4:positive; nominal: 3", "4:positive s:positive; nominal: 0.3", "4:zero", "4:positive s; sum: true", NULL
+	"4:positive; nominal: 3", "4:positive s:positive; nominal: 0.3", "4:zero",
+	"4:positive s; sum: true", NULL
 };
 static const char *const lag_samples[] = { "2@ s s:index9", "2:zero@ s s:index1", NULL };
 
@@ -233,7 +240,8 @@ static const char *const lag_samples[] = { "2@ s s:index9", "2:zero@ s s:index1"
 
 static const struct op op_terms = {
 	.name = "mean_terms",
-	.doc = "(terms, loss, weight, share, wishes, index) -> terms + (share weight loss, share weight, wishes)",
+	.doc = "(terms, loss, weight, share, wishes, index) -> terms + (share weight "
+	       "loss, share weight, wishes)",
 	.flags = OP_UPDATE, .min_in = 5, .max_in = 6, .nout = 1,
 	.attr_size = sizeof(struct mean_attr), .attrs = fields,
 	.shape = terms_shape, KERNELS(terms), .samples = terms_samples,
@@ -241,7 +249,8 @@ static const struct op op_terms = {
 
 static const struct op op_seed = {
 	.name = "mean_seed",
-	.doc = "(weight, share, scale) -> share scale weight / nominal: what the gradient of the loss is",
+	.doc = "(weight, share, scale) -> share scale weight / nominal: what "
+	       "the gradient of the loss is",
 	.flags = OP_NOGRAD, .min_in = 2, .max_in = 3, .nout = 1,
 	.attr_size = sizeof(struct mean_attr), .attrs = fields,
 	.shape = seed_shape, KERNELS(seed), .samples = seed_samples,
@@ -249,7 +258,8 @@ static const struct op op_seed = {
 
 static const struct op op_factor = {
 	.name = "mean_factor",
-	.doc = "(terms, 1 / scale) -> nominal / (scale weight): what sums of gradients are multiplied by",
+	.doc = "(terms, 1 / scale) -> nominal / (scale weight): what sums of "
+	       "gradients are multiplied by",
 	.flags = OP_NOGRAD, .min_in = 1, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct mean_attr), .attrs = fields,
 	.shape = factor_shape, KERNELS(factor), .samples = factor_samples,

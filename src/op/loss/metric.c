@@ -254,8 +254,8 @@ static int error_cuda_plan(struct kplan *k)
 static int error_cuda(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
 {
 	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), kind, cuda_in_type(k, 0), 0,
-	                                          shape_count(node_in_shape(k->g, k->n, 0)), a->in[0], a->in[1], a->out[0], NULL,
-	                                          NULL, a->ws));
+	                                          shape_count(node_in_shape(k->g, k->n, 0)), a->in[0],
+	                                          a->in[1], a->out[0], NULL, NULL, a->ws));
 }
 
 static int absolute_cuda(const struct kplan *k, const struct kargs *a)

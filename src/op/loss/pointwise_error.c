@@ -24,8 +24,8 @@ void pointwise_error_cost(const struct graph *g, const struct node *n, struct co
 	c->flops = 3.0 * (double)shape_count(node_in_shape(g, n, 0));
 }
 
-double pointwise_error_sum_reference(enum pointwise_error f, double delta, const double *x, const double *t,
-                                     int64_t n)
+double pointwise_error_sum_reference(enum pointwise_error f, double delta, const double *x,
+                                     const double *t, int64_t n)
 {
 	double sum = 0;
 	for (int64_t i = 0; i < n; i++) {
@@ -77,8 +77,8 @@ SIMD_CLONES static double huber(float delta, const float *x, const float *t, int
 	return sum;
 }
 
-double pointwise_error_sum(enum pointwise_error f, float delta, const float *x, const float *t, int64_t n,
-                           void *ws)
+double pointwise_error_sum(enum pointwise_error f, float delta, const float *x, const float *t,
+                           int64_t n, void *ws)
 {
 	double *part = ws, sum = 0;
 	int64_t pieces = (n + PIECE - 1) / PIECE;

@@ -18,10 +18,10 @@ enum pointwise_error {
 int pointwise_error_check(struct graph *g, const struct node *n);
 void pointwise_error_cost(const struct graph *g, const struct node *n, struct cost *c);
 
-double pointwise_error_sum_reference(enum pointwise_error f, double delta, const double *x, const double *t,
-                                     int64_t n);
+double pointwise_error_sum_reference(enum pointwise_error f, double delta, const double *x,
+                                     const double *t, int64_t n);
 size_t pointwise_error_workspace(int64_t n);
-double pointwise_error_sum(enum pointwise_error f, float delta, const float *x, const float *t, int64_t n,
-                           void *ws);
+double pointwise_error_sum(enum pointwise_error f, float delta, const float *x, const float *t,
+                           int64_t n, void *ws);
 
 #endif

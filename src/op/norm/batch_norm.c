@@ -55,7 +55,8 @@ static int team_shape(struct graph *g, struct node *n, int share, unsigned like_
 {
 	const bool team = attr_of(n)->group >= 0;
 	if (team != has(n, share))
-		return ERR(E_SHAPE, &g->cur_loc, "'%s' has a share as input %d if and only if it has a group",
+		return ERR(E_SHAPE, &g->cur_loc,
+		           "'%s' has a share as input %d if and only if it has a group",
 		           n->op->name, share);
 	if (team) {
 		TRY(node_want_float(g, n, share, "share"));
@@ -129,7 +130,8 @@ static const struct norm_sync *team_of(const struct kplan *k, const struct kargs
 		return NULL;
 	const bool wide = graph_t(k->g, k->n->in[share])->dtype == DTYPE_F64;
 	const bool counts = (wide ? *(const double *)a->in[share] : *(const float *)a->in[share]) != 0;
-	*team = (struct norm_sync){ a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group, counts };
+	*team = (struct norm_sync){ a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group,
+		counts };
 	return team;
 }
 
@@ -203,10 +205,11 @@ static const char *const samples[] = {
 	"2x3x5x7 3:positive 3", "3x17x3x5 17 17; eps: 0.001", "2x1x4x3x5 1 1", "7x5 5 5:positive",
 	"2x48x21x23 48:positive 48",
 	/* activated */
-	"2x3x5x7 3:positive 3; slope: 0", "3x17x3x5 17 17; eps: 0.001, slope: 0.3", "2x1x4x3x5 1 1; slope: 0",
-	"7x5 5 5:positive; slope: 0.01", "2x48x21x23 48:positive 48; slope: 0",
-	"2x3x5x7 3:positive 3 2x3x5x7; slope: 0", "3x17x3x5 17 17 3x17x3x5; slope: 0.3",
-	"2x48x21x23 48:positive 48 2x48x21x23; slope: 0", "2x3x5x7 3:positive 3 2x3x5x7",
+	"2x3x5x7 3:positive 3; slope: 0", "3x17x3x5 17 17; eps: 0.001, slope: 0.3",
+	"2x1x4x3x5 1 1; slope: 0", "7x5 5 5:positive; slope: 0.01",
+	"2x48x21x23 48:positive 48; slope: 0", "2x3x5x7 3:positive 3 2x3x5x7; slope: 0",
+	"3x17x3x5 17 17 3x17x3x5; slope: 0.3", "2x48x21x23 48:positive 48 2x48x21x23; slope: 0",
+	"2x3x5x7 3:positive 3 2x3x5x7",
 	/* with a group */
 	"2x3x5x7 3:positive 3 - s:one; group: 0", "3x17x3x5 17 17 - s:one; eps: 0.001, group: 1",
 	"7x5 5 5:positive - s:zero; group: 0", "2x48x21x23 48:positive 48 - s:one; group: 0",
@@ -217,12 +220,15 @@ static const char *const samples[] = {
 	"2x48x21x23 48:positive 48 2x48x21x23 s:one; slope: 0, group: 0", NULL
 };
 static const char *const grad_samples[] = {
-	"2x3x5x7 2x3x5x7 3 3 3:positive", "2x17x3x3x5 2x17x3x3x5 17 17 17:positive", "9x5 9x5 5 5 5:positive",
-	"2x48x21x23 2x48x21x23 48 48 48:positive", "2x3x5x7 2x3x5x7 3 3 3:positive - 2x3x5x7",
+	"2x3x5x7 2x3x5x7 3 3 3:positive", "2x17x3x3x5 2x17x3x3x5 17 17 17:positive",
+	"9x5 9x5 5 5 5:positive", "2x48x21x23 2x48x21x23 48 48 48:positive",
+	"2x3x5x7 2x3x5x7 3 3 3:positive - 2x3x5x7",
 	"2x48x21x23 2x48x21x23 48 48 48:positive - 2x48x21x23",
 	/* activated: the sign from x */
-	"2x3x5x7 2x3x5x7 3 3 3:positive 3; slope: 0", "2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17; slope: 0.3",
-	"9x5 9x5 5 5 5:positive 5 9x5; slope: 0", "2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23; slope: 0",
+	"2x3x5x7 2x3x5x7 3 3 3:positive 3; slope: 0",
+	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17; slope: 0.3",
+	"9x5 9x5 5 5 5:positive 5 9x5; slope: 0",
+	"2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23; slope: 0",
 	/* from y */
 	"2x3x5x7 2x3x5x7 3 3 3:positive - - 2x3x5x7; slope: 0",
 	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive - - 2x17x3x3x5; slope: 0.3",
@@ -237,14 +243,16 @@ static const char *const grad_samples[] = {
 	"2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23 - - s:one; slope: 0, group: 0",
 	"2x3x5x7 2x3x5x7 3 3 3:positive - - 2x3x5x7 - s:one; slope: 0, group: 0",
 	"9x5 9x5 5 5 5:positive - - 9x5 9x5 s:zero; slope: 0.3, group: 0",
-	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x48x21x23 2x48x21x23 s:one; slope: 0, group: 0", NULL
+	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x48x21x23 2x48x21x23 s:one; slope: 0, group: 0",
+	NULL
 };
 
 /* --- records --- */
 
 static const struct op op_batch_norm = {
 	.name = "batch_norm",
-	.doc = "normalises channels by the batch's mean and variance, which it also gives; may add and activate",
+	.doc = "normalises channels by the batch's mean and variance, which it also "
+	       "gives; may add and activate",
 	.flags = OP_MEET,
 	.min_in = 3, .max_in = 5, .nout = 4,
 	.attr_size = sizeof(struct norm_attr), .attrs = fields,

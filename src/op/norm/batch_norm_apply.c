@@ -8,9 +8,9 @@
  *
  * The first has the running statistics. The second has those of the batch, and gives the bits of
  * batch_norm: the pass `recompute` puts it in where the result is not kept for the backward part
- * (running statistics are not touched a second time), the passes `piece_statistics` and `moments` have it
- * normalise by statistics that other nodes have taken. They stay two ops, since a gradient of the
- * first treats its statistics as constants, and there is none of the second. */
+ * (running statistics are not touched a second time), the passes `piece_statistics` and `moments`
+ * have it normalise by statistics that other nodes have taken. They stay two ops, since a gradient
+ * of the first treats its statistics as constants, and there is none of the second. */
 #include <math.h>
 
 #include "base/err.h"
@@ -59,7 +59,8 @@ static int inference_grad(struct graph *g, const struct node *n, const tid *dy, 
 
 static double eps_of(const struct kplan *k)
 {
-	return k->n->op->attrs == apply_fields ? NORM_AGAIN : ((const struct norm_attr *)k->n->attr)->eps;
+	return k->n->op->attrs == apply_fields ? NORM_AGAIN :
+	       ((const struct norm_attr *)k->n->attr)->eps;
 }
 
 /* A residual has the activated form, to which a slope of 1 does nothing. */
@@ -118,8 +119,8 @@ static int grad_cuda(const struct kplan *k, const struct kargs *a)
 /* --- samples --- */
 
 static const char *const inference_samples[] = {
-	"2x3x5x7 3 3 3 3:positive", "1x17x3x3x5 17 17 17 17:positive; eps: 0.01", "4x5 5 5 5 5:positive",
-	"1x48x21x23 48 48 48 48:positive", "2x3x5x7 3 3 3 3:positive; slope: 0",
+	"2x3x5x7 3 3 3 3:positive", "1x17x3x3x5 17 17 17 17:positive; eps: 0.01",
+	"4x5 5 5 5 5:positive", "1x48x21x23 48 48 48 48:positive", "2x3x5x7 3 3 3 3:positive; slope: 0",
 	"1x17x3x3x5 17 17 17 17:positive; eps: 0.01, slope: 0.3", "4x5 5 5 5 5:positive; slope: 0",
 	"2x3x5x7 3 3 3 3:positive 2x3x5x7; slope: 0", "4x5 5 5 5 5:positive 4x5",
 	"1x48x21x23 48 48 48 48:positive 1x48x21x23; slope: 0", NULL
@@ -172,4 +173,5 @@ static const struct op op_batch_norm_apply = {
 	.samples = apply_samples,
 };
 
-OPSET(batch_norm_apply, &op_batch_norm_inference, &op_batch_norm_inference_grad, &op_batch_norm_apply);
+OPSET(batch_norm_apply, &op_batch_norm_inference, &op_batch_norm_inference_grad,
+      &op_batch_norm_apply);

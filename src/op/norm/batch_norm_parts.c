@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Batch normalisation of concatenated channels, split so that work on a piece of them is done once
- * for all norms that read it (made by the pass `piece_statistics`). A channel's statistics do not depend on
- * the norm that reads it:
+ * for all norms that read it (made by the pass `piece_statistics`). A channel's statistics do not
+ * depend on the norm that reads it:
  *
- *   batch_norm_statistics   mean, rstd = 1 / sqrt(variance + eps), variance of a part; with those of
- *                           all parts side by side, batch_norm_apply normalises
+ *   batch_norm_statistics   mean, rstd = 1 / sqrt(variance + eps), variance of a part; with those
+ *                           of all parts side by side, batch_norm_apply normalises
  *
  * The gradient of x is  dz gamma rstd - ((x - mean) k2 + k1)  with k1 and k2 from sums over the
  * batch (batch_norm.c). The gradient through the statistics has the same form for all norms that
@@ -13,8 +13,9 @@
  * that it is computed in the pass that takes them:
  *
  *   batch_norm_grad_given   dz gamma rstd [+ addend], dgamma, dbeta, k1, k2
- *   batch_norm_grad_through      from x, the sum of those, mean, and k1 and k2 of each: the gradient of x;
- *                                `begin` says which channel of each k1 and k2 is x's first */
+ *   batch_norm_grad_through      from x, the sum of those, mean, and k1 and k2 of each: the
+ *                                gradient of x; `begin` says which channel of each k1 and k2 is x's
+ *                                first */
 #include <limits.h>
 
 #include "base/err.h"
@@ -24,7 +25,8 @@
 static const struct field fields[] = { NORM_EPS, FIELD_END };
 static const struct field given_fields[] = { NORM_SLOPE, FIELD_END };
 static const struct field through_fields[] = {
-	FIELD_INTS(struct norm_through_attr, begin, "[0]", 0, INT32_MAX, "channel of each k1 and k2 that is the first"),
+	FIELD_INTS(struct norm_through_attr, begin, "[0]", 0, INT32_MAX,
+	           "channel of each k1 and k2 that is the first"),
 	FIELD_END
 };
 
@@ -52,8 +54,8 @@ static int check_pair(struct graph *g, const struct node *n, int i, int64_t begi
 	TRY(check_dtype(g, n, i, DTYPE_F32));
 	if (v->nd == 1 && begin + c <= v->d[0])
 		return 0;
-	return ERR(E_SHAPE, &g->cur_loc, "layer '%s': input %d of '%s' must have channels %lld to %lld", check_layer(n), i,
-	           n->op->name, (long long)begin, (long long)(begin + c - 1));
+	return ERR(E_SHAPE, &g->cur_loc, "layer '%s': input %d of '%s' must have channels %lld to %lld",
+	           check_layer(n), i, n->op->name, (long long)begin, (long long)(begin + c - 1));
 }
 
 static int through_shape(struct graph *g, struct node *n)
@@ -66,7 +68,8 @@ static int through_shape(struct graph *g, struct node *n)
 	TRY(check_dtype(g, n, 2, DTYPE_F32));
 	TRY(check_vector(g, n, 2, node_in_shape(g, n, 0)->d[1]));
 	if (n->nin != FIRST_PAIR + 2 * at->begin.n)
-		return ERR(E_SHAPE, &g->cur_loc, "layer '%s': '%s' must have two inputs for each 'begin'", check_layer(n), n->op->name);
+		return ERR(E_SHAPE, &g->cur_loc, "layer '%s': '%s' must have two inputs for each 'begin'",
+		           check_layer(n), n->op->name);
 	for (int i = FIRST_PAIR; i < n->nin; i++)
 		TRY(check_pair(g, n, i, at->begin.v[(i - FIRST_PAIR) / 2]));
 	struct shape x = *node_in_shape(g, n, 0);
@@ -121,7 +124,8 @@ static int given_cpu(const struct kplan *k, const struct kargs *a)
 
 static int through_reference(const struct kplan *k, const struct kargs *a)
 {
-	return norm_grad_through_reference(k, a, ((const struct norm_through_attr *)k->n->attr)->begin.v);
+	return norm_grad_through_reference(k, a,
+	                                   ((const struct norm_through_attr *)k->n->attr)->begin.v);
 }
 
 static int through_cpu(const struct kplan *k, const struct kargs *a)
@@ -136,13 +140,15 @@ static const char *const statistics_samples[] = {
 };
 
 static const char *const given_samples[] = {
-	"2x3x5x7 2x3x5x7 3 3 3:positive 3; slope: 0", "2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17; slope: 0.3",
+	"2x3x5x7 2x3x5x7 3 3 3:positive 3; slope: 0",
+	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive 17; slope: 0.3",
 	"9x5 9x5 5 5 5:positive 5 9x5; slope: 0",
 	"2x48x21x23 2x48x21x23 48 48 48:positive 48 2x48x21x23; slope: 0", NULL
 };
 static const char *const through_samples[] = {
 	"2x3x5x7 2x3x5x7 3 3 3", "1x17x3x3x5 1x17x3x3x5 17 17 17 20 20; begin: [0, 3]",
-	"9x5 9x5 5 8 8 5 5 6 6; begin: [2, 0, 1]", "2x48x21x23 2x48x21x23 48 64 64 48 48; begin: [16, 0]", NULL
+	"9x5 9x5 5 8 8 5 5 6 6; begin: [2, 0, 1]",
+	"2x48x21x23 2x48x21x23 48 64 64 48 48; begin: [16, 0]", NULL
 };
 
 /* --- records --- */
@@ -164,7 +170,8 @@ static const struct op op_statistics = {
 
 static const struct op op_given = {
 	.name = "batch_norm_grad_given",
-	.doc = "batch_norm_grad without what goes through the statistics, and that as two numbers a channel",
+	.doc = "batch_norm_grad without what goes through the statistics, and that "
+	       "as two numbers a channel",
 	.flags = OP_ONCE,
 	.min_in = 6, .max_in = 7, .nout = 5,
 	.attr_size = sizeof(struct norm_attr), .attrs = given_fields,

@@ -321,7 +321,8 @@ static const struct op op_group_norm = {
 
 static const struct op op_group_norm_grad = {
 	.name = "group_norm_grad",
-	.doc = "gradients of group_norm for x, gamma and beta from x, dy, mean, 1 / deviation and gamma",
+	.doc = "gradients of group_norm for x, gamma and beta from x, dy, "
+	       "mean, 1 / deviation and gamma",
 	.flags = OP_ONCE,
 	.min_in = 4, .max_in = 5, .nout = 3,
 	.attr_size = sizeof(struct group_norm), .attrs = fields,

@@ -175,7 +175,8 @@ static double masked(const struct channel *c, int64_t i)
 	return c->f.on && !(sign > 0) ? (c->f.slope != 0 ? c->f.slope * dz : 0) : dz;
 }
 
-static void gradient_sums(struct planes p, int64_t c, const struct channel *ch, double *db, double *dg)
+static void gradient_sums(struct planes p, int64_t c, const struct channel *ch, double *db,
+                          double *dg)
 {
 	*db = *dg = 0;
 	EACH_VALUE (p, c, i) {
@@ -185,8 +186,8 @@ static void gradient_sums(struct planes p, int64_t c, const struct channel *ch, 
 }
 
 /* db and dg: means of the sums. dz may be NULL. */
-static void input_gradient(struct planes p, int64_t c, const struct channel *ch, double db, double dg,
-                           const double *addend, double *dx, double *dz)
+static void input_gradient(struct planes p, int64_t c, const struct channel *ch, double db,
+                           double dg, const double *addend, double *dx, double *dz)
 {
 	EACH_VALUE (p, c, i) {
 		double xhat = (ch->x[i] - ch->mean) * ch->rstd, d = masked(ch, i);
@@ -205,8 +206,8 @@ static struct channel channel_of(const struct kplan *k, const struct kargs *a,
 		optional(k, a, g->y), mean[c], rstd[c], gamma[c], beta ? beta[c] : 0, g->f };
 }
 
-int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
-                             const struct norm_sync *team)
+int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,
+                             const struct norm_grad *g, const struct norm_sync *team)
 {
 	struct planes p = planes_of(k);
 	double *dx = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2], *all = a->ws,
@@ -229,7 +230,8 @@ int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a, const
 	return 0;
 }
 
-int norm_grad_given_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g)
+int norm_grad_given_reference(const struct kplan *k, const struct kargs *a,
+                              const struct norm_grad *g)
 {
 	struct planes p = planes_of(k);
 	double *dgamma = a->out[1], *dbeta = a->out[2], *k1 = a->out[3], *k2 = a->out[4],

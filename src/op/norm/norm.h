@@ -17,10 +17,12 @@ struct norm_attr {
 	double slope;                /* of f below zero; 1: none, 0: relu */
 	int64_t group;               /* of the reducer of statistics; negative: of this rank alone */
 };
-#define NORM_EPS FIELD_FLOAT(struct norm_attr, eps, "1e-5", 1e-12, 1, "added to the variance before the root")
+#define NORM_EPS FIELD_FLOAT(struct norm_attr, eps, "1e-5", 1e-12, 1, \
+	"added to the variance before the root")
 #define NORM_SLOPE FIELD_FLOAT(struct norm_attr, slope, "1", 0, 1e6, "factor for negative values")
-#define NORM_GROUP \
-	FIELD_INT(struct norm_attr, group, "-1", -1, INT32_MAX, "group of the statistics' reducer; -1: alone")
+#define NORM_GROUP                                          \
+	FIELD_INT(struct norm_attr, group, "-1", -1, INT32_MAX, \
+	          "group of the statistics' reducer; -1: alone")
 
 struct norm_through_attr {
 	struct ints begin;           /* of each pair k1, k2: its channel that is x's first */
@@ -55,7 +57,8 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
  * Inference and apply are one function, with eps NORM_AGAIN for the latter. */
 #define NORM_AGAIN (-1.0)
 
-/* Statistics are those of a group; NULL: of this rank. With a group the workspace has 2 C doubles. */
+/* Statistics are those of a group; NULL: of this rank. With a group the
+ * workspace has 2 C doubles. */
 int norm_sync_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
                                 struct norm_act f, const struct norm_sync *team);
 int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps);
@@ -78,13 +81,14 @@ struct norm_grad {
 };
 /* Through the statistics of a group, or of this rank (NULL). dgamma and dbeta are this rank's part,
  * as of every parameter. */
-int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
-                             const struct norm_sync *team);
+int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,
+                             const struct norm_grad *g, const struct norm_sync *team);
 
 /* The gradient with the statistics as given, which leaves out what goes through them, and that: (x
  * - mean) k2 + k1. Outputs are dx, dgamma, dbeta, k1, k2. Then what is left out, of several: inputs
  * x, dx, mean, k1, k2, k1, k2, ..., where channel 0 is channel begin[i] of the i-th k1 and k2. */
-int norm_grad_given_reference(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
+int norm_grad_given_reference(const struct kplan *k, const struct kargs *a,
+                              const struct norm_grad *g);
 int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, const int64_t *begin);
 
 /* CPU kernels: tensors are native or slices of channels, any mixture, and
@@ -115,15 +119,17 @@ int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const in
 		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)              \
 	}
 
-/* The same on the GPU. For a group: the group in the device's reducer of statistics, and a number in
- * the device's memory. */
+/* The same on the GPU. For a group: the group in the device's reducer of statistics, and a number
+ * in the device's memory. */
 int norm_cuda_plan(struct kplan *k);
 int norm_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
-int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f);
+int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps,
+                        struct norm_act f);
 int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
-int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
-                           const float *share);
-int norm_sync_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g, int group, const float *share);
+int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double eps,
+                           struct norm_act f, int group, const float *share);
+int norm_sync_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
+                        int group, const float *share);
 int norm_inference_grad_cuda(const struct kplan *k, const struct kargs *a, double eps);
 
 #endif

@@ -19,7 +19,8 @@
 #include "op/norm/norm_cpu.h"
 
 #define BLOCK_FLOATS 8192 /* 32 KiB */
-#define BLOCK_ROWS   128  /* at least, if that leaves BLOCKS of them: sums are a part of the traffic */
+/* at least, if that leaves BLOCKS of them: sums are a part of the traffic */
+#define BLOCK_ROWS   128
 #define BLOCKS       16
 #define SHIFT_ROWS   8
 

@@ -36,8 +36,9 @@ SIMD_INLINE float masked(enum norm_mask mask, float dy, float d, float a, float 
 }
 
 /* Four rows at a time, or one: `step` is a constant to the compiler. */
-SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool bf16, enum norm_mask mask, bool second,
-                                   enum making making, int step, int64_t row, float *s1, float *s2)
+SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool bf16, enum norm_mask mask,
+                                   bool second, enum making making, int step, int64_t row,
+                                   float *s1, float *s2)
 {
 	const float *mean = g->mean, *a = g->scale, *b = mask == NORM_FROM_X ? g->beta : a;
 	const float slope = (float)g->f.slope;
@@ -82,8 +83,9 @@ SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool bf16, enum nor
 #undef AT
 }
 
-SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool bf16, enum norm_mask mask, bool second,
-                                   enum making making, int64_t lo, int64_t hi, float *part)
+SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool bf16, enum norm_mask mask,
+                                   bool second, enum making making, int64_t lo, int64_t hi,
+                                   float *part)
 {
 	float *s1 = part + g->b->c, *s2 = part + 2 * g->b->c;
 	memset(s1, 0, sizeof *s1 * 2 * (size_t)g->b->c);
@@ -96,13 +98,15 @@ SIMD_INLINE void sum_gradient_rows(const struct gradient *g, bool bf16, enum nor
 typedef void sum_gradient(const struct gradient *g, int64_t lo, int64_t hi, float *part);
 
 #define SUM_GRADIENT(name, mask, second, making)                                                  \
-	SIMD_CLONES static void name##_full(const struct gradient *g, int64_t lo, int64_t hi, float *part) \
+	SIMD_CLONES static void name##_full(const struct gradient *g, int64_t lo, int64_t hi,         \
+	                                    float *part)                                              \
 	{                                                                                             \
-		sum_gradient_rows(g, false, mask, second, making, lo, hi, part);                      \
+		sum_gradient_rows(g, false, mask, second, making, lo, hi, part);                          \
 	}                                                                                             \
-	SIMD_CLONES static void name##_bf16(const struct gradient *g, int64_t lo, int64_t hi, float *part) \
+	SIMD_CLONES static void name##_bf16(const struct gradient *g, int64_t lo, int64_t hi,         \
+	                                    float *part)                                              \
 	{                                                                                             \
-		sum_gradient_rows(g, true, mask, second, making, lo, hi, part);                       \
+		sum_gradient_rows(g, true, mask, second, making, lo, hi, part);                           \
 	}
 SUM_GRADIENT(sum_all, NORM_ALL, false, NOTHING)
 SUM_GRADIENT(sum_from_x, NORM_FROM_X, false, NOTHING)
@@ -128,7 +132,8 @@ static void sum_gradient_block(const void *arg, int64_t i)
 		{ sum_direct_full, sum_direct_bf16 }, { sum_added_full, sum_added_bf16 },
 	};
 	const struct gradient *g = arg;
-	sums[which_sum(g)][g->b->bf16](g, norm_begin(g->b, i), norm_end(g->b, i), norm_part(g->b, g->ws, i));
+	sums[which_sum(g)][g->b->bf16](g, norm_begin(g->b, i), norm_end(g->b, i),
+	                               norm_part(g->b, g->ws, i));
 }
 
 SIMD_CLONES static void add_sums(const float *part, int64_t c, int64_t lo, int64_t hi, double *sum)
@@ -212,8 +217,8 @@ static void input_gradient_block(const void *arg, int64_t i)
 }
 
 /* The part of dx that goes through the statistics is (x - mean) * k2 + k1 of its channel. */
-static void through_statistics(const double *sums, const float *gamma, const float *rstd, int64_t c, double count,
-                               float *k1, float *k2)
+static void through_statistics(const double *sums, const float *gamma, const float *rstd, int64_t c,
+                               double count, float *k1, float *k2)
 {
 	for (int64_t j = 0; j < c; j++) {
 		double db = sums[j], dg = sums[c + j] * rstd[j], s = (double)gamma[j] * rstd[j];
@@ -223,7 +228,8 @@ static void through_statistics(const double *sums, const float *gamma, const flo
 }
 
 /* Scale as forward: the same z, the same sign. */
-static struct gradient gradient_of(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
+static struct gradient gradient_of(const struct kplan *k, const struct kargs *a,
+                                   const struct norm_grad *at)
 {
 	const struct norm_blocks *b = k->state;
 	const float *gamma = a->in[at->gamma], *rstd = a->in[at->rstd];
@@ -241,7 +247,8 @@ static struct gradient gradient_of(const struct kplan *k, const struct kargs *a,
 }
 
 /* Of the parameters. */
-static void put_sums(const struct norm_blocks *b, const double *sums, const float *rstd, float *dgamma, float *dbeta)
+static void put_sums(const struct norm_blocks *b, const double *sums, const float *rstd,
+                     float *dgamma, float *dbeta)
 {
 	for (int64_t j = 0; j < b->c; j++) {
 		dbeta[j] = (float)sums[j];
@@ -299,7 +306,8 @@ int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const in
 		k1[j] = (float)-s1;
 		k2[j] = (float)-s2;
 	}
-	struct norm_map map = { b, norm_source(k, a, 0), norm_source(k, a, 1), norm_sink(k, a, 0), a->in[2], k2, k1,
+	struct norm_map map = { b, norm_source(k, a, 0), norm_source(k, a, 1), norm_sink(k, a, 0),
+		a->in[2], k2, k1,
 		{ true, 1 } };
 	norm_each_block(b, true, norm_map_block, &map);
 	return 0;

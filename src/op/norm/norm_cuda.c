@@ -19,12 +19,14 @@ struct norm_cuda {
 
 static int stride_of(const struct kplan *k, tid t, int64_t *out)
 {
-	const struct tensor *first = graph_t(k->g, k->n->in[0]), *x = t == NONE ? NULL : graph_t(k->g, t);
+	const struct tensor *first = graph_t(k->g, k->n->in[0]),
+	                    *x = t == NONE ? NULL : graph_t(k->g, t);
 	struct layout_rows rows;
 	if (!x || !shape_equal(&x->shape, &first->shape))
 		return 0;
 	if (!layout_rows(&x->layout, &x->shape, &rows) || x->dtype != first->dtype)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes channels-last tensors of one element type",
+		return ERR(E_UNSUPPORTED, &k->n->loc,
+		           "'%s' on the GPU takes channels-last tensors of one element type",
 		           k->n->op->name);
 	*out = rows.stride;
 	return 0;
@@ -57,16 +59,19 @@ static struct k_rows out_rows(const struct kplan *k, const struct kargs *a, int 
 	return i < 0 ? (struct k_rows){ 0 } : (struct k_rows){ a->out[i], s->out[i] };
 }
 
-static struct k_norm forward_of(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
+static struct k_norm forward_of(const struct kplan *k, const struct kargs *a, double eps,
+                                struct norm_act f)
 {
 	const struct norm_cuda *s = k->state;
 	return (struct k_norm){
-		.rows = s->rows, .c = s->c, .type = s->type, .act = f.on, .slope = (float)f.slope, .eps = eps,
+		.rows = s->rows, .c = s->c, .type = s->type, .act = f.on, .slope = (float)f.slope,
+		.eps = eps,
 		.x = in_rows(k, a, 0), .y = out_rows(k, a, 0), .gamma = a->in[1], .beta = a->in[2] };
 }
 
 /* With the statistics of the batch. */
-static struct k_norm batch_of(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f)
+static struct k_norm batch_of(const struct kplan *k, const struct kargs *a, double eps,
+                              struct norm_act f)
 {
 	struct k_norm n = forward_of(k, a, eps, f);
 	n.residual = in_rows(k, a, 3);
@@ -94,7 +99,8 @@ int norm_inference_cuda(const struct kplan *k, const struct kargs *a, double eps
 	return cuda_launched(k, k_norm_inference(cuda_stream(k->dev), &n, a->ws));
 }
 
-static struct k_norm_grad gradient_of(const struct kplan *k, const struct kargs *a, const struct norm_grad *at)
+static struct k_norm_grad gradient_of(const struct kplan *k, const struct kargs *a,
+                                      const struct norm_grad *at)
 {
 	const struct norm_cuda *s = k->state;
 	return (struct k_norm_grad){
@@ -102,7 +108,8 @@ static struct k_norm_grad gradient_of(const struct kplan *k, const struct kargs 
 		.mask = !at->f.on ? K_NORM_ALL : at->y < 0 ? K_NORM_FROM_X : K_NORM_FROM_Y,
 		.x = in_rows(k, a, at->x), .dy = in_rows(k, a, at->dy), .second = in_rows(k, a, at->second),
 		.y = in_rows(k, a, at->y), .addend = in_rows(k, a, at->addend), .dx = out_rows(k, a, 0),
-		.masked = out_rows(k, a, at->masked), .gamma = a->in[at->gamma], .beta = in_rows(k, a, at->beta).p,
+		.masked = out_rows(k, a, at->masked), .gamma = a->in[at->gamma],
+		.beta = in_rows(k, a, at->beta).p,
 		.mean = a->in[at->mean], .rstd = a->in[at->rstd], .dgamma = a->out[1], .dbeta = a->out[2] };
 }
 
@@ -126,8 +133,8 @@ static struct reducer *reducer_of(const struct kargs *a)
 	return a->sums ? a->sums->statistics : NULL;
 }
 
-int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double eps, struct norm_act f, int group,
-                           const float *share)
+int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double eps,
+                           struct norm_act f, int group, const float *share)
 {
 	const struct k_norm n = batch_of(k, a, eps, f);
 	struct reducer *r = reducer_of(a);
@@ -139,7 +146,8 @@ int norm_sync_forward_cuda(const struct kplan *k, const struct kargs *a, double 
 	return cuda_launched(k, k_norm_forward_take(cuda_stream(k->dev), &n, message, a->ws));
 }
 
-int norm_sync_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at, int group, const float *share)
+int norm_sync_grad_cuda(const struct kplan *k, const struct kargs *a, const struct norm_grad *at,
+                        int group, const float *share)
 {
 	const struct k_norm_grad g = gradient_of(k, a, at);
 	struct reducer *r = reducer_of(a);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Ranks that normalise as one: sums over their batches, which make each of them normalise by the
- * batch of all. What a group sums has a group of the device's reducer (struct device: statistics); a
- * device without one is alone, and its batch is the whole. */
+ * batch of all. What a group sums has a group of the device's reducer (struct device: statistics);
+ * a device without one is alone, and its batch is the whole. */
 #ifndef DLX_OP_NORM_NORM_SYNC_H
 #define DLX_OP_NORM_NORM_SYNC_H
 

@@ -32,7 +32,8 @@ enum dtype all_reduce_dtype(int wire)
 static const struct field fields[] = {
 	FIELD_INT(struct all_reduce_attr, group, "0", 0, INT_MAX, "group of the reducer"),
 	FIELD_ENUM(struct all_reduce_attr, wire, "f32", all_reduce_wires, "element type between ranks"),
-	FIELD_FLOAT(struct all_reduce_attr, factor, "1", 0, 1e30, "what values are multiplied by first"),
+	FIELD_FLOAT(struct all_reduce_attr, factor, "1", 0, 1e30,
+	            "what values are multiplied by first"),
 	FIELD_END
 };
 
@@ -100,7 +101,8 @@ static struct reducer *reducer_of(const struct kargs *a)
 }
 
 /* The place of tensor t's values in the group's block, of 16-bit elements. */
-static uint16_t *on_wire(const struct kplan *k, const struct kargs *a, struct bundle_form form, int t)
+static uint16_t *on_wire(const struct kplan *k, const struct kargs *a,
+                         struct bundle_form form, int t)
 {
 	char *at = reducer_bucket_memory(reducer_of(a), (int)attr(k)->group);
 
@@ -139,7 +141,8 @@ static void start_range(const struct kplan *k, const struct kargs *a, int t, int
 	if (attr(k)->wire == 0 || !reducer_of(a))
 		scale_range((float *)a->out[t] + lo, g + lo, factor, hi - lo);
 	else
-		to_wire(on_wire(k, a, start_form, t) + lo, g + lo, factor, hi - lo, all_reduce_dtype(attr(k)->wire));
+		to_wire(on_wire(k, a, start_form, t) + lo, g + lo, factor, hi - lo,
+		        all_reduce_dtype(attr(k)->wire));
 }
 
 static void wait_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
@@ -149,7 +152,8 @@ static void wait_range(const struct kplan *k, const struct kargs *a, int t, int6
 	sum_widen(all_reduce_dtype(attr(k)->wire), (float *)a->out[t] + lo, w + lo, hi - lo);
 }
 
-static void start_range_reference(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)
+static void start_range_reference(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
+                                  int64_t hi)
 {
 	const double *g = a->in[1 + 2 * t];
 	double *x = a->out[t];
@@ -198,14 +202,16 @@ static int start_cuda_plan(struct kplan *k)
 	return bundle_cuda_plan(k, start_form);
 }
 
-static void start_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void start_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                       int row, int t)
 {
 	(void)k;
 	table->p[0][row] = a->out[t];
 	table->p[1][row] = a->in[1 + 2 * t];
 }
 
-static int start_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int start_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                        int group, int64_t block)
 {
 	(void)a;
 	(void)group;
@@ -213,25 +219,28 @@ static int start_launch(const struct kplan *k, const struct kargs *a, const stru
 	return cuda_launched(k, k_scaled(cuda_stream(k->dev), table, (float)attr(k)->factor));
 }
 
-static void to_wire_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void to_wire_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                         int row, int t)
 {
 	table->p[0][row] = on_wire(k, a, start_form, t);
 	table->p[1][row] = a->in[1 + 2 * t];
 }
 
-static int to_wire_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int to_wire_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                          int group, int64_t block)
 {
 	(void)a;
 	(void)group;
 	(void)block;
-	return cuda_launched(k, k_scaled_to(cuda_stream(k->dev), (int)all_reduce_dtype(attr(k)->wire), table,
-	                                    (float)attr(k)->factor));
+	return cuda_launched(k, k_scaled_to(cuda_stream(k->dev), (int)all_reduce_dtype(attr(k)->wire),
+	                                    table, (float)attr(k)->factor));
 }
 
 static int start_cuda(const struct kplan *k, const struct kargs *a)
 {
 	bool as_it_is = attr(k)->wire == 0 || !reducer_of(a);
-	struct bundle_launch how = { as_it_is ? start_fill : to_wire_fill, as_it_is ? start_launch : to_wire_launch };
+	struct bundle_launch how = { as_it_is ? start_fill : to_wire_fill,
+		as_it_is ? start_launch : to_wire_launch };
 
 	TRY(bundle_cuda_run(k, a, &how));
 	if (reducer_of(a))
@@ -244,18 +253,21 @@ static int wait_cuda_plan(struct kplan *k)
 	return bundle_cuda_plan(k, wait_form);
 }
 
-static void wait_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void wait_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                      int row, int t)
 {
 	table->p[0][row] = a->out[t];
 	table->p[1][row] = on_wire(k, a, wait_form, t);
 }
 
-static int wait_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int wait_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                       int group, int64_t block)
 {
 	(void)a;
 	(void)group;
 	(void)block;
-	return cuda_launched(k, k_widened(cuda_stream(k->dev), (int)all_reduce_dtype(attr(k)->wire), table));
+	return cuda_launched(k, k_widened(cuda_stream(k->dev), (int)all_reduce_dtype(attr(k)->wire),
+	                                  table));
 }
 
 static int wait_cuda(const struct kplan *k, const struct kargs *a)
@@ -263,7 +275,8 @@ static int wait_cuda(const struct kplan *k, const struct kargs *a)
 	if (!reducer_of(a))
 		return 0;
 	TRY(reducer_wait(reducer_of(a), (int)attr(k)->group));
-	return attr(k)->wire ? bundle_cuda_run(k, a, &(struct bundle_launch){ wait_fill, wait_launch }) : 0;
+	return attr(k)->wire ? bundle_cuda_run(k, a, &(struct bundle_launch){ wait_fill,
+		wait_launch }) : 0;
 }
 #endif
 
@@ -285,8 +298,10 @@ static const struct op op_start = {
 	.shape = start_shape, .cost = start_cost,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = start_plan, .run = start_reference },
-		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = start_choose, .plan = start_plan, .run = start_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = start_choose, .plan = start_cuda_plan, .run = start_cuda)
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = start_choose, .plan = start_plan,
+			.run = start_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = start_choose, .plan = start_cuda_plan,
+		            .run = start_cuda)
 	},
 	.samples = start_samples,
 };
@@ -300,8 +315,10 @@ static const struct op op_wait = {
 	.shape = wait_shape,
 	.kernel = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = wait_plan, .run = wait_reference },
-		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_plan, .run = wait_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_cuda_plan, .run = wait_cuda)
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_plan,
+			.run = wait_cpu },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = wait_choose, .plan = wait_cuda_plan,
+		            .run = wait_cuda)
 	},
 	.samples = wait_samples,
 };

@@ -51,10 +51,11 @@ static int check_copies(struct graph *g, const struct node *n, struct bundle_for
 		const int64_t t = f.copy_of.v[i], before = i ? f.copy_of.v[i - 1] : 0;
 		const int in = bundle_copy_in(n, f, i);
 		if (t < before || t >= bundle_groups(n, f))
-			return ERR(E_SHAPE, &g->cur_loc, "'copy_of' of '%s' must name groups below %d in order", n->op->name,
-			           bundle_groups(n, f));
+			return ERR(E_SHAPE, &g->cur_loc, "'copy_of' of '%s' must name groups below %d in order",
+			           n->op->name, bundle_groups(n, f));
 		if (n->in[in] == NONE || !dtype_is_float(graph_t(g, n->in[in])->dtype))
-			return ERR(E_SHAPE, &g->cur_loc, "a copy of '%s' is missing, or has no floats", n->op->name);
+			return ERR(E_SHAPE, &g->cur_loc, "a copy of '%s' is missing, or has no floats",
+			           n->op->name);
 		TRY(node_want_like(g, n, in, f.head + (int)t * f.in, "copy"));
 	}
 	return 0;
@@ -69,7 +70,8 @@ int bundle_check(struct graph *g, const struct node *n, struct bundle_form f)
 	for (int i = f.head; i < n->nin - f.copy_of.n; i++) {
 		int j = (i - f.head) % f.in;
 		if (n->in[i] == NONE)
-			return ERR(E_SHAPE, &g->cur_loc, "'%s' lacks the %s of a group", n->op->name, f.member[j]);
+			return ERR(E_SHAPE, &g->cur_loc, "'%s' lacks the %s of a group", n->op->name,
+			           f.member[j]);
 		TRY(node_want_float(g, n, i, f.member[j]));
 		TRY(node_want_like(g, n, i, i - j, f.member[j]));
 	}
@@ -88,7 +90,8 @@ int bundle_choose(struct kplan *k, struct bundle_form f, struct layout *in, stru
 		if (n->out[i] != NONE)
 			out[i] = layout_plain(node_out_shape(g, n, i));
 	for (int t = 0; t < bundle_groups(n, f); t++) {
-		struct layout *member = in + f.head + t * f.in, l = layout_plain(node_in_shape(g, n, f.head + t * f.in));
+		struct layout *member = in + f.head + t * f.in,
+		              l = layout_plain(node_in_shape(g, n, f.head + t * f.in));
 		for (int i = f.in - 1; i >= 0; i--)
 			if (member[i].set)
 				l = member[i];
@@ -116,11 +119,14 @@ static int plan_copies(struct kplan *k, struct bundle_form f, struct bundle *b)
 		const int t = (int)f.copy_of.v[i];
 		struct copy *c = &b->copy[i];
 		*c = (struct copy){ NULL, t * f.out, bundle_copy_out(k->n, f, i) };
-		const struct tensor *from = graph_t(k->g, k->n->out[c->from]), *to = graph_t(k->g, k->n->out[c->to]);
-		copier_new(&c->copier, k->arena, (struct copier_side){ from, device_dtype(k->dev, from->dtype) },
+		const struct tensor *from = graph_t(k->g, k->n->out[c->from]),
+		                    *to = graph_t(k->g, k->n->out[c->to]);
+		copier_new(&c->copier, k->arena,
+		           (struct copier_side){ from, device_dtype(k->dev, from->dtype) },
 		           (struct copier_side){ to, device_dtype(k->dev, to->dtype) }, false);
 		if (!c->copier)
-			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' cannot copy '%s'", k->n->op->name, from->name);
+			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' cannot copy '%s'", k->n->op->name,
+			           from->name);
 		for (int u = t + 1; u <= b->n; u++)
 			b->first_copy[u] = i + 1;
 		if (copier_grain(c->copier) > b->grain[t])
@@ -163,7 +169,8 @@ static int find(const int64_t *first, int n, int64_t at)
 }
 
 /* Elements [lo, hi) of a group, and of those copies that can be made of a piece. */
-static void run_group(const struct kplan *k, const struct kargs *a, bundle_range *range, int t, int64_t lo, int64_t hi)
+static void run_group(const struct kplan *k, const struct kargs *a, bundle_range *range, int t,
+                      int64_t lo, int64_t hi)
 {
 	const struct bundle *b = k->state;
 
@@ -171,13 +178,15 @@ static void run_group(const struct kplan *k, const struct kargs *a, bundle_range
 		range(k, a, t, lo, hi);
 		return;
 	}
-	const int64_t each = b->grain[t] < IN_CACHE ? IN_CACHE / b->grain[t] * b->grain[t] : b->grain[t];
+	const int64_t each = b->grain[t] < IN_CACHE ? IN_CACHE / b->grain[t] * b->grain[t] :
+	                     b->grain[t];
 	for (int64_t at = lo; at < hi; at += each) {
 		const int64_t end = hi - at < each ? hi : at + each;
 		range(k, a, t, at, end);
 		for (int i = b->first_copy[t]; i < b->first_copy[t + 1]; i++)
 			if (copier_grain(b->copy[i].copier))
-				copier_range(b->copy[i].copier, a->out[b->copy[i].from], a->out[b->copy[i].to], at, end);
+				copier_range(b->copy[i].copier, a->out[b->copy[i].from], a->out[b->copy[i].to],
+				             at, end);
 	}
 }
 
@@ -236,8 +245,8 @@ int64_t bundle_first_piece(const struct kplan *k, int t)
 }
 
 void bundle_run_pieces(const struct kplan *k, const struct kargs *a,
-                       void (*piece)(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
-                                     int64_t hi, int64_t number))
+                       void (*piece)(const struct kplan *k, const struct kargs *a, int t,
+                                     int64_t lo, int64_t hi, int64_t number))
 {
 	const struct bundle *b = k->state;
 	int64_t pieces = b->piece[b->n];

@@ -14,7 +14,8 @@
 struct bundle_form {
 	int head, in, out;
 	const char *const *member;   /* what the inputs of a group are, for messages */
-	struct ints copy_of;         /* behind the groups: for each copy of a first output the group that it is of, in order */
+	struct ints copy_of;         /* behind the groups: for each copy of a first output the group
+	                              * that it is of, in order */
 };
 
 /* Copies of new weights in another type or layout, which follow all groups, as inputs and as
@@ -39,7 +40,8 @@ int bundle_plan(struct kplan *k, struct bundle_form f);
 
 /* Calls range on pieces of the groups, in parallel if there is enough to do: elements [lo, hi) of
  * group t. Pieces start at multiples of 16. */
-typedef void bundle_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi);
+typedef void bundle_range(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
+                          int64_t hi);
 void bundle_run(const struct kplan *k, const struct kargs *a, bundle_range *range);
 
 /* The same in pieces of BUNDLE_PIECE elements of one tensor, numbered through, for sums that must
@@ -47,8 +49,8 @@ void bundle_run(const struct kplan *k, const struct kargs *a, bundle_range *rang
 #define BUNDLE_PIECE 16384
 int64_t bundle_pieces(const struct kplan *k);
 void bundle_run_pieces(const struct kplan *k, const struct kargs *a,
-                       void (*piece)(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
-                                     int64_t hi, int64_t number));
+                       void (*piece)(const struct kplan *k, const struct kargs *a, int t,
+                                     int64_t lo, int64_t hi, int64_t number));
 /* The first piece of group t; for one past the last group: the number of pieces. */
 int64_t bundle_first_piece(const struct kplan *k, int t);
 

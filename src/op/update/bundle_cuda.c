@@ -31,8 +31,8 @@ int bundle_cuda_plan(struct kplan *k, struct bundle_form f)
 		b->blocks += blocks_of(b->count[t]);
 	}
 	if (b->blocks > INT32_MAX / 2)
-		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes up to %lld elements", k->n->op->name,
-		           (long long)INT32_MAX / 2 * K_PIECE);
+		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU takes up to %lld elements",
+		           k->n->op->name, (long long)INT32_MAX / 2 * K_PIECE);
 	return 0;
 }
 

@@ -18,8 +18,10 @@ int64_t bundle_cuda_blocks(const struct kplan *k);
  * counts, and launch for each full
  * table: it begins with group `group`, before which there are `block` blocks. */
 struct bundle_launch {
-	void (*fill)(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t);
-	int (*launch)(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block);
+	void (*fill)(const struct kplan *k, const struct kargs *a, struct k_table *table,
+	             int row, int t);
+	int (*launch)(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+	              int group, int64_t block);
 };
 int bundle_cuda_run(const struct kplan *k, const struct kargs *a, const struct bundle_launch *how);
 

@@ -3,8 +3,8 @@
  * Gradient clipping by the norm over all parameters:
  *
  *   sum_squares  <x1, x1> + <x2, x2> + ..., of many gradients at once (op/update/bundle.h)
- *   clip_factor  scale min(1, max_norm / (scale sqrt(s1 + ... + sn))) from the sums of all gradients,
- *                which are to be multiplied by scale before they are looked at
+ *   clip_factor  scale min(1, max_norm / (scale sqrt(s1 + ... + sn))) from the sums of all
+ *                gradients, which are to be multiplied by scale before they are looked at
  *
  * The factor reaches the optimizers as their grad_scale. */
 #include <limits.h>
@@ -110,8 +110,8 @@ SIMD_CLONES static double squares(const float *x, int64_t n)
 	return sum;
 }
 
-static void squares_piece(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi,
-                          int64_t number)
+static void squares_piece(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
+                          int64_t hi, int64_t number)
 {
 	((double *)a->ws)[number] = squares((const float *)a->in[t] + lo, hi - lo);
 }
@@ -183,23 +183,26 @@ static int sum_squares_cuda_plan(struct kplan *k)
 	return 0;
 }
 
-static void squares_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void squares_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                         int row, int t)
 {
 	(void)k;
 	table->p[0][row] = a->in[t];
 }
 
-static int squares_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group,
-                          int64_t block)
+static int squares_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                          int group, int64_t block)
 {
 	(void)group;
-	return cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_SQUARES, table, NULL, (double *)a->ws + block));
+	return cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_SQUARES, table, NULL,
+	                                       (double *)a->ws + block));
 }
 
 static int sum_squares_cuda(const struct kplan *k, const struct kargs *a)
 {
 	TRY(bundle_cuda_run(k, a, &(struct bundle_launch){ squares_fill, squares_launch }));
-	return cuda_launched(k, k_bundle_join(cuda_stream(k->dev), K_SQUARES, bundle_cuda_blocks(k), a->ws, a->out[0]));
+	return cuda_launched(k, k_bundle_join(cuda_stream(k->dev), K_SQUARES, bundle_cuda_blocks(k),
+	                                      a->ws, a->out[0]));
 }
 
 static int clip_factor_cuda_plan(struct kplan *k)
@@ -241,7 +244,8 @@ static const struct op op_sum_squares = {
 		                        .run = sum_squares_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = sum_squares_choose,
 		                  .plan = sum_squares_plan, .run = sum_squares_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sum_squares_choose, .plan = sum_squares_cuda_plan,
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sum_squares_choose,
+		            .plan = sum_squares_cuda_plan,
 		            .run = sum_squares_cuda)
 	},
 	.samples = sum_squares_samples,
@@ -249,7 +253,8 @@ static const struct op op_sum_squares = {
 
 static const struct op op_clip_factor = {
 	.name = "clip_factor",
-	.doc = "(scale?, sum...) -> scale min(1, max_norm / norm), norm = scale times the root of the sums",
+	.doc = "(scale?, sum...) -> scale min(1, max_norm / norm), norm = scale "
+	       "times the root of the sums",
 	.flags = OP_NOGRAD,
 	.min_in = 0, .max_in = INT_MAX, .nout = 1,
 	.attr_size = sizeof(struct clip_factor_attr), .attrs = clip_factor_fields,

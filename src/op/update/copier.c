@@ -16,7 +16,8 @@
 enum way { SAME, BLOCKS, ELEMENTS };
 
 struct side {
-	const int64_t *a, *b, *tap;      /* offsets: of the first axis, the second, and all others as one, row-major */
+	const int64_t *a, *b, *tap;      /* offsets: of the first axis, the second, and all others as
+	                                  * one, row-major */
 	int64_t na, nb, ntap;            /* padding included, but for taps */
 };
 
@@ -24,9 +25,11 @@ struct copier {
 	enum way way;
 	bool bf16;
 	int64_t grain;                   /* of ranges; 0: there are none */
-	bool rows;                       /* BLOCKS: in the source the first axis is innermost, taps outermost */
+	bool rows;                       /* BLOCKS: in the source the first axis is
+	                                  * innermost, taps outermost */
 	size_t size;                     /* of an element of the source */
-	int64_t count;                   /* SAME: elements; BLOCKS: blocks; ELEMENTS: of the first axis, without padding */
+	int64_t count;                   /* SAME: elements; BLOCKS: blocks; ELEMENTS: of the first axis,
+	                                  * without padding */
 	int64_t na, nb;                  /* the same of the first two axes */
 	struct side from, to;
 	enum copier_form form;
@@ -95,7 +98,8 @@ static bool in_pairs(const int64_t *t, int64_t n)
 static bool find_form(struct copier *c)
 {
 	const struct side *to = &c->to;
-	const int64_t na = c->from.na, nb = c->from.nb, least_a = na < to->na ? na : to->na, least_b = nb < to->nb ? nb : to->nb;
+	const int64_t na = c->from.na, nb = c->from.nb, least_a = na < to->na ? na : to->na,
+	              least_b = nb < to->nb ? nb : to->nb;
 	const bool all_a = least_a == na, all_b = least_b == nb && nb % 16 == 0;
 	if (all_a && strides(to->a, na, 1))
 		c->form = COPIER_ROWS;
@@ -136,10 +140,11 @@ static void find_order(struct copier *c)
 	const struct side *s = &c->from;
 	if (s->nb % 16)
 		return;
-	if (strides(s->b, s->nb, 16) && runs(s->a, s->na, 16, 16 * s->nb * s->ntap) && runs(s->b, s->nb, 16, 256 * s->ntap) &&
-	    runs(s->tap, s->ntap, 1, 256))
+	if (strides(s->b, s->nb, 16) && runs(s->a, s->na, 16, 16 * s->nb * s->ntap) &&
+	    runs(s->b, s->nb, 16, 256 * s->ntap) && runs(s->tap, s->ntap, 1, 256))
 		c->grain = 256;
-	c->rows = runs(s->a, s->na, 1, 1) && runs(s->b, s->nb, 1, s->na) && runs(s->tap, s->ntap, 1, s->na * s->nb);
+	c->rows = runs(s->a, s->na, 1, 1) && runs(s->b, s->nb, 1, s->na) &&
+	          runs(s->tap, s->ntap, 1, s->na * s->nb);
 	if (c->rows)
 		c->grain = 16 * s->na;
 }
@@ -165,7 +170,8 @@ static bool plan_blocks(struct copier *c, bool fill)
 	return true;
 }
 
-void copier_new(struct copier **out, struct arena *arena, struct copier_side x, struct copier_side y, bool fill)
+void copier_new(struct copier **out, struct arena *arena, struct copier_side x,
+                struct copier_side y, bool fill)
 {
 	struct copier *c = ARENA_NEW(arena, struct copier);
 	const struct layout *from = &x.tensor->layout, *to = &y.tensor->layout;
@@ -185,7 +191,8 @@ void copier_new(struct copier **out, struct arena *arena, struct copier_side x, 
 	if ((a.nd + 1 == b.nd && !layout_split_first(from, b.dims[0], &a)) ||
 	    (b.nd + 1 == a.nd && !layout_split_first(to, a.dims[0], &b)))
 		return;
-	if (a.nd != b.nd || memcmp(a.dims, b.dims, sizeof a.dims) || !make_side(arena, &a, &c->from) || !make_side(arena, &b, &c->to))
+	if (a.nd != b.nd || memcmp(a.dims, b.dims, sizeof a.dims) || !make_side(arena, &a, &c->from) ||
+	    !make_side(arena, &b, &c->to))
 		return;
 	if ((x.type == DTYPE_F32 && plan_blocks(c, fill)) || !fill)
 		*out = c;
@@ -213,7 +220,8 @@ static void run_block(const struct copier *c, const void *from, void *to, int64_
 	const int64_t a = 16 * (c->rows ? i % c->na : i / taps / c->nb);
 	const int64_t *ta = c->to.a + a, *tb = c->to.b + b, base = c->to.tap[tap];
 	const bool padding = a >= c->from.na || b >= c->from.nb;
-	const int na = within(c->to.na, a), nb = within(c->to.nb < c->from.nb || padding ? c->to.nb : c->from.nb, b);
+	const int na = within(c->to.na, a),
+	          nb = within(c->to.nb < c->from.nb || padding ? c->to.nb : c->from.nb, b);
 	int64_t at[16];
 	int n = 0;
 	switch (c->form) {
@@ -238,8 +246,10 @@ static void run_block(const struct copier *c, const void *from, void *to, int64_
 		c->block(&(struct copier_block){ zero, 0, at, n }, to);
 		return;
 	}
-	const int64_t step = c->from.nb > 1 ? c->from.b[b + 1 < c->from.nb ? b + 1 : b] - c->from.b[b] : 0;
-	c->block(&(struct copier_block){ (const float *)from + c->from.a[a] + c->from.b[b] + c->from.tap[tap], step, at, n }, to);
+	const int64_t step = c->from.nb > 1 ? c->from.b[b + 1 < c->from.nb ? b + 1 : b] - c->from.b[b] :
+	                     0;
+	c->block(&(struct copier_block){
+		(const float *)from + c->from.a[a] + c->from.b[b] + c->from.tap[tap], step, at, n }, to);
 }
 
 static void put_element(const struct copier *c, const char *from, char *to, int64_t x, int64_t y)
@@ -255,7 +265,8 @@ static void run_elements(const struct copier *c, const void *from, void *to, int
 {
 	for (int64_t b = 0; b < c->nb; b++)
 		for (int64_t t = 0; t < c->from.ntap; t++)
-			put_element(c, from, to, c->from.a[a] + c->from.b[b] + c->from.tap[t], c->to.a[a] + c->to.b[b] + c->to.tap[t]);
+			put_element(c, from, to, c->from.a[a] + c->from.b[b] + c->from.tap[t],
+			            c->to.a[a] + c->to.b[b] + c->to.tap[t]);
 }
 
 static void run_same(const struct copier *c, const char *from, char *to, int64_t lo, int64_t hi)
@@ -306,6 +317,7 @@ void copier_all(const struct copier *c, const void *from, void *to)
 
 const char *copier_name(const struct copier *c)
 {
-	static const char *const name[] = { [SAME] = "same", [BLOCKS] = "blocks", [ELEMENTS] = "elements" };
+	static const char *const name[] = { [SAME] = "same", [BLOCKS] = "blocks",
+		[ELEMENTS] = "elements" };
 	return name[c->way];
 }

@@ -16,7 +16,8 @@ struct copier_side {
 	const struct tensor *tensor;
 	enum dtype type;             /* that the device stores */
 };
-void copier_new(struct copier **out, struct arena *arena, struct copier_side from, struct copier_side to, bool fill);
+void copier_new(struct copier **out, struct arena *arena, struct copier_side from,
+                struct copier_side to, bool fill);
 
 /* Elements [lo, hi) of from's buffer can be copied by themselves where lo is a multiple of this,
  * and hi too, or the end. 0: all at once. */

@@ -34,14 +34,16 @@ static void pairs_bf16(const struct copier_block *b, void *to)
 {
 	for (int r = 0; r < 2 * b->n; r++)
 		for (int k = 0; k < 16; k++)
-			((uint16_t *)to)[b->to_at[r / 2] + 2 * k + r % 2] = simd_bfloat(b->from[r * b->from_step + k]);
+			((uint16_t *)to)[b->to_at[r / 2] + 2 * k + r % 2] =
+				simd_bfloat(b->from[r * b->from_step + k]);
 }
 
 static void transposed_bf16(const struct copier_block *b, void *to)
 {
 	for (int k = 0; k < 2 * b->n; k++)
 		for (int r = 0; r < 16; r++)
-			((uint16_t *)to)[b->to_at[k / 2] + 2 * r + k % 2] = simd_bfloat(b->from[r * b->from_step + k]);
+			((uint16_t *)to)[b->to_at[k / 2] + 2 * r + k % 2] =
+				simd_bfloat(b->from[r * b->from_step + k]);
 }
 
 static void columns_bf16(const struct copier_block *b, void *to)
@@ -64,10 +66,11 @@ static void columns_float(const struct copier_block *b, void *to)
 /* The low halves of 16 numbers are the bfloat16s of x. */
 INLINE __m512i rounded(const float *x)
 {
-	const __m512i u = _mm512_loadu_si512(x), odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+	const __m512i u = _mm512_loadu_si512(x),
+	              odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
 	const __m512i up = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7FFF)), odd);
-	const __mmask16 nan = _mm512_cmpgt_epu32_mask(_mm512_and_si512(u, _mm512_set1_epi32(0x7FFFFFFF)),
-	                                              _mm512_set1_epi32(0x7F800000));
+	const __mmask16 nan = _mm512_cmpgt_epu32_mask(
+			_mm512_and_si512(u, _mm512_set1_epi32(0x7FFFFFFF)), _mm512_set1_epi32(0x7F800000));
 	return _mm512_srli_epi32(_mm512_mask_or_epi32(up, nan, u, _mm512_set1_epi32(0x400000)), 16);
 }
 
@@ -82,7 +85,8 @@ INLINE void put(void *to, __m512i v)
 TARGET static void pairs_bf16_avx512(const struct copier_block *b, void *to)
 {
 	for (int r = 0; r < 2 * b->n; r += 2) {
-		const __m512i even = rounded(b->from + r * b->from_step), odd = rounded(b->from + (r + 1) * b->from_step);
+		const __m512i even = rounded(b->from + r * b->from_step),
+		              odd = rounded(b->from + (r + 1) * b->from_step);
 		put((uint16_t *)to + b->to_at[r / 2], _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
 	}
 }
@@ -90,9 +94,12 @@ TARGET static void pairs_bf16_avx512(const struct copier_block *b, void *to)
 /* Row r's 16 numbers as 8 pairs, and behind them those of row r + 8. */
 INLINE __m512i paired(const struct copier_block *b, int r)
 {
-	const __m512i first = rounded(b->from + r * b->from_step), second = rounded(b->from + (r + 8) * b->from_step);
-	const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-	const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+	const __m512i first = rounded(b->from + r * b->from_step),
+	              second = rounded(b->from + (r + 8) * b->from_step);
+	const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26,
+	                                       28, 30);
+	const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27,
+	                                      29, 31);
 	return _mm512_or_si512(_mm512_permutex2var_epi32(first, even, second),
 	                       _mm512_slli_epi32(_mm512_permutex2var_epi32(first, odd, second), 16));
 }
@@ -101,7 +108,8 @@ INLINE __m512i paired(const struct copier_block *b, int r)
  * not in x, and that of the place in it change places. */
 INLINE void exchange(__m512i *x, __m512i *y, int q)
 {
-	const __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), bit = _mm512_set1_epi32(q);
+	const __m512i place = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+	              bit = _mm512_set1_epi32(q);
 	const __mmask16 set = _mm512_test_epi32_mask(place, bit);
 	const __m512i to_y = _mm512_set1_epi32(16);
 	const __m512i low = _mm512_mask_add_epi32(place, set, _mm512_xor_si512(place, bit), to_y);
@@ -151,8 +159,8 @@ TARGET static void columns_float_avx512(const struct copier_block *b, void *to)
 
 static bool have_avx512(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-	       __builtin_cpu_supports("avx512dq");
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
 #endif
 

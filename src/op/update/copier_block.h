@@ -3,9 +3,10 @@
  * 16 x 16 floats, given by rows, to the forms in which kernels read weights:
  *
  *   ROWS     rows as they are
- *   PAIRS    two rows interleaved: row 0 and 1 element by element, 2 and 3, ...   (oneDNN's 2b behind 16a)
- *   TRANSPOSED   columns, two of them interleaved                                     (2a behind 16b)
- *   COLUMNS  columns one after the other                                          (16b behind 16a) */
+ *   PAIRS    two rows interleaved: row 0 and 1 element by element, 2 and 3, ... (oneDNN's 2b behind
+ *            16a)
+ *   TRANSPOSED   columns, two of them interleaved (2a behind 16b)
+ *   COLUMNS  columns one after the other (16b behind 16a) */
 #ifndef DLX_OP_UPDATE_COPIER_BLOCK_H
 #define DLX_OP_UPDATE_COPIER_BLOCK_H
 
@@ -15,8 +16,8 @@
 enum copier_form { COPIER_ROWS, COPIER_PAIRS, COPIER_TRANSPOSED, COPIER_COLUMNS };
 
 /* Rows of 16 floats that stand from_step apart. n pieces are made of them, at to + to_at[0], to +
- * to_at[1], ...: a row each (ROWS), of two rows (PAIRS), of a column (COLUMNS), of two (TRANSPOSED),
- * which is 16 or 32 elements side by side. Rows are 16 where columns count. */
+ * to_at[1], ...: a row each (ROWS), of two rows (PAIRS), of a column (COLUMNS), of two
+ * (TRANSPOSED), which is 16 or 32 elements side by side. Rows are 16 where columns count. */
 struct copier_block {
 	const float *from;
 	int64_t from_step;

@@ -63,9 +63,12 @@ static const struct field adam_fields[] = {
 };
 
 static const struct field rmsprop_fields[] = {
-	FIELD_FLOAT(struct rmsprop_attr, alpha, "0.99", 0, 0.9999999, "decay of the mean of squared gradients"),
-	FIELD_FLOAT(struct rmsprop_attr, eps, "1e-8", 1e-30, 1e6, "added to the root of the mean of squares"),
-	FIELD_FLOAT(struct rmsprop_attr, momentum, "0", 0, 1, "share of the previous update that is kept"),
+	FIELD_FLOAT(struct rmsprop_attr, alpha, "0.99", 0, 0.9999999,
+	            "decay of the mean of squared gradients"),
+	FIELD_FLOAT(struct rmsprop_attr, eps, "1e-8", 1e-30, 1e6,
+	            "added to the root of the mean of squares"),
+	FIELD_FLOAT(struct rmsprop_attr, momentum, "0", 0, 1,
+	            "share of the previous update that is kept"),
 	FIELD_BOOL(struct rmsprop_attr, eps_inside, "false", "eps is added under the root"),
 	DESCENT_FIELDS(struct rmsprop_attr),
 	FIELD_END
@@ -88,7 +91,8 @@ struct bundle_form sgd_form(const struct node *n)
 
 struct bundle_form adam_form(const struct node *n)
 {
-	return (struct bundle_form){ DESCENT_HEAD, 4, 3, adam_member, ((const struct each_attr *)n->attr)->copy_of };
+	return (struct bundle_form){ DESCENT_HEAD, 4, 3, adam_member,
+		((const struct each_attr *)n->attr)->copy_of };
 }
 
 struct bundle_form rmsprop_form(const struct node *n)
@@ -101,7 +105,8 @@ struct bundle_form rmsprop_form(const struct node *n)
 
 bool descent_form(const struct node *n, struct bundle_form *f)
 {
-	static const struct { const char *name; struct bundle_form (*form)(const struct node *n); } kind[] = {
+	static const struct { const char *name;
+		struct bundle_form (*form)(const struct node *n); } kind[] = {
 		{ "sgd", sgd_form }, { "adam", adam_form }, { "rmsprop", rmsprop_form } };
 
 	for (size_t i = 0; i < sizeof kind / sizeof *kind; i++)
@@ -132,8 +137,9 @@ static int check_trust(struct graph *g, const struct node *n, int groups)
 	TRY(node_want_float(g, n, DESCENT_TRUST, "trust"));
 	if (s->nd == 1 && s->d[0] == groups)
 		return 0;
-	return ERR(E_SHAPE, &g->cur_loc, "the trust of '%s' must have one number for each of %d parameters, "
-	           "but has shape %s", n->op->name, groups, shape_text(s, text));
+	return ERR(E_SHAPE, &g->cur_loc,
+	           "the trust of '%s' must have one number for each of %d parameters, but has shape %s",
+	           n->op->name, groups, shape_text(s, text));
 }
 
 static int check_head(struct graph *g, const struct node *n, int groups)
@@ -151,13 +157,13 @@ static int check_head(struct graph *g, const struct node *n, int groups)
 	return node_has(n, DESCENT_TRUST) ? check_trust(g, n, groups) : 0;
 }
 
-static int check_list(struct graph *g, const struct node *n, const struct floats *v, const char *key,
-                      int groups)
+static int check_list(struct graph *g, const struct node *n, const struct floats *v,
+                      const char *key, int groups)
 {
 	if (v->n <= 1 || v->n == groups)
 		return 0;
-	return ERR(E_SHAPE, &g->cur_loc, "'%s' of '%s' has %d numbers for %d parameters", key, n->op->name,
-	           v->n, groups);
+	return ERR(E_SHAPE, &g->cur_loc, "'%s' of '%s' has %d numbers for %d parameters", key,
+	           n->op->name, v->n, groups);
 }
 
 static int descent_shape(struct graph *g, struct node *n, struct bundle_form f,
@@ -167,7 +173,8 @@ static int descent_shape(struct graph *g, struct node *n, struct bundle_form f,
 
 	TRY(bundle_check(g, n, f));
 	if (each->direction && each->copy_of.n)
-		return ERR(E_SHAPE, &g->cur_loc, "'%s' makes no new weights that there could be copies of", n->op->name);
+		return ERR(E_SHAPE, &g->cur_loc, "'%s' makes no new weights that there could be copies of",
+		           n->op->name);
 	TRY(check_head(g, n, groups));
 	TRY(check_list(g, n, &each->weight_decay, "weight_decay", groups));
 	TRY(check_list(g, n, &each->rate_factor, "rate_factor", groups));
@@ -214,9 +221,11 @@ static void descent_cost(const struct graph *g, const struct node *n, struct cos
 {
 	const struct each_attr *each = n->attr;
 
-	flops += 2 * (each->weight_decay.n > 0) + node_has(n, DESCENT_SCALE) + node_has(n, DESCENT_TRUST);
+	flops += 2 * (each->weight_decay.n > 0) + node_has(n, DESCENT_SCALE) +
+	         node_has(n, DESCENT_TRUST);
 	for (int i = 0; i < n->nout; i++)
-		if (graph_t(g, n->out[i])->alias == NONE || graph_t(g, graph_t(g, n->out[i])->alias)->role == ROLE_PARAM)
+		if (graph_t(g, n->out[i])->alias == NONE ||
+		    graph_t(g, graph_t(g, n->out[i])->alias)->role == ROLE_PARAM)
 			c->flops += (double)flops * (double)shape_count(node_out_shape(g, n, i));
 }
 
@@ -392,7 +401,8 @@ ADAM(adam_range, float, sqrtf, SIMD_CLONES)
 		const real *w = in[W], *g = in[G];                                                         \
 		real *to = out[0], *v = out[1], *b = moving ? out[2] : NULL;                               \
 		real keep = (real)at->alpha, take = (real)(1 - at->alpha), m = (real)at->momentum;         \
-		real under = at->eps_inside ? (real)at->eps : 0, beside = at->eps_inside ? 0 : (real)at->eps; \
+		real under = at->eps_inside ? (real)at->eps : 0,                                           \
+		     beside = at->eps_inside ? 0 : (real)at->eps;                                          \
 		if (moving) {                                                                              \
 			SIMD_LOOP                                                                              \
 			for (int64_t i = lo; i < hi; i++) {                                                    \
@@ -491,15 +501,16 @@ static const char *const adam_samples[] = {
 	"s:positive s:index9 - - - 97x141! 97x141 97x141@ 97x141:positive@ 5! 5 5@ 5:positive@",
 	"s:positive s:index5 - - - 3x5 3x5 3x5@ 3x5:positive@; weight_decay: 0.1, decoupled: true, "
 	"direction: true",
-	"s:positive s:index5 - - - 3x5! 3x5 3x5@ 3x5:positive@ 37! 37 37@ 37:positive@ 37@; copy_of: [1]",
-	NULL
+	"s:positive s:index5 - - - 3x5! 3x5 3x5@ 3x5:positive@ 37! 37 37@ "
+	"37:positive@ 37@; copy_of: [1]", NULL
 };
 
 static const char *const rmsprop_samples[] = {
 	"s:positive - - - - 3x5! 3x5 3x5:positive@",
 	"s:positive - s:positive s:one 2:positive 4x3x3x3! 4x3x3x3 4x3x3x3:positive@ 7! 7 7:positive@; "
 	"alpha: 0.9, eps: 0.01, eps_inside: true, weight_decay: [0.1, 0]",
-	"s:positive - - - - 37! 37 37:zero@ 37@ 91x173! 91x173 91x173:positive@ 91x173@; momentum: 0.9, "
+	"s:positive - - - - 37! 37 37:zero@ 37@ 91x173! 91x173 91x173:positive@ "
+	"91x173@; momentum: 0.9, "
 	"weight_decay: 0.1, decoupled: true",
 	"s:positive - - s:zero - 3x5! 3x5 3x5:positive@",
 	"s:positive - - - - 37! 37 37:positive@ 37@ 37@; momentum: 0.9, copy_of: [0]", NULL
@@ -519,7 +530,8 @@ static const struct op op_sgd = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = sgd_plan, .run = sgd_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_plan,
 		                  .run = sgd_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_cuda_plan, .run = sgd_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = sgd_choose, .plan = sgd_cuda_plan,
+		            .run = sgd_cuda)
 	},
 	.samples = sgd_samples,
 };
@@ -536,7 +548,8 @@ static const struct op op_adam = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = adam_plan, .run = adam_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_plan,
 		                  .run = adam_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_cuda_plan, .run = adam_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = adam_choose, .plan = adam_cuda_plan,
+		            .run = adam_cuda)
 	},
 	.samples = adam_samples,
 };
@@ -549,10 +562,12 @@ static const struct op op_rmsprop = {
 	.attr_size = sizeof(struct rmsprop_attr), .attrs = rmsprop_fields,
 	.shape = rmsprop_shape, .cost = rmsprop_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = rmsprop_plan, .run = rmsprop_reference },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = rmsprop_plan,
+			.run = rmsprop_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_plan,
 		                  .run = rmsprop_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_cuda_plan, .run = rmsprop_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = rmsprop_choose, .plan = rmsprop_cuda_plan,
+		            .run = rmsprop_cuda)
 	},
 	.samples = rmsprop_samples,
 };

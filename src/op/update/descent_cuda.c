@@ -21,7 +21,8 @@ static struct k_descent common(const struct kplan *k, const struct kargs *a, int
 	const struct each_attr *at = k->n->attr;
 	return (struct k_descent){
 		.rate = a->in[DESCENT_RATE], .scale = a->in[DESCENT_SCALE], .apply = a->in[DESCENT_APPLY],
-		.trust = a->in[DESCENT_TRUST], .first_group = group, .decoupled = at->decoupled, .direction = at->direction,
+		.trust = a->in[DESCENT_TRUST], .first_group = group, .decoupled = at->decoupled,
+		.direction = at->direction,
 		.copy_type = at->copy_of.n ? cuda_out_type(k, k->n->nout - 1) : 0 };
 }
 
@@ -42,18 +43,22 @@ static int check_copies(struct kplan *k, struct bundle_form f)
 	for (int i = 0; i < n; i++) {
 		const struct tensor *copy = graph_t(k->g, k->n->out[bundle_copy_out(k->n, f, i)]);
 		const struct tensor *w = graph_t(k->g, k->n->in[f.head + (int)f.copy_of.v[i] * f.in]);
-		if ((i && f.copy_of.v[i] == f.copy_of.v[i - 1]) || !layout_equal(&copy->layout, &w->layout) ||
+		if ((i && f.copy_of.v[i] == f.copy_of.v[i - 1]) ||
+		    !layout_equal(&copy->layout, &w->layout) ||
 		    copy->dtype != graph_t(k->g, k->n->out[bundle_copy_out(k->n, f, 0)])->dtype)
-			return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU copies each weight once, all to one type", k->n->op->name);
+			return ERR(E_UNSUPPORTED, &k->n->loc,
+			           "'%s' on the GPU copies each weight once, all to one type", k->n->op->name);
 	}
 	return bundle_cuda_plan(k, f);
 }
 
 /* states: of which the outputs are the inputs themselves. */
-static void fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t, int states)
+static void fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row,
+                 int t, int states)
 {
 	const struct each_attr *at = k->n->attr;
-	void *const *in = a->in + DESCENT_HEAD + t * (2 + states), *const *out = a->out + t * (1 + states);
+	void *const *in = a->in + DESCENT_HEAD + t * (2 + states),
+	*const *out = a->out + t * (1 + states);
 	table->p[0][row] = out[0];
 	for (int i = 0; i < 2; i++)
 		table->p[1 + i][row] = in[i];
@@ -71,12 +76,14 @@ static int sgd_states(const struct kplan *k)
 	return ((const struct sgd_attr *)k->n->attr)->momentum > 0;
 }
 
-static void sgd_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void sgd_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                     int row, int t)
 {
 	fill(k, a, table, row, t, sgd_states(k));
 }
 
-static int sgd_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int sgd_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                      int group, int64_t block)
 {
 	const struct sgd_attr *at = k->n->attr;
 	struct k_descent d = common(k, a, group);
@@ -84,7 +91,8 @@ static int sgd_launch(const struct kplan *k, const struct kargs *a, const struct
 	d.momentum = (float)at->momentum;
 	d.nesterov = at->nesterov;
 	d.rate_inside = at->rate_inside;
-	return cuda_launched(k, k_descend(cuda_stream(k->dev), sgd_states(k) ? K_SGD_MOMENTUM : K_SGD, &d, table, NULL));
+	return cuda_launched(k, k_descend(cuda_stream(k->dev), sgd_states(k) ? K_SGD_MOMENTUM : K_SGD,
+	                                  &d, table, NULL));
 }
 
 int sgd_cuda_plan(struct kplan *k)
@@ -99,12 +107,14 @@ int sgd_cuda(const struct kplan *k, const struct kargs *a)
 
 /* --- adam --- */
 
-static void adam_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void adam_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                      int row, int t)
 {
 	fill(k, a, table, row, t, 2);
 }
 
-static int adam_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int adam_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                       int group, int64_t block)
 {
 	const struct adam_attr *at = k->n->attr;
 	struct k_descent d = common(k, a, group);
@@ -125,8 +135,8 @@ int adam_cuda_plan(struct kplan *k)
 int adam_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct adam_attr *at = k->n->attr;
-	TRY(cuda_launched(k, k_adam_bias(cuda_stream(k->dev), a->in[DESCENT_STEP], cuda_wide(k, DESCENT_STEP), at->beta1,
-	                                 at->beta2, a->ws)));
+	TRY(cuda_launched(k, k_adam_bias(cuda_stream(k->dev), a->in[DESCENT_STEP],
+	                                 cuda_wide(k, DESCENT_STEP), at->beta1, at->beta2, a->ws)));
 	return bundle_cuda_run(k, a, &(struct bundle_launch){ adam_fill, adam_launch });
 }
 
@@ -137,13 +147,14 @@ static int rmsprop_states(const struct kplan *k)
 	return 1 + (((const struct rmsprop_attr *)k->n->attr)->momentum > 0);
 }
 
-static void rmsprop_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void rmsprop_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                         int row, int t)
 {
 	fill(k, a, table, row, t, rmsprop_states(k));
 }
 
-static int rmsprop_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group,
-                          int64_t block)
+static int rmsprop_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                          int group, int64_t block)
 {
 	const struct rmsprop_attr *at = k->n->attr;
 	struct k_descent d = common(k, a, group);
@@ -153,8 +164,8 @@ static int rmsprop_launch(const struct kplan *k, const struct kargs *a, const st
 	d.eps = (float)at->eps;
 	d.eps_inside = at->eps_inside;
 	d.momentum = (float)at->momentum;
-	return cuda_launched(k, k_descend(cuda_stream(k->dev), rmsprop_states(k) > 1 ? K_RMSPROP_MOMENTUM : K_RMSPROP, &d,
-	                                  table, NULL));
+	return cuda_launched(k, k_descend(cuda_stream(k->dev), rmsprop_states(k) > 1 ?
+	                                  K_RMSPROP_MOMENTUM : K_RMSPROP, &d, table, NULL));
 }
 
 int rmsprop_cuda_plan(struct kplan *k)

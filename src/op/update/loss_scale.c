@@ -3,15 +3,15 @@
  * Loss scaling (Micikevicius et al., ICLR 2018): gradients are computed of the loss times a scale,
  * so that small ones survive in 16 bits, and divided by it in the update.
  *
- *   loss_scale         what a step needs of the state: the scale, 1 / scale, and the updates made so
- *                      far, which are the steps less those left out
+ *   loss_scale         what a step needs of the state: the scale, 1 / scale, and the updates made
+ *                      so far, which are the steps less those left out
  *   max_abs            max |x| over many gradients at once; not finite if any element is not
  *   loss_scale_update  whether the step is to be made (1 or 0), and the state after it:
  *       fixed     the scale stays
  *       dynamic   an overflow divides it by `factor`; `every` clean steps in a row multiply it
  *       logmax    OpenSeq2Seq's LogMax: 2^(log_max - (mean + 3.09 deviation)) of x = log2 max |g|,
- *                 rounded down to a power of two. An overflow counts as x = log_max; the original took
- *                 2^log_max for it, and took ten thousand steps to forget one.
+ *                 rounded down to a power of two. An overflow counts as x = log_max; the original
+ *                 took 2^log_max for it, and took ten thousand steps to forget one.
  *
  * Scales that are powers of two change no bit of a result that does not overflow. */
 #include <limits.h>
@@ -34,11 +34,13 @@ static const struct field loss_scale_fields[] = {
 };
 static const struct field loss_scale_update_fields[] = {
 	FIELD_ENUM(struct loss_scale_update_attr, mode, "dynamic", mode_names, "how the scale changes"),
-	FIELD_FLOAT(struct loss_scale_update_attr, start, "65536", 1e-30, 1e30, "scale of the first step"),
+	FIELD_FLOAT(struct loss_scale_update_attr, start, "65536", 1e-30, 1e30,
+	            "scale of the first step"),
 	FIELD_FLOAT(struct loss_scale_update_attr, least, "1", 1e-30, 1e30, "smallest scale"),
 	FIELD_FLOAT(struct loss_scale_update_attr, most, "16777216", 1e-30, 1e30, "largest scale"),
 	FIELD_FLOAT(struct loss_scale_update_attr, factor, "2", 1, 1e6, "of a change"),
-	FIELD_FLOAT(struct loss_scale_update_attr, log_max, "16", -100, 100, "log2 of the largest gradient wanted"),
+	FIELD_FLOAT(struct loss_scale_update_attr, log_max, "16", -100, 100,
+	            "log2 of the largest gradient wanted"),
 	FIELD_INT(struct loss_scale_update_attr, every, "2000", 1, 1e9, "clean steps before it grows"),
 	FIELD_END
 };
@@ -58,7 +60,8 @@ static int want_state(struct graph *g, const struct node *n)
 	TRY(node_want_float(g, n, 0, "state"));
 	if (s->nd == 1 && s->d[0] == LOSS_SCALE_STATE)
 		return 0;
-	return ERR(E_SHAPE, &g->cur_loc, "the state of '%s' must have %d numbers", n->op->name, LOSS_SCALE_STATE);
+	return ERR(E_SHAPE, &g->cur_loc, "the state of '%s' must have %d numbers", n->op->name,
+	           LOSS_SCALE_STATE);
 }
 
 static int loss_scale_shape(struct graph *g, struct node *n)
@@ -133,7 +136,8 @@ SIMD_CLONES static uint32_t largest_bits(const float *x, int64_t n)
 static void max_piece(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi,
                       int64_t number)
 {
-	((double *)a->ws)[number] = (double)simd_float(largest_bits((const float *)a->in[t] + lo, hi - lo));
+	((double *)a->ws)[number] = (double)simd_float(largest_bits((const float *)a->in[t] + lo,
+	                                                            hi - lo));
 }
 
 /* The larger; anything that is not finite wins. */
@@ -194,7 +198,8 @@ static void step_dynamic(const struct loss_scale_update_attr *at, double *s, boo
 
 /* Means that forget at 0.99 and 0.999, corrected for their
  * start at 0; 3.09 is the 0.999 quantile. */
-static void step_logmax(const struct loss_scale_update_attr *at, double *s, double most, bool overflow)
+static void step_logmax(const struct loss_scale_update_attr *at, double *s, double most,
+                        bool overflow)
 {
 	double x = overflow ? at->log_max : log2(most / s[SCALE]), fast, slow, variance;
 
@@ -208,7 +213,8 @@ static void step_logmax(const struct loss_scale_update_attr *at, double *s, doub
 	slow = 1 - pow(0.999, s[COUNT]);
 	variance = s[SQUARE] / slow - (s[SLOW] / slow) * (s[SLOW] / slow);
 	x = at->log_max - (s[MEAN] / fast + 3.09 * sqrt(fmax(0, variance)));
-	s[SCALE] = held(at, exp2(floor(x + 1.0 / 64)));   /* a deviation of 0 is not quite that in floats */
+	/* a deviation of 0 is not quite that in floats */
+	s[SCALE] = held(at, exp2(floor(x + 1.0 / 64)));
 }
 
 static double update(const struct loss_scale_update_attr *at, double *s, double most)
@@ -264,29 +270,33 @@ static int max_abs_cuda_plan(struct kplan *k)
 	return 0;
 }
 
-static void max_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void max_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                     int row, int t)
 {
 	(void)k;
 	table->p[0][row] = a->in[t];
 }
 
-static int max_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int max_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                      int group, int64_t block)
 {
 	(void)group;
-	return cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_MAX_ABS, table, NULL, (double *)a->ws + block));
+	return cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_MAX_ABS, table, NULL,
+	                                       (double *)a->ws + block));
 }
 
 static int max_abs_cuda(const struct kplan *k, const struct kargs *a)
 {
 	TRY(bundle_cuda_run(k, a, &(struct bundle_launch){ max_fill, max_launch }));
-	return cuda_launched(k, k_bundle_join(cuda_stream(k->dev), K_MAX_ABS, bundle_cuda_blocks(k), a->ws, a->out[0]));
+	return cuda_launched(k, k_bundle_join(cuda_stream(k->dev), K_MAX_ABS, bundle_cuda_blocks(k),
+	                                      a->ws, a->out[0]));
 }
 
 static int loss_scale_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct loss_scale_attr *at = k->n->attr;
-	return cuda_launched(k, k_loss_scale(cuda_stream(k->dev), a->in[0], a->in[1], cuda_wide(k, 1), (float)at->start,
-	                                     a->out[0], a->out[1], a->out[2]));
+	return cuda_launched(k, k_loss_scale(cuda_stream(k->dev), a->in[0], a->in[1], cuda_wide(k, 1),
+	                                     (float)at->start, a->out[0], a->out[1], a->out[2]));
 }
 
 static int update_cuda_plan(struct kplan *k)
@@ -300,11 +310,13 @@ static int update_cuda(const struct kplan *k, const struct kargs *a)
 	static const enum k_scaling_kind kind[] = { [LOSS_SCALE_FIXED] = K_SCALING_FIXED,
 		[LOSS_SCALE_DYNAMIC] = K_SCALING_DYNAMIC, [LOSS_SCALE_LOGMAX] = K_SCALING_LOGMAX };
 	const struct loss_scale_update_attr *at = k->n->attr;
-	const struct k_loss_scaling how = { kind[at->mode], at->start, at->least, at->most, at->factor, at->log_max,
-		(double)at->every };
+	const struct k_loss_scaling how = { kind[at->mode], at->start, at->least, at->most, at->factor,
+		at->log_max, (double)at->every };
 	const int maxima = k->n->nin - 1;
-	TRY(cuda_launched(k, k_gather(cuda_stream(k->dev), maxima, (const void *const *)a->in + 1, a->ws)));
-	return cuda_launched(k, k_loss_scale_update(cuda_stream(k->dev), &how, maxima, a->ws, a->out[0], a->out[1]));
+	TRY(cuda_launched(k, k_gather(cuda_stream(k->dev), maxima, (const void *const *)a->in + 1,
+	                              a->ws)));
+	return cuda_launched(k, k_loss_scale_update(cuda_stream(k->dev), &how, maxima, a->ws, a->out[0],
+	                                            a->out[1]));
 }
 #endif
 
@@ -343,17 +355,20 @@ static const struct op op_max_abs = {
 	.min_in = 1, .max_in = INT_MAX, .nout = 1,
 	.shape = max_abs_shape, .cost = max_abs_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = max_abs_plan, .run = max_abs_reference },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = max_abs_plan,
+			.run = max_abs_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_plan,
 		                  .run = max_abs_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_cuda_plan, .run = max_abs_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = max_abs_choose, .plan = max_abs_cuda_plan,
+		            .run = max_abs_cuda)
 	},
 	.samples = max_abs_samples,
 };
 
 static const struct op op_loss_scale_update = {
 	.name = "loss_scale_update",
-	.doc = "(state, max |g|...) -> state', 1 if the step is to be made, 0 if a gradient is not finite",
+	.doc = "(state, max |g|...) -> state', 1 if the step is to be made, 0 if "
+	       "a gradient is not finite",
 	.flags = OP_UPDATE,
 	.min_in = 2, .max_in = INT_MAX, .nout = 2,
 	.attr_size = sizeof(struct loss_scale_update_attr), .attrs = loss_scale_update_fields,

@@ -9,7 +9,8 @@
 
 /* The state is so many numbers, zero at first. */
 #define LOSS_SCALE_STATE 8
-enum { LOSS_SCALE_NOW, LOSS_SCALE_SKIPPED = 2 };   /* the next step's scale; steps left out so far */
+/* the next step's scale; steps left out so far */
+enum { LOSS_SCALE_NOW, LOSS_SCALE_SKIPPED = 2 };
 
 enum { LOSS_SCALE_FIXED, LOSS_SCALE_DYNAMIC, LOSS_SCALE_LOGMAX };
 

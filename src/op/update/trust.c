@@ -40,7 +40,8 @@ static const struct field trust_ratio_fields[] = {
 	      .flags = FIELD_NULLABLE,
 	      .doc = "factor where a norm is 0; null: what the formula gives"),
 	FIELD_BOOL(struct trust_ratio_attr, clip, "false", "no factor above 1"),
-	FIELD_BOOL(struct trust_ratio_attr, by_rate, "false", "the ratio counts against the learning rate"),
+	FIELD_BOOL(struct trust_ratio_attr, by_rate, "false",
+	           "the ratio counts against the learning rate"),
 	PER_GROUP(struct trust_ratio_attr, decay, "share of ||w|| that is added to ||g||"),
 	PER_GROUP(struct trust_ratio_attr, rate_factor, "factor of the learning rate"),
 	FIELD_INTS(struct trust_ratio_attr, layer, NULL, -1, 1 << 24,
@@ -57,8 +58,8 @@ static int check_list(struct graph *g, const struct node *n, const char *key, in
 {
 	if (have <= 1 || have == groups)
 		return 0;
-	return ERR(E_SHAPE, &g->cur_loc, "'%s' of '%s' has %d numbers for %d groups", key, n->op->name, have,
-	           groups);
+	return ERR(E_SHAPE, &g->cur_loc, "'%s' of '%s' has %d numbers for %d groups", key, n->op->name,
+	           have, groups);
 }
 
 static int norms_shape(struct graph *g, struct node *n)
@@ -92,8 +93,8 @@ static int trust_ratio_shape(struct graph *g, struct node *n)
 	TRY(check_list(g, n, "decay", at->decay.n, (int)in->d[1]));
 	TRY(check_list(g, n, "rate_factor", at->rate_factor.n, (int)in->d[1]));
 	if (at->layer.n && at->layer.n != in->d[1])
-		return ERR(E_SHAPE, &g->cur_loc, "'layer' of '%s' has %d numbers for %d groups", n->op->name,
-		           at->layer.n, (int)in->d[1]);
+		return ERR(E_SHAPE, &g->cur_loc, "'layer' of '%s' has %d numbers for %d groups",
+		           n->op->name, at->layer.n, (int)in->d[1]);
 	return graph_out(g, n, 0, DTYPE_F32, &s);
 }
 
@@ -131,7 +132,8 @@ static int norms_plan(struct kplan *k)
 }
 
 #define SUMS(name, real, CLONES)                                                                   \
-	CLONES static struct sums name(const real *a, const real *b, real scale, real decay, int64_t n) \
+	CLONES static struct sums name(const real *a, const real *b, real scale, real decay,           \
+	                               int64_t n)                                                      \
 	{                                                                                              \
 		double sa = 0, sb = 0;                                                                     \
 		_Pragma("omp simd reduction(+ : sa, sb)")                                                  \
@@ -236,7 +238,8 @@ static int norms_cuda_plan(struct kplan *k)
 	return 0;
 }
 
-static void norms_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void norms_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                       int row, int t)
 {
 	const struct norms_attr *at = k->n->attr;
 	table->p[0][row] = a->in[1 + 2 * t];
@@ -244,12 +247,14 @@ static void norms_fill(const struct kplan *k, const struct kargs *a, struct k_ta
 	table->decay[row] = (float)each(&at->decay, t, 0);
 }
 
-static int norms_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int norms_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                        int group, int64_t block)
 {
 	double *part = (double *)a->ws + 2 * block;
 	float *out = (float *)a->out[0] + group;
 	TRY(cuda_launched(k, k_bundle_parts(cuda_stream(k->dev), K_NORMS, table, a->in[0], part)));
-	return cuda_launched(k, k_bundle_norms(cuda_stream(k->dev), table, part, out, out + bundle_groups(k->n, norms_form)));
+	return cuda_launched(k, k_bundle_norms(cuda_stream(k->dev), table, part, out,
+	                                       out + bundle_groups(k->n, norms_form)));
 }
 
 static int norms_cuda(const struct kplan *k, const struct kargs *a)
@@ -257,7 +262,8 @@ static int norms_cuda(const struct kplan *k, const struct kargs *a)
 	return bundle_cuda_run(k, a, &(struct bundle_launch){ norms_fill, norms_launch });
 }
 
-static int keep_list(struct kplan *k, const struct floats *v, int n, double absent, const double **out)
+static int keep_list(struct kplan *k, const struct floats *v, int n, double absent,
+                     const double **out)
 {
 	double *all = ARENA_ARRAY(k->arena, double, n);
 	void *kept;
@@ -275,7 +281,8 @@ static int trust_ratio_cuda_plan(struct kplan *k)
 	int32_t *layer = ARENA_ARRAY(k->arena, int32_t, n);
 	struct k_trust *s = k->state = ARENA_NEW(k->arena, struct k_trust);
 	void *kept;
-	*s = (struct k_trust){ .n = n, .clip = at->clip, .by_rate = at->by_rate, .eta = at->eta, .eps = at->eps,
+	*s = (struct k_trust){ .n = n, .clip = at->clip, .by_rate = at->by_rate, .eta = at->eta,
+		.eps = at->eps,
 		.least = at->least, .zero = at->zero };
 	TRY(keep_list(k, &at->decay, n, 0, &s->decay));
 	TRY(keep_list(k, &at->rate_factor, n, 1, &s->rate_factor));
@@ -290,15 +297,16 @@ static int trust_ratio_cuda_plan(struct kplan *k)
 
 static int trust_ratio_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_trust_ratio(cuda_stream(k->dev), k->state, a->in[0], a->in[1], a->out[0]));
+	return cuda_launched(k, k_trust_ratio(cuda_stream(k->dev), k->state, a->in[0], a->in[1],
+	                                      a->out[0]));
 }
 #endif
 
 /* --- samples --- */
 
 static const char *const norms_samples[] = {
-	"- 3x5 3x5", "s:positive 4x2x3x3 4x2x3x3 7 7; decay: [0.1, 0]", "- s s 151x173 151x173; decay: 0.5",
-	NULL
+	"- 3x5 3x5", "s:positive 4x2x3x3 4x2x3x3 7 7; decay: [0.1, 0]",
+	"- s s 151x173 151x173; decay: 0.5", NULL
 };
 static const char *const trust_ratio_samples[] = {
 	"2x3:positive s:positive", "2x4:positive s:positive; eta: 2, clip: true, by_rate: true",
@@ -320,14 +328,16 @@ static const struct op op_norms = {
 		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = norms_plan, .run = norms_reference },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_plan,
 		                  .run = norms_cpu },
-		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_cuda_plan, .run = norms_cuda)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = norms_choose, .plan = norms_cuda_plan,
+		            .run = norms_cuda)
 	},
 	.samples = norms_samples,
 };
 
 static const struct op op_trust_ratio = {
 	.name = "trust_ratio",
-	.doc = "(norms of weights and gradients, learning rate) -> factor of each gradient (LARS, LARC, LAMB)",
+	.doc = "(norms of weights and gradients, learning rate) -> factor of each "
+	       "gradient (LARS, LARC, LAMB)",
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
 	.attr_size = sizeof(struct trust_ratio_attr), .attrs = trust_ratio_fields,

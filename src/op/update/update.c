@@ -33,7 +33,8 @@ static const struct field ema_update_fields[] = {
 };
 
 static const struct field accumulate_fields[] = {
-	FIELD_INT(struct accumulate_attr, level, "-1", -1, 62, "of a binary counter; -1: one after the other"),
+	FIELD_INT(struct accumulate_attr, level, "-1", -1, 62,
+	          "of a binary counter; -1: one after the other"),
 	FIELD_BOOL(struct accumulate_attr, all, "false", "the value of an absent rank counts too"),
 	FIELD_END
 };
@@ -55,7 +56,8 @@ static int accumulate_shape(struct graph *g, struct node *n)
 	if (at->level < 0)
 		TRY(node_want_scalar(g, n, 0, "index"));
 	else if (s->nd != 1 || s->d[0] != SUM_VALUES)
-		return ERR(E_SHAPE, &g->cur_loc, "the place of '%s' must have %d numbers", n->op->name, SUM_VALUES);
+		return ERR(E_SHAPE, &g->cur_loc, "the place of '%s' must have %d numbers", n->op->name,
+		           SUM_VALUES);
 	TRY(bundle_check(g, n, sum_form));
 	for (int i = 0; i < bundle_groups(n, sum_form); i++)
 		TRY(graph_out_alias(g, n, i, 1 + 2 * i));
@@ -106,7 +108,8 @@ enum sum_how { SUM_KEEP, SUM_SET, SUM_ADD, SUM_NOTHING };
 static enum sum_how how_to_sum(const struct kplan *k, const struct kargs *a)
 {
 	const struct accumulate_attr *at = k->n->attr;
-	int64_t index = whole(k, a, SUM_INDEX), below = at->level > 0 ? (INT64_C(1) << at->level) - 1 : 0;
+	int64_t index = whole(k, a, SUM_INDEX),
+	        below = at->level > 0 ? (INT64_C(1) << at->level) - 1 : 0;
 
 	if (at->level < 0)
 		return index == 0 ? SUM_SET : SUM_ADD;
@@ -195,20 +198,22 @@ static int accumulate_cuda_plan(struct kplan *k)
 	return bundle_cuda_plan(k, sum_form);
 }
 
-static void accumulate_fill(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void accumulate_fill(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                            int row, int t)
 {
 	(void)k;
 	table->p[0][row] = a->out[t];
 	table->p[1][row] = a->in[2 + 2 * t];
 }
 
-static int accumulate_launch(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group,
-                             int64_t block)
+static int accumulate_launch(const struct kplan *k, const struct kargs *a,
+                             const struct k_table *table, int group, int64_t block)
 {
 	const struct accumulate_attr *at = k->n->attr;
 	(void)group;
 	(void)block;
-	return cuda_launched(k, k_accumulate(cuda_stream(k->dev), table, a->in[0], cuda_wide(k, 0), (int)at->level, at->all));
+	return cuda_launched(k, k_accumulate(cuda_stream(k->dev), table, a->in[0], cuda_wide(k, 0),
+	                                     (int)at->level, at->all));
 }
 
 static int accumulate_cuda(const struct kplan *k, const struct kargs *a)
@@ -219,9 +224,10 @@ static int accumulate_cuda(const struct kplan *k, const struct kargs *a)
 static int ema_update_cuda(const struct kplan *k, const struct kargs *a)
 {
 	const struct ema_update_attr *at = k->n->attr;
-	return cuda_launched(k, k_mix(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
-	                              (float)(1 - at->momentum), (float)(at->momentum * at->factor), a->in[0], a->in[1],
-	                              a->out[0]));
+	return cuda_launched(k,
+	                     k_mix(cuda_stream(k->dev), cuda_out_type(k, 0), kplan_out_elements(k, 0),
+	                           (float)(1 - at->momentum), (float)(at->momentum * at->factor),
+	                           a->in[0], a->in[1], a->out[0]));
 }
 #endif
 
@@ -240,7 +246,8 @@ static const char *const ema_update_samples[] = {
 
 static const struct op op_accumulate = {
 	.name = "accumulate",
-	.doc = "sums over micro-batches: (index, (acc, g)...) -> g if the index is 0, else acc + g; as a level of a tree too",
+	.doc = "sums over micro-batches: (index, (acc, g)...) -> g if the index is 0, else acc + g; "
+	       "as a level of a tree too",
 	.flags = OP_UPDATE,
 	.min_in = 1, .max_in = INT_MAX, .nout = -1,
 	.attr_size = sizeof(struct accumulate_attr), .attrs = accumulate_fields,

@@ -22,7 +22,8 @@ struct each_attr {
 	struct floats weight_decay, rate_factor;
 	bool decoupled;              /* decay the weights themselves rather than the gradient */
 	bool direction;              /* output u + decay w rather than the new weights */
-	struct ints copy_of;         /* copies of new weights behind all groups: which group each is of (op/update/bundle.h) */
+	struct ints copy_of;         /* copies of new weights behind all groups: which group each is of
+	                              * (op/update/bundle.h) */
 };
 struct sgd_attr {
 	struct each_attr each;
@@ -40,7 +41,8 @@ struct rmsprop_attr {
 };
 struct ema_update_attr {
 	double momentum;             /* share of the new value */
-	double factor;               /* multiplies the new value: n / (n - 1) for an unbiased variance */
+	double factor;               /* multiplies the new value: n / (n -
+	                              * 1) for an unbiased variance */
 };
 /* The control input of `accumulate`, a vector of I64
  * (SUM_INDEX, ...). Levels are those of a binary counter. */

@@ -3,9 +3,10 @@
  * The moving average a of weights w, after the update that makes w: a += c (w - a). With t updates
  * made, this one included, and k = t - start of them averaged:
  *
- *   bias   c = (1 - d) / (1 - d^k), which makes a the mean of the k weights seen, each weighed d times the
- *          next: Adam's correction (Kingma, Ba 2015), made once and not at each reading
- *   ramp   c = 1 - min(d, (1 + k) / (10 + k)), as in TensorFlow's ExponentialMovingAverage with num_updates
+ *   bias   c = (1 - d) / (1 - d^k), which makes a the mean of the k weights seen, each weighed d
+ *          times the next: Adam's correction (Kingma, Ba 2015), made once and not at each reading
+ *   ramp   c = 1 - min(d, (1 + k) / (10 + k)), as in TensorFlow's ExponentialMovingAverage with
+ *          num_updates
  *   none   c = 1 - d
  *
  * Until `start` updates are made, c = 1. Where `apply` is given and 0 nothing is written. */
@@ -29,8 +30,10 @@ const char *const average_warmup_names[] = { "bias", "ramp", "none", NULL };
 enum { BIAS, RAMP, NO_WARMUP };
 
 static const struct field fields[] = {
-	FIELD_FLOAT(struct weight_average_attr, decay, "0.999", 0, 1, "share of the average that is kept"),
-	FIELD_ENUM(struct weight_average_attr, warmup, "bias", average_warmup_names, "how the first averages are made"),
+	FIELD_FLOAT(struct weight_average_attr, decay, "0.999", 0, 1,
+	            "share of the average that is kept"),
+	FIELD_ENUM(struct weight_average_attr, warmup, "bias", average_warmup_names,
+	           "how the first averages are made"),
 	FIELD_INT(struct weight_average_attr, start, "0", 0, 1e15, "updates that are not averaged"),
 	FIELD_END
 };
@@ -43,8 +46,8 @@ static int shape(struct graph *g, struct node *n)
 	TRY(bundle_check(g, n, form));
 	enum dtype whole = graph_t(g, n->in[STEP])->dtype;
 	if (whole != DTYPE_I64 && whole != DTYPE_I32)
-		return ERR(E_SHAPE, &g->cur_loc, "the step of '%s' must be an integer, but is %s", n->op->name,
-		           dtype_name(whole));
+		return ERR(E_SHAPE, &g->cur_loc, "the step of '%s' must be an integer, but is %s",
+		           n->op->name, dtype_name(whole));
 	TRY(node_want_scalar(g, n, STEP, "step"));
 	if (node_has(n, APPLY)) {
 		TRY(node_want_float(g, n, APPLY, "apply"));
@@ -78,7 +81,8 @@ static double share(const struct kplan *k, const struct kargs *a)
 {
 	const struct weight_average_attr *at = k->n->attr;
 	bool narrow = graph_t(k->g, k->n->in[STEP])->dtype == DTYPE_I32;
-	double t = narrow ? (double)*(const int32_t *)a->in[STEP] : (double)*(const int64_t *)a->in[STEP];
+	double t = narrow ? (double)*(const int32_t *)a->in[STEP] :
+	           (double)*(const int64_t *)a->in[STEP];
 	double n = t + 1 - (double)at->start;
 	if (n <= 0 || (at->warmup == BIAS && n == 1))
 		return 1;
@@ -145,19 +149,22 @@ static int plan_cuda(struct kplan *k)
 	return bundle_cuda_plan(k, form);
 }
 
-static void fill_cuda(const struct kplan *k, const struct kargs *a, struct k_table *table, int row, int t)
+static void fill_cuda(const struct kplan *k, const struct kargs *a, struct k_table *table,
+                      int row, int t)
 {
 	(void)k;
 	table->p[0][row] = a->out[t];
 	table->p[1][row] = a->in[HEAD + 2 * t + W];
 }
 
-static int launch_cuda(const struct kplan *k, const struct kargs *a, const struct k_table *table, int group, int64_t block)
+static int launch_cuda(const struct kplan *k, const struct kargs *a, const struct k_table *table,
+                       int group, int64_t block)
 {
-	static const enum k_warmup warmup[] = { [BIAS] = K_WARMUP_BIAS, [RAMP] = K_WARMUP_RAMP, [NO_WARMUP] = K_WARMUP_NONE };
+	static const enum k_warmup warmup[] = { [BIAS] = K_WARMUP_BIAS, [RAMP] = K_WARMUP_RAMP,
+		[NO_WARMUP] = K_WARMUP_NONE };
 	const struct weight_average_attr *at = k->n->attr;
-	const struct k_averaging how = { warmup[at->warmup], at->decay, (double)at->start, a->in[STEP], a->in[APPLY],
-		cuda_wide(k, STEP) };
+	const struct k_averaging how = { warmup[at->warmup], at->decay, (double)at->start, a->in[STEP],
+		a->in[APPLY], cuda_wide(k, STEP) };
 	(void)group;
 	(void)block;
 	return cuda_launched(k, k_average(cuda_stream(k->dev), table, &how));

@@ -53,8 +53,8 @@ static int run(const struct kplan *k, const struct kargs *a)
 #ifdef HAVE_CUDA
 static int run_cuda(const struct kplan *k, const struct kargs *a)
 {
-	return cuda_launched(k, k_cast(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0), kplan_out_elements(k, 0),
-	                               a->in[0], a->out[0]));
+	return cuda_launched(k, k_cast(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0),
+	                               kplan_out_elements(k, 0), a->in[0], a->out[0]));
 }
 #endif
 

@@ -95,7 +95,8 @@ static void find_sizes(struct wino *w, const struct conv_geom *c)
 
 static double u_bytes(const struct wino *w)
 {
-	return 4.0 * (double)(wino_positions(w) * w->ci * w->deep_taps) * (double)ceil_div(w->co, WINO_LANES) * WINO_LANES;
+	return 4.0 * (double)(wino_positions(w) * w->ci * w->deep_taps) *
+	       (double)ceil_div(w->co, WINO_LANES) * WINO_LANES;
 }
 
 static double v_bytes(const struct wino *w)
@@ -285,7 +286,8 @@ double wino_seconds(const struct wino_form *f, const struct conv_geom *c, enum c
 {
 	struct wino w = { .form = f, .kind = kind };
 	find_sizes(&w, c);
-	const double vi = (double)(ceil_div(w.ci, WINO_LANES) * w.deep_taps), vo = (double)ceil_div(w.co, WINO_LANES);
+	const double vi = (double)(ceil_div(w.ci, WINO_LANES) * w.deep_taps),
+	             vo = (double)ceil_div(w.co, WINO_LANES);
 	const double ci = (double)(multiplied(&w) * w.deep_taps), positions = f->alpha * f->alpha;
 	double tile = positions * ci * vo * MULTIPLY;
 	if (kind == CONV_BACKWARD_WEIGHTS)

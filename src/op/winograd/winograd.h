@@ -114,7 +114,8 @@ struct wino {
 	int64_t npart, nchunk;            /* WINO_K input channels; those of each tap in depth */
 	int64_t npanel;                   /* WINO_PANEL output channels */
 	int64_t group, ngroup;            /* forward: panels that a block computes at once */
-	int64_t segment, nsegment;        /* weight gradient: blocks that are summed in one go; few: chunks */
+	int64_t segment, nsegment;        /* weight gradient: blocks that are
+	                                   * summed in one go; few: chunks */
 	bool few;                         /* few tiles: weights are transformed where they are used */
 	int threads;
 };
@@ -229,11 +230,11 @@ void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const 
 void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, int64_t count,
                          const float *v, float *m, bool add);
 /* Transforms them back, at the pixels of y where the tiles stand. */
-void wino_output_block(const struct wino *w, int64_t panel, const float *m, const struct wino_result *r,
-                       const struct wino_spot *s, int64_t count);
+void wino_output_block(const struct wino *w, int64_t panel, const float *m,
+                       const struct wino_result *r, const struct wino_spot *s, int64_t count);
 
 size_t wino_few_workspace(const struct wino *w);
-void wino_run_few(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
-                  float *ws);
+void wino_run_few(const struct wino *w, const void *x, const void *weights,
+                  const struct wino_result *r, float *ws);
 
 #endif

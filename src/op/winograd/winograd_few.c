@@ -57,8 +57,8 @@ static void finish_panel(const struct wino *w, int64_t panel, float *m, const st
 	wino_output_block(w, panel, m, r, s, w->ntile);
 }
 
-void wino_run_few(const struct wino *w, const void *x, const void *weights, const struct wino_result *r,
-                  float *ws)
+void wino_run_few(const struct wino *w, const void *x, const void *weights,
+                  const struct wino_result *r, float *ws)
 {
 	float *v = ws, *m = v + w->nchunk * wino_v_elements(w);
 	float *own = m + w->nsegment * w->npanel * wino_m_elements(w);

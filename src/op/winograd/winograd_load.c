@@ -75,7 +75,8 @@ WINO_INLINE void transpose(vec *r)
 		t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
 	}
 	WINO_UNROLL
-	for (int i = 0; i < 16; i += 4)      /* r[i + k]: columns k, 4 + k, 8 + k, 12 + k of four rows */
+	for (int i = 0; i < 16;
+	     i += 4)      /* r[i + k]: columns k, 4 + k, 8 + k, 12 + k of four rows */
 		for (int k = 0; k < 2; k++) {
 			const __m512d a = _mm512_castps_pd(t[i + k]), b = _mm512_castps_pd(t[i + 2 + k]);
 			r[i + 2 * k] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
@@ -106,7 +107,8 @@ static int64_t ahead(const struct wino *w, int64_t i)
 
 /* The taps of a plane for n input channels from i on: to[channel][tap][16]. Tap by tap, since that
  * is how most layouts are read in long rows. */
-WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int n, int64_t deep, float *to)
+WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int n, int64_t deep,
+                                    float *to)
 {
 	const int taps = g->w->form->r * g->w->form->r;
 	const int32_t *tap = g->w->tap + deep * taps, *at = g->w->at_i + i;
@@ -122,7 +124,8 @@ WINO_TARGET static void gather_taps(const struct gather *g, int64_t i, int n, in
 }
 
 /* The same where input channels are contiguous. */
-WINO_TARGET static void transpose_taps(const struct gather *g, int64_t i, int n, int64_t deep, float *to)
+WINO_TARGET static void transpose_taps(const struct gather *g, int64_t i, int n, int64_t deep,
+                                       float *to)
 {
 	const struct wino *w = g->w;
 	const int taps = w->form->r * w->form->r;

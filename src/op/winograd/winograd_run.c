@@ -84,8 +84,8 @@ void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, in
 }
 
 /* The addend of the tile at s, from channel o on. */
-static struct wino_sum sum_at(const struct wino *w, const struct wino_result *r, const struct wino_spot *s,
-                              int64_t o)
+static struct wino_sum sum_at(const struct wino *w, const struct wino_result *r,
+                              const struct wino_spot *s, int64_t o)
 {
 	const int64_t pixel = s->at / w->y_px;
 	return (struct wino_sum){ .at = row_at(r->sum, w->bf16_sum, pixel * w->sum_px + o),
@@ -93,8 +93,8 @@ static struct wino_sum sum_at(const struct wino *w, const struct wino_result *r,
 	                          .col = w->sum_px * w->dilation[1], .bf16 = w->bf16_sum };
 }
 
-void wino_output_block(const struct wino *w, int64_t panel, const float *m, const struct wino_result *r,
-                       const struct wino_spot *s, int64_t count)
+void wino_output_block(const struct wino *w, int64_t panel, const float *m,
+                       const struct wino_result *r, const struct wino_spot *s, int64_t count)
 {
 	const int nv = wino_vectors(w, panel);
 	const int64_t pos = wino_pos(w->block, nv * WINO_LANES);

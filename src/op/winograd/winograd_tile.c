@@ -128,7 +128,8 @@ WINO_INLINE vec sum_pixel(const struct wino_sum *sum, __mmask16 mask, int i, int
 }
 
 WINO_INLINE void output_tile(int alpha, int m, const float *v, int64_t pos, const float *bias,
-                             const struct wino_sum *sum, void *y, bool bf16, const struct wino_pixels *p)
+                             const struct wino_sum *sum, void *y, bool bf16,
+                             const struct wino_pixels *p)
 {
 	const bool all = whole(&p->span, m);
 	const vec b = bias ? _mm512_maskz_loadu_ps((__mmask16)p->lanes, bias) : _mm512_setzero_ps();

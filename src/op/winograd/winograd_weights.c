@@ -196,9 +196,11 @@ static void sum_bias(const struct wino *w, const float *partial, float *dbias)
 	}
 }
 
-static struct task task_of(const struct wino *w, const void *x, const void *dy, int64_t i, float *own)
+static struct task task_of(const struct wino *w, const void *x, const void *dy, int64_t i,
+                           float *own)
 {
-	struct task t = { .w = w, .x = x, .dy = dy, .chunk = i / w->npanel % w->nchunk, .panel = i % w->npanel };
+	struct task t = { .w = w, .x = x, .dy = dy, .chunk = i / w->npanel % w->nchunk,
+		.panel = i % w->npanel };
 	t.v = own + wino_thread() * thread_elements(w);
 	t.z = t.v + matrix_elements(w);
 	t.sum = t.z + matrix_elements(w);
@@ -206,8 +208,8 @@ static struct task task_of(const struct wino *w, const void *x, const void *dy, 
 	return t;
 }
 
-static void run_one_segment(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
-                            float *ws)
+static void run_one_segment(const struct wino *w, const void *x, const void *dy, float *dw,
+                            float *dbias, float *ws)
 {
 	float *bias = ws, *own = ws + w->npanel * WINO_PANEL;
 #pragma omp parallel for schedule(dynamic) num_threads(w->threads)
@@ -221,8 +223,8 @@ static void run_one_segment(const struct wino *w, const void *x, const void *dy,
 		memcpy(dbias, bias, (size_t)w->co * sizeof *bias);
 }
 
-static void run_segments(const struct wino *w, const void *x, const void *dy, float *dw, float *dbias,
-                         float *ws)
+static void run_segments(const struct wino *w, const void *x, const void *dy, float *dw,
+                         float *dbias, float *ws)
 {
 	const int64_t tasks = w->nsegment * w->nchunk * w->npanel;
 #pragma omp parallel for schedule(dynamic) num_threads(w->threads)
