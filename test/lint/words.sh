@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The English of comments and documents: words for which the field has a standard term, persons in place of ranks, threads
-# and nodes, and prose in comments wider than 100 columns (a tab is 4).
+# The English of comments and documents: words for which the field has a standard term, and persons
+# in place of ranks, threads and nodes.
 #
 #     srcdir=DIR test/lint/words.sh        (make check sets it)
 set -u
@@ -17,6 +17,11 @@ nobody(.s)?	no rank, no reader, nothing
 (he|his|him)	it, or the noun
 takes? note	reads back the result
 sums of cuts	adds of slices
+cuts? of (the )?channels	slices of channels
+gradient groups?	buckets of gradients
+groups of gradients	buckets of gradients
+(recorded|replayed) step	a captured step, a launched one
+(in|at) (its|his|a) seat	the slot of the liveness table
 had best ask	the command to run'
 
 comments=$(mktemp) && documents=$(mktemp) || exit 99
@@ -66,17 +71,4 @@ done <<END
 $words
 END
 
-# Many lines of code are wider than 100 columns, so this looks at prose in comments alone, not at code, and not at tables and
-# formulas, which begin with two spaces or more behind the star.
-for f in $(cut -d: -f1 "$comments" | sort -u); do
-	expand -t 4 "$f" | awk -v f="$f" '
-	{ own = inside || $0 ~ /^ *\/[*]/ }
-	{
-		n = split($0, part, "/[*]") - 1
-		m = split($0, part, "[*]/") - 1
-		inside = inside + n - m > 0
-	}
-	own && length($0) > 100 && $0 !~ /^ *([*]|\/[*])   *[^ ]/ && match($0, /[^ ]/) < 20 { print f ":" NR ": a comment of " length($0) " columns"; bad = 1 }
-	END { exit bad }' || failed=1
-done
 exit $failed
