@@ -17,6 +17,8 @@ void dataset_scratch_free(struct dataset_scratch *s);                /* NULL is 
  * Thread-safe with a scratch for each thread. Allocates nothing. */
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target);
+/* Whether a set can have record r beside `first`; E_DATA says what differs. */
+int dataset_fit(const struct record *r, const struct record *first);
 /* The file that holds sample i, for messages, and the sample's number in it. */
 const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within);
 

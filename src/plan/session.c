@@ -10,3 +10,8 @@ struct plan_request session_request(const struct session *s, enum plan_mode mode
 		.data = &s->data, .mode = mode, .batch = batch, .limit = s->config->train.memory.limit,
 		.ranks = s->ranks };
 }
+
+const struct dataset_info *session_data(const struct session *s)
+{
+	return dataset_info(s->train_set ? s->train_set : s->validation_set);
+}

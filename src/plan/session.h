@@ -67,5 +67,7 @@ enum session_need {
 /* What s asks of a plan for a batch of so many samples; callers change it for plans that are only
  * tried. It borrows from s. */
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch);
+/* What the training set is like; where it is not known, the other one. */
+const struct dataset_info *session_data(const struct session *s);
 
 #endif

@@ -40,8 +40,6 @@ int session_bind(struct session *s);
 
 /* The plan of plans[2] for a batch of n samples. */
 struct plan *session_plan(struct plan *const plans[2], int64_t n);
-/* What the training set is like; where it is not known, the other one. */
-const struct dataset_info *session_data(const struct session *s);
 /* true if two steps may be in flight. */
 bool session_overlaps(const struct session *s);
 

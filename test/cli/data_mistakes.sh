@@ -38,18 +38,18 @@ quietly() {
 	expect 0 "$convert" -q "$@"
 	[ ! -s err ] || { cat err; fail "says something: $*"; }
 }
-quietly -i x.npy -t labels.npy -o labels.dlx
-quietly -i x.npy -t each.npy -o each.dlx
-quietly -i x.npy -t wide.npy --target-layout none -o wide.dlx
-quietly -i x.npy -t hot.npy -o hot.dlx
-quietly -i x.npy -t void.npy --ignore 255 -o ignored.dlx
-quietly -i x.npy -t mask.npy --classes 128 -o masked.dlx
-quietly -i x.npy -t whole.npy --labels -o numbers.dlx
-made 'if 255 means no class, convert with --ignore 255' -i x.npy -t void.npy -o void.dlx
-made 'a mask of two classes is converted with --classes 128' -i x.npy -t mask.npy -o mask.dlx
-made 'if they are class numbers, convert with --labels' -i x.npy -t whole.npy -o whole.dlx
+quietly -i x.npy --input-layout first -t labels.npy -o labels.dlx
+quietly -i x.npy --input-layout first -t each.npy -o each.dlx
+quietly -i x.npy --input-layout first -t wide.npy --target-layout none -o wide.dlx
+quietly -i x.npy --input-layout first -t hot.npy -o hot.dlx
+quietly -i x.npy --input-layout first -t void.npy --ignore 255 -o ignored.dlx
+quietly -i x.npy --input-layout first -t mask.npy --classes 128 -o masked.dlx
+quietly -i x.npy --input-layout first -t whole.npy --labels -o numbers.dlx
+made 'if 255 means no class, convert with --ignore 255' -i x.npy --input-layout first -t void.npy -o void.dlx
+made 'a mask of two classes is converted with --classes 128' -i x.npy --input-layout first -t mask.npy -o mask.dlx
+made 'if they are class numbers, convert with --labels' -i x.npy --input-layout first -t whole.npy -o whole.dlx
 quietly -i labels.npy -t x.npy -o swapped.dlx
-expect 65 "$convert" -i x.npy -t below.npy -o below.dlx
+expect 65 "$convert" -i x.npy --input-layout first -t below.npy -o below.dlx
 says err 'the label -1 at (0, 0), which is no class'
 says err 'named by --ignore'
 
