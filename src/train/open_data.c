@@ -60,9 +60,11 @@ static int open_train_set(struct session *s, const struct session_options *o)
 	return 0;
 }
 
-/* Whether a set is read that is not trained on. An export reads none. */
+/* Whether a set is read that is not trained on. Neither synthetic data nor an export has one. */
 static bool second_wanted(const struct session *s, const struct session_options *o)
 {
+	if (o->need & SESSION_SYNTHETIC)
+		return false;
 	if (!(o->need & SESSION_NO_DATA))
 		return true;
 	return (o->need & SESSION_TRAIN) && s->train_set;

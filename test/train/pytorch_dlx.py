@@ -41,6 +41,8 @@ def write_data(path, x, y, *more, ignore=255):
     options = ["--ignore", str(ignore)] if y.dtype == "u1" else []
     if x.ndim >= 4:
         options += ["--input-layout", "first"]
+    if y.dtype.kind == "f" and y.ndim >= 4:
+        options += ["--target-layout", "first"]
     options += more
     run("dlx-convert", "--quiet", "--input", path + "-x.npy", "--target", path + "-y.npy", *options, "-o", path + ".dlx")
 

@@ -79,7 +79,7 @@ class Network:
                                          IGNORE, seed)
 
     def write(self):
-        dlx.write_data("zoo", self.x, self.y, IGNORE)
+        dlx.write_data("zoo", self.x, self.y, ignore=IGNORE)
 
     def options(self, device, *words):
         return ["--device", device, *self.base, *settings(words)]
