@@ -10,7 +10,7 @@ cp "$DLX_SOURCE/test/train/tiny.yaml" .
 
 # small COMMAND...: tiny.yaml with a small crop; a later --set goes before an earlier one.
 small() {
-	capped "$emulated" --device=cuda --set 'data.transforms=[{crop: {size: [10, 14]}}]' --set train.batch_size=4 \
+	capped "$emulated" --device=cuda --set 'data.transforms=[{crop: {size: [10, 14], validation: centre}}]' --set train.batch_size=4 \
 		--set train.steps=3 --set data.keep_short_batch=false --set train.memory.aside=64KiB "$@" tiny.yaml
 }
 number() {

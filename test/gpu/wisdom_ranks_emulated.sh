@@ -20,7 +20,7 @@ ranks() {
 		[ "$PMI_RANK" = 1 ] && export DLX_FAKE_CUDNN_SLOW=44
 		[ "$PMI_RANK" = 2 ] && export DLX_EMULATE_NAME="another GPU"
 		exec "$@"' sh "$emulated" --quiet --device=cuda --set run.dir=runs/wise --set train.validate.epochs=0 \
-		--set 'data.transforms=[{crop: {size: [8, 12]}}]' --set train.batch_size=1 --set train.steps=1 \
+		--set 'data.transforms=[{crop: {size: [8, 12], validation: centre}}]' --set train.batch_size=1 --set train.steps=1 \
 		--set parallel.grouping=count:2 "$@" "$config"
 }
 # used RANK ENGINES
@@ -53,7 +53,7 @@ used 2 44
 cp -r runs/wise runs/kept
 rm -f used.*
 expect 0 on_ranks 2 sh -c 'export DLX_FAKE_CUDNN_LOG=used.$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
-	--set run.dir=runs/kept --set 'data.transforms=[{crop: {size: [8, 12]}}]' --set train.batch_size=1 --evaluate \
+	--set run.dir=runs/kept --set 'data.transforms=[{crop: {size: [8, 12], validation: centre}}]' --set train.batch_size=1 --evaluate \
 	--wisdom engines "$config"
 used 1 44
 
