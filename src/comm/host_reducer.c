@@ -216,7 +216,7 @@ static void compute(struct host_reducer *d, int k, int s, int round, uint64_t pi
 }
 
 static bool work_round(struct host_reducer *d, int k, int s, int round, uint64_t e,
-                       enum host_caller who)
+                       enum host_caller caller)
 {
 	int at = k * d->shards + s;
 	struct host_shard *u = &d->unit[at];
@@ -225,15 +225,15 @@ static bool work_round(struct host_reducer *d, int k, int s, int round, uint64_t
 		return false;
 	if (!claim(u, round, e, d->share[at].pieces, &piece))
 		return false;
-	_Atomic int *mark = &d->rank[d->me].works_on[who];
+	_Atomic int *mark = &d->rank[d->me].works_on[caller];
 	atomic_store_explicit(mark, k + 1, memory_order_relaxed);
-	compute(d, k, s, round, piece, d->lane[who]);
+	compute(d, k, s, round, piece, d->lane[caller]);
 	finish(d, k, u, &d->share[at], round, e);
 	atomic_store_explicit(mark, 0, memory_order_relaxed);
 	return true;
 }
 
-bool host_reducer_work(struct host_reducer *d, int k, enum host_caller who)
+bool host_reducer_work(struct host_reducer *d, int k, enum host_caller caller)
 {
 	uint64_t arrived = atomic_load_explicit(&d->post[k].arrived, memory_order_acquire);
 	uint64_t e = arrived / (uint64_t)d->n;
@@ -242,7 +242,7 @@ bool host_reducer_work(struct host_reducer *d, int k, enum host_caller who)
 	for (int i = 0; i < d->shards; i++) {
 		int s = (i + d->me) % d->shards;         /* each begins with its own */
 		for (int round = d->rounds; round-- > 0;)
-			if (work_round(d, k, s, round, e, who))
+			if (work_round(d, k, s, round, e, caller))
 				return true;
 	}
 	return false;

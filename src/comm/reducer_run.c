@@ -78,38 +78,38 @@ static bool between_hosts(struct reducer *r, bool *pending)
 
 /* --- progress --- */
 
-static bool progress(struct reducer *r, int first, enum host_caller who, bool *pending)
+static bool progress(struct reducer *r, int first, enum host_caller caller, bool *pending)
 {
-	bool any = first >= 0 && host_reducer_work(&r->host, first, who);
+	bool any = first >= 0 && host_reducer_work(&r->host, first, caller);
 	*pending = false;
 	for (int k = 0; k < r->buckets && !any; k++)
-		any = under_way(r, k) && host_reducer_work(&r->host, k, who);
+		any = under_way(r, k) && host_reducer_work(&r->host, k, caller);
 	return between_hosts(r, pending) || any;
 }
 
 /* Works while there is work or bucket `k` (if >= 0) is in
  * flight; true: some work was done, or k is done. */
-static bool work(struct reducer *r, int k, enum host_caller who, bool *pending)
+static bool work(struct reducer *r, int k, enum host_caller caller, bool *pending)
 {
 	int64_t begin = liveness_now(), now = begin;
 	bool any = false;
-	while (progress(r, k, who, pending)) {
+	while (progress(r, k, caller, pending)) {
 		any = true;
 		if (k >= 0 && host_reducer_done(&r->host, k))
 			break;
 	}
 	if (any) {
 		now = liveness_now();
-		atomic_fetch_add_explicit(&r->busy[who], now - begin, memory_order_relaxed);
+		atomic_fetch_add_explicit(&r->busy[caller], now - begin, memory_order_relaxed);
 	}
 	return any || (k >= 0 && host_reducer_done(&r->host, k));
 }
 
-static bool look(struct reducer *r, int k, enum host_caller who, bool *pending)
+static bool look(struct reducer *r, int k, enum host_caller caller, bool *pending)
 {
 	int64_t begin = liveness_now();
 	do {
-		if (work(r, k, who, pending))
+		if (work(r, k, caller, pending))
 			return true;
 	} while (liveness_now() - begin < SPIN);
 	return false;

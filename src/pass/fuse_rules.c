@@ -18,7 +18,7 @@
  * gradient) are one node and one cuDNN graph where cuDNN recommends an engine for it; otherwise our
  * kernel (cuda/k_epilogue.cu) follows. --plan says which: `cudnn:eng7, whole` or `cudnn:eng22, then
  * a kernel`. cuDNN 9.19 proposes engines for an H200 as follows; it compiles them at run time (seen
- * with a stub in place of the driver):
+ * with a stand-in for the driver):
  *
  *   chain                                     float32 (TF32)  bf16, fp16       never
  *   conv, scale, bias, add, ReLU (any part)   yes             yes              groups in bf16

@@ -7,7 +7,7 @@
  * its libraries 0.3 s. --check --gpu=h200 of deepcam-mlperf takes 1.5 s of CPU time for
  * 541 problems (27.8 s before libnvrtc was kept open, which cuDNN 9.19 opens and closes
  * for each run-time engine that it considers). A run waits for the compiler: 0.8 s an
- * engine (seen with a stub in place of the driver); the 53 convolutions with statistics
+ * engine (seen with a stand-in for the driver); the 53 convolutions with statistics
  * in ResNet-50's step in bf16 are 23 problems. cuDNN compiles the same problem again
  * each time, and two threads compile no faster than one (8 engines in 8.5 s, 4 in 3.7
  * s), so planning stays on one thread. cudnn_kept.h keeps compiled engines. */
