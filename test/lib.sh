@@ -82,11 +82,19 @@ reached() {
 }
 
 # expect STATUS COMMAND...: runs it with its output in ./out and ./err and checks the exit status.
+# MPICH's mpiexec (4.0.2) may end by SIGPIPE itself where its program ends while it is still being started: on a busy machine 2 of
+# 480 runs of "mpiexec -n 1 true", none of 800 whose program lived for 0.2 s. That run is made again.
 expect() {
 	expected_status=$1
 	shift
 	"$@" >out 2>err
 	got_status=$?
+	case "$got_status $*" in
+	"141 on_ranks "* | "141 capped mpiexec "*)
+		"$@" >out 2>err
+		got_status=$?
+		;;
+	esac
 	[ "$got_status" -eq "$expected_status" ] || {
 		cat out err
 		fail "exit status $got_status instead of $expected_status: $*"
