@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Chooses the format of a source file and holds what the formats share. */
+#include "base/io.h"
 #include "source.h"
 
 #include <stdio.h>
@@ -20,13 +21,6 @@ static const struct source_format *const formats[] = {
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
 #define LISTED 40            /* variables named in a message */
 
-static bool ends_with(const char *s, const char *end)
-{
-	const size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcasecmp(s + n - m, end) == 0;
-}
-
 static const struct source_format *by_name(const char *name)
 {
 	for (size_t i = 0; i < NFORMATS; i++)
@@ -39,7 +33,7 @@ static const struct source_format *by_extension(const char *path)
 {
 	for (size_t i = 0; i < NFORMATS; i++)
 		for (int k = 0; formats[i]->extensions[k]; k++)
-			if (ends_with(path, formats[i]->extensions[k]))
+			if (io_ends_in(path, formats[i]->extensions[k]))
 				return formats[i];
 	return NULL;
 }

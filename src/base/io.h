@@ -100,6 +100,8 @@ bool io_exists(const char *path);
 bool io_is_regular(const char *path);
 bool io_is_folder(const char *path);
 int io_remove_tree(const char *path);         /* like rm -r; a missing path is fine */
+/* Whether a path has more than this suffix, and ends in it. */
+bool io_ends_in(const char *path, const char *suffix);
 char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */
 
 double io_seconds(void);                      /* monotonic clock */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,6 +99,13 @@ int io_remove_tree(const char *path)
 	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
 		return io_fail(E_IO, "remove", path);
 	return 0;
+}
+
+bool io_ends_in(const char *path, const char *suffix)
+{
+	const size_t n = strlen(path), m = strlen(suffix);
+
+	return n > m && strcmp(path + n - m, suffix) == 0;
 }
 
 char *io_join(const char *dir, const char *name)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "plan/config.h"
 #include "yaml/schema_where.h"
 #include "yaml/synonym.h"
@@ -18,15 +19,9 @@ static bool listed(const char *word, const char *const *names)
 	return false;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static bool is_config(const char *arg)
 {
-	return ends_with(arg, ".yaml") || ends_with(arg, ".yml");
+	return io_ends_in(arg, ".yaml") || io_ends_in(arg, ".yml");
 }
 
 /* "--set KEY VALUE" and "--set KEY = VALUE" */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/round.h"
 #include "plan/memory_budget.h"
 #include "plan/sizes.h"
 #include "plan/whole.h"
@@ -119,11 +120,6 @@ static int cut(const struct session *s, struct tile_plan *t)
 
 /* --- the size --- */
 
-static int64_t round_up(int64_t n, int64_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
 static struct shape tile_shape(const struct plan_field *f, const int64_t *tile)
 {
 	struct shape s = f->input;
@@ -181,7 +177,7 @@ static bool shrink(int64_t *tile, const int64_t *stride, int axes)
 	for (int k = 1; k < axes; k++)
 		if (tile[k] > tile[longest])
 			longest = k;
-	const int64_t half = round_up((tile[longest] + 1) / 2, stride[longest]);
+	const int64_t half = ceil_div(ceil_div(tile[longest], 2), stride[longest]) * stride[longest];
 	if (half >= tile[longest])
 		return false;
 	tile[longest] = half;
@@ -240,7 +236,7 @@ static int take_size(const char *spec, const struct shape *padded, const int64_t
 		           "'--tile %s': samples have %d spatial axes; give one number, or one for each",
 		           spec, axes);
 	for (int k = 0; k < axes; k++) {
-		tile[k] = round_up(v[n == 1 ? 0 : k], stride[k]);
+		tile[k] = ceil_div(v[n == 1 ? 0 : k], stride[k]) * stride[k];
 		tile[k] = tile[k] < padded->d[k + 1] ? tile[k] : padded->d[k + 1];
 	}
 	return 0;

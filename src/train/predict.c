@@ -291,16 +291,10 @@ static int run_all(struct writer *w, int64_t *written)
 	return rc;
 }
 
-static bool ends_in(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), m = strlen(suffix);
-	return n > m && strcmp(s + n - m, suffix) == 0;
-}
-
 bool predict_to_file(const char *out)
 {
-	return ends_in(out, ".npy") || ends_in(out, ".npz") || ends_in(out, ".nc") ||
-	       ends_in(out, ".csv");
+	return io_ends_in(out, ".npy") || io_ends_in(out, ".npz") || io_ends_in(out, ".nc") ||
+	       io_ends_in(out, ".csv");
 }
 
 /* One array, in a file of its own or as the member of an archive. */
@@ -312,7 +306,7 @@ static int open_numpy(struct writer *w)
 	TRY(io_create(&w->file, w->out));
 	npy_header(&h, predict_as_dtype(w->as), samples, &one);
 	int rc = 0;
-	if (ends_in(w->out, ".npz")) {
+	if (io_ends_in(w->out, ".npz")) {
 		w->write = write_npz;
 		w->zip = (struct zip_file){ .file = w->file, .name = "prediction.npy",
 			.size = h.len + 4 * (uint64_t)samples * (uint64_t)shape_count(&one) };
@@ -377,7 +371,7 @@ static int open_pictures(struct writer *w)
 	const struct plan *p = w->s->predict_plan[0];
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
-	if (ends_in(w->out, ".png"))
+	if (io_ends_in(w->out, ".png"))
 		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc or .csv, "
 		           "or a folder for pictures", w->out);
 	if (w->as != PREDICT_DEFAULT)
@@ -401,11 +395,11 @@ static int open_output(struct writer *w)
 		return ERR(E_USAGE, NULL,
 		           "'--as=%s' is for networks of classes; with the loss '%s' the output is a field",
 		           predict_as_names[w->as], w->s->config->loss.v->name);
-	if (ends_in(w->out, ".csv"))
+	if (io_ends_in(w->out, ".csv"))
 		return open_csv(w);
-	if (ends_in(w->out, ".npy") || ends_in(w->out, ".npz"))
+	if (io_ends_in(w->out, ".npy") || io_ends_in(w->out, ".npz"))
 		return open_numpy(w);
-	return ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
+	return io_ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
 }
 
 /* What was not finished does not appear under its name. */

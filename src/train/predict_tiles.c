@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "plan/tile_size.h"
 #include "train/opening.h"
-#include "train/predict.h"
 #include "train/ranks.h"
 #include "train/slabs.h"
 
@@ -261,7 +260,7 @@ static int run_all(struct tiles *t, int64_t *written)
 int predict_tiles(struct session *s, const char *out, int64_t *written)
 {
 	struct tiles t = { 0 };
-	if (!predict_to_file(out))
+	if (!slabs_takes(out))
 		return ranks_agree(s->comm, ERR(E_USAGE, NULL, "'--tile' writes arrays; use '-o "
 		                                "FILE.npy' or '-o FILE.nc'"), "opening the output");
 	set_up(&t, s);

@@ -18,12 +18,6 @@ struct slabs {
 	struct netcdf_file *nc;
 };
 
-static bool ends_in(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), m = strlen(suffix);
-	return n > m && strcmp(s + n - m, suffix) == 0;
-}
-
 static int create_npy(struct slabs *f, const char *path, int64_t samples)
 {
 	TRY(io_create(&f->npy, path));
@@ -37,6 +31,11 @@ static int create_npy(struct slabs *f, const char *path, int64_t samples)
 	return rc;
 }
 
+bool slabs_takes(const char *path)
+{
+	return io_ends_in(path, ".npy") || io_ends_in(path, ".nc");
+}
+
 int slabs_create(struct slabs **out, const char *path, int64_t samples, const struct shape *s,
                  const char *const *channels)
 {
@@ -44,7 +43,8 @@ int slabs_create(struct slabs **out, const char *path, int64_t samples, const st
 	*out = NULL;
 	f->shape = *s;
 	const struct netcdf_array a = { "prediction", DTYPE_F32, samples, s, true, channels, s->d[0] };
-	int rc = ends_in(path, ".npy") ? create_npy(f, path, samples) : netcdf_create(&f->nc, path, &a);
+	int rc = io_ends_in(path, ".npy") ? create_npy(f, path, samples) :
+	         netcdf_create(&f->nc, path, &a);
 	if (rc < 0)
 		return slabs_close(f, rc);
 	*out = f;

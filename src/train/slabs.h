@@ -9,7 +9,9 @@
 
 struct slabs;
 
-/* path ends in .npy or .nc; channels: names of s->d[0] channels for .nc, or NULL. E_CANTCREATE. */
+/* Whether the name of a file says that it can be written in slabs: .npy or .nc. */
+bool slabs_takes(const char *path);
+/* For such a path; channels: names of s->d[0] channels for .nc, or NULL. E_CANTCREATE. */
 int slabs_create(struct slabs **out, const char *path, int64_t samples, const struct shape *s,
                  const char *const *channels);
 /* Rows first .. first + rows - 1 of every channel of sample i: v is channels x rows x the rest.

@@ -81,8 +81,11 @@ for wrong in 0 -3 64x big 64,64 x; do
 	expect 64 "$train" --predict $samples --tile $wrong -o x.npy unet.yaml
 	says err 'expected auto, or the size of a tile'
 done
-expect 64 "$train" --predict $samples --tile 64 -o pictures unet.yaml
-says err "'-o FILE.npy' or '-o FILE.nc'"
+for out in pictures x.npz x.csv; do
+	expect 64 "$train" --predict $samples --tile 64 -o $out unet.yaml
+	says err "'-o FILE.npy' or '-o FILE.nc'"
+	[ ! -e $out ] || fail "'$out' was made"
+done
 expect 64 "$train" --evaluate --tile 64 unet.yaml
 says err "'--tile' goes with '--predict'"
 DLX_DEBUG=$(debug fault=write:2) "$train" --quiet --predict $samples --tile 64 -o x.npy unet.yaml 2>err && fail "a disk that is full"
