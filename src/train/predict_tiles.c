@@ -25,8 +25,8 @@ struct tiles {
 	int64_t channels, out_channels;
 	int64_t field[AXES];             /* inputs of a sample, without the zeros behind it */
 	int64_t out[AXES];               /* outputs of a sample that are written */
-	struct batch window;
-	float *input, *output;           /* of a window */
+	float *input, *output;           /* of the window that this rank computes */
+	float *received;                 /* outputs of another rank's; NULL: there are none */
 	int64_t rows, first;             /* of the slab: how many it has, and which of
 	                                  * the sample's is its first */
 	float *slab, *weight;            /* weight: sums of weights, of blended windows */
@@ -82,6 +82,8 @@ static void set_up(struct tiles *t, struct session *s)
 	t->rows = most_rows(&x[0], t->blended);
 	t->input = floats(t->channels, x[0].tile, x[1].tile, x[2].tile);
 	t->output = floats(t->out_channels, x[0].out_tile, x[1].out_tile, x[2].out_tile);
+	if (comm_many(s->comm))
+		t->received = floats(t->out_channels, x[0].out_tile, x[1].out_tile, x[2].out_tile);
 	if (!comm_first(s->comm))
 		return;
 	t->slab = floats(t->out_channels, t->rows, t->out[1], t->out[2]);
@@ -93,6 +95,7 @@ static void tear_down(struct tiles *t)
 {
 	mem_free(t->input);
 	mem_free(t->output);
+	mem_free(t->received);
 	mem_free(t->slab);
 	mem_free(t->packed);
 	mem_free(t->weight);
@@ -160,8 +163,8 @@ static void blend(struct tiles *t, const int at[AXES], const int64_t o[AXES], in
 	}
 }
 
-/* Puts the window's outputs into the slab, as far as they belong to the sample. */
-static void insert(struct tiles *t, const int at[AXES])
+/* Puts a window's outputs into the slab, as far as they belong to the sample. */
+static void insert(struct tiles *t, const int at[AXES], const float *output)
 {
 	const struct tile_axis *x = t->axis;
 	int64_t begin[AXES], end[AXES], in[AXES];
@@ -173,7 +176,7 @@ static void insert(struct tiles *t, const int at[AXES])
 	for (int64_t c = 0; c < t->out_channels && begin[2] < end[2]; c++)
 		for (int64_t a = begin[0]; a < end[0]; a++)
 			for (int64_t b = begin[1]; b < end[1]; b++) {
-				const float *from = t->output +
+				const float *from = output +
 				                    ((c * x[0].out_tile + in[0] + a - begin[0]) * x[1].out_tile +
 				                     in[1] + b - begin[1]) * x[2].out_tile + in[2];
 				const int64_t to = ((a - t->first) * t->out[1] + b) * t->out[2] + begin[2],
@@ -188,23 +191,36 @@ static void insert(struct tiles *t, const int at[AXES])
 
 /* --- one row of windows --- */
 
+/* Window i of a row of windows. */
+static void window_at(const struct tiles *t, int row, int i, int at[AXES])
+{
+	at[0] = row;
+	at[1] = i / t->axis[2].n;
+	at[2] = i % t->axis[2].n;
+}
+
+/* Each rank computes one of the next windows, all at the same time; then rank 0 gets them. */
 static int run_row(struct tiles *t, const float *x, int row)
 {
 	struct comm *c = t->s->comm;
 	const size_t bytes = sizeof(float) * (size_t)(t->out_channels * t->axis[0].out_tile *
 	                                              t->axis[1].out_tile * t->axis[2].out_tile);
-	int owner = 0;
-	for (int j = 0; j < t->axis[1].n; j++)
-		for (int k = 0; k < t->axis[2].n; k++) {
-			const int at[AXES] = { row, j, k };
-			if (!comm_many(c) || owner == c->rank)
-				TRY(compute(t, x, at));
+	const int windows = t->axis[1].n * t->axis[2].n, ranks = comm_count(c);
+	int at[AXES];
+	for (int first = 0; first < windows; first += ranks) {
+		const int mine = first + (c ? c->rank : 0);
+		window_at(t, row, mine, at);
+		if (mine < windows)
+			TRY(compute(t, x, at));
+		for (int i = first; i < windows && i < first + ranks; i++) {
+			float *output = i == mine ? t->output : t->received;
+			window_at(t, row, i, at);
 			if (comm_many(c))
-				comm_broadcast(c, t->output, bytes, owner, "predictions");
+				comm_broadcast(c, output, bytes, i - first, "predictions");
 			if (comm_first(c))
-				insert(t, at);
-			owner = (owner + 1) % comm_count(c);
+				insert(t, at, output);
 		}
+	}
 	return 0;
 }
 
