@@ -177,11 +177,12 @@ static void print(const struct comm *c, struct buf *b)
 
 static void print_best(const struct session *s, const struct train_result *r, struct buf *out)
 {
-	const struct watch *w = &r->watch;
+	const struct validations *w = &r->validations;
 
 	if (isnan(w->best))
 		return;
-	buf_printf(out, "best validation: %s %.4f", target_metric(s->config), watch_best(w, s->config));
+	buf_printf(out, "best validation: %s %.4f", target_metric(s->config),
+	           validations_best(w, s->config));
 	if (w->best_step >= 0)
 		buf_printf(out, " at step %" PRId64, w->best_step);
 	const bool kept = s->config->checkpoint.keep.best && w->best_step >= 0;

@@ -449,7 +449,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
 	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p,
 		whole ? &r->data->field : NULL, NONE };
-	if (r->direct)
+	if (r->no_winograd)
 		c.env.winograd = false;
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
 		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };

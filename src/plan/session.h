@@ -37,7 +37,7 @@ struct session {
 	                                                  * (train/engines.h); NULL: none */
 	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of
 	                                                  * whole samples */
-	bool alike;                                      /* predictions have the same
+	bool tiles_agree;                                /* predictions have the same
 	                                                  * bits in tiles: no Winograd */
 	const char *wisdom;                              /* of the options; NULL on
 	                                                  * ranks that write no files */

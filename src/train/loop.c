@@ -190,13 +190,13 @@ static bool validation_due(const struct loop *l)
 static void watch_validation(struct loop *l)
 {
 	const struct schedule_context before = l->schedule;
-	struct watch *w = &l->clock.watch;
+	struct validations *w = &l->clock.validations;
 	bool reduced;
 	double was, is;
 	if (l->watched_step == l->clock.step)      /* of a resumed run that is at its end */
 		return;
 	l->watched_step = l->clock.step;
-	l->best |= watch_validated(w, l->c, l->clock.step, l->metric, validation_due(l), &reduced);
+	l->best |= validations_add(w, l->c, l->clock.step, l->metric, validation_due(l), &reduced);
 	l->schedule.reductions = w->plateau.reductions;
 	was = schedule_rate(&l->c->schedule, &before, l->clock.step);
 	is = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step);
@@ -476,7 +476,7 @@ static int run(struct loop *l)
 	TRY(save_best(l));
 	l->best = false;
 	for (int64_t done = 1; !finished(l, &l->clock) && !l->result->target_reached &&
-	     !watch_gives_up(&l->clock.watch, l->c); done++) {
+	     !validations_exhausted(&l->clock.validations, l->c); done++) {
 		if (l->clock.batch + batches_of_step(l) == l->batches)
 			TRY(make_deferred(l, deferred_short_batch));
 		TRY(step(l, done));
@@ -554,7 +554,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 		.trace = o->trace, .trace_steps = o->trace_steps,
 		.clock.metric = NAN };
 	memset(r, 0, sizeof *r);
-	watch_begin(&l.clock.watch);
+	validations_begin(&l.clock.validations);
 	s->dev->memory->running = true;
 	l.overlapped = session_overlaps(s);
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
@@ -576,8 +576,8 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	r->epoch = l.clock.epoch;
 	r->seconds = io_seconds() - l.start;
 	r->rates = l.rates;
-	r->watch = l.clock.watch;
-	r->gave_up = watch_gives_up(&l.clock.watch, l.c);
+	r->validations = l.clock.validations;
+	r->gave_up = validations_exhausted(&l.clock.validations, l.c);
 	r->sample_flops = l.sample_flops;
 	journal_close(l.journal);
 	ckpt_close(l.ckpt);

@@ -117,7 +117,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
 	TRY(open_run(l, o));
 	l->seconds_before = l->clock.seconds;
-	l->schedule.reductions = l->clock.watch.plateau.reductions;
+	l->schedule.reductions = l->clock.validations.plateau.reductions;
 	if (!isnan(l->clock.metric))
 		l->watched_step = l->clock.step;
 	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;

@@ -57,7 +57,7 @@ struct loop {
 	struct resume_point durable;   /* the newest of them that this process knows */
 	int64_t saved_step;            /* -1: none in this run */
 	int64_t evaluated_step;
-	int64_t watched_step;          /* of the last validation that clock.watch has counted */
+	int64_t watched_step;          /* of the last validation that clock.validations has counted */
 	bool best;                     /* a validation since the last save was better than any before */
 	bool stop, save, report;       /* the ranks' votes, agreed upon with this step */
 	double metric;                 /* last value of the watched metric, larger is better */

@@ -327,7 +327,7 @@ static int settle_prediction(struct session *s, const struct session_options *o)
 	struct receptive_field r;
 	const struct shape seen = whole_differs(s) ? field_padded(&s->data.field) : s->data.input;
 	TRY(whole_receptive_field(s, &seen, &r));
-	s->alike = r.finite;
+	s->tiles_agree = r.finite;
 	if (!o->tile)
 		return 0;
 	s->tiles = ARENA_NEW(s->config->arena, struct tile_plan);

@@ -45,7 +45,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 	struct arena *a = arena_new();
 	struct trained_on on = trained_on_write(s, a);
 	struct ckpt_scalar scalars[] = {
-		[WATCH_SCALARS] =              /* those before: watch_write */
+		[VALIDATIONS_SCALARS] =              /* those before: validations_write */
 		{ "batch", arena_printf(a, "%" PRId64, c->batch) },
 		{ "seconds", arena_printf(a, "%a", c->seconds) },
 		{ "seed", arena_printf(a, "%" PRId64, s->config->run.seed) },
@@ -57,7 +57,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ TRAINED_ON_SET, on.set },
 		{ TRAINED_ON_TRANSFORMS, on.transforms },
 	};
-	watch_write(&c->watch, s->config, a, scalars);
+	validations_write(&c->validations, s->config, a, scalars);
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,
 		.metric_name = metric_name, .nscalars = sizeof scalars / sizeof *scalars,
 		.scalar = scalars };
@@ -240,7 +240,7 @@ static int restore(struct session *s, const struct ckpt_version *v, struct clock
 	for (int i = 0; i < store_count(s->store); i++)
 		if (state_is_kept(store_at(s->store, i)->use))
 			TRY(restore_entry(v, store_at(s->store, i)));
-	TRY(watch_read(&c->watch, s->config, v));
+	TRY(validations_read(&c->validations, s->config, v));
 	TRY(number(v, "seconds", &c->seconds));
 	c->step = ckpt_version_state(v)->step;
 	c->epoch = ckpt_version_state(v)->epoch;

@@ -7,13 +7,13 @@
 #define DLX_TRAIN_STATE_H
 
 #include "plan/session.h"
-#include "train/watch.h"
+#include "train/validations.h"
 
 struct clock {
 	int64_t step;              /* updates made */
 	int64_t epoch;             /* epochs finished */
 	int64_t batch;             /* batches (of all ranks together) of the current epoch used */
-	struct watch watch;        /* of validations so far */
+	struct validations validations; /* of validations so far */
 	double metric;             /* state_load: of the validation at this step; NaN: none was made */
 	double seconds;            /* of training so far, over all its runs */
 };

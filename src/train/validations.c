@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Numbers travel as text that gives them back exactly. */
-#include "train/watch.h"
+#include "train/validations.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,9 +18,10 @@
 #define PATIENCE "patience"
 #define PLATEAU "plateau"
 
-void watch_begin(struct watch *w)
+void validations_begin(struct validations *w)
 {
-	*w = (struct watch){ .best = NAN, .best_step = -1, .due_best = NAN, .plateau.best = NAN };
+	*w = (struct validations){ .best = NAN, .best_step = -1, .due_best = NAN,
+		.plateau.best = NAN };
 }
 
 static bool better(double metric, double than)
@@ -28,8 +29,8 @@ static bool better(double metric, double than)
 	return isnan(than) ? !isnan(metric) : metric > than;
 }
 
-bool watch_validated(struct watch *w, const struct run_config *c, int64_t step, double metric,
-                     bool due, bool *reduced)
+bool validations_add(struct validations *w, const struct run_config *c, int64_t step,
+                     double metric, bool due, bool *reduced)
 {
 	bool is = better(metric, w->best);
 
@@ -47,20 +48,20 @@ bool watch_validated(struct watch *w, const struct run_config *c, int64_t step, 
 	return is;
 }
 
-bool watch_gives_up(const struct watch *w, const struct run_config *c)
+bool validations_exhausted(const struct validations *w, const struct run_config *c)
 {
 	return c->train.patience > 0 && w->stale >= c->train.patience;
 }
 
-double watch_best(const struct watch *w, const struct run_config *c)
+double validations_best(const struct validations *w, const struct run_config *c)
 {
 	return metric_rises(target_metric(c)) ? w->best : -w->best;
 }
 
 /* --- in a checkpoint --- */
 
-void watch_write(const struct watch *w, const struct run_config *c, struct arena *a,
-                 struct ckpt_scalar *out)
+void validations_write(const struct validations *w, const struct run_config *c, struct arena *a,
+                       struct ckpt_scalar *out)
 {
 	const struct plateau *p = &w->plateau;
 
@@ -78,14 +79,15 @@ static int bad(const struct ckpt_version *v, const char *name)
 	return ERR(E_DATA, NULL, "checkpoint '%s': bad '%s'", ckpt_version_id(v), name);
 }
 
-int watch_read(struct watch *w, const struct run_config *c, const struct ckpt_version *v)
+int validations_read(struct validations *w, const struct run_config *c,
+                     const struct ckpt_version *v)
 {
 	const char *best = ckpt_version_scalar(v, BEST), *metric = ckpt_version_scalar(v, METRIC);
 	const char *patience = ckpt_version_scalar(v, PATIENCE);
 	const char *plateau = ckpt_version_scalar(v, PLATEAU);
 	struct plateau *p = &w->plateau;
 
-	watch_begin(w);
+	validations_begin(w);
 	if (!best)
 		return ERR(E_DATA, NULL, "checkpoint '%s' has no '" BEST "'", ckpt_version_id(v));
 	if (!metric)
@@ -104,7 +106,7 @@ int watch_read(struct watch *w, const struct run_config *c, const struct ckpt_ve
 	note("'%s' decides what is best from now on, no longer '%s': the best so far is forgotten",
 	     target_metric(c), metric);
 	const int64_t reductions = p->reductions;
-	watch_begin(w);
+	validations_begin(w);
 	p->reductions = reductions;
 	return 0;
 }
