@@ -81,9 +81,15 @@ static bool is_loss(const struct variant_value *loss, const char *name)
 	return strcmp(loss->v->name, name) == 0;
 }
 
+enum target_kind loss_target(const struct variant_value *loss)
+{
+	bool labels = is_loss(loss, "softmax_cross_entropy") || is_loss(loss, "focal");
+	return labels ? TARGET_LABELS : TARGET_VALUES;
+}
+
 bool loss_wants_labels(const struct variant_value *loss)
 {
-	return is_loss(loss, "softmax_cross_entropy") || is_loss(loss, "focal");
+	return loss_target(loss) == TARGET_LABELS;
 }
 
 int64_t loss_ignore(const struct variant_value *loss, int64_t data)

@@ -96,7 +96,8 @@ static int unknown_metric(const char *name, const struct loc *loc)
 	return rc;
 }
 
-static int choose(struct metrics *m, const struct strings *names, int i, bool labels)
+static int choose(struct metrics *m, const struct strings *names, int i,
+                  enum target_kind target)
 {
 	const char *name = names->v[i];
 	int k = 0;
@@ -104,10 +105,11 @@ static int choose(struct metrics *m, const struct strings *names, int i, bool la
 		k++;
 	if (k == NMETRICS)
 		return unknown_metric(name, place(names, i));
-	if (counts_labels(table[k].source) != labels)
+	if (counts_labels(table[k].source) != (target == TARGET_LABELS))
 		return ERR(E_CONFIG, place(names, i),
-		           labels ? "metric '%s' needs a field as target, but the loss has class labels"
-		                  : "metric '%s' needs class labels, but the loss has a field as target",
+		           target == TARGET_LABELS
+		               ? "metric '%s' needs a field as target, but the loss has class labels"
+		               : "metric '%s' needs class labels, but the loss has a field as target",
 		           name);
 	for (int j = 0; j < m->n; j++)
 		if (m->which[j] == k)
@@ -137,13 +139,14 @@ static void make_sums(struct metrics *m)
 		}
 }
 
-int metrics_new(struct metrics **out, const struct strings *names, bool labels, int64_t classes)
+int metrics_new(struct metrics **out, const struct strings *names, enum target_kind target,
+                int64_t classes)
 {
 	struct metrics *m = mem_calloc(1, sizeof *m);
 	int rc = 0;
 	m->classes = classes;
 	for (int i = 0; i < names->n; i++) {
-		int one = choose(m, names, i, labels);
+		int one = choose(m, names, i, target);
 		rc = rc ? rc : one;
 	}
 	if (rc < 0) {

@@ -22,8 +22,15 @@ struct loss_out {
 /* Checks what the tables of keys cannot (class_weights);
  * errors are placed. Call it once the config is read. */
 int loss_check(const struct variant_value *loss);
-/* True if the loss wants class labels (I32 (N, [D,] H, W)) rather than a field of the output's
- * shape. */
+/* What a loss compares the output (N, C, ...) with; metrics go by it too. */
+enum target_kind {
+	TARGET_VALUES,  /* F32 of the output's shape: quantities */
+	TARGET_FLAGS,   /* F32 of the output's shape, 0 or 1: whether each of C classes, of which
+	                 * several may be, is there; the output has their logits */
+	TARGET_LABELS   /* I32 (N, [D,] H, W): the number of the class; the output has the logits */
+};
+enum target_kind loss_target(const struct variant_value *loss);
+/* Whether that is TARGET_LABELS. */
 bool loss_wants_labels(const struct variant_value *loss);
 /* The label that does not count: the loss's own, else the data's. INT64_MIN: none. */
 int64_t loss_ignore(const struct variant_value *loss, int64_t data);
@@ -48,9 +55,10 @@ struct metric_value {
 extern const char *const metric_names[]; /* accuracy iou mean_iou mean_iou_per_sample mae mse */
 /* Whether a network gets better as the metric so called rises; "loss" falls. */
 bool metric_rises(const char *name);
-/* Emits what the named metrics need into g (an evaluation graph): outputs marked as such. labels:
- * loss_wants_labels. */
-int metrics_new(struct metrics **out, const struct strings *names, bool labels, int64_t classes);
+/* Emits what the named metrics need into g (an evaluation graph): outputs marked as such. classes:
+ * channels of the output. E_CONFIG: a name that is none, or that does not go with the target. */
+int metrics_new(struct metrics **out, const struct strings *names, enum target_kind target,
+                int64_t classes);
 void metrics_free(struct metrics *m);
 int metrics_emit(struct metrics *m, struct graph *g, tid output, tid target, int64_t ignore,
                  tid *outputs, int max_outputs, int *noutputs);

@@ -216,7 +216,7 @@ static bool listed(const char *name, const char *const *v, int n)
 static int check_metrics(const struct run_config *c)
 {
 	struct metrics *m;
-	TRY(metrics_new(&m, &c->metrics, loss_wants_labels(&c->loss), 1));
+	TRY(metrics_new(&m, &c->metrics, loss_target(&c->loss), 1));
 	metrics_free(m);
 	return 0;
 }

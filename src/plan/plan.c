@@ -90,7 +90,7 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	const struct plan_request *r = c->r;
 	struct plan *p = c->p;
 	g->cur_name = "metrics";
-	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_wants_labels(&r->config->loss),
+	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_target(&r->config->loss),
 	                r->data->classes));
 	return metrics_emit(p->metrics, g, p->output, c->truth,
 	                    loss_ignore(&r->config->loss, r->data->ignore), p->metric, PLAN_METRICS,

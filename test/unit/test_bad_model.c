@@ -48,7 +48,7 @@ static void check_metrics(const struct ynode *list, bool labels)
 		names[i] = list->item[i]->text;
 		locs[i] = list->item[i]->loc;
 	}
-	if (metrics_new(&m, &s, labels, 4) == 0)
+	if (metrics_new(&m, &s, labels ? TARGET_LABELS : TARGET_VALUES, 4) == 0)
 		metrics_free(m);
 }
 

@@ -87,7 +87,7 @@ static void emit_metrics(struct run *r, tid logits)
 	static const char *const names[] = { "accuracy" };
 	struct strings list = { 1, names, NULL };
 	int n;
-	ok(metrics_new(&r->metrics, &list, true, CLASSES));
+	ok(metrics_new(&r->metrics, &list, TARGET_LABELS, CLASSES));
 	ok(metrics_emit(r->metrics, r->g, logits, r->y, 255, &r->matrix, 1, &n));
 }
 

@@ -18,7 +18,7 @@ static struct metrics *make(bool labels, int64_t classes, int n, const char *con
 {
 	struct strings s = { n, names, NULL };
 	struct metrics *m;
-	assert_int_equal(metrics_new(&m, &s, labels, classes), 0);
+	assert_int_equal(metrics_new(&m, &s, labels ? TARGET_LABELS : TARGET_VALUES, classes), 0);
 	return m;
 }
 
@@ -114,7 +114,7 @@ static void refused(bool labels, int n, const char *const *names, const char *me
 	struct strings s = { n, names, NULL };
 	struct metrics *m;
 	err_clear();
-	assert_int_equal(metrics_new(&m, &s, labels, 4), E_CONFIG);
+	assert_int_equal(metrics_new(&m, &s, labels ? TARGET_LABELS : TARGET_VALUES, 4), E_CONFIG);
 	assert_non_null(strstr(err_get(0)->text, message));
 	err_clear();
 }
