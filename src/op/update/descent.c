@@ -270,83 +270,6 @@ static double each(const struct floats *v, int t, double absent)
 	return v->n == 0 ? absent : v->v[v->n == 1 ? 0 : t];
 }
 
-/* What the loops over elements need, of one parameter:
- * d = trust (scale g + coupled w); new w = keep w - rate u, or the direction decay w + u. */
-#define COEFFICIENTS(real)                                                                         \
-	struct coefficients_##real {                                                                   \
-		real scale, trust, coupled, keep, rate;                                                    \
-	};                                                                                             \
-	static struct coefficients_##real coefficients_##real(const struct kplan *k,                   \
-	                                                      const struct kargs *a,                   \
-	                                                      const struct each_attr *at, int t)       \
-	{                                                                                              \
-		const real *scale = node_has(k->n, DESCENT_SCALE) ? a->in[DESCENT_SCALE] : NULL;           \
-		const real *trust = node_has(k->n, DESCENT_TRUST) ? a->in[DESCENT_TRUST] : NULL;           \
-		real decay = (real)each(&at->weight_decay, t, 0);                                          \
-		real rate = *(const real *)a->in[DESCENT_RATE] * (real)each(&at->rate_factor, t, 1);       \
-		struct coefficients_##real c = { scale ? *scale : 1, trust ? trust[t] : 1, 0, 1, rate };   \
-		if (!at->decoupled)                                                                        \
-			c.coupled = decay;                                                                     \
-		else                                                                                       \
-			c.keep = 1 - rate * decay;                                                             \
-		if (at->direction) {                                                                       \
-			c.keep = at->decoupled ? decay : 0;                                                    \
-			c.rate = -1;                                                                           \
-		}                                                                                          \
-		return c;                                                                                  \
-	}
-
-COEFFICIENTS(double)
-COEFFICIENTS(float)
-
-/* v is written only where there is one, so that case has a loop of its own. */
-#define SGD_LOOPS(name, real, CLONES)                                                              \
-	CLONES                                                                                         \
-	static void name##_momentum(real *to, const real *w, const real *g, real *v,                   \
-	                            struct coefficients_##real c, real m, real inside, real now,       \
-	                            real ahead, int64_t lo, int64_t hi)                                \
-	{                                                                                              \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++) {                                                        \
-			real d = (g[i] * c.scale + c.coupled * w[i]) * c.trust * inside;                       \
-			v[i] = m * v[i] + d;                                                                   \
-			to[i] = w[i] * c.keep - c.rate * (now * d + ahead * v[i]);                             \
-		}                                                                                          \
-	}                                                                                              \
-	CLONES                                                                                         \
-	static void name##_plain(real *to, const real *w, const real *g, struct coefficients_##real c, \
-	                         int64_t lo, int64_t hi)                                               \
-	{                                                                                              \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++)                                                          \
-			to[i] = w[i] * c.keep - c.rate * ((g[i] * c.scale + c.coupled * w[i]) * c.trust);      \
-	}
-
-#define SGD(name, real)                                                                            \
-	static void name(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)  \
-	{                                                                                              \
-		const struct sgd_attr *at = k->n->attr;                                                    \
-		struct coefficients_##real c = coefficients_##real(k, a, &at->each, t);                    \
-		bool v = at->momentum > 0;                                                                 \
-		void *const *in = a->in + DESCENT_HEAD + t * (2 + v), *const *out = a->out + t * (1 + v);  \
-		real m = (real)at->momentum, ahead = at->nesterov ? m : 1, now = at->nesterov ? 1 : 0;     \
-		real inside = 1;                                                                           \
-		if (at->rate_inside) {                                                                     \
-			inside = c.rate;                                                                       \
-			c.rate = 1;                                                                            \
-		}                                                                                          \
-		if (v)                                                                                     \
-			name##_momentum(out[W], in[W], in[G], out[1], c, m, inside, now, ahead, lo, hi);       \
-		else                                                                                       \
-			name##_plain(out[W], in[W], in[G], c, lo, hi);                                         \
-	}
-
-#define NO_CLONES
-SGD_LOOPS(sgd_range_reference, double, NO_CLONES)
-SGD_LOOPS(sgd_range, float, SIMD_CLONES)
-SGD(sgd_range_reference, double)
-SGD(sgd_range, float)
-
 /* 1 / (1 - beta1^t) and 1 / sqrt(1 - beta2^t), once a step, in double. */
 struct adam_factors {
 	double mean, root;
@@ -364,67 +287,29 @@ static void adam_factors(const struct kplan *k, const struct kargs *a)
 	f->root = 1 / sqrt(1 - pow(at->beta2, t));
 }
 
-#define ADAM(name, real, root_of, CLONES)                                                          \
-	CLONES                                                                                         \
-	static void name(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)  \
-	{                                                                                              \
-		const struct adam_attr *at = k->n->attr;                                                   \
-		const struct adam_factors *f = a->ws;                                                      \
-		const struct coefficients_##real c = coefficients_##real(k, a, &at->each, t);              \
-		void *const *in = a->in + DESCENT_HEAD + t * 4, *const *out = a->out + t * 3;              \
-		const real *w = in[W], *g = in[G];                                                         \
-		real *to = out[0], *m = out[1], *v = out[2];                                               \
-		real rate = (real)(c.rate * f->mean), root = (real)f->root, eps = (real)at->eps;           \
-		real c1 = (real)(1 - at->beta1), b2 = (real)at->beta2, c2 = (real)(1 - at->beta2);         \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++) {                                                        \
-			real d = (g[i] * c.scale + c.coupled * w[i]) * c.trust;                                \
-			m[i] = m[i] + c1 * (d - m[i]);                                                         \
-			v[i] = b2 * v[i] + c2 * d * d;                                                         \
-			to[i] = w[i] * c.keep - rate * m[i] / (root_of(v[i]) * root + eps);                    \
-		}                                                                                          \
-	}
+/* Whether the step is to be made. The flag is a float on the CPU, a double in the reference. */
+static bool applies(const struct kplan *k, const struct kargs *a)
+{
+	if (!node_has(k->n, DESCENT_APPLY))
+		return true;
+	if (graph_t(k->g, k->n->in[DESCENT_APPLY])->dtype == DTYPE_F64)
+		return *(const double *)a->in[DESCENT_APPLY] != 0;
+	return *(const float *)a->in[DESCENT_APPLY] != 0;
+}
 
-ADAM(adam_range_reference, double, sqrt, NO_CLONES)
-ADAM(adam_range, float, sqrtf, SIMD_CLONES)
+#define real double
+#define NAME(kernel) kernel##_reference
+#define ROOT sqrt
+#define CLONES
+#include "op/update/descent_body.h"
 
-/* u into to, which the momentum then works on; alone it is the end of it. */
-#define RMSPROP(name, real, root_of, CLONES)                                                       \
-	CLONES                                                                                         \
-	static void name(const struct kplan *k, const struct kargs *a, int t, int64_t lo, int64_t hi)  \
-	{                                                                                              \
-		const struct rmsprop_attr *at = k->n->attr;                                                \
-		const struct coefficients_##real c = coefficients_##real(k, a, &at->each, t);              \
-		bool moving = at->momentum > 0;                                                            \
-		void *const *in = a->in + DESCENT_HEAD + t * (3 + moving);                                 \
-		void *const *out = a->out + t * (2 + moving);                                              \
-		const real *w = in[W], *g = in[G];                                                         \
-		real *to = out[0], *v = out[1], *b = moving ? out[2] : NULL;                               \
-		real keep = (real)at->alpha, take = (real)(1 - at->alpha), m = (real)at->momentum;         \
-		real under = at->eps_inside ? (real)at->eps : 0,                                           \
-		     beside = at->eps_inside ? 0 : (real)at->eps;                                          \
-		if (moving) {                                                                              \
-			SIMD_LOOP                                                                              \
-			for (int64_t i = lo; i < hi; i++) {                                                    \
-				real d = (g[i] * c.scale + c.coupled * w[i]) * c.trust;                            \
-				v[i] = keep * v[i] + take * d * d;                                                 \
-				b[i] = m * b[i] + d / (root_of(v[i] + under) + beside);                            \
-				to[i] = w[i] * c.keep - c.rate * b[i];                                             \
-			}                                                                                      \
-		} else {                                                                                   \
-			SIMD_LOOP                                                                              \
-			for (int64_t i = lo; i < hi; i++) {                                                    \
-				real d = (g[i] * c.scale + c.coupled * w[i]) * c.trust;                            \
-				v[i] = keep * v[i] + take * d * d;                                                 \
-				to[i] = w[i] * c.keep - c.rate * (d / (root_of(v[i] + under) + beside));           \
-			}                                                                                      \
-		}                                                                                          \
-	}
+#define real float
+#define NAME(kernel) kernel##_cpu
+#define ROOT sqrtf
+#define CLONES SIMD_CLONES
+#include "op/update/descent_body.h"
 
-RMSPROP(rmsprop_range_reference, double, sqrt, NO_CLONES)
-RMSPROP(rmsprop_range, float, sqrtf, SIMD_CLONES)
-
-/* --- plan and run --- */
+/* --- plan --- */
 
 static int sgd_plan(struct kplan *k)
 {
@@ -441,33 +326,6 @@ static int rmsprop_plan(struct kplan *k)
 {
 	return bundle_plan(k, rmsprop_form(k->n));
 }
-
-/* Whether the step is to be made. The flag is a float on the CPU, a double in the reference. */
-static bool applies(const struct kplan *k, const struct kargs *a)
-{
-	if (!node_has(k->n, DESCENT_APPLY))
-		return true;
-	if (graph_t(k->g, k->n->in[DESCENT_APPLY])->dtype == DTYPE_F64)
-		return *(const double *)a->in[DESCENT_APPLY] != 0;
-	return *(const float *)a->in[DESCENT_APPLY] != 0;
-}
-
-#define RUN(name, range, prepare)                                    \
-	static int name(const struct kplan *k, const struct kargs *a)    \
-	{                                                                \
-		if (!applies(k, a))                                          \
-			return 0;                                                \
-		prepare;                                                     \
-		bundle_run(k, a, range);                                     \
-		return 0;                                                    \
-	}
-
-RUN(sgd_reference, sgd_range_reference, (void)0)
-RUN(sgd_cpu, sgd_range, (void)0)
-RUN(adam_reference, adam_range_reference, adam_factors(k, a))
-RUN(adam_cpu, adam_range, adam_factors(k, a))
-RUN(rmsprop_reference, rmsprop_range_reference, (void)0)
-RUN(rmsprop_cpu, rmsprop_range, (void)0)
 
 /* --- samples: (rate, step, scale, apply, trust), then the groups --- */
 

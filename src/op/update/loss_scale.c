@@ -230,35 +230,13 @@ static double update(const struct loss_scale_update_attr *at, double *s, double 
 	return !overflow;
 }
 
-#define LOSS_SCALE(name, real)                                                                     \
-	static int name(const struct kplan *k, const struct kargs *a)                                  \
-	{                                                                                              \
-		const struct loss_scale_attr *at = k->n->attr;                                             \
-		const real *s = a->in[0];                                                                  \
-		bool narrow = graph_t(k->g, k->n->in[1])->dtype == DTYPE_I32;                              \
-		int64_t step = narrow ? *(const int32_t *)a->in[1] : *(const int64_t *)a->in[1];           \
-		real scale = s[SCALE] > 0 ? s[SCALE] : (real)at->start;                                    \
-		*(real *)a->out[0] = scale;                                                                \
-		*(real *)a->out[1] = 1 / scale;                                                            \
-		*(int64_t *)a->out[2] = step - (int64_t)s[SKIPPED];                                        \
-		return 0;                                                                                  \
-	}                                                                                              \
-	static int name##_update(const struct kplan *k, const struct kargs *a)                         \
-	{                                                                                              \
-		real *state = a->out[0];                                                                   \
-		double s[LOSS_SCALE_STATE], most = 0;                                                      \
-		for (int i = 1; i < k->n->nin; i++)                                                        \
-			most = worse((double)*(const real *)a->in[i], most);                                   \
-		for (int i = 0; i < LOSS_SCALE_STATE; i++)                                                 \
-			s[i] = (double)state[i];                                                               \
-		*(real *)a->out[1] = (real)update(k->n->attr, s, most);                                    \
-		for (int i = 0; i < LOSS_SCALE_STATE; i++)                                                 \
-			state[i] = (real)s[i];                                                                 \
-		return 0;                                                                                  \
-	}
+#define real double
+#define NAME(kernel) kernel##_reference
+#include "op/update/loss_scale_body.h"
 
-LOSS_SCALE(loss_scale_reference, double)
-LOSS_SCALE(loss_scale_cpu, float)
+#define real float
+#define NAME(kernel) kernel##_cpu
+#include "op/update/loss_scale_body.h"
 
 /* --- cuda kernels --- */
 
@@ -374,8 +352,8 @@ static const struct op op_loss_scale_update = {
 	.attr_size = sizeof(struct loss_scale_update_attr), .attrs = loss_scale_update_fields,
 	.shape = loss_scale_update_shape,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = loss_scale_reference_update },
-		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = loss_scale_cpu_update },
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = loss_scale_update_reference },
+		[BACKEND_CPU] = { .layouts = KL_PLAIN, .run = loss_scale_update_cpu },
 		CUDA_KERNEL(.layouts = KL_PLAIN, .plan = update_cuda_plan, .run = update_cuda)
 	},
 	.samples = loss_scale_update_samples,
