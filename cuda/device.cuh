@@ -43,8 +43,8 @@ __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float v)
 	return __float2bfloat16_rn(v);
 }
 
-/* For results whose type is not that of what they are made
- * of: a branch that all threads take alike. */
+/* For results whose type differs from their operands': a branch that all threads of a launch take
+ * alike. */
 static __device__ __forceinline__ void store_as(int type, void *p, int64_t i, float v)
 {
 	if (type == K_TYPE_F32)

@@ -8,8 +8,8 @@
 
 constexpr int UNDER_WAY = 4;
 
-/* A table of so many tensors as a launch carries. Most are
- * short, and what is longer takes longer to launch. */
+/* A table of N tensors as a launch carries it. Most tables are short, and a longer one takes longer
+ * to launch. */
 template <int N> struct rows {
 	int n;
 	int first[N + 1];

@@ -126,7 +126,7 @@ __global__ void join_channels(int64_t parts, int64_t c, const float *part, float
 
 /* --- launchers --- */
 
-/* Threads of a block for so many values. */
+/* Threads of a block for a group of this many values. */
 static unsigned threads_for(int64_t count)
 {
 	unsigned t = 32;

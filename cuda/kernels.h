@@ -269,8 +269,8 @@ struct k_table {
 	void *p[6][K_TENSORS];
 	float decay[K_TENSORS], factor[K_TENSORS];
 };
-/* How many tensors a launch can really take; the driver must
- * know long tables, too, which that of CUDA 12.0 does not. */
+/* How many tensors a launch can really take. Long tables need a driver newer than that of CUDA
+ * 12.0. */
 int k_tensors(void);
 
 /* p: the new weights, weights, gradients, one state, another,

@@ -108,7 +108,8 @@ struct device {
 int device_open(struct device **out, const char *name);
 /* The same for a rank that shares its host: local_rank selects one of several GPUs. */
 int device_open_rank(struct device **out, const char *name, int local_rank);
-/* A GPU that is not there, for plans (backend/cuda/cuda_described.h). E_USAGE: no such. */
+/* A GPU that need not be there, to plan for (backend/cuda/cuda_described.h). E_USAGE: no such
+ * name. */
 int device_open_described(struct device **out, const char *gpu);
 void device_close(struct device *d);             /* NULL is fine */
 /* Memory of the device, 64-byte aligned, zeroed, large blocks; NULL if refused. */

@@ -285,7 +285,7 @@ static bool in_one_place(const struct graph *g, tid a, tid b)
 	return a == b || (graph_t(g, a)->offset >= 0 && graph_t(g, a)->offset == graph_t(g, b)->offset);
 }
 
-/* Where the tensor stands; of those not met before, behind the others. */
+/* The position of the tensor; tensors not met before are placed behind the others. */
 static void *trial_place(struct trial *t, tid x)
 {
 	const struct graph *g = t->e->g;

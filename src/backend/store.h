@@ -32,7 +32,7 @@ void store_preset(const struct store *s, struct graph *g);
  * need, zeroed), which the store borrows. */
 void store_place(struct store *s, const char *name, void *memory);
 bool store_is_placed(const struct store *s, const char *name);
-/* Bytes that a value of so many takes of the store's memory. */
+/* Bytes of the store's memory that a value of this many bytes takes. */
 size_t store_padded(size_t bytes);
 /* After planning: makes an entry, initialised, for each param and state of g that is not there. A
  * shape that differs is E_SHAPE. E_NOMEM with a table of what is needed if memory is refused. */

@@ -32,8 +32,8 @@ struct debug {
 /* All are off until debug_read, which writes them once, before there are threads. */
 extern struct debug debug;
 
-/* Reads DLX_DEBUG; every program of dlx does so first. E_USAGE for a word or a value that is none,
- * with the one that was meant; then all switches are off. */
+/* Reads DLX_DEBUG; every program of dlx does so first. E_USAGE for an unknown word or value, with a
+ * suggestion; all switches are off then. */
 int debug_read(void);
 /* The same of a text in the place of the variable's, NULL: of none. */
 int debug_parse(const char *text);

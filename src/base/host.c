@@ -41,8 +41,7 @@ static int64_t less(int64_t a, int64_t b)
 	return a == 0 || (b != 0 && b < a) ? b : a;
 }
 
-/* The least of what `limit` reads in the folder of this
- * group and of those above it, up to the root. */
+/* The smallest limit in this control group's folder and in its parents', up to the root. */
 static int64_t least_upwards(const char *mount, const char *group,
                              int64_t (*limit)(const char *folder))
 {
@@ -184,7 +183,7 @@ int host_processors(void)
 	return n > 0 ? (int)n : 1;
 }
 
-/* Bytes by a line of /proc/meminfo; 0 if it has no such. */
+/* The value of a line of /proc/meminfo, in bytes; 0 if there is no such line. */
 static int64_t memory_line(const char *key)
 {
 	FILE *f = open_file("/proc/meminfo");

@@ -18,7 +18,8 @@ struct library_function {
 /* Opens `file` and looks up its n functions. what: its name to users ("cuDNN 9"). E_UNAVAILABLE
  * says what is missing where. The library stays open for the life of the process. */
 int library_open(const char *file, const char *what, const struct library_function *f, size_t n);
-/* Opens a library, if it is there, for those that would open and close it again and again. */
+/* Opens a library, if it is there, and keeps it open, for callers that would open and close it
+ * again and again. */
 void library_keep(const char *file);
 
 /* For a file that speaks to one library: `lib`, pointers to the functions that FUNCTIONS(X) lists

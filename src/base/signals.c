@@ -61,8 +61,8 @@ static void by_default(int sig)
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }
 
-/* Whether sig is the request that the program is going to answer. After our own alarm comes what
- * the scheduler sends, which is the first request still. */
+/* Whether sig is the request that the program will answer. After our own alarm the scheduler's
+ * signal comes, which belongs to the same request. */
 static bool note_request(int sig)
 {
 	int before = atomic_load(&pending);

@@ -24,12 +24,12 @@ atomic_bool trace_recording;
 static struct {
 	struct place *place;
 	int64_t room;
-	atomic_int_fast64_t used;              /* places asked for, those beyond room included */
+	atomic_int_fast64_t used;              /* places asked for, also beyond the room there is */
 	atomic_int_fast64_t step;
 	atomic_int threads[TRACE_LANES];
 } trace;
 
-/* This thread's number among those of a lane, plus 1; 0: none yet. */
+/* This thread's number within its lane, plus 1; 0: none yet. */
 static _Thread_local int own[TRACE_LANES];
 
 int trace_start(int64_t spans)

@@ -48,7 +48,7 @@ static inline bool trace_on(void)
 	return atomic_load_explicit(&trace_recording, memory_order_relaxed);
 }
 
-/* Makes room for so many spans and begins. More than that are counted, not kept. E_NOMEM. */
+/* Makes room for this many spans and begins. Further spans are counted, not kept. E_NOMEM. */
 int trace_start(int64_t spans);
 /* From now on spans belong to this step. */
 void trace_step(int64_t step);

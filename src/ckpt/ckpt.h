@@ -79,7 +79,8 @@ struct ckpt_store;
 /* dir is made if missing; leftovers of interrupted saves are removed. E_UNAVAILABLE if another
  * process has the store open, E_CANTCREATE if the folder cannot be made. */
 int ckpt_open(struct ckpt_store **out, const char *dir, const struct ckpt_config *config);
-/* Waits for the save in flight; a failure of it that no caller asked for becomes a warning. */
+/* Waits for the save in flight; if that failed and no caller has asked for the failure yet, it
+ * becomes a warning. */
 void ckpt_close(struct ckpt_store *s);
 /* The version that training continues from: the parent of the next save. */
 void ckpt_set_parent(struct ckpt_store *s, const char *id);

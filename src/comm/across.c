@@ -52,7 +52,7 @@ static bool mpi_adds(const struct reducer_bucket *g)
 	return (g->dtype == DTYPE_F32 || g->dtype == DTYPE_F64) && !g->ordered;
 }
 
-/* Elements; MPI counts in int, and what it does not add is sent as bytes. */
+/* Elements; MPI counts in int. Types that MPI cannot add are sent as bytes. */
 static int64_t most_at_once(const struct reducer_bucket *g)
 {
 	return mpi_adds(g) ? INT_MAX : INT_MAX / (int64_t)dtype_size(g->dtype);

@@ -186,7 +186,7 @@ static void finish(struct host_reducer *d, int k, struct host_shard *u,
 		futex_event_signal(&d->head->news, INT_MAX);
 }
 
-/* The owner of shard s, which is all-reduced with other hosts. */
+/* The rank that owns shard s, which is all-reduced with other hosts. */
 static int owner(const struct host_reducer *d, int s)
 {
 	return d->shards > 1 ? s : 0;

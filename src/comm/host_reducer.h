@@ -87,7 +87,7 @@ struct host_times {
 	int last;
 };
 struct host_times host_times(const struct host_reducer *d, int k);
-/* Does a piece of bucket k if there is one to claim. */
+/* Reduces a piece of bucket k if there is one to claim. */
 bool host_reducer_work(struct host_reducer *d, int k, enum host_caller caller);
 /* Two rounds: whether the first is done for shard s of this start of bucket k; and that the sum
  * over hosts of this rank's latest start stands in its block. */

@@ -24,7 +24,7 @@ struct link {
 
 /* Sums of n bytes over p ranks that have a link each (Thakur, Rabenseifner, Gropp 2005). */
 double link_ring(const struct link *l, int p, double n);
-/* Each of log2 p messages has all of it. */
+/* Each of log2 p messages has all bytes. */
 double link_doubling(const struct link *l, int p, double n);
 /* Rabenseifner's: a reduce-scatter by halves, then an all-gather. */
 double link_halving(const struct link *l, int p, double n);
@@ -38,14 +38,13 @@ enum link_kind {
 struct linkmodel {
 	enum link_kind kind;
 	int hosts, ranks;            /* ranks: of a host, at most */
-	int shards;                  /* parts of a sum between hosts, one for each
-	                              * of so many ranks of a host */
+	int shards;                  /* parts of an all-reduce between hosts: each local rank has one */
 	bool exchanged;              /* between hosts by all-to-all and all-gather:
 	                              * 16 bits, or a given order */
 	struct link inside, across;  /* of a host; between two of them, `across`
 	                              * with all their ranks together */
-	double slower[2];            /* what a measurement makes of it: of
-	                              * latency, of the rest; 1: nothing */
+	double slower[2];            /* measured / nominal cost: of latency, of the rest; 1: not
+	                              * measured */
 };
 
 /* hosts, ranks, shards as in struct linkmodel; processors: of a host. */
@@ -61,12 +60,12 @@ int linkmodel_measure(struct linkmodel *m, struct comm *c);
 /* The same for sums by NCCL on the ranks' GPUs, of which d is this one's; also of one rank. */
 int linkmodel_measure_gpus(struct linkmodel *m, struct comm *c, const struct device *d,
                            struct nccl *nccl);
-/* Of sums of so many bytes that took so many seconds, the smallest and the largest measured. */
+/* Corrects the model by the smallest and the largest all-reduce that were measured. */
 void linkmodel_correct(struct linkmodel *m, const double bytes[2], const double seconds[2]);
 
 double linkmodel_seconds(const struct linkmodel *m, double bytes);
-/* How a sum of so many bytes is made: "ring", "halving and doubling", ...; of one host "shared
- * memory". */
+/* The algorithm of an all-reduce of this many bytes: "ring", "halving and doubling", ...; on one
+ * host "shared memory". */
 const char *linkmodel_algorithm(const struct linkmodel *m, double bytes);
 void linkmodel_text(const struct linkmodel *m, double bytes, struct buf *out);
 /* {"algorithm": ..., "latency": ..., "bandwidth": ...} */

@@ -28,8 +28,7 @@ extern struct mpi_functions mpi;
 
 /* Once a process. E_UNAVAILABLE with the reason. */
 int mpi_library_open(void);
-/* Nothing of ours can make an MPI function fail, so that what it says is printed and all ranks
- * end. */
+/* Valid programs do not make MPI functions fail, so a failure is printed and ends all ranks. */
 void mpi_must(int rc, const char *function);
 #define MPI_MUST(f, ...) mpi_must(mpi.f(__VA_ARGS__), "MPI_" #f)
 

@@ -32,7 +32,7 @@ size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int rank
 	return 0;
 }
 
-/* No reducer has such memory here. */
+/* No reducer has GPU memory in a build without NCCL. */
 void reducer_nccl_free(struct reducer_nccl *r)
 {
 }

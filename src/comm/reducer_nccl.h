@@ -26,7 +26,7 @@ int reducer_nccl_new(struct reducer_nccl **out, const struct reducer_place *wher
 
 /* Bytes that it takes of the GPU's memory besides the block, to sum in an order. */
 size_t reducer_nccl_scratch(const struct reducer_bucket *bucket, int n, int ranks);
-/* Bytes that one with a block of so many takes altogether. */
+/* Bytes that a reducer with a block of this many bytes takes altogether. */
 #define REDUCER_NCCL_SLACK 64
 static inline size_t reducer_nccl_bytes(size_t block, const struct reducer_bucket *bucket, int n,
                                         int ranks)

@@ -83,8 +83,8 @@ static void tell(const struct sibling *s, const char *mine, struct buf *out)
 		buf_puts(out, "stopped");
 }
 
-/* Of the processes that the launcher started here, so many have ended; 0 where it does not say
- * how many there were. */
+/* How many of the processes that the launcher started here have ended; 0 where it does not say how
+ * many there were. */
 static void tell_ended(int there, int all, struct buf *out)
 {
 	int ended = all - there;

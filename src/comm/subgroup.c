@@ -29,8 +29,7 @@ static void number_hosts(struct comm *c, const struct comm_state *whole)
 	mem_free(old);
 }
 
-/* Local ranks are in the order of ranks, so that those of the subgroup
- * are neighbours there, too. */
+/* Local ranks are in the order of ranks, so the ranks of a subgroup are neighbours there, too. */
 static void find_neighbours(struct comm *c, const struct comm *whole)
 {
 	struct comm_state *s = c->state, *w = whole->state;

@@ -45,8 +45,8 @@ static inline int comm_rank_of(const struct comm *c, int local)
  * after all (mpiexec -n 1): world stays NULL. */
 int world_join(struct comm *c, const struct launched *by);
 void world_leave(const struct comm *c);
-/* c becomes those ranks of `whole` that give the same
- * colour, in their order. Collective over the whole. */
+/* c becomes the ranks of `whole` that give the same colour, in their order. Collective over the
+ * whole. */
 void world_subgroup(struct comm *c, const struct comm *whole, int colour);
 void world_subgroup_leave(const struct comm *c); /* collective over the subgroup */
 _Noreturn void world_abort(struct world *w, int status);

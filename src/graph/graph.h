@@ -59,8 +59,8 @@ enum state_use {
 	STATE_OF_TRAINING,   /* moments: in checkpoints, so that training goes on */
 	STATE_OF_NETWORK,    /* running statistics: a weight like a param, in exports too */
 	STATE_OF_STEP,       /* sums over micro-batches: nothing outside a step, in no file */
-	STATE_COPY           /* a param in another type or layout, which the update rewrites: made of it
-	                      * anew, in no file */
+	STATE_COPY           /* a copy of a param in another type or layout, which the update rewrites;
+	                      * saved in no file */
 };
 /* Whether it outlives a step: is in checkpoints, and on all ranks alike. */
 static inline bool state_is_kept(enum state_use u)

@@ -106,7 +106,7 @@ struct layout layout_normal(const struct layout *l)
 	return n;
 }
 
-/* Whether the descriptions are equal, as those of most equal layouts are. */
+/* Whether the descriptions are equal, which settles it for most equal layouts. */
 static bool same(const struct layout *a, const struct layout *b)
 {
 	if (a->nd != b->nd || a->nblk != b->nblk)

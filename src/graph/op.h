@@ -112,7 +112,8 @@ struct cost {
 /* --- the record --- */
 
 enum {
-	OP_LAYER = 1,       /* may stand in a `layers` list; takes the one before or `inputs` */
+	OP_LAYER = 1,       /* may be an entry of `layers`; its input is the entry before, or
+	                     * `inputs` */
 	OP_UPDATE = 2,      /* writes state in place; has no gradient by design */
 	OP_VIEW = 4,        /* out[0] shares in[0]'s storage; no kernel runs. Both are row-major */
 	OP_RANDOM = 8,      /* uses the "random_key" input (see op/lib/random.h) */
@@ -122,8 +123,8 @@ enum {
 	OP_COUNTED = 128,   /* its flops are in published counts: convolutions and dense layers */
 	OP_CONCAT = 256,    /* its inputs are pieces of out[0] (see `piece`) */
 	OP_SLICE = 512,     /* its out[0] is a slice of in[0] */
-	OP_MEET = 1024,     /* may wait for other ranks (node_meets in graph/attr.h): such nodes
-	                     * keep their order and are run once */
+	OP_MEET = 1024,     /* may wait for other ranks (node_meets in graph/attr.h): such nodes keep
+	                     * their order, and recomputation does not repeat them */
 	OP_SETUP = 2048     /* no part of a step: runs after anything but
 	                     * the plan's own update changed params */
 };

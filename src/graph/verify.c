@@ -156,7 +156,7 @@ static int check_each_node(const struct graph *g, nid *maker)
 	return 0;
 }
 
-/* A producer lists what it makes. */
+/* A producer lists its outputs. */
 static int check_producers(const struct graph *g, const nid *maker)
 {
 	for (int i = 0; i < g->ntensor; i++)

@@ -9,7 +9,7 @@
 /* How far a graph has come. */
 enum stage {
 	STAGE_BUILT,       /* shapes known, producers before users, attributes valid */
-	STAGE_LAID_OUT,    /* every tensor has a layout, every kernel gets those it takes */
+	STAGE_LAID_OUT,    /* every tensor has a layout, and every kernel gets layouts that it takes */
 	STAGE_PLANNED      /* offsets: nothing alive at once overlaps, in-place is legal */
 };
 

@@ -113,7 +113,7 @@ static int layers(const struct fcn *c, int i)
 	return (int)c->layers_per_block.v[c->layers_per_block.n == 1 ? 0 : i];
 }
 
-/* The nearest multiple of width_multiple below n, where there is one. */
+/* The nearest multiple of width_multiple below n, if there is one. */
 static int64_t width(const struct fcn *c, int64_t n)
 {
 	return n >= c->width_multiple ? n - n % c->width_multiple : n;

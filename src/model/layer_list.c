@@ -34,7 +34,7 @@ static const struct field repeat_fields[] = {
 static const struct variant repeat_variant = { "repeat", "a list of layers several times in a row",
 	                                           repeat_fields, sizeof(struct repeat) };
 
-/* Keys that every entry has beside those of its kind. */
+/* Keys of every entry, besides the keys of its kind. */
 struct common {
 	const char *name;
 	struct strings inputs;

@@ -14,7 +14,7 @@ struct resnet {
 };
 
 extern const struct field resnet_fields[];
-#define resnet_presets NULL        /* there is one network of each depth */
+#define resnet_presets NULL        /* each depth is one network */
 #define resnet_check NULL          /* the table says it all */
 int resnet_build(struct model_build *b, tid *out);
 

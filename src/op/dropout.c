@@ -296,7 +296,8 @@ static void store(const struct kargs *a, const struct rows *r, int o, int64_t i,
 		move(a->out[o], r->c, r->out[o], i, n, run, false);
 }
 
-/* n elements from i on, of one sample, whose numbers begin `skip` after those of a block. */
+/* n elements from i on, of one sample, whose random numbers begin `skip` after the start of a
+ * Philox block. */
 static void drop_tile(const struct kplan *k, const struct kargs *a, const struct mask *m, int64_t i,
                       int n, uint64_t block, int skip, bool relu)
 {

@@ -6,8 +6,8 @@
 
 #include "op/lib/nest.h"
 
-/* Sorts the axes of input 0 into those that y, the result or
- * what has its shape, keeps and those that are summed. */
+/* Sorts the axes of input 0 into those that are kept (y, the result or a tensor of its shape, has
+ * them) and those that are summed. */
 void reduce_nests(const struct kplan *k, tid y, struct nest *kept, struct nest *summed);
 
 /* On the GPU; there only in a build with CUDA. */

@@ -16,7 +16,8 @@
 #include "graph/view.h"
 #include "pass/rewrite.h"
 
-#define SMALL 16                 /* what is so much smaller than what it makes lives longer */
+#define SMALL 16                 /* an operand this much smaller than the result is kept for
+                                  * recomputation */
 #define MANY_COPIES 4            /* of each node, on average */
 #define FLOPS_A_BYTE 10.0        /* what a processor computes while it moves a byte */
 

@@ -15,9 +15,9 @@ struct netcdf_array {
 	enum dtype dtype;                /* F32, or I32 for the numbers of classes */
 	int64_t samples;
 	const struct shape *shape;       /* of one */
-	bool has_channels;               /* its first axis is that of channels */
-	const char *const *channels;     /* their names, or those of the classes
-	                                  * that are numbered; or NULL */
+	bool has_channels;               /* its first axis is the channels */
+	const char *const *channels;     /* names of channels, or of the classes that the values number;
+	                                  * or NULL */
 	int64_t nchannels;
 };
 /* A variable for the array. What a is made of is borrowed for the call. E_CANTCREATE. */

@@ -56,7 +56,7 @@ static size_t longest_type(const struct field *f)
 
 static void add_table(struct buf *out, const struct field *fields, int indent);
 
-/* Lists the variants below row f: v and those after it. */
+/* Lists the variants below row f, from v on. */
 static void add_variants(struct buf *out, const struct field *f, const struct variant *v,
                          int indent)
 {

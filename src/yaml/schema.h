@@ -35,7 +35,8 @@ enum field_type {
 	FT_NODE,      /* struct ynode *: left to the owner to read (NULL if absent). With variants or
 	               * entries it is a list of tagged entries, which only the help needs to know */
 	FT_VARIANT,   /* struct variant_value: a map with `type: NAME`, or just NAME */
-	FT_SECTIONS   /* struct sections: a list of maps, each of the keys of the one row of variants */
+	FT_SECTIONS   /* struct sections: a list of maps, whose keys are those of the one row of
+	               * variants */
 };
 
 struct ints {

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "yaml/ytree_parse.h"
 
-#define TEXT_MAX (64 << 10)   /* then it starts anew: so many assignments are a test's */
+#define TEXT_MAX (64 << 10)   /* then it starts anew: only tests make this many assignments */
 
 static struct buf said = BUF_INIT;
 static int lines;

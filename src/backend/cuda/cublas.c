@@ -185,8 +185,8 @@ static size_t extent(int64_t rows, int64_t columns, const int64_t *stride, enum 
 	return (size_t)((rows - 1) * stride[0] + (columns - 1) * stride[1] + 1) * dtype_size(t);
 }
 
-/* The fastest of those that run. Without memory for a trial
- * it is the first, and `measured` stays false. */
+/* The fastest algorithm that runs. Without memory for a trial it is the first one, and `measured`
+ * stays false. */
 static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
                     const cublasLtMatmulHeuristicResult_t *found, int n, double *best_us,
                     bool *measured)

@@ -35,7 +35,7 @@ void cuda_identity(const struct device *d, char out[16]);
 /* The name of its kind, for wisdom: what is fastest on one of them is on all. */
 #define CUDA_KIND 80
 void cuda_kind(const struct device *d, char out[CUDA_KIND]);
-/* The calling thread is to use this GPU, as the one that opened the device does. */
+/* Makes d's GPU the current one of the calling thread. */
 int cuda_bind_thread(int ordinal);
 /* While the host waits for the GPU it calls poll every few milliseconds, and once at the end; an
  * error of poll ends the wait. The number of watchers is limited. */

@@ -168,12 +168,12 @@ static void list_arguments(struct cudnn_plan *p, const struct cudnn_conv *v)
 	add_argument(p, UID_SQUARES, &vector, DTYPE_F32);
 }
 
-/* A chain of operations under construction, each of which works on the result of the one before. */
+/* A chain of operations under construction; each works on the result of the one before. */
 struct chain {
 	struct cudnn_set *s;
 	const struct cudnn_conv *v;
 	desc op[8], at;              /* at: the last result */
-	int n, left;                 /* operations that follow the one that is made */
+	int n, left;                 /* operations that follow the current one */
 };
 
 /* The result of the next operation: in memory if it is the last, else virtual. */
@@ -418,7 +418,8 @@ static void name_question(struct buf *b, const struct cudnn *c, const struct wis
 	           known ? known : w && w->measure ? "fastest" : "first");
 }
 
-/* Asks cuDNN. An engine of a GPU that is only described will not run: what is known of it stays. */
+/* Asks cuDNN. Engines of a GPU that is only described are never run, so what is known of them is
+ * kept without them. */
 static int ask(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv *v,
                struct cudnn_demand *want, struct buf *question)
 {

@@ -63,7 +63,7 @@ struct cudnn_conv {
 	bool scale, bias, addend, relu, mask, statistics;
 	bool normalises, norm_sums;
 	float slope;                 /* of leaky ReLU's negative side */
-	bool best_only;              /* only engines that are recommended, not those that always work */
+	bool best_only;              /* only engines that cuDNN recommends, not its fallback engines */
 };
 #define CUDNN_ARGUMENTS 13
 /* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it. */

@@ -61,7 +61,7 @@ void cudnn_release(struct cudnn_set *s);
  * first. virtual: an intermediate result that has no memory. */
 desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l,
                   bool virtual);
-/* c numbers along axis 1 of a tensor of so many axes. */
+/* c numbers along axis 1 of a tensor of `axes` axes. */
 desc cudnn_channels(struct cudnn_set *s, int64_t uid, enum dtype type, int axes, int64_t c);
 desc cudnn_convolution(struct cudnn_set *s, enum conv_kind kind, const struct conv_geom *g, desc x,
                        desc w, desc y);

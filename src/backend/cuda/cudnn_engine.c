@@ -24,7 +24,7 @@
 struct list {
 	struct cudnn_set set;
 	desc heuristics, config[MAXCONFIG];
-	int n, asked;                /* so many are there, of so many that were asked for */
+	int n, asked;                /* configurations there are, and how many were asked for */
 	char mode;                   /* 'a', 'f' */
 };
 
@@ -254,7 +254,7 @@ static bool take_named(struct cudnn_engine *out, const struct cudnn *c, desc gra
 	       build(out, c, l, place, &is, want, w);
 }
 
-/* The best of those proposed: the first, or the fastest. Whether there is any. */
+/* Chooses among the proposed engines: the first one, or the fastest. False if there is none. */
 static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l,
                       int most, double *best, const struct cudnn_demand *want,
                       const struct wisdom *w)

@@ -22,7 +22,7 @@ struct cudnn_shared {
 	bool found;                  /* false: no engine */
 	int users;                   /* of the engine */
 	struct cudnn_set graph;
-	struct cudnn_engine engine;  /* plan NULL: it is not there, only what is known of it */
+	struct cudnn_engine engine;  /* plan NULL: not built, only its properties are known */
 };
 
 struct cudnn_table {
@@ -32,11 +32,11 @@ struct cudnn_table {
 
 /* NULL: the problem is new. */
 struct cudnn_shared *cudnn_shared_find(const struct cudnn_table *t, const char *question);
-/* A new line, or the one that is there. */
+/* The entry for the key: a new one, or the existing one. */
 struct cudnn_shared *cudnn_shared_add(struct cudnn_table *t, const char *question);
 /* The engine stays for later queries until the table is trimmed. */
 void cudnn_shared_leave(struct cudnn_shared *s);
-/* Releases the engine and keeps what is known of it. */
+/* Releases the engine; its properties stay known. */
 void cudnn_shared_drop(struct cudnn_shared *s);
 /* Engines without users go. */
 void cudnn_table_trim(struct cudnn_table *t);

@@ -199,7 +199,7 @@ static int grad_weight_grad(struct graph *g, const struct node *n, const tid *d,
 
 /* --- cost --- */
 
-/* Every tap is counted, those over the padding too, as the papers do. */
+/* Every tap is counted, taps over padding too, as publications do. */
 void conv_count_flops(const struct graph *g, const struct node *n, enum conv_kind kind,
                       struct cost *c)
 {

@@ -23,7 +23,7 @@ struct direct {
 	const bool *run;             /* by vector of the wide side: its elements are neighbours in dw */
 	bool bias, bf16;
 	int64_t row_pairs, tile_pairs, pairs;        /* bf16: of a row, a tile, a block */
-	int64_t unit_floats;         /* sums of a unit; those of the bias stand last */
+	int64_t unit_floats;         /* sums of a unit; the sums of the bias come last */
 	int64_t bias_floats;
 	int64_t sums;                /* units that have sums at the same time */
 	struct conv_frame original;  /* merged: of x before the copy */

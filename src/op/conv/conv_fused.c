@@ -28,7 +28,7 @@
 #define EPS FIELD_FLOAT(struct conv_fused, eps, "1e-5", 1e-12, 1, \
 	"added to the variance before the root")
 
-/* With a default, since the pass that makes such nodes begins with those. */
+/* With a default, since the pass makes the node with default attributes first. */
 #define INPUT_SIZE FIELD_INTS(struct conv_attr, input_size, "1", 1, INT32_MAX, \
 	"spatial size of the result")
 

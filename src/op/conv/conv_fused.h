@@ -24,7 +24,7 @@ struct conv_places {
 };
 enum { CONV_BIAS_AT = 2 };
 
-/* The tensor of such an operand, or NONE. */
+/* The tensor of this operand, or NONE. */
 static inline tid conv_fused_input(const struct node *n, int i)
 {
 	return i > 0 && i < n->nin ? n->in[i] : NONE;

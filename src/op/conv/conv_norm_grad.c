@@ -253,8 +253,8 @@ static int input_plan(struct kplan *k)
 	return 0;
 }
 
-/* The norm's gradient from what cuDNN made; only the masked
- * gradient and the sums are wanted of it. */
+/* The norm's gradient from cuDNN's results, of which only the masked gradient and the sums are
+ * needed. */
 static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, float *dgamma,
                         float *dbeta)
 {

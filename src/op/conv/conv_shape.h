@@ -18,7 +18,7 @@ struct shape conv_x_shape(const struct conv_geom *c);     /* (N, I, in...) */
 struct shape conv_w_shape(const struct conv_geom *c);     /* (O, I/g, kernel...) */
 struct shape conv_y_shape(const struct conv_geom *c);     /* (N, O, out...) */
 
-/* Multiply-adds, those with padding included. */
+/* Multiply-adds, including those with padding. */
 double conv_macs(const struct conv_geom *c);
 
 #endif

@@ -16,8 +16,8 @@ int emit_unary(struct graph *g, const char *op, tid x, tid *out);
 int emit_scale(struct graph *g, tid x, double factor, double shift, tid *out);
 /* Sum over the axes in the bit mask (kept as 1 if keep). */
 int emit_sum(struct graph *g, tid x, unsigned axes, bool keep, tid *out);
-/* x, whose axes are 1 or equal to those of s (after leading
- * axes of 1 are put before it), repeated to shape s. */
+/* Repeats x to shape s. x's axes, after leading axes of 1 are put before them, are 1 or equal to
+ * the axes of s. */
 int emit_broadcast(struct graph *g, tid x, const struct shape *s, tid *out);
 int emit_reshape(struct graph *g, tid x, const struct shape *s, tid *out);
 int emit_transpose(struct graph *g, tid x, const int *perm, tid *out);

@@ -29,7 +29,7 @@
 static const struct field fields[] = { NORM_EPS, NORM_SLOPE, NORM_GROUP, FIELD_END };
 static const struct field grad_fields[] = { NORM_SLOPE, NORM_GROUP, FIELD_END };
 
-/* Inputs and outputs: bits of those that are of x's shape, numbers of others. */
+/* Operands with the shape of x as bits of a mask, others (_AT) by their number. */
 enum {
 	X = 1,
 	RESIDUAL = 1 << 3, SHARE_AT = 4,                                    /* forward */

@@ -28,8 +28,8 @@ int norm_sync_moments(const struct norm_sync *t, int64_t c, double *v, double *c
 /* v: two sums of each of c channels, over *count values, become those of all; zeroes for a rank
  * whose batch does not count, since the statistics do not depend on it. */
 int norm_sync_sums(const struct norm_sync *t, int64_t c, double *v, double *count);
-/* The factor that makes a variance, which is later multiplied
- * by own / (own - 1), that of a sample of `count`. */
+/* The factor that turns a variance, which is later multiplied by own / (own - 1), into the sample
+ * variance of `count` values. */
 double norm_sync_correction(double count, double own);
 
 #endif

@@ -168,7 +168,7 @@ static int find(const int64_t *first, int n, int64_t at)
 	return lo;
 }
 
-/* Elements [lo, hi) of a group, and of those copies that can be made of a piece. */
+/* Elements [lo, hi) of a group, and of the copies that can be made piece by piece. */
 static void run_group(const struct kplan *k, const struct kargs *a, bundle_range *range, int t,
                       int64_t lo, int64_t hi)
 {

@@ -23,8 +23,8 @@ struct bundle_form {
  * rewritten while what they are copies of is in the cache. */
 
 int bundle_groups(const struct node *n, struct bundle_form f);
-/* Shape rule: the groups come out even, there is one at least, and all members of a group are
- * float32 of one shape. */
+/* Shape rule: inputs form complete groups, at least one, and all members of a group are float32 of
+ * one shape. */
 int bundle_check(struct graph *g, const struct node *n, struct bundle_form f);
 
 /* KL_CHOOSE: all members of a group get the layout that its first member has, else one that any

@@ -23,7 +23,7 @@ void copier_new(struct copier **out, struct arena *arena, struct copier_side fro
  * and hi too, or the end. 0: all at once. */
 int64_t copier_grain(const struct copier *c);
 void copier_range(const struct copier *c, const void *from, void *to, int64_t lo, int64_t hi);
-/* All of it, with all threads. */
+/* Copies the whole tensor with all threads. */
 void copier_all(const struct copier *c, const void *from, void *to);
 const char *copier_name(const struct copier *c);
 

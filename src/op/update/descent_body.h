@@ -28,7 +28,7 @@ static struct NAME(coefficients) NAME(coefficients)(const struct kplan *k, const
 	return c;
 }
 
-/* v is written only where there is one, so that case has a loop of its own. */
+/* v is written only with momentum, so plain SGD has a loop of its own. */
 CLONES
 static void NAME(sgd_momentum)(real *to, const real *w, const real *g, real *v,
                                struct NAME(coefficients) c, real m, real inside, real now,

@@ -45,7 +45,7 @@ static const struct field loss_scale_update_fields[] = {
 	FIELD_END
 };
 
-/* The state, all zero at first: a scale of 0 is that of the first step. */
+/* The state, all zero at first: a scale of 0 stands for the first step's. */
 enum { SCALE, CLEAN, SKIPPED, COUNT, MEAN, SLOW, SQUARE };
 
 static const char *const max_member[] = { "input" };

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The state is so many numbers, zero at first. */
+/* Numbers in the state, zero at first. */
 #define LOSS_SCALE_STATE 8
 /* the next step's scale; steps left out so far */
 enum { LOSS_SCALE_NOW, LOSS_SCALE_SKIPPED = 2 };

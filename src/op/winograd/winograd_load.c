@@ -98,8 +98,7 @@ WINO_INLINE void transpose(vec *r)
 	}
 }
 
-/* From an input channel to that of the next chunk, whose
- * weights will be wanted soon: 0 where there is none. */
+/* Prefetch distance from an input channel's weights to the next chunk's; 0 at the last chunk. */
 static int64_t ahead(const struct wino *w, int64_t i)
 {
 	return i + WINO_K < w->ci ? w->at_i[i + WINO_K] - w->at_i[i] : 0;
