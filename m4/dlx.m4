@@ -67,6 +67,15 @@ AS_IF([test "$have_cuda" != no], [
 		[CUDNN_MAJOR.CUDNN_MINOR.CUDNN_PATCHLEVEL], ["-I$CUDA_HOME/include"])
 	AS_IF([test -z "$have_cudnn"], [have_cudnn=no])
 	AC_MSG_RESULT([$have_cudnn])
+	# Older ones do not know the run-time engines and the attributes that src/backend/cuda asks for.
+	AS_IF([test "$have_cudnn" != no &&
+		test `echo "$have_cudnn" | awk -F. '{ print 1000 * @S|@1 + @S|@2 }'` -lt 9008], [
+		DLX_REQUIRED([cuda], [cuDNN $have_cudnn is too old: the GPU backend needs 9.8 or newer])
+		AC_MSG_WARN([cuDNN $have_cudnn is too old: without 9.8 or newer there is no GPU backend])
+		have_cudnn=no
+	])
+	AS_IF([test "$have_cudnn" = no],
+		[DLX_REQUIRED([cuda], [no cudnn_version.h was found (cuDNN 9.8 or newer): give its folder in CPPFLAGS])])
 	AS_IF([test "$with_nccl" != no], [
 		AC_MSG_CHECKING([for NCCL])
 		dlx_nccl_flags="-I$CUDA_HOME/include"

@@ -35,6 +35,8 @@ wrong 'the NVIDIA driver is too old: it knows CUDA up to 11.4' 'install a newer 
 wrong 'the NVIDIA driver shows no GPU' 'CUDA_VISIBLE_DEVICES' 'the NVIDIA driver shows no GPU' DLX_EMULATE_GPUS=
 wrong "this dlx has no code for 'emulated GPU'" "configure it with '--with-cuda-arch=90'" 'this dlx has no code for' \
 	DLX_EMULATE_CODE=none
+DLX_FAKE_CUDNN_VERSION=90701 expect 69 small cuda --check
+says err "cuDNN 9.7.1 is too old ('libcudnn.so.9'): 9.8 or newer is needed"
 expect 0 small auto --check
 says out 'device        emulated GPU'
 says out "'device: auto' takes the GPU"

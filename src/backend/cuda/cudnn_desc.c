@@ -22,14 +22,29 @@
 
 LIBRARY_LATE(FUNCTIONS, LIBRARY, "cuDNN 9")
 
+/* Older ones lack engines and attributes that plans ask for, and say so one by one. */
+#define OLDEST 90800
+
+static int refuse_old(void)
+{
+	const size_t v = lib.cudnnGetVersion();
+	if (v >= OLDEST)
+		return 0;
+	return ERR(E_UNAVAILABLE, NULL, "cuDNN %zu.%zu.%zu is too old ('" LIBRARY "'): 9.8 or newer is "
+	           "needed", v / 10000, v / 100 % 100, v % 100);
+}
+
 /* cuDNN 9.19 opens the compiler of its run-time engines for each such engine that it thinks of, and
  * closes it again: a hundred megabytes, thousands of times. */
 int cudnn_load(void)
 {
+	static bool usable;
 	char compiler[32];
-	if (lib.loaded)
+	if (usable)
 		return 0;
 	TRY(load());
+	TRY(refuse_old());
+	usable = true;
 	snprintf(compiler, sizeof compiler, "libnvrtc.so.%d", CUDART_VERSION / 1000);
 	library_keep(compiler);
 	return 0;
