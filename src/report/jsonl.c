@@ -143,6 +143,7 @@ int jsonl_start(struct jsonl *j, const struct jsonl_start *s)
 	put_text(j, "model", s->model);
 	put_text(j, "input", s->input);
 	put_text(j, "plan", s->plan);
+	put_text(j, "metric", s->metric);
 	put_integer(j, "parameters", s->parameters);
 	put_number(j, "sample_flops", s->sample_flops);
 	if (s->forward_flops > 0)

@@ -35,6 +35,7 @@ struct jsonl_start {
 	int64_t parameters;
 	const char *model, *input;   /* its family; the shape of a sample */
 	const char *plan;      /* fingerprint */
+	const char *metric;    /* that decides which validation is the best */
 	const char *memory;    /* planned and taken, an object; or NULL */
 	double sample_flops;   /* of training on one sample */
 	double forward_flops;  /* of a sample, of convolutions and dense layers:

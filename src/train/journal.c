@@ -18,6 +18,7 @@
 #include "plan/describe.h"
 #include "report/tfevents.h"
 #include "train/account.h"
+#include "train/target.h"
 
 #define MAX_METRICS 32
 
@@ -81,6 +82,7 @@ static void describe_network(const struct session *s, struct jsonl_start *line,
 	line->model = s->config->model.v->name;
 	line->input = shape_text(&s->data.input, input);
 	line->plan = plan;
+	line->metric = target_metric(s->config);
 	line->parameters = parameters(p);
 	line->forward_flops = describe_forward_flops(p);
 	line->memory = memory->data;
