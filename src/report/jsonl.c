@@ -227,6 +227,15 @@ int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r)
 	return end(j);
 }
 
+int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds, const char *evidence)
+{
+	begin(j, "slow", step);
+	put_number(j, "seconds", seconds);
+	put_integer(j, "samples", samples);
+	buf_puts(&j->line, evidence);
+	return end(j);
+}
+
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds)
 {
 	begin(j, "checkpoint", step);

@@ -79,6 +79,9 @@ struct jsonl_rates {
 };
 int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r);
 
+/* Why the run is slow. evidence: members of an object, each after a comma. */
+int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds,
+               const char *evidence);
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
 
 #endif

@@ -169,6 +169,11 @@ int journal_rates(struct journal *j, const struct journal_at *at, const struct r
 	return rc;
 }
 
+int journal_slow(struct journal *j, const struct journal_at *at, const char *evidence)
+{
+	return jsonl_slow(j->lines, at->step, at->samples, at->seconds, evidence);
+}
+
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d)
 {
 	return jsonl_checkpoint(j->lines, d->step, d->id, d->bytes, d->seconds);
