@@ -19,13 +19,16 @@ counts() {
 	mv sched.new host/proc/self/task/1/schedstat
 }
 
-# grown DIR PERIODS THROTTLED MICROSECONDS QUEUED: a run during which the counts become these, stopped then.
+# grown DIR PERIODS THROTTLED MICROSECONDS QUEUED: a run during which the counts become these, stopped then or, with $event, when that is
+# in its metrics.jsonl.
+event=
 grown() {
 	counts 1000 10 5000 7000
 	DLX_DEBUG=$(debug slow=yes "host_root=$PWD/host") "$train" --set run.dir="$1" --set train.steps=100000000 "$tiny" >out 2>err &
 	pid=$!
 	reached "$1/metrics.jsonl" '"step": 5,' $pid
 	counts "$2" "$3" "$4" "$5"
+	[ -z "$event" ] || reached "$1/metrics.jsonl" "$event" $pid
 	kill -TERM $pid
 	wait $pid
 	[ $? -eq 75 ] || { cat out err; fail "the status is not that of a run that was stopped"; }
@@ -47,6 +50,11 @@ says err 'other processes use it (the load of the machine is 7.5, this run may u
 says err '--cpus-per-task'
 says line '"reasons": ["other_processes"'
 says line '"queued_seconds": 9000'
+
+# While the run goes on once, and at its end.
+event='"type": "slow"' grown runs/going 1100 110 9000005000 7000
+[ "$(grep -c '"type": "slow"' runs/going/metrics.jsonl)" -eq 2 ] || fail "not one line during the run and one at its end"
+says line throttled
 
 # Both are read by dlx-report, and by a run that goes on.
 expect 0 "$report" runs/throttled runs/crowded
