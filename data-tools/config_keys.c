@@ -50,15 +50,16 @@ static bool same(const struct ynode *x, const struct ynode *y, const char *s, co
 	return strcmp(s, t) == 0;
 }
 
+static const char *const sections[] = { "model.", "loss", "optimizer.", "schedule.", "train.",
+	"data.", "metrics", "precision", "parallel." };
+#define SECTIONS ((int)(sizeof sections / sizeof *sections))
+
 static int section_of(const char *path)
 {
-	static const char *const sections[] = { "model.", "loss", "optimizer.", "schedule.", "train.",
-		"data.", "metrics", "precision", "parallel." };
-	const int many = (int)(sizeof sections / sizeof *sections);
-	for (int i = 0; i < many; i++)
-		if (strncmp(path, sections[i], strlen(sections[i])) == 0)
-			return i;
-	return many;
+	int i = 0;
+	while (i < SECTIONS && strncmp(path, sections[i], strlen(sections[i])) != 0)
+		i++;
+	return i;
 }
 
 /* Values that are there, each counted once. */
@@ -74,13 +75,24 @@ static int distinct(const char *const *value, int n)
 	return count;
 }
 
-/* The seed says least; else a key says the more the more values it has, as the rate of a search
- * over rates, and one that all configs have more than one that comes with a choice. */
+/* What is looked at rather than learned. */
+static bool is_minor(const char *path)
+{
+	static const char *const minor[] = { "train.validate.", "train.target", "train.patience" };
+	for (size_t i = 0; i < sizeof minor / sizeof *minor; i++)
+		if (strncmp(path, minor[i], strlen(minor[i])) == 0)
+			return true;
+	return section_of(path) == SECTIONS;
+}
+
+/* The seed says least, and how a run is watched little. Else a key says the more the more values
+ * it has, as the rate of a search over rates, and one that all configs have more than one that
+ * comes with a choice. */
 static int rank_of(const char *path, const char *const *value, int n, bool everywhere)
 {
-	const int section = section_of(path);
-	const bool seed = strcmp(path, "run.seed") == 0;
-	return (seed ? 1 << 20 : 0) + 32 * (n - distinct(value, n)) + (everywhere ? 0 : 16) + section;
+	const int seed = strcmp(path, "run.seed") == 0 ? 1 << 29 : 0;
+	const int minor = is_minor(path) ? 1 << 28 : 0;
+	return seed + minor + 32 * (n - distinct(value, n)) + (everywhere ? 0 : 16) + section_of(path);
 }
 
 static void add_path(struct walk *w, const char *path)

@@ -62,9 +62,8 @@ static struct panel loss_panel(const struct report *o, bool time)
 
 static struct panel metric_panel(const struct report *o, bool time)
 {
-	const bool validation = of_validation(o, o->drawn);
 	struct panel p = panel(o, o->drawn, time);
-	p.n = add_curves(o, o->drawn, time, validation, validation, p.curve);
+	p.n = add_curves(o, o->drawn, time, false, of_validation(o, o->drawn), p.curve);
 	if (o->goal.metric && strcmp(o->goal.metric, o->drawn) == 0)
 		p.level = o->goal.value;
 	return p;

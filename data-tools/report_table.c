@@ -97,8 +97,14 @@ static struct seeds_mean mean_of(const struct report *o, const struct seeds *row
 	return seeds_mean(v, row->n);
 }
 
-/* "0.702 +/- 0.013", to two digits of the deviation; where some of the runs have no value
- * "0.702 +/- 0.013 (2)". */
+/* Where some of the runs have no value: of how many the mean is. */
+static void put_count(struct buf *b, const struct seeds_mean *m, const struct seeds *row)
+{
+	if (m->n > 0 && m->n < row->n)
+		buf_printf(b, " (%d)", m->n);
+}
+
+/* "0.702 +/- 0.013", to two digits of the deviation. */
 static void put_pooled(const struct report *o, const struct seeds *row, struct buf *b,
                        double (*number)(const struct report *, int))
 {
@@ -110,8 +116,7 @@ static void put_pooled(const struct report *o, const struct seeds *row, struct b
 		put_number(b, m.mean, "%.4g");
 	if (m.n > 1 && !(digits > 0 && digits < 10))
 		put_number(b, m.deviation, " +/- %.2g");
-	if (m.n > 0 && m.n < row->n)
-		buf_printf(b, " (%d)", m.n);
+	put_count(b, &m, row);
 }
 
 static bool has_base(const struct report *o, const struct seeds *row)
@@ -235,6 +240,14 @@ static const struct column rate_columns[] = {
 };
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
 
+static void put_mean(const struct report *o, const struct seeds *row, struct buf *b,
+                     const struct column *c)
+{
+	struct seeds_mean m = mean_of(o, row, c->number);
+	put_number(b, m.mean, c->format);
+	put_count(b, &m, row);
+}
+
 static void put_column(const struct report *o, struct text_table *t, int at,
                        const struct column *c)
 {
@@ -248,7 +261,7 @@ static void put_column(const struct report *o, struct text_table *t, int at,
 		if (c->put)
 			c->put(o, &o->row[i], &b);
 		else
-			put_number(&b, mean_of(o, &o->row[i], c->number).mean, c->format);
+			put_mean(o, &o->row[i], &b, c);
 		put_cell(t, i + 1, at, &b);
 	}
 	buf_release(&b);
@@ -391,7 +404,7 @@ static void print_remarks(const struct report *o)
 			printf("%s has no validation%s\n", dir, r->step < r->steps ? " yet" : "");
 		else if (!run_series(r, o->shown))
 			printf("%s has no metric '%s'\n", dir, shown(o->shown));
-		else if (r->decides && strcmp(r->decides, o->shown) != 0)
+		else if (!o->metric && !o->target && r->decides && strcmp(r->decides, o->shown) != 0)
 			printf("%s chooses its best by %s\n", dir, shown(r->decides));
 		if (r->starts > 1)
 			printf("%s was started %" PRId64 " times\n", dir, r->starts);

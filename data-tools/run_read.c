@@ -46,14 +46,17 @@ static double *grown(struct arena *a, double *v, int n, int cap)
 
 static struct series *series_named(struct series_list *list, struct arena *a, const char *name)
 {
-	for (int i = 0; i < list->n; i++)
-		if (strcmp(list->v[i].name, name) == 0)
-			return &list->v[i];
+	for (int i = 0; i < list->n; i++) {
+		list->last = (list->last + 1) % list->n;
+		if (strcmp(list->v[list->last].name, name) == 0)
+			return &list->v[list->last];
+	}
 	struct series *all = ARENA_ARRAY(a, struct series, list->n + 1);
 	if (list->n)
 		memcpy(all, list->v, sizeof *all * (size_t)list->n);
 	all[list->n].name = arena_strdup(a, name);
 	list->v = all;
+	list->last = list->n;
 	return &all[list->n++];
 }
 
@@ -75,7 +78,7 @@ static void add(struct series_list *list, struct arena *a, const char *name,
 }
 
 /* A number, one that was not finite, or the numbers of a list or of an object as "name[0]" and
- * "name.key". */
+ * "name.key"; a table is no series. */
 static void add_value(struct series_list *list, struct arena *a, const char *name,
                       const struct json *line, const struct json *value)
 {
@@ -83,7 +86,8 @@ static void add_value(struct series_list *list, struct arena *a, const char *nam
 	if (value->kind == JSON_NULL || json_double(value, &v))
 		add(list, a, name, line, v);
 	for (int i = 0; value->kind == JSON_ARRAY && i < value->n; i++)
-		add_value(list, a, arena_printf(a, "%s[%d]", name, i), line, value->item[i]);
+		if (value->item[i]->kind != JSON_ARRAY)
+			add_value(list, a, arena_printf(a, "%s[%d]", name, i), line, value->item[i]);
 	for (int i = 0; value->kind == JSON_OBJECT && i < value->n; i++)
 		add_value(list, a, arena_printf(a, "%s.%s", name, value->item[i]->key), line,
 		          value->item[i]);

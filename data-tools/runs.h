@@ -19,7 +19,7 @@ struct series {
 	double *step, *seconds, *samples, *value;    /* value NaN: was not finite */
 };
 struct series_list {
-	int n;
+	int n, last;                 /* last: the one that was found last; lines repeat their order */
 	struct series *v;
 };
 

@@ -139,6 +139,14 @@ says out '"config": {"optimizer.learning_rate": 0.01, '
 says out '"optimizer.momentum": null'
 says out '"mean_iou": {"best": 0.9, "best_step": 8, "last": 0.5, "last_step": 12}'
 says out '"step": 12, "steps": 20'
+expect 0 "$report" --target mean_iou=0.8 a1 a2 b
+grep -q '^a1 (2 seeds) \*.* 6 s (1)  *80 (1) ' out || { cat out; fail "a mean over one of two seeds without its count"; }
+# How a run is watched says less than what it learns with, however many values it has.
+for run in 1 2 3; do
+	configured v$run one "{run: {seed: 1}, train: {validate: {steps: $run}}, optimizer: {learning_rate: 0.$((run / 2))}}"
+done
+expect 0 "$report" v1 v2 v3
+grep -q '^run .* learning_rate  validate.steps  ' out || { cat out; fail "the order of keys"; }
 # More keys than there is room for.
 many() {
 	echo "{run: {seed: $1}, model: {family: layers}, data: {$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf 'a_long_name_of_a_key_%d: %d, ' "$i" "$1"; done) z: 0}}"
