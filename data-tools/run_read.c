@@ -273,13 +273,26 @@ static const char *decides_of(const struct run *r)
 	return metric ? metric : scalar(section(section(r->config, "train"), "target"), "metric");
 }
 
+/* path: of its metrics.jsonl. */
+static int check_folder(const char *dir, const char *path)
+{
+	if (io_is_regular(dir))
+		return ERR(E_NOINPUT, NULL, "'%s' is a file; expected the folder of a run", dir);
+	if (io_is_folder(dir) && !io_exists(path))
+		return ERR(E_NOINPUT, NULL,
+		           "'%s' is not the folder of a run that has begun: there is no '%s'", dir, path);
+	return 0;
+}
+
 int run_read(struct run *r, struct arena *a, const char *dir)
 {
 	struct buf text = BUF_INIT;
 	char *path = io_join(dir, "metrics.jsonl");
 	*r = (struct run){ .dir = dir, .name = "", .device = "", .precision = "", .host = "",
 		.model = "", .input = "", .ranks = 1, .hosts = 1, .threads = 1, .batch = 1 };
-	int rc = io_read_file(path, &text);
+	int rc = check_folder(dir, path);
+	if (rc == 0)
+		rc = io_read_file(path, &text);
 	io_input(path);
 	r->config = config_of(a, dir);
 	if (rc == 0)

@@ -279,6 +279,11 @@ says err "no run has the metric 'nothing'"
 expect 65 "$report" --svg x.svg --metric nothing one
 expect 66 "$report" one nowhere
 says err 'nowhere/metrics.jsonl'
+mkdir -p empty
+expect 66 "$report" one empty
+says err "'empty' is not the folder of a run that has begun: there is no 'empty/metrics.jsonl'"
+expect 66 "$report" one/metrics.jsonl
+says err "'one/metrics.jsonl' is a file; expected the folder of a run"
 mkdir old broken
 echo '{"type": "step", "step": 1, "loss": 1}' >old/metrics.jsonl
 expect 65 "$report" old
