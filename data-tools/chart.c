@@ -13,23 +13,33 @@ enum { WIDTH = 460, HEIGHT = 300, LEFT = 62, RIGHT = 14, TOP = 16, BOTTOM = 46, 
 
 static void widen(struct svg_axis *a, double v)
 {
+	if (!isfinite(v) || (a->log && v <= 0))
+		return;
 	a->low = fmin(a->low, v);
 	a->high = fmax(a->high, v);
 }
 
+static bool has_point(const struct panel *p, const struct curve *c, int i)
+{
+	return isfinite(c->x[i]) && isfinite(c->y[i]) && (!p->log_y || c->y[i] > 0);
+}
+
 static struct svg_frame frame(const struct panel *p)
 {
-	struct svg_frame f = { LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM, { 0, NAN, 0, p->x_label },
-		{ NAN, NAN, 0, p->y_label } };
-	for (int c = 0; c < p->n; c++)
-		for (int i = 0; i < p->curve[c].n; i++) {
-			if (!isfinite(p->curve[c].x[i]) || !isfinite(p->curve[c].y[i]))
+	struct svg_frame f = { LEFT, WIDTH - RIGHT, TOP, HEIGHT - BOTTOM,
+		{ .low = 0, .high = NAN, .label = p->x_label },
+		{ .low = NAN, .high = NAN, .label = p->y_label, .log = p->log_y } };
+	for (int k = 0; k < p->n; k++)
+		for (int i = 0; i < p->curve[k].n; i++) {
+			const struct curve *c = &p->curve[k];
+			if (!has_point(p, c, i))
 				continue;
-			widen(&f.x, p->curve[c].x[i]);
-			widen(&f.y, p->curve[c].y[i]);
+			widen(&f.x, c->x[i]);
+			widen(&f.y, c->y[i]);
+			widen(&f.y, c->low ? c->low[i] : NAN);
+			widen(&f.y, c->high ? c->high[i] : NAN);
 		}
-	if (isfinite(p->level))
-		widen(&f.y, p->level);
+	widen(&f.y, p->level);
 	svg_axis_round(&f.x);
 	svg_axis_round(&f.y);
 	return f;
@@ -42,26 +52,58 @@ static void colour(struct buf *b, const char *attribute, int number)
 	buf_printf(b, " %s=\"#%02x%02x%02x\"", attribute, rgb[0], rgb[1], rgb[2]);
 }
 
-static void draw_curve(struct buf *b, const struct curve *c, const struct svg_frame *f)
+static void put_point(struct buf *b, const struct svg_frame *f, double x, double y)
 {
-	buf_puts(b, "<polyline fill=\"none\" stroke-width=\"1.6\"");
-	colour(b, "stroke", c->colour);
+	buf_printf(b, "%.1f,%.1f ", svg_x(f, x), svg_y(f, fmax(y, f->y.low)));
+}
+
+/* There and back again. */
+static void draw_band(struct buf *b, const struct panel *p, const struct curve *c,
+                      const struct svg_frame *f)
+{
+	buf_puts(b, "<polygon stroke=\"none\" fill-opacity=\"0.2\"");
+	colour(b, "fill", c->colour);
 	buf_puts(b, " points=\"");
 	for (int i = 0; i < c->n; i++)
-		if (isfinite(c->x[i]) && isfinite(c->y[i]))
-			buf_printf(b, "%.1f,%.1f ", svg_x(f, c->x[i]), svg_y(f, c->y[i]));
+		if (has_point(p, c, i))
+			put_point(b, f, c->x[i], c->high[i]);
+	for (int i = c->n - 1; i >= 0; i--)
+		if (has_point(p, c, i))
+			put_point(b, f, c->x[i], c->low[i]);
 	buf_puts(b, "\"/>\n");
+}
+
+static void draw_curve(struct buf *b, const struct panel *p, const struct curve *c,
+                       const struct svg_frame *f)
+{
+	if (c->low)
+		draw_band(b, p, c, f);
+	buf_puts(b, "<polyline fill=\"none\" stroke-width=\"1.6\"");
+	colour(b, "stroke", c->colour);
+	if (c->dashed)
+		buf_puts(b, " stroke-dasharray=\"6 3\"");
+	buf_puts(b, " points=\"");
+	for (int i = 0; i < c->n; i++)
+		if (has_point(p, c, i))
+			put_point(b, f, c->x[i], c->y[i]);
+	buf_puts(b, "\"/>\n");
+	if (c->mark >= 0 && has_point(p, c, c->mark)) {
+		buf_printf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"", svg_x(f, c->x[c->mark]),
+		           svg_y(f, c->y[c->mark]));
+		colour(b, "fill", c->colour);
+		buf_puts(b, "/>\n");
+	}
 }
 
 static void draw_panel(struct buf *b, const struct panel *p)
 {
 	struct svg_frame f = frame(p);
 	svg_axes(b, &f);
-	if (isfinite(p->level))
+	if (isfinite(p->level) && (!p->log_y || p->level > 0))
 		svg_line(b, f.left, svg_y(&f, p->level), f.right, svg_y(&f, p->level),
-		         "stroke=\"#444\" stroke-dasharray=\"5 4\"");
+		         "stroke=\"#444\" stroke-dasharray=\"2 3\"");
 	for (int i = 0; i < p->n; i++)
-		draw_curve(b, &p->curve[i], &f);
+		draw_curve(b, p, &p->curve[i], &f);
 }
 
 void chart_svg(struct buf *out, const struct panel *panels, int n, int columns,

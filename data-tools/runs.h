@@ -9,11 +9,18 @@
 
 #include "base/arena.h"
 
-/* Values along a run: of one metric at its validations, or of the loss at its steps. */
+struct ynode;
+
+/* Values along a run: of a metric at its validations, or of a number that its steps tell. */
 struct series {
-	const char *name;            /* "loss", "mean_iou"; "train_loss" of the steps */
+	const char *name;            /* "loss", "mean_iou", "iou[2]"; of the steps "train_loss",
+	                              * "learning_rate" */
 	int n, cap;
-	double *seconds, *samples, *value;
+	double *step, *seconds, *samples, *value;    /* value NaN: was not finite */
+};
+struct series_list {
+	int n, last;                 /* last: the one that was found last; lines repeat their order */
+	struct series *v;
 };
 
 /* How a run's ranks differ: means over its steps, as lines of type "rates" have them. */
@@ -28,22 +35,30 @@ struct rank_times {
 struct run {
 	const char *dir, *name, *device, *precision, *host;
 	const char *model, *input;   /* family, shape of a sample; "" if not known */
-	int64_t ranks, hosts, threads, starts, batch, parameters;
+	int64_t ranks, hosts, threads, starts, batch, epoch_samples, parameters;
 	double sample_flops, forward_flops, peak_flops;      /* 0: not known */
 	double best;                 /* samples/s of the best step; 0: not known */
+	double step;                 /* the last one that is told; 0: none yet */
+	double steps;                /* that the config asks for; 0: not known */
 	struct rank_times times;
-	struct series train;         /* of the steps: loss */
-	double *rate;                /* of the steps: samples/s, as many as train has */
-	int nmetric;
-	struct series *metric;       /* of the validations */
+	struct series_list train;    /* of the steps; "train_loss" is there if there are any */
+	struct series_list validation;
 	const char *target;          /* of its config: "mean_iou=0.8"; NULL: none */
+	const char *decides;         /* the metric by which it chooses its best validation; NULL: it
+	                              * does not say */
+	const struct ynode *config;  /* NULL: cannot be read */
 };
 
-/* Everything in the arena. E_NOINPUT, E_DATA. */
+/* Everything in the arena. A run without steps yet is one; what is repeated after a resume
+ * replaces what was there. E_NOINPUT, E_DATA. */
 int run_read(struct run *r, struct arena *a, const char *dir);
 const struct series *run_series(const struct run *r, const char *name);   /* or NULL */
 /* Whether less of it is better. */
 bool metric_falls(const char *name);
+/* The index of the best value, the first of equals; -1: none is finite. */
+int series_best(const struct series *s);
+/* Seconds of the run so far, all starts; NaN: not known. */
+double run_seconds(const struct run *r);
 
 struct target {
 	const char *metric;

@@ -58,6 +58,9 @@ static const struct word words[] = {
 	{ WORD(strict, YES_NO), .values = { "yes", "no" },
 	  .doc = "a run that takes other memory than was planned is an error, "
 	  "not a warning; default: no" },
+	{ WORD(slow, YES_NO), .values = { "yes", "no" },
+	  .doc = "a run is taken for slower than half of its best step, whatever its rates; "
+	  "default: no" },
 	{ WORD(host_root, FOLDER), .form = "DIR", .doc = "where /proc and /sys are looked for" },
 	{ WORD(join_timeout, SECONDS), .form = "SECONDS",
 	  .doc = "how long ranks wait for each other to join, in place of parallel.timeout" },

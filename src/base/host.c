@@ -1,26 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads /proc/meminfo and the files of control groups. A group's limit bounds all groups below it,
+ * Reads files of /proc and the files of control groups. A group's limit bounds all groups below it,
  * so the way up to the root is walked; in a container the group's path may not be there, and the
  * root then is the container's own. What a group uses
  * already is not subtracted: most of it is files' pages, which give way. */
 #include "base/host.h"
 
+#include <dirent.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/debug.h"
 
+/* Under the root that is looked in; whether it is short enough. */
+static bool full_path(char full[1200], const char *path)
+{
+	const char *root = debug.host_root;
+	return snprintf(full, 1200, "%s%s", root ? root : "", path) < 1200;
+}
+
 static FILE *open_file(const char *path)
 {
 	char full[1200];
-	const char *root = debug.host_root;
-	int n = snprintf(full, sizeof full, "%s%s", root ? root : "", path);
-	return n < (int)sizeof full ? fopen(full, "r") : NULL;
+	return full_path(full, path) ? fopen(full, "r") : NULL;
 }
 
 /* A number alone in a file; 0 if there is none ("max"). */
@@ -213,4 +222,102 @@ int64_t host_memory(const char **by)
 int64_t host_memory_whole(const char **by)
 {
 	return within_groups(memory_line("MemTotal"), by);
+}
+
+/* --- the load --- */
+
+/* Adds the numbers of a group's cpu.stat, whose last one is in seconds by `unit`. */
+static void add_throttling(struct host_load *l, const char *folder, const char *seconds_key,
+                           double unit)
+{
+	char path[1100], key[64];
+	double v;
+	snprintf(path, sizeof path, "%s/cpu.stat", folder);
+	FILE *f = open_file(path);
+	while (f && fscanf(f, "%63s %lf", key, &v) == 2) {
+		double *to = strcmp(key, "nr_periods") == 0 ? &l->periods :
+		             strcmp(key, "nr_throttled") == 0 ? &l->throttled_periods :
+		             strcmp(key, seconds_key) == 0 ? &l->throttled_seconds : NULL;
+		if (to)
+			*to = (isnan(*to) ? 0 : *to) + (to == &l->throttled_seconds ? v * unit : v);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Of this group and those above it: whichever stops it, it stands still. */
+static void add_groups(struct host_load *l, const char *mount, const char *group,
+                       const char *seconds_key, double unit)
+{
+	char folder[1024], at[512];
+	snprintf(at, sizeof at, "%s", strcmp(group, "/") == 0 ? "" : group);
+	for (char *slash;; *slash = '\0') {
+		snprintf(folder, sizeof folder, "%s%s", mount, at);
+		add_throttling(l, folder, seconds_key, unit);
+		slash = strrchr(at, '/');
+		if (!slash)
+			return;
+	}
+}
+
+static void read_throttling(struct host_load *l)
+{
+	FILE *f = open_file("/proc/self/cgroup");
+	char line[600], group[500];
+	while (f && fgets(line, sizeof line, f)) {
+		const char *v1;
+		if (sscanf(line, "0::%499[^\n]", group) == 1)
+			add_groups(l, "/sys/fs/cgroup", group, "throttled_usec", 1e-6);
+		else if ((v1 = cpu_group(line)) != NULL)
+			add_groups(l, "/sys/fs/cgroup/cpu", v1, "throttled_time", 1e-9);
+	}
+	if (f)
+		fclose(f);
+}
+
+/* The second number of a thread's schedstat: nanoseconds ready without a processor. */
+static double queued_of(const char *thread)
+{
+	char path[400];
+	double ran, queued;
+	snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", thread);
+	FILE *f = open_file(path);
+	if (!f || fscanf(f, "%lf %lf", &ran, &queued) != 2)
+		queued = NAN;
+	if (f)
+		fclose(f);
+	return queued * 1e-9;
+}
+
+static double queued_seconds(void)
+{
+	char full[1200];
+	double sum = NAN;
+	DIR *d = full_path(full, "/proc/self/task") ? opendir(full) : NULL;
+	for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
+		double v = e->d_name[0] == '.' ? NAN : queued_of(e->d_name);
+		if (!isnan(v))
+			sum = (isnan(sum) ? 0 : sum) + v;
+	}
+	if (d)
+		closedir(d);
+	return sum;
+}
+
+void host_load(struct host_load *out)
+{
+	struct rusage use;
+	*out = (struct host_load){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	if (getrusage(RUSAGE_SELF, &use) == 0) {
+		out->cpu_seconds = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+		                   1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+		out->involuntary = (double)use.ru_nivcsw;
+	}
+	out->queued_seconds = queued_seconds();
+	read_throttling(out);
+	FILE *f = open_file("/proc/loadavg");
+	if (f && fscanf(f, "%lf", &out->load) != 1)
+		out->load = NAN;
+	if (f)
+		fclose(f);
 }

@@ -26,6 +26,18 @@ int host_processor_quota(void);
  * might at the first call, before threads are bound. */
 int host_processors(void);
 
+/* What this process has had of its processors, as counted by the system since it began; NaN: not
+ * known. Two such tell what happened between them. */
+struct host_load {
+	double cpu_seconds;          /* of all its threads, user and system */
+	double queued_seconds;       /* its threads were ready, but had no processor */
+	double involuntary;          /* times that a thread was made to give up its processor */
+	double periods, throttled_periods, throttled_seconds;    /* of its control groups (v1, v2) */
+	double load;                 /* threads of the machine that were ready or ran, the mean of the
+	                              * last minute: no count */
+};
+void host_load(struct host_load *out);
+
 /* How many processes of this run, this one included, use the very same processors: each takes its
  * share. 1 unless told. */
 void host_share(int processes);

@@ -143,6 +143,7 @@ int jsonl_start(struct jsonl *j, const struct jsonl_start *s)
 	put_text(j, "model", s->model);
 	put_text(j, "input", s->input);
 	put_text(j, "plan", s->plan);
+	put_text(j, "metric", s->metric);
 	put_integer(j, "parameters", s->parameters);
 	put_number(j, "sample_flops", s->sample_flops);
 	if (s->forward_flops > 0)
@@ -223,6 +224,15 @@ int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r)
 		put_number(j, "peak_flops", r->flops * r->best);
 	if (r->ranks)
 		buf_printf(&j->line, ", \"ranks\": %s", r->ranks);
+	return end(j);
+}
+
+int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds, const char *evidence)
+{
+	begin(j, "slow", step);
+	put_number(j, "seconds", seconds);
+	put_integer(j, "samples", samples);
+	buf_puts(&j->line, evidence);
 	return end(j);
 }
 

@@ -35,6 +35,7 @@ struct jsonl_start {
 	int64_t parameters;
 	const char *model, *input;   /* its family; the shape of a sample */
 	const char *plan;      /* fingerprint */
+	const char *metric;    /* that decides which validation is the best */
 	const char *memory;    /* planned and taken, an object; or NULL */
 	double sample_flops;   /* of training on one sample */
 	double forward_flops;  /* of a sample, of convolutions and dense layers:
@@ -78,6 +79,9 @@ struct jsonl_rates {
 };
 int jsonl_rates(struct jsonl *j, const struct jsonl_rates *r);
 
+/* Why the run is slow. evidence: members of an object, each after a comma. */
+int jsonl_slow(struct jsonl *j, int64_t step, int64_t samples, double seconds,
+               const char *evidence);
 int jsonl_checkpoint(struct jsonl *j, int64_t step, const char *id, uint64_t bytes, double seconds);
 
 #endif

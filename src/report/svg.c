@@ -74,8 +74,33 @@ void svg_axis_step(struct svg_axis *a)
 			a->step = steps[i] * unit;
 }
 
+/* The nearest of 1, 2 and 5 times a power of ten that is not above v, or not below. */
+static double round_125(double v, bool up)
+{
+	static const double digits[] = { 1, 2, 5, 10 };
+	const double unit = pow(10, floor(log10(v))), slack = 1e-9;
+	for (int i = 0; up && i < 3; i++)
+		if (digits[i] * unit >= v * (1 - slack))
+			return digits[i] * unit;
+	for (int i = 3; !up && i >= 0; i--)
+		if (digits[i] * unit <= v * (1 + slack))
+			return digits[i] * unit;
+	return up ? 10 * unit : unit;
+}
+
+static void round_log(struct svg_axis *a)
+{
+	double v = a->low > 0 && isfinite(a->low) ? a->low : 1;
+	a->low = round_125(v, false);
+	a->high = round_125(a->high > v ? a->high : v * 2, true);
+}
+
 void svg_axis_round(struct svg_axis *a)
 {
+	if (a->log) {
+		round_log(a);
+		return;
+	}
 	svg_axis_step(a);
 	a->low = a->step * floor(a->low / a->step);
 	a->high = a->step * ceil(a->high / a->step);
@@ -83,7 +108,9 @@ void svg_axis_round(struct svg_axis *a)
 
 static double place(const struct svg_axis *a, double v, double from, double to)
 {
-	return from + (v - a->low) / (a->high - a->low) * (to - from);
+	double share = a->log ? log(v / a->low) / log(a->high / a->low) :
+	               (v - a->low) / (a->high - a->low);
+	return from + share * (to - from);
 }
 
 double svg_x(const struct svg_frame *f, double v)
@@ -98,19 +125,44 @@ double svg_y(const struct svg_frame *f, double v)
 
 static void number(char out[32], const struct svg_axis *a, double v)
 {
-	snprintf(out, 32, "%.6g", fabs(v) < a->step / 1e6 ? 0 : v);
+	snprintf(out, 32, "%.6g", !a->log && fabs(v) < a->step / 1e6 ? 0 : v);
+}
+
+/* The grid line behind v: with logarithms each power of ten, and over two of them or less also 2
+ * and 5 times it; over many powers not each. */
+static double next_line(const struct svg_axis *a, double v)
+{
+	if (!a->log)
+		return v + a->step;
+	const double decades = log10(a->high / a->low);
+	if (decades <= 2)
+		return round_125(v * 1.5, true);
+	const double power = ceil(decades / 8);
+	return pow(10, floor(log10(v) + 1e-9) + power);
+}
+
+static double first_line(const struct svg_axis *a)
+{
+	if (!a->log || log10(a->high / a->low) <= 2)
+		return a->low;
+	return pow(10, ceil(log10(a->low) - 1e-9));
+}
+
+static bool beyond(const struct svg_axis *a, double v)
+{
+	return a->log ? v > a->high * (1 + 1e-9) : v > a->high + a->step / 1e6;
 }
 
 void svg_axes(struct buf *b, const struct svg_frame *f)
 {
 	static const char grid[] = "stroke=\"#ddd\"";
 	char text[32];
-	for (double v = f->x.low; v <= f->x.high + f->x.step / 1e6; v += f->x.step) {
+	for (double v = first_line(&f->x); !beyond(&f->x, v); v = next_line(&f->x, v)) {
 		number(text, &f->x, v);
 		svg_line(b, svg_x(f, v), f->top, svg_x(f, v), f->bottom, grid);
 		svg_text(b, svg_x(f, v), f->bottom + 16, "middle", text);
 	}
-	for (double v = f->y.low; v <= f->y.high + f->y.step / 1e6; v += f->y.step) {
+	for (double v = first_line(&f->y); !beyond(&f->y, v); v = next_line(&f->y, v)) {
 		number(text, &f->y, v);
 		svg_line(b, f->left, svg_y(f, v), f->right, svg_y(f, v), grid);
 		svg_text(b, f->left - 6, svg_y(f, v) + 4, "end", text);

@@ -4,6 +4,8 @@
 #ifndef DLX_REPORT_SVG_H
 #define DLX_REPORT_SVG_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 
 /* A white page, on which all else is put. */
@@ -20,11 +22,13 @@ void svg_rect(struct buf *b, double x, double y, double width, double height, co
 struct svg_axis {
 	double low, high, step;
 	const char *label;
+	bool log;                    /* logarithmic: low and high are positive, or NaN */
 };
 /* Chooses the step: 1, 2 or 5 times a power of ten, about five of them from low to high. Where
  * high is not above low, or NaN, there is room for one. */
 void svg_axis_step(struct svg_axis *a);
-/* The same, and the axis begins and ends with a whole step. */
+/* The same, and the axis begins and ends with a whole step; a logarithmic one with 1, 2 or 5 times
+ * a power of ten, and its step is not used. */
 void svg_axis_round(struct svg_axis *a);
 
 /* Where the axes stand on the page. */

@@ -18,6 +18,7 @@
 #include "plan/describe.h"
 #include "report/tfevents.h"
 #include "train/account.h"
+#include "train/target.h"
 
 #define MAX_METRICS 32
 
@@ -81,6 +82,7 @@ static void describe_network(const struct session *s, struct jsonl_start *line,
 	line->model = s->config->model.v->name;
 	line->input = shape_text(&s->data.input, input);
 	line->plan = plan;
+	line->metric = target_metric(s->config);
 	line->parameters = parameters(p);
 	line->forward_flops = describe_forward_flops(p);
 	line->memory = memory->data;
@@ -165,6 +167,11 @@ int journal_rates(struct journal *j, const struct journal_at *at, const struct r
 	int rc = jsonl_rates(j->lines, &line);
 	buf_release(&ranks);
 	return rc;
+}
+
+int journal_slow(struct journal *j, const struct journal_at *at, const char *evidence)
+{
+	return jsonl_slow(j->lines, at->step, at->samples, at->seconds, evidence);
 }
 
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d)

@@ -37,6 +37,8 @@ int journal_validation(struct journal *j, const struct journal_at *at, const str
 /* The rates as last updated. flops: of a sample, 0 if not known. */
 int journal_rates(struct journal *j, const struct journal_at *at, const struct rates *r,
                   double flops);
+/* evidence: of slow_watch_look. */
+int journal_slow(struct journal *j, const struct journal_at *at, const char *evidence);
 int journal_checkpoint(struct journal *j, const struct ckpt_done *d);
 
 #endif

@@ -343,14 +343,15 @@ static void say_job_end(struct loop *l)
 }
 
 /* Updates the rates and the spread of the ranks. Collective. */
-static int update_rates(struct loop *l)
+static int update_rates(struct loop *l, bool end)
 {
 	struct journal_at at = { l->clock.step, l->clock.epoch, samples_seen(l, &l->clock),
 		elapsed(l) };
 	bool steps = l->rates.steps > 0;
 	rates_update(&l->rates, l->comm, at.samples, at.seconds);
-	return l->first && steps ? save_on_failure(l, journal_rates(l->journal, &at, &l->rates,
-	                                                            l->sample_flops)) : 0;
+	if (l->first && steps)
+		TRY(save_on_failure(l, journal_rates(l->journal, &at, &l->rates, l->sample_flops)));
+	return save_on_failure(l, slow_watch_look(&l->slow, &l->rates, l->journal, &at, end));
 }
 
 /* --- the loop --- */
@@ -370,6 +371,7 @@ static void measure_step(struct loop *l, const struct submitted *g)
 	if (g->number > 2)
 		l->result->step_allocations += g->allocations;
 	rates_step(&l->rates, seconds, g->samples);
+	slow_watch_step(&l->slow, seconds, g->waited, g->samples);
 	smooth(&l->step_seconds, seconds, g->number);
 	smooth(&l->wait_seconds, g->waited, g->number);
 	job_end_longest(&l->job_end, &l->job_end.step, seconds);
@@ -417,7 +419,7 @@ static int retire_step(struct loop *l)
 	TRY(retire_oldest(l, &g, &loss));
 	TRY(save_on_failure(l, journal_start(l->journal)));
 	if (l->report && l->nsubmitted == 0)
-		TRY(update_rates(l));
+		TRY(update_rates(l, false));
 	show_progress(l, &g, loss);
 	return report_step(l, &g, loss);
 }
@@ -527,7 +529,7 @@ static int save_at_end(struct loop *l)
 static int finish_run(struct loop *l)
 {
 	TRY(save_at_end(l));
-	return update_rates(l);
+	return update_rates(l, true);
 }
 
 /* Saves the state if the journal cannot be written or an evaluation cannot be planned. */
@@ -560,6 +562,7 @@ int train(struct session *s, const struct train_options *o, struct train_result 
 	l.progress = progress_new(l.first ? o->progress : PROGRESS_NONE);
 	signals_watch();
 	rates_begin(&l.rates, s);
+	slow_watch_begin(&l.slow, s);
 	int rc = loop_prepare(&l, o);
 	if (rc == 0)
 		rc = run(&l);

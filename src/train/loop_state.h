@@ -13,6 +13,7 @@
 #include "train/journal.h"
 #include "train/loop.h"
 #include "train/gpu_failure.h"
+#include "train/slow_watch.h"
 
 /* A step in flight: submitted, its results not read back yet. */
 struct submitted {
@@ -52,6 +53,7 @@ struct loop {
 	bool worth_saving;             /* the failure is not one of training itself */
 	struct batches prefetched;
 	struct rates rates;
+	struct slow_watch slow;
 	bool weighed, counted;         /* a step had a weight that is not 0; and a loss that is not 0 */
 	bool safe;                     /* a complete checkpoint is on disk */
 	struct resume_point durable;   /* the newest of them that this process knows */

@@ -79,11 +79,145 @@ expect 0 "$report" --target mean_iou=0.5 --svg all.svg one two four
 says out 'one *'
 says out 'target: mean_iou >= 0.5'
 grep -q '^four .* 80.0 % .* - ' out || { cat out; fail "the table's line of 'four'"; }
-[ "$(grep -c '<polyline' all.svg)" -eq 12 ] || fail "the picture has $(grep -c '<polyline' all.svg) curves"
+[ "$(grep -c '<polyline' all.svg)" -eq 18 ] || fail "the picture has $(grep -c '<polyline' all.svg) curves"
 ! command -v xmllint >/dev/null || xmllint --noout all.svg || fail "the picture is no XML"
 grep -qi 'nan\|inf' all.svg && fail "a curve in the picture goes nowhere"
 expect 0 "$report" one
 grep -q learning out && fail "there is no target, but columns about it"
+
+# What was learned: best with its step, last, and how far the run is; a metric that was not finite is told.
+made peaked 1 0.5 '0.2 0.9 0.5'
+made undefined 1 0.5 '0.1 0.2 null'
+expect 0 "$report" one peaked undefined
+says out 'best mean_iou'
+grep -q '^one  *0.7  *20  *0.7  *20$' out || grep -q '^one  *0.7  *20  *0.7  *20 ' out || { cat out; fail "the best of 'one'"; }
+grep -q '^peaked  *0.9  *8  *0.5  *12 ' out || grep -q '^peaked  *0.9  *8  *0.5  *12$' out || { cat out; fail "the best of 'peaked'"; }
+grep -q '^undefined  *0.2  *8  *nan  *12' out || { cat out; fail "the last value is not told as undefined"; }
+expect 0 "$report" -m loss one peaked
+grep -q '^peaked  *0.08333  *12 ' out || { cat out; fail "a loss does not fall to its best"; }
+expect 0 "$report" -m 'iou[1]' peaked
+grep -q '^peaked  *0.2  *4 ' out || { cat out; fail "the first of equal values is not the best"; }
+expect 0 "$report" one peaked
+grep -q 'speed-up' out && fail "runs on one rank have a table of speed"
+[ "$(grep -c 'samples/s' out)" -eq 1 ] || fail "no rate beside what was learned"
+expect 0 "$report" one two
+says out 'speed-up'
+
+# configured NAME FROM TEXT: the run FROM with this config.
+configured() {
+	mkdir -p "$1"
+	cp "$2/metrics.jsonl" "$1"
+	echo "$3" >"$1/config.yaml"
+}
+configured a1 one '{run: {name: a1, dir: x, seed: 1}, optimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9}, train: {steps: 20}}'
+configured a2 peaked '{run: {name: a2, dir: y, seed: 2}, optimizer: {type: sgd, learning_rate: 1e-1, momentum: 0.9}, train: {steps: 20}}'
+configured b one '{run: {name: b, dir: z, seed: 1}, optimizer: {type: adam, learning_rate: 0.01, epsilon: 1e-8}, train: {steps: 40}}'
+expect 0 "$report" --no-pool a1 b
+for key in optimizer.type learning_rate; do
+	grep -q "^run .* $key" out || { cat out; fail "no column for the key $key"; }
+done
+grep -q '^a1 .* sgd  *0.1  *20 ' out || { cat out; fail "the values of a1"; }
+grep -q '^b .* 20/40  *adam  *0.01  *20 ' out || { cat out; fail "the values of b"; }
+says out '3 more keys differ: train.steps, momentum, epsilon'
+grep -q 'seed' out && fail "a seed that is the same is told"
+[ "$(awk '{ if (length($0) > 100) print }' out | wc -l)" -eq 0 ] || { cat out; fail "a table of more than 100 columns"; }
+# Seeds: the mean of 0.7 and 0.9 with the deviation of a sample; the same seed twice is no second sample.
+expect 0 "$report" a1 a2 b
+grep -q '^a1 (2 seeds)  *0.80 +/- 0.14  *14  *0.60 +/- 0.14  *12/20 ' out || { cat out; fail "two seeds in one row"; }
+[ "$(grep -c '^a' out)" -eq 1 ] || fail "a pooled run has a row of its own"
+grep -q 'seed$\|seed ' out && fail "the pooled seed is a key that differs"
+expect 0 "$report" --no-pool a1 a2
+[ "$(grep -c '^a[12] ' out)" -eq 2 ] || fail "--no-pool pools"
+grep -q '^run .* seed' out || fail "the seed is not told where it is what differs"
+configured a3 two '{run: {name: a3, dir: x, seed: 1}, optimizer: {type: sgd, learning_rate: 0.1, momentum: 0.9}, train: {steps: 20}}'
+expect 0 "$report" a1 a3
+grep -q 'seeds' out && fail "runs of one seed are pooled"
+expect 0 "$report" --json a1 a2 b
+says out '"metric": "mean_iou"'
+says out '"pools": [{"members": ["a1", "a2"], "best": {"n": 2, "mean": 0.8, "deviation": 0.14142135623730'
+says out '"config": {"optimizer.learning_rate": 0.01, '
+says out '"optimizer.momentum": null'
+says out '"mean_iou": {"best": 0.9, "best_step": 8, "last": 0.5, "last_step": 12}'
+says out '"step": 12, "steps": 20'
+expect 0 "$report" --target mean_iou=0.8 a1 a2 b
+grep -q '^a1 (2 seeds) \*.* 6 s (1)  *80 (1) ' out || { cat out; fail "a mean over one of two seeds without its count"; }
+# How a run is watched says less than what it learns with, however many values it has.
+for run in 1 2 3; do
+	configured v$run one "{run: {seed: 1}, train: {validate: {steps: $run}}, optimizer: {learning_rate: 0.$((run / 2))}}"
+done
+expect 0 "$report" v1 v2 v3
+grep -q '^run .* learning_rate  validate.steps  ' out || { cat out; fail "the order of keys"; }
+# More keys than there is room for.
+many() {
+	echo "{run: {seed: $1}, model: {family: layers}, data: {$(for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf 'a_long_name_of_a_key_%d: %d, ' "$i" "$1"; done) z: 0}}"
+}
+configured m1 one "$(many 1)"
+configured m2 one "$(many 2)"
+expect 0 "$report" m1 m2
+grep -q '^1[01] more keys differ: a_long_name_of_a_key_[0-9]*, .*, \.\.\. (--json has all)$' out || { cat out; fail "the rest of the keys is not counted"; }
+expect 0 "$report" --json m1 m2
+says out '"data.a_long_name_of_a_key_12": 2'
+
+# What decides, as the run says it; an older one by its config.
+mkdir -p says
+sed '1s/"step": 0,/& "metric": "loss",/' peaked/metrics.jsonl >says/metrics.jsonl
+expect 0 "$report" says
+says out 'best loss'
+expect 0 "$report" peaked says
+says out 'best loss'
+configured older peaked '{train: {target: {metric: loss, at_most: 0.5}}}'
+expect 0 "$report" older
+says out 'best loss'
+configured older peaked '{checkpoint: {metric: loss}, train: {target: {metric: mean_iou, at_least: 0.5}}}'
+expect 0 "$report" older
+says out 'best loss'
+
+# A run that was resumed from step 8, by a dlx that did not cut the file; one without validations; one that is being started; one
+# whose losses are not finite.
+mkdir -p resumed bare begun diverged
+{
+	sed '/{"type": "step", "st$/d' peaked/metrics.jsonl
+	sed -n '1s/"step": 0/"step": 8/p' peaked/metrics.jsonl
+	grep '"step": 9,' peaked/metrics.jsonl
+} >resumed/metrics.jsonl
+grep -v 'validation\|"st$' peaked/metrics.jsonl >bare/metrics.jsonl
+: >begun/metrics.jsonl
+echo '{run: {name: begun}}' >begun/config.yaml
+sed 's/"loss": [^,]*/"loss": null/' peaked/metrics.jsonl >diverged/metrics.jsonl
+expect 0 "$report" resumed bare begun diverged
+grep -q '^resumed  *0.9  *8  *0.9  *9 ' out || { cat out; fail "what a resumed run repeats is not replaced"; }
+says out 'resumed was started 2 times'
+says out 'bare has no validation'
+says out 'begun has made no step yet'
+grep -q '^begun  *-  *-  *-  *0 ' out || { cat out; fail "a run without steps"; }
+expect 0 "$report" bare
+says out 'best train_loss'
+grep -q '^bare  *0.1667  *12  *0.1667  *12' out || { cat out; fail "a run without validations"; }
+expect 0 "$report" -m train_loss diverged
+grep -q '^diverged  *-  *-  *nan  *12' out || { cat out; fail "losses that are not finite"; }
+expect 0 "$report" --json begun diverged
+expect 0 "$report" --svg none.svg begun
+
+# The picture: logarithmic axes, a series of the steps, a band of seeds, the best point.
+expect 0 "$report" --log-y -m learning_rate --svg rate.svg one two
+says rate.svg '>learning_rate</text>'
+says rate.svg '>loss (dashed: validation)</text>'
+grep -q '<polygon' rate.svg && fail "a band without seeds"
+[ "$(grep -c '<circle' rate.svg)" -eq 4 ] || fail "not one best point a run in the panels of the loss"
+[ "$(grep -c 'dasharray="6 3"' rate.svg)" -eq 4 ] || fail "the losses of validations are not dashed"
+says rate.svg '>0.05</text>'
+expect 0 "$report" --svg seeds.svg a1 a2
+[ "$(grep -c '<polygon' seeds.svg)" -eq 6 ] || fail "not a band for each curve of pooled seeds"
+says seeds.svg 'a1 (mean and deviation of 2 seeds)'
+expect 0 "$report" --no-pool --svg seeds.svg a1 a2
+grep -q '<polygon' seeds.svg && fail "--no-pool draws a band"
+expect 0 "$report" --log-y -m mean_iou --svg log.svg diverged resumed bare begun
+for picture in rate.svg seeds.svg log.svg none.svg; do
+	grep -qi 'nan\|inf"' $picture && fail "a curve of $picture goes nowhere"
+	! command -v xmllint >/dev/null || xmllint --noout $picture || fail "$picture is no XML"
+done
+expect 65 "$report" -m nothing one
+says err "no run has the metric 'nothing'; there is: loss, mean_iou, iou[0...], train_loss, learning_rate, samples_per_second"
 
 # Runs that are not alike: of another network nothing is compared, on other ranks no efficiency.
 # unlike NAME KEY VALUE: 'one' but for that.
@@ -99,7 +233,7 @@ expect 0 "$report" --json --target mean_iou=0.5 base same two
 number same efficiency 1
 number two efficiency 1
 grep -q 'not_compared\|no_efficiency' out && fail "runs that are alike are not compared"
-expect 0 "$report" base same two
+expect 0 "$report" --speed base same two
 grep -q 'is not compared\|has no efficiency' out && fail "runs that are alike are not compared"
 for case in 'model|"linear"|another network: .linear., not .fcn.' 'parameters|77|another network: 77 parameters, not 2984' \
 	'input|"5x90x180"|other samples: 5x90x180, not 5x45x62' 'forward_flops|2e7|another network: 2e+07 flop forward'; do
@@ -122,7 +256,7 @@ for case in 'device|"cuda"|device .cuda., not .cpu.' 'precision|"bf16"|computed 
 	text=${case##*|}
 	value=${case#*|}
 	unlike other "$key" "${value%|*}"
-	expect 0 "$report" base other
+	expect 0 "$report" --speed base other
 	grep -q "^other has no efficiency: $text" out || { cat out; fail "no word on another $key"; }
 	expect 0 "$report" --json --target mean_iou=0.5 base other
 	number other speed_up 1
@@ -132,7 +266,7 @@ done
 # A network of a thousand times the arithmetic, from a dlx that did not say more.
 mkdir large
 sed '1s/"sample_flops": 1e9/"sample_flops": 1e12/' one/metrics.jsonl >large/metrics.jsonl
-expect 0 "$report" one large
+expect 0 "$report" --speed one large
 says out 'large is not compared: another network: 1e+12 flop for a sample, not 1e+09'
 
 # What cannot be compared.
@@ -145,6 +279,11 @@ says err "no run has the metric 'nothing'"
 expect 65 "$report" --svg x.svg --metric nothing one
 expect 66 "$report" one nowhere
 says err 'nowhere/metrics.jsonl'
+mkdir -p empty
+expect 66 "$report" one empty
+says err "'empty' is not the folder of a run that has begun: there is no 'empty/metrics.jsonl'"
+expect 66 "$report" one/metrics.jsonl
+says err "'one/metrics.jsonl' is a file; expected the folder of a run"
 mkdir old broken
 echo '{"type": "step", "step": 1, "loss": 1}' >old/metrics.jsonl
 expect 65 "$report" old
@@ -184,12 +323,12 @@ for batch in 1 2; do
 	expect 0 "$train" --set run.dir=runs/$batch --set train.batch_size=$batch --set train.steps=16 \
 		--set 'train.target={metric: accuracy, at_least: 0.999}' "$DLX_SOURCE/test/train/tiny.yaml"
 done
-expect 0 "$report" --svg real.svg runs/1 runs/2
+expect 0 "$report" --speed --svg real.svg runs/1 runs/2
 says out 'target: accuracy >= 0.999'
 says out 'runs/2 has no efficiency: a batch of 2 on 1 ranks and of 1 on 1: the same neither for a rank nor in all'
 expect 0 "$report" --json runs/1 runs/2
 number runs/2 batch 2
 expect 0 "$train" --set run.dir=runs/3 --set train.steps=4 --set model.growth=8 "$DLX_SOURCE/test/train/tiny.yaml"
-expect 0 "$report" runs/1 runs/3
+expect 0 "$report" --speed runs/1 runs/3
 grep -q 'runs/3 is not compared: another network: [0-9]* parameters, not 2984' out || { cat out; fail "a wider network is compared"; }
 pass

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,47 @@ static void processors_version_1(void **state)
 	assert_int_equal(host_processor_quota(), 8);
 }
 
+static void load_of_nothing(void **state)
+{
+	struct host_load l;
+	host_load(&l);
+	assert_true(l.cpu_seconds >= 0 && l.involuntary >= 0);       /* the process's own */
+	assert_true(isnan(l.queued_seconds) && isnan(l.periods) && isnan(l.throttled_periods));
+	assert_true(isnan(l.throttled_seconds) && isnan(l.load));
+}
+
+/* Of all threads; of the group and of those above it. */
+static void load_version_2(void **state)
+{
+	struct host_load l;
+	file("/proc/loadavg", "6.25 1.00 0.50 3/400 77\n");
+	file("/proc/self/task/7/schedstat", "5000 2000000000 9\n");
+	file("/proc/self/task/8/schedstat", "5000 500000000 9\n");
+	file("/proc/self/task/9/other", "5000 1000000000 9\n");
+	file("/proc/self/cgroup", "0::/a/b\n");
+	file("/sys/fs/cgroup/a/b/cpu.stat", "usage_usec 9\nuser_usec 8\nnr_periods 40\n"
+	     "nr_throttled 10\nthrottled_usec 3000000\n");
+	file("/sys/fs/cgroup/a/cpu.stat", "nr_periods 2\nnr_throttled 1\nthrottled_usec 500000\n");
+	host_load(&l);
+	assert_true(l.load == 6.25 && fabs(l.queued_seconds - 2.5) < 1e-9);
+	assert_true(l.periods == 42 && l.throttled_periods == 11);
+	assert_true(fabs(l.throttled_seconds - 3.5) < 1e-9);
+	file("/sys/fs/cgroup/a/b/cpu.stat", "nonsense\n");
+	host_load(&l);
+	assert_true(l.periods == 2);
+}
+
+static void load_version_1(void **state)
+{
+	struct host_load l;
+	file("/proc/self/cgroup", "9:memory:/job\n4:cpu,cpuacct:/job/7\n");
+	file("/sys/fs/cgroup/cpu/job/7/cpu.stat", "nr_periods 40\nnr_throttled 10\n"
+	     "throttled_time 3000000000\n");
+	host_load(&l);
+	assert_true(l.periods == 40 && l.throttled_periods == 10);
+	assert_true(fabs(l.throttled_seconds - 3) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +203,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(processors, start, end),
 		cmocka_unit_test_setup_teardown(own_processors, start, end),
 		cmocka_unit_test_setup_teardown(processors_version_1, start, end),
+		cmocka_unit_test_setup_teardown(load_of_nothing, start, end),
+		cmocka_unit_test_setup_teardown(load_version_2, start, end),
+		cmocka_unit_test_setup_teardown(load_version_1, start, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,6 +77,7 @@ static void test_lines(void **state)
 	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 41, 5, 328, 2, 0.5, NULL, 0 }),
 	                 0);
 	assert_int_equal(jsonl_checkpoint(j, 40, "000000000040-\"9f\"", UINT64_C(1) << 40, 0.2), 0);
+	assert_int_equal(jsonl_slow(j, 41, 328, 2.5, ", \"reasons\": [\"data\"]"), 0);
 	jsonl_close(j);
 	expect(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"seconds\": 1.5, "
 	       "\"samples\": 320, \"loss\": null, "
@@ -84,7 +85,9 @@ static void test_lines(void **state)
 	       "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"seconds\": 2, \"samples\": "
 	       "328, \"loss\": 0.5, \"metrics\": {}}\n"
 	       "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "
-	       "\"bytes\": 1099511627776, \"seconds\": 0.2}\n");
+	       "\"bytes\": 1099511627776, \"seconds\": 0.2}\n"
+	       "{\"type\": \"slow\", \"step\": 41, \"seconds\": 2.5, \"samples\": 328, "
+	       "\"reasons\": [\"data\"]}\n");
 }
 
 static void test_start(void **state)
@@ -94,7 +97,7 @@ static void test_start(void **state)
 		.ranks = 4, .hosts = 2,
 		.threads = 8, .host = "h", .device = "cpu", .device_description = "d", .precision = "f32",
 		.batch = 32,
-		.samples = 1000, .parameters = 12, .sample_flops = 1e9 };
+		.samples = 1000, .metric = "mae", .parameters = 12, .sample_flops = 1e9 };
 	struct jsonl *j;
 
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
@@ -111,7 +114,8 @@ static void test_start(void **state)
 	"\"ranks\": 4, \"hosts\": 2, "                                                          \
 	"\"threads\": 8, \"host\": \"h\", \"device\": \"cpu\", \"device_description\": \"d\", " \
 	"\"precision\": \"f32\", "                                                              \
-	"\"batch\": 32, \"samples\": 1000, \"parameters\": 12, \"sample_flops\": 1000000000"
+	"\"batch\": 32, \"samples\": 1000, \"metric\": \"mae\", \"parameters\": 12, "          \
+	"\"sample_flops\": 1000000000"
 	expect(path, "{\"type\": \"start\", \"step\": 7, " COMMON
 	       "}\n{\"type\": \"start\", \"step\": 0, " COMMON
 	       ", \"peak_flops\": 2000000000, \"scheduler\": \"slurm\", \"job\": "
