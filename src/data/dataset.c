@@ -289,6 +289,11 @@ const struct channel_stats *dataset_statistics(const struct dataset *d)
 	return d->whole.input.stats;
 }
 
+const struct record_array *dataset_target(const struct dataset *d)
+{
+	return &d->whole.target;
+}
+
 uint64_t dataset_fingerprint(const struct dataset *d)
 {
 	uint64_t h = d->described;

@@ -23,6 +23,7 @@
 #include "base/trace.h"
 #include "data/dataset.h"
 #include "data/labels_stored.h"
+#include "data/target_transforms.h"
 #include "data/transform.h"
 
 static const char *const statistics_names[] = {"model", "data", NULL};
@@ -33,6 +34,9 @@ const struct field data_fields[] = {
 	      .doc = "record files that are only evaluated"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),
+	FIELD_LIST(struct data_config, target_transforms, NULL, data_target_transforms,
+	           "how targets that are quantities are scaled for the loss, in this order; metrics "
+	           "and predictions have the target's own units; see TARGETS"),
 	FIELD_ENUM(struct data_config, statistics, "model", statistics_names,
 	           "whose statistics the transforms use: model: those of the "
 	           "training set, which are kept "

@@ -32,6 +32,7 @@ struct data_config {
 	struct strings train;          /* paths or globs */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
+	struct ynode *target_transforms;   /* the same; see target_transforms.h */
 	int statistics;                /* enum statistics_of */
 	bool shuffle;
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
@@ -60,6 +61,7 @@ struct dataset_info {
 
 /* Of the valid values of one input channel; see record.h. */
 struct channel_stats;
+struct record_array;
 
 /* Opens every file named by paths (globs expanded and sorted). E_NOINPUT for a missing file or
  * a glob without a match (with the config place of the pattern), E_DATA for a damaged or
@@ -100,6 +102,8 @@ int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_
 int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore);
 /* One for each input channel, over all files. */
 const struct channel_stats *dataset_statistics(const struct dataset *d);
+/* The target of all files: names and statistics of its channels; see record.h. */
+const struct record_array *dataset_target(const struct dataset *d);
 
 /* --- loaders --- */
 

@@ -17,6 +17,7 @@
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
+#include "plan/scaled_target.h"
 #include "plan/memory_budget.h"
 #include "plan/sizes.h"
 #include "plan/stored_batch.h"
@@ -228,6 +229,7 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	describe_model(s, p, out);
 	describe_data(s, out);
 	describe_seen(s, tiles, out);
+	scaled_target_describe(s, out);
 	describe_memory(p, out);
 	describe_evaluation(s, out);
 	describe_budget(s, out);

@@ -18,9 +18,8 @@
 #include "plan/session.h"
 #include "train/ranks.h"
 
-static const char *transforms_text(const struct session *s, struct arena *a)
+static const char *transforms_text(const struct ynode *list, struct arena *a)
 {
-	const struct ynode *list = s->config->data.transforms;
 	struct buf b = BUF_INIT;
 	const char *text;
 
@@ -34,14 +33,16 @@ static const char *transforms_text(const struct session *s, struct arena *a)
 
 struct trained_on trained_on_write(const struct session *s, struct arena *a)
 {
-	struct trained_on t = { NULL, NULL };
+	struct trained_on t = { NULL, NULL, NULL };
+	const struct data_config *d = &s->config->data;
 	struct buf b = BUF_INIT;
 
 	if (!s->train_set)
 		return t;
 	dataset_describe(s->train_set, &b);
 	t.set = arena_strdup(a, b.data);
-	t.transforms = transforms_text(s, a);
+	t.transforms = transforms_text(d->transforms, a);
+	t.target_transforms = transforms_text(d->target_transforms, a);
 	buf_release(&b);
 	return t;
 }
@@ -72,6 +73,7 @@ static int look_in_run(const struct session *s, const char *which, struct source
 	out->name = arena_printf(out->a, "checkpoint %s", ckpt_version_id(v));
 	out->t.set = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_SET));
 	out->t.transforms = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_TRANSFORMS));
+	out->t.target_transforms = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_TARGET_TRANSFORMS));
 	ckpt_version_free(v);
 	return 0;
 }
@@ -84,19 +86,29 @@ static const char *meta(struct arena *a, const struct st_file *f, const char *ke
 	return NULL;
 }
 
-/* Whether inputs have the same channels with the same statistics. */
-static bool same_statistics(const struct dataset *a, const struct dataset *b)
+static bool same_statistics(const struct channel_stats *x, const struct channel_stats *y, int64_t n)
 {
-	const int64_t n = dataset_info(a)->input.d[0];
-	const struct channel_stats *x = dataset_statistics(a), *y = dataset_statistics(b);
-
-	if (n != dataset_info(b)->input.d[0])
-		return false;
 	for (int64_t c = 0; c < n; c++)
 		if (x[c].count && (x[c].mean != y[c].mean || x[c].std != y[c].std ||
 		                   x[c].min != y[c].min || x[c].max != y[c].max))
 			return false;
 	return true;
+}
+
+/* Whether inputs have the same channels with the same statistics. */
+static bool same_inputs(const struct dataset *a, const struct dataset *b)
+{
+	const int64_t n = dataset_info(a)->input.d[0];
+
+	return n == dataset_info(b)->input.d[0] &&
+	       same_statistics(dataset_statistics(a), dataset_statistics(b), n);
+}
+
+static bool same_targets(const struct dataset *a, const struct dataset *b)
+{
+	const struct record_array *x = dataset_target(a), *y = dataset_target(b);
+
+	return x->nstats == y->nstats && same_statistics(x->stats, y->stats, x->nstats);
 }
 
 void trained_on_compare(const struct session *s, const char *name, const struct st_file *f)
@@ -107,9 +119,12 @@ void trained_on_compare(const struct session *s, const char *name, const struct 
 	int mark = err_count();
 
 	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
-		if (!same_statistics(was, s->train_set))
+		if (!same_inputs(was, s->train_set))
 			note("'%s' was trained with other statistics; this run's are those of 'data.train'",
 			     name);
+		if (s->data.scaling && !same_targets(was, s->train_set))
+			note("'%s' was trained with other statistics of the target; this run's are those of "
+			     "'data.train'", name);
 		dataset_free(was);
 	}
 	err_truncate(mark);
@@ -128,6 +143,7 @@ static int look_in_file(const char *file, struct source *out)
 		out->name = arena_printf(out->a, "'%s'", file);
 		out->t.set = meta(out->a, &f, TRAINED_ON_SET);
 		out->t.transforms = meta(out->a, &f, TRAINED_ON_TRANSFORMS);
+		out->t.target_transforms = meta(out->a, &f, TRAINED_ON_TARGET_TRANSFORMS);
 	}
 	io_image_release(&image);
 	return rc;
@@ -146,16 +162,27 @@ static int look(const struct session *s, const char *which, struct source *out)
 	           s->config->run.dir);
 }
 
+static void compare(const struct source *from, const char *key, const char *then,
+                    const struct ynode *list)
+{
+	const char *now = transforms_text(list, from->a);
+
+	if (then && strcmp(then, now) != 0)
+		note("%s was trained with other '%s': %s there, %s here", from->name, key, then, now);
+}
+
 static void tell(const struct session *s, const struct source *from)
 {
-	const char *now = transforms_text(s, from->a);
+	const struct data_config *d = &s->config->data;
+	const struct trained_on *t = &from->t;
 
 	if (from->name && !from->t.set)
 		note("%s does not say what it was trained on; the statistics are those of "
 		     "'data.train' as it is now", from->name);
-	if (from->t.transforms && strcmp(from->t.transforms, now) != 0)
-		note("%s was trained with other 'data.transforms': %s there, %s here", from->name,
-		     from->t.transforms, now);
+	compare(from, "data.transforms", t->transforms, d->transforms);
+	compare(from, "data.target_transforms",
+	        t->transforms && !t->target_transforms ? "[]" : t->target_transforms,
+	        d->target_transforms);
 }
 
 /* --- on all ranks --- */

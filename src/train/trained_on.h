@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What a model keeps of the data that it was trained on: a description of the training set, with
- * the statistics that its transforms use, and the list of transforms. Both are texts, which travel
+ * the statistics that its transforms use, and the lists of transforms. They are texts, which travel
  * with checkpoints and exports; with them a network is evaluated, run and exported where its
  * training data is gone. */
 #ifndef DLX_TRAIN_TRAINED_ON_H
@@ -10,6 +10,7 @@
 /* Their names among a checkpoint's scalars and in an export's metadata. */
 #define TRAINED_ON_SET "training_set"
 #define TRAINED_ON_TRANSFORMS "transforms"
+#define TRAINED_ON_TARGET_TRANSFORMS "target_transforms"
 
 struct arena;
 struct session;
@@ -17,6 +18,7 @@ struct st_file;
 
 struct trained_on {
 	const char *set, *transforms;    /* JSON on one line; NULL where nothing is known */
+	const char *target_transforms;
 };
 
 /* Of what s was opened with; in a. */
