@@ -25,8 +25,10 @@
 /* --- section 'data' of the config --- */
 
 /* Whose statistics the transforms use: those of the set the network was trained on, or each set's
- * own. */
-enum statistics_of { STATISTICS_MODEL, STATISTICS_DATA };
+ * own. A training may have them from the file that it begins with: of inputs and targets, or of
+ * inputs alone. */
+enum statistics_of { STATISTICS_MODEL, STATISTICS_DATA, STATISTICS_INIT_FROM,
+	STATISTICS_INIT_FROM_INPUTS };
 
 struct data_config {
 	struct strings train;          /* paths or globs */
@@ -73,6 +75,11 @@ void dataset_describe(const struct dataset *d, struct buf *out);
 /* A set without samples, of such a text: it answers questions, and reads nothing. name stands for
  * its file in messages. E_DATA. */
 int dataset_from_description(struct dataset **out, const char *name, const char *text);
+/* Gives d the statistics of another set of the same inputs, and with `target` also of the same
+ * targets: from now on they are what questions and the description say. name stands for the other
+ * set in messages. E_DATA where channels, or types that are no floats, differ. */
+int dataset_take_statistics(struct dataset *d, const struct dataset *from, const char *name,
+                            bool target);
 bool dataset_has_samples(const struct dataset *d);
 /* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
 void dataset_note_inputs(const struct strings *paths);

@@ -336,6 +336,18 @@ static int check_target_transforms(const struct run_config *c)
 	           "that are quantities, but the loss '%s' compares with classes", c->loss.v->name);
 }
 
+static int check_statistics(const struct run_config *c)
+{
+	const struct model_common *m = c->model.data;
+	const int of = c->data.statistics;
+	if (of != STATISTICS_INIT_FROM && of != STATISTICS_INIT_FROM_INPUTS)
+		return 0;
+	if (m->init_from.file)
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "data", "statistics"), "'data.statistics' are those of "
+	           "'model.init_from', which names no file");
+}
+
 static void keep_first(int *rc, int one)
 {
 	if (*rc == 0)
@@ -355,6 +367,7 @@ static int check(const struct run_config *c)
 	if (c->model.v && c->model.data) {
 		keep_first(&rc, model_check(c->arena, &c->model));
 		keep_first(&rc, transforms == 0 ? check_channels(c) : 0);
+		keep_first(&rc, check_statistics(c));
 	}
 	if (c->loss.v && c->loss.data) {
 		keep_first(&rc, loss_check(&c->loss));

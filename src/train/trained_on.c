@@ -120,8 +120,8 @@ void trained_on_compare(const struct session *s, const char *name, const struct 
 
 	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
 		if (!same_inputs(was, s->train_set))
-			note("'%s' was trained with other statistics; this run's are those of 'data.train'",
-			     name);
+			note("'%s' was trained with other statistics; this run's are those of 'data.train' "
+			     "('data.statistics: init_from' takes the file's)", name);
 		if (s->data.scaling && !same_targets(was, s->train_set))
 			note("'%s' was trained with other statistics of the target; this run's are those of "
 			     "'data.train'", name);
@@ -221,6 +221,72 @@ int trained_on_find(struct session *s, const char *which)
 			rc = dataset_from_description(&s->train_set, from.name ? from.name : "the weights",
 			                              text);
 		rc = ranks_agree(s->comm, rc, "the description of the training set");
+	}
+	arena_free(from.a);
+	return rc;
+}
+
+/* --- for a training --- */
+
+static bool adopts(const struct session *s)
+{
+	const int of = s->config->data.statistics;
+
+	return s->train_set && (of == STATISTICS_INIT_FROM || of == STATISTICS_INIT_FROM_INPUTS);
+}
+
+static int look_for_training(const struct session *s, const char *resume, struct source *out)
+{
+	const struct model_common *m = s->config->model.data;
+
+	if (resume)
+		TRY(look_in_run(s, resume, out));
+	if (!out->name)
+		TRY(look_in_file(m->init_from.file, out));
+	if (out->t.set)
+		return 0;
+	return ERR(E_DATA, config_place(s->config, "data", "statistics"), "%s does not say what it was "
+	           "trained on; 'data.statistics: model' takes the statistics of 'data.train'",
+	           out->name);
+}
+
+static int take(struct session *s, const char *name, const char *text)
+{
+	const bool targets = s->config->data.statistics == STATISTICS_INIT_FROM;
+	const struct ynode *list = s->config->data.target_transforms;
+	struct dataset *was;
+	int rc;
+
+	TRY(dataset_from_description(&was, name, text));
+	rc = dataset_take_statistics(s->train_set, was, name, targets && list && list->n);
+	dataset_free(was);
+	if (rc == 0)
+		return 0;
+	err_locate(rc, config_place(s->config, "data", "statistics"));
+	return err_context(rc, targets ? "'init_from_inputs' takes those of inputs alone" :
+	                   "in 'data.statistics'");
+}
+
+int trained_on_adopt(struct session *s, const char *resume)
+{
+	struct source from = { .name = NULL };
+	const char *text;
+	int rc = 0;
+
+	if (!adopts(s))
+		return 0;
+	from.a = arena_new();
+	if (comm_first(s->comm))
+		rc = look_for_training(s, resume, &from);
+	rc = ranks_agree(s->comm, rc, "looking at the weights");
+	if (rc == 0) {
+		if (comm_first(s->comm)) {
+			note("the statistics are those that %s was trained with", from.name);
+			tell(s, &from);
+		}
+		text = share(s->comm, from.a, from.t.set);
+		rc = ranks_agree(s->comm, take(s, from.name ? from.name : "the weights", text),
+		                 "the statistics");
 	}
 	arena_free(from.a);
 	return rc;

@@ -30,6 +30,12 @@ struct trained_on trained_on_write(const struct session *s, struct arena *a);
  * there are no weights at all, but for an export, which may be of the first values. Collective. */
 int trained_on_find(struct session *s, const char *which);
 
+/* For a training with `data.statistics: init_from`: gives s->train_set the statistics of
+ * model.init_from, or those of the checkpoint that the training goes on from (resume, as in
+ * ckpt_load; NULL: it begins). Does nothing otherwise. E_DATA where there are none, or they are of
+ * other data. Collective. */
+int trained_on_adopt(struct session *s, const char *resume);
+
 /* For a training that begins with the weights of f, a file of this name: a note where they were
  * trained with other statistics than s has. */
 void trained_on_compare(const struct session *s, const char *name, const struct st_file *f);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # data.target_transforms: the loss sees scaled targets, metrics and predictions have the target's units, as in double precision. The
-# scaling belongs to the network: it goes with a moved run and an export.
+# scaling belongs to the network: it goes with a moved run and an export. data.statistics: init_from takes that of a file.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
 arrays=$DLX_SOURCE/test/train/targets.py
@@ -79,6 +79,47 @@ if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'
 	done
 	cmp ranks-1.safetensors ranks-2.safetensors || fail "2 ranks train something else than 1"
 fi
+
+# Fine-tuning on other data: with their statistics or with those of the file, which then are this run's.
+start=
+fine() {
+	dir=$1
+	shift
+	$start "$train" --set run.dir="runs/$dir" --set model.init_from=last.safetensors --set data.train=strange.dlx \
+		--set data.validation=known.dlx --set train.steps=1 --set optimizer.learning_rate=1e-30 "$@" config.yaml
+}
+expect 0 fine own
+says err "'last.safetensors' was trained with other statistics; this run's are those of 'data.train' ('data.statistics: init_from'"
+says err "'last.safetensors' was trained with other statistics of the target; this run's are those of 'data.train'"
+expect 0 fine theirs --set data.statistics=init_from
+says err "the statistics are those that 'last.safetensors' was trained with"
+grep -q 'other statistics' err && { cat err; fail "adopted statistics are called others"; }
+expect 0 fine inputs --set data.statistics=init_from_inputs
+says err "'last.safetensors' was trained with other statistics of the target"
+for run in own theirs inputs; do
+	expect 0 "$train" --predict known.dlx -o $run.npy runs/$run
+done
+cmp before.npy theirs.npy || fail "the file's statistics are not those of the run"
+cmp -s before.npy own.npy && fail "a run's own statistics are the file's"
+cmp own.npy inputs.npy || fail "of inputs alone, without transforms of inputs, is something else than none"
+if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+	start="on_ranks 2"
+	expect 0 fine ranks --set data.statistics=init_from
+	start=
+	expect 0 "$train" --predict known.dlx -o ranks.npy runs/ranks
+	cmp before.npy ranks.npy || fail "2 ranks have other statistics"
+fi
+# A run that goes on needs the file no more.
+mv last.safetensors elsewhere.safetensors
+expect 0 fine theirs --resume --set data.statistics=init_from --set train.steps=2
+says err "the statistics are those that checkpoint 000000000001-"
+expect 0 "$train" --predict known.dlx -o theirs.npy runs/theirs
+cmp before.npy theirs.npy || fail "a resumed run has other statistics"
+expect 78 "$train" --check --set data.statistics=init_from --set data.train=known.dlx config.yaml
+says err "'data.statistics' are those of 'model.init_from', which names no file"
+expect 65 "$train" --check --set data.statistics=init_from --set model.init_from=elsewhere.safetensors --set data.train=rain.dlx \
+	--set data.validation=rain.dlx config.yaml
+says err "the statistics of 'elsewhere.safetensors' are those of inputs of f32 3, but the training set has f32 1x36x48"
 
 # Fields in tiles have the bits of the whole.
 cat >rain.yaml <<'END'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Target transforms: the steps that a list makes of a set's statistics, what undoes them, and what
- * they refuse. */
+ * they refuse; a set that takes another one's statistics. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -151,6 +151,35 @@ static void test_fit(void **state)
 	dataset_free(d);
 }
 
+static void test_take_statistics(void **state)
+{
+	struct dataset *d = open_set(DTYPE_F32, 3), *other = open_set(DTYPE_F32, 1), *integers;
+	const uint64_t before = dataset_fingerprint(d);
+	struct dataset *again;
+	struct buf b = BUF_INIT;
+
+	assert_float_equal(dataset_statistics(d)[0].max, 9, 0);
+	assert_int_equal(dataset_take_statistics(d, other, "'other'", false), 0);
+	assert_float_equal(dataset_statistics(d)[0].max, 3, 0);
+	assert_float_equal(dataset_target(d)->stats[0].max, 55, 0);
+	assert_int_equal(dataset_take_statistics(d, other, "'other'", true), 0);
+	dataset_free(other);
+	assert_float_equal(dataset_target(d)->stats[0].max, 15, 0);
+	assert_true(dataset_fingerprint(d) == before);
+	dataset_describe(d, &b);
+	assert_int_equal(dataset_from_description(&again, "t", b.data), 0);
+	assert_float_equal(dataset_target(again)->stats[0].max, 15, 0);
+	assert_float_equal(dataset_statistics(again)[0].max, 3, 0);
+	dataset_free(again);
+	buf_release(&b);
+	integers = open_set(DTYPE_I16, 1);
+	expect_error(dataset_take_statistics(d, integers, "'whole'", true), E_DATA,
+	             "the statistics of 'whole' are those of targets of i16 3, but the training set "
+	             "has f32 3");
+	dataset_free(integers);
+	dataset_free(d);
+}
+
 static int start(void **state)
 {
 	arena = arena_new();
@@ -168,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_normalize), cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_take_statistics),
 	};
 	return cmocka_run_group_tests(tests, start, stop);
 }
