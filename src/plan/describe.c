@@ -399,6 +399,8 @@ void describe_json(const struct session *s, struct buf *out)
 	memory_budget_json(s, out);
 	memory_sweep_json(s, out);
 	buf_puts(out, "},\n");
+	describe_seen_json(s, out);
+	scaled_target_json(s, out);
 	describe_time_json(s, &t, out);
 	describe_ranks_json(s, p, &t, out);
 	step_time_release(&t);

@@ -181,3 +181,22 @@ void scaled_target_describe(const struct session *s, struct buf *out)
 		buf_printf(out, " and %lld more", (long long)(t->channels - LISTED));
 	buf_puts(out, ";\n              metrics and predictions have the target's own units\n");
 }
+
+void scaled_target_json(const struct session *s, struct buf *out)
+{
+	const struct target_scaling *t = s->data.scaling;
+	if (!t)
+		return;
+	buf_puts(out, " \"target\": [");
+	for (int64_t c = 0; c < t->channels; c++) {
+		struct buf text = BUF_INIT;
+		target_scaling_text(t, c, &text);
+		buf_puts(out, c ? ", {\"channel\": " : "{\"channel\": ");
+		buf_json_string(out, t->names[c]);
+		buf_puts(out, ", \"loss_sees\": ");
+		buf_json_string(out, text.data);
+		buf_putc(out, '}');
+		buf_release(&text);
+	}
+	buf_puts(out, "],\n");
+}

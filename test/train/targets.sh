@@ -40,6 +40,12 @@ expect 0 "$train" --check config.yaml
 says out "target        the loss sees 'y[0]' as (x - 2"
 says out "'y[1]' as (log1p(x) - "
 says out "metrics and predictions have the target's own units"
+expect 0 "$train" --plan=json config.yaml
+"$python3" -c '
+import json, sys
+plan = json.load(sys.stdin)
+assert [t["channel"] for t in plan["target"]] == ["y[0]", "y[1]"] and plan["target"][1]["loss_sees"].startswith("(log1p(x) - ")
+' <out || fail "the plan does not say what the loss sees"
 expect 0 "$train" --export first.safetensors config.yaml
 expect 0 "$train" config.yaml
 evaluated before config.yaml
