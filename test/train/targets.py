@@ -2,8 +2,8 @@
 """For test/train/targets.sh: a linear regression of two targets, of which one is large and one of many magnitudes, and what
 gradient descent in double precision makes of it.
 
-    targets.py make                     x.npy, y.npy and the three halves of a set of fields; strange-x.npy and strange-y.npy,
-                                        the same in other units
+    targets.py make                     x.npy, y.npy; strange-x.npy and strange-y.npy, the same in other units;
+                                        low-y.npy, -y; field.npy and rain.npy, its exponential
     targets.py trained FIRST LAST EVALUATION STEPS RATE
                                         whether the weights LAST are those that so many steps on all samples make of FIRST, the
                                         targets scaled as in targets.sh, and the lines of an evaluation are about y.npy itself
@@ -16,7 +16,7 @@ import random
 import struct
 import sys
 
-SAMPLES, INPUTS, SIDE = 16, 3, 12
+SAMPLES, INPUTS, SIDE = 16, 3, 22
 
 
 def write_npy(path, shape, values):

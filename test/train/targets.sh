@@ -125,7 +125,7 @@ expect 78 "$train" --check --set data.statistics=init_from --set data.train=know
 says err "'data.statistics' are those of 'model.init_from', which names no file"
 expect 65 "$train" --check --set data.statistics=init_from --set model.init_from=elsewhere.safetensors --set data.train=rain.dlx \
 	--set data.validation=rain.dlx config.yaml
-says err "the statistics of 'elsewhere.safetensors' are those of inputs of f32 3, but the training set has f32 1x36x48"
+says err "the statistics of 'elsewhere.safetensors' are those of inputs of f32 3, but the training set has f32 1x66x88"
 
 # Fields in tiles have the bits of the whole.
 cat >rain.yaml <<'END'
