@@ -166,7 +166,7 @@ int scaled_target_settle(struct session *s)
 void scaled_target_describe(const struct session *s, struct buf *out)
 {
 	const struct target_scaling *t = s->data.scaling;
-	if (!t)
+	if (!t || !s->train_set)
 		return;
 	buf_puts(out, "target        the loss sees ");
 	for (int64_t c = 0; c < t->channels && c < LISTED; c++) {
@@ -185,7 +185,7 @@ void scaled_target_describe(const struct session *s, struct buf *out)
 void scaled_target_json(const struct session *s, struct buf *out)
 {
 	const struct target_scaling *t = s->data.scaling;
-	if (!t)
+	if (!t || !s->train_set)
 		return;
 	buf_puts(out, " \"target\": [");
 	for (int64_t c = 0; c < t->channels; c++) {

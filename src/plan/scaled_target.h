@@ -13,7 +13,8 @@ int scaled_target_undo(struct graph *g, const struct plan_request *r, tid output
 
 /* Fills s->data.scaling, once s->data.classes is known. */
 int scaled_target_settle(struct session *s);
-/* In words, and as a member "target" of an object. Nothing without target transforms. */
+/* In words, and as a member "target" of an object. Nothing without target transforms, or where
+ * nothing is known of the training set. */
 void scaled_target_describe(const struct session *s, struct buf *out);
 void scaled_target_json(const struct session *s, struct buf *out);
 
