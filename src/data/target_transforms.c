@@ -93,6 +93,19 @@ static void start_chain(struct chain_state *p, struct arena *a, const struct tar
 	}
 }
 
+/* That the constants and what undoes them are numbers of 32 bits. */
+static int check_numbers(const struct chain_state *p, const struct step *s)
+{
+	for (int64_t c = 0; c < p->g.c; c++) {
+		const double width = 1 / (double)s->scale[c];
+
+		if (!isfinite(s->centre[c]) || !isfinite((float)width) || !isfinite(s->scale[c]))
+			return ERR(E_CONFIG, &s->loc, "targets of channel %lld '%s' cannot be scaled in 32 "
+			           "bits", (long long)c, p->channel_names[c]);
+	}
+	return 0;
+}
+
 static int plan_step(struct chain_state *p, const struct ynode *entry, struct target_step *out)
 {
 	const struct transform_op *op;
@@ -103,6 +116,7 @@ static int plan_step(struct chain_state *p, const struct ynode *entry, struct ta
 	op = v.v->own;
 	s = (struct step){.op = op, .loc = v.loc, .options = v.data, .mask = -1, .before = p->g};
 	TRYC(op->plan(p, &s), "in target transform '%s'", v.v->name);
+	TRYC(check_numbers(p, &s), "in target transform '%s'", v.v->name);
 	*out = (struct target_step){.centre = s.centre, .scale = s.scale,
 	                            .log1p = op->plan == log1p_plan ? s.active : NULL};
 	return 0;

@@ -111,26 +111,6 @@ static bool same_targets(const struct dataset *a, const struct dataset *b)
 	return x->nstats == y->nstats && same_statistics(x->stats, y->stats, x->nstats);
 }
 
-void trained_on_compare(const struct session *s, const char *name, const struct st_file *f)
-{
-	struct arena *a = arena_new();
-	const char *text = meta(a, f, TRAINED_ON_SET);
-	struct dataset *was;
-	int mark = err_count();
-
-	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
-		if (!same_inputs(was, s->train_set))
-			note("'%s' was trained with other statistics; this run's are those of 'data.train' "
-			     "('data.statistics: init_from' takes the file's)", name);
-		if (s->data.scaling && !same_targets(was, s->train_set))
-			note("'%s' was trained with other statistics of the target; this run's are those of "
-			     "'data.train'", name);
-		dataset_free(was);
-	}
-	err_truncate(mark);
-	arena_free(a);
-}
-
 static int look_in_file(const char *file, struct source *out)
 {
 	struct io_image image;
@@ -233,6 +213,31 @@ static bool adopts(const struct session *s)
 	const int of = s->config->data.statistics;
 
 	return s->train_set && (of == STATISTICS_INIT_FROM || of == STATISTICS_INIT_FROM_INPUTS);
+}
+
+void trained_on_compare(const struct session *s, const char *name, const struct st_file *f)
+{
+	struct arena *a = arena_new();
+	const struct source from = { .a = a, .name = arena_printf(a, "'%s'", name) };
+	const char *text = meta(a, f, TRAINED_ON_SET);
+	const char *targets = meta(a, f, TRAINED_ON_TARGET_TRANSFORMS);
+	struct dataset *was;
+	int mark = err_count();
+
+	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
+		if (!same_inputs(was, s->train_set))
+			note("'%s' was trained with other statistics; this run's are those of 'data.train' "
+			     "('data.statistics: init_from' takes the file's)", name);
+		if (s->data.scaling && !same_targets(was, s->train_set))
+			note("'%s' was trained with other statistics of the target; this run's are those of "
+			     "'data.train'", name);
+		dataset_free(was);
+	}
+	err_truncate(mark);
+	if (text && !adopts(s))
+		compare(&from, "data.target_transforms", targets ? targets : "[]",
+		        s->config->data.target_transforms);
+	arena_free(a);
 }
 
 static int look_for_training(const struct session *s, const char *resume, struct source *out)

@@ -36,8 +36,8 @@ int trained_on_find(struct session *s, const char *which);
  * other data. Collective. */
 int trained_on_adopt(struct session *s, const char *resume);
 
-/* For a training that begins with the weights of f, a file of this name: a note where they were
- * trained with other statistics than s has. */
+/* For a training that begins with the weights of f, a file of this name: notes where they were
+ * trained with other statistics than s has, or with other transforms of targets. */
 void trained_on_compare(const struct session *s, const char *name, const struct st_file *f);
 
 #endif

@@ -9,6 +9,7 @@ gradient descent in double precision makes of it.
                                         targets scaled as in targets.sh, and the lines of an evaluation are about y.npy itself
     targets.py unscaled LAST PREDICTION PREDICTION.csv
                                         whether both predictions are what the file's metadata makes of its layer's outputs
+    targets.py bare IN OUT              a safetensors file without its metadata
     targets.py between FILE LOW HIGH    whether all numbers of a file of one channel are"""
 import json
 import math
@@ -137,10 +138,22 @@ def unscaled(last, prediction, table):
         near(a, b, "a prediction")
 
 
+def bare(source, to):
+    with open(source, "rb") as f:
+        b = f.read()
+    end = 8 + struct.unpack("<Q", b[:8])[0]
+    header = json.loads(b[8:end])
+    del header["__metadata__"]
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(to, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + b[end:])
+
+
 def between(path, low, high):
     v = read_npy(path)
     assert all(float(low) <= a <= float(high) for a in v), (min(v), max(v))
 
 
 if __name__ == "__main__":
-    {"make": make, "trained": trained, "unscaled": unscaled, "between": between}[sys.argv[1]](*sys.argv[2:])
+    {"make": make, "trained": trained, "unscaled": unscaled, "bare": bare, "between": between}[sys.argv[1]](*sys.argv[2:])

@@ -115,6 +115,11 @@ if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'
 	expect 0 "$train" --predict known.dlx -o ranks.npy runs/ranks
 	cmp before.npy ranks.npy || fail "2 ranks have other statistics"
 fi
+expect 0 fine others --set 'data.target_transforms=[{normalize: standard}]'
+says err "'last.safetensors' was trained with other 'data.target_transforms': [{\"log1p\": 1}, "
+"$python3" "$arrays" bare last.safetensors bare.safetensors || fail "no metadata"
+expect 65 fine bare --set data.statistics=init_from --set model.init_from=bare.safetensors
+says err "'bare.safetensors' does not say what it was trained on; 'data.statistics: model' takes the statistics of 'data.train'"
 # A run that goes on needs the file no more.
 mv last.safetensors elsewhere.safetensors
 expect 0 fine theirs --resume --set data.statistics=init_from --set train.steps=2

@@ -33,14 +33,14 @@ static void write_set(enum dtype target, double times)
 	io_input_forget(FILE_NAME);
 	assert_int_equal(record_create(&w, FILE_NAME, &info, 1), 0);
 	for (int s = 0; s < SAMPLES; s++) {
-		const float x = (float)(s * times);
+		const float x = (float)fmin(s * times, 1e30);
 		const double y[3] = {10 * s * times - 5, 7, pow(2, s)};
-		float t[3];
+		double t[3];                 /* room for any type */
 
 		for (int c = 0; c < 3; c++)
 			dtype_set(target, t, c, y[c]);
 		if (s == 3 && target == DTYPE_F32)
-			t[0] = NAN;
+			dtype_set(target, t, 0, NAN);
 		assert_int_equal(record_append(w, &x, t), 0);
 	}
 	assert_int_equal(record_commit(w), 0);
@@ -127,6 +127,10 @@ static void test_refused(void **state)
 	expect_error(scale(&s, NULL, "[{normalize: standard}]"), E_CONFIG, "are not known");
 	assert_int_equal(scale(&s, NULL, "[{normalize: {method: standard, mean: 1, std: 2}}]"), 0);
 	expect_text(s, 2, "(x - 1) / 2");
+	dataset_free(d);
+	d = open_set(DTYPE_F64, 1e60);
+	expect_error(scale(&s, d, "[{normalize: min_max}]"), E_CONFIG,
+	             "targets of channel 0 'wave' cannot be scaled in 32 bits");
 	dataset_free(d);
 	integers = open_set(DTYPE_I16, 1);
 	expect_error(scale(&s, integers, "[{normalize: standard}]"), E_CONFIG, "are not known");
