@@ -16,6 +16,8 @@ struct squared { __device__ float operator()(float x) const { return x * x; } };
 struct root { __device__ float operator()(float x) const { return sqrtf(x); } };
 struct exponential { __device__ float operator()(float x) const { return expf(x); } };
 struct logarithm { __device__ float operator()(float x) const { return logf(x); } };
+struct logarithm_of_more { __device__ float operator()(float x) const { return log1pf(x); } };
+struct exponential_less_one { __device__ float operator()(float x) const { return expm1f(x); } };
 struct affine { float a, b; __device__ float operator()(float x) const { return fmaf(a, x, b); } };
 struct by_scalar { const float *f;
 	__device__ float operator()(float x) const { return x * __ldg(f); } };
@@ -227,6 +229,8 @@ int k_unary(void *stream, enum k_unary op, int type, const struct k_walk *w, flo
 	case K_GELU_TANH: return run1(stream, type, w, x, y, gelu_tanh{});
 	case K_SILU: return run1(stream, type, w, x, y, silu{});
 	case K_ELU: return run1(stream, type, w, x, y, elu{ a });
+	case K_LOG1P: return run1(stream, type, w, x, y, logarithm_of_more{});
+	case K_EXPM1: return run1(stream, type, w, x, y, exponential_less_one{});
 	}
 	return cudaErrorInvalidValue;
 }

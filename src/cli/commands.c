@@ -93,6 +93,7 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
+		.resume = o->command == COMMAND_TRAIN ? o->resume : weights_of(o),
 		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
 	config = NULL;
 	if (moved)

@@ -289,6 +289,34 @@ const struct channel_stats *dataset_statistics(const struct dataset *d)
 	return d->whole.input.stats;
 }
 
+const struct record_array *dataset_target(const struct dataset *d)
+{
+	return &d->whole.target;
+}
+
+static int take(struct dataset *d, struct record_array *a, const struct record_array *from,
+                const char *name, const char *what)
+{
+	const bool alike = a->dtype == from->dtype || (dtype_is_float(a->dtype) &&
+	                                               dtype_is_float(from->dtype));
+	char have[SHAPE_TEXT], want[SHAPE_TEXT];
+
+	if (a->nstats != from->nstats || !alike)
+		return ERR(E_DATA, NULL, "the statistics of %s are those of %ss of %s %s, but the training "
+		           "set has %s %s", name, what, dtype_name(from->dtype),
+		           shape_text(&from->shape, have), dtype_name(a->dtype),
+		           shape_text(&a->shape, want));
+	a->stats = arena_copy(d->a, from->stats, (size_t)a->nstats * sizeof(*a->stats));
+	return 0;
+}
+
+int dataset_take_statistics(struct dataset *d, const struct dataset *from, const char *name,
+                            bool target)
+{
+	TRY(take(d, &d->whole.input, &from->whole.input, name, "input"));
+	return target ? take(d, &d->whole.target, &from->whole.target, name, "target") : 0;
+}
+
 uint64_t dataset_fingerprint(const struct dataset *d)
 {
 	uint64_t h = d->described;

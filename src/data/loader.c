@@ -23,9 +23,11 @@
 #include "base/trace.h"
 #include "data/dataset.h"
 #include "data/labels_stored.h"
+#include "data/target_transforms.h"
 #include "data/transform.h"
 
-static const char *const statistics_names[] = {"model", "data", NULL};
+static const char *const statistics_names[] = {"model", "data", "init_from", "init_from_inputs",
+                                              NULL};
 
 const struct field data_fields[] = {
 	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
@@ -33,10 +35,14 @@ const struct field data_fields[] = {
 	      .doc = "record files that are only evaluated"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),
+	FIELD_LIST(struct data_config, target_transforms, NULL, data_target_transforms,
+	           "how targets that are quantities are scaled for the loss, in this order; metrics "
+	           "and predictions have the target's own units; see TARGETS"),
 	FIELD_ENUM(struct data_config, statistics, "model", statistics_names,
 	           "whose statistics the transforms use: model: those of the "
 	           "training set, which are kept "
-	           "with each checkpoint; data: each set's own; see TRANSFORMS"),
+	           "with each checkpoint; data: each set's own; init_from: a training has those of the "
+	           "file 'model.init_from', init_from_inputs: of inputs alone; see TRANSFORMS"),
 	FIELD_BOOL(struct data_config, shuffle, "true",
 	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",

@@ -25,13 +25,16 @@
 /* --- section 'data' of the config --- */
 
 /* Whose statistics the transforms use: those of the set the network was trained on, or each set's
- * own. */
-enum statistics_of { STATISTICS_MODEL, STATISTICS_DATA };
+ * own. A training may have them from the file that it begins with: of inputs and targets, or of
+ * inputs alone. */
+enum statistics_of { STATISTICS_MODEL, STATISTICS_DATA, STATISTICS_INIT_FROM,
+	STATISTICS_INIT_FROM_INPUTS };
 
 struct data_config {
 	struct strings train;          /* paths or globs */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
+	struct ynode *target_transforms;   /* the same; see target_transforms.h */
 	int statistics;                /* enum statistics_of */
 	bool shuffle;
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
@@ -60,6 +63,7 @@ struct dataset_info {
 
 /* Of the valid values of one input channel; see record.h. */
 struct channel_stats;
+struct record_array;
 
 /* Opens every file named by paths (globs expanded and sorted). E_NOINPUT for a missing file or
  * a glob without a match (with the config place of the pattern), E_DATA for a damaged or
@@ -71,6 +75,11 @@ void dataset_describe(const struct dataset *d, struct buf *out);
 /* A set without samples, of such a text: it answers questions, and reads nothing. name stands for
  * its file in messages. E_DATA. */
 int dataset_from_description(struct dataset **out, const char *name, const char *text);
+/* Gives d the statistics of another set of the same inputs, and with `target` also of the same
+ * targets: from now on they are what questions and the description say. name stands for the other
+ * set in messages. E_DATA where channels, or types that are no floats, differ. */
+int dataset_take_statistics(struct dataset *d, const struct dataset *from, const char *name,
+                            bool target);
 bool dataset_has_samples(const struct dataset *d);
 /* Notes the files as inputs (base/io.h) without opening them; what is not there is left out. */
 void dataset_note_inputs(const struct strings *paths);
@@ -100,6 +109,8 @@ int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_
 int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore);
 /* One for each input channel, over all files. */
 const struct channel_stats *dataset_statistics(const struct dataset *d);
+/* The target of all files: names and statistics of its channels; see record.h. */
+const struct record_array *dataset_target(const struct dataset *d);
 
 /* --- loaders --- */
 

@@ -33,7 +33,8 @@ static int no_channel(const struct chain_state *p, const char *text, const struc
 
 	for (int64_t c = 0; p->info->input_channels && c < p->g.c && c < LISTED; c++)
 		buf_printf(&names, "%s %s", c ? "," : ":", p->channel_names[c]);
-	rc = ERR(E_CONFIG, loc, "no input channel '%s'%s%s%s; there are %lld%s%s", text,
+	rc = ERR(E_CONFIG, loc, "no %s channel '%s'%s%s%s; there are %lld%s%s",
+	         p->of_target ? "target" : "input", text,
 	         guess ? " (did you mean '" : "", guess ? guess : "", guess ? "'?)" : "",
 	         (long long)p->g.c, names.data, names.len && p->g.c > LISTED ? ", ..." : "");
 	buf_release(&names);

@@ -18,6 +18,12 @@ const struct field transform_log1p_fields[] = {
 	FIELD_END
 };
 
+const struct field target_log1p_fields[] = {
+	FIELD(struct log1p_options, channels, FT_STRINGS, .flags = FIELD_SHORTHAND,
+	      .doc = "names or numbers of the target's channels; absent: all"),
+	FIELD_END
+};
+
 const struct field transform_sqrt_fields[] = {
 	FIELD(struct sqrt_options, channels, FT_STRINGS, .flags = FIELD_SHORTHAND,
 	      .doc = "names or numbers of the channels; absent: all but the mask"),

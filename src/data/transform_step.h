@@ -34,6 +34,7 @@ struct chain_state {
 	int64_t windows;                 /* of a sample in an epoch, by all crops so far */
 	bool maps;                       /* targets have the input's spatial
 	                                  * axes, in the training set */
+	bool of_target;                  /* the channels are the target's (target_transforms.c) */
 };
 
 struct step {
@@ -130,6 +131,8 @@ extern const struct field transform_channels_fields[];
 extern const struct field transform_roll_fields[], transform_flip_fields[];
 extern const struct field transform_symmetry_fields[];
 extern const struct field transform_crop_fields[], transform_pad_fields[];
+/* Of data.target_transforms, where no channel is a mask. */
+extern const struct field target_normalize_fields[], target_log1p_fields[];
 
 int cast_plan(struct chain_state *p, struct step *s);
 int normalize_plan(struct chain_state *p, struct step *s);

@@ -41,6 +41,20 @@ const struct field transform_normalize_fields[] = {
 	FIELD_END
 };
 
+const struct field target_normalize_fields[] = {
+	FIELD(struct normalize_options, method, FT_ENUM, .dflt = "", .choices = methods,
+	      .flags = FIELD_SHORTHAND,
+	      .doc = "standard: (x - mean) / std; min_max: (x - min) / (max - min)"),
+	FIELD_STRINGS(struct normalize_options, channels, NULL,
+	              "names or numbers of the target's channels; absent: all"),
+	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300,
+	             "instead of the training set's: one for each channel, or one for all"),
+	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "likewise"),
+	FIELD_FLOATS(struct normalize_options, min, NULL, -1e300, 1e300, "likewise"),
+	FIELD_FLOATS(struct normalize_options, max, NULL, -1e300, 1e300, "likewise"),
+	FIELD_END
+};
+
 /* What is known of a channel after x = (x - centre) * scale. */
 static void carry_affine(struct channel_stats *st, double centre, double scale)
 {

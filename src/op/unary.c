@@ -11,6 +11,8 @@
  *   sqrt       x^(1/2)                dx = dy / (2 y)
  *   exp        e^x                    dx = dy y
  *   log        ln x                   dx = dy / x
+ *   log1p      ln(1 + x)              dx = dy / (1 + x)
+ *   expm1      e^x - 1                dx = dy (y + 1)
  *
  * Where the gradient can be had from the output it is, so that x need not be kept and the op can
  * work in place. The gradients of the smooth functions are ordinary nodes and can be
@@ -118,6 +120,22 @@ static int log_grad(struct graph *g, const struct node *n, const tid *dy, tid *d
 	return emit_div(g, dy[0], n->in[0], &dx[0]);
 }
 
+static int log1p_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+
+	TRY(emit_scale(g, n->in[0], 1, 1, &t));
+	return emit_div(g, dy[0], t, &dx[0]);
+}
+
+static int expm1_grad(struct graph *g, const struct node *n, const tid *dy, tid *dx)
+{
+	tid t;
+
+	TRY(emit_scale(g, n->out[0], 1, 1, &t));
+	return emit_mul(g, dy[0], t, &dx[0]);
+}
+
 /* --- kernels: one expression in v = x[i] for the reference and one for the CPU --- */
 
 #define UNARY(name, reference, cpu)                                                                \
@@ -157,6 +175,8 @@ UNARY(square, v * v, v * v)
 UNARY(sqrt, sqrt(v), sqrtf(v))
 UNARY(exp, exp(v), simd_exp(v))
 UNARY(log, log(v), logf(v))
+UNARY(log1p, log1p(v), log1pf(v))
+UNARY(expm1, expm1(v), expm1f(v))
 
 static double slope_of(const struct kplan *k)
 {
@@ -263,6 +283,8 @@ CUDA_UNARY(square_cuda, K_SQUARE, 0, 0)
 CUDA_UNARY(sqrt_cuda, K_SQRT, 0, 0)
 CUDA_UNARY(exp_cuda, K_EXP, 0, 0)
 CUDA_UNARY(log_cuda, K_LOG, 0, 0)
+CUDA_UNARY(log1p_cuda, K_LOG1P, 0, 0)
+CUDA_UNARY(expm1_cuda, K_EXPM1, 0, 0)
 CUDA_BINARY(relu_grad_cuda, K_RELU_GRAD, 0)
 CUDA_BINARY(leaky_relu_grad_cuda, K_LEAKY_RELU_GRAD, (float)slope_of(k))
 #endif
@@ -297,6 +319,8 @@ WALK_RECORD(square, 1, "x squared", WALK_ZERO, smooth_samples);
 WALK_RECORD(sqrt, 1, "square root", WALK_ZERO, positive_samples);
 WALK_RECORD(exp, 1, "exponential function", WALK_DENSE, smooth_samples);
 WALK_RECORD(log, 1, "natural logarithm", WALK_DENSE, positive_samples);
+WALK_RECORD(log1p, 1, "logarithm of 1 + x", WALK_ZERO, positive_samples);
+WALK_RECORD(expm1, 1, "exponential function less 1", WALK_ZERO, smooth_samples);
 
 static const struct op op_leaky_relu = {
 	.name = "leaky_relu",
@@ -344,4 +368,5 @@ static const struct op op_leaky_relu_grad = {
 };
 
 OPSET(unary, &op_relu, &op_leaky_relu, &op_tanh, &op_sigmoid, &op_softplus,
-      &op_square, &op_sqrt, &op_exp, &op_log, &op_relu_grad, &op_leaky_relu_grad);
+      &op_square, &op_sqrt, &op_exp, &op_log, &op_log1p, &op_expm1, &op_relu_grad,
+      &op_leaky_relu_grad);

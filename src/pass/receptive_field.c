@@ -200,6 +200,7 @@ static const struct {
 	{ "silu", point_rule }, { "softmax", point_rule }, { "tanh", point_rule },
 	{ "sigmoid", point_rule }, { "softplus", point_rule },
 	{ "square", point_rule }, { "sqrt", point_rule }, { "exp", point_rule }, { "log", point_rule },
+	{ "log1p", point_rule }, { "expm1", point_rule },
 	{ "batch_norm_inference", point_rule }, { "normalize_input", point_rule },
 	{ "cast", point_rule },
 	{ "sum", point_rule }, { "mean", point_rule }, { "max", point_rule },

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/shown.h"
+#include "data/target_transforms.h"
 #include "data/transform.h"
 #include "model/model.h"
 #include "op/update/all_reduce.h"
@@ -324,6 +325,29 @@ static int check_channels(const struct run_config *c)
 	           (long long)kept, (long long)m->input.channels);
 }
 
+/* Labels and flags are no quantities. */
+static int check_target_transforms(const struct run_config *c)
+{
+	int n;
+	TRY(target_transforms_check(c->arena, c->data.target_transforms, &n));
+	if (n == 0 || !c->loss.v || !c->loss.data || loss_target(&c->loss) == TARGET_VALUES)
+		return 0;
+	return ERR(E_CONFIG, &c->data.target_transforms->loc, "'data.target_transforms' scale targets "
+	           "that are quantities, but the loss '%s' compares with classes", c->loss.v->name);
+}
+
+static int check_statistics(const struct run_config *c)
+{
+	const struct model_common *m = c->model.data;
+	const int of = c->data.statistics;
+	if (of != STATISTICS_INIT_FROM && of != STATISTICS_INIT_FROM_INPUTS)
+		return 0;
+	if (m->init_from.file)
+		return 0;
+	return ERR(E_CONFIG, config_place(c, "data", "statistics"), "'data.statistics' are those of "
+	           "'model.init_from', which names no file");
+}
+
 static void keep_first(int *rc, int one)
 {
 	if (*rc == 0)
@@ -339,9 +363,11 @@ static int check(const struct run_config *c)
 	if (c->run.name)
 		keep_first(&rc, check_name(c));
 	keep_first(&rc, transforms);
+	keep_first(&rc, check_target_transforms(c));
 	if (c->model.v && c->model.data) {
 		keep_first(&rc, model_check(c->arena, &c->model));
 		keep_first(&rc, transforms == 0 ? check_channels(c) : 0);
+		keep_first(&rc, check_statistics(c));
 	}
 	if (c->loss.v && c->loss.data) {
 		keep_first(&rc, loss_check(&c->loss));

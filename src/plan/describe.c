@@ -17,6 +17,7 @@
 #include "plan/describe_time.h"
 #include "plan/memory_map.h"
 #include "plan/plan_memory.h"
+#include "plan/scaled_target.h"
 #include "plan/memory_budget.h"
 #include "plan/sizes.h"
 #include "plan/stored_batch.h"
@@ -228,6 +229,7 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	describe_model(s, p, out);
 	describe_data(s, out);
 	describe_seen(s, tiles, out);
+	scaled_target_describe(s, out);
 	describe_memory(p, out);
 	describe_evaluation(s, out);
 	describe_budget(s, out);
@@ -397,6 +399,8 @@ void describe_json(const struct session *s, struct buf *out)
 	memory_budget_json(s, out);
 	memory_sweep_json(s, out);
 	buf_puts(out, "},\n");
+	describe_seen_json(s, out);
+	scaled_target_json(s, out);
 	describe_time_json(s, &t, out);
 	describe_ranks_json(s, p, &t, out);
 	step_time_release(&t);

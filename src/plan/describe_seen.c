@@ -120,3 +120,96 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 	describe_prediction(s, tiles, out);
 	buf_putc(out, '\n');
 }
+
+/* --- as JSON --- */
+
+static void extents_json(struct buf *out, const char *key, const int64_t *d, int n)
+{
+	buf_printf(out, "\"%s\": [", key);
+	for (int k = 0; k < n; k++)
+		buf_printf(out, "%s%" PRId64, k ? ", " : "", d[k]);
+	buf_putc(out, ']');
+}
+
+static void shape_json(struct buf *out, const char *key, const struct shape *s)
+{
+	extents_json(out, key, s->d + 1, s->nd - 1);
+}
+
+/* What is seen of the samples of a set, which have several sizes perhaps. An object is left
+ * open. */
+static void seen_json(struct buf *out, const char *mode, const struct shape *seen,
+                      const struct dataset *set)
+{
+	const int sizes = dataset_sizes(set);
+	bool whole = sizes == 1 && !smaller(seen, &dataset_info(set)->input);
+	buf_printf(out, "\"%s\": {", mode);
+	shape_json(out, "size", seen);
+	buf_printf(out, ", \"whole\": %s, \"stored\": [", whole ? "true" : "false");
+	for (int k = 0; k < sizes; k++) {
+		const struct shape *s = &dataset_info_of(set, k)->input;
+		buf_puts(out, k ? ", [" : "[");
+		for (int i = 1; i < s->nd; i++)
+			buf_printf(out, "%s%" PRId64, i > 1 ? ", " : "", s->d[i]);
+		buf_putc(out, ']');
+	}
+	buf_putc(out, ']');
+}
+
+static void padded_json(struct buf *out, const struct plan_field *f)
+{
+	const struct shape p = field_padded(f);
+	buf_puts(out, ", ");
+	shape_json(out, "padded", &p);
+}
+
+static void tile_json(const struct session *s, const struct plan_field *f, struct buf *out)
+{
+	int64_t tile[RECEPTIVE_AXES], bytes;
+	bool whole;
+	int mark = err_count();
+	buf_puts(out, ", \"tile\": {");
+	if (tile_fit(s, f, tile, &bytes, &whole) < 0) {
+		buf_puts(out, "\"error\": ");
+		buf_json_string(out, err_get(mark)->text);
+	} else {
+		extents_json(out, "size", whole ? f->input.d + 1 : tile, f->input.nd - 1);
+		buf_printf(out, ", \"whole\": %s, \"arena\": %" PRId64, whole ? "true" : "false", bytes);
+	}
+	err_truncate(mark);
+	buf_putc(out, '}');
+}
+
+static void prediction_json(const struct session *s, struct buf *out)
+{
+	struct plan_field f;
+	int mark = err_count();
+	if (imagine(s, &f) == 0) {
+		buf_puts(out, ",\n  ");
+		seen_json(out, "prediction", &f.input, s->train_set);
+		padded_json(out, &f);
+		if (!shape_equal(&f.input, &s->data.input))
+			tile_json(s, &f, out);
+		buf_putc(out, '}');
+	}
+	err_truncate(mark);
+}
+
+void describe_seen_json(const struct session *s, struct buf *out)
+{
+	const struct plan_field same = { .input = s->data.input },
+	                        *f = whole_differs(s) ? &s->data.field : &same;
+	if (!s->train_set || s->data.input.nd < 2)
+		return;
+	buf_puts(out, " \"sees\": {");
+	seen_json(out, "training", &s->data.input, s->train_set);
+	buf_putc(out, '}');
+	if (s->validation) {
+		buf_puts(out, ",\n  ");
+		seen_json(out, "validation", &f->input, s->validation_set);
+		padded_json(out, f);
+		buf_putc(out, '}');
+	}
+	prediction_json(s, out);
+	buf_puts(out, "},\n");
+}

@@ -23,6 +23,7 @@
 #include "pass/precision.h"
 #include "pass/prologue.h"
 #include "pass/sync_batch_norm.h"
+#include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
 
 struct compilation {
@@ -30,7 +31,7 @@ struct compilation {
 	struct plan_env env;
 	struct plan *p;
 	const struct plan_field *field;  /* what is seen in place of a training sample, or NULL */
-	tid truth;                       /* the target as the loss reads it */
+	tid truth;                       /* the target as metrics read it, in its own units */
 };
 
 static struct shape batched(const struct shape *s, int64_t batch)
@@ -73,11 +74,13 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	enum dtype dtype = rest ? rest->target : loss_wants_labels(&r->config->loss) ? DTYPE_I32 :
 	                   DTYPE_F32;
 	struct loss_out out;
+	tid scaled;
 	TRY(batch_input(g, r, "target", dtype, &target, &p->target));
 	TRY(stored_batch_target(g, r, p->target, &c->truth));
+	TRY(scaled_target_emit(g, r, c->truth, &scaled));
 	g->cur_name = "loss";
 	g->cur_loc = r->config->loss.loc;
-	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore,
+	TRY(loss_emit(g, &r->config->loss, p->output, scaled, r->data->ignore,
 	              r->data->class_counts, &out));
 	p->loss = out.loss;
 	p->loss_weight = out.weight;
@@ -121,10 +124,11 @@ static int pass_build(struct graph *g, struct pass_env *env)
 	                &p->output));
 	if (c->field)
 		TRY(field_emit_cut(g, c->field, p->output, &p->output));
+	if (p->mode != PLAN_PREDICT)
+		TRY(emit_loss(g, c));
+	if (p->mode != PLAN_TRAIN)
+		TRY(scaled_target_undo(g, r, p->output, &p->output));
 	graph_t(g, p->output)->output = p->mode != PLAN_TRAIN || r->keep_results;
-	if (p->mode == PLAN_PREDICT)
-		return 0;
-	TRY(emit_loss(g, c));
 	return p->mode == PLAN_EVALUATE ? emit_metrics(g, c) : 0;
 }
 

@@ -19,6 +19,7 @@ enum plan_mode { PLAN_TRAIN, PLAN_EVALUATE, PLAN_PREDICT, PLAN_MODES };
 
 /* The description of the data when planning. */
 struct transform_rest;
+struct target_scaling;
 struct plan_data {
 	struct shape input, target;      /* of one sample after the transforms, in training */
 	struct plan_field field;         /* what evaluation and prediction see instead */
@@ -26,6 +27,8 @@ struct plan_data {
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */
 	const int64_t *class_counts;     /* of the training set; NULL if no class weights need them */
+	const struct target_scaling *scaling;   /* of targets for the loss (plan/scaled_target.h); NULL:
+	                                         * they are as they are stored */
 	const struct transform_rest *rest[PLAN_MODES];   /* by mode: how batches come; NULL: float32,
 	                                                  * nothing left to do */
 };
@@ -67,7 +70,7 @@ struct plan {
 	/* Inputs the host writes; NONE where the plan has no such. */
 	tid input, target, learning_rate, step, micro, random_key;
 	/* Results. */
-	tid output, loss, loss_weight;
+	tid output, loss, loss_weight;   /* output: but for PLAN_TRAIN in the target's own units */
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */
 	struct mean mean;                /* terms NONE: a step is one batch */
 	struct micro_sums leaves;        /* levels 0: sums are not made as a tree */

@@ -67,7 +67,8 @@ void stored_batch_describe(const struct plan *p, struct buf *out)
 {
 	const struct node *made = NULL;
 	for (int i = 0; i < p->g->nnode && !made; i++)
-		if (strcmp(p->g->node[i]->op->name, "normalize_input") == 0)
+		if (strcmp(p->g->node[i]->op->name, "normalize_input") == 0 &&
+		    p->g->node[i]->in[0] == p->input)
 			made = p->g->node[i];
 	enum dtype input = graph_t(p->g, p->input)->dtype,
 	           target = p->target == NONE ? DTYPE_I32 : graph_t(p->g, p->target)->dtype;

@@ -17,6 +17,7 @@
 #include "plan/memory_budget.h"
 #include "plan/micro_tree.h"
 #include "plan/reduction.h"
+#include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
 #include "plan/tile_size.h"
 #include "plan/whole.h"
@@ -280,7 +281,7 @@ static int learn_data(struct session *s)
 {
 	if (!s->train_set && !s->validation_set) {
 		imagine_data(s);
-		return 0;
+		return scaled_target_settle(s);
 	}
 	const struct run_config *c = s->config;
 	const struct dataset_info *info = session_data(s);
@@ -301,7 +302,7 @@ static int learn_data(struct session *s)
 		TRY(dataset_class_counts(s->train_set, (int)s->data.classes, counts));
 		s->data.class_counts = counts;
 	}
-	return 0;
+	return scaled_target_settle(s);
 }
 
 static int check_samples(const struct session *s)

@@ -244,6 +244,8 @@ static int open_all(struct session *s, const struct session_options *o)
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
 	TRY(ranks_agree(c, session_open_data(s, o), "opening the data"));
+	if (o->need & SESSION_TRAIN)
+		TRY(trained_on_adopt(s, o->resume));
 	trace_mark(TRACE_RUN, "data", start);
 	host_share(sharing(c, o));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));

@@ -16,6 +16,7 @@ struct session_options {
 	const char *data;          /* a record file to take in place of data.validation, or NULL */
 	const char *weights;       /* the checkpoint a command that trains nothing works with, as in
 	                            * ckpt_load; or NULL */
+	const char *resume;        /* the checkpoint a training goes on from, likewise; or NULL */
 	const char *tile;          /* of predictions: auto or a size
 	                            * (plan/tile_size.h); NULL: whole samples */
 	const char *dump;

@@ -56,6 +56,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "threads", s->threads },
 		{ TRAINED_ON_SET, on.set },
 		{ TRAINED_ON_TRANSFORMS, on.transforms },
+		{ TRAINED_ON_TARGET_TRANSFORMS, on.target_transforms },
 	};
 	validations_write(&c->validations, s->config, a, scalars);
 	struct ckpt_state state = { .step = c->step, .epoch = c->epoch, .metric = metric,

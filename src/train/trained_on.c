@@ -18,9 +18,8 @@
 #include "plan/session.h"
 #include "train/ranks.h"
 
-static const char *transforms_text(const struct session *s, struct arena *a)
+static const char *transforms_text(const struct ynode *list, struct arena *a)
 {
-	const struct ynode *list = s->config->data.transforms;
 	struct buf b = BUF_INIT;
 	const char *text;
 
@@ -34,14 +33,16 @@ static const char *transforms_text(const struct session *s, struct arena *a)
 
 struct trained_on trained_on_write(const struct session *s, struct arena *a)
 {
-	struct trained_on t = { NULL, NULL };
+	struct trained_on t = { NULL, NULL, NULL };
+	const struct data_config *d = &s->config->data;
 	struct buf b = BUF_INIT;
 
 	if (!s->train_set)
 		return t;
 	dataset_describe(s->train_set, &b);
 	t.set = arena_strdup(a, b.data);
-	t.transforms = transforms_text(s, a);
+	t.transforms = transforms_text(d->transforms, a);
+	t.target_transforms = transforms_text(d->target_transforms, a);
 	buf_release(&b);
 	return t;
 }
@@ -72,6 +73,7 @@ static int look_in_run(const struct session *s, const char *which, struct source
 	out->name = arena_printf(out->a, "checkpoint %s", ckpt_version_id(v));
 	out->t.set = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_SET));
 	out->t.transforms = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_TRANSFORMS));
+	out->t.target_transforms = copy(out->a, ckpt_version_scalar(v, TRAINED_ON_TARGET_TRANSFORMS));
 	ckpt_version_free(v);
 	return 0;
 }
@@ -84,14 +86,8 @@ static const char *meta(struct arena *a, const struct st_file *f, const char *ke
 	return NULL;
 }
 
-/* Whether inputs have the same channels with the same statistics. */
-static bool same_statistics(const struct dataset *a, const struct dataset *b)
+static bool same_statistics(const struct channel_stats *x, const struct channel_stats *y, int64_t n)
 {
-	const int64_t n = dataset_info(a)->input.d[0];
-	const struct channel_stats *x = dataset_statistics(a), *y = dataset_statistics(b);
-
-	if (n != dataset_info(b)->input.d[0])
-		return false;
 	for (int64_t c = 0; c < n; c++)
 		if (x[c].count && (x[c].mean != y[c].mean || x[c].std != y[c].std ||
 		                   x[c].min != y[c].min || x[c].max != y[c].max))
@@ -99,21 +95,20 @@ static bool same_statistics(const struct dataset *a, const struct dataset *b)
 	return true;
 }
 
-void trained_on_compare(const struct session *s, const char *name, const struct st_file *f)
+/* Whether inputs have the same channels with the same statistics. */
+static bool same_inputs(const struct dataset *a, const struct dataset *b)
 {
-	struct arena *a = arena_new();
-	const char *text = meta(a, f, TRAINED_ON_SET);
-	struct dataset *was;
-	int mark = err_count();
+	const int64_t n = dataset_info(a)->input.d[0];
 
-	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
-		if (!same_statistics(was, s->train_set))
-			note("'%s' was trained with other statistics; this run's are those of 'data.train'",
-			     name);
-		dataset_free(was);
-	}
-	err_truncate(mark);
-	arena_free(a);
+	return n == dataset_info(b)->input.d[0] &&
+	       same_statistics(dataset_statistics(a), dataset_statistics(b), n);
+}
+
+static bool same_targets(const struct dataset *a, const struct dataset *b)
+{
+	const struct record_array *x = dataset_target(a), *y = dataset_target(b);
+
+	return x->nstats == y->nstats && same_statistics(x->stats, y->stats, x->nstats);
 }
 
 static int look_in_file(const char *file, struct source *out)
@@ -128,6 +123,7 @@ static int look_in_file(const char *file, struct source *out)
 		out->name = arena_printf(out->a, "'%s'", file);
 		out->t.set = meta(out->a, &f, TRAINED_ON_SET);
 		out->t.transforms = meta(out->a, &f, TRAINED_ON_TRANSFORMS);
+		out->t.target_transforms = meta(out->a, &f, TRAINED_ON_TARGET_TRANSFORMS);
 	}
 	io_image_release(&image);
 	return rc;
@@ -146,16 +142,27 @@ static int look(const struct session *s, const char *which, struct source *out)
 	           s->config->run.dir);
 }
 
+static void compare(const struct source *from, const char *key, const char *then,
+                    const struct ynode *list)
+{
+	const char *now = transforms_text(list, from->a);
+
+	if (then && strcmp(then, now) != 0)
+		note("%s was trained with other '%s': %s there, %s here", from->name, key, then, now);
+}
+
 static void tell(const struct session *s, const struct source *from)
 {
-	const char *now = transforms_text(s, from->a);
+	const struct data_config *d = &s->config->data;
+	const struct trained_on *t = &from->t;
 
 	if (from->name && !from->t.set)
 		note("%s does not say what it was trained on; the statistics are those of "
 		     "'data.train' as it is now", from->name);
-	if (from->t.transforms && strcmp(from->t.transforms, now) != 0)
-		note("%s was trained with other 'data.transforms': %s there, %s here", from->name,
-		     from->t.transforms, now);
+	compare(from, "data.transforms", t->transforms, d->transforms);
+	compare(from, "data.target_transforms",
+	        t->transforms && !t->target_transforms ? "[]" : t->target_transforms,
+	        d->target_transforms);
 }
 
 /* --- on all ranks --- */
@@ -194,6 +201,97 @@ int trained_on_find(struct session *s, const char *which)
 			rc = dataset_from_description(&s->train_set, from.name ? from.name : "the weights",
 			                              text);
 		rc = ranks_agree(s->comm, rc, "the description of the training set");
+	}
+	arena_free(from.a);
+	return rc;
+}
+
+/* --- for a training --- */
+
+static bool adopts(const struct session *s)
+{
+	const int of = s->config->data.statistics;
+
+	return s->train_set && (of == STATISTICS_INIT_FROM || of == STATISTICS_INIT_FROM_INPUTS);
+}
+
+void trained_on_compare(const struct session *s, const char *name, const struct st_file *f)
+{
+	struct arena *a = arena_new();
+	const struct source from = { .a = a, .name = arena_printf(a, "'%s'", name) };
+	const char *text = meta(a, f, TRAINED_ON_SET);
+	const char *targets = meta(a, f, TRAINED_ON_TARGET_TRANSFORMS);
+	struct dataset *was;
+	int mark = err_count();
+
+	if (text && s->train_set && dataset_from_description(&was, name, text) == 0) {
+		if (!same_inputs(was, s->train_set))
+			note("'%s' was trained with other statistics; this run's are those of 'data.train' "
+			     "('data.statistics: init_from' takes the file's)", name);
+		if (s->data.scaling && !same_targets(was, s->train_set))
+			note("'%s' was trained with other statistics of the target; this run's are those of "
+			     "'data.train'", name);
+		dataset_free(was);
+	}
+	err_truncate(mark);
+	if (text && !adopts(s))
+		compare(&from, "data.target_transforms", targets ? targets : "[]",
+		        s->config->data.target_transforms);
+	arena_free(a);
+}
+
+static int look_for_training(const struct session *s, const char *resume, struct source *out)
+{
+	const struct model_common *m = s->config->model.data;
+
+	if (resume)
+		TRY(look_in_run(s, resume, out));
+	if (!out->name)
+		TRY(look_in_file(m->init_from.file, out));
+	if (out->t.set)
+		return 0;
+	return ERR(E_DATA, config_place(s->config, "data", "statistics"), "%s does not say what it was "
+	           "trained on; 'data.statistics: model' takes the statistics of 'data.train'",
+	           out->name);
+}
+
+static int take(struct session *s, const char *name, const char *text)
+{
+	const bool targets = s->config->data.statistics == STATISTICS_INIT_FROM;
+	const struct ynode *list = s->config->data.target_transforms;
+	struct dataset *was;
+	int rc;
+
+	TRY(dataset_from_description(&was, name, text));
+	rc = dataset_take_statistics(s->train_set, was, name, targets && list && list->n);
+	dataset_free(was);
+	if (rc == 0)
+		return 0;
+	err_locate(rc, config_place(s->config, "data", "statistics"));
+	return err_context(rc, targets ? "'init_from_inputs' takes those of inputs alone" :
+	                   "in 'data.statistics'");
+}
+
+int trained_on_adopt(struct session *s, const char *resume)
+{
+	struct source from = { .name = NULL };
+	const char *text;
+	int rc = 0;
+
+	if (!adopts(s))
+		return 0;
+	from.a = arena_new();
+	if (comm_first(s->comm))
+		rc = look_for_training(s, resume, &from);
+	rc = ranks_agree(s->comm, rc, "looking at the weights");
+	if (rc == 0) {
+		if (comm_first(s->comm)) {
+			note("the statistics are those that %s was trained with", from.name);
+			tell(s, &from);
+		}
+		text = share(s->comm, from.a, from.t.set);
+		rc = ranks_agree(s->comm, take(s, from.name ? from.name : "the weights", text),
+		                 "the statistics");
 	}
 	arena_free(from.a);
 	return rc;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What a model keeps of the data that it was trained on: a description of the training set, with
- * the statistics that its transforms use, and the list of transforms. Both are texts, which travel
+ * the statistics that its transforms use, and the lists of transforms. They are texts, which travel
  * with checkpoints and exports; with them a network is evaluated, run and exported where its
  * training data is gone. */
 #ifndef DLX_TRAIN_TRAINED_ON_H
@@ -10,6 +10,7 @@
 /* Their names among a checkpoint's scalars and in an export's metadata. */
 #define TRAINED_ON_SET "training_set"
 #define TRAINED_ON_TRANSFORMS "transforms"
+#define TRAINED_ON_TARGET_TRANSFORMS "target_transforms"
 
 struct arena;
 struct session;
@@ -17,6 +18,7 @@ struct st_file;
 
 struct trained_on {
 	const char *set, *transforms;    /* JSON on one line; NULL where nothing is known */
+	const char *target_transforms;
 };
 
 /* Of what s was opened with; in a. */
@@ -28,8 +30,14 @@ struct trained_on trained_on_write(const struct session *s, struct arena *a);
  * there are no weights at all, but for an export, which may be of the first values. Collective. */
 int trained_on_find(struct session *s, const char *which);
 
-/* For a training that begins with the weights of f, a file of this name: a note where they were
- * trained with other statistics than s has. */
+/* For a training with `data.statistics: init_from`: gives s->train_set the statistics of
+ * model.init_from, or those of the checkpoint that the training goes on from (resume, as in
+ * ckpt_load; NULL: it begins). Does nothing otherwise. E_DATA where there are none, or they are of
+ * other data. Collective. */
+int trained_on_adopt(struct session *s, const char *resume);
+
+/* For a training that begins with the weights of f, a file of this name: notes where they were
+ * trained with other statistics than s has, or with other transforms of targets. */
 void trained_on_compare(const struct session *s, const char *name, const struct st_file *f);
 
 #endif

@@ -15,6 +15,10 @@ says out '              validation whole samples of 90 x 180, padded to 92 x 180
 says out '              prediction whole samples of 90 x 180, padded to 92 x 180'
 expect 0 "$train" --plan two.yaml
 says out '              whole samples fit: arena of a prediction'
+expect 0 "$train" --plan=json two.yaml
+says out ' "sees": {"training": {"size": [44, 64], "whole": false, "stored": [[90, 180]]},'
+says out '  "validation": {"size": [90, 180], "whole": true, "stored": [[90, 180]], "padded": [92, 180]},'
+says out '  "prediction": {"size": [90, 180], "whole": true, "stored": [[90, 180]], "padded": [92, 180], "tile": {"size": [90, 180], "whole": true, '
 expect 0 "$train" --quiet two.yaml
 expect 0 "$train" --evaluate two.yaml
 cp out evaluation
@@ -72,6 +76,8 @@ mixed() {
 expect 0 mixed --set data.validation=side24.dlx --check
 says out 'training   windows of 12 x 12, at random in 16 x 16 and 1 other size'
 says out '8 training samples, 2 windows of each, 6 batches an epoch'
+expect 0 mixed --set data.validation=side24.dlx --plan=json
+says out '"training": {"size": [12, 12], "whole": false, "stored": [[16, 16], [24, 24]]}'
 expect 0 mixed --set data.validation=side24.dlx --quiet
 for side in 16 24; do
 	expect 0 mixed --set data.validation=null --predict side$side.dlx -o p.npy
