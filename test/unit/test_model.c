@@ -286,7 +286,7 @@ static void test_layers_blocks(void **state)
 	release(&n);
 }
 
-/* Values of parameters: computed, passed on, lists, whole layers, counts, and names of layers, which
+/* Values of parameters: computed, passed on, lists, whole layers, counts; names of layers, which
  * mean the layer at the use even if the block has one of that name. */
 static void test_layers_parameters(void **state)
 {
@@ -294,16 +294,16 @@ static void test_layers_parameters(void **state)
 		"family: layers\n"
 		"blocks:\n"
 		"  unit:\n"
-		"    parameters: {filters: required, wide: 2*$filters, kernel: [3, 1], act: relu, times: 1}\n"
+		"    parameters: {filters: required, wide: 2*$filters, kernel: [3, 1], act: relu, n: 1}\n"
 		"    layers:\n"
 		"      - repeat:\n"
-		"          times: $times\n"
+		"          times: $n\n"
 		"          layers: [{conv2d: {filters: $wide, kernel: $kernel, padding: same}}, $act]\n"
 		"      - conv2d: {filters: ($wide+$filters)/3, kernel: 1, name: a}\n"
 		"  join:\n"
 		"    parameters: {with: input, filters: 8}\n"
 		"    layers:\n"
-		"      - unit: {filters: $filters, act: {leaky_relu: {slope: 0.5}}, times: 2, name: u}\n"
+		"      - unit: {filters: $filters, act: {leaky_relu: {slope: 0.5}}, n: 2, name: u}\n"
 		"      - conv2d: {filters: $filters, kernel: 1, name: a}\n"
 		"      - add: {inputs: [$with, previous]}\n"
 		"layers:\n"
