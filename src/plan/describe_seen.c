@@ -120,3 +120,78 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 	describe_prediction(s, tiles, out);
 	buf_putc(out, '\n');
 }
+
+/* --- for programs --- */
+
+static void put_list(struct buf *out, const char *name, const int64_t *d, int n)
+{
+	buf_printf(out, ", \"%s\": [", name);
+	for (int k = 0; k < n; k++)
+		buf_printf(out, "%s%" PRId64, k ? ", " : "", d[k]);
+	buf_putc(out, ']');
+}
+
+static void put_mode(struct buf *out, const char *mode, bool part, const struct plan_field *f)
+{
+	const struct shape p = field_padded(f);
+	buf_printf(out, "\"%s\": {\"windows\": %s", mode, part ? "true" : "false");
+	put_list(out, "size", f->input.d + 1, f->input.nd - 1);
+	put_list(out, "padded", p.d + 1, p.nd - 1);
+}
+
+static void put_set(struct buf *out, const char *mode, const struct plan_field *f,
+                    const struct dataset *set)
+{
+	const struct shape *stored = &dataset_info(set)->input;
+	const int others = dataset_sizes(set) - 1;
+	put_mode(out, mode, others > 0 || smaller(&f->input, stored), f);
+	put_list(out, "of", stored->d + 1, stored->nd - 1);
+	buf_printf(out, ", \"other_sizes\": %d}", others);
+}
+
+static void put_tile(const struct session *s, const struct plan_field *f, struct buf *out)
+{
+	int64_t tile[RECEPTIVE_AXES], bytes;
+	bool whole;
+	int mark = err_count();
+	buf_puts(out, ", \"tile\": ");
+	if (tile_fit(s, f, tile, &bytes, &whole) < 0) {
+		buf_puts(out, "{\"error\": ");
+		buf_json_string(out, err_get(mark)->text);
+	} else {
+		buf_printf(out, "{\"whole\": %s", whole ? "true" : "false");
+		put_list(out, "size", tile, f->input.nd - 1);
+		buf_printf(out, ", \"arena\": %" PRId64, bytes);
+	}
+	buf_putc(out, '}');
+	err_truncate(mark);
+}
+
+static void put_prediction(const struct session *s, struct buf *out)
+{
+	struct plan_field f;
+	int mark = err_count();
+	if (imagine(s, &f) == 0) {
+		buf_puts(out, ",\n  ");
+		put_mode(out, "prediction", smaller(&f.input, &dataset_info(s->train_set)->input), &f);
+		if (!shape_equal(&f.input, &s->data.input))
+			put_tile(s, &f, out);
+		buf_putc(out, '}');
+	}
+	err_truncate(mark);
+}
+
+void describe_seen_json(const struct session *s, struct buf *out)
+{
+	if (!s->train_set || s->data.input.nd < 2)
+		return;
+	const struct plan_field same = { .input = s->data.input };
+	buf_puts(out, " \"sees\": {");
+	put_set(out, "training", &same, s->train_set);
+	if (s->validation) {
+		buf_puts(out, ",\n  ");
+		put_set(out, "validation", whole_differs(s) ? &s->data.field : &same, s->validation_set);
+	}
+	put_prediction(s, out);
+	buf_puts(out, "},\n");
+}

@@ -15,6 +15,10 @@ says out '              validation whole samples of 90 x 180, padded to 92 x 180
 says out '              prediction whole samples of 90 x 180, padded to 92 x 180'
 expect 0 "$train" --plan two.yaml
 says out '              whole samples fit: arena of a prediction'
+expect 0 "$train" --plan=json two.yaml
+says out '"sees": {"training": {"windows": true, "size": [44, 64], "padded": [44, 64], "of": [90, 180], "other_sizes": 0},'
+says out '  "validation": {"windows": false, "size": [90, 180], "padded": [92, 180], "of": [90, 180], "other_sizes": 0},'
+says out '  "prediction": {"windows": false, "size": [90, 180], "padded": [92, 180], "tile": {"whole": true, "size": [92, 180], "arena": '
 expect 0 "$train" --quiet two.yaml
 expect 0 "$train" --evaluate two.yaml
 cp out evaluation
