@@ -51,6 +51,25 @@ static void put_padded(struct buf *out, const struct plan_field *f)
 	put_extents(out, p.d + 1, p.nd - 1);
 }
 
+static void put_size(struct buf *out, const struct session *s, const struct plan_field *f)
+{
+	const struct shape *seen = f->input.nd ? &f->input : &s->data.input;
+	put_extents(out, seen->d + 1, seen->nd - 1);
+	if (f->input.nd)
+		put_padded(out, f);
+}
+
+/* Whole samples of several sizes; first: the first of them. */
+static void put_sizes(const struct session *s, const struct plan_field *first, struct buf *out)
+{
+	buf_puts(out, "\n              validation whole samples, batches of one size each: ");
+	put_size(out, s, first);
+	for (int i = 0; i < s->nsize; i++) {
+		buf_puts(out, "; ");
+		put_size(out, s, &s->size[i].field);
+	}
+}
+
 /* What a prediction sees of a sample like those of training. */
 static int imagine(const struct session *s, struct plan_field *f)
 {
@@ -113,9 +132,13 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 	if (s->validation) {
 		const struct plan_field same = { .input = s->data.input },
 		                        *f = whole_differs(s) ? &s->data.field : &same;
-		put_seen(out, "\n              validation", &f->input, s->validation_set,
-		         "in the centre of");
-		put_padded(out, f);
+		if (s->nsize)
+			put_sizes(s, f, out);
+		else
+			put_seen(out, "\n              validation", &f->input, s->validation_set,
+			         "in the centre of");
+		if (!s->nsize)
+			put_padded(out, f);
 	}
 	describe_prediction(s, tiles, out);
 	buf_putc(out, '\n');
@@ -131,6 +154,20 @@ static void put_list(struct buf *out, const char *name, const int64_t *d, int n)
 	buf_putc(out, ']');
 }
 
+/* The further sizes of whole samples in validation. */
+static void put_further(const struct session *s, struct buf *out)
+{
+	const struct plan_field same = { .input = s->data.input };
+	for (int i = 0; i < s->nsize; i++) {
+		const struct plan_field *f = s->size[i].field.input.nd ? &s->size[i].field : &same;
+		const struct shape p = field_padded(f);
+		buf_printf(out, "%s{\"windows\": false", i ? ", " : ", \"further\": [");
+		put_list(out, "size", f->input.d + 1, f->input.nd - 1);
+		put_list(out, "padded", p.d + 1, p.nd - 1);
+		buf_puts(out, i + 1 < s->nsize ? "}" : "}]");
+	}
+}
+
 static void put_mode(struct buf *out, const char *mode, bool part, const struct plan_field *f)
 {
 	const struct shape p = field_padded(f);
@@ -140,13 +177,17 @@ static void put_mode(struct buf *out, const char *mode, bool part, const struct 
 }
 
 static void put_set(struct buf *out, const char *mode, const struct plan_field *f,
-                    const struct dataset *set)
+                    const struct dataset *set, const struct session *sizes)
 {
 	const struct shape *stored = &dataset_info(set)->input;
 	const int others = dataset_sizes(set) - 1;
-	put_mode(out, mode, others > 0 || smaller(&f->input, stored), f);
+	const bool whole = sizes && sizes->nsize;
+	put_mode(out, mode, !whole && (others > 0 || smaller(&f->input, stored)), f);
 	put_list(out, "of", stored->d + 1, stored->nd - 1);
-	buf_printf(out, ", \"other_sizes\": %d}", others);
+	buf_printf(out, ", \"other_sizes\": %d", others);
+	if (sizes)
+		put_further(sizes, out);
+	buf_putc(out, '}');
 }
 
 static void put_tile(const struct session *s, const struct plan_field *f, struct buf *out)
@@ -187,10 +228,11 @@ void describe_seen_json(const struct session *s, struct buf *out)
 		return;
 	const struct plan_field same = { .input = s->data.input };
 	buf_puts(out, " \"sees\": {");
-	put_set(out, "training", &same, s->train_set);
+	put_set(out, "training", &same, s->train_set, NULL);
 	if (s->validation) {
 		buf_puts(out, ",\n  ");
-		put_set(out, "validation", whole_differs(s) ? &s->data.field : &same, s->validation_set);
+		put_set(out, "validation", whole_differs(s) ? &s->data.field : &same, s->validation_set,
+		        s);
 	}
 	put_prediction(s, out);
 	buf_puts(out, "},\n");
