@@ -23,6 +23,7 @@
 #include "base/trace.h"
 #include "data/dataset.h"
 #include "data/labels_stored.h"
+#include "data/loader_chains.h"
 #include "data/transform.h"
 
 static const char *const statistics_names[] = {"model", "data", NULL};
@@ -442,47 +443,6 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 		l->batches++;
 }
 
-static int several_sizes(const struct loader *l, int k)
-{
-	char one[SHAPE_TEXT], other[SHAPE_TEXT];
-
-	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot "
-	           "be made: inputs are %s and %s after the "
-	           "transforms; %s", shape_text(transform_input_shape(l->chain[l->size]), one),
-	           shape_text(transform_input_shape(l->chain[k]), other),
-	           l->training ? "'- crop: {size: ...}' takes windows of one size"
-	                       : "give files of one size at a time, or see windows: '- crop: {size: "
-	                       "..., validation: centre}'");
-}
-
-/* A chain for each size of samples, which all end in one. */
-static int make_chains(struct loader *l, const struct loader_options *o)
-{
-	const bool own = o->config->statistics == STATISTICS_DATA;
-	struct transform_options t = {
-		.data = l->d, .statistics = own ? NULL : o->statistics,
-		.no_statistics = o->no_statistics && !own, .list = o->config->transforms,
-		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
-		.stored_input = o->stored_input, .stored_target = o->stored_target,
-	};
-
-	l->nsizes = dataset_sizes(l->d);
-	l->chain = mem_calloc((size_t)l->nsizes, sizeof *l->chain);
-	l->one_size = o->only_size > 0;
-	l->size = l->one_size ? o->only_size - 1 : 0;
-	for (t.size = 0; t.size < l->nsizes; t.size++) {
-		if (l->one_size && t.size != l->size)
-			continue;
-		TRY(transform_chain_new(&l->chain[t.size], &t));
-		if (!shape_equal(transform_input_shape(l->chain[t.size]),
-		                 transform_input_shape(l->chain[l->size])) ||
-		    !shape_equal(transform_target_shape(l->chain[t.size]),
-		                 transform_target_shape(l->chain[l->size])))
-			return several_sizes(l, t.size);
-	}
-	return 0;
-}
-
 static void set_order(struct loader *l)
 {
 	const int64_t n = dataset_info(l->d)->samples;
@@ -497,7 +457,10 @@ static void set_order(struct loader *l)
 
 static int build(struct loader *l, const struct loader_options *o)
 {
-	TRY(make_chains(l, o));
+	l->nsizes = dataset_sizes(l->d);
+	l->one_size = o->only_size > 0;
+	l->size = l->one_size ? o->only_size - 1 : 0;
+	TRY(loader_chains_new(&l->chain, l->d, o));
 	if (transform_windows(l->chain[l->size]) > 1 &&
 	    transform_windows(l->chain[l->size]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
 		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
@@ -542,13 +505,6 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	return rc;
 }
 
-static void free_chains(struct loader *l)
-{
-	for (int k = 0; l->chain && k < l->nsizes; k++)
-		transform_chain_free(l->chain[k]);
-	mem_free(l->chain);
-}
-
 void loader_free(struct loader *l)
 {
 	if (!l)
@@ -565,33 +521,10 @@ void loader_free(struct loader *l)
 	mem_free(l->slot);
 	mem_free(l->order);
 	mem_unmap(l->memory, l->bytes);
-	free_chains(l);
+	loader_chains_free(l->chain, l->nsizes);
 	pthread_cond_destroy(&l->done);
 	pthread_mutex_destroy(&l->lock);
 	mem_free(l);
-}
-
-int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool *differ)
-{
-	struct loader_options one = *o;
-	struct shape first[2] = { { 0 } };
-
-	*differ = false;
-	for (int k = 0; k < dataset_sizes(d) && !*differ; k++) {
-		struct loader l = { .d = d };
-		one.only_size = k + 1;
-		int rc = make_chains(&l, &one);
-		if (rc == 0 && k == 0) {
-			first[0] = *loader_input_shape(&l);
-			first[1] = *loader_target_shape(&l);
-		} else if (rc == 0) {
-			*differ = !shape_equal(&first[0], loader_input_shape(&l)) ||
-			          !shape_equal(&first[1], loader_target_shape(&l));
-		}
-		free_chains(&l);
-		TRY(rc);
-	}
-	return 0;
 }
 
 /* --- questions --- */
