@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples of all sizes end in one, which windows do, or the loader reads those of one size alone. */
+ * Samples of all sizes end in one, which windows do; or the loader reads those of one size. */
 #include "data/loader_chains.h"
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "data/dataset.h"
 
 static bool end_alike(const struct transform_chain *a, const struct transform_chain *b)
 {
