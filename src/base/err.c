@@ -67,6 +67,20 @@ int err_context(int code, const char *fmt, ...)
 	return code;
 }
 
+void err_context_since(int mark, const char *fmt, ...)
+{
+	va_list ap;
+
+	for (int i = mark; i < record.n; i++) {
+		struct err_entry *e = &record.entry[i];
+		if (e->ncontext == ERR_CONTEXT)
+			continue;
+		va_start(ap, fmt);
+		e->context[e->ncontext++] = format(fmt, ap);
+		va_end(ap);
+	}
+}
+
 int err_locate(int code, const struct loc *loc)
 {
 	struct err_entry *e = newest();

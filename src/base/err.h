@@ -71,6 +71,8 @@ int err_raise(int code, const struct loc *loc, const char *src_file, int src_lin
               const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Adds a context line to the newest entry and returns code (so that it can stand in a return). */
 int err_context(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a context line to every entry kept since the record had `mark` of them. */
+void err_context_since(int mark, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Gives the newest entry the place loc, unless it has one already. Returns code. */
 int err_locate(int code, const struct loc *loc);
 

@@ -23,6 +23,7 @@
 #include "base/trace.h"
 #include "data/dataset.h"
 #include "data/labels_stored.h"
+#include "data/loader_chains.h"
 #include "data/target_transforms.h"
 #include "data/transform.h"
 
@@ -80,8 +81,10 @@ struct worker {                     /* what a running job borrows */
 
 struct loader {
 	struct dataset *d;
-	struct transform_chain **chain;        /* of each size of samples; all end in one size */
-	int nsizes;
+	struct transform_chain **chain;        /* of each size of samples, or of `size` alone; all end
+	                                        * in one size */
+	int nsizes, size;                      /* size: one that has a chain */
+	bool one_size;                         /* there are no samples but of `size` */
 	struct label_rule labels;
 	bool training, shuffle;
 	uint64_t seed;
@@ -385,7 +388,7 @@ static struct transform_scratch **make_scratches(const struct loader *l)
 	struct transform_scratch **s = mem_calloc((size_t)l->nsizes, sizeof *s);
 
 	for (int k = 0; k < l->nsizes; k++)
-		s[k] = transform_scratch_new(l->chain[k]);
+		s[k] = l->chain[k] ? transform_scratch_new(l->chain[k]) : NULL;
 	return s;
 }
 
@@ -409,18 +412,34 @@ static void make_workers(struct loader *l, int n)
 	}
 }
 
+static bool is_read(const struct loader *l, int64_t stored)
+{
+	return !l->one_size || dataset_size_of(l->d, stored) == l->size;
+}
+
+/* Of the set, that this loader reads. */
+static int64_t count_samples(const struct loader *l)
+{
+	const int64_t all = dataset_info(l->d)->samples;
+	int64_t n = 0;
+
+	for (int64_t i = 0; i < all && l->one_size; i++)
+		n += is_read(l, i);
+	return l->one_size ? n : all;
+}
+
 /* Of larger samples than the batch size is meant for there are fewer in a batch, and in a leaf. */
 static void set_batch(struct loader *l, const struct loader_options *o)
 {
 	const int64_t each = o->leaf ? o->leaf : o->batch_size,
 	              wanted = o->like ? shape_count(o->like) : 0;
-	const int64_t have = shape_count(transform_input_shape(l->chain[0]));
+	const int64_t have = shape_count(transform_input_shape(l->chain[l->size]));
 	int64_t n = each;
 
 	if (have > wanted && wanted > 0)
 		n = (int64_t)((double)each * ((double)wanted / (double)have));
 	n = n < 1 ? 1 : n;
-	l->samples = dataset_info(l->d)->samples * transform_windows(l->chain[0]);
+	l->samples = count_samples(l) * transform_windows(l->chain[l->size]);
 	l->batch_size = o->batch_size / each * n;
 	l->leaf = o->leaf ? n : 0;
 	l->batches = l->samples / (l->ranks * l->batch_size);
@@ -430,60 +449,36 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 		l->batches++;
 }
 
-static int several_sizes(const struct loader *l, int k)
+static void set_order(struct loader *l)
 {
-	char one[SHAPE_TEXT], other[SHAPE_TEXT];
+	const int64_t n = dataset_info(l->d)->samples;
+	int64_t at = 0;
 
-	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot "
-	           "be made: inputs are %s and %s after the "
-	           "transforms; %s", shape_text(transform_input_shape(l->chain[0]), one),
-	           shape_text(transform_input_shape(l->chain[k]), other),
-	           l->training ? "'- crop: {size: ...}' takes windows of one size"
-	                       : "give files of one size at a time, or see windows: '- crop: {size: "
-	                       "..., validation: centre}'");
-}
-
-/* A chain for each size of samples, which all end in one. */
-static int make_chains(struct loader *l, const struct loader_options *o)
-{
-	const bool own = o->config->statistics == STATISTICS_DATA;
-	struct transform_options t = {
-		.data = l->d, .statistics = own ? NULL : o->statistics,
-		.no_statistics = o->no_statistics && !own, .list = o->config->transforms,
-		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
-		.stored_input = o->stored_input, .stored_target = o->stored_target,
-	};
-
-	l->nsizes = dataset_sizes(l->d);
-	l->chain = mem_calloc((size_t)l->nsizes, sizeof *l->chain);
-	for (t.size = 0; t.size < l->nsizes; t.size++) {
-		TRY(transform_chain_new(&l->chain[t.size], &t));
-		if (!shape_equal(transform_input_shape(l->chain[t.size]),
-		                 transform_input_shape(l->chain[0])) ||
-		    !shape_equal(transform_target_shape(l->chain[t.size]),
-		                 transform_target_shape(l->chain[0])))
-			return several_sizes(l, t.size);
-	}
-	return 0;
+	BUG_IF(l->one_size && l->shuffle, "samples of one size alone are not shuffled");
+	l->order = mem_calloc((size_t)l->samples, sizeof(*l->order));
+	for (int64_t i = 0; at < l->samples; i++)
+		if (is_read(l, i % n))
+			l->order[at++] = i;
 }
 
 static int build(struct loader *l, const struct loader_options *o)
 {
-	TRY(make_chains(l, o));
-	if (transform_windows(l->chain[0]) > 1 &&
-	    transform_windows(l->chain[0]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
+	l->nsizes = dataset_sizes(l->d);
+	l->one_size = o->only_size > 0;
+	l->size = l->one_size ? o->only_size - 1 : 0;
+	TRY(loader_chains_new(&l->chain, l->d, o));
+	if (transform_windows(l->chain[l->size]) > 1 &&
+	    transform_windows(l->chain[l->size]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
 		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
 	set_batch(l, o);
-	l->input_count = shape_count(transform_input_shape(l->chain[0]));
-	l->target_count = shape_count(transform_target_shape(l->chain[0]));
+	l->input_count = shape_count(transform_input_shape(l->chain[l->size]));
+	l->target_count = shape_count(transform_target_shape(l->chain[l->size]));
 	l->input_size = dtype_size(loader_rest(l)->input);
 	l->target_size = dtype_size(loader_rest(l)->target);
 	TRY(check_sizes(l));
 	TRY(make_slots(l));
 	make_workers(l, decode_threads(o));
-	l->order = mem_calloc((size_t)l->samples, sizeof(*l->order));
-	for (int64_t i = 0; i < l->samples; i++)
-		l->order[i] = i;
+	set_order(l);
 	l->pool = pool_new(l->nworkers, (int)(l->nslots * l->batch_size));
 	if (!l->pool)
 		return err_context(E_UNAVAILABLE, "starting the decode threads");
@@ -532,9 +527,7 @@ void loader_free(struct loader *l)
 	mem_free(l->slot);
 	mem_free(l->order);
 	mem_unmap(l->memory, l->bytes);
-	for (int k = 0; l->chain && k < l->nsizes; k++)
-		transform_chain_free(l->chain[k]);
-	mem_free(l->chain);
+	loader_chains_free(l->chain, l->nsizes);
 	pthread_cond_destroy(&l->done);
 	pthread_mutex_destroy(&l->lock);
 	mem_free(l);
@@ -544,17 +537,17 @@ void loader_free(struct loader *l)
 
 const struct shape *loader_input_shape(const struct loader *l)
 {
-	return transform_input_shape(l->chain[0]);
+	return transform_input_shape(l->chain[l->size]);
 }
 
 const struct shape *loader_target_shape(const struct loader *l)
 {
-	return transform_target_shape(l->chain[0]);
+	return transform_target_shape(l->chain[l->size]);
 }
 
 const struct transform_rest *loader_rest(const struct loader *l)
 {
-	return transform_rest(l->chain[0]);
+	return transform_rest(l->chain[l->size]);
 }
 
 int64_t loader_batch_size(const struct loader *l)

@@ -141,6 +141,9 @@ struct loader_options {
 	 * training set belongs here for every loader of a run. Needed in loader_new only. */
 	const struct dataset *statistics;
 	bool no_statistics;            /* there are none: transforms that need some are refused */
+	/* k + 1: samples of size k alone (dataset_size_of), in the order of the set; 0: all. Not for
+	 * training. */
+	int only_size;
 };
 
 struct batch {
@@ -166,6 +169,8 @@ static inline int64_t loader_share(int64_t all, int64_t rank, int64_t ranks)
  * loader begins to decode the first epoch at once, another one when it is asked. */
 int loader_new(struct loader **out, struct dataset *d, const struct loader_options *o);
 void loader_free(struct loader *l);
+/* *differ: whether samples of d's sizes still have several sizes after the transforms. */
+int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool *differ);
 int loader_threads(const struct loader *l);                     /* that decode; for tests */
 int64_t loader_memory(const struct loader *l);                  /* bytes of its batches; NULL: 0 */
 /* Shapes of one sample after the transforms. */

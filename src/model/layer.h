@@ -30,6 +30,7 @@ const struct variant *layer_entries(struct arena *a);
 
 /* --- the expanded list --- */
 
+struct layer_use;
 #define LAYER_INPUT (-1) /* in place of a layer: the model's input */
 
 struct layer {
@@ -37,7 +38,8 @@ struct layer {
 	struct variant_value value; /* of a kind, or of an op */
 	int nin;
 	int *in; /* indices of earlier layers, or LAYER_INPUT */
-	struct loc loc;
+	struct loc loc;              /* of its entry */
+	const struct layer_use *use; /* of the block it is part of (layer_scope.h), or NULL */
 };
 struct layer_list {
 	struct layer *layer;

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/suggest.h"
 #include "model/layer.h"
+#include "model/layer_scope.h"
 
 #define MAX_LAYERS 10000
 
@@ -47,14 +48,6 @@ static const struct field common_fields[] = {
 };
 static const char *const common_keys[] = { "name", "inputs", NULL };
 
-struct scope {
-	const struct scope *outer;
-	const char *prefix;  /* "u." */
-	const char *block;   /* the block being expanded, or NULL */
-	int input, previous; /* layers */
-	int *count;          /* of each variant, for made-up names */
-};
-
 /* A path and the layer whose output it means: a layer's own or, for a block or repeat, its last
  * one's. */
 struct named {
@@ -68,7 +61,8 @@ struct reader {
 	struct arena *arena;
 	struct variant *variant; /* kinds, ops, repeat, blocks */
 	int nvariant, first_block;
-	const struct ynode *blocks;
+	struct layer_block *block;
+	int nblock;
 	bool *block_used, *block_bad;
 	struct layer *layer;
 	int n, cap;
@@ -129,7 +123,7 @@ static int check_name(const char *name, const struct loc *loc)
 }
 
 /* The entry's path, from its name or from its kind and a number ("relu_0"). */
-static const char *path_of(struct reader *r, struct scope *s, int variant, const char *name,
+static const char *path_of(struct reader *r, struct layer_scope *s, int variant, const char *name,
                            const struct loc *loc)
 {
 	if (!name || check_name(name, loc) < 0) {
@@ -145,7 +139,7 @@ static const char *path_of(struct reader *r, struct scope *s, int variant, const
 	return path;
 }
 
-static int unknown_reference(const struct reader *r, const struct scope *s, const char *name,
+static int unknown_reference(const struct reader *r, const struct layer_scope *s, const char *name,
                              const struct loc *loc)
 {
 	const char **names = ARENA_ARRAY(r->arena, const char *, r->nnamed + 3);
@@ -164,7 +158,7 @@ static int unknown_reference(const struct reader *r, const struct scope *s, cons
 	           "there is no layer '%s' before this one; a layer is called by its key 'name'", name);
 }
 
-static int resolve(const struct reader *r, const struct scope *s, const char *name,
+static int resolve(const struct reader *r, const struct layer_scope *s, const char *name,
                    const struct loc *loc, int *layer)
 {
 	*layer = s->previous;
@@ -173,7 +167,7 @@ static int resolve(const struct reader *r, const struct scope *s, const char *na
 	*layer = s->input;
 	if (strcmp(name, "input") == 0)
 		return 0;
-	for (const struct scope *o = s; o; o = o->outer) {
+	for (const struct layer_scope *o = s; o; o = o->outer) {
 		const struct named *n = named_find(r, arena_printf(r->arena, "%s%s", o->prefix, name));
 		if (n) {
 			*layer = n->layer;
@@ -190,6 +184,8 @@ struct entry {
 	int variant;                /* index, or -1 */
 	struct common common;
 	const struct ynode *map; /* its keys, or NULL */
+	const struct ynode *written;       /* the entry without values of parameters, and where */
+	const struct layer_scope *scope;
 	bool named_inputs;       /* has it the key `inputs` */
 	struct loc loc, name_loc, inputs_loc;
 	const char *path;
@@ -203,7 +199,7 @@ static void read_common(struct reader *r, struct entry *e)
 	e->name_loc = e->inputs_loc = e->loc;
 	for (int i = 0; e->map && common_keys[i]; i++) {
 		struct ypair *p = ytree_pair(e->map, common_keys[i]);
-		if (!p)
+		if (!p || layer_has_parameters(p->value)) /* those that are left were reported */
 			continue;
 		*(i == 0 ? &e->name_loc : &e->inputs_loc) = p->value->loc;
 		pair[map.n++] = *p;
@@ -212,10 +208,26 @@ static void read_common(struct reader *r, struct entry *e)
 	note(r, schema_read(r->arena, &map, common_fields, "a layer", &e->loc, &e->common));
 }
 
-static void read_entry(struct reader *r, struct ynode *node, struct entry *e)
+static const struct ypair *tag_of(const struct ynode *node)
 {
-	*e = (struct entry){ .variant = -1, .loc = node->loc };
-	const struct ypair *tag = node->kind == Y_MAP && node->n == 1 ? &node->pair[0] : NULL;
+	return node->kind == Y_MAP && node->n == 1 ? &node->pair[0] : NULL;
+}
+
+/* The layers of a repeat, which are read one by one, or NULL. */
+static const struct ynode *repeated(const struct ynode *node)
+{
+	const struct ypair *tag = tag_of(node);
+	bool is = tag && tag->value->kind == Y_MAP && strcmp(tag->key, repeat_variant.name) == 0;
+	return is ? ytree_find(tag->value, "layers") : NULL;
+}
+
+static void read_entry(struct reader *r, const struct layer_scope *s, struct ynode *node,
+                       struct entry *e)
+{
+	*e = (struct entry){ .variant = -1, .loc = node->loc, .written = node, .scope = s };
+	layer_written(&e->scope, &e->written);
+	int rc = layer_substitute(r->arena, s, node, repeated(node), &node);
+	const struct ypair *tag = tag_of(node);
 	if (tag) {
 		e->loc = tag->key_loc;
 		e->map = tag->value->kind == Y_MAP ? tag->value : NULL;
@@ -224,7 +236,12 @@ static void read_entry(struct reader *r, struct ynode *node, struct entry *e)
 	for (int i = 0; name && i < r->nvariant; i++)
 		if (strcmp(r->variant[i].name, name) == 0)
 			e->variant = i;
-	int rc = schema_read_tagged(r->arena, node, r->variant, "a layer", common_keys, &e->value);
+	int mark = err_count();
+	if (rc == 0)
+		rc = schema_read_tagged(r->arena, node, r->variant, "a layer", common_keys, &e->value);
+	if (e->variant >= r->first_block)
+		err_context_since(mark, "block '%s' is defined in line %d", name,
+		                  r->block[e->variant - r->first_block].loc.line);
 	if (rc < 0)
 		e->value.v = NULL;
 	note(r, rc);
@@ -261,7 +278,24 @@ static int check_arity(const struct reader *r, const struct entry *e)
 	           min == 1 ? "" : "s", n);
 }
 
-static int resolve_inputs(struct reader *r, const struct scope *s, struct entry *e)
+/* The scope that the i-th of the entry's inputs is named in. */
+static const struct layer_scope *scope_of_input(const struct entry *e, int i)
+{
+	const struct ypair *tag = tag_of(e->written);
+	const struct ynode *n = tag && tag->value->kind == Y_MAP ? ytree_find(tag->value, "inputs") :
+	                        NULL;
+	const struct layer_scope *s = e->scope;
+	if (!n)
+		return s;
+	layer_written(&s, &n);
+	if (n->kind == Y_SEQ && i < n->n) {
+		n = n->item[i];
+		layer_written(&s, &n);
+	}
+	return s;
+}
+
+static int resolve_inputs(struct reader *r, const struct layer_scope *s, struct entry *e)
 {
 	const struct strings *names = &e->common.inputs;
 	int rc = 0;
@@ -269,13 +303,14 @@ static int resolve_inputs(struct reader *r, const struct scope *s, struct entry 
 	e->in = ARENA_ARRAY(r->arena, int, e->nin + 1);
 	e->in[0] = s->previous;
 	for (int i = 0; i < names->n; i++) {
-		int one = resolve(r, s, names->v[i], &names->loc[i], &e->in[i]);
+		int one = resolve(r, scope_of_input(e, i), names->v[i], &names->loc[i], &e->in[i]);
 		rc = rc ? rc : one;
 	}
 	return rc ? rc : check_arity(r, e);
 }
 
-static int add_layer(struct reader *r, const struct entry *e, int *index)
+static int add_layer(struct reader *r, const struct layer_scope *s, const struct entry *e,
+                     int *index)
 {
 	if (r->n >= MAX_LAYERS)
 		return ERR(E_CONFIG, &e->loc, "the list expands to more than %d layers", MAX_LAYERS);
@@ -287,64 +322,113 @@ static int add_layer(struct reader *r, const struct entry *e, int *index)
 			r->used[e->in[i]] = true;
 	*index = r->n;
 	r->used[r->n] = false;
-	r->layer[r->n++] = (struct layer){ e->path, e->value, e->nin, e->in, e->loc };
+	r->layer[r->n++] = (struct layer){ e->path, e->value, e->nin, e->in, e->loc, s->use };
 	return 0;
 }
 
 /* --- lists --- */
 
-static int read_list(struct reader *r, struct scope *s, const struct ynode *list);
+static int read_list(struct reader *r, struct layer_scope *s, const struct ynode *list);
 
-/* Walks list below e's path, in place of e. *last: the layer whose output it gives. */
-static int read_inner(struct reader *r, const struct scope *s, const struct entry *e,
-                      const char *path, int input, const struct ynode *list, int *last)
+/* The scope of a list below path, in place of an entry of s. */
+static struct layer_scope inner_scope(struct reader *r, const struct layer_scope *s,
+                                      const struct layer_use *use, const char *path, int input)
 {
-	struct scope inner = { .outer = s,
-		                   .prefix = arena_printf(r->arena, "%s.", path),
-		                   .input = input,
-		                   .previous = input,
-		                   .block = e->variant >= r->first_block ? e->value.v->name : NULL,
-		                   .count = ARENA_ARRAY(r->arena, int, r->nvariant) };
-	TRY(read_list(r, &inner, list));
-	*last = inner.previous;
-	return 0;
+	return (struct layer_scope){ .outer = s,
+		                         .prefix = arena_printf(r->arena, "%s.", path),
+		                         .use = use,
+		                         .input = input,
+		                         .previous = input,
+		                         .count = ARENA_ARRAY(r->arena, int, r->nvariant) };
 }
 
-static int read_repeat(struct reader *r, const struct scope *s, const struct entry *e, int *last)
+static int read_repeat(struct reader *r, const struct layer_scope *s, const struct entry *e,
+                       int *last)
 {
 	const struct repeat *c = e->value.data;
 	int before = r->mistakes;
 	*last = e->in[0];
-	for (int64_t i = 0; i < c->times && r->mistakes == before; i++) /* a mistake is reported once */
-		TRY(read_inner(r, s, e, arena_printf(r->arena, "%s.%lld", e->path, (long long)i), *last,
-		               c->layers, last));
+	for (int64_t i = 0; i < c->times && r->mistakes == before; i++) { /* report a mistake once */
+		const char *path = arena_printf(r->arena, "%s.%lld", e->path, (long long)i);
+		struct layer_scope inner = inner_scope(r, s, s->use, path, *last);
+		TRY(read_list(r, &inner, c->layers));
+		*last = inner.previous;
+	}
 	return 0;
 }
 
-static int read_block(struct reader *r, const struct scope *s, const struct entry *e, int *last)
+/* Whether a mistake since mark stands in the block's definition, and so in all its uses; those in
+ * the values of one use do not. */
+static bool is_bad(const struct layer_block *b, int mark)
 {
-	int i = e->variant - r->first_block, before = r->mistakes;
+	bool bad = mark == err_count();
+	for (int i = mark; i < err_count(); i++) {
+		int line = err_get(i)->loc.line;
+		bad |= line >= b->loc.line && line <= b->last_line;
+	}
+	return bad;
+}
+
+/* use->arg: what the entry gives to the parameters, and defaults, which stand in inner. */
+static void read_arguments(struct reader *r, const struct entry *e, const struct layer_scope *inner,
+                           struct layer_use *use)
+{
+	const struct ypair *tag = tag_of(e->written);
+	const struct ynode *given = tag ? tag->value : NULL;
+	const struct layer_scope *s = e->scope;
+	struct ynode *const *value = e->value.data;
+	if (given)
+		layer_written(&s, &given);
+	for (int i = 0; i < use->block->nparameter; i++) {
+		const struct layer_parameter *p = &use->block->parameter[i];
+		struct layer_argument *arg = &use->arg[i];
+		*arg = (struct layer_argument){ p->name, p->dflt, inner, value[i] };
+		if (!value[i]) {
+			note(r, layer_substitute(r->arena, inner, p->dflt, NULL, &arg->value));
+			continue;
+		}
+		arg->written = given->kind == Y_MAP ? ytree_find(given, p->name) : given;
+		arg->scope = s;
+	}
+}
+
+static int read_block(struct reader *r, const struct layer_scope *s, const struct entry *e,
+                      int *last)
+{
+	int i = e->variant - r->first_block, before = r->mistakes, mark = err_count();
+	const struct layer_block *b = &r->block[i];
 	*last = e->in[0];
 	r->block_used[i] = true;
-	for (const struct scope *o = s; o; o = o->outer)
-		if (o->block && strcmp(o->block, e->value.v->name) == 0)
-			return ERR(E_CONFIG, &e->loc, "block '%s' contains itself", o->block);
+	for (const struct layer_use *o = s->use; o; o = o->outer)
+		if (o->block == b)
+			return ERR(E_CONFIG, &e->loc, "block '%s' contains itself", b->name);
 	if (r->block_bad[i])
 		return 0;
-	int rc = read_inner(r, s, e, e->path, e->in[0], r->blocks->pair[i].value, last);
-	r->block_bad[i] = rc < 0 || r->mistakes != before;
+	struct layer_use *use = ARENA_NEW(r->arena, struct layer_use);
+	struct layer_scope inner = inner_scope(r, s, use, e->path, e->in[0]);
+	*use = (struct layer_use){ b, e->loc, s->use,
+		                       ARENA_ARRAY(r->arena, struct layer_argument, b->nparameter + 1) };
+	read_arguments(r, e, &inner, use);
+	int rc = r->mistakes == before ? read_list(r, &inner, b->layers) : 0;
+	if (rc < 0 || r->mistakes != before) {
+		r->block_bad[i] = is_bad(b, mark);
+		err_context_since(mark, "in block '%s' (line %d), used in line %d", b->name, b->loc.line,
+		                  e->loc.line);
+	}
+	*last = inner.previous;
 	return rc;
 }
 
-static int read_layer(struct reader *r, const struct entry *e, int *last)
+static int read_layer(struct reader *r, const struct layer_scope *s, const struct entry *e,
+                      int *last)
 {
 	const struct layer_kind *kind = e->value.v ? layer_kind_find(e->value.v->name) : NULL;
 	if (kind && kind->check)
 		note(r, kind->check(r->arena, e->value.v->name, e->map, &e->loc, e->value.data));
-	return add_layer(r, e, last);
+	return add_layer(r, s, e, last);
 }
 
-static int read_list(struct reader *r, struct scope *s, const struct ynode *list)
+static int read_list(struct reader *r, struct layer_scope *s, const struct ynode *list)
 {
 	if (list->kind != Y_SEQ || list->n == 0)
 		return ERR(E_CONFIG, &list->loc, "expected a list of layers%s",
@@ -352,7 +436,7 @@ static int read_list(struct reader *r, struct scope *s, const struct ynode *list
 	for (int i = 0; i < list->n; i++) {
 		struct entry e;
 		int last = s->previous;
-		read_entry(r, list->item[i], &e);
+		read_entry(r, s, list->item[i], &e);
 		e.path = path_of(r, s, e.variant, e.common.name, &e.name_loc);
 		note(r, resolve_inputs(r, s, &e));
 		if (e.value.v && e.variant >= r->first_block)
@@ -360,7 +444,7 @@ static int read_list(struct reader *r, struct scope *s, const struct ynode *list
 		else if (e.value.v && e.value.v->fields == repeat_fields)
 			TRY(read_repeat(r, s, &e, &last));
 		else
-			TRY(read_layer(r, &e, &last));
+			TRY(read_layer(r, s, &e, &last));
 		named_add(r, e.path, last);
 		s->previous = last;
 	}
@@ -372,12 +456,12 @@ static int read_list(struct reader *r, struct scope *s, const struct ynode *list
 static int check_blocks(const struct reader *r)
 {
 	int rc = 0;
-	for (int i = 0; r->blocks && i < r->blocks->n; i++) {
-		const struct ypair *p = &r->blocks->pair[i];
-		int one = check_name(p->key, &p->key_loc);
+	for (int i = 0; i < r->nblock; i++) {
+		const struct layer_block *b = &r->block[i];
+		int one = check_name(b->name, &b->loc);
 		for (int k = 0; one == 0 && k < r->first_block; k++)
-			if (strcmp(r->variant[k].name, p->key) == 0)
-				one = ERR(E_CONFIG, &p->key_loc, "block '%s' has the name of a layer", p->key);
+			if (strcmp(r->variant[k].name, b->name) == 0)
+				one = ERR(E_CONFIG, &b->loc, "block '%s' has the name of a layer", b->name);
 		rc = rc ? rc : one;
 	}
 	return rc;
@@ -393,21 +477,20 @@ const struct variant *layer_entries(struct arena *a)
 
 static int reader_init(struct reader *r, struct arena *a, const struct layers *c)
 {
-	*r = (struct reader){ .arena = a, .blocks = c->blocks };
-	if (c->blocks && c->blocks->kind == Y_NULL)
-		r->blocks = NULL;
-	if (r->blocks && r->blocks->kind != Y_MAP)
-		return ERR(E_CONFIG, &c->blocks->loc, "expected a map of block names to lists of layers");
-	int nblocks = r->blocks ? r->blocks->n : 0, n;
-	r->variant = layer_variants(a, 1 + nblocks, &n);
+	int n;
+	*r = (struct reader){ .arena = a };
+	TRY(layer_blocks_read(a, c->blocks, &r->block, &r->nblock));
+	r->variant = layer_variants(a, 1 + r->nblock, &n);
 	r->variant[n++] = repeat_variant;
 	r->first_block = n;
-	for (int i = 0; i < nblocks; i++)
-		r->variant[n++] = (struct variant){ r->blocks->pair[i].key, "a block of this model", NULL,
-			                                0 };
+	for (int i = 0; i < r->nblock; i++)
+		r->variant[n++] = (struct variant){ r->block[i].name, "a block of this model",
+			                                r->block[i].fields,
+			                                sizeof(struct ynode *) *
+			                                    (size_t)(r->block[i].nparameter + 1) };
 	r->nvariant = n;
-	r->block_used = ARENA_ARRAY(a, bool, nblocks + 1);
-	r->block_bad = ARENA_ARRAY(a, bool, nblocks + 1);
+	r->block_used = ARENA_ARRAY(a, bool, r->nblock + 1);
+	r->block_bad = ARENA_ARRAY(a, bool, r->nblock + 1);
 	return check_blocks(r);
 }
 
@@ -419,10 +502,9 @@ static int unused(struct reader *r, int last)
 			rc = ERR(E_CONFIG, &r->layer[i].loc,
 			         "no layer takes the output of '%s', and only the last layer is the model's",
 			         r->layer[i].path);
-	for (int i = 0; r->blocks && i < r->blocks->n; i++)
+	for (int i = 0; i < r->nblock; i++)
 		if (!r->block_used[i])
-			rc = ERR(E_CONFIG, &r->blocks->pair[i].key_loc, "block '%s' is not used",
-			         r->blocks->pair[i].key);
+			rc = ERR(E_CONFIG, &r->block[i].loc, "block '%s' is not used", r->block[i].name);
 	return rc;
 }
 
@@ -433,7 +515,7 @@ int layer_list_read(struct arena *a, const struct layers *c, const struct loc *l
 	TRY(reader_init(&r, a, c));
 	if (!c->layers)
 		return ERR(E_CONFIG, loc, "missing key 'layers'");
-	struct scope top = { .prefix = "",
+	struct layer_scope top = { .prefix = "",
 		                 .input = LAYER_INPUT,
 		                 .previous = LAYER_INPUT,
 		                 .count = ARENA_ARRAY(a, int, r.nvariant) };

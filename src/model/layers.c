@@ -6,13 +6,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/layer.h"
+#include "model/layer_scope.h"
 #include "model/nn.h"
 
 const struct field layers_fields[] = {
 	MODEL_COMMON_FIELDS(struct layers),
 	FIELD_LIST_OF(struct layers, layers, "", layer_entries,
 	              "the layers, each {KIND: {KEYS, name, inputs}} or KIND"),
-	FIELD_NODE(struct layers, blocks, NULL, "lists of layers by name, each usable as a layer"),
+	FIELD_NODE(struct layers, blocks, NULL,
+	           "lists of layers by name, or {parameters, layers}, each usable as a layer"),
 	FIELD_END
 };
 
@@ -32,6 +34,26 @@ static int emit(struct model_build *b, const struct layer *l, const tid *made, t
 	return nn_op(b, l->path, l->value.v->name, l->value.data, l->nin, in, y);
 }
 
+/* The place of a layer for its user: of the entry in the model's own list. */
+static struct loc place(const struct layer *l)
+{
+	struct loc loc = l->loc;
+	for (const struct layer_use *u = l->use; u; u = u->outer)
+		loc = u->loc;
+	return loc;
+}
+
+/* The blocks that the layer is in, from the inside out. */
+static void explain_blocks(const struct layer *l, int rc)
+{
+	int line = l->loc.line;
+	for (const struct layer_use *u = l->use; u; u = u->outer) {
+		err_context(rc, "in line %d, in block '%s' (line %d)", line, u->block->name,
+		            u->block->loc.line);
+		line = u->loc.line;
+	}
+}
+
 /* Which layers, of which shapes, came into the one that failed. */
 static int explain(const struct model_build *b, const struct layer_list *list,
                    const struct layer *l, const tid *made, int rc)
@@ -43,9 +65,10 @@ static int explain(const struct model_build *b, const struct layer_list *list,
 		buf_printf(&text, "%s'%s' %s", i ? ", " : "", from,
 		           shape_text(&graph_t(b->g, value(b, made, l->in[i]))->shape, shape));
 	}
-	err_locate(rc, &l->loc);
+	err_locate(rc, &b->loc);
 	err_context(rc, "layer '%s' (%s) takes %s", l->path, l->value.v->name, text.data);
 	buf_release(&text);
+	explain_blocks(l, rc);
 	return rc;
 }
 
@@ -62,7 +85,7 @@ int layers_build(struct model_build *b, tid *out)
 	tid *made = ARENA_ARRAY(b->arena, tid, list.n);
 	struct loc model = b->loc;
 	for (int i = 0; i < list.n; i++) {
-		b->loc = list.layer[i].loc;
+		b->loc = place(&list.layer[i]);
 		int rc = emit(b, &list.layer[i], made, &made[i]);
 		if (rc < 0)
 			return explain(b, &list, &list.layer[i], made, rc);

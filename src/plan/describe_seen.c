@@ -51,6 +51,25 @@ static void put_padded(struct buf *out, const struct plan_field *f)
 	put_extents(out, p.d + 1, p.nd - 1);
 }
 
+static void put_size(struct buf *out, const struct session *s, const struct plan_field *f)
+{
+	const struct shape *seen = f->input.nd ? &f->input : &s->data.input;
+	put_extents(out, seen->d + 1, seen->nd - 1);
+	if (f->input.nd)
+		put_padded(out, f);
+}
+
+/* Whole samples of several sizes; first: the first of them. */
+static void put_sizes(const struct session *s, const struct plan_field *first, struct buf *out)
+{
+	buf_puts(out, "\n              validation whole samples, batches of one size each: ");
+	put_size(out, s, first);
+	for (int i = 0; i < s->nsize; i++) {
+		buf_puts(out, "; ");
+		put_size(out, s, &s->size[i].field);
+	}
+}
+
 /* What a prediction sees of a sample like those of training. */
 static int imagine(const struct session *s, struct plan_field *f)
 {
@@ -113,83 +132,91 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 	if (s->validation) {
 		const struct plan_field same = { .input = s->data.input },
 		                        *f = whole_differs(s) ? &s->data.field : &same;
-		put_seen(out, "\n              validation", &f->input, s->validation_set,
-		         "in the centre of");
-		put_padded(out, f);
+		if (s->nsize)
+			put_sizes(s, f, out);
+		else
+			put_seen(out, "\n              validation", &f->input, s->validation_set,
+			         "in the centre of");
+		if (!s->nsize)
+			put_padded(out, f);
 	}
 	describe_prediction(s, tiles, out);
 	buf_putc(out, '\n');
 }
 
-/* --- as JSON --- */
+/* --- for programs --- */
 
-static void extents_json(struct buf *out, const char *key, const int64_t *d, int n)
+static void put_list(struct buf *out, const char *name, const int64_t *d, int n)
 {
-	buf_printf(out, "\"%s\": [", key);
+	buf_printf(out, ", \"%s\": [", name);
 	for (int k = 0; k < n; k++)
 		buf_printf(out, "%s%" PRId64, k ? ", " : "", d[k]);
 	buf_putc(out, ']');
 }
 
-static void shape_json(struct buf *out, const char *key, const struct shape *s)
+/* The further sizes of whole samples in validation. */
+static void put_further(const struct session *s, struct buf *out)
 {
-	extents_json(out, key, s->d + 1, s->nd - 1);
-}
-
-/* What is seen of the samples of a set, which have several sizes perhaps. An object is left
- * open. */
-static void seen_json(struct buf *out, const char *mode, const struct shape *seen,
-                      const struct dataset *set)
-{
-	const int sizes = dataset_sizes(set);
-	bool whole = sizes == 1 && !smaller(seen, &dataset_info(set)->input);
-	buf_printf(out, "\"%s\": {", mode);
-	shape_json(out, "size", seen);
-	buf_printf(out, ", \"whole\": %s, \"stored\": [", whole ? "true" : "false");
-	for (int k = 0; k < sizes; k++) {
-		const struct shape *s = &dataset_info_of(set, k)->input;
-		buf_puts(out, k ? ", [" : "[");
-		for (int i = 1; i < s->nd; i++)
-			buf_printf(out, "%s%" PRId64, i > 1 ? ", " : "", s->d[i]);
-		buf_putc(out, ']');
+	const struct plan_field same = { .input = s->data.input };
+	for (int i = 0; i < s->nsize; i++) {
+		const struct plan_field *f = s->size[i].field.input.nd ? &s->size[i].field : &same;
+		const struct shape p = field_padded(f);
+		buf_printf(out, "%s{\"windows\": false", i ? ", " : ", \"further\": [");
+		put_list(out, "size", f->input.d + 1, f->input.nd - 1);
+		put_list(out, "padded", p.d + 1, p.nd - 1);
+		buf_puts(out, i + 1 < s->nsize ? "}" : "}]");
 	}
-	buf_putc(out, ']');
 }
 
-static void padded_json(struct buf *out, const struct plan_field *f)
+static void put_mode(struct buf *out, const char *mode, bool part, const struct plan_field *f)
 {
 	const struct shape p = field_padded(f);
-	buf_puts(out, ", ");
-	shape_json(out, "padded", &p);
+	buf_printf(out, "\"%s\": {\"windows\": %s", mode, part ? "true" : "false");
+	put_list(out, "size", f->input.d + 1, f->input.nd - 1);
+	put_list(out, "padded", p.d + 1, p.nd - 1);
 }
 
-static void tile_json(const struct session *s, const struct plan_field *f, struct buf *out)
+static void put_set(struct buf *out, const char *mode, const struct plan_field *f,
+                    const struct dataset *set, const struct session *sizes)
+{
+	const struct shape *stored = &dataset_info(set)->input;
+	const int others = dataset_sizes(set) - 1;
+	const bool whole = sizes && sizes->nsize;
+	put_mode(out, mode, !whole && (others > 0 || smaller(&f->input, stored)), f);
+	put_list(out, "of", stored->d + 1, stored->nd - 1);
+	buf_printf(out, ", \"other_sizes\": %d", others);
+	if (sizes)
+		put_further(sizes, out);
+	buf_putc(out, '}');
+}
+
+static void put_tile(const struct session *s, const struct plan_field *f, struct buf *out)
 {
 	int64_t tile[RECEPTIVE_AXES], bytes;
 	bool whole;
 	int mark = err_count();
-	buf_puts(out, ", \"tile\": {");
+	buf_puts(out, ", \"tile\": ");
 	if (tile_fit(s, f, tile, &bytes, &whole) < 0) {
-		buf_puts(out, "\"error\": ");
+		buf_puts(out, "{\"error\": ");
 		buf_json_string(out, err_get(mark)->text);
 	} else {
-		extents_json(out, "size", whole ? f->input.d + 1 : tile, f->input.nd - 1);
-		buf_printf(out, ", \"whole\": %s, \"arena\": %" PRId64, whole ? "true" : "false", bytes);
+		buf_printf(out, "{\"whole\": %s", whole ? "true" : "false");
+		put_list(out, "size", tile, f->input.nd - 1);
+		buf_printf(out, ", \"arena\": %" PRId64, bytes);
 	}
-	err_truncate(mark);
 	buf_putc(out, '}');
+	err_truncate(mark);
 }
 
-static void prediction_json(const struct session *s, struct buf *out)
+static void put_prediction(const struct session *s, struct buf *out)
 {
 	struct plan_field f;
 	int mark = err_count();
 	if (imagine(s, &f) == 0) {
 		buf_puts(out, ",\n  ");
-		seen_json(out, "prediction", &f.input, s->train_set);
-		padded_json(out, &f);
+		put_mode(out, "prediction", smaller(&f.input, &dataset_info(s->train_set)->input), &f);
 		if (!shape_equal(&f.input, &s->data.input))
-			tile_json(s, &f, out);
+			put_tile(s, &f, out);
 		buf_putc(out, '}');
 	}
 	err_truncate(mark);
@@ -197,19 +224,16 @@ static void prediction_json(const struct session *s, struct buf *out)
 
 void describe_seen_json(const struct session *s, struct buf *out)
 {
-	const struct plan_field same = { .input = s->data.input },
-	                        *f = whole_differs(s) ? &s->data.field : &same;
 	if (!s->train_set || s->data.input.nd < 2)
 		return;
+	const struct plan_field same = { .input = s->data.input };
 	buf_puts(out, " \"sees\": {");
-	seen_json(out, "training", &s->data.input, s->train_set);
-	buf_putc(out, '}');
+	put_set(out, "training", &same, s->train_set, NULL);
 	if (s->validation) {
 		buf_puts(out, ",\n  ");
-		seen_json(out, "validation", &f->input, s->validation_set);
-		padded_json(out, f);
-		buf_putc(out, '}');
+		put_set(out, "validation", whole_differs(s) ? &s->data.field : &same, s->validation_set,
+		        s);
 	}
-	prediction_json(s, out);
+	put_prediction(s, out);
 	buf_puts(out, "},\n");
 }

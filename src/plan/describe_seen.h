@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What training, validation and prediction see of samples. */
+ * What training, validation and prediction see of samples, in words and as JSON. */
 #ifndef DLX_PLAN_DESCRIBE_SEEN_H
 #define DLX_PLAN_DESCRIBE_SEEN_H
 
@@ -9,7 +9,7 @@
 
 /* Lines for --check and --plan. tiles: plans predictions too, and says what fits in memory. */
 void describe_seen(const struct session *s, bool tiles, struct buf *out);
-/* The same as a member "sees" of an object; nothing where nothing is known. */
+/* The same with tiles as the member "sees" of an object, and a comma; nothing without data. */
 void describe_seen_json(const struct session *s, struct buf *out);
 
 #endif

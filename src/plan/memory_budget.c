@@ -102,16 +102,19 @@ static int64_t own_bytes(const struct graph *g, int64_t *staged)
 	return sum;
 }
 
-#define PLANS 6
+#define PLANS (6 + 2 * SESSION_MOST_SIZES)
 
 static int list_plans(const struct session *s, const struct plan *all[PLANS])
 {
-	const struct plan *const here[PLANS] = { s->train_plan[0], s->train_plan[1],
+	const struct plan *const here[] = { s->train_plan[0], s->train_plan[1],
 		s->evaluate_plan[0], s->evaluate_plan[1], s->predict_plan[0], s->predict_plan[1] };
 	int n = 0;
-	for (int i = 0; i < PLANS; i++)
+	for (size_t i = 0; i < sizeof here / sizeof *here; i++)
 		if (here[i])
 			all[n++] = here[i];
+	for (int i = 0; i < 2 * s->nsize; i++)
+		if (s->size[i / 2].plan[i % 2])
+			all[n++] = s->size[i / 2].plan[i % 2];
 	return n;
 }
 
@@ -178,6 +181,8 @@ int64_t memory_budget_host(const struct session *s)
 	for (int i = 0; i < n; i++)
 		own_bytes(all[i]->g, &sum);
 	sum += loader_memory(s->train) + loader_memory(s->validation);
+	for (int i = 0; i < s->nsize; i++)
+		sum += loader_memory(s->size[i].loader);
 	for (tid t = 0; s->train_plan[0] && t < s->train_plan[0]->g->ntensor; t++) {
 		const struct tensor *x = graph_t(s->train_plan[0]->g, t);
 		if (is_stored(x) && state_is_kept(x->use))

@@ -33,6 +33,14 @@ struct session {
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
 	 * one). */
 	struct plan *train_plan[2], *evaluate_plan[2], *predict_plan[2];
+	/* Whole samples of further sizes in the validation set: those of each are batches of their own.
+	 * The first size is that of `validation`, data.field and evaluate_plan. */
+	struct session_size {
+		struct loader *loader;
+		struct plan_field field;
+		struct plan *plan[2];
+	} *size;                                         /* in the config's arena */
+	int nsize;
 	struct wisdom *engines;                          /* for plan requests
 	                                                  * (train/engines.h); NULL: none */
 	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of
@@ -50,6 +58,8 @@ struct session {
 	const char *dump;
 	bool dump_dot;
 };
+
+#define SESSION_MOST_SIZES 32     /* of samples of a validation set */
 
 enum session_need {
 	SESSION_TRAIN = 1,         /* training plans and loader */

@@ -86,18 +86,26 @@ bool whole_differs(const struct session *s)
 	return s->data.field.input.nd > 0;
 }
 
+static int settle(const struct session *s, const struct loader *l, struct plan_field *f)
+{
+	char text[SHAPE_TEXT];
+	*f = (struct plan_field){ 0 };
+	if (shape_equal(loader_input_shape(l), &s->data.input))
+		return 0;
+	f->input = *loader_input_shape(l);
+	f->target = *loader_target_shape(l);
+	TRY(whole_pad(s, f));
+	TRYC(check_network(s, f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' "
+	     "validates and predicts windows", shape_text(&f->input, text));
+	return 0;
+}
+
 int whole_settle(struct session *s)
 {
-	struct plan_field f = { 0 };
-	char text[SHAPE_TEXT];
-	if (!s->validation || !s->data.input.nd ||
-	    shape_equal(loader_input_shape(s->validation), &s->data.input))
+	if (!s->validation || !s->data.input.nd)
 		return 0;
-	f.input = *loader_input_shape(s->validation);
-	f.target = *loader_target_shape(s->validation);
-	TRY(whole_pad(s, &f));
-	TRYC(check_network(s, &f), "for whole samples of %s; '- crop: {size: ..., validation: centre}' "
-	     "validates and predicts windows", shape_text(&f.input, text));
-	s->data.field = f;
+	TRY(settle(s, s->validation, &s->data.field));
+	for (int i = 0; i < s->nsize; i++)
+		TRY(settle(s, s->size[i].loader, &s->size[i].field));
 	return 0;
 }

@@ -8,8 +8,9 @@
 #include "pass/receptive_field.h"
 #include "plan/session.h"
 
-/* Sets s->data.field from the validation loader, with the zeros that the network needs; nothing is
- * padded where the size is that of training. E_SHAPE where the network takes one size alone. */
+/* Sets s->data.field and s->size[].field from the validation loaders, with the zeros that the
+ * network needs; nothing is padded where the size is that of training. E_SHAPE where the network
+ * takes one size alone. */
 int whole_settle(struct session *s);
 /* Sets the zeros that the network gets behind f's inputs. */
 int whole_pad(const struct session *s, struct plan_field *f);

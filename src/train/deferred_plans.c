@@ -30,7 +30,8 @@ bool deferred_wanted(const struct session *s)
 {
 	const unsigned both = SESSION_TRAIN | SESSION_RUN;
 	return (s->need & both) == both && s->train_plan[0] && !s->dev->driver &&
-	       s->config->train.memory.limit == INT64_MIN && !whole_differs(s) && ample(s);
+	       s->config->train.memory.limit == INT64_MIN && !whole_differs(s) && s->nsize == 0 &&
+	       ample(s);
 }
 
 /* Binds a plan that was made after the others were bound. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Batches' losses are combined by the weight each was a mean over; counts of the metrics add up,
- * over ranks too. A short last batch runs on a plan of its own size. */
+ * over ranks and sizes of samples too. A short last batch runs on a plan of its own size. */
 #include "train/evaluate.h"
 
 #include <math.h>
@@ -22,10 +22,24 @@ static struct metrics *pooled(const struct session *s)
 	return s->evaluate_plan[0]->metrics;
 }
 
-/* sums: of losses, and of what they were means over. */
-static int run_batch(struct session *s, const struct batch *b, double **values, double sums[2])
+/* The samples of one size: those of the set, or of its k-th further size. */
+struct part {
+	struct loader *loader;
+	struct plan *const *plan;
+};
+
+static struct part part_of(const struct session *s, int k)
 {
-	struct plan *p = session_plan(s->evaluate_plan, b->n);
+	if (k == 0)
+		return (struct part){ s->validation, s->evaluate_plan };
+	return (struct part){ s->size[k - 1].loader, s->size[k - 1].plan };
+}
+
+/* sums: of losses, and of what they were means over. */
+static int run_batch(struct session *s, const struct part *part, const struct batch *b,
+                     double **values, double sums[2])
+{
+	struct plan *p = session_plan(part->plan, b->n);
 	double loss, w;
 	TRY(plan_feed(p, s->config, b, NULL));
 	TRY(exec_run(p->exec, ~0u));
@@ -67,9 +81,10 @@ static void sum_over_ranks(struct comm *c, struct metrics *m, double sums[2])
 }
 
 /* With parallel.reproducible each leaf has a row of its own: the two sums and all counts. */
-static int run_leaves(struct session *s, double **values, struct micro_rows *rows, double *row)
+static int run_leaves(struct session *s, const struct part *part, double **values,
+                      struct micro_rows *rows, double *row)
 {
-	struct batches from = { .loader = s->validation };
+	struct batches from = { .loader = part->loader };
 	struct micros m;
 	const struct batch *b;
 	int64_t n;
@@ -78,7 +93,7 @@ static int run_leaves(struct session *s, double **values, struct micro_rows *row
 		row[0] = row[1] = 0;
 		metrics_reset(pooled(s));
 		TRY(micros_next(&m, &b));
-		TRY(run_batch(s, b, values, row));
+		TRY(run_batch(s, part, b, values, row));
 		const double *counts = metrics_sums(pooled(s), &n);
 		memcpy(row + 2, counts, (size_t)n * sizeof *row);
 		micro_rows_add(rows, i, row);
@@ -86,34 +101,61 @@ static int run_leaves(struct session *s, double **values, struct micro_rows *row
 	return 0;
 }
 
-static int run_all_leaves(struct session *s, double **values, double sums[2])
+/* row: the sums of a part, of n numbers. */
+static int run_part_leaves(struct session *s, const struct part *part, double **values, double *row,
+                           int64_t n)
 {
 	struct micro_rows rows;
-	int64_t n;
-	double *counts = metrics_sums(pooled(s), &n), *row = mem_calloc((size_t)n + 2, sizeof *row);
-	int rc = 0;
-	micro_rows_init(&rows, s->config->leaves.each, n + 2);
-	for (int64_t i = 0; i < loader_batches(s->validation) && rc == 0; i++)
-		rc = stopped(s->comm) ? E_STOPPED : run_leaves(s, values, &rows, row);
-	if (rc == 0) {
+	int rc = loader_seek(part->loader, 0, 0);
+	micro_rows_init(&rows, s->config->leaves.each, n);
+	for (int64_t i = 0; i < loader_batches(part->loader) && rc == 0; i++)
+		rc = stopped(s->comm) ? E_STOPPED : run_leaves(s, part, values, &rows, row);
+	if (rc == 0)
 		micro_rows_sum(&rows, s->config, s->dev, s->comm, row);
-		memcpy(sums, row, 2 * sizeof *row);
-		memcpy(counts, row + 2, (size_t)n * sizeof *row);
-	}
 	micro_rows_release(&rows);
-	mem_free(row);
 	return rc;
+}
+
+static int run_all_leaves(struct session *s, double **values, double sums[2])
+{
+	int64_t n;
+	double *counts = metrics_sums(pooled(s), &n), *all = mem_calloc((size_t)n + 2, sizeof *all),
+	*row = mem_calloc((size_t)n + 2, sizeof *row);
+	int rc = 0;
+	for (int k = 0; k <= s->nsize && rc == 0; k++) {
+		const struct part part = part_of(s, k);
+		rc = run_part_leaves(s, &part, values, row, n + 2);
+		for (int64_t i = 0; i < n + 2 && rc == 0; i++)
+			all[i] += row[i];
+	}
+	if (rc == 0) {
+		memcpy(sums, all, 2 * sizeof *all);
+		memcpy(counts, all + 2, (size_t)n * sizeof *all);
+	}
+	mem_free(row);
+	mem_free(all);
+	return rc;
+}
+
+static int run_part(struct session *s, const struct part *part, double **values, double sums[2])
+{
+	const struct batch *b;
+	TRY(loader_seek(part->loader, 0, 0));
+	for (int64_t i = 0; i < loader_batches(part->loader); i++) {
+		if (stopped(s->comm))
+			return E_STOPPED;
+		TRY(loader_next(part->loader, &b));
+		if (!b->absent)
+			TRY(run_batch(s, part, b, values, sums));
+	}
+	return 0;
 }
 
 static int run_all(struct session *s, double **values, double sums[2])
 {
-	const struct batch *b;
-	for (int64_t i = 0; i < loader_batches(s->validation); i++) {
-		if (stopped(s->comm))
-			return E_STOPPED;
-		TRY(loader_next(s->validation, &b));
-		if (!b->absent)
-			TRY(run_batch(s, b, values, sums));
+	for (int k = 0; k <= s->nsize; k++) {
+		const struct part part = part_of(s, k);
+		TRY(run_part(s, &part, values, sums));
 	}
 	sum_over_ranks(s->comm, pooled(s), sums);
 	return 0;
@@ -124,10 +166,8 @@ int evaluate(struct session *s, struct evaluation *out)
 	struct arena *a = arena_new();
 	double **values = make_values(s->evaluate_plan[0], a);
 	double sums[2] = { 0, 0 }, t0 = io_seconds();
-	int rc = loader_seek(s->validation, 0, 0);
 	metrics_reset(pooled(s));
-	if (rc == 0)
-		rc = s->config->leaves.all ? run_all_leaves(s, values, sums) : run_all(s, values, sums);
+	int rc = s->config->leaves.all ? run_all_leaves(s, values, sums) : run_all(s, values, sums);
 	arena_free(a);
 	TRY(rc);
 	if (!(sums[1] > 0))   /* the sums of all ranks */

@@ -102,6 +102,26 @@ static void read_all(struct loader_options *o)
 	o->stored_input = false;
 }
 
+/* Whole samples of several sizes: *out reads those of the first. */
+static int open_sizes(struct session *s, struct loader **out, struct dataset *set,
+                      struct loader_options *o)
+{
+	int n = dataset_sizes(set);
+	if (n > 1 + SESSION_MOST_SIZES)
+		return ERR(E_DATA, &s->config->data.validation.loc[0], "the validation set has samples of "
+		           "%d sizes, each of which needs a plan of its own; the limit is %d; '- crop: "
+		           "{size: ..., validation: centre}' validates windows", n, 1 + SESSION_MOST_SIZES);
+	s->size = ARENA_ARRAY(s->config->arena, struct session_size, n);
+	o->only_size = 1;
+	TRY(loader_new(out, set, o));
+	for (int k = 1; k < n; k++) {
+		o->only_size = k + 1;
+		TRY(loader_new(&s->size[k - 1].loader, set, o));
+		s->nsize = k;
+	}
+	return 0;
+}
+
 static int open_loader(struct session *s, struct loader **out, struct dataset *set, bool training,
                        bool predict, bool tiled)
 {
@@ -126,7 +146,12 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.ignore = loss_ignore(&s->config->loss, known->target_ignore) };
 	if (tiled)
 		read_all(&o);
-	return loader_new(out, set, &o);
+	bool several = false;
+	if (!training && !predict)
+		TRY(loader_sizes_differ(set, &o, &several));
+	if (!several)
+		return loader_new(out, set, &o);
+	return open_sizes(s, out, set, &o);
 }
 
 static void take_shapes(struct session *s, const struct loader *l)

@@ -160,6 +160,19 @@ static int plan_evaluation(struct session *s)
 	                                                              PLAN_EVALUATE, s->validation);
 }
 
+/* Plans for the further sizes of samples in the validation set. */
+static int plan_sizes(struct session *s)
+{
+	const struct plan_field first = s->data.field;
+	int rc = 0;
+	for (int i = 0; i < s->nsize && rc == 0; i++) {
+		s->data.field = s->size[i].field;
+		rc = session_plan_set(s, s->size[i].plan, PLAN_EVALUATE, s->size[i].loader);
+	}
+	s->data.field = first;
+	return rc;
+}
+
 /* An export needs the store's entries, and runs nothing. */
 static bool weights_alone(const struct session_options *o)
 {
@@ -171,7 +184,9 @@ static int plan_the_rest(struct session *s, const struct session_options *o)
 {
 	bool validation = s->validation || (!(s->need & SESSION_RUN) && s->config->data.validation.n);
 	int rc = validation && s->need & SESSION_EVALUATE ? plan_evaluation(s) : 0;
-	if (rc < 0 && whole_differs(s))
+	if (rc == 0 && validation && s->need & SESSION_EVALUATE)
+		rc = plan_sizes(s);
+	if (rc < 0 && (whole_differs(s) || s->nsize))
 		return err_context(rc, "in validation, which sees whole samples; '- crop: {size: ..., "
 		                   "validation: centre}' validates on windows");
 	TRY(rc);
@@ -209,6 +224,10 @@ int session_bind(struct session *s)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i])
 			TRY(exec_bind(all[i]->exec, s->store, s->arena, &s->reduction.sums));
+	for (int i = 0; i < 2 * s->nsize; i++)
+		if (s->size[i / 2].plan[i % 2])
+			TRY(exec_bind(s->size[i / 2].plan[i % 2]->exec, s->store, s->arena,
+			              &s->reduction.sums));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
 	device_populate(s->dev, s->arena, s->arena_bytes);
@@ -295,6 +314,11 @@ void session_close(struct session *s)
 	}
 	loader_free(s->train);
 	loader_free(s->validation);
+	for (int i = 0; i < s->nsize; i++) {
+		loader_free(s->size[i].loader);
+		plan_free(s->size[i].plan[0]);
+		plan_free(s->size[i].plan[1]);
+	}
 	dataset_free(s->train_set);
 	dataset_free(s->validation_set);
 	store_free(s->store);

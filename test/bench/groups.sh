@@ -18,4 +18,12 @@ grep -q '^solved .* 1.000 .* % .* %' out || { cat out; fail "what is compared wi
 [ "$(wc -l <lines)" -eq 10 ] || fail "not each way twice"
 expect 1 tiny --set parallel.nothing=1
 says err "unknown key 'nothing'"
+
+# An mpiexec that starts nothing and says so to nobody.
+mkdir silent
+printf '#!/bin/sh\nexit 0\n' >silent/mpiexec
+chmod +x silent/mpiexec
+PATH=$PWD/silent:$PATH
+expect 1 tiny
+says err 'one line with a measurement was expected of: mpiexec'
 pass

@@ -102,7 +102,7 @@ same unet --tile auto
 says err ' tiles of '
 expect 0 "$train" --plan unet.yaml
 says out 'whole samples do not fit, but these tiles do: --tile '
-tile=$(sed -n 's/.*these tiles do: --tile \([0-9]*\)x\([0-9]*\),.*/\1, \2/p' out)
+tile=$(sed -n 's/.*these tiles do: --tile \([0-9]*\)x\([0-9]*\),.*/[\1, \2]/p' out)
 expect 0 "$train" --plan=json unet.yaml
-says out "\"tile\": {\"size\": [$tile], \"whole\": false, \"arena\": "
+says out "\"tile\": {\"whole\": false, \"size\": $tile, \"arena\": "
 pass

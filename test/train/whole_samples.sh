@@ -16,9 +16,9 @@ says out '              prediction whole samples of 90 x 180, padded to 92 x 180
 expect 0 "$train" --plan two.yaml
 says out '              whole samples fit: arena of a prediction'
 expect 0 "$train" --plan=json two.yaml
-says out ' "sees": {"training": {"size": [44, 64], "whole": false, "stored": [[90, 180]]},'
-says out '  "validation": {"size": [90, 180], "whole": true, "stored": [[90, 180]], "padded": [92, 180]},'
-says out '  "prediction": {"size": [90, 180], "whole": true, "stored": [[90, 180]], "padded": [92, 180], "tile": {"size": [90, 180], "whole": true, '
+says out '"sees": {"training": {"windows": true, "size": [44, 64], "padded": [44, 64], "of": [90, 180], "other_sizes": 0},'
+says out '  "validation": {"windows": false, "size": [90, 180], "padded": [92, 180], "of": [90, 180], "other_sizes": 0},'
+says out '  "prediction": {"windows": false, "size": [90, 180], "padded": [92, 180], "tile": {"whole": true, "size": [92, 180], "arena": '
 expect 0 "$train" --quiet two.yaml
 expect 0 "$train" --evaluate two.yaml
 cp out evaluation
@@ -88,10 +88,67 @@ expect 65 mixed --set data.validation=null --set 'data.train=[side16.dlx, named.
 says err "input channel 0 is 'side24', expected 'x' (dlx-convert --channel-names)"
 expect 65 mixed --set data.validation=null --set 'data.transforms=[]' --check
 says err "'- crop: {size: ...}' takes windows of one size"
-expect 65 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --check
-says err "validation: centre"
 expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
 	--set run.dir=runs/centres --set 'data.transforms=[{crop: {size: 12, validation: centre}}]'
+
+# Whole samples of several sizes are validated in batches of one size each: with the metrics of all together, whatever the
+# batches and ranks, and with the same bits on any number of ranks where that is asked for.
+squares() {
+	printf "\\0\\0\\010\\003\\0\\0\\0\\$4\\0\\0\\0\\$2\\0\\0\\0\\$2" | tee "$1.idx" >"$1-labels.idx"
+	seq 1000 99999 | tr -d '\n' | head -c "$3" >>"$1.idx"
+	seq 1000 99999 | tr -d '\n' | tr 0123456789 '\000\001\000\001\000\000\001\001\001\000' | head -c "$3" >>"$1-labels.idx"
+	expect 0 "$convert" -q -f idx --input "$1.idx" --target "$1-labels.idx" --channel-names x --class-names none,some -o "$1.dlx"
+}
+squares many16 020 1792 007
+squares many22 026 2420 005
+squares many9 011 243 003
+whole() {
+	set=$1
+	shift
+	mixed --set run.dir=runs/sizes --set "data.validation=$set" --set 'data.transforms=[{crop: {size: 12, validation: whole}}]' \
+		--set 'metrics=[accuracy]' "$@"
+}
+all='[many16.dlx, many22.dlx, many9.dlx]'
+expect 0 whole "$all" --check
+says out 'validation whole samples, batches of one size each: 16 x 16; 22 x 22, padded to 24 x 24; 9 x 9, padded to 12 x 12'
+expect 0 whole "$all" --plan=json
+says out '"of": [16, 16], "other_sizes": 2, "further": [{"windows": false, "size": [22, 22], "padded": [24, 24]}, {"wi'
+expect 0 whole "$all" --quiet
+number() {
+	sed -n "s/^{.*\"$1\": *\([0-9.e-]*\).*/\1/p" out
+}
+: >parts
+for part in 1792:many16 2420:many22 243:many9; do
+	expect 0 whole "${part#*:}.dlx" --evaluate
+	echo "${part%:*} $(number loss) $(number accuracy)" >>parts
+done
+for batch in 1 2 3 8; do
+	expect 0 whole "$all" --evaluate --set train.batch_size=$batch
+	echo "all $(number loss) $(number accuracy)" >>parts
+done
+cat parts
+awk '$1 != "all" { n += $1; l += $1 * $2; a += $1 * $3; next }
+	{ k++; if ((d = $2 - l / n) > 1e-6 || d < -1e-6 || (d = $3 - a / n) > 1e-9 || d < -1e-9) bad = 1 }
+	END { exit bad || k != 4 }' parts || fail "the metrics of several sizes are not those of all samples"
+if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
+	on() {
+		ranks=$1
+		shift
+		on_ranks "$ranks" "$train" --evaluate --set run.dir=runs/sizes --set "data.validation=$all" \
+			--set 'data.transforms=[{crop: {size: 12, validation: whole}}]' --set 'metrics=[accuracy]' "$@" two.yaml
+	}
+	: >ranks
+	for ranks in 1 2; do
+		expect 0 on $ranks --set 'data.train=[side16.dlx, side24.dlx]' --set train.global_batch_size=4 --set train.batch_size=1 \
+			--set parallel.reproducible=true
+		echo "$(number loss) $(number accuracy)" >>ranks
+		expect 0 on $ranks --set 'data.train=[side16.dlx, side24.dlx]'
+		echo "all $(number loss) $(number accuracy)" >>parts
+	done
+	cat ranks parts
+	[ "$(sort -u ranks | wc -l)" = 1 ] || fail "with parallel.reproducible the metrics of several sizes depend on the ranks"
+	[ "$(sed -n 's/^all .* //p' parts | sort -u | wc -l)" = 1 ] || fail "the accuracy depends on the ranks"
+fi
 
 # Where targets are no maps the centre is seen, or the whole as it is: a mean over places would count zeros behind it.
 printf '\0\0\010\001\0\0\0\004\0\001\0\001' >label.idx

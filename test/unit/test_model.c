@@ -286,6 +286,52 @@ static void test_layers_blocks(void **state)
 	release(&n);
 }
 
+/* Values of parameters: computed, passed on, lists, whole layers, counts; names of layers, which
+ * mean the layer at the use even if the block has one of that name. */
+static void test_layers_parameters(void **state)
+{
+	static const char yaml[] =
+		"family: layers\n"
+		"blocks:\n"
+		"  unit:\n"
+		"    parameters: {filters: required, wide: 2*$filters, kernel: [3, 1], act: relu, n: 1}\n"
+		"    layers:\n"
+		"      - repeat:\n"
+		"          times: $n\n"
+		"          layers: [{conv2d: {filters: $wide, kernel: $kernel, padding: same}}, $act]\n"
+		"      - conv2d: {filters: ($wide+$filters)/3, kernel: 1, name: a}\n"
+		"  join:\n"
+		"    parameters: {with: input, filters: 8}\n"
+		"    layers:\n"
+		"      - unit: {filters: $filters, act: {leaky_relu: {slope: 0.5}}, n: 2, name: u}\n"
+		"      - conv2d: {filters: $filters, kernel: 1, name: a}\n"
+		"      - add: {inputs: [$with, previous]}\n"
+		"layers:\n"
+		"  - conv2d: {filters: 8, kernel: 1, name: a}\n"
+		"  - unit: 8\n"
+		"  - join: {with: a}\n"
+		"  - join\n"
+		"  - join: {with: previous, filters: 8}\n";
+	struct net n;
+	build(&n, yaml, 8, SHAPE2(1, 3, 9, 8));
+	assert_shape(&n, n.out, SHAPE2(1, 8, 9, 8));
+	assert_param(&n, "unit_0.repeat_0.0.conv2d_0.weight", SHAPE2(16, 8, 3, 1));
+	assert_param(&n, "unit_0.a.weight", SHAPE2(8, 16, 1, 1));
+	assert_param(&n, "join_1.u.repeat_0.1.conv2d_0.weight", SHAPE2(16, 16, 3, 1));
+	static const char *const left[] = { "a", "join_0.add_0", "join_1.add_0" };
+	int adds = 0, leaky = 0;
+	for (int i = 0; i < n.g->nnode; i++) {
+		const struct node *node = n.g->node[i];
+		leaky += strcmp(node->op->name, "leaky_relu") == 0;
+		if (strcmp(node->op->name, "add") == 0)
+			assert_string_equal(n.g->node[graph_t(n.g, node->in[0])->producer]->name,
+			                    left[adds++]);
+	}
+	assert_int_equal(adds, 3);
+	assert_int_equal(leaky, 3 * 2);
+	release(&n);
+}
+
 /* Every kind of layer once, two and three dimensions. */
 static void test_layers_kinds(void **state)
 {
@@ -479,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_fcn_sizes),        cmocka_unit_test(test_fcn_3d),
 		cmocka_unit_test(test_fcn_modes),        cmocka_unit_test(test_layers_example),
 		cmocka_unit_test(test_layers_linear),    cmocka_unit_test(test_layers_blocks),
+		cmocka_unit_test(test_layers_parameters),
 		cmocka_unit_test(test_layers_short),     cmocka_unit_test(test_layers_sizes),
 		cmocka_unit_test(test_layers_1d),
 		cmocka_unit_test(test_layers_kinds),     cmocka_unit_test(test_same_padding),
