@@ -77,7 +77,7 @@ expect 0 mixed --set data.validation=side24.dlx --check
 says out 'training   windows of 12 x 12, at random in 16 x 16 and 1 other size'
 says out '8 training samples, 2 windows of each, 6 batches an epoch'
 expect 0 mixed --set data.validation=side24.dlx --plan=json
-says out '"training": {"size": [12, 12], "whole": false, "stored": [[16, 16], [24, 24]]}'
+says out '"training": {"windows": true, "size": [12, 12], "padded": [12, 12], "of": [16, 16], "other_sizes": 1}'
 expect 0 mixed --set data.validation=side24.dlx --quiet
 for side in 16 24; do
 	expect 0 mixed --set data.validation=null --predict side$side.dlx -o p.npy
