@@ -110,6 +110,16 @@ static int check_parameter_name(struct arena *a, const struct ypair *p)
 	return 0;
 }
 
+/* Whether a default is the name of a type, as other languages declare parameters. */
+static bool names_type(const struct ynode *n)
+{
+	static const char *const types[] = { "int", "integer", "float", "str", "string", "bool", NULL };
+	for (int i = 0; n->kind == Y_SCALAR && types[i]; i++)
+		if (strcmp(n->text, types[i]) == 0)
+			return true;
+	return false;
+}
+
 static int read_parameters(struct arena *a, const struct ynode *map, struct layer_block *b)
 {
 	int rc = 0;
@@ -123,6 +133,16 @@ static int read_parameters(struct arena *a, const struct ynode *map, struct laye
 		struct ypair *p = &map->pair[i];
 		bool required = p->value->kind == Y_SCALAR && !p->value->quoted &&
 		                strcmp(p->value->text, "required") == 0;
+		if (y_is_null(p->value)) {
+			rc = ERR(E_CONFIG, &p->key_loc, "parameter '%s' of block '%s' has no default; if each "
+			         "use gives a value it is '%s: required'", p->key, b->name, p->key);
+			continue;
+		}
+		if (names_type(p->value)) {
+			rc = ERR(E_CONFIG, &p->value->loc, "'%s' is no default of parameter '%s': give one, or "
+			         "'required' if each use gives a value", p->value->text, p->key);
+			continue;
+		}
 		if (check_parameter_name(a, p) < 0 || (!required && check_default(a, b, p->value) < 0)) {
 			rc = E_CONFIG;
 			continue;
@@ -181,9 +201,11 @@ static int read_block(struct arena *a, const struct ypair *p, struct layer_block
 	int one = read_parameters(a, d.parameters, b);
 	rc = rc ? rc : one;
 	b->layers = d.layers ? d.layers : p->value;
-	one = d.layers && one == 0 ? check_used(a, b) : 0;
+	rc = rc ? rc : one;
+	if (rc == 0)
+		rc = check_used(a, b);
 	b->fields = make_fields(a, b);
-	return rc ? rc : one;
+	return rc;
 }
 
 int layer_blocks_read(struct arena *a, const struct ynode *map, struct layer_block **out, int *n)
@@ -193,7 +215,8 @@ int layer_blocks_read(struct arena *a, const struct ynode *map, struct layer_blo
 	if (!map || map->kind == Y_NULL)
 		return 0;
 	if (map->kind != Y_MAP)
-		return ERR(E_CONFIG, &map->loc, "expected a map of block names to lists of layers");
+		return ERR(E_CONFIG, &map->loc, "expected a map of block names to lists of layers: {NAME: "
+		           "[LAYER, ...]}");
 	*n = map->n;
 	*out = ARENA_ARRAY(a, struct layer_block, map->n + 1);
 	for (int i = 0; i < map->n; i++) {

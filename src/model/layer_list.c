@@ -192,6 +192,15 @@ struct entry {
 	int nin, *in;
 };
 
+/* Whether a name, or one of a list, is still a parameter. */
+static bool names_parameters(const struct ynode *n)
+{
+	bool has = strchr(n->text, '$') != NULL;
+	for (int i = 0; n->kind == Y_SEQ && i < n->n; i++)
+		has |= strchr(n->item[i]->text, '$') != NULL;
+	return has;
+}
+
 static void read_common(struct reader *r, struct entry *e)
 {
 	struct ypair pair[2];
@@ -199,7 +208,7 @@ static void read_common(struct reader *r, struct entry *e)
 	e->name_loc = e->inputs_loc = e->loc;
 	for (int i = 0; e->map && common_keys[i]; i++) {
 		struct ypair *p = ytree_pair(e->map, common_keys[i]);
-		if (!p || layer_has_parameters(p->value)) /* those that are left were reported */
+		if (!p || names_parameters(p->value)) /* those that are left were reported */
 			continue;
 		*(i == 0 ? &e->name_loc : &e->inputs_loc) = p->value->loc;
 		pair[map.n++] = *p;

@@ -37,8 +37,6 @@ struct layer_use {
  * Nodes without parameters are shared. Every mistake is reported: E_CONFIG. */
 int layer_substitute(struct arena *a, const struct layer_scope *s, struct ynode *in,
                      const struct ynode *except, struct ynode **out);
-/* Whether a `$` stands in a scalar at or below n. */
-bool layer_has_parameters(const struct ynode *n);
 /* Goes from *n, as long as it is one $NAME, to what was written for it, and to the scope of that.
  * The parameters have values. */
 void layer_written(const struct layer_scope **s, const struct ynode **n);

@@ -176,13 +176,13 @@ static int scalar(struct arena *a, const struct layer_use *use, struct ynode *in
 	return 0;
 }
 
-bool layer_has_parameters(const struct ynode *n)
+static bool has_parameters(const struct ynode *n)
 {
 	bool has = n->kind == Y_SCALAR && strchr(n->text, '$') != NULL;
 	for (int i = 0; n->kind == Y_SEQ && i < n->n && !has; i++)
-		has = layer_has_parameters(n->item[i]);
+		has = has_parameters(n->item[i]);
 	for (int i = 0; n->kind == Y_MAP && i < n->n && !has; i++)
-		has = layer_has_parameters(n->pair[i].value);
+		has = has_parameters(n->pair[i].value);
 	return has;
 }
 
@@ -191,7 +191,7 @@ int layer_substitute(struct arena *a, const struct layer_scope *s, struct ynode 
 {
 	int rc = 0;
 	*out = in;
-	if (in == except || !layer_has_parameters(in))
+	if (in == except || !has_parameters(in))
 		return 0;
 	if (in->kind == Y_SCALAR)
 		return scalar(a, s->use, in, out);

@@ -265,7 +265,9 @@ static int check_watch(const struct run_config *c)
 		           "'iou' has a value for each class, so that none is best by it; use 'mean_iou'");
 	if (metric && strcmp(metric, "loss") != 0 && !listed(metric, c->metrics.v, c->metrics.n))
 		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"),
-		           "metric '%s' is not among 'metrics'", metric);
+		           "metric '%s' is not among 'metrics'%s", metric,
+		           strncmp(metric, "val_", 4) ? "" :
+		           "; those of validations have no 'val_' in front");
 	if (what && c->data.validation.n == 0)
 		return ERR(E_CONFIG, loc, "%s, but 'data.validation' is not given", what);
 	if (what && v->epochs == 0 && v->steps == 0)

@@ -173,14 +173,25 @@ static void describe_data(const struct session *s, struct buf *out)
 	buf_putc(out, '\n');
 }
 
+/* The largest of all sizes of samples; 0 if there is no validation. */
+static int64_t evaluation_arena(const struct session *s)
+{
+	int64_t most = s->evaluate_plan[0] ? s->evaluate_plan[0]->g->arena_bytes : 0;
+	for (int i = 0; i < s->nsize; i++) {
+		const struct plan *p = s->size[i].plan[0];
+		if (p && p->g->arena_bytes > most)
+			most = p->g->arena_bytes;
+	}
+	return most;
+}
+
 /* Nothing if there is no validation. */
 static void describe_evaluation(const struct session *s, struct buf *out)
 {
 	char a[32];
-	const struct plan *p = s->evaluate_plan[0];
-	if (p)
+	if (s->evaluate_plan[0])
 		buf_printf(out, "              arena of an evaluation %s\n",
-		           bytes_text((double)p->g->arena_bytes, a));
+		           bytes_text((double)evaluation_arena(s), a));
 }
 
 static void describe_memory(const struct plan *p, struct buf *out)
@@ -396,7 +407,7 @@ void describe_json(const struct session *s, struct buf *out)
 	           m.workspace, m.inputs, m.peak);
 	describe_peak_json(p, out);
 	if (s->evaluate_plan[0])
-		buf_printf(out, ", \"evaluation_arena\": %" PRId64, s->evaluate_plan[0]->g->arena_bytes);
+		buf_printf(out, ", \"evaluation_arena\": %" PRId64, evaluation_arena(s));
 	memory_budget_json(s, out);
 	memory_sweep_json(s, out);
 	buf_puts(out, "},\n");

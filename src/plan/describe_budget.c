@@ -22,6 +22,9 @@ int describe_fit(const struct session *s, struct buf *out)
 	for (size_t i = 0; i < sizeof plans / sizeof *plans && rc == 0; i++)
 		if (plans[i])
 			rc = memory_budget_check(s, plans[i]);
+	for (int i = 0; i < s->nsize && rc == 0; i++)
+		if (s->size[i].plan[0])
+			rc = memory_budget_check(s, s->size[i].plan[0]);
 	if (rc < 0)
 		explain(err_get(mark), out);
 	err_truncate(mark);

@@ -163,13 +163,15 @@ static int plan_evaluation(struct session *s)
 /* Plans for the further sizes of samples in the validation set. */
 static int plan_sizes(struct session *s)
 {
-	const struct plan_field first = s->data.field;
+	const struct plan_data first = s->data;
 	int rc = 0;
 	for (int i = 0; i < s->nsize && rc == 0; i++) {
 		s->data.field = s->size[i].field;
+		if (first.rest[PLAN_EVALUATE])
+			s->data.rest[PLAN_EVALUATE] = loader_rest(s->size[i].loader);
 		rc = session_plan_set(s, s->size[i].plan, PLAN_EVALUATE, s->size[i].loader);
 	}
-	s->data.field = first;
+	s->data = first;
 	return rc;
 }
 

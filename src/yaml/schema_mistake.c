@@ -73,6 +73,8 @@ int unknown_key(struct scope *s, const struct ypair *p)
 		buf_puts(&text, "; a number has a decimal point, not a comma");
 	else if (hint_name(&h) && (h.near.distance <= 1 || h.row))
 		hint_put(&text, &h);
+	else if (hint_advice(&h) && !hint_name(&h))
+		hint_put(&text, &h);
 	else if (!schema_where_put(&text, p->key) && !hint_put(&text, &h) &&
 	         !schema_where_put(&text, hint_elsewhere(&h)))
 		list_keys(&text, s);
@@ -125,6 +127,30 @@ int not_a_map(const struct scope *s, const struct ynode *node)
 	return rc;
 }
 
+/* Names written as calls, "Conv2d(3, 16)", or with the map's colon left out. A section's type
+ * stands among its keys, an entry's before them. */
+static void put_call(struct buf *out, struct arena *a, const struct variant *list, const char *what,
+                     const char *name)
+{
+	size_t n = strcspn(name, "({");
+	struct hint h;
+
+	while (n > 0 && name[n - 1] == ' ')
+		n--;
+	hint_begin(&h, arena_printf(a, "%.*s", (int)n, name));
+	for (const struct variant *v = list; v->name; v++)
+		hint_offer(&h, v->name);
+	const char *meant = hint_name(&h) ? hint_name(&h) : "NAME";
+	if (*what == '\'')
+		buf_printf(out, "; its keys stand beside it: {%s: %s, KEY: VALUE}", variant_key(list),
+		           meant);
+	else
+		buf_printf(out, "; its keys are a map behind a colon: {%s: {KEY: VALUE}}", meant);
+	for (const struct variant *v = list; v->name && hint_name(&h); v++)
+		if (!strcmp(v->name, hint_name(&h)) && v->fields && v->fields->type != FT_END)
+			list_keys(out, &(struct scope){ .a = a, .fields = v->fields });
+}
+
 int unknown_variant(struct arena *a, const struct variant *list, const char *what,
                     const char *name, const struct loc *loc)
 {
@@ -136,7 +162,7 @@ int unknown_variant(struct arena *a, const struct variant *list, const char *wha
 	for (const struct variant *v = list; v->name; v++)
 		hint_offer(&h, v->name);
 	if (strpbrk(name, "({"))
-		buf_puts(&text, "; its keys are a map behind a colon: {NAME: {KEY: VALUE}}");
+		put_call(&text, a, list, what, name);
 	else if (!hint_put(&text, &h))
 		for (const struct variant *v = list; v->name; v++)
 			buf_printf(&text, "%s%s", v == list ? ", which is one of: " : ", ", v->name);

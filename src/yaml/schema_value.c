@@ -233,6 +233,8 @@ static int read_strings(struct arena *a, const struct field *f, const struct yno
 	const char **v = ARENA_ARRAY(a, const char *, count);
 	struct loc *loc = ARENA_ARRAY(a, struct loc, count);
 
+	if (n->kind == Y_MAP)
+		return wrong_type(a, f, n, "a string or a list of them");
 	for (int i = 0; i < count; i++) {
 		rc = first_code(rc, read_string(a, f, item(n, i), &v[i]));
 		loc[i] = item(n, i)->loc;

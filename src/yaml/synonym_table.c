@@ -18,6 +18,15 @@
 #define INIT_FROM "it is 'model: {init_from: FILE.safetensors}'"
 #define ONE_PROCESS_EACH "dlx has one process for each GPU: start as many with mpiexec or srun"
 
+#define FREEZE "it is 'optimizer: {groups: [{match: 'NAME.*', learning_rate_factor: 0}]}'"
+#define NO_SEQUENCES "networks are of convolutions and dense layers: a network over one axis is " \
+	"of conv1d"
+#define BLOCK "define it under 'model: {blocks: {NAME: {parameters: {filters: required}, layers: " \
+	"[...]}}}'"
+#define CONVERTED "dlx-convert makes samples of one size; crop takes windows, and the layer " \
+	"resize resizes"
+#define ANY_NETWORK "'family: layers' takes any network, layer by layer"
+
 const struct synonym synonyms[] = {
 	/* optimizers */
 	{ "lr", PYTORCH, "learning_rate", NULL },
@@ -44,6 +53,17 @@ const struct synonym synonyms[] = {
 	{ "ema_decay", NULL, "average", NULL },
 	{ "param_groups", PYTORCH, "groups", NULL },
 	{ "optim", NULL, "optimizer", NULL },
+	{ "dampening", PYTORCH, "dampening", "leave it out: there is none" },
+	{ "maximize", PYTORCH, "maximize", "leave it out: the loss is minimised" },
+	{ "fused", PYTORCH, "fused", "leave it out: how an update is computed is dlx's choice" },
+	{ "foreach", PYTORCH, "fused", "leave it out: how an update is computed is dlx's choice" },
+	{ "global_clipnorm", KERAS, "clip_norm", NULL },
+	{ "use_ema", KERAS, "average", NULL },
+	{ "ema_momentum", KERAS, "average", NULL },
+	{ "l2_regularization", NULL, "weight_decay", NULL },
+	{ "freeze", NULL, "freeze", FREEZE },
+	{ "frozen", NULL, "freeze", FREEZE },
+	{ "trainable", KERAS, "freeze", FREEZE },
 
 	/* schedules */
 	{ "scheduler", PYTORCH, "schedule", NULL },
@@ -84,6 +104,12 @@ const struct synonym synonyms[] = {
 	{ "step_size", PYTORCH, "step_size", "it is 'every: {epochs: N}', or 'every: N' in steps" },
 	{ "warmup_steps", NULL, "warmup_steps", "it is 'warmup: {steps: N}' of the schedule" },
 	{ "warmup_epochs", NULL, "warmup_epochs", "it is 'warmup: {epochs: N}' of the schedule" },
+	{ "CosineAnnealingWarmRestarts", PYTORCH, "warm_restarts",
+	  "cosine falls once, without restarts" },
+	{ "T_0", PYTORCH, "over", NULL },
+	{ "min_delta", KERAS, "threshold",
+	  "leave it out: every validation better than the best counts" },
+	{ "last_epoch", PYTORCH, "last_epoch", "leave it out: '--resume' goes on where the run was" },
 
 	/* losses */
 	{ "criterion", PYTORCH, "loss", NULL },
@@ -121,6 +147,7 @@ const struct synonym synonyms[] = {
 	{ "ignore_index", PYTORCH, "ignore", NULL },
 	{ "from_logits", KERAS, "from_logits", "leave it out: the network ends with logits" },
 	{ "balanced", NULL, "inverse_frequency", NULL },
+	{ "beta", PYTORCH, "delta", NULL },
 
 	/* metrics */
 	{ "acc", KERAS, "accuracy", NULL },
@@ -212,9 +239,6 @@ const struct synonym synonyms[] = {
 	{ "elu", PYTORCH, "elu", NULL },
 	{ "selu", PYTORCH, "selu", NULL },
 	{ "celu", PYTORCH, "celu", NULL },
-	{ "prelu", PYTORCH, "prelu", NULL },
-	{ "relu6", PYTORCH, "relu6", NULL },
-	{ "mish", PYTORCH, "mish", NULL },
 	{ "softmax", NULL, "softmax_cross_entropy", NULL },
 	{ "softmax", PYTORCH, "softmax", "leave it out: the loss softmax_cross_entropy contains it" },
 	{ "LogSoftmax", PYTORCH, "log_softmax",
@@ -274,6 +298,57 @@ const struct synonym synonyms[] = {
 	{ "input", NULL, "inputs", NULL },
 	{ "input", KERAS, "input_layer",
 	  "leave it out: the data has the shape, or 'model: {input: {channels: C, size: [H, W]}}'" },
+	{ "data_format", KERAS, "data_format",
+	  "leave it out: dlx-convert --input-layout says how arrays are stored" },
+	{ "AdaptiveMaxPool2d", PYTORCH, "adaptive_max_pool",
+	  "a maximum is of windows: max_pool; adaptive_average_pool takes means" },
+	{ "GlobalMaxPooling2D", KERAS, "adaptive_max_pool",
+	  "a maximum is of windows: max_pool; global_average takes the mean" },
+	{ "prelu", PYTORCH, "prelu", "leaky_relu has a slope that is not trained" },
+	{ "hardswish", PYTORCH, "hardswish", "silu is the smooth form of it" },
+	{ "mish", PYTORCH, "mish", "silu is near to it" },
+	{ "relu6", PYTORCH, "relu6", "relu has no upper limit here" },
+	{ "lstm", NULL, "lstm", NO_SEQUENCES },
+	{ "gru", NULL, "lstm", NO_SEQUENCES },
+	{ "rnn", NULL, "lstm", NO_SEQUENCES },
+	{ "MultiHeadAttention", KERAS, "attention", NO_SEQUENCES },
+	{ "attention", NULL, "attention", NO_SEQUENCES },
+	{ "TransformerEncoder", PYTORCH, "attention", NO_SEQUENCES },
+	{ "embedding", NULL, "embedding", NO_SEQUENCES },
+	{ "PixelShuffle", PYTORCH, "pixel_shuffle",
+	  "conv_transpose2d with kernel 2 and stride 2 is as large, or '- resize: {factor: 2}'" },
+	{ "ReflectionPad2d", PYTORCH, "reflection_pad",
+	  "zeros are padded here; the transform 'pad' repeats or wraps" },
+	{ "ReplicationPad2d", PYTORCH, "reflection_pad",
+	  "zeros are padded here; the transform 'pad' repeats or wraps" },
+	{ "DropPath", NULL, "drop_path", "dropout sets single values to zero, not whole branches" },
+	{ "permute", PYTORCH, "permute", "leave it out: axes keep their order, channels first" },
+	{ "transpose", PYTORCH, "permute", "leave it out: axes keep their order, channels first" },
+	{ "squeeze", PYTORCH, "squeeze", "flatten makes one axis of all behind the samples" },
+	{ "unsqueeze", PYTORCH, "squeeze", "leave it out: samples keep their axes" },
+	{ "Cropping2D", KERAS, "slice", NULL },
+	{ "CenterCrop", PYTORCH, "slice", NULL },
+	{ "narrow", PYTORCH, "slice", NULL },
+	{ "res_block", NULL, "block", BLOCK },
+	{ "residual_block", NULL, "block", BLOCK },
+	{ "conv_block", NULL, "block", BLOCK },
+	{ "double_conv", NULL, "block", BLOCK },
+	{ "BasicBlock", PYTORCH, "block", BLOCK },
+	{ "SEBlock", NULL, "block", BLOCK },
+	{ "weight_norm", PYTORCH, "weight_norm",
+	  "weights are not normalised; batch_norm and its kin are layers" },
+	{ "spectral_norm", PYTORCH, "weight_norm",
+	  "weights are not normalised; batch_norm and its kin are layers" },
+	{ "crop", NULL, "slice", NULL },
+	{ "lambda", KERAS, "lambda",
+	  "a formula is made of layers: add, multiply, scale, exp and so on" },
+	{ "for", NULL, "repeat", NULL },
+	{ "loop", NULL, "repeat", NULL },
+	{ "params", NULL, "parameters", NULL },
+	{ "args", NULL, "parameters", NULL },
+	{ "arguments", NULL, "parameters", NULL },
+	{ "defaults", NULL, "parameters", NULL },
+	{ "body", NULL, "layers", NULL },
 
 	/* models */
 	{ "arch", NULL, "family", NULL },
@@ -312,6 +387,15 @@ const struct synonym synonyms[] = {
 	{ "pretrained", PYTORCH, "weights", INIT_FROM },
 	{ "checkpoint_path", NULL, "weights", INIT_FROM },
 	{ "load_from", NULL, "weights", INIT_FROM },
+	{ "fpn", NULL, "fpn", ANY_NETWORK },
+	{ "efficientnet", NULL, "efficientnet", ANY_NETWORK },
+	{ "mobilenet", NULL, "mobilenet", ANY_NETWORK },
+	{ "vgg", NULL, "vgg", ANY_NETWORK },
+	{ "vgg16", NULL, "vgg", ANY_NETWORK },
+	{ "convnext", NULL, "convnext", ANY_NETWORK },
+	{ "unet++", NULL, "unet++", ANY_NETWORK },
+	{ "encoder_weights", NULL, "weights", INIT_FROM },
+	{ "encoder", NULL, "backbone", NULL },
 
 	/* data */
 	{ "dataset", PYTORCH, "data", NULL },
@@ -378,6 +462,10 @@ const struct synonym synonyms[] = {
 	{ "zscore", NULL, "standard", NULL },
 	{ "mean_std", NULL, "standard", NULL },
 	{ "minmax", NULL, "min_max", NULL },
+	{ "cache", NULL, "cache", "leave it out: the system keeps files that it has read in memory" },
+	{ "one_hot", NULL, "one_hot", "leave it out: labels are the numbers of classes" },
+	{ "Resize", PYTORCH, "resize_samples", CONVERTED },
+	{ "Resizing", KERAS, "resize_samples", CONVERTED },
 
 	/* training */
 	{ "trainer", PYTORCH, "train", NULL },
@@ -439,6 +527,26 @@ const struct synonym synonyms[] = {
 	{ "import", NULL, "import", "a config is one file; '--set KEY=VALUE' changes keys of it" },
 	{ "include", NULL, "import", "a config is one file; '--set KEY=VALUE' changes keys of it" },
 	{ "resume", NULL, "resume", "a run goes on with 'dlx-train --resume CONFIG.yaml'" },
+	{ "val_batch_size", NULL, "val_batch_size", "leave it out: it is that of training" },
+	{ "mode", KERAS, "mode", "leave it out: a metric says itself which way is better" },
+	{ "max_time", PYTORCH, "max_time",
+	  "start it as 'timeout 1h dlx-train ...': it saves when it is ended, and --resume goes on" },
+	{ "callbacks", KERAS, "callbacks",
+	  "each is a key of its own: 'train.patience', 'checkpoint', 'schedule', 'report'" },
+	{ "steps_per_epoch", KERAS, "steps_per_epoch",
+	  "leave it out: an epoch is the whole training set; 'steps' ends a run" },
+	{ "limit_train_batches", PYTORCH, "steps_per_epoch",
+	  "leave it out: an epoch is the whole training set; 'steps' ends a run" },
+	{ "gradient_checkpointing", PYTORCH, "recompute", "it is 'train: {memory: {limit: 8GiB}}'" },
+	{ "activation_checkpointing", NULL, "recompute", "it is 'train: {memory: {limit: 8GiB}}'" },
+	{ "compile", PYTORCH, "compile", "leave it out: every run is compiled before it starts" },
+	{ "filename", NULL, "filename",
+	  "checkpoints are in the run's folder; '--export=FILE' writes weights elsewhere" },
+	{ "wandb", NULL, "wandb",
+	  "leave it out: metrics are in the run's metrics.jsonl, and with 'tensorboard' beside it" },
+	{ "logger", PYTORCH, "wandb",
+	  "leave it out: metrics are in the run's metrics.jsonl, and with 'tensorboard' beside it" },
+	{ "project", NULL, "name", NULL },
 
 	/* devices and number formats */
 	{ "gpu", NULL, "cuda", ONE_PROCESS_EACH },

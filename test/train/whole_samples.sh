@@ -111,6 +111,9 @@ whole() {
 all='[many16.dlx, many22.dlx, many9.dlx]'
 expect 0 whole "$all" --check
 says out 'validation whole samples, batches of one size each: 16 x 16; 22 x 22, padded to 24 x 24; 9 x 9, padded to 12 x 12'
+arena=$(sed -n 's/.*arena of an evaluation //p' out)
+expect 0 whole many22.dlx --check
+[ "$arena" = "$(sed -n 's/.*arena of an evaluation //p' out)" ] || fail "the arena is not that of the largest samples"
 expect 0 whole "$all" --plan=json
 says out '"of": [16, 16], "other_sizes": 2, "further": [{"windows": false, "size": [22, 22], "padded": [24, 24]}, {"wi'
 expect 0 whole "$all" --quiet
