@@ -55,6 +55,8 @@ done <table
 cd "$work/unet2d" || exit 99
 expect 0 "$train" --quiet --predict cells-new.dlx -o whole.npy unet2d.yaml
 cmp whole.npy cells.npy || fail "unet2d: tiles are not the whole"
+says log '6 tiles of 96 x 96'
+says log 'prediction whole samples, such as those of 96 x 96'
 cd "$work" || exit 99
 expect 64 "$DLX_BUILD/dlx-example" unet
 says err "did you mean 'unet2d'?"
