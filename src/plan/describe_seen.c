@@ -113,7 +113,10 @@ static void describe_prediction(const struct session *s, bool tiles, struct buf 
 	int mark = err_count();
 	if (imagine(s, &f) == 0) {
 		const bool part = smaller(&f.input, &dataset_info(s->train_set)->input);
-		buf_printf(out, "\n              prediction %s of ", part ? "windows" : "whole samples");
+		const char *what = part                              ? "windows of"
+		                   : dataset_sizes(s->train_set) > 1 ? "whole samples, such as those of"
+		                                                     : "whole samples of";
+		buf_printf(out, "\n              prediction %s ", what);
 		put_extents(out, f.input.d + 1, f.input.nd - 1);
 		if (part)
 			buf_puts(out, ", in the centre");

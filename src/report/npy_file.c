@@ -11,7 +11,7 @@ void npy_header(struct buf *h, enum dtype dtype, int64_t samples, const struct s
 	uint8_t start[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0 };
 	buf_add(h, start, sizeof start);
 	buf_printf(h, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ",",
-	           dtype == DTYPE_I32 ? "<i4" : "<f4", samples);
+	           dtype == DTYPE_I32 ? "<i4" : dtype == DTYPE_U8 ? "|u1" : "<f4", samples);
 	for (int i = 0; i < s->nd; i++)
 		buf_printf(h, " %" PRId64 ",", s->d[i]);
 	buf_puts(h, "), }");

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/types.h"
 
-/* Appends the header of samples x s, of int32 or float32; the values follow it, row-major. */
+/* Appends the header of samples x s, of int32, uint8 or float32; the values follow, row-major. */
 void npy_header(struct buf *h, enum dtype dtype, int64_t samples, const struct shape *s);
 
 #endif
