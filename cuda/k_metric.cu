@@ -57,24 +57,22 @@ struct flags {
 template <typename T, typename F>
 __global__ void channel_parts(k_channel_sums s, const T *x, const float *t, double *parts)
 {
-	__shared__ double room[THREADS];
+	__shared__ double room[F::N][THREADS];
 	double sum[F::N] = {};
 	for (int64_t p = (int64_t)blockIdx.y * THREADS + threadIdx.x; p < s.points;
 	     p += (int64_t)gridDim.y * THREADS) {
 		const int64_t i = p * s.channels + blockIdx.x;
 		F::add(s, as_float(x[i]), t[i], sum);
 	}
-	for (int k = 0; k < F::N; k++) {
-		room[threadIdx.x] = sum[k];
-		for (int m = THREADS / 2; m > 0; m /= 2) {
-			__syncthreads();
-			if ((int)threadIdx.x < m)
-				room[threadIdx.x] += room[threadIdx.x + m];
-		}
-		if (threadIdx.x == 0)
-			parts[((int64_t)blockIdx.x * gridDim.y + blockIdx.y) * F::N + k] = room[0];
+	for (int k = 0; k < F::N; k++)
+		room[k][threadIdx.x] = sum[k];
+	for (int m = THREADS / 2; m > 0; m /= 2) {
 		__syncthreads();
+		for (int k = 0; k < F::N && (int)threadIdx.x < m; k++)
+			room[k][threadIdx.x] += room[k][threadIdx.x + m];
 	}
+	for (int k = 0; k < F::N && threadIdx.x == 0; k++)
+		parts[((int64_t)blockIdx.x * gridDim.y + blockIdx.y) * F::N + k] = room[k][0];
 }
 
 /* n sums of each of the parts of a channel. */

@@ -230,12 +230,12 @@ static int flag_cuda(const struct kplan *k, const struct kargs *a)
 /* --- samples --- */
 
 static const char *const error_samples[] = {
-	"2x3x5x7 2x3x5x7", "4x1 4x1", "s s", "9 9", "2x2x48x21x23 2x2x48x21x23", "700x5 700x5",
+	"2x3x5x7 2x3x5x7", "4x1 4x1", "s s", "9 9", "2x2x9x21x23 2x2x9x21x23", "700x5 700x5",
 	"2x4200x3 2x4200x3", "3x2x9 3x2x9:zero; leave_out: value, value: 0",
 	"3x2x9 3x2x9; leave_out: nan", NULL
 };
 static const char *const flag_samples[] = {
-	"2x3x5x7 2x3x5x7", "4x1 4x1", "9 9", "2x2x48x21x23 2x2x48x21x23", "700x5 700x5", NULL
+	"2x3x5x7 2x3x5x7", "4x1 4x1", "9 9", "2x2x9x21x23 2x2x9x21x23", "700x5 700x5", NULL
 };
 
 /* --- records --- */
