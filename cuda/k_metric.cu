@@ -19,14 +19,18 @@ int64_t k_channel_sums_workspace(const struct k_channel_sums *s)
 	return s->channels * pieces_of(s) * ERRORS * (int64_t)sizeof(double);
 }
 
+static __device__ __forceinline__ bool left_out(const k_channel_sums &s, float t)
+{
+	return (s.leave_out == K_LEAVE_NAN && t != t) || (s.leave_out == K_LEAVE_VALUE && t == s.value);
+}
+
 /* op/loss/channel_sums.c says what an element adds. */
 struct errors {
 	static constexpr int N = ERRORS;
 	static __device__ __forceinline__ void add(const k_channel_sums &s, float x, float t,
 	                                           double *sum)
 	{
-		if ((s.leave_out == K_LEAVE_NAN && t != t) ||
-		    (s.leave_out == K_LEAVE_VALUE && t == s.value))
+		if (left_out(s, t))
 			return;
 		const double d = (double)x - (double)t,
 		             high = (double)__uint_as_float(__float_as_uint(t) & 0xfffff000u),
@@ -43,11 +47,11 @@ struct errors {
 
 struct flags {
 	static constexpr int N = FLAGS;
-	static __device__ __forceinline__ void add(const k_channel_sums &, float x, float t,
+	static __device__ __forceinline__ void add(const k_channel_sums &s, float x, float t,
 	                                           double *sum)
 	{
 		const int set = t > 0.5f, guess = x > 0;
-		if (t != t)
+		if (t != t || left_out(s, t))
 			return;
 		for (int k = 0; k < N; k++)
 			sum[k] += 2 * set + guess == k ? 1 : 0;

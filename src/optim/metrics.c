@@ -162,11 +162,12 @@ void metrics_set_mask(struct metrics *m, bool masked, double value)
 static void *attributes(const struct metrics *m, struct graph *g, enum source s, int64_t ignore)
 {
 	struct op_attr t = op_attr_new(g->arena, source_op[s]);
-	if (s == CONFUSION || s == SAMPLE_IOU || s == LABEL_RANKS)
+	const bool labels = s == CONFUSION || s == SAMPLE_IOU || s == LABEL_RANKS;
+	if (labels)
 		op_attr_int(&t, "ignore", ignore);
-	if (s == ERROR_SUMS && m->masked)
+	else if (m->masked)
 		op_attr_int(&t, "leave_out", isnan(m->mask) ? 1 : 2);
-	if (s == ERROR_SUMS && m->masked && !isnan(m->mask))
+	if (!labels && m->masked && !isnan(m->mask))
 		op_attr_float(&t, "value", m->mask);
 	return t.data;
 }

@@ -75,8 +75,8 @@ int metrics_check(const struct strings *names, enum target_kind target, int64_t 
 /* The metrics so named, for metrics_emit in an evaluation graph. Errors as above. */
 int metrics_new(struct metrics **out, const struct strings *names, enum target_kind target,
                 int64_t classes);
-/* Elements of fields whose target is `value` do not count in
- * errors; NaN: those that are NaN. Before metrics_emit. */
+/* Elements of fields and flags whose target is `value` do not count; NaN: those that are NaN, which
+ * of flags never do. Before metrics_emit. */
 void metrics_set_mask(struct metrics *m, bool masked, double value);
 void metrics_free(struct metrics *m);
 /* Emits what they need: F64 outputs marked as such. ignore: the label that does not count. */

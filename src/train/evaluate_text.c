@@ -19,13 +19,14 @@ void evaluation_line(const struct evaluation *e, struct buf *out)
 
 #define COLUMN 12
 
-/* `model.classes` may be more than the data has names for. */
+/* `model.classes` may be more than the data has names for. Classes that are flags are channels. */
 void evaluation_part_name(const struct dataset_info *data, enum metric_form form, int i,
                           struct buf *out)
 {
 	const bool output = form == METRIC_BY_OUTPUT;
-	const char *const *names = output ? data->target_channels : data->classes;
-	const int64_t n = output ? data->target.d[0] : data->nclasses;
+	const bool channels = output || !data->classes;
+	const char *const *names = channels ? data->target_channels : data->classes;
+	const int64_t n = channels ? data->target.d[0] : data->nclasses;
 	buf_clear(out);
 	if (names && i < n && *names[i])
 		buf_shown(out, names[i]);

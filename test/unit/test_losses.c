@@ -304,6 +304,12 @@ static void test_flag_counts(void **state)
 		assert_int_equal(op_run_go(&r), 0);
 		assert_close(op_run_out(&r, 0), want, 8, 0);
 		op_run_release(&r);
+		op_run_init(&r, dev, "flag_counts", "5x2 5x2; leave_out: value, value: 0", false);
+		op_run_set(&r, 0, x);
+		op_run_set(&r, 1, t);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), (double[]){ 0, 0, 2, 2, 0, 0, 1, 0 }, 8, 0);
+		op_run_release(&r);
 	}
 }
 

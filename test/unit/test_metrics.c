@@ -335,10 +335,10 @@ static void test_emit(void **state)
 }
 
 /* What is left out of errors; which metrics share an op. */
-static void emitted_errors(bool masked, double mask, const char *attributes)
+static void emitted(enum target_kind target, const char *const *names, bool masked, double mask,
+                    const char *attributes)
 {
-	static const char *const names[] = { "mae", "r2", "rmse_by_output" };
-	struct metrics *m = make(TARGET_VALUES, 3, 3, names);
+	struct metrics *m = make(target, 3, 3, names);
 	struct graph *g = graph_new();
 	struct shape x = { 3, { 2, 3, 5 } };
 	struct buf text = BUF_INIT;
@@ -359,9 +359,13 @@ static void emitted_errors(bool masked, double mask, const char *attributes)
 
 static void test_mask(void **state)
 {
-	emitted_errors(false, 0, "error_sums");
-	emitted_errors(true, NAN, "leave_out: nan");
-	emitted_errors(true, -9999, "leave_out: value, value: -9999");
+	static const char *const errors[] = { "mae", "r2", "rmse_by_output" };
+	static const char *const flags[] = { "f1", "accuracy", "mean_iou" };
+	emitted(TARGET_VALUES, errors, false, 0, "error_sums");
+	emitted(TARGET_VALUES, errors, true, NAN, "leave_out: nan");
+	emitted(TARGET_VALUES, errors, true, -9999, "leave_out: value, value: -9999");
+	emitted(TARGET_FLAGS, flags, false, 0, "flag_counts");
+	emitted(TARGET_FLAGS, flags, true, 255, "leave_out: value, value: 255");
 }
 
 int main(void)

@@ -10,7 +10,7 @@
  *                 from a mean far larger than itself
  *   flag_counts   (C, 4): of targets that are flags, how often not set and not predicted, not set
  *                 but predicted, set but not predicted, both. A flag is set above 0.5 and predicted
- *                 at a logit above 0; one that is NaN does not count
+ *                 at a logit above 0; one that is NaN never counts
  * Tensors of less than two axes have one channel. */
 #include <math.h>
 #include <string.h>
@@ -28,15 +28,15 @@
 enum leave_out { LEAVE_NONE, LEAVE_NAN, LEAVE_VALUE };
 static const char *const leave_out_names[] = { "none", "nan", "value", NULL };
 
-struct error_sums_attr {
+struct channel_sums_attr {
 	int leave_out;
 	double value;
 };
 
-static const struct field error_fields[] = {
-	FIELD_ENUM(struct error_sums_attr, leave_out, "none", leave_out_names,
+static const struct field fields[] = {
+	FIELD_ENUM(struct channel_sums_attr, leave_out, "none", leave_out_names,
 	           "targets that do not count: none, those that are NaN, those that are 'value'"),
-	FIELD_FLOAT(struct error_sums_attr, value, "0", -INFINITY, INFINITY, "see leave_out"),
+	FIELD_FLOAT(struct channel_sums_attr, value, "0", -INFINITY, INFINITY, "see leave_out"),
 	FIELD_END
 };
 
@@ -66,7 +66,7 @@ static int flag_shape(struct graph *g, struct node *n)
 
 /* --- what an element adds --- */
 
-typedef void add_fn(const struct error_sums_attr *at, double x, double t, double *sum);
+typedef void add_fn(const struct channel_sums_attr *at, double x, double t, double *sum);
 
 static inline float first_bits(float v)
 {
@@ -77,10 +77,15 @@ static inline float first_bits(float v)
 	return v;
 }
 
-static inline void add_error(const struct error_sums_attr *at, double x, double t, double *sum)
+static inline bool left_out(const struct channel_sums_attr *at, double t)
 {
-	if ((at->leave_out == LEAVE_NAN && isnan(t)) ||
-	    (at->leave_out == LEAVE_VALUE && (float)t == (float)at->value))
+	return (at->leave_out == LEAVE_NAN && isnan(t)) ||
+	       (at->leave_out == LEAVE_VALUE && (float)t == (float)at->value);
+}
+
+static inline void add_error(const struct channel_sums_attr *at, double x, double t, double *sum)
+{
+	if (left_out(at, t))
 		return;
 	const double d = x - t, high = (double)first_bits((float)t), low = (double)(float)t - high;
 	sum[0]++;
@@ -92,9 +97,9 @@ static inline void add_error(const struct error_sums_attr *at, double x, double 
 	sum[6] += low * low;
 }
 
-static inline void add_flag(const struct error_sums_attr *at, double x, double t, double *sum)
+static inline void add_flag(const struct channel_sums_attr *at, double x, double t, double *sum)
 {
-	if (!isnan(t))
+	if (!isnan(t) && !left_out(at, t))
 		sum[2 * (t > 0.5) + (x > 0)]++;
 }
 
@@ -146,7 +151,7 @@ static int sums_plan(struct kplan *k)
 }
 
 /* `rows` rows of c channels, into c times `sums` numbers. */
-static inline void sum_piece(const struct error_sums_attr *at, int64_t rows, int64_t c,
+static inline void sum_piece(const struct channel_sums_attr *at, int64_t rows, int64_t c,
                              const float *x, const float *t, int sums, add_fn *add, double *out)
 {
 	for (int64_t j = 0; j < c; j++, out += sums) {
@@ -196,10 +201,9 @@ _Static_assert((int)LEAVE_NAN == K_LEAVE_NAN && (int)LEAVE_VALUE == K_LEAVE_VALU
 static struct k_channel_sums cuda_sums(const struct kplan *k)
 {
 	const struct shape *s = node_in_shape(k->g, k->n, 0);
-	const struct error_sums_attr *at = k->n->attr;
+	const struct channel_sums_attr *at = k->n->attr;
 	const int64_t c = channels_of(s);
-	return (struct k_channel_sums){ shape_count(s) / c, c, at ? at->leave_out : LEAVE_NONE,
-		at ? (float)at->value : 0 };
+	return (struct k_channel_sums){ shape_count(s) / c, c, at->leave_out, (float)at->value };
 }
 
 static int sums_cuda_plan(struct kplan *k)
@@ -235,7 +239,8 @@ static const char *const error_samples[] = {
 	"3x2x9 3x2x9; leave_out: nan", NULL
 };
 static const char *const flag_samples[] = {
-	"2x3x5x7 2x3x5x7", "4x1 4x1", "9 9", "2x2x9x21x23 2x2x9x21x23", "700x5 700x5", NULL
+	"2x3x5x7 2x3x5x7", "4x1 4x1", "9 9", "2x2x9x21x23 2x2x9x21x23", "700x5 700x5",
+	"3x2x9 3x2x9:zero; leave_out: value, value: 0", NULL
 };
 
 /* --- records --- */
@@ -245,7 +250,7 @@ static const struct op op_error_sums = {
 	.doc = "sums of errors by channel, and of targets",
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
-	.attr_size = sizeof(struct error_sums_attr), .attrs = error_fields,
+	.attr_size = sizeof(struct channel_sums_attr), .attrs = fields,
 	.nondiff = 3,
 	.shape = error_shape, .cost = pointwise_error_cost,
 	.kernel = {
@@ -262,6 +267,7 @@ static const struct op op_flag_counts = {
 	.doc = "counts of (flag, predicted flag) by channel",
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct channel_sums_attr), .attrs = fields,
 	.nondiff = 3,
 	.shape = flag_shape, .cost = pointwise_error_cost,
 	.kernel = {
