@@ -424,8 +424,7 @@ template <typename T> __global__ void error_parts(int kind, float delta, int64_t
 		parts[blockIdx.x] = room[0];
 }
 
-__global__ void join_error(int blocks, const double *parts, int64_t n, double *sums, float *mean,
-                           float *weight)
+__global__ void join_error(int blocks, const double *parts, int64_t n, float *mean, float *weight)
 {
 	__shared__ double room[THREADS];
 	double sum = 0;
@@ -439,24 +438,18 @@ __global__ void join_error(int blocks, const double *parts, int64_t n, double *s
 	}
 	if (threadIdx.x)
 		return;
-	if (sums) {
-		sums[0] = room[0];
-		sums[1] = (double)n;
-	}
-	if (mean)
-		*mean = (float)(room[0] / (double)n);
+	*mean = (float)(room[0] / (double)n);
 	if (weight)
 		*weight = (float)n;
 }
 
 int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
-                      const void *x, const float *t, double *sums, float *mean, float *weight,
-                      void *ws)
+                      const void *x, const float *t, float *mean, float *weight, void *ws)
 {
 	const int blocks = blocks_of(n, THREADS * 4);
 	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n,
 	                            (const T *)x, t, (double *)ws))
-	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, n, sums, mean, weight);
+	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, n, mean, weight);
 	return cudaGetLastError();
 }
 

@@ -410,12 +410,11 @@ int64_t k_label_ranks_workspace(int64_t classes);
 int k_label_ranks(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y,
                   double *counts, struct k_bad *bad, void *ws);
 
-/* Sums of a function of x - t, float32 but for x, which is of `type`; sums: {sum, n}; mean: sum /
- * n, weight: n; any may be NULL. ws: k_loss_workspace. */
+/* Mean of a function of x - t, float32 but for x, which is of `type`; weight: n, or NULL. ws:
+ * k_loss_workspace. */
 enum k_error_kind { K_ERROR_ABSOLUTE, K_ERROR_SQUARE, K_ERROR_HUBER };
 int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
-                      const void *x, const float *t, double *sums, float *mean, float *weight,
-                      void *ws);
+                      const void *x, const float *t, float *mean, float *weight, void *ws);
 /* to: of dx: type, or f32. */
 int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta,
                            int64_t n, const void *x, const float *t, const float *dloss, void *dx);
