@@ -279,11 +279,11 @@ static int count(cudaStream_t stream, int type, const k_labels *l, int64_t from,
 	return cudaGetLastError();
 }
 
-__global__ void give_counts(k_labels l, const count_t *counts, const int32_t *y, double *out,
-                            k_bad *bad)
+/* n counts. */
+__global__ void give_counts(k_labels l, int64_t n, const count_t *counts, const int32_t *y,
+                            double *out, k_bad *bad)
 {
-	const int64_t n = (int64_t)l.classes * l.classes,
-	              i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
 	if (i < n)
 		out[i] = (double)counts[i];
 	if (i == 0)
@@ -294,14 +294,57 @@ int k_confusion(void *stream_, int type, const struct k_labels *l, const void *x
                 double *out, struct k_bad *bad, void *ws)
 {
 	const auto stream = (cudaStream_t)stream_;
+	const int64_t n = (int64_t)l->classes * l->classes;
 	count_t *counts = (count_t *)ws;
 	int status = cudaMemsetAsync(ws, 0, (size_t)k_confusion_workspace(l->classes), stream);
 	if (status == cudaSuccess)
 		status = count(stream, type, l, 0, l->n, x, y, counts);
 	if (status != cudaSuccess)
 		return status;
-	LAUNCH(give_counts, blocks_for((int64_t)l->classes * l->classes, THREADS), THREADS, 0, stream,
-	       *l, (const count_t *)counts, y, out, bad);
+	LAUNCH(give_counts, blocks_for(n, THREADS), THREADS, 0, stream, *l, n, (const count_t *)counts,
+	       y, out, bad);
+	return cudaGetLastError();
+}
+
+/* counts[r]: labels below whose logit r others are, as op/loss/metric.c has it; then as above. */
+template <typename T> __global__ void count_ranks(k_labels l, const T *x, const int32_t *y,
+                                                  count_t *counts)
+{
+	for (int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x; p < l.n;
+	     p += (int64_t)gridDim.x * THREADS) {
+		const T *row = x + p * l.classes;
+		const int label = y[label_at(l, p)];
+		if (is_class(l, label)) {
+			const float v = as_float(row[label]);
+			int rank = 0;
+			for (int j = 0; j < l.classes; j++)
+				if (j != label)
+					rank += j < label ? !(as_float(row[j]) < v) : !(as_float(row[j]) <= v);
+			atomicAdd(&counts[rank], (count_t)1);
+		} else if (label != l.ignore) {
+			atomicAdd(&counts[l.classes], (count_t)1);
+			atomicMax(&counts[l.classes + 1], ~(count_t)p);
+		}
+	}
+}
+
+int64_t k_label_ranks_workspace(int64_t classes)
+{
+	return (classes + 2) * (int64_t)sizeof(count_t);
+}
+
+int k_label_ranks(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y,
+                  double *out, struct k_bad *bad, void *ws)
+{
+	count_t *counts = (count_t *)ws;
+	const int status = cudaMemsetAsync(ws, 0, (size_t)k_label_ranks_workspace(l->classes),
+	                                   (cudaStream_t)stream);
+	if (status != cudaSuccess)
+		return status;
+	FLOAT_TYPES(type, T, LAUNCH(count_ranks<T>, blocks_of(l->n, THREADS), THREADS, 0, stream, *l,
+	                            (const T *)x, y, counts))
+	LAUNCH(give_counts, blocks_for(l->classes, THREADS), THREADS, 0, stream, *l,
+	       (int64_t)l->classes, (const count_t *)counts, y, out, bad);
 	return cudaGetLastError();
 }
 
@@ -381,8 +424,7 @@ template <typename T> __global__ void error_parts(int kind, float delta, int64_t
 		parts[blockIdx.x] = room[0];
 }
 
-__global__ void join_error(int blocks, const double *parts, int64_t n, double *sums, float *mean,
-                           float *weight)
+__global__ void join_error(int blocks, const double *parts, int64_t n, float *mean, float *weight)
 {
 	__shared__ double room[THREADS];
 	double sum = 0;
@@ -396,24 +438,18 @@ __global__ void join_error(int blocks, const double *parts, int64_t n, double *s
 	}
 	if (threadIdx.x)
 		return;
-	if (sums) {
-		sums[0] = room[0];
-		sums[1] = (double)n;
-	}
-	if (mean)
-		*mean = (float)(room[0] / (double)n);
+	*mean = (float)(room[0] / (double)n);
 	if (weight)
 		*weight = (float)n;
 }
 
 int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
-                      const void *x, const float *t, double *sums, float *mean, float *weight,
-                      void *ws)
+                      const void *x, const float *t, float *mean, float *weight, void *ws)
 {
 	const int blocks = blocks_of(n, THREADS * 4);
 	FLOAT_TYPES(type, T, LAUNCH(error_parts<T>, blocks, THREADS, 0, stream, (int)kind, delta, n,
 	                            (const T *)x, t, (double *)ws))
-	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, n, sums, mean, weight);
+	LAUNCH(join_error, 1, THREADS, 0, stream, blocks, (const double *)ws, n, mean, weight);
 	return cudaGetLastError();
 }
 

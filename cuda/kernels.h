@@ -405,15 +405,34 @@ int k_confusion(void *stream, int type, const struct k_labels *l, const void *x,
 int k_iou_per_sample(void *stream, int type, const struct k_labels *l, int64_t samples,
                      const void *x, const int32_t *y, double *out, struct k_bad *bad, void *ws);
 
-/* Sums of a function of x - t, float32 but for x, which is of `type`; sums: {sum, n}; mean: sum /
- * n, weight: n; any may be NULL. ws: k_loss_workspace. */
+/* counts[r]: labels below whose logit r others are. ws: k_label_ranks_workspace. */
+int64_t k_label_ranks_workspace(int64_t classes);
+int k_label_ranks(void *stream, int type, const struct k_labels *l, const void *x, const int32_t *y,
+                  double *counts, struct k_bad *bad, void *ws);
+
+/* Mean of a function of x - t, float32 but for x, which is of `type`; weight: n, or NULL. ws:
+ * k_loss_workspace. */
 enum k_error_kind { K_ERROR_ABSOLUTE, K_ERROR_SQUARE, K_ERROR_HUBER };
 int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delta, int64_t n,
-                      const void *x, const float *t, double *sums, float *mean, float *weight,
-                      void *ws);
+                      const void *x, const float *t, float *mean, float *weight, void *ws);
 /* to: of dx: type, or f32. */
 int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta,
                            int64_t n, const void *x, const float *t, const float *dloss, void *dx);
+
+/* --- metrics by channel (k_metric.cu), as op/loss/channel_sums.c has them --- */
+
+enum k_leave_out { K_LEAVE_NAN = 1, K_LEAVE_VALUE };
+struct k_channel_sums {
+	int64_t points, channels;        /* channels are neighbours */
+	int leave_out;                   /* enum k_leave_out, or 0 */
+	float value;
+};
+int64_t k_channel_sums_workspace(const struct k_channel_sums *s);
+/* out: (channels, 7) and (channels, 4). */
+int k_error_sums(void *stream, int type, const struct k_channel_sums *s, const void *x,
+                 const float *t, double *out, void *ws);
+int k_flag_counts(void *stream, int type, const struct k_channel_sums *s, const void *x,
+                  const float *t, double *out, void *ws);
 
 /* --- one mean of many batches (k_scalar.cu), as op/loss/mean.c has it --- */
 

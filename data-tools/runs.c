@@ -13,7 +13,7 @@
 
 bool metric_falls(const char *name)
 {
-	static const char *const falling[] = { "loss", "train_loss", "mae", "mse" };
+	static const char *const falling[] = { "loss", "train_loss", "mae", "mse", "rmse" };
 	for (size_t i = 0; i < sizeof falling / sizeof *falling; i++)
 		if (strcmp(name, falling[i]) == 0)
 			return true;

@@ -27,6 +27,7 @@
 #include "report/progress.h"
 #include "train/bench.h"
 #include "train/bench_op.h"
+#include "train/confusion.h"
 #include "train/exchange.h"
 #include "train/loop.h"
 #include "train/predict.h"
@@ -60,6 +61,8 @@ static const char *output_file(const struct options *o, const struct comm *c)
 		return o->file;
 	if (o->command == COMMAND_PREDICT && predict_to_file(o->output))
 		return o->output;
+	if (o->command == COMMAND_EVALUATE && o->confusion)
+		return o->confusion;
 	return comm_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
 }
 
@@ -98,7 +101,8 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 	config = NULL;
 	if (moved)
 		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);
-	int rc = ranks_agree(c, check_output(o, c, mine), "looking at the output");
+	int rc = o->confusion ? confusion_want(mine) : 0;
+	rc = ranks_agree(c, rc < 0 ? rc : check_output(o, c, mine), "looking at the output");
 	if (rc < 0) {
 		config_free(mine);
 		return rc;
@@ -322,6 +326,9 @@ static int run_evaluate(const struct options *o, struct comm *c, int *status)
 		buf_puts(&out, "}\n");
 	}
 	print(c, &out);
+	if (rc == 0 && o->confusion)
+		rc = ranks_agree(c, comm_first(c) ? confusion_write(&e, session_data(s), o->confusion) : 0,
+		                 "--confusion");
 	session_close(s);
 	return rc;
 }

@@ -14,6 +14,7 @@
 #include "pass/pass.h"
 #include "plan/plan.h"
 #include "plan/tile_size.h"
+#include "train/confusion.h"
 
 #define AT(m) offsetof(struct options, m)
 #define COMMAND(c) OPTION_NONE, .command = COMMAND_##c
@@ -38,6 +39,9 @@ static const struct option_row rows[] = {
 	  "one named; other commands use its weights" },
 	{ "evaluate", 0, COMMAND(EVALUATE),
 	  .doc = "evaluate on data.validation; print the metrics table and one line of JSON" },
+	{ "confusion", 0, OPTION_TEXT, AT(confusion), "FILE",
+	  .doc = "with --evaluate of a network of classes: the confusion matrix as a picture (.svg, "
+	  ".png) or a table (.csv)" },
 	{ "predict", 0, OPTION_TEXT, AT(file), "FILE", .command = COMMAND_PREDICT,
 	  .doc = "run the model on a record file; -o names a .npy, .npz, .nc or .csv file "
 	  "or a folder for pictures" },
@@ -165,6 +169,7 @@ const char *options_text(const struct options *o, char text[OPTIONS_TEXT])
 		buf_printf(&b, " --gpu=%s", o->gpu);
 	if (o->tile)
 		buf_printf(&b, " --tile=%s", o->tile);
+	buf_puts(&b, o->confusion ? " --confusion" : "");
 	buf_puts(&b, o->dump ? " --dump" : "");
 	buf_puts(&b, o->wisdom ? " --wisdom" : "");
 	buf_puts(&b, o->synthetic ? " --synthetic" : "");
@@ -184,6 +189,10 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--predict' needs '-o OUT'");
 	if (o->output && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'-o' goes with '--predict'");
+	if (o->confusion && o->command != COMMAND_EVALUATE)
+		return ERR(E_USAGE, NULL, "'--confusion' goes with '--evaluate'");
+	if (o->confusion)
+		TRY(confusion_check(o->confusion));
 	if (o->as && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--as' goes with '--predict'");
 	if (o->tile && o->command != COMMAND_PREDICT)

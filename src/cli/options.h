@@ -29,6 +29,7 @@ struct options {
 	                                  * op of --bench-op */
 	const char *output;              /* -o */
 	const char *tile;                /* --tile */
+	const char *confusion;           /* --confusion=FILE */
 	const char *compute;             /* of --bench-op */
 	const char *gpu;                 /* --gpu=NAME */
 	const char *dump;                /* --dump=PASS */

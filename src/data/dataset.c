@@ -138,7 +138,8 @@ static void inform(struct dataset *d)
 		.samples = i->samples, .input = i->input.shape, .target = i->target.shape,
 		.has_target = record_has_target(i),
 		.input_dtype = i->input.dtype, .target_dtype = i->target.dtype,
-		.input_channels = i->input.channels, .classes = i->classes, .nclasses = i->nclasses,
+		.input_channels = i->input.channels, .target_channels = i->target.channels,
+		.classes = i->classes, .nclasses = i->nclasses,
 		.target_ignore = i->ignore, .mask = i->mask,
 	};
 }

@@ -55,6 +55,7 @@ struct dataset_info {
 	bool has_target;
 	enum dtype input_dtype, target_dtype;
 	const char *const *input_channels;       /* names, as many as input.d[0], or NULL */
+	const char *const *target_channels;      /* of a field: as many as target.d[0], or NULL */
 	const char *const *classes;              /* names of the target's classes, or NULL */
 	int nclasses;
 	int64_t target_ignore;                   /* value of "no label"; INT64_MIN: none */

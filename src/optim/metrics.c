@@ -1,77 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Metrics over a set in two halves: graph nodes count per batch, host code adds the counts up and
- * finishes once, so that a value does not depend on how the set was cut into batches. The pooled
- * label metrics come from one confusion matrix.
- *
- *   accuracy    correct / counted              iou[c]  n_cc / (labelled c + predicted c - n_cc)
- *   mean_iou    mean of iou over the classes that occur       mae, mse    sum of errors / count
- *   mean_iou_per_sample    mean over samples of each one's mean_iou, in which absent classes count
- *                          as 1 (op/loss/metric.c): far more lenient where classes are rare */
+ * finishes once, so that a value does not depend on how the set was cut into batches. Several
+ * metrics share what one op counts: those by class one confusion matrix. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "model/op_attr.h"
-#include "optim/optim.h"
-#include "yaml/synonym.h"
+#include "optim/metric_table.h"
 
-/* The op that counts a metric; it has one F64 output. */
-enum source { CONFUSION, SAMPLE_IOU, ABSOLUTE_ERROR, SQUARE_ERROR, NSOURCES };
-static const char *const source_op[NSOURCES] = { "confusion", "iou_per_sample", "absolute_error",
-	                                             "square_error" };
-
-static bool counts_labels(enum source s)
-{
-	return s == CONFUSION || s == SAMPLE_IOU;
-}
-
-
-static void accuracy(struct metrics *m, struct metric_value *v, double *slot);
-static void iou(struct metrics *m, struct metric_value *v, double *slot);
-static void mean_iou(struct metrics *m, struct metric_value *v, double *slot);
-static void sample_iou(struct metrics *m, struct metric_value *v, double *slot);
-static void mae(struct metrics *m, struct metric_value *v, double *slot);
-static void mse(struct metrics *m, struct metric_value *v, double *slot);
-
-static const struct metric {
-	const char *name;
-	enum source source;
-	bool larger_is_better;
-	void (*finish)(struct metrics *m, struct metric_value *v, double *slot);
-} table[] = {
-	{ "accuracy", CONFUSION, true, accuracy }, { "iou", CONFUSION, true, iou },
-	{ "mean_iou", CONFUSION, true, mean_iou },
-	{ "mean_iou_per_sample", SAMPLE_IOU, true, sample_iou },
-	{ "mae", ABSOLUTE_ERROR, false, mae },     { "mse", SQUARE_ERROR, false, mse },
-};
-#define NMETRICS ((int)(sizeof table / sizeof *table))
-
-const char *const metric_names[] = { "accuracy", "iou", "mean_iou", "mean_iou_per_sample", "mae",
-	                                 "mse", NULL };
-
-bool metric_rises(const char *name)
-{
-	for (int i = 0; i < NMETRICS; i++)
-		if (strcmp(table[i].name, name) == 0)
-			return table[i].larger_is_better;
-	return false;
-}
-
-struct metrics {
-	int n, which[NMETRICS]; /* rows of the table, in the order asked for */
-	bool used[NSOURCES];
-	int64_t classes;
-	double *sums;                  /* of all sources */
-	double *sum[NSOURCES];         /* in it: confusion: (C, C), row = label; others: sum, count */
-	double scalar[NMETRICS], *iou; /* what values point to */
-	struct metric_value value[NMETRICS];
-};
+static const char *const source_op[NSOURCES] = { "confusion", "iou_per_sample", "label_ranks",
+	"error_sums", "flag_counts" };
+_Static_assert(NSOURCES <= METRICS_OUTPUTS, "a plan has no room for all outputs");
 
 static int64_t source_size(const struct metrics *m, int source)
 {
-	return source == CONFUSION ? m->classes * m->classes : 2;
+	const int64_t c = m->classes;
+	const int64_t size[NSOURCES] = { c * c, 2, c, 7 * c, 4 * c };
+	return size[source];
+}
+
+int64_t metric_numbers(enum metric_form form, int64_t classes)
+{
+	return form == METRIC_NUMBER ? 1 : form == METRIC_MATRIX ? classes * classes : classes;
 }
 
 /* --- making --- */
@@ -81,41 +35,51 @@ static const struct loc *place(const struct strings *names, int i)
 	return names->loc ? &names->loc[i] : NULL;
 }
 
-static int unknown_metric(const char *name, const struct loc *loc)
+/* What the metric is for, and what the loss has. */
+static int check_target(const struct metric *row, const char *name, enum target_kind target,
+                        const struct loc *loc)
 {
-	struct buf text = BUF_INIT;
-	int rc;
-
-	if (strchr(name, ','))
-		buf_printf(&text, "; several metrics are a list: [%s]", name);
-	else if (!hint_of(&text, name, metric_names))
-		for (int k = 0; k < NMETRICS; k++)
-			buf_printf(&text, "%s%s", k ? ", " : "; expected one of: ", table[k].name);
-	rc = ERR(E_CONFIG, loc, "unknown metric '%s'%s", name, text.data);
-	buf_release(&text);
-	return rc;
+	static const char *const has[] = { [TARGET_VALUES] = "a field as target",
+		[TARGET_FLAGS] = "flags as target", [TARGET_LABELS] = "class labels" };
+	const bool labels = row->source[TARGET_LABELS] != NSOURCES,
+	           flags = row->source[TARGET_FLAGS] != NSOURCES;
+	if (row->source[target] != NSOURCES)
+		return 0;
+	return ERR(E_CONFIG, loc, "metric '%s' needs %s, but the loss has %s", name,
+	           labels ? flags ? "class labels or flags" : "class labels" : "a field as target",
+	           has[target]);
 }
 
-static int choose(struct metrics *m, const struct strings *names, int i,
-                  enum target_kind target)
+static int check_top(const char *name, int64_t k, int64_t classes, const struct loc *loc)
+{
+	if (k == 1)
+		return ERR(E_CONFIG, loc, "metric '%s' is called 'accuracy'", name);
+	if (k > 0 && classes > 0 && k >= classes)
+		return ERR(E_CONFIG, loc, "metric '%s' is always 1 with %lld classes; K of 'top_K' is to "
+		           "be smaller than their number", name, (long long)classes);
+	return 0;
+}
+
+static int choose(struct metrics *m, const struct strings *names, int i)
 {
 	const char *name = names->v[i];
-	int k = 0;
-	while (k < NMETRICS && strcmp(table[k].name, name) != 0)
-		k++;
-	if (k == NMETRICS)
-		return unknown_metric(name, place(names, i));
-	if (counts_labels(table[k].source) != (target == TARGET_LABELS))
-		return ERR(E_CONFIG, place(names, i),
-		           target == TARGET_LABELS
-		               ? "metric '%s' needs a field as target, but the loss has class labels"
-		               : "metric '%s' needs class labels, but the loss has a field as target",
-		           name);
+	const struct loc *loc = place(names, i);
+	int64_t k;
+	const struct metric *row = metric_find(name, &k);
+	if (!row)
+		return metric_unknown(name, loc);
+	TRY(check_target(row, name, m->target, loc));
+	TRY(check_top(name, k, m->classes, loc));
 	for (int j = 0; j < m->n; j++)
-		if (m->which[j] == k)
-			return ERR(E_CONFIG, place(names, i), "metric '%s' is named twice", name);
-	m->which[m->n++] = k;
-	m->used[table[k].source] = true;
+		if (m->item[j].row == row && m->item[j].k == k)
+			return ERR(E_CONFIG, loc, "metric '%s' is named twice", name);
+	if (m->n == METRICS_MOST)
+		return ERR(E_CONFIG, loc, "metric '%s' is one too many; there may be %d", name,
+		           METRICS_MOST);
+	m->item[m->n].row = row;
+	m->item[m->n].k = k;
+	snprintf(m->item[m->n++].name, METRIC_NAME, "%s", name);
+	m->used[row->source[m->target]] = true;
 	return 0;
 }
 
@@ -127,9 +91,9 @@ double *metrics_sums(struct metrics *m, int64_t *n)
 	return m->sums;
 }
 
-static void make_sums(struct metrics *m)
+static void make_room(struct metrics *m)
 {
-	int64_t n, at = 0;
+	int64_t n, at = 0, numbers = 0;
 	metrics_sums(m, &n);
 	m->sums = mem_calloc((size_t)n + 1, sizeof *m->sums);
 	for (int i = 0; i < NSOURCES; i++)
@@ -137,24 +101,43 @@ static void make_sums(struct metrics *m)
 			m->sum[i] = m->sums + at;
 			at += source_size(m, i);
 		}
+	for (int i = 0; i < m->n; i++)
+		numbers += metric_numbers(m->item[i].row->form, m->classes);
+	m->numbers = mem_calloc((size_t)numbers + 1, sizeof *m->numbers);
+}
+
+static int choose_all(struct metrics **out, const struct strings *names, enum target_kind target,
+                      int64_t classes)
+{
+	struct metrics *m = *out = mem_calloc(1, sizeof *m);
+	int rc = 0;
+	m->target = target;
+	m->classes = classes;
+	for (int i = 0; i < names->n; i++) {
+		int one = choose(m, names, i);
+		rc = rc ? rc : one;
+	}
+	return rc;
+}
+
+int metrics_check(const struct strings *names, enum target_kind target, int64_t classes)
+{
+	struct metrics *m;
+	int rc = choose_all(&m, names, target, classes);
+	metrics_free(m);
+	return rc;
 }
 
 int metrics_new(struct metrics **out, const struct strings *names, enum target_kind target,
                 int64_t classes)
 {
-	struct metrics *m = mem_calloc(1, sizeof *m);
-	int rc = 0;
-	m->classes = classes;
-	for (int i = 0; i < names->n; i++) {
-		int one = choose(m, names, i, target);
-		rc = rc ? rc : one;
-	}
+	struct metrics *m;
+	int rc = choose_all(&m, names, target, classes);
 	if (rc < 0) {
 		metrics_free(m);
 		return rc;
 	}
-	make_sums(m);
-	m->iou = mem_calloc((size_t)classes + 1, sizeof(double));
+	make_room(m);
 	*out = m;
 	return 0;
 }
@@ -164,13 +147,32 @@ void metrics_free(struct metrics *m)
 	if (!m)
 		return;
 	mem_free(m->sums);
-	mem_free(m->iou);
+	mem_free(m->numbers);
 	mem_free(m);
+}
+
+void metrics_set_mask(struct metrics *m, bool masked, double value)
+{
+	m->masked = masked;
+	m->mask = value;
 }
 
 /* --- the graph's half --- */
 
-static int emit(struct metrics *m, struct graph *g, tid output, tid target, int64_t ignore,
+static void *attributes(const struct metrics *m, struct graph *g, enum source s, int64_t ignore)
+{
+	struct op_attr t = op_attr_new(g->arena, source_op[s]);
+	const bool labels = s == CONFUSION || s == SAMPLE_IOU || s == LABEL_RANKS;
+	if (labels)
+		op_attr_int(&t, "ignore", ignore);
+	else if (m->masked)
+		op_attr_int(&t, "leave_out", isnan(m->mask) ? 1 : 2);
+	if (!labels && m->masked && !isnan(m->mask))
+		op_attr_float(&t, "value", m->mask);
+	return t.data;
+}
+
+static int emit(const struct metrics *m, struct graph *g, tid output, tid target, int64_t ignore,
                 tid *outputs, int max, int *n)
 {
 	tid in[2] = { output, target };
@@ -179,11 +181,12 @@ static int emit(struct metrics *m, struct graph *g, tid output, tid target, int6
 		if (!m->used[i])
 			continue;
 		BUG_IF(*n == max, "more metric outputs than the caller has room for");
-		struct op_attr t = op_attr_new(g->arena, source_op[i]);
-		if (counts_labels((enum source)i))
-			op_attr_int(&t, "ignore", ignore);
-		TRY(graph_emit1(g, source_op[i], t.data, 2, in, &outputs[*n]));
-		graph_t(g, outputs[(*n)++])->output = true;
+		tid *counts = &outputs[(*n)++];
+		TRY(graph_emit1(g, source_op[i], attributes(m, g, (enum source)i, ignore), 2, in, counts));
+		graph_t(g, *counts)->output = true;
+		const int64_t size = shape_count(&graph_t(g, *counts)->shape);
+		BUG_IF(size != source_size(m, i), "metrics of %lld classes, but an output of others",
+		       (long long)m->classes);
 	}
 	return 0;
 }
@@ -217,75 +220,4 @@ void metrics_add(struct metrics *m, const double *const *values)
 			m->sum[i][j] += values[k][j];
 		k++;
 	}
-}
-
-static double ratio(double a, double b)
-{
-	return b > 0 ? a / b : NAN;
-}
-
-static void accuracy(struct metrics *m, struct metric_value *v, double *slot)
-{
-	const double *c = m->sum[CONFUSION];
-	double correct = 0, all = 0;
-	for (int64_t i = 0; i < m->classes * m->classes; i++)
-		all += c[i];
-	for (int64_t i = 0; i < m->classes; i++)
-		correct += c[i * m->classes + i];
-	*slot = ratio(correct, all);
-}
-
-static void iou(struct metrics *m, struct metric_value *v, double *slot)
-{
-	const double *c = m->sum[CONFUSION];
-	for (int64_t i = 0; i < m->classes; i++) {
-		double row = 0, column = 0, both = c[i * m->classes + i];
-		for (int64_t j = 0; j < m->classes; j++) {
-			row += c[i * m->classes + j];
-			column += c[j * m->classes + i];
-		}
-		m->iou[i] = ratio(both, row + column - both);
-	}
-	v->n = (int)m->classes;
-	v->v = m->iou;
-}
-
-static void mean_iou(struct metrics *m, struct metric_value *v, double *slot)
-{
-	double sum = 0, n = 0;
-	iou(m, v, slot);
-	for (int64_t i = 0; i < m->classes; i++)
-		if (!isnan(m->iou[i])) {
-			sum += m->iou[i];
-			n++;
-		}
-	*slot = ratio(sum, n);
-	v->n = 1;
-	v->v = slot;
-}
-
-static void sample_iou(struct metrics *m, struct metric_value *v, double *slot)
-{
-	*slot = ratio(m->sum[SAMPLE_IOU][0], m->sum[SAMPLE_IOU][1]);
-}
-
-static void mae(struct metrics *m, struct metric_value *v, double *slot)
-{
-	*slot = ratio(m->sum[ABSOLUTE_ERROR][0], m->sum[ABSOLUTE_ERROR][1]);
-}
-
-static void mse(struct metrics *m, struct metric_value *v, double *slot)
-{
-	*slot = ratio(m->sum[SQUARE_ERROR][0], m->sum[SQUARE_ERROR][1]);
-}
-
-const struct metric_value *metrics_values(struct metrics *m, int *n)
-{
-	for (int i = 0; i < m->n; i++) {
-		const struct metric *row = &table[m->which[i]];
-		m->value[i] = (struct metric_value){ row->name, 1, &m->scalar[i], row->larger_is_better };
-		row->finish(m, &m->value[i], &m->scalar[i]);
-	}
-	*n = m->n;
-	return m->value;
 }

@@ -46,20 +46,40 @@ int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid
 /* --- metrics: graph nodes that count, host code that finishes --- */
 
 struct metrics;
+enum metric_form {
+	METRIC_NUMBER,
+	METRIC_BY_CLASS,
+	METRIC_BY_OUTPUT, /* one for each channel of a field */
+	METRIC_MATRIX     /* a row for each labelled class, a column for each predicted one */
+};
 struct metric_value {
 	const char *name; /* "mean_iou" */
-	int n;            /* 1, or one per class */
+	enum metric_form form;
+	int n;            /* numbers: of that form (metric_numbers) */
 	const double *v;  /* NaN where undefined (a class that never occurs) */
 	bool larger_is_better;
 };
-extern const char *const metric_names[]; /* accuracy iou mean_iou mean_iou_per_sample mae mse */
+int64_t metric_numbers(enum metric_form form, int64_t classes);
+#define METRICS_MOST 64          /* a config may name */
+#define METRICS_OUTPUTS 8        /* metrics_emit makes no more */
+#define METRIC_CONFUSION "confusion"
+#define METRIC_TOP "top_"        /* followed by a number from 2 on */
 /* Whether a network gets better as the metric so called rises; "loss" falls. */
 bool metric_rises(const char *name);
-/* Emits what the named metrics need into g (an evaluation graph): outputs marked as such. classes:
- * channels of the output. E_CONFIG: a name that is none, or that does not go with the target. */
+/* E_CONFIG if it is a metric of several numbers, by which
+ * nothing can be decided; the error names the one to use. */
+int metric_check_number(const char *name, const struct loc *loc);
+/* E_CONFIG: a name that is none, or that does not go with the target or the number of classes
+ * (channels of the output; 0: not known yet), or more than METRICS_MOST. */
+int metrics_check(const struct strings *names, enum target_kind target, int64_t classes);
+/* The metrics so named, for metrics_emit in an evaluation graph. Errors as above. */
 int metrics_new(struct metrics **out, const struct strings *names, enum target_kind target,
                 int64_t classes);
+/* Elements of fields and flags whose target is `value` do not count; NaN: those that are NaN, which
+ * of flags never do. Before metrics_emit. */
+void metrics_set_mask(struct metrics *m, bool masked, double value);
 void metrics_free(struct metrics *m);
+/* Emits what they need: F64 outputs marked as such. ignore: the label that does not count. */
 int metrics_emit(struct metrics *m, struct graph *g, tid output, tid target, int64_t ignore,
                  tid *outputs, int max_outputs, int *noutputs);
 void metrics_reset(struct metrics *m);

@@ -170,8 +170,10 @@ const struct field config_fields[] = {
 	              "record files and what happens to samples on the way"),
 	FIELD_VARIANT(struct run_config, loss, "", loss_variants, "what training minimises"),
 	FIELD_STRINGS(struct run_config, metrics, NULL,
-	              "what validation reports: accuracy, iou, mean_iou, "
-	              "mean_iou_per_sample, mae, mse; see METRICS"),
+	              "what validation reports: accuracy, top_K, iou, precision, recall, f1, dice, "
+	              "mean_iou, mean_precision, mean_recall, mean_f1, mean_dice, mean_iou_per_sample, "
+	              "confusion of classes; mae, mse, rmse, r2, mae_by_output, rmse_by_output, "
+	              "r2_by_output of fields; see METRICS"),
 	FIELD_VARIANT(struct run_config, optimizer, "sgd", optimizer_variants,
 	              "how gradients change the weights"),
 	FIELD_VARIANT(struct run_config, schedule, "constant", schedule_variants,
@@ -216,18 +218,15 @@ static bool listed(const char *name, const char *const *v, int n)
 
 static int check_metrics(const struct run_config *c)
 {
-	struct metrics *m;
-	TRY(metrics_new(&m, &c->metrics, loss_target(&c->loss), 1));
-	metrics_free(m);
-	return 0;
+	const struct model_common *m = c->model.data;
+	return metrics_check(&c->metrics, loss_target(&c->loss), m ? m->classes : 0);
 }
 
 /* A metric with one value, and the limit on the side it moves to. */
 static int check_target_metric(const struct target_section *t, const struct loc *loc)
 {
 	bool falls = !metric_rises(t->metric);
-	if (strcmp(t->metric, "iou") == 0)
-		return ERR(E_CONFIG, loc, "target metric 'iou' has a value for each class; use 'mean_iou'");
+	TRY(metric_check_number(t->metric, loc));
 	if (falls == isnan(t->at_most))
 		return ERR(E_CONFIG, loc, "target metric '%s' %s as a network gets better; give '%s'",
 		           t->metric, falls ? "falls" : "rises", falls ? "at_most" : "at_least");
@@ -260,9 +259,8 @@ static int check_watch(const struct run_config *c)
 		plateau ? "the schedule 'plateau' goes by validations" : NULL;
 	const struct loc *loc = c->train.patience > 0 ? config_place(c, "train", "patience") :
 	                        &c->schedule.loc;
-	if (metric && strcmp(metric, "iou") == 0)
-		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"),
-		           "'iou' has a value for each class, so that none is best by it; use 'mean_iou'");
+	if (metric)
+		TRY(metric_check_number(metric, config_place(c, "checkpoint", "metric")));
 	if (metric && strcmp(metric, "loss") != 0 && !listed(metric, c->metrics.v, c->metrics.n))
 		return ERR(E_CONFIG, config_place(c, "checkpoint", "metric"),
 		           "metric '%s' is not among 'metrics'%s", metric,

@@ -96,7 +96,7 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_target(&r->config->loss),
 	                r->data->classes));
 	return metrics_emit(p->metrics, g, p->output, c->truth,
-	                    loss_ignore(&r->config->loss, r->data->ignore), p->metric, PLAN_METRICS,
+	                    loss_ignore(&r->config->loss, r->data->ignore), p->metric, METRICS_OUTPUTS,
 	                    &p->nmetric);
 }
 

@@ -56,7 +56,6 @@ struct plan_request {
 	bool dump_dot;
 };
 
-#define PLAN_METRICS 16
 enum { ANSWER_MEAN, ANSWER_SCALING, PLAN_READBACKS };  /* what a step is asked for */
 
 struct plan {
@@ -78,7 +77,7 @@ struct plan {
 	struct readback *readback;       /* PLAN_TRAIN: what the host reads of a step */
 	tid answer[PLAN_READBACKS];
 	struct metrics *metrics;
-	tid metric[PLAN_METRICS];
+	tid metric[METRICS_OUTPUTS];
 	int nmetric;
 	int nparam;
 	tid *param, *grad;               /* grad: of one batch; with keep_results that of the step,

@@ -176,17 +176,31 @@ int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
 	return end(j);
 }
 
-static void put_metric(struct buf *b, const struct jsonl_metric *m)
+static void put_list(struct buf *b, const double *v, int n)
 {
-	buf_json_string(b, m->name);
-	buf_puts(b, m->list ? ": [" : ": ");
-	for (int i = 0; i < m->n; i++) {
-		if (i > 0)
-			buf_puts(b, ", ");
-		buf_json_double(b, m->value[i]);
+	buf_putc(b, '[');
+	for (int i = 0; i < n; i++) {
+		buf_puts(b, i > 0 ? ", " : "");
+		buf_json_double(b, v[i]);
 	}
-	if (m->list)
+	buf_putc(b, ']');
+}
+
+void jsonl_put_metric(struct buf *b, const struct jsonl_metric *m)
+{
+	BUG_IF(!m->list && m->n != 1, "metric '%s' of %d numbers", m->name, m->n);
+	buf_json_string(b, m->name);
+	buf_puts(b, m->columns ? ": [" : ": ");
+	for (int i = 0; m->columns && i < m->n; i += m->columns) {
+		buf_puts(b, i > 0 ? ", " : "");
+		put_list(b, m->value + i, m->columns);
+	}
+	if (m->columns)
 		buf_putc(b, ']');
+	else if (m->list)
+		put_list(b, m->value, m->n);
+	else
+		buf_json_double(b, m->value[0]);
 }
 
 int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v)
@@ -200,11 +214,8 @@ int jsonl_validation(struct jsonl *j, const struct jsonl_validation *v)
 	put_number(j, "loss", v->loss);
 	buf_puts(&j->line, ", \"metrics\": {");
 	for (int i = 0; i < v->nmetrics; i++) {
-		BUG_IF(!metric[i].list && metric[i].n != 1, "metric '%s' of %d numbers", metric[i].name,
-		       metric[i].n);
-		if (i > 0)
-			buf_puts(&j->line, ", ");
-		put_metric(&j->line, &metric[i]);
+		buf_puts(&j->line, i > 0 ? ", " : "");
+		jsonl_put_metric(&j->line, &metric[i]);
 	}
 	buf_putc(&j->line, '}');
 	return end(j);

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+
 struct jsonl;
 
 #define JSONL_FRESH (-1)   /* resume_step of a run that starts at its beginning: an empty file */
@@ -59,8 +61,11 @@ struct jsonl_metric {
 	const char *name;
 	int n;                 /* numbers in value */
 	bool list;             /* written as a list; else n is 1 */
+	int columns;           /* not 0: as a list of rows, which are lists of so many */
 	const double *value;
 };
+/* Appends "name": value. */
+void jsonl_put_metric(struct buf *b, const struct jsonl_metric *m);
 struct jsonl_validation {
 	int64_t step, epoch, samples;
 	double seconds, loss;

@@ -5,6 +5,7 @@
 #ifndef DLX_TRAIN_EVALUATE_H
 #define DLX_TRAIN_EVALUATE_H
 
+#include "report/jsonl.h"
 #include "train/opening.h"
 
 struct evaluation {
@@ -22,9 +23,15 @@ int evaluate(struct session *s, struct evaluation *out);
 double evaluation_find(const struct evaluation *e, const char *name, bool *larger);
 /* "accuracy 0.912  mean_iou 0.85" on one line (single-valued metrics). */
 void evaluation_line(const struct evaluation *e, struct buf *out);
-/* A table with one row a metric; columns of single classes
- * are named as in the data, or numbered. */
+/* A table with one row a metric; then one with a row for each class, one with a row for each
+ * output, and the confusion matrix, as far as there are such metrics. Classes and outputs are named
+ * as in the data, or numbered. */
 void evaluation_table(const struct evaluation *e, const struct dataset_info *data, struct buf *out);
+/* The name of class or output i as it is printed, in place of what out has. */
+void evaluation_part_name(const struct dataset_info *data, enum metric_form form, int i,
+                          struct buf *out);
+/* As it is written in JSON; borrows. */
+struct jsonl_metric evaluation_metric(const struct metric_value *v);
 /* {"loss": ..., "metrics": {...}} without the braces'
  * surroundings: the members, for a line of JSON. */
 void evaluation_json(const struct evaluation *e, struct buf *out);

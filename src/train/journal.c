@@ -20,7 +20,6 @@
 #include "train/account.h"
 #include "train/target.h"
 
-#define MAX_METRICS 32
 
 struct journal {
 	struct jsonl *lines;
@@ -131,12 +130,11 @@ int journal_step(struct journal *j, const struct jsonl_step *s)
 int journal_validation(struct journal *j, const struct journal_at *at, const struct evaluation *e)
 {
 	TRY(journal_start(j));
-	struct jsonl_metric m[MAX_METRICS];
-	int n = e->nmetric < MAX_METRICS ? e->nmetric : MAX_METRICS;
+	struct jsonl_metric m[METRICS_MOST];
+	const int n = e->nmetric;
 	char tag[64];
 	for (int i = 0; i < n; i++)
-		m[i] = (struct jsonl_metric){ e->metric[i].name, e->metric[i].n, e->metric[i].n > 1,
-			e->metric[i].v };
+		m[i] = evaluation_metric(&e->metric[i]);
 	struct jsonl_validation line = { at->step, at->epoch, at->samples, at->seconds, e->loss, m, n };
 	TRY(jsonl_validation(j->lines, &line));
 	if (!j->events)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The dialect of RFC 4180 but for line ends, which are newlines alone. Nine digits give a float32
- * back as it was. */
+ * Nine digits give a float32 back as it was. */
 #include "train/predict_table.h"
 
 #include <inttypes.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "report/csv.h"
 
 static bool has_class(const struct predict_table *t)
 {
@@ -18,21 +18,6 @@ static bool has_class(const struct predict_table *t)
 static bool has_values(const struct predict_table *t)
 {
 	return t->as != PREDICT_CLASSES;
-}
-
-static void put_text(struct buf *b, const char *text)
-{
-	if (!strpbrk(text, ",\"\n\r")) {
-		buf_puts(b, text);
-		return;
-	}
-	buf_putc(b, '"');
-	for (; *text; text++) {
-		if (*text == '"')
-			buf_putc(b, '"');
-		buf_putc(b, *text);
-	}
-	buf_putc(b, '"');
 }
 
 static const char *class_name(const struct predict_table *t, int64_t c)
@@ -46,7 +31,7 @@ static void put_column(struct buf *b, const struct predict_table *t, int64_t c)
 
 	buf_putc(b, ',');
 	if (name)
-		put_text(b, name);
+		csv_text(b, name);
 	else
 		buf_printf(b, "%s_%" PRId64, t->classes ? "class" : "output", c);
 }
@@ -77,7 +62,7 @@ static void put_class(struct buf *b, const struct predict_table *t, int64_t c)
 
 	buf_putc(b, ',');
 	if (name)
-		put_text(b, name);
+		csv_text(b, name);
 	else
 		buf_printf(b, "%" PRId64, c);
 }

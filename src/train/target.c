@@ -8,8 +8,8 @@
 
 const char *target_metric(const struct run_config *c)
 {
-	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "accuracy", "mae",
-		"mse" };
+	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "mean_dice",
+		"mean_f1", "accuracy", "mae", "rmse", "mse", "r2" };
 	if (c->checkpoint.metric)
 		return c->checkpoint.metric;
 	if (c->train.target.metric)

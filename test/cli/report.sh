@@ -331,4 +331,12 @@ number runs/2 batch 2
 expect 0 "$train" --set run.dir=runs/3 --set train.steps=4 --set model.growth=8 "$DLX_SOURCE/test/train/tiny.yaml"
 expect 0 "$report" --speed runs/1 runs/3
 grep -q 'runs/3 is not compared: another network: [0-9]* parameters, not 2984' out || { cat out; fail "a wider network is compared"; }
+
+# Which way a metric gets better.
+for name in mae rmse r2 top_5; do
+	mkdir "$name"
+	sed "s/mean_iou/$name/" one/metrics.jsonl >"$name/metrics.jsonl"
+	expect 0 "$report" --target $name=0.5 $name
+	case $name in mae | rmse) says out "target: $name <= 0.5" ;; *) says out "target: $name >= 0.5" ;; esac
+done
 pass

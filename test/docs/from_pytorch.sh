@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What dlx-config(5) writes in FROM PYTORCH TO DLX beside PyTorch's words is dlx's: every layer, loss, optimizer, schedule and
+# What dlx-config(5) writes in FROM PYTORCH TO DLX beside PyTorch's words is dlx's: every layer, loss, optimizer, schedule, metric and
 # transform of its right columns is read without a word about a key, a type or a value.
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
@@ -43,6 +43,7 @@ n=0
 ce=softmax_cross_entropy
 rows Layers >layers
 rows Losses | sed 's/class_weights: w/class_weights: [1, 2, 3, 4]/; s/, l1$//' >losses
+rows Metrics | sed 's/, /\n/g' >metrics
 rows Optimizers | grep -v -e clip_norm -e compute: >optimizers
 rows Data | sed 's/\[\.\.\.\]/[1, 1, 1, 1]/g' | grep '^- ' | sed 's/^- //; s/.*/{&}/; s/{cast}/cast/' >transforms
 while read -r row; do config "$row" $ce sgd constant; reads "$row"; done <layers
@@ -55,5 +56,11 @@ while read -r row; do
 	reads "$row"
 done <optimizers
 while read -r row; do config '- relu' $ce sgd constant "$row"; reads "$row"; done <transforms
+while read -r row; do
+	config '- relu' $ce sgd constant
+	echo "metrics: [$row]" >>x.yaml
+	reads "$row"
+done <metrics
+[ "$(wc -l <metrics)" -ge 12 ] || fail "too few metrics"
 [ "$n" -ge 25 ] || fail "only $n rows"
 pass

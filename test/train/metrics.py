@@ -18,7 +18,8 @@ model:
     - conv2d: {filters: 4, kernel: 1}
 data: {train: set.dlx, validation: set.dlx, shuffle: false}
 loss: softmax_cross_entropy
-metrics: [mean_iou_per_sample, accuracy, mean_iou, iou]
+metrics: [mean_iou_per_sample, accuracy, mean_iou, iou, top_2, top_3, precision, recall, f1, dice, mean_precision,
+  mean_recall, mean_f1, mean_dice, confusion]
 optimizer: {type: sgd, learning_rate: 0.3, momentum: 0.9}
 train: {steps: 30, batch_size: 2}
 checkpoint: {every: null}
@@ -58,6 +59,29 @@ def ious(matrix):
     return [float(b) / e if e else None for b, e in zip(both, either)]
 
 
+def rates(matrix, divisors):
+    """Hits over divisors by class; 0 where a class occurs but the divisor is 0, as in scikit-learn."""
+    occurs = matrix.sum(0) + matrix.sum(1) > 0
+    return [(float(b) / d if d else 0.0) if o else None for b, d, o in zip(numpy.diag(matrix), divisors, occurs)]
+
+
+def top(y, logits, k):
+    counted = y != IGNORE
+    best = numpy.argsort(-logits, axis=1, kind="stable")[:, :k]
+    return (best == y[:, None]).any(1)[counted].mean()
+
+
+def mean(values):
+    return numpy.mean([v for v in values if v is not None])
+
+
+def by_class(matrix):
+    labelled, predicted = matrix.sum(1), matrix.sum(0)
+    scores = {"precision": rates(matrix, predicted), "recall": rates(matrix, labelled)}
+    scores["f1"] = scores["dice"] = rates(matrix, (labelled + predicted) / 2)
+    return {**scores, **{"mean_" + name: mean(v) for name, v in scores.items()}}
+
+
 def metrics(y, logits):
     guess = logits.argmax(1)
     whole = confusion(y, guess)
@@ -70,6 +94,10 @@ def metrics(y, logits):
         "iou": ious(whole),
         "mean_iou": numpy.mean(defined),
         "mean_iou_per_sample": numpy.mean([[1 if v is None else v for v in s] for s in each]),
+        "top_2": top(y, logits, 2),
+        "top_3": top(y, logits, 3),
+        **by_class(whole),
+        "confusion": whole.tolist(),
     }
 
 
@@ -98,12 +126,54 @@ def close(what, ours, theirs):
         sys.exit(f"FAIL: {what} is {ours}, NumPy's {theirs}")
 
 
-def evaluate(*settings):
+def evaluate(*settings, config="case.yaml"):
     options = [word for s in settings for word in ("--set", s)]
-    return json.loads(dlx.run("dlx-train", *options, "--evaluate", "case.yaml").strip().split("\n")[-1])
+    return json.loads(dlx.run("dlx-train", *options, "--evaluate", config).strip().split("\n")[-1])
+
+
+def field_metrics(t, x):
+    """Of outputs (axis 1); an output whose targets are constant has no R2 and no part in that of all."""
+    d, axes = x - t, (0, 2, 3)
+    square, variation = (d**2).sum(axes), ((t - t.mean(axes, keepdims=True)) ** 2).sum(axes)
+    some = variation > 0
+    return {
+        "mae": abs(d).mean(),
+        "mse": (d**2).mean(),
+        "rmse": (d**2).mean() ** 0.5,
+        "r2": 1 - square[some].sum() / variation[some].sum(),
+        "mae_by_output": list(abs(d).mean(axes)),
+        "rmse_by_output": list((d**2).mean(axes) ** 0.5),
+        "r2_by_output": [1 - s / v if v > 0 else None for s, v in zip(square, variation)],
+    }
+
+
+def fields():
+    """Targets of a large mean, of none and of no variation; the network predicts all about as badly as it can."""
+    rng = numpy.random.default_rng(4)
+    x = rng.standard_normal((SAMPLES, 3, *SIZE)).astype("f4")
+    t = rng.standard_normal((SAMPLES, 3, *SIZE)).astype("f4")
+    t[:, 0] += 1e5
+    t[:, 2] = 280.7
+    dlx.write_data("fields", x, t)
+    text = CONFIG.replace("set.dlx", "fields.dlx").replace("filters: 4", "filters: 3").replace("case", "fields")
+    text = text.replace("softmax_cross_entropy", "mse")
+    start, end = text.index("metrics:"), text.index("optimizer:")
+    names = "mae, mse, rmse, r2, mae_by_output, rmse_by_output, r2_by_output"
+    with open("fields.yaml", "w") as f:
+        f.write(text[:start] + f"metrics: [{names}]\n" + text[end:].replace("steps: 30", "steps: 3"))
+    dlx.run("dlx-train", "--set", "optimizer.learning_rate=1e-7", "fields.yaml")
+    dlx.run("dlx-train", "--predict", "fields.dlx", "-o", "fields.npy", "fields.yaml")
+    want = field_metrics(t.astype("f8"), numpy.load("fields.npy").astype("f8"))
+    for batch in 1, 3, SAMPLES:
+        said = evaluate(f"train.batch_size={batch}", config="fields.yaml")
+        if set(said["metrics"]) != set(want):
+            sys.exit(f"FAIL: metrics {set(said['metrics'])}")
+        for name, value in want.items():
+            close(f"{name}, batch {batch}", said["metrics"][name], value)
 
 
 def main():
+    fields()
     y = make_set()
     dlx.run("dlx-train", "case.yaml")
     dlx.run("dlx-train", "--predict", "set.dlx", "-o", "logits.npy", "case.yaml")

@@ -60,7 +60,9 @@ static void test_lines(void **state)
 	const char *path = ((struct place *)*state)->path;
 	const double iou[] = { 0.8, 0.7, NAN }, mean = 0.75;
 	const struct jsonl_metric metrics[] = {
-		{ "mean_iou", 1, false, &mean }, { "iou", 3, true, iou }, { "none", 0, true, NULL },
+		{ "mean_iou", 1, false, 0, &mean }, { "iou", 3, true, 0, iou },
+		{ "none", 0, true, 0, NULL },
+		{ "confusion", 4, true, 2, (const double[]){ 5, 1, 0, 7 } },
 	};
 	struct jsonl *j;
 
@@ -73,7 +75,7 @@ static void test_lines(void **state)
 	jsonl_close(j);
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
 	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 40, 5, 320, 1.5, INFINITY,
-		metrics, 3 }), 0);
+		metrics, 4 }), 0);
 	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 41, 5, 328, 2, 0.5, NULL, 0 }),
 	                 0);
 	assert_int_equal(jsonl_checkpoint(j, 40, "000000000040-\"9f\"", UINT64_C(1) << 40, 0.2), 0);
@@ -81,7 +83,8 @@ static void test_lines(void **state)
 	jsonl_close(j);
 	expect(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"seconds\": 1.5, "
 	       "\"samples\": 320, \"loss\": null, "
-	       "\"metrics\": {\"mean_iou\": 0.75, \"iou\": [0.8, 0.7, null], \"none\": []}}\n"
+	       "\"metrics\": {\"mean_iou\": 0.75, \"iou\": [0.8, 0.7, null], \"none\": [], "
+	       "\"confusion\": [[5, 1], [0, 7]]}}\n"
 	       "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"seconds\": 2, \"samples\": "
 	       "328, \"loss\": 0.5, \"metrics\": {}}\n"
 	       "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "

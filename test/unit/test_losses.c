@@ -239,8 +239,102 @@ static void test_regression_losses(void **state)
 	check_op("huber_loss", "4 4:zero; delta: 2", x, 1, (double[]){ (0.125 + 1.125 + 4) / 4 });
 	check_op("l1_loss", "4 4:zero", x, 1, (double[]){ 1.25 });
 	check_op("mse_loss", "4 4:zero", x, 1, (double[]){ 2.875 });
-	check_op("absolute_error", "4 4:zero", x, 2, (double[]){ 5, 4 });
-	check_op("square_error", "4 4:zero", x, 2, (double[]){ 11.5, 4 });
+}
+
+/* The target is cut into its first 12 bits and the rest: 4097 = 4096 + 1. */
+static void test_error_sums(void **state)
+{
+	static const double x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, t[8] = { 0, 4, 3, 4097, 5, 5, 7, 4 };
+	static const double all[14] = {
+		4, 1 + 2 + 0 + 1, 1 + 4 + 0 + 1, 0 + 4 + 5 + 5, 16 + 25 + 25, 0, 0,
+		4, 4097 - 4 + 4, 4093.0 * 4093 + 16, 3 + 4097 + 7 + 4,
+		9 + 4096.0 * 4096 + 49 + 16, 4096, 1
+	};
+	static const double without_4[14] = {
+		3, 1 + 0 + 1, 1 + 0 + 1, 0 + 5 + 5, 25 + 25, 0, 0,
+		3, 4093, 4093.0 * 4093, 3 + 4097 + 7, 9 + 4096.0 * 4096 + 49, 4096, 1
+	};
+	for (int k = 0; k < 4; k++) {
+		struct op_run r;
+		op_run_init(&r, devices[k / 2], "error_sums",
+		            k % 2 ? "2x2x2 2x2x2; leave_out: value, value: 4" : "2x2x2 2x2x2", false);
+		/* (sample, channel, place): of channel 0 the elements 0, 1, 4, 5. */
+		op_run_set(&r, 0, x);
+		op_run_set(&r, 1, t);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), k % 2 ? without_4 : all, 14, 0);
+		op_run_release(&r);
+	}
+}
+
+static void test_errors_without_nan(void **state)
+{
+	static const double x[4] = { 1, 2, 3, 4 }, t[4] = { 0, NAN, 5, NAN };
+	EACH_DEVICE(dev)
+	{
+		struct op_run r;
+		op_run_init(&r, dev, "error_sums", "4 4; leave_out: nan", false);
+		op_run_set(&r, 0, x);
+		op_run_set(&r, 1, t);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), (double[]){ 2, 3, 5, 5, 25, 0, 0 }, 7, 0);
+		op_run_release(&r);
+		op_run_init(&r, dev, "error_sums", "4 4", false);
+		op_run_set(&r, 0, x);
+		op_run_set(&r, 1, t);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_true(op_run_out(&r, 0)[0] == 4 && isnan(op_run_out(&r, 0)[1]));
+		op_run_release(&r);
+	}
+}
+
+/* {neither, predicted, set, both} of two classes; a flag that is NaN does not count, a logit of 0
+ * or NaN predicts nothing. */
+static void test_flag_counts(void **state)
+{
+	static const double x[10] = { 2, -1, 0, -3, 1, 1, NAN, 1, 0.5, -2 };
+	static const double t[10] = { 1, 0, 1, 1, 0, NAN, 1, 0, 1, 0 };
+	static const double want[8] = { 0, 1, 2, 2, 2, 1, 1, 0 };
+	EACH_DEVICE(dev)
+	{
+		struct op_run r;
+		op_run_init(&r, dev, "flag_counts", "5x2 5x2", false);
+		op_run_set(&r, 0, x);
+		op_run_set(&r, 1, t);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), want, 8, 0);
+		op_run_release(&r);
+		op_run_init(&r, dev, "flag_counts", "5x2 5x2; leave_out: value, value: 0", false);
+		op_run_set(&r, 0, x);
+		op_run_set(&r, 1, t);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), (double[]){ 0, 0, 2, 2, 0, 0, 1, 0 }, 8, 0);
+		op_run_release(&r);
+	}
+}
+
+/* Of equal logits the first class is the better guess. A logit that is NaN never helps: not the
+ * label's own, which then is last, and not another's. */
+static void test_label_ranks(void **state)
+{
+	static const double logits[6 * 3] = { 3, 2, 1, 3, 2, 1, 3, 2, 1,
+		                              1, 1, 0, NAN, 5, 1, 0, NAN, 1 };
+	static const double labels[6] = { 0, 1, 9, 1, 0, 2 }, want[3] = { 1, 3, 1 };
+	EACH_DEVICE(dev)
+	{
+		struct op_run r;
+		op_run_init(&r, dev, "label_ranks", "6x3 6:index3; ignore: 9", false);
+		op_run_set(&r, 0, logits);
+		op_run_set(&r, 1, labels);
+		assert_int_equal(op_run_go(&r), 0);
+		assert_close(op_run_out(&r, 0), want, 3, 0);
+		op_run_release(&r);
+		op_run_init(&r, dev, "label_ranks", "6x3 6:index3; ignore: 9", false);
+		op_run_set(&r, 1, (double[]){ 0, 1, 9, 3, 0, 2 });
+		assert_int_equal(op_run_go(&r), E_DATA);
+		assert_non_null(strstr(error_text(), "label 3 at (3) is no class 0..2"));
+		op_run_release(&r);
+	}
 }
 
 /* --- resize --- */
@@ -434,6 +528,10 @@ int main(void)
 		cmocka_unit_test(test_bad_label),
 		cmocka_unit_test(test_confusion),
 		cmocka_unit_test(test_iou_per_sample),
+		cmocka_unit_test(test_error_sums),
+		cmocka_unit_test(test_errors_without_nan),
+		cmocka_unit_test(test_flag_counts),
+		cmocka_unit_test(test_label_ranks),
 		cmocka_unit_test(test_refused_losses),
 		cmocka_unit_test(test_regression_losses),
 		cmocka_unit_test(test_resize),

@@ -112,4 +112,19 @@ int iou_per_sample_cuda(const struct kplan *k, const struct kargs *a)
 	                                         s->bad, a->ws));
 }
 
+int label_ranks_cuda_plan(struct kplan *k)
+{
+	TRY(plan(k, ((const struct confusion_attr *)k->n->attr)->ignore));
+	k->ws_bytes =
+		(size_t)k_label_ranks_workspace(((const struct labels_cuda *)k->state)->labels.classes);
+	return 0;
+}
+
+int label_ranks_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels_cuda *s = k->state;
+	return cuda_launched(k, k_label_ranks(cuda_stream(k->dev), cuda_in_type(k, 0), &s->k, a->in[0],
+	                                      a->in[1], a->out[0], s->bad, a->ws));
+}
+
 #endif

@@ -17,6 +17,8 @@ struct confusion_attr {
 int confusion_cuda_plan(struct kplan *k);
 int confusion_cuda(const struct kplan *k, const struct kargs *a);
 int iou_per_sample_cuda(const struct kplan *k, const struct kargs *a);
+int label_ranks_cuda_plan(struct kplan *k);
+int label_ranks_cuda(const struct kplan *k, const struct kargs *a);
 
 /* For all of them: .free. */
 void labels_cuda_free(struct kplan *k);

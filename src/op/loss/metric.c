@@ -6,13 +6,12 @@
  *   iou_per_sample   {sum over samples of their mean IoU, samples}; in a sample a class that is
  *                    neither labelled nor predicted has IoU 1 (MLPerf HPC's DeepCAM). A sample
  *                    whose every label is ignored is left out
- *   absolute_error   {sum |prediction - target|, count}
- *   square_error     {sum (prediction - target)^2, count} */
+ *   label_ranks      (C) counts: [r] of the elements with r classes before the labelled one, by
+ *                    falling logits, of equal ones the first class first */
 #include "base/err.h"
 #include "op/lib/cuda.h"
 #include "op/lib/fork.h"
 #include "op/lib/grid.h"
-#include "op/loss/pointwise_error.h"
 #include "op/loss/labels.h"
 #include "op/loss/labels_cuda.h"
 
@@ -31,22 +30,18 @@ static int confusion_shape(struct graph *g, struct node *n)
 	return graph_out(g, n, 0, DTYPE_F64, &counts);
 }
 
-static int two_sums(struct graph *g, struct node *n)
+static int per_sample_shape(struct graph *g, struct node *n)
 {
 	struct shape sums = shape_of(1, (int64_t[]){ 2 });
+	TRY(labels_check(g, n));
 	return graph_out(g, n, 0, DTYPE_F64, &sums);
 }
 
-static int per_sample_shape(struct graph *g, struct node *n)
+static int ranks_shape(struct graph *g, struct node *n)
 {
 	TRY(labels_check(g, n));
-	return two_sums(g, n);
-}
-
-static int error_shape(struct graph *g, struct node *n)
-{
-	TRY(pointwise_error_check(g, n));
-	return two_sums(g, n);
+	struct shape counts = shape_of(1, (int64_t[]){ node_in_shape(g, n, 0)->d[1] });
+	return graph_out(g, n, 0, DTYPE_F64, &counts);
 }
 
 /* --- cost --- */
@@ -104,6 +99,20 @@ static int count_all(const struct kplan *k, const struct kargs *a)
 	struct bad_labels bad = { 0 };
 	clear(a->out[0], l->classes * l->classes);
 	count(l, a->in[1], a->ws, 0, l->rows * l->w, a->out[0], &bad);
+	return bad_labels_report(&bad, k, l);
+}
+
+/* The workspace has the rank of each label. */
+static int count_ranks(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels *l = k->state;
+	const int32_t *y = a->in[1], *rank = a->ws;
+	double *counts = a->out[0];
+	struct bad_labels bad = { 0 };
+	clear(counts, l->classes);
+	for (int64_t p = 0; p < l->rows * l->w; p++)
+		if (labels_valid(l, y[labels_row(l, p / l->w) + p % l->w * l->step], p, &bad))
+			counts[rank[p]]++;
 	return bad_labels_report(&bad, k, l);
 }
 
@@ -167,23 +176,25 @@ static int ref_per_sample_run(const struct kplan *k, const struct kargs *a)
 	return count_samples(k, a);
 }
 
-static int ref_error(const struct kplan *k, const struct kargs *a, enum pointwise_error f)
+/* How many classes are before the label's. That is the last one if its own logit is NaN, and any
+ * other that is NaN is before it: a network that has diverged is not right. */
+static int ref_label_ranks_run(const struct kplan *k, const struct kargs *a)
 {
-	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
-	double *sums = a->out[0];
-	sums[0] = pointwise_error_sum_reference(f, 0, a->in[0], a->in[1], n);
-	sums[1] = (double)n;
-	return 0;
-}
-
-static int ref_absolute_run(const struct kplan *k, const struct kargs *a)
-{
-	return ref_error(k, a, ERROR_ABSOLUTE);
-}
-
-static int ref_square_run(const struct kplan *k, const struct kargs *a)
-{
-	return ref_error(k, a, ERROR_SQUARE);
+	const struct grid g = grid_of(node_in_shape(k->g, k->n, 0));
+	const struct labels *l = k->state;
+	const int64_t points = grid_points(&g);
+	const double *x = a->in[0];
+	const int32_t *y = a->in[1];
+	int32_t *rank = a->ws;
+	for (int64_t p = 0; p < g.n * points; p++) {
+		const double *logits = x + p / points * g.c * points + p % points;
+		rank[p] = 0;
+		for (int64_t c = 0; c < g.c && y[p] >= 0 && y[p] < l->classes; c++)
+			if (c < y[p] ? !(logits[c * points] < logits[y[p] * points]) :
+			    c > y[p] && !(logits[c * points] <= logits[y[p] * points]))
+				rank[p]++;
+	}
+	return count_ranks(k, a);
 }
 
 /* --- cpu kernels --- */
@@ -217,57 +228,30 @@ static int per_sample_run(const struct kplan *k, const struct kargs *a)
 	return count_samples(k, a);
 }
 
-static int error_plan(struct kplan *k)
+static int32_t rank_of(const float *x, int64_t c, int64_t label)
 {
-	k->ws_bytes = pointwise_error_workspace(shape_count(node_in_shape(k->g, k->n, 0)));
-	return 0;
+	int32_t rank = 0;
+	for (int64_t j = 0; j < label; j++)
+		rank += !(x[j] < x[label]);
+	for (int64_t j = label + 1; j < c; j++)
+		rank += !(x[j] <= x[label]);
+	return rank;
 }
 
-static int cpu_error(const struct kplan *k, const struct kargs *a, enum pointwise_error f)
+static int label_ranks_run(const struct kplan *k, const struct kargs *a)
 {
-	int64_t n = shape_count(node_in_shape(k->g, k->n, 0));
-	double *sums = a->out[0];
-	sums[0] = pointwise_error_sum(f, 0, a->in[0], a->in[1], n, a->ws);
-	sums[1] = (double)n;
-	return 0;
+	const struct labels *l = k->state;
+	const float *x = a->in[0];
+	const int32_t *y = a->in[1];
+	int32_t *rank = a->ws;
+	const int64_t n = l->rows * l->w, c = l->classes;
+#pragma omp parallel for schedule(static) if (n * c > FORK_FLOATS)
+	for (int64_t p = 0; p < n; p++) {
+		const int32_t label = y[labels_row(l, p / l->w) + p % l->w * l->step];
+		rank[p] = label >= 0 && label < c ? rank_of(x + p * c, c, label) : 0;
+	}
+	return count_ranks(k, a);
 }
-
-static int absolute_run(const struct kplan *k, const struct kargs *a)
-{
-	return cpu_error(k, a, ERROR_ABSOLUTE);
-}
-
-static int square_run(const struct kplan *k, const struct kargs *a)
-{
-	return cpu_error(k, a, ERROR_SQUARE);
-}
-
-/* --- cuda kernels --- */
-
-#ifdef HAVE_CUDA
-static int error_cuda_plan(struct kplan *k)
-{
-	k->ws_bytes = (size_t)k_loss_workspace();
-	return 0;
-}
-
-static int error_cuda(const struct kplan *k, const struct kargs *a, enum k_error_kind kind)
-{
-	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), kind, cuda_in_type(k, 0), 0,
-	                                          shape_count(node_in_shape(k->g, k->n, 0)), a->in[0],
-	                                          a->in[1], a->out[0], NULL, NULL, a->ws));
-}
-
-static int absolute_cuda(const struct kplan *k, const struct kargs *a)
-{
-	return error_cuda(k, a, K_ERROR_ABSOLUTE);
-}
-
-static int square_cuda(const struct kplan *k, const struct kargs *a)
-{
-	return error_cuda(k, a, K_ERROR_SQUARE);
-}
-#endif
 
 /* --- samples --- */
 
@@ -276,8 +260,6 @@ static const char *const confusion_samples[] = {
 	"9x5:distinct 9:index5", "2x4x33x65:distinct 2x33x65:labels4; ignore: 255",
 	NULL
 };
-static const char *const error_samples[] = { "2x3x5x7 2x3x5x7", "4x1 4x1", "s s",
-	                                     "2x48x21x23 2x48x21x23", NULL };
 
 /* --- records --- */
 
@@ -319,36 +301,23 @@ static const struct op op_iou_per_sample = {
 	.samples = confusion_samples,
 };
 
-static const struct op op_absolute_error = {
-	.name = "absolute_error",
-	.doc = "sum of absolute differences, and how many",
+static const struct op op_label_ranks = {
+	.name = "label_ranks",
+	.doc = "how many labels have the largest logit, the second largest, ...",
 	.flags = OP_NOGRAD,
 	.min_in = 2, .max_in = 2, .nout = 1,
+	.attr_size = sizeof(struct confusion_attr), .attrs = fields,
 	.nondiff = 3,
-	.shape = error_shape, .cost = pointwise_error_cost,
+	.shape = ranks_shape, .cost = confusion_cost,
 	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_absolute_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = absolute_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = absolute_cuda,
-		            .bf16_in = 1)
+		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .plan = confusion_plan,
+		                        .run = ref_label_ranks_run },
+		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = labels_choose, .plan = confusion_plan,
+		                  .run = label_ranks_run },
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = labels_choose, .plan = label_ranks_cuda_plan,
+		            .run = label_ranks_cuda, .free = labels_cuda_free, .bf16_in = 1)
 	},
-	.samples = error_samples,
+	.samples = confusion_samples,
 };
 
-static const struct op op_square_error = {
-	.name = "square_error",
-	.doc = "sum of squared differences, and how many",
-	.flags = OP_NOGRAD,
-	.min_in = 2, .max_in = 2, .nout = 1,
-	.nondiff = 3,
-	.shape = error_shape, .cost = pointwise_error_cost,
-	.kernel = {
-		[BACKEND_REFERENCE] = { .layouts = KL_PLAIN, .run = ref_square_run },
-		[BACKEND_CPU] = { .layouts = KL_NATIVE, .plan = error_plan, .run = square_run },
-		CUDA_KERNEL(.layouts = KL_NATIVE, .plan = error_cuda_plan, .run = square_cuda,
-		            .bf16_in = 1)
-	},
-	.samples = error_samples,
-};
-
-OPSET(metric, &op_confusion, &op_iou_per_sample, &op_absolute_error, &op_square_error);
+OPSET(metric, &op_confusion, &op_iou_per_sample, &op_label_ranks);

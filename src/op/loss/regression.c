@@ -240,7 +240,7 @@ static int cuda_any(const struct kplan *k, const struct kargs *a, enum k_error_k
 {
 	return cuda_launched(k, k_pointwise_error(cuda_stream(k->dev), kind, cuda_in_type(k, 0),
 	                                          (float)delta_of(k), count_of(k), a->in[0], a->in[1],
-	                                          NULL, a->out[0], a->out[1], a->ws));
+	                                          a->out[0], a->out[1], a->ws));
 }
 
 static int cuda_mse_run(const struct kplan *k, const struct kargs *a)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Sums of metrics by channel. A block has a channel and some of its points, as many blocks as
+ * follow from the shape; one block a channel then adds what they left, in order. Blocks of
+ * neighbouring channels read the same lines of memory at about the same time. */
+#include "cuda/device.cuh"
+
+constexpr int PIECES = 64;               /* blocks of a channel, at most */
+constexpr int ERRORS = 7, FLAGS = 4;
+
+static int pieces_of(const k_channel_sums *s)
+{
+	const int n = blocks_for(s->points, THREADS * 4);
+	return n < PIECES ? n : PIECES;
+}
+
+int64_t k_channel_sums_workspace(const struct k_channel_sums *s)
+{
+	return s->channels * pieces_of(s) * ERRORS * (int64_t)sizeof(double);
+}
+
+static __device__ __forceinline__ bool left_out(const k_channel_sums &s, float t)
+{
+	return (s.leave_out == K_LEAVE_NAN && t != t) || (s.leave_out == K_LEAVE_VALUE && t == s.value);
+}
+
+/* op/loss/channel_sums.c says what an element adds. */
+struct errors {
+	static constexpr int N = ERRORS;
+	static __device__ __forceinline__ void add(const k_channel_sums &s, float x, float t,
+	                                           double *sum)
+	{
+		if (left_out(s, t))
+			return;
+		const double d = (double)x - (double)t,
+		             high = (double)__uint_as_float(__float_as_uint(t) & 0xfffff000u),
+		             low = (double)t - high;
+		sum[0] += 1;
+		sum[1] += fabs(d);
+		sum[2] += d * d;
+		sum[3] += high + low;
+		sum[4] += high * high;
+		sum[5] += high * low;
+		sum[6] += low * low;
+	}
+};
+
+struct flags {
+	static constexpr int N = FLAGS;
+	static __device__ __forceinline__ void add(const k_channel_sums &s, float x, float t,
+	                                           double *sum)
+	{
+		const int set = t > 0.5f, guess = x > 0;
+		if (t != t || left_out(s, t))
+			return;
+		for (int k = 0; k < N; k++)
+			sum[k] += 2 * set + guess == k ? 1 : 0;
+	}
+};
+
+template <typename T, typename F>
+__global__ void channel_parts(k_channel_sums s, const T *x, const float *t, double *parts)
+{
+	__shared__ double room[F::N][THREADS];
+	double sum[F::N] = {};
+	for (int64_t p = (int64_t)blockIdx.y * THREADS + threadIdx.x; p < s.points;
+	     p += (int64_t)gridDim.y * THREADS) {
+		const int64_t i = p * s.channels + blockIdx.x;
+		F::add(s, as_float(x[i]), t[i], sum);
+	}
+	for (int k = 0; k < F::N; k++)
+		room[k][threadIdx.x] = sum[k];
+	for (int m = THREADS / 2; m > 0; m /= 2) {
+		__syncthreads();
+		for (int k = 0; k < F::N && (int)threadIdx.x < m; k++)
+			room[k][threadIdx.x] += room[k][threadIdx.x + m];
+	}
+	for (int k = 0; k < F::N && threadIdx.x == 0; k++)
+		parts[((int64_t)blockIdx.x * gridDim.y + blockIdx.y) * F::N + k] = room[k][0];
+}
+
+/* n sums of each of the parts of a channel. */
+__global__ void join_parts(int64_t channels, int pieces, int n, const double *parts, double *out)
+{
+	const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+	if (i >= channels * n)
+		return;
+	double sum = 0;
+	for (int p = 0; p < pieces; p++)
+		sum += parts[(i / n * pieces + p) * n + i % n];
+	out[i] = sum;
+}
+
+template <typename F> static int sums(void *stream, int type, const k_channel_sums *s,
+                                      const void *x, const float *t, double *out, void *ws)
+{
+	const int pieces = pieces_of(s);
+	const dim3 grid((unsigned)s->channels, (unsigned)pieces);
+	FLOAT_TYPES(type, T, LAUNCH((channel_parts<T, F>), grid, THREADS, 0, stream, *s, (const T *)x,
+	                            t, (double *)ws))
+	LAUNCH(join_parts, blocks_for(s->channels * F::N, THREADS), THREADS, 0, stream, s->channels,
+	       pieces, F::N, (const double *)ws, out);
+	return cudaGetLastError();
+}
+
+int k_error_sums(void *stream, int type, const struct k_channel_sums *s, const void *x,
+                 const float *t, double *out, void *ws)
+{
+	return sums<errors>(stream, type, s, x, t, out, ws);
+}
+
+int k_flag_counts(void *stream, int type, const struct k_channel_sums *s, const void *x,
+                  const float *t, double *out, void *ws)
+{
+	return sums<flags>(stream, type, s, x, t, out, ws);
+}
