@@ -185,13 +185,15 @@ static bool many_batches(const struct plan_request *r)
 	return reduced(r) || r->config->train.accumulate > 1 || r->config->leaves.all > 1;
 }
 
-/* Elements of a sample's target, or of its output: what a
- * mean without class weights is taken over. */
+/* Elements of a sample's target, or of its output: what a mean without class weights is taken over,
+ * but for one over samples. */
 static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
 {
 	const struct shape *target = &graph_t(g, c->p->target)->shape;
 	struct mean *m = &c->p->mean;
-	double elements = (double)shape_count(target) / (double)c->p->batch;
+	double elements = loss_is_by_sample(&c->r->config->loss)
+	                      ? 1
+	                      : (double)shape_count(target) / (double)c->p->batch;
 	m->sum = loss_is_sum(&c->r->config->loss);
 	m->nominal = elements * (double)c->r->config->train.batch_size;
 	g->cur_phase = PHASE_FORWARD;

@@ -47,7 +47,7 @@ quietly -i x.npy --input-layout first -t mask.npy --classes 128 -o masked.dlx
 quietly -i x.npy --input-layout first -t whole.npy --labels -o numbers.dlx
 made 'if 255 means no class, convert with --ignore 255' -i x.npy --input-layout first -t void.npy -o void.dlx
 made 'a mask of two classes is converted with --classes 128' -i x.npy --input-layout first -t mask.npy -o mask.dlx
-made 'if they are class numbers, convert with --labels' -i x.npy --input-layout first -t whole.npy -o whole.dlx
+made 'if they are class numbers, convert with --labels; flags of classes, for the loss binary_cross_entropy, are right so' -i x.npy --input-layout first -t whole.npy -o whole.dlx
 quietly -i labels.npy -t x.npy -o swapped.dlx
 expect 65 "$convert" -i x.npy --input-layout first -t below.npy -o below.dlx
 says err 'the label -1 at (0, 0), which is no class'
@@ -73,10 +73,16 @@ check "'loss.ignore: 255'" --set data.train=void.dlx
 check "'dlx-convert --labels', fields need a loss such as mse" --set data.train=whole.dlx
 check 'were --input and --target of dlx-convert swapped?' --set data.train=swapped.dlx
 check 'for labels it is softmax_cross_entropy' --set loss=mse
+check 'an axis of channels, 0 or 1 for each class; for labels it is softmax_cross_entropy' --set loss=binary_cross_entropy
+check 'an axis of channels, 0 or 1 for each class; for labels it is softmax_cross_entropy' --set loss=binary_cross_entropy --set data.train=each.dlx
+check 'flags of 0 and 1, of several classes at once, binary_cross_entropy' --set data.train=whole.dlx --set loss=dice
 check ': convert it with dlx-convert' --set data.train=x.npy
 status=78
 check 'end it with global_average, or with flatten and dense' --set data.train=each.dlx
 check '(one-hot) are made by argmax over it' --set data.train=hot.dlx
+check 'where several classes may be there at once the loss is binary_cross_entropy' --set data.train=hot.dlx
+check "'positive_weight' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: binary_cross_entropy, positive_weight: [1, 2, 3]}'
+check "'output_weights' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: mse, output_weights: [1, 2, 3]}'
 check 'it has to keep the axes behind the channels' --set 'model.layers=[flatten, {dense: {units: 2}}]'
 check 'as many filters or units as the target has channels' --set loss=mse --set data.train=whole.dlx
 check 'only if the network ends at the resolution of the targets' --set data.train=wide.dlx
