@@ -171,11 +171,20 @@ bool loss_needs_class_counts(const struct variant_value *loss)
 	       class_weights_need_counts(((const struct label_loss *)loss->data)->class_weights);
 }
 
+static int check_labels(const struct variant_value *loss)
+{
+	const struct label_loss *c = loss->data;
+	if (is_loss(loss, "dice_cross_entropy") && c->dice_weight == 0 && c->cross_entropy_weight == 0)
+		return ERR(E_CONFIG, &loss->loc, "'dice_weight' and 'cross_entropy_weight' are both 0, so "
+		           "nothing would count");
+	return class_weights_check(c->class_weights);
+}
+
 int loss_check(const struct variant_value *loss)
 {
 	switch (loss_target(loss)) {
 	case TARGET_LABELS:
-		return class_weights_check(((const struct label_loss *)loss->data)->class_weights);
+		return check_labels(loss);
 	case TARGET_VALUES:
 		return value_loss_check(loss);
 	case TARGET_FLAGS:
@@ -206,6 +215,19 @@ static int emit_cross_entropy(struct graph *g, const struct variant_value *loss,
 	return 0;
 }
 
+/* Weights (or NONE) of classes behind the background that are all 0 leave nothing of Dice. */
+static int check_foreground(const struct graph *g, const struct variant_value *loss, tid weights)
+{
+	if (weights == NONE)
+		return 0;
+	const struct tensor *t = graph_t(g, weights);
+	for (int64_t i = 1; i < t->shape.d[0]; i++)
+		if (((const float *)t->value)[i] != 0)
+			return 0;
+	return ERR(E_CONFIG, &loss->loc, "without the background no class has a weight above 0 in "
+	           "'class_weights', so nothing would count in Dice");
+}
+
 static int emit_dice(struct graph *g, const struct variant_value *loss, tid output, tid target,
                      int64_t ignore, const int64_t *counts, struct loss_out *out)
 {
@@ -223,6 +245,8 @@ static int emit_dice(struct graph *g, const struct variant_value *loss, tid outp
 	op_attr_float(&t, "cross_entropy", both ? c->scale * c->cross_entropy_weight : 0);
 	TRY(class_weights_emit(g, c->class_weights, false, graph_t(g, output)->shape.d[1], counts,
 	                       &in[2]));
+	if (!c->background)
+		TRY(check_foreground(g, loss, in[2]));
 	TRY(graph_emit(g, "dice_loss", t.data, in[2] == NONE ? 2 : 3, in, 2, made));
 	*out = (struct loss_out){ made[0], made[1] };
 	return 0;

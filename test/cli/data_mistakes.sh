@@ -81,6 +81,7 @@ status=78
 check 'end it with global_average, or with flatten and dense' --set data.train=each.dlx
 check '(one-hot) are made by argmax over it' --set data.train=hot.dlx
 check 'where several classes may be there at once the loss is binary_cross_entropy' --set data.train=hot.dlx
+check 'so nothing would count in Dice' --set data.train=labels.dlx --set 'loss={type: dice, background: false, class_weights: [1, 0]}'
 check "'positive_weight' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: binary_cross_entropy, positive_weight: [1, 2, 3]}'
 check "'output_weights' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: mse, output_weights: [1, 2, 3]}'
 check 'it has to keep the axes behind the channels' --set 'model.layers=[flatten, {dense: {units: 2}}]'
