@@ -11,10 +11,9 @@
 #include "op/loss/element.h"
 #include "optim/loss_keys.h"
 
-/* What does not count, as the attributes of element_loss. */
 struct mask {
-	bool given, nan;
-	double value;
+	bool given;
+	double value;                    /* NaN: all that are */
 };
 static const struct field mask_fields[] = {
 	FIELD_AT("mask", FT_FLOAT, offsetof(struct mask, value), .dflt = "", .min = -3.4e38,
@@ -29,10 +28,8 @@ static int read_mask(struct arena *a, struct ynode *n, struct mask *m)
 		return 0;
 	m->given = true;
 	if (n->kind == Y_SCALAR && (strcasecmp(n->text, "nan") == 0 ||
-	                            strcasecmp(n->text, ".nan") == 0)) {
-		m->nan = true;
+	                            strcasecmp(n->text, ".nan") == 0))
 		return 0;
-	}
 	struct mask read;
 	struct ypair pair = { "mask", n->loc, n };
 	struct ynode map = { .kind = Y_MAP, .loc = n->loc, .text = "", .n = 1, .pair = &pair };
@@ -40,6 +37,19 @@ static int read_mask(struct arena *a, struct ynode *n, struct mask *m)
 	     "targets that do not count are nan or a number");
 	m->value = read.value;
 	return 0;
+}
+
+bool loss_mask(const struct variant_value *loss, double *value)
+{
+	struct mask m = { 0 };
+	if (loss_target(loss) != TARGET_VALUES)
+		return false;
+	struct arena *a = arena_new();
+	int mark = err_count(), rc = read_mask(a, ((const struct value_loss *)loss->data)->mask, &m);
+	err_truncate(mark); /* loss_check reports it */
+	arena_free(a);
+	*value = m.value;
+	return rc == 0 && m.given;
 }
 
 static int check_weights(const struct variant_value *loss, const char *key, const struct floats *v)
@@ -122,12 +132,12 @@ int value_loss_emit(struct graph *g, const struct variant_value *loss, tid outpu
 	const struct value_loss *c = loss->data;
 	const struct error_op *e = error_ops;
 	tid in[2] = { output, target }, made[2], weights;
-	struct mask mask;
+	double skip;
+	bool masked = loss_mask(loss, &skip);
 	while (strcmp(loss->v->name, e->loss) != 0)
 		e++;
-	TRY(read_mask(g->arena, c->mask, &mask));
 	TRY(emit_weights(g, loss, "output_weights", &c->output_weights, false, output, &weights));
-	bool plain = !mask.given && weights == NONE;
+	bool plain = !masked && weights == NONE;
 	struct op_attr t = op_attr_new(g->arena, plain ? e->op : "element_loss");
 	if (e->kind == ELEMENT_HUBER)
 		op_attr_float(&t, "delta", c->delta);
@@ -136,9 +146,9 @@ int value_loss_emit(struct graph *g, const struct variant_value *loss, tid outpu
 		*out = (struct loss_out){ made[0], made[1] };
 		return 0;
 	}
-	op_attr_int(&t, "skip_nan", mask.nan);
-	if (!isnan(mask.value))
-		op_attr_float(&t, "skip", mask.value);
+	op_attr_int(&t, "skip_nan", masked && isnan(skip));
+	if (masked && !isnan(skip))
+		op_attr_float(&t, "skip", skip);
 	return emit_elements(g, &t, e->kind, output, target, weights, out);
 }
 

@@ -36,6 +36,8 @@ enum target_kind loss_target(const struct variant_value *loss);
 bool loss_wants_labels(const struct variant_value *loss);
 /* The label that does not count: the loss's own, else the data's. INT64_MIN: none. */
 int64_t loss_ignore(const struct variant_value *loss, int64_t data);
+/* Whether targets of a value do not count: *value, or all that are NaN if that is NaN. */
+bool loss_mask(const struct variant_value *loss, double *value);
 /* ignore: the data's ignore value, used where the config has none (INT64_MIN: none). class_counts:
  * of the training set, for class_weights by frequency; may be NULL if not needed
  * (loss_needs_class_counts). */

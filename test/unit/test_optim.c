@@ -314,6 +314,23 @@ static void test_other_loss_attributes(void **state)
 	}
 }
 
+static void test_loss_mask(void **state)
+{
+	struct fixture f;
+	struct variant_value v;
+	double value;
+	setup(&f);
+	v = read_as(&f, "mse", loss_variants);
+	assert_false(loss_mask(&v, &value));
+	v = read_as(&f, "dice", loss_variants);
+	assert_false(loss_mask(&v, &value));
+	v = read_as(&f, "{type: l1, mask: -9}", loss_variants);
+	assert_true(loss_mask(&v, &value) && value == -9);
+	v = read_as(&f, "{type: huber, mask: .nan}", loss_variants);
+	assert_true(loss_mask(&v, &value) && isnan(value));
+	teardown(&f);
+}
+
 static void test_field_losses(void **state)
 {
 	static const char *const yaml[] = { "mse", "l1", "{type: huber, delta: 2}" };
@@ -372,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_published_weights),
 		cmocka_unit_test(test_label_loss_attributes),
 		cmocka_unit_test(test_other_loss_attributes),
+		cmocka_unit_test(test_loss_mask),
 		cmocka_unit_test(test_field_losses),
 		cmocka_unit_test(test_losses_refused),
 	};
