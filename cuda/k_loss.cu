@@ -4,77 +4,11 @@
  * work, many a warp's. Sums are taken by a number of blocks that follows from the shape, each in a
  * fixed order, then by one block over what they left. Labels that are no class are counted, and the
  * first of them is written where the host looks after the step. */
-#include "cuda/device.cuh"
-
-constexpr int NARROW = 32;               /* classes up to which a thread does a pixel by itself */
-constexpr int BLOCKS = 1024;             /* of a first stage, at most */
-
-static int blocks_of(int64_t n, int64_t each)
-{
-	const int b = blocks_for(n, each);
-	return b < BLOCKS ? b : BLOCKS;
-}
+#include "cuda/loss.cuh"
 
 int64_t k_loss_workspace(void)
 {
 	return BLOCKS * 4 * (int64_t)sizeof(double);
-}
-
-static __device__ __forceinline__ int64_t label_at(const k_labels &l, int64_t p)
-{
-	int64_t at = 0;
-	if (l.dense)
-		return p;
-	for (int a = l.nd - 1; a >= 0; a--) {
-		at += p % l.d[a] * l.stride[a];
-		p /= l.d[a];
-	}
-	return at;
-}
-
-static __device__ __forceinline__ bool is_class(const k_labels &l, int y)
-{
-	return y >= 0 && y < l.classes && y != l.ignore;
-}
-
-/* The partial result of a block. */
-struct part {
-	double loss, weight;
-	int64_t bad, at;                 /* labels that are no class; the first one's place */
-};
-
-static __device__ __forceinline__ void add_part(part *a, const part &b)
-{
-	a->loss += b.loss;
-	a->weight += b.weight;
-	a->at = b.bad && (!a->bad || b.at < a->at) ? b.at : a->at;
-	a->bad += b.bad;
-}
-
-/* The sum of what the threads of a block give, by a tree; for thread 0. */
-static __device__ __forceinline__ part block_sum(part mine, part *room)
-{
-	room[threadIdx.x] = mine;
-	for (int n = THREADS / 2; n > 0; n /= 2) {
-		__syncthreads();
-		if ((int)threadIdx.x < n)
-			add_part(&room[threadIdx.x], room[threadIdx.x + n]);
-	}
-	return room[0];
-}
-
-template <int LANES> static __device__ __forceinline__ float lanes_max(float v)
-{
-	for (int m = LANES / 2; m > 0; m /= 2)
-		v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, m));
-	return v;
-}
-
-template <int LANES> static __device__ __forceinline__ float lanes_sum(float v)
-{
-	for (int m = LANES / 2; m > 0; m /= 2)
-		v += __shfl_xor_sync(0xffffffffu, v, m);
-	return v;
 }
 
 /* (1 - q)^gamma for e = -log q, and F of op/loss/loss.c. */
@@ -96,12 +30,12 @@ static __device__ double focus_slope(double gamma, double e)
 
 template <typename T,
 int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
-                                         const float *weights, float *lse, part *parts)
+                                         const float *weights, float *lse, block_part *parts)
 {
-	__shared__ part room[THREADS];
+	__shared__ block_part room[THREADS];
 	const int lane = threadIdx.x % LANES;
 	const int64_t step = (int64_t)gridDim.x * (THREADS / LANES);
-	part sum = { 0, 0, 0, 0 };
+	block_part sum = { 0, 0, 0, 0 };
 	for (int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; p < c.labels.n;
 	     p += step) {
 		const T *row = x + p * c.labels.classes;
@@ -112,15 +46,22 @@ int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
 		for (int j = lane; j < c.labels.classes; j += LANES)
 			s += expf(as_float(row[j]) - most);
 		const float log_sum = logf(lanes_sum<LANES>(s));
+		const int label = y[label_at(c.labels, p)];
+		if (c.smoothing != 0 && is_class(c.labels, label)) {
+			float spread = 0;
+			for (int j = lane; j < c.labels.classes; j += LANES)
+				spread += (weights ? weights[j] : 1.0f) * (most - as_float(row[j]) + log_sum);
+			spread = lanes_sum<LANES>(spread);
+			sum.loss += lane ? 0 : c.smoothing / c.labels.classes * (double)spread;
+		}
 		if (lane)
 			continue;
-		const int label = y[label_at(c.labels, p)];
 		if (lse)
 			lse[p] = most + log_sum;
 		if (is_class(c.labels, label)) {
 			const float w = weights ? weights[label] : 1.0f,
 			            e = most - as_float(row[label]) + log_sum;
-			sum.loss += (double)(w * e) * focus(c.gamma, e);
+			sum.loss += (1 - c.smoothing) * (double)(w * e) * focus(c.gamma, e);
 			sum.weight += c.reduction == K_LOSS_MEAN ? w : 1.0;
 		} else if (label != c.labels.ignore) {
 			sum.at = sum.bad++ ? sum.at : p;
@@ -131,21 +72,11 @@ int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
 		parts[blockIdx.x] = sum;
 }
 
-static __device__ void report(const k_labels &l, const int32_t *y, int64_t count, int64_t at,
-                              k_bad *bad)
-{
-	if (!count)
-		return;
-	bad->at = at;
-	bad->value = y[label_at(l, at)];
-	bad->count = count;
-}
-
-__global__ void join_loss(k_loss c, int n, const part *parts, const int32_t *y, float *loss,
+__global__ void join_loss(k_loss c, int n, const block_part *parts, const int32_t *y, float *loss,
                           float *weight, k_bad *bad)
 {
-	__shared__ part room[THREADS];
-	part sum = { 0, 0, 0, 0 };
+	__shared__ block_part room[THREADS];
+	block_part sum = { 0, 0, 0, 0 };
 	for (int i = threadIdx.x; i < n; i += THREADS)
 		add_part(&sum, parts[i]);
 	sum = block_sum(sum, room);
@@ -167,14 +98,15 @@ int k_cross_entropy(void *stream, int type, const struct k_loss *c, const void *
 {
 	const bool narrow = c->labels.classes <= NARROW;
 	const int blocks = blocks_of(c->labels.n, narrow ? THREADS : THREADS / 32);
-	part *parts = (part *)ws;
+	block_part *parts = (block_part *)ws;
 	if (narrow)
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 1>), blocks, THREADS, 0, stream, *c,
 		                            (const T *)x, y, weights, lse, parts))
 	else
 		FLOAT_TYPES(type, T, LAUNCH((cross_entropy<T, 32>), blocks, THREADS, 0, stream, *c,
 		                            (const T *)x, y, weights, lse, parts))
-	LAUNCH(join_loss, 1, THREADS, 0, stream, *c, blocks, (const part *)parts, y, loss, weight, bad);
+	LAUNCH(join_loss, 1, THREADS, 0, stream, *c, blocks, (const block_part *)parts, y, loss, weight,
+	       bad);
 	return cudaGetLastError();
 }
 
@@ -192,7 +124,14 @@ __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const
 	const int label = y[label_at(c.labels, p)];
 	const double scaled = c.scale * (double)*dloss;
 	float f = (float)(c.reduction == K_LOSS_SUM ? scaled : *weight != 0 ? scaled / (double)*weight :
-	                  0);
+	                  0), spread = 0, all = 0;
+	if (c.smoothing != 0 && is_class(c.labels, label)) {
+		for (int j = lane; j < c.labels.classes; j += LANES)
+			all += weights ? weights[j] : 1.0f;
+		all = lanes_sum<LANES>(all);
+		spread = f * (float)(c.smoothing / c.labels.classes);
+		f *= (float)(1 - c.smoothing);
+	}
 	if (!is_class(c.labels, label))
 		f = 0;
 	else if (f != 0 && weights)
@@ -202,8 +141,11 @@ __global__ void cross_entropy_grad(k_loss c, const T *x, const int32_t *y, const
 	if (LANES > 1)
 		__syncwarp();
 	for (int j = lane; j < c.labels.classes; j += LANES) {
-		const float v = expf(as_float(row[j]) - lse[p]) - (j == label ? 1.0f : 0.0f);
-		store_as(to, dx, p * c.labels.classes + j, f == 0 ? 0.0f : f * v);
+		const float q = expf(as_float(row[j]) - lse[p]), v = q - (j == label ? 1.0f : 0.0f);
+		float d = f == 0 ? 0.0f : f * v;
+		if (spread != 0)
+			d += spread * (all * q - (weights ? weights[j] : 1.0f));
+		store_as(to, dx, p * c.labels.classes + j, d);
 	}
 }
 

@@ -387,7 +387,7 @@ struct k_loss {
 	struct k_labels labels;
 	enum k_loss_reduction reduction;
 	int64_t samples;
-	double scale, gamma;
+	double scale, gamma, smoothing;
 };
 int64_t k_loss_workspace(void);
 /* weights, weight and lse may be NULL. */
@@ -418,6 +418,38 @@ int k_pointwise_error(void *stream, enum k_error_kind kind, int type, float delt
 /* to: of dx: type, or f32. */
 int k_pointwise_error_grad(void *stream, enum k_error_kind kind, int type, int to, float delta,
                            int64_t n, const void *x, const float *t, const float *dloss, void *dx);
+
+/* As op/loss/element.c has it (k_element.cu); n elements in rows of `channels`. A bad target's
+ * value is the bits of the float. weights: of a channel each, or NULL. ws: k_element_workspace. */
+enum k_element_kind { K_ELEMENT_SQUARE, K_ELEMENT_ABSOLUTE, K_ELEMENT_HUBER, K_ELEMENT_LOGISTIC };
+struct k_element {
+	enum k_element_kind kind;
+	int skip_nan;
+	float delta, skip;
+	int64_t n, channels;
+};
+int64_t k_element_workspace(void);
+int k_element_loss(void *stream, int type, const struct k_element *c, const void *x, const float *t,
+                   const float *weights, float *loss, float *weight, struct k_bad *bad, void *ws);
+int k_element_grad(void *stream, int type, int to, const struct k_element *c, const void *x,
+                   const float *t, const float *weight, const float *dloss, const float *weights,
+                   void *dx);
+
+/* As op/loss/dice.c has it (k_dice.cu). groups: that divide the labels; samples: of the batch.
+ * weights may be NULL. ws: k_dice_workspace. */
+struct k_dice {
+	struct k_labels labels;
+	int64_t groups, samples;
+	int squared, background, per_batch;
+	double smooth_numerator, smooth_denominator, dice, cross_entropy;
+};
+int64_t k_dice_workspace(const struct k_dice *c);
+int k_dice_loss(void *stream, int type, const struct k_dice *c, const void *x, const int32_t *y,
+                const float *weights, float *loss, float *weight, float *table, struct k_bad *bad,
+                void *ws);
+/* to: of dx: type, or f32. x and dx may be one if their types are. */
+int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const void *x,
+                const int32_t *y, const float *table, const float *dloss, void *dx);
 
 /* --- metrics by channel (k_metric.cu), as op/loss/channel_sums.c has them --- */
 

@@ -161,7 +161,9 @@ static void warn_of_values(const struct run *r)
 	else if (!c->labels && c->info.target.shape.d[0] == 1)
 		target_seen_tell_field(r->target_seen);
 	if (r->filled_target)
-		warn("%lld missing target values became %g", (long long)r->filled_target, c->fill);
+		warn("%lld missing target values became %g%s", (long long)r->filled_target, c->fill,
+		     isnan(c->fill) ? "" : "; with --fill nan they stay apart, and a loss with 'mask: nan' "
+		                           "leaves them out");
 }
 
 static void print_array(const char *name, const struct record_array *a)

@@ -47,5 +47,7 @@ void target_seen_tell_field(const struct target_seen *s)
 
 	if (!s->other && last > 0 && last < FEW)
 		warn("all values of the target are whole numbers from 0 to %d, stored as floats; if they "
-		     "are class numbers, convert with --labels", last);
+		     "are class numbers, convert with --labels%s", last,
+		     last == 1 ? "; flags of classes, for the loss binary_cross_entropy, are right so"
+		               : "");
 }

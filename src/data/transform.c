@@ -214,7 +214,8 @@ static int check_sets(const struct transform_options *o)
 		           dataset_locate(o->data, 0, &within), dtype_name(d->target_dtype),
 		           dtype_is_float(d->input_dtype) || d->input.d[0] > 1 ? "class numbers stored as "
 		           "floats are converted with 'dlx-convert --labels', "
-		           "fields need a loss such as mse" : "the input is one channel of integers: were "
+		           "fields need a loss such as mse, flags of 0 and 1, of several classes at once, "
+		           "binary_cross_entropy" : "the input is one channel of integers: were "
 		           "--input and --target of dlx-convert swapped?");
 	return 0;
 }

@@ -170,6 +170,7 @@ struct op {
 	 *         | distinct (all values differ by 0.05 at least)
 	 *         | indexK (i32 in 0..K-1) | labelsK (i32 in 0..K-1, some 255)
 	 *         | key (random_key) | one (1.0) | zero
+	 *         | flags (0 or 1, some NaN) | gaps (normal, some NaN)
 	 *         | f32, f16, bf16, i8, u8, i16, u16, i32: of that type
 	 * A trailing '!' makes the input a param (weights), '@' a state (updated in place). */
 	const char *const *samples;

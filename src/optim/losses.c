@@ -1,57 +1,91 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A loss is one op that gives the mean over what counts and what it counted. Class weights become a
- * constant: given, or a power of each class's frequency in the training set, (count_c / count)^p
- * with p = -1 for inverse_frequency and -1/2 for inverse_sqrt_frequency. A class that never occurs
- * gets weight 0. Under `reduction: mean`, which divides by the sum of weights, only their ratios
- * matter; otherwise `normalize` does: it makes them add up to 1. */
-#include <math.h>
+ * A loss is one op that gives the mean over what counts and what it counted. Of class weights only
+ * the ratios matter under `reduction: mean`, which divides by the sum of weights, and in Dice;
+ * otherwise `normalize` does: it makes them add up to 1. */
 #include <string.h>
 
 #include "base/err.h"
 #include "model/op_attr.h"
 #include "op/loss/loss.h"
+#include "optim/class_weights.h"
+#include "optim/loss_keys.h"
 #include "optim/optim.h"
-#include "yaml/synonym.h"
 
-struct cross_entropy {
-	struct ynode *class_weights;
-	bool normalize;
-	int64_t ignore;
-	int reduction; /* enum loss_reduction */
-	double scale;
-	double gamma, alpha; /* focal alone */
-};
-struct huber {
-	double delta;
-};
-
-#define CROSS_ENTROPY_FIELDS                                                                   \
-	FIELD_NODE(struct cross_entropy, class_weights, NULL,                                      \
+#define WEIGHTS_FIELD                                                                          \
+	FIELD_NODE(struct label_loss, class_weights, NULL,                                         \
 	           "none (default), a list, inverse_frequency, inverse_sqrt_frequency, or "        \
-	           "{power: P} of the frequency"),                                                 \
-	FIELD_BOOL(struct cross_entropy, normalize, "false",                                       \
-	           "divide the class weights by their sum"),                                       \
-	FIELD(struct cross_entropy, ignore, FT_INT, .dflt = "null", .min = INT32_MIN,              \
+	           "{power: P} of the frequency")
+#define IGNORE_FIELD                                                                           \
+	FIELD(struct label_loss, ignore, FT_INT, .dflt = "null", .min = INT32_MIN,                 \
 	      .max = INT32_MAX, .flags = FIELD_NULLABLE,                                           \
-	      .doc = "label that does not count; default: the data's"),                            \
-	FIELD_ENUM(struct cross_entropy, reduction, "mean", loss_reduction_names,                  \
+	      .doc = "label that does not count; default: the data's")
+#define SCALE_FIELD FIELD_FLOAT(struct label_loss, scale, "1", 1e-12, 1e12, "factor on the loss")
+#define CROSS_ENTROPY_FIELDS                                                                   \
+	WEIGHTS_FIELD,                                                                             \
+	FIELD_BOOL(struct label_loss, normalize, "false",                                          \
+	           "divide the class weights by their sum"),                                       \
+	IGNORE_FIELD,                                                                              \
+	FIELD_ENUM(struct label_loss, reduction, "mean", loss_reduction_names,                     \
 	           "mean: divide by the sum of the weights of what counts, as PyTorch does; "      \
 	           "mean_pixels: by how many elements count; sum: by nothing"),                    \
-	FIELD_FLOAT(struct cross_entropy, scale, "1", 1e-12, 1e12, "factor on the loss")
+	SCALE_FIELD
+#define DICE_FIELDS                                                                            \
+	WEIGHTS_FIELD, IGNORE_FIELD,                                                               \
+	FIELD_BOOL(struct label_loss, squared, "false",                                            \
+	           "squares of the shares in the denominator, as in V-Net"),                       \
+	FIELD_BOOL(struct label_loss, background, "true", "whether Dice is taken of class 0, too"),\
+	FIELD_BOOL(struct label_loss, per_batch, "false",                                          \
+	           "one Dice over all samples of a batch, not the mean of one for each"),          \
+	FIELD_FLOAT(struct label_loss, smooth_numerator, "1.0e-5", 0, 1e12,                        \
+	            "added to the numerator"),                                                     \
+	FIELD_FLOAT(struct label_loss, smooth_denominator, "1.0e-5", 1e-30, 1e12,                  \
+	            "added to the denominator"),                                                   \
+	SCALE_FIELD
 
-static const struct field cross_entropy_fields[] = { CROSS_ENTROPY_FIELDS, FIELD_END };
+static const struct field cross_entropy_fields[] = {
+	CROSS_ENTROPY_FIELDS,
+	FIELD_FLOAT(struct label_loss, label_smoothing, "0", 0, 1,
+	            "share of a label that is spread over all classes, its own too"),
+	FIELD_END
+};
 static const struct field focal_fields[] = {
 	CROSS_ENTROPY_FIELDS,
-	FIELD_FLOAT(struct cross_entropy, gamma, "2", 0, 100,
+	FIELD_FLOAT(struct label_loss, gamma, "2", 0, 100,
 	            "power of 1 - share; 0: softmax_cross_entropy"),
-	FIELD_FLOAT(struct cross_entropy, alpha, "1", 1e-12, 1e12,
+	FIELD_FLOAT(struct label_loss, alpha, "1", 1e-12, 1e12,
 	            "factor on the loss; for one of each class use class_weights"),
 	FIELD_END
 };
-static const struct field huber_fields[] = { FIELD_FLOAT(struct huber, delta, "1", 1e-12, 1e12,
-	                                                     "errors beyond this count linearly"),
-	                                         FIELD_END };
+static const struct field dice_fields[] = { DICE_FIELDS, FIELD_END };
+static const struct field dice_cross_entropy_fields[] = {
+	DICE_FIELDS,
+	FIELD_FLOAT(struct label_loss, dice_weight, "1", 0, 1e12, "factor on Dice"),
+	FIELD_FLOAT(struct label_loss, cross_entropy_weight, "1", 0, 1e12, "factor on cross-entropy"),
+	FIELD_END
+};
+
+#define VALUE_FIELDS                                                                           \
+	FIELD_NODE(struct value_loss, mask, NULL,                                                  \
+	           "targets that do not count: nan, or a value; default: none, and a NaN makes "   \
+	           "the loss NaN"),                                                                \
+	FIELD(struct value_loss, output_weights, FT_FLOATS, .min = 0, .max = 1e12,                 \
+	      .doc = "weight of each channel of the output; default: all alike")
+
+static const struct field value_fields[] = { VALUE_FIELDS, FIELD_END };
+static const struct field huber_fields[] = {
+	VALUE_FIELDS,
+	FIELD_FLOAT(struct value_loss, delta, "1", 1e-12, 1e12, "errors beyond this count linearly"),
+	FIELD_END
+};
+static const struct field flag_fields[] = {
+	FIELD(struct flag_loss, positive_weight, FT_FLOATS, .dflt = "1", .min = 0, .max = 1e12,
+	      .doc = "factor on the loss where the flag is 1: one, or a list of one for each class"),
+	FIELD(struct flag_loss, ignore, FT_INT, .dflt = "null", .min = INT32_MIN, .max = INT32_MAX,
+	      .flags = FIELD_NULLABLE,
+	      .doc = "flag that does not count, as NaN never does; default: the data's"),
+	FIELD_END
+};
 
 /* The class weights of publications on climate data. */
 static const struct preset cross_entropy_presets[] = {
@@ -62,17 +96,27 @@ static const struct preset cross_entropy_presets[] = {
 	{ 0 }
 };
 
+#define LABEL_LOSS(fields, presets) fields, sizeof(struct label_loss), NULL, presets, NULL
+#define VALUE_LOSS(fields)          fields, sizeof(struct value_loss), NULL, NULL, NULL
+
 const struct variant loss_variants[] = {
 	{ "softmax_cross_entropy",
 	  "softmax over channels, then the negative logarithm of the label's share",
-	  cross_entropy_fields, sizeof(struct cross_entropy), NULL, cross_entropy_presets },
+	  LABEL_LOSS(cross_entropy_fields, cross_entropy_presets) },
 	{ "focal",
 	  "softmax_cross_entropy where an element counts (1 - share)^gamma times (Lin et al. 2017)",
-	  focal_fields, sizeof(struct cross_entropy), NULL, NULL },
-	{ "mse", "mean of squared errors", NULL, 0, NULL, NULL },
-	{ "l1", "mean of absolute errors (MAE)", NULL, 0, NULL, NULL },
-	{ "huber", "squared where small, linear where large", huber_fields, sizeof(struct huber),
-	  NULL, NULL },
+	  LABEL_LOSS(focal_fields, NULL) },
+	{ "dice",
+	  "1 - Dice of the shares (softmax over channels) and the labels, the mean over classes and "
+	  "samples", LABEL_LOSS(dice_fields, NULL) },
+	{ "dice_cross_entropy", "the sum of dice and of the cross-entropy of each sample",
+	  LABEL_LOSS(dice_cross_entropy_fields, NULL) },
+	{ "binary_cross_entropy", "of several classes that may be there at once: for each the logistic "
+	  "loss of its logit and a flag, 0 or 1", flag_fields, sizeof(struct flag_loss), NULL, NULL,
+	  NULL },
+	{ "mse", "mean of squared errors", VALUE_LOSS(value_fields) },
+	{ "l1", "mean of absolute errors (MAE)", VALUE_LOSS(value_fields) },
+	{ "huber", "squared where small, linear where large", VALUE_LOSS(huber_fields) },
 	{ 0 }
 };
 
@@ -81,10 +125,17 @@ static bool is_loss(const struct variant_value *loss, const char *name)
 	return strcmp(loss->v->name, name) == 0;
 }
 
+static bool is_dice(const struct variant_value *loss)
+{
+	return is_loss(loss, "dice") || is_loss(loss, "dice_cross_entropy");
+}
+
 enum target_kind loss_target(const struct variant_value *loss)
 {
+	if (is_loss(loss, "binary_cross_entropy"))
+		return TARGET_FLAGS;
 	bool labels = is_loss(loss, "softmax_cross_entropy") || is_loss(loss, "focal");
-	return labels ? TARGET_LABELS : TARGET_VALUES;
+	return labels || is_dice(loss) ? TARGET_LABELS : TARGET_VALUES;
 }
 
 bool loss_wants_labels(const struct variant_value *loss)
@@ -94,153 +145,51 @@ bool loss_wants_labels(const struct variant_value *loss)
 
 int64_t loss_ignore(const struct variant_value *loss, int64_t data)
 {
-	const struct cross_entropy *c = loss->data;
-	return loss_wants_labels(loss) && c->ignore != INT64_MIN ? c->ignore : data;
+	const enum target_kind kind = loss_target(loss);
+	int64_t own = INT64_MIN;
+	if (kind == TARGET_LABELS)
+		own = ((const struct label_loss *)loss->data)->ignore;
+	else if (kind == TARGET_FLAGS)
+		own = ((const struct flag_loss *)loss->data)->ignore;
+	return own != INT64_MIN ? own : data;
 }
 
-/* --- class weights --- */
-
-struct class_weights {
-	struct floats list;
-	double power;
-};
-static const struct field power_fields[] = { FIELD_FLOAT(struct class_weights, power, "", -10, 10,
-	                                                     "weight = frequency to this power"),
-	                                         FIELD_END };
-static const struct field list_fields[] = {
-	FIELD(struct class_weights, list, FT_FLOATS, .dflt = "", .min = 0, .max = 1e12,
-	      .doc = "weight of each class"),
-	FIELD_END
-};
-
-static const struct {
-	const char *name;
-	double power;
-} powers[] = { { "none", 0 }, { "inverse_frequency", -1 }, { "inverse_sqrt_frequency", -0.5 } };
-#define NPOWERS (sizeof powers / sizeof *powers)
-
-static int unknown_weights(const struct ynode *n)
+bool loss_is_sum(const struct variant_value *loss)
 {
-	const char *names[NPOWERS + 1] = { NULL };
-	struct buf text = BUF_INIT;
-	for (size_t i = 0; i < NPOWERS; i++)
-		names[i] = powers[i].name;
-	if (!hint_of(&text, n->text, names))
-		buf_puts(&text, "; expected none, inverse_frequency, inverse_sqrt_frequency, a list "
-		         "or {power: P}");
-	int rc = ERR(E_CONFIG, &n->loc, "'class_weights' is '%s'%s", n->text, text.data);
-	buf_release(&text);
-	return rc;
+	return loss_wants_labels(loss) &&
+	       ((const struct label_loss *)loss->data)->reduction == LOSS_SUM;
 }
 
-static int refuse_all_zero(const struct ynode *n, const struct floats *list)
+bool loss_is_by_sample(const struct variant_value *loss)
 {
-	for (int i = 0; i < list->n; i++)
-		if (list->v[i] != 0)
-			return 0;
-	return ERR(E_CONFIG, &n->loc, "'class_weights' has no number above 0, so nothing would count");
-}
-
-static int read_weights(struct arena *a, struct ynode *n, struct class_weights *w)
-{
-	*w = (struct class_weights){ 0 };
-	if (!n || n->kind == Y_NULL || y_is_null(n))
-		return 0;
-	if (n->kind == Y_MAP)
-		return schema_read(a, n, power_fields, "'class_weights'", &n->loc, w);
-	if (n->kind == Y_SEQ) {
-		struct ypair pair = { "list", n->loc, n };
-		struct ynode map = { .kind = Y_MAP, .loc = n->loc, .text = "", .n = 1, .pair = &pair };
-		TRY(schema_read(a, &map, list_fields, "'class_weights'", &n->loc, w));
-		return refuse_all_zero(n, &w->list);
-	}
-	for (size_t i = 0; i < NPOWERS; i++)
-		if (strcmp(n->text, powers[i].name) == 0) {
-			w->power = powers[i].power;
-			return 0;
-		}
-	return unknown_weights(n);
-}
-
-int loss_check(const struct variant_value *loss)
-{
-	if (!loss_wants_labels(loss))
-		return 0;
-	const struct cross_entropy *c = loss->data;
-	struct class_weights w;
-	struct arena *a = arena_new();
-	int rc = read_weights(a, c->class_weights, &w);
-	arena_free(a);
-	return rc;
+	return is_dice(loss);
 }
 
 bool loss_needs_class_counts(const struct variant_value *loss)
 {
-	if (!loss_wants_labels(loss))
-		return false;
-	const struct cross_entropy *c = loss->data;
-	struct class_weights w;
-	struct arena *a = arena_new();
-	int mark = err_count(), rc = read_weights(a, c->class_weights, &w);
-	err_truncate(mark); /* loss_check and loss_emit report it */
-	arena_free(a);
-	return rc == 0 && w.power != 0;
+	return loss_wants_labels(loss) &&
+	       class_weights_need_counts(((const struct label_loss *)loss->data)->class_weights);
 }
 
-static int from_list(const struct ynode *n, const struct floats *list, int64_t classes, float *out)
+static int check_labels(const struct variant_value *loss)
 {
-	if (list->n != classes)
-		return ERR(E_CONFIG, &n->loc, "'class_weights' has %d numbers, but there are %lld classes",
-		           list->n, (long long)classes);
-	for (int i = 0; i < list->n; i++)
-		out[i] = (float)list->v[i];
-	return 0;
+	const struct label_loss *c = loss->data;
+	if (is_loss(loss, "dice_cross_entropy") && c->dice_weight == 0 && c->cross_entropy_weight == 0)
+		return ERR(E_CONFIG, &loss->loc, "'dice_weight' and 'cross_entropy_weight' are both 0, so "
+		           "nothing would count");
+	return class_weights_check(c->class_weights);
 }
 
-static int from_counts(const struct ynode *n, double power, const int64_t *counts, int64_t classes,
-                       float *out)
+int loss_check(const struct variant_value *loss)
 {
-	double total = 0;
-	for (int64_t i = 0; i < classes; i++)
-		total += (double)counts[i];
-	if (total == 0)
-		return ERR(
-			E_DATA, &n->loc,
-			"'class_weights' by frequency needs labels, but the training set has none that count");
-	for (int64_t i = 0; i < classes; i++)
-		out[i] = counts[i] ? (float)pow((double)counts[i] / total, power) : 0;
-	return 0;
-}
-
-static void normalize(float *v, int64_t n)
-{
-	double sum = 0;
-	for (int64_t i = 0; i < n; i++)
-		sum += (double)v[i];
-	for (int64_t i = 0; i < n && sum > 0; i++)
-		v[i] = (float)((double)v[i] / sum);
-}
-
-/* *weights: F32 (classes), or NONE. */
-static int emit_weights(struct graph *g, const struct cross_entropy *c, int64_t classes,
-                        const int64_t *counts, tid *weights)
-{
-	struct ynode *n = c->class_weights;
-	struct class_weights w;
-	struct shape s = shape_of(1, &classes);
-	float *v = ARENA_ARRAY(g->arena, float, classes);
-	TRY(read_weights(g->arena, n, &w));
-	*weights = NONE;
-	if (w.list.n == 0 && w.power == 0)
-		return 0;
-	BUG_IF(!w.list.n && !counts, "class weights by frequency without counts");
-	if (w.list.n)
-		TRY(from_list(n, &w.list, classes, v));
-	else
-		TRY(from_counts(n, w.power, counts, classes, v));
-	if (c->normalize)
-		normalize(v, classes);
-	*weights = graph_constant(g, DTYPE_F32, &s, v);
+	switch (loss_target(loss)) {
+	case TARGET_LABELS:
+		return check_labels(loss);
+	case TARGET_VALUES:
+		return value_loss_check(loss);
+	case TARGET_FLAGS:
+		break;
+	}
 	return 0;
 }
 
@@ -250,7 +199,7 @@ static int emit_cross_entropy(struct graph *g, const struct variant_value *loss,
                               tid target, int64_t ignore, const int64_t *counts,
                               struct loss_out *out)
 {
-	const struct cross_entropy *c = loss->data;
+	const struct label_loss *c = loss->data;
 	struct op_attr t = op_attr_new(g->arena, "softmax_cross_entropy");
 	tid in[3] = { output, target, NONE }, made[3];
 	bool focal = is_loss(loss, "focal");
@@ -258,41 +207,70 @@ static int emit_cross_entropy(struct graph *g, const struct variant_value *loss,
 	op_attr_int(&t, "reduction", c->reduction);
 	op_attr_float(&t, "scale", focal ? c->scale * c->alpha : c->scale);
 	op_attr_float(&t, "gamma", focal ? c->gamma : 0);
-	TRY(emit_weights(g, c, graph_t(g, output)->shape.d[1], counts, &in[2]));
+	op_attr_float(&t, "smoothing", c->label_smoothing);
+	TRY(class_weights_emit(g, c->class_weights, c->normalize, graph_t(g, output)->shape.d[1],
+	                       counts, &in[2]));
 	TRY(graph_emit(g, "softmax_cross_entropy", t.data, in[2] == NONE ? 2 : 3, in, 2, made));
 	*out = (struct loss_out){ made[0], made[1] };
 	return 0;
 }
 
-static int emit_error(struct graph *g, const struct variant_value *loss, tid output, tid target,
-                      struct loss_out *out)
+/* Weights (or NONE) of classes behind the background that are all 0 leave nothing of Dice. */
+static int check_foreground(const struct graph *g, const struct variant_value *loss, tid weights)
 {
-	static const char *const ops[][2] = { { "mse", "mse_loss" },
-		                                  { "l1", "l1_loss" },
-		                                  { "huber", "huber_loss" } };
-	tid in[2] = { output, target }, made[2];
-	int i = 0;
-	while (!is_loss(loss, ops[i][0]))
-		i++;
-	struct op_attr t = op_attr_new(g->arena, ops[i][1]);
-	if (is_loss(loss, "huber"))
-		op_attr_float(&t, "delta", ((const struct huber *)loss->data)->delta);
-	TRY(graph_emit(g, ops[i][1], t.data, 2, in, 2, made));
+	if (weights == NONE)
+		return 0;
+	const struct tensor *t = graph_t(g, weights);
+	for (int64_t i = 1; i < t->shape.d[0]; i++)
+		if (((const float *)t->value)[i] != 0)
+			return 0;
+	return ERR(E_CONFIG, &loss->loc, "without the background no class has a weight above 0 in "
+	           "'class_weights', so nothing would count in Dice");
+}
+
+static int emit_dice(struct graph *g, const struct variant_value *loss, tid output, tid target,
+                     int64_t ignore, const int64_t *counts, struct loss_out *out)
+{
+	const struct label_loss *c = loss->data;
+	struct op_attr t = op_attr_new(g->arena, "dice_loss");
+	tid in[3] = { output, target, NONE }, made[3];
+	bool both = is_loss(loss, "dice_cross_entropy");
+	op_attr_int(&t, "ignore", loss_ignore(loss, ignore));
+	op_attr_int(&t, "squared", c->squared);
+	op_attr_int(&t, "background", c->background);
+	op_attr_int(&t, "per_batch", c->per_batch);
+	op_attr_float(&t, "smooth_numerator", c->smooth_numerator);
+	op_attr_float(&t, "smooth_denominator", c->smooth_denominator);
+	op_attr_float(&t, "dice", c->scale * (both ? c->dice_weight : 1));
+	op_attr_float(&t, "cross_entropy", both ? c->scale * c->cross_entropy_weight : 0);
+	TRY(class_weights_emit(g, c->class_weights, false, graph_t(g, output)->shape.d[1], counts,
+	                       &in[2]));
+	if (!c->background)
+		TRY(check_foreground(g, loss, in[2]));
+	TRY(graph_emit(g, "dice_loss", t.data, in[2] == NONE ? 2 : 3, in, 2, made));
 	*out = (struct loss_out){ made[0], made[1] };
 	return 0;
 }
 
-bool loss_is_sum(const struct variant_value *loss)
+/* Whether the axes behind those of samples and channels are of one size. */
+static bool same_points(const struct shape *y, const struct shape *t, bool labels)
 {
-	return loss_wants_labels(loss) &&
-	       ((const struct cross_entropy *)loss->data)->reduction == LOSS_SUM;
+	const int points = y->nd - 2, first = labels ? 1 : 2;
+	for (int i = 0; i < points; i++)
+		if (y->d[2 + i] != t->d[first + i])
+			return false;
+	return true;
 }
 
 /* What to change where the shapes of output (N, C, ...) and target do not go together. */
-static const char *misfit(const struct shape *y, const struct shape *t, bool labels)
+static const char *misfit(const struct shape *y, const struct shape *t, enum target_kind kind)
 {
+	bool labels = kind == TARGET_LABELS;
 	int points = y->nd - 2, wanted = t->nd - (labels ? 1 : 2);
 
+	if (kind == TARGET_FLAGS && t->nd == y->nd - 1)
+		return ": the data has class numbers, of one class each, for which the loss is "
+		       "softmax_cross_entropy; flags have an axis of channels, with 0 or 1 for each class";
 	if (points > 0 && wanted == 0)
 		return ": the data has one target a sample, the network an output at each point; end it "
 		       "with global_average, or with flatten and dense";
@@ -301,10 +279,11 @@ static const char *misfit(const struct shape *y, const struct shape *t, bool lab
 		       "keep the axes behind the channels";
 	if (labels && wanted == points + 1)
 		return ": the labels have an axis too many; class numbers instead of an axis of channels "
-		       "(one-hot) are made by argmax over it, before dlx-convert";
+		       "(one-hot) are made by argmax over it, before dlx-convert; where several classes "
+		       "may be there at once the loss is binary_cross_entropy";
 	if (!labels && y->nd == t->nd && y->d[1] != t->d[1])
 		return ": the last layer has as many filters or units as the target has channels";
-	if (points == wanted)
+	if (points == wanted && !same_points(y, t, labels))
 		return ": both have as many points only if the network ends at the "
 		       "resolution of the targets";
 	return "";
@@ -317,15 +296,19 @@ int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid
 	char a[SHAPE_TEXT], b[SHAPE_TEXT];
 	g->cur_name = "loss";
 	g->cur_loc = loss->loc;
-	int rc = loss_wants_labels(loss)
+	int rc = is_dice(loss)
+	             ? emit_dice(g, loss, output, target, ignore, class_counts, out)
+	         : loss_wants_labels(loss)
 	             ? emit_cross_entropy(g, loss, output, target, ignore, class_counts, out)
-	             : emit_error(g, loss, output, target, out);
+	         : loss_target(loss) == TARGET_FLAGS
+	             ? flag_loss_emit(g, loss, output, target, loss_ignore(loss, ignore), out)
+	             : value_loss_emit(g, loss, output, target, out);
 	graph_leave(g, saved);
 	if (rc < 0)
 		return err_context(rc, "loss '%s' of the model's output %s and the target %s%s",
 		                   loss->v->name, shape_text(&graph_t(g, output)->shape, a),
 		                   shape_text(&graph_t(g, target)->shape, b),
 		                   misfit(&graph_t(g, output)->shape, &graph_t(g, target)->shape,
-		                          loss_wants_labels(loss)));
+		                          loss_target(loss)));
 	return 0;
 }

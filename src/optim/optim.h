@@ -10,8 +10,10 @@
 
 /* --- losses --- */
 
-/* softmax_cross_entropy {class_weights, normalize, ignore, reduction, scale}, focal {the same,
- * gamma, alpha}, mse, l1, huber {delta} */
+/* softmax_cross_entropy {class_weights, normalize, ignore, reduction, scale, label_smoothing},
+ * focal {the same but label_smoothing, gamma, alpha}, dice {class_weights, ignore, scale, ...},
+ * dice_cross_entropy, binary_cross_entropy {positive_weight, ignore}, mse {mask, output_weights},
+ * l1, huber {delta, too} */
 extern const struct variant loss_variants[];
 
 struct loss_out {
@@ -19,7 +21,7 @@ struct loss_out {
 	tid weight; /* F32 scalar: what it was taken over, so that means of batches can be combined; of
 	             * a sum, the samples in the batch */
 };
-/* Checks what the tables of keys cannot (class_weights);
+/* Checks what the tables of keys cannot (class_weights, mask, output_weights);
  * errors are placed. Call it once the config is read. */
 int loss_check(const struct variant_value *loss);
 /* What a loss compares the output (N, C, ...) with; metrics go by it too. */
@@ -34,12 +36,16 @@ enum target_kind loss_target(const struct variant_value *loss);
 bool loss_wants_labels(const struct variant_value *loss);
 /* The label that does not count: the loss's own, else the data's. INT64_MIN: none. */
 int64_t loss_ignore(const struct variant_value *loss, int64_t data);
+/* Whether targets of a value do not count: *value, or all that are NaN if that is NaN. */
+bool loss_mask(const struct variant_value *loss, double *value);
 /* ignore: the data's ignore value, used where the config has none (INT64_MIN: none). class_counts:
  * of the training set, for class_weights by frequency; may be NULL if not needed
  * (loss_needs_class_counts). */
 bool loss_needs_class_counts(const struct variant_value *loss);
 /* Whether it is a sum over the batch rather than a mean. */
 bool loss_is_sum(const struct variant_value *loss);
+/* Whether it is a mean over samples rather than over elements, so that its weight counts those. */
+bool loss_is_by_sample(const struct variant_value *loss);
 int loss_emit(struct graph *g, const struct variant_value *loss, tid output, tid target,
               int64_t ignore, const int64_t *class_counts, struct loss_out *out);
 

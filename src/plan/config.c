@@ -325,13 +325,26 @@ static int check_channels(const struct run_config *c)
 	           (long long)kept, (long long)m->input.channels);
 }
 
+/* The loss would look for a stored value among scaled ones. */
+static int check_target_mask(const struct run_config *c)
+{
+	double value;
+	if (!loss_mask(&c->loss, &value) || isnan(value))
+		return 0;
+	return ERR(E_CONFIG, &c->data.target_transforms->loc, "'data.target_transforms' scale the value "
+	           "%g that loss.mask leaves out, too; convert the data with --fill nan and set "
+	           "'mask: nan'", value);
+}
+
 /* Labels and flags are no quantities. */
 static int check_target_transforms(const struct run_config *c)
 {
 	int n;
 	TRY(target_transforms_check(c->arena, c->data.target_transforms, &n));
-	if (n == 0 || !c->loss.v || !c->loss.data || loss_target(&c->loss) == TARGET_VALUES)
+	if (n == 0 || !c->loss.v || !c->loss.data)
 		return 0;
+	if (loss_target(&c->loss) == TARGET_VALUES)
+		return check_target_mask(c);
 	return ERR(E_CONFIG, &c->data.target_transforms->loc, "'data.target_transforms' scale targets "
 	           "that are quantities, but the loss '%s' compares with classes", c->loss.v->name);
 }

@@ -88,6 +88,18 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	return 0;
 }
 
+/* What the loss leaves out does not count in metrics either. */
+static void mask_metrics(struct metrics *m, const struct plan_request *r)
+{
+	const struct variant_value *loss = &r->config->loss;
+	const int64_t ignore = loss_ignore(loss, r->data->ignore);
+	double value = 0;
+	if (loss_target(loss) == TARGET_FLAGS)
+		metrics_set_mask(m, ignore != INT64_MIN, (double)ignore);
+	else
+		metrics_set_mask(m, loss_mask(loss, &value), value);
+}
+
 static int emit_metrics(struct graph *g, struct compilation *c)
 {
 	const struct plan_request *r = c->r;
@@ -95,6 +107,7 @@ static int emit_metrics(struct graph *g, struct compilation *c)
 	g->cur_name = "metrics";
 	TRY(metrics_new(&p->metrics, &r->config->metrics, loss_target(&r->config->loss),
 	                r->data->classes));
+	mask_metrics(p->metrics, r);
 	return metrics_emit(p->metrics, g, p->output, c->truth,
 	                    loss_ignore(&r->config->loss, r->data->ignore), p->metric, METRICS_OUTPUTS,
 	                    &p->nmetric);
@@ -189,13 +202,15 @@ static bool many_batches(const struct plan_request *r)
 	return reduced(r) || r->config->train.accumulate > 1 || r->config->leaves.all > 1;
 }
 
-/* Elements of a sample's target, or of its output: what a
- * mean without class weights is taken over. */
+/* Elements of a sample's target, or of its output: what a mean without class weights is taken over,
+ * but for one over samples. */
 static int emit_seed(struct graph *g, struct compilation *c, tid *seed)
 {
 	const struct shape *target = &graph_t(g, c->p->target)->shape;
 	struct mean *m = &c->p->mean;
-	double elements = (double)shape_count(target) / (double)c->p->batch;
+	double elements = loss_is_by_sample(&c->r->config->loss)
+	                      ? 1
+	                      : (double)shape_count(target) / (double)c->p->batch;
 	m->sum = loss_is_sum(&c->r->config->loss);
 	m->nominal = elements * (double)c->r->config->train.batch_size;
 	g->cur_phase = PHASE_FORWARD;

@@ -272,20 +272,22 @@ static int check_labels(const struct session *s, const struct dataset *set, cons
 	           (long long)s->data.classes - 1, (long long)n, (long long)label);
 }
 
-/* A grid of integers without an axis of channels is labels. */
+/* A grid of integers without an axis of channels is labels; beside flags a single integer, too. */
 static int refuse_labels(const struct session *s, const struct dataset *set, const struct loc *loc)
 {
+	const bool flags = loss_target(&s->config->loss) == TARGET_FLAGS;
 	const struct dataset_info *i = dataset_info(set);
 	char text[SHAPE_TEXT];
 	bool grid = i->target.nd > 0 && i->target.nd == i->input.nd - 1;
 	for (int k = 0; k < i->target.nd && grid; k++)
 		grid = i->target.d[k] == i->input.d[k + 1];
-	if (!grid || dtype_is_float(i->target_dtype))
+	if (!(grid || (flags && i->target.nd == 0)) || dtype_is_float(i->target_dtype))
 		return 0;
 	return ERR(E_DATA, loc, "targets are class labels (%s %s), but the loss '%s' needs fields with "
-	           "an axis of channels; for labels it is softmax_cross_entropy; a field of "
+	           "an axis of channels%s; for labels it is softmax_cross_entropy; a field of "
 	           "integers becomes one of floats before it is converted", dtype_name(i->target_dtype),
-	           shape_text(&i->target, text), s->config->loss.v->name);
+	           shape_text(&i->target, text), s->config->loss.v->name,
+	           flags ? ", 0 or 1 for each class" : "");
 }
 
 static int check_targets(const struct session *s, const struct session_options *o)

@@ -39,6 +39,14 @@ static int32_t *labels(struct arena *a, const struct shape *s, uint64_t seed, ui
 	return v;
 }
 
+static float *flags(struct arena *a, const struct shape *s, uint64_t seed, uint64_t rank)
+{
+	float *v = fields(a, s, seed, rank, "synthetic.target");
+	for (int64_t i = 0; i < shape_count(s); i++)
+		v[i] = v[i] > 0;
+	return v;
+}
+
 static struct batch make_batch(struct arena *a, const struct session *s, const struct plan *p)
 {
 	uint64_t seed = (uint64_t)s->config->run.seed, rank = s->comm ? (uint64_t)s->comm->rank : 0;
@@ -48,6 +56,8 @@ static struct batch make_batch(struct arena *a, const struct session *s, const s
 	if (loss_wants_labels(&s->config->loss)) {
 		b.target = labels(a, target, seed, rank, s->data.classes);
 		b.target_dtype = DTYPE_I32;
+	} else if (loss_target(&s->config->loss) == TARGET_FLAGS) {
+		b.target = flags(a, target, seed, rank);
 	} else {
 		b.target = fields(a, target, seed, rank, "synthetic.target");
 	}

@@ -13,6 +13,7 @@
 /* The vocabularies that words come from; NULL: no program's in particular. */
 #define PYTORCH "PyTorch"
 #define KERAS "Keras"
+#define MONAI "MONAI"
 
 struct synonym {
 	const char *word;      /* case, '_', '-' and what stands before a '.' do not count */

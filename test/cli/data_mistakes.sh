@@ -47,7 +47,12 @@ quietly -i x.npy --input-layout first -t mask.npy --classes 128 -o masked.dlx
 quietly -i x.npy --input-layout first -t whole.npy --labels -o numbers.dlx
 made 'if 255 means no class, convert with --ignore 255' -i x.npy --input-layout first -t void.npy -o void.dlx
 made 'a mask of two classes is converted with --classes 128' -i x.npy --input-layout first -t mask.npy -o mask.dlx
-made 'if they are class numbers, convert with --labels' -i x.npy --input-layout first -t whole.npy -o whole.dlx
+made 'if they are class numbers, convert with --labels; flags of classes, for the loss binary_cross_entropy, are right so' -i x.npy --input-layout first -t whole.npy -o whole.dlx
+nan='\000\000\300\177'
+npy gap.npy '<f4' '4, 2, 2' "$half$one$nan$half$half$half$half$half$half$half$half$half$half$half$half$half"
+made "1 missing target values became 0; with --fill nan they stay apart, and a loss with 'mask: nan' leaves them out" \
+	-i x.npy --input-layout first -t gap.npy -o filled.dlx
+made '1 missing target values became nan' -i x.npy --input-layout first -t gap.npy --fill nan -o gap.dlx
 quietly -i labels.npy -t x.npy -o swapped.dlx
 expect 65 "$convert" -i x.npy --input-layout first -t below.npy -o below.dlx
 says err 'the label -1 at (0, 0), which is no class'
@@ -73,13 +78,30 @@ check "'loss.ignore: 255'" --set data.train=void.dlx
 check "'dlx-convert --labels', fields need a loss such as mse" --set data.train=whole.dlx
 check 'were --input and --target of dlx-convert swapped?' --set data.train=swapped.dlx
 check 'for labels it is softmax_cross_entropy' --set loss=mse
+check 'an axis of channels, 0 or 1 for each class; for labels it is softmax_cross_entropy' --set loss=binary_cross_entropy
+check 'an axis of channels, 0 or 1 for each class; for labels it is softmax_cross_entropy' --set loss=binary_cross_entropy --set data.train=each.dlx
+check 'flags of 0 and 1, of several classes at once, binary_cross_entropy' --set data.train=whole.dlx --set loss=dice
 check ': convert it with dlx-convert' --set data.train=x.npy
 status=78
 check 'end it with global_average, or with flatten and dense' --set data.train=each.dlx
 check '(one-hot) are made by argmax over it' --set data.train=hot.dlx
+check 'where several classes may be there at once the loss is binary_cross_entropy' --set data.train=hot.dlx
+check 'so nothing would count in Dice' --set data.train=labels.dlx --set 'loss={type: dice, background: false, class_weights: [1, 0]}'
+check "'positive_weight' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: binary_cross_entropy, positive_weight: [1, 2, 3]}'
+check "'output_weights' has 3 numbers, but the output has 2 channels" --set data.train=hot.dlx --set 'loss={type: mse, output_weights: [1, 2, 3]}'
 check 'it has to keep the axes behind the channels' --set 'model.layers=[flatten, {dense: {units: 2}}]'
 check 'as many filters or units as the target has channels' --set loss=mse --set data.train=whole.dlx
 check 'only if the network ends at the resolution of the targets' --set data.train=wide.dlx
+
+# A target with a gap, and without the filter of two classes.
+sed 's/filters: 2/filters: 1/; s/, classes: 2//; s/run: .*/run: {name: gap}/' config.yaml >gap.yaml
+finite() {
+	expect 0 "$train" --dump-step=gap --set data.train=gap.dlx --set train.batch_size=4 "$@" gap.yaml
+	grep -q '"loss": [0-9]' gap/loss.json
+}
+finite --set 'loss={type: mse, mask: nan}' || fail "a NaN that does not count makes the loss NaN"
+finite --set loss=mse && fail "a NaN that counts has no part in the loss"
+finite --set loss=binary_cross_entropy || fail "a flag that is NaN counts"
 
 # Files of other frameworks, as weights and as data.
 printf '\200\002\212\012\154\374\234\106\371\040\152\250\120\031.rest' >old.pth

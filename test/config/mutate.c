@@ -19,8 +19,8 @@ static int passed, failed;
 static char mutant_path[64];
 
 /* Numbers of any size are fine here, and keys under these are the user's own names. */
-static const char *const unbounded[] = { "at_least", "at_most", "mean", "std", "value",
-	"missing", NULL };
+static const char *const unbounded[] = { "at_least", "at_most", "mask", "mean", "std",
+	"value", "missing", NULL };
 static const char *const own_names[] = { "blocks", NULL };
 
 static bool is_in(const char *s, const char *const *list)

@@ -42,7 +42,7 @@ Y
 n=0
 ce=softmax_cross_entropy
 rows Layers >layers
-rows Losses | sed 's/class_weights: w/class_weights: [1, 2, 3, 4]/; s/, l1$//' >losses
+rows Losses | sed 's/\(weights*\): w/\1: [1, 2, 3, 4]/; s/, l1$//' >losses
 rows Metrics | sed 's/, /\n/g' >metrics
 rows Optimizers | grep -v -e clip_norm -e compute: >optimizers
 rows Data | sed 's/\[\.\.\.\]/[1, 1, 1, 1]/g' | grep '^- ' | sed 's/^- //; s/.*/{&}/; s/{cast}/cast/' >transforms

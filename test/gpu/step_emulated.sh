@@ -74,6 +74,17 @@ cat >smooth.yaml <<-'END'
 END
 step smooth '{channels: 4, size: [12, 14]}' 3 f32 $halves
 
+# Losses of their own kernels.
+loose=5e-2
+for loss in '{type: softmax_cross_entropy, label_smoothing: 0.2}' '{type: dice, squared: true}' \
+	'{type: dice_cross_entropy, per_batch: true, class_weights: [1, 2, 3]}' '{type: binary_cross_entropy, positive_weight: 2}' \
+	'{type: huber, delta: 0.5, mask: nan, output_weights: [1, 2, 3]}'; do
+	losses=${losses:-0}+
+	sed "s/^run: .*/run: {name: loss, seed: 3}/; s/^loss: .*/loss: $loss/" smooth.yaml >"loss-${#losses}.yaml"
+	step "loss-${#losses}" '{channels: 4, size: [12, 14]}' 3 f32 $halves
+done
+loose=
+
 # Norms fused into the convolutions that read them, in fp16: as on the CPU in float32, and as with the norms stored.
 cat >norms.yaml <<-'END'
 	run: {name: norms, seed: 3}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The loss with its gradient as one node, across phases: every way in which the two can meet, the
- * same bits as apart, and a weight that others read too. */
+ * same bits as apart, also with smoothing, and a weight that others read too. */
 #include "op_graph.h"
 
 #include "op/loss/loss.h"
@@ -91,7 +91,9 @@ static void test_bits(void **state)
 {
 	for (int variant = 0; variant < VARIANTS; variant++)
 		for (int reduction = LOSS_MEAN; reduction <= LOSS_SUM; reduction++) {
-			const struct loss_attr at = { 255, reduction, 0.3, variant & 1 ? 2 : 0, 1, false };
+			const struct loss_attr at = { .ignore = 255, .reduction = reduction, .scale = 0.3,
+				.gamma = variant & 1 ? 2 : 0, .smoothing = variant % 4 == 2 ? 0.2 : 0,
+				.nominal = 1 };
 			int n, m;
 			double *a = run(variant, &at, false, &n), *b = run(variant, &at, true, &m);
 			assert_int_equal(n, m);
@@ -105,7 +107,7 @@ static void test_bits(void **state)
 /* A tensor that would no longer be made has a reader. */
 static void test_apart(void **state)
 {
-	const struct loss_attr at = { 255, LOSS_MEAN, 1, 0, 1, false };
+	const struct loss_attr at = { .ignore = 255, .scale = 1, .nominal = 1 };
 	struct net n = build(0, &at);
 
 	for (int i = 0; i < n.g->nnode; i++)

@@ -230,6 +230,60 @@ static void test_refused_losses(void **state)
 	assert_string_equal(error_text(),
 	                    "layer 'sample': 'mse_loss' takes equal shapes, got 2x3 and 3x2");
 	assert_refused("huber_loss", "2x3 2x3; delta: 0", E_CONFIG);
+	assert_refused("softmax_cross_entropy", "2x3 2:index3; gamma: 1, smoothing: 0.1", E_CONFIG);
+	assert_refused("element_loss", "2x3x4 2x3x4 4", E_SHAPE);
+	assert_refused("dice_loss", "2x3x4 2x4:index3 4", E_SHAPE);
+	assert_refused("dice_loss", "2x3 2:index3", E_SHAPE);
+	assert_refused("dice_loss", "2x1x4 2x4:index1; background: false", E_SHAPE);
+	assert_string_equal(error_text(),
+	                    "'dice_loss' takes 2 to 1024 classes, but the network has 1");
+}
+
+/* A flag that is neither from 0 to 1 nor left out stops the run and is named with its place. */
+static void test_bad_flag(void **state)
+{
+	static const double flags[2 * 2 * 3] = { 0, 1, 0.5, NAN, 7, 7, 1, 1, 0, 0, -1, 2 };
+	for (int k = 0; k < 4; k++) {
+		struct op_run r;
+		op_run_init(&r, devices[k / 2], "element_loss",
+		            "2x2x3 2x2x3; kind: logistic, skip_nan: true, skip: 7", k % 2);
+		op_run_set(&r, 1, flags);
+		assert_int_equal(op_run_go(&r), E_DATA);
+		assert_string_equal(error_text(), "layer 'sample': target -1 at (1, 1, 1) is not from 0 to "
+		                                  "1, and nothing says that it does not count; such "
+		                                  "targets in this batch: 2");
+		op_run_release(&r);
+	}
+}
+
+/* Where nothing counts loss, weight and gradient are 0. */
+static void test_nothing_counts(void **state)
+{
+	static const struct {
+		const char *op, *text;
+		double target;
+	} cases[] = {
+		{ "element_loss", "2x3x4 2x3x4; skip: 5", 5 },
+		{ "element_loss", "2x3x4 2x3x4 3:positive; kind: logistic, skip_nan: true", NAN },
+		{ "dice_loss", "2x3x4 2x4:index3; ignore: 9, cross_entropy: 1", 9 },
+		{ "dice_loss", "2x3x4 2x4:index3 3:positive; ignore: 9, per_batch: true", 9 },
+		{ "softmax_cross_entropy", "2x3x4 2x4:index3; ignore: 9, smoothing: 0.5", 9 },
+	};
+	static const double zero[24];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (int k = 0; k < 4; k++) {
+			struct op_run r;
+			double target[24];
+			for (int j = 0; j < 24; j++)
+				target[j] = cases[i].target;
+			op_run_init(&r, devices[k / 2], cases[i].op, cases[i].text, k % 2);
+			op_run_set(&r, 1, target);
+			assert_int_equal(op_run_go(&r), 0);
+			assert_close(op_run_out(&r, 0), zero, 1, 0);
+			assert_close(op_run_out(&r, 1), zero, 1, 0);
+			assert_close(op_run_gradient(&r), zero, 24, 0);
+			op_run_release(&r);
+		}
 }
 
 static void test_regression_losses(void **state)
@@ -503,6 +557,11 @@ static void test_threads(void **state)
 		{ "batch_norm", "2x17x31x29 17 17" },
 		{ "softmax_cross_entropy", "2x17x31x29 2x31x29:index17 17:positive" },
 		{ "huber_loss", "2x17x31x29 2x17x31x29" },
+		{ "softmax_cross_entropy", "2x17x31x29 2x31x29:index17 17:positive; smoothing: 0.1" },
+		{ "dice_loss", "2x17x31x29 2x31x29:index17 17:positive; cross_entropy: 1" },
+		{ "dice_loss", "2x17x31x29 2x31x29:index17; per_batch: true" },
+		{ "element_loss", "2x17x31x29 2x17x31x29:flags 17:positive; kind: logistic, "
+		                  "skip_nan: true" },
 		{ "average_pool", "2x17x31x29; kernel: 3, stride: 2, pad_lo: 1" },
 		{ "max_pool", "2x17x31x29; kernel: 3, stride: 2, pad_lo: 1" },
 		{ "resize", "2x17x31x29; size: [11, 37]" },
@@ -526,6 +585,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cross_entropy),
 		cmocka_unit_test(test_bad_label),
+		cmocka_unit_test(test_bad_flag),
+		cmocka_unit_test(test_nothing_counts),
 		cmocka_unit_test(test_confusion),
 		cmocka_unit_test(test_iou_per_sample),
 		cmocka_unit_test(test_error_sums),

@@ -248,14 +248,17 @@ static void test_label_loss_attributes(void **state)
 	static const struct {
 		const char *yaml, *text;
 	} cases[] = {
-		{ "softmax_cross_entropy", "ignore: 255\nreduction: mean\nscale: 1\ngamma: 0\n" },
+		{ "softmax_cross_entropy",
+		  "ignore: 255\nreduction: mean\nscale: 1\ngamma: 0\nsmoothing: 0\n" },
 		{ "{type: softmax_cross_entropy, reduction: mean_pixels, scale: 4}",
-		  "ignore: 255\nreduction: mean_pixels\nscale: 4\ngamma: 0\n" },
+		  "ignore: 255\nreduction: mean_pixels\nscale: 4\ngamma: 0\nsmoothing: 0\n" },
 		{ "{type: softmax_cross_entropy, variant: sc18, class_weights: none, scale: 0.25}",
-		  "ignore: 255\nreduction: sum\nscale: 0.25\ngamma: 0\n" },
-		{ "focal", "ignore: 255\nreduction: mean\nscale: 1\ngamma: 2\n" },
+		  "ignore: 255\nreduction: sum\nscale: 0.25\ngamma: 0\nsmoothing: 0\n" },
+		{ "{type: softmax_cross_entropy, label_smoothing: 0.1}",
+		  "ignore: 255\nreduction: mean\nscale: 1\ngamma: 0\nsmoothing: 0.1\n" },
+		{ "focal", "ignore: 255\nreduction: mean\nscale: 1\ngamma: 2\nsmoothing: 0\n" },
 		{ "{type: focal, gamma: 0.5, alpha: 0.25, scale: 8, reduction: sum}",
-		  "ignore: 255\nreduction: sum\nscale: 2\ngamma: 0.5\n" },
+		  "ignore: 255\nreduction: sum\nscale: 2\ngamma: 0.5\nsmoothing: 0\n" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct fixture f;
@@ -268,6 +271,64 @@ static void test_label_loss_attributes(void **state)
 		buf_release(&text);
 		teardown(&f);
 	}
+}
+
+/* The same of ops other than softmax_cross_entropy. */
+static void test_other_loss_attributes(void **state)
+{
+	static const struct {
+		const char *yaml, *op, *text;
+		int inputs;
+	} cases[] = {
+		{ "{type: dice, scale: 2, squared: true, background: false}", "dice_loss",
+		  "ignore: 255\nsquared: true\nbackground: false\nper_batch: false\n"
+		  "smooth_numerator: 1e-05\nsmooth_denominator: 1e-05\ndice: 2\ncross_entropy: 0\n", 2 },
+		{ "{type: dice_cross_entropy, scale: 2, cross_entropy_weight: 3, "
+		  "class_weights: [1, 2, 3, 4]}",
+		  "dice_loss", "ignore: 255\nsquared: false\nbackground: true\nper_batch: false\n"
+		  "smooth_numerator: 1e-05\nsmooth_denominator: 1e-05\ndice: 2\ncross_entropy: 6\n", 3 },
+		{ "binary_cross_entropy", "element_loss",
+		  "kind: logistic\ndelta: 1\nskip_nan: true\nskip: 255\n", 2 },
+		{ "{type: binary_cross_entropy, positive_weight: 2, ignore: -1}", "element_loss",
+		  "kind: logistic\ndelta: 1\nskip_nan: true\nskip: -1\n", 3 },
+		{ "{type: l1, mask: nan}", "element_loss",
+		  "kind: absolute\ndelta: 1\nskip_nan: true\nskip: null\n", 2 },
+		{ "{type: huber, delta: 2, mask: -9, output_weights: [1, 0, 1, 1]}", "element_loss",
+		  "kind: huber\ndelta: 2\nskip_nan: false\nskip: -9\n", 3 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct fixture f;
+		struct buf text = BUF_INIT;
+		struct loss_out out;
+		setup(&f);
+		struct variant_value v = read_as(&f, cases[i].yaml, loss_variants);
+		tid target = loss_wants_labels(&v) ? f.labels : f.field;
+		assert_int_equal(loss_check(&v), 0);
+		assert_int_equal(loss_emit(f.g, &v, f.logits, target, 255, NULL, &out), 0);
+		const struct node *n = last(&f, cases[i].op);
+		assert_int_equal(n->nin, cases[i].inputs);
+		ytree_write(&text, schema_write(f.g->arena, n->op->attrs, n->attr));
+		assert_string_equal(text.data, cases[i].text);
+		buf_release(&text);
+		teardown(&f);
+	}
+}
+
+static void test_loss_mask(void **state)
+{
+	struct fixture f;
+	struct variant_value v;
+	double value;
+	setup(&f);
+	v = read_as(&f, "mse", loss_variants);
+	assert_false(loss_mask(&v, &value));
+	v = read_as(&f, "dice", loss_variants);
+	assert_false(loss_mask(&v, &value));
+	v = read_as(&f, "{type: l1, mask: -9}", loss_variants);
+	assert_true(loss_mask(&v, &value) && value == -9);
+	v = read_as(&f, "{type: huber, mask: .nan}", loss_variants);
+	assert_true(loss_mask(&v, &value) && isnan(value));
+	teardown(&f);
 }
 
 static void test_field_losses(void **state)
@@ -327,6 +388,8 @@ int main(void)
 		cmocka_unit_test(test_class_weights),
 		cmocka_unit_test(test_published_weights),
 		cmocka_unit_test(test_label_loss_attributes),
+		cmocka_unit_test(test_other_loss_attributes),
+		cmocka_unit_test(test_loss_mask),
 		cmocka_unit_test(test_field_losses),
 		cmocka_unit_test(test_losses_refused),
 	};

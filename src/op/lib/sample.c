@@ -11,7 +11,7 @@
 #include "base/rng.h"
 
 enum value_kind { V_NORMAL, V_POSITIVE, V_AWAY, V_DISTINCT, V_INDEX, V_LABELS, V_KEY, V_ONE, V_ZERO,
-	V_STORED };
+	V_FLAGS, V_GAPS, V_STORED };
 
 #define MAX_VALUES ((int64_t)1 << 28)
 
@@ -31,7 +31,7 @@ static const struct {
 	{ "normal", V_NORMAL }, { "positive", V_POSITIVE }, { "away", V_AWAY },
 	{ "distinct", V_DISTINCT },
 	{ "index", V_INDEX }, { "labels", V_LABELS }, { "key", V_KEY }, { "one", V_ONE },
-	{ "zero", V_ZERO },
+	{ "zero", V_ZERO }, { "flags", V_FLAGS }, { "gaps", V_GAPS },
 };
 
 static int parse_kind(const char *p, struct spec *out)
@@ -116,6 +116,8 @@ static double draw(const struct spec *s, uint64_t seed, uint64_t stream, int64_t
 	case V_KEY:      return i == 0 ? 12345 : i == 1 ? 7 : 5;
 	case V_ONE:      return 1;
 	case V_ZERO:     return 0;
+	case V_FLAGS:    return i % 5 == 3 ? NAN : u < 0.5;
+	case V_GAPS:     return i % 5 == 3 ? NAN : rng_normal(seed, stream, 0, (uint64_t)i);
 	case V_STORED:   return draw_stored(s->type, seed, stream, i);
 	}
 	return 0;

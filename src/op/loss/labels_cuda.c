@@ -14,13 +14,6 @@
 _Static_assert((int)LOSS_MEAN == K_LOSS_MEAN && (int)LOSS_MEAN_PIXELS == K_LOSS_MEAN_PIXELS &&
                (int)LOSS_SUM == K_LOSS_SUM, "cuda/kernels.h numbers reductions otherwise");
 
-struct labels_cuda {
-	struct labels labels;        /* for messages */
-	struct k_labels k;
-	struct k_loss loss;
-	void *bad;                   /* a struct k_bad */
-};
-
 static int report(const struct kplan *k, const void *record)
 {
 	const struct labels_cuda *s = k->state;
@@ -28,7 +21,7 @@ static int report(const struct kplan *k, const void *record)
 	return bad_labels_report(&(struct bad_labels){ b->count, b->at, b->value }, k, &s->labels);
 }
 
-static int plan(struct kplan *k, int64_t ignore)
+int labels_cuda_plan(struct kplan *k, int64_t ignore)
 {
 	struct labels_cuda *s = k->state = ARENA_NEW(k->arena, struct labels_cuda);
 	const struct tensor *y = graph_t(k->g, k->n->in[1]);
@@ -56,10 +49,11 @@ void labels_cuda_free(struct kplan *k)
 int loss_cuda_plan(struct kplan *k)
 {
 	const struct loss_attr *at = k->n->attr;
-	TRY(plan(k, at->ignore));
+	TRY(labels_cuda_plan(k, at->ignore));
 	struct labels_cuda *s = k->state;
 	s->loss = (struct k_loss){ .labels = s->k, .reduction = (enum k_loss_reduction)at->reduction,
-		.samples = s->labels.shape.d[0], .scale = at->scale, .gamma = at->gamma };
+		.samples = s->labels.shape.d[0], .scale = at->scale, .gamma = at->gamma,
+		.smoothing = at->smoothing };
 	k->ws_bytes = (size_t)k_loss_workspace();
 	return 0;
 }
@@ -91,7 +85,7 @@ int loss_grad_cuda(const struct kplan *k, const struct kargs *a)
 
 int confusion_cuda_plan(struct kplan *k)
 {
-	TRY(plan(k, ((const struct confusion_attr *)k->n->attr)->ignore));
+	TRY(labels_cuda_plan(k, ((const struct confusion_attr *)k->n->attr)->ignore));
 	k->ws_bytes =
 		(size_t)k_confusion_workspace(((const struct labels_cuda *)k->state)->labels.classes);
 	return 0;
@@ -114,7 +108,7 @@ int iou_per_sample_cuda(const struct kplan *k, const struct kargs *a)
 
 int label_ranks_cuda_plan(struct kplan *k)
 {
-	TRY(plan(k, ((const struct confusion_attr *)k->n->attr)->ignore));
+	TRY(labels_cuda_plan(k, ((const struct confusion_attr *)k->n->attr)->ignore));
 	k->ws_bytes =
 		(size_t)k_label_ranks_workspace(((const struct labels_cuda *)k->state)->labels.classes);
 	return 0;

@@ -5,7 +5,20 @@
 #ifndef DLX_OP_LOSS_LABELS_CUDA_H
 #define DLX_OP_LOSS_LABELS_CUDA_H
 
-#include "graph/op.h"
+#include "op/lib/cuda.h"
+#include "op/loss/labels.h"
+
+#ifdef HAVE_CUDA
+/* What labels_cuda_plan leaves in a kernel's state. */
+struct labels_cuda {
+	struct labels labels;        /* for messages */
+	struct k_labels k;
+	struct k_loss loss;          /* of softmax cross-entropy alone */
+	struct k_dice dice;          /* of Dice alone */
+	void *bad;                   /* a struct k_bad */
+};
+int labels_cuda_plan(struct kplan *k, int64_t ignore);
+#endif
 
 int loss_cuda_plan(struct kplan *k);
 int loss_cuda(const struct kplan *k, const struct kargs *a);

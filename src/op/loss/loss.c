@@ -6,8 +6,13 @@
  *   loss = scale / W  sum_p w[y_p] (1 - q_p)^gamma e_p
  *   e_p = lse_p - x_p[y_p] = -log q_p,   lse_p = log sum_c exp x_p[c]
  *
- * over the elements p that are not ignored; w is 1 without class weights. The second output is what
- * the loss is a mean over, so that losses of batches can be combined:
+ * over the elements p that are not ignored; w is 1 without class weights. With smoothing s the
+ * label's own part is 1 - s, and s is spread over all C classes (Szegedy et al. 2016, as PyTorch
+ * has it with class weights; gamma is 0): the summand is
+ *
+ *   (1 - s) w[y_p] e_p + s / C  sum_c w[c] (lse_p - x_p[c])
+ *
+ * The second output is what the loss is a mean over, so that losses of batches can be combined:
  *
  *   reduction    W                    second output
  *   mean         sum_p w[y_p]         W                   as torch.nn.functional.cross_entropy
@@ -16,7 +21,9 @@
  *
  * The third is lse, kept for
  *   dx_p[c] = dloss scale / W  w[y_p] F_p (exp(x_p[c] - lse_p) - [c = y_p]),
- *   F_p = (1 - q_p)^gamma + gamma q_p (1 - q_p)^(gamma - 1) e_p.
+ *   F_p = (1 - q_p)^gamma + gamma q_p (1 - q_p)^(gamma - 1) e_p
+ * and, with smoothing, 1 - s times that plus
+ *   dloss scale / W  s / C (sum_j w[j] exp(x_p[c] - lse_p) - w[c])
  * W depends on the labels alone, so that both can be had in one pass over x:
  * softmax_cross_entropy_with_grad (made by the pass `fuse`). There dloss is the scale that is
  * given, or, with a share, what mean_seed (mean.c) makes of W, share and scale.
@@ -47,7 +54,9 @@ const char *const loss_reduction_names[] = {
 	           "what the sum is divided by"),                                                  \
 	FIELD_FLOAT(struct loss_attr, scale, "1", -1e12, 1e12, "factor on the loss"),              \
 	FIELD_FLOAT(struct loss_attr, gamma, "0", 0, 100,                                          \
-	            "focal loss: power of 1 - q; 0: cross-entropy")
+	            "focal loss: power of 1 - q; 0: cross-entropy"),                                \
+	FIELD_FLOAT(struct loss_attr, smoothing, "0", 0, 1,                                        \
+	            "share of a label that is spread over all classes")
 
 static const struct field fields[] = { LOSS_FIELDS, FIELD_END };
 static const struct field with_grad_fields[] = {
@@ -67,10 +76,18 @@ static int check_class_weights(struct graph *g, const struct node *n, int i)
 	return check_vector(g, n, i, node_in_shape(g, n, 0)->d[1]);
 }
 
+static int check_logits(struct graph *g, const struct node *n)
+{
+	const struct loss_attr *c = n->attr;
+	if (c->gamma != 0 && c->smoothing != 0)
+		return ERR(E_CONFIG, &g->cur_loc, "'%s' has either gamma or smoothing", n->op->name);
+	return labels_check(g, n);
+}
+
 static int shape(struct graph *g, struct node *n)
 {
 	struct shape scalar = { 0 };
-	TRY(labels_check(g, n));
+	TRY(check_logits(g, n));
 	TRY(check_class_weights(g, n, 2));
 	struct shape elements = *node_in_shape(g, n, 1);
 	TRY(graph_out(g, n, 0, DTYPE_F32, &scalar));
@@ -81,7 +98,7 @@ static int shape(struct graph *g, struct node *n)
 static int grad_shape(struct graph *g, struct node *n)
 {
 	struct shape scalar = { 0 };
-	TRY(labels_check(g, n));
+	TRY(check_logits(g, n));
 	TRY(check_equal(g, n, 1, 2));
 	TRY(check_shape(g, n, 3, &scalar));
 	TRY(check_shape(g, n, 4, &scalar));
@@ -95,7 +112,7 @@ enum { WITH_SCALE = 2, WITH_SHARE, WITH_WEIGHTS };
 static int with_grad_shape(struct graph *g, struct node *n)
 {
 	struct shape scalar = { 0 };
-	TRY(labels_check(g, n));
+	TRY(check_logits(g, n));
 	for (int i = WITH_SCALE; i < n->nin && i <= WITH_SHARE; i++)
 		if (n->in[i] != NONE)
 			TRY(check_shape(g, n, i, &scalar));
@@ -196,6 +213,17 @@ static double ref_log_sum_exp(const struct kplan *k, const double *x, int64_t p,
 	return max + log(sum);
 }
 
+/* s / C  sum_c w[c] (lse - x[c]) */
+static double ref_spread(const struct kplan *k, const double *x, int64_t p, double lse,
+                         const double *weights)
+{
+	int64_t classes = ((const struct labels *)k->state)->classes;
+	double sum = 0;
+	for (int64_t c = 0; c < classes; c++)
+		sum += (weights ? weights[c] : 1) * (lse - x[logit(k, p, c)]);
+	return config(k)->smoothing / (double)classes * sum;
+}
+
 /* Rows and their log-sum-exp. */
 static void ref_loss(const struct kplan *k, const double *x, const int32_t *y,
                      const double *weights, double *lse, struct loss_part *part)
@@ -210,7 +238,8 @@ static void ref_loss(const struct kplan *k, const double *x, const int32_t *y,
 			if (!labels_valid(l, y[p], p, &part[r].bad))
 				continue;
 			double w = weights ? weights[y[p]] : 1, e = v - x[logit(k, p, y[p])];
-			part[r].loss += w * loss_focus(config(k)->gamma, e) * e;
+			part[r].loss += (1 - config(k)->smoothing) * w * loss_focus(config(k)->gamma, e) * e +
+			                ref_spread(k, x, p, v, weights);
 			part[r].weight += loss_share(config(k), w);
 		}
 	}
@@ -231,14 +260,20 @@ static int ref_grad(const struct kplan *k, const double *x, const int32_t *y, co
 {
 	const struct labels *l = k->state;
 	struct bad_labels bad = { 0 };
+	double spread = each * config(k)->smoothing / (double)l->classes, all = 0;
+	for (int64_t c = 0; c < l->classes; c++)
+		all += weights ? weights[c] : 1;
 	for (int64_t p = 0; p < l->rows * l->w; p++) {
-		double f = 0;
-		if (labels_valid(l, y[p], p, &bad))
-			f = (weights ? weights[y[p]] : 1) * each
+		bool valid = labels_valid(l, y[p], p, &bad);
+		double f = 0, s = valid ? spread : 0;
+		if (valid)
+			f = (1 - config(k)->smoothing) * (weights ? weights[y[p]] : 1) * each
 			    * loss_focus_slope(config(k)->gamma, lse[p] - x[logit(k, p, y[p])]);
-		for (int64_t c = 0; c < l->classes; c++)
-			dx[logit(k, p, c)] =
-				f == 0 ? 0 : f * (exp(x[logit(k, p, c)] - lse[p]) - (c == y[p]));
+		for (int64_t c = 0; c < l->classes; c++) {
+			double q = f == 0 && s == 0 ? 0 : exp(x[logit(k, p, c)] - lse[p]);
+			dx[logit(k, p, c)] = f == 0 && s == 0 ? 0 : f * (q - (c == y[p])) +
+			                     s * (all * q - (weights ? weights[c] : 1));
+		}
 	}
 	return bad_labels_report(&bad, k, l);
 }
@@ -371,6 +406,8 @@ static const char *const samples[] = { "2x4x5x7 2x5x7:labels4; ignore: 255",
 	                               "2x3x5x7 2x5x7:index3 3:positive; reduction: sum, scale: 0.1",
 	                               "2x4x5x7 2x5x7:labels4; ignore: 255, gamma: 2",
 	                               "3x70 3:index70 70:positive; gamma: 0.5, reduction: sum",
+	                               "2x4x5x7 2x5x7:labels4 4:positive; ignore: 255, smoothing: 0.1",
+	                               "3x70 3:index70; smoothing: 0.3, reduction: sum",
 	                               NULL };
 static const char *const grad_samples[] = {
 	"2x4x5x7 2x5x7:labels4 2x5x7 s:positive s; ignore: 255",
@@ -380,6 +417,8 @@ static const char *const grad_samples[] = {
 	"2x4x33x65 2x33x65:labels4 2x33x65 s:positive s 4:positive; ignore: 255",
 	"2x3x5x7 2x5x7:labels3 2x5x7 s:positive s 3:positive; ignore: 255, reduction: sum, scale: 0.1",
 	"2x3x5x7 2x5x7:index3 2x5x7:positive s:positive s; reduction: mean_pixels, gamma: 1.5",
+	"2x3x5x7 2x5x7:labels3 2x5x7:positive s:positive s 3:positive; ignore: 255, smoothing: 0.2",
+	"3x100 3:index100 3 s:one s; smoothing: 0.1",
 	NULL
 };
 
@@ -390,6 +429,7 @@ static const char *const with_grad_samples[] = {
 	"2x3x5x7 2x5x7:labels3 s s 3:positive; ignore: 255, reduction: "
 	"mean_pixels, scale: 0.5, nominal: 60",
 	"2x3x5x7 2x5x7:index3 - s 3:positive; reduction: sum, scale: 0.1, sum: true, gamma: 2",
+	"2x3x5x7 2x5x7:labels3 s - 3:positive; ignore: 255, smoothing: 0.2",
 	NULL
 };
 

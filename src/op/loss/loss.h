@@ -14,7 +14,7 @@ extern const char *const loss_reduction_names[];
 struct loss_attr {
 	int64_t ignore;
 	int reduction;               /* enum loss_reduction */
-	double scale, gamma;
+	double scale, gamma, smoothing;
 	double nominal;              /* with the gradient: what the batch's weight
 	                              * is divided by, as in mean.h */
 	bool sum;

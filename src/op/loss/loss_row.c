@@ -71,6 +71,16 @@ SIMD_CLONES static void wide_sums(const float *x, int64_t c, float *max, float *
 	*log_sum = logf(s);
 }
 
+/* s / C  sum_c w[c] (max - x[c] + log_sum) of one element, s the smoothing. */
+static double spread_out(const struct loss_attr *c, const float *x, int64_t classes,
+                         const float *weights, float max, float log_sum)
+{
+	double sum = 0;
+	for (int64_t j = 0; j < classes; j++)
+		sum += (double)((weights ? weights[j] : 1) * (max - x[j] + log_sum));
+	return c->smoothing / (double)classes * sum;
+}
+
 /* Elements at .. at + n of a row: x at the first, label y[i * step]. */
 static void part_of_row(const struct labels *l, const struct loss_attr *c, const float *x,
                       const int32_t *y, const float *weights, int64_t at, int64_t n, float *lse,
@@ -89,7 +99,10 @@ static void part_of_row(const struct labels *l, const struct loss_attr *c, const
 			continue;
 		float w = weights ? weights[label] : 1,
 		      e = max[p] - x[p * l->classes + label] + log_sum[p];
-		part->loss += (double)(w * e) * loss_focus(c->gamma, (double)e);
+		part->loss += (1 - c->smoothing) * (double)(w * e) * loss_focus(c->gamma, (double)e);
+		if (c->smoothing != 0)
+			part->loss +=
+				spread_out(c, x + p * l->classes, l->classes, weights, max[p], log_sum[p]);
 		part->weight += loss_share(c, (double)w);
 	}
 }
@@ -129,6 +142,31 @@ static void scale_element(float f, int64_t c, int64_t label, float *dx)
 	dx[label] -= f;
 }
 
+static float sum_of_weights(const float *weights, int64_t c)
+{
+	double sum = 0;
+	for (int64_t j = 0; j < c; j++)
+		sum += weights ? (double)weights[j] : 1;
+	return (float)sum;
+}
+
+/* The same with smoothing; all: the sum of the class weights, dx: the shares. */
+static void smooth_element(const struct loss_gradient *g, float f, float all, int32_t label,
+                           float *dx)
+{
+	struct bad_labels seen = { 0 };
+	int64_t c = g->l->classes;
+	float own = f * (float)(1 - g->c->smoothing),
+	      s = g->each * (float)(g->c->smoothing / (double)c);
+	if (!labels_valid(g->l, label, 0, &seen)) {
+		memset(dx, 0, sizeof *dx * (size_t)c);
+		return;
+	}
+	for (int64_t j = 0; j < c; j++)
+		dx[j] = (own + s * all) * dx[j] - s * (g->weights ? g->weights[j] : 1);
+	dx[label] -= own;
+}
+
 /* The factors of elements at .. at + n of a row. Read before dx, which may be x, is written. */
 static void factors(const struct loss_gradient *g, const int32_t *y, int64_t at, int64_t n,
                     float *f, struct bad_labels *bad)
@@ -149,14 +187,18 @@ static void factors(const struct loss_gradient *g, const int32_t *y, int64_t at,
 void loss_grad_row(const struct loss_gradient *g, int64_t row, struct bad_labels *bad)
 {
 	const struct labels *l = g->l;
-	float f[TOGETHER];
+	float f[TOGETHER], all = sum_of_weights(g->weights, l->classes);
 	int64_t c = l->classes;
+	bool smooth = g->c->smoothing != 0;
 	for (int64_t i = 0; i < l->w; i += TOGETHER) {
 		int64_t n = l->w - i < TOGETHER ? l->w - i : TOGETHER, at = row * l->w + i;
 		const int32_t *y = g->y + labels_row(l, row) + i * l->step;
 		factors(g, y, at, n, f, bad);
 		softmax(g->x + at * c, g->lse + at, n, c, g->dx + at * c);
 		for (int64_t p = 0; p < n; p++)
-			scale_element(f[p], c, y[p * l->step], g->dx + (at + p) * c);
+			if (smooth)
+				smooth_element(g, f[p], all, y[p * l->step], g->dx + (at + p) * c);
+			else
+				scale_element(f[p], c, y[p * l->step], g->dx + (at + p) * c);
 	}
 }

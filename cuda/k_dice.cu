@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Soft Dice, with cross-entropy or without (op/loss/dice.c). A first kernel keeps log-sum-exp of
+ * every point; a block then sums one class over a chunk of the points of a group; one block adds
+ * the chunks up in order and makes the loss and the gradient's table. */
+#include "cuda/loss.cuh"
+
+constexpr int SUMS = 4;                  /* both, share, labels, entropy of a class */
+constexpr int TABLE = 3;
+constexpr int CHUNKS = 64;               /* of a group, at most */
+
+static int64_t chunk_points(const k_dice *c)
+{
+	const int64_t points = c->labels.n / c->groups, least = 4 * THREADS;
+	const int64_t each = (points + CHUNKS - 1) / CHUNKS;
+	return each > least ? each : least;
+}
+
+static int64_t chunks_of(const k_dice *c)
+{
+	const int64_t each = chunk_points(c);
+	return (c->labels.n / c->groups + each - 1) / each;
+}
+
+/* The blocks' bad labels, their sums, the table in double, log-sum-exp. */
+int64_t k_dice_workspace(const struct k_dice *c)
+{
+	const int64_t cells = c->groups * c->labels.classes;
+	return BLOCKS * (int64_t)sizeof(block_part) +
+	       cells * (chunks_of(c) * SUMS + TABLE + 2) * (int64_t)sizeof(double) +
+	       c->labels.n * (int64_t)sizeof(float);
+}
+
+template <typename T, int LANES>
+__global__ void dice_shares(k_dice c, const T *x, const int32_t *y, float *lse, block_part *parts)
+{
+	__shared__ block_part room[THREADS];
+	const int lane = threadIdx.x % LANES;
+	const int64_t step = (int64_t)gridDim.x * (THREADS / LANES);
+	block_part sum = { 0, 0, 0, 0 };
+	for (int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; p < c.labels.n;
+	     p += step) {
+		const T *row = x + p * c.labels.classes;
+		float most = -INFINITY, s = 0;
+		for (int j = lane; j < c.labels.classes; j += LANES)
+			most = fmaxf(most, as_float(row[j]));
+		most = lanes_max<LANES>(most);
+		for (int j = lane; j < c.labels.classes; j += LANES)
+			s += expf(as_float(row[j]) - most);
+		s = lanes_sum<LANES>(s);
+		if (lane)
+			continue;
+		const int label = y[label_at(c.labels, p)];
+		lse[p] = most + logf(s);
+		if (!is_class(c.labels, label) && label != c.labels.ignore)
+			sum.at = sum.bad++ ? sum.at : p;
+	}
+	sum = block_sum(sum, room);
+	if (threadIdx.x == 0)
+		parts[blockIdx.x] = sum;
+}
+
+/* Block (g C + k) chunks + i: class k over chunk i of group g. */
+template <typename T> __global__ void dice_parts(k_dice c, int64_t chunks, int64_t each, const T *x,
+                                                 const int32_t *y, const float *lse, double *sums)
+{
+	__shared__ double room[SUMS][THREADS];
+	const int64_t block = blockIdx.x, points = c.labels.n / c.groups;
+	const int64_t cell = block / chunks, group = cell / c.labels.classes;
+	const int k = (int)(cell % c.labels.classes), t = threadIdx.x;
+	const int64_t from = block % chunks * each, to = from + each < points ? from + each : points;
+	double sum[SUMS] = { 0, 0, 0, 0 };
+	for (int64_t i = from + t; i < to; i += THREADS) {
+		const int64_t p = group * points + i;
+		const int label = y[label_at(c.labels, p)];
+		if (!is_class(c.labels, label))
+			continue;
+		const float e = lse[p] - as_float(x[p * c.labels.classes + k]);
+		const double q = (double)expf(-e);
+		sum[1] += c.squared ? q * q : q;
+		if (label != k)
+			continue;
+		sum[0] += q;
+		sum[2] += 1;
+		sum[3] += (double)e;
+	}
+	for (int j = 0; j < SUMS; j++)
+		room[j][t] = sum[j];
+	for (int n = THREADS / 2; n > 0; n /= 2) {
+		__syncthreads();
+		for (int j = 0; j < SUMS && t < n; j++)
+			room[j][t] += room[j][t + n];
+	}
+	__syncthreads();
+	if (t < SUMS)
+		sums[block * SUMS + t] = room[t][0];
+}
+
+static __device__ __forceinline__ double weight_of(const float *weights, int64_t k)
+{
+	return weights ? (double)weights[k] : 1.0;
+}
+
+/* L of a group, into *loss, and its part of the table, not yet divided; sums: chunks of SUMS for
+ * each class, of which the first becomes the sum. *counted: whether it has a point that counts. */
+static __device__ void finish_group(const k_dice &c, int64_t chunks, double *sums,
+                                    const float *weights, double *table, double *loss,
+                                    double *counted)
+{
+	const int64_t n = c.labels.classes;
+	double all = 0, some = 0, weight = 0, entropy = 0, dice = 0;
+	for (int64_t k = 0; k < n; k++) {
+		double *s = sums + k * chunks * SUMS;
+		for (int64_t i = SUMS; i < chunks * SUMS; i++)
+			s[i % SUMS] += s[i];
+		all += c.background || k > 0 ? weight_of(weights, k) : 0;
+		some += s[2];
+		weight += weight_of(weights, k) * s[2];
+		entropy += weight_of(weights, k) * s[3];
+	}
+	for (int64_t k = 0; k < n; k++) {
+		const double *s = sums + k * chunks * SUMS;
+		const double below = s[1] + s[2] + c.smooth_denominator,
+		             d = (2 * s[0] + c.smooth_numerator) / below,
+		             a = all > 0 && (c.background || k > 0) ? weight_of(weights, k) / all : 0;
+		dice += a * (1 - d);
+		table[k] = -2 * c.dice * a / below;
+		table[n + k] = (c.squared ? 2 : 1) * c.dice * a * d / below;
+		table[2 * n + k] = weight > 0 ? c.cross_entropy * weight_of(weights, k) / weight : 0;
+	}
+	*counted = some > 0;
+	*loss = some > 0 ? c.dice * dice + (weight > 0 ? c.cross_entropy * entropy / weight : 0) : 0;
+}
+
+/* results: of each group L, and whether it counts. */
+__global__ void dice_join(k_dice c, int blocks, const block_part *parts, int64_t chunks,
+                          double *sums, double *exact, double *results, const int32_t *y,
+                          const float *weights, float *loss, float *weight, float *table,
+                          k_bad *bad)
+{
+	__shared__ block_part room[THREADS];
+	__shared__ double groups;
+	const int64_t n = c.labels.classes;
+	block_part sum = { 0, 0, 0, 0 };
+	for (int i = threadIdx.x; i < blocks; i += THREADS)
+		add_part(&sum, parts[i]);
+	sum = block_sum(sum, room);
+	for (int64_t g = threadIdx.x; g < c.groups; g += THREADS)
+		finish_group(c, chunks, sums + g * n * chunks * SUMS, weights, exact + g * TABLE * n,
+		             &results[2 * g], &results[2 * g + 1]);
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		double total = 0, counted = 0;
+		for (int64_t g = 0; g < c.groups; g++) {
+			total += results[2 * g];
+			counted += results[2 * g + 1];
+		}
+		groups = counted;
+		*loss = (float)(counted > 0 ? total / counted : 0);
+		*weight = (float)(c.per_batch && counted > 0 ? (double)c.samples : counted);
+		report(c.labels, y, sum.bad, sum.at, bad);
+	}
+	__syncthreads();
+	for (int64_t i = threadIdx.x; i < c.groups * TABLE * n; i += THREADS)
+		table[i] = (float)(results[2 * (i / (TABLE * n)) + 1] > 0 ? exact[i] / groups : 0);
+}
+
+int k_dice_loss(void *stream, int type, const struct k_dice *c, const void *x, const int32_t *y,
+                const float *weights, float *loss, float *weight, float *table, struct k_bad *bad,
+                void *ws)
+{
+	const bool narrow = c->labels.classes <= NARROW;
+	const int blocks = blocks_of(c->labels.n, narrow ? THREADS : THREADS / 32);
+	const int64_t cells = c->groups * c->labels.classes, chunks = chunks_of(c),
+	              each = chunk_points(c);
+	block_part *parts = (block_part *)ws;
+	double *sums = (double *)(parts + BLOCKS), *exact = sums + cells * chunks * SUMS,
+	       *results = exact + cells * TABLE;
+	float *lse = (float *)(results + 2 * cells);
+	if (cells * chunks > 0x7fffffff)
+		return cudaErrorInvalidValue;
+	if (narrow)
+		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 1>), blocks, THREADS, 0, stream, *c,
+		                            (const T *)x, y, lse, parts))
+	else
+		FLOAT_TYPES(type, T, LAUNCH((dice_shares<T, 32>), blocks, THREADS, 0, stream, *c,
+		                            (const T *)x, y, lse, parts))
+	FLOAT_TYPES(type, T, LAUNCH(dice_parts<T>, (int)(cells * chunks), THREADS, 0, stream, *c,
+	                            chunks, each, (const T *)x, y, (const float *)lse, sums))
+	LAUNCH(dice_join, 1, THREADS, 0, stream, *c, blocks, (const block_part *)parts, chunks, sums,
+	       exact, results, y, weights, loss, weight, table, bad);
+	return cudaGetLastError();
+}
+
+/* x may be dx: all lanes have read the whole row but for their own logits before they write. */
+template <typename T, int LANES>
+__global__ void dice_grad(k_dice c, const T *x, const int32_t *y, const float *table,
+                          const float *dloss, int to, void *dx)
+{
+	const int lane = threadIdx.x % LANES, n = c.labels.classes;
+	const int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
+	if (p >= c.labels.n)
+		return;
+	const T *row = x + p * n;
+	const int label = y[label_at(c.labels, p)];
+	const bool valid = is_class(c.labels, label);
+	const float *overlap = table + p / (c.labels.n / c.groups) * TABLE * n, *size = overlap + n;
+	const float own = valid ? *dloss * overlap[2 * n + label] : 0;
+	float most = -INFINITY, s = 0, mean = 0;
+	for (int j = lane; j < n; j += LANES)
+		most = fmaxf(most, as_float(row[j]));
+	most = lanes_max<LANES>(most);
+	for (int j = lane; j < n; j += LANES)
+		s += expf(as_float(row[j]) - most);
+	s = 1 / lanes_sum<LANES>(s);
+	for (int j = lane; j < n; j += LANES) {
+		const float q = s * expf(as_float(row[j]) - most);
+		mean += q * (size[j] * (c.squared ? q : 1.0f) + (j == label ? overlap[j] : 0.0f));
+	}
+	mean = lanes_sum<LANES>(mean);
+	for (int j = lane; j < n; j += LANES) {
+		const float q = s * expf(as_float(row[j]) - most), here = j == label ? 1.0f : 0.0f;
+		const float g = size[j] * (c.squared ? q : 1.0f) + here * overlap[j];
+		store_as(to, dx, p * n + j, valid ? *dloss * q * (g - mean) + own * (q - here) : 0.0f);
+	}
+}
+
+int k_dice_grad(void *stream, int type, int to, const struct k_dice *c, const void *x,
+                const int32_t *y, const float *table, const float *dloss, void *dx)
+{
+	if (c->labels.n == 0)
+		return 0;
+	if (c->labels.classes <= NARROW)
+		FLOAT_TYPES(type, T, LAUNCH((dice_grad<T, 1>), blocks_for(c->labels.n, THREADS), THREADS, 0,
+		                            stream, *c, (const T *)x, y, table, dloss, to, dx))
+	else
+		FLOAT_TYPES(type, T, LAUNCH((dice_grad<T, 32>), blocks_for(c->labels.n, THREADS / 32),
+		                            THREADS, 0, stream, *c, (const T *)x, y, table, dloss, to, dx))
+	return cudaGetLastError();
+}

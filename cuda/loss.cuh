@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the losses share: sums of a block, labels, and reports of bad ones. */
+#ifndef DLX_CUDA_LOSS_CUH
+#define DLX_CUDA_LOSS_CUH
+
+#include "cuda/device.cuh"
+
+constexpr int NARROW = 32;               /* classes up to which a thread does a pixel by itself */
+constexpr int BLOCKS = 1024;             /* of a first stage, at most */
+
+static int blocks_of(int64_t n, int64_t each)
+{
+	const int b = blocks_for(n, each);
+	return b < BLOCKS ? b : BLOCKS;
+}
+
+static __device__ __forceinline__ int64_t label_at(const k_labels &l, int64_t p)
+{
+	int64_t at = 0;
+	if (l.dense)
+		return p;
+	for (int a = l.nd - 1; a >= 0; a--) {
+		at += p % l.d[a] * l.stride[a];
+		p /= l.d[a];
+	}
+	return at;
+}
+
+static __device__ __forceinline__ bool is_class(const k_labels &l, int y)
+{
+	return y >= 0 && y < l.classes && y != l.ignore;
+}
+
+/* The partial result of a block. */
+struct block_part {
+	double loss, weight;
+	int64_t bad, at;                 /* labels that are no class; the first one's place */
+};
+
+static __device__ __forceinline__ void add_part(block_part *a, const block_part &b)
+{
+	a->loss += b.loss;
+	a->weight += b.weight;
+	a->at = b.bad && (!a->bad || b.at < a->at) ? b.at : a->at;
+	a->bad += b.bad;
+}
+
+/* The sum of what the threads of a block give, by a tree; for thread 0. */
+static __device__ __forceinline__ block_part block_sum(block_part mine, block_part *room)
+{
+	room[threadIdx.x] = mine;
+	for (int n = THREADS / 2; n > 0; n /= 2) {
+		__syncthreads();
+		if ((int)threadIdx.x < n)
+			add_part(&room[threadIdx.x], room[threadIdx.x + n]);
+	}
+	return room[0];
+}
+
+template <int LANES> static __device__ __forceinline__ float lanes_max(float v)
+{
+	for (int m = LANES / 2; m > 0; m /= 2)
+		v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, m));
+	return v;
+}
+
+template <int LANES> static __device__ __forceinline__ float lanes_sum(float v)
+{
+	for (int m = LANES / 2; m > 0; m /= 2)
+		v += __shfl_xor_sync(0xffffffffu, v, m);
+	return v;
+}
+
+static __device__ void report(const k_labels &l, const int32_t *y, int64_t count, int64_t at,
+                              k_bad *bad)
+{
+	if (!count)
+		return;
+	bad->at = at;
+	bad->value = y[label_at(l, at)];
+	bad->count = count;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Soft Dice on the GPU. */
+#include "op/loss/dice.h"
+
+#include "base/err.h"
+#include "op/loss/labels_cuda.h"
+
+#ifdef HAVE_CUDA
+
+int dice_cuda_plan(struct kplan *k)
+{
+	const struct dice_attr *at = k->n->attr;
+	TRY(labels_cuda_plan(k, at->ignore));
+	struct labels_cuda *s = k->state;
+	int64_t samples = s->labels.shape.d[0];
+	s->dice = (struct k_dice){ .labels = s->k, .groups = at->per_batch ? 1 : samples,
+		.samples = samples, .squared = at->squared, .background = at->background,
+		.per_batch = at->per_batch, .smooth_numerator = at->smooth_numerator,
+		.smooth_denominator = at->smooth_denominator, .dice = at->dice,
+		.cross_entropy = at->cross_entropy };
+	k->ws_bytes = (size_t)k_dice_workspace(&s->dice);
+	return 0;
+}
+
+int dice_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels_cuda *s = k->state;
+	return cuda_launched(k, k_dice_loss(cuda_stream(k->dev), cuda_in_type(k, 0), &s->dice, a->in[0],
+	                                    a->in[1], k->n->nin > 2 ? a->in[2] : NULL, a->out[0],
+	                                    a->out[1], a->out[2], s->bad, a->ws));
+}
+
+/* The loss has checked the labels already. */
+int dice_grad_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct labels_cuda *s = k->state;
+	return cuda_launched(k, k_dice_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
+	                                    cuda_out_type(k, 0), &s->dice, a->in[0], a->in[1],
+	                                    a->in[2], a->in[3], a->out[0]));
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Losses of elements on the GPU. A bad target is noted in memory that the host sees too, and told
+ * at the next wait. */
+#include "op/loss/element.h"
+
+#include <string.h>
+
+#include "op/lib/cuda.h"
+
+#ifdef HAVE_CUDA
+
+_Static_assert((int)ELEMENT_SQUARE == K_ELEMENT_SQUARE &&
+               (int)ELEMENT_ABSOLUTE == K_ELEMENT_ABSOLUTE &&
+               (int)ELEMENT_HUBER == K_ELEMENT_HUBER &&
+               (int)ELEMENT_LOGISTIC == K_ELEMENT_LOGISTIC, "cuda/kernels.h has other kinds");
+
+struct element_cuda {
+	struct k_element k;
+	void *bad;                   /* a struct k_bad */
+};
+
+static int report(const struct kplan *k, const void *record)
+{
+	const struct k_bad *b = record;
+	struct bad_targets bad = { b->count, b->at, 0 };
+	memcpy(&bad.value, &b->value, sizeof bad.value);
+	return bad_targets_report(k, &bad);
+}
+
+int element_cuda_plan(struct kplan *k)
+{
+	struct element_cuda *s = k->state = ARENA_NEW(k->arena, struct element_cuda);
+	const struct element_attr *at = k->n->attr;
+	const struct shape *x = node_in_shape(k->g, k->n, 0);
+	s->k = (struct k_element){ .kind = (enum k_element_kind)at->kind, .skip_nan = at->skip_nan,
+		.delta = (float)at->delta, .skip = (float)at->skip, .n = shape_count(x),
+		.channels = x->nd > 1 ? x->d[1] : 1 };
+	k->ws_bytes = (size_t)k_element_workspace();
+	return cuda_watch(k, sizeof(struct k_bad), report, &s->bad);
+}
+
+void element_cuda_free(struct kplan *k)
+{
+	cuda_unwatch(k);
+}
+
+static const float *weights(const struct kplan *k, const struct kargs *a, int i)
+{
+	return i < k->n->nin ? a->in[i] : NULL;
+}
+
+int element_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct element_cuda *s = k->state;
+	return cuda_launched(k, k_element_loss(cuda_stream(k->dev), cuda_in_type(k, 0), &s->k,
+	                                       a->in[0], a->in[1], weights(k, a, 2), a->out[0],
+	                                       a->out[1], s->bad, a->ws));
+}
+
+/* The loss has checked the targets already. */
+int element_grad_cuda(const struct kplan *k, const struct kargs *a)
+{
+	const struct element_cuda *s = k->state;
+	return cuda_launched(k, k_element_grad(cuda_stream(k->dev), cuda_in_type(k, 0),
+	                                       cuda_out_type(k, 0), &s->k, a->in[0], a->in[1],
+	                                       a->in[2], a->in[3], weights(k, a, 4), a->out[0]));
+}
+
+#endif
