@@ -2,8 +2,8 @@
  *
  * Chains of transforms: plans the steps of `data.transforms` one after another and runs them on
  * samples. The steps themselves are in files by what they do: transform_value.c,
- * transform_function.c and transform_sample.c change values, transform_space.c and
- * transform_symmetry.c move them, transform_channels.c keeps some. */
+ * transform_function.c, transform_sample.c and transform_jitter.c change values, transform_space.c,
+ * transform_symmetry.c and transform_place.c move them, transform_channels.c keeps some. */
 #include "data/transform.h"
 
 #include <math.h>
@@ -41,6 +41,20 @@ const struct variant data_transforms[] = {
 	    "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
 	    "components of a vector in the channels are not turned with them", .run = symmetry_run,
 	    .random = true),
+	ROW(rotate90, "in training: a random number of quarter turns about an axis",
+	    .run = rotate90_run, .random = true),
+	ROW(rotate, "in training: a rotation by a random angle", .run = warp_run, .random = true,
+	    .check = rotate_check, .place = rotate_place),
+	ROW(zoom, "in training: a random magnification about the middle", .run = warp_run,
+	    .random = true, .check = zoom_check, .place = zoom_place),
+	ROW(elastic, "in training: a random smooth deformation", .run = warp_run, .random = true,
+	    .check = elastic_check, .place = elastic_place, .draw = elastic_draw),
+	ROW(noise, "in training: normal random numbers are added to the values", .run = noise_run,
+	    .random = true),
+	ROW(brightness, "in training: a random number is added to all values", .run = brightness_run,
+	    .random = true, .check = brightness_check),
+	ROW(contrast, "in training: a random factor of what differs from the mean",
+	    .run = contrast_run, .random = true, .check = contrast_check),
 	ROW(crop, "in training: a random window; validation and prediction see the "
 	    "whole field, or its centre", .run = crop_run),
 	ROW(pad, "evenly on both sides, to a multiple of a size", .run = pad_run),
@@ -64,6 +78,7 @@ struct transform_chain {
 	struct step *step;
 	struct geometry last;
 	int64_t max_input, max_target, max_extent[3];
+	int64_t displacements;
 	struct shape input, target;
 };
 
@@ -79,6 +94,12 @@ double frame_uniform(const struct frame *f, const struct step *s, int axis)
 	    ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
 
 	return rng_uniform(f->seed, hash_name("data.transforms"), (uint64_t)f->epoch, index);
+}
+
+uint64_t frame_stream(const struct frame *f, const struct step *s)
+{
+	return hash_name("data.transforms/elements") + (uint64_t)f->sample * 64 +
+	       (uint64_t)s->number % 64;
 }
 
 int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64_t n)
@@ -241,10 +262,14 @@ static int plan_step(struct transform_chain *t, struct chain_state *p, const str
 	                   .mask = -1, .before = p->g, .training = p->o->training};
 	if (s->op->random && !p->o->training)
 		return 0;      /* whole fields may have extents that it does not take */
+	p->previous = t->n ? s - 1 : NULL;
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
 	s->after = p->g;
 	extend(t, &p->g);
-	t->n += !s->idle;
+	if (s->inner)
+		t->step[t->n - 1] = *s;
+	else
+		t->n += !s->idle;
 	return 0;
 }
 
@@ -350,6 +375,7 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	t->seed = o->seed;
 	t->last = p.g;
 	t->windows = p.windows;
+	t->displacements = p.displacements;
 	t->input = input_shape(&p.g);
 	t->target = target_shape(&p.g, &p.info->target);
 	leave_values(t, &p, o);
@@ -391,14 +417,19 @@ struct transform_scratch *transform_scratch_new(const struct transform_chain *t)
 {
 	struct transform_scratch *s = mem_calloc(1, sizeof(*s));
 	const int64_t extent = t->max_extent[0] + t->max_extent[1] + t->max_extent[2];
+	const int64_t doubles = 3 * t->max_extent[2] + t->displacements;
 	int32_t *maps;
 
 	char *p;
 
 	s->f.size = dtype_size(t->rest.input);
 	s->f.target_size = dtype_size(t->rest.target);
-	s->bytes = (size_t)(2 * t->max_input + 2 * t->max_target + 2 * extent) * 4;
+	s->bytes = (size_t)(2 * t->max_input + 2 * t->max_target + 2 * extent) * 4 +
+	           (size_t)doubles * sizeof(double);
 	s->memory = p = mem_alloc(s->bytes);
+	s->f.row = (double *)(void *)p;
+	s->f.displacements = s->f.row + 3 * t->max_extent[2];
+	p += (size_t)doubles * sizeof(double);
 	s->f.x = p;
 	s->f.spare_x = p + 4 * t->max_input;
 	s->f.t = p + 8 * t->max_input;

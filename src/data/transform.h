@@ -6,15 +6,17 @@
  * scratch of its own.
  *
  * Inputs are float32 from the start, unless their values are left to a device (struct
- * transform_rest). Value transforms (cast, normalize, normalize_sample, log1p, sqrt) change the
- * input only, and so does the choice of channels. Spatial ones (roll, flip, symmetry, crop, pad)
- * move the input's last axes and, if the target ends in the same extents, the target with them; any
- * other target (a label, a vector) stays. Random ones act in training only; a random crop becomes a
- * centre crop, or is left out (`crop: {validation: ...}`).
+ * transform_rest). Value transforms (cast, normalize, normalize_sample, log1p, sqrt, noise,
+ * brightness, contrast) change the input only, and so does the choice of channels. Spatial ones
+ * (roll, flip, symmetry, rotate90, rotate, zoom, elastic, crop, pad) move the input's last axes
+ * and, if the target ends in the same extents, the target with them; any other target (a label, a
+ * vector) stays. Random ones act in training only; a random crop becomes a centre crop, or is
+ * left out (`crop: {validation: ...}`).
  *
  * Statistics are those of the stored data and are carried through the transforms before: after
- * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and maximum
- * can be carried, through normalize_sample nothing. */
+ * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and
+ * maximum can be carried, through normalize_sample nothing. Random transforms change none, so
+ * that training and validation have the same. */
 #ifndef DLX_DATA_TRANSFORM_H
 #define DLX_DATA_TRANSFORM_H
 

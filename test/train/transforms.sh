@@ -58,6 +58,10 @@ batch some_min_max '[{channels: [d, a]}, {normalize: min_max}]'
 batch some_min_max '[{normalize: min_max}, {channels: [3, 0]}]'
 batch symmetry '[symmetry]'
 batch symmetry '[{symmetry: {reflections: false}}]'
+batch symmetry '[rotate90]'
+batch symmetry '[{rotate90: width}]'
+batch rotate '[{rotate: {degrees: [25, 25], fill: 3, target: 2}}]'
+batch noise '[{noise: 0.25}]'
 
 # The plan has the channels that are chosen, and so has what is predicted and evaluated.
 some='[{channels: [d, a]}, {normalize: min_max}]'
@@ -75,7 +79,9 @@ expect 0 with '[{channels: [a, d]}, {normalize: min_max}]' --predict train.dlx -
 cmp -s some.npy other.npy && fail "a prediction does not depend on the order of its channels"
 
 # Decode threads, and an interruption, change no bit.
-random='[{normalize_sample: standard}, symmetry, {sqrt: {negative: zero}}, {channels: [c, b]}]'
+random='[{normalize_sample: standard}, symmetry, {sqrt: {negative: zero}}, {rotate: {degrees: 15, target: same, outside: edge}},
+{zoom: {scale: 1.2, target: same, outside: edge, probability: 0.5}}, {elastic: {magnitude: 0.3, spacing: 2, target: 0}}, rotate90,
+{brightness: {shift: 0.1, per: channel}}, {contrast: 0.2}, {noise: 0.1}, {channels: [c, b]}]'
 for threads in 1 4; do
 	expect 0 with "$random" --quiet --set run.dir=runs/threads-$threads --set data.threads=$threads --set data.shuffle=true --set train.steps=6
 done
@@ -84,6 +90,13 @@ expect 0 with "$random" --quiet --set run.dir=runs/stopped --set data.shuffle=tr
 for run in threads-4 stopped; do
 	[ "$(newest_state runs/threads-1)" = "$(newest_state runs/$run)" ] || fail "$run: other bits"
 done
+
+# Labels outside need a value, which these data have none of; nothing is asked of a run that draws nothing.
+expect 78 with '[{rotate: 15}]' --check
+says err "class labels outside the field need an ignore value, and the data records none"
+expect 78 with '[{rotate: 15, zoom: 2}]' --check
+expect 78 with '[{elastic: {magnitude: 3, outside: mirror}}]' --check
+says err "'outside'"
 
 # What is found when a sample is read: statistics are the training set's, and these data are not its.
 rm -rf runs
