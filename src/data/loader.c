@@ -33,6 +33,9 @@ const struct field data_fields[] = {
 	      .doc = "record files that are only evaluated"),
 	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
 	           "what happens to each sample, in this order"),
+	FIELD_LIST(struct data_config, validation_transforms, NULL, data_transforms,
+	           "what happens to samples of validation, evaluation and prediction instead; absent: "
+	           "'transforms' without what is random"),
 	FIELD_ENUM(struct data_config, statistics, "model", statistics_names,
 	           "whose statistics the transforms use: model: those of the "
 	           "training set, which are kept "
@@ -443,11 +446,12 @@ static int make_chains(struct loader *l, const struct loader_options *o)
 	const bool own = o->config->statistics == STATISTICS_DATA;
 	struct transform_options t = {
 		.data = l->d, .statistics = own ? NULL : o->statistics,
-		.no_statistics = o->no_statistics && !own, .list = o->config->transforms,
-		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
+		.no_statistics = o->no_statistics && !own, .training = o->training,
+		.seed = o->seed, .target_dtype = o->target_dtype,
 		.stored_input = o->stored_input, .stored_target = o->stored_target,
 	};
 
+	transform_choose_list(&t, o->config);
 	l->nsizes = dataset_sizes(l->d);
 	l->chain = mem_calloc((size_t)l->nsizes, sizeof *l->chain);
 	for (t.size = 0; t.size < l->nsizes; t.size++) {

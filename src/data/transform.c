@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -273,33 +274,45 @@ static int plan_step(struct transform_chain *t, struct chain_state *p, const str
 	return 0;
 }
 
-static int not_a_list(const struct ynode *list)
+static int not_a_list(const struct ynode *list, const char *key)
 {
-	return ERR(E_CONFIG, &list->loc, "'transforms' must be a list, as in "
-	           "[{normalize: standard}, {roll: width}]");
+	return ERR(E_CONFIG, &list->loc, "'%s' must be a list, as in "
+	           "[{normalize: standard}, {roll: width}]", key);
 }
 
-static int check_entry(struct arena *a, const struct ynode *entry)
+void transform_choose_list(struct transform_options *o, const struct data_config *c)
+{
+	const struct ynode *own = c->validation_transforms;
+
+	o->own_list = !o->training && own && own->kind != Y_NULL;
+	o->list = o->own_list ? own : c->transforms;
+}
+
+static int check_entry(struct arena *a, const struct ynode *entry, const char *key,
+                       bool evaluation)
 {
 	struct variant_value v;
 
 	TRY(schema_read_tagged(a, entry, data_transforms, "transform", NULL, &v));
+	if (evaluation && op_of(v.v)->random)
+		return ERR(E_CONFIG, &v.loc, "'%s' acts in training alone and would do nothing in '%s'",
+		           v.v->name, key);
 	if (!op_of(v.v)->check)
 		return 0;
 	TRYC(op_of(v.v)->check(v.data, &v.loc), "in transform '%s'", v.v->name);
 	return 0;
 }
 
-int transform_check(struct arena *a, const struct ynode *list)
+int transform_check(struct arena *a, const struct ynode *list, const char *key, bool evaluation)
 {
 	int rc = 0;
 
 	if (!list || list->kind == Y_NULL)
 		return 0;
 	if (list->kind != Y_SEQ)
-		return not_a_list(list);
+		return not_a_list(list, key);
 	for (int i = 0; i < list->n; i++) {
-		const int one = check_entry(a, list->item[i]);
+		const int one = check_entry(a, list->item[i], key, evaluation);
 
 		rc = rc < 0 ? rc : one;
 	}
@@ -322,6 +335,21 @@ int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc
 	return n;
 }
 
+void transform_names(struct arena *a, const struct ynode *list, bool training, struct buf *out)
+{
+	const char *between = "; ";
+	struct variant_value v;
+
+	for (int i = 0; list && list->kind == Y_SEQ && i < list->n; i++) {
+		if (schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v) < 0)
+			BUG("a list of transforms that nobody has checked");
+		if (v.v->fields == transform_crop_fields || (op_of(v.v)->random && !training))
+			continue;
+		buf_printf(out, "%s%s", between, v.v->name);
+		between = ", ";
+	}
+}
+
 static int plan_list(struct transform_chain *t, struct chain_state *p, const struct ynode *list)
 {
 	int rc = 0;
@@ -329,7 +357,7 @@ static int plan_list(struct transform_chain *t, struct chain_state *p, const str
 	if (!list || list->kind == Y_NULL)
 		return 0;
 	if (list->kind != Y_SEQ)
-		return not_a_list(list);
+		return not_a_list(list, "transforms");
 	t->step = ARENA_ARRAY(t->a, struct step, list->n + 1);
 	for (int i = 0; i < list->n; i++) {
 		const int one = plan_step(t, p, list->item[i], i);

@@ -38,7 +38,7 @@ const struct field transform_crop_fields[] = {
 	           "what validation and prediction see: the whole field, padded to "
 	           "what the network needs, or "
 	           "the window in its centre; auto: whole where targets have the "
-	           "input's extents, else centre"),
+	           "input's extents, else centre; in validation_transforms centre"),
 	FIELD_INT(struct crop_options, per_sample, "1", 1, 1 << 20,
 	          "windows of each sample in an epoch of training, each at a place of its own"),
 	FIELD_END
@@ -134,7 +134,7 @@ int flip_plan(struct chain_state *p, struct step *s)
 static bool leaves_whole(const struct chain_state *p, const struct crop_options *o)
 {
 	return !p->o->training && (o->validation == SEEN_WHOLE ||
-	                           (o->validation == SEEN_AUTO && p->maps));
+	                           (o->validation == SEEN_AUTO && p->maps && !p->o->own_list));
 }
 
 int crop_plan(struct chain_state *p, struct step *s)

@@ -14,16 +14,21 @@
 #include "ckpt/ckpt.h"
 #include "ckpt/safetensors.h"
 #include "data/record.h"
+#include "data/transform.h"
 #include "model/model.h"
 #include "plan/session.h"
 #include "train/ranks.h"
 
+/* Of what a prediction sees. */
 static const char *transforms_text(const struct session *s, struct arena *a)
 {
-	const struct ynode *list = s->config->data.transforms;
+	struct transform_options o = { .training = false };
+	const struct ynode *list;
 	struct buf b = BUF_INIT;
 	const char *text;
 
+	transform_choose_list(&o, &s->config->data);
+	list = o.list;
 	if (!list || list->kind != Y_SEQ)
 		return "[]";
 	ytree_write_json(&b, list);
@@ -154,8 +159,9 @@ static void tell(const struct session *s, const struct source *from)
 		note("%s does not say what it was trained on; the statistics are those of "
 		     "'data.train' as it is now", from->name);
 	if (from->t.transforms && strcmp(from->t.transforms, now) != 0)
-		note("%s was trained with other 'data.transforms': %s there, %s here", from->name,
-		     from->t.transforms, now);
+		note("%s was trained with other '%s': %s there, %s here", from->name,
+		     s->config->data.validation_transforms ? "data.validation_transforms"
+		                                           : "data.transforms", from->t.transforms, now);
 }
 
 /* --- on all ranks --- */
