@@ -32,7 +32,7 @@ struct data_config {
 	struct strings train;          /* paths or globs */
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
-	struct ynode *validation_transforms;  /* in its place where nothing is trained; NULL: the same */
+	struct ynode *validation_transforms;  /* where nothing is trained; NULL: the same */
 	int statistics;                /* enum statistics_of */
 	bool shuffle;
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */

@@ -25,8 +25,8 @@
 extern const struct variant data_transforms[];
 
 /* Whether the entries of the list (may be NULL), which is the value of this key of section `data`,
- * are written as their tables say, found without data. A list for evaluation may have none that acts
- * in training alone. Reports every mistake. */
+ * are written as their tables say, found without data. A list for evaluation may have none that
+ * acts in training alone. Reports every mistake. */
 int transform_check(struct arena *a, const struct ynode *list, const char *key, bool evaluation);
 
 /* How many channels the list, which has been checked, leaves by its last choice of them, found
