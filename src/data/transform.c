@@ -251,6 +251,20 @@ static void extend(struct transform_chain *t, const struct geometry *g)
 		t->max_extent[k] = g->d[k] > t->max_extent[k] ? g->d[k] : t->max_extent[k];
 }
 
+/* Makes one of the last step and s, which is behind it: a warp takes the place of the last, a crop
+ * goes with it. */
+static void join(struct transform_chain *t, struct arena *a, const struct step *s)
+{
+	struct step *last = &t->step[t->n - 1];
+
+	if (s->op->place) {
+		*last = *s;
+	} else {
+		last->crop = arena_copy(a, s, sizeof *s);
+		last->after = s->after;
+	}
+}
+
 static int plan_step(struct transform_chain *t, struct chain_state *p, const struct ynode *entry,
                      int number)
 {
@@ -267,8 +281,8 @@ static int plan_step(struct transform_chain *t, struct chain_state *p, const str
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
 	s->after = p->g;
 	extend(t, &p->g);
-	if (s->inner)
-		t->step[t->n - 1] = *s;
+	if (s->joins)
+		join(t, p->a, s);
 	else
 		t->n += !s->idle;
 	return 0;

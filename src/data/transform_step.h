@@ -57,9 +57,11 @@ struct step {
 	const int64_t *kept;             /* channels: of each one after, which it was; NULL in others */
 	/* warps */
 	const struct step *inner;        /* one before, which is done in this step; or NULL */
+	const struct step *crop;         /* the one behind: nothing else is computed; or NULL */
 	bool target_linear;              /* targets are interpolated, labels are not */
 	int64_t displacement;            /* elastic: where its numbers begin */
 	bool training;
+	bool joins;                      /* the step before does it, too */
 	bool idle;                       /* it changes nothing here and is left out */
 };
 
@@ -240,6 +242,8 @@ int stored_keep_places(struct step *step, int n);
  * one where that pays. target: its shape after the steps. */
 void stored_target_plan(struct step *step, int n, const struct dataset_info *info,
                         const struct shape *target, struct transform_rest *rest);
+/* Where the window of the crop s begins. */
+void crop_start(const struct step *s, const struct frame *f, int64_t start[3]);
 /* Whether the pad s puts zeros before and behind axis k. */
 bool pad_is_zeros(const struct step *s, int k);
 

@@ -203,6 +203,46 @@ static void test_places(void **state)
 	takes_from("[{rotate: [30, 30]}, {elastic: 0}, {zoom: [1.7, 1.7]}]", 0, 255, by_both);
 }
 
+/* A window of a warped field has the bits that the whole field has there. */
+static void window_of_whole(const char *warp)
+{
+	enum { SIZE = 4 };
+	struct field_set *s = field_new(2, DTYPE_U8, 255);
+	const char *whole = arena_printf(arena, "[%s]", warp);
+	const char *part = arena_printf(arena, "[%s, {crop: %d}]", warp, SIZE);
+	int places[PLANE] = {0}, kinds = 0;
+
+	for (int64_t epoch = 0; epoch < 30; epoch++) {
+		struct outcome *a = field_run(s, whole, epoch), *b = field_run(s, part, epoch);
+		int found = -1;
+
+		for (int at = 0; at < PLANE && found < 0; at++) {
+			bool fits = at / SIDE <= SIDE - SIZE && at % SIDE <= SIDE - SIZE;
+
+			for (int i = 0; i < 3 * SIZE * SIZE && fits; i++) {
+				const int from = at + i / SIZE % SIZE * SIDE + i % SIZE, c = i / (SIZE * SIZE);
+
+				fits = b->x[i] == a->x[c * PLANE + from] &&
+				       b->t.label[i % (SIZE * SIZE)] == a->t.label[from];
+			}
+			found = fits ? at : -1;
+		}
+		assert_true(found >= 0);
+		kinds += places[found]++ == 0;
+		free(a);
+		free(b);
+	}
+	assert_true(kinds > 10);
+	field_free(s);
+}
+
+static void test_windows(void **state)
+{
+	window_of_whole("{rotate: 30}");
+	window_of_whole("{rotate: {degrees: 30, probability: 0.5}}");
+	window_of_whole("{rotate: 30}, {elastic: {magnitude: 1, spacing: 4}}");
+}
+
 /* A right angle meets points: the bits are those of numpy.rot90, also at the border. */
 static void test_right_angle(void **state)
 {
@@ -556,7 +596,8 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places), cmocka_unit_test(test_right_angle),
+		cmocka_unit_test(test_places), cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_right_angle),
 		cmocka_unit_test(test_rotate90), cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_field_targets), cmocka_unit_test(test_volume),
 		cmocka_unit_test(test_elastic), cmocka_unit_test(test_ranges),
