@@ -7,7 +7,7 @@
  * the grid's own points are met exactly, places are rounded to 2^-16 of a point. Of a crop behind a
  * warp nothing but the window is computed.
  *
- * A core makes 540 samples (3, 256, 256) with labels a second of rotate or zoom, 250 of elastic, and
+ * A core makes 540 samples (3, 256, 256) with labels a second of rotate or zoom, 250 of elastic and
  * as many of all three: most of it is finding the corners. Of windows of 64 x 64 it makes 4100 by
  * rotate, and 510 before the crop was done with it. */
 #include "data/transform_warp.h"
