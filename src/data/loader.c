@@ -23,6 +23,7 @@
 #include "base/trace.h"
 #include "data/dataset.h"
 #include "data/labels_stored.h"
+#include "data/loader_chains.h"
 #include "data/transform.h"
 
 static const char *const statistics_names[] = {"model", "data", NULL};
@@ -40,6 +41,8 @@ const struct field data_fields[] = {
 	           "whose statistics the transforms use: model: those of the "
 	           "training set, which are kept "
 	           "with each checkpoint; data: each set's own; see TRANSFORMS"),
+	FIELD_SECTION(struct data_config, mixup, mixup_fields,
+	              "training samples blended in pairs; the loss is that of both targets"),
 	FIELD_BOOL(struct data_config, shuffle, "true",
 	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
@@ -62,6 +65,7 @@ struct slot {
 	struct loader *l;
 	struct batch batch;
 	char *input, *target;
+	char *other;                    /* NULL: no mixup */
 	struct job *job;
 	int64_t pending;                /* jobs not done; under the lock */
 	int rc;                         /* of the first sample that failed; under the lock */
@@ -72,15 +76,16 @@ struct slot {
 struct worker {                     /* what a running job borrows */
 	struct dataset_scratch *decode;
 	struct transform_scratch **transform;  /* of each size */
+	float *partner;                 /* an input to blend with; NULL: no mixup */
 	struct worker *next;
 };
 
 struct loader {
 	struct dataset *d;
-	struct transform_chain **chain;        /* of each size of samples; all end in one size */
-	int nsizes;
+	struct chains chains;                  /* one of each size of samples */
 	struct label_rule labels;
-	bool training, shuffle;
+	struct mixup_config mixup;
+	bool training, shuffle, mixes;
 	uint64_t seed;
 	int64_t batch_size, samples, batches;
 	int64_t rank, ranks, leaf;
@@ -157,28 +162,54 @@ static double note_job(const char *what, const struct job *j, double start)
 	return end;
 }
 
+/* Sample j->sample, or the one it is blended with. */
+static int make_sample(const struct job *j, struct worker *w, int64_t sample, void *input,
+                       void *target)
+{
+	const struct slot *s = j->slot;
+	struct loader *l = s->l;
+	const void *stored_input, *stored_target;
+	double start = trace_on() ? io_seconds() : 0, decoded = 0;
+	const int64_t stored = sample % dataset_info(l->d)->samples;
+	const int size = dataset_size_of(l->d, stored);
+	int rc = dataset_decode(l->d, w->decode, stored, &stored_input, &stored_target);
+
+	if (rc == 0)
+		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
+	if (start > 0)
+		decoded = note_job("decode", j, start);
+	if (rc == 0)
+		rc = transform_run(l->chains.chain[size], w->transform[size], s->batch.epoch, sample,
+		                   stored_input, stored_target, input, target);
+	if (start > 0)
+		note_job("transform", j, decoded);
+	return rc;
+}
+
+static int blend(const struct job *j, struct worker *w, void *input)
+{
+	const struct slot *s = j->slot;
+	const struct loader *l = s->l;
+	const size_t at = (size_t)(j->at * l->target_count) * l->target_size;
+	const int64_t with = mixup_partner(l->seed, s->batch.epoch, j->sample, l->samples);
+
+	TRY(make_sample(j, w, with, w->partner, s->other + at));
+	mixup_blend(input, w->partner, l->input_count, s->batch.share);
+	return 0;
+}
+
 static void run_job(void *arg)
 {
 	const struct job *j = arg;
 	const struct slot *s = j->slot;
 	struct loader *l = s->l;
 	struct worker *w = borrow(l);
-	const void *input, *target;
-	double start = trace_on() ? io_seconds() : 0, decoded = 0;
-	const int64_t stored = j->sample % dataset_info(l->d)->samples;
-	const int size = dataset_size_of(l->d, stored);
-	int rc = dataset_decode(l->d, w->decode, stored, &input, &target);
+	void *input = s->input + (size_t)(j->at * l->input_count) * l->input_size;
+	void *target = s->target + (size_t)(j->at * l->target_count) * l->target_size;
+	int rc = make_sample(j, w, j->sample, input, target);
 
-	if (rc == 0)
-		rc = labels_stored_check(&l->labels, l->d, stored, target);
-	if (start > 0)
-		decoded = note_job("decode", j, start);
-	if (rc == 0)
-		rc = transform_run(l->chain[size], w->transform[size], s->batch.epoch, j->sample, input,
-		                   target, s->input + (size_t)(j->at * l->input_count) * l->input_size,
-		                   s->target + (size_t)(j->at * l->target_count) * l->target_size);
-	if (start > 0)
-		note_job("transform", j, decoded);
+	if (rc == 0 && l->mixes)
+		rc = blend(j, w, input);
 	finish(l, w, j, rc);
 }
 
@@ -222,6 +253,8 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.index = l->index;
 	s->batch.input = s->input;
 	s->batch.target = s->target;
+	s->batch.other = s->other;
+	s->batch.share = l->mixes ? mixup_share(&l->mixup, l->seed, l->epoch, l->index) : 1;
 	s->batch.input_dtype = loader_rest(l)->input;
 	s->batch.target_dtype = loader_rest(l)->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
@@ -323,7 +356,8 @@ static size_t array_bytes(int64_t batch_size, int64_t count, size_t size)
 static int check_sizes(struct loader *l)
 {
 	const size_t input = array_bytes(l->batch_size, l->input_count, l->input_size);
-	const size_t target = array_bytes(l->batch_size, l->target_count, l->target_size);
+	const size_t one = array_bytes(l->batch_size, l->target_count, l->target_size);
+	const size_t target = l->mixes ? 2 * one : one;
 
 	if (l->batches == 0)
 		return ERR(E_CONFIG, NULL,
@@ -352,6 +386,10 @@ static int make_slots(struct loader *l)
 		p += array_bytes(l->batch_size, l->input_count, l->input_size);
 		s->target = p;
 		p += array_bytes(l->batch_size, l->target_count, l->target_size);
+		if (l->mixes) {
+			s->other = p;
+			p += array_bytes(l->batch_size, l->target_count, l->target_size);
+		}
 		s->job = mem_calloc((size_t)l->batch_size, sizeof(*s->job));
 		for (int64_t k = 0; k < l->batch_size; k++)
 			s->job[k] = (struct job){s, k, 0};
@@ -379,19 +417,20 @@ int loader_threads(const struct loader *l)
 
 static struct transform_scratch **make_scratches(const struct loader *l)
 {
-	struct transform_scratch **s = mem_calloc((size_t)l->nsizes, sizeof *s);
+	struct transform_scratch **s = mem_calloc((size_t)l->chains.n, sizeof *s);
 
-	for (int k = 0; k < l->nsizes; k++)
-		s[k] = transform_scratch_new(l->chain[k]);
+	for (int k = 0; k < l->chains.n; k++)
+		s[k] = transform_scratch_new(l->chains.chain[k]);
 	return s;
 }
 
 static void free_worker(const struct loader *l, struct worker *w)
 {
 	dataset_scratch_free(w->decode);
-	for (int k = 0; w->transform && k < l->nsizes; k++)
+	for (int k = 0; w->transform && k < l->chains.n; k++)
 		transform_scratch_free(w->transform[k]);
 	mem_free(w->transform);
+	mem_free(w->partner);
 }
 
 static void make_workers(struct loader *l, int n)
@@ -401,6 +440,8 @@ static void make_workers(struct loader *l, int n)
 	for (int i = 0; i < n; i++) {
 		l->worker[i].decode = dataset_scratch_new(l->d);
 		l->worker[i].transform = make_scratches(l);
+		if (l->mixes)
+			l->worker[i].partner = mem_calloc((size_t)l->input_count, sizeof(float));
 		l->worker[i].next = l->idle;
 		l->idle = &l->worker[i];
 	}
@@ -411,13 +452,13 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 {
 	const int64_t each = o->leaf ? o->leaf : o->batch_size,
 	              wanted = o->like ? shape_count(o->like) : 0;
-	const int64_t have = shape_count(transform_input_shape(l->chain[0]));
+	const int64_t have = shape_count(transform_input_shape(l->chains.chain[0]));
 	int64_t n = each;
 
 	if (have > wanted && wanted > 0)
 		n = (int64_t)((double)each * ((double)wanted / (double)have));
 	n = n < 1 ? 1 : n;
-	l->samples = dataset_info(l->d)->samples * transform_windows(l->chain[0]);
+	l->samples = dataset_info(l->d)->samples * transform_windows(l->chains.chain[0]);
 	l->batch_size = o->batch_size / each * n;
 	l->leaf = o->leaf ? n : 0;
 	l->batches = l->samples / (l->ranks * l->batch_size);
@@ -427,53 +468,15 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 		l->batches++;
 }
 
-static int several_sizes(const struct loader *l, int k)
-{
-	char one[SHAPE_TEXT], other[SHAPE_TEXT];
-
-	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot "
-	           "be made: inputs are %s and %s after the "
-	           "transforms; %s", shape_text(transform_input_shape(l->chain[0]), one),
-	           shape_text(transform_input_shape(l->chain[k]), other),
-	           l->training ? "'- crop: {size: ...}' takes windows of one size"
-	                       : "give files of one size at a time, or see windows: '- crop: {size: "
-	                       "..., validation: centre}'");
-}
-
-/* A chain for each size of samples, which all end in one. */
-static int make_chains(struct loader *l, const struct loader_options *o)
-{
-	const bool own = o->config->statistics == STATISTICS_DATA;
-	struct transform_options t = {
-		.data = l->d, .statistics = own ? NULL : o->statistics,
-		.no_statistics = o->no_statistics && !own, .training = o->training,
-		.seed = o->seed, .target_dtype = o->target_dtype,
-		.stored_input = o->stored_input, .stored_target = o->stored_target,
-	};
-
-	transform_choose_list(&t, o->config);
-	l->nsizes = dataset_sizes(l->d);
-	l->chain = mem_calloc((size_t)l->nsizes, sizeof *l->chain);
-	for (t.size = 0; t.size < l->nsizes; t.size++) {
-		TRY(transform_chain_new(&l->chain[t.size], &t));
-		if (!shape_equal(transform_input_shape(l->chain[t.size]),
-		                 transform_input_shape(l->chain[0])) ||
-		    !shape_equal(transform_target_shape(l->chain[t.size]),
-		                 transform_target_shape(l->chain[0])))
-			return several_sizes(l, t.size);
-	}
-	return 0;
-}
-
 static int build(struct loader *l, const struct loader_options *o)
 {
-	TRY(make_chains(l, o));
-	if (transform_windows(l->chain[0]) > 1 &&
-	    transform_windows(l->chain[0]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
+	TRY(chains_init(&l->chains, l->d, o));
+	if (transform_windows(l->chains.chain[0]) > 1 &&
+	    transform_windows(l->chains.chain[0]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
 		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
 	set_batch(l, o);
-	l->input_count = shape_count(transform_input_shape(l->chain[0]));
-	l->target_count = shape_count(transform_target_shape(l->chain[0]));
+	l->input_count = shape_count(transform_input_shape(l->chains.chain[0]));
+	l->target_count = shape_count(transform_target_shape(l->chains.chain[0]));
 	l->input_size = dtype_size(loader_rest(l)->input);
 	l->target_size = dtype_size(loader_rest(l)->target);
 	TRY(check_sizes(l));
@@ -500,6 +503,8 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->first_epoch = -1;
 	l->d = d;
 	l->training = o->training;
+	l->mixup = o->config->mixup;
+	l->mixes = o->training && mixup_wanted(&l->mixup);
 	l->labels = (struct label_rule){o->classes, o->ignore};
 	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;
@@ -530,9 +535,7 @@ void loader_free(struct loader *l)
 	mem_free(l->slot);
 	mem_free(l->order);
 	mem_unmap(l->memory, l->bytes);
-	for (int k = 0; l->chain && k < l->nsizes; k++)
-		transform_chain_free(l->chain[k]);
-	mem_free(l->chain);
+	chains_release(&l->chains);
 	pthread_cond_destroy(&l->done);
 	pthread_mutex_destroy(&l->lock);
 	mem_free(l);
@@ -542,17 +545,17 @@ void loader_free(struct loader *l)
 
 const struct shape *loader_input_shape(const struct loader *l)
 {
-	return transform_input_shape(l->chain[0]);
+	return transform_input_shape(l->chains.chain[0]);
 }
 
 const struct shape *loader_target_shape(const struct loader *l)
 {
-	return transform_target_shape(l->chain[0]);
+	return transform_target_shape(l->chains.chain[0]);
 }
 
 const struct transform_rest *loader_rest(const struct loader *l)
 {
-	return transform_rest(l->chain[0]);
+	return transform_rest(l->chains.chain[0]);
 }
 
 int64_t loader_batch_size(const struct loader *l)

@@ -112,6 +112,8 @@ static void put_transforms(const struct session *s, bool training, struct buf *o
 	struct arena *a = arena_new();
 	transform_choose_list(&o, &s->config->data);
 	transform_names(a, o.list, training, out);
+	if (training && mixup_wanted(&s->config->data.mixup))
+		buf_puts(out, "; mixup");
 	arena_free(a);
 }
 

@@ -23,6 +23,7 @@
 #include "pass/precision.h"
 #include "pass/prologue.h"
 #include "pass/sync_batch_norm.h"
+#include "plan/mixed_loss.h"
 #include "plan/stored_batch.h"
 
 struct compilation {
@@ -79,6 +80,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	g->cur_loc = r->config->loss.loc;
 	TRY(loss_emit(g, &r->config->loss, p->output, c->truth, r->data->ignore,
 	              r->data->class_counts, &out));
+	TRY(mixed_loss_emit(g, r, p, &out));
 	p->loss = out.loss;
 	p->loss_weight = out.weight;
 	graph_t(g, out.loss)->output = graph_t(g, out.weight)->output = true;
@@ -441,7 +443,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	struct plan *p = mem_calloc(1, sizeof *p);
 	p->mode = r->mode;
 	p->batch = r->batch;
-	p->input = p->target = p->learning_rate = p->step = p->micro = NONE;
+	p->input = p->target = p->learning_rate = p->step = p->micro = p->other = NONE;
 	p->output = p->loss = p->loss_weight = NONE;
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .votes = NONE, .terms = NONE, .factor = NONE };
@@ -586,5 +588,6 @@ int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
               const struct plan_step *step)
 {
 	TRY(p->prefetched == b ? take(p) : feed_batch(p, b));
+	TRY(mixed_loss_feed(p, b));
 	return step ? feed_step(p, c, step) : 0;
 }

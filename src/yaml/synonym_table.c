@@ -348,6 +348,7 @@ const struct synonym synonyms[] = {
 	{ "augment", NULL, "transforms", NULL },
 	{ "augmentation", NULL, "transforms", NULL },
 	{ "augmentations", NULL, "transforms", NULL },
+	{ "MixUp", PYTORCH, "mixup", "it is a key of section 'data': {mixup: 0.2}" },
 	{ "val_transforms", NULL, "validation_transforms", NULL },
 	{ "test_transforms", NULL, "validation_transforms", NULL },
 	{ "transform", PYTORCH, "transforms", NULL },
