@@ -85,6 +85,9 @@ gpu i16 runs/varied-host --set "$varied" --set train.validate.epochs=0
 DLX_DEBUG=$(debug input=stored)
 same runs/varied runs/varied-host
 same runs/varied runs/varied-own
+gpu i16 runs/blended --set data.mixup=0.4
+DLX_DEBUG=$(debug input=host) gpu i16 runs/blended-host --set data.mixup=0.4
+same runs/blended runs/blended-host
 gpu i16 runs/none --check --set "$varied"
 says out 'travels as f32; targets as u8'
 
