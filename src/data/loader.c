@@ -24,35 +24,7 @@
 #include "data/dataset.h"
 #include "data/labels_stored.h"
 #include "data/loader_chains.h"
-#include "data/target_transforms.h"
 #include "data/transform.h"
-
-static const char *const statistics_names[] = {"model", "data", "init_from", "init_from_inputs",
-                                              NULL};
-
-const struct field data_fields[] = {
-	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
-	FIELD(struct data_config, validation, FT_STRINGS, .flags = FIELD_NULLABLE,
-	      .doc = "record files that are only evaluated"),
-	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
-	           "what happens to each sample, in this order"),
-	FIELD_LIST(struct data_config, target_transforms, NULL, data_target_transforms,
-	           "how targets that are quantities are scaled for the loss, in this order; metrics "
-	           "and predictions have the target's own units; see TARGETS"),
-	FIELD_ENUM(struct data_config, statistics, "model", statistics_names,
-	           "whose statistics the transforms use: model: those of the "
-	           "training set, which are kept "
-	           "with each checkpoint; data: each set's own; init_from: a training has those of the "
-	           "file 'model.init_from', init_from_inputs: of inputs alone; see TRANSFORMS"),
-	FIELD_BOOL(struct data_config, shuffle, "true",
-	           "a new order of the training samples each epoch"),
-	FIELD_BOOL(struct data_config, keep_short_batch, "true",
-	           "the last batch of an epoch may have fewer samples; false: training leaves it out"),
-	FIELD_INT(struct data_config, threads, "2", 1, 256,
-	          "background threads that decode samples; no more than the rank has processors"),
-	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
-	FIELD_END
-};
 
 struct slot;
 
@@ -66,6 +38,7 @@ struct slot {
 	struct loader *l;
 	struct batch batch;
 	char *input, *target;
+	char *other;                    /* NULL: no mixup */
 	struct job *job;
 	int64_t pending;                /* jobs not done; under the lock */
 	int rc;                         /* of the first sample that failed; under the lock */
@@ -76,6 +49,7 @@ struct slot {
 struct worker {                     /* what a running job borrows */
 	struct dataset_scratch *decode;
 	struct transform_scratch **transform;  /* of each size */
+	float *partner;                 /* an input to blend with; NULL: no mixup */
 	struct worker *next;
 };
 
@@ -86,7 +60,8 @@ struct loader {
 	int nsizes, size;                      /* size: one that has a chain */
 	bool one_size;                         /* there are no samples but of `size` */
 	struct label_rule labels;
-	bool training, shuffle;
+	struct mixup_config mixup;
+	bool training, shuffle, mixes;
 	uint64_t seed;
 	int64_t batch_size, samples, batches;
 	int64_t rank, ranks, leaf;
@@ -163,28 +138,54 @@ static double note_job(const char *what, const struct job *j, double start)
 	return end;
 }
 
+/* Sample j->sample, or the one it is blended with. */
+static int make_sample(const struct job *j, struct worker *w, int64_t sample, void *input,
+                       void *target)
+{
+	const struct slot *s = j->slot;
+	struct loader *l = s->l;
+	const void *stored_input, *stored_target;
+	double start = trace_on() ? io_seconds() : 0, decoded = 0;
+	const int64_t stored = sample % dataset_info(l->d)->samples;
+	const int size = dataset_size_of(l->d, stored);
+	int rc = dataset_decode(l->d, w->decode, stored, &stored_input, &stored_target);
+
+	if (rc == 0)
+		rc = labels_stored_check(&l->labels, l->d, stored, stored_target);
+	if (start > 0)
+		decoded = note_job("decode", j, start);
+	if (rc == 0)
+		rc = transform_run(l->chain[size], w->transform[size], s->batch.epoch, sample,
+		                   stored_input, stored_target, input, target);
+	if (start > 0)
+		note_job("transform", j, decoded);
+	return rc;
+}
+
+static int blend(const struct job *j, struct worker *w, void *input)
+{
+	const struct slot *s = j->slot;
+	const struct loader *l = s->l;
+	const size_t at = (size_t)(j->at * l->target_count) * l->target_size;
+	const int64_t with = mixup_partner(l->seed, s->batch.epoch, j->sample, l->samples);
+
+	TRY(make_sample(j, w, with, w->partner, s->other + at));
+	mixup_blend(input, w->partner, l->input_count, s->batch.share);
+	return 0;
+}
+
 static void run_job(void *arg)
 {
 	const struct job *j = arg;
 	const struct slot *s = j->slot;
 	struct loader *l = s->l;
 	struct worker *w = borrow(l);
-	const void *input, *target;
-	double start = trace_on() ? io_seconds() : 0, decoded = 0;
-	const int64_t stored = j->sample % dataset_info(l->d)->samples;
-	const int size = dataset_size_of(l->d, stored);
-	int rc = dataset_decode(l->d, w->decode, stored, &input, &target);
+	void *input = s->input + (size_t)(j->at * l->input_count) * l->input_size;
+	void *target = s->target + (size_t)(j->at * l->target_count) * l->target_size;
+	int rc = make_sample(j, w, j->sample, input, target);
 
-	if (rc == 0)
-		rc = labels_stored_check(&l->labels, l->d, stored, target);
-	if (start > 0)
-		decoded = note_job("decode", j, start);
-	if (rc == 0)
-		rc = transform_run(l->chain[size], w->transform[size], s->batch.epoch, j->sample, input,
-		                   target, s->input + (size_t)(j->at * l->input_count) * l->input_size,
-		                   s->target + (size_t)(j->at * l->target_count) * l->target_size);
-	if (start > 0)
-		note_job("transform", j, decoded);
+	if (rc == 0 && l->mixes)
+		rc = blend(j, w, input);
 	finish(l, w, j, rc);
 }
 
@@ -228,6 +229,8 @@ static void start_batch(struct loader *l, struct slot *s)
 	s->batch.index = l->index;
 	s->batch.input = s->input;
 	s->batch.target = s->target;
+	s->batch.other = s->other;
+	s->batch.share = l->mixes ? mixup_share(&l->mixup, l->seed, l->epoch, l->index) : 1;
 	s->batch.input_dtype = loader_rest(l)->input;
 	s->batch.target_dtype = loader_rest(l)->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
@@ -329,7 +332,8 @@ static size_t array_bytes(int64_t batch_size, int64_t count, size_t size)
 static int check_sizes(struct loader *l)
 {
 	const size_t input = array_bytes(l->batch_size, l->input_count, l->input_size);
-	const size_t target = array_bytes(l->batch_size, l->target_count, l->target_size);
+	const size_t one = array_bytes(l->batch_size, l->target_count, l->target_size);
+	const size_t target = l->mixes ? 2 * one : one;
 
 	if (l->batches == 0)
 		return ERR(E_CONFIG, NULL,
@@ -358,6 +362,10 @@ static int make_slots(struct loader *l)
 		p += array_bytes(l->batch_size, l->input_count, l->input_size);
 		s->target = p;
 		p += array_bytes(l->batch_size, l->target_count, l->target_size);
+		if (l->mixes) {
+			s->other = p;
+			p += array_bytes(l->batch_size, l->target_count, l->target_size);
+		}
 		s->job = mem_calloc((size_t)l->batch_size, sizeof(*s->job));
 		for (int64_t k = 0; k < l->batch_size; k++)
 			s->job[k] = (struct job){s, k, 0};
@@ -398,6 +406,7 @@ static void free_worker(const struct loader *l, struct worker *w)
 	for (int k = 0; w->transform && k < l->nsizes; k++)
 		transform_scratch_free(w->transform[k]);
 	mem_free(w->transform);
+	mem_free(w->partner);
 }
 
 static void make_workers(struct loader *l, int n)
@@ -407,6 +416,8 @@ static void make_workers(struct loader *l, int n)
 	for (int i = 0; i < n; i++) {
 		l->worker[i].decode = dataset_scratch_new(l->d);
 		l->worker[i].transform = make_scratches(l);
+		if (l->mixes)
+			l->worker[i].partner = mem_calloc((size_t)l->input_count, sizeof(float));
 		l->worker[i].next = l->idle;
 		l->idle = &l->worker[i];
 	}
@@ -497,6 +508,8 @@ int loader_new(struct loader **out, struct dataset *d, const struct loader_optio
 	l->first_epoch = -1;
 	l->d = d;
 	l->training = o->training;
+	l->mixup = o->config->mixup;
+	l->mixes = o->training && mixup_wanted(&l->mixup);
 	l->labels = (struct label_rule){o->classes, o->ignore};
 	l->shuffle = o->training && o->config->shuffle;
 	l->seed = o->seed;

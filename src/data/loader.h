@@ -20,6 +20,7 @@
 #ifndef DLX_DATA_LOADER_H
 #define DLX_DATA_LOADER_H
 
+#include "data/mixup.h"
 #include "yaml/schema.h"
 
 /* --- section 'data' of the config --- */
@@ -35,6 +36,8 @@ struct data_config {
 	struct strings validation;
 	struct ynode *transforms;      /* list of tagged entries; see data_transforms in transform.h */
 	struct ynode *target_transforms;   /* the same; see target_transforms.h */
+	struct ynode *validation_transforms;  /* where nothing is trained; NULL: the same */
+	struct mixup_config mixup;
 	int statistics;                /* enum statistics_of */
 	bool shuffle;
 	bool keep_short_batch;         /* the last batch of an epoch may be short (default true) */
@@ -157,6 +160,9 @@ struct batch {
 	bool absent;
 	const void *input;             /* (n, C, [D,] H, W) */
 	const void *target;            /* (n, ...) */
+	const void *other;             /* likewise, of the samples that these are blended with; NULL:
+	                                * with none (mixup.h) */
+	double share;                  /* of the first sample in a blend */
 	enum dtype input_dtype, target_dtype;   /* float32 and the loader's, or as stored */
 };
 

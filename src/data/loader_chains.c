@@ -33,12 +33,14 @@ int loader_chains_new(struct transform_chain ***out, struct dataset *d,
 	const int n = dataset_sizes(d), first = o->only_size ? o->only_size - 1 : 0;
 	struct transform_options t = {
 		.data = d, .statistics = own ? NULL : o->statistics,
-		.no_statistics = o->no_statistics && !own, .list = o->config->transforms,
-		.training = o->training, .seed = o->seed, .target_dtype = o->target_dtype,
-		.stored_input = o->stored_input, .stored_target = o->stored_target,
+		.no_statistics = o->no_statistics && !own, .training = o->training,
+		.seed = o->seed, .target_dtype = o->target_dtype,
+		.stored_input = o->stored_input && !(o->training && mixup_wanted(&o->config->mixup)),
+		.stored_target = o->stored_target,
 	};
 	struct transform_chain **chain = *out = mem_calloc((size_t)n, sizeof *chain);
 
+	transform_choose_list(&t, o->config);
 	for (t.size = first; t.size < (o->only_size ? first + 1 : n); t.size++) {
 		TRY(transform_chain_new(&chain[t.size], &t));
 		if (!end_alike(chain[t.size], chain[first]))

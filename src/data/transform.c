@@ -2,13 +2,14 @@
  *
  * Chains of transforms: plans the steps of `data.transforms` one after another and runs them on
  * samples. The steps themselves are in files by what they do: transform_value.c,
- * transform_function.c and transform_sample.c change values, transform_space.c and
- * transform_symmetry.c move them, transform_channels.c keeps some. */
+ * transform_function.c, transform_sample.c and transform_jitter.c change values, transform_space.c,
+ * transform_symmetry.c and transform_place.c move them, transform_channels.c keeps some. */
 #include "data/transform.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -41,6 +42,20 @@ const struct variant data_transforms[] = {
 	    "in training: a random symmetry of a cube or a square, axes permuted and mirrored; "
 	    "components of a vector in the channels are not turned with them", .run = symmetry_run,
 	    .random = true),
+	ROW(rotate90, "in training: a random number of quarter turns about an axis",
+	    .run = rotate90_run, .random = true),
+	ROW(rotate, "in training: a rotation by a random angle", .run = warp_run, .random = true,
+	    .check = rotate_check, .place = rotate_place),
+	ROW(zoom, "in training: a random magnification about the middle", .run = warp_run,
+	    .random = true, .check = zoom_check, .place = zoom_place),
+	ROW(elastic, "in training: a random smooth deformation", .run = warp_run, .random = true,
+	    .check = elastic_check, .place = elastic_place, .draw = elastic_draw),
+	ROW(noise, "in training: normal random numbers are added to the values", .run = noise_run,
+	    .random = true),
+	ROW(brightness, "in training: a random number is added to all values", .run = brightness_run,
+	    .random = true, .check = brightness_check),
+	ROW(contrast, "in training: a random factor of what differs from the mean",
+	    .run = contrast_run, .random = true, .check = contrast_check),
 	ROW(crop, "in training: a random window; validation and prediction see the "
 	    "whole field, or its centre", .run = crop_run),
 	ROW(pad, "evenly on both sides, to a multiple of a size", .run = pad_run),
@@ -64,6 +79,7 @@ struct transform_chain {
 	struct step *step;
 	struct geometry last;
 	int64_t max_input, max_target, max_extent[3];
+	int64_t displacements;
 	struct shape input, target;
 };
 
@@ -79,6 +95,12 @@ double frame_uniform(const struct frame *f, const struct step *s, int axis)
 	    ((uint64_t)f->sample * 64 + (uint64_t)s->number % 64) * 4 + (uint64_t)axis;
 
 	return rng_uniform(f->seed, hash_name("data.transforms"), (uint64_t)f->epoch, index);
+}
+
+uint64_t frame_stream(const struct frame *f, const struct step *s)
+{
+	return hash_name("data.transforms/elements") + (uint64_t)f->sample * 64 +
+	       (uint64_t)s->number % 64;
 }
 
 int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64_t n)
@@ -230,6 +252,20 @@ static void extend(struct transform_chain *t, const struct geometry *g)
 		t->max_extent[k] = g->d[k] > t->max_extent[k] ? g->d[k] : t->max_extent[k];
 }
 
+/* Makes one of the last step and s, which is behind it: a warp takes the place of the last, a crop
+ * goes with it. */
+static void join(struct transform_chain *t, struct arena *a, const struct step *s)
+{
+	struct step *last = &t->step[t->n - 1];
+
+	if (s->op->place) {
+		*last = *s;
+	} else {
+		last->crop = arena_copy(a, s, sizeof *s);
+		last->after = s->after;
+	}
+}
+
 static int plan_step(struct transform_chain *t, struct chain_state *p, const struct ynode *entry,
                      int number)
 {
@@ -242,40 +278,56 @@ static int plan_step(struct transform_chain *t, struct chain_state *p, const str
 	                   .mask = -1, .before = p->g, .training = p->o->training};
 	if (s->op->random && !p->o->training)
 		return 0;      /* whole fields may have extents that it does not take */
+	p->previous = t->n ? s - 1 : NULL;
 	TRYC(s->op->plan(p, s), "in transform '%s'", v.v->name);
 	s->after = p->g;
 	extend(t, &p->g);
-	t->n += !s->idle;
+	if (s->joins)
+		join(t, p->a, s);
+	else
+		t->n += !s->idle;
 	return 0;
 }
 
-static int not_a_list(const struct ynode *list)
+static int not_a_list(const struct ynode *list, const char *key)
 {
-	return ERR(E_CONFIG, &list->loc, "'transforms' must be a list, as in "
-	           "[{normalize: standard}, {roll: width}]");
+	return ERR(E_CONFIG, &list->loc, "'%s' must be a list, as in "
+	           "[{normalize: standard}, {roll: width}]", key);
 }
 
-static int check_entry(struct arena *a, const struct ynode *entry)
+void transform_choose_list(struct transform_options *o, const struct data_config *c)
+{
+	const struct ynode *own = c->validation_transforms;
+
+	o->own_list = !o->training && own && own->kind != Y_NULL;
+	o->list = o->own_list ? own : c->transforms;
+}
+
+static int check_entry(struct arena *a, const struct ynode *entry, const char *key,
+                       bool evaluation)
 {
 	struct variant_value v;
 
 	TRY(schema_read_tagged(a, entry, data_transforms, "transform", NULL, &v));
+	if (evaluation && op_of(v.v)->random)
+		return ERR(E_CONFIG, &v.loc, "'%s' acts in training alone and would do nothing in '%s'",
+		           v.v->name, key);
 	if (!op_of(v.v)->check)
 		return 0;
 	TRYC(op_of(v.v)->check(v.data, &v.loc), "in transform '%s'", v.v->name);
 	return 0;
 }
 
-int transform_check(struct arena *a, const struct ynode *list)
+int transform_check(struct arena *a, const struct ynode *list, const char *key, bool evaluation)
 {
 	int rc = 0;
 
 	if (!list || list->kind == Y_NULL)
 		return 0;
 	if (list->kind != Y_SEQ)
-		return not_a_list(list);
+		return not_a_list(list, key);
 	for (int i = 0; i < list->n; i++) {
-		const int one = check_entry(a, list->item[i]);
+		const int one = check_entry(a, list->item[i], key, evaluation);
 
 		rc = rc < 0 ? rc : one;
 	}
@@ -298,6 +350,21 @@ int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc
 	return n;
 }
 
+void transform_names(struct arena *a, const struct ynode *list, bool training, struct buf *out)
+{
+	const char *between = "; ";
+	struct variant_value v;
+
+	for (int i = 0; list && list->kind == Y_SEQ && i < list->n; i++) {
+		if (schema_read_tagged(a, list->item[i], data_transforms, "transform", NULL, &v) < 0)
+			BUG("a list of transforms that nobody has checked");
+		if (v.v->fields == transform_crop_fields || (op_of(v.v)->random && !training))
+			continue;
+		buf_printf(out, "%s%s", between, v.v->name);
+		between = ", ";
+	}
+}
+
 static int plan_list(struct transform_chain *t, struct chain_state *p, const struct ynode *list)
 {
 	int rc = 0;
@@ -305,7 +372,7 @@ static int plan_list(struct transform_chain *t, struct chain_state *p, const str
 	if (!list || list->kind == Y_NULL)
 		return 0;
 	if (list->kind != Y_SEQ)
-		return not_a_list(list);
+		return not_a_list(list, "transforms");
 	t->step = ARENA_ARRAY(t->a, struct step, list->n + 1);
 	for (int i = 0; i < list->n; i++) {
 		const int one = plan_step(t, p, list->item[i], i);
@@ -351,6 +418,7 @@ int transform_chain_new(struct transform_chain **out, const struct transform_opt
 	t->seed = o->seed;
 	t->last = p.g;
 	t->windows = p.windows;
+	t->displacements = p.displacements;
 	t->input = input_shape(&p.g);
 	t->target = target_shape(&p.g, &p.info->target);
 	leave_values(t, &p, o);
@@ -392,14 +460,19 @@ struct transform_scratch *transform_scratch_new(const struct transform_chain *t)
 {
 	struct transform_scratch *s = mem_calloc(1, sizeof(*s));
 	const int64_t extent = t->max_extent[0] + t->max_extent[1] + t->max_extent[2];
+	const int64_t doubles = 3 * t->max_extent[2] + t->displacements;
 	int32_t *maps;
 
 	char *p;
 
 	s->f.size = dtype_size(t->rest.input);
 	s->f.target_size = dtype_size(t->rest.target);
-	s->bytes = (size_t)(2 * t->max_input + 2 * t->max_target + 2 * extent) * 4;
+	s->bytes = (size_t)(2 * t->max_input + 2 * t->max_target + 2 * extent) * 4 +
+	           (size_t)doubles * sizeof(double);
 	s->memory = p = mem_alloc(s->bytes);
+	s->f.row = (double *)(void *)p;
+	s->f.displacements = s->f.row + 3 * t->max_extent[2];
+	p += (size_t)doubles * sizeof(double);
 	s->f.x = p;
 	s->f.spare_x = p + 4 * t->max_input;
 	s->f.t = p + 8 * t->max_input;

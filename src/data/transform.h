@@ -6,15 +6,17 @@
  * scratch of its own.
  *
  * Inputs are float32 from the start, unless their values are left to a device (struct
- * transform_rest). Value transforms (cast, normalize, normalize_sample, log1p, sqrt) change the
- * input only, and so does the choice of channels. Spatial ones (roll, flip, symmetry, crop, pad)
- * move the input's last axes and, if the target ends in the same extents, the target with them; any
- * other target (a label, a vector) stays. Random ones act in training only; a random crop becomes a
- * centre crop, or is left out (`crop: {validation: ...}`).
+ * transform_rest). Value transforms (cast, normalize, normalize_sample, log1p, sqrt, noise,
+ * brightness, contrast) change the input only, and so does the choice of channels. Spatial ones
+ * (roll, flip, symmetry, rotate90, rotate, zoom, elastic, crop, pad) move the input's last axes
+ * and, if the target ends in the same extents, the target with them; any other target (a label, a
+ * vector) stays. Random ones act in training only; a random crop becomes a centre crop, or is
+ * left out (`crop: {validation: ...}`).
  *
  * Statistics are those of the stored data and are carried through the transforms before: after
- * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and maximum
- * can be carried, through normalize_sample nothing. */
+ * {cast: 255}, `normalize` knows the divided mean. Through log1p and sqrt only minimum and
+ * maximum can be carried, through normalize_sample nothing. Random transforms change none, so
+ * that training and validation have the same. */
 #ifndef DLX_DATA_TRANSFORM_H
 #define DLX_DATA_TRANSFORM_H
 
@@ -22,13 +24,18 @@
 
 extern const struct variant data_transforms[];
 
-/* Whether the entries of the list (may be NULL) are written as their tables say, found without
- * data. Reports every mistake. */
-int transform_check(struct arena *a, const struct ynode *list);
+/* Whether the entries of the list (may be NULL), which is the value of this key of section `data`,
+ * are written as their tables say, found without data. A list for evaluation may have none that
+ * acts in training alone. Reports every mistake. */
+int transform_check(struct arena *a, const struct ynode *list, const char *key, bool evaluation);
 
 /* How many channels the list, which has been checked, leaves by its last choice of them, found
  * without data, and *loc, where that stands; 0: it chooses none. */
 int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc);
+
+/* Appends "; cast, flip": the names of those in the list, which has been checked, that act in
+ * training or elsewhere. Nothing where there are none; crop is told by the extents. */
+void transform_names(struct arena *a, const struct ynode *list, bool training, struct buf *out);
 
 struct transform_chain;
 struct transform_scratch;
@@ -48,6 +55,7 @@ struct transform_options {
 	bool no_statistics;                 /* those of data are not meant, and there are no others */
 	int size;                           /* of data's samples: the number of theirs */
 	const struct ynode *list;           /* NULL or Y_NULL: no transforms */
+	bool own_list;                      /* which is for evaluation alone: a crop is meant there */
 	bool training;
 	uint64_t seed;
 	enum dtype target_dtype;
@@ -55,6 +63,9 @@ struct transform_options {
 	 * that gives the same values and makes the batch no larger. */
 	bool stored_input, stored_target;
 };
+
+/* Sets o's list to that of the config for o->training, or for evaluation and prediction. */
+void transform_choose_list(struct transform_options *o, const struct data_config *c);
 
 /* Reports all mistakes it finds (E_CONFIG, E_SHAPE), each with its place. o is borrowed for the
  * call only. */

@@ -38,7 +38,7 @@ const struct field transform_crop_fields[] = {
 	           "what validation and prediction see: the whole field, padded to "
 	           "what the network needs, or "
 	           "the window in its centre; auto: whole where targets have the "
-	           "input's extents, else centre"),
+	           "input's extents, else centre; in validation_transforms centre"),
 	FIELD_INT(struct crop_options, per_sample, "1", 1, 1 << 20,
 	          "windows of each sample in an epoch of training, each at a place of its own"),
 	FIELD_END
@@ -134,7 +134,7 @@ int flip_plan(struct chain_state *p, struct step *s)
 static bool leaves_whole(const struct chain_state *p, const struct crop_options *o)
 {
 	return !p->o->training && (o->validation == SEEN_WHOLE ||
-	                           (o->validation == SEEN_AUTO && p->maps));
+	                           (o->validation == SEEN_AUTO && p->maps && !p->o->own_list));
 }
 
 int crop_plan(struct chain_state *p, struct step *s)
@@ -153,6 +153,7 @@ int crop_plan(struct chain_state *p, struct step *s)
 			           (long long)size[k], (long long)p->g.d[k]);
 		p->g.d[k] = size[k];
 	}
+	s->joins = p->previous && p->previous->op->place && !p->previous->crop;
 	if (p->o->training && __builtin_mul_overflow(p->windows, o->per_sample, &p->windows))
 		return ERR(E_CONFIG, &s->loc, "more windows of a sample than can be counted");
 	return 0;
@@ -304,13 +305,22 @@ int flip_run(const struct step *s, struct frame *f)
 	return 0;
 }
 
-int crop_run(const struct step *s, struct frame *f)
+void crop_start(const struct step *s, const struct frame *f, int64_t start[3])
 {
 	for (int k = 0; k < 3; k++) {
-		const int64_t n = s->before.d[k], to = s->after.d[k], room = n - to;
+		const int64_t room = s->before.d[k] - s->after.d[k];
 
-		map_shift(f->map[k], n, to, s->training ? frame_below(f, s, k, room + 1) : room / 2);
+		start[k] = s->training ? frame_below(f, s, k, room + 1) : room / 2;
 	}
+}
+
+int crop_run(const struct step *s, struct frame *f)
+{
+	int64_t start[3];
+
+	crop_start(s, f, start);
+	for (int k = 0; k < 3; k++)
+		map_shift(f->map[k], s->before.d[k], s->after.d[k], start[k]);
 	move(s, f, f->map);
 	return 0;
 }

@@ -35,6 +35,8 @@ struct chain_state {
 	bool maps;                       /* targets have the input's spatial
 	                                  * axes, in the training set */
 	bool of_target;                  /* the channels are the target's (target_transforms.c) */
+	const struct step *previous;     /* the step that is planned before, or NULL */
+	int64_t displacements;           /* numbers that elastic steps keep of a sample */
 };
 
 struct step {
@@ -51,10 +53,16 @@ struct step {
 	bool on[3];                      /* axes that roll or flip */
 	int64_t pad[3];                  /* elements before the first */
 	int pad_mode[3];
-	bool target_repeats;             /* pad: as the input does, else target_fill */
+	bool target_repeats;             /* outside, as the input does, else target_fill */
 	uint32_t target_fill;            /* bits of an element */
 	const int64_t *kept;             /* channels: of each one after, which it was; NULL in others */
+	/* warps */
+	const struct step *inner;        /* one before, which is done in this step; or NULL */
+	const struct step *crop;         /* the one behind: nothing else is computed; or NULL */
+	bool target_linear;              /* targets are interpolated, labels are not */
+	int64_t displacement;            /* elastic: where its numbers begin */
 	bool training;
+	bool joins;                      /* the step before does it, too */
 	bool idle;                       /* it changes nothing here and is left out */
 };
 
@@ -66,6 +74,8 @@ struct frame {
 	void *t, *spare_t;               /* int32_t or float, or as stored */
 	size_t size, target_size;        /* bytes of an element */
 	int32_t *map[3], *target_map[3]; /* per axis: source index of each output index, or -1 */
+	double *row;                     /* three numbers of each point of a row */
+	double *displacements;
 	uint64_t seed;
 	int64_t epoch, sample;
 };
@@ -76,6 +86,10 @@ struct transform_op {
 	bool random;                                        /* left out when not training */
 	/* What can be wrong with the options whatever the data is; may be NULL. */
 	int (*check)(const void *options, const struct loc *loc);
+	/* Warps (transform_warp.h): where in the input the n places of a row lead, in points along each
+	 * axis; and what is drawn before, for the sample, or NULL. */
+	void (*place)(const struct step *s, const struct frame *f, double *const place[3], int64_t n);
+	void (*draw)(const struct step *s, struct frame *f);
 };
 
 /* --- options, as the user writes them --- */
@@ -123,13 +137,55 @@ struct pad_options {
 struct symmetry_options {
 	bool reflections;
 };
+struct rotate90_options {
+	int about;
+};
+struct warp_options {
+	double probability, fill;
+	int outside;
+	const char *target;
+};
+struct rotate_options {
+	struct warp_options warp;    /* first in all warps */
+	struct floats degrees;
+	int about;
+};
+struct zoom_options {
+	struct warp_options warp;
+	struct floats scale;
+};
+struct elastic_options {
+	struct warp_options warp;
+	double magnitude;
+	int64_t spacing;
+};
+struct noise_options {
+	double deviation, probability;
+	struct strings channels;
+};
+struct brightness_options {
+	struct floats shift;
+	int per;
+	struct strings channels;
+	double probability;
+};
+struct contrast_options {
+	struct floats factor;
+	int about, per;
+	struct strings channels;
+	double probability;
+};
 
 extern const struct field transform_cast_fields[], transform_normalize_fields[];
 extern const struct field transform_normalize_sample_fields[];
 extern const struct field transform_log1p_fields[], transform_sqrt_fields[];
 extern const struct field transform_channels_fields[];
 extern const struct field transform_roll_fields[], transform_flip_fields[];
-extern const struct field transform_symmetry_fields[];
+extern const struct field transform_symmetry_fields[], transform_rotate90_fields[];
+extern const struct field transform_rotate_fields[], transform_zoom_fields[];
+extern const struct field transform_elastic_fields[], transform_noise_fields[];
+extern const struct field transform_brightness_fields[], transform_contrast_fields[];
+extern const char *const warp_outside_names[];
 extern const struct field transform_crop_fields[], transform_pad_fields[];
 /* Of data.target_transforms, where no channel is a mask. */
 extern const struct field target_normalize_fields[], target_log1p_fields[];
@@ -152,6 +208,27 @@ int flip_plan(struct chain_state *p, struct step *s);
 int flip_run(const struct step *s, struct frame *f);
 int symmetry_plan(struct chain_state *p, struct step *s);
 int symmetry_run(const struct step *s, struct frame *f);
+int rotate90_plan(struct chain_state *p, struct step *s);
+int rotate90_run(const struct step *s, struct frame *f);
+int rotate_check(const void *options, const struct loc *loc);
+int rotate_plan(struct chain_state *p, struct step *s);
+void rotate_place(const struct step *s, const struct frame *f, double *const place[3], int64_t n);
+int zoom_check(const void *options, const struct loc *loc);
+int zoom_plan(struct chain_state *p, struct step *s);
+void zoom_place(const struct step *s, const struct frame *f, double *const place[3], int64_t n);
+int elastic_check(const void *options, const struct loc *loc);
+int elastic_plan(struct chain_state *p, struct step *s);
+void elastic_draw(const struct step *s, struct frame *f);
+void elastic_place(const struct step *s, const struct frame *f, double *const place[3], int64_t n);
+int warp_run(const struct step *s, struct frame *f);
+int noise_plan(struct chain_state *p, struct step *s);
+int noise_run(const struct step *s, struct frame *f);
+int brightness_check(const void *options, const struct loc *loc);
+int brightness_plan(struct chain_state *p, struct step *s);
+int brightness_run(const struct step *s, struct frame *f);
+int contrast_check(const void *options, const struct loc *loc);
+int contrast_plan(struct chain_state *p, struct step *s);
+int contrast_run(const struct step *s, struct frame *f);
 int crop_plan(struct chain_state *p, struct step *s);
 int crop_run(const struct step *s, struct frame *f);
 int pad_plan(struct chain_state *p, struct step *s);
@@ -168,6 +245,8 @@ int stored_keep_places(struct step *step, int n);
  * one where that pays. target: its shape after the steps. */
 void stored_target_plan(struct step *step, int n, const struct dataset_info *info,
                         const struct shape *target, struct transform_rest *rest);
+/* Where the window of the crop s begins. */
+void crop_start(const struct step *s, const struct frame *f, int64_t start[3]);
 /* Whether the pad s puts zeros before and behind axis k. */
 bool pad_is_zeros(const struct step *s, int k);
 
@@ -177,12 +256,17 @@ bool pad_is_zeros(const struct step *s, int k);
 double frame_uniform(const struct frame *f, const struct step *s, int axis);
 /* A whole one in [0, n). */
 int64_t frame_below(const struct frame *f, const struct step *s, int axis, int64_t n);
+/* A stream of random numbers of the step's own in this sample, for rng.h; its steps are epochs. */
+uint64_t frame_stream(const struct frame *f, const struct step *s);
 /* After a step has moved x (t) to the spare buffer. */
 void frame_swap_input(struct frame *f);
 void frame_swap_target(struct frame *f);
 
 /* That the inputs have spatial axes, of extents that maps can hold. */
 int step_check_spatial(const struct chain_state *p, const struct step *s);
+
+/* That an option gives one number, or a range. */
+int range_check(const struct floats *v, const char *key, const struct loc *loc);
 
 /* The channel that an option `mask` names, by "auto" the record's; -1 if it is NULL. */
 int step_find_mask(const struct chain_state *p, const struct step *s, const char *text, int *mask);

@@ -6,8 +6,8 @@
  * Moving points and changing each of them by itself can be done in either order, so transforms of
  * places are done first and on what is stored, and those of values are left, all of them or none:
  *
- *   - each of them is (x - centre) * scale per channel, which no function and no statistic of the
- *     sample is;
+ *   - each of them is (x - centre) * scale per channel, which no function, no statistic of the
+ *     sample and no random number is, and no place lies between points;
  *   - one channel at most is a mask, it stays to the end, and what is stored of it is 0 where the
  *     mask would be;
  *   - zeros that a pad puts behind a step are what the steps before it make of zeros;
@@ -137,6 +137,8 @@ static bool can_be_left(const struct step *step, int n, int64_t channels, enum d
 {
 	const struct step *s = &step[n];
 
+	if (s->op->place)
+		return false;
 	if (!is_value_step(s))
 		return !puts_zeros(s) || zeros_stay(step, n, channels);
 	if (!is_affine(s))
@@ -198,20 +200,36 @@ int stored_keep_places(struct step *step, int n)
 	return kept;
 }
 
-/* The ignore value in the stored type, or false. */
-static bool refill(struct step *step, int n, const struct dataset_info *info)
+static bool fills_labels(const struct step *s)
+{
+	return (s->op->run == pad_run || s->op->place) && !s->target_repeats && s->before.paired;
+}
+
+/* The label that s puts outside, in the stored type. */
+static uint64_t stored_fill(const struct step *s, const struct dataset_info *info)
 {
 	uint64_t fill = 0;
 
-	if (info->target_ignore != RECORD_NO_IGNORE)
-		dtype_set(info->target_dtype, &fill, 0, (double)info->target_ignore);
-	for (int i = 0; i < n; i++)
-		if (step[i].op->run == pad_run && !step[i].target_repeats && step[i].before.paired &&
-		    dtype_get(info->target_dtype, &fill, 0) != (double)info->target_ignore)
+	dtype_set(info->target_dtype, &fill, 0, (double)(int32_t)s->target_fill);
+	return fill;
+}
+
+/* Makes the labels that are put outside such of the stored type; false: it lacks one, or targets
+ * are interpolated. */
+static bool refill(struct step *step, int n, const struct dataset_info *info)
+{
+	for (int i = 0; i < n; i++) {
+		const uint64_t fill = stored_fill(&step[i], info);
+
+		if (step[i].op->place && step[i].target_linear && step[i].before.paired)
 			return false;
+		if (fills_labels(&step[i]) &&
+		    dtype_get(info->target_dtype, &fill, 0) != (double)(int32_t)step[i].target_fill)
+			return false;
+	}
 	for (int i = 0; i < n; i++)
-		if (!step[i].target_repeats)
-			step[i].target_fill = (uint32_t)fill;
+		if (fills_labels(&step[i]))
+			step[i].target_fill = (uint32_t)stored_fill(&step[i], info);
 	return true;
 }
 

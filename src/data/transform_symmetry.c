@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The transform symmetry: one of the 48 symmetries of a cube, or of the 8 of a square, at random.
- * Each is a permutation of the axes and a choice of those that are mirrored; half of them, those
- * whose signs and permutation have the determinant 1, are rotations. Output (z, y, x) is read at
- * steps of plus or minus the input's strides, so an element moves once whatever the symmetry is. */
+ * The transforms symmetry and rotate90: one of the 48 symmetries of a cube, or of the 8 of a
+ * square, at random; one of the 4 rotations about an axis. Each is a permutation of the axes and
+ * a choice of those that are mirrored; half of them, those whose signs and permutation have the
+ * determinant 1, are rotations. Output (z, y, x) is read at steps of plus or minus the input's
+ * strides, so an element moves once whatever the symmetry is. */
 #include <string.h>
 
 #include "base/err.h"
@@ -14,6 +15,15 @@
 const struct field transform_symmetry_fields[] = {
 	FIELD_BOOL(struct symmetry_options, reflections, "true",
 	           "mirror images too; false: rotations alone, 24 of a cube and 4 of a square"),
+	FIELD_END
+};
+
+static const char *const about_names[] = {"depth", "height", "width", NULL};
+
+const struct field transform_rotate90_fields[] = {
+	FIELD(struct rotate90_options, about, FT_ENUM, .dflt = "depth", .choices = about_names,
+	      .flags = FIELD_SHORTHAND,
+	      .doc = "axis that is rotated about; depth turns height and width"),
 	FIELD_END
 };
 
@@ -122,6 +132,16 @@ static void turn(const struct symmetry *y, const struct geometry *g, int64_t cha
 		turn_channel(y, g->d, size, (char *)out + c * bytes, (const char *)in + c * bytes);
 }
 
+static void move(const struct symmetry *y, const struct geometry *g, struct frame *f)
+{
+	turn(y, g, g->c, f->size, f->spare_x, f->x);
+	frame_swap_input(f);
+	if (g->paired) {
+		turn(y, g, g->tc, f->target_size, f->spare_t, f->t);
+		frame_swap_target(f);
+	}
+}
+
 int symmetry_run(const struct step *s, struct frame *f)
 {
 	const struct symmetry_options *o = s->options;
@@ -130,11 +150,54 @@ int symmetry_run(const struct step *s, struct frame *f)
 	const int number = (int)frame_below(f, s, 0, o->reflections ? all : all / 2);
 	const struct symmetry y = symmetry_of(g->nspatial, o->reflections, number);
 
-	turn(&y, g, g->c, f->size, f->spare_x, f->x);
-	frame_swap_input(f);
-	if (g->paired) {
-		turn(&y, g, g->tc, f->target_size, f->spare_t, f->t);
-		frame_swap_target(f);
+	move(&y, g, f);
+	return 0;
+}
+
+/* --- rotate90 --- */
+
+/* The two axes that turn about a third one. */
+static void plane_about(int about, int plane[2])
+{
+	plane[0] = about == 0 ? 1 : 0;
+	plane[1] = about == 2 ? 1 : 2;
+}
+
+int rotate90_plan(struct chain_state *p, struct step *s)
+{
+	const struct rotate90_options *o = s->options;
+	const char *name = about_names[o->about];
+	int plane[2];
+
+	TRY(step_check_spatial(p, s));
+	plane_about(o->about, plane);
+	if (p->g.nspatial < 2)
+		return ERR(E_SHAPE, &s->loc, "rotate90 needs two spatial axes; the inputs have one");
+	if (p->g.nspatial == 2 && o->about != 0)
+		return ERR(E_SHAPE, &s->loc, "'about: %s' is for volumes; the inputs have two spatial axes",
+		           name);
+	if (p->g.d[plane[0]] != p->g.d[plane[1]])
+		return ERR(E_SHAPE, &s->loc, "rotate90 needs equal extents; the inputs have %lld x %lld "
+		           "about the axis %s", (long long)p->g.d[plane[0]],
+		           (long long)p->g.d[plane[1]], name);
+	return 0;
+}
+
+/* Counter-clockwise, if the plane's first axis points down and its second one to the right. */
+int rotate90_run(const struct step *s, struct frame *f)
+{
+	const struct rotate90_options *o = s->options;
+	const int turns = (int)frame_below(f, s, 0, 4);
+	struct symmetry y = {.axis = {0, 1, 2}};
+	int plane[2];
+
+	plane_about(o->about, plane);
+	if (turns % 2) {
+		y.axis[plane[0]] = plane[1];
+		y.axis[plane[1]] = plane[0];
 	}
+	y.mirrored[plane[0]] = turns == 1 || turns == 2;
+	y.mirrored[plane[1]] = turns == 2 || turns == 3;
+	move(&y, &s->before, f);
 	return 0;
 }

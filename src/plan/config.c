@@ -314,11 +314,11 @@ static int check_batch(const struct run_config *c)
 }
 
 /* What is planned without data must fit it. */
-static int check_channels(const struct run_config *c)
+static int check_channels(const struct run_config *c, const struct ynode *list)
 {
 	const struct model_common *m = c->model.data;
 	struct loc loc;
-	int64_t kept = transform_channels(c->arena, c->data.transforms, &loc);
+	int64_t kept = transform_channels(c->arena, list, &loc);
 	if (kept == 0 || m->input.channels == 0 || m->input.channels == kept)
 		return 0;
 	return ERR(E_CONFIG, &loc, "the transforms leave %lld channels, but 'model.input' has %lld",
@@ -331,9 +331,9 @@ static int check_target_mask(const struct run_config *c)
 	double value;
 	if (!loss_mask(&c->loss, &value) || isnan(value))
 		return 0;
-	return ERR(E_CONFIG, &c->data.target_transforms->loc, "'data.target_transforms' scale the value "
-	           "%g that loss.mask leaves out, too; convert the data with --fill nan and set "
-	           "'mask: nan'", value);
+	return ERR(E_CONFIG, &c->data.target_transforms->loc, "'data.target_transforms' scale the "
+	           "value %g that loss.mask leaves out, too; convert the data with --fill nan and "
+	           "set 'mask: nan'", value);
 }
 
 /* Labels and flags are no quantities. */
@@ -372,14 +372,18 @@ static int check(const struct run_config *c)
 {
 	int rc = check_target(c);
 	keep_first(&rc, check_watch(c));
-	int transforms = transform_check(c->arena, c->data.transforms);
+	const struct data_config *d = &c->data;
+	int transforms = transform_check(c->arena, d->transforms, "transforms", false);
+	keep_first(&transforms, transform_check(c->arena, d->validation_transforms,
+	                                        "validation_transforms", true));
 	if (c->run.name)
 		keep_first(&rc, check_name(c));
 	keep_first(&rc, transforms);
 	keep_first(&rc, check_target_transforms(c));
 	if (c->model.v && c->model.data) {
 		keep_first(&rc, model_check(c->arena, &c->model));
-		keep_first(&rc, transforms == 0 ? check_channels(c) : 0);
+		keep_first(&rc, transforms == 0 ? check_channels(c, d->transforms) : 0);
+		keep_first(&rc, transforms == 0 ? check_channels(c, d->validation_transforms) : 0);
 		keep_first(&rc, check_statistics(c));
 	}
 	if (c->loss.v && c->loss.data) {

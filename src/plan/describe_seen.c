@@ -73,11 +73,11 @@ static void put_sizes(const struct session *s, const struct plan_field *first, s
 /* What a prediction sees of a sample like those of training. */
 static int imagine(const struct session *s, struct plan_field *f)
 {
-	const struct transform_options o = { .data = s->train_set, .list = s->config->data.transforms,
-		.training = false,
+	struct transform_options o = { .data = s->train_set, .training = false,
 		.seed = (uint64_t)s->config->run.seed,
 		.target_dtype = loss_wants_labels(&s->config->loss) ? DTYPE_I32 : DTYPE_F32 };
 	struct transform_chain *t;
+	transform_choose_list(&o, &s->config->data);
 	TRY(transform_chain_new(&t, &o));
 	*f = (struct plan_field){ .input = *transform_input_shape(t) };
 	transform_chain_free(t);
@@ -127,11 +127,24 @@ static void describe_prediction(const struct session *s, bool tiles, struct buf 
 	err_truncate(mark);
 }
 
+/* What is done to samples of training, or of validation and prediction. */
+static void put_transforms(const struct session *s, bool training, struct buf *out)
+{
+	struct transform_options o = { .training = training };
+	struct arena *a = arena_new();
+	transform_choose_list(&o, &s->config->data);
+	transform_names(a, o.list, training, out);
+	if (training && mixup_wanted(&s->config->data.mixup))
+		buf_puts(out, "; mixup");
+	arena_free(a);
+}
+
 void describe_seen(const struct session *s, bool tiles, struct buf *out)
 {
 	if (!s->train_set || s->data.input.nd < 2)
 		return;
 	put_seen(out, "sees          training  ", &s->data.input, s->train_set, "at random in");
+	put_transforms(s, true, out);
 	if (s->validation) {
 		const struct plan_field same = { .input = s->data.input },
 		                        *f = whole_differs(s) ? &s->data.field : &same;
@@ -142,6 +155,7 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 			         "in the centre of");
 		if (!s->nsize)
 			put_padded(out, f);
+		put_transforms(s, false, out);
 	}
 	describe_prediction(s, tiles, out);
 	buf_putc(out, '\n');

@@ -23,6 +23,7 @@
 #include "pass/precision.h"
 #include "pass/prologue.h"
 #include "pass/sync_batch_norm.h"
+#include "plan/mixed_loss.h"
 #include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
 
@@ -82,6 +83,7 @@ static int emit_loss(struct graph *g, struct compilation *c)
 	g->cur_loc = r->config->loss.loc;
 	TRY(loss_emit(g, &r->config->loss, p->output, scaled, r->data->ignore,
 	              r->data->class_counts, &out));
+	TRY(mixed_loss_emit(g, r, p, &out));
 	p->loss = out.loss;
 	p->loss_weight = out.weight;
 	graph_t(g, out.loss)->output = graph_t(g, out.weight)->output = true;
@@ -460,7 +462,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	struct plan *p = mem_calloc(1, sizeof *p);
 	p->mode = r->mode;
 	p->batch = r->batch;
-	p->input = p->target = p->learning_rate = p->step = p->micro = NONE;
+	p->input = p->target = p->learning_rate = p->step = p->micro = p->other = NONE;
 	p->output = p->loss = p->loss_weight = NONE;
 	p->scaling = (struct loss_scaling){ NONE, NONE, NONE, NONE };
 	p->mean = (struct mean){ .share = NONE, .votes = NONE, .terms = NONE, .factor = NONE };
@@ -525,85 +527,4 @@ void plan_free(struct plan *p)
 	metrics_free(p->metrics);
 	graph_free(p->g);
 	mem_free(p);
-}
-
-static int feed_leaf(struct plan *p, const struct plan_step *s)
-{
-	int64_t place[SUM_VALUES] = { s->micro, s->micro + 1 == s->micros, s->absent };
-	double inverse = s->leaves ? 1 / (double)s->leaves : 1;
-	if (p->leaves.inverse != NONE)
-		TRY(exec_write(p->exec, p->leaves.inverse, DTYPE_F64, &inverse));
-	return exec_write(p->exec, p->leaves.place, DTYPE_I64, place);
-}
-
-static int feed_step(struct plan *p, const struct run_config *c, const struct plan_step *s)
-{
-	int64_t key[RANDOM_KEY_VALUES] = { c->run.seed, s->step, s->first };
-	double share = s->absent ? 0 : 1, votes[MEAN_VOTES] = { [VOTE_STOP] = s->stop,
-		[VOTE_FIRST] = (s->save ? FIRST_SAVE : 0) + (s->report ? FIRST_REPORT : 0) };
-	if (p->random_key != NONE)
-		TRY(exec_write(p->exec, p->random_key, DTYPE_I64, key));
-	if (p->micro != NONE)
-		TRY(exec_write(p->exec, p->micro, DTYPE_I64, &s->micro));
-	if (p->leaves.levels)
-		TRY(feed_leaf(p, s));
-	if (p->mean.terms != NONE) {
-		TRY(exec_write(p->exec, p->mean.share, DTYPE_F64, &share));
-		TRY(exec_write(p->exec, p->mean.votes, DTYPE_F64, votes));
-	}
-	TRY(exec_write(p->exec, p->learning_rate, DTYPE_F64, &s->rate));
-	return exec_write(p->exec, p->step, DTYPE_I64, &s->step);
-}
-
-int plan_ask(const struct plan *p)
-{
-	return readback_request(p->readback, p->exec);
-}
-
-int plan_result(const struct plan *p, struct plan_result *r)
-{
-	double terms[MEAN_TERMS];
-	*r = (struct plan_result){ .weight = 1 };
-	TRY(readback_wait(p->readback));
-	if (p->scaling.state != NONE)
-		readback_get(p->readback, ANSWER_SCALING, DTYPE_F64, r->scaling);
-	if (p->mean.terms == NONE) {
-		readback_get(p->readback, ANSWER_MEAN, DTYPE_F64, &r->loss);
-		return 0;
-	}
-	readback_get(p->readback, ANSWER_MEAN, DTYPE_F64, terms);
-	r->weight = terms[MEAN_WEIGHT];
-	r->stop = terms[MEAN_VOTE + VOTE_STOP] > 0;
-	r->save = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_SAVE;
-	r->report = (int)terms[MEAN_VOTE + VOTE_FIRST] & FIRST_REPORT;
-	r->loss = p->mean.sum ? terms[MEAN_LOSS] : r->weight != 0 ? terms[MEAN_LOSS] / r->weight : 0;
-	return 0;
-}
-
-int plan_prefetch(struct plan *p, const struct batch *b)
-{
-	p->prefetched = b;
-	TRY(exec_prefetch_begin(p->exec));
-	TRY(exec_prefetch(p->exec, p->input, b->input_dtype, b->input));
-	return exec_prefetch(p->exec, p->target, b->target_dtype, b->target);
-}
-
-static int take(struct plan *p)
-{
-	p->prefetched = NULL;
-	TRY(exec_take(p->exec, p->input));
-	return exec_take(p->exec, p->target);
-}
-
-static int feed_batch(struct plan *p, const struct batch *b)
-{
-	TRY(exec_write(p->exec, p->input, b->input_dtype, b->input));
-	return p->target == NONE ? 0 : exec_write(p->exec, p->target, b->target_dtype, b->target);
-}
-
-int plan_feed(struct plan *p, const struct run_config *c, const struct batch *b,
-              const struct plan_step *step)
-{
-	TRY(p->prefetched == b ? take(p) : feed_batch(p, b));
-	return step ? feed_step(p, c, step) : 0;
 }

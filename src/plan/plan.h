@@ -68,6 +68,7 @@ struct plan {
 	const struct batch *prefetched;  /* being prefetched to the device; NULL: none */
 	/* Inputs the host writes; NONE where the plan has no such. */
 	tid input, target, learning_rate, step, micro, random_key;
+	tid other, mixup;                /* of mixed_loss.h: the second target, the first's share */
 	/* Results. */
 	tid output, loss, loss_weight;   /* output: but for PLAN_TRAIN in the target's own units */
 	struct loss_scaling scaling;     /* state NONE: no loss scaling */

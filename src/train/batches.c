@@ -61,6 +61,9 @@ int micros_next(struct micros *m, const struct batch **b)
 	                dtype_size(m->part.input_dtype);
 	m->part.target = (const char *)m->part.target + (size_t)(first * m->target) *
 	                 dtype_size(m->part.target_dtype);
+	if (m->part.other)
+		m->part.other = (const char *)m->part.other + (size_t)(first * m->target) *
+		                dtype_size(m->part.target_dtype);
 	*b = &m->part;
 	return 0;
 }

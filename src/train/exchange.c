@@ -343,8 +343,9 @@ static int write_step(struct session *s, const struct plan *p, const char *dir)
 		names[i] = graph_t(p->g, p->param[i])->name;
 	int rc = write_loss(p, dir);
 	if (rc == 0)
-		rc = write_tensors(p, dir, "inputs.safetensors", 2, (tid[]){ p->input, p->target },
-		                   (const char *[]){ "input", "target" });
+		rc = write_tensors(p, dir, "inputs.safetensors", p->other == NONE ? 2 : 4,
+		                   (tid[]){ p->input, p->target, p->other, p->mixup },
+		                   (const char *[]){ "input", "target", "mixup_target", "mixup_share" });
 	if (rc == 0)
 		rc = write_tensors(p, dir, "outputs.safetensors", 1, &p->output,
 		                   (const char *[]){ "output" });

@@ -61,6 +61,8 @@ static struct batch make_batch(struct arena *a, const struct session *s, const s
 	} else {
 		b.target = fields(a, target, seed, rank, "synthetic.target");
 	}
+	b.other = b.target;
+	b.share = 1;
 	return b;
 }
 

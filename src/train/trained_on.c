@@ -14,6 +14,7 @@
 #include "ckpt/ckpt.h"
 #include "ckpt/safetensors.h"
 #include "data/record.h"
+#include "data/transform.h"
 #include "model/model.h"
 #include "plan/session.h"
 #include "train/ranks.h"
@@ -31,6 +32,15 @@ static const char *transforms_text(const struct ynode *list, struct arena *a)
 	return text;
 }
 
+/* The list that a prediction goes by. */
+static const struct ynode *prediction_list(const struct data_config *d)
+{
+	struct transform_options o = { .training = false };
+
+	transform_choose_list(&o, d);
+	return o.list;
+}
+
 struct trained_on trained_on_write(const struct session *s, struct arena *a)
 {
 	struct trained_on t = { NULL, NULL, NULL };
@@ -41,7 +51,7 @@ struct trained_on trained_on_write(const struct session *s, struct arena *a)
 		return t;
 	dataset_describe(s->train_set, &b);
 	t.set = arena_strdup(a, b.data);
-	t.transforms = transforms_text(d->transforms, a);
+	t.transforms = transforms_text(prediction_list(d), a);
 	t.target_transforms = transforms_text(d->target_transforms, a);
 	buf_release(&b);
 	return t;
@@ -159,7 +169,8 @@ static void tell(const struct session *s, const struct source *from)
 	if (from->name && !from->t.set)
 		note("%s does not say what it was trained on; the statistics are those of "
 		     "'data.train' as it is now", from->name);
-	compare(from, "data.transforms", t->transforms, d->transforms);
+	compare(from, d->validation_transforms ? "data.validation_transforms" : "data.transforms",
+	        t->transforms, prediction_list(d));
 	compare(from, "data.target_transforms",
 	        t->transforms && !t->target_transforms ? "[]" : t->target_transforms,
 	        d->target_transforms);

@@ -27,6 +27,25 @@ static bool same_word(const char *a, const char *b)
 	return true;
 }
 
+const struct synonym *synonym_next(const struct synonym *s)
+{
+	static const struct synonym *const tables[] = { synonyms_of_learning, synonyms_of_models,
+		                                            synonyms_of_runs };
+	const size_t n = sizeof tables / sizeof *tables;
+	if (!s)
+		return tables[0];
+	if ((++s)->word)
+		return s;
+	for (size_t i = 0; i + 1 < n; i++) {
+		const struct synonym *end = tables[i];
+		while (end->word)
+			end++;
+		if (end == s)
+			return tables[i + 1];
+	}
+	return NULL;
+}
+
 void hint_begin(struct hint *h, const char *word)
 {
 	const char *dot = strrchr(word, '.');   /* nn.Conv2d, torch.optim.Adam */
@@ -40,7 +59,7 @@ void hint_offer(struct hint *h, const char *candidate)
 	suggest_offer(&h->near, candidate);
 	if (same_word(h->near.word, candidate))
 		h->same = candidate;
-	for (const struct synonym *s = synonyms; s->word && s != h->row; s++) {
+	for (const struct synonym *s = NULL; (s = synonym_next(s)) && s != h->row;) {
 		if (s->name && !strcmp(s->name, candidate) && same_word(s->word, h->near.word)) {
 			h->row = s;
 			return;
@@ -50,7 +69,7 @@ void hint_offer(struct hint *h, const char *candidate)
 
 static const struct synonym *find(const struct hint *h, bool advice)
 {
-	for (const struct synonym *s = synonyms; s->word; s++)
+	for (const struct synonym *s = NULL; (s = synonym_next(s)) != NULL;)
 		if (same_word(s->word, h->near.word) && (!advice || s->advice))
 			return s;
 	return NULL;

@@ -21,7 +21,10 @@ struct synonym {
 	const char *name;      /* dlx's name for it, or NULL */
 	const char *advice;    /* what to write where that name is not among those allowed, or NULL */
 };
-extern const struct synonym synonyms[];   /* ends with a word of NULL */
+/* The tables, by what the words are for; each ends with a word of NULL. */
+extern const struct synonym synonyms_of_learning[], synonyms_of_models[], synonyms_of_runs[];
+/* The row after s in all tables, one after the other; NULL: the first. NULL after the last. */
+const struct synonym *synonym_next(const struct synonym *s);
 
 struct hint {
 	struct suggest near;           /* by spelling */

@@ -76,6 +76,21 @@ for stored in f32 i16 f16; do
 	done
 done
 
+# What is computed between points or is random is the loader's in training, and the GPU's batches of validation are stored ones.
+varied='data.transforms=[{normalize: {method: standard, mask: validity}}, {rotate: 10}, {noise: 0.1}, {crop: {size: [64, 66]}}]'
+gpu i16 runs/varied --set "$varied" --set train.validate.epochs=0
+gpu i16 runs/varied-own --set "$varied" --set train.validate.epochs=0 --set 'data.validation_transforms=[{normalize: {method: standard, mask: validity}}]'
+DLX_DEBUG=$(debug input=host)
+gpu i16 runs/varied-host --set "$varied" --set train.validate.epochs=0
+DLX_DEBUG=$(debug input=stored)
+same runs/varied runs/varied-host
+same runs/varied runs/varied-own
+gpu i16 runs/blended --set data.mixup=0.4
+DLX_DEBUG=$(debug input=host) gpu i16 runs/blended-host --set data.mixup=0.4
+same runs/blended runs/blended-host
+gpu i16 runs/none --check --set "$varied"
+says out 'travels as f32; targets as u8'
+
 # What is said of it; neither a cast nor a reorder of the input is left.
 gpu i16 runs/none --check --set precision.compute=bf16
 says out 'travels as i16, cast to bf16 and normalised on the GPU; targets as u8'

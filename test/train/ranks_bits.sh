@@ -54,6 +54,8 @@ alike base $eight
 first_losses=$(told runs/base-1)
 [ "$(echo "$first_losses" | sort -u | wc -l)" -eq 5 ] || fail "not four losses and a validation: $first_losses"
 counts=$(form "1 4" "1 2 4")
+alike augment $eight --set 'data.transforms=[{normalize: {method: standard, mask: validity}}, {rotate: 15}, {elastic: 1.5},
+{crop: {size: [20, 28]}}, {contrast: 0.2}, {brightness: {shift: 0.1, per: channel}}, {noise: 0.05}]' --set data.mixup=0.4
 alike adam $eight --set 'optimizer={type: adam, learning_rate: 0.003}' --set parallel.gradient_lag=1 --set parallel.grouping=none \
 	--set train.clip_norm=0.3
 alike lamb $eight --set 'optimizer={type: lamb, learning_rate: 0.01}' --set parallel.grouping=size:4KiB \

@@ -102,11 +102,44 @@ def near(got, want, what):
         assert abs(a - b) <= 2e-6 * (1 + abs(b)), f"{what}, value {i}: {a} instead of {b}"
 
 
+def turned(s, degrees, fill, outside):
+    """Sample s about the axis of its depth, as scipy.ndimage.rotate does in order 1 (labels 0) without reshaping."""
+    a, mid = math.radians(degrees), (SIDE - 1) / 2
+    x, y = [[0.0] * POINTS for c in range(CHANNELS)], [outside] * POINTS
+    for i in range(POINTS):
+        z, v, u = i // SIDE**2, i // SIDE % SIDE - mid, i % SIDE - mid
+        place = (mid + u * math.sin(a) + v * math.cos(a), mid + u * math.cos(a) - v * math.sin(a))
+        for j in range(-1, SIDE + 1):
+            for k in range(-1, SIDE + 1):
+                weight = max(0, 1 - abs(place[0] - j)) * max(0, 1 - abs(place[1] - k))
+                inside = 0 <= j < SIDE and 0 <= k < SIDE
+                for c in range(CHANNELS):
+                    x[c][i] += weight * (value(s, c, (z * SIDE + j) * SIDE + k) if inside else fill)
+                if inside and j == math.floor(place[0] + 0.5) and k == math.floor(place[1] + 0.5):
+                    y[i] = label(s, (z * SIDE + j) * SIDE + k)
+    return x, y
+
+
+def check_rotate(x, y):
+    want = [turned(s, 25, 3, 2) for s in range(len(y) // POINTS)]
+    for i, (a, b) in enumerate(zip(x, joined(joined(w[0]) for w in want))):
+        assert abs(a - b) <= 2e-3, f"rotate, value {i}: {a} instead of {b}"
+    near(y, joined(w[1] for w in want), "rotated labels")
+
+
+def check_noise(x, y):
+    """Every value is off a little, by no constant of its sample or channel."""
+    off = [v - value(k // (CHANNELS * POINTS), k // POINTS % CHANNELS, k % POINTS) for k, v in enumerate(x)]
+    mean, std = moments(off)
+    assert abs(mean) < 0.05 and 0.22 < std < 0.28, f"noise of mean {mean} and deviation {std}"
+    assert len({round(v, 5) for v in off}) > len(off) * 0.95, "noise repeats"
+
+
 def check(folder, case):
     batch = read_safetensors(f"{folder}/inputs.safetensors")
     x, y = batch["input"], batch["target"]
-    if case == "symmetry":
-        return check_symmetry(x, y)
+    if case in ("symmetry", "rotate", "noise"):
+        return {"symmetry": check_symmetry, "rotate": check_rotate, "noise": check_noise}[case](x, y)
     n = len(y) // POINTS
     want = [CASES[case]([[value(s, c, i) for i in range(POINTS)] for c in range(CHANNELS)]) for s in range(n)]
     near(x, joined(joined(w) for w in want), case)

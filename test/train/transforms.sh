@@ -58,6 +58,10 @@ batch some_min_max '[{channels: [d, a]}, {normalize: min_max}]'
 batch some_min_max '[{normalize: min_max}, {channels: [3, 0]}]'
 batch symmetry '[symmetry]'
 batch symmetry '[{symmetry: {reflections: false}}]'
+batch symmetry '[rotate90]'
+batch symmetry '[{rotate90: width}]'
+batch rotate '[{rotate: {degrees: [25, 25], fill: 3, target: 2}}]'
+batch noise '[{noise: 0.25}]'
 
 # The plan has the channels that are chosen, and so has what is predicted and evaluated.
 some='[{channels: [d, a]}, {normalize: min_max}]'
@@ -74,8 +78,42 @@ cmp some.npy still.npy || fail "a prediction depends on a random transform"
 expect 0 with '[{channels: [a, d]}, {normalize: min_max}]' --predict train.dlx -o other.npy
 cmp -s some.npy other.npy && fail "a prediction does not depend on the order of its channels"
 
+# Validation and prediction have a list of their own where one is given, which the checkpoint keeps.
+rm -rf runs
+other='data.validation_transforms=[{normalize: min_max}, {channels: [d, a]}]'
+expect 0 with '[{channels: [d, a]}, {normalize: min_max}, {noise: 9}]' --check --set "$other"
+says out 'training   whole samples of 4 x 4 x 4; channels, normalize, noise'
+says out 'validation whole samples of 4 x 4 x 4; normalize, channels'
+expect 0 with "$some" --quiet
+expect 0 with "$some" --predict train.dlx -o some.npy
+expect 0 with "$some" --evaluate
+grep '^{' out >some.json
+expect 0 with '[{channels: [a, b]}, {noise: 5}]' --predict train.dlx -o own.npy --set "$other"
+cmp some.npy own.npy || fail "a prediction does not see validation_transforms"
+says err "was trained with other 'data.validation_transforms'"
+expect 0 with '[{channels: [a, b]}, {noise: 5}]' --evaluate --set "$other"
+grep '^{' out >own.json
+cmp some.json own.json || fail "an evaluation does not see validation_transforms"
+expect 0 with "$some" --predict train.dlx -o none.npy --set 'data.validation_transforms=[{channels: [d, a]}]'
+cmp -s some.npy none.npy && fail "validation_transforms are those of training"
+rm -rf runs
+expect 0 with "$some" --quiet --set "$other"
+expect 0 with '[{channels: [a, b]}]' --predict train.dlx -o own.npy --set "$other"
+grep 'was trained with other' err && fail "the list that prediction needs is not the one that is kept"
+expect 78 with '[{channels: [d, a]}]' --check --set 'data.validation_transforms=[{channels: d}]' --set model.input.channels=2
+says err "the transforms leave 1 channels, but 'model.input' has 2"
+expect 65 with '[{channels: [d, a]}]' --check --set 'data.validation_transforms=[{channels: d}]'
+says err 'does not fit the training data'
+# Windows in validation alone: a crop in a list of its own is meant.
+expect 0 with '[]' --check --set 'data.validation_transforms=[{crop: 2}]'
+says out 'validation windows of 2 x 2 x 2, in the centre of 4 x 4 x 4'
+expect 0 with '[]' --set run.dir=runs/windows --quiet --set 'data.validation_transforms=[{crop: 2}]'
+expect 0 with '[{crop: 2}]' --set run.dir=runs/whole --quiet --set 'data.validation_transforms=[]'
+
 # Decode threads, and an interruption, change no bit.
-random='[{normalize_sample: standard}, symmetry, {sqrt: {negative: zero}}, {channels: [c, b]}]'
+random='[{normalize_sample: standard}, symmetry, {sqrt: {negative: zero}}, {rotate: {degrees: 15, target: same, outside: edge}},
+{zoom: {scale: 1.2, target: same, outside: edge, probability: 0.5}}, {elastic: {magnitude: 0.3, spacing: 2, target: 0}}, rotate90,
+{brightness: {shift: 0.1, per: channel}}, {contrast: 0.2}, {noise: 0.1}, {channels: [c, b]}]'
 for threads in 1 4; do
 	expect 0 with "$random" --quiet --set run.dir=runs/threads-$threads --set data.threads=$threads --set data.shuffle=true --set train.steps=6
 done
@@ -84,6 +122,13 @@ expect 0 with "$random" --quiet --set run.dir=runs/stopped --set data.shuffle=tr
 for run in threads-4 stopped; do
 	[ "$(newest_state runs/threads-1)" = "$(newest_state runs/$run)" ] || fail "$run: other bits"
 done
+
+# Labels outside need a value, which these data have none of; nothing is asked of a run that draws nothing.
+expect 78 with '[{rotate: 15}]' --check
+says err "class labels outside the field need an ignore value, and the data records none"
+expect 78 with '[{rotate: 15, zoom: 2}]' --check
+expect 78 with '[{elastic: {magnitude: 3, outside: mirror}}]' --check
+says err "'outside'"
 
 # What is found when a sample is read: statistics are the training set's, and these data are not its.
 rm -rf runs

@@ -238,6 +238,10 @@ static void test_what_stays(void **state)
 	stays(d, "[log1p]");
 	stays(d, "[sqrt]");
 	stays(d, "[{normalize_sample: standard}]");
+	stays(d, "[{normalize: standard}, {noise: 0.1}]");
+	/* between points */
+	stays(d, "[{normalize: standard}, {rotate: 20}]");
+	stays(d, "[{zoom: 1.5}, {crop: 20}, cast]");
 	/* its mask is gone */
 	stays(d, "[{normalize: standard}, {channels: a}]");
 	/* two masks */
@@ -270,6 +274,36 @@ static enum dtype target_type(struct dataset *d, const char *yaml, enum dtype wa
 
 	transform_chain_free(t);
 	return type;
+}
+
+/* Labels that a warp and a pad put outside are the same in either type. */
+static void same_labels(struct dataset *d, const char *yaml)
+{
+	static float x[MOST];
+	static char ty[MOST * 4], tw[MOST * 4], widened[MOST * 4];
+	struct transform_chain *a = plan(d, yaml, false, DTYPE_I32),
+	                       *b = plan(d, yaml, true, DTYPE_I32);
+	const int64_t m = shape_count(transform_target_shape(a));
+
+	assert_int_equal(transform_rest(b)->target, DTYPE_U8);
+	run(a, x, tw);
+	run(b, x, ty);
+	dtype_convert(DTYPE_I32, widened, DTYPE_U8, ty, m);
+	assert_memory_equal(widened, tw, (size_t)m * 4);
+	transform_chain_free(a);
+	transform_chain_free(b);
+}
+
+static void test_warped_targets(void **state)
+{
+	struct dataset *d = make_set(DTYPE_U8, DTYPE_U8, 255);
+
+	same_labels(d, "[{rotate: [20, 20]}, {pad: 80}, {noise: 1}]");
+	same_labels(d, "[{zoom: {scale: [0.5, 0.5], target: 3}}, {pad: 80}]");
+	assert_int_equal(target_type(d, "[{zoom: {scale: 2, target: 300}}]", DTYPE_I32), DTYPE_I32);
+	/* which are interpolated */
+	assert_int_equal(target_type(d, "[{zoom: 2}]", DTYPE_F32), DTYPE_F32);
+	dataset_free(d);
 }
 
 static void test_targets(void **state)
@@ -312,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_to_normalize),
 		cmocka_unit_test(test_what_stays),
 		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_warped_targets),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);

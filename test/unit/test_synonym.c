@@ -76,9 +76,9 @@ static void elsewhere(void **state)
  * name or advice is there to keep a word from its neighbours. */
 static void table(void **state)
 {
-	for (const struct synonym *s = synonyms; s->word; s++) {
+	for (const struct synonym *s = NULL; (s = synonym_next(s)) != NULL;) {
 		assert_true(s->name || s->advice);
-		for (const struct synonym *t = synonyms; t < s; t++)
+		for (const struct synonym *t = NULL; (t = synonym_next(t)) != s;)
 			if (!strcmp(s->word, t->word) && s->name && t->name && !strcmp(s->name, t->name))
 				fail_msg("'%s' means '%s' twice", s->word, s->name);
 	}

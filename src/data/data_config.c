@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The keys of the section `data`. */
+#include "data/loader.h"
+#include "data/target_transforms.h"
+#include "data/transform.h"
+
+static const char *const statistics_names[] = {"model", "data", "init_from", "init_from_inputs",
+                                              NULL};
+
+const struct field data_fields[] = {
+	FIELD_STRINGS(struct data_config, train, "", "record files: a path, a glob or a list of them"),
+	FIELD(struct data_config, validation, FT_STRINGS, .flags = FIELD_NULLABLE,
+	      .doc = "record files that are only evaluated"),
+	FIELD_LIST(struct data_config, transforms, NULL, data_transforms,
+	           "what happens to each sample, in this order"),
+	FIELD_LIST(struct data_config, target_transforms, NULL, data_target_transforms,
+	           "how targets that are quantities are scaled for the loss, in this order; metrics "
+	           "and predictions have the target's own units; see TARGETS"),
+	FIELD_LIST(struct data_config, validation_transforms, NULL, data_transforms,
+	           "what happens to samples of validation, evaluation and prediction instead; absent: "
+	           "'transforms' without what is random"),
+	FIELD_ENUM(struct data_config, statistics, "model", statistics_names,
+	           "whose statistics the transforms use: model: those of the "
+	           "training set, which are kept "
+	           "with each checkpoint; data: each set's own; init_from: a training has those of the "
+	           "file 'model.init_from', init_from_inputs: of inputs alone; see TRANSFORMS"),
+	FIELD_SECTION(struct data_config, mixup, mixup_fields,
+	              "training samples blended in pairs; the loss is that of both targets"),
+	FIELD_BOOL(struct data_config, shuffle, "true",
+	           "a new order of the training samples each epoch"),
+	FIELD_BOOL(struct data_config, keep_short_batch, "true",
+	           "the last batch of an epoch may have fewer samples; false: training leaves it out"),
+	FIELD_INT(struct data_config, threads, "2", 1, 256,
+	          "background threads that decode samples; no more than the rank has processors"),
+	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),
+	FIELD_END
+};
