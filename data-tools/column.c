@@ -78,13 +78,22 @@ static void take_axes(struct column *c, int first)
 	}
 }
 
+/* The pages of a picture are samples if that is asked for. */
+static bool has_pages_apart(const struct column *c, bool concatenate)
+{
+	const char *first = c->source->axis[0];
+
+	return concatenate && first && strcmp(first, "depth") == 0;
+}
+
 /* Takes type and shape of the column from the first file. */
-static int take_first(struct column *c)
+static int take_first(struct column *c, bool concatenate)
 {
 	const struct source *s;
 
 	TRY(open_file(c, 0));
 	s = c->source;
+	c->file_a_sample |= s->format->picture && !has_pages_apart(c, concatenate);
 	if (!c->file_a_sample && s->shape.nd < 1)
 		return source_bad(s, "a single value; not enough axes, the first must be the samples");
 	c->name = mem_strdup(s->name);
@@ -125,7 +134,7 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 	c->missing = missing;
 	TRY(expand(c, path, &is_glob));
 	c->file_a_sample = is_glob && !concatenate;
-	TRY(take_first(c));
+	TRY(take_first(c, concatenate));
 	TRY(count_samples(c));
 	if (shape_count(&c->sample) > limit)
 		return source_bad(c->source, "more than 2^40 values a sample");
