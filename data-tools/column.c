@@ -121,10 +121,19 @@ static int count_samples(struct column *c)
 	return 0;
 }
 
+static int make_room(struct column *c)
+{
+	const int64_t limit = (int64_t)1 << 40;
+
+	if (shape_count(&c->sample) > limit)
+		return source_bad(c->source, "more than 2^40 values a sample");
+	c->raw = mem_realloc(c->raw, (size_t)shape_count(&c->sample) * sizeof(double));
+	return 0;
+}
+
 int column_open(struct column *c, const char *path, const char *variable, const char *format,
                 bool concatenate, int nmissing, const double *missing)
 {
-	const int64_t limit = (int64_t)1 << 40;
 	bool is_glob;
 
 	memset(c, 0, sizeof(*c));
@@ -136,10 +145,20 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 	c->file_a_sample = is_glob && !concatenate;
 	TRY(take_first(c, concatenate));
 	TRY(count_samples(c));
-	if (shape_count(&c->sample) > limit)
-		return source_bad(c->source, "more than 2^40 values a sample");
-	c->raw = mem_alloc((size_t)shape_count(&c->sample) * sizeof(double));
-	return 0;
+	return make_room(c);
+}
+
+int column_read_as(struct column *c, bool file_a_sample)
+{
+	if (c->file_a_sample == file_a_sample)
+		return 0;
+	mem_free(c->first);
+	c->first = NULL;
+	c->file_a_sample = file_a_sample;
+	c->sample = file_a_sample ? c->source->shape : without_first(&c->source->shape);
+	take_axes(c, file_a_sample ? 0 : 1);
+	TRY(count_samples(c));
+	return make_room(c);
 }
 
 void column_release(struct column *c)

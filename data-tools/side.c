@@ -27,6 +27,7 @@ struct side {
 	enum dtype dtype;
 	struct layout_hints hints;
 	enum layout placed;        /* of the first column */
+	enum layout alike;         /* with options.like: of all */
 	double *values;            /* one sample of one column */
 };
 
@@ -55,6 +56,29 @@ static int add_column(struct side *s, const char *path, const char *name)
 	                   o->missing);
 }
 
+/* Of a file with several variables, those that the network's channels are named by. */
+static int add_alike(struct side *s, const char *path)
+{
+	const char **name;
+	const int mark = err_count(), n = like_variables(s->o->like, s->a, &name);
+	int rc = add_column(s, path, NULL);
+
+	if (rc != E_USAGE || n == 0)
+		return rc;
+	err_truncate(mark);
+	column_release(&s->column[--s->n]);
+	for (rc = 0; rc == 0 && s->n < n;)
+		rc = add_column(s, path, name[s->n]);
+	if (rc == 0)
+		return 0;
+	if (rc != E_NOINPUT || s->n > 1)
+		return err_context(rc, "the network's channels have this name; %s:NAME,NAME names others "
+		                   "for them", path);
+	err_truncate(mark);                /* none of its names is there: say what there is */
+	column_release(&s->column[--s->n]);
+	return add_column(s, path, NULL);
+}
+
 static int add_spec(struct side *s, const char *spec)
 {
 	const char *path, *names, **name;
@@ -63,7 +87,7 @@ static int add_spec(struct side *s, const char *spec)
 	split_spec(s->a, spec, &path, &names);
 	s->file[s->nfiles++] = arena_strdup(s->a, path);
 	if (!names)
-		return add_column(s, path, NULL);
+		return s->o->like ? add_alike(s, path) : add_column(s, path, NULL);
 	n = split_commas(names, &name);
 	for (int i = 0; rc == 0 && i < n; i++)
 		rc = add_column(s, path, name[i]);
@@ -78,7 +102,7 @@ static int find_layout(const struct side *s, const struct column *c, enum layout
 	struct buf text = BUF_INIT;
 	const char *why;
 
-	*out = s->o->layout;
+	*out = s->o->like ? s->alike : s->o->layout;
 	if (*out != LAYOUT_AUTO)
 		return 0;
 	if (s->o->labels && s->n == 1) {
@@ -165,9 +189,19 @@ static void repeat_static(struct side *s)
 	}
 }
 
+static int settle_alike(struct side *s)
+{
+	TRY(like_settle(s->o->like, s->column, s->n, s->o->layout, &s->alike));
+	like_sort(s->o->like, s->column, s->n);
+	return 0;
+}
+
 static int place_columns(struct side *s)
 {
-	repeat_static(s);
+	if (s->o->like)
+		TRY(settle_alike(s));
+	else
+		repeat_static(s);
 	for (int i = 0; i < s->n; i++) {
 		struct column *c = &s->column[i];
 		char got[SHAPE_TEXT], want[SHAPE_TEXT];
@@ -260,6 +294,24 @@ int side_place(struct side *s, const struct shape *other, bool other_is_places)
 	name_channels(s);
 	s->values = mem_calloc((size_t)(s->channels * shape_count(&s->spatial)), sizeof(double));
 	return 0;
+}
+
+void side_reading(const struct side *s, struct buf *out)
+{
+	const struct column *c = s->column;
+	char text[SHAPE_TEXT];
+
+	if (s->n == 1 && c->sample.nd < 3 && c->file_a_sample && s->placed == LAYOUT_STACK)
+		return;
+	if (!c->file_a_sample)
+		buf_puts(out, "the first axis counts samples");
+	if (s->placed == LAYOUT_FIRST || s->placed == LAYOUT_LAST)
+		buf_printf(out, "%s%lld channel%s (the %s axis) of %s", out->len ? ", " : "",
+		           (long long)c->channels, c->channels == 1 ? "" : "s",
+		           s->placed == LAYOUT_LAST ? "last" : c->file_a_sample ? "first" : "second",
+		           shape_text(&s->spatial, text));
+	for (int i = 0; s->n > 1 && i < s->n; i++)
+		buf_printf(out, "%s%s", i ? ", " : out->len ? "; channels: " : "channels: ", c[i].name);
 }
 
 const struct shape *side_sample(const struct side *s)

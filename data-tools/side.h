@@ -9,6 +9,7 @@
 #include "base/option.h"
 #include "base/types.h"
 #include "layout.h"
+#include "like.h"
 
 struct side_options {
 	const char *role;                  /* "input" or "target", for messages */
@@ -20,6 +21,7 @@ struct side_options {
 	bool concatenate;                  /* the files of a glob have a sample axis each */
 	int nmissing;                      /* of the user, instead of the files' own; -1: not given */
 	const double *missing;
+	const struct like *like;           /* what samples of one file have to be, or NULL */
 };
 
 struct side;
@@ -32,6 +34,8 @@ const struct shape *side_sample(const struct side *s);
 /* Then: finds the channels and checks that all fits together. other: a shape of the other side's
  * samples, or its places alone (struct layout_hints). All that follows needs this. */
 int side_place(struct side *s, const struct shape *other, bool other_is_places);
+/* How its samples are read, for people, in out; nothing where there is but one way. */
+void side_reading(const struct side *s, struct buf *out);
 /* The shape without channels. */
 const struct shape *side_places(const struct side *s);
 void side_close(struct side *s);       /* NULL is fine */

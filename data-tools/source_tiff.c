@@ -149,7 +149,8 @@ static int check_size(struct source *s)
 
 	if (p->width < 1 || p->height < 1 || p->channels < 1)
 		return bad(s, "damaged: no size");
-	if (__builtin_mul_overflow((int64_t)p->width * p->height, (int64_t)p->channels * h->npages, &n) ||
+	if (__builtin_mul_overflow((int64_t)p->width * p->height, (int64_t)p->channels * h->npages,
+	                           &n) ||
 	    n > INT64_MAX / 8 || fstat(TIFFFileno(h->file), &st) != 0 ||
 	    n * (p->bits / 8) / PACKED_MOST > st.st_size)
 		return source_bad(s, "tiff: damaged: impossible size");

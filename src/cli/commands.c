@@ -63,6 +63,18 @@ static const char *output_file(const struct options *o, const struct comm *c)
 	return comm_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
 }
 
+/* A file to predict from: a pattern, or one with names of variables behind it. */
+static void note_input(const char *given)
+{
+	const char *colon = strrchr(given, ':');
+	char *path = mem_strdup(given);
+	struct strings one = { .n = 1, .v = (const char *[]){ path } };
+	if (colon && !io_exists(path))
+		path[colon - given] = '\0';
+	dataset_note_inputs(&one);
+	mem_free(path);
+}
+
 /* Before any work is done. */
 static int check_output(const struct options *o, const struct comm *c,
                         const struct run_config *config)
@@ -74,8 +86,8 @@ static int check_output(const struct options *o, const struct comm *c,
 		dataset_note_inputs(&config->data.train);
 		dataset_note_inputs(&config->data.validation);
 	}
-	if (o->command == COMMAND_PREDICT)
-		io_input(o->file);
+	for (int i = 0; i < o->predict.n; i++)
+		note_input(o->predict.v[i]);
 	return file ? io_check_output(file) : 0;
 }
 
@@ -93,7 +105,8 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.tile = o->tile, .device = o->device, .wisdom = o->wisdom, .dump = o->dump, .gpu = o->gpu,
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
-		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
+		.data = o->command == COMMAND_PREDICT ? &o->predict : NULL, .layout = o->layout,
+		.quiet = o->quiet };
 	config = NULL;
 	if (moved)
 		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);

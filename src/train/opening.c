@@ -24,6 +24,7 @@
 #include "train/engines.h"
 #include "train/deferred_plans.h"
 #include "train/open_data.h"
+#include "train/predict_input.h"
 #include "train/ranks.h"
 #include "train/trained_on.h"
 
@@ -235,6 +236,18 @@ static int open_device(struct session *s, const struct session_options *o)
 
 /* Every phase ends in an agreement: a rank that continued
  * alone would wait for the others in vain. */
+static int open_second_set(struct session *s, const struct session_options *o)
+{
+	struct texts records = { 0 };
+	int rc = o->data ? predict_input(s, o->data, o->layout, o->quiet, &records) : 0;
+	if (rc == 0)
+		rc = ranks_agree(s->comm, session_open_data(s, o, &records), "opening the data");
+	for (int i = 0; i < records.n; i++)
+		mem_free((char *)(uintptr_t)records.v[i]);
+	mem_free(records.v);
+	return rc;
+}
+
 static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
@@ -243,7 +256,8 @@ static int open_all(struct session *s, const struct session_options *o)
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
-	TRY(ranks_agree(c, session_open_data(s, o), "opening the data"));
+	TRY(ranks_agree(c, session_open_train_set(s, o), "opening the data"));
+	TRY(open_second_set(s, o));
 	trace_mark(TRACE_RUN, "data", start);
 	host_share(sharing(c, o));
 	TRY(ranks_agree(c, open_device(s, o), "opening the device"));
