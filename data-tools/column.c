@@ -148,6 +148,11 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 	return make_room(c);
 }
 
+int column_first(struct column *c)
+{
+	return open_file(c, 0);
+}
+
 int column_read_as(struct column *c, bool file_a_sample)
 {
 	if (c->file_a_sample == file_a_sample)

@@ -404,6 +404,7 @@ int convert_plan(struct conversion *c, struct arena *a)
 	TRY(select_samples(c->samples, side_samples(c->input), &c->sample, &c->nsamples));
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
+	c->info.axes = side_axes(c->input, a, c->sample, c->nsamples);
 	plan_sources(c, a);
 	return io_check_output(c->output);
 }

@@ -2,7 +2,7 @@
  *
  * dlx-convert --separate: files one after the other, as they are predicted from. Those of one size
  * and type that follow each other share a record, so that a thousand pictures are no thousand
- * files. */
+ * files. One that says what its axes are has a record of its own. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -95,7 +95,8 @@ static int add_planned(struct each *e, const char *file, struct conversion *c)
 {
 	TRY(check_type(e, file, c));
 	tell_reading(e, file, c);
-	if (e->run && !shape_equal(&c->info.input.shape, &e->info.input.shape))
+	if (e->run && (e->info.axes.n || c->info.axes.n ||
+	               !shape_equal(&c->info.input.shape, &e->info.input.shape)))
 		TRY(close_record(e, 0));
 	if (!e->run)
 		TRY(open_record(e, c));

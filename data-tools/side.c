@@ -296,6 +296,46 @@ int side_place(struct side *s, const struct shape *other, bool other_is_places)
 	return 0;
 }
 
+/* The chosen ones of an axis of samples. */
+static struct axis choose_samples(struct arena *a, const struct axis *all, const int64_t *sample,
+                                  int64_t n)
+{
+	struct axis out = *all;
+	double *v = ARENA_ARRAY(a, double, n + 1);
+
+	out.n = n;
+	for (int64_t i = 0; all->values && i < n; i++)
+		v[i] = all->values[sample[i]];
+	out.values = all->values ? v : NULL;
+	return out;
+}
+
+struct axes side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n)
+{
+	struct column *c = s->column;
+	struct axis *out = ARENA_ARRAY(a, struct axis, MAXD + 1);
+	const int first = c->file_a_sample || c->repeated ? 0 : 1;
+	int k = 1;
+	bool any = false;
+
+	while (c->repeated && c + 1 < s->column + s->n)
+		c++;
+	if (column_first(c) < 0 || c->repeated)
+		return (struct axes){0};
+	out[0] = (struct axis){.n = n};
+	if (!c->file_a_sample && c->nfiles == 1) {
+		const struct axis all = source_axis(c->source, 0, a);
+
+		out[0] = choose_samples(a, &all, sample, n);
+	}
+	for (int i = 0; i < c->sample.nd; i++)
+		if (i != (s->placed == LAYOUT_FIRST ? 0 : s->placed == LAYOUT_LAST ? c->sample.nd - 1 : -1))
+			out[k++] = source_axis(c->source, first + i, a);
+	for (int i = 0; i < k; i++)
+		any |= out[i].values || (out[i].name && !c->source->format->picture);
+	return any ? (struct axes){k, out} : (struct axes){0};
+}
+
 void side_reading(const struct side *s, struct buf *out)
 {
 	const struct column *c = s->column;

@@ -187,6 +187,16 @@ int source_read_all(struct source *s, void *out)
 	return s->format->read(s, -1, 0, out);
 }
 
+struct axis source_axis(struct source *s, int i, struct arena *a)
+{
+	struct axis out = {.name = s->axis[i] ? arena_strdup(a, s->axis[i]) : NULL,
+	                   .n = s->shape.d[i]};
+
+	if (out.name && out.n <= AXIS_VALUES_MOST && s->format->coordinates)
+		s->format->coordinates(s, i, a, &out);
+	return out;
+}
+
 /* --- for formats --- */
 
 int source_no_variable(const char *path, const char *wanted, const char *const *names, int n)

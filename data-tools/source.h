@@ -7,6 +7,7 @@
 #define DLX_DATA_TOOLS_SOURCE_H
 
 #include "base/types.h"
+#include "data/axes.h"
 
 #define SOURCE_MISSING 4
 
@@ -34,6 +35,9 @@ struct source_format {
 	 * by the caller. */
 	int (*read)(struct source *s, int64_t first, int64_t n, void *out);
 	void (*close)(struct source *s);     /* handle may be NULL */
+	/* Coordinates of axis i and their attributes, into out, whose name and n are set; texts in a.
+	 * NULL: the format has none. */
+	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
 	bool picture;                        /* a file is one sample, without an axis of samples */
 };
 
@@ -48,6 +52,8 @@ int source_open(struct source **out, const char *path, const char *format, const
 void source_close(struct source *s);     /* NULL is fine */
 /* Rows first .. first+n of the first axis, in the source's dtype. */
 int source_read(struct source *s, int64_t first, int64_t n, void *out);
+/* What the file says of axis i; texts in a. */
+struct axis source_axis(struct source *s, int i, struct arena *a);
 /* The whole array. */
 int source_read_all(struct source *s, void *out);
 

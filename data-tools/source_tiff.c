@@ -340,4 +340,4 @@ static void close_tiff(struct source *s)
 #endif
 
 const struct source_format source_tiff = {"tiff", extensions, open_tiff, read_tiff, close_tiff,
-                                          true};
+                                          NULL, true};

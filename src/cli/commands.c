@@ -356,7 +356,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 	note_tiles(s);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
-		rc = s->tiles ? predict_tiles(s, o->output, &written) :
+		rc = s->tiles ? predict_tiles(s, o->output, options_as(o), &written) :
 		     predict(s, o->output, options_as(o), &written);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));

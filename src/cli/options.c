@@ -193,9 +193,6 @@ static int check(const struct options *o)
 		return ERR(E_USAGE, NULL, "'--input-layout' goes with '--predict'");
 	if (o->tile && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--tile' goes with '--predict'");
-	if (o->tile && o->as && strcmp(o->as, "logits") != 0)
-		return ERR(E_USAGE, NULL, "'--as=%s' cannot be combined with '--tile', which writes logits",
-		           o->as);
 	if (o->tile)
 		TRY(tile_check(o->tile));
 	if (o->dump && o->command != COMMAND_PLAN)

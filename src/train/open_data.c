@@ -171,8 +171,8 @@ static int check_second_set(const struct session *s, const struct session_option
 		return 0;
 	return ERR(E_DATA, o->data ? NULL : &s->config->data.validation.loc[0],
 	           "'%s' does not fit the training data: after the transforms its inputs are %s and "
-	           "its targets %s, not %s and %s", name, shape_text(x, have[0]), shape_text(y, have[1]),
-	           shape_text(train_x, want[0]), shape_text(train_y, want[1]));
+	           "its targets %s, not %s and %s", name, shape_text(x, have[0]),
+	           shape_text(y, have[1]), shape_text(train_x, want[0]), shape_text(train_y, want[1]));
 }
 
 /* `model.input`, where given, must say what the data says. */
