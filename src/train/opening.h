@@ -18,6 +18,9 @@ struct session_options {
 	                            * or NULL */
 	const char *layout;        /* of these, or NULL */
 	bool quiet;
+	struct texts *records;     /* the records that these came to, filled if empty; with data */
+	int begin, *end;           /* of them; end is set to where samples of another size begin. NULL:
+	                            * all */
 	const char *weights;       /* the checkpoint a command that trains nothing works with, as in
 	                            * ckpt_load; or NULL */
 	const char *tile;          /* of predictions: auto or a size

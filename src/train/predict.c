@@ -44,6 +44,7 @@ struct writer {
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	struct predict_table table;      /* .csv */
 	enum predict_as as;
+	int64_t first;                   /* number of the first picture */
 	bool labels, truth;              /* pictures: of classes; below the
 	                                  * prediction, the file's target */
 	int (*write)(struct writer *w, const struct result *r);
@@ -177,7 +178,7 @@ static int write_picture(struct writer *w, const struct result *r)
 	else
 		draw_fields(w, r, &m);
 	enlarge(&w->pixels, m.width, rows, scale, &w->large);
-	snprintf(name, sizeof name, "%06" PRId64 ".png", r->index);
+	snprintf(name, sizeof name, "%06" PRId64 ".png", w->first + r->index);
 	char *path = io_join(w->out, name);
 	int rc = png_write_rgb(path, m.width * scale, rows * scale, (const uint8_t *)w->large.data);
 	mem_free(path);
@@ -413,9 +414,10 @@ static int close_output(struct writer *w, int rc)
 	return rc;
 }
 
-int predict(struct session *s, const char *out, enum predict_as as, int64_t *written)
+int predict(struct session *s, const char *out, enum predict_as as, int64_t first,
+            int64_t *written)
 {
-	struct writer w = { .s = s, .out = out, .as = as, .pixels = BUF_INIT, .large = BUF_INIT };
+	struct writer w = { .s = s, .out = out, .as = as, .first = first, .pixels = BUF_INIT, .large = BUF_INIT };
 	int rc = ranks_agree(s->comm, open_output(&w), "opening the output");
 	if (rc == 0)
 		rc = run_all(&w, written);

@@ -14,8 +14,9 @@
  * by default, the probabilities. Else out is a folder that gets one PNG a sample: for class
  * networks the predicted map above the true one, else the first output channel above the first
  * target channel. s needs SESSION_PREDICT | SESSION_RUN and data = the files. *written: files or
- * samples written. Collective; rank 0 writes. */
-int predict(struct session *s, const char *out, enum predict_as as, int64_t *written);
+ * samples written; first: the number of the first picture. Collective; rank 0 writes. */
+int predict(struct session *s, const char *out, enum predict_as as, int64_t first,
+            int64_t *written);
 
 /* Whether out is one file, not a folder. */
 bool predict_to_file(const char *out);

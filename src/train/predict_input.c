@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/signals.h"
+#include "data/record.h"
 #include "train/ranks.h"
 
 #define PROGRAM "dlx-convert"
@@ -258,6 +259,18 @@ static void share_folder(struct comm *c, char **folder)
 	mem_free(first);
 }
 
+static int add_records(struct texts *out, const char *pattern)
+{
+	struct io_paths found = { 0 };
+	const int rc = io_expand(&found, pattern);
+	if (rc == 0)
+		out->v = mem_realloc(out->v, ((size_t)out->n + found.n + 1) * sizeof *out->v);
+	for (size_t i = 0; rc == 0 && i < found.n; i++)
+		out->v[out->n++] = mem_strdup(found.v[i]);
+	io_paths_release(&found);
+	return rc;
+}
+
 int predict_input(struct session *s, const struct texts *given, const char *layout, bool quiet,
                   struct texts *out)
 {
@@ -276,10 +289,37 @@ int predict_input(struct session *s, const struct texts *given, const char *layo
 		rc = folder ? 0 : convert(s, given, layout, true, &folder);
 		rc = ranks_agree(c, rc, "reading the files to predict from");
 	}
-	out->n = converted && rc == 0 ? 1 : given->n;
-	out->v = mem_calloc((size_t)out->n + 1, sizeof *out->v);
-	for (int i = 0; i < out->n; i++)
-		out->v[i] = converted && rc == 0 ? io_join(folder, PATTERN) : mem_strdup(given->v[i]);
+	if (rc == 0 && converted) {
+		char *pattern = io_join(folder, PATTERN);
+		rc = add_records(out, pattern);
+		mem_free(pattern);
+	}
+	for (int i = 0; rc == 0 && !converted && i < given->n; i++)
+		rc = add_records(out, given->v[i]);
 	mem_free(folder);
-	return rc;
+	return ranks_agree(c, rc, "the files to predict from");
+}
+
+void predict_input_release(struct texts *records)
+{
+	for (int i = 0; i < records->n; i++)
+		mem_free((char *)(uintptr_t)records->v[i]);
+	mem_free(records->v);
+	*records = (struct texts){ 0 };
+}
+
+int predict_input_alike(const struct texts *records, int begin, int *end)
+{
+	struct shape first = { 0 };
+	for (*end = begin; *end < records->n; ++*end) {
+		struct record *r;
+		TRY(record_open(&r, records->v[*end]));
+		const struct shape s = record_info(r)->input.shape;
+		record_free(r);
+		if (*end == begin)
+			first = s;
+		if (!shape_equal(&s, &first))
+			return 0;
+	}
+	return 0;
 }

@@ -10,11 +10,14 @@
 #include "plan/session.h"
 
 /* Records with the samples of these files (patterns, "FILE:NAME,NAME"), in order: those named, or
- * a pattern of temporary ones; v is the caller's to mem_free. layout: of --input-layout, or NULL.
+ * temporary ones; predict_input_release releases the list. layout: of --input-layout, or NULL.
  * They are read as s->train_set, where it is known, says that inputs are. E_USAGE where records
  * stand beside other files; E_NOINPUT, E_DATA, E_UNAVAILABLE as dlx-convert. Collective: ranks
  * that see the first rank's folder share it. */
 int predict_input(struct session *s, const struct texts *files, const char *layout, bool quiet,
                   struct texts *out);
+void predict_input_release(struct texts *records);
+/* Where those of the records from `begin` on end whose samples have one size; E_NOINPUT, E_DATA. */
+int predict_input_alike(const struct texts *records, int begin, int *end);
 
 #endif

@@ -36,6 +36,7 @@ for i in range(6):
 for i in range(4):
     png(f"grey{i}.png", 16, 12, grey[i].ravel().tolist())
 tiff("pages.tif", 16, 12, [g.ravel().tolist() for g in grey])
+png("small.png", 12, 10, x[0, :10, :12].ravel().tolist(), 3)
 png("deep.png", 16, 12, (grey[0].astype(int) * 257).ravel().tolist(), 1, 16)
 END
 expect 0 "$convert" -q -i last.npy -t y.npy --channel-names red,green,blue --class-names low,mid,high -o colour.dlx
@@ -89,9 +90,23 @@ expect 0 "$train" --predict grey-one.npy -o one-got.npy grey.yaml
 says out '1 predictions'
 expect 0 "$train" --predict p0.png p1.png -o pictures colour.yaml
 [ "$(ls pictures | tr '\n' ' ')" = "000000.png 000001.png " ] || fail "other pictures: $(ls pictures)"
+# Pictures of several sizes, each as if it were alone; one array cannot have them.
+expect 0 "$train" --predict p0.png small.png p1.png p2.png -o sizes colour.yaml
+says out '4 predictions in sizes'
+expect 0 "$train" --predict small.png -o small colour.yaml
+expect 0 "$train" --predict p?.png -o all colour.yaml
+for pair in 0:all/000000 1:small/000000 2:all/000001 3:all/000002; do
+	cmp "sizes/00000${pair%%:*}.png" "${pair#*:}.png" || fail "picture ${pair%%:*} of several sizes"
+done
+[ "$(ls sizes | wc -l)" -eq 4 ] || fail "$(ls sizes)"
+expect 65 "$train" --predict p0.png small.png -o x.npy colour.yaml
+says err 'have several sizes'
+[ -z "$(ls "$TMPDIR")" ] || fail "several sizes left something: $(ls "$TMPDIR")"
 "$train" --version | grep -q MPICH && command -v mpiexec >/dev/null && {
 	expect 0 on_ranks 2 "$train" --predict p?.png -o got.npy colour.yaml
 	cmp ref-colour.npy got.npy || fail "two ranks predict something else"
+	expect 0 on_ranks 2 "$train" --predict p0.png small.png p1.png p2.png -o two-sizes colour.yaml
+	diff -r sizes two-sizes || fail "two ranks predict other pictures"
 	[ -z "$(ls "$TMPDIR")" ] || fail "two ranks left something: $(ls "$TMPDIR")"
 }
 
