@@ -108,6 +108,8 @@ char *io_join(const char *dir, const char *name);   /* "dir/name", or name if ab
  * path is good until io_scratch_remove, which io_abandon calls too. E_CANTCREATE, E_IO. */
 int io_scratch(const char **out);
 void io_scratch_remove(void);
+/* A child that writes there, which io_scratch_remove ends first; 0: none any more. */
+void io_scratch_writer(pid_t pid);
 
 double io_seconds(void);                      /* monotonic clock */
 /* Seconds since this process was started, to a hundredth; 0 where the system does not tell. */

@@ -4,6 +4,7 @@
  * remove it at any time. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/io.h"
 
 static char folder[4096];
+static pid_t writer;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int io_scratch(const char **out)
@@ -33,11 +35,21 @@ int io_scratch(const char **out)
 	return rc;
 }
 
+void io_scratch_writer(pid_t pid)
+{
+	pthread_mutex_lock(&lock);
+	writer = pid;
+	pthread_mutex_unlock(&lock);
+}
+
 void io_scratch_remove(void)
 {
 	const int mark = err_count();
 
 	pthread_mutex_lock(&lock);
+	if (writer > 0)
+		kill(writer, SIGTERM);
+	writer = 0;
 	if (folder[0])
 		io_remove_tree(folder);
 	folder[0] = '\0';

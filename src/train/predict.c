@@ -417,7 +417,8 @@ static int close_output(struct writer *w, int rc)
 int predict(struct session *s, const char *out, enum predict_as as, int64_t first,
             int64_t *written)
 {
-	struct writer w = { .s = s, .out = out, .as = as, .first = first, .pixels = BUF_INIT, .large = BUF_INIT };
+	struct writer w = { .s = s, .out = out, .as = as, .first = first, .pixels = BUF_INIT,
+		.large = BUF_INIT };
 	int rc = ranks_agree(s->comm, open_output(&w), "opening the output");
 	if (rc == 0)
 		rc = run_all(&w, written);

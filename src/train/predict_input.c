@@ -147,6 +147,14 @@ static void read_all(int fd, struct buf *out)
 			buf_add(out, part, (size_t)n);
 }
 
+/* Until the child has ended; its number stays taken. */
+static void await_end(pid_t pid)
+{
+	siginfo_t info;
+	while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+}
+
 static int run(struct command *c)
 {
 	posix_spawn_file_actions_t files;
@@ -168,7 +176,10 @@ static int run(struct command *c)
 		rc = ERR(E_UNAVAILABLE, NULL, "cannot start '%s', which reads files that are no records: "
 		         "%s", c->v[0], strerror(failed));
 	} else {
+		io_scratch_writer(pid);
 		read_all(fd[0], &said);
+		await_end(pid);
+		io_scratch_writer(0);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 		rc = tell(said.data, status);

@@ -110,6 +110,19 @@ says err 'have several sizes'
 	[ -z "$(ls "$TMPDIR")" ] || fail "two ranks left something: $(ls "$TMPDIR")"
 }
 
+# A signal while a file is read ends both programs and leaves nothing.
+"$python3" -c 'import numpy as np
+np.save("big.npy", np.random.default_rng(2).integers(0, 256, (20000, 64, 64, 3)).astype(np.uint8))'
+"$train" --predict big.npy -o big-got.npy colour.yaml >out 2>err &
+pid=$!
+await sh -c 'ls "$TMPDIR"/dlx-*/samples-*'
+kill -TERM $pid
+wait $pid
+[ $? -eq 143 ] || fail "not ended by the signal"
+await sh -c '[ -z "$(ls "$TMPDIR")" ]'
+[ ! -e big-got.npy ] || fail "an output in spite of a signal"
+rm big.npy
+
 # Missing values are filled as dlx-convert fills them, and said.
 expect 0 "$train" --predict nan.npy -o got.npy grey.yaml
 says err 'missing input values became 0'
