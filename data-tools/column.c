@@ -148,9 +148,9 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 	return make_room(c);
 }
 
-int column_first(struct column *c)
+int column_file(struct column *c, int f)
 {
-	return open_file(c, 0);
+	return open_file(c, f);
 }
 
 int column_read_as(struct column *c, bool file_a_sample)

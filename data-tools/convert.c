@@ -404,7 +404,7 @@ int convert_plan(struct conversion *c, struct arena *a)
 	TRY(select_samples(c->samples, side_samples(c->input), &c->sample, &c->nsamples));
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
-	c->info.axes = side_axes(c->input, a, c->sample, c->nsamples);
+	TRY(side_axes(c->input, a, c->sample, c->nsamples, &c->info.axes));
 	plan_sources(c, a);
 	return io_check_output(c->output);
 }

@@ -39,7 +39,8 @@ void side_reading(const struct side *s, struct buf *out);
 /* The shape without channels. */
 const struct shape *side_places(const struct side *s);
 /* What the files say of the axes of the n samples chosen, and of their places; texts in a. */
-struct axes side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n);
+int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n,
+              struct axes *out);
 void side_close(struct side *s);       /* NULL is fine */
 int64_t side_samples(const struct side *s);
 /* The shape of a sample: (C, ...), or (...) without a channel axis. */

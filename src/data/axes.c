@@ -2,7 +2,6 @@
 #include "data/axes.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -62,49 +61,70 @@ static bool same_attributes(const struct axis *x, const struct axis *y)
 	return true;
 }
 
-static bool same_values(const struct axis *x, const struct axis *y)
+bool axis_equal(const struct axis *x, const struct axis *y)
 {
-	return x->n == y->n && memcmp(x->values, y->values, (size_t)x->n * sizeof *x->values) == 0;
+	if (x->n != y->n || !same_text(x->name, y->name) || !x->values != !y->values)
+		return false;
+	return !x->values || (same_attributes(x, y) &&
+	                      memcmp(x->values, y->values, (size_t)x->n * sizeof *x->values) == 0);
 }
 
-static const double *join_values(struct arena *a, const struct axis *x, const struct axis *y)
+/* An axis of places: the first set's, if all have it, else no more than its name. */
+static struct axis join_places(const struct axes *all, int n, int k)
 {
-	double *v = ARENA_ARRAY(a, double, x->n + y->n);
+	struct axis out = all[0].axis[k];
 
-	memcpy(v, x->values, (size_t)x->n * sizeof *v);
-	memcpy(v + x->n, y->values, (size_t)y->n * sizeof *v);
-	return v;
-}
+	for (int i = 1; i < n; i++) {
+		const struct axis *x = &all[i].axis[k];
 
-static struct axis join_axis(struct arena *a, const struct axis *x, const struct axis *y,
-                             bool samples)
-{
-	struct axis j = *x;
-	const bool alike = x->values && y->values && same_attributes(x, y) &&
-	                   (samples ? x->n + y->n <= AXIS_VALUES_MOST : same_values(x, y));
-
-	if (samples)
-		j.n = x->n + y->n;
-	if (!same_text(x->name, y->name))
-		j.name = NULL;
-	if (j.name && alike) {
-		j.values = samples ? join_values(a, x, y) : x->values;
-		return j;
+		if (!same_text(out.name, x->name))
+			out.name = NULL;
+		if (!axis_equal(&all[0].axis[k], x))
+			out.values = NULL;
 	}
-	j.values = NULL;
-	j.nattributes = 0;
-	return j;
+	out.nattributes = out.values ? out.nattributes : 0;
+	return out;
 }
 
-struct axes axes_join(struct arena *a, const struct axes *x, const struct axes *y)
+static struct axis join_samples(struct arena *a, const struct axes *all, int n)
 {
-	struct axis *joined = ARENA_ARRAY(a, struct axis, x->n + 1);
+	struct axis out = all[0].axis[0];
+	bool known = out.name && out.values;
+	int64_t total = out.n;
+	double *v;
 
-	if (x->n != y->n)
-		return (struct axes){0};
-	for (int i = 0; i < x->n; i++)
-		joined[i] = join_axis(a, &x->axis[i], &y->axis[i], i == 0);
-	return (struct axes){x->n, joined};
+	for (int i = 1; i < n; i++) {
+		const struct axis *x = &all[i].axis[0];
+
+		total += x->n;
+		if (!same_text(out.name, x->name))
+			out.name = NULL;
+		known = known && out.name && x->values && same_attributes(&all[0].axis[0], x);
+	}
+	out.n = total;
+	out.values = NULL;
+	out.nattributes = 0;
+	if (!known || total > AXIS_VALUES_MOST)
+		return out;
+	out.nattributes = all[0].axis[0].nattributes;
+	out.values = v = ARENA_ARRAY(a, double, total + 1);
+	for (int i = 0; i < n; v += all[i++].axis[0].n)
+		memcpy(v, all[i].axis[0].values, (size_t)all[i].axis[0].n * sizeof *v);
+	return out;
+}
+
+struct axes axes_join(struct arena *a, const struct axes *all, int n)
+{
+	struct axis *joined;
+
+	for (int i = 0; i < n; i++)
+		if (all[i].n != all[0].n || all[i].n == 0)
+			return (struct axes){0};
+	joined = ARENA_ARRAY(a, struct axis, all[0].n + 1);
+	joined[0] = join_samples(a, all, n);
+	for (int k = 1; k < all[0].n; k++)
+		joined[k] = join_places(all, n, k);
+	return (struct axes){all[0].n, joined};
 }
 
 /* --- as JSON --- */

@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 
 struct buf;
@@ -37,9 +39,11 @@ struct axes {
 };
 
 struct axes axes_copy(struct arena *a, const struct axes *from);
-/* Those of two sets in a row, as far as both say the same of an axis; the coordinates of samples
- * follow each other. */
-struct axes axes_join(struct arena *a, const struct axes *x, const struct axes *y);
+/* Those of n > 0 sets in a row, as far as all say the same of an axis; the coordinates of samples
+ * follow each other. Borrows from them. */
+struct axes axes_join(struct arena *a, const struct axes *all, int n);
+/* Whether both say the same of an axis. */
+bool axis_equal(const struct axis *x, const struct axis *y);
 /* Appends a list of JSON; reads one, and returns what is wrong with it, or NULL. extent: of each
  * axis, `rank` of them. */
 void axes_write(struct buf *out, const struct axes *axes);

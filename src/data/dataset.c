@@ -145,10 +145,12 @@ static void inform(struct dataset *d)
 
 static struct axes all_axes(struct dataset *d)
 {
-	struct axes all = record_info(d->file[0])->axes;
+	struct axes *of = mem_calloc((size_t)d->n, sizeof *of), all;
 
-	for (int k = 1; k < d->n; k++)
-		all = axes_join(d->a, &all, &record_info(d->file[k])->axes);
+	for (int k = 0; k < d->n; k++)
+		of[k] = record_info(d->file[k])->axes;
+	all = axes_join(d->a, of, d->n);
+	mem_free(of);
 	return all;
 }
 

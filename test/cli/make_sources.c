@@ -161,8 +161,9 @@ static void write_axes(const char *path)
 	check(!nc_close(f), "nc_close");
 }
 
-/* field and event (time, lat, lon), whose axes have coordinates and these attributes. */
-static void write_places(const char *path)
+/* field and event (time, lat, lon), whose axes have coordinates and these attributes. east: degrees
+ * that lon is further on. */
+static void write_places(const char *path, double east)
 {
 	enum { TIME = 5, LAT = 34, LON = 40, ALL = TIME * LAT * LON };
 	static const struct { const char *name, *units; size_t n; double first, step; } axes[] = {
@@ -189,7 +190,7 @@ static void write_places(const char *path)
 	check(!nc_enddef(f), "nc_enddef");
 	for (int i = 0; i < 3; i++) {
 		for (size_t k = 0; k < axes[i].n; k++)
-			values[k] = axes[i].first + axes[i].step * (double)k;
+			values[k] = axes[i].first + axes[i].step * (double)k + (i == 2 ? east : 0);
 		check(!nc_put_var_double(f, coord[i], values), "nc_put_var");
 	}
 	for (int i = 0; i < ALL; i++) {
@@ -248,7 +249,9 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/axes.nc", argv[1]);
 	write_axes(path);
 	snprintf(path, sizeof(path), "%s/places.nc", argv[1]);
-	write_places(path);
+	write_places(path, 0);
+	snprintf(path, sizeof(path), "%s/places-east.nc", argv[1]);
+	write_places(path, 20);
 	for (int year = 0; year < 2; year++) {
 		snprintf(path, sizeof(path), "%s/year-%d.nc", argv[1], year);
 		write_year(path, year);

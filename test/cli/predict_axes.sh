@@ -56,6 +56,13 @@ assert all == one' || fail "--samples chooses other coordinates"
 expect 0 "$convert" -q -i places.nc:field --samples 0 -o first.dlx
 expect 0 "$convert" -q -i places.nc:field --samples '!0' -o rest.dlx
 keeps g.nc --predict first.dlx rest.dlx
+# Files that are joined, and files of other places: those keep no more than names.
+expect 0 "$convert" -q -i 'places*.nc:field' --concatenate -o joined.dlx
+axes_of joined.dlx
+"$python3" -c 'import json
+x, joined = (json.load(open(name + ".dlx.axes")) for name in ("x", "joined"))
+assert joined[0]["values"] == 2 * x[0]["values"] and joined[0]["attributes"] == x[0]["attributes"], joined[0]
+assert joined[1] == x[1] and joined[2] == {"name": "lon"}, joined[2]' || fail "the axes of two files"
 command -v ncdump >/dev/null && {
 	expect 0 ncdump e.nc
 	says out 'prediction:flag_values = 0, 1 ;'
