@@ -206,8 +206,8 @@ static void wanted_text(const struct like *l, struct buf *out)
 		buf_printf(out, "%s%lld", i ? " x " : " of ", (long long)l->places.d[i]);
 }
 
-static int refuse(const struct like *l, const struct column *c, int nc, const struct reading *r,
-                  int n)
+static int refuse(const struct like *l, const struct column *c, int nc, const struct source *s,
+                  const struct reading *r, int n)
 {
 	struct buf text = BUF_INIT;
 	char shape[SHAPE_TEXT], places[SHAPE_TEXT];
@@ -224,22 +224,21 @@ static int refuse(const struct like *l, const struct column *c, int nc, const st
 		           shape_text(&r[i].places, places), at, layout_names[r[i].layout]);
 	}
 	rc = ERR(E_DATA, NULL, "'%s'%s%s%s is %s%s; the network takes samples of %s", c->file[0],
-	         nc > 1 ? ", '" : "", nc > 1 ? c->name : "", nc > 1 ? "' and others," : "",
-	         shape_text(&c->source->shape, shape), n ? "" : ", which is none that fits", text.data);
+	         nc > 1 ? ", '" : "", nc > 1 ? s->name : "", nc > 1 ? "' and others," : "",
+	         shape_text(&s->shape, shape), n ? "" : ", which is none that fits", text.data);
 	buf_release(&text);
 	return rc;
 }
 
-int like_settle(const struct like *l, struct column *c, int n, enum layout wanted,
-                enum layout *out)
+int like_settle(const struct like *l, struct column *c, int n, const struct source *s,
+                enum layout wanted, enum layout *out)
 {
 	struct reading r[READINGS];
-	const struct source *s = c->source;
 	int found = find_readings(l, s, n, wanted, r);
 
 	found = choose(l, s, r, found);
 	if (found != 1)
-		return refuse(l, c, n, r, found);
+		return refuse(l, c, n, s, r, found);
 	for (int i = 0; i < n; i++)
 		TRY(column_read_as(&c[i], !r[0].samples));
 	*out = r[0].layout;

@@ -191,7 +191,7 @@ static void repeat_static(struct side *s)
 
 static int settle_alike(struct side *s)
 {
-	TRY(like_settle(s->o->like, s->column, s->n, s->o->layout, &s->alike));
+	TRY(like_settle(s->o->like, s->column, s->n, fullest(s)->source, s->o->layout, &s->alike));
 	like_sort(s->o->like, s->column, s->n);
 	return 0;
 }
@@ -200,8 +200,7 @@ static int place_columns(struct side *s)
 {
 	if (s->o->like)
 		TRY(settle_alike(s));
-	else
-		repeat_static(s);
+	repeat_static(s);
 	for (int i = 0; i < s->n; i++) {
 		struct column *c = &s->column[i];
 		char got[SHAPE_TEXT], want[SHAPE_TEXT];

@@ -63,6 +63,15 @@ axes_of joined.dlx
 x, joined = (json.load(open(name + ".dlx.axes")) for name in ("x", "joined"))
 assert joined[0]["values"] == 2 * x[0]["values"] and joined[0]["attributes"] == x[0]["attributes"], joined[0]
 assert joined[1] == x[1] and joined[2] == {"name": "lon"}, joined[2]' || fail "the axes of two files"
+# A field without the axis of samples is that of each, whatever the order of the variables.
+expect 0 "$convert" -q -i year-0.nc:orography,tas -t year-0.nc:tas -o year.dlx
+sed 's/name: axes, dir: run/name: year, dir: year/; s/x.dlx/year.dlx/; s/softmax_cross_entropy/mse/; s/filters: 2/filters: 1/' config.yaml >year.yaml
+expect 0 "$train" year.yaml
+expect 0 "$train" --predict year.dlx -o year-record.npy year.yaml
+expect 0 "$train" --predict year-0.nc:tas,orography -o year-file.npy year.yaml
+cmp year-record.npy year-file.npy || fail "a static field"
+expect 0 "$train" --predict year-0.nc year-1.nc -o years.nc year.yaml
+says out '24 predictions'
 command -v ncdump >/dev/null && {
 	expect 0 ncdump e.nc
 	says out 'prediction:flag_values = 0, 1 ;'
