@@ -69,7 +69,8 @@ static void tell_reading(struct each *e, const char *file, const struct conversi
 	e->reading = buf_detach(&text);
 }
 
-/* Numbers of another type are others: a picture of 16 bits is 257 times one of 8. */
+/* Numbers of another type are others: a picture of 16 bits is 257 times one of 8, and floats of one
+ * are often from 0 to 1. */
 static int check_type(struct each *e, const char *file, const struct conversion *c)
 {
 	const enum dtype t = c->info.input.dtype, trained = c->like.dtype;
@@ -81,8 +82,7 @@ static int check_type(struct each *e, const char *file, const struct conversion 
 	if (t != e->dtype)
 		return ERR(E_DATA, NULL, "'%s' has values of type %s, but '%s' of %s: predict them apart",
 		           file, dtype_name(t), e->first, dtype_name(e->dtype));
-	if (c->like_file && !dtype_is_float(t) && !dtype_is_float(trained) && t != trained &&
-	    !e->warned) {
+	if (c->like_file && !dtype_is_float(trained) && t != trained && !e->warned) {
 		warn("'%s' has values of type %s, the network was trained on %s: they are taken as they "
 		     "are", shown(file), dtype_name(t), dtype_name(trained));
 		e->warned = true;

@@ -405,8 +405,14 @@ void side_reading(const struct side *s, struct buf *out)
 		           (long long)c->channels, c->channels == 1 ? "" : "s",
 		           s->placed == LAYOUT_LAST ? "last" : c->file_a_sample ? "first" : "second",
 		           shape_text(&s->spatial, text));
-	for (int i = 0; s->n > 1 && i < s->n; i++)
-		buf_printf(out, "%s%s", i ? ", " : out->len ? "; channels: " : "channels: ", c[i].name);
+	for (int i = 0; s->n > 1 && i < s->n; i++) {
+		const struct like *l = s->o->like;
+		const char *as = l && l->names && l->channels == s->n ? l->names[i] : c[i].name;
+		const bool other = strcmp(as, c[i].name) != 0;
+
+		buf_printf(out, "%s%s%s%s", i ? ", " : out->len ? "; channels: " : "channels: ", c[i].name,
+		           other ? " as " : "", other ? as : "");
+	}
 }
 
 const struct shape *side_sample(const struct side *s)

@@ -70,6 +70,8 @@ alike colour first.npy
 alike colour named.npz
 says err 'channels: red, green, blue'
 alike colour two.npz:a
+expect 0 "$train" --predict named.npz:other,blue,green -o got.npy colour.yaml
+says err 'channels: other as red, blue as green, green as blue'
 alike colour p?.png
 alike colour 'p?.png'
 [ "$(grep -c '3 channels' err)" -eq 1 ] || fail "says the same of each file"
