@@ -24,8 +24,9 @@ int like_variables(const struct like *l, struct arena *a, const char ***out);
 /* Whether n variables of a file, columns of side_open, have its channels, one each: puts them in
  * its order then. */
 bool like_sort(const struct like *l, struct column *c, int n);
-/* Decides for n columns of one file whether the first axis counts samples, and where channels are, by
- * the shape of s, one of theirs; wanted: a layout, or auto. E_DATA if nothing fits, or several readings do. */
+/* Decides for n columns of one file whether the first axis counts samples, and where channels are,
+ * by the shape of s, one of theirs; wanted: a layout, or auto. E_DATA if nothing fits, or several
+ * readings do. */
 int like_settle(const struct like *l, struct column *c, int n, const struct source *s,
                 enum layout wanted, enum layout *out);
 
