@@ -78,13 +78,22 @@ static void take_axes(struct column *c, int first)
 	}
 }
 
+/* The pages of a picture are samples if that is asked for. */
+static bool has_pages_apart(const struct column *c, bool concatenate)
+{
+	const char *first = c->source->axis[0];
+
+	return concatenate && first && strcmp(first, "depth") == 0;
+}
+
 /* Takes type and shape of the column from the first file. */
-static int take_first(struct column *c)
+static int take_first(struct column *c, bool concatenate)
 {
 	const struct source *s;
 
 	TRY(open_file(c, 0));
 	s = c->source;
+	c->file_a_sample |= s->format->picture && !has_pages_apart(c, concatenate);
 	if (!c->file_a_sample && s->shape.nd < 1)
 		return source_bad(s, "a single value; not enough axes, the first must be the samples");
 	c->name = mem_strdup(s->name);
@@ -112,10 +121,19 @@ static int count_samples(struct column *c)
 	return 0;
 }
 
+static int make_room(struct column *c)
+{
+	const int64_t limit = (int64_t)1 << 40;
+
+	if (shape_count(&c->sample) > limit)
+		return source_bad(c->source, "more than 2^40 values a sample");
+	c->raw = mem_realloc(c->raw, (size_t)shape_count(&c->sample) * sizeof(double));
+	return 0;
+}
+
 int column_open(struct column *c, const char *path, const char *variable, const char *format,
                 bool concatenate, int nmissing, const double *missing)
 {
-	const int64_t limit = (int64_t)1 << 40;
 	bool is_glob;
 
 	memset(c, 0, sizeof(*c));
@@ -125,12 +143,27 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 	c->missing = missing;
 	TRY(expand(c, path, &is_glob));
 	c->file_a_sample = is_glob && !concatenate;
-	TRY(take_first(c));
+	TRY(take_first(c, concatenate));
 	TRY(count_samples(c));
-	if (shape_count(&c->sample) > limit)
-		return source_bad(c->source, "more than 2^40 values a sample");
-	c->raw = mem_alloc((size_t)shape_count(&c->sample) * sizeof(double));
-	return 0;
+	return make_room(c);
+}
+
+int column_file(struct column *c, int f)
+{
+	return open_file(c, f);
+}
+
+int column_read_as(struct column *c, bool file_a_sample)
+{
+	if (c->file_a_sample == file_a_sample)
+		return 0;
+	mem_free(c->first);
+	c->first = NULL;
+	c->file_a_sample = file_a_sample;
+	c->sample = file_a_sample ? c->source->shape : without_first(&c->source->shape);
+	take_axes(c, file_a_sample ? 0 : 1);
+	TRY(count_samples(c));
+	return make_room(c);
 }
 
 void column_release(struct column *c)

@@ -37,6 +37,10 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 void column_release(struct column *c);      /* a zeroed one is fine */
 /* Makes the first file's whole array, without an axis of samples, each of n samples. */
 void column_repeat(struct column *c, int64_t n);
+/* Opens this file, if another one is open. */
+int column_file(struct column *c, int f);
+/* Of one file: makes it one sample, or its first axis that of samples. E_DATA. */
+int column_read_as(struct column *c, bool file_a_sample);
 /* Sample i in the order of the file's axes, missing values as NaN, packed ones unpacked. */
 int column_read(struct column *c, int64_t i, double *values);
 

@@ -54,7 +54,7 @@ static const struct option_row rows[] = {
 	  .doc = "variables that become the target; repeatable; none: to predict from" },
 	{ "output", 'o', OPTION_TEXT, AT(output), "FILE", .doc = "the record file to write" },
 	{ "format", 'f', OPTION_TEXT, AT(format), "NAME",
-	  .doc = "netcdf, hdf5, npy, npz or idx, instead of by name" },
+	  .doc = "netcdf, hdf5, npy, npz, idx, png or tiff, instead of by name" },
 	{ "samples", 's', OPTION_TEXT, AT(samples), "LIST",
 	  .doc = "only these: 0,4,8:12; or all but these: !1,4" },
 	{ "concatenate", 0, OPTION_FLAG, AT(concatenate),
@@ -82,6 +82,10 @@ static const struct option_row rows[] = {
 	{ "target-dtype", 0, OPTION_TEXT, AT(target_dtype), "TYPE", .doc = "of the stored target" },
 	{ "level", 'l', OPTION_INT, AT(level), "N", .min = 1, .max = 19,
 	  .doc = "zstd compression level, 1 to 19 (3)" },
+	{ "like", 0, OPTION_TEXT, AT(like_file), "RECORD",
+	  .doc = "read inputs as a network takes them that was trained on this record" },
+	{ "separate", 0, OPTION_FLAG, AT(separate),
+	  .doc = "each file is samples, not channels: a record OUT-NNNNNN.dlx for each size" },
 	{ "quiet", 'q', OPTION_FLAG, AT(quiet), .doc = "no summary at the end" },
 	{ "help", 'h', OPTION_FLAG, AT(help), .doc = "this text" },
 	{ "version", 0, OPTION_FLAG, AT(version), .doc = "the version" },
@@ -104,6 +108,8 @@ static int read_options(struct conversion *c, int argc, char **argv)
 		return ERR(E_USAGE, NULL, "unexpected argument '%s'; %s", argv[1], usage);
 	if (c->inputs.n == 0 || !c->output)
 		return ERR(E_USAGE, NULL, "no %s given; %s", !c->inputs.n ? "--input" : "--output", usage);
+	if (c->targets.n && c->separate)
+		return ERR(E_USAGE, NULL, "--separate is for inputs alone");
 	return c->targets.n ? 0 : check_no_target(c);
 }
 
@@ -212,9 +218,11 @@ static int open_sides(struct conversion *c)
 	    .quiet = c->quiet,
 	    .nmissing = missing,
 	    .missing = c->missing_values,
+	    .like = c->like_file ? &c->like : NULL,
 	};
 	c->target_options = c->input_options;
 	c->target_options.role = "target";
+	c->target_options.like = NULL;
 	c->target_options.specs = &c->targets;
 	c->target_options.layout = (enum layout)target_layout;
 	TRY(side_open(&c->input, &c->input_options));
@@ -266,6 +274,8 @@ static int plan_input(struct conversion *c, struct arena *a)
 		names[n] = "validity";
 		in->shape.d[0]++;
 	}
+	for (int64_t k = 0; c->like_file && c->like.names && k < c->like.channels; k++)
+		names[k] = c->like.names[k];    /* whatever they are called in the file */
 	in->channels = names;
 	return 0;
 }
@@ -373,8 +383,20 @@ static void plan_sources(struct conversion *c, struct arena *a)
 	c->info.command = c->command;
 }
 
-static int plan(struct conversion *c, struct arena *a)
+static int read_like(struct conversion *c, struct arena *a)
 {
+	if (!c->like_file)
+		return 0;
+	if (c->inputs.n > 1)
+		return ERR(E_USAGE, NULL, "--like reads the channels of one --input");
+	TRY(like_read(&c->like, a, c->like_file));
+	c->validity_mask |= c->like.mask;
+	return 0;
+}
+
+int convert_plan(struct conversion *c, struct arena *a)
+{
+	TRY(read_like(c, a));
 	TRY(read_edges(c));
 	TRY(read_ignore(c));
 	TRY(open_sides(c));
@@ -382,6 +404,7 @@ static int plan(struct conversion *c, struct arena *a)
 	TRY(select_samples(c->samples, side_samples(c->input), &c->sample, &c->nsamples));
 	TRY(plan_input(c, a));
 	TRY(plan_target(c, a));
+	TRY(side_axes(c->input, a, c->sample, c->nsamples, &c->info.axes));
 	plan_sources(c, a);
 	return io_check_output(c->output);
 }
@@ -414,12 +437,10 @@ static const char *command_text(struct arena *a, int argc, char **argv)
 	return text;
 }
 
-static void release(struct conversion *c)
+void convert_release(struct conversion *c)
 {
 	side_close(c->input);
 	side_close(c->target);
-	mem_free(c->inputs.v);
-	mem_free(c->targets.v);
 	mem_free(c->missing_values);
 	mem_free(c->edges);
 	mem_free(c->sample);
@@ -449,15 +470,17 @@ static int run_command(void *arg)
 	if (rc == 0)
 		rc = read_options(&c, argc, argv);
 	if (rc == 0 && !c.help && !c.version) {
-		rc = plan(&c, a);
-		if (rc == 0)
+		rc = c.separate ? convert_each(&c) : convert_plan(&c, a);
+		if (rc == 0 && !c.separate)
 			rc = convert_run(&c);
 	}
 	if (rc == 0 && fflush(stdout) != 0)
 		rc = ERR(E_IO, NULL, "cannot write to the standard output: %m");
 	if (rc < 0)
 		err_print(stderr, "dlx-convert");
-	release(&c);
+	convert_release(&c);
+	mem_free(c.inputs.v);
+	mem_free(c.targets.v);
 	arena_free(a);
 	return err_exit_status(rc);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * dlx-convert in two halves: convert.c turns the command line into this plan, convert_run.c
- * carries it out. */
+ * dlx-convert in three parts: convert.c turns the command line into this plan, convert_run.c
+ * carries it out, and convert_each.c does so file by file for --separate. */
 #ifndef DLX_DATA_TOOLS_CONVERT_H
 #define DLX_DATA_TOOLS_CONVERT_H
 
@@ -12,13 +12,14 @@ struct conversion {
 	/* as given */
 	struct texts inputs, targets;
 	const char *output, *format, *samples, *missing, *classes, *class_names, *channel_names;
-	const char *dtype, *target_dtype, *input_layout, *target_layout;
+	const char *dtype, *target_dtype, *input_layout, *target_layout, *like_file;
 	double fill;
 	int64_t ignore, level;           /* ignore: RECORD_NO_IGNORE if not given */
-	bool validity_mask, concatenate, labels, quiet, help, version;
+	bool validity_mask, concatenate, labels, separate, quiet, help, version;
 	const char *ignore_text;
 	/* as planned */
 	const char *command;
+	struct like like;                /* of like_file */
 	struct side *input, *target;
 	struct side_options input_options, target_options;
 	double *missing_values, *edges;
@@ -27,7 +28,24 @@ struct conversion {
 	struct record_info info;
 };
 
+/* Decides all of c's types and shapes; texts live in a. convert_release releases what it opens. */
+int convert_plan(struct conversion *c, struct arena *a);
+void convert_release(struct conversion *c);
 /* Writes c->output. All that can be checked before has been. */
 int convert_run(struct conversion *c);
+/* For --separate: plans and writes one file after the other, in records OUT-000000.dlx and so on, a
+ * new one where samples have another size. */
+int convert_each(const struct conversion *c);
+
+/* --- for several plans of samples of one kind --- */
+
+struct run;
+/* Begins a record for what c is planned to write. */
+int run_open(struct run **out, struct conversion *c, const char *path);
+/* Adds c's samples. */
+int run_add(struct run *r, struct conversion *c);
+/* Makes the record visible if rc is 0; frees r, which may be NULL. Returns rc or what went
+ * wrong. */
+int run_close(struct run *r, int rc);
 
 #endif

@@ -149,6 +149,8 @@ static void warn_of_values(const struct run *r)
 {
 	const struct conversion *c = r->c;
 
+	if (!c)
+		return;
 	if (r->filled_input && !c->validity_mask && !isnan(c->fill))
 		warn("%lld missing input values became %g and count in the statistics; --validity-mask "
 		     "keeps them "
@@ -200,41 +202,59 @@ static int summary(const struct conversion *c)
 	return 0;
 }
 
-static void run_release(struct run *r)
-{
-	record_discard(r->w);
-	mem_free(r->input);
-	mem_free(r->target);
-	mem_free(r->input_out);
-	mem_free(r->target_out);
-	mem_free(r->target_seen);
-}
-
-int convert_run(struct conversion *c)
+int run_open(struct run **out, struct conversion *c, const char *path)
 {
 	const struct record_info *i = &c->info;
 	const size_t n = (size_t)shape_count(&i->input.shape),
 	             tn = (size_t)shape_count(&i->target.shape);
 	struct record_writer *w;
-	struct run r = {.c = c};
-	int rc = record_create(&r.w, c->output, i, (int)c->level);
 
-	if (rc < 0)
+	*out = NULL;
+	TRY(record_create(&w, path, i, (int)c->level));
+	struct run *r = *out = mem_calloc(1, sizeof *r);
+	r->w = w;
+	r->input = mem_calloc(n, sizeof(double));
+	r->target = mem_calloc(tn, sizeof(double));
+	r->input_out = mem_calloc(n, dtype_size(i->input.dtype));
+	r->target_seen = mem_calloc(1, sizeof(*r->target_seen));
+	r->target_out = mem_calloc(tn, dtype_size(i->target.dtype));
+	return 0;
+}
+
+int run_add(struct run *r, struct conversion *c)
+{
+	r->c = c;
+	for (int64_t k = 0; k < c->nsamples; k++)
+		TRY(convert_sample(r, c->sample[k]));
+	return 0;
+}
+
+int run_close(struct run *r, int rc)
+{
+	if (!r)
 		return rc;
-	r.input = mem_calloc(n, sizeof(double));
-	r.target = mem_calloc(tn, sizeof(double));
-	r.input_out = mem_calloc(n, dtype_size(i->input.dtype));
-	r.target_seen = mem_calloc(1, sizeof(*r.target_seen));
-	r.target_out = mem_calloc(tn, dtype_size(i->target.dtype));
-	for (int64_t k = 0; rc == 0 && k < c->nsamples; k++)
-		rc = convert_sample(&r, c->sample[k]);
-	if (rc == 0) {
-		w = r.w;
-		r.w = NULL;
-		rc = record_commit(w);
-	}
 	if (rc == 0)
-		warn_of_values(&r);
-	run_release(&r);
+		rc = record_commit(r->w);
+	else
+		record_discard(r->w);
+	if (rc == 0)
+		warn_of_values(r);
+	mem_free(r->input);
+	mem_free(r->target);
+	mem_free(r->input_out);
+	mem_free(r->target_out);
+	mem_free(r->target_seen);
+	mem_free(r);
+	return rc;
+}
+
+int convert_run(struct conversion *c)
+{
+	struct run *r;
+	int rc = run_open(&r, c, c->output);
+
+	if (rc == 0)
+		rc = run_add(r, c);
+	rc = run_close(r, rc);
 	return rc == 0 && !c->quiet ? summary(c) : rc;
 }

@@ -89,24 +89,24 @@ static bool is_one_of(const char *name, const char *const *list)
 	return false;
 }
 
-static bool is_channels(const struct column *c, int axis)
+static bool names_channels(const char *name)
 {
 	static const char *const names[] = {"channel", "channels", "band", "bands", "variable",
 		"variables", "feature",
 	                                    "features", "component", "components", "c", NULL};
 
-	return c->axis[axis] && is_one_of(c->axis[axis], names);
+	return name && is_one_of(name, names);
 }
 
-static bool is_time(const struct column *c, int axis)
+static bool names_time(const char *name, char kind)
 {
 	static const char *const names[] = {"time", "month", "months", "day", "days", "year", "step",
 		"t", NULL};
 
-	return c->kind[axis] == 'T' || (c->axis[axis] && is_one_of(c->axis[axis], names));
+	return kind == 'T' || (name && is_one_of(name, names));
 }
 
-static bool is_place(const struct column *c, int axis)
+static bool names_place(const char *name, char kind)
 {
 	static const char *const names[] = {"lat", "latitude", "lon", "longitude", "x", "y", "z", "lev",
 		"level", "levels", "plev",
@@ -114,8 +114,31 @@ static bool is_place(const struct column *c, int axis)
 	                                    "column", "columns", "north", "east", "rlat", "rlon", "ny",
 	                                    "nx", "nz", NULL};
 
-	return (c->kind[axis] && strchr("XYZ", c->kind[axis])) ||
-	       (c->axis[axis] && is_one_of(c->axis[axis], names));
+	return (kind && strchr("XYZ", kind)) || (name && is_one_of(name, names));
+}
+
+enum axis_sort layout_axis_sort(const char *name, char kind)
+{
+	if (names_channels(name))
+		return AXIS_CHANNELS;
+	if (names_time(name, kind))
+		return AXIS_TIME;
+	return names_place(name, kind) ? AXIS_PLACE : AXIS_UNKNOWN;
+}
+
+static bool is_channels(const struct column *c, int axis)
+{
+	return names_channels(c->axis[axis]);
+}
+
+static bool is_time(const struct column *c, int axis)
+{
+	return names_time(c->axis[axis], c->kind[axis]);
+}
+
+static bool is_place(const struct column *c, int axis)
+{
+	return names_place(c->axis[axis], c->kind[axis]);
 }
 
 static bool by_names(const struct column *c, enum layout *out)

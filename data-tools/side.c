@@ -27,6 +27,7 @@ struct side {
 	enum dtype dtype;
 	struct layout_hints hints;
 	enum layout placed;        /* of the first column */
+	enum layout alike;         /* with options.like: of all */
 	double *values;            /* one sample of one column */
 };
 
@@ -55,6 +56,29 @@ static int add_column(struct side *s, const char *path, const char *name)
 	                   o->missing);
 }
 
+/* Of a file with several variables, those that the network's channels are named by. */
+static int add_alike(struct side *s, const char *path)
+{
+	const char **name;
+	const int mark = err_count(), n = like_variables(s->o->like, s->a, &name);
+	int rc = add_column(s, path, NULL);
+
+	if (rc != E_USAGE || n == 0)
+		return rc;
+	err_truncate(mark);
+	column_release(&s->column[--s->n]);
+	for (rc = 0; rc == 0 && s->n < n;)
+		rc = add_column(s, path, name[s->n]);
+	if (rc == 0)
+		return 0;
+	if (rc != E_NOINPUT || s->n > 1)
+		return err_context(rc, "the network's channels have this name; %s:NAME,NAME names others "
+		                   "for them", path);
+	err_truncate(mark);                /* none of its names is there: say what there is */
+	column_release(&s->column[--s->n]);
+	return add_column(s, path, NULL);
+}
+
 static int add_spec(struct side *s, const char *spec)
 {
 	const char *path, *names, **name;
@@ -63,7 +87,7 @@ static int add_spec(struct side *s, const char *spec)
 	split_spec(s->a, spec, &path, &names);
 	s->file[s->nfiles++] = arena_strdup(s->a, path);
 	if (!names)
-		return add_column(s, path, NULL);
+		return s->o->like ? add_alike(s, path) : add_column(s, path, NULL);
 	n = split_commas(names, &name);
 	for (int i = 0; rc == 0 && i < n; i++)
 		rc = add_column(s, path, name[i]);
@@ -78,7 +102,7 @@ static int find_layout(const struct side *s, const struct column *c, enum layout
 	struct buf text = BUF_INIT;
 	const char *why;
 
-	*out = s->o->layout;
+	*out = s->o->like ? s->alike : s->o->layout;
 	if (*out != LAYOUT_AUTO)
 		return 0;
 	if (s->o->labels && s->n == 1) {
@@ -165,8 +189,17 @@ static void repeat_static(struct side *s)
 	}
 }
 
+static int settle_alike(struct side *s)
+{
+	TRY(like_settle(s->o->like, s->column, s->n, fullest(s)->source, s->o->layout, &s->alike));
+	like_sort(s->o->like, s->column, s->n);
+	return 0;
+}
+
 static int place_columns(struct side *s)
 {
+	if (s->o->like)
+		TRY(settle_alike(s));
 	repeat_static(s);
 	for (int i = 0; i < s->n; i++) {
 		struct column *c = &s->column[i];
@@ -260,6 +293,126 @@ int side_place(struct side *s, const struct shape *other, bool other_is_places)
 	name_channels(s);
 	s->values = mem_calloc((size_t)(s->channels * shape_count(&s->spatial)), sizeof(double));
 	return 0;
+}
+
+/* The chosen ones of an axis of samples. */
+static struct axis choose_samples(struct arena *a, const struct axis *all, const int64_t *sample,
+                                  int64_t n)
+{
+	struct axis out = *all;
+	double *v = ARENA_ARRAY(a, double, n + 1);
+
+	out.n = n;
+	for (int64_t i = 0; all->values && i < n; i++)
+		v[i] = all->values[sample[i]];
+	out.values = all->values ? v : NULL;
+	return out;
+}
+
+/* What the open file says, whose samples are its first axis or which is one. */
+static struct axes file_axes(const struct side *s, const struct column *c, struct arena *a)
+{
+	struct axis *out = ARENA_ARRAY(a, struct axis, MAXD + 1);
+	const int first = c->file_a_sample ? 0 : 1, last = c->sample.nd - 1,
+	          channels = s->placed == LAYOUT_FIRST ? 0 : s->placed == LAYOUT_LAST ? last : -1;
+	struct axes axes = {1, out};
+
+	out[0] = c->file_a_sample ? (struct axis){.n = 1} : source_axis(c->source, 0, a);
+	for (int i = 0; i <= last; i++)
+		if (i != channels)
+			out[axes.n++] = source_axis(c->source, first + i, a);
+	return axes;
+}
+
+/* A copy in a, which borrows from `like` what is the same there. */
+static struct axes thrifty_copy(struct arena *a, const struct axes *from, const struct axes *like)
+{
+	struct axis *copy = ARENA_ARRAY(a, struct axis, from->n + 1);
+
+	for (int k = 0; k < from->n; k++) {
+		const struct axes one = {1, &from->axis[k]};
+
+		copy[k] = like && k < like->n && axis_equal(&from->axis[k], &like->axis[k])
+		          ? like->axis[k] : *axes_copy(a, &one).axis;
+	}
+	return (struct axes){from->n, copy};
+}
+
+static bool says_anything(const struct axes *axes)
+{
+	for (int k = 0; k < axes->n; k++)
+		if (axes->axis[k].name)
+			return true;
+	return false;
+}
+
+/* Of all its files. */
+static int column_axes(const struct side *s, struct column *c, struct arena *a, struct axes *out)
+{
+	struct axes *of = mem_calloc((size_t)c->nfiles, sizeof *of);
+	int rc = 0, n = 0;
+
+	for (; n < c->nfiles && rc == 0; n++) {
+		struct arena *own = arena_new();
+
+		rc = column_file(c, n);
+		if (rc == 0) {
+			const struct axes said = file_axes(s, c, own);
+
+			of[n] = thrifty_copy(a, &said, n ? &of[0] : NULL);
+		}
+		arena_free(own);
+		if (n == 0 && !says_anything(&of[0]))
+			break;
+	}
+	*out = rc == 0 && n == c->nfiles ? axes_join(a, of, n) : (struct axes){0};
+	mem_free(of);
+	return rc;
+}
+
+int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n, struct axes *out)
+{
+	struct column *c = s->column;
+	struct axis *chosen;
+
+	while (c->repeated && c + 1 < s->column + s->n)
+		c++;
+	*out = (struct axes){0};
+	if (c->repeated || c->source->format->picture)
+		return 0;
+	TRY(column_axes(s, c, a, out));
+	if (out->n == 0 || !says_anything(out))
+		return 0;
+	chosen = ARENA_ARRAY(a, struct axis, out->n);
+	for (int k = 0; k < out->n; k++)
+		chosen[k] = out->axis[k];
+	chosen[0] = choose_samples(a, &out->axis[0], sample, n);
+	out->axis = chosen;
+	return 0;
+}
+
+void side_reading(const struct side *s, struct buf *out)
+{
+	const struct column *c = s->column;
+	char text[SHAPE_TEXT];
+
+	if (s->n == 1 && c->sample.nd < 3 && c->file_a_sample && s->placed == LAYOUT_STACK)
+		return;
+	if (!c->file_a_sample)
+		buf_puts(out, "the first axis counts samples");
+	if (s->placed == LAYOUT_FIRST || s->placed == LAYOUT_LAST)
+		buf_printf(out, "%s%lld channel%s (the %s axis) of %s", out->len ? ", " : "",
+		           (long long)c->channels, c->channels == 1 ? "" : "s",
+		           s->placed == LAYOUT_LAST ? "last" : c->file_a_sample ? "first" : "second",
+		           shape_text(&s->spatial, text));
+	for (int i = 0; s->n > 1 && i < s->n; i++) {
+		const struct like *l = s->o->like;
+		const char *as = l && l->names && l->channels == s->n ? l->names[i] : c[i].name;
+		const bool other = strcmp(as, c[i].name) != 0;
+
+		buf_printf(out, "%s%s%s%s", i ? ", " : out->len ? "; channels: " : "channels: ", c[i].name,
+		           other ? " as " : "", other ? as : "");
+	}
 }
 
 const struct shape *side_sample(const struct side *s)

@@ -9,6 +9,7 @@
 #include "base/option.h"
 #include "base/types.h"
 #include "layout.h"
+#include "like.h"
 
 struct side_options {
 	const char *role;                  /* "input" or "target", for messages */
@@ -20,6 +21,7 @@ struct side_options {
 	bool concatenate;                  /* the files of a glob have a sample axis each */
 	int nmissing;                      /* of the user, instead of the files' own; -1: not given */
 	const double *missing;
+	const struct like *like;           /* what samples of one file have to be, or NULL */
 };
 
 struct side;
@@ -32,8 +34,13 @@ const struct shape *side_sample(const struct side *s);
 /* Then: finds the channels and checks that all fits together. other: a shape of the other side's
  * samples, or its places alone (struct layout_hints). All that follows needs this. */
 int side_place(struct side *s, const struct shape *other, bool other_is_places);
+/* How its samples are read, for people, in out; nothing where there is but one way. */
+void side_reading(const struct side *s, struct buf *out);
 /* The shape without channels. */
 const struct shape *side_places(const struct side *s);
+/* What the files say of the axes of the n samples chosen, and of their places; texts in a. */
+int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n,
+              struct axes *out);
 void side_close(struct side *s);       /* NULL is fine */
 int64_t side_samples(const struct side *s);
 /* The shape of a sample: (C, ...), or (...) without a channel axis. */

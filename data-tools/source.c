@@ -16,10 +16,12 @@
 #include "base/suggest.h"
 
 static const struct source_format *const formats[] = {
-	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx,
+	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx, &source_png, &source_tiff,
 };
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
 #define LISTED 40            /* variables named in a message */
+
+const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png or tiff";
 
 static const struct source_format *by_name(const char *name)
 {
@@ -46,7 +48,9 @@ static const struct source_format *by_content(const char *path)
 		const struct source_format *format;
 	} known[] = {
 		{"CDF", 3, &source_netcdf}, {"\x89HDF", 4, &source_hdf5}, {"\x93NUMPY", 6, &source_npy},
-		{"PK\x03\x04", 4, &source_npz}, {"\0\0", 2, &source_idx},
+		{"PK\x03\x04", 4, &source_npz}, {"\x89PNG", 4, &source_png}, {"II*\0", 4, &source_tiff},
+		{"MM\0*", 4, &source_tiff}, {"II+\0", 4, &source_tiff}, {"MM\0+", 4, &source_tiff},
+		{"\0\0", 2, &source_idx},
 	};
 	char head[8] = "xxxxxxxx";
 	FILE *f = fopen(path, "rb");
@@ -84,10 +88,9 @@ static int unknown_format(const char *path)
 	if (kind && use == FILE_WEIGHTS_TORCH)
 		return refuse_kind(path, NULL);
 	if (kind)
-		return ERR(E_DATA, NULL, "'%s' is %s; dlx-convert reads netcdf, hdf5, npy, npz and idx",
-		           path, kind);
+		return ERR(E_DATA, NULL, "'%s' is %s; dlx-convert reads %s", path, kind, source_formats);
 	return ERR(E_DATA, NULL, "'%s': neither its name nor its first bytes tell the format; say "
-	           "--format: netcdf, hdf5, npy, npz or idx", path);
+	           "--format: %s", path, source_formats);
 }
 
 static int choose(const char *path, const char *format, const struct source_format **out)
@@ -101,8 +104,9 @@ static int choose(const char *path, const char *format, const struct source_form
 		guess = did_you_mean(format, names);
 		if (!*out)
 			return ERR(E_USAGE, NULL,
-			           "unknown format '%s'%s%s%s; expected netcdf, hdf5, npy, npz or idx", format,
-			           guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "");
+			           "unknown format '%s'%s%s%s; expected %s", format,
+			           guess ? "; did you mean '" : "", guess ? guess : "", guess ? "'?" : "",
+			           source_formats);
 		return 0;
 	}
 	*out = by_extension(path);
@@ -181,6 +185,16 @@ int source_read(struct source *s, int64_t first, int64_t n, void *out)
 int source_read_all(struct source *s, void *out)
 {
 	return s->format->read(s, -1, 0, out);
+}
+
+struct axis source_axis(struct source *s, int i, struct arena *a)
+{
+	struct axis out = {.name = s->axis[i] ? arena_strdup(a, s->axis[i]) : NULL,
+	                   .n = s->shape.d[i]};
+
+	if (out.name && out.n <= AXIS_VALUES_MOST && s->format->coordinates)
+		s->format->coordinates(s, i, a, &out);
+	return out;
 }
 
 /* --- for formats --- */
@@ -266,4 +280,53 @@ bool source_fits(const struct shape *shape, size_t size, size_t have)
 	const int64_t n = shape_count(shape);
 
 	return n >= 0 && (uint64_t)n <= have / size;
+}
+
+void source_picture_shape(struct source *s, int64_t pages, int64_t height, int64_t width,
+                          int64_t channels)
+{
+	const struct { const char *name; int64_t extent; bool there; } axes[] = {
+		{"depth", pages, pages > 1}, {"height", height, true}, {"width", width, true},
+		{"channel", channels, channels > 1},
+	};
+
+	s->shape.nd = 0;
+	for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
+		if (!axes[i].there)
+			continue;
+		s->axis[s->shape.nd] = mem_strdup(axes[i].name);
+		s->shape.d[s->shape.nd++] = axes[i].extent;
+	}
+}
+
+/* Whether the last of so many channels of each of n points is all ones. */
+static bool is_opaque(const unsigned char *v, size_t size, int64_t channels, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		for (size_t k = 0; k < size; k++)
+			if (v[(size_t)((i + 1) * channels - 1) * size + k] != 255)
+				return false;
+	return true;
+}
+
+void source_drop_opaque(struct source *s, void *values)
+{
+	const size_t size = dtype_size(s->dtype);
+	const int last = s->shape.nd - 1;
+	const int64_t channels = s->shape.d[last], n = shape_count(&s->shape) / channels;
+	unsigned char *v = values;
+
+	if (!s->axis[last] || strcmp(s->axis[last], "channel") != 0 ||
+	    (channels != 2 && channels != 4) || (s->dtype != DTYPE_U8 && s->dtype != DTYPE_U16) ||
+	    !is_opaque(v, size, channels, n))
+		return;
+	for (int64_t i = 0; i < n; i++)
+		memmove(v + (size_t)(i * (channels - 1)) * size, v + (size_t)(i * channels) * size,
+		        (size_t)(channels - 1) * size);
+	s->shape.d[last] = channels - 1;
+	if (channels > 2)
+		return;
+	mem_free(s->axis[last]);
+	s->axis[last] = NULL;
+	s->shape.nd--;
 }

@@ -7,6 +7,7 @@
 #define DLX_DATA_TOOLS_SOURCE_H
 
 #include "base/types.h"
+#include "data/axes.h"
 
 #define SOURCE_MISSING 4
 
@@ -34,9 +35,16 @@ struct source_format {
 	 * by the caller. */
 	int (*read)(struct source *s, int64_t first, int64_t n, void *out);
 	void (*close)(struct source *s);     /* handle may be NULL */
+	/* Coordinates of axis i and their attributes, into out, whose name and n are set; texts in a.
+	 * NULL: the format has none. */
+	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
+	bool picture;                        /* a file is one sample, without an axis of samples */
 };
 
-extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx;
+extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx,
+                                  source_png, source_tiff;
+/* The names of all formats as a sentence has them: "netcdf, ... or tiff". */
+extern const char source_formats[];
 
 /* format: a name, or NULL: by the extension, then by the first bytes. E_USAGE, E_NOINPUT,
  * E_DATA. */
@@ -44,6 +52,8 @@ int source_open(struct source **out, const char *path, const char *format, const
 void source_close(struct source *s);     /* NULL is fine */
 /* Rows first .. first+n of the first axis, in the source's dtype. */
 int source_read(struct source *s, int64_t first, int64_t n, void *out);
+/* What the file says of axis i; texts in a. */
+struct axis source_axis(struct source *s, int i, struct arena *a);
 /* The whole array. */
 int source_read_all(struct source *s, void *out);
 
@@ -65,6 +75,12 @@ void source_copy_rows(const struct source *s, const void *data, int64_t first, i
 /* Whether an array of that shape and element size lies within `have` bytes: headers promise
  * anything. */
 bool source_fits(const struct shape *shape, size_t size, size_t have);
-
+/* The shape and the names of axes of a picture: (height, width), with several pages (depth,
+ * height, width), with several channels these last. */
+void source_picture_shape(struct source *s, int64_t pages, int64_t height, int64_t width,
+                          int64_t channels);
+/* Of a picture of 2 or 4 channels of integers without sign, whose last is transparency: takes it
+ * out, if it has its largest value everywhere. */
+void source_drop_opaque(struct source *s, void *values);
 
 #endif

@@ -210,6 +210,73 @@ static int read_netcdf(struct source *s, int64_t first, int64_t n, void *out)
 	return 0;
 }
 
+/* --- coordinates --- */
+
+/* The variable of that name in the group, or in one around it. */
+static bool find_in_groups(const struct handle *h, const char *name, int *group, int *v)
+{
+	*group = h->group;
+	while (nc_inq_varid(*group, name, v))
+		if (nc_inq_grp_parent(*group, group))
+			return false;
+	return true;
+}
+
+static void read_attribute(int group, int v, const char *name, struct arena *a, struct axis *out)
+{
+	struct axis_attribute *all = (struct axis_attribute *)(uintptr_t)out->attribute, *x;
+	char *string = NULL;
+	nc_type type;
+	size_t n;
+
+	if (*name == '_' || strcmp(name, "bounds") == 0 || nc_inq_att(group, v, name, &type, &n) ||
+	    n < 1 || n > 4096)
+		return;
+	x = &all[out->nattributes];
+	x->name = arena_strdup(a, name);
+	if (type == NC_CHAR) {
+		char *text = arena_alloc(a, n + 1);
+
+		x->text = nc_get_att_text(group, v, name, text) ? NULL : text;
+	} else if (type == NC_STRING && n == 1) {
+		if (!nc_get_att_string(group, v, name, &string) && string)
+			x->text = arena_strdup(a, string);
+		if (string)
+			nc_free_string(1, &string);
+	} else if (type != NC_STRING && n <= AXIS_ATTRIBUTE_MOST) {
+		double *values = ARENA_ARRAY(a, double, n);
+
+		x->values = nc_get_att_double(group, v, name, values) ? NULL : values;
+		x->n = (int)n;
+	}
+	out->nattributes += x->text || x->values;
+}
+
+static void coordinates(struct source *s, int i, struct arena *a, struct axis *out)
+{
+	const struct handle *h = s->handle;
+	char name[NC_MAX_NAME + 1];
+	int group, v, nd, n = 0, dimension[NC_MAX_VAR_DIMS];
+	size_t length;
+	nc_type type;
+
+	if (!find_in_groups(h, out->name, &group, &v) || nc_inq_vartype(group, v, &type) ||
+	    dtype_of(type) < 0 || nc_inq_varndims(group, v, &nd) || nd != 1 ||
+	    nc_inq_vardimid(group, v, dimension) || nc_inq_dimlen(group, dimension[0], &length) ||
+	    (int64_t)length != out->n)
+		return;
+	double *values = ARENA_ARRAY(a, double, out->n);
+	if (nc_get_var_double(group, v, values))
+		return;
+	out->values = values;
+	if (nc_inq_varnatts(group, v, &n) || n < 1)
+		return;
+	out->attribute = ARENA_ARRAY(a, struct axis_attribute, n);
+	for (int k = 0; k < n; k++)
+		if (!nc_inq_attname(group, v, k, name))
+			read_attribute(group, v, name, a, out);
+}
+
 static void close_netcdf(struct source *s)
 {
 	const struct handle *h = s->handle;
@@ -221,4 +288,4 @@ static void close_netcdf(struct source *s)
 static const char *const extensions[] = {".nc", ".nc4", ".cdf", NULL};
 
 const struct source_format source_netcdf = {"netcdf", extensions, open_netcdf, read_netcdf,
-                                            close_netcdf};
+                                            close_netcdf, coordinates};

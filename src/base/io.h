@@ -104,6 +104,13 @@ int io_remove_tree(const char *path);         /* like rm -r; a missing path is f
 bool io_ends_in(const char *path, const char *suffix);
 char *io_join(const char *dir, const char *name);   /* "dir/name", or name if absolute; mem_free */
 
+/* This process's folder for temporary files, made in $TMPDIR (/tmp) when it is first asked for; the
+ * path is good until io_scratch_remove, which io_abandon calls too. E_CANTCREATE, E_IO. */
+int io_scratch(const char **out);
+void io_scratch_remove(void);
+/* A child that writes there, which io_scratch_remove ends first; 0: none any more. */
+void io_scratch_writer(pid_t pid);
+
 double io_seconds(void);                      /* monotonic clock */
 /* Seconds since this process was started, to a hundredth; 0 where the system does not tell. */
 double io_process_age(void);

@@ -67,6 +67,7 @@ void io_abandon(void)
 	for (const struct io_file *f = unfinished; f; f = f->next)
 		unlink(f->temporary);
 	pthread_mutex_unlock(&unfinished_lock);
+	io_scratch_remove();
 }
 
 /* A full disk is E_IO wherever it shows; all else is a file that cannot be made. */

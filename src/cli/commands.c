@@ -31,6 +31,7 @@
 #include "train/exchange.h"
 #include "train/loop.h"
 #include "train/predict.h"
+#include "train/predict_input.h"
 #include "train/predict_tiles.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
@@ -41,6 +42,9 @@
 /* Between command_read and the session, which has it then. */
 static struct run_config *config;
 static const char *moved;              /* where the run's folder was, if it is elsewhere now */
+/* Of --predict: the records, and which of them a session is of (struct session_options). */
+static struct texts records;
+static int begin, end;
 
 int command_read(const struct options *o, double *timeout)
 {
@@ -66,6 +70,18 @@ static const char *output_file(const struct options *o, const struct comm *c)
 	return comm_many(c) ? NULL : o->trace;   /* each rank has a file of its own */
 }
 
+/* A file to predict from: a pattern, or one with names of variables behind it. */
+static void note_input(const char *given)
+{
+	const char *colon = strrchr(given, ':');
+	char *path = mem_strdup(given);
+	struct strings one = { .n = 1, .v = (const char *[]){ path } };
+	if (colon && !io_exists(path))
+		path[colon - given] = '\0';
+	dataset_note_inputs(&one);
+	mem_free(path);
+}
+
 /* Before any work is done. */
 static int check_output(const struct options *o, const struct comm *c,
                         const struct run_config *config)
@@ -77,8 +93,8 @@ static int check_output(const struct options *o, const struct comm *c,
 		dataset_note_inputs(&config->data.train);
 		dataset_note_inputs(&config->data.validation);
 	}
-	if (o->command == COMMAND_PREDICT)
-		io_input(o->file);
+	for (int i = 0; i < o->predict.n; i++)
+		note_input(o->predict.v[i]);
 	return file ? io_check_output(file) : 0;
 }
 
@@ -97,7 +113,9 @@ static int open_session(const struct options *o, struct comm *c, unsigned need, 
 		.dump_dot = o->plan_format && strcmp(o->plan_format, "dot") == 0,
 		.weights = need & SESSION_TRAIN ? NULL : weights_of(o),
 		.resume = o->command == COMMAND_TRAIN ? o->resume : weights_of(o),
-		.data = o->command == COMMAND_PREDICT ? o->file : NULL };
+		.data = o->command == COMMAND_PREDICT ? &o->predict : NULL, .layout = o->layout,
+		.quiet = o->quiet, .records = &records, .begin = begin,
+		.end = o->command == COMMAND_PREDICT && !predict_to_file(o->output) ? &end : NULL };
 	config = NULL;
 	if (moved)
 		note("the run is in '%s' now, no longer in '%s'", mine->run.dir, moved);
@@ -343,19 +361,39 @@ static void note_tiles(const struct session *s)
 	buf_release(&text);
 }
 
-static int run_predict(const struct options *o, struct comm *c, int *status)
+/* Predicts samples of one size; *written: those before, and then these too. */
+static int predict_part(const struct options *o, struct comm *c, int64_t *written)
 {
 	struct session *s;
-	int64_t written;
+	int64_t now = 0;
 	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
 	note_tiles(s);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
-		rc = s->tiles ? predict_tiles(s, o->output, &written) :
-		     predict(s, o->output, options_as(o), &written);
+		rc = s->tiles ? predict_tiles(s, o->output, options_as(o), &now) :
+		     predict(s, o->output, options_as(o), *written, &now);
+	*written += now;
+	session_close(s);
+	return rc;
+}
+
+/* Pictures may have several sizes: those of each are a session of their own. */
+static int run_predict(const struct options *o, struct comm *c, int *status)
+{
+	int64_t written = 0;
+	double timeout;
+	int rc = predict_part(o, c, &written);
+	while (rc == 0 && !predict_to_file(o->output) && end < records.n) {
+		begin = end;
+		log_quiet(1);                  /* all is said already */
+		rc = ranks_agree(c, command_read(o, &timeout), "the config");
+		if (rc == 0)
+			rc = predict_part(o, c, &written);
+		log_quiet(o->quiet);
+	}
+	predict_input_release(&records);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
-	session_close(s);
 	return rc;
 }
 

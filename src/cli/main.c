@@ -8,6 +8,7 @@
 
 #include "base/debug.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "cli/commands.h"
@@ -86,6 +87,7 @@ int main(int argc, char **argv)
 	rc = open_ranks(&c, &o, rc);
 	if (rc == 0)
 		rc = command_run(&o, c, &status);
+	io_scratch_remove();
 	if (rc == 0)
 		rc = flush_output();
 	if (rc < 0) {

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/option.h"
 #include "cli/foreign.h"
@@ -42,9 +43,11 @@ static const struct option_row rows[] = {
 	{ "confusion", 0, OPTION_TEXT, AT(confusion), "FILE",
 	  .doc = "with --evaluate of a network of classes: the confusion matrix as a picture (.svg, "
 	  ".png) or a table (.csv)" },
-	{ "predict", 0, OPTION_TEXT, AT(file), "FILE", .command = COMMAND_PREDICT,
-	  .doc = "run the model on a record file; -o names a .npy, .npz, .nc or .csv file "
-	  "or a folder for pictures" },
+	{ "predict", 0, OPTION_TEXTS, AT(predict), "FILE", .command = COMMAND_PREDICT,
+	  .doc = "run the model on files (records, NetCDF, HDF5, NumPy, IDX, PNG, TIFF); -o names a "
+	  ".npy, .npz, .nc, .h5 or .csv file or a folder for pictures" },
+	{ "input-layout", 0, OPTION_CHOICE, AT(layout), "auto|stack|first|last",
+	  .doc = "with --predict of files that are no records: where channels are" },
 	{ "as", 0, OPTION_CHOICE, AT(as), "logits|probabilities|classes",
 	  .doc = "with --predict of a network of classes: what is written; default: logits, in "
 	  ".csv files probabilities" },
@@ -195,11 +198,10 @@ static int check(const struct options *o)
 		TRY(confusion_check(o->confusion));
 	if (o->as && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--as' goes with '--predict'");
+	if (o->layout && o->command != COMMAND_PREDICT)
+		return ERR(E_USAGE, NULL, "'--input-layout' goes with '--predict'");
 	if (o->tile && o->command != COMMAND_PREDICT)
 		return ERR(E_USAGE, NULL, "'--tile' goes with '--predict'");
-	if (o->tile && o->as && strcmp(o->as, "logits") != 0)
-		return ERR(E_USAGE, NULL, "'--as=%s' cannot be combined with '--tile', which writes logits",
-		           o->as);
 	if (o->tile)
 		TRY(tile_check(o->tile));
 	if (o->dump && o->command != COMMAND_PLAN)
@@ -235,6 +237,33 @@ static int refuse_foreign(int argc, char **argv)
 	return foreign_check(argc, argv, names);
 }
 
+static bool is_config(const char *arg)
+{
+	return io_ends_in(arg, ".yaml") || io_ends_in(arg, ".yml") || io_is_folder(arg);
+}
+
+/* Of several arguments beside --predict one is the config, by its name or as the last; the others
+ * are more files, as a shell makes them of a pattern. */
+static void take_files(struct options *o, int *argc, char **argv)
+{
+	int config = *argc - 1;
+	if (o->command != COMMAND_PREDICT || *argc < 2)
+		return;
+	if (*argc == 2 && !is_config(argv[1]) && is_config(o->predict.v[0])) {
+		const char *file = argv[1];    /* --predict CONFIG FILE */
+		argv[1] = (char *)(uintptr_t)o->predict.v[0];
+		o->predict.v[0] = file;
+	}
+	for (int i = *argc - 1; i > 0 && !is_config(argv[config]); i--)
+		config = is_config(argv[i]) ? i : config;
+	o->predict.v = mem_realloc(o->predict.v, (size_t)(o->predict.n + *argc) * sizeof *o->predict.v);
+	for (int i = 1; i < *argc; i++)
+		if (i != config)
+			o->predict.v[o->predict.n++] = argv[i];
+	argv[1] = argv[config];
+	*argc = 2;
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
 	TRY(refuse_foreign(argc, argv));
@@ -244,6 +273,7 @@ int options_parse(struct options *o, int argc, char **argv)
 		return ERR(E_USAGE, NULL,
 		           "two samples: '%s' and '%s'; several inputs are one argument, in quotes",
 		           argv[1], argv[2]);
+	take_files(o, &argc, argv);
 	if (argc > 2)
 		return ERR(E_USAGE, NULL, "two config files: '%s' and '%s'", argv[1], argv[2]);
 	o->config = argc > 1 ? argv[1] : NULL;
@@ -255,6 +285,7 @@ int options_parse(struct options *o, int argc, char **argv)
 void options_release(struct options *o)
 {
 	mem_free(o->set.v);
+	mem_free(o->predict.v);
 }
 
 bool options_last_weights(const struct options *o)

@@ -25,8 +25,10 @@ struct options {
 	const char *device;
 	const char *resume;              /* NULL: not asked */
 	const char *plan_format;         /* text, json, dot, svg */
-	const char *file;                /* of --predict, --export, --dump-step; key of --help-config;
+	const char *file;                /* of --export, --dump-step; key of --help-config;
 	                                  * op of --bench-op */
+	struct texts predict;            /* the files of --predict */
+	const char *layout;              /* --input-layout */
 	const char *output;              /* -o */
 	const char *tile;                /* --tile */
 	const char *confusion;           /* --confusion=FILE */

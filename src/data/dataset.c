@@ -140,8 +140,19 @@ static void inform(struct dataset *d)
 		.input_dtype = i->input.dtype, .target_dtype = i->target.dtype,
 		.input_channels = i->input.channels, .target_channels = i->target.channels,
 		.classes = i->classes, .nclasses = i->nclasses,
-		.target_ignore = i->ignore, .mask = i->mask,
+		.target_ignore = i->ignore, .mask = i->mask, .axes = i->axes,
 	};
+}
+
+static struct axes all_axes(struct dataset *d)
+{
+	struct axes *of = mem_calloc((size_t)d->n, sizeof *of), all;
+
+	for (int k = 0; k < d->n; k++)
+		of[k] = record_info(d->file[k])->axes;
+	all = axes_join(d->a, of, d->n);
+	mem_free(of);
+	return all;
 }
 
 static void summarise(struct dataset *d)
@@ -152,6 +163,7 @@ static void summarise(struct dataset *d)
 	w->nsources = 0;
 	w->sources = NULL;
 	w->command = NULL;
+	w->axes = all_axes(d);
 	w->samples = w->ignored = 0;
 	d->first = ARENA_ARRAY(d->a, int64_t, d->n + 1);
 	for (int k = 0; k < d->n; k++) {
@@ -228,8 +240,10 @@ int dataset_open(struct dataset **out, const struct strings *paths)
 void dataset_describe(const struct dataset *d, struct buf *out)
 {
 	const size_t start = out->len;
+	struct record_info whole = d->whole;
 
-	description_write(out, &d->whole);
+	whole.axes = (struct axes){0};       /* of its samples, which are not what is described */
+	description_write(out, &whole);
 	while (out->len > start && out->data[out->len - 1] == '\n')
 		out->data[--out->len] = '\0';
 	for (size_t i = start; i < out->len; i++)

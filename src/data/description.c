@@ -89,6 +89,10 @@ void description_write(struct buf *out, const struct record_info *i)
 		buf_puts(out, ",\n  \"command\": ");
 		buf_json_string(out, i->command);
 	}
+	if (i->axes.n) {
+		buf_puts(out, ",\n  \"axes\": ");
+		axes_write(out, &i->axes);
+	}
 	buf_puts(out, "}\n");
 }
 
@@ -273,6 +277,18 @@ static void read_classes(struct reader *r, const struct json *j, struct record_i
 			fault(r, list->item[k], "bad class count");
 }
 
+static void read_axes(struct reader *r, const struct json *root, struct record_info *i)
+{
+	int64_t extent[MAXD] = {i->samples};
+	const char *why;
+
+	for (int k = 1; k < i->input.shape.nd; k++)
+		extent[k] = i->input.shape.d[k];
+	why = axes_read(r->a, json_find(root, "axes"), extent, i->input.shape.nd, &i->axes);
+	if (why)
+		fault(r, json_find(root, "axes"), why);
+}
+
 static void read_root(struct reader *r, const struct json *root, struct record_info *i)
 {
 	const struct json *input = read_array(r, root, "input", &i->input);
@@ -297,6 +313,7 @@ static void read_root(struct reader *r, const struct json *root, struct record_i
 	read_names(r, input, &i->input, true);
 	if (target)
 		read_names(r, target, &i->target, dtype_is_float(i->target.dtype));
+	read_axes(r, root, i);
 	i->sources = read_strings(r, root, "sources", -1, &i->nsources);
 	if (command && command->kind == JSON_STRING)
 		i->command = command->text;

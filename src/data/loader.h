@@ -20,6 +20,7 @@
 #ifndef DLX_DATA_LOADER_H
 #define DLX_DATA_LOADER_H
 
+#include "data/axes.h"
 #include "data/mixup.h"
 #include "yaml/schema.h"
 
@@ -63,6 +64,7 @@ struct dataset_info {
 	int nclasses;
 	int64_t target_ignore;                   /* value of "no label"; INT64_MIN: none */
 	int mask;                                /* input channel, not 0 where others are valid; -1 */
+	struct axes axes;                        /* of samples and their places, as the files agree */
 };
 
 /* Of the valid values of one input channel; see record.h. */

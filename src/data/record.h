@@ -28,6 +28,7 @@
 #define DLX_DATA_RECORD_H
 
 #include "base/types.h"
+#include "data/axes.h"
 
 #define RECORD_VERSION 1
 #define RECORD_MAX_CLASSES 65536
@@ -58,6 +59,7 @@ struct record_info {
 	int nsources;
 	const char *const *sources;           /* the files it was made from */
 	const char *command;                  /* the command that made it, or NULL */
+	struct axes axes;                     /* of samples and their places */
 };
 
 /* What `target` is where samples have none, as in data to predict: no values. */

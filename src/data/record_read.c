@@ -62,7 +62,8 @@ static int foreign(const struct record *r)
 		                       "given as 'model.init_from'",
 		[FILE_WEIGHTS_OTHER] = ": 'data' takes record files, which dlx-convert makes of arrays",
 		[FILE_ARRAYS] = ": convert it with dlx-convert",
-		[FILE_PICTURE] = ": dlx-convert makes record files of arrays (.npy, .npz, .nc, .h5)",
+		[FILE_PICTURE] = ": dlx-convert makes record files of PNG and TIFF pictures and of "
+		"arrays (.npy, .npz, .nc, .h5)",
 		[FILE_RECORD] = ", damaged by a transfer in text mode",
 		[FILE_SAFETENSORS] = ": weights are given as 'model.init_from'",
 		[FILE_PACKED] = ": unpack it first",

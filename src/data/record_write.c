@@ -74,6 +74,7 @@ static void copy_info(struct record_writer *w, const struct record_info *info)
 	i->classes = copy_strings(w->a, info->classes, info->nclasses);
 	i->sources = copy_strings(w->a, info->sources, info->nsources);
 	i->command = info->command ? arena_strdup(w->a, info->command) : NULL;
+	i->axes = axes_copy(w->a, &info->axes);
 	i->input.nstats = (int)channels_of(&i->input);
 	i->target.nstats = dtype_is_float(i->target.dtype) ? (int)channels_of(&i->target) : 0;
 }

@@ -7,6 +7,7 @@
 
 #include <netcdf.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -16,7 +17,8 @@
 #include "config.h"
 
 #define FUNCTIONS(X) \
-	X(nc_create) X(nc_close) X(nc_def_dim) X(nc_def_var) X(nc_enddef) X(nc_put_att_text) \
+	X(nc_create) X(nc_close) X(nc_def_dim) X(nc_def_var) X(nc_enddef) X(nc_put_att_double) \
+	X(nc_put_att_int) X(nc_put_att_text) X(nc_put_var_double) X(nc_put_var_string) \
 	X(nc_put_vara_float) X(nc_put_vara_int) X(nc_strerror)
 
 #ifdef DLX_NETCDF_LIBRARY
@@ -43,7 +45,9 @@ struct netcdf_file {
 	struct io_file *file;           /* which the library writes by its temporary name */
 	int nc, var;
 	struct shape shape;             /* of one sample */
+	int coordinate[MAXD + 1], dimension[MAXD + 1];   /* variables, -1: none; dimensions */
 	enum dtype dtype;
+	int lead;                       /* axes in front of the places: that of channels */
 	bool open;
 };
 
@@ -52,21 +56,118 @@ static int fail(const struct netcdf_file *f, int code, int status)
 	return ERR(code, NULL, "cannot write '%s': %s", f->path, lib.nc_strerror(status));
 }
 
-static int define_dimensions(struct netcdf_file *f, const struct netcdf_array *a,
-                             int dims[MAXD + 1])
+/* --- dimensions --- */
+
+/* What the data says of dimension i of the array, or NULL. */
+static const struct axis *axis_of(const struct netcdf_array *a, int i)
+{
+	const int k = i - (i > 0 && a->has_channels);
+	if (!a->axes || (i == 1 && a->has_channels) || k >= a->axes->n)
+		return NULL;
+	return a->axes->axis[k].name ? &a->axes->axis[k] : NULL;
+}
+
+static const char *usual_name(const struct netcdf_array *a, int i, char name[16])
 {
 	static const char *const spatial[] = { "width", "height", "depth" };
-	int status = lib.nc_def_dim(f->nc, "sample", (size_t)a->samples, &dims[0]);
-	for (int i = 0; i < f->shape.nd && status == NC_NOERR; i++) {
-		char name[16];
-		if (i == 0 && a->has_channels)
-			snprintf(name, sizeof name, "channel");
-		else if (f->shape.nd - 1 - i < 3)
-			snprintf(name, sizeof name, "%s", spatial[f->shape.nd - 1 - i]);
-		else
-			snprintf(name, sizeof name, "axis%d", i);
-		status = lib.nc_def_dim(f->nc, name, (size_t)f->shape.d[i], &dims[i + 1]);
+	const int nd = a->shape->nd;
+	if (i == 0)
+		snprintf(name, 16, "sample");
+	else if (i == 1 && a->has_channels)
+		snprintf(name, 16, "channel");
+	else if (nd - i < 3)
+		snprintf(name, 16, "%s", spatial[nd - i]);
+	else
+		snprintf(name, 16, "axis%d", i - 1);
+	return name;
+}
+
+/* Whether the name is not that of another dimension or of the array. */
+static bool is_free(const struct netcdf_array *a, int i, const char *name)
+{
+	char usual[16];
+	if (strcmp(name, a->name) == 0)
+		return false;
+	for (int k = 0; k <= a->shape->nd; k++) {
+		const struct axis *x = axis_of(a, k);
+		if (k != i && (strcmp(name, usual_name(a, k, usual)) == 0 ||
+		               (x && strcmp(name, x->name) == 0)))
+			return false;
 	}
+	return true;
+}
+
+/* Names that netCDF does not take are those it has without the data's. */
+static int define_dimension(struct netcdf_file *f, const struct netcdf_array *a, int i)
+{
+	const struct axis *x = axis_of(a, i);
+	const size_t n = (size_t)(i ? f->shape.d[i - 1] : a->samples);
+	char usual[16];
+	int *coordinate = &f->coordinate[i], status = NC_EBADNAME;
+	*coordinate = -1;
+	if (x && is_free(a, i, x->name))
+		status = lib.nc_def_dim(f->nc, x->name, n, &f->dimension[i]);
+	if (status == NC_EBADNAME || status == NC_ENAMEINUSE || status == NC_EMAXNAME)
+		return lib.nc_def_dim(f->nc, usual_name(a, i, usual), n, &f->dimension[i]);
+	if (status != NC_NOERR || !x->values)
+		return status;
+	status = lib.nc_def_var(f->nc, x->name, NC_DOUBLE, 1, &f->dimension[i], coordinate);
+	for (int k = 0; k < x->nattributes && status == NC_NOERR; k++) {
+		const struct axis_attribute *t = &x->attribute[k];
+		/* an attribute that cannot be written here is left out */
+		if (t->text)
+			lib.nc_put_att_text(f->nc, *coordinate, t->name, strlen(t->text), t->text);
+		else
+			lib.nc_put_att_double(f->nc, *coordinate, t->name, NC_DOUBLE, (size_t)t->n,
+			                      t->values);
+	}
+	return status;
+}
+
+static int define_dimensions(struct netcdf_file *f, const struct netcdf_array *a)
+{
+	int status = NC_NOERR;
+	for (int i = 0; i <= f->shape.nd && status == NC_NOERR; i++)
+		status = define_dimension(f, a, i);
+	/* the names of channels are their coordinates */
+	if (status == NC_NOERR && a->has_channels && a->channels)
+		status = lib.nc_def_var(f->nc, "channel", NC_STRING, 1, &f->dimension[1],
+		                        &f->coordinate[1]);
+	return status;
+}
+
+static int write_coordinates(struct netcdf_file *f, const struct netcdf_array *a)
+{
+	int status = NC_NOERR;
+	for (int i = 0; i <= f->shape.nd && status == NC_NOERR; i++) {
+		const struct axis *x = axis_of(a, i);
+		if (f->coordinate[i] < 0)
+			continue;
+		status = x ? lib.nc_put_var_double(f->nc, f->coordinate[i], x->values) :
+			lib.nc_put_var_string(f->nc, f->coordinate[i], (const char **)(uintptr_t)a->channels);
+	}
+	return status;
+}
+
+/* --- the array --- */
+
+/* The names of classes as words between blanks, as the CF conventions have them. */
+static int write_meanings(struct netcdf_file *f, const struct netcdf_array *a)
+{
+	struct buf words = BUF_INIT;
+	int *flags = mem_calloc((size_t)a->nchannels + 1, sizeof *flags);
+	for (int64_t i = 0; i < a->nchannels; i++) {
+		flags[i] = (int)i;
+		buf_puts(&words, i ? " " : "");
+		for (const char *p = a->channels[i]; *p; p++)
+			buf_putc(&words, strchr(" \t\n", *p) ? '_' : *p);
+	}
+	int status = lib.nc_put_att_int(f->nc, f->var, "flag_values", NC_INT, (size_t)a->nchannels,
+	                                flags);
+	if (status == NC_NOERR)
+		status = lib.nc_put_att_text(f->nc, f->var, "flag_meanings", words.len, words.data);
+	buf_release(&words);
+	mem_free(flags);
 	return status;
 }
 
@@ -75,22 +176,26 @@ static int describe_channels(struct netcdf_file *f, const struct netcdf_array *a
 	struct buf names = BUF_INIT;
 	for (int64_t i = 0; a->channels && i < a->nchannels; i++)
 		buf_printf(&names, "%s%s", i ? ", " : "", a->channels[i]);
-	const char *what = a->has_channels ? "channels" : "classes";
+	const char *what = a->classes ? "classes" : "channels";
 	int status = names.len ? lib.nc_put_att_text(f->nc, f->var, what, names.len, names.data) :
 	             NC_NOERR;
+	if (status == NC_NOERR && names.len && a->classes)
+		status = write_meanings(f, a);
 	buf_release(&names);
 	return status;
 }
 
 static int define(struct netcdf_file *f, const struct netcdf_array *a)
 {
-	int dims[MAXD + 1], status = define_dimensions(f, a, dims);
+	int status = define_dimensions(f, a);
 	if (status == NC_NOERR)
 		status = lib.nc_def_var(f->nc, a->name, f->dtype == DTYPE_I32 ? NC_INT : NC_FLOAT,
-		                        f->shape.nd + 1, dims, &f->var);
+		                        f->shape.nd + 1, f->dimension, &f->var);
 	if (status == NC_NOERR)
 		status = describe_channels(f, a);
-	return status == NC_NOERR ? lib.nc_enddef(f->nc) : status;
+	if (status == NC_NOERR)
+		status = lib.nc_enddef(f->nc);
+	return status == NC_NOERR ? write_coordinates(f, a) : status;
 }
 
 int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a)
@@ -100,6 +205,7 @@ int netcdf_create(struct netcdf_file **out, const char *path, const struct netcd
 	f->path = mem_strdup(path);
 	f->shape = *a->shape;
 	f->dtype = a->dtype;
+	f->lead = a->has_channels;
 	int rc = io_create(&f->file, path);
 	if (rc == 0 && !io_temporary(f->file))
 		rc = ERR(E_CANTCREATE, NULL, "cannot create '%s': netCDF needs a regular file", path);
@@ -122,7 +228,7 @@ int netcdf_create(struct netcdf_file **out, const char *path, const struct netcd
 
 int netcdf_write(struct netcdf_file *f, int64_t i, const void *v)
 {
-	return netcdf_write_rows(f, i, 0, f->shape.nd > 1 ? f->shape.d[1] : 1, v);
+	return netcdf_write_rows(f, i, 0, f->shape.nd > f->lead ? f->shape.d[f->lead] : 1, v);
 }
 
 int netcdf_write_rows(struct netcdf_file *f, int64_t i, int64_t first, int64_t rows, const void *v)
@@ -130,9 +236,9 @@ int netcdf_write_rows(struct netcdf_file *f, int64_t i, int64_t first, int64_t r
 	size_t start[MAXD + 1] = { (size_t)i }, count[MAXD + 1] = { 1 };
 	for (int k = 0; k < f->shape.nd; k++)
 		count[k + 1] = (size_t)f->shape.d[k];
-	if (f->shape.nd > 1) {
-		start[2] = (size_t)first;
-		count[2] = (size_t)rows;
+	if (f->shape.nd > f->lead) {
+		start[1 + f->lead] = (size_t)first;
+		count[1 + f->lead] = (size_t)rows;
 	}
 	int status = f->dtype == DTYPE_I32 ? lib.nc_put_vara_int(f->nc, f->var, start, count, v) :
 		lib.nc_put_vara_float(f->nc, f->var, start, count, v);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One array of samples as a netCDF-4 file: dimensions sample, channel, then depth, height, width as
- * many as there are. Written under a temporary name beside its final one; visible only after
- * netcdf_commit. The only file that includes <netcdf.h> is netcdf_file.c. */
+ * many as there are, or called as the data's axes are, with their coordinates. Such a file is an
+ * HDF5 file too, whose dimension scales these are. Written under a temporary name beside its final
+ * one; visible only after netcdf_commit. The only file that includes <netcdf.h> is
+ * netcdf_file.c. */
 #ifndef DLX_REPORT_NETCDF_FILE_H
 #define DLX_REPORT_NETCDF_FILE_H
 
 #include "base/types.h"
+#include "data/axes.h"
 
 struct netcdf_file;
 
@@ -19,12 +22,15 @@ struct netcdf_array {
 	const char *const *channels;     /* names of channels, or of the classes that the values number;
 	                                  * or NULL */
 	int64_t nchannels;
+	bool classes;                    /* values are numbers of channels */
+	const struct axes *axes;         /* of samples and of places, with the extents of shape; NULL:
+	                                  * nothing is known of them */
 };
 /* A variable for the array. What a is made of is borrowed for the call. E_CANTCREATE. */
 int netcdf_create(struct netcdf_file **out, const char *path, const struct netcdf_array *a);
 /* Sample i, plain. E_IO. */
 int netcdf_write(struct netcdf_file *f, int64_t i, const void *v);
-/* Of sample i rows first .. first + rows - 1 of the axis behind the channels: channels x rows x the
+/* Of sample i rows first .. first + rows - 1 of the first axis of places: [channels x] rows x the
  * rest, plain. E_IO. */
 int netcdf_write_rows(struct netcdf_file *f, int64_t i, int64_t first, int64_t rows, const void *v);
 /* Frees f whatever the outcome. E_IO. */

@@ -42,7 +42,7 @@ static int check_declared(const struct session *s)
 	           "it: 'model.input' with channels and size, and 'model.classes'");
 }
 
-static int open_train_set(struct session *s, const struct session_options *o)
+int session_open_train_set(struct session *s, const struct session_options *o)
 {
 	if (o->need & SESSION_SYNTHETIC)
 		return check_declared(s);
@@ -73,17 +73,16 @@ static bool second_wanted(const struct session *s, const struct session_options 
 
 static int no_target(const struct strings *paths)
 {
-	return ERR(E_DATA, &paths->loc[0], "'%s' has no target: it can only be predicted from",
-	           paths->v[0]);
+	return ERR(E_DATA, paths->loc ? &paths->loc[0] : NULL,
+	           "'%s' has no target: it can only be predicted from", paths->v[0]);
 }
 
-int session_open_data(struct session *s, const struct session_options *o)
+int session_open_data(struct session *s, const struct session_options *o,
+                      const struct texts *records)
 {
 	const struct data_config *d = &s->config->data;
-	struct loc loc = { 0 };
-	struct strings given = { .n = o->data != NULL, .v = &o->data, .loc = &loc };
+	const struct strings given = { .n = records->n, .v = records->v };
 	const struct strings *second = o->data ? &given : &d->validation;
-	TRY(open_train_set(s, o));
 	if (s->train_set && !dataset_info(s->train_set)->has_target)
 		return no_target(&d->train);
 	if (!second_wanted(s, o) || !second->n)
@@ -191,15 +190,15 @@ static int check_second_set(const struct session *s, const struct session_option
 	const struct shape *x = loader_input_shape(s->validation),
 	                   *y = loader_target_shape(s->validation);
 	const struct shape *train_x = &s->data.input, *train_y = &s->data.target;
+	const char *name = o->data ? o->data->v[0] : s->config->data.validation.v[0];
 	if (alike(x, train_x) &&
 	    (o->need & SESSION_PREDICT ||
 	     (shape_equal(x, train_x) ? shape_equal(y, train_y) : y->nd == train_y->nd)))
 		return 0;
 	return ERR(E_DATA, o->data ? NULL : &s->config->data.validation.loc[0],
 	           "'%s' does not fit the training data: after the transforms its inputs are %s and "
-	           "its targets %s, not %s and %s", o->data ? o->data : s->config->data.validation.v[0],
-	           shape_text(x, have[0]), shape_text(y, have[1]), shape_text(train_x, want[0]),
-	           shape_text(train_y, want[1]));
+	           "its targets %s, not %s and %s", name, shape_text(x, have[0]),
+	           shape_text(y, have[1]), shape_text(train_x, want[0]), shape_text(train_y, want[1]));
 }
 
 /* `model.input`, where given, must say what the data says. */

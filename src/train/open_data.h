@@ -6,8 +6,11 @@
 
 #include "train/opening.h"
 
-/* Opens the training set and the second one, of which only the headers are read. */
-int session_open_data(struct session *s, const struct session_options *o);
+/* Opens the training set, of which only the headers are read. */
+int session_open_train_set(struct session *s, const struct session_options *o);
+/* Then the second set, of these records where the options have data. */
+int session_open_data(struct session *s, const struct session_options *o,
+                      const struct texts *records);
 /* Makes the loaders, and fills s->data: what plans depend on. Errors name a set that does not fit
  * the other, the network or the loss. */
 int session_open_loaders(struct session *s, const struct session_options *o);

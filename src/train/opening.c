@@ -24,6 +24,7 @@
 #include "train/engines.h"
 #include "train/deferred_plans.h"
 #include "train/open_data.h"
+#include "train/predict_input.h"
 #include "train/ranks.h"
 #include "train/trained_on.h"
 
@@ -256,6 +257,20 @@ static int open_device(struct session *s, const struct session_options *o)
 
 /* Every phase ends in an agreement: a rank that continued
  * alone would wait for the others in vain. */
+static int open_second_set(struct session *s, const struct session_options *o)
+{
+	struct texts part = { 0 };
+	int rc = 0;
+	if (o->data && o->records->n == 0)
+		TRY(predict_input(s, o->data, o->layout, o->quiet, o->records));
+	if (o->data) {
+		part = (struct texts){ o->records->n - o->begin, o->records->v + o->begin };
+		rc = o->end ? predict_input_alike(o->records, o->begin, o->end) : 0;
+		part.n = o->end && rc == 0 ? *o->end - o->begin : part.n;
+	}
+	return ranks_agree(s->comm, rc < 0 ? rc : session_open_data(s, o, &part), "opening the data");
+}
+
 static int open_all(struct session *s, const struct session_options *o)
 {
 	struct comm *c = s->comm;
@@ -264,7 +279,8 @@ static int open_all(struct session *s, const struct session_options *o)
 	double start = io_seconds();
 	if (o->weights)
 		TRY(trained_on_find(s, o->weights));
-	TRY(ranks_agree(c, session_open_data(s, o), "opening the data"));
+	TRY(ranks_agree(c, session_open_train_set(s, o), "opening the data"));
+	TRY(open_second_set(s, o));
 	if (o->need & SESSION_TRAIN)
 		TRY(trained_on_adopt(s, o->resume));
 	trace_mark(TRACE_RUN, "data", start);

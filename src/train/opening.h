@@ -5,6 +5,7 @@
 #ifndef DLX_TRAIN_OPENING_H
 #define DLX_TRAIN_OPENING_H
 
+#include "base/option.h"
 #include "plan/session.h"
 
 struct session_options {
@@ -13,7 +14,13 @@ struct session_options {
 	const char *device;        /* overrides the config's, or NULL */
 	const char *gpu;           /* with nothing to run: plan for this GPU, which
 	                            * need not be there; or NULL */
-	const char *data;          /* a record file to take in place of data.validation, or NULL */
+	const struct texts *data;  /* files to take in place of data.validation, as predict_input does;
+	                            * or NULL */
+	const char *layout;        /* of these, or NULL */
+	bool quiet;
+	struct texts *records;     /* the records that these came to, filled if empty; with data */
+	int begin, *end;           /* of them; end is set to where samples of another size begin. NULL:
+	                            * all */
 	const char *weights;       /* the checkpoint a command that trains nothing works with, as in
 	                            * ckpt_load; or NULL */
 	const char *resume;        /* the checkpoint a training goes on from, likewise; or NULL */

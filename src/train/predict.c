@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs prediction plans over the validation loader and hands each sample's output to a writer: one
- * array for all (.npy, .npz, .nc), a table (.csv), or a picture for each. The largest logit is the
- * predicted class. Of several ranks the first writes; the others give it what they have of each
+ * array for all (.npy, .npz, .nc, .h5), a table (.csv), or a picture for each. The largest logit is
+ * the predicted class. Of several ranks the first writes; the others give it what they have of each
  * batch, in order. */
 #include "train/predict.h"
 
@@ -19,6 +19,7 @@
 #include "report/png.h"
 #include "report/zip_file.h"
 #include "train/opening.h"
+#include "train/predict_array.h"
 #include "train/predict_table.h"
 #include "train/ranks.h"
 
@@ -43,6 +44,7 @@ struct writer {
 	struct buf pixels, large;        /* pictures: a pixel a point, and enlarged */
 	struct predict_table table;      /* .csv */
 	enum predict_as as;
+	int64_t first;                   /* number of the first picture */
 	bool labels, truth;              /* pictures: of classes; below the
 	                                  * prediction, the file's target */
 	int (*write)(struct writer *w, const struct result *r);
@@ -176,7 +178,7 @@ static int write_picture(struct writer *w, const struct result *r)
 	else
 		draw_fields(w, r, &m);
 	enlarge(&w->pixels, m.width, rows, scale, &w->large);
-	snprintf(name, sizeof name, "%06" PRId64 ".png", r->index);
+	snprintf(name, sizeof name, "%06" PRId64 ".png", w->first + r->index);
 	char *path = io_join(w->out, name);
 	int rc = png_write_rgb(path, m.width * scale, rows * scale, (const uint8_t *)w->large.data);
 	mem_free(path);
@@ -293,8 +295,8 @@ static int run_all(struct writer *w, int64_t *written)
 
 bool predict_to_file(const char *out)
 {
-	return io_ends_in(out, ".npy") || io_ends_in(out, ".npz") || io_ends_in(out, ".nc") ||
-	       io_ends_in(out, ".csv");
+	return io_ends_in(out, ".npy") || io_ends_in(out, ".npz") || io_ends_in(out, ".csv") ||
+	       predict_is_netcdf(out);
 }
 
 /* One array, in a file of its own or as the member of an archive. */
@@ -323,14 +325,11 @@ static int open_numpy(struct writer *w)
 
 static int open_nc(struct writer *w)
 {
-	struct shape output = output_shape(w->s), one = predict_as_shape(w->as, &output);
-	bool whole = w->as != PREDICT_CLASSES;
-	const struct dataset_info *info = session_data(w->s);
-	bool named = loss_wants_labels(&w->s->config->loss) && info->nclasses == output.d[0];
+	const struct shape output = output_shape(w->s);
+	struct predict_array a;
+	predict_array(&a, w->s, w->as, &output);
 	w->write = write_nc;
-	struct netcdf_array a = { "prediction", predict_as_dtype(w->as),
-		loader_samples(w->s->validation), &one, whole, named ? info->classes : NULL, output.d[0] };
-	return netcdf_create(&w->nc, w->out, &a);
+	return netcdf_create(&w->nc, w->out, &a.array);
 }
 
 static int open_csv(struct writer *w)
@@ -372,8 +371,8 @@ static int open_pictures(struct writer *w)
 	char text[SHAPE_TEXT];
 	const struct shape *s = &graph_t(p->g, p->output)->shape;
 	if (io_ends_in(w->out, ".png"))
-		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc or .csv, "
-		           "or a folder for pictures", w->out);
+		return ERR(E_USAGE, NULL, "'-o %s': expected a file that ends in .npy, .npz, .nc, .h5 or "
+		           ".csv, or a folder for pictures", w->out);
 	if (w->as != PREDICT_DEFAULT)
 		return ERR(E_USAGE, NULL, "'--as' is for files of numbers; pictures are of classes");
 	if (s->nd < 3)
@@ -391,15 +390,12 @@ static int open_output(struct writer *w)
 {
 	if (!comm_first(w->s->comm))
 		return 0;
-	if (w->as != PREDICT_DEFAULT && !loss_wants_labels(&w->s->config->loss))
-		return ERR(E_USAGE, NULL,
-		           "'--as=%s' is for networks of classes; with the loss '%s' the output is a field",
-		           predict_as_names[w->as], w->s->config->loss.v->name);
+	TRY(predict_check_as(w->s, w->as));
 	if (io_ends_in(w->out, ".csv"))
 		return open_csv(w);
 	if (io_ends_in(w->out, ".npy") || io_ends_in(w->out, ".npz"))
 		return open_numpy(w);
-	return io_ends_in(w->out, ".nc") ? open_nc(w) : open_pictures(w);
+	return predict_is_netcdf(w->out) ? open_nc(w) : open_pictures(w);
 }
 
 /* What was not finished does not appear under its name. */
@@ -418,9 +414,11 @@ static int close_output(struct writer *w, int rc)
 	return rc;
 }
 
-int predict(struct session *s, const char *out, enum predict_as as, int64_t *written)
+int predict(struct session *s, const char *out, enum predict_as as, int64_t first,
+            int64_t *written)
 {
-	struct writer w = { .s = s, .out = out, .as = as, .pixels = BUF_INIT, .large = BUF_INIT };
+	struct writer w = { .s = s, .out = out, .as = as, .first = first, .pixels = BUF_INIT,
+		.large = BUF_INIT };
 	int rc = ranks_agree(s->comm, open_output(&w), "opening the output");
 	if (rc == 0)
 		rc = run_all(&w, written);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "plan/tile_size.h"
 #include "train/opening.h"
+#include "train/predict_array.h"
 #include "train/ranks.h"
 #include "train/slabs.h"
 
@@ -32,6 +33,7 @@ struct tiles {
 	float *slab, *weight;            /* weight: sums of weights, of blended windows */
 	float *packed;                   /* rows on their way to the file */
 	struct slabs *file;
+	enum predict_as as;
 };
 
 /* --- set-up --- */
@@ -104,14 +106,14 @@ static void tear_down(struct tiles *t)
 static int open_file(struct tiles *t, const char *out)
 {
 	const struct session *s = t->s;
-	const struct dataset_info *info = session_data(s);
-	const bool named = loss_wants_labels(&s->config->loss) && info->nclasses == t->out_channels;
+	struct predict_array a;
 	struct shape shape = { .nd = 1 + s->tiles->tiling.axes, .d = { t->out_channels } };
 	if (!comm_first(s->comm))
 		return 0;
+	TRY(predict_check_as(s, t->as));
 	memcpy(shape.d + 1, t->out, sizeof *t->out * (size_t)s->tiles->tiling.axes);
-	return slabs_create(&t->file, out, loader_samples(s->validation), &shape,
-	                    named ? info->classes : NULL);
+	predict_array(&a, s, t->as, &shape);
+	return slabs_create(&t->file, out, &a.array);
 }
 
 /* --- one window --- */
@@ -241,6 +243,7 @@ static int flush(struct tiles *t, int64_t sample, int64_t end)
 		memmove(t->weight, t->weight + n * plane, (size_t)(kept * plane) * sizeof *t->weight);
 		memset(t->weight + kept * plane, 0, (size_t)(n * plane) * sizeof *t->weight);
 	}
+	predict_as_change(t->as, t->packed, t->out_channels, n * plane);
 	TRY(slabs_write(t->file, sample, t->first, n, t->packed));
 	t->first = end;
 	return 0;
@@ -273,12 +276,12 @@ static int run_all(struct tiles *t, int64_t *written)
 	return 0;
 }
 
-int predict_tiles(struct session *s, const char *out, int64_t *written)
+int predict_tiles(struct session *s, const char *out, enum predict_as as, int64_t *written)
 {
-	struct tiles t = { 0 };
+	struct tiles t = { .as = as };
 	if (!slabs_takes(out))
-		return ranks_agree(s->comm, ERR(E_USAGE, NULL, "'--tile' writes arrays; use '-o "
-		                                "FILE.npy' or '-o FILE.nc'"), "opening the output");
+		return ranks_agree(s->comm, ERR(E_USAGE, NULL, "'--tile' writes arrays; use '-o FILE.npy', "
+		                                "'-o FILE.nc' or '-o FILE.h5'"), "opening the output");
 	set_up(&t, s);
 	int rc = ranks_agree(s->comm, open_file(&t, out), "opening the output");
 	if (rc == 0)

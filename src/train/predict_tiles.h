@@ -8,11 +8,13 @@
 
 #include <stdint.h>
 
+#include "train/predict_as.h"
+
 struct session;
 
-/* Writes out, which ends in .npy or .nc, as predict() does. s needs SESSION_PREDICT |
+/* Writes out, which ends in .npy, .nc, .h5 or .hdf5, as predict() does. s needs SESSION_PREDICT |
  * SESSION_RUN and s->tiles. Ranks share the windows of a sample. Collective; rank 0 writes.
  * E_USAGE for pictures. */
-int predict_tiles(struct session *s, const char *out, int64_t *written);
+int predict_tiles(struct session *s, const char *out, enum predict_as as, int64_t *written);
 
 #endif

@@ -10,6 +10,8 @@ export PYTHONDONTWRITEBYTECODE=1
 
 "$DLX_BUILD/test/cli/make_sources" "$dir" || exit 1
 $python "$here/check_formats.py" "$DLX_BUILD/dlx-convert" "$dir" || { echo "check_formats.py failed"; exit 1; }
+grep -q '^#define HAVE_TIFF 1' "$DLX_BUILD/config.h" && tiff=tiff
+$python "$here/check_pictures.py" "$DLX_BUILD/dlx-convert" "$dir" ${tiff:-} || { echo "check_pictures.py failed"; exit 1; }
 $python "$here/check_axes.py" "$DLX_BUILD/dlx-convert" "$dir" || { echo "check_axes.py failed"; exit 1; }
 
 coads=${COADS:-/usr/share/ferret-vis/data/coads_climatology.cdf}

@@ -123,10 +123,10 @@ check "'net.h5' is an HDF5 file, not a safetensors file; save its weights" --set
 check "'net.onnx' is an ONNX model, not a safetensors file; save its weights" --set model.init_from=net.onnx
 check "'x.npy' is a NumPy file, not a safetensors file" --set model.init_from=x.npy
 check "'labels.dlx' is a dlx record file, not a safetensors file" --set model.init_from=labels.dlx
-check 'it is a PNG picture: dlx-convert makes record files of arrays' --set data.train=image.png
+check 'it is a PNG picture: dlx-convert makes record files of PNG and TIFF pictures and of arrays' --set data.train=image.png
 check 'it is compressed with gzip: unpack it first' --set data.train=x.npy.gz
 expect 65 "$convert" -q -i image.png -t labels.npy -o none.dlx
-says err "'image.png' is a PNG picture; dlx-convert reads netcdf, hdf5, npy, npz and idx"
+says err "'image.png', 'image': png: "
 expect 65 "$convert" -q -i net.keras -t labels.npy -o none.dlx
 says err "'net.keras' is a Keras model"
 

@@ -22,7 +22,7 @@ def unzstd(frame, size):
 
 
 def read(path):
-    """The description, and input and target of all samples."""
+    """The description, and input and target of all samples; target: None where there is none."""
     data = open(path, "rb").read()
     assert data[:8] == b"DLXREC\r\n" and data[-8:] == b"DLXEND\r\n"
     assert struct.unpack("<II", data[8:16]) == (1, 0)
@@ -35,12 +35,14 @@ def read(path):
         sample = unzstd(data[offset:offset + length], raw)
         start = 0
         for k, name in enumerate(("input", "target")):
+            if name not in text:
+                continue
             a = text[name]
             count = int(np.prod(a["shape"], dtype=np.int64))
             v = np.frombuffer(sample, DTYPES[a["dtype"]], count, start)
             arrays[k].append(v.reshape(a["shape"]))
             start = (start + v.nbytes + 7) // 8 * 8
-    return text, np.stack(arrays[0]), np.stack(arrays[1])
+    return text, np.stack(arrays[0]), np.stack(arrays[1]) if arrays[1] else None
 
 
 def netcdf(path):

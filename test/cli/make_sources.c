@@ -161,6 +161,46 @@ static void write_axes(const char *path)
 	check(!nc_close(f), "nc_close");
 }
 
+/* field and event (time, lat, lon), whose axes have coordinates and these attributes. east: degrees
+ * that lon is further on. */
+static void write_places(const char *path, double east)
+{
+	enum { TIME = 5, LAT = 34, LON = 40, ALL = TIME * LAT * LON };
+	static const struct { const char *name, *units; size_t n; double first, step; } axes[] = {
+		{ "time", "days since 2000-01-01", TIME, 0.5, 1 },
+		{ "lat", "degrees_north", LAT, -33.7, 2.1 }, { "lon", "degrees_east", LON, 0.1, 0.3 },
+	};
+	static const double range[] = { -90, 90 };
+	static float field[ALL];
+	static int event[ALL];
+	double values[LON];
+	int f, dim[3], coord[3], v[2];
+
+	check(!nc_create(path, NC_CLOBBER, &f), "nc_create");
+	for (int i = 0; i < 3; i++) {
+		check(!nc_def_dim(f, axes[i].name, axes[i].n, &dim[i]), "nc_def_dim");
+		check(!nc_def_var(f, axes[i].name, NC_DOUBLE, 1, &dim[i], &coord[i]), "nc_def_var");
+		check(!nc_put_att_text(f, coord[i], "units", strlen(axes[i].units), axes[i].units),
+		      "nc_put_att_text");
+	}
+	check(!nc_put_att_double(f, coord[1], "valid_range", NC_DOUBLE, 2, range), "nc_put_att");
+	check(!nc_put_att_text(f, coord[0], "calendar", 8, "standard"), "nc_put_att_text");
+	check(!nc_def_var(f, "field", NC_FLOAT, 3, dim, &v[0]), "nc_def_var");
+	check(!nc_def_var(f, "event", NC_INT, 3, dim, &v[1]), "nc_def_var");
+	check(!nc_enddef(f), "nc_enddef");
+	for (int i = 0; i < 3; i++) {
+		for (size_t k = 0; k < axes[i].n; k++)
+			values[k] = axes[i].first + axes[i].step * (double)k + (i == 2 ? east : 0);
+		check(!nc_put_var_double(f, coord[i], values), "nc_put_var");
+	}
+	for (int i = 0; i < ALL; i++) {
+		field[i] = (float)(i % 71);
+		event[i] = i % 71 > 50;
+	}
+	check(!nc_put_var_float(f, v[0], field) && !nc_put_var_int(f, v[1], event), "nc_put_var");
+	check(!nc_close(f), "nc_close");
+}
+
 /* A year of months: tas (time, lat, lon) counts on from year to year; orography (lat, lon), mask
  * (once, lat, lon) and event (lat, lon) do not depend on time. */
 static void write_year(const char *path, int year)
@@ -208,6 +248,10 @@ int main(int argc, char **argv)
 	}
 	snprintf(path, sizeof(path), "%s/axes.nc", argv[1]);
 	write_axes(path);
+	snprintf(path, sizeof(path), "%s/places.nc", argv[1]);
+	write_places(path, 0);
+	snprintf(path, sizeof(path), "%s/places-east.nc", argv[1]);
+	write_places(path, 20);
 	for (int year = 0; year < 2; year++) {
 		snprintf(path, sizeof(path), "%s/year-%d.nc", argv[1], year);
 		write_year(path, year);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fuzz target for the readers of foreign files that are our own: .npy, .npz and IDX, plain or
- * gzipped. The readers take paths, so each input goes through a file in memory. */
+ * gzipped; and that of PNG, which is ours around libpng. The readers take paths, so each input goes
+ * through a file in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", f);
 	if (first == 'P')
 		try_source(path, "npz", "x");
-	try_source(path, first == 'P' ? "npz" : first == '\x93' ? "npy" : "idx", NULL);
+	if (first == '\x89')
+		try_source(path, "png", "index");
+	try_source(path, first == 'P' ? "npz" : first == '\x93' ? "npy" :
+	           first == '\x89' ? "png" : "idx", NULL);
 	close(f);
 	return 0;
 }

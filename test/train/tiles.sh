@@ -59,6 +59,14 @@ says err 'tiles of 40 x 44 for each sample of 90 x 180'
 expect 0 "$train" --predict $samples --tile 64 -o tiles.nc unet.yaml
 expect 0 "$train" --predict $samples -o whole.nc unet.yaml
 cmp tiles.nc whole.nc || fail "netCDF"
+for as in probabilities classes; do
+	for form in npy nc h5; do
+		expect 0 "$train" --predict $samples --as $as --tile 64 -o tiles.$form unet.yaml
+		expect 0 "$train" --predict $samples --as $as -o whole.$form unet.yaml
+		cmp tiles.$form whole.$form || fail "--as $as, $form"
+	done
+	cmp whole.nc whole.h5 || fail "HDF5 is not netCDF-4"
+done
 if command -v mpiexec >/dev/null && "$train" --version | grep -q '^ranks: MPICH'; then
 	expect 0 on_ranks 2 "$train" --predict $samples --tile 64 -o ranks.npy unet.yaml
 	cmp ranks.npy unet.npy || fail "two ranks"
@@ -83,7 +91,7 @@ for wrong in 0 -3 64x big 64,64 x; do
 done
 for out in pictures x.npz x.csv; do
 	expect 64 "$train" --predict $samples --tile 64 -o $out unet.yaml
-	says err "'-o FILE.npy' or '-o FILE.nc'"
+	says err "'-o FILE.npy', '-o FILE.nc' or '-o FILE.h5'"
 	[ ! -e $out ] || fail "'$out' was made"
 done
 expect 64 "$train" --evaluate --tile 64 unet.yaml

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a file of numbers says of the predictions in it. */
+#ifndef DLX_TRAIN_PREDICT_ARRAY_H
+#define DLX_TRAIN_PREDICT_ARRAY_H
+
+#include "plan/session.h"
+#include "report/netcdf_file.h"
+#include "train/predict_as.h"
+
+/* The array, and what it borrows. */
+struct predict_array {
+	struct shape shape;              /* of a sample, in the form asked for */
+	struct axis axis[MAXD + 1];
+	struct axes axes;
+	struct netcdf_array array;       /* borrows from this struct and from s */
+};
+
+/* Predictions of s's samples in the form `as`, where the network's output for one has shape
+ * `output` (C, ...): with the axes of the data where they are as long as the output's, and the
+ * names of classes. */
+void predict_array(struct predict_array *out, const struct session *s, enum predict_as as,
+                   const struct shape *output);
+/* Whether the name is that of a netCDF or HDF5 file. */
+bool predict_is_netcdf(const char *path);
+/* E_USAGE where the network is not one of classes. */
+int predict_check_as(const struct session *s, enum predict_as as);
+
+#endif

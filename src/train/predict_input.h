@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The files that predictions are made of. Records are read as they are; NetCDF, HDF5, NumPy, IDX,
+ * PNG and TIFF files become records in a temporary folder first, which dlx-convert makes: its
+ * process may die of a damaged file, and no library of a foreign format is part of this one. */
+#ifndef DLX_TRAIN_PREDICT_INPUT_H
+#define DLX_TRAIN_PREDICT_INPUT_H
+
+#include "base/option.h"
+#include "plan/session.h"
+
+/* Records with the samples of these files (patterns, "FILE:NAME,NAME"), in order: those named, or
+ * temporary ones; predict_input_release releases the list. layout: of --input-layout, or NULL.
+ * They are read as s->train_set, where it is known, says that inputs are. E_USAGE where records
+ * stand beside other files; E_NOINPUT, E_DATA, E_UNAVAILABLE as dlx-convert. Collective: ranks
+ * that see the first rank's folder share it. */
+int predict_input(struct session *s, const struct texts *files, const char *layout, bool quiet,
+                  struct texts *out);
+void predict_input_release(struct texts *records);
+/* Where those of the records from `begin` on end whose samples have one size; E_NOINPUT, E_DATA. */
+int predict_input_alike(const struct texts *records, int begin, int *end);
+
+#endif

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes PNG and TIFF pictures, for tests of their readers: by zlib and struct alone."""
+import struct
+import zlib
+
+
+def _chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(path, width, height, values, channels=1, bits=8, palette=None):
+    """values: row-major, a number for each channel of a pixel; palette: a list of (r, g, b)."""
+    colour = 3 if palette else {1: 0, 2: 4, 3: 2, 4: 6}[channels]
+    code = {8: "B", 16: "H"}[bits]
+    row = width * channels
+    raw = b"".join(b"\0" + struct.pack(f">{row}{code}", *values[y * row : (y + 1) * row]) for y in range(height))
+    out = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0))
+    if palette:
+        out += _chunk(b"PLTE", bytes(v for c in palette for v in c))
+    out += _chunk(b"IDAT", zlib.compress(raw)) + _chunk(b"IEND", b"")
+    with open(path, "wb") as f:
+        f.write(out)
+
+
+def tiff(path, width, height, pages, channels=1, code="B", planar=False, tile=0, packed=False, big=False, alpha=False, white=False):
+    """pages: a list of values as for png(); code: of struct, B H h i f d; tile: extent of its tiles, else one strip."""
+    end = ">" if big else "<"
+    bits = 8 * struct.calcsize(end + code)
+    kind = 3 if code in "fd" else 2 if code in "bhi" else 1
+    out = bytearray(struct.pack(end + "2sHI", b"MM" if big else b"II", 42, 0))
+    link = 4
+    for values in pages:
+        planes = [values[c::channels] for c in range(channels)] if planar else [values]
+        step = 1 if planar else channels
+        blocks = []
+        for v in planes:
+            corners = [(y, x) for y in range(0, height, tile) for x in range(0, width, tile)] if tile else [(0, 0)]
+            for y0, x0 in corners:
+                block = v
+                if tile:
+                    block = [v[(y * width + x) * step + k] if y < height and x < width else 0
+                             for y in range(y0, y0 + tile) for x in range(x0, x0 + tile) for k in range(step)]
+                data = struct.pack(f"{end}{len(block)}{code}", *block)
+                blocks.append(zlib.compress(data) if packed else data)
+        at = []
+        for data in blocks:
+            out += b"\0" * (len(out) % 2)
+            at.append(len(out))
+            out += data
+        tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [bits] * channels), 259: (3, [8 if packed else 1]),
+                262: (3, [2 if channels >= 3 else 0 if white else 1]), 277: (3, [channels]), 284: (3, [2 if planar else 1]),
+                339: (3, [kind] * channels)}
+        colours = 3 if channels >= 3 else 1
+        if channels > colours:
+            tags[338] = (3, [2 if alpha else 0] * (channels - colours))
+        if tile:
+            tags.update({322: (4, [tile]), 323: (4, [tile]), 324: (4, at), 325: (4, [len(b) for b in blocks])})
+        else:
+            tags.update({273: (4, at), 278: (4, [height]), 279: (4, [len(b) for b in blocks])})
+        rows = []
+        for tag in sorted(tags):
+            size, v = tags[tag]
+            data = struct.pack(f"{end}{len(v)}{'H' if size == 3 else 'I'}", *v)
+            if len(data) > 4:
+                out += b"\0" * (len(out) % 2)
+                where = len(out)
+                out += data
+                data = struct.pack(end + "I", where)
+            rows.append(struct.pack(end + "HHI", tag, size, len(v)) + data.ljust(4, b"\0"))
+        out += b"\0" * (len(out) % 2)
+        out[link : link + 4] = struct.pack(end + "I", len(out))
+        out += struct.pack(end + "H", len(rows)) + b"".join(rows)
+        link = len(out)
+        out += b"\0\0\0\0"
+    with open(path, "wb") as f:
+        f.write(out)

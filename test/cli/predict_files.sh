@@ -1,0 +1,161 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Predictions from files that are no records: arrays, pictures, NetCDF and HDF5, with whatever axes they have; what is refused.
+. "${DLX_SOURCE:?}/test/lib.sh"
+find_python3
+"$python3" -c 'import numpy' 2>/dev/null || skip "no $python3 with numpy"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$DLX_SOURCE/test/cli"
+mkdir temporary
+export TMPDIR="$PWD/temporary"
+has_tiff() { grep -q '^#define HAVE_TIFF 1' "$DLX_BUILD/config.h"; }
+
+"$python3" - <<'END' || fail "no data"
+import numpy as np
+from pictures import png, tiff
+
+rng = np.random.default_rng(1)
+x = rng.integers(0, 256, (6, 12, 16, 3)).astype(np.uint8)
+np.save("last.npy", x)
+np.save("first.npy", np.moveaxis(x, -1, 1))
+np.save("y.npy", (x.sum(-1) // 300).astype(np.uint8))
+np.save("one.npy", x[0])
+np.save("odd.npy", x[..., :2])
+np.save("square.npy", x[:, :3, :5])
+np.savez("named.npz", blue=x[..., 2], red=x[..., 0], other=x[..., 0], green=x[..., 1])
+np.savez("two.npz", a=x, b=x)
+grey = rng.integers(0, 256, (4, 12, 16)).astype(np.uint8)
+np.save("grey.npy", grey)
+np.save("grey-y.npy", (grey // 128).astype(np.uint8))
+np.save("grey-one.npy", grey[2])
+np.save("nan.npy", np.where(grey > 200, np.nan, grey.astype(np.float32)))
+np.save("empty.npy", grey[:0])
+for i in range(6):
+    png(f"p{i}.png", 16, 12, x[i].ravel().tolist(), 3)
+    tiff(f"p{i}.tif", 16, 12, [x[i].ravel().tolist()], 3)
+for i in range(4):
+    png(f"grey{i}.png", 16, 12, grey[i].ravel().tolist())
+tiff("pages.tif", 16, 12, [g.ravel().tolist() for g in grey])
+png("small.png", 12, 10, x[0, :10, :12].ravel().tolist(), 3)
+png("deep.png", 16, 12, (grey[0].astype(int) * 257).ravel().tolist(), 1, 16)
+END
+expect 0 "$convert" -q -i last.npy -t y.npy --channel-names red,green,blue --class-names low,mid,high -o colour.dlx
+expect 0 "$convert" -q -i grey.npy -t grey-y.npy --class-names low,high -o grey.dlx
+for name in colour grey; do
+	[ $name = colour ] && classes=3 || classes=2
+	cat >$name.yaml <<END
+run: {name: $name, dir: $name}
+model: {family: layers, layers: [{conv2d: {filters: 4, kernel: 3, padding: same}}, relu, {conv2d: {filters: $classes, kernel: 1}}]}
+data: {train: $name.dlx, transforms: [cast, {normalize: standard}]}
+loss: softmax_cross_entropy
+train: {steps: 3, batch_size: 3}
+checkpoint: {every: null}
+report: {progress: none}
+END
+	expect 0 "$train" $name.yaml
+	expect 0 "$train" --predict $name.dlx -o ref-$name.npy $name.yaml
+done
+
+# alike NETWORK FILE...: predictions of the files are those of the record with the same samples.
+alike() {
+	network=$1
+	shift
+	expect 0 "$train" --predict "$@" -o got.npy $network.yaml
+	cmp "ref-$network.npy" got.npy || fail "other predictions of $*"
+	[ -z "$(ls "$TMPDIR")" ] || fail "left something of $*: $(ls "$TMPDIR")"
+}
+alike colour last.npy
+says err "'last.npy': the first axis counts samples, 3 channels (the last axis) of 12x16"
+alike colour first.npy
+alike colour named.npz
+says err 'channels: red, green, blue'
+alike colour two.npz:a
+expect 0 "$train" --predict named.npz:other,blue,green -o got.npy colour.yaml
+says err 'channels: other as red, blue as green, green as blue'
+alike colour p?.png
+alike colour 'p?.png'
+[ "$(grep -c '3 channels' err)" -eq 1 ] || fail "says the same of each file"
+alike colour p0.png --predict 'p[1-3].png' p4.png p5.png
+alike grey grey.npy
+alike grey grey?.png
+if has_tiff; then
+	alike colour 'p?.tif'
+	alike grey pages.tif
+	says err 'the first axis counts samples'
+fi
+expect 0 "$train" --predict colour.yaml last.npy -o got.npy
+cmp ref-colour.npy got.npy || fail "the config as --predict's value"
+expect 0 "$train" --predict one.npy -o one-got.npy colour.yaml
+expect 0 "$train" --predict p0.png -o p-got.npy colour.yaml
+cmp one-got.npy p-got.npy || fail "an array of one sample is not its picture"
+expect 0 "$train" --predict grey-one.npy -o one-got.npy grey.yaml
+says out '1 predictions'
+expect 0 "$train" --predict p0.png p1.png -o pictures colour.yaml
+[ "$(ls pictures | tr '\n' ' ')" = "000000.png 000001.png " ] || fail "other pictures: $(ls pictures)"
+# Pictures of several sizes, each as if it were alone; one array cannot have them.
+expect 0 "$train" --predict p0.png small.png p1.png p2.png -o sizes colour.yaml
+says out '4 predictions in sizes'
+expect 0 "$train" --predict small.png -o small colour.yaml
+expect 0 "$train" --predict p?.png -o all colour.yaml
+for pair in 0:all/000000 1:small/000000 2:all/000001 3:all/000002; do
+	cmp "sizes/00000${pair%%:*}.png" "${pair#*:}.png" || fail "picture ${pair%%:*} of several sizes"
+done
+[ "$(ls sizes | wc -l)" -eq 4 ] || fail "$(ls sizes)"
+expect 65 "$train" --predict p0.png small.png -o x.npy colour.yaml
+says err 'have several sizes'
+[ -z "$(ls "$TMPDIR")" ] || fail "several sizes left something: $(ls "$TMPDIR")"
+"$train" --version | grep -q MPICH && command -v mpiexec >/dev/null && {
+	expect 0 on_ranks 2 "$train" --predict p?.png -o got.npy colour.yaml
+	cmp ref-colour.npy got.npy || fail "two ranks predict something else"
+	expect 0 on_ranks 2 "$train" --predict p0.png small.png p1.png p2.png -o two-sizes colour.yaml
+	diff -r sizes two-sizes || fail "two ranks predict other pictures"
+	[ -z "$(ls "$TMPDIR")" ] || fail "two ranks left something: $(ls "$TMPDIR")"
+}
+
+# A signal while a file is read ends both programs and leaves nothing.
+"$python3" -c 'import numpy as np
+np.save("big.npy", np.random.default_rng(2).integers(0, 256, (20000, 64, 64, 3)).astype(np.uint8))'
+"$train" --predict big.npy -o big-got.npy colour.yaml >out 2>err &
+pid=$!
+await sh -c 'ls "$TMPDIR"/dlx-*/samples-*'
+kill -TERM $pid
+wait $pid
+[ $? -eq 143 ] || fail "not ended by the signal"
+await sh -c '[ -z "$(ls "$TMPDIR")" ]'
+[ ! -e big-got.npy ] || fail "an output in spite of a signal"
+rm big.npy
+
+# Missing values are filled as dlx-convert fills them, and said.
+expect 0 "$train" --predict nan.npy -o got.npy grey.yaml
+says err 'missing input values became 0'
+
+# refuses STATUS TEXT ARGUMENT...
+refuses() {
+	wanted=$1
+	text=$2
+	shift 2
+	expect "$wanted" "$train" --predict "$@" -o bad.npy
+	says err "$text"
+	[ ! -e bad.npy ] || fail "an output in spite of: $text"
+	[ -z "$(ls "$TMPDIR")" ] || fail "left something: $(ls "$TMPDIR")"
+}
+refuses 65 "'odd.npy' is 6x12x16x2, which is none that fits; the network takes samples of 3 channels (red, green, blue) of 12 x 16" odd.npy colour.yaml
+refuses 65 "'square.npy' is 6x3x5x3; the network takes samples of 3 channels (red, green, blue) of 12 x 16; it can be read as 6 samples of \
+5x3, channels first (--input-layout first), or as 6 samples of 3x5, channels last (--input-layout last)" square.npy colour.yaml
+expect 0 "$train" --predict square.npy --input-layout last -o got.npy colour.yaml
+says err '3 channels (the last axis) of 3x5'
+refuses 64 "has 2 variables; name those wanted, as in two.npz:NAME,NAME; it has: a, b" two.npz colour.yaml
+refuses 65 'which is none that fits' grey0.png colour.yaml
+refuses 65 'an axis of no extent' empty.npy grey.yaml
+refuses 66 "'missing.png'" missing.png grey.yaml
+refuses 64 'record files and others cannot be mixed' p0.png colour.dlx colour.yaml
+refuses 64 "'--input-layout' is for files that are no records" colour.dlx --input-layout last colour.yaml
+echo 'no such thing' >junk
+refuses 65 'neither its name nor its first bytes tell the format' junk colour.yaml
+head -c 300 p0.png >cut.png
+refuses 65 'png: ' cut.png colour.yaml
+refuses 65 "'grey1.png' has values of type u8, but 'deep.png' of u16: predict them apart" deep.png grey1.png grey.yaml
+expect 0 "$train" --predict deep.png -o got.npy grey.yaml
+says err 'has values of type u16, the network was trained on u8'
+expect 64 "$train" --evaluate --input-layout last grey.yaml
+pass
