@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "op/lib/emit.h"
+#include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
 
 static int add(struct graph *g, tid a, tid b, tid *out)
@@ -39,14 +40,15 @@ int mixed_loss_emit(struct graph *g, const struct plan_request *r, struct plan *
 	const struct tensor *first = graph_t(g, p->target);
 	const struct shape shape = first->shape, scalar = { 0 };
 	struct loss_out second;
-	tid truth;
+	tid truth, scaled;
 	if (p->mode != PLAN_TRAIN || !mixup_wanted(&r->config->data.mixup))
 		return 0;
 	TRY(graph_input(g, "mixup_target", first->dtype, &shape, &p->other));
 	TRY(graph_input(g, "mixup_share", DTYPE_F32, &scalar, &p->mixup));
 	TRY(stored_batch_target(g, r, p->other, &truth));
+	TRY(scaled_target_emit(g, r, truth, &scaled));
 	g->cur_name = "loss/mixup";
-	TRY(loss_emit(g, &r->config->loss, p->output, truth, r->data->ignore, r->data->class_counts,
+	TRY(loss_emit(g, &r->config->loss, p->output, scaled, r->data->ignore, r->data->class_counts,
 	              &second));
 	return mix(g, p->mixup, &second, loss);
 }
