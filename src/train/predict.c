@@ -336,16 +336,21 @@ static int open_csv(struct writer *w)
 {
 	struct shape one = output_shape(w->s);
 	char text[SHAPE_TEXT];
-	bool classes = loss_wants_labels(&w->s->config->loss);
+	const enum target_kind kind = loss_target(&w->s->config->loss);
+	static const enum predict_as usual[] = { [TARGET_VALUES] = PREDICT_LOGITS,
+		[TARGET_LABELS] = PREDICT_PROBABILITIES, [TARGET_FLAGS] = PREDICT_SIGMOID };
+	int64_t n;
+	const char *const *names = predict_names(w->s, &n);
 	if (one.nd != 1)
 		return ERR(E_USAGE, NULL, "an output of shape %s for each sample is no line of a table; "
 		           "use '-o FILE.npy' or '-o FILE.nc'", shape_text(&one, text));
 	TRY(io_create(&w->file, w->out));
 	w->write = write_csv;
-	w->table = (struct predict_table){ .file = w->file, .data = session_data(w->s),
+	w->table = (struct predict_table){ .file = w->file, .kind = kind,
+		.names = names,
+		.nnames = n,
 		.channels = one.d[0],
-		.classes = classes,
-		.as = w->as ? w->as : classes ? PREDICT_PROBABILITIES : PREDICT_LOGITS };
+		.as = w->as ? w->as : usual[kind] };
 	return predict_table_head(&w->table);
 }
 
@@ -390,7 +395,7 @@ static int open_output(struct writer *w)
 {
 	if (!comm_first(w->s->comm))
 		return 0;
-	TRY(predict_check_as(w->s, w->as));
+	TRY(predict_choose_as(w->s, &w->as));
 	if (io_ends_in(w->out, ".csv"))
 		return open_csv(w);
 	if (io_ends_in(w->out, ".npy") || io_ends_in(w->out, ".npz"))
