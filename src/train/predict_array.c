@@ -35,7 +35,7 @@ const char *const *predict_names(const struct session *s, int64_t *n)
 	if (kind != TARGET_VALUES && info->classes)
 		return info->classes;
 	*n = info->target.nd > 0 ? info->target.d[0] : 0;
-	return kind == TARGET_FLAGS ? info->target_channels : NULL;
+	return kind == TARGET_LABELS ? NULL : info->target_channels;
 }
 
 /* An axis of the output is the input's if it is as long. */

@@ -8,7 +8,7 @@
 #include "optim/optim.h"
 #include "train/predict_as.h"
 
-/* names: of the first channels, or NULL; the others are numbered classes or, of a loss of values,
+/* names: of the first channels, or NULL; others are numbered classes or, of a loss of values,
  * outputs. Columns: sample; class, of a loss of labels unless logits are asked for; then a column
  * for each channel, unless only classes are. */
 struct predict_table {

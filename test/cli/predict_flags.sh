@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Predictions of several classes at once, as logits, probabilities and flags, in arrays, tables and tiles.
+# Predictions of several classes at once, as logits, probabilities and flags, in arrays, tables and tiles; of values by name.
 . "${DLX_SOURCE:?}/test/lib.sh"
 find_python3
 "$python3" - <<'END' || fail "no arrays"
@@ -86,7 +86,18 @@ for name, values in ("logits", v), ("probabilities", p), ("classes", k):
         for c in range(3):
             assert rows[1 + i][1 + c] == f"{values[3 * i + c]:.9g}", (name, rows[1 + i])
 END
+# values: columns are called as the targets are
+options='--set loss=mse --set run.dir=run-values'
+# shellcheck disable=SC2086
+{
+	expect 0 "$train" $options whole.yaml
+	expect 0 "$train" $options --predict whole.dlx -o values.csv whole.yaml
+	expect 0 "$train" $options --predict whole.dlx -o values.nc whole.yaml
+}
+[ "$(head -n 1 values.csv)" = 'sample,flags[0],flags[1],flags[2]' ] || fail "columns of a table of values"
 command -v ncdump >/dev/null && {
+	expect 0 ncdump -v channel values.nc
+	says out 'channel = "flags[0]", "flags[1]", "flags[2]"'
 	expect 0 "$train" --predict points.dlx --as classes -o flags.nc points.yaml
 	expect 0 ncdump -v channel flags.nc
 	says out 'int prediction(sample, channel, height, width)'
