@@ -271,7 +271,7 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 static int check_init_from(struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-	int rc = m->init_from.file && comm_first(s->comm) ? exchange_check(&m->init_from) : 0;
+	int rc = m->init_from.file && comm_first(s->comm) ? exchange_check(s, &m->init_from) : 0;
 	return ranks_agree(s->comm, rc, "model.init_from");
 }
 
