@@ -94,8 +94,6 @@ int dataset_fit(const struct record *r, const struct record *first)
 		return misfit_shape(r, first, "input", &i->input, &f->input);
 	if (!same_target(i, f))
 		return misfit_shape(r, first, "target", &i->target, &f->target);
-	if (!channels_fit(&i->input, &f->input))
-		return misfit_names(r, first);
 	if (i->mask != f->mask)
 		return misfit(r, first, "mask channel");
 	if (i->ignore != f->ignore)
@@ -104,4 +102,11 @@ int dataset_fit(const struct record *r, const struct record *first)
 	    (i->nclasses != f->nclasses || !names_equal(i->classes, f->classes, i->nclasses)))
 		return misfit(r, first, "classes");
 	return 0;
+}
+
+int dataset_fit_names(const struct record *r, const struct record *named)
+{
+	const bool fits = channels_fit(&record_info(r)->input, &record_info(named)->input);
+
+	return fits ? 0 : misfit_names(r, named);
 }
