@@ -97,6 +97,7 @@ static int take_first(struct column *c, bool concatenate)
 	if (!c->file_a_sample && s->shape.nd < 1)
 		return source_bad(s, "a single value; not enough axes, the first must be the samples");
 	c->name = mem_strdup(s->name);
+	c->stem = s->stem;
 	c->dtype = s->dtype;
 	c->packed = s->scale != 1 || s->offset != 0;
 	c->sample = c->file_a_sample ? s->shape : without_first(&s->shape);

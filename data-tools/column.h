@@ -18,6 +18,7 @@ struct column {
 	struct source *source;     /* the open file */
 	int open_file;
 	char *name;
+	bool stem;                 /* the name is the first file's stem */
 	enum dtype dtype;
 	bool packed;               /* scaled integers */
 	struct shape sample;       /* without the sample axis */

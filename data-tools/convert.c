@@ -277,6 +277,8 @@ static int plan_input(struct conversion *c, struct arena *a)
 	for (int64_t k = 0; c->like_file && c->like.names && k < c->like.channels; k++)
 		names[k] = c->like.names[k];    /* whatever they are called in the file */
 	in->channels = names;
+	in->named_by_file = side_named_by_file(c->input) && !c->channel_names &&
+	                    !(c->like_file && c->like.names);
 	return 0;
 }
 
@@ -353,8 +355,10 @@ static int plan_target(struct conversion *c, struct arena *a)
 		           "--target-dtype: the target is a field; %s would make it class labels "
 		           "(--labels)",
 		           dtype_name(t->dtype));
-	if (!c->labels)
+	if (!c->labels) {
 		t->channels = side_channel_names(c->target);
+		t->named_by_file = side_named_by_file(c->target);
+	}
 	TRY(plan_classes(c, a));
 	c->info.ignore = c->ignore;
 	return check_ignore(c, t->dtype);

@@ -457,6 +457,11 @@ const char *const *side_channel_names(const struct side *s)
 	return s->channel_names;
 }
 
+bool side_named_by_file(const struct side *s)
+{
+	return s->n == 1 && s->column[0].stem;
+}
+
 enum dtype side_dtype(const struct side *s)
 {
 	return s->dtype;

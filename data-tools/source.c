@@ -240,14 +240,15 @@ void source_add_missing(struct source *s, double v)
 		s->missing[s->nmissing++] = v;
 }
 
-char *source_stem(const char *path)
+void source_take_stem(struct source *s)
 {
-	const char *slash = strrchr(path, '/');
-	char *stem = mem_strdup(slash ? slash + 1 : path), *dot = strchr(stem + (*stem == '.'), '.');
+	const char *slash = strrchr(s->path, '/');
+	char *stem = mem_strdup(slash ? slash + 1 : s->path), *dot = strchr(stem + (*stem == '.'), '.');
 
 	if (dot)
 		*dot = '\0';
-	return stem;
+	s->name = stem;
+	s->stem = true;
 }
 
 void source_swap(void *p, size_t size, int64_t n)

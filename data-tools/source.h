@@ -15,6 +15,7 @@ struct source {
 	const struct source_format *format;
 	char *path;
 	char *name;                          /* of the variable; the file's stem if it has none */
+	bool stem;                           /* it is the stem */
 	enum dtype dtype;                    /* of the values as read */
 	struct shape shape;                  /* all axes */
 	char *axis[MAXD];                    /* their names where the file has some, else NULL */
@@ -64,8 +65,8 @@ int source_read_all(struct source *s, void *out);
 int source_no_variable(const char *path, const char *wanted, const char *const *names, int n);
 int source_bad(const struct source *s, const char *what);      /* E_DATA, names file and variable */
 void source_add_missing(struct source *s, double v);
-/* The file's name without folder and extensions, mem_free. */
-char *source_stem(const char *path);
+/* Takes the file's name without folder and extensions for that of the variable. */
+void source_take_stem(struct source *s);
 /* n elements of `size` bytes from big to little endian, in place. */
 void source_swap(void *p, size_t size, int64_t n);
 /* Rows of an array that lies in memory. */

@@ -86,7 +86,7 @@ static int open_idx(struct source *s, const char *variable)
 	s->handle = b = mem_alloc(sizeof(*b));
 	buf_init(b);
 	TRY(read_file(s, b));
-	s->name = source_stem(s->path);
+	source_take_stem(s);
 	return parse(s, b);
 }
 

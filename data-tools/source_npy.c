@@ -155,7 +155,7 @@ static int open_npy(struct source *s, const char *variable)
 		return ERR(E_USAGE, NULL, "'%s' is one array without a name; '%s' cannot be chosen",
 		           s->path, variable);
 	s->handle = h = mem_calloc(1, sizeof(*h));
-	s->name = source_stem(s->path);
+	source_take_stem(s);
 	TRY(io_reader_open(&h->file, s->path));
 	return parse_file(s);
 }

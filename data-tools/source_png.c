@@ -112,7 +112,7 @@ static int open_png(struct source *s, const char *variable)
 	if (variable && !index)
 		return source_no_variable(s->path, variable, names, 1);
 	s->handle = h = mem_calloc(1, sizeof *h);
-	s->name = source_stem(s->path);
+	source_take_stem(s);
 	h->file = fopen(s->path, "rb");
 	if (!h->file)
 		return ERR(E_NOINPUT, NULL, "cannot open '%s': %m", s->path);

@@ -32,6 +32,7 @@
 #include "train/loop.h"
 #include "train/predict.h"
 #include "train/predict_input.h"
+#include "train/predict_names.h"
 #include "train/predict_tiles.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
@@ -45,6 +46,7 @@ static const char *moved;              /* where the run's folder was, if it is e
 /* Of --predict: the records, and which of them a session is of (struct session_options). */
 static struct texts records;
 static int begin, end;
+static struct texts pictures;          /* their names, or none */
 
 int command_read(const struct options *o, double *timeout)
 {
@@ -271,7 +273,7 @@ static int run_train(const struct options *o, struct comm *c, int *status)
 static int check_init_from(struct session *s)
 {
 	const struct model_common *m = s->config->model.data;
-	int rc = m->init_from.file && comm_first(s->comm) ? exchange_check(&m->init_from) : 0;
+	int rc = m->init_from.file && comm_first(s->comm) ? exchange_check(s, &m->init_from) : 0;
 	return ranks_agree(s->comm, rc, "model.init_from");
 }
 
@@ -368,10 +370,12 @@ static int predict_part(const struct options *o, struct comm *c, int64_t *writte
 	int64_t now = 0;
 	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
 	note_tiles(s);
+	if (begin == 0 && comm_first(c) && !predict_to_file(o->output))
+		predict_names_find(&o->predict, &records, o->output, &pictures);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
 		rc = s->tiles ? predict_tiles(s, o->output, options_as(o), &now) :
-		     predict(s, o->output, options_as(o), *written, &now);
+		     predict(s, o->output, options_as(o), *written, &pictures, &now);
 	*written += now;
 	session_close(s);
 	return rc;
@@ -392,6 +396,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 		log_quiet(o->quiet);
 	}
 	predict_input_release(&records);
+	predict_names_release(&pictures);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	return rc;

@@ -38,6 +38,16 @@ struct dataset_scratch {
 
 /* --- opening --- */
 
+/* The first file whose channels have names of their own, else the first. */
+static const struct record *first_named(const struct dataset *d)
+{
+	int k = 0;
+
+	while (k < d->n && record_info(d->file[k])->input.named_by_file)
+		k++;
+	return d->file[k < d->n ? k : 0];
+}
+
 static int add_file(struct dataset *d, const char *path)
 {
 	struct record *r;
@@ -49,7 +59,9 @@ static int add_file(struct dataset *d, const char *path)
 		d->file = mem_realloc(d->file, (size_t)d->cap * sizeof(*d->file));
 	}
 	d->file[d->n++] = r;
-	return d->n > 1 ? dataset_fit(r, d->file[0]) : 0;
+	if (d->n > 1)
+		TRY(dataset_fit(r, d->file[0]));
+	return dataset_fit_names(r, first_named(d));
 }
 
 static int add_pattern(struct dataset *d, const char *pattern)
@@ -160,6 +172,8 @@ static void summarise(struct dataset *d)
 	struct record_info *w = &d->whole;
 
 	*w = *record_info(d->file[0]);
+	w->input.channels = record_info(first_named(d))->input.channels;
+	w->input.named_by_file = record_info(first_named(d))->input.named_by_file;
 	w->nsources = 0;
 	w->sources = NULL;
 	w->command = NULL;

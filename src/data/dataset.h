@@ -17,8 +17,12 @@ void dataset_scratch_free(struct dataset_scratch *s);                /* NULL is 
  * Thread-safe with a scratch for each thread. Allocates nothing. */
 int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i,
                    const void **input, const void **target);
-/* Whether a set can have record r beside `first`; E_DATA says what differs. */
+/* Whether a set can have record r beside `first`, but for names of channels; E_DATA says what
+ * differs. */
 int dataset_fit(const struct record *r, const struct record *first);
+/* The same of the names of input channels alone, beside a file of as many channels; names that are
+ * made of a file's fit any. */
+int dataset_fit_names(const struct record *r, const struct record *named);
 /* The file that holds sample i, for messages, and the sample's number in it. */
 const char *dataset_locate(const struct dataset *d, int64_t i, int64_t *within);
 

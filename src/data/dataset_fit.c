@@ -17,13 +17,19 @@ static bool names_equal(const char *const *a, const char *const *b, int64_t n)
 	return true;
 }
 
+/* Channels that have only their file's name may be those of any other file. */
+static bool channels_fit(const struct record_array *a, const struct record_array *b)
+{
+	return a->named_by_file || b->named_by_file ||
+	       names_equal(a->channels, b->channels, a->shape.d[0]);
+}
+
 static int misfit(const struct record *r, const struct record *first, const char *what)
 {
 	return ERR(E_DATA, NULL, "'%s' does not fit '%s': other %s", record_path(r), record_path(first),
 	           what);
 }
 
-/* A file of one array has its name for its channel, which is no name of what it holds. */
 static int misfit_names(const struct record *r, const struct record *first)
 {
 	const char *const *have = record_info(r)->input.channels,
@@ -88,8 +94,6 @@ int dataset_fit(const struct record *r, const struct record *first)
 		return misfit_shape(r, first, "input", &i->input, &f->input);
 	if (!same_target(i, f))
 		return misfit_shape(r, first, "target", &i->target, &f->target);
-	if (!names_equal(i->input.channels, f->input.channels, i->input.shape.d[0]))
-		return misfit_names(r, first);
 	if (i->mask != f->mask)
 		return misfit(r, first, "mask channel");
 	if (i->ignore != f->ignore)
@@ -98,4 +102,11 @@ int dataset_fit(const struct record *r, const struct record *first)
 	    (i->nclasses != f->nclasses || !names_equal(i->classes, f->classes, i->nclasses)))
 		return misfit(r, first, "classes");
 	return 0;
+}
+
+int dataset_fit_names(const struct record *r, const struct record *named)
+{
+	const bool fits = channels_fit(&record_info(r)->input, &record_info(named)->input);
+
+	return fits ? 0 : misfit_names(r, named);
 }

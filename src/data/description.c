@@ -51,6 +51,8 @@ static void write_array(struct buf *out, const char *name, const struct record_a
 		buf_printf(out, "%s%lld", i ? ", " : "", (long long)a->shape.d[i]);
 	buf_putc(out, ']');
 	write_strings(out, "channels", a->channels, a->shape.nd ? a->shape.d[0] : 1);
+	if (a->channels && a->named_by_file)
+		buf_puts(out, ",\n  \"named_by_file\": true");
 	write_stats(out, a);
 }
 
@@ -244,8 +246,10 @@ static const struct json *read_array(struct reader *r, const struct json *root, 
 static void read_names(struct reader *r, const struct json *j, struct record_array *a, bool stats)
 {
 	const int64_t n = a->shape.nd ? a->shape.d[0] : 1;
+	const struct json *by_file = json_find(j, "named_by_file");
 
 	a->channels = read_strings(r, j, "channels", n, NULL);
+	a->named_by_file = by_file && by_file->kind == JSON_TRUE;
 	if (stats && n > INT32_MAX) {
 		fault(r, j, "too many channels");
 		return;

@@ -45,6 +45,7 @@ struct record_array {
 	const char *const *channels;          /* names, shape.d[0] of them, or NULL */
 	int nstats;                           /* shape.d[0]; 0 for targets of an integer type */
 	const struct channel_stats *stats;
+	bool named_by_file;                   /* names say what the file was called, no more */
 };
 
 struct record_info {

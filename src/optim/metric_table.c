@@ -206,6 +206,13 @@ bool metric_rises(const char *name)
 	return row && row->larger_is_better;
 }
 
+bool metric_is_number(const char *name)
+{
+	int64_t k;
+	const struct metric *row = metric_find(name, &k);
+	return row && row->form == METRIC_NUMBER;
+}
+
 int metric_check_number(const char *name, const struct loc *loc)
 {
 	static const char *const has[] = { [METRIC_BY_CLASS] = "a value for each class",

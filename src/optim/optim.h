@@ -72,6 +72,8 @@ int64_t metric_numbers(enum metric_form form, int64_t classes);
 #define METRIC_TOP "top_"        /* followed by a number from 2 on */
 /* Whether a network gets better as the metric so called rises; "loss" falls. */
 bool metric_rises(const char *name);
+/* Whether it is one number, by which something can be decided. */
+bool metric_is_number(const char *name);
 /* E_CONFIG if it is a metric of several numbers, by which
  * nothing can be decided; the error names the one to use. */
 int metric_check_number(const char *name, const struct loc *loc);

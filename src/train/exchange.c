@@ -61,16 +61,54 @@ int exchange_export(struct session *s, const char *path)
 
 enum misfit { MISSING, EXTRA, MISSHAPEN, NMISFITS };
 
+/* A weight of the network. */
+struct weight {
+	const char *name;
+	const struct shape *shape;
+	struct store_entry *entry;  /* NULL where it is only planned */
+};
+
 /* The tensors that a file and the network have in common, and the misfits. */
 struct match {
 	struct arena *arena;
 	const char *file;
 	int wanted, nfit, nmisfit;
-	struct store_entry **entry; /* the fitting ones, and the tensors for them */
+	struct weight *weight;      /* `wanted` of them */
+	const struct weight **fit;  /* the fitting ones, and the tensors for them */
 	const struct st_tensor **tensor;
 	enum misfit *kind;
 	const char **name, **why; /* name alone; the whole sentence */
 };
+
+static void take_weights_of_store(struct match *m, const struct store *store)
+{
+	m->weight = ARENA_ARRAY(m->arena, struct weight, store_count(store) + 1);
+	for (int i = 0; i < store_count(store); i++) {
+		struct store_entry *e = store_at(store, i);
+		if (store_is_weight(e))
+			m->weight[m->wanted++] = (struct weight){ e->name, &e->shape, e };
+	}
+}
+
+/* What store_add would make weights of. */
+static void take_weights_of_plan(struct match *m, const struct graph *g)
+{
+	m->weight = ARENA_ARRAY(m->arena, struct weight, g->ntensor + 1);
+	for (tid t = 0; t < g->ntensor; t++) {
+		const struct tensor *x = graph_t(g, t);
+		bool kept = x->role == ROLE_PARAM || (x->role == ROLE_STATE && x->use == STATE_OF_NETWORK);
+		if (kept && x->alias == NONE)
+			m->weight[m->wanted++] = (struct weight){ x->name, &x->shape, NULL };
+	}
+}
+
+static const struct weight *find_weight(const struct match *m, const char *name)
+{
+	for (int i = 0; i < m->wanted; i++)
+		if (strcmp(m->weight[i].name, name) == 0)
+			return &m->weight[i];
+	return NULL;
+}
 
 static void misfit(struct match *m, enum misfit kind, const char *name, const char *why)
 {
@@ -79,20 +117,19 @@ static void misfit(struct match *m, enum misfit kind, const char *name, const ch
 	m->why[m->nmisfit++] = why;
 }
 
-static void match_entry(struct match *m, const struct st_file *f, struct store_entry *e)
+static void match_weight(struct match *m, const struct st_file *f, const struct weight *e)
 {
 	char want[SHAPE_TEXT], have[SHAPE_TEXT];
 	const struct st_tensor *t = st_find(f, e->name);
-	shape_text(&e->shape, want);
-	m->wanted++;
+	shape_text(e->shape, want);
 	if (!t) {
 		misfit(m, MISSING, e->name,
 		       arena_printf(m->arena, "has no tensor '%s' (%s)", e->name, want));
 		return;
 	}
 	shape_text(&t->shape, have);
-	if (shape_equal(&t->shape, &e->shape) && dtype_is_float(t->dtype)) {
-		m->entry[m->nfit] = e;
+	if (shape_equal(&t->shape, e->shape) && dtype_is_float(t->dtype)) {
+		m->fit[m->nfit] = e;
 		m->tensor[m->nfit++] = t;
 		return;
 	}
@@ -109,28 +146,26 @@ static bool is_batch_count(const char *name)
 	return strcmp(last ? last + 1 : name, "num_batches_tracked") == 0;
 }
 
-static void match_tensor(struct match *m, const struct store *store, const struct st_tensor *t)
+static void match_tensor(struct match *m, const struct st_tensor *t)
 {
-	const struct store_entry *e = store_find(store, t->name);
-	if ((e && store_is_weight(e)) || is_batch_count(t->name))
+	if (find_weight(m, t->name) || is_batch_count(t->name))
 		return;
 	misfit(m, EXTRA, t->name, arena_printf(m->arena, "tensor '%s' has no place in this network",
 	                                       t->name));
 }
 
-static void match_all(struct match *m, const struct store *store, const struct st_file *f)
+static void match_all(struct match *m, const struct st_file *f)
 {
-	int n = store_count(store), max = n + f->n;
-	m->entry = ARENA_ARRAY(m->arena, struct store_entry *, n);
+	int n = m->wanted, max = n + f->n;
+	m->fit = ARENA_ARRAY(m->arena, const struct weight *, n);
 	m->tensor = ARENA_ARRAY(m->arena, const struct st_tensor *, n);
 	m->kind = ARENA_ARRAY(m->arena, enum misfit, max);
 	m->name = ARENA_ARRAY(m->arena, const char *, max);
 	m->why = ARENA_ARRAY(m->arena, const char *, max);
 	for (int i = 0; i < n; i++)
-		if (store_is_weight(store_at(store, i)))
-			match_entry(m, f, store_at(store, i));
+		match_weight(m, f, &m->weight[i]);
 	for (int i = 0; i < f->n; i++)
-		match_tensor(m, store, &f->tensor[i]);
+		match_tensor(m, &f->tensor[i]);
 }
 
 /* Each misfit is an error of its own as long as there is
@@ -170,14 +205,68 @@ static void note_skipped(const struct match *m)
 	}
 }
 
-static int load_matching(const struct match *m, bool strict)
+#define LISTED 8                    /* layers in a line */
+
+static size_t layer_length(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	return dot ? (size_t)(dot - name) : strlen(name);
+}
+
+static bool same_layer(const char *a, const char *b)
+{
+	size_t n = layer_length(a);
+	return n == layer_length(b) && strncmp(a, b, n) == 0;
+}
+
+/* The network's layers of which all tensors fit, or not all; returns how many. A layer's tensors
+ * stand one behind the other, and fitting ones in the order of all. */
+static int list_layers(const struct match *m, bool fitting, struct buf *out)
+{
+	int n = 0, k = 0;
+	for (int i = 0, end; i < m->wanted; i = end) {
+		const char *name = m->weight[i].name;
+		int found = 0;
+		for (end = i; end < m->wanted && same_layer(m->weight[end].name, name); end++)
+			found += k + found < m->nfit && m->fit[k + found] == &m->weight[end];
+		k += found;
+		if ((found == end - i) == fitting && n++ < LISTED)
+			buf_printf(out, "%s%.*s", n > 1 ? ", " : "", (int)layer_length(name), name);
+	}
+	if (n > LISTED)
+		buf_printf(out, " and %d more", n - LISTED);
+	return n;
+}
+
+/* For a check: which layers would get the file's values. */
+static void note_layers(const struct match *m)
+{
+	struct buf same = BUF_INIT, other = BUF_INIT;
+	const int n = list_layers(m, true, &same);
+	if (list_layers(m, false, &other) == 0)
+		note("'%s': all %d tensors of the network fit, of the layers %s", m->file, m->wanted,
+		     n ? same.data : "none");
+	else
+		note("'%s': %d of the network's %d tensors fit; layers that match: %s; that differ: %s",
+		     m->file, m->nfit, m->wanted, n ? same.data : "none", other.data);
+	buf_release(&same);
+	buf_release(&other);
+}
+
+static int judge(const struct match *m, bool strict)
 {
 	if (strict && m->nmisfit)
 		return refuse(m);
 	if (m->nfit == 0)
 		return ERR(E_DATA, NULL, "'%s': none of its tensors fits this network", m->file);
+	return 0;
+}
+
+static int load_matching(const struct match *m, bool strict)
+{
+	TRY(judge(m, strict));
 	for (int i = 0; i < m->nfit; i++)
-		TRY(store_set(m->entry[i], m->tensor[i]->dtype, m->tensor[i]->data));
+		TRY(store_set(m->fit[i]->entry, m->tensor[i]->dtype, m->tensor[i]->data));
 	note("'%s': loaded %d of the network's %d tensors", m->file, m->nfit, m->wanted);
 	note_skipped(m);
 	return 0;
@@ -211,12 +300,11 @@ static int refuse_kind(const char *file, const struct io_image *image)
 
 /* A tensor of the file with a name of the network behind something else, such as "module.", which
  * has *n characters; or NULL. */
-static const struct st_tensor *prefixed(const struct st_file *f, const struct store *store, int *n)
+static const struct st_tensor *prefixed(const struct match *m, const struct st_file *f, int *n)
 {
 	for (int i = 0; i < f->n; i++)
 		for (const char *dot = strchr(f->tensor[i].name, '.'); dot; dot = strchr(dot + 1, '.')) {
-			const struct store_entry *e = store_find(store, dot + 1);
-			if (!e || !store_is_weight(e))
+			if (!find_weight(m, dot + 1))
 				continue;
 			*n = (int)(dot + 1 - f->tensor[i].name);
 			return &f->tensor[i];
@@ -233,10 +321,10 @@ static bool all_missing(const struct match *m)
 }
 
 /* None of the names fits: the reason is one for all. */
-static int refuse_names(const struct match *m, const struct st_file *f, const struct store *store)
+static int refuse_names(const struct match *m, const struct st_file *f)
 {
 	int n;
-	const struct st_tensor *t = prefixed(f, store, &n);
+	const struct st_tensor *t = prefixed(m, f, &n);
 	if (t)
 		return ERR(E_DATA, NULL, "'%s': its names begin with '%.*s', the network's do "
 		           "not; save it without, from "
@@ -247,18 +335,14 @@ static int refuse_names(const struct match *m, const struct st_file *f, const st
 	           "the key 'name' of the layer", m->file, f->tensor[0].name, m->name[0]);
 }
 
-static int match_file(struct session *s, const struct init_from *from, struct match *m,
-                      const struct io_image *image)
+static int match_file(struct match *m, const struct io_image *image, struct st_file *f)
 {
-	struct st_file f;
 	TRY(refuse_kind(m->file, image));
-	TRY(st_parse(&f, m->arena, from->file, image->data, image->size));
-	match_all(m, s->store, &f);
-	if (s->need & SESSION_TRAIN)
-		trained_on_compare(s, from->file, &f);
-	if (m->nfit == 0 && f.n > 0 && all_missing(m) && m->wanted > 0)
-		return refuse_names(m, &f, s->store);
-	return load_matching(m, from->strict);
+	TRY(st_parse(f, m->arena, m->file, image->data, image->size));
+	match_all(m, f);
+	if (m->nfit == 0 && f->n > 0 && all_missing(m) && m->wanted > 0)
+		return refuse_names(m, f);
+	return 0;
 }
 
 int exchange_init_from(struct session *s, const struct init_from *from)
@@ -266,22 +350,32 @@ int exchange_init_from(struct session *s, const struct init_from *from)
 	struct io_image image;
 	TRY(io_image_read(&image, from->file));
 	struct match m = { .arena = arena_new(), .file = from->file };
-	int rc = match_file(s, from, &m, &image);
+	struct st_file f;
+	take_weights_of_store(&m, s->store);
+	int rc = match_file(&m, &image, &f);
+	if (rc == 0 && (s->need & SESSION_TRAIN))
+		trained_on_compare(s, from->file, &f);
+	if (rc == 0)
+		rc = load_matching(&m, from->strict);
 	arena_free(m.arena);
 	io_image_release(&image);
 	return rc;
 }
 
-int exchange_check(const struct init_from *from)
+int exchange_check(const struct session *s, const struct init_from *from)
 {
+	const struct plan *p = s->train_plan[0] ? s->train_plan[0] : s->train_plan[1];
 	struct io_image image;
 	struct st_file f;
 	TRY(io_image_read(&image, from->file));
-	struct arena *a = arena_new();
-	int rc = refuse_kind(from->file, &image);
-	if (rc == 0)
-		rc = st_parse(&f, a, from->file, image.data, image.size);
-	arena_free(a);
+	struct match m = { .arena = arena_new(), .file = from->file };
+	take_weights_of_plan(&m, p->g);
+	int rc = match_file(&m, &image, &f);
+	if (rc == 0) {
+		note_layers(&m);
+		rc = judge(&m, from->strict);
+	}
+	arena_free(m.arena);
 	io_image_release(&image);
 	return rc;
 }

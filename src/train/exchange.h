@@ -14,8 +14,9 @@ int exchange_export(struct session *s, const char *path);
  * is an error entry of its own (E_DATA) and nothing is set; else they are skipped and named in
  * notes. PyTorch's num_batches_tracked are passed over. */
 int exchange_init_from(struct session *s, const struct init_from *from);
-/* Whether the file is one of weights at all; its tensors' names are compared when they are set. */
-int exchange_check(const struct init_from *from);
+/* The same errors, of the planned network: sets nothing, and notes which layers the file fits. s
+ * needs SESSION_TRAIN. */
+int exchange_check(const struct session *s, const struct init_from *from);
 /* One training step on the first batch into folder dir: loss.json, inputs, outputs, gradients and
  * parameters (after the update). s needs SESSION_TRAIN | SESSION_RUN | SESSION_DUMP. */
 int exchange_dump_step(struct session *s, const char *dir);

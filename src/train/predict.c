@@ -20,6 +20,7 @@
 #include "report/zip_file.h"
 #include "train/opening.h"
 #include "train/predict_array.h"
+#include "train/predict_names.h"
 #include "train/predict_table.h"
 #include "train/ranks.h"
 
@@ -45,6 +46,7 @@ struct writer {
 	struct predict_table table;      /* .csv */
 	enum predict_as as;
 	int64_t first;                   /* number of the first picture */
+	const struct texts *names;       /* of pictures, or none */
 	bool labels, truth;              /* pictures: of classes; below the
 	                                  * prediction, the file's target */
 	int (*write)(struct writer *w, const struct result *r);
@@ -168,7 +170,8 @@ static int write_picture(struct writer *w, const struct result *r)
 	struct map m = plane(r->shape);
 	int64_t rows = w->truth ? 2 * m.height + PREDICT_GAP : m.height,
 	        scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
-	char name[64];
+	const int64_t number = w->first + r->index;
+	char numbered[64];
 	buf_clear(&w->pixels);
 	buf_reserve(&w->pixels, (size_t)(3 * rows * m.width));
 	memset(w->pixels.data, 255, (size_t)(3 * rows * m.width));
@@ -178,8 +181,8 @@ static int write_picture(struct writer *w, const struct result *r)
 	else
 		draw_fields(w, r, &m);
 	enlarge(&w->pixels, m.width, rows, scale, &w->large);
-	snprintf(name, sizeof name, "%06" PRId64 ".png", w->first + r->index);
-	char *path = io_join(w->out, name);
+	snprintf(numbered, sizeof numbered, "%06" PRId64, number);
+	char *path = predict_picture(w->out, number < w->names->n ? w->names->v[number] : numbered);
 	int rc = png_write_rgb(path, m.width * scale, rows * scale, (const uint8_t *)w->large.data);
 	mem_free(path);
 	return rc;
@@ -336,16 +339,21 @@ static int open_csv(struct writer *w)
 {
 	struct shape one = output_shape(w->s);
 	char text[SHAPE_TEXT];
-	bool classes = loss_wants_labels(&w->s->config->loss);
+	const enum target_kind kind = loss_target(&w->s->config->loss);
+	static const enum predict_as usual[] = { [TARGET_VALUES] = PREDICT_LOGITS,
+		[TARGET_LABELS] = PREDICT_PROBABILITIES, [TARGET_FLAGS] = PREDICT_SIGMOID };
+	int64_t n;
+	const char *const *names = predict_names(w->s, &n);
 	if (one.nd != 1)
 		return ERR(E_USAGE, NULL, "an output of shape %s for each sample is no line of a table; "
 		           "use '-o FILE.npy' or '-o FILE.nc'", shape_text(&one, text));
 	TRY(io_create(&w->file, w->out));
 	w->write = write_csv;
-	w->table = (struct predict_table){ .file = w->file, .data = session_data(w->s),
+	w->table = (struct predict_table){ .file = w->file, .kind = kind,
+		.names = names,
+		.nnames = n,
 		.channels = one.d[0],
-		.classes = classes,
-		.as = w->as ? w->as : classes ? PREDICT_PROBABILITIES : PREDICT_LOGITS };
+		.as = w->as ? w->as : usual[kind] };
 	return predict_table_head(&w->table);
 }
 
@@ -390,7 +398,7 @@ static int open_output(struct writer *w)
 {
 	if (!comm_first(w->s->comm))
 		return 0;
-	TRY(predict_check_as(w->s, w->as));
+	TRY(predict_choose_as(w->s, &w->as));
 	if (io_ends_in(w->out, ".csv"))
 		return open_csv(w);
 	if (io_ends_in(w->out, ".npy") || io_ends_in(w->out, ".npz"))
@@ -415,10 +423,10 @@ static int close_output(struct writer *w, int rc)
 }
 
 int predict(struct session *s, const char *out, enum predict_as as, int64_t first,
-            int64_t *written)
+            const struct texts *names, int64_t *written)
 {
-	struct writer w = { .s = s, .out = out, .as = as, .first = first, .pixels = BUF_INIT,
-		.large = BUF_INIT };
+	struct writer w = { .s = s, .out = out, .as = as, .first = first, .names = names,
+		.pixels = BUF_INIT, .large = BUF_INIT };
 	int rc = ranks_agree(s->comm, open_output(&w), "opening the output");
 	if (rc == 0)
 		rc = run_all(&w, written);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "base/option.h"
 #include "plan/session.h"
 #include "train/predict_as.h"
 
@@ -14,9 +15,10 @@
  * by default, the probabilities. Else out is a folder that gets one PNG a sample: for class
  * networks the predicted map above the true one, else the first output channel above the first
  * target channel. s needs SESSION_PREDICT | SESSION_RUN and data = the files. *written: files or
- * samples written; first: the number of the first picture. Collective; rank 0 writes. */
+ * samples written; first: the number of the first picture, whose name is that of names->v with .png
+ * behind it, or the number where there are no names. Collective; rank 0 writes. */
 int predict(struct session *s, const char *out, enum predict_as as, int64_t first,
-            int64_t *written);
+            const struct texts *names, int64_t *written);
 
 /* Whether out is one file, not a folder. */
 bool predict_to_file(const char *out);

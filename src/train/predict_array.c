@@ -13,13 +13,29 @@ bool predict_is_netcdf(const char *path)
 	return io_ends_in(path, ".nc") || io_ends_in(path, ".h5") || io_ends_in(path, ".hdf5");
 }
 
-int predict_check_as(const struct session *s, enum predict_as as)
+int predict_choose_as(const struct session *s, enum predict_as *as)
 {
-	if (as == PREDICT_DEFAULT || loss_wants_labels(&s->config->loss))
-		return 0;
-	return ERR(E_USAGE, NULL,
-	           "'--as=%s' is for networks of classes; with the loss '%s' the output is a field",
-	           predict_as_names[as], s->config->loss.v->name);
+	const enum target_kind kind = loss_target(&s->config->loss);
+	if (*as != PREDICT_DEFAULT && kind == TARGET_VALUES)
+		return ERR(E_USAGE, NULL,
+		           "'--as=%s' is for networks of classes; with the loss '%s' the output is a field",
+		           predict_as_names[*as], s->config->loss.v->name);
+	if (kind == TARGET_FLAGS && *as == PREDICT_PROBABILITIES)
+		*as = PREDICT_SIGMOID;
+	else if (kind == TARGET_FLAGS && *as == PREDICT_CLASSES)
+		*as = PREDICT_FLAGS;
+	return 0;
+}
+
+const char *const *predict_names(const struct session *s, int64_t *n)
+{
+	const enum target_kind kind = loss_target(&s->config->loss);
+	const struct dataset_info *info = session_data(s);
+	*n = info->nclasses;
+	if (kind != TARGET_VALUES && info->classes)
+		return info->classes;
+	*n = info->target.nd > 0 ? info->target.d[0] : 0;
+	return kind == TARGET_LABELS ? NULL : info->target_channels;
 }
 
 /* An axis of the output is the input's if it is as long. */
@@ -40,13 +56,13 @@ static void take_axes(struct predict_array *p, const struct axes *from, const st
 void predict_array(struct predict_array *out, const struct session *s, enum predict_as as,
                    const struct shape *output)
 {
-	const struct dataset_info *info = session_data(s);
-	const bool named = loss_wants_labels(&s->config->loss) && info->nclasses == output->d[0];
+	int64_t n;
+	const char *const *names = predict_names(s, &n);
 	const int64_t samples = loader_samples(s->validation);
 	memset(out, 0, sizeof *out);
 	out->shape = predict_as_shape(as, output);
 	take_axes(out, &dataset_info(s->validation_set)->axes, output, samples);
 	out->array = (struct netcdf_array){ "prediction", predict_as_dtype(as), samples, &out->shape,
-		as != PREDICT_CLASSES, named ? info->classes : NULL, output->d[0],
+		as != PREDICT_CLASSES, n == output->d[0] ? names : NULL, output->d[0],
 		as == PREDICT_CLASSES, &out->axes };
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Softmax in double precision: a value does not depend on the number of threads or ranks. */
+ * Softmax and sigmoid in double precision: a value does not depend on the number of threads or
+ * ranks. */
 #include "train/predict_as.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ const char *const predict_as_names[] = {
 
 enum dtype predict_as_dtype(enum predict_as as)
 {
-	return as == PREDICT_CLASSES ? DTYPE_I32 : DTYPE_F32;
+	return as == PREDICT_CLASSES || as == PREDICT_FLAGS ? DTYPE_I32 : DTYPE_F32;
 }
 
 struct shape predict_as_shape(enum predict_as as, const struct shape *output)
@@ -30,6 +31,11 @@ int64_t predict_largest(const float *v, int64_t channels, int64_t step)
 	return best;
 }
 
+bool predict_flag(float logit)
+{
+	return logit > 0;
+}
+
 static void softmax(float *v, int64_t channels, int64_t step)
 {
 	const double top = (double)v[predict_largest(v, channels, step) * step];
@@ -41,8 +47,28 @@ static void softmax(float *v, int64_t channels, int64_t step)
 		v[c * step] = (float)(exp((double)v[c * step] - top) / sum);
 }
 
+static float sigmoid(float logit)
+{
+	return (float)(1 / (1 + exp(-(double)logit)));
+}
+
+static void change_channels(enum predict_as as, float *v, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		if (as == PREDICT_SIGMOID) {
+			v[i] = sigmoid(v[i]);
+		} else {
+			const int32_t flag = predict_flag(v[i]);
+
+			memcpy(v + i, &flag, sizeof flag);
+		}
+	}
+}
+
 void predict_as_change(enum predict_as as, float *output, int64_t channels, int64_t points)
 {
+	if (as == PREDICT_SIGMOID || as == PREDICT_FLAGS)
+		change_channels(as, output, channels * points);
 	for (int64_t i = 0; i < points; i++) {
 		if (as == PREDICT_PROBABILITIES) {
 			softmax(output + i, channels, points);

@@ -12,7 +12,7 @@
 
 static bool has_class(const struct predict_table *t)
 {
-	return t->classes && t->as != PREDICT_LOGITS;
+	return t->kind == TARGET_LABELS && t->as != PREDICT_LOGITS;
 }
 
 static bool has_values(const struct predict_table *t)
@@ -20,20 +20,20 @@ static bool has_values(const struct predict_table *t)
 	return t->as != PREDICT_CLASSES;
 }
 
-static const char *class_name(const struct predict_table *t, int64_t c)
+static const char *name_of(const struct predict_table *t, int64_t c)
 {
-	return t->data->classes && c < t->data->nclasses ? t->data->classes[c] : NULL;
+	return t->names && c < t->nnames && *t->names[c] ? t->names[c] : NULL;
 }
 
 static void put_column(struct buf *b, const struct predict_table *t, int64_t c)
 {
-	const char *name = t->classes ? class_name(t, c) : NULL;
+	const char *name = name_of(t, c);
 
 	buf_putc(b, ',');
 	if (name)
 		csv_text(b, name);
 	else
-		buf_printf(b, "%s_%" PRId64, t->classes ? "class" : "output", c);
+		buf_printf(b, "%s_%" PRId64, t->kind == TARGET_VALUES ? "output" : "class", c);
 }
 
 static int put_line(const struct predict_table *t, struct buf *b)
@@ -58,13 +58,24 @@ int predict_table_head(const struct predict_table *t)
 
 static void put_class(struct buf *b, const struct predict_table *t, int64_t c)
 {
-	const char *name = class_name(t, c);
+	const char *name = name_of(t, c);
 
 	buf_putc(b, ',');
 	if (name)
 		csv_text(b, name);
 	else
 		buf_printf(b, "%" PRId64, c);
+}
+
+static void put_value(struct buf *b, const struct predict_table *t, const float *v)
+{
+	int32_t flag;
+
+	memcpy(&flag, v, sizeof flag);
+	if (t->as == PREDICT_FLAGS)
+		buf_printf(b, ",%" PRId32, flag);
+	else
+		buf_printf(b, ",%.9g", (double)*v);
 }
 
 int predict_table_line(const struct predict_table *t, int64_t sample, float *output)
@@ -77,6 +88,6 @@ int predict_table_line(const struct predict_table *t, int64_t sample, float *out
 	if (has_values(t))
 		predict_as_change(t->as, output, t->channels, 1);
 	for (int64_t c = 0; has_values(t) && c < t->channels; c++)
-		buf_printf(&b, ",%.9g", (double)output[c]);
+		put_value(&b, t, output + c);
 	return put_line(t, &b);
 }

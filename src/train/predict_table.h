@@ -5,17 +5,18 @@
 #define DLX_TRAIN_PREDICT_TABLE_H
 
 #include "base/io.h"
-#include "data/loader.h"
+#include "optim/optim.h"
 #include "train/predict_as.h"
 
-/* classes: whether the output's channels are classes, named as in data; else they are numbered
- * outputs. Columns: sample; class, unless logits are asked for or there are none; then a column for
- * each channel, unless only classes are. */
+/* names: of the first channels, or NULL; others are numbered classes or, of a loss of values,
+ * outputs. Columns: sample; class, of a loss of labels unless logits are asked for; then a column
+ * for each channel, unless only classes are. */
 struct predict_table {
 	struct io_file *file;
-	const struct dataset_info *data;
+	const char *const *names;
+	int64_t nnames;
 	int64_t channels;
-	bool classes;
+	enum target_kind kind;
 	enum predict_as as;
 };
 

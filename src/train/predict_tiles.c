@@ -110,7 +110,7 @@ static int open_file(struct tiles *t, const char *out)
 	struct shape shape = { .nd = 1 + s->tiles->tiling.axes, .d = { t->out_channels } };
 	if (!comm_first(s->comm))
 		return 0;
-	TRY(predict_check_as(s, t->as));
+	TRY(predict_choose_as(s, &t->as));
 	memcpy(shape.d + 1, t->out, sizeof *t->out * (size_t)s->tiles->tiling.axes);
 	predict_array(&a, s, t->as, &shape);
 	return slabs_create(&t->file, out, &a.array);

@@ -4,20 +4,16 @@
 #include "train/target.h"
 
 #include <math.h>
-#include <string.h>
 
 const char *target_metric(const struct run_config *c)
 {
-	static const char *const preferred[] = { "mean_iou", "mean_iou_per_sample", "mean_dice",
-		"mean_f1", "accuracy", "mae", "rmse", "mse", "r2" };
 	if (c->checkpoint.metric)
 		return c->checkpoint.metric;
 	if (c->train.target.metric)
 		return c->train.target.metric;
-	for (size_t k = 0; k < sizeof preferred / sizeof *preferred; k++)
-		for (int i = 0; i < c->metrics.n; i++)
-			if (strcmp(c->metrics.v[i], preferred[k]) == 0)
-				return preferred[k];
+	for (int i = 0; i < c->metrics.n; i++)
+		if (metric_is_number(c->metrics.v[i]))
+			return c->metrics.v[i];
 	return "loss";
 }
 

@@ -6,8 +6,8 @@
 
 #include "train/evaluate.h"
 
-/* By which validations are compared: checkpoint.metric, else that of the target, else the first
- * usual one that is measured, else the loss. */
+/* By which validations are compared: checkpoint.metric, else that of the target, else the first of
+ * 'metrics' that is one number, else the loss. Of the config's memory, or static. */
 const char *target_metric(const struct run_config *c);
 bool target_reached(const struct run_config *c, const struct evaluation *e);
 

@@ -141,6 +141,11 @@ tensors() {
 tensors first good.safetensors
 tensors module.first module.safetensors
 tensors conv1 names.safetensors
+status=0
+check "'good.safetensors': all 2 tensors of the network fit, of the layers first" --set model.init_from=good.safetensors
+status=65
+check "its names begin with 'module.', the network's do not; save it without" --set model.init_from=module.safetensors
+check "its names are such as 'conv1.weight', the network's such as 'first.weight'" --set model.init_from=names.safetensors
 expect 0 "$train" --set model.init_from=good.safetensors config.yaml
 expect 65 "$train" --set model.init_from=module.safetensors config.yaml
 says err "its names begin with 'module.', the network's do not; save it without"

@@ -91,14 +91,25 @@ cmp one-got.npy p-got.npy || fail "an array of one sample is not its picture"
 expect 0 "$train" --predict grey-one.npy -o one-got.npy grey.yaml
 says out '1 predictions'
 expect 0 "$train" --predict p0.png p1.png -o pictures colour.yaml
-[ "$(ls pictures | tr '\n' ' ')" = "000000.png 000001.png " ] || fail "other pictures: $(ls pictures)"
+[ "$(ls pictures | tr '\n' ' ')" = "p0.png p1.png " ] || fail "other pictures: $(ls pictures)"
+# Numbers, where names are not to be had: two of one name, several samples in a file, a picture that would replace an input.
+mkdir again
+cp p1.png again/p0.png
+expect 0 "$train" --predict p0.png again/p0.png -o doubles colour.yaml
+[ "$(ls doubles | tr '\n' ' ')" = "000000.png 000001.png " ] || fail "two of one name: $(ls doubles)"
+expect 0 "$train" --predict last.npy -o several colour.yaml
+[ -e several/000000.png ] || fail "one file of several samples: $(ls several)"
+cp p0.png before.png
+expect 0 "$train" --predict p0.png p2.png -o . colour.yaml
+cmp p0.png before.png || fail "an input was written over"
+cmp 000000.png pictures/p0.png || fail "no numbers beside the inputs"
 # Pictures of several sizes, each as if it were alone; one array cannot have them.
 expect 0 "$train" --predict p0.png small.png p1.png p2.png -o sizes colour.yaml
 says out '4 predictions in sizes'
 expect 0 "$train" --predict small.png -o small colour.yaml
 expect 0 "$train" --predict p?.png -o all colour.yaml
-for pair in 0:all/000000 1:small/000000 2:all/000001 3:all/000002; do
-	cmp "sizes/00000${pair%%:*}.png" "${pair#*:}.png" || fail "picture ${pair%%:*} of several sizes"
+for one in all/p0 small/small all/p1 all/p2; do
+	cmp "sizes/${one#*/}.png" "$one.png" || fail "picture $one of several sizes"
 done
 [ "$(ls sizes | wc -l)" -eq 4 ] || fail "$(ls sizes)"
 expect 65 "$train" --predict p0.png small.png -o x.npy colour.yaml

@@ -135,6 +135,20 @@ says out "best validation: accuracy"
 grep -q '"metric": {"accuracy": 0\.' runs/accuracy/checkpoints/*/manifest.json || fail "the accuracy falls as it gets better"
 run runs/accuracy --set checkpoint.metric=loss --resume
 says err "'loss' decides what is best from now on, no longer 'accuracy'"
+# Where nothing says what decides, it is the first metric of one number, in the order of the list, else the loss. A run goes on
+# that was begun when another one decided.
+unsaid() {
+	run "$1" --set "metrics=$2" --set 'checkpoint={every: null}' --set schedule=constant --set train.steps="$3"
+}
+unsaid runs/first '[recall, top_2, accuracy]' 6
+says out "best validation: top_2"
+unsaid runs/rate '[recall]' 6
+says out "best validation: loss"
+run runs/before --set 'metrics=[accuracy, top_2]' --set checkpoint.metric=top_2 --set train.steps=3 --set schedule=constant
+run runs/before --resume --set 'metrics=[accuracy, top_2]' --set 'checkpoint={every: null}' --set train.steps=6 --set schedule=constant
+says err "'accuracy' decides what is best from now on, no longer 'top_2': the best so far is forgotten"
+says out "best validation: accuracy"
+run runs/before --resume=best --set 'metrics=[accuracy, top_2]' --set 'checkpoint={every: null}' --set train.steps=9 --set schedule=constant
 run runs/none --set checkpoint.keep.best=0
 [ "$(versions runs/none)" = "27 " ] || fail "checkpoint.keep.best is 0, but there are versions $(versions runs/none)"
 [ "$(newest_state runs/none)" = "$(newest_state runs/whole)" ] || fail "saving the best changes bits"

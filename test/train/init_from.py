@@ -119,6 +119,14 @@ def refuses(w):
     write("bad.safetensors", spoil(w))
     status, said = train("net", "--set", "model.init_from=bad.safetensors", "--export", "none.safetensors")
     check(f"exit status {status} instead of 65", status == 65, said)
+    checked, found = train("net", "--set", "model.init_from=bad.safetensors", "--check")
+    line = "'bad.safetensors': 6 of the network's 10 tensors fit; layers that match: none; that differ: stem, norm, middle, head"
+    check("a check finds the same", checked == 65 and line in found, found)
+    write("part.safetensors", {**w, "head.bias": numpy.zeros(5, "f4")})
+    for strict, wanted in ("true", 65), ("false", 0):
+        checked, part = train("net", "--set", f"model.init_from={{file: part.safetensors, strict: {strict}}}", "--check")
+        line = "9 of the network's 10 tensors fit; layers that match: stem, norm, middle; that differ: head"
+        check(f"a check names layers, strict {strict}", checked == wanted and line in part, part)
     for line in (
         "'bad.safetensors': has no tensor 'stem.weight' (6x3x3x3)",
         "'bad.safetensors': has no tensor 'norm.running_var' (6)",
@@ -128,6 +136,7 @@ def refuses(w):
         "model.init_from: {file: bad.safetensors, strict: false}",
     ):
         check(f"says: {line}", said.count(line) == 1, said)
+        check(f"a check says: {line}", found.count(line) == 1, found)
     check("nothing is written", not os.path.exists("none.safetensors"))
     write("many.safetensors", {**w, **{f"other.{i}": numpy.zeros(2, "f4") for i in range(50)}})
     status, said = train("net", "--set", "model.init_from=many.safetensors", "--export", "none.safetensors")

@@ -84,8 +84,14 @@ for side in 16 24; do
 	says p.npy "'shape': (4, 2, $side, $side,)"
 done
 expect 0 "$convert" -q -f idx --input side24.idx --target side24.idx --class-names none,some -o named.dlx
+expect 0 mixed --set data.validation=null --set 'data.train=[side16.dlx, named.dlx]' --check
+expect 0 mixed --set data.validation=null --set 'data.train=[named.dlx, side16.dlx]' --check
+cp named.dlx stem.dlx
+expect 0 "$convert" -q -f idx --input side24.idx --target side24.idx --channel-names y --class-names none,some -o named.dlx
+expect 65 mixed --set data.validation=null --set 'data.train=[stem.dlx, side16.dlx, named.dlx]' --check
+says err "'named.dlx' does not fit 'side16.dlx': input channel 0 is 'y', expected 'x'"
 expect 65 mixed --set data.validation=null --set 'data.train=[side16.dlx, named.dlx]' --check
-says err "input channel 0 is 'side24', expected 'x' (dlx-convert --channel-names)"
+says err "input channel 0 is 'y', expected 'x' (dlx-convert --channel-names)"
 expect 65 mixed --set data.validation=null --set 'data.transforms=[]' --check
 says err "'- crop: {size: ...}' takes windows of one size"
 expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \

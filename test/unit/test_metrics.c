@@ -313,6 +313,10 @@ static void test_check_number(void **state)
 	decides("r2_by_output",
 	        "a value for each output, so that nothing can be decided by it; use 'r2'");
 	decides("confusion", "for each pair of classes, so that nothing can be decided by it; use");
+	assert_true(metric_is_number("top_5"));
+	assert_true(metric_is_number("mse"));
+	assert_false(metric_is_number("iou"));
+	assert_false(metric_is_number("confusion"));
 }
 
 static void test_emit(void **state)

@@ -29,8 +29,8 @@ static const char *const sources[] = {"a.nc", "b.nc"};
 static struct record_info example(void)
 {
 	return (struct record_info){
-		.input = {DTYPE_F32, {3, {3, 3, 4}}, channels, 0, NULL},
-		.target = {DTYPE_U8, {2, {3, 4}}, NULL, 0, NULL},
+		.input = {DTYPE_F32, {3, {3, 3, 4}}, channels, 0, NULL, true},
+		.target = {DTYPE_U8, {2, {3, 4}}, NULL, 0, NULL, false},
 		.mask = 2, .ignore = 255, .nclasses = 2, .classes = classes,
 		.nsources = 2, .sources = sources, .command = "dlx-convert --input x",
 	};
@@ -93,8 +93,10 @@ static void check_description(const struct record_info *i)
 	assert_int_equal(i->input.shape.nd, 3);
 	assert_int_equal(i->input.shape.d[2], 4);
 	assert_string_equal(i->input.channels[1], "pressure \"p\"");
+	assert_true(i->input.named_by_file);
 	assert_int_equal(i->target.dtype, DTYPE_U8);
 	assert_int_equal(i->target.shape.nd, 2);
+	assert_false(i->target.named_by_file);
 	assert_null(i->target.channels);
 	assert_int_equal(i->target.nstats, 0);
 	assert_int_equal(i->mask, 2);
