@@ -37,16 +37,30 @@ static void take_axes(struct predict_array *p, const struct axes *from, const st
 	}
 }
 
+/* Of the output's channels: classes or, for values, the channels of the training set's target, if
+ * all have one. */
+static const char *const *channel_names(const struct session *s, int64_t channels)
+{
+	const struct dataset_info *d = session_data(s);
+
+	if (loss_wants_labels(&s->config->loss))
+		return d->nclasses == channels ? d->classes : NULL;
+	if (!d->target_channels || d->target.nd == 0 || d->target.d[0] != channels)
+		return NULL;
+	for (int64_t i = 0; i < channels; i++)
+		if (!*d->target_channels[i])
+			return NULL;
+	return d->target_channels;
+}
+
 void predict_array(struct predict_array *out, const struct session *s, enum predict_as as,
                    const struct shape *output)
 {
-	const struct dataset_info *info = session_data(s);
-	const bool named = loss_wants_labels(&s->config->loss) && info->nclasses == output->d[0];
 	const int64_t samples = loader_samples(s->validation);
 	memset(out, 0, sizeof *out);
 	out->shape = predict_as_shape(as, output);
 	take_axes(out, &dataset_info(s->validation_set)->axes, output, samples);
 	out->array = (struct netcdf_array){ "prediction", predict_as_dtype(as), samples, &out->shape,
-		as != PREDICT_CLASSES, named ? info->classes : NULL, output->d[0],
+		as != PREDICT_CLASSES, channel_names(s, output->d[0]), output->d[0],
 		as == PREDICT_CLASSES, &out->axes };
 }

@@ -25,9 +25,18 @@ static const char *class_name(const struct predict_table *t, int64_t c)
 	return t->data->classes && c < t->data->nclasses ? t->data->classes[c] : NULL;
 }
 
+/* That of the training set's target, which an output of values has as many channels as. */
+static const char *output_name(const struct predict_table *t, int64_t c)
+{
+	const struct dataset_info *d = t->data;
+	const bool named = d->target_channels && d->target.nd > 0 && c < d->target.d[0];
+
+	return named && *d->target_channels[c] ? d->target_channels[c] : NULL;
+}
+
 static void put_column(struct buf *b, const struct predict_table *t, int64_t c)
 {
-	const char *name = t->classes ? class_name(t, c) : NULL;
+	const char *name = t->classes ? class_name(t, c) : output_name(t, c);
 
 	buf_putc(b, ',');
 	if (name)
