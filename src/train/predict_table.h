@@ -9,8 +9,9 @@
 #include "train/predict_as.h"
 
 /* classes: whether the output's channels are classes, named as in data; else they are outputs,
- * named as its target's channels. What has no name is numbered. Columns: sample; class, unless logits are asked for or there are none; then a column for
- * each channel, unless only classes are. */
+ * named as its target's channels. What has no name is numbered. Columns: sample; class, unless
+ * logits are asked for or there are none; then a column for each channel, unless only classes
+ * are. */
 struct predict_table {
 	struct io_file *file;
 	const struct dataset_info *data;
