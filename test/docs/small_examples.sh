@@ -65,6 +65,7 @@ runs seeds
 says log 'runs/classifier (2 seeds)'
 cd "$work/regression" || exit 99
 head -n 1 storms.csv | grep -qx 'sample,x,y,pressure,speed,rain' || fail "storms.csv does not name the targets"
+grep -q '^rain .* [0-9.]*e+1[01]$' log || fail "large errors are not printed by their first digits"
 cd "$work/netcdf" || exit 99
 if command -v ncdump >/dev/null; then
 	ncdump -h rain.nc >header
