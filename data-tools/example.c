@@ -26,7 +26,7 @@ static const struct example {
 } examples[] = {
 	{"classifier", example_digits, "coloured digits, channels last in .npy, with labels in .idx"},
 	{"regression", example_storms, "wind fields and the storms that they are of, in HDF5"},
-	{"unet2d", example_cells, "microscopy pictures of several sizes and their labels, in .npy"},
+	{"unet2d", example_cells, "microscopy pictures of several sizes and their labels, in PNG"},
 	{"unet3d", example_volumes, "scanned volumes and their labels, in HDF5"},
 	{"netcdf", example_rain, "weather of four files and a ground without a time, in NetCDF"},
 	{"finetune", example_materials, "pictures of materials in .npy, and a ResNet-18's weights"},

@@ -38,6 +38,11 @@ void example_release(struct example_array *a, int n);
  * E_IO. */
 int example_write(const char *dir, const char *file, const struct example_array *a, int n);
 
+/* Bytes (pictures, height, width) as grey pictures dir/folder/NAME-00.png, NAME-01.png and so on;
+ * prints a line for all. E_CANTCREATE, E_IO. */
+int example_pictures(const char *dir, const char *folder, const char *name,
+                     const struct example_array *a);
+
 /* --- random numbers --- */
 
 struct example_rng {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fields: the wind around storms, whose place, size and strength are to be found, and weather on a
- * globe whose rain follows from wind, humidity and the slope of the ground. */
+ * Fields: the wind around storms, whose place, pressure, strength and rain are to be found, and
+ * weather on a globe whose rain follows from wind, humidity and the slope of the ground. */
 #include <math.h>
 #include <stdio.h>
 
@@ -18,27 +18,38 @@ static void set(const struct example_array *a, int64_t i, double v)
 
 #define STORMS 1500
 #define GRID 32
-#define SPACING 0.25 /* hundreds of kilometres */
+#define SPACING 25.               /* km */
+#define AIR 1.2                   /* kg m-3 */
 
-enum { U, V, X, Y, RADIUS, SPEED, STORM_FIELDS };
+enum { U, V, X, Y, PRESSURE, SPEED, RAINFALL, STORM_FIELDS };
 
-/* Storm n: the wind turns around its centre and is strongest at its radius. */
+/* In the centre of a storm whose wind at a distance of q radii is speed * q * exp(1 - q): the
+ * pressure that balances the centrifugal force of all the air around it, in Pa. */
+static double centre_pressure(double speed)
+{
+	return 101300 - AIR * speed * speed * exp(2) / 4;
+}
+
+/* Storm n: the wind turns around its centre and is strongest at its radius, and it rains within
+ * that radius, 20 mm in an hour where the wind is 40 m/s. */
 static void blow(struct example_rng *r, struct example_array *a, int64_t n)
 {
-	const double x = example_uniform(r, -2.5, 2.5), y = example_uniform(r, -2.5, 2.5);
-	const double radius = example_uniform(r, 0.5, 1.5), speed = example_uniform(r, 2, 6);
-	const double u0 = example_uniform(r, -1, 1), v0 = example_uniform(r, -1, 1);
-	const double truth[] = {x, y, radius, speed};
+	const double x = example_uniform(r, -250, 250), y = example_uniform(r, -250, 250);
+	const double radius = example_uniform(r, 50, 150), speed = example_uniform(r, 20, 60);
+	const double u0 = example_uniform(r, -10, 10), v0 = example_uniform(r, -10, 10);
 
-	for (int k = 0; k < 4; k++)
-		set(&a[X + k], n, truth[k]);
+	set(&a[X], n, x);
+	set(&a[Y], n, y);
+	set(&a[PRESSURE], n, centre_pressure(speed));
+	set(&a[SPEED], n, speed);
+	set(&a[RAINFALL], n, PI * radius * radius * 1e6 * 0.5 * speed);
 	for (int64_t i = 0; i < GRID * GRID; i++) {
 		const double dx = ((double)(i % GRID) - (GRID - 1) / 2.) * SPACING - x;
 		const double dy = ((double)(i / GRID) - (GRID - 1) / 2.) * SPACING - y;
 		const double q = hypot(dx, dy) / radius, turn = speed / radius * exp(1 - q);
 
-		set(&a[U], n * GRID * GRID + i, u0 - turn * dy + 0.2 * example_normal(r));
-		set(&a[V], n * GRID * GRID + i, v0 + turn * dx + 0.2 * example_normal(r));
+		set(&a[U], n * GRID * GRID + i, u0 - turn * dy + 2 * example_normal(r));
+		set(&a[V], n * GRID * GRID + i, v0 + turn * dx + 2 * example_normal(r));
 	}
 }
 
@@ -46,12 +57,13 @@ int example_storms(const char *dir)
 {
 	const int64_t d[] = {STORMS, GRID, GRID};
 	struct example_array a[STORM_FIELDS] = {
-		[U] = example_new("u", "wind to the east, 10 m/s", DTYPE_F32, 3, d),
-		[V] = example_new("v", "wind to the north, 10 m/s", DTYPE_F32, 3, d),
-		[X] = example_new("x", "centre, east of the middle, 100 km", DTYPE_F32, 1, d),
-		[Y] = example_new("y", "centre, north of the middle, 100 km", DTYPE_F32, 1, d),
-		[RADIUS] = example_new("radius", "of the strongest wind, 100 km", DTYPE_F32, 1, d),
-		[SPEED] = example_new("speed", "of the strongest wind, 10 m/s", DTYPE_F32, 1, d),
+		[U] = example_new("u", "wind to the east, m/s", DTYPE_F32, 3, d),
+		[V] = example_new("v", "wind to the north, m/s", DTYPE_F32, 3, d),
+		[X] = example_new("x", "centre, east of the middle, km", DTYPE_F32, 1, d),
+		[Y] = example_new("y", "centre, north of the middle, km", DTYPE_F32, 1, d),
+		[PRESSURE] = example_new("pressure", "in the centre, Pa", DTYPE_F32, 1, d),
+		[SPEED] = example_new("speed", "of the strongest wind, m/s", DTYPE_F32, 1, d),
+		[RAINFALL] = example_new("rain", "of an hour, kg", DTYPE_F32, 1, d),
 	};
 	struct example_rng r = example_rng("storms");
 	int rc;
@@ -67,7 +79,6 @@ int example_storms(const char *dir)
 
 #define LAT 24
 #define LON 48
-#define HOURS 60 /* of a file */
 #define WAVES 4
 
 /* A smooth field that is periodic in longitude: a sum of waves. */
@@ -176,47 +187,68 @@ static struct example_array longitudes(void)
 	return coordinate("lon", "degrees_east", LON, 0, 360. / LON);
 }
 
-static int write_weather(const char *dir, struct example_rng *r, int day)
+static struct example_array heights(void)
+{
+	struct example_array a = field("height", "of the ground, without a time", "km", 0);
+
+	for (int64_t i = 0; i < LAT * LON; i++)
+		set(&a, i, ground(i / LON, i % LON));
+	return a;
+}
+
+/* A forecast has the height in its own file, and no rain. */
+struct weather {
+	const char *file;
+	int first, hours;
+	bool forecast;
+};
+
+static int write_weather(const char *dir, struct example_rng *r, const struct weather *w)
 {
 	struct example_array a[WEATHER_FIELDS] = {
-		[TIME] = coordinate("time", "hours since 2001-01-01", HOURS, day * HOURS, 1),
+		[TIME] = coordinate("time", "hours since 2001-01-01", w->hours, w->first, 1),
 		[LATITUDE] = latitudes(),
 		[LONGITUDE] = longitudes(),
-		[WIND_U] = field("u", "wind to the east", "m s-1", HOURS),
-		[WIND_V] = field("v", "wind to the north", "m s-1", HOURS),
-		[HUMIDITY] = field("q", "humidity", "g kg-1", HOURS),
-		[RAIN] = field("rain", "what is to be predicted", "mm h-1", HOURS),
+		[WIND_U] = field("u", "wind to the east", "m s-1", w->hours),
+		[WIND_V] = field("v", "wind to the north", "m s-1", w->hours),
+		[HUMIDITY] = field("q", "humidity", "g kg-1", w->hours),
+		[RAIN] = field("rain", "what is to be predicted", "mm h-1", w->hours),
 	};
-	char file[32];
 	int rc;
 
-	for (int64_t t = 0; t < HOURS; t++)
+	for (int64_t t = 0; t < w->hours; t++)
 		weather_at(r, a, t);
-	snprintf(file, sizeof file, "weather-%d.nc", day);
-	rc = example_write(dir, file, a, WEATHER_FIELDS);
+	if (w->forecast) {
+		example_release(&a[RAIN], 1);
+		a[RAIN] = heights();
+	}
+	rc = example_write(dir, w->file, a, WEATHER_FIELDS);
 	example_release(a, WEATHER_FIELDS);
 	return rc;
 }
 
 static int write_ground(const char *dir)
 {
-	struct example_array a[] = {latitudes(), longitudes(),
-		                        field("height", "of the ground, without a time", "km", 0)};
-	int rc;
+	struct example_array a[] = {latitudes(), longitudes(), heights()};
+	const int rc = example_write(dir, "ground.nc", a, 3);
 
-	for (int64_t i = 0; i < LAT * LON; i++)
-		set(&a[2], i, ground(i / LON, i % LON));
-	rc = example_write(dir, "ground.nc", a, 3);
 	example_release(a, 3);
 	return rc;
 }
 
 int example_rain(const char *dir)
 {
+	static const struct weather files[] = {
+		{"weather-1.nc", 60, 60, false},
+		{"weather-2.nc", 120, 60, false},
+		{"weather-3.nc", 180, 60, false},
+		{"weather-4.nc", 240, 60, false},
+		{"forecast.nc", 300, 24, true},
+	};
 	struct example_rng r = example_rng("rain");
 	int rc = write_ground(dir);
 
-	for (int day = 1; rc == 0 && day <= 4; day++)
-		rc = write_weather(dir, &r, day);
+	for (size_t i = 0; rc == 0 && i < sizeof files / sizeof *files; i++)
+		rc = write_weather(dir, &r, &files[i]);
 	return rc;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Things with outlines: cells under a microscope, in pictures of four sizes, and organs with
+ * Things with outlines: cells under a microscope, in pictures of five sizes, and organs with
  * lesions in scanned volumes. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "example.h"
@@ -55,16 +54,14 @@ static int cells_of(const char *dir, struct example_rng *r, const char *name, co
 		example_new("images", "brightness", DTYPE_U8, 3, d),
 		example_new("labels", "0 background, 1 cell, 2 its border", DTYPE_U8, 3, d),
 	};
-	char file[2][64];
-	int rc = 0;
+	int rc;
 
 	for (int64_t i = 0; i < d[0]; i++)
 		draw_cells(r, d + 1, (uint8_t *)a[0].data + i * d[1] * d[2],
 		           (uint8_t *)a[1].data + i * d[1] * d[2]);
-	snprintf(file[0], sizeof file[0], "cells-%s.npy", name);
-	snprintf(file[1], sizeof file[1], "cells-%s-labels.npy", name);
-	for (int i = 0; rc == 0 && i < 2; i++)
-		rc = example_write(dir, file[i], &a[i], 1);
+	rc = example_pictures(dir, "cells", name, &a[0]);
+	if (rc == 0)
+		rc = example_pictures(dir, "labels", name, &a[1]);
 	example_release(a, 2);
 	return rc;
 }
@@ -78,7 +75,8 @@ int example_cells(const char *dir)
 		{"small", {16, 96, 96}},
 		{"wide", {12, 96, 150}},
 		{"tall", {12, 160, 110}},
-		{"new", {6, 130, 170}},
+		{"new-small", {3, 98, 122}},
+		{"new-large", {4, 130, 170}},
 	};
 	struct example_rng r = example_rng("cells");
 	int rc = 0;

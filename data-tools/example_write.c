@@ -4,6 +4,7 @@
  * name of an io_file and appears when it is complete. */
 #include <hdf5.h>
 #include <netcdf.h>
+#include <png.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,6 +194,60 @@ int example_write(const char *dir, const char *file, const struct example_array 
 	if (rc == 0)
 		print(path, a, n, formats[k].has_names);
 	mem_free(path);
+	return rc;
+}
+
+/* --- pictures --- */
+
+static int put_png(struct io_file *f, const struct shape *s, const uint8_t *pixels)
+{
+	png_image image = {.version = PNG_IMAGE_VERSION, .format = PNG_FORMAT_GRAY,
+		               .height = (png_uint_32)s->d[1], .width = (png_uint_32)s->d[2]};
+	png_alloc_size_t n = PNG_IMAGE_PNG_SIZE_MAX(image);
+	void *file = mem_alloc(n);
+	int rc;
+
+	if (png_image_write_to_memory(&image, file, &n, 0, pixels, 0, NULL))
+		rc = io_write(f, file, n);
+	else
+		rc = ERR(E_IO, NULL, "png: %s", image.message);
+	mem_free(file);
+	return rc;
+}
+
+static int write_png(const char *path, const struct shape *s, const uint8_t *pixels)
+{
+	struct io_file *f;
+	int rc;
+
+	TRY(io_create(&f, path));
+	rc = put_png(f, s, pixels);
+	if (rc == 0)
+		return io_commit(f);
+	io_discard(f);
+	return rc;
+}
+
+int example_pictures(const char *dir, const char *folder, const char *name,
+                     const struct example_array *a)
+{
+	const int64_t n = a->shape.d[1] * a->shape.d[2];
+	char *in = strcmp(dir, ".") == 0 ? mem_strdup(folder) : io_join(dir, folder);
+	char file[64], *path;
+	int rc = io_mkdirs(in);
+
+	for (int64_t i = 0; rc == 0 && i < a->shape.d[0]; i++) {
+		snprintf(file, sizeof file, "%s-%02d.png", name, (int)i);
+		path = io_join(in, file);
+		rc = write_png(path, &a->shape, (const uint8_t *)a->data + i * n);
+		mem_free(path);
+	}
+	snprintf(file, sizeof file, "%s-*.png", name);
+	path = io_join(in, file);
+	if (rc == 0)
+		print(path, a, 1, false);
+	mem_free(path);
+	mem_free(in);
 	return rc;
 }
 

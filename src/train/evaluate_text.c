@@ -3,16 +3,27 @@
  * An evaluation as text: a line, tables, JSON. */
 #include "train/evaluate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/shown.h"
 
+void evaluation_number(struct buf *out, int width, double v)
+{
+	const double size = fabs(v);
+	const bool plain = v == 0 || !isfinite(v) || (size >= 1e-3 && size < 1e6);
+	buf_printf(out, plain ? "%*.4f" : "%*.4g", width, v);
+}
+
 void evaluation_line(const struct evaluation *e, struct buf *out)
 {
-	buf_printf(out, "loss %.4f", e->loss);
+	buf_puts(out, "loss ");
+	evaluation_number(out, 0, e->loss);
 	for (int i = 0; i < e->nmetric; i++)
-		if (e->metric[i].form == METRIC_NUMBER)
-			buf_printf(out, "  %s %.4f", e->metric[i].name, e->metric[i].v[0]);
+		if (e->metric[i].form == METRIC_NUMBER) {
+			buf_printf(out, "  %s ", e->metric[i].name);
+			evaluation_number(out, 0, e->metric[i].v[0]);
+		}
 }
 
 /* --- table --- */
@@ -68,8 +79,10 @@ static void part_table(const struct evaluation *e, const struct dataset_info *da
 		evaluation_part_name(data, form, k, &name);
 		buf_printf(out, "%-20s", name.data);
 		for (int i = 0; i < e->nmetric; i++)
-			if (e->metric[i].form == form)
-				buf_printf(out, " %*.4f", width(&e->metric[i]), e->metric[i].v[k]);
+			if (e->metric[i].form == form) {
+				buf_putc(out, ' ');
+				evaluation_number(out, width(&e->metric[i]), e->metric[i].v[k]);
+			}
 		buf_putc(out, '\n');
 	}
 	buf_release(&name);
@@ -96,12 +109,19 @@ static void matrix_table(const struct metric_value *m, const struct dataset_info
 	buf_release(&name);
 }
 
+static void number_line(const char *name, double v, struct buf *out)
+{
+	buf_printf(out, "%-20s ", name);
+	evaluation_number(out, COLUMN, v);
+	buf_putc(out, '\n');
+}
+
 void evaluation_table(const struct evaluation *e, const struct dataset_info *data, struct buf *out)
 {
-	buf_printf(out, "%-20s %*.4f\n", "loss", COLUMN, e->loss);
+	number_line("loss", e->loss, out);
 	for (int i = 0; i < e->nmetric; i++)
 		if (e->metric[i].form == METRIC_NUMBER)
-			buf_printf(out, "%-20s %*.4f\n", e->metric[i].name, COLUMN, e->metric[i].v[0]);
+			number_line(e->metric[i].name, e->metric[i].v[0], out);
 	part_table(e, data, METRIC_BY_CLASS, out);
 	part_table(e, data, METRIC_BY_OUTPUT, out);
 	for (int i = 0; i < e->nmetric; i++)

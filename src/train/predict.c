@@ -89,6 +89,7 @@ static int write_csv(struct writer *w, const struct result *r)
 struct map {
 	int64_t height, width, points;   /* of the plane that is drawn: the middle one of a volume */
 	int64_t offset;                  /* of that plane */
+	bool north_up;                   /* row 0 at the bottom */
 };
 
 static struct map plane(const struct shape *s)
@@ -103,11 +104,17 @@ static struct map plane(const struct shape *s)
 	return m;
 }
 
-/* Rows grow northward in most scientific grids and downward in pictures; samples are drawn as
- * stored, first row at the bottom, like dlx-inspect does. */
+/* Rows go down, as those of pictures do, unless their coordinates rise: those of a grid that begins
+ * in the south. */
+static bool north_up(const struct axes *axes)
+{
+	const struct axis *rows = axes->n >= 3 ? &axes->axis[axes->n - 2] : NULL;
+	return rows && rows->values && rows->n > 1 && rows->values[0] < rows->values[rows->n - 1];
+}
+
 static uint8_t *pixel(struct buf *pixels, const struct map *m, int panel, int64_t y, int64_t x)
 {
-	int64_t row = panel * (m->height + PREDICT_GAP) + (m->height - 1 - y);
+	int64_t row = panel * (m->height + PREDICT_GAP) + (m->north_up ? m->height - 1 - y : y);
 	return (uint8_t *)pixels->data + 3 * (row * m->width + x);
 }
 
@@ -172,6 +179,7 @@ static int write_picture(struct writer *w, const struct result *r)
 	        scale = m.width < PREDICT_WIDTH ? PREDICT_WIDTH / m.width : 1;
 	const int64_t number = w->first + r->index;
 	char numbered[64];
+	m.north_up = north_up(&dataset_info(w->s->validation_set)->axes);
 	buf_clear(&w->pixels);
 	buf_reserve(&w->pixels, (size_t)(3 * rows * m.width));
 	memset(w->pixels.data, 255, (size_t)(3 * rows * m.width));
