@@ -67,8 +67,8 @@ def alike(classes, picture):
     pairs = {(c, picture[y * scale][x * scale]) for y, row in enumerate(classes) for x, c in enumerate(row)}
     return len(pairs) == len({c for row in classes for c in row}) > 1
 
-for name, first_on_top in (("png", True), ("grid", False)):
-    classes, picture = array(f"{name}.npy"), decoded(f"{name}/000000.png")
+for name, drawn, first_on_top in (("png", "image", True), ("grid", "000000", False)):
+    classes, picture = array(f"{name}.npy"), decoded(f"{name}/{drawn}.png")
     assert alike(classes, picture) == first_on_top, name
     assert alike(classes[::-1], picture) != first_on_top, name
 END
