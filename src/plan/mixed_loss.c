@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "op/lib/emit.h"
+#include "plan/scaled_target.h"
 #include "plan/stored_batch.h"
 
 static int add(struct graph *g, tid a, tid b, tid *out)
@@ -45,6 +46,7 @@ int mixed_loss_emit(struct graph *g, const struct plan_request *r, struct plan *
 	TRY(graph_input(g, "mixup_target", first->dtype, &shape, &p->other));
 	TRY(graph_input(g, "mixup_share", DTYPE_F32, &scalar, &p->mixup));
 	TRY(stored_batch_target(g, r, p->other, &truth));
+	TRY(scaled_target_emit(g, r, truth, &truth));
 	g->cur_name = "loss/mixup";
 	TRY(loss_emit(g, &r->config->loss, p->output, truth, r->data->ignore, r->data->class_counts,
 	              &second));

@@ -53,7 +53,7 @@ def squares(out, targets):
 def check(folder, case):
     batch = read_safetensors(f"{folder}/inputs.safetensors")
     out = read_safetensors(f"{folder}/outputs.safetensors")["output"]
-    share, of = batch["mixup_share"][0], {"mse": v}.get(case, y)
+    share, of = batch["mixup_share"][0], {"mse": v, "scaled": v}.get(case, y)
     assert 0 < share < 1, share
     each = len(of(0))
     cut = lambda t: [list(t[k : k + each]) for k in range(0, len(t), each)]
@@ -62,7 +62,13 @@ def check(folder, case):
     assert who[0] != who[1], "every sample is blended with itself"
     want = joined([share * a + (1 - share) * b for a, b in zip(x(i), x(j))] for i, j in zip(*who))
     near(batch["input"], want, "blended inputs")
-    loss = lambda t: squares(out, t) if case == "mse" else cross_entropy(out, t, WEIGHTS if case == "weights" else [1] * CLASSES)
+    losses = {
+        "mse": lambda t: squares(out, t),
+        "scaled": lambda t: squares(out, [[4 * (a - 50) for a in one] for one in t]),
+        "weights": lambda t: cross_entropy(out, t, WEIGHTS),
+        "labels": lambda t: cross_entropy(out, t, [1] * CLASSES),
+    }
+    loss = losses[case]
     (l1, w1), (l2, w2) = loss(first), loss(second)
     expected = (share * w1 * l1 + (1 - share) * w2 * l2) / (share * w1 + (1 - share) * w2)
     got = json.load(open(f"{folder}/loss.json"))["loss"]
