@@ -37,16 +37,23 @@ static void take_axes(struct predict_array *p, const struct axes *from, const st
 	}
 }
 
+/* Names of the output's channels, of classes or of what the network was trained on; NULL: none. */
+static const char *const *channel_names(const struct session *s, const struct shape *output)
+{
+	const struct dataset_info *info = session_data(s);
+	if (loss_wants_labels(&s->config->loss))
+		return info->nclasses == output->d[0] ? info->classes : NULL;
+	return info->target.nd > 0 && info->target.d[0] == output->d[0] ? info->target_channels : NULL;
+}
+
 void predict_array(struct predict_array *out, const struct session *s, enum predict_as as,
                    const struct shape *output)
 {
-	const struct dataset_info *info = session_data(s);
-	const bool named = loss_wants_labels(&s->config->loss) && info->nclasses == output->d[0];
 	const int64_t samples = loader_samples(s->validation);
 	memset(out, 0, sizeof *out);
 	out->shape = predict_as_shape(as, output);
 	take_axes(out, &dataset_info(s->validation_set)->axes, output, samples);
 	out->array = (struct netcdf_array){ "prediction", predict_as_dtype(as), samples, &out->shape,
-		as != PREDICT_CLASSES, named ? info->classes : NULL, output->d[0],
+		as != PREDICT_CLASSES, channel_names(s, output), output->d[0],
 		as == PREDICT_CLASSES, &out->axes };
 }

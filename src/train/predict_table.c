@@ -25,9 +25,17 @@ static const char *class_name(const struct predict_table *t, int64_t c)
 	return t->data->classes && c < t->data->nclasses ? t->data->classes[c] : NULL;
 }
 
+/* Of a field, as the target that the network was trained on calls them. */
+static const char *output_name(const struct predict_table *t, int64_t c)
+{
+	const struct dataset_info *i = t->data;
+	const bool named = i->target_channels && i->target.nd > 0 && i->target.d[0] == t->channels;
+	return named && *i->target_channels[c] ? i->target_channels[c] : NULL;
+}
+
 static void put_column(struct buf *b, const struct predict_table *t, int64_t c)
 {
-	const char *name = t->classes ? class_name(t, c) : NULL;
+	const char *name = t->classes ? class_name(t, c) : output_name(t, c);
 
 	buf_putc(b, ',');
 	if (name)
