@@ -204,8 +204,8 @@ static void print_best(const struct session *s, const struct train_result *r, st
 
 	if (isnan(w->best))
 		return;
-	buf_printf(out, "best validation: %s %.4f", target_metric(s->config),
-	           validations_best(w, s->config));
+	buf_printf(out, "best validation: %s ", target_metric(s->config));
+	evaluation_number(out, 0, validations_best(w, s->config));
 	if (w->best_step >= 0)
 		buf_printf(out, " at step %" PRId64, w->best_step);
 	const bool kept = s->config->checkpoint.keep.best && w->best_step >= 0;

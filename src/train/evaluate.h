@@ -21,6 +21,9 @@ struct evaluation {
 int evaluate(struct session *s, struct evaluation *out);
 /* The value of a metric by name ("loss" too), NaN if it is not there; *larger: larger is better. */
 double evaluation_find(const struct evaluation *e, const char *name, bool *larger);
+/* Four places, but of a small number its first four digits: units are the data's. width: at least
+ * so many characters. */
+void evaluation_number(struct buf *out, int width, double v);
 /* "accuracy 0.912  mean_iou 0.85" on one line (single-valued metrics). */
 void evaluation_line(const struct evaluation *e, struct buf *out);
 /* A table with one row a metric; then one with a row for each class, one with a row for each

@@ -3,16 +3,26 @@
  * An evaluation as text: a line, tables, JSON. */
 #include "train/evaluate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/shown.h"
 
+void evaluation_number(struct buf *out, int width, double v)
+{
+	const double size = fabs(v);
+	buf_printf(out, size > 0 && size < 1e-3 ? "%*.3e" : "%*.4f", width, v);
+}
+
 void evaluation_line(const struct evaluation *e, struct buf *out)
 {
-	buf_printf(out, "loss %.4f", e->loss);
+	buf_puts(out, "loss ");
+	evaluation_number(out, 0, e->loss);
 	for (int i = 0; i < e->nmetric; i++)
-		if (e->metric[i].form == METRIC_NUMBER)
-			buf_printf(out, "  %s %.4f", e->metric[i].name, e->metric[i].v[0]);
+		if (e->metric[i].form == METRIC_NUMBER) {
+			buf_printf(out, "  %s ", e->metric[i].name);
+			evaluation_number(out, 0, e->metric[i].v[0]);
+		}
 }
 
 /* --- table --- */
@@ -68,8 +78,10 @@ static void part_table(const struct evaluation *e, const struct dataset_info *da
 		evaluation_part_name(data, form, k, &name);
 		buf_printf(out, "%-20s", name.data);
 		for (int i = 0; i < e->nmetric; i++)
-			if (e->metric[i].form == form)
-				buf_printf(out, " %*.4f", width(&e->metric[i]), e->metric[i].v[k]);
+			if (e->metric[i].form == form) {
+				buf_putc(out, ' ');
+				evaluation_number(out, width(&e->metric[i]), e->metric[i].v[k]);
+			}
 		buf_putc(out, '\n');
 	}
 	buf_release(&name);
@@ -96,12 +108,19 @@ static void matrix_table(const struct metric_value *m, const struct dataset_info
 	buf_release(&name);
 }
 
+static void put_row(struct buf *out, const char *name, double v)
+{
+	buf_printf(out, "%-20s ", name);
+	evaluation_number(out, COLUMN, v);
+	buf_putc(out, '\n');
+}
+
 void evaluation_table(const struct evaluation *e, const struct dataset_info *data, struct buf *out)
 {
-	buf_printf(out, "%-20s %*.4f\n", "loss", COLUMN, e->loss);
+	put_row(out, "loss", e->loss);
 	for (int i = 0; i < e->nmetric; i++)
 		if (e->metric[i].form == METRIC_NUMBER)
-			buf_printf(out, "%-20s %*.4f\n", e->metric[i].name, COLUMN, e->metric[i].v[0]);
+			put_row(out, e->metric[i].name, e->metric[i].v[0]);
 	part_table(e, data, METRIC_BY_CLASS, out);
 	part_table(e, data, METRIC_BY_OUTPUT, out);
 	for (int i = 0; i < e->nmetric; i++)

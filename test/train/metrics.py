@@ -191,8 +191,25 @@ def masked_fields(t):
             close(f"{name} with mask {mask}", said["metrics"][name], value)
 
 
+def small_fields():
+    """Errors far below 1 are not printed as 0."""
+    rng = numpy.random.default_rng(6)
+    t = 1e-6 * rng.standard_normal((SAMPLES, 3, *SIZE)).astype("f4")
+    dlx.write_data("small", numpy.load("fields-x.npy"), t)
+    with open("fields.yaml") as f:
+        text = f.read().replace("fields", "small").replace("data: {", "data: {target_transforms: [{normalize: standard}], ")
+    with open("small.yaml", "w") as f:
+        f.write(text)
+    dlx.run("dlx-train", "small.yaml")
+    printed = dlx.run("dlx-train", "--evaluate", "small.yaml")
+    errors = [line.split()[2] for line in printed.splitlines() if line.startswith("small-y[")]
+    if len(errors) != 3 or not all(0 < float(e) < 1e-4 for e in errors):
+        sys.exit(f"FAIL: small errors are not told:\n{printed}")
+
+
 def main():
     fields()
+    small_fields()
     y = make_set()
     dlx.run("dlx-train", "case.yaml")
     dlx.run("dlx-train", "--predict", "set.dlx", "-o", "logits.npy", "case.yaml")
