@@ -95,6 +95,12 @@ for out in pictures x.npz x.csv; do
 	[ ! -e $out ] || fail "'$out' was made"
 done
 
+# A norm over the channels of each point reads no other point.
+sed 's/^run: .*/run: {name: point, seed: 1}/; s/- batch_norm/- layer_norm/' unet.yaml >point.yaml
+expect 0 "$train" --quiet point.yaml
+expect 0 "$train" --predict $samples -o point.npy point.yaml
+same point --tile 64
+
 # A network that gives one label for a sample.
 npy() {
 	printf '\223NUMPY\001\000\166\000'
