@@ -48,8 +48,8 @@ static int check_like_first(const struct column *c, int f)
 		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
 		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
 	if (!c->repeated && !shape_equal(&sample, &c->sample))
-		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'; samples of each "
-		           "size need a record of their own", c->file[f], c->name,
+		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'; a record has "
+		           "samples of one size, and data.train takes several records", c->file[f], c->name,
 		           shape_text(&sample, got), shape_text(&c->sample, want), c->file[0]);
 	return 0;
 }

@@ -109,7 +109,8 @@ static int read_options(struct conversion *c, int argc, char **argv)
 	if (c->inputs.n == 0 || !c->output)
 		return ERR(E_USAGE, NULL, "no %s given; %s", !c->inputs.n ? "--input" : "--output", usage);
 	if (c->targets.n && c->separate)
-		return ERR(E_USAGE, NULL, "--separate is for inputs alone");
+		return ERR(E_USAGE, NULL, "--separate is for inputs without targets: convert each input "
+		           "with its target by itself, as data.train takes several records");
 	return c->targets.n ? 0 : check_no_target(c);
 }
 

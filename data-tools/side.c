@@ -73,7 +73,8 @@ static int add_alike(struct side *s, const char *path)
 		return 0;
 	if (rc != E_NOINPUT || s->n > 1)
 		return err_context(rc, "the network's channels have this name; %s:NAME,NAME names others "
-		                   "for them, and dlx-convert joins variables of several files", path);
+		                   "for them, and 'dlx-convert -i FILE -i FILE -o RECORD' joins those of "
+		                   "several files", path);
 	err_truncate(mark);                /* none of its names is there: say what there is */
 	column_release(&s->column[--s->n]);
 	return add_column(s, path, NULL);

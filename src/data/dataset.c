@@ -545,6 +545,23 @@ static int64_t labels_of(const struct record_info *i)
 	return i->samples * shape_count(&i->target.shape);
 }
 
+int64_t dataset_missing_targets(const struct dataset *d, const char **file)
+{
+	int64_t all = 0, within;
+
+	for (int f = 0; f < d->n; f++) {
+		const struct record_info *i = record_info(d->file[f]);
+		int64_t missing = i->target.nstats ? labels_of(i) : 0;
+
+		for (int c = 0; c < i->target.nstats; c++)
+			missing -= i->target.stats[c].count;
+		if (missing > 0 && all == 0)
+			*file = dataset_locate(d, d->first[f], &within);
+		all += missing > 0 ? missing : 0;
+	}
+	return all;
+}
+
 int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore)
 {
 	int64_t sum = 0;

@@ -113,6 +113,9 @@ int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_
 /* How many labels are a class 0..nclasses-1, `ignore` apart, as the record files say; -1: they do
  * not say. */
 int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore);
+/* How many values of targets that are fields are not finite, as the record files say; *file: the
+ * first that has some. */
+int64_t dataset_missing_targets(const struct dataset *d, const char **file);
 /* One for each input channel, over all files. */
 const struct channel_stats *dataset_statistics(const struct dataset *d);
 /* The target of all files: names and statistics of its channels; see record.h. */

@@ -20,6 +20,7 @@
 #include "op/lib/elementwise.h"
 #include "op/lib/slice.h"
 #include "op/lib/window.h"
+#include "op/norm/group_norm.h"
 #include "op/resize.h"
 
 #define SLACK 1e-6            /* sums of thirds are not exact */
@@ -176,6 +177,15 @@ static void point_rule(const struct search *s, const struct node *n, struct rece
 		}
 }
 
+/* A norm over the channels of each point is of that point alone. */
+static void group_norm_rule(const struct search *s, const struct node *n, struct receptive *f)
+{
+	if (((const struct group_norm *)n->attr)->by_point)
+		point_rule(s, n, f);
+	else
+		forget(s, n, f);
+}
+
 /* concat joins channels; of other axes no map of one interval is known. */
 static void concat_rule(const struct search *s, const struct node *n, struct receptive *f)
 {
@@ -201,7 +211,8 @@ static const struct {
 	{ "sigmoid", point_rule }, { "softplus", point_rule },
 	{ "square", point_rule }, { "sqrt", point_rule }, { "exp", point_rule }, { "log", point_rule },
 	{ "log1p", point_rule }, { "expm1", point_rule },
-	{ "batch_norm_inference", point_rule }, { "normalize_input", point_rule },
+	{ "batch_norm_inference", point_rule }, { "group_norm", group_norm_rule },
+	{ "normalize_input", point_rule },
 	{ "cast", point_rule },
 	{ "sum", point_rule }, { "mean", point_rule }, { "max", point_rule },
 	{ "broadcast", point_rule },

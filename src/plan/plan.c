@@ -95,11 +95,11 @@ static void mask_metrics(struct metrics *m, const struct plan_request *r)
 {
 	const struct variant_value *loss = &r->config->loss;
 	const int64_t ignore = loss_ignore(loss, r->data->ignore);
-	double value = 0;
-	if (loss_target(loss) == TARGET_FLAGS)
-		metrics_set_mask(m, ignore != INT64_MIN, (double)ignore);
-	else
-		metrics_set_mask(m, loss_mask(loss, &value), value);
+	double value = (double)ignore;
+	bool masked = ignore != INT64_MIN;
+	if (loss_target(loss) != TARGET_FLAGS)
+		masked = loss_mask(loss, &value);
+	metrics_set_mask(m, masked, value);
 }
 
 static int emit_metrics(struct graph *g, struct compilation *c)

@@ -64,8 +64,9 @@ static int refuse_outputs(const struct shape *padded)
 static bool same_axis(const struct receptive_axis *a, const struct receptive_axis *b,
                       int64_t inputs)
 {
-	return a->num == b->num && a->den == b->den && a->lo == b->lo && a->hi == b->hi &&
-	       inputs * a->den % a->num == 0 && b->extent - a->extent == inputs * a->den / a->num;
+	return a->num > 0 && a->num == b->num && a->den == b->den && a->lo == b->lo &&
+	       a->hi == b->hi && inputs * a->den % a->num == 0 &&
+	       b->extent - a->extent == inputs * a->den / a->num;
 }
 
 /* Whether a window's layers cut it as they cut the field; in[]: by how much the field is larger. */

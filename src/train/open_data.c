@@ -4,6 +4,7 @@
  * fit each other, the network and the loss. */
 #include "train/open_data.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -289,13 +290,41 @@ static int refuse_labels(const struct session *s, const struct dataset *set, con
 	           flags ? ", 0 or 1 for each class" : "");
 }
 
+/* A field's value that is not finite makes the loss so, unless it is a NaN that the loss leaves
+ * out. */
+static int check_missing(const struct session *s, const struct dataset *set, const struct loc *loc)
+{
+	const struct variant_value *loss = &s->config->loss;
+	const char *file;
+	double value;
+	if (loss_target(loss) != TARGET_VALUES || (loss_mask(loss, &value) && isnan(value)))
+		return 0;
+	const int64_t n = dataset_missing_targets(set, &file);
+	if (n == 0)
+		return 0;
+	return ERR(E_DATA, loc, "'%s' has targets that are missing (NaN or infinite; %lld in all), and "
+	           "the loss would count them; 'loss: {type: %s, mask: nan}' leaves NaN out", file,
+	           (long long)n, loss->v->name);
+}
+
+static int check_fields(const struct session *s, const struct session_options *o)
+{
+	const struct data_config *d = &s->config->data;
+	TRY(refuse_labels(s, s->train_set, &d->train.loc[0]));
+	if (o->need & SESSION_TRAIN)
+		TRY(check_missing(s, s->train_set, &d->train.loc[0]));
+	if (o->need & SESSION_PREDICT || !s->validation_set)
+		return 0;
+	return check_missing(s, s->validation_set, &d->validation.loc[0]);
+}
+
 static int check_targets(const struct session *s, const struct session_options *o)
 {
 	const struct data_config *d = &s->config->data;
 	if (!s->train_set)
 		return 0;
 	if (!loss_wants_labels(&s->config->loss))
-		return refuse_labels(s, s->train_set, &d->train.loc[0]);
+		return check_fields(s, o);
 	if (o->need & SESSION_TRAIN)
 		TRY(check_labels(s, s->train_set, &d->train.loc[0]));
 	if (o->need & SESSION_PREDICT || !s->validation_set)

@@ -99,6 +99,7 @@ expect 65 "not a zip archive" dlx-convert -i text.npz:a -t grid.nc:kind -o out.d
 expect 65 "no directory at its end" dlx-convert -i short.npz:a -t grid.nc:kind -o out.dlx
 expect 65 "say --format" dlx-convert -i text.txt -t grid.nc:kind -o out.dlx
 expect 65 "neither floats nor integers" dlx-convert -i grid.nc:text -t grid.nc:kind -o out.dlx
+expect 64 "convert each input with its target by itself" dlx-convert --separate -i grid.nc:temp -t grid.nc:kind -o out.dlx
 expect 65 "not enough axes" dlx-convert -i grid.nc:one -t grid.nc:kind -o out.dlx
 expect 65 "has 3 samples" dlx-convert -i 'sample-[0-2].h5:temp' -t grid.nc:kind -o out.dlx
 expect 65 "a sample of 'temp' is 3x5, of 'cube' 3x5x2" \

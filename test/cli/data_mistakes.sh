@@ -100,7 +100,10 @@ finite() {
 	grep -q '"loss": [0-9]' gap/loss.json
 }
 finite --set 'loss={type: mse, mask: nan}' || fail "a NaN that does not count makes the loss NaN"
-finite --set loss=mse && fail "a NaN that counts has no part in the loss"
+expect 65 "$train" --check --set data.train=gap.dlx --set loss=mse gap.yaml
+says err "'gap.dlx' has targets that are missing (NaN or infinite; "
+says err "'loss: {type: mse, mask: nan}' leaves NaN out"
+expect 65 "$train" --check --set data.train=gap.dlx --set 'loss={type: l1, mask: -9}' gap.yaml
 finite --set loss=binary_cross_entropy || fail "a flag that is NaN counts"
 
 # Files of other frameworks, as weights and as data.

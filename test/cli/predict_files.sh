@@ -23,6 +23,7 @@ np.save("one.npy", x[0])
 np.save("odd.npy", x[..., :2])
 np.save("square.npy", x[:, :3, :5])
 np.savez("named.npz", blue=x[..., 2], red=x[..., 0], other=x[..., 0], green=x[..., 1])
+np.savez("part.npz", red=x[..., 0], green=x[..., 1])
 np.savez("two.npz", a=x, b=x)
 grey = rng.integers(0, 256, (4, 12, 16)).astype(np.uint8)
 np.save("grey.npy", grey)
@@ -69,6 +70,8 @@ says err "'last.npy': the first axis counts samples, 3 channels (the last axis) 
 alike colour first.npy
 alike colour named.npz
 says err 'channels: red, green, blue'
+expect 66 "$train" --predict part.npz -o got.npy colour.yaml
+says err "'dlx-convert -i FILE -i FILE -o RECORD' joins those of several files"
 alike colour two.npz:a
 expect 0 "$train" --predict named.npz:other,blue,green -o got.npy colour.yaml
 says err 'channels: other as red, blue as green, green as blue'
@@ -106,6 +109,8 @@ cmp 000000.png pictures/p0.png || fail "no numbers beside the inputs"
 # Pictures of several sizes, each as if it were alone; one array cannot have them.
 expect 0 "$train" --predict p0.png small.png p1.png p2.png -o sizes colour.yaml
 says out '4 predictions in sizes'
+expect 65 "$convert" -i '[ps][0m]*.png' -o sizes.dlx
+says err 'a record has samples of one size, and data.train takes several records'
 expect 0 "$train" --predict small.png -o small colour.yaml
 expect 0 "$train" --predict p?.png -o all colour.yaml
 for one in all/p0 small/small all/p1 all/p2; do

@@ -75,12 +75,12 @@ if command -v ncdump >/dev/null; then
 fi
 expect 66 "$train" --predict weather-4.nc -o part.nc netcdf.yaml
 says err "no variable 'height'"
-says err "dlx-convert joins variables of several files"
+says err "joins those of several files"
 
 cd "$work/unet2d" || exit 99
 [ "$(find predicted -name '*.png' | wc -l)" -eq "$(find cells -name 'new-*.png' | wc -l)" ] || fail "not a picture each"
 expect 65 "$DLX_BUILD/dlx-convert" --input 'cells/*.png' --target 'labels/*.png' -o all.dlx
-says err 'samples of each size need a record of their own'
+says err 'a record has samples of one size'
 expect 0 "$train" --quiet --predict cells-new-large.dlx -o whole.npy unet2d.yaml
 cmp whole.npy cells.npy || fail "unet2d: tiles are not the whole"
 says log '6 tiles of 96 x 96'

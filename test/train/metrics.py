@@ -132,17 +132,19 @@ def evaluate(*settings, config="case.yaml"):
 
 
 def field_metrics(t, x):
-    """Of outputs (axis 1); an output whose targets are constant has no R2 and no part in that of all."""
+    """Of outputs (axis 1) where the target is not NaN; an output whose targets are constant has no R2 and no part in
+    that of all."""
     d, axes = x - t, (0, 2, 3)
-    square, variation = (d**2).sum(axes), ((t - t.mean(axes, keepdims=True)) ** 2).sum(axes)
+    mean = numpy.nanmean(t, axes, keepdims=True)
+    square, variation = numpy.nansum(d**2, axes), numpy.nansum((t - mean) ** 2, axes)
     some = variation > 0
     return {
-        "mae": abs(d).mean(),
-        "mse": (d**2).mean(),
-        "rmse": (d**2).mean() ** 0.5,
+        "mae": numpy.nanmean(abs(d)),
+        "mse": numpy.nanmean(d**2),
+        "rmse": numpy.nanmean(d**2) ** 0.5,
         "r2": 1 - square[some].sum() / variation[some].sum(),
-        "mae_by_output": list(abs(d).mean(axes)),
-        "rmse_by_output": list((d**2).mean(axes) ** 0.5),
+        "mae_by_output": list(numpy.nanmean(abs(d), axes)),
+        "rmse_by_output": list(numpy.nanmean(d**2, axes) ** 0.5),
         "r2_by_output": [1 - s / v if v > 0 else None for s, v in zip(square, variation)],
     }
 
@@ -170,10 +172,44 @@ def fields():
             sys.exit(f"FAIL: metrics {set(said['metrics'])}")
         for name, value in want.items():
             close(f"{name}, batch {batch}", said["metrics"][name], value)
+    masked_fields(t)
+
+
+def masked_fields(t):
+    """Targets that the loss leaves out do not count in metrics; zeros do."""
+    rng = numpy.random.default_rng(5)
+    t[:, 1][rng.random(t[:, 1].shape) < 0.2] = 0
+    gap = rng.random(t.shape) < 0.3
+    predicted = numpy.load("fields.npy").astype("f8")
+    for mask, stored in ("nan", numpy.nan), (-999, -999.0):
+        t[gap] = stored
+        dlx.write_data("masked", numpy.load("fields-x.npy"), t, "--fill", "nan")
+        want = field_metrics(numpy.where(gap, numpy.nan, t.astype("f8")), predicted)
+        said = evaluate("data.validation=masked.dlx", f"loss={{type: mse, mask: {mask}}}", config="fields.yaml")
+        close(f"the loss with mask {mask}", said["loss"], want["mse"])
+        for name, value in want.items():
+            close(f"{name} with mask {mask}", said["metrics"][name], value)
+
+
+def small_fields():
+    """Errors far below 1 are not printed as 0."""
+    rng = numpy.random.default_rng(6)
+    t = 1e-6 * rng.standard_normal((SAMPLES, 3, *SIZE)).astype("f4")
+    dlx.write_data("small", numpy.load("fields-x.npy"), t)
+    with open("fields.yaml") as f:
+        text = f.read().replace("fields", "small").replace("data: {", "data: {target_transforms: [{normalize: standard}], ")
+    with open("small.yaml", "w") as f:
+        f.write(text)
+    dlx.run("dlx-train", "small.yaml")
+    printed = dlx.run("dlx-train", "--evaluate", "small.yaml")
+    errors = [line.split()[2] for line in printed.splitlines() if line.startswith("small-y[")]
+    if len(errors) != 3 or not all(0 < float(e) < 1e-4 for e in errors):
+        sys.exit(f"FAIL: small errors are not told:\n{printed}")
 
 
 def main():
     fields()
+    small_fields()
     y = make_set()
     dlx.run("dlx-train", "case.yaml")
     dlx.run("dlx-train", "--predict", "set.dlx", "-o", "logits.npy", "case.yaml")

@@ -62,8 +62,13 @@ def check(folder, case):
     assert who[0] != who[1], "every sample is blended with itself"
     want = joined([share * a + (1 - share) * b for a, b in zip(x(i), x(j))] for i, j in zip(*who))
     near(batch["input"], want, "blended inputs")
-    scaled = lambda t: [[e / 2 for e in s] for s in t] if case == "scaled" else t
-    loss = lambda t: squares(out, scaled(t)) if case in ("mse", "scaled") else cross_entropy(out, t, WEIGHTS if case == "weights" else [1] * CLASSES)
+    losses = {
+        "mse": lambda t: squares(out, t),
+        "scaled": lambda t: squares(out, [[4 * (a - 50) for a in one] for one in t]),
+        "weights": lambda t: cross_entropy(out, t, WEIGHTS),
+        "labels": lambda t: cross_entropy(out, t, [1] * CLASSES),
+    }
+    loss = losses[case]
     (l1, w1), (l2, w2) = loss(first), loss(second)
     expected = (share * w1 * l1 + (1 - share) * w2 * l2) / (share * w1 + (1 - share) * w2)
     got = json.load(open(f"{folder}/loss.json"))["loss"]

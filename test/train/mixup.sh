@@ -38,7 +38,8 @@ step labels
 step labels --set data.mixup=2 --set run.seed=5
 step weights --set 'loss={type: softmax_cross_entropy, class_weights: [1, 2, 5]}'
 step mse --set data.train=fields.dlx --set data.validation=null --set loss=mse
-step scaled --set data.train=fields.dlx --set data.validation=null --set loss=mse --set 'data.target_transforms=[{cast: 2}]'
+step scaled --set data.train=fields.dlx --set data.validation=null --set loss=mse \
+	--set 'data.target_transforms=[{normalize: {method: standard, mean: 50, std: 0.25}}]'
 
 # Bits; two micro-batches and a short batch among the steps.
 for threads in 1 4; do

@@ -52,6 +52,9 @@ evaluated before config.yaml
 expect 0 "$train" --export last.safetensors config.yaml
 expect 0 "$train" --predict known.dlx -o before.npy config.yaml
 expect 0 "$train" --predict known.dlx -o before.csv config.yaml
+[ "$(head -n 1 before.csv)" = 'sample,y[0],y[1]' ] || fail "outputs are not called what the targets are"
+expect 0 "$train" --predict known.dlx -o before.nc config.yaml
+grep -aq 'y\[0\], y\[1\]' before.nc || fail "outputs have no names in netCDF"
 "$python3" "$arrays" trained first.safetensors last.safetensors before.json 25 0.2 || fail "not what double precision computes"
 "$python3" "$arrays" unscaled last.safetensors before.npy before.csv || fail "not what the export's metadata makes of its outputs"
 expect 0 "$train" --evaluate --set 'data.target_transforms=[{normalize: standard}]' config.yaml

@@ -94,6 +94,35 @@ for out in pictures x.npz x.csv; do
 	says err "'-o FILE.npy', '-o FILE.nc' or '-o FILE.h5'"
 	[ ! -e $out ] || fail "'$out' was made"
 done
+
+# A norm over the channels of each point reads no other point.
+sed 's/^run: .*/run: {name: point, seed: 1}/; s/- batch_norm/- layer_norm/' unet.yaml >point.yaml
+expect 0 "$train" --quiet point.yaml
+expect 0 "$train" --predict $samples -o point.npy point.yaml
+same point --tile 64
+
+# A network that gives one label for a sample.
+npy() {
+	printf '\223NUMPY\001\000\166\000'
+	printf '%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': ($1), }"
+}
+{ npy '4, 1, 8, 8'; seq 10000 20000 | head -c 256; } >labelled.npy
+{ npy '4,'; printf '\000\001\001\000'; } >labels.npy
+expect 0 "$convert" --quiet -i labelled.npy --input-layout first -t labels.npy -o labelled.dlx
+cat >label.yaml <<'EOF'
+run: {name: label}
+model: {family: layers, layers: [{conv2d: {filters: 4, kernel: 3}}, {adaptive_average_pool: 1}, flatten, {dense: 2}]}
+data: {train: labelled.dlx}
+loss: softmax_cross_entropy
+optimizer: sgd
+train: {steps: 1, batch_size: 2}
+report: {progress: none}
+EOF
+expect 0 "$train" --quiet label.yaml
+for tile in 4 1000 auto; do
+	expect 64 "$train" --predict labelled.dlx --tile $tile -o x.npy label.yaml
+	says err "'--tile' is for networks whose output has the spatial axes of the input; for 1x8x8 this one's has not"
+done
 expect 64 "$train" --evaluate --tile 64 unet.yaml
 says err "'--tile' goes with '--predict'"
 DLX_DEBUG=$(debug fault=write:2) "$train" --quiet --predict $samples --tile 64 -o x.npy unet.yaml 2>err && fail "a disk that is full"

@@ -204,8 +204,7 @@ static void test_infinite(void **state)
 /* Every op that may be a layer has a rule, or does depend on all of its input. */
 static void test_layers(void **state)
 {
-	static const char *const global[] = { "global_average", "dense", "dropout",
-		"group_norm", NULL };
+	static const char *const global[] = { "global_average", "dense", "dropout", NULL };
 	const struct op *op;
 	for (int i = 0; (op = op_at(i)) != NULL; i++) {
 		bool known = !(op->flags & OP_LAYER) || receptive_field_knows(op->name);
