@@ -8,10 +8,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -28,6 +28,7 @@ static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SI
 
 static bool begun;
 static atomic_bool watching;
+static atomic_bool ending;
 static atomic_int pending;
 
 void signals_block(void)
@@ -54,6 +55,7 @@ static void by_default(int sig)
 
 	if (ignored(sig))
 		return;
+	atomic_store(&ending, true);
 	io_abandon();
 	sigemptyset(&one);
 	sigaddset(&one, sig);
@@ -126,6 +128,14 @@ void signals_watch(void)
 int signals_pending(void)
 {
 	return atomic_load(&pending);
+}
+
+void signals_await_end(bool likely)
+{
+	const struct timespec moment = { .tv_nsec = 10 * 1000 * 1000 };
+
+	for (int i = likely ? 100 : 0; i > 0 || atomic_load(&ending); i--)
+		nanosleep(&moment, NULL);
 }
 
 void signals_alarm(double seconds)

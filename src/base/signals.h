@@ -17,6 +17,7 @@
 #define DLX_BASE_SIGNALS_H
 
 #include <spawn.h>
+#include <stdbool.h>
 
 /* The first statement of main. A program that this one becomes by exec inherits what is blocked,
  * so that it is blocked before any library of it starts threads. */
@@ -31,6 +32,9 @@ int signals_begin(void);
  * signals_begin was not called. */
 void signals_watch(void);
 int signals_pending(void);         /* the signal that came, or 0 */
+/* For a caller whose child has failed, perhaps because a signal is ending this process, or is about
+ * to (likely), as all processes of a terminal get one: does not return if so, or after a second. */
+void signals_await_end(bool likely);
 /* Counts as a signal (SIGALRM) after so many seconds; in place of an earlier alarm. INFINITY:
  * never. */
 void signals_alarm(double seconds);

@@ -182,6 +182,8 @@ static int run(struct command *c)
 		io_scratch_writer(0);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
+		if (status)
+			signals_await_end(WIFSIGNALED(status));
 		rc = tell(said.data, status);
 	}
 	close(fd[0]);
