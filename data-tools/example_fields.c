@@ -230,7 +230,7 @@ static int write_weather(const char *dir, struct example_rng *r, const struct we
 static int write_ground(const char *dir)
 {
 	struct example_array a[] = {latitudes(), longitudes(), heights()};
-	const int rc = example_write(dir, "ground.nc", a, 3);
+	int rc = example_write(dir, "ground.nc", a, 3);
 
 	example_release(a, 3);
 	return rc;

@@ -96,7 +96,7 @@ static int wrong(const struct word *w, const char *value)
 	const char *near = did_you_mean(head, w->values);
 	if (near && strcmp(near, head) == 0)
 		near = NULL;
-	const int rc = ERR(E_USAGE, NULL, "DLX_DEBUG: '%s=%s': expected %s%s%s%s", w->name, value,
+	int rc = ERR(E_USAGE, NULL, "DLX_DEBUG: '%s=%s': expected %s%s%s%s", w->name, value,
 	                   form.data, near ? "; did you mean '" : "", near ? near : "",
 	                   near ? "'?" : "");
 	buf_release(&form);

@@ -303,7 +303,7 @@ int loader_next(struct loader *l, const struct batch **b)
 		trace_add(&(struct trace_span){ .lane = TRACE_RUN, .name = "wait for data", .of = "batch",
 			.number = s->batch.index, .start = start });
 	if (s->rc < 0) {
-		const int rc = s->rc;
+		int rc = s->rc;
 
 		s->rc = 0;
 		err_give(&s->error);

@@ -498,7 +498,7 @@ static int run_steps(const struct transform_chain *t, struct frame *f)
 {
 	for (int i = 0; i < t->n; i++) {
 		int64_t within;
-		const int rc = t->step[i].op->run(&t->step[i], f);
+		int rc = t->step[i].op->run(&t->step[i], f);
 
 		if (rc < 0) {
 			const char *path = dataset_locate(t->data, f->sample % dataset_info(t->data)->samples,

@@ -244,7 +244,7 @@ int copies_make(struct graph *g, const struct device *dev, bool keep)
 	c.first = none(c.scratch, g->ntensor);
 	c.made = ARENA_ARRAY(c.scratch, struct made, g->nnode + 1);
 	rewrite_begin(&c.edit, g);
-	const int rc = rewrite_commit(&c.edit, run(&c));
+	int rc = rewrite_commit(&c.edit, run(&c));
 	arena_free(c.scratch);
 	return rc;
 }

@@ -209,7 +209,7 @@ int pass_piece_statistics(struct graph *g, struct pass_env *env)
 		for (int k = 0; k < VECTORS; k++)
 			p.piece[t].vector[k] = NONE;
 	rewrite_begin(&p.edit, g);
-	const int rc = rewrite_commit(&p.edit, apply(&p));
+	int rc = rewrite_commit(&p.edit, apply(&p));
 	arena_free(p.scratch);
 	return rc == 0 && g->nnode > p.edit.nnode ? piece_statistics_grad(g) : rc;
 }

@@ -232,7 +232,7 @@ static bool ask(struct questions *q, enum conv_kind kind, const struct conv_geom
 		.statistics = kind == CONV_FORWARD,
 		.deterministic = q->env->plan->deterministic };
 	struct cudnn_plan *plan = NULL;
-	const int rc = conv_normed_cuda_engine(&plan, q->env->dev, q->env->plan->wisdom, &c);
+	int rc = conv_normed_cuda_engine(&plan, q->env->dev, q->env->plan->wisdom, &c);
 	cudnn_plan_free(plan);
 	if (rc < 0 && rc != E_UNSUPPORTED)
 		q->rc = rc;
@@ -257,7 +257,7 @@ int pass_prologue(struct graph *g, struct pass_env *env)
 	struct questions q = { .env = env };
 	if (env->backend != BACKEND_CUDA || env->plan->compute != DTYPE_F16)
 		return 0;
-	const int rc = prologue_fold(g, &(struct prologue_engines){ cudnn_has, &q });
+	int rc = prologue_fold(g, &(struct prologue_engines){ cudnn_has, &q });
 	mem_free(q.a);
 	return rc < 0 ? rc : q.rc;
 }

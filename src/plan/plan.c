@@ -59,7 +59,7 @@ static struct shape target_shape(const struct graph *g, const struct compilation
 static int batch_input(struct graph *g, const struct plan_request *r, const char *name,
                        enum dtype dtype, const struct shape *shape, tid *out)
 {
-	const int rc = graph_input(g, name, dtype, shape, out);
+	int rc = graph_input(g, name, dtype, shape, out);
 	if (rc < 0)
 		return err_locate(rc, config_place(r->config, "train", "batch_size"));
 	graph_t(g, *out)->prefetched = r->mode == PLAN_TRAIN && r->dev->driver;

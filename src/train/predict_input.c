@@ -79,7 +79,7 @@ static int describe(const struct session *s, const char *folder, char **path)
 		return 0;
 	dataset_describe(s->train_set, &text);
 	*path = io_join(folder, "trained-on.json");
-	const int rc = io_write_file(*path, text.data, text.len);
+	int rc = io_write_file(*path, text.data, text.len);
 	buf_release(&text);
 	return rc;
 }
@@ -215,7 +215,7 @@ static int convert(const struct session *s, const struct texts *given, const cha
 	add_option(&c, "level", "1");
 	char *out = io_join(scratch, RECORDS);
 	add_option(&c, "output", out);
-	const int rc = run(&c);
+	int rc = run(&c);
 	mem_free(out);
 	mem_free(like);
 	release(&c);
@@ -275,7 +275,7 @@ static void share_folder(struct comm *c, char **folder)
 static int add_records(struct texts *out, const char *pattern)
 {
 	struct io_paths found = { 0 };
-	const int rc = io_expand(&found, pattern);
+	int rc = io_expand(&found, pattern);
 	if (rc == 0)
 		out->v = mem_realloc(out->v, ((size_t)out->n + found.n + 1) * sizeof *out->v);
 	for (size_t i = 0; rc == 0 && i < found.n; i++)

@@ -47,7 +47,7 @@ static int add_stems(struct texts *names, const char *spec)
 	struct io_paths found = { 0 };
 	if (colon && colon > spec)
 		path[colon - spec] = '\0';
-	const int rc = io_expand(&found, path);
+	int rc = io_expand(&found, path);
 	if (rc == 0)
 		names->v = mem_realloc(names->v, ((size_t)names->n + found.n + 1) * sizeof *names->v);
 	for (size_t i = 0; rc == 0 && i < found.n; i++)

@@ -27,7 +27,7 @@ static int create_npy(struct slabs *f, const char *path, const struct netcdf_arr
 	struct buf h = BUF_INIT;
 	npy_header(&h, a->dtype, a->samples, &f->shape);
 	f->header = h.len;
-	const int rc = io_write(f->npy, h.data, h.len);
+	int rc = io_write(f->npy, h.data, h.len);
 	buf_release(&h);
 	return rc;
 }

@@ -43,7 +43,7 @@ static int unsupported(const struct conv_task *t)
 		buf_printf(&text, "%s%lld", i ? "x" : "", (long long)c->kernel[i]);
 	for (int i = 0; i < c->ns; i++)
 		buf_printf(&text, "%s%lld", i ? "x" : ", dilation ", (long long)c->dilation[i]);
-	const int rc = ERR(E_UNSUPPORTED, &t->n->loc,
+	int rc = ERR(E_UNSUPPORTED, &t->n->loc,
 	                   "no CPU implementation supports this convolution (%s, groups %lld)",
 	                   text.data, (long long)c->groups);
 	buf_release(&text);
@@ -76,7 +76,7 @@ static int choose_task(struct conv_task *t)
 
 	for (int i = 0; i < NALGORITHM; i++) {
 		struct conv_task own = *t;
-		const int rc = algorithms[i]->choose(&own);
+		int rc = algorithms[i]->choose(&own);
 		TRY(rc);
 		if (i == 0 && rc && !t->w.set)
 			t->w = own.w;
@@ -198,7 +198,7 @@ static int plan_task(struct kplan *k, const struct conv_task *t)
 			if (!tried[i] && (best < 0 || time[i] < time[best]))
 				best = i;
 		tried[best] = true;
-		const int rc = algorithms[best]->plan(k, t);
+		int rc = algorithms[best]->plan(k, t);
 		k->work = algorithms[best]->seconds(t) * MODEL_FLOPS;
 		if (rc != 0)
 			return rc < 0 ? rc : 0;

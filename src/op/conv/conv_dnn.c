@@ -143,7 +143,7 @@ static int choose(struct conv_task *t)
 	for (int i = 0; i < n; i++) {
 		if (candidates[i].act == ACT_ANY && add)
 			continue;         /* adding ourselves wants a layout we know */
-		const int rc = try_candidate(&candidates[i], t);
+		int rc = try_candidate(&candidates[i], t);
 		if (rc != 0)
 			return rc;
 	}

@@ -79,7 +79,7 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn 
 	chain.mask = at->mask != 0;
 	chain.slope = at->relu || at->mask ? (float)((const struct conv_fused *)k->n->attr)->slope : 0;
 	chain.best_only = true;
-	const int rc = cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
+	int rc = cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 	f->whole = rc == 0;
 	if (rc == E_UNSUPPORTED)
 		err_truncate(mark);
