@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "op/lib/check.h"
 #include "op/lib/cuda.h"
+#include "op/lib/fork.h"
 #include "op/lib/grid.h"
 #include "op/lib/simd.h"
 
@@ -18,8 +19,6 @@
 #else
 #define MAX_LOOP _Pragma("omp simd reduction(max : most)")
 #endif
-
-#define FORK_FLOATS 16384 /* below this a fork costs more than it gains */
 
 /* --- shape --- */
 

@@ -328,8 +328,6 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 
 /* --- cpu kernels --- */
 
-#define FORK_VALUES (FORK_FLOATS / 4)  /* an exponential takes longer than a sum */
-
 static int cpu_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct dice_plan *s = k->state;

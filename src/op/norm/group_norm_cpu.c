@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/simd.h"
+#include "op/lib/fork.h"
 #include "op/norm/group_norm.h"
 
-#define FORK_FLOATS  16384 /* below this a fork costs more than it gains */
 #define BLOCK_FLOATS 8192  /* 32 KiB */
 #define BLOCK_ROWS   32    /* at least */
 #define SHIFT_ROWS   8
