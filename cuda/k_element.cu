@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses of elements, of which not all count, or count alike (op/loss/element.c). Channels stand
- * side by side. */
+ * Losses of elements, of which not all count, or count alike (op/loss/element.c). Channels are
+ * adjacent. */
 #include "cuda/loss.cuh"
 
 int64_t k_element_workspace(void)

@@ -2,7 +2,7 @@
  *
  * Notes that a stream leaves for the host as it comes to a sum over ranks and past it: one thread,
  * once a sum, beside the kernels that compute. A step that was captured has no other way to say
- * where it stands. And sums over ranks in a given order. */
+ * where it is. And sums over ranks in a given order. */
 #include "cuda/device.cuh"
 
 static __device__ __forceinline__ uint64_t nanoseconds()

@@ -32,7 +32,7 @@ static __device__ __forceinline__ int64_t pixel_at(const int *d, uint32_t n, int
 	return (((int64_t)n * d[0] + i0) * d[1] + i1) * d[2] + i2;
 }
 
-/* Places [first, last) of window o along axis a that lie on the input. */
+/* Places [first, last) of window o along axis a that are on the input. */
 static __device__ __forceinline__ void taps(const k_window &w, int a, int o, int *first, int *last)
 {
 	const int start = o * w.s[a] - w.lo[a];

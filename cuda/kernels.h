@@ -141,7 +141,7 @@ int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
 int k_norm_backward_rest(void *stream, const struct k_norm_grad *g, void *ws);
 
 /* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
- * doubles, is summed over them (op/norm/norm_sync.c says what stands in it). share, on the device:
+ * doubles, is summed over them (op/norm/norm_sync.c says what is in it). share, on the device:
  * 0 where this rank's batch does not count. */
 int k_norm_forward_give(void *stream, const struct k_norm *n, const float *share, double *message,
                         void *ws);
@@ -239,7 +239,7 @@ struct k_nest {
 	int64_t count, size[K_LEVELS], x[K_LEVELS], y[K_LEVELS];
 };
 /* y = factor * the sum (max: the maximum) over `summed` for each of `kept` and of `columns`
- * neighbours in x, which stand column_y apart in y. */
+ * neighbours in x, which are column_y apart in y. */
 struct k_reduce {
 	struct k_nest kept, summed;
 	int64_t columns, column_y;
@@ -369,7 +369,7 @@ int k_trust_ratio(void *stream, const struct k_trust *at, const float *norm, con
 
 /* --- losses and metrics (k_loss.cu) --- */
 
-/* n labels of these extents and strides; dense: they stand
+/* n labels of these extents and strides; dense: they are
  * in row-major order. ignore: INT64_MIN for none. */
 struct k_labels {
 	int64_t n, ignore;
@@ -482,8 +482,8 @@ int k_mean_lag(void *stream, const float *now, const void *step, int wide, float
 
 /* --- random numbers (k_random.cu) --- */
 
-/* n elements, `each` of a sample, numbered as they stand, in rows of c; x, y, z: elements from row
- * to row of each tensor. An element is dropped if its 16 bits are below drop. */
+/* n elements, `each` of a sample, numbered in the order of memory, in rows of c; x, y, z:
+ * elements from row to row of each tensor. An element is dropped if its 16 bits are below drop. */
 struct k_dropout {
 	int64_t n, each, c, x, y, z, stream;
 	uint32_t drop;

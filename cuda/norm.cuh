@@ -31,7 +31,7 @@ static __device__ int64_t rows_of(int64_t chunk, int64_t each, int64_t rows)
 	return left < each ? left : each;
 }
 
-/* A block whose threads stand side by side along `across` channels, or packs of them. */
+/* A block whose threads are adjacent along `across` channels, or packs of them. */
 static dim3 across_grid(int64_t across, dim3 block, int64_t rows = 1)
 {
 	return dim3((unsigned)((across + block.x - 1) / block.x), (unsigned)rows);

@@ -158,7 +158,7 @@ static void print_text(const struct record *r, bool all)
 
 /* --- JSON --- */
 
-/* The record's own JSON on one line. What is not visible stands in strings, where it may be
+/* The record's own JSON on one line. What is not visible is in strings, where it may be
  * escaped, but for newlines and the like, which never do. */
 static void add_description(struct buf *out, const char *text, size_t len)
 {

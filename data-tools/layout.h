@@ -26,7 +26,7 @@ enum axis_sort layout_axis_sort(const char *name, char kind);
 struct layout_hints {
 	const char *role;                  /* "input" or "target": of the option that chooses */
 	bool alone;                        /* the side has no other variable */
-	/* The other side's axes: of the input as placed, or of the target's samples as they stand;
+	/* The other side's axes: of the input as placed, or of the target's samples as they are;
 	 * labels: these are class labels, all axes of which are places. nd 0: nothing is known. */
 	struct shape other;
 	bool other_is_places;

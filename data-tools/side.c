@@ -33,7 +33,7 @@ struct side {
 
 /* --- specifications --- */
 
-/* "PATH:A,B" in two; names is NULL if there are none. A path that exists as it stands has no
+/* "PATH:A,B" in two; names is NULL if there are none. A path that exists as it is has no
  * names. */
 static void split_spec(struct arena *a, const char *spec, const char **path, const char **names)
 {

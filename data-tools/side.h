@@ -26,7 +26,7 @@ struct side_options {
 
 struct side;
 
-/* Opens what the specs name: types and shapes as they stand are known then. o is borrowed until
+/* Opens what the specs name: types and shapes, as stored, are known then. o is borrowed until
  * side_close. */
 int side_open(struct side **out, const struct side_options *o);
 /* The shape of a sample of the first variable, with its channels, wherever these are. */

@@ -69,11 +69,11 @@ void source_add_missing(struct source *s, double v);
 void source_take_stem(struct source *s);
 /* n elements of `size` bytes from big to little endian, in place. */
 void source_swap(void *p, size_t size, int64_t n);
-/* Rows of an array that lies in memory. */
+/* Rows of an array that is in memory. */
 void source_copy_rows(const struct source *s, const void *data, int64_t first, int64_t n,
                       void *out);
 
-/* Whether an array of that shape and element size lies within `have` bytes: headers promise
+/* Whether an array of that shape and element size is within `have` bytes: headers promise
  * anything. */
 bool source_fits(const struct shape *shape, size_t size, size_t have);
 /* The shape and the names of axes of a picture: (height, width), with several pages (depth,

@@ -227,7 +227,7 @@ static void directory_release(struct directory *d)
 	mem_free(d->v);
 }
 
-/* 64-bit sizes stand in an extra field where the 32-bit ones are all ones. */
+/* 64-bit sizes are in an extra field where the 32-bit ones are all ones. */
 static void zip64(struct member *m, const uint8_t *extra, size_t n)
 {
 	while (n >= 4) {
@@ -282,7 +282,7 @@ static int read_directory(const struct source *s, const struct io_map *f, struct
 
 	if (f->size < 22)
 		return source_bad(s, "not a zip archive");
-	while (little(f->data + at, 4) != 0x06054b50)   /* a comment may stand behind it */
+	while (little(f->data + at, 4) != 0x06054b50)   /* a comment may follow it */
 		if (at-- == stop)
 			return source_bad(s, "truncated zip archive: no directory at its end");
 	count = (size_t)little(f->data + at + 10, 2);

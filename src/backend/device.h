@@ -64,7 +64,7 @@ struct device_driver {
 	void (*close)(struct device *d);
 };
 
-/* What has been taken of a device's memory. It stands behind a pointer, since planning takes some
+/* What has been taken of a device's memory. It is behind a pointer, since planning takes some
  * too: kernels keep tables there. */
 struct device_memory {
 	size_t used, used_most;      /* bytes that device_alloc has given, now and at most */

@@ -5,7 +5,7 @@
  * gives each tensor and each workspace an offset. exec_bind allocates and turns offsets into
  * pointers, so a plan that is only printed takes no memory. exec_run is a step.
  *
- * Where values stand: params and states in the store, constants and inputs in memory of the exec's
+ * Where values are: params and states in the store, constants and inputs in memory of the exec's
  * own, everything else in the step arena. */
 #include "backend/exec.h"
 

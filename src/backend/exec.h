@@ -52,7 +52,7 @@ int exec_read(const struct exec *e, tid t, enum dtype type, void *plain);
 void *exec_pointer(const struct exec *e, tid t);      /* in the device's memory */
 
 /* Single nodes of a plan that is not bound, in memory of the caller's (exec_trial_bytes, 64-byte
- * aligned) whatever stands there: to see how long they take. Not for nodes that wait for other
+ * aligned) whatever is there: to see how long they take. Not for nodes that wait for other
  * ranks. Between exec_trial_begin, also where that fails, and exec_trial_end, after which the
  * plan has no more memory than before. */
 int exec_trial_begin(struct exec *e);

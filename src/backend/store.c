@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Params and states, looked up by name; those that one plan adds stand in one block of memory. */
+ * Params and states, looked up by name; those that one plan adds are in one block of memory. */
 #include "backend/store.h"
 
 #include <string.h>

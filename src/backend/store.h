@@ -28,7 +28,7 @@ struct store *store_new(const struct device *dev, uint64_t seed);
 void store_free(struct store *s);                 /* NULL is fine */
 /* Before pass_layout: gives the params and states of g the layouts the store has already. */
 void store_preset(const struct store *s, struct graph *g);
-/* The value of this name, not yet there, is to stand in this memory (of as many bytes as it will
+/* The value of this name, not yet there, is to be in this memory (of as many bytes as it will
  * need, zeroed), which the store borrows. */
 void store_place(struct store *s, const char *name, void *memory);
 bool store_is_placed(const struct store *s, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Initial values. They are drawn by row-major logical index, so that layout and backend do not
- * change them, and where each stands among the random numbers is known: all tensors are cut into
+ * change them, and where each is among the random numbers is known: all tensors are cut into
  * pieces that threads draw in any order. */
 #include "backend/store_init.h"
 
@@ -22,7 +22,7 @@ struct piece {
 	const struct store_entry *e;
 	void *to;                    /* the whole tensor in the host's memory */
 	int64_t first, n;
-	int64_t group, row;          /* groups of rows this long, whose values stand side by side */
+	int64_t group, row;          /* groups of rows this long, whose values are adjacent */
 };
 
 static bool zero(const struct init *i)
@@ -94,7 +94,7 @@ static void draw_rows(struct drawing *d, int64_t first, int64_t n, int rows)
 	layout_walk_pack_rows(&d->walk, d->p->to, first, n, rows, d->f + 1, STEP);
 }
 
-/* Rows that stand side by side are drawn together, so that
+/* Rows that are adjacent are drawn together, so that
  * what neighbours each other is written together. */
 static void fill(const struct piece *p, uint64_t seed)
 {

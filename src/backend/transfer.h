@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Values between the host's row-major arrays and tensors where and as they lie: laid out,
+ * Values between the host's row-major arrays and tensors where and as they are: laid out,
  * converted, in the device's memory. Where kernels work in host memory nothing is copied twice. */
 #ifndef DLX_BACKEND_TRANSFER_H
 #define DLX_BACKEND_TRANSFER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The switches stand apart from the code that reads them, which needs memory and errors: these
+ * The switches are apart from the code that reads them, which needs memory and errors: these
  * have switches of their own. */
 #include "base/debug.h"
 

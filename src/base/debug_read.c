@@ -104,7 +104,7 @@ static int wrong(const struct word *w, const char *value)
 }
 
 /* The value of w that value begins with, up to the first of the characters in `ends`; *rest: what
- * stands behind it. */
+ * follows it. */
 static const char *choice(const struct word *w, const char *value, const char *ends,
                           const char **rest)
 {

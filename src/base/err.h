@@ -69,7 +69,7 @@ struct err_record {
 /* Appends an entry to this thread's record and returns code. loc may be NULL. */
 int err_raise(int code, const struct loc *loc, const char *src_file, int src_line,
               const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Adds a context line to the newest entry and returns code (so that it can stand in a return). */
+/* Adds a context line to the newest entry and returns code (so that it can be in a return). */
 int err_context(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a context line to every entry kept since the record had `mark` of them. */
 void err_context_since(int mark, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -91,7 +91,7 @@ static bool line_of_file(const char *file, int wanted, struct buf *out)
 	return found;
 }
 
-/* Cells of the character at s, which stands in cell `at`. */
+/* Cells of the character at s, which is in cell `at`. */
 static int cells(const char *s, int at)
 {
 	return *s == '\t' ? TAB - at % TAB : 1;

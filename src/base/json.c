@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Recursive descent over the bytes. The members of the arrays and objects that are still open
- * stand on one stack; closing one moves its members into an array of their own in the arena. */
+ * are on one stack; closing one moves its members into an array of their own in the arena. */
 #include "base/json.h"
 
 #include <errno.h>
@@ -135,7 +135,7 @@ static int escape(struct parser *p, char **w)
 	return 0;
 }
 
-/* The cursor stands on the opening quote. The decoded text is never longer than the written one;
+/* The cursor is on the opening quote. The decoded text is never longer than the written one;
  * the closing quote ends a broken UTF-8 sequence as a NUL would. */
 static int string(struct parser *p, const char **out)
 {

@@ -104,7 +104,7 @@ static int store(const struct option_row *row, const char *value, void *out)
 	BUG("option '%s' has type %d", row->name, (int)row->type);
 }
 
-/* given: what stands behind '=' or the letter, or NULL. */
+/* given: what follows '=' or the letter, or NULL. */
 static int take(struct cursor *c, const struct option_row *row, const char *given)
 {
 	if (given && !row->arg)

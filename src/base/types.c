@@ -2,7 +2,7 @@
  *
  * Element types by table, and conversion between any two of them: a block of source elements
  * becomes doubles, the doubles become the target type. A double holds every value of every type
- * but the large I64s. Elements are moved by memcpy, because data of a mapped file may stand at any
+ * but the large I64s. Elements are moved by memcpy, because data of a mapped file may be at any
  * address. */
 #include "base/types.h"
 

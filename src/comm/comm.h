@@ -8,7 +8,7 @@
  * PMI), the MPI library that dlx was configured with is opened at run time.
  *
  * DLX_DEBUG=join_timeout=SECONDS is how long ranks wait for each other to join, whatever comm_open
- * is given. DLX_DEBUG=ranks_per_host=N pretends that the ranks of a host stand on several, N on
+ * is given. DLX_DEBUG=ranks_per_host=N pretends that the ranks of a host are on several, N on
  * each. */
 #ifndef DLX_COMM_COMM_H
 #define DLX_COMM_COMM_H

@@ -90,7 +90,7 @@ struct host_times host_times(const struct host_reducer *d, int k);
 /* Reduces a piece of bucket k if there is one to claim. */
 bool host_reducer_work(struct host_reducer *d, int k, enum host_caller caller);
 /* Two rounds: whether the first is done for shard s of this start of bucket k; and that the sum
- * over hosts of this rank's latest start stands in its block. */
+ * over hosts of this rank's latest start is in its block. */
 bool host_reducer_summed(const struct host_reducer *d, int k, int s, uint64_t start);
 void host_reducer_sent(struct host_reducer *d, int k, int s);
 

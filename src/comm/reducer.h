@@ -61,11 +61,11 @@ int reducer_new_gpu(struct reducer **out, const struct reducer_place *where, siz
                     const struct reducer_bucket *bucket, int n);
 void reducer_free(struct reducer *r);            /* NULL is fine; collective */
 void *reducer_memory(const struct reducer *r);   /* this rank's block; for tests */
-void *reducer_bucket_memory(const struct reducer *r, int k);     /* where bucket k stands in it */
+void *reducer_bucket_memory(const struct reducer *r, int k);     /* where bucket k is in it */
 
 /* --- in a step: allocate nothing, decide nothing. By one thread of the rank at a time. --- */
 
-/* This rank's values of bucket k stand in the block; they must not be touched until waited for.
+/* This rank's values of bucket k are in the block; they must not be touched until waited for.
  * Buckets are started in the same order on all ranks. A bucket must have been waited for before it
  * is started again. */
 void reducer_start(struct reducer *r, int k);

@@ -9,7 +9,7 @@
 
 /* Appends those that cannot be waited for, "; rank 1 (process 4711) is stopped; rank 2 (process
  * 4712) is '/bin/sleep'", and how many have ended where the launcher says how many there were.
- * Nothing where a shell that did not exec stands between the launcher and this process. */
+ * Nothing where a shell that did not exec is between the launcher and this process. */
 void siblings_text(struct buf *out);
 
 #endif

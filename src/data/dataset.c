@@ -250,7 +250,7 @@ int dataset_open(struct dataset **out, const struct strings *paths)
 	return 0;
 }
 
-/* Line breaks stand between the parts of the text alone, never within a string. */
+/* Line breaks are between the parts of the text alone, never within a string. */
 void dataset_describe(const struct dataset *d, struct buf *out)
 {
 	const size_t start = out->len;

@@ -9,7 +9,7 @@
 #include "data/record.h"
 
 void description_write(struct buf *out, const struct record_info *i);
-/* Reads n bytes at text, which stand at byte `base` of `file`, into *i; strings and lists in a.
+/* Reads n bytes at text, which are at byte `base` of `file`, into *i; strings and lists in a.
  * E_DATA. */
 int description_read(struct arena *a, const char *file, size_t base, const char *text, size_t n,
                      struct record_info *i);

@@ -14,7 +14,7 @@
  *                 magic "DLXEND\r\n"
  *
  * All integers and values are little-endian. Raw bytes of a sample: the input in row-major
- * order, zeros to a multiple of 8, the target. The description stands behind the frames because
+ * order, zeros to a multiple of 8, the target. The description follows the frames because
  * it holds the statistics, known only then; the file is still written in one pass and opened by
  * reading its end. There are no gaps: each byte belongs to exactly one part and each part to a
  * hash, so any truncation or flipped bit is found.

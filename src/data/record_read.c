@@ -152,7 +152,7 @@ static int read_description(struct record *r)
 	return 0;
 }
 
-/* Frames must lie back to back from the preamble to the description and hold whole samples. */
+/* Frames must be back to back from the preamble to the description and hold whole samples. */
 static int check_index(struct record *r)
 {
 	const uint64_t raw = record_raw_bytes(&r->info);

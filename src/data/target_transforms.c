@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The steps are planned by the transforms of inputs, for which the target stands in the place of
+ * The steps are planned by the transforms of inputs, for which the target is in the place of
  * the input: so options, statistics and mistakes are the same. */
 #include "data/target_transforms.h"
 

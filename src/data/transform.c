@@ -203,7 +203,7 @@ static void start_chain(struct chain_state *p, struct arena *a, const struct tra
 
 /* --- planning --- */
 
-/* Channels may have names of their own in each set, but the training set's may not stand in another
+/* Channels may have names of their own in each set, but the training set's may not be in another
  * order: statistics and networks go by the number. */
 static int check_order(const struct transform_options *o, const struct dataset_info *d,
                        const struct dataset_info *s)

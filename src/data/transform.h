@@ -30,7 +30,7 @@ extern const struct variant data_transforms[];
 int transform_check(struct arena *a, const struct ynode *list, const char *key, bool evaluation);
 
 /* How many channels the list, which has been checked, leaves by its last choice of them, found
- * without data, and *loc, where that stands; 0: it chooses none. */
+ * without data, and *loc, where that is; 0: it chooses none. */
 int64_t transform_channels(struct arena *a, const struct ynode *list, struct loc *loc);
 
 /* Appends "; cast, flip": the names of those in the list, which has been checked, that act in

@@ -190,7 +190,7 @@ void elastic_draw(const struct step *s, struct frame *f)
 		v[i] *= o->magnitude;
 }
 
-/* Keys' weights of the four points around t, which lies in [0, 1] between the middle two. */
+/* Keys' weights of the four points around t, which is in [0, 1] between the middle two. */
 static void cubic(double t, double w[4])
 {
 	w[0] = ((-0.5 * t + 1) * t - 0.5) * t;

@@ -7,7 +7,7 @@
  * places are done first and on what is stored, and those of values are left, all of them or none:
  *
  *   - each of them is (x - centre) * scale per channel, which no function, no statistic of the
- *     sample and no random number is, and no place lies between points;
+ *     sample and no random number is, and no place is between points;
  *   - one channel at most is a mask, it stays to the end, and what is stored of it is 0 where the
  *     mask would be;
  *   - zeros that a pad puts behind a step are what the steps before it make of zeros;

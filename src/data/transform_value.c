@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Transforms of values by constants: cast and normalize, x = (x - centre) * scale per channel.
- * Where a mask channel says that a point is not valid, the result is 0 whatever stood there, so
+ * Where a mask channel says that a point is not valid, the result is 0 whatever was there, so
  * that missing points are neutral after standardising. The subtraction comes first: folded into
  * one multiply-add it would lose digits of quantities such as pressure, whose mean is large
  * against their deviation. */

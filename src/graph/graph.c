@@ -2,7 +2,7 @@
  *
  * The graph as a container: tensors by id, names, constants, and emitting nodes. Emitting is where
  * an op's shape rule runs, so a graph that was built at all has shapes everywhere. Behind the
- * public struct stand two hash tables: names of params, states and inputs to ids, and op names to
+ * public struct are two hash tables: names of params, states and inputs to ids, and op names to
  * records (the registry itself is a list). */
 #include "graph/graph.h"
 

@@ -87,7 +87,7 @@ struct tensor {
 	struct loc loc;
 	/* set by later passes */
 	struct layout layout;        /* layout */
-	tid view;                    /* views: stands in this tensor's buffer (graph/view.h), or NONE */
+	tid view;                    /* views: is in this tensor's buffer (graph/view.h), or NONE */
 	int64_t view_at;             /* there from this channel on */
 	int64_t offset;              /* memplan: bytes into the step arena; -1 if stored elsewhere
 	                                (params, states, constants, inputs) */

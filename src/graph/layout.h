@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Physical layouts: where the element with a logical index stands in memory. A layout is strided
+ * Physical layouts: where the element with a logical index is in memory. A layout is strided
  * and blocked, which covers row-major, channels-last, slices of a larger buffer, and oneDNN's
  * channel-blocked forms:
  *
@@ -38,7 +38,7 @@ struct layout layout_native(const struct shape *s);
 bool layout_equal(const struct layout *a, const struct layout *b);
 bool layout_is_plain(const struct layout *l, const struct shape *s);
 bool layout_is_native(const struct layout *l, const struct shape *s);
-/* Channels-last pixels that may stand apart: (N, C, ...) as `rows` rows of C neighbouring channels,
+/* Channels-last pixels that may be apart: (N, C, ...) as `rows` rows of C neighbouring channels,
  * `stride` elements from one row to the next. A slice of the channels of a larger channels-last
  * buffer is such a layout; a native one is where stride == C. Two axes and more. */
 struct layout_rows {
@@ -82,11 +82,11 @@ struct layout_walk {
 };
 void layout_walk_init(struct layout_walk *w, const struct layout *l, const struct shape *s,
                       enum dtype laid);
-/* The n elements from the row-major index `first` on, which stand at src; padding stays as it is.
+/* The n elements from the row-major index `first` on, which are at src; padding stays as it is.
  * td: as in layout_walk_init. */
 void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n,
                       enum dtype ts, const void *src);
-/* Rows of the first axis stand side by side, element by element, in blocks of a multiple of so many
+/* Rows of the first axis are adjacent, element by element, in blocks of a multiple of so many
  * floats (else false). */
 #define LAYOUT_ROWS 16
 bool layout_walk_has_rows(const struct layout_walk *w);

@@ -105,7 +105,7 @@ static void remove_dead(struct replay *r, const struct node *n)
 		take_out(r, at);
 }
 
-/* Whether out, made by n, may stand exactly where `on`, alive until n, stands. */
+/* Whether out, made by n, may be exactly where `on`, alive until n, is. */
 static bool takes_over(const struct replay *r, const struct node *n, tid out, tid on)
 {
 	const struct graph *g = r->g;

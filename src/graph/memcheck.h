@@ -8,7 +8,7 @@
 #include "graph/memplan.h"
 
 /* E_BUG if two buffers that are alive at once overlap, one is misaligned or outside the arena, or
- * an output stands on an input where the op does not allow it. ws: NULL, or the workspaces to check
+ * an output is on an input where the op does not allow it. ws: NULL, or the workspaces to check
  * as well. */
 int memcheck(const struct graph *g, const struct memplan_workspace *ws);
 

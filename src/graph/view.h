@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Views: a tensor may stand in the buffer of another one, its root, as a range of
+ * Views: a tensor may be in the buffer of another one, its root, as a range of
  * the root's channels (tensor.view, tensor.view_at). The root is channels-last,
  * the view has the same pixels, its layout is layout_slice with the root's
  * channels as the distance. A root is no view itself. Concatenating tensors that are

@@ -9,7 +9,7 @@
  *             [dropout] dense [tanh * scale]
  *
  * They differ in kernels, strides and padding, in what pools and how often, in the slope, and in
- * where dropout stands. The number of pools, and for some that of convolutions, follows from the
+ * where dropout is. The number of pools, and for some that of convolutions, follows from the
  * size of the cube. */
 #include "base/err.h"
 #include "model/cosmoflow.h"

@@ -135,7 +135,7 @@ static int dense_layer(struct model_build *b, int block, int layer, tid x, tid *
 }
 
 /* all: the input and every new map, (N, C + layers * growth, ...); added: the new maps alone. Where
- * no batch norm stands between concat and ReLU the two change places, which gives the same values
+ * no batch norm is between concat and ReLU the two change places, which gives the same values
  * and rectifies every map once, not once for each layer that reads it. */
 static int dense_block(struct model_build *b, int block, tid x, tid *all, tid *added)
 {

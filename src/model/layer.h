@@ -25,7 +25,7 @@ const struct layer_kind *layer_kind_find(const char *name);
  */
 struct variant *layer_variants(struct arena *a, int more, int *n);
 
-/* What may stand in a list: all layers and `repeat`; for the help. */
+/* What may be in a list: all layers and `repeat`; for the help. */
 const struct variant *layer_entries(struct arena *a);
 
 /* --- the expanded list --- */

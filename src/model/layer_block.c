@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Definitions of blocks, and the checks that need no use of them: names, and that every parameter
- * is used. What stands in the layers is read where the block is used, with its values. */
+ * is used. What is in the layers is read where the block is used, with its values. */
 #include "model/layer_block.h"
 
 #include <ctype.h>
@@ -69,7 +69,7 @@ static int check_names(struct arena *a, const struct layer_block *b, const struc
 	return rc;
 }
 
-/* Whether "$name" stands anywhere below node; *last: grows to the last line. */
+/* Whether "$name" is anywhere below node; *last: grows to the last line. */
 static bool uses(const struct ynode *node, const char *name, int *last)
 {
 	bool found = false;

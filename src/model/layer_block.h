@@ -28,7 +28,7 @@ int layer_blocks_read(struct arena *a, const struct ynode *map, struct layer_blo
 
 /* The length of "$name" at text, without the '$'; 0 if there is none. */
 int layer_parameter_at(const char *text);
-/* The parameter called by the n letters at name, or -1. Those that stand in a block's
+/* The parameter called by the n letters at name, or -1. Those that are in a block's
  * layers and defaults are there. */
 int layer_parameter_find(const struct layer_block *b, const char *name, int n);
 

@@ -366,7 +366,7 @@ static int read_repeat(struct reader *r, const struct layer_scope *s, const stru
 	return 0;
 }
 
-/* Whether a mistake since mark stands in the block's definition, and so in all its uses; those in
+/* Whether a mistake since mark is in the block's definition, and so in all its uses; those in
  * the values of one use do not. */
 static bool is_bad(const struct layer_block *b, int mark)
 {
@@ -378,7 +378,7 @@ static bool is_bad(const struct layer_block *b, int mark)
 	return bad;
 }
 
-/* use->arg: what the entry gives to the parameters, and defaults, which stand in inner. */
+/* use->arg: what the entry gives to the parameters, and defaults, which are in inner. */
 static void read_arguments(struct reader *r, const struct entry *e, const struct layer_scope *inner,
                            struct layer_use *use)
 {

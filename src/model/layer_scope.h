@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where an entry of a `layers` list stands: its scope, for names, and the use of a block it is
+ * Where an entry of a `layers` list is: its scope, for names, and the use of a block it is
  * part of, for parameters. A value given to a parameter belongs to the scope it is written in:
  * a layer named there is looked for there. Inside of model/. */
 #ifndef DLX_MODEL_LAYER_SCOPE_H
@@ -32,7 +32,7 @@ struct layer_use {
 	struct layer_argument *arg;    /* block->nparameter */
 };
 
-/* *out: `in`, which stands in s, with the values of parameters in place of $NAME and of
+/* *out: `in`, which is in s, with the values of parameters in place of $NAME and of
  * expressions of integers and $NAMEs; `except` (may be NULL), a node below `in`, stays as it is.
  * Nodes without parameters are shared. Every mistake is reported: E_CONFIG. */
 int layer_substitute(struct arena *a, const struct layer_scope *s, struct ynode *in,

@@ -39,7 +39,7 @@ struct nn_conv {
 	int64_t output_size[3];
 };
 
-/* x: (N, C, [D, [H,]] W). path is copied. Errors stand at b->loc. */
+/* x: (N, C, [D, [H,]] W). path is copied. Errors are at b->loc. */
 int nn_conv(struct model_build *b, const char *path, const struct nn_conv *c, tid x, tid *y);
 int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_conv *c, tid x,
                       tid *y);

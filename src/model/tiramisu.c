@@ -114,7 +114,7 @@ static int conv(struct model_build *b, const char *name, int64_t filters, int64_
 	return nn_conv(b, name, &c, x, y);
 }
 
-/* [batch norm], relu. at: what stands before the part's own name. */
+/* [batch norm], relu. at: what is before the part's own name. */
 static int activation(struct model_build *b, const char *at, tid x, tid *y)
 {
 	struct nn_batch_norm c = { config(b)->eps, config(b)->momentum, 1 };

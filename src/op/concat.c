@@ -5,7 +5,7 @@
  *
  * CPU: in memory order both are a matrix of runs: all that follows the axis is contiguous, and a
  * row of a concat is the runs of its inputs side by side. Rows are copied in parallel, pieces that
- * are views of the whole and stand in place already (graph/view.h) are not. */
+ * are views of the whole and are in place already (graph/view.h) are not. */
 #include <string.h>
 
 #include "base/err.h"

@@ -10,7 +10,7 @@
  * relu_dropout is both in one pass (made by the pass `fuse`). Its output tells where x was positive
  * and kept, so its gradient draws nothing: dx = dy / (1 - rate) where y > 0, else 0.
  *
- * CPU: channels-last, so that elements are drawn in the order in which they lie; rows of a slice of
+ * CPU: channels-last, so that elements are drawn in the order of memory; rows of a slice of
  * channels are gathered to tiles and scattered again. */
 #include <math.h>
 #include <string.h>
@@ -185,7 +185,7 @@ static int relu_grad_reference(const struct kplan *k, const struct kargs *a)
 
 #define TILE 512             /* elements drawn together; a block of the generator serves 8 */
 
-/* How tensors of the node lie: rows of c elements, stride apart. One row if dense. */
+/* How tensors of the node are stored: rows of c elements, stride apart. One row if dense. */
 struct rows {
 	int64_t c, in[2], out[2];
 };
@@ -240,7 +240,7 @@ static void move(float *rows, int64_t c, int64_t stride, int64_t i, int n, float
 	}
 }
 
-/* Elements i .. i + n as a dense run: where they lie, or gathered into `room`. */
+/* Elements i .. i + n as a dense run: where they are, or gathered into `room`. */
 static const float *fetch(const float *p, int64_t c, int64_t stride, int64_t i, int n, float *room)
 {
 	if (stride == c)

@@ -124,7 +124,7 @@ static void cpu_step(float *v, const float *valid, int64_t n, float centre, floa
 		v[i] = valid[i] != 0 ? v[i] : 0;
 }
 
-/* Points at .. at + n - 1 of a sample, whose values stand from the element `base` on. */
+/* Points at .. at + n - 1 of a sample, whose values are from the element `base` on. */
 static void cpu_tile(const struct kplan *k, const struct kargs *a, const struct place *p,
                      int64_t base, int64_t at, int64_t n)
 {

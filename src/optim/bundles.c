@@ -31,7 +31,7 @@ static bool are_kin(const struct variant_value *o, const char *a, const char *b)
 	return optim_prefix(o, b) == n && strncmp(a, b, n) == 0;
 }
 
-/* r: in the network's order, in which kin stand near each other but not always side by side. */
+/* r: in the network's order, in which kin are near each other but not always side by side. */
 static void find_kin(const struct graph *g, const struct variant_value *o, int n, const tid *param,
                      struct ready *r)
 {

@@ -12,7 +12,7 @@
  * Replaced nodes are of one phase. In a row that goes `across` phases they need not be; then the
  * new node is of that of the first.
  *
- * The new node stands where the last replaced one stood. What was in between and depends on the
+ * The new node is where the last replaced one was. What was in between and depends on the
  * replaced nodes moves behind it, so that the order stays valid; a row does not apply if the new
  * node would depend on itself. Tensors keep their ids, and nodes take place, name and phase from
  * the replaced one that reads most, which is the layer with the parameters. */

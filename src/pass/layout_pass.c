@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Chooses a physical layout for every tensor in one walk along the order: each node is asked what
- * it wants, its outputs get that, and an input that stands otherwise is reordered right before its
+ * it wants, its outputs get that, and an input in another layout is reordered right before its
  * first such use; later users of the same layout share the copy. A param keeps what its first user
  * wanted for the whole run: its gradient is offered the same layout, its moments follow in the
  * update, and nothing is converted in a step. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Element types. Where a device computes in 16 bits (bf16 or fp16), they start at the kernels that
- * gain by them, convolutions and matrix products, and take in what lies between: a tensor is of 16
+ * gain by them, convolutions and matrix products, and take in what is between: a tensor is of 16
  * bits if it is made from one, or by such a kernel, and leads to such a kernel. So the ops after
  * the last convolution, the loss and the metrics stay f32, and so do their gradients down to the
  * first convolution of the backward phase. A tensor is cast at most once, right before its first

@@ -2,7 +2,7 @@
  *
  * Which buffers to drop. A set of dropped buffers is tried by putting the copies in and asking
  * the memory planner what is alive when (recompute_nodes.h, memplan_profile). From a first set,
- * while the peak is too high, the buffers that lie idle at the peak are dropped, those first that
+ * while the peak is too high, the buffers that are idle at the peak are dropped, those first that
  * free most bytes for the traffic and arithmetic they cost; afterwards each is taken back whose
  * dropping turns out not to be needed.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The order is made once, at the commit: nodes with a place (new ones and those that move) are
- * sorted by the old node that they stand before, stably, and merged with those that stay. */
+ * sorted by the old node that they are before, stably, and merged with those that stay. */
 #include "pass/rewrite.h"
 
 #include <string.h>

@@ -63,9 +63,9 @@ struct rewrite {
 };
 
 void rewrite_begin(struct rewrite *r, struct graph *g);
-/* What is emitted from here on stands directly before the old node `at` (NULL: behind all), behind
+/* What is emitted from here on is directly before the old node `at` (NULL: behind all), behind
  * what was put there already, and has the name, place and phase of `like`. Before the first call,
- * nodes stand behind all others, in the context of the graph. */
+ * nodes follow all others, in the context of the graph. */
 void rewrite_before(struct rewrite *r, const struct node *at, const struct node *like);
 /* Moves old node n directly before old node `at`, which does not move itself, behind what was put
  * there already. */
@@ -81,7 +81,7 @@ void rewrite_instead(struct rewrite *r, tid t, tid to);
 int rewrite_replace(struct rewrite *r, struct node *old, const char *op, const struct node *like,
                     int nin, const tid *in, struct node **made);
 /* Ends it and returns rc. If that is 0 the changes take place; otherwise the old nodes stay as they
- * stand, and new ones behind them. */
+ * are, and new ones behind them. */
 int rewrite_commit(struct rewrite *r, int rc);
 
 /* Output i of `made` becomes the existing tensor t, unless t is NONE; the tensor that was made for
@@ -91,7 +91,7 @@ void rewrite_take(struct graph *g, struct node *made, int i, tid t);
  * those of like[0] under the same names, then by those of like[1], and so on to like[n - 1]. */
 int rewrite_attr(struct graph *g, const struct op *op, int n, const struct node *const *like,
                  void **attr);
-/* Node n becomes one of another op where it stands, with operands `in`, rewrite_attr's attributes
+/* Node n becomes one of another op where it is, with operands `in`, rewrite_attr's attributes
  * of itself, and as many of its outputs as the op has. */
 int rewrite_become(struct graph *g, struct node *n, const char *op, int nin, const tid *in);
 /* Operands t of n for which instead[t] is a tensor become that, for t < ntensor; views follow. */

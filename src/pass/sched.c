@@ -58,7 +58,7 @@ static void hoist(struct graph *g, bool apart)
 struct sink {
 	struct graph *g;
 	struct deps d;
-	int *anchor;                 /* by node: the node it stands in front of; itself if it stays */
+	int *anchor;                 /* by node: the node it is in front of; itself if it stays */
 	int *last;                   /* by root tensor: largest anchor of its readers seen so far */
 };
 

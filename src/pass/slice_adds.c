@@ -110,7 +110,7 @@ static void change_adds(struct slice_adds *c, const struct pair *p, tid sum)
 	}
 }
 
-/* New nodes stand before the first add that they replace. */
+/* New nodes are before the first add that they replace. */
 static int merge_adds(struct slice_adds *c, const struct pair *p)
 {
 	struct graph *g = c->g;

@@ -275,7 +275,7 @@ void describe_check(const struct session *s, struct buf *out)
 
 /* --- the nodes --- */
 
-/* Where an output stands in the step arena, or what it is a part of that stands elsewhere. */
+/* Where an output is in the step arena, or what it is a part of that is elsewhere. */
 static void describe_place(const struct graph *g, tid t, char offset[24], char bytes[24])
 {
 	static const char *const elsewhere[] = {

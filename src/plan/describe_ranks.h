@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a plan says of training on several ranks: where they stand, the gradient buckets and when
+ * What a plan says of training on several ranks: where they are, the gradient buckets and when
  * their sums are predicted to be done. */
 #ifndef DLX_PLAN_DESCRIBE_RANKS_H
 #define DLX_PLAN_DESCRIBE_RANKS_H

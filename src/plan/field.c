@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Zeros stand behind the field alone, so that its first element stays the network's first: tiles of
+ * Zeros follow the field alone, so that its first element stays the network's first: tiles of
  * a field (plan/tiles.h) are then windows of the padded one. */
 #include "plan/field.h"
 

@@ -28,7 +28,7 @@ struct memory_need memory_need(const struct session *s, const struct plan *p);
 /* What all that s has planned takes on its device once it is bound, in bytes. */
 struct memory_parts {
 	int64_t values;                  /* parameters and states, but those
-	                                  * that stand among the sums */
+	                                  * that are among the sums */
 	int64_t inputs;                  /* and constants */
 	int64_t arena;
 	int64_t sums;                    /* over ranks */

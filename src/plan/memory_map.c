@@ -45,7 +45,7 @@ static void touch(struct life *l, tid t, nid i)
 	l->last[t] = i;
 }
 
-/* A view is touched, and so is what it stands in. */
+/* A view is touched, and so is what it is in. */
 static void touch_all(struct life *l, const struct graph *g, const tid *t, int n, nid i)
 {
 	for (int k = 0; k < n; k++) {

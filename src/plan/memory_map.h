@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The map of a step's arena: what stands where, from which node of the schedule to which. */
+ * The map of a step's arena: what is where, from which node of the schedule to which. */
 #ifndef DLX_PLAN_MEMORY_MAP_H
 #define DLX_PLAN_MEMORY_MAP_H
 
@@ -20,7 +20,7 @@ struct memory_place {
 	nid first, last;             /* it is in use from this node to that one, both included */
 	int64_t offset, end, bytes;  /* the arena gives it [offset, end), of
 	                              * which it fills so many bytes */
-	tid root;                    /* whose buffer it stands in: its own, or what it is a view of */
+	tid root;                    /* whose buffer it is in: its own, or what it is a view of */
 	bool view;                   /* channels [from, to) of the root's */
 	int64_t from, to;
 	tid over;                    /* takes over the place of this tensor,
@@ -30,7 +30,7 @@ struct memory_place {
 struct memory_map {
 	int n;
 	struct memory_place *place;  /* by offset, then by first node; a
-	                              * root before what stands in it */
+	                              * root before what is in it */
 };
 
 void memory_map_init(struct memory_map *m, const struct plan *p);

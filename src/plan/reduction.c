@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The nodes all_reduce_start say what is summed: a bucket each, whose tensors stand one after the
- * other in the reducer's block. Values that travel as they are (float32, or float64 on the
+ * The nodes all_reduce_start say what is summed: a bucket each, whose tensors follow one
+ * another in the reducer's block. Values that travel as they are (float32, or float64 on the
  * reference device) are stored there for good, so that nothing is copied; those of 16 bits are
  * converted to and fro by the nodes. On GPUs the block is in device memory and NCCL sums it
  * (comm/reducer_nccl.h). */

@@ -37,7 +37,7 @@ static int64_t end_good(const struct rule *u, int64_t tile)
 	return i;
 }
 
-/* How far windows lie apart: a multiple of the total stride, 0 if there is none. */
+/* How far windows are apart: a multiple of the total stride, 0 if there is none. */
 static int64_t spacing(const struct rule *u, int64_t tile)
 {
 	const struct receptive_axis *x = &u->r->axis[u->k];

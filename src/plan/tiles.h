@@ -24,7 +24,7 @@ struct tile_axis {
 	int n;                           /* windows */
 	int64_t *from;                   /* of each: its first input */
 	int64_t *begin, *end;            /* the outputs of the field that it gives */
-	int64_t *at;                     /* where the first of them stands in the window's outputs */
+	int64_t *at;                     /* where the first of them is in the window's outputs */
 };
 
 struct tiling {

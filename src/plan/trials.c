@@ -264,7 +264,7 @@ static int run(struct rounds *r)
 	return rc;
 }
 
-/* Whether it hands over a bucket of gradients that stands where it is summed (plan/reduction.h). */
+/* Whether it hands over a bucket of gradients that is where it is summed (plan/reduction.h). */
 static bool in_place(const struct node *n)
 {
 	const struct all_reduce_attr *at = all_reduce_begins(n) ? all_reduce_begins(n) :

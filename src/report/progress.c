@@ -29,7 +29,7 @@ const char *const progress_names[] = { "auto", "bar", "lines", "none", NULL };
 struct progress {
 	enum progress_mode mode;
 	double drawn_at;              /* 0: never */
-	atomic_bool live;             /* a live line stands on the terminal; other
+	atomic_bool live;             /* a live line is on the terminal; other
 	                               * threads' warnings erase it */
 	struct buf line;              /* reused, so that a steady step allocates nothing */
 };

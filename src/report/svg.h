@@ -13,7 +13,7 @@ void svg_begin(struct buf *b, int width, int height);
 void svg_end(struct buf *b);
 /* anchor: start, middle or end. Any text; what XML cannot hold becomes '?'. */
 void svg_text(struct buf *b, double x, double y, const char *anchor, const char *text);
-/* A text as it stands between tags and in attributes. */
+/* A text as it is between tags and in attributes. */
 void svg_escaped(struct buf *b, const char *text);
 /* style: attributes. */
 void svg_line(struct buf *b, double x1, double y1, double x2, double y2, const char *style);
@@ -31,7 +31,7 @@ void svg_axis_step(struct svg_axis *a);
  * a power of ten, and its step is not used. */
 void svg_axis_round(struct svg_axis *a);
 
-/* Where the axes stand on the page. */
+/* Where the axes are on the page. */
 struct svg_frame {
 	double left, right, top, bottom;
 	struct svg_axis x, y;

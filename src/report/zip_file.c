@@ -16,7 +16,7 @@
 #define END 0x06054b50
 #define END64 0x06064b50
 #define LOCATOR64 0x07064b50
-#define AT_END (1 << 3)          /* flag: CRC and sizes stand behind the member */
+#define AT_END (1 << 3)          /* flag: CRC and sizes follow the member */
 #define FIRST_DAY 0x21
 #define NONE32 UINT32_MAX        /* the number is in a 64-bit record */
 

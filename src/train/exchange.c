@@ -220,7 +220,7 @@ static bool same_layer(const char *a, const char *b)
 }
 
 /* The network's layers of which all tensors fit, or not all; returns how many. A layer's tensors
- * stand one behind the other, and fitting ones in the order of all. */
+ * follow one another, and fitting ones in the order of all. */
 static int list_layers(const struct match *m, bool fitting, struct buf *out)
 {
 	int n = 0, k = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Arrays are (channels, three axes), axes that a sample lacks being the last and of extent 1.
- * Windows are computed row by row along the first axis: the outputs of a row of windows stand
+ * Windows are computed row by row along the first axis: the outputs of a row of windows are
  * in a slab, whose rows are written once no later window adds to them. The rank that computes a
  * window broadcasts it; rank 0 puts windows into the slab in one order, so that the bits do not
  * depend on the number of ranks. */

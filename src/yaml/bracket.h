@@ -10,7 +10,7 @@
 
 struct bracket {
 	char open;               /* '{' or '[' */
-	char closer;             /* the other kind's, which stands in the
+	char closer;             /* the other kind's, which is in the
 	                          * place of its own; 0: none does */
 	size_t line, column;     /* of it, from 0, in characters */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The schema tables as indented text. A table's rows are aligned in three columns (name, what it
- * takes and its default, meaning); what stands below a row (a section's keys, a variant's types
+ * takes and its default, meaning); what is below a row (a section's keys, a variant's types
  * and their keys) follows it, indented. */
 #include "yaml/help.h"
 

@@ -105,7 +105,7 @@ struct field {
 	                                   * inclusive; both 0: no limits */
 	const char *const *choices;       /* FT_ENUM: NULL-terminated */
 	const struct field *sub;          /* FT_SECTION */
-	const struct variant *variants;   /* FT_VARIANT; FT_NODE: what may stand in the list */
+	const struct variant *variants;   /* FT_VARIANT; FT_NODE: what may be in the list */
 	unsigned flags;
 	const char *doc;                  /* one line: lower case, no final stop */
 	const struct variant *(*entries)(struct arena *a);   /* FT_NODE: variants, made when needed */
@@ -145,7 +145,7 @@ const struct variant *field_variants(const struct field *f, struct arena *a);
 #define FIELD_END { .type = FT_END }
 
 /* Reads map (NULL or Y_NULL: an empty one) into *out by the table. what names the thing in messages
- * ("'conv2d'", "section 'train'"); loc is where it stands, for "missing key" errors. */
+ * ("'conv2d'", "section 'train'"); loc is where it is, for "missing key" errors. */
 int schema_read(struct arena *a, const struct ynode *map, const struct field *fields,
                 const char *what, const struct loc *loc, void *out);
 

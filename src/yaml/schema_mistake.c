@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Mistakes with keys, each with what would mend it: a name that was meant, the place where the key
- * stands, or all that is allowed. */
+ * is, or all that is allowed. */
 #include "yaml/schema_mistake.h"
 
 #include <string.h>
@@ -128,7 +128,7 @@ int not_a_map(const struct scope *s, const struct ynode *node)
 }
 
 /* Names written as calls, "Conv2d(3, 16)", or with the map's colon left out. A section's type
- * stands among its keys, an entry's before them. */
+ * is among its keys, an entry's before them. */
 static void put_call(struct buf *out, struct arena *a, const struct variant *list, const char *what,
                      const char *name)
 {

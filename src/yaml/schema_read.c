@@ -81,7 +81,7 @@ static int read_sections(struct arena *a, const struct field *f, const struct yn
 	return rc;
 }
 
-/* key_loc: where the key stands, for what is missing below it. */
+/* key_loc: where the key is, for what is missing below it. */
 static int read_field(const struct scope *s, const struct field *f, const struct ynode *node,
                       const struct loc *key_loc, void *out)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where in the whole config a key stands, for messages about keys in a wrong section. */
+ * Where in the whole config a key is, for messages about keys in a wrong section. */
 #ifndef DLX_YAML_SCHEMA_WHERE_H
 #define DLX_YAML_SCHEMA_WHERE_H
 
 #include "base/buf.h"
 #include "yaml/schema.h"
 
-/* Says which table the config's is. Until then no key stands anywhere. The table is borrowed for
+/* Says which table the config's is. Until then no key is anywhere. The table is borrowed for
  * good; call it before threads read configs. */
 void schema_where_root(const struct field *fields);
 

@@ -16,7 +16,7 @@
 #define MONAI "MONAI"
 
 struct synonym {
-	const char *word;      /* case, '_', '-' and what stands before a '.' do not count */
+	const char *word;      /* case, '_', '-' and what is before a '.' do not count */
 	const char *from;      /* whose word it is, or NULL */
 	const char *name;      /* dlx's name for it, or NULL */
 	const char *advice;    /* what to write where that name is not among those allowed, or NULL */

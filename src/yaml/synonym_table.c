@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Words of PyTorch, Keras and their kin, and what dlx calls the thing or how it does it. A word may
- * have several rows: the first whose name is allowed where the word stands counts, then the first
+ * have several rows: the first whose name is allowed where the word is used counts, then the first
  * with advice. A row without either keeps a word that is known from being taken for a typing error
  * of another: 'elu' is not 'relu'. */
 #include <stddef.h>

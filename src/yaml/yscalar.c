@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Scalars by YAML 1.2's core schema (section 10.3.2), and the way back: which texts can stand
+ * Scalars by YAML 1.2's core schema (section 10.3.2), and the way back: which texts can be
  * unquoted. Matching is by hand because strtod alone takes more than YAML does ("0x1p3",
  * "infinity", " 1"). */
 #include <ctype.h>

@@ -7,7 +7,7 @@
 #include "yaml/ytree.h"
 
 /* Parses text as ytree_parse does, but keeps no source and places it in the user's text: its first
- * character stands at at->line, at->col of at->file. fixed: every node gets exactly the place *at
+ * character is at at->line, at->col of at->file. fixed: every node gets exactly the place *at
  * (a default has no place of its own: it stands for the section that lacks the key). */
 int ytree_parse_at(struct arena *a, const struct loc *at, bool fixed, const char *text,
                    struct ynode **root);

@@ -45,11 +45,11 @@ void cudnn_close(struct cudnn *c);                       /* NULL is fine */
  *   backward data     dy, w, scale, bias, addend, mask, dx
  *   backward weights  x, dy, dw
  * A forward one with nothing behind it can give the statistics of what it makes: two more results,
- * float32 sums for each channel of y and of its squares, which stand behind y.
+ * float32 sums for each channel of y and of its squares, which follow y.
  *
  * Around batch norm and its ReLU, norm(x) = (x - mean) * rstd * gamma + beta:
  *   normalises   forward and to the weights: x is read as relu(x * scale + shift), whose vectors
- *                (float32 forward, else of the tensors' type) stand behind the first two arguments
+ *                (float32 forward, else of the tensors' type) follow the first two arguments
  *   norm_sums    to the data: what is made is dz, the gradient with 0 where norm(x) is not above
  *                zero, and what the norm's gradient is made of:  dy, w, x, mean, rstd, gamma, beta,
  *                dz, dgamma = sum dz (x - mean) rstd, dbeta = sum dz, and three vectors of cuDNN's;

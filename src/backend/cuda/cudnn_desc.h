@@ -57,7 +57,7 @@ void cudnn_release(struct cudnn_set *s);
 
 /* --- tensors and operations, finalized --- */
 
-/* Over (a, b, spatial...) with at least two spatial axes: a missing one is of extent 1, and stands
+/* Over (a, b, spatial...) with at least two spatial axes: a missing one is of extent 1, and is
  * first. virtual: an intermediate result that has no memory. */
 desc cudnn_tensor(struct cudnn_set *s, int64_t uid, enum dtype type, const struct layout *l,
                   bool virtual);

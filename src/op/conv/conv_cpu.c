@@ -166,7 +166,7 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 
 /* --- when they are final --- */
 
-/* In rows like the result, or (sum_px stays 0) just as it stands. */
+/* In rows like the result, or (sum_px stays 0) just as it is. */
 static int plan_sum(const struct kplan *k, struct conv_task *t)
 {
 	const struct tensor *sum = graph_t(k->g, k->n->in[CONV_SUM]);

@@ -28,7 +28,7 @@ struct conv_cuda {
 	enum conv_kind kind;
 	enum dtype type;             /* in which cuDNN computes */
 	bool biased;                 /* cuDNN adds the bias */
-	size_t cudnn_ws;             /* the bias gradient's workspace stands behind it */
+	size_t cudnn_ws;             /* the bias gradient's workspace follows it */
 	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
 	size_t cast;                 /* where a window's result is in its own
 	                              * type; NOWHERE: not needed */

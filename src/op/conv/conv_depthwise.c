@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Depthwise convolutions (as many groups as channels) and their gradients, with AVX-512: every
- * channel is by itself, so vectors of channels walk over pixels. The weights stand in any layout;
+ * channel is by itself, so vectors of channels walk over pixels. The weights are in any layout;
  * forward and backward copy them, tap by tap, into the workspace. The gradient of the weights is
  * summed row by row, then over the rows of a chunk, then over chunks: all cut by the shape, none by
  * the number of threads. oneDNN 2.6 has no code for the gradients of dilated ones: it takes each

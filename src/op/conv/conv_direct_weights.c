@@ -8,7 +8,7 @@
  * good for. Strides and dilation are steps through x.
  *
  * With few channels a tile would be low, so neighbouring kernel columns are taken for channels:
- * in a row of pixels without gaps they stand side by side. Rows get zeros at both ends for that, in
+ * in a row of pixels without gaps they are adjacent. Rows get zeros at both ends for that, in
  * a copy (`merged`).
  *
  * In bf16 neighbouring pixels of a row are multiplied in pairs. A row of the tall side is paired

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A convolution as our own loops walk it: always three spatial axes (depth, height, width), with
- * the steps through memory of channels-last x and y, whose pixels may stand apart. A convolution
+ * the steps through memory of channels-last x and y, whose pixels may be apart. A convolution
  * that is a matrix product is one row of pixels. */
 #ifndef DLX_OP_CONV_CONV_FRAME_H
 #define DLX_OP_CONV_CONV_FRAME_H

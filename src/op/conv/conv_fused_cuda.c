@@ -6,7 +6,7 @@
  *
  * Ours it is for groups, for which cuDNN has generic code only, for results in another type, and
  * where a tensor like the result is a
- * view of a larger buffer: those are read and written where they stand. An input that is a view
+ * view of a larger buffer: those are read and written where they are. An input that is a view
  * is packed into the workspace. */
 #include "op/conv/conv_fused.h"
 

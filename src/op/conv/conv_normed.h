@@ -28,8 +28,8 @@ const double *conv_normed_reference(const struct kplan *k, const struct kargs *a
  * (conv_fused_cuda_wanted). */
 int conv_normed_cuda_engine(struct cudnn_plan **out, const struct device *d, struct wisdom *wisdom,
                             const struct cudnn_conv *c);
-/* Bytes of each of the two vectors, which stand one behind the
- * other in the workspace; room for the norm's own as well. */
+/* Bytes of each of the two vectors, which follow one another in the workspace; room for the
+ * norm's own as well. */
 size_t conv_normed_cuda_room(const struct kplan *k);
 /* For that engine: scale and shift. */
 int conv_normed_cuda_vectors(const struct kplan *k, const struct kargs *a, enum dtype type,

@@ -11,7 +11,7 @@
  *   weights  dw (I, O) = x^T dy: 32 output channels of dy at a time are copied to a panel; a tile
  *            of dw is in registers for a block of pixels, and written once
  *
- * Pixels are rows that may stand apart. Each sum is made by one thread in the order of the
+ * Pixels are rows that may be apart. Each sum is made by one thread in the order of the
  * shape. */
 #include <math.h>
 #include <omp.h>
@@ -40,7 +40,7 @@ struct point {
 	int64_t x_step, y_step, sum_step;    /* from pixel to pixel */
 	int64_t w_row;               /* from input channel to input channel */
 	struct conv_weights w;
-	const int64_t *group;        /* of 16 output channels: where it stands */
+	const int64_t *group;        /* of 16 output channels: where it is */
 	int64_t groups, whole;       /* those with channels; with those of padding */
 	int64_t panels, chunks;      /* units of work */
 	int64_t depths;              /* parts of what is summed over, output
@@ -74,7 +74,7 @@ static bool suits(const struct layout *l, const struct conv_geom *g)
 	       l->nblk == 1 && l->blk_dim[0] == 0 && l->blk[0] % POINT_VECTOR == 0;
 }
 
-/* For weights that stand otherwise. */
+/* For weights in other layouts. */
 static struct layout own_layout(const struct conv_geom *g)
 {
 	const struct shape s = conv_w_shape(g);

@@ -79,7 +79,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 struct statistics_cuda {
 	struct cudnn_plan *plan;
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
-	struct layout_rows y;        /* where it stands */
+	struct layout_rows y;        /* where it is */
 	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input,
 	                              * if it is a view or made by us; the result, if that
 	                              * is one or of another type */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Adding by rows: of channels where the tensors stand channels-last, slices too; else both stand
- * alike and are added as they stand. */
+ * Adding by rows: of channels where the tensors are channels-last, slices too; else both are
+ * alike and are added as they are. */
 #include "op/conv/conv_sum.h"
 
 #include "op/conv/conv_shape.h"

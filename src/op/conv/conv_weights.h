@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Where the weights of a convolution stand, whatever their layout: a strided and blocked offset is
+ * Where the weights of a convolution are, whatever their layout: a strided and blocked offset is
  * a sum over axes, so element (o, i, tap) is at o[o] + i[i] + tap[tap]. */
 #ifndef DLX_OP_CONV_CONV_WEIGHTS_H
 #define DLX_OP_CONV_CONV_WEIGHTS_H

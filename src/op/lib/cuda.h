@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What op files need for their kernels on the GPU. A record names them by CUDA_KERNEL, which is
- * nothing in a build without CUDA; the code itself stands in the file's cuda region, between #ifdef
+ * nothing in a build without CUDA; the code itself is in the file's cuda region, between #ifdef
  * HAVE_CUDA and #endif, or in a file of its own (NAME_cuda.c) where it is long. Such a run function
  * takes pointers of the device, calls one or more launchers of cuda/kernels.h on
  * cuda_stream(k->dev) and returns cuda_launched(k, status). It may be captured once and launched

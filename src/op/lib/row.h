@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Rows of results that are float32 or bf16: a kernel makes each in float32, in place or in a row of
- * its thread's, which is rounded when it is done. What the kernel reads it widens where it stands
+ * its thread's, which is rounded when it is done. What the kernel reads it widens where it is
  * (simd_get). */
 #ifndef DLX_OP_LIB_ROW_H
 #define DLX_OP_LIB_ROW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The attributes of slice, pad and concat, which stand in each other's gradients. */
+ * The attributes of slice, pad and concat, which are in each other's gradients. */
 #ifndef DLX_OP_LIB_SLICE_H
 #define DLX_OP_LIB_SLICE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Pieces of bf16 tensors as float32 on the stack. A range finds its elements at the index they have
- * in the tensor (dropout numbers them), so it gets pointers that lie as far before the piece. */
+ * in the tensor (dropout numbers them), so it gets pointers that are as far before the piece. */
 #include "op/lib/stage.h"
 
 #include "base/err.h"

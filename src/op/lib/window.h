@@ -34,9 +34,9 @@ struct window {
 
 int64_t window_volume(const struct window *w);
 
-/* Positions [*first, *last) of window o along axis a that lie on the input. */
+/* Positions [*first, *last) of window o along axis a that are on the input. */
 void window_taps(const struct window *w, int a, int64_t o, int64_t *first, int64_t *last);
-/* Windows [*first, *last) along the innermost axis that lie on the input as a whole. */
+/* Windows [*first, *last) along the innermost axis that are on the input as a whole. */
 void window_whole(const struct window *w, int64_t *first, int64_t *last);
 /* Windows [*first, *last) along axis a that cover input i. */
 void window_covers(const struct window *w, int a, int64_t i, int64_t *first, int64_t *last);

@@ -203,7 +203,7 @@ static int ref_grad_run(const struct kplan *k, const struct kargs *a)
 	return 0;
 }
 
-/* --- cpu kernels: channels stand side by side --- */
+/* --- cpu kernels: channels are adjacent --- */
 
 #define PIECE       4096 /* elements */
 #define FORK_PIECES 4

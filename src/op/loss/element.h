@@ -17,7 +17,7 @@ struct element_attr {
 };
 
 /* Targets of the logistic loss that are neither in 0..1 nor left out: how many, and of the first
- * its place in the tensor as it stands in memory, and its value. */
+ * its place in the tensor as stored, and its value. */
 struct bad_targets {
 	int64_t count, at;
 	float value;

@@ -19,7 +19,7 @@ int labels_check(struct graph *g, const struct node *n);
  * all else row-major. */
 int labels_choose(struct kplan *k, struct layout *in, struct layout *out);
 
-/* Labels as rows along their last axis; the logits of row r stand at r * w * classes when
+/* Labels as rows along their last axis; the logits of row r are at r * w * classes when
  * channels-last. */
 struct labels {
 	int64_t rows, w;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Batch normalisation and its fused forms on the GPU: where
- * the tensors of a node stand, for cuda/k_norm.cu. */
+ * the tensors of a node are, for cuda/k_norm.cu. */
 #include "base/err.h"
 #include "comm/reducer.h"
 #include "op/lib/cuda.h"
@@ -119,7 +119,7 @@ int norm_grad_cuda(const struct kplan *k, const struct kargs *a, const struct no
 	return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, a->ws));
 }
 
-/* --- of several ranks: the stream sums the message where it stands --- */
+/* --- of several ranks: the stream sums the message where it is --- */
 
 static int meet(struct reducer *r, int group)
 {

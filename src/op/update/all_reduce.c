@@ -6,7 +6,7 @@
  *   all_reduce_wait    x'... -> x'': the sum over all ranks, the same bits on each
  *
  * Pairs of a state x and a tensor g of its shape. With a wire type of 32
- * bits x stands in the reducer's block and is what is summed; with one of 16
+ * bits x is in the reducer's block and is what is summed; with one of 16
  * bits the block has the values in that type, and x is where the wait puts
  * them. A device without a reducer is alone, and sums are what they were. */
 #include "op/update/all_reduce.h"

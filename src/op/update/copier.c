@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * An offset is a sum over axes (graph/layout.h), so a table for each axis says where an element
- * stands on either side. Where 16 elements of the first axis stand side by side, as they do in all
+ * is on either side. Where 16 elements of the first axis are adjacent, as they are in all
  * layouts that convolutions like, blocks of 16 x 16 over the first two axes are turned as a whole;
  * what is left goes element by element. */
 #include "op/update/copier.h"

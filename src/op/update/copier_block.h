@@ -15,7 +15,7 @@
 
 enum copier_form { COPIER_ROWS, COPIER_PAIRS, COPIER_TRANSPOSED, COPIER_COLUMNS };
 
-/* Rows of 16 floats that stand from_step apart. n pieces are made of them, at to + to_at[0], to +
+/* Rows of 16 floats that are from_step apart. n pieces are made of them, at to + to_at[0], to +
  * to_at[1], ...: a row each (ROWS), of two rows (PAIRS), of a column (COLUMNS), of two
  * (TRANSPOSED), which is 16 or 32 elements side by side. Rows are 16 where columns count. */
 struct copier_block {

@@ -161,7 +161,7 @@ void wino_init(struct wino *w, const struct wino_form *f, const struct conv_geom
 		find_blocks(w);
 }
 
-/* --- where tiles stand --- */
+/* --- where tiles are --- */
 
 struct grid {
 	const int64_t *size;
@@ -181,7 +181,7 @@ static struct grid grid_y(const struct wino *w)
 	return (struct grid){ w->out, w->y_px, { 0, 0 }, w->deep_out, 0, w->form->m };
 }
 
-/* Which of the pixels at, at + d, ... lie in 0 .. size - 1. */
+/* Which of the pixels at, at + d, ... are in 0 .. size - 1. */
 static void inside(int64_t at, int64_t d, int64_t size, int extent, int *from, int *to)
 {
 	const int64_t a = at < 0 ? ceil_div(-at, d) : 0, b = at < size ? ceil_div(size - at, d) : 0;

@@ -63,14 +63,14 @@ struct wino_sum {
 
 /* The transforms of F(m x m, r x r), 16 channels of one tile each. pos: elements between the
  * values of neighbouring positions. Rows and columns outside the span read as 0. next: the tile
- * that will be wanted after this one, to be fetched meanwhile (its pixels stand too far apart for
+ * that will be wanted after this one, to be fetched meanwhile (its pixels are too far apart for
  * the processor to guess them). Index 1: pixels are bf16. */
 struct wino_form {
 	const char *name;
 	int m, r, alpha;
 	void (*input[2])(const void *x, const void *next, const struct wino_pixels *p, float *v,
 	                 int64_t pos);
-	/* bias, sum: NULL if there is none. The sum may stand where y does. */
+	/* bias, sum: NULL if there is none. The sum may be where y does. */
 	void (*output[2])(const float *v, int64_t pos, const float *bias, const struct wino_sum *sum,
 	                  void *y, const struct wino_pixels *p);
 	void (*gradient[2])(const void *dy, const void *next, const struct wino_pixels *p, float *v,
@@ -107,7 +107,7 @@ struct wino {
 	int64_t deep_in, deep_out, deep_taps, deep_pad, deep_step; /* the third axis; 1, 1, 1, 0, 1 */
 	int64_t x_px, y_px;
 	int64_t tiles[2], ntile;          /* of a sub-grid (dilated: every d-th pixel); all */
-	const int32_t *tap, *at_i, *at_o; /* a weight stands at tap[t] + at_i[i] + at_o[o] */
+	const int32_t *tap, *at_i, *at_o; /* a weight is at tap[t] + at_i[i] + at_o[o] */
 	int64_t w_elements;
 	bool w_padded;                    /* the weights' layout has padding, to be kept zero */
 	int64_t block, nblock;            /* tiles a block; blocks */
@@ -169,7 +169,7 @@ static inline int wino_thread(void)
 #endif
 }
 
-/* A tile of the block: where its first pixel stands (if inside), and what of it exists; for tap 0
+/* A tile of the block: where its first pixel is (if inside), and what of it exists; for tap 0
  * in depth, in whose plane it is. */
 struct wino_spot {
 	int64_t at, plane;
@@ -229,7 +229,7 @@ void wino_input_block(const struct wino *w, const void *x, int64_t chunk, const 
  * m[position][count][nv] = or += */
 void wino_multiply_block(const struct wino *w, int nv, int k, const float *u, int64_t count,
                          const float *v, float *m, bool add);
-/* Transforms them back, at the pixels of y where the tiles stand. */
+/* Transforms them back, at the pixels of y where the tiles are. */
 void wino_output_block(const struct wino *w, int64_t panel, const float *m,
                        const struct wino_result *r, const struct wino_spot *s, int64_t count);
 

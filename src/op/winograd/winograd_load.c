@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Winograd convolution: weights are loaded as 16 x 16 channels of each tap, whatever their layout,
- * and are transformed. Vectors are of output channels. Where these stand side by side they are
+ * and are transformed. Vectors are of output channels. Where these are adjacent they are
  * loaded; where the input channels do (the same weights, for the gradient to the input) rows of
  * those are loaded and transposed; all else is gathered. */
 #include "op/winograd/winograd_simd.h"

@@ -20,7 +20,7 @@ WINO_INLINE __mmask16 pixel_mask(const struct wino_pixels *p, bool all, int i, i
 	return (__mmask16)p->lanes;
 }
 
-/* Pixels as they stand in memory. Where this tile lies outside of the image the next one may, too:
+/* Pixels as stored. Where this tile is outside of the image the next one may, too:
  * asking for what is no memory takes long. */
 struct source {
 	const void *x, *next;
