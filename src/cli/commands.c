@@ -33,7 +33,7 @@
 #include "train/loop.h"
 #include "train/predict.h"
 #include "train/predict_input.h"
-#include "train/predict_names.h"
+#include "train/picture_names.h"
 #include "train/predict_tiles.h"
 #include "train/ranks.h"
 #include "train/replicas.h"
@@ -372,7 +372,7 @@ static int predict_part(const struct options *o, struct comm *c, int64_t *writte
 	TRY(open_session(o, c, SESSION_PREDICT | SESSION_RUN, &s));
 	note_tiles(s);
 	if (begin == 0 && comm_first(c) && !predict_to_file(o->output))
-		predict_names_find(&o->predict, &records, o->output, &pictures);
+		picture_names_find(&o->predict, &records, o->output, &pictures);
 	int rc = load_weights(o, s, true);
 	if (rc == 0)
 		rc = s->tiles ? predict_tiles(s, o->output, options_as(o), &now) :
@@ -397,7 +397,7 @@ static int run_predict(const struct options *o, struct comm *c, int *status)
 		log_quiet(o->quiet);
 	}
 	predict_input_release(&records);
-	predict_names_release(&pictures);
+	picture_names_release(&pictures);
 	if (rc == 0 && !o->quiet && comm_first(c))
 		printf("%" PRId64 " predictions in %s\n", written, shown(o->output));
 	return rc;

@@ -20,7 +20,7 @@
 #include "report/zip_file.h"
 #include "train/opening.h"
 #include "train/predict_array.h"
-#include "train/predict_names.h"
+#include "train/picture_names.h"
 #include "train/predict_table.h"
 #include "train/ranks.h"
 
@@ -190,7 +190,7 @@ static int write_picture(struct writer *w, const struct result *r)
 		draw_fields(w, r, &m);
 	enlarge(&w->pixels, m.width, rows, scale, &w->large);
 	snprintf(numbered, sizeof numbered, "%06" PRId64, number);
-	char *path = predict_picture(w->out, number < w->names->n ? w->names->v[number] : numbered);
+	char *path = picture_path(w->out, number < w->names->n ? w->names->v[number] : numbered);
 	int rc = png_write_rgb(path, m.width * scale, rows * scale, (const uint8_t *)w->large.data);
 	mem_free(path);
 	return rc;
@@ -351,7 +351,7 @@ static int open_csv(struct writer *w)
 	static const enum predict_as usual[] = { [TARGET_VALUES] = PREDICT_LOGITS,
 		[TARGET_LABELS] = PREDICT_PROBABILITIES, [TARGET_FLAGS] = PREDICT_SIGMOID };
 	int64_t n;
-	const char *const *names = predict_names(w->s, &n);
+	const char *const *names = predict_channel_names(w->s, &n);
 	if (one.nd != 1)
 		return ERR(E_USAGE, NULL, "an output of shape %s for each sample is no line of a table; "
 		           "use '-o FILE.npy' or '-o FILE.nc'", shape_text(&one, text));

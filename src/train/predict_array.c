@@ -27,7 +27,7 @@ int predict_choose_as(const struct session *s, enum predict_as *as)
 	return 0;
 }
 
-const char *const *predict_names(const struct session *s, int64_t *n)
+const char *const *predict_channel_names(const struct session *s, int64_t *n)
 {
 	const enum target_kind kind = loss_target(&s->config->loss);
 	const struct dataset_info *info = session_data(s);
@@ -57,7 +57,7 @@ void predict_array(struct predict_array *out, const struct session *s, enum pred
                    const struct shape *output)
 {
 	int64_t n;
-	const char *const *names = predict_names(s, &n);
+	const char *const *names = predict_channel_names(s, &n);
 	const int64_t samples = loader_samples(s->validation);
 	memset(out, 0, sizeof *out);
 	out->shape = predict_as_shape(as, output);

@@ -25,7 +25,7 @@ void predict_array(struct predict_array *out, const struct session *s, enum pred
 bool predict_is_netcdf(const char *path);
 /* Names of the output's channels, or NULL: *n names of classes, or of the target's channels. There
  * may be fewer names of classes than the network has. */
-const char *const *predict_names(const struct session *s, int64_t *n);
+const char *const *predict_channel_names(const struct session *s, int64_t *n);
 /* Makes of the form that was asked for that of the config's loss (predict_as.h). E_USAGE where the
  * network is not one of classes. */
 int predict_choose_as(const struct session *s, enum predict_as *as);

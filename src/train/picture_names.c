@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A file is at least one sample: where there are as many samples as files, each is one. */
-#include "train/predict_names.h"
+#include "train/picture_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "data/record.h"
 
-char *predict_picture(const char *folder, const char *name)
+char *picture_path(const char *folder, const char *name)
 {
 	struct buf file = BUF_INIT;
 	buf_printf(&file, "%s.png", name);
@@ -22,7 +22,7 @@ char *predict_picture(const char *folder, const char *name)
 	return path;
 }
 
-void predict_names_release(struct texts *names)
+void picture_names_release(struct texts *names)
 {
 	for (int i = 0; i < names->n; i++)
 		mem_free((char *)(uintptr_t)names->v[i]);
@@ -92,7 +92,7 @@ static bool spares_inputs(const struct texts *names, const char *out)
 {
 	bool spares = true;
 	for (int i = 0; i < names->n && spares; i++) {
-		char *path = predict_picture(out, names->v[i]);
+		char *path = picture_path(out, names->v[i]);
 		struct stat st;
 		spares = stat(path, &st) < 0 || !io_input_find(&st);
 		mem_free(path);
@@ -109,7 +109,7 @@ static bool any_record(const struct texts *given, const struct texts *records)
 	return false;
 }
 
-void predict_names_find(const struct texts *given, const struct texts *records, const char *out,
+void picture_names_find(const struct texts *given, const struct texts *records, const char *out,
                         struct texts *names)
 {
 	const int mark = err_count();
@@ -118,6 +118,6 @@ void predict_names_find(const struct texts *given, const struct texts *records, 
 		found = add_stems(names, given->v[i]) == 0;
 	if (!found || count_samples(records) != names->n || !all_differ(names) ||
 	    !spares_inputs(names, out))
-		predict_names_release(names);
+		picture_names_release(names);
 	err_truncate(mark);
 }
