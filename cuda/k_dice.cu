@@ -41,13 +41,8 @@ __global__ void dice_shares(k_dice c, const T *x, const int32_t *y, float *lse, 
 	for (int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; p < c.labels.n;
 	     p += step) {
 		const T *row = x + p * c.labels.classes;
-		float most = -INFINITY, s = 0;
-		for (int j = lane; j < c.labels.classes; j += LANES)
-			most = fmaxf(most, as_float(row[j]));
-		most = lanes_max<LANES>(most);
-		for (int j = lane; j < c.labels.classes; j += LANES)
-			s += expf(as_float(row[j]) - most);
-		s = lanes_sum<LANES>(s);
+		float most;
+		const float s = shifted_exp_sum<T, LANES>(row, c.labels.classes, lane, &most);
 		if (lane)
 			continue;
 		const int label = y[label_at(c.labels, p)];
@@ -206,13 +201,8 @@ __global__ void dice_grad(k_dice c, const T *x, const int32_t *y, const float *t
 	const bool valid = is_class(c.labels, label);
 	const float *overlap = table + p / (c.labels.n / c.groups) * TABLE * n, *size = overlap + n;
 	const float own = valid ? *dloss * overlap[2 * n + label] : 0;
-	float most = -INFINITY, s = 0, mean = 0;
-	for (int j = lane; j < n; j += LANES)
-		most = fmaxf(most, as_float(row[j]));
-	most = lanes_max<LANES>(most);
-	for (int j = lane; j < n; j += LANES)
-		s += expf(as_float(row[j]) - most);
-	s = 1 / lanes_sum<LANES>(s);
+	float most, mean = 0;
+	const float s = 1 / shifted_exp_sum<T, LANES>(row, n, lane, &most);
 	for (int j = lane; j < n; j += LANES) {
 		const float q = s * expf(as_float(row[j]) - most);
 		mean += q * (size[j] * (c.squared ? q : 1.0f) + (j == label ? overlap[j] : 0.0f));

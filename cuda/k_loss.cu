@@ -39,13 +39,9 @@ int LANES> __global__ void cross_entropy(k_loss c, const T *x, const int32_t *y,
 	for (int64_t p = (int64_t)blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES; p < c.labels.n;
 	     p += step) {
 		const T *row = x + p * c.labels.classes;
-		float most = -INFINITY, s = 0;
-		for (int j = lane; j < c.labels.classes; j += LANES)
-			most = fmaxf(most, as_float(row[j]));
-		most = lanes_max<LANES>(most);
-		for (int j = lane; j < c.labels.classes; j += LANES)
-			s += expf(as_float(row[j]) - most);
-		const float log_sum = logf(lanes_sum<LANES>(s));
+		float most;
+		const float log_sum =
+			logf(shifted_exp_sum<T, LANES>(row, c.labels.classes, lane, &most));
 		const int label = y[label_at(c.labels, p)];
 		if (c.smoothing != 0 && is_class(c.labels, label)) {
 			float spread = 0;

@@ -72,6 +72,21 @@ template <int LANES> static __device__ __forceinline__ float lanes_sum(float v)
 	return v;
 }
 
+/* max of a row of classes, and the sum of exp(x - max), by LANES threads, all of which get both. */
+template <typename T, int LANES>
+static __device__ __forceinline__ float shifted_exp_sum(const T *row, int classes, int lane,
+                                                        float *max)
+{
+	float most = -INFINITY, s = 0;
+	for (int j = lane; j < classes; j += LANES)
+		most = fmaxf(most, as_float(row[j]));
+	most = lanes_max<LANES>(most);
+	for (int j = lane; j < classes; j += LANES)
+		s += expf(as_float(row[j]) - most);
+	*max = most;
+	return lanes_sum<LANES>(s);
+}
+
 static __device__ void report(const k_labels &l, const int32_t *y, int64_t count, int64_t at,
                               k_bad *bad)
 {

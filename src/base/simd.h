@@ -23,8 +23,8 @@
 #endif
 
 /* Before a loop without dependences between turns. Clang vectorises by itself, and warns where
- * asked to and unable. */
-#if defined(__clang__)
+ * asked to and unable. Without OpenMP gcc would warn of every loop. */
+#if defined(__clang__) || !defined(_OPENMP)
 #define SIMD_LOOP
 #else
 #define SIMD_LOOP _Pragma("omp simd")

@@ -4,8 +4,9 @@
  * alike. */
 #include <math.h>
 
-#include "op/lib/simd.h"
+#include "base/simd.h"
 #include "op/loss/dice.h"
+#include "op/loss/shifted_exp.h"
 
 #define TOGETHER DICE_CLASSES            /* floats that are done together */
 
@@ -13,17 +14,7 @@
 SIMD_CLONES static void softmax(const float *x, int64_t n, int64_t c, float *q, float *lse)
 {
 	float max[TOGETHER];
-	for (int64_t p = 0; p < n; p++) {
-		float m = x[p * c];
-		for (int64_t j = 1; j < c; j++)
-			m = x[p * c + j] > m ? x[p * c + j] : m;
-		for (int64_t j = 0; j < c; j++)
-			q[p * c + j] = x[p * c + j] - m;
-		max[p] = m;
-	}
-#pragma omp simd
-	for (int64_t i = 0; i < n * c; i++)
-		q[i] = simd_exp(q[i]);
+	shifted_exp(x, n, c, max, q);
 	for (int64_t p = 0; p < n; p++) {
 		float sum = 0, inverse;
 		for (int64_t j = 0; j < c; j++)

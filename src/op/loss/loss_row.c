@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "op/lib/simd.h"
+#include "op/loss/shifted_exp.h"
 
 #define NARROW      64   /* classes up to which elements are done together */
 #define TOGETHER    1024 /* floats, or elements of a gradient */
@@ -39,17 +40,7 @@ SIMD_CLONES static void narrow_sums(const float *x, int64_t n, int64_t c, float 
                                     float *log_sum)
 {
 	float e[TOGETHER];
-	for (int64_t p = 0; p < n; p++) {
-		float m = x[p * c];
-		for (int64_t j = 1; j < c; j++)
-			m = x[p * c + j] > m ? x[p * c + j] : m;
-		for (int64_t j = 0; j < c; j++)
-			e[p * c + j] = x[p * c + j] - m;
-		max[p] = m;
-	}
-#pragma omp simd
-	for (int64_t i = 0; i < n * c; i++)
-		e[i] = simd_exp(e[i]);
+	shifted_exp(x, n, c, max, e);
 	for (int64_t p = 0; p < n; p++) {
 		float s = 0;
 		for (int64_t j = 0; j < c; j++)
