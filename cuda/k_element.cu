@@ -63,10 +63,7 @@ __global__ void join_elements(int n, const block_part *parts, const float *t, fl
                               float *weight, k_bad *bad)
 {
 	__shared__ block_part room[THREADS];
-	block_part sum = { 0, 0, 0, 0 };
-	for (int i = threadIdx.x; i < n; i += THREADS)
-		add_part(&sum, parts[i]);
-	sum = block_sum(sum, room);
+	block_part sum = parts_sum(n, parts, room);
 	if (threadIdx.x)
 		return;
 	*loss = (float)(sum.weight != 0 ? sum.loss / sum.weight : 0);

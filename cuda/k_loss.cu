@@ -72,10 +72,7 @@ __global__ void join_loss(k_loss c, int n, const block_part *parts, const int32_
                           float *weight, k_bad *bad)
 {
 	__shared__ block_part room[THREADS];
-	block_part sum = { 0, 0, 0, 0 };
-	for (int i = threadIdx.x; i < n; i += THREADS)
-		add_part(&sum, parts[i]);
-	sum = block_sum(sum, room);
+	block_part sum = parts_sum(n, parts, room);
 	if (threadIdx.x)
 		return;
 	if (c.reduction == K_LOSS_SUM)

@@ -58,6 +58,16 @@ static __device__ __forceinline__ block_part block_sum(block_part mine, block_pa
 	return room[0];
 }
 
+/* The sum of n blocks' parts by one block; for thread 0. */
+static __device__ __forceinline__ block_part parts_sum(int n, const block_part *parts,
+                                                       block_part *room)
+{
+	block_part sum = { 0, 0, 0, 0 };
+	for (int i = threadIdx.x; i < n; i += THREADS)
+		add_part(&sum, parts[i]);
+	return block_sum(sum, room);
+}
+
 template <int LANES> static __device__ __forceinline__ float lanes_max(float v)
 {
 	for (int m = LANES / 2; m > 0; m /= 2)

@@ -23,35 +23,34 @@ const struct field transform_cast_fields[] = {
 	FIELD_END
 };
 
+#define NORMALIZE_METHOD \
+	FIELD(struct normalize_options, method, FT_ENUM, .dflt = "", .choices = methods, \
+	      .flags = FIELD_SHORTHAND, \
+	      .doc = "standard: (x - mean) / std; min_max: (x - min) / (max - min)")
+#define NORMALIZE_STATISTICS \
+	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300, \
+	             "instead of the training set's: one for each channel, or one for all"), \
+	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "likewise"), \
+	FIELD_FLOATS(struct normalize_options, min, NULL, -1e300, 1e300, "likewise"), \
+	FIELD_FLOATS(struct normalize_options, max, NULL, -1e300, 1e300, "likewise")
+
 const struct field transform_normalize_fields[] = {
-	FIELD(struct normalize_options, method, FT_ENUM, .dflt = "", .choices = methods,
-	      .flags = FIELD_SHORTHAND,
-	      .doc = "standard: (x - mean) / std; min_max: (x - min) / (max - min)"),
+	NORMALIZE_METHOD,
 	FIELD_STRINGS(struct normalize_options, channels, NULL,
 	              "names or numbers of the channels; absent: all but the mask"),
 	FIELD(struct normalize_options, mask, FT_STRING, .dflt = "auto", .flags = FIELD_NULLABLE,
 	      .doc = "channel that is 0 where the others are missing; they "
 	      "become 0 there; auto: as the "
 	             "record says"),
-	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300,
-	             "instead of the training set's: one for each channel, or one for all"),
-	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "likewise"),
-	FIELD_FLOATS(struct normalize_options, min, NULL, -1e300, 1e300, "likewise"),
-	FIELD_FLOATS(struct normalize_options, max, NULL, -1e300, 1e300, "likewise"),
+	NORMALIZE_STATISTICS,
 	FIELD_END
 };
 
 const struct field target_normalize_fields[] = {
-	FIELD(struct normalize_options, method, FT_ENUM, .dflt = "", .choices = methods,
-	      .flags = FIELD_SHORTHAND,
-	      .doc = "standard: (x - mean) / std; min_max: (x - min) / (max - min)"),
+	NORMALIZE_METHOD,
 	FIELD_STRINGS(struct normalize_options, channels, NULL,
 	              "names or numbers of the target's channels; absent: all"),
-	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300,
-	             "instead of the training set's: one for each channel, or one for all"),
-	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "likewise"),
-	FIELD_FLOATS(struct normalize_options, min, NULL, -1e300, 1e300, "likewise"),
-	FIELD_FLOATS(struct normalize_options, max, NULL, -1e300, 1e300, "likewise"),
+	NORMALIZE_STATISTICS,
 	FIELD_END
 };
 
