@@ -272,6 +272,17 @@ static void share_folder(struct comm *c, char **folder)
 	mem_free(first);
 }
 
+/* Of the records in a folder, whose own name is no pattern; mem_free. */
+static char *records_pattern(const char *folder)
+{
+	struct buf b = BUF_INIT;
+	for (const char *p = folder; *p; p++)
+		buf_printf(&b, "%s%c", strchr("*?[\\", *p) ? "\\" : "", *p);
+	char *pattern = io_join(b.data, PATTERN);
+	buf_release(&b);
+	return pattern;
+}
+
 static int add_records(struct texts *out, const char *pattern)
 {
 	struct io_paths found = { 0 };
@@ -303,7 +314,7 @@ int predict_input(struct session *s, const struct texts *given, const char *layo
 		rc = ranks_agree(c, rc, "reading the files to predict from");
 	}
 	if (rc == 0 && converted) {
-		char *pattern = io_join(folder, PATTERN);
+		char *pattern = records_pattern(folder);
 		rc = add_records(out, pattern);
 		mem_free(pattern);
 	}

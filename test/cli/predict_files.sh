@@ -128,6 +128,12 @@ says err 'have several sizes'
 	[ -z "$(ls "$TMPDIR")" ] || fail "two ranks left something: $(ls "$TMPDIR")"
 }
 
+# The folder for temporary files may have any name.
+mkdir 'any[1]*?'
+TMPDIR="$PWD/any[1]*?" expect 0 "$train" --predict p?.png -o any.npy colour.yaml
+cmp ref-colour.npy any.npy || fail "another folder, other predictions"
+[ -z "$(ls 'any[1]*?')" ] || fail "left something: $(ls 'any[1]*?')"
+
 # A signal while a file is read ends both programs and leaves nothing.
 "$python3" -c 'import numpy as np
 np.save("big.npy", np.random.default_rng(2).integers(0, 256, (20000, 64, 64, 3)).astype(np.uint8))'
