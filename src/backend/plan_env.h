@@ -18,6 +18,8 @@ struct plan_env {
 	                              * kernel would not give them */
 	bool any_threads;            /* the same bits for any number of threads: oneDNN's sums that are
 	                              * split by threads run on one */
+	bool any_extent;             /* a value has the same bits whatever the extents of the field
+	                              * around it: tiles have those of the whole */
 	struct wisdom *wisdom;       /* which engines are fastest, and measured engines are added to it;
 	                              * NULL: the libraries' first choice */
 };

@@ -456,6 +456,14 @@ struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom)
 		.wisdom = wisdom };
 }
 
+static struct plan_env request_env(const struct plan_request *r)
+{
+	struct plan_env env = plan_env_of(r->config, r->wisdom);
+	env.any_extent = r->any_extent;
+	env.winograd &= !r->any_extent;      /* its tiles lie where the field begins */
+	return env;
+}
+
 /* The first npass passes. */
 static int compile(struct plan **out, const struct plan_request *r, int npass)
 {
@@ -468,10 +476,8 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 	p->mean = (struct mean){ .share = NONE, .votes = NONE, .terms = NONE, .factor = NONE };
 	p->g = graph_new();
 	bool whole = r->mode != PLAN_TRAIN && r->data->field.input.nd > 0;
-	struct compilation c = { r, plan_env_of(r->config, r->wisdom), p,
+	struct compilation c = { r, request_env(r), p,
 		whole ? &r->data->field : NULL, NONE };
-	if (r->no_winograd)
-		c.env.winograd = false;
 	struct pass_env env = { .backend = r->dev->backend, .dev = r->dev, .plan = &c.env,
 		.dump = r->dump, .dump_dot = r->dump_dot, .dump_to = stdout, .user = &c };
 	int rc = pass_run(p->g, passes, npass, &env);
@@ -484,7 +490,7 @@ static int compile(struct plan **out, const struct plan_request *r, int npass)
 
 int plan_new(struct plan **out, const struct plan_request *r)
 {
-	const struct plan_env env = plan_env_of(r->config, r->wisdom);
+	const struct plan_env env = request_env(r);
 	struct plan *p;
 	TRY(compile(&p, r, NPASSES));
 	int rc = p->exec ? 0 : exec_new(&p->exec, p->g, r->dev, &env);

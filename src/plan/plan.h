@@ -47,7 +47,7 @@ struct plan_request {
 	int64_t batch;
 	int64_t limit;                   /* bytes of a step; INT64_MIN: no limit */
 	bool sweep;                      /* fill in plan.sweep */
-	bool no_winograd;                /* no Winograd convolutions, whatever the config says */
+	bool any_extent;                 /* predictions of tiles have the bits of the whole's */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients
 	                                  * can be read after the step */
 	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are

@@ -151,7 +151,7 @@ static int need(const struct session *s, const struct receptive_field *net,
 	const struct plan_request r = { .config = s->config, .dev = s->dev, .store = s->store,
 		.data = &data, .mode = PLAN_PREDICT,
 		/* as session_plan_batch has it */
-		.batch = 1, .limit = INT64_MIN, .no_winograd = net->finite };
+		.batch = 1, .limit = INT64_MIN, .any_extent = net->finite };
 	struct plan *p;
 	TRY(plan_new(&p, &r));
 	const struct memory_need n = memory_need(s, p);

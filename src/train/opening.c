@@ -69,7 +69,7 @@ static int check_room(const struct session *s, const struct plan *p)
 int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode, int64_t batch)
 {
 	struct plan_request r = request(s, mode, batch);
-	r.no_winograd = mode == PLAN_PREDICT && s->tiles_agree;
+	r.any_extent = mode == PLAN_PREDICT && s->tiles_agree;
 	double start = io_seconds();
 	engines_await(s->engines, s->comm);
 	size_t before = s->dev->memory->used;

@@ -14,6 +14,7 @@
 #include <dnnl_debug.h>
 
 #include "backend/dnn/dnn_code.h"
+#include "backend/dnn/dnn_deeper.h"
 #include "base/err.h"
 
 static struct {
@@ -460,7 +461,7 @@ static struct dnn_code *get_code(const void *key, size_t n, dnn_ask *ask, const 
 	return code;
 }
 
-int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
+static int conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 {
 	static const int args[][DNN_MAXARG] = {
 		{ DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS, DNNL_ARG_DST },
@@ -482,6 +483,27 @@ int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 			arg[i] = 0;
 	*out = dnn_prim_make(code, lib.engine, lib.stream, DNN_MAXARG, arg);
 	(*out)->one_thread = c->any_threads;
+	return 0;
+}
+
+/* oneDNN's AVX2 code for the gradient of the input adds up the products of 8 channels before it adds
+ * them to the others, but of 16 or 32 if y has fewer than 40 or 15 columns and not three axes. */
+static bool order_varies(const struct dnn_prim *p, const struct dnn_conv *c)
+{
+	return c->kind == CONV_BACKWARD_DATA && c->geom.ns < CONV_NS
+	       && strcmp(dnn_prim_impl(p), "jit:avx2") == 0;
+}
+
+int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c)
+{
+	struct dnn_deeper d;
+	TRY(conv_new(out, c));
+	if (!c->any_extent || !order_varies(*out, c))
+		return 0;
+	dnn_prim_free(*out);
+	dnn_deepen(&d, c);
+	TRY(dnn_conv_new(out, &d.c));
+	(*out)->added++;
 	return 0;
 }
 
@@ -571,5 +593,7 @@ int dnn_prim_layout(const struct dnn_prim *p, int i, struct layout *out)
 	    < 0)
 		return ERR(E_UNSUPPORTED, NULL, "oneDNN: '%s' wants a layout that is not blocked",
 		           dnn_prim_impl(p));
+	for (int i = 0; i < p->added; i++)
+		dnn_remove_axis(out, out->nd - CONV_NS);
 	return 0;
 }

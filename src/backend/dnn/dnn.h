@@ -37,6 +37,7 @@ struct dnn_conv {
 	enum dtype x_type, w_type, y_type;
 	bool any_threads;        /* the gradient of the weights has the same bits for any number of
 	                          * threads: one makes it */
+	bool any_extent;         /* that of the input is added up in the same order for all extents */
 };
 /* All of these: 0, or E_UNSUPPORTED with oneDNN's reason, or E_NOMEM. */
 int dnn_conv_new(struct dnn_prim **out, const struct dnn_conv *c);

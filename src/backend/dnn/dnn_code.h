@@ -46,6 +46,8 @@ struct dnn_prim {
 	int narg, nexec;
 	size_t ws_bytes;
 	bool one_thread;                           /* runs on one, as it was planned for */
+	int added;                                 /* spatial axes of extent 1 that only oneDNN sees,
+	                                            * before the others */
 };
 
 /* From now on this thread's calls of oneDNN use n threads; returns the number before. */

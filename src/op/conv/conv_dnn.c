@@ -95,7 +95,8 @@ static struct dnn_conv conv_of(const struct conv_task *t)
 	struct dnn_conv c = { .kind = t->kind,
 			      .geom = t->geom,
 			      .bias = t->bias && t->kind != CONV_BACKWARD_DATA,
-			      .any_threads = t->kind == CONV_BACKWARD_WEIGHTS && t->env->any_threads };
+			      .any_threads = t->kind == CONV_BACKWARD_WEIGHTS && t->env->any_threads,
+			      .any_extent = t->env->any_extent };
 	c.x_type = t->kind == CONV_BACKWARD_DATA ? t->result : t->dtype;
 	c.w_type = t->kind == CONV_BACKWARD_WEIGHTS ? t->result : t->dtype;
 	c.y_type = t->kind == CONV_FORWARD ? t->result : t->dtype;
