@@ -77,7 +77,7 @@ static int64_t bytes_of(int k)
 	return (int64_t)SMALLEST << 2 * k;
 }
 
-/* As many on all ranks. */
+/* The number of bucket sizes to measure. All ranks get the same, from the fullest host. */
 static int points_for(struct comm *c)
 {
 	double ranks = c->local_size;
@@ -88,8 +88,8 @@ static int points_for(struct comm *c)
 	return n;
 }
 
-/* All in the place of the largest, since only one is under way. d: whose memory it is; NULL: the
- * host's. */
+/* All buckets share the memory of the largest one, since only one all-reduce is in flight. d: the
+ * device whose memory is used; NULL: the host's. */
 static int measure_sums(struct linkmodel *m, struct comm *c, const struct device *d,
                         struct nccl *nccl)
 {

@@ -363,8 +363,8 @@ static void ops(void **state)
 			check_form(&forms[i], (enum backend)b);
 }
 
-/* A rank whose batch does not count: the others are as
- * without it, and nothing comes back to it through them. */
+/* A rank whose batch does not count (absent) changes nothing on the other ranks, and gets no
+ * gradient through their statistics. */
 static void absent(void **state)
 {
 	for (int b = BACKEND_REFERENCE; b <= BACKEND_CPU; b++) {

@@ -88,8 +88,8 @@ struct statistics {
 	void *ws;
 };
 
-/* s1 = sum (x - shift), s2 = sum (x - shift)^2 over the rows from lo on, with the shift chosen
- * here. */
+/* part = the shift, which this function chooses, then sum (x - shift) and sum (x - shift)^2 over
+ * the rows from lo on, each for c channels. */
 SIMD_INLINE void sum_rows(struct norm_source x, bool bf16, int64_t lo, int64_t rows, int64_t c,
                           float *part)
 {

@@ -190,7 +190,7 @@ static void run_group(const struct kplan *k, const struct kargs *a, bundle_range
 	}
 }
 
-/* Makes the copies that the update could not write. */
+/* Writes the copies whose layout the update could not write piece by piece. */
 static void run_rest(const struct kplan *k, const struct kargs *a)
 {
 	const struct bundle *b = k->state;
