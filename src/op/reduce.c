@@ -244,8 +244,8 @@ static int max_reference(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernels --- */
 
 #define COLUMNS 64
-#define PARTS 64             /* most parts of all tasks together, about */
-#define PART_ELEMENTS 16384  /* least elements of a part */
+#define PARTS 64             /* of all tasks together, at most, about */
+#define PART_ELEMENTS 16384  /* of a part, at least */
 
 struct reduction {
 	struct nest kept, summed;

@@ -250,7 +250,7 @@ static void assert_near(double have, double want, double scale, enum backend b)
 	assert_true(fabs(have - want) <= (b == BACKEND_CPU ? 3e-6 : 1e-13) * (scale + fabs(want)));
 }
 
-/* Every rank has a part of what is of x's shape. */
+/* Output i of each rank, which has the shape of x, must be the rank's part of the whole. */
 static void compare_parts(const struct side *whole, const struct member *m, int i)
 {
 	double *want = output(whole, i);

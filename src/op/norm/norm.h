@@ -84,9 +84,10 @@ struct norm_grad {
 int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,
                              const struct norm_grad *g, const struct norm_sync *sync);
 
-/* The gradient with the statistics as given, which leaves out what goes through them, and that: (x
- * - mean) k2 + k1. Outputs are dx, dgamma, dbeta, k1, k2. Then what is left out, of several: inputs
- * x, dx, mean, k1, k2, k1, k2, ..., where channel 0 is channel begin[i] of the i-th k1 and k2. */
+/* norm_grad_given: the gradient that takes mean and rstd as constants; its outputs are dx, dgamma,
+ * dbeta, k1, k2. norm_grad_through: the rest of the gradient, which goes through the statistics: it
+ * subtracts (x - mean) k2 + k1 from dx, for several norms of x at once. Its inputs are x, dx, mean,
+ * k1, k2, k1, k2, ..., where channel 0 of x is channel begin[i] of the i-th k1 and k2. */
 int norm_grad_given_reference(const struct kplan *k, const struct kargs *a,
                               const struct norm_grad *g);
 int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, const int64_t *begin);

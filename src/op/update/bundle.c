@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The row of all elements: first[t] is where group t begins in it. A cut of the row falls into one
- * tensor and is moved down to a multiple of 16 elements of it, so that every piece but a tensor's
- * last has whole vectors and an element's result depends on nothing but the element; where there
- * are copies, to whole blocks of those. */
+ * All tensors of a bundle are one row of elements, in which group t begins at first[t], and threads
+ * take pieces of the row. A boundary between pieces is moved down to a multiple of 16 elements of the
+ * tensor that it falls into (to whole blocks, if the tensor has copies in other layouts). So every
+ * piece but a tensor's last has whole vectors, and an element's result depends on the element only,
+ * not on the number of threads. */
 #include "op/update/bundle.h"
 
 #include <omp.h>
