@@ -13,10 +13,10 @@
 #include "comm/reducer.h"
 
 #define SMALLEST (4 << 10)     /* bytes; each further point four times as much */
-#define POINTS 7               /* up to 16 MiB (64 on GPUs, which are far from their best there), */
-#define GPU_POINTS 8
-#define LEAST_POINTS 5         /* or at least 1 MiB, */
-#define ROOM (64 << 20)        /* as long as the ranks of a host have no more than this together */
+#define POINTS 7               /* sizes, up to 16 MiB */
+#define GPU_POINTS 8           /* up to 64 MiB: at 16 MiB GPUs are far from their best rate */
+#define LEAST_POINTS 5         /* sizes that are always measured, up to 1 MiB */
+#define ROOM (64 << 20)        /* larger ones only if the buffers of a host's ranks fit in this */
 #define REPEATS 9
 #define BUDGET 0.06            /* seconds */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * All tensors of a bundle are one row of elements, in which group t begins at first[t], and threads
- * take pieces of the row. A boundary between pieces is moved down to a multiple of 16 elements of the
+ * take pieces of the row. A boundary of a piece is moved down to a multiple of 16 elements of the
  * tensor that it falls into (to whole blocks, if the tensor has copies in other layouts). So every
  * piece but a tensor's last has whole vectors, and an element's result depends on the element only,
  * not on the number of threads. */
