@@ -24,7 +24,7 @@ static double square(double x)
 	return sin(x) > 0 ? 1 : 0;
 }
 
-/* What shows of the second colour at (u, v), in turns of the texture's waves. */
+/* The share of the second colour at (u, v); u and v are phases of the texture's waves. */
 static double texture(int kind, double u, double v, double grain)
 {
 	switch (kind) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Evidence in this order: a reading whose places are those of the other side; names of axes; an
- * axis of at most four at one end, as channels of pictures are. */
+ * Which axis is channels is decided by the first of these that says so: the spatial axes of one
+ * reading are those of the other side (input or target); names of axes; an axis of at most four
+ * elements at one end, as channels of pictures are. */
 #include "layout.h"
 
 #include <string.h>

@@ -145,7 +145,7 @@ static int find_readings(const struct like *l, const struct source *s, int n, en
 	return found;
 }
 
-/* Whether no name of an axis says that it is something else. */
+/* Whether no axis has a name that contradicts this reading. */
 static bool names_agree(const struct source *s, const struct reading *r)
 {
 	for (int i = 0; i < s->shape.nd; i++) {

@@ -111,7 +111,8 @@ static int unknown_metric(const struct report *o, const char *name)
 	return rc;
 }
 
-/* Values of which one is better than another: those of validations, and the loss. */
+/* Whether one value of the name is better than another: true of the metrics of validations and of
+ * the loss, false of learning_rate and the like. */
 static bool has_best(const struct report *o, const char *name)
 {
 	for (int i = 0; i < o->n; i++)

@@ -14,13 +14,14 @@ struct node_rates {
 	double start;                /* seconds that the shortest node takes */
 };
 
-/* Its ceilings for plans of e: measured, or published for a GPU that is not there. All 0 where
+/* The ceilings of d for plans of e: measured, or published for a GPU that is not there. All 0 where
  * nothing can be measured. */
 struct node_rates node_rates_ceilings(struct device *d, const struct plan_env *e);
-/* What steps reach of the ceilings: for what is predicted and not timed. */
+/* The rates that steps reach, which are below the ceilings: for predictions of kernels that were
+ * not timed. */
 struct node_rates node_rates_reached(struct device *d, const struct plan_env *e);
-/* By what the device says it is, without a measurement: the same in every process and under any
- * load, so that decisions can be made by it. */
+/* Rates that follow from the model of the device, without a measurement: they are the same in every
+ * process and under any load, so that decisions may depend on them. */
 struct node_rates node_rates_nominal(const struct device *d, const struct plan_env *e);
 
 /* 0 for nodes that do not run in a step, and where rates are 0. */

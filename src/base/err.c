@@ -108,8 +108,9 @@ static void entry_release(struct err_entry *e)
 		mem_free(e->context[i]);
 }
 
-/* Entries that were only counted came after all that are kept, so any cut drops them too; with
- * nothing to cut off they stay: a full record's mark does not say whether they are older. */
+/* When the record is full, further errors are only counted. They are newer than all entries, so
+ * dropping any entry drops their count too. If no entry is newer than the mark, the count stays,
+ * since a mark of a full record does not tell which of them are older. */
 void err_truncate(int mark)
 {
 	BUG_IF(mark < 0, "error mark %d", mark);

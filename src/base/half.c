@@ -55,7 +55,7 @@ uint16_t bfloat_from_float(float f)
 	uint32_t u = simd_bits(f);
 
 	if ((u & 0x7FFFFFFF) > 0x7F800000)
-		return (uint16_t)(u >> 16 | 0x40);   /* quiet, so that the cut leaves a NaN */
+		return (uint16_t)(u >> 16 | 0x40);   /* a quiet NaN, which stays one without its low bits */
 	return (uint16_t)round_shift(u, 16);
 }
 

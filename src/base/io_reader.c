@@ -100,7 +100,7 @@ static int read_all(const struct io_reader *f, int fd, uint64_t at, char *p, siz
 	return 0;
 }
 
-/* The descriptor to read by, or -1: to be handed to done. */
+/* A descriptor to read from, or -1; the caller hands it to done. */
 static int begin(const struct io_reader *f)
 {
 	return f->fd >= 0 ? f->fd : open_file(f->path);

@@ -15,7 +15,7 @@ struct io_reader {
 	                        * descriptors */
 	uint64_t size;
 	char *path;            /* owned; NULL: not open */
-	struct stat opened;    /* what it was then */
+	struct stat opened;    /* its properties when it was opened */
 };
 /* A regular file. E_NOINPUT, or E_IO. */
 int io_reader_open(struct io_reader *f, const char *path);

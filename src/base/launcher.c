@@ -109,9 +109,9 @@ void launcher_place(struct launcher_place *out)
 
 struct scheduler {
 	const char *name, *id, *element;
-	const char *restarts;        /* how many, or "Y" */
-	const char *end;             /* seconds since 1970 */
-	const char *ask[7];          /* prints what is left; "" stands for the job's id */
+	const char *restarts;        /* variable: the number of restarts, or "Y" */
+	const char *end;             /* variable: when the job ends, seconds since 1970 */
+	const char *ask[7];          /* command that prints the time left; "" stands for the job's id */
 };
 static const struct scheduler schedulers[] = {
 	/* Slurm provides the end from version 23 on. */

@@ -48,7 +48,7 @@ static bool ignored(int sig)
 	return sigaction(sig, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/* What the signal does where no thread waits for it: it ends the process, unless it is ignored. */
+/* The default action of a signal that no thread waits for: it ends the process, unless ignored. */
 static void by_default(int sig)
 {
 	sigset_t one;

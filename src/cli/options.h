@@ -56,9 +56,8 @@ enum predict_as options_as(const struct options *o);
 /* Whether the command concerns one process alone, also
  * under a launcher: help, tables, the time of one op. */
 bool options_standalone(const struct options *o);
-/* The command and those options that decide what its ranks do together, "--bench=20 --synthetic",
- * into text; returns it. What else may differ between ranks the config, the data and the device
- * say. */
+/* Writes the command and the options in which ranks must agree ("--bench=20 --synthetic") to text
+ * and returns it. Differences in config, data and device are compared elsewhere. */
 #define OPTIONS_TEXT 256
 const char *options_text(const struct options *o, char text[OPTIONS_TEXT]);
 void options_help(FILE *out, const char *program);

@@ -13,10 +13,10 @@
 #include "comm/reducer.h"
 
 #define SMALLEST (4 << 10)     /* bytes; each further point four times as much */
-#define POINTS 7               /* up to 16 MiB (64 on GPUs, which are far from their best there), */
-#define GPU_POINTS 8
-#define LEAST_POINTS 5         /* or at least 1 MiB, */
-#define ROOM (64 << 20)        /* as long as the ranks of a host have no more than this together */
+#define POINTS 7               /* sizes, up to 16 MiB */
+#define GPU_POINTS 8           /* up to 64 MiB: at 16 MiB GPUs are far from their best rate */
+#define LEAST_POINTS 5         /* sizes that are always measured, up to 1 MiB */
+#define ROOM (64 << 20)        /* larger ones only if the buffers of a host's ranks fit in this */
 #define REPEATS 9
 #define BUDGET 0.06            /* seconds */
 
@@ -77,7 +77,7 @@ static int64_t bytes_of(int k)
 	return (int64_t)SMALLEST << 2 * k;
 }
 
-/* As many on all ranks. */
+/* The number of bucket sizes to measure. All ranks get the same, from the fullest host. */
 static int points_for(struct comm *c)
 {
 	double ranks = c->local_size;
@@ -88,8 +88,8 @@ static int points_for(struct comm *c)
 	return n;
 }
 
-/* All in the place of the largest, since only one is under way. d: whose memory it is; NULL: the
- * host's. */
+/* All buckets share the memory of the largest one, since only one all-reduce is in flight. d: the
+ * device whose memory is used; NULL: the host's. */
 static int measure_sums(struct linkmodel *m, struct comm *c, const struct device *d,
                         struct nccl *nccl)
 {

@@ -83,8 +83,8 @@ static void tell(const struct sibling *s, const char *mine, struct buf *out)
 		buf_puts(out, "stopped");
 }
 
-/* How many of the processes that the launcher started here have ended; 0 where it does not say how
- * many there were. */
+/* Appends how many of the processes that the launcher started on this host have ended. all is 0 if
+ * the launcher does not say how many it started; then nothing is appended. */
 static void tell_ended(int there, int all, struct buf *out)
 {
 	int ended = all - there;

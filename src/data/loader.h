@@ -10,7 +10,7 @@
  * one that ran there. Validation loaders neither shuffle nor apply random transforms (`crop` says
  * what becomes of a random crop).
  *
- * Several ranks deal the samples among themselves without a word. Their batches together are one
+ * Several ranks shard the samples without communication. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for
  * the last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1 (but see
  * `leaf`). So the order is that of one rank with a batch as large, and no rank has two samples more

@@ -82,7 +82,7 @@ static void add_up(const float *x, const float *mask, int64_t n, double centre, 
 	}
 }
 
-/* Of channels first to end - 1, as far as they are chosen. */
+/* The totals of the active channels among first .. end - 1. */
 static struct totals totals_of(const struct step *s, const float *x, int64_t first, int64_t end,
                                double centre)
 {

@@ -146,7 +146,7 @@ struct warp_options {
 	const char *target;
 };
 struct rotate_options {
-	struct warp_options warp;    /* first in all warps */
+	struct warp_options warp;    /* first member of every warp's options */
 	struct floats degrees;
 	int about;
 };
@@ -272,9 +272,10 @@ int range_check(const struct floats *v, const char *key, const struct loc *loc);
 int step_find_mask(const struct chain_state *p, const struct step *s, const char *text, int *mask);
 /* Begins a step that changes values: no channel is active yet, all stay as they are. */
 void step_begin_values(struct chain_state *p, struct step *s, int mask);
-/* Fills s->active: by names, or all but the mask. Returns how many channels, or an error. */
+/* Sets s->active for the channels called `names`, or for all but the mask if there are none.
+ * Returns how many are active, or an error. */
 int step_choose_channels(const struct chain_state *p, struct step *s, const struct strings *names);
-/* That mean and deviation of channel c are not known after the transform so called. */
+/* Records that the mean and deviation of channel c are unknown after the transform of this name. */
 void step_lose_moments(struct chain_state *p, int64_t c, const char *transform);
 
 #endif

@@ -17,12 +17,12 @@
 #include "graph/derive.h"
 
 #define OP_CACHE 256             /* power of two */
-/* outputs of an op whose shape rule says how many: as many as it has
- * inputs, and this many at least */
+/* The most outputs of an op whose shape rule decides how many there are: as many as it has inputs,
+ * but at least this many. */
 #define MANY_OUT 64
 
 struct graph_own {
-	struct graph g;              /* first: a graph is one of these */
+	struct graph g;              /* first member: own() casts a graph to this struct */
 	tid *name;                   /* open addressing by hash of the name; NONE: free */
 	int name_cap, nname;         /* cap is a power of two */
 	tid *scalar;                 /* the shared F32 constants */

@@ -118,7 +118,7 @@ struct graph {
 	enum phase cur_phase;
 	/* Results of passes, for --plan. */
 	int backend;                 /* layout: enum backend the layouts are for; NONE before */
-	int64_t arena_bytes;         /* memplan: the step arena */
+	int64_t arena_bytes;         /* memplan: bytes of the step's arena */
 	int64_t arena_lower_bound;   /* memplan: most bytes live at once */
 	nid arena_peak_node;
 };

@@ -67,7 +67,7 @@ void layout_unpack(const struct layout *l, const struct shape *s, enum dtype td,
                    enum dtype ts, const void *src);
 
 /* For one tensor packed in pieces: what the places of its elements are summed from. */
-/* that are kept; of axes too long for what is left they are computed */
+/* of them that are kept; those of axes for which no room is left are computed anew */
 #define LAYOUT_TERMS 4096
 struct layout_walk {
 	struct layout l;             /* normal form, one axis at least */
@@ -86,8 +86,8 @@ void layout_walk_init(struct layout_walk *w, const struct layout *l, const struc
  * td: as in layout_walk_init. */
 void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n,
                       enum dtype ts, const void *src);
-/* Rows of the first axis are adjacent, element by element, in blocks of a multiple of so many
- * floats (else false). */
+/* Whether rows of the first axis are interleaved, element by element, in blocks whose number of rows
+ * is a multiple of LAYOUT_ROWS. */
 #define LAYOUT_ROWS 16
 bool layout_walk_has_rows(const struct layout_walk *w);
 /* The n elements from `first` on of that row and of those that follow it, `rows` in all, up to the

@@ -55,8 +55,9 @@ static int check_view(const struct graph *g, const struct tensor *t)
 
 struct replay {
 	const struct graph *g;
-	tid **holds;                 /* by root: by channel, the tensor written there last */
-	tid **consists;              /* by tensor in a root: by channel, whose elements it has */
+	tid **holds;                 /* [root][channel]: the tensor that was written there last */
+	tid **consists;              /* [tensor of a root][channel]: the tensor whose elements the
+	                              * channel should hold */
 };
 
 static tid *channels_new(const struct graph *g, tid t)

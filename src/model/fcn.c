@@ -93,11 +93,7 @@ static const char *path(struct model_build *b, const char *part, int i, const ch
 static int conv(struct model_build *b, const char *name, int64_t filters, int64_t kernel, bool bias,
                 tid x, tid *y)
 {
-	struct nn_conv c = { .filters = filters,
-		                 .kernel = { kernel, kernel, kernel },
-		                 .padding = PADDING_SAME,
-		                 .bias = bias,
-		                 .init = (enum weight_init)config(b)->init };
+	struct nn_conv c = nn_conv_same(filters, kernel, 1, bias, (enum weight_init)config(b)->init);
 	return nn_conv(b, name, &c, x, y);
 }
 
@@ -174,12 +170,8 @@ static int transition_up(struct model_build *b, int i, tid added, tid skip, tid 
 {
 	const struct fcn *c = config(b);
 	const struct shape *s = &graph_t(b->g, skip)->shape;
-	int64_t k = c->transition_up_kernel;
-	struct nn_conv up = { .filters = width(c, channels(b, added)),
-		                  .kernel = { k, k, k },
-		                  .stride = { 2, 2, 2 },
-		                  .padding = PADDING_SAME,
-		                  .init = (enum weight_init)c->init };
+	struct nn_conv up = nn_conv_same(width(c, channels(b, added)), c->transition_up_kernel, 2,
+	                                 false, (enum weight_init)c->init);
 	for (int a = 2; a < s->nd; a++)
 		up.output_size[a - 2] = s->d[a];
 	TRY(nn_conv_transpose(b, path(b, "up", i, "conv", -1), &up, added, y));

@@ -129,6 +129,13 @@ static int conv_emit(struct model_build *b, const char *path, const struct nn_co
 	return graph_emit1(b->g, t->op->name, t->data, c->bias ? 3 : 2, in, y);
 }
 
+struct nn_conv nn_conv_same(int64_t filters, int64_t kernel, int64_t stride, bool bias,
+                            enum weight_init init)
+{
+	return (struct nn_conv){ .filters = filters, .kernel = { kernel, kernel, kernel },
+		.stride = { stride, stride, stride }, .padding = PADDING_SAME, .bias = bias, .init = init };
+}
+
 int nn_conv(struct model_build *b, const char *path, const struct nn_conv *c, tid x, tid *y)
 {
 	struct geometry m = { 0 };

@@ -39,6 +39,9 @@ struct nn_conv {
 	int64_t output_size[3];
 };
 
+/* Padding SAME, and the same kernel and stride along each axis. */
+struct nn_conv nn_conv_same(int64_t filters, int64_t kernel, int64_t stride, bool bias,
+                            enum weight_init init);
 /* x: (N, C, [D, [H,]] W). path is copied. Errors are at b->loc. */
 int nn_conv(struct model_build *b, const char *path, const struct nn_conv *c, tid x, tid *y);
 int nn_conv_transpose(struct model_build *b, const char *path, const struct nn_conv *c, tid x,

@@ -105,12 +105,8 @@ static const char *path(struct model_build *b, const char *part, int i, const ch
 static int conv(struct model_build *b, const char *name, int64_t filters, int64_t kernel,
                 int64_t stride, tid x, tid *y)
 {
-	struct nn_conv c = { .filters = filters,
-		                 .kernel = { kernel, kernel, kernel },
-		                 .stride = { stride, stride, stride },
-		                 .padding = PADDING_SAME,
-		                 .bias = true,
-		                 .init = (enum weight_init)config(b)->init };
+	struct nn_conv c = nn_conv_same(filters, kernel, stride, true,
+	                                (enum weight_init)config(b)->init);
 	return nn_conv(b, name, &c, x, y);
 }
 
@@ -190,12 +186,8 @@ static int unused_transition(struct model_build *b, int i, tid x)
 static int transition_up(struct model_build *b, int i, tid added, tid skip, tid *y)
 {
 	const struct shape *s = &graph_t(b->g, skip)->shape;
-	struct nn_conv up = { .filters = channels(b, added),
-		                  .kernel = { 3, 3, 3 },
-		                  .stride = { 2, 2, 2 },
-		                  .padding = PADDING_SAME,
-		                  .bias = true,
-		                  .init = (enum weight_init)config(b)->init };
+	struct nn_conv up = nn_conv_same(channels(b, added), 3, 2, true,
+	                                 (enum weight_init)config(b)->init);
 	for (int a = 2; a < s->nd; a++)
 		up.output_size[a - 2] = s->d[a];
 	TRY(nn_conv_transpose(b, path(b, "up", i, "conv"), &up, added, y));

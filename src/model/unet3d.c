@@ -75,11 +75,7 @@ static int activation(struct model_build *b, const char *name, tid x, tid *y)
 static int conv(struct model_build *b, const char *name, int64_t filters, int64_t kernel, bool bias,
                 tid x, tid *y)
 {
-	struct nn_conv c = { .filters = filters,
-		                 .kernel = { kernel, kernel, kernel },
-		                 .padding = PADDING_SAME,
-		                 .bias = bias,
-		                 .init = (enum weight_init)config(b)->init };
+	struct nn_conv c = nn_conv_same(filters, kernel, 1, bias, (enum weight_init)config(b)->init);
 	return nn_conv(b, name, &c, x, y);
 }
 

@@ -171,29 +171,41 @@ SIMD_INLINE void add_widths(const void *x, const int bf16, int64_t c, struct run
 		add_pixels(x, bf16, c, r, two, fresh, f, y);
 }
 
+SIMD_INLINE void add_taps(const void *x, const int bf16, int64_t c, struct run r, bool fresh,
+                          float f, float *y)
+{
+	int64_t t = 0;
+	if (r.taps > 1 && fresh)
+		add_widths(x, bf16, c, r, true, true, f, y), t = 2;
+	else if (fresh)
+		add_widths(x, bf16, c, r, false, true, f, y), t = 1;
+	for (; t + 2 <= r.taps; t += 2)
+		add_widths(row_at(x, bf16, t * c), bf16, c, r, true, false, f, y);
+	if (t < r.taps)
+		add_widths(row_at(x, bf16, t * c), bf16, c, r, false, false, f, y);
+}
+
+SIMD_INLINE void spread_widths(const void *dy, const int bf16, int64_t c, struct run r, float f,
+                               float *dx)
+{
+	if (c == 16)
+		spread_windows(dy, bf16, 16, r, f, dx);
+	else if (c == 32)
+		spread_windows(dy, bf16, 32, r, f, dx);
+	else
+		spread_windows(dy, bf16, c, r, f, dx);
+}
+
 #define RUNS(type, bf16)                                                                        \
-	SIMD_CLONES static void add_run##type(const void *x, int64_t c, struct run r,           \
-	                                      bool fresh, float f, float *y)                    \
-	{                                                                                       \
-		int64_t t = 0;                                                                  \
-		if (r.taps > 1 && fresh)                                                        \
-			add_widths(x, bf16, c, r, true, true, f, y), t = 2;                     \
-		else if (fresh)                                                                 \
-			add_widths(x, bf16, c, r, false, true, f, y), t = 1;                    \
-		for (; t + 2 <= r.taps; t += 2)                                                 \
-			add_widths(row_at(x, bf16, t * c), bf16, c, r, true, false, f, y);      \
-		if (t < r.taps)                                                                 \
-			add_widths(row_at(x, bf16, t * c), bf16, c, r, false, false, f, y);     \
-	}                                                                                       \
-	SIMD_CLONES static void spread_run##type(const void *dy, int64_t c, struct run r,       \
-	                                         float f, float *dx)                            \
-	{                                                                                       \
-		if (c == 16)                                                                    \
-			spread_windows(dy, bf16, 16, r, f, dx);                                 \
-		else if (c == 32)                                                               \
-			spread_windows(dy, bf16, 32, r, f, dx);                                 \
-		else                                                                            \
-			spread_windows(dy, bf16, c, r, f, dx);                                  \
+	SIMD_CLONES static void add_run##type(const void *x, int64_t c, struct run r,               \
+	                                      bool fresh, float f, float *y)                        \
+	{                                                                                           \
+		add_taps(x, bf16, c, r, fresh, f, y);                                                   \
+	}                                                                                           \
+	SIMD_CLONES static void spread_run##type(const void *dy, int64_t c, struct run r,           \
+	                                         float f, float *dx)                                \
+	{                                                                                           \
+		spread_widths(dy, bf16, c, r, f, dx);                                                   \
 	}
 
 RUNS(, 0)

@@ -3,9 +3,9 @@
  * Dropout (Srivastava et al., JMLR 15, 2014), inverted: y = x / (1 - rate) where a random number
  * says keep, else 0. That number is a pure function of run seed, layer (stream), step, the sample's
  * place among all samples of the step, and the element's place in the sample in the channels-last
- * order. So the mask depends on neither layout, thread nor how the samples are dealt to ranks and
- * micro-batches, and is not stored: the gradient is the same op on dy, which draws the same mask
- * again. Each sample begins with a block of the generator of its own.
+ * order. So the mask does not depend on layout, threads, ranks or micro-batches, and is not stored:
+ * the gradient is the same op on dy, which draws the same mask again. Each sample begins with a
+ * block of the generator of its own.
  *
  * relu_dropout is both in one pass (made by the pass `fuse`). Its output tells where x was positive
  * and kept, so its gradient draws nothing: dx = dy / (1 - rate) where y > 0, else 0.

@@ -99,18 +99,24 @@ static int cpu_plan(struct kplan *k)
 	return 0;
 }
 
-#define ADD_ROWS(name, bf16)                                                                    \
-	SIMD_CLONES static void name(const void *x, int64_t rows, int64_t c, float *sum)        \
-	{                                                                                       \
-		memset(sum, 0, sizeof *sum * (size_t)c);                                        \
-		for (int64_t r = 0; r < rows; r++)                                              \
-			SIMD_LOOP                                                               \
-			for (int64_t j = 0; j < c; j++)                                         \
-				sum[j] += simd_get(x, bf16, r * c + j);                         \
-	}
+SIMD_INLINE void sum_rows(const void *x, const int bf16, int64_t rows, int64_t c, float *sum)
+{
+	memset(sum, 0, sizeof *sum * (size_t)c);
+	for (int64_t r = 0; r < rows; r++)
+		SIMD_LOOP
+		for (int64_t j = 0; j < c; j++)
+			sum[j] += simd_get(x, bf16, r * c + j);
+}
 
-ADD_ROWS(add_rows, 0)
-ADD_ROWS(add_rows_bf16, 1)
+SIMD_CLONES static void add_rows(const void *x, int64_t rows, int64_t c, float *sum)
+{
+	sum_rows(x, 0, rows, c, sum);
+}
+
+SIMD_CLONES static void add_rows_bf16(const void *x, int64_t rows, int64_t c, float *sum)
+{
+	sum_rows(x, 1, rows, c, sum);
+}
 
 static int cpu_run(const struct kplan *k, const struct kargs *a)
 {

@@ -244,8 +244,8 @@ static int max_reference(const struct kplan *k, const struct kargs *a)
 /* --- cpu kernels --- */
 
 #define COLUMNS 64
-#define PARTS 64             /* most parts of all tasks together, about */
-#define PART_ELEMENTS 16384  /* least elements of a part */
+#define PARTS 64             /* of all tasks together, at most, about */
+#define PART_ELEMENTS 16384  /* of a part, at least */
 
 struct reduction {
 	struct nest kept, summed;
@@ -258,36 +258,46 @@ struct reduction {
 	void (*join)(double *acc, const double *part, int columns);
 };
 
-/* The sum of n neighbours; acc[c] += x[r * stride + c] over r. */
-#define ADD(type, bf16)                                                                         \
-	SIMD_CLONES static double add_run##type(const void *x, int64_t n)                       \
-	{                                                                                       \
-		double sum = 0;                                                                 \
-		SUM_LOOP                                                                        \
-		for (int64_t i = 0; i < n; i++)                                                 \
-			sum += (double)simd_get(x, bf16, i);                                    \
-		return sum;                                                                     \
-	}                                                                                       \
-	SIMD_CLONES static void add_rows##type(double *acc, const void *x, int64_t stride,      \
-	                                       int64_t rows, int columns)                       \
-	{                                                                                       \
-		for (int64_t r = 0; r < rows; r++)                                              \
-			SIMD_LOOP                                                               \
-			for (int c = 0; c < columns; c++)                                       \
-				acc[c] += (double)simd_get(x, bf16, r * stride + c);            \
-	}                                                                                       \
-	static void fold_sum##type(double *acc, const void *x, int64_t stride, int64_t rows,    \
-	                           int columns)                                                 \
-	{                                                                                       \
-		if (columns == 1 && stride == 1)                                                \
-			*acc += add_run##type(x, rows);                                         \
-		else                                                                            \
-			add_rows##type(acc, x, stride, rows, columns);                          \
-	}
-#define SUM_LOOP _Pragma("omp simd reduction(+ : sum)")
+/* The sum of n neighbours. */
+SIMD_INLINE double sum_run(const void *x, const int bf16, int64_t n)
+{
+	double sum = 0;
+#pragma omp simd reduction(+ : sum)
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)simd_get(x, bf16, i);
+	return sum;
+}
 
-ADD(, 0)
-ADD(_bf16, 1)
+/* acc[c] += x[r * stride + c] over r. */
+SIMD_INLINE void sum_rows(double *acc, const void *x, const int bf16, int64_t stride, int64_t rows,
+                          int columns)
+{
+	for (int64_t r = 0; r < rows; r++)
+		SIMD_LOOP
+		for (int c = 0; c < columns; c++)
+			acc[c] += (double)simd_get(x, bf16, r * stride + c);
+}
+
+SIMD_INLINE void fold_columns(double *acc, const void *x, const int bf16, int64_t stride,
+                              int64_t rows, int columns)
+{
+	if (columns == 1 && stride == 1)
+		*acc += sum_run(x, bf16, rows);
+	else
+		sum_rows(acc, x, bf16, stride, rows, columns);
+}
+
+SIMD_CLONES static void fold_sum(double *acc, const void *x, int64_t stride, int64_t rows,
+                                 int columns)
+{
+	fold_columns(acc, x, 0, stride, rows, columns);
+}
+
+SIMD_CLONES static void fold_sum_bf16(double *acc, const void *x, int64_t stride, int64_t rows,
+                                      int columns)
+{
+	fold_columns(acc, x, 1, stride, rows, columns);
+}
 
 static void fold_max(double *acc, const void *from, int64_t stride, int64_t rows, int columns)
 {
@@ -477,29 +487,13 @@ static int max_grad_plan(struct kplan *k)
 	return 0;
 }
 
-#define MAX_GRAD(name, real)                                                                    \
-	static int name(const struct kplan *k, const struct kargs *a)                               \
-	{                                                                                           \
-		const struct shape *s = node_in_shape(k->g, k->n, 0);                                   \
-		const real *x = a->in[0], *dy = a->in[1];                                               \
-		real *dx = a->out[0];                                                                   \
-		int64_t stride[MAXD], n = shape_count(s), m = kplan_in_elements(k, 1), *place = a->ws;  \
-		result_strides(k, stride);                                                              \
-		for (int64_t j = 0; j < m; j++)                                                         \
-			place[j] = -1;                                                                      \
-		for (int64_t i = 0; i < n; i++) {                                                       \
-			int64_t j = result_index(s, stride, i);                                             \
-			dx[i] = 0;                                                                          \
-			if (place[j] < 0 || larger((double)x[i], (double)x[place[j]]))                      \
-				place[j] = i;                                                                   \
-		}                                                                                       \
-		for (int64_t j = 0; j < m; j++)                                                         \
-			dx[place[j]] = dy[j];                                                               \
-		return 0;                                                                               \
-	}
+#define real double
+#define NAME(kernel) kernel##_reference
+#include "op/reduce_body.h"
 
-MAX_GRAD(max_grad_reference, double)
-MAX_GRAD(max_grad_cpu, float)
+#define real float
+#define NAME(kernel) kernel##_cpu
+#include "op/reduce_body.h"
 
 /* --- samples --- */
 

@@ -64,7 +64,7 @@ static int shape(struct graph *g, struct node *n)
 
 /* --- grad --- */
 
-/* The other of the two ops, back to the size of the input. */
+/* The gradient of each of the two ops is the other one, which maps dy back to the size of x. */
 static int emit_transpose_map(struct graph *g, const struct node *n, const char *op, const tid *dy,
                               tid *dx)
 {

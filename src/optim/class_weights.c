@@ -88,7 +88,7 @@ bool class_weights_need_counts(struct ynode *n)
 	struct class_weights w;
 	struct arena *a = arena_new();
 	int mark = err_count(), rc = read_weights(a, n, &w);
-	err_truncate(mark); /* the check and the emission report it */
+	err_truncate(mark); /* the config's check and the emission report the mistake */
 	arena_free(a);
 	return rc == 0 && w.power != 0;
 }

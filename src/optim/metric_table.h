@@ -17,7 +17,7 @@ enum source {
 	NSOURCES       /* none: the metric is not for targets of this kind */
 };
 
-/* Of a class: elements that are it, that are predicted as it, and both. */
+/* The numbers of elements with the label of a class, with its prediction, and with both. */
 struct hits {
 	double both, labelled, predicted;
 };

@@ -58,7 +58,7 @@ static const struct preset larc_presets[] = {
 	  "eta: 0.002, eps: 0, mode: clip, limit: one, decay: within, zero: 6.25e-5" },
 	{ "sc18-corrected", "the same after its correction: the rate is held to the ratio",
 	  "eta: 0.002, eps: 0, mode: clip, limit: rate, decay: within, zero: 6.25e-5" },
-	/* As its solver computes on GPUs; the default of eta is not verified. */
+	/* NVCaffe's solver computes so on GPUs; its default of eta is not verified. */
 	{ "nvcaffe", "of NVCaffe: of the gradient without weight decay, for a momentum of steps",
 	  "eta: 0.001, eps: 0, mode: clip, limit: rate, decay: without, momentum: steps" },
 	{ "openseq2seq", "of OpenSeq2Seq",

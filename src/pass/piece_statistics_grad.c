@@ -188,7 +188,7 @@ static int emit_piece(struct open *o, const struct debt *d, tid *out)
 	return emit_slice(o->g, *out, &(struct slice){ 1, d->begin, d->source->size }, out);
 }
 
-/* Before node n. */
+/* Emits, before node n, the op that subtracts t's corrections. */
 static int emit_payment(struct open *o, tid t, const struct node *n)
 {
 	const struct debt *last = NULL;

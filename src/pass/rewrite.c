@@ -90,7 +90,7 @@ static void put(struct rewrite_own *o, struct node *n, nid before)
 	o->place[o->nplace++] = (struct place){ n, before };
 }
 
-/* Nodes that were emitted since have the place that was said for them. */
+/* Notes, for nodes that were emitted since the last call, the place that rewrite_before named. */
 static void put_emitted(struct rewrite *r)
 {
 	struct rewrite_own *o = r->own;

@@ -30,7 +30,7 @@ struct ranks_plan {
 	int lag;                     /* 1: updates use the sums of the step before */
 	int wire;                    /* index in all_reduce_wires */
 	const struct linkmodel *link;
-	struct node_rates rates;     /* of the ranks' devices, by which ready times are told */
+	struct node_rates rates;     /* of the ranks' devices: ready times follow from them */
 	const struct buckets *given; /* those of another batch size's plan, which
 	                              * these must match; or NULL */
 };
@@ -39,7 +39,7 @@ struct buckets {
 	int n;                       /* of gradients */
 	int *first;                  /* n + 1: bucket k is first[k] .. first[k + 1]
 	                              * - 1 of the bundles' order */
-	int64_t *bytes;              /* on the wire */
+	int64_t *bytes;              /* that an all-reduce of each bucket sends */
 	tid *wait;                   /* for the lagged part; the emission's own */
 };
 

@@ -99,11 +99,11 @@ extern const char *const device_names[];
 int config_load(struct run_config **out, const char *path, int nset, const char *const *set);
 /* Checks that only training needs. */
 int config_check_length(const struct run_config *c);
-/* Gives each of so many ranks its share of train.global_batch_size, if that is given. Once, before
- * train.batch_size is used. */
+/* Sets train.batch_size to a rank's share of train.global_batch_size, if that is given. Call it
+ * once, before train.batch_size is used. */
 int config_share_batch(struct run_config *c, int ranks);
-/* After that: samples that one rank reads at once, and how
- * many such batches of all ranks a step is made of. */
+/* The samples that one rank reads at once, and the number of such batches in a step. Call
+ * config_share_batch before. */
 int64_t config_rank_batch(const struct run_config *c);
 int64_t config_step_batches(const struct run_config *c);
 /* The place of the value of a dotted key, or the beginning of the file. */

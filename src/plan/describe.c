@@ -363,7 +363,7 @@ void describe_svg(const struct session *s, struct buf *out)
 	buf_release(&network);
 }
 
-/* The second count is there if a dilated convolution is. */
+/* forward_space_to_batch is printed only if the network has a dilated convolution. */
 static void describe_flops_json(const struct plan *p, struct buf *out)
 {
 	double flops = describe_forward_flops(p), folded = space_to_batch_flops(p);

@@ -34,8 +34,8 @@ static size_t *workspaces(const struct exec *e, const struct graph *g)
 	return ws;
 }
 
-/* Looks for a choice whose arena has room in `budget` bytes; the smallest there is where none is
- * found. *arena: what it needs. */
+/* Searches for a choice whose arena fits in `budget` bytes; if none does, *choice is the one with
+ * the smallest arena. *arena: the bytes that the choice needs. */
 static int search(struct recompute *r, int64_t budget, struct recompute_choice *choice,
                   int64_t *arena)
 {

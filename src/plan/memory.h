@@ -21,14 +21,14 @@ struct memory_fit {
 	struct recompute_choice choice;  /* buffers 0: nothing is */
 };
 
-/* Memory against time: the least that is alive in the arena for what is recomputed. */
+/* Memory against time: how large the arena is for several amounts of recomputation. */
 enum { MEMORY_ROWS = 5 };
 struct memory_row {
 	const char *name;
 	struct recompute_choice choice;
 };
 struct memory_sweep {
-	int n;                           /* 0: not asked for */
+	int n;                           /* rows; 0: no sweep was asked for */
 	struct memory_row row[MEMORY_ROWS];   /* with nothing recomputed first, the least last */
 };
 

@@ -33,7 +33,7 @@ static double percent(double part, double whole)
 
 /* --- the table --- */
 
-/* What is being refused. */
+/* A run that is refused because it needs more memory than there is. */
 struct refusal {
 	const struct session *s;
 	const struct plan *p;

@@ -17,7 +17,7 @@
 #include "plan/memory_advice.h"
 #include "plan/sync_reducer.h"
 
-/* Of a host's memory, which its ranks share: those that are there, or that are planned for. */
+/* One rank's share of memory that the ranks of a host divide, be they running or only planned. */
 static int64_t share_of(const struct session *s, int64_t bytes)
 {
 	int ranks = comm_many(s->comm) ? s->comm->local_size : s->grid.most;

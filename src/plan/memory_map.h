@@ -15,7 +15,7 @@ extern const char *const memory_kind_name[MEMORY_KINDS];
 
 /* A tensor, or a node's workspace. */
 struct memory_place {
-	tid tensor;                  /* NONE: the workspace of node `first` */
+	tid tensor;                  /* NONE: the place is the workspace of node `first` */
 	enum memory_kind kind;
 	nid first, last;             /* it is in use from this node to that one, both included */
 	int64_t offset, end, bytes;  /* the arena gives it [offset, end), of

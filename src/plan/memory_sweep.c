@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Prints a memory sweep, and the search for the largest batch: what a sample needs is about the
- * same in every batch, so a guess from the plan at hand is planned, and corrected by what that
- * says, until a batch fits and the next would not. */
+ * Prints a memory sweep, and searches for the largest batch. A sample needs about the same memory
+ * in every batch. So the search guesses the batch from the plan at hand, plans it, and corrects the
+ * guess by that plan, until a batch fits and the next larger one does not. */
 #include "plan/memory_sweep.h"
 
 #include <inttypes.h>

@@ -170,7 +170,7 @@ static int drop_dead_params(struct graph *g, struct plan *p, const struct run_co
 			p->grad[n++] = p->grad[i];
 		}
 	p->nparam = n;
-	/* once, though a short batch has a plan too */
+	/* the plan of a short batch does not repeat it */
 	if (n < all && p->batch == config->train.batch_size)
 		note("not trained, since the loss does not depend on them: %s", names.data);
 	buf_release(&names);

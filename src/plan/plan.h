@@ -75,7 +75,7 @@ struct plan {
 	struct mean mean;                /* terms NONE: a step is one batch */
 	struct micro_sums leaves;        /* levels 0: sums are not made as a tree */
 	struct buckets *buckets;         /* of gradients; NULL: nothing is summed over ranks */
-	struct readback *readback;       /* PLAN_TRAIN: what the host reads of a step */
+	struct readback *readback;       /* PLAN_TRAIN: copies a step's results to the host */
 	tid answer[PLAN_READBACKS];
 	struct metrics *metrics;
 	tid metric[METRICS_OUTPUTS];
@@ -88,10 +88,9 @@ struct plan {
 /* What a config has kernels chosen by; wisdom as in a request. */
 struct plan_env plan_env_of(const struct run_config *c, struct wisdom *wisdom);
 int plan_new(struct plan **out, const struct plan_request *r);
-/* The graph as it is built and nothing else: to look at. */
+/* A plan of which only the graph is made, as it is built: for printing. */
 int plan_outline(struct plan **out, const struct plan_request *r);
-/* Whether the graph can be built: what only the config can
- * be wrong about, in a fraction of the time. */
+/* Builds the graph only, in a fraction of plan_new's time, to find the mistakes in a config. */
 int plan_check(const struct plan_request *r);
 void plan_free(struct plan *p);      /* NULL is fine */
 

@@ -26,8 +26,8 @@ void rank_grid_learn(struct rank_grid *g, struct arena *a, struct comm *c);
 /* The grid of ranks that are only planned for, as even as possible; hosts <= ranks. */
 void rank_grid_assume(struct rank_grid *g, struct arena *a, int hosts, int ranks);
 
-/* Messages that the first rank of a host gives to MPI for one bucket. converted: its sums are not
- * made by MPI: of 16-bit values, or in a given order. */
+/* The number of messages that the first rank of a host gives to MPI for one bucket. converted:
+ * dlx itself adds, not MPI, because values have 16 bits or are added in a fixed order. */
 int rank_grid_messages(const struct rank_grid *g, bool converted);
 
 /* "2 hosts x 4 ranks: c1 0-3, c2 4-7", without the names "2 hosts x 4 ranks" */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The request that all plans of a run, and all that it only tries, begin with. */
+ * This file makes the request that every plan of a run, kept or only tried, begins with. */
 #include "plan/session.h"
 
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch)

@@ -27,8 +27,8 @@ struct session {
 	struct rank_grid grid;                           /* where these ranks are */
 	const char *threads;                             /* that compute on each rank (ranks_threads);
 	                                                  * set when training begins */
-	struct reduction reduction;                      /* by what its sums over ranks are made */
-	struct sync_reducer *sync;                       /* NULL: batch normalisation is of each rank */
+	struct reduction reduction;                      /* makes its all-reduces */
+	struct sync_reducer *sync;                       /* NULL: each rank normalises its own batch */
 	/* Plans by batch size: the full one, or the short one of a set smaller than that; then that
 	 * of a short last batch (NULL if there is none, or this rank's share of it is a full
 	 * one). */

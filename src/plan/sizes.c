@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Three digits and a prefix. */
+ * Numbers are printed with three digits and a unit prefix. */
 #include "plan/sizes.h"
 
 #include <stdint.h>

@@ -40,8 +40,8 @@ struct jsonl_start {
 	const char *metric;    /* that decides which validation is the best */
 	const char *memory;    /* planned and taken, an object; or NULL */
 	double sample_flops;   /* of training on one sample */
-	double forward_flops;  /* of a sample, of convolutions and dense layers:
-	                        * whatever batch and device */
+	double forward_flops;  /* of convolutions and dense layers on one sample; does
+	                        * not depend on batch and device */
 	double peak_flops;     /* of one rank's device, flop/s; 0: not known */
 	const char *scheduler, *job, *element;   /* NULL: none */
 	int restarts;          /* of the job, by the scheduler */

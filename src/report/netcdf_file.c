@@ -42,7 +42,7 @@ static int load(void)
 
 struct netcdf_file {
 	char *path;
-	struct io_file *file;           /* which the library writes by its temporary name */
+	struct io_file *file;           /* the library writes to its temporary name */
 	int nc, var;
 	struct shape shape;             /* of one sample */
 	int coordinate[MAXD + 1], dimension[MAXD + 1];   /* variables, -1: none; dimensions */
@@ -97,7 +97,7 @@ static bool is_free(const struct netcdf_array *a, int i, const char *name)
 	return true;
 }
 
-/* Names that netCDF does not take are those it has without the data's. */
+/* A dimension has the name of the data's axis, or its usual one if netCDF refuses that name. */
 static int define_dimension(struct netcdf_file *f, const struct netcdf_array *a, int i)
 {
 	const struct axis *x = axis_of(a, i);

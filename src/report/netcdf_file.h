@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One array of samples as a netCDF-4 file: dimensions sample, channel, then depth, height, width as
- * many as there are, or called as the data's axes are, with their coordinates. Such a file is an
- * HDF5 file too, whose dimension scales these are. Written under a temporary name beside its final
- * one; visible only after netcdf_commit. The only file that includes <netcdf.h> is
- * netcdf_file.c. */
+ * One array of samples as a netCDF-4 file. Its dimensions are sample, channel and those of depth,
+ * height, width that there are; if the data's axes have names, dimensions have these names, and the
+ * axes' coordinates. Such a file is an HDF5 file too, in which dimensions are dimension scales. The
+ * file is written under a temporary name beside its final one, which it gets by netcdf_commit. The
+ * only file that includes <netcdf.h> is netcdf_file.c. */
 #ifndef DLX_REPORT_NETCDF_FILE_H
 #define DLX_REPORT_NETCDF_FILE_H
 

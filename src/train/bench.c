@@ -22,12 +22,6 @@
 #define WARM_UP 3
 #define PROFILE_RUNS 10
 
-/* The learning rate is 0, so that the weights stay what they are. */
-static int load(struct session *s, struct plan **used)
-{
-	return session_feed_first(s, &(struct plan_step){ .micros = 1 }, used);
-}
-
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -145,7 +139,8 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	struct profile f;
 	int runs = profile && steps > 1 ? (int)(steps < PROFILE_RUNS ? steps : PROFILE_RUNS) : 1;
 	struct buf ranks = BUF_INIT;
-	TRY(load(s, &p));
+	/* the learning rate is 0, so the weights stay what they are */
+	TRY(session_feed_first(s, &(struct plan_step){ .micros = 1 }, &p));
 	struct times t = { .steps = mem_alloc(sizeof(double) * (size_t)steps),
 		.starts = mem_alloc(sizeof(double) * (size_t)steps) };
 	double before = reduction_waited(&s->reduction), start = io_seconds();

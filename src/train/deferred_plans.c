@@ -17,7 +17,8 @@
 #include "train/opening.h"
 #include "train/ranks.h"
 
-/* Whether two arenas would fit: the training plan's and one that could be needed instead. */
+/* Whether host memory has room for two arenas: that of the training plan, and a larger one that a
+ * deferred plan may need in its place. */
 static bool ample(const struct session *s)
 {
 	const char *by;

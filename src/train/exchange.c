@@ -90,7 +90,7 @@ static void take_weights_of_store(struct match *m, const struct store *store)
 	}
 }
 
-/* What store_add would make weights of. */
+/* The tensors that store_add would enter as weights. */
 static void take_weights_of_plan(struct match *m, const struct graph *g)
 {
 	m->weight = ARENA_ARRAY(m->arena, struct weight, g->ntensor + 1);

@@ -16,21 +16,21 @@ struct session_options {
 	                            * need not be there; or NULL */
 	const struct texts *data;  /* files to take in place of data.validation, as predict_input does;
 	                            * or NULL */
-	const char *layout;        /* of these, or NULL */
+	const char *layout;        /* of the files in data (--input-layout), or NULL */
 	bool quiet;
-	struct texts *records;     /* the records that these came to, filled if empty; with data */
-	int begin, *end;           /* of them; end is set to where samples of another size begin. NULL:
-	                            * all */
+	struct texts *records;     /* the records that data became, filled if empty; needs data */
+	int begin, *end;           /* the records to read, [begin, *end); *end is set to where samples
+	                            * of another size begin. end NULL: all of them */
 	const char *weights;       /* the checkpoint a command that trains nothing works with, as in
 	                            * ckpt_load; or NULL */
 	const char *resume;        /* the checkpoint a training goes on from, likewise; or NULL */
-	const char *tile;          /* of predictions: auto or a size
+	const char *tile;          /* tiles of predictions: auto or a size
 	                            * (plan/tile_size.h); NULL: whole samples */
 	const char *dump;
 	bool dump_dot;
 	const char *wisdom;        /* a file of engines, or NULL; stays until session_close */
-	int ranks, hosts;          /* to plan for, hosts 0: eight ranks on each; those that are there
-	                            * count instead */
+	int ranks, hosts;          /* to plan for; hosts 0: eight ranks on each. Under a launcher its
+	                            * ranks count instead */
 };
 
 /* Takes config (freed by session_close). Collective; fails on all ranks if it does on one, and they

@@ -101,11 +101,6 @@ static int failure_code(int status)
 	return E_DATA;
 }
 
-static const char *skip_blanks(const char *line)
-{
-	return line + strspn(line, " ");
-}
-
 /* The last line with the program's name is the error; lines without it are its context. */
 static int tell(char *text, int status)
 {
@@ -129,7 +124,7 @@ static int tell(char *text, int status)
 		else if (rc == 0 && failed && error)
 			rc = ERR(failure_code(status), NULL, "%s", error);
 		if (!said && rc < 0)
-			err_context(rc, "%s", skip_blanks(line));
+			err_context(rc, "%s", line + strspn(line, " "));
 	}
 	if (!failed && error)
 		note("%s", error);

@@ -219,8 +219,8 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 	return 0;
 }
 
-/* Sums are cut by threads, so that their bits depend on how many there are. A GPU's do not, and a
- * checkpoint of an earlier version does not tell. */
+/* On a CPU the bits of sums depend on the number of threads, which divide them. On a GPU they do
+ * not; checkpoints of earlier versions do not have the number. */
 static void compare_threads(const struct session *s, const struct ckpt_version *v)
 {
 	const char *was = ckpt_version_scalar(v, "threads");

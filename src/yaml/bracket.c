@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A scan with a stack of the brackets that are open. */
+ * The scan keeps a stack of the open brackets. */
 #include "yaml/bracket.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Brackets of YAML text that is not YAML: libyaml points at what it could not read, which may be
- * many lines behind the bracket that was left open. */
+ * Finds the unclosed bracket in text that libyaml could not parse: libyaml reports the place where
+ * parsing failed, which may be many lines behind that bracket. */
 #ifndef DLX_YAML_BRACKET_H
 #define DLX_YAML_BRACKET_H
 
@@ -12,7 +12,7 @@ struct bracket {
 	char open;               /* '{' or '[' */
 	char closer;             /* the other kind's, which is in the
 	                          * place of its own; 0: none does */
-	size_t line, column;     /* of it, from 0, in characters */
+	size_t line, column;     /* where the bracket is, from 0, in characters */
 };
 
 /* Whether a bracket of text is closed by the other kind or not at all; the one is *out. Comments,

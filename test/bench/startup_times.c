@@ -41,7 +41,7 @@ static int plan(const char *path, int nset, const char *const *set)
 	return 0;
 }
 
-/* What the trace of a plan has, in the order in which it ended. */
+/* Prints the spans in the trace of a plan, in the order of their ends. */
 static int passes(const char *path, int nset, const char *const *set)
 {
 	const struct trace_span *s;

@@ -169,8 +169,8 @@ static int one_step(struct reducer *r, int step)
 	return 0;
 }
 
-/* reduce STEPS BACKGROUND: two reducers beside each other, as gradients and statistics are. What
- * is counted grows with the steps alone. */
+/* reduce STEPS BACKGROUND: two reducers at once, as for gradients and statistics. The counters
+ * of collectives and messages grow with the number of steps alone. */
 static void reduce(int argc, char **argv)
 {
 	struct reducer *r, *other;
@@ -183,7 +183,7 @@ static void reduce(int argc, char **argv)
 	after = comm_counts(c);
 	CHECK(after.setup_collectives == before.setup_collectives);
 	CHECK(after.step_reductions - before.step_reductions == (int64_t)steps * GROUPS);
-	/* One for each group that is not empty, two where it has 16 bits. */
+	/* one message for each bucket that is not empty, two where its values have 16 bits */
 	int64_t messages = after.messages - before.messages,
 	        most = c->hosts > 1 ? (int64_t)steps * (GROUPS + 1) : 0;
 	CHECK(c->local_rank > 0 ? messages <= most : messages == most);

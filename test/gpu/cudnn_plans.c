@@ -173,8 +173,8 @@ static void check_problem(const struct cudnn *c, const struct problem *p)
 		}
 }
 
-/* Plans that are only looked at are the same on every machine: cuDNN has no engine for a ReLU
- * behind a convolution but those that it compiles. */
+/* A plan that is made only to be printed compiles nothing, and so is the same on every machine:
+ * the only engines that cuDNN has for a ReLU behind a convolution are those that it compiles. */
 static void check_uncompiled(void)
 {
 	struct cudnn *c = NULL;

@@ -44,7 +44,7 @@ cmp -s average.npy last.npy && fail "--predict did not take the averages"
 expect 64 "$train" --weights=first --evaluate "$config"
 says err "expected average or last"
 
-# Stopped and resumed, with accumulation.
+# A run that is stopped and resumed, with accumulation and without.
 for more in train.accumulate=1 train.accumulate=2; do
 	run runs/through --set train.steps=9 --set "$average" --set $more
 	run runs/parts --set train.steps=4 --set "$average" --set $more

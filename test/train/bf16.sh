@@ -10,7 +10,7 @@ line=$(grep -n '^precision:' tiny.yaml | cut -d: -f1)
 
 expect 69 "$train" --check --set precision.compute=fp16 tiny.yaml
 says err 'cannot compute in fp16'
-# The library is told to use less than the processor has.
+# oneDNN is told to use no instructions for bf16, although the processor may have them.
 DNNL_MAX_CPU_ISA=AVX512_CORE expect 69 "$train" --check tiny.yaml
 says err "tiny.yaml:$line:22: device 'cpu' cannot compute in bf16"
 says err 'avx512_bf16'

@@ -93,7 +93,7 @@ for average in false true; do
 done
 [ "$(newest_state runs/bn-true)" != "$(newest_state runs/bn-false)" ] || fail "average_statistics changes nothing"
 
-# Another number of ranks goes on where its steps begin too.
+# A run may go on with another number of ranks if a step of these begins where it stopped.
 six="--set train.global_batch_size=6"
 expect 0 ranks 3 --set run.dir=runs/moved $plain $six --set train.steps=5 "$config"
 expect 0 ranks 2 --set run.dir=runs/moved $plain $six --resume "$config"

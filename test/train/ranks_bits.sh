@@ -64,10 +64,10 @@ alike dice $eight --set 'loss={type: dice_cross_entropy, class_weights: inverse_
 # Micro-batches of three, two of them and a short one of two; two of the global batches in a step.
 alike lars --set train.global_batch_size=6 --set train.batch_size=3 --set train.accumulate=2 --set parallel.grouping=count:2 \
 	--set 'optimizer={type: sgd, learning_rate: 0.05, momentum: 0.9, trust: {type: lars, eta: 0.02}}' --set parallel.gradient_lag=1
-# One leaf and a piece of another: the other ranks have none.
+# The last step has one micro-batch and a part of another; the other ranks have none.
 alike absent --set train.global_batch_size=20 --set train.batch_size=5 \
 	--set 'optimizer={type: rmsprop, learning_rate: 0.002, average: {decay: 0.9}}'
-# Steps of six leaves and of two.
+# Steps of six micro-batches and of two.
 counts=$(form "1 3" "1 3 6")
 alike six --set train.global_batch_size=6 --set train.batch_size=1
 

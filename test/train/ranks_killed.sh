@@ -34,7 +34,7 @@ whole() {
 }
 
 mkdir runs
-# All ranks stand still for longer than a rank may, as when a scheduler suspends the job: nobody was late.
+# All ranks stand still for longer than a rank may, as when a scheduler suspends the job: none of them is missing.
 start runs/suspended 2 $soon "$@" --set train.steps=1000000
 reached runs/suspended/metrics.jsonl '"step": 2,' $mpi
 kill -s STOP $(cat runs/suspended.pid.*)

@@ -76,7 +76,7 @@ says out '"batch": 6'
 says out '"exposed": '
 [ "$(wc -l <out)" -eq 1 ] || fail "--bench on two ranks: not one line"
 
-# Two hosts that are pretended.
+# Ranks of one host behave as if on two.
 expect 0 on_ranks 3 env DLX_DEBUG="$(debug ranks_per_host=2)" "$train" --set run.dir=runs/hosts "$config"
 
 # One core does for many ranks, although each waits for all the others.

@@ -5,6 +5,7 @@
 #ifndef DLX_TEST_OP_GRAPH_H
 #define DLX_TEST_OP_GRAPH_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "op/lib/random.h"
+#include "pass/autodiff.h"
 #include "pass/pass.h"
 
 static inline tid op_emit(struct graph *g, const char *op, const void *attr, int nin, const tid *in)
@@ -68,6 +70,66 @@ static inline void op_passes(struct graph *g, struct device *dev, const struct p
 		fail_msg("%s", err_get(err_count() - 1)->text);
 }
 
+/* What a test compares: y, then what it adds, such as the gradients. */
+#define OP_RESULTS 64
+struct op_results {
+	tid t[OP_RESULTS];
+	int n;
+};
+
+static inline void op_results_add(struct op_results *r, tid t)
+{
+	assert_true(r->n < OP_RESULTS);
+	r->t[r->n++] = t;
+}
+
+/* Emits sum(y w), w a parameter of this name, and adds its gradients to all parameters. */
+static inline void op_backward(struct graph *g, tid y, const char *weights, struct op_results *r)
+{
+	tid wrt[OP_RESULTS], dx[OP_RESULTS];
+	int params = 0;
+	tid w = op_param(g, weights, &graph_t(g, y)->shape, 0);
+	tid product = op_emit(g, "multiply", NULL, 2, (tid[]){ y, w });
+	tid loss = op_emit(g, "sum", NULL, 1, &product);
+	for (tid t = 0; t < g->ntensor; t++)
+		if (graph_t(g, t)->role == ROLE_PARAM) {
+			assert_true(params < OP_RESULTS);
+			wrt[params++] = t;
+		}
+	g->cur_phase = PHASE_BACKWARD;
+	assert_int_equal(autodiff(g, 1, &loss, NULL, params, wrt, dx), 0);
+	for (int k = 0; k < params; k++)
+		if (dx[k] != NONE)
+			op_results_add(r, dx[k]);
+}
+
+/* The results are outputs of the graph; states stay in the store, where the host reads them. */
+static inline void op_results_output(struct graph *g, const struct op_results *r)
+{
+	for (int k = 0; k < r->n; k++)
+		if (graph_t(g, r->t[k])->role == ROLE_ACTIVATION)
+			graph_t(g, r->t[k])->output = true;
+}
+
+/* Passes leave a producer to each tensor that the host knows. */
+static inline void op_results_made(const struct graph *g, const struct op_results *r)
+{
+	for (int k = 0; k < r->n; k++)
+		assert_true(graph_t(g, r->t[k])->producer != NONE);
+}
+
+/* Compares a test network's n values with m, and frees both. */
+static inline void op_assert_close(int network, double *a, int n, double *b, int m,
+                                   double tolerance)
+{
+	assert_int_equal(n, m);
+	for (int k = 0; k < n; k++)
+		if (!(fabs(a[k] - b[k]) <= tolerance * (1 + fabs(a[k]))))
+			fail_msg("network %d, value %d of %d: %g and %g", network, k, n, a[k], b[k]);
+	free(a);
+	free(b);
+}
+
 /* All phases of a graph that has been through its passes, once; the n tensors, one after another,
  * which the caller frees. In memory that begins as NaN. */
 static inline double *op_values(struct graph *g, struct device *dev, const tid *t, int n,
@@ -78,7 +140,7 @@ static inline double *op_values(struct graph *g, struct device *dev, const tid *
 	double *out = NULL;
 
 	assert_int_equal(exec_new(&e, g, dev, &plan_env_default), 0);
-	const size_t bytes = exec_arena_bytes(e) + 64;
+	const size_t bytes = exec_arena_bytes(e) + EXEC_ARENA_SLACK;
 	void *arena = mem_map(bytes);
 	memset(arena, 0xFF, bytes);
 	assert_int_equal(exec_bind(e, store, arena, NULL), 0);

@@ -311,7 +311,7 @@ static void fault_loop(const char *dir, const char *more)
 		}
 		assert_in_range(n, 1, 100);
 	} while (WEXITSTATUS(status) != 0);
-	assert_true(n > 3);   /* two files and the manifest have failed */
+	assert_true(n > 3);   /* the writes of two files and of the manifest have each failed once */
 	assert_int_equal(check_survivor(dir, step + 1, step + 1), step + 1);
 }
 

@@ -19,6 +19,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "ckpt/pack.h"
+#include "files.h"
 
 #define TAIL 33   /* ',\n  "hash": "', sixteen digits, '"\n}\n' */
 
@@ -122,31 +123,9 @@ static void test_form(void **unused)
 
 /* --- packed files --- */
 
-struct place {
-	char dir[32], *path;
-};
-
 static int setup(void **state)
 {
-	struct place *p = mem_calloc(1, sizeof *p);
-
-	strcpy(p->dir, "pack-XXXXXX");
-	if (!mkdtemp(p->dir))
-		return -1;
-	p->path = io_join(p->dir, "x.zst");
-	*state = p;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct place *p = *state;
-
-	io_remove_tree(p->dir);
-	mem_free(p->path);
-	mem_free(p);
-	err_clear();
-	return 0;
+	return place_new(state, "pack-XXXXXX", "x.zst");
 }
 
 /* One frame of p, with or without its size, appended to b. */
@@ -239,8 +218,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_form),
-		cmocka_unit_test_setup_teardown(test_frames, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_chunks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_frames, setup, place_free),
+		cmocka_unit_test_setup_teardown(test_chunks, setup, place_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

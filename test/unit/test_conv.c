@@ -243,7 +243,8 @@ static void no_reference_code(void **state)
 	device_close(dev);
 }
 
-/* One run of a gradient of weights with so many threads: its bits, and what code made it. */
+/* Runs a gradient of weights with this number of threads: dw gets its bits, and the name of the
+ * implementation is returned. */
 static const char *weights_bits(const char *text, int threads, float *dw)
 {
 	static char impl[40];

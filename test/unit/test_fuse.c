@@ -11,7 +11,6 @@
 #include "op/conv/conv.h"
 #include "op/lib/elementwise.h"
 #include "op/norm/norm.h"
-#include "pass/autodiff.h"
 #include "pass/conv_statistics_pass.h"
 #include "pass/precision.h"
 
@@ -376,39 +375,18 @@ static const struct pass passes[] = {
 	{ "layout", "", pass_layout, STAGE_LAID_OUT },  { "sched", "", pass_sched, STAGE_LAID_OUT },
 };
 
-#define MAX_RESULT 32
-
-struct result {
-	tid t[MAX_RESULT];           /* y, then gradients of the params */
-	int n;
-};
-
-static struct graph *build(int i, struct result *r)
+static struct graph *build(int i, struct op_results *r)
 {
 	struct net n = { .g = graph_new() };
-	tid y, w, loss, wrt[MAX_RESULT], dx[MAX_RESULT];
-	int params = 0;
-
 	n.g->cur_name = "net";
 	n.x = op_param(n.g, "x", &image, 0);
 	n.r = op_param(n.g, "r", &image, 0);
-	y = nets[i].build(&n);
+	tid y = nets[i].build(&n);
 	r->n = 0;
-	r->t[r->n++] = y;
-	if (nets[i].backward) {
-		w = op_param(n.g, "w", &image, 0);
-		loss = EMIT(&n, "sum", EMIT(&n, "multiply", y, w));
-		for (tid t = 0; t < n.g->ntensor; t++)
-			if (graph_t(n.g, t)->role == ROLE_PARAM)
-				wrt[params++] = t;
-		n.g->cur_phase = PHASE_BACKWARD;
-		assert_int_equal(autodiff(n.g, 1, &loss, NULL, params, wrt, dx), 0);
-		for (int k = 0; k < params; k++)
-			if (dx[k] != NONE)
-				r->t[r->n++] = dx[k];
-	}
-	for (int k = 0; k < r->n; k++)
-		graph_t(n.g, r->t[k])->output = true;
+	op_results_add(r, y);
+	if (nets[i].backward)
+		op_backward(n.g, y, "w", r);
+	op_results_output(n.g, r);
 	return n.g;
 }
 
@@ -429,7 +407,7 @@ static int fuse_for(struct graph *g, struct pass_env *env)
  * results one after another. */
 static double *values(int i, bool fuse, int *n)
 {
-	struct result r;
+	struct op_results r;
 	struct graph *g = build(i, &r);
 	struct device *dev;
 	double *out;
@@ -458,7 +436,7 @@ static double *values(int i, bool fuse, int *n)
 static void test_matches(void **state)
 {
 	for (int i = 0; i < NNETS; i++) {
-		struct result r;
+		struct op_results r;
 		struct graph *g = build(i, &r);
 		struct pass_env env = { .backend = fused_for(i) };
 		struct pass moments = { "conv_statistics", "", pass_conv_statistics, STAGE_BUILT };
@@ -466,8 +444,7 @@ static void test_matches(void **state)
 			fail_msg("network %d: %s", i, err_get(0)->text);
 		check_ops(g, nets[i].there, true);
 		check_ops(g, nets[i].gone, false);
-		for (int k = 0; k < r.n; k++)        /* tensors the host knows stay made */
-			assert_true(graph_t(g, r.t[k])->producer != NONE);
+		op_results_made(g, &r);
 		graph_free(g);
 	}
 }
@@ -477,19 +454,14 @@ static void test_values(void **state)
 	for (int i = 0; i < NNETS; i++) {
 		int n, m;
 		double *a = values(i, false, &n), *b = values(i, true, &m);
-		assert_int_equal(n, m);
-		for (int k = 0; k < n; k++)
-			if (!(fabs(a[k] - b[k]) <= 2e-6 * (1 + fabs(a[k]))))
-				fail_msg("network %d, value %d of %d: %g and %g", i, k, n, a[k], b[k]);
-		free(a);
-		free(b);
+		op_assert_close(i, a, n, b, m, 2e-6);
 	}
 }
 
 /* The reference backend runs the graph as it is. */
 static void test_backend(void **state)
 {
-	struct result r;
+	struct op_results r;
 	struct graph *g = build(0, &r);
 	struct pass_env env = { .backend = BACKEND_REFERENCE };
 	uint64_t before;

@@ -27,6 +27,7 @@
 #include "base/io_reader.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "files.h"
 
 static char dir[] = "/tmp/dlx-test-io-XXXXXX";
 
@@ -48,25 +49,6 @@ static int entries(void)
 		n++;
 	closedir(d);
 	return n;
-}
-
-static void assert_content(const char *path, const char *expected)
-{
-	struct buf b = BUF_INIT;
-
-	assert_int_equal(io_read_file(path, &b), 0);
-	assert_string_equal(b.data, expected);
-	buf_release(&b);
-}
-
-/* The newest error has this code and names this text. */
-static void assert_error(int rc, int code, const char *text)
-{
-	assert_int_equal(rc, code);
-	assert_true(err_count() > 0);
-	if (!strstr(err_get(err_count() - 1)->text, text))
-		fail_msg("'%s' does not have '%s'", err_get(err_count() - 1)->text, text);
-	err_clear();
 }
 
 static int start(void **state)

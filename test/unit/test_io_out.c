@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "files.h"
 
 static char dir[] = "/tmp/dlx-test-io-out-XXXXXX";
 
@@ -29,24 +30,6 @@ static int start(void **state)
 static int end(void **state)
 {
 	return io_remove_tree(dir);
-}
-
-static void assert_content(const char *path, const char *expected)
-{
-	struct buf b = BUF_INIT;
-
-	assert_int_equal(io_read_file(path, &b), 0);
-	assert_string_equal(b.data, expected);
-	buf_release(&b);
-}
-
-static void assert_error(int rc, int code, const char *text)
-{
-	assert_int_equal(rc, code);
-	assert_true(err_count() > 0);
-	if (!strstr(err_get(err_count() - 1)->text, text))
-		fail_msg("'%s' does not have '%s'", err_get(err_count() - 1)->text, text);
-	err_clear();
 }
 
 static mode_t mode_of(const char *path)

@@ -17,42 +17,11 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "report/jsonl.h"
-
-struct place {
-	char dir[32];
-	char *path;
-};
+#include "files.h"
 
 static int setup(void **state)
 {
-	struct place *p = mem_calloc(1, sizeof *p);
-
-	strcpy(p->dir, "jsonl-XXXXXX");
-	if (!mkdtemp(p->dir))
-		return -1;
-	p->path = io_join(p->dir, "metrics.jsonl");
-	*state = p;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct place *p = *state;
-
-	io_remove_tree(p->dir);
-	mem_free(p->path);
-	mem_free(p);
-	err_clear();
-	return 0;
-}
-
-static void expect(const char *path, const char *want)
-{
-	struct buf b = BUF_INIT;
-
-	assert_int_equal(io_read_file(path, &b), 0);
-	assert_string_equal(b.data, want);
-	buf_release(&b);
+	return place_new(state, "jsonl-XXXXXX", "metrics.jsonl");
 }
 
 static void test_lines(void **state)
@@ -69,9 +38,9 @@ static void test_lines(void **state)
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
 	assert_int_equal(jsonl_step(j, &(struct jsonl_step){ 10, 1, 0.41, 0.05, 8.1, 12.7, 80 }), 0);
 	/* A line is there when the call returns. */
-	expect(path, "{\"type\": \"step\", \"step\": 10, \"epoch\": 1, \"loss\": 0.41, "
-	       "\"learning_rate\": 0.05, \"samples_per_second\": 8.1, \"seconds\": "
-	       "12.7, \"samples\": 80}\n");
+	assert_content(path, "{\"type\": \"step\", \"step\": 10, \"epoch\": 1, \"loss\": 0.41, "
+	               "\"learning_rate\": 0.05, \"samples_per_second\": 8.1, \"seconds\": "
+	               "12.7, \"samples\": 80}\n");
 	jsonl_close(j);
 	assert_int_equal(jsonl_open(&j, path, JSONL_FRESH), 0);
 	assert_int_equal(jsonl_validation(j, &(struct jsonl_validation){ 40, 5, 320, 1.5, INFINITY,
@@ -81,16 +50,16 @@ static void test_lines(void **state)
 	assert_int_equal(jsonl_checkpoint(j, 40, "000000000040-\"9f\"", UINT64_C(1) << 40, 0.2), 0);
 	assert_int_equal(jsonl_slow(j, 41, 328, 2.5, ", \"reasons\": [\"data\"]"), 0);
 	jsonl_close(j);
-	expect(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"seconds\": 1.5, "
-	       "\"samples\": 320, \"loss\": null, "
-	       "\"metrics\": {\"mean_iou\": 0.75, \"iou\": [0.8, 0.7, null], \"none\": [], "
-	       "\"confusion\": [[5, 1], [0, 7]]}}\n"
-	       "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"seconds\": 2, \"samples\": "
-	       "328, \"loss\": 0.5, \"metrics\": {}}\n"
-	       "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "
-	       "\"bytes\": 1099511627776, \"seconds\": 0.2}\n"
-	       "{\"type\": \"slow\", \"step\": 41, \"seconds\": 2.5, \"samples\": 328, "
-	       "\"reasons\": [\"data\"]}\n");
+	assert_content(path, "{\"type\": \"validation\", \"step\": 40, \"epoch\": 5, \"seconds\": 1.5, "
+	               "\"samples\": 320, \"loss\": null, "
+	               "\"metrics\": {\"mean_iou\": 0.75, \"iou\": [0.8, 0.7, null], \"none\": [], "
+	               "\"confusion\": [[5, 1], [0, 7]]}}\n"
+	               "{\"type\": \"validation\", \"step\": 41, \"epoch\": 5, \"seconds\": 2, "
+	               "\"samples\": 328, \"loss\": 0.5, \"metrics\": {}}\n"
+	               "{\"type\": \"checkpoint\", \"step\": 40, \"id\": \"000000000040-\\\"9f\\\"\", "
+	               "\"bytes\": 1099511627776, \"seconds\": 0.2}\n"
+	               "{\"type\": \"slow\", \"step\": 41, \"seconds\": 2.5, \"samples\": 328, "
+	               "\"reasons\": [\"data\"]}\n");
 }
 
 static void test_start(void **state)
@@ -119,11 +88,11 @@ static void test_start(void **state)
 	"\"precision\": \"f32\", "                                                              \
 	"\"batch\": 32, \"samples\": 1000, \"metric\": \"mae\", \"parameters\": 12, "          \
 	"\"sample_flops\": 1000000000"
-	expect(path, "{\"type\": \"start\", \"step\": 7, " COMMON
-	       "}\n{\"type\": \"start\", \"step\": 0, " COMMON
-	       ", \"peak_flops\": 2000000000, \"scheduler\": \"slurm\", \"job\": "
-	       "\"17\", \"element\": \"3\", "
-	       "\"restarts\": 1}\n");
+	assert_content(path, "{\"type\": \"start\", \"step\": 7, " COMMON
+	               "}\n{\"type\": \"start\", \"step\": 0, " COMMON
+	               ", \"peak_flops\": 2000000000, \"scheduler\": \"slurm\", \"job\": "
+	               "\"17\", \"element\": \"3\", "
+	               "\"restarts\": 1}\n");
 }
 
 static void resume(const char *path, const char *before, int64_t step, const char *after)
@@ -132,7 +101,7 @@ static void resume(const char *path, const char *before, int64_t step, const cha
 
 	assert_int_equal(io_write_file(path, before, strlen(before)), 0);
 	assert_int_equal(jsonl_open(&j, path, step), 0);
-	expect(path, after);
+	assert_content(path, after);
 	assert_int_equal(jsonl_checkpoint(j, 9, "x", 1, 2), 0);
 	jsonl_close(j);
 }
@@ -154,7 +123,7 @@ static void test_resume(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(jsonl_open(&j, path, 7), 0);
 	jsonl_close(j);
-	expect(path, "");
+	assert_content(path, "");
 }
 
 static void test_errors(void **state)
@@ -194,11 +163,11 @@ static void test_allocates_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_start, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_resume, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_allocates_nothing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines, setup, place_free),
+		cmocka_unit_test_setup_teardown(test_start, setup, place_free),
+		cmocka_unit_test_setup_teardown(test_resume, setup, place_free),
+		cmocka_unit_test_setup_teardown(test_errors, setup, place_free),
+		cmocka_unit_test_setup_teardown(test_allocates_nothing, setup, place_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

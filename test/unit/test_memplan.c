@@ -400,7 +400,8 @@ static void test_inplace_layout(void **state)
 	graph_free(g);
 }
 
-/* What host and store own is not in the arena and never overwritten, through views too. */
+/* Tensors that the host or the store owns are not in the arena, and nothing overwrites them, not
+ * even through views. */
 static void test_classes(void **state)
 {
 	struct graph *g = graph_new();

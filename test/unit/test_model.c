@@ -14,43 +14,8 @@
 
 #include "base/err.h"
 #include "model/init.h"
+#include "model_net.h"
 #include "op/lib/elementwise.h"
-
-struct net {
-	struct arena *a;
-	struct graph *g;
-	tid in, out;
-};
-
-/* The model section `yaml` on an input of this shape. Returns model_build's code. */
-static int build_as(struct net *n, const char *yaml, bool training, int64_t classes,
-                    struct shape in)
-{
-	struct ynode *root;
-	struct variant_value v;
-	*n = (struct net){ .a = arena_new(), .g = graph_new() };
-	err_clear();
-	assert_int_equal(ytree_parse(n->a, "model.yaml", yaml, &root), 0);
-	int rc = model_read(n->a, root, "'model'", &v);
-	if (rc < 0)
-		return rc;
-	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &in, &n->in), 0);
-	return model_build(n->g, n->a, &v, training, n->in, classes, &n->out);
-}
-
-static void build(struct net *n, const char *yaml, int64_t classes, struct shape in)
-{
-	int rc = build_as(n, yaml, true, classes, in);
-	if (rc < 0)
-		fail_msg("%d:%d: %s", err_get(0)->loc.line, err_get(0)->loc.col, err_get(0)->text);
-}
-
-static void release(struct net *n)
-{
-	graph_free(n->g);
-	arena_free(n->a);
-	err_clear();
-}
 
 #define SHAPE2(n, c, h, w)    ((struct shape){ 4, { n, c, h, w } })
 #define SHAPE3(n, c, d, h, w) ((struct shape){ 5, { n, c, d, h, w } })
@@ -123,19 +88,19 @@ static void test_fcn_published(void **state)
 	};
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		struct net n;
-		build(&n, t[i].yaml, 1, SHAPE2(1, t[i].channels, t[i].size, t[i].size));
+		net_new(&n, t[i].yaml, 1, SHAPE2(1, t[i].channels, t[i].size, t[i].size));
 		assert_int_equal(parameters(&n), t[i].parameters);
 		assert_int_equal(count_params(&n), 32);
 		assert_true(conv_flops(&n) == t[i].flops);
 		assert_shape(&n, n.out, SHAPE2(1, 1, t[i].size, t[i].size));
-		release(&n);
+		net_release(&n);
 	}
 }
 
 static void test_fcn_layers(void **state)
 {
 	struct net n;
-	build(&n, "{family: fcn, growth: 256}", 1, SHAPE2(1, 1024, 512, 512));
+	net_new(&n, "{family: fcn, growth: 256}", 1, SHAPE2(1, 1024, 512, 512));
 	assert_param(&n, "conv_init.weight", SHAPE2(256, 1024, 5, 5));
 	assert_param(&n, "conv_init.bias", (struct shape){ 1, { 256 } });
 	assert_param(&n, "dense_2.conv_3.weight", SHAPE2(256, 1792, 5, 5));
@@ -151,7 +116,7 @@ static void test_fcn_layers(void **state)
 	assert_true(gamma->init.kind == INIT_CONSTANT && gamma->init.a == 0.1);
 	const struct tensor *w = graph_t(n.g, graph_find(n.g, "conv_init.weight"));
 	assert_true(w->init.kind == INIT_UNIFORM && fabs(w->init.a - sqrt(6.0 / (1024 * 25))) < 1e-15);
-	release(&n);
+	net_release(&n);
 }
 
 /* 90 x 180 is not divisible by 8, 7 x 5 vanishes on the way: the output has the input's size all
@@ -169,23 +134,24 @@ static void test_fcn_sizes(void **state)
 	};
 	for (size_t i = 0; i < sizeof yaml / sizeof *yaml; i++) {
 		struct net n;
-		build(&n, yaml[i], 4, SHAPE2(2, 5, 90, 180));
+		net_new(&n, yaml[i], 4, SHAPE2(2, 5, 90, 180));
 		assert_shape(&n, n.out, SHAPE2(2, 4, 90, 180));
-		release(&n);
-		build(&n, yaml[i], 4, SHAPE2(2, 5, 7, 5));
+		net_release(&n);
+		net_new(&n, yaml[i], 4, SHAPE2(2, 5, 7, 5));
 		assert_shape(&n, n.out, SHAPE2(2, 4, 7, 5));
-		release(&n);
+		net_release(&n);
 	}
 }
 
 static void test_fcn_3d(void **state)
 {
 	struct net n;
-	build(&n, "{family: fcn, growth: 8, kernel: 3, poolings: 2, layers_per_block: [1, 1, 2, 1, 1]}",
-	      2, SHAPE3(1, 3, 9, 12, 10));
+	net_new(&n, "{family: fcn, growth: 8, kernel: 3, poolings: 2, "
+	        "layers_per_block: [1, 1, 2, 1, 1]}",
+	        2, SHAPE3(1, 3, 9, 12, 10));
 	assert_shape(&n, n.out, SHAPE3(1, 2, 9, 12, 10));
 	assert_param(&n, "up_1.conv.weight", SHAPE3(8, 8, 1, 1, 1));
-	release(&n);
+	net_release(&n);
 }
 
 /* Evaluation has the same parameters and states, but neither batch statistics nor dropout. */
@@ -193,8 +159,8 @@ static void test_fcn_modes(void **state)
 {
 	static const char yaml[] = "{family: fcn, growth: 8, kernel: 3, batch_norm: all}";
 	struct net train, eval;
-	build(&train, yaml, 4, SHAPE2(2, 5, 16, 16));
-	assert_int_equal(build_as(&eval, yaml, false, 4, SHAPE2(2, 5, 16, 16)), 0);
+	net_new(&train, yaml, 4, SHAPE2(2, 5, 16, 16));
+	assert_int_equal(net_try(&eval, yaml, false, 4, SHAPE2(2, 5, 16, 16)), 0);
 	assert_int_equal(count_ops(&train, "batch_norm"), 17 + 3);
 	assert_int_equal(count_ops(&train, "ema_update"), 2 * (17 + 3));
 	assert_int_equal(count_ops(&train, "dropout"), 17 + 3);
@@ -207,12 +173,12 @@ static void test_fcn_modes(void **state)
 			assert_int_not_equal(graph_find(eval.g, t->name), NONE);
 	}
 	assert_int_equal(parameters(&train), parameters(&eval));
-	release(&train);
-	release(&eval);
-	build(&train, "{family: fcn, growth: 8, dropout: 0, batch_norm: none}", 4,
+	net_release(&train);
+	net_release(&eval);
+	net_new(&train, "{family: fcn, growth: 8, dropout: 0, batch_norm: none}", 4,
 	      SHAPE2(2, 5, 16, 16));
 	assert_int_equal(count_ops(&train, "dropout") + count_ops(&train, "batch_norm"), 0);
-	release(&train);
+	net_release(&train);
 }
 
 /* --- layers --- */
@@ -227,7 +193,7 @@ static void test_layers_example(void **state)
 							   "  - add: {inputs: [stem, previous]}\n"
 							   "  - conv2d: {filters: 10, kernel: 1}\n";
 	struct net n;
-	build(&n, yaml, 10, SHAPE2(3, 4, 32, 32));
+	net_new(&n, yaml, 10, SHAPE2(3, 4, 32, 32));
 	assert_shape(&n, n.out, SHAPE2(3, 10, 32, 32));
 	assert_param(&n, "stem.weight", SHAPE2(32, 4, 3, 3));
 	assert_param(&n, "repeat_0.0.conv2d_0.weight", SHAPE2(32, 32, 3, 3));
@@ -236,17 +202,17 @@ static void test_layers_example(void **state)
 	assert_param(&n, "conv2d_0.bias", (struct shape){ 1, { 10 } });
 	assert_int_equal(count_params(&n), 2 + 2 * 4 + 2);
 	assert_int_equal(n.g->node[n.g->nnode - 1]->loc.line, 6);
-	release(&n);
+	net_release(&n);
 }
 
 static void test_layers_linear(void **state)
 {
 	struct net n;
-	build(&n, "{family: layers, layers: [{conv2d: {filters: 4, kernel: 1, name: linear}}]}", 4,
+	net_new(&n, "{family: layers, layers: [{conv2d: {filters: 4, kernel: 1, name: linear}}]}", 4,
 	      SHAPE2(1, 5, 90, 180));
 	assert_int_equal(n.g->nnode, 1);
 	assert_param(&n, "linear.weight", SHAPE2(4, 5, 1, 1));
-	release(&n);
+	net_release(&n);
 }
 
 /* Nested blocks, references to inner, outer and entering layers. */
@@ -270,7 +236,7 @@ static void test_layers_blocks(void **state)
 	    "sum}}]}\n"
 		"  - subtract: {inputs: [tail.0.sum, tail]}\n";
 	struct net n;
-	build(&n, yaml, 8, SHAPE2(1, 3, 9, 8));
+	net_new(&n, yaml, 8, SHAPE2(1, 3, 9, 8));
 	assert_shape(&n, n.out, SHAPE2(1, 8, 5, 4));
 	assert_param(&n, "layer1.conv_0.c.weight", SHAPE2(8, 8, 3, 1));
 	assert_param(&n, "layer1.second.c.weight", SHAPE2(8, 8, 3, 1));
@@ -283,7 +249,7 @@ static void test_layers_blocks(void **state)
 	assert_string_equal(multiply->op->name, "multiply");
 	assert_string_equal(n.g->node[graph_t(n.g, multiply->in[1])->producer]->name,
 	                    "layer1.second.c");
-	release(&n);
+	net_release(&n);
 }
 
 /* Values of parameters: computed, passed on, lists, whole layers, counts; names of layers, which
@@ -313,7 +279,7 @@ static void test_layers_parameters(void **state)
 		"  - join\n"
 		"  - join: {with: previous, filters: 8}\n";
 	struct net n;
-	build(&n, yaml, 8, SHAPE2(1, 3, 9, 8));
+	net_new(&n, yaml, 8, SHAPE2(1, 3, 9, 8));
 	assert_shape(&n, n.out, SHAPE2(1, 8, 9, 8));
 	assert_param(&n, "unit_0.repeat_0.0.conv2d_0.weight", SHAPE2(16, 8, 3, 1));
 	assert_param(&n, "unit_0.a.weight", SHAPE2(8, 16, 1, 1));
@@ -329,14 +295,14 @@ static void test_layers_parameters(void **state)
 	}
 	assert_int_equal(adds, 3);
 	assert_int_equal(leaky, 3 * 2);
-	release(&n);
+	net_release(&n);
 }
 
 /* Every kind of layer once, two and three dimensions. */
 static void test_layers_kinds(void **state)
 {
 	struct net n;
-	build(&n,
+	net_new(&n,
 	      "{family: layers, layers: [{conv_transpose2d: {filters: 6, kernel: 3, stride: 2, "
 	      "padding: 1, output_padding: 1,"
 	      " groups: 2}}, {dropout: {rate: 0.1}}, {max_pool: {kernel: 2}}, flatten, {dense: {units: "
@@ -347,15 +313,15 @@ static void test_layers_kinds(void **state)
 	assert_param(&n, "conv_transpose2d_0.weight", SHAPE2(4, 3, 3, 3));
 	assert_param(&n, "dense_0.weight", (struct shape){ 2, { 7, 6 * 5 * 6 } });
 	assert_int_equal(graph_find(n.g, "dense_1.bias"), NONE);
-	release(&n);
-	build(&n,
+	net_release(&n);
+	net_new(&n,
 	      "{family: layers, layers: [{conv3d: {filters: 4, kernel: [1, 3, 3], padding: {before: "
 	      "[0, 1, 1], after: [0, 1, 2]},"
 	      " dilation: [1, 1, 2]}}, {conv_transpose3d: {filters: 2, kernel: 2, stride: 2, padding: "
 	      "same}}]}",
 	      2, SHAPE3(1, 3, 4, 5, 6));
 	assert_shape(&n, n.out, SHAPE3(1, 2, 8, 10, 10));
-	release(&n);
+	net_release(&n);
 }
 
 static const struct node *node_of(const struct net *n, const char *op)
@@ -371,7 +337,7 @@ static const struct node *node_of(const struct net *n, const char *op)
 static void test_layers_short(void **state)
 {
 	struct net n;
-	build(&n,
+	net_new(&n,
 	      "{family: layers, layers: [{conv2d: {filters: 6, kernel: 3, activation: gelu, name: a}}, "
 	      "{group_norm: 3}, {max_pool: [2, 1]}, {leaky_relu: 0.2}, {dropout: 0.25}, "
 	      "flatten, {dense: {units: 7, activation: tanh}}, {dense: 3}]}",
@@ -383,16 +349,16 @@ static void test_layers_short(void **state)
 	assert_true(((const struct leaky_relu_attr *)node_of(&n, "leaky_relu")->attr)->slope == 0.2);
 	assert_true(((const struct dropout_attr *)node_of(&n, "dropout")->attr)->rate == 0.25);
 	assert_int_equal(count_ops(&n, "group_norm"), 1);
-	release(&n);
-	assert_int_equal(build_as(&n, "{family: layers, layers: [{relu: 0.1}]}", true, 4,
+	net_release(&n);
+	assert_int_equal(net_try(&n, "{family: layers, layers: [{relu: 0.1}]}", true, 4,
 	                          SHAPE2(1, 4, 3, 3)), E_CONFIG);
-	release(&n);
+	net_release(&n);
 }
 
 static void test_layers_sizes(void **state)
 {
 	struct net n;
-	build(&n,
+	net_new(&n,
 	      "{family: layers, layers: [{resize: {factor: 2}}, {resize: {factor: [1, 0.7], mode: "
 	      "nearest}}, {resize: [5, 9]}, {adaptive_average_pool: [2, 4]}]}",
 	      3, SHAPE2(2, 3, 4, 5));
@@ -400,25 +366,25 @@ static void test_layers_sizes(void **state)
 	assert_shape(&n, n.g->node[1]->out[0], SHAPE2(2, 3, 8, 7));
 	assert_shape(&n, n.g->node[2]->out[0], SHAPE2(2, 3, 5, 9));
 	assert_shape(&n, n.out, SHAPE2(2, 3, 2, 4));
-	release(&n);
+	net_release(&n);
 	static const char *const refused[] = {
 		"{family: layers, layers: [{resize: {mode: area}}]}",
 		"{family: layers, layers: [{resize: {size: 4, factor: 2}}]}",
 		"{family: layers, layers: [{resize: {factor: [1, 2, 3]}}]}",
 	};
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(build_as(&n, refused[i], true, 3, SHAPE2(2, 3, 4, 5)), E_CONFIG);
-		release(&n);
+		assert_int_equal(net_try(&n, refused[i], true, 3, SHAPE2(2, 3, 4, 5)), E_CONFIG);
+		net_release(&n);
 	}
-	assert_int_equal(build_as(&n, "{family: layers, layers: [{resize: {factor: 0.1}}]}", true, 3,
+	assert_int_equal(net_try(&n, "{family: layers, layers: [{resize: {factor: 0.1}}]}", true, 3,
 	                          SHAPE2(2, 3, 4, 5)), E_SHAPE);
-	release(&n);
+	net_release(&n);
 }
 
 static void test_layers_1d(void **state)
 {
 	struct net n;
-	build(&n,
+	net_new(&n,
 	      "{family: layers, layers: [{conv1d: {filters: 6, kernel: 5, padding: same, stride: 2}}, "
 	      "batch_norm, {max_pool: 2}, {conv_transpose1d: {filters: 4, kernel: 2, stride: 2}}, "
 	      "{average_pool: {kernel: 3, stride: 1}}, {resize: {factor: 3}}, "
@@ -427,10 +393,10 @@ static void test_layers_1d(void **state)
 	assert_param(&n, "conv1d_0.weight", (struct shape){ 3, { 6, 3, 5 } });
 	assert_param(&n, "conv_transpose1d_0.weight", (struct shape){ 3, { 6, 4, 2 } });
 	assert_shape(&n, n.out, (struct shape){ 3, { 2, 2, 4 } });
-	release(&n);
-	assert_int_equal(build_as(&n, "{family: layers, layers: [{conv1d: {filters: 2, kernel: 1}}]}",
+	net_release(&n);
+	assert_int_equal(net_try(&n, "{family: layers, layers: [{conv1d: {filters: 2, kernel: 1}}]}",
 	                          true, 2, SHAPE2(2, 3, 4, 5)), E_SHAPE);
-	release(&n);
+	net_release(&n);
 }
 
 /* --- nn --- */
@@ -509,13 +475,13 @@ static void test_init(void **state)
 static void test_too_many_weights(void **state)
 {
 	struct net n;
-	int rc = build_as(
+	int rc = net_try(
 		&n,
 		"{family: layers, layers: [{conv3d: {filters: 1048576, kernel: 65536, padding: same}}]}",
 		true, 1048576, SHAPE3(1, 4, 8, 8, 8));
 	assert_int_equal(rc, E_SHAPE);
 	assert_non_null(strstr(err_get(0)->text, "more than"));
-	release(&n);
+	net_release(&n);
 }
 
 int main(void)

@@ -250,7 +250,7 @@ static void assert_near(double have, double want, double scale, enum backend b)
 	assert_true(fabs(have - want) <= (b == BACKEND_CPU ? 3e-6 : 1e-13) * (scale + fabs(want)));
 }
 
-/* Every rank has a part of what is of x's shape. */
+/* Output i of each rank, which has the shape of x, must be the rank's part of the whole. */
 static void compare_parts(const struct side *whole, const struct member *m, int i)
 {
 	double *want = output(whole, i);
@@ -363,8 +363,8 @@ static void ops(void **state)
 			check_form(&forms[i], (enum backend)b);
 }
 
-/* A rank whose batch does not count: the others are as
- * without it, and nothing comes back to it through them. */
+/* A rank whose batch does not count (absent) changes nothing on the other ranks, and gets no
+ * gradient through their statistics. */
 static void absent(void **state)
 {
 	for (int b = BACKEND_REFERENCE; b <= BACKEND_CPU; b++) {

@@ -343,7 +343,7 @@ static void chain(struct graph *g, int which, tid x, tid *f)
 	emit_sum(g, a, 3, false, f);
 }
 
-/* Values of the gradient of f at x, and of the gradient of <c, grad f>. */
+/* d1: the gradient of f at x; d2: the gradient of the dot product of c and that gradient. */
 static void gradients_at(int which, enum backend b, const double *x, const double *c, double *d1,
                          double *d2)
 {

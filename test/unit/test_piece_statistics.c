@@ -10,7 +10,6 @@
 #include "graph/cost.h"
 #include "op/conv/conv.h"
 #include "op/norm/norm.h"
-#include "pass/autodiff.h"
 #include "pass/precision.h"
 
 #define C 5                      /* channels of the image */
@@ -188,46 +187,26 @@ static const struct pass passes[] = {
 #define NPASSES ((int)(sizeof passes / sizeof *passes))
 #define BUILT 4                  /* passes up to `parts` */
 
-#define MAX_RESULT 64
-
-struct result {
-	tid t[MAX_RESULT];           /* y, running statistics, gradients of the params */
-	int n;
-};
-
-static struct graph *build(int i, struct result *r)
+/* r: y, running statistics, gradients of the parameters. */
+static struct graph *build(int i, struct op_results *r)
 {
 	struct net n = { .g = graph_new() };
-	tid y, w, loss, wrt[MAX_RESULT], dx[MAX_RESULT];
-	int params = 0;
-
 	n.g->cur_name = "net";
 	n.x = op_param(n.g, "x", &image, 0);
 	n.r = op_param(n.g, "r", &image, 0);
-	y = nets[i].build(&n);
+	tid y = nets[i].build(&n);
 	r->n = 0;
-	r->t[r->n++] = y;
-	memcpy(r->t + r->n, n.running, sizeof *n.running * (size_t)n.nrunning);
-	r->n += n.nrunning;
-	w = op_param(n.g, "w", &graph_t(n.g, y)->shape, 0);
-	loss = EMIT(&n, "sum", EMIT(&n, "multiply", y, w));
-	for (tid t = 0; t < n.g->ntensor; t++)
-		if (graph_t(n.g, t)->role == ROLE_PARAM)
-			wrt[params++] = t;
-	n.g->cur_phase = PHASE_BACKWARD;
-	assert_int_equal(autodiff(n.g, 1, &loss, NULL, params, wrt, dx), 0);
-	for (int k = 0; k < params; k++)
-		if (dx[k] != NONE)
-			r->t[r->n++] = dx[k];
-	for (int k = 0; k < r->n; k++)
-		if (graph_t(n.g, r->t[k])->role == ROLE_ACTIVATION)
-			graph_t(n.g, r->t[k])->output = true;
+	op_results_add(r, y);
+	for (int k = 0; k < n.nrunning; k++)
+		op_results_add(r, n.running[k]);
+	op_backward(n.g, y, "w", r);
+	op_results_output(n.g, r);
 	return n.g;
 }
 
 static double *values(int i, bool parts, int *n)
 {
-	struct result r;
+	struct op_results r;
 	struct graph *g = build(i, &r);
 	struct device *dev;
 	double *out;
@@ -245,7 +224,7 @@ static double *values(int i, bool parts, int *n)
 static void test_nodes(void **state)
 {
 	for (int i = 0; i < NNETS; i++) {
-		struct result r;
+		struct op_results r;
 		struct graph *g = build(i, &r);
 		op_passes(g, NULL, passes, BUILT, NULL);
 		if (op_count(g, "batch_norm_statistics") != nets[i].statistics)
@@ -257,8 +236,7 @@ static void test_nodes(void **state)
 		    op_count(g, "batch_norm_grad_through") != nets[i].through)
 			fail_msg("%s: %d gradients of given statistics, %d through them", nets[i].name,
 			         op_count(g, "batch_norm_grad_given"), op_count(g, "batch_norm_grad_through"));
-		for (int k = 0; k < r.n; k++)        /* tensors the host knows stay made */
-			assert_true(graph_t(g, r.t[k])->producer != NONE);
+		op_results_made(g, &r);
 		graph_free(g);
 	}
 }
@@ -268,12 +246,7 @@ static void test_values(void **state)
 	for (int i = 0; i < NNETS; i++) {
 		int n, m;
 		double *a = values(i, false, &n), *b = values(i, true, &m);
-		assert_int_equal(n, m);
-		for (int k = 0; k < n; k++)
-			if (!(fabs(a[k] - b[k]) <= 2e-5 * (1 + fabs(a[k]))))
-				fail_msg("%s, value %d of %d: %g and %g", nets[i].name, k, n, a[k], b[k]);
-		free(a);
-		free(b);
+		op_assert_close(i, a, n, b, m, 2e-5);
 	}
 }
 
@@ -293,7 +266,7 @@ static void test_same_bits(void **state)
 static void test_left_alone(void **state)
 {
 	for (int b = BACKEND_REFERENCE; b < BACKEND_COUNT; b++) {
-		struct result r;
+		struct op_results r;
 		struct graph *g = build(0, &r);
 		struct pass_env env = { .backend = (enum backend)b };
 		for (int i = 0; b == BACKEND_CPU && i < g->nnode; i++)

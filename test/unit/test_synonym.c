@@ -68,7 +68,7 @@ static void elsewhere(void **state)
 	assert_where("epochs", "; did you mean 'train.epochs'?");
 	assert_where("device", "; 'device' stands at the top of the config, in no section");
 	assert_where("momentum", "; did you mean 'model.momentum' or 'optimizer.momentum'?");
-	assert_where("growth", "");   /* of few families */
+	assert_where("growth", "");   /* a key of few model families gets no advice */
 	assert_where(NULL, "");
 }
 

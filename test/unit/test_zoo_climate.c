@@ -14,42 +14,11 @@
 #include "graph/graph.h"
 #include "model/model.h"
 #include "yaml/schema.h"
-
-struct net {
-	struct arena *a;
-	struct graph *g;
-	tid out;
-};
+#include "model_net.h"
 
 static int build(struct net *n, const char *yaml, int64_t height, int64_t width)
 {
-	struct ynode *root;
-	struct variant_value v;
-	tid in;
-	struct shape s = { 4, { 2, 5, height, width } };
-	*n = (struct net){ .a = arena_new(), .g = graph_new() };
-	err_clear();
-	assert_int_equal(ytree_parse(n->a, "model.yaml", yaml, &root), 0);
-	int rc = model_read(n->a, root, "'model'", &v);
-	if (rc < 0)
-		return rc;
-	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &s, &in), 0);
-	return model_build(n->g, n->a, &v, true, in, 3, &n->out);
-}
-
-static void release(struct net *n)
-{
-	graph_free(n->g);
-	arena_free(n->a);
-	err_clear();
-}
-
-static const struct node *find(const struct net *n, const char *name)
-{
-	for (int i = 0; i < n->g->nnode; i++)
-		if (n->g->node[i]->name && strcmp(n->g->node[i]->name, name) == 0)
-			return n->g->node[i];
-	return NULL;
+	return net_try(n, yaml, true, 3, (struct shape){ 4, { 2, 5, height, width } });
 }
 
 /* The output of the layer `name`; channels 0: there is no such layer. */
@@ -66,7 +35,7 @@ static void rows(const char *yaml, int64_t height, int64_t width, const struct r
 	const struct shape *out = &graph_t(n.g, n.out)->shape;
 	assert_true(out->d[1] == 3 && out->d[2] == height && out->d[3] == width);
 	for (; row->name; row++) {
-		const struct node *node = find(&n, row->name);
+		const struct node *node = net_node(&n, row->name);
 		if (!row->channels != !node)
 			fail_msg("%s: '%s' is %s", yaml, row->name, node ? "there" : "missing");
 		if (!node)
@@ -76,7 +45,7 @@ static void rows(const char *yaml, int64_t height, int64_t width, const struct r
 			fail_msg("%s '%s': %lld of %lld x %lld", yaml, row->name, (long long)s->d[1],
 			         (long long)s->d[2], (long long)s->d[3]);
 	}
-	release(&n);
+	net_release(&n);
 }
 
 #define DEEPLAB(more) "{family: deeplabv3+, variant: sc18" more "}"
@@ -113,10 +82,10 @@ static void test_without_batch_norm(void **state)
 {
 	struct net n;
 	assert_int_equal(build(&n, "{family: deeplabv3+, variant: sc18-no-batch-norm}", 33, 51), 0);
-	assert_string_equal(find(&n, "block2.1.preact")->op->name, "scale");
-	assert_null(find(&n, "block2.1.preact_relu"));
-	assert_non_null(find(&n, "block2.1.conv1.relu"));
-	release(&n);
+	assert_string_equal(net_node(&n, "block2.1.preact")->op->name, "scale");
+	assert_null(net_node(&n, "block2.1.preact_relu"));
+	assert_non_null(net_node(&n, "block2.1.conv1.relu"));
+	net_release(&n);
 }
 
 static void test_deepcam(void **state)
@@ -152,9 +121,9 @@ static void test_low_level(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct net n;
 		assert_int_equal(build(&n, yaml[i], 33, 51), 0);
-		nid feeds = graph_t(n.g, find(&n, "conv2")->in[0])->producer;
+		nid feeds = graph_t(n.g, net_node(&n, "conv2")->in[0])->producer;
 		assert_string_equal(n.g->node[feeds]->name, from[i]);
-		release(&n);
+		net_release(&n);
 	}
 #undef X
 }
@@ -177,7 +146,7 @@ static void test_refused(void **state)
 			fail_msg("%s is accepted", t[i].yaml);
 		if (!strstr(err_get(0)->text, t[i].why))
 			fail_msg("%s: %s", t[i].yaml, err_get(0)->text);
-		release(&n);
+		net_release(&n);
 	}
 }
 

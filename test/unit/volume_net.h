@@ -5,64 +5,20 @@
 #ifndef TEST_VOLUME_NET_H
 #define TEST_VOLUME_NET_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/err.h"
-#include "graph/graph.h"
 #include "graph/op.h"
-#include "model/model.h"
-#include "yaml/schema.h"
-
-struct net {
-	struct arena *a;
-	struct graph *g;
-	tid out;
-};
+#include "model_net.h"
 
 static inline int net_build_as(struct net *n, const char *yaml, int64_t channels, int64_t side,
-                    int64_t classes)
+                               int64_t classes)
 {
-	struct ynode *root;
-	struct variant_value v;
-	tid in;
 	struct shape s = { 5, { 2, channels, side, side, side } };
-	*n = (struct net){ .a = arena_new(), .g = graph_new() };
-	err_clear();
-	assert_int_equal(ytree_parse(n->a, "model.yaml", yaml, &root), 0);
-	int rc = model_read(n->a, root, "'model'", &v);
-	if (rc < 0)
-		return rc;
-	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &s, &in), 0);
-	return model_build(n->g, n->a, &v, true, in, classes, &n->out);
+	return net_try(n, yaml, true, classes, s);
 }
 
 static inline void net_build(struct net *n, const char *yaml, int64_t channels, int64_t side,
                              int64_t classes)
 {
-	int rc = net_build_as(n, yaml, channels, side, classes);
-	if (rc < 0)
-		fail_msg("%s: %s", yaml, err_get(0)->text);
-}
-
-static inline void net_release(struct net *n)
-{
-	graph_free(n->g);
-	arena_free(n->a);
-	err_clear();
-}
-
-static inline const struct node *net_node(const struct net *n, const char *name)
-{
-	for (int i = 0; i < n->g->nnode; i++)
-		if (n->g->node[i]->name && strcmp(n->g->node[i]->name, name) == 0)
-			return n->g->node[i];
-	return NULL;
+	net_new(n, yaml, classes, (struct shape){ 5, { 2, channels, side, side, side } });
 }
 
 struct counts {

@@ -5,51 +5,7 @@
 #ifndef TEST_ZOO_IMAGE_H
 #define TEST_ZOO_IMAGE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/err.h"
-#include "model/model.h"
-
-struct net {
-	struct arena *a;
-	struct graph *g;
-	tid in, out;
-};
-
-/* The model section `yaml` on an input of this shape. Returns model_build's code. */
-static inline int net_try(struct net *n, const char *yaml, bool training, int64_t classes,
-                          struct shape in)
-{
-	struct ynode *root;
-	struct variant_value v;
-	*n = (struct net){ .a = arena_new(), .g = graph_new() };
-	err_clear();
-	assert_int_equal(ytree_parse(n->a, "model.yaml", yaml, &root), 0);
-	int rc = model_read(n->a, root, "'model'", &v);
-	if (rc < 0)
-		return rc;
-	assert_int_equal(graph_input(n->g, "input", DTYPE_F32, &in, &n->in), 0);
-	return model_build(n->g, n->a, &v, training, n->in, classes, &n->out);
-}
-
-static inline void net_new(struct net *n, const char *yaml, int64_t classes, struct shape in)
-{
-	if (net_try(n, yaml, true, classes, in) < 0)
-		fail_msg("%s: %s", yaml, err_get(0)->text);
-}
-
-static inline void net_release(struct net *n)
-{
-	graph_free(n->g);
-	arena_free(n->a);
-	err_clear();
-}
+#include "model_net.h"
 
 /* Parameters and the tensors that hold them. */
 static inline int64_t net_parameters(const struct net *n, int *tensors)

@@ -89,10 +89,10 @@ enum uid { UID_X = 1, UID_W, UID_Y, UID_SCALE, UID_BIAS, UID_ADDEND, UID_MASK, U
 struct cudnn_plan {
 	const struct cudnn *c;
 	struct cudnn_shared *shared; /* NULL: "cudnn:?" */
-	int64_t uid[CUDNN_ARGUMENTS];        /* of the arguments of run */
+	int64_t uid[CUDNN_ARGUMENTS];        /* of each argument of run, in its order */
 	size_t bytes[CUDNN_ARGUMENTS];
 	int n;
-	void *scratch[CUDNN_ARGUMENTS + 1];  /* while measuring */
+	void *scratch[CUDNN_ARGUMENTS + 1];  /* stand-ins for the arguments while engines are timed */
 	char name[32];
 };
 

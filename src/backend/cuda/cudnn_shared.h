@@ -19,8 +19,8 @@
 /* The answer to one query. */
 struct cudnn_shared {
 	char *question;
-	bool found;                  /* false: no engine */
-	int users;                   /* of the engine */
+	bool found;                  /* false: cuDNN has no engine for the problem */
+	int users;                   /* plans that use the engine */
 	struct cudnn_set graph;
 	struct cudnn_engine engine;  /* plan NULL: not built, only its properties are known */
 };

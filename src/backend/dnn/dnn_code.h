@@ -25,7 +25,7 @@ struct dnn_code {
  * call it; a thread that asks for a problem that another thread is creating waits. */
 typedef dnnl_status_t dnn_ask(const void *question, dnnl_primitive_desc_t *pd);
 struct dnn_code *dnn_code_get(const void *key, size_t n, dnn_ask *ask, const void *question);
-/* Another key for the same code, unless that key is known. */
+/* Enters code under a second key, unless that key has an entry. */
 void dnn_code_alias(const void *key, size_t n, struct dnn_code *code);
 /* Makes the primitives of all wanted code, in parallel. */
 dnnl_status_t dnn_code_generate(void);

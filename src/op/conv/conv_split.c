@@ -17,7 +17,7 @@
 
 #define SUM_BYTES (384 << 10)  /* of a group */
 #define FILL_RATE 14.0         /* bytes a cycle from beyond L2, both cores reading */
-#define HALF_FACTOR 1.5        /* bf16: what tiles take in whole steps, over what they could */
+#define BF16_FACTOR 1.5        /* time of tiles in bf16 over what the instructions could reach */
 #define PAIR 2.0               /* cycles for a pixel of a tile */
 #define BLOCK_PIXELS 192
 #define ALIAS 1024             /* floats: pixels that far apart share a few lines of L1 */
@@ -138,7 +138,7 @@ static void estimate(struct conv_split *s, const struct conv_frame *f)
 	const double wide = (double)(s->vectors * TILE_VECTOR);
 	const double sums = (double)s->tall * wide * (double)s->taps;
 	double cycles = all_cycles(s) * pixels * (double)s->taps * s->used *
-	                (s->bf16 ? HALF_FACTOR : 1);
+	                (s->bf16 ? BF16_FACTOR : 1);
 
 	if (f->x.step[WIDTH] % ALIAS == 0 || f->y.step[WIDTH] % ALIAS == 0)
 		cycles *= ALIAS_FACTOR;

@@ -18,7 +18,7 @@ static inline struct part part_of(int64_t total, int64_t n, int64_t i)
 	return (struct part){ i * base + (i < more ? i : more), base + (i < more) };
 }
 
-/* The machine that estimates of time are for. */
+/* The machine that the time estimates assume. */
 #define CONV_HZ 3.7e9                /* of a core, in wide vectors */
 #define CONV_CORES 2.0
 

@@ -40,15 +40,15 @@ void conv_sum_init(struct conv_sum *s, const struct conv_task *t)
 			                            simd_get(sum, bf16_sum, sum_at + i));       \
 	}
 ADD(add_floats, 0, 0)
-ADD(add_halves, 1, 1)
-ADD(add_half_to_floats, 0, 1)
+ADD(add_bf16, 1, 1)
+ADD(add_bf16_to_floats, 0, 1)
 ADD(add_floats_to_bf16, 1, 0)
 
 void conv_sum_run(const struct conv_sum *s, const void *made, const void *sum, void *out)
 {
 	static void (*const add[2][2])(const void *, const void *, void *, int64_t, int64_t,
 	                               int64_t) = {
-		{ add_floats, add_half_to_floats }, { add_floats_to_bf16, add_halves }
+		{ add_floats, add_bf16_to_floats }, { add_floats_to_bf16, add_bf16 }
 	};
 #pragma omp parallel for schedule(static)
 	for (int64_t r = 0; r < s->rows; r++) {

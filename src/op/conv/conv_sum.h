@@ -8,10 +8,10 @@
 #include "op/conv/conv_algorithm.h"
 
 struct conv_sum {
-	int64_t rows, length;        /* of rows that are added */
-	int64_t step, sum_step;      /* elements from row to row, and in what is added */
-	bool bf16, bf16_sum;         /* the result and what is made; what is added: bf16 */
-	size_t bytes;                /* what is made, in the result's layout */
+	int64_t rows, length;        /* how many rows are added, and of how many elements */
+	int64_t step, sum_step;      /* elements from row to row in the result, and in the addend */
+	bool bf16, bf16_sum;         /* bf16: the convolution and the result; the addend */
+	size_t bytes;                /* the convolution, in the result's layout */
 };
 
 /* Sets s up for a task with an addend, whose layouts are final. */

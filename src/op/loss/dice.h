@@ -17,7 +17,7 @@ struct dice_attr {
 	double dice, cross_entropy;          /* factors */
 };
 
-/* Sums over the points of a row, or of a group, that count; of one class. */
+/* One class's sums over those points of a row, or of a group, that are not ignored. */
 struct dice_sums {
 	double both, share, labels, entropy;
 };

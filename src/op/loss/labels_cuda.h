@@ -33,7 +33,7 @@ int iou_per_sample_cuda(const struct kplan *k, const struct kargs *a);
 int label_ranks_cuda_plan(struct kplan *k);
 int label_ranks_cuda(const struct kplan *k, const struct kargs *a);
 
-/* For all of them: .free. */
+/* The .free of all these kernels. */
 void labels_cuda_free(struct kplan *k);
 
 #endif

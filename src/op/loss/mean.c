@@ -17,8 +17,8 @@
  * the seed is share scale, the factor nominal' / scale with a nominal of 1.
  *
  *   mean_terms    adds share (w loss, w) and the rank's votes to the step's terms; index 0 starts
- *                 anew. Wishes are not of the mean, but of the ranks: to stop, to save; all learn
- *                 of them with it
+ *                 anew. The votes (to stop, to save) have nothing to do with the mean: they
+ *                 travel with its terms so that all ranks get them
  *   mean_seed     as above
  *   mean_factor   as above; 0 if nothing counts
  *   mean_lag      for updates that are one step late: the factor of the step before, whether there
@@ -80,7 +80,7 @@ static int terms_shape(struct graph *g, struct node *n)
 	TRY(want_number(g, n, TERMS_LOSS, "loss"));
 	TRY(want_number(g, n, TERMS_WEIGHT, "weight"));
 	TRY(want_number(g, n, TERMS_SHARE, "share"));
-	TRY(want_vector(g, n, TERMS_VOTES, MEAN_VOTES, "wishes"));
+	TRY(want_vector(g, n, TERMS_VOTES, MEAN_VOTES, "votes"));
 	TRY(want_whole(g, n, TERMS_INDEX, "index"));
 	return graph_out_alias(g, n, 0, TERMS_STATE);
 }
@@ -198,8 +198,8 @@ static const char *const lag_samples[] = { "2@ s s:index9", "2:zero@ s s:index1"
 
 static const struct op op_terms = {
 	.name = "mean_terms",
-	.doc = "(terms, loss, weight, share, wishes, index) -> terms + (share weight "
-	       "loss, share weight, wishes)",
+	.doc = "(terms, loss, weight, share, votes, index) -> terms + (share weight "
+	       "loss, share weight, votes)",
 	.flags = OP_UPDATE, .min_in = 5, .max_in = 6, .nout = 1,
 	.attr_size = sizeof(struct mean_attr), .attrs = fields,
 	.shape = terms_shape, KERNELS(terms), .samples = terms_samples,

@@ -50,27 +50,27 @@ static bool has(const struct node *n, int i)
 /* --- shape --- */
 
 /* A share, the last input, is there if the node has a group. */
-static int team_shape(struct graph *g, struct node *n, int share, unsigned like_in,
+static int sync_shape(struct graph *g, struct node *n, int share, unsigned like_in,
                       unsigned like_out, int nout)
 {
-	const bool team = attr_of(n)->group >= 0;
-	if (team != has(n, share))
+	const bool synced = attr_of(n)->group >= 0;
+	if (synced != has(n, share))
 		return ERR(E_SHAPE, &g->cur_loc,
 		           "'%s' has a share as input %d if and only if it has a group",
 		           n->op->name, share);
-	if (team) {
+	if (synced) {
 		TRY(node_want_float(g, n, share, "share"));
 		TRY(node_want_scalar(g, n, share, "share"));
 	}
-	n->nin -= team;
+	n->nin -= synced;
 	int rc = norm_shape(g, n, like_in, like_out, nout);
-	n->nin += team;
+	n->nin += synced;
 	return rc;
 }
 
 static int shape(struct graph *g, struct node *n)
 {
-	TRY(team_shape(g, n, SHARE_AT, X | RESIDUAL, X, 4));
+	TRY(sync_shape(g, n, SHARE_AT, X | RESIDUAL, X, 4));
 	return attr_of(n)->group >= 0 ? 0 : norm_check_batch(g, n);
 }
 
@@ -79,7 +79,7 @@ static int grad_shape(struct graph *g, struct node *n)
 	if (attr_of(n)->slope != 1 && !has(n, BETA_AT) && !has(n, Y_AT))
 		return ERR(E_SHAPE, &g->cur_loc, "'%s' with a slope needs beta or y, for the sign",
 		           n->op->name);
-	return team_shape(g, n, GRAD_SHARE_AT, X | DY | ADDEND | Y | SECOND, X | MASKED,
+	return sync_shape(g, n, GRAD_SHARE_AT, X | DY | ADDEND | Y | SECOND, X | MASKED,
 	                  has(n, Y_AT) ? 4 : 3);
 }
 
@@ -122,17 +122,17 @@ static struct norm_act act_of(const struct kplan *k, int residual)
 	return (struct norm_act){ slope != 1 || has(k->n, residual), slope };
 }
 
-/* *group, or NULL for a rank alone. */
-static const struct norm_sync *team_of(const struct kplan *k, const struct kargs *a, int share,
-                                       struct norm_sync *team)
+/* Fills *sync for the ranks of the node's group and returns it; NULL for a rank alone. */
+static const struct norm_sync *sync_of(const struct kplan *k, const struct kargs *a, int share,
+                                       struct norm_sync *sync)
 {
 	if (attr_of(k->n)->group < 0)
 		return NULL;
 	const bool wide = graph_t(k->g, k->n->in[share])->dtype == DTYPE_F64;
 	const bool counts = (wide ? *(const double *)a->in[share] : *(const float *)a->in[share]) != 0;
-	*team = (struct norm_sync){ a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group,
+	*sync = (struct norm_sync){ a->sums ? a->sums->statistics : NULL, (int)attr_of(k->n)->group,
 		counts };
-	return team;
+	return sync;
 }
 
 static int reference_plan(struct kplan *k)
@@ -146,14 +146,14 @@ static int reference(const struct kplan *k, const struct kargs *a)
 {
 	struct norm_sync t;
 	return norm_sync_forward_reference(k, a, attr_of(k->n)->eps, act_of(k, 3),
-	                            team_of(k, a, SHARE_AT, &t));
+	                            sync_of(k, a, SHARE_AT, &t));
 }
 
 static int cpu(const struct kplan *k, const struct kargs *a)
 {
 	struct norm_sync t;
 	return norm_sync_forward_cpu(k, a, attr_of(k->n)->eps, act_of(k, 3),
-	                            team_of(k, a, SHARE_AT, &t));
+	                            sync_of(k, a, SHARE_AT, &t));
 }
 
 static struct norm_grad places(const struct kplan *k)
@@ -170,14 +170,14 @@ static int grad_reference(const struct kplan *k, const struct kargs *a)
 {
 	const struct norm_grad at = places(k);
 	struct norm_sync t;
-	return norm_sync_grad_reference(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
+	return norm_sync_grad_reference(k, a, &at, sync_of(k, a, GRAD_SHARE_AT, &t));
 }
 
 static int grad_cpu(const struct kplan *k, const struct kargs *a)
 {
 	const struct norm_grad at = places(k);
 	struct norm_sync t;
-	return norm_sync_grad_cpu(k, a, &at, team_of(k, a, GRAD_SHARE_AT, &t));
+	return norm_sync_grad_cpu(k, a, &at, sync_of(k, a, GRAD_SHARE_AT, &t));
 }
 
 #ifdef HAVE_CUDA

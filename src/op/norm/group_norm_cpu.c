@@ -65,7 +65,7 @@ int group_norm_grad_plan(struct kplan *k)
 struct work {
 	const struct cut *p;
 	const float *x, *dy, *gamma, *beta;
-	float *y, *mean, *rstd; /* y: dx in the gradient */
+	float *y, *mean, *rstd; /* y: in the gradient this is dx */
 	float *part, *vector;
 };
 

@@ -107,18 +107,18 @@ static void moments(struct planes p, int64_t c, const double *x, double *mean, d
 }
 
 int norm_sync_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
-                                struct norm_act f, const struct norm_sync *team)
+                                struct norm_act f, const struct norm_sync *sync)
 {
 	struct planes p = planes_of(k);
 	const double *x = a->in[0], *gamma = a->in[1], *beta = a->in[2];
 	double *mean = a->out[1], *rstd = a->out[2], *variance = a->out[3], *all = a->ws,
 	       own = (double)(p.n * p.points), count = own, m, m2;
-	for (int64_t c = 0; c < p.c && team; c++)
+	for (int64_t c = 0; c < p.c && sync; c++)
 		moments(p, c, x, &all[c], &all[p.c + c]);
-	if (team)
-		TRY(norm_sync_moments(team, p.c, all, &count));
+	if (sync)
+		TRY(norm_sync_moments(sync, p.c, all, &count));
 	for (int64_t c = 0; c < p.c; c++) {
-		if (team)
+		if (sync)
 			m = all[c], m2 = all[p.c + c];
 		else
 			moments(p, c, x, &m, &m2);
@@ -207,24 +207,24 @@ static struct channel channel_of(const struct kplan *k, const struct kargs *a,
 }
 
 int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,
-                             const struct norm_grad *g, const struct norm_sync *team)
+                             const struct norm_grad *g, const struct norm_sync *sync)
 {
 	struct planes p = planes_of(k);
 	double *dx = a->out[0], *dgamma = a->out[1], *dbeta = a->out[2], *all = a->ws,
 	       *dz = g->masked < 0 ? NULL : a->out[g->masked], count = (double)(p.n * p.points);
-	for (int64_t c = 0; c < p.c && team; c++) {
+	for (int64_t c = 0; c < p.c && sync; c++) {
 		struct channel ch = channel_of(k, a, g, c);
 		gradient_sums(p, c, &ch, &all[c], &all[p.c + c]);
 		dbeta[c] = all[c];
 		dgamma[c] = all[p.c + c];
 	}
-	if (team)
-		TRY(norm_sync_sums(team, p.c, all, &count));
+	if (sync)
+		TRY(norm_sync_sums(sync, p.c, all, &count));
 	for (int64_t c = 0; c < p.c; c++) {
 		struct channel ch = channel_of(k, a, g, c);
-		if (!team)
+		if (!sync)
 			gradient_sums(p, c, &ch, &dbeta[c], &dgamma[c]);
-		double db = team ? all[c] : dbeta[c], dg = team ? all[p.c + c] : dgamma[c];
+		double db = sync ? all[c] : dbeta[c], dg = sync ? all[p.c + c] : dgamma[c];
 		input_gradient(p, c, &ch, db / count, dg / count, optional(k, a, g->addend), dx, dz);
 	}
 	return 0;

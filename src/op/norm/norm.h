@@ -60,7 +60,7 @@ void norm_inference_cost(const struct graph *g, const struct node *n, struct cos
 /* Statistics are those of a group; NULL: of this rank. With a group the
  * workspace has 2 C doubles. */
 int norm_sync_forward_reference(const struct kplan *k, const struct kargs *a, double eps,
-                                struct norm_act f, const struct norm_sync *team);
+                                struct norm_act f, const struct norm_sync *sync);
 int norm_statistics_reference(const struct kplan *k, const struct kargs *a, double eps);
 int norm_inference_reference(const struct kplan *k, const struct kargs *a, double eps,
                              struct norm_act f);
@@ -82,11 +82,12 @@ struct norm_grad {
 /* Through the statistics of a group, or of this rank (NULL). dgamma and dbeta are this rank's part,
  * as of every parameter. */
 int norm_sync_grad_reference(const struct kplan *k, const struct kargs *a,
-                             const struct norm_grad *g, const struct norm_sync *team);
+                             const struct norm_grad *g, const struct norm_sync *sync);
 
-/* The gradient with the statistics as given, which leaves out what goes through them, and that: (x
- * - mean) k2 + k1. Outputs are dx, dgamma, dbeta, k1, k2. Then what is left out, of several: inputs
- * x, dx, mean, k1, k2, k1, k2, ..., where channel 0 is channel begin[i] of the i-th k1 and k2. */
+/* norm_grad_given: the gradient that takes mean and rstd as constants; its outputs are dx, dgamma,
+ * dbeta, k1, k2. norm_grad_through: the rest of the gradient, which goes through the statistics: it
+ * subtracts (x - mean) k2 + k1 from dx, for several norms of x at once. Its inputs are x, dx, mean,
+ * k1, k2, k1, k2, ..., where channel 0 of x is channel begin[i] of the i-th k1 and k2. */
 int norm_grad_given_reference(const struct kplan *k, const struct kargs *a,
                               const struct norm_grad *g);
 int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, const int64_t *begin);
@@ -96,11 +97,11 @@ int norm_grad_through_reference(const struct kplan *k, const struct kargs *a, co
 int norm_plan(struct kplan *k);
 int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps);
 int norm_sync_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
-                          struct norm_act f, const struct norm_sync *team);
+                          struct norm_act f, const struct norm_sync *sync);
 int norm_inference_cpu(const struct kplan *k, const struct kargs *a, double eps,
                        struct norm_act f);
 int norm_sync_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g,
-                       const struct norm_sync *team);
+                       const struct norm_sync *sync);
 int norm_inference_grad_cpu(const struct kplan *k, const struct kargs *a, double eps);
 int norm_grad_given_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *g);
 int norm_grad_through_cpu(const struct kplan *k, const struct kargs *a, const int64_t *begin);

@@ -88,8 +88,8 @@ struct statistics {
 	void *ws;
 };
 
-/* s1 = sum (x - shift), s2 = sum (x - shift)^2 over the rows from lo on, with the shift chosen
- * here. */
+/* part = the shift, which this function chooses, then sum (x - shift) and sum (x - shift)^2 over
+ * the rows from lo on, each for c channels. */
 SIMD_INLINE void sum_rows(struct norm_source x, bool bf16, int64_t lo, int64_t rows, int64_t c,
                           float *part)
 {
@@ -258,7 +258,7 @@ int norm_statistics_cpu(const struct kplan *k, const struct kargs *a, double eps
 }
 
 int norm_sync_forward_cpu(const struct kplan *k, const struct kargs *a, double eps,
-                          struct norm_act f, const struct norm_sync *team)
+                          struct norm_act f, const struct norm_sync *sync)
 {
 	const struct norm_blocks *b = k->state;
 	const float *gamma = a->in[1], *beta = a->in[2];
@@ -266,8 +266,8 @@ int norm_sync_forward_cpu(const struct kplan *k, const struct kargs *a, double e
 	float *m = norm_vector(b, a->ws, 0), *scale = norm_vector(b, a->ws, 1);
 	double *sums = a->ws, own = (double)b->rows, count = own;
 	statistics(b, norm_source(k, a, 0), a->ws);
-	if (team)
-		TRY(norm_sync_moments(team, b->c, sums, &count));
+	if (sync)
+		TRY(norm_sync_moments(sync, b->c, sums, &count));
 	for (int64_t j = 0; j < b->c; j++) {
 		double v = sums[b->c + j] / count;
 		float r = inverse_deviation(v, eps);

@@ -257,7 +257,7 @@ static void put_sums(const struct norm_blocks *b, const double *sums, const floa
 }
 
 int norm_sync_grad_cpu(const struct kplan *k, const struct kargs *a, const struct norm_grad *at,
-                       const struct norm_sync *team)
+                       const struct norm_sync *sync)
 {
 	const struct norm_blocks *b = k->state;
 	const float *gamma = a->in[at->gamma], *rstd = a->in[at->rstd];
@@ -266,8 +266,8 @@ int norm_sync_grad_cpu(const struct kplan *k, const struct kargs *a, const struc
 	struct gradient g = gradient_of(k, a, at);
 	gradient_sums(&g);
 	put_sums(b, sums, rstd, a->out[1], a->out[2]);
-	if (team)
-		TRY(norm_sync_sums(team, b->c, sums, &count));
+	if (sync)
+		TRY(norm_sync_sums(sync, b->c, sums, &count));
 	through_statistics(sums, gamma, rstd, b->c, count, k1, k2);
 	g.k1 = k1;
 	g.k2 = k2;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The row of all elements: first[t] is where group t begins in it. A cut of the row falls into one
- * tensor and is moved down to a multiple of 16 elements of it, so that every piece but a tensor's
- * last has whole vectors and an element's result depends on nothing but the element; where there
- * are copies, to whole blocks of those. */
+ * All tensors of a bundle are one row of elements, in which group t begins at first[t], and threads
+ * take pieces of the row. A boundary of a piece is moved down to a multiple of 16 elements of the
+ * tensor that it falls into (to whole blocks, if the tensor has copies in other layouts). So every
+ * piece but a tensor's last has whole vectors, and an element's result depends on the element only,
+ * not on the number of threads. */
 #include "op/update/bundle.h"
 
 #include <omp.h>
@@ -190,7 +191,7 @@ static void run_group(const struct kplan *k, const struct kargs *a, bundle_range
 	}
 }
 
-/* Makes the copies that the update could not write. */
+/* Writes the copies whose layout the update could not write piece by piece. */
 static void run_rest(const struct kplan *k, const struct kargs *a)
 {
 	const struct bundle *b = k->state;

@@ -159,19 +159,31 @@ static double clip_factor(double squares_sum, double scale, double max_norm)
 	return norm <= max_norm ? scale : scale * (max_norm / norm);
 }
 
-#define CLIP_FACTOR(name, real)                                                                    \
-	static int name(const struct kplan *k, const struct kargs *a)                                  \
-	{                                                                                              \
-		const struct clip_factor_attr *at = k->n->attr;                                            \
-		double sum = 0, scale = node_has(k->n, 0) ? (double)*(const real *)a->in[0] : 1;           \
-		for (int i = 1; i < k->n->nin; i++)                                                        \
-			sum += (double)*(const real *)a->in[i];                                                \
-		*(real *)a->out[0] = (real)clip_factor(sum, scale, at->max_norm);                          \
-		return 0;                                                                                  \
-	}
+static double number(const void *p, bool wide)
+{
+	return wide ? *(const double *)p : (double)*(const float *)p;
+}
 
-CLIP_FACTOR(clip_factor_reference, double)
-CLIP_FACTOR(clip_factor_cpu, float)
+static double factor(const struct kplan *k, const struct kargs *a, bool wide)
+{
+	const struct clip_factor_attr *at = k->n->attr;
+	double sum = 0, scale = node_has(k->n, 0) ? number(a->in[0], wide) : 1;
+	for (int i = 1; i < k->n->nin; i++)
+		sum += number(a->in[i], wide);
+	return clip_factor(sum, scale, at->max_norm);
+}
+
+static int clip_factor_reference(const struct kplan *k, const struct kargs *a)
+{
+	*(double *)a->out[0] = factor(k, a, true);
+	return 0;
+}
+
+static int clip_factor_cpu(const struct kplan *k, const struct kargs *a)
+{
+	*(float *)a->out[0] = (float)factor(k, a, false);
+	return 0;
+}
 
 /* --- cuda kernels --- */
 

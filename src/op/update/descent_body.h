@@ -91,7 +91,8 @@ static void NAME(adam_range)(const struct kplan *k, const struct kargs *a, int t
 	}
 }
 
-/* u into to, which the momentum then works on; alone it is the end of it. */
+/* With momentum a first loop writes the update u to `to`, from which a second one reads it; without
+ * momentum one loop writes the new weights. */
 CLONES
 static void NAME(rmsprop_range)(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
                                 int64_t hi)

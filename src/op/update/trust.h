@@ -10,7 +10,7 @@ struct norms_attr {
 	struct floats decay;
 };
 struct trust_ratio_attr {
-	double eta, eps, least, zero;    /* zero NaN: no special case */
+	double eta, eps, least, zero;    /* zero is NaN: norms of 0 are no special case */
 	bool clip, by_rate;
 	struct floats decay, rate_factor;
 	struct ints layer;

@@ -94,8 +94,6 @@ static int accumulate_choose(struct kplan *k, struct layout *in, struct layout *
 
 /* --- kernels that exist in double and in float: one text for both --- */
 
-#define NO_CLONES
-
 static int64_t whole(const struct kplan *k, const struct kargs *a, int i)
 {
 	return graph_t(k->g, k->n->in[0])->dtype == DTYPE_I32 ? ((const int32_t *)a->in[0])[i]
@@ -120,46 +118,15 @@ static enum sum_how how_to_sum(const struct kplan *k, const struct kargs *a)
 	return index >> at->level & 1 ? SUM_ADD : SUM_SET;
 }
 
-#define ACCUMULATE(range_name, real, CLONES)                                                       \
-	CLONES                                                                                         \
-	static void range_name(const struct kplan *k, const struct kargs *a, int t, int64_t lo,        \
-	                       int64_t hi)                                                             \
-	{                                                                                              \
-		const real *g = a->in[2 + 2 * t];                                                          \
-		real *acc = a->out[t];                                                                     \
-		enum sum_how how = how_to_sum(k, a);                                                       \
-		if (how == SUM_ADD) {                                                                      \
-			SIMD_LOOP                                                                              \
-			for (int64_t i = lo; i < hi; i++)                                                      \
-				acc[i] = acc[i] + g[i];                                                            \
-		} else if (how == SUM_SET) {     /* acc may be anything: not a factor of 0 */              \
-			SIMD_LOOP                                                                              \
-			for (int64_t i = lo; i < hi; i++)                                                      \
-				acc[i] = g[i];                                                                     \
-		} else if (how == SUM_NOTHING) {                                                           \
-			for (int64_t i = lo; i < hi; i++)                                                      \
-				acc[i] = (real)-0.0;                                                               \
-		}                                                                                          \
-	}
+#define real double
+#define NAME(kernel) kernel##_reference
+#define CLONES
+#include "op/update/update_body.h"
 
-ACCUMULATE(accumulate_range_reference, double, NO_CLONES)
-ACCUMULATE(accumulate_range, float, SIMD_CLONES)
-
-#define EMA_UPDATE(range_name, real, CLONES)                                                       \
-	CLONES                                                                                         \
-	static void range_name(const struct kplan *k, const struct kargs *a, int64_t lo, int64_t hi)   \
-	{                                                                                              \
-		const struct ema_update_attr *at = k->n->attr;                                             \
-		const real *x = a->in[1];                                                                  \
-		real *r = a->out[0], keep = (real)(1 - at->momentum);                                      \
-		real take = (real)(at->momentum * at->factor);                                             \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++)                                                          \
-			r[i] = keep * r[i] + take * x[i];                                                      \
-	}
-
-EMA_UPDATE(ema_update_range_reference, double, NO_CLONES)
-EMA_UPDATE(ema_update_range, float, SIMD_CLONES)
+#define real float
+#define NAME(kernel) kernel##_cpu
+#define CLONES SIMD_CLONES
+#include "op/update/update_body.h"
 
 static int accumulate_plan(struct kplan *k)
 {
@@ -174,7 +141,7 @@ static int accumulate_reference(const struct kplan *k, const struct kargs *a)
 
 static int accumulate_cpu(const struct kplan *k, const struct kargs *a)
 {
-	bundle_run(k, a, accumulate_range);
+	bundle_run(k, a, accumulate_range_cpu);
 	return 0;
 }
 
@@ -186,7 +153,7 @@ static int ema_update_reference(const struct kplan *k, const struct kargs *a)
 
 static int ema_update_cpu(const struct kplan *k, const struct kargs *a)
 {
-	walk_run(k, a, kplan_out_elements(k, 0), ema_update_range);
+	walk_run(k, a, kplan_out_elements(k, 0), ema_update_range_cpu);
 	return 0;
 }
 

@@ -102,25 +102,15 @@ static bool applies(const struct kplan *k, const struct kargs *a)
 	return *(const float *)a->in[APPLY] != 0;
 }
 
-/* A share of 1 copies: a + (w - a) would only be close. */
-#define RANGE(name, real, CLONES)                                                                  \
-	CLONES                                                                                         \
-	static void name(const struct kplan *k, const struct kargs *x, int t, int64_t lo, int64_t hi)  \
-	{                                                                                              \
-		const real *w = x->in[HEAD + 2 * t + W];                                                   \
-		real *a = x->out[t], c = (real)*(const double *)x->ws;                                     \
-		if (c == 1) {                                                                              \
-			memcpy(a + lo, w + lo, sizeof *a * (size_t)(hi - lo));                                 \
-			return;                                                                                \
-		}                                                                                          \
-		SIMD_LOOP                                                                                  \
-		for (int64_t i = lo; i < hi; i++)                                                          \
-			a[i] += c * (w[i] - a[i]);                                                             \
-	}
+#define real double
+#define NAME(kernel) kernel##_reference
+#define CLONES
+#include "op/update/weight_average_body.h"
 
-#define NO_CLONES
-RANGE(range_reference, double, NO_CLONES)
-RANGE(range_cpu, float, SIMD_CLONES)
+#define real float
+#define NAME(kernel) kernel##_cpu
+#define CLONES SIMD_CLONES
+#include "op/update/weight_average_body.h"
 
 static int run(const struct kplan *k, const struct kargs *a, bundle_range *range)
 {

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernels of update.c in the type `real`: NAME(x) is x with the suffix of the backend, CLONES what
+ * gcc compiles the loops over elements for. */
+
+CLONES
+static void NAME(accumulate_range)(const struct kplan *k, const struct kargs *a, int t, int64_t lo,
+                                   int64_t hi)
+{
+	const real *g = a->in[2 + 2 * t];
+	real *acc = a->out[t];
+	enum sum_how how = how_to_sum(k, a);
+	if (how == SUM_ADD) {
+		SIMD_LOOP
+		for (int64_t i = lo; i < hi; i++)
+			acc[i] = acc[i] + g[i];
+	} else if (how == SUM_SET) {     /* acc may be anything: not a factor of 0 */
+		SIMD_LOOP
+		for (int64_t i = lo; i < hi; i++)
+			acc[i] = g[i];
+	} else if (how == SUM_NOTHING) {
+		for (int64_t i = lo; i < hi; i++)
+			acc[i] = (real)-0.0;
+	}
+}
+
+CLONES
+static void NAME(ema_update_range)(const struct kplan *k, const struct kargs *a, int64_t lo,
+                                   int64_t hi)
+{
+	const struct ema_update_attr *at = k->n->attr;
+	const real *x = a->in[1];
+	real *r = a->out[0], keep = (real)(1 - at->momentum);
+	real take = (real)(at->momentum * at->factor);
+	SIMD_LOOP
+	for (int64_t i = lo; i < hi; i++)
+		r[i] = keep * r[i] + take * x[i];
+}
+
+#undef CLONES
+#undef NAME
+#undef real

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Each lint that reads the sources or the library must find the mistake that it is for, and nothing in
+# a clean tree. layers.sh has test_layers.sh.
+set -u
+lint=$(cd "${srcdir:-.}" && pwd)/test/lint
+CC=${CC:-cc}
+tree=$(mktemp -d) || exit 99
+trap 'rm -rf "$tree"' EXIT
+failed=0
+
+fresh()
+{
+	rm -rf "$tree"
+	mkdir -p "$tree/src/base" "$tree/cuda" "$tree/data-tools" "$tree/test" "$tree/man"
+	head=$(printf '/* SPDX-License-Identifier: BSD-3-Clause\n *\n * A file. */')
+	printf '%s\nstruct a {\n\tint x;\n};\nint a_get(struct a *);\n' "$head" >"$tree/src/base/a.h"
+	printf '%s\n#include "base/a.h"\n\nint a_get(struct a *a)\n{\n\treturn a->x;\n}\n' "$head" >"$tree/src/base/a.c"
+	echo '# A text' | tee "$tree/README.md" "$tree/HACKING.md" >"$tree/NEWS"
+	printf '.\\" SPDX-License-Identifier: BSD-3-Clause\n.Dd 1\n' >"$tree/man/a.1"
+}
+
+# expect LINT [TEXT]: fails in the tree with TEXT in its output; without TEXT, it passes.
+expect()
+{
+	output=$(cd "$tree" && srcdir=. DLX_BUILD="$tree" sh "$lint/$1.sh" 2>&1)
+	status=$?
+	if [ $# -eq 1 ] && [ $status -ne 0 ]; then
+		echo "$1.sh fails in a clean tree: $output"
+		failed=1
+	elif [ $# -eq 2 ] && { [ $status -eq 0 ] || ! echo "$output" | grep -qF -e "$2"; }; then
+		echo "$1.sh does not find '$2': $output"
+		failed=1
+	fi
+}
+
+fresh
+for l in struct_names unused_includes width words budgets; do
+	expect $l
+done
+
+printf 'struct a {\n\tint y;\n};\n' >"$tree/cuda/b.h"
+expect struct_names 'a second struct a'
+fresh
+printf '#include "base/a.h"\nint z;\n' >"$tree/src/base/b.c"
+expect unused_includes 'src/base/b.c:1: nothing of src/base/a.h is named'
+fresh
+printf '\t/* %0100d */\n' 1 >>"$tree/src/base/a.c"
+expect width 'src/base/a.c:10: 110 columns'
+fresh
+echo '/* The rank who waits. */' >>"$tree/src/base/a.c"
+expect words 'src/base/a.c'
+fresh
+echo 'int y; ' >>"$tree/src/base/a.c"
+expect budgets 'src/base/a.c:10: blanks at the end'
+fresh
+{
+	echo 'void f(void)'
+	echo '{'
+	seq -f 'f%g();' 100
+	echo '}'
+} >>"$tree/src/base/a.c"
+expect budgets 'a function of 102 lines'
+fresh
+seq -f 'int x%g;' 600 >>"$tree/src/base/a.c"
+expect budgets 'src/base/a.c: 609 lines'
+fresh
+sed -i 1d "$tree/src/base/a.h"
+expect budgets 'src/base/a.h: no SPDX-License-Identifier'
+fresh
+mkdir "$tree/src/yaml"
+cp "$tree/src/base/a.c" "$tree/src/yaml"
+expect budgets 'two files of src have the name'
+
+# library CALLS...: libdlx.a of files a, b and c, of which each calls the others that are named: "a:b" is a call.
+library()
+{
+	fresh
+	for f in a b c; do
+		for call in "$@"; do
+			[ "${call%:*}" = $f ] && echo "int ${call#*:}_f(void); int $f${call#*:}(void) { return ${call#*:}_f(); }"
+		done >"$tree/$f.c"
+		echo "int ${f}_f(void); int ${f}_f(void) { return 1; }" >>"$tree/$f.c"
+		$CC -c -o "$tree/$f.o" "$tree/$f.c" || failed=1
+	done
+	ar rc "$tree/libdlx.a" "$tree/a.o" "$tree/b.o" "$tree/c.o" || failed=1
+}
+
+if command -v nm >/dev/null && command -v ar >/dev/null; then
+	library a:b b:c
+	expect circles
+	library a:b b:a b:c          # two files may be one module
+	expect circles
+	library a:b b:c c:a
+	expect circles 'a circle of files:'
+fi
+exit $failed
