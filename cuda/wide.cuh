@@ -23,6 +23,8 @@ template <typename PAIR> struct alignas(16) eight_halves {
 template <> struct alignas(16) several<__half, 8> : eight_halves<__half2> {};
 template <> struct alignas(16) several<__nv_bfloat16, 8> : eight_halves<__nv_bfloat162> {};
 
+template <> struct word<1> { typedef uint8_t type; };
+
 /* How many of c neighbouring channels of `size` bytes a thread can move as one: 16 bytes of them,
  * ABREAST, or 1. */
 static inline int side_by_side(int64_t c, size_t size, std::initializer_list<k_rows> tensors)
