@@ -172,6 +172,16 @@ for limit in null 64GiB; do
 done
 "$compare" -t 0 deepcam-null deepcam-64GiB || fail "weights that the update casts are other ones"
 
+# Depthwise convolutions are our kernels', or cuDNN's where that is asked for.
+for own in yes no; do
+	DLX_DEBUG=$(debug depthwise=$own)
+	n=$("$emulated" --device=cuda --plan --set precision.compute=fp16 --set "model.input=$small" --set model.classes=3 \
+		--set train.batch_size=2 --set data.train=none.dlx --set data.validation=null --set 'data.transforms=[]' \
+		deepcam-mlperf-small.yaml | grep -c '3x3 depthwise')
+	if [ $own = yes ]; then [ "$n" -gt 40 ]; else [ "$n" -eq 0 ]; fi || fail "$n convolutions are our depthwise kernels', switch: $own"
+done
+DLX_DEBUG=$(debug depthwise=yes)
+
 # Engines: the first allowed proposal; with wisdom the fastest one, measured once and known from then on; one that is not
 # deterministic only if that is asked for.
 tiny='{channels: 2, size: [12, 16]}'

@@ -18,6 +18,7 @@
 #include "backend/cuda/cudnn.h"
 #include "backend/plan_env.h"
 #include "base/err.h"
+#include "op/conv/conv_depthwise_cuda.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/lib/copy_cuda.h"
@@ -28,15 +29,16 @@ enum { ARGUMENTS = 3 };              /* in[0], in[1], out[0] */
 
 struct conv_cuda {
 	struct cudnn_plan *plan;
+	const struct conv_depthwise *depthwise;      /* instead, or NULL */
 	enum conv_kind kind;
 	enum dtype type;             /* in which cuDNN computes */
 	bool biased;                 /* cuDNN adds the bias */
 	bool windows;                /* views stay where they are */
-	size_t cudnn_ws;             /* the bias gradient's workspace follows it */
+	size_t cudnn_ws;             /* or ours: the bias gradient's workspace follows it */
 	size_t packed[ARGUMENTS];    /* where in the workspace; NOWHERE: in its own place */
 	size_t cast;                 /* where a window's result is in its own
 	                              * type; NOWHERE: not needed */
-	int64_t rows, channels;      /* of the tensor that a bias belongs to */
+	int64_t rows, channels, stride;      /* of the tensor that a bias belongs to */
 };
 
 /* The operand numbers of x, w and y of a node. */
@@ -181,15 +183,11 @@ static int plan_with_bias(struct kplan *k, const struct cudnn *library, const st
 	return rc == E_UNSUPPORTED ? 0 : rc;
 }
 
-static int plan(struct kplan *k, enum conv_kind kind)
+/* By cuDNN. *end: of its workspace. */
+static int plan_library(struct kplan *k, const struct operands o, size_t *end)
 {
-	const struct operands o = operands_of(k->n, kind);
-	struct conv_cuda *ck = ARENA_NEW(k->arena, struct conv_cuda);
-	struct layout_rows rows;
-	TRY(check_types(k));
-	k->state = ck;
-	ck->kind = kind;
-	ck->type = graph_t(k->g, k->n->in[0])->dtype;
+	struct conv_cuda *ck = k->state;
+	const enum conv_kind kind = ck->kind;
 	const struct layout x = packed_layout(k, o.x), y = packed_layout(k, o.y);
 	struct cudnn_conv c = {
 		.kind = kind, .geom = conv_geom_get(k->g, k->n, kind), .type = ck->type,
@@ -200,19 +198,37 @@ static int plan(struct kplan *k, enum conv_kind kind)
 	TRY(plan_with_bias(k, library, &c));
 	if (!ck->plan)
 		TRY(cudnn_conv_new(&ck->plan, library, k->env->wisdom, &c));
+	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(ck->plan),
+	                       ck->windows ? ", windows" : "");
+	*end = cudnn_plan_workspace(ck->plan);
+	return 0;
+}
+
+static int plan(struct kplan *k, enum conv_kind kind)
+{
+	const struct operands o = operands_of(k->n, kind);
+	struct conv_cuda *ck = ARENA_NEW(k->arena, struct conv_cuda);
+	struct layout_rows rows;
+	size_t end = 0;
+	TRY(check_types(k));
+	k->state = ck;
+	ck->kind = kind;
+	ck->type = graph_t(k->g, k->n->in[0])->dtype;
+	ck->depthwise = conv_depthwise_cuda_new(k, kind, &end);
+	k->impl = "3x3 depthwise";
+	if (!ck->depthwise)
+		TRY(plan_library(k, o, &end));
 	const struct tensor *biased = graph_t(k->g, kind == CONV_BACKWARD_DATA ? o.x : o.y);
 	if (!layout_rows(&biased->layout, &biased->shape, &rows))
 		return ERR(E_UNSUPPORTED, &k->n->loc, "'%s' on the GPU works channels-last",
 		           k->n->op->name);
 	ck->rows = rows.rows;
 	ck->channels = rows.c;
-	ck->cudnn_ws = aligned(cudnn_plan_workspace(ck->plan));
-	size_t end = ck->cudnn_ws;
+	ck->stride = rows.stride;
+	end = ck->cudnn_ws = aligned(end);
 	if (kind == CONV_BACKWARD_WEIGHTS && o.bias != NONE)
 		end += aligned((size_t)k_channels_workspace(ck->rows, ck->channels));
-	k->ws_bytes = place_packed(k, ck, end);
-	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(ck->plan),
-	                       ck->windows ? ", windows" : "");
+	k->ws_bytes = ck->depthwise ? end : place_packed(k, ck, end);
 	return 0;
 }
 
@@ -233,13 +249,14 @@ static int unpack(const struct kplan *k, const void *from, void *window)
 	                 window);
 }
 
-static int bias_gradient(const struct kplan *k, const struct kargs *a, const void *dy)
+static int bias_gradient(const struct kplan *k, const struct kargs *a, const void *dy,
+                         int64_t stride)
 {
 	const struct conv_cuda *ck = k->state;
 	if (k->n->nout < 2 || !a->out[1])
 		return 0;
 	return cuda_launched(k, k_channel_sum(cuda_stream(k->dev), cuda_in_type(k, 1), ck->rows,
-	                                      ck->channels, ck->channels, dy, a->out[1],
+	                                      ck->channels, stride, dy, a->out[1],
 	                                      (char *)a->ws + ck->cudnn_ws));
 }
 
@@ -263,9 +280,27 @@ static int finish(const struct kplan *k, const struct kargs *a, void *made)
 	return t->view == NONE || ck->windows ? 0 : unpack(k, y, a->out[0]);
 }
 
+/* All tensors where they are. */
+static int run_depthwise(const struct kplan *k, const struct kargs *a)
+{
+	const struct conv_cuda *ck = k->state;
+	const bool weights = ck->kind == CONV_BACKWARD_WEIGHTS, data = ck->kind == CONV_BACKWARD_DATA;
+	void *in = a->in[0], *other = a->in[1], *made = a->out[0];
+	TRY(conv_depthwise_cuda_run(k, ck->depthwise, data ? made : in, weights ? made : other,
+	                            weights ? other : data ? in : made, a->ws));
+	if (weights)
+		return bias_gradient(k, a, other, ck->stride);
+	if (k->n->nin < 3 || !a->in[2])
+		return 0;
+	return cuda_launched(k, k_add_bias(cuda_stream(k->dev), cuda_out_type(k, 0), ck->rows,
+	                                   ck->channels, ck->stride, a->in[2], made));
+}
+
 int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 {
 	const struct conv_cuda *ck = k->state;
+	if (ck->depthwise)
+		return run_depthwise(k, a);
 	void *arg[ARGUMENTS] = { a->in[0], a->in[1], a->out[0] };
 	for (int i = 0; i < ARGUMENTS; i++) {
 		if (ck->packed[i] == NOWHERE)
@@ -277,7 +312,7 @@ int conv_cuda_run(const struct kplan *k, const struct kargs *a)
 	void *const with_bias[] = { arg[0], arg[1], a->in[k->n->nin > 2 ? 2 : 0], arg[2] };
 	TRYC(cudnn_plan_run(ck->plan, ck->biased ? with_bias : arg, a->ws), "in '%s'", k->n->name);
 	if (ck->kind == CONV_BACKWARD_WEIGHTS)
-		TRY(bias_gradient(k, a, arg[1]));
+		TRY(bias_gradient(k, a, arg[1], ck->channels));
 	return finish(k, a, arg[2]);
 }
 
