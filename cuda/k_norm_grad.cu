@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Gradients of batch normalisation on channels-last tensors, in two stages as the statistics of
- * cuda/k_norm.cu, whose workspace and messages they have. */
+ * cuda/k_norm.cu, whose workspace and messages they have.
+ *
+ * Behind an addition and a ReLU the first stage stores the gradient of z, `masked`, which the node
+ * gives anyway, and the second reads x and that. So x, dy, second, y, masked are moved by the
+ * first, x, masked, dx by the second: 8 passes; reading all four again would be 10. In 16 bits dx
+ * is made of `masked` as it is stored, the sums of it before it is rounded. The map goes from the
+ * last rows to the first, as the last ones are still in the cache (50 MB in an H100 and H200).
+ *
+ * Prediction, not measured: resnet-50 of 256 samples in bf16 has 2.83 GB a pass in its 16 nodes
+ * with additions, 28.3 GB in 10 passes, 22.6 GB in 8: 1.3 ms less at 4.3 TB/s, and 2 to 4 % of the
+ * map's bytes from the cache. Packs of 16 bytes instead of 8: half the load instructions. */
 #include "cuda/norm.cuh"
 
 /* The inputs of a channel. */
@@ -43,8 +53,9 @@ template <typename T, int N, int ROWS> struct gradient_rows {
 	}
 };
 
-/* part[chunk]: sum dz, sum dz (x - mean), c each. */
-template <typename T, int N> __global__ void __launch_bounds__(THREADS, 3)
+/* part[chunk]: sum dz, sum dz (x - mean), c each; and dz itself, where it is wanted. */
+template <typename T, int N>
+__global__ void __launch_bounds__(THREADS, N > 1 && sizeof(T) == 2 ? 2 : 3)
 gradient_chunks(k_norm_grad g, int64_t each, float *part)
 {
 	__shared__ float room[2 * N][THREADS];
@@ -64,11 +75,18 @@ gradient_chunks(k_norm_grad g, int64_t each, float *part)
 			for (int u = 0; u < ROWS; u++) {
 				if (r + u * (int64_t)blockDim.y >= end)
 					break;
+				float d[N], e[N];
 #pragma unroll
 				for (int i = 0; i < N; i++) {
-					const float d = at.x[u].at(i) - c[i].m, e = at.masked(g, u, i, d, c[i]);
-					s[i] += e;
-					s[N + i] += e * d;
+					d[i] = at.x[u].at(i) - c[i].m;
+					e[i] = at.masked(g, u, i, d[i], c[i]);
+				}
+				if (g.masked.p)
+					store_row<T, N>(g.masked, j, r + u * (int64_t)blockDim.y, e);
+#pragma unroll
+				for (int i = 0; i < N; i++) {
+					s[i] += e[i];
+					s[N + i] += e[i] * d[i];
 				}
 			}
 		}
@@ -137,6 +155,7 @@ __global__ void corrections_of_all(k_norm_grad g, const float *share, const doub
 	            message[0] * magnify(message[0]), k1, k2);
 }
 
+/* k1 NULL: dgamma and dbeta are inputs, which the corrections are made of. */
 template <typename T, int N> __global__ void __launch_bounds__(THREADS, sizeof(T) * N > 8 ? 2 : 3)
 gradient_map(k_norm_grad g, const float *k1, const float *k2)
 {
@@ -148,11 +167,12 @@ gradient_map(k_norm_grad g, const float *k1, const float *k2)
 	several<T, N> addend[ROWS];
 	channel c[N];
 	float p1[N], p2[N];
+	const float share = 1.0f / (float)g.rows;
 #pragma unroll
 	for (int i = 0; i < N; i++) {
 		c[i] = channel_of(g, j + i);
-		p1[i] = k1[j + i];
-		p2[i] = k2[j + i];
+		p1[i] = k1 ? k1[j + i] : c[i].a * g.dbeta[j + i] * share;
+		p2[i] = k1 ? k2[j + i] : c[i].a * g.rstd[j + i] * g.dgamma[j + i] * share;
 	}
 	for (int64_t r = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; r < g.rows; r += ROWS * step) {
 		at.load(g, j, r, step, g.rows);
@@ -162,17 +182,14 @@ gradient_map(k_norm_grad g, const float *k1, const float *k2)
 		for (int u = 0; u < ROWS; u++) {
 			if (r + u * step >= g.rows)
 				break;
-			float e[N], v[N];
+			float v[N];
 #pragma unroll
 			for (int i = 0; i < N; i++) {
 				const float d = at.x[u].at(i) - c[i].m;
-				e[i] = at.masked(g, u, i, d, c[i]);
-				v[i] = e[i] * c[i].a - (d * p2[i] + p1[i]);
+				v[i] = at.masked(g, u, i, d, c[i]) * c[i].a - (d * p2[i] + p1[i]);
 				if (g.addend.p)
 					v[i] += addend[u].at(i);
 			}
-			if (g.masked.p)
-				store_row<T, N>(g.masked, j, r + u * step, e);
 			store_row<T, N>(g.dx, j, r + u * step, v);
 		}
 	}
@@ -186,11 +203,10 @@ static k_rows mask_of(const k_norm_grad &g)
 template <typename T> static void sum_gradient_chunks(cudaStream_t stream, const k_norm_grad &g,
                                                       const chunking &k, float *part)
 {
-	const bool wide = abreast(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g) });
-	const int64_t across = wide ? g.c / ABREAST : g.c;
-	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((gradient_chunks<T, N>), across_grid(across, block, k.n), block, 0,
-	                            stream, g, k.each, part));
+	const int n = side_by_side(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g), g.masked });
+	const dim3 block = channel_block(g.c / n);
+	SIDE_BY_SIDE(n, T, N, LAUNCH((gradient_chunks<T, N>), across_grid(g.c / n, block, k.n), block,
+	                             0, stream, g, k.each, part));
 }
 
 static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float *share,
@@ -204,22 +220,28 @@ static int gradient_sums(cudaStream_t stream, const k_norm_grad &g, const float 
 	return cudaGetLastError();
 }
 
-template <typename T> static int map_gradient_as(cudaStream_t stream, const k_norm_grad &g,
+template <typename T> static int map_gradient_as(cudaStream_t stream, k_norm_grad g,
                                                  const float *k1, const float *k2)
 {
-	const bool wide = abreast(g.c, sizeof(T),
-	                          { g.x, g.dy, g.second, mask_of(g), g.addend, g.dx, g.masked });
-	const int64_t across = wide ? g.c / ABREAST : g.c;
-	const dim3 block = channel_block(across);
-	WIDE_OR_NOT(wide, N, LAUNCH((gradient_map<T, N>), rows_grid(g.rows, across, block), block, 0,
-	                            stream, g, k1, k2));
+	for (k_rows *x : { &g.x, &g.dy, &g.second, &g.y, &g.addend, &g.dx })
+		*x = backwards<T>(*x, g.rows);
+	const int n = side_by_side(g.c, sizeof(T), { g.x, g.dy, g.second, mask_of(g), g.addend, g.dx });
+	const dim3 block = channel_block(g.c / n);
+	SIDE_BY_SIDE(n, T, N, LAUNCH((gradient_map<T, N>), rows_grid(g.rows, g.c / n, block), block, 0,
+	                             stream, g, k1, k2));
 	return cudaGetLastError();
 }
 
-static int map_gradient(cudaStream_t stream, const k_norm_grad &g, void *ws)
+/* Where the sums stored the gradient of z, it is that which is read. k1: 2 c floats, or NULL. */
+static int map_gradient(cudaStream_t stream, const k_norm_grad &given, const float *k1)
 {
-	const float *k1 = (const float *)ws;
-	FLOAT_TYPES(g.type, T, return map_gradient_as<T>(stream, g, k1, k1 + g.c))
+	k_norm_grad g = given;
+	if (g.masked.p) {
+		g.dy = g.masked;
+		g.second = k_rows{};
+		g.mask = K_NORM_ALL;
+	}
+	FLOAT_TYPES(g.type, T, return map_gradient_as<T>(stream, g, k1, k1 ? k1 + g.c : NULL))
 	return cudaErrorInvalidValue;
 }
 
@@ -234,22 +256,12 @@ int k_norm_backward(void *stream_, const struct k_norm_grad *given, void *ws)
 		g.rstd = rstd;
 	}
 	const int failed = gradient_sums(stream, g, NULL, NULL, ws);
-	return failed ? failed : map_gradient(stream, g, ws);
+	return failed || !g.dx.p ? failed : map_gradient(stream, g, (const float *)ws);
 }
 
-__global__ void corrections_of_sums(k_norm_grad g, float *k1, float *k2)
+int k_norm_backward_rest(void *stream, const struct k_norm_grad *g)
 {
-	const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	if (j < g.c)
-		corrections(g, j, g.dbeta[j], (double)g.dgamma[j] / g.rstd[j], (double)g.rows, k1, k2);
-}
-
-int k_norm_backward_rest(void *stream_, const struct k_norm_grad *g, void *ws)
-{
-	const auto stream = (cudaStream_t)stream_;
-	float *k1 = (float *)ws;
-	LAUNCH(corrections_of_sums, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, k1, k1 + g->c);
-	return map_gradient(stream, *g, ws);
+	return map_gradient((cudaStream_t)stream, *g, NULL);
 }
 
 int k_norm_backward_give(void *stream, const struct k_norm_grad *g, const float *share,
@@ -265,5 +277,5 @@ int k_norm_backward_take(void *stream_, const struct k_norm_grad *g, const float
 	float *k1 = (float *)ws;
 	LAUNCH(corrections_of_all, blocks_for(g->c, THREADS), THREADS, 0, stream, *g, share, message,
 	       k1, k1 + g->c);
-	return map_gradient(stream, *g, ws);
+	return map_gradient(stream, *g, k1);
 }

@@ -3,7 +3,7 @@
  * Dropout by Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, SC11), the bits of base/rng.c: a block of
  * the generator, 128 bits, serves eight neighbouring elements of a sample, 16 bits each, and a
  * thread draws one. */
-#include "cuda/device.cuh"
+#include "cuda/wide.cuh"
 
 constexpr int TOGETHER = 8;
 
@@ -82,10 +82,10 @@ template <typename T> static void run(void *stream, const struct k_dropout *d, c
                                       const void *x, void *y, void *z)
 {
 	const int64_t threads = d->n / d->each * ((d->each + TOGETHER - 1) / TOGETHER);
-	const bool wide = abreast(d->c, sizeof(T), { { (void *)x, d->x }, { y, d->y }, { z, d->z } }) &&
-	                  d->each % ABREAST == 0;
-	WIDE_OR_NOT(wide, N, LAUNCH((dropout<T, N>), blocks_for(threads, THREADS), THREADS, 0, stream,
-	                            *d, key, (const T *)x, (T *)y, (T *)z));
+	const int most = side_by_side(d->c, sizeof(T), { { (void *)x, d->x }, { y, d->y },
+		{ z, d->z } }), n = d->each % most ? 1 : most;
+	SIDE_BY_SIDE(n, T, N, LAUNCH((dropout<T, N>), blocks_for(threads, THREADS), THREADS, 0, stream,
+	                             *d, key, (const T *)x, (T *)y, (T *)z));
 }
 
 int k_dropout_run(void *stream, int type, const struct k_dropout *d, const int64_t *key,

@@ -128,7 +128,8 @@ struct k_norm_grad {
 	enum k_norm_mask mask;
 	float slope;
 	struct k_rows x, dy, second, y, addend;
-	struct k_rows dx, masked;                /* masked: the gradient of z, or none */
+	struct k_rows dx, masked;                /* masked: the gradient of z, or none; it may be dy's
+	                                          * memory. dx may be absent if it is there. */
 	const float *gamma, *beta, *mean, *rstd;
 	const float *variance;                   /* of inference: rstd is made of it and eps, dx of dy
 	                                          * alone; else NULL */
@@ -137,8 +138,8 @@ struct k_norm_grad {
 };
 int k_norm_backward(void *stream, const struct k_norm_grad *g, void *ws);
 /* dx alone, where dy is masked already and dgamma and dbeta
- * are there, as inputs. ws: 2 c floats. */
-int k_norm_backward_rest(void *stream, const struct k_norm_grad *g, void *ws);
+ * are there, as inputs. */
+int k_norm_backward_rest(void *stream, const struct k_norm_grad *g);
 
 /* The same by the batches of several ranks, each in two parts, between which the message, 1 + 2 c
  * doubles, is summed over them (op/norm/norm_sync.c says what is in it). share, on the device:

@@ -5,7 +5,7 @@
 #ifndef DLX_CUDA_NORM_CUH
 #define DLX_CUDA_NORM_CUH
 
-#include "cuda/device.cuh"
+#include "cuda/wide.cuh"
 
 constexpr int BLOCKS = 1024;             /* about, of a first stage */
 constexpr int MAX_CHUNKS = 512;

@@ -25,7 +25,7 @@ struct debug {
 	uint64_t crash_time;         /* crash_at's #N, or 1 */
 	int64_t ranks_per_host;
 	double join_timeout;
-	bool no_chains, nccl_alone, strict, slow;
+	bool no_chains, no_depthwise, nccl_alone, strict, slow;
 	struct debug_fault fault[DEBUG_FAULTS];
 };
 

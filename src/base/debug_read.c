@@ -41,6 +41,10 @@ static const struct word words[] = {
 	{ .name = "chains", .type = NO_YES, .at = offsetof(struct debug, no_chains),
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether cuDNN is asked for more than the convolution; default: yes" },
+	{ .name = "depthwise", .type = NO_YES, .at = offsetof(struct debug, no_depthwise),
+	  .values = { "yes", "no" },
+	  .doc = "on a GPU, whether dlx's own kernels take depthwise convolutions, or cuDNN; "
+	  "default: yes" },
 	{ WORD(input, CHOICE), .values = { "stored", "host" },
 	  .doc = "batches for a GPU as they are stored, or made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "write" }, .form = "KIND:N[+]",

@@ -305,6 +305,7 @@ static const char *const samples[] = {
 	"2x48x16x18; kernel: 2",
 	"1x16x6x9x11; kernel: 2, stride: 2, pad_lo: 1",
 	"2x32x9x8; kernel: 2, stride: 1, pad_hi: 1, count_padding: false",
+	"1x36x7x6; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1", "1x728x3x4; kernel: 2",
 	NULL
 };
 static const char *const grad_samples[] = {

@@ -387,6 +387,13 @@ static int relu_grad_cpu(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernels --- */
 
 #ifdef HAVE_CUDA
+/* Of any float type. Prediction, not measured: 29 concats of tiramisu in bf16 need no copy of what
+ * relu_dropout makes, 4.4 GB a step of two samples, 1.0 ms at 4.3 TB/s. */
+static bool cuda_takes_slice(const struct kplan *k, bool output, int i)
+{
+	return dtype_is_float(graph_t(k->g, output ? k->n->out[i] : k->n->in[i])->dtype);
+}
+
 static struct k_dropout drawing(const struct kplan *k, bool relu)
 {
 	const struct rows *r = k->state;
@@ -449,7 +456,7 @@ static const char *const relu_grad_samples[] = {
 		                  .run = id##cpu, .takes_slice = takes_slice,          \
 		                  .bf16_in = in, .bf16_out = out },                    \
 		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = choose, .plan = plan,      \
-		            .run = id##cuda, .takes_slice = takes_slice,               \
+		            .run = id##cuda, .takes_slice = cuda_takes_slice,          \
 		            .bf16_in = in, .bf16_out = out, .bf16 = KB_ALIKE)          \
 	}
 

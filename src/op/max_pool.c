@@ -445,6 +445,9 @@ static const char *const samples[] = {
 	"1x16x6x9x11:distinct; kernel: 2, stride: 2, pad_lo: 1",
 	"2x32x9x8:distinct; kernel: 3, stride: 1, pad_hi: 1",
 	"1x200x1x263:distinct; kernel: [1, 257], stride: 3",
+	"1x36x7x6:distinct; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x8x5x6x7:distinct; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x728x3x4:distinct; kernel: 2",
 	NULL
 };
 static const char *const grad_samples[] = {
@@ -454,6 +457,8 @@ static const char *const grad_samples[] = {
 	"2x17x4x5 2x17x4x5:index9; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 9]",
 	"1x3x3x4x3 1x3x3x4x3:index12; kernel: [2, 3, 2], stride: [2, 1, 2], pad_hi: [1, 2, 0], "
 	"input_size: [5, 4, 6]",
+	"1x36x4x3 1x36x4x3:index9; kernel: 3, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [7, 6]",
+	"1x728x1x2 1x728x1x2:index4; kernel: 2, input_size: [3, 4]",
 	NULL
 };
 static const char *const gather_samples[] = {

@@ -253,6 +253,8 @@ static int wish_of(const struct kplan *k, const struct node *n, bool output, tid
 	const struct kernel *kernel = &n->op->kernel[k->dev->backend];
 	struct kplan other = { .g = k->g, .n = n, .dev = k->dev, .env = k->env, .arena = k->arena };
 	struct layout *w = ARENA_ARRAY(k->arena, struct layout, n->nin + n->nout);
+	if (k->dev->backend == BACKEND_CUDA && kernel->layouts == KL_NATIVE)
+		*l = layout_native(&graph_t(k->g, t)->shape);
 	if (kernel->layouts != KL_CHOOSE || !kernel->run)
 		return 0;
 	for (int i = 0; i < n->nin; i++)
@@ -369,15 +371,60 @@ static int cast_cpu(const struct kplan *k, const struct kargs *a)
 /* --- cuda kernels --- */
 
 #ifdef HAVE_CUDA
+/* Whether what goes from one layout to the other is a sample's channels: the kernel that normalises
+ * batches reads and writes whole lines on both sides, and converts the type besides. */
+static bool turns(const struct kplan *k, const struct layout *from, const struct layout *to)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	const bool numbers = dtype_is_float(x->dtype) || dtype_size(x->dtype) <= 4;
+	return x->shape.nd > 2 && numbers && x->dtype != DTYPE_F64 && dtype_is_float(y->dtype) &&
+	       y->dtype != DTYPE_F64 && layout_is_plain(from, &x->shape) &&
+	       layout_is_native(to, &x->shape);
+}
+
+static int turn(const struct kplan *k, const struct kargs *a)
+{
+	const struct shape *s = node_in_shape(k->g, k->n, 0);
+	const struct k_samples samples = { .from = cuda_in_type(k, 0), .to = cuda_out_type(k, 0),
+		.n = s->d[0], .c = s->d[1], .points = shape_count(s) / s->d[0] / s->d[1], .mask = -1 };
+	return cuda_launched(k, k_normalize_input(cuda_stream(k->dev), &samples, a->in[0], a->out[0]));
+}
+
+static bool is_turned(const struct kplan *k)
+{
+	const struct layout *from = &graph_t(k->g, k->n->in[0])->layout,
+	                    *to = &graph_t(k->g, k->n->out[0])->layout;
+	return shape_count(node_in_shape(k->g, k->n, 0)) > 0 && !layout_equal(from, to) &&
+	       turns(k, from, to);
+}
+
 static int reorder_cuda(const struct kplan *k, const struct kargs *a)
 {
+	if (is_turned(k))
+		return turn(k, a);
 	return cuda_copy(k, node_out_shape(k->g, k->n, 0), cuda_strides(k, k->n->in[0]),
 	                 cuda_strides(k, k->n->out[0]), dtype_size(graph_t(k->g, k->n->in[0])->dtype),
 	                 a->in[0], a->out[0]);
 }
 
+/* A weight takes the layout in which its first reader reads the copy, so that the update writes the
+ * copy as it is read, and the gradient's kernel writes what the update reads; a batch is turned as
+ * it is cast. Prediction, not measured: a step of fcn in bf16 has 3.6 GB of reorders less, 2.6 GB
+ * of them of weights and gradients: 4 ms if strided copies of 2 and 4 bytes reach 0.9 TB/s. */
+static int cast_cuda_choose(struct kplan *k, struct layout *in, struct layout *out)
+{
+	struct layout wish = { 0 };
+	TRY(reader_wish(k, &wish));
+	if (!in[0].set)
+		in[0] = wish.set ? wish : layout_plain(node_in_shape(k->g, k->n, 0));
+	out[0] = wish.set && turns(k, &in[0], &wish) ? wish : in[0];
+	return 0;
+}
+
 static int cast_cuda(const struct kplan *k, const struct kargs *a)
 {
+	if (is_turned(k))
+		return turn(k, a);
 	return cuda_launched(k, k_cast(cuda_stream(k->dev), cuda_in_type(k, 0), cuda_out_type(k, 0),
 	                               kplan_out_elements(k, 0), a->in[0], a->out[0]));
 }
@@ -423,7 +470,8 @@ static const struct op cast = {
 		[BACKEND_REFERENCE] = { .layouts = KL_SAME, .run = cast_run },
 		[BACKEND_CPU] = { .layouts = KL_CHOOSE, .choose = cast_choose, .plan = cast_plan,
 		                  .run = cast_cpu, .free = reorder_free, .bf16_in = 1, .bf16_out = 1 },
-		CUDA_KERNEL(.layouts = KL_SAME, .run = cast_cuda, .bf16_in = 1, .bf16_out = 1)
+		CUDA_KERNEL(.layouts = KL_CHOOSE, .choose = cast_cuda_choose, .plan = cuda_check_strided,
+		            .run = cast_cuda, .bf16_in = 1, .bf16_out = 1)
 	},
 	.samples = cast_samples,
 };

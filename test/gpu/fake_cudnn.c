@@ -11,7 +11,9 @@
  * slow one of the fallback; the sixth makes 16 bits of what it reads. As in the library, a single
  * operation works in one type; no engine has groups and a chain, nor a chain behind a gradient in
  * 16 bits whose channels are not in eights, nor what normalises before a convolution other than in
- * eights and, of gradients, in fp16. Time is what the engines say. */
+ * eights and, of gradients, in fp16. A chain behind a forward convolution takes windows of larger
+ * buffers where 16 bytes of channels can be moved at once, without workspace; a single operation
+ * copies them there; no other chain takes them. Time is what the engines say. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>
@@ -125,6 +127,74 @@ static bool good_norm_sums(fake *const *op, int n, int type)
 	return in_eights(t[0]) && in_eights(t[1]) && type_of(t[1]) == type && !is_virtual(t[1]);
 }
 
+bool is_window(const fake *t)
+{
+	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES);
+	int64_t count = 1, span = 1;
+	for (int i = 0; i < axes_of(t); i++) {
+		count *= d[i];
+		span += (d[i] - 1) * s[i];
+	}
+	return count != span;
+}
+
+static int64_t bytes_each(const fake *t)
+{
+	return type_of(t) == CUDNN_DATA_FLOAT ? 4 : 2;
+}
+
+/* Pixels of whole 16 bytes that begin at multiples of 16 bytes. */
+static bool in_packs(const fake *t)
+{
+	const int64_t *d = ints(t, CUDNN_ATTR_TENSOR_DIMENSIONS),
+	              *s = ints(t, CUDNN_ATTR_TENSOR_STRIDES), pack = 16 / bytes_each(t);
+	bool all = d[1] % pack == 0 && s[1] == 1;
+	for (int i = 0; i < axes_of(t); i++)
+		all &= i == 1 || d[i] == 1 || s[i] % pack == 0;
+	return all;
+}
+
+/* Returns how many windows a graph has. */
+static int windows_of(const fake *graph, fake **out)
+{
+	fake *all[MAXTENSORS];
+	int found = 0;
+	for (int i = 0, n = graph_tensors(graph, all); i < n; i++)
+		if (!is_virtual(all[i]) && is_window(all[i]))
+			out[found++] = all[i];
+	return found;
+}
+
+static bool good_windows(const fake *graph)
+{
+	fake *window[MAXTENSORS];
+	int nop;
+	fake *const *op = operations(graph, &nop);
+	for (int i = 0, n = windows_of(graph, window); i < n && nop > 1; i++)
+		if (op[0]->type != FORWARD || !in_packs(window[i]))
+			return false;
+	return true;
+}
+
+size_t workspace_of(const fake *graph)
+{
+	fake *window[MAXTENSORS];
+	int nop;
+	const int n = windows_of(graph, window);
+	size_t bytes = 4096;
+	operations(graph, &nop);
+	if (n && nop > 1)
+		return 0;
+	for (int i = 0; i < n; i++) {
+		size_t copy = (size_t)bytes_each(window[i]);
+		for (int a = 0; a < axes_of(window[i]); a++)
+			copy *= (size_t)ints(window[i], CUDNN_ATTR_TENSOR_DIMENSIONS)[a];
+		bytes += copy;
+	}
+	return bytes;
+}
+
 /* As the library: a single operation in one type; a chain
  * behind it if what is between is float32. */
 static bool supported(const fake *graph)
@@ -156,7 +226,7 @@ static bool supported(const fake *graph)
 	if (nop > 1 && op[0]->type == DATA && type != CUDNN_DATA_FLOAT &&
 	    ints(x, CUDNN_ATTR_TENSOR_DIMENSIONS)[1] % 8)
 		return false;
-	return all == 1 || ((nop == 1 || op[0]->type != FILTER) && !grouped);
+	return good_windows(graph) && (all == 1 || ((nop == 1 || op[0]->type != FILTER) && !grouped));
 }
 
 static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, fake **out)
@@ -324,7 +394,7 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendA
 		return CUDNN_STATUS_SUCCESS;
 	}
 	if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64 && d->final) {
-		*(int64_t *)out = WORKSPACE;
+		*(int64_t *)out = (int64_t)workspace_of(d->graph);
 		return CUDNN_STATUS_SUCCESS;
 	}
 	return refuse("attribute %d of descriptor type %d is asked for", name, d->type);
@@ -375,7 +445,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t plan
 			return refuse("tensor %lld has no memory, or not aligned",
 			              (long long)*ints(all[i], CUDNN_ATTR_TENSOR_UNIQUE_ID));
 	}
-	if (outside != j->n || !j->ws || (uintptr_t)j->ws % 256)
+	if (outside != j->n || (workspace_of(graph) && !j->ws) || (uintptr_t)j->ws % 256)
 		return refuse("%d pointers for %d tensors, or no workspace, or one "
 		              "that is not aligned by 256", j->n, outside);
 	if (!plan->ran && emulate_records(h->stream))

@@ -109,8 +109,11 @@ struct job {
 	int64_t id[MAXTENSORS];
 	void *pointer[MAXTENSORS], *ws;
 };
-/* every plan asks for some and fills it, so that booking it is tested too */
-#define WORKSPACE 4096
+/* Most plans ask for some and fill it, so that booking it is tested too; more where a single
+ * operation has windows, which it copies; none where a chain has, which is what these are for. */
+size_t workspace_of(const fake *graph);
+/* Whether a tensor's elements have others between them. */
+bool is_window(const fake *t);
 void *pointer_of(const struct job *j, const fake *t);
 int execute(void *job);
 

@@ -222,9 +222,24 @@ static void run_operation(const fake *op, struct values *v, int n)
 		elementwise(op, operands, t, of);
 }
 
+/* Of a window its own elements alone. */
+static void store_window(const fake *t, char *to, const struct values *v)
+{
+	int64_t *at;
+	const size_t size = dtype_size(type_of(t));
+	for (int64_t i = 0, n = offsets(t, 0, &at); i < n || (mem_free(at), 0); i++) {
+		dtype_convert(type_of(t), to + (size_t)at[i] * size, DTYPE_F64, v->v + at[i], 1);
+		dtype_convert(DTYPE_F64, v->v + at[i], type_of(t), to + (size_t)at[i] * size, 1);
+	}
+}
+
 /* Later readers see what is in memory; a tensor without memory is rounded too. */
 static void store(const fake *t, void *to, const struct values *v)
 {
+	if (to && is_window(t)) {
+		store_window(t, to, v);
+		return;
+	}
 	void *room = to ? NULL : mem_alloc((size_t)v->n * dtype_size(type_of(t)));
 	to = to ? to : room;
 	dtype_convert(type_of(t), to, DTYPE_F64, v->v, v->n);
@@ -239,7 +254,8 @@ int execute(void *argument)
 	struct values v[MAXTENSORS];
 	int nop, n = graph_tensors(j->graph, all);
 	fake *const *op = operations(j->graph, &nop);
-	memset(j->ws, 0xa5, WORKSPACE);
+	if (j->ws)
+		memset(j->ws, 0xa5, workspace_of(j->graph));
 	for (int i = 0; i < n; i++) {
 		v[i] = (struct values){ all[i], NULL, span_of(all[i]) };
 		v[i].v = mem_calloc((size_t)v[i].n, sizeof(double));

@@ -50,6 +50,33 @@ step unet3d-lits-small '{channels: 1, size: [16, 16, 16]}' 3 f32
 step cosmoflow-mlperf-small '{channels: 4, size: [32, 32, 32]}' 4 f32 $halves
 "$compare" -t 1e-9 tiny-cpu-f32 deepcam-mlperf-small-cpu-f32 && fail "two different steps count as one"
 
+# Dense blocks whose channels come in packs of 16 bytes: forward convolutions read and write windows where they are, and what dropout makes
+# is a window in 16 bits as in float32; without chains, windows are packed as before.
+sed 's/growth: 6/growth: 16/; s/initial_filters: 8/initial_filters: 48/; s/dropout: 0/dropout: 0.2/; s/^run:.*/run: {name: wide, seed: 5}/' \
+	tiramisu-small.yaml >wide.yaml
+wide='{channels: 4, size: [8, 12]}'
+step wide "$wide" 3 f32 $halves
+sed 's/dropout: 0.2/dropout: 0/' wide.yaml >undropped.yaml
+step undropped "$wide" 3 f32 $halves
+windows() {
+	expect 0 "$emulated" --device=cuda --plan --dump=sched --set "precision.compute=$2" --set precision.allow_emulation=true \
+		--set "model.input=$wide" --set model.classes=3 --set train.batch_size=2 --set data.validation=null "$1.yaml"
+	pieces=$(awk '$3 ~ /^concat/ { n += gsub(/ slice/, "") } END { print n + 0 }' out)
+	expect 0 "$emulated" --device=cuda --plan --set "precision.compute=$2" --set precision.allow_emulation=true \
+		--set "model.input=$wide" --set model.classes=3 --set train.batch_size=2 --set data.validation=null "$1.yaml"
+	windows=$(grep -c ', windows' out)
+}
+for t in f32 ${halves##* }; do
+	windows wide "$t"
+	[ "$pieces" -eq "${in_f32:=$pieces}" ] || fail "$pieces pieces of concats in $t are windows, $in_f32 in f32"
+	windows undropped "$t"
+	[ "$windows" -ge 10 ] || fail "$windows convolutions in $t leave windows where they are"
+	DLX_DEBUG=$(debug chains=no)
+	windows undropped "$t"
+	DLX_DEBUG=$(debug chains=yes)
+	[ "$windows" -eq 0 ] || fail "$windows convolutions without chains leave windows where they are"
+done
+
 # Norms within a sample, smooth activations, softmax and means of windows.
 cat >smooth.yaml <<-'END'
 	run: {name: smooth, seed: 3}
@@ -144,6 +171,16 @@ for limit in null 64GiB; do
 	if [ "$limit" = null ]; then [ "$n" -gt 40 ]; else [ "$n" -eq 0 ]; fi || fail "limit $limit: $n weights that the update casts"
 done
 "$compare" -t 0 deepcam-null deepcam-64GiB || fail "weights that the update casts are other ones"
+
+# Depthwise convolutions are our kernels', or cuDNN's where that is asked for.
+for own in yes no; do
+	DLX_DEBUG=$(debug depthwise=$own)
+	n=$("$emulated" --device=cuda --plan --set precision.compute=fp16 --set "model.input=$small" --set model.classes=3 \
+		--set train.batch_size=2 --set data.train=none.dlx --set data.validation=null --set 'data.transforms=[]' \
+		deepcam-mlperf-small.yaml | grep -c '3x3 depthwise')
+	if [ $own = yes ]; then [ "$n" -gt 40 ]; else [ "$n" -eq 0 ]; fi || fail "$n convolutions are our depthwise kernels', switch: $own"
+done
+DLX_DEBUG=$(debug depthwise=yes)
 
 # Engines: the first allowed proposal; with wisdom the fastest one, measured once and known from then on; one that is not
 # deterministic only if that is asked for.

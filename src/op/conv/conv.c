@@ -362,6 +362,12 @@ static const char *const conv_samples[] = {
 	"1x16x3x3x3 16x1x2x2x2! ; groups: 16",
 	"1x35x7x6 35x1x3x3! 35! ; groups: 35, dilation: 2, pad_lo: 2, pad_hi: 2",
 	"1x5x7 16x5x3! 16! ; stride: 2, pad_lo: 1, pad_hi: 1",
+	"2x1x6x7 1x1x3x3! ; pad_lo: 1, pad_hi: 1",
+	"1x36x11x13 36x1x3x3! ; groups: 36, pad_lo: 1, pad_hi: 1",
+	"2x12x9x10 12x1x3x3! 12! ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1",
+	"1x728x3x5 728x1x3x3! ; groups: 728, pad_lo: 1, pad_hi: 1",
+	"1x8x13x17 8x1x3x3! ; groups: 8, dilation: [3, 2], pad_lo: [3, 1], pad_hi: [2, 4]",
+	"1x8x7x9 8x1x3x3! ; groups: 8, stride: [1, 2], dilation: [2, 1]",
 	NULL
 };
 
@@ -384,6 +390,13 @@ static const char *const grad_input_samples[] = {
 	"1x16x4 16x5x3! 5! ; stride: 2, pad_lo: 1, pad_hi: 1, input_size: 7",
 	"2x33x3x5 33x40x1x1! ; input_size: [3, 5]",
 	"1x784x2x1 784x3x1x1! ; input_size: [2, 1]",
+	"2x1x6x7 1x1x3x3! ; pad_lo: 1, pad_hi: 1, input_size: [6, 7]",
+	"1x36x11x13 36x1x3x3! ; groups: 36, pad_lo: 1, pad_hi: 1, input_size: [11, 13]",
+	"2x12x5x5 12x1x3x3! 12! ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1, input_size: [9, 10]",
+	"1x728x3x5 728x1x3x3! ; groups: 728, pad_lo: 1, pad_hi: 1, input_size: [3, 5]",
+	"1x8x12x18 8x1x3x3! ; groups: 8, dilation: [3, 2], pad_lo: [3, 1], pad_hi: [2, 4], "
+	"input_size: [13, 17]",
+	"1x8x3x4 8x1x3x3! ; groups: 8, stride: [1, 2], dilation: [2, 1], input_size: [7, 9]",
 	NULL
 };
 
@@ -424,6 +437,12 @@ static const char *const grad_weight_samples[] = {
 	"2x35x7x6 2x35x4x3 ; groups: 35, stride: 2, dilation: 2, pad_lo: 2, pad_hi: 2, kernel: 3, "
 	"bias: true",
 	"2x16x4x6x4 2x16x2x3x2 ; stride: 2, kernel: 2",
+	"2x1x6x7 2x1x6x7 ; pad_lo: 1, pad_hi: 1, kernel: 3",
+	"3x36x29x13 3x36x29x13 ; groups: 36, pad_lo: 1, pad_hi: 1, kernel: 3, bias: true",
+	"2x12x35x10 2x12x18x5 ; groups: 12, stride: 2, pad_lo: 1, pad_hi: 1, kernel: 3",
+	"1x728x3x5 1x728x3x5 ; groups: 728, pad_lo: 1, pad_hi: 1, kernel: 3",
+	"2x8x33x17 2x8x32x18 ; groups: 8, dilation: [3, 2], pad_lo: [3, 1], pad_hi: [2, 4], kernel: 3",
+	"1x8x7x9 1x8x3x4 ; groups: 8, stride: [1, 2], dilation: [2, 1], kernel: 3",
 	NULL
 };
 

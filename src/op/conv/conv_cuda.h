@@ -6,11 +6,25 @@
 
 #include "op/lib/cuda.h"
 
+struct cudnn;
+struct cudnn_conv;
+struct cudnn_plan;
+struct wisdom;
+
 int conv_cuda_plan(struct kplan *k);
 int conv_grad_input_cuda_plan(struct kplan *k);
 int conv_grad_weight_cuda_plan(struct kplan *k);
 int conv_cuda_run(const struct kplan *k, const struct kargs *a);        /* all three */
 void conv_cuda_free(struct kplan *k);
+
+/* Whether an engine that cuDNN compiles can read or write a tensor where it is: a window of a wider
+ * buffer has to begin at a multiple of 16 bytes in each pixel. */
+bool conv_cuda_in_place(const struct tensor *t);
+/* A forward convolution and what follows it, of tensors in their places, by an engine that cuDNN
+ * recommends. *out stays NULL where there is none, or one that takes as much workspace as the
+ * copies, of `saved` bytes, that it is to save: cuDNN's precompiled engines make them themselves. */
+int conv_cuda_windows(struct cudnn_plan **out, const struct cudnn *library, struct wisdom *w,
+                      const struct cudnn_conv *v, size_t saved);
 
 /* in_, out_: which inputs and outputs may be windows. */
 #define CONV_CUDA(name, in_, out_)                                                      \

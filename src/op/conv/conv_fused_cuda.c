@@ -5,9 +5,9 @@
  * decided in the plan, whose implementation says so.
  *
  * Ours it is for groups, for which cuDNN has generic code only, for results in another type, and
- * where a tensor like the result is a
- * view of a larger buffer: those are read and written where they are. An input that is a view
- * is packed into the workspace. */
+ * where a tensor like the result is a view of a larger buffer that no engine takes: those are read
+ * and written where they are. Forward, engines are asked for windows first, as in conv_cuda.c; else
+ * an input that is a view is packed into the workspace. */
 #include "op/conv/conv_fused.h"
 
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "backend/plan_env.h"
 #include "base/debug.h"
 #include "base/err.h"
+#include "op/conv/conv_cuda.h"
 #include "op/conv/conv_shape.h"
 #include "op/lib/copy_cuda.h"
 #include "op/lib/cuda.h"
@@ -25,6 +26,7 @@ struct fused_cuda {
 	const struct conv_places *at;
 	struct cudnn_plan *plan;
 	bool whole;                  /* cuDNN does it all */
+	bool windows;                /* with views where they are */
 	enum dtype type;
 	int64_t rows, channels;      /* of the result */
 	size_t vectors, packed, made;        /* in the workspace, or NOWHERE: scale and shift; the
@@ -61,6 +63,34 @@ bool conv_fused_cuda_wanted(const struct cudnn_conv *c)
 	return c->geom.groups == 1 && !debug.no_chains;
 }
 
+static size_t dense_bytes(const struct tensor *t)
+{
+	return is_window(t) ? (size_t)shape_count(&t->shape) * dtype_size(t->dtype) : 0;
+}
+
+/* cuDNN is told one layout for the result and for what is added to it. */
+static bool as_result(const struct tensor *t, const struct tensor *y)
+{
+	return !t || (layout_equal(&t->layout, &y->layout) && conv_cuda_in_place(t));
+}
+
+/* A forward chain with views where they are. */
+static int plan_windows(struct kplan *k, struct fused_cuda *f, const struct cudnn *library,
+                        const struct cudnn_conv *chain)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	struct cudnn_conv v = *chain;
+	const size_t saved = dense_bytes(x) + dense_bytes(y);
+	if (saved == 0 || v.kind != CONV_FORWARD || !conv_cuda_in_place(x) || !conv_cuda_in_place(y) ||
+	    !as_result(like(k, f->at->addend), y) || !as_result(like(k, f->at->mask), y))
+		return 0;
+	v.x = &x->layout;
+	v.y = &y->layout;
+	TRY(conv_cuda_windows(&f->plan, library, k->env->wisdom, &v, saved));
+	f->whole = f->windows = f->plan != NULL;
+	return 0;
+}
+
 /* The whole chain by cuDNN. f->plan stays NULL if that cannot be. */
 static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn *library,
                       const struct cudnn_conv *c)
@@ -69,8 +99,7 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn 
 	const struct tensor *y = graph_t(k->g, k->n->out[0]);
 	struct cudnn_conv chain = *c;
 	const int mark = err_count();
-	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type || is_window(y) ||
-	    is_window(like(k, at->addend)) || is_window(like(k, at->mask)))
+	if (!conv_fused_cuda_wanted(c) || y->dtype != f->type)
 		return 0;
 	chain.scale = at->gamma != 0;
 	chain.bias = chain.scale || like(k, CONV_BIAS_AT);
@@ -79,6 +108,9 @@ static int plan_whole(struct kplan *k, struct fused_cuda *f, const struct cudnn 
 	chain.mask = at->mask != 0;
 	chain.slope = at->relu || at->mask ? (float)((const struct conv_fused *)k->n->attr)->slope : 0;
 	chain.best_only = true;
+	TRY(plan_windows(k, f, library, &chain));
+	if (f->plan || is_window(y) || is_window(like(k, at->addend)) || is_window(like(k, at->mask)))
+		return 0;
 	int rc = cudnn_conv_new(&f->plan, library, k->env->wisdom, &chain);
 	f->whole = rc == 0;
 	if (rc == E_UNSUPPORTED)
@@ -107,7 +139,7 @@ static void place(struct kplan *k, struct fused_cuda *f)
 	reserve(&end, cudnn_plan_workspace(f->plan));
 	if (f->at->gamma)
 		f->vectors = reserve(&end, 2 * sizeof(float) * vector_room(f));
-	if (is_window(x))
+	if (is_window(x) && !f->windows)
 		f->packed = reserve(&end, (size_t)shape_count(&x->shape) * dtype_size(f->type));
 	if (!f->whole && (is_window(y) || y->dtype != f->type))
 		f->made = reserve(&end, (size_t)(f->rows * f->channels) * dtype_size(f->type));
@@ -136,8 +168,9 @@ int conv_fused_cuda_plan(struct kplan *k, const struct conv_places *at)
 	if (!f->plan)
 		TRY(cudnn_conv_new(&f->plan, library, k->env->wisdom, &c));
 	place(k, f);
-	k->impl = arena_printf(k->arena, "%s%s", cudnn_plan_name(f->plan),
-	                       f->whole ? ", whole" : ", then a kernel");
+	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(f->plan),
+	                       f->whole ? ", whole" : ", then a kernel",
+	                       f->windows ? ", windows" : "");
 	return 0;
 }
 

@@ -130,7 +130,7 @@ struct grad_cuda {
 	enum dtype type;             /* in which cuDNN computes */
 	struct layout_rows x;
 	size_t vectors, made, room;  /* in the workspace: vectors, or room for sums; the result, if it
-	                              * is of another type; z, or dx, which has no reader */
+	                              * is of another type; z, which only the weights' gradient has */
 };
 
 static size_t reserve(size_t *end, size_t bytes)
@@ -245,7 +245,6 @@ static int input_plan(struct kplan *k)
 	reserve(&end, cudnn_plan_workspace(s->plan));
 	s->vectors = reserve(&end, s->whole ? 5 * aligned_vector(s) :
 	                     (size_t)k_norm_workspace(s->x.rows, s->x.c));
-	s->room = s->whole ? NOWHERE : reserve(&end, dense_bytes(s, &x->shape));
 	s->made = graph_t(k->g, k->n->out[0])->dtype == s->type ? NOWHERE :
 	          reserve(&end, dense_bytes(s, &x->shape));
 	k->ws_bytes = end;
@@ -259,15 +258,13 @@ static int mask_and_sum(const struct kplan *k, const struct kargs *a, void *dz, 
                         float *dbeta)
 {
 	const struct grad_cuda *s = k->state;
-	char *ws = a->ws;
 	const struct k_norm_grad g = {
 		.rows = s->x.rows, .c = s->x.c, .type = (int)s->type, .mask = K_NORM_FROM_X,
 		.x = { a->in[AT_X], s->x.stride },
-		.dy = { dz, s->x.c }, .dx = { ws + s->room, s->x.c }, .masked = { dz, s->x.c },
-		.gamma = a->in[AT_GAMMA],
+		.dy = { dz, s->x.c }, .masked = { dz, s->x.c }, .gamma = a->in[AT_GAMMA],
 		.beta = a->in[AT_BETA], .mean = a->in[AT_MEAN], .rstd = a->in[AT_RSTD], .dgamma = dgamma,
 		.dbeta = dbeta };
-	return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, ws + s->vectors));
+	return cuda_launched(k, k_norm_backward(cuda_stream(k->dev), &g, (char *)a->ws + s->vectors));
 }
 
 static int input_run(const struct kplan *k, const struct kargs *a)
@@ -319,7 +316,7 @@ static int rest_run(const struct kplan *k, const struct kargs *a)
 		.gamma = a->in[REST_GAMMA], .mean = a->in[REST_MEAN], .rstd = a->in[REST_RSTD],
 		.dgamma = a->in[REST_DGAMMA],
 		.dbeta = a->in[REST_DBETA] };
-	return cuda_launched(k, k_norm_backward_rest(cuda_stream(k->dev), &g, a->ws));
+	return cuda_launched(k, k_norm_backward_rest(cuda_stream(k->dev), &g));
 }
 #endif
 

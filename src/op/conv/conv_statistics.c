@@ -7,11 +7,12 @@
  * Where cuDNN recommends an engine that sums while it writes, y is not read for them; else a kernel
  * of ours reads it, as that of batch_norm would. With a norm of its own before it (made by the pass
  * `prologue`) x is read as relu(norm(x)): by that engine, or a kernel of ours puts it into the
- * workspace. */
+ * workspace. The engine is asked for windows of larger buffers in their places first. */
 #include <math.h>
 
 #include "backend/plan_env.h"
 #include "base/err.h"
+#include "op/conv/conv_cuda.h"
 #include "op/conv/conv_fused.h"
 #include "op/conv/conv_shape.h"
 #include "op/conv/conv_normed.h"
@@ -79,6 +80,7 @@ static int reference(const struct kplan *k, const struct kargs *a)
 struct statistics_cuda {
 	struct cudnn_plan *plan;
 	bool whole, within;          /* the sums, and the norm before it, are cuDNN's */
+	bool windows;                /* x and y stay where they are */
 	struct layout_rows y;        /* where it is */
 	size_t after, packed, made;  /* in the workspace: sums, or room for ours; the input,
 	                              * if it is a view or made by us; the result, if that
@@ -92,6 +94,30 @@ static size_t aligned(size_t n)
 	return (n + 255) / 256 * 256;
 }
 
+static size_t dense_bytes(const struct kplan *k, const struct tensor *t)
+{
+	return aligned((size_t)shape_count(&t->shape) *
+	               dtype_size(graph_t(k->g, k->n->in[0])->dtype));
+}
+
+/* Windows by an engine that sums, in place. v: of packed tensors. */
+static int plan_windows(struct kplan *k, struct statistics_cuda *s, const struct cudnn *library,
+                        const struct cudnn_conv *v)
+{
+	const struct tensor *x = graph_t(k->g, k->n->in[0]), *y = graph_t(k->g, k->n->out[0]);
+	struct cudnn_conv with = *v;
+	const size_t saved = (x->view == NONE ? 0 : dense_bytes(k, x)) +
+	                     (y->view == NONE ? 0 : dense_bytes(k, y));
+	if (saved == 0 || conv_normed(k->n) || !conv_fused_cuda_wanted(v) || y->dtype != x->dtype ||
+	    !conv_cuda_in_place(x) || !conv_cuda_in_place(y))
+		return 0;
+	with.x = &x->layout;
+	with.y = &y->layout;
+	TRY(conv_cuda_windows(&s->plan, library, k->env->wisdom, &with, saved));
+	s->windows = s->whole = s->plan != NULL;
+	return 0;
+}
+
 static int plan_engine(struct kplan *k, struct statistics_cuda *s, const struct cudnn_conv *c)
 {
 	struct cudnn_conv with = *c;
@@ -100,6 +126,9 @@ static int plan_engine(struct kplan *k, struct statistics_cuda *s, const struct 
 	int rc = E_UNSUPPORTED;
 	TRY(cuda_cudnn(k->dev, &library));
 	with.statistics = with.best_only = true;
+	TRY(plan_windows(k, s, library, &with));
+	if (s->plan)
+		return 0;
 	if (conv_normed(k->n) && graph_t(k->g, k->n->in[0])->view == NONE)
 		rc = conv_normed_cuda_engine(&s->plan, k->dev, k->env->wisdom, &with);
 	s->within = rc == 0;
@@ -133,14 +162,15 @@ static int cuda_plan(struct kplan *k)
 	                         aligned((size_t)k_norm_workspace(s->y.rows, s->y.c)));
 	s->vectors = end;
 	end += conv_normed(k->n) ? 2 * conv_normed_cuda_room(k) : 0;
-	s->packed = conv_normed(k->n) ? (s->within ? NOWHERE : end) : x->view == NONE ? NOWHERE : end;
-	end += s->packed == NOWHERE ? 0 :
-	       aligned((size_t)shape_count(&x->shape) * dtype_size(x->dtype));
-	s->made = y->view == NONE && y->dtype == x->dtype ? NOWHERE : end;
-	end += s->made == NOWHERE ? 0 : aligned((size_t)shape_count(&y->shape) * dtype_size(x->dtype));
+	const bool reads = x->view == NONE || s->windows;
+	s->packed = (conv_normed(k->n) ? s->within : reads) ? NOWHERE : end;
+	end += s->packed == NOWHERE ? 0 : dense_bytes(k, x);
+	s->made = (y->view == NONE || s->windows) && y->dtype == x->dtype ? NOWHERE : end;
+	end += s->made == NOWHERE ? 0 : dense_bytes(k, y);
 	k->ws_bytes = end;
-	k->impl = arena_printf(k->arena, "%s%s%s", cudnn_plan_name(s->plan),
+	k->impl = arena_printf(k->arena, "%s%s%s%s", cudnn_plan_name(s->plan),
 	                       s->whole ? ", whole" : ", then a kernel",
+	                       s->windows ? ", windows" : "",
 	                       conv_normed(k->n) && !s->within ? ", after a kernel" : "");
 	return 0;
 }

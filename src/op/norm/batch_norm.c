@@ -203,7 +203,7 @@ static int grad_cuda(const struct kplan *k, const struct kargs *a)
 
 static const char *const samples[] = {
 	"2x3x5x7 3:positive 3", "3x17x3x5 17 17; eps: 0.001", "2x1x4x3x5 1 1", "7x5 5 5:positive",
-	"2x48x21x23 48:positive 48",
+	"2x48x21x23 48:positive 48", "2x36x3x5 36:positive 36", "1x728x2x3 728:positive 728",
 	/* activated */
 	"2x3x5x7 3:positive 3; slope: 0", "3x17x3x5 17 17; eps: 0.001, slope: 0.3",
 	"2x1x4x3x5 1 1; slope: 0", "7x5 5 5:positive; slope: 0.01",
@@ -234,6 +234,10 @@ static const char *const grad_samples[] = {
 	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive - - 2x17x3x3x5; slope: 0.3",
 	"9x5 9x5 5 5 5:positive - - 9x5 9x5; slope: 0",
 	"2x48x21x23 2x48x21x23 48 48 48:positive - - 2x48x21x23 2x48x21x23; slope: 0",
+	"2x1x4x3 2x1x4x3 1 1 1:positive - - 2x1x4x3 2x1x4x3; slope: 0",
+	"3x12x7x5 3x12x7x5 12 12 12:positive - 3x12x7x5 3x12x7x5 3x12x7x5; slope: 0.3",
+	"2x36x5x7 2x36x5x7 36 36 36:positive - - 2x36x5x7 2x36x5x7; slope: 0",
+	"1x728x3x5 1x728x3x5 728 728 728:positive - - 1x728x3x5 1x728x3x5; slope: 0",
 	/* with a group */
 	"2x3x5x7 2x3x5x7 3 3 3:positive - - - - s:one; group: 0",
 	"2x17x3x3x5 2x17x3x3x5 17 17 17:positive - - - - s:zero; group: 0",

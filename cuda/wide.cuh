@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Packs of 16 bytes along the channels of channels-last tensors, for the kernels that the bytes of
+ * large tensors go through: four floats or eight halves, where ABREAST (cuda/device.cuh) halves are
+ * 8 bytes. Eight halves need no more registers on their way than two rows of four, and half the
+ * instructions that load them. */
+#ifndef DLX_CUDA_WIDE_CUH
+#define DLX_CUDA_WIDE_CUH
+
+#include "cuda/device.cuh"
+
+template <typename PAIR> struct alignas(16) eight_halves {
+	PAIR v[4];
+	__device__ __forceinline__ float at(int i) const { return i % 2 ? high_half(v[i / 2]) :
+		low_half(v[i / 2]); }
+	__device__ __forceinline__ void put(const float *from)
+	{
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			put_halves(&v[i], from[2 * i], from[2 * i + 1]);
+	}
+};
+template <> struct alignas(16) several<__half, 8> : eight_halves<__half2> {};
+template <> struct alignas(16) several<__nv_bfloat16, 8> : eight_halves<__nv_bfloat162> {};
+
+template <> struct word<1> { typedef uint8_t type; };
+
+/* How many of c neighbouring channels of `size` bytes a thread can move as one: 16 bytes of them,
+ * ABREAST, or 1. */
+static inline int side_by_side(int64_t c, size_t size, std::initializer_list<k_rows> tensors)
+{
+	const int most = (int)(16 / size);
+	bool all = c % most == 0;
+	for (const k_rows &x : tensors)
+		all = all && (!x.p || ((uintptr_t)x.p % 16 == 0 && x.stride % most == 0));
+	return all ? most : abreast(c, size, tensors) ? ABREAST : 1;
+}
+
+/* Runs the statement with N what side_by_side gave for elements of type T. */
+#define SIDE_BY_SIDE(n, T, N, ...)                                                       \
+	do {                                                                             \
+		if ((n) == pack<T>::N) {                                                 \
+			constexpr int N = pack<T>::N;                                    \
+			__VA_ARGS__;                                                     \
+		} else {                                                                 \
+			WIDE_OR_NOT((n) == ABREAST, N, __VA_ARGS__);                     \
+		}                                                                        \
+	} while (0)
+
+/* The same rows, the last one first. */
+template <typename T> static k_rows backwards(const k_rows &x, int64_t rows)
+{
+	return { x.p ? (T *)x.p + (rows - 1) * x.stride : NULL, -x.stride };
+}
+
+#endif
