@@ -94,6 +94,7 @@ struct device {
 	const char *name;            /* "cpu" */
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
+	int arch;                    /* a GPU's compute capability, 90 for 9.0; else 0 */
 	bool each;                   /* waits for each node, so that an
 	                              * error names the node that failed */
 	bool imagined;               /* a GPU that is not there: its rates are published ones, and

@@ -344,6 +344,7 @@ static void describe(struct device *d)
 	const struct cudaDeviceProp *p = &cuda_of(d)->properties;
 	snprintf(d->description, sizeof d->description, "%.100s, %.0f GiB, compute capability %d.%d",
 	         p->name, (double)p->totalGlobalMem / (1 << 30), p->major, p->minor);
+	d->arch = arch_of(d);
 	d->model = d->imagined ? &cuda_of(d)->model : gpu_model_find(p->name);
 }
 
