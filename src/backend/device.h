@@ -5,6 +5,7 @@
 #ifndef DLX_BACKEND_DEVICE_H
 #define DLX_BACKEND_DEVICE_H
 
+#include "backend/replay.h"
 #include "graph/op.h"
 
 struct device;
@@ -55,6 +56,13 @@ struct device_driver {
 	int (*capture_end)(const struct device *d, void **out);
 	int (*graph_launch)(const struct device *d, void *graph);
 	void (*graph_destroy)(const struct device *d, void *graph);
+	/* A profiler: from begin to end it notes the kernels of graphs that are captured and launched;
+	 * node says what is captured from now on. E_UNAVAILABLE with the reason: there is none. end
+	 * fills *out, which replay_release frees, or zeroes it where begin failed or no kernel was
+	 * seen. NULL: no profiler is known. */
+	int (*watch_begin)(const struct device *d);
+	void (*watch_node)(const struct device *d, nid n);
+	void (*watch_end)(const struct device *d, struct replay *out);
 	/* flop/s; 0 if that fails */
 	double (*measure_peak)(const struct device *d, enum dtype type, bool tf32);
 	/* bytes/s; 0 if that fails */
@@ -86,6 +94,7 @@ struct device {
 	const char *name;            /* "cpu" */
 	char description[160];       /* "AMD EPYC, 2 threads, oneDNN 2.6.3 avx512_core" */
 	int threads;
+	int arch;                    /* a GPU's compute capability, 90 for 9.0; else 0 */
 	bool each;                   /* waits for each node, so that an
 	                              * error names the node that failed */
 	bool imagined;               /* a GPU that is not there: its rates are published ones, and

@@ -48,7 +48,7 @@ struct exec {
 	void *fed;                    /* the event behind which the staged inputs are free again */
 	bool feeding;                 /* it is set, and was not reached since */
 	double *seconds;              /* by node id */
-	bool profiling;
+	bool profiling, watched;
 };
 
 static const struct kernel *kernel_of(const struct exec *e, const struct node *n)
@@ -379,6 +379,8 @@ static int launch_eagerly(struct exec *e, unsigned phases)
 {
 	for (const struct step *s = e->step; s < e->step + e->nstep; s++) {
 		int rc;
+		if (e->watched)
+			e->dev->driver->watch_node(e->dev, s->k->n->id);
 		if ((s->phase_bit & phases) && (rc = s->run(s->k, &s->args)) < 0)
 			return explain(rc, s->k->n);
 	}
@@ -523,4 +525,36 @@ void exec_profile(struct exec *e, bool on)
 const double *exec_profile_seconds(const struct exec *e)
 {
 	return e->seconds;
+}
+
+int exec_watch_begin(struct exec *e)
+{
+	const struct device_driver *driver = e->dev->driver;
+	if (!driver || !driver->watch_begin)
+		return ERR(E_UNAVAILABLE, NULL, "device '%s' has no profiler", e->dev->name);
+	if (trace_on() || e->dev->each)
+		return ERR(E_UNAVAILABLE, NULL, "each kernel is waited for, so no step is replayed");
+	return driver->watch_begin(e->dev);
+}
+
+int exec_watch_replays(struct exec *e, int runs, struct replay *out)
+{
+	const struct device_driver *driver = e->dev->driver;
+	int rc = 0;
+	*out = (struct replay){ 0 };
+	if (!driver || !driver->watch_end)
+		return 0;
+	if (runs > 0) {
+		destroy_captured(e);
+		e->watched = true;
+	}
+	for (int i = 0; i < runs && rc == 0; i++)
+		rc = exec_run(e, ~0u);
+	if (rc == 0)
+		rc = device_finish(e->dev);
+	driver->watch_end(e->dev, out);
+	if (e->watched)
+		destroy_captured(e);
+	e->watched = false;
+	return rc;
 }

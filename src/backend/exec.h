@@ -70,5 +70,11 @@ int64_t exec_workspace_offset(const struct exec *e, nid n);   /* in the arena; -
  * seconds[i] of node i, summed over `runs` runs. */
 void exec_profile(struct exec *e, bool on);
 const double *exec_profile_seconds(const struct exec *e);
+/* The same on the GPU's own clock, for which all phases are captured anew and replayed, watched by
+ * the device's profiler. begin: E_UNAVAILABLE with the reason where that cannot be; then replays,
+ * also where begin failed, ends the watch and gives what was seen, zeroed if nothing was. runs: 0:
+ * none. All ranks replay, or none. */
+int exec_watch_begin(struct exec *e);
+int exec_watch_replays(struct exec *e, int runs, struct replay *out);
 
 #endif

@@ -3,6 +3,8 @@
  * The defaults, and the types that a device computes in. */
 #include "backend/plan_env.h"
 
+#include <string.h>
+
 #include "backend/dnn/dnn.h"
 #include "base/err.h"
 
@@ -23,6 +25,18 @@ static int refuse_bf16(const struct device *d, enum dnn_bf16 support, bool emula
 	           "the avx512bw to emulate them", d->name);
 }
 
+#define FIRST_WITH_BF16 80       /* the compute capability of Ampere's first */
+
+static int refuse_old_gpu(const struct device *d)
+{
+	if (d->arch >= FIRST_WITH_BF16)
+		return 0;
+	return ERR(E_UNAVAILABLE, NULL, "device '%s' cannot compute in bf16: '%.*s' is of architecture "
+	           "sm_%d, and instructions for it came with sm_%d; 'fp16' takes as many bytes, with "
+	           "'precision.loss_scale'", d->name, (int)strcspn(d->description, ","),
+	           d->description, d->arch, FIRST_WITH_BF16);
+}
+
 int plan_env_check(const struct plan_env *e, const struct device *d, bool emulate)
 {
 	if (e->compute == DTYPE_F16 && d->backend == BACKEND_CPU)
@@ -31,5 +45,7 @@ int plan_env_check(const struct plan_env *e, const struct device *d, bool emulat
 		           "processors; 'bf16' takes as many bytes and needs no loss scale", d->name);
 	if (e->compute == DTYPE_BF16 && d->backend == BACKEND_CPU)
 		return refuse_bf16(d, dnn_bf16_support(), emulate);
+	if (e->compute == DTYPE_BF16 && d->backend == BACKEND_CUDA)
+		return refuse_old_gpu(d);
 	return 0;
 }

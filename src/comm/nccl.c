@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -65,7 +66,19 @@ static int check(ncclResult_t result, const char *what)
 struct identity {
 	char gpu[16];
 	int ordinal, host;
+	bool shares;                 /* NCCL was asked to let ranks share a GPU, and can */
 };
+
+#define FIRST_TO_SHARE 23003   /* NCCL 2.30.3 */
+
+/* For tests on a machine of one GPU: ranks on one do not go faster. */
+static bool may_share(void)
+{
+	const char *asked = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+	int version = 0;
+	return asked && strcmp(asked, "1") == 0 && nccl.GetVersion(&version) == ncclSuccess &&
+	       version >= FIRST_TO_SHARE;
+}
 
 static int refuse(const struct comm *c, const struct identity *all, int first)
 {
@@ -93,13 +106,14 @@ static int refuse(const struct comm *c, const struct identity *all, int first)
 static int compare(struct comm *c, const struct device *d)
 {
 	struct identity *all = mem_calloc((size_t)c->size, sizeof *all),
-	                mine = { .ordinal = cuda_ordinal(d), .host = c->host };
+	                mine = { .ordinal = cuda_ordinal(d), .host = c->host, .shares = may_share() };
 	int rc = 0;
 	cuda_identity(d, mine.gpu);
 	comm_all_gather(c, &mine, sizeof mine, all, "the GPU of each rank");
 	for (int a = 0; a < c->size && rc == 0; a++)
 		for (int b = a + 1; b < c->size && rc == 0; b++)
-			if (memcmp(all[a].gpu, all[b].gpu, sizeof all[a].gpu) == 0)
+			if (memcmp(all[a].gpu, all[b].gpu, sizeof all[a].gpu) == 0 &&
+			    !(all[a].shares && all[b].shares))
 				rc = refuse(c, all, a);
 	mem_free(all);
 	return rc;

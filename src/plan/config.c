@@ -103,7 +103,7 @@ static const struct field train_fields[] = {
 static const struct field precision_fields[] = {
 	FIELD_ENUM(struct precision_section, compute, "f32", precision_names,
 	           "element type of activations, their gradients and matrix products; weights, sums, "
-	           "statistics, losses and updates are f32"),
+	           "statistics, losses and updates are f32; bf16 on a GPU takes an A100 or newer"),
 	FIELD_BOOL(struct precision_section, allow_emulation, "false",
 	           "also compute in a type that the CPU has no instructions for: slower "
 	           "than f32, for comparisons"),

@@ -13,21 +13,29 @@
 #include "plan/plan.h"
 
 struct profile {
-	double step;                        /* wall time of a step with timers */
+	double step;                        /* wall time of a step with timers; of replays, from the
+	                                     * first kernel to the end of the last */
 	double nodes;                       /* the sum over nodes */
+	double between;                     /* in which no node ran */
 	double phase[PHASE_COUNT];
+	double *seconds;                    /* by node id */
+	struct replay replay;               /* on a GPU with a profiler; else zeroed */
+	char why_not[300];                  /* there is none; "": none is needed */
 };
 
-/* Runs p `runs` times with timers; exec_profile_seconds are
- * then sums over them. The first run is not counted. */
+/* Runs p `runs` times with timers around each node. The first run is not counted. */
 int profile_run(struct plan *p, int runs, struct profile *out);
+/* On a GPU, after exec_watch_begin: replays the step `runs` times, watched by the profiler. Where
+ * none was begun or it saw nothing, the replay stays zeroed. */
+int profile_replays(struct plan *p, int runs, struct profile *out);
+void profile_release(struct profile *f);         /* a zeroed one is fine */
 
-/* Tables as text: the device's ceilings r, totals, op kinds, the nodes that lose most. runs as in
- * profile_run. */
-void profile_text(const struct plan *p, const struct node_rates *r, int runs,
-                  const struct profile *f, struct buf *out);
-/* The same of all nodes, as one JSON object. */
-void profile_json(const struct plan *p, const struct node_rates *r, int runs,
-                  const struct profile *f, struct buf *out);
+/* Tables as text: the device's ceilings r, totals, op kinds, the nodes that lose most, and the
+ * kernels that take most. */
+void profile_text(const struct plan *p, const struct node_rates *r, const struct profile *f,
+                  struct buf *out);
+/* The same of all nodes and kernels, as one JSON object. */
+void profile_json(const struct plan *p, const struct node_rates *r, const struct profile *f,
+                  struct buf *out);
 
 #endif

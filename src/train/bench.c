@@ -5,6 +5,7 @@
 #include "train/bench.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,10 +134,44 @@ static void print_device(const struct device *d, struct times *t, int64_t steps,
 	           memory.total - memory.free, median(t->starts, steps), t->queued);
 }
 
+/* Whether it is so on all ranks: a replay that all-reduces waits for that of the others. */
+static bool on_all(struct session *s, bool mine)
+{
+	double without = mine ? 0 : 1;
+	comm_max(s->comm, &without, 1, "whether GPUs have a profiler");
+	return without == 0;
+}
+
+/* On a GPU with a profiler the kernels of replayed steps. */
+static int watch(struct session *s, struct plan *p, int runs, struct profile *f)
+{
+	char why[sizeof f->why_not] = "another rank has no profiler";
+	const int mark = err_count();
+	const bool mine = exec_watch_begin(p->exec) == 0;
+	if (!mine && err_count() > mark)
+		snprintf(why, sizeof why, "%s", err_get(mark)->text);
+	err_truncate(mark);
+	const bool all = on_all(s, mine);
+	TRY(profile_replays(p, all ? runs : 0, f));
+	if (all && on_all(s, f->replay.nkernel > 0))
+		return 0;
+	if (mine && all)
+		snprintf(why, sizeof why, "the profiler has seen no kernel of a launched graph");
+	profile_release(f);
+	TRY(profile_run(p, runs, f));
+	snprintf(f->why_not, sizeof f->why_not, "%s", why);
+	return 0;
+}
+
+static int take_profile(struct session *s, struct plan *p, bool asked, int runs, struct profile *f)
+{
+	return asked && s->dev->driver ? watch(s, p, runs, f) : profile_run(p, runs, f);
+}
+
 int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struct buf *tables)
 {
 	struct plan *p;
-	struct profile f;
+	struct profile f = { 0 };
 	int runs = profile && steps > 1 ? (int)(steps < PROFILE_RUNS ? steps : PROFILE_RUNS) : 1;
 	struct buf ranks = BUF_INIT;
 	/* the learning rate is 0, so the weights stay what they are */
@@ -149,7 +184,7 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 	if (rc == 0 && !comm_many(s->comm))
 		rc = time_queue(p, s->dev, steps, &t);
 	if (rc == 0)
-		rc = profile_run(p, runs, &f);
+		rc = take_profile(s, p, profile, runs, &f);
 	if (rc == 0) {
 		if (comm_many(s->comm))
 			combine(s->comm, exposed, t.steps, steps, &ranks);
@@ -160,11 +195,12 @@ int bench(struct session *s, int64_t steps, bool profile, struct buf *out, struc
 			const struct plan_env env = plan_env_of(s->config, s->engines);
 			const struct node_rates rates = node_rates_ceilings(s->dev, &env);
 			buf_puts(out, ", \"profile\": ");
-			profile_json(p, &rates, runs, &f, out);
-			profile_text(p, &rates, runs, &f, tables);
+			profile_json(p, &rates, &f, out);
+			profile_text(p, &rates, &f, tables);
 		}
 		buf_puts(out, "}\n");
 	}
+	profile_release(&f);
 	buf_release(&ranks);
 	mem_free(t.steps);
 	mem_free(t.starts);

@@ -7,6 +7,7 @@
  *                             none)
  *   DLX_EMULATE_DRIVER=none   there is no driver; or the version it knows, 12020 for CUDA 12.2
  *   DLX_EMULATE_CODE=none     a GPU that the program has no code for
+ *   DLX_EMULATE_ARCH=70       its compute capability in place of 90
  *   DLX_EMULATE_MEMORY=A[/B]  it has A bytes (K, M and G are understood; 4G), of which others left
  *                             B
  *   DLX_EMULATE_FAIL=N        kernels of the Nth run of a recording go wrong, which stays;
@@ -239,7 +240,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int ordinal)
 	snprintf(p->name, sizeof p->name, "%s", name ? name : "emulated GPU");
 	snprintf(p->uuid.bytes, sizeof p->uuid.bytes, "gpu %d", visible()[(size_t)ordinal]);
 	p->totalGlobalMem = the_account().total;
-	p->major = 9;
+	const char *arch = getenv("DLX_EMULATE_ARCH");
+	p->major = arch ? atoi(arch) / 10 : 9;
+	p->minor = arch ? atoi(arch) % 10 : 0;
 	p->multiProcessorCount = 4;
 	return cudaSuccess;
 }

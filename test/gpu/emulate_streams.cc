@@ -21,6 +21,9 @@
  * The GPU as such (how many there are, how much memory, what is wrong with it) is in
  * emulate_device.cc. */
 #include "emulate.h"
+extern "C" {
+#include "fake_cupti_replay.h"
+}
 
 #include <condition_variable>
 #include <cstdio>
@@ -51,6 +54,8 @@ struct recorded {
 	work run;
 	int stream;                  /* 0: the one that records */
 	std::vector<int> after;
+	const char *name;
+	long number, clone;          /* for a watcher: of the node, and of its clone */
 };
 struct graph {
 	std::vector<recorded> node;
@@ -87,9 +92,12 @@ struct machine {
 	bool early, by_chance, slow_host, fast_host;
 	stream *first = nullptr;
 	long recordings = 0, alive = 0;      /* so far; that can be run */
+	long nodes = 0, launches = 0;        /* so far, of recordings */
 	std::set<const void *> loaded;       /* kernels */
 };
 machine *m;
+const emulate_watcher *watcher;
+thread_local const char *kernel_name;    /* of what is launched next; NULL: a library's work */
 
 bool ready(const queue *q)
 {
@@ -205,7 +213,11 @@ int place_of(const graph *g, const stream *s)
 void record(stream *s, work run)
 {
 	graph *g = s->recording;
-	g->node.push_back({ std::move(run), place_of(g, s), s->tail });
+	g->node.push_back({ std::move(run), place_of(g, s), s->tail,
+		kernel_name ? kernel_name : "library", ++m->nodes, 0 });
+	kernel_name = nullptr;
+	if (watcher)
+		watcher->created(m->nodes);
 	s->tail = { (int)g->node.size() - 1 };
 }
 
@@ -279,6 +291,20 @@ bool nothing()
 	return true;
 }
 
+/* A node's work in a replay, of which a watcher is told once it is done. */
+work watched(const recorded &r, long launch)
+{
+	if (!watcher)
+		return r.run;
+	return [run = r.run, name = r.name, number = r.clone, launch] {
+		uint64_t start = emulate::nanoseconds();
+		bool done = run();
+		if (done && watcher)
+			watcher->ran(number, launch, name, start, emulate::nanoseconds());
+		return done;
+	};
+}
+
 double microseconds;
 
 } /* namespace */
@@ -289,8 +315,10 @@ bool emulate::may_launch(const void *kernel, void *stream_, const char *name)
 	std::lock_guard<std::mutex> held(m->lock);
 	if (!s->recording)
 		m->loaded.insert(kernel);
-	if (m->loaded.count(kernel))
+	if (m->loaded.count(kernel)) {
+		kernel_name = name;
 		return true;
+	}
 	fprintf(stderr, "emulate: kernel %s runs for the first time while a step is recorded\n", name);
 	s->recording->spoilt = true;
 	emulate::fail(cudaErrorStreamCaptureUnsupported);
@@ -310,6 +338,12 @@ void emulate::submit(void *to, work run)
 extern "C" {
 
 /* --- for fakes of the libraries --- */
+
+void emulate_watch(const emulate_watcher *w)
+{
+	std::lock_guard<std::mutex> held(m->lock);
+	watcher = w;
+}
 
 /* In the order of the stream that was made first, which is that of computation. */
 void emulate_submit(void (*run)(void *), void *argument)
@@ -588,6 +622,11 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *e, cudaGraph_t g, unsigned lon
 	std::lock_guard<std::mutex> held(m->lock);
 	m->alive++;
 	*e = (cudaGraphExec_t)g;
+	for (recorded &r : ((graph *)g)->node) {
+		r.clone = ++m->nodes;
+		if (watcher)
+			watcher->cloned(r.clone, r.number);
+	}
 	return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t) { return cudaSuccess; }
@@ -614,8 +653,9 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t what, cudaStream_t to)
 	if (emulate::broken())       /* which shows at the next wait */
 		return cudaSuccess;
 	append(s, nothing);
+	m->launches++;
 	for (const recorded &r : g->node) {
-		node_ref n = std::make_shared<node>(node{ r.run, { s->last }, false });
+		node_ref n = std::make_shared<node>(node{ watched(r, m->launches), { s->last }, false });
 		for (int i : r.after)
 			n->after.push_back(made[(size_t)i]);
 		if (!line[(size_t)r.stream])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The libraries of the emulation: their functions are found here instead of in shared objects
- * (fake_cudnn.c, fake_cublas.c). */
+ * (fake_cudnn.c, fake_cublas.c, fake_cupti_replay.c). */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/library.h"
+#include "fake_cupti_replay.h"
 
 #define FAKES(X)                                                                                   \
 	X(cudnnCreate) X(cudnnDestroy) X(cudnnSetStream) X(cudnnGetErrorString) X(cudnnGetVersion)     \
@@ -31,13 +32,16 @@ static const struct library_function fakes[] = {
 /* In place of base/library.c. */
 int library_open(const char *file, const char *what, const struct library_function *f, size_t n)
 {
-	bool faked = strncmp(file, "libcudnn", 8) == 0 || strncmp(file, "libcublasLt", 11) == 0;
+	bool faked = strncmp(file, "libcudnn", 8) == 0 || strncmp(file, "libcublasLt", 11) == 0 ||
+	             strncmp(file, "libcupti", 8) == 0;
 	void *library = faked ? NULL : dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	for (size_t i = 0; i < n; i++) {
 		*f[i].pointer = library ? dlsym(library, f[i].name) : NULL;
 		for (size_t k = 0; k < sizeof fakes / sizeof *fakes && !library; k++)
 			if (strcmp(fakes[k].name, f[i].name) == 0)
 				*f[i].pointer = (void *)fakes[k].pointer;
+		if (!library && !*f[i].pointer)
+			*f[i].pointer = fake_cupti_function(f[i].name);
 		if (!*f[i].pointer)
 			return ERR(E_UNAVAILABLE, NULL, "%s: the emulation has no '%s'", what, f[i].name);
 	}

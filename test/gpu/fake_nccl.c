@@ -7,7 +7,7 @@
  * on another, or in another recording. As in the library, communicators are neither destroyed nor
  * aborted before all recordings of theirs are gone.
  *
- * DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says
+ * DLX_FAKE_NCCL_VERSION=23003 is another version. DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says
  * that something is wrong), die and stop (the process does), or join:0 (it never joins). A line on
  * standard error says when. */
 #include <fcntl.h>
@@ -264,8 +264,18 @@ static int run_group(void *argument)
 
 static ncclResult_t get_version(int *v)
 {
-	*v = NCCL_VERSION_CODE;
+	const char *other = getenv("DLX_FAKE_NCCL_VERSION");
+	*v = other ? atoi(other) : NCCL_VERSION_CODE;
 	return ncclSuccess;
+}
+
+/* Ranks may have one GPU: from 2.30.3 on, if that is asked for. */
+static bool shares(void)
+{
+	const char *asked = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+	int version;
+	get_version(&version);
+	return asked && strcmp(asked, "1") == 0 && version >= 23003;
 }
 
 static ncclResult_t get_id(ncclUniqueId *id)
@@ -300,7 +310,7 @@ static ncclResult_t init(ncclComm_t *out, int size, ncclUniqueId id, int rank, n
 		nap();
 	shm_unlink(id.internal);
 	for (int r = 0; r < size; r++)
-		if (r != rank && c->at->gpu[r] == emulate_gpu() + 1)
+		if (r != rank && c->at->gpu[r] == emulate_gpu() + 1 && !shares())
 			return ncclInvalidUsage;
 	*out = c;
 	return ncclSuccess;

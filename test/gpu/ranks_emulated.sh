@@ -101,6 +101,13 @@ export DLX_EMULATE_GPUS=0
 expect 69 on_ranks 2 "$emulated" --device=cuda --set run.dir=runs/shared "$config"
 says err 'dlx-train: ranks 0-1 of host '
 says err ' take the same GPU (number 0)'
+# NCCL 2.30.3 and newer lets them share it if asked to.
+NCCL_MULTI_RANK_GPU_ENABLE=1 DLX_FAKE_NCCL_VERSION=22809 expect 69 on_ranks 2 "$emulated" --device=cuda --set run.dir=runs/shared "$config"
+says err ' take the same GPU (number 0)'
+export NCCL_MULTI_RANK_GPU_ENABLE=1 DLX_FAKE_NCCL_VERSION=23003
+run 2 cuda runs/shared-cuda --set parallel.grouping=size:4KiB
+unset NCCL_MULTI_RANK_GPU_ENABLE DLX_FAKE_NCCL_VERSION
+[ "$(newest_state runs/shared-cuda)" = "$(newest_state runs/plain-cuda)" ] || fail "on one GPU: other bits"
 # One each where each sees one alone.
 expect 0 on_ranks 2 sh -c 'export DLX_EMULATE_GPUS=$PMI_RANK; exec "$@"' sh "$emulated" --quiet --device=cuda \
 	--set run.dir=runs/own --set train.validate.epochs=0 --set 'data.transforms=[{crop: {size: [10, 14]}}]' \

@@ -23,6 +23,7 @@
 #include "backend/cuda/cuda_find.h"
 #include "backend/cuda/cuda_state.h"
 #include "backend/cuda/cudnn.h"
+#include "backend/cuda/cupti.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "cuda/kernels.h"
@@ -293,7 +294,8 @@ static const struct device_driver driver = {
 	.prefetch_ready = cuda_prefetch_ready, .prefetch_put = cuda_prefetch_put,
 	.prefetch_take = cuda_prefetch_take,
 	.capture_begin = capture_begin, .capture_end = capture_end, .graph_launch = graph_launch,
-	.graph_destroy = graph_destroy, .planned = planned, .close = close_device,
+	.graph_destroy = graph_destroy, .watch_begin = cupti_begin, .watch_node = cupti_node,
+	.watch_end = cupti_end, .planned = planned, .close = close_device,
 	.measure_peak = cuda_measure_peak, .measure_bandwidth = cuda_measure_bandwidth,
 };
 
@@ -342,6 +344,7 @@ static void describe(struct device *d)
 	const struct cudaDeviceProp *p = &cuda_of(d)->properties;
 	snprintf(d->description, sizeof d->description, "%.100s, %.0f GiB, compute capability %d.%d",
 	         p->name, (double)p->totalGlobalMem / (1 << 30), p->major, p->minor);
+	d->arch = arch_of(d);
 	d->model = d->imagined ? &cuda_of(d)->model : gpu_model_find(p->name);
 }
 

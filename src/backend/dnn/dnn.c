@@ -486,9 +486,9 @@ static int conv_new(struct dnn_prim **out, const struct dnn_conv *c)
 	return 0;
 }
 
-/* oneDNN's AVX2 code for the gradient of the input adds up the products of 8 channels before they
- * are added to the others, but of 16 or 32 if y has fewer than 40 or 15 columns and not three
- * axes. */
+/* Whether the order of oneDNN's sums depends on the extent of y. Its AVX2 code for the gradient of
+ * the input adds up the products of 8 channels before it adds them to the others; if y has fewer
+ * than 40 or 15 columns, and not three axes, of 16 or 32 channels. */
 static bool order_varies(const struct dnn_prim *p, const struct dnn_conv *c)
 {
 	return c->kind == CONV_BACKWARD_DATA && c->geom.ns < CONV_NS
