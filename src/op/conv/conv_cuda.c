@@ -120,7 +120,7 @@ static int plan_with_bias(struct kplan *k, const struct cudnn *library, const st
 	if (c->kind != CONV_FORWARD || optional(k->n->in, k->n->nin, 2) == NONE ||
 	    graph_t(k->g, k->n->out[0])->dtype != ck->type)
 		return 0;
-	fused.bias = true;
+	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of ours */
 	int rc = cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
 	ck->biased = rc == 0;
 	if (rc == E_UNSUPPORTED)
