@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "backend/plan_env.h"
-#include "base/debug.h"
 #include "base/err.h"
 #include "op/conv/conv_shape.h"
 #include "op/lib/copy_cuda.h"
@@ -58,7 +57,7 @@ static int check_types(const struct kplan *k, const struct conv_places *at)
 
 bool conv_fused_cuda_wanted(const struct cudnn_conv *c)
 {
-	return c->geom.groups == 1 && !debug.no_chains;
+	return c->geom.groups == 1;
 }
 
 /* The whole chain by cuDNN. f->plan stays NULL if that cannot be. */
