@@ -3,14 +3,21 @@
  * Lines in order of (problem, device, library), looked up by halving. */
 #include "backend/wisdom.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 
 enum { PROBLEM, DEVICE, LIBRARY, KEYS, ENGINE = KEYS, TEXTS };
+
+#define TURN 10000             /* microseconds between looks at a lock */
+#define TURNS 100
 
 struct wisdom_line {
 	const char *text[TEXTS];
@@ -147,14 +154,72 @@ void wisdom_print(struct wisdom *w, struct buf *out)
 	}
 }
 
+/* Processes that write the same file take turns, by a lock on its folder; where the file system
+ * has no locks, or the other process does not go on, a line may get lost, which costs its
+ * measuring. Returns a descriptor to close, or -1. */
+static int take_turn(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = mem_strdup(slash == path ? "/" : slash ? path : ".");
+	if (slash > path)
+		folder[slash - path] = '\0';
+	int fd = io_open(folder, O_RDONLY | O_DIRECTORY, 0);
+	for (int i = 0; i < TURNS && fd >= 0; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+			break;
+		usleep(TURN);
+	}
+	mem_free(folder);
+	return fd;
+}
+
+/* What the file has by now, and w on top of it. */
+static int write_both(const struct wisdom *w, const char *path)
+{
+	struct wisdom *all = wisdom_new();
+	struct buf text = BUF_INIT;
+	int rc = io_is_regular(path) ? wisdom_read(all, path) : 0;
+	for (int i = 0; i < w->n; i++) {
+		const struct wisdom_line *l = &w->line[i];
+		wisdom_add(all, l->text[PROBLEM], l->text[DEVICE], l->text[LIBRARY], l->text[ENGINE],
+		           l->microseconds);
+	}
+	wisdom_print(all, &text);
+	if (rc == 0)
+		rc = io_write_file(path, text.data, text.len);
+	buf_release(&text);
+	wisdom_free(all);
+	return rc;
+}
+
 int wisdom_write(struct wisdom *w, const char *path)
 {
-	struct buf text = BUF_INIT;
 	if (!w->changed)
 		return 0;
-	wisdom_print(w, &text);
-	int rc = io_write_file(path, text.data, text.len);
-	buf_release(&text);
+	int turn = take_turn(path), rc = write_both(w, path);
+	if (turn >= 0)
+		close(turn);
 	w->changed = rc < 0;
 	return rc;
+}
+
+void wisdom_measured(struct wisdom *w, const char *problem, const char *device,
+                     const char *library, const char *engine, double microseconds)
+{
+	const int mark = err_count();
+	wisdom_add(w, problem, device, library, engine, microseconds);
+	if (w->path && wisdom_write(w, w->path) < 0)
+		w->measure = false;
+	err_truncate(mark);
+}
+
+bool wisdom_may_measure(const struct wisdom *w)
+{
+	return w && w->measure && w->spent < w->seconds;
+}
+
+void wisdom_left(struct wisdom *w)
+{
+	if (w && w->measure && w->spent >= w->seconds)
+		w->left++;
 }

@@ -45,6 +45,11 @@ static const struct word words[] = {
 	  .values = { "yes", "no" },
 	  .doc = "on a GPU, whether dlx's own kernels take depthwise convolutions, or cuDNN; "
 	  "default: yes" },
+	{ WORD(engines, CHOICE), .values = { "precompiled", "first", "measured" },
+	  .doc = "on a GPU, which engines a convolution may take: none that cuDNN compiles; the first "
+	  "proposed; or by --wisdom the fastest. Default: measured, and precompiled with --gpu" },
+	{ WORD(measure_seconds, SECONDS), .form = "SECONDS",
+	  .doc = "how long --wisdom measures beyond what planning takes without it; default: 120" },
 	{ WORD(input, CHOICE), .values = { "stored", "host" },
 	  .doc = "batches for a GPU as they are stored, or made float32 by the host; default: stored" },
 	{ WORD(fault, FAULT), .values = { "alloc", "append", "arena", "write" }, .form = "KIND:N[+]",

@@ -4,11 +4,16 @@
  * measure may disagree. */
 #include "train/engines.h"
 
+#include <string.h>
+
 #include "backend/wisdom.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "comm/comm.h"
+
+#define MEASURING 120          /* seconds, unless DLX_DEBUG says otherwise */
 
 int engines_open(struct wisdom **out, const struct comm *c, const char *path)
 {
@@ -16,10 +21,14 @@ int engines_open(struct wisdom **out, const struct comm *c, const char *path)
 	if (!path)
 		return 0;
 	struct wisdom *w = *out = wisdom_new();
-	w->measure = w->keep = comm_first(c);
+	const bool chosen = !debug.engines || strcmp(debug.engines, "measured") == 0;
+	w->keep = comm_first(c);
+	w->measure = chosen && comm_first(c);
+	w->path = comm_first(c) ? path : NULL;
+	w->seconds = debug.measure_seconds > 0 ? debug.measure_seconds : MEASURING;
 	buf_printf(&kept, "%s.compiled", path);
 	w->kept = buf_detach(&kept);
-	return comm_first(c) ? wisdom_read(w, path) : 0;
+	return chosen && comm_first(c) ? wisdom_read(w, path) : 0;
 }
 
 /* Broadcasts one text from rank 0. */
@@ -48,10 +57,20 @@ void engines_await(struct wisdom *w, struct comm *c)
 		spread(w, c);
 }
 
+/* Once after the plan whose measuring had no more time. */
+static void tell_left(struct wisdom *w)
+{
+	if (w->left)
+		note("%d problems take the first engine that the library proposes: measuring engines has "
+		     "had its %.3g s; the next run with this file goes on there", w->left, w->seconds);
+	w->left = 0;
+}
+
 int engines_share(struct wisdom *w, struct comm *c, const char *path)
 {
 	if (!w)
 		return 0;
+	tell_left(w);
 	if (comm_many(c) && comm_first(c) && !w->told)
 		spread(w, c);
 	return comm_first(c) ? wisdom_write(w, path) : 0;

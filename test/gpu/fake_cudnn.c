@@ -8,12 +8,13 @@
  *
  * Engines: the first that is proposed rounds (tensor cores), the second is not deterministic, the
  * third reduces in low precision; the fourth is good for everything, and so are the fifth and the
- * slow one of the fallback; the sixth makes 16 bits of what it reads. As in the library, a single
- * operation works in one type; no engine has groups and a chain, nor a chain behind a gradient in
- * 16 bits whose channels are not in eights, nor what normalises before a convolution other than in
- * eights and, of gradients, in fp16. A chain behind a forward convolution takes windows of larger
- * buffers where 16 bytes of channels can be moved at once, without workspace; a single operation
- * copies them there; no other chain takes them. Time is what the engines say. */
+ * slow one of the fallback; the sixth makes 16 bits of what it reads; two more are like the fifth.
+ * As in the library, a single operation works in one type; no engine has groups and a chain, nor a
+ * chain behind a gradient in 16 bits whose channels are not in eights, nor what normalises before a
+ * convolution other than in eights and, of gradients, in fp16. A chain behind a forward convolution
+ * takes windows of larger buffers where 16 bytes of channels can be moved at once, without
+ * workspace; a single operation copies them there; no other chain takes them. Time is what the
+ * engines say. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>
@@ -52,8 +53,28 @@ static const struct {
 	{ 42, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, 2, false }, { 43, -1, 20, false },
 	{ 44, -1, 7, false },
 	{ 45, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, 1, false },
+	{ 46, -1, 6, false }, { 47, -1, 5, false },
 	{ 1, -1, 90, true },
 };
+
+/* Whether `list`, "43,44:2", names the engine; rest: what follows its colon, or "". */
+static bool lists(const char *list, int index, const char **rest)
+{
+	for (const char *at = list; at && *at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (atoi(at) == index) {
+			const size_t n = strcspn(at, ":,");
+			*rest = at[n] == ':' ? at + n + 1 : "";
+			return true;
+		}
+	return false;
+}
+
+/* DLX_FAKE_CUDNN_PROPOSE=43,46: these are proposed, and no other; without it 46 and 47 are not. */
+static bool is_proposed(int index)
+{
+	const char *only = getenv("DLX_FAKE_CUDNN_PROPOSE"), *rest;
+	return only ? lists(only, index, &rest) : index < 46;
+}
 
 int index_of(int engine)
 {
@@ -62,7 +83,7 @@ int index_of(int engine)
 
 bool is_compiled(int engine)
 {
-	return index_of(engine) == 44;
+	return index_of(engine) == 44 || index_of(engine) >= 46;
 }
 
 static int type_of(const fake *t)
@@ -237,7 +258,7 @@ static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, f
 	const char *first = getenv("DLX_FAKE_CUDNN_FIRST");
 	*n = 0;
 	for (size_t i = 0; i < sizeof engines / sizeof *engines && supported(graph); i++) {
-		if (engines[i].fallback != fallback || *n >= room ||
+		if (engines[i].fallback != fallback || *n >= room || !is_proposed(engines[i].index) ||
 		    (first && engines[i].index < atoi(first)))
 			continue;
 		fake *config = out[(*n)++];
@@ -248,6 +269,14 @@ static cudnnStatus_t propose(const fake *heuristics, int64_t room, int64_t *n, f
 		config->final = true;
 	}
 	return CUDNN_STATUS_SUCCESS;
+}
+
+/* DLX_FAKE_CUDNN_LARGE=44: this engine wants 300 MiB of workspace. */
+static int64_t plan_workspace(const fake *plan)
+{
+	const char *rest;
+	return lists(getenv("DLX_FAKE_CUDNN_LARGE"), index_of(plan->engine), &rest) ?
+	       300 << 20 : (int64_t)workspace_of(plan->graph);
 }
 
 /* --- the interface --- */
@@ -394,17 +423,19 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t p, cudnnBackendA
 		return CUDNN_STATUS_SUCCESS;
 	}
 	if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE && type == CUDNN_TYPE_INT64 && d->final) {
-		*(int64_t *)out = (int64_t)workspace_of(d->graph);
+		*(int64_t *)out = plan_workspace(d);
 		return CUDNN_STATUS_SUCCESS;
 	}
 	return refuse("attribute %d of descriptor type %d is asked for", name, d->type);
 }
 
-/* DLX_FAKE_CUDNN_SLOW=44: that engine is slow here. */
+/* DLX_FAKE_CUDNN_SLOW=44,46:19: these engines are slow here; microseconds, or 1000. */
 static double time_of(int i)
 {
-	const char *slow = getenv("DLX_FAKE_CUDNN_SLOW");
-	return slow && atoi(slow) == engines[i].index ? 1000 : engines[i].us;
+	const char *us;
+	if (!lists(getenv("DLX_FAKE_CUDNN_SLOW"), engines[i].index, &us))
+		return engines[i].us;
+	return *us ? atof(us) : 1000;
 }
 
 /* DLX_FAKE_CUDNN_LOG=FILE: a line for each engine that something is computed by. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Plans as text, as cuDNN gives and takes them: the engine and its graph, which must be one that
- * lives in the process. Engine 44 is compiled when its plan is made; DLX_FAKE_CUDNN_COMPILED=FILE
- * gets a line each time, and DLX_FAKE_CUDNN_COMPILE=SECONDS is how long it takes. */
+ * lives in the process. Engines 44, 46 and 47 are compiled when their plans are made;
+ * DLX_FAKE_CUDNN_COMPILED=FILE gets a line each time, DLX_FAKE_CUDNN_COMPILE=SECONDS is how long it
+ * takes, and by DLX_FAKE_CUDNN_HANG=N the Nth does not end. */
 #include "fake_cudnn.h"
 
 #include <stdio.h>
@@ -72,7 +73,8 @@ static cudnnStatus_t read_plan(fake *plan, const struct attribute *text)
 static void compile(int index)
 {
 	const char *path = getenv("DLX_FAKE_CUDNN_COMPILED"),
-	           *seconds = getenv("DLX_FAKE_CUDNN_COMPILE");
+	           *seconds = getenv("DLX_FAKE_CUDNN_COMPILE"), *hangs = getenv("DLX_FAKE_CUDNN_HANG");
+	static int compiled;
 	FILE *f = path ? fopen(path, "a") : NULL;
 	if (f) {
 		fprintf(f, "%d\n", index);
@@ -80,6 +82,9 @@ static void compile(int index)
 	}
 	if (seconds)
 		usleep((unsigned)(1e6 * atof(seconds)));
+	compiled++;
+	while (hangs && compiled == atoi(hangs))
+		pause();
 }
 
 cudnnStatus_t finish_plan(fake *plan)

@@ -16,6 +16,7 @@
 #include "backend/cuda/cuda_time.h"
 #include "backend/wisdom.h"
 #include "base/err.h"
+#include "base/io.h"
 #include "base/library.h"
 #include "base/mem.h"
 
@@ -202,9 +203,10 @@ static void measure(struct cublas_plan *p, const struct cublas_matmul *m,
 	for (int i = 0; i < ARGUMENTS && rc == 0; i++)
 		rc = cuda_scratch(&t.argument[i], bytes[i]);
 	for (int i = 0; i < n && rc == 0; i++) {
-		double us;
+		double us, much = *measured ? CUDA_TIME_MUCH * *best_us : 0;
 		take(p, found, i);
-		if (cuda_time(cuda_stream(p->dev), run_trial, &t, &us) < 0 || (*measured && us >= *best_us))
+		if (cuda_time(cuda_stream(p->dev), run_trial, &t, much, &us) < 0 ||
+		    (*measured && us >= *best_us))
 			continue;
 		best = i;
 		*best_us = us;
@@ -252,12 +254,16 @@ static cublasStatus_t choose(struct cublas_plan *p, struct wisdom *wisdom,
 	snprintf(library, sizeof library, "cublaslt-%zu", lib.cublasLtGetVersion());
 	if (take_known(p, found, n, wisdom_find(wisdom, problem, kind, library)))
 		return s;
-	if (wisdom && wisdom->measure)
+	if (wisdom_may_measure(wisdom)) {
+		const double start = io_seconds();
 		measure(p, m, found, n, &us, &measured);
-	else
+		wisdom->spent += io_seconds() - start;
+	} else {
 		take(p, found, 0);
+		wisdom_left(wisdom);
+	}
 	if (measured)
-		wisdom_add(wisdom, problem, kind, library, p->name, us);
+		wisdom_measured(wisdom, problem, kind, library, p->name, us);
 	return s;
 }
 

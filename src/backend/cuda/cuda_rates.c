@@ -24,7 +24,7 @@
 static double rate(const struct device *d, int (*one)(void *of), void *of, double amount)
 {
 	double us = 0;
-	return cuda_time(cuda_stream(d), one, of, &us) == 0 && us > 0 ? amount / (us * 1e-6) : 0;
+	return cuda_time(cuda_stream(d), one, of, 0, &us) == 0 && us > 0 ? amount / (us * 1e-6) : 0;
 }
 
 /* After planning nothing more is allocated, so the step's

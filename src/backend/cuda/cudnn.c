@@ -12,8 +12,14 @@
 #include "backend/cuda/cuda_time.h"
 #include "backend/cuda/cudnn_engine.h"
 #include "backend/cuda/cudnn_shared.h"
+#include "base/debug.h"
 #include "base/err.h"
 #include "base/mem.h"
+
+/* Engines that cuDNN compiles to be measured for a problem: compiling one takes 0.3 to 0.8 s, and
+ * of a gradient to the data with what follows it, of which up to nine are proposed, 2 s. */
+#define COMPILED 2
+#define SLOW_COMPILED 1
 
 int cudnn_open(struct cudnn **out, void *stream, const char *name)
 {
@@ -92,7 +98,9 @@ struct cudnn_plan {
 	int64_t uid[CUDNN_ARGUMENTS];        /* of each argument of run, in its order */
 	size_t bytes[CUDNN_ARGUMENTS];
 	int n;
-	void *scratch[CUDNN_ARGUMENTS + 1];  /* stand-ins for the arguments while engines are timed */
+	void *scratch[CUDNN_ARGUMENTS + 1];  /* stand-ins for the arguments while engines are timed; the
+	                                      * workspace last */
+	size_t room;                 /* bytes of that */
 	char name[32];
 };
 
@@ -352,54 +360,60 @@ int cudnn_plan_run(const struct cudnn_plan *p, void *const *argument, void *ws)
 struct trial {
 	const struct cudnn_plan *p;
 	const struct cudnn_engine *e;
-	void *ws;
 };
 
 static int run_trial(void *user)
 {
 	const struct trial *t = user;
-	return run(t->p, t->e->plan, t->p->scratch, t->ws);
+	return run(t->p, t->e->plan, t->p->scratch, t->p->scratch[CUDNN_ARGUMENTS]);
+}
+
+/* Room for the workspace of a trial, which stays for the next one. */
+static int make_room(struct cudnn_plan *p, size_t bytes)
+{
+	if (p->scratch[CUDNN_ARGUMENTS] && bytes <= p->room)
+		return 0;
+	cuda_scratch_free(p->scratch[CUDNN_ARGUMENTS]);
+	p->room = bytes;
+	return cuda_scratch(&p->scratch[CUDNN_ARGUMENTS], bytes);
+}
+
+/* Memory for the arguments, when the first engine is measured. */
+static int make_arguments(struct cudnn_plan *p)
+{
+	int rc = 0;
+	for (int i = 0; i < p->n && rc == 0 && !p->scratch[i]; i++)
+		rc = cuda_scratch(&p->scratch[i], p->bytes[i]);
+	return rc;
 }
 
 /* An engine that fails, or whose workspace is not to be had, is not taken. */
-static double measure(void *user, const struct cudnn_engine *e)
+static double measure(void *user, const struct cudnn_engine *e, double much)
 {
 	struct cudnn_plan *p = user;
-	struct trial t = { p, e, NULL };
+	struct trial t = { p, e };
 	double us = -1;
 	int mark = err_count();
-	if (cuda_scratch(&t.ws, e->ws_bytes) < 0 || cuda_time(p->c->stream, run_trial, &t, &us) < 0)
+	if (make_arguments(p) < 0 || make_room(p, e->ws_bytes) < 0 ||
+	    cuda_time(p->c->stream, run_trial, &t, much, &us) < 0)
 		us = -1;
-	cuda_scratch_free(t.ws);
 	err_truncate(mark);
 	return us;
 }
 
 static void free_scratch(struct cudnn_plan *p)
 {
-	for (int i = 0; i < p->n; i++) {
+	for (int i = 0; i <= CUDNN_ARGUMENTS; i++) {
 		cuda_scratch_free(p->scratch[i]);
 		p->scratch[i] = NULL;
 	}
 }
 
-/* Memory for the arguments, where something will be
- * measured. False: there is none, so nothing is. */
-static bool make_scratch(struct cudnn_plan *p)
-{
-	int mark = err_count(), rc = 0;
-	for (int i = 0; i < p->n && rc == 0; i++)
-		rc = cuda_scratch(&p->scratch[i], p->bytes[i]);
-	err_truncate(mark);
-	return rc == 0;
-}
-
 static bool choose(struct cudnn_plan *p, struct cudnn_shared *s, struct wisdom *w,
                    struct cudnn_demand *want, desc graph)
 {
-	const bool measured = w && w->measure && p->c->handle && make_scratch(p);
 	want->user = p;
-	want->measure = measured ? measure : NULL;
+	want->measure = p->c->handle ? measure : NULL;
 	bool found = cudnn_engine_choose(&s->engine, p->c, graph, w, want);
 	free_scratch(p);
 	return found;
@@ -457,12 +471,19 @@ static int share(struct cudnn_plan *p, struct wisdom *w, const struct cudnn_conv
 	return rc;
 }
 
+static bool is_chain(const struct cudnn_conv *v)
+{
+	return v->scale || v->bias || v->addend || v->relu || v->mask || v->normalises || v->norm_sums;
+}
+
 static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn_conv *v)
 {
 	struct buf problem = BUF_INIT;
 	name_problem(&problem, v);
-	struct cudnn_demand want = { v->deterministic, v->type == DTYPE_F32 && !v->tf32, v->best_only,
-		problem.data, NULL, NULL };
+	struct cudnn_demand want = {
+		.deterministic = v->deterministic, .exact = v->type == DTYPE_F32 && !v->tf32,
+		.best_only = v->best_only, .problem = problem.data,
+		.compile = v->kind == CONV_BACKWARD_DATA && is_chain(v) ? SLOW_COMPILED : COMPILED };
 	int rc = share(p, wisdom, v, &want);
 	buf_release(&problem);
 	TRY(rc);
@@ -477,9 +498,14 @@ static int build(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn
 	return 0;
 }
 
-static bool is_chain(const struct cudnn_conv *v)
+static int plan(struct cudnn_plan *p, struct wisdom *wisdom, const struct cudnn_conv *v)
 {
-	return v->scale || v->bias || v->addend || v->relu || v->mask || v->normalises || v->norm_sums;
+	if (!p->c->version)
+		return ERR(E_UNSUPPORTED, NULL, "cuDNN is not there to plan a convolution");
+	if (debug.no_chains && (is_chain(v) || v->statistics))
+		return ERR(E_UNSUPPORTED, NULL, "by DLX_DEBUG=chains=no cuDNN plans nothing with a "
+		           "convolution");
+	return build(p, wisdom, v);
 }
 
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom,
@@ -489,8 +515,7 @@ int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom
 	const int mark = err_count();
 	p->c = c;
 	list_arguments(p, v);
-	int rc = c->version ? build(p, wisdom, v) : ERR(E_UNSUPPORTED, NULL,
-	                                                "cuDNN is not there to plan a convolution");
+	int rc = plan(p, wisdom, v);
 	if (rc == E_UNSUPPORTED && c->leave_unknown && !is_chain(v)) {
 		err_truncate(mark);
 		snprintf(p->name, sizeof p->name, "cudnn:?");

@@ -66,7 +66,8 @@ struct cudnn_conv {
 	bool best_only;              /* only engines that cuDNN recommends, not its fallback engines */
 };
 #define CUDNN_ARGUMENTS 13
-/* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it. */
+/* wisdom: or NULL. E_UNSUPPORTED with cuDNN's reason if no engine takes it, and for more than a
+ * convolution alone with DLX_DEBUG=chains=no, by which the two ways can be compared. */
 int cudnn_conv_new(struct cudnn_plan **out, const struct cudnn *c, struct wisdom *wisdom,
                    const struct cudnn_conv *conv);
 

@@ -1,120 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Heuristics answer with engine configurations, best first: mode A, then a fallback of
- * engines that always work. Each configuration takes its time to make, so a few are
- * asked for first, and the fallback where mode A has nothing. An engine counts if its
- * numerical notes are allowed and its plan can be built, which is cuDNN's check of
- * support. Wisdom names one of them by its place in the list, which the same library
- * gives for the same problem on the same device, and by its number, to be sure. Without
- * it the first one is taken, or, when measuring, the fastest of the first few. */
+ * engines that always work, which is asked for where mode A has nothing, and when measuring
+ * also where it has only one. An engine counts if it is allowed (cudnn_list.h) and its plan
+ * can be built, which is cuDNN's check of support. Wisdom names one of them by its place in
+ * the list, which the same library gives for the same problem on the same device, and by its
+ * number, to be sure. Without it the first one is taken, or, when measuring, the fastest of
+ * the first few.
+ *
+ * Measuring ends in bounded time: most of it is compiling, so few engines that cuDNN compiles
+ * are tried, and after wisdom's seconds no trial begins. A problem whose trials were cut short
+ * then takes the first engine, and a later run measures it; all that was compiled until then
+ * is kept, and all that was measured is in the file. */
 #include "backend/cuda/cudnn_engine.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cuda/cuda_time.h"
 #include "backend/cuda/cudnn_kept.h"
+#include "backend/cuda/cudnn_list.h"
 #include "base/io.h"
 #include "base/log.h"
 
-#define MAXCONFIG 24          /* configurations looked at, of each mode */
-#define FEW 4                 /* at first */
-#define MAXNOTE 16
 #define MEASURED 8            /* engines that are measured at most */
-
-struct list {
-	struct cudnn_set set;
-	desc heuristics, config[MAXCONFIG];
-	int n, asked;                /* configurations there are, and how many were asked for */
-	char mode;                   /* 'a', 'f' */
-};
-
-static void ask(struct list *l, const struct cudnn *c, desc graph)
-{
-	const cudnnBackendHeurMode_t mode = l->mode == 'a' ? CUDNN_HEUR_MODE_A :
-	                                    CUDNN_HEUR_MODE_FALLBACK;
-	struct cudnn_set *s = &l->set;
-	l->heuristics = cudnn_make(s, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
-	cudnn_put_desc(s, l->heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
-	cudnn_put(s, l->heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
-	if (c->device)
-		cudnn_put_desc(s, l->heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, c->device);
-	cudnn_finalize(s, l->heuristics);
-}
-
-/* The first `most` of them. */
-static void fetch(struct list *l, int most)
-{
-	for (int i = 0; i < most; i++)
-		l->config[i] = cudnn_make(&l->set, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-	l->n = (int)cudnn_get(&l->set, l->heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
-	                      CUDNN_TYPE_BACKEND_DESCRIPTOR, most, l->config);
-	l->asked = most;
-}
-
-/* Whether there is a configuration i. */
-static bool has(struct list *l, const struct cudnn *c, desc graph, int i)
-{
-	if (l->asked == 0) {
-		ask(l, c, graph);
-		fetch(l, FEW);
-	}
-	if (i >= l->n && l->n == FEW && l->asked == FEW)
-		fetch(l, MAXCONFIG);
-	return i < l->n;
-}
-
-/* Whether an engine with these notes may be used. Inputs of 32 bits are never made 16 bits, which
- * have another range; what rounds them to TF32 is called a tensor core. */
-static bool allowed(const struct cudnn_demand *want, const cudnnBackendNumericalNote_t *note,
-                    int64_t n)
-{
-	for (int64_t i = 0; i < n; i++) {
-		if (note[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC && want->deterministic)
-			return false;
-		if (note[i] == CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION ||
-		    note[i] == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)
-			return false;
-		if (want->exact && note[i] == CUDNN_NUMERICAL_NOTE_TENSOR_CORE)
-			return false;
-	}
-	return true;
-}
-
-/* Whether cuDNN would compile the engine. */
-static bool is_compiled(struct cudnn_set *s, desc engine)
-{
-	cudnnBackendBehaviorNote_t note[MAXNOTE];
-	int64_t n = cudnn_get(s, engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
-	                      MAXNOTE, note);
-	for (int64_t i = 0; i < n; i++)
-		if (note[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)
-			return true;
-	return false;
-}
-
-struct candidate {
-	int64_t index;
-	bool compiled;               /* by cuDNN, when its plan is made */
-};
-
-/* The engine of a configuration, and whether its notes are allowed. */
-static bool look_at(const struct cudnn *c, const struct cudnn_demand *want, desc config,
-                    struct candidate *out)
-{
-	struct cudnn_set s = { .status = CUDNN_STATUS_SUCCESS };
-	cudnnBackendNumericalNote_t note[MAXNOTE];
-	*out = (struct candidate){ -1, false };
-	desc engine = cudnn_make(&s, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-	cudnn_get(&s, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
-	cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &out->index);
-	out->compiled = is_compiled(&s, engine);
-	int64_t n = cudnn_get(&s, engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-	                      MAXNOTE, note);
-	bool ok = s.status == CUDNN_STATUS_SUCCESS && allowed(want, note, n) &&
-	          !(c->leave_unknown && out->compiled);
-	cudnn_release(&s);
-	return ok;
-}
+#define WORKSPACE ((size_t)256 << 20)        /* bytes; more only where it is worth it: */
+#define WORTH 0.9             /* of the time of what needs no more */
 
 /* Engines that cuDNN compiles when they are planned are the fastest ones of chains, and others take
  * their place silently. */
@@ -159,6 +70,15 @@ static bool finish_plan(struct cudnn_engine *e)
 	return false;
 }
 
+static void put_device(struct cudnn_engine *e, const struct cudnn *c)
+{
+	if (c->handle)
+		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+		          &c->handle);
+	else
+		cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, c->device);
+}
+
 /* Loads the plan that an earlier run compiled. */
 static bool read_plan(struct cudnn_engine *e, const struct cudnn *c,
                       const struct cudnn_demand *want, const char *kept)
@@ -169,8 +89,7 @@ static bool read_plan(struct cudnn_engine *e, const struct cudnn *c,
 	e->read = cudnn_kept_read(kept, &key, &text);
 	if (e->read) {
 		e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
-		          &c->handle);
+		put_device(e, c);
 		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
 		          CUDNN_TYPE_CHAR, (int64_t)text.len, text.data);
 		e->read = finish_plan(e);
@@ -206,32 +125,42 @@ static bool make_plan(struct cudnn_engine *e, const struct cudnn *c)
 {
 	e->plan = cudnn_make(&e->parts, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 	cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, e->config);
-	if (c->handle)
-		cudnn_put(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
-		          &c->handle);
-	else
-		cudnn_put_desc(&e->parts, e->plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, c->device);
+	put_device(e, c);
 	if (finish_plan(e))
 		return true;
 	tell_missing(c, e->refused);
 	return false;
 }
 
-/* Configuration i of the list. */
-static bool build(struct cudnn_engine *e, const struct cudnn *c, const struct list *l, int i,
-                  const struct candidate *is, const struct cudnn_demand *want,
-                  const struct wisdom *w)
+/* What one choice is made of. */
+struct search {
+	const struct cudnn *c;
+	desc graph;
+	const struct cudnn_demand *want;
+	struct wisdom *w;
+	struct cudnn_list list[2];
+	int n;                       /* lists */
+};
+
+/* Configuration i of the list. What is compiled is kept at once, whether it is then taken or not:
+ * another run that tries it compiles nothing. */
+static bool build(struct cudnn_engine *e, const struct search *s, const struct cudnn_list *l, int i,
+                  const struct cudnn_candidate *is)
 {
+	const struct wisdom *w = s->w;
 	*e = (struct cudnn_engine){ .config = l->config[i], .compiled = is->compiled };
 	snprintf(e->name, sizeof e->name, "%c%d:eng%d", l->mode, i, (int)is->index);
-	if (is->compiled && c->handle && w && w->kept && read_plan(e, c, want, w->kept))
+	if (is->compiled && w && w->kept && read_plan(e, s->c, s->want, w->kept))
 		return true;
 	const double start = io_seconds();
 	e->parts = (struct cudnn_set){ 0 };
-	const bool made = make_plan(e, c);
-	if (is->compiled && c->handle)
+	if (!make_plan(e, s->c))
+		return false;
+	if (is->compiled)
 		note_compiling(io_seconds() - start, w);
-	return made;
+	if (is->compiled && w && w->keep)
+		keep_plan(e, s->c, s->want, w->kept);
+	return true;
 }
 
 void cudnn_engine_release(struct cudnn_engine *e)
@@ -241,46 +170,133 @@ void cudnn_engine_release(struct cudnn_engine *e)
 }
 
 /* The engine that wisdom names, if it is there and allowed. */
-static bool take_named(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l,
-                       const char *name, const struct cudnn_demand *want, const struct wisdom *w)
+static bool take_named(struct cudnn_engine *out, struct search *s, struct cudnn_list *l,
+                       const char *name)
 {
 	int place = -1, engine = -1;
 	char mode = 0;
-	struct candidate is;
+	struct cudnn_candidate is;
 	if (sscanf(name, "%c%d:eng%d", &mode, &place, &engine) != 3 || mode != l->mode || place < 0 ||
-	    !has(l, c, graph, place))
+	    !cudnn_list_has(l, s->c, s->graph, place))
 		return false;
-	return look_at(c, want, l->config[place], &is) && is.index == engine &&
-	       build(out, c, l, place, &is, want, w);
+	return cudnn_list_look(l, s->c, s->want, place, &is) && is.index == engine &&
+	       build(out, s, l, place, &is);
 }
 
-/* Chooses among the proposed engines: the first one, or the fastest. False if there is none. */
-static bool take_best(struct cudnn_engine *out, const struct cudnn *c, desc graph, struct list *l,
-                      int most, double *best, const struct cudnn_demand *want,
-                      const struct wisdom *w)
+static bool take_known(struct cudnn_engine *out, struct search *s)
 {
-	int found = 0;
-	for (int i = 0; found < most && has(l, c, graph, i); i++) {
-		struct cudnn_engine e;
-		struct candidate is;
-		if (!look_at(c, want, l->config[i], &is))
+	const char *known = cudnn_engine_known(s->c, s->w, s->want);
+	bool done = false;
+	for (int i = 0; i < s->n && known && !done; i++)
+		done = take_named(out, s, &s->list[i], known);
+	return done;
+}
+
+/* The first of a list whose workspace is not too large, or, where there is none, the first. */
+static bool take_first_of(struct cudnn_engine *out, struct search *s, struct cudnn_list *l)
+{
+	struct cudnn_candidate is;
+	struct cudnn_engine e;
+	bool found = false;
+	for (int i = 0; cudnn_list_has(l, s->c, s->graph, i); i++) {
+		if (!cudnn_list_look(l, s->c, s->want, i, &is))
 			continue;
-		if (!build(&e, c, l, i, &is, want, w)) {
+		if (!build(&e, s, l, i, &is)) {
 			out->refused = found ? out->refused : e.refused;
 			continue;
 		}
-		double us = most > 1 ? want->measure(want->user, &e) : 0;
-		if (us < 0 || (found && us >= *best)) {
-			cudnn_engine_release(&e);
+		const bool fits = e.ws_bytes <= WORKSPACE;
+		if (found)
+			cudnn_engine_release(fits ? out : &e);
+		if (!found || fits)
+			*out = e;
+		found = true;
+		if (fits)
+			break;
+	}
+	return found;
+}
+
+static bool take_first(struct cudnn_engine *out, struct search *s)
+{
+	bool done = false;
+	for (int i = 0; i < s->n && !done; i++)
+		done = take_first_of(out, s, &s->list[i]);
+	return done;
+}
+
+/* --- measuring --- */
+
+struct contest {
+	int tried, compiled;         /* engines that were measured; and of them those compiled */
+	double since;                /* when this began to cost more than planning does anyway */
+	double us, score;            /* of the best so far */
+	bool cut;                    /* there was no time for all */
+};
+
+static bool has_time(const struct search *s, const struct contest *t)
+{
+	return t->tried == 0 || s->w->spent + io_seconds() - t->since < s->w->seconds;
+}
+
+/* e, which was built, against the best so far. */
+static void compete(struct cudnn_engine *best, struct cudnn_engine *e, const struct search *s,
+                    struct contest *t)
+{
+	const double us = s->want->measure(s->want->user, e, t->tried ? CUDA_TIME_MUCH * t->us : 0),
+	             score = e->ws_bytes > WORKSPACE ? us / WORTH : us;
+	if (us < 0 || (t->tried && score >= t->score)) {
+		cudnn_engine_release(e);
+	} else {
+		if (t->tried)
+			cudnn_engine_release(best);
+		*best = *e;
+		t->us = us;
+		t->score = score;
+	}
+	t->tried += us >= 0;
+}
+
+static void compete_all(struct cudnn_engine *best, struct search *s, struct cudnn_list *l,
+                        struct contest *t)
+{
+	struct cudnn_candidate is;
+	struct cudnn_engine e;
+	for (int i = 0; t->tried < MEASURED && cudnn_list_has(l, s->c, s->graph, i); i++) {
+		if (!cudnn_list_look(l, s->c, s->want, i, &is) ||
+		    (is.compiled && t->compiled >= s->want->compile))
+			continue;
+		t->cut = !has_time(s, t);
+		if (t->cut)
+			return;
+		if (!build(&e, s, l, i, &is)) {
+			best->refused = t->tried ? best->refused : e.refused;
 			continue;
 		}
-		if (found++)
-			cudnn_engine_release(out);
-		*out = e;
-		*best = us;
+		t->compiled += is.compiled;
+		if (t->tried == 0)
+			t->since = io_seconds();
+		compete(best, &e, s, t);
 	}
-	return found > 0;
 }
+
+/* The fastest engine. False: there is none, or no time to find it. */
+static bool take_fastest(struct cudnn_engine *out, struct search *s)
+{
+	struct contest t = { .since = io_seconds() };
+	char library[LIBRARY_NAME];
+	for (int i = 0; i < s->n && t.tried <= 1 && !t.cut; i++)
+		compete_all(out, s, &s->list[i], &t);
+	s->w->spent += io_seconds() - t.since;
+	if (t.cut)
+		cudnn_engine_release(out);
+	else if (t.tried)
+		wisdom_measured(s->w, s->want->problem, s->c->name, library_name(s->c, library),
+		                out->name, t.us);
+	return t.tried && !t.cut;
+}
+
+/* --- the choice --- */
 
 const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdom,
                                const struct cudnn_demand *want)
@@ -292,27 +308,20 @@ const char *cudnn_engine_known(const struct cudnn *c, const struct wisdom *wisdo
 bool cudnn_engine_choose(struct cudnn_engine *out, const struct cudnn *c, desc graph,
                          struct wisdom *wisdom, const struct cudnn_demand *want)
 {
-	struct list list[] = { { .mode = 'a' }, { .mode = 'f' } };
-	double best = 0;
-	bool done = false;
-	char library[LIBRARY_NAME];
-	const char *known = cudnn_engine_known(c, wisdom, want);
-	const bool measure = wisdom && wisdom->measure && c->handle && want->measure;
-	const int n = want->best_only ? 1 : 2;
-	for (int i = 0; i < n && known && !done; i++)
-		done = take_named(out, c, graph, &list[i], known, want, wisdom);
-	for (int i = 0; i < n && !done; i++) {
-		done = take_best(out, c, graph, &list[i], measure ? MEASURED : 1, &best, want, wisdom);
-		if (done && measure)
-			wisdom_add(wisdom, want->problem, c->name, library_name(c, library), out->name, best);
+	struct search s = { c, graph, want, wisdom, { { .mode = 'a' }, { .mode = 'f' } },
+		want->best_only ? 1 : 2 };
+	bool done = take_known(out, &s);
+	if (!done && want->measure && wisdom_may_measure(wisdom))
+		done = take_fastest(out, &s);
+	if (!done) {
+		done = take_first(out, &s);
+		wisdom_left(wisdom);
 	}
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < s.n; i++) {
 		/* a plan may refer to its configuration for as long as it lives */
-		if (done && out->name[0] == list[i].mode)
-			cudnn_move(&out->parts, &list[i].set, out->config);
-		cudnn_release(&list[i].set);
+		if (done && out->name[0] == s.list[i].mode)
+			cudnn_move(&out->parts, &s.list[i].set, out->config);
+		cudnn_release(&s.list[i].set);
 	}
-	if (done && out->compiled && !out->read && c->handle && wisdom && wisdom->keep)
-		keep_plan(out, c, want, wisdom->kept);
 	return done;
 }

@@ -24,9 +24,10 @@ struct cudnn_demand {
 	bool best_only;              /* of mode A */
 	const char *problem;         /* a text that two problems share only if they are the same */
 	/* To measure one that was built: its arguments are filled and freed by the caller.
-	 * Microseconds, or a negative error. */
-	double (*measure)(void *user, const struct cudnn_engine *e);
+	 * Microseconds, or a negative error; much: as of cuda_time. NULL: nothing is measured. */
+	double (*measure)(void *user, const struct cudnn_engine *e, double much);
 	void *user;
+	int compile;                 /* engines that cuDNN compiles to be measured, at most */
 };
 
 /* False if cuDNN has no engine. wisdom may be NULL. */

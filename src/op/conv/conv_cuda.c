@@ -175,7 +175,7 @@ static int plan_with_bias(struct kplan *k, const struct cudnn *library, const st
 	TRY(plan_windows(k, library, c));
 	if (ck->plan)
 		return 0;
-	fused.bias = true;
+	fused.bias = fused.best_only = true;   /* a fallback engine is slower than a pass of ours */
 	int rc = cudnn_conv_new(&ck->plan, library, k->env->wisdom, &fused);
 	ck->biased = rc == 0;
 	if (rc == E_UNSUPPORTED)

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "backend/plan_env.h"
-#include "base/debug.h"
 #include "base/err.h"
 #include "op/conv/conv_cuda.h"
 #include "op/conv/conv_shape.h"
@@ -60,7 +59,7 @@ static int check_types(const struct kplan *k, const struct conv_places *at)
 
 bool conv_fused_cuda_wanted(const struct cudnn_conv *c)
 {
-	return c->geom.groups == 1 && !debug.no_chains;
+	return c->geom.groups == 1;
 }
 
 static size_t dense_bytes(const struct tensor *t)

@@ -1,0 +1,187 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Measuring engines ends, and loses nothing: a run that is killed in the middle leaves what it measured and compiled; a budget that
+# runs out gives the first engines, and the next run goes on; a slow engine is left after one run; of engines that are compiled few are
+# tried; large workspaces must be worth it; where one engine is recommended the fallback is measured too. And the switches that say
+# which engines may be taken.
+. "${DLX_SOURCE:?}/test/lib.sh"
+. "$DLX_SOURCE/test/gpu/lib.sh"
+cat >net.yaml <<-'END'
+	run: {name: chains, seed: 3}
+	model:
+	  family: layers
+	  input: {channels: 8, size: [8, 12]}
+	  classes: 3
+	  layers:
+	    - conv2d: {filters: 8, kernel: 3, padding: same, name: first}
+	    - relu
+	    - conv2d: {filters: 8, kernel: 3, padding: same, bias: false}
+	    - batch_norm
+	    - add: {inputs: [first, previous]}
+	    - conv2d: {filters: 16, kernel: 1, bias: false}
+	    - batch_norm
+	    - relu
+	    - conv2d: {filters: 3, kernel: 1}
+	data: {train: none.dlx, validation: none.dlx}
+	loss: softmax_cross_entropy
+	optimizer: {type: sgd, learning_rate: 0.05}
+	train: {steps: 1, batch_size: 2}
+END
+export DLX_FAKE_CUDNN_COMPILED=compiled DLX_FAKE_CUDNN_LOG=used
+
+# step OPTION...: one that notes what is compiled, and which engines run.
+step() {
+	$under "$emulated" --device=cuda --synthetic --bench=1 "$@" net.yaml
+}
+under=capped
+run() {
+	rm -f compiled used
+	expect 0 step "$@"
+}
+# lines FILE [PATTERN]: how many there are.
+lines() {
+	[ -f "$1" ] && grep -c -e "${2:-.}" "$1" || [ -f "$1" ] || echo 0
+}
+convolutions() {
+	lines "$1" '^conv-'
+}
+# engines FILE: those of its convolutions, each once.
+engines() {
+	grep '^conv-' "$1" | cut -f 4 | sed 's/.*eng//' | sort -un | tr '\n' ' '
+}
+
+# All of it, for comparison: every problem is known, and the second run neither measures nor compiles.
+run --wisdom all
+all=$(convolutions all)
+[ "$all" -gt 6 ] || fail "only $all problems"
+run --wisdom all
+[ "$(lines compiled)" = 0 ] || fail "$(lines compiled) engines are compiled again"
+
+# Killed when the fifth engine is compiled, which does not end: what was measured is there, and the rest is measured by the next run,
+# which compiles nothing that was compiled.
+rm -f compiled used
+under=exec
+DLX_FAKE_CUDNN_HANG=5 step --wisdom killed >out 2>err &
+hanging=$!
+under=capped
+until [ "$(lines compiled)" = 5 ]; do
+	kill -0 "$hanging" 2>/dev/null || { cat out err; fail "it ends"; }
+	sleep 0.02
+done
+kill -KILL "$hanging"
+wait "$hanging" 2>/dev/null
+[ "$(convolutions killed)" = 4 ] || fail "of four problems that were measured $(convolutions killed) are known"
+[ "$(ls killed.compiled | wc -l)" = 4 ] || fail "of four engines $(ls killed.compiled | wc -l) are kept"
+run --wisdom killed
+[ "$(lines compiled)" = $((all - 4)) ] || fail "$(lines compiled) engines are compiled instead of $((all - 4))"
+cut -f 1-4 all >a
+cut -f 1-4 killed >b
+cmp a b || fail "other engines after a kill"
+
+# A budget that runs out: the first engines, a word, and no line for what was not measured. Each run gets further, to the same end.
+DLX_DEBUG=$(debug measure_seconds=0.3) DLX_FAKE_CUDNN_COMPILE=0.1 run --wisdom budget
+says err 'problems take the first engine'
+left=$(sed -n 's/.* \([0-9]*\) problems take the first.*/\1/p' err)
+known=$(convolutions budget)
+[ "$known" -gt 0 ] && [ "$known" -lt "$all" ] || fail "in a budget for some $known of $all problems are measured"
+[ "$(lines compiled)" -lt "$all" ] || fail "all engines are compiled"
+[ "$left" -ge $((all - known)) ] || fail "$left problems are left of $all, $known known"
+sort -u used | grep -qx 43 || fail "the first engine is not used"
+times=1
+until [ "$(convolutions budget)" = "$all" ]; do
+	before=$(convolutions budget)
+	DLX_DEBUG=$(debug measure_seconds=0.3) DLX_FAKE_CUDNN_COMPILE=0.1 run --wisdom budget
+	times=$((times + 1))
+	[ "$(convolutions budget)" -gt "$before" ] || fail "run $times measures nothing"
+done
+cut -f 1-4 budget >b
+cmp a b || fail "other engines after a budget that ran out"
+
+# One run after the first, which loads code, shows that an engine is slow: of 43, against which it is, there are four.
+DLX_FAKE_CUDNN_SLOW=44 run --wisdom slow
+[ "$(lines used 44)" = $((2 * all)) ] || fail "a slow engine runs $(lines used 44) times for $all problems"
+[ "$(engines slow)" = '43 ' ] || fail "a slow engine is taken: $(engines slow)"
+
+# Of three that are compiled two are tried, the third proposal not, though it is the fastest; of a chain's gradient to the data one.
+export DLX_FAKE_CUDNN_PROPOSE=43,44,46,47
+run --wisdom several
+grep -q 'eng47' several && fail "a third engine is compiled"
+grep -q 'eng46' several || fail "a second engine is not"
+grep 'conv-data+' several | grep -v eng44 && fail "of a chain's gradient a second engine is compiled"
+chains=$(lines several 'conv-data+')
+[ "$chains" -gt 0 ] || fail "there is no such chain"
+[ "$(lines compiled)" = $((2 * all - chains)) ] || fail "$(lines compiled) engines are compiled for $all problems"
+[ "$(ls several.compiled | wc -l)" = "$(lines compiled)" ] || fail "what lost is not kept"
+
+# More workspace than 256 MiB for a tenth less time, not for less; also where nothing is measured.
+export DLX_FAKE_CUDNN_PROPOSE=43,44 DLX_FAKE_CUDNN_LARGE=44
+DLX_FAKE_CUDNN_SLOW=44:18.5 run --wisdom small
+[ "$(engines small)" = '43 ' ] || fail "a large workspace for less than a tenth: $(engines small)"
+DLX_FAKE_CUDNN_SLOW=44:17.5 run --wisdom large
+[ "$(engines large)" = '44 ' ] || fail "no large workspace for more than a tenth: $(engines large)"
+export DLX_FAKE_CUDNN_LARGE=43
+DLX_FAKE_CUDNN_SLOW=44:21.5 run --wisdom other
+[ "$(engines other)" = '44 ' ] || fail "a large workspace that is proposed first for less than a tenth: $(engines other)"
+run
+[ "$(sort -u used)" = 44 ] || fail "without measuring a large workspace is taken"
+export DLX_FAKE_CUDNN_LARGE=43,44
+run
+[ "$(sort -u used)" = 43 ] || fail "where all are large the first is not taken"
+unset DLX_FAKE_CUDNN_LARGE
+
+# The fallback's engine is measured where one is recommended, and not where there are two; nor for chains.
+export DLX_FAKE_CUDNN_PROPOSE=43,1
+DLX_FAKE_CUDNN_SLOW=1:3 run --wisdom one
+grep '^conv-weights ' one | grep -q 'f0:eng1' || fail "the fallback is not measured"
+grep '^conv-[a-z]*+' one | grep 'eng1	' && fail "the fallback is measured for a chain"
+export DLX_FAKE_CUDNN_PROPOSE=43,44,1
+DLX_FAKE_CUDNN_SLOW=1:3 run --wisdom two
+grep 'f0:eng1' two && fail "the fallback is measured beside two"
+unset DLX_FAKE_CUDNN_PROPOSE
+
+# Two runs at once with one file lose no line of each other.
+step --wisdom both >out.1 2>&1 &
+first=$!
+DLX_FAKE_CUDNN_COMPILED=compiled.2 DLX_FAKE_CUDNN_LOG=used.2 step --wisdom both --set train.batch_size=3 >out.2 2>&1 ||
+	{ cat out.2; fail "beside another run"; }
+wait "$first" || { cat out.1; fail "beside another run"; }
+for batch in 2 3; do
+	run --wisdom both --set train.batch_size=$batch
+	[ "$(lines compiled)" = 0 ] || fail "of batches of $batch $(lines compiled) engines are lost"
+done
+
+# Which engines may be taken, whatever wisdom knows; what is compiled is kept. A chain has no engine but those of the first list.
+# takes ENGINES PROPOSED WORD...
+takes() {
+	want=$1
+	export DLX_FAKE_CUDNN_PROPOSE="$2"
+	shift 2
+	rm -rf switch switch.compiled
+	DLX_DEBUG=$(debug "$@") run --wisdom switch
+	[ "$(sort -un used | tr '\n' ' ')" = "$want " ] || fail "with $* engines $(sort -un used | tr '\n' ' ')"
+}
+takes '43 44' 43,44 engines=measured
+[ -s switch ] && [ "$(ls switch.compiled | wc -l)" = "$all" ] || fail "nothing is measured, or kept"
+takes 43 43,44 engines=first
+[ ! -e switch ] && [ ! -e switch.compiled ] || fail "something is measured"
+takes 44 44,1 engines=first
+[ "$(ls switch.compiled | wc -l)" = "$all" ] || fail "what is compiled is not kept"
+takes 1 44,1 engines=precompiled
+[ ! -e switch ] && [ ! -e switch.compiled ] || fail "something is compiled"
+cp several switch
+DLX_FAKE_CUDNN_PROPOSE=43,44,46,47 DLX_DEBUG=$(debug engines=first) run --wisdom switch
+[ "$(sort -u used)" = 43 ] || fail "wisdom decides"
+cmp several switch || fail "wisdom is changed"
+
+# Nothing but convolutions alone.
+export DLX_FAKE_CUDNN_PROPOSE=43 DLX_FAKE_CUDNN_QUESTIONS=asked
+run
+sort -u asked >fused && rm asked
+DLX_DEBUG=$(debug chains=no) run
+sort -u asked >plain
+[ "$(wc -l <plain)" -lt "$(wc -l <fused)" ] || fail "chains are asked for"
+DLX_DEBUG=$(debug chains=no) run --wisdom plain.wisdom
+grep '^conv-[a-z]*+' plain.wisdom && fail "a chain"
+[ "$(convolutions plain.wisdom)" -gt 0 ] || fail "nothing is measured"
+pass
