@@ -3,6 +3,7 @@
  * Chooses the format of a source file and holds what the formats share. */
 #include "base/io.h"
 #include "source.h"
+#include "source_tfrecord.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +18,12 @@
 
 static const struct source_format *const formats[] = {
 	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx, &source_png, &source_tiff,
+	&source_tfrecord,
 };
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
 #define LISTED 40            /* variables named in a message */
 
-const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png or tiff";
+const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png, tiff or tfrecord";
 
 static const struct source_format *by_name(const char *name)
 {
@@ -64,6 +66,12 @@ static const struct source_format *by_content(const char *path)
 		if (n >= known[i].n && memcmp(head, known[i].magic, known[i].n) == 0)
 			return known[i].format;
 	return NULL;
+}
+
+/* A TFRecord file begins with a number, so with any bytes: its checksum tells before those do. */
+static const struct source_format *by_bytes(const char *path)
+{
+	return source_is_tfrecord(path) ? &source_tfrecord : by_content(path);
 }
 
 /* A file of a kind that is not read, whose name or container may be that of one that is. */
@@ -111,7 +119,9 @@ static int choose(const char *path, const char *format, const struct source_form
 	}
 	*out = by_extension(path);
 	if (!*out)
-		*out = by_content(path);
+		*out = by_bytes(path);
+	if (*out == &source_tfrecord)
+		return 0;
 	return *out ? refuse_kind(path, *out) : unknown_format(path);
 }
 
