@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "guard.h"
@@ -54,6 +55,14 @@ static int check_like_first(const struct column *c, int f)
 	return 0;
 }
 
+/* A file that is compressed as a whole is inflated when it is opened. */
+static int64_t file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
+}
+
 static int open_file(struct column *c, int f)
 {
 	if (c->source && c->open_file == f)
@@ -61,7 +70,7 @@ static int open_file(struct column *c, int f)
 	source_close(c->source);
 	c->source = NULL;
 	c->open_file = f;
-	guard_limit(LIBRARY_SECONDS, 0);
+	guard_limit(LIBRARY_SECONDS, file_bytes(c->file[f]));
 	TRY(source_open(&c->source, c->file[f], c->format, c->variable));
 	guard_limit(0, 0);
 	return c->name ? check_like_first(c, f) : 0;
@@ -95,6 +104,7 @@ static int take_first(struct column *c, bool concatenate)
 	TRY(open_file(c, 0));
 	s = c->source;
 	c->file_a_sample |= s->format->picture && !has_pages_apart(c, concatenate);
+	c->file_a_sample &= !s->format->rows;
 	if (!c->file_a_sample && s->shape.nd < 1)
 		return source_bad(s, "a single value; not enough axes, the first must be the samples");
 	c->name = mem_strdup(s->name);

@@ -104,10 +104,11 @@ int select_samples(const char *text, int64_t n, int64_t **out, int64_t *count)
 	return rc;
 }
 
-int split_commas(const char *s, const char ***v)
+/* brackets: a comma between '[' and ']' separates nothing. */
+static int split(const char *s, bool brackets, const char ***v)
 {
 	const size_t len = strlen(s);
-	int n = 1, k = 0;
+	int n = 1, k = 0, depth = 0;
 	char *text;
 
 	for (const char *p = s; *p; p++)
@@ -119,10 +120,21 @@ int split_commas(const char *s, const char ***v)
 		return 0;
 	(*v)[k++] = text;
 	for (char *p = text; *p; p++) {
-		if (*p != ',')
+		depth += brackets && *p == '[' ? 1 : brackets && *p == ']' && depth ? -1 : 0;
+		if (*p != ',' || depth)
 			continue;
 		*p = '\0';
 		(*v)[k++] = p + 1;
 	}
 	return k;
+}
+
+int split_commas(const char *s, const char ***v)
+{
+	return split(s, false, v);
+}
+
+int split_names(const char *s, const char ***v)
+{
+	return split(s, true, v);
 }

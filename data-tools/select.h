@@ -13,5 +13,7 @@ int select_samples(const char *text, int64_t n, int64_t **out, int64_t *count);
 
 /* s split at commas, "" gives none; the pieces live in one allocation: mem_free(*v). */
 int split_commas(const char *s, const char ***v);
+/* The same, but at commas outside of brackets: "x[i16,4],y" is two. */
+int split_names(const char *s, const char ***v);
 
 #endif

@@ -89,7 +89,7 @@ static int add_spec(struct side *s, const char *spec)
 	s->file[s->nfiles++] = arena_strdup(s->a, path);
 	if (!names)
 		return s->o->like ? add_alike(s, path) : add_column(s, path, NULL);
-	n = split_commas(names, &name);
+	n = split_names(names, &name);
 	for (int i = 0; rc == 0 && i < n; i++)
 		rc = add_column(s, path, name[i]);
 	mem_free(name);

@@ -3,6 +3,8 @@
  * Chooses the format of a source file and holds what the formats share. */
 #include "base/io.h"
 #include "source.h"
+#include "source_tfrecord.h"
+#include "source_zarr.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +19,12 @@
 
 static const struct source_format *const formats[] = {
 	&source_netcdf, &source_hdf5, &source_npy, &source_npz, &source_idx, &source_png, &source_tiff,
+	&source_tfrecord, &source_zarr,
 };
 #define NFORMATS (sizeof(formats) / sizeof(formats[0]))
 #define LISTED 40            /* variables named in a message */
 
-const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png or tiff";
+const char source_formats[] = "netcdf, hdf5, npy, npz, idx, png, tiff, tfrecord or zarr";
 
 static const struct source_format *by_name(const char *name)
 {
@@ -66,6 +69,14 @@ static const struct source_format *by_content(const char *path)
 	return NULL;
 }
 
+/* A TFRecord file begins with a number, so with any bytes: its checksum tells before those do. */
+static const struct source_format *by_bytes(const char *path)
+{
+	if (io_is_folder(path))
+		return source_is_zarr(path) ? &source_zarr : NULL;
+	return source_is_tfrecord(path) ? &source_tfrecord : by_content(path);
+}
+
 /* A file of a kind that is not read, whose name or container may be that of one that is. */
 static int refuse_kind(const char *path, const struct source_format *format)
 {
@@ -85,6 +96,8 @@ static int unknown_format(const char *path)
 	enum file_use use;
 	const char *kind = file_kind_of(path, &use);
 
+	if (io_is_folder(path))
+		return ERR(E_NOINPUT, NULL, "'%s' is a folder, but no Zarr store", path);
 	if (kind && use == FILE_WEIGHTS_TORCH)
 		return refuse_kind(path, NULL);
 	if (kind)
@@ -111,7 +124,9 @@ static int choose(const char *path, const char *format, const struct source_form
 	}
 	*out = by_extension(path);
 	if (!*out)
-		*out = by_content(path);
+		*out = by_bytes(path);
+	if (*out == &source_tfrecord || (*out && (*out)->folder))
+		return 0;
 	return *out ? refuse_kind(path, *out) : unknown_format(path);
 }
 
@@ -121,13 +136,21 @@ static int check_readable(const char *path)
 	FILE *f = fopen(path, "rb");
 
 	struct stat st;
-	bool regular;
+	bool there;
 
 	if (!f)
 		return ERR(E_NOINPUT, NULL, "cannot open '%s': %m", path);
-	regular = fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode);
+	there = fstat(fileno(f), &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 	fclose(f);
-	return regular ? 0 : ERR(E_NOINPUT, NULL, "cannot read '%s': it is not a regular file", path);
+	return there ? 0 : ERR(E_NOINPUT, NULL, "cannot read '%s': it is not a regular file", path);
+}
+
+static int check_folder(const struct source *s)
+{
+	if (!s->format->folder && io_is_folder(s->path))
+		return ERR(E_NOINPUT, NULL, "cannot read '%s': it is a folder, which no %s file is",
+		           s->path, s->format->name);
+	return 0;
 }
 
 static int check_shape(const struct source *s)
@@ -150,7 +173,11 @@ int source_open(struct source **out, const char *path, const char *format, const
 	s = mem_calloc(1, sizeof(*s));
 	s->path = mem_strdup(path);
 	s->scale = 1;
-	rc = choose(path, format, &s->format);
+	for (size_t n = strlen(s->path); n > 1 && s->path[n - 1] == '/';)
+		s->path[--n] = '\0';
+	rc = choose(s->path, format, &s->format);
+	if (rc == 0)
+		rc = check_folder(s);
 	if (rc == 0)
 		rc = s->format->open(s, variable);
 	if (rc == 0)

@@ -40,11 +40,13 @@ struct source_format {
 	 * NULL: the format has none. */
 	void (*coordinates)(struct source *s, int i, struct arena *a, struct axis *out);
 	bool picture;                        /* a file is one sample, without an axis of samples */
+	bool rows;                           /* a file's first axis counts samples, whatever it is */
+	bool folder;                         /* a file of the format may be a folder */
 };
 
 extern const struct source_format source_netcdf, source_hdf5, source_npy, source_npz, source_idx,
-                                  source_png, source_tiff;
-/* The names of all formats as a sentence has them: "netcdf, ... or tiff". */
+                                  source_png, source_tiff, source_tfrecord, source_zarr;
+/* The names of all formats as a sentence has them: "netcdf, ... or zarr". */
 extern const char source_formats[];
 
 /* format: a name, or NULL: by the extension, then by the first bytes. E_USAGE, E_NOINPUT,

@@ -41,13 +41,14 @@ BEGIN {
 		exit bad = 1
 	}
 	home("^yaml[.]h$", "yaml")
-	home("^zstd[a-z_]*[.]h$", "ckpt data")
+	home("^zstd[a-z_]*[.]h$", "ckpt data data-tools")
 	home("^(mpi|nccl)[.]h$", "comm")
 	home("^(oneapi/.*|dnnl.*[.]h.*)$", "backend op")
 	home("^(cuda|cudnn|cublas|driver_types).*[.]h$", "backend op cuda")
 	home("^png[.]h$", "report data-tools")
 	home("^netcdf[.]h$", "report data-tools")
 	home("^zlib[.]h$", "report data-tools")
+	home("^blosc[.]h$", "data-tools")
 	home("^xxhash[.]h$", "base")
 }
 FNR == 1 {

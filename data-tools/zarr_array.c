@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Chunks are files; one that is missing has the fill value everywhere. Rows are asked for one after
+ * the other, and a chunk has many of them: as many chunks as one row of chunks has are kept, as far
+ * as there is memory for them. */
+#include "zarr_array.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/io_reader.h"
+#include "base/mem.h"
+#include "source.h"
+
+#define KEPT_MOST ((uint64_t)256 << 20)      /* bytes of chunks */
+#define SLOTS_MOST 65536
+#define EMPTY_MOST ((uint64_t)256 << 20)     /* bytes of an array that may have no chunk at all */
+#define PACKED_MOST 65536                    /* no codec packs more than about so much : 1 */
+
+struct slot {
+	int64_t chunk;               /* -1: none */
+	bool missing;
+	uint8_t *values;
+};
+
+struct zarr_array {
+	struct arena *a;
+	struct zarr_meta m;
+	char *folder;
+	int nd;                      /* at least 1: an array without axes has one of extent 1 */
+	int64_t extent[MAXD], chunk[MAXD], grid[MAXD];
+	int64_t stride[MAXD];        /* in a chunk, in elements */
+	int nslots;
+	struct slot *slot;
+};
+
+/* --- whether the files are enough for the array --- */
+
+/* Adds up the sizes of the files below a folder until they are `enough`. */
+static void add_sizes(int at, const char *name, int depth, uint64_t enough, uint64_t *sum)
+{
+	const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	struct stat st;
+
+	while (d && *sum < enough && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || fstatat(fd, e->d_name, &st, 0) != 0)
+			continue;
+		if (S_ISDIR(st.st_mode) && depth > 0)
+			add_sizes(fd, e->d_name, depth - 1, enough, sum);
+		else if (S_ISREG(st.st_mode))
+			*sum += (uint64_t)st.st_size;
+	}
+	if (d)
+		closedir(d);
+}
+
+/* A few bytes of metadata can promise any number of values, which nothing else bounds. */
+static int check_size(const struct zarr_array *z)
+{
+	const uint64_t bytes = zarr_bytes(&z->m);
+	uint64_t sum = 0;
+	char text[SHAPE_TEXT];
+
+	if (bytes <= EMPTY_MOST)
+		return 0;
+	add_sizes(AT_FDCWD, z->folder, MAXD + 1, bytes / PACKED_MOST, &sum);
+	if (sum < bytes / PACKED_MOST)
+		return ERR(E_DATA, NULL, "'%s': an array of %s, but only %llu bytes of chunks", z->folder,
+		           shape_text(&z->m.shape, text), (unsigned long long)sum);
+	return 0;
+}
+
+/* --- opening --- */
+
+static void set_axes(struct zarr_array *z)
+{
+	const struct zarr_meta *m = &z->m;
+	uint64_t slots = KEPT_MOST / zarr_chunk_bytes(m);
+	int64_t row = 1;
+
+	z->nd = m->shape.nd;
+	for (int i = 0; i < z->nd; i++) {
+		z->extent[i] = m->shape.d[i];
+		z->chunk[i] = m->chunk.d[i];
+	}
+	for (int64_t i = z->nd - 1, s = 1; i >= 0; i--) {
+		z->stride[m->order[i]] = s;
+		s *= z->chunk[m->order[i]];
+	}
+	if (z->nd == 0)
+		z->nd = (int)(z->extent[0] = z->chunk[0] = z->stride[0] = 1);
+	for (int i = 0; i < z->nd; i++)
+		z->grid[i] = z->extent[i] ? (z->extent[i] - 1) / z->chunk[i] + 1 : 0;
+	for (int i = 1; i < z->nd && row < SLOTS_MOST; i++)
+		row *= z->grid[i] < SLOTS_MOST ? z->grid[i] : SLOTS_MOST;
+	slots = slots > (uint64_t)row ? (uint64_t)row : slots;
+	z->nslots = (int)(slots < 1 ? 1 : slots > SLOTS_MOST ? SLOTS_MOST : slots);
+	z->slot = mem_calloc((size_t)z->nslots, sizeof *z->slot);
+	for (int i = 0; i < z->nslots; i++)
+		z->slot[i].chunk = -1;
+}
+
+int zarr_open(struct zarr_array **out, const char *folder)
+{
+	struct zarr_array *z = mem_calloc(1, sizeof *z);
+	int rc;
+
+	z->a = arena_new();
+	z->folder = mem_strdup(folder);
+	rc = zarr_meta_read(&z->m, z->a, folder);
+	if (rc == 0)
+		rc = check_size(z);
+	if (rc == 0)
+		set_axes(z);
+	else
+		zarr_close(z);
+	*out = rc == 0 ? z : NULL;
+	return rc;
+}
+
+void zarr_close(struct zarr_array *z)
+{
+	if (!z)
+		return;
+	for (int i = 0; i < z->nslots; i++)
+		mem_free(z->slot[i].values);
+	mem_free(z->slot);
+	mem_free(z->folder);
+	arena_free(z->a);
+	mem_free(z);
+}
+
+const struct zarr_meta *zarr_meta(const struct zarr_array *z)
+{
+	return &z->m;
+}
+
+/* --- chunks --- */
+
+/* Unpacks what a chunk's file has into its values, from the last codec to the first. */
+static const char *unpack(const struct zarr_meta *m, const uint8_t *in, size_t n, uint8_t *values)
+{
+	static const char cut[] = "not as many bytes as a chunk has";
+	const size_t bytes = (size_t)zarr_chunk_bytes(m);
+	uint8_t *between = NULL;
+	const char *why = NULL;
+
+	for (int i = m->ncodecs - 1; i >= 0 && !why; i--) {
+		/* before one that packs there are only checksums */
+		const bool sum = m->codec[i] == ZARR_CRC32C;
+		const size_t want = !sum ? bytes + 4 * (size_t)i : n > 4 ? n - 4 : 0;
+		uint8_t *out = values;
+
+		if (want / PACKED_MOST > n || (i == 0 && want != bytes)) {
+			why = cut;
+			break;
+		}
+		if (i > 0)
+			out = mem_alloc(want);
+		why = zarr_unpack(m->codec[i], in, n, out, want);
+		mem_free(between);
+		between = i > 0 ? out : NULL;
+		in = out;
+		n = want;
+	}
+	mem_free(between);
+	if (m->ncodecs == 0 && n != bytes)
+		return cut;
+	if (m->ncodecs == 0)
+		memcpy(values, in, bytes);
+	return why;
+}
+
+static int load_file(const struct zarr_array *z, const char *path, struct slot *s)
+{
+	const struct zarr_meta *m = &z->m;
+	const uint64_t bytes = zarr_chunk_bytes(m);
+	struct io_image in;
+	const char *why = "not as many bytes as a chunk has";
+	int rc = 0;
+
+	TRY(io_image_read(&in, path));
+	if (bytes / PACKED_MOST <= in.size) {
+		s->values = mem_realloc(s->values, (size_t)bytes);
+		why = unpack(m, in.data, in.size, s->values);
+	}
+	if (why)
+		rc = ERR(E_DATA, NULL, "'%s': %s%s%s", path, m->ncodecs ?
+		         zarr_codec_name(m->codec[m->ncodecs - 1]) : "", m->ncodecs ? ": " : "", why);
+	io_image_release(&in);
+	if (rc == 0 && m->element.big_endian)
+		source_swap(s->values, m->element.size, (int64_t)(bytes / m->element.size));
+	return rc;
+}
+
+static void chunk_path(const struct zarr_array *z, const int64_t *at, struct buf *out)
+{
+	buf_printf(out, "%s/%s", z->folder, z->m.prefix);
+	for (int i = 0; i < z->m.shape.nd; i++) {
+		if (i > 0 || *z->m.prefix)
+			buf_putc(out, z->m.separator);
+		buf_printf(out, "%lld", (long long)at[i]);
+	}
+	if (z->m.shape.nd == 0 && !*z->m.prefix)
+		buf_putc(out, '0');
+}
+
+/* The chunk at this place of the grid. */
+static int load_chunk(struct zarr_array *z, const int64_t *at, const struct slot **out)
+{
+	struct buf path = BUF_INIT;
+	int64_t number = 0;
+	struct slot *s;
+	int rc = 0;
+
+	for (int i = 0; i < z->nd; i++)
+		number = number * z->grid[i] + at[i];
+	*out = s = &z->slot[number % z->nslots];
+	if (s->chunk == number)
+		return 0;
+	s->chunk = -1;
+	chunk_path(z, at, &path);
+	s->missing = !io_exists(path.data);
+	if (!s->missing)
+		rc = load_file(z, path.data, s);
+	else if (!z->m.has_fill)
+		rc = ERR(E_DATA, NULL, "'%s' is missing, and the array has no fill value", path.data);
+	if (rc == 0)
+		s->chunk = number;
+	buf_release(&path);
+	return rc;
+}
+
+/* --- values --- */
+
+/* A box of n[0] x n[1] x ... elements from one array to another; strides in bytes. */
+static void copy_box(int nd, const int64_t *n, const uint8_t *from, const int64_t *from_stride,
+                     uint8_t *to, const int64_t *to_stride, size_t size)
+{
+	if (nd == 1 && *from_stride == (int64_t)size && *to_stride == (int64_t)size) {
+		memcpy(to, from, (size_t)*n * size);
+		return;
+	}
+	for (int64_t i = 0; i < *n; i++, from += *from_stride, to += *to_stride) {
+		if (nd > 1)
+			copy_box(nd - 1, n + 1, from, from_stride + 1, to, to_stride + 1, size);
+		else
+			memcpy(to, from, size);
+	}
+}
+
+/* What of a chunk is among the rows from `first` on, into its place in out. */
+static void place_chunk(const struct zarr_array *z, const struct slot *s, const int64_t *at,
+                        int64_t first, int64_t rows, uint8_t *out)
+{
+	const int64_t size = (int64_t)z->m.element.size;
+	int64_t n[MAXD], from[MAXD], to[MAXD], stride = size;
+	const uint8_t *values = s->missing ? z->m.fill : s->values;
+
+	for (int i = z->nd - 1; i >= 0; i--) {
+		const int64_t low = i ? 0 : first, high = i ? z->extent[i] : first + rows,
+		              begin = at[i] * z->chunk[i], end = begin + z->chunk[i],
+		              a = begin > low ? begin : low, b = end < high ? end : high;
+
+		n[i] = b - a;
+		from[i] = s->missing ? 0 : z->stride[i] * size;
+		to[i] = stride;
+		values += (a - begin) * from[i];
+		out += (a - low) * stride;
+		stride *= high - low;
+	}
+	copy_box(z->nd, n, values, from, out, to, (size_t)size);
+}
+
+/* The next place of the grid, the first axis from low to high; false behind the last. */
+static bool step(const struct zarr_array *z, int64_t *at, int64_t low, int64_t high)
+{
+	for (int i = z->nd - 1; i >= 0; i--) {
+		if (++at[i] < (i ? z->grid[i] : high))
+			return true;
+		at[i] = i ? 0 : low;
+	}
+	return false;
+}
+
+/* Numbers of four bytes are in the second half of their room and widened from the first one on. */
+static void widen(void *out, int64_t n)
+{
+	const uint8_t *from = (const uint8_t *)out + (size_t)n * 4;
+	int64_t *wide = out;
+
+	for (int64_t i = 0; i < n; i++, from += 4) {
+		uint32_t v;
+
+		memcpy(&v, from, sizeof v);
+		wide[i] = v;
+	}
+}
+
+int zarr_read(struct zarr_array *z, int64_t first, int64_t n, void *out)
+{
+	int64_t at[MAXD] = {0}, row = 1;
+	const int64_t low = first / z->chunk[0], high = (first + n - 1) / z->chunk[0] + 1;
+	const struct slot *s;
+	uint8_t *values = out;
+
+	for (int i = 1; i < z->nd; i++)
+		row *= z->extent[i];
+	if (z->m.element.wide)
+		values += (size_t)(n * row) * 4;
+	at[0] = low;
+	do {
+		TRY(load_chunk(z, at, &s));
+		place_chunk(z, s, at, first, n, values);
+	} while (step(z, at, low, high));
+	if (z->m.element.wide)
+		widen(out, n * row);
+	return 0;
+}

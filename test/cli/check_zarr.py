@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""check_zarr.py DLX-CONVERT DIR [blosc]: Zarr stores, written here, against NumPy."""
+import shutil
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+import dlxrecord
+from zarr_files import array, group, put
+
+program, folder = sys.argv[1:3]
+rng = np.random.default_rng(7)
+packers = [None, "gzip", "zlib", "zstd"] + sys.argv[3:]
+
+
+def convert(*args):
+    subprocess.run([program, "--quiet", "-o", "out.dlx", *args], cwd=folder, check=True)
+    return dlxrecord.read(folder + "/out.dlx")
+
+
+def same(name, got, want):
+    if got.shape != want.shape or not np.array_equal(got, want, equal_nan=got.dtype.kind == "f"):
+        sys.exit(f"{name}: got {got.shape} {got.dtype}\n{got}\nexpected {want.shape} {want.dtype}\n{want}")
+
+
+# each packer, version, order, type and byte order; chunks that are cut at the edges; one that is missing
+types = ["<f4", ">f4", "<f8", "<i2", ">u2", "|u1", "<i8", "<u4", ">u4", "<f2", "|b1", ">i8"]
+for i, dtype in enumerate(types):
+    for k, packer in enumerate(packers):
+        for version in (2, 3):
+            values = rng.integers(0, 200, (7, 2, 5, 3)).astype(dtype)
+            values[3:6, :, 4:] = 1
+            order = ("C", "F", [2, 0, 3, 1])[(i + k) % 3] if version == 3 else "CF"[(i + k) % 2]
+            order = [3, 2, 1, 0] if version == 3 and order == "F" else order
+            shutil.rmtree(folder + "/v.zarr", ignore_errors=True)
+            array(folder + "/v.zarr", values, (3, 2, 4, 3), version, packer if version == 2 or packer != "zlib" else None,
+                  order, fill=True if dtype == "|b1" else 1, separator="./"[(i + k) // 2 % 2], missing=[(1, 0, 1, 0)])
+            _, a, _ = convert("-i", "v.zarr", "--input-layout", "first", "--dtype", "i64")
+            same(f"version {version} {dtype} {packer} {order}", a, values.astype("i8"))
+
+# fill values that JSON has no number for
+for version, fill in ((2, "NaN"), (3, "NaN"), (3, "0x7fc00000"), (3, "-Infinity")):
+    shutil.rmtree(folder + "/v.zarr")
+    values = rng.normal(size=(4, 6)).astype("f4")
+    array(folder + "/v.zarr", values, (2, 6), version, fill=fill, missing=[(1, 0)])
+    values[2:] = np.nan
+    _, a, _ = convert("-i", "v.zarr", "--fill", "nan")
+    same(f"fill value {fill}", a, values)
+
+# groups: variables by path, coordinates and attributes of axes, packed values, missing ones
+x = rng.normal(size=(6, 4, 5)).astype("f4")
+packed = rng.integers(1, 100, (6, 4, 5)).astype("<i2")
+for version in (2, 3):
+    g = f"{folder}/g{version}.zarr"
+    group(g, version)
+    group(g + "/deep", version)
+    axes = ["time", "lat", "lon"]
+    array(g + "/t", x, (2, 4, 5), version, axes=axes, fill="NaN" if version == 2 else 0.0, attributes=None if version == 2 else
+          {"_FillValue": "AAAAAAAA+H8="})
+    array(g + "/deep/p", packed, (6, 2, 2), version, axes=axes, fill=None if version == 2 else 0,
+          attributes={"scale_factor": 0.5, "add_offset": 10, "missing_value": [7], "text": "a \"NaN\" \\ in it"})
+    array(g + "/time", np.arange(6.0), (4,), version, axes=["time"], attributes={"units": "days since 2000-01-01", "axis": "T"})
+    array(g + "/lat", np.array([10, 5, 0, -5], "<i4"), (4,), version, axes=["lat"], attributes={"units": "degrees_north", "odd": [1, 2]})
+    put(g + "/deep/notes.txt", b"not an array")
+    text, a, _ = convert("-i", g.split("/")[-1] + ":t,deep/p", "--fill", "-1")
+    want = np.where(packed == 7, -1, packed * 0.5 + 10)
+    same("group", a, np.stack([x, want], axis=1).astype("f4"))
+    assert text["input"]["channels"] == ["t", "deep/p"]
+    time, lat, lon = text["axes"]
+    assert time["values"] == list(range(6)) and time["attributes"] == {"units": "days since 2000-01-01", "axis": "T"}
+    assert lat["values"] == [10, 5, 0, -5] and lat["attributes"] == {"units": "degrees_north", "odd": [1, 2]}, lat
+    assert lon["name"] == "lon" and "values" not in lon
+    # an array of a group by its own path, with a slash behind it, and the only one that is no coordinate
+    same("path", convert("-i", g.split("/")[-1] + "/t/", "-t", g.split("/")[-1] + ":t", "--input-layout", "stack",
+                         "--target-layout", "stack")[1][:, 0], x)
+    shutil.rmtree(g + "/deep")
+    same("the only one", convert("-i", g.split("/")[-1])[1][:, 0], x)
+# a store a sample, and rows of several stores
+for i in range(6):
+    array(f"{folder}/s{i}.zarr", x[i], (4, 2), 2 + i % 2, packers[i % len(packers)] if i % 2 == 0 else None, fill=0)
+same("a store a sample", convert("-i", "s?.zarr")[1][:, 0], x)
+same("rows of stores", convert("-i", "s?.zarr", "--concatenate")[1], x.reshape(24, 5))
