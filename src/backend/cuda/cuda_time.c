@@ -55,14 +55,14 @@ static int between(cudaStream_t stream, const cudaEvent_t *event, int (*launch)(
 	return 0;
 }
 
-struct replay {
+struct timed_graph {
 	cudaStream_t stream;
 	cudaGraphExec_t runs;
 };
 
 static int launch_replay(void *user)
 {
-	const struct replay *r = user;
+	const struct timed_graph *r = user;
 	return cuda_check(cudaGraphLaunch(r->runs, r->stream), "measuring");
 }
 
@@ -70,7 +70,7 @@ static int launch_replay(void *user)
 static int measure(cudaStream_t stream, const cudaEvent_t *event, int (*enqueue)(void *user),
                    void *user, double much, double *best)
 {
-	struct replay r = { stream, NULL };
+	struct timed_graph r = { stream, NULL };
 	double now = 0;
 	TRY(enqueue(user));
 	if (much > 0) {
