@@ -10,6 +10,7 @@
  *
  * Workspace: four vectors of c floats, then three for each chunk. */
 #include "cuda/norm.cuh"
+#include "cuda/wide.cuh"
 
 int64_t k_norm_workspace(int64_t rows, int64_t c)
 {

@@ -13,6 +13,7 @@
  * with additions, 28.3 GB in 10 passes, 22.6 GB in 8: 1.3 ms less at 4.3 TB/s, and 2 to 4 % of the
  * map's bytes from the cache. Packs of 16 bytes instead of 8: half the load instructions. */
 #include "cuda/norm.cuh"
+#include "cuda/wide.cuh"
 
 /* The inputs of a channel. */
 struct channel {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Pooling and resizing of channels-last tensors: a thread for 16 bytes of neighbouring channels of
- * a pixel of the result, or for one where channels do not allow more. Gradients gather too, from the
- * windows over an input, so there are no atomics and the bits are always the same.
+ * a pixel of the result, or for one where channels do not allow more. Gradients gather too, from
+ * the windows over an input, so there are no atomics and the bits are always the same.
  *
  * Maxima over windows of 2 and 3 have a plane of the window on its way before the first is used.
  *

@@ -5,7 +5,7 @@
 #ifndef DLX_CUDA_NORM_CUH
 #define DLX_CUDA_NORM_CUH
 
-#include "cuda/wide.cuh"
+#include "cuda/device.cuh"
 
 constexpr int BLOCKS = 1024;             /* about, of a first stage */
 constexpr int MAX_CHUNKS = 512;

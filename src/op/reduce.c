@@ -501,12 +501,14 @@ static const char *const sum_samples[] = {
 	"2x3x4x5", "2x3x4x5; axes: [0, 2, 3]", "2x3x4x5; axes: [0, 2, 3], keep: true",
 	"2x3x4x5; axes: 1, keep: true", "2x70x3x5; axes: [0, 2, 3]", "7", "s", "1; axes: 0",
 	"2x1x3x1; axes: [1, 3]", "3x37; axes: 0", "3x37; axes: 1", "2x3x2x3x5; axes: [2, 3, 4]",
-	"2x3x2x2x3x2; axes: [1, 4]", NULL
+	"2x3x2x2x3x2; axes: [1, 4]", "3x36x7x9; axes: [0, 2, 3]", "1x728x3x5; axes: [0, 2, 3]",
+	"2x12x5x7; axes: [2, 3]", "2x8x37x61; axes: [0, 2, 3]", NULL
 };
 static const char *const max_samples[] = {
 	"2x3x4x5:distinct", "2x3x4x5:distinct; axes: [0, 2, 3]",
 	"2x3x4x5:distinct; axes: 1, keep: true", "7:distinct", "s",
-	"3x37:distinct; axes: 0", "2x3x2x3x5:distinct; axes: [2, 3, 4]", NULL
+	"3x37:distinct; axes: 0", "2x3x2x3x5:distinct; axes: [2, 3, 4]",
+	"2x12x5x7:distinct; axes: [2, 3]", NULL
 };
 static const char *const max_grad_samples[] = {
 	"2x3x4x5:distinct s", "2x3x4x5:distinct 3; axes: [0, 2, 3]",

@@ -14,6 +14,7 @@
 
 #include "backend/cuda/cudnn.h"
 #include "base/err.h"
+#include "op/conv/conv_shape.h"
 
 /* What cuDNN writes of an H200. */
 static const char h200[] =
@@ -155,6 +156,27 @@ static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain,
 	}
 }
 
+/* x and y as windows of buffers that are wider by 24 channels, as op/conv/conv_cuda.c asks for them:
+ * behind a convolution a bias, ReLU or sums. */
+static void check_windows(const struct cudnn *c, const struct cudnn_conv *plain,
+                          const struct problem *p)
+{
+	const struct shape xs = conv_x_shape(&plain->geom), ys = conv_y_shape(&plain->geom);
+	const struct layout x = layout_slice(&xs, p->ci + 24), y = layout_slice(&ys, p->co + 24);
+	struct cudnn_conv v = *plain;
+	v.kind = CONV_FORWARD;
+	v.x = &x;
+	v.y = &y;
+	v.best_only = true;
+	for (int what = 0; what < 3; what++) {
+		v.bias = what < 2;
+		v.relu = what == 1;
+		v.statistics = what == 2;
+		check(c, &v, p, driver && p->groups == 1 && p->ci % 8 == 0 && p->co % 8 == 0 &&
+		      p->ns < 3 && v.type != DTYPE_F32);
+	}
+}
+
 static void check_problem(const struct cudnn *c, const struct problem *p)
 {
 	static const enum dtype types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_F16 };
@@ -170,6 +192,7 @@ static void check_problem(const struct cudnn *c, const struct problem *p)
 			if (v.type != DTYPE_F32 || tf32)
 				check_chains(c, &v, p);
 			check_norms(c, &v, p);
+			check_windows(c, &v, p);
 		}
 }
 

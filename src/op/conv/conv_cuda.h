@@ -22,7 +22,7 @@ void conv_cuda_free(struct kplan *k);
 bool conv_cuda_in_place(const struct tensor *t);
 /* A forward convolution and what follows it, of tensors in their places, by an engine that cuDNN
  * recommends. *out stays NULL where there is none, or one that takes as much workspace as the
- * copies, of `saved` bytes, that it is to save: cuDNN's precompiled engines make them themselves. */
+ * copies of `saved` bytes that it is to save: cuDNN's precompiled engines make them themselves. */
 int conv_cuda_windows(struct cudnn_plan **out, const struct cudnn *library, struct wisdom *w,
                       const struct cudnn_conv *v, size_t saved);
 
