@@ -147,8 +147,8 @@ static void refuse(struct open *o, tid t)
 	o->refused = true;
 }
 
-/* Whether the corrections of `from` move on to n's first
- * output; moved[0] .. moved[1]: its channels. */
+/* Whether n hands the corrections of operand `in` on to its first output; moved: of the operand's
+ * channels, the first and the end of those that the output has. */
 static bool carries(const struct open *o, const struct node *n, int in, int64_t moved[2])
 {
 	const struct graph *g = o->g;

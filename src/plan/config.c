@@ -367,7 +367,7 @@ static void keep_first(int *rc, int one)
 		*rc = one;
 }
 
-/* Whatever was read well is checked further, so that all mistakes are told at once. */
+/* Checks every part that was read without a mistake, so that all mistakes are reported at once. */
 static int check(const struct run_config *c)
 {
 	int rc = check_target(c);

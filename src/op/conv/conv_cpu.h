@@ -9,7 +9,7 @@
 int conv_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_input_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_weight_choose(struct kplan *k, struct layout *in, struct layout *out);
-/* Whether a code that can read (write) a slice is fast enough to save the copy. */
+/* Whether an algorithm that can read (write) a slice is fast enough to be worth the saved copy. */
 bool conv_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_input_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_weight_takes_slice(const struct kplan *k, bool output, int i);
