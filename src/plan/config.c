@@ -96,7 +96,7 @@ static const struct field train_fields[] = {
 	      .flags = FIELD_NULLABLE,
 	      .doc = "stop after so many validations in a row without one better than all before, by "
 	      "checkpoint.metric; null: do not"),
-	FIELD_SECTION(struct train_section, memory, memory_fields, "memory for a step"),
+	FIELD_SECTION(struct train_section, memory, memory_fields, "limits on the memory of a step"),
 	FIELD_END
 };
 
