@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CPU kernels of conv.c, on oneDNN. */
+ * The CPU kernels of conv.c: each takes the fastest algorithm of conv_algorithm.h. */
 #ifndef DLX_OP_CONV_CONV_CPU_H
 #define DLX_OP_CONV_CONV_CPU_H
 
