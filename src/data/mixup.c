@@ -12,7 +12,7 @@
 const struct field mixup_fields[] = {
 	FIELD(struct mixup_config, alpha, FT_FLOAT, .dflt = "null", .min = 0.001, .max = 4,
 	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
-	      .doc = "of the distribution Beta(alpha, alpha) of a sample's share; null: no mixup"),
+	      .doc = "the share of a sample has the distribution Beta(alpha, alpha); null: no mixup"),
 	FIELD_END
 };
 

@@ -29,7 +29,8 @@ const struct variant data_transforms[] = {
 	    .run = affine_run),
 	ROW(normalize, "every channel to mean 0 and deviation 1, or to the range 0 to 1",
 	    .run = affine_run),
-	ROW(normalize_sample, "the same by each sample's own statistics, or divided by its mean",
+	ROW(normalize_sample,
+	    "as normalize, but by each sample's own statistics, or divided by its mean",
 	    .run = normalize_sample_run),
 	ROW(log1p, "log(1 + x), for quantities of many magnitudes such as rain", .run = log1p_run),
 	ROW(sqrt, "the square root, for intensities", .run = sqrt_run),
@@ -58,7 +59,7 @@ const struct variant data_transforms[] = {
 	    .run = contrast_run, .random = true, .check = contrast_check),
 	ROW(crop, "in training: a random window; validation and prediction see the "
 	    "whole field, or its centre", .run = crop_run),
-	ROW(pad, "evenly on both sides, to a multiple of a size", .run = pad_run),
+	ROW(pad, "pads evenly on both sides, to a multiple of a size", .run = pad_run),
 	{ 0 },
 };
 

@@ -19,7 +19,7 @@ enum { ABOUT_MEAN, ABOUT_ZERO };
 #define JITTER_FIELDS(type)                                                                \
 	FIELD_STRINGS(type, channels, NULL,                                                    \
 	              "names or numbers of the channels; absent: all but the mask"),           \
-	FIELD_FLOAT(type, probability, "1", 0, 1, "of a sample")
+	FIELD_FLOAT(type, probability, "1", 0, 1, "probability that a sample is changed")
 
 const struct field transform_noise_fields[] = {
 	FIELD_SHORT(struct noise_options, deviation, FT_FLOAT, "", 0, 1e30,
@@ -42,7 +42,7 @@ const struct field transform_contrast_fields[] = {
 	FIELD_SHORT(struct contrast_options, factor, FT_FLOATS, "", 0, 1e6,
 	            "smallest and largest factor; one number r below 1: from 1 - r to 1 + r"),
 	FIELD_ENUM(struct contrast_options, about, "mean", about_names,
-	           "what stays: the mean of each channel in the sample, or zero"),
+	           "the value that stays: the mean of each channel in the sample, or zero"),
 	FIELD_ENUM(struct contrast_options, per, "sample", per_names,
 	           "one factor for all channels of a sample, or one for each"),
 	JITTER_FIELDS(struct contrast_options),

@@ -16,13 +16,14 @@ static const char *const about_names[] = {"depth", "height", "width", NULL};
 
 #define WARP_FIELDS(type)                                                                    \
 	FIELD_AT("probability", FT_FLOAT, offsetof(type, warp.probability), .dflt = "1",         \
-	         .min = 0, .max = 1, .doc = "of a sample"),                                      \
+	         .min = 0, .max = 1, .doc = "probability that a sample is transformed"),               \
 	FIELD_AT("outside", FT_ENUM, offsetof(type, warp.outside), .dflt = "fill",               \
 	         .choices = warp_outside_names,                                                  \
 	         .doc = "what inputs are outside the field: fill: one number; edge: the border " \
 	                "repeats; reflect: mirrored at the border's points; wrap: periodic"),    \
 	FIELD_AT("fill", FT_FLOAT, offsetof(type, warp.fill), .dflt = "0", .min = -1e30,         \
-	         .max = 1e30, .doc = "that number, in the units that values have at this step"), \
+	         .max = 1e30,                                                                          \
+	         .doc = "the number for fill, in the units that values have at this step"),            \
 	FIELD_AT("target", FT_STRING, offsetof(type, warp.target), .dflt = "auto",               \
 	         .doc = "what targets are there: ignore: the data's ignore value; same: as the " \
 	                "inputs do; a number (nan: missing); auto: class labels ignore, values " \
@@ -51,7 +52,8 @@ const struct field transform_elastic_fields[] = {
 	FIELD_SHORT(struct elastic_options, magnitude, FT_FLOAT, "", 0, 1e4,
 	            "standard deviation of the displacements, in points"),
 	FIELD_INT(struct elastic_options, spacing, "32", 2, 1 << 20,
-	          "of the coarse grid whose points are displaced, in points"),
+	          "distance of the points of the coarse grid that are displaced, in points of "
+	          "the field"),
 	WARP_FIELDS(struct elastic_options),
 	FIELD_END
 };

@@ -26,14 +26,15 @@ const struct field transform_roll_fields[] = {
 const struct field transform_flip_fields[] = {
 	FIELD(struct flip_options, axis, FT_STRINGS, .dflt = "", .flags = FIELD_SHORTHAND,
 	      .doc = "depth, height or width, or a list of them; each is flipped on its own"),
-	FIELD_FLOAT(struct flip_options, probability, "0.5", 0, 1, "of a flip, per axis"),
+	FIELD_FLOAT(struct flip_options, probability, "0.5", 0, 1,
+	           "probability of a flip, for each axis by itself"),
 	FIELD_END
 };
 
 const struct field transform_crop_fields[] = {
 	FIELD(struct crop_options, size, FT_INTS, .dflt = "", .min = 1, .max = 1 << 30,
 	      .flags = FIELD_SHORTHAND,
-	      .doc = "of the window: one number, or one for each of [depth,] height, width"),
+	      .doc = "extents of the window: one number, or one for each of [depth,] height, width"),
 	FIELD_ENUM(struct crop_options, validation, "auto", seen_names,
 	           "what validation and prediction see: the whole field, padded to "
 	           "what the network needs, or "
@@ -47,7 +48,8 @@ const struct field transform_crop_fields[] = {
 const struct field transform_pad_fields[] = {
 	FIELD(struct pad_options, multiple, FT_INTS, .dflt = "", .min = 1, .max = 1 << 20,
 	      .flags = FIELD_SHORTHAND,
-	      .doc = "that the extents become: one number, or one for each of [depth,] height, width"),
+	      .doc = "extents after padding are multiples of this: one number, or one for "
+	             "each of [depth,] height, width"),
 	FIELD_STRINGS(struct pad_options, mode, "zeros",
 	              "zeros, edge (repeat the border) or wrap (periodic); one, or one for each axis; "
 	              "class labels get the ignore value"),

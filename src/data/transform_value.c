@@ -30,9 +30,9 @@ const struct field transform_cast_fields[] = {
 #define NORMALIZE_STATISTICS \
 	FIELD_FLOATS(struct normalize_options, mean, NULL, -1e300, 1e300, \
 	             "instead of the training set's: one for each channel, or one for all"), \
-	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "likewise"), \
-	FIELD_FLOATS(struct normalize_options, min, NULL, -1e300, 1e300, "likewise"), \
-	FIELD_FLOATS(struct normalize_options, max, NULL, -1e300, 1e300, "likewise")
+	FIELD_FLOATS(struct normalize_options, std, NULL, 1e-300, 1e300, "deviations, as mean"), \
+	FIELD_FLOATS(struct normalize_options, min, NULL, -1e300, 1e300, "smallest values, as mean"), \
+	FIELD_FLOATS(struct normalize_options, max, NULL, -1e300, 1e300, "largest values, as mean")
 
 const struct field transform_normalize_fields[] = {
 	NORMALIZE_METHOD,

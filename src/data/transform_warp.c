@@ -22,8 +22,8 @@ enum { FILL, EDGE, REFLECT, WRAP };
 const char *const warp_outside_names[] = {"fill", "edge", "reflect", "wrap", NULL};
 
 #define CORNERS 8
-#define POSITIVE ((int64_t)1 << 50)     /* makes places positive, which a conversion rounds down */
-#define FAR      1e10                   /* farther out is as far */
+#define POSITIVE ((int64_t)1 << 50)     /* added: conversions round down positive numbers only */
+#define FAR      1e10                   /* places farther out are treated as this far */
 
 /* The points around a place and their weights. Indices are -1 outside. */
 struct corners {

@@ -86,8 +86,8 @@ void layout_walk_init(struct layout_walk *w, const struct layout *l, const struc
  * td: as in layout_walk_init. */
 void layout_walk_pack(struct layout_walk *w, enum dtype td, void *dst, int64_t first, int64_t n,
                       enum dtype ts, const void *src);
-/* Whether rows of the first axis are interleaved, element by element, in blocks whose number of rows
- * is a multiple of LAYOUT_ROWS. */
+/* Whether rows of the first axis are interleaved, element by element, in blocks of a number of rows
+ * that is a multiple of LAYOUT_ROWS. */
 #define LAYOUT_ROWS 16
 bool layout_walk_has_rows(const struct layout_walk *w);
 /* The n elements from `first` on of that row and of those that follow it, `rows` in all, up to the

@@ -54,11 +54,11 @@ static int emit_activation(struct model_build *b, const char *path, int activati
 	FIELD_NODE(struct conv_layer, padding, NULL,                                                \
 	           "valid (default), same, a number, one for each axis, or {before, after}"),       \
 	FIELD_INT(struct conv_layer, groups, "1", 1, 1 << 20, "independent groups of channels"),    \
-	FIELD_BOOL(struct conv_layer, bias, "true", "is a bias added to each output channel"),      \
+	FIELD_BOOL(struct conv_layer, bias, "true", "add a bias to each output channel"),      \
 	FIELD_ENUM(struct conv_layer, init, "he_uniform", weight_init_names,                        \
 	           "first values of the weights"),                                                  \
 	FIELD_FLOAT(struct conv_layer, init_value, "0", -1e6, 1e6,                                  \
-	            "the value of init: constant; else a gain on the first values, 0: 1"),          \
+	            "with init: constant the value, else a factor on the first values; 0: 1"),         \
 	ACTIVATION_FIELD(struct conv_layer)
 
 static const struct field conv_fields[] = { CONV_FIELDS, FIELD_END };
@@ -240,7 +240,7 @@ struct dense_layer {
 };
 static const struct field dense_fields[] = {
 	FIELD_SHORT(struct dense_layer, units, FT_INT, "", 1, 1 << 24, "output features"),
-	FIELD_BOOL(struct dense_layer, bias, "true", "is a bias added to each output"),
+	FIELD_BOOL(struct dense_layer, bias, "true", "add a bias to each output"),
 	FIELD_ENUM(struct dense_layer, init, "he_uniform", weight_init_names,
 	           "first values of the weights"),
 	ACTIVATION_FIELD(struct dense_layer), FIELD_END
@@ -270,7 +270,7 @@ static int emit_batch_norm(struct model_build *b, const char *path, const void *
 #define NORM_EPS FIELD_FLOAT(struct nn_group_norm, eps, "1e-5", 1e-12, 1, "added to the variance")
 #define NORM_AFFINE(dflt)                            \
 	FIELD_BOOL(struct nn_group_norm, affine, dflt, \
-	           "are the results scaled and shifted, by two parameters for each channel")
+	           "scale and shift the results by two trained parameters for each channel")
 static const struct field group_norm_fields[] = {
 	FIELD_SHORT(struct nn_group_norm, groups, FT_INT, "", 1, 1 << 20,
 	            "groups of neighbouring channels; they divide the channels"),
@@ -334,7 +334,8 @@ static const struct field resize_fields[] = {
 	FIELD_SHORT(struct resize_layer, size, FT_INTS, NULL, 1, MAX_SIZE,
 	            "spatial size of the result, one for all axes or one for each; or factor"),
 	FIELD_FLOATS(struct resize_layer, factor, NULL, 1e-6, 1e6,
-	             "of the spatial size in place of size, one for all axes or one for each; the "
+	             "factor on the spatial size, instead of size: one for all axes or one "
+	             "for each; the "
 	             "product is rounded down"),
 	FIELD_ENUM(struct resize_layer, mode, "bilinear", resize_modes,
 	           "linear along each axis, nearest, or means (adaptive average pooling)"),

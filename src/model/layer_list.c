@@ -28,7 +28,7 @@ struct repeat {
 	struct ynode *layers;
 };
 static const struct field repeat_fields[] = {
-	FIELD_INT(struct repeat, times, "", 1, MAX_LAYERS, "how often"),
+	FIELD_INT(struct repeat, times, "", 1, MAX_LAYERS, "number of repetitions"),
 	FIELD_NODE(struct repeat, layers, "", "the layers to repeat"), FIELD_END
 };
 

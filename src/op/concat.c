@@ -26,7 +26,7 @@ static const struct field concat_fields[] = {
 static const struct field slice_fields[] = {
 	FIELD_INT(struct slice, axis, "1", 0, MAXD - 1, "the axis to cut; 1 is channels"),
 	FIELD_INT(struct slice, begin, "0", 0, INT32_MAX, "first index that is kept"),
-	FIELD_INT(struct slice, size, "", 1, INT32_MAX, "how many are kept"),
+	FIELD_INT(struct slice, size, "", 1, INT32_MAX, "number of indices that are kept"),
 	FIELD_END
 };
 

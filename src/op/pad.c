@@ -16,8 +16,10 @@
 #include "op/lib/slice.h"
 
 static const struct field fields[] = {
-	FIELD_INTS(struct pad, before, "", 0, INT32_MAX, "elements put before, one entry per axis"),
-	FIELD_INTS(struct pad, after, "", 0, INT32_MAX, "elements put after, one entry per axis"),
+	FIELD_INTS(struct pad, before, "", 0, INT32_MAX,
+	           "elements added before, one entry for each axis"),
+	FIELD_INTS(struct pad, after, "", 0, INT32_MAX,
+	           "elements added after, one entry for each axis"),
 	FIELD_FLOAT(struct pad, value, "0", -1e300, 1e300, "the value of the border"),
 	FIELD_END
 };
@@ -226,7 +228,7 @@ static const char *const samples[] = {
 
 static const struct op op_pad = {
 	.name = "pad",
-	.doc = "a border of one value",
+	.doc = "adds a border of one value",
 	.flags = OP_LAYER,
 	.min_in = 1, .max_in = 1, .nout = 1,
 	.attr_size = sizeof(struct pad), .attrs = fields,

@@ -15,8 +15,8 @@
 #define BIG 1e300
 
 static const struct field scale_fields[] = {
-	FIELD_FLOAT(struct scale_attr, factor, "1", -BIG, BIG, "what x is multiplied by"),
-	FIELD_FLOAT(struct scale_attr, shift, "0", -BIG, BIG, "what is added after that"),
+	FIELD_FLOAT(struct scale_attr, factor, "1", -BIG, BIG, "factor on x"),
+	FIELD_FLOAT(struct scale_attr, shift, "0", -BIG, BIG, "number that is added after that"),
 	FIELD_END
 };
 

@@ -22,7 +22,7 @@ struct changing {
 	FIELD_FLOAT(struct changing, most, "16777216", 1e-30, 1e30, "largest scale")
 static const struct field none_fields[] = { FIELD_END };
 static const struct field fixed_fields[] = {
-	FIELD_FLOAT(struct fixed, scale, "65536", 1e-30, 1e30, "what the loss is multiplied by"),
+	FIELD_FLOAT(struct fixed, scale, "65536", 1e-30, 1e30, "factor on the loss"),
 	FIELD_END
 };
 static const struct field dynamic_fields[] = {
@@ -35,7 +35,7 @@ static const struct field dynamic_fields[] = {
 static const struct field logmax_fields[] = {
 	FIELD_FLOAT(struct changing, start, "1", 1e-30, 1e30, "scale of the first step"),
 	FIELD_FLOAT(struct changing, log_max, "16", -100, 100,
-	            "log2 of what the largest gradient is to stay below"),
+	            "log2 of the bound below which the largest gradient is to stay"),
 	BOUNDS, FIELD_END
 };
 
@@ -43,7 +43,8 @@ const struct variant loss_scale_variants[] = {
 	{ .name = "none", .doc = "gradients as they are", .fields = none_fields, .size = 1 },
 	{ .name = "static", .doc = "one scale throughout", .fields = fixed_fields,
 	  .size = sizeof(struct fixed) },
-	{ .name = "dynamic", .doc = "as large as it goes without overflow", .fields = dynamic_fields,
+	{ .name = "dynamic",
+	  .doc = "a scale that is as large as possible without overflow", .fields = dynamic_fields,
 	  .size = sizeof(struct changing) },
 	{ .name = "logmax", .doc = "from the distribution of the largest gradients (OpenSeq2Seq)",
 	  .fields = logmax_fields, .size = sizeof(struct changing) },

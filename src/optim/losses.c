@@ -34,9 +34,10 @@
 	WEIGHTS_FIELD, IGNORE_FIELD,                                                               \
 	FIELD_BOOL(struct label_loss, squared, "false",                                            \
 	           "squares of the shares in the denominator, as in V-Net"),                       \
-	FIELD_BOOL(struct label_loss, background, "true", "whether Dice is taken of class 0, too"),\
+	FIELD_BOOL(struct label_loss, background, "true", "include class 0 in Dice"),\
 	FIELD_BOOL(struct label_loss, per_batch, "false",                                          \
-	           "one Dice over all samples of a batch, not the mean of one for each"),          \
+	           "compute Dice over all samples of a batch together, not the mean of each "          \
+	           "sample's"),                                                                        \
 	FIELD_FLOAT(struct label_loss, smooth_numerator, "1.0e-5", 0, 1e12,                        \
 	            "added to the numerator"),                                                     \
 	FIELD_FLOAT(struct label_loss, smooth_denominator, "1.0e-5", 1e-30, 1e12,                  \

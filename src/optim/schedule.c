@@ -58,10 +58,10 @@ static const struct field warmup_fields[] = {
 	FIELD(struct warmup, steps, FT_INT, .dflt = "0", .min = 0, .max = 1e15,
 	      .flags = FIELD_SHORTHAND, .doc = "length in steps; 0: none"),
 	FIELD(struct warmup, epochs, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e9,
-	      .flags = FIELD_NULLABLE, .doc = "or length in epochs"),
+	      .flags = FIELD_NULLABLE, .doc = "length in epochs, instead of steps"),
 	FIELD_FLOAT(struct warmup, start, "0.1", 0, 1, "share of the rate at step 0"),
 	FIELD_ENUM(struct warmup, rule, "steps", rule_names,
-	           "steps: rises at each step; epochs: at the begin of each epoch (CosmoFlow); "
+	           "steps: rises at each step; epochs: at the beginning of each epoch (CosmoFlow); "
 	           "deepcam: as MLPerf's DeepCAM does, "
 	           "see SCHEDULES"),
 	FIELD_END
@@ -112,8 +112,9 @@ struct plateau_options {
 #define FALL(s)                                                                                    \
 	FIELD_FLOAT(s, end, "0", 0, 1, "share of the base rate at the end"),                           \
 	FIELD(s, end_rate, FT_FLOAT, .dflt = "null", .min = 0, .max = 1e6, .flags = FIELD_NULLABLE, \
-	      .doc = "or the rate at the end"), \
-	FIELD_SECTION(s, over, length_fields, "when the end is reached; default: at the end of the run")
+	      .doc = "the rate at the end, instead of its share"), \
+	FIELD_SECTION(s, over, length_fields, \
+	              "where the rate reaches its end value; default: at the end of the run")
 static const struct field constant_fields[] = { WARMUP(struct constant), FIELD_END };
 static const struct field step_fields[] = {
 	FIELD_SECTION(struct step, every, length_fields, "period"),
@@ -126,7 +127,7 @@ static const struct field multistep_fields[] = {
 	FIELD_FLOAT(struct multistep, factor, "0.1", 1e-12, 1e6,
 	            "what each milestone multiplies the rate by"),
 	FIELD(struct multistep, factors, FT_FLOATS, .min = 0, .max = 1e6,
-	      .doc = "or the share of the base rate from each milestone on"),
+	      .doc = "instead of factors: the share of the base rate from each milestone on"),
 	WARMUP(struct multistep), FIELD_END
 };
 static const struct field polynomial_fields[] = {
@@ -268,12 +269,13 @@ struct decay {
 
 const struct variant schedule_variants[] = {
 	ROW(constant, "the base rate throughout"),
-	ROW(step, "a factor every so often"),
+	ROW(step, "multiplies the rate by a factor in regular intervals"),
 	ROW(multistep, "a factor at each milestone"),
 	ROW(polynomial, "falls to the end of the run as a power of what is left"),
 	ROW(cosine, "falls to the end of the run as half a cosine"),
 	ROW(exponential, "falls by a constant rate"),
-	{ .name = "plateau", .doc = "a factor whenever validations stop getting better",
+	{ .name = "plateau",
+	  .doc = "multiplies the rate by a factor whenever validations stop getting better",
 	  .fields = plateau_fields,
 	  .size = sizeof(struct plateau_options), .own = &(const struct decay){ plateau } },
 	{ 0 },

@@ -36,10 +36,11 @@ static const char *const per_names[] = { "tensor", "layer", "block", NULL };
 	FIELD_ENUM(struct trust, decay, "beside", decay_names,                                         \
 	           "weight decay in |g|: beside, |g| + decay |w|, within, |g + decay w|, or without"), \
 	FIELD_ENUM(struct trust, per, "tensor", per_names,                                             \
-	           "what has a ratio of its own: a tensor, a layer (names up to the last point) or a " \
+	           "what one ratio is for: a tensor, a layer (names up to the last point) or a "    \
 	           "block (up to the first)"),                                                         \
 	FIELD_ENUM(struct trust, momentum, momentum_, momentum_names,                                  \
-	           "of sgd: what its momentum is one of, gradients or steps, with their rates"),       \
+	           "whether the momentum of sgd sums gradients, or steps (gradients times "            \
+	           "their rates)"),                                                                    \
 	FIELD_FLOAT(struct trust, eps, eps_, 0, 1e6, "added to |g|"),                                  \
 	FIELD_FLOAT(struct trust, least, "0", 0, 1e6, "smallest factor"),                              \
 	FIELD(struct trust, zero, FT_FLOAT, .dflt = "1", .min = 0, .max = 1e6,                         \
@@ -56,7 +57,7 @@ static const struct preset larc_presets[] = {
 	{ "sc18", "of Kurth et al. 2018 in its competition runs: the ratio itself is held "
 	  "to one, whatever the rate",
 	  "eta: 0.002, eps: 0, mode: clip, limit: one, decay: within, zero: 6.25e-5" },
-	{ "sc18-corrected", "the same after its correction: the rate is held to the ratio",
+	{ "sc18-corrected", "sc18 after its correction: the rate is limited to the ratio",
 	  "eta: 0.002, eps: 0, mode: clip, limit: rate, decay: within, zero: 6.25e-5" },
 	/* NVCaffe's solver computes so on GPUs; its default of eta is not verified. */
 	{ "nvcaffe", "of NVCaffe: of the gradient without weight decay, for a momentum of steps",
@@ -108,7 +109,7 @@ const struct field average_fields[] = {
 	      .flags = FIELD_NULLABLE | FIELD_SHORTHAND,
 	      .doc = "share of the average that each update keeps; null: no average"),
 	FIELD_ENUM(struct average, warmup, "bias", average_warmup_names,
-	           "of the average: bias, corrected as Adam's moments are; ramp, the decay "
+	           "warm-up of the average: bias, corrected as Adam's moments are; ramp, the decay "
 	           "rises as (1 + t) / (10 + t); "
 	           "none, the initial weights count in full"),
 	FIELD_INT(struct average, start, "0", 0, 1e15,

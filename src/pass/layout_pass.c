@@ -168,7 +168,7 @@ static bool is_updated(const struct graph *g, const struct node *n, tid t)
 	return false;
 }
 
-static int settle_input(struct choice *c, struct node *n, int i, const struct layout *want)
+static int fix_input(struct choice *c, struct node *n, int i, const struct layout *want)
 {
 	struct graph *g = c->g;
 	struct tensor *t = g->tensor[n->in[i]];
@@ -190,7 +190,7 @@ static int settle_input(struct choice *c, struct node *n, int i, const struct la
 	return 0;
 }
 
-static int settle(struct choice *c, struct node *n)
+static int fix_layouts(struct choice *c, struct node *n)
 {
 	struct graph *g = c->g;
 	struct layout *in, *out;
@@ -198,7 +198,7 @@ static int settle(struct choice *c, struct node *n)
 	TRY(ask(c, n, &in, &out));
 	for (int i = 0; i < n->nin; i++)
 		if (n->in[i] != NONE)
-			TRY(settle_input(c, n, i, &in[i]));
+			TRY(fix_input(c, n, i, &in[i]));
 	for (int i = 0; i < n->nout; i++) {
 		struct tensor *t;
 		if (n->out[i] == NONE)
@@ -302,7 +302,7 @@ int pass_layout(struct graph *g, struct pass_env *env)
 	foresee(g, env);
 	rewrite_begin(&c.edit, g);
 	for (int i = 0; rc == 0 && i < c.edit.nnode; i++) {
-		rc = settle(&c, g->node[i]);
+		rc = fix_layouts(&c, g->node[i]);
 		if (rc < 0)
 			err_context(rc, "in layer '%s'", g->node[i]->name);
 	}

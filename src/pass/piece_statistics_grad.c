@@ -5,7 +5,7 @@
  * all norms that read the channel. So `batch_norm_grad` becomes `batch_norm_grad_given`, one pass
  * over memory instead of two, and `batch_norm_grad_through` follows where the sum is complete.
  *
- * Until then a tensor may carry pending corrections ("debts"): (norm, k1, k2) for a channel range.
+ * Until then a tensor may have pending corrections: (norm, k1, k2) for a channel range.
  * The pass visits nodes in order. Pending corrections move along when a gradient is added to
  * another or sliced. Before any other reader the pass applies them, if the tensor is the gradient
  * of one piece. Where the corrections of several pieces would have to be applied at once, their
@@ -36,12 +36,12 @@ struct norm {
 	tid k1, k2;
 };
 
-struct debt {
+struct correction {
 	const struct norm *norm;
 	const struct source *source;
 	int64_t begin;               /* its first channel in k1 and k2 */
 	int64_t at;                  /* and in the tensor */
-	struct debt *next;
+	struct correction *next;
 };
 
 struct open {
@@ -50,9 +50,9 @@ struct open {
 	struct norm *norm;           /* those that may change */
 	int nnorm;
 	int *norms;                  /* by tensor: how many of them read the part */
-	struct debt **debt;          /* by tensor */
-	tid *paid;                   /* by tensor: the one without debts; itself where nothing is
-	                              * emitted; or NONE */
+	struct correction **pending; /* by tensor */
+	tid *corrected;              /* by tensor: its corrected successor; itself where nothing
+	                              * is emitted; or NONE */
 	struct rewrite edit;
 	bool emits;                  /* false: the walk only sees whether corrections can be applied */
 	bool refused;
@@ -125,11 +125,11 @@ static struct norm *norm_of(const struct open *o, const struct node *n)
 	return NULL;
 }
 
-/* --- debts --- */
+/* --- pending corrections --- */
 
-static void add_debt(struct open *o, tid t, const struct debt *like, int64_t at)
+static void add_correction(struct open *o, tid t, const struct correction *like, int64_t at)
 {
-	struct debt *d = ARENA_NEW(o->scratch, struct debt), **last = &o->debt[t];
+	struct correction *d = ARENA_NEW(o->scratch, struct correction), **last = &o->pending[t];
 
 	*d = *like;
 	d->at = at;
@@ -142,13 +142,13 @@ static void add_debt(struct open *o, tid t, const struct debt *like, int64_t at)
 /* All norms with a pending correction of t stay as they were. */
 static void refuse(struct open *o, tid t)
 {
-	for (const struct debt *d = o->debt[t]; d; d = d->next)
+	for (const struct correction *d = o->pending[t]; d; d = d->next)
 		o->norm[d->norm - o->norm].given = false;
 	o->refused = true;
 }
 
-/* Whether the corrections of `from` move on to n's first
- * output; moved[0] .. moved[1]: its channels. */
+/* Whether n hands the corrections of operand `in` on to its first output; moved: of the operand's
+ * channels, the first and the end of those that the output has. */
 static bool carries(const struct open *o, const struct node *n, int in, int64_t moved[2])
 {
 	const struct graph *g = o->g;
@@ -159,7 +159,7 @@ static bool carries(const struct open *o, const struct node *n, int in, int64_t 
 		if (!n->op->piece || !n->op->piece(g, n, 0, &moved[0]))
 			return false;
 		moved[1] = moved[0] + g->tensor[n->out[0]]->shape.d[1];
-		for (const struct debt *d = o->debt[n->in[in]]; d; d = d->next)
+		for (const struct correction *d = o->pending[n->in[in]]; d; d = d->next)
 			if (d->at < moved[1] && d->at + d->source->size > moved[0] &&
 			    (d->at < moved[0] || d->at + d->source->size > moved[1]))
 				return false;
@@ -171,16 +171,16 @@ static bool carries(const struct open *o, const struct node *n, int in, int64_t 
 
 static void carry(struct open *o, const struct node *n, int in, const int64_t moved[2])
 {
-	for (const struct debt *d = o->debt[n->in[in]]; d; d = d->next)
+	for (const struct correction *d = o->pending[n->in[in]]; d; d = d->next)
 		if (d->at >= moved[0] && d->at + d->source->size <= moved[1])
-			add_debt(o, n->out[0], d, d->at - moved[0]);
+			add_correction(o, n->out[0], d, d->at - moved[0]);
 }
 
-/* --- paying --- */
+/* --- applying corrections --- */
 
 /* Emits the piece as a slice of the concatenation, since the
  * piece itself may have been copied there and be dead. */
-static int emit_piece(struct open *o, const struct debt *d, tid *out)
+static int emit_piece(struct open *o, const struct correction *d, tid *out)
 {
 	*out = d->norm->n->in[0];
 	if (*out == d->source->piece)
@@ -189,12 +189,12 @@ static int emit_piece(struct open *o, const struct debt *d, tid *out)
 }
 
 /* Emits, before node n, the op that subtracts t's corrections. */
-static int emit_payment(struct open *o, tid t, const struct node *n)
+static int emit_correction(struct open *o, tid t, const struct node *n)
 {
-	const struct debt *last = NULL;
+	const struct correction *last = NULL;
 	int norms = 0, at = 3;
 
-	for (const struct debt *d = o->debt[t]; d; d = d->next) {
+	for (const struct correction *d = o->pending[t]; d; d = d->next) {
 		last = d;
 		norms++;
 	}
@@ -203,27 +203,27 @@ static int emit_payment(struct open *o, tid t, const struct node *n)
 	const struct norm_through_attr attr = { { norms, begin } };
 	in[1] = t;
 	in[2] = last->source->mean;
-	for (const struct debt *d = o->debt[t]; d; d = d->next) {
+	for (const struct correction *d = o->pending[t]; d; d = d->next) {
 		*begin++ = d->begin;
 		in[at++] = d->norm->k1;
 		in[at++] = d->norm->k2;
 	}
 	rewrite_before(&o->edit, n, rewrite_producer(o->g, t));
 	TRY(emit_piece(o, last, &in[0]));
-	return graph_emit1(o->g, "batch_norm_grad_through", &attr, at, in, &o->paid[t]);
+	return graph_emit1(o->g, "batch_norm_grad_through", &attr, at, in, &o->corrected[t]);
 }
 
 /* Applies the corrections of a piece that is all of t, before node n. */
-static int pay(struct open *o, tid t, const struct node *n)
+static int correct(struct open *o, tid t, const struct node *n)
 {
-	for (const struct debt *d = o->debt[t]; d; d = d->next)
-		if (d->source->piece != o->debt[t]->source->piece || d->at != 0 ||
+	for (const struct correction *d = o->pending[t]; d; d = d->next)
+		if (d->source->piece != o->pending[t]->source->piece || d->at != 0 ||
 		    d->source->size != o->g->tensor[t]->shape.d[1]) {
 			refuse(o, t);
 			return 0;
 		}
-	o->paid[t] = t;
-	return o->emits ? emit_payment(o, t, n) : 0;
+	o->corrected[t] = t;
+	return o->emits ? emit_correction(o, t, n) : 0;
 }
 
 /* --- the walk --- */
@@ -243,21 +243,21 @@ static int emit_given(struct open *o, struct norm *x)
 }
 
 /* Inputs of n with pending corrections: these move on, or are applied. */
-static int settle(struct open *o, struct node *n)
+static int correct_inputs(struct open *o, struct node *n)
 {
 	for (int k = 0; k < n->nin; k++) {
 		const tid t = n->in[k];
 		int64_t moved[2];
-		if (t == NONE || !o->debt[t])
+		if (t == NONE || !o->pending[t])
 			continue;
-		if (o->paid[t] == NONE && carries(o, n, k, moved)) {
+		if (o->corrected[t] == NONE && carries(o, n, k, moved)) {
 			carry(o, n, k, moved);
 			continue;
 		}
-		if (o->paid[t] == NONE)
-			TRY(pay(o, t, n));
-		if (o->emits && o->paid[t] != NONE)
-			n->in[k] = o->paid[t];
+		if (o->corrected[t] == NONE)
+			TRY(correct(o, t, n));
+		if (o->emits && o->corrected[t] != NONE)
+			n->in[k] = o->corrected[t];
 	}
 	return 0;
 }
@@ -266,14 +266,16 @@ static int visit(struct open *o, struct node *n)
 {
 	struct norm *x = norm_of(o, n);
 
-	TRY(settle(o, n));
+	TRY(correct_inputs(o, n));
 	if (o->emits && x)
 		TRY(emit_given(o, x));
 	int64_t at = 0;
-	for (int i = 0; x && i < x->nsource; at += x->source[i++].size)
-		add_debt(o, n->out[0], &(struct debt){ .norm = x, .source = &x->source[i], .begin = at },
-		         at);
-	if (n->nout > 0 && n->out[0] != NONE && o->g->tensor[n->out[0]]->output && o->debt[n->out[0]])
+	for (int i = 0; x && i < x->nsource; at += x->source[i++].size) {
+		struct correction d = { .norm = x, .source = &x->source[i], .begin = at };
+		add_correction(o, n->out[0], &d, at);
+	}
+	if (n->nout > 0 && n->out[0] != NONE && o->g->tensor[n->out[0]]->output &&
+	    o->pending[n->out[0]])
 		refuse(o, n->out[0]);
 	return 0;
 }
@@ -282,8 +284,8 @@ static int walk(struct open *o, int nnode, int ntensor)
 {
 	o->refused = false;
 	for (tid t = 0; t < ntensor; t++) {
-		o->debt[t] = NULL;
-		o->paid[t] = NONE;
+		o->pending[t] = NULL;
+		o->corrected[t] = NONE;
 	}
 	for (int i = 0; i < nnode; i++)
 		TRY(visit(o, o->g->node[i]));
@@ -313,8 +315,8 @@ int piece_statistics_grad(struct graph *g)
 
 	o.norm = ARENA_ARRAY(o.scratch, struct norm, nnode + 1);
 	o.norms = ARENA_ARRAY(o.scratch, int, ntensor + 1);
-	o.debt = ARENA_ARRAY(o.scratch, struct debt *, ntensor + 1);
-	o.paid = ARENA_ARRAY(o.scratch, tid, ntensor + 1);
+	o.pending = ARENA_ARRAY(o.scratch, struct correction *, ntensor + 1);
+	o.corrected = ARENA_ARRAY(o.scratch, tid, ntensor + 1);
 	find_norms(&o);
 	for (int i = 0; i < o.nnorm; i++)
 		o.norm[i].given = pays(&o, &o.norm[i]);

@@ -91,8 +91,8 @@ void rewrite_take(struct graph *g, struct node *made, int i, tid t);
  * those of like[0] under the same names, then by those of like[1], and so on to like[n - 1]. */
 int rewrite_attr(struct graph *g, const struct op *op, int n, const struct node *const *like,
                  void **attr);
-/* Node n becomes one of another op where it is, with operands `in`, rewrite_attr's attributes
- * of itself, and as many of its outputs as the op has. */
+/* Turns node n, in its place, into a node of another op. Its operands are `in`, its attributes
+ * those of rewrite_attr with n as `like`, its outputs the first ones of n that the op has. */
 int rewrite_become(struct graph *g, struct node *n, const char *op, int nin, const tid *in);
 /* Operands t of n for which instead[t] is a tensor become that, for t < ntensor; views follow. */
 void rewrite_operands(struct graph *g, struct node *n, const tid *instead, int ntensor);

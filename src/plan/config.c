@@ -96,7 +96,7 @@ static const struct field train_fields[] = {
 	      .flags = FIELD_NULLABLE,
 	      .doc = "stop after so many validations in a row without one better than all before, by "
 	      "checkpoint.metric; null: do not"),
-	FIELD_SECTION(struct train_section, memory, memory_fields, "memory for a step"),
+	FIELD_SECTION(struct train_section, memory, memory_fields, "limits on the memory of a step"),
 	FIELD_END
 };
 
@@ -367,7 +367,7 @@ static void keep_first(int *rc, int one)
 		*rc = one;
 }
 
-/* Whatever was read well is checked further, so that all mistakes are told at once. */
+/* Checks every part that was read without a mistake, so that all mistakes are reported at once. */
 static int check(const struct run_config *c)
 {
 	int rc = check_target(c);

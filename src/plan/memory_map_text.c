@@ -25,7 +25,7 @@ static const struct node *maker(const struct graph *g, const struct memory_place
 
 /* --- the table --- */
 
-/* Texts are "-" where there is no such. */
+/* A text is "-" where the row has no such entry. */
 static void put_row(struct buf *out, const char *tensor, const char *offset, const char *end,
                     int64_t bytes, const char *first, const char *last, const char *kind)
 {

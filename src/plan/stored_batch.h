@@ -7,9 +7,10 @@
 
 #include "plan/plan.h"
 
-/* Whether a loader for this device is to leave what it can. */
+/* Whether the loader for this device leaves to the graph whatever transforms it can. */
 bool stored_batch_wanted(const struct device *dev);
-/* Emit what r's data leaves to do, if anything; else *out is the input (target) itself. */
+/* Emits the transforms that the loader of r's data leaves to the graph; without any, *out is the
+ * input (target) itself. */
 int stored_batch_input(struct graph *g, const struct plan_request *r, tid input, tid *out);
 int stored_batch_target(struct graph *g, const struct plan_request *r, tid target, tid *out);
 /* A line for --check and --plan, where there is something to say. */

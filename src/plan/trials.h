@@ -16,11 +16,11 @@
 
 struct trials {
 	int kinds, tried;            /* nodes that cannot take different times are of one kind */
-	double share;                /* of the predicted seconds, what was run itself */
+	double share;                /* of the predicted seconds, that of nodes that were run */
 };
 
-/* seconds[i] of node i. Where the device has a memory of its own, is not there, or has no memory to
- * scratch, rooflines alone. */
+/* seconds[i]: the predicted time of node i. Where the device has a memory of its own, is not there,
+ * or has no scratch memory, it follows from rooflines alone. */
 int trials_run(struct trials *t, const struct plan *p, const struct device *d,
                const struct node_rates *r, double *seconds);
 

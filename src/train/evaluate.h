@@ -34,8 +34,7 @@ void evaluation_part_name(const struct dataset_info *data, enum metric_form form
                           struct buf *out);
 /* As it is written in JSON; borrows. */
 struct jsonl_metric evaluation_metric(const struct metric_value *v);
-/* {"loss": ..., "metrics": {...}} without the braces'
- * surroundings: the members, for a line of JSON. */
+/* Appends the members "loss": ..., "metrics": {...}, without braces around them. */
 void evaluation_json(const struct evaluation *e, struct buf *out);
 
 #endif

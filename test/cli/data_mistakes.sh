@@ -133,7 +133,7 @@ says err "'image.png', 'image': png: "
 expect 65 "$convert" -q -i net.keras -t labels.npy -o none.dlx
 says err "'net.keras' is a Keras model"
 
-# Names: those of DataParallel, and other ones.
+# Names of tensors that do not fit: those of DataParallel, and others.
 tensors() {
 	header="{\"$1.weight\":{\"dtype\":\"F32\",\"shape\":[2,1,1,1],\"data_offsets\":[0,8]},\"$1.bias\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,16]}}"
 	{

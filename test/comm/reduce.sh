@@ -58,7 +58,7 @@ for i in $(form "1 2 3" "$(seq 30)"); do
 	kill "-$signal" "$(cat pid.$((i % 2)))" || fail "the ranks end before SIG$signal: $(cat err)"
 	ended wait $job
 done
-# Of several hosts the one whose rank it is tells it; if it is the whole host, the first of the others.
+# Of several hosts, the one whose rank is lost reports it; if a whole host is lost, the first of the others does.
 DLX_DEBUG=$(debug ranks_per_host=2)
 lost lost stop 4
 reported 'is not complete after ' '-0, process ' ', stopped) has not started it'

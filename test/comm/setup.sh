@@ -31,7 +31,7 @@ DLX_DEBUG=$(debug join_timeout=2) ended capped mpiexec -n 2 sh -c '[ "$PMI_RANK"
 says err 'a rank is missing in MPI_Init; the others have waited 2.0 s; rank 1 (process '
 says err ' and stopped'
 
-# Another program, named as far as it can be: not behind a shell.
+# A rank that runs another program: the message has its name, if no shell stands between.
 DLX_DEBUG=$(debug join_timeout=2) ended capped mpiexec -n 1 "$ranks" setup : -n 1 sleep 1000 : -n 1 true >out 2>err </dev/null
 says err '; rank 1 (process '
 says err "sleep'; 1 of the 3 ranks of this host has ended"

@@ -8,7 +8,7 @@
 . "${DLX_SOURCE:?}/test/lib.sh"
 coads_data
 
-# section NAME LINE: the line, unless the mistake is in this section.
+# section NAME LINE: prints the line of a config, unless the mistake is in this section.
 section() {
 	[ "$in" = "$1" ] || echo "$2"
 }

@@ -41,7 +41,7 @@ all() {
 		one=${one:-runs/$name-$ranks}
 	done
 }
-# Eight samples: shares of 12 that are not there; batches of 4; of 6 and 2, of which one rank of three has none.
+# With eight samples: a batch of 12, larger than the set; batches of 4; batches of 6 and 2, of which one rank of three has none.
 all twelve "$(form "1 3" "1 2 3 4")" 5e-5 --set train.global_batch_size=12
 all four "$(form "1 4" "1 2 4")" 5e-5 --set train.global_batch_size=4 --set 'optimizer={type: adam, learning_rate: 0.003}'
 all six "$(form "1 3" "1 2 3")" 5e-5 --set train.global_batch_size=6 --set train.clip_norm=0.5

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The table of codes that can compute a convolution on the CPU. Each says which convolutions it
- * takes, in which layouts, and how long it thinks it needs; the dispatcher (conv_cpu.c) takes the
- * cheapest, when layouts are chosen and once more when they are final. Nothing is measured: an
+ * The table of algorithms for convolutions on the CPU. Each says which convolutions it takes, in
+ * which layouts, and how long it needs by its own estimate; the dispatcher (conv_cpu.c) takes the
+ * fastest, when layouts are chosen and once more when they are final. Nothing is measured: an
  * estimate is a function of geometry and layouts, so that every run decides alike and gives the
  * same bits. It is for two AVX-512 cores, whatever the machine has; only ratios matter.
  *
- * The weights take the layout that conv_dnn wants at their first use, whatever code runs there;
- * other codes read and write any layout (weights are small), and choose those of x and y. */
+ * The weights take the layout that conv_dnn wants at their first use, whichever algorithm runs
+ * there; the other algorithms read and write weights in any layout (weights are small), and choose
+ * the layouts of x and y. */
 #ifndef DLX_OP_CONV_CONV_ALGORITHM_H
 #define DLX_OP_CONV_CONV_ALGORITHM_H
 

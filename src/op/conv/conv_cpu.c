@@ -160,7 +160,7 @@ static bool takes_slice(const struct kplan *k, enum conv_kind kind, bool output,
 	}
 	const struct shape *shape = &graph_t(k->g, conv_tensor_at(k->n, slot))->shape;
 	if (least == 0 && sliced > 0)
-		return false;      /* the wanted code takes none */
+		return false;      /* the algorithm of DLX_DEBUG takes none */
 	return sliced <= least + (double)shape_count(shape) * sizeof(float) / COPY_RATE;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The CPU kernels of conv.c, on oneDNN. */
+ * The CPU kernels of conv.c: each takes the fastest algorithm of conv_algorithm.h. */
 #ifndef DLX_OP_CONV_CONV_CPU_H
 #define DLX_OP_CONV_CONV_CPU_H
 
@@ -9,7 +9,7 @@
 int conv_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_input_choose(struct kplan *k, struct layout *in, struct layout *out);
 int conv_grad_weight_choose(struct kplan *k, struct layout *in, struct layout *out);
-/* Whether a code that can read (write) a slice is fast enough to save the copy. */
+/* Whether an algorithm that can read (write) a slice is fast enough to be worth the saved copy. */
 bool conv_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_input_takes_slice(const struct kplan *k, bool output, int i);
 bool conv_grad_weight_takes_slice(const struct kplan *k, bool output, int i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The sum of what a convolution made and another tensor,
- * for codes that cannot add while they write. */
+ * for algorithms that cannot add while they write. */
 #ifndef DLX_OP_CONV_CONV_SUM_H
 #define DLX_OP_CONV_CONV_SUM_H
 

@@ -35,7 +35,8 @@ SIMD_INLINE float masked(enum norm_mask mask, float dy, float d, float a, float 
 	return simd_select((mask == NORM_FROM_X ? d * a + b : y) > 0, dy, norm_kept(slope * dy, keep));
 }
 
-/* Four rows at a time, or one: `step` is a constant to the compiler. */
+/* Four rows at a time, or one: `step` is a constant to the compiler. TERM is a macro, since gcc 12
+ * leaves most of these loops scalar where it is an inline function. */
 SIMD_INLINE void sum_gradient_step(const struct gradient *g, bool bf16, enum norm_mask mask,
                                    bool second, enum making making, int step, int64_t row,
                                    float *s1, float *s2)

@@ -205,7 +205,7 @@ void copier_new(struct copier **out, struct arena *arena, struct copier_side x,
 
 /* --- run --- */
 
-/* How many of the 16 from i on the other side has too. */
+/* How many of the 16 indices from i on are below n. */
 static int within(int64_t n, int64_t i)
 {
 	return n - i < 0 ? 0 : n - i < 16 ? (int)(n - i) : 16;
