@@ -12,9 +12,10 @@ expect 1 "$pack" -b "$work/nowhere" packed
 grep -q 'build it' err || fail "pack: no remedy for a build that is not there"
 expect 0 "$pack" -z -b "$DLX_BUILD" packed
 [ -x packed/check ] && [ -x packed/bin/optest ] && [ -r packed/configs/tiny.yaml ] || fail "the folder lacks something"
+[ "$(wc -c <packed.tar.gz)" -lt 60000000 ] || fail "the archive is too large to be carried: $(wc -c <packed.tar.gz) bytes"
 tar tzf packed.tar.gz | grep -q '^packed/parts$' || fail "the archive lacks something"
 expect 2 packed/check -o results nonsense
-says err 'parts: smoke ops'
+says err 'parts: smoke speed ops'
 expect 2 packed/check -p "$work" -o results
 expect 2 packed/check -t soon
 expect 77 packed/check -o results
@@ -60,19 +61,27 @@ END
 chmod 755 packed/programs/dlx-train tools/compute-sanitizer
 [ -r packed/lib/injected.so ] || fail "injected.so was not packed"
 cp "$DLX_BUILD/test/gpu/optest_emulated" packed/programs/optest
+cp "$DLX_BUILD/test/gpu/conv_checks_emulated" packed/programs/conv_checks
+cp packed/programs/optest optest
 export DLX_CHECK_LIMIT=1000 DLX_CHECK_SIZE=[12,16] DLX_CHECK_CROP='[10, 14]' DLX_CHECK_JOBS=2 DLX_EMULATE_MEMORY=4G DLX_CHECK_BENCH_STEPS=1
-export DLX_CHECK_SMOKE='libraries kernel step replay' DLX_CHECK_OPS='relu add' DLX_CHECK_STEPS=tiny
+export DLX_CHECK_SMOKE='libraries kernel bias step graph profile' DLX_CHECK_OPS='relu add' DLX_CHECK_STEPS='tiny windows'
+export DLX_CHECK_EXTENT=6 DLX_CHECK_ROWS=1x36x20x30 DLX_CHECK_SPEED=tiny:2 DLX_CHECK_MEASURED=tiny:1
+export DLX_CHECK_ENGINES='bf16:plain:12 bf16:dgrad:12 fp16:mask:16 bf16:rows8:36 fp16:rows0:36'
 export DLX_CHECK_TYPES='f32 bf16' DLX_CHECK_TRAIN=4 DLX_CHECK_CURVES=tiny:fp16 DLX_CHECK_CURVE=4 DLX_CHECK_MEMORY=tiny:2
-export DLX_CHECK_BENCH='tiny:2:first tiny:1:chains' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu
+export DLX_CHECK_BENCH='tiny:2 tiny:1:chains' DLX_CHECK_GAPS=tiny:1 DLX_CHECK_PEER=tiny DLX_CHECK_SANITIZE=relu
 grep -q 'avx512_bf16' /proc/cpuinfo || export DLX_CHECK_TYPES=f32
 
 # passed PART N: so many of its items passed; others were skipped.
 passed() {
 	[ "$(find "results/$1" -name '*.passed' | wc -l)" -eq "$2" ] || fail "$1: not $2 items passed: $(cat results/$1/*.passed)"
 }
-expect 0 packed/check -o results -a home -t 6000 smoke ops steps errors memory train
-passed smoke 4
+expect 0 packed/check -o results -a home -t 6000 smoke ops engines steps errors memory train
+passed smoke 6
 passed ops 2
+passed engines 5
+grep -q 'by cudnn:eng' results/engines/bf16:dgrad:12.log || fail "no word on the engine"
+grep -q 'the mean is off by' results/engines/bf16:rows8:36.log || fail "no word on the statistics"
+passed steps $(($(echo "$DLX_CHECK_TYPES" | wc -w) * 2))
 [ -r "$coads" ] && passed errors 3
 passed memory 2
 [ -r "$coads" ] && passed train 3
@@ -85,19 +94,74 @@ expect 0 packed/check -o results ops
 says out 'ops: 0 items to do'
 expect 0 packed/check -f -o results ops/relu
 says out 'ops: 1 items to do'
-PATH=$work/tools:$PATH expect 1 packed/check -o results bench curves gaps sanitize peer
+PATH=$work/tools:$PATH expect 1 packed/check -o results bench measured curves gaps sanitize peer
 passed bench 2
+passed measured 1
+[ -s results/engines.wisdom ] || fail "engines were not measured into the file of all parts"
+grep -q 'kernels a step, busy .* of no node 0.0 %' results/bench/tiny:2.log || fail "no kernels in the bench"
 passed gaps 1
 grep -q '^gaps: tiny:1  *123 kernels a step, busy 0.001 ms of .*, so idle for ' results/summary.txt || fail "no word on gaps"
 passed sanitize 3
 says out 'failed sanitize/synccheck:relu'
 says results/summary.txt 'measured: 1000 GB/s copied'
-grep -q '^tiny:2:first  *[0-9.]* samples/s .* ms a step, .* queued, host .* us, roofline' results/summary.txt || fail "no numbers"
+grep -q '^tiny:2  *[0-9.]* samples/s .* ms a step, .* queued, host .* us, roofline' results/summary.txt || fail "no numbers"
 says results/summary.txt 'skipped peer/tiny:batch'
 if "$DLX_BUILD/test/gpu/train_emulated" --version | grep -q NCCL; then
-	DLX_CHECK_GPUS=2 DLX_EMULATE_GPUS=0,1 expect 0 packed/check -o results ranks
+	DLX_CHECK_NCCL=22809 DLX_CHECK_GPUS=2 DLX_EMULATE_GPUS=0,1 expect 0 packed/check -o results ranks
 	[ -s results/ranks/alone.passed ] && [ -s results/ranks/late-bf16.passed ] || fail "the ranks did not pass"
+	says results/ranks/two.skipped 'ranks share a GPU with NCCL 2.30.3 or newer, and this is 2.28.9'
+	# Two ranks on one GPU, where NCCL takes them: its version is read in the library that would be loaded.
+	echo 'NCCL version 2.30.3+cuda13.0' >packages/nvidia/cudnn/lib/libnccl.so.2
+	DLX_CHECK_PATIENCE=3s DLX_PYTHON=$work/python/python3 DLX_FAKE_NCCL_VERSION=23003 DLX_EMULATE_GPUS=0 expect 0 packed/check -f -o results 'ranks/two*'
+	for i in two two-late two-lost; do
+		[ -s results/ranks/$i.passed ] || [ ! -r "$coads" ] || fail "ranks/$i: $(cat results/ranks/$i.*)"
+	done
 fi
+
+# A cuDNN whose sums are short, or whose bits are others the next time or in another process, is found.
+for fault in 'sums rows8:36' 'twice plain:12' 'processes plain:12'; do
+	DLX_FAKE_CUDNN_WRONG=${fault% *} expect 1 packed/check -f -o wrong "engines/bf16:${fault#* }"
+	cp out "out-${fault% *}"
+done
+says out-sums 'the statistics are wrong'
+says out-twice 'has other bits than the first'
+says out-processes 'another process has other bits'
+DLX_FAKE_CUPTI=absent expect 1 packed/check -f -o wrong smoke/profile
+says out 'the profile is not of kernels'
+
+# The five calls, each on a fresh machine with what the last one brought home: nothing is done twice, and what the first left running
+# is done by the second, which it may outlive or not.
+export DLX_CHECK_ERRORS=no-gpu
+expect 0 packed/check call 1 -o machine-1 -a home-1 --restore home-0/logs.tar.gz
+says out 'left running: ops engines steps'
+says out 'next: check call 2'
+cp -R home-1 home-lost
+await sh -c 'ls machine-1/ops/*.passed'
+expect 0 packed/check call 2 -o machine-1 -a home-2 --restore home-1/logs.tar.gz
+says out 'steps: 0 items to do'
+says home-2/summary.txt 'bench      passed'
+says home-2/summary.txt 'engines    passed'
+expect 0 packed/check call 2 -o machine-2 -a home-3 --restore home-2/logs.tar.gz
+says out 'restored: '
+says out 'bench: 0 items to do'
+says out 'ops: 0 items to do'
+expect 0 packed/check call 2 -o machine-lost -a home-lost --restore home-lost/logs.tar.gz
+says out 'ops: 2 items to do'
+says home-lost/summary.txt 'smoke      passed'
+says home-lost/summary.txt 'steps      passed'
+expect 2 packed/check call 3 -o machine-4 --restore nowhere/logs.tar.gz
+expect 2 packed/check call 6
+# A machine that is lost within a call: what was done by then is not done again, and what was compiled came along.
+head -c 40000000 /dev/urandom >blob
+mkdir -p machine-5/engines.wisdom.compiled
+split -b 1900000 blob machine-5/engines.wisdom.compiled/plan-
+DLX_CHECK_OPS='relu' expect 0 packed/check -o machine-5 -a home-5 ops
+[ -s home-5/compiled.tar.gz.2 ] || fail "what was compiled is not brought home in pieces"
+[ "$(find home-5 -size +15360k | wc -l)" -eq 0 ] || fail "a file is too large to be brought home"
+tar tzf home-5/logs.tar.gz | grep -q compiled && fail "what was compiled is in the logs' archive"
+expect 0 packed/check -o machine-6 -a home-6 --restore home-5/logs.tar.gz ops
+says out 'ops: 1 items to do, '
+cat machine-6/engines.wisdom.compiled/plan-* | cmp - blob || fail "what was compiled is not restored"
 
 # What fails is told with its first error, others go on, and it is done again on request alone.
 DLX_CHECK_STEPS='nonsense tiny' DLX_CHECK_TYPES=f32 expect 1 packed/check -f -o results steps
@@ -109,7 +173,7 @@ says out 'steps: 0 items to do'
 # What takes too long fails; what there is no time for is left for another call.
 printf '#!/bin/sh\nsleep 60\n' >packed/programs/optest
 DLX_CHECK_LIMIT=1 DLX_CHECK_OPS=relu expect 1 packed/check -f -o results ops
-says results/summary.txt 'error: not done in 1 s'
+says results/summary.txt 'error: not done in 2 s'
 rm -r results/ops
 DLX_CHECK_OPS='relu add' DLX_CHECK_JOBS=1 expect 3 packed/check -t 4 -o results ops
 says results/summary.txt 'ops        not done 0 of 2 passed, 2 not done yet'

@@ -7,7 +7,8 @@
  * on another, or in another recording. As in the library, communicators are neither destroyed nor
  * aborted before all recordings of theirs are gone.
  *
- * DLX_FAKE_NCCL_VERSION=23003 is another version. DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says
+ * DLX_FAKE_NCCL_VERSION=23003 is another version.
+ * DLX_FAKE_NCCL=KIND:N lets this rank fail at its Nth sum: hang (it never comes), error (NCCL says
  * that something is wrong), die and stop (the process does), or join:0 (it never joins). A line on
  * standard error says when. */
 #include <fcntl.h>
