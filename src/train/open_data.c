@@ -399,6 +399,9 @@ int session_open_loaders(struct session *s, const struct session_options *o)
 		     "training set's");
 	if (s->train_set && o->need & SESSION_TRAIN)
 		TRY(open_loader(s, &s->train, s->train_set, true, false, false));
+	if (s->train && loader_sizes(s->train) > 1)
+		return ERR(E_DATA, &s->config->data.train.loc[0], "the samples of this set have several "
+		           "sizes: '- crop: {size: ...}' takes windows of one size");
 	TRY(learn_shapes(s));
 	if (s->validation_set)
 		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT,
