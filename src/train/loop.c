@@ -338,6 +338,11 @@ static int report_step(struct loop *l, const struct submitted *g, double loss)
 		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = elapsed(l),
 		.samples = samples_seen(l, &g->clock), .loss_scale = l->scaling[LOSS_SCALE_NOW],
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
+	if (l->s->ntrain_size) {
+		const struct shape *x = loader_size(l->s->train, g->size).input;
+		line.size = x->d + 1;
+		line.axes = x->nd - 1;
+	}
 	return save_on_failure(l, journal_step(l->journal, &line));
 }
 

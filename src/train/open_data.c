@@ -413,7 +413,8 @@ static int settle_train_sizes(struct session *s)
 		return ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
 		           "'gradient_lag' is not possible with samples of several sizes: %s", crop);
 	if (c->model.data && ((const struct model_common *)c->model.data)->input.size.n)
-		return ERR(E_SHAPE, &c->model.loc, "'model.input' has one 'size': %s", crop);
+		return ERR(E_SHAPE, &c->model.loc, "'model.input' names one size: leave 'size' out; %s",
+		           crop);
 	s->train_size = ARENA_ARRAY(c->arena, struct train_size, n - 1);
 	s->ntrain_size = n - 1;
 	return 0;
