@@ -15,7 +15,8 @@
 struct epoch_order {
 	/* Set before epoch_order_init. */
 	uint64_t seed;
-	bool shuffle, keep_short;    /* false: the given order; batches that are not full are left out */
+	bool shuffle, keep_short;    /* false: the given order; batches that are not full are left
+	                              * out */
 	int64_t global, each;        /* samples of a batch of all ranks; batches of a step */
 	int nsize;
 	/* Set by it. */

@@ -58,7 +58,7 @@ struct loader {
 	                                        * alone */
 	int nsizes, size;                      /* size: one that has a chain */
 	bool one_size;                         /* there are no samples but of `size` */
-	struct loader_end *end;                       /* what batches are of; several in training alone */
+	struct loader_end *end;                /* what batches are of; several in training alone */
 	int nends, *end_of;                    /* end_of: by size as stored */
 	struct label_rule labels;
 	struct mixup_config mixup;

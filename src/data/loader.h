@@ -209,7 +209,7 @@ const struct transform_rest *loader_rest(const struct loader *l);
 /* Samples of a whole batch of a rank, or of a leaf of it. */
 int64_t loader_batch_size(const struct loader *l);
 int64_t loader_batches(const struct loader *l);        /* global ones per epoch, of all sizes */
-int64_t loader_steps(const struct loader *l);          /* an epoch's, of step_batches each or fewer */
+int64_t loader_steps(const struct loader *l);          /* an epoch's, of step_batches or fewer */
 /* Of any epoch: how many batches a step has that begins with batch `index`; the samples of all
  * batches before `index`, which may be the number of batches: those that an epoch is trained on. */
 int64_t loader_step_batches(const struct loader *l, int64_t epoch, int64_t index);

@@ -24,8 +24,8 @@ struct loader_end {
  * by mem_free. */
 int loader_ends_new(struct loader_end **out, struct transform_chain *const *chain, int n,
                     int *end_of);
-/* The samples of d, of those of size only_size - 1 alone unless that is 0, that an epoch has of each
- * kind; to be freed by mem_free. */
+/* The samples of d, of those of size only_size - 1 alone unless that is 0, that an epoch has of
+ * each kind; to be freed by mem_free. */
 int64_t *loader_ends_count(const struct loader_end *end, int n, const struct dataset *d,
                            const int *end_of, int only_size);
 /* Bytes of the arrays of a batch that has room for each of these kinds, each a multiple of 64;

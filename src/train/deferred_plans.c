@@ -30,7 +30,8 @@ bool deferred_wanted(const struct session *s)
 {
 	const unsigned both = SESSION_TRAIN | SESSION_RUN;
 	return (s->need & both) == both && s->train_plan[0] && !s->dev->driver &&
-	       s->config->train.memory.limit == INT64_MIN && !whole_differs(s) && s->nsize == 0 && s->ntrain_size == 0 &&
+	       s->config->train.memory.limit == INT64_MIN && !whole_differs(s) && s->nsize == 0 &&
+	       s->ntrain_size == 0 &&
 	       ample(s);
 }
 

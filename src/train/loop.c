@@ -98,12 +98,6 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	return m->whole || (last && finished(l, next)) ? 0 : batches_prefetch(&l->prefetched, l->s);
 }
 
-static double work(const struct loop *l, const struct submitted *g)
-{
-	return l->s->ntrain_size && l->sample_flops > 0 ?
-	       (double)g->samples * l->size_flops[g->size] / l->sample_flops : (double)g->samples;
-}
-
 /* Moves the clock. */
 static int submit_step(struct loop *l, int64_t number)
 {
@@ -123,7 +117,7 @@ static int submit_step(struct loop *l, int64_t number)
 	struct submitted *g = &l->submitted[l->nsubmitted++];
 	g->clock = next;
 	g->samples = m.samples;
-	g->work = work(l, g);
+	g->work = loop_work(l, g);
 	g->number = number;
 	g->allocations = mem_count() - allocations;
 	g->waited = loader_wait_seconds(l->s->train) - waited;

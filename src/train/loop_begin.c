@@ -128,6 +128,12 @@ static void count_flops(struct loop *l)
 	l->sample_flops = l->s->ntrain_size ? sum / samples : l->size_flops[0];
 }
 
+double loop_work(const struct loop *l, const struct submitted *g)
+{
+	return l->s->ntrain_size && l->sample_flops > 0 ?
+	       (double)g->samples * l->size_flops[g->size] / l->sample_flops : (double)g->samples;
+}
+
 static void say_sizes(const struct loop *l)
 {
 	struct buf text = BUF_INIT;

@@ -77,6 +77,8 @@ struct loop {
 int loop_prepare(struct loop *l, const struct train_options *o);
 /* Samples of a batch of all ranks. */
 int64_t loop_global_batch(const struct loop *l);
+/* The work of a step; see struct submitted. */
+double loop_work(const struct loop *l, const struct submitted *g);
 /* Samples seen in an epoch, which may drop what fills no batch. */
 int64_t loop_epoch_samples(const struct loop *l);
 

@@ -105,7 +105,8 @@ static int plan_set(struct session *s, struct plan *plans[2], enum plan_mode mod
 	int64_t batch = l && mode != PLAN_TRAIN ? loader_batch_size(l) : s->config->train.batch_size;
 	int64_t rest = of.short_batch;
 	bool whole = !l || of.samples >= batch * comm_count(s->comm);
-	bool full = whole || leaves || (mode == PLAN_TRAIN && k == 0 && (rest == 0 || comm_many(s->comm)));
+	bool first = mode == PLAN_TRAIN && k == 0;
+	bool full = whole || leaves || (first && (rest == 0 || comm_many(s->comm)));
 	rest = leaves ? rest % batch : rest;
 	if (full)
 		TRY(session_plan_batch(s, &plans[0], mode, batch));

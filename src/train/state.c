@@ -162,8 +162,8 @@ static int check_scalar(const struct ckpt_version *v, const char *name, const ch
 	           have ? have : "unknown", want);
 }
 
-#define SIZES_RESUME "of samples of several sizes a run on other ranks goes on within an epoch only " \
-	"with the 'train.global_batch_size' and 'train.accumulate' that it had"
+#define SIZES_RESUME "with samples of several sizes a run goes on within an epoch only with the " \
+	"'train.global_batch_size' and 'train.accumulate' that it had"
 
 static int check_scalars(struct session *s, const struct ckpt_version *v)
 {
