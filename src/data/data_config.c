@@ -30,7 +30,8 @@ const struct field data_fields[] = {
 	FIELD_BOOL(struct data_config, shuffle, "true",
 	           "a new order of the training samples each epoch"),
 	FIELD_BOOL(struct data_config, keep_short_batch, "true",
-	           "the last batch of an epoch may have fewer samples; false: training leaves it out"),
+	           "the last batch of an epoch, of each size of samples, may have fewer; false: "
+	           "training leaves it out"),
 	FIELD_INT(struct data_config, threads, "2", 1, 256,
 	          "background threads that decode samples; no more than the rank has processors"),
 	FIELD_INT(struct data_config, prefetch, "2", 1, 64, "batches decoded ahead"),

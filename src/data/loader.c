@@ -15,13 +15,12 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "base/rng.h"
 #include "base/trace.h"
 #include "data/dataset.h"
+#include "data/epoch_order.h"
 #include "data/labels_stored.h"
 #include "data/loader_chains.h"
 #include "data/transform.h"
@@ -31,7 +30,7 @@ struct slot;
 struct job {                        /* one sample of one batch */
 	struct slot *slot;
 	int64_t at;                     /* in the batch */
-	int64_t sample;                 /* window w of sample i of n: i + w n */
+	int64_t sample, partner;        /* window w of sample i of n: i + w n; partner: in a mixup */
 };
 
 struct slot {
@@ -55,19 +54,19 @@ struct worker {                     /* what a running job borrows */
 
 struct loader {
 	struct dataset *d;
-	struct transform_chain **chain;        /* of each size of samples, or of `size` alone; all end
-	                                        * in one size */
+	struct transform_chain **chain;        /* of each size of samples as stored, or of `size`
+	                                        * alone */
 	int nsizes, size;                      /* size: one that has a chain */
 	bool one_size;                         /* there are no samples but of `size` */
+	struct loader_end *end;                /* what batches are of; several in training alone */
+	int nends, *end_of;                    /* end_of: by size as stored */
 	struct label_rule labels;
 	struct mixup_config mixup;
 	bool training, shuffle, mixes;
 	uint64_t seed;
-	int64_t batch_size, samples, batches;
+	int64_t batch_size;
 	int64_t rank, ranks, leaf;
-	int64_t input_count, target_count;     /* elements of one sample */
-	size_t input_size, target_size;        /* bytes of an element */
-	int64_t *order;                        /* sample numbers in this epoch's order */
+	struct epoch_order order;
 	int64_t epoch, index;                  /* the batch to start next */
 	int64_t first_epoch, first_index;      /* where it was sent last; -1: nothing is started yet */
 	int nslots, head;                      /* head: the slot loader_next takes */
@@ -165,12 +164,11 @@ static int make_sample(const struct job *j, struct worker *w, int64_t sample, vo
 static int blend(const struct job *j, struct worker *w, void *input)
 {
 	const struct slot *s = j->slot;
-	const struct loader *l = s->l;
-	const size_t at = (size_t)(j->at * l->target_count) * l->target_size;
-	const int64_t with = mixup_partner(l->seed, s->batch.epoch, j->sample, l->samples);
+	const struct loader_end *e = &s->l->end[s->batch.size];
+	const size_t at = (size_t)(j->at * e->target_count) * e->target_size;
 
-	TRY(make_sample(j, w, with, w->partner, s->other + at));
-	mixup_blend(input, w->partner, l->input_count, s->batch.share);
+	TRY(make_sample(j, w, j->partner, w->partner, s->other + at));
+	mixup_blend(input, w->partner, e->input_count, s->batch.share);
 	return 0;
 }
 
@@ -179,9 +177,10 @@ static void run_job(void *arg)
 	const struct job *j = arg;
 	const struct slot *s = j->slot;
 	struct loader *l = s->l;
+	const struct loader_end *e = &l->end[s->batch.size];
 	struct worker *w = borrow(l);
-	void *input = s->input + (size_t)(j->at * l->input_count) * l->input_size;
-	void *target = s->target + (size_t)(j->at * l->target_count) * l->target_size;
+	void *input = s->input + (size_t)(j->at * e->input_count) * e->input_size;
+	void *target = s->target + (size_t)(j->at * e->target_count) * e->target_size;
 	int rc = make_sample(j, w, j->sample, input, target);
 
 	if (rc == 0 && l->mixes)
@@ -191,55 +190,59 @@ static void run_job(void *arg)
 
 /* --- the ring --- */
 
+static int end_of(const void *context, int64_t sample)
+{
+	const struct loader *l = context;
+
+	return l->end_of[dataset_size_of(l->d, sample % dataset_info(l->d)->samples)];
+}
+
 static void start_epoch(struct loader *l)
 {
-	if (l->shuffle)
-		rng_permutation(l->seed, hash_name("data.order"), (uint64_t)l->epoch, l->samples, l->order);
+	epoch_order_fill(&l->order, l->epoch, end_of, l);
 }
 
-static int64_t share_begin(const struct loader *l, int64_t all, int64_t rank)
+/* This rank's share of a global batch of `all` samples, and where it begins. */
+static struct batch share(const struct loader *l, int64_t all)
 {
-	const int64_t whole = rank * l->batch_size;
+	const struct epoch_share s = epoch_share(all, l->batch_size, l->leaf, l->rank, l->ranks);
 
-	if (l->leaf == 0)
-		return loader_share(all, rank, l->ranks);
-	return whole < all ? whole : all;
+	return (struct batch){.n = s.n, .first = s.first, .all = all, .absent = s.absent};
 }
 
-/* This rank's share of global batch k: places, sizes. */
-static struct batch share(const struct loader *l, int64_t k)
+/* Of the samples of its own size. */
+static int64_t partner(const struct loader *l, int size, int64_t sample)
 {
-	const int64_t global = l->ranks * l->batch_size, left = l->samples - k * global;
-	const int64_t all = left < global ? left : global;
-	const int64_t from = share_begin(l, all, l->rank), to = share_begin(l, all, l->rank + 1);
-	struct batch b = {.n = to - from, .first = k * global + from, .all = all};
+	const int64_t at = mixup_partner(l->seed, l->epoch, sample, l->order.of[size]);
 
-	if (b.n == 0) {
-		b.absent = true;
-		b.n = l->leaf == 0 ? 1 : l->leaf < all ? l->leaf : all;
-		b.first = k * global;
-	}
-	return b;
+	return l->nends > 1 ? l->order.sample[epoch_order_run(&l->order, size) + at] : at;
 }
 
 static void start_batch(struct loader *l, struct slot *s)
 {
-	s->batch = share(l, l->index);
+	const struct epoch_batch b = epoch_order_batch(&l->order, l->epoch, l->index);
+	const int64_t *sample;
+
+	s->batch = share(l, b.all);
+	sample = l->order.sample + b.place + s->batch.first;
+	s->batch.first += b.first;
+	s->batch.size = b.size;
 	s->batch.epoch = l->epoch;
 	s->batch.index = l->index;
 	s->batch.input = s->input;
 	s->batch.target = s->target;
 	s->batch.other = s->other;
 	s->batch.share = l->mixes ? mixup_share(&l->mixup, l->seed, l->epoch, l->index) : 1;
-	s->batch.input_dtype = loader_rest(l)->input;
-	s->batch.target_dtype = loader_rest(l)->target;
+	s->batch.input_dtype = transform_rest(l->end[b.size].chain)->input;
+	s->batch.target_dtype = transform_rest(l->end[b.size].chain)->target;
 	s->pending = s->batch.n;    /* no job of this slot runs: no lock */
 	s->rc = 0;
 	for (int64_t i = 0; i < s->batch.n; i++) {
-		s->job[i].sample = l->order[s->batch.first + i];
+		s->job[i].sample = sample[i];
+		s->job[i].partner = l->mixes ? partner(l, b.size, sample[i]) : 0;
 		pool_add(l->pool, run_job, &s->job[i]);
 	}
-	if (++l->index == l->batches) {
+	if (++l->index == l->order.batches) {
 		l->index = 0;
 		l->epoch++;
 		start_epoch(l);
@@ -263,9 +266,9 @@ static void drain(struct loader *l)
 
 int loader_seek(struct loader *l, int64_t epoch, int64_t index)
 {
-	if (epoch < 0 || index < 0 || index >= l->batches)
+	if (epoch < 0 || index < 0 || index >= l->order.batches)
 		return ERR(E_DATA, NULL, "no batch %lld of epoch %lld: an epoch has %lld batches",
-		           (long long)index, (long long)epoch, (long long)l->batches);
+		           (long long)index, (long long)epoch, (long long)l->order.batches);
 	if (epoch == l->first_epoch && index == l->first_index && l->head == 0 && !l->taken)
 		return 0;                      /* nothing was taken since */
 	drain(l);
@@ -315,32 +318,20 @@ int loader_next(struct loader *l, const struct batch **b)
 
 /* --- creation --- */
 
-#define ALIGNMENT 64
 #define MOST_SAMPLES ((int64_t)1 << 32)
-
-/* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond
- * counting. */
-static size_t array_bytes(int64_t batch_size, int64_t count, size_t size)
-{
-	int64_t n;
-
-	if (__builtin_mul_overflow(batch_size, count, &n) || n > INT64_MAX / 8)
-		return 0;
-	return ((size_t)n * size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-}
 
 static int check_sizes(struct loader *l)
 {
-	const size_t input = array_bytes(l->batch_size, l->input_count, l->input_size);
-	const size_t one = array_bytes(l->batch_size, l->target_count, l->target_size);
-	const size_t target = l->mixes ? 2 * one : one;
+	size_t input, target;
+	const bool known = loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
 
-	if (l->batches == 0)
+	if (l->order.batches == 0)
 		return ERR(E_CONFIG, NULL,
-		           "%lld samples do not fill a batch of %lld, and keep_short_batch is false",
-		           (long long)l->samples, (long long)(l->ranks * l->batch_size));
-	if (l->batch_size > INT32_MAX / l->nslots || input == 0 || (target == 0 && l->target_count) ||
-	    __builtin_mul_overflow(input + target, (size_t)l->nslots, &l->bytes))
+		           "%lld samples%s do not fill a batch of %lld, and keep_short_batch is false",
+		           (long long)l->order.samples, l->nends > 1 ? " of several sizes" : "",
+		           (long long)(l->ranks * l->batch_size));
+	if (l->batch_size > INT32_MAX / l->nslots || !known ||
+	    __builtin_mul_overflow(input + (l->mixes ? 2 : 1) * target, (size_t)l->nslots, &l->bytes))
 		return ERR(E_NOMEM, NULL, "a batch of %lld samples is larger than memory",
 		           (long long)l->batch_size);
 	return 0;
@@ -349,7 +340,9 @@ static int check_sizes(struct loader *l)
 static int make_slots(struct loader *l)
 {
 	char *p = l->memory = mem_map(l->bytes);
+	size_t input, target;
 
+	loader_ends_bytes(l->end, l->nends, l->batch_size, &input, &target);
 	if (!p)
 		return ERR(E_NOMEM, NULL, "no memory for %d batches of %lld samples (%zu bytes)", l->nslots,
 		           (long long)l->batch_size, l->bytes);
@@ -359,16 +352,16 @@ static int make_slots(struct loader *l)
 
 		s->l = l;
 		s->input = p;
-		p += array_bytes(l->batch_size, l->input_count, l->input_size);
+		p += input;
 		s->target = p;
-		p += array_bytes(l->batch_size, l->target_count, l->target_size);
+		p += target;
 		if (l->mixes) {
 			s->other = p;
-			p += array_bytes(l->batch_size, l->target_count, l->target_size);
+			p += target;
 		}
 		s->job = mem_calloc((size_t)l->batch_size, sizeof(*s->job));
 		for (int64_t k = 0; k < l->batch_size; k++)
-			s->job[k] = (struct job){s, k, 0};
+			s->job[k] = (struct job){.slot = s, .at = k};
 	}
 	return 0;
 }
@@ -417,26 +410,10 @@ static void make_workers(struct loader *l, int n)
 		l->worker[i].decode = dataset_scratch_new(l->d);
 		l->worker[i].transform = make_scratches(l);
 		if (l->mixes)
-			l->worker[i].partner = mem_calloc((size_t)l->input_count, sizeof(float));
+			l->worker[i].partner = mem_calloc((size_t)l->end[0].input_count, sizeof(float));
 		l->worker[i].next = l->idle;
 		l->idle = &l->worker[i];
 	}
-}
-
-static bool is_read(const struct loader *l, int64_t stored)
-{
-	return !l->one_size || dataset_size_of(l->d, stored) == l->size;
-}
-
-/* Of the set, that this loader reads. */
-static int64_t count_samples(const struct loader *l)
-{
-	const int64_t all = dataset_info(l->d)->samples;
-	int64_t n = 0;
-
-	for (int64_t i = 0; i < all && l->one_size; i++)
-		n += is_read(l, i);
-	return l->one_size ? n : all;
 }
 
 /* Of larger samples than the batch size is meant for there are fewer in a batch, and in a leaf. */
@@ -444,32 +421,32 @@ static void set_batch(struct loader *l, const struct loader_options *o)
 {
 	const int64_t each = o->leaf ? o->leaf : o->batch_size,
 	              wanted = o->like ? shape_count(o->like) : 0;
-	const int64_t have = shape_count(transform_input_shape(l->chain[l->size]));
+	const int64_t have = l->end[0].input_count;
 	int64_t n = each;
 
 	if (have > wanted && wanted > 0)
 		n = (int64_t)((double)each * ((double)wanted / (double)have));
 	n = n < 1 ? 1 : n;
-	l->samples = count_samples(l) * transform_windows(l->chain[l->size]);
 	l->batch_size = o->batch_size / each * n;
 	l->leaf = o->leaf ? n : 0;
-	l->batches = l->samples / (l->ranks * l->batch_size);
-	/* a validation set is always seen whole */
-	if ((o->config->keep_short_batch || !o->training) &&
-	    l->samples % (l->ranks * l->batch_size) != 0)
-		l->batches++;
 }
 
-static void set_order(struct loader *l)
+static void set_order(struct loader *l, const struct loader_options *o)
 {
 	const int64_t n = dataset_info(l->d)->samples;
-	int64_t at = 0;
+	int64_t *of = loader_ends_count(l->end, l->nends, l->d, l->end_of, o->only_size), at = 0;
 
 	BUG_IF(l->one_size && l->shuffle, "samples of one size alone are not shuffled");
-	l->order = mem_calloc((size_t)l->samples, sizeof(*l->order));
-	for (int64_t i = 0; at < l->samples; i++)
-		if (is_read(l, i % n))
-			l->order[at++] = i;
+	/* a validation set is always seen whole */
+	l->order = (struct epoch_order){.seed = l->seed, .shuffle = l->shuffle,
+		.keep_short = o->config->keep_short_batch || !o->training,
+		.global = l->ranks * l->batch_size, .each = o->step_batches ? o->step_batches : 1,
+		.nsize = l->nends};
+	epoch_order_init(&l->order, of);
+	for (int64_t i = 0; l->one_size && at < l->order.samples; i++)
+		if (dataset_size_of(l->d, i % n) == l->size)
+			l->order.sample[at++] = i;
+	mem_free(of);
 }
 
 static int build(struct loader *l, const struct loader_options *o)
@@ -481,15 +458,13 @@ static int build(struct loader *l, const struct loader_options *o)
 	if (transform_windows(l->chain[l->size]) > 1 &&
 	    transform_windows(l->chain[l->size]) > MOST_SAMPLES / (dataset_info(l->d)->samples + 1))
 		return ERR(E_CONFIG, NULL, "more than %lld windows in an epoch", (long long)MOST_SAMPLES);
+	l->end_of = mem_calloc((size_t)l->nsizes, sizeof *l->end_of);
+	l->nends = loader_ends_new(&l->end, l->chain, l->nsizes, l->end_of);
 	set_batch(l, o);
-	l->input_count = shape_count(transform_input_shape(l->chain[l->size]));
-	l->target_count = shape_count(transform_target_shape(l->chain[l->size]));
-	l->input_size = dtype_size(loader_rest(l)->input);
-	l->target_size = dtype_size(loader_rest(l)->target);
+	set_order(l, o);
 	TRY(check_sizes(l));
 	TRY(make_slots(l));
 	make_workers(l, decode_threads(o));
-	set_order(l);
 	l->pool = pool_new(l->nworkers, (int)(l->nslots * l->batch_size));
 	if (!l->pool)
 		return err_context(E_UNAVAILABLE, "starting the decode threads");
@@ -538,7 +513,9 @@ void loader_free(struct loader *l)
 		mem_free(l->slot[i].job);
 	mem_free(l->worker);
 	mem_free(l->slot);
-	mem_free(l->order);
+	epoch_order_release(&l->order);
+	mem_free(l->end);
+	mem_free(l->end_of);
 	mem_unmap(l->memory, l->bytes);
 	loader_chains_free(l->chain, l->nsizes);
 	pthread_cond_destroy(&l->done);
@@ -548,19 +525,34 @@ void loader_free(struct loader *l)
 
 /* --- questions --- */
 
+int loader_sizes(const struct loader *l)
+{
+	return l->nends;
+}
+
+struct loader_size loader_size(const struct loader *l, int k)
+{
+	const struct transform_chain *c = l->end[k].chain;
+	const int64_t rest = epoch_order_short(&l->order, k);
+
+	return (struct loader_size){transform_input_shape(c), transform_target_shape(c),
+		transform_rest(c), l->order.of[k], epoch_order_batches(&l->order, k),
+		rest ? share(l, rest).n : 0};
+}
+
 const struct shape *loader_input_shape(const struct loader *l)
 {
-	return transform_input_shape(l->chain[l->size]);
+	return loader_size(l, 0).input;
 }
 
 const struct shape *loader_target_shape(const struct loader *l)
 {
-	return transform_target_shape(l->chain[l->size]);
+	return loader_size(l, 0).target;
 }
 
 const struct transform_rest *loader_rest(const struct loader *l)
 {
-	return transform_rest(l->chain[l->size]);
+	return loader_size(l, 0).rest;
 }
 
 int64_t loader_batch_size(const struct loader *l)
@@ -570,19 +562,32 @@ int64_t loader_batch_size(const struct loader *l)
 
 int64_t loader_batches(const struct loader *l)
 {
-	return l->batches;
+	return l->order.batches;
+}
+
+int64_t loader_steps(const struct loader *l)
+{
+	return l->order.steps;
+}
+
+int64_t loader_step_batches(const struct loader *l, int64_t epoch, int64_t index)
+{
+	return epoch_order_left(&l->order, epoch, index);
+}
+
+int64_t loader_samples_before(const struct loader *l, int64_t epoch, int64_t index)
+{
+	return epoch_order_before(&l->order, epoch, index);
 }
 
 int64_t loader_samples(const struct loader *l)
 {
-	return l->samples;
+	return l->order.samples;
 }
 
 int64_t loader_short_batch(const struct loader *l)
 {
-	const struct batch last = share(l, l->batches - 1);
-
-	return last.all < l->ranks * l->batch_size ? last.n : 0;
+	return loader_size(l, 0).short_batch;
 }
 
 double loader_wait_seconds(const struct loader *l)

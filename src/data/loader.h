@@ -10,6 +10,9 @@
  * one that ran there. Validation loaders neither shuffle nor apply random transforms (`crop` says
  * what becomes of a random crop).
  *
+ * Samples that have several sizes after the transforms are trained on in batches of one size each
+ * (data/epoch_order.h), all ranks with the same size at a time.
+ *
  * Several ranks shard the samples without communication. Their batches together are one
  * global batch: of the m samples at the next places of the order, m = ranks * batch_size but for
  * the last ones, rank r of R has places floor(r m / R) .. floor((r + 1) m / R) - 1 (but see
@@ -130,7 +133,8 @@ struct loader_options {
 	const struct data_config *config;
 	bool training;                 /* shuffle and random transforms */
 	uint64_t seed;
-	int64_t batch_size;            /* of one rank */
+	int64_t batch_size;            /* of one rank, whatever the size of the samples */
+	int64_t step_batches;          /* batches of a step, which all have samples of one size; 0: 1 */
 	/* A sample that batch_size is meant for, or NULL. Batches of larger samples have as many fewer,
 	 * but one at least: whole fields take about the memory of a training batch's windows. */
 	const struct shape *like;
@@ -157,8 +161,9 @@ struct loader_options {
 
 struct batch {
 	int64_t n;                     /* samples: batch_size, or fewer at an epoch's end */
+	int size;                      /* of its samples: the number of loader_size */
 	int64_t epoch, index;          /* index of the global batch within the epoch */
-	int64_t first;                 /* place of the first sample in the epoch's order */
+	int64_t first;                 /* how many samples of the epoch are before its first one */
 	int64_t all;                   /* samples of all ranks in this batch */
 	/* Fewer samples were left than there are ranks, and this one has none: its one sample, another
 	 * rank's too, is there so that it can keep step, and must not count. */
@@ -185,6 +190,17 @@ void loader_free(struct loader *l);
 int loader_sizes_differ(struct dataset *d, const struct loader_options *o, bool *differ);
 int loader_threads(const struct loader *l);                     /* that decode; for tests */
 int64_t loader_memory(const struct loader *l);                  /* bytes of its batches; NULL: 0 */
+/* Samples of training may have several sizes after the transforms, the largest first; elsewhere
+ * there is one. What follows is that of the first size, unless it says otherwise. */
+int loader_sizes(const struct loader *l);
+struct loader_size {
+	const struct shape *input, *target;  /* of one sample */
+	const struct transform_rest *rest;
+	int64_t samples, batches;            /* of an epoch, on all ranks; samples that fill no batch
+	                                      * count too */
+	int64_t short_batch;                 /* as loader_short_batch */
+};
+struct loader_size loader_size(const struct loader *l, int k);
 /* Shapes of one sample after the transforms. */
 const struct shape *loader_input_shape(const struct loader *l);
 const struct shape *loader_target_shape(const struct loader *l);
@@ -192,9 +208,14 @@ const struct shape *loader_target_shape(const struct loader *l);
 const struct transform_rest *loader_rest(const struct loader *l);
 /* Samples of a whole batch of a rank, or of a leaf of it. */
 int64_t loader_batch_size(const struct loader *l);
-int64_t loader_batches(const struct loader *l);                 /* global ones per epoch */
-/* Samples of the whole set, of all ranks' shares together; in training each counts as often as it
- * gives windows. */
+int64_t loader_batches(const struct loader *l);        /* global ones per epoch, of all sizes */
+int64_t loader_steps(const struct loader *l);          /* an epoch's, of step_batches or fewer */
+/* Of any epoch: how many batches a step has that begins with batch `index`; the samples of all
+ * batches before `index`, which may be the number of batches: those that an epoch is trained on. */
+int64_t loader_step_batches(const struct loader *l, int64_t epoch, int64_t index);
+int64_t loader_samples_before(const struct loader *l, int64_t epoch, int64_t index);
+/* Samples of the whole set, of all sizes and all ranks' shares together; in training each counts as
+ * often as it gives windows. */
 int64_t loader_samples(const struct loader *l);
 /* The n of the last batch of an epoch on this rank if that
  * batch is short (of all ranks); else 0. */

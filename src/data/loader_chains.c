@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Samples of all sizes end in one, which windows do; or the loader reads those of one size. */
+ * Samples of all sizes end in one, which windows do; or batches are of one size each, which
+ * training has; or the loader reads those of one size. */
 #include "data/loader_chains.h"
 
 #include "base/err.h"
@@ -12,18 +13,24 @@ static bool end_alike(const struct transform_chain *a, const struct transform_ch
 	       shape_equal(transform_target_shape(a), transform_target_shape(b));
 }
 
-static int several_sizes(const struct transform_chain *a, const struct transform_chain *b,
-                         bool training)
+/* Whether samples of both may be in one batch. */
+static bool batch_alike(const struct transform_chain *a, const struct transform_chain *b)
+{
+	const struct transform_rest *x = transform_rest(a), *y = transform_rest(b);
+
+	return end_alike(a, b) && x->input == y->input && x->target == y->target &&
+	       x->values == y->values && x->steps == y->steps;
+}
+
+static int several_sizes(const struct transform_chain *a, const struct transform_chain *b)
 {
 	char one[SHAPE_TEXT], other[SHAPE_TEXT];
 
 	return ERR(E_DATA, NULL, "the samples of this set have several sizes, of which a batch cannot "
 	           "be made: inputs are %s and %s after the "
-	           "transforms; %s", shape_text(transform_input_shape(a), one),
-	           shape_text(transform_input_shape(b), other),
-	           training ? "'- crop: {size: ...}' takes windows of one size"
-	                    : "give files of one size at a time, or see windows: '- crop: {size: "
-	                    "..., validation: centre}'");
+	           "transforms; give files of one size at a time, or see windows: '- crop: {size: "
+	           "..., validation: centre}'", shape_text(transform_input_shape(a), one),
+	           shape_text(transform_input_shape(b), other));
 }
 
 int loader_chains_new(struct transform_chain ***out, struct dataset *d,
@@ -43,10 +50,106 @@ int loader_chains_new(struct transform_chain ***out, struct dataset *d,
 	transform_choose_list(&t, o->config);
 	for (t.size = first; t.size < (o->only_size ? first + 1 : n); t.size++) {
 		TRY(transform_chain_new(&chain[t.size], &t));
-		if (!end_alike(chain[t.size], chain[first]))
-			return several_sizes(chain[first], chain[t.size], o->training);
+		if (!o->training && !end_alike(chain[t.size], chain[first]))
+			return several_sizes(chain[first], chain[t.size]);
 	}
 	return 0;
+}
+
+static bool larger(const struct transform_chain *a, const struct transform_chain *b)
+{
+	return shape_count(transform_input_shape(a)) > shape_count(transform_input_shape(b));
+}
+
+/* Puts size k, which is like none of the n found so far, in front of all that are smaller. */
+static void insert(struct transform_chain *const *chain, int *found, int n, int k)
+{
+	int at = n;
+
+	while (at > 0 && larger(chain[k], chain[found[at - 1]])) {
+		found[at] = found[at - 1];
+		at--;
+	}
+	found[at] = k;
+}
+
+static int find_alike(struct transform_chain *const *chain, const int *found, int n, int k)
+{
+	int i = 0;
+
+	while (i < n && !batch_alike(chain[found[i]], chain[k]))
+		i++;
+	return i;
+}
+
+int loader_ends_new(struct loader_end **out, struct transform_chain *const *chain, int n,
+                    int *end_of)
+{
+	int *found = mem_calloc((size_t)n, sizeof *found), ends = 0;
+
+	for (int k = 0; k < n; k++)
+		if (chain[k] && find_alike(chain, found, ends, k) == ends)
+			insert(chain, found, ends++, k);
+	for (int k = 0; k < n; k++)
+		end_of[k] = chain[k] ? find_alike(chain, found, ends, k) : 0;
+	*out = mem_calloc((size_t)ends, sizeof **out);
+	for (int k = 0; k < ends; k++) {
+		const struct transform_chain *t = chain[found[k]];
+
+		(*out)[k] = (struct loader_end){t, shape_count(transform_input_shape(t)),
+			shape_count(transform_target_shape(t)), dtype_size(transform_rest(t)->input),
+			dtype_size(transform_rest(t)->target)};
+	}
+	mem_free(found);
+	return ends;
+}
+
+int64_t *loader_ends_count(const struct loader_end *end, int n, const struct dataset *d,
+                           const int *end_of, int only_size)
+{
+	const int64_t all = dataset_info(d)->samples;
+	int64_t *count = mem_calloc((size_t)n, sizeof *count);
+
+	if (!only_size && n == 1)
+		*count = all;
+	for (int64_t i = 0; i < all && (only_size || n > 1); i++) {
+		const int size = dataset_size_of(d, i);
+
+		count[end_of[size]] += !only_size || size == only_size - 1;
+	}
+	for (int k = 0; k < n; k++)
+		count[k] *= transform_windows(end[k].chain);
+	return count;
+}
+
+#define ALIGNMENT 64
+
+/* Bytes of one array of a batch, rounded up so that the next one starts aligned; 0 if beyond
+ * counting. */
+static size_t array_bytes(int64_t batch_size, int64_t count, size_t size)
+{
+	int64_t n;
+
+	if (__builtin_mul_overflow(batch_size, count, &n) || n > INT64_MAX / 8)
+		return 0;
+	return ((size_t)n * size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+bool loader_ends_bytes(const struct loader_end *end, int n, int64_t batch_size, size_t *inputs,
+                       size_t *targets)
+{
+	*inputs = *targets = 0;
+	for (int k = 0; k < n; k++) {
+		const struct loader_end *e = &end[k];
+		const size_t input = array_bytes(batch_size, e->input_count, e->input_size);
+		const size_t target = array_bytes(batch_size, e->target_count, e->target_size);
+
+		if (input == 0 || (target == 0 && e->target_count))
+			return false;
+		*inputs = input > *inputs ? input : *inputs;
+		*targets = target > *targets ? target : *targets;
+	}
+	return true;
 }
 
 void loader_chains_free(struct transform_chain **chain, int n)

@@ -76,8 +76,8 @@ static const struct field train_fields[] = {
 	          "updates to make; with 'epochs' too, whichever ends first"),
 	FIELD(struct train_section, batch_size, FT_INT, .dflt = "null", .min = 1, .max = 1 << 24,
 	      .flags = FIELD_NULLABLE,
-	      .doc = "samples in a (micro-)batch of one rank; null: 1, or this rank's "
-	      "share of global_batch_size"),
+	      .doc = "samples in a (micro-)batch of one rank, as many of any size; null: 1, or this "
+	      "rank's share of global_batch_size"),
 	FIELD(struct train_section, global_batch_size, FT_INT, .dflt = "null", .min = 1,
 	      .max = (double)(1LL << 40), .flags = FIELD_NULLABLE,
 	      .doc = "instead of batch_size: samples in a (micro-)batch of all ranks together, a "

@@ -164,6 +164,8 @@ static void describe_data(const struct session *s, struct buf *out)
 	}
 	int64_t n = dataset_info(s->train_set)->samples;
 	buf_printf(out, "data          %" PRId64 " training samples, ", n);
+	if (s->ntrain_size)
+		buf_printf(out, "of %d sizes, ", 1 + s->ntrain_size);
 	if (loader_samples(s->train) > n)
 		buf_printf(out, "%" PRId64 " windows of each, ", loader_samples(s->train) / n);
 	buf_printf(out, "%" PRId64 " batches an epoch", loader_batches(s->train));

@@ -25,6 +25,9 @@ int describe_fit(const struct session *s, struct buf *out)
 	for (int i = 0; i < s->nsize && rc == 0; i++)
 		if (s->size[i].plan[0])
 			rc = memory_budget_check(s, s->size[i].plan[0]);
+	for (int i = 0; i < s->ntrain_size && rc == 0; i++)
+		if (s->train_size[i].plan[0])
+			rc = memory_budget_check(s, s->train_size[i].plan[0]);
 	if (rc < 0)
 		explain(err_get(mark), out);
 	err_truncate(mark);

@@ -70,6 +70,24 @@ static void put_sizes(const struct session *s, const struct plan_field *first, s
 	}
 }
 
+void describe_train_sizes(const struct session *s, struct buf *out)
+{
+	int64_t left = 0;
+	for (int k = 0; k <= s->ntrain_size && s->ntrain_size; k++) {
+		const struct loader_size of = loader_size(s->train, k);
+		buf_puts(out, k ? "; " : "");
+		put_extents(out, of.input->d + 1, of.input->nd - 1);
+		buf_printf(out, " (%" PRId64 " sample%s, %" PRId64 " batch%s)", of.samples,
+		           of.samples == 1 ? "" : "s", of.batches, of.batches == 1 ? "" : "es");
+		left += of.samples;
+	}
+	if (s->ntrain_size)
+		left -= loader_samples_before(s->train, 0, loader_batches(s->train));
+	if (left > 0)
+		buf_printf(out, "; an epoch leaves out %" PRId64 " sample%s, which fill no batch", left,
+		           left == 1 ? "" : "s");
+}
+
 /* What a prediction sees of a sample like those of training. */
 static int imagine(const struct session *s, struct plan_field *f)
 {
@@ -143,7 +161,12 @@ void describe_seen(const struct session *s, bool tiles, struct buf *out)
 {
 	if (!s->train_set || s->data.input.nd < 2)
 		return;
-	put_seen(out, "sees          training  ", &s->data.input, s->train_set, "at random in");
+	if (s->ntrain_size) {
+		buf_puts(out, "sees          training   whole samples, batches of one size each: ");
+		describe_train_sizes(s, out);
+	} else {
+		put_seen(out, "sees          training  ", &s->data.input, s->train_set, "at random in");
+	}
 	put_transforms(s, true, out);
 	if (s->validation) {
 		const struct plan_field same = { .input = s->data.input },
@@ -207,6 +230,23 @@ static void put_set(struct buf *out, const char *mode, const struct plan_field *
 	buf_putc(out, '}');
 }
 
+static void put_train_sizes(const struct session *s, struct buf *out)
+{
+	for (int k = 0; k <= s->ntrain_size; k++) {
+		const struct loader_size of = loader_size(s->train, k);
+		const struct plan_field f = { .input = *of.input };
+		if (k == 0)
+			put_mode(out, "training", false, &f);
+		else
+			buf_printf(out, "%s{\"windows\": false", k > 1 ? ", " : ", \"further\": [");
+		if (k > 0)
+			put_list(out, "size", f.input.d + 1, f.input.nd - 1);
+		buf_printf(out, ", \"samples\": %" PRId64 ", \"batches\": %" PRId64 "%s", of.samples,
+		           of.batches, k ? "}" : "");
+	}
+	buf_puts(out, "]}");
+}
+
 static void put_tile(const struct session *s, const struct plan_field *f, struct buf *out)
 {
 	int64_t tile[RECEPTIVE_AXES], bytes;
@@ -245,7 +285,10 @@ void describe_seen_json(const struct session *s, struct buf *out)
 		return;
 	const struct plan_field same = { .input = s->data.input };
 	buf_puts(out, " \"sees\": {");
-	put_set(out, "training", &same, s->train_set, NULL);
+	if (s->ntrain_size)
+		put_train_sizes(s, out);
+	else
+		put_set(out, "training", &same, s->train_set, NULL);
 	if (s->validation) {
 		buf_puts(out, ",\n  ");
 		put_set(out, "validation", whole_differs(s) ? &s->data.field : &same, s->validation_set,

@@ -11,5 +11,8 @@
 void describe_seen(const struct session *s, bool tiles, struct buf *out);
 /* The same with tiles as the member "sees" of an object, and a comma; nothing without data. */
 void describe_seen_json(const struct session *s, struct buf *out);
+/* Appends "24 x 24 (5 samples, 2 batches); ...", the sizes of training samples and what an epoch
+ * has of them, where there are several. */
+void describe_train_sizes(const struct session *s, struct buf *out);
 
 #endif

@@ -102,7 +102,7 @@ static int64_t own_bytes(const struct graph *g, int64_t *staged)
 	return sum;
 }
 
-#define PLANS (6 + 2 * SESSION_MOST_SIZES)
+#define PLANS (6 + 4 * SESSION_MOST_SIZES)
 
 static int list_plans(const struct session *s, const struct plan *all[PLANS])
 {
@@ -115,6 +115,9 @@ static int list_plans(const struct session *s, const struct plan *all[PLANS])
 	for (int i = 0; i < 2 * s->nsize; i++)
 		if (s->size[i / 2].plan[i % 2])
 			all[n++] = s->size[i / 2].plan[i % 2];
+	for (int i = 0; i < 2 * s->ntrain_size; i++)
+		if (s->train_size[i / 2].plan[i % 2])
+			all[n++] = s->train_size[i / 2].plan[i % 2];
 	return n;
 }
 

@@ -158,7 +158,7 @@ static void collect_params(struct graph *g, struct plan *p)
 
 /* Published networks have layers whose output has no
  * reader. Their params exist but are not trained. */
-static int drop_dead_params(struct graph *g, struct plan *p, const struct run_config *config)
+static int drop_dead_params(struct graph *g, struct plan *p, const struct plan_request *r)
 {
 	struct buf names = BUF_INIT;
 	int n = 0, all = p->nparam;
@@ -170,8 +170,8 @@ static int drop_dead_params(struct graph *g, struct plan *p, const struct run_co
 			p->grad[n++] = p->grad[i];
 		}
 	p->nparam = n;
-	/* the plan of a short batch does not repeat it */
-	if (n < all && p->batch == config->train.batch_size)
+	/* once: the plans of a short batch and of further sizes do not repeat it */
+	if (n < all && p->batch == config->train.batch_size && !r->data->further)
 		note("not trained, since the loss does not depend on them: %s", names.data);
 	buf_release(&names);
 	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
@@ -231,7 +231,7 @@ static int pass_autodiff(struct graph *g, struct pass_env *env)
 	if (many_batches(c->r))
 		TRY(emit_seed(g, c, &seed));
 	TRY(autodiff(g, 1, &p->loss, seed == NONE ? NULL : &seed, p->nparam, p->param, p->grad));
-	TRY(drop_dead_params(g, p, c->r->config));
+	TRY(drop_dead_params(g, p, c->r));
 	return 0;
 }
 

@@ -23,6 +23,8 @@ struct target_scaling;
 struct plan_data {
 	struct shape input, target;      /* of one sample after the transforms, in training */
 	struct plan_field field;         /* what evaluation and prediction see instead */
+	bool further;                    /* these are of a further size of training samples: what is
+	                                  * told of a training plan was told of the first */
 	bool target_unknown;             /* planning without data: the target is as the output asks */
 	int64_t classes;                 /* output channels */
 	int64_t ignore;                  /* label that means none; INT64_MIN: no such */

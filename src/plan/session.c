@@ -11,6 +11,24 @@ struct plan_request session_request(const struct session *s, enum plan_mode mode
 		.ranks = s->ranks };
 }
 
+struct plan_data session_train_data(const struct session *s, int k)
+{
+	struct plan_data d = s->data;
+	if (s->ntrain_size == 0)
+		return d;
+	const struct loader_size size = loader_size(s->train, k);
+	d.input = *size.input;
+	d.target = *size.target;
+	d.rest[PLAN_TRAIN] = size.rest;
+	d.further = k > 0;
+	return d;
+}
+
+struct plan *const *session_train_plans(const struct session *s, int k)
+{
+	return k ? s->train_size[k - 1].plan : s->train_plan;
+}
+
 const struct dataset_info *session_data(const struct session *s)
 {
 	return dataset_info(s->train_set ? s->train_set : s->validation_set);

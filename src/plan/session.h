@@ -41,6 +41,12 @@ struct session {
 		struct plan *plan[2];
 	} *size;                                         /* in the config's arena */
 	int nsize;
+	/* Training samples of further sizes, each smaller than those before; that of train_plan and
+	 * data.input is the first and largest (loader_size). */
+	struct train_size {
+		struct plan *plan[2];
+	} *train_size;                                   /* in the config's arena */
+	int ntrain_size;
 	struct wisdom *engines;                          /* for plan requests
 	                                                  * (train/engines.h); NULL: none */
 	struct tile_plan *tiles;                         /* predictions are made of these; NULL: of
@@ -59,7 +65,7 @@ struct session {
 	bool dump_dot;
 };
 
-#define SESSION_MOST_SIZES 32     /* of samples of a validation set */
+#define SESSION_MOST_SIZES 32     /* further ones, of a set's samples */
 
 enum session_need {
 	SESSION_TRAIN = 1,         /* training plans and loader */
@@ -77,6 +83,10 @@ enum session_need {
 /* What s asks of a plan for a batch of so many samples; callers change it for plans that are only
  * tried. It borrows from s. */
 struct plan_request session_request(const struct session *s, enum plan_mode mode, int64_t batch);
+/* What training plans for samples of size k (loader_size) are made of. */
+struct plan_data session_train_data(const struct session *s, int k);
+/* Those plans, as train_plan. */
+struct plan *const *session_train_plans(const struct session *s, int k);
 /* What the training set is like; where it is not known, the other one. */
 const struct dataset_info *session_data(const struct session *s);
 

@@ -151,15 +151,18 @@ bool step_time_known(const struct step_time *t)
 	return t->ceilings.f32 > 0 && t->ceilings.bytes > 0;
 }
 
-/* As the loader of so many ranks cuts an epoch. */
+/* As the loader of so many ranks cuts an epoch, size by size. */
 int64_t step_time_epoch(const struct session *s)
 {
+	int64_t steps = 0, all = config_rank_batch(s->config) * s->ranks.ranks;
 	if (!s->train_set)
 		return 0;
-	int64_t n = loader_samples(s->train), all = config_rank_batch(s->config) * s->ranks.ranks;
-	int64_t batches = s->config->data.keep_short_batch ? (n + all - 1) / all : n / all,
-	        each = config_step_batches(s->config);
-	return ceil_div(batches, each);
+	for (int k = 0; k < loader_sizes(s->train); k++) {
+		int64_t n = loader_size(s->train, k).samples;
+		int64_t batches = s->config->data.keep_short_batch ? (n + all - 1) / all : n / all;
+		steps += ceil_div(batches, config_step_batches(s->config));
+	}
+	return steps;
 }
 
 int64_t step_time_steps(const struct session *s)

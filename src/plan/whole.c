@@ -100,6 +100,76 @@ static int settle(const struct session *s, const struct loader *l, struct plan_f
 	return 0;
 }
 
+/* --- training --- */
+
+#define CROP "'- crop: {size: ...}' takes windows of one size"
+#define MOST_MULTIPLE 1024
+
+/* Makes the extents of places multiples of m, in a target that is a map too. */
+static void round_up_places(struct plan_data *d, int64_t m)
+{
+	const struct shape x = d->input;
+	for (int k = 1; k < x.nd; k++)
+		d->input.d[k] = (x.d[k] + m - 1) / m * m;
+	int places = x.nd - 1, first = d->target.nd - places;
+	bool map = places > 0 && first >= 0;
+	for (int k = 0; k < places && map; k++)
+		map = d->target.d[first + k] == x.d[1 + k];
+	for (int k = 0; k < places && map; k++)
+		d->target.d[first + k] = d->input.d[1 + k];
+}
+
+static int check_size(const struct session *s, int k, int64_t multiple)
+{
+	struct plan_data data = session_train_data(s, k);
+	struct plan_request r = session_request(s, PLAN_TRAIN, s->config->train.batch_size);
+	round_up_places(&data, multiple);
+	r.data = &data;
+	return plan_check(&r);
+}
+
+/* The smallest power of two that the extents can be multiples of; 0: none helps. */
+static int64_t find_multiple(const struct session *s)
+{
+	int mark = err_count();
+	for (int64_t m = 2; m <= MOST_MULTIPLE; m *= 2) {
+		bool all = true;
+		for (int k = 0; k <= s->ntrain_size && all; k++)
+			all = check_size(s, k, m) == 0;
+		err_truncate(mark);
+		if (all)
+			return m;
+	}
+	return 0;
+}
+
+static int explain_size(const struct session *s, int k, int rc)
+{
+	char text[SHAPE_TEXT];
+	int64_t m = find_multiple(s);
+	err_context(rc, "for training samples of %s, which are of several sizes",
+	            shape_text(loader_size(s->train, k).input, text));
+	if (m)
+		return err_context(rc, "extents that are multiples of %lld fit: '- pad: %lld' makes them "
+		                   "so, or " CROP, (long long)m, (long long)m);
+	return err_context(rc, CROP);
+}
+
+int whole_check_training(const struct session *s)
+{
+	for (int k = 0; k <= s->ntrain_size && s->ntrain_size; k++) {
+		int rc = check_size(s, k, 1);
+		if (rc < 0)
+			return explain_size(s, k, rc);
+	}
+	for (int k = 1; k <= s->ntrain_size; k++)
+		TRYC(check_network(s, &(struct plan_field){ .input = *loader_size(s->train, k).input }),
+		     CROP);
+	return 0;
+}
+
+/* --- evaluation --- */
+
 int whole_settle(struct session *s)
 {
 	if (!s->validation || !s->data.input.nd)

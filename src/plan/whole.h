@@ -12,6 +12,9 @@
  * network needs; nothing is padded where the size is that of training. E_SHAPE where the network
  * takes one size alone. */
 int whole_settle(struct session *s);
+/* Whether training can take samples of each of several sizes; E_SHAPE, with what would make them
+ * fit. */
+int whole_check_training(const struct session *s);
 /* Sets the zeros that the network gets behind f's inputs. */
 int whole_pad(const struct session *s, struct plan_field *f);
 /* Whether evaluations see another size than training. */

@@ -173,6 +173,9 @@ int jsonl_step(struct jsonl *j, const struct jsonl_step *s)
 		put_number(j, "loss_scale", s->loss_scale);
 		put_integer(j, "skipped", s->skipped);
 	}
+	for (int k = 0; k < s->axes; k++)
+		buf_printf(&j->line, "%s%lld%s", k ? ", " : ", \"size\": [", (long long)s->size[k],
+		           k + 1 < s->axes ? "" : "]");
 	return end(j);
 }
 

@@ -54,6 +54,8 @@ struct jsonl_step {
 	int64_t samples;       /* so far, all epochs */
 	double loss_scale;     /* 0: none, and neither of the two is written */
 	int64_t skipped;       /* steps left out so far */
+	const int64_t *size;   /* extents of the samples' places, where training has several sizes */
+	int axes;              /* of these; 0: nothing is written */
 };
 int jsonl_step(struct jsonl *j, const struct jsonl_step *s);
 

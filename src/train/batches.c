@@ -20,7 +20,7 @@ int batches_prefetch(struct batches *a, struct session *s)
 	if (!s->dev->driver)
 		return 0;
 	TRY(loader_next(a->loader, &a->batch));
-	return plan_prefetch(session_plan(s->train_plan, a->batch->n), a->batch);
+	return plan_prefetch(session_plan_of(s, a->batch), a->batch);
 }
 
 /* --- micro-batches --- */

@@ -32,6 +32,7 @@ bool deferred_wanted(const struct session *s)
 	const unsigned both = SESSION_TRAIN | SESSION_RUN;
 	return (s->need & both) == both && s->train_plan[0] && !s->dev->driver &&
 	       s->config->train.memory.limit == INT64_MIN && !whole_differs(s) && s->nsize == 0 &&
+	       s->ntrain_size == 0 &&
 	       ample(s);
 }
 
@@ -69,7 +70,7 @@ static int plan_short_batch(struct session *s)
 {
 	int64_t rest = micro_tree_rest(s->config, loader_short_batch(s->train));
 	double start = io_seconds();
-	if (rest == 0 || rest == s->train_plan[0]->batch || s->train_plan[1])
+	if (s->ntrain_size || rest == 0 || rest == s->train_plan[0]->batch || s->train_plan[1])
 		return 0;
 	TRY(session_plan_batch(s, &s->train_plan[1], PLAN_TRAIN, rest));
 	TRY(bind(s, (struct plan *const[2]){ s->train_plan[1] }));

@@ -32,8 +32,7 @@
 /* The number of the loader's batches in the next update: fewer at the end of an epoch. */
 static int64_t batches_of_step(const struct loop *l)
 {
-	int64_t left = l->batches - l->clock.batch, all = config_step_batches(l->c);
-	return left < all ? left : all;
+	return loader_step_batches(l->s->train, l->clock.epoch, l->clock.batch);
 }
 
 static struct clock after(const struct loop *l, int64_t batches)
@@ -79,11 +78,12 @@ static int run_plan(const struct loop *l, const struct plan *p, const struct bat
 static int forward_backward(struct loop *l, const struct batch *b, int64_t micro,
                             const struct micros *m, const struct clock *next)
 {
-	struct plan *p = session_plan(l->s->train_plan, b->n);
+	struct plan *p = session_plan_of(l->s, b);
 	bool last = micro + 1 == m->n;
 	struct plan_step at = { .step = l->clock.step, .micro = micro, .micros = m->n,
 		.leaves = m->leaves,
-		.first = b->first - l->clock.batch * loop_global_batch(l), .absent = b->absent,
+		.first = b->first - loader_samples_before(l->s->train, l->clock.epoch, l->clock.batch),
+		.absent = b->absent,
 		.stop = last && stop_wanted(), .save = last && l->first && save_due(l, next),
 		.report = last && l->first && rates_due(&l->rates),
 		.rate = schedule_rate(&l->c->schedule, &l->schedule, l->clock.step) };
@@ -94,6 +94,7 @@ static int forward_backward(struct loop *l, const struct batch *b, int64_t micro
 	if (last)
 		TRY(plan_ask(p));
 	l->submitted[l->nsubmitted].plan = p;
+	l->submitted[l->nsubmitted].size = b->size;
 	return m->whole || (last && finished(l, next)) ? 0 : batches_prefetch(&l->prefetched, l->s);
 }
 
@@ -116,6 +117,7 @@ static int submit_step(struct loop *l, int64_t number)
 	struct submitted *g = &l->submitted[l->nsubmitted++];
 	g->clock = next;
 	g->samples = m.samples;
+	g->work = loop_work(l, g);
 	g->number = number;
 	g->allocations = mem_count() - allocations;
 	g->waited = loader_wait_seconds(l->s->train) - waited;
@@ -160,7 +162,8 @@ static double elapsed(const struct loop *l)
 
 static int64_t samples_seen(const struct loop *l, const struct clock *c)
 {
-	return c->epoch * loop_epoch_samples(l) + c->batch * loop_global_batch(l);
+	return c->epoch * loop_epoch_samples(l) +
+	       loader_samples_before(l->s->train, c->epoch, c->batch);
 }
 
 static int save_on_failure(struct loop *l, int rc)
@@ -307,7 +310,7 @@ static void show_progress(struct loop *l, const struct submitted *g, double loss
 		.epoch = epoch_of(&g->clock), .loss = loss,
 		.learning_rate = schedule_rate(&l->c->schedule, &l->schedule, g->clock.step - 1),
 		.samples_per_second = (double)g->samples / l->step_seconds,
-		.flops_per_second = (double)g->samples * l->sample_flops / l->step_seconds,
+		.flops_per_second = g->work * l->sample_flops / l->step_seconds,
 		.wait_share = l->wait_seconds / l->step_seconds, .seconds_left = -1,
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED],
 		.work_median = spread->median, .work_most = spread->most, .exposed = spread->exposed,
@@ -329,6 +332,11 @@ static int report_step(struct loop *l, const struct submitted *g, double loss)
 		.samples_per_second = (double)g->samples / l->step_seconds, .seconds = elapsed(l),
 		.samples = samples_seen(l, &g->clock), .loss_scale = l->scaling[LOSS_SCALE_NOW],
 		.skipped = (int64_t)l->scaling[LOSS_SCALE_SKIPPED] };
+	if (l->s->ntrain_size) {
+		const struct shape *x = loader_size(l->s->train, g->size).input;
+		line.size = x->d + 1;
+		line.axes = x->nd - 1;
+	}
 	return save_on_failure(l, journal_step(l->journal, &line));
 }
 
@@ -370,8 +378,8 @@ static void measure_step(struct loop *l, const struct submitted *g)
 	l->retired_at += seconds;
 	if (g->number > 2)
 		l->result->step_allocations += g->allocations;
-	rates_step(&l->rates, seconds, g->samples);
-	slow_watch_step(&l->slow, seconds, g->waited, g->samples);
+	rates_step(&l->rates, seconds, g->work);
+	slow_watch_step(&l->slow, seconds, g->waited, g->work);
 	smooth(&l->step_seconds, seconds, g->number);
 	smooth(&l->wait_seconds, g->waited, g->number);
 	job_end_longest(&l->job_end, &l->job_end.step, seconds);

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "graph/cost.h"
+#include "plan/describe_seen.h"
 #include "plan/reduction.h"
 #include "train/changes.h"
 #include "train/loop_state.h"
@@ -21,8 +22,7 @@ int64_t loop_global_batch(const struct loop *l)
 
 int64_t loop_epoch_samples(const struct loop *l)
 {
-	int64_t all = loader_samples(l->s->train), batched = l->batches * loop_global_batch(l);
-	return all < batched ? all : batched;
+	return loader_samples_before(l->s->train, 0, l->batches);
 }
 
 /* id: the checkpoint that the run goes on from, "" if none. */
@@ -86,7 +86,7 @@ static int plan_length(struct loop *l)
 {
 	const struct train_section *t = &l->c->train;
 	l->batches = loader_batches(l->s->train);
-	int64_t each = config_step_batches(l->c), per_epoch = (l->batches + each - 1) / each;
+	int64_t per_epoch = loader_steps(l->s->train);
 	l->schedule.base_rate = optim_learning_rate(&l->c->optimizer);
 	l->schedule.steps_per_epoch = per_epoch;
 	l->schedule.total_steps = t->steps;
@@ -108,10 +108,45 @@ static void say_place(const struct loop *l)
 	buf_release(&text);
 }
 
+static double flops_of(const struct loop *l, int size)
+{
+	struct plan *const *plans = session_train_plans(l->s, size);
+	const struct plan *p = plans[0] ? plans[0] : plans[1];
+	return p ? graph_cost(p->g, ~0u).flops / (double)p->batch : 0;   /* NULL: all are left out */
+}
+
+static void count_flops(struct loop *l)
+{
+	double sum = 0, samples = 0;
+	l->size_flops = ARENA_ARRAY(l->c->arena, double, 1 + l->s->ntrain_size);
+	for (int k = 0; k <= l->s->ntrain_size; k++) {
+		const double n = (double)loader_size(l->s->train, k).samples;
+		l->size_flops[k] = flops_of(l, k);
+		samples += n;
+		sum += n * l->size_flops[k];
+	}
+	l->sample_flops = l->s->ntrain_size ? sum / samples : l->size_flops[0];
+}
+
+double loop_work(const struct loop *l, const struct submitted *g)
+{
+	return l->s->ntrain_size && l->sample_flops > 0 ?
+	       (double)g->samples * l->size_flops[g->size] / l->sample_flops : (double)g->samples;
+}
+
+static void say_sizes(const struct loop *l)
+{
+	struct buf text = BUF_INIT;
+	describe_train_sizes(l->s, &text);
+	if (l->s->ntrain_size)
+		progress_say(l->progress, "batches of one size each: %s", text.data);
+	buf_release(&text);
+}
+
 int loop_prepare(struct loop *l, const struct train_options *o)
 {
-	const struct plan *p = l->s->train_plan[0];
 	say_place(l);
+	say_sizes(l);
 	l->began = ranks_began(l->comm);
 	l->s->threads = ranks_threads(l->comm, l->s->dev->threads, l->c->arena);
 	TRY(ranks_agree(l->comm, plan_length(l), "the length of the run"));
@@ -120,7 +155,7 @@ int loop_prepare(struct loop *l, const struct train_options *o)
 	l->schedule.reductions = l->clock.validations.plateau.reductions;
 	if (!isnan(l->clock.metric))
 		l->watched_step = l->clock.step;
-	l->sample_flops = graph_cost(p->g, ~0u).flops / (double)p->batch;
+	count_flops(l);
 	if (l->first)
 		journal_begin(l->journal, l->s, &(struct journal_begin){ l->clock.step,
 			loop_global_batch(l) * config_step_batches(l->c),

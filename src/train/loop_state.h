@@ -20,6 +20,9 @@ struct submitted {
 	struct plan *plan;
 	struct clock clock;            /* after it */
 	int64_t samples, number;       /* which of this run, from 1 */
+	int size;                      /* of its samples (loader_size) */
+	double work;                   /* its samples, each counted by what it costs beside the mean one
+	                                * (loop.sample_flops): samples, where all have one size */
 	uint64_t allocations;          /* while it was launched */
 	double waited;                 /* waited for its batch, in seconds */
 };
@@ -46,7 +49,9 @@ struct loop {
 	double saved_at;
 	double scaling[LOSS_SCALE_STATE]; /* of the loss; all zero if there is none */
 	struct diverged diverged;
-	double sample_flops;           /* of a micro-batch, forward to update, by its samples */
+	double sample_flops;           /* of a micro-batch, forward to update, by its samples; the mean
+	                                * of an epoch's samples */
+	double *size_flops;            /* the same of each size (loader_size) */
 	struct job_end job_end;
 	/* Smoothed over about twenty steps. */
 	double step_seconds, wait_seconds;
@@ -72,6 +77,8 @@ struct loop {
 int loop_prepare(struct loop *l, const struct train_options *o);
 /* Samples of a batch of all ranks. */
 int64_t loop_global_batch(const struct loop *l);
+/* The work of a step; see struct submitted. */
+double loop_work(const struct loop *l, const struct submitted *g);
 /* Samples seen in an epoch, which may drop what fills no batch. */
 int64_t loop_epoch_samples(const struct loop *l);
 

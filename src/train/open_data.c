@@ -136,6 +136,7 @@ static int open_loader(struct session *s, struct loader **out, struct dataset *s
 		.stored_input = stored,
 		.stored_target = stored && !predict,
 		.seed = (uint64_t)s->config->run.seed,
+		.step_batches = training ? config_step_batches(s->config) : 1,
 		.batch_size = predict ? s->config->train.batch_size : config_rank_batch(s->config),
 		.rank = micro_tree_place(s->config, s->dev, s->comm), .ranks = comm_count(s->comm),
 		.leaf = s->config->leaves.all && !predict ? s->config->train.batch_size : 0,
@@ -392,6 +393,33 @@ static int settle_prediction(struct session *s, const struct session_options *o)
 	return 0;
 }
 
+/* Training samples of several sizes: what cannot be trained on them is refused. */
+static int settle_train_sizes(struct session *s)
+{
+	static const char crop[] = "training samples have several sizes, '- crop: {size: ...}' takes "
+	                           "windows of one size";
+	const struct run_config *c = s->config;
+	int n = s->train ? loader_sizes(s->train) : 1;
+	if (n == 1)
+		return 0;
+	if (n > 1 + SESSION_MOST_SIZES)
+		return ERR(E_DATA, &c->data.train.loc[0], "training samples have %d sizes, each of which "
+		           "needs a plan of its own; the limit is %d; '- crop: {size: ...}' takes windows "
+		           "of one size", n, 1 + SESSION_MOST_SIZES);
+	if (c->leaves.all)
+		return ERR(E_CONFIG, config_place(c, "parallel", "reproducible"),
+		           "'reproducible' is not possible with samples of several sizes: %s", crop);
+	if (c->parallel.gradient_lag)
+		return ERR(E_CONFIG, config_place(c, "parallel", "gradient_lag"),
+		           "'gradient_lag' is not possible with samples of several sizes: %s", crop);
+	if (c->model.data && ((const struct model_common *)c->model.data)->input.size.n)
+		return ERR(E_SHAPE, &c->model.loc, "'model.input' names one size: leave 'size' out; %s",
+		           crop);
+	s->train_size = ARENA_ARRAY(c->arena, struct train_size, n - 1);
+	s->ntrain_size = n - 1;
+	return 0;
+}
+
 int session_open_loaders(struct session *s, const struct session_options *o)
 {
 	if (s->config->data.statistics == STATISTICS_DATA)
@@ -399,6 +427,7 @@ int session_open_loaders(struct session *s, const struct session_options *o)
 		     "training set's");
 	if (s->train_set && o->need & SESSION_TRAIN)
 		TRY(open_loader(s, &s->train, s->train_set, true, false, false));
+	TRY(settle_train_sizes(s));
 	TRY(learn_shapes(s));
 	if (s->validation_set)
 		TRY(open_loader(s, &s->validation, s->validation_set, false, o->need & SESSION_PREDICT,
@@ -409,6 +438,7 @@ int session_open_loaders(struct session *s, const struct session_options *o)
 		TRY(check_second_set(s, o));
 	TRY(learn_data(s));
 	TRY(whole_settle(s));
+	TRY(whole_check_training(s));
 	if (o->need & SESSION_PREDICT)
 		TRY(settle_prediction(s, o));
 	TRY(check_targets(s, o));

@@ -97,14 +97,16 @@ int session_plan_batch(struct session *s, struct plan **out, enum plan_mode mode
 
 /* Several ranks always begin with a full batch's training plan, so that all have its buckets of
  * gradients and its layouts: shares of fewer samples differ. */
-int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
-                     const struct loader *l)
+static int plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
+                    const struct loader *l, int k)
 {
+	const struct loader_size of = l ? loader_size(l, k) : (struct loader_size){ 0 };
 	bool leaves = s->config->leaves.all && mode != PLAN_PREDICT;
 	int64_t batch = l && mode != PLAN_TRAIN ? loader_batch_size(l) : s->config->train.batch_size;
-	int64_t rest = l ? loader_short_batch(l) : 0;
-	bool whole = !l || loader_samples(l) >= batch * comm_count(s->comm);
-	bool full = whole || leaves || (mode == PLAN_TRAIN && comm_many(s->comm));
+	int64_t rest = of.short_batch;
+	bool whole = !l || of.samples >= batch * comm_count(s->comm);
+	bool first = mode == PLAN_TRAIN && k == 0;
+	bool full = whole || leaves || (first && (rest == 0 || comm_many(s->comm)));
 	rest = leaves ? rest % batch : rest;
 	if (full)
 		TRY(session_plan_batch(s, &plans[0], mode, batch));
@@ -112,6 +114,12 @@ int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mo
 	    (whole && mode == PLAN_TRAIN && deferred_wanted(s)))
 		return 0;
 	return session_plan_batch(s, &plans[full], mode, rest);
+}
+
+int session_plan_set(struct session *s, struct plan *plans[2], enum plan_mode mode,
+                     const struct loader *l)
+{
+	return plan_set(s, plans, mode, l, 0);
 }
 
 #define HOST_RANKS 8             /* GPUs of most hosts that have some */
@@ -144,12 +152,28 @@ static int plan_ranks(struct session *s, const struct session_options *o)
 	return 0;
 }
 
+/* Further sizes of samples have plans like the first's, by which the layouts of values in the store
+ * and the buckets of gradients are fixed. */
+static int plan_train_sizes(struct session *s)
+{
+	const struct plan_data first = s->data;
+	int rc = session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train);
+	for (int k = 1; k <= s->ntrain_size && rc == 0; k++) {
+		char text[SHAPE_TEXT];
+		s->data = session_train_data(s, k);
+		rc = plan_set(s, s->train_size[k - 1].plan, PLAN_TRAIN, s->train, k);
+		if (rc < 0)
+			err_context(rc, "for training samples of %s", shape_text(&s->data.input, text));
+		s->data = first;
+	}
+	return rc;
+}
+
 static int plan_training(struct session *s)
 {
 	if (!(s->need & SESSION_TRAIN))
 		return 0;
-	return ranks_agree(s->comm, session_plan_set(s, s->train_plan, PLAN_TRAIN, s->train),
-	                   "planning");
+	return ranks_agree(s->comm, plan_train_sizes(s), "planning");
 }
 
 /* Finds errors of evaluations now, even if their plans are deferred. */
@@ -230,6 +254,10 @@ int session_bind(struct session *s)
 	for (int i = 0; i < 2 * s->nsize; i++)
 		if (s->size[i / 2].plan[i % 2])
 			TRY(exec_bind(s->size[i / 2].plan[i % 2]->exec, s->store, s->arena,
+			              &s->reduction.sums));
+	for (int i = 0; i < 2 * s->ntrain_size; i++)
+		if (s->train_size[i / 2].plan[i % 2])
+			TRY(exec_bind(s->train_size[i / 2].plan[i % 2]->exec, s->store, s->arena,
 			              &s->reduction.sums));
 	trace_mark(TRACE_RUN, "code", start);
 	start = io_seconds();
@@ -330,6 +358,8 @@ void session_close(struct session *s)
 		plan_free(s->evaluate_plan[i]);
 		plan_free(s->predict_plan[i]);
 	}
+	for (int i = 0; i < 2 * s->ntrain_size; i++)
+		plan_free(s->train_size[i / 2].plan[i % 2]);
 	loader_free(s->train);
 	loader_free(s->validation);
 	for (int i = 0; i < s->nsize; i++) {
@@ -357,6 +387,11 @@ struct plan *session_plan(struct plan *const plans[2], int64_t n)
 		if (plans[i] && plans[i]->batch == n)
 			return plans[i];
 	BUG("no plan for a batch of %lld", (long long)n);
+}
+
+struct plan *session_plan_of(const struct session *s, const struct batch *b)
+{
+	return session_plan(session_train_plans(s, b->size), b->n);
 }
 
 bool session_overlaps(const struct session *s)

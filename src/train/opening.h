@@ -48,6 +48,8 @@ int session_bind(struct session *s);
 
 /* The plan of plans[2] for a batch of n samples. */
 struct plan *session_plan(struct plan *const plans[2], int64_t n);
+/* The training plan for b. */
+struct plan *session_plan_of(const struct session *s, const struct batch *b);
 /* true if two steps may be in flight. */
 bool session_overlaps(const struct session *s);
 

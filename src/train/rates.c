@@ -19,9 +19,9 @@ void rates_begin(struct rates *r, const struct session *s)
 		r->counts = comm_counts(s->comm);
 }
 
-void rates_step(struct rates *r, double seconds, int64_t samples)
+void rates_step(struct rates *r, double seconds, double samples)
 {
-	double rate = (double)samples / seconds;
+	double rate = samples / seconds;
 	r->steps++;
 	r->seconds += seconds;
 	if (r->all_steps++ > 0 && rate > r->best)

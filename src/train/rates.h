@@ -28,8 +28,9 @@ struct rates {
 };
 
 void rates_begin(struct rates *r, const struct session *s);
-/* After each step: its time, and samples on all ranks. */
-void rates_step(struct rates *r, double seconds, int64_t samples);
+/* After each step: its time, and samples on all ranks, each counted by its cost beside the mean one
+ * where sizes differ. */
+void rates_step(struct rates *r, double seconds, double samples);
 /* Whether an update is due; rank 0 decides. */
 bool rates_due(const struct rates *r);
 /* Updates the rates. samples, seconds: of the run so far, all starts. Does nothing if there was no

@@ -28,13 +28,13 @@ static struct slow_mark mark(const struct slow_watch *w)
 	return m;
 }
 
-void slow_watch_step(struct slow_watch *w, double seconds, double waited, int64_t samples)
+void slow_watch_step(struct slow_watch *w, double seconds, double waited, double samples)
 {
 	if (w->steps++ == 0) {
 		w->begun = w->hour = mark(w);
 		return;
 	}
-	w->samples += (double)samples;
+	w->samples += samples;
 	w->stepping += seconds;
 	w->data += waited;
 }

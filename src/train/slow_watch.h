@@ -27,8 +27,8 @@ struct slow_watch {
 };
 
 void slow_watch_begin(struct slow_watch *w, const struct session *s);
-/* After each step, with what it took; samples on all ranks. */
-void slow_watch_step(struct slow_watch *w, double seconds, double waited, int64_t samples);
+/* After each step, with what it took; samples on all ranks, as of rates_step. */
+void slow_watch_step(struct slow_watch *w, double seconds, double waited, double samples);
 /* After an update of the rates. end: of the run. Rank 0 prints notes and writes a line to j, which
  * is NULL on other ranks; the slowest rank of r prints warnings. E_IO. */
 int slow_watch_look(struct slow_watch *w, const struct rates *r, struct journal *j,

@@ -50,6 +50,7 @@ int state_save(struct session *s, struct ckpt_store *store, const struct clock *
 		{ "seconds", arena_printf(a, "%a", c->seconds) },
 		{ "seed", arena_printf(a, "%" PRId64, s->config->run.seed) },
 		{ "batch_size", arena_printf(a, "%" PRId64, global_batch(s)) },
+		{ "accumulate", arena_printf(a, "%" PRId64, config_step_batches(s->config)) },
 		{ "ranks", arena_printf(a, "%d", comm_count(s->comm)) },
 		{ "data", arena_printf(a, "%016" PRIx64, dataset_fingerprint(s->train_set)) },
 		{ "device", s->dev->name },
@@ -161,6 +162,9 @@ static int check_scalar(const struct ckpt_version *v, const char *name, const ch
 	           have ? have : "unknown", want);
 }
 
+#define SIZES_RESUME "with samples of several sizes a run goes on within an epoch only with the " \
+	"'train.global_batch_size' and 'train.accumulate' that it had"
+
 static int check_scalars(struct session *s, const struct ckpt_version *v)
 {
 	char text[32];
@@ -182,6 +186,23 @@ static int number(const struct ckpt_version *v, const char *name, double *out)
 	return 0;
 }
 
+/* Where samples have several sizes, the order of an epoch depends on what a step has: within one a
+ * run goes on with as many samples in a step. */
+static int restore_among_sizes(struct session *s, const struct ckpt_version *v, double at)
+{
+	char batch[32], each[32];
+	snprintf(batch, sizeof batch, "%" PRId64, global_batch(s));
+	snprintf(each, sizeof each, "%" PRId64, config_step_batches(s->config));
+	if (!(at >= 0 && at < (double)loader_batches(s->train)))
+		return ERR(E_DATA, NULL, "checkpoint '%s' is of batch %g of an epoch of %" PRId64
+		           " batches", ckpt_version_id(v), at, loader_batches(s->train));
+	if (at == 0)
+		return 0;
+	TRYC(check_scalar(v, "batch_size", batch, "batch size"), SIZES_RESUME);
+	TRYC(check_scalar(v, "accumulate", each, "train.accumulate"), SIZES_RESUME);
+	return 0;
+}
+
 /* The position within the epoch, in batches of this run. A run on another number of ranks has
  * larger or smaller batches, and resumes only where both have a step's end. */
 static int restore_position(struct session *s, const struct ckpt_version *v, int64_t *batch)
@@ -191,6 +212,10 @@ static int restore_position(struct session *s, const struct ckpt_version *v, int
 	int64_t now = global_batch(s), step = now * config_step_batches(s->config), samples;
 	TRY(number(v, "batch", &at));
 	TRY(number(v, "batch_size", &size));
+	if (s->ntrain_size) {
+		*batch = (int64_t)at;
+		return restore_among_sizes(s, v, at);
+	}
 	if (ckpt_version_scalar(v, "ranks"))
 		TRY(number(v, "ranks", &ranks));
 	if (!(at >= 0 && at < 0x1p53 && size >= 1 && at * size < (double)loader_samples(s->train) &&

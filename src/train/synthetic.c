@@ -77,7 +77,7 @@ int session_feed_first(struct session *s, const struct plan_step *step, struct p
 		TRY(loader_seek(s->train, 0, 0));
 		TRY(micros_begin(&m, s->config, &from, 1));
 		TRY(micros_next(&m, &b));
-		*used = session_plan(s->train_plan, b->n);
+		*used = session_plan_of(s, b);
 		at.first = b->first;
 		at.absent = b->absent;
 		return plan_feed(*used, s->config, b, &at);

@@ -92,8 +92,9 @@ expect 65 mixed --set data.validation=null --set 'data.train=[stem.dlx, side16.d
 says err "'named.dlx' does not fit 'side16.dlx': input channel 0 is 'y', expected 'x'"
 expect 65 mixed --set data.validation=null --set 'data.train=[side16.dlx, named.dlx]' --check
 says err "input channel 0 is 'y', expected 'x' (dlx-convert --channel-names)"
-expect 65 mixed --set data.validation=null --set 'data.transforms=[]' --check
-says err "'- crop: {size: ...}' takes windows of one size"
+expect 0 mixed --set data.validation=null --set 'data.transforms=[]' --check
+says out 'training   whole samples, batches of one size each: 24 x 24 (4 samples, 2 batches); 16 x 16 (4 samples, 2 batches)'
+expect 0 mixed --set data.validation=null --set 'data.transforms=[]' --set run.dir=runs/apart --quiet
 expect 0 mixed --set 'data.validation=[side16.dlx, side24.dlx]' --quiet \
 	--set run.dir=runs/centres --set 'data.transforms=[{crop: {size: 12, validation: centre}}]'
 

@@ -246,8 +246,6 @@ static void test_sizes(void **state)
 		assert_int_equal(seen[s], 10);
 	assert_true(most > 3);
 	loader_free(l);
-	expect_error(open_sizes(&l, d, "[]", true), E_DATA,
-	             "'- crop: {size: ...}' takes windows of one size");
 	expect_error(open_sizes(&l, d, "[{crop: [6, 6]}]", true), E_SHAPE,
 	             "height 6 does not fit into 5");
 	expect_error(open_sizes(&l, d, "[{crop: [5, 6]}]", false), E_DATA,

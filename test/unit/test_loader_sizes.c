@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Training samples of several sizes: every sample once an epoch, in batches and steps of one size
+ * each, in the same order on any number of ranks, after a seek, and beside a mixup. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "data_fixture.h"
+
+/* Samples of h x w: input (0, y, x) of sample s is 1000 s + 20 y + x, its label y modulo 2. */
+static void write_size(const char *path, int first, int samples, int h, int w)
+{
+	const struct record_info info = {
+		.input = {DTYPE_F32, {3, {1, h, w}}, NULL, 0, NULL},
+		.target = {DTYPE_U8, {2, {h, w}}, NULL, 0, NULL},
+		.mask = -1, .ignore = RECORD_NO_IGNORE,
+	};
+	struct record_writer *out;
+	float input[400];
+	uint8_t target[400];
+
+	io_input_forget(path);
+	assert_int_equal(record_create(&out, path, &info, 1), 0);
+	for (int s = first; s < first + samples; s++) {
+		for (int i = 0; i < h * w; i++) {
+			input[i] = (float)(1000 * s + 20 * (i / w) + i % w);
+			target[i] = (uint8_t)(i / w % 2);
+		}
+		assert_int_equal(record_append(out, input, target), 0);
+	}
+	assert_int_equal(record_commit(out), 0);
+}
+
+static const char *const sizes[] = {"test_loader_sizes_s.tmp.dlx", "test_loader_sizes_t.tmp.dlx",
+	"test_loader_sizes_u.tmp.dlx"};
+
+enum { MIXED = 34, GLOBAL = 4, EACH = 2, MIXED_BATCHES = 10 };
+
+/* 13 samples of 5 x 6, 17 of 9 x 12 and 4 of 6 x 6. */
+static struct dataset *open_mixed(void)
+{
+	write_size(sizes[0], 0, 13, 5, 6);
+	write_size(sizes[1], 13, 17, 9, 12);
+	write_size(sizes[2], 30, 4, 6, 6);
+	return fixture_open(sizes, 3);
+}
+
+static struct loader *mixed_loader(struct dataset *d, int rank, int ranks, bool keep, double alpha)
+{
+	const struct data_config c = {.shuffle = true, .keep_short_batch = keep, .threads = 2,
+		.prefetch = 2, .mixup = {alpha}};
+	const struct loader_options o = {.config = &c, .training = true, .seed = 5,
+		.batch_size = GLOBAL / ranks, .step_batches = EACH, .rank = rank, .ranks = ranks,
+		.target_dtype = DTYPE_I32};
+	struct loader *l;
+
+	assert_int_equal(loader_new(&l, d, &o), 0);
+	return l;
+}
+
+/* The sample at place k of a batch, which has to be whole and of the batch's size. */
+static int whole_sample_at(const struct loader *l, const struct batch *b, int k)
+{
+	const struct shape *s = loader_size(l, b->size).input;
+	const int64_t h = s->d[1], w = s->d[2];
+	const float *x = (const float *)b->input + k * h * w;
+	const int32_t *t = (const int32_t *)b->target + k * h * w;
+	const int sample = (int)x[0] / 1000;
+
+	assert_int_equal(h, sample < 13 ? 5 : sample < 30 ? 9 : 6);
+	for (int i = 0; i < h * w; i++) {
+		assert_true(x[i] == (float)(1000 * sample + 20 * (i / w) + i % w));
+		assert_int_equal(t[i], i / w % 2);
+	}
+	return sample;
+}
+
+/* Batch by batch, the samples of three epochs as all ranks have them together; also what each batch
+ * says of itself. */
+static void read_mixed(struct dataset *d, int ranks, int *order, int *size_of_batch)
+{
+	struct loader *l[4];
+	int n = 0;
+
+	for (int r = 0; r < ranks; r++)
+		l[r] = mixed_loader(d, r, ranks, true, 0);
+	for (int k = 0; k < 3 * MIXED_BATCHES; k++) {
+		const int before = n;
+
+		for (int r = 0; r < ranks; r++) {
+			const struct batch *b;
+
+			assert_int_equal(loader_next(l[r], &b), 0);
+			size_of_batch[k] = r ? size_of_batch[k] : b->size;
+			assert_int_equal(b->size, size_of_batch[k]);
+			assert_int_equal(b->epoch, k / MIXED_BATCHES);
+			for (int i = 0; i < b->n && !b->absent; i++) {
+				assert_int_equal(b->first + i, n % MIXED);
+				order[n++] = whole_sample_at(l[r], b, i);
+			}
+			assert_true(r + 1 < ranks || b->all == n - before);
+		}
+		assert_int_equal(loader_samples_before(l[0], k / MIXED_BATCHES, k % MIXED_BATCHES),
+		                 before % MIXED);
+	}
+	assert_int_equal(n, 3 * MIXED);
+	for (int r = 0; r < ranks; r++)
+		loader_free(l[r]);
+}
+
+/* Samples of several sizes without windows: each once an epoch, in batches and steps of one size,
+ * in an order that the number of ranks does not change. */
+static void test_apart(void **state)
+{
+	struct dataset *d = open_mixed();
+	struct loader *l = mixed_loader(d, 0, 1, true, 0);
+	int order[4][3 * MIXED], size[4][3 * MIXED_BATCHES], moved = 0, steps = 0;
+
+	assert_int_equal(loader_sizes(l), 3);
+	assert_int_equal(loader_size(l, 0).input->d[1], 9);
+	assert_int_equal(loader_size(l, 0).samples, 17);
+	assert_int_equal(loader_size(l, 0).batches, 5);
+	assert_int_equal(loader_size(l, 0).short_batch, 1);
+	assert_int_equal(loader_size(l, 1).input->d[1], 6);
+	assert_int_equal(loader_size(l, 1).batches, 1);
+	assert_int_equal(loader_size(l, 1).short_batch, 0);
+	assert_int_equal(loader_size(l, 2).batches, 4);
+	assert_int_equal(loader_batches(l), MIXED_BATCHES);
+	assert_int_equal(loader_steps(l), 6);
+	assert_int_equal(loader_samples_before(l, 0, MIXED_BATCHES), MIXED);
+	read_mixed(d, 1, order[1], size[1]);
+	for (int e = 0; e < 3; e++) {
+		int64_t seen = 0;
+
+		for (int i = 0; i < MIXED; i++)
+			seen |= INT64_C(1) << order[1][e * MIXED + i];
+		assert_true(seen == (INT64_C(1) << MIXED) - 1);
+		moved += memcmp(size[1] + e * MIXED_BATCHES, size[1], MIXED_BATCHES * sizeof(int)) != 0;
+		for (int64_t k = 0, n; k < MIXED_BATCHES; k += n, steps++) {
+			n = loader_step_batches(l, e, k);
+			assert_true(n == EACH || (n == 1 && k >= 3 * EACH));
+			assert_int_equal(size[1][e * MIXED_BATCHES + k],
+			                 size[1][e * MIXED_BATCHES + k + n - 1]);
+		}
+	}
+	assert_int_equal(steps, 3 * 6);
+	assert_true(moved > 0);
+	for (int ranks = 2; ranks <= 4; ranks += 2) {
+		read_mixed(d, ranks, order[0], size[0]);
+		assert_memory_equal(order[0], order[1], sizeof(order[0]));
+		assert_memory_equal(size[0], size[1], sizeof(size[0]));
+	}
+	loader_free(l);
+	dataset_free(d);
+}
+
+static void test_apart_resumed(void **state)
+{
+	struct dataset *d = open_mixed();
+	struct loader *l = mixed_loader(d, 0, 1, true, 0), *dropping = mixed_loader(d, 0, 1, false, 0);
+	int want[2 * MIXED_BATCHES];
+	const struct batch *b;
+
+	for (int i = 0; i < 2 * MIXED_BATCHES; i++) {
+		assert_int_equal(loader_next(l, &b), 0);
+		want[i] = whole_sample_at(l, b, (int)b->n - 1);
+	}
+	for (int i = 2 * MIXED_BATCHES - 1; i >= 0; i--) {
+		assert_int_equal(loader_seek(l, i / MIXED_BATCHES, i % MIXED_BATCHES), 0);
+		assert_int_equal(loader_next(l, &b), 0);
+		assert_int_equal(b->index, i % MIXED_BATCHES);
+		assert_int_equal(whole_sample_at(l, b, (int)b->n - 1), want[i]);
+	}
+	/* 17 = 16 + 1, 13 = 12 + 1 */
+	assert_int_equal(loader_batches(dropping), 8);
+	assert_int_equal(loader_samples(dropping), MIXED);
+	assert_int_equal(loader_samples_before(dropping, 0, 8), MIXED - 2);
+	for (int i = 0; i < 16; i++) {
+		assert_int_equal(loader_next(dropping, &b), 0);
+		assert_int_equal(b->n, GLOBAL);
+	}
+	loader_free(dropping);
+	loader_free(l);
+	dataset_free(d);
+}
+
+/* A sample is blended with one of its own size. */
+static void test_apart_blended(void **state)
+{
+	struct dataset *d = open_mixed();
+	struct loader *l = mixed_loader(d, 0, 1, true, 0), *m = mixed_loader(d, 0, 1, true, 0.4);
+	const struct batch *a, *b;
+	int others = 0;
+
+	for (int i = 0; i < 2 * MIXED_BATCHES; i++) {
+		assert_int_equal(loader_next(l, &a), 0);
+		assert_int_equal(loader_next(m, &b), 0);
+		for (int k = 0; k < b->n && b->share < 0.9; k++) {
+			const int s = whole_sample_at(l, a, k);
+			const int each = (int)shape_count(loader_size(l, b->size).input);
+			const double first = ((const float *)b->input)[k * each];
+			const int p = (int)lround((first / 1000 - b->share * s) / (1 - b->share));
+
+			assert_int_equal(p < 13 ? 5 : p < 30 ? 9 : 6, loader_size(l, b->size).input->d[1]);
+			others += p != s;
+		}
+	}
+	assert_true(others > 0);
+	loader_free(m);
+	loader_free(l);
+	dataset_free(d);
+}
+
+static int stop(void **state)
+{
+	for (int i = 0; i < 3; i++)
+		unlink(sizes[i]);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_apart_resumed),
+		cmocka_unit_test(test_apart_blended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, stop);
+}
