@@ -189,7 +189,7 @@ static int summary(const struct conversion *c)
 	i = record_info(r);
 	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", shown(c->output), (long long)i->samples,
 	       (double)record_size(r) / 1048576,
-	       (double)record_raw_bytes(i) * (double)i->samples / 1048576);
+	       record_all_bytes(i) / 1048576);
 	print_array("input", &i->input);
 	if (record_has_target(i))
 		print_array("target", &i->target);
