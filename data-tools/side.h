@@ -57,7 +57,8 @@ int side_files(const struct side *s, const char *const **paths);   /* as the use
 /* The shape of sample i, whose files it opens: others have other extents of places only where a
  * file is a sample. */
 int side_size(struct side *s, int64_t i, struct shape *out);
-/* Its file, or the first of several; and what it is called without folders, where a file is a sample; else NULL. */
+/* Its file, or the first of several; and what that is called without folders, where a file is a
+ * sample; else NULL. */
 const char *side_name(const struct side *s, int64_t i);
 const char *side_key(const struct side *s, int64_t i);
 /* Sample i of side_size's shape, missing values as NaN, channels first. */
