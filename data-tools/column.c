@@ -38,7 +38,8 @@ static struct shape without_first(const struct shape *s)
 	return s->nd ? shape_of(s->nd - 1, s->d + 1) : *s;
 }
 
-/* A sample of file f must have the shape and type of the first file's. */
+/* A sample of file f must have the type of the first file's, and its shape; where a file is a
+ * sample as many axes, of which side.c knows more. */
 static int check_like_first(const struct column *c, int f)
 {
 	const struct source *s = c->source;
@@ -48,10 +49,11 @@ static int check_like_first(const struct column *c, int f)
 	if (s->dtype != c->dtype)
 		return ERR(E_DATA, NULL, "'%s': '%s' is %s, but %s in '%s'", c->file[f], c->name,
 		           dtype_name(s->dtype), dtype_name(c->dtype), c->file[0]);
-	if (!c->repeated && !shape_equal(&sample, &c->sample))
-		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'; a record has "
-		           "samples of one size, and data.train takes several records", c->file[f], c->name,
-		           shape_text(&sample, got), shape_text(&c->sample, want), c->file[0]);
+	if (!c->repeated &&
+	    (c->file_a_sample ? sample.nd != c->sample.nd : !shape_equal(&sample, &c->sample)))
+		return ERR(E_DATA, NULL, "'%s': a sample of '%s' is %s, but %s in '%s'%s", c->file[f],
+		           c->name, shape_text(&sample, got), shape_text(&c->sample, want), c->file[0],
+		           c->file_a_sample ? "" : "; samples of several sizes come from a file each");
 	return 0;
 }
 
@@ -133,13 +135,17 @@ static int count_samples(struct column *c)
 	return 0;
 }
 
-static int make_room(struct column *c)
+static int make_room(struct column *c, const struct shape *sample)
 {
-	const int64_t limit = (int64_t)1 << 40;
+	const int64_t limit = (int64_t)1 << 40, n = shape_count(sample);
 
-	if (shape_count(&c->sample) > limit)
+	if (n > limit)
 		return source_bad(c->source, "more than 2^40 values a sample");
-	c->raw = mem_realloc(c->raw, (size_t)shape_count(&c->sample) * sizeof(double));
+	if (n > c->room) {
+		mem_free(c->raw);
+		c->raw = mem_alloc((size_t)n * sizeof(double));
+		c->room = n;
+	}
 	return 0;
 }
 
@@ -157,7 +163,7 @@ int column_open(struct column *c, const char *path, const char *variable, const 
 	c->file_a_sample = is_glob && !concatenate;
 	TRY(take_first(c, concatenate));
 	TRY(count_samples(c));
-	return make_room(c);
+	return make_room(c, &c->sample);
 }
 
 int column_file(struct column *c, int f)
@@ -175,7 +181,7 @@ int column_read_as(struct column *c, bool file_a_sample)
 	c->sample = file_a_sample ? c->source->shape : without_first(&c->source->shape);
 	take_axes(c, file_a_sample ? 0 : 1);
 	TRY(count_samples(c));
-	return make_room(c);
+	return make_room(c, &c->sample);
 }
 
 void column_release(struct column *c)
@@ -202,7 +208,6 @@ void column_repeat(struct column *c, int64_t n)
 		return;
 	c->sample = c->source->shape;
 	take_axes(c, 0);
-	c->raw = mem_realloc(c->raw, (size_t)shape_count(&c->sample) * sizeof(double));
 }
 
 /* A missing value is written down as a double and stored in the file's type: compare it as
@@ -225,15 +230,32 @@ static void mark_missing(const struct column *c, double *v, int64_t n)
 			v[i] = NAN;
 }
 
-int column_read(struct column *c, int64_t i, double *values)
+static int file_of(const struct column *c, int64_t i)
 {
-	const int64_t n = shape_count(&c->sample);
-	int f = c->file_a_sample ? (int)i : 0, rc;
+	int f = c->file_a_sample ? (int)i : 0;
 
-	i = c->repeated ? 0 : i;
 	while (!c->file_a_sample && !c->repeated && i >= c->first[f + 1])
 		f++;
-	TRY(open_file(c, f));
+	return f;
+}
+
+int column_shape(struct column *c, int64_t i, struct shape *out)
+{
+	TRY(open_file(c, file_of(c, i)));
+	*out = c->file_a_sample && !c->repeated ? c->source->shape : c->sample;
+	return 0;
+}
+
+int column_read(struct column *c, int64_t i, double *values)
+{
+	const int f = file_of(c, i);
+	struct shape shape;
+	int64_t n;
+	int rc;
+
+	TRY(column_shape(c, i, &shape));
+	TRY(make_room(c, &shape));
+	n = shape_count(&shape);
 	guard_limit(LIBRARY_SECONDS, n * (int64_t)sizeof(double));
 	if (c->file_a_sample || c->repeated)
 		rc = source_read_all(c->source, c->raw);

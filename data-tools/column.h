@@ -21,15 +21,17 @@ struct column {
 	bool stem;                 /* the name is the first file's stem */
 	enum dtype dtype;
 	bool packed;               /* scaled integers */
-	struct shape sample;       /* without the sample axis */
+	struct shape sample;       /* without the sample axis; of the first file */
 	char *axis[MAXD];          /* names of its axes, as struct source has them */
 	char kind[MAXD];
 	bool repeated;             /* one sample stands for each (side.c) */
 	int64_t samples;
 	int64_t *first;            /* of each file, its first sample; NULL if file_a_sample */
-	void *raw;                 /* one sample as stored */
+	void *raw;                 /* one sample as stored, of `room` values at most */
+	int64_t room;
 	int64_t channels, channel; /* how many of the side's channels, and the first of them (side.c) */
 	bool transpose;            /* channels are the last axis (side.c) */
+	int layout;                /* enum layout: what its axes are (side.c) */
 };
 
 /* path may be a glob. variable NULL: the only one. */
@@ -42,6 +44,9 @@ void column_repeat(struct column *c, int64_t n);
 int column_file(struct column *c, int f);
 /* Of one file: makes it one sample, or its first axis that of samples. E_DATA. */
 int column_read_as(struct column *c, bool file_a_sample);
+/* Opens the file of sample i: the shape of the sample, whose extents are its own where a file is a
+ * sample. */
+int column_shape(struct column *c, int64_t i, struct shape *out);
 /* Sample i in the order of the file's axes, missing values as NaN, packed ones unpacked. */
 int column_read(struct column *c, int64_t i, double *values);
 

@@ -18,8 +18,10 @@
 struct run {
 	struct conversion *c;
 	struct record_writer *w;
+	struct shape shape[2];         /* of the sample's input and target */
 	double *input, *target;        /* (C, ...), NaN where missing */
 	void *input_out, *target_out;
+	int64_t room, target_room;     /* values of these */
 	int64_t filled_input, filled_target, rounded;
 	struct target_seen *target_seen;
 };
@@ -27,7 +29,7 @@ struct run {
 /* The last channel: 1 where all others have a value. */
 static void add_mask(const struct run *r)
 {
-	const struct shape *s = &r->c->info.input.shape;
+	const struct shape *s = &r->shape[0];
 	const int64_t channels = s->d[0] - 1, points = shape_count(s) / s->d[0];
 	double *mask = r->input + channels * points;
 
@@ -63,8 +65,9 @@ static double class_of(const struct conversion *c, double v)
 }
 
 /* A label is a class or the value that is ignored; nothing else could ever be trained with. */
-static int check_label(const struct conversion *c, int64_t sample, int64_t at, double v)
+static int check_label(const struct run *r, int64_t sample, int64_t at, double v)
 {
+	const struct conversion *c = r->c;
 	const int64_t most = c->info.nclasses ? c->info.nclasses : RECORD_MAX_CLASSES;
 	char place[SHAPE_TEXT];
 
@@ -72,7 +75,7 @@ static int check_label(const struct conversion *c, int64_t sample, int64_t at, d
 		return 0;
 	return ERR(E_DATA, NULL, "sample %lld of the target has the label %.19g at (%s), which is no "
 	           "class 0..%lld; a label that counts as none is named by --ignore", (long long)sample,
-	           v, shape_place(&c->info.target.shape, at, place), (long long)most - 1);
+	           v, shape_place(&r->shape[1], at, place), (long long)most - 1);
 }
 
 static int make_labels(const struct run *r, int64_t sample, int64_t n)
@@ -87,7 +90,7 @@ static int make_labels(const struct run *r, int64_t sample, int64_t n)
 		} else if (c->nedges) {
 			r->target[i] = class_of(c, r->target[i]);
 		} else {
-			TRY(check_label(c, sample, i, r->target[i]));
+			TRY(check_label(r, sample, i, r->target[i]));
 		}
 	}
 	if (missing && c->ignore == RECORD_NO_IGNORE)
@@ -103,7 +106,8 @@ static int narrow(struct run *r, const struct record_array *a, void *to, const d
                   int64_t sample)
 {
 	char place[SHAPE_TEXT];
-	const bool integer = !dtype_is_float(a->dtype), labels = integer && a == &r->c->info.target;
+	const bool target = a == &r->c->info.target, integer = !dtype_is_float(a->dtype),
+	           labels = integer && target;
 
 	dtype_convert(a->dtype, to, DTYPE_F64, v, n);
 	for (int64_t i = 0; i < n; i++) {
@@ -114,11 +118,81 @@ static int narrow(struct run *r, const struct record_array *a, void *to, const d
 		if (isinf(is) || (integer && (fabs(is - v[i]) >= 1 || labels)))
 			return ERR(E_DATA, NULL, "sample %lld of the %s has a value %g at (%s), "
 			           "which does not fit %s; see %s", (long long)sample,
-			           a == &r->c->info.target ? "target" : "input", v[i],
-			           shape_place(&a->shape, i, place), dtype_name(a->dtype),
-			           a == &r->c->info.target ? "--target-dtype" : "--dtype");
+			           target ? "target" : "input", v[i],
+			           shape_place(&r->shape[target], i, place), dtype_name(a->dtype),
+			           target ? "--target-dtype" : "--dtype");
 		r->rounded += integer;
 	}
+	return 0;
+}
+
+/* --- samples --- */
+
+static void make_room(double **v, void **out, int64_t *room, int64_t n, enum dtype t)
+{
+	if (n <= *room)
+		return;
+	mem_free(*v);
+	mem_free(*out);
+	*v = mem_calloc((size_t)n, sizeof(double));
+	*out = mem_calloc((size_t)n, dtype_size(t));
+	*room = n;
+}
+
+/* Whether the last axes of a target are the places of its input. */
+static bool is_map(const struct shape *input, const struct shape *target)
+{
+	const int n = input->nd - 1, lead = target->nd - n;
+
+	for (int k = 0; k < n && lead >= 0; k++)
+		if (target->d[lead + k] != input->d[1 + k])
+			return false;
+	return n > 0 && lead >= 0;
+}
+
+/* Samples that have other sizes than the first: where its target is a map all are, and otherwise
+ * all targets have the shape of its. */
+static int check_sizes(const struct run *r, int64_t sample)
+{
+	const struct record_info *i = &r->c->info;
+	const bool maps = is_map(&i->input.shape, &i->target.shape);
+	char got[SHAPE_TEXT], want[SHAPE_TEXT];
+
+	if (!r->c->target || (maps ? is_map(&r->shape[0], &r->shape[1])
+	                           : shape_equal(&r->shape[1], &i->target.shape)))
+		return 0;
+	return ERR(E_DATA, NULL, "sample %lld: the target '%s' is %s, but %s %s", (long long)sample,
+	           side_name(r->c->target, sample), shape_text(&r->shape[1], got),
+	           maps ? "the input is" : "the first target",
+	           shape_text(maps ? &r->shape[0] : &i->target.shape, want));
+}
+
+static int begin_sample(struct run *r, int64_t sample)
+{
+	const struct conversion *c = r->c;
+	const struct record_info *i = &c->info;
+
+	r->shape[1] = i->target.shape;
+	TRYC(side_size(c->input, sample, &r->shape[0]), "in --input");
+	if (c->target)
+		TRYC(side_size(c->target, sample, &r->shape[1]), "in --target");
+	r->shape[0].d[0] += c->validity_mask;
+	TRY(check_sizes(r, sample));
+	make_room(&r->input, &r->input_out, &r->room, shape_count(&r->shape[0]), i->input.dtype);
+	make_room(&r->target, &r->target_out, &r->target_room, shape_count(&r->shape[1]),
+	          i->target.dtype);
+	return 0;
+}
+
+static int read_sample(struct run *r, int64_t sample)
+{
+	const struct conversion *c = r->c;
+
+	TRYC(side_read(c->input, sample, r->input), "in --input");
+	if (!c->target)
+		return 0;
+	TRYC(side_read(c->target, sample, r->target), "in --target");
+	target_seen_add(r->target_seen, r->target, shape_count(&r->shape[1]));
 	return 0;
 }
 
@@ -126,13 +200,10 @@ static int convert_sample(struct run *r, int64_t sample)
 {
 	const struct conversion *c = r->c;
 	const struct record_info *i = &c->info;
-	const int64_t n = shape_count(&i->input.shape), tn = shape_count(&i->target.shape);
 
-	TRYC(side_read(c->input, sample, r->input), "in --input");
-	if (c->target) {
-		TRYC(side_read(c->target, sample, r->target), "in --target");
-		target_seen_add(r->target_seen, r->target, tn);
-	}
+	TRY(begin_sample(r, sample));
+	const int64_t n = shape_count(&r->shape[0]), tn = shape_count(&r->shape[1]);
+	TRY(read_sample(r, sample));
 	if (c->validity_mask)
 		add_mask(r);
 	r->filled_input += fill(r->input, n, c->fill);
@@ -142,7 +213,9 @@ static int convert_sample(struct run *r, int64_t sample)
 		TRY(make_labels(r, sample, tn));
 	TRY(narrow(r, &i->input, r->input_out, r->input, n, sample));
 	TRY(narrow(r, &i->target, r->target_out, r->target, tn, sample));
-	return record_append(r->w, r->input_out, r->target_out);
+	return record_add(r->w, &(struct record_sample){
+		.data = (const void *const[]){r->input_out, r->target_out}, .shape = r->shape,
+		.key = side_key(c->input, sample)});
 }
 
 static void warn_of_values(const struct run *r)
@@ -168,13 +241,16 @@ static void warn_of_values(const struct run *r)
 		                           "leaves them out");
 }
 
-static void print_array(const char *name, const struct record_array *a)
+static void print_array(const char *name, const struct record_info *i,
+                        const struct record_array *a)
 {
 	char text[SHAPE_TEXT];
 
 	printf("  %-7s %s %s", name, dtype_name(a->dtype), shape_text(&a->shape, text));
-	for (int64_t i = 0; a->channels && i < (a->shape.nd ? a->shape.d[0] : 1) && i < 16; i++)
-		printf("%s%s", i ? ", " : "  ", shown(a->channels[i]));
+	if (i->nsizes > 1)
+		printf(" and %d other size%s", i->nsizes - 1, i->nsizes > 2 ? "s" : "");
+	for (int64_t k = 0; a->channels && k < (a->shape.nd ? a->shape.d[0] : 1) && k < 16; k++)
+		printf("%s%s", k ? ", " : "  ", shown(a->channels[k]));
 	printf("\n");
 }
 
@@ -189,10 +265,10 @@ static int summary(const struct conversion *c)
 	i = record_info(r);
 	printf("%s: %lld samples, %.2f MiB (%.2f MiB raw)\n", shown(c->output), (long long)i->samples,
 	       (double)record_size(r) / 1048576,
-	       (double)record_raw_bytes(i) * (double)i->samples / 1048576);
-	print_array("input", &i->input);
+	       record_all_bytes(i) / 1048576);
+	print_array("input", i, &i->input);
 	if (record_has_target(i))
-		print_array("target", &i->target);
+		print_array("target", i, &i->target);
 	for (int k = 0; i->class_counts && k < i->nclasses && k < 64; k++)
 		printf("%s%s %lld", k ? ", " : "  classes ", i->classes ? shown(i->classes[k]) : "",
 		       (long long)i->class_counts[k]);
@@ -204,20 +280,13 @@ static int summary(const struct conversion *c)
 
 int run_open(struct run **out, struct conversion *c, const char *path)
 {
-	const struct record_info *i = &c->info;
-	const size_t n = (size_t)shape_count(&i->input.shape),
-	             tn = (size_t)shape_count(&i->target.shape);
 	struct record_writer *w;
 
 	*out = NULL;
-	TRY(record_create(&w, path, i, (int)c->level));
+	TRY(record_create(&w, path, &c->info, (int)c->level));
 	struct run *r = *out = mem_calloc(1, sizeof *r);
 	r->w = w;
-	r->input = mem_calloc(n, sizeof(double));
-	r->target = mem_calloc(tn, sizeof(double));
-	r->input_out = mem_calloc(n, dtype_size(i->input.dtype));
 	r->target_seen = mem_calloc(1, sizeof(*r->target_seen));
-	r->target_out = mem_calloc(tn, dtype_size(i->target.dtype));
 	return 0;
 }
 

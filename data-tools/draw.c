@@ -28,6 +28,7 @@ struct panel {
 struct canvas {
 	const struct record *r;
 	const struct draw_options *o;
+	int size;                /* of samples, that it is planned for; -1: none */
 	struct panel *panel;
 	int n, columns;
 	int64_t zoom, h, w;      /* of the largest panel, points */
@@ -53,16 +54,17 @@ static void set_range(struct panel *p, const struct channel_stats *s)
 /* The panels of an array whose axis `lead` is the first after the channels. */
 static void add_panels(struct canvas *c, const struct record_array *a, int lead, bool target)
 {
-	const int nd = a->shape.nd, spatial = nd - lead;
-	const int64_t channels = lead ? a->shape.d[0] : 1;
+	const struct shape *s = record_shape(record_info(c->r), c->size, target);
+	const int nd = s->nd, spatial = nd - lead;
+	const int64_t channels = lead ? s->d[0] : 1;
 	const bool labels = target && !dtype_is_float(a->dtype);
 
 	if (spatial < 2 || spatial > 3)
 		return;
 	for (int64_t k = 0; k < channels && c->n < (target ? 2 : 1) * MAX_PANELS; k++) {
 		struct panel *p = &c->panel[c->n++];
-		const int64_t h = a->shape.d[nd - 2], w = a->shape.d[nd - 1];
-		const int64_t d = spatial == 3 ? a->shape.d[lead] : 1;
+		const int64_t h = s->d[nd - 2], w = s->d[nd - 1];
+		const int64_t d = spatial == 3 ? s->d[lead] : 1;
 
 		*p = (struct panel){.target = target, .labels = labels, .h = h, .w = w,
 		                    .offset = (k * d + d / 2) * h * w};
@@ -79,11 +81,14 @@ static int target_lead(const struct record_info *i)
 	return i->target.shape.nd >= i->input.shape.nd ? 1 : 0;
 }
 
-static int plan_canvas(struct canvas *c)
+/* For samples of a size. */
+static int plan_canvas(struct canvas *c, int size)
 {
 	const struct record_info *i = record_info(c->r);
 
-	c->panel = mem_calloc(2 * MAX_PANELS, sizeof(*c->panel));
+	c->size = size;
+	c->n = 0;
+	c->w = c->h = 0;
 	add_panels(c, &i->input, 1, false);
 	add_panels(c, &i->target, target_lead(i), true);
 	if (c->n == 0)
@@ -96,18 +101,19 @@ static int plan_canvas(struct canvas *c)
 	if (c->w > 1 << 20 || c->h > 1 << 20 || c->width > INT32_MAX / 3 / c->height)
 		return ERR(E_DATA, NULL, "'%s': a picture of %lld x %lld pixels is too large",
 		           record_path(c->r), (long long)c->width, (long long)c->height);
+	mem_free(c->pixels);
 	c->pixels = mem_alloc((size_t)(3 * c->width * c->height));
-	c->raw = mem_alloc(record_raw_bytes(i));
-	c->decoder = record_decoder_new();
 	return 0;
 }
 
 /* --- pixels --- */
 
 /* Whether the record's mask says that element `at` of an input has no value. */
-static bool masked(const struct record_info *i, const uint8_t *input, int64_t at)
+static bool masked(const struct canvas *c, const uint8_t *input, int64_t at)
 {
-	const int64_t points = shape_count(&i->input.shape) / i->input.shape.d[0];
+	const struct record_info *i = record_info(c->r);
+	const struct shape *s = record_shape(i, c->size, 0);
+	const int64_t points = shape_count(s) / s->d[0];
 
 	return i->mask >= 0 && at / points != i->mask &&
 	       dtype_get(i->input.dtype, input, i->mask * points + at % points) == 0;
@@ -116,10 +122,10 @@ static bool masked(const struct record_info *i, const uint8_t *input, int64_t at
 static void point_colour(const struct canvas *c, const struct panel *p, int64_t at, uint8_t rgb[3])
 {
 	const struct record_info *i = record_info(c->r);
-	const uint8_t *data = c->raw + (p->target ? record_target_offset(i) : 0);
+	const uint8_t *data = c->raw + (p->target ? record_array_at(i, c->size, 1) : 0);
 	const double v = dtype_get(p->target ? i->target.dtype : i->input.dtype, data, at);
 
-	if (p->labels ? v == (double)i->ignore : !p->target && masked(i, data, at))
+	if (p->labels ? v == (double)i->ignore : !p->target && masked(c, data, at))
 		memcpy(rgb, colour_missing, 3);
 	else if (p->labels)
 		colour_class((int64_t)v, rgb);
@@ -154,10 +160,13 @@ static void draw_panel(struct canvas *c, int k)
 
 static int draw_sample(struct canvas *c, int64_t sample)
 {
+	const int size = record_size_of(c->r, sample);
 	char name[64];
 	char *path;
 	int rc;
 
+	if (size != c->size)
+		TRY(plan_canvas(c, size));
 	TRY(record_read(c->r, c->decoder, sample, c->raw));
 	memset(c->pixels, 255, (size_t)(3 * c->width * c->height));
 	for (int k = 0; k < c->n; k++)
@@ -183,8 +192,13 @@ static int draw_all(struct canvas *c, int *drawn)
 
 int draw_samples(const struct record *r, const struct draw_options *o)
 {
-	struct canvas c = {.r = r, .o = o};
-	int drawn = 0, rc = plan_canvas(&c);
+	struct canvas c = {.r = r, .o = o, .size = -1};
+	int drawn = 0, rc;
+
+	c.panel = mem_calloc(2 * MAX_PANELS, sizeof(*c.panel));
+	c.raw = mem_alloc(record_raw_bytes(record_info(r)));
+	c.decoder = record_decoder_new();
+	rc = plan_canvas(&c, 0);
 
 	if (rc == 0)
 		rc = io_mkdirs(o->dir);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/debug.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -65,11 +66,31 @@ static int read_options(struct inspection *o, int *argc, char **argv)
 
 /* --- text --- */
 
-static void print_array(const char *name, const struct record_array *a)
+static void print_array(const struct record_info *i, int k)
+{
+	static const char *const roles[RECORD_ROLES] = {"", "", ", a weight", ", an extra array"};
+	const struct record_array *a = record_array_get(i, k);
+	const bool others = i->nsizes > 1 && record_axis(i, k) >= 0;
+	char text[SHAPE_TEXT];
+
+	printf("  %-10s %s %s%s%s\n", shown(record_array_name(i, k)), dtype_name(a->dtype),
+	       shape_text(&a->shape, text), others ? " and others" : "", roles[k < 2 ? 0 : a->role]);
+}
+
+/* The shapes of arrays in samples of each size. */
+static void print_sizes(const struct record_info *i)
 {
 	char text[SHAPE_TEXT];
 
-	printf("  %-10s %s %s\n", name, dtype_name(a->dtype), shape_text(&a->shape, text));
+	for (int size = 0; i->nsizes > 1 && size < i->nsizes; size++) {
+		printf("  %-10s %" PRId64 " sample%s", size ? "" : "sizes", i->size[size].samples,
+		       i->size[size].samples == 1 ? "" : "s");
+		for (int k = 0; k < record_arrays(i); k++)
+			if (k != 1 || record_has_target(i))
+				printf(", %s %s", shown(record_array_name(i, k)),
+				       shape_text(record_shape(i, size, k), text));
+		printf("\n");
+	}
 }
 
 static void print_stats(const struct record_info *i, const struct record_array *a,
@@ -99,7 +120,7 @@ static void print_class(const char *name, int64_t count, int64_t total)
 
 static void print_classes(const struct record_info *i)
 {
-	const int64_t total = i->samples * shape_count(&i->target.shape);
+	const int64_t total = record_elements(i, 1);
 	char name[64];
 
 	if (!i->class_counts)
@@ -115,16 +136,35 @@ static void print_classes(const struct record_info *i)
 	}
 }
 
+/* Bytes of a sample, and a hash of its chunks' hashes; of one chunk its hash. */
+static struct record_chunk sum_of(const struct record *r, int64_t i)
+{
+	struct record_chunk sum = record_chunk_get(r, i, 0);
+
+	for (int64_t k = 1; k < record_chunks(r, i); k++) {
+		const struct record_chunk c = record_chunk_get(r, i, k);
+
+		sum.stored += c.stored;
+		sum.raw += c.raw;
+		sum.hash = hash_bytes(&c.hash, sizeof c.hash, sum.hash);
+	}
+	return sum;
+}
+
 static void print_index(const struct record *r, bool all)
 {
 	const int64_t n = record_info(r)->samples;
 
-	printf("\n  %-8s %14s %12s %12s  %s\n", "sample", "byte", "compressed", "raw", "hash");
+	printf("\n  %-8s %14s %12s %12s %7s  %-16s  %s\n", "sample", "byte", "stored", "raw", "chunks",
+	       "hash", "key");
 	for (int64_t i = 0; i < n && (all || i < INDEX_LINES); i++) {
-		const struct record_entry e = record_entry_get(r, i);
+		const struct record_chunk c = sum_of(r, i);
+		const char *key = record_key(r, i), *group = record_group(r, i);
 
-		printf("  %-8" PRId64 " %14" PRIu64 " %12" PRIu64 " %12" PRIu64 "  %016" PRIx64 "\n", i,
-		       e.offset, e.frame_bytes, e.raw_bytes, e.raw_hash);
+		printf("  %-8" PRId64 " %14" PRIu64 " %12" PRIu64 " %12" PRIu64 " %7" PRId64 "  %016" PRIx64
+		       "%s%s%s%s%s\n", i, c.offset, c.stored, c.raw, record_chunks(r, i), c.hash,
+		       key ? "  " : "", key ? shown(key) : "", group ? " (" : "", group ? shown(group) : "",
+		       group ? ")" : "");
 	}
 	if (!all && n > INDEX_LINES)
 		printf("  ... and %" PRId64 " more (--index)\n", n - INDEX_LINES);
@@ -133,25 +173,31 @@ static void print_index(const struct record *r, bool all)
 static void print_text(const struct record *r, bool all)
 {
 	const struct record_info *i = record_info(r);
-	const double raw = (double)record_raw_bytes(i) * (double)i->samples;
 
 	printf("%s\n", shown(record_path(r)));
-	printf("  %-10s dlx record, version %d\n", "format", RECORD_VERSION);
+	printf("  %-10s dlx record, version %d\n", "format", record_version(r));
 	printf("  %-10s %" PRId64 "\n", "samples", i->samples);
 	printf("  %-10s %" PRIu64 " bytes, %.1f %% of the raw samples\n", "size", record_size(r),
-	       100 * (double)record_size(r) / raw);
+	       100 * (double)record_size(r) / record_all_bytes(i));
 	printf("  %-10s %016" PRIx64 "\n", "hash", record_hash(r));
-	print_array("input", &i->input);
-	if (record_has_target(i))
-		print_array("target", &i->target);
-	else
-		printf("  %-10s none\n", "target");
+	for (int k = 0; k < record_arrays(i); k++)
+		if (k != 1 || record_has_target(i))
+			print_array(i, k);
+		else
+			printf("  %-10s none\n", "target");
+	print_sizes(i);
 	for (int k = 0; k < i->nsources; k++)
 		printf("  %-10s %s\n", k ? "" : "made from", shown(i->sources[k]));
 	if (i->command)
 		printf("  %-10s %s\n", "made by", shown(i->command));
 	print_stats(i, &i->input, "input channel");
 	print_stats(i, &i->target, "target channel");
+	for (int k = 0; k < i->nextra; k++) {
+		char title[32];
+
+		snprintf(title, sizeof title, "%s channel", shown(i->extra[k].name));
+		print_stats(i, &i->extra[k], title);
+	}
 	print_classes(i);
 	print_index(r, all);
 }
@@ -179,6 +225,43 @@ static void add_description(struct buf *out, const char *text, size_t len)
 	buf_release(&copy);
 }
 
+static void add_chunk(struct buf *b, const struct record *r, const struct record_chunk *c)
+{
+	static const char *const codecs[RECORD_CODECS] = {"raw", "zstd", "planes"};
+
+	buf_printf(b, "{\"offset\": %" PRIu64 ", \"stored\": %" PRIu64 ", \"raw\": %" PRIu64
+	           ", \"codec\": \"%s\", \"hash\": \"%016" PRIx64 "\"", c->offset, c->stored, c->raw,
+	           codecs[c->codec], c->hash);
+	if (c->array >= 0) {
+		buf_puts(b, ", \"array\": ");
+		buf_json_string(b, record_array_name(record_info(r), c->array));
+	}
+	buf_putc(b, '}');
+}
+
+static void add_sample(struct buf *b, const struct record *r, int64_t i)
+{
+	const char *key = record_key(r, i), *group = record_group(r, i);
+
+	buf_printf(b, "{\"size\": %d", record_size_of(r, i));
+	if (key) {
+		buf_puts(b, ", \"key\": ");
+		buf_json_string(b, key);
+	}
+	if (group) {
+		buf_puts(b, ", \"group\": ");
+		buf_json_string(b, group);
+	}
+	buf_puts(b, ", \"chunks\": [");
+	for (int64_t k = 0; k < record_chunks(r, i); k++) {
+		const struct record_chunk c = record_chunk_get(r, i, k);
+
+		buf_puts(b, k ? ", " : "");
+		add_chunk(b, r, &c);
+	}
+	buf_puts(b, "]}");
+}
+
 static void print_json(const struct record *r, bool verified)
 {
 	struct buf b = BUF_INIT;
@@ -192,17 +275,12 @@ static void print_json(const struct record *r, bool verified)
 	           ", \"version\": %d, \"bytes\": %" PRIu64 ", \"hash\": \"%016" PRIx64
 	           "\", \"verified\": %s, "
 	           "\"description\": ",
-	           RECORD_VERSION, record_size(r), record_hash(r), verified ? "true" : "null");
+	           record_version(r), record_size(r), record_hash(r), verified ? "true" : "null");
 	add_description(&b, text, len);
 	buf_puts(&b, ", \"index\": [");
 	for (int64_t i = 0; i < n; i++) {
-		const struct record_entry e = record_entry_get(r, i);
-
-		buf_printf(&b,
-		           "%s{\"offset\": %" PRIu64 ", \"frame_bytes\": %" PRIu64
-		           ", \"raw_bytes\": %" PRIu64 ", \"frame_hash\": \"%016" PRIx64
-		           "\", \"raw_hash\": \"%016" PRIx64 "\"}",
-		           i ? ", " : "", e.offset, e.frame_bytes, e.raw_bytes, e.frame_hash, e.raw_hash);
+		buf_puts(&b, i ? ", " : "");
+		add_sample(&b, r, i);
 	}
 	buf_puts(&b, "]}\n");
 	fputs(b.data, stdout);

@@ -28,7 +28,8 @@ struct side {
 	struct layout_hints hints;
 	enum layout placed;        /* of the first column */
 	enum layout alike;         /* with options.like: of all */
-	double *values;            /* one sample of one column */
+	double *values;            /* one sample of one column, of `room` values at most */
+	int64_t room;
 };
 
 /* --- specifications --- */
@@ -127,6 +128,25 @@ static int column_fault(const struct side *s, const struct column *c, const char
 	           what, shape_text(&c->sample, text), s->o->role);
 }
 
+/* The channels of a column's sample of this shape, and the rest of it. */
+static int64_t split_shape(enum layout l, const struct shape *sample, struct shape *rest)
+{
+	const int nd = sample->nd;
+
+	*rest = *sample;
+	if (l == LAYOUT_FIRST) {
+		*rest = shape_of(nd - 1, sample->d + 1);
+		return sample->d[0];
+	}
+	if (l == LAYOUT_LAST) {
+		*rest = shape_of(nd - 1, sample->d);
+		return sample->d[nd - 1];
+	}
+	if (l == LAYOUT_NONE && (nd == 1 || nd >= 3) && sample->d[0] == 1)
+		*rest = shape_of(nd - 1, sample->d + 1);   /* labels as (n, 1) or (n, 1, H, W) */
+	return 1;
+}
+
 /* Splits the sample's axes into channels and the rest. */
 static int place_column(struct side *s, struct column *c, struct shape *rest)
 {
@@ -135,22 +155,13 @@ static int place_column(struct side *s, struct column *c, struct shape *rest)
 
 	TRY(find_layout(s, c, &l));
 	s->placed = c == s->column ? l : s->placed;
-	*rest = c->sample;
-	c->channels = 1;
 	if ((l == LAYOUT_FIRST || l == LAYOUT_LAST) && nd < 1)
 		return column_fault(s, c, "not enough axes for channels");
 	if (l == LAYOUT_NONE && s->n > 1)
 		return column_fault(s, c, "several variables need a channel axis");
-	if (l == LAYOUT_FIRST) {
-		c->channels = c->sample.d[0];
-		*rest = shape_of(nd - 1, c->sample.d + 1);
-	} else if (l == LAYOUT_LAST) {
-		c->channels = c->sample.d[nd - 1];
-		*rest = shape_of(nd - 1, c->sample.d);
-		c->transpose = true;
-	} else if (l == LAYOUT_NONE && (nd == 1 || nd >= 3) && c->sample.d[0] == 1) {
-		*rest = shape_of(nd - 1, c->sample.d + 1);   /* labels as (n, 1) or (n, 1, H, W) */
-	}
+	c->channels = split_shape(l, &c->sample, rest);
+	c->transpose = l == LAYOUT_LAST;
+	c->layout = (int)l;
 	if (l != LAYOUT_NONE && rest->nd > 3)
 		return column_fault(s, c, "more than three axes besides channels");
 	c->channel = s->channels;
@@ -197,6 +208,20 @@ static int settle_alike(struct side *s)
 	return 0;
 }
 
+/* The shape of a sample with these places. */
+static struct shape with_channels(const struct side *s, const struct shape *places)
+{
+	struct shape out = *places;
+
+	if (s->placed == LAYOUT_NONE)
+		return out;
+	out.nd++;
+	out.d[0] = s->channels;
+	for (int i = 0; i < places->nd; i++)
+		out.d[i + 1] = places->d[i];
+	return out;
+}
+
 static int place_columns(struct side *s)
 {
 	if (s->o->like)
@@ -218,13 +243,7 @@ static int place_columns(struct side *s)
 			return ERR(E_DATA, NULL, "'%s' has %lld samples, '%s' has %lld", s->column[0].name,
 			           (long long)s->column[0].samples, c->name, (long long)c->samples);
 	}
-	s->shape = s->spatial;
-	if (s->placed == LAYOUT_NONE)
-		return 0;
-	s->shape.nd++;
-	s->shape.d[0] = s->channels;
-	for (int i = 0; i < s->spatial.nd; i++)
-		s->shape.d[i + 1] = s->spatial.d[i];
+	s->shape = with_channels(s, &s->spatial);
 	return 0;
 }
 
@@ -292,7 +311,6 @@ int side_place(struct side *s, const struct shape *other, bool other_is_places)
 	TRY(place_columns(s));
 	TRY(check_channels(s));
 	name_channels(s);
-	s->values = mem_calloc((size_t)(s->channels * shape_count(&s->spatial)), sizeof(double));
 	return 0;
 }
 
@@ -474,21 +492,86 @@ int side_files(const struct side *s, const char *const **paths)
 	return s->nfiles;
 }
 
+static const char *file_name(const struct column *c, int64_t i)
+{
+	return c->file[c->file_a_sample && !c->repeated ? i : 0];
+}
+
+static int size_fault(const struct side *s, const struct column *c, int64_t i,
+                      const struct shape *got, const struct shape *want)
+{
+	char a[SHAPE_TEXT], b[SHAPE_TEXT];
+
+	return ERR(E_DATA, NULL, "sample %lld of the %s: '%s' is %s, but '%s' %s", (long long)i,
+	           s->o->role, file_name(c, i), shape_text(got, a), file_name(s->column, i),
+	           shape_text(want, b));
+}
+
+int side_size(struct side *s, int64_t i, struct shape *out)
+{
+	struct shape places = {0};
+
+	for (int k = 0; k < s->n; k++) {
+		struct column *c = &s->column[k];
+		struct shape sample, rest;
+
+		TRY(column_shape(c, i, &sample));
+		if (split_shape((enum layout)c->layout, &sample, &rest) != c->channels)
+			return size_fault(s, c, i, &sample, &c->sample);
+		if (k == 0)
+			places = rest;
+		if (!shape_equal(&rest, &places))
+			return size_fault(s, c, i, &rest, &places);
+	}
+	*out = with_channels(s, &places);
+	return 0;
+}
+
 int side_read(struct side *s, int64_t i, double *values)
 {
-	const int64_t points = shape_count(&s->spatial);
+	struct shape shape;
+	int64_t points;
 
+	TRY(side_size(s, i, &shape));
+	points = shape_count(&shape) / (s->placed == LAYOUT_NONE ? 1 : s->channels);
 	for (int k = 0; k < s->n; k++) {
 		struct column *c = &s->column[k];
 		double *out = values + c->channel * points;
 
+		if (c->transpose && c->channels * points > s->room) {
+			s->room = c->channels * points;
+			mem_free(s->values);
+			s->values = mem_alloc((size_t)s->room * sizeof(double));
+		}
 		TRYC(column_read(c, i, c->transpose ? s->values : out), "reading sample %lld",
 		     (long long)i);
-		if (!c->transpose)
-			continue;
-		for (int64_t p = 0; p < points; p++)
+		for (int64_t p = 0; c->transpose && p < points; p++)
 			for (int64_t j = 0; j < c->channels; j++)
 				out[j * points + p] = s->values[p * c->channels + j];
 	}
 	return 0;
+}
+
+/* The first that is no field for all samples. */
+static const struct column *first_moving(const struct side *s)
+{
+	const struct column *c = s->column;
+
+	while (c->repeated && c + 1 < s->column + s->n)
+		c++;
+	return c;
+}
+
+const char *side_name(const struct side *s, int64_t i)
+{
+	return file_name(first_moving(s), i);
+}
+
+const char *side_key(const struct side *s, int64_t i)
+{
+	const char *name = side_name(s, i), *slash = strrchr(name, '/');
+
+	if (!first_moving(s)->file_a_sample)
+		return NULL;
+	return slash ? slash + 1 : name;
 }

@@ -43,7 +43,8 @@ int side_axes(struct side *s, struct arena *a, const int64_t *sample, int64_t n,
               struct axes *out);
 void side_close(struct side *s);       /* NULL is fine */
 int64_t side_samples(const struct side *s);
-/* The shape of a sample: (C, ...), or (...) without a channel axis. */
+/* The shape of a sample: (C, ...), or (...) without a channel axis; where a file is a sample, of
+ * the first. */
 const struct shape *side_shape(const struct side *s);
 int64_t side_channels(const struct side *s);
 /* A name for each channel: the variable's, with a number if it gives several. */
@@ -53,7 +54,14 @@ bool side_named_by_file(const struct side *s);
 /* The type of all variables if they have one; else f32. */
 enum dtype side_dtype(const struct side *s);
 int side_files(const struct side *s, const char *const **paths);   /* as the user named them */
-/* Sample i, missing values as NaN, channels first. */
+/* The shape of sample i, whose files it opens: others have other extents of places only where a
+ * file is a sample. */
+int side_size(struct side *s, int64_t i, struct shape *out);
+/* Its file, or the first of several; and what that is called without folders, where a file is a
+ * sample; else NULL. */
+const char *side_name(const struct side *s, int64_t i);
+const char *side_key(const struct side *s, int64_t i);
+/* Sample i of side_size's shape, missing values as NaN, channels first. */
 int side_read(struct side *s, int64_t i, double *values);
 
 #endif

@@ -4,7 +4,6 @@
  * checked when they are opened; statistics and class counts are merged from the files'
  * descriptions. */
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -12,23 +11,8 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "data/dataset.h"
+#include "data/dataset_files.h"
 #include "data/description.h"
-
-struct dataset {
-	struct arena *a;
-	struct record_info whole;    /* of all files together; of a description alone: n is 0 */
-	uint64_t described;          /* hash of the description that the set is made of */
-	int n, cap;
-	struct record **file;
-	int64_t *first;              /* of each file, its first sample; first[n] is the total */
-	struct dataset_info info;
-	int nsizes;
-	int *size_of;                /* of each file, the number of its samples' size */
-	struct dataset_info *size;   /* info with the shapes of each size */
-	pthread_mutex_t lock;        /* of idle */
-	struct dataset_scratch *idle;
-};
 
 struct dataset_scratch {
 	struct record_decoder *decoder;
@@ -59,8 +43,7 @@ static int add_file(struct dataset *d, const char *path)
 		d->file = mem_realloc(d->file, (size_t)d->cap * sizeof(*d->file));
 	}
 	d->file[d->n++] = r;
-	if (d->n > 1)
-		TRY(dataset_fit(r, d->file[0]));
+	TRY(dataset_fit(r, d->file[0]));
 	return dataset_fit_names(r, first_named(d));
 }
 
@@ -177,6 +160,7 @@ static void summarise(struct dataset *d)
 	w->nsources = 0;
 	w->sources = NULL;
 	w->command = NULL;
+	w->nsizes = w->nextra = 0;
 	w->axes = all_axes(d);
 	w->samples = w->ignored = 0;
 	d->first = ARENA_ARRAY(d->a, int64_t, d->n + 1);
@@ -204,26 +188,39 @@ static struct dataset *new_dataset(void)
 	return d;
 }
 
+/* The number of the size of these shapes, a new one if need be. */
+static int number_size(struct dataset *d, const struct shape *input, const struct shape *target)
+{
+	int k = 0;
+
+	while (k < d->nsizes && !(shape_equal(&d->size[k].input, input) &&
+	                          shape_equal(&d->size[k].target, target)))
+		k++;
+	if (k < d->nsizes)
+		return k;
+	d->size[k] = d->info;
+	d->size[k].input = *input;
+	d->size[k].target = *target;
+	return d->nsizes++;
+}
+
 /* The set has no files where it is only described: its samples had one size then. */
 static void sort_sizes(struct dataset *d)
 {
-	d->size_of = ARENA_ARRAY(d->a, int, d->n);
-	d->size = ARENA_ARRAY(d->a, struct dataset_info, d->n + 1);
+	int all = 1;
+
+	for (int f = 0; f < d->n; f++)
+		all += record_info(d->file[f])->nsizes;
+	d->size_of = ARENA_ARRAY(d->a, int *, d->n + 1);
+	d->size = ARENA_ARRAY(d->a, struct dataset_info, all);
 	d->size[0] = d->info;
 	d->nsizes = d->n == 0;
 	for (int f = 0; f < d->n; f++) {
 		const struct record_info *i = record_info(d->file[f]);
-		int k = 0;
 
-		while (k < d->nsizes && !(shape_equal(&d->size[k].input, &i->input.shape) &&
-		                          shape_equal(&d->size[k].target, &i->target.shape)))
-			k++;
-		if (k == d->nsizes) {
-			d->size[d->nsizes] = d->info;
-			d->size[d->nsizes].input = i->input.shape;
-			d->size[d->nsizes++].target = i->target.shape;
-		}
-		d->size_of[f] = k;
+		d->size_of[f] = ARENA_ARRAY(d->a, int, i->nsizes);
+		for (int k = 0; k < i->nsizes; k++)
+			d->size_of[f][k] = number_size(d, record_shape(i, k, 0), record_shape(i, k, 1));
 	}
 }
 
@@ -397,7 +394,9 @@ const struct dataset_info *dataset_info_of(const struct dataset *d, int k)
 
 int dataset_size_of(const struct dataset *d, int64_t i)
 {
-	return d->size_of[file_of(d, i)];
+	const int f = file_of(d, i);
+
+	return d->size_of[f][record_size_of(d->file[f], i - d->first[f])];
 }
 
 /* --- samples --- */
@@ -433,13 +432,16 @@ int dataset_decode(const struct dataset *d, struct dataset_scratch *s, int64_t i
 {
 	const int f = file_of(d, i);
 
-	TRY(record_read(d->file[f], s->decoder, i - d->first[f], s->raw));
+	const int64_t within = i - d->first[f];
+
+	TRY(record_read(d->file[f], s->decoder, within, s->raw));
 	*input = s->raw;
-	*target = s->raw + record_target_offset(record_info(d->file[f]));
+	*target = s->raw + record_array_at(record_info(d->file[f]),
+	                                   record_size_of(d->file[f], within), 1);
 	return 0;
 }
 
-static struct dataset_scratch *borrow(struct dataset *d)
+struct dataset_scratch *dataset_borrow(struct dataset *d)
 {
 	struct dataset_scratch *s;
 
@@ -451,7 +453,7 @@ static struct dataset_scratch *borrow(struct dataset *d)
 	return s ? s : dataset_scratch_new(d);
 }
 
-static void give_back(struct dataset *d, struct dataset_scratch *s)
+void dataset_give_back(struct dataset *d, struct dataset_scratch *s)
 {
 	pthread_mutex_lock(&d->lock);
 	s->next = d->idle;
@@ -461,139 +463,20 @@ static void give_back(struct dataset *d, struct dataset_scratch *s)
 
 int dataset_read(struct dataset *d, int64_t i, void *input, void *target)
 {
-	const struct record_info *info;
+	const struct dataset_info *info;
 	struct dataset_scratch *s;
 	const void *in, *tg;
 	int rc;
 
 	BUG_IF(i < 0 || i >= d->info.samples, "sample %lld of %lld", (long long)i,
 	       (long long)d->info.samples);
-	info = record_info(d->file[file_of(d, i)]);
-	s = borrow(d);
+	info = dataset_info_of(d, dataset_size_of(d, i));
+	s = dataset_borrow(d);
 	rc = dataset_decode(d, s, i, &in, &tg);
 	if (rc == 0 && input)
-		memcpy(input, in, record_input_bytes(info));
+		memcpy(input, in, (size_t)shape_count(&info->input) * dtype_size(info->input_dtype));
 	if (rc == 0 && target)
-		memcpy(target, tg, record_target_bytes(info));
-	give_back(d, s);
+		memcpy(target, tg, (size_t)shape_count(&info->target) * dtype_size(info->target_dtype));
+	dataset_give_back(d, s);
 	return rc;
-}
-
-/* --- class counts --- */
-
-static void add_counts(const struct record_info *i, int nclasses, int64_t *counts)
-{
-	for (int k = 0; k < nclasses && k < i->nclasses; k++)
-		counts[k] += i->class_counts[k];
-}
-
-/* What was counted once goes into the set's description. */
-static void keep_counts(struct dataset *d, int nclasses, const int64_t *counts)
-{
-	struct record_info *w = &d->whole;
-
-	if (w->class_counts || (w->nclasses && w->nclasses != nclasses))
-		return;
-	w->class_counts = arena_copy(d->a, counts, (size_t)nclasses * sizeof(*counts));
-	w->nclasses = nclasses;
-}
-
-static int count_file(struct dataset *d, int f, int nclasses, int64_t *counts)
-{
-	const int64_t n = shape_count(&record_info(d->file[f])->target.shape);
-	struct dataset_scratch *s = borrow(d);
-	const void *in, *tg;
-	int rc = 0;
-
-	for (int64_t i = d->first[f]; rc == 0 && i < d->first[f + 1]; i++) {
-		rc = dataset_decode(d, s, i, &in, &tg);
-		for (int64_t k = 0; rc == 0 && k < n; k++) {
-			const double v = dtype_get(d->info.target_dtype, tg, k);
-
-			if (v >= 0 && v < nclasses && v != (double)d->info.target_ignore)
-				counts[(int)v]++;
-		}
-	}
-	give_back(d, s);
-	return rc;
-}
-
-int dataset_class_counts(struct dataset *d, int nclasses, int64_t *counts)
-{
-	int64_t within;
-
-	memset(counts, 0, (size_t)nclasses * sizeof(*counts));
-	if (dtype_is_float(d->info.target_dtype))
-		return ERR(E_DATA, NULL, "'%s': targets are %s, not class labels",
-		           dataset_locate(d, 0, &within), dtype_name(d->info.target_dtype));
-	if (d->n == 0 && !d->whole.class_counts)
-		return ERR(E_DATA, NULL, "how often each class occurs in the training set is not known");
-	if (d->n == 0)
-		add_counts(&d->whole, nclasses, counts);
-	for (int f = 0; f < d->n; f++) {
-		if (record_info(d->file[f])->class_counts)
-			add_counts(record_info(d->file[f]), nclasses, counts);
-		else
-			TRY(count_file(d, f, nclasses, counts));
-	}
-	keep_counts(d, nclasses, counts);
-	return 0;
-}
-
-static int64_t labels_of(const struct record_info *i)
-{
-	return i->samples * shape_count(&i->target.shape);
-}
-
-int64_t dataset_missing_targets(const struct dataset *d, const char **file)
-{
-	int64_t all = 0, within;
-
-	for (int f = 0; f < d->n; f++) {
-		const struct record_info *i = record_info(d->file[f]);
-		int64_t missing = i->target.nstats ? labels_of(i) : 0;
-
-		for (int c = 0; c < i->target.nstats; c++)
-			missing -= i->target.stats[c].count;
-		if (missing > 0 && all == 0)
-			*file = dataset_locate(d, d->first[f], &within);
-		all += missing > 0 ? missing : 0;
-	}
-	return all;
-}
-
-int64_t dataset_counted_labels(const struct dataset *d, int64_t nclasses, int64_t ignore)
-{
-	int64_t sum = 0;
-
-	for (int f = 0; f < d->n; f++) {
-		const struct record_info *i = record_info(d->file[f]);
-
-		if (!i->class_counts && !(i->ignore == ignore && i->ignored == labels_of(i)))
-			return -1;
-		for (int64_t k = 0; i->class_counts && k < i->nclasses && k < nclasses; k++)
-			sum += k == ignore ? 0 : i->class_counts[k];
-	}
-	return sum;
-}
-
-int64_t dataset_foreign_labels(const struct dataset *d, int64_t nclasses, int64_t ignore,
-                               int64_t *label, const char **file)
-{
-	int64_t sum = 0;
-
-	for (int f = 0; f < d->n; f++) {
-		const struct record_info *i = record_info(d->file[f]);
-
-		for (int64_t k = nclasses; i->class_counts && k < i->nclasses; k++) {
-			if (k == ignore || i->class_counts[k] == 0)
-				continue;
-			if (sum == 0 || k < *label) {
-				*label = k;
-				*file = record_path(d->file[f]);
-			}
-			sum += i->class_counts[k];
-		}
-	}
-	return sum;
 }

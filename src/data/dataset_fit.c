@@ -45,23 +45,26 @@ static int misfit_names(const struct record *r, const struct record *first)
 	           have[c], want[c]);
 }
 
-static int misfit_shape(const struct record *r, const struct record *first, const char *name,
-                        const struct record_array *a, const struct record_array *b)
+/* Array k of r in samples of a size, and of those that the first file begins with. */
+static int misfit_shape(const struct record *r, int size, const struct record *first, int k)
 {
+	const struct record_array *a = record_array_get(record_info(r), k),
+	                          *b = record_array_get(record_info(first), k);
 	char ta[SHAPE_TEXT], tb[SHAPE_TEXT];
 
 	return ERR(E_DATA, NULL, "'%s' does not fit '%s': %s is %s %s, expected %s %s", record_path(r),
-	           record_path(first), name, dtype_name(a->dtype), shape_text(&a->shape, ta),
-	           dtype_name(b->dtype), shape_text(&b->shape, tb));
+	           record_path(first), k ? "target" : "input", dtype_name(a->dtype),
+	           shape_text(record_shape(record_info(r), size, k), ta), dtype_name(b->dtype),
+	           shape_text(&b->shape, tb));
 }
 
 /* Whether the last axes of the target are those of the input behind its channels. */
-static bool is_map(const struct record_info *i)
+static bool is_map(const struct shape *input, const struct shape *target)
 {
-	const int n = i->input.shape.nd - 1, lead = i->target.shape.nd - n;
+	const int n = input->nd - 1, lead = target->nd - n;
 
 	for (int k = 0; k < n && lead >= 0; k++)
-		if (i->target.shape.d[lead + k] != i->input.shape.d[1 + k])
+		if (target->d[lead + k] != input->d[1 + k])
 			return false;
 	return n > 0 && lead >= 0;
 }
@@ -72,16 +75,17 @@ static bool same_input(const struct record_array *a, const struct record_array *
 	return a->dtype == b->dtype && a->shape.nd == b->shape.nd && a->shape.d[0] == b->shape.d[0];
 }
 
-static bool same_target(const struct record_info *a, const struct record_info *b)
+static bool same_target(const struct record_info *a, int size, const struct record_info *b)
 {
-	const int lead = a->target.shape.nd - (a->input.shape.nd - 1);
+	const struct shape *s = record_shape(a, size, 1), *t = &b->target.shape;
+	const int lead = s->nd - (a->input.shape.nd - 1);
 
-	if (a->target.dtype != b->target.dtype || a->target.shape.nd != b->target.shape.nd)
+	if (a->target.dtype != b->target.dtype || s->nd != t->nd)
 		return false;
-	if (!is_map(a) || !is_map(b))
-		return shape_equal(&a->target.shape, &b->target.shape);
+	if (!is_map(record_shape(a, size, 0), s) || !is_map(&b->input.shape, t))
+		return shape_equal(s, t);
 	for (int k = 0; k < lead; k++)
-		if (a->target.shape.d[k] != b->target.shape.d[k])
+		if (s->d[k] != t->d[k])
 			return false;
 	return true;
 }
@@ -91,9 +95,10 @@ int dataset_fit(const struct record *r, const struct record *first)
 	const struct record_info *i = record_info(r), *f = record_info(first);
 
 	if (!same_input(&i->input, &f->input))
-		return misfit_shape(r, first, "input", &i->input, &f->input);
-	if (!same_target(i, f))
-		return misfit_shape(r, first, "target", &i->target, &f->target);
+		return misfit_shape(r, 0, first, 0);
+	for (int k = 0; k < i->nsizes; k++)
+		if (!same_target(i, k, f))
+			return misfit_shape(r, k, first, 1);
 	if (i->mask != f->mask)
 		return misfit(r, first, "mask channel");
 	if (i->ignore != f->ignore)

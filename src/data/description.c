@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The description of a record file, written and read. The reader treats the text as hostile:
+ * The description of a record file, read. The reader treats the text as hostile:
  * kinds, ranges and the numbers of names and statistics are all checked against the shapes.
  * Keys it does not know are skipped, so that a later minor addition does not need a new
  * version. */
@@ -12,99 +12,12 @@
 #include "base/err.h"
 #include "base/json.h"
 
-/* --- writing --- */
-
-static void write_strings(struct buf *out, const char *key, const char *const *v, int64_t n)
-{
-	if (!v)
-		return;
-	buf_printf(out, ",\n  \"%s\": [", key);
-	for (int64_t i = 0; i < n; i++) {
-		buf_puts(out, i ? ", " : "");
-		buf_json_string(out, v[i]);
-	}
-	buf_putc(out, ']');
-}
-
-static void write_stats(struct buf *out, const struct record_array *a)
-{
-	if (a->nstats == 0)
-		return;
-	buf_puts(out, ",\n  \"statistics\": [");
-	for (int i = 0; i < a->nstats; i++) {
-		const struct channel_stats *s = &a->stats[i];
-
-		buf_printf(out, "%s\n    {\"count\": %lld", i ? "," : "", (long long)s->count);
-		buf_json_member(out, "min", s->min);
-		buf_json_member(out, "max", s->max);
-		buf_json_member(out, "mean", s->mean);
-		buf_json_member(out, "std", s->std);
-		buf_putc(out, '}');
-	}
-	buf_putc(out, ']');
-}
-
-static void write_array(struct buf *out, const char *name, const struct record_array *a)
-{
-	buf_printf(out, "\"%s\": {\n  \"dtype\": \"%s\",\n  \"shape\": [", name, dtype_name(a->dtype));
-	for (int i = 0; i < a->shape.nd; i++)
-		buf_printf(out, "%s%lld", i ? ", " : "", (long long)a->shape.d[i]);
-	buf_putc(out, ']');
-	write_strings(out, "channels", a->channels, a->shape.nd ? a->shape.d[0] : 1);
-	if (a->channels && a->named_by_file)
-		buf_puts(out, ",\n  \"named_by_file\": true");
-	write_stats(out, a);
-}
-
-static void write_classes(struct buf *out, const struct record_info *i)
-{
-	if (i->ignore != RECORD_NO_IGNORE)
-		buf_printf(out, ",\n  \"ignore\": %lld,\n  \"ignored\": %lld", (long long)i->ignore,
-		           (long long)i->ignored);
-	if (i->nclasses == 0)
-		return;
-	buf_printf(out, ",\n  \"classes\": %d", i->nclasses);
-	write_strings(out, "class_names", i->classes, i->nclasses);
-	if (!i->class_counts)
-		return;
-	buf_puts(out, ",\n  \"class_counts\": [");
-	for (int k = 0; k < i->nclasses; k++)
-		buf_printf(out, "%s%lld", k ? ", " : "", (long long)i->class_counts[k]);
-	buf_putc(out, ']');
-}
-
-void description_write(struct buf *out, const struct record_info *i)
-{
-	buf_printf(out, "{\"samples\": %lld,\n", (long long)i->samples);
-	write_array(out, "input", &i->input);
-	if (i->mask >= 0)
-		buf_printf(out, ",\n  \"mask\": %d", i->mask);
-	buf_puts(out, "}");
-	if (record_has_target(i)) {
-		buf_puts(out, ",\n");
-		write_array(out, "target", &i->target);
-		write_classes(out, i);
-		buf_puts(out, "}");
-	}
-	write_strings(out, "sources", i->sources, i->nsources);
-	if (i->command) {
-		buf_puts(out, ",\n  \"command\": ");
-		buf_json_string(out, i->command);
-	}
-	if (i->axes.n) {
-		buf_puts(out, ",\n  \"axes\": ");
-		axes_write(out, &i->axes);
-	}
-	buf_puts(out, "}\n");
-}
-
-/* --- reading --- */
-
 /* The first fault sticks; readers go on harmlessly after it. */
 struct reader {
 	struct arena *a;
 	const char *why;
 	size_t at;                   /* in the file */
+	struct record_array *extra;  /* the same as the info's, to be filled */
 };
 
 static void fault(struct reader *r, const struct json *j, const char *why)
@@ -204,13 +117,13 @@ static void read_stats(struct reader *r, const struct json *j, struct record_arr
 	}
 }
 
-static void read_shape(struct reader *r, const struct json *j, struct shape *s)
+/* list: NULL where parent has none. */
+static void read_shape(struct reader *r, const struct json *list, const struct json *parent,
+                       struct shape *s)
 {
-	const struct json *list = read_list(r, j, "shape", -1);
-
 	s->nd = 0;
-	if (!list || list->n > 4) {
-		fault(r, list ? list : j, "expected a shape of at most four axes");
+	if (!list || list->kind != JSON_ARRAY || list->n > 4) {
+		fault(r, list ? list : parent, "expected a shape of at most four axes");
 		return;
 	}
 	for (int i = 0; i < list->n; i++)
@@ -228,6 +141,7 @@ static void read_dtype(struct reader *r, const struct json *j, struct record_arr
 		fault(r, t ? t : j, "expected a dtype");
 }
 
+/* An array's object as a whole, but for what depends on its shape. */
 static const struct json *read_array(struct reader *r, const struct json *root, const char *name,
                                      struct record_array *a)
 {
@@ -238,23 +152,25 @@ static const struct json *read_array(struct reader *r, const struct json *root, 
 		return NULL;
 	}
 	read_dtype(r, j, a);
-	read_shape(r, j, &a->shape);
+	read_shape(r, read_list(r, j, "shape", -1), j, &a->shape);
 	return j;
 }
 
 /* What depends on the shapes, once they are known to be sound. */
-static void read_names(struct reader *r, const struct json *j, struct record_array *a, bool stats)
+static void read_names(struct reader *r, const struct json *j, struct record_info *i, int k)
 {
-	const int64_t n = a->shape.nd ? a->shape.d[0] : 1;
+	struct record_array *a =
+	    k == 0 ? &i->input : k == 1 ? &i->target : &r->extra[k - 2];
+	const bool stats = k == 0 || dtype_is_float(a->dtype);
 	const struct json *by_file = json_find(j, "named_by_file");
 
-	a->channels = read_strings(r, j, "channels", n, NULL);
+	a->channels = read_strings(r, j, "channels", record_names(i, k), NULL);
 	a->named_by_file = by_file && by_file->kind == JSON_TRUE;
-	if (stats && n > INT32_MAX) {
+	if (stats && record_channels(i, k) > INT32_MAX) {
 		fault(r, j, "too many channels");
 		return;
 	}
-	a->nstats = stats ? (int)n : 0;
+	a->nstats = stats ? (int)record_channels(i, k) : 0;
 	read_stats(r, j, a);
 }
 
@@ -293,34 +209,155 @@ static void read_axes(struct reader *r, const struct json *root, struct record_i
 		fault(r, json_find(root, "axes"), why);
 }
 
-static void read_root(struct reader *r, const struct json *root, struct record_info *i)
+/* --- arrays with sizes --- */
+
+static enum record_role read_role(struct reader *r, const struct json *j)
 {
-	const struct json *input = read_array(r, root, "input", &i->input);
-	const bool any = json_find(root, "target");
-	const struct json *target = any ? read_array(r, root, "target", &i->target) : NULL;
+	static const char *const roles[RECORD_ROLES] = {"input", "target", "weight", "extra"};
+	const struct json *role = json_find(j, "role");
+
+	for (int k = 0; role && role->kind == JSON_STRING && k < RECORD_ROLES; k++)
+		if (strcmp(role->text, roles[k]) == 0)
+			return (enum record_role)k;
+	fault(r, role ? role : j, "expected a role: input, target, weight or extra");
+	return RECORD_EXTRA;
+}
+
+static void read_named(struct reader *r, const struct json *j, struct record_array *a)
+{
+	const struct json *name = json_find(j, "name");
+
+	a->role = read_role(r, j);
+	a->name = name && name->kind == JSON_STRING ? name->text : NULL;
+	if (!a->name)
+		fault(r, name ? name : j, "an array without a name");
+	read_dtype(r, j, a);
+}
+
+/* The list's members are the input, the target if there is one, and the others; object: of each
+ * array, NULL of a target that is not there. */
+static void read_arrays(struct reader *r, const struct json *list, struct record_info *i,
+                        const struct json **object)
+{
+	struct record_array *all = ARENA_ARRAY(r->a, struct record_array, list->n + 1);
+	int n;
+
+	for (n = 0; n < list->n; n++)
+		read_named(r, list->item[n], &all[n]);
+	if (n < 1 || all[0].role != RECORD_INPUT) {
+		fault(r, list, "no description of 'input' in front");
+		return;
+	}
+	const int first = n > 1 && all[1].role == RECORD_TARGET ? 2 : 1;
+	i->input = all[0];
+	i->target = first == 2 ? all[1] : record_no_target();
+	i->nextra = n - first;
+	i->extra = r->extra = all + first;
+	object[0] = list->item[0];
+	object[1] = first == 2 ? list->item[1] : NULL;
+	for (int k = first; k < n; k++)
+		object[2 + k - first] = list->item[k];
+}
+
+static void read_size(struct reader *r, const struct json *j, const struct record_info *i,
+                      const struct json *const *object, struct record_size *out)
+{
+	const int n = record_arrays(i), given = n - !object[1];
+	const struct json *shapes = read_list(r, j, "shapes", given),
+	                  *rows = read_list(r, j, "rows", given);
+	struct shape *shape = ARENA_ARRAY(r->a, struct shape, n);
+	int64_t *of_chunk = ARENA_ARRAY(r->a, int64_t, n);
+
+	*out = (struct record_size){0, shape, of_chunk};
+	out->samples = read_int(r, j, "samples", 1, INT64_MAX, "bad number of samples of a size");
+	if (!shapes || !rows) {
+		fault(r, j, "no shapes and rows of a size");
+		return;
+	}
+	for (int k = 0, at = 0; k < n; k++) {
+		if (!object[k]) {
+			shape[k] = record_no_target().shape;
+			continue;
+		}
+		read_shape(r, shapes->item[at], shapes, &shape[k]);
+		if (!json_int(rows->item[at], &of_chunk[k]))
+			fault(r, rows->item[at], "expected a number of rows");
+		at++;
+	}
+}
+
+static void read_sizes(struct reader *r, const struct json *root, struct record_info *i,
+                       const struct json *const *object)
+{
+	const struct json *list = read_list(r, root, "sizes", -1);
+	struct record_size *all;
+
+	if (r->why || !list || list->n < 1) {
+		fault(r, list ? list : root, "no sizes of samples");
+		return;
+	}
+	i->size = all = ARENA_ARRAY(r->a, struct record_size, list->n);
+	for (int k = 0; k < list->n; k++)
+		read_size(r, list->item[k], i, object, &all[k]);
+	i->nsizes = list->n;
+	i->input.shape = all[0].shape[0];
+	i->target.shape = all[0].shape[1];
+	for (int k = 0; k < i->nextra; k++)
+		r->extra[k].shape = all[0].shape[2 + k];
+}
+
+/* --- all --- */
+
+/* Objects of the arrays, without sizes: of a set, and of version 1. */
+static void read_two(struct reader *r, const struct json *root, struct record_info *i,
+                     const struct json **object)
+{
+	object[0] = read_array(r, root, "input", &i->input);
+	i->target = record_no_target();
+	if (json_find(root, "target"))
+		object[1] = read_array(r, root, "target", &i->target);
+}
+
+static void read_contents(struct reader *r, const struct json *root, struct record_info *i,
+                          const struct json *const *object)
+{
 	const struct json *command = json_find(root, "command");
 
-	if (!input || (any && !target))
-		return;
-	i->ignore = RECORD_NO_IGNORE;
-	if (!any)
-		i->target = record_no_target();
-	i->samples = read_int(r, root, "samples", 1, INT64_MAX, "bad number of samples");
-	i->mask =
-	    json_find(input, "mask") ? (int)read_int(r, input, "mask", 0, INT32_MAX, "bad 'mask'") : -1;
-	if (target)
-		read_classes(r, target, i);
-	if (!r->why && record_info_fault(i))
-		fault(r, root, record_info_fault(i));
-	if (r->why)
-		return;
-	read_names(r, input, &i->input, true);
-	if (target)
-		read_names(r, target, &i->target, dtype_is_float(i->target.dtype));
+	for (int k = 0; k < record_arrays(i); k++)
+		if (object[k])
+			read_names(r, object[k], i, k);
+	if (i->nsizes > 1 && json_find(root, "axes"))
+		fault(r, root, "axes of samples of several sizes");
 	read_axes(r, root, i);
 	i->sources = read_strings(r, root, "sources", -1, &i->nsources);
 	if (command && command->kind == JSON_STRING)
 		i->command = command->text;
+}
+
+static void read_root(struct reader *r, const struct json *root, struct record_info *i)
+{
+	const struct json *list = read_list(r, root, "arrays", -1);
+	const struct json **object = ARENA_ARRAY(r->a, const struct json *, 3 + (list ? list->n : 0));
+
+	i->ignore = RECORD_NO_IGNORE;
+	i->mask = -1;
+	if (list) {
+		read_arrays(r, list, i, object);
+		read_sizes(r, root, i, object);
+	} else {
+		read_two(r, root, i, object);
+	}
+	if (r->why)
+		return;
+	i->samples = read_int(r, root, "samples", 1, INT64_MAX, "bad number of samples");
+	if (json_find(object[0], "mask"))
+		i->mask = (int)read_int(r, object[0], "mask", 0, INT32_MAX, "bad 'mask'");
+	if (object[1])
+		read_classes(r, object[1], i);
+	if (!r->why && record_info_fault(i))
+		fault(r, root, record_info_fault(i));
+	if (!r->why)
+		read_contents(r, root, i, object);
 }
 
 int description_read(struct arena *a, const char *file, size_t base, const char *text, size_t n,

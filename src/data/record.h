@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The record file: samples of two arrays, `input` and `target`, each sample one zstd frame.
- * Also described in dlx-record(5).
+ * The record file: samples of named arrays (an input, a target, and others), which may have
+ * several sizes. Also described in dlx-record(5).
  *
- *   0           magic "DLXREC\r\n" | u32 version (1) | u32 zero               16 bytes
- *   16          frame 0 | frame 1 | ... | frame n-1     zstd with content checksum, back to back
- *   D           description: one JSON object, padded with spaces so that I is a multiple of 8
- *   I           index: n entries of 40 bytes
- *                 u64 offset | u64 frame bytes | u64 raw bytes |
- *                 u64 XXH3 of the frame | u64 XXH3 of the raw bytes
- *   size - 48   footer: u64 D | u64 I | u64 n | u64 size of the file |
- *                 u64 XXH3 of (bytes 0-15, description, index, first 32 bytes of the footer) |
+ *   0           magic "DLXREC\r\n" | u32 version (2) | u32 zero               16 bytes
+ *   16          the chunks of sample 0, array by array; those of sample 1; ...    back to back
+ *   D           description: one JSON object, padded with spaces to a multiple of 8
+ *   T           texts: a zero byte, then keys and groups with a zero byte behind each; padded with
+ *               zeros to a multiple of 8
+ *   S           table of samples: n entries of 32 bytes
+ *                 u64 its first entry of the index | u64 key | u64 group (bytes of the texts;
+ *                 0: none) | u64 number of its size
+ *   I           index: m entries of 40 bytes
+ *                 u64 offset | u64 stored bytes | u64 raw bytes | u64 codec | u64 hash
+ *   size - 72   footer: u64 D | u64 T | u64 S | u64 I | u64 n | u64 m | u64 size of the file |
+ *                 u64 XXH3 of (bytes 0-15, D to the footer, first 56 bytes of the footer) |
  *                 magic "DLXEND\r\n"
  *
- * All integers and values are little-endian. Raw bytes of a sample: the input in row-major
- * order, zeros to a multiple of 8, the target. The description follows the frames because
- * it holds the statistics, known only then; the file is still written in one pass and opened by
- * reading its end. There are no gaps: each byte belongs to exactly one part and each part to a
- * hash, so any truncation or flipped bit is found.
+ * All integers and values are little-endian. A chunk is some rows of an array along its first axis
+ * of places, for all of its channels, row-major; an array without places is one chunk. Its hash is
+ * that of its raw bytes, seeded by (sample, array, chunk), and unless it is stored raw, of its
+ * stored bytes seeded by that. The description follows the chunks because it holds the statistics,
+ * known only then; the file is still written in one pass and opened by reading its end. There are
+ * no gaps: each byte belongs to exactly one part and each part to a hash, so any truncation or
+ * flipped bit is found.
+ *
+ * Version 1, which is read but no longer written, has one zstd frame a sample: its layout is in
+ * dlx-record(5).
  *
  * Statistics count valid values: finite and, where the description names a mask channel, at
  * points where that channel is not 0. (The mask channel itself is counted everywhere.)
@@ -30,22 +39,37 @@
 #include "base/types.h"
 #include "data/axes.h"
 
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2                 /* that is written */
 #define RECORD_MAX_CLASSES 65536
+#define RECORD_MAX_ARRAYS 64
 #define RECORD_NO_IGNORE INT64_MIN
+#define RECORD_CHUNK (4 << 20)           /* bytes of a chunk that the writer aims at */
 
 struct channel_stats {
 	int64_t count;               /* valid values */
 	double min, max, mean, std;  /* of them; std is the population's; NaN if count is 0 */
 };
 
+enum record_role { RECORD_INPUT, RECORD_TARGET, RECORD_WEIGHT, RECORD_EXTRA, RECORD_ROLES };
+
 struct record_array {
 	enum dtype dtype;
-	struct shape shape;                   /* of a sample: (C, [D,] H, W); labels: (H, W), () */
+	struct shape shape;                   /* of a sample: (C, [D,] H, W); labels: (H, W), (); of
+	                                       * several sizes the first */
 	const char *const *channels;          /* names, shape.d[0] of them, or NULL */
 	int nstats;                           /* shape.d[0]; 0 for targets of an integer type */
 	const struct channel_stats *stats;
 	bool named_by_file;                   /* names say what the file was called, no more */
+	enum record_role role;                /* of info.extra: weight or extra */
+	const char *name;                     /* NULL of input and target: their role's */
+};
+
+/* One of the sizes of samples. Arrays are counted: 0 the input, 1 the target (also where there is
+ * none), 2 and on info.extra. */
+struct record_size {
+	int64_t samples;
+	const struct shape *shape;            /* of each array */
+	const int64_t *rows;                  /* of each array in a chunk; 0: it is not cut */
 };
 
 struct record_info {
@@ -60,17 +84,36 @@ struct record_info {
 	int nsources;
 	const char *const *sources;           /* the files it was made from */
 	const char *command;                  /* the command that made it, or NULL */
-	struct axes axes;                     /* of samples and their places */
+	struct axes axes;                     /* of samples and their places; of one size alone */
+	int nextra;
+	const struct record_array *extra;     /* further arrays */
+	int nsizes;                           /* 0 where nothing is written yet: the shapes above */
+	const struct record_size *size;
 };
 
 /* What `target` is where samples have none, as in data to predict: no values. */
 struct record_array record_no_target(void);
 bool record_has_target(const struct record_info *i);
-/* Bytes of the input, and of a whole raw sample; where the target starts in one. */
-size_t record_input_bytes(const struct record_info *i);
-size_t record_target_bytes(const struct record_info *i);
-size_t record_target_offset(const struct record_info *i);
+/* How many arrays, array k, what it is called, and its shape in samples of a size. */
+int record_arrays(const struct record_info *i);
+const struct record_array *record_array_get(const struct record_info *i, int k);
+const char *record_array_name(const struct record_info *i, int k);
+const struct shape *record_shape(const struct record_info *i, int size, int k);
+/* Channels of array k: 1 where it has no axis of them. */
+int64_t record_channels(const struct record_info *i, int k);
+/* Names that array k has if it has some. */
+int64_t record_names(const struct record_info *i, int k);
+/* The axis of array k that chunks are cut along, its first axis of places; -1: it has none. */
+int record_axis(const struct record_info *i, int k);
+/* Bytes of array k, and of a raw sample, which is its arrays in a row, each at a multiple of 8; and
+ * where array k starts in it. */
+size_t record_array_bytes(const struct record_info *i, int size, int k);
+size_t record_array_at(const struct record_info *i, int size, int k);
+size_t record_size_bytes(const struct record_info *i, int size);
+/* Of the largest raw sample; of all, and the elements of array k in all. */
 size_t record_raw_bytes(const struct record_info *i);
+double record_all_bytes(const struct record_info *i);
+int64_t record_elements(const struct record_info *i, int k);
 /* Checks what both sides must agree on: ranks, extents, numbers of names, overflow. NULL if all
  * is well, else what is wrong. */
 const char *record_info_fault(const struct record_info *i);
@@ -79,13 +122,21 @@ const char *record_info_fault(const struct record_info *i);
 
 struct record_writer;
 
-/* Starts a file under a temporary name. info: all but samples, statistics and counts; copied.
- * level: zstd's, 1 to 19. */
+/* Starts a file under a temporary name. info: all but samples, sizes, statistics and counts;
+ * copied. level: zstd's, 1 to 19. */
 int record_create(struct record_writer **out, const char *path, const struct record_info *info,
                   int level);
-/* Compresses and appends one sample, plain arrays of info's shapes and types. */
+/* A sample to write. */
+struct record_sample {
+	const void *const *data;       /* plain arrays, in the order of their numbers */
+	const struct shape *shape;     /* theirs; NULL: those of info */
+	const char *key, *group;       /* or NULL */
+};
+/* Appends one sample. E_DATA if a shape differs from info's in more than the extents of places. */
+int record_add(struct record_writer *w, const struct record_sample *s);
+/* The same of input and target of info's shapes. */
 int record_append(struct record_writer *w, const void *input, const void *target);
-/* Writes description, index and footer and makes the file visible. Frees w whatever the outcome. */
+/* Writes all behind the samples and makes the file visible. Frees w whatever the outcome. */
 int record_commit(struct record_writer *w);
 /* Frees w and removes the temporary file. NULL is fine. */
 void record_discard(struct record_writer *w);
@@ -95,12 +146,7 @@ void record_discard(struct record_writer *w);
 struct record;
 struct record_decoder;
 
-struct record_entry {
-	uint64_t offset, frame_bytes, raw_bytes;
-	uint64_t frame_hash, raw_hash;
-};
-
-/* Checks everything but the frames, and keeps description and index in memory. E_NOINPUT, E_IO,
+/* Checks everything but the samples, and keeps all behind them in memory. E_NOINPUT, E_IO,
  * or E_DATA with file and byte offset. */
 int record_open(struct record **out, const char *path);
 /* The same for an image in memory, which must outlive the record; name stands for the path in
@@ -109,19 +155,42 @@ int record_parse(struct record **out, const char *name, const void *image, size_
 void record_free(struct record *r);                                   /* NULL is fine */
 const struct record_info *record_info(const struct record *r);
 const char *record_path(const struct record *r);
-struct record_entry record_entry_get(const struct record *r, int64_t i);
-/* The footer's hash: identifies the content, frames included. */
+int record_version(const struct record *r);
+/* The footer's hash: identifies the content, samples included. */
 uint64_t record_hash(const struct record *r);
 uint64_t record_size(const struct record *r);                         /* of the file */
 /* The length of the description and its text (not NUL-terminated). */
 const char *record_description(const struct record *r, size_t *n);
 
+/* Sample i: the number of its size, and what it is called and belongs to (NULL: not said). */
+int record_size_of(const struct record *r, int64_t i);
+const char *record_key(const struct record *r, int64_t i);
+const char *record_group(const struct record *r, int64_t i);
+
+enum record_codec { RECORD_RAW, RECORD_ZSTD, RECORD_PLANES, RECORD_CODECS };
+
+struct record_chunk {
+	int array;                     /* whose it is; version 1: -1, of all */
+	int64_t number;                /* in its array */
+	uint64_t offset, stored, raw;  /* bytes */
+	uint64_t codec;                /* enum record_codec */
+	uint64_t hash;
+};
+/* How many chunks sample i has, and chunk k of them. */
+int64_t record_chunks(const struct record *r, int64_t i);
+struct record_chunk record_chunk_get(const struct record *r, int64_t i, int64_t k);
+
 struct record_decoder *record_decoder_new(void);
 void record_decoder_free(struct record_decoder *d);                   /* NULL is fine */
 /* Room for any sample of r, so that record_read need not obtain it. */
 void record_decoder_reserve(struct record_decoder *d, const struct record *r);
-/* Sample i into raw (record_raw_bytes). Both hashes are checked; E_DATA with file, sample and
- * byte; E_IO if it cannot be read, or the file was changed since it was opened. */
+/* Sample i into raw (record_size_bytes of its size). All hashes are checked; E_DATA with file,
+ * sample, array, chunk and byte; E_IO if it cannot be read, or the file was changed since it was
+ * opened. */
 int record_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
+/* n rows of array k of sample i from row `first` on, along record_axis(k), which is not -1: a plain
+ * array of n rows. Reads, and checks, the chunks alone that have some of them. */
+int record_read_rows(const struct record *r, struct record_decoder *d, int64_t i, int k,
+                     int64_t first, int64_t n, void *out);
 
 #endif

@@ -1,43 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes a record file in one pass: each sample is packed, measured, hashed and compressed as
- * it comes; the description with the statistics, the index and the footer follow at the end.
- * Means and variances are merged sample by sample (Chan, Golub, LeVeque 1983), so their error
- * does not grow with the number of samples. */
-#include <math.h>
+ * Writes a record file in one pass: each sample is measured, cut, hashed and coded as it comes;
+ * the description with the statistics, the texts, the table of samples, the index and the footer
+ * follow at the end. */
 #include <string.h>
-#include <zstd.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/round.h"
 #include "data/description.h"
-#include "data/record.h"
+#include "data/record_codec.h"
+#include "data/record_cut.h"
 #include "data/record_format.h"
+#include "data/record_measure.h"
 
-struct moments {
-	int64_t n;
-	double mean, m2, min, max;
-};
+#define MOST_SIZES (1 << 16)
 
 struct record_writer {
 	struct arena *a;
-	struct record_info info;
+	struct record_info info;      /* its sizes grow as samples of new ones come */
+	struct record_array *extra;
+	struct record_size *size;
+	int size_room;
 	struct io_file *file;
 	char *path;
-	ZSTD_CCtx *zstd;
-	uint8_t *raw;                 /* one packed sample */
-	void *frame;
-	size_t frame_cap;
-	double *values, *mask;        /* one channel of the sample, and the mask channel */
-	struct moments *input, *target;
-	int64_t *counts;              /* per class value, ncounts of them */
-	int ncounts;
-	bool counted;                 /* false once a target value cannot be a class */
-	int64_t ignored;
-	struct record_entry *index;
-	int64_t n, cap;
+	struct codec_writer codec;
+	struct measure measure;
+	uint8_t *chunk;               /* the strips of a chunk in a row */
+	size_t chunk_room;
+	struct record_row *row;
+	struct record_chunk *index;
+	int64_t n, row_room, chunks, index_room;
+	struct buf texts;
+	uint64_t group;               /* the last sample's */
 	uint64_t at;
 };
 
@@ -53,14 +49,16 @@ static const char *const *copy_strings(struct arena *a, const char *const *v, in
 	return copy;
 }
 
-static int64_t channels_of(const struct record_array *a)
+static struct record_array copy_array(struct record_writer *w, const struct record_info *info,
+                                      int k)
 {
-	return a->shape.nd ? a->shape.d[0] : 1;
-}
+	struct record_array a = *record_array_get(info, k);
+	const bool stats = k == 0 || dtype_is_float(a.dtype);
 
-static int64_t points_of(const struct record_array *a)
-{
-	return channels_of(a) ? shape_count(&a->shape) / channels_of(a) : 0;
+	a.channels = copy_strings(w->a, a.channels, record_names(info, k));
+	a.name = a.name ? arena_strdup(w->a, a.name) : NULL;
+	a.nstats = stats ? (int)record_channels(info, k) : 0;
+	return a;
 }
 
 static void copy_info(struct record_writer *w, const struct record_info *info)
@@ -68,65 +66,50 @@ static void copy_info(struct record_writer *w, const struct record_info *info)
 	struct record_info *i = &w->info;
 
 	*i = *info;
-	i->samples = 0;
-	i->input.channels = copy_strings(w->a, info->input.channels, channels_of(&info->input));
-	i->target.channels = copy_strings(w->a, info->target.channels, channels_of(&info->target));
+	i->samples = i->nsizes = 0;
+	i->input = copy_array(w, info, 0);
+	i->target = copy_array(w, info, 1);
+	w->extra = ARENA_ARRAY(w->a, struct record_array, i->nextra + 1);
+	for (int k = 0; k < i->nextra; k++)
+		w->extra[k] = copy_array(w, info, 2 + k);
+	i->extra = w->extra;
 	i->classes = copy_strings(w->a, info->classes, info->nclasses);
 	i->sources = copy_strings(w->a, info->sources, info->nsources);
 	i->command = info->command ? arena_strdup(w->a, info->command) : NULL;
 	i->axes = axes_copy(w->a, &info->axes);
-	i->input.nstats = (int)channels_of(&i->input);
-	i->target.nstats = dtype_is_float(i->target.dtype) ? (int)channels_of(&i->target) : 0;
 }
 
-static void start_buffers(struct record_writer *w)
+static int begin_file(struct record_writer *w, int level)
 {
-	const struct record_info *i = &w->info;
-	const int64_t points = points_of(&i->input), tpoints = points_of(&i->target);
-	const size_t raw = record_raw_bytes(i);
+	uint8_t preamble[PREAMBLE_BYTES];
 
-	w->raw = mem_calloc(1, raw);
-	w->frame_cap = ZSTD_compressBound(raw);
-	w->frame = mem_alloc(w->frame_cap);
-	w->values = mem_calloc((size_t)(points > tpoints ? points : tpoints), sizeof(double));
-	w->mask = i->mask < 0 ? NULL : mem_calloc((size_t)points, sizeof(double));
-	w->input = mem_calloc((size_t)i->input.nstats, sizeof(*w->input));
-	w->target = mem_calloc((size_t)i->target.nstats, sizeof(*w->target));
-	w->ncounts = i->nclasses;
-	w->counts = mem_calloc((size_t)w->ncounts, sizeof(*w->counts));
-	w->counted = !dtype_is_float(i->target.dtype);
+	TRY(codec_writer_open(&w->codec, level));
+	TRY(io_create(&w->file, w->path));
+	record_preamble(preamble, RECORD_VERSION);
+	w->at = PREAMBLE_BYTES;
+	return io_write(w->file, preamble, PREAMBLE_BYTES);
 }
 
 int record_create(struct record_writer **out, const char *path, const struct record_info *info,
                   int level)
 {
-	const char *why = record_info_fault(info);
+	struct record_info one = *info;
 	struct record_writer *w;
-	uint8_t preamble[PREAMBLE_BYTES];
+	const char *why;
 	int rc;
 
 	*out = NULL;
+	one.nsizes = 0;
+	why = record_info_fault(&one);
 	if (why)
 		return ERR(E_DATA, NULL, "'%s': %s", path, why);
 	w = mem_calloc(1, sizeof(*w));
 	w->a = arena_new();
 	w->path = mem_strdup(path);
-	copy_info(w, info);
-	start_buffers(w);
-	w->zstd = ZSTD_createCCtx();
-	if (!w->zstd) {
-		rc = ERR(E_NOMEM, NULL, "no memory for the compressor");
-		goto out;
-	}
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
-	rc = io_create(&w->file, path);
-	if (rc < 0)
-		goto out;
-	record_preamble(preamble);
-	w->at = PREAMBLE_BYTES;
-	rc = io_write(w->file, preamble, PREAMBLE_BYTES);
-out:
+	copy_info(w, &one);
+	measure_open(&w->measure, &w->info);
+	buf_putc(&w->texts, '\0');
+	rc = begin_file(w, level);
 	if (rc < 0)
 		record_discard(w);
 	else
@@ -134,189 +117,230 @@ out:
 	return rc;
 }
 
-/* --- statistics --- */
+/* --- sizes --- */
 
-static void moments_merge(struct moments *m, const struct moments *s)
+static const struct shape *shape_of_array(const struct record_writer *w,
+                                          const struct record_sample *s, int k)
 {
-	const double n = (double)m->n + (double)s->n, d = s->mean - m->mean;
+	return s->shape ? &s->shape[k] : &record_array_get(&w->info, k)->shape;
+}
 
-	if (s->n == 0)
-		return;
-	if (m->n == 0) {
-		*m = *s;
-		return;
+static bool has_size(const struct record_writer *w, const struct record_sample *s, int size)
+{
+	for (int k = 0; k < record_arrays(&w->info); k++)
+		if (!shape_equal(&w->size[size].shape[k], shape_of_array(w, s, k)))
+			return false;
+	return true;
+}
+
+/* As many rows as make chunks of about RECORD_CHUNK bytes, all alike but the last. */
+static int64_t rows_of_chunk(const struct record_info *i, int size, int k)
+{
+	const int axis = record_axis(i, k);
+	const int64_t n = ceil_div((int64_t)record_array_bytes(i, size, k), RECORD_CHUNK);
+	const int64_t extent = axis < 0 ? 0 : record_shape(i, size, k)->d[axis];
+
+	return n < 2 || extent < 2 ? 0 : ceil_div(extent, n < extent ? n : extent);
+}
+
+static int add_size(struct record_writer *w, const struct record_sample *s)
+{
+	const int n = record_arrays(&w->info), k = w->info.nsizes;
+	struct shape *shape = ARENA_ARRAY(w->a, struct shape, n);
+	int64_t *rows = ARENA_ARRAY(w->a, int64_t, n);
+	const char *why;
+
+	if (k == MOST_SIZES)
+		return ERR(E_DATA, NULL, "'%s': samples of more than %d sizes", w->path, MOST_SIZES);
+	if (k == w->size_room) {
+		w->size_room = k ? 2 * k : 4;
+		w->size = mem_realloc(w->size, (size_t)w->size_room * sizeof(*w->size));
 	}
-	m->mean += d * (double)s->n / n;
-	m->m2 += s->m2 + d * d * (double)m->n * (double)s->n / n;
-	m->min = fmin(m->min, s->min);
-	m->max = fmax(m->max, s->max);
-	m->n += s->n;
-}
-
-/* n values, those where mask (if any) is not 0 and that are finite. Two passes: sum, then
- * squared deviations. */
-static void moments_add(struct moments *m, const double *v, const double *mask, int64_t n)
-{
-	struct moments s = {.min = INFINITY, .max = -INFINITY};
-	double sum = 0;
-
-	for (int64_t i = 0; i < n; i++) {
-		if (!isfinite(v[i]) || (mask && mask[i] == 0))
-			continue;
-		s.n++;
-		sum += v[i];
-		s.min = fmin(s.min, v[i]);
-		s.max = fmax(s.max, v[i]);
+	for (int j = 0; j < n; j++)
+		shape[j] = *shape_of_array(w, s, j);
+	w->size[k] = (struct record_size){0, shape, rows};
+	w->info.size = w->size;
+	w->info.nsizes++;
+	why = record_info_fault(&w->info);
+	if (why) {
+		w->info.nsizes--;
+		return ERR(E_DATA, NULL, "'%s': sample %lld: %s", w->path, (long long)w->n, why);
 	}
-	if (s.n == 0)
-		return;
-	s.mean = sum / (double)s.n;
-	for (int64_t i = 0; i < n; i++)
-		if (isfinite(v[i]) && !(mask && mask[i] == 0))
-			s.m2 += (v[i] - s.mean) * (v[i] - s.mean);
-	moments_merge(m, &s);
-}
-
-static void measure_array(struct record_writer *w, const struct record_array *a,
-                          const uint8_t *data, struct moments *m, int mask)
-{
-	const int64_t points = points_of(a);
-	const size_t bytes = (size_t)points * dtype_size(a->dtype);
-
-	if (mask >= 0)
-		dtype_convert(DTYPE_F64, w->mask, a->dtype, data + (size_t)mask * bytes, points);
-	for (int c = 0; c < a->nstats; c++) {
-		dtype_convert(DTYPE_F64, w->values, a->dtype, data + (size_t)c * bytes, points);
-		moments_add(&m[c], w->values, mask >= 0 && c != mask ? w->mask : NULL, points);
-	}
-}
-
-static int64_t label(enum dtype t, const void *p, int64_t i)
-{
-	return t == DTYPE_I64 ? ((const int64_t *)p)[i] : (int64_t)dtype_get(t, p, i);
-}
-
-static void grow_counts(struct record_writer *w, int64_t v)
-{
-	if (v < w->ncounts)
-		return;
-	w->counts = mem_realloc(w->counts, ((size_t)v + 1) * sizeof(*w->counts));
-	memset(w->counts + w->ncounts, 0, (size_t)(v + 1 - w->ncounts) * sizeof(*w->counts));
-	w->ncounts = (int)v + 1;
-}
-
-static int count_labels(struct record_writer *w, const void *target)
-{
-	const struct record_info *i = &w->info;
-	const int64_t n = shape_count(&i->target.shape);
-
-	if (dtype_is_float(i->target.dtype))
-		return 0;
-	for (int64_t k = 0; k < n; k++) {
-		const int64_t v = label(i->target.dtype, target, k);
-
-		if (v == i->ignore) {
-			w->ignored++;
-		} else if (i->nclasses > 0 && (v < 0 || v >= i->nclasses)) {
-			return ERR(E_DATA, NULL, "'%s': sample %lld: target value %lld is neither one of the "
-			           "%d classes nor the ignore value", w->path, (long long)w->n, (long long)v,
-			           i->nclasses);
-		} else if (v < 0 || v >= RECORD_MAX_CLASSES) {
-			w->counted = false;
-		} else {
-			grow_counts(w, v);
-			w->counts[v]++;
-		}
-	}
+	for (int j = 0; j < n; j++)
+		rows[j] = rows_of_chunk(&w->info, k, j);
 	return 0;
+}
+
+/* The number of the sample's size, a new one if need be. */
+static int find_size(struct record_writer *w, const struct record_sample *s, int *out)
+{
+	int k = w->info.nsizes - 1;
+
+	while (k >= 0 && !has_size(w, s, k))
+		k--;
+	*out = k < 0 ? w->info.nsizes : k;
+	return k < 0 ? add_size(w, s) : 0;
 }
 
 /* --- samples --- */
 
-static void index_add(struct record_writer *w, const struct record_entry *e)
+/* The rows of the cut, in a row. */
+static const uint8_t *gather(struct record_writer *w, const struct record_cut *cut,
+                             const uint8_t *array)
 {
-	if (w->n == w->cap) {
-		w->cap = w->cap ? w->cap * 2 : 256;
-		w->index = mem_realloc(w->index, (size_t)w->cap * sizeof(*w->index));
+	const size_t n = (size_t)cut->rows * cut->row;
+
+	if (cut->strips == 1 || cut->rows == cut->extent)
+		return array + (size_t)cut->first * cut->row;
+	if ((size_t)cut->strips * n > w->chunk_room) {
+		w->chunk_room = (size_t)cut->strips * n;
+		w->chunk = mem_realloc(w->chunk, w->chunk_room);
 	}
-	w->index[w->n++] = *e;
-	w->at += e->frame_bytes;
+	for (int64_t s = 0; s < cut->strips; s++)
+		memcpy(w->chunk + (size_t)s * n,
+		       array + (size_t)(s * cut->extent + cut->first) * cut->row, n);
+	return w->chunk;
+}
+
+static int write_chunk(struct record_writer *w, int k, int64_t number, const struct record_cut *cut,
+                       const uint8_t *array)
+{
+	struct record_chunk c = {.offset = w->at,
+	                         .raw = (uint64_t)(cut->strips * cut->rows) * cut->row};
+	const uint8_t *raw = gather(w, cut, array), *stored;
+
+	stored = codec_encode(&w->codec, raw, c.raw, dtype_size(record_array_get(&w->info, k)->dtype),
+	                      &c);
+	if (!stored)
+		return err_context(E_BUG, "writing '%s'", w->path);
+	c.hash = record_chunk_hash(w->n, k, number, raw, c.raw, &c, stored);
+	TRY(io_write(w->file, stored, c.stored));
+	w->at += c.stored;
+	if (w->chunks == w->index_room) {
+		w->index_room = w->index_room ? w->index_room * 2 : 256;
+		w->index = mem_realloc(w->index, (size_t)w->index_room * sizeof(*w->index));
+	}
+	w->index[w->chunks++] = c;
+	return 0;
+}
+
+/* Where a text begins; 0: there is none. */
+static uint64_t add_text(struct record_writer *w, const char *text)
+{
+	const uint64_t at = w->texts.len;
+
+	if (!text || !*text)
+		return 0;
+	buf_add(&w->texts, text, strlen(text) + 1);
+	return at;
+}
+
+/* Samples of a group often follow each other, and then share its text. */
+static uint64_t add_group(struct record_writer *w, const char *group)
+{
+	if (!w->group || !group || strcmp(w->texts.data + w->group, group) != 0)
+		w->group = add_text(w, group);
+	return w->group;
+}
+
+static void add_row(struct record_writer *w, const struct record_sample *s, int size,
+                    int64_t first)
+{
+	if (w->n == w->row_room) {
+		w->row_room = w->row_room ? w->row_room * 2 : 256;
+		w->row = mem_realloc(w->row, (size_t)w->row_room * sizeof(*w->row));
+	}
+	w->row[w->n++] = (struct record_row){(uint64_t)first, add_text(w, s->key),
+	                                     add_group(w, s->group), (uint64_t)size};
+	w->size[size].samples++;
+}
+
+int record_add(struct record_writer *w, const struct record_sample *s)
+{
+	const struct record_info *i = &w->info;
+	const int64_t first = w->chunks;
+	const int sizes = i->nsizes;
+	int size, rc;
+
+	TRY(find_size(w, s, &size));
+	rc = measure_labels(&w->measure, i, s->data[1], shape_count(record_shape(i, size, 1)), w->path,
+	                    w->n);
+	if (rc < 0) {
+		w->info.nsizes = sizes;
+		return rc;
+	}
+	for (int k = 0; k < record_arrays(i); k++) {
+		const int64_t n = record_cuts(i, size, k);
+
+		measure_array(&w->measure, i, k, record_shape(i, size, k), s->data[k]);
+		for (int64_t c = 0; c < n; c++) {
+			const struct record_cut cut = record_cut(i, size, k, c);
+
+			TRY(write_chunk(w, k, c, &cut, s->data[k]));
+		}
+	}
+	add_row(w, s, size, first);
+	return 0;
 }
 
 int record_append(struct record_writer *w, const void *input, const void *target)
 {
-	const struct record_info *i = &w->info;
-	const size_t raw = record_raw_bytes(i), at = record_target_offset(i);
-	struct record_entry e = {.offset = w->at, .raw_bytes = raw};
-	size_t size;
-
-	TRY(count_labels(w, target));
-	memcpy(w->raw, input, record_input_bytes(i));
-	memcpy(w->raw + at, target, record_target_bytes(i));
-	measure_array(w, &i->input, w->raw, w->input, i->mask);
-	measure_array(w, &i->target, w->raw + at, w->target, -1);
-	size = ZSTD_compress2(w->zstd, w->frame, w->frame_cap, w->raw, raw);
-	if (ZSTD_isError(size))
-		return ERR(E_BUG, NULL, "'%s': zstd: %s", w->path, ZSTD_getErrorName(size));
-	e.frame_bytes = size;
-	e.frame_hash = hash_bytes(w->frame, size, 0);
-	e.raw_hash = hash_bytes(w->raw, raw, 0);
-	TRY(io_write(w->file, w->frame, size));
-	index_add(w, &e);
-	return 0;
+	BUG_IF(w->info.nextra > 0, "a sample without its further arrays");
+	return record_add(w, &(struct record_sample){.data = (const void *const[]){input, target}});
 }
 
 /* --- the end of the file --- */
 
-static const struct channel_stats *finish_stats(struct arena *a, const struct moments *m, int n)
-{
-	struct channel_stats *s = ARENA_ARRAY(a, struct channel_stats, n + 1);
-
-	for (int i = 0; i < n; i++) {
-		const bool any = m[i].n > 0;
-
-		s[i] = (struct channel_stats){
-			.count = m[i].n,
-			.min = any ? m[i].min : NAN,
-			.max = any ? m[i].max : NAN,
-			.mean = any ? m[i].mean : NAN,
-			.std = any ? sqrt(m[i].m2 / (double)m[i].n) : NAN,
-		};
-	}
-	return s;
-}
-
 static void finish_info(struct record_writer *w)
 {
 	struct record_info *i = &w->info;
+	const struct measure *m = &w->measure;
 
 	i->samples = w->n;
-	i->input.stats = finish_stats(w->a, w->input, i->input.nstats);
-	i->target.stats = finish_stats(w->a, w->target, i->target.nstats);
-	i->ignored = w->ignored;
-	i->nclasses = w->counted ? w->ncounts : i->nclasses;
-	i->class_counts = w->counted && w->ncounts > 0 ? w->counts : NULL;
+	i->input.stats = measure_stats(m, w->a, 0, i->input.nstats);
+	i->target.stats = measure_stats(m, w->a, 1, i->target.nstats);
+	for (int k = 0; k < i->nextra; k++)
+		w->extra[k].stats = measure_stats(m, w->a, 2 + k, w->extra[k].nstats);
+	i->ignored = m->ignored;
+	i->nclasses = m->counted ? m->ncounts : i->nclasses;
+	i->class_counts = m->counted && m->ncounts > 0 ? m->counts : NULL;
+	if (i->nsizes > 1)
+		i->axes = (struct axes){0};
+}
+
+static void pad(const struct record_writer *w, struct buf *tail, char with)
+{
+	while ((w->at + tail->len) % 8 != 0)
+		buf_putc(tail, with);
 }
 
 static void build_tail(struct record_writer *w, struct buf *tail)
 {
-	uint8_t preamble[PREAMBLE_BYTES], entry[ENTRY_BYTES], footer[FOOTER_BYTES];
-	struct record_footer f = {.description = w->at, .samples = (uint64_t)w->n};
+	uint8_t preamble[PREAMBLE_BYTES], bytes[FOOTER2_BYTES];
+	struct record_footer f = {.description = w->at, .samples = (uint64_t)w->n,
+	                          .chunks = (uint64_t)w->chunks};
 
-	description_write(tail, &w->info);
-	while ((w->at + tail->len) % 8 != 0)
-		buf_putc(tail, ' ');
-	f.index = w->at + tail->len;
-	f.size = f.index + (uint64_t)w->n * ENTRY_BYTES + FOOTER_BYTES;
+	description_write_arrays(tail, &w->info);
+	pad(w, tail, ' ');
+	f.texts = w->at + tail->len;
+	buf_add(tail, w->texts.data, w->texts.len);
+	pad(w, tail, '\0');
+	f.table = w->at + tail->len;
 	for (int64_t i = 0; i < w->n; i++) {
-		record_entry_put(entry, &w->index[i]);
-		buf_add(tail, entry, ENTRY_BYTES);
+		record_row_put(bytes, &w->row[i]);
+		buf_add(tail, bytes, SAMPLE_BYTES);
 	}
-	record_preamble(preamble);
-	record_footer_put(footer, &f);
-	f.hash = record_footer_hash(preamble, tail->data, tail->len, footer);
-	record_footer_put(footer, &f);
-	buf_add(tail, footer, FOOTER_BYTES);
+	f.index = w->at + tail->len;
+	for (int64_t i = 0; i < w->chunks; i++) {
+		record_chunk_put(bytes, &w->index[i]);
+		buf_add(tail, bytes, CHUNK_BYTES);
+	}
+	f.size = w->at + tail->len + FOOTER2_BYTES;
+	record_preamble(preamble, RECORD_VERSION);
+	record_footer_put(bytes, &f, RECORD_VERSION);
+	f.hash = record_footer_hash(preamble, tail->data, tail->len, bytes, RECORD_VERSION);
+	record_footer_put(bytes, &f, RECORD_VERSION);
+	buf_add(tail, bytes, FOOTER2_BYTES);
 }
 
 int record_commit(struct record_writer *w)
@@ -346,14 +370,12 @@ void record_discard(struct record_writer *w)
 	if (!w)
 		return;
 	io_discard(w->file);
-	ZSTD_freeCCtx(w->zstd);
-	mem_free(w->raw);
-	mem_free(w->frame);
-	mem_free(w->values);
-	mem_free(w->mask);
-	mem_free(w->input);
-	mem_free(w->target);
-	mem_free(w->counts);
+	codec_writer_release(&w->codec);
+	measure_release(&w->measure);
+	buf_release(&w->texts);
+	mem_free(w->size);
+	mem_free(w->chunk);
+	mem_free(w->row);
 	mem_free(w->index);
 	mem_free(w->path);
 	arena_free(w->a);

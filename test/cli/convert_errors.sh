@@ -126,12 +126,12 @@ expect 0 '"verified": true' dlx-inspect --verify --json out.dlx
 expect 0 "made by    dlx-convert -i grid.nc:wind" dlx-inspect out.dlx
 expect 0 "4 pictures" dlx-inspect --png maps --north-up out.dlx
 [ -s maps/sample-00003.png ] || { echo "no maps/sample-00003.png"; failures=$((failures + 1)); }
-head -c 700 out.dlx >cut.dlx
+head -c 900 out.dlx >cut.dlx
 cp out.dlx flip.dlx
 printf 'X' | dd of=flip.dlx bs=1 seek=50 conv=notrunc 2>/dev/null
-expect 65 "'cut.dlx': byte 692: truncated" dlx-inspect cut.dlx
+expect 65 "'cut.dlx': byte 892: truncated" dlx-inspect cut.dlx
 expect 0 "flip.dlx" dlx-inspect flip.dlx
-expect 65 "'flip.dlx': sample 0 at byte 16: damaged" dlx-inspect --verify flip.dlx
+expect 65 "'flip.dlx': sample 0, array 'input', chunk 0 at byte 16: damaged" dlx-inspect --verify flip.dlx
 expect 65 "a NetCDF file: convert it with dlx-convert" dlx-inspect grid.nc
 expect 65 "not a dlx record" dlx-inspect text.txt
 expect 66 "'no.dlx'" dlx-inspect no.dlx

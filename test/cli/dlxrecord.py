@@ -21,28 +21,75 @@ def unzstd(frame, size):
     return out.raw
 
 
+def xxh3(data, seed):
+    lib = ctypes.CDLL(ctypes.util.find_library("xxhash") or "libxxhash.so.0")
+    lib.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    lib.XXH3_64bits_withSeed.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+    return lib.XXH3_64bits_withSeed(data, len(data), seed)
+
+
+def chunk(stored, raw, codec, width):
+    """The raw bytes of a chunk."""
+    if codec == 0:
+        return stored
+    if codec == 1:
+        return unzstd(stored, raw)
+    assert codec == 2
+    each, at, planes = raw // width, 8 * width, []
+    for n in struct.unpack_from("<%dQ" % width, stored):
+        planes.append(stored[at:at + n] if n == each else unzstd(stored[at:at + n], each))
+        at += n
+    assert at == len(stored)
+    return np.stack([np.frombuffer(p, "u1") for p in planes], -1).tobytes()
+
+
+def array(data, entries, place, shape, rows, has_channels, dtype):
+    """One array of a sample of the next entries; place: the numbers of sample and array."""
+    axis, parts, n = int(has_channels), [], 1
+    if rows:
+        n = -(-shape[axis] // rows)
+    for c in range(n):
+        part = list(shape)
+        if rows:
+            part[axis] = min(rows, shape[axis] - c * rows)
+        offset, stored, raw, codec, check = next(entries)
+        v = chunk(data[offset:offset + stored], raw, codec, np.dtype(dtype).itemsize)
+        h = xxh3(v, xxh3(struct.pack("<3Q", *place, c), 0))
+        assert check == (xxh3(data[offset:offset + stored], h) if codec else h)
+        parts.append(np.frombuffer(v, dtype).reshape(part))
+    return np.concatenate(parts, axis) if n > 1 else parts[0]
+
+
+def stacked(v):
+    """Samples of one size as one array, of several as a list."""
+    return np.stack(v) if len({x.shape for x in v}) == 1 else v or None
+
+
 def read(path):
-    """The description, and input and target of all samples; target: None where there is none."""
+    """The description, and input and target of all samples; target: None where there is none. The
+    description has 'input' and 'target' besides, with the shapes of the first size, and 'keys'."""
     data = open(path, "rb").read()
     assert data[:8] == b"DLXREC\r\n" and data[-8:] == b"DLXEND\r\n"
-    assert struct.unpack("<II", data[8:16]) == (1, 0)
-    at, index, n, size, _ = struct.unpack("<5Q", data[-48:-8])
-    assert size == len(data) and index % 8 == 0
-    text = json.loads(data[at:index])
-    arrays = [[], []]
+    assert struct.unpack("<II", data[8:16]) == (2, 0)
+    at, texts, table, index, n, m, size, check = struct.unpack("<8Q", data[-72:-8])
+    assert size == len(data) and texts % 8 == 0 and table % 8 == 0 and index % 8 == 0
+    assert check == xxh3(data[:16] + data[at:-16], 0)
+    text = json.loads(data[at:texts])
+    for k, a in enumerate(text["arrays"]):
+        text.setdefault(a["role"], dict(a, shape=text["sizes"][0]["shapes"][k]))
+    assert len(data[index:-72]) == 40 * m
+    entries = struct.iter_unpack("<5Q", data[index:-72])
+    arrays, text["keys"] = {"input": [], "target": []}, []
     for i in range(n):
-        offset, length, raw, _, _ = struct.unpack_from("<5Q", data, index + 40 * i)
-        sample = unzstd(data[offset:offset + length], raw)
-        start = 0
-        for k, name in enumerate(("input", "target")):
-            if name not in text:
-                continue
-            a = text[name]
-            count = int(np.prod(a["shape"], dtype=np.int64))
-            v = np.frombuffer(sample, DTYPES[a["dtype"]], count, start)
-            arrays[k].append(v.reshape(a["shape"]))
-            start = (start + v.nbytes + 7) // 8 * 8
-    return text, np.stack(arrays[0]), np.stack(arrays[1]) if arrays[1] else None
+        first, key, group, k = struct.unpack_from("<4Q", data, table + 32 * i)
+        text["keys"].append(data[texts + key:data.index(b"\0", texts + key)].decode() or None)
+        for j, a in enumerate(text["arrays"]):
+            shape, field = text["sizes"][k]["shapes"][j], a["role"] == "target" and a["dtype"][0] in "fb"
+            number = j + (j and "target" not in text)
+            arrays.setdefault(a["role"], []).append(array(
+                data, entries, (i, number), shape, text["sizes"][k]["rows"][j],
+                bool(shape) and (field or len(shape) >= len(text["input"]["shape"])), DTYPES[a["dtype"]]))
+    return text, stacked(arrays["input"]), stacked(arrays["target"])
 
 
 def netcdf(path):

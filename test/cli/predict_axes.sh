@@ -22,7 +22,7 @@ expect 0 "$train" config.yaml
 axes_of() {
 	"$python3" -c 'import json, struct, sys
 data = open(sys.argv[1], "rb").read()
-d, i = struct.unpack("<2Q", data[-48:-32])
+d, i = struct.unpack("<2Q", data[-72:-56])
 print(json.dumps(json.loads(data[d:i])["axes"], sort_keys=True, indent=1))' "$1" >"$1.axes" || fail "no axes in $1"
 }
 # keeps OUTPUT OPTION...: a prediction with the axes of x.dlx, which read back are the same.

@@ -39,7 +39,7 @@ clean "$inspect" --json "$turn.dlx"
 "$python" - "$esc" <<'P' || fail "the JSON is not that of the record"
 import json, sys
 d = json.load(open("out"))["description"]
-assert d["input"]["channels"][0] == sys.argv[1], d
+assert d["arrays"][0]["channels"][0] == sys.argv[1], d
 P
 clean "$inspect" --verify --png "$turn-pictures" "$turn.dlx"
 clean "$inspect" "$esc"

@@ -79,9 +79,9 @@ says err "joins those of several files"
 
 cd "$work/unet2d" || exit 99
 [ "$(find predicted -name '*.png' | wc -l)" -eq "$(find cells -name 'new-*.png' | wc -l)" ] || fail "not a picture each"
-expect 65 "$DLX_BUILD/dlx-convert" --input 'cells/*.png' --target 'labels/*.png' -o all.dlx
-says err 'a record has samples of one size'
-expect 0 "$train" --quiet --predict cells-new-large.dlx -o whole.npy unet2d.yaml
+expect 0 "$DLX_BUILD/dlx-inspect" --verify cells.dlx
+says out '12 samples, input 1x96x150, target 96x150'
+expect 0 "$train" --quiet --predict 'cells/new-large-*.png' -o whole.npy unet2d.yaml
 cmp whole.npy cells.npy || fail "unet2d: tiles are not the whole"
 says log '6 tiles of 96 x 96'
 says log 'prediction whole samples, such as those of 96 x 96'

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fuzz target: any bytes as a record file. Each input is read as it is, which the hashes almost
- * always refuse, and once more with its magics, size and hashes made right, so that all checks
- * behind them are reached. */
+ * always refuse, and once more for each version with its magics, size and hashes made right, so
+ * that all checks behind them are reached. */
 #include <stdint.h>
 #include <string.h>
 
@@ -25,8 +25,15 @@ static void read_samples(const struct record *r)
 		return;
 	d = record_decoder_new();
 	raw = mem_alloc(n);
-	for (int64_t i = 0; i < record_info(r)->samples && i < 64; i++)
+	for (int64_t i = 0; i < record_info(r)->samples && i < 64; i++) {
 		(void)record_read(r, d, i, raw);
+		if (record_axis(record_info(r), 0) >= 0)
+			(void)record_read_rows(r, d, i, 0, 0, 1, raw);
+		for (int64_t k = 0; k < record_chunks(r, i) && k < 64; k++)
+			(void)record_chunk_get(r, i, k);
+		for (const char *key = record_key(r, i); key && *key; key++)
+			continue;
+	}
 	mem_free(raw);
 	record_decoder_free(d);
 }
@@ -42,7 +49,8 @@ static void try_image(const uint8_t *data, size_t size)
 	err_clear();
 }
 
-/* Hashes of the frames that lie within the file. */
+/* Hashes of the frames of version 1 that lie within the file; of chunks they depend on what these
+ * are decoded to. */
 static void repair_index(uint8_t *p, const struct record_footer *f, uint64_t end)
 {
 	struct record_entry e;
@@ -56,33 +64,39 @@ static void repair_index(uint8_t *p, const struct record_footer *f, uint64_t end
 	}
 }
 
-static void repair(uint8_t *p, size_t size)
+static void repair(uint8_t *p, size_t size, int version)
 {
-	const uint64_t end = size - FOOTER_BYTES;
+	const uint64_t end = size - record_footer_bytes(version);
 	struct record_footer f;
 
-	record_preamble(p);
-	record_footer_read(p + end, &f);
+	record_preamble(p, version);
+	record_footer_read(p + end, &f, version);
 	f.size = size;
 	f.description = f.description > end ? f.description % (end + 1) : f.description;
-	if (f.index <= end)
+	if (f.index <= end && version == 1)
 		repair_index(p, &f, end);
-	record_footer_put(p + end, &f);
-	f.hash = record_footer_hash(p, p + f.description, end - f.description, p + end);
-	record_footer_put(p + end, &f);
+	record_footer_put(p + end, &f, version);
+	f.hash = record_footer_hash(p, p + f.description, end - f.description, p + end, version);
+	record_footer_put(p + end, &f, version);
+}
+
+static void try_repaired(const uint8_t *data, size_t size, int version)
+{
+	uint8_t *copy;
+
+	if (size < PREAMBLE_BYTES + record_footer_bytes(version))
+		return;
+	copy = mem_alloc(size);
+	memcpy(copy, data, size);
+	repair(copy, size, version);
+	try_image(copy, size);
+	mem_free(copy);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *copy;
-
 	try_image(data, size);
-	if (size < PREAMBLE_BYTES + FOOTER_BYTES)
-		return 0;
-	copy = mem_alloc(size);
-	memcpy(copy, data, size);
-	repair(copy, size);
-	try_image(copy, size);
-	mem_free(copy);
+	for (int version = 1; version <= RECORD_VERSION; version++)
+		try_repaired(data, size, version);
 	return 0;
 }

@@ -642,7 +642,8 @@ static void test_damage(void **state)
 	assert_int_equal(io_write_file(bad, file.data, file.len), 0);
 	d = fixture_open(&bad, 1);
 	l = start_loader(d, NULL, false, 2, 2, 2);
-	expect_error(loader_next(l, &b), E_DATA, "'test_loader_bad.tmp.dlx': sample 0 at byte 16");
+	expect_error(loader_next(l, &b), E_DATA, "'test_loader_bad.tmp.dlx': sample 0, array 'input', "
+	             "chunk 0 at byte 16: damaged");
 	assert_null(b);
 	assert_int_equal(loader_next(l, &b), 0);
 	assert_int_equal(sample_at(b, 0), 2);

@@ -123,7 +123,7 @@ static void test_roundtrip(void **state)
 		example_sample(s, input, target);
 		assert_int_equal(record_read(r, d, s, raw), 0);
 		assert_memory_equal(raw, input, sizeof(input));
-		assert_memory_equal(raw + record_target_offset(record_info(r)), target, sizeof(target));
+		assert_memory_equal(raw + record_array_at(record_info(r), 0, 1), target, sizeof(target));
 	}
 	record_free(r);
 	record_decoder_free(d);
@@ -236,7 +236,8 @@ static void test_messages(void **state)
 	expect_error(record_parse(&r, "cut", file.data, file.len - 9), E_DATA, "truncated");
 	file.data[20] ^= 1;
 	assert_int_equal(record_parse(&r, "flip", file.data, file.len), 0);
-	expect_error(record_read(r, d, 0, raw), E_DATA, "'flip': sample 0 at byte 16: damaged");
+	expect_error(record_read(r, d, 0, raw), E_DATA,
+	             "'flip': sample 0, array 'input', chunk 0 at byte 16: damaged");
 	assert_int_equal(record_read(r, d, 1, raw), 0);
 	record_free(r);
 	file.data[8] = 9;
@@ -250,17 +251,17 @@ static void test_messages(void **state)
  * right again. */
 static void rewrite(struct buf *file, const char *from, const char *to)
 {
-	uint8_t *p = (uint8_t *)file->data, *end = p + file->len - FOOTER_BYTES;
+	uint8_t *p = (uint8_t *)file->data, *end = p + file->len - FOOTER2_BYTES;
 	struct record_footer f;
 	char *at;
 
-	record_footer_read(end, &f);
-	at = memmem(p + f.description, f.index - f.description, from, strlen(from));
+	record_footer_read(end, &f, 2);
+	at = memmem(p + f.description, f.texts - f.description, from, strlen(from));
 	assert_non_null(at);
 	assert_int_equal(strlen(from), strlen(to));
 	memcpy(at, to, strlen(to));
-	f.hash = record_footer_hash(p, p + f.description, (size_t)(end - p) - f.description, end);
-	record_footer_put(end, &f);
+	f.hash = record_footer_hash(p, p + f.description, (size_t)(end - p) - f.description, end, 2);
+	record_footer_put(end, &f, 2);
 }
 
 /* A description that lies behind a right hash. */
@@ -269,14 +270,22 @@ static void test_false_descriptions(void **state)
 	static const struct {
 		const char *from, *to, *message;
 	} lies[] = {
-		{"\"input\"", "\"inpud\"", "no description"},
-		{"\"target\"", "\"tarxet\"", "impossible size of a sample"},
-		{"\"samples\": 3", "\"samples\": 4", "disagree"},
-		{"\"samples\": 3", "\"samples\": x", "byte"},
+		{"\"role\": \"input\"", "\"role\": \"inpud\"", "expected a role"},
+		{"\"role\": \"input\"", "\"role\": \"extra\"", "no description of 'input'"},
+		{"\"role\": \"target\"", "\"role\": \"input\" ", "second input"},
+		{"\"name\": \"target\"", "\"nome\": \"target\"", "without a name"},
+		{"\"arrays\"", "\"errays\"", "no description"},
+		{"\"sizes\"", "\"cizes\"", "no sizes"},
+		{"{\"samples\": 3,\n", "{\"samples\": 4,\n", "disagree"},
+		{"{\"samples\": 3,\n", "{\"samples\": x,\n", "byte"},
+		{"{\"samples\": 3, ", "{\"samples\": 2, ", "how many samples have a size"},
 		{"[3, 3, 4]", "[3, 3, 5]", "impossible size"},
 		{"[3, 3, 4]", "[0, 3, 4]", "below 1"},
 		{"[3, 3, 4]", "[3, 9, 9]", "impossible size"},
-		{"[3, 3, 4]", "3        ", "wrong length"},
+		{"[3, 3, 4]", "3        ", "expected a shape"},
+		{"\"rows\": [0, 0]", "\"rows\": [9, 0]", "other rows"},
+		{"\"rows\": [0, 0]", "\"rows\": [1, 0]", "impossible size"},
+		{"\"rows\": [0, 0]", "\"rows\": [0]   ", "wrong length"},
 		{"\"f32\"", "\"f33\"", "dtype"},
 		{"\"mask\": 2", "\"mask\": 3", "mask"},
 		{"\"classes\": 2", "\"classes\": 3", "wrong length"},

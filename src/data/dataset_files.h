@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The files of a set; private to dataset.c and what is counted in them. */
+#ifndef DLX_DATA_DATASET_FILES_H
+#define DLX_DATA_DATASET_FILES_H
+
+#include <pthread.h>
+
+#include "base/arena.h"
+#include "data/dataset.h"
+
+struct dataset {
+	struct arena *a;
+	struct record_info whole;    /* of all files together; of a description alone: n is 0 */
+	uint64_t described;          /* hash of the description that the set is made of */
+	int n, cap;
+	struct record **file;
+	int64_t *first;              /* of each file, its first sample; first[n] is the total */
+	struct dataset_info info;
+	int nsizes;
+	int **size_of;               /* of each file, the number that each of its sizes has here */
+	struct dataset_info *size;   /* info with the shapes of each size */
+	pthread_mutex_t lock;        /* of idle */
+	struct dataset_scratch *idle;
+};
+
+/* Something to decode with, to be given back. Any thread. */
+struct dataset_scratch *dataset_borrow(struct dataset *d);
+void dataset_give_back(struct dataset *d, struct dataset_scratch *s);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What both versions of an open record file share: its bytes, complaints about them, and room to
+ * decode in. */
+#include "data/record_file.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+int record_bad(const struct record *r, uint64_t at, const char *what)
+{
+	return ERR(E_DATA, NULL, "'%s': byte %llu: %s", r->path, (unsigned long long)at, what);
+}
+
+int record_bytes(const struct record *r, uint64_t at, void *p, size_t n)
+{
+	if (!r->image)
+		return io_reader_read(&r->file, at, p, n);
+	memcpy(p, r->image + at, n);
+	return 0;
+}
+
+const uint8_t *record_tail_at(const struct record *r, uint64_t at)
+{
+	return r->tail + (at - r->footer.description);
+}
+
+void record_free(struct record *r)
+{
+	if (!r)
+		return;
+	io_reader_close(&r->file);
+	if (r->tail)
+		mem_unmap(r->tail, r->size - r->footer.description);
+	arena_free(r->a);
+	mem_free(r);
+}
+
+/* --- questions --- */
+
+const struct record_info *record_info(const struct record *r)
+{
+	return &r->info;
+}
+
+const char *record_path(const struct record *r)
+{
+	return r->path;
+}
+
+int record_version(const struct record *r)
+{
+	return r->version;
+}
+
+uint64_t record_hash(const struct record *r)
+{
+	return r->footer.hash;
+}
+
+uint64_t record_size(const struct record *r)
+{
+	return r->size;
+}
+
+const char *record_description(const struct record *r, size_t *n)
+{
+	*n = r->footer.texts - r->footer.description;
+	return (const char *)r->tail;
+}
+
+/* --- decoders --- */
+
+struct record_decoder *record_decoder_new(void)
+{
+	struct record_decoder *d = mem_calloc(1, sizeof(*d));
+
+	codec_reader_open(&d->codec);
+	return d;
+}
+
+void record_decoder_free(struct record_decoder *d)
+{
+	if (!d)
+		return;
+	codec_reader_release(&d->codec);
+	mem_free(d->stored);
+	mem_free(d->raw);
+	mem_free(d);
+}
+
+static void reserve(uint8_t **p, uint64_t *room, uint64_t n)
+{
+	if (n <= *room)
+		return;
+	mem_free(*p);
+	*p = mem_alloc(n);
+	*room = n;
+}
+
+uint8_t *record_decoder_raw(struct record_decoder *d, uint64_t n)
+{
+	reserve(&d->raw, &d->raw_room, n);
+	return d->raw;
+}
+
+void record_decoder_reserve(struct record_decoder *d, const struct record *r)
+{
+	reserve(&d->stored, &d->stored_room, r->largest);
+	reserve(&d->raw, &d->raw_room, r->largest_raw);
+	codec_reader_reserve(&d->codec, r->largest_planes);
+}
+
+int record_stored(const struct record *r, struct record_decoder *d, uint64_t at, uint64_t n,
+                  const uint8_t **out)
+{
+	*out = r->image ? r->image + at : NULL;
+	if (r->image)
+		return 0;
+	reserve(&d->stored, &d->stored_room, n);
+	*out = d->stored;
+	return io_reader_read(&r->file, at, d->stored, n);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * An open record file; private to its reader. */
+#ifndef DLX_DATA_RECORD_FILE_H
+#define DLX_DATA_RECORD_FILE_H
+
+#include "base/arena.h"
+#include "base/io_reader.h"
+#include "data/record_codec.h"
+#include "data/record_format.h"
+
+struct record {
+	struct arena *a;
+	struct io_reader file;         /* zeroed for record_parse */
+	const uint8_t *image;          /* of record_parse, else NULL */
+	const char *path;
+	uint64_t size;
+	int version;
+	uint8_t preamble[PREAMBLE_BYTES];
+	uint8_t *tail;                 /* all behind the samples, in memory */
+	uint64_t largest;              /* bytes of a chunk as stored, of those that are decoded */
+	uint64_t largest_planes;       /* raw bytes of a chunk that is stored as planes */
+	uint64_t largest_raw;          /* raw bytes of a chunk whose channels are apart in its sample */
+	struct record_footer footer;
+	struct record_info info;
+};
+
+struct record_decoder {
+	struct codec_reader codec;
+	uint8_t *stored, *raw;         /* room for a chunk, or a sample of version 1 */
+	uint64_t stored_room, raw_room;
+};
+
+/* E_DATA: what is wrong at byte `at`. */
+int record_bad(const struct record *r, uint64_t at, const char *what);
+int record_bytes(const struct record *r, uint64_t at, void *p, size_t n);
+/* Byte `at` of the file, which is behind the samples. */
+const uint8_t *record_tail_at(const struct record *r, uint64_t at);
+/* The n stored bytes at byte `at`, in the image or in d. */
+int record_stored(const struct record *r, struct record_decoder *d, uint64_t at, uint64_t n,
+                  const uint8_t **out);
+/* Room for n bytes, with any content. */
+uint8_t *record_decoder_raw(struct record_decoder *d, uint64_t n);
+
+/* --- the index of each version --- */
+
+/* Whether the parts in front of the footer at byte `end` have the sizes that they say; their order
+ * is checked. */
+int record1_check_parts(const struct record *r, uint64_t end);
+int record2_check_parts(const struct record *r, uint64_t end);
+/* Whether the index, read and hashed, is one of the samples that the description tells of; gives a
+ * record of version 1 its only size, and finds what is largest. */
+int record1_check(struct record *r);
+int record2_check(struct record *r);
+/* A whole sample of version 1. */
+int record1_read(const struct record *r, struct record_decoder *d, int64_t i, void *raw);
+struct record_entry record1_entry(const struct record *r, int64_t i);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Means and variances are merged sample by sample (Chan, Golub, LeVeque 1983), so their error
+ * does not grow with the number of samples. */
+#include "data/record_measure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+struct moments {
+	int64_t n;
+	double mean, m2, min, max;
+};
+
+void measure_open(struct measure *m, const struct record_info *i)
+{
+	*m = (struct measure){.narrays = record_arrays(i), .ncounts = i->nclasses};
+	m->of = mem_calloc((size_t)m->narrays, sizeof(*m->of));
+	for (int k = 0; k < m->narrays; k++)
+		m->of[k] = mem_calloc((size_t)record_array_get(i, k)->nstats, sizeof(**m->of));
+	m->counts = mem_calloc((size_t)m->ncounts, sizeof(*m->counts));
+	m->counted = !dtype_is_float(i->target.dtype);
+}
+
+void measure_release(struct measure *m)
+{
+	for (int k = 0; k < m->narrays; k++)
+		mem_free(m->of[k]);
+	mem_free(m->of);
+	mem_free(m->values);
+	mem_free(m->mask);
+	mem_free(m->counts);
+}
+
+/* --- statistics --- */
+
+static void moments_merge(struct moments *m, const struct moments *s)
+{
+	const double n = (double)m->n + (double)s->n, d = s->mean - m->mean;
+
+	if (s->n == 0)
+		return;
+	if (m->n == 0) {
+		*m = *s;
+		return;
+	}
+	m->mean += d * (double)s->n / n;
+	m->m2 += s->m2 + d * d * (double)m->n * (double)s->n / n;
+	m->min = fmin(m->min, s->min);
+	m->max = fmax(m->max, s->max);
+	m->n += s->n;
+}
+
+/* n values, those where mask (if any) is not 0 and that are finite. Two passes: sum, then
+ * squared deviations. */
+static void moments_add(struct moments *m, const double *v, const double *mask, int64_t n)
+{
+	struct moments s = {.min = INFINITY, .max = -INFINITY};
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		if (!isfinite(v[i]) || (mask && mask[i] == 0))
+			continue;
+		s.n++;
+		sum += v[i];
+		s.min = fmin(s.min, v[i]);
+		s.max = fmax(s.max, v[i]);
+	}
+	if (s.n == 0)
+		return;
+	s.mean = sum / (double)s.n;
+	for (int64_t i = 0; i < n; i++)
+		if (isfinite(v[i]) && !(mask && mask[i] == 0))
+			s.m2 += (v[i] - s.mean) * (v[i] - s.mean);
+	moments_merge(m, &s);
+}
+
+static void make_room(struct measure *m, int64_t points)
+{
+	if (points <= m->points)
+		return;
+	mem_free(m->values);
+	mem_free(m->mask);
+	m->points = points;
+	m->values = mem_alloc((size_t)points * sizeof(double));
+	m->mask = mem_alloc((size_t)points * sizeof(double));
+}
+
+void measure_array(struct measure *m, const struct record_info *i, int k,
+                   const struct shape *shape, const void *data)
+{
+	const struct record_array *a = record_array_get(i, k);
+	const int mask = k == 0 ? i->mask : -1;
+	const int64_t points = a->nstats ? shape_count(shape) / a->nstats : 0;
+	const size_t bytes = (size_t)points * dtype_size(a->dtype);
+	const uint8_t *v = data;
+
+	make_room(m, points);
+	if (mask >= 0)
+		dtype_convert(DTYPE_F64, m->mask, a->dtype, v + (size_t)mask * bytes, points);
+	for (int c = 0; c < a->nstats; c++) {
+		dtype_convert(DTYPE_F64, m->values, a->dtype, v + (size_t)c * bytes, points);
+		moments_add(&m->of[k][c], m->values, mask >= 0 && c != mask ? m->mask : NULL, points);
+	}
+}
+
+const struct channel_stats *measure_stats(const struct measure *m, struct arena *a, int k, int n)
+{
+	const struct moments *of = m->of[k];
+	struct channel_stats *s = ARENA_ARRAY(a, struct channel_stats, n + 1);
+
+	for (int i = 0; i < n; i++) {
+		const bool any = of[i].n > 0;
+
+		s[i] = (struct channel_stats){
+			.count = of[i].n,
+			.min = any ? of[i].min : NAN,
+			.max = any ? of[i].max : NAN,
+			.mean = any ? of[i].mean : NAN,
+			.std = any ? sqrt(of[i].m2 / (double)of[i].n) : NAN,
+		};
+	}
+	return s;
+}
+
+/* --- labels --- */
+
+static int64_t label(enum dtype t, const void *p, int64_t i)
+{
+	return t == DTYPE_I64 ? ((const int64_t *)p)[i] : (int64_t)dtype_get(t, p, i);
+}
+
+static void grow_counts(struct measure *m, int64_t v)
+{
+	if (v < m->ncounts)
+		return;
+	m->counts = mem_realloc(m->counts, ((size_t)v + 1) * sizeof(*m->counts));
+	memset(m->counts + m->ncounts, 0, (size_t)(v + 1 - m->ncounts) * sizeof(*m->counts));
+	m->ncounts = (int)v + 1;
+}
+
+int measure_labels(struct measure *m, const struct record_info *i, const void *target, int64_t n,
+                   const char *path, int64_t sample)
+{
+	if (dtype_is_float(i->target.dtype))
+		return 0;
+	for (int64_t k = 0; k < n; k++) {
+		const int64_t v = label(i->target.dtype, target, k);
+
+		if (v == i->ignore) {
+			m->ignored++;
+		} else if (i->nclasses > 0 && (v < 0 || v >= i->nclasses)) {
+			return ERR(E_DATA, NULL, "'%s': sample %lld: target value %lld is neither one of the "
+			           "%d classes nor the ignore value", path, (long long)sample, (long long)v,
+			           i->nclasses);
+		} else if (v < 0 || v >= RECORD_MAX_CLASSES) {
+			m->counted = false;
+		} else {
+			grow_counts(m, v);
+			m->counts[v]++;
+		}
+	}
+	return 0;
+}
