@@ -171,7 +171,7 @@ static int drop_dead_params(struct graph *g, struct plan *p, const struct plan_r
 		}
 	p->nparam = n;
 	/* once: the plans of a short batch and of further sizes do not repeat it */
-	if (n < all && p->batch == config->train.batch_size && !r->data->further)
+	if (n < all && p->batch == r->config->train.batch_size && !r->data->further)
 		note("not trained, since the loss does not depend on them: %s", names.data);
 	buf_release(&names);
 	return n ? 0 : ERR(E_CONFIG, &graph_t(g, p->output)->loc,
