@@ -156,7 +156,7 @@ static void check_norms(const struct cudnn *c, const struct cudnn_conv *plain,
 	}
 }
 
-/* x and y as windows of buffers that are wider by 24 channels, as op/conv/conv_cuda.c asks for them:
+/* x and y as windows of buffers that are wider by 24 channels, as op/conv/conv_cuda.c asks for it:
  * behind a convolution a bias, ReLU or sums. */
 static void check_windows(const struct cudnn *c, const struct cudnn_conv *plain,
                           const struct problem *p)
