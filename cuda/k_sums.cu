@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Notes that a stream leaves for the host as it comes to a sum over ranks and past it: one thread,
- * once a sum, beside the kernels that compute. A step that was captured has no other way to say
- * where it is. And sums over ranks in a given order. */
+ * Notes that a stream writes for the host before and after an all-reduce: one thread, once for each
+ * all-reduce, concurrent with the kernels that compute. A captured step has no other way to say
+ * where it is. Also the additions of all-reduces with a fixed order. */
 #include "cuda/device.cuh"
 
 static __device__ __forceinline__ uint64_t nanoseconds()

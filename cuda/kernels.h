@@ -320,7 +320,7 @@ int k_bundle_join(void *stream, enum k_bundle_kind kind, int64_t n, const double
 int k_bundle_norms(void *stream, const struct k_table *a, const double *part, float *first,
                    float *second);
 
-/* --- how far sums over ranks have come (k_sums.cu) --- */
+/* --- progress of all-reduces (k_sums.cu) --- */
 
 /* In memory that the host sees too. */
 struct k_sums {

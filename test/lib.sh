@@ -141,6 +141,7 @@ find_mpiexec() {
 
 # Sets $python3 to one that has its own library alone.
 find_python3() {
+	export PYTHONDONTWRITEBYTECODE=1
 	for python3 in ${PYTHON:-} /usr/bin/python3 python3; do
 		"$python3" -c 'import json' 2>/dev/null && return
 	done

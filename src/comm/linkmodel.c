@@ -27,7 +27,7 @@
 /* of a GPU that is not known: PCI Express 4, and its host's network */
 #define PCIE 20e9
 
-/* --- sums over ranks with a link each --- */
+/* --- all-reduces over ranks that have a link each --- */
 
 static double adding(const struct link *l, double bytes)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a sum over all ranks costs, as a function of its bytes, of ranks and hosts, and of how it
- * is made: seconds to begin a message, bytes a second, and bytes a second that are added up.
+ * The time of an all-reduce, as a function of its bytes, of ranks and hosts, and of its algorithm:
+ * from the seconds that a message takes to begin, the bytes a second that a link carries, and the
+ * bytes a second that are added up.
  *
- * Buckets of gradients are cut by it, and all ranks, and a plan for ranks that are not there, must
- * cut them alike. So the model is of what links are known to be, not of what a few messages took
- * just now; only where a measurement says that links are several times slower or faster is it
- * corrected, by a power of eight. */
+ * The buckets of gradients follow from this model, and they must be the same on all ranks and in a
+ * plan that is made without the ranks. So the model has nominal rates of links, not those that a
+ * few messages reached just now. Only if a measurement finds links several times slower or faster
+ * is it corrected, by a power of eight. */
 #ifndef DLX_COMM_LINKMODEL_H
 #define DLX_COMM_LINKMODEL_H
 

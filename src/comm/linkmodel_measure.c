@@ -59,7 +59,7 @@ static int measure_all(struct curve *m, struct comm *c, const struct device *d, 
 			repeats -= 2;
 		if (k >= LEAST_POINTS && spent + expected > BUDGET)
 			repeats = 0;
-		comm_broadcast(c, &repeats, sizeof repeats, 0, "the cost of sums");
+		comm_broadcast(c, &repeats, sizeof repeats, 0, "the cost of all-reduces");
 		if (repeats == 0)
 			break;
 		int64_t begin = liveness_now();
@@ -68,7 +68,7 @@ static int measure_all(struct curve *m, struct comm *c, const struct device *d, 
 		expected = 4 * m->seconds[k];
 		m->n = k + 1;
 	}
-	comm_broadcast(c, m, sizeof *m, 0, "the cost of sums");
+	comm_broadcast(c, m, sizeof *m, 0, "the cost of all-reduces");
 	return 0;
 }
 
@@ -99,8 +99,8 @@ static int measure_sums(struct linkmodel *m, struct comm *c, const struct device
 	int points = d ? GPU_POINTS : points_for(c);
 	size_t bytes = (size_t)bytes_of(points - 1);
 	for (int k = 0; k < points; k++)
-		group[k] = (struct reducer_bucket){ 0, bytes_of(k) / 4, DTYPE_F32, "the cost of sums",
-			false };
+		group[k] = (struct reducer_bucket){ 0, bytes_of(k) / 4, DTYPE_F32,
+			"the cost of all-reduces", false };
 	const struct reducer_place gpu = { d, c, nccl, true };
 	TRY(d ? reducer_new_gpu(&r, &gpu, bytes, group, points) :
 	    reducer_new(&r, c, bytes, group, points, false));

@@ -209,7 +209,7 @@ static int obtain(struct reducer_nccl *r)
 	if (r->scratch_bytes)
 		r->scratch = device_alloc(r->dev, r->scratch_bytes);
 	if (!r->block || (r->scratch_bytes && !r->scratch))
-		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of sums over ranks; make "
+		return ERR(E_NOMEM, NULL, "the GPU has no room for %.1f MB of all-reduces; make "
 		           "'train.batch_size' smaller", (double)(r->block_bytes + r->scratch_bytes) / 1e6);
 	return cuda_side_new(&r->side, r->dev, r->buckets, r->concurrent);
 }

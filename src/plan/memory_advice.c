@@ -65,7 +65,7 @@ static void table(const struct refusal *f)
 	row(f, "activations", m.activations);
 	row(f, "gradients", m.gradients);
 	row(f, "workspace", m.workspace);
-	row(f, "sums over ranks", sums);
+	row(f, "all-reduces", sums);
 	row(f, "inputs of other plans", f->need->fixed - steps - sums);
 	if (f->r->total == 0)
 		return;

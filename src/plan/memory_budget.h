@@ -17,7 +17,7 @@ struct memory_budget {
 
 /* What plans need on their device. */
 struct memory_need {
-	int64_t fixed;                   /* parameters, states, inputs, constants, sums over ranks */
+	int64_t fixed;                   /* parameters, states, inputs, constants, all-reduces */
 	int64_t arena;
 };
 

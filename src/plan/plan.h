@@ -52,8 +52,8 @@ struct plan_request {
 	bool any_extent;                 /* predictions of tiles have the bits of the whole's */
 	bool keep_results;               /* PLAN_TRAIN: output and gradients
 	                                  * can be read after the step */
-	struct ranks_plan ranks;         /* PLAN_TRAIN: what sums over ranks are
-	                                  * planned for; ranks 0 or 1: alone */
+	struct ranks_plan ranks;         /* PLAN_TRAIN: the ranks for which all-reduces
+	                                  * are planned; ranks 0 or 1: none */
 	const char *dump;                /* --dump=PASS */
 	bool dump_dot;
 };

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "plan/memory_budget.h"
 
-/* Sums over ranks are in memory that a host's ranks share, where they are not on a GPU. */
+/* On a CPU all-reduces use memory that a host's ranks share, which is not the device's. */
 static int64_t planned(const struct session *s, const struct memory_parts *p)
 {
 	return p->values + p->inputs + p->arena + p->tables + (s->dev->driver ? p->sums : 0);
@@ -20,7 +20,7 @@ static int64_t planned(const struct session *s, const struct memory_parts *p)
 static const char text[] =
 	"the run has taken %" PRId64 " bytes of memory, where %" PRId64 " were planned: "
 	"parameters and states %" PRId64 ", inputs %" PRId64 ", the arena %" PRId64
-	", sums over ranks %" PRId64
+	", all-reduces %" PRId64
 	", tables %" PRId64 "; please report this";
 
 int account_check(const struct session *s)

@@ -13,7 +13,7 @@
 struct slow_evidence {
 	double seconds;                /* wall time looked at */
 	double sustained, best;        /* samples/s in it; of the best step */
-	double data, ranks, between;   /* seconds: waiting for batches, for sums over ranks; not in
+	double data, ranks, between;   /* seconds: waiting for batches, for all-reduces; not in
 	                                * steps but in validations and checkpoints */
 	struct host_load host;         /* what it grew by; load as it is now */
 	int threads, decode_threads, processors;     /* of this rank; processors: host_processors() */

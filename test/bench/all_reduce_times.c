@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * all_reduce_times [--busy] [--seconds S]: a sum over all ranks by a reducer and by MPI_Allreduce,
+ * all_reduce_times [--busy] [--seconds S]: an all-reduce by a reducer and by MPI_Allreduce,
  * in turn, for sizes from 64 KiB to 64 MiB; the medians over turns, from rank 0. --busy has a
  * process beside them that computes all the time. */
 #include <signal.h>

@@ -58,22 +58,14 @@ for as in logits probabilities classes; do
 done
 expect 0 "$train" --predict whole.dlx -o table.csv whole.yaml
 cmp table.csv probabilities.csv || fail "probabilities are not the default of tables"
-"$python3" - <<'END' || fail "see above"
+PYTHONPATH=$DLX_SOURCE/test/train "$python3" - <<'END' || fail "see above"
 import csv
 import math
-import struct
 
-
-def array(path, code):
-    with open(path, "rb") as f:
-        b = f.read()
-    n = struct.unpack("<H", b[8:10])[0]
-    head = eval(b[10 : 10 + n])
-    return head["shape"], struct.unpack(f"<{(len(b) - 10 - n) // 4}{code}", b[10 + n :])
-
+from npy_read import read
 
 for form, shape in ("points", (6, 3, 48, 40)), ("whole", (6, 3)):
-    (s, v), (t, p), (u, k) = (array(f"{form}-{a}.npy", c) for a, c in (("logits", "f"), ("probabilities", "f"), ("classes", "i")))
+    (s, v), (t, p), (u, k) = (read(f"{form}-{a}.npy") for a in ("logits", "probabilities", "classes"))
     assert s == t == u == shape, (s, t, u)
     assert form == "whole" or (min(v) < 0 < max(v) and set(k) == {0, 1})
     assert all(abs(1 / (1 + math.exp(-x)) - y) < 1e-6 for x, y in zip(v, p))

@@ -61,26 +61,19 @@ done
 expect 0 "$convert" -i plain.npz -o again.dlx
 as again.npz
 cmp plain.npz again.npz || fail "the same predictions are other bytes"
-"$python3" - <<'END' || fail "see above"
+PYTHONPATH=$DLX_SOURCE/test/train "$python3" - <<'END' || fail "see above"
 import csv
 import math
 import struct
 
-
-def array(path, code):
-    with open(path, "rb") as f:
-        b = f.read()
-    n = struct.unpack("<H", b[8:10])[0]
-    head = eval(b[10 : 10 + n])
-    return head["shape"], struct.unpack(f"<{(len(b) - 10 - n) // 4}{code}", b[10 + n :])
-
+from npy_read import read
 
 names = ["sea", "water", "land"]
-shape, logits = array("plain.npy", "f")
+shape, logits = read("plain.npy")
 assert shape == (12, 3), shape
-shape, shares = array("shares.npy", "f")
+shape, shares = read("shares.npy")
 assert shape == (12, 3), shape
-shape, classes = array("classes.npy", "i")
+shape, classes = read("classes.npy")
 assert shape == (12,), shape
 rows = {name: list(csv.reader(open(f"{name}.csv"))) for name in ("table", "classes", "logits")}
 assert rows["table"][0] == ["sample", "class"] + names

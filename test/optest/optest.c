@@ -554,7 +554,7 @@ static bool has_kernel(const struct op *op, const struct device *dev)
 	return false;
 }
 
-/* Ops whose tensors are float32 on every device: the update, single numbers, sums over ranks. */
+/* Ops whose tensors are float32 on every device: the update, single numbers, all-reduces. */
 static const char *const f32_only[] = {
 	"all_reduce_start", "all_reduce_wait", "sum_squares", "clip_factor", "sgd", "adam", "rmsprop",
 	"loss_scale", "max_abs", "loss_scale_update", "mean_terms", "mean_seed", "mean_factor",

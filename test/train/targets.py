@@ -17,6 +17,8 @@ import random
 import struct
 import sys
 
+import npy_read
+
 SAMPLES, INPUTS, SIDE = 16, 3, 22
 
 
@@ -26,13 +28,6 @@ def write_npy(path, shape, values):
     with open(path, "wb") as f:
         f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
         f.write(struct.pack(f"<{len(values)}f", *values))
-
-
-def read_npy(path):
-    with open(path, "rb") as f:
-        b = f.read()
-    start = 10 + struct.unpack("<H", b[8:10])[0]
-    return struct.unpack(f"<{(len(b) - start) // 4}f", b[start:])
 
 
 def read_safetensors(path):
@@ -72,7 +67,7 @@ def moments(v):
 
 
 def columns():
-    x, y = read_npy("x.npy"), read_npy("y.npy")
+    x, y = npy_read.read("x.npy")[1], npy_read.read("y.npy")[1]
     return [x[i:i + INPUTS] for i in range(0, len(x), INPUTS)], [y[0::2], y[1::2]]
 
 
@@ -130,7 +125,7 @@ def unscaled(last, prediction, table):
             else:
                 out = [a * m + b for a, m, b in zip(out, step["multiply"], step["add"])]
         want += out
-    got = read_npy(prediction)
+    got = npy_read.read(prediction)[1]
     with open(table) as f:
         lines = [line.split(",")[1:] for line in f.read().split()[1:]]
     assert [float(v) for line in lines for v in line] == [float(f"{v:.9g}") for v in got], "csv and npy differ"
@@ -151,7 +146,7 @@ def bare(source, to):
 
 
 def between(path, low, high):
-    v = read_npy(path)
+    v = npy_read.read(path)[1]
     assert all(float(low) <= a <= float(high) for a in v), (min(v), max(v))
 
 

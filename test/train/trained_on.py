@@ -10,6 +10,8 @@ import random
 import struct
 import sys
 
+import npy_read
+
 SAMPLES, CHANNELS, SIDE = 12, 2, 6
 
 
@@ -49,15 +51,8 @@ def strip(source, to):
         f.write(struct.pack("<Q", len(text)) + text + all_of_it[end:])
 
 
-def floats(path):
-    with open(path, "rb") as f:
-        b = f.read()
-    start = 10 + struct.unpack("<H", b[8:10])[0]
-    return struct.unpack(f"<{(len(b) - start) // 4}f", b[start:])
-
-
 def close(a, b, tolerance):
-    x, y = floats(a), floats(b)
+    x, y = npy_read.read(a)[1], npy_read.read(b)[1]
     assert len(x) == len(y)
     worst = max(abs(p - q) for p, q in zip(x, y))
     assert worst <= float(tolerance), worst

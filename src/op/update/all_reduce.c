@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sums over all ranks as two nodes, so that others run between them (comm/reducer.h does the work):
+ * An all-reduce as two nodes, so that others run between them (comm/reducer.h does the work):
  *
- *   all_reduce_start   (x, g)... -> x': x' = factor g, and the group's sum is under way
+ *   all_reduce_start   (x, g)... -> x': x' = factor g, and starts the bucket's all-reduce
  *   all_reduce_wait    x'... -> x'': the sum over all ranks, the same bits on each
  *
- * Pairs of a state x and a tensor g of its shape. With a wire type of 32
- * bits x is in the reducer's block and is what is summed; with one of 16
- * bits the block has the values in that type, and x is where the wait puts
- * them. A device without a reducer is alone, and sums are what they were. */
+ * The inputs are pairs of a state x and a tensor g of its shape. With a wire type of 32 bits, x is
+ * in the reducer's block, and is reduced there; with one of 16 bits, the block has the values in
+ * that type, and the wait writes the result to x. On a device without a reducer there is one rank,
+ * and values do not change. */
 #include "op/update/all_reduce.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Attributes of the sums over all ranks. */
+ * Attributes of all_reduce_start and all_reduce_wait. */
 #ifndef DLX_OP_UPDATE_ALL_REDUCE_H
 #define DLX_OP_UPDATE_ALL_REDUCE_H
 
