@@ -248,8 +248,11 @@ static void describe_summary(const struct session *s, const struct step_time *t,
 	describe_budget(s, out);
 	describe_largest_batch(s, out);
 	describe_ranks_text(s, p, t, out);
-	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "\n", p->g->nnode,
-	           graph_fingerprint(p->g));
+	buf_printf(out, "plan          %d nodes, fingerprint %016" PRIx64 "%s", p->g->nnode,
+	           graph_fingerprint(p->g), s->ntrain_size ? "" : "\n");
+	if (s->ntrain_size)
+		buf_printf(out, ", for the largest samples; %d more for the other size%s\n",
+		           s->ntrain_size, s->ntrain_size > 1 ? "s" : "");
 }
 
 /* What goes wrong while kernels are tried is no matter of the config: then there is no

@@ -361,6 +361,19 @@ static int learn_data(struct session *s)
 	return scaled_target_settle(s);
 }
 
+/* Sizes of which there are fewer samples than a batch has. */
+static void warn_few(const struct session *s, int64_t batch)
+{
+	int few = 0;
+	for (int k = 0; k <= s->ntrain_size && s->ntrain_size; k++)
+		few += loader_size(s->train, k).samples < batch;
+	if (few)
+		warn("of %d of the %d sizes of training samples there are fewer than a batch of %lld: "
+		     "%s; '- crop: {size: ...}' takes windows of one size", few, 1 + s->ntrain_size,
+		     (long long)batch, s->config->data.keep_short_batch ? "their batches are short"
+		                                                        : "they are not trained on");
+}
+
 static int check_samples(const struct session *s)
 {
 	const struct data_config *d = &s->config->data;
@@ -374,6 +387,8 @@ static int check_samples(const struct session *s)
 		warn("a batch of %lld samples is more than the %lld that an epoch of training has: each "
 		     "step has %lld; 'data.keep_short_batch: false' refuses that", (long long)batch,
 		     (long long)n, (long long)n);
+	else if (s->need & SESSION_TRAIN && comm_first(s->comm))
+		warn_few(s, batch);
 	return 0;
 }
 

@@ -55,6 +55,10 @@ expect 0 "$train" --check sizes.yaml
 says out 'data          15 training samples, of 3 sizes, 9 batches an epoch'
 says out 'input         2x1x24x24 '
 says out 'batches of one size each: 24 x 24 (5 samples, 3 batches); 16 x 16 (7 samples, 4 batches); 8 x 8 (3 samples, 2 batches); cast'
+says out ', for the largest samples; 2 more for the other sizes'
+! grep -q 'fewer than a batch' err || fail "a warning of full batches"
+expect 0 "$train" --check --set train.batch_size=4 sizes.yaml
+says err 'of 1 of the 3 sizes of training samples there are fewer than a batch of 4: their batches are short'
 whole=$(sed -n 's/^host memory *\([^ ]* [^ ]*\) for the whole run.*/\1/p' out)
 expect 0 "$train" --check --set data.train=s24.dlx sizes.yaml
 [ "$whole" != "$(sed -n 's/^host memory *\([^ ]* [^ ]*\) for the whole run.*/\1/p' out)" ] ||
@@ -140,6 +144,15 @@ expect 78 "$train" --check --set parallel.gradient_lag=1 sizes.yaml
 says err "'gradient_lag' is not possible with samples of several sizes"
 expect 78 "$train" --check --set model.input.channels=1 --set 'model.input.size=[24, 24]' sizes.yaml
 says err "'model.input' names one size: leave 'size' out"
+many=
+for side in $(seq 1 34); do
+	printf "\\0\\0\\010\\003\\0\\0\\0\\001\\0\\0\\0\\$(printf %03o "$side")\\0\\0\\0\\001" >many.idx
+	head -c "$side" /dev/zero >>many.idx
+	expect 0 "$convert" -q -f idx --input many.idx --target many.idx --channel-names x --class-names none,some -o many$side.dlx
+	many="$many${many:+, }many$side.dlx"
+done
+expect 65 "$train" --check --set "data.train=[$many]" sizes.yaml
+says err 'training samples have 34 sizes, each of which needs a plan of its own; the limit is 33'
 two='[s16.dlx, s18.dlx]'
 deep='[{conv2d: {filters: 6, kernel: 3, padding: same}}, {max_pool: 4}, {conv_transpose2d: {filters: 2, kernel: 4, stride: 4}}]'
 expect 78 "$train" --check --set "data.train=$two" --set "model.layers=$deep" sizes.yaml
